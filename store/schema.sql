@@ -446,6 +446,8 @@ create table pool_cycles (
   limit_bytes bigint default 0 not null,
   overage_bytes bigint default 0 not null,
   remaining_bytes bigint default 0 not null,
+  excess_bytes bigint default 0 not null,
+  summed_version bigint default 0 not null,
   constraint pool_cycles_pkey PRIMARY KEY (tenant_id, cycle_key, pool_id),
   constraint pool_cycles_total CHECK ((GREATEST(abs(bytes), abs(voice_seconds), abs(sms_count)) <= '9000000000000000'::bigint)) NOT VALID
 );
@@ -989,15 +991,7 @@ SELECT l.tenant_id,
     l.sms_count,
     g.id AS governing_tariff_id,
     g.type AS governing_type,
-        CASE
-            WHEN ((NOT l.contributing) OR (g.id IS NULL)) THEN (0)::bigint
-            WHEN (g.type = 2) THEN
-            CASE
-                WHEN (pc.contributing > 0) THEN (g.allowance_bytes / pc.contributing)
-                ELSE (0)::bigint
-            END
-            ELSE g.allowance_bytes
-        END AS limit_bytes,
+    r.limit_bytes,
         CASE
             WHEN (g.id IS NULL) THEN (0)::bigint
             WHEN (g.type = 0) THEN GREATEST((0)::bigint, (l.bytes -
@@ -1006,8 +1000,13 @@ SELECT l.tenant_id,
                 ELSE (0)::bigint
             END))
             ELSE l.overage_bytes
-        END AS overage_bytes
-   FROM (((((usage_ledger l
+        END AS overage_bytes,
+        CASE
+            WHEN (g.id IS NULL) THEN (0)::bigint
+            ELSE GREATEST((0)::bigint, (l.bytes - r.limit_bytes))
+        END AS excess_bytes,
+    ((l.pool_id <> 0) AND (g.type <> 0)) AS is_shared
+   FROM ((((((usage_ledger l
      LEFT JOIN pools p ON ((p.id = l.pool_id)))
      LEFT JOIN tariffs pt ON ((pt.id = p.tariff_id)))
      LEFT JOIN tariffs own ON ((own.id = l.tariff_id)))
@@ -1018,8 +1017,66 @@ SELECT l.tenant_id,
             WHEN (own.type = 0) THEN own.id
             ELSE pt.id
         END)))
-     LEFT JOIN pool_cycles pc ON (((pc.tenant_id = l.tenant_id) AND (pc.cycle_key = l.cycle_key) AND (pc.pool_id = l.pool_id))));
+     LEFT JOIN pool_cycles pc ON (((pc.tenant_id = l.tenant_id) AND (pc.cycle_key = l.cycle_key) AND (pc.pool_id = l.pool_id))))
+     CROSS JOIN LATERAL ( SELECT
+                CASE
+                    WHEN ((NOT l.contributing) OR (g.id IS NULL)) THEN (0)::bigint
+                    WHEN (g.type = 2) THEN
+                    CASE
+                        WHEN (pc.contributing > 0) THEN (g.allowance_bytes / pc.contributing)
+                        ELSE (0)::bigint
+                    END
+                    ELSE g.allowance_bytes
+                END AS limit_bytes) r);
 grant select on ledger_figures to simherd_tenant;
+
+create view pool_figures with (security_invoker=true) as
+SELECT pc.tenant_id,
+    pc.cycle_key,
+    pc.pool_id,
+    pc.usage_version,
+    pc.bytes,
+    pc.voice_seconds,
+    pc.sms_count,
+    pc.contributing,
+    c.is_shared,
+        CASE
+            WHEN c.is_shared THEN c.capacity
+            ELSE s.limit_bytes
+        END AS limit_bytes,
+        CASE
+            WHEN c.is_shared THEN GREATEST((0)::bigint, (pc.bytes - c.capacity))
+            ELSE s.excess_bytes
+        END AS overage_bytes,
+        CASE
+            WHEN c.is_shared THEN GREATEST((0)::bigint, (c.capacity - pc.bytes))
+            ELSE s.remaining_bytes
+        END AS remaining_bytes,
+    s.excess_bytes
+   FROM ((((pool_cycles pc
+     LEFT JOIN pools p ON ((p.id = pc.pool_id)))
+     LEFT JOIN tariffs t ON ((t.id = p.tariff_id)))
+     CROSS JOIN LATERAL ( SELECT (COALESCE((t.type)::integer, 0) <> 0) AS is_shared,
+                CASE t.type
+                    WHEN 2 THEN t.allowance_bytes
+                    WHEN 1 THEN (t.allowance_bytes * pc.contributing)
+                    ELSE NULL::bigint
+                END AS capacity) c)
+     CROSS JOIN LATERAL ( SELECT pc.limit_bytes,
+            pc.excess_bytes,
+            pc.remaining_bytes
+          WHERE (pc.summed_version = pc.usage_version)
+        UNION ALL
+         SELECT sum_rows.limit_bytes,
+            sum_rows.excess_bytes,
+            sum_rows.remaining_bytes
+           FROM ( SELECT (COALESCE(sum(f.limit_bytes) FILTER (WHERE (NOT c.is_shared)), (0)::numeric))::bigint AS limit_bytes,
+                    (COALESCE(sum(f.excess_bytes), (0)::numeric))::bigint AS excess_bytes,
+                    (COALESCE(sum(GREATEST((0)::bigint, (f.limit_bytes - f.bytes))) FILTER (WHERE (NOT c.is_shared)), (0)::numeric))::bigint AS remaining_bytes
+                   FROM ledger_figures f
+                  WHERE ((f.tenant_id = pc.tenant_id) AND (f.cycle_key = pc.cycle_key) AND (f.pool_id = pc.pool_id))) sum_rows
+          WHERE (pc.summed_version <> pc.usage_version)) s);
+grant select on pool_figures to simherd_tenant;
 
 -- Functions
 
@@ -1050,6 +1107,30 @@ begin
   end loop;
   return null;
 end $function$;
+
+CREATE OR REPLACE FUNCTION public.divide_into_parts(cycle text, pool_ids integer[])
+ RETURNS TABLE(pool_id integer, sim_id bigint, part numeric, remainder numeric, place bigint, left_over numeric)
+ LANGUAGE sql
+ STABLE
+AS $function$
+  with weighted as (
+    select p.pool_id, f.sim_id, p.overage_bytes::numeric as overage, f.excess_bytes::numeric as weight,
+           greatest(1, p.excess_bytes)::numeric as total
+      from pool_figures p
+      join ledger_figures f
+        on f.tenant_id = app_tenant() and f.cycle_key = cycle and f.pool_id = p.pool_id
+     where p.tenant_id = app_tenant() and p.cycle_key = cycle and p.pool_id = any(pool_ids)
+       and p.is_shared and p.overage_bytes > 0
+  ), parts as (
+    select w.pool_id, w.sim_id, w.overage, div(w.overage * w.weight, w.total) as part,
+           mod(w.overage * w.weight, w.total) as remainder
+      from weighted w
+  )
+  select pool_id, sim_id, part, remainder,
+         row_number() over (partition by pool_id order by remainder desc, sim_id),
+         overage - sum(part) over (partition by pool_id)
+    from parts
+$function$;
 
 CREATE OR REPLACE FUNCTION public.divide_overage(cycle text, pool_ids integer[])
  RETURNS void
@@ -1110,36 +1191,8 @@ CREATE OR REPLACE FUNCTION public.divided_overage(cycle text, pool_ids integer[]
  LANGUAGE sql
  STABLE
 AS $function$
-  with shared as (
-    select pc.pool_id,
-           pc.bytes - case when t.type = 2 then t.allowance_bytes else t.allowance_bytes * pc.contributing end as overage
-      from pool_cycles pc
-      join pools p on p.id = pc.pool_id
-      join tariffs t on t.id = p.tariff_id
-     where pc.tenant_id = app_tenant() and pc.cycle_key = cycle and pc.pool_id = any(pool_ids) and t.type <> 0
-       and pc.bytes > case when t.type = 2 then t.allowance_bytes else t.allowance_bytes * pc.contributing end
-  ), weighted as (
-    select f.pool_id, f.sim_id, s.overage,
-           greatest(0, f.bytes - f.limit_bytes)::numeric as excess, f.bytes::numeric as bytes,
-           sum(greatest(0, f.bytes - f.limit_bytes)::numeric) over (partition by f.pool_id) as all_excess,
-           sum(f.bytes::numeric) over (partition by f.pool_id) as all_bytes
-      from shared s
-      join ledger_figures f on f.tenant_id = app_tenant() and f.cycle_key = cycle and f.pool_id = s.pool_id
-  ), parts as (
-    select w.pool_id, w.sim_id, w.overage, div(w.overage * w.weight, w.total) as part,
-           mod(w.overage * w.weight, w.total) as remainder
-      from (select pool_id, sim_id, overage,
-                   case when all_excess > 0 then excess else bytes end as weight,
-                   greatest(1, case when all_excess > 0 then all_excess else all_bytes end) as total
-              from weighted) w
-  ), ranked as (
-    select pool_id, sim_id, part,
-           overage - sum(part) over (partition by pool_id) as left_over,
-           row_number() over (partition by pool_id order by remainder desc, sim_id) as place
-      from parts
-  )
   select r.pool_id, r.sim_id, (r.part + case when r.place <= r.left_over then 1 else 0 end)::bigint
-    from ranked r
+    from divide_into_parts(cycle, pool_ids) r
 $function$;
 grant execute on function divided_overage(text,integer[]) to public;
 grant execute on function divided_overage(text,integer[]) to simherd_tenant;
@@ -1174,6 +1227,22 @@ begin
   return name;
 end $function$;
 grant execute on function make_usage_partition(date) to simherd_platform;
+
+CREATE OR REPLACE FUNCTION public.overage_places(cycle text, pool_ids integer[], most integer)
+ RETURNS TABLE(pool_id integer, remainder numeric, sim_id bigint)
+ LANGUAGE sql
+ STABLE
+AS $function$
+  with small as (
+    select id from unnest(pool_ids) as p(id)
+     where (select count(*) from (select from usage_ledger l
+                                   where l.tenant_id = app_tenant() and l.cycle_key = cycle and l.pool_id = p.id
+                                   limit most + 1) counted) <= most
+  )
+  select r.pool_id, r.remainder, r.sim_id
+    from divide_into_parts(cycle, array(select id from small)) r
+   where r.place = r.left_over
+$function$;
 
 CREATE OR REPLACE FUNCTION public.usage_partition(first_day date)
  RETURNS text

@@ -23,7 +23,6 @@ import {
 import type { TenantTx } from '../../store/tenancy.ts'
 import { findTenant } from '../../store/tenants/tenants.ts'
 import { cycleNamed, endedCycle, lockCycleAlone } from '../../store/usage/cycles.ts'
-import { divideOverage } from '../../store/usage/figures.ts'
 import { openCycle } from '../../store/usage/open-cycle.ts'
 import { lockPools } from '../../store/usage/pool-totals.ts'
 import { changedSince, settleAdjusted } from '../../store/usage/restatements.ts'
@@ -69,7 +68,6 @@ async function writeStatement(tx: TenantTx, cycle: Cycle): Promise<Written> {
   // Locks are taken in this order everywhere.
   for (const { cycleKey, poolIds } of [...adjusted, own].toSorted((a, b) => (a.cycleKey < b.cycleKey ? -1 : 1))) {
     await lockPools(tx, cycleKey, poolIds)
-    await divideOverage(tx, cycleKey, poolIds)
   }
   let { lines, totalMicro } = await writeLines(tx, cycle)
   for (const one of adjusted) {

@@ -5,6 +5,7 @@ import { toMB, toMinutes } from '../../domain/units.ts'
 import { settingsInForce } from '../../domain/watchdog/settings.ts'
 import { burnFacts, burnWindowsMs, cycleFacts, cyclePct } from '../../rules/burn-rates.ts'
 import type { PoolFacts, SimFacts, TenantFacts } from '../../rules/facts.ts'
+import type { SimFigures } from '../../store/usage/figures.ts'
 import type { PoolFactRow, SimRow, TenantFactRow, Windows } from '../../store/watchdog/facts.ts'
 
 const HOUR_MS = 3_600_000
@@ -68,7 +69,7 @@ const amountsOf = (row: {
 })
 
 /** The facts of a SIM. Units are in their names (MB, minutes, hours, percent); null if not known. Pure. */
-export function simFactsOf(row: SimRow, moment: Moment): SimFacts {
+export function simFactsOf(row: SimRow & SimFigures, moment: Moment): SimFacts {
   const { at, cycle } = moment
   const seenMs = since(row.lastSeenAt, at)
   const statusMs = at - row.statusSince.getTime()

@@ -6,7 +6,8 @@ import { type DueMark } from '../../store/due.ts'
 import { poolsOfSims } from '../../store/estate/sims.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
 import { currentCycle, tenantSettings } from '../../store/usage/cycles.ts'
-import { divideOverage } from '../../store/usage/figures.ts'
+import { NO_FIGURES, simFigures } from '../../store/usage/figures.ts'
+import { sumPools } from '../../store/usage/pool-totals.ts'
 import { poolFactRows, simRows, tenantFactRow } from '../../store/watchdog/facts.ts'
 import { type EvaluationOptions, isWatched, type SubjectFacts, type WatchedSubject } from './evaluation.ts'
 import { type Moment, poolFactsOf, SILENT_SHARE, simFactsOf, tenantFactsOf, windowsOf } from './facts.ts'
@@ -29,14 +30,16 @@ export async function readBatch(tx: TenantTx, marks: readonly DueMark[], options
   const cycle = await currentCycle(tx)
   const idsOf = (kind: SubjectKind) => marks.filter((mark) => mark.kind === kind).map(({ id }) => id)
   const [simIds, poolIds] = [idsOf('sim'), idsOf('pool')]
-  await divideOverage(tx, cycle.key, [...new Set([...poolIds, ...(await poolsOfSims(tx, simIds)), 0])])
+  await sumPools(tx, cycle.key, [...new Set([...poolIds, ...(await poolsOfSims(tx, simIds)), 0])])
   const tenant = await tenantFactRow(tx, cycle.key)
   const newestUsageAt = tenant?.newestUsageAt ?? null
   const moment: Moment = { at: tx.now.getTime(), cycle, billingCycle, newestUsageAt }
   const windows = windowsOf(moment)
-  const sims = (simIds.length === 0 ? [] : await simRows(tx, cycle.key, simIds, windows)).map(
-    (row): SubjectFacts => ({ kind: 'sim', id: row.simId, row, facts: simFactsOf(row, moment) }),
-  )
+  const figures = await simFigures(tx, cycle.key, simIds)
+  const sims = (simIds.length === 0 ? [] : await simRows(tx, cycle.key, simIds, windows)).map((row): SubjectFacts => {
+    const facts = simFactsOf({ ...row, ...(figures.get(row.simId) ?? NO_FIGURES) }, moment)
+    return { kind: 'sim', id: row.simId, row, facts }
+  })
   const silentBefore = new Date(moment.at - SILENT_SHARE * (cycle.endsAt - cycle.startsAt))
   const pools = (poolIds.length === 0 ? [] : await poolFactRows(tx, cycle.key, poolIds, windows, silentBefore)).map(
     (row): SubjectFacts => ({ kind: 'pool', id: row.poolId, row, facts: poolFactsOf(row, moment) }),

@@ -61,7 +61,7 @@ export interface PickFrom {
 }
 
 /**
- * Reads the SIMs of a pool from which enforcement picks. The division of the pool's overage must be current.
+ * Reads the SIMs of a pool from which enforcement picks.
  *
  * @param limit most rows to return; the sums cover all SIMs
  */

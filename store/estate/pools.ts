@@ -9,7 +9,7 @@ import { KEYSET_PAGE, keysetPages, placeAfter } from '../keyset.ts'
 import { readPage } from '../paging.ts'
 import type { Store, TenantTx } from '../tenancy.ts'
 import { currentCycle } from '../usage/cycles.ts'
-import { type PoolFigures, poolFigures } from '../usage/figures.ts'
+import { NO_FIGURES, type PoolFigures, poolFigures } from '../usage/figures.ts'
 
 /** A pool's own settings, without its figures. */
 export type PoolRecord = Pick<
@@ -35,8 +35,6 @@ const columns = sql`p.id, p.name, p.type, p.watchdog_mode as "watchdogMode",
 const fromPools = (tx: TenantTx, where: RawBuilder<unknown>) => sql`
   from pools p join tariffs t on t.id = p.tariff_id
  where p.tenant_id = ${tx.tenantId} and p.deleted_at is null ${where}`
-
-const NO_FIGURES = { limitBytes: 0, usageBytes: 0, remainingBytes: 0, overageBytes: 0, voiceSeconds: 0, smsCount: 0 }
 
 function toPool(row: PoolRow, figures: PoolFigures, days: number): Pool {
   const { tariffId, tariffName, tariffType, ...pool } = row

@@ -11,7 +11,7 @@ import { KEYSET_PAGE, keysetPages, placeAfter } from '../keyset.ts'
 import { containing, readPage } from '../paging.ts'
 import type { Store, TenantTx } from '../tenancy.ts'
 import { currentCycle } from '../usage/cycles.ts'
-import { type SimFigures, simFigures } from '../usage/figures.ts'
+import { ALL_ROWS, NO_FIGURES, type SimFigures, simFigures } from '../usage/figures.ts'
 import { findTariffs } from './tariffs.ts'
 
 /** Columns that a SIM shows as they are. */
@@ -43,15 +43,6 @@ const columns = sql`s.id, s.tag, s.iccid, s.pool_id as "poolId", s.tariff_id as 
 const fromSims = (tx: TenantTx, where: RawBuilder<unknown>) => sql`
   from sims s left join pools p on p.id = s.pool_id left join tariffs pt on pt.id = p.tariff_id
  where s.tenant_id = ${tx.tenantId} ${where}`
-
-const NO_FIGURES: SimFigures = {
-  limitBytes: 0,
-  usageBytes: 0,
-  remainingBytes: 0,
-  overageBytes: 0,
-  voiceSeconds: 0,
-  smsCount: 0,
-}
 
 /** A SIM with the watchdog settings in force, its own or else its pool's, and without what else is the pool's. */
 function inForce({
@@ -163,6 +154,7 @@ export async function simsOfPool(tx: TenantTx, poolId: number): Promise<SimSumma
     tx,
     cycle.key,
     rows.map((row) => row.id),
+    ALL_ROWS,
   )
   return rows.map((row) => {
     const sim = inForce(row)

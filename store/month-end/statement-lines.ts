@@ -17,8 +17,7 @@ const COLUMNS = sql`pool_id, pool_name, sim_id, iccid, tariff_id, bytes, voice_s
  * pool that existed in the cycle pays for its bucket, whether used or not. Products are exact; `div(2a + b, 2b)` rounds
  * half up.
  *
- * If usage has arrived since a pool's overage was last divided, it is divided here without being stored. The select
- * locks and changes nothing.
+ * The overage of shared pools is divided here, to the byte. The select locks and changes nothing.
  *
  * @param poolIds only these pools (0: outside pools); omitted: all
  */
@@ -26,18 +25,14 @@ export function linesNow(tx: TenantTx, cycle: Cycle, poolIds?: readonly number[]
   const among = (column: RawBuilder<unknown>) =>
     poolIds === undefined ? sql`` : sql`and ${column} = any(${[...poolIds]}::integer[])`
   return sql`
-    with stale as (
-      select pool_id from pool_cycles
-       where tenant_id = ${tx.tenantId} and cycle_key = ${cycle.key} and divided_version < usage_version
-             ${among(sql`pool_id`)}
-    ), figures as (
+    with figures as (
       select f.pool_id, f.sim_id, f.governing_tariff_id, f.contributing, f.bytes, f.voice_seconds, f.sms_count,
              f.limit_bytes,
-             case when f.governing_type <> 0 and st.pool_id is not null then coalesce(d.overage_bytes, 0)
-                  else f.overage_bytes end as overage_bytes
+             case when f.is_shared then coalesce(d.overage_bytes, 0) else f.excess_bytes end as overage_bytes
         from ledger_figures f
-        left join stale st on st.pool_id = f.pool_id
-        left join divided_overage(${cycle.key}, array(select pool_id from stale)) d
+        left join divided_overage(
+               ${cycle.key}, array(select pool_id from pool_cycles
+                                    where tenant_id = ${tx.tenantId} and cycle_key = ${cycle.key} ${among(sql`pool_id`)})) d
           on d.pool_id = f.pool_id and d.sim_id = f.sim_id
        where f.tenant_id = ${tx.tenantId} and f.cycle_key = ${cycle.key} ${among(sql`f.pool_id`)}
     ), pools_used as (

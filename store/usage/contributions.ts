@@ -8,7 +8,7 @@ import { FUTURE_MS } from '../../domain/usage/usage-record.ts'
 import type { TenantTx } from '../tenancy.ts'
 import { lockCycles, tenantSettings } from './cycles.ts'
 import { openCycle } from './open-cycle.ts'
-import { addToPool, lockPools } from './pool-totals.ts'
+import { changeLedger, lockPools } from './pool-totals.ts'
 
 /**
  * Locks and opens the cycles from the one that contains an instant to the running one. Includes later cycles that early
@@ -29,28 +29,6 @@ async function cyclesSince(tx: TenantTx, at: Date): Promise<Cycle[]> {
   return since
 }
 
-interface LedgerSums {
-  readonly contributing: boolean
-  readonly bytes: number
-  readonly voiceSeconds: number
-  readonly smsCount: number
-}
-
-async function ledgerRow(
-  tx: TenantTx,
-  cycleKey: string,
-  simId: number,
-  poolId: number,
-): Promise<LedgerSums | undefined> {
-  const { rows } = await sql<LedgerSums>`
-    select contributing, bytes, voice_seconds as "voiceSeconds", sms_count as "smsCount"
-      from usage_ledger
-     where tenant_id = ${tx.tenantId} and cycle_key = ${cycleKey} and sim_id = ${simId} and pool_id = ${poolId}`.execute(
-    tx.q,
-  )
-  return rows[0]
-}
-
 /** Records that a SIM is Active in a pool (0: none) since an instant. It contributes to every cycle since then. */
 export async function contribute(
   tx: TenantTx,
@@ -59,13 +37,13 @@ export async function contribute(
 ): Promise<void> {
   for (const cycle of await cyclesSince(tx, since)) {
     await lockPools(tx, cycle.key, [sim.poolId])
-    const row = await ledgerRow(tx, cycle.key, sim.simId, sim.poolId)
-    await sql`
-      insert into usage_ledger (cycle_key, sim_id, pool_id, tariff_id, contributing)
-      values (${cycle.key}, ${sim.simId}, ${sim.poolId}, ${sim.tariffId}, true)
-      on conflict (tenant_id, cycle_key, sim_id, pool_id) do update
-        set contributing = true, tariff_id = excluded.tariff_id`.execute(tx.q)
-    await addToPool(tx, cycle.key, sim.poolId, { contributing: row?.contributing === true ? 0 : 1 })
+    await changeLedger(tx, cycle.key, [sim], () =>
+      sql`
+        insert into usage_ledger (cycle_key, sim_id, pool_id, tariff_id, contributing)
+        values (${cycle.key}, ${sim.simId}, ${sim.poolId}, ${sim.tariffId}, true)
+        on conflict (tenant_id, cycle_key, sim_id, pool_id) do update
+          set contributing = true, tariff_id = excluded.tariff_id`.execute(tx.q),
+    )
   }
 }
 
@@ -81,11 +59,16 @@ export async function setOwnTariff(
   for (const cycle of await cyclesSince(tx, since)) {
     await lockPools(tx, cycle.key, [sim.poolId])
     const { rows } = await sql`
-      update usage_ledger set tariff_id = ${sim.tariffId}
+      select from usage_ledger
        where tenant_id = ${tx.tenantId} and cycle_key = ${cycle.key} and sim_id = ${sim.simId}
-         and pool_id = ${sim.poolId} and tariff_id is distinct from ${sim.tariffId}::integer
-      returning 1`.execute(tx.q)
-    if (rows.length > 0) await addToPool(tx, cycle.key, sim.poolId, {})
+         and pool_id = ${sim.poolId} and tariff_id is distinct from ${sim.tariffId}::integer`.execute(tx.q)
+    if (rows.length === 0) continue
+    await changeLedger(tx, cycle.key, [sim], () =>
+      sql`
+        update usage_ledger set tariff_id = ${sim.tariffId}
+         where tenant_id = ${tx.tenantId} and cycle_key = ${cycle.key} and sim_id = ${sim.simId}
+           and pool_id = ${sim.poolId}`.execute(tx.q),
+    )
   }
 }
 
@@ -100,53 +83,52 @@ export async function moveUsage(
   tx: TenantTx,
   simId: number,
   from: { readonly poolId: number },
-  to: { readonly poolId: number; readonly tariffId: number | null; readonly contributes: boolean },
+  to: NewPlace,
   since: Date,
 ): Promise<void> {
   const cycles = (await cyclesSince(tx, since)).filter((cycle) => cycle.startsAt >= since.getTime())
-  for (const cycle of cycles) {
-    await lockPools(tx, cycle.key, [from.poolId, to.poolId])
-    const moved = await ledgerRow(tx, cycle.key, simId, from.poolId)
-    if (moved === undefined) continue
-    const contributing = moved.contributing && to.contributes
-    if (from.poolId === to.poolId) {
-      await sql`
-        update usage_ledger set tariff_id = ${to.tariffId}, contributing = ${contributing}
-         where cycle_key = ${cycle.key} and sim_id = ${simId} and pool_id = ${to.poolId}`.execute(tx.q)
-      await addToPool(tx, cycle.key, to.poolId, { contributing: contributing === moved.contributing ? 0 : -1 })
-      continue
-    }
-    const there = await ledgerRow(tx, cycle.key, simId, to.poolId)
-    await sql`
-      delete from usage_ledger
-       where cycle_key = ${cycle.key} and sim_id = ${simId} and pool_id = ${from.poolId}`.execute(tx.q)
-    await sql`
-      insert into usage_ledger as l (cycle_key, sim_id, pool_id, tariff_id, contributing, bytes, voice_seconds, sms_count)
-      values (${cycle.key}, ${simId}, ${to.poolId}, ${to.tariffId}, ${contributing}, ${moved.bytes},
-              ${moved.voiceSeconds}, ${moved.smsCount})
-      on conflict (tenant_id, cycle_key, sim_id, pool_id) do update
-        set tariff_id = excluded.tariff_id, contributing = l.contributing or excluded.contributing,
-            bytes = l.bytes + excluded.bytes, voice_seconds = l.voice_seconds + excluded.voice_seconds,
-            sms_count = l.sms_count + excluded.sms_count`.execute(tx.q)
-    const { bytes, voiceSeconds, smsCount } = moved
-    await addToPool(tx, cycle.key, from.poolId, {
-      bytes: -bytes,
-      voiceSeconds: -voiceSeconds,
-      smsCount: -smsCount,
-      contributing: moved.contributing ? -1 : 0,
-    })
-    await addToPool(tx, cycle.key, to.poolId, {
-      bytes,
-      voiceSeconds,
-      smsCount,
-      contributing: contributing && there?.contributing !== true ? 1 : 0,
-    })
+  for (const { key } of cycles) {
+    await lockPools(tx, key, [from.poolId, to.poolId])
+    const places = [
+      { simId, poolId: from.poolId },
+      { simId, poolId: to.poolId },
+    ]
+    await changeLedger(tx, key, places, () => moveRow(tx, key, simId, from.poolId, to))
   }
   if (from.poolId === to.poolId) return
   await moveBuckets(tx, simId, from.poolId, to.poolId, since)
   await sql`
     update usage_records set pool_id = ${to.poolId}
      where sim_id = ${simId} and pool_id = ${from.poolId} and at >= ${since}`.execute(tx.q)
+}
+
+interface NewPlace {
+  readonly poolId: number
+  readonly tariffId: number | null
+  readonly contributes: boolean
+}
+
+/** Moves a SIM's ledger row of a cycle to another pool, or changes it where it is. */
+async function moveRow(tx: TenantTx, key: string, simId: number, from: number, to: NewPlace): Promise<void> {
+  const row = sql`tenant_id = ${tx.tenantId} and cycle_key = ${key} and sim_id = ${simId} and pool_id = ${from}`
+  if (from === to.poolId) {
+    await sql`
+      update usage_ledger set tariff_id = ${to.tariffId}, contributing = contributing and ${to.contributes}
+       where ${row}`.execute(tx.q)
+    return
+  }
+  await sql`
+    with moved as (
+      delete from usage_ledger where ${row} returning contributing, bytes, voice_seconds, sms_count
+    )
+    insert into usage_ledger as l (cycle_key, sim_id, pool_id, tariff_id, contributing, bytes, voice_seconds, sms_count)
+    select ${key}, ${simId}, ${to.poolId}, ${to.tariffId}::integer, contributing and ${to.contributes}, bytes,
+           voice_seconds, sms_count
+      from moved
+    on conflict (tenant_id, cycle_key, sim_id, pool_id) do update
+      set tariff_id = excluded.tariff_id, contributing = l.contributing or excluded.contributing,
+          bytes = l.bytes + excluded.bytes, voice_seconds = l.voice_seconds + excluded.voice_seconds,
+          sms_count = l.sms_count + excluded.sms_count`.execute(tx.q)
 }
 
 async function moveBuckets(tx: TenantTx, simId: number, from: number, to: number, since: Date): Promise<void> {

@@ -1,10 +1,9 @@
 /**
- * Limit, usage, remaining and overage of pools and SIMs in a cycle, always at one usage version. Overage that is not
- * yet divided among the SIMs is divided first.
+ * Limit, usage, remaining and overage of pools and SIMs in a cycle, each read in one statement and so of one moment.
+ * Nothing is locked or written.
  */
 import { sql } from 'kysely'
 import type { TenantTx } from '../tenancy.ts'
-import { lockPools } from './pool-totals.ts'
 
 export interface Figures {
   readonly limitBytes: number
@@ -14,31 +13,25 @@ export interface Figures {
   readonly voiceSeconds: number
   readonly smsCount: number
 }
+/** Of a subject without a ledger row. */
+export const NO_FIGURES: Figures = {
+  limitBytes: 0,
+  usageBytes: 0,
+  remainingBytes: 0,
+  overageBytes: 0,
+  voiceSeconds: 0,
+  smsCount: 0,
+}
 export type SimFigures = Figures
 export type PoolFigures = Figures
 
-/** Divides the overage of those given pools whose usage has changed since the last division. */
-export async function divideOverage(tx: TenantTx, cycleKey: string, poolIds: readonly number[]): Promise<void> {
-  if (poolIds.length === 0) return
-  await sql`select divide_overage(${cycleKey}, ${[...poolIds]}::integer[])`.execute(tx.q)
-}
-
 /**
- * Reads figures. If a division is due for some of them, locks and divides their pools and reads again. The lock keeps
- * usage from being counted between division and reading; otherwise the figures would mix two versions.
+ * Ledger rows of a shared pool up to which a SIM's overage is exact. In larger pools it is rounded down, so the SIMs'
+ * overage may add up to less than the pool's, by less than a byte a SIM.
  */
-async function ofOneVersion<Row extends { readonly stale: boolean; readonly poolIds: readonly number[] }>(
-  tx: TenantTx,
-  cycleKey: string,
-  read: () => Promise<Row[]>,
-): Promise<Row[]> {
-  const rows = await read()
-  if (!rows.some(({ stale }) => stale)) return rows
-  const poolIds = rows.flatMap((row) => row.poolIds)
-  await lockPools(tx, cycleKey, poolIds)
-  await divideOverage(tx, cycleKey, poolIds)
-  return read()
-}
+const EXACT_ROWS = 10_000
+/** For reads of whole pools. */
+export const ALL_ROWS = 2_147_483_646
 
 /** Figures of pools, by id. A pool's sums include SIMs that left it during the cycle. */
 export async function poolFigures(
@@ -46,43 +39,57 @@ export async function poolFigures(
   cycleKey: string,
   poolIds: readonly number[],
 ): Promise<Map<number, PoolFigures>> {
-  const rows = await ofOneVersion(tx, cycleKey, async () => {
-    // A pool without totals in this cycle still has its capacity. It counts as stale, so that its totals are made.
-    const { rows } = await sql<PoolFigures & { poolIds: [number]; stale: boolean }>`
-      select array[ids.id] as "poolIds", coalesce(pc.divided_version < pc.usage_version, true) as stale,
-             coalesce(pc.limit_bytes, 0) as "limitBytes", coalesce(pc.bytes, 0) as "usageBytes",
-             coalesce(pc.remaining_bytes, 0) as "remainingBytes", coalesce(pc.overage_bytes, 0) as "overageBytes",
-             coalesce(pc.voice_seconds, 0) as "voiceSeconds", coalesce(pc.sms_count, 0) as "smsCount"
-        from unnest(${[...poolIds]}::integer[]) as ids(id)
-        left join pool_cycles pc
-          on pc.tenant_id = ${tx.tenantId} and pc.cycle_key = ${cycleKey} and pc.pool_id = ids.id`.execute(tx.q)
-    return rows
-  })
-  return new Map(rows.map(({ poolIds: [poolId], stale: _, ...figures }) => [poolId, figures]))
+  // A pool without totals in this cycle still has its capacity.
+  const { rows } = await sql<PoolFigures & { poolId: number }>`
+    select ids.id as "poolId",
+           coalesce(f.limit_bytes, case when t.type = 2 then t.allowance_bytes else 0 end) as "limitBytes",
+           coalesce(f.bytes, 0) as "usageBytes",
+           coalesce(f.remaining_bytes, case when t.type = 2 then t.allowance_bytes else 0 end) as "remainingBytes",
+           coalesce(f.overage_bytes, 0) as "overageBytes", coalesce(f.voice_seconds, 0) as "voiceSeconds",
+           coalesce(f.sms_count, 0) as "smsCount"
+      from unnest(${[...poolIds]}::integer[]) as ids(id)
+      left join pools p on p.id = ids.id
+      left join tariffs t on t.id = p.tariff_id
+      left join pool_figures f
+        on f.tenant_id = ${tx.tenantId} and f.cycle_key = ${cycleKey} and f.pool_id = ids.id`.execute(tx.q)
+  return new Map(rows.map(({ poolId, ...figures }) => [poolId, figures]))
 }
 
-/** Figures of SIMs, by id: sums over a SIM's ledger rows of the cycle. A SIM without rows is left out. */
+/**
+ * Figures of SIMs, by id: sums over a SIM's ledger rows of the cycle. A SIM without rows is left out.
+ *
+ * @param exactRows ledger rows of a shared pool up to which the SIMs' overage adds up to the pool's
+ */
 export async function simFigures(
   tx: TenantTx,
   cycleKey: string,
   simIds: readonly number[],
+  exactRows = EXACT_ROWS,
 ): Promise<Map<number, SimFigures>> {
   if (simIds.length === 0) return new Map()
-  const rows = await ofOneVersion(tx, cycleKey, async () => {
-    // A row that a Standard tariff governs shares no allowance, so it needs no division.
-    const { rows } = await sql<SimFigures & { simId: number; poolIds: number[]; stale: boolean }>`
-      select f.sim_id as "simId", sum(f.limit_bytes)::bigint as "limitBytes", sum(f.bytes)::bigint as "usageBytes",
-             sum(greatest(0, f.limit_bytes - f.bytes))::bigint as "remainingBytes",
-             sum(f.overage_bytes)::bigint as "overageBytes",
-             sum(f.voice_seconds)::bigint as "voiceSeconds", sum(f.sms_count)::bigint as "smsCount",
-             coalesce(array_agg(f.pool_id) filter (where f.governing_type <> 0), '{}') as "poolIds",
-             coalesce(bool_or(pc.divided_version < pc.usage_version) filter (where f.governing_type <> 0), false) as stale
+  const { rows } = await sql<SimFigures & { simId: number }>`
+    with mine as (
+      select f.sim_id, f.pool_id, f.bytes, f.limit_bytes, f.voice_seconds, f.sms_count, f.is_shared, f.excess_bytes,
+             p.overage_bytes::numeric as overage, greatest(1, p.excess_bytes)::numeric as total
         from ledger_figures f
-        left join pool_cycles pc
-          on pc.tenant_id = f.tenant_id and pc.cycle_key = f.cycle_key and pc.pool_id = f.pool_id
+        left join pool_figures p
+          on f.is_shared and p.tenant_id = f.tenant_id and p.cycle_key = f.cycle_key and p.pool_id = f.pool_id
        where f.tenant_id = ${tx.tenantId} and f.cycle_key = ${cycleKey} and f.sim_id = any(${[...simIds]}::bigint[])
-       group by f.sim_id`.execute(tx.q)
-    return rows
-  })
-  return new Map(rows.map(({ simId, poolIds: _, stale: __, ...figures }) => [simId, figures]))
+    ), places as materialized (
+      select * from overage_places(
+        ${cycleKey}, array(select distinct pool_id from mine where overage > 0 and excess_bytes > 0), ${exactRows})
+    ), divided as (
+      select m.sim_id, m.bytes, m.limit_bytes, m.voice_seconds, m.sms_count,
+             case when not coalesce(m.is_shared, false) then m.excess_bytes
+                  else (div(m.overage * m.excess_bytes, m.total)
+                        + case when (mod(m.overage * m.excess_bytes, m.total), -m.sim_id) >= (l.remainder, -l.sim_id)
+                               then 1 else 0 end)::bigint end as overage_bytes
+        from mine m left join places l on l.pool_id = m.pool_id
+    )
+    select sim_id as "simId", sum(limit_bytes)::bigint as "limitBytes", sum(bytes)::bigint as "usageBytes",
+           sum(greatest(0, limit_bytes - bytes))::bigint as "remainingBytes",
+           sum(overage_bytes)::bigint as "overageBytes", sum(voice_seconds)::bigint as "voiceSeconds",
+           sum(sms_count)::bigint as "smsCount"
+      from divided group by sim_id`.execute(tx.q)
+  return new Map(rows.map(({ simId, ...figures }) => [simId, figures]))
 }

@@ -4,7 +4,7 @@ import { type RawBuilder, sql } from 'kysely'
 import type { Cycle } from '../../domain/time/cycle.ts'
 import { markAllDue, markDue } from '../due.ts'
 import type { TenantTx } from '../tenancy.ts'
-import { lockPools } from './pool-totals.ts'
+import { lockPools, sumPools } from './pool-totals.ts'
 import { restating } from './restatements.ts'
 
 /**
@@ -53,7 +53,7 @@ export async function openCycle(tx: TenantTx, cycle: Cycle): Promise<boolean> {
      order by sim_id, pool_id
     on conflict (tenant_id, cycle_key, sim_id, pool_id) do update
       set contributing = true, tariff_id = excluded.tariff_id`.execute(tx.q)
-  await totalPools(tx, cycle.key)
+  await sumPools(tx, cycle.key, await totalPools(tx, cycle.key))
   await markAllDue(tx, tx.now)
   return true
 }
@@ -105,9 +105,13 @@ export async function settleContributors(tx: TenantTx, cycle: Cycle): Promise<vo
   ])
 }
 
-/** Adds up the ledger rows of a cycle that was just opened into its pools' totals. */
-async function totalPools(tx: TenantTx, cycleKey: string): Promise<void> {
-  await sql`
+/**
+ * Adds up the ledger rows of a cycle that was just opened into its pools' totals.
+ *
+ * @returns the pool ids
+ */
+async function totalPools(tx: TenantTx, cycleKey: string): Promise<number[]> {
+  const { rows } = await sql<{ poolId: number }>`
     insert into pool_cycles as pc (cycle_key, pool_id, bytes, voice_seconds, sms_count, contributing)
     select ${cycleKey}, pool_id, sum(bytes)::bigint, sum(voice_seconds)::bigint, sum(sms_count)::bigint,
            count(*) filter (where contributing)::integer
@@ -117,5 +121,7 @@ async function totalPools(tx: TenantTx, cycleKey: string): Promise<void> {
      order by pool_id
     on conflict (tenant_id, cycle_key, pool_id) do update
       set bytes = excluded.bytes, voice_seconds = excluded.voice_seconds, sms_count = excluded.sms_count,
-          contributing = excluded.contributing, usage_version = pc.usage_version + 1`.execute(tx.q)
+          contributing = excluded.contributing, usage_version = pc.usage_version + 1
+    returning pool_id as "poolId"`.execute(tx.q)
+  return rows.map(({ poolId }) => poolId)
 }

@@ -6,6 +6,7 @@ import { sql } from 'kysely'
 import type { ReadRecord } from '../../domain/usage/usage-record.ts'
 import { type SubjectKind, toCoded } from '../../domain/watchdog/subject.ts'
 import type { TenantTx } from '../tenancy.ts'
+import { summedAfter } from './pool-totals.ts'
 import { restating } from './restatements.ts'
 
 /** The part of a locked SIM that usage reads and changes. */
@@ -165,10 +166,19 @@ export async function addToLedger(tx: TenantTx, rows: readonly (LedgerKey & Amou
     sql`
       update pool_cycles p
          set bytes = p.bytes + r.bytes, voice_seconds = p.voice_seconds + r."voiceSeconds",
-             sms_count = p.sms_count + r."smsCount", usage_version = p.usage_version + 1
-        from (select "cycleKey", "poolId", sum(bytes)::bigint as bytes, sum("voiceSeconds")::bigint as "voiceSeconds",
-                     sum("smsCount")::bigint as "smsCount"
-                from ${set} group by "cycleKey", "poolId") r
+             sms_count = p.sms_count + r."smsCount", excess_bytes = p.excess_bytes + r.excess,
+             remaining_bytes = p.remaining_bytes + r.remaining, usage_version = p.usage_version + 1,
+             summed_version = ${summedAfter(sql`false`)}
+        from (select r."cycleKey", r."poolId", sum(r.bytes)::bigint as bytes,
+                     sum(r."voiceSeconds")::bigint as "voiceSeconds", sum(r."smsCount")::bigint as "smsCount",
+                     sum(f.excess_bytes - case when f.governing_type is null then 0
+                                               else greatest(0, f.bytes - r.bytes - f.limit_bytes) end)::bigint as excess,
+                     coalesce(sum(greatest(0, f.limit_bytes - f.bytes) - greatest(0, f.limit_bytes - f.bytes + r.bytes))
+                       filter (where not coalesce(f.is_shared, false)), 0)::bigint as remaining
+                from ${set}
+                join ledger_figures f on f.tenant_id = ${tx.tenantId} and f.cycle_key = r."cycleKey"
+                 and f.sim_id = r."simId" and f.pool_id = r."poolId"
+               group by r."cycleKey", r."poolId") r
        where p.tenant_id = ${tx.tenantId} and p.cycle_key = r."cycleKey" and p.pool_id = r."poolId"`,
   ).execute(tx.q)
 }

@@ -1,7 +1,4 @@
-/**
- * Reads the values behind the facts of subjects. One SELECT for a whole batch, whatever its size. The division of the
- * pools' overage must be current.
- */
+/** Reads the values behind the facts of subjects. The number of statements does not grow with the batch. */
 import { sql } from 'kysely'
 import type { PoolType, SimStatus, SimType, TariffType, WatchdogMode } from '../../domain/codes.ts'
 import type { PoolWatchdogSettings, WatchdogSettings } from '../../domain/watchdog/settings.ts'
@@ -32,12 +29,6 @@ export interface SimRow {
   readonly imei: string
   readonly previousImei: string
   readonly lastSeenAt: Date | null
-  readonly usageBytes: number
-  readonly limitBytes: number
-  readonly remainingBytes: number
-  readonly overageBytes: number
-  readonly voiceSeconds: number
-  readonly smsCount: number
   readonly poolUsageBytes: number | null
   readonly poolLimitBytes: number | null
   readonly shortBytes: number
@@ -65,16 +56,7 @@ export async function simRows(
   windows: Windows,
 ): Promise<SimRow[]> {
   const { rows } = await sql<SimRow>`
-    with windows as (${windowSums(tx, 1, ids, windows)}),
-    used as (
-      select sim_id, sum(bytes)::bigint as bytes, sum(limit_bytes)::bigint as limit_bytes,
-             sum(greatest(0, limit_bytes - bytes))::bigint as remaining_bytes,
-             sum(overage_bytes)::bigint as overage_bytes, sum(voice_seconds)::bigint as voice_seconds,
-             sum(sms_count)::bigint as sms_count
-        from ledger_figures
-       where tenant_id = ${tx.tenantId} and cycle_key = ${cycleKey} and sim_id = any(${[...ids]}::bigint[])
-       group by sim_id
-    )
+    with windows as (${windowSums(tx, 1, ids, windows)})
     select s.id as "simId", s.iccid, s.tag, s.type, s.status, s.status_since as "statusSince", s.pool_id as "poolId",
            p.name as "poolName", coalesce(case when pt.type <> 0 then pt.type end,
                                           case when own.type = 0 then own.type end, pt.type, own.type) as "tariffType",
@@ -85,9 +67,6 @@ export async function simRows(
              'watchdogMode', p.watchdog_mode, 'warningThresholdPct', p.warning_threshold_pct,
              'enableBurnRateAlerts', p.enable_burn_rate_alerts, 'tariffType', pt.type) end as pool,
            s.imei, s.previous_imei as "previousImei", s.last_seen_at as "lastSeenAt",
-           coalesce(u.bytes, 0) as "usageBytes", coalesce(u.limit_bytes, 0) as "limitBytes",
-           coalesce(u.remaining_bytes, 0) as "remainingBytes", coalesce(u.overage_bytes, 0) as "overageBytes",
-           coalesce(u.voice_seconds, 0) as "voiceSeconds", coalesce(u.sms_count, 0) as "smsCount",
            pc.bytes as "poolUsageBytes", pc.limit_bytes as "poolLimitBytes",
            coalesce(w.short_bytes, 0) as "shortBytes", coalesce(w.long_bytes, 0) as "longBytes",
            coalesce(w.day_bytes, 0) as "dayBytes", coalesce(w.week_bytes, 0) as "weekBytes"
@@ -95,9 +74,8 @@ export async function simRows(
       left join pools p on p.id = s.pool_id
       left join tariffs pt on pt.id = p.tariff_id
       left join tariffs own on own.id = s.tariff_id
-      left join used u on u.sim_id = s.id
       left join windows w on w.subject_id = s.id
-      left join pool_cycles pc
+      left join pool_figures pc
         on pc.tenant_id = s.tenant_id and pc.cycle_key = ${cycleKey} and pc.pool_id = s.pool_id
      where s.id = any(${[...ids]}::bigint[]) and s.status <> 0`.execute(tx.q)
   return rows
@@ -164,7 +142,7 @@ export async function poolFactRows(
            coalesce(w.day_bytes, 0) as "dayBytes"
       from pools p
       join tariffs t on t.id = p.tariff_id
-      left join pool_cycles pc on pc.tenant_id = p.tenant_id and pc.cycle_key = ${cycleKey} and pc.pool_id = p.id
+      left join pool_figures pc on pc.tenant_id = p.tenant_id and pc.cycle_key = ${cycleKey} and pc.pool_id = p.id
       left join used u on u.pool_id = p.id
       left join windows w on w.subject_id = p.id
       left join seen on seen.pool_id = p.id
@@ -197,7 +175,7 @@ export async function tenantFactRow(tx: TenantTx, cycleKey: string): Promise<Ten
     ), totals as (
       select coalesce(sum(bytes), 0)::bigint as bytes, coalesce(sum(overage_bytes), 0)::bigint as overage_bytes,
              count(*) filter (where overage_bytes > 0 and pool_id <> 0)::integer as over_pools
-        from pool_cycles where tenant_id = ${tx.tenantId} and cycle_key = ${cycleKey}
+        from pool_figures where tenant_id = ${tx.tenantId} and cycle_key = ${cycleKey}
     )
     select n.name, s.all_sims as "simCount", s.active as "activeSimCount", s.suspended as "suspendedSimCount",
            s.unprovisioned as "unprovisionedSimCount",

@@ -5,7 +5,7 @@ import { PoolType, TariffType } from '../../domain/codes.ts'
 import { poolFigures as definition, type LedgerRow } from '../../domain/usage/allowance.ts'
 import { inTenant, type TenantTx } from '../../store/tenancy.ts'
 import { currentCycle } from '../../store/usage/cycles.ts'
-import { poolFigures } from '../../store/usage/figures.ts'
+import { poolFigures, simFigures } from '../../store/usage/figures.ts'
 import { aPool, aStore, aTariff, aTenant, someSims } from '../setup/estate.ts'
 
 const store = await aStore()
@@ -53,9 +53,15 @@ async function stored(tx: TenantTx, of: typeof cases extends fc.Arbitrary<infer 
     select ${cycle.key}, ${pool.id}, coalesce(sum(bytes), 0)::bigint, count(*) filter (where contributing)
       from usage_ledger where cycle_key = ${cycle.key} and pool_id = ${pool.id}`.execute(tx.q)
   const figures = await poolFigures(tx, cycle.key, [pool.id])
-  const { rows } = await sql<{ simId: number; limitBytes: number; overageBytes: number }>`
-    select sim_id as "simId", limit_bytes as "limitBytes", overage_bytes as "overageBytes"
-      from ledger_figures where cycle_key = ${cycle.key} and pool_id = ${pool.id} order by sim_id`.execute(tx.q)
+  const lines = await simFigures(
+    tx,
+    cycle.key,
+    ledger.map(({ simId }) => simId),
+  )
+  const rows = ledger.map(({ simId }) => {
+    const line = lines.get(simId)
+    return { simId, limitBytes: line?.limitBytes, overageBytes: line?.overageBytes }
+  })
   const expected: LedgerRow[] = ledger.map((row) => ({
     simId: row.simId,
     usageBytes: row.usage,

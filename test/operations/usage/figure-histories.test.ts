@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { SimStatus, TariffType } from '../../../domain/codes.ts'
 import { type Cycle, cycleAt } from '../../../domain/time/cycle.ts'
 import { pageOfPools } from '../../../store/estate/pools.ts'
+import { wrongSums } from '../../../store/usage/check-sums.ts'
 import { currentCycle } from '../../../store/usage/cycles.ts'
 import { poolFigures, simFigures } from '../../../store/usage/figures.ts'
 import { aStore } from '../../setup/estate.ts'
@@ -64,7 +65,7 @@ async function look(world: World, cycles: readonly Cycle[]): Promise<void> {
     const expected = new Map(
       placesOf(world).map((pool) => [pool.id, figuresOf(world.lines, cycle, pool, world.tariffs)]),
     )
-    const { pools, sims, rows } = await world.harness.asTenant(async (tx) => {
+    const { pools, sims, wrong, rows } = await world.harness.asTenant(async (tx) => {
       await currentCycle(tx)
       return {
         pools: await poolFigures(
@@ -77,6 +78,7 @@ async function look(world: World, cycles: readonly Cycle[]): Promise<void> {
           cycle.key,
           world.lines.map(({ simId }) => simId),
         ),
+        wrong: await wrongSums(tx, cycle.key),
         rows: (
           await sql<{
             simId: number
@@ -88,12 +90,17 @@ async function look(world: World, cycles: readonly Cycle[]): Promise<void> {
             voiceSeconds: number
             smsCount: number
           }>`
-            select sim_id as "simId", pool_id as "poolId", governing_type = 0 as own, limit_bytes as "limit", bytes,
-                   overage_bytes as overage, voice_seconds as "voiceSeconds", sms_count as "smsCount"
-              from ledger_figures where cycle_key = ${cycle.key} order by pool_id, sim_id`.execute(tx.q)
+            select f.sim_id as "simId", f.pool_id as "poolId", f.governing_type = 0 as own, f.limit_bytes as "limit", f.bytes,
+                   case when f.is_shared then coalesce(d.overage_bytes, 0) else f.excess_bytes end as overage,
+                   f.voice_seconds as "voiceSeconds", f.sms_count as "smsCount"
+              from ledger_figures f
+              left join divided_overage(${cycle.key}, ${placesOf(world).map(({ id }) => id)}::integer[]) d
+                on d.pool_id = f.pool_id and d.sim_id = f.sim_id
+             where f.cycle_key = ${cycle.key} order by f.pool_id, f.sim_id`.execute(tx.q)
         ).rows,
       }
     })
+    expect(wrong).toEqual([])
     for (const { id, tariff } of placesOf(world)) {
       const mine = rows.filter(({ poolId }) => poolId === id)
       const actual = pools.get(id)

@@ -7,6 +7,7 @@ import { MOST_TOTAL, USAGE_MAX_AGE_MS } from '../../../domain/usage/usage-record
 import { recordUsage } from '../../../operations/usage/record-usage.ts'
 import { findPool } from '../../../store/estate/pools.ts'
 import { poolFigures } from '../../../store/usage/figures.ts'
+import { lockPools } from '../../../store/usage/pool-totals.ts'
 import { aPool, aStore, aTariff } from '../../setup/estate.ts'
 import { aHarness } from '../harness.ts'
 
@@ -157,7 +158,7 @@ describe('poolFigures', () => {
         await sql`update tariffs set allowance_bytes = ${allowanceBytes} where id = ${tariff.id}`.execute(store.db)
         const { id: poolId } = await harness.asTenant((tx) => aPool(tx, tariff.id, { type: PoolType.Dynamic }))
         const read = await harness.asTenant(async (tx) => {
-          await poolFigures(tx, CYCLE, [poolId])
+          await lockPools(tx, CYCLE, [poolId])
           await sql`update pool_cycles set bytes = ${bytes}, contributing = ${contributing}, usage_version = usage_version + 1
                    where pool_id = ${poolId}`.execute(tx.q)
           return { figures: (await poolFigures(tx, CYCLE, [poolId])).get(poolId), pool: await findPool(tx, poolId) }
