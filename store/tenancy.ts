@@ -37,6 +37,8 @@ export interface Store {
   readonly caller?: Caller
   /** How often to retry a transaction that PostgreSQL ended for a deadlock. Default: 3; tests allow none. */
   readonly deadlockRetries?: number
+  /** Whether it only reads: all of a transaction is then of one moment, and PostgreSQL refuses a write. */
+  readonly readOnly?: boolean
   /** Whether its statements read a whole estate and may take {@link SLOW}. Default: the connection's own timeout. */
   readonly slow?: boolean
 }
@@ -46,6 +48,9 @@ const SLOW = '5min'
 
 /** The same store, with a statement timeout of minutes. */
 export const slowly = (store: Store): Store => ({ ...store, slow: true })
+
+/** The same store, for reads: no lock, no write, every transaction of one moment. A replica could serve it. */
+export const reading = (store: Store): Store => ({ ...store, readOnly: true })
 
 /** Sets the statement timeout, in the select that begins a transaction. */
 const patience = ({ slow = false }: Store) => (slow ? sql`, set_config('statement_timeout', ${SLOW}, true)` : sql``)
@@ -93,7 +98,10 @@ export async function inTenant<T>(store: Store, tenantId: string, work: (tx: Ten
 async function attemptInTenant<T>(store: Store, tenantId: string, work: (tx: TenantTx) => Promise<T>): Promise<T> {
   const jobs: Job[] = []
   const last: (() => Promise<void>)[] = []
-  const result = await store.db.transaction().execute(async (q) => {
+  const transaction = store.db.transaction()
+  const begun =
+    store.readOnly === true ? transaction.setIsolationLevel('repeatable read').setAccessMode('read only') : transaction
+  const result = await begun.execute(async (q) => {
     await sql`
       select set_config('role', 'simherd_tenant', true), set_config('app.tenant', ${tenantId}, true)
              ${patience(store)}`.execute(q)

@@ -2,7 +2,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import { strictObject } from '../../domain/schema.ts'
 import { dueWork, logByRule, mailsByStatus, simsByStatus, ticketsByStatus } from '../../store/counts.ts'
-import { inTenant } from '../../store/tenancy.ts'
+import { inTenant, reading } from '../../store/tenancy.ts'
 import type { InternalOptions } from '../options.ts'
 
 const Count = Type.Integer({ minimum: 0 })
@@ -24,7 +24,7 @@ export const countRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (ap
       schema: { operationId: 'readCounts', summary: "Counts over a tenant's estate", tags, response: { 200: Counts } },
     },
     ({ tenantId }) =>
-      inTenant(store, tenantId, async (tx) => {
+      inTenant(reading(store), tenantId, async (tx) => {
         // Due work becomes tickets and mail. Counted in this order, no work in transit is missed between two counts.
         const due = await dueWork(tx)
         return {

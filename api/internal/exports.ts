@@ -17,7 +17,7 @@ import { listSims } from '../../store/estate/sims.ts'
 import { listTariffs } from '../../store/estate/tariffs.ts'
 import { listEvents } from '../../store/events.ts'
 import { listOrders } from '../../store/orders/orders.ts'
-import { inTenant, type Store } from '../../store/tenancy.ts'
+import { inTenant, reading, type Store } from '../../store/tenancy.ts'
 import { listTickets } from '../../store/tickets/tickets.ts'
 import { listLog } from '../../store/watchdog/log.ts'
 import { columnsOf, streamedCsv } from '../files/csv.ts'
@@ -77,7 +77,8 @@ const common = {
   },
 }
 
-export const exportRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app, { store }) => {
+export const exportRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app, options) => {
+  const store = reading(options.store)
   app.get(
     '/exports/sims.csv',
     { schema: { operationId: 'exportSims', summary: 'SIMs as CSV, by id', querystring: simQuery, ...common } },

@@ -3,7 +3,7 @@ import { ServiceError } from '../../domain/errors.ts'
 import { Event, EventMetadata, EventQuery, eventMetadata } from '../../domain/event.ts'
 import { pageOf } from '../../domain/page.ts'
 import { findEvent, pageOfEvents } from '../../store/events.ts'
-import { inTenant } from '../../store/tenancy.ts'
+import { inTenant, reading } from '../../store/tenancy.ts'
 import { answersVersion, NEVER_CHANGED } from '../http/etag.ts'
 import { EventParams } from '../http/params.ts'
 import type { RouteOptions } from '../options.ts'
@@ -23,7 +23,7 @@ export const eventRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, 
         response: { 200: pageOf(Event) },
       },
     },
-    ({ tenantId, query }) => inTenant(store, tenantId, (tx) => pageOfEvents(tx, query)),
+    ({ tenantId, query }) => inTenant(reading(store), tenantId, (tx) => pageOfEvents(tx, query)),
   )
 
   app.get(
@@ -54,7 +54,7 @@ export const eventRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, 
       },
     },
     ({ tenantId, params }, reply) =>
-      inTenant(store, tenantId, async (tx) => {
+      inTenant(reading(store), tenantId, async (tx) => {
         const event = await findEvent(tx, params.id)
         if (event === undefined) throw new ServiceError('event_not_found', `There is no event ${params.id}.`)
         answersVersion(reply, NEVER_CHANGED)

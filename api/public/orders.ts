@@ -17,7 +17,7 @@ import { toPrices } from '../../operations/orders/set-order-prices.ts'
 import { cancelOrder, orderNotFound } from '../../operations/orders/steps.ts'
 import { findOrder, pageOfOrders, toOrder } from '../../store/orders/orders.ts'
 import { pricesInForce } from '../../store/orders/prices.ts'
-import { inTenant } from '../../store/tenancy.ts'
+import { inTenant, reading } from '../../store/tenancy.ts'
 import { takeNoBody } from '../http/app.ts'
 import { changeInTenant } from '../http/change.ts'
 import { answersVersion } from '../http/etag.ts'
@@ -40,7 +40,7 @@ export const orderRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, 
         response: { 200: pageOf(Order) },
       },
     },
-    ({ tenantId, query }) => inTenant(store, tenantId, (tx) => pageOfOrders(tx, filterOf(query))),
+    ({ tenantId, query }) => inTenant(reading(store), tenantId, (tx) => pageOfOrders(tx, filterOf(query))),
   )
 
   app.post(
@@ -70,7 +70,7 @@ export const orderRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, 
         response: { 200: Type.Array(PricingEntry) },
       },
     },
-    ({ tenantId }) => inTenant(store, tenantId, async (tx) => toPrices(await pricesInForce(tx))),
+    ({ tenantId }) => inTenant(reading(store), tenantId, async (tx) => toPrices(await pricesInForce(tx))),
   )
 
   app.get(
@@ -101,7 +101,7 @@ export const orderRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, 
       },
     },
     ({ tenantId, params: { orderId } }, reply) =>
-      inTenant(store, tenantId, async (tx) => {
+      inTenant(reading(store), tenantId, async (tx) => {
         const order = await findOrder(tx, orderId)
         answersVersion(reply, order?.version)
         if (order === undefined) throw orderNotFound(orderId)

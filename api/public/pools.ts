@@ -11,7 +11,7 @@ import { deletePool } from '../../operations/estate/delete-pool.ts'
 import { updatePool } from '../../operations/estate/update-pool.ts'
 import { findPool, pageOfPools, readPool } from '../../store/estate/pools.ts'
 import { simsOfPool } from '../../store/estate/sims.ts'
-import { inTenant, type TenantTx } from '../../store/tenancy.ts'
+import { inTenant, reading, type TenantTx } from '../../store/tenancy.ts'
 import { versionOf } from '../../store/versions.ts'
 import { pageOfLog } from '../../store/watchdog/log.ts'
 import { takeNoBody } from '../http/app.ts'
@@ -44,7 +44,7 @@ export const poolRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, {
         response: { 200: pageOf(Pool) },
       },
     },
-    ({ tenantId, query }) => inTenant(store, tenantId, (tx) => pageOfPools(tx, query)),
+    ({ tenantId, query }) => inTenant(reading(store), tenantId, (tx) => pageOfPools(tx, query)),
   )
 
   app.post(
@@ -96,7 +96,7 @@ export const poolRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, {
       },
     },
     ({ tenantId, params }, reply) =>
-      inTenant(store, tenantId, async (tx) => {
+      inTenant(reading(store), tenantId, async (tx) => {
         answersVersion(reply, await versionOf(tx, resourceOf(params)))
         const pool = await readPool(tx, params.id)
         if (pool === undefined) throw notFound(params.id)
@@ -169,7 +169,7 @@ export const poolRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, {
       },
     },
     ({ tenantId, params }) =>
-      inTenant(store, tenantId, async (tx) => {
+      inTenant(reading(store), tenantId, async (tx) => {
         await mustExist(tx, params.id)
         return simsOfPool(tx, params.id)
       }),
@@ -190,7 +190,7 @@ export const poolRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, {
       },
     },
     ({ tenantId, params, query }) =>
-      inTenant(store, tenantId, async (tx) => {
+      inTenant(reading(store), tenantId, async (tx) => {
         await mustExist(tx, params.id)
         return pageOfLog(tx, { ...query, poolId: params.id })
       }),

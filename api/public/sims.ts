@@ -16,7 +16,7 @@ import { SubjectLogQuery, WatchdogLogEntry } from '../../domain/watchdog/log-ent
 import { tagSim } from '../../operations/estate/tag-sim.ts'
 import { queueReprovision, queueUnprovision } from '../../operations/month-end/queue-change.ts'
 import { findSimId, pageOfSims, readSim, simExists } from '../../store/estate/sims.ts'
-import { inTenant } from '../../store/tenancy.ts'
+import { inTenant, reading } from '../../store/tenancy.ts'
 import { versionOf } from '../../store/versions.ts'
 import { pageOfLog } from '../../store/watchdog/log.ts'
 import { takeNoBody } from '../http/app.ts'
@@ -164,7 +164,7 @@ export const simRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, { 
       },
     },
     ({ tenantId, params, query }) =>
-      inTenant(store, tenantId, async (tx) => {
+      inTenant(reading(store), tenantId, async (tx) => {
         if (!(await simExists(tx, params.id))) throw notFound(params.id)
         return pageOfLog(tx, { ...query, simId: params.id })
       }),

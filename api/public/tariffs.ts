@@ -3,7 +3,7 @@ import { Type } from 'typebox'
 import { ServiceError } from '../../domain/errors.ts'
 import { Tariff, TariffMetadata, tariffMetadata } from '../../domain/estate/tariff.ts'
 import { findTariff, listTariffs } from '../../store/estate/tariffs.ts'
-import { inTenant } from '../../store/tenancy.ts'
+import { inTenant, reading } from '../../store/tenancy.ts'
 import { versionOf } from '../../store/versions.ts'
 import { answersVersion } from '../http/etag.ts'
 import { TariffParams } from '../http/params.ts'
@@ -26,7 +26,7 @@ export const tariffRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app,
         response: { 200: Type.Array(Tariff) },
       },
     },
-    ({ tenantId }) => inTenant(store, tenantId, listTariffs),
+    ({ tenantId }) => inTenant(reading(store), tenantId, listTariffs),
   )
 
   app.get(
@@ -59,7 +59,7 @@ export const tariffRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app,
       },
     },
     ({ tenantId, params }, reply) =>
-      inTenant(store, tenantId, async (tx) => {
+      inTenant(reading(store), tenantId, async (tx) => {
         answersVersion(reply, await versionOf(tx, { kind: 'tariff', id: params.id }))
         const tariff = await findTariff(tx, params.id)
         if (tariff === undefined) throw new ServiceError('tariff_not_found', `There is no tariff ${params.id}.`)

@@ -2,7 +2,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { ServiceError } from '../../domain/errors.ts'
 import { Tenant, TenantBillingEmail, TenantName, TenantResponse } from '../../domain/tenants/tenant.ts'
 import { changeTenant } from '../../operations/tenants/change-tenant.ts'
-import { inTenant } from '../../store/tenancy.ts'
+import { inTenant, reading } from '../../store/tenancy.ts'
 import { findTenant } from '../../store/tenants/tenants.ts'
 import { versionOf } from '../../store/versions.ts'
 import { changeInTenant } from '../http/change.ts'
@@ -27,7 +27,7 @@ export const tenantRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app,
       },
     },
     ({ tenantId }, reply) =>
-      inTenant(store, tenantId, async (tx) => {
+      inTenant(reading(store), tenantId, async (tx) => {
         answersVersion(reply, await versionOf(tx, resource))
         const tenant = await findTenant(tx)
         if (tenant === undefined) throw new ServiceError('tenant_not_found', `There is no tenant ${tenantId}.`)

@@ -15,7 +15,7 @@ import {
 } from '../../domain/tickets/ticket.ts'
 import { askedBy } from '../../operations/tickets/cause.ts'
 import { cancelTicket, type OpenTicketRequest, openTicket } from '../../operations/tickets/open-ticket.ts'
-import { inTenant, type TenantTx } from '../../store/tenancy.ts'
+import { inTenant, reading, type TenantTx } from '../../store/tenancy.ts'
 import { findTicket, listTickets, toTicket } from '../../store/tickets/tickets.ts'
 import { takeNoBody } from '../http/app.ts'
 import { changeInTenant } from '../http/change.ts'
@@ -81,7 +81,7 @@ export const ticketRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app,
       },
     },
     ({ tenantId, params }, reply) =>
-      inTenant(store, tenantId, async (tx) => {
+      inTenant(reading(store), tenantId, async (tx) => {
         const ticket = await findTicket(tx, ticketIdOf(params.id))
         answersVersion(reply, ticket?.status)
         if (ticket === undefined) throw new ServiceError('ticket_not_found', `There is no ticket ${params.id}.`)

@@ -6,7 +6,7 @@ import {
   WatchdogMetadata,
   watchdogMetadata,
 } from '../../domain/watchdog/log-entry.ts'
-import { inTenant } from '../../store/tenancy.ts'
+import { inTenant, reading } from '../../store/tenancy.ts'
 import { pageOfLog } from '../../store/watchdog/log.ts'
 import type { RouteOptions } from '../options.ts'
 
@@ -27,7 +27,7 @@ export const watchdogRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (ap
         response: { 200: pageOf(WatchdogLogEntry) },
       },
     },
-    ({ tenantId, query }) => inTenant(store, tenantId, (tx) => pageOfLog(tx, query)),
+    ({ tenantId, query }) => inTenant(reading(store), tenantId, (tx) => pageOfLog(tx, query)),
   )
 
   app.get(

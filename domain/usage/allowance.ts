@@ -57,10 +57,32 @@ export const poolTakesTariff = (pool: PoolType, tariff: TariffType): boolean =>
  *
  * @param contributing number of SIMs that contribute to the pool in this cycle, including this one
  */
-function shareBytes(governing: Allowance | null, contributing: number): number {
+export function shareBytes(governing: Allowance | null, contributing: number): number {
   if (governing === null) return 0
   if (governing.type !== TariffType['Fixed Pool']) return governing.allowanceBytes
   return contributing === 0 ? 0 : Math.floor(governing.allowanceBytes / contributing)
+}
+
+/**
+ * A pool's capacity, from the numbers of SIMs that contribute to it.
+ *
+ * @param pool the tariff of the pool; null outside pools, undefined for a pool that no longer exists
+ * @param seats numbers of SIMs, by own tariff; undefined: none
+ * @returns bytes, at most 2^53 − 1
+ */
+export function capacityOf(
+  pool: Allowance | null | undefined,
+  seats: ReadonlyMap<number | null, number> | undefined,
+  tariffs: ReadonlyMap<number, Allowance>,
+): number {
+  if (pool === undefined) return 0
+  if (pool?.type === TariffType['Fixed Pool']) return pool.allowanceBytes
+  const bytes = [...(seats ?? [])].reduce((sum, [own, sims]) => {
+    const governing = governingTariff(tariffs.get(own ?? 0) ?? null, pool)
+    return sum + sims * (governing?.allowanceBytes ?? 0)
+  }, 0)
+  // The same limit as for values read from the database. Beyond it numbers are not exact, and no usage reaches it.
+  return Math.min(Number.MAX_SAFE_INTEGER, bytes)
 }
 
 /**

@@ -8,7 +8,7 @@ import { poolRows, readEnforcedSim } from '../../store/enforcement/candidates.ts
 import { findPool } from '../../store/estate/pools.ts'
 import { rememberedStart } from '../../store/outbox.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
-import { currentCycle, cycleNamed, tenantSettings } from '../../store/usage/cycles.ts'
+import { cycleNamed, runningCycle, tenantSettings } from '../../store/usage/cycles.ts'
 import { poolFigures, simFigures } from '../../store/usage/figures.ts'
 import { isFiring } from '../../store/watchdog/alerts.ts'
 
@@ -33,7 +33,7 @@ export async function simEnforcement(
 ): Promise<SimEnforcement> {
   const sim = await readEnforcedSim(tx, simId)
   if (sim === undefined) throw new ServiceError('sim_not_found', `There is no SIM ${simId}.`)
-  const cycle = cycleKey === null ? await currentCycle(tx) : await cycleNamed(tx, cycleKey)
+  const cycle = cycleKey === null ? await runningCycle(tx) : await cycleNamed(tx, cycleKey)
   const settings = await tenantSettings(tx)
   const before = await rememberedStart(tx, suspendOnOverageId(tx.tenantId, simId, cycle.key))
   const asking = await subjectOver(tx, { simId, poolId: sim.poolId }, cycle.key, rule)

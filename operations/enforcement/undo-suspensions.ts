@@ -9,7 +9,7 @@ import { suspensionsToUndo } from '../../store/enforcement/undo.ts'
 import { missingSims } from '../../store/estate/sims.ts'
 import { passOverRuns } from '../../store/outbox.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
-import { currentCycle, cycleNamed } from '../../store/usage/cycles.ts'
+import { currentCycle, cycleNamed, runningCycle } from '../../store/usage/cycles.ts'
 import type { WorkflowOptions } from '../workflows/inputs.ts'
 
 /** Suspensions in a page. A page takes two requests, of a few seconds each at most. */
@@ -59,7 +59,7 @@ export async function undoPage(
   tx: TenantTx,
   { rule, since, until, afterSimId = 0, limit = PAGE }: UndoQuery,
 ): Promise<{ suspensions: SuspensionToUndo[]; total: number; nextAfterSimId: number | null }> {
-  const { key } = await currentCycle(tx)
+  const { key } = await runningCycle(tx)
   const span = { since: new Date(since), until: new Date(until) }
   const { found, total } = await suspensionsToUndo(tx, { rule, ...span, cycleKey: key, afterSimId, limit })
   const suspensions = found.map(({ simId, workflowId, suspended }) => ({

@@ -3,13 +3,14 @@
  * the SIMs.
  */
 
-import { SimStatus, TariffType } from '../../domain/codes.ts'
+import { SimStatus } from '../../domain/codes.ts'
 import type { SimState } from '../../domain/tickets/decisions.ts'
 import type { Cycle } from '../../domain/time/cycle.ts'
-import { type Allowance, governingTariff } from '../../domain/usage/allowance.ts'
+import { capacityOf } from '../../domain/usage/allowance.ts'
 import type { LockedSim } from '../../store/estate/sim-state.ts'
-import { allowances, cycleState, plainPools, type Seat, seatCounts, seatsOf } from '../../store/month-end/plan.ts'
+import { cycleState, plainPools } from '../../store/month-end/plan.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
+import { allowances, type Seat, seatCounts, seatsOf } from '../../store/usage/seats.ts'
 
 export interface Capacities {
   /** Capacity of a pool in bytes; pool 0 stands for SIMs outside pools. */
@@ -62,23 +63,4 @@ export async function readCapacities(tx: TenantTx, cycle: Cycle): Promise<Capaci
       }
     },
   }
-}
-
-/**
- * @param pool the tariff of the pool; null outside pools, undefined for a pool that no longer exists
- * @returns bytes
- */
-function capacityOf(
-  pool: Allowance | null | undefined,
-  seats: ReadonlyMap<number | null, number> | undefined,
-  tariffs: ReadonlyMap<number, Allowance>,
-): number {
-  if (pool === undefined) return 0
-  if (pool?.type === TariffType['Fixed Pool']) return pool.allowanceBytes
-  const bytes = [...(seats ?? [])].reduce((sum, [own, sims]) => {
-    const governing = governingTariff(tariffs.get(own ?? 0) ?? null, pool)
-    return sum + sims * (governing?.allowanceBytes ?? 0)
-  }, 0)
-  // The same limit as for values read from the database. Beyond it numbers are not exact, and no usage reaches it.
-  return Math.min(Number.MAX_SAFE_INTEGER, bytes)
 }

@@ -3,13 +3,14 @@ import { type RawBuilder, sql } from 'kysely'
 import type { TariffType } from '../../domain/codes.ts'
 import type { NewPool, Pool } from '../../domain/estate/pool.ts'
 import { type Page, type PageQuery, pageRequest, toPage } from '../../domain/page.ts'
-import { type Cycle, daysUntilRenewal } from '../../domain/time/cycle.ts'
+import { daysUntilRenewal } from '../../domain/time/cycle.ts'
 import { toMB, toMinutes } from '../../domain/units.ts'
 import { KEYSET_PAGE, keysetPages, placeAfter } from '../keyset.ts'
 import { readPage } from '../paging.ts'
 import type { Store, TenantTx } from '../tenancy.ts'
-import { currentCycle } from '../usage/cycles.ts'
+import { runningCycle } from '../usage/cycles.ts'
 import { NO_FIGURES, type PoolFigures, poolFigures } from '../usage/figures.ts'
+import { unopenedPoolFigures } from '../usage/unopened.ts'
 
 /** A pool's own settings, without its figures. */
 export type PoolRecord = Pick<
@@ -58,9 +59,9 @@ function toPool(row: PoolRow, figures: PoolFigures, days: number): Pool {
 
 async function withFigures(tx: TenantTx, rows: readonly PoolRow[]): Promise<Pool[]> {
   if (rows.length === 0) return []
-  const cycle: Cycle = await currentCycle(tx)
+  const cycle = await runningCycle(tx)
   const ids = rows.map((row) => row.id)
-  const figures = await poolFigures(tx, cycle.key, ids)
+  const figures = cycle.isOpen ? await poolFigures(tx, cycle.key, ids) : await unopenedPoolFigures(tx, cycle, ids)
   const days = daysUntilRenewal(cycle, tx.now.getTime())
   return rows.map((row) => toPool(row, figures.get(row.id) ?? NO_FIGURES, days))
 }

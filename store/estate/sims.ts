@@ -10,8 +10,9 @@ import { settingsInForce, type WatchdogSettings } from '../../domain/watchdog/se
 import { KEYSET_PAGE, keysetPages, placeAfter } from '../keyset.ts'
 import { containing, readPage } from '../paging.ts'
 import type { Store, TenantTx } from '../tenancy.ts'
-import { currentCycle } from '../usage/cycles.ts'
+import { runningCycle } from '../usage/cycles.ts'
 import { ALL_ROWS, NO_FIGURES, type SimFigures, simFigures } from '../usage/figures.ts'
+import { unopenedSimFigures } from '../usage/unopened.ts'
 import { findTariffs } from './tariffs.ts'
 
 /** Columns that a SIM shows as they are. */
@@ -89,11 +90,16 @@ function toSim(row: SimRow, figures: SimFigures, openTickets: number, tariff: Ta
   }
 }
 
+/** Figures in the running cycle. */
+async function figuresNow(tx: TenantTx, ids: readonly number[], exactRows?: number): Promise<Map<number, SimFigures>> {
+  const cycle = await runningCycle(tx)
+  return cycle.isOpen ? simFigures(tx, cycle.key, ids, exactRows) : unopenedSimFigures(tx, cycle, ids)
+}
+
 async function toSims(tx: TenantTx, rows: readonly SimRow[]): Promise<Sim[]> {
   if (rows.length === 0) return []
-  const cycle = await currentCycle(tx)
   const ids = rows.map((row) => row.id)
-  const figures = await simFigures(tx, cycle.key, ids)
+  const figures = await figuresNow(tx, ids)
   const open = await openTicketCounts(tx, ids)
   const tariffIds = rows.flatMap((row) => [row.tariffId, row.poolTariffId]).filter((id) => id !== null)
   const tariffs = await findTariffs(tx, tariffIds)
@@ -149,10 +155,8 @@ export async function simsOfPool(tx: TenantTx, poolId: number): Promise<SimSumma
   const { rows } = await sql<SimRow>`
     select ${columns} ${fromSims(tx, sql`and s.pool_id = ${poolId}::bigint`)} order by s.id`.execute(tx.q)
   if (rows.length === 0) return []
-  const cycle = await currentCycle(tx)
-  const figures = await simFigures(
+  const figures = await figuresNow(
     tx,
-    cycle.key,
     rows.map((row) => row.id),
     ALL_ROWS,
   )

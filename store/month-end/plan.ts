@@ -1,9 +1,7 @@
 /** The sums behind the plan of a month end. Only reads, takes no locks, and adds up in the database, not in memory. */
-import { type RawBuilder, sql } from 'kysely'
+import { sql } from 'kysely'
 import type { Cycle } from '../../domain/time/cycle.ts'
-import type { Allowance } from '../../domain/usage/allowance.ts'
 import type { TenantTx } from '../tenancy.ts'
-import { contributors } from '../usage/open-cycle.ts'
 import { differences, linesNow } from './statement-lines.ts'
 
 /** Sums of a pool's statement lines. Money in micro-units of the currency. */
@@ -74,54 +72,6 @@ export async function plainPools(tx: TenantTx): Promise<PlainPool[]> {
     select id as "poolId", name as "poolName", tariff_id as "tariffId" from pools
      where tenant_id = ${tx.tenantId} and deleted_at is null order by id`.execute(tx.q)
   return rows
-}
-
-/** Allowances of all tariffs that the tenant can see, by tariff id. */
-export async function allowances(tx: TenantTx): Promise<Map<number, Allowance>> {
-  const { rows } = await sql<Allowance & { id: number }>`
-    select id, type, allowance_bytes as "allowanceBytes" from tariffs`.execute(tx.q)
-  return new Map(rows.map(({ id, ...allowance }) => [id, allowance]))
-}
-
-/** A SIM that contributes to a pool (0: outside pools), with its own tariff if it has one. */
-export interface Seat {
-  readonly simId: number
-  readonly poolId: number
-  readonly tariffId: number | null
-}
-
-/** Who contributes to a cycle: by its ledger once it is opened, before that by the rows that opening it would write. */
-const seats = (tx: TenantTx, cycle: Cycle, opened: boolean, simIds?: readonly number[]): RawBuilder<unknown> => {
-  const among = simIds === undefined ? sql`` : sql`and sim_id = any(${[...simIds]}::bigint[])`
-  return opened
-    ? sql`select sim_id, pool_id, tariff_id from usage_ledger
-           where tenant_id = ${tx.tenantId} and cycle_key = ${cycle.key} and contributing ${among}`
-    : contributors(cycle, among)
-}
-
-/** Counts the SIMs that contribute to each pool, by their own tariff. */
-export async function seatCounts(
-  tx: TenantTx,
-  cycle: Cycle,
-  opened: boolean,
-): Promise<{ readonly poolId: number; readonly tariffId: number | null; readonly sims: number }[]> {
-  const { rows } = await sql<{ poolId: number; tariffId: number | null; sims: number }>`
-    select pool_id as "poolId", tariff_id as "tariffId", count(*)::integer as sims
-      from (${seats(tx, cycle, opened)}) s group by pool_id, tariff_id`.execute(tx.q)
-  return rows
-}
-
-/** The seats of each given SIM, by SIM id. A SIM that contributes nowhere is left out. */
-export async function seatsOf(
-  tx: TenantTx,
-  cycle: Cycle,
-  opened: boolean,
-  simIds: readonly number[],
-): Promise<Map<number, Seat[]>> {
-  const { rows } = await sql<Seat>`
-    select sim_id as "simId", pool_id as "poolId", tariff_id as "tariffId"
-      from (${seats(tx, cycle, opened, simIds)}) s`.execute(tx.q)
-  return Map.groupBy(rows, ({ simId }) => simId)
 }
 
 /**

@@ -22,6 +22,18 @@ export async function tenantSettings(tx: TenantTx): Promise<TenantSettings> {
   return row
 }
 
+/** The cycle that runs now, for reads: it is not opened, and may not be. */
+export async function runningCycle(tx: TenantTx): Promise<Cycle & { readonly isOpen: boolean }> {
+  const { rows } = await sql<{ billingCycle: string; keys: string[] }>`
+    select billing_cycle as "billingCycle",
+           array(select key from cycles where tenant_id = ${tx.tenantId} and ends_at > ${tx.now}) as keys
+      from tenants where id = ${tx.tenantId}`.execute(tx.q)
+  const [row] = rows
+  if (row === undefined) throw new Error(`there is no tenant ${tx.tenantId}`)
+  const cycle = cycleAt(row.billingCycle, tx.now.getTime())
+  return { ...cycle, isOpen: row.keys.includes(cycle.key) }
+}
+
 /**
  * The cycle that runs now. The first call in a cycle opens it; later calls cost only two cheap selects.
  */

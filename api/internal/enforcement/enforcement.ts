@@ -4,7 +4,7 @@ import { ActionRequest, PoolEnforcement, SimEnforcement } from '../../../domain/
 import { strictObject } from '../../../domain/schema.ts'
 import { logAction } from '../../../operations/enforcement/log-action.ts'
 import { poolEnforcement, simEnforcement } from '../../../operations/enforcement/read-enforcement.ts'
-import { inTenant } from '../../../store/tenancy.ts'
+import { inTenant, reading } from '../../../store/tenancy.ts'
 import { actionOf } from '../../description/together.ts'
 import { idempotentInTenant } from '../../http/idempotency.ts'
 import { PoolParams, SimParams } from '../../http/params.ts'
@@ -31,7 +31,9 @@ export const enforcementRoutes: FastifyPluginAsyncTypebox<InternalOptions> = asy
       },
     },
     ({ tenantId, params, query }) =>
-      inTenant(store, tenantId, (tx) => simEnforcement(tx, params.id, query.cycle ?? null, query.rule ?? null)),
+      inTenant(reading(store), tenantId, (tx) =>
+        simEnforcement(tx, params.id, query.cycle ?? null, query.rule ?? null),
+      ),
   )
 
   app.get(
@@ -48,7 +50,7 @@ export const enforcementRoutes: FastifyPluginAsyncTypebox<InternalOptions> = asy
       },
     },
     ({ tenantId, params, query }) =>
-      inTenant(store, tenantId, (tx) => poolEnforcement(tx, params.id, query.cycle, query.rule)),
+      inTenant(reading(store), tenantId, (tx) => poolEnforcement(tx, params.id, query.cycle, query.rule)),
   )
 
   app.post(

@@ -18,7 +18,7 @@ import { changeEnforcement } from '../../../operations/enforcement/change-settin
 import { decideHold } from '../../../operations/enforcement/decide-hold.ts'
 import { pageOfHolds } from '../../../store/enforcement/guard-holds.ts'
 import { readEnforcementSettings } from '../../../store/enforcement/guard-settings.ts'
-import { inTenant } from '../../../store/tenancy.ts'
+import { inTenant, reading } from '../../../store/tenancy.ts'
 import { changeInTenant, onBehalfOf } from '../../http/change.ts'
 import { idempotentInTenant } from '../../http/idempotency.ts'
 import type { InternalOptions } from '../../options.ts'
@@ -39,7 +39,7 @@ export const guardRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (ap
         response: { 200: EnforcementSettings },
       },
     },
-    ({ tenantId }) => inTenant(store, tenantId, readEnforcementSettings),
+    ({ tenantId }) => inTenant(reading(store), tenantId, readEnforcementSettings),
   )
 
   app.patch(
@@ -90,7 +90,7 @@ export const guardRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (ap
         response: { 200: pageOf(Hold) },
       },
     },
-    ({ tenantId, query }) => inTenant(store, tenantId, (tx) => pageOfHolds(tx, query)),
+    ({ tenantId, query }) => inTenant(reading(store), tenantId, (tx) => pageOfHolds(tx, query)),
   )
 
   for (const [name, decision, summary] of [

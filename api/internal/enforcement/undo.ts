@@ -5,7 +5,7 @@ import { strictObject } from '../../../domain/schema.ts'
 import { StartResponse } from '../../../domain/workflows/workflow.ts'
 import { passOverSims, undoInput, undoPage } from '../../../operations/enforcement/undo-suspensions.ts'
 import { noteChange } from '../../../store/audit.ts'
-import { inTenant } from '../../../store/tenancy.ts'
+import { inTenant, reading } from '../../../store/tenancy.ts'
 import { changeInTenant, onBehalfOf } from '../../http/change.ts'
 import type { InternalOptions } from '../../options.ts'
 
@@ -51,7 +51,7 @@ export const undoRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (
         response: { 200: UndoPage },
       },
     },
-    ({ tenantId, query }) => inTenant(store, tenantId, (tx) => undoPage(tx, query)),
+    ({ tenantId, query }) => inTenant(reading(store), tenantId, (tx) => undoPage(tx, query)),
   )
 
   app.post(

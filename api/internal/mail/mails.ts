@@ -3,7 +3,7 @@ import { Type } from 'typebox'
 import { PageQuery, pageOf } from '../../../domain/page.ts'
 import { Instant, nullable, strictObject, Text } from '../../../domain/schema.ts'
 import { pageOfMails } from '../../../store/mail/log.ts'
-import { inTenant } from '../../../store/tenancy.ts'
+import { inTenant, reading } from '../../../store/tenancy.ts'
 import type { InternalOptions } from '../../options.ts'
 
 const Mail = strictObject({
@@ -32,6 +32,6 @@ export const mailRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app
         response: { 200: pageOf(Mail) },
       },
     },
-    ({ tenantId, query }) => inTenant(store, tenantId, (tx) => pageOfMails(tx, query)),
+    ({ tenantId, query }) => inTenant(reading(store), tenantId, (tx) => pageOfMails(tx, query)),
   )
 }

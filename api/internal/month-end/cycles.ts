@@ -16,7 +16,7 @@ import { closeCycle } from '../../../operations/month-end/close-cycle.ts'
 import { applyChanges, openReturns, retryChanges } from '../../../operations/month-end/open-changes.ts'
 import { changesOf, monthEndBatches, monthEndCounts, renewCycle } from '../../../operations/month-end/steps.ts'
 import { listCycles, suspensionsToRenew } from '../../../store/month-end/progress.ts'
-import { inTenant, slowly } from '../../../store/tenancy.ts'
+import { inTenant, reading, slowly } from '../../../store/tenancy.ts'
 import { cycleNamed } from '../../../store/usage/cycles.ts'
 import { idempotentInTenant } from '../../http/idempotency.ts'
 import type { InternalOptions } from '../../options.ts'
@@ -52,7 +52,7 @@ export const cycleRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (ap
       },
     },
     ({ tenantId }) =>
-      inTenant(store, tenantId, async (tx) =>
+      inTenant(reading(store), tenantId, async (tx) =>
         (await listCycles(tx, MOST_CYCLES)).map((row) => ({
           ...row,
           startsAt: iso(row.startsAt),
@@ -80,7 +80,7 @@ export const cycleRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (ap
       },
     },
     ({ tenantId, params, query: { afterSimId = 0, limit = 200, kind } }) =>
-      inTenant(store, tenantId, async (tx) => {
+      inTenant(reading(store), tenantId, async (tx) => {
         const unassign = kind === undefined ? null : kind === 'unassign'
         const changes = await changesOf(tx, params.key, { afterSimId, limit, unassign })
         return { changes, nextAfterSimId: nextAfter(changes, limit) }
@@ -106,7 +106,7 @@ export const cycleRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (ap
       },
     },
     ({ tenantId, params, query: { kind, afterSimId = 0, size = 500, limit = 20 } }) =>
-      inTenant(store, tenantId, (tx) => monthEndBatches(tx, params.key, kind, { afterSimId, size, limit })),
+      inTenant(reading(store), tenantId, (tx) => monthEndBatches(tx, params.key, kind, { afterSimId, size, limit })),
   )
 
   app.get(
@@ -121,7 +121,7 @@ export const cycleRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (ap
         response: { 200: MonthEndCounts },
       },
     },
-    ({ tenantId, params }) => inTenant(store, tenantId, (tx) => monthEndCounts(tx, params.key)),
+    ({ tenantId, params }) => inTenant(reading(store), tenantId, (tx) => monthEndCounts(tx, params.key)),
   )
 
   app.post(
@@ -199,7 +199,7 @@ export const cycleRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (ap
       },
     },
     ({ tenantId, params, query: { afterSimId = 0, limit = 200, throughSimId } }) =>
-      inTenant(store, tenantId, async (tx) => {
+      inTenant(reading(store), tenantId, async (tx) => {
         await cycleNamed(tx, params.key)
         const suspensions = await suspensionsToRenew(tx, params.key, afterSimId, limit, throughSimId)
         return { suspensions, nextAfterSimId: nextAfter(suspensions, limit) }

@@ -12,7 +12,7 @@ import {
   pageOfLines,
   statementTotals,
 } from '../../../store/month-end/statements.ts'
-import { inTenant, slowly } from '../../../store/tenancy.ts'
+import { inTenant, reading, slowly } from '../../../store/tenancy.ts'
 import { cycleNamed } from '../../../store/usage/cycles.ts'
 import { streamedCsv } from '../../files/csv.ts'
 import type { InternalOptions } from '../../options.ts'
@@ -96,7 +96,7 @@ export const statementRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async
       },
     },
     ({ tenantId, params: { key }, query: { afterLine = 0, limit = 1000, poolId, simId } }) =>
-      inTenant(store, tenantId, async (tx) => {
+      inTenant(reading(store), tenantId, async (tx) => {
         await cycleNamed(tx, key)
         const { lines: lineCount, totalMicro } = (await statementTotals(tx, key)) ?? { lines: 0, totalMicro: 0 }
         const page = await pageOfLines(tx, key, { afterLine, limit, poolId, simId })
@@ -126,7 +126,7 @@ export const statementRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async
       },
     },
     async ({ tenantId, params: { key }, query: { poolId, simId, spreadsheet = false } }, reply) => {
-      await inTenant(store, tenantId, (tx) => cycleNamed(tx, key))
+      await inTenant(reading(store), tenantId, (tx) => cycleNamed(tx, key))
       const pages = asRows(allLines(store, tenantId, key, { poolId, simId }))
       const file = await streamedCsv(pages, { columns: STATEMENT_COLUMNS, spreadsheet })
       return reply

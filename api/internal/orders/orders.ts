@@ -18,7 +18,7 @@ import { shipOrder } from '../../../operations/orders/ship-order.ts'
 import { deliverOrder, failOrder, orderNotFound, processOrder } from '../../../operations/orders/steps.ts'
 import { findOrder, type OrderRecord, toOrderDetail } from '../../../store/orders/orders.ts'
 import { orderSimCount, pageOfOrderSims } from '../../../store/orders/sims.ts'
-import { inTenant, type TenantTx } from '../../../store/tenancy.ts'
+import { inTenant, reading, type TenantTx } from '../../../store/tenancy.ts'
 import { eitherOf, noneTwice } from '../../description/together.ts'
 import { SIM_FILES, takeSimFiles } from '../../files/sim-files.ts'
 import { takeNoBody } from '../../http/app.ts'
@@ -67,7 +67,7 @@ export const orderRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (ap
       },
     },
     ({ tenantId, params }) =>
-      inTenant(store, tenantId, async (tx) =>
+      inTenant(reading(store), tenantId, async (tx) =>
         toOrderDetail(await knownOrder(tx, params.orderId), await orderSimCount(tx, params.orderId)),
       ),
   )
@@ -86,7 +86,7 @@ export const orderRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (ap
       },
     },
     ({ tenantId, params: { orderId }, query }) =>
-      inTenant(store, tenantId, async (tx) => {
+      inTenant(reading(store), tenantId, async (tx) => {
         await knownOrder(tx, orderId)
         return pageOfOrderSims(tx, orderId, query)
       }),

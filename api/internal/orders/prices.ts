@@ -3,7 +3,7 @@ import { OrderType } from '../../../domain/codes.ts'
 import { OrderPrices } from '../../../domain/orders/order.ts'
 import { setOrderPrices, toPrices } from '../../../operations/orders/set-order-prices.ts'
 import { ownPrices } from '../../../store/orders/prices.ts'
-import { inPlatform, inTenant } from '../../../store/tenancy.ts'
+import { inPlatform, inTenant, reading } from '../../../store/tenancy.ts'
 import { onePriceOf } from '../../description/together.ts'
 import { changeInTenant, onBehalfOf } from '../../http/change.ts'
 import type { InternalOptions } from '../../options.ts'
@@ -26,7 +26,7 @@ export const orderPriceRoutes: FastifyPluginAsyncTypebox<InternalOptions> = asyn
     ({ tenantId }) =>
       tenantId === ''
         ? inPlatform(store, async (tx) => ({ prices: toPrices(await ownPrices(tx)) }))
-        : inTenant(store, tenantId, async (tx) => ({ prices: toPrices(await ownPrices(tx)) })),
+        : inTenant(reading(store), tenantId, async (tx) => ({ prices: toPrices(await ownPrices(tx)) })),
   )
 
   app.put(

@@ -2,7 +2,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { pageOf } from '../../../domain/page.ts'
 import { AuditEntry, AuditQuery } from '../../../domain/tenants/audit.ts'
 import { pageOfAudit } from '../../../store/audit.ts'
-import { inPlatform, inTenant } from '../../../store/tenancy.ts'
+import { inPlatform, inTenant, reading } from '../../../store/tenancy.ts'
 import type { InternalOptions } from '../../options.ts'
 
 export const auditRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app, { store }) => {
@@ -23,6 +23,6 @@ export const auditRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (ap
     ({ tenantId, query }) =>
       tenantId === ''
         ? inPlatform(store, (tx) => pageOfAudit(tx, query))
-        : inTenant(store, tenantId, (tx) => pageOfAudit(tx, query)),
+        : inTenant(reading(store), tenantId, (tx) => pageOfAudit(tx, query)),
   )
 }

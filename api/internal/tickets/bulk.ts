@@ -16,7 +16,7 @@ import {
   runOf,
   startBulkTickets,
 } from '../../../operations/tickets/bulk.ts'
-import { inTenant, slowly } from '../../../store/tenancy.ts'
+import { inTenant, reading, slowly } from '../../../store/tenancy.ts'
 import { pageOfItems, pageOfRuns, runExists } from '../../../store/tickets/bulk-reads.ts'
 import { TERMS_OF_A_BULK_RUN } from '../../description/together.ts'
 import { takeBulkFiles } from '../../files/bulk-csv.ts'
@@ -89,7 +89,7 @@ export const bulkTicketRoutes: FastifyPluginAsyncTypebox<InternalOptions> = asyn
         response: { 200: pageOf(BulkRun) },
       },
     },
-    ({ tenantId, query }) => inTenant(store, tenantId, (tx) => pageOfRuns(tx, query)),
+    ({ tenantId, query }) => inTenant(reading(store), tenantId, (tx) => pageOfRuns(tx, query)),
   )
 
   app.get(
@@ -104,7 +104,7 @@ export const bulkTicketRoutes: FastifyPluginAsyncTypebox<InternalOptions> = asyn
         response: { 200: BulkRunDetail },
       },
     },
-    ({ tenantId, params }) => inTenant(store, tenantId, (tx) => runOf(tx, bulkIdOf(params.id))),
+    ({ tenantId, params }) => inTenant(reading(store), tenantId, (tx) => runOf(tx, bulkIdOf(params.id))),
   )
 
   app.get(
@@ -121,7 +121,7 @@ export const bulkTicketRoutes: FastifyPluginAsyncTypebox<InternalOptions> = asyn
       },
     },
     ({ tenantId, params, query }) =>
-      inTenant(store, tenantId, async (tx) => {
+      inTenant(reading(store), tenantId, async (tx) => {
         const id = bulkIdOf(params.id)
         if (!(await runExists(tx, id))) throw noBulkRun(id)
         return pageOfItems(tx, id, query)

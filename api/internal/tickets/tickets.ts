@@ -13,7 +13,7 @@ import {
 import { cycleAt } from '../../../domain/time/cycle.ts'
 import { askedBy } from '../../../operations/tickets/cause.ts'
 import { cancelTicket, openTicket } from '../../../operations/tickets/open-ticket.ts'
-import { inTenant, type TenantTx } from '../../../store/tenancy.ts'
+import { inTenant, reading, type TenantTx } from '../../../store/tenancy.ts'
 import { findTicket, type TicketRecord, toTicket } from '../../../store/tickets/tickets.ts'
 import { tenantSettings } from '../../../store/usage/cycles.ts'
 import { takeNoBody } from '../../http/app.ts'
@@ -155,7 +155,7 @@ export const ticketRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (a
       },
     },
     ({ tenantId, params }, reply) =>
-      inTenant(store, tenantId, async (tx) => {
+      inTenant(reading(store), tenantId, async (tx) => {
         const ticket = await findTicket(tx, ticketIdOf(params.id))
         answersVersion(reply, ticket?.status)
         if (ticket === undefined) throw new ServiceError('ticket_not_found', `There is no ticket ${params.id}.`)

@@ -7,7 +7,7 @@ import { Id, strictObject } from '../../../domain/schema.ts'
 import { UsageDelivery, UsageDeliveryQuery } from '../../../domain/usage/delivery.ts'
 import { UsageRecord } from '../../../domain/usage/usage-record.ts'
 import { recordUsage, type UsageOptions } from '../../../operations/usage/record-usage.ts'
-import { inTenant, type Store } from '../../../store/tenancy.ts'
+import { inTenant, reading, type Store } from '../../../store/tenancy.ts'
 import { endDelivery, findDelivery, insertDelivery, pageOfDeliveries } from '../../../store/usage/deliveries.ts'
 import { Arrived, takeUsage, type UsageRequest, usageRecords } from '../../files/usage-stream.ts'
 import { onBehalfOf } from '../../http/change.ts'
@@ -79,7 +79,7 @@ export const usageRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (ap
         response: { 200: pageOf(UsageDelivery) },
       },
     },
-    ({ tenantId, query }) => inTenant(store, tenantId, (tx) => pageOfDeliveries(tx, query)),
+    ({ tenantId, query }) => inTenant(reading(store), tenantId, (tx) => pageOfDeliveries(tx, query)),
   )
 
   app.get(
@@ -95,7 +95,7 @@ export const usageRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (ap
       },
     },
     ({ tenantId, params: { id } }) =>
-      inTenant(store, tenantId, async (tx) => {
+      inTenant(reading(store), tenantId, async (tx) => {
         const delivery = await findDelivery(tx, id)
         if (delivery !== undefined) return delivery
         throw new ServiceError('usage_delivery_not_found', `There is no delivery of usage ${id}.`)

@@ -12,7 +12,7 @@ import {
   BatchStarted,
 } from '../../../domain/workflows/provision-batch.ts'
 import { batchOf, closeBatch, noBatch, noteBatch, startBatch } from '../../../operations/workflows/provision-batches.ts'
-import { inTenant, slowly } from '../../../store/tenancy.ts'
+import { inTenant, reading, slowly } from '../../../store/tenancy.ts'
 import { batchExists, pageOfBatch } from '../../../store/workflows/provision-batches.ts'
 import { takeProvisionFiles } from '../../files/provision-csv.ts'
 import { idempotentInTenant } from '../../http/idempotency.ts'
@@ -76,7 +76,7 @@ export const provisionBatchRoutes: FastifyPluginAsyncTypebox<InternalOptions> = 
         response: { 200: Batch },
       },
     },
-    ({ tenantId, params }) => inTenant(store, tenantId, (tx) => batchOf(tx, batchIdOf(params.id))),
+    ({ tenantId, params }) => inTenant(reading(store), tenantId, (tx) => batchOf(tx, batchIdOf(params.id))),
   )
 
   app.get(
@@ -93,7 +93,7 @@ export const provisionBatchRoutes: FastifyPluginAsyncTypebox<InternalOptions> = 
       },
     },
     ({ tenantId, params, query }) =>
-      inTenant(store, tenantId, async (tx) => {
+      inTenant(reading(store), tenantId, async (tx) => {
         const id = batchIdOf(params.id)
         if (!(await batchExists(tx, id))) throw noBatch(id)
         return pageOfBatch(tx, id, query)
