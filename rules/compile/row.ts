@@ -4,7 +4,7 @@ import { FACTS, type Facts } from '../facts.ts'
 
 /**
  * Facts of a subject by {@link placeOf}. `undefined` stands for a fact that was not read. A row may be filled again for
- * the next subject: compiled rules keep nothing of it.
+ * the next subject, in all its places: compiled rules keep nothing of it.
  */
 export type FactRow = readonly (FactValue | undefined)[]
 

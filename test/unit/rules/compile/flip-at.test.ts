@@ -9,7 +9,7 @@ import { type Condition, factsRead, type Leaf, leavesOf, type Operand } from '..
 import { operatorNamed } from '../../../../rules/engine/operators.ts'
 import { type Fact, type Facts, factsOf } from '../../../../rules/facts.ts'
 import { type Random, randomFrom, SEED } from './cases.ts'
-import { type AgingSubject, aSubject } from './subjects.ts'
+import { type AgingSubject, aSubject, factsOfColumns } from './subjects.ts'
 
 const CASES = 50_000
 const TARIFFS = Object.values(TariffType)
@@ -189,6 +189,18 @@ describe('the catalogue', () => {
     )
 
     expect([...aged].sort()).toEqual(ageing.sort())
+  })
+
+  test.each([
+    ['sim', 'window'],
+    ['pool', 'window'],
+    ['pool', 'scan'],
+  ] as const)('says which facts of a %s cost a %s', (kind, cost) => {
+    const random = randomFrom(SEED)
+    const changed = new Set(Array.from({ length: 200 }, () => factsOfColumns(kind, cost, random)).flat())
+    const named = [...factsOf(kind).values()].filter((fact) => fact.cost === cost).map(({ name }) => name)
+
+    expect([...changed].sort()).toEqual(named.sort())
   })
 
   test('has bounds that facts keep', () => {

@@ -106,6 +106,22 @@ const aTenant = (random: Random, { newestUsageAt }: Moment): TenantFactRow => ({
   newestUsageAt,
 })
 
+/** Names of the facts that change with other sums over windows of usage, or with other rows counted. */
+export function factsOfColumns(kind: 'sim' | 'pool', columns: 'window' | 'scan', random: Random): string[] {
+  const moment = aMoment(random)
+  const [sim, pool] = [aSim(random, moment), { ...aPool(random, moment), usageBytes: 1000 }]
+  const changes = {
+    window: { shortBytes: -1, longBytes: -2, dayBytes: -3, weekBytes: -4 },
+    scan: { overSimCount: -1, silentSimCount: -2, topSimBytes: -3, lastSeenAt: new Date(moment.at - 77) },
+  }[columns]
+  const factsWith = (changed: object): Facts =>
+    kind === 'sim'
+      ? { ...simFactsOf({ ...sim, ...changed }, moment) }
+      : { ...poolFactsOf({ ...pool, ...changed }, moment) }
+  const [before, after] = [factsWith({}), factsWith(changes)]
+  return Object.keys(before).filter((name) => before[name] !== after[name])
+}
+
 /** A subject whose facts can be asked at any instant of its cycle. Nothing happens to it meanwhile. */
 export interface AgingSubject {
   readonly moment: Moment
