@@ -5,7 +5,7 @@
  * 1 MB is 10^6 bytes. Null always means unknown, and nothing else. "The cycle" is the tenant's running billing cycle.
  */
 
-import { type CodeTable, PoolType, SimStatus, SimType, WatchdogMode } from '../domain/codes.ts'
+import { type CodeTable, PoolType, SimStatus, SimType, TariffType, WatchdogMode } from '../domain/codes.ts'
 import type { FactValue } from '../domain/watchdog/fact.ts'
 import { SUBJECT_KINDS, type SubjectKind } from '../domain/watchdog/subject.ts'
 
@@ -22,16 +22,57 @@ type Subjects = Partial<Readonly<Record<SubjectKind, Presence>>>
  */
 type Course = 'rises' | 'cycle' | 'free'
 
+/**
+ * What it takes to read a fact. `row`: a column beside the subject. `window`: a sum over usage of the last hours or days.
+ * `scan`: many rows, such as all SIMs of a pool.
+ */
+export type Cost = 'row' | 'window' | 'scan'
+
+/**
+ * How a fact moves within a cycle while nothing happens to its subject. Usage of the subject, its tickets and its
+ * settings are something: they mark the subject due.
+ *
+ * - `still`: it does not move.
+ * - `ages`: it rises evenly, or does not move. If it is null, it stays null. Its unit is %, hours or minutes.
+ * - `falls`: it moves as usage gets older.
+ * - `elsewhere`: others move it, such as the other SIMs of a pool or the tenant's feed. They do not mark the subject.
+ */
+export type WithTime = 'still' | 'ages' | 'falls' | 'elsewhere'
+
+/** One value for all kinds of subject, or one for each. */
+type BySubject<T> = T | Partial<Readonly<Record<SubjectKind, T>>>
+
+/** What most facts do without. */
+interface More {
+  /** The table of its codes. */
+  readonly codes?: CodeTable
+  /** Default: `row`. */
+  readonly cost?: BySubject<Cost>
+  /** Default: `still`. */
+  readonly withTime?: BySubject<WithTime>
+  /** Tariffs under which others move it for a SIM. Under the rest it is still. Default: all tariffs. */
+  readonly movedUnder?: readonly TariffType[]
+  /** Least value, if there is one. */
+  readonly min?: number
+  /** Greatest value, if there is one. */
+  readonly max?: number
+}
+
 const row =
   <const T extends FactType>(type: T) =>
-  <const S extends Subjects>(unit: Unit | null, course: Course, subjects: S, meaning: string, codes?: CodeTable) => ({
+  <const S extends Subjects>(unit: Unit | null, course: Course, subjects: S, meaning: string, more: More = {}) => ({
     type,
     unit,
     monotone: course === 'rises',
     cycleBound: course !== 'free',
     subjects,
     meaning,
-    codes: codes ?? null,
+    codes: more.codes ?? null,
+    cost: more.cost ?? 'row',
+    withTime: more.withTime ?? 'still',
+    movedUnder: more.movedUnder ?? null,
+    min: more.min ?? null,
+    max: more.max ?? null,
   })
 const number = row('number')
 const integer = row('integer')
@@ -45,6 +86,16 @@ const TENANT = { tenant: 'known' } as const
 const BOTH = { sim: 'known', pool: 'known' } as const
 const BOTH_OR_NULL = { sim: 'nullable', pool: 'nullable' } as const
 const ALL = { sim: 'known', pool: 'known', tenant: 'known' } as const
+
+/**
+ * Tariffs under which other SIMs move the limit of a SIM: it is the pool's limit divided by the number of its SIMs.
+ */
+const FIXED = [TariffType['Fixed Pool']] as const
+/** Tariffs under which other SIMs move the overage of a SIM: it is a part of the pool's. */
+const SHARED = [TariffType['Dynamic Pool'], TariffType['Fixed Pool']] as const
+/** A sum over a window may be below 0 after corrections. */
+const WINDOW = { cost: 'window', withTime: 'falls' } as const
+const COUNTED = { cost: 'scan', withTime: 'elsewhere', min: 0 } as const
 
 /** Width of the short window of burn rates, as a share of the cycle (6 hours of 30 days). */
 export const BURN_SHORT_SHARE = 1 / 120
@@ -63,105 +114,151 @@ export const FACTS = {
     { sim: 'nullable', pool: 'known' },
     'Type of the tariff that governs: Standard, Dynamic Pool or Fixed Pool; null for a SIM without one',
   ),
-  poolType: integer(null, 'free', POOL, 'Type of the pool', PoolType),
+  poolType: integer(null, 'free', POOL, 'Type of the pool', { codes: PoolType }),
 
-  usageMB: number('MB', 'rises', ALL, 'Data used in the cycle'),
-  limitMB: number('MB', 'cycle', BOTH, 'Allowance of the cycle: of a SIM its share, of a pool its capacity'),
-  usagePct: number('%', 'cycle', BOTH_OR_NULL, 'Data used, of the limit; null where the limit is 0'),
-  remainingMB: number('MB', 'cycle', BOTH, 'Data left in the cycle'),
-  overageMB: number('MB', 'cycle', ALL, 'Overage of the cycle; of a SIM in a shared pool its part of the pool’s'),
-  usage24hMB: number('MB', 'free', BOTH, 'Data used in the last 24 hours, earlier cycles included'),
-  usage7dMB: number('MB', 'free', SIM, 'Data used in the last 7 days, earlier cycles included'),
-  voiceMins: number('minutes', 'rises', SIM, 'Voice used in the cycle'),
-  smsCount: integer(null, 'rises', SIM, 'Messages sent in the cycle'),
-  poolUsagePct: number('%', 'cycle', SIM_OR_NULL, 'Usage of the SIM’s pool, of the pool’s limit; null outside pools'),
+  usageMB: number('MB', 'rises', ALL, 'Data used in the cycle', { cost: { tenant: 'scan' }, min: 0 }),
+  limitMB: number('MB', 'cycle', BOTH, 'Allowance of the cycle: of a SIM its share, of a pool its capacity', {
+    withTime: { sim: 'elsewhere' },
+    movedUnder: FIXED,
+    min: 0,
+  }),
+  usagePct: number('%', 'cycle', BOTH_OR_NULL, 'Data used, of the limit; null where the limit is 0', {
+    withTime: { sim: 'elsewhere' },
+    movedUnder: FIXED,
+    min: 0,
+  }),
+  remainingMB: number('MB', 'cycle', BOTH, 'Data left in the cycle', {
+    withTime: { sim: 'elsewhere' },
+    movedUnder: FIXED,
+    min: 0,
+  }),
+  overageMB: number('MB', 'cycle', ALL, 'Overage of the cycle; of a SIM in a shared pool its part of the pool’s', {
+    cost: { tenant: 'scan' },
+    withTime: { sim: 'elsewhere', tenant: 'elsewhere' },
+    movedUnder: SHARED,
+    min: 0,
+  }),
+  usage24hMB: number('MB', 'free', BOTH, 'Data used in the last 24 hours, earlier cycles included', WINDOW),
+  usage7dMB: number('MB', 'free', SIM, 'Data used in the last 7 days, earlier cycles included', WINDOW),
+  voiceMins: number('minutes', 'rises', SIM, 'Voice used in the cycle', { min: 0 }),
+  smsCount: integer(null, 'rises', SIM, 'Messages sent in the cycle', { min: 0 }),
+  poolUsagePct: number('%', 'cycle', SIM_OR_NULL, 'Usage of the SIM’s pool, of the pool’s limit; null outside pools', {
+    withTime: 'elsewhere',
+    min: 0,
+  }),
 
   burnRatio: number(
     'times',
     'cycle',
     BOTH_OR_NULL,
     'Share of the limit used ÷ share of the cycle elapsed: above 1, the limit is passed before the cycle ends',
+    { withTime: 'falls', min: 0 },
   ),
   burnShortRatio: number(
     'times',
     'cycle',
     BOTH_OR_NULL,
     'Rate over the last 1/120 of the cycle ÷ the even rate that just uses the limit; null until so much has elapsed',
+    WINDOW,
   ),
   burnLongRatio: number(
     'times',
     'cycle',
     BOTH_OR_NULL,
     'Rate over the last 1/12 of the cycle ÷ the even rate that just uses the limit; null until so much has elapsed',
+    WINDOW,
   ),
   forecastPct: number(
     '%',
     'cycle',
     BOTH_OR_NULL,
     'Data used at the end of the cycle, of the limit, if it goes on at the rate of the last 1/12 of the cycle',
+    WINDOW,
   ),
-  elapsedPct: number('%', 'rises', ALL, 'Part of the cycle that has elapsed'),
-  cycleHours: number('hours', 'free', ALL, 'Length of the cycle'),
-  daysUntilRenewal: integer('days', 'cycle', ALL, 'Days to the end of the cycle, rounded up'),
+  elapsedPct: number('%', 'rises', ALL, 'Part of the cycle that has elapsed', { withTime: 'ages', min: 0, max: 100 }),
+  cycleHours: number('hours', 'free', ALL, 'Length of the cycle', { min: 0 }),
+  daysUntilRenewal: integer('days', 'cycle', ALL, 'Days to the end of the cycle, rounded up', {
+    withTime: 'falls',
+    min: 0,
+  }),
 
-  hoursSinceLastSeen: number('hours', 'free', SIM_OR_NULL, 'Time since the last network activity; null if never seen'),
-  silentPct: number('%', 'free', SIM_OR_NULL, 'The same as a share of the cycle’s length; null if never seen'),
+  hoursSinceLastSeen: number('hours', 'free', SIM_OR_NULL, 'Time since the last network activity; null if never seen', {
+    withTime: 'ages',
+    min: 0,
+  }),
+  silentPct: number('%', 'free', SIM_OR_NULL, 'The same as a share of the cycle’s length; null if never seen', {
+    withTime: 'ages',
+    min: 0,
+  }),
   neverSeen: boolean(null, 'free', SIM, 'Whether the SIM has never had network activity'),
   activeForPct: number(
     '%',
     'free',
     SIM,
     'Time Active without a break, as a share of the cycle’s length; 0 if not Active',
+    { withTime: 'ages' },
   ),
   imei: string(null, 'free', SIM, 'IMEI of the device it was last seen in; empty until known'),
   imeiChanged: boolean(null, 'free', SIM, 'Whether it was seen in another device before the present one'),
-  status: integer(null, 'free', SIM, 'Status', SimStatus),
-  statusAgeHours: number('hours', 'free', SIM, 'Time since the status changed'),
-  type: integer(null, 'free', SIM, 'Type of the SIM', SimType),
+  status: integer(null, 'free', SIM, 'Status', { codes: SimStatus }),
+  statusAgeHours: number('hours', 'free', SIM, 'Time since the status changed', { withTime: 'ages' }),
+  type: integer(null, 'free', SIM, 'Type of the SIM', { codes: SimType }),
 
-  watchdogMode: integer(null, 'free', BOTH, 'Watchdog mode in effect', WatchdogMode),
+  watchdogMode: integer(null, 'free', BOTH, 'Watchdog mode in effect', { codes: WatchdogMode }),
   isWatchdogExempt: boolean(null, 'free', SIM, 'Whether the watchdog is off for the SIM'),
-  warningThresholdPct: integer('%', 'free', BOTH_OR_NULL, 'Usage from which the owner wants a warning; null: none'),
+  warningThresholdPct: integer('%', 'free', BOTH_OR_NULL, 'Usage from which the owner wants a warning; null: none', {
+    min: 1,
+    max: 100,
+  }),
   enableBurnRateAlerts: boolean(null, 'free', BOTH, 'Whether the owner wants burn rate alerts'),
 
-  activeSimCount: integer(null, 'free', { pool: 'known', tenant: 'known' }, 'SIMs that are Active'),
-  suspendedSimCount: integer(null, 'free', TENANT, 'SIMs that are Suspended'),
-  unprovisionedSimCount: integer(null, 'free', TENANT, 'SIMs that are not provisioned'),
-  totalSimCount: integer(null, 'free', POOL, 'SIMs in the pool'),
-  simCount: integer(null, 'free', TENANT, 'SIMs of the tenant'),
-  overSimCount: integer(null, 'cycle', POOL, 'SIMs in the pool that have used more than their share'),
+  activeSimCount: integer(null, 'free', { pool: 'known', tenant: 'known' }, 'SIMs that are Active', {
+    cost: { tenant: 'scan' },
+    withTime: { tenant: 'elsewhere' },
+    min: 0,
+  }),
+  suspendedSimCount: integer(null, 'free', TENANT, 'SIMs that are Suspended', COUNTED),
+  unprovisionedSimCount: integer(null, 'free', TENANT, 'SIMs that are not provisioned', COUNTED),
+  totalSimCount: integer(null, 'free', POOL, 'SIMs in the pool', { min: 0 }),
+  simCount: integer(null, 'free', TENANT, 'SIMs of the tenant', COUNTED),
+  overSimCount: integer(null, 'cycle', POOL, 'SIMs in the pool that have used more than their share', COUNTED),
   silentSimCount: integer(
     null,
     'free',
     POOL,
     'Active SIMs in the pool without activity for a tenth of the cycle’s length',
+    COUNTED,
   ),
   topSimSharePct: number(
     '%',
     'cycle',
     { pool: 'nullable' },
     'Part of the pool’s usage by its largest SIM; null without usage',
+    { ...COUNTED, max: 100 },
   ),
-  poolCount: integer(null, 'free', TENANT, 'Pools of the tenant'),
-  overPoolCount: integer(null, 'cycle', TENANT, 'Pools with overage'),
+  poolCount: integer(null, 'free', TENANT, 'Pools of the tenant', COUNTED),
+  overPoolCount: integer(null, 'cycle', TENANT, 'Pools with overage', COUNTED),
 
   usageAgeMinutes: number(
     'minutes',
     'free',
     BOTH_OR_NULL,
     'Age of the subject’s newest usage record; null without one',
+    { cost: { pool: 'scan' }, withTime: 'ages', min: 0 },
   ),
   feedAgeMinutes: number(
     'minutes',
     'free',
     { tenant: 'nullable' },
     'Age of the tenant’s newest usage record; null without one',
+    { withTime: 'ages', min: 0 },
   ),
   feedAgePct: number(
     '%',
     'free',
     { sim: 'nullable', tenant: 'nullable' },
     'Age of the tenant’s newest usage record as a share of the cycle’s length; null without one',
+    { withTime: { sim: 'elsewhere', tenant: 'ages' }, min: 0 },
   ),
 } as const
 
@@ -205,13 +302,36 @@ export interface Fact {
   readonly meaning: string
   /** The table of its codes; null if the value is not a code. */
   readonly codes: CodeTable | null
+  readonly cost: Cost
+  readonly withTime: WithTime
+  /** Tariffs under which others move it, if it moves `elsewhere`; null: whatever the tariff. */
+  readonly movedUnder: readonly TariffType[] | null
+  /** Least value; null if there is none, or none is known. */
+  readonly min: number | null
+  /** Greatest value; null if there is none, or none is known. */
+  readonly max: number | null
 }
 
+/** The value for one kind of subject. */
+const ofSubject = <T extends string>(values: BySubject<T>, subject: SubjectKind, otherwise: T): T =>
+  typeof values === 'string' ? values : (values[subject] ?? otherwise)
+
 function catalogueOf(subject: SubjectKind): ReadonlyMap<string, Fact> {
-  const found = Object.entries(FACTS).flatMap(([name, { subjects, ...spec }]): [string, Fact][] => {
-    const presence = Object.entries(subjects).find(([whose]) => whose === subject)?.[1]
-    return presence === undefined ? [] : [[name, { name, ...spec, nullable: presence === 'nullable' }]]
-  })
+  const found = Object.entries(FACTS).flatMap(
+    ([name, { subjects, cost, withTime, movedUnder, ...spec }]): [string, Fact][] => {
+      const presence = Object.entries(subjects).find(([whose]) => whose === subject)?.[1]
+      if (presence === undefined) return []
+      const fact = {
+        ...spec,
+        name,
+        nullable: presence === 'nullable',
+        cost: ofSubject<Cost>(cost, subject, 'row'),
+        withTime: ofSubject<WithTime>(withTime, subject, 'still'),
+        movedUnder: subject === 'sim' ? movedUnder : null,
+      }
+      return [[name, fact]]
+    },
+  )
   return new Map(found)
 }
 const CATALOGUES = { sim: catalogueOf('sim'), pool: catalogueOf('pool'), tenant: catalogueOf('tenant') }

@@ -31,11 +31,17 @@ const IS_MET: Readonly<Record<OperatorName, (fact: unknown, operand: unknown) =>
   known: (a, b) => typeof b === 'boolean' && isScalar(a) === b,
 }
 
+export interface NamedOperator extends OperatorWords {
+  /** Its name without the prefix `not:`. */
+  readonly base: OperatorName
+  readonly negated: boolean
+}
+
 /** The operator with this name, with or without the prefix `not:`; undefined for any other name. */
-export function operatorNamed(name: string): (OperatorWords & { readonly negated: boolean }) | undefined {
+export function operatorNamed(name: string): NamedOperator | undefined {
   const negated = name.startsWith(NEGATION)
   const base = negated ? name.slice(NEGATION.length) : name
-  return isOperator(base) ? { ...OPERATORS[base], negated } : undefined
+  return isOperator(base) ? { ...OPERATORS[base], base, negated } : undefined
 }
 
 /** Replaces an engine's operators by ours, and removes those that rules may not use. */

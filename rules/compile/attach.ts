@@ -1,0 +1,98 @@
+/**
+ * Which compiled rules are attached to a subject: those of `isAttached`, but found once for all subjects of a tenant, a
+ * pool, a type of tariff and a tag class. Tags are of one class if they fit the same of the rules' tag patterns.
+ */
+import { isAttached, type Matched } from '../engine/match.ts'
+import type { CompiledRule } from './compile-rule.ts'
+import { compilePattern } from './pattern.ts'
+
+/**
+ * The rules attached to a subject, in the set's order. Subjects of one class get the same list. Allocates nothing for a
+ * class that it has met.
+ */
+export type Attach = (to: Matched) => readonly CompiledRule[]
+
+/** A question whether a tag fits a pattern. What follows from either answer is made when it is first needed. */
+interface Fork {
+  readonly fits: (tag: string) => boolean
+  readonly make: (isFit: boolean) => Branch
+  fitting: Branch | undefined
+  other: Branch | undefined
+}
+type Branch = Fork | { readonly rules: readonly CompiledRule[] }
+
+/** Branches by tenant, name of the pool, and type of the tariff. */
+type Classes = Map<string, Map<string | null, Map<string | null, Branch>>>
+
+/**
+ * Most classes and branches that are kept. Pools that were renamed stay until then, and tenants choose their tags: the
+ * memory must not grow with either.
+ */
+const MOST_KEPT = 100_000
+
+/** Makes the function for the rules of a set. @param mostKept with so much kept, it forgets everything and starts again */
+export function attacher(rules: readonly CompiledRule[], mostKept: number = MOST_KEPT): Attach {
+  const classes = { sim: new Map(), pool: new Map(), tenant: new Map() } satisfies Record<Matched['subject'], Classes>
+  /** By the names of the rules to choose from: most pools have the same. */
+  const branches = new Map<string, Branch>()
+  let kept = 0
+
+  function forget(): void {
+    for (const kind of Object.values(classes)) kind.clear()
+    branches.clear()
+    kept = 0
+  }
+
+  function addClass(to: Matched): Branch {
+    kept += 1
+    const candidates = rules.filter((rule) => isCandidate(rule, to))
+    const key = candidates.map(({ rule }) => rule.name).join(' ')
+    const branch = branches.get(key) ?? branchOf(candidates, tagPatternsOf(candidates))
+    branches.set(key, branch)
+    const tenants: Classes = classes[to.subject]
+    const pools = tenants.get(to.tenantId) ?? new Map<string | null, Map<string | null, Branch>>()
+    const tariffs = pools.get(to.poolName) ?? new Map<string | null, Branch>()
+    tenants.set(to.tenantId, pools.set(to.poolName, tariffs.set(to.tariffType, branch)))
+    return branch
+  }
+
+  /** The branch behind a fork for a tag. */
+  function behind(fork: Fork, tag: string | null): Branch {
+    const isFit = tag !== null && fork.fits(tag)
+    const known = isFit ? fork.fitting : fork.other
+    if (known !== undefined) return known
+    kept += 1
+    const made = fork.make(isFit)
+    if (isFit) fork.fitting = made
+    else fork.other = made
+    return made
+  }
+
+  return (to) => {
+    if (kept >= mostKept) forget()
+    const tenants: Classes = classes[to.subject]
+    let branch = tenants.get(to.tenantId)?.get(to.poolName)?.get(to.tariffType) ?? addClass(to)
+    while ('fits' in branch) branch = behind(branch, to.tag)
+    return branch.rules
+  }
+}
+
+/** Whether a rule is attached to a subject if the tag fits. */
+function isCandidate({ rule }: CompiledRule, to: Matched): boolean {
+  const { tag: _, ...match } = rule.match
+  return isAttached({ ...rule, match }, to)
+}
+
+const tagPatternsOf = (rules: readonly CompiledRule[]): string[] => [
+  ...new Set(rules.flatMap(({ rule }) => rule.match.tag ?? [])),
+]
+
+function branchOf(rules: readonly CompiledRule[], [pattern, ...others]: readonly string[]): Branch {
+  if (pattern === undefined) return { rules }
+  return {
+    fits: compilePattern(pattern),
+    make: (isFit) => branchOf(isFit ? rules : rules.filter(({ rule }) => rule.match.tag !== pattern), others),
+    fitting: undefined,
+    other: undefined,
+  }
+}

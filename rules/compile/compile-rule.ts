@@ -1,0 +1,58 @@
+/** Compiles one rule: closures over a row of facts. */
+import { factsRead } from '../conditions.ts'
+import type { Rule } from '../rule.ts'
+import type { Decide } from './answer.ts'
+import type { Comparisons } from './comparisons.ts'
+import { compileConditions } from './conditions.ts'
+import { type FlipAt, NEVER } from './flip.ts'
+import { type FactRow, placeOf } from './row.ts'
+
+export interface CompiledRule {
+  readonly rule: Rule
+  /** Names of the facts that conditions, clear conditions and occurrence read, without duplicates. */
+  readonly reads: readonly string[]
+  /** Whether the conditions are met. */
+  readonly holds: Decide
+  /** Whether the clear conditions are met; null if the rule has none. */
+  readonly clear: Decide | null
+  /**
+   * The value that names the occurrence; null if it is unknown or empty, or the rule has none; undefined if it was not
+   * read.
+   */
+  readonly occurrence: (row: FactRow) => string | null | undefined
+  /**
+   * The earliest instant at which time alone may change the answer of `holds` or `clear`: at most the end of the cycle,
+   * at which many facts start again. Ends of `for` are not in it.
+   */
+  readonly flipAt: FlipAt
+}
+
+/** Compiles a rule. @throws Error for what the load gate refuses */
+export function compileRule(rule: Rule, comparisons: Comparisons): CompiledRule {
+  const { subject } = rule
+  const conditions = compileConditions(rule.conditions, subject, comparisons)
+  const clear = rule.clear === null ? null : compileConditions(rule.clear, subject, comparisons)
+  const flips = [conditions.flipAt, clear?.flipAt ?? null].filter((flipAt) => flipAt !== null)
+  const { occurrence } = rule.event.params
+  const reads = [rule.conditions, ...(rule.clear === null ? [] : [rule.clear])].flatMap(factsRead)
+  return {
+    rule,
+    reads: [...new Set(occurrence === undefined ? reads : [...reads, occurrence])],
+    holds: conditions.decide,
+    clear: clear === null ? null : clear.decide,
+    occurrence: occurrence === undefined ? () => null : occurrenceAt(placeOf(occurrence)),
+    flipAt(row, moment, tariffs) {
+      let first = NEVER
+      for (const flipAt of flips) first = Math.min(first, flipAt(row, moment, tariffs))
+      return Math.min(first, moment.cycle.endsAt)
+    },
+  }
+}
+
+const occurrenceAt =
+  (place: number) =>
+  (row: FactRow): string | null | undefined => {
+    const value = row[place]
+    if (value === undefined) return undefined
+    return value === null || value === '' ? null : String(value)
+  }

@@ -1,0 +1,147 @@
+/**
+ * When time alone may change a comparison. The bound is a lower one: until then the answer stays. Pure; instants are
+ * epoch milliseconds.
+ *
+ * Facts that fall or that others move have no such bound. They are looked at again `LOOKS_PER_CYCLE` times a cycle, and
+ * count as unmoved between two looks.
+ */
+
+import type { TariffType } from '../../domain/codes.ts'
+import type { Cycle } from '../../domain/time/cycle.ts'
+import type { FactValue } from '../../domain/watchdog/fact.ts'
+import type { OperatorName } from '../../domain/watchdog/operators.ts'
+import type { Scalar } from '../conditions.ts'
+import type { Fact } from '../facts.ts'
+import type { FactRow } from './row.ts'
+
+/** How often in a cycle facts are read again that fall, or that others move. */
+export const LOOKS_PER_CYCLE = 720
+
+/** The bound of what time alone never changes. */
+export const NEVER = Number.POSITIVE_INFINITY
+
+/** The instant that a row is of, in whole milliseconds, and its cycle. */
+export interface FlipMoment {
+  readonly now: number
+  readonly cycle: Cycle
+}
+
+/**
+ * The earliest instant at which time alone may change an answer; {@link NEVER} if it cannot. Facts that were not read
+ * may have any value.
+ *
+ * @param tariffs bits of the tariffs under which a SIM has usage or a limit in the cycle ({@link tariffBit}). All that
+ *   it had in the cycle count, also in pools that it has left. Other subjects: 0.
+ */
+export type FlipAt = (row: FactRow, moment: FlipMoment, tariffs: number) => number
+
+/** The bit of a type of tariff. */
+export const tariffBit = (type: TariffType): number => 1 << type
+
+/** What a comparison compares a fact with: a value, a list, or the fact at a place. */
+export type Compared = { readonly value: Scalar | readonly Scalar[] } | { readonly fact: Fact; readonly place: number }
+
+const HOUR_MS = 3_600_000
+const MINUTE_MS = 60_000
+const lengthMs = ({ startsAt, endsAt }: Cycle): number => endsAt - startsAt
+
+/** How much an ageing fact rises in a millisecond. Its unit says it. */
+function agingRate({ unit, name }: Fact, cycle: Cycle): number {
+  if (unit === '%') return 100 / lengthMs(cycle)
+  if (unit === 'hours') return 1 / HOUR_MS
+  if (unit === 'minutes') return 1 / MINUTE_MS
+  throw new Error(`the fact ${name} ages, and its unit is ${unit}; expected %, hours or minutes`)
+}
+
+const bitsOf = (tariffs: readonly TariffType[]): number =>
+  tariffs.reduce<number>((bits, type) => bits | tariffBit(type), 0)
+
+/** Tariff bits under which a fact is read again `LOOKS_PER_CYCLE` times; 0: under none, null: under all. */
+function sampledUnder({ withTime, movedUnder }: Fact): number | null {
+  if (withTime === 'falls') return null
+  if (withTime === 'elsewhere') return movedUnder === null ? null : bitsOf(movedUnder)
+  return 0
+}
+
+/** When a comparison may flip. @returns null if time alone never flips it */
+export function flipOf(operator: OperatorName, fact: Fact, place: number, other: Compared): FlipAt | null {
+  const sampled = samplingOf('fact' in other ? [fact, other.fact] : [fact])
+  const aged = agingOf(operator, fact, place, other)
+  if (aged === null) return sampled
+  if (sampled === null) return aged
+  return (row, moment, tariffs) => Math.min(sampled(row, moment, tariffs), aged(row, moment, tariffs))
+}
+
+function samplingOf(facts: readonly Fact[]): FlipAt | null {
+  const under = facts.map(sampledUnder)
+  const nextLook = ({ now, cycle }: FlipMoment): number => now + lengthMs(cycle) / LOOKS_PER_CYCLE
+  if (under.includes(null)) return (_, moment) => nextLook(moment)
+  const bits = under.reduce<number>((all, each) => all | (each ?? 0), 0)
+  return bits === 0 ? null : (_, moment, tariffs) => ((tariffs & bits) === 0 ? NEVER : nextLook(moment))
+}
+
+function agingOf(operator: OperatorName, fact: Fact, place: number, other: Compared): FlipAt | null {
+  // An ageing fact that is null stays null, and one that is known stays known.
+  if (operator === 'known') return null
+  const ages = fact.withTime === 'ages'
+  if ('fact' in other) {
+    const otherAges = other.fact.withTime === 'ages'
+    if (!ages && !otherAges) return null
+    return (row, { now, cycle }) => {
+      const rate = ages ? agingRate(fact, cycle) : 0
+      const otherRate = otherAges ? agingRate(other.fact, cycle) : 0
+      return crossing(operator, row[place], row[other.place], now, rate, otherRate)
+    }
+  }
+  if (!ages) return null
+  const { value } = other
+  if (!isList(value)) {
+    return (row, { now, cycle }) => crossing(operator, row[place], value, now, agingRate(fact, cycle), 0)
+  }
+  return (row, { now, cycle }) => {
+    const rate = agingRate(fact, cycle)
+    let earliest = NEVER
+    for (const item of value) earliest = Math.min(earliest, crossing(operator, row[place], item, now, rate, 0))
+    return earliest
+  }
+}
+
+const isList = (value: Scalar | readonly Scalar[]): value is readonly Scalar[] => Array.isArray(value)
+
+/**
+ * When the order of two values may change, or whether they are equal. The first rises by at most `rate` in a
+ * millisecond, the second by at most `otherRate`.
+ */
+function crossing(
+  operator: OperatorName,
+  a: FactValue | undefined,
+  b: FactValue | undefined,
+  now: number,
+  rate: number,
+  otherRate: number,
+): number {
+  if (a === undefined || b === undefined) return now
+  if (typeof a !== 'number' || typeof b !== 'number') return NEVER
+  if (a < b) return meeting(b - a, rate, now)
+  if (a > b) return meeting(a - b, otherRate, now)
+  // They are equal, or one is NaN and stays it.
+  if (a !== b) return NEVER
+  switch (operator) {
+    case 'greaterThan':
+    case 'lessThanInclusive':
+      return meeting(0, rate, now)
+    case 'lessThan':
+    case 'greaterThanInclusive':
+      return meeting(0, otherRate, now)
+    case 'equal':
+    case 'notEqual':
+    case 'in':
+    case 'notIn':
+    case 'known':
+      return meeting(0, Math.max(rate, otherRate), now)
+  }
+}
+
+/** When a distance is closed at a rate. Rounded down, so that rounding in the facts themselves is never earlier. */
+const meeting = (distance: number, rate: number, now: number): number =>
+  rate === 0 ? NEVER : Math.floor(now + distance / rate)

@@ -1,0 +1,29 @@
+/** The form in which compiled rules get the facts of a subject: a list, one place for each fact of the catalogue. */
+import type { FactValue } from '../../domain/watchdog/fact.ts'
+import { FACTS, type Facts } from '../facts.ts'
+
+/**
+ * Facts of a subject by {@link placeOf}. `undefined` stands for a fact that was not read. A row may be filled again for
+ * the next subject, in all its places: compiled rules keep nothing of it.
+ */
+export type FactRow = readonly (FactValue | undefined)[]
+
+const NAMES = Object.keys(FACTS)
+const PLACES: ReadonlyMap<string, number> = new Map(NAMES.map((name, place) => [name, place]))
+
+/** Number of places in a row, the same for all kinds of subject. */
+export const ROW_LENGTH = NAMES.length
+
+/**
+ * The place of a fact in a row. It is the same for all kinds of subject.
+ *
+ * @throws Error if the catalogue has no such fact
+ */
+export function placeOf(name: string): number {
+  const place = PLACES.get(name)
+  if (place === undefined) throw new Error(`got the fact ${name}, expected one of the catalogue (rules/facts.ts)`)
+  return place
+}
+
+/** A row with the given facts. The other facts count as not read. */
+export const rowOf = (facts: Facts): FactRow => NAMES.map((name) => facts[name])

@@ -1,0 +1,150 @@
+import { describe, expect, test } from 'vitest'
+import { NO, UNKNOWN, YES } from '../../../../rules/compile/answer.ts'
+import { attacher } from '../../../../rules/compile/attach.ts'
+import { compileSet, readsOf } from '../../../../rules/compile/compile-set.ts'
+import { compilePattern } from '../../../../rules/compile/pattern.ts'
+import { placeOf, ROW_LENGTH, rowOf } from '../../../../rules/compile/row.ts'
+import { fitsPattern, type Matched, rulesFor } from '../../../../rules/engine/match.ts'
+import { loadRuleSet } from '../../../../rules/load/load.ts'
+import type { Rule } from '../../../../rules/rule.ts'
+import { aRule, leaf, NOVEMBER, shippedFiles } from '../samples.ts'
+import { randomFrom, SEED } from './cases.ts'
+
+const shipped = async () => compileSet(await loadRuleSet(shippedFiles()))
+const ruleNamed = async (name: string) => (await shipped()).rules.find(({ rule }) => rule.name === name)!
+
+describe('compileSet', () => {
+  test('gives every shipped rule the answers of its examples', async () => {
+    const set = await shipped()
+    const files = shippedFiles().map(({ text }) => JSON.parse(text))
+    for (const { rule, holds } of set.rules) {
+      const { examples } = files.find(({ name }) => name === rule.name)
+      for (const { fires, facts } of examples) expect(holds(rowOf(facts)), rule.name).toBe(fires ? YES : NO)
+    }
+  })
+
+  test('names the facts of conditions, clear and occurrence', async () => {
+    expect((await ruleNamed('sim-silent')).reads).toEqual(['status', 'activeForPct', 'feedAgePct', 'silentPct'])
+    expect((await ruleNamed('sim-never-seen')).reads).toContain('neverSeen')
+    expect((await ruleNamed('sim-imei-change')).reads).toEqual(['imeiChanged', 'imei'])
+    expect(readsOf((await shipped()).rules, 'tenant')).toEqual([
+      'activeSimCount',
+      'cycleHours',
+      'feedAgeMinutes',
+      'feedAgePct',
+    ])
+  })
+
+  test('knows the clear conditions, if there are any', async () => {
+    const { clear } = await ruleNamed('sim-silent')
+
+    expect((await ruleNamed('sim-overage')).clear).toBeNull()
+    expect(clear?.(rowOf({ silentPct: 4, status: 1 }))).toBe(YES)
+    expect(clear?.(rowOf({ silentPct: 6, status: 1 }))).toBe(NO)
+    expect(clear?.(rowOf({ silentPct: 6 }))).toBe(UNKNOWN)
+  })
+
+  test('names the occurrence as the engine’s outcome does', async () => {
+    const { occurrence } = await ruleNamed('sim-imei-change')
+    const none = (await ruleNamed('sim-overage')).occurrence
+
+    expect([{ imei: '49' }, { imei: '' }, { imei: null }, {}].map((facts) => occurrence(rowOf(facts)))).toEqual([
+      '49',
+      null,
+      null,
+      undefined,
+    ])
+    expect(none(rowOf({}))).toBeNull()
+  })
+
+  test('flips no later than conditions, clear and the cycle', async () => {
+    const rule = await aRule(
+      { conditions: { all: [leaf('elapsedPct', 'greaterThan', 60)] }, examples: examplesOf('elapsedPct', 61, 60) },
+      { once: 'episode', clear: { all: [leaf('elapsedPct', 'greaterThan', 50)] } },
+    )
+    const [compiled] = compileSet({ rules: [rule] }).rules
+    const at = (pct: number) => NOVEMBER.startsAt + ((NOVEMBER.endsAt - NOVEMBER.startsAt) * pct) / 100
+    const flip = (pct: number) =>
+      compiled?.flipAt(rowOf({ elapsedPct: pct }), { now: at(pct), cycle: NOVEMBER }, 0) ?? 0
+
+    expect([10, 55, 70].map(flip).map((ms) => Math.round(ms / 1000))).toEqual(
+      [at(50), at(60), NOVEMBER.endsAt].map((ms) => Math.round(ms / 1000)),
+    )
+  })
+})
+
+const examplesOf = (fact: string, fires: number, not: number) => [
+  { fires: true, facts: { [fact]: fires } },
+  { fires: false, facts: { [fact]: not } },
+]
+
+describe('rowOf', () => {
+  test('puts facts into their places, and leaves out the others', () => {
+    const row = rowOf({ usagePct: 5, warningThresholdPct: null })
+
+    expect(row).toHaveLength(ROW_LENGTH)
+    expect(row[placeOf('usagePct')]).toBe(5)
+    expect(row[placeOf('warningThresholdPct')]).toBeNull()
+    expect(row.filter((value) => value !== undefined)).toHaveLength(2)
+    expect(() => placeOf('usagPct')).toThrow('got the fact usagPct')
+  })
+})
+
+describe('attach', () => {
+  const TEXTS = ['', 'a', 'ab', 'abc', 'van-1', 'van-2-x', 'xx', 'a*b', '*']
+  const PATTERNS = ['*', 'a*', '*b', 'a*c', 'van-*', 'van-*-x', '**', 'a*b*c', 'abc', 'x*x']
+  const TYPES = ['Standard', 'Dynamic Pool', 'Fixed Pool'] as const
+  const KINDS = ['sim', 'pool', 'tenant'] as const
+
+  test('splits patterns as fitsPattern does', () => {
+    const random = randomFrom(SEED)
+    const aText = (letters: readonly string[], most: number) =>
+      Array.from({ length: random.below(most) }, () => random.pick(letters)).join('')
+    for (let n = 0; n < 20_000; n += 1) {
+      const [pattern, text] = [aText(['a', 'b', '*'], 6), aText(['a', 'b'], 8)]
+      expect(compilePattern(pattern)(text), `${pattern} ${text}`).toBe(fitsPattern(pattern, text))
+    }
+  })
+
+  test.each([100_000, 7])('gives the rules of rulesFor, with at most %i kept', async (mostKept) => {
+    const random = randomFrom(SEED)
+    const some = await aRule()
+    const maybe = (pick: () => object) => (random.chance(0.4) ? pick() : {})
+    const rules: Rule[] = Array.from({ length: 30 }, (_, n) => ({
+      ...some,
+      name: `rule-${n}`,
+      subject: random.pick(KINDS),
+      match: {
+        ...maybe(() => ({ tenant: random.pick(PATTERNS) })),
+        ...maybe(() => ({ pool: random.pick(PATTERNS) })),
+        ...maybe(() => ({ tag: random.pick(PATTERNS) })),
+        ...maybe(() => ({ tariffType: random.chance(0.5) ? random.pick(TYPES) : TYPES.slice(random.below(2)) })),
+      },
+    }))
+    const [compiled] = compileSet({ rules: [some] }).rules
+    const attach = attacher(
+      rules.map((rule) => ({ ...compiled!, rule })),
+      mostKept,
+    )
+
+    for (let n = 0; n < 20_000; n += 1) {
+      const to: Matched = {
+        subject: random.pick(KINDS),
+        tenantId: random.pick(TEXTS),
+        poolName: random.pick([null, ...TEXTS]),
+        tag: random.pick([null, ...TEXTS]),
+        tariffType: random.pick([null, ...TYPES]),
+      }
+      const attached = attach(to)
+      expect(attached.map(({ rule }) => rule.name)).toEqual(rulesFor(rules, to).map(({ name }) => name))
+    }
+  })
+
+  test('gives subjects of one class the same list', async () => {
+    const { attach } = await shipped()
+    const sim = { subject: 'sim', tenantId: 't', poolName: 'Vans', tag: 'a', tariffType: 'Standard' } as const
+
+    expect(attach(sim)).toBe(attach({ ...sim, tag: 'b', poolName: 'Cars' }))
+    expect(attach(sim)).not.toBe(attach({ ...sim, tariffType: 'Fixed Pool' }))
+  })
+})

@@ -1,0 +1,147 @@
+/** Rows of the store and their facts, made at random, at any instant. */
+
+import { PoolType, SimStatus, SimType, TariffType, WatchdogMode } from '../../../../domain/codes.ts'
+import { cycleAt } from '../../../../domain/time/cycle.ts'
+import type { SubjectKind } from '../../../../domain/watchdog/subject.ts'
+import { type Moment, poolFactsOf, simFactsOf, tenantFactsOf } from '../../../../operations/watchdog/facts.ts'
+import type { Facts } from '../../../../rules/facts.ts'
+import type { PoolFactRow, SimRow, TenantFactRow } from '../../../../store/watchdog/facts.ts'
+import type { Random } from './cases.ts'
+
+const BILLING_CYCLES = ['P1M', 'P1D', 'PT5M'] as const
+
+function aMoment(random: Random): Moment {
+  const billingCycle = random.pick(BILLING_CYCLES)
+  const cycle = cycleAt(billingCycle, Date.UTC(2026, random.below(12), 1 + random.below(28)))
+  const at = cycle.startsAt + random.below(cycle.endsAt - cycle.startsAt)
+  return { at, cycle, billingCycle, newestUsageAt: anInstant(random, at, cycle.endsAt - cycle.startsAt) }
+}
+
+/** Null, up to twice `ms` ago, or a little ahead of the clock. */
+function anInstant(random: Random, at: number, ms: number): Date | null {
+  if (random.chance(0.1)) return null
+  if (random.chance(0.05)) return new Date(at + random.below(ms / 100))
+  return new Date(at - random.below(2 * ms))
+}
+
+const bytes = (random: Random) => (random.chance(0.2) ? 0 : random.below(200_000_000))
+const windows = (random: Random) => ({
+  shortBytes: bytes(random),
+  longBytes: bytes(random),
+  dayBytes: bytes(random),
+  weekBytes: bytes(random),
+})
+const amounts = (random: Random) => {
+  const [usageBytes, limitBytes] = [bytes(random), bytes(random)]
+  return {
+    usageBytes,
+    limitBytes,
+    remainingBytes: Math.max(0, limitBytes - usageBytes),
+    overageBytes: Math.max(0, usageBytes - limitBytes),
+  }
+}
+const settings = (random: Random) => ({
+  watchdogMode: random.pick([null, ...Object.values(WatchdogMode)]),
+  warningThresholdPct: random.chance(0.4) ? null : 1 + random.below(100),
+  enableBurnRateAlerts: random.pick([null, true, false]),
+})
+
+const aSim = (random: Random, { at, cycle }: Moment): SimRow => {
+  const length = cycle.endsAt - cycle.startsAt
+  const tariffType = random.pick([null, ...Object.values(TariffType)])
+  const inPool = random.chance(0.7)
+  return {
+    simId: 1 + random.below(1000),
+    iccid: String(random.below(10)),
+    tag: random.pick(['', 'a']),
+    type: random.pick(Object.values(SimType)),
+    status: random.pick([SimStatus.Active, SimStatus.Suspended]),
+    statusSince: anInstant(random, at, length) ?? new Date(at),
+    poolId: inPool ? 1 : null,
+    poolName: inPool ? 'Vans' : null,
+    tariffType,
+    exempt: random.chance(0.1),
+    own: settings(random),
+    pool: inPool ? { ...settings(random), tariffType } : null,
+    imei: random.pick(['', '1', '2']),
+    previousImei: random.pick(['', '1']),
+    lastSeenAt: anInstant(random, at, length),
+    ...amounts(random),
+    voiceSeconds: random.below(1000),
+    smsCount: random.below(10),
+    poolUsageBytes: inPool ? bytes(random) : null,
+    poolLimitBytes: inPool ? bytes(random) : null,
+    ...windows(random),
+  }
+}
+
+const aPool = (random: Random, { at, cycle }: Moment): PoolFactRow => ({
+  poolId: 1,
+  poolName: 'Vans',
+  poolType: random.pick(Object.values(PoolType)),
+  tariffType: random.pick(Object.values(TariffType)),
+  mode: random.pick(Object.values(WatchdogMode)),
+  warningThresholdPct: random.chance(0.4) ? null : 1 + random.below(100),
+  enableBurnRateAlerts: random.chance(0.5),
+  activeSimCount: random.below(5),
+  totalSimCount: 5,
+  ...amounts(random),
+  overSimCount: random.below(5),
+  silentSimCount: random.below(5),
+  topSimBytes: 0,
+  lastSeenAt: anInstant(random, at, cycle.endsAt - cycle.startsAt),
+  ...windows(random),
+})
+
+const aTenant = (random: Random, { newestUsageAt }: Moment): TenantFactRow => ({
+  name: 'Acme',
+  simCount: random.below(5),
+  activeSimCount: random.below(5),
+  suspendedSimCount: random.below(5),
+  unprovisionedSimCount: random.below(5),
+  poolCount: random.below(5),
+  overPoolCount: random.below(5),
+  usageBytes: bytes(random),
+  overageBytes: bytes(random),
+  newestUsageAt,
+})
+
+/** Names of the facts that change with other sums over windows of usage, or with other rows counted. */
+export function factsOfColumns(kind: 'sim' | 'pool', columns: 'window' | 'scan', random: Random): string[] {
+  const moment = aMoment(random)
+  const [sim, pool] = [aSim(random, moment), { ...aPool(random, moment), usageBytes: 1000 }]
+  const changes = {
+    window: { shortBytes: -1, longBytes: -2, dayBytes: -3, weekBytes: -4 },
+    scan: { overSimCount: -1, silentSimCount: -2, topSimBytes: -3, lastSeenAt: new Date(moment.at - 77) },
+  }[columns]
+  const factsWith = (changed: object): Facts =>
+    kind === 'sim'
+      ? { ...simFactsOf({ ...sim, ...changed }, moment) }
+      : { ...poolFactsOf({ ...pool, ...changed }, moment) }
+  const [before, after] = [factsWith({}), factsWith(changes)]
+  return Object.keys(before).filter((name) => before[name] !== after[name])
+}
+
+/** A subject whose facts can be asked at any instant of its cycle. Nothing happens to it meanwhile. */
+export interface AgingSubject {
+  readonly moment: Moment
+  readonly factsAt: (at: number) => Facts
+}
+
+export function aSubject(kind: SubjectKind, random: Random): AgingSubject {
+  const moment = aMoment(random)
+  switch (kind) {
+    case 'sim': {
+      const row = aSim(random, moment)
+      return { moment, factsAt: (at) => ({ ...simFactsOf(row, { ...moment, at }) }) }
+    }
+    case 'pool': {
+      const row = aPool(random, moment)
+      return { moment, factsAt: (at) => ({ ...poolFactsOf(row, { ...moment, at }) }) }
+    }
+    case 'tenant': {
+      const row = aTenant(random, moment)
+      return { moment, factsAt: (at) => ({ ...tenantFactsOf(row, { ...moment, at }) }) }
+    }
+  }
+}
