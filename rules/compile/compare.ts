@@ -31,15 +31,15 @@ export function differencesBetween(
   row: FactRow,
 ): RuleDifference[] {
   const byName = new Map(attached.map((compiled) => [compiled.rule.name, compiled]))
-  const judged = new Set(outcomes.map(({ rule }) => rule.name))
-  const unjudged = [...byName.keys()].filter((name) => !judged.has(name))
+  const decided = new Set(outcomes.map(({ rule }) => rule.name))
+  const undecided = [...byName.keys()].filter((name) => !decided.has(name))
   return [
     ...outcomes.flatMap((outcome) => {
       const { name } = outcome.rule
       const compiled = byName.get(name)
       return compiled === undefined ? [attachedDiffers(name, 'yes', 'no')] : differencesOf(outcome, compiled, row)
     }),
-    ...unjudged.map((name) => attachedDiffers(name, 'no', 'yes')),
+    ...undecided.map((name) => attachedDiffers(name, 'no', 'yes')),
   ]
 }
 

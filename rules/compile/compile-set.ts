@@ -1,6 +1,6 @@
 /**
  * Compiles a rule set once a version. The compiled rules are a filter: they say for which subjects nothing changes.
- * json-rules-engine stays the judge of all others, and the source of every explanation.
+ * json-rules-engine decides about all others, and is the source of every explanation.
  */
 
 import type { SubjectKind } from '../../domain/watchdog/subject.ts'

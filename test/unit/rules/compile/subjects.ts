@@ -5,6 +5,7 @@ import { cycleAt } from '../../../../domain/time/cycle.ts'
 import type { SubjectKind } from '../../../../domain/watchdog/subject.ts'
 import { type Moment, poolFactsOf, simFactsOf, tenantFactsOf } from '../../../../operations/watchdog/facts.ts'
 import type { Facts } from '../../../../rules/facts.ts'
+import type { SimFigures } from '../../../../store/usage/figures.ts'
 import type { PoolFactRow, SimRow, TenantFactRow } from '../../../../store/watchdog/facts.ts'
 import type { Random } from './cases.ts'
 
@@ -46,7 +47,7 @@ const settings = (random: Random) => ({
   enableBurnRateAlerts: random.pick([null, true, false]),
 })
 
-const aSim = (random: Random, { at, cycle }: Moment): SimRow => {
+const aSim = (random: Random, { at, cycle }: Moment): SimRow & SimFigures => {
   const length = cycle.endsAt - cycle.startsAt
   const tariffType = random.pick([null, ...Object.values(TariffType)])
   const inPool = random.chance(0.7)
