@@ -60,7 +60,7 @@ try {
 
 async function measure(estate: Estate, internalUrl: string): Promise<void> {
   console.log(`${machine()}; ${options.records} records of ${options.sims} SIMs, ${options.rounds} rounds in turns\n`)
-  const rates = { limit: [] as number[], fresh: [] as number[], again: [] as number[] }
+  const rates: Record<'limit' | 'fresh' | 'again', number[]> = { limit: [], fresh: [], again: [] }
   await client.query(LIMIT_TABLES)
   await send(estate, internalUrl, 'warm-up')
   await atLeast(estate, 'warm-up')
@@ -110,7 +110,7 @@ async function send(
     },
     body,
   })
-  const answer = (await response.json()) as Record<string, unknown>
+  const answer: Record<string, unknown> = JSON.parse(await response.text())
   const seconds = (performance.now() - from) / 1000
   for (const [name, count] of Object.entries(expected)) {
     if (answer[name] !== count) throw new Error(`${round}: got ${JSON.stringify(answer)}, expected ${name} ${count}`)

@@ -1,6 +1,7 @@
 /** Connections to PostgreSQL. */
 import { Kysely, PostgresDialect } from 'kysely'
 import pg from 'pg'
+import { CopyingClient } from './copy.ts'
 import type { Db } from './tenancy.ts'
 
 const INT8 = 20
@@ -48,6 +49,7 @@ export function connect(
   } = {},
 ): { db: Db; close: () => Promise<void> } {
   const pool = new pg.Pool({
+    Client: CopyingClient,
     connectionString: databaseUrl,
     max: options.max ?? 10,
     connectionTimeoutMillis: 10_000,

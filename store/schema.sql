@@ -577,6 +577,20 @@ create policy readable on rule_sets for select to simherd_tenant using (true);
 grant insert, select, update on rule_sets to simherd_platform;
 grant select on rule_sets to simherd_tenant;
 
+create table sim_sightings (
+  tenant_id text default app_tenant() not null,
+  sim_id bigint not null,
+  last_seen_at timestamp with time zone not null,
+  imei text not null,
+  imei_seen_at timestamp with time zone,
+  previous_imei text not null,
+  constraint sim_sightings_pkey PRIMARY KEY (tenant_id, sim_id)
+);
+alter table sim_sightings enable row level security;
+alter table sim_sightings force row level security;
+create policy own on sim_sightings for all to simherd_tenant using ((tenant_id = app_tenant())) with check ((tenant_id = app_tenant()));
+grant insert, select, update on sim_sightings to simherd_tenant;
+
 create table sims (
   id bigint generated always as identity not null,
   tenant_id text default app_tenant() not null,
@@ -1077,6 +1091,27 @@ SELECT pc.tenant_id,
                   WHERE ((f.tenant_id = pc.tenant_id) AND (f.cycle_key = pc.cycle_key) AND (f.pool_id = pc.pool_id))) sum_rows
           WHERE (pc.summed_version <> pc.usage_version)) s);
 grant select on pool_figures to simherd_tenant;
+
+create view sim_seen with (security_invoker=true) as
+SELECT s.tenant_id,
+    s.id AS sim_id,
+    GREATEST(s.last_seen_at, g.last_seen_at) AS last_seen_at,
+        CASE
+            WHEN d.is_newer THEN g.imei
+            ELSE s.imei
+        END AS imei,
+        CASE
+            WHEN d.is_newer THEN g.imei_seen_at
+            ELSE s.imei_seen_at
+        END AS imei_seen_at,
+        CASE
+            WHEN d.is_newer THEN g.previous_imei
+            ELSE s.previous_imei
+        END AS previous_imei
+   FROM ((sims s
+     LEFT JOIN sim_sightings g ON (((g.tenant_id = s.tenant_id) AND (g.sim_id = s.id))))
+     CROSS JOIN LATERAL ( SELECT COALESCE((g.imei_seen_at >= COALESCE(s.imei_seen_at, '-infinity'::timestamp with time zone)), false) AS is_newer) d);
+grant select on sim_seen to simherd_tenant;
 
 -- Functions
 

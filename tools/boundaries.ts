@@ -70,7 +70,7 @@ export const FLOORS: Readonly<Record<string, Boundary>> = {
     why: 'store/ is SQL and nothing else: from folders that decide or send, it imports only types',
     imports: ['domain'],
     types: ['notify', 'rules'],
-    packages: ['kysely', 'pg', 'node:crypto', 'node:fs'],
+    packages: ['kysely', 'pg', 'pg-copy-streams', 'node:crypto', 'node:fs', 'node:stream'],
     noClock: true,
   },
   queues: {

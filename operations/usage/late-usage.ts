@@ -2,16 +2,19 @@
 import { LogLevel } from '../../domain/codes.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
 import { closedCycles } from '../../store/usage/cycles.ts'
-import type { PlacedRecord } from '../../store/usage/records.ts'
+import { stagedRecords } from '../../store/usage/stage.ts'
 import { insertLogEntries } from '../../store/watchdog/alerts.ts'
 
-/** Writes one Info entry per SIM, closed cycle and chunk. */
-export async function noteLateUsage(tx: TenantTx, accepted: readonly PlacedRecord[]): Promise<void> {
-  const closed = new Set(await closedCycles(tx, [...new Set(accepted.map(({ cycleKey }) => cycleKey))]))
-  const late = Map.groupBy(
-    accepted.filter(({ cycleKey }) => closed.has(cycleKey)),
-    ({ simId, cycleKey }) => `${simId}/${cycleKey}`,
-  )
+/**
+ * Writes one Info entry per SIM, closed cycle and chunk, for the accepted records on the stage.
+ *
+ * @param cycleKeys cycles of the chunk
+ */
+export async function noteLateUsage(tx: TenantTx, cycleKeys: readonly string[]): Promise<void> {
+  const closed = await closedCycles(tx, cycleKeys)
+  if (closed.length === 0) return
+  const records = await stagedRecords(tx, closed)
+  const late = Map.groupBy(records, ({ simId, cycleKey }) => `${simId}/${cycleKey}`)
   const entries = [...late].flatMap(([key, records]) => {
     const [first] = records
     if (first === undefined) return []

@@ -1,12 +1,12 @@
 /**
  * Counts usage records. Each counts once, however often it is sent.
  *
- * A chunk is one transaction. Locks are taken in the same order everywhere, so that two chunks wait for each other and
- * never deadlock: SIMs by id, then cycles, then pools by id, then the rest in key order. A cycle that is not open yet
- * is opened in a transaction of its own, because that marks the whole estate due.
+ * A chunk is one transaction, and one chunk of a tenant is counted at a time. Locks are taken in the same order
+ * everywhere, so that nothing deadlocks: the merge lock, then cycles, then pools by id, then the rest in key order. A
+ * cycle that is not open yet is opened in a transaction of its own, because that marks the whole estate due.
  */
 
-import { bucketMs, type Cycle, cycleAt } from '../../domain/time/cycle.ts'
+import { bucketMs, type Cycle, cycleAt, cycleOfKey } from '../../domain/time/cycle.ts'
 import {
   MOST_TOTAL,
   type ReadRecord,
@@ -14,30 +14,31 @@ import {
   USAGE_MAX_AGE_MS,
   type UsageFault,
 } from '../../domain/usage/usage-record.ts'
-import { markDue } from '../../store/due.ts'
 import { inTenant, type Store, type TenantTx } from '../../store/tenancy.ts'
 import { lockCycles, tenantSettings } from '../../store/usage/cycles.ts'
-import { openCycle } from '../../store/usage/open-cycle.ts'
-import { partitionsFor } from '../../store/usage/partitions.ts'
-import { lockPools } from '../../store/usage/pool-totals.ts'
 import {
   addToBuckets,
   addToLedger,
-  type BucketRow,
-  type CycleCounts,
   countRecords,
-  identity,
-  insertRecords,
-  lockUsageSims,
+  lockMerge,
+  markUsageDue,
   noteSightings,
-  type PlacedRecord,
-  placesAt,
-  type Sighting,
-  type StoredRecord,
-  storedRecords,
-  totalOutOfRange,
-  type UsageSim,
-} from '../../store/usage/records.ts'
+  storeRecords,
+} from '../../store/usage/merge.ts'
+import { openCycle } from '../../store/usage/open-cycle.ts'
+import { partitionsFor } from '../../store/usage/partitions.ts'
+import { lockPools } from '../../store/usage/pool-totals.ts'
+import { totalOutOfRange } from '../../store/usage/records.ts'
+import {
+  hasMoved,
+  placeRecords,
+  stagedCycles,
+  stagedPools,
+  stagedRecords,
+  stageRecords,
+  takeKnown,
+  unstage,
+} from '../../store/usage/stage.ts'
 import { refuseNegativeTotals } from './corrections.ts'
 import { noteLateUsage } from './late-usage.ts'
 
@@ -52,6 +53,8 @@ interface Indexed<T> {
   readonly record: T
 }
 type Rejections = Map<number, UsageFault>
+
+const MOST_ATTEMPTS = 10
 
 /** How usage is recorded. */
 export interface UsageOptions {
@@ -75,10 +78,27 @@ export async function recordUsage(
   firstIndex = 0,
   { maxAgeMs = USAGE_MAX_AGE_MS, deliveryId }: UsageOptions = {},
 ): Promise<UsageResponse> {
+  const results = values.map((value) => readUsage(store, value, maxAgeMs))
+  return countUsage(store, tenantId, results, firstIndex, { deliveryId })
+}
+
+export type ReadResult = ReturnType<typeof readRecord>
+
+/** Reads a record as it was received: the record, or its fault. */
+export const readUsage = (store: Store, value: unknown, maxAgeMs: number): ReadResult =>
+  readRecord(value, store.clock(), maxAgeMs)
+
+/** As {@link recordUsage}, for records that have been read. */
+export async function countUsage(
+  store: Store,
+  tenantId: string,
+  results: readonly ReadResult[],
+  firstIndex: number,
+  { deliveryId }: { readonly deliveryId?: number | undefined },
+): Promise<UsageResponse> {
   const rejected: Rejections = new Map()
   const read: Indexed<ReadRecord>[] = []
-  values.forEach((value, i) => {
-    const result = readRecord(value, store.clock(), maxAgeMs)
+  results.forEach((result, i) => {
     if ('fault' in result) rejected.set(firstIndex + i, result.fault)
     else read.push({ index: firstIndex + i, record: result.record })
   })
@@ -135,7 +155,10 @@ async function countOpened(
     read.map(({ record }) => record.at),
   )
   while (read.length > 0) {
-    counted = await inTenant(store, tenantId, (tx) => countChunk(tx, read, rejected, deliveryId))
+    counted = await counting(
+      () => inTenant(store, tenantId, (tx) => countChunk(tx, read, rejected, deliveryId)),
+      rejected,
+    )
     const { unopened } = counted
     if (unopened.length === 0) break
     await inTenant(store, tenantId, async (tx) => {
@@ -145,6 +168,18 @@ async function countOpened(
   return counted
 }
 
+/** Counts again while other transactions change what a chunk relies on. */
+async function counting(count: () => Promise<Counted>, rejected: Rejections): Promise<Counted> {
+  for (let attempt = 1; ; attempt++) {
+    rejected.clear()
+    try {
+      return await count()
+    } catch (error) {
+      if (!(error instanceof Outdated) || attempt === MOST_ATTEMPTS) throw error
+    }
+  }
+}
+
 interface Counted {
   readonly accepted: number
   readonly duplicates: number
@@ -152,206 +187,92 @@ interface Counted {
   readonly unopened: readonly Cycle[]
 }
 
+/** Another transaction has changed what this one relies on. Nothing was written; the chunk is counted again. */
+class Outdated extends Error {}
+
 async function countChunk(
   tx: TenantTx,
   read: readonly Indexed<ReadRecord>[],
   rejected: Rejections,
   deliveryId: number | null,
 ): Promise<Counted> {
-  const sims = await lockUsageSims(
-    tx,
-    read.flatMap(({ record }) => record.iccid ?? []),
-    read.flatMap(({ record }) => record.simId ?? []),
-  )
+  await lockMerge(tx)
   const { billingCycle } = await tenantSettings(tx)
-  const known = withSims(read, sims, rejected)
-  const stored = await storedRecords(
-    tx,
-    known.map(({ record }) => record),
-  )
-  const { fresh, duplicates } = sortOut(known, stored, rejected)
-  const unopened = await lockCycles(tx, cyclesOf(billingCycle, [...fresh.map(({ record }) => record), ...duplicates]))
+  await stageRecords(tx, inCycles(read, billingCycle))
+  const strangers = new Set(await placeRecords(tx))
+  for (const { index, record } of read) if (strangers.has(index)) rejected.set(index, unknownSim(record))
+  const keys = await stagedCycles(tx)
+  const unopened = await lockCycles(tx, cyclesOf(billingCycle, keys))
   if (unopened.length > 0) return { accepted: 0, duplicates: 0, unopened }
-  const placed = await place(tx, fresh, billingCycle)
-  for (const [cycleKey, pools] of poolsByCycle(placed)) await lockPools(tx, cycleKey, pools)
-  const wanted = await refuseNegativeTotals(tx, placed, rejected)
-  const inserted = await insertRecords(
-    tx,
-    wanted.map(({ record }) => record),
-    deliveryId,
-  )
-  const accepted = wanted.filter(({ record }) => inserted.has(identity(record))).map(({ record }) => record)
-  // Another chunk has written these meanwhile, for the same SIM or another one.
-  const raced = wanted.filter(({ record }) => !inserted.has(identity(record)))
-  if (raced.length > 0) {
-    const winners = await storedRecords(
-      tx,
-      raced.map(({ record }) => record),
-    )
-    duplicates.push(...sortOut(raced, winners, rejected).duplicates)
+  const duplicates = await takeDuplicates(tx, read, rejected)
+  for (const { cycleKey, poolIds } of await stagedPools(tx)) await lockPools(tx, cycleKey, poolIds)
+  // From here on no ticket can move a SIM out of these pools.
+  if (await hasMoved(tx)) throw new Outdated('a SIM has moved')
+  if (read.some(({ record }) => record.correction)) await refuseCorrections(tx, keys, rejected)
+  const accepted = read.length - rejectedOf(read, rejected) - duplicates.total
+  if ((await storeRecords(tx, deliveryId)) !== accepted) throw new Outdated('records were stored meanwhile')
+  if (accepted > 0) {
+    await addToLedger(tx)
+    await addToBuckets(tx)
+    await noteSightings(tx)
+    await markUsageDue(tx)
   }
-  await addUp(tx, accepted, sims, billingCycle)
-  await countRecords(tx, countsOf(billingCycle, accepted, duplicates))
-  await noteLateUsage(tx, accepted)
-  return { accepted: accepted.length, duplicates: duplicates.length, unopened: [] }
+  await countRecords(tx, duplicates.byCycle)
+  await noteLateUsage(tx, keys)
+  return { accepted, duplicates: duplicates.total, unopened: [] }
 }
 
-function withSims(
+/** The records with their cycles and time buckets. Records of one time mostly belong to one cycle. */
+function inCycles(read: readonly Indexed<ReadRecord>[], billingCycle: string) {
+  const widthMs = bucketMs(billingCycle)
+  let cycle: Cycle | undefined
+  return read.map(({ index, record }) => {
+    const { at } = record
+    if (cycle === undefined || at < cycle.startsAt || at >= cycle.endsAt) cycle = cycleAt(billingCycle, at)
+    return { index, record, cycleKey: cycle.key, bucketAt: Math.floor(at / widthMs) * widthMs }
+  })
+}
+
+/** The cycles with these keys, the earliest first. */
+const cyclesOf = (billingCycle: string, keys: readonly string[]): Cycle[] =>
+  keys.flatMap((key) => cycleOfKey(billingCycle, key) ?? []).sort((a, b) => a.startsAt - b.startsAt)
+
+const rejectedOf = (read: readonly Indexed<ReadRecord>[], rejected: Rejections): number =>
+  read.reduce((count, { index }) => count + (rejected.has(index) ? 1 : 0), 0)
+
+function unknownSim({ iccid, simId }: ReadRecord): UsageFault {
+  return {
+    code: 'sim_not_found',
+    detail: `there is no SIM with ${iccid === null ? `simId ${simId}` : `iccid ${iccid}`}`,
+  }
+}
+
+/** Takes known records off the stage. Those that contradict what is known are rejected. */
+async function takeDuplicates(
+  tx: TenantTx,
   read: readonly Indexed<ReadRecord>[],
-  sims: readonly UsageSim[],
   rejected: Rejections,
-): Indexed<ReadRecord & { simId: number }>[] {
-  const byIccid = new Map(sims.map((sim) => [sim.iccid, sim.simId]))
-  const ids = new Set(sims.map((sim) => sim.simId))
-  return read.flatMap(({ index, record }) => {
-    const simId = record.iccid === null ? record.simId : byIccid.get(record.iccid)
-    if (simId !== null && simId !== undefined && ids.has(simId)) return [{ index, record: { ...record, simId } }]
-    const asked = record.iccid === null ? `simId ${record.simId}` : `iccid ${record.iccid}`
-    rejected.set(index, { code: 'sim_not_found', detail: `there is no SIM with ${asked}` })
-    return []
-  })
-}
-
-const CONTENT = ['simId', 'bytesUp', 'bytesDown', 'voiceSeconds', 'smsCount', 'imei', 'correction'] as const
-
-const sameContent = (a: StoredRecord, b: StoredRecord) => CONTENT.every((field) => a[field] === b[field])
-
-/** Separates new records from duplicates, and rejects those that contradict a known record. */
-function sortOut<T extends ReadRecord & { readonly simId: number }>(
-  known: readonly Indexed<T>[],
-  stored: ReadonlyMap<string, StoredRecord>,
-  rejected: Rejections,
-): { fresh: Indexed<T>[]; duplicates: T[] } {
-  const seen = new Map<string, StoredRecord>(stored)
-  const fresh: Indexed<T>[] = []
-  const duplicates: T[] = []
-  for (const { index, record } of known) {
-    const before = seen.get(identity(record))
-    if (before === undefined) {
-      seen.set(identity(record), record)
-      fresh.push({ index, record })
-    } else if (sameContent(before, record)) duplicates.push(record)
-    else {
-      const detail = `recordId '${record.recordId}' at ${new Date(record.at).toISOString()} is known with other content`
-      rejected.set(index, { code: 'record_conflict', detail })
-    }
+): Promise<{ readonly total: number; readonly byCycle: Map<string, number> }> {
+  const identities = new Set(read.map(({ record }) => `${record.at}/${record.recordId}`))
+  const byCycle = new Map<string, number>()
+  const known = await takeKnown(tx, identities.size < read.length)
+  const same = known.filter(({ isSame }) => isSame)
+  for (const { cycleKey } of same) byCycle.set(cycleKey, (byCycle.get(cycleKey) ?? 0) + 1)
+  const other = new Set(known.flatMap(({ index, isSame }) => (isSame ? [] : index)))
+  for (const { index, record } of read) {
+    if (!other.has(index)) continue
+    const detail = `recordId '${record.recordId}' at ${new Date(record.at).toISOString()} is known with other content`
+    rejected.set(index, { code: 'record_conflict', detail })
   }
-  return { fresh, duplicates }
+  return { total: same.length, byCycle }
 }
 
-async function place(
-  tx: TenantTx,
-  fresh: readonly Indexed<ReadRecord & { readonly simId: number }>[],
-  billingCycle: string,
-): Promise<Indexed<PlacedRecord>[]> {
-  const places = await placesAt(
+/** Rejects corrections that would take a ledger row below 0. Call with the pools locked. */
+async function refuseCorrections(tx: TenantTx, cycleKeys: readonly string[], rejected: Rejections): Promise<void> {
+  const placed = (await stagedRecords(tx, cycleKeys)).map(({ index, ...record }) => ({ index, record }))
+  const kept = new Set((await refuseNegativeTotals(tx, placed, rejected)).map(({ index }) => index))
+  await unstage(
     tx,
-    fresh.map(({ record }) => ({ simId: record.simId, at: record.at })),
+    placed.flatMap(({ index }) => (kept.has(index) ? [] : index)),
   )
-  return fresh.map(({ index, record }, i) => ({
-    index,
-    record: {
-      ...record,
-      poolId: places[i] ?? 0,
-      cycleKey: cycleAt(billingCycle, record.at).key,
-    },
-  }))
-}
-
-/** The cycles that records belong to, the earliest first. */
-function cyclesOf(billingCycle: string, records: readonly { readonly at: number }[]): Cycle[] {
-  const cycles = new Map(records.map(({ at }) => [cycleAt(billingCycle, at).key, cycleAt(billingCycle, at)]))
-  return [...cycles.values()].sort((a, b) => a.startsAt - b.startsAt)
-}
-
-function poolsByCycle(placed: readonly Indexed<PlacedRecord>[]): [string, number[]][] {
-  const grouped = Map.groupBy(placed, ({ record }) => record.cycleKey)
-  return [...grouped]
-    .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map(([key, rows]) => [key, [...new Set(rows.map(({ record }) => record.poolId))]])
-}
-
-const amountsOf = (records: readonly ReadRecord[]) => ({
-  bytes: records.reduce((sum, record) => sum + record.bytesUp + record.bytesDown, 0),
-  voiceSeconds: records.reduce((sum, record) => sum + record.voiceSeconds, 0),
-  smsCount: records.reduce((sum, record) => sum + record.smsCount, 0),
-})
-
-/** Adds accepted records to the ledger, the pools, the buckets and the SIMs. Marks the subjects concerned due. */
-async function addUp(
-  tx: TenantTx,
-  accepted: readonly PlacedRecord[],
-  sims: readonly UsageSim[],
-  billingCycle: string,
-): Promise<void> {
-  if (accepted.length === 0) return
-  const rows = Map.groupBy(accepted, (r) => `${r.cycleKey}/${r.simId}/${r.poolId}`)
-  await addToLedger(
-    tx,
-    [...rows.values()].flatMap(([first, ...rest]) =>
-      first === undefined
-        ? []
-        : {
-            cycleKey: first.cycleKey,
-            simId: first.simId,
-            poolId: first.poolId,
-            ...amountsOf([first, ...rest]),
-          },
-    ),
-  )
-  await addToBuckets(tx, bucketsOf(accepted, bucketMs(billingCycle)))
-  await noteSightings(tx, sightingsOf(accepted, sims))
-  await markDue(tx, [
-    ...accepted.map(({ simId }) => ({ kind: 'sim' as const, id: simId })),
-    ...accepted.filter(({ poolId }) => poolId !== 0).map(({ poolId }) => ({ kind: 'pool' as const, id: poolId })),
-    { kind: 'tenant' as const, id: 0 },
-  ])
-}
-
-function bucketsOf(accepted: readonly PlacedRecord[], widthMs: number): BucketRow[] {
-  const parts = accepted.flatMap((record) => {
-    const startsAt = Math.floor(record.at / widthMs) * widthMs
-    return [
-      { kind: 'sim' as const, id: record.simId, startsAt, record },
-      ...(record.poolId === 0 ? [] : [{ kind: 'pool' as const, id: record.poolId, startsAt, record }]),
-      { kind: 'tenant' as const, id: 0, startsAt, record },
-    ]
-  })
-  const grouped = Map.groupBy(parts, (part) => `${part.kind}/${part.id}/${part.startsAt}`)
-  return [...grouped.values()].flatMap((group) => {
-    const [first] = group
-    if (first === undefined) return []
-    const { kind, id, startsAt } = first
-    return [{ kind, id, startsAt, ...amountsOf(group.map((part) => part.record)) }]
-  })
-}
-
-/** When each SIM was last seen, and its newest IMEI if that is newer than the known one. */
-function sightingsOf(accepted: readonly PlacedRecord[], sims: readonly UsageSim[]): Sighting[] {
-  const known = new Map(sims.map((sim) => [sim.simId, sim.imeiSeenAt?.getTime() ?? Number.NEGATIVE_INFINITY]))
-  return [...Map.groupBy(accepted, ({ simId }) => simId)].map(([simId, records]) => {
-    const newest = records
-      .filter((record) => record.imei !== null && record.at > (known.get(simId) ?? Number.NEGATIVE_INFINITY))
-      .reduce<PlacedRecord | null>((best, record) => (best === null || record.at > best.at ? record : best), null)
-    return {
-      simId,
-      lastSeenAt: Math.max(...records.map(({ at }) => at)),
-      imei: newest?.imei ?? null,
-      imeiSeenAt: newest?.at ?? null,
-    }
-  })
-}
-
-function countsOf(
-  billingCycle: string,
-  accepted: readonly PlacedRecord[],
-  duplicates: readonly ReadRecord[],
-): CycleCounts[] {
-  const keys = Map.groupBy(accepted, ({ cycleKey }) => cycleKey)
-  const known = Map.groupBy(duplicates, ({ at }) => cycleAt(billingCycle, at).key)
-  return [...new Set([...keys.keys(), ...known.keys()])].toSorted().map((cycleKey) => {
-    const records = keys.get(cycleKey) ?? []
-    const counted = { accepted: records.length, duplicates: known.get(cycleKey)?.length ?? 0 }
-    return { cycleKey, ...counted, ...amountsOf(records) }
-  })
 }

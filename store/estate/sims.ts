@@ -32,8 +32,8 @@ interface SimRow extends Pick<Sim, Plain>, WatchdogSettings {
   readonly poolBurnRateAlerts: boolean | null
 }
 
-const columns = sql`s.id, s.tag, s.iccid, s.pool_id as "poolId", s.tariff_id as "tariffId", s.imsi, s.msisdn, s.imei,
-  s.status, s.updated_at as "updatedAt", s.provisioned_at as "provisionedAt", s.last_seen_at as "lastSeenAt", s.type,
+const columns = sql`s.id, s.tag, s.iccid, s.pool_id as "poolId", s.tariff_id as "tariffId", s.imsi, s.msisdn, g.imei,
+  s.status, s.updated_at as "updatedAt", s.provisioned_at as "provisionedAt", g.last_seen_at as "lastSeenAt", s.type,
   s.esim_qr_payload as "esimQrPayload", s.esim_qr_data_url as "esimQrDataUrl", s.pending_pool_id as "pendingPoolId",
   s.pending_tariff_id as "pendingTariffId", s.pending_unassign as "pendingUnassign",
   s.watchdog_mode as "watchdogMode", s.is_watchdog_exempt as "isWatchdogExempt",
@@ -43,6 +43,7 @@ const columns = sql`s.id, s.tag, s.iccid, s.pool_id as "poolId", s.tariff_id as 
 
 const fromSims = (tx: TenantTx, where: RawBuilder<unknown>) => sql`
   from sims s left join pools p on p.id = s.pool_id left join tariffs pt on pt.id = p.tariff_id
+  join sim_seen g on g.tenant_id = s.tenant_id and g.sim_id = s.id
  where s.tenant_id = ${tx.tenantId} ${where}`
 
 /** A SIM with the watchdog settings in force, its own or else its pool's, and without what else is the pool's. */

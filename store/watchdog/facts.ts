@@ -66,11 +66,12 @@ export async function simRows(
            case when p.id is not null then jsonb_build_object(
              'watchdogMode', p.watchdog_mode, 'warningThresholdPct', p.warning_threshold_pct,
              'enableBurnRateAlerts', p.enable_burn_rate_alerts, 'tariffType', pt.type) end as pool,
-           s.imei, s.previous_imei as "previousImei", s.last_seen_at as "lastSeenAt",
+           g.imei, g.previous_imei as "previousImei", g.last_seen_at as "lastSeenAt",
            pc.bytes as "poolUsageBytes", pc.limit_bytes as "poolLimitBytes",
            coalesce(w.short_bytes, 0) as "shortBytes", coalesce(w.long_bytes, 0) as "longBytes",
            coalesce(w.day_bytes, 0) as "dayBytes", coalesce(w.week_bytes, 0) as "weekBytes"
       from sims s
+      join sim_seen g on g.tenant_id = s.tenant_id and g.sim_id = s.id
       left join pools p on p.id = s.pool_id
       left join tariffs pt on pt.id = p.tariff_id
       left join tariffs own on own.id = s.tariff_id
@@ -125,10 +126,11 @@ export async function poolFactRows(
        group by pool_id
     ),
     seen as (
-      select pool_id, max(last_seen_at) as last_seen_at,
-             count(*) filter (where status = 1 and status_since < ${silentBefore}
-                                and (last_seen_at is null or last_seen_at < ${silentBefore}))::integer as silent_sims
-        from sims where pool_id = any(${[...ids]}::integer[]) group by pool_id
+      select s.pool_id, max(g.last_seen_at) as last_seen_at,
+             count(*) filter (where s.status = 1 and s.status_since < ${silentBefore}
+                                and (g.last_seen_at is null or g.last_seen_at < ${silentBefore}))::integer as silent_sims
+        from sims s join sim_seen g on g.tenant_id = s.tenant_id and g.sim_id = s.id
+       where s.pool_id = any(${[...ids]}::integer[]) group by s.pool_id
     )
     select p.id as "poolId", p.name as "poolName", p.type as "poolType", t.type as "tariffType",
            p.watchdog_mode as mode, p.warning_threshold_pct as "warningThresholdPct",

@@ -213,6 +213,7 @@ const TENANT_TABLES = [
   'provision_batch_sims',
   'provision_batches',
   'restatements',
+  'sim_sightings',
   'sims',
   'statement_totals',
   'statements',

@@ -6,7 +6,8 @@ import { pageOf } from '../../../domain/page.ts'
 import { Id, strictObject } from '../../../domain/schema.ts'
 import { UsageDelivery, UsageDeliveryQuery } from '../../../domain/usage/delivery.ts'
 import { UsageRecord } from '../../../domain/usage/usage-record.ts'
-import { recordUsage, type UsageOptions } from '../../../operations/usage/record-usage.ts'
+import { countStream } from '../../../operations/usage/count-stream.ts'
+import type { UsageResponse as Counted, UsageOptions } from '../../../operations/usage/record-usage.ts'
 import { inTenant, reading, type Store } from '../../../store/tenancy.ts'
 import { endDelivery, findDelivery, insertDelivery, pageOfDeliveries } from '../../../store/usage/deliveries.ts'
 import { Arrived, takeUsage, type UsageRequest, usageRecords } from '../../files/usage-stream.ts'
@@ -35,8 +36,6 @@ const USAGE = Type.Object({
   }),
 })
 
-/** Records in one transaction. Enough to work on sets, few enough to hold locks only briefly. */
-const CHUNK = 1000
 const MOST_REJECTED = 1000
 
 export const usageRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app, { store, usage }) => {
@@ -114,12 +113,7 @@ async function takeIn(
   const deliveryId = await inTenant(onBehalfOf(store, request), tenantId, insertDelivery)
   const answer = { accepted: 0, duplicates: 0, rejectedCount: 0 }
   const rejected: { index: number; code: string; detail: string }[] = []
-  let chunk: unknown[] = []
-  let index = 0
-  const commit = async () => {
-    const counted = await recordUsage(store, tenantId, chunk, index, { ...options, deliveryId })
-    index += chunk.length
-    chunk = []
+  const add = (counted: Counted) => {
     answer.accepted += counted.accepted
     answer.duplicates += counted.duplicates
     answer.rejectedCount += counted.rejected.length
@@ -128,11 +122,7 @@ async function takeIn(
   let outcome: 'complete' | 'broken' = 'broken'
   try {
     // Opened inside the try block: a stream that fails without a reader ends the process.
-    for await (const record of usageRecords(request, arrived)) {
-      chunk.push(record)
-      if (chunk.length >= CHUNK) await commit()
-    }
-    if (chunk.length > 0) await commit()
+    await countStream(store, tenantId, usageRecords(request, arrived), { ...options, deliveryId }, add)
     outcome = 'complete'
   } finally {
     const { rejectedCount, ...counts } = answer

@@ -83,7 +83,8 @@ async function totals(harness: Harness) {
         left join pools p on subject_kind = 2 and p.id = subject_id
        group by 1, 2 order by 1, 2`),
     await harness.rows(sql<{ iccid: string; imei: string; seenAt: Date }>`
-      select iccid, imei, last_seen_at as "seenAt" from sims order by iccid`),
+      select s.iccid, g.imei, g.last_seen_at as "seenAt"
+        from sims s join sim_seen g on g.sim_id = s.id order by s.iccid`),
   ]
   return { ledger, pools, buckets, sims }
 }

@@ -239,7 +239,7 @@ describe('the device of a SIM', () => {
   const device = async (harness: Harness, simId: number) =>
     (
       await harness.rows(sql<{ imei: string; previous: string; seenAt: Date }>`
-        select imei, previous_imei as previous, last_seen_at as "seenAt" from sims where id = ${simId}`)
+        select imei, previous_imei as previous, last_seen_at as "seenAt" from sim_seen where sim_id = ${simId}`)
     )[0]
   const [OLD, NEW] = ['356938035643809', '490154203237518']
 

@@ -1,0 +1,100 @@
+/** Counts a stream of usage records, chunk by chunk. The next chunk is read while one is being counted. */
+
+import { USAGE_MAX_AGE_MS } from '../../domain/usage/usage-record.ts'
+import type { Store } from '../../store/tenancy.ts'
+import { countUsage, type ReadResult, readUsage, type UsageOptions, type UsageResponse } from './record-usage.ts'
+
+/** Most records in one transaction. Two chunks are in memory at most. */
+const CHUNK = 20_000
+/** A record waits this long for others, and for as long as the chunk before it takes. */
+const WAIT_MS = 50
+
+/**
+ * Counts records as they come.
+ *
+ * @param values records as received, unchecked
+ * @param onCounted called with what became of each chunk
+ * @throws whatever reading the stream or counting a chunk throws; the chunks before it are counted
+ */
+export async function countStream(
+  store: Store,
+  tenantId: string,
+  values: AsyncIterable<unknown>,
+  options: UsageOptions,
+  onCounted: (counted: UsageResponse) => void,
+): Promise<void> {
+  const maxAgeMs = options.maxAgeMs ?? USAGE_MAX_AGE_MS
+  const chunks = new Chunks((read, firstIndex) => countUsage(store, tenantId, read, firstIndex, options), onCounted)
+  try {
+    for await (const value of values) {
+      chunks.add(readUsage(store, value, maxAgeMs))
+      if (chunks.isFull) await chunks.takeTurn()
+    }
+  } finally {
+    // If the stream has failed, what came before it still counts.
+    await chunks.end()
+  }
+}
+
+/** At most one chunk is being counted, while the next one fills. */
+class Chunks {
+  readonly #count: (read: readonly ReadResult[], firstIndex: number) => Promise<UsageResponse>
+  readonly #onCounted: (counted: UsageResponse) => void
+  #chunk: ReadResult[] = []
+  #firstIndex = 0
+  #counting: Promise<void> | undefined
+  #failure: { readonly error: unknown } | undefined
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(
+    count: (read: readonly ReadResult[], firstIndex: number) => Promise<UsageResponse>,
+    onCounted: (counted: UsageResponse) => void,
+  ) {
+    this.#count = count
+    this.#onCounted = onCounted
+  }
+
+  /** Whether the next chunk has to wait for the one that is being counted; or that one has failed. */
+  get isFull(): boolean {
+    return this.#chunk.length >= CHUNK || this.#failure !== undefined
+  }
+
+  add(result: ReadResult): void {
+    this.#chunk.push(result)
+    if (this.#chunk.length === 1) this.#timer = setTimeout(() => this.#begin(), WAIT_MS)
+  }
+
+  /** Begins with the chunk that has filled, once the one before it is counted. */
+  async takeTurn(): Promise<void> {
+    await this.#counting
+    if (this.#failure !== undefined) throw this.#failure.error
+    this.#begin()
+  }
+
+  /** Counts what is left. */
+  async end(): Promise<void> {
+    await this.takeTurn()
+    await this.takeTurn()
+    clearTimeout(this.#timer)
+  }
+
+  #begin(): void {
+    if (this.#counting !== undefined || this.#failure !== undefined || this.#chunk.length === 0) return
+    clearTimeout(this.#timer)
+    const [read, firstIndex] = [this.#chunk, this.#firstIndex]
+    this.#firstIndex += read.length
+    this.#chunk = []
+    this.#counting = this.#run(read, firstIndex)
+  }
+
+  async #run(read: readonly ReadResult[], firstIndex: number): Promise<void> {
+    try {
+      this.#onCounted(await this.#count(read, firstIndex))
+    } catch (error) {
+      this.#failure = { error }
+    }
+    this.#counting = undefined
+    // What has come meanwhile has waited long enough.
+    this.#begin()
+  }
+}
