@@ -2,10 +2,14 @@
 
 import { sql } from 'kysely'
 import type { SuspendedUntil } from '../domain/suspend.ts'
-import type { OutboxRequest } from '../domain/temporal/outbox.ts'
+import type { OutboxRequest, TicketsEnded } from '../domain/temporal/outbox.ts'
 import type { EnforcePoolSignal, SuspendSignal } from '../domain/temporal/signals.ts'
 import { TICKETS_ENDED } from '../domain/temporal/ticket-ends.ts'
 import type { PlatformTx, TenantTx } from './tenancy.ts'
+
+/** A signal that tells of tickets, the only kind that is joined with others and deleted once it is sent. */
+const tellsOfTickets = (alias: 'o' | 'd' | 'e' | 'b') =>
+  sql.raw(`(${alias}.request ->> 'signal' is not distinct from '${TICKETS_ENDED}')`)
 
 /** Requests starts and signals for when this transaction has committed. Stores the input of each start. */
 export async function requestWorkflows(tx: TenantTx, requests: readonly OutboxRequest[]): Promise<void> {
@@ -17,6 +21,32 @@ export async function requestWorkflows(tx: TenantTx, requests: readonly OutboxRe
      order by n`.execute(tx.q)
   await keepInputs(tx, requests)
   tx.enqueue({ queue: 'workflows' })
+}
+
+/**
+ * Requests signals that tell workflows of tickets. What is held back for a workflow is due with what is due now, so
+ * that both go as one signal.
+ *
+ * @param requests one for each workflow. One with a later `dueAt` is held back until then, and left to the sweep.
+ */
+export async function tellOfTickets(
+  tx: TenantTx,
+  requests: readonly { readonly request: TicketsEnded; readonly dueAt: Date }[],
+): Promise<void> {
+  if (requests.length === 0) return
+  const due = requests.filter(({ dueAt }) => dueAt <= tx.now).map(({ request }) => request.workflowId)
+  await sql`
+    with held as (
+      update workflow_outbox o set due_at = ${tx.now}
+       where workflow_id = any(${due}::text[]) and done_at is null and attempts = 0 and due_at > ${tx.now}
+         and ${tellsOfTickets('o')}
+    )
+    insert into workflow_outbox (workflow_id, request, due_at, created_at)
+    select request ->> 'workflowId', request, due_at, ${tx.now}
+      from unnest(${requests.map(({ request }) => JSON.stringify(request))}::jsonb[],
+                  ${requests.map(({ dueAt }) => dueAt)}::timestamptz[]) with ordinality as r(request, due_at, n)
+     order by n`.execute(tx.q)
+  if (due.length > 0) tx.enqueue({ queue: 'workflows' })
 }
 
 /** Stores the inputs of workflows that run once. */
@@ -62,10 +92,6 @@ export interface OutboxRow {
   readonly request: OutboxRequest
   readonly attempts: number
 }
-
-/** A signal that tells of tickets, the only kind that is joined with others and deleted once it is sent. */
-const tellsOfTickets = (alias: 'o' | 'd' | 'e' | 'b') =>
-  sql.raw(`(${alias}.request ->> 'signal' is not distinct from '${TICKETS_ENDED}')`)
 
 /**
  * Claims due requests, oldest first, and only the oldest request of each workflow. A signal therefore never overtakes

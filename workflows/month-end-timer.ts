@@ -75,8 +75,8 @@ export async function monthEndTimer(input: MonthEndTimerInput): Promise<TimerRes
 /** Looks at a workflow until it has ended. @returns its final status */
 async function endOf(ref: { readonly tenantId: string; readonly workflowId: string }): Promise<string> {
   for (let looks = 1; ; looks++) {
+    await sleep(backoffMs(looks, LOOKS))
     const status = await short.lookAtWorkflow(ref)
     if (status !== 'running') return status
-    await sleep(backoffMs(looks, LOOKS))
   }
 }

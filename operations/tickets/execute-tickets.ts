@@ -169,10 +169,10 @@ function pauseMs(attempts: number, failure: CarrierError, options: TicketOptions
 }
 
 async function end(tx: TenantTx, ticket: TicketRecord, failure: TicketFailure | null): Promise<void> {
-  await endTicket(tx, ticket, failure === null ? TicketStatus.Complete : TicketStatus.Failed, failure)
+  const next = await endTicket(tx, ticket, failure === null ? TicketStatus.Complete : TicketStatus.Failed, failure)
   await noteMonthEnd(tx, ticket, failure)
   await recordTicketEvent(tx, ticket, failure)
   const end = failure === null ? COMPLETE : ({ status: 'failed', code: failure.code, detail: failure.text } as const)
-  await signalEnds(tx, [{ ...ticket, end }])
+  await signalEnds(tx, [{ ...ticket, end, next: next?.cause ?? null }])
   if (failure !== null) await dropChangesOfIdle(tx, [ticket.simId])
 }

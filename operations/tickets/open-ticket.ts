@@ -187,7 +187,7 @@ export async function cancelTicket(tx: TenantTx, id: string): Promise<Ticket> {
   await endTicket(tx, ticket, TicketStatus.Cancelled, null)
   const end = cancelledEnd(id)
   await noteMonthEnd(tx, ticket, { code: end.code, text: end.detail })
-  await signalEnds(tx, [{ ...ticket, end }])
+  await signalEnds(tx, [{ ...ticket, end, next: null }])
   await recordCancelEvents(tx, [ticket])
   await dropChangesOfIdle(tx, [ticket.simId])
   const status = { before: { status: ticket.status }, after: { status: TicketStatus.Cancelled } }

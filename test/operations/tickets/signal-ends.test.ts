@@ -64,6 +64,32 @@ describe('the ends of a workflow’s tickets', () => {
     expect(await rows()).toEqual([])
   })
 
+  test('are told one by one where the second takes longer', async () => {
+    const simId = await aSim()
+    await open(simId, TicketType.Provision, byWorkflow(simId))
+    await open(simId, TicketType.Activate, byWorkflow(simId))
+    const { signals, door } = aDoor()
+    const told: number[] = []
+    const perform: Network['perform'] = async (request) => {
+      if (request.operation === 'activate') {
+        await carryOutWorkflowRequests(store, door, ears)
+        told.push(signals.length)
+        store.now += 1000
+        await carryOutWorkflowRequests(store, door, ears)
+        told.push(signals.length)
+      }
+      return carrier.network.perform(request)
+    }
+    await execute(simId, { ...carrier.network, perform })
+    await carryOutWorkflowRequests(store, door, ears)
+
+    expect(told).toEqual([0, 1])
+    expect(signals).toMatchObject([
+      [provisionAndActivateId(tenantId, simId), TICKETS_ENDED, [[COMPLETE]]],
+      [provisionAndActivateId(tenantId, simId), TICKETS_ENDED, [[COMPLETE]]],
+    ])
+  })
+
   test('say why a ticket failed, and that the next is refused', async () => {
     const simId = await aSim()
     const ids = [
@@ -141,7 +167,12 @@ describe('the ends of a workflow’s tickets', () => {
   test('do not overtake another request', async () => {
     const workflowId = `suspend-on-overage:${tenantId}:7:2026-11`
     const cause = { by: 'watchdog', rule: null, cycle: '2026-11', until: 'manual', workflowId } as const
-    const ended = (id: string) => ({ id, cause, end: { status: 'complete', code: '', detail: '' } as const })
+    const ended = (id: string) => ({
+      id,
+      cause,
+      next: null,
+      end: { status: 'complete', code: '', detail: '' } as const,
+    })
     await asTenant(async (tx) => {
       await signalEnds(tx, [ended('a')])
       await requestWorkflows(tx, [{ do: 'signal', workflowId, signal: 'cleared' }])
