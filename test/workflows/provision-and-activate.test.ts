@@ -245,27 +245,6 @@ describe.skipIf(path === undefined)('provision-and-activate', () => {
     expect(result).toMatchObject({ outcome: 'cancelled', failure: null })
   })
 
-  test('opens each ticket once if its worker dies between the two', async () => {
-    harness.model.sims.set(1, aSim({ status: 0 }))
-    const stuck = Promise.withResolvers<void>()
-    let asked = 0
-    harness.model.before = async (line) => {
-      if (line !== 'POST /api/tickets/activate') return
-      asked += 1
-      // The worker gets no answer to its first request.
-      if (asked === 1) await stuck.promise.then(() => fail('unavailable', 'nobody listens any more'))
-    }
-    await start({})
-    await soon(() => expect(asked).toBe(1))
-    const comeBack = await harness.sendWorkersAway()
-    await comeBack()
-    stuck.resolve()
-
-    expect(await harness.handleOf(id).result()).toMatchObject({ outcome: 'activated' })
-    expect(harness.model.ticketsOf(1)).toEqual(['provision:2', 'activate:2'])
-    expect(harness.model.calls('POST /api/tickets/provision')).toBeGreaterThan(1)
-  })
-
   test('opens the second ticket later if it is refused at first', async () => {
     harness.model.sims.set(1, aSim({ status: 0 }))
     let asked = 0

@@ -81,6 +81,7 @@ describe.skipIf(path === undefined)('workflows on the real service', () => {
       await customer.start(id, await plainPool())
       await soon(async () => expect(await customer.tickets(id)).toEqual(['provision/processing', 'activate/pending']))
       await customer.inside('POST', `/internal/workflows/${workflowId}/cancel`)
+      await soon(async () => expect(await customer.tickets(id)).toEqual(['provision/processing', 'activate/cancelled']))
       slow.resolve()
 
       expect(await customer.ended(workflowId)).toMatchObject({ status: 'cancelled', result: { outcome: 'cancelled' } })
