@@ -90,8 +90,8 @@ try {
   const tasks = await costOf(await simherd(iccid, { poolId }))
   await worker.stop({ timeoutMs: 30_000 })
 
-  const [{ model = 'unknown' } = {}] = cpus()
-  console.log(`${cpus().length} cores (${model.trim()}), everything on them; Node ${process.version}`)
+  const model = cpus()[0]?.model.trim() ?? 'unknown'
+  console.log(`${cpus().length} cores (${model}), everything on them; Node ${process.version}`)
   console.log(`${rounds} rounds of ${count} runs each, ${atOnce} at once`)
   console.log(`A: bare workflow, ${BARE_ACTIVITIES} activities; B: provision-and-activate, ${tasks}\n`)
   console.log('| | median, runs a second | least – most |')

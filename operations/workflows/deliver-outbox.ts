@@ -78,7 +78,7 @@ export async function carryOutWorkflowRequests(store: Store, door: WorkflowDoor,
 }
 
 /** One delivery for each request. The ends of one workflow's tickets go together, in their order. */
-export function joined(rows: readonly OutboxRow[]): Delivery[] {
+function joined(rows: readonly OutboxRow[]): Delivery[] {
   const ends = Map.groupBy(
     rows.flatMap(({ request, ...row }) => (isOfTickets(request) ? [{ ...row, request }] : [])),
     ({ request }) => request.workflowId,

@@ -5,7 +5,6 @@
  */
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
-import type { ErrorCode } from '../../../domain/errors.ts'
 import { monthEndId, suspendOnOverageId } from '../../../domain/temporal/ids.ts'
 import { COMPLETE, cancelledEnd, TICKETS_ENDED } from '../../../domain/temporal/ticket-ends.ts'
 import { ticketIdOfStep } from '../../../domain/tickets/id.ts'
