@@ -335,7 +335,7 @@ describe.skipIf(path === undefined)('provision-and-activate on the real service'
     const sim = await aSim()
     const letGo = hangOn('provision')
     const first = await customer.tryInside('POST', START, { simId: sim.id, poolId })
-    await untilTickets(sim, ['provision/processing'])
+    await untilTickets(sim, ['provision/processing', 'activate/pending'])
 
     const second = await customer.tryInside('POST', START, { simId: sim.id, poolId })
     letGo()
@@ -363,11 +363,11 @@ describe.skipIf(path === undefined)('provision-and-activate on the real service'
   describe('an hour without the service', () => {
     test.each([
       ['at the start', []],
-      ['while the carrier provisions', ['provision/processing']],
+      ['while the carrier provisions', ['provision/processing', 'activate/pending']],
       ['while the carrier activates', ['provision/complete', 'activate/processing']],
     ] as const)('opens each ticket once: %s', async (_, at) => {
       const sim = await aSim()
-      const letGo = hangOn(at.length === 1 ? 'provision' : 'activate')
+      const letGo = hangOn(at[0] === 'provision/processing' ? 'provision' : 'activate')
       if (at.length === 0) harness.line.fateOf = () => 'away'
       await customer.start(sim.id, poolId)
       await untilTickets(sim, at)
