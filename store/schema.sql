@@ -54,6 +54,7 @@ create table api_keys (
   constraint api_keys_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
 );
 CREATE INDEX api_keys_tenant ON public.api_keys USING btree (tenant_id, created_at);
+CREATE TRIGGER api_keys_told AFTER DELETE OR UPDATE OF id, tenant_id, scopes, secret_hash, expires_at, revoked_at ON public.api_keys FOR EACH ROW EXECUTE FUNCTION notify_caller_change('key');
 alter table api_keys enable row level security;
 alter table api_keys force row level security;
 create policy all_keys on api_keys for all to simherd_platform using (true) with check (true);
@@ -748,6 +749,7 @@ create table tenants (
   constraint tenants_guard_least_check CHECK ((guard_least >= 0)),
   constraint tenants_guard_pct_check CHECK (((guard_pct >= (0)::double precision) AND (guard_pct <= (100)::double precision)))
 );
+CREATE TRIGGER tenants_told AFTER DELETE OR UPDATE OF id ON public.tenants FOR EACH ROW EXECUTE FUNCTION notify_caller_change('tenant');
 alter table tenants enable row level security;
 alter table tenants force row level security;
 create policy all_tenants on tenants for all to simherd_platform using (true) with check (true);
@@ -1174,6 +1176,15 @@ begin
   return name;
 end $function$;
 grant execute on function make_usage_partition(date) to simherd_platform;
+
+CREATE OR REPLACE FUNCTION public.notify_caller_change()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  perform pg_notify('simherd_callers', tg_argv[0] || ' ' || old.id);
+  return null;
+end $function$;
 
 CREATE OR REPLACE FUNCTION public.usage_partition(first_day date)
  RETURNS text
