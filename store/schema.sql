@@ -624,12 +624,18 @@ CREATE INDEX sims_order ON public.sims USING btree (order_id, id) WHERE (order_i
 CREATE INDEX sims_outside_pools ON public.sims USING btree (tenant_id, id) WHERE ((pool_id IS NULL) AND (status <> 0));
 CREATE INDEX sims_pending ON public.sims USING btree (tenant_id, id) WHERE (pending_since IS NOT NULL);
 CREATE INDEX sims_pool ON public.sims USING btree (pool_id, id);
+CREATE INDEX sims_search ON public.sims USING gin (lower(((((((iccid || '
+'::text) || imsi) || '
+'::text) || msisdn) || '
+'::text) || tag)) gin_trgm_ops);
 CREATE UNIQUE INDEX sims_tenant_id ON public.sims USING btree (tenant_id, id);
 CREATE TRIGGER sims_counted AFTER UPDATE ON public.sims FOR EACH ROW WHEN (((old.pool_id IS DISTINCT FROM new.pool_id) OR (old.status <> new.status))) EXECUTE FUNCTION count_pool_sims();
 alter table sims enable row level security;
 alter table sims force row level security;
 create policy own on sims for all to simherd_tenant using ((tenant_id = app_tenant())) with check ((tenant_id = app_tenant()));
+create policy search on sims for select to simherd_search using (true);
 grant delete, insert, select, update on sims to simherd_tenant;
+grant select (iccid, id, imsi, msisdn, pool_id, status, tag, tenant_id) on sims to simherd_search;
 
 create table statement_totals (
   tenant_id text default app_tenant() not null,
@@ -1185,6 +1191,25 @@ begin
   perform pg_notify('simherd_callers', tg_argv[0] || ' ' || old.id);
   return null;
 end $function$;
+
+CREATE OR REPLACE FUNCTION public.search_sims(pattern text, of_status smallint, of_pool bigint, after_id bigint, skip bigint, most bigint)
+ RETURNS SETOF bigint
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER ROWS 100
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  return query execute format(
+    'select id from public.sims
+      where tenant_id = public.app_tenant()
+        and lower(iccid || e''\n'' || imsi || e''\n'' || msisdn || e''\n'' || tag) like lower($1) %s %s %s %s',
+    case when of_status is not null then 'and status = $2' end,
+    case when of_pool is not null then 'and pool_id = $3' end,
+    case when after_id is not null then 'and id > $4' end,
+    case when most is not null then 'order by id offset $5 limit $6' end)
+    using pattern, of_status, of_pool, after_id, skip, most;
+end $function$;
+grant execute on function search_sims(text,smallint,bigint,bigint,bigint,bigint) to simherd_tenant;
 
 CREATE OR REPLACE FUNCTION public.usage_partition(first_day date)
  RETURNS text
