@@ -576,6 +576,19 @@ create policy readable on rule_sets for select to simherd_tenant using (true);
 grant insert, select, update on rule_sets to simherd_platform;
 grant select on rule_sets to simherd_tenant;
 
+create table sim_blocks (
+  tenant_id text default app_tenant() not null,
+  block bigint not null,
+  status smallint not null,
+  sims integer not null,
+  constraint sim_blocks_pkey PRIMARY KEY (tenant_id, block, status),
+  constraint sim_blocks_status_check CHECK ((status = ANY (ARRAY[0, 1, 2])))
+);
+alter table sim_blocks enable row level security;
+alter table sim_blocks force row level security;
+create policy own on sim_blocks for all to simherd_tenant using ((tenant_id = app_tenant())) with check ((tenant_id = app_tenant()));
+grant insert, select, update on sim_blocks to simherd_tenant;
+
 create table sims (
   id bigint generated always as identity not null,
   tenant_id text default app_tenant() not null,
@@ -618,7 +631,8 @@ create table sims (
   constraint sims_status_check CHECK ((status = ANY (ARRAY[0, 1, 2]))),
   constraint sims_type_check CHECK ((type = ANY (ARRAY[0, 1]))),
   constraint sims_warning_threshold_pct_check CHECK (((warning_threshold_pct >= 1) AND (warning_threshold_pct <= 100))),
-  constraint sims_watchdog_mode_check CHECK ((watchdog_mode = ANY (ARRAY[0, 1, 2])))
+  constraint sims_watchdog_mode_check CHECK ((watchdog_mode = ANY (ARRAY[0, 1, 2]))),
+  constraint sims_in_blocks TRIGGER DEFERRABLE INITIALLY DEFERRED
 );
 CREATE INDEX sims_order ON public.sims USING btree (order_id, id) WHERE (order_id IS NOT NULL);
 CREATE INDEX sims_outside_pools ON public.sims USING btree (tenant_id, id) WHERE ((pool_id IS NULL) AND (status <> 0));
@@ -630,6 +644,7 @@ CREATE INDEX sims_search ON public.sims USING gin (lower(((((((iccid || '
 '::text) || tag)) gin_trgm_ops);
 CREATE UNIQUE INDEX sims_tenant_id ON public.sims USING btree (tenant_id, id);
 CREATE TRIGGER sims_counted AFTER UPDATE ON public.sims FOR EACH ROW WHEN (((old.pool_id IS DISTINCT FROM new.pool_id) OR (old.status <> new.status))) EXECUTE FUNCTION count_pool_sims();
+CREATE CONSTRAINT TRIGGER sims_in_blocks AFTER INSERT OR DELETE OR UPDATE OF status ON public.sims DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((current_setting('app.tallies'::text, true) IS DISTINCT FROM 'on'::text)) EXECUTE FUNCTION count_sim_in_blocks();
 alter table sims enable row level security;
 alter table sims force row level security;
 create policy own on sims for all to simherd_tenant using ((tenant_id = app_tenant())) with check ((tenant_id = app_tenant()));
@@ -1059,6 +1074,22 @@ begin
   return null;
 end $function$;
 
+CREATE OR REPLACE FUNCTION public.count_sim_in_blocks()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  insert into sim_blocks as b (tenant_id, block, status, sims)
+  select v.tenant_id, v.id >> 12, v.status, sum(v.sims)
+    from (values (old.tenant_id, old.id, old.status, -1), (new.tenant_id, new.id, new.status, 1)) v(tenant_id, id, status, sims)
+   where v.id is not null
+   group by 1, 2, 3
+  having sum(v.sims) <> 0
+   order by 1, 2, 3
+  on conflict (tenant_id, block, status) do update set sims = b.sims + excluded.sims;
+  return null;
+end $function$;
+
 CREATE OR REPLACE FUNCTION public.divide_overage(cycle text, pool_ids integer[])
  RETURNS void
  LANGUAGE plpgsql
@@ -1192,7 +1223,7 @@ begin
   return null;
 end $function$;
 
-CREATE OR REPLACE FUNCTION public.search_sims(pattern text, of_status smallint, of_pool bigint, after_id bigint, skip bigint, most bigint)
+CREATE OR REPLACE FUNCTION public.search_sims(pattern text, of_status smallint, of_pool bigint, after_id bigint, most bigint, in_order boolean)
  RETURNS SETOF bigint
  LANGUAGE plpgsql
  STABLE SECURITY DEFINER ROWS 100
@@ -1202,14 +1233,14 @@ begin
   return query execute format(
     'select id from public.sims
       where tenant_id = public.app_tenant()
-        and lower(iccid || e''\n'' || imsi || e''\n'' || msisdn || e''\n'' || tag) like lower($1) %s %s %s %s',
+        and lower(iccid || e''\n'' || imsi || e''\n'' || msisdn || e''\n'' || tag) like lower($1) %s %s %s %s %s',
     case when of_status is not null then 'and status = $2' end,
     case when of_pool is not null then 'and pool_id = $3' end,
     case when after_id is not null then 'and id > $4' end,
-    case when most is not null then 'order by id offset $5 limit $6' end)
-    using pattern, of_status, of_pool, after_id, skip, most;
+    case when in_order then 'order by id' end, case when most is not null then 'limit $5' end)
+    using pattern, of_status, of_pool, after_id, most;
 end $function$;
-grant execute on function search_sims(text,smallint,bigint,bigint,bigint,bigint) to simherd_tenant;
+grant execute on function search_sims(text,smallint,bigint,bigint,bigint,boolean) to simherd_tenant;
 
 CREATE OR REPLACE FUNCTION public.usage_partition(first_day date)
  RETURNS text

@@ -1,9 +1,9 @@
 /** SIMs, with their figures for the running cycle, their open tickets and the tariff that governs them. */
 import { type RawBuilder, sql } from 'kysely'
-import type { SimStatus, TariffType, WatchdogMode } from '../../domain/codes.ts'
+import { SimStatus, type TariffType, type WatchdogMode } from '../../domain/codes.ts'
 import type { Sim, SimLookup, SimQuery, SimSummary } from '../../domain/estate/sim.ts'
 import type { Tariff } from '../../domain/estate/tariff.ts'
-import { offsetOf, type Page, type PageRequest, pageRequest, toPage } from '../../domain/page.ts'
+import { type Page, type PageRequest, pageRequest, toPage } from '../../domain/page.ts'
 import { toMB, toMinutes } from '../../domain/units.ts'
 import { governingTariff } from '../../domain/usage/allowance.ts'
 import { settingsInForce, type WatchdogSettings } from '../../domain/watchdog/settings.ts'
@@ -12,7 +12,8 @@ import { readPage } from '../paging.ts'
 import type { Store, TenantTx } from '../tenancy.ts'
 import { currentCycle } from '../usage/cycles.ts'
 import { type SimFigures, simFigures } from '../usage/figures.ts'
-import { foundSims, type IndexedSearch, isIndexed, type SimFilter, simsAfter, simsMatching } from './search.ts'
+import { isIndexed, pageOfFound, type SimFilter, simsAfter, simsMatching } from './search.ts'
+import { type IdPage, pageByBlocks, pageOfPool } from './sim-counts.ts'
 import { findTariffs } from './tariffs.ts'
 
 /** Columns that a SIM shows as they are. */
@@ -115,26 +116,25 @@ async function toSims(tx: TenantTx, rows: readonly SimRow[]): Promise<Sim[]> {
 /** Reads a page of the SIMs, by id. */
 export async function pageOfSims(tx: TenantTx, query: SimQuery): Promise<Page<Sim>> {
   const page = pageRequest(query)
-  if (isIndexed(query)) {
-    const { ids, totalItems } = await pageOfFound(tx, query, page)
+  const found = await idsOfPage(tx, query, page)
+  if (found !== undefined) {
     const { rows } = await sql<SimRow>`
-      select ${columns} ${fromSims(tx, sql`and s.id = any(${ids}::bigint[])`)} order by s.id`.execute(tx.q)
-    return toPage(page, totalItems, await toSims(tx, rows))
+      select ${columns} ${fromSims(tx, sql`and s.id = any(${found.ids}::bigint[])`)} order by s.id`.execute(tx.q)
+    return toPage(page, found.totalItems, await toSims(tx, rows))
   }
   const from = fromSims(tx, simsMatching(query))
   const { rows, totalItems } = await readPage<SimRow>(tx, { columns, from, orderBy: sql`id` }, page)
   return toPage(page, totalItems, await toSims(tx, rows))
 }
 
-/** Counts what a search finds, and picks the page from it, in one statement. */
-async function pageOfFound(tx: TenantTx, search: IndexedSearch, page: PageRequest) {
-  const { rows } = await sql<{ ids: number[]; totalItems: number }>`
-    with hits as materialized (select id from ${foundSims(search)})
-    select (select count(*) from hits)::integer as "totalItems",
-           to_jsonb(array(select id from hits order by id limit ${page.pageSize} offset ${offsetOf(page)})) as ids`.execute(
-    tx.q,
-  )
-  return rows[0] ?? { ids: [], totalItems: 0 }
+/** Finds a page without reading the whole list; undefined for filters that are served by reading it. */
+async function idsOfPage(tx: TenantTx, filter: SimFilter, page: PageRequest): Promise<IdPage | undefined> {
+  if (isIndexed(filter)) return pageOfFound(tx, filter, page)
+  const { status, poolId, search } = filter
+  if (search != null) return undefined
+  if (poolId == null) return pageByBlocks(tx, status ?? undefined, page)
+  // A pool has no Unprovisioned SIM, and keeps no count of them.
+  return status === SimStatus.Unprovisioned ? undefined : pageOfPool(tx, poolId, status ?? undefined, page)
 }
 
 /** Reads all SIMs, by id, page by page. */

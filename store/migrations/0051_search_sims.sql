@@ -25,9 +25,9 @@ grant usage on schema public to simherd_search;
 grant select (id, tenant_id, status, pool_id, iccid, imsi, msisdn, tag) on sims to simherd_search;
 create policy search on sims for select to simherd_search using (true);
 
--- Ids of the SIMs with a text like this pattern, after an id. With `most`: in order, so many, without the first `skip`.
+-- Ids of the SIMs with a text like this pattern, after an id: all, or so many of them, by id or as they are found.
 -- No field has a line break that a pattern could name: store/estate/search.ts. Planned anew each time, for the pattern.
-create function search_sims(pattern text, of_status smallint, of_pool bigint, after_id bigint, skip bigint, most bigint)
+create function search_sims(pattern text, of_status smallint, of_pool bigint, after_id bigint, most bigint, in_order boolean)
   returns setof bigint
   language plpgsql stable security definer rows 100
   set search_path = pg_catalog, pg_temp
@@ -36,12 +36,12 @@ begin
   return query execute format(
     'select id from public.sims
       where tenant_id = public.app_tenant()
-        and lower(iccid || e''\n'' || imsi || e''\n'' || msisdn || e''\n'' || tag) like lower($1) %s %s %s %s',
+        and lower(iccid || e''\n'' || imsi || e''\n'' || msisdn || e''\n'' || tag) like lower($1) %s %s %s %s %s',
     case when of_status is not null then 'and status = $2' end,
     case when of_pool is not null then 'and pool_id = $3' end,
     case when after_id is not null then 'and id > $4' end,
-    case when most is not null then 'order by id offset $5 limit $6' end)
-    using pattern, of_status, of_pool, after_id, skip, most;
+    case when in_order then 'order by id' end, case when most is not null then 'limit $5' end)
+    using pattern, of_status, of_pool, after_id, most;
 end $$;
 revoke all on function search_sims from public;
 grant execute on function search_sims to simherd_tenant;
