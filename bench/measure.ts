@@ -18,7 +18,7 @@ export async function inTurn(ours: () => Promise<unknown>, theirs: () => Promise
   }
   await once(ours)
   await once(theirs)
-  const seen = { ours: [] as number[], theirs: [] as number[] }
+  const seen: { readonly ours: number[]; readonly theirs: number[] } = { ours: [], theirs: [] }
   for (let round = 0; round < ROUNDS; round++) {
     seen.ours.push(await once(ours))
     seen.theirs.push(await once(theirs))

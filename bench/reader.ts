@@ -10,6 +10,7 @@ export interface Reading {
 const AT_ONCE = 8
 
 parentPort?.on('message', ({ url, headers, requests }: Reading) => {
+  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
   void read(url, headers, requests).then((ms) => parentPort?.postMessage(ms))
 })
 

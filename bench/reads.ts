@@ -79,6 +79,7 @@ const reader = new Worker(new URL('reader.ts', import.meta.url))
 const headers = { authorization: `Bearer ${estate.key}` }
 
 async function time(reading: Reading): Promise<void> {
+  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
   reader.postMessage(reading)
   const [ms] = await once(reader, 'message')
   if (ms === -1) throw new Error(`${reading.url} failed`)

@@ -2,9 +2,8 @@
  * Counts that a transaction changes last, in key order. Their rows are locked for the commit only, so transactions that
  * change the same count hardly wait for each other.
  */
-import { type RawBuilder, sql } from 'kysely'
+import { type RawBuilder, sql, type Transaction } from 'kysely'
 import type { SimStatus } from '../domain/codes.ts'
-import type { TenantTx } from './tenancy.ts'
 
 /** SIMs of a status that are more than before, or fewer. */
 export interface SimsMore {
@@ -22,7 +21,7 @@ export const tallies: RawBuilder<unknown> = sql`set_config('app.tallies', 'on', 
 export interface Tally {
   readonly add: (more: SimsMore) => void
   /** Writes all that was added. */
-  readonly write: (tx: Pick<TenantTx, 'q' | 'tenantId'>) => Promise<void>
+  readonly write: (tx: { readonly q: Transaction<unknown>; readonly tenantId: string }) => Promise<void>
 }
 
 export function openTally(): Tally {

@@ -25,7 +25,7 @@ const FEWEST = 3
 
 /** Whether the index serves a filter. It holds the four texts of a SIM as lines of one, so a line break misleads it. */
 export const isIndexed = (filter: SimFilter): filter is IndexedSearch =>
-  filter.search != null && [...filter.search].length >= FEWEST && !filter.search.includes('\n')
+  filter.search != null && filter.search.length >= FEWEST && !filter.search.includes('\n')
 
 /** Which of the found SIMs. */
 interface Part {
