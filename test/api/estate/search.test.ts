@@ -93,6 +93,21 @@ describe('a search', () => {
     },
   )
 
+  test('finds what more SIMs have than the index is asked for', async () => {
+    const sims = (from: number) =>
+      Array.from({ length: 600 }, (_, n) => ({
+        iccid: String(8_944_590_000_000_000_000n + BigInt(from + n)),
+        tag: 'Crowd',
+      }))
+    for (const from of [0, 600]) await harness.tenant.inside('POST', '/internal/sims', { sims: sims(from) })
+    const all = await expected('crowd')
+
+    const { body } = await harness.tenant.ask('GET', '/api/sims?search=CROWD&page=11')
+
+    expect(body.pagination.totalItems).toBe(1200)
+    expect(body.data.map(({ id }: { id: number }) => id)).toEqual(all.slice(1000, 1100))
+  })
+
   test('is served by the index for the role of the search, and by none for a tenant', async () => {
     const planAs = (role: string) =>
       harness.root.transaction().execute(async (q) => {
