@@ -3,11 +3,16 @@ import type { FastifyBaseLogger } from 'fastify'
 import type { Dependency } from '../process/health.ts'
 import { createMetrics, type Metrics } from '../process/metrics.ts'
 import type { RefusalLimit } from './http/auth.ts'
+import { rememberKeys } from './http/key-cache.ts'
 import type { RequestLimit } from './http/rate-limit.ts'
 import type { InternalOptions } from './options.ts'
 import { buildInternal, buildPublic } from './server.ts'
 
-export interface ApiConfig extends InternalOptions, RefusalLimit {
+export interface ApiConfig extends Omit<InternalOptions, 'keys'>, RefusalLimit {
+  /** For a connection that hears of changed keys; left out: keys are read for each request. */
+  readonly databaseUrl?: string
+  /** Called for each time that this connection is lost. */
+  readonly onLost?: (error: Error) => void
   readonly host: string
   readonly port: number
   readonly internalHost: string
@@ -35,10 +40,17 @@ export interface RunningApi {
 export async function startApi(config: ApiConfig): Promise<RunningApi> {
   const metrics = config.metrics ?? createMetrics()
   const common = { metrics, ...(config.logger === undefined ? {} : { logger: config.logger }) }
-  const outside = await buildPublic(config, common)
-  const inside = await buildInternal(config, common)
+  const { databaseUrl, onLost } = config
+  const keys =
+    databaseUrl === undefined
+      ? undefined
+      : rememberKeys(config.store, { databaseUrl, ...(onLost === undefined ? {} : { onError: onLost }) })
+  const routes = { ...config, ...(keys === undefined ? {} : { keys }) }
+  const outside = await buildPublic(routes, common)
+  const inside = await buildInternal(routes, common)
   const close = async () => {
     await Promise.all([outside.close(), inside.close()])
+    await keys?.close()
   }
   try {
     const apiUrl = await outside.listen({ host: config.host, port: config.port })

@@ -5,10 +5,13 @@ import type { UsageOptions } from '../operations/usage/record-usage.ts'
 import type { WorkflowOptions } from '../operations/workflows/inputs.ts'
 import type { WorkflowClient } from '../queues/temporal/client.ts'
 import type { Store } from '../store/tenancy.ts'
+import type { KeyCache } from './http/key-cache.ts'
 
 /** Options of the public routes. */
 export interface RouteOptions {
   readonly store: Store
+  /** Keys that the process knows; left out: the database is asked each time. */
+  readonly keys?: KeyCache
   /** Most open tickets a tenant may have; left out: any number. */
   readonly ticketQuota?: TicketQuota
 }

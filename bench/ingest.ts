@@ -16,8 +16,8 @@ import { childEnv } from '../config/child-env.ts'
 import { freePort } from '../stack/ports.ts'
 import { startPostgres } from '../stack/postgres/postgres.ts'
 import { supervise } from '../stack/supervise.ts'
-import { type Estate, fillEstate } from './estate.ts'
 import { machine, median, spread } from './figures.ts'
+import { type Estate, fillEstate } from './usage-estate.ts'
 
 const TARGET = { fresh: 0.5, again: 0.8 }
 const CHUNK = 20_000

@@ -180,13 +180,14 @@ program
   .command('doctor')
   .description('Say what is installed, reachable and migrated, and what to do about what is not. Changes nothing.')
   .option('-o, --output <format>', 'table or json', 'table')
+  .option('--figures', 'add up again what is kept of the SIMs, and name what differs: a second for each million SIMs')
   .addHelpText('after', '\nExit code 1 where something is missing.\n\nExample:\n  npx simherd doctor -o json')
-  .action(async ({ output }: { readonly output: string }) => {
+  .action(async ({ output, figures = false }: { readonly output: string; readonly figures?: boolean }) => {
     if (output !== 'table' && output !== 'json') {
       throw new CommandFailure(`--output: got ${output}, expected table or json`, ExitCode.usage)
     }
     const { doctor } = await import('./doctor/doctor.ts')
-    await doctor(settingsWith({}), output)
+    await doctor(settingsWith({}), { output, figures })
   })
 
 const schedule = program

@@ -14,8 +14,8 @@ const byLabel = (table: Readonly<Record<string, number>>, rows: readonly Count[]
 /** Counts SIMs by the label of their status. */
 export async function simsByStatus(tx: TenantTx): Promise<Partial<Record<keyof typeof SimStatus, number>>> {
   const { rows } = await sql<Count>`
-    select status as code, count(*)::integer as count from sims
-     where tenant_id = ${tx.tenantId} group by status order by status`.execute(tx.q)
+    select status as code, sum(sims)::integer as count from sim_blocks
+     where tenant_id = ${tx.tenantId} group by status having sum(sims) <> 0 order by status`.execute(tx.q)
   return byLabel(SimStatus, rows)
 }
 

@@ -54,6 +54,7 @@ create table api_keys (
   constraint api_keys_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
 );
 CREATE INDEX api_keys_tenant ON public.api_keys USING btree (tenant_id, created_at);
+CREATE TRIGGER api_keys_told AFTER DELETE OR UPDATE OF id, tenant_id, scopes, secret_hash, expires_at, revoked_at ON public.api_keys FOR EACH ROW EXECUTE FUNCTION notify_caller_change('key');
 alter table api_keys enable row level security;
 alter table api_keys force row level security;
 create policy all_keys on api_keys for all to simherd_platform using (true) with check (true);
@@ -577,6 +578,19 @@ create policy readable on rule_sets for select to simherd_tenant using (true);
 grant insert, select, update on rule_sets to simherd_platform;
 grant select on rule_sets to simherd_tenant;
 
+create table sim_blocks (
+  tenant_id text default app_tenant() not null,
+  block bigint not null,
+  status smallint not null,
+  sims integer not null,
+  constraint sim_blocks_pkey PRIMARY KEY (tenant_id, block, status),
+  constraint sim_blocks_status_check CHECK ((status = ANY (ARRAY[0, 1, 2])))
+);
+alter table sim_blocks enable row level security;
+alter table sim_blocks force row level security;
+create policy own on sim_blocks for all to simherd_tenant using ((tenant_id = app_tenant())) with check ((tenant_id = app_tenant()));
+grant insert, select, update on sim_blocks to simherd_tenant;
+
 create table sim_sightings (
   tenant_id text default app_tenant() not null,
   sim_id bigint not null,
@@ -633,18 +647,26 @@ create table sims (
   constraint sims_status_check CHECK ((status = ANY (ARRAY[0, 1, 2]))),
   constraint sims_type_check CHECK ((type = ANY (ARRAY[0, 1]))),
   constraint sims_warning_threshold_pct_check CHECK (((warning_threshold_pct >= 1) AND (warning_threshold_pct <= 100))),
-  constraint sims_watchdog_mode_check CHECK ((watchdog_mode = ANY (ARRAY[0, 1, 2])))
+  constraint sims_watchdog_mode_check CHECK ((watchdog_mode = ANY (ARRAY[0, 1, 2]))),
+  constraint sims_in_blocks TRIGGER DEFERRABLE INITIALLY DEFERRED
 );
 CREATE INDEX sims_order ON public.sims USING btree (order_id, id) WHERE (order_id IS NOT NULL);
 CREATE INDEX sims_outside_pools ON public.sims USING btree (tenant_id, id) WHERE ((pool_id IS NULL) AND (status <> 0));
 CREATE INDEX sims_pending ON public.sims USING btree (tenant_id, id) WHERE (pending_since IS NOT NULL);
 CREATE INDEX sims_pool ON public.sims USING btree (pool_id, id);
+CREATE INDEX sims_search ON public.sims USING gin (lower(((((((iccid || '
+'::text) || imsi) || '
+'::text) || msisdn) || '
+'::text) || tag)) gin_trgm_ops);
 CREATE UNIQUE INDEX sims_tenant_id ON public.sims USING btree (tenant_id, id);
 CREATE TRIGGER sims_counted AFTER UPDATE ON public.sims FOR EACH ROW WHEN (((old.pool_id IS DISTINCT FROM new.pool_id) OR (old.status <> new.status))) EXECUTE FUNCTION count_pool_sims();
+CREATE CONSTRAINT TRIGGER sims_in_blocks AFTER INSERT OR DELETE OR UPDATE OF status ON public.sims DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((current_setting('app.tallies'::text, true) IS DISTINCT FROM 'on'::text)) EXECUTE FUNCTION count_sim_in_blocks();
 alter table sims enable row level security;
 alter table sims force row level security;
 create policy own on sims for all to simherd_tenant using ((tenant_id = app_tenant())) with check ((tenant_id = app_tenant()));
+create policy search on sims for select to simherd_search using (true);
 grant delete, insert, select, update on sims to simherd_tenant;
+grant select (iccid, id, imsi, msisdn, pool_id, status, tag, tenant_id) on sims to simherd_search;
 
 create table statement_totals (
   tenant_id text default app_tenant() not null,
@@ -764,6 +786,7 @@ create table tenants (
   constraint tenants_guard_least_check CHECK ((guard_least >= 0)),
   constraint tenants_guard_pct_check CHECK (((guard_pct >= (0)::double precision) AND (guard_pct <= (100)::double precision)))
 );
+CREATE TRIGGER tenants_told AFTER DELETE OR UPDATE OF id ON public.tenants FOR EACH ROW EXECUTE FUNCTION notify_caller_change('tenant');
 alter table tenants enable row level security;
 alter table tenants force row level security;
 create policy all_tenants on tenants for all to simherd_platform using (true) with check (true);
@@ -1143,6 +1166,22 @@ begin
   return null;
 end $function$;
 
+CREATE OR REPLACE FUNCTION public.count_sim_in_blocks()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  insert into sim_blocks as b (tenant_id, block, status, sims)
+  select v.tenant_id, v.id >> 12, v.status, sum(v.sims)
+    from (values (old.tenant_id, old.id, old.status, -1), (new.tenant_id, new.id, new.status, 1)) v(tenant_id, id, status, sims)
+   where v.id is not null
+   group by 1, 2, 3
+  having sum(v.sims) <> 0
+   order by 1, 2, 3
+  on conflict (tenant_id, block, status) do update set sims = b.sims + excluded.sims;
+  return null;
+end $function$;
+
 CREATE OR REPLACE FUNCTION public.divide_into_parts(cycle text, pool_ids integer[])
  RETURNS TABLE(pool_id integer, sim_id bigint, part numeric, remainder numeric, place bigint, left_over numeric)
  LANGUAGE sql
@@ -1263,6 +1302,15 @@ begin
 end $function$;
 grant execute on function make_usage_partition(date) to simherd_platform;
 
+CREATE OR REPLACE FUNCTION public.notify_caller_change()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  perform pg_notify('simherd_callers', tg_argv[0] || ' ' || old.id);
+  return null;
+end $function$;
+
 CREATE OR REPLACE FUNCTION public.overage_places(cycle text, pool_ids integer[], most integer)
  RETURNS TABLE(pool_id integer, remainder numeric, sim_id bigint)
  LANGUAGE sql
@@ -1278,6 +1326,25 @@ AS $function$
     from divide_into_parts(cycle, array(select id from small)) r
    where r.place = r.left_over
 $function$;
+
+CREATE OR REPLACE FUNCTION public.search_sims(pattern text, of_status smallint, of_pool bigint, after_id bigint, most bigint, in_order boolean)
+ RETURNS SETOF bigint
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER ROWS 100
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  return query execute format(
+    'select id from public.sims
+      where tenant_id = public.app_tenant()
+        and lower(iccid || e''\n'' || imsi || e''\n'' || msisdn || e''\n'' || tag) like lower($1) %s %s %s %s %s',
+    case when of_status is not null then 'and status = $2' end,
+    case when of_pool is not null then 'and pool_id = $3' end,
+    case when after_id is not null then 'and id > $4' end,
+    case when in_order then 'order by id' end, case when most is not null then 'limit $5' end)
+    using pattern, of_status, of_pool, after_id, most;
+end $function$;
+grant execute on function search_sims(text,smallint,bigint,bigint,bigint,boolean) to simherd_tenant;
 
 CREATE OR REPLACE FUNCTION public.usage_partition(first_day date)
  RETURNS text

@@ -6,6 +6,7 @@
  */
 import { type Kysely, sql, type Transaction } from 'kysely'
 import type { Job } from '../domain/jobs.ts'
+import { openTally, type Tally, tallies } from './tally.ts'
 
 /** A pool of connections. */
 export type Db = Kysely<unknown>
@@ -72,6 +73,8 @@ export interface TenantTx {
    * transaction the need to write it arises.
    */
   readonly atEnd: (work: () => Promise<void>) => void
+  /** Counts a change of the tenant's SIMs. The counts are written after everything else. */
+  readonly tally: Tally['add']
 }
 
 type JobWithoutTenant = Job extends infer B ? (B extends Job ? Omit<B, 'tenantId'> : never) : never
@@ -98,12 +101,13 @@ export async function inTenant<T>(store: Store, tenantId: string, work: (tx: Ten
 async function attemptInTenant<T>(store: Store, tenantId: string, work: (tx: TenantTx) => Promise<T>): Promise<T> {
   const jobs: Job[] = []
   const last: (() => Promise<void>)[] = []
+  const tally = openTally()
   const transaction = store.db.transaction()
   const begun =
     store.readOnly === true ? transaction.setIsolationLevel('repeatable read').setAccessMode('read only') : transaction
   const result = await begun.execute(async (q) => {
     await sql`
-      select set_config('role', 'simherd_tenant', true), set_config('app.tenant', ${tenantId}, true)
+      select set_config('role', 'simherd_tenant', true), set_config('app.tenant', ${tenantId}, true), ${tallies}
              ${patience(store)}`.execute(q)
     const done = await work({
       q,
@@ -112,8 +116,10 @@ async function attemptInTenant<T>(store: Store, tenantId: string, work: (tx: Ten
       caller: store.caller ?? null,
       enqueue: (job) => jobs.push({ ...job, tenantId }),
       atEnd: (one) => last.push(one),
+      tally: tally.add,
     })
     for (const one of last) await one()
+    await tally.write({ q, tenantId })
     return done
   })
   if (jobs.length > 0) store.enqueue(jobs)

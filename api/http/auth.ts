@@ -7,9 +7,9 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { ServiceError } from '../../domain/errors.ts'
 import { allows, PLATFORM, type Scope } from '../../domain/tenants/tenant.ts'
 import { hashSecret, parseKey } from '../../operations/tenants/create-key.ts'
-import { inPlatform, type PlatformTx, type Store } from '../../store/tenancy.ts'
-import { findKey, type StoredKey, touchKey } from '../../store/tenants/keys.ts'
-import { tenantExists } from '../../store/tenants/tenants.ts'
+import { inPlatform, type Store } from '../../store/tenancy.ts'
+import { type StoredKey, touchKey } from '../../store/tenants/keys.ts'
+import { askEachTime, type KeyCache } from './key-cache.ts'
 import { countRefusals } from './refusals.ts'
 import { knowWorkingKeys } from './working-keys.ts'
 
@@ -42,6 +42,8 @@ export interface RefusalLimit {
 
 interface KeyOptions extends RefusalLimit {
   readonly store: Store
+  /** Keys that the process knows; left out: the database is asked each time. */
+  readonly keys?: KeyCache
   /** The internal listener takes operator keys only. */
   readonly listener: 'public' | 'internal'
 }
@@ -53,7 +55,11 @@ interface KeyOptions extends RefusalLimit {
  * Refuses with `unauthorized`, `forbidden`, `rate_limited`, `invalid_request` (for `X-Tenant-Id`) or
  * `tenant_not_found`.
  */
-export function useKeys(app: FastifyInstance, { store, refusalLimit = REFUSALS, listener }: KeyOptions): void {
+export function useKeys(
+  app: FastifyInstance,
+  { store, refusalLimit = REFUSALS, listener, ...known }: KeyOptions,
+): void {
+  const keys = known.keys ?? askEachTime(store)
   const refusals = countRefusals(refusalLimit, store.clock)
   const works = knowWorkingKeys(store)
   app.decorateRequest('tenantId', '')
@@ -79,17 +85,21 @@ export function useKeys(app: FastifyInstance, { store, refusalLimit = REFUSALS, 
     if (parsed === undefined) throw refused(NO_SUCH_KEY)
     const { scope, tenant = 'required' } = request.routeOptions.config
     const needed = scope ?? (['GET', 'HEAD'].includes(request.method) ? 'read' : 'write')
-    const caller = await inPlatform(store, async (tx) => {
-      const key = await authenticate(tx, parsed, refused)
-      if (listener === 'internal' && key.tenantId !== null)
-        throw forbidden('The internal interface takes operator keys only.')
-      if (!allows(key.scopes, needed)) throw forbidden(`The key has no scope "${needed}".`)
-      return { key, tenantId: await tenantOf(tx, request, key, tenant) }
-    })
-    request.tenantId = caller.tenantId
-    request.keyId = caller.key.id
-    request.keyScopes = caller.key.scopes
-    request.keyTenantId = caller.key.tenantId
+    const named = namedTenant(request)
+    const found = await keys.find({ keyId: parsed.id, tenantId: named === PLATFORM ? undefined : named })
+    const now = new Date(store.clock())
+    const key = authenticate(found.key, parsed.secret, now, refused)
+    if (listener === 'internal' && key.tenantId !== null)
+      throw forbidden('The internal interface takes operator keys only.')
+    if (!allows(key.scopes, needed)) throw forbidden(`The key has no scope "${needed}".`)
+    request.tenantId = tenantOf(key, named, tenant, found.hasTenant)
+    if (key.lastUsedAt === null || now.getTime() - key.lastUsedAt.getTime() > TOUCH_MS) {
+      keys.noteUse(key.id, now)
+      await inPlatform(store, (tx) => touchKey(tx, key.id))
+    }
+    request.keyId = key.id
+    request.keyScopes = key.scopes
+    request.keyTenantId = key.tenantId
   })
 }
 
@@ -100,16 +110,15 @@ const TOUCH_MS = 60_000
 
 const NO_SUCH_KEY = 'There is no such API key.'
 
-async function authenticate(
-  tx: PlatformTx,
-  { id, secret }: { readonly id: string; readonly secret: string },
+function authenticate(
+  key: StoredKey | undefined,
+  secret: string,
+  now: Date,
   refused: (why: string) => ServiceError,
-): Promise<StoredKey> {
-  const key = await findKey(tx, id)
+): StoredKey {
   if (key === undefined || !timingSafeEqual(key.secretHash, hashSecret(secret))) throw refused(NO_SUCH_KEY)
   if (key.revokedAt !== null) throw refused('The API key was revoked.')
-  if (key.expiresAt !== null && key.expiresAt <= tx.now) throw refused('The API key has expired.')
-  if (key.lastUsedAt === null || tx.now.getTime() - key.lastUsedAt.getTime() > TOUCH_MS) await touchKey(tx, key.id)
+  if (key.expiresAt !== null && key.expiresAt <= now) throw refused('The API key has expired.')
   return key
 }
 
@@ -132,14 +141,18 @@ function mustName(got: string | undefined, needed: 'required' | 'or-platform'): 
   })
 }
 
-async function tenantOf(
-  tx: PlatformTx,
-  request: FastifyRequest,
-  key: StoredKey,
-  needed: 'required' | 'or-platform' | 'none',
-): Promise<string> {
+/** The value of `X-Tenant-Id`; undefined without one. */
+function namedTenant(request: FastifyRequest): string | undefined {
   const header = request.headers['x-tenant-id']
-  const named = typeof header === 'string' && header !== '' ? header : undefined
+  return typeof header === 'string' && header !== '' ? header : undefined
+}
+
+function tenantOf(
+  key: StoredKey,
+  named: string | undefined,
+  needed: 'required' | 'or-platform' | 'none',
+  exists: boolean,
+): string {
   if (key.tenantId !== null) {
     if (named !== undefined && named !== key.tenantId)
       throw forbidden('The key is for another tenant than X-Tenant-Id.')
@@ -148,6 +161,6 @@ async function tenantOf(
   if (needed === 'none') return ''
   if (named === PLATFORM && needed === 'or-platform') return ''
   if (named === undefined || named === PLATFORM) throw mustName(named, needed)
-  if (!(await tenantExists(tx, named))) throw new ServiceError('tenant_not_found', `There is no tenant ${named}.`)
+  if (!exists) throw new ServiceError('tenant_not_found', `There is no tenant ${named}.`)
   return named
 }

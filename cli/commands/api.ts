@@ -39,6 +39,8 @@ export async function runApi(settings: Settings, log: Logger): Promise<Running> 
     refusalLimit: settings.REFUSAL_LIMIT,
     requestLimit: { perMinute: settings.RATE_LIMIT, ...(counts === undefined ? {} : { redis: counts.redis }) },
     store,
+    databaseUrl: settings.DATABASE_URL,
+    onLost: lost,
     ticketQuota: ticketQuota(settings),
     billingCycle: settings.BILLING_CYCLE,
     workflowClient: workflowClient,

@@ -1,4 +1,4 @@
-/** The checks of `doctor`. No check changes anything, and each ends within seconds. */
+/** The checks of `doctor`. No check changes anything, and each but that of the figures ends within seconds. */
 import { access, constants, statfs } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import type { Settings } from '../../config/index.ts'
@@ -9,7 +9,10 @@ import { isPortFree } from '../../stack/ports.ts'
 import { postgresPrograms } from '../../stack/postgres/binaries.ts'
 import { presentTemporalServer } from '../../stack/temporal/binary.ts'
 import { connect } from '../../store/connect.ts'
+import { wrongCounts } from '../../store/estate/wrong-counts.ts'
 import { pendingMigrations } from '../../store/migrate.ts'
+import { inPlatform, inTenant, slowly } from '../../store/tenancy.ts'
+import { tenantIds } from '../../store/tenants/tenants.ts'
 import { internalClient, responseOf } from '../service.ts'
 import type { Stack } from '../stack-file.ts'
 import { reachTcp } from './reach.ts'
@@ -38,6 +41,8 @@ const absent = (what: string, detail: string): Finding => ({ what, state: 'absen
 /** 1 GB: for the database, Temporal's state and Temporal's program. */
 const DISK_BYTES = 1_000_000_000
 const PATIENCE_MS = 2000
+/** Most wrong figures that are named. */
+const MOST_WRONG = 20
 
 const disk: Check = async ({ settings }) => {
   const folder = resolve(settings.DATA_DIR)
@@ -78,6 +83,27 @@ const database: Check = async ({ settings, stack }) => {
     const pending = await pendingMigrations(db)
     if (pending.length === 0) return found('database', 'reachable and migrated')
     return missing('database', `lacks ${pending.join(', ')}`, 'run: npx simherd migrate')
+  } finally {
+    await close()
+  }
+}
+
+/** Adds up again what is kept of the SIMs, tenant by tenant. Reads all SIMs. */
+const figures: Check = async ({ settings, stack }) => {
+  const url = settings.DATABASE_URL || stack?.databaseUrl
+  if (url === undefined) return absent('figures', 'no database is running')
+  const { db, close } = connect(url, { max: 1 })
+  const store = slowly({ db, clock: Date.now, enqueue: () => undefined })
+  try {
+    const tenants = await inPlatform(store, tenantIds)
+    const wrong: string[] = []
+    for (const tenantId of tenants) {
+      const found = await inTenant(store, tenantId, wrongCounts)
+      wrong.push(...found.map(({ what, kept, counted }) => `${tenantId}: ${what}: kept ${kept}, counted ${counted}`))
+      if (wrong.length >= MOST_WRONG) break
+    }
+    if (wrong.length === 0) return found('figures', `the counts of SIMs of ${tenants.length} tenant(s) are right`)
+    return missing('figures', wrong.slice(0, MOST_WRONG).join('; '), 'say so to the makers of Simherd')
   } finally {
     await close()
   }
@@ -150,3 +176,6 @@ export const CHECKS: readonly (readonly [string, Check, string])[] = [
   ['API', process('API', ({ INTERNAL_PORT }) => INTERNAL_PORT, 'INTERNAL_PORT'), ''],
   ['worker', process('worker', ({ WORKER_PORT }) => WORKER_PORT, 'WORKER_PORT'), ''],
 ]
+
+/** Only where it is asked for: it takes about a second for each million SIMs. */
+export const FIGURES: (typeof CHECKS)[number] = ['figures', figures, 'check DATABASE_URL and whether it is migrated']

@@ -4,20 +4,28 @@ import type { Settings } from '../../config/index.ts'
 import { CommandFailure, ExitCode, wordsOf } from '../failures.ts'
 import { printable } from '../print.ts'
 import { readStack } from '../stack-file.ts'
-import { CHECKS, type Finding, type Looked } from './checks.ts'
+import { CHECKS, FIGURES, type Finding, type Looked } from './checks.ts'
 
 const MARK = { ok: styleText('green', '✓'), missing: styleText('red', '✗'), absent: styleText('dim', '–') } as const
 
 /**
  * Prints all findings.
  *
+ * @param options.figures whether to add up again what is kept of the SIMs too
  * @throws CommandFailure if something is missing, after all findings are printed
  */
-export async function doctor(settings: Settings, output: 'table' | 'json'): Promise<void> {
+export async function doctor(
+  settings: Settings,
+  { output, figures }: { readonly output: 'table' | 'json'; readonly figures: boolean },
+): Promise<void> {
   const looked: Looked = { settings, stack: await readStack(settings.DATA_DIR) }
   const findings: Finding[] = [
     { what: 'Node', state: 'ok', detail: process.version, advice: '' },
-    ...(await Promise.all(CHECKS.map(([what, check, advice]) => lookAt(what, () => check(looked), advice)))),
+    ...(await Promise.all(
+      [...CHECKS, ...(figures ? [FIGURES] : [])].map(([what, check, advice]) =>
+        lookAt(what, () => check(looked), advice),
+      ),
+    )),
   ]
   if (output === 'json') console.log(JSON.stringify(findings, null, 2))
   else for (const line of findings.flatMap(linesOf)) console.log(line)

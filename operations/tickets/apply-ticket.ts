@@ -49,7 +49,7 @@ export async function applyTicket(tx: TenantTx, sim: LockedSim, ticket: TicketRe
 
 /** @returns id of the workflow that had suspended the SIM; null if none had */
 async function activate(tx: TenantTx, sim: LockedSim, ticket: TicketRecord, at: Date): Promise<string | null> {
-  await writeSimState(tx, sim.simId, stateAfter(sim, ticket), {})
+  await writeSimState(tx, sim, stateAfter(sim, ticket), {})
   await openActiveSpan(tx, sim.simId, at)
   await contribute(tx, { simId: sim.simId, poolId: sim.poolId ?? 0, tariffId: sim.tariffId }, at)
   return closeSuspension(tx, sim.simId, ticket.cause.by)
@@ -59,7 +59,7 @@ async function activate(tx: TenantTx, sim: LockedSim, ticket: TicketRecord, at: 
 async function suspend(tx: TenantTx, sim: LockedSim, ticket: TicketRecord, at: Date): Promise<string | null> {
   const { cause } = ticket
   if (isActive(sim)) {
-    await writeSimState(tx, sim.simId, stateAfter(sim, ticket), {})
+    await writeSimState(tx, sim, stateAfter(sim, ticket), {})
     await closeActiveSpan(tx, sim.simId, at)
   }
   const nobody = { rule: null, cycle: null, until: null, workflowId: null }
@@ -74,14 +74,14 @@ async function suspend(tx: TenantTx, sim: LockedSim, ticket: TicketRecord, at: D
 
 async function provision(tx: TenantTx, sim: LockedSim, ticket: TicketRecord, at: Date): Promise<void> {
   const after = stateAfter(sim, ticket)
-  await writeSimState(tx, sim.simId, after, { provisionedAt: at, tag: ticket.tag })
+  await writeSimState(tx, sim, after, { provisionedAt: at, tag: ticket.tag })
   await openMembership(tx, sim.simId, after, at)
   // The SIM may have been in this pool earlier in the cycle, under another tariff.
   await setOwnTariff(tx, { simId: sim.simId, poolId: after.poolId ?? 0, tariffId: after.tariffId }, at)
 }
 
 async function unassign(tx: TenantTx, sim: LockedSim, ticket: TicketRecord, at: Date): Promise<void> {
-  await writeSimState(tx, sim.simId, stateAfter(sim, ticket), { provisionedAt: null, forgetQueued: 'always' })
+  await writeSimState(tx, sim, stateAfter(sim, ticket), { provisionedAt: null, forgetQueued: 'always' })
   await closeMembership(tx, sim.simId, at)
   await closeActiveSpan(tx, sim.simId, at)
   const workflowId = await closeSuspension(tx, sim.simId, 'unassign')
@@ -96,7 +96,7 @@ async function unassign(tx: TenantTx, sim: LockedSim, ticket: TicketRecord, at: 
 async function move(tx: TenantTx, sim: LockedSim, ticket: TicketRecord, at: Date): Promise<void> {
   const after = stateAfter(sim, ticket)
   // A change queued after the boundary, while this ticket waited for the carrier, is for the next boundary.
-  await writeSimState(tx, sim.simId, after, { tag: ticket.tag, forgetQueued: ticket.effectiveAt ?? 'always' })
+  await writeSimState(tx, sim, after, { tag: ticket.tag, forgetQueued: ticket.effectiveAt ?? 'always' })
   await closeMembership(tx, sim.simId, at)
   await openMembership(tx, sim.simId, after, at)
   const to = { poolId: after.poolId ?? 0, tariffId: after.tariffId }

@@ -3,6 +3,7 @@ import { type RawBuilder, sql } from 'kysely'
 import { SimStatus, type WatchdogMode } from '../../domain/codes.ts'
 import type { NewSim } from '../../domain/estate/sim.ts'
 import type { TenantTx } from '../tenancy.ts'
+import { countNewSims } from './sim-counts.ts'
 
 /**
  * Inserts SIMs as Unprovisioned. One statement, whatever their number.
@@ -11,9 +12,17 @@ import type { TenantTx } from '../tenancy.ts'
  *
  * @returns the SIMs that were inserted
  */
-export async function insertSims(tx: TenantTx, sims: readonly NewSim[]): Promise<{ iccid: string; id: number }[]> {
+export const insertSims = async (tx: TenantTx, sims: readonly NewSim[]): Promise<NewRow[]> =>
+  countNewSims(tx, await insertRows(tx, sims))
+
+interface NewRow {
+  readonly iccid: string
+  readonly id: number
+}
+
+async function insertRows(tx: TenantTx, sims: readonly NewSim[]): Promise<NewRow[]> {
   if (sims.length === 0) return []
-  const { rows } = await sql<{ iccid: string; id: number }>`
+  const { rows } = await sql<NewRow>`
     insert into sims (iccid, imsi, msisdn, imei, tag, type, watchdog_mode, warning_threshold_pct,
                       enable_burn_rate_alerts, is_watchdog_exempt, status_since, created_at, updated_at)
     select s.iccid, coalesce(s.imsi, ''), coalesce(s.msisdn, ''), coalesce(s.imei, ''), coalesce(s.tag, ''),
@@ -34,7 +43,7 @@ export async function insertSims(tx: TenantTx, sims: readonly NewSim[]): Promise
  */
 export async function insertableSims(tx: TenantTx, sims: readonly NewSim[]): Promise<{ iccid: string }[]> {
   await sql`savepoint dry_run`.execute(tx.q)
-  const inserted = await insertSims(tx, sims)
+  const inserted = await insertRows(tx, sims)
   await sql`rollback to savepoint dry_run`.execute(tx.q)
   return inserted.map(({ iccid }) => ({ iccid }))
 }

@@ -4,6 +4,7 @@ import { sql } from 'kysely'
 import { SimStatus } from '../../domain/codes.ts'
 import type { SimState } from '../../domain/tickets/decisions.ts'
 import type { TenantTx } from '../tenancy.ts'
+import { countStatusChange } from './sim-counts.ts'
 
 export interface LockedSim extends SimState {
   readonly simId: number
@@ -37,10 +38,10 @@ export async function readSimStates(tx: TenantTx, simIds: readonly number[]): Pr
   return rows
 }
 
-/** Writes a SIM's state after a ticket. */
+/** Writes a SIM's state after a ticket. Call with the SIM locked. */
 export async function writeSimState(
   tx: TenantTx,
-  simId: number,
+  { simId, status }: Pick<LockedSim, 'simId' | 'status'>,
   sim: SimState,
   also: {
     readonly provisionedAt?: Date | null
@@ -49,6 +50,7 @@ export async function writeSimState(
     readonly forgetQueued?: 'always' | Date
   },
 ): Promise<void> {
+  countStatusChange(tx, simId, status, sim.status)
   await sql`
     update sims
        set status_since = case when status = ${sim.status} then status_since else ${tx.now} end,

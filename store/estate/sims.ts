@@ -1,18 +1,20 @@
 /** SIMs, with their figures for the running cycle, their open tickets and the tariff that governs them. */
 import { type RawBuilder, sql } from 'kysely'
-import type { SimStatus, TariffType, WatchdogMode } from '../../domain/codes.ts'
+import { SimStatus, type TariffType, type WatchdogMode } from '../../domain/codes.ts'
 import type { Sim, SimLookup, SimQuery, SimSummary } from '../../domain/estate/sim.ts'
 import type { Tariff } from '../../domain/estate/tariff.ts'
-import { type Page, pageRequest, toPage } from '../../domain/page.ts'
+import { type Page, type PageRequest, pageRequest, toPage } from '../../domain/page.ts'
 import { toMB, toMinutes } from '../../domain/units.ts'
 import { governingTariff } from '../../domain/usage/allowance.ts'
 import { settingsInForce, type WatchdogSettings } from '../../domain/watchdog/settings.ts'
 import { KEYSET_PAGE, keysetPages, placeAfter } from '../keyset.ts'
-import { containing, readPage } from '../paging.ts'
+import { readPage } from '../paging.ts'
 import type { Store, TenantTx } from '../tenancy.ts'
 import { runningCycle } from '../usage/cycles.ts'
 import { ALL_ROWS, NO_FIGURES, type SimFigures, simFigures } from '../usage/figures.ts'
 import { unopenedSimFigures } from '../usage/unopened.ts'
+import { isIndexed, pageOfFound, type SimFilter, simsAfter, simsMatching } from './search.ts'
+import { type IdPage, pageByBlocks, pageOfPool } from './sim-counts.ts'
 import { findTariffs } from './tariffs.ts'
 
 /** Columns that a SIM shows as they are. */
@@ -109,36 +111,34 @@ async function toSims(tx: TenantTx, rows: readonly SimRow[]): Promise<Sim[]> {
   )
 }
 
-/** No index helps here. Under row-level security only leakproof operators may use one, and `ilike` is not leakproof. */
-function matching(search: string) {
-  const pattern = containing(search)
-  return sql`and (s.iccid ilike ${pattern} or s.imsi ilike ${pattern} or s.msisdn ilike ${pattern} or s.tag ilike ${pattern})`
-}
-
-/** Filters for lists of SIMs, on the table alias `s`. An omitted filter matches all. */
-export const simsMatching = ({ status, poolId, search }: SimFilter): RawBuilder<unknown> => sql`
-  ${status == null ? sql`` : sql`and s.status = ${status}`}
-  ${poolId == null ? sql`` : sql`and s.pool_id = ${poolId}::bigint`}
-  ${search == null ? sql`` : matching(search)}`
-
-interface SimFilter {
-  readonly status?: SimStatus | null | undefined
-  readonly poolId?: number | null | undefined
-  readonly search?: string | null | undefined
-}
-
 /** Reads a page of the SIMs, by id. */
 export async function pageOfSims(tx: TenantTx, query: SimQuery): Promise<Page<Sim>> {
   const page = pageRequest(query)
+  const found = await idsOfPage(tx, query, page)
+  if (found !== undefined) {
+    const { rows } = await sql<SimRow>`
+      select ${columns} ${fromSims(tx, sql`and s.id = any(${found.ids}::bigint[])`)} order by s.id`.execute(tx.q)
+    return toPage(page, found.totalItems, await toSims(tx, rows))
+  }
   const from = fromSims(tx, simsMatching(query))
   const { rows, totalItems } = await readPage<SimRow>(tx, { columns, from, orderBy: sql`id` }, page)
   return toPage(page, totalItems, await toSims(tx, rows))
 }
 
+/** Finds a page without reading the whole list; undefined for filters that are served by reading it. */
+async function idsOfPage(tx: TenantTx, filter: SimFilter, page: PageRequest): Promise<IdPage | undefined> {
+  if (isIndexed(filter)) return pageOfFound(tx, filter, page)
+  const { status, poolId, search } = filter
+  if (search != null) return undefined
+  if (poolId == null) return pageByBlocks(tx, status ?? undefined, page)
+  // A pool has no Unprovisioned SIM, and keeps no count of them.
+  return status === SimStatus.Unprovisioned ? undefined : pageOfPool(tx, poolId, status ?? undefined, page)
+}
+
 /** Reads all SIMs, by id, page by page. */
 export const listSims = (store: Store, tenantId: string, filter: SimFilter): AsyncGenerator<Sim[]> =>
   keysetPages(store, tenantId, async (tx, after: number | null) => {
-    const where = sql`${after === null ? sql`` : sql`and s.id > ${after}`} ${simsMatching(filter)}`
+    const where = simsAfter(filter, after ?? 0, KEYSET_PAGE)
     const { rows } = await sql<SimRow>`
       select ${columns} ${fromSims(tx, where)} order by s.id limit ${KEYSET_PAGE}`.execute(tx.q)
     return { items: await toSims(tx, rows), next: placeAfter(rows, ({ id }) => id) }

@@ -2,6 +2,7 @@
 import { sql } from 'kysely'
 import type { OrderSim } from '../../domain/orders/order.ts'
 import { type Page, type PageQuery, pageRequest, toPage } from '../../domain/page.ts'
+import { countNewSims } from '../estate/sim-counts.ts'
 import { readPage } from '../paging.ts'
 import type { TenantTx } from '../tenancy.ts'
 
@@ -59,12 +60,12 @@ export interface Profile {
  * @returns ICCIDs of the SIMs that were inserted
  */
 export async function insertProfiles(tx: TenantTx, orderId: number, profiles: readonly Profile[]): Promise<string[]> {
-  const { rows } = await sql<{ iccid: string }>`
+  const { rows } = await sql<{ iccid: string; id: number }>`
     insert into sims (iccid, type, order_id, esim_qr_payload, esim_qr_data_url, status_since, created_at, updated_at)
     select p.iccid, 1, ${orderId}::integer, p."qrPayload", p."qrDataUrl", ${tx.now}::timestamptz, ${tx.now}, ${tx.now}
       from jsonb_to_recordset(${JSON.stringify(profiles)}::jsonb) as p(iccid text, "qrPayload" text, "qrDataUrl" text)
      order by p.iccid
     on conflict (iccid) do nothing
-    returning iccid`.execute(tx.q)
-  return rows.map(({ iccid }) => iccid)
+    returning iccid, id`.execute(tx.q)
+  return countNewSims(tx, rows).map(({ iccid }) => iccid)
 }

@@ -4,8 +4,8 @@ import { sql } from 'kysely'
 import { TicketStatus } from '../../domain/codes.ts'
 import type { ErrorCode } from '../../domain/errors.ts'
 import type { BulkFilter, BulkType } from '../../domain/tickets/bulk.ts'
+import { simsAfter } from '../estate/search.ts'
 import { lockSims } from '../estate/sim-state.ts'
-import { simsMatching } from '../estate/sims.ts'
 import type { PlatformTx, TenantTx } from '../tenancy.ts'
 import type { TicketRecord } from './tickets.ts'
 
@@ -59,7 +59,7 @@ export async function findMatchingSims(
 ): Promise<FoundSim[]> {
   const { rows } = await sql<FoundSim>`
     select s.id as "simId", s.iccid from sims s
-     where s.tenant_id = ${tx.tenantId} and s.id > ${afterId} ${simsMatching(filter)}
+     where s.tenant_id = ${tx.tenantId} ${simsAfter(filter, afterId, limit)}
      order by s.id limit ${limit}`.execute(tx.q)
   return rows
 }

@@ -3,6 +3,10 @@ import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { inject } from 'vitest'
+import { connect } from '../../store/connect.ts'
+import { wrongCounts } from '../../store/estate/wrong-counts.ts'
+import { inPlatform, inTenant } from '../../store/tenancy.ts'
+import { tenantIds } from '../../store/tenants/tenants.ts'
 import { TEMPLATE } from './template.ts'
 
 /** The copy fails for a moment while another session uses the template. */
@@ -11,16 +15,41 @@ const OBJECT_IN_USE = '55006'
 /**
  * Copies the migrated template.
  *
- * @param deadlocks how many deadlocks the test causes: transactions that PostgreSQL breaks off
+ * @param options.deadlocks how many deadlocks the test causes: transactions that PostgreSQL breaks off
+ * @param options.counted false if the test writes rows that belong to nothing
  * @returns the copy's url and `drop`, which also ends open connections. `drop` rejects if the number of deadlocks
- *   differs, even if the service retried and succeeded
+ *   differs, even if the service retried and succeeded, or if a count that is kept is wrong
  */
-export async function freshDatabase({ deadlocks = 0 } = {}): Promise<{ url: string; drop: () => Promise<void> }> {
+export async function freshDatabase({ deadlocks = 0, counted = true } = {}): Promise<{
+  url: string
+  drop: () => Promise<void>
+}> {
   const name = `test_${randomBytes(8).toString('hex')}`
   await administrate(`create database ${name} template ${TEMPLATE}`)
   const url = new URL(inject('postgresUrl'))
   url.pathname = `/${name}`
-  return { url: url.href, drop: () => dropDatabase(name, deadlocks) }
+  const drop = async () => {
+    const wrong = counted ? await allWrongCounts(url.href).catch((error: unknown) => [String(error)]) : []
+    await dropDatabase(name, deadlocks)
+    if (wrong.length > 0) throw new Error(`counts in ${name} are wrong: ${wrong.join('; ')}`)
+  }
+  return { url: url.href, drop }
+}
+
+/** Adds up the SIMs of all tenants, as `simherd doctor --figures` does. */
+async function allWrongCounts(url: string): Promise<string[]> {
+  const { db, close } = connect(url, { max: 1 })
+  const store = { db, clock: Date.now, enqueue: () => undefined }
+  try {
+    const wrong: string[] = []
+    for (const tenantId of await inPlatform(store, tenantIds)) {
+      const found = await inTenant(store, tenantId, wrongCounts)
+      wrong.push(...found.map(({ what, kept, counted }) => `${what}: kept ${kept}, counted ${counted}`))
+    }
+    return wrong
+  } finally {
+    await close()
+  }
 }
 
 /** Ends open connections and drops the database. @throws Error if it had another number of deadlocks */

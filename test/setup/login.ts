@@ -5,28 +5,40 @@ import { inject } from 'vitest'
 import { migrate } from '../../store/migrate.ts'
 import { administrate, dropDatabase } from './database.ts'
 
+const ROLES = ['simherd_tenant', 'simherd_platform', 'simherd_search']
+
 /**
  * A database owned by a new login, which has migrated it.
  *
+ * @param options.roles that the login may take on. Default: all of the service
  * @returns the login's url, the superuser's url, and `drop` for database and login
  */
-export async function ownDatabase(): Promise<{ url: string; rootUrl: string; drop: () => Promise<void> }> {
+export async function ownDatabase({ roles = ROLES } = {}): Promise<{
+  url: string
+  rootUrl: string
+  drop: () => Promise<void>
+}> {
   const name = `app_${randomBytes(8).toString('hex')}`
   await administrate(`create role ${name} login createrole password '${name}'`)
-  await administrate(`grant simherd_tenant, simherd_platform to ${name} with admin true, inherit false`)
+  await administrate(`grant ${roles.join(', ')} to ${name} with admin true, inherit false`)
   await administrate(`create database ${name} owner ${name}`)
   const rootUrl = new URL(inject('postgresUrl'))
   rootUrl.pathname = `/${name}`
   const url = new URL(rootUrl)
   url.username = name
   url.password = name
-  await migrate(url.href)
-  await administrate(`alter role ${name} nocreaterole`)
   const drop = async () => {
     await dropDatabase(name)
     await administrate(`drop owned by ${name}`)
     await administrate(`drop role ${name}`)
   }
+  try {
+    await migrate(url.href)
+  } catch (error) {
+    await drop()
+    throw error
+  }
+  await administrate(`alter role ${name} nocreaterole`)
   return { url: url.href, rootUrl: rootUrl.href, drop }
 }
 

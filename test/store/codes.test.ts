@@ -32,6 +32,7 @@ const COLUMNS: Readonly<Record<string, CodeTable>> = {
   'pools.status': PoolStatus,
   'pools.type': PoolType,
   'pools.watchdog_mode': WatchdogMode,
+  'sim_blocks.status': SimStatus,
   'sims.status': SimStatus,
   'sims.type': SimType,
   'sims.watchdog_mode': WatchdogMode,

@@ -4,7 +4,7 @@ import { TariffType } from '../../domain/codes.ts'
 import { inTenant, type TenantTx } from '../../store/tenancy.ts'
 import { currentCycle } from '../../store/usage/cycles.ts'
 import { lockPools, sumPools } from '../../store/usage/pool-totals.ts'
-import { aPool, aStore, aTariff, aTenant, someSims } from '../setup/estate.ts'
+import { aPool, aStore, aTariff, aTenant, byHand, someSims } from '../setup/estate.ts'
 import { lockWaiters } from '../setup/lock-waits.ts'
 import { soon } from '../setup/soon.ts'
 
@@ -62,6 +62,7 @@ describe('a SIM that moves', () => {
       const [from, to] = [(await aPool(tx, tariff.id)).id, (await aPool(tx, tariff.id)).id]
       const [first, second] = (await someSims(tx, 2)).map(({ id }) => id)
       // The first pool's row is written last, so it lies behind the second's: a scan of the small table finds it later.
+      await byHand(tx)
       await sql`update sims set pool_id = ${from}, status = 2 where id in (${first}, ${second})`.execute(tx.q)
       return { from, to, first, second }
     })
@@ -71,6 +72,7 @@ describe('a SIM that moves', () => {
     const [counted, goesOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
 
     const inOrder = asTenant(async (tx) => {
+      await byHand(tx)
       await sql`update sims set status = 1 where id = ${first}`.execute(tx.q)
       counted.resolve()
       await goesOn.promise

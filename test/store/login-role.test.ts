@@ -96,6 +96,12 @@ describe('a login role that owns the database', () => {
   })
 })
 
+test('migrate names what a login lacks that may not take on the role of the search', async () => {
+  await expect(ownDatabase({ roles: ['simherd_tenant', 'simherd_platform'] })).rejects.toThrow(
+    /^migration 0051_search_sims failed: app_\w+ may not make the role simherd_search, or take it on: as a superuser, run/,
+  )
+})
+
 describe('a login role that owns nothing', () => {
   let guest: Store
   beforeAll(async () => {

@@ -16,7 +16,7 @@ const closing: (() => Promise<unknown>)[] = []
 const RLS_REFUSED = /row-level security/
 
 beforeAll(async () => {
-  const database = await freshDatabase()
+  const database = await freshDatabase({ counted: false })
   closing.push(database.drop)
   const connection = connect(database.url)
   closing.push(connection.close)
@@ -102,6 +102,72 @@ describe('row-level security', () => {
     ['with one nobody has', 'nobody'],
   ])('shows no row to a query %s', async (_how, tenant) => {
     expect(await asTenantRole(tenant)).toEqual([])
+  })
+
+  test('shows a search its own rows, whoever else has such a SIM', async () => {
+    const search = (tx: TenantTx, pattern: string) =>
+      sql<{ iccid: string }>`
+        select s.iccid from search_sims(${pattern}, null, null, null, null, false) as found(id)
+          left join sims s on s.id = found.id`.execute(tx.q)
+
+    for (const pattern of ['%894450010200000%', '%', '%2', "%' or true or iccid like '%", '%\n%', '%0000000%\n%']) {
+      const { rows } = await inTenant(store, ours, (tx) => search(tx, pattern))
+      expect([pattern, rows.filter(({ iccid }) => iccid !== '894450010200000001')]).toEqual([pattern, []])
+    }
+    expect((await inTenant(store, ours, (tx) => search(tx, '%894450010200000%'))).rows).toHaveLength(1)
+  })
+
+  test.each([
+    ['without a tenant', null],
+    ['with an empty one', ''],
+    ['with one nobody has', 'nobody'],
+  ])('shows no row to a search %s', async (_how, tenant) => {
+    const found = await db.transaction().execute(async (q) => {
+      await sql`set local role simherd_tenant`.execute(q)
+      if (tenant !== null) await sql`select set_config('app.tenant', ${tenant}, true)`.execute(q)
+      return (await sql`select * from search_sims('%8944%', null, null, null, null, false)`.execute(q)).rows
+    })
+
+    expect(found).toEqual([])
+  })
+
+  test('is not got around by what a search finds by name', async () => {
+    // Whoever may make a table or an operator of the same name must not be asked instead.
+    const found = await inTenant(store, ours, async (tx) => {
+      await sql`set local search_path = pg_temp, public`.execute(tx.q)
+      return (await sql`select * from search_sims('%8944%', null, null, null, null, false)`.execute(tx.q)).rows
+    })
+    const { rows } = await sql`
+      select p.proowner::regrole::text as owner, p.prosecdef as "asOwner", p.proconfig as config, r.rolcanlogin as login
+        from pg_proc p join pg_roles r on r.oid = p.proowner where p.proname = 'search_sims'`.execute(db)
+
+    expect(found).toHaveLength(1)
+    expect(rows).toEqual([
+      { owner: 'simherd_search', asOwner: true, config: ['search_path=pg_catalog, pg_temp'], login: false },
+    ])
+  })
+
+  test.each(['simherd_platform', 'pg_monitor'])('denies the search to %s', async (role) => {
+    const search = db.transaction().execute(async (q) => {
+      await sql`select set_config('role', ${role}, true), set_config('app.tenant', ${ours}, true)`.execute(q)
+      await sql`select * from search_sims('%', null, null, null, null, false)`.execute(q)
+    })
+
+    await expect(search).rejects.toThrow(/permission denied/)
+  })
+
+  test('lets the role of the search read the columns of the search only', async () => {
+    const { rows } = await sql<{ name: string; type: string; columns: string[] }>`
+      select table_name as name, privilege_type as type, array_agg(column_name::text order by column_name) as columns
+        from information_schema.role_column_grants where grantee = 'simherd_search' group by 1, 2`.execute(db)
+
+    expect(rows).toEqual([
+      {
+        name: 'sims',
+        type: 'SELECT',
+        columns: ['iccid', 'id', 'imsi', 'msisdn', 'pool_id', 'status', 'tag', 'tenant_id'],
+      },
+    ])
   })
 
   test('refuses an insert for another tenant', async () => {
@@ -213,6 +279,7 @@ const TENANT_TABLES = [
   'provision_batch_sims',
   'provision_batches',
   'restatements',
+  'sim_blocks',
   'sim_sightings',
   'sims',
   'statement_totals',

@@ -16,9 +16,17 @@ import type { InternalOptions } from '../../options.ts'
 /** The owner of the keys: the named tenant, or null for the platform. */
 const ownerOf = ({ tenantId }: { readonly tenantId: string }) => (tenantId === '' ? null : tenantId)
 
-export const keyRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app, { store }) => {
+export const keyRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app, { store, keys }) => {
   const tags = ['Keys']
   const config = { tenant: 'or-platform' } as const
+  /** Changes a key. This process asks for it anew before the caller has the response. */
+  const forgetting = async <T>(id: string, change: () => Promise<T>): Promise<T> => {
+    try {
+      return await change()
+    } finally {
+      keys?.forget(id)
+    }
+  }
 
   app.post(
     '/keys',
@@ -68,11 +76,13 @@ export const keyRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app,
       },
     },
     (request, reply) =>
-      idempotentInPlatform(
-        store,
-        { request, reply },
-        (tx) => rotateKey(tx, ownerOf(request), request.params.id, request.body),
-        { status: 201, secret: true },
+      forgetting(request.params.id, () =>
+        idempotentInPlatform(
+          store,
+          { request, reply },
+          (tx) => rotateKey(tx, ownerOf(request), request.params.id, request.body),
+          { status: 201, secret: true },
+        ),
       ),
   )
 
@@ -90,7 +100,10 @@ export const keyRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app,
           response: { 200: strictObject({ id: Text('Id of the key', '6a34354728b4') }) },
         },
       },
-      (request) => inPlatform(onBehalfOf(store, request), (tx) => revokeKey(tx, ownerOf(request), request.params.id)),
+      (request) =>
+        forgetting(request.params.id, () =>
+          inPlatform(onBehalfOf(store, request), (tx) => revokeKey(tx, ownerOf(request), request.params.id)),
+        ),
     )
   }
   await app.register(withoutBody)

@@ -4,6 +4,7 @@ import pg from 'pg'
 import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { recordUsage } from '../../../operations/usage/record-usage.ts'
 import { inTenant } from '../../../store/tenancy.ts'
+import { byHand } from '../../setup/estate.ts'
 import { aPool, aSim, aTariff, aTenant, type Tenant, useHarness } from '../harness.ts'
 
 const harness = useHarness()
@@ -19,6 +20,7 @@ async function anEstate(sims: number) {
   const made: number[] = []
   for (let n = 0; n < sims; n++) made.push((await aSim(tenant)).id)
   await inTenant(harness.store, tenant.id, async (tx) => {
+    await byHand(tx)
     await sql`
       update sims s set status = 1, pool_id = p.pool, tariff_id = case when s.id % 2 = 0 then ${tariffs[1]}::integer end
         from (select sim, (${pools}::integer[])[1 + (n % ${pools.length})::integer] as pool

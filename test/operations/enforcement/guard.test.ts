@@ -15,7 +15,7 @@ import { pageOfHolds } from '../../../store/enforcement/guard-holds.ts'
 import { rememberStarts } from '../../../store/outbox.ts'
 import { inTenant } from '../../../store/tenancy.ts'
 import { saveAlerts } from '../../../store/watchdog/alerts.ts'
-import { aPool, aStore, aTariff } from '../../setup/estate.ts'
+import { aPool, aStore, aTariff, byHand } from '../../setup/estate.ts'
 import { aHarness } from '../harness.ts'
 
 const store = await aStore()
@@ -211,7 +211,10 @@ describe('the guard', () => {
     const { asTenant, unprovisioned, poolId, workflowId } = await aGuard(0, { guardLeast: 1, guardPct: 10 })
     const sims = [...(await unprovisioned(1000)), ...(await unprovisioned(1000)), ...(await unprovisioned(1000))]
     const { poolId: pool = null } = { poolId: undefined, ...assignment(poolId) }
-    await asTenant((tx) => sql`update sims set status = 1, pool_id = ${pool}, provisioned_at = ${tx.now}`.execute(tx.q))
+    await asTenant(async (tx) => {
+      await byHand(tx)
+      await sql`update sims set status = 1, pool_id = ${pool}, provisioned_at = ${tx.now}`.execute(tx.q)
+    })
     await sql`vacuum analyze sims`.execute(store.db)
 
     const { granted, read } = await asTenant(async (tx) => {

@@ -13,7 +13,7 @@ import { type InboxOptions, startInbox } from '../../../stack/inbox/inbox.ts'
 import type { Mail } from '../../../stack/inbox/mails.ts'
 import { insertNotifications, type NewNotification, tenantsWithMail } from '../../../store/mail/mails.ts'
 import { inPlatform } from '../../../store/tenancy.ts'
-import { aPool, aStore, aTariff } from '../../setup/estate.ts'
+import { aPool, aStore, aTariff, byHand } from '../../setup/estate.ts'
 import { temporaryFolder } from '../../setup/folder.ts'
 import { soon } from '../../setup/soon.ts'
 import { anAlert, aWarning } from '../../unit/notify/notifications.ts'
@@ -453,6 +453,7 @@ describe('the summary of a cycle', () => {
     const began = store.now
     await post.asTenant(async (tx) => {
       const { id } = await aPool(tx, (await aTariff(tx, TariffType.Standard, 1_000_000)).id, { name: 'Many' })
+      await byHand(tx)
       await sql`
         with made as (
           insert into sims (iccid, type, status_since, created_at, updated_at)

@@ -27,7 +27,7 @@ import { aHarness, type Harness } from '../harness.ts'
 import { at, BOUNDARY, CLOSE, CYCLE, charge, close, statement, total } from './october.ts'
 
 const NEXT = '2026-11'
-const store = await aStore()
+const store = await aStore(undefined, { counted: false })
 const plan = (harness: Harness, key = CYCLE): Promise<MonthEndPlan> => harness.asTenant((tx) => planMonthEnd(tx, key))
 const watchdog = (until: 'renewal' | 'manual' = 'renewal'): Cause => ({
   by: 'watchdog',

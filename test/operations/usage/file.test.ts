@@ -4,7 +4,7 @@ import { demoEstate } from '../../../examples/estate.ts'
 import { createPool } from '../../../operations/estate/create-pool.ts'
 import { createTariff } from '../../../operations/estate/create-tariff.ts'
 import { importSims } from '../../../operations/estate/import-sims.ts'
-import { aStore } from '../../setup/estate.ts'
+import { aStore, byHand } from '../../setup/estate.ts'
 import { bytesBy, linesOf, recordsOf, shippedFile } from '../../unit/examples/usage-sums.ts'
 import { aHarness, type Harness } from '../harness.ts'
 
@@ -53,6 +53,7 @@ async function theEstate(): Promise<Harness> {
     }))
     const placed = sql`jsonb_to_recordset(${JSON.stringify(places)}::jsonb)
       as p("simId" bigint, "poolId" integer, "tariffId" integer)`
+    await byHand(tx)
     await sql`update sims set status = 1, pool_id = "poolId", tariff_id = "tariffId" from ${placed} where id = "simId"`.execute(
       tx.q,
     )

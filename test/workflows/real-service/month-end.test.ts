@@ -5,6 +5,7 @@ import { monthEndId, monthEndTimerId } from '../../../domain/temporal/ids.ts'
 import { type Cycle, nextCycle } from '../../../domain/time/cycle.ts'
 import { CarrierError } from '../../../network/network.ts'
 import { inTenant } from '../../../store/tenancy.ts'
+import { byHand } from '../../setup/estate.ts'
 import { requireJava } from '../../setup/requirements.ts'
 import { soon } from '../../setup/soon.ts'
 import { aCustomer, type Customer, MB, useCustomer } from './customer.ts'
@@ -240,6 +241,7 @@ describe.skipIf(path === undefined)('month-end-reprovision on the real service',
     for (const { iccid } of sims) await harness.carrier.find(iccid)
     // Instead of five hundred tickets and requests: makes the SIMs provisioned, each with a queued change.
     await inTenant(harness.store, customer.tenantId, async (tx) => {
+      await byHand(tx)
       await sql`
         update sims set status = 2, pool_id = ${old}, provisioned_at = ${tx.now}, pending_since = ${tx.now},
                         pending_unassign = id % 10 = 0, pending_pool_id = case when id % 10 <> 0 then ${target}::integer end

@@ -132,7 +132,7 @@ async function startAll(path: string, closing: Closing) {
   closing.push(() => workflowClient.close())
   const anyPort = { host: '127.0.0.1', port: 0, internalHost: '127.0.0.1', internalPort: 0 }
   const options = { workflowClient, workflowOptions: OPTIONS, billingCycle: 'P1M', esim: ESIM, dependencies: [] }
-  const api = await startApi({ ...anyPort, ...options, store, logger: log })
+  const api = await startApi({ ...anyPort, ...options, store, databaseUrl: database.url, logger: log })
   closing.push(api.close)
   const [apiProxy, internalProxy] = [
     await refreshingProxy(api.apiUrl, clock),

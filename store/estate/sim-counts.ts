@@ -1,0 +1,81 @@
+/**
+ * How many SIMs there are, by status, and where in the list a page begins. From `sim_blocks`, without counting SIMs.
+ *
+ * Whatever inserts SIMs or changes their status counts that here.
+ */
+import { type RawBuilder, sql } from 'kysely'
+import { SimStatus } from '../../domain/codes.ts'
+import { offsetOf, type PageRequest } from '../../domain/page.ts'
+import type { TenantTx } from '../tenancy.ts'
+
+/** Counts SIMs that this transaction has inserted, Unprovisioned. @returns them */
+export function countNewSims<Row extends { readonly id: number }>(tx: TenantTx, sims: Row[]): Row[] {
+  for (const { id } of sims) tx.tally({ simId: id, status: SimStatus.Unprovisioned, by: 1 })
+  return sims
+}
+
+/** Counts the change of a SIM's status. */
+export function countStatusChange(tx: TenantTx, simId: number, from: SimStatus, to: SimStatus): void {
+  if (from === to) return
+  tx.tally({ simId, status: from, by: -1 })
+  tx.tally({ simId, status: to, by: 1 })
+}
+
+/** Ids of a page, and the size of the whole list. */
+export interface IdPage {
+  readonly ids: number[]
+  readonly totalItems: number
+}
+
+const one = async (tx: TenantTx, statement: RawBuilder<IdPage>): Promise<IdPage> =>
+  (await statement.execute(tx.q)).rows[0] ?? { ids: [], totalItems: 0 }
+
+/**
+ * A page of all SIMs, or of those of a status, by id. The blocks say in which of them the page begins: of the SIMs
+ * before it only those of that block are read.
+ */
+export function pageByBlocks(tx: TenantTx, status: SimStatus | undefined, page: PageRequest): Promise<IdPage> {
+  const offset = offsetOf(page)
+  const ofStatus = status === undefined ? sql`` : sql`and status = ${status}`
+  return one(
+    tx,
+    sql<IdPage>`
+      with placed as (
+        select block, sum(sims) as sims, sum(sum(sims)) over (order by block) - sum(sims) as before
+          from sim_blocks where tenant_id = ${tx.tenantId} ${ofStatus} group by block
+      ), start as (
+        select block, before from placed where before <= ${offset} and before + sims > ${offset}
+      ), page as (
+        select s.id from start, lateral (
+          select id from sims where tenant_id = ${tx.tenantId} and id >= start.block << 12 ${ofStatus}
+           order by id limit ${page.pageSize} offset ${offset} - start.before) s
+      )
+      select (select coalesce(sum(sims), 0) from placed)::integer as "totalItems",
+             to_jsonb(array(select id from page order by id)) as ids`,
+  )
+}
+
+/** A page of the SIMs in a pool, by id: all, or those that are Active or Suspended. The pool knows how many it has. */
+export function pageOfPool(
+  tx: TenantTx,
+  poolId: number,
+  status: SimStatus | undefined,
+  page: PageRequest,
+): Promise<IdPage> {
+  const count =
+    status === undefined
+      ? sql`total_sim_count`
+      : status === SimStatus.Active
+        ? sql`active_sim_count`
+        : sql`total_sim_count - active_sim_count`
+  const ofStatus = status === undefined ? sql`` : sql`and status = ${status}`
+  return one(
+    tx,
+    sql<IdPage>`
+      select coalesce((select ${count} from pools where tenant_id = ${tx.tenantId} and id = ${poolId}::bigint), 0)
+               as "totalItems",
+             to_jsonb(array(select id from sims
+                             where tenant_id = ${tx.tenantId} and pool_id = ${poolId}::bigint ${ofStatus}
+                             order by id limit ${page.pageSize} offset ${offsetOf(page)})) as ids`,
+  )
+}

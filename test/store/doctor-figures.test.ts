@@ -1,0 +1,47 @@
+import { sql } from 'kysely'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { doctor } from '../../cli/doctor/doctor.ts'
+import { readSettings } from '../../config/index.ts'
+import { inTenant } from '../../store/tenancy.ts'
+import { aStore, aTenant, someSims } from '../setup/estate.ts'
+
+const store = await aStore()
+
+/** What `simherd doctor -o json` says of the figures; undefined if it does not look at them. */
+async function lookedAt(figures: boolean): Promise<{ state: string; detail: string } | undefined> {
+  const said: string[] = []
+  const log = vi.spyOn(console, 'log').mockImplementation((line: string) => said.push(line))
+  onTestFinished(() => log.mockRestore())
+  // Servers that are not running do not matter here.
+  await doctor(readSettings({ DATABASE_URL: store.databaseUrl, DATA_DIR: '/nowhere' }), {
+    output: 'json',
+    figures,
+  }).catch(() => undefined)
+  log.mockRestore()
+  const findings: { what: string; state: string; detail: string }[] = JSON.parse(said.join('\n'))
+  return findings.find(({ what }) => what === 'figures')
+}
+
+describe('simherd doctor --figures', () => {
+  test('names each count that differs from the SIMs', async () => {
+    const tenantId = await aTenant(store)
+    await inTenant(store, tenantId, (tx) => someSims(tx, 3))
+    const change = (by: number) =>
+      sql`update sim_blocks set sims = sims + ${by} where tenant_id = ${tenantId}`.execute(store.db)
+
+    const right = await lookedAt(true)
+    await change(2)
+    const wrong = await lookedAt(true)
+    await change(-2)
+
+    expect(right).toMatchObject({ state: 'ok', detail: 'the counts of SIMs of 1 tenant(s) are right' })
+    expect(wrong).toMatchObject({
+      state: 'missing',
+      detail: `${tenantId}: SIMs 0 to 4095 of status 0: kept 5, counted 3`,
+    })
+  })
+
+  test('is left out unless it is asked for', async () => {
+    expect(await lookedAt(false)).toBeUndefined()
+  })
+})
