@@ -4,7 +4,7 @@ import { SimStatus, TicketType } from '../../domain/codes.ts'
 import { suspendOnOverageId } from '../../domain/temporal/ids.ts'
 import { stateAfter } from '../../domain/tickets/decisions.ts'
 import { markDue } from '../../store/due.ts'
-import { closeSuspension, writeSuspension } from '../../store/enforcement/suspensions.ts'
+import { closeSuspension, isDueBack, writeSuspension } from '../../store/enforcement/suspensions.ts'
 import {
   closeActiveSpan,
   closeMembership,
@@ -103,8 +103,10 @@ async function move(tx: TenantTx, sim: LockedSim, ticket: TicketRecord, at: Date
   if (ticket.effectiveAt !== null) {
     return moveUsage(tx, sim.simId, { poolId: sim.poolId ?? 0 }, { ...to, contributes: true }, at)
   }
-  // In the middle of a cycle, usage stays where it was used. An active SIM contributes to both pools.
-  if (isActive(sim)) await contribute(tx, { simId: sim.simId, ...to }, at)
+  // In the middle of a cycle, usage stays where it was used. An active SIM contributes to both pools, and so does one
+  // that this cycle brings back.
+  const { key } = await currentCycle(tx)
+  if (isActive(sim) || (await isDueBack(tx, sim.simId, key))) await contribute(tx, { simId: sim.simId, ...to }, at)
   else await setOwnTariff(tx, { simId: sim.simId, ...to }, at)
 }
 

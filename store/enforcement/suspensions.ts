@@ -32,6 +32,15 @@ export async function writeSuspension(tx: TenantTx, simId: number, suspension: S
   return rows[0]?.workflowId ?? null
 }
 
+/** Whether a SIM is suspended until a renewal that has come: it contributes to the cycle, and will be resumed. */
+export async function isDueBack(tx: TenantTx, simId: number, cycleKey: string): Promise<boolean> {
+  const { rows } = await sql`
+    select from suspensions
+     where sim_id = ${simId} and closed_at is null and cause = 'watchdog' and until = 'renewal'
+       and cycle_key < ${cycleKey}`.execute(tx.q)
+  return rows.length > 0
+}
+
 /**
  * Changes how long a suspension by the watchdog lasts.
  *

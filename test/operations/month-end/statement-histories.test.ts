@@ -58,7 +58,16 @@ const late = (sim: number, bytes: number, daysAgo: number): Step => ({
 })
 const TURN: Step[] = [{ do: 'wait', days: 10 }, { do: 'close' }]
 /** Histories that random steps hardly ever produce. */
+const AWAY: Step[] = [
+  { do: 'suspend', sim: 0, by: 'watchdog' },
+  { do: 'wait', days: 10 },
+  { do: 'make', pool: 1 },
+]
+const AWAY_TO_1: Step = { do: 'move', sim: 0, pool: 1, own: null, since: 'now' }
 const RARE: [number, Step[]][] = [
+  // A SIM moves while it waits to be brought back: it contributes there too. Then a person suspends it first: it does not.
+  [0, [...AWAY, { do: 'wait', days: 1 }, AWAY_TO_1, ...TURN]],
+  [0, [...AWAY, { do: 'suspend', sim: 0, by: 'user' }, { do: 'wait', days: 1 }, AWAY_TO_1, ...TURN]],
   // Two SIMs of a Fixed pool with the same excess of an odd number of bytes; then one more batch for the same cycle.
   [2, [late(1, 1224, 9), ...TURN, late(1, 10, 19), ...TURN, late(0, 3, 39)]],
   // A change is applied late: it moves a SIM in a closed cycle, into a pool that had no cost in that cycle.

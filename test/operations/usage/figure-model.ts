@@ -31,8 +31,8 @@ export interface LineModel {
   suspendedIn: string | null
   readonly memberships: Membership[]
   readonly active: Span[]
-  /** Keys of cycles at whose start the SIM was due for reactivation. It contributes to them. */
-  readonly dueBack: Set<string>
+  /** From the start of each cycle at which the SIM was due for reactivation, until that suspension was over. */
+  readonly dueBack: Span[]
   readonly records: ({ readonly id: string; readonly at: number } & Amounts)[]
 }
 
@@ -42,7 +42,7 @@ export const aLine = (simId: number): LineModel => ({
   suspendedIn: null,
   memberships: [],
   active: [],
-  dueBack: new Set(),
+  dueBack: [],
   records: [],
 })
 
@@ -70,8 +70,7 @@ export const amountsOf = (line: LineModel, cycle: Cycle, poolId: number): Amount
     )
 
 export function contributes(line: LineModel, cycle: Cycle, poolId: number): boolean {
-  const spans: Span[] = [...line.active]
-  if (line.dueBack.has(cycle.key)) spans.push(spanOf(cycle))
+  const spans = [...line.active, ...line.dueBack]
   return line.memberships.some((m) => m.poolId === poolId && spans.some((span) => overlap(m, span, spanOf(cycle))))
 }
 

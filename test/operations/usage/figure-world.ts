@@ -295,6 +295,7 @@ export async function take(world: World, step: Step): Promise<void> {
       await harness.complete({ simId, type: TicketType.Activate })
       line.status = 'active'
       line.suspendedIn = null
+      closeDueBack(line, now)
       line.active.push({ from: now, to: OPEN })
       return
     case 'suspend': {
@@ -306,6 +307,7 @@ export async function take(world: World, step: Step): Promise<void> {
       })
       line.status = 'suspended'
       line.suspendedIn = step.by === 'watchdog' ? cycle.key : null
+      closeDueBack(line, now)
       closeActive(line, now)
       return
     }
@@ -320,6 +322,7 @@ export async function take(world: World, step: Step): Promise<void> {
       })
       line.status = 'unprovisioned'
       line.suspendedIn = null
+      closeDueBack(line, since)
       closeMembership(line, since)
       closeActive(line, since)
       return
@@ -354,6 +357,10 @@ function closeMembership(line: LineModel, at: number): void {
 function closeActive(line: LineModel, at: number): void {
   const span = line.active.find(({ to }) => to === OPEN)
   if (span !== undefined) span.to = Math.max(span.from, at)
+}
+
+function closeDueBack(line: LineModel, at: number): void {
+  for (const span of line.dueBack) if (span.to === OPEN) span.to = Math.max(span.from, at)
 }
 
 async function use(world: World, line: LineModel, step: Extract<Step, { do: 'use' | 'correct' }>): Promise<void> {
@@ -393,6 +400,6 @@ async function wait(world: World, days: number): Promise<void> {
   const cycle = cycleNow(world)
   if (cycle.key === before.key) return
   for (const line of world.lines) {
-    if (line.suspendedIn !== null && line.suspendedIn < cycle.key) line.dueBack.add(cycle.key)
+    if (line.suspendedIn !== null && line.suspendedIn < cycle.key) line.dueBack.push({ from: cycle.startsAt, to: OPEN })
   }
 }
