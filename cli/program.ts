@@ -180,7 +180,10 @@ program
   .command('doctor')
   .description('Say what is installed, reachable and migrated, and what to do about what is not. Changes nothing.')
   .option('-o, --output <format>', 'table or json', 'table')
-  .option('--figures', 'add up again what is kept of the SIMs, and name what differs: a second for each million SIMs')
+  .option(
+    '--figures',
+    'add up again what is kept of the SIMs and their usage, and name what differs: seconds for a million SIMs',
+  )
   .addHelpText('after', '\nExit code 1 where something is missing.\n\nExample:\n  npx simherd doctor -o json')
   .action(async ({ output, figures = false }: { readonly output: string; readonly figures?: boolean }) => {
     if (output !== 'table' && output !== 'json') {

@@ -11,8 +11,10 @@ import { presentTemporalServer } from '../../stack/temporal/binary.ts'
 import { connect } from '../../store/connect.ts'
 import { wrongCounts } from '../../store/estate/wrong-counts.ts'
 import { pendingMigrations } from '../../store/migrate.ts'
-import { inPlatform, inTenant, slowly } from '../../store/tenancy.ts'
+import { inPlatform, inTenant, reading, slowly } from '../../store/tenancy.ts'
 import { tenantIds } from '../../store/tenants/tenants.ts'
+import { wrongSums } from '../../store/usage/check-sums.ts'
+import { runningCycle } from '../../store/usage/cycles.ts'
 import { internalClient, responseOf } from '../service.ts'
 import type { Stack } from '../stack-file.ts'
 import { reachTcp } from './reach.ts'
@@ -88,21 +90,25 @@ const database: Check = async ({ settings, stack }) => {
   }
 }
 
-/** Adds up again what is kept of the SIMs, tenant by tenant. Reads all SIMs. */
+/** Adds up again what is kept of the SIMs and of this cycle's usage, tenant by tenant. Reads all SIMs. */
 const figures: Check = async ({ settings, stack }) => {
   const url = settings.DATABASE_URL || stack?.databaseUrl
   if (url === undefined) return absent('figures', 'no database is running')
   const { db, close } = connect(url, { max: 1 })
-  const store = slowly({ db, clock: Date.now, enqueue: () => undefined })
+  const store = slowly(reading({ db, clock: Date.now, enqueue: () => undefined }))
   try {
     const tenants = await inPlatform(store, tenantIds)
     const wrong: string[] = []
     for (const tenantId of tenants) {
-      const found = await inTenant(store, tenantId, wrongCounts)
+      const found = await inTenant(store, tenantId, async (tx) => [
+        ...(await wrongCounts(tx)),
+        ...(await wrongSums(tx, (await runningCycle(tx)).key)),
+      ])
       wrong.push(...found.map(({ what, kept, counted }) => `${tenantId}: ${what}: kept ${kept}, counted ${counted}`))
       if (wrong.length >= MOST_WRONG) break
     }
-    if (wrong.length === 0) return found('figures', `the counts of SIMs of ${tenants.length} tenant(s) are right`)
+    if (wrong.length === 0)
+      return found('figures', `the counts of SIMs and the sums of pools of ${tenants.length} tenant(s) are right`)
     return missing('figures', wrong.slice(0, MOST_WRONG).join('; '), 'say so to the makers of Simherd')
   } finally {
     await close()

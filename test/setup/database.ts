@@ -7,6 +7,7 @@ import { connect } from '../../store/connect.ts'
 import { wrongCounts } from '../../store/estate/wrong-counts.ts'
 import { inPlatform, inTenant } from '../../store/tenancy.ts'
 import { tenantIds } from '../../store/tenants/tenants.ts'
+import { wrongSums } from '../../store/usage/check-sums.ts'
 import { TEMPLATE } from './template.ts'
 
 /** The copy fails for a moment while another session uses the template. */
@@ -43,7 +44,10 @@ async function allWrongCounts(url: string): Promise<string[]> {
   try {
     const wrong: string[] = []
     for (const tenantId of await inPlatform(store, tenantIds)) {
-      const found = await inTenant(store, tenantId, wrongCounts)
+      const found = await inTenant(store, tenantId, async (tx) => [
+        ...(await wrongCounts(tx)),
+        ...(await wrongSums(tx)),
+      ])
       wrong.push(...found.map(({ what, kept, counted }) => `${what}: kept ${kept}, counted ${counted}`))
     }
     return wrong

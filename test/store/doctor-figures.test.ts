@@ -2,7 +2,10 @@ import { sql } from 'kysely'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { doctor } from '../../cli/doctor/doctor.ts'
 import { readSettings } from '../../config/index.ts'
+import { cycleAt } from '../../domain/time/cycle.ts'
 import { inTenant } from '../../store/tenancy.ts'
+import { openCycle } from '../../store/usage/open-cycle.ts'
+import { lockPools } from '../../store/usage/pool-totals.ts'
 import { aStore, aTenant, someSims } from '../setup/estate.ts'
 
 const store = await aStore()
@@ -34,11 +37,32 @@ describe('simherd doctor --figures', () => {
     const wrong = await lookedAt(true)
     await change(-2)
 
-    expect(right).toMatchObject({ state: 'ok', detail: 'the counts of SIMs of 1 tenant(s) are right' })
+    expect(right).toMatchObject({
+      state: 'ok',
+      detail: 'the counts of SIMs and the sums of pools of 1 tenant(s) are right',
+    })
     expect(wrong).toMatchObject({
       state: 'missing',
       detail: `${tenantId}: SIMs 0 to 4095 of status 0: kept 5, counted 3`,
     })
+  })
+
+  test('names each sum of a pool that differs from its rows', async () => {
+    const tenantId = await aTenant(store)
+    const key = await inTenant(store, tenantId, async (tx) => {
+      const cycle = cycleAt('P1M', Date.now())
+      await openCycle(tx, cycle)
+      await lockPools(tx, cycle.key, [0])
+      return cycle.key
+    })
+    const change = (by: number) =>
+      sql`update pool_cycles set bytes = bytes + ${by} where tenant_id = ${tenantId}`.execute(store.db)
+
+    await change(7)
+    const wrong = await lookedAt(true)
+    await change(-7)
+
+    expect(wrong?.detail).toBe(`${tenantId}: bytes of pool 0 in cycle ${key}: kept 7, counted 0`)
   })
 
   test('is left out unless it is asked for', async () => {
