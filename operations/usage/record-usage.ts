@@ -27,7 +27,7 @@ import {
 } from '../../store/usage/merge.ts'
 import { openCycle } from '../../store/usage/open-cycle.ts'
 import { partitionsFor } from '../../store/usage/partitions.ts'
-import { lockPools } from '../../store/usage/pool-totals.ts'
+import { lockPools, poolVersions } from '../../store/usage/pool-totals.ts'
 import { totalOutOfRange } from '../../store/usage/records.ts'
 import {
   hasMoved,
@@ -198,23 +198,32 @@ async function countChunk(
 ): Promise<Counted> {
   await lockMerge(tx)
   const { billingCycle } = await tenantSettings(tx)
-  await stageRecords(tx, inCycles(read, billingCycle))
+  const staged = inCycles(read, billingCycle)
+  await stageRecords(tx, staged)
+  const versions = await poolVersions(tx, [...new Set(staged.map(({ cycleKey }) => cycleKey))])
   const strangers = new Set(await placeRecords(tx))
   for (const { index, record } of read) if (strangers.has(index)) rejected.set(index, unknownSim(record))
   const keys = await stagedCycles(tx)
   const unopened = await lockCycles(tx, cyclesOf(billingCycle, keys))
   if (unopened.length > 0) return { accepted: 0, duplicates: 0, unopened }
   const duplicates = await takeDuplicates(tx, read, rejected)
-  for (const { cycleKey, poolIds } of await stagedPools(tx)) await lockPools(tx, cycleKey, poolIds)
-  // From here on no ticket can move a SIM out of these pools.
-  if (await hasMoved(tx)) throw new Outdated('a SIM has moved')
+  let isChanged = false
+  for (const { cycleKey, poolIds } of await stagedPools(tx)) {
+    const locked = await lockPools(tx, cycleKey, poolIds)
+    isChanged ||= locked.some(({ poolId, version }) => version !== (versions.get(`${cycleKey}/${poolId}`) ?? 1))
+  }
+  // From here on no ticket can move a SIM out of these pools. One that did so before has changed its pools' versions.
+  if (isChanged && (await hasMoved(tx))) throw new Outdated('a SIM has moved')
   if (read.some(({ record }) => record.correction)) await refuseCorrections(tx, keys, rejected)
   const accepted = read.length - rejectedOf(read, rejected) - duplicates.total
   if ((await storeRecords(tx, deliveryId)) !== accepted) throw new Outdated('records were stored meanwhile')
   if (accepted > 0) {
     await addToLedger(tx)
     await addToBuckets(tx)
-    await noteSightings(tx)
+    await noteSightings(
+      tx,
+      read.some(({ record }) => record.imei !== null),
+    )
     await markUsageDue(tx)
   }
   await countRecords(tx, duplicates.byCycle)

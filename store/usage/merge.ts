@@ -51,29 +51,35 @@ export async function addToLedger(tx: TenantTx): Promise<void> {
     select cycle_key, sim_id, pool_id, sum(bytes)::bigint as bytes, sum(voice_seconds)::bigint as voice_seconds,
            sum(sms_count)::bigint as sms_count
       from usage_sums group by cycle_key, sim_id, pool_id)`
-  // Rows are made empty and then added to: a correction may be negative, and an inserted row may not. The tariff is the
-  // last one of the membership in the cycle, not the one at the record's instant. Tickets set later tariffs.
-  await sql`
-    insert into usage_ledger (cycle_key, sim_id, pool_id, tariff_id)
-    select r.cycle_key, r.sim_id, r.pool_id,
-           (select m.tariff_id from memberships m
-             where m.sim_id = r.sim_id and m.pool_id = r.pool_id and m.from_at < c.ends_at
-               and coalesce(m.to_at, 'infinity') > greatest(m.from_at, c.starts_at)
-             order by m.from_at desc limit 1)
-      from (select distinct cycle_key, sim_id, pool_id from usage_sums) r
-      join cycles c on c.tenant_id = ${tx.tenantId} and c.key = r.cycle_key
-     where not exists (select from usage_ledger l
-                        where l.tenant_id = ${tx.tenantId} and l.cycle_key = r.cycle_key and l.sim_id = r.sim_id
-                          and l.pool_id = r.pool_id)
-     order by r.cycle_key, r.sim_id, r.pool_id
-    on conflict do nothing`.execute(tx.q)
-  await sql`
-    update usage_ledger l
-       set bytes = l.bytes + r.bytes, voice_seconds = l.voice_seconds + r.voice_seconds,
-           sms_count = l.sms_count + r.sms_count
-      from ${added} r
-     where l.tenant_id = ${tx.tenantId} and l.cycle_key = r.cycle_key and l.sim_id = r.sim_id
-       and l.pool_id = r.pool_id`.execute(tx.q)
+  const { rows } = await sql<{ isComplete: boolean }>`
+    with changed as (
+      update usage_ledger l
+         set bytes = l.bytes + r.bytes, voice_seconds = l.voice_seconds + r.voice_seconds,
+             sms_count = l.sms_count + r.sms_count
+        from ${added} r
+       where l.tenant_id = ${tx.tenantId} and l.cycle_key = r.cycle_key and l.sim_id = r.sim_id
+         and l.pool_id = r.pool_id
+      returning 1
+    )
+    select (select count(*) from changed) = (select count(*) from ${added} r) as "isComplete"`.execute(tx.q)
+  // A SIM's first usage in the cycle and pool. The tariff is the last one of the membership in the cycle, not the one at
+  // the record's instant. Tickets set later tariffs.
+  if (rows[0]?.isComplete !== true) {
+    await sql`
+      insert into usage_ledger (cycle_key, sim_id, pool_id, tariff_id, bytes, voice_seconds, sms_count)
+      select r.cycle_key, r.sim_id, r.pool_id,
+             (select m.tariff_id from memberships m
+               where m.sim_id = r.sim_id and m.pool_id = r.pool_id and m.from_at < c.ends_at
+                 and coalesce(m.to_at, 'infinity') > greatest(m.from_at, c.starts_at)
+               order by m.from_at desc limit 1),
+             r.bytes, r.voice_seconds, r.sms_count
+        from ${added} r
+        join cycles c on c.tenant_id = ${tx.tenantId} and c.key = r.cycle_key
+       where not exists (select from usage_ledger l
+                          where l.tenant_id = ${tx.tenantId} and l.cycle_key = r.cycle_key and l.sim_id = r.sim_id
+                            and l.pool_id = r.pool_id)
+       order by r.cycle_key, r.sim_id, r.pool_id`.execute(tx.q)
+  }
   await restating(
     tx,
     sql`
@@ -115,23 +121,25 @@ export async function addToBuckets(tx: TenantTx): Promise<void> {
 /**
  * Records when SIMs were last seen, and in which device: by the newest record that names one. The device before is kept,
  * so that a change shows.
+ *
+ * @param hasDevices whether a record of the chunk names a device
  */
-export async function noteSightings(tx: TenantTx): Promise<void> {
+export async function noteSightings(tx: TenantTx, hasDevices: boolean): Promise<void> {
   await sql`
-    insert into sim_sightings as g (sim_id, last_seen_at, imei, imei_seen_at, previous_imei)
-    select r.sim_id, greatest(r.last_at, s.last_seen_at), n.imei, n.imei_seen_at,
-           case when s.imei in ('', n.imei) then s.previous_imei else s.imei end
-      from (select sim_id, max(last_at) as last_at from usage_sums group by sim_id) r
-      join sim_seen s on s.tenant_id = ${tx.tenantId} and s.sim_id = r.sim_id
-      left join (select distinct on (sim_id) sim_id, imei, at from usage_stage
-                  where imei is not null order by sim_id, at desc, n) d
-        on d.sim_id = r.sim_id and (s.imei_seen_at is null or d.at > s.imei_seen_at)
-      cross join lateral (
-        select coalesce(d.imei, s.imei) as imei, coalesce(d.at, s.imei_seen_at) as imei_seen_at) n
-     order by r.sim_id
+    insert into sim_sightings as g (sim_id, last_seen_at, imei, previous_imei)
+    select sim_id, max(last_at), '', '' from usage_sums group by sim_id order by sim_id
     on conflict (tenant_id, sim_id) do update
-      set last_seen_at = excluded.last_seen_at, imei = excluded.imei, imei_seen_at = excluded.imei_seen_at,
-          previous_imei = excluded.previous_imei`.execute(tx.q)
+      set last_seen_at = greatest(g.last_seen_at, excluded.last_seen_at)`.execute(tx.q)
+  if (!hasDevices) return
+  await sql`
+    update sim_sightings g
+       set imei = d.imei, imei_seen_at = d.at,
+           previous_imei = case when s.imei in ('', d.imei) then s.previous_imei else s.imei end
+      from (select distinct on (sim_id) sim_id, imei, at from usage_stage
+             where imei is not null order by sim_id, at desc, n) d
+      join sim_seen s on s.tenant_id = ${tx.tenantId} and s.sim_id = d.sim_id
+     where g.tenant_id = ${tx.tenantId} and g.sim_id = d.sim_id
+       and (s.imei_seen_at is null or d.at > s.imei_seen_at)`.execute(tx.q)
 }
 
 /** Marks the SIMs and pools with usage, and the tenant, due now. */

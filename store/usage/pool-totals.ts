@@ -22,14 +22,29 @@ export async function ensurePools(tx: TenantTx, cycleKey: string, poolIds: reado
 /**
  * Locks pools' totals in a cycle, in id order, and makes missing rows. Call it before changing ledger rows of a pool.
  * It keeps totals and ledger rows at the same version.
+ *
+ * @returns the pools' usage versions; a new row has version 1
  */
-export async function lockPools(tx: TenantTx, cycleKey: string, poolIds: readonly number[]): Promise<void> {
+export async function lockPools(
+  tx: TenantTx,
+  cycleKey: string,
+  poolIds: readonly number[],
+): Promise<{ readonly poolId: number; readonly version: number }[]> {
   const ids = await ensurePools(tx, cycleKey, poolIds)
-  await sql`
-    select 1 from pool_cycles
+  const { rows } = await sql<{ poolId: number; version: number }>`
+    select pool_id as "poolId", usage_version as version from pool_cycles
      where tenant_id = ${tx.tenantId} and cycle_key = ${cycleKey} and pool_id = any(${ids}::integer[])
      order by pool_id
        for update`.execute(tx.q)
+  return rows
+}
+
+/** Usage versions of all pools in some cycles, by `<cycle>/<pool>`. Takes no lock. */
+export async function poolVersions(tx: TenantTx, cycleKeys: readonly string[]): Promise<Map<string, number>> {
+  const { rows } = await sql<{ place: string; version: number }>`
+    select cycle_key || '/' || pool_id as place, usage_version as version from pool_cycles
+     where tenant_id = ${tx.tenantId} and cycle_key = any(${[...cycleKeys]}::text[])`.execute(tx.q)
+  return new Map(rows.map(({ place, version }) => [place, version]))
 }
 
 /** A SIM's place in a cycle: one ledger row. Pool 0: outside pools. */

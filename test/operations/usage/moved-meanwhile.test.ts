@@ -1,0 +1,44 @@
+import { expect, test } from 'vitest'
+import { TariffType } from '../../../domain/codes.ts'
+import { closeMembership, openMembership, readSimStates } from '../../../store/estate/sim-state.ts'
+import { moveUsage } from '../../../store/usage/contributions.ts'
+import { currentCycle } from '../../../store/usage/cycles.ts'
+import { lockPools } from '../../../store/usage/pool-totals.ts'
+import { aPool, aStore, aTariff } from '../../setup/estate.ts'
+import { lockWaiters } from '../../setup/lock-waits.ts'
+import { soon } from '../../setup/soon.ts'
+import { aHarness } from '../harness.ts'
+
+const store = await aStore()
+
+test('usage of a SIM that a ticket moves meanwhile counts in its new pool', async () => {
+  const harness = await aHarness(store)
+  const [from, to] = await harness.asTenant(async (tx) => {
+    const tariff = await aTariff(tx, TariffType.Standard, 1000)
+    return [(await aPool(tx, tariff.id)).id, (await aPool(tx, tariff.id)).id]
+  })
+  const [simId = 0] = await harness.activeSims(1, { poolId: from })
+  const cycle = await harness.asTenant(currentCycle)
+  const [locked, mayEnd] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+
+  const move = harness.asTenant(async (tx) => {
+    await lockPools(tx, cycle.key, [from, to])
+    const [sim] = await readSimStates(tx, [simId])
+    if (sim === undefined) throw new Error('no SIM')
+    const since = new Date(cycle.startsAt)
+    await closeMembership(tx, simId, since)
+    await openMembership(tx, simId, { ...sim, poolId: to }, since)
+    await moveUsage(tx, simId, { poolId: from }, { poolId: to, tariffId: null, contributes: true }, since)
+    locked.resolve()
+    await mayEnd.promise
+  })
+  await locked.promise
+  const usage = harness.record([harness.usage(simId, { bytesDown: 77 })])
+  await soon(async () => expect(await lockWaiters(store)).toBe(1))
+  mayEnd.resolve()
+  await move
+
+  expect(await usage).toMatchObject({ accepted: 1 })
+  const ledger = await harness.ledger()
+  expect(ledger.filter(({ bytes }) => bytes > 0).map(({ poolId, bytes }) => [poolId, bytes])).toEqual([[to, 77]])
+})
