@@ -1,7 +1,4 @@
-/**
- * Waits inside an activity, with heartbeats to the server. A cancellation ends the wait. For runs from before
- * decision 25.
- */
+/** Waits inside an activity, with heartbeats to the server. A cancellation ends the wait. */
 
 import { heartbeat, sleep } from '@temporalio/activity'
 import type { Waits } from '../domain/temporal/waits.ts'

@@ -181,11 +181,8 @@ export const Settings = Type.Object({
     description: 'Tickets a tenant may have open at a time, of those that persons ask for; beyond it 429.',
   }),
   CARRIER_TIMEOUT: duration('PT20S', 'How long the carrier may take to answer.'),
-  POLL_MIN: duration(
-    'PT0.2S',
-    'First pause between reads of a ticket, by workflows begun under 0.1.0; others are told of its end.',
-  ),
-  POLL_MAX: duration('PT10S', 'Longest pause between reads of a ticket, by workflows begun under 0.1.0.'),
+  POLL_MIN: duration('PT0.2S', 'First pause of a workflow that waits for a ticket.'),
+  POLL_MAX: duration('PT10S', 'Longest pause of a workflow that waits for a ticket.'),
   SWEEP_EVERY: duration('PT5S', 'How often workers look for work a crash has left.'),
   MAIL_GROUP_FIRST: duration('PT1M', 'How long a notice that is not critical waits for others.'),
   MAIL_GROUP_NEXT: duration('PT1H', 'Least time between two grouped mails to one tenant.'),

@@ -2,14 +2,9 @@
 
 import { sql } from 'kysely'
 import type { SuspendedUntil } from '../domain/suspend.ts'
-import type { OutboxRequest, TicketsEnded } from '../domain/temporal/outbox.ts'
+import type { OutboxRequest } from '../domain/temporal/outbox.ts'
 import type { EnforcePoolSignal, SuspendSignal } from '../domain/temporal/signals.ts'
-import { TICKETS_ENDED } from '../domain/temporal/ticket-ends.ts'
 import type { PlatformTx, TenantTx } from './tenancy.ts'
-
-/** A signal that tells of tickets, the only kind that is joined with others and deleted once it is sent. */
-const tellsOfTickets = (alias: 'o' | 'd' | 'e' | 'b') =>
-  sql.raw(`(${alias}.request ->> 'signal' is not distinct from '${TICKETS_ENDED}')`)
 
 /** Requests starts and signals for when this transaction has committed. Stores the input of each start. */
 export async function requestWorkflows(tx: TenantTx, requests: readonly OutboxRequest[]): Promise<void> {
@@ -21,32 +16,6 @@ export async function requestWorkflows(tx: TenantTx, requests: readonly OutboxRe
      order by n`.execute(tx.q)
   await keepInputs(tx, requests)
   tx.enqueue({ queue: 'workflows' })
-}
-
-/**
- * Requests signals that tell workflows of tickets. What is held back for a workflow is due with what is due now, so
- * that both go as one signal.
- *
- * @param requests one for each workflow. One with a later `dueAt` is held back until then, and left to the sweep.
- */
-export async function tellOfTickets(
-  tx: TenantTx,
-  requests: readonly { readonly request: TicketsEnded; readonly dueAt: Date }[],
-): Promise<void> {
-  if (requests.length === 0) return
-  const due = requests.filter(({ dueAt }) => dueAt <= tx.now).map(({ request }) => request.workflowId)
-  await sql`
-    with held as (
-      update workflow_outbox o set due_at = ${tx.now}
-       where workflow_id = any(${due}::text[]) and done_at is null and attempts = 0 and due_at > ${tx.now}
-         and ${tellsOfTickets('o')}
-    )
-    insert into workflow_outbox (workflow_id, request, due_at, created_at)
-    select request ->> 'workflowId', request, due_at, ${tx.now}
-      from unnest(${requests.map(({ request }) => JSON.stringify(request))}::jsonb[],
-                  ${requests.map(({ dueAt }) => dueAt)}::timestamptz[]) with ordinality as r(request, due_at, n)
-     order by n`.execute(tx.q)
-  if (due.length > 0) tx.enqueue({ queue: 'workflows' })
 }
 
 /** Stores the inputs of workflows that run once. */
@@ -61,7 +30,7 @@ async function keepInputs(tx: TenantTx, requests: readonly OutboxRequest[]): Pro
 
 /**
  * Requests a start that the caller itself carries out once this transaction has committed. The caller then ends the
- * request with {@link endOwnStart}.
+ * request with {@link endWorkflowRequest}.
  *
  * @param takeOverAt when the outbox takes over, if the request has not been ended
  * @returns the request's id
@@ -95,54 +64,32 @@ export interface OutboxRow {
 
 /**
  * Claims due requests, oldest first, and only the oldest request of each workflow. A signal therefore never overtakes
- * the start that it needs. Where the oldest tells of tickets that have ended, so may the next ones of that workflow:
- * they are claimed with it, to be sent as one signal. There are no more of them than the workflow has tickets at once.
- *
- * A claimed request is off the list for the lease, and returns unless it is ended.
+ * the start that it needs. A claimed request is off the list for the lease, and returns unless it is ended.
  */
 export async function claimWorkflowRequests(tx: PlatformTx, limit: number, leaseUntil: Date): Promise<OutboxRow[]> {
   const { rows } = await sql<OutboxRow>`
     with due as (
-      select id, workflow_id, request from workflow_outbox o
+      select id from workflow_outbox o
        where done_at is null and due_at <= ${tx.now}
          and not exists (select 1 from workflow_outbox e
                           where e.workflow_id = o.workflow_id and e.done_at is null and e.id < o.id)
        order by id limit ${limit}
          for update skip locked
-    ), next as (
-      select e.id from due d
-        join workflow_outbox e on e.workflow_id = d.workflow_id and e.done_at is null and e.id > d.id
-       where ${tellsOfTickets('d')} and ${tellsOfTickets('e')}
-         and not exists (select 1 from workflow_outbox b
-                          where b.workflow_id = d.workflow_id and b.done_at is null and b.id > d.id and b.id < e.id
-                            and not ${tellsOfTickets('b')})
     )
     update workflow_outbox o set due_at = ${leaseUntil}, attempts = attempts + 1
-      from (select id from due union all select id from next) c where o.id = c.id
+      from due where o.id = due.id
     returning o.id, o.tenant_id as "tenantId", o.request, o.attempts`.execute(tx.q)
   return rows.toSorted((a, b) => a.id - b.id)
 }
 
-/**
- * Ends requests that have been sent. Those that told of tickets are deleted: the tickets' own rows say the same, and
- * there is one for each ticket of a workflow.
- */
-export async function endWorkflowRequests(tx: PlatformTx, ids: readonly number[]): Promise<void> {
-  if (ids.length === 0) return
-  await sql`
-    with sent as (delete from workflow_outbox o where id = any(${[...ids]}::bigint[]) and ${tellsOfTickets('o')})
-    update workflow_outbox o set done_at = ${tx.now}
-     where id = any(${[...ids]}::bigint[]) and not ${tellsOfTickets('o')}`.execute(tx.q)
-}
-
-/** Marks a request as done that the caller has carried out itself. */
-export async function endOwnStart(tx: TenantTx, id: number): Promise<void> {
+/** Marks a request as done. */
+export async function endWorkflowRequest(tx: PlatformTx | TenantTx, id: number): Promise<void> {
   await sql`update workflow_outbox set done_at = ${tx.now} where id = ${id}`.execute(tx.q)
 }
 
-/** Makes requests due again at an instant. */
-export async function postponeWorkflowRequests(tx: PlatformTx, ids: readonly number[], until: Date): Promise<void> {
-  await sql`update workflow_outbox set due_at = ${until} where id = any(${[...ids]}::bigint[])`.execute(tx.q)
+/** Makes a request due again at an instant. */
+export async function postponeWorkflowRequest(tx: PlatformTx, id: number, until: Date): Promise<void> {
+  await sql`update workflow_outbox set due_at = ${until} where id = ${id}`.execute(tx.q)
 }
 
 /** Records starts of workflows that run at most once ever. @returns the ids that were not recorded before */

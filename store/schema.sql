@@ -981,7 +981,7 @@ alter table workflow_outbox force row level security;
 create policy all_tenants on workflow_outbox for all to simherd_platform using (true) with check (true);
 create policy own on workflow_outbox for all to simherd_tenant using ((tenant_id = app_tenant())) with check ((tenant_id = app_tenant()));
 grant delete, insert, select, update on workflow_outbox to simherd_tenant;
-grant delete, select, update on workflow_outbox to simherd_platform;
+grant select, update on workflow_outbox to simherd_platform;
 
 create table workflow_starts (
   tenant_id text default app_tenant() not null,

@@ -1,7 +1,4 @@
-/**
- * The Temporal workers of this process: one for workflows and activities, and one for activities that wait. Only runs
- * from before decision 25 have those.
- */
+/** The Temporal workers of this process: one for workflows and short activities, one for activities that wait. */
 
 import { DefaultLogger, NativeConnection, Runtime, Worker, type WorkerOptions } from '@temporalio/worker'
 import type { Logger } from 'pino'
@@ -57,7 +54,6 @@ export function installRuntime(log: Logger): void {
 
 /**
  * Options of both workers. An activity that waits costs only a timer and an occasional request, so it has many slots.
- * New runs wait in no activity, so few polls are enough.
  */
 function workerOptions({ namespace, workflows, shutdownGraceMs = 10_000, ...service }: TemporalWorkerOptions) {
   const activities = createActivities({ ...service, pickTargets })
@@ -73,7 +69,6 @@ function workerOptions({ namespace, workflows, shutdownGraceMs = 10_000, ...serv
       ...common,
       taskQueue: WAITING_TASK_QUEUE,
       maxConcurrentActivityTaskExecutions: 2000,
-      maxConcurrentActivityTaskPolls: 2,
       maxHeartbeatThrottleInterval: '10 seconds',
     },
   ] satisfies readonly Omit<WorkerOptions, 'connection'>[]

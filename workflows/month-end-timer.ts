@@ -5,13 +5,11 @@
  * The Schedule runs one timer at a time, and the others wait. So cycles missed in a downtime are made up in order.
  * Cycles that a paused Schedule has skipped come first, even those that were never opened.
  */
-import { ApplicationFailure, continueAsNew, sleep, workflowInfo } from '@temporalio/workflow'
+import { ApplicationFailure, continueAsNew, workflowInfo } from '@temporalio/workflow'
 import type { MonthEndTimerInput } from '../domain/temporal/month-end-timer.ts'
 import type { Timeline } from '../domain/temporal/timeline.ts'
-import { backoffMs } from '../domain/time/backoff.ts'
 import { cycleAt, previousCycle } from '../domain/time/cycle.ts'
 import { short, waiting } from './run/activities.ts'
-import { isSignalled } from './run/tickets.ts'
 import { answerState, openTimeline, showState } from './run/timeline.ts'
 
 export interface TimerResult {
@@ -23,9 +21,7 @@ interface CycleEnd {
   readonly status: string
 }
 
-/** Pauses between two looks at a month end, in milliseconds. It waits hours for its close. */
-const LOOKS = { firstMs: 1000, longestMs: 300_000 }
-/** How often runs from before decision 25 check. */
+/** How often to check on the month end. It waits hours for its close, so every half minute is enough. */
 const WAITS = { pollMin: 'PT1S', pollMax: 'PT30S' } as const
 const MOST_CYCLES = 100
 
@@ -53,9 +49,7 @@ export async function monthEndTimer(input: MonthEndTimerInput): Promise<TimerRes
     const workflowId = await short.startMonthEnd({ tenantId, cycleKey: cycle })
     const why = left.length === 0 ? 'it is the last' : `${left.length} more cycle(s) come after it`
     timeline.waits({ what: workflowId, until: null, why })
-    const status = isSignalled()
-      ? await endOf({ tenantId, workflowId })
-      : await waiting.awaitWorkflow({ tenantId, workflowId, waits: WAITS })
+    const status = await waiting.awaitWorkflow({ tenantId, workflowId, waits: WAITS })
     timeline.done(cycle, status)
     cycles.push({ cycle, status })
     if (cycles.length > MOST_CYCLES) cycles.shift()
@@ -70,13 +64,4 @@ export async function monthEndTimer(input: MonthEndTimerInput): Promise<TimerRes
     throw ApplicationFailure.nonRetryable(message, 'month_end_failed', { cycles })
   }
   return { cycles }
-}
-
-/** Looks at a workflow until it has ended. @returns its final status */
-async function endOf(ref: { readonly tenantId: string; readonly workflowId: string }): Promise<string> {
-  for (let looks = 1; ; looks++) {
-    await sleep(backoffMs(looks, LOOKS))
-    const status = await short.lookAtWorkflow(ref)
-    if (status !== 'running') return status
-  }
 }

@@ -18,7 +18,6 @@ import type {
 } from '../domain/temporal/provision-in-bulk.ts'
 import type { Timeline } from '../domain/temporal/timeline.ts'
 import { type BatchOptions, NO_TICKETS, type UnderWay, untilEnd } from './provision-in-bulk/batch-sims.ts'
-import { openLookout } from './provision-in-bulk/lookout.ts'
 import { failureOf, long, short } from './run/activities.ts'
 import { endCancelled, heedingCancel } from './run/cancellation.ts'
 import { openRate, type Rate, type RateMark } from './run/rate.ts'
@@ -65,8 +64,7 @@ interface Batch extends BatchOptions {
 export async function provisionInBulk(input: ProvisionInBulkInput, carried?: Carried): Promise<ProvisionInBulkResult> {
   const result = await heedingCancel(async (cancel) => {
     const cancelled = condition(() => cancel.requested)
-    const lookout = openLookout(input.tenantId)
-    const batch = openBatch({ input, cancel, cancelled, lookout }, carried)
+    const batch = openBatch({ input, cancel, cancelled }, carried)
     answerState((): ProvisionInBulkState => ({ ...figuresOf(batch), ...batch.timeline.read() }))
     if (carried === undefined) await readCounts(batch)
     for (const { item, runId } of carried?.underWay ?? []) launch(batch, { item, runId, starting: false })

@@ -1,4 +1,4 @@
-/** How activities wait for tickets, for runs from before decision 25. */
+/** How activities wait for tickets. */
 
 /** Polling of a waiting activity. */
 export interface Waits {

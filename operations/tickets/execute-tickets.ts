@@ -8,7 +8,6 @@
  */
 
 import { TicketStatus, TicketType } from '../../domain/codes.ts'
-import { COMPLETE } from '../../domain/temporal/ticket-ends.ts'
 import { type CarrierOperation, decide } from '../../domain/tickets/decisions.ts'
 import { backoffMs } from '../../domain/time/backoff.ts'
 import { CarrierError, type CarrierRequest, type Network } from '../../network/network.ts'
@@ -29,7 +28,6 @@ import { currentCycle } from '../../store/usage/cycles.ts'
 import { applyTicket } from './apply-ticket.ts'
 import { noteMonthEnd } from './change-outcome.ts'
 import { dropChangesOfIdle } from './idle-changes.ts'
-import { signalEnds } from './signal-ends.ts'
 import { recordTicketEvent } from './ticket-events.ts'
 
 /** How tickets are tried. Times are in milliseconds. */
@@ -169,10 +167,8 @@ function pauseMs(attempts: number, failure: CarrierError, options: TicketOptions
 }
 
 async function end(tx: TenantTx, ticket: TicketRecord, failure: TicketFailure | null): Promise<void> {
-  const next = await endTicket(tx, ticket, failure === null ? TicketStatus.Complete : TicketStatus.Failed, failure)
+  await endTicket(tx, ticket, failure === null ? TicketStatus.Complete : TicketStatus.Failed, failure)
   await noteMonthEnd(tx, ticket, failure)
   await recordTicketEvent(tx, ticket, failure)
-  const end = failure === null ? COMPLETE : ({ status: 'failed', code: failure.code, detail: failure.text } as const)
-  await signalEnds(tx, [{ ...ticket, end, next: next?.cause ?? null }])
   if (failure !== null) await dropChangesOfIdle(tx, [ticket.simId])
 }

@@ -3,7 +3,6 @@ import { randomUUID } from 'node:crypto'
 import { TariffType, TicketStatus, type TicketType } from '../../domain/codes.ts'
 import { type ErrorCode, ServiceError } from '../../domain/errors.ts'
 import type { Tariff } from '../../domain/estate/tariff.ts'
-import { cancelledEnd } from '../../domain/temporal/ticket-ends.ts'
 import { mayOpen, type SimState, stateAfter, type TicketRequest } from '../../domain/tickets/decisions.ts'
 import type { Cause, Ticket } from '../../domain/tickets/ticket.ts'
 import { noteChange } from '../../store/audit.ts'
@@ -22,7 +21,6 @@ import {
 import { noteMonthEnd } from './change-outcome.ts'
 import { dropChangesOfIdle } from './idle-changes.ts'
 import { mustFitQuota, type TicketQuota } from './quota.ts'
-import { signalEnds } from './signal-ends.ts'
 import { recordCancelEvents } from './ticket-events.ts'
 
 export interface OpenTicketRequest {
@@ -185,9 +183,7 @@ export async function cancelTicket(tx: TenantTx, id: string): Promise<Ticket> {
     throw new ServiceError('ticket_not_pending', `Ticket ${id} cannot be cancelled any more: only a pending one can.`)
   }
   await endTicket(tx, ticket, TicketStatus.Cancelled, null)
-  const end = cancelledEnd(id)
-  await noteMonthEnd(tx, ticket, { code: end.code, text: end.detail })
-  await signalEnds(tx, [{ ...ticket, end, next: null }])
+  await noteMonthEnd(tx, ticket, { code: 'ticket_cancelled', text: `ticket ${id} was cancelled while it was pending` })
   await recordCancelEvents(tx, [ticket])
   await dropChangesOfIdle(tx, [ticket.simId])
   const status = { before: { status: ticket.status }, after: { status: TicketStatus.Cancelled } }

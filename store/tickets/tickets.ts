@@ -201,15 +201,13 @@ export async function postpone(tx: TenantTx, ticket: TicketRecord, until: Date, 
 /**
  * Ends a ticket. If it was the SIM's last open one, the SIM leaves the work list; otherwise a job is enqueued. Records
  * the workflow that cancelled the ticket, if one did.
- *
- * @returns the SIM's next open ticket; undefined if there is none
  */
 export async function endTicket(
   tx: TenantTx,
   ticket: Pick<TicketRecord, 'id' | 'simId'>,
   status: TicketStatus,
   failure: TicketFailure | null,
-): Promise<Pick<TicketRecord, 'cause'> | undefined> {
+): Promise<void> {
   await sql`
     update tickets
        set status = ${status}, finished_at = ${tx.now}, lease_until = null,
@@ -217,14 +215,13 @@ export async function endTicket(
            failure_detail = ${failure?.detail ?? null},
            withdrawn_by = ${status === TicketStatus.Cancelled ? (tx.caller?.workflowId ?? null) : null}
      where id = ${ticket.id}`.execute(tx.q)
-  const { rows } = await sql<Pick<TicketRecord, 'cause'>>`
-    select cause from tickets where sim_id = ${ticket.simId} and status in (0, 1) order by seq limit 1`.execute(tx.q)
+  const { rows } = await sql`
+    select 1 from tickets where sim_id = ${ticket.simId} and status in (0, 1) limit 1`.execute(tx.q)
   if (rows.length === 0) await sql`delete from ticket_work where sim_id = ${ticket.simId}`.execute(tx.q)
   else {
     await sql`update ticket_work set due_at = ${tx.now} where sim_id = ${ticket.simId}`.execute(tx.q)
     tx.enqueue({ queue: 'tickets', simId: ticket.simId })
   }
-  return rows[0]
 }
 
 /** SIMs of all tenants whose tickets are due, the longest overdue first. */

@@ -389,7 +389,7 @@ describe('each table of tenants', () => {
       tariffs: 'insert select',
       tenants: 'insert select update',
       ticket_work: 'select update',
-      workflow_outbox: 'delete select update',
+      workflow_outbox: 'select update',
     })
   })
 

@@ -64,13 +64,13 @@ describe.skipIf(path === undefined)('workflows on the real service', () => {
       const { id, iccid, workflowId } = await oneSim()
       const letGo = harness.pump.hold('tickets')
       await customer.start(id, await plainPool())
-      await soon(async () => expect(await customer.tickets(id)).toEqual(['provision/pending', 'activate/pending']))
+      await soon(async () => expect(await customer.tickets(id)).toEqual(['provision/pending']))
       await customer.inside('POST', `/internal/workflows/${workflowId}/cancel`)
 
       const ended = await customer.ended(workflowId)
       letGo()
       expect(ended).toMatchObject({ status: 'cancelled', result: { outcome: 'cancelled' } })
-      expect(await customer.tickets(id)).toEqual(['provision/cancelled', 'activate/cancelled'])
+      expect(await customer.tickets(id)).toEqual(['provision/cancelled'])
       expect(await harness.carrier.effects(iccid)).toEqual([])
     })
 
@@ -79,9 +79,8 @@ describe.skipIf(path === undefined)('workflows on the real service', () => {
       const slow = Promise.withResolvers<void>()
       harness.carrier.knobs.before = () => slow.promise
       await customer.start(id, await plainPool())
-      await soon(async () => expect(await customer.tickets(id)).toEqual(['provision/processing', 'activate/pending']))
+      await soon(async () => expect(await customer.tickets(id)).toEqual(['provision/processing']))
       await customer.inside('POST', `/internal/workflows/${workflowId}/cancel`)
-      await soon(async () => expect(await customer.tickets(id)).toEqual(['provision/processing', 'activate/cancelled']))
       slow.resolve()
 
       expect(await customer.ended(workflowId)).toMatchObject({ status: 'cancelled', result: { outcome: 'cancelled' } })
