@@ -1,11 +1,12 @@
 /** Activities of the watchdog's enforcement: check again, suspend, log, pick a pool's SIMs and arm them. */
 import { ApplicationFailure, heartbeat } from '@temporalio/activity'
 import type { paths as InternalPaths } from '../client/internal.d.ts'
-import { SimStatus, WatchdogMode } from '../domain/codes.ts'
-import type { ActionRequest, SimEnforcement } from '../domain/enforcement/enforcement.ts'
+import { WatchdogMode } from '../domain/codes.ts'
+import type { ActionRequest } from '../domain/enforcement/enforcement.ts'
+import { type Refusal, refusalOf } from '../domain/enforcement/refusal.ts'
 import { toMB } from '../domain/units.ts'
 import type { ArmRequest } from '../domain/workflows/workflow.ts'
-import type { pickTargets } from '../rules/alerts/pick-sims.ts'
+import type { pickFromPool } from '../rules/alerts/pick-sims.ts'
 import type { SuspendTarget } from '../rules/rule-file.ts'
 import { bodyOf, type ServiceClient } from './client.ts'
 import { cancelTicket, isStateConflict, openTicket, type TicketInput, ticketOfStep } from './tickets.ts'
@@ -18,17 +19,6 @@ export interface SuspensionInput {
   readonly workflowId: string
 }
 
-/** Why a SIM is not suspended after all. */
-export type Refusal =
-  | 'not over'
-  | 'not enforced'
-  | 'exempt'
-  | 'held'
-  | 'discarded by a person'
-  | 'suspended by a person'
-  | 'passed over'
-  | 'not active'
-
 /**
  * `wait`: a ticket is under way. `hold`: the guard holds the suspension. `stay`: an earlier attempt has suspended the
  * SIM already. `refuse`: the SIM is not suspended; `ticketId` is the ticket of an earlier attempt, if that was
@@ -40,19 +30,8 @@ export type SuspensionResult =
   | { readonly do: 'stay' }
   | { readonly do: 'refuse'; readonly why: Refusal; readonly ticketId?: string }
 
-/** The strongest reason not to suspend; null if there is none. `held` means that enforcement is switched off. Pure. */
-export function refusalOf(sim: SimEnforcement): Refusal | null {
-  if (sim.suspension?.cause === 'user') return 'suspended by a person'
-  if (sim.status !== SimStatus.Active) return 'not active'
-  if (sim.passedOver) return 'passed over'
-  if (sim.exempt) return 'exempt'
-  if (!sim.enforcementEnabled) return 'held'
-  if (sim.mode !== WatchdogMode.Enforce) return 'not enforced'
-  return sim.overLimit ? null : 'not over'
-}
-
 /** The policy of rules/alerts/pick-sims.ts. The process that starts the worker passes it in. */
-export type PickTargets = typeof pickTargets
+export type PickFromPool = typeof pickFromPool
 
 export interface PoolPick {
   readonly over: boolean
@@ -100,7 +79,7 @@ export async function signalWorkflow(client: ServiceClient, workflowId: string, 
   }
 }
 
-export const enforcementActivities = (clientOf: (tenantId: string) => ServiceClient, pick: PickTargets) => ({
+export const enforcementActivities = (clientOf: (tenantId: string) => ServiceClient, pick: PickFromPool) => ({
   /**
    * Reads the SIM again, and opens the suspend ticket if it is still over, enforced and not exempt.
    *
@@ -146,12 +125,11 @@ export const enforcementActivities = (clientOf: (tenantId: string) => ServiceCli
       bodyOf(api.GET('/api/pools/{id}', { params: { path: { id: ask.poolId } } })),
       bodyOf(internal.GET('/internal/pools/{id}/enforcement', { params })),
     ])
-    const { over, overageBytes, stoppedExcessBytes, passedOver, rows, enforcementEnabled } = enforcement
+    const { over, overageBytes, passedOver, enforcementEnabled } = enforcement
     const overageMB = toMB(overageBytes)
     const nobody = { simIds: [], held: 0, holdId: null, tooLittle: false, overageMB, passedOver: 0 }
     if (!over || !enforcementEnabled || watchdogMode !== WatchdogMode.Enforce) return { over, ...nobody }
-    const open = rows.filter((row) => !row.stopped)
-    const { targets, shortfall } = pick(ask.target, overageBytes - stoppedExcessBytes, open)
+    const { targets, shortfall } = pick(ask.target, enforcement)
     const permits = await askPermits(clientOf(ask.tenantId), ask, targets)
     // The cycle has ended between the two requests.
     if (permits === null) return { over: false, ...nobody }

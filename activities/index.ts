@@ -1,6 +1,6 @@
 /** All activities. They use the service's REST interfaces. */
 import { type ServiceAddress, serviceClients } from './client.ts'
-import { enforcementActivities, type PickTargets } from './enforcement.ts'
+import { enforcementActivities, type PickFromPool } from './enforcement.ts'
 import { monthEndActivities } from './month-end.ts'
 import { provisionActivities } from './provision.ts'
 import { batchActivities } from './provision-batches.ts'
@@ -9,17 +9,17 @@ import { ticketActivities } from './tickets.ts'
 import { undoActivities } from './undo.ts'
 
 export interface ActivityOptions extends ServiceAddress {
-  readonly pickTargets: PickTargets
+  readonly pickFromPool: PickFromPool
 }
 
-export const createActivities = ({ pickTargets, ...address }: ActivityOptions) => {
+export const createActivities = ({ pickFromPool, ...address }: ActivityOptions) => {
   const clientOf = serviceClients(address)
   return {
     ...ticketActivities(clientOf),
     ...provisionActivities(clientOf),
     ...batchActivities(clientOf),
     ...suspensionActivities(clientOf),
-    ...enforcementActivities(clientOf, pickTargets),
+    ...enforcementActivities(clientOf, pickFromPool),
     ...monthEndActivities(clientOf),
     ...undoActivities(clientOf),
   }

@@ -197,7 +197,7 @@ export const monthEndActivities = (clientOf: (tenantId: string) => ServiceClient
     return tally((await bodyOf(post)).results)
   },
 
-  /** Waits until the tickets of a month end have ended, or until `longest` has passed. @returns how far it is */
+  /** Waits until the tickets of a month end have ended, or until `longest` has passed. For runs from before decision 25. */
   async awaitSettled({ tenantId, cycleKey, waits, returns, longest }: SettleInput): Promise<MonthEndLook> {
     const client = clientOf(tenantId)
     const until = Date.now() + durationMs(longest)
@@ -264,15 +264,23 @@ export const monthEndActivities = (clientOf: (tenantId: string) => ServiceClient
     return (await afterBoundary(bodyOf(internal.POST(path, { params: {}, body })))).workflowId
   },
 
-  /** Waits until a workflow has ended. @returns its final status */
-  async awaitWorkflow(
-    ask: Pick<MonthEndInput, 'tenantId' | 'waits'> & { readonly workflowId: string },
-  ): Promise<string> {
-    const { internal } = clientOf(ask.tenantId)
-    const params = { path: { workflowId: ask.workflowId } }
-    return await poll(ask.waits, async () => {
-      const { status } = await bodyOf(internal.GET('/internal/workflows/{workflowId}', { params }))
+  /** The status of a workflow's latest run. */
+  lookAtWorkflow: ({ tenantId, workflowId }: WorkflowRef): Promise<string> => statusOf(clientOf(tenantId), workflowId),
+
+  /** Waits until a workflow has ended. For runs from before decision 25. @returns its final status */
+  awaitWorkflow: ({ tenantId, workflowId, waits }: WorkflowRef & Pick<MonthEndInput, 'waits'>): Promise<string> =>
+    poll(waits, async () => {
+      const status = await statusOf(clientOf(tenantId), workflowId)
       return status === 'running' ? undefined : status
-    })
-  },
+    }),
 })
+
+interface WorkflowRef {
+  readonly tenantId: string
+  readonly workflowId: string
+}
+
+async function statusOf({ internal }: ServiceClient, workflowId: string): Promise<string> {
+  const params = { path: { workflowId } }
+  return (await bodyOf(internal.GET('/internal/workflows/{workflowId}', { params }))).status
+}

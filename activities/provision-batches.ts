@@ -40,12 +40,21 @@ export interface BatchNote extends BatchRef {
   readonly ended: readonly (SimEnd & { readonly index: number })[]
 }
 
-export interface RunInput {
-  readonly tenantId: string
+export interface SimRun {
   readonly workflowId: string
   /** Null for somebody else's run: then only its end matters. */
   readonly runId: string | null
-  readonly waits: Waits
+}
+interface SimRuns {
+  readonly tenantId: string
+  readonly runs: readonly SimRun[]
+}
+/**
+ * A run that has ended. `end` is null if no result is available: it is somebody else's run, or Temporal no longer knows
+ * it. Then the SIM's state decides.
+ */
+export interface EndedRun {
+  readonly end: SimEnd | null
 }
 
 const OUTCOMES = ['activated', 'alreadyActive', 'compensated', 'cancelled', 'failed'] as const
@@ -183,22 +192,41 @@ export const batchActivities = (clientOf: (tenantId: string) => ServiceClient) =
   },
 
   /**
-   * Waits for the end of a run for a SIM that is no child of this run of the batch.
+   * Looks at runs for SIMs that are no children of this run of the batch.
    *
-   * @returns null if no result is available: it is somebody else's run, or Temporal no longer knows it. Then the SIM's
-   *   state decides.
+   * @returns for each of them, in the same order: null while it runs
    */
-  async awaitSimRun({ tenantId, workflowId, runId, waits }: RunInput): Promise<SimEnd | null> {
+  async lookAtSimRuns({ tenantId, runs }: SimRuns): Promise<readonly (EndedRun | null)[]> {
     const client = clientOf(tenantId)
-    const { end } = await poll(waits, async () => {
-      const run = await latestRun(client, workflowId)
-      if (run === undefined || (runId !== null && run.runId !== runId)) return { end: null }
-      if (run.status === 'running') return undefined
-      return { end: runId === null ? null : (resultOf(run.result) ?? stopped(run.status)) }
-    })
-    return end
+    const found: (EndedRun | null)[] = []
+    const rest = runs.entries()
+    const takeNext = async () => {
+      for (const [n, run] of rest) {
+        heartbeat()
+        found[n] = (await endOfRun(client, run)) ?? null
+      }
+    }
+    await Promise.all(Array.from({ length: AT_ONCE }, takeNext))
+    return found
+  },
+
+  /** Waits for the end of a run for a SIM. For runs from before decision 25. @returns null if there is no result */
+  async awaitSimRun({ tenantId, waits, ...run }: SimRun & { readonly tenantId: string; readonly waits: Waits }) {
+    const client = clientOf(tenantId)
+    return (await poll(waits, () => endOfRun(client, run))).end
   },
 })
+
+/** Reads under way at once. Each may wait for a worker. */
+const AT_ONCE = 10
+
+/** How a run has ended; undefined while it runs. */
+async function endOfRun(client: ServiceClient, { workflowId, runId }: SimRun): Promise<EndedRun | undefined> {
+  const run = await latestRun(client, workflowId)
+  if (run === undefined || (runId !== null && run.runId !== runId)) return { end: null }
+  if (run.status === 'running') return undefined
+  return { end: runId === null ? null : (resultOf(run.result) ?? stopped(run.status)) }
+}
 
 function toFailure(sim: {
   readonly index: number

@@ -1,9 +1,10 @@
 /** Activities that take a SIM from Unprovisioned to Active, one ticket at a time. */
 import { ApplicationFailure } from '@temporalio/activity'
 import { labelOf, SimStatus } from '../domain/codes.ts'
+import type { TicketEnd } from '../domain/temporal/ticket-ends.ts'
 import type { Waits } from '../domain/temporal/waits.ts'
 import { bodyOf, type ServiceClient } from './client.ts'
-import { lookAtTicket, postTicket, STATE_CODES, type TicketEnd, ticketOfStep } from './tickets.ts'
+import { lookAtTicket, postTicket, STATE_CODES, ticketOfStep } from './tickets.ts'
 import { poll } from './waits.ts'
 
 /** A SIM, as provision-and-activate sees it. */
@@ -41,7 +42,13 @@ export interface StepRefusal {
  * `refuse`: it is not possible.
  */
 export type NextResult =
-  | { readonly do: 'wait'; readonly kind: 'provision' | 'activate'; readonly ticketId: string }
+  | {
+      readonly do: 'wait'
+      readonly kind: 'provision' | 'activate'
+      readonly ticketId: string
+      /** The activate ticket behind a provision ticket, if that is open too. */
+      readonly activateTicketId?: string
+    }
   | { readonly do: 'stay' }
   | { readonly do: 'later' }
   | { readonly do: 'refuse'; readonly refusal: StepRefusal }
@@ -125,29 +132,55 @@ export interface ActivationInput {
   readonly waits: Waits
 }
 
+/**
+ * Opens the next ticket on a SIM's way to Active: provision, or activate if it is provisioned already.
+ *
+ * Requests the ticket first, and reads the SIM only if that is refused. So the normal path takes one request, and the
+ * service itself validates.
+ */
+async function openNext(client: ServiceClient, ask: NextInput): Promise<NextResult> {
+  const first = await open(client, ask.from, ask)
+  if ('ticketId' in first) return { do: 'wait', kind: ask.from, ticketId: first.ticketId }
+  if (!STATE_CODES.has(first.code)) return refuse(first)
+  const answer = decideNext(ask, await readSim(client, ask.simId))
+  if (answer !== undefined) return answer
+  const second = await open(client, 'activate', ask)
+  if ('ticketId' in second) return { do: 'wait', kind: 'activate', ticketId: second.ticketId }
+  // Another activation is under way, or has ended in between.
+  return STATE_CODES.has(second.code) ? { do: 'later' } : refuse(second)
+}
+
 export const provisionActivities = (clientOf: (tenantId: string) => ServiceClient) => ({
   /**
-   * Opens the next ticket on a SIM's way to Active: provision, or activate if it is provisioned already.
-   *
-   * Requests the ticket first, and reads the SIM only if that is refused. So the normal path takes one request, and the
-   * service itself validates. Safe to run twice, however late: each of the two steps has one ticket.
+   * Opens the next ticket; see {@link openNext}. Safe to run twice, however late: each of the two steps has one ticket.
    *
    * @throws ApplicationFailure `sim_not_found`, not retried
    */
-  async openNextTicket(ask: NextInput): Promise<NextResult> {
+  openNextTicket: (ask: NextInput): Promise<NextResult> => openNext(clientOf(ask.tenantId), ask),
+
+  /**
+   * Opens both tickets of an unprovisioned SIM, one behind the other: the SIM's queue keeps their order, and refuses
+   * the second if the first fails. Opens only the first if there is a tag, which is set between the two, or if the
+   * second is refused. For any other SIM does what {@link openNext} does.
+   *
+   * Safe to run twice, however late: a worker that dies between the two requests leaves the first ticket, which the
+   * next attempt finds.
+   *
+   * @throws ApplicationFailure `sim_not_found`, not retried
+   */
+  async openBothTickets(ask: NextInput): Promise<NextResult> {
     const client = clientOf(ask.tenantId)
-    const first = await open(client, ask.from, ask)
-    if ('ticketId' in first) return { do: 'wait', kind: ask.from, ticketId: first.ticketId }
-    if (!STATE_CODES.has(first.code)) return refuse(first)
-    const answer = decideNext(ask, await readSim(client, ask.simId))
-    if (answer !== undefined) return answer
+    const first = await openNext(client, ask)
+    if (first.do !== 'wait' || first.kind !== 'provision' || ask.tag !== undefined) return first
     const second = await open(client, 'activate', ask)
-    if ('ticketId' in second) return { do: 'wait', kind: 'activate', ticketId: second.ticketId }
-    // Another activation is under way, or has ended in between.
-    return STATE_CODES.has(second.code) ? { do: 'later' } : refuse(second)
+    return 'ticketId' in second ? { ...first, activateTicketId: second.ticketId } : first
   },
 
-  /** Waits until an activate ticket is final, however long that takes. If it completed, reads the SIM back. */
+  /** Reads a SIM. */
+  readSim: ({ tenantId, simId }: { readonly tenantId: string; readonly simId: number }): Promise<SimNow> =>
+    readSim(clientOf(tenantId), simId),
+
+  /** Waits until an activate ticket is final. If it completed, reads the SIM back. For runs from before decision 25. */
   async awaitActivation(ask: ActivationInput): Promise<{ readonly end: TicketEnd; readonly sim: SimNow | null }> {
     const client = clientOf(ask.tenantId)
     const end = await poll(ask.waits, () => lookAtTicket(client, ask.ticketId))

@@ -2,6 +2,7 @@
 import { ApplicationFailure } from '@temporalio/activity'
 import { idempotent } from '../client/client.ts'
 import { SimStatus, TicketStatus } from '../domain/codes.ts'
+import { COMPLETE, cancelledEnd, type TicketEnd } from '../domain/temporal/ticket-ends.ts'
 import type { Waits } from '../domain/temporal/waits.ts'
 import { ticketIdOfStep } from '../domain/tickets/id.ts'
 import type { Cause } from '../domain/tickets/ticket.ts'
@@ -27,13 +28,6 @@ export interface TicketInput {
 export interface TicketRef {
   readonly tenantId: string
   readonly ticketId: string
-}
-
-/** How a ticket ended. Code and text say why it did not complete; they are empty if it did. */
-export interface TicketEnd {
-  readonly status: 'complete' | 'failed' | 'cancelled'
-  readonly code: string
-  readonly detail: string
 }
 
 /** Codes of a ticket that cannot be opened because of the SIM's state: the SIM is there already, or elsewhere. */
@@ -95,13 +89,9 @@ async function endOf(client: ServiceClient, id: string, status: TicketStatus): P
     case TicketStatus.Processing:
       return undefined
     case TicketStatus.Complete:
-      return { status: 'complete', code: '', detail: '' }
+      return COMPLETE
     case TicketStatus.Cancelled:
-      return {
-        status: 'cancelled',
-        code: 'ticket_cancelled',
-        detail: `ticket ${id} was cancelled while it was pending`,
-      }
+      return cancelledEnd(id)
     case TicketStatus.Failed: {
       const detail = await bodyOf(client.internal.GET('/internal/tickets/{id}', { params: { path: { id } } }))
       return {
@@ -176,7 +166,12 @@ export const ticketActivities = (clientOf: (tenantId: string) => ServiceClient) 
   /** @returns whether this workflow has cancelled the ticket; see {@link cancelTicket} */
   cancelTicket: ({ tenantId, ticketId }: TicketRef) => cancelTicket(clientOf(tenantId), ticketId),
 
-  /** Waits until a ticket is final, however long that takes. */
+  /** Reads a ticket once. @returns how it ended; null while it is open */
+  async lookAtTicket({ tenantId, ticketId }: TicketRef): Promise<TicketEnd | null> {
+    return (await lookAtTicket(clientOf(tenantId), ticketId)) ?? null
+  },
+
+  /** Waits until a ticket is final. For runs from before decision 25. */
   async awaitTicket({ tenantId, ticketId, waits }: TicketRef & { readonly waits: Waits }): Promise<TicketEnd> {
     const client = clientOf(tenantId)
     return await poll(waits, () => lookAtTicket(client, ticketId))

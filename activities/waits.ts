@@ -1,4 +1,7 @@
-/** Waits inside an activity, with heartbeats to the server. A cancellation ends the wait. */
+/**
+ * Waits inside an activity, with heartbeats to the server. A cancellation ends the wait. For runs from before
+ * decision 25.
+ */
 
 import { heartbeat, sleep } from '@temporalio/activity'
 import type { Waits } from '../domain/temporal/waits.ts'

@@ -2,6 +2,7 @@
 import type { EsimOptions } from '../operations/orders/esim-profiles.ts'
 import type { TicketQuota } from '../operations/tickets/quota.ts'
 import type { UsageOptions } from '../operations/usage/record-usage.ts'
+import type { WebhookOptions } from '../operations/webhooks/change-webhooks.ts'
 import type { WorkflowOptions } from '../operations/workflows/inputs.ts'
 import type { WorkflowClient } from '../queues/temporal/client.ts'
 import type { Store } from '../store/tenancy.ts'
@@ -14,6 +15,8 @@ export interface RouteOptions {
   readonly keys?: KeyCache
   /** Most open tickets a tenant may have; left out: any number. */
   readonly ticketQuota?: TicketQuota
+  /** Whether mails have links that lead here. */
+  readonly hasMailLinks?: boolean
 }
 /** Options of the internal routes. */
 export interface InternalOptions extends RouteOptions {
@@ -28,4 +31,6 @@ export interface InternalOptions extends RouteOptions {
   readonly usage?: UsageOptions
   /** Where eSIM profiles come from. */
   readonly esim: EsimOptions
+  /** How webhooks are kept, and where they may be; left out: no key for secrets, public addresses only. */
+  readonly webhooks?: WebhookOptions
 }

@@ -1,5 +1,6 @@
 /**
- * The two listeners. The public one serves the paths of the service document under `/api`. The internal one serves
+ * The two listeners. The public one serves the paths of the service document under `/api`, and where links in mails
+ * lead. The internal one serves
  * everything else under `/internal`, and requires an operator key.
  *
  * To add a resource, add a file in public/ or internal/<noun>/ and its line in the list here.
@@ -22,6 +23,7 @@ import { undoRoutes } from './internal/enforcement/undo.ts'
 import { simRoutes as internalSimRoutes } from './internal/estate/sims.ts'
 import { tariffRoutes as internalTariffRoutes } from './internal/estate/tariffs.ts'
 import { exportRoutes } from './internal/exports.ts'
+import { addressRoutes } from './internal/mail/addresses.ts'
 import { mailRoutes } from './internal/mail/mails.ts'
 import { cycleRoutes } from './internal/month-end/cycles.ts'
 import { queuedChangeRoutes } from './internal/month-end/queued-changes.ts'
@@ -31,16 +33,21 @@ import { orderRoutes as internalOrderRoutes } from './internal/orders/orders.ts'
 import { orderPriceRoutes } from './internal/orders/prices.ts'
 import { auditRoutes } from './internal/tenants/audit.ts'
 import { keyRoutes } from './internal/tenants/keys.ts'
+import { noticeRoutes } from './internal/tenants/notices.ts'
 import { tenantRoutes as internalTenantRoutes } from './internal/tenants/tenants.ts'
 import { bulkTicketRoutes } from './internal/tickets/bulk.ts'
 import { ticketRoutes as internalTicketRoutes } from './internal/tickets/tickets.ts'
 import { usageRoutes } from './internal/usage/usage.ts'
+import { alertRoutes } from './internal/watchdog/alerts.ts'
 import { ruleRoutes } from './internal/watchdog/rules.ts'
+import { silenceRoutes } from './internal/watchdog/silences.ts'
 import { simSettingsRoutes } from './internal/watchdog/sim-settings.ts'
+import { webhookRoutes } from './internal/webhooks/webhooks.ts'
 import { provisionBatchRoutes } from './internal/workflows/provision-batches.ts'
 import { workflowRetryRoutes } from './internal/workflows/retry.ts'
 import { workflowUpdateRoutes } from './internal/workflows/updates.ts'
 import { workflowRoutes } from './internal/workflows/workflows.ts'
+import { mailLinkRoutes } from './links/mail-links.ts'
 import type { InternalOptions, RouteOptions } from './options.ts'
 import { eventRoutes } from './public/events.ts'
 import { orderRoutes } from './public/orders.ts'
@@ -63,6 +70,7 @@ const PUBLIC: readonly FastifyPluginAsyncTypebox<RouteOptions>[] = [
 ]
 const INTERNAL: readonly FastifyPluginAsyncTypebox<InternalOptions>[] = [
   internalTenantRoutes,
+  noticeRoutes,
   keyRoutes,
   internalTariffRoutes,
   internalSimRoutes,
@@ -78,6 +86,8 @@ const INTERNAL: readonly FastifyPluginAsyncTypebox<InternalOptions>[] = [
   enforcementRoutes,
   suspensionRoutes,
   guardRoutes,
+  alertRoutes,
+  silenceRoutes,
   undoRoutes,
   workflowRoutes,
   provisionBatchRoutes,
@@ -86,6 +96,8 @@ const INTERNAL: readonly FastifyPluginAsyncTypebox<InternalOptions>[] = [
   scheduleRoutes,
   countRoutes,
   mailRoutes,
+  addressRoutes,
+  webhookRoutes,
   ruleRoutes,
   exportRoutes,
   auditRoutes,
@@ -108,6 +120,7 @@ export async function buildPublic(
     for (const plugin of PUBLIC) await api.register(plugin, routes)
   }
   await app.register(scope, { prefix: '/api' })
+  if (routes.hasMailLinks === true) await app.register(mailLinkRoutes, routes)
   complete()
   await app.ready()
   return app

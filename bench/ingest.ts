@@ -4,20 +4,13 @@
  *
  * Usage: node bench/ingest.ts [--sims 100000] [--records 200000] [--rounds 5]
  */
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { finished } from 'node:stream/promises'
-import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import pg from 'pg'
 import { from as copyFrom } from 'pg-copy-streams'
-import { childEnv } from '../config/child-env.ts'
-import { freePort } from '../stack/ports.ts'
-import { startPostgres } from '../stack/postgres/postgres.ts'
-import { supervise } from '../stack/supervise.ts'
-import { machine, median, spread } from './figures.ts'
-import { type Estate, fillEstate } from './usage-estate.ts'
+import { startApi } from './api.ts'
+import { anEstate, type Estate } from './estate.ts'
+import { machine, median, spread } from './measure.ts'
 
 const TARGET = { fresh: 0.5, again: 0.8 }
 const CHUNK = 20_000
@@ -40,25 +33,22 @@ for (const name of ['sims', 'records', 'rounds'] as const) {
   options[name] = value
 }
 
-const dataDir = await mkdtemp(join(tmpdir(), 'simherd-bench-'))
-const postgres = await startPostgres({ dataDir })
-const client = new pg.Client({ connectionString: postgres.url })
+const estate = await anEstate(options.sims)
+const client = new pg.Client({ connectionString: estate.url })
 try {
-  const estate = await fillEstate(postgres.url, options.sims)
   await client.connect()
-  const api = await startApi(postgres.url)
+  const api = await startApi(estate.url)
   try {
-    await measure(estate, api.internalUrl)
+    await measure(api.internalUrl)
   } finally {
     await api.stop()
   }
 } finally {
   await client.end()
-  await postgres.stop()
-  await rm(dataDir, { recursive: true, force: true, maxRetries: 5 })
+  await estate.close()
 }
 
-async function measure(estate: Estate, internalUrl: string): Promise<void> {
+async function measure(internalUrl: string): Promise<void> {
   console.log(`${machine()}; ${options.records} records of ${options.sims} SIMs, ${options.rounds} rounds in turns\n`)
   const rates: Record<'limit' | 'fresh' | 'again', number[]> = { limit: [], fresh: [], again: [] }
   await client.query(LIMIT_TABLES)
@@ -70,10 +60,10 @@ async function measure(estate: Estate, internalUrl: string): Promise<void> {
     rates.again.push(await send(estate, internalUrl, `round-${round}`, { duplicates: options.records }))
   }
   console.log('| | records a second | ratio | target |\n|---|---|---|---|')
-  console.log(`| least that PostgreSQL does | ${spread(rates.limit)} | | |`)
+  console.log(`| least that PostgreSQL does | ${spread(rates.limit, 0)} | | |`)
   for (const what of ['fresh', 'again'] as const) {
     const ratio = median(rates[what]) / median(rates.limit)
-    console.log(`| ${what} | ${spread(rates[what])} | ${ratio.toFixed(2)} | ${TARGET[what]} |`)
+    console.log(`| ${what} | ${spread(rates[what], 0)} | ${ratio.toFixed(2)} | ${TARGET[what]} |`)
     if (ratio < TARGET[what]) process.exitCode = 1
   }
 }
@@ -142,25 +132,10 @@ async function atLeast(estate: Estate, round: string): Promise<number> {
       on conflict (sim_id) do update set bytes = l.bytes + excluded.bytes`)
     await client.query('commit')
   }
-  return options.records / ((performance.now() - from) / 1000)
-}
-
-async function startApi(databaseUrl: string) {
-  const [port, internalPort] = [await freePort(), await freePort()]
-  const internalUrl = `http://127.0.0.1:${internalPort}`
-  const api = await supervise({
-    name: 'api',
-    args: [fileURLToPath(new URL('../cli/simherd.js', import.meta.url)), 'api'],
-    env: childEnv({
-      DATABASE_URL: databaseUrl,
-      REDIS_URL: '',
-      TEMPORAL_ADDRESS: '127.0.0.1:1',
-      PORT: port,
-      INTERNAL_PORT: internalPort,
-      LOG_LEVEL: 'warn',
-    }),
-    onLine: (line) => console.error(line),
-    ready: async () => (await fetch(`${internalUrl}/healthz`)).ok,
-  })
-  return { internalUrl, stop: () => api.stop() }
+  const took = performance.now() - from
+  const { rows } = await client.query('select count(*)::integer as stored from limit_records where record_id like $1', [
+    `${round}-%`,
+  ])
+  if (rows[0]?.stored !== options.records) throw new Error(`${round}: ${rows[0]?.stored} records were stored`)
+  return options.records / (took / 1000)
 }

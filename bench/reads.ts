@@ -10,9 +10,8 @@ import { Worker } from 'node:worker_threads'
 import fastify from 'fastify'
 import { sql } from 'kysely'
 import pg from 'pg'
-import { startApi } from '../api/main.ts'
-import { openWorkflowClient } from '../queues/temporal/client.ts'
 import { inTenant } from '../store/tenancy.ts'
+import { apiOf } from './api.ts'
 import { anEstate } from './estate.ts'
 import { inTurn, machine, median, spread } from './measure.ts'
 import type { Reading } from './reader.ts'
@@ -53,19 +52,7 @@ const reads: readonly { readonly name: string; readonly path: string; readonly t
   { name: 'of a pool, Suspended', path: `/sims?poolId=${pool}&status=2`, target: 0.25 },
 ]
 
-const api = await startApi({
-  store: estate.store,
-  databaseUrl: estate.url,
-  host: '127.0.0.1',
-  port: 0,
-  internalHost: '127.0.0.1',
-  internalPort: 0,
-  dependencies: [],
-  billingCycle: 'P1M',
-  workflowClient: openWorkflowClient({ address: '127.0.0.1:1', namespace: 'default' }),
-  workflowOptions: { waits: { pollMin: 'PT1S', pollMax: 'PT10S' }, closeAfter: 'PT6H' },
-  esim: { smdpHost: 'smdp.simherd.example', iccidPrefix: '8999901' },
-})
+const api = await apiOf(estate)
 const bare = fastify()
 const rows = new pg.Pool({ connectionString: estate.url, max: 8 })
 bare.get<{ Querystring: { ids: string } }>('/', async ({ query }) => {

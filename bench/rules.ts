@@ -9,12 +9,12 @@
  * Usage: node bench/rules.ts [--rounds 7] [--sims 2000]
  */
 import { globSync, readFileSync } from 'node:fs'
-import { cpus } from 'node:os'
 import { parseArgs } from 'node:util'
 import type { Condition, Group } from '../rules/conditions.ts'
 import { type Fact, type Facts, factsOf } from '../rules/facts.ts'
 import { loadRuleSet } from '../rules/load/load.ts'
 import type { Rule } from '../rules/rule.ts'
+import { machine, median } from './measure.ts'
 import {
   benchSubject,
   type Contender,
@@ -48,7 +48,7 @@ if (faults.length > 0) throw new Error(`the shipped rules have faults: ${JSON.st
 
 const random = seeded(1)
 const subjects = Array.from({ length: sims }, () => benchSubject(factsOfSim()))
-console.log(`${cpus().length} cores, ${cpus()[0]?.model ?? 'unknown'}, Node ${process.version}; ${sims} SIMs`)
+console.log(`${machine()}; ${sims} SIMs`)
 
 let ratio = 0
 for (const count of [10, MANY]) {
@@ -117,12 +117,6 @@ async function rateOf({ run }: Contender): Promise<number> {
     done += batch.length
   }
   return (1000 * done) / (performance.now() - began)
-}
-
-function median(numbers: readonly number[]): number {
-  const sorted = numbers.toSorted((a, b) => a - b)
-  const middle = Math.floor(sorted.length / 2)
-  return sorted.length % 2 === 1 ? (sorted[middle] ?? 0) : ((sorted[middle - 1] ?? 0) + (sorted[middle] ?? 0)) / 2
 }
 
 function whole(rate: number): string {

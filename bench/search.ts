@@ -1,12 +1,14 @@
 /**
  * Measures searches over SIMs: by field, length and hits, beside the statement that reads all SIMs of the tenant. Both
- * give the first 100 ids and the total, as the tenant's role.
+ * give the first 100 ids and the total, as the tenant's role. Then page 2 of searches with many hits, by number and by
+ * cursor, with all that a list shows.
  *
  * Usage: node bench/search.ts [--sims 1000000]. Exits with 1 if a search misses its target.
  */
 import { parseArgs } from 'node:util'
 import { sql } from 'kysely'
 import { type IndexedSearch, isIndexed, pageOfFound } from '../store/estate/search.ts'
+import { pageOfSims } from '../store/estate/sims.ts'
 import { containing } from '../store/paging.ts'
 import { inTenant, slowly, type TenantTx } from '../store/tenancy.ts'
 import { anEstate } from './estate.ts'
@@ -82,6 +84,22 @@ try {
     const target = few ? `≤ ${FEW_MS} ms, ≤ 1` : `≤ ${most}`
     console.log(
       `| ${name} | ${found.totalItems} | ${spread(took.ours)} | ${spread(took.theirs)} | ${(mine / other).toFixed(3)} | ${target} | ${missed ? 'missed' : ''} |`,
+    )
+  }
+
+  console.log('\n| page 2 | hits | by cursor | by number | ratio | target | |')
+  console.log('|---|---|---|---|---|---|---|')
+  for (const search of ['hall 17', 'METER', '8944']) {
+    const first = await inside((tx) => pageOfSims(tx, { search }))
+    const byCursor = () => inside((tx) => pageOfSims(tx, { search, cursor: first.next ?? '' }))
+    const byNumber = () => inside((tx) => pageOfSims(tx, { search, page: 2 }))
+    const ids = (part: Awaited<ReturnType<typeof byCursor>>) => part.data.map(({ id }) => id).join()
+    if (ids(await byCursor()) !== ids(await byNumber())) throw new Error(`${search}: page 2 differs`)
+    const took = await inTurn(byCursor, byNumber)
+    const ratio = median(took.ours) / median(took.theirs)
+    if (ratio > 1) process.exitCode = 1
+    console.log(
+      `| ${search} | ${first.pagination.totalItems} | ${spread(took.ours)} | ${spread(took.theirs)} | ${ratio.toFixed(3)} | ≤ 1 | ${ratio > 1 ? 'missed' : ''} |`,
     )
   }
 } finally {

@@ -1,12 +1,17 @@
 /** The `simherd` command: its subcommands and their options. Each subcommand is loaded when it runs. */
 import { Command } from 'commander'
 import { readSettings, type Settings } from '../config/index.ts'
+import { addAddressCommands } from './commands/address-commands.ts'
+import { addAlertCommands } from './commands/alert-commands.ts'
 import { addEnforcementCommands } from './commands/enforcement-commands.ts'
 import { addEstateCommands } from './commands/estate-commands.ts'
 import type { MigrateFlags } from './commands/migrate.ts'
+import { addTenantCommands } from './commands/tenant-commands.ts'
+import { addWebhookCommands } from './commands/webhook-commands.ts'
 import { CommandFailure, ExitCode, requireSettings, wordsOf } from './failures.ts'
 import { ASKS } from './help-text.ts'
 import { port } from './option-values.ts'
+import { addRuleCommands } from './rules/commands.ts'
 import { addWorkflowCommands } from './workflows/commands.ts'
 
 export const program = new Command('simherd')
@@ -227,26 +232,11 @@ program
     await createOperatorKey(settingsWith({}), name)
   })
 
-program
-  .command('rules')
-  .description("The watchdog's rule set.")
-  .command('load')
-  .argument('[folder]', 'folder of rule files; left out: RULES_DIR, or the shipped rules', '')
-  .description('Put the rule files of a folder in force, all of them or none.')
-  .addHelpText(
-    'after',
-    `
-${ASKS}
-With any fault the set before stays in force, and every fault is told: file, place, what was got, what would be right.
-
-Example:
-  npx simherd rules load ./my-rules`,
-  )
-  .action(async (folder: string) => {
-    const { loadRules } = await import('./commands/rules.ts')
-    await loadRules(settingsWith({}), folder)
-  })
-
 addEstateCommands(program, () => settingsWith({}))
 addWorkflowCommands(program, () => settingsWith({}))
+addAlertCommands(program, () => settingsWith({}))
+addWebhookCommands(program, () => settingsWith({}))
+addAddressCommands(program, () => settingsWith({}))
 addEnforcementCommands(program, () => settingsWith({}))
+addTenantCommands(program, () => settingsWith({}))
+addRuleCommands(program, () => settingsWith({}))

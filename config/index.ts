@@ -8,6 +8,8 @@ import { type Static, Type } from 'typebox'
 import { Value } from 'typebox/value'
 import { parseBillingCycle } from '../domain/time/cycle.ts'
 import { DURATION_PATTERN } from '../domain/time/duration.ts'
+import { parseNetworks } from '../domain/webhooks/addresses.ts'
+import { parseSecretsKeys } from '../domain/webhooks/secrets-keys.ts'
 
 const port = (def: number, description: string) =>
   Type.Integer({ minimum: 0, maximum: 65535, default: def, description })
@@ -40,6 +42,11 @@ const SCHEMES: Readonly<Record<string, readonly string[]>> = {
   redis: ['redis:', 'rediss:'],
   smtp: ['smtp:', 'smtps:'],
 }
+/** Whether a path can be added to a URL. */
+const isPublicUrl = (value: string): boolean => {
+  const { protocol = '', search, hash, username, password } = URL.parse(value) ?? {}
+  return /^https?:$/.test(protocol) && !search && !hash && !username && !password
+}
 const isAddress = (value: string): boolean => /^(\[[0-9a-fA-F:.]+\]|[^\s:/@]+):\d{1,5}$/.test(value)
 /** A secret. It is sent in an HTTP header, which restricts its characters. */
 const secret = (description: string) =>
@@ -63,9 +70,9 @@ export const Settings = Type.Object({
     description: 'Connections to PostgreSQL of one process, at most, for what it does.',
   }),
   QUEUE_POOL: Type.Integer({
-    minimum: 7,
+    minimum: 8,
     maximum: 1000,
-    default: 10,
+    default: 11,
     description:
       'Connections to PostgreSQL of one worker, at most, to take jobs from queues that live there; to enqueue, every process has up to 4 more.',
   }),
@@ -88,7 +95,20 @@ export const Settings = Type.Object({
     description:
       'Whether mails leave this machine encrypted only (`required`), or in the clear where the server offers nothing else.',
   }),
-  MAIL_FROM: Type.String({ default: 'Simherd <simherd@localhost>', description: 'Sender of the e-mails.' }),
+  MAIL_FROM: Type.String({
+    default: 'Simherd <simherd@localhost>',
+    description: 'Sender of the e-mails; the tenant’s name is added to the sender’s.',
+  }),
+  OPERATOR_EMAIL: optional(
+    (value) => /^[^\s@,;:<>"]+@[^\s@,;:<>"]+$/.test(value) && value.length <= 254,
+    'one e-mail address, such as noc@example.com',
+    'Who operates the installation: is mailed when rules are put in force, refused or cannot be decided, and when mails are given up; without one nobody is.',
+  ),
+  SERVICE_URL: optional(
+    isPublicUrl,
+    'an http or https URL without query, such as https://simherd.example.com',
+    'Public address of the public API: links in mails lead there. Without it, mails name commands instead.',
+  ),
   SERVICE_BASE_URL: url('http://api:8080', 'Where workers reach the public API; default: this machine at PORT.'),
   SERVICE_INTERNAL_URL: url(
     'http://api:8081',
@@ -181,13 +201,27 @@ export const Settings = Type.Object({
     description: 'Tickets a tenant may have open at a time, of those that persons ask for; beyond it 429.',
   }),
   CARRIER_TIMEOUT: duration('PT20S', 'How long the carrier may take to answer.'),
-  POLL_MIN: duration('PT0.2S', 'First pause of a workflow that waits for a ticket.'),
-  POLL_MAX: duration('PT10S', 'Longest pause of a workflow that waits for a ticket.'),
+  POLL_MIN: duration(
+    'PT0.2S',
+    'First pause between reads of a ticket, by workflows begun under 0.1.0; others are told of its end.',
+  ),
+  POLL_MAX: duration('PT10S', 'Longest pause between reads of a ticket, by workflows begun under 0.1.0.'),
   SWEEP_EVERY: duration('PT5S', 'How often workers look for work a crash has left.'),
   MAIL_GROUP_FIRST: duration('PT1M', 'How long a notice that is not critical waits for others.'),
   MAIL_GROUP_NEXT: duration('PT1H', 'Least time between two grouped mails to one tenant.'),
-  MAIL_RETRY_MAX: duration('PT15M', 'Longest pause before a mail is tried again.'),
-  MAIL_ATTEMPTS: Type.Integer({ minimum: 1, maximum: 100, default: 20, description: 'How often a mail is tried.' }),
+  MAIL_RETRY_MAX: duration('PT6H', 'Longest pause before a mail is tried again.'),
+  MAIL_GIVE_UP_AFTER: duration('P3D', 'How long a mail is tried that the mail server may take later.'),
+  WEBHOOK_ALLOW: optional(
+    (value) => parseNetworks(value) !== undefined,
+    'networks in CIDR notation with commas between them, such as 10.1.0.0/16,fd00::/8',
+    'Networks that webhooks may be in although they are not of the public internet; http is for these only. The API and the workers need the same.',
+  ),
+  WEBHOOK_SECRETS_KEY: optional(
+    (value) => parseSecretsKeys(value) !== undefined,
+    'keys of 32 bytes in base64, with commas between them: `openssl rand -base64 32` makes one',
+    'Keys that encrypt the secrets of webhooks in the database: the first encrypts, all decrypt; without one they are kept as they are. The API and the workers need the same.',
+  ),
+  WEBHOOK_LOG: duration('P14D', 'How long events that were sent to webhooks are kept, and can be replayed.'),
 })
 export type Settings = Static<typeof Settings>
 

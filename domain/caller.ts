@@ -3,7 +3,8 @@ import { Type } from 'typebox'
 
 export const Actor = Type.String({
   maxLength: 300,
-  description: 'Who changed it: key:<id>, cli:<user>@<host> for a command, service:<process> for the service itself',
+  description:
+    'Who changed it: key:<id>, cli:<user>@<host> for a command, service:<process> for the service itself, mail-link for whoever used a link in a mail',
   examples: ['key:6a34354728b4'],
 })
 export const KeyId = Type.String({ maxLength: 100, description: 'Id of the API key it was changed with' })

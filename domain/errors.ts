@@ -190,6 +190,99 @@ export const ERRORS = {
     remedy:
       'Nothing: only a run that failed, was cancelled or was stopped is started again. Cancel one that runs first.',
   },
+  mail_not_found: {
+    status: 404,
+    retryable: false,
+    title: 'There is no such mail',
+    remedy: 'Look at the Message-ID; `GET /internal/mails` lists what there is.',
+  },
+  mail_not_failed: {
+    status: 409,
+    retryable: false,
+    title: 'The mail was sent, or still is tried',
+    remedy: 'Nothing: only a mail that was given up is tried again. `GET /internal/mails?status=failed` lists those.',
+  },
+  alert_not_found: {
+    status: 404,
+    retryable: false,
+    title: 'No such alert fires',
+    remedy: 'Look at the rule and the subject; `GET /internal/alerts?phase=firing` lists what fires.',
+  },
+  mail_pending: {
+    status: 409,
+    retryable: false,
+    title: 'The mail has not been sent yet',
+    remedy: 'Nothing: it is still tried. A mail is sent again once it was sent or given up.',
+  },
+  mail_text_gone: {
+    status: 409,
+    retryable: false,
+    title: 'What the mail said is not stored',
+    remedy:
+      'Nothing: a mail is kept for 13 months, and those of releases before were not kept. The watchdog log has it.',
+  },
+  silence_not_found: {
+    status: 404,
+    retryable: false,
+    title: 'There is no such silence',
+    remedy: 'Look at the id; `GET /internal/silences` lists what there is.',
+  },
+  silence_limit: {
+    status: 409,
+    retryable: false,
+    title: 'The tenant has as many silences as it may have',
+    remedy:
+      'End some; `GET /internal/silences?open=true` lists them. One silence can be for a pool, or for many tags or rules.',
+  },
+  address_not_found: {
+    status: 404,
+    retryable: false,
+    title: 'There is no such address',
+    remedy: 'Look at the id; `GET /internal/addresses` lists what there is.',
+  },
+  address_exists: {
+    status: 409,
+    retryable: false,
+    title: 'There is an address of this kind already',
+    remedy: 'Nothing, or remove the address and add it again with another level or other rules.',
+  },
+  address_limit: {
+    status: 409,
+    retryable: false,
+    title: 'The tenant has as many addresses as it may have',
+    remedy: 'Remove one; `GET /internal/addresses` lists them. A list of recipients is better kept by a mail server.',
+  },
+  address_in_use: {
+    status: 409,
+    retryable: false,
+    title: 'It is the tenant’s billing address',
+    remedy:
+      'Change the billing address: `PATCH /api/tenant/billing-email`. The one before is then removed by confirming the new one.',
+  },
+  webhook_not_found: {
+    status: 404,
+    retryable: false,
+    title: 'There is no such webhook',
+    remedy: 'Look at the id; `GET /internal/webhooks` lists what there is.',
+  },
+  webhook_delivery_not_found: {
+    status: 404,
+    retryable: false,
+    title: 'There is no such delivery to the webhook',
+    remedy: 'Look at the id; `GET /internal/webhooks/{id}/deliveries` lists those that are kept.',
+  },
+  webhook_limit: {
+    status: 409,
+    retryable: false,
+    title: 'The tenant has as many webhooks as it may have',
+    remedy: 'Remove one; `GET /internal/webhooks` lists them. One webhook can get all types of events.',
+  },
+  webhook_disabled: {
+    status: 409,
+    retryable: false,
+    title: 'The webhook is disabled',
+    remedy: 'Enable it first: `POST /internal/webhooks/{id}/enable`. `disabledWhy` says what it was disabled for.',
+  },
   hold_not_open: {
     status: 409,
     retryable: false,

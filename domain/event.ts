@@ -1,6 +1,7 @@
 /** The event log. Source: service document, sections 2.9, 4.8 and 6. */
 import { type Static, Type } from 'typebox'
 import { codeSchema, EventSeverity, EventType, metadataOf } from './codes.ts'
+import { cursorQuery } from './cursor.ts'
 import { codeList, DateFilter, pageQuery } from './page.ts'
 import { Id, Instant, strictObject, Text } from './schema.ts'
 
@@ -37,6 +38,7 @@ export const EventQuery = Type.Object({
   severity: Type.Optional(codeSchema(EventSeverity, 'Severity')),
   type: Type.Optional(codeSchema(EventType, 'Event type')),
   ...pageQuery,
+  ...cursorQuery('events'),
 })
 export type EventQuery = Static<typeof EventQuery>
 

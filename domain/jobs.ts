@@ -10,17 +10,25 @@
 export interface TenantJob {
   readonly tenantId: string
 }
-export interface SimJob extends TenantJob {
-  readonly simId: number
+/** Tickets of a tenant. Jobs of releases before 0.2 name one SIM. */
+export interface TicketJob extends TenantJob {
+  readonly simId?: number
+}
+
+/** One endpoint: a slow one holds up no other, not even of its tenant. */
+export interface WebhookJob extends TenantJob {
+  readonly webhookId: number
 }
 
 /** Fields of the jobs of each queue. */
 interface Payloads {
-  readonly tickets: SimJob
+  readonly tickets: TicketJob
   readonly bulk: TenantJob
   readonly evaluate: TenantJob
+  readonly sweep: TenantJob
   readonly mail: TenantJob
   readonly workflows: TenantJob
+  readonly webhooks: WebhookJob
 }
 export type QueueName = keyof Payloads
 
@@ -35,13 +43,20 @@ const perTenant = (concurrency: number): Queue<TenantJob> => ({ concurrency, ded
 
 export const QUEUES: { readonly [Q in QueueName]: Queue<Payloads[Q]> } = {
   // Mostly waits for the carrier.
-  tickets: { concurrency: 20, dedupeId: ({ tenantId, simId }) => `${tenantId}-${simId}` },
+  tickets: {
+    concurrency: 20,
+    dedupeId: ({ tenantId, simId }) => (simId === undefined ? tenantId : `${tenantId}-${simId}`),
+  },
   // Only SQL.
   bulk: perTenant(2),
   // Only CPU and SQL.
   evaluate: perTenant(2),
+  // One shard of 20,000 subjects a job. Usage waits for none of them.
+  sweep: perTenant(1),
   mail: perTenant(4),
   workflows: perTenant(4),
+  // Mostly waits for endpoints. A tenant has at most 10, so some tenants with slow ones leave room for all others.
+  webhooks: { concurrency: 50, dedupeId: ({ tenantId, webhookId }) => `${tenantId}-${webhookId}` },
 }
 const isQueue = (name: string): name is QueueName => Object.hasOwn(QUEUES, name)
 export const QUEUE_NAMES: readonly QueueName[] = Object.keys(QUEUES).filter(isQueue)
@@ -50,5 +65,5 @@ export const QUEUE_NAMES: readonly QueueName[] = Object.keys(QUEUES).filter(isQu
 export type JobOf<Q extends QueueName> = { readonly queue: Q } & Payloads[Q]
 export type Job = { readonly [Q in QueueName]: JobOf<Q> }[QueueName]
 
-/** Deduplication id of a job: one for each SIM's tickets, and in other queues one for each tenant. */
+/** Deduplication id of a job: one for each tenant, or for the SIM that it names. */
 export const dedupeId = <Q extends QueueName>(job: JobOf<Q>): string => QUEUES[job.queue].dedupeId(job)

@@ -1,7 +1,20 @@
 /** Several notifications in one mail: grouped by rule, worst first, limited in size. */
-import { counted, instant, oneLine, shorten } from './format.ts'
+import { count, counted, ofLimit } from '../domain/quantity.ts'
+import { oneLine, shorten, shortenName } from './format.ts'
 import type { AlertNotification, Notification, SummaryNotification } from './notification.ts'
-import { badgeOf, originText, paceText, summaryView, type Tone, toneOf, usageText } from './views.ts'
+import { gistOf, labelText, SUBJECT_CHARS } from './subject.ts'
+import {
+  badgeOf,
+  lastedText,
+  originText,
+  paceText,
+  sinceText,
+  stopText,
+  summaryView,
+  type Tone,
+  toneOf,
+  usageText,
+} from './views.ts'
 
 interface DigestRow {
   readonly tone: Tone
@@ -27,8 +40,11 @@ export interface DigestGroup {
 
 export interface DigestView {
   readonly tone: Tone
+  readonly subject: string
   readonly headline: string
   readonly counts: string
+  /** What a list of mails shows beside the subject. */
+  readonly preheader: string
   readonly tenant: string
   readonly groups: readonly DigestGroup[]
   readonly more: string | null
@@ -42,6 +58,10 @@ const MAX_ROWS_OF_ONE_AMONG_OTHERS = 100
 const MAX_GROUPS = 20
 /** Two lines of a row. The watchdog log has the whole message. */
 const MESSAGE_CHARS = 160
+/** Two or three lines of the narrow column. */
+const LABEL_CHARS = 50
+/** Three lines of a headline. */
+const HEADLINE_CHARS = 150
 /** Most different sentences of one rule. There are more than a few only if they contain instants. */
 const MAX_SENTENCES = 3
 
@@ -72,10 +92,13 @@ export function digestView(notifications: readonly Notification[]): DigestView {
     }
   }
   const tenant = oneLine(first.tenantName)
+  const counts = `${counted(notifications.length, 'notice')}: ${countsText(sorted)}`
   return {
     tone: groups[0]?.tone ?? 'info',
-    headline: `${counted(notifications.length, 'notice')} for ${tenant}`,
-    counts: countsText(notifications),
+    subject: gistOf(sorted, SUBJECT_CHARS),
+    headline: gistOf(sorted, HEADLINE_CHARS),
+    counts,
+    preheader: groups[0]?.rows[0]?.message ?? counts,
     tenant,
     groups,
     more:
@@ -83,11 +106,10 @@ export function digestView(notifications: readonly Notification[]): DigestView {
   }
 }
 
-/** Counts notifications by badge, worst first: "3 Critical, 8 Warning, 1 Resolved". */
-export function countsText(notifications: readonly Notification[]): string {
-  const sorted = notifications.toSorted((a, b) => rank(a) - rank(b))
+/** Counts notifications by badge: "3 Critical, 8 Warning, 1 Resolved". */
+function countsText(sorted: readonly Notification[]): string {
   const byBadge = Map.groupBy(sorted, (told) => (told.kind === 'summary' ? 'Billing cycle' : badgeOf(told)))
-  return [...byBadge].map(([badge, { length }]) => `${length} ${badge}`).join(', ')
+  return [...byBadge].map(([badge, { length }]) => `${count(length)} ${badge}`).join(', ')
 }
 
 /** Usage in percent of the limit. Within a level, the highest comes first. */
@@ -104,28 +126,33 @@ function groupView(members: readonly Notification[], shown: readonly Notificatio
     origin: worst === undefined ? null : originText(worst.rule),
     size: counted(members.length, 'notice'),
     rows: shown.map((told) => (told.kind === 'summary' ? summaryRow(told) : alertRow(told, badge))),
-    more: members.length > shown.length ? `and ${members.length - shown.length} more` : null,
+    more: members.length > shown.length ? `and ${count(members.length - shown.length)} more` : null,
     next: sentences(alerts.map(({ whatNext }) => whatNext)),
-    howToStop: sentences(alerts.map(({ howToStop }) => howToStop)),
+    howToStop: stopTexts(alerts),
   }
 }
 
 function alertRow(told: AlertNotification, badge: string): DigestRow {
   const own = badgeOf(told)
-  const pace = paceText(told.pace)
+  const pace = paceText(told)
+  const message = shorten(oneLine(told.message), MESSAGE_CHARS)
   const detail = [
     own === badge ? null : own,
-    usageText(told.facts),
-    `since ${instant(told.since)}`,
+    isSaid(told, message) ? null : usageText(told.facts),
+    told.kind === 'resolved' ? lastedText(told) : `since ${sinceText(told)}`,
     pace === null ? null : `at this pace ${pace}`,
   ]
   return {
     tone: toneOf(told),
-    label: oneLine(told.subject.label),
-    message: shorten(oneLine(told.message), MESSAGE_CHARS),
+    label: shortenName(labelText(told.subject), LABEL_CHARS),
+    message,
     detail: detail.filter((part) => part !== null).join(' · '),
   }
 }
+
+/** Whether the message tells usage and limit already. */
+const isSaid = ({ facts: { usageMB, limitMB } }: AlertNotification, message: string): boolean =>
+  usageMB !== null && limitMB !== null && message.includes(ofLimit(usageMB, limitMB))
 
 function summaryRow(told: SummaryNotification): DigestRow {
   const { headline, lines, attachment } = summaryView(told)
@@ -138,8 +165,11 @@ function summaryRow(told: SummaryNotification): DigestRow {
   }
 }
 
-/** The different sentences. If there are several, each with the number of its notifications. */
-function sentences(all: readonly string[]): string[] {
+/** How to stop what has not ended, or what to do, of a group. */
+export const stopTexts = (alerts: readonly AlertNotification[]): string[] => sentences(alerts.flatMap(stopText))
+
+/** The different sentences of a group. If there are several, each with the number of its notifications. */
+export function sentences(all: readonly string[]): string[] {
   const bySentence = [...Map.groupBy(all.map(oneLine), (sentence) => sentence)]
   if (bySentence.length === 1) return bySentence.map(([sentence]) => sentence)
   const shown = bySentence.slice(0, MAX_SENTENCES).map(([sentence, { length }]) => `${sentence} (${length})`)

@@ -1,9 +1,11 @@
 /**
- * Notifications: written in the transaction of the fact that they report, stored as JSON, and rendered when their mail
- * is sent. All instants are ISO 8601 in UTC.
+ * Notifications: written in the transaction of the fact that they report, stored as JSON, and rendered when they are put
+ * into a mail. All instants are ISO 8601 in UTC.
  */
 
 import type { LogLevel, SimStatus } from '../domain/codes.ts'
+import type { AlertNoticeKind } from '../domain/mail/cause.ts'
+import type { Unit } from '../domain/quantity.ts'
 import type { FactValue } from '../domain/watchdog/fact.ts'
 import type { SubjectKind } from '../domain/watchdog/subject.ts'
 
@@ -14,6 +16,8 @@ export interface Reason {
   /** The engine's name of the operator, such as `greaterThanInclusive`. */
   readonly operator: string
   readonly operand: FactValue | readonly FactValue[]
+  /** Of the value and the operand. Absent in notifications of releases before it. */
+  readonly unit?: Unit | null
 }
 
 interface BasicNotification {
@@ -24,22 +28,48 @@ interface BasicNotification {
   readonly at: string
   readonly tenantId: string
   readonly tenantName: string
+  /** IANA name of the time zone that its instants are shown in. Absent in notifications of releases before it: UTC. */
+  readonly timeZone?: string
 }
 
-/** An alert of a rule: it fired or resolved, or its grace period began or is about to end. */
+/**
+/**
+ * An alert of a rule: it fired or resolved, it flaps, nobody has acknowledged it, or its grace period began or is about to
+ * end; or what the rule did to a SIM: it was suspended or brought back.
+ */
 export interface AlertNotification extends BasicNotification {
-  readonly kind: 'fired' | 'resolved' | 'graceStarted' | 'graceEnding'
-  readonly rule: { readonly name: string; readonly file: string; readonly version: number }
+  readonly kind: AlertNoticeKind
+  readonly rule: {
+    readonly name: string
+    readonly file: string
+    readonly version: number
+    /** Type of its event, such as `overage`. Absent in notifications of releases before it. */
+    readonly type?: string
+  }
   readonly subject: {
     readonly kind: SubjectKind
     readonly id: number | string
     /** A SIM's tag or ICCID, or the name of a pool or tenant. Never a secret of an eSIM profile. */
     readonly label: string
+    /** Of a SIM that has a tag. */
+    readonly iccid?: string
   }
-  /** The rule's message, with its facts filled in. */
+  /** Name of the pool that a SIM is in. Absent: it is in none, or the notification is of a release before. */
+  readonly poolName?: string
+  /** The pool whose rule has led to what happened to a SIM. Absent: a rule of the SIM itself. */
+  readonly causePoolId?: number
+  /** The rule's message, with its facts filled in, and the label for the ICCID. */
   readonly message: string
+  /** How often it has fired in this billing cycle, from 2 on. Absent: for the first time. */
+  readonly times?: number
+  /** Key of the running billing cycle when it was told of an alert. Absent: it is of none, or of a release before. */
+  readonly cycle?: string
+  /** It is about a billing cycle that has ended, and waits for other notifications whatever its level. Absent: it is not. */
+  readonly isOfEndedCycle?: boolean
   /** Since when the fact has been true. */
   readonly since: string
+  /** How long it was true, in milliseconds, if it no longer is. */
+  readonly lastedMs?: number
   /** Usage of the subject. 1 MB is 10^6 bytes. Null: unknown, or not applicable to this subject. */
   readonly facts: {
     readonly usageMB: number | null
@@ -54,6 +84,8 @@ export interface AlertNotification extends BasicNotification {
    * "Nothing: for information".
    */
   readonly whatNext: string
+  /** The same in a few words for a subject: "suspended". Absent: nothing follows. */
+  readonly follows?: string
   readonly why: readonly Reason[]
   /** How to stop these notifications, as a sentence. */
   readonly howToStop: string

@@ -6,16 +6,14 @@
  */
 import { readFileSync } from 'node:fs'
 import Handlebars from 'handlebars'
-import { countsText, type DigestView, digestView } from './digest.ts'
-import { oneLine, shorten } from './format.ts'
-import type { Notification, SummaryNotification } from './notification.ts'
+import { alertsOfOneCause, causeView, inOne } from './cause.ts'
+import { type DigestView, digestView } from './digest.ts'
+import { headerText, oneLine, shorten } from './format.ts'
+import { type MailLinks, type Offer, offersOf, unsubscribeHeaders } from './links.ts'
+import type { AlertNotification, Notification, SummaryNotification } from './notification.ts'
+import { alertSubject, summarySubject } from './subject.ts'
 import { alertText, digestText, summaryText } from './text.ts'
-import { type AlertView, alertView, badgeOf, type SummaryView, statementName, summaryView } from './views.ts'
-
-export interface MailLinks {
-  /** URL of Simherd for people, http or https. Without it, the mail has no button. */
-  readonly serviceUrl?: string
-}
+import { type AlertView, alertView, type SummaryView, statementName, summaryView } from './views.ts'
 
 export interface MailAttachment {
   readonly filename: string
@@ -24,20 +22,30 @@ export interface MailAttachment {
 }
 
 export interface Mail {
+  /** At most 70 characters on one line. The tenant is in the sender's name. */
   readonly subject: string
   readonly text: string
   readonly html: string
+  /** Headers by name, beside those that every mail has. */
+  readonly headers: Readonly<Record<string, string>>
   readonly attachments?: readonly MailAttachment[]
 }
 
-/** Mail programs cut off subjects at far less, so what matters comes first. */
-const SUBJECT_CHARS = 180
+/** Nobody's automatic reply answers a mail of the service. Source: RFC 3834. */
+const HEADERS = { 'Auto-Submitted': 'auto-generated', 'X-Auto-Response-Suppress': 'All' }
+/** What is different from mail to mail. */
+type Content = Pick<Mail, 'subject' | 'text' | 'html'>
+
+/** Of a tenant in the sender's name. */
 const TENANT_CHARS = 40
+
+/** Header with the tenant's name. */
+export const TENANT_HEADER = 'Simherd-Tenant'
 
 interface Frame {
   readonly preheader: string
-  /** URL of the button; null: no button. */
-  readonly link: string | null
+  /** What the reader can do. */
+  readonly offers: readonly Offer[]
 }
 
 const template = <V extends object>(name: string): Handlebars.TemplateDelegate<V & Frame> =>
@@ -46,64 +54,90 @@ const template = <V extends object>(name: string): Handlebars.TemplateDelegate<V
     strict: true,
   })
 
+/** Keeps a number and its unit on one line. */
+const unbroken = (html: string): string =>
+  html.replace(/(\d) (?=(?:[kMG]?B|%|d|h|min|m?s|UTC)(?![\p{L}\p{N}]))/gu, '$1\u00a0')
+
 const alertHtml = template<AlertView>('alert')
 const digestHtml = template<DigestView>('digest')
 const summaryHtml = template<SummaryView>('summary')
 
 /**
- * Renders one mail for one tenant's notifications. A single one is shown in full, several as a table by rule, worst
- * first.
+ * Renders one mail for one tenant's notifications. What is about a single subject is shown in full, what has one cause as a
+ * table of its subjects, all else as a table by rule, worst first.
  *
+ * @param links where its links lead; without it, the mail names commands instead
+ * @param isCopy of a copy: it does not unsubscribe the tenant
  * @throws Error if there is no notification
  */
-export function renderMail(notifications: readonly Notification[], links: MailLinks = {}): Mail {
-  const link = links.serviceUrl ?? null
-  const [first] = notifications
-  const body =
-    notifications.length === 1 && first !== undefined ? oneBody(first, link) : digestBody(notifications, link)
+export function renderMail(
+  notifications: readonly Notification[],
+  links: MailLinks | null = null,
+  isCopy = false,
+): Mail {
+  const body = bodyOf(notifications, offersOf(notifications, links, isCopy))
   const attachments = notifications.filter((notification) => notification.kind === 'summary').flatMap(statementOf)
-  return { ...body, ...(attachments.length > 0 ? { attachments } : {}) }
+  return {
+    ...body,
+    html: unbroken(body.html),
+    subject: headerText(body.subject),
+    headers: {
+      ...HEADERS,
+      ...tenantHeader(notifications),
+      ...(isCopy ? {} : unsubscribeHeaders(notifications, links)),
+    },
+    ...(attachments.length > 0 ? { attachments } : {}),
+  }
 }
 
-function oneBody(notification: Notification, link: string | null): Mail {
+function bodyOf(notifications: readonly Notification[], offers: readonly Offer[]): Content {
+  const one = inOne(notifications)
+  if (one !== null) return oneBody(one, offers)
+  const ofOneCause = alertsOfOneCause(notifications)
+  return ofOneCause === null ? digestBody(notifications, offers) : causeBody(ofOneCause, offers)
+}
+
+function oneBody(notification: Notification, offers: readonly Offer[]): Content {
   if (notification.kind === 'summary') {
     const view = summaryView(notification)
     const [charges] = view.lines
     const preheader = `${charges?.label}: ${charges?.value}. ${view.period}`
     return {
-      subject: subjectOf(failuresIn(view.headline, notification.failures.length), view.tenant),
-      text: summaryText(view, link),
-      html: summaryHtml({ ...view, preheader, link }),
+      subject: summarySubject(notification),
+      text: summaryText(view),
+      html: summaryHtml({ ...view, preheader, offers }),
     }
   }
   const view = alertView(notification)
-  const named = view.headline.includes(oneLine(notification.subject.label))
-    ? view.headline
-    : `${view.subject}: ${view.headline}`
   return {
-    subject: subjectOf(`${badgeOf(notification)}: ${named}`, view.tenant),
-    text: alertText(view, link),
-    html: alertHtml({ ...view, preheader: oneLine(notification.whatNext), link }),
+    subject: alertSubject(notification),
+    text: alertText(view, offers),
+    html: alertHtml({ ...view, offers }),
   }
 }
 
-const failuresIn = (headline: string, failures: number): string =>
-  failures === 0 ? headline : `${headline}, ${failures} failed`
-
-function digestBody(notifications: readonly Notification[], link: string | null): Mail {
+function digestBody(notifications: readonly Notification[], offers: readonly Offer[]): Content {
   const view = digestView(notifications)
   return {
-    subject: subjectOf(`${notifications.length} notices: ${countsText(notifications)}`, view.tenant),
-    text: digestText(view, link),
-    html: digestHtml({ ...view, preheader: view.groups[0]?.rows[0]?.message ?? view.counts, link }),
+    subject: view.subject,
+    text: digestText(view, offers),
+    html: digestHtml({ ...view, offers }),
   }
 }
 
-/** A subject on one line, whatever the names contain, and short enough to read in a list. */
-function subjectOf(what: string, tenant: string): string {
-  const whom = ` (${shorten(oneLine(tenant), TENANT_CHARS)})`
-  const said = shorten(`[Simherd] ${oneLine(what).replace(/[.\s]+$/, '')}`, SUBJECT_CHARS - whom.length)
-  return `${said}${whom}`
+function causeBody(alerts: readonly AlertNotification[], offers: readonly Offer[]): Content {
+  const view = causeView(alerts)
+  return {
+    subject: view.subject,
+    text: digestText(view, offers),
+    html: digestHtml({ ...view, offers }),
+  }
+}
+
+/** The tenant, for whoever filters mails, and for the sender's name. */
+function tenantHeader([first]: readonly Notification[]): Record<string, string> {
+  const tenant = headerText(shorten(oneLine(first?.tenantName ?? ''), TENANT_CHARS))
+  return tenant === '' ? {} : { [TENANT_HEADER]: tenant }
 }
 
 const statementOf = (notification: SummaryNotification): MailAttachment[] =>

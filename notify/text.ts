@@ -1,5 +1,6 @@
 /** The plain text part of each kind of mail. It says everything that the HTML part says. */
 import type { DigestGroup, DigestView } from './digest.ts'
+import type { Offer } from './links.ts'
 import type { AlertView, Line, SummaryView } from './views.ts'
 
 const paragraphs = (parts: readonly (string | null)[]): string =>
@@ -14,35 +15,43 @@ const list = (items: readonly string[], more: string | null = null): string =>
 const section = (heading: string, items: readonly string[], more: string | null = null): string | null =>
   items.length === 0 ? null : `${heading}\n${list(items, more)}`
 
-const button = (link: string | null): string | null => (link === null ? null : `Open Simherd: ${link}`)
+const choices = (offers: readonly Offer[]): (string | null)[] =>
+  offers.map((offer) => {
+    const lines = offer.choices.map(({ label, url, command }) => `${label}: ${url ?? command}`)
+    return [...(offer.about === null ? [] : [offer.about]), ...lines].join('\n')
+  })
 
 const footer = (tenant: string): string => `-- \nSimherd for ${tenant}`
 
-export function alertText(view: AlertView, link: string | null): string {
+export function alertText(view: AlertView, offers: readonly Offer[]): string {
   return paragraphs([
-    `${view.badge}: ${view.headline}`,
+    `${view.badge}: ${view.headline}${view.more === '' ? '' : `\n${view.more}`}`,
     view.lines.map(lineText).join('\n'),
     section('Why', view.why),
-    `Rule: ${view.rule}\nHow to stop this: ${view.howToStop}`,
-    button(link),
+    [`Rule: ${view.rule}`, ...(view.howToStop === null ? [] : [view.howToStop])].join('\n'),
+    ...choices(offers),
     footer(view.tenant),
   ])
 }
 
-export function digestText(view: DigestView, link: string | null): string {
+export function digestText(view: DigestView, offers: readonly Offer[]): string {
   const groups = view.groups.map(groupText)
-  return paragraphs([`${view.headline}: ${view.counts}`, ...groups, view.more, button(link), footer(view.tenant)])
+  return paragraphs([`${view.headline}\n${view.counts}`, ...groups, view.more, ...choices(offers), footer(view.tenant)])
 }
 
 function groupText(group: DigestGroup): string {
   const rows = group.rows.map(({ label, message, detail }) => `${label}: ${message}\n  ${detail}`)
   const next = group.next.map((sentence) => `What happens next: ${sentence}`)
-  const stop = group.howToStop.map((sentence) => `How to stop this: ${sentence}`)
   const origin = group.origin === null ? '' : ` (${group.origin})`
-  return [`${group.badge}: ${group.title}${origin}: ${group.size}`, list(rows, group.more), ...next, ...stop].join('\n')
+  return [
+    `${group.badge}: ${group.title}${origin}: ${group.size}`,
+    list(rows, group.more),
+    ...next,
+    ...group.howToStop,
+  ].join('\n')
 }
 
-export function summaryText(view: SummaryView, link: string | null): string {
+export function summaryText(view: SummaryView): string {
   const pools = view.pools.map(
     ({ name, usage, over, charge }) => `${name}: ${usage}, over by ${over}, charge ${charge}`,
   )
@@ -53,7 +62,6 @@ export function summaryText(view: SummaryView, link: string | null): string {
     section('What failed', failures, view.moreFailures),
     section('Pools', pools, view.morePools),
     view.attachment === null ? null : `The statement is attached: ${view.attachment}`,
-    button(link),
     footer(view.tenant),
   ])
 }

@@ -5,7 +5,9 @@
  * with the same Message-ID. Most mail programs then show it once.
  */
 import { createTransport as createSmtp } from 'nodemailer'
-import type { Mail } from './render.ts'
+import parseAddresses from 'nodemailer/lib/addressparser'
+import { type Mail, TENANT_HEADER } from './render.ts'
+import { type MailTrouble, type SmtpFailure, troubleOf } from './smtp-answer.ts'
 
 export interface OutgoingMail extends Mail {
   /** A single address. */
@@ -39,24 +41,27 @@ export interface TransportOptions {
   readonly plain?: boolean
 }
 
+const NOT_NOW = 'the mail server cannot be reached, or does not take it now'
+const WORDS: Readonly<Record<MailTrouble, string>> = {
+  ours: NOT_NOW,
+  later: NOT_NOW,
+  address: 'the mail server refuses this address',
+  mail: 'the mail server refuses the mail',
+}
+
 /** Why a mail was not accepted, or why that is unknown. The message has the server's own words, for the operator. */
 export class MailError extends Error {
-  /** `permanent`: this mail will never be accepted for this address. `temporary`: it may be accepted later. */
-  readonly kind: 'permanent' | 'temporary'
+  readonly trouble: MailTrouble
   /** The server's reply code; undefined if it gave none. */
   readonly responseCode: number | undefined
   /** The message for a tenant: without addresses, and with only the reply code from the server. */
   readonly plainWords: string
-  constructor(message: string, kind: MailError['kind'], responseCode: number | undefined, cause: unknown) {
+  constructor(message: string, trouble: MailTrouble, responseCode: number | undefined, cause: unknown) {
     super(message, { cause })
     this.name = 'MailError'
-    this.kind = kind
+    this.trouble = trouble
     this.responseCode = responseCode
-    const said =
-      kind === 'permanent'
-        ? 'the mail server refuses it for this address'
-        : 'the mail server cannot be reached, or does not take it now'
-    this.plainWords = responseCode === undefined ? said : `${said} (${responseCode})`
+    this.plainWords = responseCode === undefined ? WORDS[trouble] : `${WORDS[trouble]} (${responseCode})`
   }
 }
 
@@ -91,11 +96,11 @@ export function createTransport({ smtpUrl, from, timeoutMs = TIMEOUT_MS, plain =
       try {
         const { accepted, response } = await smtp.sendMail({
           ...mail,
-          from,
+          from: senderOf(from, mail.headers[TENANT_HEADER]),
           // As an object it is one address, even if it contains commas.
           to: { name: '', address: to },
           attachments: (attachments ?? []).map((attachment) => ({ ...attachment })),
-          headers: { 'Auto-Submitted': 'auto-generated', 'X-Auto-Response-Suppress': 'All' },
+          headers: { ...mail.headers },
           // The timeouts above restart with each byte. A server that trickles bytes would block us forever.
           signal: AbortSignal.timeout(timeoutMs),
         })
@@ -108,31 +113,20 @@ export function createTransport({ smtpUrl, from, timeoutMs = TIMEOUT_MS, plain =
   }
 }
 
+/** The sender, with the tenant in its name. As an object it is one address, whatever the name contains. */
+function senderOf(from: string, tenant: string | undefined): string | { name: string; address: string } {
+  const [sender] = parseAddresses(from)
+  if (tenant === undefined || sender?.address === undefined) return from
+  return { name: `${sender.name || 'Simherd'} for ${tenant}`, address: sender.address }
+}
+
 /** Mails contain customers and their usage, so only a connection within this machine may be unencrypted. */
 const isThisMachine = (host: string): boolean => /^(localhost|127(\.\d+){3}|\[::1\])$/i.test(host)
 
-/** Properties of nodemailer's errors. */
-interface SmtpFailure extends Error {
-  readonly code?: string
-  readonly response?: string
-  readonly responseCode?: number
-}
-
-const isFailure = (error: unknown): error is SmtpFailure => error instanceof Error
+const isFailure = (error: unknown): error is Error & SmtpFailure => error instanceof Error
 
 function asMailError(error: unknown): MailError {
-  if (!isFailure(error)) return new MailError(String(error), 'temporary', undefined, error)
+  if (!isFailure(error)) return new MailError(String(error), 'later', undefined, error)
   const said = error.response ?? `${error.message || error.name}${error.code === undefined ? '' : ` (${error.code})`}`
-  return new MailError(said.replace(/\s+/g, ' ').trim(), kindOf(error), error.responseCode, error)
-}
-
-/**
- * Only a reply about this mail or its address is permanent. A refused password, a required one (530) and missing
- * encryption are for the operator to fix, and 503 means a confused session: the mail waits.
- */
-function kindOf({ code, responseCode }: SmtpFailure): MailError['kind'] {
-  // EENVELOPE: no address was usable, so no server was asked.
-  if (responseCode === undefined) return code === 'EENVELOPE' ? 'permanent' : 'temporary'
-  const ours = code === 'EAUTH' || code === 'ETLS' || responseCode === 503 || responseCode === 530
-  return responseCode >= 500 && !ours ? 'permanent' : 'temporary'
+  return new MailError(said.replace(/\s+/g, ' ').trim(), troubleOf(error), error.responseCode, error)
 }

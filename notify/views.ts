@@ -4,9 +4,12 @@
  */
 
 import { LogLevel } from '../domain/codes.ts'
+import { instant, shortInstant } from '../domain/local-time.ts'
+import { count, counted, duration, megabytes, money, ofLimit, percent } from '../domain/quantity.ts'
 import { isOperator, OPERATORS } from '../domain/watchdog/operators.ts'
-import { count, counted, factValue, instant, levelLabel, megabytes, money, oneLine, percent } from './format.ts'
-import type { AlertNotification, Reason, SummaryNotification } from './notification.ts'
+import { factValue, levelLabel, oneLine, shortenName } from './format.ts'
+import type { AlertNotification, Notification, Reason, SummaryNotification } from './notification.ts'
+import { labelText, NOUNS, sentencesOf } from './subject.ts'
 
 export interface Line {
   readonly label: string
@@ -19,13 +22,18 @@ export type Tone = 'critical' | 'warning' | 'info' | 'resolved'
 export interface AlertView {
   readonly tone: Tone
   readonly badge: string
+  /** The message's first sentence. */
   readonly headline: string
-  readonly subject: string
+  /** The rest of the message; empty if there is none. */
+  readonly more: string
+  /** What a list of mails shows beside the subject. */
+  readonly preheader: string
   readonly tenant: string
   readonly lines: readonly Line[]
   readonly why: readonly string[]
   readonly rule: string
-  readonly howToStop: string
+  /** What to do, as a sentence; null if it has ended. */
+  readonly howToStop: string | null
 }
 
 export interface SummaryView {
@@ -49,64 +57,142 @@ export interface SummaryView {
 
 /** Nobody reads a mail beyond these limits, and some clients cut it off. The statement has all pools. */
 const MAX_POOLS = 100
+const POOL_CHARS = 60
 const MAX_FAILURES = 50
 
 const TONES = { [LogLevel.Info]: 'info', [LogLevel.Warning]: 'warning', [LogLevel.Critical]: 'critical' } as const
-const SUBJECTS = { sim: 'SIM', pool: 'Pool', tenant: 'Tenant' } as const
-const KINDS = { fired: '', resolved: 'Resolved', graceStarted: 'Grace started', graceEnding: 'Grace ending' } as const
-const FOUND = { fired: 'Noticed', resolved: 'Resolved', graceStarted: 'Grace began', graceEnding: 'Written' } as const
+const KINDS = {
+  fired: '',
+  resolved: 'Resolved',
+  flapping: 'Flapping',
+  escalated: 'Not acknowledged',
+  graceStarted: 'Grace started',
+  graceEnding: 'Grace ending',
+  suspended: 'Suspended',
+  broughtBack: 'Brought back',
+} as const
+const FOUND = {
+  fired: 'Noticed',
+  resolved: 'Resolved',
+  flapping: 'Noticed',
+  escalated: 'Written',
+  graceStarted: 'Grace began',
+  graceEnding: 'Written',
+  suspended: 'Suspended',
+  broughtBack: 'Brought back',
+} as const
 
-const reasonText = ({ fact, value, operator, operand }: Reason): string => {
+function reasonText(
+  { fact, value, operator, operand, unit = null }: Reason,
+  facts: AlertNotification['facts'],
+): string {
+  if (operator === 'equal' && typeof value === 'boolean') return `${oneLine(fact)} is ${value}`
   const comparison = isOperator(operator) ? OPERATORS[operator].inMail : oneLine(operator)
-  return `${oneLine(fact)} is ${factValue(value)}: ${comparison} ${factValue(operand)}`
+  const operands = Array.isArray(operand) ? operand : [operand]
+  const limits = unit === 'MB' && value === facts.usageMB ? [facts.limitMB] : []
+  return `${oneLine(fact)} is ${factValue(value, unit, [...operands, ...limits])}: ${comparison} ${factValue(operand, unit, [value])}`
 }
 
-/** Formats usage as "12 MB of 500 MB (2.4 %)"; null if usage is unknown. */
+/** Formats usage as "12 of 500 MB (2.4 %)"; null if usage is unknown. */
 export function usageText({ usageMB, limitMB, usagePct }: AlertNotification['facts']): string | null {
   if (usageMB === null) return null
-  const limit = limitMB === null ? '' : ` of ${megabytes(limitMB)}`
-  return `${megabytes(usageMB)}${limit}${usagePct === null ? '' : ` (${percent(usagePct)})`}`
+  const used = limitMB === null ? megabytes(usageMB) : ofLimit(usageMB, limitMB)
+  return `${used}${usagePct === null ? '' : ` (${percent(usagePct)})`}`
 }
 
-export const paceText = (pace: string | null): string | null =>
-  pace === null ? null : `over the limit on ${instant(pace)}`
+/** An instant in the time zone of a notification's tenant. */
+export const instantOf = ({ timeZone }: Notification, iso: string): string => oneLine(instant(iso, timeZone))
+
+export const paceText = (alert: AlertNotification): string | null =>
+  alert.pace === null ? null : `over the limit on ${instantOf(alert, alert.pace)}`
+
+/** Since when, and how long that is. */
+export function sinceText(alert: AlertNotification): string {
+  const ms = Date.parse(alert.at) - Date.parse(alert.since)
+  return `${instantOf(alert, alert.since)}${ms >= MINUTE_MS ? `, for ${duration(ms)}` : ''}`
+}
+
+/** How long it was so; null if that is not known. */
+export const lastedText = ({ lastedMs }: AlertNotification): string | null =>
+  lastedMs === undefined ? null : `lasted ${duration(lastedMs)}`
+
+const MINUTE_MS = 60_000
 
 /** The badge of an alert: its level if it fired, otherwise its kind. */
-export const badgeOf = ({ kind, level }: AlertNotification): string => KINDS[kind] || levelLabel(level)
+export function badgeOf({ kind, level, times = 1 }: AlertNotification): string {
+  const badge = KINDS[kind] || levelLabel(level)
+  return kind === 'fired' && times > 1 ? `${badge} again` : badge
+}
 
-export const toneOf = ({ kind, level }: AlertNotification): Tone => (kind === 'resolved' ? 'resolved' : TONES[level])
+export const toneOf = ({ kind, level }: AlertNotification): Tone =>
+  kind === 'resolved' || kind === 'broughtBack' ? 'resolved' : TONES[level]
 
 export const originText = ({ file, version }: AlertNotification['rule']): string =>
   `${oneLine(file)}, version ${version}`
 
 export function alertView(notification: AlertNotification): AlertView {
-  const { facts, kind } = notification
-  const over = facts.overageMB === null || facts.overageMB <= 0 ? null : megabytes(facts.overageMB)
-  const since = instant(notification.since)
-  const found = instant(notification.at)
-  const subject = `${SUBJECTS[notification.subject.kind]} ${oneLine(notification.subject.label)}`
+  const { facts, kind, subject, lastedMs } = notification
+  const over = overText(facts)
+  const { first, rest } = sentencesOf(oneLine(notification.message), labelText(subject))
+  const found = instantOf(notification, notification.at)
+  const ids = [
+    subject.iccid === undefined ? null : `ICCID ${oneLine(subject.iccid)}`,
+    `id ${oneLine(String(subject.id))}`,
+  ]
   return {
     tone: toneOf(notification),
     badge: badgeOf(notification),
-    headline: oneLine(notification.message),
-    subject,
+    headline: first,
+    more: rest,
+    preheader: preheaderOf(notification, over, rest),
     tenant: oneLine(notification.tenantName),
     lines: [
-      line(
-        SUBJECTS[notification.subject.kind],
-        `${oneLine(notification.subject.label)} (id ${oneLine(String(notification.subject.id))})`,
-      ),
+      line(NOUNS[subject.kind], `${labelText(subject)} (${ids.filter((id) => id !== null).join(', ')})`),
       line('Usage', usageText(facts)),
       line('Over the limit by', over),
-      line('Since', since),
-      line(FOUND[kind], found === since ? null : found),
-      line('At this pace', paceText(notification.pace)),
+      line('Since', kind === 'resolved' ? null : sinceText(notification)),
+      line('Lasted', lastedMs === undefined ? null : duration(lastedMs)),
+      line(FOUND[kind], kind !== 'resolved' && found === instantOf(notification, notification.since) ? null : found),
+      line(
+        'How often',
+        notification.times === undefined ? null : `${count(notification.times)} times in this billing cycle`,
+      ),
+      line('At this pace', paceText(notification)),
       line('What happens next', oneLine(notification.whatNext)),
     ].flatMap((each) => each ?? []),
-    why: notification.why.map(reasonText),
+    // At an end they no longer hold.
+    why: kind === 'resolved' ? [] : notification.why.map((reason) => reasonText(reason, facts)),
     rule: `${oneLine(notification.rule.name)} (${originText(notification.rule)})`,
-    howToStop: oneLine(notification.howToStop),
+    howToStop: stopText(notification)[0] ?? null,
   }
+}
+
+/** Null without a limit: a tenant's overage is the sum of those of its pools. */
+const overText = ({ overageMB, limitMB }: AlertNotification['facts']): string | null =>
+  overageMB === null || overageMB <= 0 || limitMB === null ? null : megabytes(overageMB, [limitMB])
+
+/** "How to stop this: …"; nothing for what has ended. A hold of the guard is not stopped, but decided. */
+export function stopText({ kind, key, howToStop }: AlertNotification): string[] {
+  if (kind === 'resolved' || kind === 'broughtBack') return []
+  return [`${key.startsWith('guard/') ? 'What to do' : 'How to stop this'}: ${oneLine(howToStop)}`]
+}
+
+/** Said of what is for information only: a list of mails shows other things. */
+const FOR_INFORMATION = 'Nothing: this is for your information.'
+
+/** "180 kB over since 2026-11-21 14:02 +01:00. The watchdog suspends the SIM now." Never empty. */
+function preheaderOf(alert: AlertNotification, over: string | null, more: string): string {
+  const { kind, key, lastedMs, pace, times = 1, timeZone } = alert
+  const next = oneLine(alert.whatNext)
+  if (key.startsWith('guard/')) return `${oneLine(alert.howToStop)} ${next}`
+  if (kind === 'resolved') return lastedMs === undefined ? next : `It lasted ${duration(lastedMs)}.`
+  const said = [
+    over === null ? null : `${over} over since ${oneLine(shortInstant(alert.since, timeZone))}.`,
+    times === 1 ? null : `${count(times)} times in this billing cycle.`,
+    pace === null ? null : `At this pace over the limit on ${oneLine(shortInstant(pace, timeZone))}.`,
+  ].filter((part) => part !== null)
+  const last = next !== FOR_INFORMATION ? [next] : said.length > 0 ? [] : [more || next]
+  return [...said, ...last].join(' ')
 }
 
 const line = (label: string, value: string | null): Line | undefined => (value === null ? undefined : { label, value })
@@ -117,7 +203,7 @@ export function summaryView(notification: SummaryNotification): SummaryView {
   return {
     tone: TONES[notification.level],
     headline: `Billing cycle ${oneLine(cycle.key)} is closed`,
-    period: `${instant(cycle.startsAt)} to ${instant(cycle.endsAt)}`,
+    period: `${instantOf(notification, cycle.startsAt)} to ${instantOf(notification, cycle.endsAt)}`,
     tenant: oneLine(notification.tenantName),
     lines: [
       { label: 'Charges', value: money(figures.chargesMicro) },
@@ -132,8 +218,8 @@ export function summaryView(notification: SummaryNotification): SummaryView {
       { label: 'Still suspended', value: count(figures.stillSuspended) },
     ],
     pools: pools.slice(0, MAX_POOLS).map((pool) => ({
-      name: oneLine(pool.name),
-      usage: `${megabytes(pool.usageMB)} of ${megabytes(pool.limitMB)}`,
+      name: shortenName(oneLine(pool.name), POOL_CHARS),
+      usage: ofLimit(pool.usageMB, pool.limitMB),
       over: pool.overageMB > 0 ? megabytes(pool.overageMB) : '–',
       charge: money(pool.chargeMicro),
     })),

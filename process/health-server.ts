@@ -45,6 +45,17 @@ export function jobMetrics({ registry }: Metrics, queues: Queues) {
     help: 'SIMs, pools and tenants that could not be evaluated; they are tried again, others are not held up.',
     registers: [registry],
   })
+  const compared = new Counter({
+    name: 'simherd_rules_compared_total',
+    help: 'Subjects that the engine and the compiled rules both decided on.',
+    registers: [registry],
+  })
+  const differences = new Counter({
+    name: 'simherd_rules_differences_total',
+    help: 'Differences between the two: from the first on, the engine looks at every subject of the rule.',
+    labelNames: ['rule'],
+    registers: [registry],
+  })
   const months = new Gauge({
     name: 'simherd_usage_months_ahead',
     help: 'Months after this one that usage records have a partition for: three where all is well.',
@@ -54,6 +65,12 @@ export function jobMetrics({ registry }: Metrics, queues: Queues) {
     name: 'simherd_failed_runs_met_total',
     help: 'Starts of enforcement that met a run of the cycle which had failed: it enforces nothing until it is retried.',
     labelNames: ['type'],
+    registers: [registry],
+  })
+  const webhooks = new Counter({
+    name: 'simherd_webhook_attempts_total',
+    help: 'Attempts to deliver an event to a webhook, by what came of them.',
+    labelNames: ['verdict'],
     registers: [registry],
   })
   new Gauge({
@@ -73,6 +90,9 @@ export function jobMetrics({ registry }: Metrics, queues: Queues) {
     jobLost: () => lost.inc(),
     failedRunMet: (type: string) => failedRuns.inc({ type }),
     subjectFailed: () => failed.inc(),
+    rulesCompared: (subjects: number) => compared.inc(subjects),
+    rulesDiffered: (rule: string) => differences.inc({ rule }),
     monthsAhead: (count: number) => months.set(count),
+    webhookTried: (verdict: string) => webhooks.inc({ verdict }),
   }
 }

@@ -1,11 +1,15 @@
 /** Converts the settings to the options of the operations. */
 import type { Settings } from '../config/index.ts'
 import { durationMs } from '../domain/time/duration.ts'
+import { parseNetworks } from '../domain/webhooks/addresses.ts'
+import { parseSecretsKeys } from '../domain/webhooks/secrets-keys.ts'
 import type { MailOptions } from '../operations/mail/send-mails.ts'
+import type { OperatorMailOptions } from '../operations/mail/tell-operator.ts'
 import type { TicketOptions } from '../operations/tickets/execute-tickets.ts'
 import type { TicketQuota } from '../operations/tickets/quota.ts'
 import type { EvaluationOptions } from '../operations/watchdog/evaluation.ts'
 import { rulesInForce } from '../operations/watchdog/rules-in-force.ts'
+import type { WebhookOptions } from '../operations/webhooks/change-webhooks.ts'
 import type { WorkflowOptions } from '../operations/workflows/inputs.ts'
 
 export const ticketOptions = (settings: Settings): TicketOptions => ({
@@ -24,8 +28,17 @@ export const ticketQuota = (settings: Settings): TicketQuota => ({
 
 export const mailOptions = (settings: Settings): MailOptions => ({
   retryMaxMs: durationMs(settings.MAIL_RETRY_MAX),
-  attempts: settings.MAIL_ATTEMPTS,
+  giveUpAfterMs: durationMs(settings.MAIL_GIVE_UP_AFTER),
 })
+
+export const webhookOptions = (settings: Settings): WebhookOptions => ({
+  secretsKeys: parseSecretsKeys(settings.WEBHOOK_SECRETS_KEY) ?? [],
+  allow: parseNetworks(settings.WEBHOOK_ALLOW) ?? [],
+})
+
+/** Null: the operator is told nothing. */
+export const operatorMailOptions = (settings: Settings): OperatorMailOptions | null =>
+  settings.OPERATOR_EMAIL === '' ? null : { ...mailOptions(settings), recipient: settings.OPERATOR_EMAIL }
 
 export const workflowOptions = (settings: Settings): WorkflowOptions => ({
   waits: { pollMin: settings.POLL_MIN, pollMax: settings.POLL_MAX },

@@ -11,9 +11,10 @@ import type { RuleSource } from '../domain/watchdog/rule-source.ts'
 import {
   activateRules,
   inForceInstead,
+  noteRefusedRules,
   type ReadRules,
-  recordRefusedRules,
 } from '../operations/watchdog/rules-in-force.ts'
+import packageJson from '../package.json' with { type: 'json' }
 import { inPlatform, type Store } from '../store/tenancy.ts'
 import { activeRuleVersion } from '../store/watchdog/rule-sets.ts'
 import type { Sweep } from './sweeps.ts'
@@ -77,16 +78,16 @@ export async function activateFirstRules(store: Store, files: readonly RuleSourc
   }
 }
 
-/** Checks whether this build refuses the newest rule set, and logs that once. `/readyz` reports it all the time. */
+/** Checks whether this build refuses the newest rule set: logs it, and notes it for the operator. `/readyz` says it all the time. */
 export const refusedRules = (store: Store, rules: ReadRules, log: Logger): Sweep => {
   let told = 0
   return {
     name: 'refused rules',
     run: async () => {
-      await recordRefusedRules(store, rules)
       const inForce = await inPlatform(store, rules)
       const version = inForce.refused?.version ?? 0
       if (inForce.refused !== null && version !== told) {
+        await noteRefusedRules(store, rules, packageJson.version)
         const { reason } = inForce.refused
         log.error({ version, reason }, `the rules are refused by this build: ${inForceInstead(inForce)}`)
       }

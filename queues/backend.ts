@@ -8,7 +8,7 @@ export interface QueuesAt {
   /** Empty: the queues live in PostgreSQL. */
   readonly redisUrl: string
   readonly databaseUrl: string
-  /** Most connections to PostgreSQL for taking jobs. Default: 10. */
+  /** Most connections to PostgreSQL for taking jobs. Default: 11. */
   readonly queuePool?: number
   /** Called when a connection is lost. It is made again by itself. */
   readonly onError: (error: Error) => void
@@ -21,7 +21,7 @@ export type Handlers = { readonly [Q in QueueName]: (job: JobOf<Q>) => Promise<v
  * queue, and some to work with.
  */
 export const ENQUEUERS = 4
-const CONSUMERS = 10
+const CONSUMERS = 11
 
 /**
  * Longest wait for running jobs at the end, in milliseconds. Longer than a job usually runs, which is an attempt at the

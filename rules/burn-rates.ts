@@ -33,15 +33,21 @@ export const cycleFacts = (cycle: Cycle, at: number) => ({
   daysUntilRenewal: daysUntilRenewal(cycle, at),
 })
 
+/** No rate is told before this share of the cycle has elapsed: a few hours say little about a month. */
+const RATES_FROM_SHARE = 1 / 10
+
 /**
  * Facts about the use of a limit: percentages, and rates relative to an even use of the limit. All are null at limit 0.
- * A rate is also null until the cycle has lasted as long as its window, and so is the forecast.
+ * Rates, and so the forecast, are also null in the first tenth of the cycle.
+ *
+ * @param knownTo the instant up to which usage is known; it may be before the cycle
  */
-export function burnFacts({ usageBytes, limitBytes, short, long }: Used, cycle: Cycle, at: number) {
-  const elapsed = at - cycle.startsAt
+export function burnFacts({ usageBytes, limitBytes, short, long }: Used, cycle: Cycle, knownTo: number) {
+  const elapsed = knownTo - cycle.startsAt
   const evenRate = limitBytes / lengthMs(cycle)
+  const isTold = limitBytes > 0 && elapsed >= lengthMs(cycle) * RATES_FROM_SHARE
   const ratio = ({ bytes, ms }: Window): number | null =>
-    limitBytes === 0 || ms <= 0 || elapsed < ms ? null : bytes / ms / evenRate
+    isTold && ms > 0 && elapsed >= ms ? bytes / ms / evenRate : null
   const usagePct = limitBytes === 0 ? null : (100 * usageBytes) / limitBytes
   const burnLongRatio = ratio(long)
   return {

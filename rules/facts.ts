@@ -6,19 +6,19 @@
  */
 
 import { type CodeTable, PoolType, SimStatus, SimType, TariffType, WatchdogMode } from '../domain/codes.ts'
+import type { Unit } from '../domain/quantity.ts'
 import type { FactValue } from '../domain/watchdog/fact.ts'
 import { SUBJECT_KINDS, type SubjectKind } from '../domain/watchdog/subject.ts'
 
 export type FactType = 'number' | 'integer' | 'boolean' | 'string'
-export type Unit = 'MB' | '%' | 'hours' | 'minutes' | 'days' | 'times'
 
 /** Whether a subject's fact is always known or may be null. */
 type Presence = 'known' | 'nullable'
 type Subjects = Partial<Readonly<Record<SubjectKind, Presence>>>
 
 /**
- * How a fact changes over time. `rises`: never falls within a cycle, except by corrections, and starts again with the
- * next cycle. `cycle`: starts again with each cycle, and may fall. `free`: does not depend on cycles.
+ * How a fact changes over time. `rises`: never falls within a cycle, except by corrections and where a SIM moves to
+ * another pool, and starts again with the next cycle. `cycle`: starts again with each cycle, and may fall. `free`: does not depend on cycles.
  */
 type Course = 'rises' | 'cycle' | 'free'
 
@@ -34,10 +34,11 @@ export type Cost = 'row' | 'window' | 'scan'
  *
  * - `still`: it does not move.
  * - `ages`: it rises evenly, or does not move. If it is null, it stays null. Its unit is %, hours or minutes.
- * - `falls`: it moves as usage gets older.
+ * - `falls`: it falls, at instants that nothing says ahead.
+ * - `expires`: a boolean that is true for a while, then false.
  * - `elsewhere`: others move it, such as the other SIMs of a pool or the tenant's feed. They do not mark the subject.
  */
-export type WithTime = 'still' | 'ages' | 'falls' | 'elsewhere'
+export type WithTime = 'still' | 'ages' | 'falls' | 'expires' | 'elsewhere'
 
 /** One value for all kinds of subject, or one for each. */
 type BySubject<T> = T | Partial<Readonly<Record<SubjectKind, T>>>
@@ -56,6 +57,8 @@ interface More {
   readonly min?: number
   /** Greatest value, if there is one. */
   readonly max?: number
+  /** Whether it says what usage records say, and so is out of date while the usage feed is stale. Default: no. */
+  readonly ofUsage?: boolean
 }
 
 const row =
@@ -73,6 +76,7 @@ const row =
     movedUnder: more.movedUnder ?? null,
     min: more.min ?? null,
     max: more.max ?? null,
+    ofUsage: more.ofUsage ?? false,
   })
 const number = row('number')
 const integer = row('integer')
@@ -93,14 +97,24 @@ const ALL = { sim: 'known', pool: 'known', tenant: 'known' } as const
 const FIXED = [TariffType['Fixed Pool']] as const
 /** Tariffs under which other SIMs move the overage of a SIM: it is a part of the pool's. */
 const SHARED = [TariffType['Dynamic Pool'], TariffType['Fixed Pool']] as const
-/** A sum over a window may be below 0 after corrections. */
-const WINDOW = { cost: 'window', withTime: 'falls' } as const
+/** What usage records say. What was seen once, such as a device, is no less true when the feed is stale. */
+const USAGE = { ofUsage: true } as const
+/**
+ * A sum over a window may be below 0 after corrections. Windows end at the tenant's newest usage record, so usage of
+ * others moves them.
+ */
+const WINDOW = { ...USAGE, cost: 'window', withTime: 'elsewhere' } as const
 const COUNTED = { cost: 'scan', withTime: 'elsewhere', min: 0 } as const
 
 /** Width of the short window of burn rates, as a share of the cycle (6 hours of 30 days). */
 export const BURN_SHORT_SHARE = 1 / 120
 /** Width of the long window of burn rates, as a share of the cycle (2.5 days of 30). */
 export const BURN_LONG_SHARE = 1 / 12
+
+/** What rates are as of. */
+const AS_OF = '; as of the tenant’s newest usage record, null in the first tenth of the cycle'
+const FEED_AGE =
+  'Time since usage of the tenant was last received, or since it has had Active SIMs, whichever is shorter'
 
 export const FACTS = {
   simId: integer(null, 'free', SIM, 'Id of the SIM'),
@@ -116,33 +130,57 @@ export const FACTS = {
   ),
   poolType: integer(null, 'free', POOL, 'Type of the pool', { codes: PoolType }),
 
-  usageMB: number('MB', 'rises', ALL, 'Data used in the cycle', { cost: { tenant: 'scan' }, min: 0 }),
+  usageMB: number('MB', 'rises', ALL, 'Data used in the cycle; by a SIM, in the pool that it is in', {
+    ...USAGE,
+    cost: { tenant: 'scan' },
+    min: 0,
+  }),
+  usageCycleMB: number('MB', 'rises', SIM, 'Data used in the cycle, in all pools that the SIM was in', {
+    ...USAGE,
+    min: 0,
+  }),
   limitMB: number('MB', 'cycle', BOTH, 'Allowance of the cycle: of a SIM its share, of a pool its capacity', {
     withTime: { sim: 'elsewhere' },
     movedUnder: FIXED,
     min: 0,
   }),
   usagePct: number('%', 'cycle', BOTH_OR_NULL, 'Data used, of the limit; null where the limit is 0', {
+    ...USAGE,
     withTime: { sim: 'elsewhere' },
     movedUnder: FIXED,
     min: 0,
   }),
   remainingMB: number('MB', 'cycle', BOTH, 'Data left in the cycle', {
+    ...USAGE,
     withTime: { sim: 'elsewhere' },
     movedUnder: FIXED,
     min: 0,
   }),
   overageMB: number('MB', 'cycle', ALL, 'Overage of the cycle; of a SIM in a shared pool its part of the pool’s', {
+    ...USAGE,
     cost: { tenant: 'scan' },
     withTime: { sim: 'elsewhere', tenant: 'elsewhere' },
     movedUnder: SHARED,
     min: 0,
   }),
-  usage24hMB: number('MB', 'free', BOTH, 'Data used in the last 24 hours, earlier cycles included', WINDOW),
-  usage7dMB: number('MB', 'free', SIM, 'Data used in the last 7 days, earlier cycles included', WINDOW),
-  voiceMins: number('minutes', 'rises', SIM, 'Voice used in the cycle', { min: 0 }),
-  smsCount: integer(null, 'rises', SIM, 'Messages sent in the cycle', { min: 0 }),
+  usage24hMB: number(
+    'MB',
+    'free',
+    BOTH,
+    'Data used in the 24 hours up to the tenant’s newest usage record, earlier cycles included',
+    WINDOW,
+  ),
+  usage7dMB: number(
+    'MB',
+    'free',
+    SIM,
+    'Data used in the 7 days up to the tenant’s newest usage record, earlier cycles included',
+    WINDOW,
+  ),
+  voiceMins: number('minutes', 'rises', SIM, 'Voice used in the cycle', { ...USAGE, min: 0 }),
+  smsCount: integer(null, 'rises', SIM, 'Messages sent in the cycle', { ...USAGE, min: 0 }),
   poolUsagePct: number('%', 'cycle', SIM_OR_NULL, 'Usage of the SIM’s pool, of the pool’s limit; null outside pools', {
+    ...USAGE,
     withTime: 'elsewhere',
     min: 0,
   }),
@@ -151,28 +189,28 @@ export const FACTS = {
     'times',
     'cycle',
     BOTH_OR_NULL,
-    'Share of the limit used ÷ share of the cycle elapsed: above 1, the limit is passed before the cycle ends',
-    { withTime: 'falls', min: 0 },
+    `Share of the limit used ÷ share of the cycle elapsed: above 1, the limit is passed before the cycle ends${AS_OF}`,
+    { ...USAGE, withTime: 'elsewhere', min: 0 },
   ),
   burnShortRatio: number(
     'times',
     'cycle',
     BOTH_OR_NULL,
-    'Rate over the last 1/120 of the cycle ÷ the even rate that just uses the limit; null until so much has elapsed',
+    `Rate over 1/120 of the cycle ÷ the even rate that just uses the limit${AS_OF}`,
     WINDOW,
   ),
   burnLongRatio: number(
     'times',
     'cycle',
     BOTH_OR_NULL,
-    'Rate over the last 1/12 of the cycle ÷ the even rate that just uses the limit; null until so much has elapsed',
+    `Rate over 1/12 of the cycle ÷ the even rate that just uses the limit${AS_OF}`,
     WINDOW,
   ),
   forecastPct: number(
     '%',
     'cycle',
     BOTH_OR_NULL,
-    'Data used at the end of the cycle, of the limit, if it goes on at the rate of the last 1/12 of the cycle',
+    `Data used at the end of the cycle, of the limit, if it goes on at the rate over 1/12 of the cycle${AS_OF}`,
     WINDOW,
   ),
   elapsedPct: number('%', 'rises', ALL, 'Part of the cycle that has elapsed', { withTime: 'ages', min: 0, max: 100 }),
@@ -183,14 +221,16 @@ export const FACTS = {
   }),
 
   hoursSinceLastSeen: number('hours', 'free', SIM_OR_NULL, 'Time since the last network activity; null if never seen', {
+    ...USAGE,
     withTime: 'ages',
     min: 0,
   }),
   silentPct: number('%', 'free', SIM_OR_NULL, 'The same as a share of the cycle’s length; null if never seen', {
+    ...USAGE,
     withTime: 'ages',
     min: 0,
   }),
-  neverSeen: boolean(null, 'free', SIM, 'Whether the SIM has never had network activity'),
+  neverSeen: boolean(null, 'free', SIM, 'Whether the SIM has never had network activity', USAGE),
   activeForPct: number(
     '%',
     'free',
@@ -199,7 +239,22 @@ export const FACTS = {
     { withTime: 'ages' },
   ),
   imei: string(null, 'free', SIM, 'IMEI of the device it was last seen in; empty until known'),
-  imeiChanged: boolean(null, 'free', SIM, 'Whether it was seen in another device before the present one'),
+  imeiChanged: boolean(
+    null,
+    'free',
+    SIM,
+    'Whether it was found in another device within the last thirtieth of the cycle’s length',
+    { withTime: 'expires' },
+  ),
+  deviceChange: integer(
+    null,
+    'free',
+    SIM_OR_NULL,
+    'Number of its latest change of device, from 1 on; null before any',
+    {
+      min: 1,
+    },
+  ),
   status: integer(null, 'free', SIM, 'Status', { codes: SimStatus }),
   statusAgeHours: number('hours', 'free', SIM, 'Time since the status changed', { withTime: 'ages' }),
   type: integer(null, 'free', SIM, 'Type of the SIM', { codes: SimType }),
@@ -221,44 +276,51 @@ export const FACTS = {
   unprovisionedSimCount: integer(null, 'free', TENANT, 'SIMs that are not provisioned', COUNTED),
   totalSimCount: integer(null, 'free', POOL, 'SIMs in the pool', { min: 0 }),
   simCount: integer(null, 'free', TENANT, 'SIMs of the tenant', COUNTED),
-  overSimCount: integer(null, 'cycle', POOL, 'SIMs in the pool that have used more than their share', COUNTED),
+  overSimCount: integer(null, 'cycle', POOL, 'SIMs in the pool that have used more than their share', {
+    ...USAGE,
+    ...COUNTED,
+  }),
   silentSimCount: integer(
     null,
     'free',
     POOL,
     'Active SIMs in the pool without activity for a tenth of the cycle’s length',
-    COUNTED,
+    { ...USAGE, ...COUNTED },
   ),
   topSimSharePct: number(
     '%',
     'cycle',
     { pool: 'nullable' },
     'Part of the pool’s usage by its largest SIM; null without usage',
-    { ...COUNTED, max: 100 },
+    { ...USAGE, ...COUNTED, max: 100 },
   ),
   poolCount: integer(null, 'free', TENANT, 'Pools of the tenant', COUNTED),
-  overPoolCount: integer(null, 'cycle', TENANT, 'Pools with overage', COUNTED),
+  overPoolCount: integer(null, 'cycle', TENANT, 'Pools with overage', { ...USAGE, ...COUNTED }),
 
   usageAgeMinutes: number(
     'minutes',
     'free',
     BOTH_OR_NULL,
     'Age of the subject’s newest usage record; null without one',
-    { cost: { pool: 'scan' }, withTime: 'ages', min: 0 },
+    { ...USAGE, cost: { pool: 'scan' }, withTime: 'ages', min: 0 },
   ),
-  feedAgeMinutes: number(
-    'minutes',
-    'free',
-    { tenant: 'nullable' },
-    'Age of the tenant’s newest usage record; null without one',
-    { withTime: 'ages', min: 0 },
-  ),
+  feedAgeMinutes: number('minutes', 'free', { tenant: 'nullable' }, `${FEED_AGE}; null without either`, {
+    withTime: 'ages',
+    min: 0,
+  }),
   feedAgePct: number(
     '%',
     'free',
     { sim: 'nullable', tenant: 'nullable' },
-    'Age of the tenant’s newest usage record as a share of the cycle’s length; null without one',
+    `${FEED_AGE}, as a share of the cycle’s length; null without either`,
     { withTime: { sim: 'elsewhere', tenant: 'ages' }, min: 0 },
+  ),
+  feedLimitMinutes: number(
+    'minutes',
+    'free',
+    TENANT,
+    'Age from which on the tenant’s usage feed is stale: one and a half times its `feedEvery`, or a quarter of a shorter cycle',
+    { min: 0 },
   ),
 } as const
 
@@ -295,7 +357,7 @@ export interface Fact {
   /** Null if the value is a count, a name or a code. */
   readonly unit: Unit | null
   readonly nullable: boolean
-  /** Whether it never falls within a cycle, except by corrections. */
+  /** Whether it never falls within a cycle, except by corrections and where a SIM moves to another pool. */
   readonly monotone: boolean
   /** Whether it starts again with each cycle. */
   readonly cycleBound: boolean
@@ -310,6 +372,8 @@ export interface Fact {
   readonly min: number | null
   /** Greatest value; null if there is none, or none is known. */
   readonly max: number | null
+  /** Whether it says what usage records say. A rule that reads such a fact stands still while the feed is stale. */
+  readonly ofUsage: boolean
 }
 
 /** The value for one kind of subject. */

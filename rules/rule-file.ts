@@ -7,6 +7,7 @@ import { strictObject } from '../domain/schema.ts'
 import { SUSPEND_TARGETS, SUSPENDED_UNTIL } from '../domain/suspend.ts'
 import { DURATION_PATTERN } from '../domain/time/duration.ts'
 import { SUBJECT_KINDS } from '../domain/watchdog/subject.ts'
+import { LINT_CODES } from './lint/codes.ts'
 
 const oneOf = <const T extends readonly string[]>(values: T, description: string) =>
   Type.Unsafe<T[number]>({ type: 'string', enum: [...values], description: `${description}: ${values.join(', ')}` })
@@ -90,9 +91,16 @@ const Params = strictObject(
           'How long the conditions hold before it fires: PT10M, or a share of the cycle: 5%; left out: at once',
       }),
     ),
+    keepFiring: Type.Optional(
+      Type.String({
+        pattern: `${DURATION_PATTERN}|^\\d{1,2}(\\.\\d{1,2})?%$`,
+        description:
+          'How long it goes on firing after its conditions have ended: PT1H, or a share of the cycle: 5%; left out: not at all',
+      }),
+    ),
     once: oneOf(ONCE, 'How often it is told'),
     occurrence: Type.Optional(
-      Type.String({ maxLength: 60, description: 'The fact whose value names the occurrence, such as imei' }),
+      Type.String({ maxLength: 60, description: 'The fact whose value names the occurrence, such as deviceChange' }),
     ),
     clear: Type.Optional(
       Type.Unknown({ description: 'Conditions that end it; left out: as soon as its own no longer hold' }),
@@ -136,6 +144,23 @@ export type Examples = Static<typeof Examples>
 
 const Schema = Type.Optional(Type.String({ maxLength: 300, description: 'The schema, for editors' }))
 
+/** Findings that a rule mutes, by code. */
+const Lint = strictObject(
+  Object.fromEntries(
+    Object.entries(LINT_CODES).map(([code, meaning]) => [
+      code,
+      Type.Optional(
+        Type.String({
+          minLength: 10,
+          maxLength: 300,
+          description: `Why it does not matter here, 10 to 300 characters: ${meaning}`,
+        }),
+      ),
+    ]),
+  ),
+  { description: 'Findings of `simherd rules lint` that do not matter here, each with the reason' },
+)
+
 export const RuleFile = strictObject(
   {
     $schema: Schema,
@@ -146,6 +171,7 @@ export const RuleFile = strictObject(
     conditions: Type.Unknown({ description: 'When the rule fires' }),
     event: RuleEvent,
     examples: Examples,
+    lint: Type.Optional(Lint),
   },
   { description: 'A rule of the watchdog' },
 )
@@ -161,6 +187,10 @@ export const SharedConditionFile = strictObject(
 export const BOUNDS = {
   files: 500,
   fileChars: 65_536,
+  /** Brackets inside each other in a file. Conditions have a limit of their own. */
+  textDepth: 32,
+  /** Longest `for`, `keepFiring` and grace: longer than any billing cycle. */
+  durationDays: 366,
   /** Conditions in a rule. Shared ones count wherever they are used. */
   nodes: 200,
   depth: 8,

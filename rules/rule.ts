@@ -6,7 +6,7 @@ import type { SubjectKind } from '../domain/watchdog/subject.ts'
 import type { Group } from './conditions.ts'
 import type { Match, Resolve, RuleEvent } from './rule-file.ts'
 
-/** How long conditions must be met before a rule fires: milliseconds, or a share of the cycle in percent. */
+/** How long something lasts: milliseconds, or a share of the cycle in percent. */
 export type For = { readonly ms: number } | { readonly cyclePct: number }
 
 export interface Rule {
@@ -23,10 +23,16 @@ export interface Rule {
   readonly level: LogLevel
   readonly resolve: Resolve
   readonly for: For
+  /** How long its alert goes on firing after the conditions have ended. */
+  readonly keepFiring: For
+  /** Findings of the linter that it mutes, by code, with the reasons. */
+  readonly muted: Readonly<Record<string, string | undefined>>
   /** Whether it starts again with each cycle: it fires once a cycle, or reads cycle-bound facts. */
   readonly cycleBound: boolean
+  /** Whether it reads facts of usage: while the usage feed is stale, its alerts stay as they are. */
+  readonly readsUsage: boolean
 }
 
-/** Reads `for`: an ISO 8601 duration, or a share of the cycle (`5%`). @throws Error for anything else */
+/** Reads `for` and `keepFiring`: an ISO 8601 duration, or a share of the cycle (`5%`). @throws Error for anything else */
 export const forOf = (text: string): For =>
   text.endsWith('%') ? { cyclePct: Number(text.slice(0, -1)) } : { ms: durationMs(text) }

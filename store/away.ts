@@ -14,3 +14,7 @@ export function isAway(error: unknown): boolean {
   if (error instanceof AggregateError) return error.errors.some(isAway)
   return /Connection terminated|is not queryable|timeout exceeded when trying to connect/.test(error.message)
 }
+
+/** Whether a statement waited for a lock too long: somebody holds just what it needs, and the server is there. */
+export const isLockTimeout = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && error.code === '55P03'

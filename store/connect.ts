@@ -1,7 +1,7 @@
 /** Connections to PostgreSQL. */
 import { Kysely, PostgresDialect } from 'kysely'
 import pg from 'pg'
-import { CopyingClient } from './copy.ts'
+import { KeepingClient } from './keeping-client.ts'
 import type { Db } from './tenancy.ts'
 
 const INT8 = 20
@@ -49,7 +49,9 @@ export function connect(
   } = {},
 ): { db: Db; close: () => Promise<void> } {
   const pool = new pg.Pool({
-    Client: CopyingClient,
+    Client: KeepingClient,
+    // oxlint-disable-next-line typescript/no-misused-promises -- the pool awaits it, which its types do not say
+    onConnect: (client) => (client instanceof KeepingClient ? client.askWhetherToKeep() : undefined),
     connectionString: databaseUrl,
     max: options.max ?? 10,
     connectionTimeoutMillis: 10_000,

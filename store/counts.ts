@@ -43,10 +43,17 @@ export async function mailsByStatus(tx: TenantTx): Promise<Record<string, number
   return Object.fromEntries(rows.map(({ status, count }) => [status, count]))
 }
 
-/** Counts open work: subjects due for evaluation, notifications without a mail, outbox entries not yet sent. */
+/**
+ * Counts open work: subjects that are due or have changed, and shards that are due; notifications without a mail; outbox entries
+ * not yet sent.
+ */
 export async function dueWork(tx: TenantTx): Promise<{ evaluations: number; notices: number; requests: number }> {
   const { rows } = await sql<{ evaluations: number; notices: number; requests: number }>`
-    select (select count(*) from due_subjects where tenant_id = ${tx.tenantId} and due_at <= ${tx.now})::integer as evaluations,
+    select ((select count(*) from due_subjects where tenant_id = ${tx.tenantId} and due_at <= ${tx.now})
+            + (select coalesce(sum(cardinality(sim_ids) + cardinality(pool_ids)), 0) from changed_subjects
+                where tenant_id = ${tx.tenantId} and (due_at is null or due_at <= ${tx.now}))
+            + (select count(*) from watch_shards where tenant_id = ${tx.tenantId} and next_at <= ${tx.now})
+           )::integer as evaluations,
            (select count(*) from notifications where tenant_id = ${tx.tenantId} and mail_id is null)::integer as notices,
            (select count(*) from workflow_outbox where tenant_id = ${tx.tenantId} and done_at is null)::integer as requests`.execute(
     tx.q,

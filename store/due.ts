@@ -3,7 +3,7 @@
  * clears a mark only if its number is still the one it read. A change made meanwhile is therefore evaluated again.
  */
 
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import { fromCoded, SUBJECT_CODES, type Subject, type SubjectCode, toCoded } from '../domain/watchdog/subject.ts'
 import type { PlatformTx, TenantTx } from './tenancy.ts'
 
@@ -21,34 +21,28 @@ export async function markDue(tx: TenantTx, subjects: readonly Subject[], at: Da
   if (at <= tx.now) tx.enqueue({ queue: 'evaluate' })
 }
 
-/** Marks a pool and every SIM in it due now. The SIMs inherit the pool's watchdog settings. */
-export async function markPoolDue(tx: TenantTx, poolId: number): Promise<void> {
+/** Marks each subject due at its instant, epoch milliseconds, keeping an earlier mark. */
+export async function markEachDue(
+  tx: TenantTx,
+  subjects: readonly (Subject & { readonly at: number })[],
+): Promise<void> {
+  if (subjects.length === 0) return
   await sql`
     insert into due_subjects as d (subject_kind, subject_id, due_at, seq)
-    select kind, id, ${tx.now}, nextval('due_seq')
-      from (select 1 as kind, id from sims where pool_id = ${poolId}
-            union all select 2, ${poolId}::bigint) s
+    select kind, id, to_timestamp(at / 1000), nextval('due_seq')
+      from jsonb_to_recordset(${JSON.stringify(subjects.map(toCoded))}::jsonb) as s(
+             kind smallint, id bigint, at double precision)
      order by kind, id
     on conflict (tenant_id, subject_kind, subject_id) do update
       set due_at = least(d.due_at, excluded.due_at), seq = excluded.seq`.execute(tx.q)
-  tx.enqueue({ queue: 'evaluate' })
 }
 
-/**
- * Marks every provisioned SIM, every pool and the tenant due, for a new cycle or a new rule set. Subjects held back
- * after failures lose their delay.
- */
-export async function markAllDue(tx: TenantTx, at: Date): Promise<void> {
-  await sql`
-    insert into due_subjects as d (subject_kind, subject_id, due_at, seq)
-    select kind, id, ${at}, nextval('due_seq')
-      from (select 1 as kind, id from sims where status <> 0
-            union all select 2, id from pools where deleted_at is null
-            union all select 3, 0) s
-     order by kind, id
-    on conflict (tenant_id, subject_kind, subject_id) do update
-      set due_at = least(d.due_at, excluded.due_at), seq = excluded.seq, not_before = null`.execute(tx.q)
-  if (at <= tx.now) tx.enqueue({ queue: 'evaluate' })
+/** Subjects that are held back after a failure. */
+export async function heldBack(tx: TenantTx): Promise<Subject[]> {
+  const { rows } = await sql<{ kind: SubjectCode; id: number }>`
+    select subject_kind as kind, subject_id as id from due_subjects
+     where tenant_id = ${tx.tenantId} and not_before > ${tx.now}`.execute(tx.q)
+  return rows.map(fromCoded)
 }
 
 /** A mark that an evaluation has claimed. */
@@ -88,6 +82,7 @@ export async function settleDue(
   tx: TenantTx,
   settled: readonly (DueMark & { readonly nextAt: number | null })[],
 ): Promise<void> {
+  if (settled.length === 0) return
   await sql`
     with claimed as (
       select d.subject_kind, d.subject_id, s."nextAt"
@@ -115,16 +110,17 @@ const RETRY_MAX_S = 3600
 
 /**
  * Delays a subject whose evaluation failed: by a minute, doubled with each further failure, up to an hour. The subject
- * stays on the list. Marking it due meanwhile does not shorten the delay; {@link markAllDue} ends it.
+ * stays on the list. Marking it due meanwhile does not shorten the delay; `lookAtAll` ends it.
  */
 export async function postponeSubject(tx: TenantTx, { kind, id }: Subject): Promise<void> {
+  const delayed = (failures: RawBuilder<unknown>) => sql`
+    ${tx.now}::timestamptz
+    + make_interval(secs => least(${RETRY_MAX_S}, ${RETRY_MIN_S} * 2 ^ least(${failures}, 20))::double precision)`
   await sql`
-    update due_subjects
-       set failures = failures + 1,
-           not_before = ${tx.now}::timestamptz
-                        + make_interval(secs => least(${RETRY_MAX_S}, ${RETRY_MIN_S} * 2 ^ least(failures, 20))::double precision),
-           due_at = ${tx.now}
-     where tenant_id = ${tx.tenantId} and subject_kind = ${SUBJECT_CODES[kind]} and subject_id = ${id}`.execute(tx.q)
+    insert into due_subjects as d (subject_kind, subject_id, due_at, seq, failures, not_before)
+    values (${SUBJECT_CODES[kind]}, ${id}, ${tx.now}, nextval('due_seq'), 1, ${delayed(sql`0`)})
+    on conflict (tenant_id, subject_kind, subject_id) do update
+      set failures = d.failures + 1, not_before = ${delayed(sql`d.failures`)}, due_at = excluded.due_at`.execute(tx.q)
 }
 
 /** Ids of tenants with due subjects. */

@@ -1,14 +1,18 @@
 /** The event log: a tenant's own events, and the platform's, which every tenant sees. */
 import { type RawBuilder, sql } from 'kysely'
+import type { Place } from '../domain/cursor.ts'
 import type { Event, EventQuery, NewEvent } from '../domain/event.ts'
-import { type Page, pageRequest, toPage } from '../domain/page.ts'
-import { type Instant, instantOf, KEYSET_PAGE, keysetPages, olderThan, placeAfter } from './keyset.ts'
-import { containing, readPage, within } from './paging.ts'
-import type { PlatformTx, Store, TenantTx } from './tenancy.ts'
+import { pageRequest } from '../domain/page.ts'
+import { KEYSET_PAGE, keysetPages, microsOf, olderThan, placeAfter, placeOf } from './keyset.ts'
+import { containing, type Part, readPage, readPart, within } from './paging.ts'
+import type { Store, TenantTx } from './tenancy.ts'
 
 type EventRow = Omit<Event, 'date'> & { readonly at: Date }
 
+const columns = sql`id, type, severity, title, description, at, ${microsOf(sql`at`)}`
+
 const toEvent = ({ at, ...row }: EventRow): Event => ({ ...row, date: at.toISOString() })
+const toItem = ({ micros: _, ...row }: EventRow & Place): Event => toEvent(row)
 
 function matching({ type, severity, searchTerm, date }: EventQuery): RawBuilder<unknown> {
   const term = searchTerm === undefined ? undefined : containing(searchTerm)
@@ -20,42 +24,45 @@ function matching({ type, severity, searchTerm, date }: EventQuery): RawBuilder<
 }
 
 /**
- * Reads a page of the events, newest first.
- *
- * @throws ServiceError invalid_request if `date` is not a day of the calendar
+ * The first events after a place. The tenant's and the platform's are read separately, because the index sorts each of
+ * them.
  */
-export async function pageOfEvents(tx: TenantTx, query: EventQuery): Promise<Page<Event>> {
-  const page = pageRequest(query)
-  const { rows, totalItems } = await readPage<EventRow>(
-    tx,
-    {
-      columns: sql`id, type, severity, title, description, at`,
-      from: sql`
-        from events
-       where true ${matching(query)}`,
-      orderBy: sql`at desc, id desc`,
-    },
-    page,
-  )
-  return toPage(page, totalItems, rows.map(toEvent))
+async function eventsAfter(tx: TenantTx, query: EventQuery, after: Place | null, most: number) {
+  const newest = (owner: RawBuilder<unknown>) => sql`(
+    select ${columns} from events
+     where ${owner} ${olderThan(sql`at`, after)} ${matching(query)}
+     order by at desc, id desc limit ${most})`
+  const { rows } = await sql<EventRow & Place>`
+    select * from (${newest(sql`tenant_id = ${tx.tenantId}`)} union all ${newest(sql`tenant_id is null`)}) e
+     order by at desc, id desc limit ${most}`.execute(tx.q)
+  return rows
 }
 
 /**
- * Reads all events, newest first, page by page. The tenant's and the platform's are read separately, because the index
- * sorts each of them.
+ * Reads a page of the events, newest first, or what follows a cursor.
+ *
+ * @throws ServiceError invalid_request if `date` is not a day of the calendar, or the cursor is none
  */
+export function pageOfEvents(tx: TenantTx, query: EventQuery): Promise<Part<Event>> {
+  const page = pageRequest(query)
+  const from = sql`from events where true ${matching(query)}`
+  return readPart<EventRow & Place, Event>(
+    'events',
+    { page, cursor: query.cursor },
+    {
+      page: () => readPage<EventRow & Place>(tx, { columns, from, orderBy: sql`at desc, id desc` }, page),
+      after: (place, most) => eventsAfter(tx, query, place, most),
+      placeOf,
+      show: (rows) => rows.map(toItem),
+    },
+  )
+}
+
+/** Reads all events, newest first, page by page. */
 export const listEvents = (store: Store, tenantId: string, query: EventQuery): AsyncGenerator<Event[]> =>
-  keysetPages(store, tenantId, async (tx, after: Instant | null) => {
-    const newest = (owner: RawBuilder<unknown>) => sql`(
-      select id, type, severity, title, description, at, at::text as place
-        from events
-       where ${owner} ${olderThan(sql`at`, after)} ${matching(query)}
-       order by at desc, id desc limit ${KEYSET_PAGE})`
-    const { rows } = await sql<EventRow & Instant>`
-      select id, type, severity, title, description, at, place
-        from (${newest(sql`tenant_id = ${tx.tenantId}`)} union all ${newest(sql`tenant_id is null`)}) e
-       order by at desc, id desc limit ${KEYSET_PAGE}`.execute(tx.q)
-    return { items: rows.map(({ place: _, ...row }) => toEvent(row)), next: placeAfter(rows, instantOf) }
+  keysetPages(store, tenantId, async (tx, after: Place | null) => {
+    const rows = await eventsAfter(tx, query, after, KEYSET_PAGE)
+    return { items: rows.map(toItem), next: placeAfter(rows, placeOf) }
   })
 
 /** Reads one event; undefined if the tenant cannot see one with this id. */
@@ -76,11 +83,4 @@ export async function insertEvents(tx: TenantTx, events: readonly NewEvent[]): P
     select ${tx.tenantId}, e.type, e.severity, e.title, e.description, ${tx.now}::timestamptz
       from jsonb_to_recordset(${JSON.stringify(events)}::jsonb)
         as e(type smallint, severity smallint, title text, description text)`.execute(tx.q)
-}
-
-/** Writes an event of the platform, which every tenant sees. */
-export async function insertPlatformEvent(tx: PlatformTx, event: NewEvent): Promise<void> {
-  await sql`
-    insert into events (tenant_id, type, severity, title, description, at)
-    values (null, ${event.type}, ${event.severity}, ${event.title}, ${event.description}, ${tx.now})`.execute(tx.q)
 }

@@ -1,5 +1,6 @@
 /** Reads whole lists page by page. Each page has its own transaction, which keeps memory and locks small. */
 import { type RawBuilder, sql } from 'kysely'
+import type { Place } from '../domain/cursor.ts'
 import { inTenant, type Store, type TenantTx } from './tenancy.ts'
 
 /** Most rows of a page. */
@@ -37,16 +38,19 @@ export const placeAfter = <Row, Place>(rows: readonly Row[], placeOf: (row: Row)
   return rows.length < KEYSET_PAGE || last === undefined ? null : placeOf(last)
 }
 
-/** A place in a list that is sorted by time, newest first, and by id. */
-export interface Instant {
-  /** The instant as text, because a Date drops the microseconds. */
-  readonly place: string
-  readonly id: number
-}
+/** The columns of a {@link Place} in a list that is sorted by this column and by id. The list has the id anyway. */
+export const microsOf = (at: RawBuilder<unknown>): RawBuilder<unknown> =>
+  sql`(extract(epoch from ${at}) * 1000000)::bigint as micros`
 
-/** Takes the {@link Instant} out of a row that contains one. */
-export const instantOf = ({ place, id }: Instant): Instant => ({ place, id })
+/** Takes the {@link Place} out of a row that contains one. */
+export const placeOf = ({ micros, id }: Place): Place => ({ micros, id })
 
 /** Condition: rows after a place, in a list sorted by this column and by id, newest first. */
-export const olderThan = (at: RawBuilder<unknown>, after: Instant | null): RawBuilder<unknown> =>
-  after === null ? sql`` : sql`and (${at}, id) < (${after.place}::timestamptz, ${after.id}::bigint)`
+export const olderThan = (at: RawBuilder<unknown>, after: Place | null): RawBuilder<unknown> =>
+  after === null ? sql`` : sql`and (${at}, id) < (${instantOf(after)}::timestamptz, ${after.id}::bigint)`
+
+/** The instant of a place, with its microseconds, which a Date drops. */
+function instantOf({ micros }: Place): string {
+  const ms = new Date(Math.floor(micros / 1000)).toISOString().slice(0, -1)
+  return `${ms}${String(micros % 1000).padStart(3, '0')}Z`
+}

@@ -2,9 +2,14 @@
 
 import { sql } from 'kysely'
 import type { SuspendedUntil } from '../domain/suspend.ts'
-import type { OutboxRequest } from '../domain/temporal/outbox.ts'
+import type { OutboxRequest, TicketsEnded } from '../domain/temporal/outbox.ts'
 import type { EnforcePoolSignal, SuspendSignal } from '../domain/temporal/signals.ts'
+import { TICKETS_ENDED } from '../domain/temporal/ticket-ends.ts'
 import type { PlatformTx, TenantTx } from './tenancy.ts'
+
+/** A signal that tells of tickets, the only kind that is joined with others and deleted once it is sent. */
+const tellsOfTickets = (alias: 'o' | 'd' | 'e' | 'b') =>
+  sql.raw(`(${alias}.request ->> 'signal' is not distinct from '${TICKETS_ENDED}')`)
 
 /** Requests starts and signals for when this transaction has committed. Stores the input of each start. */
 export async function requestWorkflows(tx: TenantTx, requests: readonly OutboxRequest[]): Promise<void> {
@@ -16,6 +21,32 @@ export async function requestWorkflows(tx: TenantTx, requests: readonly OutboxRe
      order by n`.execute(tx.q)
   await keepInputs(tx, requests)
   tx.enqueue({ queue: 'workflows' })
+}
+
+/**
+ * Requests signals that tell workflows of tickets. What is held back for a workflow is due with what is due now, so
+ * that both go as one signal.
+ *
+ * @param requests one for each workflow. One with a later `dueAt` is held back until then, and left to the sweep.
+ */
+export async function tellOfTickets(
+  tx: TenantTx,
+  requests: readonly { readonly request: TicketsEnded; readonly dueAt: Date }[],
+): Promise<void> {
+  if (requests.length === 0) return
+  const due = requests.filter(({ dueAt }) => dueAt <= tx.now).map(({ request }) => request.workflowId)
+  await sql`
+    with held as (
+      update workflow_outbox o set due_at = ${tx.now}
+       where workflow_id = any(${due}::text[]) and done_at is null and attempts = 0 and due_at > ${tx.now}
+         and ${tellsOfTickets('o')}
+    )
+    insert into workflow_outbox (workflow_id, request, due_at, created_at)
+    select request ->> 'workflowId', request, due_at, ${tx.now}
+      from unnest(${requests.map(({ request }) => JSON.stringify(request))}::jsonb[],
+                  ${requests.map(({ dueAt }) => dueAt)}::timestamptz[]) with ordinality as r(request, due_at, n)
+     order by n`.execute(tx.q)
+  if (due.length > 0) tx.enqueue({ queue: 'workflows' })
 }
 
 /** Stores the inputs of workflows that run once. */
@@ -30,7 +61,7 @@ async function keepInputs(tx: TenantTx, requests: readonly OutboxRequest[]): Pro
 
 /**
  * Requests a start that the caller itself carries out once this transaction has committed. The caller then ends the
- * request with {@link endWorkflowRequest}.
+ * request with {@link endOwnStart}.
  *
  * @param takeOverAt when the outbox takes over, if the request has not been ended
  * @returns the request's id
@@ -46,13 +77,20 @@ export async function requestOwnStart(tx: TenantTx, request: OutboxRequest, take
   return row.id
 }
 
-/** Requests a signal to a workflow that runs once. Does nothing if the workflow was never started. */
-export async function signalIfStarted(
+/** Requests signals to workflows that run once. Leaves out those that were never started. */
+export async function signalStarted(
   tx: TenantTx,
-  workflowId: string,
-  signal: SuspendSignal | EnforcePoolSignal,
+  signals: readonly { readonly workflowId: string; readonly signal: SuspendSignal | EnforcePoolSignal }[],
 ): Promise<void> {
-  if (await wasStarted(tx, workflowId)) await requestWorkflows(tx, [{ do: 'signal', workflowId, signal }])
+  if (signals.length === 0) return
+  const started = await knownStarts(
+    tx,
+    signals.map(({ workflowId }) => workflowId),
+  )
+  await requestWorkflows(
+    tx,
+    signals.filter(({ workflowId }) => started.has(workflowId)).map((signal) => ({ do: 'signal', ...signal })),
+  )
 }
 
 export interface OutboxRow {
@@ -64,32 +102,54 @@ export interface OutboxRow {
 
 /**
  * Claims due requests, oldest first, and only the oldest request of each workflow. A signal therefore never overtakes
- * the start that it needs. A claimed request is off the list for the lease, and returns unless it is ended.
+ * the start that it needs. Where the oldest tells of tickets that have ended, so may the next ones of that workflow:
+ * they are claimed with it, to be sent as one signal. There are no more of them than the workflow has tickets at once.
+ *
+ * A claimed request is off the list for the lease, and returns unless it is ended.
  */
 export async function claimWorkflowRequests(tx: PlatformTx, limit: number, leaseUntil: Date): Promise<OutboxRow[]> {
   const { rows } = await sql<OutboxRow>`
     with due as (
-      select id from workflow_outbox o
+      select id, workflow_id, request from workflow_outbox o
        where done_at is null and due_at <= ${tx.now}
          and not exists (select 1 from workflow_outbox e
                           where e.workflow_id = o.workflow_id and e.done_at is null and e.id < o.id)
        order by id limit ${limit}
          for update skip locked
+    ), next as (
+      select e.id from due d
+        join workflow_outbox e on e.workflow_id = d.workflow_id and e.done_at is null and e.id > d.id
+       where ${tellsOfTickets('d')} and ${tellsOfTickets('e')}
+         and not exists (select 1 from workflow_outbox b
+                          where b.workflow_id = d.workflow_id and b.done_at is null and b.id > d.id and b.id < e.id
+                            and not ${tellsOfTickets('b')})
     )
     update workflow_outbox o set due_at = ${leaseUntil}, attempts = attempts + 1
-      from due where o.id = due.id
+      from (select id from due union all select id from next) c where o.id = c.id
     returning o.id, o.tenant_id as "tenantId", o.request, o.attempts`.execute(tx.q)
   return rows.toSorted((a, b) => a.id - b.id)
 }
 
-/** Marks a request as done. */
-export async function endWorkflowRequest(tx: PlatformTx | TenantTx, id: number): Promise<void> {
+/**
+ * Ends requests that have been sent. Those that told of tickets are deleted: the tickets' own rows say the same, and
+ * there is one for each ticket of a workflow.
+ */
+export async function endWorkflowRequests(tx: PlatformTx, ids: readonly number[]): Promise<void> {
+  if (ids.length === 0) return
+  await sql`
+    with sent as (delete from workflow_outbox o where id = any(${[...ids]}::bigint[]) and ${tellsOfTickets('o')})
+    update workflow_outbox o set done_at = ${tx.now}
+     where id = any(${[...ids]}::bigint[]) and not ${tellsOfTickets('o')}`.execute(tx.q)
+}
+
+/** Marks a request as done that the caller has carried out itself. */
+export async function endOwnStart(tx: TenantTx, id: number): Promise<void> {
   await sql`update workflow_outbox set done_at = ${tx.now} where id = ${id}`.execute(tx.q)
 }
 
-/** Makes a request due again at an instant. */
-export async function postponeWorkflowRequest(tx: PlatformTx, id: number, until: Date): Promise<void> {
-  await sql`update workflow_outbox set due_at = ${until} where id = ${id}`.execute(tx.q)
+/** Makes requests due again at an instant. */
+export async function postponeWorkflowRequests(tx: PlatformTx, ids: readonly number[], until: Date): Promise<void> {
+  await sql`update workflow_outbox set due_at = ${until} where id = any(${[...ids]}::bigint[])`.execute(tx.q)
 }
 
 /** Records starts of workflows that run at most once ever. @returns the ids that were not recorded before */
@@ -126,12 +186,19 @@ export async function suspensionStarted(tx: TenantTx, workflowId: string): Promi
   return rows[0]
 }
 
-/** Records that a person has ended this workflow's work for its cycle. Enforcement then passes its SIM over. */
-export async function passOverRun(tx: TenantTx, workflowId: string): Promise<void> {
-  await sql`update workflow_starts set held = true where workflow_id = ${workflowId}`.execute(tx.q)
+/** Records that persons have ended these workflows' work for their cycle. Enforcement then passes their SIMs over. */
+export async function passOverStarted(tx: TenantTx, workflowIds: readonly string[]): Promise<void> {
+  if (workflowIds.length === 0) return
+  await sql`
+    with started as (
+      select workflow_id from workflow_starts
+       where tenant_id = ${tx.tenantId} and workflow_id = any(${[...workflowIds]}::text[]) order by workflow_id for update
+    )
+    update workflow_starts w set held = true from started
+     where w.tenant_id = ${tx.tenantId} and w.workflow_id = started.workflow_id`.execute(tx.q)
 }
 
-/** As {@link passOverRun}, also for workflows that have not started: these never start. */
+/** As {@link passOverStarted}, also for workflows that have not started: these never start. */
 export async function passOverRuns(tx: TenantTx, workflowIds: readonly string[]): Promise<void> {
   await sql`
     insert into workflow_starts as w (workflow_id, started_at, held)
@@ -139,7 +206,7 @@ export async function passOverRuns(tx: TenantTx, workflowIds: readonly string[])
     on conflict (tenant_id, workflow_id) do update set held = true where not w.held`.execute(tx.q)
 }
 
-/** Undoes {@link passOverRun}: a person wants the workflow to go on, and enforcement no longer passes its SIM over. */
+/** Undoes {@link passOverStarted}: a person wants the workflow to go on, and enforcement no longer passes its SIM over. */
 export async function releaseRun(tx: TenantTx, workflowId: string): Promise<void> {
   await sql`update workflow_starts set held = false where workflow_id = ${workflowId} and held`.execute(tx.q)
 }
@@ -169,6 +236,3 @@ export async function rememberedStart(tx: TenantTx, workflowId: string): Promise
       from workflow_starts s where workflow_id = ${workflowId}`.execute(tx.q)
   return rows[0]
 }
-
-/** Whether a workflow that runs once has ever been started. */
-const wasStarted = async (tx: TenantTx, workflowId: string) => (await rememberedStart(tx, workflowId)) !== undefined

@@ -1,7 +1,8 @@
 /** Reads one page of a list together with the size of the whole list, and has the filters that lists share. */
 import { type RawBuilder, sql } from 'kysely'
+import { cursorText, type Place, readCursor, type WalkedList } from '../domain/cursor.ts'
 import { ServiceError } from '../domain/errors.ts'
-import { offsetOf, type PageRequest, spanOf } from '../domain/page.ts'
+import { offsetOf, type Page, type PageRequest, spanOf, toPage } from '../domain/page.ts'
 import type { PlatformTx, TenantTx } from './tenancy.ts'
 
 /** The parts of a paged select. */
@@ -38,6 +39,55 @@ export async function readPage<Row>(
   return {
     rows: rows.flatMap(({ present, totalItems: _, ...row }) => (present === true ? [row] : [])),
     totalItems: rows[0]?.totalItems ?? 0,
+  }
+}
+
+/** A page, or the part of a list after a cursor, in the same envelope. */
+export interface Part<T> extends Page<T> {
+  /** The cursor of what follows; null at the end of the list. */
+  readonly next: string | null
+}
+
+/** How a list is read that is walked by cursors. */
+interface WalkedReads<Row, Item> {
+  readonly page: () => Promise<{ readonly rows: readonly Row[]; readonly totalItems: number }>
+  /** At most so many rows after a place, in the order of the list, which had this size when the walk began. */
+  readonly after: (place: Place, most: number, totalItems: number) => Promise<readonly Row[]>
+  readonly placeOf: (row: Row) => Place
+  readonly show: (rows: readonly Row[]) => Item[] | Promise<Item[]>
+}
+
+/**
+ * Reads a page, or what follows a cursor.
+ *
+ * What follows a cursor is not counted. Its envelope continues the page that the walk began with: the total is that
+ * page's. Whether there is more is read.
+ *
+ * @throws ServiceError invalid_request if the cursor is none of this list
+ */
+export async function readPart<Row, Item>(
+  list: WalkedList,
+  { page, cursor }: { readonly page: PageRequest; readonly cursor: string | undefined },
+  reads: WalkedReads<Row, Item>,
+): Promise<Part<Item>> {
+  const nextAfter = (rows: readonly Row[], parts: number, totalItems: number) => {
+    const last = rows.at(-1)
+    return last === undefined ? null : cursorText(list, { after: reads.placeOf(last), parts, totalItems })
+  }
+  if (cursor === undefined) {
+    const { rows, totalItems } = await reads.page()
+    const whole = toPage(page, totalItems, await reads.show(rows))
+    return { ...whole, next: whole.pagination.hasNextPage ? nextAfter(rows, page.page, totalItems) : null }
+  }
+  const { after, parts, totalItems } = readCursor(list, cursor)
+  const found = await reads.after(after, page.pageSize + 1, totalItems)
+  const rows = found.slice(0, page.pageSize)
+  const hasNextPage = found.length > rows.length
+  const { data, pagination } = toPage({ ...page, page: parts + 1 }, totalItems, await reads.show(rows))
+  return {
+    data,
+    pagination: { ...pagination, hasNextPage, hasPreviousPage: parts > 0 },
+    next: hasNextPage ? nextAfter(rows, parts + 1, totalItems) : null,
   }
 }
 

@@ -16,6 +16,30 @@ alter table active_spans force row level security;
 create policy own on active_spans for all to simherd_tenant using ((tenant_id = app_tenant())) with check ((tenant_id = app_tenant()));
 grant delete, insert, select, update on active_spans to simherd_tenant;
 
+create table addresses (
+  id integer generated always as identity not null,
+  tenant_id text default app_tenant() not null,
+  kind text not null,
+  email text not null,
+  level smallint,
+  rules text,
+  confirmed_at timestamp with time zone,
+  bad_since timestamp with time zone,
+  created_at timestamp with time zone not null,
+  created_by text,
+  constraint addresses_pkey PRIMARY KEY (id),
+  constraint addresses_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id),
+  constraint addresses_kind_check CHECK ((kind = ANY (ARRAY['billing'::text, 'copy'::text, 'escalation'::text]))),
+  constraint addresses_level_check CHECK ((level = ANY (ARRAY[0, 1, 2])))
+);
+CREATE UNIQUE INDEX addresses_email ON public.addresses USING btree (tenant_id, kind, lower(email));
+alter table addresses enable row level security;
+alter table addresses force row level security;
+create policy figures on addresses for select to simherd_platform using (true);
+create policy own on addresses for all to simherd_tenant using ((tenant_id = app_tenant())) with check ((tenant_id = app_tenant()));
+grant delete, insert, select, update on addresses to simherd_tenant;
+grant select (bad_since, email, kind, tenant_id) on addresses to simherd_platform;
+
 create table alerts (
   tenant_id text default app_tenant() not null,
   rule text not null,
@@ -32,6 +56,9 @@ create table alerts (
   constraint alerts_pkey PRIMARY KEY (tenant_id, rule, subject_kind, subject_id, scope),
   constraint alerts_subject_kind_check CHECK ((subject_kind = ANY (ARRAY[1, 2, 3])))
 );
+CREATE INDEX alerts_held ON public.alerts USING btree (tenant_id, ((state #>> '{guard,hold}'::text[]))) WHERE ((state #>> '{guard,is}'::text[]) = 'held'::text);
+CREATE INDEX alerts_not_ended ON public.alerts USING btree (tenant_id, rule, subject_kind, subject_id, scope) WHERE ((state ->> 'phase'::text) = ANY (ARRAY['pending'::text, 'firing'::text, 'recovering'::text]));
+CREATE INDEX alerts_open ON public.alerts USING btree (tenant_id, rule, subject_kind, subject_id, scope) WHERE ((state ->> 'phase'::text) = ANY (ARRAY['pending'::text, 'firing'::text]));
 CREATE INDEX alerts_subject ON public.alerts USING btree (tenant_id, subject_kind, subject_id);
 alter table alerts enable row level security;
 alter table alerts force row level security;
@@ -148,6 +175,38 @@ create policy own on bulk_work for all to simherd_tenant using ((tenant_id = app
 grant delete, insert, select, update on bulk_work to simherd_tenant;
 grant select on bulk_work to simherd_platform;
 
+create table changed_subjects (
+  id bigint generated always as identity not null,
+  tenant_id text default app_tenant() not null,
+  sim_ids bigint[] not null,
+  pool_ids integer[] not null,
+  claimed_until timestamp with time zone,
+  cycle_key text,
+  due_at timestamp with time zone,
+  constraint changed_subjects_pkey PRIMARY KEY (id),
+  constraint changed_subjects_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id),
+  constraint changed_subjects_size CHECK (((cardinality(sim_ids) + cardinality(pool_ids)) <= 50000))
+);
+CREATE INDEX changed_subjects_tenant ON public.changed_subjects USING btree (tenant_id, id);
+alter table changed_subjects enable row level security;
+alter table changed_subjects force row level security;
+create policy all_tenants on changed_subjects for all to simherd_platform using (true);
+create policy own on changed_subjects for all to simherd_tenant using ((tenant_id = app_tenant())) with check ((tenant_id = app_tenant()));
+grant delete, insert, select, update on changed_subjects to simherd_tenant;
+grant select on changed_subjects to simherd_platform;
+
+create table cycle_openings (
+  tenant_id text default app_tenant() not null,
+  cycle_key text not null,
+  opened_to bigint default 0 not null,
+  constraint cycle_openings_pkey PRIMARY KEY (tenant_id, cycle_key),
+  constraint cycle_openings_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
+);
+alter table cycle_openings enable row level security;
+alter table cycle_openings force row level security;
+create policy own on cycle_openings for all to simherd_tenant using ((tenant_id = app_tenant())) with check ((tenant_id = app_tenant()));
+grant delete, insert, select, update on cycle_openings to simherd_tenant;
+
 create table cycles (
   tenant_id text default app_tenant() not null,
   key text not null,
@@ -171,6 +230,20 @@ alter table cycles force row level security;
 create policy own on cycles for all to simherd_tenant using ((tenant_id = app_tenant())) with check ((tenant_id = app_tenant()));
 grant delete, insert, select, update on cycles to simherd_tenant;
 
+create table device_changes (
+  tenant_id text default app_tenant() not null,
+  sim_id bigint not null,
+  n integer not null,
+  imei text not null,
+  at timestamp with time zone not null,
+  recorded_at timestamp with time zone not null,
+  constraint device_changes_pkey PRIMARY KEY (tenant_id, sim_id, n)
+);
+alter table device_changes enable row level security;
+alter table device_changes force row level security;
+create policy own on device_changes for all to simherd_tenant using ((tenant_id = app_tenant())) with check ((tenant_id = app_tenant()));
+grant insert, select on device_changes to simherd_tenant;
+
 create table due_subjects (
   tenant_id text default app_tenant() not null,
   subject_kind smallint not null,
@@ -183,6 +256,7 @@ create table due_subjects (
   constraint due_subjects_subject_kind_check CHECK ((subject_kind = ANY (ARRAY[1, 2, 3])))
 );
 CREATE INDEX due_subjects_due ON public.due_subjects USING btree (tenant_id, due_at);
+CREATE INDEX due_subjects_held_back ON public.due_subjects USING btree (tenant_id) WHERE (not_before IS NOT NULL);
 alter table due_subjects enable row level security;
 alter table due_subjects force row level security;
 create policy all_tenants on due_subjects for all to simherd_platform using (true);
@@ -211,6 +285,22 @@ create policy readable on events for select to simherd_tenant using (((tenant_id
 grant insert, select on events to simherd_platform;
 grant insert, select on events to simherd_tenant;
 
+create table guard_counts (
+  tenant_id text default app_tenant() not null,
+  what text not null,
+  rule text not null,
+  rule_version integer not null,
+  pool_id integer not null,
+  minute timestamp with time zone not null,
+  passed integer not null,
+  constraint guard_counts_pkey PRIMARY KEY (tenant_id, what, rule, rule_version, pool_id, minute),
+  constraint guard_counts_what_check CHECK ((what = ANY (ARRAY['alerts'::text, 'would'::text])))
+);
+alter table guard_counts enable row level security;
+alter table guard_counts force row level security;
+create policy own on guard_counts for all to simherd_tenant using ((tenant_id = app_tenant())) with check ((tenant_id = app_tenant()));
+grant delete, insert, select, update on guard_counts to simherd_tenant;
+
 create table guard_holds (
   id bigint generated always as identity not null,
   tenant_id text default app_tenant() not null,
@@ -225,15 +315,20 @@ create table guard_holds (
   opened_at timestamp with time zone not null,
   decided_at timestamp with time zone,
   decided_by text,
+  what text default 'suspensions'::text not null,
+  subjects integer,
   constraint guard_holds_pkey PRIMARY KEY (id),
-  constraint guard_holds_state_check CHECK ((state = ANY (ARRAY['held'::text, 'released'::text, 'discarded'::text])))
+  constraint guard_holds_state_check CHECK ((state = ANY (ARRAY['held'::text, 'released'::text, 'discarded'::text]))),
+  constraint guard_holds_what_check CHECK ((what = ANY (ARRAY['suspensions'::text, 'alerts'::text])))
 );
 CREATE UNIQUE INDEX guard_holds_open ON public.guard_holds USING btree (tenant_id, rule, rule_version, cycle_key, COALESCE(pool_id, 0)) WHERE (state = 'held'::text);
 CREATE UNIQUE INDEX guard_holds_tenant_id ON public.guard_holds USING btree (tenant_id, id);
 alter table guard_holds enable row level security;
 alter table guard_holds force row level security;
+create policy figures on guard_holds for select to simherd_platform using (true);
 create policy own on guard_holds for all to simherd_tenant using ((tenant_id = app_tenant())) with check ((tenant_id = app_tenant()));
 grant insert, select, update on guard_holds to simherd_tenant;
+grant select (cycle_ends_at, state) on guard_holds to simherd_platform;
 
 create table guard_permits (
   id bigint generated always as identity not null,
@@ -280,6 +375,33 @@ create policy own on idempotency_keys for all to simherd_tenant using ((tenant_i
 grant delete, insert, select on idempotency_keys to simherd_platform;
 grant delete, insert, select on idempotency_keys to simherd_tenant;
 
+create table mail_bodies (
+  mail_id text not null,
+  tenant_id text default app_tenant() not null,
+  subject text not null,
+  text text not null,
+  html text not null,
+  headers jsonb not null,
+  attachments jsonb not null,
+  created_at timestamp with time zone not null,
+  constraint mail_bodies_pkey PRIMARY KEY (mail_id),
+  constraint mail_bodies_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
+);
+CREATE INDEX mail_bodies_age ON public.mail_bodies USING btree (tenant_id, created_at);
+alter table mail_bodies enable row level security;
+alter table mail_bodies force row level security;
+create policy own on mail_bodies for all to simherd_tenant using ((tenant_id = app_tenant())) with check ((tenant_id = app_tenant()));
+grant delete, insert, select on mail_bodies to simherd_tenant;
+
+create table mail_link_key (
+  id boolean default true not null,
+  key bytea not null,
+  created_at timestamp with time zone not null,
+  constraint mail_link_key_pkey PRIMARY KEY (id),
+  constraint mail_link_key_id_check CHECK (id)
+);
+grant insert, select on mail_link_key to simherd_platform;
+
 create table mail_work (
   tenant_id text default app_tenant() not null,
   due_at timestamp with time zone not null,
@@ -305,14 +427,23 @@ create table mails (
   response text,
   created_at timestamp with time zone not null,
   sent_at timestamp with time zone,
+  tried_since timestamp with time zone,
+  refused_at timestamp with time zone,
+  kind text,
+  resends text,
+  address_id integer,
+  copy_of text,
   constraint mails_pkey PRIMARY KEY (id),
   constraint mails_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'sent'::text, 'failed'::text])))
 );
+CREATE INDEX mails_pending ON public.mails USING btree (tenant_id, created_at) WHERE (status = 'pending'::text);
 CREATE INDEX mails_tenant ON public.mails USING btree (tenant_id, created_at DESC);
 alter table mails enable row level security;
 alter table mails force row level security;
+create policy figures on mails for select to simherd_platform using (true);
 create policy own on mails for all to simherd_tenant using ((tenant_id = app_tenant())) with check ((tenant_id = app_tenant()));
 grant delete, insert, select, update on mails to simherd_tenant;
+grant select (created_at, recipient, sent_at, status, tenant_id) on mails to simherd_platform;
 
 create table memberships (
   id bigint generated always as identity not null,
@@ -373,8 +504,56 @@ CREATE INDEX notifications_mail ON public.notifications USING btree (mail_id);
 CREATE INDEX notifications_waiting ON public.notifications USING btree (tenant_id, due_at) WHERE (mail_id IS NULL);
 alter table notifications enable row level security;
 alter table notifications force row level security;
+create policy figures on notifications for select to simherd_platform using (true);
 create policy own on notifications for all to simherd_tenant using ((tenant_id = app_tenant())) with check ((tenant_id = app_tenant()));
 grant delete, insert, select, update on notifications to simherd_tenant;
+grant select (due_at, mail_id, tenant_id) on notifications to simherd_platform;
+
+create table operator_mails (
+  id text not null,
+  subject text not null,
+  text text not null,
+  html text not null,
+  status text default 'pending'::text not null,
+  attempts integer default 0 not null,
+  next_attempt_at timestamp with time zone not null,
+  tried_since timestamp with time zone,
+  refused_at timestamp with time zone,
+  response text,
+  created_at timestamp with time zone not null,
+  sent_at timestamp with time zone,
+  constraint operator_mails_pkey PRIMARY KEY (id),
+  constraint operator_mails_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'sent'::text, 'failed'::text])))
+);
+CREATE INDEX operator_mails_created ON public.operator_mails USING btree (created_at);
+CREATE INDEX operator_mails_pending ON public.operator_mails USING btree (created_at) WHERE (status = 'pending'::text);
+grant delete, insert, select, update on operator_mails to simherd_platform;
+
+create table operator_notices (
+  id bigint generated always as identity not null,
+  tenant_id text default app_tenant(),
+  key text not null,
+  body jsonb not null,
+  count integer default 1 not null,
+  due_at timestamp with time zone not null,
+  mail_id text,
+  created_at timestamp with time zone not null,
+  last_at timestamp with time zone not null,
+  constraint operator_notices_pkey PRIMARY KEY (id),
+  constraint operator_notices_key UNIQUE NULLS NOT DISTINCT (tenant_id, key),
+  constraint operator_notices_mail_id_fkey FOREIGN KEY (mail_id) REFERENCES operator_mails(id),
+  constraint operator_notices_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
+);
+CREATE INDEX operator_notices_created ON public.operator_notices USING btree (created_at);
+CREATE INDEX operator_notices_mail ON public.operator_notices USING btree (mail_id);
+CREATE INDEX operator_notices_refused ON public.operator_notices USING btree (last_at) WHERE ((body ->> 'kind'::text) = 'addressRefused'::text);
+CREATE INDEX operator_notices_waiting ON public.operator_notices USING btree (due_at) WHERE (mail_id IS NULL);
+alter table operator_notices enable row level security;
+alter table operator_notices force row level security;
+create policy all_tenants on operator_notices for all to simherd_platform using (true) with check (true);
+create policy own on operator_notices for all to simherd_tenant using ((tenant_id = app_tenant())) with check ((tenant_id = app_tenant()));
+grant delete, insert, select, update on operator_notices to simherd_platform;
+grant insert, select, update on operator_notices to simherd_tenant;
 
 create table order_prices (
   tenant_id text,
@@ -578,6 +757,31 @@ create policy readable on rule_sets for select to simherd_tenant using (true);
 grant insert, select, update on rule_sets to simherd_platform;
 grant select on rule_sets to simherd_tenant;
 
+create table silences (
+  id integer generated always as identity not null,
+  tenant_id text default app_tenant() not null,
+  rule text,
+  sim_id bigint,
+  pool_id integer,
+  tag text,
+  level smallint,
+  reason text not null,
+  created_at timestamp with time zone not null,
+  created_by text,
+  ends_at timestamp with time zone not null,
+  ended_at timestamp with time zone,
+  ended_by text,
+  constraint silences_pkey PRIMARY KEY (id),
+  constraint silences_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id),
+  constraint silences_level_check CHECK ((level = ANY (ARRAY[0, 1, 2])))
+);
+CREATE INDEX silences_open ON public.silences USING btree (tenant_id, ends_at) WHERE (ended_at IS NULL);
+CREATE INDEX silences_tenant ON public.silences USING btree (tenant_id, id DESC);
+alter table silences enable row level security;
+alter table silences force row level security;
+create policy own on silences for all to simherd_tenant using ((tenant_id = app_tenant())) with check ((tenant_id = app_tenant()));
+grant insert, select, update on silences to simherd_tenant;
+
 create table sim_blocks (
   tenant_id text default app_tenant() not null,
   block bigint not null,
@@ -588,8 +792,10 @@ create table sim_blocks (
 );
 alter table sim_blocks enable row level security;
 alter table sim_blocks force row level security;
+create policy figures on sim_blocks for select to simherd_platform using (true);
 create policy own on sim_blocks for all to simherd_tenant using ((tenant_id = app_tenant())) with check ((tenant_id = app_tenant()));
 grant insert, select, update on sim_blocks to simherd_tenant;
+grant select (sims, status, tenant_id) on sim_blocks to simherd_platform;
 
 create table sim_sightings (
   tenant_id text default app_tenant() not null,
@@ -598,6 +804,8 @@ create table sim_sightings (
   imei text not null,
   imei_seen_at timestamp with time zone,
   previous_imei text not null,
+  device_changes integer default 0 not null,
+  device_changed_at timestamp with time zone,
   constraint sim_sightings_pkey PRIMARY KEY (tenant_id, sim_id)
 );
 alter table sim_sightings enable row level security;
@@ -650,6 +858,7 @@ create table sims (
   constraint sims_watchdog_mode_check CHECK ((watchdog_mode = ANY (ARRAY[0, 1, 2]))),
   constraint sims_in_blocks TRIGGER DEFERRABLE INITIALLY DEFERRED
 );
+CREATE INDEX sims_active ON public.sims USING btree (tenant_id, status_since) WHERE (status = 1);
 CREATE INDEX sims_order ON public.sims USING btree (order_id, id) WHERE (order_id IS NOT NULL);
 CREATE INDEX sims_outside_pools ON public.sims USING btree (tenant_id, id) WHERE ((pool_id IS NULL) AND (status <> 0));
 CREATE INDEX sims_pending ON public.sims USING btree (tenant_id, id) WHERE (pending_since IS NOT NULL);
@@ -782,9 +991,18 @@ create table tenants (
   updated_at timestamp with time zone not null,
   guard_least integer default 20 not null,
   guard_pct double precision default 5 not null,
+  time_zone text default 'UTC'::text not null,
+  feed_every text default 'P1D'::text not null,
+  escalate_after text,
+  alert_guard_least integer default 50 not null,
+  alert_guard_pct double precision default 2 not null,
+  mails_from smallint default 0 not null,
   constraint tenants_pkey PRIMARY KEY (id),
+  constraint tenants_alert_guard_least_check CHECK ((alert_guard_least >= 0)),
+  constraint tenants_alert_guard_pct_check CHECK (((alert_guard_pct >= (0)::double precision) AND (alert_guard_pct <= (100)::double precision))),
   constraint tenants_guard_least_check CHECK ((guard_least >= 0)),
-  constraint tenants_guard_pct_check CHECK (((guard_pct >= (0)::double precision) AND (guard_pct <= (100)::double precision)))
+  constraint tenants_guard_pct_check CHECK (((guard_pct >= (0)::double precision) AND (guard_pct <= (100)::double precision))),
+  constraint tenants_mails_from_check CHECK ((mails_from = ANY (ARRAY[0, 1, 2])))
 );
 CREATE TRIGGER tenants_told AFTER DELETE OR UPDATE OF id ON public.tenants FOR EACH ROW EXECUTE FUNCTION notify_caller_change('tenant');
 alter table tenants enable row level security;
@@ -801,6 +1019,7 @@ create table ticket_work (
   constraint ticket_work_pkey PRIMARY KEY (tenant_id, sim_id)
 );
 CREATE INDEX ticket_work_due ON public.ticket_work USING btree (due_at);
+CREATE INDEX ticket_work_of_tenant ON public.ticket_work USING btree (tenant_id, due_at, sim_id);
 alter table ticket_work enable row level security;
 alter table ticket_work force row level security;
 create policy all_tenants on ticket_work for all to simherd_platform using (true) with check (true);
@@ -891,6 +1110,19 @@ create policy own on usage_deliveries for all to simherd_tenant using ((tenant_i
 grant insert, select on usage_deliveries to simherd_tenant;
 grant update (accepted, bytes, duplicates, ended_at, outcome, rejected, sha256) on usage_deliveries to simherd_tenant;
 
+create table usage_feeds (
+  tenant_id text default app_tenant() not null,
+  received_at timestamp with time zone not null,
+  newest_at timestamp with time zone,
+  constraint usage_feeds_pkey PRIMARY KEY (tenant_id)
+);
+alter table usage_feeds enable row level security;
+alter table usage_feeds force row level security;
+create policy figures on usage_feeds for select to simherd_platform using (true);
+create policy own on usage_feeds for all to simherd_tenant using ((tenant_id = app_tenant())) with check ((tenant_id = app_tenant()));
+grant insert, select, update on usage_feeds to simherd_tenant;
+grant select (received_at, tenant_id) on usage_feeds to simherd_platform;
+
 create table usage_ledger (
   tenant_id text default app_tenant() not null,
   cycle_key text not null,
@@ -937,6 +1169,27 @@ alter table usage_records force row level security;
 create policy own on usage_records for all to simherd_tenant using ((tenant_id = app_tenant())) with check ((tenant_id = app_tenant()));
 grant delete, insert, select, update on usage_records to simherd_tenant;
 
+create table watch_shards (
+  tenant_id text default app_tenant() not null,
+  subject_kind smallint not null,
+  from_id bigint not null,
+  to_id bigint,
+  next_at timestamp with time zone not null,
+  rules_version integer,
+  asked bigint default 0 not null,
+  brought_at timestamp with time zone,
+  constraint watch_shards_pkey PRIMARY KEY (tenant_id, subject_kind, from_id),
+  constraint watch_shards_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id),
+  constraint watch_shards_subject_kind_check CHECK ((subject_kind = ANY (ARRAY[1, 2, 3])))
+);
+CREATE INDEX watch_shards_next ON public.watch_shards USING btree (next_at);
+alter table watch_shards enable row level security;
+alter table watch_shards force row level security;
+create policy all_tenants on watch_shards for all to simherd_platform using (true);
+create policy own on watch_shards for all to simherd_tenant using ((tenant_id = app_tenant())) with check ((tenant_id = app_tenant()));
+grant delete, insert, select, update on watch_shards to simherd_tenant;
+grant select on watch_shards to simherd_platform;
+
 create table watchdog_log (
   id bigint generated always as identity not null,
   tenant_id text default app_tenant() not null,
@@ -962,6 +1215,79 @@ alter table watchdog_log force row level security;
 create policy own on watchdog_log for all to simherd_tenant using ((tenant_id = app_tenant())) with check ((tenant_id = app_tenant()));
 grant insert, select on watchdog_log to simherd_tenant;
 
+create table webhook_deliveries (
+  id bigint generated always as identity not null,
+  tenant_id text default app_tenant() not null,
+  webhook_id integer not null,
+  event_id text not null,
+  status text default 'pending'::text not null,
+  attempts integer default 0 not null,
+  tried_from timestamp with time zone not null,
+  next_attempt_at timestamp with time zone not null,
+  answer integer,
+  response text,
+  ended_at timestamp with time zone,
+  constraint webhook_deliveries_pkey PRIMARY KEY (id),
+  constraint webhook_deliveries_tenant_id_event_id_fkey FOREIGN KEY (tenant_id, event_id) REFERENCES webhook_events(tenant_id, id) ON DELETE CASCADE,
+  constraint webhook_deliveries_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id),
+  constraint webhook_deliveries_tenant_id_webhook_id_fkey FOREIGN KEY (tenant_id, webhook_id) REFERENCES webhooks(tenant_id, id) ON DELETE CASCADE,
+  constraint webhook_deliveries_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'delivered'::text, 'failed'::text])))
+);
+CREATE INDEX webhook_deliveries_due ON public.webhook_deliveries USING btree (tenant_id, webhook_id, next_attempt_at) WHERE (status = 'pending'::text);
+CREATE INDEX webhook_deliveries_event ON public.webhook_deliveries USING btree (tenant_id, event_id);
+CREATE INDEX webhook_deliveries_webhook ON public.webhook_deliveries USING btree (tenant_id, webhook_id, id DESC);
+alter table webhook_deliveries enable row level security;
+alter table webhook_deliveries force row level security;
+create policy all_tenants on webhook_deliveries for all to simherd_platform using (true);
+create policy own on webhook_deliveries for all to simherd_tenant using ((tenant_id = app_tenant())) with check ((tenant_id = app_tenant()));
+grant insert, select, update on webhook_deliveries to simherd_tenant;
+grant select (event_id, next_attempt_at, status, tenant_id, tried_from, webhook_id) on webhook_deliveries to simherd_platform;
+
+create table webhook_events (
+  tenant_id text default app_tenant() not null,
+  id text not null,
+  type text not null,
+  body text not null,
+  at timestamp with time zone not null,
+  constraint webhook_events_pkey PRIMARY KEY (tenant_id, id),
+  constraint webhook_events_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
+);
+CREATE INDEX webhook_events_at ON public.webhook_events USING btree (at);
+alter table webhook_events enable row level security;
+alter table webhook_events force row level security;
+create policy all_tenants on webhook_events for all to simherd_platform using (true);
+create policy own on webhook_events for all to simherd_tenant using ((tenant_id = app_tenant())) with check ((tenant_id = app_tenant()));
+grant delete on webhook_events to simherd_platform;
+grant insert, select on webhook_events to simherd_tenant;
+grant select (at, id, tenant_id) on webhook_events to simherd_platform;
+
+create table webhooks (
+  id integer generated always as identity not null,
+  tenant_id text default app_tenant() not null,
+  url text not null,
+  description text not null,
+  events text[],
+  secret text not null,
+  previous_secret text,
+  previous_until timestamp with time zone,
+  failures integer default 0 not null,
+  paused_until timestamp with time zone,
+  warned_at timestamp with time zone,
+  disabled_at timestamp with time zone,
+  disabled_why text,
+  created_at timestamp with time zone not null,
+  created_by text,
+  constraint webhooks_pkey PRIMARY KEY (id),
+  constraint webhooks_tenant_id_id_key UNIQUE (tenant_id, id),
+  constraint webhooks_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
+);
+alter table webhooks enable row level security;
+alter table webhooks force row level security;
+create policy all_tenants on webhooks for all to simherd_platform using (true);
+create policy own on webhooks for all to simherd_tenant using ((tenant_id = app_tenant())) with check ((tenant_id = app_tenant()));
+grant delete, insert, select, update on webhooks to simherd_tenant;
+grant select (disabled_at, id, paused_until, tenant_id) on webhooks to simherd_platform;
+
 create table workflow_outbox (
   id bigint generated always as identity not null,
   tenant_id text default app_tenant() not null,
@@ -981,7 +1307,7 @@ alter table workflow_outbox force row level security;
 create policy all_tenants on workflow_outbox for all to simherd_platform using (true) with check (true);
 create policy own on workflow_outbox for all to simherd_tenant using ((tenant_id = app_tenant())) with check ((tenant_id = app_tenant()));
 grant delete, insert, select, update on workflow_outbox to simherd_tenant;
-grant select, update on workflow_outbox to simherd_platform;
+grant delete, select, update on workflow_outbox to simherd_platform;
 
 create table workflow_starts (
   tenant_id text default app_tenant() not null,
@@ -1013,6 +1339,27 @@ alter table workflow_starts enable row level security;
 alter table workflow_starts force row level security;
 create policy own on workflow_starts for all to simherd_tenant using ((tenant_id = app_tenant())) with check ((tenant_id = app_tenant()));
 grant delete, insert, select, update on workflow_starts to simherd_tenant;
+
+create table would_suspend (
+  tenant_id text default app_tenant() not null,
+  rule text not null,
+  subject_kind smallint not null,
+  subject_id bigint not null,
+  cycle_key text not null,
+  rule_version integer not null,
+  target text not null,
+  reason text not null,
+  due_at timestamp with time zone not null,
+  constraint would_suspend_pkey PRIMARY KEY (tenant_id, rule, subject_kind, subject_id),
+  constraint would_suspend_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id),
+  constraint would_suspend_subject_kind_check CHECK ((subject_kind = ANY (ARRAY[1, 2, 3])))
+);
+alter table would_suspend enable row level security;
+alter table would_suspend force row level security;
+create policy all_tenants on would_suspend for all to simherd_platform using (true);
+create policy own on would_suspend for all to simherd_tenant using ((tenant_id = app_tenant())) with check ((tenant_id = app_tenant()));
+grant delete, insert, select, update on would_suspend to simherd_tenant;
+grant select on would_suspend to simherd_platform;
 
 -- Views
 
@@ -1187,14 +1534,25 @@ CREATE OR REPLACE FUNCTION public.divide_into_parts(cycle text, pool_ids integer
  LANGUAGE sql
  STABLE
 AS $function$
-  with weighted as (
-    select p.pool_id, f.sim_id, p.overage_bytes::numeric as overage, f.excess_bytes::numeric as weight,
-           greatest(1, p.excess_bytes)::numeric as total
-      from pool_figures p
-      join ledger_figures f
-        on f.tenant_id = app_tenant() and f.cycle_key = cycle and f.pool_id = p.pool_id
-     where p.tenant_id = app_tenant() and p.cycle_key = cycle and p.pool_id = any(pool_ids)
-       and p.is_shared and p.overage_bytes > 0
+  -- Pool by pool (`limit`, `offset`): PostgreSQL takes the rows of a cycle that it has no statistics of for one, and
+  -- would join all of them with all pools.
+  with overs as materialized (
+    select p.pool_id, p.overage_bytes::numeric as overage, greatest(1, p.excess_bytes)::numeric as total
+      from unnest(pool_ids) as ids(id)
+     cross join lateral (
+       select f.pool_id, f.is_shared, f.overage_bytes, f.excess_bytes from pool_figures f
+        where f.tenant_id = app_tenant() and f.cycle_key = cycle and f.pool_id = ids.id
+        limit 1
+     ) p
+     where p.is_shared and p.overage_bytes > 0
+  ), weighted as (
+    select o.pool_id, f.sim_id, o.overage, o.total, f.excess_bytes::numeric as weight
+      from overs o
+     cross join lateral (
+       select l.sim_id, l.excess_bytes from ledger_figures l
+        where l.tenant_id = app_tenant() and l.cycle_key = cycle and l.pool_id = o.pool_id
+       offset 0
+     ) f
   ), parts as (
     select w.pool_id, w.sim_id, w.overage, div(w.overage * w.weight, w.total) as part,
            mod(w.overage * w.weight, w.total) as remainder

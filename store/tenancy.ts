@@ -6,6 +6,7 @@
  */
 import { type Kysely, sql, type Transaction } from 'kysely'
 import type { Job } from '../domain/jobs.ts'
+import { kept } from './kept.ts'
 import { openTally, type Tally, tallies } from './tally.ts'
 
 /** A pool of connections. */
@@ -13,7 +14,7 @@ export type Db = Kysely<unknown>
 
 /** On whose behalf a change is made. */
 export interface Caller {
-  /** `key:<id>`, `cli:<user>@<host>` or `service:<process>`. */
+  /** `key:<id>`, `cli:<user>@<host>`, `service:<process>` or `mail-link`. */
   readonly actor: string
   /** Id of the API key that the request came with; null without one. */
   readonly keyId: string | null
@@ -106,7 +107,7 @@ async function attemptInTenant<T>(store: Store, tenantId: string, work: (tx: Ten
   const begun =
     store.readOnly === true ? transaction.setIsolationLevel('repeatable read').setAccessMode('read only') : transaction
   const result = await begun.execute(async (q) => {
-    await sql`
+    await sql`${kept}
       select set_config('role', 'simherd_tenant', true), set_config('app.tenant', ${tenantId}, true), ${tallies}
              ${patience(store)}`.execute(q)
     const done = await work({

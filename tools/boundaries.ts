@@ -50,8 +50,8 @@ export const FLOORS: Readonly<Record<string, Boundary>> = {
   domain: {
     why: 'domain/ defines the words: it knows no other folder, no file, no network and no clock',
     imports: [],
-    // A hash is arithmetic: ids of tickets are made from it.
-    packages: ['typebox', 'node:crypto'],
+    // A hash is arithmetic: ids of tickets are made from it. So are addresses and their networks.
+    packages: ['typebox', 'node:crypto', 'ipaddr.js'],
     noClock: true,
   },
   config: {
@@ -63,7 +63,7 @@ export const FLOORS: Readonly<Record<string, Boundary>> = {
   rules: {
     why: 'rules/ decides, and the same facts always give the same result: no clock, file, network or database',
     imports: ['domain'],
-    packages: ['typebox', 'json-rules-engine'],
+    packages: ['typebox', 'json-rules-engine', '@humanwhocodes/momoa'],
     noClock: true,
   },
   store: {
@@ -81,7 +81,7 @@ export const FLOORS: Readonly<Record<string, Boundary>> = {
   notify: {
     why: 'notify/ renders and sends what it is given: no database, no queue',
     imports: ['domain'],
-    packages: ['handlebars', 'nodemailer', 'node:crypto', 'node:fs'],
+    packages: ['handlebars', 'nodemailer', 'node:crypto', 'node:fs', 'node:dns', 'node:http', 'node:https', 'node:net'],
     noClock: true,
   },
   network: {
@@ -167,7 +167,8 @@ const NOUNS: Readonly<Record<string, readonly string[]>> = {
   enforcement: ['workflows', 'estate'],
   watchdog: ['enforcement', 'workflows'],
   'month-end': ['tickets', 'usage'],
-  mail: ['month-end'],
+  mail: ['month-end', 'tenants', 'watchdog'],
+  webhooks: ['watchdog'],
 }
 
 const PACKAGES = [...Object.keys(packageJson.dependencies), ...builtinModules.map((name) => `node:${name}`)]

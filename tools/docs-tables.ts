@@ -74,9 +74,10 @@ const factsTables = (): string =>
       code(fact.name),
       typeOf(fact),
       courseOf(fact),
+      fact.ofUsage ? 'yes' : '',
       `${fact.meaning}${codesOf(fact)}`,
     ])
-    return `### Rules for a ${subject}\n\n${table(['fact', 'type', 'over time', 'meaning'], rows)}`
+    return `### Rules for a ${subject}\n\n${table(['fact', 'type', 'over time', 'of usage', 'meaning'], rows)}`
   }).join('\n\n')
 
 const operatorsTable = (): string =>

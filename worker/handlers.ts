@@ -1,15 +1,23 @@
 /** The job of each queue: one line for each operation. */
 import type { Job, QueueName } from '../domain/jobs.ts'
 import type { Network } from '../network/network.ts'
+import type { WebhookSender } from '../notify/webhook-sender.ts'
 import { type Mailer, type MailOptions, sendMails } from '../operations/mail/send-mails.ts'
 import { executeTickets, type TicketOptions } from '../operations/tickets/execute-tickets.ts'
 import { openBulkTickets } from '../operations/tickets/open-bulk-tickets.ts'
 import { evaluateSubjects } from '../operations/watchdog/evaluate-subjects.ts'
 import type { EvaluationOptions } from '../operations/watchdog/evaluation.ts'
+import { sweepSubjects } from '../operations/watchdog/sweep-subjects.ts'
+import { type SendOptions, sendWebhooks } from '../operations/webhooks/send-webhooks.ts'
 import { carryOutWorkflowRequests, type WorkflowDoor } from '../operations/workflows/deliver-outbox.ts'
 import type { FailedRun } from '../operations/workflows/failed-runs.ts'
 import type { Handlers } from '../queues/backend.ts'
 import { type Store, slowly } from '../store/tenancy.ts'
+
+/** A tenant's turn. After it, others have theirs. */
+const TURN_MS = 200
+/** An endpoint's turn; one attempt may take longer. */
+const WEBHOOK_TURN_MS = 5000
 
 export interface HandlerOptions {
   readonly store: Store
@@ -19,6 +27,8 @@ export interface HandlerOptions {
   readonly tickets: TicketOptions
   readonly evaluation: EvaluationOptions
   readonly mails: MailOptions
+  readonly webhookSender: WebhookSender
+  readonly webhooks: SendOptions
   /** Enqueues jobs, and resolves when all are in the queue. */
   readonly add: (jobs: readonly Job[]) => Promise<void>
   readonly onRequestFailed: (workflowId: string, error: unknown) => void
@@ -45,8 +55,20 @@ export function createHandlers(options: HandlerOptions): Handlers {
   return {
     tickets: measured(({ tenantId, simId }) => executeTickets(store, network, options.tickets, tenantId, simId)),
     bulk: measured(({ tenantId }) => openBulkTickets(slowly(store), options.add, tenantId)),
-    evaluate: measured(({ tenantId }) => evaluateSubjects(slowly(store), options.evaluation, tenantId)),
+    evaluate: measured(async ({ tenantId }) => {
+      const isLeft = await evaluateSubjects(store, options.evaluation, tenantId, TURN_MS)
+      if (isLeft) await options.add([{ queue: 'evaluate', tenantId }])
+    }),
+    sweep: measured(async ({ tenantId }) => {
+      const isLeft = await sweepSubjects(store, options.evaluation, tenantId)
+      if (isLeft) await options.add([{ queue: 'sweep', tenantId }])
+    }),
     mail: measured(({ tenantId }) => sendMails(store, mailer, options.mails, tenantId)),
     workflows: measured(() => carryOutWorkflowRequests(store, door, options)),
+    webhooks: measured(async ({ tenantId, webhookId }) => {
+      const job = { tenantId, webhookId }
+      const isLeft = await sendWebhooks(store, options.webhookSender, options.webhooks, job, WEBHOOK_TURN_MS)
+      if (isLeft) await options.add([{ queue: 'webhooks', ...job }])
+    }),
   }
 }

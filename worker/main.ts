@@ -10,14 +10,20 @@
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import type { Settings } from '../config/index.ts'
+import { LINKS_LAST_MS, type Link, sealLink } from '../domain/mail/link.ts'
 import { durationMs } from '../domain/time/duration.ts'
 import { httpNetwork } from '../network/http.ts'
+import { renderOperatorMail } from '../notify/operator-mail.ts'
 import { renderMail } from '../notify/render.ts'
 import { createTransport } from '../notify/transport.ts'
+import { createWebhookSender } from '../notify/webhook-sender.ts'
+import type { Mailer } from '../operations/mail/send-mails.ts'
+import { alertMetrics } from '../process/alert-metrics.ts'
 import { databaseDependency, rulesDependency } from '../process/health.ts'
 import { jobMetrics, startHealth } from '../process/health-server.ts'
 import { createMetrics } from '../process/metrics.ts'
-import { evaluationOptions, mailOptions, ticketOptions } from '../process/options.ts'
+import { operatorSweeps } from '../process/operator-sweeps.ts'
+import { evaluationOptions, mailOptions, ticketOptions, webhookOptions } from '../process/options.ts'
 import { startPresence } from '../process/presence.ts'
 import { everySoOften, reasonOf, untilDone } from '../process/retry.ts'
 import { activateFirstRules, readRuleFiles, refusedRules } from '../process/rule-files.ts'
@@ -25,15 +31,18 @@ import { startSweeps } from '../process/sweeps.ts'
 import { consume, openQueues, type QueuesAt } from '../queues/backend.ts'
 import { openWorkflowClient, type WorkflowClient } from '../queues/temporal/client.ts'
 import { connect } from '../store/connect.ts'
-import type { Store } from '../store/tenancy.ts'
+import { linkKey } from '../store/mail/link-key.ts'
+import { inPlatform, type Store } from '../store/tenancy.ts'
 import { createHandlers } from './handlers.ts'
 import { keyIsTaken, workersKey } from './service-key.ts'
 import { startTemporalWorkers, type TemporalWorkers } from './temporal.ts'
-import { workLists } from './work-lists.ts'
+import { missingSchedules, workLists } from './work-lists.ts'
 import { bundleWorkflows, readBundle } from './workflow-bundle.ts'
 
 /** Least months of partitions ahead. Three are made; with fewer than two left, somebody has to act. */
 const MONTHS_AHEAD_LEAST = 2
+/** How long a webhook may take to answer, the connection included. */
+const WEBHOOK_TIMEOUT_MS = 15_000
 
 /**
  * Starts a worker.
@@ -49,6 +58,9 @@ export async function startWorker(
 ): Promise<{ readonly stop: () => Promise<void> }> {
   const stopping = new AbortController()
   const lost = everySoOften((error, silenced) => log.warn({ reason: error.message, silenced }, 'a connection was lost'))
+  const noMail = everySoOften((error, silenced) =>
+    log.error({ reason: error.message, silenced }, 'no mail can be sent: all wait until the mail server takes them'),
+  )
   const key = await workersKey(settings, (refusal) => {
     if (refusal === null) log.info("the service takes the workers' key again")
     else log.error({ reason: refusal }, "the service refuses the workers' key: what workflows ask for waits")
@@ -61,7 +73,7 @@ export async function startWorker(
     secret: settings.CARRIER_SECRET,
     timeoutMs: durationMs(settings.CARRIER_TIMEOUT),
   })
-  const transport = createTransport({
+  const smtp = createTransport({
     smtpUrl: settings.SMTP_URL,
     from: settings.MAIL_FROM,
     plain: settings.SMTP_TLS === 'optional',
@@ -87,6 +99,9 @@ export async function startWorker(
   const store: Store = { db: database.db, clock: Date.now, enqueue: queues.enqueue }
 
   const evaluation = evaluationOptions(settings)
+  const webhooks = webhookOptions(settings)
+  const alerts = alertMetrics(metrics, store, evaluation.rules)
+  const transport = alerts.counted(smtp)
   const internalUrl = settings.SERVICE_INTERNAL_URL || `http://127.0.0.1:${settings.INTERNAL_PORT}`
 
   const temporal = startTemporalWorkers({
@@ -119,20 +134,32 @@ export async function startWorker(
     if ((await untilDone('the database', schema.check, patience)) === undefined) return undefined
     const rules = await untilDone('the rules', () => activateFirstRules(store, ruleFiles, log), patience)
     if (rules === undefined) return undefined
+    const render = await renderer(settings, store, patience)
+    if (render === undefined) return undefined
     const handlers = createHandlers({
       store,
       network,
-      mailer: { render: renderMail, transport },
+      mailer: { render, transport },
       door: workflowClient,
       tickets: ticketOptions(settings),
       evaluation: {
         ...evaluation,
+        onDecided: alerts.onDecided,
         onFailed: ({ tenantId, kind, id, error }) => {
           jobs.subjectFailed()
           log.error({ tenantId, kind, id, err: error }, 'a subject could not be evaluated')
         },
+        onCompared: ({ tenantId, version, subjects, differences }) => {
+          jobs.rulesCompared(subjects)
+          for (const difference of differences) {
+            jobs.rulesDiffered(difference.rule)
+            log.error({ tenantId, version, ...difference }, 'a compiled rule differs from the engine')
+          }
+        },
       },
-      mails: mailOptions(settings),
+      mails: { ...mailOptions(settings), onTrouble: noMail, onAccepted: alerts.onAccepted },
+      webhookSender: createWebhookSender({ timeoutMs: WEBHOOK_TIMEOUT_MS, allow: webhooks.allow }),
+      webhooks: { ...webhooks, onAttempt: jobs.webhookTried },
       add: queues.add,
       onRequestFailed: (workflowId, error) =>
         log.warn({ workflowId, reason: reasonOf(error) }, 'a workflow request failed'),
@@ -143,12 +170,13 @@ export async function startWorker(
       observe: jobs.observe,
     })
     const presence = startPresence(store, 'worker', log)
+    const sweepMs = durationMs(settings.SWEEP_EVERY)
     const consumers = consume(at, handlers, (queue, error) => log.error({ queue, err: error }, 'a job failed'))
     const sweeps = startSweeps(
       [
         ...workLists({
           store,
-          ensureSchedule: (schedule) => workflowClient.ensureSchedule(schedule),
+          webhookLogMs: durationMs(settings.WEBHOOK_LOG),
           onMonthsAhead: (months) => {
             jobs.monthsAhead(months)
             if (months < MONTHS_AHEAD_LEAST)
@@ -157,11 +185,22 @@ export async function startWorker(
         }),
         refusedRules(store, evaluation.rules, log),
       ],
-      durationMs(settings.SWEEP_EVERY),
+      sweepMs,
+      log,
+    )
+    // Beside the sweeps, which must wait neither for Temporal nor for a mail server.
+    const schedules = startSweeps(
+      [missingSchedules(store, (schedule) => workflowClient.ensureSchedule(schedule))],
+      sweepMs,
+      log,
+    )
+    const operator = startSweeps(
+      operatorSweeps(store, { render: renderOperatorMail, transport }, settings, log),
+      sweepMs,
       log,
     )
     log.info('the worker works')
-    return { presence, consumers, sweeps }
+    return { presence, consumers, sweeps, schedules, operator }
   }
   const working = work()
 
@@ -170,13 +209,32 @@ export async function startWorker(
       stopping.abort()
       const running = await working
       // First stops everything that takes work, at once and in parallel. Then closes what that work uses.
-      await Promise.all([running?.sweeps.stop(), running?.consumers.close(), temporal.shutdown()])
+      await Promise.all([
+        running?.sweeps.stop(),
+        running?.schedules.stop(),
+        running?.operator.stop(),
+        running?.consumers.close(),
+        temporal.shutdown(),
+      ])
       await running?.presence.stop()
-      transport.close()
+      smtp.close()
       await Promise.all([queues.close(), workflowClient.close(), health.stop()])
       await database.close()
     },
   }
+}
+
+/** What renders mails: with links, if the service has a public address. @returns undefined if it is stopped meanwhile */
+async function renderer(
+  { SERVICE_URL: serviceUrl }: Settings,
+  store: Store,
+  patience: { readonly log: Logger; readonly signal: AbortSignal },
+): Promise<Mailer['render'] | undefined> {
+  if (serviceUrl === '') return (notifications, isCopy) => renderMail(notifications, null, isCopy)
+  const key = await untilDone('the key of links in mails', () => inPlatform(store, linkKey), patience)
+  if (key === undefined) return undefined
+  const sign = (link: Link) => sealLink(key, link, store.clock() + LINKS_LAST_MS)
+  return (notifications, isCopy) => renderMail(notifications, { serviceUrl, sign }, isCopy)
 }
 
 async function polls(workflowClient: WorkflowClient, temporal: TemporalWorkers): Promise<string> {

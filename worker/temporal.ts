@@ -1,4 +1,7 @@
-/** The Temporal workers of this process: one for workflows and short activities, one for activities that wait. */
+/**
+ * The Temporal workers of this process: one for workflows and activities, and one for activities that wait. Only runs
+ * from before decision 25 have those.
+ */
 
 import { DefaultLogger, NativeConnection, Runtime, Worker, type WorkerOptions } from '@temporalio/worker'
 import type { Logger } from 'pino'
@@ -7,7 +10,7 @@ import { createActivities } from '../activities/index.ts'
 import { TASK_QUEUE, WAITING_TASK_QUEUE } from '../domain/temporal/start.ts'
 import { backoffMs } from '../domain/time/backoff.ts'
 import { registerSearchAttributes } from '../queues/temporal/attributes.ts'
-import { pickTargets } from '../rules/alerts/pick-sims.ts'
+import { pickFromPool } from '../rules/alerts/pick-sims.ts'
 
 export interface TemporalWorkerOptions extends ServiceAddress {
   /** Host and port of the Temporal server. */
@@ -54,9 +57,10 @@ export function installRuntime(log: Logger): void {
 
 /**
  * Options of both workers. An activity that waits costs only a timer and an occasional request, so it has many slots.
+ * New runs wait in no activity, so few polls are enough.
  */
 function workerOptions({ namespace, workflows, shutdownGraceMs = 10_000, ...service }: TemporalWorkerOptions) {
-  const activities = createActivities({ ...service, pickTargets })
+  const activities = createActivities({ ...service, pickFromPool })
   const common = {
     namespace,
     activities,
@@ -69,6 +73,7 @@ function workerOptions({ namespace, workflows, shutdownGraceMs = 10_000, ...serv
       ...common,
       taskQueue: WAITING_TASK_QUEUE,
       maxConcurrentActivityTaskExecutions: 2000,
+      maxConcurrentActivityTaskPolls: 2,
       maxHeartbeatThrottleInterval: '10 seconds',
     },
   ] satisfies readonly Omit<WorkerOptions, 'connection'>[]

@@ -3,20 +3,27 @@ import { RESPONSES_KEPT_MS } from '../domain/http.ts'
 import type { Job, JobOf, QueueName } from '../domain/jobs.ts'
 import type { Sweep } from '../process/sweeps.ts'
 import type { MonthEndSchedule } from '../queues/temporal/schedules.ts'
+import { tenantsChanged } from '../store/changed.ts'
 import { tenantsDue } from '../store/due.ts'
+import { tenantsWithWould } from '../store/enforcement/would.ts'
 import { forgetResponses } from '../store/idempotency.ts'
 import { tenantsWithMail } from '../store/mail/mails.ts'
 import { hasLateMonthEnd } from '../store/month-end/progress.ts'
 import { tenantsWithWorkflowRequests } from '../store/outbox.ts'
+import { tenantsToSweep } from '../store/shards.ts'
 import { inPlatform, inTenant, type PlatformTx, type Store, slowly } from '../store/tenancy.ts'
 import { tenantIds } from '../store/tenants/tenants.ts'
 import { tenantsWithBulkWork } from '../store/tickets/bulk.ts'
-import { dueTicketWork } from '../store/tickets/tickets.ts'
-import { currentCycle, tenantSettings } from '../store/usage/cycles.ts'
+import { tenantsWithTickets } from '../store/tickets/tickets.ts'
+import { tenantSettings } from '../store/usage/cycles.ts'
+import { keepCyclesOpen } from '../store/usage/open-in-slices.ts'
 import { monthsAhead, partitionsAhead } from '../store/usage/partitions.ts'
+import { forgetWebhookEvents, webhooksDue } from '../store/webhooks/deliveries.ts'
 
 /** Most jobs of one round. The next round finds the rest. */
 const MOST_JOBS = 1000
+/** Most events of webhooks that are deleted in one transaction. */
+const MOST_FORGOTTEN = 1000
 const HOUR_MS = 3_600_000
 const TEN_MINUTES_MS = 600_000
 /** A deleted Schedule is made again within this time. A new tenant's Schedule is made in the next round. */
@@ -24,8 +31,8 @@ const SCHEDULES_CHECKED_MS = 300_000
 
 export interface SweptStore {
   readonly store: Store
-  /** Makes a tenant's month-end Schedule if it is missing. Updates one that an earlier version made. */
-  readonly ensureSchedule: (schedule: MonthEndSchedule) => Promise<unknown>
+  /** How long events that were sent to webhooks are kept, in milliseconds. */
+  readonly webhookLogMs: number
   /** Called with the number of months ahead that usage records have partitions for. Normally three. */
   readonly onMonthsAhead: (months: number) => void
 }
@@ -34,8 +41,7 @@ export interface SweptStore {
 const DUE: { readonly [Q in QueueName]: Due<JobOf<Q>> } = {
   tickets: {
     name: 'tickets',
-    find: async (tx) =>
-      (await dueTicketWork(tx, MOST_JOBS)).map(({ tenantId, simId }) => ({ queue: 'tickets', tenantId, simId })),
+    find: async (tx) => (await tenantsWithTickets(tx, MOST_JOBS)).map((tenantId) => ({ queue: 'tickets', tenantId })),
   },
   bulk: {
     name: 'bulk runs',
@@ -43,7 +49,17 @@ const DUE: { readonly [Q in QueueName]: Due<JobOf<Q>> } = {
   },
   evaluate: {
     name: 'subjects',
-    find: async (tx) => (await tenantsDue(tx)).map((tenantId) => ({ queue: 'evaluate', tenantId })),
+    find: async (tx) =>
+      [...new Set([...(await tenantsChanged(tx)), ...(await tenantsDue(tx)), ...(await tenantsWithWould(tx))])].map(
+        (tenantId) => ({
+          queue: 'evaluate',
+          tenantId,
+        }),
+      ),
+  },
+  sweep: {
+    name: 'shards',
+    find: async (tx) => (await tenantsToSweep(tx)).map((tenantId) => ({ queue: 'sweep', tenantId })),
   },
   mail: {
     name: 'mails',
@@ -54,13 +70,17 @@ const DUE: { readonly [Q in QueueName]: Due<JobOf<Q>> } = {
     find: async (tx) =>
       (await tenantsWithWorkflowRequests(tx, MOST_JOBS)).map((tenantId) => ({ queue: 'workflows', tenantId })),
   },
+  webhooks: {
+    name: 'webhooks',
+    find: async (tx) => (await webhooksDue(tx, MOST_JOBS)).map((webhook) => ({ queue: 'webhooks', ...webhook })),
+  },
 }
 interface Due<J> {
   readonly name: string
   readonly find: (tx: PlatformTx) => Promise<readonly J[]>
 }
 
-export function workLists({ store, ensureSchedule, onMonthsAhead }: SweptStore): Sweep[] {
+export function workLists({ store, webhookLogMs, onMonthsAhead }: SweptStore): Sweep[] {
   const due = Object.values<Due<Job>>(DUE).map(
     ({ name, find }): Sweep => ({
       name,
@@ -73,7 +93,6 @@ export function workLists({ store, ensureSchedule, onMonthsAhead }: SweptStore):
   return [
     cycleBoundaries(store),
     ...due,
-    missingSchedules(store, ensureSchedule),
     {
       name: 'usage partitions',
       everyMs: HOUR_MS,
@@ -92,29 +111,45 @@ export function workLists({ store, ensureSchedule, onMonthsAhead }: SweptStore):
         await inPlatform(slowly(store), (tx) => forgetResponses(tx, new Date(tx.now.getTime() - RESPONSES_KEPT_MS)))
       },
     },
+    {
+      name: 'log of webhooks',
+      everyMs: TEN_MINUTES_MS,
+      run: async () => {
+        const forget = (tx: PlatformTx) =>
+          forgetWebhookEvents(tx, new Date(tx.now.getTime() - webhookLogMs), MOST_FORGOTTEN)
+        while ((await inPlatform(store, forget)) === MOST_FORGOTTEN);
+      },
+    },
   ]
 }
 
 /**
- * Opens each tenant's new cycle at its boundary. The end of the current cycle is remembered, so a round normally costs
- * one statement.
+ * Opens each tenant's next cycle ahead, in slices, and marks its subjects due when it begins. When that is next to be done
+ * is remembered, so a round normally costs one statement.
  */
 function cycleBoundaries(store: Store): Sweep {
-  const endsAt = new Map<string, number>()
+  const dueAt = new Map<string, number>()
   return {
     name: 'cycle boundaries',
     run: async () => {
       for (const tenantId of await inPlatform(store, tenantIds)) {
-        if (store.clock() < (endsAt.get(tenantId) ?? 0)) continue
-        // Slow, because a new cycle marks the whole estate due.
-        const cycle = await inTenant(slowly(store), tenantId, currentCycle)
-        endsAt.set(tenantId, cycle.endsAt)
+        if (store.clock() < (dueAt.get(tenantId) ?? 0)) continue
+        dueAt.set(tenantId, await keepCyclesOpen(store, tenantId))
       }
     },
   }
 }
 
-function missingSchedules(store: Store, ensureSchedule: SweptStore['ensureSchedule']): Sweep {
+/**
+ * Makes month-end Schedules. It runs beside the work lists: while Temporal is away, each attempt waits for it, and mails and
+ * tickets must not.
+ *
+ * @param ensureSchedule makes a tenant's Schedule if it is missing; updates one that an earlier version made
+ */
+export function missingSchedules(
+  store: Store,
+  ensureSchedule: (schedule: MonthEndSchedule) => Promise<unknown>,
+): Sweep {
   const checkedAt = new Map<string, number>()
   return {
     name: 'month-end Schedules',

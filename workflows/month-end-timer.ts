@@ -5,11 +5,14 @@
  * The Schedule runs one timer at a time, and the others wait. So cycles missed in a downtime are made up in order.
  * Cycles that a paused Schedule has skipped come first, even those that were never opened.
  */
-import { ApplicationFailure, continueAsNew, workflowInfo } from '@temporalio/workflow'
+import { ApplicationFailure, continueAsNew, sleep, workflowInfo } from '@temporalio/workflow'
+import { monthEndId } from '../domain/temporal/ids.ts'
 import type { MonthEndTimerInput } from '../domain/temporal/month-end-timer.ts'
 import type { Timeline } from '../domain/temporal/timeline.ts'
+import { backoffMs } from '../domain/time/backoff.ts'
 import { cycleAt, previousCycle } from '../domain/time/cycle.ts'
 import { short, waiting } from './run/activities.ts'
+import { isSignalled } from './run/tickets.ts'
 import { answerState, openTimeline, showState } from './run/timeline.ts'
 
 export interface TimerResult {
@@ -21,7 +24,9 @@ interface CycleEnd {
   readonly status: string
 }
 
-/** How often to check on the month end. It waits hours for its close, so every half minute is enough. */
+/** Pauses between two looks at a month end, in milliseconds. It waits hours for its close. */
+const LOOKS = { firstMs: 1000, longestMs: 300_000 }
+/** How often runs from before decision 25 check. */
 const WAITS = { pollMin: 'PT1S', pollMax: 'PT30S' } as const
 const MOST_CYCLES = 100
 
@@ -44,12 +49,20 @@ export async function monthEndTimer(input: MonthEndTimerInput): Promise<TimerRes
   answerState((): TimerResult & Timeline => ({ cycles: [...cycles], ...timeline.read() }))
   const through = previousCycle(billingCycle, cycleAt(billingCycle, scheduledAt())).key
   const left = [...(carried?.left ?? (await short.listMissed({ tenantId, billingCycle, through })))]
+  let begun = carried?.begun === true
   for (let cycle = left.shift(); cycle !== undefined; cycle = left.shift()) {
     showState(cycle)
-    const workflowId = await short.startMonthEnd({ tenantId, cycleKey: cycle })
+    const workflowId = begun ? monthEndId(tenantId, cycle) : await short.startMonthEnd({ tenantId, cycleKey: cycle })
+    begun = false
     const why = left.length === 0 ? 'it is the last' : `${left.length} more cycle(s) come after it`
     timeline.waits({ what: workflowId, until: null, why })
-    const status = await waiting.awaitWorkflow({ tenantId, workflowId, waits: WAITS })
+    const status = isSignalled()
+      ? await endOf({ tenantId, workflowId })
+      : await waiting.awaitWorkflow({ tenantId, workflowId, waits: WAITS })
+    if (status === null) {
+      const still = { left: [cycle, ...left], cycles, failed, begun: true }
+      return await continueAsNew<typeof monthEndTimer>({ tenantId, billingCycle, carried: still })
+    }
     timeline.done(cycle, status)
     cycles.push({ cycle, status })
     if (cycles.length > MOST_CYCLES) cycles.shift()
@@ -64,4 +77,14 @@ export async function monthEndTimer(input: MonthEndTimerInput): Promise<TimerRes
     throw ApplicationFailure.nonRetryable(message, 'month_end_failed', { cycles })
   }
   return { cycles }
+}
+
+/** Looks at a workflow until it has ended. @returns its final status; null once this run's history is long */
+async function endOf(ref: { readonly tenantId: string; readonly workflowId: string }): Promise<string | null> {
+  for (let looks = 1; ; looks++) {
+    await sleep(backoffMs(looks, LOOKS))
+    const status = await short.lookAtWorkflow(ref)
+    if (status !== 'running') return status
+    if (workflowInfo().continueAsNewSuggested) return null
+  }
 }

@@ -4,23 +4,33 @@
  *   provision ticket ──▶ activate ticket ──▶ read back ──▶ activated
  *          └──── failed or cancelled ────▶ unassign ticket ──▶ compensated / cancelled
  *
+ * Both tickets are opened at once, one behind the other: the SIM's queue keeps their order. With a tag the second is
+ * opened after the first has ended, as the tag is set between them.
+ *
  * The service checks as it opens the first ticket. If it refuses, the SIM's state shows whether there is less to do,
  * nothing to do, or no way. Only what a ticket of this run has completed is undone. There is one run at a time per SIM,
  * which the workflow id names.
  */
 
 import { condition, workflowInfo } from '@temporalio/workflow'
-import type { NextResult, SimNow } from '../activities/provision.ts'
-import type { TicketEnd } from '../activities/tickets.ts'
+import type { NextInput, NextResult, SimNow } from '../activities/provision.ts'
 import type {
   ProvisionAndActivateInput,
   ProvisionAndActivateResult,
   ProvisionAndActivateState,
 } from '../domain/temporal/provision-and-activate.ts'
+import type { TicketEnd } from '../domain/temporal/ticket-ends.ts'
 import { backoffMs } from '../domain/time/backoff.ts'
 import { failureOf, short, stepKey, waiting } from './run/activities.ts'
 import { type Cancel, endCancelled, heedingCancel } from './run/cancellation.ts'
-import { endOfTicket, orWithdrawn } from './run/tickets.ts'
+import {
+  endOfTicket,
+  heedTicketEnds,
+  isSignalled,
+  type OpenTicket,
+  orWithdrawn,
+  type TicketEnds,
+} from './run/tickets.ts'
 import { answerState, openTimeline, showState, type TimelineWriter } from './run/timeline.ts'
 
 /** Pauses while others have tickets open on the SIM, in milliseconds. Those tickets end within seconds. */
@@ -32,6 +42,7 @@ interface Run {
   readonly input: ProvisionAndActivateInput
   readonly cancel: Cancel
   readonly timeline: TimelineWriter
+  readonly ends: TicketEnds
   step: ProvisionAndActivateState['step']
   /** Ticket ids; null if not opened, or if the SIM was there already. */
   readonly tickets: Record<Step, string | null>
@@ -39,9 +50,10 @@ interface Run {
 
 export async function provisionAndActivate(input: ProvisionAndActivateInput): Promise<ProvisionAndActivateResult> {
   const timeline = openTimeline()
+  const ends = heedTicketEnds()
   const tickets = { provision: null, activate: null, unassign: null }
   const { outcome, failure, run } = await heedingCancel(async (cancel) => {
-    const run: Run = { input, cancel, timeline, step: 'checking', tickets }
+    const run: Run = { input, cancel, timeline, ends, step: 'checking', tickets }
     answerState((): ProvisionAndActivateState => ({ step: run.step, ...ticketsOf(run), ...timeline.read() }))
     return { ...(await live(run)), run }
   })
@@ -72,8 +84,10 @@ async function live(run: Run): Promise<Ending> {
   if (first.kind === 'activate') return await activate(first, run, false)
 
   run.step = 'provisioning'
-  const failure = await follow('provision', run, (ticket, withdraw) => endOfTicket(ticket, withdraw))
+  const failure = await follow('provision', run, endOfStep)
   if (failure !== null) return { outcome: cancel.requested ? 'cancelled' : 'failed', failure: told(failure, cancel) }
+  const { activate: ticketId } = run.tickets
+  if (ticketId !== null) return await activate({ do: 'wait', kind: 'activate', ticketId }, run, true)
   if (cancel.requested) return await undo(run, null)
   run.step = 'activating'
   return await activate(await openNext('activate', run), run, true)
@@ -89,9 +103,14 @@ async function activate(next: Next, run: Run, provisioned: boolean): Promise<End
   if (next.do !== 'wait') return { outcome: 'activated', failure: null }
 
   let sim: SimNow | null = null
-  const failure = await follow('activate', run, async (ticket, withdraw) => {
-    const active = waiting.awaitActivation({ ...ticket, simId: input.simId })
-    const { ended } = await orWithdrawn(active, ticket, withdraw)
+  const { tenantId, simId } = input
+  const failure = await follow('activate', run, async (_, ticket, withdraw) => {
+    if (isSignalled()) {
+      const end = await endOfTicket(run.ends, ticket, withdraw)
+      if (end.status === 'complete') sim = await short.readSim({ tenantId, simId })
+      return end
+    }
+    const { ended } = await orWithdrawn(waiting.awaitActivation({ ...ticket, simId }), ticket, withdraw)
     sim = ended.sim
     return ended.end
   })
@@ -114,7 +133,10 @@ async function openNext(from: 'provision' | 'activate', run: Run): Promise<Next>
     const answer = await ask(from, run)
     if (answer.do !== 'later') {
       if (from === 'provision') timeline.done('check', foundBy(answer))
-      if (answer.do === 'wait') tickets[answer.kind] = answer.ticketId
+      if (answer.do === 'wait') {
+        tickets[answer.kind] = answer.ticketId
+        tickets.activate = answer.activateTicketId ?? tickets.activate
+      }
       if (answer.do === 'refuse' && from === 'activate') timeline.done(from, wordsOf(answer.refusal))
       return answer
     }
@@ -138,36 +160,37 @@ function foundBy(answer: NextResult): string {
 
 async function ask(from: 'provision' | 'activate', { input }: Run): Promise<NextResult> {
   const { tenantId, simId, poolId, tariffId, tag } = input
+  const ask: NextInput = {
+    tenantId,
+    simId,
+    from,
+    keys: { provision: stepKey('provision'), activate: stepKey('activate') },
+    ...(poolId === undefined ? {} : { poolId }),
+    ...(tariffId === undefined ? {} : { tariffId }),
+    ...(tag === undefined ? {} : { tag }),
+  }
   try {
-    return await short.openNextTicket({
-      tenantId,
-      simId,
-      from,
-      keys: { provision: stepKey('provision'), activate: stepKey('activate') },
-      ...(poolId === undefined ? {} : { poolId }),
-      ...(tariffId === undefined ? {} : { tariffId }),
-      ...(tag === undefined ? {} : { tag }),
-    })
+    if (from === 'provision' && isSignalled()) return await short.openBothTickets(ask)
+    return await short.openNextTicket(ask)
   } catch (error) {
     return { do: 'refuse', refusal: { step: 'check', ...failureOf(error) } }
   }
 }
 
-type Ticket = Parameters<typeof endOfTicket>[0]
+type Wait = (run: Run, ticket: OpenTicket, withdraw: () => boolean) => Promise<TicketEnd>
+
+const endOfStep: Wait = ({ ends }, ticket, withdraw) => endOfTicket(ends, ticket, withdraw)
 
 /** Waits for the end of the step's ticket. @returns why it failed; null if it completed */
-async function follow(
-  kind: Step,
-  run: Run,
-  wait: (ticket: Ticket, withdraw: () => boolean) => Promise<TicketEnd>,
-): Promise<Failure | null> {
+async function follow(kind: Step, run: Run, wait: Wait): Promise<Failure | null> {
   const { input, cancel, tickets, timeline } = run
   const ticketId = tickets[kind]
   if (ticketId === null) return null
   timeline.waits({ what: `ticket ${ticketId}`, until: null, why: `the carrier has to ${kind} the SIM` })
-  const why = await ending(
-    wait({ tenantId: input.tenantId, ticketId, waits: input.waits }, () => withdraws(kind, cancel)),
-  )
+  const { tenantId, waits } = input
+  const behind = kind === 'provision' ? tickets.activate : null
+  const ticket = { tenantId, ticketId, waits, ...(behind === null ? {} : { behind }) }
+  const why = await ending(wait(run, ticket, () => withdraws(kind, cancel)))
   timeline.waits(null)
   timeline.done(kind, why === null ? 'complete' : wordsOf(why), ticketId)
   return why && { step: kind, ticketId, ...why }
@@ -190,7 +213,7 @@ async function undo(run: Run, failure: Failure | null): Promise<Ending> {
   const asked = run.cancel.requested
   run.step = 'compensating'
   showState('compensating')
-  const second = (await openUndo(run)) ?? (await follow('unassign', run, endOfTicket))
+  const second = (await openUndo(run)) ?? (await follow('unassign', run, endOfStep))
   if (second === null) return { outcome: asked ? 'cancelled' : 'compensated', failure }
   const first = failure === null ? 'cancelled' : `${failure.step} failed (${wordsOf(failure)})`
   return { outcome: 'failed', failure: { ...second, detail: `${second.detail}; undone because: ${first}` } }

@@ -18,6 +18,7 @@ import type {
 } from '../domain/temporal/provision-in-bulk.ts'
 import type { Timeline } from '../domain/temporal/timeline.ts'
 import { type BatchOptions, NO_TICKETS, type UnderWay, untilEnd } from './provision-in-bulk/batch-sims.ts'
+import { openLookout } from './provision-in-bulk/lookout.ts'
 import { failureOf, long, short } from './run/activities.ts'
 import { endCancelled, heedingCancel } from './run/cancellation.ts'
 import { openRate, type Rate, type RateMark } from './run/rate.ts'
@@ -64,7 +65,8 @@ interface Batch extends BatchOptions {
 export async function provisionInBulk(input: ProvisionInBulkInput, carried?: Carried): Promise<ProvisionInBulkResult> {
   const result = await heedingCancel(async (cancel) => {
     const cancelled = condition(() => cancel.requested)
-    const batch = openBatch({ input, cancel, cancelled }, carried)
+    const lookout = openLookout(input.tenantId)
+    const batch = openBatch({ input, cancel, cancelled, lookout }, carried)
     answerState((): ProvisionInBulkState => ({ ...figuresOf(batch), ...batch.timeline.read() }))
     if (carried === undefined) await readCounts(batch)
     for (const { item, runId } of carried?.underWay ?? []) launch(batch, { item, runId, starting: false })
@@ -118,15 +120,16 @@ function figuresOf(batch: Batch) {
 
 /** Works through the list until it is empty or the batch is cancelled. Then waits until nothing is under way. */
 async function work(batch: Batch): Promise<void> {
-  const { cancel, input, underWay, notes } = batch
+  const { cancel, input, underWay, notes, lookout } = batch
   const isMore = () => !cancel.requested && (batch.more || batch.page.length > 0)
   const mayBegin = () => isMore() && underWay.size < input.parallel
   const isDone = () => !isMore() && underWay.size === 0
+  const isLong = () => lookout.isWatching() && workflowInfo().continueAsNewSuggested && !cancel.requested
   while (!isDone()) {
     if (notes.due) await writeBack(batch)
-    else if (mayBegin() && isFull(batch)) await turn(batch)
+    else if (isLong() || (mayBegin() && isFull(batch))) await turn(batch)
     else if (mayBegin()) await beginNext(batch)
-    else await condition(() => notes.due || mayBegin() || isDone())
+    else await condition(() => notes.due || mayBegin() || isDone() || isLong())
   }
   await writeBack(batch)
 }

@@ -17,7 +17,7 @@ import { failureOf, long, short, stepKey } from './run/activities.ts'
 import { type Cancel, endCancelled, heedingCancel } from './run/cancellation.ts'
 import { withConcurrency } from './run/concurrency.ts'
 import { openRate, type Rate, type RateMark } from './run/rate.ts'
-import { endOfTicket } from './run/tickets.ts'
+import { endOfTicket, heedTicketEnds, type TicketEnds } from './run/tickets.ts'
 import { answerState, openTimeline, showState, type TimelineWriter } from './run/timeline.ts'
 
 type Failure = UndoSuspensionsResult['failures'][number]
@@ -52,6 +52,7 @@ export async function undoSuspensions(input: UndoSuspensionsInput, carried?: Car
     failures: [...(carried?.progress.failures ?? [])],
   }
   const timeline = openTimeline(carried?.view)
+  const ends = heedTicketEnds()
   const rate = openRate(carried?.pace)
   if (carried === undefined) rate.mark(0)
   answerState((): UndoSuspensionsState => {
@@ -61,7 +62,7 @@ export async function undoSuspensions(input: UndoSuspensionsInput, carried?: Car
     return { ...figures, failures: [...failures], afterSimId: afterSimId ?? 0, ...timeline.read() }
   })
   if (carried === undefined) showState('running')
-  const cancelled = await heedingCancel((cancel) => work(input, { progress, timeline, rate }, cancel))
+  const cancelled = await heedingCancel((cancel) => work(input, { progress, timeline, ends, rate }, cancel))
   timeline.waits(null)
   const { found, done, failed, failures } = progress
   const outcome = cancelled ? 'cancelled' : failed > 0 ? 'doneWithFailures' : 'done'
@@ -74,14 +75,16 @@ export async function undoSuspensions(input: UndoSuspensionsInput, carried?: Car
 interface Run {
   readonly progress: Progress
   readonly timeline: TimelineWriter
+  readonly ends: TicketEnds
   readonly rate: Rate
 }
 
 /** @returns whether a cancel has ended it early */
-async function work(input: UndoSuspensionsInput, { progress, timeline, rate }: Run, cancel: Cancel): Promise<boolean> {
+async function work(input: UndoSuspensionsInput, run: Run, cancel: Cancel): Promise<boolean> {
+  const { progress, timeline, rate } = run
   while (progress.afterSimId !== null) {
     if (cancel.requested) return true
-    await undoPage(input, progress, timeline, progress.afterSimId, cancel)
+    await undoPage(input, run, progress.afterSimId, cancel)
     rate.mark(progress.done + progress.failed)
     const full = progress.pages % input.perRun === 0 || workflowInfo().continueAsNewSuggested
     if (full && progress.afterSimId !== null && !cancel.requested) {
@@ -93,8 +96,7 @@ async function work(input: UndoSuspensionsInput, { progress, timeline, rate }: R
 
 async function undoPage(
   { tenantId, rule, since, until, pageSize, waits }: UndoSuspensionsInput,
-  progress: Progress,
-  timeline: TimelineWriter,
+  { progress, timeline, ends }: Run,
   afterSimId: number,
   cancel: Cancel,
 ): Promise<void> {
@@ -120,7 +122,7 @@ async function undoPage(
     why: 'no workflow runs that would bring these SIMs back',
   })
   await withConcurrency(orphans, CONCURRENCY, async (simId) => {
-    const failure = await activate({ tenantId, simId, waits }, timeline, cancel)
+    const failure = await activate({ tenantId, simId, waits }, { timeline, ends }, cancel)
     if (failure !== null) failed.push({ simId, ...failure })
   })
   progress.failed += failed.length
@@ -136,7 +138,7 @@ async function undoPage(
 /** Brings one SIM back by a ticket. @returns why not; null if it is back */
 async function activate(
   { tenantId, simId, waits }: Pick<UndoSuspensionsInput, 'tenantId' | 'waits'> & { readonly simId: number },
-  timeline: TimelineWriter,
+  { timeline, ends }: Pick<Run, 'timeline' | 'ends'>,
   cancel: Cancel,
 ): Promise<Omit<Failure, 'simId'> | null> {
   const { workflowId } = workflowInfo()
@@ -145,7 +147,7 @@ async function activate(
   try {
     const { ticketId } = await short.openTicket({ tenantId, simId, kind: 'activate', key: stepKey(step), cause })
     if (ticketId === null) return null
-    const { status, code, detail } = await endOfTicket({ tenantId, ticketId, waits }, () => cancel.requested)
+    const { status, code, detail } = await endOfTicket(ends, { tenantId, ticketId, waits }, () => cancel.requested)
     timeline.done(step, status === 'complete' ? 'complete' : `${code}: ${detail}`, ticketId)
     return status === 'complete' ? null : { code, detail }
   } catch (error) {

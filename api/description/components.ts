@@ -64,6 +64,11 @@ const HEADERS: JsonObject = {
   ),
   'WWW-Authenticate': always(text('How to send a key.', 'Bearer realm="simherd"')),
   'Retry-After': count('Seconds after which trying again makes sense.', 5),
+  Link: text(
+    'Where the list goes on (`rel="next"`, by `cursor`; absent at its end), and from its second part on where it begins ' +
+      '(`rel="first"`). RFC 8288.',
+    '</api/sims?cursor=s00000000000000000000000000640000000100000fa0>; rel="next"',
+  ),
   ETag: always(text('Names this state of the resource: `"<version>.<digest>"`.', '"3.kq0PuXbN3hK1yqVf"')),
   'ratelimit-limit': count('Requests the key may make in a minute; absent without a limit.', 600),
   'ratelimit-remaining': count('Requests left of them.', 583),

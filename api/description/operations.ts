@@ -98,6 +98,10 @@ function successes(place: Place, declared: Declared): JsonObject {
   return { ...completed, 304: { $ref: '#/components/responses/NotModified' } }
 }
 
+/** Whether the list goes on by cursors. */
+const isWalked = ({ operation: { parameters } }: Place): boolean =>
+  Array.isArray(parameters) && parameters.some((one) => isObject(one) && one.in === 'query' && one.name === 'cursor')
+
 function success(place: Place, declared: Declared, answer: JsonObject): JsonObject {
   const { method } = place
   const { description, content } = answer
@@ -110,6 +114,7 @@ function success(place: Place, declared: Declared, answer: JsonObject): JsonObje
     headers: {
       ...header('X-Request-Id'),
       ...(method === 'get' && declared.versioned ? header('ETag') : {}),
+      ...(isWalked(place) ? header('Link') : {}),
       ...(takesIdempotencyKey(method, declared) ? header('Idempotency-Replayed') : {}),
       ...(declared.limited ? LIMIT_HEADERS : {}),
     },

@@ -51,6 +51,10 @@ const PAGES = `
 
 Lists answer \`{data, pagination}\`. \`page\` counts from 1, \`pageSize\` is at most 100. A page past the last one is empty,
 with the true totals. The order is stable: newest first for logs, events, orders and tickets, by id for the rest.
+
+For a whole list follow \`rel="next"\` of the \`Link\` header (RFC 8288) until there is none. It goes on by \`cursor\`, in place
+of \`page\`: each part costs the same, and what is there all the time comes exactly once. What follows a cursor is not
+counted: its totals are those of the page that the walk began with.
 `
 
 const LIMITS = `
@@ -106,6 +110,8 @@ ${PAGES}${COMMON}${ETAGS}`,
     Enforcement: 'What the enforcing workflows read, and what they report.',
     Workflows: 'Durable runs, and the Schedule that starts the month end.',
     Operation: 'How the platform is doing.',
+    Alerts: 'What is pending or firing now, and silences: what is not mailed for a while.',
+    Webhooks: 'Where a tenant’s events are sent, signed, and what became of each.',
     Rules: 'The rule set in force.',
     Audit: 'Who changed what.',
     Exports: 'Lists as files.',

@@ -115,13 +115,15 @@ const recordOf = (columns: readonly string[], cells: readonly string[]): unknown
     }),
   )
 
-const INTEGERS: ReadonlySet<string> = new Set(['type', 'watchdogMode', 'warningThresholdPct'])
+const INTEGERS: ReadonlySet<string> = new Set(
+  'type watchdogMode warningThresholdPct status poolId tariffId usageBytes voiceSeconds smsCount'.split(' '),
+)
 const BOOLEANS: ReadonlySet<string> = new Set(['enableBurnRateAlerts', 'isWatchdogExempt'])
 
 /** Converts a cell to the type of its column. Other text stays text, and the check of the records rejects it. */
 function valueOf(column: string, cell: string): unknown {
   if (DIGIT_FIELDS.has(column)) return digitsOf(cell)
-  if (INTEGERS.has(column) && /^\d{1,9}$/.test(cell)) return Number(cell)
+  if (INTEGERS.has(column) && /^\d{1,16}$/.test(cell)) return Number(cell)
   if (BOOLEANS.has(column) && /^(true|false|1|0)$/i.test(cell)) return /^(true|1)$/i.test(cell)
   return cell
 }

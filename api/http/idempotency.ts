@@ -23,6 +23,8 @@ interface Options {
   readonly secret?: boolean
   /** The resource that `If-Match` is about. */
   readonly resource?: Resource
+  /** The long part of the work, in transactions of its own, safe to run twice. Left out if the key is known already. */
+  readonly prepare?: () => Promise<void>
 }
 interface Outcome<T> {
   readonly status: number
@@ -47,10 +49,19 @@ export async function idempotentInTenant<T>(
     if (options.resource !== undefined) await mustBeAsSeen(tx, request, options.resource)
     return work(tx)
   }
+  if (options.prepare !== undefined && !(await isKept(store, request))) await options.prepare()
   const outcome = await inTenant(onBehalfOf(store, request), request.tenantId, (tx) =>
     idempotent(tx, request, guarded, options),
   )
   return answer(exchange, outcome)
+}
+
+/** Whether a response to the request is kept. @throws ServiceError idempotency_in_progress, idempotency_key_reused */
+async function isKept(store: Store, request: FastifyRequest): Promise<boolean> {
+  const key = keyOf(request)
+  if (key === undefined) return false
+  const kept = await inTenant(onBehalfOf(store, request), request.tenantId, (tx) => keptFor(tx, request, key))
+  return kept !== undefined
 }
 
 /**

@@ -39,7 +39,7 @@ const spreadsheet = {
   ),
 }
 const plainQuery = Type.Object(spreadsheet)
-const PAGE = ['page', 'pageSize'] as const
+const PAGE = ['page', 'pageSize', 'cursor'] as const
 const simQuery = Type.Object({ ...Type.Omit(SimQuery, PAGE).properties, ...spreadsheet })
 const eventQuery = Type.Object({ ...Type.Omit(EventQuery, PAGE).properties, ...spreadsheet })
 const logQuery = Type.Object({ ...Type.Omit(WatchdogLogQuery, PAGE).properties, ...spreadsheet })

@@ -5,6 +5,7 @@ import { pageOf } from '../../domain/page.ts'
 import { findEvent, pageOfEvents } from '../../store/events.ts'
 import { inTenant, reading } from '../../store/tenancy.ts'
 import { answersVersion, NEVER_CHANGED } from '../http/etag.ts'
+import { linked, takesCursor } from '../http/links.ts'
 import { EventParams } from '../http/params.ts'
 import type { RouteOptions } from '../options.ts'
 
@@ -22,8 +23,10 @@ export const eventRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, 
         querystring: EventQuery,
         response: { 200: pageOf(Event) },
       },
+      preValidation: takesCursor('events'),
     },
-    ({ tenantId, query }) => inTenant(reading(store), tenantId, (tx) => pageOfEvents(tx, query)),
+    async (request, reply) =>
+      linked(request, reply, await inTenant(reading(store), request.tenantId, (tx) => pageOfEvents(tx, request.query))),
   )
 
   app.get(

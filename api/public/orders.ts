@@ -22,6 +22,7 @@ import { takeNoBody } from '../http/app.ts'
 import { changeInTenant } from '../http/change.ts'
 import { answersVersion } from '../http/etag.ts'
 import { idempotentInTenant } from '../http/idempotency.ts'
+import { linked, takesCursor } from '../http/links.ts'
 import { OrderParams } from '../http/params.ts'
 import type { RouteOptions } from '../options.ts'
 
@@ -39,8 +40,14 @@ export const orderRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, 
         querystring: OrderQuery,
         response: { 200: pageOf(Order) },
       },
+      preValidation: takesCursor('orders'),
     },
-    ({ tenantId, query }) => inTenant(reading(store), tenantId, (tx) => pageOfOrders(tx, filterOf(query))),
+    async (request, reply) =>
+      linked(
+        request,
+        reply,
+        await inTenant(reading(store), request.tenantId, (tx) => pageOfOrders(tx, filterOf(request.query))),
+      ),
   )
 
   app.post(

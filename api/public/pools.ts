@@ -1,9 +1,9 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import { ServiceError } from '../../domain/errors.ts'
-import { NewPool, Pool, PoolMetadata, PoolUpdate, poolMetadata } from '../../domain/estate/pool.ts'
+import { NewPool, Pool, PoolMetadata, PoolQuery, PoolUpdate, poolMetadata } from '../../domain/estate/pool.ts'
 import { SimSummary } from '../../domain/estate/sim.ts'
-import { PageQuery, pageOf } from '../../domain/page.ts'
+import { pageOf } from '../../domain/page.ts'
 import { IdResponse } from '../../domain/schema.ts'
 import { SubjectLogQuery, WatchdogLogEntry } from '../../domain/watchdog/log-entry.ts'
 import { createPool } from '../../operations/estate/create-pool.ts'
@@ -18,6 +18,7 @@ import { takeNoBody } from '../http/app.ts'
 import { changeInTenant } from '../http/change.ts'
 import { answersVersion } from '../http/etag.ts'
 import { idempotentInTenant } from '../http/idempotency.ts'
+import { linked, takesCursor } from '../http/links.ts'
 import { PoolParams } from '../http/params.ts'
 import type { RouteOptions } from '../options.ts'
 
@@ -40,11 +41,13 @@ export const poolRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, {
         description:
           'By id. Figures are of the running billing cycle: MB of 10^6 bytes, minutes of voice, numbers of SMS.',
         tags,
-        querystring: PageQuery,
+        querystring: PoolQuery,
         response: { 200: pageOf(Pool) },
       },
+      preValidation: takesCursor('pools'),
     },
-    ({ tenantId, query }) => inTenant(reading(store), tenantId, (tx) => pageOfPools(tx, query)),
+    async (request, reply) =>
+      linked(request, reply, await inTenant(reading(store), request.tenantId, (tx) => pageOfPools(tx, request.query))),
   )
 
   app.post(
@@ -188,11 +191,15 @@ export const poolRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, {
         querystring: SubjectLogQuery,
         response: { 200: pageOf(WatchdogLogEntry) },
       },
+      preValidation: takesCursor('log'),
     },
-    ({ tenantId, params, query }) =>
-      inTenant(reading(store), tenantId, async (tx) => {
+    async (request, reply) => {
+      const { tenantId, params, query } = request
+      const part = await inTenant(reading(store), tenantId, async (tx) => {
         await mustExist(tx, params.id)
         return pageOfLog(tx, { ...query, poolId: params.id })
-      }),
+      })
+      return linked(request, reply, part)
+    },
   )
 }

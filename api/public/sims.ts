@@ -15,15 +15,15 @@ import { ASSIGNMENT_PROBLEMS } from '../../domain/tickets/decisions.ts'
 import { SubjectLogQuery, WatchdogLogEntry } from '../../domain/watchdog/log-entry.ts'
 import { tagSim } from '../../operations/estate/tag-sim.ts'
 import { queueReprovision, queueUnprovision } from '../../operations/month-end/queue-change.ts'
-import { findSimId, pageOfSims, readSim, simExists } from '../../store/estate/sims.ts'
+import { pageOfSims, readSim, simExists } from '../../store/estate/sims.ts'
 import { inTenant, reading } from '../../store/tenancy.ts'
-import { versionOf } from '../../store/versions.ts'
 import { pageOfLog } from '../../store/watchdog/log.ts'
 import { takeNoBody } from '../http/app.ts'
 import { changeInTenant } from '../http/change.ts'
 import { readAllowed } from '../http/esim-codes.ts'
 import { answersVersion } from '../http/etag.ts'
 import { idempotentInTenant } from '../http/idempotency.ts'
+import { linked, takesCursor } from '../http/links.ts'
 import { SimOrIccidParams, SimParams } from '../http/params.ts'
 import type { RouteOptions } from '../options.ts'
 
@@ -46,12 +46,15 @@ export const simRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, { 
         querystring: SimQuery,
         response: { 200: pageOf(Sim) },
       },
+      preValidation: takesCursor('sims'),
     },
-    (request) =>
-      readAllowed(store, request, async (tx, show) => {
-        const { data, pagination } = await pageOfSims(tx, request.query)
-        return { data: await show(data), pagination }
-      }),
+    async (request, reply) => {
+      const part = await readAllowed(store, request, async (tx, show) => {
+        const read = await pageOfSims(tx, request.query)
+        return { ...read, data: await show(read.data) }
+      })
+      return linked(request, reply, part)
+    },
   )
 
   app.get(
@@ -88,12 +91,10 @@ export const simRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, { 
       readAllowed(store, request, async (tx, show) => {
         const { params } = request
         const lookup = lookupOf(params.idOrIccid)
-        const id = lookup && (await findSimId(tx, lookup))
-        if (id === undefined) throw notFound(params.idOrIccid)
-        answersVersion(reply, await versionOf(tx, resourceOf({ id })))
-        const sim = await readSim(tx, id)
-        const [shown] = await show(sim === undefined ? [] : [sim])
-        if (shown === undefined) throw notFound(params.idOrIccid)
+        const found = lookup && (await readSim(tx, lookup))
+        if (found === undefined) throw notFound(params.idOrIccid)
+        answersVersion(reply, found.version)
+        const [shown] = await show([found.sim])
         return shown
       }),
   )
@@ -162,12 +163,16 @@ export const simRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, { 
         querystring: SubjectLogQuery,
         response: { 200: pageOf(WatchdogLogEntry) },
       },
+      preValidation: takesCursor('log'),
     },
-    ({ tenantId, params, query }) =>
-      inTenant(reading(store), tenantId, async (tx) => {
+    async (request, reply) => {
+      const { tenantId, params, query } = request
+      const part = await inTenant(reading(store), tenantId, async (tx) => {
         if (!(await simExists(tx, params.id))) throw notFound(params.id)
         return pageOfLog(tx, { ...query, simId: params.id })
-      }),
+      })
+      return linked(request, reply, part)
+    },
   )
 
   const withoutBody: FastifyPluginAsyncTypebox = async (scope) => {

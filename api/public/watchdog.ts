@@ -8,6 +8,7 @@ import {
 } from '../../domain/watchdog/log-entry.ts'
 import { inTenant, reading } from '../../store/tenancy.ts'
 import { pageOfLog } from '../../store/watchdog/log.ts'
+import { linked, takesCursor } from '../http/links.ts'
 import type { RouteOptions } from '../options.ts'
 
 export const watchdogRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, { store }) => {
@@ -26,8 +27,10 @@ export const watchdogRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (ap
         querystring: WatchdogLogQuery,
         response: { 200: pageOf(WatchdogLogEntry) },
       },
+      preValidation: takesCursor('log'),
     },
-    ({ tenantId, query }) => inTenant(reading(store), tenantId, (tx) => pageOfLog(tx, query)),
+    async (request, reply) =>
+      linked(request, reply, await inTenant(reading(store), request.tenantId, (tx) => pageOfLog(tx, request.query))),
   )
 
   app.get(

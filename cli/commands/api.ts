@@ -6,7 +6,7 @@ import type { Settings } from '../../config/index.ts'
 import { durationMs } from '../../domain/time/duration.ts'
 import { rulesInForce } from '../../operations/watchdog/rules-in-force.ts'
 import { databaseDependency, rulesDependency } from '../../process/health.ts'
-import { ticketQuota, workflowOptions } from '../../process/options.ts'
+import { ticketQuota, webhookOptions, workflowOptions } from '../../process/options.ts'
 import { startPresence } from '../../process/presence.ts'
 import { everySoOften } from '../../process/retry.ts'
 import { openQueues } from '../../queues/backend.ts'
@@ -42,12 +42,14 @@ export async function runApi(settings: Settings, log: Logger): Promise<Running> 
     databaseUrl: settings.DATABASE_URL,
     onLost: lost,
     ticketQuota: ticketQuota(settings),
+    hasMailLinks: settings.SERVICE_URL !== '',
     billingCycle: settings.BILLING_CYCLE,
     workflowClient: workflowClient,
     historyUrl: historyUrlOf(settings),
     workflowOptions: workflowOptions(settings),
     usage: { maxAgeMs: durationMs(settings.USAGE_MAX_AGE) },
     esim: { smdpHost: settings.ESIM_SMDP_HOST, iccidPrefix: settings.ESIM_ICCID_PREFIX },
+    webhooks: webhookOptions(settings),
     host: settings.HOST,
     port: settings.PORT,
     internalHost: settings.INTERNAL_HOST,

@@ -36,15 +36,17 @@ export function addEnforcementCommands(program: Command, settings: () => Setting
   ofTenant('on', 'Suspend again.', 'on --tenant t0123456789ab').action(change(true))
   ofTenant(
     'limit',
-    'Change how much one rule may suspend in an hour before the rest is held.',
+    'Change how much one rule may suspend, or begin to tell of, in an hour before the rest is held.',
     'limit --tenant t0123456789ab --least 50 --pct 10',
   )
     .option('--least <n>', 'SIMs that are always let through', wholeNumber(0, 1_000_000))
     .option('--pct <n>', 'share of the SIMs, in percent, where that is more', decimal(0, 100))
+    .option('--alerts-least <n>', 'subjects that it may always begin to tell of', wholeNumber(0, 1_000_000))
+    .option('--alerts-pct <n>', 'share of the SIMs or pools, in percent, where that is more', decimal(0, 100))
     .action(change())
 
   for (const [name, description] of [
-    ['release', 'Let what a hold keeps back be suspended; the count of the hour begins anew.'],
+    ['release', 'Let what a hold keeps back be suspended, or told; the count of the hour begins anew.'],
     ['discard', 'Leave what a hold keeps back alone, until its alert has cleared.'],
   ] as const) {
     ofTenant(name, description, `${name} 3 --tenant t0123456789ab`)

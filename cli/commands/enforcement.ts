@@ -33,6 +33,10 @@ export interface ChangeFlags extends TenantFlags {
   readonly least?: number
   /** Share of the SIMs, in percent, that is allowed if it is more than `least`. */
   readonly pct?: number
+  /** Subjects that one rule may begin to tell of in an hour. */
+  readonly alertsLeast?: number
+  /** Share of the SIMs or pools, in percent, if it is more than `alertsLeast`. */
+  readonly alertsPct?: number
 }
 
 /**
@@ -42,14 +46,16 @@ export interface ChangeFlags extends TenantFlags {
  * @throws CommandFailure if there is nothing to change
  */
 export async function changeEnforcement(settings: Settings, flags: ChangeFlags, enabled?: boolean): Promise<void> {
-  const { tenant: tenantId, least, pct } = flags
+  const { tenant: tenantId, least, pct, alertsLeast, alertsPct } = flags
   const body = {
     ...(enabled !== undefined && { enabled }),
     ...(least !== undefined && { guardLeast: least }),
     ...(pct !== undefined && { guardPct: pct }),
+    ...(alertsLeast !== undefined && { alertGuardLeast: alertsLeast }),
+    ...(alertsPct !== undefined && { alertGuardPct: alertsPct }),
   }
   if (Object.keys(body).length === 0) {
-    throw new CommandFailure('got no limit, expected --least, --pct or both', ExitCode.usage)
+    throw new CommandFailure('got no limit, expected --least, --pct, --alerts-least or --alerts-pct', ExitCode.usage)
   }
   await asking({ settings, tenantId }, async (service) => {
     for (const line of settingsLines(await responseOf(service.PATCH('/internal/tenant/enforcement', { body })))) {
@@ -59,7 +65,7 @@ export async function changeEnforcement(settings: Settings, flags: ChangeFlags, 
 }
 
 const DECISIONS = {
-  release: 'go on to be suspended',
+  release: 'go on',
   discard: 'are left alone until their alert has cleared',
 }
 
@@ -72,14 +78,16 @@ export function decide(
   return asking({ settings, tenantId }, async (service) => {
     const options = { params: { path: { id: holdId }, ...idempotent(crypto.randomUUID()) } }
     const answer = await responseOf(service.POST(`/internal/enforcement/holds/{id}/${decision}`, options))
-    print(`hold ${holdId} is ${answer.state}: ${answer.decided} SIM(s) ${DECISIONS[decision]}`)
+    print(`hold ${holdId} is ${answer.state}: ${answer.decided} subject(s) ${DECISIONS[decision]}`)
   })
 }
 
-function settingsLines({ enabled, guardLeast, guardPct }: EnforcementSettings): string[] {
+function settingsLines(all: EnforcementSettings): string[] {
+  const { enabled, guardLeast, guardPct, alertGuardLeast, alertGuardPct } = all
   return [
     enabled ? 'enforcement is on' : 'enforcement is off: nothing is suspended, rules only say what they would do',
     `guard: one rule suspends at most ${guardLeast} SIM(s) an hour, or ${guardPct} % of its pool (else of the tenant) where that is more; the rest is held`,
+    `guard: one rule tells of at most ${alertGuardLeast} new subject(s) an hour, or ${alertGuardPct} % of the tenant's where that is more; the rest is held`,
   ]
 }
 
@@ -89,9 +97,10 @@ function holdLines(holds: readonly Hold[], total: number): string[] {
     '',
     `held, waiting for "simherd enforcement release" or "discard" (${total})`,
     ...table(
-      ['hold', 'rule', 'pool', 'cycle', 'since', 'waiting', 'allowed'],
-      holds.map(({ id, rule, poolId, cycle, openedAt, waiting, allowed }) => [
+      ['hold', 'what', 'rule', 'pool', 'cycle', 'since', 'waiting', 'allowed'],
+      holds.map(({ id, what, rule, poolId, cycle, openedAt, waiting, allowed }) => [
         `${id}`,
+        what,
         rule,
         poolId === null ? 'none' : `${poolId}`,
         cycle,

@@ -40,12 +40,16 @@ Example:
     .argument('<file>', 'CSV, NDJSON (.ndjson, .jsonl) or JSON')
     .requiredOption('--tenant <id>', 'the tenant')
     .option('--dry-run', 'only say what would be created and rejected')
-    .description('Take in SIMs as they were delivered. Sent again, a file adds only what is missing.')
+    .description(
+      'Take in SIMs, as delivered or as they live at the carrier. Sent again, a file adds only what is missing.',
+    )
     .addHelpText(
       'after',
       `
 ${ASKS}
 A bad row rejects itself, not the rest; exit code 1 where one was rejected. Columns: docs/import-export.md.
+With status, poolId, tariffId, activatedAt and usage, a running fleet comes in without a call to the carrier:
+docs/take-over.md.
 
 Example:
   npx simherd sims import ./delivery.csv --tenant t0123456789ab --dry-run`,

@@ -1,6 +1,8 @@
 /** `simherd migrate [--plan] [--contract]` */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Settings } from '../../config/index.ts'
+import { megabytes } from '../../domain/quantity.ts'
+import { toMB } from '../../domain/units.ts'
 import { connect } from '../../store/connect.ts'
 import { migrate, pendingFiles } from '../../store/migrate.ts'
 import type { MigrationFile } from '../../store/migration-files.ts'
@@ -74,7 +76,7 @@ async function printPlan(databaseUrl: string): Promise<void> {
   }
 }
 
-const sizeText = ({ name, bytes }: TableSize) => `${name} ${(bytes / 1e6).toFixed(1)} MB`
+const sizeText = ({ name, bytes }: TableSize) => `${name} ${megabytes(toMB(bytes))}`
 
 /**
  * Waits until no process of an earlier release is left, and prints which ones it waits for. Ctrl-C gives up, with

@@ -4,6 +4,7 @@ import { readFile } from 'node:fs/promises'
 import { extname } from 'node:path'
 import { idempotent } from '../../client/client.ts'
 import type { Settings } from '../../config/index.ts'
+import type { ImportTotals } from '../../domain/estate/sim-import.ts'
 import { CommandFailure, ExitCode, wordsOf } from '../failures.ts'
 import { print } from '../print.ts'
 import { delivered, internalClient, refused, responseOf } from '../service.ts'
@@ -24,7 +25,7 @@ interface Remark {
 
 /** How long to wait for a service that is away. Short, because a person is waiting. */
 const PATIENCE_MS = 5000
-/** Longest wait for the response. 100,000 SIMs take seconds, or minutes on a busy database. */
+/** Longest wait for the response. 100,000 SIMs take half a minute, or minutes on a busy database. */
 const TIMEOUT_MS = 5 * 60_000
 /** Rejected records and warnings that are shown, of each. */
 const SHOWN = 20
@@ -38,7 +39,7 @@ export interface SimImport {
 }
 
 /**
- * Imports the SIMs of a file, and prints the result.
+ * Imports the SIMs of a file, and prints the result: with pool, tariff and usage, if they live at the carrier already.
  *
  * @throws CommandFailure if the file is refused, or if a record was rejected; the good records are created all the same
  */
@@ -53,7 +54,7 @@ export async function importSimFile(settings: Settings, { file, tenantId, dryRun
   const { url, key } = await serviceOf(settings)
   const service = internalClient({ url, key, tenantId, patienceMs: PATIENCE_MS, timeoutMs: TIMEOUT_MS })
   try {
-    const { created, rejected, warnings, warningCount } = await responseOf(
+    const { created, rejected, warnings, warningCount, totals } = await responseOf(
       service.POST('/internal/sims', {
         params: { ...idempotent(randomUUID()), query: { dryRun } },
         body: bytes,
@@ -64,6 +65,7 @@ export async function importSimFile(settings: Settings, { file, tenantId, dryRun
       [dryRun ? 'would be created' : 'created', created.length],
       ['rejected', rejected.length],
       ['warnings', warningCount],
+      ...takenOver(totals),
     ]
     if (dryRun) print('dry run: nothing was written')
     for (const line of table([], counts)) print(line)
@@ -80,6 +82,26 @@ export async function importSimFile(settings: Settings, { file, tenantId, dryRun
   } catch (error) {
     refused(error)
   }
+}
+
+/** What came in as it lives at the carrier, to be compared with what the carrier says. */
+function takenOver({
+  unprovisioned,
+  active,
+  suspended,
+  usageBytes,
+  voiceSeconds,
+  smsCount,
+}: ImportTotals): [string, number][] {
+  if (active + suspended === 0) return []
+  return [
+    ['Active', active],
+    ['Suspended', suspended],
+    ['Unprovisioned', unprovisioned],
+    ['bytes used', usageBytes],
+    ['seconds of voice', voiceSeconds],
+    ['messages', smsCount],
+  ]
 }
 
 function listed(what: string, remarks: readonly Remark[], count: number): string[] {

@@ -2,6 +2,8 @@
 import { access, constants, statfs } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import type { Settings } from '../../config/index.ts'
+import { megabytes } from '../../domain/quantity.ts'
+import { toMB } from '../../domain/units.ts'
 import { httpNetwork } from '../../network/http.ts'
 import { openWorkflowClient } from '../../queues/temporal/client.ts'
 import { findOnPath, userCacheDir } from '../../stack/downloads.ts'
@@ -50,7 +52,7 @@ const disk: Check = async ({ settings }) => {
   const folder = resolve(settings.DATA_DIR)
   const there = await statfs(folder).catch(() => statfs(resolve('.')))
   const freeBytes = there.bavail * there.bsize
-  const detail = `${(freeBytes / 1e9).toFixed(1)} GB free at ${folder}`
+  const detail = `${megabytes(toMB(freeBytes))} free at ${folder}`
   if (freeBytes < DISK_BYTES) return missing('disk', detail, 'free some space, or set DATA_DIR to another disk')
   return found('disk', detail)
 }

@@ -49,18 +49,32 @@ const HoldStateSchema = Type.Unsafe<HoldState>({
   description: 'held waits for a person; lapsed: its cycle has ended without a decision',
 })
 
+const HELD = ['suspensions', 'alerts'] as const
+export type HoldSubject = (typeof HELD)[number]
+
 export const Hold = strictObject({
   id: HoldId,
+  what: Type.Unsafe<HoldSubject>({
+    type: 'string',
+    enum: [...HELD],
+    description: 'suspensions of a rule; or its alerts: they are logged, but neither mailed nor acted on',
+  }),
   rule: Rule,
-  ruleVersion: Type.Integer({ minimum: 0, description: 'Version of the rule set' }),
+  ruleVersion: Type.Integer({
+    minimum: 0,
+    description: 'Version of the rule set; 0 for alerts, which are held in any',
+  }),
   poolId: nullable(Id('Pool whose suspensions are held; null: the tenant’s')),
   cycle: CycleKey,
   state: HoldStateSchema,
-  suspended: Type.Integer({ minimum: 0, description: 'Suspensions in the hour before it opened' }),
+  suspended: Type.Integer({
+    minimum: 0,
+    description: 'Suspensions, or subjects told of, in the hour before it opened',
+  }),
   allowed: Type.Integer({ minimum: 0, description: 'How many the settings let through in an hour' }),
   waiting: Type.Integer({
     minimum: 0,
-    description: 'SIMs that wait for the decision; once it is taken: that it was about',
+    description: 'SIMs (or subjects of alerts) that wait for the decision; once it is taken: that it was about',
   }),
   openedAt: Instant('Since when'),
   decidedAt: nullable(Instant('When it was released or discarded')),
@@ -74,7 +88,7 @@ export type HoldQuery = Static<typeof HoldQuery>
 export const HoldResponse = strictObject({
   id: HoldId,
   state: HoldStateSchema,
-  decided: Type.Integer({ minimum: 0, description: 'SIMs that it was about' }),
+  decided: Type.Integer({ minimum: 0, description: 'SIMs, or subjects of alerts, that it was about' }),
 })
 export type HoldResponse = Static<typeof HoldResponse>
 
@@ -92,10 +106,35 @@ const Pct = Type.Number({
 })
 const Enabled = Type.Boolean({ description: 'Whether the watchdog may suspend; off: it only says what it would do' })
 
-export const EnforcementSettings = strictObject({ enabled: Enabled, guardLeast: Least, guardPct: Pct })
+const AlertLeast = Type.Integer({
+  minimum: 0,
+  maximum: 1_000_000,
+  description: 'Subjects that one rule may begin to mail or to act on in an hour, always',
+  examples: [50],
+})
+const AlertPct = Type.Number({
+  minimum: 0,
+  maximum: 100,
+  description: 'The same as a share of the tenant’s SIMs or pools, in percent, where it is more',
+  examples: [2],
+})
+
+export const EnforcementSettings = strictObject({
+  enabled: Enabled,
+  guardLeast: Least,
+  guardPct: Pct,
+  alertGuardLeast: AlertLeast,
+  alertGuardPct: AlertPct,
+})
 export type EnforcementSettings = Static<typeof EnforcementSettings>
 export const EnforcementChange = strictObject(
-  { enabled: optional(Enabled), guardLeast: optional(Least), guardPct: optional(Pct) },
-  { examples: [{ enabled: true, guardLeast: 20, guardPct: 5 }] },
+  {
+    enabled: optional(Enabled),
+    guardLeast: optional(Least),
+    guardPct: optional(Pct),
+    alertGuardLeast: optional(AlertLeast),
+    alertGuardPct: optional(AlertPct),
+  },
+  { examples: [{ enabled: true, guardLeast: 20, guardPct: 5, alertGuardLeast: 50, alertGuardPct: 2 }] },
 )
 export type EnforcementChange = Static<typeof EnforcementChange>

@@ -1,8 +1,9 @@
 /** Pools. Source: service document, sections 2.3 and 4.2. 1 MB is 10^6 bytes. */
 import { type Static, Type } from 'typebox'
 import { codeSchema, labelOf, metadataOf, PoolStatus, PoolType, TariffType, WatchdogMode } from '../codes.ts'
+import { cursorQuery } from '../cursor.ts'
 import { ServiceError } from '../errors.ts'
-import { codeList } from '../page.ts'
+import { codeList, pageQuery } from '../page.ts'
 import { Id, Instant, nullable, optional, strictObject } from '../schema.ts'
 import { poolTakesTariff } from '../usage/allowance.ts'
 import { TariffSummary } from './tariff.ts'
@@ -13,6 +14,9 @@ const ThresholdPct = Type.Integer({
   description: 'Usage alert threshold in percent, 1 to 100',
 })
 const BurnRate = Type.Boolean({ description: 'Whether burn rate alerts are enabled' })
+
+export const PoolQuery = Type.Object({ ...pageQuery, ...cursorQuery('pools') })
+export type PoolQuery = Static<typeof PoolQuery>
 
 export const Pool = strictObject(
   {

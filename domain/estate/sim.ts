@@ -1,6 +1,7 @@
 /** SIMs. Source: service document, sections 2.4 and 4.3. 1 MB is 10^6 bytes. */
 import { type Static, Type } from 'typebox'
 import { codeSchema, metadataOf, SimStatus, SimType, WatchdogMode } from '../codes.ts'
+import { cursorQuery } from '../cursor.ts'
 import { codeList, pageQuery } from '../page.ts'
 import { Id, Instant, nullable, optional, strictObject, Text } from '../schema.ts'
 import { TARIFF_EXAMPLE, Tariff } from './tariff.ts'
@@ -138,6 +139,7 @@ export const SimQuery = Type.Object({
   status: Type.Optional(codeSchema(SimStatus, 'SIM status')),
   poolId: Type.Optional(Id('SIMs in this pool')),
   ...pageQuery,
+  ...cursorQuery('sims'),
 })
 export type SimQuery = Static<typeof SimQuery>
 
@@ -171,7 +173,7 @@ const ownSettings = {
   enableBurnRateAlerts: optional(BurnRate),
 }
 
-/** A SIM to import, which is not provisioned yet. */
+/** A SIM that is not provisioned yet. */
 export const NewSim = strictObject({
   iccid: Type.String({ pattern: ICCID.source, description: 'ICCID, 18 to 22 digits' }),
   imsi: optional(Type.String({ pattern: '^\\d{0,15}$', description: 'IMSI, at most 15 digits' })),
@@ -186,53 +188,10 @@ export const NewSim = strictObject({
 })
 export type NewSim = Static<typeof NewSim>
 
-/** Request to import SIMs. Items are checked one by one, so that a bad item is rejected alone. */
-export const ImportSims = strictObject({
-  sims: Type.Array(Type.Unsafe<unknown>({ description: 'A SIM: iccid and what else is known of it' }), {
-    maxItems: 100_000,
-    description: 'SIMs to import, at most 100,000',
-    examples: [[{ iccid: '8999900000000000018', imsi: '001010000000018', tag: 'meter 18' }]],
-  }),
-})
-
-export const ImportQuery = Type.Object({
-  dryRun: Type.Optional(Type.Boolean({ description: 'Write nothing; answer what would be created and rejected' })),
-})
-
-const watchdogFields = {
-  rejected: Type.Array(
-    strictObject({
-      index: Type.Integer({ description: 'Place in the request, from 0' }),
-      code: Type.Unsafe<'invalid_request' | 'sim_exists'>({ type: 'string', enum: ['invalid_request', 'sim_exists'] }),
-      detail: Type.String({ description: 'Why: the field, what was got, what was expected; of files the line too' }),
-    }),
-  ),
-  warnings: Type.Array(
-    strictObject({
-      index: Type.Integer({ description: 'Place in the request, from 0' }),
-      field: Type.String({ description: 'The field that looks wrong' }),
-      detail: Type.String({ description: 'Why' }),
-    }),
-    { description: 'What looks wrong about SIMs that are created all the same; the first 1,000' },
-  ),
-  warningCount: Type.Integer({ description: 'All warnings, those that are left out too' }),
-}
-
-export const ImportResult = strictObject({
-  created: Type.Array(strictObject({ iccid: Type.String(), id: Id('SIM id') })),
-  ...watchdogFields,
-})
-export type ImportResult = Static<typeof ImportResult>
-
-/** What an import would do. */
-export const ImportPreview = strictObject({
-  dryRun: Type.Literal(true),
-  created: Type.Array(strictObject({ iccid: Type.String() }), { description: 'What would be created' }),
-  ...watchdogFields,
-})
-export type ImportPreview = Static<typeof ImportPreview>
-
-/** Request to change a SIM's own watchdog settings. An omitted setting stays as it is; null inherits the pool's. */
+/**
+ * Request to change a SIM's own watchdog settings. An omitted setting stays as it is. Null: none of its own; what is in force
+ * then says `settingsInForce`.
+ */
 export const SimWatchdogChange = strictObject({ ...ownSettings, isWatchdogExempt: optional(Exempt) })
 export type SimWatchdogChange = Static<typeof SimWatchdogChange>
 

@@ -1,6 +1,7 @@
 /** Orders of SIMs. Source: service document, sections 2.6 and 4.5. Prices are in units of the currency. */
 import { type Static, Type } from 'typebox'
 import { codeSchema, metadataOf, OrderType } from '../codes.ts'
+import { cursorQuery } from '../cursor.ts'
 import { ServiceError } from '../errors.ts'
 import { ICCID } from '../identifiers.ts'
 import { codeList, DateFilter, type PageRequest, pageQuery, pageRequest } from '../page.ts'
@@ -154,6 +155,7 @@ export const OrderQuery = Type.Object({
   ),
   date: Type.Optional(DateFilter),
   ...pageQuery,
+  ...cursorQuery('orders'),
   pageSize: Type.Optional(
     Type.Integer({
       minimum: 1,
@@ -172,6 +174,8 @@ export interface OrderFilter {
   readonly status: OrderStatus | undefined
   readonly date: string | undefined
   readonly page: PageRequest
+  /** In place of the page's number. */
+  readonly cursor: string | undefined
 }
 
 const same = (a: string, b: string) => a.toLowerCase() === b.toLowerCase()
@@ -188,7 +192,15 @@ function wrongFilter(parameter: string, got: string, expected: string): ServiceE
  *
  * @throws ServiceError invalid_request, naming the parameter, if type or status is unknown
  */
-export function filterOf({ search, type, status, date, page, pageSize = ORDERS_A_PAGE }: OrderQuery): OrderFilter {
+export function filterOf({
+  search,
+  type,
+  status,
+  date,
+  page,
+  pageSize = ORDERS_A_PAGE,
+  cursor,
+}: OrderQuery): OrderFilter {
   const types = Object.entries(OrderType)
   const foundType =
     type === undefined ? undefined : types.find(([label, code]) => same(type, label) || type === `${code}`)
@@ -205,6 +217,7 @@ export function filterOf({ search, type, status, date, page, pageSize = ORDERS_A
     status: foundStatus,
     date,
     page: pageRequest({ pageSize, ...(page === undefined ? {} : { page }) }),
+    cursor,
   }
 }
 

@@ -11,6 +11,8 @@ export interface MonthEndTimerInput {
 export interface MonthEndTimerCarried {
   /** Keys of the cycles whose month ends are still to run, in order. */
   readonly left: readonly string[]
+  /** Whether the month end of the first of them has begun. It is not started again, should it have failed since. */
+  readonly begun?: boolean
   /** The last 100 cycles whose month ends have run. */
   readonly cycles: readonly { readonly cycle: string; readonly status: string }[]
   readonly failed: readonly string[]

@@ -4,9 +4,18 @@ import type { EnforcePoolInput } from './enforce-pool.ts'
 import type { ProvisionInBulkInput } from './provision-in-bulk.ts'
 import type { EnforcePoolSignal, SuspendSignal } from './signals.ts'
 import type { SuspendOnOverageInput } from './suspend-on-overage.ts'
+import type { EndedTicket, TICKETS_ENDED } from './ticket-ends.ts'
 
 /** A request to Temporal after a commit: a start or a signal. */
-export type OutboxRequest = WorkflowRequest | WorkflowStart
+export type OutboxRequest = WorkflowRequest | WorkflowStart | TicketsEnded
+
+/** Tells a workflow that tickets which it has opened have ended. */
+export interface TicketsEnded {
+  readonly do: 'signal'
+  readonly workflowId: string
+  readonly signal: typeof TICKETS_ENDED
+  readonly ends: readonly EndedTicket[]
+}
 
 export interface WorkflowStart {
   readonly do: 'start'

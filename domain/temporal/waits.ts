@@ -1,4 +1,4 @@
-/** How activities wait for tickets. */
+/** How activities wait for tickets, for runs from before decision 25. */
 
 /** Polling of a waiting activity. */
 export interface Waits {

@@ -11,6 +11,7 @@ export const AUDIT_SUBJECTS = [
   'tariff',
   'pool',
   'sim',
+  'sim-import',
   'esim-codes',
   'ticket',
   'bulk-tickets',
@@ -21,6 +22,11 @@ export const AUDIT_SUBJECTS = [
   'schedule',
   'rules',
   'hold',
+  'silence',
+  'alert',
+  'mail',
+  'webhook',
+  'address',
 ] as const
 export type AuditSubject = (typeof AUDIT_SUBJECTS)[number]
 

@@ -48,6 +48,12 @@ export function governingTariff<T extends Allowance>(own: T | null, pool: T | nu
   return own !== null && own.type === TariffType.Standard ? own : pool
 }
 
+/** The type of the tariff that governs, as {@link governingTariff}. @param pool type of the pool's; null outside pools */
+export const governingType = (own: TariffType | null, pool: TariffType | null): TariffType | null => {
+  const asAllowance = (type: TariffType | null) => (type === null ? null : { type, allowanceBytes: 0 })
+  return governingTariff(asAllowance(own), asAllowance(pool))?.type ?? null
+}
+
 /** Whether a pool of this type takes a tariff of this type. */
 export const poolTakesTariff = (pool: PoolType, tariff: TariffType): boolean =>
   pool === PoolType.Dynamic ? tariff === TariffType['Dynamic Pool'] : tariff !== TariffType['Dynamic Pool']

@@ -1,12 +1,13 @@
 /** A usage record as a carrier's mediation system delivers it, and its possible faults. Pure. */
 import { type Static, Type } from 'typebox'
-import { Value } from 'typebox/value'
+import { Compile } from 'typebox/compile'
 import { instantMs } from '../instant.ts'
 import { isStorable } from '../text.ts'
 
-/** 1 TB in one record, or 30 years of voice (in seconds). A record above that is a mistake. */
+/** 1 TB in one record. Above that, and above 30 years of voice in seconds, a record is a mistake. */
 const MOST_BYTES = 1_000_000_000_000
-const MOST_UNITS = 1_000_000_000
+/** Most seconds of voice, or messages, in one record. */
+export const MOST_UNITS = 1_000_000_000
 const amount = (most: number, description: string) =>
   Type.Optional(Type.Integer({ minimum: -most, maximum: most, description }))
 
@@ -41,6 +42,8 @@ export const UsageRecord = Type.Object(
   { additionalProperties: false },
 )
 export type UsageRecord = Static<typeof UsageRecord>
+/** Compiled: read by the schema itself, a record takes six times as long. */
+const checked = Compile(UsageRecord)
 
 /** Why a record was not counted: a stable code, and words for people. */
 export interface UsageFault {
@@ -98,8 +101,8 @@ export function readRecord(
   maxAgeMs: number = USAGE_MAX_AGE_MS,
 ): { readonly record: ReadRecord } | { readonly fault: UsageFault } {
   if (value instanceof Unreadable) return fault('invalid_record', `record: ${value.why}`)
-  if (!Value.Check(UsageRecord, value)) {
-    const [error] = Value.Errors(UsageRecord, value)
+  if (!checked.Check(value)) {
+    const [error] = checked.Errors(value)
     return fault('invalid_record', `${error?.instancePath.slice(1) || 'record'}: ${error?.message ?? 'is malformed'}`)
   }
   if (!isStorable(value.recordId)) {

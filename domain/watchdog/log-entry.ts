@@ -1,6 +1,7 @@
 /** Entries of the watchdog log. Source: service document, sections 2.2 and 4.1. */
 import { type Static, Type } from 'typebox'
 import { codeSchema, LogLevel, metadataOf, WatchdogMode } from '../codes.ts'
+import { cursorQuery } from '../cursor.ts'
 import { codeList, DateFilter, pageQuery } from '../page.ts'
 import { Id, Instant, nullable, strictObject, Text } from '../schema.ts'
 
@@ -20,7 +21,7 @@ export const WatchdogLogEntry = strictObject(
         simId: 1,
         poolId: null,
         level: LogLevel.Warning,
-        message: 'SIM 8999900000000000017 (meter 17) has used 80 % of its 100 MB.',
+        message: 'SIM 8999900000000000017 is at 80.2 % of its limit: 80.2 of 100 MB used.',
         date: '2026-11-20T12:00:00.000Z',
       },
     ],
@@ -29,10 +30,11 @@ export const WatchdogLogEntry = strictObject(
 export type WatchdogLogEntry = Static<typeof WatchdogLogEntry>
 
 const filters = {
-  searchTerm: Type.Optional(Text('Part of the message, upper or lower case', 'has used')),
+  searchTerm: Type.Optional(Text('Part of the message, upper or lower case', 'of its limit')),
   date: Type.Optional(DateFilter),
   level: Type.Optional(codeSchema(LogLevel, 'Log level')),
   ...pageQuery,
+  ...cursorQuery('log'),
 }
 
 /** Query for the log of one SIM or one pool. */

@@ -4,10 +4,10 @@
  * It counts the permits that it grants, not what carriers have done. A permit is for one suspension, and lasts as long
  * as the alert behind it.
  */
-import { EventSeverity, EventType, LogLevel } from '../../domain/codes.ts'
 import type { PermitRequest, PermitResponse } from '../../domain/enforcement/guard.ts'
 import { ServiceError } from '../../domain/errors.ts'
-import type { AlertNotification } from '../../notify/notification.ts'
+import { instant } from '../../domain/local-time.ts'
+import { count, counted } from '../../domain/quantity.ts'
 import {
   clearedPermits,
   countPermits,
@@ -22,16 +22,14 @@ import {
 } from '../../store/enforcement/guard.ts'
 import { readEnforcementSettings } from '../../store/enforcement/guard-settings.ts'
 import { poolName } from '../../store/estate/pools.ts'
-import { insertEvent } from '../../store/events.ts'
-import { insertNotifications } from '../../store/mail/mails.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
-import { findTenant } from '../../store/tenants/tenants.ts'
-import { cycleNamed } from '../../store/usage/cycles.ts'
-import { insertLogEntries } from '../../store/watchdog/alerts.ts'
-import { activeRuleSet, activeRuleVersion } from '../../store/watchdog/rule-sets.ts'
+import { cycleNamed, tenantSettings } from '../../store/usage/cycles.ts'
+import { activeRuleVersion } from '../../store/watchdog/rule-sets.ts'
+import { limitFor } from './guard-limit.ts'
+import { tellHold } from './tell-hold.ts'
 
 /** The window in which permits are counted. */
-const WINDOW_MS = 3_600_000
+export const WINDOW_MS = 3_600_000
 
 /**
  * Whether a rule may suspend SIMs now. Safe to run twice: a permit stays as it is until the alert clears, the rules
@@ -101,17 +99,14 @@ async function shareOut(
   const suspended = used + granted.length
   const holdId = await insertHold(tx, scope, { cycleEndsAt, suspended, allowed })
   await insertPermits(tx, scope, held, { workflowId, holdId })
-  await notifyHeld(tx, scope, { holdId, suspended, allowed, waiting: held.length })
+  await notifyHeld(tx, scope, { holdId, suspended, allowed, waiting: held.length, cycleEndsAt })
   return { granted, held, holdId }
 }
 
-/** The hourly limit, from the settings. SIMs are only counted if `guardLeast` is not enough for all. */
-async function allowedIn(tx: TenantTx, scope: GuardScope, wanted: number): Promise<number> {
+/** The hourly limit, from the settings. */
+export async function allowedIn(tx: TenantTx, { poolId }: Pick<GuardScope, 'poolId'>, wanted: number): Promise<number> {
   const { guardLeast, guardPct } = await readEnforcementSettings(tx)
-  if (wanted <= guardLeast || guardPct === 0) return guardLeast
-  // No need to count further: with this many SIMs, the limit covers all that is wanted.
-  const enough = Math.min(Number.MAX_SAFE_INTEGER, Math.ceil((wanted * 100) / guardPct) + 1)
-  return Math.max(guardLeast, Math.floor((guardPct * (await scopeSize(tx, scope.poolId, enough))) / 100))
+  return limitFor({ least: guardLeast, pct: guardPct }, wanted, (enough) => scopeSize(tx, poolId, enough))
 }
 
 interface Held {
@@ -119,57 +114,29 @@ interface Held {
   readonly suspended: number
   readonly allowed: number
   readonly waiting: number
+  /** The hold lapses with its cycle. */
+  readonly cycleEndsAt: Date
 }
 
-/** Writes a Critical log entry, an event, and a notification for the billing contact. */
 async function notifyHeld(tx: TenantTx, { rule, version, poolId, cycleKey }: GuardScope, held: Held): Promise<void> {
-  const tenant = await findTenant(tx)
-  const label = poolId === null ? (tenant?.name ?? tx.tenantId) : ((await poolName(tx, poolId)) ?? String(poolId))
-  const { holdId, suspended, allowed, waiting } = held
-  const where = `/internal/enforcement/holds/${holdId}`
+  const { holdId, suspended, allowed, waiting, cycleEndsAt } = held
+  const whose = poolId === null ? 'the tenant' : `pool ${(await poolName(tx, poolId)) ?? poolId}`
+  const command = (name: string) => `npx simherd enforcement ${name} ${holdId} --tenant ${tx.tenantId}`
+  const until = instant(cycleEndsAt.getTime(), (await tenantSettings(tx)).timeZone)
   const message =
-    `Held: rule ${rule} of version ${version} has suspended ${suspended} SIM(s) of ${poolId === null ? 'the tenant' : `pool ${label}`} ` +
-    `in the last hour, ${waiting} wait; at most ${allowed} go in an hour. ` +
-    `Release or discard it: POST ${where}/release or ${where}/discard.`
-  const key = `guard/${holdId}`
-  await insertLogEntries(tx, [
-    {
-      dedupeKey: key,
-      rule,
-      ruleVersion: version,
-      simId: null,
-      poolId,
-      level: LogLevel.Critical,
-      message,
-      cycleKey,
-      explanation: held,
-    },
-  ])
-  await insertEvent(tx, {
-    type: EventType.Platform,
-    severity: EventSeverity.Critical,
-    title: `Guard held: ${rule}, ${label}`,
-    description: message,
-  })
-  const file = (await activeRuleSet(tx))?.files.find((one) => one.file.endsWith(`/${rule}.json`))?.file ?? ''
-  const at = tx.now.toISOString()
-  const body: AlertNotification = {
-    kind: 'fired',
-    key,
-    level: LogLevel.Critical,
-    at,
-    tenantId: tx.tenantId,
-    tenantName: tenant?.name ?? '',
-    rule: { name: rule, file, version },
-    subject: poolId === null ? { kind: 'tenant', id: tx.tenantId, label } : { kind: 'pool', id: poolId, label },
+    `Decision needed: ${counted(waiting, 'suspension')} in ${whose} held. ` +
+    `Rule ${rule} of version ${version} has suspended ${counted(suspended, 'SIM')} there in the last hour; at most ${count(allowed)} go in an hour. ` +
+    `Decide until ${until}: ${command('release')}, or discard.`
+  await tellHold(tx, {
+    holdId,
+    rule,
+    version,
+    poolId,
+    cycleKey,
+    waiting,
     message,
-    since: at,
-    facts: { usageMB: null, limitMB: null, usagePct: null, overageMB: null },
-    pace: null,
-    whatNext: 'This rule suspends nothing more here until a person releases or discards what is held.',
-    why: [],
-    howToStop:
-      'Release it where the suspensions are right, discard it where they are not, or raise the guard’s limits.',
-  }
-  await insertNotifications(tx, [{ body, dueAt: tx.now }])
+    whatNext: `This rule suspends nothing more here until a person decides, at the latest until ${until}.`,
+    howToStop: `Where the suspensions are right: ${command('release')}. Where they are not: ${command('discard')}.`,
+    explanation: held,
+  })
 }

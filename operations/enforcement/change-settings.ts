@@ -1,10 +1,11 @@
+import { Value } from 'typebox/value'
 import { EventSeverity, EventType } from '../../domain/codes.ts'
 import type { EnforcementChange, EnforcementSettings } from '../../domain/enforcement/guard.ts'
 import { ServiceError } from '../../domain/errors.ts'
 import { noteChange } from '../../store/audit.ts'
-import { markAllDue } from '../../store/due.ts'
 import { readEnforcementSettings, writeEnforcementSettings } from '../../store/enforcement/guard-settings.ts'
 import { insertEvent } from '../../store/events.ts'
+import { lookAtAll } from '../../store/shards.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
 import { lockTenant } from '../../store/tenants/tenants.ts'
 
@@ -23,11 +24,13 @@ export async function changeEnforcement(tx: TenantTx, change: EnforcementChange)
     enabled: change.enabled ?? was.enabled,
     guardLeast: change.guardLeast ?? was.guardLeast,
     guardPct: change.guardPct ?? was.guardPct,
+    alertGuardLeast: change.alertGuardLeast ?? was.alertGuardLeast,
+    alertGuardPct: change.alertGuardPct ?? was.alertGuardPct,
   }
-  if (now.enabled === was.enabled && now.guardLeast === was.guardLeast && now.guardPct === was.guardPct) return was
+  if (Value.Equal(now, was)) return was
   await writeEnforcementSettings(tx, now)
   await noteChange(tx, { subject: 'tenant', id: tenant.id, before: was, after: now })
-  if (now.enabled !== was.enabled) await markAllDue(tx, tx.now)
+  if (now.enabled !== was.enabled) await lookAtAll(tx)
   const off = was.enabled && !now.enabled
   const switched = now.enabled === was.enabled ? 'changed' : `switched ${now.enabled ? 'on' : 'off'}`
   await insertEvent(tx, {
@@ -36,7 +39,8 @@ export async function changeEnforcement(tx: TenantTx, change: EnforcementChange)
     title: `Enforcement ${switched}`,
     description:
       `The watchdog ${now.enabled ? 'suspends' : 'suspends nothing'}; one rule may suspend ${now.guardLeast} SIM(s), or ` +
-      `${now.guardPct} % of a pool or of all where that is more, in an hour before the rest is held.`,
+      `${now.guardPct} % of a pool or of all where that is more, in an hour before the rest is held; it may begin to ` +
+      `fire on ${now.alertGuardLeast} subject(s), or ${now.alertGuardPct} % of all, before notices and actions are held.`,
   })
   return now
 }

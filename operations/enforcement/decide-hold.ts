@@ -3,22 +3,44 @@ import { EventSeverity, EventType, LogLevel } from '../../domain/codes.ts'
 import type { HoldResponse } from '../../domain/enforcement/guard.ts'
 import { ServiceError } from '../../domain/errors.ts'
 import { noteChange } from '../../store/audit.ts'
-import { answerHeld, forgetCount, heldBy, lockGuard, lockHold, markDecided } from '../../store/enforcement/guard.ts'
+import { countWaiting, markWaitingDue } from '../../store/enforcement/alert-holds.ts'
+import {
+  answerHeld,
+  forgetCount,
+  heldBy,
+  heldIn,
+  lockGuard,
+  lockHold,
+  markDecided,
+} from '../../store/enforcement/guard.ts'
+import { forgetCounts } from '../../store/enforcement/guard-counts.ts'
 import { insertEvent } from '../../store/events.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
-import { insertLogEntries } from '../../store/watchdog/alerts.ts'
+import { insertLogEntries, lockAlerts } from '../../store/watchdog/alerts.ts'
 
 const DECISIONS = {
-  released: { permits: 'granted', signal: 'guardReleased', words: 'is released: it may suspend' },
-  discarded: { permits: 'discarded', signal: 'guardDiscarded', words: 'is discarded: it does not suspend' },
+  released: {
+    permits: 'granted',
+    signal: 'guardReleased',
+    suspensions: 'is released: it may suspend the',
+    alerts: 'is released: it may tell and act on the',
+  },
+  discarded: {
+    permits: 'discarded',
+    signal: 'guardDiscarded',
+    suspensions: 'is discarded: it does not suspend the',
+    alerts: 'is discarded: it neither tells nor acts on the',
+  },
 } as const
 
 /**
- * Releases or discards a hold, and signals the workflows that wait for it. Idempotent for the same decision.
+ * Releases or discards a hold. Idempotent for the same decision.
  *
- * Releasing it restarts the hourly count of the rule. Discarding it leaves its SIMs alone until their alerts clear.
+ * Of suspensions, it signals the workflows that wait. Of alerts, their subjects are evaluated: what still fires is told
+ * and acted on, or counts as told. Releasing restarts the hourly count of the rule. Discarding leaves its subjects alone
+ * until their alerts clear.
  *
- * @returns `decided` is the number of SIMs in the hold whose alert has not cleared before
+ * @returns `decided` is the number of SIMs, or subjects, in the hold whose alert has not cleared before
  * @throws ServiceError `hold_not_found`; `hold_not_open` if it was decided the other way, or its cycle has ended
  */
 export async function decideHold(
@@ -26,6 +48,8 @@ export async function decideHold(
   holdId: number,
   decision: 'released' | 'discarded',
 ): Promise<HoldResponse> {
+  // An evaluation that holds more does so under this lock: none adds to a hold that is decided.
+  if ((await heldIn(tx, holdId)) === 'alerts') await lockAlerts(tx)
   await lockGuard(tx)
   const hold = await lockHold(tx, holdId)
   if (hold === undefined) throw new ServiceError('hold_not_found', `There is no hold ${holdId}.`)
@@ -34,19 +58,29 @@ export async function decideHold(
     const why = lapsed ? `has lapsed with cycle ${hold.cycleKey}` : `was ${hold.state} before`
     throw new ServiceError('hold_not_open', `Hold ${holdId} ${why}, so it cannot be ${decision}.`)
   }
-  const decided = await heldBy(tx, holdId)
-  if (hold.state === decision) return { id: holdId, state: decision, decided }
-  const { permits, signal, words } = DECISIONS[decision]
-  await answerHeld(tx, hold, permits, signal)
-  if (decision === 'released') await forgetCount(tx, hold)
-  await markDecided(tx, holdId, decision)
+  const { what, rule } = hold
+  const isOfAlerts = what === 'alerts'
+  if (hold.state === decision) {
+    return { id: holdId, state: decision, decided: isOfAlerts ? (hold.subjects ?? 0) : await heldBy(tx, holdId) }
+  }
+  const decided = isOfAlerts ? await countWaiting(tx, holdId) : await heldBy(tx, holdId)
+  const { permits, signal } = DECISIONS[decision]
+  if (isOfAlerts) await markWaitingDue(tx, holdId)
+  else await answerHeld(tx, hold, permits, signal)
+  if (decision === 'released') {
+    if (isOfAlerts) await forgetCounts(tx, { what, rule, version: 0, poolId: null })
+    else await forgetCount(tx, hold)
+  }
+  await markDecided(tx, holdId, decision, isOfAlerts ? decided : null)
   await noteChange(tx, { subject: 'hold', id: holdId, before: { state: 'held' }, after: { state: decision, decided } })
-  const message = `Hold ${holdId} of rule ${hold.rule}, version ${hold.version}, ${words} the ${decided} SIM(s) that waited.`
+  const version = isOfAlerts ? '' : `, version ${hold.version}`
+  const waited = `${decided} ${isOfAlerts ? 'subject(s)' : 'SIM(s)'} that waited`
+  const message = `Hold ${holdId} of rule ${rule}${version}${isOfAlerts ? '' : ','} ${DECISIONS[decision][what]} ${waited}.`
   await insertLogEntries(tx, [
     {
       dedupeKey: `guard/${holdId}/${decision}`,
-      rule: hold.rule,
-      ruleVersion: hold.version,
+      rule,
+      ruleVersion: isOfAlerts ? null : hold.version,
       simId: null,
       poolId: hold.poolId,
       level: LogLevel.Info,
@@ -58,7 +92,7 @@ export async function decideHold(
   await insertEvent(tx, {
     type: EventType.Platform,
     severity: EventSeverity.Info,
-    title: `Guard ${decision}: ${hold.rule}`,
+    title: `Guard ${decision}: ${rule}`,
     description: message,
   })
   return { id: holdId, state: decision, decided }

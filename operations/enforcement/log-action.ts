@@ -1,17 +1,17 @@
-/** Logs what enforcement did, and adds a notification if people should know. Each is written once. */
+/** Logs what enforcement did, and notifies people of it. Each is written once. */
 import { LogLevel } from '../../domain/codes.ts'
 import type { Action, ActionRequest } from '../../domain/enforcement/enforcement.ts'
 import { ServiceError } from '../../domain/errors.ts'
-import { toMB } from '../../domain/units.ts'
-import type { AlertNotification } from '../../notify/notification.ts'
+import { instant } from '../../domain/local-time.ts'
+import { megabytes } from '../../domain/quantity.ts'
 import { poolName } from '../../store/estate/pools.ts'
-import { insertNotifications } from '../../store/mail/mails.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
-import { findTenant } from '../../store/tenants/tenants.ts'
-import { simFigures } from '../../store/usage/figures.ts'
+import { tenantSettings } from '../../store/usage/cycles.ts'
 import { insertLogEntries } from '../../store/watchdog/alerts.ts'
 import { activeRuleSet } from '../../store/watchdog/rule-sets.ts'
+import { insertWebhookEvent } from '../../store/webhooks/events.ts'
 import { knownSim } from '../estate/known-sim.ts'
+import { notifyAction } from './notify-action.ts'
 
 const LEVEL: Readonly<Record<Action, LogLevel>> = {
   suspended: LogLevel.Critical,
@@ -35,19 +35,35 @@ const WORDS: Readonly<Record<Action, (subject: string) => string>> = {
   tooLittleToPick: (pool) => `Pool ${pool} stays over its capacity`,
 }
 
+const INSTANT = /\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d+)?Z/
+const MEGABYTES = /(\d+(?:\.\d+)?(?:e[+-]?\d+)?) MB/g
+
+/** A detail as people read it. Workflows write exact instants and numbers, because their code has to replay. */
+const readable = (detail: string, timeZone: string): string =>
+  detail
+    .replaceAll(new RegExp(INSTANT, 'g'), (at) => instant(at, timeZone))
+    .replaceAll(MEGABYTES, (_, mb) => megabytes(Number(mb)))
+/** The actions that webhooks are told of. */
+const TOLD: Readonly<Partial<Record<Action, 'sim.suspended' | 'sim.brought_back'>>> = {
+  suspended: 'sim.suspended',
+  broughtBack: 'sim.brought_back',
+}
+
 /**
- * Logs an action of a workflow. Idempotent: one log entry per rule, SIM or pool, cycle, action and counter. The start
- * of a grace period and the warning before its end also add a notification.
+ * Logs an action of a workflow. Idempotent: one log entry per rule, SIM or pool, cycle, action and counter. Suspensions,
+ * returns and graces of SIMs also add a notification.
  *
  * @returns whether the entry was new
  * @throws ServiceError `sim_not_found`, `pool_not_found`; `invalid_request` if the action needs a SIM and a pool is
  *   named, or the reverse
  */
 export async function logAction(tx: TenantTx, ask: ActionRequest): Promise<{ logged: boolean }> {
-  const { subject, label, simId, poolId } = await subjectOf(tx, ask)
+  const { subject, label, simId, poolId, tag, iccid } = await subjectOf(tx, ask)
   const rules = await activeRuleSet(tx)
   const key = `${ask.rule ?? 'person'}/${subject}/${ask.cycle}/${ask.action}/${ask.counter}`
-  const message = `${WORDS[ask.action](label)}: ${ask.detail}`
+  const { timeZone } = await tenantSettings(tx)
+  const detail = readable(ask.detail, timeZone)
+  const message = `${WORDS[ask.action](label)}: ${detail}`
   const logged = await insertLogEntries(tx, [
     {
       dedupeKey: key,
@@ -62,9 +78,14 @@ export async function logAction(tx: TenantTx, ask: ActionRequest): Promise<{ log
     },
   ])
   if (logged.size === 0) return { logged: false }
-  if (simId !== null && (ask.action === 'graceStarted' || ask.action === 'graceEnding')) {
-    await notifyGrace(tx, { ...ask, simId }, ask.action, { key, label, message })
+  const type = TOLD[ask.action]
+  if (type !== undefined && simId !== null) {
+    const { rule, cycle } = ask
+    await insertWebhookEvent(tx, { type, data: { simId, label, poolId, rule, cycle, message } })
   }
+  const endsAt = INSTANT.exec(ask.detail)?.[0] ?? null
+  if (simId !== null)
+    await notifyAction(tx, { ...ask, detail, simId }, { key, label, tag, iccid, poolId, message, rules, endsAt })
   return { logged: true }
 }
 
@@ -77,7 +98,7 @@ async function subjectOf(tx: TenantTx, { action, simId, poolId }: ActionRequest)
   if (ofPool && poolId != null && simId == null) {
     const label = await poolName(tx, poolId)
     if (label === undefined) throw new ServiceError('pool_not_found', `There is no pool ${poolId}.`)
-    return { subject: `pool/${poolId}`, label, simId: null, poolId }
+    return { subject: `pool/${poolId}`, label, simId: null, poolId, tag: '', iccid: '' }
   }
   if (!ofPool && simId != null && poolId == null) {
     return { subject: `sim/${simId}`, simId, ...(await knownSim(tx, simId)) }
@@ -86,43 +107,4 @@ async function subjectOf(tx: TenantTx, { action, simId, poolId }: ActionRequest)
   throw new ServiceError('invalid_request', `${detail}.`, {
     errors: [{ pointer: ofPool ? '/poolId' : '/simId', detail }],
   })
-}
-
-async function notifyGrace(
-  tx: TenantTx,
-  ask: ActionRequest & { readonly simId: number },
-  kind: 'graceStarted' | 'graceEnding',
-  entry: { readonly key: string; readonly label: string; readonly message: string },
-): Promise<void> {
-  const tenant = await findTenant(tx)
-  const rules = await activeRuleSet(tx)
-  const figures = (await simFigures(tx, ask.cycle, [ask.simId])).get(ask.simId)
-  const limit = figures?.limitBytes ?? 0
-  const body: AlertNotification = {
-    kind,
-    key: entry.key,
-    level: LogLevel.Warning,
-    at: tx.now.toISOString(),
-    tenantId: tx.tenantId,
-    tenantName: tenant?.name ?? '',
-    rule: {
-      name: ask.rule ?? 'asked by a person',
-      file: rules?.files.find(({ file }) => file.endsWith(`/${ask.rule}.json`))?.file ?? '',
-      version: rules?.version ?? 0,
-    },
-    subject: { kind: 'sim', id: ask.simId, label: entry.label },
-    message: entry.message,
-    since: tx.now.toISOString(),
-    facts: {
-      usageMB: figures === undefined ? null : toMB(figures.usageBytes),
-      limitMB: figures === undefined ? null : toMB(limit),
-      usagePct: figures === undefined || limit === 0 ? null : (100 * figures.usageBytes) / limit,
-      overageMB: figures === undefined ? null : toMB(figures.overageBytes),
-    },
-    pace: null,
-    whatNext: ask.detail,
-    why: [],
-    howToStop: 'Raise its limit, exempt the SIM from the watchdog, or set its mode to Monitor.',
-  }
-  await insertNotifications(tx, [{ body, dueAt: tx.now }])
 }

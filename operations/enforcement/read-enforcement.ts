@@ -9,14 +9,14 @@ import { findPool } from '../../store/estate/pools.ts'
 import { rememberedStart } from '../../store/outbox.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
 import { cycleNamed, runningCycle, tenantSettings } from '../../store/usage/cycles.ts'
-import { poolFigures, simFigures } from '../../store/usage/figures.ts'
+import { poolFigures, rowFigures, rowIn } from '../../store/usage/figures.ts'
 import { isFiring } from '../../store/watchdog/alerts.ts'
 
 /**
  * The most SIMs in one response. In a larger pool the SIMs picked first are suspended by the next read, and make room
  * for the others.
  */
-export const MOST_ROWS = 10_000
+const MOST_ROWS = 10_000
 
 /**
  * A SIM, as suspend-on-overage sees it.
@@ -55,7 +55,7 @@ export async function simEnforcement(
 
 /**
  * Which alert of the rule is firing: the SIM's or its pool's. Null if neither is. Without a rule: `sim` if the SIM has
- * overage, else null.
+ * overage in the pool that it is in, else null.
  */
 async function subjectOver(
   tx: TenantTx,
@@ -64,8 +64,8 @@ async function subjectOver(
   rule: string | null,
 ): Promise<'sim' | 'pool' | null> {
   if (rule === null) {
-    const overageBytes = (await simFigures(tx, cycleKey, [simId])).get(simId)?.overageBytes ?? 0
-    return overageBytes > 0 ? 'sim' : null
+    const rows = (await rowFigures(tx, cycleKey, [simId])).get(simId) ?? []
+    return rowIn(rows, poolId).overageBytes > 0 ? 'sim' : null
   }
   if (await isFiring(tx, rule, { kind: 'sim' as const, id: simId }, cycleKey)) return 'sim'
   const firing = poolId !== null && (await isFiring(tx, rule, { kind: 'pool' as const, id: poolId }, cycleKey))

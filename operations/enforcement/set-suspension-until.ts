@@ -4,6 +4,7 @@ import { noteChange } from '../../store/audit.ts'
 import { setSuspensionUntil as write } from '../../store/enforcement/suspensions.ts'
 import { lockSimRecord } from '../../store/estate/sim-changes.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
+import { holdCycles, settleAhead } from '../../store/usage/contributions.ts'
 
 /**
  * Changes how long the watchdog's suspension of a SIM lasts. Safe to run twice.
@@ -15,12 +16,14 @@ export async function setSuspensionUntil(
   { id, ...change }: SuspensionChange & { readonly id: number },
 ): Promise<{ id: number }> {
   if ((await lockSimRecord(tx, id)) === undefined) throw new ServiceError('sim_not_found', `There is no SIM ${id}.`)
+  const cycles = await holdCycles(tx, tx.now)
   const before = await write(tx, id, change)
   if (before === undefined) {
     throw new ServiceError('sim_state_conflict', `SIM ${id} is not suspended by workflow ${change.workflowId}.`)
   }
   const { until } = change
   if (until !== before) {
+    await settleAhead(tx, cycles, [id])
     await noteChange(tx, { subject: 'sim', id, before: { suspendedUntil: before }, after: { suspendedUntil: until } })
   }
   return { id }

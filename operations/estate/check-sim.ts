@@ -1,25 +1,25 @@
 /** Checks a delivered SIM record. Faults say what is wrong and what to do; warnings say what looks wrong. */
 import { Compile } from 'typebox/compile'
-import { SimType, WatchdogMode } from '../../domain/codes.ts'
+import { SimStatus, SimType, WatchdogMode } from '../../domain/codes.ts'
 import { NewSim } from '../../domain/estate/sim.ts'
+import { ImportedSim } from '../../domain/estate/sim-import.ts'
 import { checkDigit, luhnOk } from '../../domain/identifiers.ts'
+import { instantMs } from '../../domain/instant.ts'
 import { didYouMean } from '../../domain/spelling.ts'
 import { isRounded, looksRounded } from '../../domain/spreadsheet.ts'
+import { MOST_TOTAL, MOST_UNITS } from '../../domain/usage/usage-record.ts'
+import { type SimWarning, stateFaults, stateWarnings } from './check-state.ts'
 
-/** Something that looks wrong about a SIM. The SIM is written all the same. */
-export interface SimWarning {
-  readonly field: 'iccid' | 'imei'
-  readonly detail: string
-}
+export type Checked<T> = { readonly sim: T; readonly warnings: readonly SimWarning[] } | { readonly fault: string }
 
-export type CheckedSim = { readonly sim: NewSim; readonly warnings: readonly SimWarning[] } | { readonly fault: string }
-
-const check = Compile(NewSim)
+const newSim = Compile(NewSim)
+const importedSim = Compile(ImportedSim)
 
 const codes = (table: Readonly<Record<string, number>>): string =>
   Object.entries(table)
     .map(([label, code]) => `${code} (${label})`)
     .join(' or ')
+const upTo = (most: number): string => `a whole number from 0 to ${most}`
 
 interface Field {
   readonly expected: string
@@ -28,12 +28,14 @@ interface Field {
   readonly digits?: true
 }
 
-const property = (name: keyof NewSim): Pick<Field, 'fits'> => {
-  const compiled = Compile(NewSim.properties[name])
+const property = (name: keyof ImportedSim): Pick<Field, 'fits'> => {
+  const compiled = Compile(ImportedSim.properties[name])
   return { fits: (value) => compiled.Check(value) }
 }
 
-const FIELDS: Readonly<Record<keyof NewSim, Field>> = {
+type Fields = Readonly<Record<string, Field>>
+
+const NEW_FIELDS = {
   iccid: { ...property('iccid'), expected: '18 to 22 digits', digits: true },
   imsi: { ...property('imsi'), expected: 'at most 15 digits', digits: true },
   msisdn: { ...property('msisdn'), expected: 'at most 15 digits, with or without a + before them', digits: true },
@@ -44,13 +46,27 @@ const FIELDS: Readonly<Record<keyof NewSim, Field>> = {
   warningThresholdPct: { ...property('warningThresholdPct'), expected: 'a whole number from 1 to 100' },
   enableBurnRateAlerts: { ...property('enableBurnRateAlerts'), expected: 'true or false' },
   isWatchdogExempt: { ...property('isWatchdogExempt'), expected: 'true or false' },
+} as const satisfies Readonly<Record<keyof NewSim, Field>>
+
+const IMPORT_FIELDS: Readonly<Record<keyof ImportedSim, Field>> = {
+  ...NEW_FIELDS,
+  status: { ...property('status'), expected: codes(SimStatus) },
+  poolId: { ...property('poolId'), expected: 'the id of a pool' },
+  tariffId: { ...property('tariffId'), expected: 'the id of a tariff' },
+  activatedAt: {
+    fits: (value) => value === null || (typeof value === 'string' && instantMs(value) !== undefined),
+    expected: 'a day and time there are, ISO 8601 with an offset or Z, such as 2026-03-01T00:00:00Z',
+  },
+  usageBytes: { ...property('usageBytes'), expected: upTo(MOST_TOTAL) },
+  voiceSeconds: { ...property('voiceSeconds'), expected: upTo(MOST_UNITS) },
+  smsCount: { ...property('smsCount'), expected: upTo(MOST_UNITS) },
 }
 
-/** Names of the fields that a SIM may be delivered with. */
-export const SIM_FIELDS: readonly string[] = Object.keys(FIELDS)
+/** Names of the fields that a SIM may be imported with. */
+export const SIM_FIELDS: readonly string[] = Object.keys(IMPORT_FIELDS)
 /** Names of the fields whose digits are a name. */
 export const DIGIT_FIELDS: ReadonlySet<string> = new Set(
-  Object.entries(FIELDS).flatMap(([name, { digits }]) => (digits === true ? [name] : [])),
+  Object.entries(IMPORT_FIELDS).flatMap(([name, { digits }]) => (digits === true ? [name] : [])),
 )
 
 /** An unknown field name, quoted, with the name that may have been meant. */
@@ -59,38 +75,53 @@ export const unknownField = (name: string): string => {
   return `${quoted(name)}${meant === undefined ? '' : `: ${meant}`}`
 }
 
-/** Checks a record as it was delivered. @returns the SIM and its warnings, or its faults in words */
-export function checkSim(record: unknown): CheckedSim {
-  if (check.Check(record)) return { sim: record, warnings: warningsOf(record) }
-  return { fault: faultsOf(record).join('. ') }
+/** Checks the record of a SIM that is not provisioned. @returns the SIM and its warnings, or its faults in words */
+export function checkSim(record: unknown): Checked<NewSim> {
+  if (newSim.Check(record)) return { sim: record, warnings: warningsOf(record) }
+  return { fault: faultsOf(record, NEW_FIELDS).join('. ') }
 }
 
-function faultsOf(record: unknown): string[] {
+/**
+ * Checks the record of a SIM that may live at the carrier already. Pool and tariff are not looked up.
+ *
+ * @param now epoch milliseconds
+ * @returns the SIM and its warnings, or its faults in words
+ */
+export function checkImport(record: unknown, now: number): Checked<ImportedSim> {
+  if (!importedSim.Check(record) || !IMPORT_FIELDS.activatedAt.fits(record.activatedAt ?? null)) {
+    return { fault: faultsOf(record, IMPORT_FIELDS).join('. ') }
+  }
+  const faults = stateFaults(record, now)
+  if (faults.length > 0) return { fault: faults.join('. ') }
+  return { sim: record, warnings: [...warningsOf(record), ...stateWarnings(record)] }
+}
+
+function faultsOf(record: unknown, fields: Fields): string[] {
   if (typeof record !== 'object' || record === null || Array.isArray(record)) {
     return [`got ${quoted(record)}; expected an object with an iccid`]
   }
   const given = new Map<string, unknown>(Object.entries(record))
-  const faults = Object.entries(FIELDS).flatMap(([name, field]) => {
+  const faults = Object.entries(fields).flatMap(([name, field]) => {
     const value = given.get(name)
     if (value === undefined) return name === 'iccid' ? [`iccid: is missing; expected ${field.expected}`] : []
     return field.fits(value) ? [] : [`${name}: got ${textOf(value, field)}; expected ${field.expected}`]
   })
-  const unknown = [...given.keys()].filter((name) => !Object.hasOwn(FIELDS, name))
+  const unknown = [...given.keys()].filter((name) => !Object.hasOwn(fields, name))
   if (unknown.length === 0) return faults
   const shown = unknown.slice(0, 5).map(unknownField).join(', ')
-  return [...faults, `no field of a SIM: ${shown}; expected some of ${SIM_FIELDS.join(', ')}`]
+  return [...faults, `no field of a SIM: ${shown}; expected some of ${Object.keys(fields).join(', ')}`]
 }
 
 function textOf(value: unknown, { digits }: Field): string {
+  if (typeof value === 'string' && isRounded(value)) {
+    return `${quoted(value)}, which is a number a spreadsheet has rounded: format the column as text and export again`
+  }
   if (digits !== true) return quoted(value)
   if (typeof value === 'number') {
     const lost = Number.isSafeInteger(value) ? '' : ', which has lost digits: a JSON number keeps about 16'
     return `the number ${value}${lost}: send it as text, in quotes`
   }
   if (typeof value !== 'string') return quoted(value)
-  if (isRounded(value)) {
-    return `${quoted(value)}, which is a number a spreadsheet has rounded: format the column as text and export again`
-  }
   return /^\d+$/.test(value) ? `${quoted(value)}, ${value.length} digits` : quoted(value)
 }
 

@@ -1,9 +1,23 @@
-/** Imports SIMs as they are delivered. */
-import type { ImportPreview, ImportResult, NewSim } from '../../domain/estate/sim.ts'
+/** Imports SIMs: those that are delivered, and those that live at the carrier already. */
+import { SimStatus } from '../../domain/codes.ts'
+import type {
+  ImportedSim,
+  ImportPreview,
+  ImportResult,
+  ImportTotals,
+  Rejection,
+} from '../../domain/estate/sim-import.ts'
+import { MOST_TOTAL } from '../../domain/usage/usage-record.ts'
 import { noteCreated } from '../../store/audit.ts'
+import { lockPoolTariffs, type PoolTariff, poolTariffs } from '../../store/estate/pools.ts'
 import { insertableSims, insertSims } from '../../store/estate/sim-changes.ts'
+import { findTariffs } from '../../store/estate/tariffs.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
-import { checkSim, type SimWarning } from './check-sim.ts'
+import { runningCycle, usageIn } from '../../store/usage/cycles.ts'
+import { type AssignmentProblem, assignmentConflict } from './assignment.ts'
+import { checkImport } from './check-sim.ts'
+import { hasUsage, type SimWarning, statusOf, USAGE } from './check-state.ts'
+import { takeOver } from './take-over.ts'
 
 const BATCH = 5000
 /** The most warnings in a response: nobody reads more. */
@@ -19,20 +33,22 @@ export interface SimFile {
 
 interface GoodSim {
   readonly index: number
-  readonly sim: NewSim
+  readonly sim: ImportedSim
   readonly warnings: readonly SimWarning[]
 }
 
 type Rejected = ImportResult['rejected'][number]
+type Reject = (index: number, code: Rejection, why: string) => void
 
 /**
- * Writes SIMs as they are delivered: Unprovisioned, outside pools. All in the caller's transaction.
+ * Writes SIMs as they are: Unprovisioned and outside pools, or as they live at the carrier, with pool, tariff and the
+ * usage of the running cycle so far. All in the caller's transaction. The carrier is not called.
  *
  * A bad record is rejected, and the rest is written. An ICCID that exists already is rejected with `sim_exists`, so
- * that a repeated delivery adds only what is missing.
+ * that a repeated delivery adds only what is missing, and its usage counts once.
  */
-export const importSims = (tx: TenantTx, records: readonly unknown[], file?: SimFile): Promise<ImportResult> =>
-  takeIn(records, file, async (sims) => {
+export async function importSims(tx: TenantTx, records: readonly unknown[], file?: SimFile): Promise<ImportResult> {
+  const { taken, ...result } = await takeIn(tx, records, file, lockPoolTariffs, async (sims) => {
     const inserted = await insertSims(tx, sims)
     const after = new Map(sims.map((sim) => [sim.iccid, sim]))
     await noteCreated(
@@ -42,24 +58,37 @@ export const importSims = (tx: TenantTx, records: readonly unknown[], file?: Sim
     )
     return inserted
   })
+  await takeOver(
+    tx,
+    taken.map(({ row, sim }) => ({ id: row.id, sim })),
+    { ...result.totals, rejected: result.rejected.length },
+  )
+  return result
+}
 
 /** What {@link importSims} would do with these records, by the same checks. Writes nothing. */
-export const previewSimImport = async (
+export async function previewSimImport(
   tx: TenantTx,
   records: readonly unknown[],
   file?: SimFile,
-): Promise<ImportPreview> => ({
-  dryRun: true,
-  ...(await takeIn(records, file, (sims) => insertableSims(tx, sims))),
-})
+): Promise<ImportPreview> {
+  const { taken: _, ...result } = await takeIn(tx, records, file, poolTariffs, (sims) => insertableSims(tx, sims))
+  return { dryRun: true, ...result }
+}
 
 async function takeIn<T extends { readonly iccid: string }>(
+  tx: TenantTx,
   records: readonly unknown[],
   file: SimFile | undefined,
-  insert: (sims: readonly NewSim[]) => Promise<readonly T[]>,
+  readPools: typeof poolTariffs,
+  insert: (sims: readonly ImportedSim[]) => Promise<readonly T[]>,
 ) {
-  const { good, rejected } = sorted(records, file)
-  const created: T[] = []
+  const rejected: Rejected[] = []
+  const reject: Reject = (index, code, why) => rejected.push({ index, code, detail: `${lineOf(file, index)}${why}` })
+  const fitting = checked(records, file, tx.now.getTime(), reject)
+  const placed = await assignable(tx, fitting, readPools, reject)
+  const good = await countable(tx, placed, reject)
+  const taken: { row: T; sim: ImportedSim }[] = []
   const warnings: ImportResult['warnings'] = []
   for (let start = 0; start < good.length; start += BATCH) {
     const batch = good.slice(start, start + BATCH)
@@ -67,47 +96,111 @@ async function takeIn<T extends { readonly iccid: string }>(
     for (const { index, sim, warnings: ofSim } of batch) {
       const row = inserted.get(sim.iccid)
       if (row === undefined) {
-        rejected.push({ index, code: 'sim_exists', detail: `${lineOf(file, index)}ICCID ${sim.iccid} exists already` })
+        reject(index, 'sim_exists', `ICCID ${sim.iccid} exists already`)
       } else {
-        created.push(row)
+        taken.push({ row, sim })
         for (const { field, detail } of ofSim)
           warnings.push({ index, field, detail: `${lineOf(file, index)}${detail}` })
       }
     }
   }
   return {
-    created,
+    taken,
+    created: taken.map(({ row }) => row),
     rejected: rejected.sort((a, b) => a.index - b.index),
     warnings: warnings.slice(0, MOST_WARNINGS),
     warningCount: warnings.length,
+    totals: totalsOf(taken.map(({ sim }) => sim)),
   }
 }
 
-/** Separates records that can be written from those that cannot. Of several with one ICCID, only the first can. */
-function sorted(records: readonly unknown[], file: SimFile | undefined): { good: GoodSim[]; rejected: Rejected[] } {
+/** The records that are right in themselves. Of several with one ICCID, only the first is. */
+function checked(records: readonly unknown[], file: SimFile | undefined, now: number, reject: Reject): GoodSim[] {
   const good: GoodSim[] = []
-  const rejected: Rejected[] = []
   const places = new Map<string, number>()
-  const reject = (index: number, code: Rejected['code'], why: string) =>
-    rejected.push({ index, code, detail: `${lineOf(file, index)}${why}` })
   for (const [index, record] of records.entries()) {
     const unreadable = file?.unreadable.get(index)
-    const checked = unreadable === undefined ? checkSim(record) : { fault: unreadable }
-    if ('fault' in checked) {
-      reject(index, 'invalid_request', checked.fault)
+    const one = unreadable === undefined ? checkImport(record, now) : { fault: unreadable }
+    if ('fault' in one) {
+      reject(index, 'invalid_request', one.fault)
       continue
     }
-    const { iccid } = checked.sim
+    const { iccid } = one.sim
     const first = places.get(iccid)
     if (first === undefined) {
       places.set(iccid, index)
-      good.push({ index, ...checked })
+      good.push({ index, ...one })
     } else {
       const line = file === undefined ? '' : `, in line ${file.lines[first]}`
       reject(index, 'sim_exists', `the same ICCID as record ${first}${line}: ${iccid}`)
     }
   }
-  return { good, rejected }
+  return good
+}
+
+/** The field that is wrong, and what is expected of it. */
+const EXPECTED: Readonly<Record<AssignmentProblem, readonly ['poolId' | 'tariffId', string]>> = {
+  pool_not_found: ['poolId', 'a pool of this tenant'],
+  tariff_not_found: ['tariffId', 'a tariff that this tenant may use'],
+  tariff_inactive: ['tariffId', 'a tariff that is active'],
+  tariff_needs_pool: ['tariffId', 'a Standard tariff, or a poolId too'],
+  tariff_has_no_effect: ['tariffId', 'none in this pool'],
+}
+
+/** The SIMs that may have the pool and the tariff that they name, by the rules of tickets. */
+async function assignable(
+  tx: TenantTx,
+  sims: readonly GoodSim[],
+  readPools: typeof poolTariffs,
+  reject: Reject,
+): Promise<GoodSim[]> {
+  const named = (field: 'poolId' | 'tariffId') => [...new Set(sims.flatMap(({ sim }) => sim[field] ?? []))]
+  const [poolIds, tariffIds] = [named('poolId'), named('tariffId')]
+  const pools = poolIds.length === 0 ? new Map<number, PoolTariff>() : await readPools(tx, poolIds)
+  const tariffs = await findTariffs(tx, tariffIds)
+  return sims.filter(({ index, sim }) => {
+    const { poolId = null, tariffId = null } = sim
+    const found = { pool: poolId === null ? null : pools.get(poolId), tariff: tariffs.get(tariffId ?? 0) }
+    const conflict = assignmentConflict({ poolId, tariffId }, tariffId, found)
+    if (conflict === undefined) return true
+    const [field, expected] = EXPECTED[conflict.code]
+    reject(index, conflict.code, `${field}: got ${sim[field]}; expected ${expected}. ${conflict.detail}`)
+    return false
+  })
+}
+
+/** The SIMs whose usage can be counted: with what the tenant has used in the running cycle, no total is too large. */
+async function countable(tx: TenantTx, sims: readonly GoodSim[], reject: Reject): Promise<readonly GoodSim[]> {
+  if (!sims.some(({ sim }) => hasUsage(sim))) return sims
+  const { key } = await runningCycle(tx)
+  const used = await usageIn(tx, key)
+  return sims.filter(({ index, sim }) => {
+    const beyond = USAGE.find((name) => used[name] + (sim[name] ?? 0) > MOST_TOTAL)
+    if (beyond === undefined) {
+      for (const name of USAGE) used[name] += sim[name] ?? 0
+      return true
+    }
+    const left = `what is left of ${MOST_TOTAL} for all SIMs in cycle ${key}`
+    reject(
+      index,
+      'invalid_request',
+      `${beyond}: got ${sim[beyond]}; expected at most ${MOST_TOTAL - used[beyond]}, ${left}`,
+    )
+    return false
+  })
+}
+
+function totalsOf(sims: readonly ImportedSim[]): ImportTotals {
+  const of = (status: SimStatus) => sims.reduce((count, sim) => count + (statusOf(sim) === status ? 1 : 0), 0)
+  const sum = (name: (typeof USAGE)[number]) => sims.reduce((total, sim) => total + (sim[name] ?? 0), 0)
+  return {
+    unprovisioned: of(SimStatus.Unprovisioned),
+    active: of(SimStatus.Active),
+    suspended: of(SimStatus.Suspended),
+    usageBytes: sum('usageBytes'),
+    voiceSeconds: sum('voiceSeconds'),
+    smsCount: sum('smsCount'),
+  }
 }
 
 /** A prefix for messages: the line in which a record begins; empty if there is no file. */

@@ -1,10 +1,11 @@
 import { ServiceError } from '../../domain/errors.ts'
 import { noteChange } from '../../store/audit.ts'
+import { markDue } from '../../store/due.ts'
 import { lockSimRecord, setTag } from '../../store/estate/sim-changes.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
 
 /**
- * Sets the tag of a SIM; an empty tag removes it.
+ * Sets the tag of a SIM; an empty tag removes it. Marks the SIM due: rules may be for some tags only.
  *
  * @throws ServiceError `sim_not_found`
  */
@@ -13,6 +14,7 @@ export async function tagSim(tx: TenantTx, { id, tag }: { id: number; tag: strin
   if (sim === undefined) throw new ServiceError('sim_not_found', `There is no SIM ${id}.`)
   if (sim.tag === tag) return { id }
   await setTag(tx, id, tag)
+  await markDue(tx, [{ kind: 'sim', id }])
   await noteChange(tx, { subject: 'sim', id, before: { tag: sim.tag }, after: { tag } })
   return { id }
 }

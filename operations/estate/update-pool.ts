@@ -2,7 +2,7 @@ import { EventSeverity, EventType, labelOf, WatchdogMode } from '../../domain/co
 import { ServiceError } from '../../domain/errors.ts'
 import type { PoolUpdate } from '../../domain/estate/pool.ts'
 import { noteChange } from '../../store/audit.ts'
-import { markPoolDue } from '../../store/due.ts'
+import { notePoolChanged } from '../../store/changed.ts'
 import { lockPool, type PoolSettings, writePool } from '../../store/estate/pools.ts'
 import { insertEvent } from '../../store/events.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
@@ -10,8 +10,9 @@ import type { TenantTx } from '../../store/tenancy.ts'
 const SETTINGS = ['name', 'watchdogMode', 'warningThresholdPct', 'enableBurnRateAlerts'] as const
 
 /**
- * Replaces a pool's name and watchdog settings. A nullable setting that is left out becomes null. If a watchdog setting
- * changes, the pool and its SIMs are evaluated again, and an event says so. Safe to run twice.
+ * Replaces a pool's name and watchdog settings. A nullable setting that is left out becomes null. If something changes,
+ * the pool and its SIMs are looked at again: rules may be for pools of some names only. An event tells of changed
+ * watchdog settings. Safe to run twice.
  *
  * @throws ServiceError `pool_not_found`
  */
@@ -32,8 +33,8 @@ export async function updatePool(
   await writePool(tx, id, to)
   const only = (of: PoolSettings) => Object.fromEntries(changed.map((name) => [name, of[name]]))
   await noteChange(tx, { subject: 'pool', id, before: only(was), after: only(to) })
+  await notePoolChanged(tx, id)
   if (changed.join() === 'name') return { id }
-  await markPoolDue(tx, id)
   await insertEvent(tx, {
     type: EventType.Platform,
     severity: EventSeverity.Info,

@@ -1,144 +1,72 @@
 /**
- * Sends a tenant's mails: puts due notifications into mails, then sends each mail.
+ * Sends a tenant's mails: composes those that leave now, then sends each as it is stored.
  *
- *   notifications → mail (rows and Message-ID fixed, committed) → SMTP → sent (committed)
+ *   notifications → mail (rows, Message-ID and text fixed, committed) → SMTP → sent (committed)
  *
  * A mail is sent at least once, in practice once. If the sender dies between the SMTP response and the commit, the mail
- * goes out again under the same Message-ID. Critical notifications leave at once; others are grouped.
+ * goes out again under the same Message-ID.
  */
 
-import { EventSeverity, EventType, LogLevel } from '../../domain/codes.ts'
+import { EventSeverity, EventType } from '../../domain/codes.ts'
 import { storable } from '../../domain/text.ts'
-import { backoffMs } from '../../domain/time/backoff.ts'
-import type { Notification } from '../../notify/notification.ts'
 import type { Mail } from '../../notify/render.ts'
-import type { MailError, Transport } from '../../notify/transport.ts'
+import type { Transport } from '../../notify/transport.ts'
 import { isAway } from '../../store/away.ts'
 import { insertEvent } from '../../store/events.ts'
+import { markBad, markWell } from '../../store/mail/addresses.ts'
+import { findBody, insertBody } from '../../store/mail/bodies.ts'
 import {
   type ClaimedMail,
   claimMail,
   insertMail,
-  lockMailWork,
   noteDelivery,
   notificationsOf,
+  putOffMails,
   settleMailWork,
-  type WaitingNotification,
-  waitingNotifications,
 } from '../../store/mail/mails.ts'
-import { pageOfLines, statementTotals } from '../../store/month-end/statements.ts'
+import { type NoticeWait, noticeWaits } from '../../store/mail/notice-waits.ts'
 import { inTenant, type Store, type TenantTx } from '../../store/tenancy.ts'
-import { findTenant } from '../../store/tenants/tenants.ts'
-import { statementCsv } from '../month-end/statement-csv.ts'
+import { insertWebhookEvent } from '../../store/webhooks/events.ts'
+import { composeMails } from './compose-mails.ts'
+import { noteGivenUp } from './note-given-up.ts'
+import { failureOf, outcomeOf } from './outcome.ts'
+import { attachmentsOf, type Render, type Rendered, renderBody } from './render-body.ts'
+import { LEASE_MS, type MailRetries } from './retry.ts'
 
 /** How mails are rendered and sent. */
 export interface Mailer {
-  readonly render: (notifications: readonly Notification[]) => Mail
+  readonly render: Render
   readonly transport: Pick<Transport, 'send'>
 }
 
-/** How mails are tried. Times are in milliseconds. */
-export interface MailOptions {
-  readonly retryMaxMs: number
-  readonly attempts: number
+/** How mails are tried. */
+export interface MailOptions extends MailRetries {
+  /** Called when no mail can be sent at all, for a reason that the operator has to mend. */
+  readonly onTrouble?: (error: Error) => void
+  /** Called after a mail was accepted, with how long each of its notices waited. */
+  readonly onAccepted?: (waits: readonly NoticeWait[]) => void
 }
 
-/** The most notifications in one mail. The rest goes into the next. */
-const MOST_IN_ONE = 1000
-/** Longer than any SMTP conversation that the transport allows. */
-const LEASE_MS = 5 * 60_000
-const RETRY_MIN_MS = 2000
-
-/** Puts due notifications into mails, and sends mails until none is due. */
+/** Composes mails of what is due, and sends mails until none is due. */
 export async function sendMails(store: Store, mailer: Mailer, options: MailOptions, tenantId: string): Promise<void> {
-  await inTenant(store, tenantId, putIntoMails)
+  await inTenant(store, tenantId, (tx) => composeMails(tx, mailer.render))
   for (;;) {
     const mail = await inTenant(store, tenantId, (tx) => claimMail(tx, new Date(tx.now.getTime() + LEASE_MS)))
-    if (mail === undefined) break
-    await send(store, mailer, options, tenantId, mail)
+    if (mail === undefined || !(await send(store, mailer, options, tenantId, mail))) break
   }
   await inTenant(store, tenantId, settleMailWork)
 }
 
-async function putIntoMails(tx: TenantTx): Promise<void> {
-  if (!(await lockMailWork(tx))) return
-  const recipient = (await findTenant(tx))?.billingEmail ?? ''
-  // Without an address, notifications are kept and wait for one.
-  if (recipient === '') return
-  for (const batch of batchesOf(await waitingNotifications(tx, MOST_IN_ONE))) {
-    await insertMail(tx, { recipient, grouped: batch.grouped }, batch.ids)
-  }
-}
-
-interface Batch {
-  readonly ids: readonly number[]
-  readonly grouped: boolean
-}
-
-/**
- * Which notifications share a mail. Each summary goes alone. Due critical ones go together. All others go together, as
- * soon as one of them is due.
- */
-function batchesOf(waiting: readonly WaitingNotification[]): Batch[] {
-  const summaries = waiting.filter(({ body }) => body.kind === 'summary')
-  const others = waiting.filter(({ body }) => body.kind !== 'summary')
-  const critical = others.filter(({ body, due }) => body.level === LogLevel.Critical && due)
-  const grouped = others.filter(({ body }) => body.level !== LogLevel.Critical)
-  return [
-    ...(critical.length > 0 ? [{ ids: critical.map(({ id }) => id), grouped: false }] : []),
-    ...(grouped.some(({ due }) => due) ? [{ ids: grouped.map(({ id }) => id), grouped: true }] : []),
-    ...summaries.filter(({ due }) => due).map(({ id }) => ({ ids: [id], grouped: false })),
-  ]
-}
-
-/** The most statement lines attached to a mail: about three megabytes, which mail servers accept. */
-const MOST_ATTACHED = 20_000
-
-/**
- * Adds statements to summaries; only the lines of pools, if there are more than `MOST_ATTACHED` lines. Statements never
- * change, so they are read when the mail is sent, and not stored with the notification.
- */
-const withStatements = (tx: TenantTx, notifications: readonly Notification[]): Promise<Notification[]> =>
-  Promise.all(
-    notifications.map(async (notification) => {
-      if (notification.kind !== 'summary') return notification
-      const { key } = notification.cycle
-      const count = (await statementTotals(tx, key))?.lines ?? 0
-      const some = count > MOST_ATTACHED ? { kinds: ['pool' as const] } : {}
-      const { lines } = await pageOfLines(tx, key, { ...some, afterLine: 0, limit: MOST_ATTACHED })
-      const leftOut = count > MOST_ATTACHED ? { statementLinesLeftOut: count - lines.length } : {}
-      return { ...notification, statementCsv: statementCsv(lines), ...leftOut }
-    }),
-  )
-
 /** A mail as it is sent, or the error that kept it from being written. */
 type Written = { readonly mail: Mail } | { readonly error: unknown }
 
-/**
- * Renders a mail. Notifications that cannot be rendered do not hold up others: they are moved to a mail of their own,
- * which is retried like any other.
- */
-async function write(
-  store: Store,
-  render: Mailer['render'],
-  tenantId: string,
-  { id, recipient }: ClaimedMail,
-): Promise<Written> {
+/** Reads a mail as it was rendered. */
+async function read(store: Store, render: Render, tenantId: string, mail: ClaimedMail): Promise<Written> {
   try {
     return await inTenant(store, tenantId, async (tx) => {
-      const notifications = await notificationsOf(tx, id)
-      const bodies = await withStatements(
-        tx,
-        notifications.map(({ body }) => body),
-      )
-      const whole = attempt(render, bodies)
-      if ('mail' in whole) return whole
-      const faulty = bodies.map((body) => 'error' in attempt(render, [body]))
-      const left = bodies.filter((_, n) => faulty[n] === false)
-      if (left.length === 0 || left.length === bodies.length) return whole
-      const ids = notifications.filter((_, n) => faulty[n] === true).map((notification) => notification.id)
-      await insertMail(tx, { recipient, grouped: false }, ids)
-      return attempt(render, left)
+      const rendered = await renderedOf(tx, render, mail)
+      if ('error' in rendered) return rendered
+      return { mail: { ...rendered.body, attachments: await attachmentsOf(tx, rendered.body) } }
     })
   } catch (error) {
     if (isAway(error)) throw error
@@ -146,57 +74,77 @@ async function write(
   }
 }
 
-function attempt(render: Mailer['render'], notifications: readonly Notification[]): Written {
-  try {
-    return { mail: render(notifications) }
-  } catch (error) {
-    return { error }
-  }
+/**
+ * What a mail says. A mail that a release before has put together, or that could not be rendered then, is rendered and
+ * stored now.
+ */
+async function renderedOf(tx: TenantTx, render: Render, { id, recipient }: ClaimedMail): Promise<Rendered> {
+  const stored = await findBody(tx, id)
+  if (stored !== undefined) return { body: stored }
+  const notifications = await notificationsOf(tx, id)
+  const { rendered, faulty } = await renderBody(
+    tx,
+    render,
+    notifications.map(({ body }) => body),
+  )
+  if ('body' in rendered) await insertBody(tx, id, rendered.body)
+  const left = notifications.flatMap((one, n) => (faulty[n] === true ? [one.id] : []))
+  if (left.length > 0) await insertMail(tx, { recipient, kind: 'joined' }, left)
+  return rendered
 }
 
+/** Sends a mail. @returns whether others may be sent now: not if the trouble is ours */
 async function send(
   store: Store,
   { render, transport }: Mailer,
   options: MailOptions,
   tenantId: string,
   mail: ClaimedMail,
-): Promise<void> {
-  const written = await write(store, render, tenantId, mail)
-  const failed = (error: unknown, otherwise: string) => ({
-    status: statusAfter(error, mail, options),
-    response: storable(String(error)),
-    why: isMailError(error) ? error.plainWords : otherwise,
-  })
-  const outcome =
+): Promise<boolean> {
+  const written = await read(store, render, tenantId, mail)
+  const failed = (error: unknown, otherwise: string) => {
+    const failure = failureOf(error)
+    return { ...failure, why: failure.why ?? otherwise, error }
+  }
+  const result =
     'error' in written
       ? failed(written.error, 'it could not be written')
       : await transport.send({ to: mail.recipient, messageId: mail.id, ...written.mail }).then(
-          ({ response }) => ({ status: 'sent' as const, response: storable(response), why: '' }),
+          ({ response }) => ({ trouble: null, response: storable(response), why: '', error: null }),
           (error: unknown) => failed(error, 'it could not be sent'),
         )
-  const subject = 'error' in written ? '' : storable(written.mail.subject)
-  await inTenant(store, tenantId, async (tx) => {
-    const pauseMs = backoffMs(mail.attempts, { firstMs: RETRY_MIN_MS, longestMs: options.retryMaxMs })
-    await noteDelivery(tx, mail.id, { ...outcome, subject, nextAt: new Date(tx.now.getTime() + pauseMs) })
-    if (outcome.status !== 'pending')
-      await recordDeliveryEvent(tx, mail, subject || 'notices that cannot be written', outcome)
+  const { trouble, response, why, error } = result
+  const subject = 'error' in written ? 'notices that cannot be written' : written.mail.subject
+  const waits = await inTenant(store, tenantId, async (tx) => {
+    const outcome = outcomeOf(trouble, mail, tx.now.getTime(), options)
+    await noteDelivery(tx, mail.id, { ...outcome, response })
+    if (trouble === 'ours') await putOffMails(tx, outcome.nextAt)
+    if (outcome.status === 'pending') return []
+    await recordDeliveryEvent(tx, mail, subject, { status: outcome.status, why })
+    if (outcome.status === 'sent') {
+      await markWell(tx, mail.recipient)
+      return noticeWaits(tx, mail.id)
+    }
+    await noteGivenUp(tx, { ...mail, subject }, { trouble, response })
+    if (trouble === 'address') await markBad(tx, mail.recipient)
+    return []
   })
-}
-
-const isMailError = (error: unknown): error is MailError => error instanceof Error && error.name === 'MailError'
-
-function statusAfter(error: unknown, mail: ClaimedMail, options: MailOptions): 'pending' | 'failed' {
-  const permanent = isMailError(error) && error.kind === 'permanent'
-  return permanent || mail.attempts >= options.attempts ? 'failed' : 'pending'
+  if (waits.length > 0) options.onAccepted?.(waits)
+  if (trouble === 'ours' && error instanceof Error) options.onTrouble?.(error)
+  return trouble !== 'ours'
 }
 
 async function recordDeliveryEvent(
   tx: TenantTx,
   mail: ClaimedMail,
   subject: string,
-  outcome: { readonly status: 'sent' | 'failed' | 'pending'; readonly why: string },
+  outcome: { readonly status: 'sent' | 'failed'; readonly why: string },
 ): Promise<void> {
   const sent = outcome.status === 'sent'
+  if (!sent) {
+    const data = { mailId: mail.id, recipient: mail.recipient, subject, why: outcome.why }
+    await insertWebhookEvent(tx, { type: 'mail.failed', data })
+  }
   await insertEvent(tx, {
     type: EventType.Billing,
     severity: sent ? EventSeverity.Info : EventSeverity.Critical,

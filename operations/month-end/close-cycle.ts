@@ -1,9 +1,10 @@
 /**
- * Closes a cycle. Its statement is made once and never changes, and one summary reports it. Usage that came for earlier
+ * Closes a cycle, and ends the alerts that are open in it. Its statement is made once and never changes, and one summary reports it. Usage that came for earlier
  * cycles after their statements is included, as adjustments.
  */
 import { EventSeverity, EventType, LogLevel } from '../../domain/codes.ts'
 import type { CloseRequest } from '../../domain/month-end/month-end.ts'
+import { megabytes } from '../../domain/quantity.ts'
 import type { Cycle } from '../../domain/time/cycle.ts'
 import { MICRO, toMB } from '../../domain/units.ts'
 import type { SummaryNotification } from '../../notify/notification.ts'
@@ -22,10 +23,13 @@ import {
 } from '../../store/month-end/statements.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
 import { findTenant } from '../../store/tenants/tenants.ts'
-import { cycleNamed, endedCycle, lockCycleAlone } from '../../store/usage/cycles.ts'
+import { lockCycleAlone } from '../../store/usage/cycle-locks.ts'
+import { cycleNamed, endedCycle, tenantSettings } from '../../store/usage/cycles.ts'
 import { openCycle } from '../../store/usage/open-cycle.ts'
 import { lockPools } from '../../store/usage/pool-totals.ts'
 import { changedSince, settleAdjusted } from '../../store/usage/restatements.ts'
+import { closeAlerts } from '../../store/watchdog/alerts.ts'
+import { insertWebhookEvent } from '../../store/webhooks/events.ts'
 
 export interface Closed {
   /**
@@ -55,8 +59,19 @@ export async function closeCycle(tx: TenantTx, key: string, steps: CloseRequest)
   }
   const written = await writeStatement(tx, cycle)
   await markClosed(tx, key)
+  await closeAlerts(tx, key)
   await noteChange(tx, { subject: 'cycle', id: key, before: { closedAt: null }, after: { closedAt: tx.now } })
   const changed = steps.moved + steps.unassigned + steps.changesFailed + steps.renewed > 0
+  await insertWebhookEvent(tx, {
+    type: 'cycle.closed',
+    data: {
+      cycle: key,
+      startsAt: new Date(cycle.startsAt).toISOString(),
+      endsAt: new Date(cycle.endsAt).toISOString(),
+      statementLines: written.lines,
+      chargesMicro: written.totalMicro,
+    },
+  })
   if (written.lines > 0 || changed) await notifyClosed(tx, cycle, steps, written.totalMicro)
   return { statement: written.lines > 0, closedAt: tx.now.toISOString() }
 }
@@ -93,6 +108,7 @@ async function notifyClosed(tx: TenantTx, cycle: Cycle, steps: CloseRequest, cha
     at: tx.now.toISOString(),
     tenantId: tx.tenantId,
     tenantName: tenant?.name ?? '',
+    timeZone: (await tenantSettings(tx)).timeZone,
     cycle: {
       key,
       startsAt: new Date(cycle.startsAt).toISOString(),
@@ -129,7 +145,7 @@ async function notifyClosed(tx: TenantTx, cycle: Cycle, steps: CloseRequest, cha
     type: EventType.Billing,
     severity: EventSeverity.Info,
     title: `Billing cycle ${key} closed`,
-    description: `Usage ${toMB(total((pool) => pool.bytes))} MB, charges ${chargesMicro / MICRO}${adjustedText(adjustments)}; ${steps.moved} SIM(s) moved, ${steps.unassigned} unassigned, ${steps.renewed} brought back, ${steps.changesFailed} change(s) failed.`,
+    description: `Usage ${megabytes(toMB(total((pool) => pool.bytes)))}, charges ${chargesMicro / MICRO}${adjustedText(adjustments)}; ${steps.moved} SIM(s) moved, ${steps.unassigned} unassigned, ${steps.renewed} brought back, ${steps.changesFailed} change(s) failed.`,
   })
 }
 

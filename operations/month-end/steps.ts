@@ -1,7 +1,7 @@
 /** The steps of a month end that the service does. The workflow decides their order. */
 
 import type { MonthEndBatches, MonthEndCounts, QueuedChangeInfo } from '../../domain/month-end/month-end.ts'
-import { nextCycle } from '../../domain/time/cycle.ts'
+import { type Cycle, nextCycle } from '../../domain/time/cycle.ts'
 import { noteChange } from '../../store/audit.ts'
 import {
   batchesOf,
@@ -12,9 +12,10 @@ import {
   type StepCounts,
 } from '../../store/month-end/changes.ts'
 import { findCycle } from '../../store/month-end/progress.ts'
-import type { TenantTx } from '../../store/tenancy.ts'
-import { cycleNamed, endedCycle, lockCycleAlone, markSettled, tenantSettings } from '../../store/usage/cycles.ts'
-import { openCycle, settleContributors } from '../../store/usage/open-cycle.ts'
+import { inTenant, type Store, type TenantTx } from '../../store/tenancy.ts'
+import { cycleNamed, endedCycle, hasSettled, markSettled, tenantSettings } from '../../store/usage/cycles.ts'
+import { ALL_SIMS, isOpen, openCycle } from '../../store/usage/open-cycle.ts'
+import { openOnlySlices, settleInSlices, settleSlice } from '../../store/usage/open-in-slices.ts'
 
 /**
  * A page of the changes queued before the cycle's end.
@@ -48,22 +49,41 @@ export async function monthEndBatches(
 }
 
 /**
+ * Does the long part of {@link renewCycle}, in short transactions: opens the cycle for all SIMs, or determines its
+ * contributors again.
+ *
+ * @throws ServiceError `cycle_not_found`, `cycle_open`
+ */
+export async function prepareRenewal(store: Store, tenantId: string, key: string): Promise<void> {
+  const { next, isOpened, isSettled } = await inTenant(store, tenantId, async (tx) => {
+    const next = await cycleAfter(tx, key)
+    return { next, isOpened: await isOpen(tx, next), isSettled: await hasSettled(tx, next.key) }
+  })
+  if (!isOpened) return openOnlySlices(store, tenantId, next)
+  if (isSettled) return
+  await settleInSlices(store, tenantId, next)
+  await inTenant(store, tenantId, (tx) => markSettled(tx, next.key))
+}
+
+/**
  * Opens the cycle after one that has ended. Its ledger starts from zero, and everything is evaluated again. If the
- * cycle was opened already, the first call determines its contributors again.
+ * cycle was opened already, the first call determines its contributors again, unless {@link prepareRenewal} has.
  *
  * @returns whether this call opened it
  * @throws ServiceError `cycle_not_found`, `cycle_open`
  */
 export async function renewCycle(tx: TenantTx, key: string): Promise<{ readonly opened: boolean }> {
-  const ended = await endedCycle(tx, key)
-  const { billingCycle } = await tenantSettings(tx)
-  const next = nextCycle(billingCycle, ended)
-  await lockCycleAlone(tx, next.key)
+  const next = await cycleAfter(tx, key)
   const opened = await openCycle(tx, next)
   const first = await markSettled(tx, next.key)
-  if (first && !opened) await settleContributors(tx, next)
+  if (first && !opened) await settleSlice(tx, next, { after: 0, through: ALL_SIMS })
   if (opened) await noteChange(tx, { subject: 'cycle', id: next.key, before: null, after: { openedAt: tx.now } })
   return { opened }
+}
+
+const cycleAfter = async (tx: TenantTx, key: string): Promise<Cycle> => {
+  const ended = await endedCycle(tx, key)
+  return nextCycle((await tenantSettings(tx)).billingCycle, ended)
 }
 
 const totalled = <T extends StepCounts>(counts: T, released = 0) => ({

@@ -4,32 +4,57 @@
  */
 import { LogLevel } from '../../domain/codes.ts'
 import { namedSims } from '../../store/estate/sims.ts'
-import { type Begun, forgetChange, type MonthEndKind, saveEnded } from '../../store/month-end/changes.ts'
+import { type Begun, forgetChanges, type MonthEndKind, saveEnded } from '../../store/month-end/changes.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
 import type { TicketRecord } from '../../store/tickets/tickets.ts'
 import { insertLogEntries } from '../../store/watchdog/alerts.ts'
 
+interface Ended {
+  readonly ticket: Pick<TicketRecord, 'id' | 'simId' | 'cause' | 'effectiveAt'>
+  /** Null if the ticket is complete. */
+  readonly failure: { readonly code: string; readonly text: string } | null
+}
+
 /**
- * Records the end of a ticket that a month end opened; does nothing for other tickets. A completed change is no longer
- * queued. A failed one stays queued, and is logged.
- *
- * @param failure null if the ticket is complete
+ * Records the ends of tickets that a month end opened; leaves out other tickets. A completed change is no longer queued.
+ * A failed one stays queued, and is logged.
  */
-export async function noteMonthEnd(
-  tx: TenantTx,
-  ticket: Pick<TicketRecord, 'id' | 'simId' | 'cause' | 'effectiveAt'>,
-  failure: { readonly code: string; readonly text: string } | null,
-): Promise<void> {
-  if (ticket.cause.by !== 'month-end') return
-  const { id: ticketId, simId, effectiveAt } = ticket
-  const begun = await saveEnded(tx, ticketId, failure)
-  if (begun === undefined) return
-  if (failure !== null) {
-    const { code, text } = failure
-    await noteFailures(tx, begun.cycleKey, begun.kind, [{ simId, ticketId, code, detail: text }])
-  } else if (effectiveAt !== null && begun.kind !== 'return') {
-    // Applying a change takes it off the queue. A change that found the SIM in place was not applied, so do it here.
-    await forgetChange(tx, simId, effectiveAt)
+export async function noteMonthEnd(tx: TenantTx, ended: readonly Ended[]): Promise<void> {
+  const own = new Map(ended.filter(({ ticket }) => ticket.cause.by === 'month-end').map((one) => [one.ticket.id, one]))
+  const noted = await saveEnded(
+    tx,
+    [...own.values()].map(({ ticket: { id }, failure }) => ({
+      ticketId: id,
+      code: failure?.code ?? null,
+      text: failure?.text ?? null,
+    })),
+  )
+  const begun = noted.flatMap((one) => {
+    const end = own.get(one.ticketId)
+    return end === undefined ? [] : [{ ...one, ...end }]
+  })
+  // Applying a change takes it off the queue. A change that found the SIM in place was not applied, so do it here.
+  await forgetChanges(
+    tx,
+    begun.flatMap(({ kind, failure, ticket: { simId, effectiveAt } }) =>
+      failure === null && effectiveAt !== null && kind !== 'return' ? [{ simId, before: effectiveAt }] : [],
+    ),
+  )
+  const failed = begun.filter(({ failure }) => failure !== null)
+  for (const [kind, ofKind] of Map.groupBy(failed, ({ kind }) => kind)) {
+    for (const [cycleKey, all] of Map.groupBy(ofKind, ({ cycleKey }) => cycleKey)) {
+      await noteFailures(
+        tx,
+        cycleKey,
+        kind,
+        all.map(({ ticket: { simId }, ticketId, failure }) => ({
+          simId,
+          ticketId,
+          code: failure?.code ?? null,
+          detail: failure?.text ?? null,
+        })),
+      )
+    }
   }
 }
 

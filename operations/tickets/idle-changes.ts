@@ -9,7 +9,8 @@ import type { TenantTx } from '../../store/tenancy.ts'
  * unprovisioned has nothing to change at month end. Call when tickets end without provisioning, with their SIMs locked.
  */
 export async function dropChangesOfIdle(tx: TenantTx, simIds: readonly number[]): Promise<void> {
-  const dropped = await dropIdleChanges(tx, simIds)
+  const dropped = simIds.length === 0 ? [] : await dropIdleChanges(tx, simIds)
+  if (dropped.length === 0) return
   const labels = await simLabels(tx, dropped)
   await insertEvents(
     tx,

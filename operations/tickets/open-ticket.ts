@@ -1,26 +1,22 @@
 /** Opens and cancels tickets, each in the caller's transaction. execute-tickets.ts executes them. */
 import { randomUUID } from 'node:crypto'
-import { TariffType, TicketStatus, type TicketType } from '../../domain/codes.ts'
+import { TicketStatus, type TicketType } from '../../domain/codes.ts'
 import { type ErrorCode, ServiceError } from '../../domain/errors.ts'
-import type { Tariff } from '../../domain/estate/tariff.ts'
+import { cancelledEnd } from '../../domain/temporal/ticket-ends.ts'
 import { mayOpen, type SimState, stateAfter, type TicketRequest } from '../../domain/tickets/decisions.ts'
 import type { Cause, Ticket } from '../../domain/tickets/ticket.ts'
 import { noteChange } from '../../store/audit.ts'
-import { lockPoolTariff, type PoolTariff } from '../../store/estate/pools.ts'
+import { lockPoolTariff } from '../../store/estate/pools.ts'
 import { lockSim } from '../../store/estate/sim-state.ts'
 import { findTariff } from '../../store/estate/tariffs.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
-import {
-  endTicket,
-  findTicket,
-  insertTicket,
-  openTickets,
-  type TicketRecord,
-  toTicket,
-} from '../../store/tickets/tickets.ts'
+import { endTickets } from '../../store/tickets/batches.ts'
+import { findTicket, insertTicket, openTickets, type TicketRecord, toTicket } from '../../store/tickets/tickets.ts'
+import { assignmentConflict, type Place, placeConflict } from '../estate/assignment.ts'
 import { noteMonthEnd } from './change-outcome.ts'
 import { dropChangesOfIdle } from './idle-changes.ts'
 import { mustFitQuota, type TicketQuota } from './quota.ts'
+import { signalEnds } from './signal-ends.ts'
 import { recordCancelEvents } from './ticket-events.ts'
 
 export interface OpenTicketRequest {
@@ -106,15 +102,6 @@ export function conflictOf(
 
 const waitingFor = (count: number) => (count === 0 ? '' : `, after the ${count} open ticket(s) before this one`)
 
-/** The pool and the own tariff that a SIM is to have. */
-type Place = Pick<SimState, 'poolId' | 'tariffId'>
-
-/** The pool and the tariff to assign, as found. The pool is null if none is named, undefined if it does not exist. */
-interface Found {
-  readonly pool: PoolTariff | null | undefined
-  readonly tariff: Tariff | undefined
-}
-
 /**
  * Checks whether a caller may request this pool and own tariff for a SIM. Locks the pool, so that it is not deleted
  * until the transaction ends.
@@ -141,31 +128,6 @@ async function check(tx: TenantTx, after: Place, newTariffId: number | null, why
   if (conflict !== undefined) throw new ServiceError(conflict.code, conflict.detail)
 }
 
-/** Why a caller may not request this pool and tariff for a SIM, given what was found; undefined if it may. Pure. */
-export function assignmentConflict(place: Place, newTariffId: number | null, found: Found): Conflict | undefined {
-  const conflict = placeConflict(place, newTariffId, found)
-  const { pool, tariff } = found
-  if (conflict !== undefined || tariff === undefined || pool == null) return conflict
-  if (pool.type === TariffType.Standard || tariff.id === pool.tariffId) return undefined
-  const why = `has no effect in pool ${place.poolId}, whose tariff ${pool.tariffId} governs`
-  return { code: 'tariff_has_no_effect', detail: `Tariff ${tariff.id} (${tariff.displayName}) ${why}.` }
-}
-
-/** Why a SIM cannot have this pool and tariff, given what was found; undefined if it can. Pure. */
-export function placeConflict(
-  { poolId }: Place,
-  newTariffId: number | null,
-  { pool, tariff }: Found,
-): Conflict | undefined {
-  if (pool === undefined) return { code: 'pool_not_found', detail: `There is no pool ${poolId}.` }
-  if (newTariffId === null) return undefined
-  if (tariff === undefined) return { code: 'tariff_not_found', detail: `There is no tariff ${newTariffId}.` }
-  const named = `Tariff ${newTariffId} (${tariff.displayName})`
-  if (!tariff.isActive) return { code: 'tariff_inactive', detail: `${named} takes no new assignments.` }
-  if (poolId !== null || tariff.type === TariffType.Standard) return undefined
-  return { code: 'tariff_needs_pool', detail: `${named} is for pools; a SIM outside a pool takes a Standard tariff.` }
-}
-
 /**
  * Cancels a ticket that is still Pending, and records an event. If the calling workflow has cancelled it before,
  * returns it again.
@@ -182,8 +144,10 @@ export async function cancelTicket(tx: TenantTx, id: string): Promise<Ticket> {
   if (ticket?.status !== TicketStatus.Pending) {
     throw new ServiceError('ticket_not_pending', `Ticket ${id} cannot be cancelled any more: only a pending one can.`)
   }
-  await endTicket(tx, ticket, TicketStatus.Cancelled, null)
-  await noteMonthEnd(tx, ticket, { code: 'ticket_cancelled', text: `ticket ${id} was cancelled while it was pending` })
+  await endTickets(tx, [{ ticket, status: TicketStatus.Cancelled, failure: null }])
+  const end = cancelledEnd(id)
+  await noteMonthEnd(tx, [{ ticket, failure: { code: end.code, text: end.detail } }])
+  await signalEnds(tx, [{ ...ticket, end, next: null }])
   await recordCancelEvents(tx, [ticket])
   await dropChangesOfIdle(tx, [ticket.simId])
   const status = { before: { status: ticket.status }, after: { status: TicketStatus.Cancelled } }

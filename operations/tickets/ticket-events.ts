@@ -1,30 +1,41 @@
 /** Records the events of tickets that have ended. */
 import { EventSeverity, EventType, labelOf, TicketType } from '../../domain/codes.ts'
-import { simLabel, simLabels } from '../../store/estate/sims.ts'
-import { insertEvent, insertEvents } from '../../store/events.ts'
+import { simLabels } from '../../store/estate/sims.ts'
+import { insertEvents } from '../../store/events.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
 import type { TicketRecord } from '../../store/tickets/tickets.ts'
 
 const titleOf = (ticket: Pick<TicketRecord, 'type' | 'unassign'>): string =>
   ticket.type === TicketType.Provision && ticket.unassign ? 'Unassign' : labelOf(TicketType, ticket.type)
 
-/** Writes the Connectivity event of a ticket that has completed or failed. A failure is a Warning. */
-export async function recordTicketEvent(
+/** Writes the Connectivity events of tickets that have completed or failed. A failure is a Warning. */
+export async function recordTicketEvents(
   tx: TenantTx,
-  ticket: TicketRecord,
-  failure: { readonly code: string; readonly text: string } | null,
+  ended: readonly {
+    readonly ticket: TicketRecord
+    readonly failure: { readonly code: string; readonly text: string } | null
+  }[],
 ): Promise<void> {
-  const label = await simLabel(tx, ticket.simId)
-  const how = failure === null ? 'completed' : 'failed'
-  await insertEvent(tx, {
-    type: EventType.Connectivity,
-    severity: failure === null ? EventSeverity.Info : EventSeverity.Warning,
-    title: `${titleOf(ticket)} ${how}: SIM ${label}`,
-    description:
-      failure === null
-        ? `Ticket ${ticket.id} has completed on SIM ${label}.`
-        : `Ticket ${ticket.id} on SIM ${label} has failed after ${ticket.attempts} attempt(s): ${failure.text} (${failure.code}).`,
-  })
+  const labels = await simLabels(
+    tx,
+    ended.map(({ ticket }) => ticket.simId),
+  )
+  await insertEvents(
+    tx,
+    ended.map(({ ticket, failure }) => {
+      const label = labels.get(ticket.simId) ?? String(ticket.simId)
+      const how = failure === null ? 'completed' : 'failed'
+      return {
+        type: EventType.Connectivity,
+        severity: failure === null ? EventSeverity.Info : EventSeverity.Warning,
+        title: `${titleOf(ticket)} ${how}: SIM ${label}`,
+        description:
+          failure === null
+            ? `Ticket ${ticket.id} has completed on SIM ${label}.`
+            : `Ticket ${ticket.id} on SIM ${label} has failed after ${ticket.attempts} attempt(s): ${failure.text} (${failure.code}).`,
+      }
+    }),
+  )
 }
 
 /** Writes the Connectivity events of tickets cancelled while Pending. Uses one statement, however many there are. */

@@ -1,6 +1,5 @@
 /** Counts a stream of usage records, chunk by chunk. The next chunk is read while one is being counted. */
 
-import { USAGE_MAX_AGE_MS } from '../../domain/usage/usage-record.ts'
 import type { Store } from '../../store/tenancy.ts'
 import { countUsage, type ReadResult, readUsage, type UsageOptions, type UsageResponse } from './record-usage.ts'
 
@@ -23,11 +22,10 @@ export async function countStream(
   options: UsageOptions,
   onCounted: (counted: UsageResponse) => void,
 ): Promise<void> {
-  const maxAgeMs = options.maxAgeMs ?? USAGE_MAX_AGE_MS
   const chunks = new Chunks((read, firstIndex) => countUsage(store, tenantId, read, firstIndex, options), onCounted)
   try {
     for await (const value of values) {
-      chunks.add(readUsage(store, value, maxAgeMs))
+      chunks.add(readUsage(store, value, options.maxAgeMs))
       if (chunks.isFull) await chunks.takeTurn()
     }
   } finally {

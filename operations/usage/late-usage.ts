@@ -1,5 +1,7 @@
 /** Usage for a closed cycle. It changes the ledger and leads to no enforcement, and the log says so. */
 import { LogLevel } from '../../domain/codes.ts'
+import { megabytes } from '../../domain/quantity.ts'
+import { toMB } from '../../domain/units.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
 import { closedCycles } from '../../store/usage/cycles.ts'
 import { stagedRecords } from '../../store/usage/stage.ts'
@@ -27,7 +29,7 @@ export async function noteLateUsage(tx: TenantTx, cycleKeys: readonly string[]):
         simId: first.simId,
         poolId: first.poolId === 0 ? null : first.poolId,
         level: LogLevel.Info,
-        message: `${records.length} record(s) with ${bytes} bytes came after cycle ${first.cycleKey} was closed; they count as an adjustment.`,
+        message: `${records.length} record(s) with ${megabytes(toMB(bytes))} came after cycle ${first.cycleKey} was closed; they count as an adjustment.`,
         cycleKey: first.cycleKey,
         explanation: null,
       },

@@ -3,44 +3,43 @@
  *
  * A chunk is one transaction, and one chunk of a tenant is counted at a time. Locks are taken in the same order
  * everywhere, so that nothing deadlocks: the merge lock, then cycles, then pools by id, then the rest in key order. A
- * cycle that is not open yet is opened in a transaction of its own, because that marks the whole estate due.
+ * cycle that is not open yet is opened before, in short transactions of its own.
  */
 
+import { ServiceError } from '../../domain/errors.ts'
 import { bucketMs, type Cycle, cycleAt, cycleOfKey } from '../../domain/time/cycle.ts'
-import {
-  MOST_TOTAL,
-  type ReadRecord,
-  readRecord,
-  USAGE_MAX_AGE_MS,
-  type UsageFault,
-} from '../../domain/usage/usage-record.ts'
+import { MOST_TOTAL, type ReadRecord, readRecord, type UsageFault } from '../../domain/usage/usage-record.ts'
 import { inTenant, type Store, type TenantTx } from '../../store/tenancy.ts'
-import { lockCycles, tenantSettings } from '../../store/usage/cycles.ts'
+import { lockCycles } from '../../store/usage/cycle-locks.ts'
+import { tenantSettings } from '../../store/usage/cycles.ts'
 import {
   addToBuckets,
   addToLedger,
   countRecords,
   lockMerge,
-  markUsageDue,
   noteSightings,
+  noteUsed,
   storeRecords,
 } from '../../store/usage/merge.ts'
-import { openCycle } from '../../store/usage/open-cycle.ts'
+import { openInSlices } from '../../store/usage/open-in-slices.ts'
 import { partitionsFor } from '../../store/usage/partitions.ts'
-import { lockPools, poolVersions } from '../../store/usage/pool-totals.ts'
-import { totalOutOfRange } from '../../store/usage/records.ts'
+import { lockPools } from '../../store/usage/pool-totals.ts'
+import { isStored, totalOutOfRange } from '../../store/usage/records.ts'
+import { addToSimBuckets } from '../../store/usage/sim-buckets.ts'
 import {
   hasMoved,
+  type KnownRecord,
   placeRecords,
-  stagedCycles,
+  type StagedRecord,
   stagedPools,
   stagedRecords,
   stageRecords,
-  takeKnown,
+  takeRepeated,
   unstage,
 } from '../../store/usage/stage.ts'
 import { refuseNegativeTotals } from './corrections.ts'
 import { noteLateUsage } from './late-usage.ts'
+import { noteFeed } from './note-feed.ts'
 
 export interface UsageResponse {
   readonly accepted: number
@@ -76,7 +75,7 @@ export async function recordUsage(
   tenantId: string,
   values: readonly unknown[],
   firstIndex = 0,
-  { maxAgeMs = USAGE_MAX_AGE_MS, deliveryId }: UsageOptions = {},
+  { maxAgeMs, deliveryId }: UsageOptions = {},
 ): Promise<UsageResponse> {
   const results = values.map((value) => readUsage(store, value, maxAgeMs))
   return countUsage(store, tenantId, results, firstIndex, { deliveryId })
@@ -85,7 +84,7 @@ export async function recordUsage(
 export type ReadResult = ReturnType<typeof readRecord>
 
 /** Reads a record as it was received: the record, or its fault. */
-export const readUsage = (store: Store, value: unknown, maxAgeMs: number): ReadResult =>
+export const readUsage = (store: Store, value: unknown, maxAgeMs?: number): ReadResult =>
   readRecord(value, store.clock(), maxAgeMs)
 
 /** As {@link recordUsage}, for records that have been read. */
@@ -155,17 +154,43 @@ async function countOpened(
     read.map(({ record }) => record.at),
   )
   while (read.length > 0) {
-    counted = await counting(
-      () => inTenant(store, tenantId, (tx) => countChunk(tx, read, rejected, deliveryId)),
-      rejected,
+    counted = await inTurn(tenantId, () =>
+      counting(() => inTenant(store, tenantId, (tx) => countChunk(tx, read, rejected, deliveryId)), rejected),
     )
     const { unopened } = counted
     if (unopened.length === 0) break
-    await inTenant(store, tenantId, async (tx) => {
-      for (const cycle of unopened) await openCycle(tx, cycle)
-    })
+    for (const cycle of unopened) await openInSlices(store, tenantId, cycle)
   }
   return counted
+}
+
+/** Most chunks of a tenant that wait in a process. Each is in memory. */
+const MOST_WAITING = 50
+
+/** Of each tenant, the chunk that this process counts last, and how many are not counted yet. */
+const turns = new Map<string, { readonly last: Promise<unknown>; readonly count: number }>()
+
+/**
+ * Counts one chunk of a tenant at a time. Others would only wait for its merge lock, each with a connection of the pool,
+ * until none is left for other tenants.
+ *
+ * @throws ServiceError `unavailable` if too many wait already
+ */
+async function inTurn<T>(tenantId: string, count: () => Promise<T>): Promise<T> {
+  const before = turns.get(tenantId)
+  if ((before?.count ?? 0) > MOST_WAITING) {
+    const detail = `Too much usage of the tenant arrives at once: ${MOST_WAITING} chunks of records wait to be counted.`
+    throw new ServiceError('unavailable', detail)
+  }
+  const mine = (before?.last ?? Promise.resolve()).then(count, count)
+  turns.set(tenantId, { last: mine, count: (before?.count ?? 0) + 1 })
+  try {
+    return await mine
+  } finally {
+    const { last, count: all } = turns.get(tenantId) ?? { last: mine, count: 1 }
+    if (all === 1) turns.delete(tenantId)
+    else turns.set(tenantId, { last, count: all - 1 })
+  }
 }
 
 /** Counts again while other transactions change what a chunk relies on. */
@@ -175,7 +200,7 @@ async function counting(count: () => Promise<Counted>, rejected: Rejections): Pr
     try {
       return await count()
     } catch (error) {
-      if (!(error instanceof Outdated) || attempt === MOST_ATTEMPTS) throw error
+      if (!(error instanceof Outdated || isStored(error)) || attempt === MOST_ATTEMPTS) throw error
     }
   }
 }
@@ -197,42 +222,42 @@ async function countChunk(
   deliveryId: number | null,
 ): Promise<Counted> {
   await lockMerge(tx)
-  const { billingCycle } = await tenantSettings(tx)
+  const settings = await tenantSettings(tx)
+  const { billingCycle } = settings
   const staged = inCycles(read, billingCycle)
   await stageRecords(tx, staged)
-  const versions = await poolVersions(tx, [...new Set(staged.map(({ cycleKey }) => cycleKey))])
-  const strangers = new Set(await placeRecords(tx))
-  for (const { index, record } of read) if (strangers.has(index)) rejected.set(index, unknownSim(record))
-  const keys = await stagedCycles(tx)
+  const { strangers, known } = await placeRecords(tx)
+  const unknown = new Set(strangers)
+  for (const { index, record } of staged) if (unknown.has(index)) rejected.set(index, unknownSim(record))
+  const keys = [...new Set(staged.flatMap(({ index, cycleKey }) => (unknown.has(index) ? [] : cycleKey)))]
   const unopened = await lockCycles(tx, cyclesOf(billingCycle, keys))
   if (unopened.length > 0) return { accepted: 0, duplicates: 0, unopened }
-  const duplicates = await takeDuplicates(tx, read, rejected)
-  let isChanged = false
-  for (const { cycleKey, poolIds } of await stagedPools(tx)) {
-    const locked = await lockPools(tx, cycleKey, poolIds)
-    isChanged ||= locked.some(({ poolId, version }) => version !== (versions.get(`${cycleKey}/${poolId}`) ?? 1))
-  }
-  // From here on no ticket can move a SIM out of these pools. One that did so before has changed its pools' versions.
-  if (isChanged && (await hasMoved(tx))) throw new Outdated('a SIM has moved')
+  const repeated = isRepeated(read) ? await takeRepeated(tx) : []
+  const duplicates = sortKnown(staged, [...known, ...repeated], rejected)
+  for (const { cycleKey, poolIds } of await stagedPools(tx)) await lockPools(tx, cycleKey, poolIds)
+  // From here on no ticket can move a SIM out of these pools.
+  if (await hasMoved(tx)) throw new Outdated('a SIM has moved')
   if (read.some(({ record }) => record.correction)) await refuseCorrections(tx, keys, rejected)
-  const accepted = read.length - rejectedOf(read, rejected) - duplicates.total
-  if ((await storeRecords(tx, deliveryId)) !== accepted) throw new Outdated('records were stored meanwhile')
+  const accepted = read.length - rejected.size - duplicates.total
   if (accepted > 0) {
+    await storeRecords(tx, deliveryId)
     await addToLedger(tx)
     await addToBuckets(tx)
+    await addToSimBuckets(tx)
     await noteSightings(
       tx,
       read.some(({ record }) => record.imei !== null),
     )
-    await markUsageDue(tx)
+    await noteUsed(tx, keys)
   }
   await countRecords(tx, duplicates.byCycle)
   await noteLateUsage(tx, keys)
+  if (accepted > 0) await noteFeed(tx, settings)
   return { accepted, duplicates: duplicates.total, unopened: [] }
 }
 
 /** The records with their cycles and time buckets. Records of one time mostly belong to one cycle. */
-function inCycles(read: readonly Indexed<ReadRecord>[], billingCycle: string) {
+function inCycles(read: readonly Indexed<ReadRecord>[], billingCycle: string): StagedRecord[] {
   const widthMs = bucketMs(billingCycle)
   let cycle: Cycle | undefined
   return read.map(({ index, record }) => {
@@ -246,9 +271,6 @@ function inCycles(read: readonly Indexed<ReadRecord>[], billingCycle: string) {
 const cyclesOf = (billingCycle: string, keys: readonly string[]): Cycle[] =>
   keys.flatMap((key) => cycleOfKey(billingCycle, key) ?? []).sort((a, b) => a.startsAt - b.startsAt)
 
-const rejectedOf = (read: readonly Indexed<ReadRecord>[], rejected: Rejections): number =>
-  read.reduce((count, { index }) => count + (rejected.has(index) ? 1 : 0), 0)
-
 function unknownSim({ iccid, simId }: ReadRecord): UsageFault {
   return {
     code: 'sim_not_found',
@@ -256,24 +278,31 @@ function unknownSim({ iccid, simId }: ReadRecord): UsageFault {
   }
 }
 
-/** Takes known records off the stage. Those that contradict what is known are rejected. */
-async function takeDuplicates(
-  tx: TenantTx,
-  read: readonly Indexed<ReadRecord>[],
+/** Whether an identity appears more than once. */
+const isRepeated = (read: readonly Indexed<ReadRecord>[]): boolean =>
+  new Set(read.map(({ record }) => `${record.at}/${record.recordId}`)).size < read.length
+
+/** Counts the duplicates among known records. Those that contradict what is known are rejected. */
+function sortKnown(
+  staged: readonly StagedRecord[],
+  known: readonly KnownRecord[],
   rejected: Rejections,
-): Promise<{ readonly total: number; readonly byCycle: Map<string, number> }> {
-  const identities = new Set(read.map(({ record }) => `${record.at}/${record.recordId}`))
+): { readonly total: number; readonly byCycle: Map<string, number> } {
   const byCycle = new Map<string, number>()
-  const known = await takeKnown(tx, identities.size < read.length)
-  const same = known.filter(({ isSame }) => isSame)
-  for (const { cycleKey } of same) byCycle.set(cycleKey, (byCycle.get(cycleKey) ?? 0) + 1)
-  const other = new Set(known.flatMap(({ index, isSame }) => (isSame ? [] : index)))
-  for (const { index, record } of read) {
-    if (!other.has(index)) continue
-    const detail = `recordId '${record.recordId}' at ${new Date(record.at).toISOString()} is known with other content`
-    rejected.set(index, { code: 'record_conflict', detail })
+  if (known.length === 0) return { total: 0, byCycle }
+  let total = 0
+  const isSame = new Map(known.map((one) => [one.index, one.isSame]))
+  for (const { index, record, cycleKey } of staged) {
+    const same = isSame.get(index)
+    if (same === true) {
+      total += 1
+      byCycle.set(cycleKey, (byCycle.get(cycleKey) ?? 0) + 1)
+    } else if (same === false) {
+      const detail = `recordId '${record.recordId}' at ${new Date(record.at).toISOString()} is known with other content`
+      rejected.set(index, { code: 'record_conflict', detail })
+    }
   }
-  return { total: same.length, byCycle }
+  return { total, byCycle }
 }
 
 /** Rejects corrections that would take a ledger row below 0. Call with the pools locked. */

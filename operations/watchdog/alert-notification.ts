@@ -2,49 +2,81 @@
  * The notification about an alert. It says what happened, how much, since when and why. It says when the limit will be
  * passed at the present rate, what happens next, and how to stop it.
  */
-import type { AlertNotification } from '../../notify/notification.ts'
-import type { Transition } from '../../rules/alerts/alerts.ts'
-import type { Permission } from '../../rules/alerts/permission.ts'
-import type { RuleOutcome } from '../../rules/engine/evaluate.ts'
-import { type SubjectFacts, subjectLabel } from './evaluation.ts'
-import type { Batch } from './read-batch.ts'
+import { type LogLevel, labelOf } from '../../domain/codes.ts'
+import { instant } from '../../domain/local-time.ts'
+import { duration } from '../../domain/quantity.ts'
+import { durationMs } from '../../domain/time/duration.ts'
+import type { FactValue } from '../../domain/watchdog/fact.ts'
+import type { SubjectKind } from '../../domain/watchdog/subject.ts'
+import type { AlertNotification, Reason } from '../../notify/notification.ts'
+import type { Telling } from '../../rules/alerts/telling.ts'
 
-/** A transition of an alert that is logged, with what led to it. */
-export interface LoggedTransition {
-  /** Key of the alert and kind of the transition. */
-  readonly key: string
-  readonly subject: SubjectFacts
-  readonly outcome: RuleOutcome
-  readonly transition: Transition
-  readonly permission: Permission
+import type { LeafExplanation } from '../../rules/engine/evaluate.ts'
+import { factsOf } from '../../rules/facts.ts'
+import type { Evaluation } from './decisions.ts'
+import type { Batch, SubjectFacts } from './evaluation.ts'
+
+/** A notice of an alert, with what led to it. */
+export interface Notice extends Evaluation {
+  readonly telling: Telling
+  readonly level: LogLevel
+  /** With the label for the ICCID. */
   readonly message: string
 }
 
-/** The notification about one transition of an alert. Amounts are in MB; a fact that is no number is null. Pure. */
-export function notificationOf(batch: Batch, tenantId: string, logged: LoggedTransition): AlertNotification {
-  const { subject, outcome, transition } = logged
+/** The notification of a notice. Amounts are in MB; a fact that is no number is null. Pure. */
+export function notificationOf(batch: Batch, tenantId: string, notice: Notice): AlertNotification {
+  const { about, subject, outcome, stored, telling } = notice
   const { rule } = outcome
+  const { at } = batch.moment
+  const isOver = telling.kind === 'resolved' || telling.kind === 'withdrawn'
+  const isTagged = subject.kind === 'sim' && about.label !== subject.row.iccid
   return {
-    kind: transition.kind,
-    key: logged.key,
-    level: transition.level,
-    at: new Date(batch.moment.at).toISOString(),
+    kind: telling.kind === 'withdrawn' ? 'resolved' : telling.kind,
+    key: telling.key,
+    level: notice.level,
+    at: new Date(at).toISOString(),
     tenantId,
     tenantName: batch.tenantName,
-    rule: { name: rule.name, file: rule.file, version: batch.rulesVersion },
+    timeZone: batch.timeZone,
+    rule: { name: rule.name, file: rule.file, version: batch.rulesVersion, type: rule.event.type },
     subject: {
-      kind: subject.kind,
-      id: subject.kind === 'tenant' ? tenantId : subject.id,
-      label: subjectLabel(subject),
+      kind: about.kind,
+      id: about.kind === 'tenant' ? tenantId : about.id,
+      label: about.label,
+      ...(isTagged ? { iccid: subject.row.iccid } : {}),
     },
-    message: logged.message,
-    since: new Date(transition.since).toISOString(),
+    ...(subject.kind === 'sim' && subject.facts.poolName !== null ? { poolName: subject.facts.poolName } : {}),
+    message: notice.message,
+    ...(telling.times > 1 ? { times: telling.times } : {}),
+    ...(batch.moment.isEnded ? { isOfEndedCycle: true } : { cycle: batch.moment.cycle.key }),
+    since: new Date(telling.since).toISOString(),
+    ...(!isOver || stored === null ? {} : { lastedMs: at - (stored.state.began ?? stored.state.since) }),
     facts: figuresOf(subject),
-    pace: transition.kind === 'fired' ? limitPassedAt(subject, batch) : null,
-    whatNext: whatNext(logged, batch),
-    why: outcome.explanation.map(({ fact, value, operator, operand }) => ({ fact, value, operator, operand })),
+    pace: isOver ? null : limitPassedAt(subject, batch),
+    ...nextOf(notice, batch),
+    why: decisive(outcome.explanation).map((leaf) => reasonOf(leaf, subject.kind)),
     howToStop: HOW_TO_STOP[subject.kind],
   }
+}
+
+/** A comparison as people read it: codes by their label. */
+function reasonOf({ fact, value, operator, operand }: LeafExplanation, kind: SubjectKind): Reason {
+  const { unit = null, codes = null } = factsOf(kind).get(fact) ?? {}
+  const words = (one: FactValue): FactValue => (codes !== null && typeof one === 'number' ? labelOf(codes, one) : one)
+  return {
+    fact,
+    value: words(value),
+    operator,
+    operand: typeof operand === 'object' && operand !== null ? operand.map(words) : words(operand),
+    unit,
+  }
+}
+
+/** The comparisons that held; all of them where none did, as in a `not`, or at the end of an alert. */
+function decisive(leaves: readonly LeafExplanation[]): readonly LeafExplanation[] {
+  const held = leaves.filter(({ result }) => result === true)
+  return held.length > 0 ? held : leaves
 }
 
 /**
@@ -52,12 +84,12 @@ export function notificationOf(batch: Batch, tenantId: string, logged: LoggedTra
  *
  * @returns ISO 8601; null if that is not in this cycle, or if the rate, the limit or what remains is 0 or unknown
  */
-function limitPassedAt(subject: SubjectFacts, { moment: { at, cycle } }: Batch): string | null {
+function limitPassedAt(subject: SubjectFacts, { moment: { at, knownTo, cycle } }: Batch): string | null {
   if (subject.kind === 'tenant') return null
   const { remainingMB: remaining, limitMB: limit, burnLongRatio: ratio } = subject.facts
   if (!remaining || !limit || !ratio) return null
   const perMs = (ratio * limit) / (cycle.endsAt - cycle.startsAt)
-  const passedAt = at + remaining / perMs
+  const passedAt = Math.max(at, knownTo + remaining / perMs)
   return passedAt < cycle.endsAt ? new Date(Math.round(passedAt)).toISOString() : null
 }
 
@@ -71,27 +103,50 @@ function figuresOf(subject: SubjectFacts): AlertNotification['facts'] {
   return { usageMB, limitMB, usagePct, overageMB }
 }
 
-function whatNext(
-  { transition, outcome, permission, subject }: LoggedTransition,
-  { moment, enforcementEnabled }: Batch,
-): string {
-  if (transition.kind === 'resolved') return 'Nothing: it is over.'
-  const { suspend } = outcome.rule.event.params
-  if (suspend === undefined) return 'Nothing: this is for your information.'
+/** What happens next: as a sentence, and in a few words if anything follows. */
+function nextOf(
+  { telling, outcome, permission, subject }: Notice,
+  { moment, enforcementEnabled, timeZone }: Batch,
+): Pick<AlertNotification, 'whatNext' | 'follows'> {
+  if (telling.kind === 'resolved') return { whatNext: 'Nothing: it is over.' }
+  if (telling.kind === 'flapping') return { whatNext: 'Nothing, until it has settled: SIMs stay as they are.' }
+  if (telling.kind === 'escalated')
+    return { whatNext: 'It is not mailed again until it ends. Acknowledge it, so that others know it is looked after.' }
+  const { type, params } = outcome.rule.event
+  const { suspend } = params
+  if (type === FEED_SILENT)
+    return { whatNext: 'Because of usage nothing is suspended or brought back until it arrives. Have the feed mended.' }
+  if (suspend === undefined) return { whatNext: 'Nothing: this is for your information.' }
+  if (moment.isEnded) {
+    return { whatNext: 'Nothing is suspended: the billing cycle has ended.', follows: 'the cycle has ended' }
+  }
   const who = subject.kind === 'sim' ? 'the SIM' : `SIMs (${TARGETS[suspend.target]})`
   if (permission.suspend !== 'do')
-    return `Nothing is suspended: the watchdog only monitors here. In Enforce mode it would suspend ${who}.`
+    return {
+      whatNext: `Nothing is suspended: the watchdog only monitors here. In Enforce mode it would suspend ${who}.`,
+      follows: 'not suspended',
+    }
   if (!enforcementEnabled)
-    return `Nothing is suspended: enforcement is switched off. Otherwise ${who} would be suspended.`
-  const when = suspend.grace === undefined || suspend.grace === 'PT0S' ? 'now' : `after a grace of ${suspend.grace}`
+    return {
+      whatNext: `Nothing is suspended: enforcement is switched off. Otherwise ${who} would be suspended.`,
+      follows: 'not suspended',
+    }
+  const graceMs = durationMs(suspend.grace ?? 'PT0S')
   const until =
     suspend.until === 'renewal'
-      ? `until the next billing cycle begins at ${readable(moment.cycle.endsAt)}`
+      ? `until the next billing cycle begins at ${instant(moment.cycle.endsAt, timeZone)}`
       : 'until somebody activates them again'
-  return `The watchdog suspends ${who} ${when}, ${until}.`
+  const suspended = subject.kind === 'sim' ? 'suspended' : 'SIMs suspended'
+  return graceMs === 0
+    ? { whatNext: `The watchdog suspends ${who} now, ${until}.`, follows: suspended }
+    : {
+        whatNext: `The watchdog suspends ${who} after a grace of ${duration(graceMs)}, ${until}.`,
+        follows: `${suspended} in ${duration(graceMs)}`,
+      }
 }
 
-const readable = (at: number) => `${new Date(at).toISOString().slice(0, 16).replace('T', ' ')} UTC`
+/** Type of the rule about the usage feed. */
+const FEED_SILENT = 'usage-feed-silent'
 
 const TARGETS = {
   self: 'the SIM itself',

@@ -1,100 +1,163 @@
 /**
- * Evaluates a tenant's due subjects:
+ * Looks at a tenant's subjects that have changed or are due, and evaluates those for which something may have changed:
  *
- *   claim a batch → read its facts in one transaction, and decide outside any → write everything in one transaction
+ *   claim → look at them → evaluate the suspects, a batch in a transaction → take the claim off the list →
+ *   log what would be suspended
  *
- * What is written: alerts, log entries, events, notifications, and starts and signals of workflows.
+ * Usage of a cycle that has ended is looked at in that cycle too, until the cycle is closed.
  *
- * A subject that cannot be evaluated or written does not stop the others. Safe to run twice and concurrently. A claim
- * is a lease, and a mark set meanwhile stays. An older evaluation never overwrites a newer one. Every log entry and
- * notification has a key, and is written once for that key.
+ * A claim is a lease: what a worker leaves when it dies is claimed again. Looking and evaluating twice changes nothing.
+ * A subject that cannot be evaluated does not stop the others.
  */
-import { evaluateSubject } from '../../rules/engine/evaluate.ts'
+import type { Cycle } from '../../domain/time/cycle.ts'
+import type { Subject } from '../../domain/watchdog/subject.ts'
 import { isAway } from '../../store/away.ts'
-import { claimDue, type DueMark, postponeSubject, settleDue } from '../../store/due.ts'
-import { inTenant, type Store, type TenantTx } from '../../store/tenancy.ts'
-import { type EvaluatedSubject, type EvaluationOptions, keyOf } from './evaluation.ts'
-import { type Batch, readBatch } from './read-batch.ts'
+import { type ChangedIds, claimChanges, endChanges } from '../../store/changed.ts'
+import { claimDue, settleDue } from '../../store/due.ts'
+import { lookBy } from '../../store/shards.ts'
+import { inTenant, type Store, slowly, type TenantTx } from '../../store/tenancy.ts'
+import { endedCycles } from '../../store/usage/cycles.ts'
+import { openRunningCycle } from '../../store/usage/open-in-slices.ts'
+import { logWould } from '../enforcement/log-would.ts'
+import { evaluateAll } from './evaluate-batch.ts'
+import { type EvaluationOptions, keyOf } from './evaluation.ts'
+import { type LookedAt, lookAt, PAGE } from './look.ts'
 import { canDecide } from './rules-in-force.ts'
-import { writeDecisions } from './write-decisions.ts'
 
-/** Subjects in a batch. Enough to make set-wise statements pay, few enough to finish a batch quickly. */
-const BATCH = 200
-/** Far longer than a batch takes. Once the lease ends, another worker evaluates what this one left. */
+/** Due marks that are looked at together. */
+const MARKS = 2000
+/** Far longer than a look and its evaluations take. Once the lease ends, another worker does what this one left. */
 const LEASE_MS = 60_000
-/**
- * Each subject is evaluated this often in a cycle even if nothing happens to it, but not more than once a second. Rules
- * about silence and forecasts need that.
- */
-const LOOKS_PER_CYCLE = 720
-const LEAST_PAUSE_MS = 1000
 
-/** Evaluates until no subject of the tenant is due. */
-export async function evaluateSubjects(store: Store, options: EvaluationOptions, tenantId: string): Promise<void> {
-  for (;;) {
-    const marks = await inTenant(store, tenantId, async (tx) =>
-      canDecide(await options.rules(tx)) ? claimDue(tx, BATCH, new Date(tx.now.getTime() + LEASE_MS)) : [],
-    )
-    if (marks.length === 0) return
-    await evaluateMarks(store, options, tenantId, marks)
-  }
-}
+const TENANT: Subject = { kind: 'tenant', id: 0 }
 
 /**
- * Evaluates a batch. If that fails, evaluates each half on its own, down to the single subject that fails. That subject
- * is postponed, and the others are written.
+ * Works until nothing of the tenant has changed or is due, or until its turn is over.
  *
- * @throws if the database is away: then nothing is split or postponed
+ * @param turnMs how long its turn is; at least one piece of work is done. Default: no end
+ * @returns whether work may be left
  */
-async function evaluateMarks(
+export async function evaluateSubjects(
   store: Store,
   options: EvaluationOptions,
   tenantId: string,
-  marks: readonly DueMark[],
-): Promise<void> {
-  try {
-    const batch = await inTenant(store, tenantId, (tx) => readBatch(tx, marks, options))
-    const evaluated = await Promise.all(
-      batch.subjects.map(async (one) => ({ ...one, outcomes: await evaluateSubject(one.rules, one.facts) })),
-    )
-    await inTenant(store, tenantId, (tx) => settle(tx, marks, batch, evaluated, options))
-  } catch (error) {
-    if (isAway(error)) throw error
-    const [first, second] = marks
-    if (first !== undefined && second === undefined) {
-      await inTenant(store, tenantId, (tx) => postponeSubject(tx, first))
-      options.onFailed?.({ tenantId, kind: first.kind, id: first.id, error })
-      return
-    }
-    const middle = Math.ceil(marks.length / 2)
-    await evaluateMarks(store, options, tenantId, marks.slice(0, middle))
-    await evaluateMarks(store, options, tenantId, marks.slice(middle))
+  turnMs: number = Number.POSITIVE_INFINITY,
+): Promise<boolean> {
+  // Before any look: opening a cycle goes through the whole estate.
+  await openRunningCycle(store, tenantId)
+  const began = performance.now()
+  for (;;) {
+    const changed = await lookAtChanges(store, options, tenantId)
+    const due = await lookAtDue(store, options, tenantId)
+    const isLeft = changed || due
+    if (isLeft && performance.now() - began < turnMs) continue
+    await logWould(store, tenantId, options.onFailed)
+    return isLeft
   }
 }
 
-async function settle(
-  tx: TenantTx,
-  marks: readonly DueMark[],
-  batch: Batch,
-  evaluated: readonly EvaluatedSubject[],
+async function claiming<T>(
+  store: Store,
   options: EvaluationOptions,
-): Promise<void> {
-  const checks = await writeDecisions(tx, batch, evaluated, options)
-  const nextAt = new Map<string, number>()
-  for (const subject of evaluated) nextAt.set(keyOf(subject), nextLook(batch, checks.get(keyOf(subject))))
-  await settleDue(
-    tx,
-    marks.map((mark) => ({ ...mark, nextAt: nextAt.get(keyOf(mark)) ?? null })),
+  tenantId: string,
+  claim: (tx: TenantTx, leaseUntil: Date) => Promise<T>,
+): Promise<T | undefined> {
+  return inTenant(store, tenantId, async (tx) =>
+    canDecide(await options.rules(tx)) ? claim(tx, new Date(tx.now.getTime() + LEASE_MS)) : undefined,
   )
 }
 
-/**
- * When to evaluate a subject next: when a `for` ends, or when enforcement checks again. It is no later than one
- * `LOOKS_PER_CYCLE`th of the cycle from now, and no sooner than `LEAST_PAUSE_MS`.
- *
- * @returns epoch milliseconds
- */
-function nextLook({ moment: { at, cycle } }: Batch, check: number | undefined): number {
-  const pauseMs = Math.max(LEAST_PAUSE_MS, (cycle.endsAt - cycle.startsAt) / LOOKS_PER_CYCLE)
-  return Math.max(at + LEAST_PAUSE_MS, Math.min(at + pauseMs, check ?? Number.POSITIVE_INFINITY))
+/** @returns whether there were any */
+async function lookAtChanges(store: Store, options: EvaluationOptions, tenantId: string): Promise<boolean> {
+  const claimed = await claiming(store, options, tenantId, claimChanges)
+  if (claimed === undefined || claimed.ids.length === 0) return false
+  const { ids, used } = claimed
+  await lookAndEvaluate(store, options, tenantId, claimed)
+  // Asked after the look at the running cycle: a cycle that has not ended yet was the running one then, and needs no more.
+  for (const cycle of await inTenant(store, tenantId, (tx) => endedCycles(tx, [...used.keys()])))
+    await lookAndEvaluate(store, options, tenantId, used.get(cycle.key) ?? NOBODY, cycle)
+  await inTenant(store, tenantId, (tx) => endChanges(tx, ids))
+  return true
+}
+
+const NOBODY: ChangedIds = { simIds: [], poolIds: [] }
+
+/** @param ended a cycle that has ended. Default: the running one */
+async function lookAndEvaluate(
+  store: Store,
+  options: EvaluationOptions,
+  tenantId: string,
+  { simIds, poolIds }: ChangedIds,
+  ended?: Cycle,
+): Promise<void> {
+  const subjects = [
+    ...simIds.map((id): Subject => ({ kind: 'sim', id })),
+    ...poolIds.map((id): Subject => ({ kind: 'pool', id })),
+    TENANT,
+  ]
+  const { suspects, flips } = await looking(store, options, tenantId, subjects, ended)
+  await evaluateAll(store, options, tenantId, suspects, ended)
+  // What has changed may be missed from another instant on: a SIM that is Active now, or the feed.
+  if (ended === undefined) await inTenant(store, tenantId, (tx) => lookBy(tx, flips))
+}
+
+/** @returns whether there were any */
+async function lookAtDue(store: Store, options: EvaluationOptions, tenantId: string): Promise<boolean> {
+  const marks = await claiming(store, options, tenantId, (tx, leaseUntil) => claimDue(tx, MARKS, leaseUntil))
+  if (marks === undefined || marks.length === 0) return false
+  const looked = await looking(store, options, tenantId, marks)
+  const suspects = new Set(looked.suspects.map(keyOf))
+  await evaluateAll(
+    store,
+    options,
+    tenantId,
+    marks.filter((mark) => suspects.has(keyOf(mark))),
+  )
+  // A mark whose subject has failed meanwhile, on another worker, stays as that one has left it.
+  const rest = marks.filter((mark) => !suspects.has(keyOf(mark)) && !looked.heldBack.has(keyOf(mark)))
+  await inTenant(store, tenantId, async (tx) => {
+    await settleDue(
+      tx,
+      rest.map((mark) => ({ ...mark, nextAt: looked.checks.get(keyOf(mark)) ?? null })),
+    )
+    await lookBy(tx, looked.flips)
+  })
+  return true
+}
+
+type Seen = Pick<LookedAt, 'suspects' | 'checks' | 'heldBack' | 'flips'>
+
+/** Looks at subjects, a page in a transaction. */
+async function looking(
+  store: Store,
+  options: EvaluationOptions,
+  tenantId: string,
+  subjects: readonly Subject[],
+  ended?: Cycle,
+): Promise<Seen> {
+  const pages: Seen[] = []
+  for (let from = 0; from < subjects.length; from += PAGE)
+    pages.push(await lookingAt(store, options, tenantId, subjects.slice(from, from + PAGE), ended))
+  return {
+    suspects: pages.flatMap(({ suspects }) => suspects),
+    checks: new Map(pages.flatMap(({ checks }) => [...checks])),
+    heldBack: new Set(pages.flatMap(({ heldBack }) => [...heldBack])),
+    flips: pages.flatMap(({ flips }) => flips),
+  }
+}
+
+/** Looks at a page. If its subjects cannot be looked at together, each needs an evaluation. */
+async function lookingAt(
+  store: Store,
+  options: EvaluationOptions,
+  tenantId: string,
+  subjects: readonly Subject[],
+  ended: Cycle | undefined,
+): Promise<Seen> {
+  try {
+    return await inTenant(slowly(store), tenantId, (tx) => lookAt(tx, subjects, options, ended))
+  } catch (error) {
+    if (isAway(error)) throw error
+    return { suspects: subjects, checks: new Map(), heldBack: new Set(), flips: [] }
+  }
 }

@@ -1,13 +1,23 @@
 /** The types that the steps of an evaluation pass to each other. */
 
-import { WatchdogMode } from '../../domain/codes.ts'
+import { type LogLevel, WatchdogMode } from '../../domain/codes.ts'
 import { settingsInForce } from '../../domain/watchdog/settings.ts'
 import type { Subject, SubjectKind } from '../../domain/watchdog/subject.ts'
+import type { Reason } from '../../rules/alerts/decide.ts'
+import type { TellingKind } from '../../rules/alerts/keys.ts'
+import { asWanted, type Permission, permitted } from '../../rules/alerts/permission.ts'
+import type { Mailable, OpenSilence } from '../../rules/alerts/quiet.ts'
+import type { AlertPhase, AlertState } from '../../rules/alerts/state.ts'
+import type { RuleDifference } from '../../rules/compile/compare.ts'
 import type { RuleOutcome } from '../../rules/engine/evaluate.ts'
+import type { Matched } from '../../rules/engine/match.ts'
 import type { PoolFacts, SimFacts, TenantFacts } from '../../rules/facts.ts'
 import type { Rule } from '../../rules/rule.ts'
+import type { DeviceChange } from '../../store/usage/device-changes.ts'
+import type { StoredAlert } from '../../store/watchdog/alerts.ts'
 import type { PoolFactRow, SimRow, TenantFactRow } from '../../store/watchdog/facts.ts'
 import type { WorkflowOptions } from '../workflows/inputs.ts'
+import type { JudgedFigures, Moment } from './facts.ts'
 import type { ReadRules } from './rules-in-force.ts'
 
 interface Of<K extends SubjectKind, Row, F> extends Subject {
@@ -17,7 +27,7 @@ interface Of<K extends SubjectKind, Row, F> extends Subject {
 }
 /** A subject, the row that was read of it, and its facts. */
 export type SubjectFacts =
-  | Of<'sim', SimRow, SimFacts>
+  | Of<'sim', SimRow & JudgedFigures, SimFacts>
   | Of<'pool', PoolFactRow, PoolFacts>
   | Of<'tenant', TenantFactRow, TenantFacts>
 
@@ -47,7 +57,7 @@ export const poolIdOf = (subject: SubjectFacts): number | null =>
 export function modeOf(subject: SubjectFacts): WatchdogMode {
   switch (subject.kind) {
     case 'sim':
-      return settingsInForce(subject.row.own, subject.row.pool).watchdogMode
+      return settingsInForce(subject.row, subject.row.pool).watchdogMode
     case 'pool':
       return subject.row.mode
     case 'tenant':
@@ -55,9 +65,44 @@ export function modeOf(subject: SubjectFacts): WatchdogMode {
   }
 }
 
+/** What a rule may do about a subject. @param mailsFrom the least level of alerts that the tenant wants mailed */
+export const permissionOf = (rule: Rule, subject: SubjectFacts, mailsFrom: LogLevel): Permission =>
+  asWanted(permitted(rule.event.params.stage, modeOf(subject)), rule.level, mailsFrom)
+
+/** What rules match a subject by. */
+export function matchedOf(subject: SubjectFacts, tenantId: string): Matched {
+  switch (subject.kind) {
+    case 'sim': {
+      const { poolName, tag, tariffType } = subject.facts
+      return { subject: 'sim', tenantId, poolName, tag, tariffType }
+    }
+    case 'pool': {
+      const { poolName, tariffType } = subject.facts
+      return { subject: 'pool', tenantId, poolName, tag: null, tariffType }
+    }
+    case 'tenant':
+      return { subject: 'tenant', tenantId, poolName: null, tag: null, tariffType: null }
+  }
+}
+
+/** What a notice of a rule is about. */
+export const mailableOf = ({ name, level }: Rule, subject: SubjectFacts): Mailable => ({
+  rule: name,
+  level,
+  subject,
+  poolId: poolIdOf(subject),
+  tag: subject.kind === 'sim' ? subject.row.tag : null,
+})
+
 /** Whether rules are evaluated for it: neither exempt nor Disabled. */
 export const isWatched = (subject: SubjectFacts): boolean =>
   !(subject.kind === 'sim' && subject.row.exempt) && modeOf(subject) !== WatchdogMode.Disabled
+
+/** Whether a rule is decided at a moment. In a cycle that has ended, only rules that start again with each cycle are. */
+export const isDecidedAt = ({ cycleBound }: Rule, { isEnded }: Moment): boolean => cycleBound || !isEnded
+
+/** The scopes of the alerts that are decided at a moment. */
+export const scopesAt = ({ cycle, isEnded }: Moment): string[] => (isEnded ? [cycle.key] : [cycle.key, ''])
 
 /** How subjects are evaluated, and how people are notified. Times are in milliseconds. */
 export interface EvaluationOptions extends WorkflowOptions {
@@ -68,12 +113,63 @@ export interface EvaluationOptions extends WorkflowOptions {
   readonly groupNextMs: number
   /** Called each time the evaluation of a single subject fails. */
   readonly onFailed?: (failed: FailedSubject) => void
+  /** Called after the decisions of an evaluation were written. */
+  readonly onDecided?: (decided: DecidedCounts) => void
+  /** Called after an evaluation, with what the engine and the compiled rules said of its subjects. */
+  readonly onCompared?: (compared: Compared) => void
+}
+
+/** What was decided about alerts. Without subjects: what counts it must not grow with the estate. */
+export interface DecidedCounts {
+  /** Alerts that came into a phase, by rule. */
+  readonly alerts: readonly { readonly rule: string; readonly phase: AlertPhase }[]
+  /** Notices that are to be mailed, and those that began to be withheld, with the reason. */
+  readonly notices: readonly { readonly kind: TellingKind; readonly reason: NoticeReason }[]
+  /** Rules that could be decided about a subject before, and cannot be now. */
+  readonly errors: readonly { readonly rule: string }[]
+}
+
+/** `due`: it is to be mailed. `tookBack`: it had not left when its alert ended. */
+export type NoticeReason = 'due' | 'tookBack' | Reason
+
+/** A comparison of engine and compiled rules. */
+export interface Compared {
+  readonly tenantId: string
+  /** Version of the rule set. */
+  readonly version: number
+  readonly subjects: number
+  readonly differences: readonly (Subject & RuleDifference)[]
 }
 
 /** A subject whose evaluation failed. It is retried later. */
 export interface FailedSubject extends Subject {
   readonly tenantId: string
   readonly error: unknown
+}
+
+/** What the decisions on a batch of subjects rest on. */
+export interface Batch {
+  readonly moment: Moment
+  readonly tenantName: string
+  /** IANA name of the time zone that people read instants in. */
+  readonly timeZone: string
+  readonly enforcementEnabled: boolean
+  readonly silences: readonly OpenSilence[]
+  /** Latest changes of device of SIMs that were found in several devices lately, oldest first, by SIM. */
+  readonly deviceChanges: ReadonlyMap<number, readonly DeviceChange[]>
+  readonly rulesVersion: number
+  /** This build refuses the set that should be in force. What the rules of that set asked for is not taken back. */
+  readonly isRefused: boolean
+  /** The rules in force, by name. */
+  readonly rules: ReadonlyMap<string, Rule>
+  /** Alerts of the pools whose data the SIMs among the subjects share. */
+  readonly poolAlerts: readonly StoredAlert<AlertState>[]
+  readonly escalateAfterMs: number | null
+  /** The least level of alerts that the tenant wants mailed. */
+  readonly mailsFrom: LogLevel
+  readonly subjects: readonly WatchedSubject[]
+  /** Those to evaluate that are gone: SIMs no longer provisioned, pools deleted. */
+  readonly gone: readonly Subject[]
 }
 
 /** A map key for a subject: `<kind>/<id>`. */

@@ -2,31 +2,64 @@
 import { labelOf, SimStatus, TariffType } from '../../domain/codes.ts'
 import { bucketMs, type Cycle } from '../../domain/time/cycle.ts'
 import { toMB, toMinutes } from '../../domain/units.ts'
+import { type Feed, feedAt } from '../../domain/usage/feed.ts'
 import { settingsInForce } from '../../domain/watchdog/settings.ts'
 import { burnFacts, burnWindowsMs, cycleFacts, cyclePct } from '../../rules/burn-rates.ts'
 import type { PoolFacts, SimFacts, TenantFacts } from '../../rules/facts.ts'
-import type { SimFigures } from '../../store/usage/figures.ts'
-import type { PoolFactRow, SimRow, TenantFactRow, Windows } from '../../store/watchdog/facts.ts'
+import type { FeedRow } from '../../store/usage/feed.ts'
+import { type RowFigures, rowIn, type SimFigures, sumOf } from '../../store/usage/figures.ts'
+import type { PoolFactRow, PoolScan, SimRow, TenantFactRow, WindowSums, Windows } from '../../store/watchdog/facts.ts'
 
 const HOUR_MS = 3_600_000
 const MINUTE_MS = 60_000
 /** A SIM counts as silent in its pool after this share of the cycle's length without activity. */
 export const SILENT_SHARE = 0.1
+/** How long a SIM counts as found in another device: a thirtieth of the cycle, a day of a month. Milliseconds. */
+export const deviceMs = ({ startsAt, endsAt }: Cycle): number => (endsAt - startsAt) / 30
 
-/** The instant of an evaluation (epoch milliseconds), its cycle, and the time of the newest usage of the tenant. */
-export interface Moment {
+/** What a moment is made of: an instant (epoch milliseconds), a cycle, and the tenant's usage feed. */
+interface Instant {
   readonly at: number
   readonly cycle: Cycle
   readonly billingCycle: string
-  readonly newestUsageAt: Date | null
+  readonly feedTimes: FeedRow
 }
 
-/** Starts of the windows, each rounded down to the start of a usage bucket. */
-export function windowsOf({ at, cycle, billingCycle }: Moment): Windows {
+/** The instant of an evaluation, and what follows from it for all subjects of a tenant. */
+export interface Moment extends Instant {
+  /** The instant that the facts are of: that of the evaluation, or the end of the cycle if it has ended. */
+  readonly asOf: number
+  /** The cycle has ended. Its alerts are told, and nothing is done about them. */
+  readonly isEnded: boolean
+  readonly feed: Feed
+  /** The instant up to which usage is known, epoch milliseconds: rates and windows are as of it. */
+  readonly knownTo: number
+  /** Starts of the windows, each rounded down to the start of a usage bucket. */
+  readonly windows: Windows
+}
+
+/** The moment of an evaluation in its cycle. */
+export function momentOf(of: Instant): Moment {
+  const { at, cycle, billingCycle, feedTimes } = of
+  const asOf = Math.min(at, cycle.endsAt)
+  const knownTo = Math.min(asOf, feedTimes.newestAt?.getTime() ?? asOf)
+  const feed = feedAt(feedTimes, cycle, at)
+  const windows = windowsUpTo(knownTo, cycle, billingCycle)
+  return { at, cycle, billingCycle, feedTimes, asOf, isEnded: at >= cycle.endsAt, feed, knownTo, windows }
+}
+
+function windowsUpTo(knownTo: number, cycle: Cycle, billingCycle: string): Windows {
   const width = bucketMs(billingCycle)
-  const start = (ms: number) => new Date(Math.floor((at - ms) / width) * width)
+  const start = (ms: number) => new Date(Math.floor((knownTo - ms) / width) * width)
   const { short, long } = burnWindowsMs(cycle)
-  return { short: start(short), long: start(long), day: start(24 * HOUR_MS), week: start(7 * 24 * HOUR_MS) }
+  const day = 24 * HOUR_MS
+  return {
+    short: start(short),
+    long: start(long),
+    day: start(day),
+    week: start(7 * day),
+    until: new Date(cycle.endsAt),
+  }
 }
 
 const since = (from: Date | null, at: number): number | null =>
@@ -40,21 +73,18 @@ const burnFactsOf = (
     readonly shortBytes: number
     readonly longBytes: number
   },
-  moment: Moment,
-) => {
-  const windows = windowsOf(moment)
-  const { at, cycle } = moment
-  return burnFacts(
+  { knownTo, cycle, windows }: Moment,
+) =>
+  burnFacts(
     {
       usageBytes: row.usageBytes,
       limitBytes: row.limitBytes,
-      short: { bytes: row.shortBytes, ms: at - windows.short.getTime() },
-      long: { bytes: row.longBytes, ms: at - windows.long.getTime() },
+      short: { bytes: row.shortBytes, ms: knownTo - windows.short.getTime() },
+      long: { bytes: row.longBytes, ms: knownTo - windows.long.getTime() },
     },
     cycle,
-    at,
+    knownTo,
   )
-}
 
 const amountsOf = (row: {
   readonly usageBytes: number
@@ -68,37 +98,61 @@ const amountsOf = (row: {
   overageMB: toMB(row.overageBytes),
 })
 
+const pctOf = ({
+  usageBytes,
+  limitBytes,
+}: {
+  readonly usageBytes: number
+  readonly limitBytes: number
+}): number | null => (limitBytes === 0 ? null : (100 * usageBytes) / limitBytes)
+
+/** Figures that a SIM is judged by. */
+export interface JudgedFigures extends SimFigures {
+  /** Bytes used in the cycle, in all pools. */
+  readonly cycleBytes: number
+}
+
+/**
+ * What a SIM is judged by: the ledger row in its pool. Voice, messages and `cycleBytes` are sums over all rows of the
+ * cycle, because no allowance of a pool is for them.
+ *
+ * @param poolId null outside pools
+ */
+export function judgedFigures(rows: readonly RowFigures[], poolId: number | null): JudgedFigures {
+  const { limitBytes, usageBytes, remainingBytes, overageBytes } = rowIn(rows, poolId)
+  const { usageBytes: cycleBytes, voiceSeconds, smsCount } = sumOf(rows)
+  return { limitBytes, usageBytes, remainingBytes, overageBytes, voiceSeconds, smsCount, cycleBytes }
+}
+
 /** The facts of a SIM. Units are in their names (MB, minutes, hours, percent); null if not known. Pure. */
-export function simFactsOf(row: SimRow & SimFigures, moment: Moment): SimFacts {
-  const { at, cycle } = moment
-  const seenMs = since(row.lastSeenAt, at)
-  const statusMs = at - row.statusSince.getTime()
-  const feedMs = since(moment.newestUsageAt, at)
-  const settings = settingsInForce(row.own, row.pool)
+export function simFactsOf(row: SimRow & JudgedFigures & WindowSums, moment: Moment): SimFacts {
+  const { asOf, cycle, feed } = moment
+  const seenMs = since(row.lastSeenAt, asOf)
+  const statusMs = Math.max(0, asOf - row.statusSince.getTime())
+  const settings = settingsInForce(row, row.pool)
   return {
     simId: row.simId,
     iccid: row.iccid,
     tag: row.tag,
     poolId: row.poolId,
-    poolName: row.poolName,
+    poolName: row.pool?.name ?? null,
     tariffType: row.tariffType === null ? null : labelOf(TariffType, row.tariffType),
     ...amountsOf(row),
+    usageCycleMB: toMB(row.cycleBytes),
     ...burnFactsOf(row, moment),
-    ...cycleFacts(cycle, at),
+    ...cycleFacts(cycle, asOf),
     usage24hMB: toMB(row.dayBytes),
     usage7dMB: toMB(row.weekBytes),
     voiceMins: toMinutes(row.voiceSeconds),
     smsCount: row.smsCount,
-    poolUsagePct:
-      row.poolLimitBytes === null || row.poolUsageBytes === null || row.poolLimitBytes === 0
-        ? null
-        : (100 * row.poolUsageBytes) / row.poolLimitBytes,
+    poolUsagePct: row.pool === null ? null : pctOf(row.pool),
     hoursSinceLastSeen: over(seenMs, HOUR_MS),
     silentPct: seenMs === null ? null : cyclePct(cycle, seenMs),
     neverSeen: row.lastSeenAt === null,
     activeForPct: row.status === SimStatus.Active ? cyclePct(cycle, statusMs) : 0,
     imei: row.imei,
-    imeiChanged: row.previousImei !== '',
+    imeiChanged: row.deviceChangedAt !== null && asOf - row.deviceChangedAt.getTime() < deviceMs(cycle),
+    deviceChange: row.deviceChanges === 0 ? null : row.deviceChanges,
     status: row.status,
     statusAgeHours: statusMs / HOUR_MS,
     type: row.type,
@@ -107,13 +161,13 @@ export function simFactsOf(row: SimRow & SimFigures, moment: Moment): SimFacts {
     warningThresholdPct: settings.warningThresholdPct,
     enableBurnRateAlerts: settings.enableBurnRateAlerts ?? false,
     usageAgeMinutes: over(seenMs, MINUTE_MS),
-    feedAgePct: feedMs === null ? null : cyclePct(cycle, feedMs),
+    feedAgePct: feed.ageMs === null ? null : cyclePct(cycle, feed.ageMs),
   }
 }
 
 /** The facts of a pool, in the same units as those of a SIM. Pure. */
-export function poolFactsOf(row: PoolFactRow, moment: Moment): PoolFacts {
-  const { at, cycle } = moment
+export function poolFactsOf(row: PoolFactRow & PoolScan & WindowSums, moment: Moment): PoolFacts {
+  const { asOf, cycle } = moment
   return {
     poolId: row.poolId,
     poolName: row.poolName,
@@ -121,7 +175,7 @@ export function poolFactsOf(row: PoolFactRow, moment: Moment): PoolFacts {
     tariffType: labelOf(TariffType, row.tariffType),
     ...amountsOf(row),
     ...burnFactsOf(row, moment),
-    ...cycleFacts(cycle, at),
+    ...cycleFacts(cycle, asOf),
     usage24hMB: toMB(row.dayBytes),
     watchdogMode: row.mode,
     warningThresholdPct: row.warningThresholdPct,
@@ -131,14 +185,12 @@ export function poolFactsOf(row: PoolFactRow, moment: Moment): PoolFacts {
     overSimCount: row.overSimCount,
     silentSimCount: row.silentSimCount,
     topSimSharePct: row.usageBytes === 0 ? null : (100 * row.topSimBytes) / row.usageBytes,
-    usageAgeMinutes: over(since(row.lastSeenAt, at), MINUTE_MS),
+    usageAgeMinutes: over(since(row.lastSeenAt, asOf), MINUTE_MS),
   }
 }
 
 /** The facts of a tenant, in the same units as those of a SIM. Pure. */
-export function tenantFactsOf(row: TenantFactRow, moment: Moment): TenantFacts {
-  const { at, cycle } = moment
-  const feedMs = since(row.newestUsageAt, at)
+export function tenantFactsOf(row: TenantFactRow, { asOf, cycle, feed }: Moment): TenantFacts {
   return {
     simCount: row.simCount,
     activeSimCount: row.activeSimCount,
@@ -148,8 +200,9 @@ export function tenantFactsOf(row: TenantFactRow, moment: Moment): TenantFacts {
     overPoolCount: row.overPoolCount,
     usageMB: toMB(row.usageBytes),
     overageMB: toMB(row.overageBytes),
-    ...cycleFacts(cycle, at),
-    feedAgeMinutes: over(feedMs, MINUTE_MS),
-    feedAgePct: feedMs === null ? null : cyclePct(cycle, feedMs),
+    ...cycleFacts(cycle, asOf),
+    feedAgeMinutes: over(feed.ageMs, MINUTE_MS),
+    feedAgePct: feed.ageMs === null ? null : cyclePct(cycle, feed.ageMs),
+    feedLimitMinutes: feed.limitMs / MINUTE_MS,
   }
 }

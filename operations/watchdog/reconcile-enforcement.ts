@@ -2,120 +2,91 @@
  * Signals workflows when an alert with a desired suspension fires, clears, or may no longer be acted on.
  *
  * Level-triggered: what is desired is compared with the last signal, and the difference is sent. That happens in the
- * transaction that writes the alert. In Monitor mode SIMs are chosen in the same way, but only logged.
+ * transaction that writes the alert. Where a rule may not suspend, what it would is put on a list, and logged afterwards.
  */
 
-import { LogLevel, SimStatus } from '../../domain/codes.ts'
 import type { EnforcePoolInput } from '../../domain/temporal/enforce-pool.ts'
 import { enforcePoolId, suspendOnOverageId } from '../../domain/temporal/ids.ts'
 import type { WorkflowRequest } from '../../domain/temporal/outbox.ts'
-import type { AlertSignal } from '../../domain/temporal/signals.ts'
 import type { SuspendOnOverageInput } from '../../domain/temporal/suspend-on-overage.ts'
 import type { Cycle } from '../../domain/time/cycle.ts'
-import { toMB } from '../../domain/units.ts'
-import type { AlertState } from '../../rules/alerts/alerts.ts'
-import { fillMessage } from '../../rules/alerts/message.ts'
-import type { Permission } from '../../rules/alerts/permission.ts'
-import { pickTargets } from '../../rules/alerts/pick-sims.ts'
+import { firedMessage } from '../../rules/alerts/message.ts'
 import type { Suspend } from '../../rules/rule-file.ts'
-import { poolRows } from '../../store/enforcement/candidates.ts'
 import { endPermits, lockGuard } from '../../store/enforcement/guard.ts'
-import { simLabels } from '../../store/estate/sims.ts'
+import { noteWould, type Would } from '../../store/enforcement/would.ts'
 import { rememberStarts, requestWorkflows } from '../../store/outbox.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
-import { poolFigures } from '../../store/usage/figures.ts'
-import { insertLogEntries, type NewLogEntry, type StoredAlert } from '../../store/watchdog/alerts.ts'
-import { MOST_ROWS } from '../enforcement/read-enforcement.ts'
 import { suspendInputOf } from '../workflows/inputs.ts'
-import { type EvaluatedSubject, type EvaluationOptions, poolIdOf, subjectLabel } from './evaluation.ts'
-import type { Batch } from './read-batch.ts'
-
-/** An alert whose rule asks to suspend, or did so before. */
-export interface DesiredSuspension {
-  readonly subject: EvaluatedSubject
-  readonly rule: { readonly name: string; readonly file: string }
-  readonly scope: string
-  /** Null if the rule no longer covers the subject. */
-  readonly suspend: Suspend | null
-  readonly firing: boolean
-  readonly permission: Permission['suspend']
-  /** The rule is older than the one that should be in force, and its stage must not take a suspension back. */
-  readonly keep: boolean
-  readonly stored: StoredAlert<AlertState> | null
-}
-
-/** `would`: only logged, what would have happened. The others are signals. */
-export type Signal = AlertSignal | 'would'
+import type { AlertSubject, Decisions, Evaluation, Withdrawal } from './decisions.ts'
+import type { Batch, EvaluationOptions } from './evaluation.ts'
+import {
+  lastSignalSince,
+  type Signal,
+  type SignalMoment,
+  signalFor,
+  signalsAgainAt,
+  type Wished,
+  wishedOf,
+} from './wished-signal.ts'
 
 export interface SentSignal {
-  readonly desired: DesiredSuspension
+  readonly decided: Evaluation | Withdrawal
   readonly signal: Signal
-  /** When to evaluate again even if nothing happens; epoch milliseconds. */
-  readonly againAt?: number
 }
 
-/** The last signal of this cycle. Earlier ones do not count: the runs of a cycle end with it. */
-function lastSignalSince(startsAt: number, { stored }: DesiredSuspension): string | null {
-  return stored !== null && (stored.lastSignalAt?.getTime() ?? 0) >= startsAt ? stored.lastSignal : null
+/** What enforcement has asked for, and when it asks again. */
+export interface Reconciled {
+  readonly sent: readonly SentSignal[]
+  /** When to evaluate subjects again even if nothing happens, epoch milliseconds. A pool that is over is signalled again. */
+  readonly again: readonly { readonly about: AlertSubject; readonly at: number }[]
 }
 
-/** The signal to send now; undefined if nothing has changed since the last one. Pure. */
-function signalFor(
-  desired: DesiredSuspension,
-  enabled: boolean,
-  { at, cycle }: Batch['moment'],
-  repeatMs: number,
-): Signal | undefined {
-  const before = lastSignalSince(cycle.startsAt, desired)
-  const wanted = wantedFor(desired, enabled)
-  if (before === 'overLimit' && wanted !== 'overLimit') {
-    if (!desired.firing) return 'cleared'
-    return desired.keep ? undefined : 'standDown'
-  }
-  if (wanted === undefined || wanted !== before) return wanted
-  // Signal again while a pool is over: its usage grows, so its workflow has to pick SIMs again.
-  const lastSignalAt = desired.stored?.lastSignalAt?.getTime() ?? 0
-  const due =
-    desired.subject.kind === 'pool' ? at - lastSignalAt >= repeatMs : becameActive(desired.subject, lastSignalAt)
-  return due ? wanted : undefined
+/** An alert whose rule asks to suspend, or did so before. */
+interface Desired extends Wished {
+  readonly decided: Evaluation | Withdrawal
+  readonly rule: { readonly name: string; readonly file: string }
+  /** Null if the rule no longer covers the subject. */
+  readonly suspend: Suspend | null
 }
 
-/** Whether a SIM became active after `since`. The earlier signal found it suspended, so it came to nothing. */
-function becameActive(subject: EvaluatedSubject, since: number): boolean {
-  return subject.kind === 'sim' && subject.row.status === SimStatus.Active && subject.row.statusSince.getTime() > since
+/** The alerts of a batch that enforcement has to do with. */
+function desiredOf({ evaluations, withdrawals }: Decisions, { isRefused }: Batch): Desired[] {
+  const asking = evaluations.flatMap((decided): Desired[] => {
+    const { subject, outcome, permission, decision, stored } = decided
+    const { rule } = outcome
+    const wished = wishedOf(decision.wish, { rule, subject, permission, stored, isRefused })
+    return wished === null ? [] : [{ ...wished, decided, rule, suspend: rule.event.params.suspend ?? null }]
+  })
+  const left = withdrawals.map((decided): Desired => {
+    const { stored, decision } = decided
+    const rule = { name: stored.rule, file: '' }
+    const { wish } = decision
+    return { decided, rule, suspend: null, wish, permission: 'no', keep: false, stored, sim: null, repeats: false }
+  })
+  return [...asking, ...left]
 }
 
-/** What the alert calls for, whatever was sent before; undefined if the rule may not even log what it would do. */
-function wantedFor(
-  { firing, permission, suspend }: DesiredSuspension,
-  enabled: boolean,
-): 'overLimit' | 'would' | undefined {
-  if (!firing || suspend === null || permission === 'no') return undefined
-  return permission === 'do' && enabled ? 'overLimit' : 'would'
-}
-
-/** A pool that is over is signalled again after a sixtieth of the cycle, or after a minute if that is shorter. */
-const MOST_AGAIN_MS = 60_000
-const AGAIN_PARTS = 60
-
-/** Sends what has changed. @returns the signals sent, to be stored with the alerts */
+/** Sends what has changed. The signals sent are to be stored with the alerts. */
 export async function reconcile(
   tx: TenantTx,
   batch: Batch,
-  desiredSuspensions: readonly DesiredSuspension[],
+  decisions: Decisions,
   options: EvaluationOptions,
-): Promise<SentSignal[]> {
-  const { moment } = batch
-  const { at, cycle } = moment
-  const repeatMs = Math.min(MOST_AGAIN_MS, (cycle.endsAt - cycle.startsAt) / AGAIN_PARTS)
-  const sent = desiredSuspensions.flatMap((desired): SentSignal[] => {
-    const signal = signalFor(desired, batch.enforcementEnabled, moment, repeatMs)
-    if (signal === undefined) return []
-    const again = desired.subject.kind === 'pool' && desired.firing ? { againAt: at + repeatMs } : {}
-    return [{ desired, signal, ...again }]
+): Promise<Reconciled> {
+  const { at, cycle } = batch.moment
+  const moment: SignalMoment = { at, cycle, enabled: batch.enforcementEnabled }
+  const all = desiredOf(decisions, batch)
+  const sent = all.flatMap((desired) => {
+    const signal = signalFor(desired, moment)
+    return signal === undefined ? [] : [{ desired, signal }]
+  })
+  const signalled = new Set(sent.map(({ desired }) => desired))
+  const again = all.flatMap((desired) => {
+    const next = signalsAgainAt(desired, moment, signalled.has(desired))
+    return next === undefined ? [] : [{ about: desired.decided.about, at: next }]
   })
   const requests = sent.flatMap(({ desired, signal }) => requestOf(tx.tenantId, batch, desired, signal, options) ?? [])
-  await endClearedPermits(tx, cycle, desiredSuspensions, sent)
+  await endClearedPermits(tx, cycle, all, sent)
   const first = await rememberStarts(
     tx,
     requests.filter(({ signal }) => signal === 'overLimit').map(({ workflowId }) => workflowId),
@@ -128,21 +99,21 @@ export async function reconcile(
         : { do: 'signal' as const, workflowId: request.workflowId, signal: request.signal },
     ),
   )
-  for (const { desired } of sent.filter(({ signal }) => signal === 'would')) await logWould(tx, batch, desired)
-  return sent
+  await noteWould(tx, wouldOf(batch, sent))
+  return { sent: sent.map(({ desired, signal }) => ({ decided: desired.decided, signal })), again }
 }
 
 function requestOf(
   tenantId: string,
   batch: Batch,
-  desired: DesiredSuspension,
+  desired: Desired,
   signal: Signal,
   options: EvaluationOptions,
 ): WorkflowRequest | undefined {
   if (signal === 'would') return undefined
   const { cycle } = batch.moment
-  const { id } = desired.subject
-  const pool = desired.subject.kind === 'pool'
+  const { id } = desired.decided.about
+  const pool = desired.decided.about.kind === 'pool'
   const workflowId = pool ? enforcePoolId(tenantId, id, cycle.key) : suspendOnOverageId(tenantId, id, cycle.key)
   if (desired.suspend === null || signal !== 'overLimit') return { do: 'signal', workflowId, signal }
   const common = {
@@ -170,61 +141,33 @@ function requestOf(
 async function endClearedPermits(
   tx: TenantTx,
   { key: cycleKey, startsAt }: Cycle,
-  desiredSuspensions: readonly DesiredSuspension[],
-  sent: readonly SentSignal[],
+  all: readonly Desired[],
+  sent: readonly { readonly desired: Desired; readonly signal: Signal }[],
 ): Promise<void> {
   const stoodDown = new Set(sent.filter(({ signal }) => signal === 'standDown').map(({ desired }) => desired))
-  const over = desiredSuspensions.flatMap((desired) => {
-    const { id } = desired.subject
-    const pool = desired.subject.kind === 'pool'
+  const over = all.flatMap((desired) => {
+    const { id, kind } = desired.decided.about
+    const isPool = kind === 'pool'
     // The last signal may be `standDown` or `would`: the watchdog may have stood down before the alert cleared.
     const last = lastSignalSince(startsAt, desired)
-    const cleared = !desired.firing && desired.stored?.firing === true && last !== null && last !== 'cleared'
+    const wasFiring = desired.decided.stored?.firing === true
+    const cleared = desired.wish === 'clear' && wasFiring && last !== null && last !== 'cleared'
     if (!cleared && !stoodDown.has(desired)) return []
-    return [{ rule: desired.rule.name, cycleKey, simId: pool ? null : id, poolId: pool ? id : null, cleared }]
+    return [{ rule: desired.rule.name, cycleKey, simId: isPool ? null : id, poolId: isPool ? id : null, cleared }]
   })
   if (over.length === 0) return
   await lockGuard(tx)
   await endPermits(tx, over)
 }
 
-/** Logs which SIMs would have been suspended, once per SIM, rule and cycle. Picks them as enforcement does. */
-async function logWould(tx: TenantTx, batch: Batch, desired: DesiredSuspension): Promise<void> {
-  const { cycle } = batch.moment
-  const { subject, suspend, rule } = desired
-  if (suspend === null) return
-  const entry = (simId: number, label: string, why: string): NewLogEntry => ({
-    dedupeKey: `${rule.name}/sim/${simId}/${cycle.key}/wouldSuspend/0`,
-    rule: rule.name,
-    ruleVersion: batch.rulesVersion,
-    simId,
-    poolId: poolIdOf(subject),
-    level: LogLevel.Warning,
-    message: `SIM ${label} would have been suspended by rule ${rule.name}: ${why}; the watchdog only monitors here.`,
-    cycleKey: cycle.key,
-    explanation: null,
+/** What rules would suspend, for the list that is worked off after the commit. */
+function wouldOf(batch: Batch, sent: readonly { readonly desired: Desired; readonly signal: Signal }[]): Would[] {
+  return sent.flatMap(({ desired: { decided, suspend, rule }, signal }): Would[] => {
+    if (signal !== 'would' || suspend === null || !('subject' in decided)) return []
+    const { about, outcome, subject } = decided
+    const { kind, id } = about
+    const reason = firedMessage(outcome.rule, subject.facts)
+    const { rulesVersion: ruleVersion, moment } = batch
+    return [{ kind, id, rule: rule.name, cycleKey: moment.cycle.key, ruleVersion, target: suspend.target, reason }]
   })
-  if (subject.kind !== 'pool') {
-    const why = fillMessage('it is {{overageMB}} MB over its limit', subject.facts)
-    await insertLogEntries(tx, [entry(subject.id, subjectLabel(subject), why)])
-    return
-  }
-  const { id } = subject
-  const overage = (await poolFigures(tx, cycle.key, [id])).get(id)?.overageBytes ?? 0
-  const { rows, stoppedExcessBytes } = await poolRows(tx, id, cycle.key, MOST_ROWS)
-  const open = rows.filter((row) => !row.stopped)
-  const { targets } = pickTargets(suspend.target, overage - stoppedExcessBytes, open)
-  const excess = new Map(rows.map((row) => [row.simId, row.excessBytes]))
-  const labels = await simLabels(tx, targets)
-  await insertLogEntries(
-    tx,
-    targets.map((simId) => {
-      const facts = { poolName: subject.row.poolName, overageMB: toMB(overage), excessMB: toMB(excess.get(simId) ?? 0) }
-      const why = fillMessage(
-        'pool {{poolName}} is {{overageMB}} MB over, the SIM {{excessMB}} MB above its share',
-        facts,
-      )
-      return entry(simId, labels.get(simId) ?? String(simId), why)
-    }),
-  )
 }

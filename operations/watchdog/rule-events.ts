@@ -20,15 +20,28 @@ const noticed = (rules: readonly Rule[], tenantId: string): Map<string, string> 
       .map((rule) => [rule.name, meaningOf(rule)]),
   )
 
+/** Names of the rules that differ between two sets, by their names and meanings. Pure. */
+function differing(old: ReadonlyMap<string, string>, now: ReadonlyMap<string, string>) {
+  return {
+    added: [...now.keys()].filter((name) => !old.has(name)),
+    changed: [...now].filter(([name, meaning]) => old.has(name) && old.get(name) !== meaning).map(([name]) => name),
+    removed: [...old.keys()].filter((name) => !now.has(name)),
+  }
+}
+
+/** What a new rule set changes for the installation: names of rules. Pure. */
+export function ruleChanges(before: readonly Rule[], after: readonly Rule[]) {
+  const meanings = (rules: readonly Rule[]) => new Map(rules.map((rule) => [rule.name, meaningOf(rule)]))
+  return differing(meanings(before), meanings(after))
+}
+
 /** What a new rule set changes for a tenant, in words; undefined if nothing changes. Pure. */
 function rulesChangedFor(tenantId: string, before: readonly Rule[], after: readonly Rule[]): string | undefined {
-  const [old, now] = [noticed(before, tenantId), noticed(after, tenantId)]
+  const { added, changed, removed } = differing(noticed(before, tenantId), noticed(after, tenantId))
   const words = [
-    ...[...now.keys()].filter((name) => !old.has(name)).map((name) => `${name} is new`),
-    ...[...now]
-      .filter(([name, meaning]) => old.has(name) && old.get(name) !== meaning)
-      .map(([name]) => `${name} changed`),
-    ...[...old.keys()].filter((name) => !now.has(name)).map((name) => `${name} is gone`),
+    ...added.map((name) => `${name} is new`),
+    ...changed.map((name) => `${name} changed`),
+    ...removed.map((name) => `${name} is gone`),
   ]
   if (words.length === 0) return undefined
   const more = words.length > NAMED ? `, and ${words.length - NAMED} more` : ''

@@ -1,31 +1,28 @@
 /** The rule set in force. Each version is loaded once. */
 
 import { createHash } from 'node:crypto'
-import { EventSeverity, EventType } from '../../domain/codes.ts'
 import { ServiceError } from '../../domain/errors.ts'
 import type { RuleSource } from '../../domain/watchdog/rule-source.ts'
-import type { RuleFault } from '../../rules/load/faults.ts'
-import { loadRuleSet } from '../../rules/load/load.ts'
+import { type CompiledSet, compileSet } from '../../rules/compile/compile-set.ts'
+import { faultWords, type RuleFault } from '../../rules/load/faults.ts'
+import { loadRuleSet, loadStoredRules } from '../../rules/load/load.ts'
 import type { Rule } from '../../rules/rule.ts'
 import { noteChange } from '../../store/audit.ts'
-import { markAllDue } from '../../store/due.ts'
-import { insertPlatformEvent } from '../../store/events.ts'
+import { insertOperatorNotices } from '../../store/operator-notices.ts'
+import { lookAtAll } from '../../store/shards.ts'
 import { inPlatform, inTenant, type PlatformTx, type Store, type TenantTx } from '../../store/tenancy.ts'
 import { tenantIds } from '../../store/tenants/tenants.ts'
-import {
-  activateRuleSet,
-  activeRuleVersion,
-  earlierRuleVersions,
-  noteRefused,
-  ruleSetOf,
-} from '../../store/watchdog/rule-sets.ts'
-import { recordRulesEvents } from './rule-events.ts'
+import { activateRuleSet, activeRuleVersion, earlierRuleVersions, ruleSetOf } from '../../store/watchdog/rule-sets.ts'
+import { recordRulesEvents, ruleChanges } from './rule-events.ts'
 
 export interface RulesInForce {
   /** 0 if no set was ever activated, or if this build accepts none. */
   readonly version: number
   readonly activatedAt: Date | null
   readonly rules: readonly Rule[]
+  readonly compiled: CompiledSet
+  /** What this process has seen of the compiled rules beside the engine. */
+  readonly comparison: Comparison
   /** The set that should be in force, if this build refuses it. Then the newest set that it accepts is in force. */
   readonly refused: RefusedRules | null
 }
@@ -36,10 +33,30 @@ export interface RefusedRules {
   readonly reason: string
 }
 
+/** How far engine and compiled rules were compared since this process took up a version. */
+export interface Comparison {
+  /** Subjects that are still to be compared, whether or not an evaluation would change something. */
+  firstLeft: number
+  /** Names of the rules about which the two differed. Their compiled form is not asked any more. */
+  readonly doubted: Set<string>
+}
+
 /** Reads which rules are in force, in a transaction of a tenant or of the platform. */
 export type ReadRules = (tx: TenantTx | PlatformTx) => Promise<RulesInForce>
 
-const NONE: RulesInForce = { version: 0, activatedAt: null, rules: [], refused: null }
+/** So many subjects are compared after a process took up a version. */
+const COMPARED_FIRST = 1000
+
+type LoadedRules = Pick<RulesInForce, 'version' | 'activatedAt' | 'rules' | 'refused'>
+
+/** Compiles a set. @param firstLeft how many subjects are compared first */
+export const compiledRules = (set: LoadedRules, firstLeft: number): RulesInForce => ({
+  ...set,
+  compiled: compileSet(set),
+  comparison: { firstLeft, doubted: new Set() },
+})
+
+const NONE: LoadedRules = { version: 0, activatedAt: null, rules: [], refused: null }
 
 /**
  * Keeps the set in force loaded. Reads its version each time, and the set itself only if the version has changed.
@@ -47,22 +64,26 @@ const NONE: RulesInForce = { version: 0, activatedAt: null, rules: [], refused: 
  *
  * Another build may activate a set that this build refuses. Then the newest set that was in force and that this build
  * accepts stays in use. Which set that is does not depend on how long the process has run.
+ *
+ * @param comparedFirst how many subjects engine and compiled rules both decide first, after a version was taken up
  */
-export function rulesInForce(): ReadRules {
-  let loaded = { active: 0, rules: NONE }
+export function rulesInForce(comparedFirst: number = COMPARED_FIRST): ReadRules {
+  let loaded = { active: 0, rules: compiledRules(NONE, comparedFirst) }
   return async (tx) => {
     const active = await activeRuleVersion(tx)
-    if (active !== undefined && active !== loaded.active) loaded = { active, rules: await newestAccepted(tx, active) }
+    if (active !== undefined && active !== loaded.active) {
+      loaded = { active, rules: compiledRules(await newestAccepted(tx, active), comparedFirst) }
+    }
     return loaded.rules
   }
 }
 
-async function newestAccepted(tx: TenantTx | PlatformTx, active: number): Promise<RulesInForce> {
+async function newestAccepted(tx: TenantTx | PlatformTx, active: number): Promise<LoadedRules> {
   let refused: RefusedRules | null = null
   for (const version of [active, ...(await earlierRuleVersions(tx))]) {
     const set = await ruleSetOf(tx, version)
     if (set === undefined) continue
-    const { rules, faults } = await loadRuleSet(set.files)
+    const { rules, faults } = await loadStoredRules(set.files)
     if (faults.length === 0) return { version, activatedAt: set.activatedAt, rules, refused }
     refused ??= { version, reason: reasonOf(faults) }
   }
@@ -71,11 +92,8 @@ async function newestAccepted(tx: TenantTx | PlatformTx, active: number): Promis
 
 function reasonOf([first, ...others]: readonly RuleFault[]): string {
   const more = others.length === 0 ? '' : `; ${others.length} more`
-  return first === undefined ? '' : `${first.file}#${first.pointer}: ${wordsOf(first)}${more}`
+  return first === undefined ? '' : `${first.file}#${first.pointer}: ${faultWords(first)}${more}`
 }
-
-const wordsOf = ({ got, expected, hint }: RuleFault): string =>
-  `got ${got}, expected ${expected}${hint === undefined ? '' : ` (${hint})`}`
 
 /**
  * Whether there are rules to decide by. If the active set is refused and no earlier one is accepted, subjects stay due.
@@ -88,23 +106,24 @@ export const inForceInstead = ({ version }: RulesInForce): string =>
   version > 0 ? `version ${version} stays in force` : 'no earlier version is accepted: nothing is evaluated'
 
 /**
- * Records an event for all tenants that this build refuses the set in force. Only one event is recorded, however many
- * processes find it. The event leaves out the reason, which is for the operator.
+ * Notes for the operator that this build refuses the set in force: once for each version and build, however many
+ * processes find it. Tenants are told nothing: nothing changes for them.
  *
- * @returns the refused set, if this call recorded the event
+ * @param build version of the service
+ * @returns the refused set, if this call noted it
  */
-export async function recordRefusedRules(store: Store, rules: ReadRules): Promise<RefusedRules | undefined> {
+export async function noteRefusedRules(
+  store: Store,
+  rules: ReadRules,
+  build: string,
+): Promise<RefusedRules | undefined> {
   return inPlatform(store, async (tx) => {
     const inForce = await rules(tx)
-    const { refused, version } = inForce
-    if (refused === null || !(await noteRefused(tx, refused.version))) return undefined
-    await insertPlatformEvent(tx, {
-      type: EventType.Platform,
-      severity: EventSeverity.Critical,
-      title: version > 0 ? `Watchdog rules kept: version ${version}` : 'Watchdog rules kept: none is evaluated',
-      description: `This version of the service does not accept version ${refused.version} of the rules: ${inForceInstead(inForce)}.`,
-    })
-    return refused
+    const { refused } = inForce
+    if (refused === null) return undefined
+    const body = { kind: 'rulesRefused' as const, ...refused, build, instead: inForceInstead(inForce) }
+    const fresh = await insertOperatorNotices(tx, [{ key: `rules-refused/${refused.version}/${build}`, body }])
+    return fresh.size > 0 ? refused : undefined
   })
 }
 
@@ -114,8 +133,8 @@ const hashOf = (files: readonly RuleSource[]): string => {
 }
 
 /**
- * Puts a rule set in force, all of it or nothing. Marks every subject due, and records an event for each tenant that
- * the change affects. Does nothing if the set is in force already.
+ * Puts a rule set in force, all of it or nothing. Asks for a look at every subject, and records an event for each tenant that
+ * the change affects; the operator hears who made it. Does nothing if the set is in force already.
  *
  * @returns the version, and whether it was put in force now
  * @throws ServiceError `rules_rejected` with every fault at once; the previous set stays in force
@@ -127,8 +146,8 @@ export async function activateRules(
 ): Promise<{ version: number; changed: boolean }> {
   const { faults, rules } = await loadRuleSet(files)
   if (faults.length > 0) {
-    const lines = faults.map((fault) => ({ pointer: `${fault.file}#${fault.pointer}`, detail: wordsOf(fault) }))
-    throw new ServiceError('rules_rejected', `The rule set has ${faults.length} fault(s).`, { errors: lines })
+    const errors = faults.map((fault) => ({ pointer: `${fault.file}#${fault.pointer}`, detail: faultWords(fault) }))
+    throw new ServiceError('rules_rejected', `The rule set has ${faults.length} fault(s).`, { errors })
   }
   const outcome = await inPlatform(store, async (tx) => {
     const before = await activeRuleVersion(tx)
@@ -138,6 +157,9 @@ export async function activateRules(
     if (changed) {
       const earlier = before === undefined ? null : { version: before }
       await noteChange(tx, { subject: 'rules', id: version, before: earlier, after: { version, author } })
+      const changes = ruleChanges(was.rules, rules)
+      const body = { kind: 'rulesChanged' as const, version, author, actor: tx.caller?.actor ?? null, ...changes }
+      await insertOperatorNotices(tx, [{ key: `rules/${version}/${tx.now.toISOString()}`, body }])
     }
     return { ...activated, was: was.rules }
   })
@@ -145,7 +167,7 @@ export async function activateRules(
   if (!changed) return { version, changed }
   for (const tenantId of await inPlatform(store, tenantIds)) {
     await inTenant(store, tenantId, async (tx) => {
-      await markAllDue(tx, tx.now)
+      await lookAtAll(tx)
       await recordRulesEvents(tx, version, outcome.was, rules)
     })
   }

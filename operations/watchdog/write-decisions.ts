@@ -1,270 +1,144 @@
-/** Writes what an evaluation has decided: alerts, log entries, events, notifications and desired suspensions. */
-import { EventSeverity, EventType, LogLevel } from '../../domain/codes.ts'
-import {
-  type AlertDecision,
-  type AlertState,
-  decideAlert,
-  scopeOf,
-  type Transition,
-} from '../../rules/alerts/alerts.ts'
-import { firedMessage, resolvedMessage } from '../../rules/alerts/message.ts'
-import { type Permission, permitted } from '../../rules/alerts/permission.ts'
-import type { RuleOutcome } from '../../rules/engine/evaluate.ts'
-import { insertEvent } from '../../store/events.ts'
-import { insertNotifications, lastGroupedAt } from '../../store/mail/mails.ts'
+/** Decides the alerts of an evaluation, and writes what follows: tellings, signals, and the alerts themselves. */
+import type { Subject } from '../../domain/watchdog/subject.ts'
+import { type AlertState, isFiring, isOpen, isSame } from '../../rules/alerts/state.ts'
+import { poolNames } from '../../store/estate/pools.ts'
+import { simLabels } from '../../store/estate/sims.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
+import { forgetAlerts, markFiringSimsDue, type StoredAlert, saveAlerts } from '../../store/watchdog/alerts.ts'
+import { decidedCounts } from './decided-counts.ts'
+import { type AlertSubject, type Decisions, decideAll } from './decisions.ts'
 import {
-  insertLogEntries,
-  loadAlerts,
-  lockAlerts,
-  type NewLogEntry,
-  type StoredAlert,
-  saveAlerts,
-} from '../../store/watchdog/alerts.ts'
-import { type LoggedTransition, notificationOf } from './alert-notification.ts'
-import {
+  type Batch,
+  type DecidedCounts,
   type EvaluatedSubject,
   type EvaluationOptions,
-  isWatched,
   keyOf,
-  modeOf,
-  poolIdOf,
-  subjectLabel,
+  scopesAt,
 } from './evaluation.ts'
-import type { Batch } from './read-batch.ts'
-import { type DesiredSuspension, reconcile, type SentSignal } from './reconcile-enforcement.ts'
+import { guardFiring, readAnswers } from './guard-firing.ts'
+import { isTold } from './inhibitors.ts'
+import { noteUndecidable } from './note-undecidable.ts'
+import { type Reconciled, reconcile, type SentSignal } from './reconcile-enforcement.ts'
+import { storedAlerts } from './stored-alerts.ts'
+import { tellAll } from './tell.ts'
 
-/** What one rule found about one subject, and what becomes of its alert. */
-interface Evaluation {
-  readonly subject: EvaluatedSubject
-  readonly outcome: RuleOutcome
-  readonly scope: string
-  readonly previous: StoredAlert<AlertState> | undefined
-  readonly decision: AlertDecision
-  readonly permission: Permission
+export interface Written {
+  /** When to evaluate subjects again (epoch milliseconds), by their `keyOf`. */
+  readonly checks: Map<string, number>
+  readonly counts: DecidedCounts
 }
 
 /**
- * Writes the decisions of a batch in the caller's transaction. Locks the tenant's alerts, so that only one batch of a
- * tenant is written at a time.
- *
- * @returns when to evaluate subjects again (epoch milliseconds), by their `keyOf`
+ * Writes the decisions of a batch in the caller's transaction. Call with the tenant's alerts locked since before the
+ * facts were read.
  */
 export async function writeDecisions(
   tx: TenantTx,
   batch: Batch,
   evaluated: readonly EvaluatedSubject[],
   options: EvaluationOptions,
-): Promise<Map<string, number>> {
-  await lockAlerts(tx)
-  const { at, cycle } = batch.moment
-  const stored = await loadAlerts<AlertState>(tx, evaluated, [cycle.key, ''])
-  const bySubject = Map.groupBy(stored, keyOf)
-  // Drop subjects that a newer evaluation has already written: the facts here are older.
-  const current = evaluated.filter(
-    (subject) => !(bySubject.get(keyOf(subject)) ?? []).some(({ evaluatedAt }) => evaluatedAt.getTime() > at),
-  )
-  const evaluations = current.flatMap((one) => evaluationsOf(one, bySubject.get(keyOf(one)) ?? [], batch))
-  await logTransitions(tx, batch, evaluations, options)
-  const desiredSuspensions = current.flatMap((one) =>
-    desiredSuspensionsOf(batch, one, evaluations, bySubject.get(keyOf(one)) ?? []),
-  )
-  const sent = await reconcile(tx, batch, desiredSuspensions, options)
-  await saveAlerts(tx, changed(evaluations, sent, batch))
-  return nextChecks(evaluations, sent)
+): Promise<Written> {
+  const stored = await storedAlerts(tx, [...evaluated, ...batch.gone], scopesAt(batch.moment))
+  const deciding = { batch, evaluated, gone: await namedOf(tx, batch.gone, stored), stored }
+  const decisions = await guardFiring(tx, batch, await readAnswers(tx, stored), (guard) => decideAll(deciding, guard))
+  const takenBack = await tellAll(tx, batch, decisions, options)
+  const { sent, again } = await reconcile(tx, batch, decisions, options)
+  await saveAlerts(tx, changed(decisions, sent, takenBack, batch))
+  await forgetAlerts(tx, handedOver(decisions, stored))
+  await markFiringSimsDue(tx, poolsNoLongerInhibiting(decisions))
+  await noteUndecidable(tx, batch.rulesVersion, decisions.evaluations)
+  return { checks: nextChecks(decisions, again), counts: decidedCounts(decisions, takenBack) }
 }
 
-function evaluationsOf(
-  subject: EvaluatedSubject,
-  alerts: readonly StoredAlert<AlertState>[],
-  { moment }: Batch,
-): Evaluation[] {
-  const mode = modeOf(subject)
-  return subject.outcomes.map((outcome) => {
-    const scope = scopeOf(outcome.rule, moment.cycle.key)
-    const previous = alerts.find((alert) => alert.rule === outcome.rule.name && alert.scope === scope)
-    const decision = decideAlert({
-      outcome,
-      subject,
-      cycle: moment.cycle,
-      previous: previous?.state ?? null,
-      now: moment.at,
-    })
-    return {
-      subject,
-      outcome,
-      scope,
-      previous,
-      decision,
-      permission: permitted(outcome.rule.event.params.stage, mode),
-    }
-  })
-}
-
-/** Writes the log entries, events and notifications of alerts that have fired or resolved. Each is written once. */
-async function logTransitions(
+/** The subjects that are gone and have alerts, by the name that people know them by. */
+async function namedOf(
   tx: TenantTx,
-  batch: Batch,
-  evaluations: readonly Evaluation[],
-  options: EvaluationOptions,
-): Promise<void> {
-  const logged = evaluations
-    .filter(({ permission }) => permission.log)
-    .flatMap((evaluation) =>
-      evaluation.decision.transitions.map((transition): LoggedTransition => {
-        const { rule } = evaluation.outcome
-        const messageOf = transition.kind === 'fired' ? firedMessage : resolvedMessage
-        const message = messageOf(rule, evaluation.subject.facts)
-        return { ...evaluation, transition, message, key: `${transition.key}/${transition.kind}` }
-      }),
-    )
-  const fresh = await insertLogEntries(
-    tx,
-    logged.map((one) => entryOf(one, batch)),
-  )
-  const news = logged.filter(({ key }) => fresh.has(key))
-  for (const one of news) await insertEvent(tx, eventOf(one))
-  const toMail = news.filter(wantsMail)
-  if (toMail.length === 0) return
-  const lastAt = await lastGroupedAt(tx)
-  await insertNotifications(
-    tx,
-    toMail.map((one) => ({
-      body: notificationOf(batch, tx.tenantId, one),
-      dueAt: dueAt(tx.now.getTime(), one.transition.level, lastAt, batch, options),
-    })),
-  )
-}
-
-const levelOf = ({ kind, level }: Transition): LogLevel => (kind === 'fired' ? level : LogLevel.Info)
-
-const entryOf = ({ subject, outcome, transition, message, key }: LoggedTransition, batch: Batch): NewLogEntry => ({
-  dedupeKey: key,
-  rule: outcome.rule.name,
-  ruleVersion: batch.rulesVersion,
-  simId: subject.kind === 'sim' ? subject.id : null,
-  poolId: poolIdOf(subject),
-  level: levelOf(transition),
-  message,
-  cycleKey: batch.moment.cycle.key,
-  explanation: outcome.explanation,
-})
-
-const SEVERITY = {
-  [LogLevel.Info]: EventSeverity.Info,
-  [LogLevel.Warning]: EventSeverity.Warning,
-  [LogLevel.Critical]: EventSeverity.Critical,
-} as const
-
-/** Types of rules about the SIM itself. Their events are Connectivity; those of all other rules are Billing. */
-const CONNECTIVITY: ReadonlySet<string> = new Set(['imei-change', 'silent'])
-
-const eventOf = ({ subject, outcome, transition, message }: LoggedTransition) => ({
-  type: CONNECTIVITY.has(outcome.rule.event.type) ? EventType.Connectivity : EventType.Billing,
-  severity: SEVERITY[levelOf(transition)],
-  title: `${transition.kind === 'fired' ? 'Alert' : 'Resolved'}: ${outcome.rule.name}, ${subjectLabel(subject)}`,
-  description: message,
-})
-
-function wantsMail({ outcome, permission, transition }: LoggedTransition): boolean {
-  if (!permission.notify) return false
-  return transition.kind === 'fired'
-    ? outcome.rule.event.params.actions.includes('email')
-    : transition.resolve === 'email'
-}
-
-const DAY_MS = 86_400_000
-
-/**
- * When a notification is due. A critical one is due at once. Others wait for more of them, and keep their distance from
- * the last grouped mail. In a cycle shorter than a day these times are at most a sixtieth and a tenth of the cycle.
- */
-function dueAt(
-  now: number,
-  level: LogLevel,
-  lastAt: Date | null,
-  { moment: { cycle } }: Batch,
-  options: EvaluationOptions,
-): Date {
-  if (level === LogLevel.Critical) return new Date(now)
-  const length = cycle.endsAt - cycle.startsAt
-  const shrunk = (ms: number, parts: number) => (length < DAY_MS ? Math.min(ms, length / parts) : ms)
-  const first = now + shrunk(options.groupFirstMs, 60)
-  const next = (lastAt?.getTime() ?? Number.NEGATIVE_INFINITY) + shrunk(options.groupNextMs, 10)
-  return new Date(Math.max(first, next))
-}
-
-/** The desired suspensions of a subject: those its rules ask for now, and those that rules asked for before. */
-function desiredSuspensionsOf(
-  { isRefused, ruleNames }: Batch,
-  subject: EvaluatedSubject,
-  evaluations: readonly Evaluation[],
+  gone: readonly Subject[],
   alerts: readonly StoredAlert<AlertState>[],
-): DesiredSuspension[] {
-  const own = evaluations.filter((evaluation) => evaluation.subject === subject)
-  const asking = own.flatMap(({ outcome: { rule }, scope, decision, permission, previous }): DesiredSuspension[] => {
-    const { suspend, stage } = rule.event.params
-    if (suspend === undefined) return []
-    const firing = decision.wantsSuspend
-    const keep = isRefused && stage !== 'enforce'
-    return [{ subject, rule, suspend, firing, permission: permission.suspend, keep, scope, stored: previous ?? null }]
-  })
-  // A rule no longer covers the subject if the subject was exempted, disabled or moved, or if the rule is gone. A rule
-  // that is only missing because its set is refused is not gone.
-  const isOnlyMissing = (rule: string) => isRefused && isWatched(subject) && !ruleNames.has(rule)
-  const left = alerts
-    .filter(
-      ({ lastSignal, rule }) => lastSignal === 'overLimit' && !own.some(({ outcome }) => outcome.rule.name === rule),
-    )
-    .filter(({ rule }) => !isOnlyMissing(rule))
-    .map((stored): DesiredSuspension => {
-      const rule = { name: stored.rule, file: '' }
-      return { subject, rule, suspend: null, firing: true, permission: 'no', keep: false, scope: stored.scope, stored }
-    })
-  return [...asking, ...left]
+): Promise<AlertSubject[]> {
+  const alerted = new Set(alerts.map(keyOf))
+  const left = gone.filter((subject) => alerted.has(keyOf(subject)))
+  if (left.length === 0) return []
+  const idsOf = (kind: Subject['kind']) => left.filter((subject) => subject.kind === kind).map(({ id }) => id)
+  const names = { sim: await simLabels(tx, idsOf('sim')), pool: await poolNames(tx, idsOf('pool')), tenant: new Map() }
+  return left.map(({ kind, id }) => ({
+    kind,
+    id,
+    label: names[kind].get(id) ?? String(id),
+    poolId: kind === 'pool' ? id : null,
+  }))
 }
 
 /** The alerts to save: only those that have changed. */
 function changed(
-  evaluations: readonly Evaluation[],
+  { evaluations, withdrawals }: Decisions,
   sent: readonly SentSignal[],
+  takenBack: ReadonlySet<string>,
   { moment, rulesVersion }: Batch,
 ): StoredAlert<AlertState>[] {
-  const written = evaluations.flatMap(({ subject, outcome, scope, decision, previous }): StoredAlert<AlertState>[] => {
-    const sentNow = sent.find((one) => one.desired.subject === subject && one.desired.rule.name === outcome.rule.name)
-    const same = previous !== undefined && JSON.stringify(previous.state) === JSON.stringify(decision.next)
-    const unseen = previous === undefined && decision.next.phase === 'inactive' && decision.next.error === null
-    if (sentNow === undefined && (same || unseen)) return []
-    return [
-      {
-        rule: outcome.rule.name,
-        kind: subject.kind,
-        id: subject.id,
-        scope,
-        state: decision.next,
-        firing: decision.next.phase === 'firing',
-        ruleVersion: rulesVersion,
-        evaluatedAt: new Date(moment.at),
-        explanation: outcome.explanation,
-        lastSignal: sentNow?.signal ?? previous?.lastSignal ?? null,
-        lastSignalAt: sentNow === undefined ? (previous?.lastSignalAt ?? null) : new Date(moment.at),
-      },
-    ]
-  })
-  const left = sent.flatMap(({ desired: { suspend, stored }, signal }) =>
-    suspend === null && stored !== null
-      ? [{ ...stored, lastSignal: signal, lastSignalAt: new Date(moment.at), evaluatedAt: new Date(moment.at) }]
-      : [],
-  )
-  return [...written, ...left]
+  const at = new Date(moment.at)
+  const signals = new Map(sent.map(({ decided, signal }) => [decided, signal]))
+  const signalled = (decided: SentSignal['decided']) => {
+    const signal = signals.get(decided)
+    const { lastSignal = null, lastSignalAt = null } = decided.stored ?? {}
+    return signal === undefined ? { lastSignal, lastSignalAt } : { lastSignal: signal, lastSignalAt: at }
+  }
+  const stateOf = ({ next, takeBack }: SentSignal['decided']['decision']): AlertState =>
+    takeBack !== null && takenBack.has(takeBack.key) ? takeBack.next : next
+  const isWritten = (decided: SentSignal['decided']): boolean => {
+    const { stored, scope, decision } = decided
+    if (signals.has(decided)) return true
+    if (stored === null) return decision.next.phase !== 'inactive' || decision.next.error !== null
+    return stored.scope !== scope || !isSame(stored.state, decision.next)
+  }
+  return [
+    ...evaluations.filter(isWritten).map((one) => ({
+      rule: one.outcome.rule.name,
+      kind: one.about.kind,
+      id: one.about.id,
+      scope: one.scope,
+      state: stateOf(one.decision),
+      firing: isFiring(one.decision.next),
+      ruleVersion: rulesVersion,
+      evaluatedAt: at,
+      explanation: one.outcome.explanation,
+      ...signalled(one),
+    })),
+    ...withdrawals.filter(isWritten).map((one) => ({
+      ...one.stored,
+      state: stateOf(one.decision),
+      firing: false,
+      evaluatedAt: at,
+      ...signalled(one),
+    })),
+  ]
 }
 
-function nextChecks(evaluations: readonly Evaluation[], sent: readonly SentSignal[]): Map<string, number> {
+/** Ids of pools of which an alert has ended, or is no longer mailed. What it inhibited of their SIMs may now be mailed. */
+function poolsNoLongerInhibiting({ evaluations, withdrawals }: Decisions): number[] {
+  const ended = [...evaluations, ...withdrawals].filter(
+    ({ about, stored, decision }) =>
+      about.kind === 'pool' && stored !== null && isTold(stored.state) && !isTold(decision.next),
+  )
+  return [...new Set(ended.map(({ about }) => about.id))]
+}
+
+/** The alerts that go on in another scope, or went on there under a release before, which left them as they were. */
+function handedOver({ evaluations }: Decisions, all: readonly StoredAlert<AlertState>[]): StoredAlert<AlertState>[] {
+  const bySubject = Map.groupBy(all, keyOf)
+  return evaluations.flatMap(({ about, outcome: { rule }, scope, stored }) =>
+    (bySubject.get(keyOf(about)) ?? []).filter(
+      (alert) => alert.rule === rule.name && alert.scope !== scope && (alert === stored || isOpen(alert.state)),
+    ),
+  )
+}
+
+function nextChecks({ evaluations }: Decisions, again: Reconciled['again']): Map<string, number> {
   const checks = new Map<string, number>()
   const note = (key: string, at: number | undefined) => {
     if (at !== undefined) checks.set(key, Math.min(at, checks.get(key) ?? Number.POSITIVE_INFINITY))
   }
-  for (const { subject, decision } of evaluations) note(keyOf(subject), decision.nextCheckAt)
-  for (const { desired, againAt } of sent) note(keyOf(desired.subject), againAt)
+  for (const { about, decision } of evaluations) note(keyOf(about), decision.nextCheckAt)
+  for (const { about, at } of again) note(keyOf(about), at)
   return checks
 }

@@ -7,8 +7,9 @@ import { readSimStates } from '../../store/estate/sim-state.ts'
 import { findTariffs } from '../../store/estate/tariffs.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
 import type { NewBatchSim } from '../../store/workflows/provision-batches.ts'
+import { assignmentConflict, placeConflict } from '../estate/assignment.ts'
 import { targetsOf } from '../tickets/bulk-targets.ts'
-import { assignmentConflict, type Conflict, placeConflict } from '../tickets/open-ticket.ts'
+import type { Conflict } from '../tickets/open-ticket.ts'
 import { activationConflict } from './inputs.ts'
 
 const checkRow = Compile(BatchRow)

@@ -49,8 +49,11 @@ export interface WorkflowClient extends ScheduleCalls {
   startAgain(request: StartRequest, startId: string): Promise<Started>
   /** Signals a workflow, and starts it if it is not running and may run. One that may not run again gets no signal. */
   signalWithStart(request: SignalWithStart): Promise<Started>
-  /** @throws ServiceError `workflow_not_running`, `workflow_not_found` */
-  signal(workflowId: string, name: string): Promise<void>
+  /**
+   * @param args the signal's arguments; default: none
+   * @throws ServiceError `workflow_not_running`, `workflow_not_found`
+   */
+  signal(workflowId: string, name: string, args?: readonly unknown[]): Promise<void>
   /**
    * Sends an update to a running workflow and waits for its result.
    *
@@ -219,7 +222,8 @@ export function openWorkflowClient({ address, namespace }: { address: string; na
         }
       }, request.workflowId),
 
-    signal: (workflowId, name) => onRunning(workflowId, (client) => client.workflow.getHandle(workflowId).signal(name)),
+    signal: (workflowId, name, args = []) =>
+      onRunning(workflowId, (client) => client.workflow.getHandle(workflowId).signal(name, ...args)),
     cancel: async (workflowId) => {
       await onRunning(workflowId, (client) => client.workflow.getHandle(workflowId).cancel())
     },

@@ -1,50 +1,104 @@
 /** Messages of rules: templates with `{{fact}}` placeholders. */
 
 import { labelOf } from '../../domain/codes.ts'
-import type { FactValue } from '../../domain/watchdog/fact.ts'
+import { beforeLimit, plain, quantity, type Unit } from '../../domain/quantity.ts'
+import type { Cycle } from '../../domain/time/cycle.ts'
 import { FACTS, type Facts } from '../facts.ts'
 import type { Rule } from '../rule.ts'
 
-const PLACEHOLDER = /\{\{\s*([^{}]*?)\s*\}\}/g
+/** Blanks around the name are cut afterwards: a pattern that did so would try each of them again. */
+const PLACEHOLDER = /\{\{([^{}]*)\}\}/g
 
 /** The names in a template's placeholders, in order. */
 export const placeholdersOf = (template: string): string[] =>
-  [...template.matchAll(PLACEHOLDER)].map(([, name]) => name ?? '')
+  [...template.matchAll(PLACEHOLDER)].map(([, name]) => (name ?? '').trim())
 
-const LARGE = new Intl.NumberFormat('en', { maximumFractionDigits: 1 })
-const MEDIUM = new Intl.NumberFormat('en', { maximumFractionDigits: 2 })
-// Even one byte shows: 0.000001 MB.
-const SMALL = new Intl.NumberFormat('en', { maximumSignificantDigits: 2 })
-
-function numberText(value: number): string {
-  const size = Math.abs(value)
-  if (size !== 0 && size < 1) return SMALL.format(value)
-  return (size < 100 ? MEDIUM : LARGE).format(value)
+/** Units as people type them after a placeholder. A value brings its unit, so these are left out. */
+const TYPED: Readonly<Record<Unit, RegExp>> = {
+  MB: /^\s?(MB|megabytes?)(?![\p{L}\p{N}])/iu,
+  '%': /^\s?(%|per ?cent(?!\p{L}))/iu,
+  hours: /^\s?(hours?|hrs?|h)(?![\p{L}\p{N}])/iu,
+  minutes: /^\s?(minutes?|mins?)(?![\p{L}\p{N}])/iu,
+  days: /^\s?(days?|d)(?![\p{L}\p{N}])/iu,
+  times: /^(?!)/,
 }
+
+const OF_LIMIT = /^ of \{\{\s*limitMB\s*\}\}/
 
 const specOf = (name: string) => Object.entries(FACTS).find(([known]) => known === name)?.[1]
 
-/** A fact's value in words: numbers rounded, codes by their label, null as "unknown", text on one line. */
-function valueText(name: string, value: FactValue | undefined): string {
+/** A fact's value in words: numbers with their unit, codes by their label, null as "unknown", text on one line. */
+function valueText(name: string, facts: Facts): string {
+  const value = facts[name]
   if (value === null || value === undefined) return 'unknown'
   if (typeof value === 'boolean') return value ? 'yes' : 'no'
   if (typeof value === 'string') return value.replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ').trim()
   const spec = specOf(name)
   if (spec?.codes != null) return labelOf(spec.codes, value)
-  // Ids and counts are exact. They have no thousands separators.
-  if (spec?.type === 'integer') return String(value)
-  return numberText(value)
+  if (spec?.unit === 'MB') return quantity(value, 'MB', numbersOf(facts, name === 'limitMB' ? 'usageMB' : 'limitMB'))
+  return spec?.unit == null ? plain(value) : quantity(value, spec.unit)
 }
 
-/** Fills a template with facts. A `{{…}}` inside a value is not filled again. */
-export const fillMessage = (template: string, facts: Facts): string =>
-  template.replace(PLACEHOLDER, (_, name: string) => valueText(name, facts[name]))
+const numbersOf = (facts: Facts, name: string): number[] => {
+  const value = facts[name]
+  return typeof value === 'number' ? [value] : []
+}
+
+/** `{{usageMB}} of {{limitMB}}` says the unit once: 2.4 of 3 GB. */
+function usedOfLimit(name: string, facts: Facts): string | undefined {
+  const [used] = numbersOf(facts, name)
+  const [limit] = numbersOf(facts, 'limitMB')
+  return specOf(name)?.unit !== 'MB' || used === undefined || limit === undefined ? undefined : beforeLimit(used, limit)
+}
+
+/**
+ * Fills a template with facts. A `{{…}}` inside a value is not filled again. A unit that is typed after a placeholder,
+ * as in `{{usageMB}} MB`, is left out, because the value brings it.
+ */
+export function fillMessage(template: string, facts: Facts): string {
+  let filled = ''
+  let end = 0
+  for (const { 0: placeholder, 1: written = '', index } of template.matchAll(PLACEHOLDER)) {
+    const name = written.trim()
+    const unit = specOf(name)?.unit
+    const after = index + placeholder.length
+    const [typed = ''] = unit == null ? [] : (TYPED[unit].exec(template.slice(after)) ?? [])
+    const isOfLimit = OF_LIMIT.test(template.slice(after + typed.length))
+    filled += template.slice(end, index)
+    filled += (isOfLimit ? usedOfLimit(name, facts) : undefined) ?? valueText(name, facts)
+    end = after + typed.length
+  }
+  return filled + template.slice(end)
+}
 
 /** The message when a rule fires. */
 export const firedMessage = (rule: Rule, facts: Facts): string => fillMessage(rule.event.params.message, facts)
 
-/** The message when a rule's alert resolves: the rule's own text, or else its firing message with the current facts. */
+/** The message when a rule's alert resolves: the rule's own text, or else how its subject stands now. */
 export function resolvedMessage(rule: Rule, facts: Facts): string {
-  const { message, resolvedMessage: own } = rule.event.params
-  return own === undefined ? `No longer so: ${fillMessage(message, facts)}` : fillMessage(own, facts)
+  const { resolvedMessage: own } = rule.event.params
+  return fillMessage(own ?? `${WHO[rule.subject]} no longer meets rule ${rule.name}${standing(facts)}.`, facts)
 }
+
+const WHO = { sim: 'SIM {{iccid}}', pool: 'Pool {{poolName}}', tenant: 'The estate' } as const
+
+/** Usage and silence of a subject, as a template. */
+function standing(facts: Facts): string {
+  const known = [
+    typeof facts['usagePct'] === 'number' ? 'at {{usagePct}} ({{usageMB}} of {{limitMB}})' : null,
+    typeof facts['hoursSinceLastSeen'] === 'number' ? 'seen {{hoursSinceLastSeen}} ago' : null,
+  ].filter((part) => part !== null)
+  return known.length === 0 ? '' : `: ${known.join(', ')}`
+}
+
+/** A message about a cycle that has ended: "For November 2026, which has ended: …". */
+export const endedMessage = (cycle: Cycle, message: string): string =>
+  `For ${nameOf(cycle)}, which has ended: ${message}`
+
+const MONTH = new Intl.DateTimeFormat('en', { month: 'long', year: 'numeric', timeZone: 'UTC' })
+
+/** Cycles that are no months go by their start. */
+const nameOf = ({ key, startsAt }: Cycle): string =>
+  key.includes('T')
+    ? `the billing cycle from ${new Date(startsAt).toISOString().slice(0, 16).replace('T', ' ')} UTC`
+    : MONTH.format(startsAt)

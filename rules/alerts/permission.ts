@@ -1,5 +1,5 @@
 /** What a rule may do about a subject: the weaker of its stage and the subject's mode. */
-import { WatchdogMode } from '../../domain/codes.ts'
+import { type LogLevel, WatchdogMode } from '../../domain/codes.ts'
 import type { Stage } from '../rule-file.ts'
 
 /** What may be done for a rule. */
@@ -9,15 +9,19 @@ export interface Permission {
   readonly notify: boolean
   /** `would`: suspends nothing, but logs what would have been suspended. */
   readonly suspend: 'no' | 'would' | 'do'
+  /** What keeps it from doing all; null if nothing does. */
+  readonly limit: 'stage' | 'mode' | null
+  /** The tenant wants no mails of alerts of this level, and would get them otherwise. Absent: it gets what `notify` says. */
+  readonly isUnsubscribed?: true
 }
 
-const NOTHING: Permission = { log: false, notify: false, suspend: 'no' }
+const NOTHING: Permission = { log: false, notify: false, suspend: 'no', limit: 'stage' }
 const STAGES: Readonly<Record<Stage, Permission>> = {
   off: NOTHING,
-  shadow: { log: false, notify: false, suspend: 'no' },
-  log: { log: true, notify: false, suspend: 'would' },
-  notify: { log: true, notify: true, suspend: 'would' },
-  enforce: { log: true, notify: true, suspend: 'do' },
+  shadow: NOTHING,
+  log: { log: true, notify: false, suspend: 'would', limit: 'stage' },
+  notify: { log: true, notify: true, suspend: 'would', limit: 'stage' },
+  enforce: { log: true, notify: true, suspend: 'do', limit: null },
 }
 
 /**
@@ -26,7 +30,12 @@ const STAGES: Readonly<Record<Stage, Permission>> = {
  * @param mode for a SIM, the mode in force; for a tenant, which has none, Monitor
  */
 export function permitted(stage: Stage, mode: WatchdogMode): Permission {
-  if (mode === WatchdogMode.Disabled) return NOTHING
+  if (mode === WatchdogMode.Disabled) return { ...NOTHING, limit: 'mode' }
   const permission = STAGES[stage]
-  return mode === WatchdogMode.Monitor && permission.suspend === 'do' ? { ...permission, suspend: 'would' } : permission
+  if (mode !== WatchdogMode.Monitor || permission.suspend !== 'do') return permission
+  return { ...permission, suspend: 'would', limit: 'mode' }
 }
+
+/** The permission without mails, if the tenant wants none of alerts of this level. @param mailsFrom the least level it wants */
+export const asWanted = (permission: Permission, level: LogLevel, mailsFrom: LogLevel): Permission =>
+  permission.notify && level < mailsFrom ? { ...permission, notify: false, isUnsubscribed: true } : permission

@@ -1,5 +1,5 @@
 /** Picks the SIMs to stop when a pool's rule suspends. Pure; bytes are whole. */
-import type { PoolRow } from '../../domain/enforcement/enforcement.ts'
+import type { PoolEnforcement, PoolRow } from '../../domain/enforcement/enforcement.ts'
 import type { SuspendTarget } from '../rule-file.ts'
 
 export interface Picked {
@@ -33,6 +33,17 @@ export function pickTargets(policy: SuspendTarget, poolOverageBytes: number, row
     shortfall: policy !== 'self' && stopped + sumOf(picked) < poolOverageBytes,
   }
 }
+
+/** Picks of a pool as enforcement sees it. Its sums cover all SIMs, its rows perhaps not. */
+export const pickFromPool = (
+  policy: SuspendTarget,
+  { overageBytes, stoppedExcessBytes, rows }: Pick<PoolEnforcement, 'overageBytes' | 'stoppedExcessBytes' | 'rows'>,
+): Picked =>
+  pickTargets(
+    policy,
+    overageBytes - stoppedExcessBytes,
+    rows.filter((row) => !row.stopped),
+  )
 
 function chosen(policy: SuspendTarget, overageBytes: number, open: readonly PoolRow[]): readonly PoolRow[] {
   switch (policy) {

@@ -3,7 +3,7 @@
  * epoch milliseconds.
  *
  * Facts that fall or that others move have no such bound. They are looked at again `LOOKS_PER_CYCLE` times a cycle, and
- * count as unmoved between two looks.
+ * count as unmoved between two looks. So do facts that expire, while they are true.
  */
 
 import type { TariffType } from '../../domain/codes.ts'
@@ -16,6 +16,10 @@ import type { FactRow } from './row.ts'
 
 /** How often in a cycle facts are read again that fall, or that others move. */
 export const LOOKS_PER_CYCLE = 720
+
+/** When such facts are read again, epoch milliseconds. */
+export const nextLookAt = (now: number, { startsAt, endsAt }: Cycle): number =>
+  now + (endsAt - startsAt) / LOOKS_PER_CYCLE
 
 /** The bound of what time alone never changes. */
 export const NEVER = Number.POSITIVE_INFINITY
@@ -30,8 +34,7 @@ export interface FlipMoment {
  * The earliest instant at which time alone may change an answer; {@link NEVER} if it cannot. Facts that were not read
  * may have any value.
  *
- * @param tariffs bits of the tariffs under which a SIM has usage or a limit in the cycle ({@link tariffBit}). All that
- *   it had in the cycle count, also in pools that it has left. Other subjects: 0.
+ * @param tariffs bit of the tariff that governs a SIM ({@link tariffBit}); 0 without one, and for other subjects
  */
 export type FlipAt = (row: FactRow, moment: FlipMoment, tariffs: number) => number
 
@@ -65,16 +68,28 @@ function sampledUnder({ withTime, movedUnder }: Fact): number | null {
 
 /** When a comparison may flip. @returns null if time alone never flips it */
 export function flipOf(operator: OperatorName, fact: Fact, place: number, other: Compared): FlipAt | null {
-  const sampled = samplingOf('fact' in other ? [fact, other.fact] : [fact])
-  const aged = agingOf(operator, fact, place, other)
-  if (aged === null) return sampled
-  if (sampled === null) return aged
-  return (row, moment, tariffs) => Math.min(sampled(row, moment, tariffs), aged(row, moment, tariffs))
+  const read = [{ fact, place }, ...('fact' in other ? [other] : [])]
+  const flips = [
+    samplingOf(read.map((one) => one.fact)),
+    ...read.map((one) => (one.fact.withTime === 'expires' ? expiryOf(one.place) : null)),
+    agingOf(operator, fact, place, other),
+  ].filter((flip) => flip !== null)
+  const [first, ...rest] = flips
+  if (first === undefined) return null
+  if (rest.length === 0) return first
+  return (row, moment, tariffs) => Math.min(...flips.map((flip) => flip(row, moment, tariffs)))
 }
+
+const nextLook = ({ now, cycle }: FlipMoment): number => nextLookAt(now, cycle)
+
+/** A fact that has expired is false until something happens to its subject. */
+const expiryOf =
+  (place: number): FlipAt =>
+  (row, moment) =>
+    row[place] === false ? NEVER : nextLook(moment)
 
 function samplingOf(facts: readonly Fact[]): FlipAt | null {
   const under = facts.map(sampledUnder)
-  const nextLook = ({ now, cycle }: FlipMoment): number => now + lengthMs(cycle) / LOOKS_PER_CYCLE
   if (under.includes(null)) return (_, moment) => nextLook(moment)
   const bits = under.reduce<number>((all, each) => all | (each ?? 0), 0)
   return bits === 0 ? null : (_, moment, tariffs) => ((tariffs & bits) === 0 ? NEVER : nextLook(moment))

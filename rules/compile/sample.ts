@@ -3,21 +3,16 @@ import { SUBJECT_CODES, type Subject } from '../../domain/watchdog/subject.ts'
 
 /** Of so many subjects one is compared. */
 const ONE_IN = 10_000
-/** The subjects compared first after a set was put in force. */
-const FIRST = 1000
 
 export interface SampleQuestion {
   readonly tenantId: string
   readonly subject: Subject
   /** Version of the rule set. */
   readonly version: number
-  /** Subjects that the caller has compared since this version was put in force. */
-  readonly compared: number
 }
 
 /** Whether to compare a subject. The same subjects are chosen for a version, and others for the next. */
-export function isSampled({ tenantId, subject, version, compared }: SampleQuestion): boolean {
-  if (compared < FIRST) return true
+export function isSampled({ tenantId, subject, version }: SampleQuestion): boolean {
   let hash = mixed(version, 0)
   for (let n = 0; n < tenantId.length; n += 1) hash = mixed(tenantId.charCodeAt(n), hash)
   hash = mixed(SUBJECT_CODES[subject.kind], hash)

@@ -37,10 +37,11 @@ const fits = (pattern: string | undefined, text: string | null): boolean =>
 /** Whether a rule may be attached to some subject of a tenant. */
 export const concernsTenant = ({ match }: Rule, tenantId: string): boolean => fits(match.tenant, tenantId)
 
-/** Whether a rule is attached to a subject. */
-export function isAttached({ subject, match }: Rule, to: Matched): boolean {
+/** Whether a rule is attached to a subject. A rule in stage `off` is attached to none. */
+export function isAttached({ subject, match, event }: Rule, to: Matched): boolean {
   const types = match.tariffType === undefined ? null : [match.tariffType].flat()
   return (
+    event.params.stage !== 'off' &&
     subject === to.subject &&
     fits(match.tenant, to.tenantId) &&
     fits(match.pool, to.poolName) &&

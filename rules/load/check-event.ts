@@ -2,13 +2,15 @@
 
 import { Value } from 'typebox/value'
 import { didYouMean } from '../../domain/spelling.ts'
+import { durationMs } from '../../domain/time/duration.ts'
 import type { SubjectKind } from '../../domain/watchdog/subject.ts'
 import { placeholdersOf } from '../alerts/message.ts'
 import { factsOf, subjectsWith } from '../facts.ts'
-import { type RuleEvent, RuleFile } from '../rule-file.ts'
+import { BOUNDS, type RuleEvent, RuleFile } from '../rule-file.ts'
 import { below, isRecord, type Report } from './faults.ts'
 
 const PARAMS = '/event/params'
+const DAY_MS = 86_400_000
 
 /** Fields of `match` that each kind of subject has. */
 const MATCHES: Readonly<Record<SubjectKind, readonly string[]>> = {
@@ -35,6 +37,7 @@ export function checkMatch(match: unknown, subject: SubjectKind, report: Report)
 /** Reports parts of a rule's event that do not fit together, or do not fit the subject. */
 export function checkEvent({ params }: RuleEvent, subject: SubjectKind, report: Report): void {
   checkSuspend(params, subject, report)
+  checkDurations(params, report)
   if (!params.actions.includes('log')) {
     report(`${PARAMS}/actions`, params.actions, 'log among the actions: what is told or done stands in the log')
   }
@@ -66,6 +69,15 @@ function checkSuspend({ actions, suspend, stage }: RuleEvent['params'], subject:
   if (suspend !== undefined && !targets.includes(suspend.target)) {
     const expected = targets.length === 0 ? 'no suspension: a tenant is not suspended' : `one of ${targets.join(', ')}`
     report(`${PARAMS}/suspend/target`, suspend.target, `${expected} (subject ${subject})`)
+  }
+}
+
+/** The longest durations: beyond them an instant may have no date any more. */
+function checkDurations({ for: holds, keepFiring, suspend }: RuleEvent['params'], report: Report): void {
+  const given = { for: holds, keepFiring, 'suspend/grace': suspend?.grace }
+  for (const [name, text] of Object.entries(given)) {
+    if (text === undefined || text.endsWith('%') || durationMs(text) <= BOUNDS.durationDays * DAY_MS) continue
+    report(`${PARAMS}/${name}`, text, `at most ${BOUNDS.durationDays} days`)
   }
 }
 

@@ -1,19 +1,165 @@
-/** Refuses text that the database cannot store. A rule's messages and operands are written with each alert. */
+/**
+ * Reads the text of a rule file, and refuses what `JSON.parse` would let through: names that occur twice (the last would
+ * count), endless nesting, and text that cannot be stored or that reads otherwise than it is written. Positions are those
+ * of an editor: lines and columns from 1.
+ */
+import { type MemberNode, parse, tokenize, type ValueNode } from '@humanwhocodes/momoa'
 import { isStorable } from '../../domain/text.ts'
-import { below, type Report } from './faults.ts'
+import { BOUNDS } from '../rule-file.ts'
+import { below, keysOf, type Report, type TextPlace } from './faults.ts'
 
-/** Reports every such text in a file at its place, however deep, including names of fields. */
-export function checkText(file: unknown, report: Report): void {
-  const waiting = [{ pointer: '', value: file }]
-  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
-    const { pointer, value } = next
-    if (typeof value === 'string' && !isStorable(value)) {
-      report(pointer, value, 'text without U+0000 and halves of surrogate pairs')
-    }
-    if (typeof value !== 'object' || value === null) continue
-    for (const [key, item] of Object.entries(value).toReversed()) {
-      if (!isStorable(key)) report(pointer, key, 'names of fields without U+0000 and halves of surrogate pairs')
-      waiting.push({ pointer: below(pointer, key), value: item })
-    }
+/** Controls that reorder the text around them: what is shown is then not what is compared (Trojan Source, 2021). */
+const BIDI_CONTROL = /\p{Bidi_Control}/u
+
+/**
+ * Reads a text, and reports every such fault at its place.
+ *
+ * @param reportAt makes a report that knows the places of this text
+ * @returns undefined if it is not JSON
+ */
+export function checkText(
+  text: string,
+  reportAt: (placeOf: (pointer: string) => TextPlace | undefined) => Report,
+): { readonly value: unknown; readonly report: Report } | undefined {
+  const depth = deepest(text)
+  if (typeof depth !== 'number') {
+    reportAt(() => placeIn(depth))('', depth.error, 'JSON')
+    return undefined
   }
+  if (depth > BOUNDS.textDepth) {
+    reportAt(() => undefined)('', depth, `brackets nested at most ${BOUNDS.textDepth} deep`)
+    return undefined
+  }
+  const read = parsed(text)
+  if ('error' in read) {
+    reportAt(() => placeIn(read))('', read.error, 'JSON')
+    return undefined
+  }
+  const { root, value } = read
+  const report = reportAt((pointer) => placeOf(root, pointer))
+  checkNode(root, '', report)
+  return { value, report }
+}
+
+/** Why a text is not JSON, and where. */
+interface Broken extends TextPlace {
+  readonly error: string
+}
+
+/**
+ * The words are those of `JSON.parse`. So is the place, where they name it; otherwise it is momoa's, whose errors end in
+ * it: `(2:6)`.
+ */
+function brokenAt(error: unknown, text: string): Broken {
+  const words = messageOf(text) ?? String(error)
+  const place = / at position \d+ \(line (\d+) column (\d+)\)$/.exec(words) ?? /\((\d+):(\d+)\)$/.exec(String(error))
+  const lines = text.split('\n')
+  return {
+    error: words.replace(/( in JSON)? at position .*$/, '').replace(/, (\.\.\.)?".*"(\.\.\.)? is not valid JSON$/s, ''),
+    line: place === null ? lines.length : Number(place[1]),
+    column: place === null ? (lines.at(-1)?.length ?? 0) + 1 : Number(place[2]),
+  }
+}
+
+/** Why a text is not JSON; undefined if it is. */
+function messageOf(text: string): string | undefined {
+  try {
+    JSON.parse(text)
+    return undefined
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error)
+  }
+}
+
+/** How deep brackets are nested, read token by token: what nests endlessly never reaches a parser. */
+function deepest(text: string): number | Broken {
+  try {
+    let depth = 0
+    let most = 0
+    for (const { type } of tokenize(text)) {
+      if (type === 'LBrace' || type === 'LBracket') most = Math.max(most, ++depth)
+      if (type === 'RBrace' || type === 'RBracket') depth -= 1
+    }
+    return most
+  } catch (error) {
+    return brokenAt(error, text)
+  }
+}
+
+function parsed(text: string): { readonly root: ValueNode; readonly value: unknown } | Broken {
+  try {
+    return { root: parse(text).body, value: JSON.parse(text) }
+  } catch (error) {
+    return brokenAt(error, text)
+  }
+}
+
+function checkNode(node: ValueNode, pointer: string, report: Report): void {
+  if (node.type === 'String') checkWords(node.value, pointer, 'text', report)
+  if (node.type === 'Array') {
+    for (const [n, { value }] of node.elements.entries()) checkNode(value, below(pointer, n), report)
+  }
+  if (node.type !== 'Object') return
+  const lines = new Map<string, number>()
+  for (const { name, value } of node.members) {
+    const key = nameOf(name)
+    const first = lines.get(key)
+    if (first !== undefined) {
+      report(
+        below(pointer, key),
+        key,
+        'each name once',
+        `it stands in line ${first} already, and again in line ${name.loc.start.line}`,
+      )
+    }
+    lines.set(key, first ?? name.loc.start.line)
+    checkWords(key, pointer, 'names of fields', report)
+    checkNode(value, below(pointer, key), report)
+  }
+}
+
+function checkWords(text: string, pointer: string, what: string, report: Report): void {
+  if (!isStorable(text)) report(pointer, text, `${what} without U+0000 and halves of surrogate pairs`)
+  const [control] = BIDI_CONTROL.exec(text) ?? []
+  if (control === undefined) return
+  const code = control.codePointAt(0)?.toString(16).toUpperCase().padStart(4, '0')
+  report(
+    pointer,
+    text,
+    `${what} without controls of the writing direction`,
+    `it has U+${code}, which shows it otherwise than it is`,
+  )
+}
+
+const nameOf = (name: MemberNode['name']): string => (name.type === 'String' ? name.value : name.name)
+
+/** Where pointers into a text stand. The text is JSON. */
+export function placesIn(text: string): (pointer: string) => TextPlace {
+  const root = parse(text).body
+  return (pointer) => placeOf(root, pointer)
+}
+
+/** Where a pointer's value stands; for what is not there, the nearest thing around it. */
+function placeOf(root: ValueNode, pointer: string): TextPlace {
+  let node: ValueNode = root
+  let at: TextPlace = root.loc.start
+  for (const key of keysOf(pointer)) {
+    const next = childOf(node, key)
+    if (next === undefined) break
+    node = next.value
+    at = next.at
+  }
+  return placeIn(at)
+}
+
+const placeIn = ({ line, column }: TextPlace): TextPlace => ({ line, column })
+
+function childOf(node: ValueNode, key: string): { value: ValueNode; at: TextPlace } | undefined {
+  if (node.type === 'Array') {
+    const element = node.elements[Number(key)]
+    return element === undefined ? undefined : { value: element.value, at: element.loc.start }
+  }
+  if (node.type !== 'Object') return undefined
+  const member = node.members.findLast(({ name }) => nameOf(name) === key)
+  return member === undefined ? undefined : { value: member.value, at: member.name.loc.start }
 }

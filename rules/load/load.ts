@@ -14,7 +14,7 @@ import { checkEvent, checkMatch, isEvent } from './check-event.ts'
 import { checkExamples } from './check-examples.ts'
 import { checkShape } from './check-shape.ts'
 import { checkText } from './check-text.ts'
-import { isRecord, type Report, type RuleFault, reporter } from './faults.ts'
+import { FaultList, isRecord, type Report, type RuleFault } from './faults.ts'
 import { readConditions, type Shared } from './read-conditions.ts'
 
 export interface RuleSet {
@@ -23,24 +23,56 @@ export interface RuleSet {
   readonly faults: readonly RuleFault[]
 }
 
-/** Loads a set of rule files. Files in a folder named `conditions` contain shared conditions. */
+/** Checks and loads a set of rule files. Files in a folder named `conditions` contain shared conditions. */
 export async function loadRuleSet(files: readonly RuleSource[]): Promise<RuleSet> {
-  const faults: RuleFault[] = []
+  const faults = new FaultList()
   if (files.length > BOUNDS.files) {
-    const faultOf = reporter('', faults)
-    faultOf('', files.length, `at most ${BOUNDS.files} rule files`)
-    return { rules: [], faults }
+    faults.of('')('', files.length, `at most ${BOUNDS.files} rule files`)
+    return { rules: [], faults: faults.all }
   }
-  const read = files.map((each) => readJson(each, reporter(each.file, faults))).filter((each) => each !== undefined)
-  checkNames(read)
-  const shared = sharedOf(read.filter(({ file }) => isShared(file)))
+  const known = new Set<string>()
+  const read = (file: RuleSource) => (checkPath(file, known, faults) ? readNew(file, faults) : undefined)
+  return loadFiles(files, faults, read, true)
+}
+
+/**
+ * Loads a set that was checked when it came in. Its texts and examples were checked then; whether this build still
+ * understands its rules is checked again.
+ */
+export function loadStoredRules(files: readonly RuleSource[]): Promise<RuleSet> {
+  const faults = new FaultList()
+  return loadFiles(files, faults, (file) => readStored(file, faults), false)
+}
+
+async function loadFiles(
+  files: readonly RuleSource[],
+  faults: FaultList,
+  readFile: (file: RuleSource) => Source | undefined,
+  withExamples: boolean,
+): Promise<RuleSet> {
+  const read: Source[] = []
+  for (const file of files) {
+    const source = await faults.until(() => readFile(file))
+    if (source !== undefined) read.push(source)
+    await othersFirst()
+  }
+  await faults.until(() => checkNames(read))
+  const shared = await sharedOf(
+    read.filter(({ file }) => isShared(file)),
+    faults,
+  )
   const rules: Rule[] = []
   for (const source of read.filter(({ file }) => !isShared(file))) {
-    const rule = await ruleOf(source, shared)
+    const rule = faults.isFull ? undefined : await faults.until(() => ruleOf(source, shared, withExamples))
     if (rule !== undefined) rules.push(rule)
+    await othersFirst()
   }
-  return { rules: faults.length > 0 ? [] : rules.toSorted((a, b) => (a.name < b.name ? -1 : 1)), faults }
+  const inOrder = rules.toSorted((a, b) => (a.name < b.name ? -1 : 1))
+  return { rules: faults.all.length > 0 ? [] : inOrder, faults: faults.all }
 }
+
+/** Lets what waits in this process run: a set of 8 MB takes seconds, and requests of others come in meanwhile. */
+const othersFirst = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
 interface Source {
   readonly file: string
@@ -52,15 +84,34 @@ const isShared = (file: string): boolean => file.split('/').at(-2) === 'conditio
 const baseName = (file: string): string => (file.split('/').at(-1) ?? file).replace(/\.json$/, '')
 const field = (value: unknown, name: string): unknown => (isRecord(value) ? value[name] : undefined)
 
-function readJson({ file, text }: RuleSource, report: Report): Source | undefined {
+/** Paths stay below the folder on every system: no `..`, no drive, no backslash. */
+const PATH = /^(?:[A-Za-z0-9_][A-Za-z0-9._-]*\/){0,8}[A-Za-z0-9_][A-Za-z0-9._-]*\.json$/
+
+function checkPath({ file }: RuleSource, known: Set<string>, faults: FaultList): boolean {
+  const report = faults.of(file)
+  if (!PATH.test(file)) {
+    report('', file, 'a path below the rules folder such as sim/sim-overage.json: letters, digits, ".", "_", "-"')
+    return false
+  }
+  if (known.has(file)) report('', file, 'each file once')
+  const fresh = !known.has(file)
+  known.add(file)
+  return fresh
+}
+
+function readNew({ file, text }: RuleSource, faults: FaultList): Source | undefined {
   if (text.length > BOUNDS.fileChars) {
-    report('', `${text.length} characters`, `at most ${BOUNDS.fileChars} characters`)
+    faults.of(file)('', `${text.length} characters`, `at most ${BOUNDS.fileChars} characters`)
     return undefined
   }
+  const read = checkText(text, (placeOf) => faults.of(file, placeOf))
+  return read === undefined ? undefined : { file, ...read }
+}
+
+function readStored({ file, text }: RuleSource, faults: FaultList): Source | undefined {
+  const report = faults.of(file)
   try {
-    const value: unknown = JSON.parse(text)
-    checkText(value, report)
-    return { file, value, report }
+    return { file, value: JSON.parse(text), report }
   } catch (error) {
     report('', error instanceof Error ? error.message : String(error), 'JSON')
     return undefined
@@ -69,25 +120,25 @@ function readJson({ file, text }: RuleSource, report: Report): Source | undefine
 
 /** Checks that a rule's name is its file's name, and unique, because alerts are stored by it. */
 function checkNames(sources: readonly Source[]): void {
+  const firsts = new Map<string, string>()
   for (const { file, value, report } of sources) {
     const name = field(value, 'name')
     if (typeof name !== 'string') continue
     if (name !== baseName(file)) report('/name', name, `"${baseName(file)}", the name of the file`)
-    const first = sources.find(
-      (other) => isShared(other.file) === isShared(file) && field(other.value, 'name') === name,
-    )
-    if (first !== undefined && first.file !== file)
-      report('/name', name, `a name of its own: ${first.file} has this one`)
+    const key = `${isShared(file)}/${name}`
+    const first = firsts.get(key)
+    if (first !== undefined) report('/name', name, `a name of its own: ${first} has this one`)
+    else firsts.set(key, file)
   }
 }
 
 const subjectOf = (value: unknown): SubjectKind | undefined =>
   SUBJECT_KINDS.find((subject) => subject === field(value, 'subject'))
 
-function sharedOf(sources: readonly Source[]): ReadonlyMap<string, Shared> {
+async function sharedOf(sources: readonly Source[], faults: FaultList): Promise<ReadonlyMap<string, Shared>> {
   const shared = new Map<string, Shared>()
   for (const { value, report } of sources) {
-    checkShape(SharedConditionFile, value, '', report)
+    await faults.until(() => checkShape(SharedConditionFile, value, '', report))
     const name = field(value, 'name')
     const subject = subjectOf(value)
     if (typeof name !== 'string' || subject === undefined) continue
@@ -95,12 +146,16 @@ function sharedOf(sources: readonly Source[]): ReadonlyMap<string, Shared> {
   }
   // Check shared conditions that no rule uses yet, too.
   for (const [name, { subject, conditions, report }] of shared) {
-    readConditions(conditions, '/conditions', { subject, shared, report, inside: [name] })
+    await faults.until(() => readConditions(conditions, '/conditions', { subject, shared, report, inside: [name] }))
   }
   return shared
 }
 
-async function ruleOf({ file, value, report }: Source, shared: ReadonlyMap<string, Shared>): Promise<Rule | undefined> {
+async function ruleOf(
+  { file, value, report }: Source,
+  shared: ReadonlyMap<string, Shared>,
+  withExamples: boolean,
+): Promise<Rule | undefined> {
   checkShape(RuleFile, value, '', report)
   const subject = subjectOf(value)
   if (subject === undefined) return undefined
@@ -113,12 +168,12 @@ async function ruleOf({ file, value, report }: Source, shared: ReadonlyMap<strin
   const ending = field(field(event, 'params'), 'clear')
   const clear = ending === undefined ? null : readConditions(ending, '/event/params/clear', place)
   if (!isRuleFile(value) || conditions === undefined || clear === undefined) return undefined
-  await checkExamples({ subject, conditions, examples: value.examples }, report)
+  if (withExamples) await checkExamples({ subject, conditions, examples: value.examples }, report)
   return loaded(file, value, conditions, clear)
 }
 
 function loaded(file: string, source: RuleFile, conditions: Group, clear: Group | null): Rule {
-  const { name, description, subject, match = {}, event } = source
+  const { name, description, subject, match = {}, event, lint = {} } = source
   const { params } = event
   const facts = factsOf(subject)
   return {
@@ -133,6 +188,11 @@ function loaded(file: string, source: RuleFile, conditions: Group, clear: Group 
     level: LogLevel[params.level],
     resolve: params.resolve ?? 'log',
     for: forOf(params.for ?? 'PT0S'),
+    keepFiring: forOf(params.keepFiring ?? 'PT0S'),
+    muted: lint,
     cycleBound: params.once === 'cycle' || factsRead(conditions).some((fact) => facts.get(fact)?.cycleBound === true),
+    readsUsage: [conditions, clear].some(
+      (group) => group !== null && factsRead(group).some((fact) => facts.get(fact)?.ofUsage === true),
+    ),
   }
 }

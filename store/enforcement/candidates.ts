@@ -91,3 +91,34 @@ export async function poolRows(tx: TenantTx, poolId: number, cycleKey: string, l
     rows: rows.map(({ stoppedExcessBytes: _, passedOver: __, ...row }) => row),
   }
 }
+
+/** A SIM, with what decides whether it may be suspended. */
+export interface SimToTake {
+  readonly simId: number
+  /** Its tag, or its ICCID. */
+  readonly label: string
+  readonly poolId: number | null
+  readonly status: SimStatus
+  readonly exempt: boolean
+  readonly suspension: { readonly cause: 'user' | 'watchdog' } | null
+  /** Whether a person has ended its enforcement in the cycle. */
+  readonly passedOver: boolean
+}
+
+/** Reads SIMs that enforcement may take. One statement, whatever their number. */
+export async function simsToTake(tx: TenantTx, ids: readonly number[], cycleKey: string): Promise<SimToTake[]> {
+  if (ids.length === 0) return []
+  const { rows } = await sql<SimToTake>`
+    select s.id as "simId", coalesce(nullif(s.tag, ''), s.iccid) as label, s.pool_id as "poolId", s.status,
+           s.is_watchdog_exempt as exempt,
+           case when u.cause is not null then jsonb_build_object('cause', u.cause) end as suspension,
+           coalesce(w.held, false) as "passedOver"
+      from sims s
+      left join lateral (select cause from suspensions where sim_id = s.id and closed_at is null limit 1) u on true
+      left join lateral (
+        select held from workflow_starts
+         where tenant_id = ${tx.tenantId} and cycle_key = ${cycleKey} and sim_id = s.id limit 1
+      ) w on true
+     where s.tenant_id = ${tx.tenantId} and s.id = any(${[...ids]}::bigint[])`.execute(tx.q)
+  return rows
+}

@@ -1,6 +1,7 @@
 /** What the guard on suspensions stores: permits that rules requested, and holds that wait for a person. */
 
 import { sql } from 'kysely'
+import type { HoldSubject } from '../../domain/enforcement/guard.ts'
 import type { GuardSignal } from '../../domain/temporal/signals.ts'
 import { SUBJECT_CODES } from '../../domain/watchdog/subject.ts'
 import type { TenantTx } from '../tenancy.ts'
@@ -86,11 +87,15 @@ export async function scopeSize(tx: TenantTx, poolId: number | null, enough: num
   return rows[0]?.count ?? 0
 }
 
-/** Id of a scope's open hold; undefined if it has none. */
-export async function openHoldOf(tx: TenantTx, scope: GuardScope): Promise<number | undefined> {
+/** Id of a scope's open hold; undefined if it has none. @param what alerts are held under version 0 */
+export async function openHoldOf(
+  tx: TenantTx,
+  scope: GuardScope,
+  what: HoldSubject = 'suspensions',
+): Promise<number | undefined> {
   const { rows } = await sql<{ id: number }>`
     select id from guard_holds
-     where tenant_id = ${tx.tenantId} and rule = ${scope.rule} and rule_version = ${scope.version}
+     where tenant_id = ${tx.tenantId} and what = ${what} and rule = ${scope.rule} and rule_version = ${scope.version}
        and cycle_key = ${scope.cycleKey} and coalesce(pool_id, 0) = ${scope.poolId ?? 0} and state = 'held'`.execute(
     tx.q,
   )
@@ -102,10 +107,11 @@ export async function insertHold(
   tx: TenantTx,
   scope: GuardScope,
   found: { readonly cycleEndsAt: Date; readonly suspended: number; readonly allowed: number },
+  what: HoldSubject = 'suspensions',
 ): Promise<number> {
   const { rows } = await sql<{ id: number }>`
-    insert into guard_holds (rule, rule_version, pool_id, cycle_key, cycle_ends_at, suspended, allowed, opened_at)
-    values (${scope.rule}, ${scope.version}, ${scope.poolId}, ${scope.cycleKey}, ${found.cycleEndsAt},
+    insert into guard_holds (what, rule, rule_version, pool_id, cycle_key, cycle_ends_at, suspended, allowed, opened_at)
+    values (${what}, ${scope.rule}, ${scope.version}, ${scope.poolId}, ${scope.cycleKey}, ${found.cycleEndsAt},
             ${found.suspended}, ${found.allowed}, ${tx.now})
     returning id`.execute(tx.q)
   const [row] = rows
@@ -132,6 +138,9 @@ export async function insertPermits(
 
 export interface HoldRow extends GuardScope {
   readonly id: number
+  readonly what: HoldSubject
+  /** Of alerts that are decided about: how many. */
+  readonly subjects: number | null
   readonly state: 'held' | 'released' | 'discarded'
   readonly cycleEndsAt: Date
 }
@@ -139,15 +148,28 @@ export interface HoldRow extends GuardScope {
 /** Locks a hold and reads it; undefined if there is none with this id. */
 export async function lockHold(tx: TenantTx, id: number): Promise<HoldRow | undefined> {
   const { rows } = await sql<HoldRow>`
-    select id, rule, rule_version as version, pool_id as "poolId", cycle_key as "cycleKey", state,
+    select id, what, subjects, rule, rule_version as version, pool_id as "poolId", cycle_key as "cycleKey", state,
            cycle_ends_at as "cycleEndsAt"
       from guard_holds where tenant_id = ${tx.tenantId} and id = ${id}::bigint for update`.execute(tx.q)
   return rows[0]
 }
 
-export async function markDecided(tx: TenantTx, id: number, state: 'released' | 'discarded'): Promise<void> {
+/** What a hold holds, which never changes; undefined if there is none. */
+export async function heldIn(tx: TenantTx, id: number): Promise<HoldSubject | undefined> {
+  const { rows } = await sql<{ what: HoldSubject }>`
+    select what from guard_holds where tenant_id = ${tx.tenantId} and id = ${id}::bigint`.execute(tx.q)
+  return rows[0]?.what
+}
+
+/** @param subjects of alerts: how many it was decided about */
+export async function markDecided(
+  tx: TenantTx,
+  id: number,
+  state: 'released' | 'discarded',
+  subjects: number | null = null,
+): Promise<void> {
   await sql`
-    update guard_holds set state = ${state}, decided_at = ${tx.now}, decided_by = ${tx.caller?.keyId ?? null}
+    update guard_holds set state = ${state}, subjects = ${subjects}, decided_at = ${tx.now}, decided_by = ${tx.caller?.keyId ?? null}
      where id = ${id}`.execute(tx.q)
 }
 

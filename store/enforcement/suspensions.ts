@@ -14,31 +14,57 @@ export interface Suspension {
 }
 
 /**
- * Records who suspended a SIM. Replaces its open suspension if there is one: a person's replaces the watchdog's.
+ * Records who suspended SIMs. Replaces their open suspensions if there are any: a person's replaces the watchdog's.
  *
- * @returns the workflow of the suspension that was replaced; null if there was none
+ * @returns the workflows of the suspensions that were replaced, by SIM id
  */
-export async function writeSuspension(tx: TenantTx, simId: number, suspension: Suspension): Promise<string | null> {
-  const { rows } = await sql<Pick<Suspension, 'workflowId'>>`
-    with was as (select workflow_id from suspensions where sim_id = ${simId} and closed_at is null), is_now as (
+export async function writeSuspensions(
+  tx: TenantTx,
+  suspended: readonly (Suspension & { readonly simId: number })[],
+): Promise<Map<number, string>> {
+  if (suspended.length === 0) return new Map()
+  const ids = suspended.map(({ simId }) => simId)
+  const { rows } = await sql<{ simId: number; workflowId: string }>`
+    with was as (
+      select sim_id, workflow_id from suspensions where sim_id = any(${ids}::bigint[]) and closed_at is null
+    ), is_now as (
       insert into suspensions (sim_id, cause, rule, cycle_key, until, workflow_id, opened_at)
-      values (${simId}, ${suspension.cause}, ${suspension.rule}, ${suspension.cycle}, ${suspension.until},
-              ${suspension.workflowId}, ${tx.now})
+      select "simId", cause, rule, cycle, until, "workflowId", ${tx.now}::timestamptz
+        from jsonb_to_recordset(${JSON.stringify(suspended)}::jsonb) as r(
+               "simId" bigint, cause text, rule text, cycle text, until text, "workflowId" text)
+       order by "simId"
       on conflict (sim_id) where closed_at is null do update
         set cause = excluded.cause, rule = excluded.rule, cycle_key = excluded.cycle_key, until = excluded.until,
             workflow_id = excluded.workflow_id
     )
-    select workflow_id as "workflowId" from was`.execute(tx.q)
-  return rows[0]?.workflowId ?? null
+    select sim_id as "simId", workflow_id as "workflowId" from was where workflow_id is not null`.execute(tx.q)
+  return new Map(rows.map(({ simId, workflowId }) => [simId, workflowId]))
 }
 
-/** Whether a SIM is suspended until a renewal that has come: it contributes to the cycle, and will be resumed. */
-export async function isDueBack(tx: TenantTx, simId: number, cycleKey: string): Promise<boolean> {
-  const { rows } = await sql`
-    select from suspensions
-     where sim_id = ${simId} and closed_at is null and cause = 'watchdog' and until = 'renewal'
+/** Records that a person suspended these SIMs, which have no open suspension. One statement, whatever their number. */
+export async function writePersonsSuspensions(tx: TenantTx, simIds: readonly number[]): Promise<void> {
+  if (simIds.length === 0) return
+  await sql`
+    insert into suspensions (sim_id, cause, opened_at)
+    select id, 'user', ${tx.now} from unnest(${[...simIds]}::bigint[]) as s(id) order by id`.execute(tx.q)
+}
+
+/** How long the watchdog keeps a SIM suspended; null if it does not. */
+export async function suspendedUntil(tx: TenantTx, simId: number): Promise<SuspendedUntil | null> {
+  const { rows } = await sql<{ until: SuspendedUntil | null }>`
+    select until from suspensions
+     where tenant_id = ${tx.tenantId} and sim_id = ${simId} and closed_at is null and cause = 'watchdog'`.execute(tx.q)
+  return rows[0]?.until ?? null
+}
+
+/** Those SIMs that are suspended until a renewal that has come: they contribute to the cycle, and will be resumed. */
+export async function dueBack(tx: TenantTx, simIds: readonly number[], cycleKey: string): Promise<Set<number>> {
+  if (simIds.length === 0) return new Set()
+  const { rows } = await sql<{ simId: number }>`
+    select sim_id as "simId" from suspensions
+     where sim_id = any(${[...simIds]}::bigint[]) and closed_at is null and cause = 'watchdog' and until = 'renewal'
        and cycle_key < ${cycleKey}`.execute(tx.q)
-  return rows.length > 0
+  return new Set(rows.map(({ simId }) => simId))
 }
 
 /**
@@ -65,15 +91,21 @@ export async function setSuspensionUntil(
 }
 
 /**
- * Ends a SIM's suspension.
+ * Ends the suspensions of SIMs.
  *
- * @param because who resumed the SIM, or `unassign`
- * @returns the workflow that suspended it; null if none did
+ * @param ended `because`: who resumed the SIM, or `unassign`
+ * @returns the workflows that had suspended them, by SIM id
  */
-export async function closeSuspension(tx: TenantTx, simId: number, because: string): Promise<string | null> {
-  const { rows } = await sql<Pick<Suspension, 'workflowId'>>`
-    update suspensions set closed_at = ${tx.now}, closed_because = ${because}
-     where sim_id = ${simId} and closed_at is null
-    returning workflow_id as "workflowId"`.execute(tx.q)
-  return rows[0]?.workflowId ?? null
+export async function closeSuspensions(
+  tx: TenantTx,
+  ended: readonly { readonly simId: number; readonly because: string }[],
+): Promise<Map<number, string>> {
+  if (ended.length === 0) return new Map()
+  const { rows } = await sql<{ simId: number; workflowId: string | null }>`
+    update suspensions s set closed_at = ${tx.now}, closed_because = r.because
+      from unnest(${ended.map(({ simId }) => simId)}::bigint[], ${ended.map(({ because }) => because)}::text[])
+             as r(sim_id, because)
+     where s.sim_id = r.sim_id and s.closed_at is null
+    returning s.sim_id as "simId", s.workflow_id as "workflowId"`.execute(tx.q)
+  return new Map(rows.flatMap(({ simId, workflowId }) => (workflowId === null ? [] : [[simId, workflowId]])))
 }

@@ -1,12 +1,12 @@
 /** Pools, with their figures for the running cycle. */
 import { type RawBuilder, sql } from 'kysely'
 import type { TariffType } from '../../domain/codes.ts'
-import type { NewPool, Pool } from '../../domain/estate/pool.ts'
-import { type Page, type PageQuery, pageRequest, toPage } from '../../domain/page.ts'
+import type { NewPool, Pool, PoolQuery } from '../../domain/estate/pool.ts'
+import { pageRequest } from '../../domain/page.ts'
 import { daysUntilRenewal } from '../../domain/time/cycle.ts'
 import { toMB, toMinutes } from '../../domain/units.ts'
 import { KEYSET_PAGE, keysetPages, placeAfter } from '../keyset.ts'
-import { readPage } from '../paging.ts'
+import { type Part, readPage, readPart } from '../paging.ts'
 import type { Store, TenantTx } from '../tenancy.ts'
 import { runningCycle } from '../usage/cycles.ts'
 import { NO_FIGURES, type PoolFigures, poolFigures } from '../usage/figures.ts'
@@ -66,20 +66,36 @@ async function withFigures(tx: TenantTx, rows: readonly PoolRow[]): Promise<Pool
   return rows.map((row) => toPool(row, figures.get(row.id) ?? NO_FIGURES, days))
 }
 
-/** Reads a page of the pools, by id. */
-export async function pageOfPools(tx: TenantTx, query: PageQuery): Promise<Page<Pool>> {
+/** The first pools after an id, without figures. */
+async function poolsAfter(tx: TenantTx, after: number, most: number): Promise<PoolRow[]> {
+  const { rows } = await sql<PoolRow>`
+    select ${columns} ${fromPools(tx, sql`and p.id > ${after}::bigint`)} order by p.id limit ${most}`.execute(tx.q)
+  return rows
+}
+
+/**
+ * Reads a page of the pools, by id, or what follows a cursor.
+ *
+ * @throws ServiceError invalid_request if the cursor is none
+ */
+export function pageOfPools(tx: TenantTx, query: PoolQuery): Promise<Part<Pool>> {
   const page = pageRequest(query)
-  const select = { columns, from: fromPools(tx, sql``), orderBy: sql`id` }
-  const { rows, totalItems } = await readPage<PoolRow>(tx, select, page)
-  return toPage(page, totalItems, await withFigures(tx, rows))
+  return readPart<PoolRow, Pool>(
+    'pools',
+    { page, cursor: query.cursor },
+    {
+      page: () => readPage<PoolRow>(tx, { columns, from: fromPools(tx, sql``), orderBy: sql`id` }, page),
+      after: ({ id }, most) => poolsAfter(tx, id, most),
+      placeOf: ({ id }) => ({ micros: 0, id }),
+      show: (rows) => withFigures(tx, rows),
+    },
+  )
 }
 
 /** Reads all pools, by id, page by page. */
 export const listPools = (store: Store, tenantId: string): AsyncGenerator<Pool[]> =>
   keysetPages(store, tenantId, async (tx, after: number | null) => {
-    const where = after === null ? sql`` : sql`and p.id > ${after}`
-    const { rows } = await sql<PoolRow>`
-      select ${columns} ${fromPools(tx, where)} order by p.id limit ${KEYSET_PAGE}`.execute(tx.q)
+    const rows = await poolsAfter(tx, after ?? 0, KEYSET_PAGE)
     return { items: await withFigures(tx, rows), next: placeAfter(rows, ({ id }) => id) }
   })
 
@@ -115,7 +131,11 @@ export const poolTariffs = (tx: TenantTx, ids: readonly number[]): Promise<Map<n
  * @returns its tariff; undefined if there is no such pool
  */
 export const lockPoolTariff = async (tx: TenantTx, id: number): Promise<PoolTariff | undefined> =>
-  (await readPoolTariffs(tx, [id], sql`for key share of p`)).get(id)
+  (await lockPoolTariffs(tx, [id])).get(id)
+
+/** As {@link poolTariffs}. Keeps the pools from being deleted until the transaction ends. */
+export const lockPoolTariffs: typeof poolTariffs = (tx, ids) =>
+  readPoolTariffs(tx, ids, sql`order by p.id for key share of p`)
 
 async function readPoolTariffs(tx: TenantTx, ids: readonly number[], lock: RawBuilder<unknown>) {
   const { rows } = await sql<PoolTariff & { id: number }>`
@@ -141,6 +161,14 @@ export async function poolName(tx: TenantTx, id: number): Promise<string | undef
   const { rows } = await sql<{ name: string }>`
     select name from pools where tenant_id = ${tx.tenantId} and id = ${id}::bigint`.execute(tx.q)
   return rows[0]?.name
+}
+
+/** Names of pools, by id. */
+export async function poolNames(tx: TenantTx, ids: readonly number[]): Promise<Map<number, string>> {
+  if (ids.length === 0) return new Map()
+  const { rows } = await sql<{ id: number; name: string }>`
+    select id, name from pools where tenant_id = ${tx.tenantId} and id = any(${[...ids]}::bigint[])`.execute(tx.q)
+  return new Map(rows.map(({ id, name }) => [id, name]))
 }
 
 /** The part of a pool that a caller may replace. */

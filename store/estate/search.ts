@@ -56,9 +56,16 @@ export const simsMatching = ({ status, poolId, search }: SimFilter): RawBuilder<
   ${poolId == null ? sql`` : sql`and s.pool_id = ${poolId}::bigint`}
   ${search == null ? sql`` : unindexedMatch(search)}`
 
-/** Conditions on the alias `s`: the first `most` SIMs after an id that a filter lets through. The caller orders by id. */
-export const simsAfter = (filter: SimFilter, after: number, most: number): RawBuilder<unknown> =>
-  isIndexed(filter)
+/** Hits of a search from which on its next ones are found sooner by reading SIMs in order than by finding all hits. */
+const MANY_HITS = 10_000
+
+/**
+ * Conditions on the alias `s`: the first `most` SIMs after an id that a filter lets through. The caller orders by id.
+ *
+ * @param hits about how many SIMs the filter lets through, where that is known
+ */
+export const simsAfter = (filter: SimFilter, after: number, most: number, hits = 0): RawBuilder<unknown> =>
+  isIndexed(filter) && hits <= MANY_HITS
     ? sql`and s.id in (select id from ${foundSims(filter, { after, most: sql`${most}::bigint`, inOrder: true })})`
     : sql`and s.id > ${after} ${simsMatching(filter)}`
 

@@ -1,39 +1,46 @@
 /** Writes SIMs: import, tag, queued changes and watchdog settings. What tickets change is in sim-state.ts. */
 import { type RawBuilder, sql } from 'kysely'
 import { SimStatus, type WatchdogMode } from '../../domain/codes.ts'
-import type { NewSim } from '../../domain/estate/sim.ts'
+import type { ImportedSim } from '../../domain/estate/sim-import.ts'
 import type { TenantTx } from '../tenancy.ts'
 import { countNewSims } from './sim-counts.ts'
 
 /**
- * Inserts SIMs as Unprovisioned. One statement, whatever their number.
+ * Inserts SIMs, Unprovisioned or in the state that they say. Pools are not counted, and nothing but the SIMs is written.
+ * One statement, whatever their number.
  *
  * An ICCID that already exists, for this tenant or another, is skipped.
  *
  * @returns the SIMs that were inserted
  */
-export const insertSims = async (tx: TenantTx, sims: readonly NewSim[]): Promise<NewRow[]> =>
-  countNewSims(tx, await insertRows(tx, sims))
+export async function insertSims(tx: TenantTx, sims: readonly ImportedSim[]): Promise<NewRow[]> {
+  const rows = countNewSims(tx, await insertRows(tx, sims))
+  return rows.map(({ iccid, id }) => ({ iccid, id }))
+}
 
 interface NewRow {
   readonly iccid: string
   readonly id: number
 }
 
-async function insertRows(tx: TenantTx, sims: readonly NewSim[]): Promise<NewRow[]> {
+async function insertRows(tx: TenantTx, sims: readonly ImportedSim[]): Promise<(NewRow & { status: SimStatus })[]> {
   if (sims.length === 0) return []
-  const { rows } = await sql<NewRow>`
+  const { rows } = await sql<NewRow & { status: SimStatus }>`
     insert into sims (iccid, imsi, msisdn, imei, tag, type, watchdog_mode, warning_threshold_pct,
-                      enable_burn_rate_alerts, is_watchdog_exempt, status_since, created_at, updated_at)
+                      enable_burn_rate_alerts, is_watchdog_exempt, status, pool_id, tariff_id, provisioned_at,
+                      status_since, created_at, updated_at)
     select s.iccid, coalesce(s.imsi, ''), coalesce(s.msisdn, ''), coalesce(s.imei, ''), coalesce(s.tag, ''),
            coalesce(s.type, 0), s."watchdogMode", s."warningThresholdPct", s."enableBurnRateAlerts",
-           coalesce(s."isWatchdogExempt", false), ${tx.now}::timestamptz, ${tx.now}, ${tx.now}
+           coalesce(s."isWatchdogExempt", false), coalesce(s.status, 0), s."poolId", s."tariffId",
+           case when s.status <> 0 then coalesce(s."activatedAt", ${tx.now}) end, ${tx.now}::timestamptz, ${tx.now},
+           ${tx.now}
       from jsonb_to_recordset(${JSON.stringify(sims)}::jsonb)
         as s(iccid text, imsi text, msisdn text, imei text, tag text, type smallint, "watchdogMode" smallint,
-             "warningThresholdPct" smallint, "enableBurnRateAlerts" boolean, "isWatchdogExempt" boolean)
+             "warningThresholdPct" smallint, "enableBurnRateAlerts" boolean, "isWatchdogExempt" boolean,
+             status smallint, "poolId" integer, "tariffId" integer, "activatedAt" timestamptz)
      order by s.iccid
     on conflict (iccid) do nothing
-    returning iccid, id`.execute(tx.q)
+    returning iccid, id, status`.execute(tx.q)
   return rows
 }
 
@@ -41,7 +48,7 @@ async function insertRows(tx: TenantTx, sims: readonly NewSim[]): Promise<NewRow
  * Finds which SIMs {@link insertSims} would insert. It inserts them and rolls back, because only the insert itself can
  * see the ICCIDs of other tenants. Uses up ids.
  */
-export async function insertableSims(tx: TenantTx, sims: readonly NewSim[]): Promise<{ iccid: string }[]> {
+export async function insertableSims(tx: TenantTx, sims: readonly ImportedSim[]): Promise<{ iccid: string }[]> {
   await sql`savepoint dry_run`.execute(tx.q)
   const inserted = await insertRows(tx, sims)
   await sql`rollback to savepoint dry_run`.execute(tx.q)

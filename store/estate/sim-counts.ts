@@ -6,12 +6,40 @@
 import { type RawBuilder, sql } from 'kysely'
 import { SimStatus } from '../../domain/codes.ts'
 import { offsetOf, type PageRequest } from '../../domain/page.ts'
+import { kept } from '../kept.ts'
 import type { TenantTx } from '../tenancy.ts'
 
-/** Counts SIMs that this transaction has inserted, Unprovisioned. @returns them */
-export function countNewSims<Row extends { readonly id: number }>(tx: TenantTx, sims: Row[]): Row[] {
-  for (const { id } of sims) tx.tally({ simId: id, status: SimStatus.Unprovisioned, by: 1 })
+/** Counts SIMs that this transaction has inserted; without a status they are Unprovisioned. @returns them */
+export function countNewSims<Row extends { readonly id: number; readonly status?: SimStatus }>(
+  tx: TenantTx,
+  sims: Row[],
+): Row[] {
+  for (const { id, status = SimStatus.Unprovisioned } of sims) tx.tally({ simId: id, status, by: 1 })
   return sims
+}
+
+/** SIMs of a pool that are more than before. */
+export interface PoolMore {
+  readonly poolId: number
+  readonly active: number
+  readonly total: number
+}
+
+/**
+ * Counts SIMs that this transaction has inserted into pools: the trigger counts changes only. Locks the pools by id, as
+ * tickets do before they lock cycles.
+ */
+export async function countInPools(tx: TenantTx, more: readonly PoolMore[]): Promise<void> {
+  if (more.length === 0) return
+  const ids = more.map(({ poolId }) => poolId)
+  await sql`
+    select from pools where tenant_id = ${tx.tenantId} and id = any(${ids}::integer[])
+     order by id for no key update`.execute(tx.q)
+  await sql`
+    update pools p
+       set active_sim_count = p.active_sim_count + m.active, total_sim_count = p.total_sim_count + m.total
+      from jsonb_to_recordset(${JSON.stringify(more)}::jsonb) as m("poolId" integer, active integer, total integer)
+     where p.tenant_id = ${tx.tenantId} and p.id = m."poolId"`.execute(tx.q)
 }
 
 /** Counts the change of a SIM's status. */
@@ -39,7 +67,7 @@ export function pageByBlocks(tx: TenantTx, status: SimStatus | undefined, page: 
   const ofStatus = status === undefined ? sql`` : sql`and status = ${status}`
   return one(
     tx,
-    sql<IdPage>`
+    sql<IdPage>`${kept}
       with placed as (
         select block, sum(sims) as sims, sum(sum(sims)) over (order by block) - sum(sims) as before
           from sim_blocks where tenant_id = ${tx.tenantId} ${ofStatus} group by block
@@ -71,7 +99,7 @@ export function pageOfPool(
   const ofStatus = status === undefined ? sql`` : sql`and status = ${status}`
   return one(
     tx,
-    sql<IdPage>`
+    sql<IdPage>`${kept}
       select coalesce((select ${count} from pools where tenant_id = ${tx.tenantId} and id = ${poolId}::bigint), 0)
                as "totalItems",
              to_jsonb(array(select id from sims

@@ -38,60 +38,131 @@ export async function readSimStates(tx: TenantTx, simIds: readonly number[]): Pr
   return rows
 }
 
-/** Writes a SIM's state after a ticket. Call with the SIM locked. */
-export async function writeSimState(
-  tx: TenantTx,
-  { simId, status }: Pick<LockedSim, 'simId' | 'status'>,
-  sim: SimState,
-  also: {
-    readonly provisionedAt?: Date | null
-    readonly tag?: string | null
-    /** Removes the change queued for the cycle's end: always, or only if it was queued before an instant. */
-    readonly forgetQueued?: 'always' | Date
-  },
-): Promise<void> {
-  countStatusChange(tx, simId, status, sim.status)
+/** What a ticket makes of a SIM. */
+export interface SimChange {
+  readonly sim: LockedSim
+  readonly after: SimState
+  /** Omitted: as it is. */
+  readonly provisionedAt?: Date | null
+  /** Null or omitted: as it is. */
+  readonly tag?: string | null
+  /** Removes the change queued for the cycle's end: always, or only if it was queued before an instant. */
+  readonly forgetQueued?: 'always' | Date
+}
+
+/** Writes the state of SIMs after their tickets. Call with the SIMs locked. */
+export async function writeSimStates(tx: TenantTx, changes: readonly SimChange[]): Promise<void> {
+  if (changes.length === 0) return
+  for (const { sim, after } of changes) countStatusChange(tx, sim.simId, sim.status, after.status)
+  const rows = changes.map(({ sim: { simId }, after, provisionedAt, tag = null, forgetQueued }) => ({
+    simId,
+    ...after,
+    setsProvisioned: provisionedAt !== undefined,
+    provisionedAt: provisionedAt ?? null,
+    tag,
+    forgetBefore: forgetQueued === 'always' ? 'infinity' : (forgetQueued ?? null),
+  }))
+  await lockCountedPools(tx, changes)
+  const keeps = sql`(r."forgetBefore" is null or coalesce(s.pending_since >= r."forgetBefore", false))`
   await sql`
-    update sims
-       set status_since = case when status = ${sim.status} then status_since else ${tx.now} end,
-           status = ${sim.status}, pool_id = ${sim.poolId}, tariff_id = ${sim.tariffId},
-           provisioned_at = ${also.provisionedAt === undefined ? sql`provisioned_at` : also.provisionedAt},
-           tag = coalesce(${also.tag ?? null}, tag),
-           ${also.forgetQueued === undefined ? sql`` : forgotten(also.forgetQueued)}
-           version = version + 1, updated_at = ${tx.now}
-     where id = ${simId}`.execute(tx.q)
+    update sims s
+       set status_since = case when s.status = r.status then s.status_since else ${tx.now} end,
+           status = r.status, pool_id = r."poolId", tariff_id = r."tariffId",
+           provisioned_at = case when r."setsProvisioned" then r."provisionedAt" else s.provisioned_at end,
+           tag = coalesce(r.tag, s.tag),
+           pending_pool_id = case when ${keeps} then s.pending_pool_id end,
+           pending_tariff_id = case when ${keeps} then s.pending_tariff_id end,
+           pending_unassign = ${keeps} and s.pending_unassign,
+           pending_since = case when ${keeps} then s.pending_since end,
+           version = s.version + 1, updated_at = ${tx.now}
+      from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as r(
+             "simId" bigint, status smallint, "poolId" integer, "tariffId" integer, "setsProvisioned" boolean,
+             "provisionedAt" timestamptz, tag text, "forgetBefore" timestamptz)
+     where s.tenant_id = ${tx.tenantId} and s.id = r."simId"`.execute(tx.q)
 }
 
-function forgotten(queued: 'always' | Date) {
-  const keep = queued === 'always' ? sql`false` : sql`pending_since >= ${queued}`
-  return sql`pending_pool_id = case when ${keep} then pending_pool_id end,
-             pending_tariff_id = case when ${keep} then pending_tariff_id end,
-             pending_unassign = ${keep} and pending_unassign,
-             pending_since = case when ${keep} then pending_since end,`
+/** Locks the pools whose SIMs a trigger counts, by id: the trigger would lock them in the order of the SIMs. */
+async function lockCountedPools(tx: TenantTx, changes: readonly SimChange[]): Promise<void> {
+  const ids = changes
+    .filter(({ sim, after }) => sim.poolId !== after.poolId || sim.status !== after.status)
+    .flatMap(({ sim, after }) => [sim.poolId, after.poolId])
+  await sql`
+    select from pools where tenant_id = ${tx.tenantId} and id = any(${ids.filter((id) => id !== null)}::integer[])
+     order by id for no key update`.execute(tx.q)
 }
 
-/** Opens a membership of a SIM in its pool, with its own tariff. Pool 0 stands for no pool. */
-export async function openMembership(tx: TenantTx, simId: number, sim: SimState, at: Date): Promise<void> {
+/** A SIM, and an instant from which on something holds for it. */
+export interface SimSince {
+  readonly simId: number
+  readonly at: Date
+}
+
+const since = (sims: readonly SimSince[]) => sql`
+  unnest(${sims.map(({ simId }) => simId)}::bigint[], ${sims.map(({ at }) => at)}::timestamptz[]) as r(sim_id, at)`
+
+/** Opens a membership of each SIM in its pool, with its own tariff. Pool 0 stands for no pool. */
+export async function openMemberships(
+  tx: TenantTx,
+  sims: readonly (SimSince & Pick<SimState, 'poolId' | 'tariffId'>)[],
+): Promise<void> {
+  if (sims.length === 0) return
   await sql`
     insert into memberships (sim_id, pool_id, tariff_id, from_at)
-    values (${simId}, ${sim.poolId ?? 0}, ${sim.tariffId}, ${at})`.execute(tx.q)
+    select sim_id, pool_id, tariff_id, at
+      from unnest(${sims.map(({ simId }) => simId)}::bigint[], ${sims.map(({ poolId }) => poolId ?? 0)}::integer[],
+                  ${sims.map(({ tariffId }) => tariffId)}::integer[], ${sims.map(({ at }) => at)}::timestamptz[])
+             as r(sim_id, pool_id, tariff_id, at)`.execute(tx.q)
 }
 
-/** Ends a SIM's open membership. An end before its start leaves an empty span. */
-export async function closeMembership(tx: TenantTx, simId: number, at: Date): Promise<void> {
+/** Ends the SIMs' open memberships. An end before its start leaves an empty span. */
+export async function closeMemberships(tx: TenantTx, sims: readonly SimSince[]): Promise<void> {
+  if (sims.length === 0) return
   await sql`
-    update memberships set to_at = greatest(from_at, ${at}) where sim_id = ${simId} and to_at is null`.execute(tx.q)
+    update memberships m set to_at = greatest(m.from_at, r.at) from ${since(sims)}
+     where m.sim_id = r.sim_id and m.to_at is null`.execute(tx.q)
 }
 
-/** Records from when on a SIM is Active. */
-export async function openActiveSpan(tx: TenantTx, simId: number, at: Date): Promise<void> {
-  await sql`insert into active_spans (sim_id, from_at) values (${simId}, ${at})`.execute(tx.q)
+/** Records from when on SIMs are Active. */
+export async function openActiveSpans(tx: TenantTx, sims: readonly SimSince[]): Promise<void> {
+  if (sims.length === 0) return
+  await sql`insert into active_spans (sim_id, from_at) select sim_id, at from ${since(sims)}`.execute(tx.q)
 }
 
-/** Ends a SIM's open active span. An end before its start leaves an empty span. */
-export async function closeActiveSpan(tx: TenantTx, simId: number, at: Date): Promise<void> {
+/** Ends the SIMs' open active spans. An end before its start leaves an empty span. */
+export async function closeActiveSpans(tx: TenantTx, sims: readonly SimSince[]): Promise<void> {
+  if (sims.length === 0) return
   await sql`
-    update active_spans set to_at = greatest(from_at, ${at}) where sim_id = ${simId} and to_at is null`.execute(tx.q)
+    update active_spans a set to_at = greatest(a.from_at, r.at) from ${since(sims)}
+     where a.sim_id = r.sim_id and a.to_at is null`.execute(tx.q)
+}
+
+/** Since when a SIM has been in its pool, and when it was Active. */
+export interface SimHistory {
+  readonly simId: number
+  /** 0: no pool. */
+  readonly poolId: number
+  readonly tariffId: number | null
+  /** ISO 8601. */
+  readonly since: string
+  /** Until when it was Active: an instant, null if it still is, undefined if it was not. */
+  readonly activeUntil: string | null | undefined
+}
+
+/** Opens the memberships of SIMs that have none, and writes when they were Active. Two statements, whatever their number. */
+export async function writeHistories(tx: TenantTx, sims: readonly SimHistory[]): Promise<void> {
+  const rows = sql`
+    jsonb_to_recordset(${JSON.stringify(sims)}::jsonb)
+      as h("simId" bigint, "poolId" integer, "tariffId" integer, since timestamptz)`
+  await sql`
+    insert into memberships (sim_id, pool_id, tariff_id, from_at)
+    select "simId", "poolId", "tariffId", since from ${rows} order by "simId"`.execute(tx.q)
+  const active = sims.filter(({ activeUntil }) => activeUntil !== undefined)
+  await sql`
+    insert into active_spans (sim_id, from_at, to_at)
+    select "simId", since, "activeUntil"
+      from jsonb_to_recordset(${JSON.stringify(active)}::jsonb)
+        as h("simId" bigint, since timestamptz, "activeUntil" timestamptz)
+     order by "simId"`.execute(tx.q)
 }
 
 /** Whether a SIM in this state may use the network. */

@@ -3,12 +3,13 @@ import { type RawBuilder, sql } from 'kysely'
 import { SimStatus, type TariffType, type WatchdogMode } from '../../domain/codes.ts'
 import type { Sim, SimLookup, SimQuery, SimSummary } from '../../domain/estate/sim.ts'
 import type { Tariff } from '../../domain/estate/tariff.ts'
-import { type Page, type PageRequest, pageRequest, toPage } from '../../domain/page.ts'
+import { type PageRequest, pageRequest } from '../../domain/page.ts'
 import { toMB, toMinutes } from '../../domain/units.ts'
 import { governingTariff } from '../../domain/usage/allowance.ts'
 import { settingsInForce, type WatchdogSettings } from '../../domain/watchdog/settings.ts'
+import { kept } from '../kept.ts'
 import { KEYSET_PAGE, keysetPages, placeAfter } from '../keyset.ts'
-import { readPage } from '../paging.ts'
+import { type Part, readPage, readPart } from '../paging.ts'
 import type { Store, TenantTx } from '../tenancy.ts'
 import { runningCycle } from '../usage/cycles.ts'
 import { ALL_ROWS, NO_FIGURES, type SimFigures, simFigures } from '../usage/figures.ts'
@@ -111,18 +112,46 @@ async function toSims(tx: TenantTx, rows: readonly SimRow[]): Promise<Sim[]> {
   )
 }
 
-/** Reads a page of the SIMs, by id. */
-export async function pageOfSims(tx: TenantTx, query: SimQuery): Promise<Page<Sim>> {
+/**
+ * Reads a page of the SIMs, by id, or what follows a cursor.
+ *
+ * @throws ServiceError invalid_request if the cursor is none
+ */
+export function pageOfSims(tx: TenantTx, query: SimQuery): Promise<Part<Sim>> {
   const page = pageRequest(query)
+  return readPart<SimRow, Sim>(
+    'sims',
+    { page, cursor: query.cursor },
+    {
+      page: () => rowsOfPage(tx, query, page),
+      after: ({ id }, most, totalItems) => rowsAfter(tx, query, id, most, totalItems),
+      placeOf: ({ id }) => ({ micros: 0, id }),
+      show: (rows) => toSims(tx, rows),
+    },
+  )
+}
+
+async function rowsOfPage(tx: TenantTx, query: SimQuery, page: PageRequest) {
   const found = await idsOfPage(tx, query, page)
-  if (found !== undefined) {
-    const { rows } = await sql<SimRow>`
-      select ${columns} ${fromSims(tx, sql`and s.id = any(${found.ids}::bigint[])`)} order by s.id`.execute(tx.q)
-    return toPage(page, found.totalItems, await toSims(tx, rows))
+  if (found === undefined) {
+    return readPage<SimRow>(tx, { columns, from: fromSims(tx, simsMatching(query)), orderBy: sql`id` }, page)
   }
-  const from = fromSims(tx, simsMatching(query))
-  const { rows, totalItems } = await readPage<SimRow>(tx, { columns, from, orderBy: sql`id` }, page)
-  return toPage(page, totalItems, await toSims(tx, rows))
+  const { rows } = await sql<SimRow>`${kept}
+    select ${columns} ${fromSims(tx, sql`and s.id = any(${found.ids}::bigint[])`)} order by s.id`.execute(tx.q)
+  return { rows, totalItems: found.totalItems }
+}
+
+/** The first SIMs after an id that a filter lets through. */
+async function rowsAfter(
+  tx: TenantTx,
+  filter: SimFilter,
+  after: number,
+  most: number,
+  hits?: number,
+): Promise<SimRow[]> {
+  const { rows } = await sql<SimRow>`
+    select ${columns} ${fromSims(tx, simsAfter(filter, after, most, hits))} order by s.id limit ${most}`.execute(tx.q)
+  return rows
 }
 
 /** Finds a page without reading the whole list; undefined for filters that are served by reading it. */
@@ -138,17 +167,23 @@ async function idsOfPage(tx: TenantTx, filter: SimFilter, page: PageRequest): Pr
 /** Reads all SIMs, by id, page by page. */
 export const listSims = (store: Store, tenantId: string, filter: SimFilter): AsyncGenerator<Sim[]> =>
   keysetPages(store, tenantId, async (tx, after: number | null) => {
-    const where = simsAfter(filter, after ?? 0, KEYSET_PAGE)
-    const { rows } = await sql<SimRow>`
-      select ${columns} ${fromSims(tx, where)} order by s.id limit ${KEYSET_PAGE}`.execute(tx.q)
+    const rows = await rowsAfter(tx, filter, after ?? 0, KEYSET_PAGE)
     return { items: await toSims(tx, rows), next: placeAfter(rows, ({ id }) => id) }
   })
 
-/** Reads a SIM as the interface shows it; undefined if there is none with this id. */
-export async function readSim(tx: TenantTx, id: number): Promise<Sim | undefined> {
-  const { rows } = await sql<SimRow>`select ${columns} ${fromSims(tx, sql`and s.id = ${id}`)}`.execute(tx.q)
-  const [sim] = await toSims(tx, rows)
-  return sim
+/** Reads a SIM as the interface shows it, and its version; undefined if there is none with this id or ICCID. */
+export async function readSim(
+  tx: TenantTx,
+  lookup: SimLookup,
+): Promise<{ readonly sim: Sim; readonly version: number } | undefined> {
+  const which = lookup.by === 'id' ? sql`and s.id = ${lookup.id}` : sql`and s.iccid = ${lookup.iccid}`
+  const { rows } = await sql<SimRow & { version: number }>`${kept}
+    select ${columns}, s.version ${fromSims(tx, which)}`.execute(tx.q)
+  const [found] = rows
+  if (found === undefined) return undefined
+  const { version, ...row } = found
+  const [sim] = await toSims(tx, [row])
+  return sim && { sim, version }
 }
 
 /** Reads all SIMs that are in a pool now, by id. */
@@ -180,6 +215,9 @@ export async function simsOfPool(tx: TenantTx, poolId: number): Promise<SimSumma
 /** A SIM's label for people (ICCID, and its tag if it has one), and its pool. */
 export interface NamedSim {
   readonly label: string
+  readonly iccid: string
+  /** Empty if it has none. */
+  readonly tag: string
   /** Null outside pools. */
   readonly poolId: number | null
 }
@@ -190,7 +228,10 @@ export async function namedSims(tx: TenantTx, ids: readonly number[]): Promise<M
     select id, iccid, tag, pool_id as "poolId" from sims
      where tenant_id = ${tx.tenantId} and id = any(${[...ids]}::bigint[])`.execute(tx.q)
   return new Map(
-    rows.map(({ id, iccid, tag, poolId }) => [id, { label: tag === '' ? iccid : `${iccid} (${tag})`, poolId }]),
+    rows.map(({ id, iccid, tag, poolId }) => [
+      id,
+      { label: tag === '' ? iccid : `${iccid} (${tag})`, iccid, tag, poolId },
+    ]),
   )
 }
 
@@ -224,17 +265,9 @@ export async function findSimId(tx: TenantTx, lookup: SimLookup): Promise<number
   return rows[0]?.id
 }
 
-/** Ids of the pools that these SIMs are in, without duplicates. */
-export async function poolsOfSims(tx: TenantTx, simIds: readonly number[]): Promise<number[]> {
-  const { rows } = await sql<{ id: number }>`
-    select distinct pool_id as id from sims
-     where tenant_id = ${tx.tenantId} and id = any(${[...simIds]}::bigint[]) and pool_id is not null`.execute(tx.q)
-  return rows.map(({ id }) => id)
-}
-
 /** Number of open tickets of each given SIM. SIMs without any are left out. */
 export async function openTicketCounts(tx: TenantTx, simIds: readonly number[]): Promise<Map<number, number>> {
-  const { rows } = await sql<{ simId: number; open: number }>`
+  const { rows } = await sql<{ simId: number; open: number }>`${kept}
     select sim_id as "simId", count(*)::integer as open from tickets
      where sim_id = any(${[...simIds]}::bigint[]) and status in (0, 1)
      group by sim_id`.execute(tx.q)

@@ -3,6 +3,7 @@ import { sql } from 'kysely'
 import { TariffType } from '../../domain/codes.ts'
 import type { NewTariff, Tariff, TariffTerms } from '../../domain/estate/tariff.ts'
 import { fromMoney, toGb, toMoney } from '../../domain/units.ts'
+import { kept } from '../kept.ts'
 import type { PlatformTx, TenantTx } from '../tenancy.ts'
 
 /** A tariff as it is stored: the fees of its terms are in micro-units. */
@@ -50,15 +51,17 @@ export async function findTariff(tx: TenantTx, id: number): Promise<Tariff | und
 /** Reads several tariffs, by id. Tariffs that do not exist are left out. */
 export async function findTariffs(tx: TenantTx, ids: readonly number[]): Promise<Map<number, Tariff>> {
   if (ids.length === 0) return new Map()
-  const { rows } = await sql<TariffRow>`
+  const { rows } = await sql<TariffRow>`${kept}
     select ${columns} from tariffs where id = any(${[...new Set(ids)]}::bigint[])`.execute(tx.q)
   return new Map(rows.map((row) => [row.id, toTariff(row)]))
 }
 
-export async function tariffName(tx: TenantTx, id: number): Promise<string | undefined> {
-  const { rows } = await sql<{ name: string }>`
-    select display_name as name from tariffs where id = ${id}::bigint`.execute(tx.q)
-  return rows[0]?.name
+/** Display names of tariffs, by id. */
+export async function tariffNames(tx: TenantTx, ids: readonly number[]): Promise<Map<number, string>> {
+  if (ids.length === 0) return new Map()
+  const { rows } = await sql<{ id: number; name: string }>`
+    select id, display_name as name from tariffs where id = any(${[...ids]}::bigint[])`.execute(tx.q)
+  return new Map(rows.map(({ id, name }) => [id, name]))
 }
 
 /**

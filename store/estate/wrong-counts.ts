@@ -1,26 +1,16 @@
 /** Adds up again what is kept of the SIMs, and finds what differs. */
 import { sql } from 'kysely'
 import type { TenantTx } from '../tenancy.ts'
-
-/** A count that is kept, and what it should be. */
-export interface WrongCount {
-  /** Such as `SIMs 4096 to 8191 of status 1`. */
-  readonly what: string
-  readonly kept: number
-  readonly counted: number
-}
-
-/** Most differences that are named. */
-const MOST = 20
+import { MOST_WRONG, type WrongFigure } from '../wrong-figure.ts'
 
 /**
  * Compares the counts of blocks and pools with the tenant's SIMs, in one statement. Reads all of them: call it with
  * minutes of patience.
  *
- * @returns the first {@link MOST} that differ
+ * @returns the first {@link MOST_WRONG}
  */
-export async function wrongCounts(tx: TenantTx): Promise<WrongCount[]> {
-  const { rows } = await sql<WrongCount>`
+export async function wrongCounts(tx: TenantTx): Promise<WrongFigure[]> {
+  const { rows } = await sql<WrongFigure>`
     with blocks as (
       select block, status, sum(sims) as kept, sum(counted) as counted
         from (select block, status, sims, 0 as counted from sim_blocks where tenant_id = ${tx.tenantId}
@@ -46,6 +36,6 @@ export async function wrongCounts(tx: TenantTx): Promise<WrongCount[]> {
        union all
       select 'unprovisioned SIMs in pool ' || id, 0, unprovisioned from pooled) w
      where kept <> counted
-     order by what limit ${MOST}`.execute(tx.q)
+     order by what limit ${MOST_WRONG}`.execute(tx.q)
   return rows
 }

@@ -1,5 +1,6 @@
 /** Mails and their delivery, for the operator of the service. */
 import { sql } from 'kysely'
+import type { MailStatus } from '../../domain/mail/mail.ts'
 import { type Page, type PageQuery, pageRequest, toPage } from '../../domain/page.ts'
 import { readPage } from '../paging.ts'
 import type { TenantTx } from '../tenancy.ts'
@@ -8,13 +9,17 @@ export interface MailInfo {
   readonly id: string
   readonly recipient: string
   readonly subject: string
-  readonly status: 'pending' | 'sent' | 'failed'
+  readonly status: MailStatus
   readonly attempts: number
   readonly response: string | null
   readonly createdAt: string
   readonly sentAt: string | null
   /** Alert key and kind of each notification in the mail. */
   readonly keys: string[]
+}
+
+export interface MailQuery extends PageQuery {
+  readonly status?: MailInfo['status']
 }
 
 type MailRow = Omit<MailInfo, 'createdAt' | 'sentAt'> & { readonly createdAt: Date; readonly sentAt: Date | null }
@@ -25,17 +30,49 @@ const toMail = (row: MailRow): MailInfo => ({
   sentAt: row.sentAt?.toISOString() ?? null,
 })
 
+/** A mail with what it says. */
+export interface MailDetail extends MailInfo {
+  /** Message-ID of the mail that it sends again; null: it is none. */
+  readonly resends: string | null
+  /** As it is sent; null if it was not rendered yet, or is no longer kept. */
+  readonly body: ShownBody | null
+}
+interface ShownBody {
+  readonly text: string
+  readonly html: string
+  readonly headers: Record<string, string>
+  readonly attachments: { filename: string; contentType: string }[]
+}
+
+const columns = sql`m.id, m.recipient, m.subject, m.status, m.attempts, m.response, m.created_at as "createdAt",
+        m.sent_at as "sentAt",
+        array(select n.dedupe_key from notifications n
+               where n.tenant_id = m.tenant_id and n.mail_id = m.id order by n.id) as keys`
+
+/** A mail, with what it says; undefined if there is none. */
+export async function findMail(tx: TenantTx, id: string): Promise<MailDetail | undefined> {
+  const { rows } = await sql<MailRow & Pick<MailDetail, 'resends' | 'body'>>`
+    select ${columns}, m.resends,
+           case when b.mail_id is not null then
+             jsonb_build_object('text', b.text, 'html', b.html, 'headers', b.headers, 'attachments', array(
+               select jsonb_build_object('filename', a ->> 'filename', 'contentType', a ->> 'contentType')
+                 from jsonb_array_elements(b.attachments) a)) end as body
+      from mails m
+      left join mail_bodies b on b.tenant_id = m.tenant_id and b.mail_id = m.id
+     where m.tenant_id = ${tx.tenantId} and m.id = ${id}`.execute(tx.q)
+  const [row] = rows
+  return row === undefined ? undefined : { ...toMail(row), resends: row.resends, body: row.body }
+}
+
 /** Reads a page of the mails, newest first. */
-export async function pageOfMails(tx: TenantTx, query: PageQuery): Promise<Page<MailInfo>> {
+export async function pageOfMails(tx: TenantTx, query: MailQuery): Promise<Page<MailInfo>> {
   const page = pageRequest(query)
   const { rows, totalItems } = await readPage<MailRow>(
     tx,
     {
-      columns: sql`m.id, m.recipient, m.subject, m.status, m.attempts, m.response, m.created_at as "createdAt",
-        m.sent_at as "sentAt",
-        array(select n.dedupe_key from notifications n
-               where n.tenant_id = m.tenant_id and n.mail_id = m.id order by n.id) as keys`,
-      from: sql`from mails m where m.tenant_id = ${tx.tenantId}`,
+      columns,
+      from: sql`
+        from mails m where m.tenant_id = ${tx.tenantId} ${query.status === undefined ? sql`` : sql`and m.status = ${query.status}`}`,
       orderBy: sql`"createdAt" desc, id`,
     },
     page,

@@ -2,11 +2,13 @@
 import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
 import { LogLevel } from '../../domain/codes.ts'
+import type { MailKind, MailStatus } from '../../domain/mail/mail.ts'
 import type { Notification } from '../../notify/notification.ts'
 import type { PlatformTx, TenantTx } from '../tenancy.ts'
+import { insertBody, type MailBody } from './bodies.ts'
 
 export interface NewNotification {
-  /** Its key is the alert's key and the transition. A tenant gets at most one notification a key. */
+  /** Its key is that of the telling. A tenant gets at most one notification a key. */
   readonly body: Notification
   /** When it may be mailed; grouped notifications wait for others. */
   readonly dueAt: Date
@@ -30,11 +32,40 @@ export async function insertNotifications(tx: TenantTx, notifications: readonly 
   tx.atEnd(() => mailDue(tx, at))
 }
 
+/** Replaces what a notification says, by its key, unless it is in a mail. */
+export async function rewriteNotification(tx: TenantTx, body: Notification): Promise<void> {
+  await sql`
+    update notifications set body = ${JSON.stringify(body)}::jsonb
+     where tenant_id = ${tx.tenantId} and dedupe_key = ${body.key} and mail_id is null`.execute(tx.q)
+}
+
+/**
+ * Deletes notifications that are in no mail yet: what they tell has ended.
+ *
+ * @returns the keys of those that it found
+ */
+export async function takeBackNotifications(tx: TenantTx, keys: readonly string[]): Promise<Set<string>> {
+  if (keys.length === 0) return new Set()
+  const { rows } = await sql<{ key: string }>`
+    delete from notifications
+     where tenant_id = ${tx.tenantId} and mail_id is null and dedupe_key = any(${[...keys]}::text[])
+    returning dedupe_key as key`.execute(tx.q)
+  return new Set(rows.map(({ key }) => key))
+}
+
 async function mailDue(tx: TenantTx, at: Date): Promise<void> {
   await sql`
     insert into mail_work as w (due_at) values (${at})
     on conflict (tenant_id) do update set due_at = least(w.due_at, excluded.due_at)`.execute(tx.q)
   if (at <= tx.now) tx.enqueue({ queue: 'mail' })
+}
+
+/** Those of the keys that there is a notification of. */
+export async function knownNotifications(tx: TenantTx, keys: readonly string[]): Promise<Set<string>> {
+  const { rows } = await sql<{ key: string }>`
+    select dedupe_key as key from notifications
+     where tenant_id = ${tx.tenantId} and dedupe_key = any(${[...keys]}::text[])`.execute(tx.q)
+  return new Set(rows.map(({ key }) => key))
 }
 
 /** When the latest grouped mail was made; null if there was none. */
@@ -67,38 +98,116 @@ async function lockWork(tx: TenantTx, patience = sql``): Promise<boolean> {
 export interface WaitingNotification {
   readonly id: number
   readonly body: Notification
-  readonly due: boolean
+  readonly dueAt: Date
+  readonly createdAt: Date
+  /** Of the SIM or pool that it is about; null outside pools. */
+  readonly poolId: number | null
+  /** Of the SIM that it is about; null for other subjects. */
+  readonly tag: string | null
 }
 
-/** Notifications without a mail. Critical ones come before all others, of which there may be many; then the oldest. */
+/**
+ * Notifications without a mail, locked. Critical ones come before all others, of which there may be many; then those that
+ * are due; then the oldest.
+ *
+ * One that another transaction has locked is left out: that transaction may take it back, and then wants the tenant's row
+ * of the work list, which the caller has locked.
+ */
 export async function waitingNotifications(tx: TenantTx, limit: number): Promise<WaitingNotification[]> {
   const { rows } = await sql<WaitingNotification>`
-    select id, body, due_at <= ${tx.now} as due
-      from notifications
-     where tenant_id = ${tx.tenantId} and mail_id is null
-     order by level = ${LogLevel.Critical} desc, id limit ${limit}`.execute(tx.q)
+    with waiting as (
+      select id, body, level, due_at, created_at, body #>> '{subject,kind}' as kind, body #>> '{subject,id}' as about
+        from notifications
+       where tenant_id = ${tx.tenantId} and mail_id is null
+       order by level = ${LogLevel.Critical} desc, due_at <= ${tx.now} desc, id limit ${limit}
+         for update skip locked
+    )
+    select n.id, n.body, n.due_at as "dueAt", n.created_at as "createdAt", s.tag,
+           case n.kind when 'pool' then n.about::integer else s.pool_id end as "poolId"
+      from waiting n
+      left join lateral (
+        select tag, pool_id from sims
+         where tenant_id = ${tx.tenantId} and id = case n.kind when 'sim' then n.about::bigint end limit 1
+      ) s on true
+     order by n.level = ${LogLevel.Critical} desc, n.id`.execute(tx.q)
   return rows
 }
 
-/** Makes a mail of these notifications. From now on its notifications and its Message-ID are fixed. */
+/** Puts off waiting notifications. */
+export async function putOffNotifications(
+  tx: TenantTx,
+  until: readonly { readonly id: number; readonly at: number }[],
+): Promise<void> {
+  if (until.length === 0) return
+  await sql`
+    update notifications n set due_at = to_timestamp(u.at / 1000)
+      from jsonb_to_recordset(${JSON.stringify(until)}::jsonb) as u(id bigint, at double precision)
+     where n.tenant_id = ${tx.tenantId} and n.id = u.id and n.mail_id is null`.execute(tx.q)
+}
+
+/** Makes due what waits until an instant. */
+export async function resumeNotifications(tx: TenantTx, at: Date): Promise<void> {
+  const { rows } = await sql`
+    update notifications set due_at = ${tx.now}
+     where tenant_id = ${tx.tenantId} and mail_id is null and due_at = ${at} returning 1`.execute(tx.q)
+  if (rows.length > 0) tx.atEnd(() => mailDue(tx, tx.now))
+}
+
+/**
+ * Makes a mail of these notifications. From now on its notifications and its Message-ID are fixed.
+ *
+ * @returns its Message-ID
+ */
 export async function insertMail(
   tx: TenantTx,
-  mail: { readonly recipient: string; readonly grouped: boolean },
+  mail: { readonly recipient: string; readonly addressId?: number | null; readonly kind: MailKind },
   notificationIds: readonly number[],
-): Promise<void> {
-  const id = `<${randomUUID()}@simherd>`
+): Promise<string> {
+  const id = newMessageId()
   await sql`
-    insert into mails (id, recipient, grouped, next_attempt_at, created_at)
-    values (${id}, ${mail.recipient}, ${mail.grouped}, ${tx.now}, ${tx.now})`.execute(tx.q)
+    insert into mails (id, recipient, address_id, grouped, kind, next_attempt_at, created_at)
+    values (${id}, ${mail.recipient}, ${mail.addressId ?? null}, ${mail.kind === 'grouped'}, ${mail.kind}, ${tx.now},
+            ${tx.now})`.execute(tx.q)
   await sql`
     update notifications set mail_id = ${id}
      where tenant_id = ${tx.tenantId} and id = any(${[...notificationIds]}::bigint[])`.execute(tx.q)
+  return id
 }
+
+/** Makes a mail that says the same to another address, under a Message-ID of its own. */
+export async function insertCopy(
+  tx: TenantTx,
+  mailId: string,
+  address: { readonly id: number; readonly email: string },
+  body: MailBody,
+): Promise<void> {
+  const id = newMessageId()
+  await sql`
+    insert into mails (id, recipient, address_id, copy_of, grouped, kind, next_attempt_at, created_at)
+    values (${id}, ${address.email}, ${address.id}, ${mailId}, false, 'copy', ${tx.now}, ${tx.now})`.execute(tx.q)
+  await insertBody(tx, id, body)
+}
+
+const newMessageId = (): string => `<${randomUUID()}@simherd>`
+
+/** Mails composed of causes since an instant, the newest first, with their instants in epoch milliseconds. */
+export async function mailsSince(tx: TenantTx, since: Date): Promise<{ kind: MailKind; at: number }[]> {
+  const { rows } = await sql<{ kind: MailKind; at: Date }>`
+    select kind, created_at as at from mails
+     where tenant_id = ${tx.tenantId} and created_at > ${since} and kind in ('cause', 'joined', 'digest')
+     order by created_at desc limit ${MOST_COUNTED}`.execute(tx.q)
+  return rows.map(({ kind, at }) => ({ kind, at: at.getTime() }))
+}
+/** More than are ever composed of causes in an hour. */
+const MOST_COUNTED = 100
 
 export interface ClaimedMail {
   readonly id: string
+  /** The address now: the tenant's billing address may have changed since the mail was made. */
   readonly recipient: string
   readonly attempts: number
+  readonly triedSince: Date | null
+  readonly refusedAt: Date | null
 }
 
 /** Claims the oldest mail that is due, under a lease, and counts the attempt; undefined if none is due. */
@@ -110,9 +219,13 @@ export async function claimMail(tx: TenantTx, leaseUntil: Date): Promise<Claimed
        order by created_at limit 1
          for update skip locked
     )
-    update mails m set next_attempt_at = ${leaseUntil}, attempts = attempts + 1
+    update mails m set next_attempt_at = ${leaseUntil}, attempts = attempts + 1,
+                       recipient = case when m.address_id is null
+                         then coalesce(nullif((select billing_email from tenants where id = ${tx.tenantId}), ''), m.recipient)
+                         else coalesce((select email from addresses a where a.tenant_id = ${tx.tenantId} and a.id = m.address_id),
+                                       m.recipient) end
       from due where m.id = due.id
-    returning m.id, m.recipient, m.attempts`.execute(tx.q)
+    returning m.id, m.recipient, m.attempts, m.tried_since as "triedSince", m.refused_at as "refusedAt"`.execute(tx.q)
   return rows[0]
 }
 
@@ -130,17 +243,67 @@ export async function noteDelivery(
   tx: TenantTx,
   mailId: string,
   delivery: {
-    readonly status: 'pending' | 'sent' | 'failed'
-    readonly subject: string
+    readonly status: MailStatus
     readonly response: string
     readonly nextAt: Date
+    readonly triedSince: Date | null
+    readonly refusedAt: Date | null
   },
 ): Promise<void> {
   await sql`
     update mails
-       set status = ${delivery.status}, subject = ${delivery.subject}, response = ${delivery.response},
-           next_attempt_at = ${delivery.nextAt}, sent_at = ${delivery.status === 'sent' ? tx.now : null}
+       set status = ${delivery.status}, response = ${delivery.response},
+           next_attempt_at = ${delivery.nextAt}, tried_since = ${delivery.triedSince},
+           refused_at = ${delivery.refusedAt}, sent_at = ${delivery.status === 'sent' ? tx.now : null}
      where id = ${mailId}`.execute(tx.q)
+}
+
+/** Puts off all mails of the tenant that wait: none can be sent before. */
+export async function putOffMails(tx: TenantTx, until: Date): Promise<void> {
+  await sql`
+    update mails set next_attempt_at = ${until}
+     where tenant_id = ${tx.tenantId} and status = 'pending' and next_attempt_at < ${until}`.execute(tx.q)
+}
+
+/**
+ * Tries mails again that were given up, with their Message-IDs: no server has taken them.
+ *
+ * @param which one mail by its Message-ID; or all since an instant whose address was refused
+ * @returns how many
+ */
+export async function tryAgain(
+  tx: TenantTx,
+  which: { readonly id: string } | { readonly refusedSince: Date },
+): Promise<number> {
+  const { rows } = await sql`
+    update mails set status = 'pending', attempts = 0, next_attempt_at = ${tx.now}, tried_since = null, refused_at = null
+     where tenant_id = ${tx.tenantId} and status = 'failed'
+       and ${'id' in which ? sql`id = ${which.id}` : sql`refused_at >= ${which.refusedSince}`}
+    returning 1`.execute(tx.q)
+  if (rows.length > 0) tx.atEnd(() => mailDue(tx, tx.now))
+  return rows.length
+}
+
+/**
+ * Makes a mail that sends another again, to the tenant's present billing address.
+ *
+ * @returns its Message-ID
+ */
+export async function insertResent(tx: TenantTx, id: string): Promise<string> {
+  const newId = newMessageId()
+  await sql`
+    insert into mails (id, recipient, grouped, kind, resends, subject, next_attempt_at, created_at)
+    select ${newId}, recipient, false, 'resent', id, subject, ${tx.now}::timestamptz, ${tx.now}
+      from mails where tenant_id = ${tx.tenantId} and id = ${id}`.execute(tx.q)
+  tx.atEnd(() => mailDue(tx, tx.now))
+  return newId
+}
+
+/** The status of a mail; undefined if there is none. */
+export async function mailStatus(tx: TenantTx, id: string): Promise<MailStatus | undefined> {
+  const { rows } = await sql<{ status: MailStatus }>`
+    select status from mails where tenant_id = ${tx.tenantId} and id = ${id}`.execute(tx.q)
+  return rows[0]?.status
 }
 
 /**

@@ -197,31 +197,37 @@ export async function saveBegun(
 }
 
 /**
- * Records how a ticket of a month end ended. Idempotent.
+ * Records how tickets of a month end ended.
  *
- * @returns what the ticket was opened for; undefined if no month end opened it, or its end was recorded before
+ * @returns those that it had opened and that were open, with the month end's cycle and the step
  */
 export async function saveEnded(
   tx: TenantTx,
-  ticketId: string,
-  failure: { readonly code: string; readonly text: string } | null,
-): Promise<{ readonly cycleKey: string; readonly kind: MonthEndKind } | undefined> {
-  const { rows } = await sql<{ cycleKey: string; kind: MonthEndKind }>`
-    update month_end_changes
-       set outcome = ${failure === null ? 'complete' : 'failed'}, code = ${failure?.code ?? null},
-           detail = ${failure?.text ?? null}
-     where ticket_id = ${ticketId} and outcome = 'open'
-    returning cycle_key as "cycleKey", kind`.execute(tx.q)
-  return rows[0]
+  ended: readonly { readonly ticketId: string; readonly code: string | null; readonly text: string | null }[],
+): Promise<{ readonly ticketId: string; readonly cycleKey: string; readonly kind: MonthEndKind }[]> {
+  if (ended.length === 0) return []
+  const { rows } = await sql<{ ticketId: string; cycleKey: string; kind: MonthEndKind }>`
+    update month_end_changes m
+       set outcome = case when r.code is null then 'complete' else 'failed' end, code = r.code, detail = r.text
+      from jsonb_to_recordset(${JSON.stringify(ended)}::jsonb) as r("ticketId" uuid, code text, text text)
+     where m.ticket_id = r."ticketId" and m.outcome = 'open'
+    returning m.ticket_id as "ticketId", m.cycle_key as "cycleKey", m.kind`.execute(tx.q)
+  return rows
 }
 
-/** Removes a SIM's queued change if it was queued before an instant. */
-export async function forgetChange(tx: TenantTx, simId: number, before: Date): Promise<void> {
+/** Removes SIMs' queued changes, each if it was queued before an instant. */
+export async function forgetChanges(
+  tx: TenantTx,
+  sims: readonly { readonly simId: number; readonly before: Date }[],
+): Promise<void> {
+  if (sims.length === 0) return
   await sql`
-    update sims
+    update sims s
        set pending_pool_id = null, pending_tariff_id = null, pending_unassign = false, pending_since = null,
-           version = version + 1, updated_at = ${tx.now}
-     where id = ${simId} and pending_since < ${before}`.execute(tx.q)
+           version = s.version + 1, updated_at = ${tx.now}
+      from unnest(${sims.map(({ simId }) => simId)}::bigint[], ${sims.map(({ before }) => before)}::timestamptz[])
+             as r(sim_id, before)
+     where s.id = r.sim_id and s.pending_since < r.before`.execute(tx.q)
 }
 
 /** Id of the open ticket that carries out the change now queued for a SIM; undefined if there is none. */

@@ -18,10 +18,12 @@ export interface CycleRow {
 const columns = sql`key, starts_at as "startsAt", ends_at as "endsAt", opened_at as "openedAt", closed_at as "closedAt",
   records_accepted as "recordsAccepted", records_duplicate as "recordsDuplicate"`
 
-/** Cycles that have been opened, newest first. */
+/** Cycles that have begun, or have usage already, and are open; newest first. */
 export async function listCycles(tx: TenantTx, limit: number): Promise<CycleRow[]> {
   const { rows } = await sql<CycleRow>`
-    select ${columns} from cycles where tenant_id = ${tx.tenantId} order by starts_at desc limit ${limit}`.execute(tx.q)
+    select ${columns} from cycles
+     where tenant_id = ${tx.tenantId} and (starts_at <= ${tx.now} or records_accepted + records_duplicate > 0)
+     order by starts_at desc limit ${limit}`.execute(tx.q)
   return rows
 }
 

@@ -1,11 +1,11 @@
 /** Orders. Lock order: the order, then SIMs. */
 import { type RawBuilder, sql } from 'kysely'
 import type { OrderType } from '../../domain/codes.ts'
+import type { Place } from '../../domain/cursor.ts'
 import type { Address, Order, OrderDetail, OrderFilter, OrderStatus } from '../../domain/orders/order.ts'
-import { type Page, toPage } from '../../domain/page.ts'
 import { toMoney } from '../../domain/units.ts'
-import { type Instant, instantOf, KEYSET_PAGE, keysetPages, olderThan, placeAfter } from '../keyset.ts'
-import { containing, readPage, within } from '../paging.ts'
+import { KEYSET_PAGE, keysetPages, microsOf, olderThan, placeAfter, placeOf } from '../keyset.ts'
+import { containing, type Part, readPage, readPart, within } from '../paging.ts'
 import type { Store, TenantTx } from '../tenancy.ts'
 
 /** An order as it is stored: money in micro-units of the currency. */
@@ -85,43 +85,50 @@ function holding(search: string | undefined): RawBuilder<unknown> {
   return sql`and (${sql.join(each, sql` or `)})`
 }
 
-const matching = ({ search, type, status, date }: Omit<OrderFilter, 'page'>): RawBuilder<unknown> => sql`
+type OrderMatch = Omit<OrderFilter, 'page' | 'cursor'>
+
+const matching = ({ search, type, status, date }: OrderMatch): RawBuilder<unknown> => sql`
   ${holding(search)}
   ${type === undefined ? sql`` : sql`and type = ${type}`}
   ${status === undefined ? sql`` : sql`and status = ${status}`}
   ${within(sql`created_at`, date)}`
 
+const placed = sql`${columns}, ${microsOf(sql`created_at`)}`
+
+/** The first orders after a place. */
+async function ordersAfter(tx: TenantTx, filter: OrderMatch, after: Place | null, most: number) {
+  const { rows } = await sql<OrderRecord & Place>`
+    select ${placed} from orders
+     where tenant_id = ${tx.tenantId} ${olderThan(sql`created_at`, after)} ${matching(filter)}
+     order by created_at desc, id desc limit ${most}`.execute(tx.q)
+  return rows
+}
+
 /**
- * Reads a page of the orders, newest first.
+ * Reads a page of the orders, newest first, or what follows a cursor.
  *
- * @throws ServiceError invalid_request if `date` is not a day of the calendar
+ * @throws ServiceError invalid_request if `date` is not a day of the calendar, or the cursor is none
  */
-export async function pageOfOrders(tx: TenantTx, filter: OrderFilter): Promise<Page<Order>> {
-  const { rows, totalItems } = await readPage<OrderRecord>(
-    tx,
-    {
-      columns,
-      from: sql`from orders where tenant_id = ${tx.tenantId} ${matching(filter)}`,
-      orderBy: sql`"createdAt" desc, id desc`,
-    },
-    filter.page,
-  )
-  return toPage(filter.page, totalItems, rows.map(toOrder))
+export function pageOfOrders(tx: TenantTx, filter: OrderFilter): Promise<Part<Order>> {
+  const from = sql`from orders where tenant_id = ${tx.tenantId} ${matching(filter)}`
+  return readPart<OrderRecord & Place, Order>('orders', filter, {
+    page: () =>
+      readPage<OrderRecord & Place>(
+        tx,
+        { columns: placed, from, orderBy: sql`"createdAt" desc, id desc` },
+        filter.page,
+      ),
+    after: (place, most) => ordersAfter(tx, filter, place, most),
+    placeOf,
+    show: (rows) => rows.map(toOrder),
+  })
 }
 
 /** Reads all orders, newest first, page by page. */
-export const listOrders = (
-  store: Store,
-  tenantId: string,
-  filter: Omit<OrderFilter, 'page'>,
-): AsyncGenerator<Order[]> =>
-  keysetPages(store, tenantId, async (tx, after: Instant | null) => {
-    const { rows } = await sql<OrderRecord & Instant>`
-      select ${columns}, created_at::text as place
-        from orders
-       where tenant_id = ${tx.tenantId} ${olderThan(sql`created_at`, after)} ${matching(filter)}
-       order by created_at desc, id desc limit ${KEYSET_PAGE}`.execute(tx.q)
-    return { items: rows.map(toOrder), next: placeAfter(rows, instantOf) }
+export const listOrders = (store: Store, tenantId: string, filter: OrderMatch): AsyncGenerator<Order[]> =>
+  keysetPages(store, tenantId, async (tx, after: Place | null) => {
+    const rows = await ordersAfter(tx, filter, after, KEYSET_PAGE)
+    return { items: rows.map(toOrder), next: placeAfter(rows, placeOf) }
   })
 
 const oneOrder = (tx: TenantTx, id: number) => sql<OrderRecord>`

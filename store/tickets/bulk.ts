@@ -221,7 +221,7 @@ export async function cancelSome(
   return cancelled
 }
 
-/** As `endTicket`, for many: SIMs without another open ticket leave the work list, the others get a job at once. */
+/** Cancels Pending tickets of a run. SIMs without another open ticket leave the work list. */
 async function cancelPending(
   tx: TenantTx,
   bulkId: string,
@@ -243,7 +243,7 @@ async function cancelPending(
        where w.tenant_id = ${tx.tenantId} and w.sim_id = work.sim_id and work.sim_id not in (select sim_id from open)
     )
     select sim_id as "simId" from open`.execute(tx.q)
-  for (const { simId } of rows) tx.enqueue({ queue: 'tickets', simId })
+  if (rows.length > 0) tx.enqueue({ queue: 'tickets' })
   return cancelled.rows
 }
 

@@ -1,6 +1,6 @@
 /** Tickets: the rows, their order within a SIM, and the work list of SIMs with open tickets. */
 import { sql } from 'kysely'
-import { TicketStatus, TicketType } from '../../domain/codes.ts'
+import { type TicketStatus, TicketType } from '../../domain/codes.ts'
 import type { TicketRequest } from '../../domain/tickets/decisions.ts'
 import type { Ticket } from '../../domain/tickets/ticket.ts'
 import { inTenant, type PlatformTx, type Store, type TenantTx } from '../tenancy.ts'
@@ -37,7 +37,7 @@ export interface TicketFailure {
   readonly detail?: string
 }
 
-const columns = sql`id, sim_id as "simId", type, status, created_at as "createdAt", pool_id as "poolId",
+export const columns = sql`id, sim_id as "simId", type, status, created_at as "createdAt", pool_id as "poolId",
   tariff_id as "tariffId", unassign, tag, message, cause, effective_at as "effectiveAt", attempts,
   next_attempt_at as "nextAttemptAt", lease_until as "leaseUntil", failure_code as "failureCode",
   failure_text as "failureText", failure_detail as "failureDetail", finished_at as "finishedAt", counts,
@@ -78,7 +78,7 @@ export async function insertTicket(
 }
 
 /**
- * Inserts a Pending ticket for each of these SIMs, puts the SIMs on the work list, and enqueues their jobs. Call with
+ * Inserts a Pending ticket for each of these SIMs, puts the SIMs on the work list, and enqueues a job. Call with
  * the SIMs locked. A ticket whose id already exists is left as it is.
  *
  * @param each `poolId` and `tariffId` replace those of `ticket` for one SIM
@@ -114,7 +114,7 @@ export async function insertTickets(
     insert into ticket_work as w (sim_id, due_at)
     select sim_id, ${tx.now}::timestamptz from unnest(${simIds}::bigint[]) as t(sim_id) order by sim_id
     on conflict (tenant_id, sim_id) do update set due_at = least(w.due_at, excluded.due_at)`.execute(tx.q)
-  for (const simId of simIds) tx.enqueue({ queue: 'tickets', simId })
+  tx.enqueue({ queue: 'tickets' })
 }
 
 /** Which of these ids belong to tickets. */
@@ -142,13 +142,6 @@ export async function openTicketsOf(tx: TenantTx, simIds: readonly number[]): Pr
     select ${columns} from tickets
      where sim_id = any(${[...simIds]}::bigint[]) and status in (0, 1) order by sim_id, seq`.execute(tx.q)
   return Map.groupBy(rows, ({ simId }) => simId)
-}
-
-/** The oldest open ticket of a SIM; undefined if it has none. Call with the SIM locked. */
-export async function oldestOpenTicket(tx: TenantTx, simId: number): Promise<TicketRecord | undefined> {
-  const { rows } = await sql<TicketRecord>`
-    select ${columns} from tickets where sim_id = ${simId} and status in (0, 1) order by seq limit 1`.execute(tx.q)
-  return rows[0]
 }
 
 /** How many of the tenant's open tickets count in its quota. @param atMost stops counting here */
@@ -180,54 +173,10 @@ export async function* listTickets(store: Store, tenantId: string): AsyncGenerat
   }
 }
 
-/** Starts an attempt: the ticket is Processing, under a lease. After the lease another worker may take over. */
-export async function startAttempt(tx: TenantTx, ticket: TicketRecord, leaseUntil: Date): Promise<void> {
-  await sql`
-    update tickets set status = ${TicketStatus.Processing}, attempts = attempts + 1, lease_until = ${leaseUntil}
-     where id = ${ticket.id}`.execute(tx.q)
-  await sql`update ticket_work set due_at = ${leaseUntil} where sim_id = ${ticket.simId}`.execute(tx.q)
-}
-
-/** Schedules the next attempt after a failed one. The ticket stays Processing, and its SIM's later tickets wait. */
-export async function postpone(tx: TenantTx, ticket: TicketRecord, until: Date, why: TicketFailure): Promise<void> {
-  await sql`
-    update tickets
-       set next_attempt_at = ${until}, lease_until = null, failure_text = ${why.text},
-           failure_detail = ${why.detail ?? null}
-     where id = ${ticket.id}`.execute(tx.q)
-  await sql`update ticket_work set due_at = ${until} where sim_id = ${ticket.simId}`.execute(tx.q)
-}
-
-/**
- * Ends a ticket. If it was the SIM's last open one, the SIM leaves the work list; otherwise a job is enqueued. Records
- * the workflow that cancelled the ticket, if one did.
- */
-export async function endTicket(
-  tx: TenantTx,
-  ticket: Pick<TicketRecord, 'id' | 'simId'>,
-  status: TicketStatus,
-  failure: TicketFailure | null,
-): Promise<void> {
-  await sql`
-    update tickets
-       set status = ${status}, finished_at = ${tx.now}, lease_until = null,
-           failure_code = ${failure?.code ?? null}, failure_text = ${failure?.text ?? null},
-           failure_detail = ${failure?.detail ?? null},
-           withdrawn_by = ${status === TicketStatus.Cancelled ? (tx.caller?.workflowId ?? null) : null}
-     where id = ${ticket.id}`.execute(tx.q)
-  const { rows } = await sql`
-    select 1 from tickets where sim_id = ${ticket.simId} and status in (0, 1) limit 1`.execute(tx.q)
-  if (rows.length === 0) await sql`delete from ticket_work where sim_id = ${ticket.simId}`.execute(tx.q)
-  else {
-    await sql`update ticket_work set due_at = ${tx.now} where sim_id = ${ticket.simId}`.execute(tx.q)
-    tx.enqueue({ queue: 'tickets', simId: ticket.simId })
-  }
-}
-
-/** SIMs of all tenants whose tickets are due, the longest overdue first. */
-export async function dueTicketWork(tx: PlatformTx, limit: number): Promise<{ tenantId: string; simId: number }[]> {
-  const { rows } = await sql<{ tenantId: string; simId: number }>`
-    select tenant_id as "tenantId", sim_id as "simId" from ticket_work
-     where due_at <= ${tx.now} order by due_at limit ${limit}`.execute(tx.q)
-  return rows
+/** Ids of tenants whose tickets are due, the longest overdue first. */
+export async function tenantsWithTickets(tx: PlatformTx, limit: number): Promise<string[]> {
+  const { rows } = await sql<{ tenantId: string }>`
+    select tenant_id as "tenantId" from ticket_work where due_at <= ${tx.now}
+     group by tenant_id order by min(due_at) limit ${limit}`.execute(tx.q)
+  return rows.map(({ tenantId }) => tenantId)
 }

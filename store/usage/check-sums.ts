@@ -2,28 +2,18 @@
 
 import { sql } from 'kysely'
 import type { TenantTx } from '../tenancy.ts'
-
-/** A total of a pool in a cycle, as it is kept and as its ledger rows give it. */
-export interface WrongSum {
-  /** Such as `excess_bytes of pool 7 in cycle 2026-11`. Pool 0: outside pools. */
-  readonly what: string
-  readonly kept: number
-  readonly counted: number
-}
-
-/** Most differences that are named. */
-const MOST = 20
+import { MOST_WRONG, type WrongFigure } from '../wrong-figure.ts'
 
 /**
  * Totals of pools that differ from the sums of their ledger rows; none if all is well. Sums that are known to be old
  * (`summed_version`) are not compared. Reads all ledger rows of the cycle.
  *
  * @param cycleKey omitted: all cycles
- * @returns the first {@link MOST} that differ
+ * @returns the first {@link MOST_WRONG}
  */
-export async function wrongSums(tx: TenantTx, cycleKey?: string): Promise<WrongSum[]> {
+export async function wrongSums(tx: TenantTx, cycleKey?: string): Promise<WrongFigure[]> {
   const among = cycleKey === undefined ? sql`` : sql`and cycle_key = ${cycleKey}`
-  const { rows } = await sql<WrongSum>`
+  const { rows } = await sql<WrongFigure>`
     with added as (
       select cycle_key, pool_id, sum(bytes)::bigint as bytes, sum(voice_seconds)::bigint as voice_seconds,
              sum(sms_count)::bigint as sms_count, count(*) filter (where contributing)::bigint as contributing,
@@ -50,6 +40,6 @@ export async function wrongSums(tx: TenantTx, cycleKey?: string): Promise<WrongS
       cross join lateral (select raw.column, coalesce(raw.kept, 0) as kept, coalesce(raw.counted, 0) as counted) v
      where coalesce(raw.is_compared, true) and v.kept <> v.counted
      order by cycle_key, pool_id, v.column
-     limit ${MOST}`.execute(tx.q)
+     limit ${MOST_WRONG}`.execute(tx.q)
   return rows
 }

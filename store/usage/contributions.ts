@@ -2,144 +2,262 @@
  * Keeps ledger rows in step with a SIM's state. A SIM contributes where it was Active, and a move takes its usage
  * along.
  */
-import { sql } from 'kysely'
-import { type Cycle, cycleAt, nextCycle } from '../../domain/time/cycle.ts'
+import { type RawBuilder, sql } from 'kysely'
+import { bucketMs, type Cycle, cycleAt, nextCycle } from '../../domain/time/cycle.ts'
 import { FUTURE_MS } from '../../domain/usage/usage-record.ts'
+import { SUBJECT_CODES } from '../../domain/watchdog/subject.ts'
 import type { TenantTx } from '../tenancy.ts'
-import { lockCycles, tenantSettings } from './cycles.ts'
-import { openCycle } from './open-cycle.ts'
-import { changeLedger, lockPools } from './pool-totals.ts'
+import { settleContributors, theseSims } from './contributors.ts'
+import { lockCycles, unopenedOf } from './cycle-locks.ts'
+import { tenantSettings } from './cycles.ts'
+import { openCycle, openedTo } from './open-cycle.ts'
+import { addNewRows, changeLedger, lockPools, type Sums, sumsOfPlaces } from './pool-totals.ts'
+
+/** The cycles that a change of a SIM's state concerns. They are locked until the transaction ends. */
+export interface HeldCycles {
+  /** From the one that contains an instant to the running one, and later ones that are open. The earliest first. */
+  readonly since: readonly Cycle[]
+  /** Cycles that have not begun. */
+  readonly ahead: readonly Cycle[]
+}
 
 /**
- * Locks and opens the cycles from the one that contains an instant to the running one. Includes later cycles that early
- * usage has opened. Until this transaction ends, none of them is closed, and none that begins soon is renewed.
+ * Locks and opens the cycles from the one that contains an instant to the running one, and locks the next. Until this
+ * transaction ends, none of them is closed, and no slice of the next is opened. Call before locking pools.
  */
-async function cyclesSince(tx: TenantTx, at: Date): Promise<Cycle[]> {
+export async function holdCycles(tx: TenantTx, at: Date): Promise<HeldCycles> {
   const { billingCycle } = await tenantSettings(tx)
   const now = tx.now.getTime()
   const cycles: Cycle[] = []
   let cycle = cycleAt(billingCycle, at.getTime())
-  while (cycle.startsAt <= now + FUTURE_MS) {
+  let isAhead = false
+  // One more than those that have begun, and as many as usage may have opened.
+  while (!isAhead || cycle.startsAt <= now + FUTURE_MS) {
+    isAhead = cycle.startsAt > now
     cycles.push(cycle)
     cycle = nextCycle(billingCycle, cycle)
   }
+  const [begun, ahead] = [
+    cycles.filter(({ startsAt }) => startsAt <= now),
+    cycles.filter(({ startsAt }) => startsAt > now),
+  ]
+  for (const one of await unopenedOf(tx, begun)) await openCycle(tx, one)
   const unopened = new Set(await lockCycles(tx, cycles))
-  const since = cycles.filter((one) => one.startsAt <= now || !unopened.has(one))
-  for (const one of since) if (unopened.has(one)) await openCycle(tx, one)
-  return since
+  return { since: cycles.filter((one) => !unopened.has(one)), ahead }
 }
 
-/** Records that a SIM is Active in a pool (0: none) since an instant. It contributes to every cycle since then. */
-export async function contribute(
-  tx: TenantTx,
-  sim: { readonly simId: number; readonly poolId: number; readonly tariffId: number | null },
-  since: Date,
-): Promise<void> {
-  for (const cycle of await cyclesSince(tx, since)) {
-    await lockPools(tx, cycle.key, [sim.poolId])
-    await changeLedger(tx, cycle.key, [sim], () =>
-      sql`
-        insert into usage_ledger (cycle_key, sim_id, pool_id, tariff_id, contributing)
-        values (${cycle.key}, ${sim.simId}, ${sim.poolId}, ${sim.tariffId}, true)
-        on conflict (tenant_id, cycle_key, sim_id, pool_id) do update
-          set contributing = true, tariff_id = excluded.tariff_id`.execute(tx.q),
-    )
-  }
-}
-
-/**
- * Records that a SIM has this own tariff in a pool (0: none) since an instant. Sets the tariff of its existing ledger
- * rows in every cycle since then; the last one set applies to the whole row.
- */
-export async function setOwnTariff(
-  tx: TenantTx,
-  sim: { readonly simId: number; readonly poolId: number; readonly tariffId: number | null },
-  since: Date,
-): Promise<void> {
-  for (const cycle of await cyclesSince(tx, since)) {
-    await lockPools(tx, cycle.key, [sim.poolId])
-    const { rows } = await sql`
-      select from usage_ledger
-       where tenant_id = ${tx.tenantId} and cycle_key = ${cycle.key} and sim_id = ${sim.simId}
-         and pool_id = ${sim.poolId} and tariff_id is distinct from ${sim.tariffId}::integer`.execute(tx.q)
-    if (rows.length === 0) continue
-    await changeLedger(tx, cycle.key, [sim], () =>
-      sql`
-        update usage_ledger set tariff_id = ${sim.tariffId}
-         where tenant_id = ${tx.tenantId} and cycle_key = ${cycle.key} and sim_id = ${sim.simId}
-           and pool_id = ${sim.poolId}`.execute(tx.q),
-    )
-  }
-}
-
-/**
- * Records that a SIM has belonged to another pool since a cycle's boundary. Records, ledger rows and buckets since then
- * move to the new pool. Runs in the transaction that completes the move.
- *
- * @param from the old pool; 0: none
- * @param to the new pool (0: none) and own tariff; `contributes` is false for an unassigned SIM, which pays nowhere
- */
-export async function moveUsage(
-  tx: TenantTx,
-  simId: number,
-  from: { readonly poolId: number },
-  to: NewPlace,
-  since: Date,
-): Promise<void> {
-  const cycles = (await cyclesSince(tx, since)).filter((cycle) => cycle.startsAt >= since.getTime())
-  for (const { key } of cycles) {
-    await lockPools(tx, key, [from.poolId, to.poolId])
-    const places = [
-      { simId, poolId: from.poolId },
-      { simId, poolId: to.poolId },
-    ]
-    await changeLedger(tx, key, places, () => moveRow(tx, key, simId, from.poolId, to))
-  }
-  if (from.poolId === to.poolId) return
-  await moveBuckets(tx, simId, from.poolId, to.poolId, since)
-  await sql`
-    update usage_records set pool_id = ${to.poolId}
-     where sim_id = ${simId} and pool_id = ${from.poolId} and at >= ${since}`.execute(tx.q)
-}
-
-interface NewPlace {
+/** A SIM in a pool (0: none), with its own tariff if it has one. */
+export interface Placed {
+  readonly simId: number
   readonly poolId: number
   readonly tariffId: number | null
+}
+
+/** Ledger rows of a cycle that a transaction has inserted for SIMs of its own, not yet in the pools' totals. */
+export interface NewRows {
+  readonly cycleKey: string
+  readonly sums: readonly Sums[]
+}
+
+/**
+ * Inserts the ledger rows of SIMs that this transaction has inserted, with the usage in `usage_sums`. They contribute.
+ * Nobody else sees these rows, so nothing has to be locked. {@link countRows} then adds them to the pools.
+ */
+export async function insertRows(tx: TenantTx, cycleKey: string, sims: readonly Placed[]): Promise<NewRows> {
+  await sql`
+    insert into usage_ledger (cycle_key, sim_id, pool_id, tariff_id, contributing, bytes, voice_seconds, sms_count)
+    select ${cycleKey}, s."simId", s."poolId", s."tariffId", true, coalesce(u.bytes, 0), coalesce(u.voice_seconds, 0),
+           coalesce(u.sms_count, 0)
+      from jsonb_to_recordset(${JSON.stringify(sims)}::jsonb) as s("simId" bigint, "poolId" integer, "tariffId" integer)
+      left join (select sim_id, sum(bytes)::bigint as bytes, sum(voice_seconds)::bigint as voice_seconds,
+                        sum(sms_count)::bigint as sms_count
+                   from usage_sums where cycle_key = ${cycleKey} group by sim_id) u on u.sim_id = s."simId"
+     order by s."simId"`.execute(tx.q)
+  return { cycleKey, sums: await sumsOfPlaces(tx, cycleKey, sims) }
+}
+
+/**
+ * Adds new rows of the running cycle to the pools' totals.
+ *
+ * @param active those of the SIMs that contribute to later cycles too, where such have been opened
+ */
+export async function countRows(tx: TenantTx, rows: NewRows, active: readonly Placed[]): Promise<void> {
+  const held = await holdCycles(tx, tx.now)
+  await lockPools(
+    tx,
+    rows.cycleKey,
+    rows.sums.map(({ poolId }) => poolId),
+  )
+  await addNewRows(tx, rows.cycleKey, rows.sums)
+  await settleAhead(
+    tx,
+    held,
+    active.map(({ simId }) => simId),
+  )
+}
+
+/**
+ * Brings the ledger rows of SIMs in cycles that have not begun in line with the SIMs' state: in those that are open, and
+ * in one that is being opened in slices and has come past the SIM. Call with the SIMs locked, after every change of
+ * their state.
+ */
+export async function settleAhead(tx: TenantTx, { ahead }: HeldCycles, simIds: readonly number[]): Promise<void> {
+  const through = await openedTo(tx, ahead)
+  for (const cycle of ahead) {
+    const opened = simIds.filter((id) => id <= (through.get(cycle.key) ?? 0))
+    if (opened.length > 0) await settleContributors(tx, cycle, theseSims(opened))
+  }
+}
+
+/** A SIM's place since an instant: its pool (0: none) and own tariff there. */
+export interface SeatSince {
+  readonly simId: number
+  readonly poolId: number
+  readonly tariffId: number | null
+  readonly at: Date
+}
+
+/** A SIM that has belonged to another pool since a cycle's boundary. */
+export interface Move extends SeatSince {
+  /** The old pool; 0: none. */
+  readonly from: number
+  /** False for an unassigned SIM, which pays nowhere. */
   readonly contributes: boolean
 }
 
-/** Moves a SIM's ledger row of a cycle to another pool, or changes it where it is. */
-async function moveRow(tx: TenantTx, key: string, simId: number, from: number, to: NewPlace): Promise<void> {
-  const row = sql`tenant_id = ${tx.tenantId} and cycle_key = ${key} and sim_id = ${simId} and pool_id = ${from}`
-  if (from === to.poolId) {
-    await sql`
-      update usage_ledger set tariff_id = ${to.tariffId}, contributing = contributing and ${to.contributes}
-       where ${row}`.execute(tx.q)
-    return
+/** Changes of SIMs that their ledger rows follow. No SIM is named twice. */
+export interface SeatChanges {
+  /** SIMs that are Active there since then. They contribute to every cycle since. */
+  readonly active: readonly SeatSince[]
+  /** SIMs that have this own tariff there since then. It applies to whole rows, in every cycle since. */
+  readonly tariffs: readonly SeatSince[]
+  /** Records, ledger rows and the pools' buckets since then move to the new pool. */
+  readonly moves: readonly Move[]
+}
+
+/** Brings ledger rows in step with changes of SIMs, cycle by cycle. Call in the transaction that makes the changes. */
+export async function changeSeats(tx: TenantTx, held: HeldCycles, changes: SeatChanges): Promise<void> {
+  for (const cycle of held.since) {
+    const isSince = ({ at }: SeatSince) => at.getTime() < cycle.endsAt
+    await changeSeatsIn(tx, cycle.key, {
+      active: changes.active.filter(isSince),
+      tariffs: changes.tariffs.filter(isSince),
+      moves: changes.moves.filter(({ at }) => at.getTime() <= cycle.startsAt),
+    })
   }
+  const moves = changes.moves.filter(({ from, poolId }) => from !== poolId)
+  if (moves.length === 0) return
+  const { billingCycle } = await tenantSettings(tx)
+  await moveBuckets(tx, moves, bucketMs(billingCycle))
+  await moveRecords(tx, moves)
+}
+
+async function changeSeatsIn(tx: TenantTx, key: string, { active, tariffs, moves }: SeatChanges): Promise<void> {
+  const left = moves.map(({ simId, from }) => ({ simId, poolId: from }))
+  const pools = [...active, ...tariffs, ...moves, ...left].map(({ poolId }) => poolId)
+  if (pools.length === 0) return
+  await lockPools(tx, key, pools)
+  const others = await otherTariffs(tx, key, tariffs)
+  const places = [...active, ...others, ...moves, ...left].map(({ simId, poolId }) => ({ simId, poolId }))
+  if (places.length === 0) return
+  await changeLedger(tx, key, places, async () => {
+    await contribute(tx, key, active)
+    await writeOwnTariffs(tx, key, others)
+    await moveRows(tx, key, moves)
+  })
+}
+
+const seats = (given: readonly SeatSince[]) => sql`
+  jsonb_to_recordset(${JSON.stringify(given)}::jsonb) as r(
+    "simId" bigint, "poolId" integer, "tariffId" integer, at timestamptz, "from" integer, contributes boolean)`
+
+async function contribute(tx: TenantTx, key: string, active: readonly SeatSince[]): Promise<void> {
+  if (active.length === 0) return
+  await sql`
+    insert into usage_ledger (cycle_key, sim_id, pool_id, tariff_id, contributing)
+    select ${key}, "simId", "poolId", "tariffId", true from ${seats(active)} order by "simId"
+    on conflict (tenant_id, cycle_key, sim_id, pool_id) do update
+      set contributing = true, tariff_id = excluded.tariff_id`.execute(tx.q)
+}
+
+/**
+ * Condition: the SIM of a row is one of the seats'. It says what the join says too, but the index serves it also where
+ * PostgreSQL has no statistics of the cycle, takes its rows for one, and would read them all.
+ */
+const amongSims = (column: RawBuilder<unknown>, given: readonly SeatSince[]) => sql`
+  ${column} = any(${given.map(({ simId }) => simId)}::bigint[])`
+
+/** A condition: the ledger row of a seat, in the seat's pool or in another. */
+const rowOf = (tx: TenantTx, key: string, given: readonly SeatSince[], pool = sql`r."poolId"`) => sql`
+  l.tenant_id = ${tx.tenantId} and l.cycle_key = ${key} and l.sim_id = r."simId" and l.pool_id = ${pool}
+  and ${amongSims(sql`l.sim_id`, given)}`
+
+/** Those of the seats whose ledger rows have another own tariff. */
+async function otherTariffs(tx: TenantTx, key: string, tariffs: readonly SeatSince[]): Promise<readonly SeatSince[]> {
+  if (tariffs.length === 0) return []
+  const { rows } = await sql<{ simId: number }>`
+    select r."simId" from ${seats(tariffs)} join usage_ledger l on ${rowOf(tx, key, tariffs)}
+     where l.tariff_id is distinct from r."tariffId"`.execute(tx.q)
+  const differ = new Set(rows.map(({ simId }) => simId))
+  return tariffs.filter(({ simId }) => differ.has(simId))
+}
+
+async function writeOwnTariffs(tx: TenantTx, key: string, tariffs: readonly SeatSince[]): Promise<void> {
+  if (tariffs.length === 0) return
+  await sql`
+    update usage_ledger l set tariff_id = r."tariffId" from ${seats(tariffs)} where ${rowOf(tx, key, tariffs)}`.execute(
+    tx.q,
+  )
+}
+
+/** Moves SIMs' ledger rows of a cycle to another pool, or changes them where they are. */
+async function moveRows(tx: TenantTx, key: string, moves: readonly Move[]): Promise<void> {
+  if (moves.length === 0) return
+  await sql`
+    update usage_ledger l
+       set tariff_id = r."tariffId", contributing = l.contributing and r.contributes
+      from ${seats(moves)} where ${rowOf(tx, key, moves)} and r."from" = r."poolId"`.execute(tx.q)
   await sql`
     with moved as (
-      delete from usage_ledger where ${row} returning contributing, bytes, voice_seconds, sms_count
+      delete from usage_ledger l using ${seats(moves)}
+       where ${rowOf(tx, key, moves, sql`r."from"`)} and r."from" <> r."poolId"
+      returning l.sim_id, r."poolId" as pool_id, r."tariffId" as tariff_id, l.contributing and r.contributes as contributing,
+                l.bytes, l.voice_seconds, l.sms_count
     )
     insert into usage_ledger as l (cycle_key, sim_id, pool_id, tariff_id, contributing, bytes, voice_seconds, sms_count)
-    select ${key}, ${simId}, ${to.poolId}, ${to.tariffId}::integer, contributing and ${to.contributes}, bytes,
-           voice_seconds, sms_count
-      from moved
+    select ${key}, sim_id, pool_id, tariff_id, contributing, bytes, voice_seconds, sms_count from moved order by sim_id
     on conflict (tenant_id, cycle_key, sim_id, pool_id) do update
       set tariff_id = excluded.tariff_id, contributing = l.contributing or excluded.contributing,
           bytes = l.bytes + excluded.bytes, voice_seconds = l.voice_seconds + excluded.voice_seconds,
           sms_count = l.sms_count + excluded.sms_count`.execute(tx.q)
 }
 
-async function moveBuckets(tx: TenantTx, simId: number, from: number, to: number, since: Date): Promise<void> {
+/** Moves usage between the pools' time buckets, by the records. Call before the records move. */
+async function moveBuckets(tx: TenantTx, moves: readonly Move[], widthMs: number): Promise<void> {
   await sql`
     insert into usage_buckets as b (subject_kind, subject_id, starts_at, bytes, voice_seconds, sms_count)
-    select 2, pool_id, starts_at, sign * bytes, sign * voice_seconds, sign * sms_count
-      from usage_buckets,
-           (values (${from}::bigint, -1), (${to}::bigint, 1)) as p(pool_id, sign)
-     where subject_kind = 1 and subject_id = ${simId} and starts_at >= ${since} and pool_id <> 0
-     order by pool_id, starts_at
+    select ${SUBJECT_CODES.pool}, p.pool_id, u.starts_at, sum(p.sign * u.bytes)::bigint,
+           sum(p.sign * u.voice_seconds)::bigint, sum(p.sign * u.sms_count)::bigint
+      from (select r."from", r."poolId", u.bytes_up + u.bytes_down as bytes, u.voice_seconds, u.sms_count,
+                   date_bin(${widthMs} * interval '1 millisecond', u.at, timestamptz 'epoch') as starts_at
+              from ${seats(moves)} join usage_records u on ${recordsOf(moves)}) u
+     cross join lateral (values (u."from"::bigint, -1), (u."poolId"::bigint, 1)) as p(pool_id, sign)
+     where p.pool_id <> 0
+     group by p.pool_id, u.starts_at
+     order by p.pool_id, u.starts_at
     on conflict (tenant_id, subject_kind, subject_id, starts_at) do update
       set bytes = b.bytes + excluded.bytes, voice_seconds = b.voice_seconds + excluded.voice_seconds,
           sms_count = b.sms_count + excluded.sms_count`.execute(tx.q)
+}
+
+/** A condition: the records `u` of moves since their instants. Names the earliest, so that older partitions are not read. */
+const recordsOf = (moves: readonly Move[]): RawBuilder<unknown> => {
+  const earliest = new Date(Math.min(...moves.map(({ at }) => at.getTime())))
+  return sql`u.at >= ${earliest} and u.sim_id = r."simId" and u.pool_id = r."from" and u.at >= r.at
+       and ${amongSims(sql`u.sim_id`, moves)}`
+}
+
+async function moveRecords(tx: TenantTx, moves: readonly Move[]): Promise<void> {
+  await sql`
+    update usage_records u set pool_id = r."poolId" from ${seats(moves)} where ${recordsOf(moves)}`.execute(tx.q)
 }

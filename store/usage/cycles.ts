@@ -1,21 +1,32 @@
-/** Billing cycles of a tenant: the running one, those that have ended, and locks on them. */
+/** Billing cycles of a tenant: the running one, and those that have ended. */
 
 import { sql } from 'kysely'
+import type { LogLevel } from '../../domain/codes.ts'
 import { ServiceError } from '../../domain/errors.ts'
 import { type Cycle, cycleAt, cycleOfKey } from '../../domain/time/cycle.ts'
+import { kept } from '../kept.ts'
 import type { TenantTx } from '../tenancy.ts'
 import { openCycle } from './open-cycle.ts'
 
 /** A tenant's settings for time and enforcement. */
 export interface TenantSettings {
   readonly billingCycle: string
+  /** How often usage is received: an ISO 8601 duration. */
+  readonly feedEvery: string
   readonly enforcementEnabled: boolean
+  /** ISO 8601; null: a Critical alert is never escalated. */
+  readonly escalateAfter: string | null
+  /** The least level of alerts that it wants mailed. */
+  readonly mailsFrom: LogLevel
+  /** IANA name: instants in messages and mails. */
+  readonly timeZone: string
 }
 
 /** @throws Error if the tenant does not exist */
 export async function tenantSettings(tx: TenantTx): Promise<TenantSettings> {
   const { rows } = await sql<TenantSettings>`
-    select billing_cycle as "billingCycle", enforcement_enabled as "enforcementEnabled"
+    select billing_cycle as "billingCycle", feed_every as "feedEvery", enforcement_enabled as "enforcementEnabled",
+           escalate_after as "escalateAfter", mails_from as "mailsFrom", time_zone as "timeZone"
       from tenants where id = ${tx.tenantId}`.execute(tx.q)
   const [row] = rows
   if (row === undefined) throw new Error(`there is no tenant ${tx.tenantId}`)
@@ -24,7 +35,7 @@ export async function tenantSettings(tx: TenantTx): Promise<TenantSettings> {
 
 /** The cycle that runs now, for reads: it is not opened, and may not be. */
 export async function runningCycle(tx: TenantTx): Promise<Cycle & { readonly isOpen: boolean }> {
-  const { rows } = await sql<{ billingCycle: string; keys: string[] }>`
+  const { rows } = await sql<{ billingCycle: string; keys: string[] }>`${kept}
     select billing_cycle as "billingCycle",
            array(select key from cycles where tenant_id = ${tx.tenantId} and ends_at > ${tx.now}) as keys
       from tenants where id = ${tx.tenantId}`.execute(tx.q)
@@ -36,12 +47,25 @@ export async function runningCycle(tx: TenantTx): Promise<Cycle & { readonly isO
 
 /**
  * The cycle that runs now. The first call in a cycle opens it; later calls cost only two cheap selects.
+ *
+ * @param at now, epoch milliseconds, for a transaction that has waited for a lock since it began
  */
-export async function currentCycle(tx: TenantTx): Promise<Cycle> {
+export async function currentCycle(tx: TenantTx, at: number = tx.now.getTime()): Promise<Cycle> {
   const { billingCycle } = await tenantSettings(tx)
-  const cycle = cycleAt(billingCycle, tx.now.getTime())
+  const cycle = cycleAt(billingCycle, at)
   await openCycle(tx, cycle)
   return cycle
+}
+
+/** What a tenant has used in a cycle so far; 0 if it has not been opened. */
+export async function usageIn(
+  tx: TenantTx,
+  key: string,
+): Promise<{ usageBytes: number; voiceSeconds: number; smsCount: number }> {
+  const { rows } = await sql<{ usageBytes: number; voiceSeconds: number; smsCount: number }>`
+    select bytes as "usageBytes", voice_seconds as "voiceSeconds", sms_count as "smsCount"
+      from cycles where tenant_id = ${tx.tenantId} and key = ${key}`.execute(tx.q)
+  return rows[0] ?? { usageBytes: 0, voiceSeconds: 0, smsCount: 0 }
 }
 
 /**
@@ -84,31 +108,33 @@ export async function markSettled(tx: TenantTx, key: string): Promise<boolean> {
   return rows.length > 0
 }
 
-/** Key of a cycle's advisory lock, apart from its row. Counting usage takes the lock shared, closing takes it alone. */
-const cycleLock = (tx: TenantTx, key: string) =>
-  sql`hashtext('simherd.cycle'), hashtext(${tx.tenantId} || '/' || ${key})`
+/** Whether {@link markSettled} has been called for a cycle. */
+export async function hasSettled(tx: TenantTx, key: string): Promise<boolean> {
+  const { rows } = await sql`
+    select from cycles
+     where tenant_id = ${tx.tenantId} and key = ${key} and settled_at is not null`.execute(tx.q)
+  return rows.length > 0
+}
 
-/**
- * Locks cycles against closing until this transaction ends. Usage counted here is then either in the statement or
- * clearly late. Call before locking pools.
- *
- * @returns the cycles that have not been opened yet
- */
-export async function lockCycles(tx: TenantTx, cycles: readonly Cycle[]): Promise<Cycle[]> {
-  for (const { key } of cycles) await sql`select pg_advisory_xact_lock_shared(${cycleLock(tx, key)})`.execute(tx.q)
-  const { rows } = await sql<{ key: string }>`
-    select key from cycles where tenant_id = ${tx.tenantId} and key = any(${cycles.map(({ key }) => key)}::text[])`.execute(
-    tx.q,
-  )
-  const open = new Set(rows.map(({ key }) => key))
-  return cycles.filter(({ key }) => !open.has(key))
+/** Those given cycles that have ended and are not closed, the earliest first. */
+export async function endedCycles(tx: TenantTx, keys: readonly string[]): Promise<Cycle[]> {
+  const { rows } = await sql<{ key: string; startsAt: Date; endsAt: Date }>`
+    select key, starts_at as "startsAt", ends_at as "endsAt" from cycles
+     where tenant_id = ${tx.tenantId} and key = any(${[...keys]}::text[]) and ends_at <= ${tx.now} and closed_at is null
+     order by starts_at`.execute(tx.q)
+  return rows.map(({ key, startsAt, endsAt }) => ({ key, startsAt: startsAt.getTime(), endsAt: endsAt.getTime() }))
 }
 
 /**
- * Locks a cycle alone: waits until no usage is being counted in it, and keeps others out until this transaction ends.
+ * Keeps a cycle from being closed until this transaction ends. It does not wait for one that is just being closed.
+ *
+ * @returns false if the cycle is closed, or is being closed
  */
-export async function lockCycleAlone(tx: TenantTx, key: string): Promise<void> {
-  await sql`select pg_advisory_xact_lock(${cycleLock(tx, key)})`.execute(tx.q)
+export async function keepUnclosed(tx: TenantTx, key: string): Promise<boolean> {
+  const { rows } = await sql`
+    select from cycles where tenant_id = ${tx.tenantId} and key = ${key} and closed_at is null
+       for key share skip locked`.execute(tx.q)
+  return rows.length > 0
 }
 
 /** Keys of those given cycles that are closed. */

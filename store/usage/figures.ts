@@ -2,7 +2,9 @@
  * Limit, usage, remaining and overage of pools and SIMs in a cycle, each read in one statement and so of one moment.
  * Nothing is locked or written.
  */
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
+import { kept } from '../kept.ts'
+import { withoutNestedLoops } from '../planner.ts'
 import type { TenantTx } from '../tenancy.ts'
 
 export interface Figures {
@@ -25,11 +27,18 @@ export const NO_FIGURES: Figures = {
 export type SimFigures = Figures
 export type PoolFigures = Figures
 
+/** Figures of a ledger row. Pool 0: outside pools. */
+export interface RowFigures extends Figures {
+  readonly poolId: number
+}
+
 /**
  * Ledger rows of a shared pool up to which a SIM's overage is exact. In larger pools it is rounded down, so the SIMs'
  * overage may add up to less than the pool's, by less than a byte a SIM.
  */
 const EXACT_ROWS = 10_000
+/** More SIMs are joined with pools and tariffs as wholes. */
+const FEW_SIMS = 500
 /** For reads of whole pools. */
 export const ALL_ROWS = 2_147_483_646
 
@@ -39,7 +48,8 @@ export async function poolFigures(
   cycleKey: string,
   poolIds: readonly number[],
 ): Promise<Map<number, PoolFigures>> {
-  // A pool without totals in this cycle still has its capacity.
+  // A pool without totals in this cycle still has its capacity. `limit 1` makes PostgreSQL look each pool up: it takes
+  // those of a cycle that it has no statistics of for one, and would read them all.
   const { rows } = await sql<PoolFigures & { poolId: number }>`
     select ids.id as "poolId",
            coalesce(f.limit_bytes, case when t.type = 2 then t.allowance_bytes else 0 end) as "limitBytes",
@@ -50,8 +60,11 @@ export async function poolFigures(
       from unnest(${[...poolIds]}::integer[]) as ids(id)
       left join pools p on p.id = ids.id
       left join tariffs t on t.id = p.tariff_id
-      left join pool_figures f
-        on f.tenant_id = ${tx.tenantId} and f.cycle_key = ${cycleKey} and f.pool_id = ids.id`.execute(tx.q)
+      left join lateral (
+        select * from pool_figures f
+         where f.tenant_id = ${tx.tenantId} and f.cycle_key = ${cycleKey} and f.pool_id = ids.id
+         limit 1
+      ) f on true`.execute(tx.q)
   return new Map(rows.map(({ poolId, ...figures }) => [poolId, figures]))
 }
 
@@ -66,30 +79,124 @@ export async function simFigures(
   simIds: readonly number[],
   exactRows = EXACT_ROWS,
 ): Promise<Map<number, SimFigures>> {
-  if (simIds.length === 0) return new Map()
-  const { rows } = await sql<SimFigures & { simId: number }>`
-    with mine as (
-      select f.sim_id, f.pool_id, f.bytes, f.limit_bytes, f.voice_seconds, f.sms_count, f.is_shared, f.excess_bytes,
-             p.overage_bytes::numeric as overage, greatest(1, p.excess_bytes)::numeric as total
-        from ledger_figures f
-        left join pool_figures p
-          on f.is_shared and p.tenant_id = f.tenant_id and p.cycle_key = f.cycle_key and p.pool_id = f.pool_id
-       where f.tenant_id = ${tx.tenantId} and f.cycle_key = ${cycleKey} and f.sim_id = any(${[...simIds]}::bigint[])
-    ), places as materialized (
-      select * from overage_places(
-        ${cycleKey}, array(select distinct pool_id from mine where overage > 0 and excess_bytes > 0), ${exactRows})
-    ), divided as (
-      select m.sim_id, m.bytes, m.limit_bytes, m.voice_seconds, m.sms_count,
-             case when not coalesce(m.is_shared, false) then m.excess_bytes
-                  else (div(m.overage * m.excess_bytes, m.total)
-                        + case when (mod(m.overage * m.excess_bytes, m.total), -m.sim_id) >= (l.remainder, -l.sim_id)
-                               then 1 else 0 end)::bigint end as overage_bytes
-        from mine m left join places l on l.pool_id = m.pool_id
+  const rows = await rowFigures(tx, cycleKey, simIds, exactRows)
+  return new Map([...rows].map(([simId, of]) => [simId, sumOf(of)]))
+}
+
+/** Adds up ledger rows. Sums beyond 2^53 − 1 are shown as that. */
+export function sumOf(rows: readonly Figures[]): Figures {
+  const total = (of: (row: Figures) => number) =>
+    Math.min(
+      Number.MAX_SAFE_INTEGER,
+      rows.reduce((sum, row) => sum + of(row), 0),
     )
-    select sim_id as "simId", sum(limit_bytes)::bigint as "limitBytes", sum(bytes)::bigint as "usageBytes",
-           sum(greatest(0, limit_bytes - bytes))::bigint as "remainingBytes",
-           sum(overage_bytes)::bigint as "overageBytes", sum(voice_seconds)::bigint as "voiceSeconds",
-           sum(sms_count)::bigint as "smsCount"
-      from divided group by sim_id`.execute(tx.q)
-  return new Map(rows.map(({ simId, ...figures }) => [simId, figures]))
+  return {
+    limitBytes: total(({ limitBytes }) => limitBytes),
+    usageBytes: total(({ usageBytes }) => usageBytes),
+    remainingBytes: total(({ remainingBytes }) => remainingBytes),
+    overageBytes: total(({ overageBytes }) => overageBytes),
+    voiceSeconds: total(({ voiceSeconds }) => voiceSeconds),
+    smsCount: total(({ smsCount }) => smsCount),
+  }
+}
+
+/** The ledger row of a SIM in a pool, which is what the watchdog judges it by. @param poolId null: outside pools */
+export const rowIn = (rows: readonly RowFigures[], poolId: number | null): Figures =>
+  rows.find((row) => row.poolId === (poolId ?? 0)) ?? NO_FIGURES
+
+/** The ledger rows of SIMs, by SIM. A SIM without rows is left out. @param exactRows as in {@link simFigures} */
+export async function rowFigures(
+  tx: TenantTx,
+  cycleKey: string,
+  simIds: readonly number[],
+  exactRows = EXACT_ROWS,
+): Promise<Map<number, RowFigures[]>> {
+  if (simIds.length === 0) return new Map()
+  const rows = rowsOfSims(tx, cycleKey, simIds)
+  return simIds.length > FEW_SIMS
+    ? withoutNestedLoops(tx, () => readRowFigures(tx, cycleKey, rows, exactRows))
+    : readRowFigures(tx, cycleKey, rows, exactRows, kept)
+}
+
+/** Rows of a cycle's ledger, or of its view with the limits, for which a condition holds. */
+const rowsAmong = (
+  tx: TenantTx,
+  table: 'usage_ledger' | 'ledger_figures',
+  cycleKey: string,
+  among: RawBuilder<unknown>,
+): RawBuilder<unknown> => sql`(
+    select * from ${sql.table(table)} where tenant_id = ${tx.tenantId} and cycle_key = ${cycleKey} and ${among})`
+
+/**
+ * Ledger rows of SIMs, with their limits. `limit 1` makes PostgreSQL look each of a few up: without statistics of the
+ * cycle, it would read the totals of all pools for each.
+ */
+function rowsOfSims(tx: TenantTx, cycleKey: string, simIds: readonly number[]): RawBuilder<unknown> {
+  // PostgreSQL takes a list of unknown length for ten ids, and would plan anew for each single SIM.
+  const [only] = simIds
+  const among = simIds.length === 1 ? sql`sim_id = ${only}::bigint` : sql`sim_id = any(${[...simIds]}::bigint[])`
+  if (simIds.length > FEW_SIMS) return rowsAmong(tx, 'ledger_figures', cycleKey, among)
+  return sql`(
+    select r.* from ${rowsAmong(tx, 'usage_ledger', cycleKey, among)} l
+     cross join lateral (
+       select * from ledger_figures
+        where tenant_id = ${tx.tenantId} and cycle_key = ${cycleKey} and sim_id = l.sim_id and pool_id = l.pool_id
+        limit 1
+     ) r)`
+}
+
+/** As {@link rowFigures}, for all SIMs of a range of ids: no list of thousands of ids is sent. */
+export const rowFiguresBetween = (
+  tx: TenantTx,
+  cycleKey: string,
+  { first, last }: { readonly first: number; readonly last: number },
+): Promise<Map<number, RowFigures[]>> =>
+  withoutNestedLoops(tx, () => {
+    const rows = rowsAmong(tx, 'ledger_figures', cycleKey, sql`sim_id between ${first} and ${last}`)
+    return readRowFigures(tx, cycleKey, rows, EXACT_ROWS)
+  })
+
+async function readRowFigures(
+  tx: TenantTx,
+  cycleKey: string,
+  among: RawBuilder<unknown>,
+  exactRows: number,
+  keep: RawBuilder<unknown> = sql``,
+): Promise<Map<number, RowFigures[]>> {
+  const { rows } = await sql<RowFigures & { simId: number }>`${keep}
+    with mine as materialized (
+      select f.sim_id, f.pool_id, f.bytes, f.limit_bytes, f.voice_seconds, f.sms_count,
+             coalesce(f.is_shared, false) as is_shared, f.excess_bytes
+        from ${among} f
+    ), overs as materialized (
+      select p.pool_id, p.overage_bytes::numeric as overage, greatest(1, p.excess_bytes)::numeric as total
+        from (select distinct pool_id from mine where is_shared and excess_bytes > 0) ids
+       cross join lateral (
+         select f.pool_id, f.overage_bytes, f.excess_bytes from pool_figures f
+          where f.tenant_id = ${tx.tenantId} and f.cycle_key = ${cycleKey} and f.pool_id = ids.pool_id
+          limit 1
+       ) p
+       where p.overage_bytes > 0
+    ), places as materialized (
+      -- Not called where no pool is over: its plan may read the cycle's ledger for nothing.
+      select l.* from (select array_agg(pool_id) as ids from overs having count(*) > 0) o
+       cross join lateral overage_places(${cycleKey}, o.ids, ${exactRows}) l
+    )
+    select m.sim_id as "simId", m.pool_id as "poolId", m.limit_bytes as "limitBytes",
+           m.bytes as "usageBytes", greatest(0, m.limit_bytes - m.bytes) as "remainingBytes",
+           m.voice_seconds as "voiceSeconds", m.sms_count as "smsCount",
+           case when not m.is_shared then m.excess_bytes
+                else (div(coalesce(o.overage, 0) * m.excess_bytes, coalesce(o.total, 1))
+                      + case when (mod(o.overage * m.excess_bytes, o.total), -m.sim_id) >= (l.remainder, -l.sim_id)
+                             then 1 else 0 end)::bigint end as "overageBytes"
+      from mine m
+      left join overs o on m.is_shared and m.excess_bytes > 0 and o.pool_id = m.pool_id
+      left join places l on l.pool_id = o.pool_id`.execute(tx.q)
+  const bySim = new Map<number, RowFigures[]>()
+  for (const { simId, ...figures } of rows) {
+    const known = bySim.get(simId)
+    if (known === undefined) bySim.set(simId, [figures])
+    else known.push(figures)
+  }
+  return bySim
 }

@@ -5,6 +5,7 @@
 
 import { sql } from 'kysely'
 import { SUBJECT_CODES } from '../../domain/watchdog/subject.ts'
+import { noteChanged } from '../changed.ts'
 import type { TenantTx } from '../tenancy.ts'
 import { summedAfter } from './pool-totals.ts'
 import { restating } from './restatements.ts'
@@ -18,28 +19,23 @@ export async function lockMerge(tx: TenantTx): Promise<void> {
 }
 
 /**
- * Stores the staged records and sums them into `usage_sums`.
+ * Stores the staged records and sums them into `usage_sums`. `on conflict` would cost a third more, for what the merge
+ * lock keeps from happening.
  *
- * @returns how many were stored; fewer than staged if a process of the previous release has stored some meanwhile
+ * @throws Error that `isStored` if a record is stored already
  */
-export async function storeRecords(tx: TenantTx, deliveryId: number | null): Promise<number> {
-  const { rows } = await sql<{ stored: number }>`
+export async function storeRecords(tx: TenantTx, deliveryId: number | null): Promise<void> {
+  await sql`
     with stored as (
-      insert into usage_records (record_id, at, sim_id, pool_id, cycle_key, bytes_up, bytes_down, voice_seconds,
-                                 sms_count, imei, correction, received_at, delivery_id)
-      select record_id, at, sim_id, pool_id, cycle_key, bytes_up, bytes_down, voice_seconds, sms_count, imei,
-             correction, ${tx.now}::timestamptz, ${deliveryId}::bigint
+      insert into usage_records (tenant_id, record_id, at, sim_id, pool_id, cycle_key, bytes_up, bytes_down,
+                                 voice_seconds, sms_count, imei, correction, received_at, delivery_id)
+      select ${tx.tenantId}, record_id, at, sim_id, pool_id, cycle_key, bytes_up, bytes_down, voice_seconds, sms_count,
+             imei, correction, ${tx.now}::timestamptz, ${deliveryId}::bigint
         from usage_stage
-      on conflict do nothing
-      returning 1
-    ), sums as (
-      insert into usage_sums
-      select cycle_key, sim_id, pool_id, bucket_at, sum(bytes_up + bytes_down), sum(voice_seconds), sum(sms_count),
-             count(*), max(at)
-        from usage_stage group by cycle_key, sim_id, pool_id, bucket_at
     )
-    select count(*)::integer as stored from stored`.execute(tx.q)
-  return rows[0]?.stored ?? 0
+    insert into usage_sums
+    select cycle_key, sim_id, pool_id, sum(bytes_up + bytes_down), sum(voice_seconds), sum(sms_count), count(*), max(at)
+      from usage_stage group by cycle_key, sim_id, pool_id`.execute(tx.q)
 }
 
 /**
@@ -47,25 +43,31 @@ export async function storeRecords(tx: TenantTx, deliveryId: number | null): Pro
  * difference. Call with the cycles and the pools locked.
  */
 export async function addToLedger(tx: TenantTx): Promise<void> {
-  const added = sql`(
-    select cycle_key, sim_id, pool_id, sum(bytes)::bigint as bytes, sum(voice_seconds)::bigint as voice_seconds,
-           sum(sms_count)::bigint as sms_count
-      from usage_sums group by cycle_key, sim_id, pool_id)`
   const { rows } = await sql<{ isComplete: boolean }>`
     with changed as (
       update usage_ledger l
          set bytes = l.bytes + r.bytes, voice_seconds = l.voice_seconds + r.voice_seconds,
              sms_count = l.sms_count + r.sms_count
-        from ${added} r
+        from usage_sums r
        where l.tenant_id = ${tx.tenantId} and l.cycle_key = r.cycle_key and l.sim_id = r.sim_id
          and l.pool_id = r.pool_id
-      returning 1
+      returning l.cycle_key, l.sim_id, l.pool_id, l.tariff_id, l.contributing, old.bytes, new.bytes, r.voice_seconds,
+                r.sms_count
+    ), noted as (
+      insert into usage_changes select * from changed
     )
-    select (select count(*) from changed) = (select count(*) from ${added} r) as "isComplete"`.execute(tx.q)
-  // A SIM's first usage in the cycle and pool. The tariff is the last one of the membership in the cycle, not the one at
-  // the record's instant. Tickets set later tariffs.
-  if (rows[0]?.isComplete !== true) {
-    await sql`
+    select (select count(*) from changed) = (select count(*) from usage_sums) as "isComplete"`.execute(tx.q)
+  if (rows[0]?.isComplete !== true) await insertMissing(tx)
+  await addToPools(tx)
+}
+
+/**
+ * Inserts the ledger rows of a SIM's first usage in a cycle and pool. The tariff is the last one of the membership in the
+ * cycle, not the one at the record's instant. Tickets set later tariffs.
+ */
+async function insertMissing(tx: TenantTx): Promise<void> {
+  await sql`
+    with inserted as (
       insert into usage_ledger (cycle_key, sim_id, pool_id, tariff_id, bytes, voice_seconds, sms_count)
       select r.cycle_key, r.sim_id, r.pool_id,
              (select m.tariff_id from memberships m
@@ -73,87 +75,156 @@ export async function addToLedger(tx: TenantTx): Promise<void> {
                  and coalesce(m.to_at, 'infinity') > greatest(m.from_at, c.starts_at)
                order by m.from_at desc limit 1),
              r.bytes, r.voice_seconds, r.sms_count
-        from ${added} r
+        from usage_sums r
         join cycles c on c.tenant_id = ${tx.tenantId} and c.key = r.cycle_key
        where not exists (select from usage_ledger l
                           where l.tenant_id = ${tx.tenantId} and l.cycle_key = r.cycle_key and l.sim_id = r.sim_id
                             and l.pool_id = r.pool_id)
-       order by r.cycle_key, r.sim_id, r.pool_id`.execute(tx.q)
-  }
+       order by r.cycle_key, r.sim_id, r.pool_id
+      returning cycle_key, sim_id, pool_id, tariff_id, contributing, 0, bytes, voice_seconds, sms_count
+    )
+    insert into usage_changes select * from inserted`.execute(tx.q)
+}
+
+/**
+ * Adds the changes to the totals of pools. Rows of a pool with the same own tariff have the same limit, which is read
+ * once. Without `materialized`, PostgreSQL would add up again for every pool: it knows nothing about temporary tables.
+ */
+async function addToPools(tx: TenantTx): Promise<void> {
   await restating(
     tx,
     sql`
+      with alike as materialized (
+        select cycle_key, pool_id, tariff_id, contributing, min(sim_id) as sim_id
+          from usage_changes group by cycle_key, pool_id, tariff_id, contributing
+      ), terms as materialized (
+        select a.cycle_key, a.pool_id, a.tariff_id, a.contributing, f.limit_bytes, f.governing_type is not null as is_governed,
+               coalesce(f.is_shared, false) as is_shared
+          from alike a
+         cross join lateral (
+           select * from ledger_figures f
+            where f.tenant_id = ${tx.tenantId} and f.cycle_key = a.cycle_key and f.sim_id = a.sim_id
+              and f.pool_id = a.pool_id limit 1) f
+      ), added as materialized (
+        select c.cycle_key, c.pool_id, sum(c.bytes - c.bytes_before)::bigint as bytes,
+               sum(c.voice_seconds)::bigint as voice_seconds, sum(c.sms_count)::bigint as sms_count,
+               coalesce(sum(greatest(0, c.bytes - t.limit_bytes) - greatest(0, c.bytes_before - t.limit_bytes))
+                 filter (where t.is_governed), 0)::bigint as excess,
+               coalesce(sum(greatest(0, t.limit_bytes - c.bytes) - greatest(0, t.limit_bytes - c.bytes_before))
+                 filter (where not t.is_shared), 0)::bigint as remaining
+          from usage_changes c
+          join terms t
+            on t.cycle_key = c.cycle_key and t.pool_id = c.pool_id and t.contributing = c.contributing
+           and coalesce(t.tariff_id, 0) = coalesce(c.tariff_id, 0)
+         group by c.cycle_key, c.pool_id
+      )
       update pool_cycles p
-         set bytes = p.bytes + r.bytes, voice_seconds = p.voice_seconds + r.voice_seconds,
-             sms_count = p.sms_count + r.sms_count, excess_bytes = p.excess_bytes + r.excess,
-             remaining_bytes = p.remaining_bytes + r.remaining, usage_version = p.usage_version + 1,
+         set bytes = p.bytes + a.bytes, voice_seconds = p.voice_seconds + a.voice_seconds,
+             sms_count = p.sms_count + a.sms_count, excess_bytes = p.excess_bytes + a.excess,
+             remaining_bytes = p.remaining_bytes + a.remaining, usage_version = p.usage_version + 1,
              summed_version = ${summedAfter(sql`false`)}
-        from (select r.cycle_key as "cycleKey", r.pool_id as "poolId", sum(r.bytes)::bigint as bytes,
-                     sum(r.voice_seconds)::bigint as voice_seconds, sum(r.sms_count)::bigint as sms_count,
-                     sum(f.excess_bytes - case when f.governing_type is null then 0
-                                               else greatest(0, f.bytes - r.bytes - f.limit_bytes) end)::bigint as excess,
-                     coalesce(sum(greatest(0, f.limit_bytes - f.bytes) - greatest(0, f.limit_bytes - f.bytes + r.bytes))
-                       filter (where not coalesce(f.is_shared, false)), 0)::bigint as remaining
-                from ${added} r
-                join ledger_figures f on f.tenant_id = ${tx.tenantId} and f.cycle_key = r.cycle_key
-                 and f.sim_id = r.sim_id and f.pool_id = r.pool_id
-               group by r.cycle_key, r.pool_id) r
-       where p.tenant_id = ${tx.tenantId} and p.cycle_key = r."cycleKey" and p.pool_id = r."poolId"`,
+        from added a
+       where p.tenant_id = ${tx.tenantId} and p.cycle_key = a.cycle_key and p.pool_id = a.pool_id`,
   ).execute(tx.q)
 }
 
-/** Adds the sums to the time buckets behind the facts over windows. */
+/** Adds the staged records to the time buckets of pools and tenant, behind the facts over windows. */
 export async function addToBuckets(tx: TenantTx): Promise<void> {
   await sql`
     insert into usage_buckets as b (subject_kind, subject_id, starts_at, bytes, voice_seconds, sms_count)
-    select s.kind, s.id, r.bucket_at, sum(r.bytes)::bigint, sum(r.voice_seconds)::bigint, sum(r.sms_count)::bigint
-      from usage_sums r
-      cross join lateral (values (${SUBJECT_CODES.sim}::smallint, r.sim_id), (${SUBJECT_CODES.pool}::smallint, r.pool_id),
-                                 (${SUBJECT_CODES.tenant}::smallint, 0)) as s(kind, id)
-     where s.kind <> ${SUBJECT_CODES.pool} or s.id <> 0
-     group by s.kind, s.id, r.bucket_at
-     order by s.kind, s.id, r.bucket_at
+    select case grouping(u.pool_id) when 0 then ${SUBJECT_CODES.pool}::smallint else ${SUBJECT_CODES.tenant}::smallint end,
+           coalesce(u.pool_id, 0), u.bucket_at, sum(u.bytes_up + u.bytes_down)::bigint, sum(u.voice_seconds)::bigint,
+           sum(u.sms_count)::bigint
+      from usage_stage u
+     group by grouping sets ((u.pool_id, u.bucket_at), (u.bucket_at))
+    having grouping(u.pool_id) = 1 or u.pool_id <> 0
+     order by 1, 2, 3
     on conflict (tenant_id, subject_kind, subject_id, starts_at) do update
       set bytes = b.bytes + excluded.bytes, voice_seconds = b.voice_seconds + excluded.voice_seconds,
           sms_count = b.sms_count + excluded.sms_count`.execute(tx.q)
 }
 
 /**
- * Records when SIMs were last seen, and in which device: by the newest record that names one. The device before is kept,
- * so that a change shows.
+ * Records when SIMs were last seen, and in which device: by the newest record that names one. Each change of device is
+ * noted.
  *
  * @param hasDevices whether a record of the chunk names a device
  */
 export async function noteSightings(tx: TenantTx, hasDevices: boolean): Promise<void> {
-  await sql`
-    insert into sim_sightings as g (sim_id, last_seen_at, imei, previous_imei)
-    select sim_id, max(last_at), '', '' from usage_sums group by sim_id order by sim_id
-    on conflict (tenant_id, sim_id) do update
-      set last_seen_at = greatest(g.last_seen_at, excluded.last_seen_at)`.execute(tx.q)
-  if (!hasDevices) return
-  await sql`
-    update sim_sightings g
-       set imei = d.imei, imei_seen_at = d.at,
-           previous_imei = case when s.imei in ('', d.imei) then s.previous_imei else s.imei end
-      from (select distinct on (sim_id) sim_id, imei, at from usage_stage
-             where imei is not null order by sim_id, at desc, n) d
-      join sim_seen s on s.tenant_id = ${tx.tenantId} and s.sim_id = d.sim_id
-     where g.tenant_id = ${tx.tenantId} and g.sim_id = d.sim_id
-       and (s.imei_seen_at is null or d.at > s.imei_seen_at)`.execute(tx.q)
+  const seen = sql`select sim_id, max(last_at) as last_at from usage_sums group by sim_id`
+  // An update alone writes half of what an insert with a conflict does. Most SIMs have a row.
+  const { rows } = await sql<{ isComplete: boolean }>`
+    with changed as (
+      update sim_sightings g set last_seen_at = greatest(g.last_seen_at, u.last_at)
+        from (${seen}) u where g.tenant_id = ${tx.tenantId} and g.sim_id = u.sim_id
+      returning 1
+    )
+    select (select count(*) from changed) = (select count(distinct sim_id) from usage_sums) as "isComplete"`.execute(
+    tx.q,
+  )
+  if (rows[0]?.isComplete !== true) {
+    await sql`
+      insert into sim_sightings (sim_id, last_seen_at, imei, previous_imei)
+      select sim_id, last_at, '', '' from (${seen}) u order by sim_id
+      on conflict do nothing`.execute(tx.q)
+  }
+  if (hasDevices) await noteDevices(tx)
 }
 
-/** Marks the SIMs and pools with usage, and the tenant, due now. */
-export async function markUsageDue(tx: TenantTx): Promise<void> {
+/** Most changes of device that are kept of a SIM in a chunk: the latest. All are counted. */
+const MOST_CHANGES = 20
+
+/**
+ * Follows the records that name a device, in the order of their time: a record that names another one than the record
+ * before it is a change of device. Records older than what is known are left out. Only SIMs with a change are followed
+ * record by record.
+ */
+async function noteDevices(tx: TenantTx): Promise<void> {
   await sql`
-    insert into due_subjects as d (subject_kind, subject_id, due_at, seq)
-    select kind, id, ${tx.now}::timestamptz, nextval('due_seq')
-      from (select ${SUBJECT_CODES.sim}::smallint as kind, sim_id as id from usage_sums
-             union select ${SUBJECT_CODES.pool}, pool_id from usage_sums where pool_id <> 0
-             union select ${SUBJECT_CODES.tenant}, 0
-             order by kind, id) s
-    on conflict (tenant_id, subject_kind, subject_id) do update
-      set due_at = least(d.due_at, excluded.due_at), seq = excluded.seq`.execute(tx.q)
-  tx.enqueue({ queue: 'evaluate' })
+    with latest as materialized (
+      select d.sim_id, d.imei, d.at, d.several, s.imei as known, s.imei_seen_at as known_at, s.previous_imei
+        from (select sim_id, (array_agg(imei order by at desc, n))[1] as imei, max(at) as at,
+                     min(imei) <> max(imei) as several
+                from usage_stage where imei is not null group by sim_id) d
+        join sim_seen s on s.tenant_id = ${tx.tenantId} and s.sim_id = d.sim_id
+       where s.imei_seen_at is null or d.at > s.imei_seen_at
+    ), named as (
+      select u.sim_id, u.imei, u.at, lag(u.imei, 1, l.known) over w as before, row_number() over w as place
+        from latest l
+        join usage_stage u on u.sim_id = l.sim_id
+       where (l.several or l.imei <> l.known) and u.imei is not null and (l.known_at is null or u.at > l.known_at)
+      window w as (partition by u.sim_id order by u.at, u.n desc)
+    ), changed as (
+      select sim_id, imei, at, before, row_number() over (partition by sim_id order by place) as k
+        from named where before not in ('', imei)
+    ), counted as (
+      select sim_id, count(*)::integer as changes, (array_agg(before order by k desc))[1] as before
+        from changed group by sim_id
+    ), written as (
+      insert into device_changes (sim_id, n, imei, at, recorded_at)
+      select c.sim_id, g.device_changes + c.k, c.imei, c.at, ${tx.now}::timestamptz
+        from changed c
+        join counted t on t.sim_id = c.sim_id and c.k > t.changes - ${MOST_CHANGES}
+        join sim_sightings g on g.tenant_id = ${tx.tenantId} and g.sim_id = c.sim_id
+    )
+    update sim_sightings g
+       set imei = d.imei, imei_seen_at = d.at, previous_imei = coalesce(c.before, d.previous_imei),
+           device_changes = g.device_changes + coalesce(c.changes, 0),
+           device_changed_at = case when c.sim_id is null then g.device_changed_at else ${tx.now}::timestamptz end
+      from latest d
+      left join counted c on c.sim_id = d.sim_id
+     where g.tenant_id = ${tx.tenantId} and g.sim_id = d.sim_id`.execute(tx.q)
+}
+
+/** Notes that the SIMs and pools with usage in these cycles have changed. */
+export async function noteUsed(tx: TenantTx, cycleKeys: readonly string[]): Promise<void> {
+  for (const cycleKey of cycleKeys) {
+    await noteChanged(tx, {
+      sims: sql`select sim_id as id from usage_sums where cycle_key = ${cycleKey}`,
+      pools: sql`select pool_id as id from usage_sums where cycle_key = ${cycleKey}`,
+      cycleKey,
+    })
+  }
 }
 
 /**

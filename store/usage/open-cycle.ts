@@ -1,127 +1,107 @@
-/** Opening a billing cycle, and who contributes to it. */
-
-import { type RawBuilder, sql } from 'kysely'
-import type { Cycle } from '../../domain/time/cycle.ts'
-import { markAllDue, markDue } from '../due.ts'
-import type { TenantTx } from '../tenancy.ts'
-import { lockPools, sumPools } from './pool-totals.ts'
-import { restating } from './restatements.ts'
-
 /**
- * Selects the SIMs that are Active in a cycle or resume at its start. One row for each pool that a SIM is in meanwhile,
- * with its last own tariff there.
+ * Opening a billing cycle: whole, or in slices of SIMs, each a transaction.
  *
- * @param among a condition on `sim_id`, to select some of them
+ *   a slice of SIMs gets its ledger rows → the next → … → the cycle's own row
+ *
+ * The cycle's own row says that the cycle is open, so nobody sees it before all is there. What is done already stands in
+ * `cycle_openings`. A ticket that ends meanwhile keeps the rows of its SIM right (`settleAhead`).
  */
-export function contributors({ key, ...cycle }: Cycle, among: RawBuilder<unknown> = sql``): RawBuilder<unknown> {
-  const startsAt = new Date(cycle.startsAt)
-  const endsAt = new Date(cycle.endsAt)
-  return sql`
-    select distinct on (m.sim_id, m.pool_id) m.sim_id, m.pool_id, m.tariff_id
-      from (select sim_id, from_at, coalesce(to_at, 'infinity') as to_at from active_spans
-             where from_at < ${endsAt} and (to_at is null or to_at > ${startsAt}) ${among}
-            union all
-            select sim_id, ${startsAt}, 'infinity' from suspensions
-             where closed_at is null and cause = 'watchdog' and until = 'renewal' and cycle_key < ${key} ${among}) a
-      join memberships m on m.sim_id = a.sim_id
-       and m.from_at < ${endsAt} and coalesce(m.to_at, 'infinity') > ${startsAt}
-       and m.from_at < a.to_at and coalesce(m.to_at, 'infinity') > a.from_at
-     order by m.sim_id, m.pool_id, m.from_at desc`
-}
+
+import { sql } from 'kysely'
+import type { Cycle } from '../../domain/time/cycle.ts'
+import type { TenantTx } from '../tenancy.ts'
+import { settleContributors, simsBetween } from './contributors.ts'
+import { lockCycleAlone } from './cycle-locks.ts'
+
+/** SIMs in a transaction. One takes about 0.1 s. */
+export const SLICE = 10_000
+/** Higher than the id of any SIM. */
+export const ALL_SIMS = Number.MAX_SAFE_INTEGER
 
 /**
- * Opens a cycle. Writes a ledger row for every SIM that is Active in it or resumes at its start. The SIM then
- * contributes from the first moment. Totals the pools, and marks every subject due, because cycle-bound facts start
- * from zero. Does nothing if the cycle has been opened before.
+ * Opens a cycle, in this transaction. Writes a ledger row for every SIM that is Active in it or resumes at its start. The
+ * SIM then contributes from the first moment. Does nothing if the cycle has been opened before. Otherwise call without
+ * the cycle locked by `lockCycles`.
+ *
+ * Nobody has to ask for a look at the subjects, though cycle-bound facts start from zero: every shard is due when the
+ * cycle before ends.
  *
  * @returns whether this call opened it
  */
 export async function openCycle(tx: TenantTx, cycle: Cycle): Promise<boolean> {
-  const known = await sql`select 1 from cycles where tenant_id = ${tx.tenantId} and key = ${cycle.key}`.execute(tx.q)
-  if (known.rows.length > 0) return false
-  const startsAt = new Date(cycle.startsAt)
-  const endsAt = new Date(cycle.endsAt)
-  const { rows } = await sql`
-    insert into cycles (key, starts_at, ends_at, opened_at)
-    values (${cycle.key}, ${startsAt}, ${endsAt}, ${tx.now})
-    on conflict do nothing
-    returning 1`.execute(tx.q)
-  if (rows.length === 0) return false
-  await sql`
-    insert into usage_ledger (cycle_key, sim_id, pool_id, tariff_id, contributing)
-    select ${cycle.key}, sim_id, pool_id, tariff_id, true from (${contributors(cycle)}) c
-     order by sim_id, pool_id
-    on conflict (tenant_id, cycle_key, sim_id, pool_id) do update
-      set contributing = true, tariff_id = excluded.tariff_id`.execute(tx.q)
-  await sumPools(tx, cycle.key, await totalPools(tx, cycle.key))
-  await markAllDue(tx, tx.now)
+  if (await isOpen(tx, cycle)) return false
+  await lockCycleAlone(tx, cycle.key)
+  const after = await openedToOf(tx, cycle)
+  if (after === ALL_SIMS) return false
+  await settleContributors(tx, cycle, after === 0 ? undefined : simsBetween(after, ALL_SIMS))
+  await markOpened(tx, cycle)
   return true
 }
 
 /**
- * Corrects who contributes to a cycle, to match what opening it now would write. The cycle may have been opened before
- * it began, or while a ticket that started before it was still running. Call with the cycle locked alone.
+ * Opens the next slice of a cycle; after the last one, the cycle. Call until the cycle is open.
+ *
+ * @param sims SIMs in the slice
+ * @param finish whether to open the cycle after its last slice
+ * @returns whether there is nothing left to do
  */
-export async function settleContributors(tx: TenantTx, cycle: Cycle): Promise<void> {
-  const { key } = cycle
-  const { rows } = await sql<{ simId: number; poolId: number; tariffId: number | null; comes: boolean }>`
-    select coalesce(c.sim_id, l.sim_id) as "simId", coalesce(c.pool_id, l.pool_id) as "poolId",
-           c.tariff_id as "tariffId", l.sim_id is null as comes
-      from (${contributors(cycle)}) c
-      full join (select sim_id, pool_id from usage_ledger
-                  where tenant_id = ${tx.tenantId} and cycle_key = ${key} and contributing) l
-        on l.sim_id = c.sim_id and l.pool_id = c.pool_id
-     where c.sim_id is null or l.sim_id is null`.execute(tx.q)
-  if (rows.length === 0) return
-  const changes = sql`jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as r(
-    "simId" bigint, "poolId" integer, "tariffId" integer, comes boolean)`
-  const poolIds = rows.map(({ poolId }) => poolId)
-  await lockPools(tx, key, poolIds)
-  // An existing row keeps its own tariff, which tickets maintain.
+export async function openSlice(tx: TenantTx, cycle: Cycle, sims: number, finish = true): Promise<boolean> {
+  await lockCycleAlone(tx, cycle.key)
+  const after = await openedToOf(tx, cycle)
+  if (after === ALL_SIMS) return true
+  const through = await endOfSlice(tx, after, sims)
+  if (through === undefined) {
+    if (finish) await markOpened(tx, cycle)
+    return true
+  }
+  await settleContributors(tx, cycle, simsBetween(after, through))
   await sql`
-    insert into usage_ledger (cycle_key, sim_id, pool_id, tariff_id, contributing)
-    select ${key}, "simId", "poolId", "tariffId", true from ${changes}
-     where comes order by "simId", "poolId"
-    on conflict (tenant_id, cycle_key, sim_id, pool_id) do update set contributing = true`.execute(tx.q)
-  const left = sql`
-    l.tenant_id = ${tx.tenantId} and l.cycle_key = ${key} and l.sim_id = r."simId" and l.pool_id = r."poolId"
-    and not r.comes`
-  await sql`
-    delete from usage_ledger l using ${changes}
-     where ${left} and l.bytes = 0 and l.voice_seconds = 0 and l.sms_count = 0`.execute(tx.q)
-  await sql`update usage_ledger l set contributing = false from ${changes} where ${left}`.execute(tx.q)
-  await restating(
-    tx,
-    sql`
-      update pool_cycles p
-         set contributing = p.contributing + r.delta, usage_version = p.usage_version + 1
-        from (select "poolId", sum(case when comes then 1 else -1 end)::integer as delta
-                from ${changes} group by "poolId") r
-       where p.tenant_id = ${tx.tenantId} and p.cycle_key = ${key} and p.pool_id = r."poolId"`,
-  ).execute(tx.q)
-  await markDue(tx, [
-    ...rows.map(({ simId }) => ({ kind: 'sim' as const, id: simId })),
-    ...poolIds.filter((id) => id !== 0).map((id) => ({ kind: 'pool' as const, id })),
-  ])
+    insert into cycle_openings (cycle_key, opened_to) values (${cycle.key}, ${through})
+    on conflict (tenant_id, cycle_key) do update set opened_to = excluded.opened_to`.execute(tx.q)
+  return false
 }
 
 /**
- * Adds up the ledger rows of a cycle that was just opened into its pools' totals.
- *
- * @returns the pool ids
+ * Up to which SIM each of these cycles is opened, by key: {@link ALL_SIMS} if it is open. One of which nothing is opened is
+ * left out.
  */
-async function totalPools(tx: TenantTx, cycleKey: string): Promise<number[]> {
-  const { rows } = await sql<{ poolId: number }>`
-    insert into pool_cycles as pc (cycle_key, pool_id, bytes, voice_seconds, sms_count, contributing)
-    select ${cycleKey}, pool_id, sum(bytes)::bigint, sum(voice_seconds)::bigint, sum(sms_count)::bigint,
-           count(*) filter (where contributing)::integer
-      from usage_ledger
-     where tenant_id = ${tx.tenantId} and cycle_key = ${cycleKey}
-     group by pool_id
-     order by pool_id
-    on conflict (tenant_id, cycle_key, pool_id) do update
-      set bytes = excluded.bytes, voice_seconds = excluded.voice_seconds, sms_count = excluded.sms_count,
-          contributing = excluded.contributing, usage_version = pc.usage_version + 1
-    returning pool_id as "poolId"`.execute(tx.q)
-  return rows.map(({ poolId }) => poolId)
+export async function openedTo(tx: TenantTx, cycles: readonly Cycle[]): Promise<Map<string, number>> {
+  const keys = cycles.map(({ key }) => key)
+  const { rows } = await sql<{ key: string; openedTo: number }>`
+    select cycle_key as key, opened_to as "openedTo" from cycle_openings
+     where tenant_id = ${tx.tenantId} and cycle_key = any(${keys}::text[])
+    union all
+    select key, ${ALL_SIMS}::bigint from cycles where tenant_id = ${tx.tenantId} and key = any(${keys}::text[])
+     order by 2`.execute(tx.q)
+  return new Map(rows.map((row) => [row.key, row.openedTo]))
+}
+
+const openedToOf = async (tx: TenantTx, cycle: Cycle): Promise<number> =>
+  (await openedTo(tx, [cycle])).get(cycle.key) ?? 0
+
+export const isOpen = async (tx: TenantTx, cycle: Cycle): Promise<boolean> => (await openedToOf(tx, cycle)) === ALL_SIMS
+
+/** Forgets how far the opening of open cycles has come. A process of the previous release opens a cycle whole. */
+export async function forgetOpenings(tx: TenantTx): Promise<void> {
+  await sql`
+    delete from cycle_openings o using cycles c
+     where o.tenant_id = ${tx.tenantId} and c.tenant_id = o.tenant_id and c.key = o.cycle_key`.execute(tx.q)
+}
+
+/** The last SIM of the slice after a SIM; undefined if no SIM follows. */
+export async function endOfSlice(tx: TenantTx, after: number, sims: number): Promise<number | undefined> {
+  const { rows } = await sql<{ id: number | null }>`
+    select max(id) as id
+      from (select id from sims where tenant_id = ${tx.tenantId} and id > ${after} order by id limit ${sims}) s`.execute(
+    tx.q,
+  )
+  return rows[0]?.id ?? undefined
+}
+
+async function markOpened(tx: TenantTx, { key, startsAt, endsAt }: Cycle): Promise<void> {
+  await sql`
+    insert into cycles (key, starts_at, ends_at, opened_at)
+    values (${key}, ${new Date(startsAt)}, ${new Date(endsAt)}, ${tx.now})
+    on conflict do nothing`.execute(tx.q)
+  await sql`delete from cycle_openings where tenant_id = ${tx.tenantId} and cycle_key = ${key}`.execute(tx.q)
 }

@@ -13,6 +13,8 @@ import { inPlatform } from '../tenancy.ts'
  */
 const MONTHS = [-1, 0, 1, 2, 3]
 
+const DAY_MS = 86_400_000
+
 /** Months, by their first day, whose partition this process has seen. */
 const seen = new WeakMap<Db, Set<string>>()
 
@@ -32,7 +34,8 @@ function monthOf(instant: number, ahead = 0): string {
 export async function partitionsFor(store: Store, instants: readonly number[]): Promise<string[]> {
   const known = seen.get(store.db) ?? new Set()
   seen.set(store.db, known)
-  const months = [...new Set(instants.map((instant) => monthOf(instant)))]
+  const days = new Set(instants.map((instant) => Math.floor(instant / DAY_MS)))
+  const months = [...new Set([...days].map((day) => monthOf(day * DAY_MS)))]
     .filter((month) => !known.has(month))
     .toSorted()
   const made = []

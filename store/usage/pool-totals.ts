@@ -6,15 +6,16 @@ import type { TenantTx } from '../tenancy.ts'
 import { restating } from './restatements.ts'
 
 /**
- * Makes missing rows of pool totals in a cycle, so that a pool has its capacity before any usage.
+ * Makes missing rows of pool totals in a cycle, so that a pool has its capacity before any usage. Call before the pools
+ * have ledger rows in the cycle: the sums of a new row are 0, and right.
  *
  * @returns the pool ids, sorted and without duplicates
  */
 export async function ensurePools(tx: TenantTx, cycleKey: string, poolIds: readonly number[]): Promise<number[]> {
   const ids = [...new Set(poolIds)].sort((a, b) => a - b)
   await sql`
-    insert into pool_cycles (cycle_key, pool_id)
-    select ${cycleKey}, id from unnest(${ids}::integer[]) as p(id) order by id
+    insert into pool_cycles (cycle_key, pool_id, usage_version, summed_version)
+    select ${cycleKey}, id, 1, 1 from unnest(${ids}::integer[]) as p(id) order by id
     on conflict do nothing`.execute(tx.q)
   return ids
 }
@@ -22,29 +23,14 @@ export async function ensurePools(tx: TenantTx, cycleKey: string, poolIds: reado
 /**
  * Locks pools' totals in a cycle, in id order, and makes missing rows. Call it before changing ledger rows of a pool.
  * It keeps totals and ledger rows at the same version.
- *
- * @returns the pools' usage versions; a new row has version 1
  */
-export async function lockPools(
-  tx: TenantTx,
-  cycleKey: string,
-  poolIds: readonly number[],
-): Promise<{ readonly poolId: number; readonly version: number }[]> {
+export async function lockPools(tx: TenantTx, cycleKey: string, poolIds: readonly number[]): Promise<void> {
   const ids = await ensurePools(tx, cycleKey, poolIds)
-  const { rows } = await sql<{ poolId: number; version: number }>`
-    select pool_id as "poolId", usage_version as version from pool_cycles
+  await sql`
+    select from pool_cycles
      where tenant_id = ${tx.tenantId} and cycle_key = ${cycleKey} and pool_id = any(${ids}::integer[])
      order by pool_id
        for update`.execute(tx.q)
-  return rows
-}
-
-/** Usage versions of all pools in some cycles, by `<cycle>/<pool>`. Takes no lock. */
-export async function poolVersions(tx: TenantTx, cycleKeys: readonly string[]): Promise<Map<string, number>> {
-  const { rows } = await sql<{ place: string; version: number }>`
-    select cycle_key || '/' || pool_id as place, usage_version as version from pool_cycles
-     where tenant_id = ${tx.tenantId} and cycle_key = any(${[...cycleKeys]}::text[])`.execute(tx.q)
-  return new Map(rows.map(({ place, version }) => [place, version]))
 }
 
 /** A SIM's place in a cycle: one ledger row. Pool 0: outside pools. */
@@ -54,7 +40,7 @@ export interface LedgerPlace {
 }
 
 /** Sums over the rows that a change concerns, by pool. */
-interface Sums {
+export interface Sums {
   readonly poolId: number
   readonly bytes: number
   readonly voiceSeconds: number
@@ -78,27 +64,87 @@ export async function changeLedger<T>(
   places: readonly LedgerPlace[],
   change: () => Promise<T>,
 ): Promise<T> {
-  const before = await sumsOf(tx, cycleKey, places)
+  const selected = selectOf(places)
+  return changeSums(tx, cycleKey, { before: selected, after: selected }, change)
+}
+
+/**
+ * As {@link changeLedger}, for places that a select gives, each once: SIM id (null: none) and pool id. Both selects have
+ * the same pools.
+ *
+ * @param places.before the places that have a row
+ * @param places.after the places that have a row after the change
+ */
+export async function changeSums<T>(
+  tx: TenantTx,
+  cycleKey: string,
+  places: { readonly before: RawBuilder<unknown>; readonly after: RawBuilder<unknown> },
+  change: () => Promise<T>,
+): Promise<T> {
+  const before = await sumsOf(tx, cycleKey, places.before)
   const result = await change()
-  const after = await sumsOf(tx, cycleKey, places)
+  const after = await sumsOf(tx, cycleKey, places.after)
   await addToPools(tx, cycleKey, { before, after })
   return result
 }
 
-async function sumsOf(tx: TenantTx, cycleKey: string, places: readonly LedgerPlace[]): Promise<Sums[]> {
+/** Adds rows that this transaction has inserted to their pools' totals. Call with the cycle and the pools locked. */
+export const addNewRows = (tx: TenantTx, cycleKey: string, sums: readonly Sums[]): Promise<void> =>
+  addToPools(tx, cycleKey, { before: sums.map(({ poolId }) => ({ ...NOTHING, poolId })), after: sums })
+
+const NOTHING = {
+  bytes: 0,
+  voiceSeconds: 0,
+  smsCount: 0,
+  contributing: 0,
+  limitBytes: 0,
+  excessBytes: 0,
+  remainingBytes: 0,
+}
+
+/** Adds up given rows of a cycle, by pool. */
+export const sumsOfPlaces = (tx: TenantTx, cycleKey: string, places: readonly LedgerPlace[]): Promise<Sums[]> =>
+  sumsOf(tx, cycleKey, selectOf(places))
+
+const selectOf = (places: readonly LedgerPlace[]): RawBuilder<unknown> => sql`
+  select distinct "simId", "poolId"
+    from jsonb_to_recordset(${JSON.stringify(places)}::jsonb) as p("simId" bigint, "poolId" integer)`
+
+/**
+ * Rows of one pool with the same own tariff have the same limit, so it is read once for all of them. `limit 1` makes
+ * PostgreSQL look each row up: it knows nothing yet about a cycle that is being opened.
+ */
+async function sumsOf(tx: TenantTx, cycleKey: string, places: RawBuilder<unknown>): Promise<Sums[]> {
   const { rows } = await sql<Sums>`
-    select k."poolId", coalesce(sum(f.bytes), 0)::bigint as bytes,
-           coalesce(sum(f.voice_seconds), 0)::bigint as "voiceSeconds", coalesce(sum(f.sms_count), 0)::bigint as "smsCount",
-           count(*) filter (where f.contributing)::integer as contributing,
-           coalesce(sum(f.limit_bytes) filter (where not coalesce(f.is_shared, false)), 0)::bigint as "limitBytes",
-           coalesce(sum(f.excess_bytes), 0)::bigint as "excessBytes",
-           coalesce(sum(greatest(0, f.limit_bytes - f.bytes)) filter (where not coalesce(f.is_shared, false)), 0)::bigint
-             as "remainingBytes"
-      from (select distinct "simId", "poolId"
-              from jsonb_to_recordset(${JSON.stringify(places)}::jsonb) as p("simId" bigint, "poolId" integer)) k
-      left join ledger_figures f
-        on f.tenant_id = ${tx.tenantId} and f.cycle_key = ${cycleKey} and f.sim_id = k."simId" and f.pool_id = k."poolId"
-     group by k."poolId"`.execute(tx.q)
+    with given as materialized (
+      select k."poolId", l.sim_id, l.tariff_id, coalesce(l.contributing, false) as contributing, l.bytes, l.voice_seconds,
+             l.sms_count
+        from (${places}) as k("simId", "poolId")
+        left join lateral (
+          select * from usage_ledger u
+           where u.tenant_id = ${tx.tenantId} and u.cycle_key = ${cycleKey} and u.sim_id = k."simId"
+             and u.pool_id = k."poolId" limit 1) l on true
+    ), terms as materialized (
+      select r."poolId", r.tariff_id, r.contributing, f.limit_bytes, coalesce(f.is_shared, false) as is_shared,
+             f.governing_type is not null as is_governed
+        from (select "poolId", tariff_id, contributing, min(sim_id) as sim_id
+                from given group by "poolId", tariff_id, contributing) r
+        cross join lateral (
+          select * from ledger_figures f
+           where f.tenant_id = ${tx.tenantId} and f.cycle_key = ${cycleKey} and f.sim_id = r.sim_id
+             and f.pool_id = r."poolId" limit 1) f
+    )
+    select g."poolId", coalesce(sum(g.bytes), 0)::bigint as bytes,
+           coalesce(sum(g.voice_seconds), 0)::bigint as "voiceSeconds", coalesce(sum(g.sms_count), 0)::bigint as "smsCount",
+           count(*) filter (where g.contributing)::integer as contributing,
+           coalesce(sum(t.limit_bytes) filter (where not t.is_shared), 0)::bigint as "limitBytes",
+           coalesce(sum(greatest(0, g.bytes - t.limit_bytes)) filter (where t.is_governed), 0)::bigint as "excessBytes",
+           coalesce(sum(greatest(0, t.limit_bytes - g.bytes)) filter (where not t.is_shared), 0)::bigint as "remainingBytes"
+      from given g
+      left join terms t
+        on t."poolId" = g."poolId" and coalesce(t.tariff_id, 0) = coalesce(g.tariff_id, 0)
+       and t.contributing = g.contributing and g.sim_id is not null
+     group by g."poolId"`.execute(tx.q)
   return rows
 }
 
@@ -122,10 +168,11 @@ async function addToPools(
              excess_bytes = p.excess_bytes + a."excessBytes" - b."excessBytes",
              remaining_bytes = p.remaining_bytes + a."remainingBytes" - b."remainingBytes",
              usage_version = p.usage_version + 1,
-             summed_version = ${summedAfter(sql`a.contributing <> b.contributing`)}
+             summed_version = ${summedAfter(sql`a.contributing <> b.contributing and (p.bytes > 0 or a.bytes > 0)`)}
         from (${set(sums.after)}) a
         join (${set(sums.before)}) b using ("poolId")
-       where p.tenant_id = ${tx.tenantId} and p.cycle_key = ${cycleKey} and p.pool_id = a."poolId"`,
+       where p.tenant_id = ${tx.tenantId} and p.cycle_key = ${cycleKey} and p.pool_id = a."poolId"
+         and p.pool_id = any(${sums.after.map(({ poolId }) => poolId)}::integer[])`,
   ).execute(tx.q)
 }
 
@@ -133,7 +180,8 @@ async function addToPools(
  * A pool's `summed_version` after a change by which its sums were changed too. A Fixed pool with another number of
  * contributing SIMs has other shares for all of them, so its sums are no longer right.
  *
- * @param newShares condition: whether the number of contributing SIMs changes
+ * @param newShares condition: whether the number of contributing SIMs changes, and there is usage. Without usage there
+ *   is no excess, whatever the shares.
  */
 export const summedAfter = (newShares: RawBuilder<unknown>): RawBuilder<unknown> => sql`
   case when p.summed_version = p.usage_version
@@ -158,8 +206,11 @@ export async function sumPools(tx: TenantTx, cycleKey: string, poolIds: readonly
     update pool_cycles p
        set limit_bytes = case when f.is_shared then 0 else f.limit_bytes end, excess_bytes = f.excess_bytes,
            remaining_bytes = case when f.is_shared then 0 else f.remaining_bytes end, summed_version = p.usage_version
-      from pool_figures f
-     where f.tenant_id = p.tenant_id and f.cycle_key = p.cycle_key and f.pool_id = p.pool_id
-       and p.tenant_id = ${tx.tenantId} and p.cycle_key = ${cycleKey}
-       and p.pool_id = any(${rows.map(({ poolId }) => poolId)}::integer[])`.execute(tx.q)
+      from unnest(${rows.map(({ poolId }) => poolId)}::integer[]) as ids(id)
+     cross join lateral (
+       select * from pool_figures
+        where tenant_id = ${tx.tenantId} and cycle_key = ${cycleKey} and pool_id = ids.id
+        limit 1
+     ) f
+     where p.tenant_id = ${tx.tenantId} and p.cycle_key = ${cycleKey} and p.pool_id = ids.id`.execute(tx.q)
 }

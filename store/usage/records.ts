@@ -35,6 +35,7 @@ export async function ledgerSums(tx: TenantTx, keys: readonly LedgerKey[]): Prom
 }
 
 const CHECK_VIOLATION = '23514'
+const UNIQUE_VIOLATION = '23505'
 const TOTALS: Readonly<Record<string, string>> = {
   usage_ledger_total: 'SIM',
   pool_cycles_total: 'pool',
@@ -52,3 +53,11 @@ export function totalOutOfRange(error: unknown): string | undefined {
   }
   return typeof error.constraint === 'string' ? TOTALS[error.constraint] : undefined
 }
+
+/** Whether a statement has failed because it would have stored a usage record twice. */
+export const isStored = (error: unknown): boolean =>
+  error instanceof Error &&
+  'code' in error &&
+  error.code === UNIQUE_VIOLATION &&
+  'table' in error &&
+  String(error.table).startsWith('usage_records')

@@ -10,11 +10,11 @@ import type { TenantTx } from '../tenancy.ts'
  * the cycles that the change concerns. Call with the pools and their cycles locked. If a cycle is being closed, the
  * change is then either in its statement or recorded here.
  *
- * @param change an update of pool_cycles, without `returning`
+ * @param change an update of `pool_cycles p`, without `returning`
  */
 export const restating = (tx: TenantTx, change: RawBuilder<unknown>): RawBuilder<unknown> => sql`
   with changed as (
-    ${change} returning cycle_key, pool_id
+    ${change} returning p.cycle_key, p.pool_id
   )
   insert into restatements (cycle_key, pool_id)
   select h.cycle_key, h.pool_id

@@ -3,7 +3,7 @@ import { type RawBuilder, sql } from 'kysely'
 import type { Cycle } from '../../domain/time/cycle.ts'
 import type { Allowance } from '../../domain/usage/allowance.ts'
 import type { TenantTx } from '../tenancy.ts'
-import { contributors } from './open-cycle.ts'
+import { contributors, theseSims } from './contributors.ts'
 
 /** Allowances of all tariffs that the tenant can see, by tariff id. */
 export async function allowances(tx: TenantTx): Promise<Map<number, Allowance>> {
@@ -21,11 +21,12 @@ export interface Seat {
 
 /** Who contributes to a cycle: by its ledger once it is opened, before that by the rows that opening it would write. */
 const seats = (tx: TenantTx, cycle: Cycle, opened: boolean, simIds?: readonly number[]): RawBuilder<unknown> => {
-  const among = simIds === undefined ? sql`` : sql`and sim_id = any(${[...simIds]}::bigint[])`
-  return opened
-    ? sql`select sim_id, pool_id, tariff_id from usage_ledger
-           where tenant_id = ${tx.tenantId} and cycle_key = ${cycle.key} and contributing ${among}`
-    : contributors(cycle, among)
+  const among = simIds === undefined ? undefined : theseSims(simIds)
+  if (!opened) return contributors(tx, cycle, among)
+  return sql`
+    select sim_id, pool_id, tariff_id from usage_ledger
+     where tenant_id = ${tx.tenantId} and cycle_key = ${cycle.key} and contributing
+       ${among === undefined ? sql`` : sql`and ${among(sql`sim_id`)}`}`
 }
 
 /** Counts the SIMs that contribute to each pool, or to some of them, by their own tariff. */

@@ -1,6 +1,6 @@
 /**
- * Where a chunk of usage records is held while it is counted: two temporary tables of the session, empty again after
- * each transaction.
+ * Where a chunk of usage records is held while it is counted: temporary tables of the session, empty again after each
+ * transaction.
  */
 
 import { type RawBuilder, sql } from 'kysely'
@@ -23,13 +23,13 @@ const COLUMNS =
     ' ',
   )
 
-const lineOf = ({ index, record, cycleKey, bucketAt }: StagedRecord) =>
+const lineOf = ({ index, record, cycleKey }: StagedRecord, bucketAt: string) =>
   copyLine([
     index,
     record.recordId,
     new Date(record.at).toISOString(),
     cycleKey,
-    new Date(bucketAt).toISOString(),
+    bucketAt,
     record.iccid,
     record.simId,
     record.bytesUp,
@@ -46,15 +46,37 @@ export async function stageRecords(tx: TenantTx, records: readonly StagedRecord[
     create temporary table if not exists usage_stage (
       n integer, record_id text, at timestamptz, cycle_key text, bucket_at timestamptz, iccid text, sim_id bigint,
       bytes_up bigint, bytes_down bigint, voice_seconds bigint, sms_count bigint, imei text, correction boolean,
-      pool_id integer
+      pool_id integer, is_same boolean
     ) on commit delete rows`.execute(tx.q)
-  // Sums of what was accepted, for all that adds them up.
+  // Sums of what was accepted, one row for each row of the ledger.
   await sql`
     create temporary table if not exists usage_sums (
-      cycle_key text, sim_id bigint, pool_id integer, bucket_at timestamptz, bytes bigint, voice_seconds bigint,
-      sms_count bigint, records integer, last_at timestamptz
+      cycle_key text, sim_id bigint, pool_id integer, bytes bigint, voice_seconds bigint, sms_count bigint,
+      records integer, last_at timestamptz
     ) on commit delete rows`.execute(tx.q)
-  await copyInto(tx, 'usage_stage', COLUMNS, records.map(lineOf))
+  // The ledger rows that were added to: their bytes before and after, and what was added beside bytes.
+  await sql`
+    create temporary table if not exists usage_changes (
+      cycle_key text, sim_id bigint, pool_id integer, tariff_id integer, contributing boolean, bytes_before bigint,
+      bytes bigint, voice_seconds bigint, sms_count bigint
+    ) on commit delete rows`.execute(tx.q)
+  const startOf = bucketStarts()
+  await copyInto(
+    tx,
+    'usage_stage',
+    COLUMNS,
+    records.map((record) => lineOf(record, startOf(record.bucketAt))),
+  )
+}
+
+/** Makes the function that writes the start of a time bucket. There are few, and Date takes its time. */
+function bucketStarts(): (bucketAt: number) => string {
+  const known = new Map<number, string>()
+  return (bucketAt) => {
+    const start = known.get(bucketAt) ?? new Date(bucketAt).toISOString()
+    known.set(bucketAt, start)
+    return start
+  }
 }
 
 /** The pool that a staged record's SIM was in at its instant; 0: none. */
@@ -63,29 +85,67 @@ const placeOf = (simId: RawBuilder<unknown>) => sql`
              where m.sim_id = ${simId} and m.from_at <= u.at and (m.to_at is null or m.to_at > u.at)
              order by m.from_at desc limit 1), 0)`
 
-/**
- * Finds SIM and pool of every staged record. Records of unknown SIMs leave the stage.
- *
- * @returns indices of the records that left
- */
-export async function placeRecords(tx: TenantTx): Promise<number[]> {
-  await sql`
-    update usage_stage r set sim_id = s.id, pool_id = ${placeOf(sql`s.id`)}
-      from usage_stage u
-     cross join lateral (
-       select id from sims where tenant_id = ${tx.tenantId} and (u.iccid is not null and iccid = u.iccid)
-        union all
-       select id from sims where tenant_id = ${tx.tenantId} and u.iccid is null and id = u.sim_id) s
-     where r.ctid = u.ctid`.execute(tx.q)
-  const { rows } = await sql<{ n: number }>`
-    delete from usage_stage where pool_id is null returning n`.execute(tx.q)
-  return rows.map(({ n }) => n)
+/** A staged record whose identity is known already. */
+export interface KnownRecord {
+  readonly index: number
+  /** Whether it has the same content; else it contradicts the known one. */
+  readonly isSame: boolean
 }
 
-/** Keys of the cycles of the staged records. */
-export async function stagedCycles(tx: TenantTx): Promise<string[]> {
-  const { rows } = await sql<{ key: string }>`select distinct cycle_key as key from usage_stage`.execute(tx.q)
-  return rows.map(({ key }) => key)
+const content = (simId: RawBuilder<unknown>) =>
+  sql.join(
+    [
+      sql`k.sim_id = ${simId}`,
+      ...['bytes_up', 'bytes_down', 'voice_seconds', 'sms_count', 'imei', 'correction'].map(
+        (column) => sql`k.${sql.ref(column)} is not distinct from u.${sql.ref(column)}`,
+      ),
+    ],
+    sql` and `,
+  )
+
+/** Records that left the stage. */
+export interface Unstaged {
+  /** Indices of records of unknown SIMs. */
+  readonly strangers: readonly number[]
+  readonly known: readonly KnownRecord[]
+}
+
+/**
+ * Finds SIM and pool of every staged record. Records of unknown SIMs leave the stage, and so do those whose identity is
+ * stored already. Subqueries, rather than joins, keep PostgreSQL to looking up each record: it knows nothing about the
+ * stage.
+ */
+export async function placeRecords(tx: TenantTx): Promise<Unstaged> {
+  await sql`
+    update usage_stage u
+       set (sim_id, pool_id, is_same) = (
+         select s.id, ${placeOf(sql`s.id`)},
+                (select ${content(sql`s.id`)} from usage_records k
+                  where k.tenant_id = ${tx.tenantId} and k.record_id = u.record_id and k.at = u.at)
+           from (select id from sims where tenant_id = ${tx.tenantId} and (u.iccid is not null and iccid = u.iccid)
+                  union all
+                 select id from sims where tenant_id = ${tx.tenantId} and u.iccid is null and id = u.sim_id) s)`.execute(
+    tx.q,
+  )
+  const { rows } = await sql<{ isSame: boolean | null; indices: number[] }>`
+    with gone as (
+      delete from usage_stage where pool_id is null or is_same is not null returning n, is_same
+    )
+    select is_same as "isSame", array_agg(n order by n) as indices from gone group by is_same`.execute(tx.q)
+  return {
+    strangers: rows.flatMap(({ isSame, indices }) => (isSame === null ? indices : [])),
+    known: rows.flatMap(({ isSame, indices }) => (isSame === null ? [] : indices.map((index) => ({ index, isSame })))),
+  }
+}
+
+/** Takes records off the stage whose identity appears earlier on it. The first counts, as if each were sent by itself. */
+export async function takeRepeated(tx: TenantTx): Promise<KnownRecord[]> {
+  const { rows } = await sql<KnownRecord>`
+    delete from usage_stage u
+     using (select distinct on (record_id, at) * from usage_stage order by record_id, at, n) k
+     where u.record_id = k.record_id and u.at = k.at and u.n > k.n
+    returning u.n as index, ${content(sql`u.sim_id`)} as "isSame"`.execute(tx.q)
+  return rows
 }
 
 /** Whether a staged record's SIM is known to have been in another pool by now: a ticket has moved it meanwhile. */
@@ -93,40 +153,6 @@ export async function hasMoved(tx: TenantTx): Promise<boolean> {
   const { rows } = await sql`
     select from usage_stage u where u.pool_id <> ${placeOf(sql`u.sim_id`)} limit 1`.execute(tx.q)
   return rows.length > 0
-}
-
-/** A staged record whose identity is known already. */
-export interface KnownRecord {
-  readonly index: number
-  readonly cycleKey: string
-  /** Whether it has the same content; else it contradicts the known one. */
-  readonly isSame: boolean
-}
-
-const CONTENT = ['sim_id', 'bytes_up', 'bytes_down', 'voice_seconds', 'sms_count', 'imei', 'correction']
-const sameContent = sql.join(
-  CONTENT.map((column) => sql`u.${sql.ref(column)} is not distinct from k.${sql.ref(column)}`),
-  sql` and `,
-)
-
-/** Takes records whose identity is stored, or appears earlier in the chunk, off the stage. */
-export async function takeKnown(tx: TenantTx, hasRepeated: boolean): Promise<KnownRecord[]> {
-  const stored = await sql<KnownRecord>`
-    delete from usage_stage r
-     using usage_stage u
-     cross join lateral (
-       select * from usage_records k
-        where k.tenant_id = ${tx.tenantId} and k.record_id = u.record_id and k.at = u.at limit 1) k
-     where r.ctid = u.ctid
-    returning r.n as index, r.cycle_key as "cycleKey", ${sameContent} as "isSame"`.execute(tx.q)
-  if (!hasRepeated) return stored.rows
-  // The first record with an identity counts, as if each were sent by itself.
-  const repeated = await sql<KnownRecord>`
-    delete from usage_stage u
-     using (select distinct on (record_id, at) * from usage_stage order by record_id, at, n) k
-     where u.record_id = k.record_id and u.at = k.at and u.n > k.n
-    returning u.n as index, u.cycle_key as "cycleKey", ${sameContent} as "isSame"`.execute(tx.q)
-  return [...stored.rows, ...repeated.rows]
 }
 
 /** Cycles and pools of the staged records, both in their order. */

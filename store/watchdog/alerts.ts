@@ -1,5 +1,5 @@
 /** Stores alert states, and writes the watchdog log. */
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import type { LogLevel } from '../../domain/codes.ts'
 import {
   fromCoded,
@@ -9,6 +9,7 @@ import {
   type SubjectKind,
   toCoded,
 } from '../../domain/watchdog/subject.ts'
+import { markDue } from '../due.ts'
 import type { TenantTx } from '../tenancy.ts'
 
 export interface NewLogEntry {
@@ -44,6 +45,15 @@ export async function insertLogEntries(tx: TenantTx, entries: readonly NewLogEnt
   return new Set(rows.map(({ dedupeKey }) => dedupeKey))
 }
 
+/** Those of the keys that the log has an entry of. */
+export async function knownEntries(tx: TenantTx, keys: readonly string[]): Promise<Set<string>> {
+  if (keys.length === 0) return new Set()
+  const { rows } = await sql<{ key: string }>`
+    select dedupe_key as key from watchdog_log
+     where tenant_id = ${tx.tenantId} and dedupe_key = any(${[...keys]}::text[])`.execute(tx.q)
+  return new Set(rows.map(({ key }) => key))
+}
+
 /** The state of one alert as it is stored. */
 export interface StoredAlert<State> {
   readonly rule: string
@@ -62,28 +72,52 @@ export interface StoredAlert<State> {
   readonly lastSignalAt: Date | null
 }
 
-/** Locks a tenant's alerts until the transaction ends, so that one evaluation at a time writes them. */
+/**
+ * Locks a tenant's alerts until the transaction ends. Take it before reading facts: one evaluation at a time reads and
+ * writes, so none overwrites a newer one.
+ */
 export async function lockAlerts(tx: TenantTx): Promise<void> {
   await sql`select pg_advisory_xact_lock(hashtext('simherd.alerts'), hashtext(${tx.tenantId}))`.execute(tx.q)
 }
 
-/** Reads the alerts of subjects in any of the given scopes. */
+/** More subjects are found together. */
+const FEW = 500
+
+/**
+ * Alerts of subjects. Few subjects are looked up one by one: without statistics of the tenant PostgreSQL would go through
+ * all its alerts.
+ */
+const alertsOf = (tx: TenantTx, kind: SubjectCode, ids: readonly number[]): RawBuilder<unknown> =>
+  ids.length > FEW
+    ? sql`(select * from alerts
+            where tenant_id = ${tx.tenantId} and subject_kind = ${kind} and subject_id = any(${[...ids]}::bigint[]))`
+    : sql`(select l.* from unnest(${[...ids]}::bigint[]) as s(id)
+            cross join lateral (
+              select * from alerts
+               where tenant_id = ${tx.tenantId} and subject_kind = ${kind} and subject_id = s.id
+              offset 0
+            ) l)`
+
+/** Reads the alerts of subjects in any of the given scopes. A statement for each kind of subject. */
 export async function loadAlerts<State>(
   tx: TenantTx,
   subjects: readonly Subject[],
   scopes: readonly string[],
 ): Promise<StoredAlert<State>[]> {
-  const { rows } = await sql<Omit<StoredAlert<State>, 'kind'> & { readonly kind: SubjectCode }>`
-    select a.rule, a.subject_kind as kind, a.subject_id as id, a.scope, a.state, a.firing,
-           a.rule_version as "ruleVersion", a.evaluated_at as "evaluatedAt", a.explanation, a.asked as "lastSignal",
-           a.asked_at as "lastSignalAt"
-      from jsonb_to_recordset(${JSON.stringify(subjects.map(({ kind, id }) => toCoded({ kind, id })))}::jsonb) as s(kind smallint, id bigint)
-      join alerts a on a.tenant_id = ${tx.tenantId} and a.subject_kind = s.kind and a.subject_id = s.id
-     where a.scope = any(${[...scopes]}::text[])`.execute(tx.q)
-  return rows.map(fromCoded)
+  const found: StoredAlert<State>[] = []
+  for (const [kind, ofKind] of Map.groupBy(subjects, (subject) => subject.kind)) {
+    const ids = ofKind.map(({ id }) => id)
+    const { rows } = await sql<Omit<StoredAlert<State>, 'kind'> & { readonly kind: SubjectCode }>`
+      select rule, subject_kind as kind, subject_id as id, scope, state, firing, rule_version as "ruleVersion",
+             evaluated_at as "evaluatedAt", explanation, asked as "lastSignal", asked_at as "lastSignalAt"
+        from ${alertsOf(tx, SUBJECT_CODES[kind], ids)} a
+       where scope = any(${[...scopes]}::text[])`.execute(tx.q)
+    found.push(...rows.map(fromCoded))
+  }
+  return found
 }
 
-/** Writes alert states; an older evaluation never overwrites a newer one. */
+/** Writes alert states. Call with the alerts locked. */
 export async function saveAlerts<State>(tx: TenantTx, alerts: readonly StoredAlert<State>[]): Promise<void> {
   if (alerts.length === 0) return
   await sql`
@@ -96,9 +130,52 @@ export async function saveAlerts<State>(tx: TenantTx, alerts: readonly StoredAle
      order by rule, kind, id, scope
     on conflict (tenant_id, rule, subject_kind, subject_id, scope) do update
       set state = excluded.state, firing = excluded.firing, rule_version = excluded.rule_version,
-          evaluated_at = excluded.evaluated_at, explanation = excluded.explanation, asked = excluded.asked,
-          asked_at = excluded.asked_at
-     where a.evaluated_at < excluded.evaluated_at`.execute(tx.q)
+          evaluated_at = greatest(a.evaluated_at, excluded.evaluated_at), explanation = excluded.explanation, asked = excluded.asked,
+          asked_at = excluded.asked_at`.execute(tx.q)
+}
+
+/** Marks all subjects due that have a firing alert. */
+export async function markFiringDue(tx: TenantTx): Promise<void> {
+  const { rows } = await sql<{ kind: SubjectCode; id: number }>`
+    select distinct subject_kind as kind, subject_id as id from alerts
+     where tenant_id = ${tx.tenantId} and firing order by 1, 2`.execute(tx.q)
+  await markDue(tx, rows.map(fromCoded))
+}
+
+/** Marks the SIMs of pools due that have a firing alert. */
+export async function markFiringSimsDue(tx: TenantTx, poolIds: readonly number[]): Promise<void> {
+  if (poolIds.length === 0) return
+  const { rows } = await sql<{ id: number }>`
+    select distinct s.id
+      from sims s join alerts a on a.tenant_id = s.tenant_id and a.subject_kind = ${SUBJECT_CODES.sim} and a.subject_id = s.id
+     where s.tenant_id = ${tx.tenantId} and s.pool_id = any(${[...poolIds]}::integer[]) and a.firing
+     order by s.id`.execute(tx.q)
+  await markDue(
+    tx,
+    rows.map(({ id }) => ({ kind: 'sim', id })),
+  )
+}
+
+/** Ends what is open of a cycle that is closed. Nothing is told: its statement says what was used. */
+export async function closeAlerts(tx: TenantTx, cycleKey: string): Promise<void> {
+  await sql`
+    update alerts set firing = false, state = state || jsonb_build_object('phase', 'resolved', 'since', ${tx.now.getTime()}::bigint)
+     where tenant_id = ${tx.tenantId} and scope = ${cycleKey} and (firing or state ->> 'phase' = 'pending')`.execute(
+    tx.q,
+  )
+}
+
+/** Deletes alerts that go on under another scope. Call with the alerts locked. */
+export async function forgetAlerts(
+  tx: TenantTx,
+  alerts: readonly (Subject & { readonly rule: string; readonly scope: string })[],
+): Promise<void> {
+  if (alerts.length === 0) return
+  await sql`
+    delete from alerts a
+     using jsonb_to_recordset(${JSON.stringify(alerts.map(toCoded))}::jsonb) as s(rule text, kind smallint, id bigint, scope text)
+     where a.tenant_id = ${tx.tenantId} and a.rule = s.rule and a.subject_kind = s.kind and a.subject_id = s.id
+       and a.scope = s.scope`.execute(tx.q)
 }
 
 /** Whether an alert of a rule is firing for a subject in a cycle. */

@@ -1,18 +1,30 @@
 /** Reads the values behind the facts of subjects. The number of statements does not grow with the batch. */
-import { sql } from 'kysely'
-import type { PoolType, SimStatus, SimType, TariffType, WatchdogMode } from '../../domain/codes.ts'
+import { type RawBuilder, sql } from 'kysely'
+import { type PoolType, SimStatus, type SimType, TariffType, type WatchdogMode } from '../../domain/codes.ts'
+import type { Cycle } from '../../domain/time/cycle.ts'
+import { governingType } from '../../domain/usage/allowance.ts'
 import type { PoolWatchdogSettings, WatchdogSettings } from '../../domain/watchdog/settings.ts'
+import { SUBJECT_CODES } from '../../domain/watchdog/subject.ts'
 import type { TenantTx } from '../tenancy.ts'
 
-/** Starts of the windows over which usage is counted, each at the start of a bucket. */
+/** Starts of the windows over which usage is counted, each at the start of a bucket, and the end of all of them. */
 export interface Windows {
   readonly short: Date
   readonly long: Date
   readonly day: Date
   readonly week: Date
+  /** Not in them: the end of the cycle. */
+  readonly until: Date
 }
 
-export interface SimRow {
+/** A SIM's pool, as its SIMs see it. */
+export interface PoolOfSims extends PoolWatchdogSettings {
+  readonly name: string
+  readonly usageBytes: number
+  readonly limitBytes: number
+}
+
+export interface SimRow extends WatchdogSettings {
   readonly simId: number
   readonly iccid: string
   readonly tag: string
@@ -20,68 +32,175 @@ export interface SimRow {
   readonly status: SimStatus
   readonly statusSince: Date
   readonly poolId: number | null
-  readonly poolName: string | null
+  /** Null outside pools. */
+  readonly pool: PoolOfSims | null
   readonly tariffType: TariffType | null
   readonly exempt: boolean
-  readonly own: WatchdogSettings
-  /** Null outside pools. */
-  readonly pool: PoolWatchdogSettings | null
   readonly imei: string
-  readonly previousImei: string
+  /** How often it was found in another device. */
+  readonly deviceChanges: number
+  /** When the latest change of device was recorded. */
+  readonly deviceChangedAt: Date | null
   readonly lastSeenAt: Date | null
-  readonly poolUsageBytes: number | null
-  readonly poolLimitBytes: number | null
+}
+
+/** Bytes used over the windows. */
+export interface WindowSums {
   readonly shortBytes: number
   readonly longBytes: number
   readonly dayBytes: number
   readonly weekBytes: number
 }
+export const NO_USAGE: WindowSums = { shortBytes: 0, longBytes: 0, dayBytes: 0, weekBytes: 0 }
 
-/** Sums the bytes of a batch's subjects over the windows. */
-const windowSums = (tx: TenantTx, kind: number, ids: readonly number[], windows: Windows) => sql`
-  select subject_id, sum(bytes) filter (where starts_at >= ${windows.short})::bigint as short_bytes,
-         sum(bytes) filter (where starts_at >= ${windows.long})::bigint as long_bytes,
-         sum(bytes) filter (where starts_at >= ${windows.day})::bigint as day_bytes,
-         sum(bytes) filter (where starts_at >= ${windows.week})::bigint as week_bytes
-    from usage_buckets
-   where tenant_id = ${tx.tenantId} and subject_kind = ${kind} and subject_id = any(${[...ids]}::bigint[])
-     and starts_at >= least(${windows.week}::timestamptz, ${windows.long}::timestamptz)
-   group by subject_id`
-
-/** Reads the provisioned SIMs of a batch. Unprovisioned ones are left out: there is nothing to watch. */
-export async function simRows(
+/** Sums the bytes of pools over the windows, by id: from time buckets. A pool without usage is left out. */
+export const poolWindowSums = (
   tx: TenantTx,
-  cycleKey: string,
   ids: readonly number[],
   windows: Windows,
-): Promise<SimRow[]> {
-  const { rows } = await sql<SimRow>`
-    with windows as (${windowSums(tx, 1, ids, windows)})
-    select s.id as "simId", s.iccid, s.tag, s.type, s.status, s.status_since as "statusSince", s.pool_id as "poolId",
-           p.name as "poolName", coalesce(case when pt.type <> 0 then pt.type end,
-                                          case when own.type = 0 then own.type end, pt.type, own.type) as "tariffType",
-           s.is_watchdog_exempt as exempt,
-           jsonb_build_object('watchdogMode', s.watchdog_mode, 'warningThresholdPct', s.warning_threshold_pct,
-                              'enableBurnRateAlerts', s.enable_burn_rate_alerts) as own,
-           case when p.id is not null then jsonb_build_object(
-             'watchdogMode', p.watchdog_mode, 'warningThresholdPct', p.warning_threshold_pct,
-             'enableBurnRateAlerts', p.enable_burn_rate_alerts, 'tariffType', pt.type) end as pool,
-           g.imei, g.previous_imei as "previousImei", g.last_seen_at as "lastSeenAt",
-           pc.bytes as "poolUsageBytes", pc.limit_bytes as "poolLimitBytes",
-           coalesce(w.short_bytes, 0) as "shortBytes", coalesce(w.long_bytes, 0) as "longBytes",
-           coalesce(w.day_bytes, 0) as "dayBytes", coalesce(w.week_bytes, 0) as "weekBytes"
-      from sims s
-      join sim_seen g on g.tenant_id = s.tenant_id and g.sim_id = s.id
-      left join pools p on p.id = s.pool_id
-      left join tariffs pt on pt.id = p.tariff_id
-      left join tariffs own on own.id = s.tariff_id
-      left join windows w on w.subject_id = s.id
-      left join pool_figures pc
-        on pc.tenant_id = s.tenant_id and pc.cycle_key = ${cycleKey} and pc.pool_id = s.pool_id
-     where s.id = any(${[...ids]}::bigint[]) and s.status <> 0`.execute(tx.q)
-  return rows
+): Promise<Map<number, WindowSums>> =>
+  sumsOver(
+    tx,
+    windows,
+    sql`
+      select subject_id as id, starts_at as at, bytes from usage_buckets
+       where tenant_id = ${tx.tenantId} and subject_kind = ${SUBJECT_CODES.pool}
+         and subject_id = any(${[...ids]}::bigint[]) and starts_at >= ${earliest(windows)}
+         and starts_at < ${windows.until}`,
+  )
+
+/**
+ * Sums the bytes of SIMs over the windows, by id: from the records, of which a SIM has few. The sums are those of time
+ * buckets, because windows begin with one. A SIM without usage is left out.
+ */
+export const simWindowSums = (
+  tx: TenantTx,
+  ids: readonly number[],
+  windows: Windows,
+): Promise<Map<number, WindowSums>> =>
+  sumsOver(
+    tx,
+    windows,
+    sql`
+      select sim_id as id, at, bytes_up + bytes_down as bytes from usage_records
+       where tenant_id = ${tx.tenantId} and sim_id = any(${[...ids]}::bigint[]) and at >= ${earliest(windows)}
+         and at < ${windows.until}`,
+  )
+
+const earliest = ({ week, long }: Windows): Date => (week < long ? week : long)
+
+async function sumsOver(tx: TenantTx, windows: Windows, usage: RawBuilder<unknown>): Promise<Map<number, WindowSums>> {
+  const { rows } = await sql<WindowSums & { id: number }>`
+    select id, coalesce(sum(bytes) filter (where at >= ${windows.short}), 0)::bigint as "shortBytes",
+           coalesce(sum(bytes) filter (where at >= ${windows.long}), 0)::bigint as "longBytes",
+           coalesce(sum(bytes) filter (where at >= ${windows.day}), 0)::bigint as "dayBytes",
+           coalesce(sum(bytes) filter (where at >= ${windows.week}), 0)::bigint as "weekBytes"
+      from (${usage}) u group by id`.execute(tx.q)
+  return new Map(rows.map(({ id, ...sums }) => [id, sums]))
 }
 
+/** SIMs by id, or those of a range of ids. */
+export type Among = { readonly ids: readonly number[] } | { readonly fromId: number; readonly toId: number | null }
+
+const among = (column: RawBuilder<unknown>, of: Among): RawBuilder<unknown> =>
+  'ids' in of
+    ? sql`${column} = any(${[...of.ids]}::bigint[])`
+    : sql`${column} >= ${of.fromId} and (${of.toId}::bigint is null or ${column} < ${of.toId})`
+
+/** More SIMs are joined as wholes. */
+const FEW = 500
+
+/**
+ * Joins the sighting of the SIM `s`, if there is one. `limit 1` makes PostgreSQL look each of a few up: where it has no
+ * statistics of the tenant it takes all the tenant's SIMs for one, and would go through all of them for each.
+ */
+const sightingOf = (of: Among) =>
+  'ids' in of && of.ids.length <= FEW
+    ? sql`left join lateral (select * from sim_sightings where tenant_id = s.tenant_id and sim_id = s.id limit 1) g on true`
+    : sql`left join sim_sightings g on g.tenant_id = s.tenant_id and g.sim_id = s.id and ${among(sql`g.sim_id`, of)}`
+
+/**
+ * Where to read the pool and the own tariff of the SIM `s`. Only provisioned SIMs have a seat. In a cycle that has ended it
+ * is the last one that the SIM had in it.
+ */
+function seatIn({ cycle, isEnded }: SeatMoment) {
+  if (!isEnded) return { seat: sql`s`, join: sql``, isProvisioned: sql`s.status <> ${SimStatus.Unprovisioned}` }
+  const join = sql`
+     cross join lateral (
+       select nullif(pool_id, 0) as pool_id, tariff_id from memberships
+        where sim_id = s.id and from_at < ${new Date(cycle.endsAt)}
+          and coalesce(to_at, 'infinity') > ${new Date(cycle.startsAt)}
+        order by from_at desc limit 1) m`
+  return { seat: sql`m`, join, isProvisioned: sql`true` }
+}
+
+/** A cycle, and whether it has ended. */
+interface SeatMoment {
+  readonly cycle: Cycle
+  readonly isEnded: boolean
+}
+
+/**
+ * Reads provisioned SIMs, by id. Unprovisioned ones are left out: there is nothing to watch. What is in the view sim_seen
+ * is written out: a join with it would be one of all SIMs with themselves.
+ *
+ * @param moment in a cycle that has ended, SIMs are in the pools in which they were last
+ * @param most so many at most
+ */
+export async function simRows(tx: TenantTx, moment: SeatMoment, of: Among, most = 2_147_483_646): Promise<SimRow[]> {
+  const { seat, join, isProvisioned } = seatIn(moment)
+  const { rows } = await sql<Omit<SimRow, 'pool' | 'tariffType'> & { tariffId: number | null }>`
+    select s.id as "simId", s.iccid, s.tag, s.type, s.status, s.status_since as "statusSince", ${seat}.pool_id as "poolId",
+           ${seat}.tariff_id as "tariffId", s.is_watchdog_exempt as exempt, s.watchdog_mode as "watchdogMode",
+           s.warning_threshold_pct as "warningThresholdPct", s.enable_burn_rate_alerts as "enableBurnRateAlerts",
+           case when d.is_newer then g.imei else s.imei end as imei,
+           coalesce(g.device_changes, 0) as "deviceChanges", g.device_changed_at as "deviceChangedAt",
+           greatest(s.last_seen_at, g.last_seen_at) as "lastSeenAt"
+      from sims s ${sightingOf(of)}
+     cross join lateral (
+       select coalesce(g.imei_seen_at >= coalesce(s.imei_seen_at, '-infinity'), false) as is_newer) d${join}
+     where s.tenant_id = ${tx.tenantId} and ${among(sql`s.id`, of)} and ${isProvisioned}
+     order by s.id limit ${most}`.execute(tx.q)
+  const present = (ids: readonly (number | null)[]) => [...new Set(ids)].filter((id) => id !== null)
+  const pools = await poolsOfSims(tx, moment.cycle.key, present(rows.map(({ poolId }) => poolId)))
+  const tariffs = await tariffTypes(tx, present(rows.map(({ tariffId }) => tariffId)))
+  return rows.map(({ tariffId, ...row }) => {
+    const pool = pools.get(row.poolId ?? 0) ?? null
+    const tariffType = governingType(tariffs.get(tariffId ?? 0) ?? null, pool?.tariffType ?? null)
+    return { ...row, pool, tariffType }
+  })
+}
+
+/** Figures of the pool `p`. `limit 1` looks each pool up: in a cycle without statistics, a join would read them all. */
+const figuresOfPool = (cycleKey: string) => sql`(
+  select * from pool_figures
+   where tenant_id = p.tenant_id and cycle_key = ${cycleKey} and pool_id = p.id
+   limit 1)`
+
+/** Of a pool without totals, which has no ledger rows: a Fixed one has its capacity all the same. */
+const LIMIT_UNUSED = sql`case when t.type = ${TariffType['Fixed Pool']} then t.allowance_bytes else 0 end`
+
+async function poolsOfSims(tx: TenantTx, cycleKey: string, ids: readonly number[]): Promise<Map<number, PoolOfSims>> {
+  if (ids.length === 0) return new Map()
+  const { rows } = await sql<PoolOfSims & { id: number }>`
+    select p.id, p.name, p.watchdog_mode as "watchdogMode", p.warning_threshold_pct as "warningThresholdPct",
+           p.enable_burn_rate_alerts as "enableBurnRateAlerts", t.type as "tariffType",
+           coalesce(f.bytes, 0) as "usageBytes", coalesce(f.limit_bytes, ${LIMIT_UNUSED}) as "limitBytes"
+      from pools p
+      left join tariffs t on t.id = p.tariff_id
+      left join lateral ${figuresOfPool(cycleKey)} f on true
+     where p.id = any(${[...ids]}::integer[])`.execute(tx.q)
+  return new Map(rows.map(({ id, ...pool }) => [id, pool]))
+}
+
+async function tariffTypes(tx: TenantTx, ids: readonly number[]): Promise<Map<number, TariffType>> {
+  if (ids.length === 0) return new Map()
+  const { rows } = await sql<{ id: number; type: TariffType }>`
+    select id, type from tariffs where id = any(${[...ids]}::integer[])`.execute(tx.q)
+  return new Map(rows.map(({ id, type }) => [id, type]))
+}
+
+/** A pool, with what stands in its own rows. */
 export interface PoolFactRow {
   readonly poolId: number
   readonly poolName: string
@@ -96,30 +215,53 @@ export interface PoolFactRow {
   readonly limitBytes: number
   readonly remainingBytes: number
   readonly overageBytes: number
+}
+
+/** Reads pools, by id, without deleted ones. @param most so many at most */
+export async function poolFactRows(
+  tx: TenantTx,
+  cycleKey: string,
+  of: Among,
+  most = 2_147_483_646,
+): Promise<PoolFactRow[]> {
+  const { rows } = await sql<PoolFactRow>`
+    select p.id as "poolId", p.name as "poolName", p.type as "poolType", t.type as "tariffType",
+           p.watchdog_mode as mode, p.warning_threshold_pct as "warningThresholdPct",
+           coalesce(p.enable_burn_rate_alerts, false) as "enableBurnRateAlerts",
+           p.active_sim_count as "activeSimCount", p.total_sim_count as "totalSimCount",
+           coalesce(pc.bytes, 0) as "usageBytes", coalesce(pc.limit_bytes, ${LIMIT_UNUSED}) as "limitBytes",
+           coalesce(pc.remaining_bytes, ${LIMIT_UNUSED}) as "remainingBytes",
+           coalesce(pc.overage_bytes, 0) as "overageBytes"
+      from pools p
+      join tariffs t on t.id = p.tariff_id
+      left join lateral ${figuresOfPool(cycleKey)} pc on true
+     where p.tenant_id = ${tx.tenantId} and ${among(sql`p.id`, of)} and p.deleted_at is null
+     order by p.id limit ${most}`.execute(tx.q)
+  return rows
+}
+
+/** What takes reading all SIMs of a pool. */
+export interface PoolScan {
   readonly overSimCount: number
   readonly silentSimCount: number
   readonly topSimBytes: number
   readonly lastSeenAt: Date | null
-  readonly shortBytes: number
-  readonly longBytes: number
-  readonly dayBytes: number
 }
+export const NO_SIMS: PoolScan = { overSimCount: 0, silentSimCount: 0, topSimBytes: 0, lastSeenAt: null }
 
 /**
- * Reads the pools of a batch, without deleted ones.
+ * Reads the SIMs of pools, by pool.
  *
  * @param silentBefore a SIM is silent if it has been Active, and has not been seen, since before this instant
  */
-export async function poolFactRows(
+export async function scanPools(
   tx: TenantTx,
   cycleKey: string,
   ids: readonly number[],
-  windows: Windows,
   silentBefore: Date,
-): Promise<PoolFactRow[]> {
-  const { rows } = await sql<PoolFactRow>`
-    with windows as (${windowSums(tx, 2, ids, windows)}),
-    used as (
+): Promise<Map<number, PoolScan>> {
+  const { rows } = await sql<PoolScan & { id: number }>`
+    with used as (
       select pool_id, count(*) filter (where bytes > limit_bytes)::integer as over_sims, max(bytes) as top_bytes
         from ledger_figures
        where tenant_id = ${tx.tenantId} and cycle_key = ${cycleKey} and pool_id = any(${[...ids]}::integer[])
@@ -132,24 +274,12 @@ export async function poolFactRows(
         from sims s join sim_seen g on g.tenant_id = s.tenant_id and g.sim_id = s.id
        where s.pool_id = any(${[...ids]}::integer[]) group by s.pool_id
     )
-    select p.id as "poolId", p.name as "poolName", p.type as "poolType", t.type as "tariffType",
-           p.watchdog_mode as mode, p.warning_threshold_pct as "warningThresholdPct",
-           coalesce(p.enable_burn_rate_alerts, false) as "enableBurnRateAlerts",
-           p.active_sim_count as "activeSimCount", p.total_sim_count as "totalSimCount",
-           coalesce(pc.bytes, 0) as "usageBytes", coalesce(pc.limit_bytes, 0) as "limitBytes",
-           coalesce(pc.remaining_bytes, 0) as "remainingBytes", coalesce(pc.overage_bytes, 0) as "overageBytes",
-           coalesce(u.over_sims, 0) as "overSimCount", coalesce(seen.silent_sims, 0) as "silentSimCount",
-           coalesce(u.top_bytes, 0) as "topSimBytes", seen.last_seen_at as "lastSeenAt",
-           coalesce(w.short_bytes, 0) as "shortBytes", coalesce(w.long_bytes, 0) as "longBytes",
-           coalesce(w.day_bytes, 0) as "dayBytes"
-      from pools p
-      join tariffs t on t.id = p.tariff_id
-      left join pool_figures pc on pc.tenant_id = p.tenant_id and pc.cycle_key = ${cycleKey} and pc.pool_id = p.id
+    select p.id, coalesce(u.over_sims, 0) as "overSimCount", coalesce(seen.silent_sims, 0) as "silentSimCount",
+           coalesce(u.top_bytes, 0) as "topSimBytes", seen.last_seen_at as "lastSeenAt"
+      from unnest(${[...ids]}::integer[]) as p(id)
       left join used u on u.pool_id = p.id
-      left join windows w on w.subject_id = p.id
-      left join seen on seen.pool_id = p.id
-     where p.id = any(${[...ids]}::integer[]) and p.deleted_at is null`.execute(tx.q)
-  return rows
+      left join seen on seen.pool_id = p.id`.execute(tx.q)
+  return new Map(rows.map(({ id, ...scan }) => [id, scan]))
 }
 
 export interface TenantFactRow {
@@ -162,18 +292,17 @@ export interface TenantFactRow {
   readonly overPoolCount: number
   readonly usageBytes: number
   readonly overageBytes: number
-  /** Start of the newest bucket with usage. */
-  readonly newestUsageAt: Date | null
 }
 
 /** Reads the values behind the tenant's facts. */
 export async function tenantFactRow(tx: TenantTx, cycleKey: string): Promise<TenantFactRow | undefined> {
   const { rows } = await sql<TenantFactRow>`
     with by_status as (
-      select count(*)::integer as all_sims, count(*) filter (where status = 0)::integer as unprovisioned,
-             count(*) filter (where status = 1)::integer as active,
-             count(*) filter (where status = 2)::integer as suspended
-        from sims where tenant_id = ${tx.tenantId}
+      select coalesce(sum(sims), 0)::integer as all_sims,
+             coalesce(sum(sims) filter (where status = 0), 0)::integer as unprovisioned,
+             coalesce(sum(sims) filter (where status = 1), 0)::integer as active,
+             coalesce(sum(sims) filter (where status = 2), 0)::integer as suspended
+        from sim_blocks where tenant_id = ${tx.tenantId}
     ), totals as (
       select coalesce(sum(bytes), 0)::bigint as bytes, coalesce(sum(overage_bytes), 0)::bigint as overage_bytes,
              count(*) filter (where overage_bytes > 0 and pool_id <> 0)::integer as over_pools
@@ -182,9 +311,7 @@ export async function tenantFactRow(tx: TenantTx, cycleKey: string): Promise<Ten
     select n.name, s.all_sims as "simCount", s.active as "activeSimCount", s.suspended as "suspendedSimCount",
            s.unprovisioned as "unprovisionedSimCount",
            (select count(*) from pools where tenant_id = ${tx.tenantId} and deleted_at is null)::integer as "poolCount",
-           c.over_pools as "overPoolCount", c.bytes as "usageBytes", c.overage_bytes as "overageBytes",
-           (select max(starts_at) from usage_buckets
-             where tenant_id = ${tx.tenantId} and subject_kind = 3 and subject_id = 0) as "newestUsageAt"
+           c.over_pools as "overPoolCount", c.bytes as "usageBytes", c.overage_bytes as "overageBytes"
       from tenants n, by_status s, totals c
      where n.id = ${tx.tenantId}`.execute(tx.q)
   return rows[0]

@@ -1,16 +1,17 @@
 /** Reads the watchdog log. Entries are written together with the alerts that they describe. */
 import { type RawBuilder, sql } from 'kysely'
-import { type Page, pageRequest, toPage } from '../../domain/page.ts'
+import type { Place } from '../../domain/cursor.ts'
+import { pageRequest } from '../../domain/page.ts'
 import type { WatchdogLogEntry, WatchdogLogQuery } from '../../domain/watchdog/log-entry.ts'
-import { type Instant, instantOf, KEYSET_PAGE, keysetPages, olderThan, placeAfter } from '../keyset.ts'
-import { containing, readPage, within } from '../paging.ts'
+import { KEYSET_PAGE, keysetPages, microsOf, olderThan, placeAfter, placeOf } from '../keyset.ts'
+import { containing, type Part, readPage, readPart, within } from '../paging.ts'
 import type { Store, TenantTx } from '../tenancy.ts'
 
-type LogRow = Omit<WatchdogLogEntry, 'date'> & { readonly at: Date }
+type LogRow = Omit<WatchdogLogEntry, 'date'> & Place & { readonly at: Date }
 
-const columns = sql`id, sim_id as "simId", pool_id as "poolId", level, message, at`
+const columns = sql`id, sim_id as "simId", pool_id as "poolId", level, message, at, ${microsOf(sql`at`)}`
 
-const toEntry = ({ at, ...row }: LogRow): WatchdogLogEntry => ({ ...row, date: at.toISOString() })
+const toEntry = ({ at, micros: _, ...row }: LogRow): WatchdogLogEntry => ({ ...row, date: at.toISOString() })
 
 const matching = ({ simId, poolId, level, searchTerm, date }: WatchdogLogQuery): RawBuilder<unknown> => sql`
   ${simId === undefined ? sql`` : sql`and sim_id = ${simId}`}
@@ -19,32 +20,38 @@ const matching = ({ simId, poolId, level, searchTerm, date }: WatchdogLogQuery):
   ${searchTerm === undefined ? sql`` : sql`and message ilike ${containing(searchTerm)}`}
   ${within(sql`at`, date)}`
 
+/** The first entries after a place. */
+async function logAfter(tx: TenantTx, query: WatchdogLogQuery, after: Place | null, most: number): Promise<LogRow[]> {
+  const { rows } = await sql<LogRow>`
+    select ${columns} from watchdog_log
+     where tenant_id = ${tx.tenantId} ${olderThan(sql`at`, after)} ${matching(query)}
+     order by at desc, id desc limit ${most}`.execute(tx.q)
+  return rows
+}
+
 /**
- * Reads a page of the log, newest first.
+ * Reads a page of the log, newest first, or what follows a cursor.
  *
- * @throws ServiceError invalid_request if `date` is not a day of the calendar
+ * @throws ServiceError invalid_request if `date` is not a day of the calendar, or the cursor is none
  */
-export async function pageOfLog(tx: TenantTx, query: WatchdogLogQuery): Promise<Page<WatchdogLogEntry>> {
+export function pageOfLog(tx: TenantTx, query: WatchdogLogQuery): Promise<Part<WatchdogLogEntry>> {
   const page = pageRequest(query)
-  const { rows, totalItems } = await readPage<LogRow>(
-    tx,
+  const from = sql`from watchdog_log where tenant_id = ${tx.tenantId} ${matching(query)}`
+  return readPart<LogRow, WatchdogLogEntry>(
+    'log',
+    { page, cursor: query.cursor },
     {
-      columns,
-      from: sql`from watchdog_log where tenant_id = ${tx.tenantId} ${matching(query)}`,
-      orderBy: sql`at desc, id desc`,
+      page: () => readPage<LogRow>(tx, { columns, from, orderBy: sql`at desc, id desc` }, page),
+      after: (place, most) => logAfter(tx, query, place, most),
+      placeOf,
+      show: (rows) => rows.map(toEntry),
     },
-    page,
   )
-  return toPage(page, totalItems, rows.map(toEntry))
 }
 
 /** Reads all entries of the log, newest first, page by page. */
 export const listLog = (store: Store, tenantId: string, query: WatchdogLogQuery): AsyncGenerator<WatchdogLogEntry[]> =>
-  keysetPages(store, tenantId, async (tx, after: Instant | null) => {
-    const { rows } = await sql<LogRow & Instant>`
-      select ${columns}, at::text as place
-        from watchdog_log
-       where tenant_id = ${tx.tenantId} ${olderThan(sql`at`, after)} ${matching(query)}
-       order by at desc, id desc limit ${KEYSET_PAGE}`.execute(tx.q)
-    return { items: rows.map(({ place: _, ...row }) => toEntry(row)), next: placeAfter(rows, instantOf) }
+  keysetPages(store, tenantId, async (tx, after: Place | null) => {
+    const rows = await logAfter(tx, query, after, KEYSET_PAGE)
+    return { items: rows.map(toEntry), next: placeAfter(rows, placeOf) }
   })

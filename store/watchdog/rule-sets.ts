@@ -34,19 +34,6 @@ export async function ruleSetOf(tx: TenantTx | PlatformTx, version: number): Pro
   return rows[0]
 }
 
-/**
- * Records that a build refuses the set in force.
- *
- * @returns whether it is the first refusal since the set's activation
- */
-export async function noteRefused(tx: PlatformTx, version: number): Promise<boolean> {
-  const { rows } = await sql`
-    update rule_sets set refused_at = ${tx.now}
-     where version = ${version} and active and refused_at is null
-    returning 1`.execute(tx.q)
-  return rows.length > 0
-}
-
 /** Version of the set in force. A cheap way to find out whether a loaded set is still in force. */
 export async function activeRuleVersion(tx: TenantTx | PlatformTx): Promise<number | undefined> {
   const { rows } = await sql<{ version: number }>`select version from rule_sets where active`.execute(tx.q)
@@ -73,8 +60,6 @@ export async function activateRuleSet(
   if (row === undefined) throw new Error('the rule set was written and is not there')
   if (row.active) return { version: row.version, changed: false }
   await sql`update rule_sets set active = false where active`.execute(tx.q)
-  await sql`update rule_sets set active = true, activated_at = ${tx.now}, refused_at = null where version = ${row.version}`.execute(
-    tx.q,
-  )
+  await sql`update rule_sets set active = true, activated_at = ${tx.now} where version = ${row.version}`.execute(tx.q)
   return { version: row.version, changed: true }
 }

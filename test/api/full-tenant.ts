@@ -8,19 +8,24 @@ import { join } from 'node:path'
 import { sql } from 'kysely'
 import { beforeAll } from 'vitest'
 import { TicketStatus, TicketType } from '../../domain/codes.ts'
+import { cycleAt, nextCycle } from '../../domain/time/cycle.ts'
 import { renderMail } from '../../notify/render.ts'
 import { createTransport } from '../../notify/transport.ts'
 import { sendMails } from '../../operations/mail/send-mails.ts'
-import { applyTicket } from '../../operations/tickets/apply-ticket.ts'
+import { applyTickets } from '../../operations/tickets/apply-tickets.ts'
 import { type OpenTicketRequest, openTicket } from '../../operations/tickets/open-ticket.ts'
 import { evaluateSubjects } from '../../operations/watchdog/evaluate-subjects.ts'
 import { rulesInForce } from '../../operations/watchdog/rules-in-force.ts'
 import { readRuleFiles } from '../../process/rule-files.ts'
 import { startInbox } from '../../stack/inbox/inbox.ts'
+import { noteWould } from '../../store/enforcement/would.ts'
 import { lockSim } from '../../store/estate/sim-state.ts'
+import { insertOperatorNotices } from '../../store/operator-notices.ts'
 import { rememberStarts } from '../../store/outbox.ts'
 import { inTenant } from '../../store/tenancy.ts'
-import { endTicket, findTicket } from '../../store/tickets/tickets.ts'
+import { endTickets } from '../../store/tickets/batches.ts'
+import { findTicket } from '../../store/tickets/tickets.ts'
+import { openSlice } from '../../store/usage/open-cycle.ts'
 import { ownDatabase } from '../setup/login.ts'
 import { type Harness, INTERNAL, NOON, type Tenant, useHarness } from './harness.ts'
 
@@ -98,8 +103,8 @@ async function carriedOut(
     const id = await openTicket(tx, { cause: { by: 'user' }, ...ask })
     const [sim, ticket] = [await lockSim(tx, ask.simId), await findTicket(tx, id)]
     if (sim === undefined || ticket === undefined) throw new Error(`ticket ${id} of SIM ${ask.simId} is gone`)
-    await applyTicket(tx, sim, ticket)
-    await endTicket(tx, ticket, TicketStatus.Complete, null)
+    await applyTickets(tx, [{ sim, ticket }])
+    await endTickets(tx, [{ ticket, status: TicketStatus.Complete, failure: null }])
     return id
   })
 }
@@ -199,7 +204,7 @@ async function anEstate(harness: Harness, tenant: Tenant, marks: Marks): Promise
 
   const soFar = { ...marks, harness, tenant, poolId }
   const sim = await activeSim(soFar)
-  const use = (at: number) =>
+  const use = (at: number, imei: string) =>
     inside('POST', '/internal/usage', {
       records: [
         {
@@ -208,14 +213,17 @@ async function anEstate(harness: Harness, tenant: Tenant, marks: Marks): Promise
           at: new Date(at).toISOString(),
           bytesDown: 9_000_000,
           smsCount: 2,
+          imei,
         },
       ],
     })
-  await use(OCTOBER)
+  await use(OCTOBER, '490154203237518')
   harness.now = NOON
-  await use(NOON)
+  await use(NOON, '356938035643809')
   await inside('POST', '/internal/cycles/2026-10/renew')
   await inside('POST', '/internal/cycles/2026-10/close', { moved: 0, unassigned: 0, changesFailed: 0, renewed: 0 })
+  // A slice of the next cycle, which is being opened ahead.
+  await inTenant(harness.store, tenant.id, (tx) => openSlice(tx, nextCycle('P1M', cycleAt('P1M', NOON)), 1))
   await evaluateSubjects(
     harness.store,
     { rules: rulesInForce(), ...INTERNAL.workflowOptions, groupFirstMs: 0, groupNextMs: 0 },
@@ -250,7 +258,10 @@ async function anEstate(harness: Harness, tenant: Tenant, marks: Marks): Promise
   }
 }
 
-/** Adds a hold of the guard, a change that a month end has begun, a batch, and a record later than its statement. */
+/**
+ * Adds a hold of the guard, a silence, an address, a webhook, a suspension that a rule may only wish for, a change that a
+ * month end has begun, a batch, and a record later than its statement.
+ */
 async function unfinished(estate: Estate): Promise<void> {
   const { tenant, otherPoolId, simId, word, harness } = estate
   const inside = (method: string, url: string, body: unknown) => made(tenant.inside(method, url, body))
@@ -258,6 +269,24 @@ async function unfinished(estate: Estate): Promise<void> {
   const permit = { rule: 'sim-silent', cycle: '2026-11', simIds: [simId], workflowId: `${word}:guarded` }
   await inside('POST', '/internal/enforcement/permits', permit)
   await inside('PATCH', '/internal/tenant/enforcement', { guardLeast: 20, guardPct: 5 })
+  await inside('POST', '/internal/silences', { rule: 'sim-silent', lasts: 'P1D', reason: `${word} is replaced` })
+  await inside('POST', '/internal/addresses', { kind: 'copy', email: `copies@${word}.example` })
+  const webhook = await inside('POST', '/internal/webhooks', { url: `https://${word}.example/hook` })
+  await inside('POST', `/internal/webhooks/${webhook.id}/test`, undefined)
+
+  await inTenant(harness.store, tenant.id, (tx) =>
+    noteWould(tx, [
+      {
+        kind: 'sim',
+        id: simId,
+        rule: 'sim-silent',
+        cycleKey: '2026-11',
+        ruleVersion: 1,
+        target: 'self',
+        reason: `${word} is silent`,
+      },
+    ]),
+  )
 
   const { id, key } = await queuedInSeptember(estate, { poolId: otherPoolId })
   await inside('POST', `/internal/cycles/${key}/changes/apply`, { kind: 'move', afterSimId: id - 1, throughSimId: id })
@@ -265,6 +294,8 @@ async function unfinished(estate: Estate): Promise<void> {
   await inside('POST', '/internal/workflows/provision-in-bulk', { sims: [{ iccid, tag: `${word} door` }] })
   const late = { recordId: `${word}-${next()}`, simId, at: new Date(OCTOBER).toISOString(), bytesDown: 1_000_000 }
   await inside('POST', '/internal/usage', { records: [late] })
+  const refused = { kind: 'addressRefused', recipient: `${word}@example.com`, response: '550' } as const
+  await inTenant(harness.store, tenant.id, (tx) => insertOperatorNotices(tx, [{ key: word, body: refused }]))
   harness.now = NOON
 }
 
@@ -295,7 +326,12 @@ async function mailsSent(harness: Harness, tenantId: string): Promise<void> {
   const inbox = await startInbox({ dir })
   const transport = createTransport({ smtpUrl: inbox.smtpUrl, from: 'Simherd <simherd@localhost>', timeoutMs: 3000 })
   try {
-    await sendMails(harness.store, { render: renderMail, transport }, { retryMaxMs: 1000, attempts: 2 }, tenantId)
+    await sendMails(
+      harness.store,
+      { render: (told, isCopy) => renderMail(told, null, isCopy), transport },
+      { retryMaxMs: 1000, giveUpAfterMs: 1000 },
+      tenantId,
+    )
   } finally {
     transport.close()
     await inbox.stop()

@@ -7,14 +7,15 @@ import { TicketStatus, TicketType } from '../../domain/codes.ts'
 import type { Job } from '../../domain/jobs.ts'
 import { PLATFORM } from '../../domain/tenants/tenant.ts'
 import { createKey } from '../../operations/tenants/create-key.ts'
-import { applyTicket } from '../../operations/tickets/apply-ticket.ts'
+import { applyTickets } from '../../operations/tickets/apply-tickets.ts'
 import { openTicket } from '../../operations/tickets/open-ticket.ts'
 import type { TicketQuota } from '../../operations/tickets/quota.ts'
 import { openWorkflowClient, type WorkflowClient } from '../../queues/temporal/client.ts'
 import { connect } from '../../store/connect.ts'
 import { lockSim } from '../../store/estate/sim-state.ts'
 import { type Db, inPlatform, inTenant, type Store } from '../../store/tenancy.ts'
-import { endTicket, findTicket } from '../../store/tickets/tickets.ts'
+import { endTickets } from '../../store/tickets/batches.ts'
+import { findTicket } from '../../store/tickets/tickets.ts'
 import { freshDatabase } from '../setup/database.ts'
 import { documentCheck } from '../setup/document-check.ts'
 import type { ownDatabase } from '../setup/login.ts'
@@ -141,7 +142,7 @@ export function useHarness(
     harness.operatorKey = operator.key
     const quota = options.ticketQuota === undefined ? {} : { ticketQuota: options.ticketQuota }
     const app = { checkAnswers: options.checkAnswers ?? true }
-    harness.outside = await buildPublic({ store: harness.store, refusalLimit: 0, ...quota }, app)
+    harness.outside = await buildPublic({ store: harness.store, refusalLimit: 0, hasMailLinks: true, ...quota }, app)
     harness.inside = await buildInternal(
       {
         store: harness.store,
@@ -217,7 +218,7 @@ export async function provisioned(
     const sim = await lockSim(tx, simId)
     const ticket = await findTicket(tx, id)
     if (sim === undefined || ticket === undefined) throw new Error(`SIM ${simId} or its ticket is gone`)
-    await applyTicket(tx, sim, ticket)
-    await endTicket(tx, ticket, TicketStatus.Complete, null)
+    await applyTickets(tx, [{ sim, ticket }])
+    await endTickets(tx, [{ ticket, status: TicketStatus.Complete, failure: null }])
   })
 }

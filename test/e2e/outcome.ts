@@ -21,13 +21,13 @@ function expected({ sims, pools }: Player) {
     message,
   })
   return [
-    of(sim('standard-0'), pools.standard, 2, /MB over its limit/),
-    of(sim('standard-0'), pools.standard, 1, /of its limit/),
-    of(sim('standard-1'), pools.standard, 1, /of its limit/),
+    of(sim('standard-0'), pools.standard, 2, /over its limit: /),
+    of(sim('standard-0'), pools.standard, 1, /% of its limit/),
+    of(sim('standard-1'), pools.standard, 1, /% of its limit/),
     of(null, pools.dynamic, 2, /over its capacity/),
-    of(null, pools.dynamic, 1, /of its 400 MB/),
+    of(null, pools.dynamic, 1, /of 400 MB used.*It warns at/),
     of(null, pools.fixed, 2, /over its capacity/),
-    of(null, pools.fixed, 1, /of its 300 MB/),
+    of(null, pools.fixed, 1, /of 300 MB used.*It warns at/),
     of(sim('fixed-0'), pools.fixed, 1, /would have been suspended/),
     of(sim('standard-0'), pools.standard, 2, /was suspended/),
     of(sim('dynamic-0'), pools.dynamic, 2, /was suspended/),
@@ -68,7 +68,9 @@ async function lookAtOutcome(service: Service, player: Player, cycleKey: string)
   expect(new Set(keys).size, 'each (alert key, kind) in exactly one mail').toBe(keys.length)
   expect(mails.data.every(({ status }) => status === 'sent')).toBe(true)
   expect(keys.filter((key) => key.startsWith('summary/'))).toEqual([`summary/${cycleKey}`])
-  expect(keys).toHaveLength(8)
+  // Three overages, one warning (the others say less than an overage) and the summary, and of two SIMs that they were
+  // suspended and brought back.
+  expect(keys, keys.join('\n')).toHaveLength(9)
 
   const received = (await service.mails()).filter(({ to }) => to.includes('billing@meadow.example'))
   const messageIds = new Set(received.map(({ headers }) => headers['message-id']))

@@ -16,8 +16,8 @@ const redis = requireRedis('workflows whose Redis is killed') !== undefined
 const AWAY_MS = 3000
 /** Longer than the client retries a call to Temporal (CALL_TIMEOUT_MS, queues/temporal/client.ts): so callers must retry. */
 const TEMPORAL_AWAY_MS = 12_000
-/** About fifty SIMs. */
-const A_QUARTER = 0.25
+/** About fifty SIMs, and about a hundred. Tickets go to the carrier fifty at a time: fifty may all be done at once. */
+const [A_QUARTER, A_HALF] = [0.25, 0.5]
 
 const fails = { failureRate: 0.2 }
 const actsThenTimesOut = { actsThenTimesOutRate: 0.3 }
@@ -37,7 +37,7 @@ const FAULTS: readonly Case[] = [
   { on: 0, name: 'worker killed', strike: ({ service }) => killSupervised(service.worker) },
   { on: 1, name: 'Redis killed', strike: ({ servers }) => servers.redis.outage(AWAY_MS), needsRedis: true },
   { on: 0, name: 'API killed', strike: ({ service }) => killSupervised(service.api) },
-  { on: 1, name: 'carrier fails 20 % of calls', knobs: fails, share: A_QUARTER, seen: ['failed'] },
+  { on: 1, name: 'carrier fails 20 % of calls', knobs: fails, share: A_HALF, seen: ['failed'] },
   { on: 0, name: 'Temporal killed', strike: ({ servers }) => servers.temporal.outage(TEMPORAL_AWAY_MS) },
   { on: 1, name: 'carrier acts, then times out', knobs: actsThenTimesOut, share: A_QUARTER, seen: ['repeated'] },
   { on: 0, name: 'PostgreSQL killed', strike: ({ servers }) => servers.postgres.outage(AWAY_MS) },

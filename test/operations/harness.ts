@@ -2,14 +2,18 @@
 import { sql } from 'kysely'
 import { TicketStatus, TicketType } from '../../domain/codes.ts'
 import type { Cause } from '../../domain/tickets/ticket.ts'
-import { applyTicket } from '../../operations/tickets/apply-ticket.ts'
+import type { OperatorNotice } from '../../notify/operator-notice.ts'
+import { applyTickets } from '../../operations/tickets/apply-tickets.ts'
 import { type OpenTicketRequest, openTicket } from '../../operations/tickets/open-ticket.ts'
 import { recordUsage } from '../../operations/usage/record-usage.ts'
+import { evaluateSubjects } from '../../operations/watchdog/evaluate-subjects.ts'
 import type { EvaluationOptions } from '../../operations/watchdog/evaluation.ts'
 import { rulesInForce } from '../../operations/watchdog/rules-in-force.ts'
+import { sweepSubjects } from '../../operations/watchdog/sweep-subjects.ts'
 import { lockSim } from '../../store/estate/sim-state.ts'
-import { inTenant, type TenantTx } from '../../store/tenancy.ts'
-import { endTicket, findTicket } from '../../store/tickets/tickets.ts'
+import { inTenant, type Store, type TenantTx } from '../../store/tenancy.ts'
+import { endTickets } from '../../store/tickets/batches.ts'
+import { findTicket } from '../../store/tickets/tickets.ts'
 import { currentCycle } from '../../store/usage/cycles.ts'
 import { aTenant, someSims, type TestStore } from '../setup/estate.ts'
 
@@ -17,20 +21,39 @@ const USER: Cause = { by: 'user' }
 
 /** Options of an evaluation by the rules in force. */
 export const evaluationOptions = (): EvaluationOptions => ({
-  rules: rulesInForce(),
+  rules: rulesInForce(0),
   waits: { pollMin: 'PT0.1S', pollMax: 'PT1S' },
   closeAfter: 'PT6H',
   groupFirstMs: 60_000,
   groupNextMs: 3_600_000,
+  onFailed: ({ error }) => {
+    throw error
+  },
+  onCompared: ({ differences }) => {
+    if (differences.length > 0) throw new Error(`engine and compiled rules differ: ${JSON.stringify(differences)}`)
+  },
 })
+
+/** Looks at all shards that are due, then at all that has changed or is due. */
+export async function watch(store: Store, options: EvaluationOptions, tenantId: string): Promise<void> {
+  while (await sweepSubjects(store, options, tenantId));
+  await evaluateSubjects(store, options, tenantId)
+}
 
 /** Opens a ticket and completes it as if the carrier had accepted it. */
 export async function complete(tx: TenantTx, ask: Omit<OpenTicketRequest, 'cause'> & { cause?: Cause }): Promise<void> {
   const id = await openTicket(tx, { cause: USER, ...ask })
   const [sim, ticket] = [await lockSim(tx, ask.simId), await findTicket(tx, id)]
   if (sim === undefined || ticket === undefined) throw new Error(`ticket ${id} of SIM ${ask.simId} is gone`)
-  await applyTicket(tx, sim, ticket)
-  await endTicket(tx, ticket, TicketStatus.Complete, null)
+  await applyTickets(tx, [{ sim, ticket }])
+  await endTickets(tx, [{ ticket, status: TicketStatus.Complete, failure: null }])
+}
+
+/** All notices to the operator, the oldest first. */
+export async function operatorNotices(store: Store) {
+  const { rows } = await sql<{ tenant: string | null; body: OperatorNotice; count: number; mailId: string | null }>`
+    select tenant_id as tenant, body, count, mail_id as "mailId" from operator_notices order by id`.execute(store.db)
+  return rows
 }
 
 export interface LedgerRow {

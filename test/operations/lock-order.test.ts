@@ -1,24 +1,26 @@
 /** Transactions that need the same rows lock them in one order, so that none is aborted by a deadlock. */
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
-import { PoolType, TariffType, WatchdogMode } from '../../domain/codes.ts'
+import { PoolType, SimStatus, TariffType, WatchdogMode } from '../../domain/codes.ts'
 import { suspendOnOverageId } from '../../domain/temporal/ids.ts'
 import { MB } from '../../domain/units.ts'
 import { askPermits } from '../../operations/enforcement/ask-permits.ts'
 import { changeEnforcement } from '../../operations/enforcement/change-settings.ts'
-import { evaluateSubjects } from '../../operations/watchdog/evaluate-subjects.ts'
+import { importSims } from '../../operations/estate/import-sims.ts'
+import { prepareSoFar } from '../../operations/usage/count-so-far.ts'
 import { activateRules, rulesInForce } from '../../operations/watchdog/rules-in-force.ts'
 import { readRuleFiles } from '../../process/rule-files.ts'
 import { lockGuard } from '../../store/enforcement/guard.ts'
 import { insertNotifications } from '../../store/mail/mails.ts'
 import { inTenant, type TenantTx } from '../../store/tenancy.ts'
 import { currentCycle } from '../../store/usage/cycles.ts'
+import { lockMerge } from '../../store/usage/merge.ts'
 import { lockPools } from '../../store/usage/pool-totals.ts'
 import { aPool, aStore, aTariff } from '../setup/estate.ts'
 import { lockWaiters } from '../setup/lock-waits.ts'
 import { soon } from '../setup/soon.ts'
 import { anAlert } from '../unit/notify/notifications.ts'
-import { aHarness } from './harness.ts'
+import { aHarness, watch } from './harness.ts'
 
 const store = await aStore()
 await activateRules(store, await readRuleFiles(''), 'the tests')
@@ -63,7 +65,7 @@ describe('the lock order', () => {
     const [cleared = 0, warned = 0] = await harness.activeSims(2, { poolId })
     await harness.asTenant((tx) => changeEnforcement(tx, { guardLeast: 1, guardPct: 0 }))
     await harness.record([harness.usage(cleared, { bytesDown: 101 * MB })])
-    await evaluateSubjects(store, options, harness.tenantId)
+    await watch(store, options, harness.tenantId)
     store.now += 60_000
     await harness.record([
       harness.usage(cleared, { bytesDown: -50 * MB, correction: true }),
@@ -78,7 +80,7 @@ describe('the lock order', () => {
     }
 
     await meeting(harness.tenantId, { lock: lockGuard, goOn: (tx) => askPermits(tx, ask) }, () =>
-      evaluateSubjects(store, options, harness.tenantId),
+      watch(store, options, harness.tenantId),
     )
 
     const keys = (await harness.rows(sql<{ key: string }>`select dedupe_key as key from notifications`)).map(
@@ -103,5 +105,28 @@ describe('the lock order', () => {
     )
 
     expect(await harness.rows(sql`select 1 from notifications`)).toHaveLength(2)
+  })
+
+  test.each<[string, (tx: TenantTx, poolId: number) => Promise<unknown>]>([
+    [
+      'a ticket',
+      (tx, poolId) => sql`update pools set active_sim_count = active_sim_count where id = ${poolId}`.execute(tx.q),
+    ],
+    ['usage', lockMerge],
+  ])('lets %s and a takeover meet in a pool without deadlock', async (what, lock) => {
+    const harness = await aHarness(store)
+    const poolId = await harness.asTenant(
+      async (tx) => (await aPool(tx, (await aTariff(tx, TariffType.Standard, MB)).id)).id,
+    )
+    await prepareSoFar(store, harness.tenantId)
+    const iccid = `894450300000000000${what.length}`
+    const sim = { iccid, status: SimStatus.Active, poolId, activatedAt: '2026-03-01T00:00:00Z', usageBytes: 7 }
+    const goOn = (tx: TenantTx) => lockPools(tx, CYCLE, [poolId])
+
+    await meeting(harness.tenantId, { lock: (tx) => lock(tx, poolId), goOn }, () =>
+      harness.asTenant((tx) => importSims(tx, [sim])),
+    )
+
+    expect(await harness.ledger()).toMatchObject([{ poolId, contributing: true, bytes: 7 }])
   })
 })

@@ -12,8 +12,10 @@ const handledBy = (handle: (job: Job) => Promise<void>): Handlers => ({
   tickets: handle,
   bulk: handle,
   evaluate: handle,
+  sweep: handle,
   mail: handle,
   workflows: handle,
+  webhooks: handle,
 })
 
 /** Opens queues, and consumers on request. Both are closed at the end of the test, if the test has not closed them. */

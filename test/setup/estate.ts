@@ -24,13 +24,19 @@ export async function aStore(
   now = '2026-11-10T12:00:00Z',
   expected?: { deadlocks?: number; counted?: boolean },
 ): Promise<TestStore> {
+  const { store, close } = await openStore(now, expected)
+  afterAll(close)
+  return store
+}
+
+/** A database that the caller closes: for tests that need many, one after another. @param expected as in `freshDatabase` */
+export async function openStore(
+  now = '2026-11-10T12:00:00Z',
+  expected?: { deadlocks?: number; counted?: boolean },
+): Promise<{ store: TestStore; close: () => Promise<void> }> {
   const { url, drop } = await freshDatabase(expected)
   const { db, close } = connect(url, { max: 8 })
   const jobs: Job[] = []
-  afterAll(async () => {
-    await close()
-    await drop()
-  })
   const store: TestStore = {
     db,
     databaseUrl: url,
@@ -41,7 +47,13 @@ export async function aStore(
     deadlockRetries: 0,
     enqueue: (enqueued) => jobs.push(...enqueued),
   }
-  return store
+  return {
+    store,
+    close: async () => {
+      await close()
+      await drop()
+    },
+  }
 }
 
 /** Lets the database count what the rest of the transaction changes of SIMs by SQL, as operations count by themselves. */

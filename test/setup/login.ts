@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto'
 import pg from 'pg'
 import { inject } from 'vitest'
 import { migrate } from '../../store/migrate.ts'
+import type { MigrationFile } from '../../store/migration-files.ts'
 import { administrate, dropDatabase } from './database.ts'
 
 const ROLES = ['simherd_tenant', 'simherd_platform', 'simherd_search']
@@ -11,9 +12,19 @@ const ROLES = ['simherd_tenant', 'simherd_platform', 'simherd_search']
  * A database owned by a new login, which has migrated it.
  *
  * @param options.roles that the login may take on. Default: all of the service
+ * @param options.files of migrations to apply. Default: those of this release
+ * @param options.contract whether no process of an earlier release is left. Default: true
  * @returns the login's url, the superuser's url, and `drop` for database and login
  */
-export async function ownDatabase({ roles = ROLES } = {}): Promise<{
+export async function ownDatabase({
+  roles = ROLES,
+  contract = true,
+  files,
+}: {
+  readonly roles?: readonly string[]
+  readonly contract?: boolean
+  readonly files?: readonly MigrationFile[]
+} = {}): Promise<{
   url: string
   rootUrl: string
   drop: () => Promise<void>
@@ -33,7 +44,7 @@ export async function ownDatabase({ roles = ROLES } = {}): Promise<{
     await administrate(`drop role ${name}`)
   }
   try {
-    await migrate(url.href)
+    await migrate(url.href, { contract, ...(files === undefined ? {} : { files }) })
   } catch (error) {
     await drop()
     throw error

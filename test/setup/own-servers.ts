@@ -24,7 +24,7 @@ const CARRIER = fileURLToPath(new URL('../../stack/carrier/main.ts', import.meta
 const SECRET = 'secret-of-the-tests'
 
 /** A server that can be killed and started again. */
-interface Killable {
+export interface Killable {
   /** Kills it, waits `awayMs`, and starts it again. */
   readonly outage: (awayMs: number) => Promise<void>
   readonly stop: () => Promise<void>
@@ -90,7 +90,8 @@ interface Started {
   readonly stop: () => Promise<void>
 }
 
-async function killable<T extends Started>(start: () => Promise<T>): Promise<{ first: T } & Killable> {
+/** @param start starts it with the same data on the same port */
+export async function killable<T extends Started>(start: () => Promise<T>): Promise<{ first: T } & Killable> {
   const noted = async () => {
     const server = await start()
     await noteServer(server.pid)

@@ -22,6 +22,7 @@ const store = await aStore()
 
 /** Each column of codes, and the table of codes that constrains it. */
 const COLUMNS: Readonly<Record<string, CodeTable>> = {
+  'addresses.level': LogLevel,
   'alerts.subject_kind': SUBJECT_CODES,
   'due_subjects.subject_kind': SUBJECT_CODES,
   'events.severity': EventSeverity,
@@ -32,15 +33,19 @@ const COLUMNS: Readonly<Record<string, CodeTable>> = {
   'pools.status': PoolStatus,
   'pools.type': PoolType,
   'pools.watchdog_mode': WatchdogMode,
+  'silences.level': LogLevel,
   'sim_blocks.status': SimStatus,
   'sims.status': SimStatus,
   'sims.type': SimType,
   'sims.watchdog_mode': WatchdogMode,
   'tariffs.type': TariffType,
+  'tenants.mails_from': LogLevel,
   'tickets.status': TicketStatus,
   'tickets.type': TicketType,
   'usage_buckets.subject_kind': SUBJECT_CODES,
+  'watch_shards.subject_kind': SUBJECT_CODES,
   'watchdog_log.level': LogLevel,
+  'would_suspend.subject_kind': SUBJECT_CODES,
 }
 
 describe('columns of codes', () => {

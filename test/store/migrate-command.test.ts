@@ -49,8 +49,9 @@ describe('simherd migrate', () => {
     expect(await pendingMigrations(db)).toEqual([])
     lines.length = 0
     await migrateDatabase(settings, { plan: true })
-    expect(lines).toHaveLength(3)
+    expect(lines).toHaveLength(5)
     expect(lines[2]).toMatch(/^0031_no_default_partition +contract +one +.*usage_records \d/)
+    expect(lines[3]).toMatch(/^0059_no_sim_buckets +contract +none +.*usage_buckets \d/)
   })
 
   test('waits for processes of earlier releases with --contract', async () => {
@@ -62,12 +63,17 @@ describe('simherd migrate', () => {
     await soon(() =>
       expect(lines).toEqual(['waits until no process of an earlier release is left: worker 4711 on rack-7']),
     )
-    expect(await pendingFiles(db)).toHaveLength(1)
+    expect(await pendingFiles(db)).toHaveLength(3)
     await inPlatform(store, (tx) => sayEnded(tx, old.id))
     await contracted
 
     expect(await pendingFiles(db)).toEqual([])
-    expect(lines.slice(1)).toEqual(['migrated 0031_no_default_partition', '1 migration(s) applied'])
+    expect(lines.slice(1)).toEqual([
+      'migrated 0031_no_default_partition',
+      'migrated 0059_no_sim_buckets',
+      'migrated 0084_stranded_alerts',
+      '3 migration(s) applied',
+    ])
   })
 })
 

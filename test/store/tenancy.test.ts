@@ -52,16 +52,19 @@ const VALUES: Readonly<Record<string, RawBuilder<unknown>>> = {
   'orders.quantity': sql`2`,
   'orders.unit_price': sql`3`,
   'orders.total': sql`6`,
+  'guard_counts.what': sql`'alerts'`,
   'guard_permits.state': sql`'granted'`,
   'month_end_changes.kind': sql`'move'`,
   'month_end_changes.outcome': sql`'open'`,
   'provision_batch_sims.outcome': sql`'waiting'`,
   'provision_batches.parallel': sql`50`,
+  'addresses.kind': sql`'copy'`,
   'suspensions.cause': sql`'user'`,
   'statements.kind': sql`'sim'`,
   text: sql`gen_random_uuid()::text`,
   uuid: sql`gen_random_uuid()`,
   jsonb: sql`'{}'`,
+  ARRAY: sql`'{}'`,
   boolean: sql`false`,
   'timestamp with time zone': sql`now()`,
   smallint: sql`1`,
@@ -210,6 +213,21 @@ describe('row-level security', () => {
     await expect(read).rejects.toThrow(/permission denied/)
   })
 
+  test.each(['body from notifications', 'subject from mails', 'response from mails', 'rule from guard_holds'])(
+    'denies the platform %s: it reads instants and states only',
+    async (what) => {
+      const read = inPlatform(store, (tx) => sql`select ${sql.raw(what)}`.execute(tx.q))
+
+      await expect(read).rejects.toThrow(/permission denied/)
+    },
+  )
+
+  test('denies tenants the mails to the operator', async () => {
+    const read = inTenant(store, ours, (tx) => sql`select 1 from operator_mails`.execute(tx.q))
+
+    await expect(read).rejects.toThrow(/permission denied/)
+  })
+
   test('denies tenants the API keys', async () => {
     const read = inTenant(store, ours, (tx) => sql`select 1 from api_keys`.execute(tx.q))
 
@@ -256,29 +274,37 @@ describe('row-level security', () => {
 /** The tables that a tenant's own work may use. */
 const TENANT_TABLES = [
   'active_spans',
+  'addresses',
   'alerts',
   'audit_log',
   'bulk_ticket_items',
   'bulk_tickets',
   'bulk_work',
+  'changed_subjects',
+  'cycle_openings',
   'cycles',
+  'device_changes',
   'due_subjects',
   'events',
+  'guard_counts',
   'guard_holds',
   'guard_permits',
   'idempotency_keys',
+  'mail_bodies',
   'mail_work',
   'mails',
   'memberships',
   'month_end_changes',
   'notifications',
   'order_prices',
+  'operator_notices',
   'orders',
   'pool_cycles',
   'pools',
   'provision_batch_sims',
   'provision_batches',
   'restatements',
+  'silences',
   'sim_blocks',
   'sim_sightings',
   'sims',
@@ -289,10 +315,16 @@ const TENANT_TABLES = [
   'ticket_work',
   'tickets',
   'usage_buckets',
+  'usage_feeds',
   'usage_ledger',
   'usage_deliveries',
   'usage_records',
+  'watch_shards',
   'watchdog_log',
+  'webhook_deliveries',
+  'webhook_events',
+  'webhooks',
+  'would_suspend',
   'workflow_outbox',
   'workflow_starts',
 ]
@@ -379,17 +411,38 @@ describe('each table of tenants', () => {
       api_keys: 'insert select update',
       audit_log: 'insert select',
       bulk_work: 'select',
+      changed_subjects: 'select',
       due_subjects: 'select',
       events: 'insert select',
       idempotency_keys: 'delete insert select',
+      mail_link_key: 'insert select',
       mail_work: 'select',
+      operator_mails: 'delete insert select update',
+      operator_notices: 'delete insert select update',
       order_prices: 'delete insert select update',
       processes: 'delete insert select update',
       rule_sets: 'insert select update',
       tariffs: 'insert select',
       tenants: 'insert select update',
       ticket_work: 'select update',
-      workflow_outbox: 'select update',
+      watch_shards: 'select',
+      webhook_events: 'delete',
+      would_suspend: 'select',
+      workflow_outbox: 'delete select update',
+    })
+  })
+
+  test('shows the platform whose deliveries are due, and not what they say', async () => {
+    const { rows } = await sql<{ name: string; columns: string[] }>`
+      select table_name as name, array_agg(column_name::text order by column_name) as columns
+        from information_schema.role_column_grants
+       where grantee = 'simherd_platform' and privilege_type = 'SELECT' and table_name like 'webhook%'
+       group by 1 order by 1`.execute(db)
+
+    expect(Object.fromEntries(rows.map(({ name, columns }) => [name, columns]))).toEqual({
+      webhook_deliveries: ['event_id', 'next_attempt_at', 'status', 'tenant_id', 'tried_from', 'webhook_id'],
+      webhook_events: ['at', 'id', 'tenant_id'],
+      webhooks: ['disabled_at', 'id', 'paused_until', 'tenant_id'],
     })
   })
 

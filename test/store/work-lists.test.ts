@@ -1,9 +1,18 @@
-/** Work that is added to a work list while the list is settled stays on it. */
+/** Work lists: what is added while a list is settled stays on it, and a claim takes no more than it hands out. */
 
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { claimDue, type DueMark, markDue, settleDue, tenantsDue } from '../../store/due.ts'
-import { insertMail, insertNotifications, settleMailWork, tenantsWithMail } from '../../store/mail/mails.ts'
+import {
+  insertMail,
+  insertNotifications,
+  lockMailWork,
+  settleMailWork,
+  takeBackNotifications,
+  tenantsWithMail,
+  waitingNotifications,
+} from '../../store/mail/mails.ts'
+import { claimShard, lookAtAll } from '../../store/shards.ts'
 import { inPlatform, inTenant, type TenantTx } from '../../store/tenancy.ts'
 import { aStore, aTenant } from '../setup/estate.ts'
 import { overlapping } from '../setup/lock-waits.ts'
@@ -19,7 +28,7 @@ const sendAll = async (tx: TenantTx) => {
   const { rows } = await sql<{ id: number }>`select id from notifications where mail_id is null`.execute(tx.q)
   await insertMail(
     tx,
-    { recipient: 'billing@meadow.example', grouped: false },
+    { recipient: 'billing@meadow.example', kind: 'cause' },
     rows.map(({ id }) => id),
   )
   await sql`update mails set status = 'sent'`.execute(tx.q)
@@ -80,5 +89,53 @@ describe('settleDue', () => {
     await overlapping(store, tenantId, again, () => inTenant(store, tenantId, (tx) => settleDue(tx, settled)))
 
     expect(await inPlatform(store, tenantsDue)).toContain(tenantId)
+  })
+})
+
+describe('waitingNotifications', () => {
+  test('leaves out what another transaction takes back, and waits for nobody', async () => {
+    const tenantId = await aTenant(store)
+    await inTenant(store, tenantId, addNotification('ended'))
+    await inTenant(store, tenantId, addNotification('other'))
+    const taken: string[] = []
+    const putIntoMail = () =>
+      inTenant(store, tenantId, async (tx) => {
+        await lockMailWork(tx)
+        const waiting = await waitingNotifications(tx, 10)
+        taken.push(...waiting.map(({ body }) => body.key))
+        const ids = waiting.map(({ id }) => id)
+        await insertMail(tx, { recipient: 'billing@meadow.example', kind: 'cause' }, ids)
+      })
+
+    await overlapping(
+      store,
+      tenantId,
+      async (tx) => {
+        await takeBackNotifications(tx, ['ended'])
+        await insertNotifications(tx, [{ body: anAlert({ key: 'next' }), dueAt: new Date(store.now) }])
+      },
+      putIntoMail,
+    )
+
+    expect(taken).toEqual(['other'])
+    expect(await withMail()).toContain(tenantId)
+  })
+})
+
+describe('claimShard', () => {
+  test('claims one shard of a tenant whom the planner’s statistics do not know', async () => {
+    for (let n = 0; n < 30; n += 1) await inTenant(store, await aTenant(store), lookAtAll)
+    await sql`analyze watch_shards`.execute(store.db)
+    const tenantId = await aTenant(store)
+    await inTenant(store, tenantId, lookAtAll)
+
+    await inTenant(store, tenantId, (tx) => claimShard(tx, new Date(store.now + 60_000)))
+
+    const { rows } = await inTenant(store, tenantId, ({ q }) =>
+      sql<{ kind: number; at: Date }>`select subject_kind as kind, next_at as at from watch_shards order by 1`.execute(
+        q,
+      ),
+    )
+    expect(rows.filter(({ at }) => at.getTime() <= store.now).map(({ kind }) => kind)).toEqual([2, 3])
   })
 })

@@ -1,7 +1,8 @@
 /** Runs that continue as new, on a server that suggests it after a few events. */
 import { Connection, WorkflowClient } from '@temporalio/client'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { enforcePoolId, suspendOnOverageId } from '../../domain/temporal/ids.ts'
+import { enforcePoolId, monthEndTimerId, provisionInBulkId, suspendOnOverageId } from '../../domain/temporal/ids.ts'
+import { cycleAt, previousCycle } from '../../domain/time/cycle.ts'
 import { userCacheDir } from '../../stack/downloads.ts'
 import { findTemporalServer } from '../../stack/temporal/binary.ts'
 import { startTemporal } from '../../stack/temporal/temporal.ts'
@@ -9,27 +10,33 @@ import { useCommonHarness } from '../setup/common-harness.ts'
 import { soon } from '../setup/soon.ts'
 import { clear, startHarness } from './harness.ts'
 import { aSim, TENANT, WAITS } from './model/service.ts'
+import { aBatchSim } from './provision-in-bulk/batch-model.ts'
+
+/** A server that suggests to continue as new after this many events, and workers. */
+async function startServer(events: number) {
+  const program = await findTemporalServer({ cacheDir: userCacheDir(), onProgress: () => undefined })
+  const server = await startTemporal({ program, settings: { 'limit.historyCount.suggestContinueAsNew': events } })
+  const [harness, connection] = [
+    await startHarness(server.address, 'default'),
+    await Connection.connect({ address: server.address }),
+  ]
+  const close = async () => {
+    await harness.close()
+    await connection.close()
+    await server.stop()
+  }
+  return { harness, connection, close }
+}
 
 describe('a run that continues as new', () => {
   let harness: Awaited<ReturnType<typeof startHarness>>
   let connection: Connection
-  const start = async () => {
-    const program = await findTemporalServer({ cacheDir: userCacheDir(), onProgress: () => undefined })
-    const server = await startTemporal({ program, settings: { 'limit.historyCount.suggestContinueAsNew': 10 } })
-    const [harness, connection] = [
-      await startHarness(server.address, 'default'),
-      await Connection.connect({ address: server.address }),
-    ]
-    const close = async () => {
-      await harness.close()
-      await connection.close()
-      await server.stop()
-    }
-    return { harness, connection, close }
-  }
-  useCommonHarness(start, (started) => {
-    ;({ harness, connection } = started)
-  })
+  useCommonHarness(
+    () => startServer(10),
+    (started) => {
+      ;({ harness, connection } = started)
+    },
+  )
   beforeEach(() => clear(harness.model))
 
   const RULE = { rule: 'r', ruleFile: 'r.json', grace: 'PT0S', until: 'renewal' } as const
@@ -104,5 +111,69 @@ describe('a run that continues as new', () => {
     await soon(() => expect(harness.model.sims.get(1)?.status).toBe(1))
     await harness.workflowClient.cancel(workflowId)
     await harness.workflowClient.signal(suspendOnOverageId(TENANT, 1, cycleKey), 'renewed')
+  })
+})
+
+describe('a run that looks on and on', () => {
+  let harness: Awaited<ReturnType<typeof startHarness>>
+  useCommonHarness(
+    () => startServer(40),
+    (started) => {
+      harness = started.harness
+    },
+  )
+  beforeEach(() => clear(harness.model))
+  const see = (workflowId: string) => harness.workflowClient.describe(workflowId, TENANT)
+  /** Waits until an id has had this many runs. */
+  const untilRuns = async (workflowId: string, wanted: number) => {
+    const runs = new Set<string>()
+    await soon(async () => {
+      runs.add((await see(workflowId)).runId)
+      expect(runs.size).toBeGreaterThanOrEqual(wanted)
+    })
+  }
+
+  test('waits on for a month end that month-end-timer has started', async () => {
+    const { key, endsAt } = previousCycle('P1M', cycleAt('P1M', Date.now()))
+    harness.model.cycles.push({ key, endsAt: new Date(endsAt).toISOString(), closedAt: null })
+    harness.model.sims.set(1, aSim({ change: { poolId: 8, tariffId: 3, unassign: false } }))
+    harness.model.stuck.add('provision/1')
+    const workflowId = monthEndTimerId(TENANT)
+    const input = { tenantId: TENANT, billingCycle: 'P1M' }
+    await harness.workflowClient.start({ type: 'month-end-timer', workflowId, input })
+    await untilRuns(workflowId, 3)
+    harness.model.stuck.clear()
+
+    await soon(async () =>
+      expect(await see(workflowId)).toMatchObject({
+        status: 'completed',
+        result: { cycles: [{ cycle: key, status: 'completed' }] },
+      }),
+    )
+    expect(harness.model.calls('POST /internal/workflows/month-end-reprovision')).toBe(1)
+  })
+
+  test('waits on for a stuck SIM of provision-in-bulk', async () => {
+    const simIds = [301, 302]
+    for (const [index, simId] of simIds.entries()) {
+      harness.model.batch.push(aBatchSim(index, simId))
+      harness.model.sims.set(simId, aSim({ status: 0 }))
+    }
+    harness.model.stuck.add('provision/301')
+    const batchId = 'stuck'
+    const workflowId = provisionInBulkId(TENANT, batchId)
+    const input = { tenantId: TENANT, batchId, parallel: 2, pageSize: 2, perRun: 1, waits: WAITS }
+    await harness.workflowClient.start({ type: 'provision-in-bulk', workflowId, input })
+    await soon(() => expect(harness.model.batch[1]?.outcome).toBe('activated'))
+    await untilRuns(workflowId, 3)
+    harness.model.stuck.clear()
+
+    await soon(async () =>
+      expect(await see(workflowId)).toMatchObject({
+        status: 'completed',
+        result: { outcome: 'done', counts: { activated: 2 } },
+      }),
+    )
+    expect(harness.model.ticketsOf(301)).toEqual(['provision:2', 'activate:2'])
   })
 })

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { refusalOf } from '../../activities/enforcement.ts'
 import { failureOfResponse, isRetryable } from '../../activities/failures.ts'
+import { refusalOf } from '../../domain/enforcement/refusal.ts'
 import { ERRORS } from '../../domain/errors.ts'
 import { retryAfterMs } from '../../domain/http.ts'
 

@@ -97,6 +97,7 @@ export function clear(model: ServiceModel): void {
     outages: 0,
     retryAfter: null,
     lostResponses: 0,
+    signals: 'sent',
     key: 'key',
     before: async () => {},
   })

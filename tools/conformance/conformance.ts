@@ -61,6 +61,12 @@ const RUNS: readonly Run[] = [
 /** A new seed each time, for cases that nobody has thought of. */
 const SEED = randomInt(2 ** 31)
 
+/**
+ * Operations whose 2xx is shown elsewhere. A mail is given up only where its server refuses it for good, and the inbox
+ * of a run takes every mail: test/api/every-route sees `retryMail` succeed, and checks its answer against the document.
+ */
+const SHOWN_ELSEWHERE: ReadonlySet<string> = new Set(['retryMail'])
+
 process.exitCode = await main(process.argv.slice(2)).catch((error: unknown) => {
   console.error(`failed: ${error instanceof Error ? error.message : String(error)}`)
   console.log('0 passed, 1 failed')
@@ -121,7 +127,8 @@ function neverDone(results: readonly Result[]): string[] {
       done.set(operation, isDone || done.get(operation) === true)
     }
   }
-  return [...done].filter(([, isDone]) => !isDone).map(([operation]) => `${operation} was never answered 2xx`)
+  const missing = [...done].filter(([operation, isDone]) => !isDone && !SHOWN_ELSEWHERE.has(operation))
+  return missing.map(([operation]) => `${operation} was never answered 2xx`)
 }
 
 /** Runs Schemathesis on a document, and prints its output when it has ended. */

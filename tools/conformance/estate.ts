@@ -100,7 +100,8 @@ export async function makeEstate({ apiUrl, internalUrl, operatorKey }: Addresses
   const active = ids.filter((_, i) => i % 4 > 1)
   for (const simId of active) await outside('POST', '/api/tickets/activate', { simId })
   await settled()
-  const at = new Date(Date.now() - 60_000).toISOString()
+  // Now, not before: usage of a time before a SIM was in its pool counts outside of it, and no alert fires.
+  const at = new Date().toISOString()
   const records = active.map((simId, i) => ({ recordId: `r${i}`, simId, at, bytesDown: (i + 1) * 20_000_000 }))
   await inside('POST', '/internal/usage', { records })
   await outside('POST', `/api/sims/${active[0]}/queue-unprovision`)

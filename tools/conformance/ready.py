@@ -157,6 +157,15 @@ def old_cycle():
     return {"path": {"key": f"{random.randrange(1980, 2010)}-{random.randrange(1, 13):02}"}}
 
 
+def firing_alert():
+    """An alert of the estate: some of its SIMs have used more than their tariff includes."""
+    path = "/alerts?phase=firing"
+    until(lambda: inside("GET", path)["data"], "an alert to fire")
+    alert = inside("GET", path)["data"][0]
+    named = {"sim": "simId", "pool": "poolId"}.get(alert["subject"]["kind"])
+    return {"body": {"rule": alert["rule"], **({named: alert["subject"]["id"]} if named else {})}}
+
+
 RULES = pathlib.Path(__file__).parents[2] / "rules"
 
 
@@ -168,6 +177,7 @@ def own_rules():
 
 
 REQUESTS = {
+    "acknowledgeAlert": firing_alert,
     "cancelTicket": pending_ticket,
     "cancelOrder": lambda: order(PHYSICAL),
     "cancelTicketInternally": pending_ticket,

@@ -2,10 +2,19 @@
  * Records histories of runs that continue as new because their history is long. Part of record-histories.ts, on a
  * server that suggests it after a few events.
  */
-import { enforcePoolId, monthEndTimerId, suspendOnOverageId } from '../../domain/temporal/ids.ts'
+import {
+  enforcePoolId,
+  monthEndId,
+  monthEndTimerId,
+  provisionAndActivateId,
+  provisionInBulkId,
+  suspendOnOverageId,
+} from '../../domain/temporal/ids.ts'
+import { cycleAt, previousCycle } from '../../domain/time/cycle.ts'
 import { until } from '../../test/setup/soon.ts'
 import { clear, type startHarness } from '../../test/workflows/harness.ts'
 import { aSim, TENANT, WAITS } from '../../test/workflows/model/service.ts'
+import { aBatchSim } from '../../test/workflows/provision-in-bulk/batch-model.ts'
 
 type Harness = Awaited<ReturnType<typeof startHarness>>
 /** Waits for the end of a workflow and keeps the history of one of its runs; without `runId`, of the last. */
@@ -20,6 +29,12 @@ export async function recordContinued(harness: Harness, record: Keep): Promise<v
   await pool(harness, record)
   await timer(harness, record)
   clear(harness.model)
+}
+
+/** Runs that have to look on for long, on a server that suggests to continue as new after a few looks. */
+export async function recordLookingOn(harness: Harness, record: Keep): Promise<void> {
+  await stuckTimer(harness, record)
+  await stuckBatch(harness, record)
 }
 
 /** @returns the first run, and a function that waits for a later run whose state has these values */
@@ -92,4 +107,44 @@ async function timer(harness: Harness, record: Keep): Promise<void> {
   const { runId } = await workflowClient.describe(workflowId, TENANT)
   await record('month-end-timer-continues', workflowId, runId)
   await record('month-end-timer-continued', workflowId)
+}
+
+/** A timer whose month end takes longer than its history may. */
+async function stuckTimer(harness: Harness, record: Keep): Promise<void> {
+  const { workflowClient, model } = harness
+  clear(model)
+  const { key, endsAt } = previousCycle('P1M', cycleAt('P1M', Date.now()))
+  model.cycles.push({ key, endsAt: new Date(endsAt).toISOString(), closedAt: null })
+  model.sims.set(3, aSim({ change: { poolId: 8, tariffId: 3, unassign: false } }))
+  model.stuck.add('provision/3')
+  const workflowId = monthEndTimerId(TENANT)
+  const input = { tenantId: TENANT, billingCycle: 'P1M' }
+  await workflowClient.start({ type: 'month-end-timer', workflowId, input })
+  const { runId, later } = await firstRun(harness, workflowId)
+  await later({})
+  await workflowClient.cancel(monthEndId(TENANT, key))
+  await record('month-end-timer-waits-on', workflowId, runId)
+  await record('month-end-timer-waited-on', workflowId)
+}
+
+/** A batch whose SIM somebody else takes longer for than its history may. */
+async function stuckBatch(harness: Harness, record: Keep): Promise<void> {
+  const { workflowClient, model } = harness
+  clear(model)
+  const simId = 4
+  model.sims.set(simId, aSim({ status: 0, poolId: null, tariffId: null }))
+  model.batch.push(aBatchSim(0, simId))
+  model.stuck.add(`provision/${simId}`)
+  const others = { tenantId: TENANT, simId, poolId: 7, tariffId: 3, waits: WAITS }
+  const type = 'provision-and-activate'
+  await workflowClient.start({ type, workflowId: provisionAndActivateId(TENANT, simId), input: others })
+  const batchId = 'waits-on'
+  const workflowId = provisionInBulkId(TENANT, batchId)
+  const input = { tenantId: TENANT, batchId, parallel: 2, pageSize: 2, perRun: 200, waits: WAITS }
+  await workflowClient.start({ type: 'provision-in-bulk', workflowId, input })
+  const { runId, later } = await firstRun(harness, workflowId)
+  await later({})
+  model.stuck.clear()
+  await record('provision-in-bulk-waits-on', workflowId, runId)
+  await record('provision-in-bulk-waited-on', workflowId)
 }

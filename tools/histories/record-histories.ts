@@ -1,6 +1,9 @@
 /**
  * Records the histories that test/workflows/replay.test.ts replays: one of each path of each workflow, from runs on a
- * development server. Usage: node tools/histories/record-histories.ts
+ * development server. Usage: node tools/histories/record-histories.ts [--suffix told --only '^undo-']
+ *
+ * With a suffix, the scenarios whose name fits `--only` are recorded anew beside the old ones: for a change that they
+ * all take part in.
  *
  * A history stands for runs that users have open. So record one for a new path, and keep the old ones. Existing files
  * are left as they are. A new file gets its line in recorded.jsonl. If a history has to be recorded again, write the
@@ -9,6 +12,7 @@
 import { existsSync } from 'node:fs'
 import { appendFile, mkdir, writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
 import { Client, Connection } from '@temporalio/client'
 import { monthEndPlanId } from '../../domain/temporal/ids.ts'
 import { userCacheDir } from '../../stack/downloads.ts'
@@ -17,11 +21,14 @@ import { startTemporal } from '../../stack/temporal/temporal.ts'
 import { clear, startHarness } from '../../test/workflows/harness.ts'
 import { digestOf, writtenHistory } from '../../test/workflows/history-files.ts'
 import { TENANT } from '../../test/workflows/model/service.ts'
-import { recordContinued } from './record-continued.ts'
+import { recordContinued, recordLookingOn } from './record-continued.ts'
 import { recordEnforcement } from './record-enforcement.ts'
 import { recordMonthEnds } from './record-month-ends.ts'
 import { recordProvisions } from './record-provisions.ts'
 import { recordSuspensions } from './record-suspensions.ts'
+
+const { values } = parseArgs({ options: { suffix: { type: 'string' }, only: { type: 'string', default: '' } } })
+const only = new RegExp(values.only)
 
 const folder = fileURLToPath(new URL('../../test/histories/', import.meta.url))
 await mkdir(folder, { recursive: true })
@@ -36,9 +43,11 @@ async function on(settings: Record<string, number>, recordAll: (harness: Harness
   const harness = await startHarness(server.address, 'default')
   const connection = await Connection.connect({ address: server.address })
   const client = new Client({ connection })
-  const record: Keep = async (name, workflowId, runId) => {
+  const record: Keep = async (scenario, workflowId, runId) => {
     const handle = client.workflow.getHandle(workflowId, runId)
     await handle.result().catch(() => undefined)
+    if (!only.test(scenario)) return
+    const name = values.suffix === undefined ? scenario : `${scenario}-${values.suffix}`
     const file = `${folder}${name}.json`
     if (existsSync(file)) return console.log(`${name}: kept`)
     const text = `${writtenHistory(await handle.fetchHistory())}\n`
@@ -56,6 +65,7 @@ async function on(settings: Record<string, number>, recordAll: (harness: Harness
 }
 
 await on({ 'limit.historyCount.suggestContinueAsNew': 10 }, recordContinued)
+await on({ 'limit.historyCount.suggestContinueAsNew': 40 }, recordLookingOn)
 await on({}, async (harness, record) => {
   const { workflowClient, model } = harness
   await recordProvisions(harness, record)

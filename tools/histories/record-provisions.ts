@@ -22,11 +22,16 @@ async function single({ workflowClient, model }: Harness, record: Keep): Promise
   const workflowId = provisionAndActivateId(TENANT, SIM)
   const cancel = () => workflowClient.cancel(workflowId)
   const has = (ticket: string) => until(ticket, () => model.ticketsOf(SIM).includes(ticket))
-  async function run(name: string, prepare: () => void, act: () => Promise<void> = async () => {}): Promise<void> {
+  async function run(
+    name: string,
+    prepare: () => void,
+    act: () => Promise<void> = async () => {},
+    more: object = {},
+  ): Promise<void> {
     clear(model)
     model.sims.set(SIM, aSim(NEW))
     prepare()
-    const input = { tenantId: TENANT, simId: SIM, poolId: 7, tariffId: 3, waits: WAITS }
+    const input = { tenantId: TENANT, simId: SIM, poolId: 7, tariffId: 3, ...more, waits: WAITS }
     await workflowClient.start({ type: 'provision-and-activate', workflowId, input })
     await act()
     await record(`provision-and-activate-${name}`, workflowId)
@@ -54,6 +59,7 @@ async function single({ workflowClient, model }: Harness, record: Keep): Promise
     'cancelled',
     () => model.pending.add('activate'),
     async () => {
+      await has('provision:2')
       await has('activate:0')
       await cancel()
     },
@@ -79,6 +85,16 @@ async function single({ workflowClient, model }: Harness, record: Keep): Promise
       model.tickets.length = 0
     },
   )
+  await run(
+    'tagged',
+    () => {},
+    async () => {},
+    { tag: 'meter 17' },
+  )
+  // Takes two minutes, as each look does.
+  await run('found-by-a-look', () => {
+    model.signals = 'lost'
+  })
 }
 
 async function batches({ workflowClient, model }: Harness, record: Keep): Promise<void> {

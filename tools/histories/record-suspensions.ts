@@ -113,7 +113,7 @@ export async function recordSuspensions({ workflowClient, model }: Harness, reco
     () => model.pending.add('suspend'),
     slow,
     async ({ phase, signal }) => {
-      await until('a look at the ticket', () => model.calls('GET /api/tickets/') > 0)
+      await ticketIs('suspend', 0)
       await signal('cleared')
       await ticketIs('suspend', 4)
       model.pending.clear()

@@ -10,6 +10,7 @@ import {
   rootCause,
   workflowInfo,
 } from '@temporalio/workflow'
+import type { MonthEndLook } from '../../activities/month-end.ts'
 import { monthEndBatchId } from '../../domain/temporal/ids.ts'
 import type { MonthEndBatchInput, MonthEndBatchResult } from '../../domain/temporal/month-end-batch.ts'
 import type { MonthEndResult, MonthEndWork } from '../../domain/temporal/month-end-reprovision.ts'
@@ -19,14 +20,20 @@ import { begunText, type monthEndBatch } from '../month-end-batch.ts'
 import { cancellable, short, slow } from '../run/activities.ts'
 import { unlessCancelled } from '../run/cancellation.ts'
 import { withConcurrency } from '../run/concurrency.ts'
+import { isSignalled } from '../run/tickets.ts'
 import { enter, goOnAsNew, type MonthEndRun, note } from './run.ts'
 
 /** Batches listed at once, per batch that may be under way. With four, batches seldom wait for the next page. */
 const PAGES_AHEAD = 4
 /** Least time to wait for SIMs that come back, in milliseconds: a cycle may be closed at its very end. */
 const RETURN_MS = 60_000
-/** First and longest pause between two reads of the progress, in milliseconds. The progress shown may be that old. */
-const LOOKS = { firstMs: 5000, longestMs: 60_000 }
+/**
+ * First and longest pause between two reads of the progress, in milliseconds. The progress shown may be that old. One
+ * read counts all tickets, however many there are: cheaper than to be told of each.
+ */
+const LOOKS = { firstMs: 1000, longestMs: 60_000 }
+/** How long the waits of runs from before decision 25 are. */
+const WAITS = { firstMs: 5000, longestMs: 60_000 }
 
 /** Waits for the boundary, and enters the first step that has something to do. */
 export async function awaitBoundary(run: MonthEndRun): Promise<void> {
@@ -110,20 +117,12 @@ async function runBatch(run: MonthEndRun, input: MonthEndBatchInput): Promise<Mo
 
 /** Waits until the tickets of the changes have ended. Then waits a limited time until suspended SIMs are back. */
 export async function settle(run: MonthEndRun): Promise<void> {
-  const { tenantId, cycleKey, waits } = run.input
   // The last counts are from before these tickets were opened again.
   if (run.retried && patched('retries-are-awaited')) run.look = null
   run.retried = false
   for (let looks = 1; !isSettled(run); looks++) {
     waitForTickets(run)
-    const ask = {
-      tenantId,
-      cycleKey,
-      waits,
-      returns: run.look?.open === 0,
-      longest: `PT${backoffMs(looks, LOOKS) / 1000}S`,
-    }
-    const look = await unlessCancelled(run.cancel, () => cancellable.awaitSettled(ask))
+    const look = isSignalled() ? await lookAfter(run, backoffMs(looks, LOOKS)) : await awaitSettled(run, looks)
     if (look === null) return
     note(run, look)
     await goOnAsNew(run)
@@ -134,6 +133,21 @@ export async function settle(run: MonthEndRun): Promise<void> {
   if (!isForgotten(run)) return enter(run, 'close')
   run.renewedAgain = true
   enter(run, 'renew')
+}
+
+/** Looks at the tickets after a pause. @returns null if it was cancelled */
+async function lookAfter(run: MonthEndRun, pauseMs: number): Promise<MonthEndLook | null> {
+  const { tenantId, cycleKey } = run.input
+  await condition(() => run.cancel.requested, pauseMs)
+  return run.cancel.requested ? null : await short.lookAtMonthEnd({ tenantId, cycleKey })
+}
+
+/** Waits by an activity, as runs from before decision 25 do. @returns null if it was cancelled */
+async function awaitSettled(run: MonthEndRun, looks: number): Promise<MonthEndLook | null> {
+  const { tenantId, cycleKey, waits } = run.input
+  const longest = `PT${backoffMs(looks, WAITS) / 1000}S`
+  const ask = { tenantId, cycleKey, waits, returns: run.look?.open === 0, longest }
+  return await unlessCancelled(run.cancel, () => cancellable.awaitSettled(ask))
 }
 
 /**

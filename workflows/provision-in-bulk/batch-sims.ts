@@ -2,8 +2,8 @@
  * One SIM of a batch: runs its provision-and-activate as a child, and waits for it even across continue-as-new.
  *
  * A child outlives the run that started it (ABANDON). So a batch can continue as new while some of its SIMs are stuck.
- * The next run waits for those by an activity. If somebody else has started a run for the SIM, waits for that too. Then
- * this batch's own run finds the result.
+ * The next run looks at those by timer: they are few, and to be told of each would cost every SIM a signal. If somebody
+ * else has started a run for the SIM, waits for that too. Then this batch's own run finds the result.
  */
 import {
   CancelledFailure,
@@ -23,6 +23,8 @@ import type { ProvisionInBulkInput } from '../../domain/temporal/provision-in-bu
 import { startOf } from '../../domain/temporal/start.ts'
 import { waiting } from '../run/activities.ts'
 import { type Cancel, unlessCancelled } from '../run/cancellation.ts'
+import { isSignalled } from '../run/tickets.ts'
+import type { Lookout } from './lookout.ts'
 
 /** A SIM that is under way. */
 export interface UnderWay {
@@ -38,6 +40,7 @@ export interface BatchOptions {
   readonly cancel: Cancel
   /** Resolves when the batch is cancelled. */
   readonly cancelled: Promise<void>
+  readonly lookout: Lookout
 }
 
 /** The name of an error whose class is in a package that the bundle does not import. */
@@ -54,8 +57,9 @@ export async function untilEnd(way: UnderWay, options: BatchOptions): Promise<Si
   const workflowId = provisionAndActivateId(tenantId, way.item.simId)
   for (;;) {
     if (way.runId !== null) {
-      const ended = waiting.awaitSimRun({ tenantId, workflowId, runId: way.runId, waits })
-      const end = await orCancelled(ended, { workflowId, runId: way.runId }, options)
+      const run = { workflowId, runId: way.runId }
+      const ended = isSignalled() ? options.lookout.endOf(run) : waiting.awaitSimRun({ tenantId, ...run, waits })
+      const end = await orCancelled(ended, run, options)
       if (end !== null) return end
       way.runId = null
     }
@@ -121,11 +125,19 @@ async function orCancelled<T>(end: Promise<T>, { workflowId, runId }: RunRef, op
     await getExternalWorkflowHandle(workflowId, runId)
       .cancel()
       .catch(() => undefined)
+    options.lookout.hurry()
   }
   return await end
 }
 
 /** Waits until no run of the id is under way, or the batch is cancelled. Does not cancel somebody else's run. */
-async function othersEnd(workflowId: string, { input: { tenantId, waits }, cancel }: BatchOptions): Promise<void> {
-  await unlessCancelled(cancel, () => waiting.awaitSimRun({ tenantId, workflowId, runId: null, waits }))
+async function othersEnd(workflowId: string, { input, cancel, cancelled, lookout }: BatchOptions): Promise<void> {
+  const run = { workflowId, runId: null }
+  if (isSignalled()) {
+    await Promise.race([lookout.endOf(run), cancelled])
+    lookout.forget(run)
+    return
+  }
+  const { tenantId, waits } = input
+  await unlessCancelled(cancel, () => waiting.awaitSimRun({ tenantId, ...run, waits }))
 }

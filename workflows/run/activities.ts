@@ -43,8 +43,8 @@ const WAITING = {
 } as const
 
 /**
- * Activities that wait, on a task queue of their own. The wait may be longer than an hour: a new attempt goes on where
- * the last one stopped. Heartbeats reveal a killed worker after half a minute.
+ * Activities that wait, on a task queue of their own, for runs from before decision 25. The wait may be longer than an
+ * hour: a new attempt goes on where the last one stopped. Heartbeats reveal a killed worker after half a minute.
  */
 export const waiting = proxyActivities<Activities>(WAITING)
 

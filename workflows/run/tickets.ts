@@ -1,12 +1,21 @@
-/** Waits for the end of a ticket, with the option to cancel it. */
-import { condition } from '@temporalio/workflow'
-import type { TicketEnd, TicketRef } from '../../activities/tickets.ts'
+/**
+ * Waits for the end of a ticket, with the option to cancel it.
+ *
+ * The service signals the end. A signal may come before the wait begins, twice, or not at all: the run remembers what
+ * it is told, and reads the ticket itself now and then. So a lost signal costs time and nothing else.
+ */
+import { condition, defineSignal, patched, setHandler } from '@temporalio/workflow'
+import type { TicketRef } from '../../activities/tickets.ts'
+import { cancelledEnd, type EndedTicket, TICKETS_ENDED, type TicketEnd } from '../../domain/temporal/ticket-ends.ts'
 import type { Waits } from '../../domain/temporal/waits.ts'
+import { backoffMs } from '../../domain/time/backoff.ts'
 import { short, waiting } from './activities.ts'
 
 export interface OpenTicket {
   readonly tenantId: string
   readonly ticketId: string
+  /** A ticket of this run behind it on the same SIM. It is cancelled with it. */
+  readonly behind?: string
   readonly waits: Waits
 }
 
@@ -19,6 +28,47 @@ export interface Waited<T> {
 /** Waits for a condition; false if it stopped waiting before the condition was met. */
 type Wait = (what: () => boolean) => Promise<boolean>
 
+/** Ends of this run's tickets that have been signalled, and nobody has waited for yet. */
+export interface TicketEnds {
+  /** Counts the signals so far. */
+  readonly count: () => number
+  note(ended: EndedTicket): void
+  /** @returns how the ticket ended, once; undefined if that is not known */
+  take(ticketId: string): TicketEnd | undefined
+  has(ticketId: string): boolean
+}
+
+/**
+ * Pauses between two looks at a ticket whose end is not signalled, in milliseconds. Most tickets end in seconds; one
+ * that takes longer is tried again for half an hour, at pauses of minutes.
+ */
+const LOOKS = { firstMs: 60_000, longestMs: 900_000 }
+
+/** Whether a run has the ends of its tickets signalled, and looks by timer: see decision 25. Old runs wait by activity. */
+export const isSignalled = (): boolean => patched('ticket-ends-are-signalled')
+
+/** Takes signals of tickets' ends from now on, and those that came before at once. Call first. */
+export function heedTicketEnds(): TicketEnds {
+  const known = new Map<string, TicketEnd>()
+  let signals = 0
+  const note = ({ ticketId, status, code, detail }: EndedTicket) => void known.set(ticketId, { status, code, detail })
+  // Workers of the release before deliver the signal without its argument.
+  setHandler(defineSignal<[(readonly EndedTicket[])?]>(TICKETS_ENDED), (ended = []) => {
+    signals += 1
+    for (const each of ended) note(each)
+  })
+  return {
+    count: () => signals,
+    note,
+    has: (ticketId) => known.has(ticketId),
+    take(ticketId) {
+      const end = known.get(ticketId)
+      known.delete(ticketId)
+      return end
+    },
+  }
+}
+
 const asLongAsItTakes: Wait = async (what) => {
   await condition(what)
   return true
@@ -30,20 +80,72 @@ const asLongAsItTakes: Wait = async (what) => {
  * @param withdraw once this is true, the ticket is cancelled if it is still Pending. A Processing ticket is waited for
  *   all the same, because the carrier may have acted already.
  */
-export const endOfTicket = async (ticket: OpenTicket, withdraw: () => boolean): Promise<TicketEnd> =>
-  (await orWithdrawn(waiting.awaitTicket(ticket), ticket, withdraw)).ended
+export const endOfTicket = async (ends: TicketEnds, ticket: OpenTicket, withdraw: () => boolean): Promise<TicketEnd> =>
+  (await endOrWithdrawn(ends, ticket, withdraw)).ended
 
 /**
- * Like {@link endOfTicket}, for any activity that waits for the ticket's end.
+ * Like {@link endOfTicket}, and says whether this run has cancelled the ticket.
  *
- * @param end the result of that activity
  * @param wait if it stops waiting, the ticket is cancelled too
  */
-export async function orWithdrawn<T>(
+export async function endOrWithdrawn(
+  ends: TicketEnds,
+  ticket: OpenTicket,
+  withdraw: () => boolean,
+  wait = asLongAsItTakes,
+): Promise<Waited<TicketEnd>> {
+  const { tenantId, ticketId, behind } = ticket
+  if (!isSignalled()) return await orWithdrawn(waiting.awaitTicket(ticket), ticket, withdraw, wait)
+  const known = ends.take(ticketId)
+  if (known !== undefined) return await withCanceller(known, ticket, withdraw)
+  const waited = await cancelledIf(untilEnded(ends, ticket), withdraw, wait, async () => {
+    // From the last to the first, so that none of them is begun meanwhile.
+    const cancelled = [...(behind === undefined ? [] : [behind]), ticketId]
+    let withdrawn = false
+    for (const id of cancelled) {
+      withdrawn = await short.cancelTicket({ tenantId, ticketId: id })
+      if (withdrawn) ends.note({ ticketId: id, ...cancelledEnd(id) })
+    }
+    return withdrawn
+  })
+  return waited.withdrawn ? waited : await withCanceller(waited.ended, ticket, withdraw)
+}
+
+/**
+ * Asks the service who cancelled a ticket that this run wants cancelled too. A run that was reset is told the end of
+ * the ticket that it cancelled before, together with its wish to cancel it.
+ */
+async function withCanceller(
+  ended: TicketEnd,
+  { tenantId, ticketId }: OpenTicket,
+  withdraw: () => boolean,
+): Promise<Waited<TicketEnd>> {
+  const asks = ended.status === 'cancelled' && withdraw() && patched('asks-who-cancelled')
+  return { ended, withdrawn: asks && (await short.cancelTicket({ tenantId, ticketId })) }
+}
+
+/** The signalled end of a ticket, or what a look finds. */
+async function untilEnded(ends: TicketEnds, { tenantId, ticketId }: OpenTicket): Promise<TicketEnd> {
+  for (let looks = 1; ; looks++) {
+    await condition(() => ends.has(ticketId), backoffMs(looks, LOOKS))
+    const end = ends.take(ticketId) ?? (await short.lookAtTicket({ tenantId, ticketId }))
+    if (end !== null) return end
+  }
+}
+
+/** Waits for the end of an activity that waits for a ticket. For runs from before decision 25. */
+export const orWithdrawn = <T>(
   end: Promise<T>,
   { tenantId, ticketId }: TicketRef,
   withdraw: () => boolean,
   wait = asLongAsItTakes,
+): Promise<Waited<T>> => cancelledIf(end, withdraw, wait, () => short.cancelTicket({ tenantId, ticketId }))
+
+async function cancelledIf<T>(
+  end: Promise<T>,
+  withdraw: () => boolean,
+  wait: Wait,
+  cancel: () => Promise<boolean>,
 ): Promise<Waited<T>> {
   let over = false
   const noted = () => {
@@ -51,6 +153,6 @@ export async function orWithdrawn<T>(
   }
   end.then(noted, noted)
   const woken = await wait(() => over || withdraw())
-  const withdrawn = !over && (!woken || withdraw()) && (await short.cancelTicket({ tenantId, ticketId }))
+  const withdrawn = !over && (!woken || withdraw()) && (await cancel())
   return { ended: await end, withdrawn }
 }

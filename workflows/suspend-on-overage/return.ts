@@ -1,7 +1,8 @@
 /** Brings a suspended SIM back, or keeps it suspended if a person wants that. */
 
 import { condition, workflowInfo } from '@temporalio/workflow'
-import type { TicketEnd, TicketInput } from '../../activities/tickets.ts'
+import type { TicketInput } from '../../activities/tickets.ts'
+import type { TicketEnd } from '../../domain/temporal/ticket-ends.ts'
 import { backoffMs } from '../../domain/time/backoff.ts'
 import { failureOf, short } from '../run/activities.ts'
 import { end } from './messages.ts'

@@ -8,6 +8,7 @@ import type {
   SuspendOnOverageState,
 } from '../../domain/temporal/suspend-on-overage.ts'
 import { short } from '../run/activities.ts'
+import { heedTicketEnds, type TicketEnds } from '../run/tickets.ts'
 import { openTimeline, showState, type TimelineWriter } from '../run/timeline.ts'
 import type { Demand, Mailbox } from './messages.ts'
 
@@ -19,6 +20,7 @@ type Failure = NonNullable<SuspendOnOverageResult['failure']>
 interface OwnRun {
   readonly input: SuspendOnOverageInput
   readonly mailbox: Mailbox
+  readonly ends: TicketEnds
   /** End of the cycle in epoch milliseconds. */
   readonly boundaryAt: number
   readonly state: {
@@ -64,6 +66,7 @@ export interface Carried {
 export const beginRun = (input: SuspendOnOverageInput, mailbox: Mailbox, carried?: Carried): SuspendRun => ({
   input,
   mailbox,
+  ends: heedTicketEnds(),
   boundaryAt: Date.parse(input.cycleEndsAt),
   state: {
     phase: carried?.state.phase ?? 'idle',

@@ -2,10 +2,11 @@
 
 import { condition, workflowInfo } from '@temporalio/workflow'
 import type { SuspensionResult } from '../../activities/enforcement.ts'
-import type { TicketEnd, TicketInput } from '../../activities/tickets.ts'
+import type { TicketInput } from '../../activities/tickets.ts'
+import type { TicketEnd } from '../../domain/temporal/ticket-ends.ts'
 import { backoffMs } from '../../domain/time/backoff.ts'
-import { failureOf, short, stepKey, waiting } from '../run/activities.ts'
-import { orWithdrawn, type Waited } from '../run/tickets.ts'
+import { failureOf, short, stepKey } from '../run/activities.ts'
+import { endOrWithdrawn, type Waited } from '../run/tickets.ts'
 import { discard, end, forgetGuard, refuse } from './messages.ts'
 import {
   addSuspendTicket,
@@ -49,7 +50,7 @@ export async function waitFor(
   // If the carrier is away, a ticket left behind would suspend the SIM in the next cycle, whose limit is unused.
   const wait = kind === 'suspend' ? (what: () => boolean) => beforeBoundary(run, what) : undefined
   run.timeline.waits({ what: `ticket ${ticketId}`, until: null, why: `the carrier has to ${kind} the SIM` })
-  const waited = await orWithdrawn(waiting.awaitTicket(ticket), ticket, withdraw, wait)
+  const waited = await endOrWithdrawn(run.ends, ticket, withdraw, wait)
   run.timeline.waits(null)
   return waited
 }

@@ -1,8 +1,11 @@
 /** For a suspend-on-overage that was started again under its id: finds out what the last run has left. */
 
-import { workflowInfo } from '@temporalio/workflow'
+import { condition, workflowInfo } from '@temporalio/workflow'
+import type { SuspensionAsk, SuspensionFound } from '../../activities/suspensions.ts'
 import type { SuspendedUntil } from '../../domain/suspend.ts'
-import { failureOf, waiting } from '../run/activities.ts'
+import { backoffMs } from '../../domain/time/backoff.ts'
+import { failureOf, short, waiting } from '../run/activities.ts'
+import { isSignalled } from '../run/tickets.ts'
 import { clear, end, refuse } from './messages.ts'
 import { type SuspendRun, takeOverSuspension } from './run.ts'
 
@@ -15,7 +18,8 @@ export async function takeOver(run: SuspendRun): Promise<void> {
   run.timeline.waits({ what: 'the open tickets of the SIM', until: null, why: 'the last run may have opened one' })
   const { workflowId } = workflowInfo()
   try {
-    const found = await waiting.findSuspension({ tenantId, simId, cycleKey, rule, workflowId, waits })
+    const ask = { tenantId, simId, cycleKey, rule, workflowId }
+    const found = isSignalled() ? await untilFound(run, ask) : await waiting.findSuspension({ ...ask, waits })
     const over = Date.now() >= run.boundaryAt
     if (found.suspendedBy === 'this') own(run, found.until, found.overLimit || over)
     else if (found.suspendedBy === 'a person') end(run.mailbox, 'personActed')
@@ -31,6 +35,18 @@ export async function takeOver(run: SuspendRun): Promise<void> {
     end(run.mailbox, 'boundary')
   }
   run.timeline.waits(null)
+}
+
+/** Pauses while tickets of the SIM are open, in milliseconds. The ends of this workflow's own are signalled. */
+const PAUSES = { firstMs: 1000, longestMs: 60_000 }
+
+async function untilFound({ ends }: SuspendRun, ask: SuspensionAsk): Promise<SuspensionFound> {
+  for (let looks = 1; ; looks++) {
+    const seen = ends.count()
+    const found = await short.lookAtSuspension(ask)
+    if (found !== null) return found
+    await condition(() => ends.count() > seen, backoffMs(looks, PAUSES))
+  }
 }
 
 /** @param wanted false if the SIM came back under its limit while no run was there */

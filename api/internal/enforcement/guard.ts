@@ -94,7 +94,7 @@ export const guardRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (ap
   )
 
   for (const [name, decision, summary] of [
-    ['release', 'released', 'Let what is held be suspended; the count begins anew'],
+    ['release', 'released', 'Let what is held be suspended, or told; the count begins anew'],
     ['discard', 'discarded', 'Leave what is held alone, until its alert has cleared'],
   ] as const) {
     app.post(

@@ -1,14 +1,15 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
-import { ImportPreview, ImportQuery, ImportResult, ImportSims } from '../../../domain/estate/sim.ts'
+import { ImportPreview, ImportQuery, ImportResult, ImportSims } from '../../../domain/estate/sim-import.ts'
 import { importSims, previewSimImport } from '../../../operations/estate/import-sims.ts'
+import { prepareSoFar } from '../../../operations/usage/count-so-far.ts'
 import { inTenant, slowly } from '../../../store/tenancy.ts'
 import { SIM_FILES, takeSimFiles } from '../../files/sim-files.ts'
 import { idempotentInTenant } from '../../http/idempotency.ts'
 import type { InternalOptions } from '../../options.ts'
 
 /** Limit for a body, in bytes. Enough for 100,000 SIMs with all their fields. */
-const IMPORT_BYTES = 32 * 1024 * 1024
+const IMPORT_BYTES = 64 * 1024 * 1024
 
 export const simRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app, { store }) => {
   const files: FastifyPluginAsyncTypebox = async (scope) => {
@@ -20,7 +21,7 @@ export const simRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app,
         config: { files: SIM_FILES },
         schema: {
           operationId: 'importSims',
-          summary: 'Take in SIMs as delivered: unprovisioned',
+          summary: 'Take in SIMs: as delivered, or as they live at the carrier already',
           tags: ['SIMs'],
           consumes: ['application/json', 'application/x-ndjson', 'text/csv'],
           querystring: ImportQuery,
@@ -36,6 +37,7 @@ export const simRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app,
         if (request.query.dryRun === true) {
           return inTenant(slowly(store), request.tenantId, (tx) => previewSimImport(tx, sims, file))
         }
+        await prepareSoFar(store, request.tenantId)
         return idempotentInTenant(slowly(store), { request, reply }, (tx) => importSims(tx, sims, file))
       },
     )

@@ -1,12 +1,16 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { Type } from 'typebox'
-import { PageQuery, pageOf } from '../../../domain/page.ts'
+import { type Static, Type } from 'typebox'
+import { ServiceError } from '../../../domain/errors.ts'
+import { pageOf, pageQuery } from '../../../domain/page.ts'
 import { Instant, nullable, strictObject, Text } from '../../../domain/schema.ts'
-import { pageOfMails } from '../../../store/mail/log.ts'
-import { inTenant, reading } from '../../../store/tenancy.ts'
+import { resendMail } from '../../../operations/mail/resend-mail.ts'
+import { retryMail } from '../../../operations/mail/retry-mail.ts'
+import { findMail, pageOfMails } from '../../../store/mail/log.ts'
+import { inTenant, reading, type TenantTx } from '../../../store/tenancy.ts'
+import { idempotentInTenant } from '../../http/idempotency.ts'
 import type { InternalOptions } from '../../options.ts'
 
-const Mail = strictObject({
+const FIELDS = {
   id: Text('Message-ID', '<0192f4c1-7d3a-7b52@simherd.example>'),
   recipient: Type.String(),
   subject: Type.String({ description: 'Empty until it was rendered' }),
@@ -16,7 +20,65 @@ const Mail = strictObject({
   createdAt: Instant('When its notices were put together'),
   sentAt: nullable(Instant('When the server took it')),
   keys: Type.Array(Type.String(), { description: 'Alert key and kind of each notice in it' }),
+}
+const Mail = strictObject(FIELDS)
+
+const DETAIL = {
+  ...FIELDS,
+  resends: nullable(Text('Message-ID of the mail that it sends again', '<0192f4c1-7d3a-7b52@simherd.example>')),
+  body: nullable(
+    strictObject(
+      {
+        text: Type.String({ description: 'Its plain text part' }),
+        html: Type.String({ description: 'Its HTML part' }),
+        headers: Type.Record(Type.String(), Type.String(), {
+          description: 'Headers by name, beside From, To, Subject, Date and Message-ID',
+        }),
+        attachments: Type.Array(
+          strictObject({
+            filename: Text('File name', 'statement-2026-11.csv'),
+            contentType: Text('Media type', 'text/csv; charset=utf-8'),
+          }),
+        ),
+      },
+      { description: 'What it says, as it is sent; null where it was not rendered yet, or is no longer kept' },
+    ),
+  ),
+}
+const MailDetail = strictObject(DETAIL, {
+  examples: [
+    {
+      id: '<0192f4c1-7d3a-7b52@simherd.example>',
+      recipient: 'billing@meadow.example',
+      subject: 'meter-012 over its limit (100.18 of 100 MB): suspended',
+      status: 'sent',
+      attempts: 1,
+      response: '250 OK',
+      createdAt: '2026-11-20T12:00:30.000Z',
+      sentAt: '2026-11-20T12:00:31.000Z',
+      keys: ['sim-overage/sim/12/2026-11/fired'],
+      resends: null,
+      body: {
+        text: 'Critical: meter-012 is 180 kB over its limit',
+        html: '<p>Critical: meter-012 is 180 kB over its limit</p>',
+        headers: { 'Auto-Submitted': 'auto-generated' },
+        attachments: [],
+      },
+    },
+  ],
 })
+
+const MailQuery = Type.Object({
+  status: Type.Optional(
+    Type.Unsafe<'pending' | 'sent' | 'failed'>({
+      type: 'string',
+      enum: ['pending', 'sent', 'failed'],
+      description: 'Only these; failed ones were given up',
+    }),
+  ),
+  ...pageQuery,
+})
+const MailId = Text('Message-ID', '<0192f4c1-7d3a-7b52@simherd.example>', { minLength: 1, maxLength: 200 })
 
 export const mailRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app, { store }) => {
   const tags = ['Operation']
@@ -28,10 +90,66 @@ export const mailRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app
         operationId: 'listMails',
         summary: 'Mails and their delivery, the newest first',
         tags,
-        querystring: PageQuery,
+        querystring: MailQuery,
         response: { 200: pageOf(Mail) },
       },
     },
     ({ tenantId, query }) => inTenant(reading(store), tenantId, (tx) => pageOfMails(tx, query)),
   )
+
+  app.get(
+    '/mails/:id',
+    {
+      config: { problems: ['mail_not_found'] },
+      schema: {
+        operationId: 'getMail',
+        summary: 'A mail, with what it says',
+        description: 'Its texts are those that are sent: a mail is stored as it is rendered, for 13 months.',
+        tags,
+        params: Type.Object({ id: MailId }),
+        response: { 200: MailDetail },
+      },
+    },
+    ({ tenantId, params }) => inTenant(reading(store), tenantId, (tx) => mailNamed(tx, params.id)),
+  )
+
+  app.post(
+    '/mails/:id/resend',
+    {
+      config: { problems: ['mail_not_found', 'mail_pending', 'mail_text_gone'] },
+      schema: {
+        operationId: 'resendMail',
+        summary: 'Send a mail again',
+        description:
+          "It goes to the tenant's present billing address, as it was, as a new mail under a Message-ID of its own.",
+        tags,
+        params: Type.Object({ id: MailId }),
+        response: { 200: strictObject({ id: MailId }) },
+      },
+    },
+    (request, reply) => idempotentInTenant(store, { request, reply }, (tx) => resendMail(tx, request.params.id)),
+  )
+
+  app.post(
+    '/mails/:id/retry',
+    {
+      config: { problems: ['mail_not_found', 'mail_not_failed'] },
+      schema: {
+        operationId: 'retryMail',
+        summary: 'Try a mail again that was given up',
+        description:
+          "It goes to the tenant's present billing address, with the same Message-ID: no server has taken it.",
+        tags,
+        params: Type.Object({ id: MailId }),
+        response: { 200: strictObject({ id: MailId }) },
+      },
+    },
+    (request, reply) => idempotentInTenant(store, { request, reply }, (tx) => retryMail(tx, request.params.id)),
+  )
+}
+
+async function mailNamed(tx: TenantTx, id: string): Promise<Static<typeof MailDetail>> {
+  const mail = await findMail(tx, id)
+  if (mail === undefined) throw new ServiceError('mail_not_found', `There is no mail ${id}.`)
+  return mail
 }

@@ -14,7 +14,13 @@ import {
 import { Id, Instant, nullable, strictObject } from '../../../domain/schema.ts'
 import { closeCycle } from '../../../operations/month-end/close-cycle.ts'
 import { applyChanges, openReturns, retryChanges } from '../../../operations/month-end/open-changes.ts'
-import { changesOf, monthEndBatches, monthEndCounts, renewCycle } from '../../../operations/month-end/steps.ts'
+import {
+  changesOf,
+  monthEndBatches,
+  monthEndCounts,
+  prepareRenewal,
+  renewCycle,
+} from '../../../operations/month-end/steps.ts'
 import { listCycles, suspensionsToRenew } from '../../../store/month-end/progress.ts'
 import { inTenant, reading, slowly } from '../../../store/tenancy.ts'
 import { cycleNamed } from '../../../store/usage/cycles.ts'
@@ -218,7 +224,11 @@ export const cycleRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (ap
         response: { 200: strictObject({ opened: Type.Boolean({ description: 'Whether this call opened it' }) }) },
       },
     },
-    (request, reply) => idempotentInTenant(store, { request, reply }, (tx) => renewCycle(tx, request.params.key)),
+    (request, reply) => {
+      const { key } = request.params
+      const prepare = () => prepareRenewal(store, request.tenantId, key)
+      return idempotentInTenant(store, { request, reply }, (tx) => renewCycle(tx, key), { prepare })
+    },
   )
 
   app.post(

@@ -18,7 +18,7 @@ import {
 import { monthEndInput, provisionInput, simNamed, takeSuspendStart } from '../../../operations/workflows/inputs.ts'
 import type { Started, WorkflowClient } from '../../../queues/temporal/client.ts'
 import { noteChange } from '../../../store/audit.ts'
-import { endWorkflowRequest } from '../../../store/outbox.ts'
+import { endOwnStart } from '../../../store/outbox.ts'
 import { inTenant } from '../../../store/tenancy.ts'
 import { eitherOf } from '../../description/together.ts'
 import { onBehalfOf } from '../../http/change.ts'
@@ -125,7 +125,7 @@ export const workflowRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async 
       }
       try {
         const run = await workflowClient.signalWithStart(start.request)
-        await inTenant(store, tenantId, (tx) => endWorkflowRequest(tx, start.requestId))
+        await inTenant(store, tenantId, (tx) => endOwnStart(tx, start.requestId))
         return answerStart(reply, run)
       } catch (error) {
         if (!(error instanceof ServiceError) || error.code !== 'unavailable') throw error

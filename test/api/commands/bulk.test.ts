@@ -20,13 +20,8 @@ const bulk = (type: BulkType, flags: Omit<BulkFlags, 'tenant'>) =>
 /** Opens and executes the tickets of bulk runs, as a worker does. */
 async function work(): Promise<void> {
   const { id: tenantId } = harness.tenant
-  const simIds: number[] = []
-  await openBulkTickets(
-    harness.store,
-    async (jobs) => void simIds.push(...jobs.flatMap((job) => (job.queue === 'tickets' ? [job.simId] : []))),
-    tenantId,
-  )
-  for (const simId of simIds) await executeTickets(harness.store, carrier.network, OPTIONS, tenantId, simId)
+  await openBulkTickets(harness.store, async () => undefined, tenantId)
+  await executeTickets(harness.store, carrier.network, OPTIONS, tenantId)
 }
 
 async function inAPool(count: number) {

@@ -66,6 +66,26 @@ describe('sims import', () => {
     expect(lines[0]).toBe('created   1')
   })
 
+  test('adds up SIMs that live at the carrier already', async () => {
+    const active = (usageBytes: number) => `${anIccid()},1,2026-03-01T00:00:00Z,${usageBytes}\n`
+    const csv = `iccid,status,activatedAt,usageBytes\n${active(5)}${active(7)}${anIccid()},2,,\n${anIccid()},,,\n`
+    const file = await aFile('estate.csv', csv)
+
+    await importSimFile(command.settings, { file, tenantId: harness.tenant.id, dryRun: false })
+
+    expect(lines.slice(0, 9)).toEqual([
+      'created            4',
+      'rejected           0',
+      'warnings           6',
+      'Active             2',
+      'Suspended          1',
+      'Unprovisioned      1',
+      'bytes used        12',
+      'seconds of voice   0',
+      'messages           0',
+    ])
+  })
+
   test.each([
     ['another ending', 'sims.xlsx', 2, 'expected a file that ends in .csv'],
     ['no file', 'missing.csv', 3, 'cannot be read'],

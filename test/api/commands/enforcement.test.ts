@@ -34,16 +34,19 @@ describe('enforcement', () => {
     expect(lines[1]).toBe(
       'guard: one rule suspends at most 0 SIM(s) an hour, or 0 % of its pool (else of the tenant) where that is more; the rest is held',
     )
-    expect(lines).toContainEqual(
-      expect.stringMatching(new RegExp(`^ {2}${hold} +sim-overage +none +\\d{4}-\\d\\d .* 2 +0$`)),
+    expect(lines[2]).toBe(
+      "guard: one rule tells of at most 50 new subject(s) an hour, or 2 % of the tenant's where that is more; the rest is held",
     )
-    expect(lines).toContain(`hold ${hold} is discarded: 2 SIM(s) are left alone until their alert has cleared`)
+    expect(lines).toContainEqual(
+      expect.stringMatching(new RegExp(`^ {2}${hold} +suspensions +sim-overage +none +\\d{4}-\\d\\d .* 2 +0$`)),
+    )
+    expect(lines).toContain(`hold ${hold} is discarded: 2 subject(s) are left alone until their alert has cleared`)
     expect(lines.at(-1)).toBe('nothing is held')
     await expect(decide(command.settings, 'release', hold, ours())).rejects.toMatchObject({ exitCode: 4 })
   })
 
   test('switches off and on, keeping the limits', async () => {
-    await changeEnforcement(command.settings, { ...ours(), least: 7 })
+    await changeEnforcement(command.settings, { ...ours(), least: 7, alertsLeast: 9 })
     await changeEnforcement(command.settings, ours(), false)
     expect(lines).toContain('enforcement is off: nothing is suspended, rules only say what they would do')
     lines.length = 0
@@ -52,11 +55,12 @@ describe('enforcement', () => {
 
     expect(lines[0]).toBe('enforcement is on')
     expect(lines[1]).toContain('at most 7 SIM(s) an hour')
+    expect(lines[2]).toContain('at most 9 new subject(s) an hour')
   })
 
   test('refuses a change without limits, or an unknown tenant', async () => {
     await expect(changeEnforcement(command.settings, ours())).rejects.toEqual(
-      new CommandFailure('got no limit, expected --least, --pct or both', ExitCode.usage),
+      new CommandFailure('got no limit, expected --least, --pct, --alerts-least or --alerts-pct', ExitCode.usage),
     )
     await expect(showEnforcement(command.settings, { tenant: 't000000000000' })).rejects.toMatchObject({ exitCode: 3 })
   })

@@ -2,41 +2,33 @@
 
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
-import { SUBJECT_CODES } from '../../../domain/watchdog/subject.ts'
 import { inTenant } from '../../../store/tenancy.ts'
 import { aPool, aSim, aTariff, provisioned, useHarness } from '../harness.ts'
 
 const harness = useHarness()
 const whole = { name: 'Fleet', watchdogMode: 2, warningThresholdPct: 80, enableBurnRateAlerts: true }
 
-const dueOf = (ids: readonly { kind: number; id: number }[]) =>
+/** Changes that were noted, oldest first. */
+const changes = () =>
   inTenant(harness.store, harness.tenant.id, async (tx) => {
-    const { rows } = await sql<{ kind: number; id: number }>`
-      select subject_kind as kind, subject_id as id from due_subjects where due_at <= ${tx.now}
-       order by subject_kind, subject_id`.execute(tx.q)
-    return rows.filter((row) => ids.some(({ kind, id }) => kind === row.kind && id === row.id))
+    const { rows } = await sql<{ simIds: number[]; poolIds: number[] }>`
+      delete from changed_subjects returning sim_ids as "simIds", pool_ids as "poolIds"`.execute(tx.q)
+    return rows.map(({ simIds, poolIds }) => ({ simIds: simIds.map(Number), poolIds }))
   })
 
-const notDue = () => inTenant(harness.store, harness.tenant.id, (tx) => sql`delete from due_subjects`.execute(tx.q))
-
 describe('PUT /api/pools/{id}', () => {
-  test('evaluates pool and SIMs after watchdog changes only', async () => {
+  test('has the watchdog look at pool and SIMs after each change, and tells of watchdog changes only', async () => {
     const { tenant } = harness
     const id = await aPool(tenant)
     const sim = await aSim(tenant)
     await provisioned(harness, tenant, sim.id, { poolId: id })
-    const subjects = [
-      { kind: SUBJECT_CODES.sim, id: sim.id },
-      { kind: SUBJECT_CODES.pool, id },
-    ]
 
-    await notDue()
+    await changes()
     expect((await tenant.ask('PUT', `/api/pools/${id}`, whole)).body).toEqual({ id })
-    expect(await dueOf(subjects)).toEqual(subjects)
-    await notDue()
+    expect(await changes()).toEqual([{ simIds: [sim.id], poolIds: [id] }])
     expect((await tenant.ask('PUT', `/api/pools/${id}`, { ...whole, name: 'Fleet 2' })).status).toBe(200)
     expect((await tenant.ask('PUT', `/api/pools/${id}`, { ...whole, name: 'Fleet 2' })).status).toBe(200)
-    expect(await dueOf(subjects)).toEqual([])
+    expect(await changes()).toEqual([{ simIds: [sim.id], poolIds: [id] }])
 
     const { data } = (await tenant.ask('GET', '/api/events?searchTerm=watchdog changed: pool')).body
     expect(data.map((event: { description: string }) => event.description)).toEqual([

@@ -154,6 +154,17 @@ describe('watchdog settings', () => {
   })
 })
 
+describe('PATCH /api/sims/{id}/tag', () => {
+  test('marks the SIM due: rules may be for some tags only', async () => {
+    const { id } = await aSim(harness.tenant)
+    await inTenant(harness.store, harness.tenant.id, (tx) => sql`delete from due_subjects`.execute(tx.q))
+
+    expect((await harness.tenant.ask('PATCH', `/api/sims/${id}/tag`, { tag: 'pump' })).status).toBe(200)
+
+    expect(await due(id)).toEqual([1])
+  })
+})
+
 describe('DELETE /internal/sims/{id}/queued-change', () => {
   test('is idempotent and honours If-Match', async () => {
     const { id, iccid } = await aSim(harness.tenant)

@@ -2,9 +2,14 @@
  * A successful call of every operation of both interfaces, in an estate. The tests of every route take the operations
  * from the OpenAPI documents and the calls from here. They fail for an operation that has no line here, and name it.
  */
+import { sql } from 'kysely'
 import { internalOpenapiDocument, openapiDocument } from '../../../api/openapi.ts'
 import type { AuditSubject } from '../../../domain/tenants/audit.ts'
 import { readRuleFiles } from '../../../process/rule-files.ts'
+import { unseen } from '../../../rules/alerts/state.ts'
+import { insertBody } from '../../../store/mail/bodies.ts'
+import { inTenant } from '../../../store/tenancy.ts'
+import { saveAlerts } from '../../../store/watchdog/alerts.ts'
 import {
   activeSim,
   type Estate,
@@ -71,6 +76,67 @@ async function stoppedRun(estate: Estate) {
   const run = await startedRun(estate)
   await estate.harness.terminate(run.path.workflowId)
   return run
+}
+/** A mail that was given up. */
+async function givenUpMail({ tenant, harness }: Estate) {
+  const id = `<given-up-${next()}@simherd>`
+  await inTenant(harness.store, tenant.id, ({ q, now }) =>
+    sql`insert into mails (id, recipient, grouped, status, next_attempt_at, created_at)
+        values (${id}, 'billing@meadow.example', false, 'failed', ${now}, ${now})`.execute(q),
+  )
+  return { path: { id } }
+}
+/** Id of a SIM for which an alert fires. */
+async function firingSim(estate: Estate): Promise<number> {
+  const { id } = await activeSim(estate)
+  const alert = { rule: 'sim-overage', kind: 'sim', id, scope: '2026-11', firing: true, ruleVersion: 1 } as const
+  const rest = { explanation: null, lastSignal: null, lastSignalAt: null }
+  await inTenant(estate.harness.store, estate.tenant.id, (tx) =>
+    saveAlerts(tx, [{ ...alert, ...rest, state: { ...unseen(0), phase: 'firing' }, evaluatedAt: tx.now }]),
+  )
+  return id
+}
+/** A mail that was sent, with what it said. */
+async function sentMail({ tenant, harness }: Estate) {
+  const id = `<sent-${next()}@simherd>`
+  const body = { subject: 'Sent', text: 'Sent', html: '<p>Sent</p>', headers: {}, attachments: [] }
+  await inTenant(harness.store, tenant.id, async (tx) => {
+    await sql`insert into mails (id, recipient, grouped, status, next_attempt_at, created_at)
+              values (${id}, 'billing@meadow.example', false, 'sent', ${tx.now}, ${tx.now})`.execute(tx.q)
+    await insertBody(tx, id, body)
+  })
+  return { path: { id } }
+}
+const openSilence = async ({ tenant, simId }: Estate) => {
+  const body = { simId, lasts: 'PT1H', reason: 'The meter is replaced' }
+  return { path: { id: (await tenant.inside('POST', '/internal/silences', body)).body.id as number } }
+}
+/** An address of its own: a tenant may have 20, so it removes all copies but the newest. */
+async function newAddress({ tenant }: Estate) {
+  const { body } = await tenant.inside('GET', '/internal/addresses')
+  const copies = (body as { id: number; kind: string }[]).filter(({ kind }) => kind === 'copy')
+  for (const { id } of copies.slice(0, -5)) await tenant.inside('DELETE', `/internal/addresses/${id}`)
+  return { kind: 'copy', email: `copy-${next()}@meadow.example` }
+}
+async function freshAddress(estate: Estate) {
+  const { body } = await estate.tenant.inside('POST', '/internal/addresses', await newAddress(estate))
+  return { path: { id: body.id as number } }
+}
+const WEBHOOK = { url: 'https://ops.meadow.example/simherd', events: ['cycle.closed'] }
+/** Removes all webhooks but the newest: a tenant may have ten. */
+async function roomForWebhook({ tenant }: Estate) {
+  const { data } = (await tenant.inside('GET', '/internal/webhooks')).body
+  for (const { id } of data.slice(5)) await tenant.inside('DELETE', `/internal/webhooks/${id}`)
+}
+async function freshWebhook(estate: Estate) {
+  await roomForWebhook(estate)
+  const { body } = await estate.tenant.inside('POST', '/internal/webhooks', WEBHOOK)
+  return { path: { id: body.id as number } }
+}
+async function webhookDelivery(estate: Estate) {
+  const { path } = await freshWebhook(estate)
+  const { body } = await estate.tenant.inside('POST', `/internal/webhooks/${path.id}/test`)
+  return { path: { ...path, deliveryId: body.id as number } }
 }
 /** A hold of the guard for a rule of its own, in a tenant whose hourly limit becomes 0. */
 async function openHold({ tenant, simId, word }: Estate) {
@@ -378,6 +444,13 @@ export const LINES: Readonly<Record<string, Line>> = {
   },
   readEnforcement: { call: none },
   changeEnforcement: { call: () => ({ body: { guardLeast: 1000 + next() } }), audit: ['tenant'] },
+  readNotices: { call: none },
+  changeNotices: {
+    call: () => ({
+      body: { timeZone: 'Europe/Berlin', feedEvery: `PT${60 + next()}M`, escalateAfter: 'PT30M', mailsFrom: 1 },
+    }),
+    audit: ['tenant'],
+  },
   askPermits: {
     call: (estate) => ({
       body: { rule: 'sim-overage', cycle: '2026-11', simIds: [estate.simId], workflowId: runId(estate) },
@@ -399,6 +472,61 @@ export const LINES: Readonly<Record<string, Line>> = {
     notOnce: 'a SIM that is passed over stays passed over',
   },
   listHolds: { call: none },
+  retryMail: {
+    call: (estate) => givenUpMail(estate),
+    audit: ['mail'],
+  },
+  getMail: { call: (estate) => sentMail(estate) },
+  resendMail: { call: (estate) => sentMail(estate), audit: ['mail'] },
+  listAlerts: { call: none },
+  acknowledgeAlert: {
+    call: async (estate) => ({ body: { rule: 'sim-overage', simId: await firingSim(estate) } }),
+    foreign: 404,
+    audit: ['alert'],
+  },
+  listSilences: { call: none },
+  addSilence: {
+    call: ({ simId }) => ({ body: { simId, lasts: 'PT1H', reason: 'The meter is replaced' } }),
+    audit: ['silence'],
+  },
+  endSilence: { call: openSilence, audit: ['silence'] },
+  listAddresses: { call: none },
+  addAddress: { call: async (estate) => ({ body: await newAddress(estate) }), audit: ['address'] },
+  confirmAddress: { call: freshAddress, audit: ['address'] },
+  clearAddress: {
+    call: async (estate) => {
+      const address = await freshAddress(estate)
+      await inTenant(estate.harness.store, estate.tenant.id, ({ q, now }) =>
+        sql`update addresses set bad_since = ${now} where id = ${address.path.id}`.execute(q),
+      )
+      return address
+    },
+    audit: ['address'],
+  },
+  removeAddress: { call: freshAddress, audit: ['address'] },
+  listWebhooks: { call: none },
+  addWebhook: {
+    call: async (estate) => {
+      await roomForWebhook(estate)
+      return { body: WEBHOOK }
+    },
+    audit: ['webhook'],
+    secret: true,
+  },
+  rotateWebhook: { call: freshWebhook, audit: ['webhook'], secret: true },
+  testWebhook: { call: freshWebhook, audit: ['webhook'] },
+  disableWebhook: { call: freshWebhook, audit: ['webhook'] },
+  enableWebhook: {
+    call: async (estate) => {
+      const webhook = await freshWebhook(estate)
+      await estate.tenant.inside('POST', `/internal/webhooks/${webhook.path.id}/disable`)
+      return webhook
+    },
+    audit: ['webhook'],
+  },
+  removeWebhook: { call: freshWebhook, audit: ['webhook'] },
+  listWebhookDeliveries: { call: freshWebhook },
+  replayWebhookDelivery: { call: webhookDelivery, audit: ['webhook'] },
   releaseHold: { call: openHold, audit: ['hold'] },
   discardHold: { call: openHold, audit: ['hold'] },
   armSuspensions: {

@@ -78,3 +78,10 @@ test('PATCH /internal/tenant/enforcement takes what GET answered', async () => {
 
   expect(await harness.tenant.inside('PATCH', url, body)).toMatchObject({ status: 200, body })
 })
+
+test('PUT /internal/tenant/notices takes what GET answered', async () => {
+  const url = '/internal/tenant/notices'
+  const { body } = await harness.tenant.inside('GET', url)
+
+  expect(await harness.tenant.inside('PUT', url, body)).toMatchObject({ status: 200, body })
+})

@@ -2,11 +2,12 @@
 import { sql } from 'kysely'
 import { beforeAll } from 'vitest'
 import { TicketStatus } from '../../../domain/codes.ts'
-import { applyTicket } from '../../../operations/tickets/apply-ticket.ts'
+import { applyTickets } from '../../../operations/tickets/apply-tickets.ts'
 import { executeTickets } from '../../../operations/tickets/execute-tickets.ts'
 import { lockSim } from '../../../store/estate/sim-state.ts'
 import { inTenant } from '../../../store/tenancy.ts'
-import { endTicket, findTicket, startAttempt } from '../../../store/tickets/tickets.ts'
+import { endTickets, startAttempts } from '../../../store/tickets/batches.ts'
+import { findTicket } from '../../../store/tickets/tickets.ts'
 import type { aBridge } from '../../setup/bridge.ts'
 import { aPool, aSim, type Harness, type Tenant } from '../harness.ts'
 
@@ -39,8 +40,8 @@ export const complete = (harness: Harness, tenant: Tenant, simId: number, ticket
   inTenant(harness.store, tenant.id, async (tx) => {
     const [sim, ticket] = [await lockSim(tx, simId), await findTicket(tx, ticketId)]
     if (sim === undefined || ticket === undefined) throw new Error(`SIM ${simId} or ticket ${ticketId} is gone`)
-    await applyTicket(tx, sim, ticket)
-    await endTicket(tx, ticket, TicketStatus.Complete, null)
+    await applyTickets(tx, [{ sim, ticket }])
+    await endTickets(tx, [{ ticket, status: TicketStatus.Complete, failure: null }])
   })
 
 const OPTIONS = { leaseMs: 10_000, retryMinMs: 1000, retryMaxMs: 60_000, attempts: 1, patienceMs: 3_600_000 }
@@ -62,7 +63,7 @@ export const claim = (harness: Harness, tenant: Tenant, ticketId: string): Promi
   inTenant(harness.store, tenant.id, async (tx) => {
     const ticket = await findTicket(tx, ticketId)
     if (ticket === undefined) throw new Error(`ticket ${ticketId} is gone`)
-    await startAttempt(tx, ticket, new Date(harness.now + 60_000))
+    await startAttempts(tx, [ticket], new Date(harness.now + 60_000))
   })
 
 /** An Active SIM, provisioned into this pool and with this tariff. */

@@ -84,8 +84,8 @@ test('4.6 PATCH /api/tenant/billing-email: sends the next mail to the new addres
     await inTenant(harness.store, harness.tenant.id, (tx) => insertNotifications(tx, [notification]))
     await sendMails(
       harness.store,
-      { render: renderMail, transport },
-      { retryMaxMs: 1000, attempts: 1 },
+      { render: (told, isCopy) => renderMail(told, null, isCopy), transport },
+      { retryMaxMs: 1000, giveUpAfterMs: 1000 },
       harness.tenant.id,
     )
   }
@@ -96,7 +96,10 @@ test('4.6 PATCH /api/tenant/billing-email: sends the next mail to the new addres
   }
 
   const mails = await (await fetch(inbox.inboxUrl, { headers: { accept: 'application/json' } })).json()
-  expect((mails as Mail[]).map(({ to }) => to)).toEqual(['new@meadow.example', 'old@meadow.example'])
+  const reached = (mails as Mail[]).map(({ to }) => to)
+  // Until the new address is confirmed, the last one that was gets each mail too (decision 48).
+  const confirmed = 'billing@example.com'
+  expect(reached.toSorted()).toEqual([confirmed, confirmed, 'new@meadow.example', 'old@meadow.example'])
 })
 
 test.each([

@@ -75,6 +75,7 @@ describe('the guard', () => {
     expect(await holds()).toEqual([
       {
         id: answer.holdId,
+        what: 'suspensions',
         rule: RULE,
         ruleVersion: expect.any(Number),
         poolId,
@@ -187,14 +188,14 @@ describe('the guard', () => {
   })
 
   test('reports a hold once: log, event and notification', async () => {
-    const { ask, sims, log, rows, poolId, holds } = await aGuard(5, { guardLeast: 3, guardPct: 0 })
+    const { ask, sims, log, rows, poolId, holds, tenantId } = await aGuard(5, { guardLeast: 3, guardPct: 0 })
     const { holdId } = await ask(sims.slice(0, 4))
     await ask(sims)
     const ruleVersion = (await holds())[0]?.ruleVersion
 
     const message =
-      `Held: rule ${RULE} of version ${ruleVersion} has suspended 3 SIM(s) of pool a pool in the last hour, 1 wait; at most 3 go in an hour. ` +
-      `Release or discard it: POST /internal/enforcement/holds/${holdId}/release or /internal/enforcement/holds/${holdId}/discard.`
+      `Decision needed: 1 suspension in pool a pool held. Rule ${RULE} of version ${ruleVersion} has suspended 3 SIMs there in the last hour; at most 3 go in an hour. ` +
+      `Decide until 2026-12-01 00:00 UTC: npx simherd enforcement release ${holdId} --tenant ${tenantId}, or discard.`
     expect(await log()).toMatchObject([{ key: `guard/${holdId}`, level: LogLevel.Critical, simId: null, message }])
     expect(await rows(sql`select title, severity, type from events where title like 'Guard%'`)).toEqual([
       { title: `Guard held: ${RULE}, a pool`, severity: 2, type: 2 },
@@ -371,23 +372,27 @@ describe('a hold', () => {
 })
 
 describe('changeEnforcement', () => {
-  test('records a switch-off once and marks all due', async () => {
-    const { asTenant, rows, sims, tenantId } = await aGuard(2)
+  test('records a switch-off once and asks for a look at all subjects', async () => {
+    const { asTenant, rows, tenantId } = await aGuard(2)
     const change = (ask: EnforcementChange) =>
       inTenant({ ...store, caller: PERSON }, tenantId, (tx) => changeEnforcement(tx, ask))
-    await asTenant((tx) => sql`update due_subjects set due_at = ${new Date(NOW + HOUR)}`.execute(tx.q))
-    const due = async () =>
-      (await rows(sql<{ id: number }>`select subject_id as id from due_subjects where due_at <= ${new Date(NOW)}`))
-        .length
+    await asTenant((tx) => sql`update watch_shards set next_at = ${new Date(NOW + HOUR)}`.execute(tx.q))
+    const due = async () => (await rows(sql`select from watch_shards where next_at <= ${new Date(NOW)}`)).length
 
     const off = await change({ enabled: false })
     const dueAfter = await due()
     const again = await change({ enabled: false })
     const limits = await change({ guardPct: 2.5, guardLeast: null })
 
-    expect([off, again]).toEqual(Array(2).fill({ enabled: false, guardLeast: 3, guardPct: 50 }))
-    expect(limits).toEqual({ enabled: false, guardLeast: 3, guardPct: 2.5 })
-    expect(dueAfter).toBe(sims.length + 2)
+    expect([off, again]).toMatchObject(Array(2).fill({ enabled: false, guardLeast: 3, guardPct: 50 }))
+    expect(limits).toMatchObject({
+      enabled: false,
+      alertGuardLeast: 50,
+      alertGuardPct: 2,
+      guardLeast: 3,
+      guardPct: 2.5,
+    })
+    expect(dueAfter).toBe(3)
     const titles = await rows(
       sql<{ title: string }>`select title from events where title like 'Enforcement%' order by id`,
     )

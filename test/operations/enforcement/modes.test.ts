@@ -1,16 +1,15 @@
 /** Evaluation, picking and the last check before a suspension use the same mode, and the interface shows it. */
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
-import { refusalOf } from '../../../activities/enforcement.ts'
 import { PoolType, TariffType, WatchdogMode } from '../../../domain/codes.ts'
+import { refusalOf } from '../../../domain/enforcement/refusal.ts'
 import { poolEnforcement, simEnforcement } from '../../../operations/enforcement/read-enforcement.ts'
-import { evaluateSubjects } from '../../../operations/watchdog/evaluate-subjects.ts'
 import { activateRules } from '../../../operations/watchdog/rules-in-force.ts'
 import { readRuleFiles } from '../../../process/rule-files.ts'
 import { pickTargets } from '../../../rules/alerts/pick-sims.ts'
 import { readSim } from '../../../store/estate/sims.ts'
 import { aPool, aStore, aTariff } from '../../setup/estate.ts'
-import { aHarness, evaluationOptions } from '../harness.ts'
+import { aHarness, evaluationOptions, watch } from '../harness.ts'
 
 const store = await aStore()
 await activateRules(store, await readRuleFiles(''), 'the tests')
@@ -36,7 +35,7 @@ async function anEstate(tariffType: TariffType, poolMode: WatchdogMode | null) {
       update sims set watchdog_mode = ${own}, is_watchdog_exempt = ${exempt} where id = ${id} returning 1`)
   }
   await harness.record(sims.map(({ id }) => harness.usage(id, { bytesUp: 150 })))
-  await evaluateSubjects(store, options, harness.tenantId)
+  await watch(store, options, harness.tenantId)
   const asked = await harness.rows(sql<{ id: string }>`
     select workflow_id as id from workflow_outbox where request ->> 'signal' = 'overLimit'`)
   const would = (await harness.log()).filter(({ message }) => message.includes('would have been suspended'))
@@ -46,7 +45,7 @@ async function anEstate(tariffType: TariffType, poolMode: WatchdogMode | null) {
     asked: asked.map(({ id }) => id),
     /** SIMs that would have been suspended, according to the log. */
     would: ascending(would.map(({ simId }) => simId ?? 0)),
-    shown: (id: number) => harness.asTenant(async (tx) => (await readSim(tx, id))?.watchdogMode),
+    shown: (id: number) => harness.asTenant(async (tx) => (await readSim(tx, { by: 'id', id }))?.sim.watchdogMode),
     /** Why the SIM’s workflow, started by a rule, does not suspend the SIM. */
     refusal: async (id: number, rule: string) =>
       refusalOf(await harness.asTenant((tx) => simEnforcement(tx, id, CYCLE, rule))),

@@ -274,7 +274,7 @@ describe('renewCycle', () => {
     await acted.promise
 
     store.now = BOUNDARY.getTime()
-    // The opening has read the contributors, and waits for a lock to mark the SIM due.
+    // The opening waits for the cycle, which the ticket has locked.
     const opened = harness.asTenant(currentCycle)
     await soon(async () => expect(await lockWaiters(store)).toBe(1))
     const renewed = harness.asTenant((tx) => renewCycle(tx, CYCLE))

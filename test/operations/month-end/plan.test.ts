@@ -13,13 +13,14 @@ import { applyChanges } from '../../../operations/month-end/open-changes.ts'
 import { planMonthEnd } from '../../../operations/month-end/plan-month-end.ts'
 import { queueReprovision, queueUnprovision } from '../../../operations/month-end/queue-change.ts'
 import { renewCycle } from '../../../operations/month-end/steps.ts'
-import { applyTicket } from '../../../operations/tickets/apply-ticket.ts'
+import { applyTickets } from '../../../operations/tickets/apply-tickets.ts'
 import { openTicket } from '../../../operations/tickets/open-ticket.ts'
 import { queueChange } from '../../../store/estate/sim-changes.ts'
 import { lockSim } from '../../../store/estate/sim-state.ts'
 import { suspensionsToRenew } from '../../../store/month-end/progress.ts'
 import { poolTotals } from '../../../store/month-end/statements.ts'
-import { endTicket, findTicket } from '../../../store/tickets/tickets.ts'
+import { endTickets } from '../../../store/tickets/batches.ts'
+import { findTicket } from '../../../store/tickets/tickets.ts'
 import { poolFigures } from '../../../store/usage/figures.ts'
 import { aPool, aStore, aTariff } from '../../setup/estate.ts'
 import { everythingIn } from '../everything.ts'
@@ -358,8 +359,8 @@ async function apply(harness: Harness, leftOpen: readonly number[] = []) {
       await harness.asTenant(async (tx) => {
         const [sim, ticket] = [await lockSim(tx, simId), await findTicket(tx, ticketId)]
         if (sim === undefined || ticket === undefined) throw new Error(`ticket ${ticketId} is gone`)
-        if (decide(sim, ticket).do !== 'nothing') await applyTicket(tx, sim, ticket)
-        await endTicket(tx, ticket, 2, null)
+        if (decide(sim, ticket).do !== 'nothing') await applyTickets(tx, [{ sim, ticket }])
+        await endTickets(tx, [{ ticket, status: 2, failure: null }])
       })
       done[kind] += 1
     }

@@ -7,6 +7,7 @@ import { planMonthEnd } from '../../../operations/month-end/plan-month-end.ts'
 import { pageOfLines, type StatementLine, statementTotals } from '../../../store/month-end/statements.ts'
 import { aStore } from '../../setup/estate.ts'
 import {
+  aheads,
   aWorld,
   BEGIN,
   cycleNow,
@@ -34,6 +35,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ do: fc.constantFrom('make' as const, 'delete' as const), pool: anyPool }) },
   { weight: 4, arbitrary: fc.record({ do: fc.constant('wait' as const), days: fc.integer({ min: 1, max: 9 }) }) },
   { weight: 3, arbitrary: fc.constant({ do: 'close' as const }) },
+  { weight: 2, arbitrary: aheads },
 )
 /** Gives a history something to state: a pool over its capacity in a closed cycle, and a late record for it. */
 const beginning = (pool: number): Step[] => [

@@ -6,11 +6,12 @@ import fc from 'fast-check'
 import { expect } from 'vitest'
 import { PoolType, TariffType, TicketType } from '../../../domain/codes.ts'
 import type { Cause } from '../../../domain/tickets/ticket.ts'
-import { type Cycle, cycleAt, previousCycle } from '../../../domain/time/cycle.ts'
+import { type Cycle, cycleAt, nextCycle, previousCycle } from '../../../domain/time/cycle.ts'
 import type { Allowance } from '../../../domain/usage/allowance.ts'
 import { createTariff } from '../../../operations/estate/create-tariff.ts'
 import { deletePool } from '../../../operations/estate/delete-pool.ts'
 import { currentCycle } from '../../../store/usage/cycles.ts'
+import { openSlice } from '../../../store/usage/open-cycle.ts'
 import { aPool, type TestStore } from '../../setup/estate.ts'
 import { aHarness } from '../harness.ts'
 import { aLine, amountsOf, type LineModel, OUTSIDE, openMembership } from './figure-model.ts'
@@ -95,6 +96,7 @@ export type Step =
   | { readonly do: 'make'; readonly pool: number }
   | { readonly do: 'delete'; readonly pool: number }
   | { readonly do: 'wait'; readonly days: number }
+  | { readonly do: 'open ahead'; readonly slices: number }
 type OfOneSim = Extract<Step, { readonly sim: number }>
 
 const sim = fc.nat(SIMS - 1)
@@ -158,6 +160,12 @@ export const stepsOf = (mostHoursAgo: number): Record<'lives' | 'usage', fc.Arbi
     ),
   }
 }
+
+/** Opens slices of the next cycle, a SIM each. One more than there are SIMs opens the cycle. */
+export const aheads: fc.Arbitrary<Step> = fc.record({
+  do: fc.constant('open ahead' as const),
+  slices: fc.integer({ min: 1, max: SIMS + 1 }),
+})
 
 /** @param made numbers of the pools that exist from the beginning; steps may create the others */
 export async function aWorld(store: TestStore, billingCycle: string, made: readonly number[] = POOLS) {
@@ -272,6 +280,7 @@ export async function take(world: World, step: Step): Promise<void> {
   // No two steps happen at one instant, so every span has a length.
   store.now += 1000
   if (step.do === 'wait') return wait(world, step.days)
+  if (step.do === 'open ahead') return openAhead(world, step.slices)
   if (step.do === 'make') return make(world, step.pool)
   if (step.do === 'delete') return remove(world, step.pool)
   const line = world.lines[step.sim]
@@ -348,6 +357,11 @@ export async function take(world: World, step: Step): Promise<void> {
     case 'correct':
       return use(world, line, step)
   }
+}
+
+async function openAhead(world: World, slices: number): Promise<void> {
+  const next = nextCycle(world.billingCycle, cycleNow(world))
+  for (let n = 0; n < slices; n++) await world.harness.asTenant((tx) => openSlice(tx, next, 1))
 }
 
 function closeMembership(line: LineModel, at: number): void {

@@ -111,7 +111,8 @@ describe('a total too large to be exact', () => {
     ['a tenant', () => sql`update cycles set bytes = ${most}`],
     [
       'an hour',
-      (sim: number) => sql`update usage_buckets set bytes = ${most} where subject_kind = 1 and subject_id = ${sim}`,
+      (_: number, pool: number) =>
+        sql`update usage_buckets set bytes = ${most} where subject_kind = 2 and subject_id = ${pool}`,
     ],
   ])('of %s rejects the record, not its chunk', async (_, filled) => {
     const harness = await aFullEstate()

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { TariffType } from '../../../domain/codes.ts'
-import { closeMembership, openMembership, readSimStates } from '../../../store/estate/sim-state.ts'
-import { moveUsage } from '../../../store/usage/contributions.ts'
+import { closeMemberships, openMemberships, readSimStates } from '../../../store/estate/sim-state.ts'
+import { changeSeats, holdCycles } from '../../../store/usage/contributions.ts'
 import { currentCycle } from '../../../store/usage/cycles.ts'
 import { lockPools } from '../../../store/usage/pool-totals.ts'
 import { aPool, aStore, aTariff } from '../../setup/estate.ts'
@@ -26,9 +26,13 @@ test('usage of a SIM that a ticket moves meanwhile counts in its new pool', asyn
     const [sim] = await readSimStates(tx, [simId])
     if (sim === undefined) throw new Error('no SIM')
     const since = new Date(cycle.startsAt)
-    await closeMembership(tx, simId, since)
-    await openMembership(tx, simId, { ...sim, poolId: to }, since)
-    await moveUsage(tx, simId, { poolId: from }, { poolId: to, tariffId: null, contributes: true }, since)
+    await closeMemberships(tx, [{ simId, at: since }])
+    await openMemberships(tx, [{ ...sim, poolId: to, at: since }])
+    await changeSeats(tx, await holdCycles(tx, since), {
+      active: [],
+      tariffs: [],
+      moves: [{ simId, from, poolId: to, tariffId: null, contributes: true, at: since }],
+    })
     locked.resolve()
     await mayEnd.promise
   })

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { LogLevel, TariffType, TicketType } from '../../../domain/codes.ts'
 import { closeCycle } from '../../../operations/month-end/close-cycle.ts'
 import { aPool, aStore, aTariff } from '../../setup/estate.ts'
+import { overlapping } from '../../setup/lock-waits.ts'
 import { aHarness, type Harness } from '../harness.ts'
 
 const store = await aStore()
@@ -19,11 +20,10 @@ const recordCount = async (harness: Harness) =>
 
 /** The totals of pools, buckets and records must equal the ledger's. */
 async function expectOneTruth(harness: Harness) {
-  const [sums] = await harness.rows(sql<Record<'ledger' | 'pools' | 'records' | 'sims' | 'inPools' | 'tenant', number>>`
+  const [sums] = await harness.rows(sql<Record<'ledger' | 'pools' | 'records' | 'inPools' | 'tenant', number>>`
     select (select sum(bytes) from usage_ledger)::bigint as ledger,
            (select sum(bytes) from pool_cycles)::bigint as pools,
            (select sum(bytes_up + bytes_down) from usage_records)::bigint as records,
-           (select sum(bytes) from usage_buckets where subject_kind = 1)::bigint as sims,
            (select coalesce(sum(bytes), 0) from usage_buckets where subject_kind = 2)::bigint
              + (select coalesce(sum(bytes), 0) from usage_ledger where pool_id = 0)::bigint as "inPools",
            (select sum(bytes) from usage_buckets where subject_kind = 3)::bigint as tenant`)
@@ -132,23 +132,17 @@ describe('a usage record', () => {
     expect(await harness.ledger()).toMatchObject([{ poolId: 0, contributing: false, bytes: 9 }])
   })
 
-  test('marks subjects due and enqueues an evaluation', async () => {
+  test('is noted as a change of its SIM and its pool, and enqueues an evaluation', async () => {
     const harness = await aHarness(store)
     const poolId = await aPoolOf(harness)
     const [simId = 0] = await harness.activeSims(2, { poolId })
-    await harness.rows(sql`delete from due_subjects returning 1`)
+    await harness.rows(sql`delete from changed_subjects returning 1`)
     store.jobs.length = 0
 
     await harness.record([harness.usage(simId, { bytesUp: 1 })])
 
-    expect(
-      await harness.rows(sql<{ kind: number; id: number }>`
-        select subject_kind as kind, subject_id as id from due_subjects
-         where due_at <= ${new Date(store.now)} order by subject_kind`),
-    ).toEqual([
-      { kind: 1, id: simId },
-      { kind: 2, id: poolId },
-      { kind: 3, id: 0 },
+    expect(await harness.rows(sql`select sim_ids as "simIds", pool_ids as "poolIds" from changed_subjects`)).toEqual([
+      { simIds: [String(simId)], poolIds: [poolId] },
     ])
     expect(store.jobs).toEqual([{ queue: 'evaluate', tenantId: harness.tenantId }])
   })
@@ -279,6 +273,30 @@ describe('concurrent deliveries', () => {
       .sort((a, b) => a.order - b.order)
       .map(({ value }) => value)
 
+  test('count again what somebody without the merge lock stores meanwhile', async () => {
+    const harness = await aHarness(store)
+    const [simId = 0] = await harness.activeSims(1)
+    await harness.record([harness.usage(simId, { bytesUp: 1 })])
+    const [known, fresh] = [harness.usage(simId, { bytesUp: 5 }), harness.usage(simId, { bytesUp: 7 })]
+    const storeKnown = sql`
+      insert into usage_records (record_id, at, sim_id, pool_id, cycle_key, bytes_up, bytes_down, voice_seconds, sms_count,
+                                 received_at)
+      values (${known.recordId}, ${known.at}, ${simId}, 0, '2026-11', 5, 0, 0, 0, ${known.at})`
+    let answer: unknown
+
+    await overlapping(
+      store,
+      harness.tenantId,
+      (tx) => storeKnown.execute(tx.q),
+      async () => {
+        answer = await harness.record([known, fresh])
+      },
+    )
+
+    expect(answer).toMatchObject({ accepted: 1, duplicates: 1, rejected: [] })
+    expect((await harness.ledger()).map(({ bytes }) => bytes)).toEqual([8])
+  })
+
   test('count overlapping records once, without deadlock', async () => {
     const harness = await aHarness(store)
     const pools = [await aPoolOf(harness), await aPoolOf(harness), await aPoolOf(harness)]
@@ -370,10 +388,10 @@ describe('late records', () => {
         simId: one,
         cycle: '2026-09',
         level: LogLevel.Info,
-        message: expect.stringContaining('2 record(s) with 3 bytes'),
+        message: expect.stringContaining('2 record(s) with 3 B came'),
       },
-      { simId: one, cycle: '2026-10', level: LogLevel.Info, message: expect.stringContaining('8 bytes') },
-      { simId: two, cycle: '2026-09', level: LogLevel.Info, message: expect.stringContaining('4 bytes') },
+      { simId: one, cycle: '2026-10', level: LogLevel.Info, message: expect.stringContaining('8 B') },
+      { simId: two, cycle: '2026-09', level: LogLevel.Info, message: expect.stringContaining('4 B') },
     ])
     expect((await harness.log()).slice(3)).toMatchObject([{ simId: one, cycle: '2026-09' }])
     expect((await harness.ledger()).filter(({ cycle }) => cycle === '2026-09')).toMatchObject([

@@ -2,17 +2,16 @@
 
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
-import { EventSeverity, EventType, PoolType, TariffType, WatchdogMode } from '../../../domain/codes.ts'
+import { PoolType, TariffType, WatchdogMode } from '../../../domain/codes.ts'
 import { MB } from '../../../domain/units.ts'
 import type { RuleSource } from '../../../domain/watchdog/rule-source.ts'
-import { evaluateSubjects } from '../../../operations/watchdog/evaluate-subjects.ts'
-import { activateRules, recordRefusedRules, rulesInForce } from '../../../operations/watchdog/rules-in-force.ts'
+import { activateRules, noteRefusedRules, rulesInForce } from '../../../operations/watchdog/rules-in-force.ts'
 import { rulesDependency } from '../../../process/health.ts'
 import { readRuleFiles } from '../../../process/rule-files.ts'
-import { tenantsDue } from '../../../store/due.ts'
+import { tenantsChanged } from '../../../store/changed.ts'
 import { inPlatform } from '../../../store/tenancy.ts'
 import { aPool, aStore, aTariff } from '../../setup/estate.ts'
-import { aHarness } from '../harness.ts'
+import { aHarness, operatorNotices, watch } from '../harness.ts'
 
 const shipped = await readRuleFiles('')
 
@@ -36,14 +35,14 @@ async function aWatchedSim(store: Awaited<ReturnType<typeof aStore>>) {
     ...harness,
     simId,
     /** Evaluates as a process that has just started; with `rules`, as one that has evaluated before. */
-    evaluate: (rules?: ReturnType<typeof rulesInForce>) => evaluateSubjects(store, options(rules), harness.tenantId),
+    evaluate: (rules?: ReturnType<typeof rulesInForce>) => watch(store, options(rules), harness.tenantId),
     use: async (bytesDown: number) => {
       store.now += 60_000
       await harness.record([harness.usage(simId, { bytesDown })])
     },
     signals: () =>
       harness.rows(sql<{ signal: string }>`select request ->> 'signal' as signal from workflow_outbox order by id`),
-    isDue: async () => (await inPlatform(store, tenantsDue)).includes(harness.tenantId),
+    isDue: async () => (await inPlatform(store, tenantsChanged)).includes(harness.tenantId),
   }
 }
 
@@ -61,14 +60,6 @@ async function accepted(store: Awaited<ReturnType<typeof aStore>>, files: readon
 const foreign = shipped
   .filter(({ file }) => !file.endsWith('sim-overage.json'))
   .map(({ file, text }) => ({ file, text: text.replace('"usagePct"', '"usageShareToday"') }))
-
-const platformEvents = async (store: Awaited<ReturnType<typeof aStore>>) =>
-  (
-    await sql<{ type: number; severity: number; title: string; description: string }>`
-      select type, severity, title, description from events where tenant_id is null and title like '%kept%' order by id`.execute(
-      store.db,
-    )
-  ).rows
 
 describe('a rule set that this build refuses', () => {
   test.each([
@@ -133,24 +124,29 @@ describe('a rule set that this build refuses', () => {
     expect(await harness.isDue()).toBe(true)
   })
 
-  test('is recorded in one event across processes', async () => {
+  test('is told the operator once for each build, and no tenant', async () => {
     const store = await aStore()
     const harness = await aWatchedSim(store)
     const version = await accepted(store, foreign)
-    const look = () => recordRefusedRules(store, rulesInForce())
+    const before = await harness.rows(sql`select id from events`)
+    const look = (build = '1.0.0') => noteRefusedRules(store, rulesInForce(), build)
 
-    const recorded = [await look(), await look(), ...(await Promise.all([look(), look()]))]
+    const noted = [await look(), await look(), ...(await Promise.all([look(), look()])), await look('1.1.0')]
 
-    expect(recorded.filter((one) => one !== undefined)).toMatchObject([{ version }])
-    expect(await platformEvents(store)).toEqual([
-      {
-        type: EventType.Platform,
-        severity: EventSeverity.Critical,
-        title: `Watchdog rules kept: version ${version - 1}`,
-        description: expect.stringContaining(`version ${version}`),
-      },
-    ])
-    expect(await harness.rows(sql`select 1 from events where description like '%usageShareToday%'`)).toEqual([])
+    expect(noted.filter((one) => one !== undefined)).toMatchObject([{ version }, { version }])
+    const notices = (await operatorNotices(store)).filter(({ body }) => body.kind === 'rulesRefused')
+    expect(notices).toMatchObject(
+      ['1.0.0', '1.1.0'].map((build) => ({
+        tenant: null,
+        body: {
+          version,
+          build,
+          reason: expect.stringContaining('usageShareToday'),
+          instead: `version ${version - 1} stays in force`,
+        },
+      })),
+    )
+    expect(await harness.rows(sql`select id from events`)).toEqual(before)
   })
 
   test('makes processes unready until it is replaced', async () => {

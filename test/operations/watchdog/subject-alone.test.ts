@@ -5,20 +5,20 @@ import { PoolType, TariffType, WatchdogMode } from '../../../domain/codes.ts'
 import { MB } from '../../../domain/units.ts'
 import { evaluateSubjects } from '../../../operations/watchdog/evaluate-subjects.ts'
 import type { FailedSubject } from '../../../operations/watchdog/evaluation.ts'
-import type { RulesInForce } from '../../../operations/watchdog/rules-in-force.ts'
+import { compiledRules } from '../../../operations/watchdog/rules-in-force.ts'
 import { readRuleFiles } from '../../../process/rule-files.ts'
 import { loadRuleSet } from '../../../rules/load/load.ts'
 import { connect } from '../../../store/connect.ts'
-import { markAllDue } from '../../../store/due.ts'
+import { lookAtAll } from '../../../store/shards.ts'
 import { aPool, aStore, aTariff } from '../../setup/estate.ts'
-import { aHarness } from '../harness.ts'
+import { aHarness, watch } from '../harness.ts'
 
 const store = await aStore()
 const { rules: shipped } = await loadRuleSet(await readRuleFiles(''))
 const MINUTE = 60_000
 
 /** The shipped rules, and one more: its message about the SIM tagged `odd` has a NUL, which cannot be stored. */
-const rules: RulesInForce['rules'] = shipped.flatMap((rule) => {
+const rules = shipped.flatMap((rule) => {
   if (rule.name !== 'sim-overage') return [rule]
   const params = { ...rule.event.params, message: 'SIM {{iccid}} \0' }
   return [rule, { ...rule, name: 'sim-odd', match: { tag: 'odd' }, event: { ...rule.event, params } }]
@@ -34,7 +34,7 @@ async function anEstate(count: number, odd: number) {
   const oddId = sims[odd] ?? 0
   await harness.asTenant((tx) => sql`update sims set tag = 'odd' where id = ${oddId}`.execute(tx.q))
   const failed: FailedSubject[] = []
-  const inForce: RulesInForce = { version: 1, activatedAt: null, rules, refused: null }
+  const inForce = compiledRules({ version: 1, activatedAt: null, rules, refused: null }, 0)
   const options = {
     rules: async () => inForce,
     waits: { pollMin: 'PT0.1S', pollMax: 'PT1S' },
@@ -49,7 +49,7 @@ async function anEstate(count: number, odd: number) {
     oddId,
     failed,
     options,
-    evaluate: () => evaluateSubjects(store, options, harness.tenantId),
+    evaluate: () => watch(store, options, harness.tenantId),
     overageLogged: async () =>
       (await harness.log()).filter(({ message }) => message.includes('over its')).map(({ simId }) => simId),
   }
@@ -93,12 +93,12 @@ describe('a subject that cannot be evaluated', () => {
     expect(await estate.rows(sql`select 1 from due_subjects where failures > 0`)).toEqual([])
   })
 
-  test('is retried at once after markAllDue', async () => {
+  test('is retried at once after lookAtAll', async () => {
     const estate = await anEstate(1, 0)
     await estate.record(estate.sims.map((simId) => estate.usage(simId, { bytesDown: 101 * MB })))
     await estate.evaluate()
 
-    await estate.asTenant((tx) => markAllDue(tx, tx.now))
+    await estate.asTenant((tx) => lookAtAll(tx))
     await estate.evaluate()
 
     expect(estate.failed).toHaveLength(2)

@@ -9,13 +9,12 @@ import { changeEnforcement } from '../../../operations/enforcement/change-settin
 import { executeTickets } from '../../../operations/tickets/execute-tickets.ts'
 import { openTicket } from '../../../operations/tickets/open-ticket.ts'
 import { recordUsage } from '../../../operations/usage/record-usage.ts'
-import { evaluateSubjects } from '../../../operations/watchdog/evaluate-subjects.ts'
 import { activateRules } from '../../../operations/watchdog/rules-in-force.ts'
 import { readRuleFiles } from '../../../process/rule-files.ts'
 import { inTenant, type TenantTx } from '../../../store/tenancy.ts'
 import { aCarrier } from '../../setup/carrier.ts'
 import { aPool, aStore, aTariff, aTenant, someSims } from '../../setup/estate.ts'
-import { evaluationOptions } from '../harness.ts'
+import { evaluationOptions, watch } from '../harness.ts'
 
 const store = await aStore()
 const carrier = await aCarrier()
@@ -45,7 +44,7 @@ async function aWatchedPool(mode: WatchdogMode, tariffType: TariffType, bytes: n
     const record = { recordId: `r${n++}`, simId, at: new Date(store.now).toISOString(), bytesDown: amount, ...also }
     expect(await recordUsage(store, tenantId, [record])).toMatchObject({ accepted: 1 })
   }
-  const evaluate = () => evaluateSubjects(store, options, tenantId)
+  const evaluate = () => watch(store, options, tenantId)
   const rows = <T>(query: ReturnType<typeof sql<T>>) => asTenant(async (tx) => (await query.execute(tx.q)).rows)
   return {
     tenantId,

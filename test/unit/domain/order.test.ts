@@ -184,6 +184,7 @@ describe('filterOf', () => {
       status: undefined,
       date: undefined,
       page: { page: 1, pageSize: 10 },
+      cursor: undefined,
     })
   })
 })

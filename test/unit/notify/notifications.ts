@@ -1,6 +1,14 @@
 /** Valid notifications: a test sets only the fields that it tests. */
 import { LogLevel } from '../../../domain/codes.ts'
+import { sealLink } from '../../../domain/mail/link.ts'
+import type { MailLinks } from '../../../notify/links.ts'
 import type { AlertNotification, SummaryNotification } from '../../../notify/notification.ts'
+
+/** Links of a service at a public address, made with a key of tests. */
+export const MAIL_LINKS: MailLinks = {
+  serviceUrl: 'https://simherd.example.net/',
+  sign: (link) => sealLink(Buffer.alloc(32), link, Date.UTC(2026, 11, 21)),
+}
 
 export const anAlert = (over: Partial<AlertNotification> = {}): AlertNotification => ({
   kind: 'fired',
@@ -9,32 +17,37 @@ export const anAlert = (over: Partial<AlertNotification> = {}): AlertNotificatio
   at: '2026-11-21T08:40:12.345Z',
   tenantId: 'ten_acme',
   tenantName: 'Acme',
-  rule: { name: 'pool-overage', file: 'rules/pool/pool-overage.json', version: 3 },
+  rule: { name: 'pool-overage', file: 'rules/pool/pool-overage.json', version: 3, type: 'overage' },
   subject: { kind: 'pool', id: 7, label: 'meters-eu' },
   message: 'Pool meters-eu is 12 MB over its 500 MB.',
+  cycle: '2026-11',
   since: '2026-11-21T08:35:00.000Z',
   facts: { usageMB: 512, limitMB: 500, usagePct: 102.4, overageMB: 12 },
   pace: null,
   whatNext: 'The SIMs with the largest excess will be suspended until the cycle ends on 2026-12-01 00:00 UTC.',
-  why: [{ fact: 'overageMB', value: 12, operator: 'greaterThan', operand: 0 }],
+  follows: 'SIMs suspended',
+  why: [{ fact: 'overageMB', value: 12, operator: 'greaterThan', operand: 0, unit: 'MB' }],
   howToStop: 'Raise the capacity of the pool, or set its watchdog mode to Disabled.',
   ...over,
 })
 
-export const aWarning = (over: Partial<AlertNotification> = {}): AlertNotification =>
-  anAlert({
+export const aWarning = (over: Partial<AlertNotification> = {}): AlertNotification => {
+  const { follows: _, ...alert } = anAlert()
+  return {
+    ...alert,
     key: 'acme/sim-usage-warning/sim/41/2026-11/fired',
     level: LogLevel.Warning,
-    rule: { name: 'sim-usage-warning', file: 'rules/sim/sim-usage-warning.json', version: 3 },
+    rule: { name: 'sim-usage-warning', file: 'rules/sim/sim-usage-warning.json', version: 3, type: 'usage-warning' },
     subject: { kind: 'sim', id: 41, label: '8944000000000000041' },
-    message: 'SIM 8944000000000000041 has used 84.2 % of 50 MB.',
+    message: 'SIM 8944000000000000041 is at 84.2 % of its limit: 42.1 of 50 MB used.',
     facts: { usageMB: 42.1, limitMB: 50, usagePct: 84.2, overageMB: 0 },
     pace: '2026-11-24T19:00:00.000Z',
     whatNext: 'Nothing: this is for your information.',
-    why: [{ fact: 'usagePct', value: 84.2, operator: 'greaterThanInclusive', operand: 80 }],
+    why: [{ fact: 'usagePct', value: 84.2, operator: 'greaterThanInclusive', operand: 80, unit: '%' }],
     howToStop: 'Raise the warning threshold of the SIM, or exempt it from the watchdog.',
     ...over,
-  })
+  }
+}
 
 export const aSummary = (over: Partial<SummaryNotification> = {}): SummaryNotification => ({
   kind: 'summary',

@@ -4,13 +4,14 @@ import type { SMTPServerOptions } from 'smtp-server'
 import { afterEach, describe, expect, test } from 'vitest'
 import { renderMail } from '../../../notify/render.ts'
 import { createTransport, MailError, type OutgoingMail, type Transport } from '../../../notify/transport.ts'
+import { HOSTILE_NAMES } from './hostile.ts'
 import { refusal, startMailbox } from './mailbox.ts'
-import { anAlert, aSummary } from './notifications.ts'
+import { anAlert, aSummary, MAIL_LINKS } from './notifications.ts'
 
 const FROM = 'Simherd <simherd@example.net>'
 
 const aMail = (over: Partial<OutgoingMail> = {}): OutgoingMail => ({
-  ...renderMail([anAlert()], { serviceUrl: 'https://simherd.example.net' }),
+  ...renderMail([anAlert()], MAIL_LINKS),
   to: 'billing@acme.example',
   messageId: '<0d5fb0d3@simherd>',
   ...over,
@@ -51,7 +52,7 @@ describe('a remote SMTP server', () => {
 
     const failure = await failureOf(transportTo(elsewhere(mailbox.url)).send(aMail()))
 
-    expect(failure.kind).toBe('temporary')
+    expect(failure.trouble).toBe('ours')
     expect(mailbox.received).toEqual([])
   })
 
@@ -79,11 +80,44 @@ describe('send', () => {
     expect(received?.to).toEqual(['billing@acme.example'])
     expect(received?.mail).toMatchObject({
       subject: mail.subject,
-      from: { name: 'Simherd', address: 'simherd@example.net' },
+      from: { name: 'Simherd for Acme', address: 'simherd@example.net' },
       messageId: '<0d5fb0d3@simherd>',
     })
     expect(received?.mail.text?.trimEnd()).toBe(mail.text.trimEnd())
     expect(received?.mail.html?.trimEnd()).toBe(mail.html.trimEnd())
+  })
+
+  test('names the tenant in the sender, and only there', async () => {
+    const { mailbox, transport } = await mailboxAndTransport()
+    const names = ['Acme, Inc. <ceo@acme.example>', 'Zähler & "Söhne"', '=?utf-8?Q?Bank?=', '\u202eemcA', '']
+
+    for (const tenantName of names) await transport.send(aMail(renderMail([anAlert({ tenantName })])))
+
+    expect(mailbox.received.map(({ mail }) => mail.from)).toEqual(
+      ['Acme, Inc. <ceo@acme.example>', 'Zähler & "Söhne"', '=utf-8?Q?Bank?=', 'emcA', undefined].map((tenant) => ({
+        name: tenant === undefined ? 'Simherd' : `Simherd for ${tenant}`,
+        address: 'simherd@example.net',
+      })),
+    )
+    expect(mailbox.received.filter(({ mail }) => mail.subject?.includes('Acme'))).toEqual([])
+  })
+
+  test('has the same headers and recipient, whatever things are called', async () => {
+    const { mailbox, transport } = await mailboxAndTransport()
+
+    for (const name of ['x', ...HOSTILE_NAMES]) {
+      const subject = { kind: 'pool', id: 7, label: name } as const
+      await transport.send(aMail(renderMail([anAlert({ tenantName: `T ${name}`, subject, message: name })])))
+    }
+
+    expect(mailbox.received).toHaveLength(HOSTILE_NAMES.length + 1)
+    const keysOf = (headers: readonly { readonly key: string }[]) => headers.map(({ key }) => key).toSorted()
+    const expected = keysOf(mailbox.received[0]?.mail.headers ?? [])
+    for (const { to, mail } of mailbox.received) {
+      expect(to).toEqual(['billing@acme.example'])
+      expect(keysOf(mail.headers)).toEqual(expected)
+      expect(`${mail.subject} ${mail.from?.name}`).not.toMatch(/[\p{Cc}\u202a-\u202e\u2066-\u2069]/u)
+    }
   })
 
   test('marks the mail as automatic', async () => {
@@ -94,6 +128,17 @@ describe('send', () => {
     const headers = new Map(mailbox.received[0]?.mail.headers.map(({ key, value }) => [key, value]))
     expect(headers.get('auto-submitted')).toBe('auto-generated')
     expect(headers.get('x-auto-response-suppress')).toBe('All')
+  })
+
+  test('sends the headers to unsubscribe whole, however long', async () => {
+    const { mailbox, transport } = await mailboxAndTransport()
+
+    await transport.send(aMail())
+
+    const headers = new Map(mailbox.received[0]?.mail.headers.map(({ key, value }) => [key, value]))
+    const url = headers.get('list-unsubscribe')?.replaceAll(/\s/g, '')
+    expect(url).toBe(aMail().headers['List-Unsubscribe'])
+    expect(headers.get('list-unsubscribe-post')).toBe('List-Unsubscribe=One-Click')
   })
 
   test('keeps the Message-ID of a repeated mail', async () => {
@@ -131,33 +176,33 @@ describe('send', () => {
 
 describe('a failure to send', () => {
   test.each([
-    ['greylisting', 451, 'temporary'],
-    ['a full mailbox', 452, 'temporary'],
-    ['an unknown mailbox', 550, 'permanent'],
-    ['a refused message', 554, 'permanent'],
-    ['a muddled session', 503, 'temporary'],
-    ['a demand for a password', 530, 'temporary'],
-  ])('after %s (%i at RCPT) is %s', async (_, code, kind) => {
+    ['greylisting', 451, 'later'],
+    ['a full mailbox', 452, 'later'],
+    ['an unknown mailbox', 550, 'address'],
+    ['a refused message', 554, 'mail'],
+    ['a muddled session', 503, 'ours'],
+    ['a demand for a password', 530, 'ours'],
+  ])('after %s (%i at RCPT) is %s', async (_, code, trouble) => {
     const { transport } = await mailboxAndTransport({ onRcptTo: (_to, _s, done) => done(refusal(code, 'not now')) })
 
     const failure = await failureOf(transport.send(aMail()))
 
-    expect(failure).toMatchObject({ kind, responseCode: code })
+    expect(failure).toMatchObject({ trouble, responseCode: code })
     expect(failure.message).toContain(`${code} not now`)
   })
 
   test.each([
-    [451, 'temporary'],
-    [554, 'permanent'],
-  ])('with %i after the message is %s', async (code, kind) => {
+    [451, 'later'],
+    [554, 'mail'],
+  ])('with %i after the message is %s', async (code, trouble) => {
     const { transport } = await mailboxAndTransport({
       onData: (stream, _s, done) => void stream.resume().on('end', () => done(refusal(code, 'no'))),
     })
 
-    expect(await failureOf(transport.send(aMail()))).toMatchObject({ kind, responseCode: code })
+    expect(await failureOf(transport.send(aMail()))).toMatchObject({ trouble, responseCode: code })
   })
 
-  test('is temporary for a refused password', async () => {
+  test('is ours for a refused password', async () => {
     const mailbox = await startMailbox({
       authOptional: false,
       allowInsecureAuth: true,
@@ -168,24 +213,24 @@ describe('a failure to send', () => {
 
     const failure = await failureOf(transport.send(aMail()))
 
-    expect(failure).toMatchObject({ kind: 'temporary', responseCode: 535 })
+    expect(failure).toMatchObject({ trouble: 'ours', responseCode: 535 })
     expect(failure.message).not.toContain('s3cret')
   })
 
-  test('is temporary if nobody listens', async () => {
+  test('is ours if nobody listens', async () => {
     const mailbox = await startMailbox()
     await mailbox.stop()
 
     const failure = await failureOf(transportTo(mailbox.url).send(aMail()))
 
-    expect(failure).toMatchObject({ kind: 'temporary', responseCode: undefined })
+    expect(failure).toMatchObject({ trouble: 'ours', responseCode: undefined })
     expect(failure.message).toContain('ECONNREFUSED')
   })
 
-  test('is permanent without an address', async () => {
+  test('is the address’s without one', async () => {
     const { transport } = await mailboxAndTransport()
 
-    expect(await failureOf(transport.send(aMail({ to: '' })))).toMatchObject({ kind: 'permanent' })
+    expect(await failureOf(transport.send(aMail({ to: '' })))).toMatchObject({ trouble: 'address' })
   })
 })
 
@@ -233,14 +278,14 @@ describe('an SMTP server that misbehaves', () => {
 
     const failure = await failureOf(transportTo(server.url).send(aMail()))
 
-    expect(failure.kind).toBe('temporary')
+    expect(failure.trouble).toBe('later')
     expect(server.messages()).toBe(1)
   })
 
   test('is given up if it never greets', async () => {
     const server = await aServer(() => {})
 
-    expect((await failureOf(transportTo(server.url, 200).send(aMail()))).kind).toBe('temporary')
+    expect((await failureOf(transportTo(server.url, 200).send(aMail()))).trouble).toBe('later')
   })
 
   test('is given up in time if it trickles', async () => {
@@ -254,7 +299,7 @@ describe('an SMTP server that misbehaves', () => {
 
     const failure = await failureOf(transportTo(server.url, 300).send(aMail()))
 
-    expect(failure.kind).toBe('temporary')
+    expect(failure.trouble).toBe('later')
     expect(Date.now() - began).toBeLessThan(2000)
   })
 })

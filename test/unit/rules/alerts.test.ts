@@ -1,32 +1,66 @@
 import fc from 'fast-check'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { type AlertState, decideAlert, scopeOf, type Transition } from '../../../rules/alerts/alerts.ts'
+import { WatchdogMode } from '../../../domain/codes.ts'
+import { decideAlert, withdrawAlert } from '../../../rules/alerts/decide.ts'
+import { type Permission, permitted } from '../../../rules/alerts/permission.ts'
+import type { Quiet } from '../../../rules/alerts/quiet.ts'
+import { type AlertState, scopeOf } from '../../../rules/alerts/state.ts'
+import type { Telling } from '../../../rules/alerts/telling.ts'
 import type { RuleOutcome } from '../../../rules/engine/evaluate.ts'
 import type { Rule } from '../../../rules/rule.ts'
 import { aRule, DECEMBER, leaf, NOVEMBER } from './samples.ts'
 
 const NOON = Date.UTC(2026, 10, 20, 12)
 const MINUTE = 60_000
+const HOUR = 60 * MINUTE
+const DAY = 24 * HOUR
 const pool7 = { kind: 'pool', id: 7 } as const
 
-type Said = Partial<Omit<RuleOutcome, 'rule'>>
-/** Decides the alert for each outcome in turn, a minute apart. */
+const [DO, SHADOW, LOG] = (['enforce', 'shadow', 'log'] as const).map((stage) => permitted(stage, WatchdogMode.Enforce))
+
+type Said = Partial<Omit<RuleOutcome, 'rule'>> & {
+  readonly permission?: Permission | undefined
+  readonly quiet?: Quiet | null
+  readonly staleSince?: number | null
+}
+const changesOf = (tellings: readonly Telling[]) =>
+  tellings.map(({ kind, key }) => `${kind} ${key.slice(0, -kind.length - 1)}`)
+/** Decides the alert for each outcome in turn. */
 function play(
   rule: Rule,
   said: readonly Said[],
-  { cycle = NOVEMBER, start = NOON, from = null as AlertState | null } = {},
+  {
+    cycle = NOVEMBER,
+    start = NOON,
+    from = null as AlertState | null,
+    escalateAfterMs = null as number | null,
+    every = MINUTE,
+  } = {},
 ) {
   let state = from
   const steps = said.map((each, n) => {
-    const outcome: RuleOutcome = { rule, met: false, occurrence: null, explanation: [], ...each }
-    const decision = decideAlert({ outcome, subject: pool7, cycle, previous: state, now: start + n * MINUTE })
+    const { permission = permitted('enforce', WatchdogMode.Enforce), quiet = null, staleSince = null, ...found } = each
+    const outcome: RuleOutcome = { rule, met: false, occurrence: null, explanation: [], ...found }
+    const now = start + n * every
+    const decision = decideAlert({
+      outcome,
+      subject: pool7,
+      cycle,
+      permission,
+      quiet,
+      escalateAfterMs,
+      staleSince,
+      previous: state,
+      now,
+    })
     state = decision.next
     return decision
   })
   return {
     steps,
     phases: steps.map(({ next }) => next.phase),
-    changes: steps.flatMap(({ transitions }) => transitions).map(({ kind, key }) => `${kind} ${key}`),
+    changes: changesOf(steps.flatMap(({ entries }) => entries)),
+    mails: changesOf(steps.flatMap(({ notices }) => notices)),
     state,
   }
 }
@@ -37,6 +71,7 @@ let cycle: Rule
 let episode: Rule
 let occurrence: Rule
 let held: Rule
+let mailed: Rule
 beforeAll(async () => {
   const renewals = { conditions: { all: [leaf('totalSimCount', 'greaterThan', 5)] } }
   const examples = [
@@ -50,14 +85,34 @@ beforeAll(async () => {
     { once: 'occurrence', occurrence: 'poolName', resolve: 'none' },
   )
   held = await aRule({ name: 'held' }, { for: 'PT2M' })
+  mailed = await aRule({ name: 'mailed' }, { actions: ['log', 'email'], resolve: 'email' })
 })
 
 describe('an alert with `once: cycle`', () => {
-  test('has one transition of each kind a cycle', () => {
-    const { phases, changes } = play(cycle, [NO, YES, YES, NO, YES, NO])
+  test('is told once while it fires', () => {
+    const { phases, changes } = play(cycle, [NO, YES, YES, NO])
 
-    expect(phases).toEqual(['inactive', 'firing', 'firing', 'resolved', 'firing', 'resolved'])
+    expect(phases).toEqual(['inactive', 'firing', 'firing', 'resolved'])
     expect(changes).toEqual(['fired warned/pool/7/2026-11', 'resolved warned/pool/7/2026-11'])
+  })
+
+  test('is told again when it fires after its conditions have ended', () => {
+    const { steps, changes } = play(cycle, [YES, NO, YES, YES, NO, YES], { every: DAY })
+
+    expect(changes).toEqual([
+      'fired warned/pool/7/2026-11',
+      'resolved warned/pool/7/2026-11',
+      'fired warned/pool/7/2026-11/again-2',
+      'resolved warned/pool/7/2026-11/again-2',
+      'fired warned/pool/7/2026-11/again-3',
+    ])
+    expect(steps.flatMap(({ entries }) => entries.map(({ times }) => times))).toEqual([1, 1, 2, 2, 3])
+  })
+
+  test('is told once a cycle if its end is not told', async () => {
+    const rule = await aRule({ name: 'once' }, { resolve: 'none' })
+
+    expect(play(rule, [YES, NO, YES, NO]).changes).toEqual(['fired once/pool/7/2026-11'])
   })
 
   test('fires again in the next cycle', () => {
@@ -67,12 +122,10 @@ describe('an alert with `once: cycle`', () => {
     expect(again.changes).toEqual(['fired warned/pool/7/2026-12'])
   })
 
-  test('gives level, start and resolve in its transition', () => {
+  test('says since when its conditions have been met', () => {
     const { steps } = play(held, [YES, YES, YES])
 
-    expect(steps[2]?.transitions).toEqual([
-      { kind: 'fired', key: 'held/pool/7/2026-11', level: 1, since: NOON, resolve: 'log' },
-    ])
+    expect(steps[2]?.entries).toEqual([{ kind: 'fired', key: 'held/pool/7/2026-11/fired', since: NOON, times: 1 }])
   })
 })
 
@@ -135,6 +188,42 @@ describe('an alert with `for`', () => {
     expect(changes).toEqual([])
   })
 
+  test.each([
+    ['conditions', { conditions: { any: [leaf('usagePct', 'greaterThanInclusive', 80)] } }, {}],
+    ['its `for`', {}, { for: 'PT3M' }],
+    ['whom it is about', { match: { pool: 'm*' } }, {}],
+  ])('waits anew when its rule is edited: %s', async (_what, changes, params) => {
+    const before = await aRule({}, { for: 'PT2M' })
+    const after = await aRule(changes, { for: 'PT2M', ...params })
+    const { steps } = play(before, [YES, YES])
+    const [, pending] = steps
+    if (pending === undefined) throw new Error('nothing is pending')
+    const edited = play(after, [YES, YES, YES, YES], { from: pending.next, start: NOON + 2 * MINUTE })
+
+    expect(edited.phases.slice(0, 2)).toEqual(['pending', 'pending'])
+    expect(edited.phases[3]).toBe('firing')
+    expect(edited.steps.flatMap(({ entries }) => entries)).toMatchObject([{ since: NOON + 2 * MINUTE }])
+  })
+
+  test('waits on when only texts, stage or level of its rule are edited', async () => {
+    const before = await aRule({}, { for: 'PT2M' })
+    const after = await aRule(
+      { description: 'Another text.' },
+      { for: 'PT2M', message: 'Pool {{poolName}}', stage: 'log', level: 'Critical' },
+    )
+    const from = play(before, [YES, YES]).steps[1]?.next ?? null
+
+    expect(play(after, [YES], { from, start: NOON + 2 * MINUTE }).phases).toEqual(['firing'])
+  })
+
+  test('waits on from a state that does not know its rule', async () => {
+    const [begun] = play(held, [YES]).steps
+    if (begun === undefined) throw new Error('nothing is pending')
+    const { pendingFor: _, ...from } = begun.next
+
+    expect(play(held, [YES, YES], { from, start: NOON + MINUTE }).phases).toEqual(['pending', 'firing'])
+  })
+
   test('accepts a share of the cycle', async () => {
     const rule = await aRule({}, { for: '10%' })
 
@@ -144,8 +233,20 @@ describe('an alert with `for`', () => {
   })
 })
 
+describe('an alert whose clock is set back', () => {
+  test('goes on from its own time', () => {
+    const from = play(cycle, [YES]).steps[0]?.next ?? null
+    const { steps } = play(cycle, [NO, YES], { from, start: NOON - HOUR })
+
+    expect(steps.map(({ next }) => [next.phase, next.since])).toEqual([
+      ['resolved', NOON],
+      ['firing', NOON],
+    ])
+  })
+})
+
 describe('an alert that cannot be evaluated', () => {
-  test('keeps its state and enforces nothing', async () => {
+  test('keeps its state, and what enforcement does', async () => {
     const rule = await aRule(
       {},
       { actions: ['log', 'suspend'], suspend: { target: 'all', until: 'renewal' }, stage: 'enforce' },
@@ -155,8 +256,68 @@ describe('an alert that cannot be evaluated', () => {
 
     expect(phases).toEqual(['firing', 'firing', 'firing', 'resolved'])
     expect(steps.map(({ next }) => next.error)).toEqual([null, 'Undefined fact: x', null, null])
-    expect(steps.map(({ wantsSuspend }) => wantsSuspend)).toEqual([true, false, true, false])
+    expect(steps.map(({ wish }) => wish)).toEqual(['over', 'keep', 'over', 'clear'])
     expect(changes).toHaveLength(2)
+  })
+
+  test('has its `for` stand still', () => {
+    const { phases } = play(held, [YES, { error: 'Undefined fact: x' }, { error: 'Undefined fact: x' }, YES, YES])
+
+    expect(phases).toEqual(['pending', 'pending', 'pending', 'pending', 'firing'])
+  })
+})
+
+describe('an alert of a rule that reads usage, while the feed is stale', () => {
+  const stale = { staleSince: NOON + MINUTE }
+
+  test('neither fires nor ends, nor asks for anything', () => {
+    const [begins, goesOn] = [play(mailed, [NO, { met: true, ...stale }]), play(cycle, [YES, { met: false, ...stale }])]
+
+    expect([begins.phases, begins.changes]).toEqual([['inactive', 'inactive'], []])
+    expect([goesOn.phases, goesOn.changes]).toEqual([['firing', 'firing'], ['fired warned/pool/7/2026-11']])
+    expect(goesOn.steps[1]).toMatchObject({ wish: 'keep', reasons: ['told', 'nodata'] })
+  })
+
+  test('goes on when usage is received: its `for` has stood still', () => {
+    const still = { met: true, ...stale }
+    const { phases, steps } = play(held, [YES, still, still, still, YES, YES])
+
+    expect(phases).toEqual(['pending', 'pending', 'pending', 'pending', 'pending', 'firing'])
+    expect(steps.map(({ nextCheckAt }) => nextCheckAt !== undefined)).toEqual([true, false, false, false, true, false])
+    expect(steps[5]?.entries).toMatchObject([{ since: NOON }])
+  })
+
+  test('tells what it fired on, and waits with it where it is so no longer', () => {
+    const quiet: Quiet = { reason: 'silenced', silenceId: 1, until: NOON + 2 * MINUTE }
+    const silenced = { ...YES, quiet }
+    const { mails } = play(mailed, [silenced, silenced, { met: true, ...stale }])
+    const waits = play(mailed, [silenced, silenced, { met: false, ...stale }, { met: false, ...stale }, YES])
+
+    expect([mails, waits.mails]).toEqual([['fired mailed/pool/7/2026-11'], ['fired mailed/pool/7/2026-11']])
+    expect(waits.steps[3]?.notices).toEqual([])
+  })
+
+  test('is decided as ever where its rule reads none', () => {
+    const { phases } = play(episode, [
+      { met: true, ...stale },
+      { met: false, ...stale },
+    ])
+
+    expect(phases).toEqual(['firing', 'resolved'])
+  })
+})
+
+describe('an alert of a cycle that has ended', () => {
+  test('is told, and asks for nothing', async () => {
+    const rule = await aRule(
+      {},
+      { actions: ['log', 'suspend'], suspend: { target: 'all', until: 'renewal' }, stage: 'enforce' },
+    )
+
+    const { steps, changes } = play(rule, [YES, NO], { start: NOVEMBER.endsAt })
+
+    expect(steps.map(({ wish }) => wish)).toEqual(['keep', 'keep'])
+    expect(changes).toEqual(['fired some-rule/pool/7/2026-11', 'resolved some-rule/pool/7/2026-11'])
   })
 })
 
@@ -167,6 +328,7 @@ describe('an alert with any history', () => {
       clear: fc.boolean(),
       occurrence: fc.constantFrom(null, 'a', 'b', 'c'),
       error: fc.option(fc.constant('no'), { nil: undefined, freq: 10 }),
+      permission: fc.constantFrom(DO, DO, SHADOW, LOG),
     }),
     { maxLength: 40 },
   )
@@ -175,18 +337,21 @@ describe('an alert with any history', () => {
   )
   const which = fc.constantFrom('cycle', 'episode', 'occurrence', 'held')
 
-  test('repeats no transition, and resolves only what fired', () => {
+  test('repeats no telling, and tells the end only of what was told', () => {
     fc.assert(
       fc.property(which, histories, (name, history) => {
         const rule = { cycle, episode, occurrence, held }[name]
 
-        const { changes } = play(rule, history)
+        const { changes, mails } = play(rule, history)
 
-        expect(new Set(changes).size).toBe(changes.length)
-        const ends = changes.filter((line) => line.startsWith('resolved'))
-        for (const end of ends)
-          expect(changes.indexOf(end.replace('resolved', 'fired'))).toBeLessThan(changes.indexOf(end))
-        for (const end of ends) expect(changes).toContain(end.replace('resolved', 'fired'))
+        for (const channel of [changes, mails]) {
+          expect(new Set(channel).size).toBe(channel.length)
+          for (const end of channel.filter((line) => line.startsWith('resolved'))) {
+            const fired = channel.indexOf(end.replace('resolved', 'fired'))
+            expect(fired).toBeGreaterThanOrEqual(0)
+            expect(fired).toBeLessThan(channel.indexOf(end))
+          }
+        }
       }),
       { numRuns: 500 },
     )
@@ -206,12 +371,222 @@ describe('an alert with any history', () => {
       }),
     )
   })
+})
 
-  test('gives its rule’s level to every transition', () => {
-    const levels = play(cycle, [YES, NO]).steps.flatMap(({ transitions }): Transition['level'][] =>
-      transitions.map((t) => t.level),
+describe('an alert of a rule that may do more than before', () => {
+  test('is told on each channel when the rule first may, once', () => {
+    const { steps } = play(mailed, [
+      { ...YES, permission: SHADOW },
+      { ...YES, permission: LOG },
+      { ...YES, permission: LOG },
+      { ...YES, permission: DO },
+      { ...YES, permission: DO },
+    ])
+
+    expect(steps.map(({ entries, notices }) => [entries.length, notices.length])).toEqual([
+      [0, 0],
+      [1, 0],
+      [0, 0],
+      [0, 1],
+      [0, 0],
+    ])
+    expect(steps.map(({ reasons }) => reasons)).toEqual([['told', 'stage'], ['stage'], ['told', 'stage'], [], ['told']])
+    expect(steps[3]?.notices[0]).toMatchObject({ kind: 'fired', since: NOON })
+  })
+
+  test('does not tell the end of what was not told', () => {
+    const { changes, mails } = play(mailed, [
+      { ...YES, permission: LOG },
+      { ...NO, permission: DO },
+    ])
+
+    expect(changes).toEqual(['fired mailed/pool/7/2026-11', 'resolved mailed/pool/7/2026-11'])
+    expect(mails).toEqual([])
+  })
+})
+
+describe('an alert with `keepFiring`', () => {
+  test('recovers before it resolves, and fires on if its conditions come back', async () => {
+    const rule = await aRule({ name: 'kept' }, { keepFiring: 'PT2M' })
+    const { phases, changes, steps } = play(rule, [YES, NO, YES, NO, NO, NO])
+
+    expect(phases).toEqual(['firing', 'recovering', 'firing', 'recovering', 'recovering', 'resolved'])
+    expect(changes).toEqual(['fired kept/pool/7/2026-11', 'resolved kept/pool/7/2026-11'])
+    expect(steps[3]?.nextCheckAt).toBe(NOON + 5 * MINUTE)
+  })
+
+  test('leaves suspensions as they are while it recovers', async () => {
+    const rule = await aRule(
+      { name: 'kept', subject: 'pool' },
+      {
+        keepFiring: '50%',
+        actions: ['log', 'suspend'],
+        stage: 'enforce',
+        suspend: { target: 'all', until: 'renewal' },
+      },
     )
 
-    expect(levels).toEqual([1, 1])
+    expect(play(rule, [YES, NO, NO]).steps.map(({ wish }) => wish)).toEqual(['over', 'keep', 'keep'])
+  })
+})
+
+describe('an alert that flaps', () => {
+  const FLAPS = [YES, NO, YES, NO, YES]
+
+  test('is mailed as such once, and then waits until it has settled; the log goes on', () => {
+    const { changes, mails, steps } = play(mailed, [...FLAPS, NO, YES, NO])
+
+    expect(changes.map((line) => line.split(' ')[0])).toEqual([
+      'fired',
+      'resolved',
+      'fired',
+      'resolved',
+      'fired',
+      'flapping',
+      'resolved',
+      'fired',
+      'resolved',
+    ])
+    expect(mails.map((line) => line.split(' ')[0])).toEqual(['fired', 'resolved', 'fired', 'resolved', 'flapping'])
+    expect(steps.map(({ next }) => next.flapping !== undefined)).toEqual([
+      false,
+      false,
+      false,
+      false,
+      true,
+      true,
+      true,
+      true,
+    ])
+    expect(steps.at(-1)?.reasons).toEqual([])
+    expect(steps.at(-2)?.reasons).toEqual(['flapping'])
+  })
+
+  test('is checked again when it has settled, and mails what people do not know', () => {
+    const flapping = play(mailed, FLAPS)
+    const settled = flapping.steps.at(-1)?.nextCheckAt ?? 0
+    const settle = (last: Said) => play(mailed, [last], { from: flapping.state, start: settled }).mails
+
+    // The third change from the end leaves the window of a 36th of the month.
+    expect(settled).toBe(NOON + 2 * MINUTE + 20 * HOUR)
+    expect(settle(YES)).toEqual(['fired mailed/pool/7/2026-11/again-3'])
+    // The end of the second time was mailed, the third was not: there is nothing to say.
+    expect(settle(NO)).toEqual([])
+  })
+
+  test('mails the end of what people believe to fire, and not that it still fires', () => {
+    const fired = play(mailed, [YES]).state
+    const flapping = play(mailed, [NO, YES, NO, YES, NO], { from: fired, start: NOON + 2 * DAY })
+    const settle = (last: Said) => play(mailed, [last], { from: flapping.state, start: NOON + 4 * DAY })
+
+    expect(flapping.mails.at(-2)).toBe('fired mailed/pool/7/2026-11/again-3')
+    expect(flapping.mails.at(-1)).toMatch(/^flapping/)
+    expect(settle(NO).mails).toEqual(['resolved mailed/pool/7/2026-11/again-3'])
+    expect(settle(YES).mails).toEqual([])
+    expect(settle(YES).changes).toEqual(['fired mailed/pool/7/2026-11/again-4'])
+  })
+
+  test('leaves suspensions as they are', async () => {
+    const params = { actions: ['log', 'suspend'], stage: 'enforce', suspend: { target: 'all', until: 'renewal' } }
+    const rule = await aRule({ name: 'stops' }, params)
+
+    expect(play(rule, FLAPS).steps.map(({ wish }) => wish)).toEqual(['over', 'clear', 'over', 'clear', 'keep'])
+  })
+})
+
+describe('an alert that another inhibits', () => {
+  const INHIBITED: Quiet = { reason: 'inhibited', by: 'other' }
+
+  test('is logged and not mailed, and mailed once nothing inhibits it', () => {
+    const { changes, mails, steps } = play(mailed, [
+      { ...YES, quiet: INHIBITED },
+      { ...YES, quiet: INHIBITED },
+      YES,
+      YES,
+    ])
+
+    expect(changes).toEqual(['fired mailed/pool/7/2026-11'])
+    expect(mails).toEqual(['fired mailed/pool/7/2026-11'])
+    expect(steps.map(({ next }) => next.withheld)).toEqual([['inhibited'], ['inhibited'], undefined, undefined])
+  })
+
+  test('takes back its notice that waits', () => {
+    const { steps } = play(mailed, [YES, { ...YES, quiet: INHIBITED }, { ...YES, quiet: INHIBITED }])
+
+    expect(steps.map(({ takeBack }) => takeBack?.key ?? null)).toEqual([null, 'mailed/pool/7/2026-11/fired', null])
+  })
+
+  test('has its end mailed where its beginning was', () => {
+    const { mails } = play(mailed, [YES, { ...NO, quiet: INHIBITED }])
+
+    expect(mails).toEqual(['fired mailed/pool/7/2026-11', 'resolved mailed/pool/7/2026-11'])
+  })
+})
+
+describe('an alert that nobody acknowledges', () => {
+  const critical = () => aRule({ name: 'grave' }, { level: 'Critical', actions: ['log', 'email'] })
+  const kinds = (lines: readonly string[]) => lines.map((line) => line.split(' ')[0])
+
+  test('is escalated once, if it is Critical', async () => {
+    const { mails, steps } = play(await critical(), [YES, YES, YES, YES], { escalateAfterMs: 2 * MINUTE })
+
+    expect(kinds(mails)).toEqual(['fired', 'escalated'])
+    expect(steps[0]?.nextCheckAt).toBe(NOON + 2 * MINUTE)
+    expect(kinds(play(mailed, [YES, YES, YES], { escalateAfterMs: MINUTE }).mails)).toEqual(['fired'])
+  })
+
+  test('is not once somebody has, until it ends and fires again', async () => {
+    const rule = await critical()
+    const { state } = play(rule, [YES], { escalateAfterMs: MINUTE })
+    if (state === null) throw new Error('there is no alert')
+    const from: AlertState = { ...state, acknowledged: { at: NOON, by: 'key:1' } }
+    const options = { escalateAfterMs: MINUTE, start: NOON + MINUTE, from }
+
+    expect(play(rule, [YES, YES], options).mails).toEqual([])
+    expect(kinds(play(rule, [NO, YES, YES], options).mails)).toEqual(['fired', 'escalated'])
+  })
+})
+
+describe('an alert whose rule no longer covers its subject', () => {
+  const withdrawn = (rule: Rule, previous: AlertState | null, now: number) => {
+    if (previous === null) throw new Error('there is no alert')
+    const name = { rule: rule.name, subject: pool7, scope: scopeOf(rule, NOVEMBER.key) }
+    return withdrawAlert({ name, previous, now })
+  }
+
+  test('ends, is logged as withdrawn, and stands enforcement down', () => {
+    const { state } = play(mailed, [YES])
+
+    const decision = withdrawn(mailed, state, NOON + MINUTE)
+
+    expect(decision).toMatchObject({
+      next: { phase: 'resolved' },
+      notices: [],
+      wish: 'standDown',
+      reasons: ['withdrawn'],
+    })
+    expect(changesOf(decision.entries)).toEqual(['withdrawn mailed/pool/7/2026-11'])
+  })
+
+  test.each([
+    ['cycle', 0],
+    ['episode', 0],
+  ] as const)('goes on untold when the rule covers the subject again (once: %s)', (once, tellings) => {
+    const rule = { cycle: mailed, episode }[once]
+    const { state } = play(rule, [YES])
+    const { next } = withdrawn(rule, state, NOON + MINUTE)
+
+    const { changes, mails, steps } = play(rule, [YES, NO, YES], { from: next, start: NOON + 2 * MINUTE })
+
+    expect(steps[0]?.entries).toHaveLength(tellings)
+    expect(steps[0]?.notices).toHaveLength(tellings)
+    expect(changes.map((line) => line.split(' ')[0])).toEqual(['resolved', 'fired'])
+    expect(new Set([...changes, ...mails]).size).toBeGreaterThan(1)
+  })
+
+  test('is not logged if the log knows nothing of it', () => {
+    const { state } = play(mailed, [{ ...YES, permission: SHADOW }])
+
+    expect(withdrawn(mailed, state, NOON + MINUTE).entries).toEqual([])
   })
 })

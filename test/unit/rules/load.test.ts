@@ -82,6 +82,7 @@ describe('loadRuleSet', () => {
       {
         file: 'pool/some-rule.json',
         pointer: '/event/params/level',
+        at: { line: 1, column: expect.any(Number) },
         got: '"critical"',
         expected: 'Level: Info, Warning, Critical',
         hint: 'did you mean Critical?',

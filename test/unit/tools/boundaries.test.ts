@@ -9,7 +9,7 @@ describe('whyNotImport', () => {
     ['a folder below', 'operations/mail/send-mails.ts', file('store/mail/mails.ts', 'lockMails')],
     ['its own folder', 'store/mail/mails.ts', file('store/tenancy.ts', 'inTenant')],
     ['types of a folder that gives it types', 'store/mail/mails.ts', file('notify/notification.ts')],
-    ['the value that is named', 'operations/tickets/apply-ticket.ts', file('network/network.ts', 'CarrierError')],
+    ['the value that is named', 'operations/tickets/apply-tickets.ts', file('network/network.ts', 'CarrierError')],
     ['a file of the bundle', 'workflows/run/rate.ts', file('domain/time/duration.ts', 'durationMs')],
     ['types of any package', 'domain/page.ts', packaged('kysely')],
     ['a package of its list', 'store/mail/mails.ts', packaged('kysely', 'sql')],

@@ -60,6 +60,8 @@ test('readMigrationFiles reads the phase of every file', async () => {
   expect(files[0]).toMatchObject({ name: '0001_tenants', phase: 'expand', transaction: true })
   expect(files.filter(({ phase }) => phase === 'contract').map(({ name }) => name)).toEqual([
     '0031_no_default_partition',
+    '0059_no_sim_buckets',
+    '0084_stranded_alerts',
   ])
 })
 

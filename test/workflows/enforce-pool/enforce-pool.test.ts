@@ -143,9 +143,13 @@ describe.skipIf(path === undefined)('enforcement of a pool', () => {
       expect(await pool.suspended()).toEqual([2])
       const { data } = await customer.inside('GET', '/internal/enforcement/holds?state=held')
       expect(data).toMatchObject([{ id: pool.holdId, poolId: pool.poolId, suspended: 1, allowed: 1, waiting: 2 }])
-      expect(await customer.log()).toEqual(['2 Pool all is 150 MB over its capacity', '2 Held', '2 SIM was suspended'])
+      expect(await customer.log()).toEqual([
+        '2 Pool all is 150 MB over its capacity',
+        '2 Decision needed',
+        '2 SIM was suspended',
+      ])
       const subjects = (await customer.mails()).map(({ subject }) => subject)
-      expect(subjects.filter((subject) => subject.includes('Held'))).toHaveLength(1)
+      expect(subjects.filter((subject) => subject.startsWith('Decision needed: 2 suspensions'))).toHaveLength(1)
     })
 
     test('suspends the held SIMs after a release', async () => {

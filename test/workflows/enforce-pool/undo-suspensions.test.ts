@@ -121,9 +121,12 @@ describe.skipIf(path === undefined)('undo-suspensions', () => {
     }
     const { iccid } = await customer.sim(lost)
     await harness.carrier.lose(iccid)
-    const { result, state } = await undo()
+    const { workflowId, result, state } = await undo()
+    const { events } = await harness.runOf(workflowId).fetchHistory()
 
     expect(result).toMatchObject({ outcome: 'doneWithFailures', found: 2, done: 1, failed: 1 })
+    // One activity for each of the SIMs.
+    expect(events?.filter((event) => event.activityTaskScheduledEventAttributes)).toHaveLength(2 + 2)
     expect(result.failures).toEqual([{ simId: lost, code: 'line_unknown', detail: 'the carrier refused it' }])
     expect(state.steps).toEqual(
       expect.arrayContaining([

@@ -5,15 +5,24 @@
  */
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
-import type { ErrorCode } from '../../../domain/errors.ts'
 import { monthEndId, suspendOnOverageId } from '../../../domain/temporal/ids.ts'
+import { COMPLETE, cancelledEnd, TICKETS_ENDED } from '../../../domain/temporal/ticket-ends.ts'
 import { ticketIdOfStep } from '../../../domain/tickets/id.ts'
 import type { WorkflowClient } from '../../../queues/temporal/client.ts'
 import { exampleOf } from '../../setup/documents.ts'
 import { monthEndRoutes } from '../month-end-reprovision/model.ts'
 import { batchRoutes, type ModelBatchSim } from '../provision-in-bulk/batch-model.ts'
 import { Accepted, serveModel } from './server.ts'
-import { fail, type Kind, type ModelSim, type ModelTicket, OPEN, SOME_TIME } from './tickets.ts'
+import {
+  fail,
+  type Kind,
+  type ModelSim,
+  type ModelTicket,
+  OPEN,
+  refusalOf,
+  SOME_TIME,
+  STATUS_AFTER,
+} from './tickets.ts'
 
 type Body = Record<string, any>
 
@@ -27,6 +36,8 @@ interface Requester {
 }
 
 export const TENANT = 'acme'
+/** Pause between two rounds of the model's work on tickets, in milliseconds. */
+const WORKS_EVERY_MS = 10
 /** Default values of a SIM in a pool's enforcement. */
 const A_ROW = { usageBytes: 0, shareBytes: 0, stopped: false, exempt: false, weaker: false, held: false }
 
@@ -78,6 +89,8 @@ export async function startServiceModel(workflowClient: () => WorkflowClient) {
     retryAfter: null as number | null,
     /** How many of the next opened or withdrawn tickets lose their response. */
     lostResponses: 0,
+    /** What becomes of the signals of tickets' ends. `bare`: without an argument, as the release before sends them. */
+    signals: 'sent' as 'sent' | 'lost' | 'twice' | 'bare',
     /** Awaited before a request is handled, so that a test can hold it. */
     before: async (_line: string): Promise<void> => {},
     /** Forgets the idempotency keys, as the service does after a day. */
@@ -97,25 +110,51 @@ export async function startServiceModel(workflowClient: () => WorkflowClient) {
     const sim = simOf(body['simId'])
     // A repeated step gets its first ticket, whatever its status.
     if (tickets.some((ticket) => ticket.id === id)) return { id }
-    const refuse = (code: ErrorCode) => fail(code, `SIM ${body['simId']} is ${sim.status}`)
-    if (kind === 'activate' && sim.status !== 2) refuse('sim_state_conflict')
-    if (kind === 'suspend' && sim.status !== 1) refuse('sim_state_conflict')
-    if (kind === 'unassign' && sim.status === 0) refuse('sim_state_conflict')
-    if (kind === 'provision' && sim.status !== 0 && body['cause']?.by !== 'month-end') refuse('sim_already_assigned')
+    const before = openTicketsOf(body['simId'])
+    const status = before.reduce((now, ticket) => STATUS_AFTER[ticket.kind](now), sim.status)
+    const refusal = refusalOf(kind, status, body)
+    if (refusal !== null) fail(refusal, `SIM ${body['simId']} is ${status}`)
     const ticket: ModelTicket = { id, kind, simId: body['simId'], status: 0, failureCode: null, body }
     tickets.push(ticket)
     return { id: ticket.id }
   }
 
-  /** Reading a ticket advances it. */
+  const openTicketsOf = (simId: number) => tickets.filter((t) => t.simId === simId && OPEN.has(t.status))
+
+  /** Works on a ticket if it is the first of its SIM's queue. Reading a ticket does that too. */
   function advance(ticket: ModelTicket): void {
     if (!OPEN.has(ticket.status) || model.pending.has(ticket.kind)) return
+    if (openTicketsOf(ticket.simId)[0] !== ticket) return
     ticket.status = 1
     if (model.processing.has(ticket.kind) || model.stuck.has(`${ticket.kind}/${ticket.simId}`)) return
-    const code = model.failing.get(`${ticket.kind}/${ticket.simId}`) ?? model.failing.get(ticket.kind)
+    const sim = simOf(ticket.simId)
+    const code =
+      refusalOf(ticket.kind, sim.status, ticket.body) ??
+      model.failing.get(`${ticket.kind}/${ticket.simId}`) ??
+      model.failing.get(ticket.kind)
     ticket.status = code === undefined ? 2 : 3
     ticket.failureCode = code ?? null
-    if (code === undefined) apply(ticket, simOf(ticket.simId))
+    if (code === undefined) apply(ticket, sim)
+    tellEnd(ticket)
+  }
+
+  /** Signals the end of a ticket to the workflow that opened it, as the service's outbox does. */
+  function tellEnd({ id: ticketId, status, failureCode, body }: ModelTicket): void {
+    const workflowId = body['cause']?.workflowId
+    if (workflowId === undefined || model.signals === 'lost') return
+    const end =
+      status === 2
+        ? COMPLETE
+        : status === 4
+          ? cancelledEnd(ticketId)
+          : { status: 'failed', code: failureCode, detail: 'the carrier said no' }
+    const times = model.signals === 'twice' ? 2 : 1
+    for (let time = 0; time < times; time += 1) {
+      // The workflow may have ended.
+      workflowClient()
+        .signal(workflowId, TICKETS_ENDED, model.signals === 'bare' ? [] : [[{ ticketId, ...end }]])
+        .catch(() => undefined)
+    }
   }
 
   function apply({ kind, body }: ModelTicket, sim: ModelSim): void {
@@ -195,6 +234,7 @@ export async function startServiceModel(workflowClient: () => WorkflowClient) {
         if (ticket.status === 4 && ticket.withdrawnBy === workflowId) return shown(ticket)
         if (ticket.status !== 0) fail('ticket_not_pending', 'too late')
         Object.assign(ticket, { status: 4, withdrawnBy: workflowId })
+        tellEnd(ticket)
         return shown(ticket)
       },
     ],
@@ -392,7 +432,15 @@ export async function startServiceModel(workflowClient: () => WorkflowClient) {
   }
 
   const server = await serveModel({ respond, retryAfter: () => model.retryAfter })
-  Object.assign(model, server)
+  // Works as the service's worker does, whoever looks.
+  const work = setInterval(() => {
+    for (const ticket of tickets.filter(({ status }) => OPEN.has(status))) advance(ticket)
+  }, WORKS_EVERY_MS)
+  const close = async () => {
+    clearInterval(work)
+    await server.close()
+  }
+  Object.assign(model, server, { close })
   return model
 }
 export type ServiceModel = Awaited<ReturnType<typeof startServiceModel>>

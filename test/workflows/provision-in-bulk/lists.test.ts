@@ -109,7 +109,7 @@ describe('provision-in-bulk on a Temporal server', () => {
       result: { outcome: 'cancelled', counts: { activated: 4, cancelled: 1 } },
     })
     expect((await harness.workflowClient.describe(first, TENANT)).status).toBe('cancelled')
-    expect(harness.model.ticketsOf(211)).toEqual(['provision:2', 'unassign:2'])
+    expect(harness.model.ticketsOf(211)).toEqual(['provision:2', 'activate:4', 'unassign:2'])
   })
 
   test('counts a SIM as failed whose run was stopped', async () => {

@@ -133,12 +133,16 @@ describe.skipIf(path === undefined)('provision-in-bulk', () => {
     const body = { sims: sims.map((sim) => ({ simId: sim.id })), defaults: { poolId }, parallel: 2 }
     const { id, workflowId } = await customer.inside('POST', '/internal/workflows/provision-in-bulk', body)
     await untilCounts(id, { running: 2, waiting: 4 })
-    await soon(async () => expect(await customer.tickets(sims[0]?.id ?? 0)).toEqual(['provision/processing']))
+    await soon(async () =>
+      expect(await customer.tickets(sims[0]?.id ?? 0)).toEqual(['provision/processing', 'activate/pending']),
+    )
 
     await customer.inside('POST', `/internal/workflows/${workflowId}/cancel`)
     for (const { id: simId } of sims.slice(0, 2)) {
       const child = provisionAndActivateId(customer.tenantId, simId)
       await soon(async () => expect(await harness.isAskedToCancel(child)).toBe(true))
+      const taken = ['provision/processing', 'activate/cancelled']
+      await soon(async () => expect(await customer.tickets(simId)).toEqual(taken))
     }
     letGo()
 

@@ -241,7 +241,7 @@ describe.skipIf(path === undefined)('provision-and-activate on the real service'
       await isCancelled(sim)
       letGo()
 
-      expect(await tickets(sim)).toEqual(['provision/cancelled'])
+      expect(await tickets(sim)).toEqual(['provision/cancelled', 'activate/cancelled'])
       expect(await effects(sim)).toEqual([])
     })
 
@@ -266,13 +266,10 @@ describe.skipIf(path === undefined)('provision-and-activate on the real service'
       const letGo = hangOn(at === 'Pending' ? 'provision' : 'activate')
       await customer.start(sim.id, poolId)
       if (at === 'Pending') {
-        await untilTickets(sim, ['provision/processing'])
-        const go = harness.pump.hold('tickets')
-        letGo()
-        await untilTickets(sim, ['provision/complete', 'activate/pending'])
+        await untilTickets(sim, ['provision/processing', 'activate/pending'])
         await cancel(sim)
-        await untilTickets(sim, ['provision/complete', 'activate/cancelled', 'provision/pending'])
-        go()
+        await untilTickets(sim, ['provision/processing', 'activate/cancelled'])
+        letGo()
       } else {
         await untilTickets(sim, ['provision/complete', 'activate/processing'])
         await cancel(sim)
@@ -338,7 +335,7 @@ describe.skipIf(path === undefined)('provision-and-activate on the real service'
     const sim = await aSim()
     const letGo = hangOn('provision')
     const first = await customer.tryInside('POST', START, { simId: sim.id, poolId })
-    await untilTickets(sim, ['provision/processing'])
+    await untilTickets(sim, ['provision/processing', 'activate/pending'])
 
     const second = await customer.tryInside('POST', START, { simId: sim.id, poolId })
     letGo()
@@ -363,14 +360,31 @@ describe.skipIf(path === undefined)('provision-and-activate on the real service'
     expect(second.runId).not.toBe(first.runId)
   })
 
+  test('is told of its tickets’ ends though the worker that ended them died before it told', async () => {
+    const sim = await aSim()
+    const letGo = harness.pump.hold('workflows')
+    await customer.start(sim.id, poolId)
+    await untilTickets(sim, BOTH)
+    expect(await customer.workflow(sim.workflowId)).toMatchObject({ status: 'running' })
+    letGo()
+
+    expect(await customer.ended(sim.workflowId)).toMatchObject({ result: { outcome: 'activated', failure: null } })
+    const { events } = await harness.runOf(sim.workflowId).fetchHistory()
+    const activities = (events ?? []).flatMap(
+      ({ activityTaskScheduledEventAttributes: scheduled }) => scheduled?.activityType?.name ?? [],
+    )
+    expect(activities).toEqual(['openBothTickets', 'readSim'])
+    expect(events?.filter((event) => event.workflowExecutionSignaledEventAttributes)).toHaveLength(1)
+  })
+
   describe('an hour without the service', () => {
     test.each([
       ['at the start', []],
-      ['while the carrier provisions', ['provision/processing']],
+      ['while the carrier provisions', ['provision/processing', 'activate/pending']],
       ['while the carrier activates', ['provision/complete', 'activate/processing']],
     ] as const)('opens each ticket once: %s', async (_, at) => {
       const sim = await aSim()
-      const letGo = hangOn(at.length === 1 ? 'provision' : 'activate')
+      const letGo = hangOn(at[0] === 'provision/processing' ? 'provision' : 'activate')
       if (at.length === 0) harness.line.fateOf = () => 'away'
       await customer.start(sim.id, poolId)
       await untilTickets(sim, at)

@@ -64,13 +64,13 @@ describe.skipIf(path === undefined)('workflows on the real service', () => {
       const { id, iccid, workflowId } = await oneSim()
       const letGo = harness.pump.hold('tickets')
       await customer.start(id, await plainPool())
-      await soon(async () => expect(await customer.tickets(id)).toEqual(['provision/pending']))
+      await soon(async () => expect(await customer.tickets(id)).toEqual(['provision/pending', 'activate/pending']))
       await customer.inside('POST', `/internal/workflows/${workflowId}/cancel`)
 
       const ended = await customer.ended(workflowId)
       letGo()
       expect(ended).toMatchObject({ status: 'cancelled', result: { outcome: 'cancelled' } })
-      expect(await customer.tickets(id)).toEqual(['provision/cancelled'])
+      expect(await customer.tickets(id)).toEqual(['provision/cancelled', 'activate/cancelled'])
       expect(await harness.carrier.effects(iccid)).toEqual([])
     })
 
@@ -79,8 +79,9 @@ describe.skipIf(path === undefined)('workflows on the real service', () => {
       const slow = Promise.withResolvers<void>()
       harness.carrier.knobs.before = () => slow.promise
       await customer.start(id, await plainPool())
-      await soon(async () => expect(await customer.tickets(id)).toEqual(['provision/processing']))
+      await soon(async () => expect(await customer.tickets(id)).toEqual(['provision/processing', 'activate/pending']))
       await customer.inside('POST', `/internal/workflows/${workflowId}/cancel`)
+      await soon(async () => expect(await customer.tickets(id)).toEqual(['provision/processing', 'activate/cancelled']))
       slow.resolve()
 
       expect(await customer.ended(workflowId)).toMatchObject({ status: 'cancelled', result: { outcome: 'cancelled' } })
@@ -118,7 +119,8 @@ describe.skipIf(path === undefined)('workflows on the real service', () => {
       expect(await customer.sim(simId)).toMatchObject({ status: 1, usageMB: 0, limitMB: 100, isOverage: false })
       const log = [...OVER, '0 SIM was brought back']
       await customer.untilLog(log)
-      const mailed = [`sim-overage/sim/${simId}/${cycle.key}/fired`, `summary/${cycle.key}`]
+      const ofRule = `sim-overage/sim/${simId}/${cycle.key}`
+      const mailed = [`${ofRule}/suspended/0`, `${ofRule}/fired`, `${ofRule}/broughtBack/0`, `summary/${cycle.key}`]
       expect(await customer.mailed()).toEqual(mailed)
 
       const again = await customer.startMonthEnd(cycle.key)
@@ -147,9 +149,10 @@ describe.skipIf(path === undefined)('workflows on the real service', () => {
       await harness.skipTo(graceEndsAt + 2 * HOUR)
       const mails = await customer.mails()
       expect(mails.map(({ subject }) => subject)).toEqual([
-        expect.stringMatching(/^\[Simherd\] Critical: SIM .* over its limit/),
-        expect.stringMatching(/grace period .* has begun/),
-        expect.stringMatching(/grace period .* ends/),
+        expect.stringMatching(/ 50 MB over: suspended in 2 d$/),
+        expect.stringMatching(/ 50 MB over: suspended at .* UTC$/),
+        expect.stringMatching(/ 50 MB over: suspended at .* UTC$/),
+        expect.stringMatching(/ was suspended by rule sim-overage-patient$/),
       ])
       expect(mails[1]?.text).toContain(new Date(graceEndsAt).toISOString().slice(0, 10))
     })
@@ -183,7 +186,7 @@ describe.skipIf(path === undefined)('workflows on the real service', () => {
       await customer.untilPhase(simId, cycle.key, 'suspended')
 
       const back = ['0 SIM is within its limit again', '0 SIM was brought back']
-      await customer.untilLog([...OVER, ...back, '2 SIM was suspended'])
+      await customer.untilLog([...OVER, ...back, '2 SIM is 10 MB over its limit', '2 SIM was suspended'])
       expect(await customer.tickets(simId)).toEqual(
         ['provision', 'activate', 'suspend', 'activate', 'suspend'].map((type) => `${type}/complete`),
       )
@@ -316,7 +319,7 @@ describe.skipIf(path === undefined)('workflows on the real service', () => {
       ])
       const mails = await customer.mails()
       expect(mails.map(({ subject }) => subject)).toEqual([
-        expect.stringContaining(`Billing cycle ${cycle.key} is closed`),
+        expect.stringContaining(`Billing cycle ${cycle.key} closed: charges`),
       ])
       expect(mails[0]?.text).toContain('the carrier refused it')
 

@@ -22,6 +22,7 @@ import { httpNetwork } from '../../../network/http.ts'
 import type { CarrierRequest, Network } from '../../../network/network.ts'
 import { renderMail } from '../../../notify/render.ts'
 import { createTransport } from '../../../notify/transport.ts'
+import { createWebhookSender } from '../../../notify/webhook-sender.ts'
 import { createKey } from '../../../operations/tenants/create-key.ts'
 import { rulesInForce } from '../../../operations/watchdog/rules-in-force.ts'
 import { openWorkflowClient } from '../../../queues/temporal/client.ts'
@@ -51,7 +52,7 @@ const OPTIONS = {
 }
 const ESIM = { smdpHost: 'smdp.simherd.example', iccidPrefix: '8999901' }
 const TICKETS = { leaseMs: 60_000, retryMinMs: 50, retryMaxMs: 200, attempts: 3, patienceMs: 3_600_000 }
-const MAILS = { retryMaxMs: 60_000, attempts: 5 }
+const MAILS = { retryMaxMs: 60_000, giveUpAfterMs: 3_600_000 }
 const GROUPING = { groupFirstMs: 60_000, groupNextMs: 3_600_000 }
 
 const log = pino({ level: process.env.LOG_LEVEL ?? 'silent' })
@@ -163,18 +164,20 @@ async function startAll(path: string, closing: Closing) {
   const handlers = createHandlers({
     store,
     network,
-    mailer: { render: renderMail, transport },
+    mailer: { render: (told, isCopy) => renderMail(told, null, isCopy), transport },
     door: workflowClient,
     tickets: TICKETS,
     evaluation: { ...OPTIONS, ...GROUPING, rules: rulesInForce() },
     mails: MAILS,
+    webhookSender: createWebhookSender({ timeoutMs: 1000, allow: [] }),
+    webhooks: { secretsKeys: [] },
     add: async (jobs) => pump.enqueue(jobs),
     onRequestFailed: (_, error) => log.warn({ err: error }, 'a workflow request failed'),
     onFailedRun: (met) => log.warn(met, 'a start has met a failed run'),
     observe: () => {},
   })
-  // This server has no Schedules. Sweeps with an interval (partitions, kept responses) do not run here.
-  const lists = workLists({ store, ensureSchedule: async () => {}, onMonthsAhead: () => {} })
+  // Sweeps with an interval (partitions, kept responses) do not run here.
+  const lists = workLists({ store, webhookLogMs: 0, onMonthsAhead: () => {} })
   pump.start(
     handlers,
     lists.filter(({ everyMs }) => everyMs === undefined),

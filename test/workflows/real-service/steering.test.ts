@@ -179,7 +179,7 @@ describe('/internal/workflows with a worker', async () => {
     expect(pending).toMatchObject({ status: 'running', workers: 1, task: null, children: [] })
     expect(pending.activities).toEqual([
       expect.objectContaining({
-        type: 'openNextTicket',
+        type: 'openBothTickets',
         status: 'waiting',
         lastFailure: { code: 'unavailable', detail: expect.any(String) },
       }),
@@ -220,7 +220,6 @@ describe('/internal/workflows with a worker', async () => {
     }
     await soon(async () => expect(await details()).toMatch(/^\*\*Waits for ticket /))
 
-    const ticketId = workers.model.tickets.at(-1)?.id
     expect(await details()).toMatch(/\n- \d{4}-\d\d-\d\d \d\d:\d\d:\d\d \*\*check\*\*: Unprovisioned$/)
     const described = await handle.describe()
     expect(await described.staticSummary()).toBe(`SIM ${line.simId}, pool ${poolId}`)
@@ -233,7 +232,7 @@ describe('/internal/workflows with a worker', async () => {
         ? []
         : [JSON.parse(Buffer.from(userMetadata?.summary?.data ?? '""').toString())],
     )
-    expect(summaries).toEqual([`provision SIM ${line.simId} pool ${poolId}`, `ticket ${ticketId}`])
+    expect(summaries).toEqual([`provision SIM ${line.simId} pool ${poolId}`])
     workers.model.processing.clear()
     await ended(line.workflowId)
   })

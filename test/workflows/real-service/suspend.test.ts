@@ -134,14 +134,15 @@ describe.skipIf(path === undefined)('suspend-on-overage on the real service', ()
       await customer.untilLog([...BEGUN, ENDING, ENDING])
       await harness.skipTo(later + 2 * HOUR)
       await customer.untilPhase(simId, cycle.key, 'suspended')
-      const mails = (await customer.mails()).map(({ subject }) => subject)
-      expect(mails.map((subject) => /over its limit|begun|ends/.exec(subject)?.[0])).toEqual([
-        'over its limit',
-        'begun',
-        'ends',
-        'ends',
-      ])
-      expect((await customer.mails()).at(-1)?.text).toContain(iso(later).slice(0, 10))
+      await customer.untilLog([...BEGUN, ENDING, ENDING, '2 SIM was suspended'])
+      // A suspension is mailed with others of its cause.
+      await harness.skipTo(later + 3 * HOUR)
+      const mails = await customer.mails()
+      // What is told before the first mail has left shares it.
+      const told = /is 50 MB over its limit|has begun|SIM \d+ ends|was suspended/g
+      const said = mails.flatMap(({ text }) => (text.match(told) ?? []).map((words) => words.replace(/SIM \d+ /, '')))
+      expect(said).toEqual(['is 50 MB over its limit', 'has begun', 'ends', 'ends', 'was suspended'])
+      expect(mails.at(-2)?.subject).toContain(`: suspended at ${iso(later).slice(0, 10)} `)
     })
 
     test('resumes once under one key', async () => {

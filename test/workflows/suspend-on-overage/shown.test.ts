@@ -78,7 +78,7 @@ describe.skipIf(path === undefined)('a run of suspend-on-overage', () => {
     await waits({ what: 'the service', why: 'it looks at the SIM once more before it is suspended' })
   })
 
-  test('takes eight workflow tasks and six activities', async () => {
+  test('takes four activities and at most eight workflow tasks', async () => {
     type Kind = 'workflowTaskCompleted' | 'activityTaskScheduled' | 'activityTaskCompleted'
     const history = async () => (await run.harness.handleOf(run.id).fetchHistory()).events ?? []
     const count = (events: Awaited<ReturnType<typeof history>>, kind: Kind) =>
@@ -87,15 +87,16 @@ describe.skipIf(path === undefined)('a run of suspend-on-overage', () => {
     // Waits by the history: on this server a query of the state can cost a workflow task too.
     await soon(async () => {
       const events = await history()
-      expect(count(events, 'activityTaskCompleted')).toBe(3)
+      expect(count(events, 'activityTaskCompleted')).toBe(2)
       expect(events.at(-1)).toMatchObject({ workflowTaskCompletedEventAttributes: {} })
     })
     await signal('renewed')
     await result()
 
     const events = await history()
-    expect(count(events, 'activityTaskScheduled')).toBe(6)
-    expect(count(events, 'workflowTaskCompleted')).toBe(8)
+    expect(count(events, 'activityTaskScheduled')).toBe(4)
+    // Fewer if a ticket's end is signalled before its id is known.
+    expect(count(events, 'workflowTaskCompleted')).toBeLessThanOrEqual(8)
     expect(run.model.calls('/sims/1/enforcement')).toBe(1)
   })
 })

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { requireJava } from '../../setup/requirements.ts'
 import { soon } from '../../setup/soon.ts'
 import { aSim, TENANT } from '../model/service.ts'
@@ -84,44 +84,52 @@ describe.skipIf(path === undefined)('suspend-on-overage', () => {
     expect(sim()?.status).toBe(status)
   })
 
-  /** A Pending suspend ticket that the run is reading. @returns ends the read, which gets the ticket as it is then */
-  const pendingAndLookedAt = async () => {
-    const { promise: maySee, resolve: letSee } = Promise.withResolvers<void>()
+  /** Has the run cancel its Pending suspend ticket. @returns lets the service do it, which it has been asked for */
+  const askedToCancel = async (name: 'cleared' | 'standDown') => {
+    const { promise: mayCancel, resolve: letCancel } = Promise.withResolvers<void>()
     run.model.pending.add('suspend')
-    let looks = 0
     run.model.before = async (line) => {
-      if (!line.startsWith('GET /api/tickets/')) return
-      looks += 1
-      await maySee
+      if (line.startsWith('DELETE /api/tickets/')) await mayCancel
     }
     await start('overLimit')
-    await soon(() => expect(looks).toBe(1))
-    return letSee
+    await soon(() => expect(run.tickets()).toEqual(['suspend:0']))
+    await signal(name)
+    await soon(() => expect(run.model.calls('DELETE')).toBe(1))
+    return letCancel
   }
 
-  test.each(['cleared', 'standDown'] as const)('suspends anew after %s cancelled its ticket', async (name) => {
-    const letSee = await pendingAndLookedAt()
-    await signal(name)
-    await soon(() => expect(run.model.ticketsOf(1)).toEqual(['suspend:4']))
-    run.model.pending.clear()
-    await signal('overLimit')
-    letSee()
+  describe.each(['sent', 'lost', 'twice'] as const)('with the signals of tickets’ ends %s', (signals) => {
+    beforeEach(() => {
+      run.model.signals = signals
+    })
+    /** Lets the next suspend ticket through, and its signal reach the run. */
+    const goOn = () => {
+      run.model.pending.clear()
+      run.model.signals = 'sent'
+    }
 
-    await until('suspended')
-    expect(run.model.ticketsOf(1)).toEqual(['suspend:4', 'suspend:2'])
-  })
+    test.each(['cleared', 'standDown'] as const)('suspends anew after %s cancelled its ticket', async (name) => {
+      const letCancel = await askedToCancel(name)
+      await signal('overLimit')
+      letCancel()
+      await soon(() => expect(run.tickets()[0]).toBe('suspend:4'))
+      goOn()
 
-  test('knows its own cancel though the response is lost', async () => {
-    const letSee = await pendingAndLookedAt()
-    run.model.lostResponses = 1
-    await signal('cleared')
-    await soon(() => expect(run.model.calls('DELETE')).toBe(2))
-    run.model.pending.clear()
-    await signal('overLimit')
-    letSee()
+      await until('suspended')
+      expect(run.tickets()).toEqual(['suspend:4', 'suspend:2'])
+    })
 
-    await until('suspended')
-    expect(run.model.ticketsOf(1)).toEqual(['suspend:4', 'suspend:2'])
+    test('knows its own cancel though the response is lost', async () => {
+      const letCancel = await askedToCancel('cleared')
+      await signal('overLimit')
+      run.model.lostResponses = 1
+      letCancel()
+      await soon(() => expect(run.model.calls('DELETE')).toBe(2))
+      goOn()
+
+      await until('suspended')
+      expect(run.tickets()).toEqual(['suspend:4', 'suspend:2'])
+    })
   })
 
   test('ends when a person cancels its Pending ticket', async () => {

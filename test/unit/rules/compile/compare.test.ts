@@ -28,6 +28,7 @@ const idle = {
   neverSeen: false,
   imeiChanged: false,
   imei: '',
+  deviceChange: null,
   enableBurnRateAlerts: false,
   elapsedPct: 50,
   burnShortRatio: 0,

@@ -26,13 +26,8 @@ describe('compileSet', () => {
   test('names the facts of conditions, clear and occurrence', async () => {
     expect((await ruleNamed('sim-silent')).reads).toEqual(['status', 'activeForPct', 'feedAgePct', 'silentPct'])
     expect((await ruleNamed('sim-never-seen')).reads).toContain('neverSeen')
-    expect((await ruleNamed('sim-imei-change')).reads).toEqual(['imeiChanged', 'imei'])
-    expect(readsOf((await shipped()).rules, 'tenant')).toEqual([
-      'activeSimCount',
-      'cycleHours',
-      'feedAgeMinutes',
-      'feedAgePct',
-    ])
+    expect((await ruleNamed('sim-imei-change')).reads).toEqual(['imeiChanged', 'deviceChange'])
+    expect(readsOf((await shipped()).rules, 'tenant')).toEqual(['activeSimCount', 'feedAgeMinutes', 'feedLimitMinutes'])
   })
 
   test('knows the clear conditions, if there are any', async () => {
@@ -48,12 +43,9 @@ describe('compileSet', () => {
     const { occurrence } = await ruleNamed('sim-imei-change')
     const none = (await ruleNamed('sim-overage')).occurrence
 
-    expect([{ imei: '49' }, { imei: '' }, { imei: null }, {}].map((facts) => occurrence(rowOf(facts)))).toEqual([
-      '49',
-      null,
-      null,
-      undefined,
-    ])
+    expect(
+      [{ deviceChange: 49 }, { deviceChange: '' }, { deviceChange: null }, {}].map((facts) => occurrence(rowOf(facts))),
+    ).toEqual(['49', null, null, undefined])
     expect(none(rowOf({}))).toBeNull()
   })
 

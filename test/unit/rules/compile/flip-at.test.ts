@@ -15,8 +15,9 @@ const CASES = 50_000
 const TARIFFS = Object.values(TariffType)
 
 /** Whether a fact is read again `LOOKS_PER_CYCLE` times under these tariffs, and counts as unmoved between. */
-const isSampled = ({ withTime, movedUnder }: Fact, tariffs: number): boolean =>
+const isSampled = ({ withTime, movedUnder, name }: Fact, tariffs: number, now: Facts): boolean =>
   withTime === 'falls' ||
+  (withTime === 'expires' && now[name] !== false) ||
   (withTime === 'elsewhere' && (movedUnder === null || movedUnder.some((type) => (tariffs & tariffBit(type)) !== 0)))
 
 const lookMs = ({ moment: { cycle } }: AgingSubject): number => (cycle.endsAt - cycle.startsAt) / LOOKS_PER_CYCLE
@@ -60,7 +61,7 @@ function laterFacts(kind: SubjectKind, subject: AgingSubject, at: number, tariff
   const moves = at >= subject.moment.at + lookMs(subject)
   return Object.fromEntries(
     [...factsOf(kind).values()].map((fact) => {
-      if (!isSampled(fact, tariffs)) return [fact.name, later[fact.name] ?? null]
+      if (!isSampled(fact, tariffs, now)) return [fact.name, later[fact.name] ?? null]
       return [fact.name, moves ? aNearValue(fact, subject, random) : (now[fact.name] ?? null)]
     }),
   )

@@ -3,10 +3,16 @@
 import { PoolType, SimStatus, SimType, TariffType, WatchdogMode } from '../../../../domain/codes.ts'
 import { cycleAt } from '../../../../domain/time/cycle.ts'
 import type { SubjectKind } from '../../../../domain/watchdog/subject.ts'
-import { type Moment, poolFactsOf, simFactsOf, tenantFactsOf } from '../../../../operations/watchdog/facts.ts'
+import {
+  type JudgedFigures,
+  type Moment,
+  momentOf,
+  poolFactsOf,
+  simFactsOf,
+  tenantFactsOf,
+} from '../../../../operations/watchdog/facts.ts'
 import type { Facts } from '../../../../rules/facts.ts'
-import type { SimFigures } from '../../../../store/usage/figures.ts'
-import type { PoolFactRow, SimRow, TenantFactRow } from '../../../../store/watchdog/facts.ts'
+import type { PoolFactRow, PoolScan, SimRow, TenantFactRow, WindowSums } from '../../../../store/watchdog/facts.ts'
 import type { Random } from './cases.ts'
 
 const BILLING_CYCLES = ['P1M', 'P1D', 'PT5M'] as const
@@ -15,7 +21,10 @@ function aMoment(random: Random): Moment {
   const billingCycle = random.pick(BILLING_CYCLES)
   const cycle = cycleAt(billingCycle, Date.UTC(2026, random.below(12), 1 + random.below(28)))
   const at = cycle.startsAt + random.below(cycle.endsAt - cycle.startsAt)
-  return { at, cycle, billingCycle, newestUsageAt: anInstant(random, at, cycle.endsAt - cycle.startsAt) }
+  const some = () => anInstant(random, at, cycle.endsAt - cycle.startsAt)
+  const feedEvery = random.pick(['PT1M', 'PT1H', 'P1D', 'P7D'])
+  const feedTimes = { receivedAt: some(), newestAt: some(), activeSince: some(), feedEvery }
+  return momentOf({ at, cycle, billingCycle, feedTimes })
 }
 
 /** Null, up to twice `ms` ago, or a little ahead of the clock. */
@@ -47,7 +56,7 @@ const settings = (random: Random) => ({
   enableBurnRateAlerts: random.pick([null, true, false]),
 })
 
-const aSim = (random: Random, { at, cycle }: Moment): SimRow & SimFigures => {
+const aSim = (random: Random, { at, cycle }: Moment): SimRow & JudgedFigures & WindowSums => {
   const length = cycle.endsAt - cycle.startsAt
   const tariffType = random.pick([null, ...Object.values(TariffType)])
   const inPool = random.chance(0.7)
@@ -59,24 +68,26 @@ const aSim = (random: Random, { at, cycle }: Moment): SimRow & SimFigures => {
     status: random.pick([SimStatus.Active, SimStatus.Suspended]),
     statusSince: anInstant(random, at, length) ?? new Date(at),
     poolId: inPool ? 1 : null,
-    poolName: inPool ? 'Vans' : null,
     tariffType,
     exempt: random.chance(0.1),
-    own: settings(random),
-    pool: inPool ? { ...settings(random), tariffType } : null,
+    ...settings(random),
+    pool: inPool
+      ? { ...settings(random), tariffType, name: 'Vans', usageBytes: bytes(random), limitBytes: bytes(random) }
+      : null,
     imei: random.pick(['', '1', '2']),
-    previousImei: random.pick(['', '1']),
+    ...(random.chance(0.4)
+      ? { deviceChanges: 0, deviceChangedAt: null }
+      : { deviceChanges: 1 + random.below(3), deviceChangedAt: new Date(at - random.below(length / 15)) }),
     lastSeenAt: anInstant(random, at, length),
     ...amounts(random),
+    cycleBytes: bytes(random),
     voiceSeconds: random.below(1000),
     smsCount: random.below(10),
-    poolUsageBytes: inPool ? bytes(random) : null,
-    poolLimitBytes: inPool ? bytes(random) : null,
     ...windows(random),
   }
 }
 
-const aPool = (random: Random, { at, cycle }: Moment): PoolFactRow => ({
+const aPool = (random: Random, { at, cycle }: Moment): PoolFactRow & PoolScan & WindowSums => ({
   poolId: 1,
   poolName: 'Vans',
   poolType: random.pick(Object.values(PoolType)),
@@ -94,7 +105,7 @@ const aPool = (random: Random, { at, cycle }: Moment): PoolFactRow => ({
   ...windows(random),
 })
 
-const aTenant = (random: Random, { newestUsageAt }: Moment): TenantFactRow => ({
+const aTenant = (random: Random): TenantFactRow => ({
   name: 'Acme',
   simCount: random.below(5),
   activeSimCount: random.below(5),
@@ -104,7 +115,6 @@ const aTenant = (random: Random, { newestUsageAt }: Moment): TenantFactRow => ({
   overPoolCount: random.below(5),
   usageBytes: bytes(random),
   overageBytes: bytes(random),
-  newestUsageAt,
 })
 
 /** Names of the facts that change with other sums over windows of usage, or with other rows counted. */
@@ -134,15 +144,15 @@ export function aSubject(kind: SubjectKind, random: Random): AgingSubject {
   switch (kind) {
     case 'sim': {
       const row = aSim(random, moment)
-      return { moment, factsAt: (at) => ({ ...simFactsOf(row, { ...moment, at }) }) }
+      return { moment, factsAt: (at) => ({ ...simFactsOf(row, momentOf({ ...moment, at })) }) }
     }
     case 'pool': {
       const row = aPool(random, moment)
-      return { moment, factsAt: (at) => ({ ...poolFactsOf(row, { ...moment, at }) }) }
+      return { moment, factsAt: (at) => ({ ...poolFactsOf(row, momentOf({ ...moment, at })) }) }
     }
     case 'tenant': {
-      const row = aTenant(random, moment)
-      return { moment, factsAt: (at) => ({ ...tenantFactsOf(row, { ...moment, at }) }) }
+      const row = aTenant(random)
+      return { moment, factsAt: (at) => ({ ...tenantFactsOf(row, momentOf({ ...moment, at })) }) }
     }
   }
 }

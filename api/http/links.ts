@@ -1,0 +1,47 @@
+/**
+ * Lists that can be walked by cursors. The answer to a page, and to a cursor, has a `Link` header (RFC 8288) whose `next`
+ * leads on.
+ */
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { readCursor, type WalkedList } from '../../domain/cursor.ts'
+import { ServiceError } from '../../domain/errors.ts'
+import type { Page } from '../../domain/page.ts'
+import type { Part } from '../../store/paging.ts'
+
+/**
+ * A hook before validation, because that sets a default for the page. What else is wrong with a cursor, the schema says.
+ *
+ * Refuses with `invalid_request` a cursor of another list, or text that is none, and a cursor with a page.
+ */
+export const takesCursor = (list: WalkedList) => async (request: FastifyRequest) => {
+  const { page, cursor }: { page?: unknown; cursor?: unknown } = Object(request.query)
+  if (typeof cursor !== 'string') return
+  readCursor(list, cursor)
+  if (page === undefined) return
+  const detail = `goes without page: it says itself where it goes on; got page '${typeof page === 'string' ? page : 'several times'}'`
+  throw new ServiceError('invalid_request', `cursor ${detail}.`, { errors: [{ parameter: 'cursor', detail }] })
+}
+
+/** Sets the links of a response. @returns its body */
+export function linked<T>(request: FastifyRequest, reply: FastifyReply, part: Part<T>): Page<T> {
+  const { next, data, pagination } = part
+  const isFirst = pagination.page === 1
+  const links = [
+    ...(next === null ? [] : [`<${linkTo(request, next)}>; rel="next"`]),
+    ...(isFirst ? [] : [`<${linkTo(request, null)}>; rel="first"`]),
+  ]
+  if (links.length > 0) reply.header('link', links.join(', '))
+  return { data, pagination }
+}
+
+/** The request's path with its filters and the page's size, from a cursor on or from the beginning. */
+function linkTo({ url, routeOptions }: FastifyRequest, cursor: string | null): string {
+  const [path = ''] = url.split('?', 1)
+  const known = Object(routeOptions.schema?.querystring).properties ?? {}
+  const kept = [...new URLSearchParams(url.slice(path.length))].filter(
+    ([name, value]) => Object.hasOwn(known, name) && name !== 'page' && name !== 'cursor' && value !== '',
+  )
+  const asked = new URLSearchParams(kept)
+  if (cursor !== null) asked.set('cursor', cursor)
+  return asked.size === 0 ? path : `${path}?${asked.toString()}`
+}

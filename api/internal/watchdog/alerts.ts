@@ -1,0 +1,50 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { pageOf } from '../../../domain/page.ts'
+import { Alert, AlertNamed, AlertQuery } from '../../../domain/watchdog/alert.ts'
+import { acknowledgeAlert } from '../../../operations/watchdog/acknowledge-alert.ts'
+import { pageOfAlerts } from '../../../operations/watchdog/read-alerts.ts'
+import { rulesInForce } from '../../../operations/watchdog/rules-in-force.ts'
+import { inTenant, reading } from '../../../store/tenancy.ts'
+import { idempotentInTenant } from '../../http/idempotency.ts'
+import type { InternalOptions } from '../../options.ts'
+
+/** Alerts that have not ended. */
+export const alertRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app, { store }) => {
+  const rules = rulesInForce()
+  app.get(
+    '/alerts',
+    {
+      schema: {
+        operationId: 'listAlerts',
+        summary: 'Alerts that have not ended, by rule and subject',
+        description:
+          'What has resolved is in the watchdog log. An alert that fires and is neither logged nor mailed belongs to a rule in stage shadow, or to one whose stage or mode does not mail.',
+        tags: ['Alerts'],
+        querystring: AlertQuery,
+        response: { 200: pageOf(Alert) },
+      },
+    },
+    ({ tenantId, query }) => inTenant(reading(store), tenantId, (tx) => pageOfAlerts(tx, query, rules)),
+  )
+
+  app.post(
+    '/alerts/acknowledge',
+    {
+      config: { problems: ['alert_not_found'] },
+      schema: {
+        operationId: 'acknowledgeAlert',
+        summary: 'Acknowledge an alert that fires: it is not escalated',
+        description:
+          'Holds until the alert ends. Neither mails nor suspensions are held back: a silence does the one, an exemption the other.',
+        tags: ['Alerts'],
+        body: AlertNamed,
+        response: { 200: AlertNamed },
+      },
+    },
+    (request, reply) =>
+      idempotentInTenant(store, { request, reply }, async (tx) => {
+        await acknowledgeAlert(tx, request.body)
+        return request.body
+      }),
+  )
+}

@@ -1,0 +1,118 @@
+/**
+ * Where links in mails lead: GET shows what a link would do, POST does it. A GET changes nothing, because mail servers open
+ * links to look at them. They take no API key: the token is the permission (decision 0049).
+ */
+import rateLimit from '@fastify/rate-limit'
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { Type } from 'typebox'
+import { ERRORS, ServiceError } from '../../domain/errors.ts'
+import { hasTokenForm, type Link, openLink } from '../../domain/mail/link.ts'
+import { followLink, type LinkOutlook, readLink } from '../../operations/mail/follow-link.ts'
+import { linkKey } from '../../store/mail/link-key.ts'
+import { type Caller, inPlatform, inTenant, reading, type Store } from '../../store/tenancy.ts'
+import { asServiceError } from '../http/problems.ts'
+import type { RouteOptions } from '../options.ts'
+import { outlookPage, PAGE_HEADERS, refusalPage } from './page.ts'
+
+/** Requests a minute that are answered for one token. A person needs two. */
+const PER_MINUTE = 30
+/** A form without fields, or the one of RFC 8058. */
+const BODY_BYTES = 4096
+
+/** Names of what links do in the audit trail: those of the operations that do the same. */
+const ACTIONS = { ack: 'acknowledgeAlert', mute: 'addSilence', unsubscribe: 'changeNotices' } as const
+
+/** A link that does nothing: it was not made here, or its time is over. */
+class RefusedLink extends Error {
+  readonly isExpired: boolean
+  constructor(isExpired: boolean) {
+    super(isExpired ? 'the link has expired' : 'the link is not valid')
+    this.isExpired = isExpired
+  }
+}
+
+export const mailLinkRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, { store }) => {
+  const keyOf = keyReader(store)
+  const links = new WeakMap<FastifyRequest, Link>()
+  const linkOf = (request: FastifyRequest): Link => links.get(request) ?? refuse()
+
+  // What a mail program sends says nothing that the token does not.
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('*', { parseAs: 'string', bodyLimit: BODY_BYTES }, (_request, _body, done) => done(null))
+  app.setErrorHandler((error, request, reply) => sendRefusal(error, request, reply))
+
+  app.addHook<{ Params: { token: string } }>('onRequest', async (request) => {
+    const { token } = request.params
+    // Nothing is asked of the database for what is no token.
+    if (!hasTokenForm(token)) throw new RefusedLink(false)
+    const opened = openLink(await keyOf(), token, store.clock())
+    if (opened === undefined || opened.isExpired) throw new RefusedLink(opened !== undefined)
+    links.set(request, opened.link)
+  })
+  await app.register(rateLimit, {
+    max: PER_MINUTE,
+    timeWindow: 60_000,
+    keyGenerator: ({ params }) => JSON.stringify(params),
+    errorResponseBuilder: () => new ServiceError('rate_limited', 'Try again in a minute.'),
+  })
+
+  const schema = { hide: true, params: Type.Object({ token: Type.String() }) }
+  // Their addresses are permissions: the log has no line for each request.
+  const config = { schema, logLevel: 'warn' } as const
+
+  app.get('/n/:token', config, async (request, reply) => {
+    const link = linkOf(request)
+    return send(reply, await inTenant(reading(store), link.tenantId, (tx) => readLink(tx, link)))
+  })
+
+  app.post('/n/:token', config, async (request, reply) => {
+    const link = linkOf(request)
+    const ours = { ...store, caller: callerOf(request, link) }
+    return send(reply, await inTenant(ours, link.tenantId, (tx) => followLink(tx, link)))
+  })
+}
+
+/** Reads the key once, when it is first needed. */
+function keyReader(store: Store): () => Promise<Uint8Array> {
+  let known: Promise<Uint8Array> | undefined
+  return () => {
+    known ??= inPlatform(store, linkKey).catch((error: unknown) => {
+      known = undefined
+      throw error
+    })
+    return known
+  }
+}
+
+const callerOf = (request: FastifyRequest, { purpose }: Link): Caller => ({
+  actor: 'mail-link',
+  keyId: null,
+  requestId: request.id,
+  action: ACTIONS[purpose],
+  workflowId: null,
+})
+
+function refuse(): never {
+  throw new RefusedLink(false)
+}
+
+const send = (reply: FastifyReply, outlook: LinkOutlook | undefined): FastifyReply =>
+  reply.headers(PAGE_HEADERS).send(outlookPage(outlook ?? refuse()))
+
+function sendRefusal(thrown: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  reply.headers(PAGE_HEADERS)
+  if (thrown instanceof RefusedLink) {
+    return thrown.isExpired
+      ? reply
+          .code(410)
+          .send(refusalPage('This link has expired', 'Links work for 30 days. A newer mail has newer ones.'))
+      : reply
+          .code(404)
+          .send(refusalPage('This link does not work', 'Perhaps it was cut off: open it from the mail again.'))
+  }
+  const error = asServiceError(thrown)
+  const { status, title } = ERRORS[error.code]
+  if (status >= 500) request.log.error({ err: error.cause ?? error }, error.message)
+  return reply.code(status).send(refusalPage(title, error.message))
+}

@@ -1,0 +1,111 @@
+/** Processes of the service on a database, for a bench. */
+import { readFileSync } from 'node:fs'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { startApi as startApiHere } from '../api/main.ts'
+import { childEnv } from '../config/child-env.ts'
+import type { Settings } from '../config/index.ts'
+import { openWorkflowClient } from '../queues/temporal/client.ts'
+import { freePort } from '../stack/ports.ts'
+import { supervise } from '../stack/supervise.ts'
+import { bundleHeader, bundleWorkflows } from '../worker/workflow-bundle.ts'
+import type { Estate } from './estate.ts'
+
+/** Prints the beginning of a line. Whole stacks say no more. */
+const say = (line: string) => console.error(line.slice(0, 300))
+const COMMAND = fileURLToPath(new URL('../cli/simherd.js', import.meta.url))
+
+/** @param settings override those of the process, which reaches no Temporal */
+export async function startApi(databaseUrl: string, settings: Partial<Settings> = {}) {
+  const [port, internalPort] = [await freePort(), await freePort()]
+  const apiUrl = `http://127.0.0.1:${port}`
+  const internalUrl = `http://127.0.0.1:${internalPort}`
+  const api = await supervise({
+    name: 'api',
+    args: [COMMAND, 'api'],
+    env: childEnv({
+      DATABASE_URL: databaseUrl,
+      REDIS_URL: '',
+      TEMPORAL_ADDRESS: '127.0.0.1:1',
+      PORT: port,
+      INTERNAL_PORT: internalPort,
+      LOG_LEVEL: 'warn',
+      ...settings,
+    }),
+    onLine: say,
+    ready: async () => (await fetch(`${internalUrl}/healthz`)).ok,
+  })
+  return { apiUrl, internalUrl, pid: api.pid() ?? 0, stop: () => api.stop() }
+}
+
+/**
+ * An API and a worker, as `simherd start` starts them, with the queues in PostgreSQL. There is no carrier and no SMTP
+ * server, and no Temporal unless the settings name one.
+ */
+export async function startApiAndWorker(
+  { url, operatorKey }: Pick<Estate, 'url' | 'operatorKey'>,
+  settings: Partial<Settings> = {},
+) {
+  const folder = await mkdtemp(join(tmpdir(), 'simherd-bench-'))
+  // Bundled by the worker, it would add to its peak of memory.
+  const bundle = join(folder, 'workflows.js')
+  await writeFile(bundle, `${await bundleHeader()}${await bundleWorkflows()}`)
+  const api = await startApi(url, { RATE_LIMIT: 0, ...settings })
+  const workerPort = await freePort()
+  const worker = await supervise({
+    name: 'worker',
+    args: [COMMAND, 'worker'],
+    env: childEnv({
+      DATABASE_URL: url,
+      REDIS_URL: '',
+      TEMPORAL_ADDRESS: '127.0.0.1:1',
+      SERVICE_BASE_URL: api.apiUrl,
+      SERVICE_INTERNAL_URL: api.internalUrl,
+      SERVICE_KEY: operatorKey,
+      CARRIER_URL: 'http://127.0.0.1:1',
+      CARRIER_SECRET: 'none',
+      SMTP_URL: 'smtp://127.0.0.1:1',
+      WORKER_PORT: workerPort,
+      WORKFLOW_BUNDLE: bundle,
+      // Without Temporal a worker warns all the time.
+      LOG_LEVEL: 'error',
+      ...settings,
+    }),
+    onLine: say,
+    ready: async () => (await fetch(`http://127.0.0.1:${workerPort}/healthz`)).ok,
+  })
+  return {
+    apiUrl: api.apiUrl,
+    internalUrl: api.internalUrl,
+    /** The most memory of each so far, as words. */
+    memory: () => `API ${peakMiB(api.pid).toFixed(0)} MiB, worker ${peakMiB(worker.pid() ?? 0).toFixed(0)} MiB`,
+    stop: async () => {
+      await Promise.all([worker.stop(), api.stop()])
+      await rm(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+/** The API of an estate in this process. It reaches no Temporal. */
+export const apiOf = (estate: Estate) =>
+  startApiHere({
+    store: estate.store,
+    databaseUrl: estate.url,
+    host: '127.0.0.1',
+    port: 0,
+    internalHost: '127.0.0.1',
+    internalPort: 0,
+    dependencies: [],
+    billingCycle: 'P1M',
+    workflowClient: openWorkflowClient({ address: '127.0.0.1:1', namespace: 'default' }),
+    workflowOptions: { waits: { pollMin: 'PT1S', pollMax: 'PT10S' }, closeAfter: 'PT6H' },
+    esim: { smdpHost: 'smdp.simherd.example', iccidPrefix: '8999901' },
+  })
+
+/** The most memory that a process has had, in MiB. Linux only. */
+export function peakMiB(pid: number): number {
+  const [, kB] = /VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? []
+  return Number(kB) / 1024
+}

@@ -1,0 +1,82 @@
+/** `simherd addresses …`: where a tenant's mails go. */
+import { idempotent } from '../../client/client.ts'
+import type { Settings } from '../../config/index.ts'
+import { LogLevel, labelOf } from '../../domain/codes.ts'
+import type { Address, NewAddress } from '../../domain/mail/address.ts'
+import { print } from '../print.ts'
+import { responseOf } from '../service.ts'
+import { table } from '../table.ts'
+import { asking } from '../workflows/ask.ts'
+import { at } from '../workflows/run-text.ts'
+import type { TenantFlags } from './enforcement.ts'
+
+/** Lists addresses, billing first. */
+export function listAddresses(settings: Settings, { tenant: tenantId }: TenantFlags): Promise<void> {
+  return asking({ settings, tenantId }, async (service) => {
+    const addresses = await responseOf(service.GET('/internal/addresses'))
+    if (addresses.length === 0) return print('there is no address: mails wait for one')
+    const rows = addresses.map((address) => [
+      address.id ?? '',
+      address.kind,
+      address.email,
+      address.level === null ? 'all' : `${labelOf(LogLevel, address.level)} at least`,
+      address.rules ?? 'all',
+      stateOf(address),
+    ])
+    for (const line of table(['address', 'kind', 'e-mail', 'level', 'rules', 'state'], rows)) print(line)
+  })
+}
+
+function stateOf({ kind, badSince, confirmedAt }: Address): string {
+  if (badSince !== null) return `bad since ${at(badSince)}`
+  return kind === 'billing' && confirmedAt === null ? 'not confirmed' : 'in use'
+}
+
+export interface AddFlags extends TenantFlags {
+  readonly escalation?: boolean
+  readonly level?: keyof typeof LogLevel
+  readonly rules?: string
+}
+
+/** Adds an address that gets copies, or escalations. */
+export function addAddress(settings: Settings, email: string, flags: AddFlags): Promise<void> {
+  const { tenant: tenantId, escalation = false, level, rules } = flags
+  const body: NewAddress = {
+    kind: escalation ? 'escalation' : 'copy',
+    email,
+    ...(level !== undefined && { level: LogLevel[level] }),
+    ...(rules !== undefined && { rules }),
+  }
+  return asking({ settings, tenantId }, async (service) => {
+    const { id } = await responseOf(
+      service.POST('/internal/addresses', { body, params: idempotent(crypto.randomUUID()) }),
+    )
+    print(`address ${id} gets ${escalation ? 'escalations' : 'copies'} from now on`)
+  })
+}
+
+/** Notes that an address is right. */
+export function confirmAddress(settings: Settings, id: number, { tenant: tenantId }: TenantFlags): Promise<void> {
+  return asking({ settings, tenantId }, async (service) => {
+    const params = { path: { id }, ...idempotent(crypto.randomUUID()) }
+    await responseOf(service.POST('/internal/addresses/{id}/confirm', { params }))
+    print(`address ${id} is confirmed; a billing address before it gets nothing any more`)
+  })
+}
+
+/** Has an address get mails again for which no server took any. */
+export function clearAddress(settings: Settings, id: number, { tenant: tenantId }: TenantFlags): Promise<void> {
+  return asking({ settings, tenantId }, async (service) => {
+    const params = { path: { id }, ...idempotent(crypto.randomUUID()) }
+    await responseOf(service.POST('/internal/addresses/{id}/clear', { params }))
+    print(`address ${id} gets mails again`)
+  })
+}
+
+/** Removes an address. */
+export function removeAddress(settings: Settings, id: number, { tenant: tenantId }: TenantFlags): Promise<void> {
+  return asking({ settings, tenantId }, async (service) => {
+    await responseOf(service.DELETE('/internal/addresses/{id}', { params: { path: { id } } }))
+    print(`address ${id} gets nothing any more`)
+  })
+}

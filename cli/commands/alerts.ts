@@ -1,0 +1,187 @@
+/** `simherd alerts` and `simherd silences …`: what the watchdog holds now, and what it does not mail for a while. */
+import { idempotent } from '../../client/client.ts'
+import type { Settings } from '../../config/index.ts'
+import type { Alert } from '../../domain/watchdog/alert.ts'
+import type { NewSilence, Silence } from '../../domain/watchdog/silence.ts'
+import { print } from '../print.ts'
+import { responseOf } from '../service.ts'
+import { table } from '../table.ts'
+import { asking } from '../workflows/ask.ts'
+import { at } from '../workflows/run-text.ts'
+import type { TenantFlags } from './enforcement.ts'
+
+/** Most lines of a list. */
+const SHOWN = 50
+
+export interface AlertFlags extends TenantFlags {
+  readonly rule?: string
+  readonly sim?: number
+  readonly pool?: number
+}
+
+/** Lists alerts that are pending or firing. */
+export function listAlerts(settings: Settings, { tenant: tenantId, rule, sim, pool }: AlertFlags): Promise<void> {
+  return asking({ settings, tenantId }, async (service) => {
+    const query = {
+      page: 1,
+      pageSize: SHOWN,
+      ...(rule !== undefined && { rule }),
+      ...(sim !== undefined && { simId: sim }),
+      ...(pool !== undefined && { poolId: pool }),
+    }
+    const { data, pagination } = await responseOf(service.GET('/internal/alerts', { params: { query } }))
+    for (const line of alertLines(data, pagination.totalItems)) print(line)
+  })
+}
+
+/** Shows one alert. @throws CliError if it is neither pending nor firing */
+export function showAlert(settings: Settings, flags: AlertFlags & { readonly rule: string }): Promise<void> {
+  const { tenant: tenantId, rule, sim, pool } = flags
+  return asking({ settings, tenantId }, async (service) => {
+    const query = { rule, ...(sim !== undefined && { simId: sim }), ...(pool !== undefined && { poolId: pool }) }
+    const { data } = await responseOf(service.GET('/internal/alerts', { params: { query } }))
+    const kind = sim !== undefined ? 'sim' : pool !== undefined ? 'pool' : 'tenant'
+    const alert = data.find(({ subject }) => subject.kind === kind)
+    if (alert === undefined) return print('it has ended, or never was: "simherd alerts" lists those that have not')
+    for (const line of linesOf(alert)) print(line)
+  })
+}
+
+/** What holds back a mail or a suspension, as a sentence. */
+const WITHHELD: Readonly<Record<Alert['withheld'][number], string>> = {
+  silenced: 'a silence holds back its mails; what still fires at its end is mailed',
+  inhibited: 'another alert that is mailed says more of the same',
+  unsubscribed: 'the tenant wants no mails of alerts of this level: see "simherd tenants notices"',
+  held: 'its rule began to fire on many at once: "simherd enforcement show" lists what waits for a decision',
+  flapping: 'it fires and resolves again and again; mails and suspensions wait until it has settled',
+  nodata: 'no usage is received: it stays as it is, and nothing is suspended or brought back',
+  stage: "its rule's stage lets it do no more",
+  mode: 'the watchdog mode of its subject lets its rule do no more',
+}
+
+function linesOf(alert: Alert): string[] {
+  const { rule, ruleVersion, subject, phase, since, metSince, times, isLogged, isMailed, withheld } = alert
+  const yesNo = (isTold: boolean) => (isTold ? 'yes' : 'no')
+  return table(
+    ['alert', `${rule} (rules of version ${ruleVersion})`],
+    [
+      ['about', subject.kind === 'tenant' ? 'the tenant' : `${subject.kind} ${subject.label ?? subject.id}`],
+      ['phase', `${phase} since ${at(since)}`],
+      ['conditions met', `since ${at(metSince)}`],
+      ['times', times],
+      ['in the log', yesNo(isLogged)],
+      ['mailed', yesNo(isMailed)],
+      ...withheld.map((why) => ['held back', WITHHELD[why]]),
+      ['acknowledged', alert.acknowledgedAt === null ? 'no' : `${at(alert.acknowledgedAt)} by ${alert.acknowledgedBy}`],
+      ['enforcement', alert.lastSignal ?? 'none'],
+      ...(alert.error === null ? [] : [['could not be decided', alert.error]]),
+    ],
+  )
+}
+
+/** Acknowledges an alert. */
+export function acknowledge(settings: Settings, flags: AlertFlags & { readonly rule: string }): Promise<void> {
+  const { tenant: tenantId, rule, sim, pool } = flags
+  return asking({ settings, tenantId }, async (service) => {
+    const body = { rule, ...(sim !== undefined && { simId: sim }), ...(pool !== undefined && { poolId: pool }) }
+    await responseOf(service.POST('/internal/alerts/acknowledge', { body, params: idempotent(crypto.randomUUID()) }))
+    print(`${rule} is acknowledged: it is not escalated until it ends and fires again`)
+  })
+}
+
+function alertLines(alerts: readonly Alert[], total: number): string[] {
+  if (total === 0) return ['nothing is pending or firing']
+  return [
+    ...table(
+      ['rule', 'about', 'phase', 'since', 'times', 'log', 'mail', 'enforcement'],
+      alerts.map(
+        ({ rule, subject, phase, metSince, times, isLogged, isMailed, silencedUntil, withheld, lastSignal }) => [
+          rule,
+          subject.kind === 'tenant' ? 'the tenant' : `${subject.kind} ${subject.label ?? subject.id}`,
+          phase,
+          at(metSince),
+          times,
+          isLogged ? 'yes' : 'no',
+          isMailed
+            ? 'yes'
+            : silencedUntil === null
+              ? `no${withheld.map((why) => `, ${why}`).join('')}`
+              : `silenced until ${at(silencedUntil)}`,
+          lastSignal ?? 'none',
+        ],
+      ),
+    ),
+    ...moreThan(total, alerts.length),
+  ]
+}
+
+const moreThan = (total: number, shown: number): string[] => (total > shown ? [`… and ${total - shown} more`] : [])
+
+/** Lists silences that have not ended; all of them with `all`. */
+export function listSilences(
+  settings: Settings,
+  { tenant: tenantId, all }: TenantFlags & { all?: boolean },
+): Promise<void> {
+  return asking({ settings, tenantId }, async (service) => {
+    const query = { page: 1, pageSize: SHOWN, ...(all !== true && { open: true }) }
+    const { data, pagination } = await responseOf(service.GET('/internal/silences', { params: { query } }))
+    for (const line of silenceLines(data, pagination.totalItems)) print(line)
+  })
+}
+
+function silenceLines(silences: readonly Silence[], total: number): string[] {
+  if (total === 0) return ['nothing is silenced']
+  return [
+    ...table(
+      ['silence', 'of', 'until', 'by', 'reason'],
+      silences.map((silence) => [
+        silence.id,
+        matched(silence),
+        silence.endedAt === null ? at(silence.endsAt) : `ended ${at(silence.endedAt)}`,
+        silence.createdBy ?? 'the service',
+        silence.reason,
+      ]),
+    ),
+    ...moreThan(total, silences.length),
+  ]
+}
+
+const matched = ({ rule, simId, poolId, tag, level }: Silence): string =>
+  Object.entries({ rule, sim: simId, pool: poolId, tag, level })
+    .flatMap(([name, value]) => (value === null ? [] : [`${name} ${value}`]))
+    .join(', ')
+
+export interface SilenceFlags extends AlertFlags {
+  readonly tag?: string
+  readonly for?: string
+  readonly until?: string
+  readonly reason: string
+}
+
+/** Begins a silence. */
+export function addSilence(settings: Settings, flags: SilenceFlags): Promise<void> {
+  const { tenant: tenantId, rule, sim, pool, tag, for: lasts, until, reason } = flags
+  const body: NewSilence = {
+    reason,
+    ...(rule !== undefined && { rule }),
+    ...(sim !== undefined && { simId: sim }),
+    ...(pool !== undefined && { poolId: pool }),
+    ...(tag !== undefined && { tag }),
+    ...(lasts !== undefined && { lasts }),
+    ...(until !== undefined && { endsAt: until }),
+  }
+  return asking({ settings, tenantId }, async (service) => {
+    const options = { body, params: idempotent(crypto.randomUUID()) }
+    const { id } = await responseOf(service.POST('/internal/silences', options))
+    print(`silence ${id} has begun: the log and suspensions go on; "simherd silences end ${id}" ends it`)
+  })
+}
+
+/** Ends a silence. */
+export function endSilence(settings: Settings, id: number, { tenant: tenantId }: TenantFlags): Promise<void> {
+  return asking({ settings, tenantId }, async (service) => {
+    const options = { params: { path: { id }, ...idempotent(crypto.randomUUID()) } }
+    await responseOf(service.POST('/internal/silences/{id}/end', options))
+    print(`silence ${id} has ended: what still fires is mailed`)
+  })
+}

@@ -1,0 +1,75 @@
+/** `simherd mails …`: a tenant's mails and their delivery. */
+import { idempotent } from '../../client/client.ts'
+import type { Settings } from '../../config/index.ts'
+import { print } from '../print.ts'
+import { responseOf } from '../service.ts'
+import { table } from '../table.ts'
+import { asking } from '../workflows/ask.ts'
+import { at } from '../workflows/run-text.ts'
+import type { TenantFlags } from './enforcement.ts'
+
+/** Most lines of the list. */
+const SHOWN = 50
+
+export interface MailFlags extends TenantFlags {
+  readonly status?: 'pending' | 'sent' | 'failed'
+}
+
+/** Lists mails, the newest first. */
+export function listMails(settings: Settings, { tenant: tenantId, status }: MailFlags): Promise<void> {
+  return asking({ settings, tenantId }, async (service) => {
+    const query = { page: 1, pageSize: SHOWN, ...(status !== undefined && { status }) }
+    const { data, pagination } = await responseOf(service.GET('/internal/mails', { params: { query } }))
+    if (data.length === 0) return print('there is no such mail')
+    const rows = data.map((mail) => [
+      mail.id,
+      mail.status,
+      mail.attempts,
+      at(mail.sentAt ?? mail.createdAt),
+      mail.recipient,
+      mail.status === 'sent' ? mail.subject : (mail.response ?? mail.subject),
+    ])
+    for (const line of table(['mail', 'status', 'attempts', 'at', 'to', 'what'], rows)) print(line)
+    if (pagination.totalItems > data.length) print(`… and ${pagination.totalItems - data.length} older`)
+  })
+}
+
+/** Tries a mail again that was given up. */
+export function retryMail(settings: Settings, id: string, { tenant: tenantId }: TenantFlags): Promise<void> {
+  return asking({ settings, tenantId }, async (service) => {
+    const params = { path: { id }, ...idempotent(crypto.randomUUID()) }
+    await responseOf(service.POST('/internal/mails/{id}/retry', { params }))
+    print(`mail ${id} is tried again, at the tenant's present billing address`)
+  })
+}
+
+export interface ShowFlags extends TenantFlags {
+  readonly html?: boolean
+}
+
+/** Shows a mail as it is sent. */
+export function showMail(settings: Settings, id: string, { tenant: tenantId, html = false }: ShowFlags): Promise<void> {
+  return asking({ settings, tenantId }, async (service) => {
+    const params = { path: { id } }
+    const mail = await responseOf(service.GET('/internal/mails/{id}', { params }))
+    const { body } = mail
+    if (html) return print(body?.html ?? 'what it says is not stored')
+    const headers = { 'Message-ID': mail.id, To: mail.recipient, Subject: mail.subject, ...body?.headers }
+    for (const [name, value] of Object.entries(headers)) print(`${name}: ${value}`)
+    for (const { filename, contentType } of body?.attachments ?? []) print(`Attachment: ${filename} (${contentType})`)
+    print(
+      `Status: ${mail.status}, ${at(mail.sentAt ?? mail.createdAt)}${mail.resends === null ? '' : `, sends ${mail.resends} again`}`,
+    )
+    print('')
+    print(body?.text ?? 'what it says is not stored')
+  })
+}
+
+/** Sends a mail again, as it was. */
+export function resendMail(settings: Settings, id: string, { tenant: tenantId }: TenantFlags): Promise<void> {
+  return asking({ settings, tenantId }, async (service) => {
+    const params = { path: { id }, ...idempotent(crypto.randomUUID()) }
+    const { id: newId } = await responseOf(service.POST('/internal/mails/{id}/resend', { params }))
+    print(`mail ${id} is sent again as ${newId}, to the tenant's present billing address`)
+  })
+}

@@ -1,0 +1,54 @@
+/** `simherd tenants notices`: how a tenant wants to be told. */
+import type { Settings } from '../../config/index.ts'
+import { LogLevel, labelOf } from '../../domain/codes.ts'
+import type { NoticeSettings } from '../../domain/tenants/notices.ts'
+import { print } from '../print.ts'
+import { responseOf } from '../service.ts'
+import { asking } from '../workflows/ask.ts'
+import type { TenantFlags } from './enforcement.ts'
+
+export interface NoticeFlags extends TenantFlags {
+  readonly timeZone?: string
+  readonly feedEvery?: string
+  /** False: never. */
+  readonly escalateAfter?: string | false
+  readonly mailsFrom?: 'info' | 'warning' | 'critical'
+}
+
+const LEVELS = { info: LogLevel.Info, warning: LogLevel.Warning, critical: LogLevel.Critical } as const
+
+/** Shows the settings, after it has changed those that are given. */
+export function tenantNotices(
+  settings: Settings,
+  { tenant: tenantId, timeZone, feedEvery, escalateAfter, mailsFrom }: NoticeFlags,
+): Promise<void> {
+  const change = {
+    ...(timeZone !== undefined && { timeZone }),
+    ...(feedEvery !== undefined && { feedEvery }),
+    ...(escalateAfter !== undefined && { escalateAfter: escalateAfter === false ? null : escalateAfter }),
+    ...(mailsFrom !== undefined && { mailsFrom: LEVELS[mailsFrom] }),
+  }
+  return asking({ settings, tenantId }, async (service) => {
+    const read = await service.GET('/internal/tenant/notices')
+    const was = await responseOf(Promise.resolve(read))
+    const body = { ...was, ...change }
+    // Of what another has changed meanwhile nothing is taken back.
+    const params = { header: { 'If-Match': read.response.headers.get('etag') ?? '*' } }
+    const now =
+      Object.keys(change).length === 0
+        ? was
+        : await responseOf(service.PUT('/internal/tenant/notices', { body, params }))
+    for (const line of settingsLines(now)) print(line)
+  })
+}
+
+const settingsLines = ({ timeZone, feedEvery, escalateAfter, mailsFrom }: NoticeSettings): string[] => [
+  `mails show instants of the time zone ${timeZone}`,
+  `usage is received every ${feedEvery}`,
+  escalateAfter === null
+    ? 'Critical alerts are not escalated'
+    : `a Critical alert that nobody acknowledges is escalated after ${escalateAfter}`,
+  mailsFrom === LogLevel.Info
+    ? 'alerts of all levels are mailed'
+    : `alerts are mailed from level ${labelOf(LogLevel, mailsFrom)} on`,
+]

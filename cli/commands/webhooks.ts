@@ -1,0 +1,169 @@
+/** `simherd webhooks …`: where a tenant's events are sent, and what became of each. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { idempotent } from '../../client/client.ts'
+import type { Settings } from '../../config/index.ts'
+import type { WebhookEventType } from '../../domain/webhooks/event.ts'
+import type { DeliveryStatus, Webhook, WebhookDelivery } from '../../domain/webhooks/webhook.ts'
+import { CommandFailure, ExitCode } from '../failures.ts'
+import { print } from '../print.ts'
+import { responseOf } from '../service.ts'
+import { table } from '../table.ts'
+import { asking } from '../workflows/ask.ts'
+import { at } from '../workflows/run-text.ts'
+import type { TenantFlags } from './enforcement.ts'
+
+/** Most lines of a list. */
+const SHOWN = 50
+/** How long a test is waited for: the timeout of an attempt, and a sweep. */
+const TESTED_MS = 25_000
+const LOOK_MS = 300
+
+/** Lists webhooks, the newest first. */
+export function listWebhooks(settings: Settings, { tenant: tenantId }: TenantFlags): Promise<void> {
+  return asking({ settings, tenantId }, async (service) => {
+    const { data } = await responseOf(
+      service.GET('/internal/webhooks', { params: { query: { page: 1, pageSize: SHOWN } } }),
+    )
+    if (data.length === 0) return print('there is no webhook')
+    const rows = data.map((webhook) => [
+      webhook.id,
+      webhook.url,
+      webhook.events?.join(', ') ?? 'all',
+      stateOf(webhook),
+      webhook.description,
+    ])
+    for (const line of table(['webhook', 'url', 'events', 'state', 'what for'], rows)) print(line)
+  })
+}
+
+function stateOf({ disabledAt, disabledWhy, pausedUntil, failures }: Webhook): string {
+  if (disabledAt !== null) return `disabled ${at(disabledAt)}: ${disabledWhy ?? 'no reason given'}`
+  if (failures > 0) return `away ${failures} time(s), tried again ${pausedUntil === null ? 'now' : at(pausedUntil)}`
+  return 'in use'
+}
+
+export interface AddFlags extends TenantFlags {
+  readonly events?: WebhookEventType[]
+  readonly description?: string
+}
+
+/** Registers a webhook, and prints its secret. */
+export function addWebhook(settings: Settings, url: string, flags: AddFlags): Promise<void> {
+  const { tenant: tenantId, events, description } = flags
+  const body = { url, ...(events !== undefined && { events }), ...(description !== undefined && { description }) }
+  return asking({ settings, tenantId }, async (service) => {
+    const options = { body, params: idempotent(crypto.randomUUID()) }
+    const { id, secret } = await responseOf(service.POST('/internal/webhooks', options))
+    print(`webhook ${id} gets what happens from now on; "simherd webhooks test ${id}" tries it`)
+    print(`its secret, shown this once: ${secret}`)
+  })
+}
+
+/** Gives a webhook a new secret, and prints it. */
+export function rotateWebhook(settings: Settings, id: number, { tenant: tenantId }: TenantFlags): Promise<void> {
+  return asking({ settings, tenantId }, async (service) => {
+    const options = { params: { path: { id }, ...idempotent(crypto.randomUUID()) } }
+    const { secret } = await responseOf(service.POST('/internal/webhooks/{id}/rotate', options))
+    print(`webhook ${id} has a new secret; the one before signs too for 24 hours`)
+    print(`its secret, shown this once: ${secret}`)
+  })
+}
+
+/**
+ * Sends a test, and prints what came of it.
+ *
+ * @throws CommandFailure if the endpoint has not taken it
+ */
+export function testWebhook(
+  settings: Settings,
+  id: number,
+  { tenant: tenantId }: TenantFlags,
+  { waitMs = TESTED_MS } = {},
+): Promise<void> {
+  return asking({ settings, tenantId }, async (service) => {
+    const options = { params: { path: { id }, ...idempotent(crypto.randomUUID()) } }
+    const { id: delivery } = await responseOf(service.POST('/internal/webhooks/{id}/test', options))
+    for (let waited = 0; waited < waitMs; waited += LOOK_MS) {
+      const params = { path: { id }, query: { page: 1, pageSize: SHOWN } }
+      const { data } = await responseOf(service.GET('/internal/webhooks/{id}/deliveries', { params }))
+      const found = data.find((one) => one.id === delivery)
+      if (found?.status === 'delivered') return print(`webhook ${id} has taken the test: it answered ${found.answer}`)
+      const isOver = found !== undefined && (found.response !== null || found.status === 'failed')
+      if (isOver) throw new CommandFailure(`webhook ${id} has not taken the test: ${answerOf(found)}`, ExitCode.failure)
+      await sleep(LOOK_MS)
+    }
+    throw new CommandFailure(`delivery ${delivery} has not been tried yet: does a worker run?`, ExitCode.failure)
+  })
+}
+
+const answerOf = ({ answer, response }: WebhookDelivery): string =>
+  answer === null ? (response ?? 'not tried yet') : [`it answered ${answer}`, response].filter(Boolean).join(': ')
+
+export interface DeliveryFlags extends TenantFlags {
+  readonly status?: DeliveryStatus
+}
+
+/** Lists deliveries to a webhook, the newest first. */
+export function listDeliveries(
+  settings: Settings,
+  id: number,
+  { tenant: tenantId, status }: DeliveryFlags,
+): Promise<void> {
+  return asking({ settings, tenantId }, async (service) => {
+    const query = { page: 1, pageSize: SHOWN, ...(status !== undefined && { status }) }
+    const params = { path: { id }, query }
+    const { data, pagination } = await responseOf(service.GET('/internal/webhooks/{id}/deliveries', { params }))
+    if (data.length === 0) return print('there is no such delivery')
+    const rows = data.map((one) => [
+      one.id,
+      one.type,
+      at(one.createdAt),
+      one.status,
+      one.attempts,
+      one.nextAttemptAt === null ? '' : at(one.nextAttemptAt),
+      answerOf(one),
+    ])
+    for (const line of table(['delivery', 'event', 'at', 'status', 'attempts', 'next', 'answer'], rows)) print(line)
+    if (pagination.totalItems > data.length) print(`… and ${pagination.totalItems - data.length} older`)
+  })
+}
+
+/** Sends an event again, or at once where it waits. */
+export function replayDelivery(
+  settings: Settings,
+  id: number,
+  deliveryId: number,
+  { tenant: tenantId }: TenantFlags,
+): Promise<void> {
+  return asking({ settings, tenantId }, async (service) => {
+    const options = { params: { path: { id, deliveryId }, ...idempotent(crypto.randomUUID()) } }
+    await responseOf(service.POST('/internal/webhooks/{id}/deliveries/{deliveryId}/replay', options))
+    print(`delivery ${deliveryId} is sent again, under the same webhook-id`)
+  })
+}
+
+/** Sends a webhook nothing any more. */
+export function disableWebhook(settings: Settings, id: number, { tenant: tenantId }: TenantFlags): Promise<void> {
+  return asking({ settings, tenantId }, async (service) => {
+    const options = { params: { path: { id }, ...idempotent(crypto.randomUUID()) } }
+    await responseOf(service.POST('/internal/webhooks/{id}/disable', options))
+    print(`webhook ${id} is disabled: what waited for it is given up`)
+  })
+}
+
+/** Sends a webhook events again. */
+export function enableWebhook(settings: Settings, id: number, { tenant: tenantId }: TenantFlags): Promise<void> {
+  return asking({ settings, tenantId }, async (service) => {
+    const options = { params: { path: { id }, ...idempotent(crypto.randomUUID()) } }
+    await responseOf(service.POST('/internal/webhooks/{id}/enable', options))
+    print(`webhook ${id} gets what happens from now on`)
+  })
+}
+
+/** Removes a webhook. */
+export function removeWebhook(settings: Settings, id: number, { tenant: tenantId }: TenantFlags): Promise<void> {
+  return asking({ settings, tenantId }, async (service) => {
+    await responseOf(service.DELETE('/internal/webhooks/{id}', { params: { path: { id } } }))
+    print(`webhook ${id} is gone, with the log of its deliveries`)
+  })
+}

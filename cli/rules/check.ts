@@ -1,0 +1,46 @@
+/** `simherd rules check [folder]` */
+import { readRuleFiles } from '../../process/rule-files.ts'
+import { faultWords, type RuleFault } from '../../rules/load/faults.ts'
+import { loadRuleSet } from '../../rules/load/load.ts'
+import type { Rule } from '../../rules/rule.ts'
+import { CommandFailure, ExitCode, wordsOf } from '../failures.ts'
+import { print } from '../print.ts'
+
+export interface CheckFlags {
+  readonly output: 'text' | 'json'
+}
+
+/**
+ * Checks the rule files of a folder as a service would, without one.
+ *
+ * @param folder empty: the shipped rules
+ * @throws CommandFailure if there is a fault; each was printed
+ */
+export async function checkRules(folder: string, flags: CheckFlags): Promise<void> {
+  const { files, rules } = await checkedRules(folder, flags)
+  if (flags.output === 'json') printJson(files.length, rules, [])
+  else print(`${files.length} files, ${rules.length} rules: no faults`)
+}
+
+/** Reads the rule files of a folder. @throws CommandFailure if there is a fault; each was printed */
+export async function checkedRules(folder: string, { output }: CheckFlags) {
+  const files = await readRuleFiles(folder).catch((error: unknown) => {
+    throw new CommandFailure(wordsOf(error), ExitCode.notFound, { cause: error })
+  })
+  const { rules, faults } = await loadRuleSet(files)
+  if (faults.length === 0) return { files, rules }
+  if (output === 'json') printJson(files.length, rules, faults)
+  else for (const fault of faults) print(lineOf(fault))
+  const wrong = new Set(faults.map(({ file }) => file)).size
+  throw new CommandFailure(`${faults.length} fault(s) in ${wrong} of ${files.length} files`)
+}
+
+const printJson = (files: number, rules: readonly Rule[], faults: readonly RuleFault[]): void =>
+  print(JSON.stringify({ files, rules: rules.map(({ name }) => name), faults }, null, 2))
+
+/** One fault a line, as editors and CI read them: file, line and column, then what is wrong. */
+function lineOf(fault: RuleFault): string {
+  const { at, ...rest } = fault
+  const place = at === undefined ? fault.file : `${fault.file}:${at.line}:${at.column}`
+  return `${place}: ${fault.pointer === '' ? '' : `${fault.pointer}: `}${faultWords(rest)}`
+}

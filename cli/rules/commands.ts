@@ -1,0 +1,77 @@
+/** `simherd rules …`: the commands and their options. */
+import { type Command, Option } from 'commander'
+import type { Settings } from '../../config/index.ts'
+import { ASKS } from '../help-text.ts'
+import type { CheckFlags } from './check.ts'
+import type { LintFlags } from './lint.ts'
+
+const output = () =>
+  new Option('-o, --output <format>', 'text, or json for programs').choices(['text', 'json']).default('text')
+
+/** @param settings reads the settings; called when a command needs them */
+export function addRuleCommands(program: Command, settings: () => Settings): void {
+  const rules = program.command('rules').description("The watchdog's rules: check a set, put it in force.")
+  rules
+    .command('check')
+    .argument('[folder]', 'folder of rule files; left out: the shipped rules', '')
+    .description('Check the rule files of a folder, and run their examples. Needs no service.')
+    .addOption(output())
+    .addHelpText(
+      'after',
+      `
+Every fault is a line: file, line, column, place, what was got, what would be right. With any the exit code is 1.
+
+Example:
+  npx simherd rules check ./my-rules`,
+    )
+    .action(async (folder: string, flags: CheckFlags) => {
+      const { checkRules } = await import('./check.ts')
+      await checkRules(folder, flags)
+    })
+  rules
+    .command('lint')
+    .argument('[folder]', 'folder of rule files; left out: the shipped rules', '')
+    .description('Say what is odd in the rules of a folder: never met, said twice, told too often. Needs no service.')
+    .addOption(output())
+    .option('--strict', 'a finding is a failure')
+    .addHelpText(
+      'after',
+      `
+A rule mutes a finding with the reason: "lint": {"no-clear": "it ends with the cycle"}.
+
+Example:
+  npx simherd rules lint ./my-rules --strict`,
+    )
+    .action(async (folder: string, flags: LintFlags) => {
+      const { lintFolder } = await import('./lint.ts')
+      await lintFolder(folder, flags)
+    })
+  rules
+    .command('diff')
+    .argument('<before>', 'folder of rule files')
+    .argument('<after>', 'another')
+    .description('What differs between two folders of rules by meaning: when, for whom, what, words. Needs no service.')
+    .addOption(output())
+    .addHelpText('after', '\nExample:\n  npx simherd rules diff ./rules-in-force ./my-rules')
+    .action(async (before: string, after: string, flags: CheckFlags) => {
+      const { diffFolders } = await import('./diff.ts')
+      await diffFolders(before, after, flags)
+    })
+  rules
+    .command('load')
+    .argument('[folder]', 'folder of rule files; left out: RULES_DIR, or the shipped rules', '')
+    .description('Put the rule files of a folder in force, all of them or none.')
+    .addHelpText(
+      'after',
+      `
+${ASKS}
+With any fault the set before stays in force, and every fault is told: file, place, what was got, what would be right.
+
+Example:
+  npx simherd rules load ./my-rules`,
+    )
+    .action(async (folder: string) => {
+      const { loadRules } = await import('./load.ts')
+      await loadRules(settings(), folder)
+    })
+}

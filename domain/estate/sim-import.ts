@@ -1,0 +1,118 @@
+/** Imports of SIMs: those that are not provisioned yet, and those that live at the carrier already. */
+import { type Static, Type } from 'typebox'
+import { codeSchema, SimStatus } from '../codes.ts'
+import { Id, optional, strictObject, Text } from '../schema.ts'
+import { MOST_TOTAL, MOST_UNITS } from '../usage/usage-record.ts'
+import { NewSim } from './sim.ts'
+
+const amount = (maximum: number, description: string) => optional(Type.Integer({ minimum: 0, maximum, description }))
+
+/**
+ * A SIM to import, in the state in which it lives at the carrier. Left out: Unprovisioned, without pool, tariff and
+ * usage.
+ */
+export const ImportedSim = strictObject({
+  ...NewSim.properties,
+  status: optional(codeSchema(SimStatus, 'SIM status; left out: Unprovisioned')),
+  poolId: optional(Id('The pool it is in; only of a SIM that is provisioned')),
+  tariffId: optional(Id('Its own tariff; only of a SIM that is provisioned')),
+  activatedAt: optional(
+    Text(
+      'Since when it is Active, or was before it was suspended: ISO 8601 with an offset or Z',
+      '2026-03-01T00:00:00Z',
+    ),
+  ),
+  usageBytes: amount(MOST_TOTAL, 'Bytes used in the running billing cycle so far'),
+  voiceSeconds: amount(MOST_UNITS, 'Seconds of voice in the running billing cycle so far'),
+  smsCount: amount(MOST_UNITS, 'Messages in the running billing cycle so far'),
+})
+export type ImportedSim = Static<typeof ImportedSim>
+
+/** Request to import SIMs. Items are checked one by one, so that a bad item is rejected alone. */
+export const ImportSims = strictObject({
+  sims: Type.Array(
+    Type.Unsafe<unknown>({
+      description:
+        'A SIM: iccid and what else is known of it. With status, poolId, tariffId, activatedAt, usageBytes, voiceSeconds and smsCount it comes in as it lives at the carrier',
+    }),
+    {
+      maxItems: 100_000,
+      description: 'SIMs to import, at most 100,000',
+      examples: [
+        [
+          { iccid: '8999900000000000018', imsi: '001010000000018', tag: 'meter 18' },
+          {
+            iccid: '8999900000000000026',
+            status: SimStatus.Active,
+            poolId: 1,
+            activatedAt: '2026-03-01T00:00:00Z',
+            usageBytes: 41_500_000,
+          },
+        ],
+      ],
+    },
+  ),
+})
+
+export const ImportQuery = Type.Object({
+  dryRun: Type.Optional(Type.Boolean({ description: 'Write nothing; answer what would be created and rejected' })),
+})
+
+/** Why a record is rejected: it is wrong in itself, its ICCID exists, or it cannot have this pool or tariff. */
+const REJECTIONS = [
+  'invalid_request',
+  'sim_exists',
+  'pool_not_found',
+  'tariff_not_found',
+  'tariff_inactive',
+  'tariff_needs_pool',
+  'tariff_has_no_effect',
+] as const
+export type Rejection = (typeof REJECTIONS)[number]
+
+const count = (description: string) => Type.Integer({ minimum: 0, description })
+
+/** What SIMs of an import add up to. */
+export const ImportTotals = strictObject({
+  unprovisioned: count('SIMs that are Unprovisioned'),
+  active: count('SIMs that are Active'),
+  suspended: count('SIMs that are Suspended'),
+  usageBytes: count('Bytes used in the running billing cycle so far'),
+  voiceSeconds: count('Seconds of voice in the running billing cycle so far'),
+  smsCount: count('Messages in the running billing cycle so far'),
+})
+export type ImportTotals = Static<typeof ImportTotals>
+
+const outcome = {
+  rejected: Type.Array(
+    strictObject({
+      index: Type.Integer({ description: 'Place in the request, from 0' }),
+      code: Type.Unsafe<Rejection>({ type: 'string', enum: [...REJECTIONS] }),
+      detail: Type.String({ description: 'Why: the field, what was got, what was expected; of files the line too' }),
+    }),
+  ),
+  warnings: Type.Array(
+    strictObject({
+      index: Type.Integer({ description: 'Place in the request, from 0' }),
+      field: Type.String({ description: 'The field that looks wrong' }),
+      detail: Type.String({ description: 'Why' }),
+    }),
+    { description: 'What looks wrong about SIMs that are created all the same; the first 1,000' },
+  ),
+  warningCount: Type.Integer({ description: 'All warnings, those that are left out too' }),
+  totals: ImportTotals,
+}
+
+export const ImportResult = strictObject({
+  created: Type.Array(strictObject({ iccid: Type.String(), id: Id('SIM id') })),
+  ...outcome,
+})
+export type ImportResult = Static<typeof ImportResult>
+
+/** What an import would do. */
+export const ImportPreview = strictObject({
+  dryRun: Type.Literal(true),
+  created: Type.Array(strictObject({ iccid: Type.String() }), { description: 'What would be created' }),
+  ...outcome,
+})
+export type ImportPreview = Static<typeof ImportPreview>

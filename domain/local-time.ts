@@ -1,0 +1,74 @@
+/** Instants as people read them: ISO 8601 in a tenant's time zone, to the minute, with UTC beside. */
+
+const zones = new Map<string, Intl.DateTimeFormat>()
+
+/** @throws RangeError if there is no such zone */
+function formatOf(timeZone: string): Intl.DateTimeFormat {
+  const known = zones.get(timeZone)
+  if (known !== undefined) return known
+  const format = new Intl.DateTimeFormat('en', {
+    timeZone,
+    calendar: 'iso8601',
+    numberingSystem: 'latn',
+    hourCycle: 'h23',
+    year: 'numeric',
+    month: '2-digit',
+    day: '2-digit',
+    hour: '2-digit',
+    minute: '2-digit',
+    timeZoneName: 'longOffset',
+  })
+  zones.set(timeZone, format)
+  return format
+}
+
+/** Whether there is a time zone with this IANA name. */
+function isTimeZone(timeZone: string): boolean {
+  try {
+    return formatOf(timeZone) !== undefined
+  } catch {
+    return false
+  }
+}
+
+interface Local {
+  /** `2026-11-21` */
+  readonly day: string
+  /** `09:40` */
+  readonly time: string
+  /** `+01:00`; `UTC` for no offset. */
+  readonly offset: string
+}
+
+function localOf(at: Date, timeZone: string): Local {
+  const parts = formatOf(timeZone).formatToParts(at)
+  const part = (type: Intl.DateTimeFormatPartTypes) => parts.find((one) => one.type === type)?.value ?? ''
+  return {
+    day: `${part('year').padStart(4, '0')}-${part('month')}-${part('day')}`,
+    time: `${part('hour')}:${part('minute')}`,
+    offset: part('timeZoneName')
+      .replace(/^GMT([+-]00:00)?$/, 'UTC')
+      .replace('GMT', ''),
+  }
+}
+
+/**
+ * An instant in a time zone, with UTC beside: `2026-11-21 09:40 +01:00 (08:40 UTC)`.
+ *
+ * @param at epoch milliseconds, or ISO 8601; any other text is given back as it is
+ * @param timeZone IANA name; UTC if there is no such zone, because a notice must not fail for it
+ */
+export function instant(at: number | string, timeZone = 'UTC'): string {
+  const date = new Date(at)
+  if (Number.isNaN(date.getTime())) return String(at)
+  const here = localOf(date, isTimeZone(timeZone) ? timeZone : 'UTC')
+  if (here.offset === 'UTC') return written(here)
+  const utc = localOf(date, 'UTC')
+  return `${written(here)} (${utc.day === here.day ? '' : `${utc.day} `}${utc.time} UTC)`
+}
+
+/** The same without UTC beside, where there is little room: `2026-11-21 09:40 +01:00`. */
+export const shortInstant = (at: number | string, timeZone = 'UTC'): string =>
+  instant(at, timeZone).replace(/ \(.*\)$/, '')
+
+const written = ({ day, time, offset }: Local): string => `${day} ${time} ${offset}`

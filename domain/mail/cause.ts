@@ -1,0 +1,59 @@
+/** What a notification was caused by: what share a cause share a mail. Pure. */
+import { LogLevel } from '../codes.ts'
+
+/** What a notice says of an alert, or of what its rule did to a SIM. */
+export type AlertNoticeKind =
+  | 'fired'
+  | 'resolved'
+  | 'flapping'
+  | 'escalated'
+  | 'graceStarted'
+  | 'graceEnding'
+  | 'suspended'
+  | 'broughtBack'
+
+/** What decides which mail a notification goes into. */
+export interface Causal {
+  readonly kind: AlertNoticeKind
+  readonly key: string
+  readonly level: LogLevel
+  readonly rule: { readonly name: string }
+  readonly subject: { readonly kind: 'sim' | 'pool' | 'tenant'; readonly id: number | string }
+  /** The pool whose rule has led to what happened to a SIM. Absent: a rule of the SIM itself. */
+  readonly causePoolId?: number
+  /** The cycle has ended: nothing is to be done any more. */
+  readonly isOfEndedCycle?: boolean
+}
+
+/**
+ * The cause: a rule, and the pool that it is about. A rule about SIMs or the tenant has one cause in the tenant.
+ *
+ * @returns null for what can wait for the grouped mail: alerts that are not critical, ends, and what is told of a cycle that has ended
+ */
+export function causeOf(about: Causal): string | null {
+  const { kind, key, level, rule, subject, causePoolId, isOfEndedCycle = false } = about
+  // A hold of the guard needs a decision of its own.
+  if (key.startsWith('guard/')) return key
+  const poolId = subject.kind === 'pool' ? subject.id : causePoolId
+  const cause = poolId === undefined ? rule.name : `${rule.name}/pool/${poolId}`
+  switch (kind) {
+    case 'suspended':
+    case 'broughtBack':
+      return cause
+    case 'graceStarted':
+    case 'graceEnding':
+    case 'escalated':
+      return `${kind}/${cause}`
+    case 'resolved':
+      return null
+    case 'flapping':
+      return level === LogLevel.Critical ? `${kind}/${cause}` : null
+    case 'fired':
+      return level === LogLevel.Critical && !isOfEndedCycle ? cause : null
+  }
+}
+
+/** The most subjects in the table of a mail. All of them are then in an attached file. */
+export const MOST_SUBJECTS = 100
+/** Name of that file. */
+export const NOTICES_FILE = 'notices.csv'

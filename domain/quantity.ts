@@ -1,0 +1,156 @@
+/**
+ * Numbers as people read them: in messages, mails and their subjects. Interfaces and statements give exact ones.
+ *
+ * A number has three significant digits, and all digits before its point. It is cut, not rounded: 99.96 % is 99.9 %.
+ * One that would then read as another value, such as its limit, gets the digits that tell them apart.
+ */
+import { MB, toMoney } from './units.ts'
+
+/** What a number is of; `times` stands for a ratio. */
+export type Unit = 'MB' | '%' | 'hours' | 'minutes' | 'days' | 'times'
+
+const DIGITS = 3
+/** A double has no more. */
+const MOST_DIGITS = 17
+
+const FORMATS = Array.from(
+  { length: MOST_DIGITS },
+  (_, n) => new Intl.NumberFormat('en', { maximumSignificantDigits: n + 1, roundingMode: 'trunc' }),
+)
+const COUNT = new Intl.NumberFormat('en')
+const MONEY = new Intl.NumberFormat('en', { minimumFractionDigits: 2, maximumFractionDigits: 2 })
+
+/** Writes a number with so many digits. */
+type Write = (value: number, digits: number) => string
+
+const cut: Write = (value, digits) => {
+  const whole = String(Math.trunc(Math.abs(value))).length
+  const format = FORMATS[Math.min(MOST_DIGITS, Math.max(digits, whole)) - 1] ?? COUNT
+  // As text: ICU cuts some doubles a digit too far, 999.9999999999995 to 990. Adding 0 takes the sign from -0.
+  return format.format(`${value + 0}`)
+}
+
+/** The fewest digits by which a value reads as none of the others. */
+function digitsApart(write: Write, value: number, others: readonly number[], least: number, most: number): number {
+  const unequal = others.filter((other) => other !== value)
+  let digits = least
+  while (digits < most && unequal.some((other) => write(other, digits) === write(value, digits))) digits += 1
+  return digits
+}
+
+/** With one digit more where three are too few, so that the difference can be read: 100.18 of 100 MB, not 100.1. */
+function apart(write: Write, value: number, others: readonly number[]): string {
+  const digits = digitsApart(write, value, others, DIGITS, MOST_DIGITS)
+  return write(value, digits === DIGITS ? DIGITS : digits + 1)
+}
+
+const SIZES = [
+  ['GB', 1_000_000_000],
+  ['MB', 1_000_000],
+  ['kB', 1000],
+] as const
+
+const writeBytes: Write = (bytes, digits) => {
+  if (bytes === 0) return '0 MB'
+  const [unit, size] = SIZES.find(([, least]) => Math.abs(bytes) >= least) ?? ['B', 1]
+  return `${cut(bytes / size, digits)} ${unit}`
+}
+
+const writePercent: Write = (pct, digits) => `${cut(pct, digits)} %`
+
+/** Whole bytes, cut. A product of doubles may be just below the whole number that it stands for. */
+function bytesOf(mb: number): number {
+  const nearest = Math.round(mb * MB)
+  return nearest / MB > mb ? nearest - 1 : nearest
+}
+
+/** A number of MB (10^6 bytes), in B, kB, MB or GB. @param others MB that it must not read as, unless it is that */
+export const megabytes = (mb: number, others: readonly number[] = []): string =>
+  apart(writeBytes, bytesOf(mb), others.map(bytesOf))
+
+/** What is used of a limit: `2.4 of 3 GB`, `340 MB of 3 GB`. It reads as the limit only if it is. */
+export function ofLimit(usedMB: number, limitMB: number): string {
+  const limit = megabytes(limitMB, [usedMB])
+  return `${beforeLimit(usedMB, limitMB)} of ${limit}`
+}
+
+/** What stands before `of` and a limit: without its unit if the limit has the same. */
+export function beforeLimit(usedMB: number, limitMB: number): string {
+  const used = megabytes(usedMB, [limitMB])
+  const [number = used, unit] = used.split(' ')
+  return bytesOf(usedMB) === 0 || megabytes(limitMB, [usedMB]).endsWith(` ${unit}`) ? number : used
+}
+
+/** A percentage; it reads as 100 % only if it is. @param others percentages that it must not read as either */
+export const percent = (pct: number, others: readonly number[] = []): string =>
+  apart(writePercent, pct, [100, ...others])
+
+/** A number without a unit. Whole ones are exact, and ungrouped as ids are. */
+export const plain = (value: number, others: readonly number[] = []): string =>
+  Number.isSafeInteger(value) ? String(value) : apart(cut, value, others)
+
+const PARTS = [
+  ['d', 86_400_000],
+  ['h', 3_600_000],
+  ['min', 60_000],
+  ['s', 1000],
+  ['ms', 1],
+] as const
+/** Up to here in hours, because `36 h` says more than `1 d 12 h`. */
+const HOURS_UP_TO_MS = 2 * 86_400_000
+const MOST_PARTS = PARTS.length
+
+const writeDuration: Write = (ms, most) => {
+  if (ms === 0) return '0 s'
+  if (ms < 0) return `-${writeDuration(-ms, most)}`
+  const first = PARTS.findIndex(([unit, size]) => ms >= (unit === 'd' ? HOURS_UP_TO_MS : size))
+  // Milliseconds only where nothing else tells two durations apart, or there is nothing else.
+  const shown = PARTS.slice(first, first + most).filter(([unit], n) => n === 0 || unit !== 'ms' || most > 2)
+  let left = ms
+  return shown
+    .flatMap(([unit, size]) => {
+      const many = Math.floor(left / size)
+      left -= many * size
+      return many === 0 ? [] : [`${many} ${unit}`]
+    })
+    .join(' ')
+}
+
+/** A duration by its two largest units, cut: `2 d 4 h`, `36 h`, `48 s`. @param others milliseconds that it must not read as */
+export function duration(ms: number, others: readonly number[] = []): string {
+  const [value, ...all] = [ms, ...others].map(Math.round)
+  const parts = digitsApart(writeDuration, value ?? 0, all, 2, MOST_PARTS)
+  return writeDuration(value ?? 0, parts)
+}
+
+const LENGTHS = { days: 86_400_000, hours: 3_600_000, minutes: 60_000 } as const
+
+/** A number and its unit. @param others numbers of the same unit that it must not read as, unless it is that */
+export function quantity(value: number, unit: Unit | null, others: readonly number[] = []): string {
+  switch (unit) {
+    case 'MB':
+      return megabytes(value, others)
+    case '%':
+      return percent(value, others)
+    case 'days':
+      return `${cut(value, DIGITS)} d`
+    case 'hours':
+    case 'minutes': {
+      const ms = LENGTHS[unit]
+      return duration(
+        value * ms,
+        others.map((other) => other * ms),
+      )
+    }
+    case 'times':
+    case null:
+      return plain(value, others)
+  }
+}
+
+/** How many there are, exactly: `1,190`. */
+export const count = (n: number): string => COUNT.format(n)
+export const counted = (n: number, one: string, many = `${one}s`): string => `${count(n)} ${n === 1 ? one : many}`
+
+/** Formats micro-units as an amount of the tenant's currency, whose name is not known here. */
+export const money = (micro: number): string => MONEY.format(toMoney(micro))

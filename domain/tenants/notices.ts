@@ -1,0 +1,73 @@
+/** How a tenant wants to be told: settings for mails and for the watch over its usage feed. Source: internal interface. */
+import { type Static, Type } from 'typebox'
+import { codeSchema, LogLevel } from '../codes.ts'
+import { nullable, strictObject } from '../schema.ts'
+import { DURATION_PATTERN, durationMs } from '../time/duration.ts'
+
+const DAY_MS = 86_400_000
+const MINUTE_MS = 60_000
+
+const Duration = (description: string, example: string) =>
+  Type.String({ pattern: DURATION_PATTERN, maxLength: 40, description, examples: [example] })
+
+export const NoticeSettings = strictObject(
+  {
+    timeZone: Type.String({
+      // `+02:00` is no name: it does not say when summer time begins.
+      pattern: '^[A-Za-z][A-Za-z0-9_+\\-/]*$',
+      maxLength: 64,
+      description: 'IANA name of the time zone in which mails show instants',
+      examples: ['Europe/Berlin'],
+    }),
+    feedEvery: Duration(
+      'How often usage is received, PT1M to P31D. The feed counts as stale after one and a half times as long.',
+      'P1D',
+    ),
+    escalateAfter: nullable(
+      Duration(
+        'A Critical alert that nobody has acknowledged is escalated after this long, PT1M to P7D; null: never',
+        'PT30M',
+      ),
+    ),
+    mailsFrom: codeSchema(
+      LogLevel,
+      'The least level of alerts that are mailed. Summaries of billing cycles are mailed whatever it is',
+    ),
+  },
+  { examples: [{ timeZone: 'Europe/Berlin', feedEvery: 'P1D', escalateAfter: 'PT30M', mailsFrom: 0 }] },
+)
+export type NoticeSettings = Static<typeof NoticeSettings>
+
+/** A wrong field: a JSON pointer, and what is wrong. */
+export interface WrongField {
+  readonly pointer: string
+  readonly detail: string
+}
+
+/** What the schema does not say: the time zone is known, and the durations are in range. Pure. */
+export function wrongFieldsOf({ timeZone, feedEvery, escalateAfter }: NoticeSettings): WrongField[] {
+  const wrong: WrongField[] = []
+  if (!isTimeZone(timeZone)) {
+    const detail = `got ${timeZone}, expected the IANA name of a time zone, such as Europe/Berlin`
+    wrong.push({ pointer: '/timeZone', detail })
+  }
+  if (!isWithin(feedEvery, 31)) wrong.push({ pointer: '/feedEvery', detail: `got ${feedEvery}, expected PT1M to P31D` })
+  if (escalateAfter !== null && !isWithin(escalateAfter, 7)) {
+    wrong.push({ pointer: '/escalateAfter', detail: `got ${escalateAfter}, expected PT1M to P7D, or null` })
+  }
+  return wrong
+}
+
+function isWithin(duration: string, mostDays: number): boolean {
+  const ms = durationMs(duration)
+  return ms >= MINUTE_MS && ms <= mostDays * DAY_MS
+}
+
+function isTimeZone(name: string): boolean {
+  try {
+    new Intl.DateTimeFormat('en', { timeZone: name })
+    return true
+  } catch {
+    return false
+  }
+}

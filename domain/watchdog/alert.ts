@@ -1,0 +1,94 @@
+/** Alerts, as operators see them. */
+import { type Static, Type } from 'typebox'
+import { pageQuery } from '../page.ts'
+import { Id, Instant, nullable, optional, strictObject, Text } from '../schema.ts'
+import { SUBJECT_KINDS, type SubjectKind } from './subject.ts'
+
+const PHASES = ['pending', 'firing', 'recovering'] as const
+type OpenPhase = (typeof PHASES)[number]
+const Phase = Type.Unsafe<OpenPhase>({
+  type: 'string',
+  enum: [...PHASES],
+  description:
+    'pending: its `for` is not over; firing: its conditions are met, or its `clear` is not; recovering: they no longer are, and its `keepFiring` is not over',
+})
+const WITHHELD = ['silenced', 'inhibited', 'unsubscribed', 'held', 'flapping', 'nodata', 'stage', 'mode'] as const
+const Withheld = Type.Unsafe<(typeof WITHHELD)[number]>({
+  type: 'string',
+  enum: [...WITHHELD],
+  description:
+    'silenced: a silence holds back its mails; inhibited: another alert that is mailed says more of the same; unsubscribed: the tenant wants no mails of alerts of its level; held: its rule began to fire on many subjects at once, and the guard waits for a person; flapping: it fires and resolves again and again; nodata: the usage feed is stale, and it stays as it is; stage, mode: its rule may not do all it asks for, by its stage or the watchdog mode of its subject',
+})
+const Rule = Text('Name of the rule', 'pool-overage', { minLength: 1, maxLength: 100 })
+
+export const Alert = strictObject(
+  {
+    rule: Rule,
+    ruleVersion: Type.Integer({ minimum: 0, description: 'Version of the rule set that last changed it' }),
+    subject: strictObject({
+      kind: Type.Unsafe<SubjectKind>({ type: 'string', enum: [...SUBJECT_KINDS], description: 'What it is about' }),
+      id: Type.Integer({ minimum: 0, description: 'Id of the SIM or the pool; 0 for the tenant' }),
+      label: nullable(
+        Type.String({ description: 'ICCID and tag of the SIM, or name of the pool; null for the tenant' }),
+      ),
+    }),
+    cycle: nullable(Text('Key of the billing cycle; null where it goes on over cycles', '2026-11', { maxLength: 32 })),
+    phase: Phase,
+    since: Instant('Since when it is in this phase'),
+    metSince: Instant('Since when its conditions are met'),
+    times: Type.Integer({ minimum: 0, description: 'How often it has fired in this cycle, or in all' }),
+    isLogged: Type.Boolean({ description: 'Whether the watchdog log says that it fires' }),
+    isMailed: Type.Boolean({ description: 'Whether a notice that it fires was given to a mail, or waits for one' }),
+    silencedUntil: nullable(Instant('Until when silences hold back its notice; null: none does')),
+    withheld: Type.Array(Withheld, { description: 'Why not all is told or asked for that its rule says' }),
+    acknowledgedAt: nullable(Instant('When somebody acknowledged it; null: nobody has')),
+    acknowledgedBy: nullable(Text('Who acknowledged it', 'key:6a34354728b4')),
+    lastSignal: nullable(Text('What enforcement was last told: overLimit, cleared, standDown, would', 'overLimit')),
+    error: nullable(Type.String({ description: 'Why the latest evaluation could not decide; null if it did' })),
+    evaluatedAt: Instant('When it last changed'),
+  },
+  {
+    examples: [
+      {
+        rule: 'pool-overage',
+        ruleVersion: 3,
+        subject: { kind: 'pool', id: 7, label: 'Meters north' },
+        cycle: '2026-11',
+        phase: 'firing',
+        since: '2026-11-20T12:00:00.000Z',
+        metSince: '2026-11-20T12:00:00.000Z',
+        times: 1,
+        isLogged: true,
+        isMailed: true,
+        silencedUntil: null,
+        withheld: [],
+        acknowledgedAt: null,
+        acknowledgedBy: null,
+        lastSignal: 'overLimit',
+        error: null,
+        evaluatedAt: '2026-11-20T12:00:00.000Z',
+      },
+    ],
+  },
+)
+export type Alert = Static<typeof Alert>
+
+/** Which alert is meant: neither a SIM nor a pool is named for one of the tenant. */
+export const AlertNamed = strictObject(
+  {
+    rule: Rule,
+    simId: optional(Id('The SIM')),
+    poolId: optional(Id('The pool')),
+  },
+  { examples: [{ rule: 'pool-overage', poolId: 7 }] },
+)
+export type AlertNamed = Static<typeof AlertNamed>
+
+export const AlertQuery = Type.Object({
+  rule: Type.Optional(Rule),
+  phase: Type.Optional(Phase),
+  simId: Type.Optional(Id('The SIM')),
+  poolId: Type.Optional(Id('The pool itself, without its SIMs')),
+  ...pageQuery,
+})
+export type AlertQuery = Static<typeof AlertQuery>

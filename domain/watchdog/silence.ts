@@ -1,0 +1,70 @@
+/** Silences: notices of alerts that a person does not want mailed for a while. */
+import { type Static, Type } from 'typebox'
+import { codeSchema, LogLevel } from '../codes.ts'
+import { pageQuery } from '../page.ts'
+import { Id, Instant, nullable, optional, strictObject, Text } from '../schema.ts'
+import { DURATION_PATTERN } from '../time/duration.ts'
+
+/** Longest silence. */
+export const LONGEST_SILENCE_MS = 90 * 86_400_000
+/** Most silences of a tenant at a time: each look goes through all of them. */
+export const MOST_SILENCES = 200
+
+const rule = Text('Name of the rule; * stands for any characters', 'sim-usage-warning', {
+  minLength: 1,
+  maxLength: 100,
+})
+const tag = Text('Tag of the SIM; * stands for any characters', 'meter-*', { minLength: 1, maxLength: 128 })
+const level = codeSchema(LogLevel, 'Level of the rule')
+const POOL = 'The pool, and the SIMs in it'
+const reason = Text('Why, for those who wonder later', 'Meters are replaced until Friday', {
+  minLength: 1,
+  maxLength: 500,
+})
+
+export const NewSilence = strictObject(
+  {
+    rule: optional(rule),
+    simId: optional(Id('The SIM')),
+    poolId: optional(Id(POOL)),
+    tag: optional(tag),
+    level: optional(level),
+    endsAt: optional(Instant('When it ends, at most 90 days ahead; either this or `lasts`')),
+    lasts: optional(
+      Type.String({
+        pattern: `${DURATION_PATTERN}|^cycle$`,
+        maxLength: 40,
+        description:
+          'How long it lasts, at most P90D, or `cycle`: to the end of the billing cycle; either this or `endsAt`',
+        examples: ['P2D'],
+      }),
+    ),
+    reason,
+  },
+  { examples: [{ poolId: 7, lasts: 'P2D', reason: 'Meters are replaced until Friday' }] },
+)
+export type NewSilence = Static<typeof NewSilence>
+
+export const Silence = strictObject({
+  id: Id('Silence'),
+  rule: nullable(rule),
+  simId: nullable(Id('The SIM')),
+  poolId: nullable(Id(POOL)),
+  tag: nullable(tag),
+  level: nullable(level),
+  reason,
+  createdAt: Instant('Since when'),
+  createdBy: nullable(Text('Who began it', 'key:6a34354728b4')),
+  endsAt: Instant('When it ends'),
+  endedAt: nullable(Instant('When a person ended it; null: it runs on to `endsAt`')),
+  endedBy: nullable(Text('Who ended it', 'key:6a34354728b4')),
+})
+export type Silence = Static<typeof Silence>
+
+export const SilenceQuery = Type.Object({
+  open: Type.Optional(
+    Type.Boolean({ description: 'true: only those that have not ended; false: only those that have' }),
+  ),
+  ...pageQuery,
+})
+export type SilenceQuery = Static<typeof SilenceQuery>

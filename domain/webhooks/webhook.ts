@@ -1,0 +1,104 @@
+/** Webhooks: a tenant's HTTPS endpoints. Source: decision 0047. */
+import { type Static, Type } from 'typebox'
+import { pageQuery } from '../page.ts'
+import { Id, Instant, nullable, optional, strictObject, Text } from '../schema.ts'
+import { WEBHOOK_EVENTS, type WebhookEventType } from './event.ts'
+
+/** Most webhooks of a tenant: each event is delivered to all of them. */
+export const MOST_WEBHOOKS = 10
+/** How long the secret before the last rotation still signs, in milliseconds. */
+export const ROTATION_MS = 24 * 3_600_000
+
+const Url = Text(
+  'Where events are sent by POST: https, without user, password or fragment',
+  'https://ops.meadow.example/simherd',
+  {
+    minLength: 1,
+    maxLength: 2000,
+  },
+)
+const Description = Text('What it is for', 'Ticket system of the field team', { maxLength: 200 })
+const Events = Type.Array(
+  Type.Unsafe<WebhookEventType>({ type: 'string', enum: [...WEBHOOK_EVENTS], description: 'Type of event' }),
+  { minItems: 1, uniqueItems: true, description: 'Types of events that it gets; null: all, also those to come' },
+)
+
+export const NewWebhook = strictObject(
+  { url: Url, description: optional(Description), events: optional(Events) },
+  { examples: [{ url: 'https://ops.meadow.example/simherd', events: ['alert.fired', 'alert.resolved'] }] },
+)
+export type NewWebhook = Static<typeof NewWebhook>
+
+export const Webhook = strictObject({
+  id: Id('Webhook'),
+  url: Url,
+  description: Description,
+  events: nullable(Events),
+  createdAt: Instant('When it was registered'),
+  createdBy: nullable(Text('Who registered it', 'key:6a34354728b4')),
+  previousSecretUntil: nullable(
+    Instant('Until when the secret before the last rotation signs too; null: there is none'),
+  ),
+  failures: Type.Integer({ minimum: 0, description: 'Attempts in a row that found it away; 0: it answers' }),
+  pausedUntil: nullable(Instant('Nothing is sent before, because it was away; null: it is not paused')),
+  disabledAt: nullable(Instant('Since when it gets nothing; null: it is in use')),
+  disabledWhy: nullable(Text('Why it is disabled', 'It answered 410 Gone.')),
+})
+export type Webhook = Static<typeof Webhook>
+
+/** A webhook's new secret. */
+export const WebhookSecret = strictObject({
+  id: Id('Webhook'),
+  secret: Text(
+    'Secret that signs what is sent, as Standard Webhooks has it; shown this once',
+    'whsec_shown-once-and-only-here',
+  ),
+})
+export type WebhookSecret = Static<typeof WebhookSecret>
+
+const STATUSES = ['pending', 'delivered', 'failed'] as const
+export type DeliveryStatus = (typeof STATUSES)[number]
+const Status = Type.Unsafe<DeliveryStatus>({
+  type: 'string',
+  enum: [...STATUSES],
+  description: 'pending: it is tried; delivered: the endpoint took it (2xx); failed: it was given up',
+})
+
+export const WebhookDelivery = strictObject({
+  id: Id('Delivery'),
+  eventId: Text('The header webhook-id: the same for each attempt and replay', 'msg_0192f4c17d3a7b529c552f6f1d0c8a11'),
+  type: Text('Type of the event', 'alert.fired'),
+  status: Status,
+  attempts: Type.Integer({ minimum: 0, description: 'Attempts since it was written, or replayed' }),
+  createdAt: Instant('When the event happened'),
+  nextAttemptAt: nullable(Instant('When it is tried next, at the earliest; null unless it is pending')),
+  endedAt: nullable(Instant('When it was taken or given up')),
+  answer: nullable(
+    Type.Integer({ description: 'HTTP status of the last attempt; null: no answer came', examples: [200] }),
+  ),
+  response: nullable(Text('Beginning of the last answer, or why none came', 'no connection: ECONNREFUSED')),
+})
+export type WebhookDelivery = Static<typeof WebhookDelivery>
+
+export const DeliveryQuery = Type.Object({ status: Type.Optional(Status), ...pageQuery })
+export type DeliveryQuery = Static<typeof DeliveryQuery>
+
+/**
+ * Why a URL cannot be that of a webhook; undefined if it can. Addresses that names resolve to are checked when it is
+ * connected to.
+ *
+ * @param mayBeHttp whether http is taken too: where the operator allows networks of their own
+ */
+export function whyNotUrl(text: string, mayBeHttp: boolean): string | undefined {
+  const url = URL.parse(text)
+  const schemes = mayBeHttp ? ['https:', 'http:'] : ['https:']
+  const expected = `expected a URL such as https://ops.meadow.example/simherd${mayBeHttp ? ', or http:// within WEBHOOK_ALLOW' : ''}`
+  if (url === null || !schemes.includes(url.protocol)) return `got ${text}, ${expected}`
+  if (url.username !== '' || url.password !== '')
+    return 'got a URL with a user or a password, expected none: requests are signed'
+  if (url.hash !== '') return `got a URL with the fragment ${url.hash}, expected none`
+  return undefined
+}
+
+/** The host of a URL, without the brackets of an IPv6 address. */
+export const hostOf = (url: string): string => new URL(url).hostname.replaceAll(/^\[|\]$/g, '')

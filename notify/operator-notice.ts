@@ -1,0 +1,71 @@
+/** What the operator of the installation is told by mail. Tenants are told nothing of it. */
+
+/** A rule set in the database that a build's gate refuses. */
+export interface RulesRefused {
+  readonly kind: 'rulesRefused'
+  readonly version: number
+  /** Version of the service. */
+  readonly build: string
+  /** The first fault, and how many there are. */
+  readonly reason: string
+  /** In words: which version is in force while the set is refused. */
+  readonly instead: string
+}
+
+export interface RulesChanged {
+  readonly kind: 'rulesChanged'
+  readonly version: number
+  /** As whoever loaded the set named themselves. */
+  readonly author: string
+  /** As in the audit trail; null if the service itself put the set in force. */
+  readonly actor: string | null
+  /** Names of rules. */
+  readonly added: readonly string[]
+  readonly changed: readonly string[]
+  readonly removed: readonly string[]
+}
+
+/** A rule whose compiled form differs from the engine. */
+export interface RuleDiffers {
+  readonly kind: 'ruleDiffers'
+  readonly rule: string
+  readonly version: number
+}
+
+/** A rule that could not be decided for some subjects of a tenant. */
+export interface RuleUndecidable {
+  readonly kind: 'ruleUndecidable'
+  readonly rule: string
+  readonly version: number
+  /** Of one of the subjects. */
+  readonly error: string
+}
+
+/** A tenant's mail. */
+export interface MailGivenUp {
+  readonly kind: 'mailGivenUp'
+  /** Message-ID. */
+  readonly mailId: string
+  readonly recipient: string
+  readonly subject: string
+  /** The server's last words, or why the mail could not be sent. */
+  readonly response: string
+}
+
+/** A tenant's address, for which mails are given up. */
+export interface AddressRefused {
+  readonly kind: 'addressRefused'
+  readonly recipient: string
+  readonly response: string
+}
+
+export type OperatorNotice = RulesRefused | RulesChanged | RuleDiffers | RuleUndecidable | MailGivenUp | AddressRefused
+
+/** A notice as it is mailed. */
+export interface CountedNotice {
+  readonly body: OperatorNotice
+  /** How often it came about: subjects, or mails; 1 for all others. */
+  readonly count: number
+  /** Null: about the installation. */
+  readonly tenant: { readonly id: string; readonly name: string } | null
+}

@@ -1,0 +1,212 @@
+/**
+ * Subjects of mails: who, how much, and what follows. The tenant is in the sender's name.
+ *
+ * A name that is too long is cut, so that the figure and what follows stay.
+ */
+import { count, counted, megabytes, money, ofLimit, percent } from '../domain/quantity.ts'
+import { oneLine, shorten, shortenName } from './format.ts'
+import type { AlertNotification, Notification, SummaryNotification } from './notification.ts'
+
+/** What a mail program on a phone shows. In UTF-16 units. */
+export const SUBJECT_CHARS = 70
+/** A name is not cut further, as long as its figure may still be said more briefly. */
+const NAME_CHARS = 16
+
+export const NOUNS = { sim: 'SIM', pool: 'Pool', tenant: 'Tenant' } as const
+
+/** Subject of a mail of one alert: "meter-012 over its limit (100.18 of 100 MB): suspended". */
+export function alertSubject(alert: AlertNotification): string {
+  const label = labelText(alert.subject)
+  const message = oneLine(alert.message) || `rule ${oneLine(alert.rule.name)}`
+  const follows = alert.follows === undefined ? '' : `: ${oneLine(alert.follows)}`
+  const named = { prefix: prefixOf(alert), noun: nounOf(alert), name: label, follows }
+  const figures = figuresOf(alert)
+  if (figures !== null) return fitted({ ...named, said: figures })
+  const said = withoutStop(sentencesOf(message, label).first)
+  const who = `${NOUNS[alert.subject.kind]} ${label}`
+  if (message.startsWith(`${who} `)) {
+    return fitted({ ...named, said: lessAndLess(said.slice(who.length)) })
+  }
+  if (alert.subject.kind !== 'tenant' && !said.includes(label)) {
+    return fitted({ ...named, said: lessAndLess(`: ${said}`) })
+  }
+  // The message of an escalation says by itself that it is one.
+  const prefix = alert.kind === 'escalated' ? '' : named.prefix
+  return fitted({ ...named, prefix, noun: '', name: '', said: lessAndLess(said) })
+}
+
+/** What people call a subject. A label of nothing but invisible marks is none. */
+export const labelText = ({ label, id }: AlertNotification['subject']): string => oneLine(label) || oneLine(String(id))
+
+/** A tag says by itself that it is a SIM's; an ICCID does not. The tenant is known. */
+const nounOf = ({ subject: { kind, label } }: AlertNotification): string =>
+  (kind === 'sim' && !isIccid(label)) || kind === 'tenant' ? '' : `${NOUNS[kind]} `
+
+const isIccid = (label: string): boolean => /^\d{18,22}$/.test(label)
+
+const PREFIXES = {
+  fired: '',
+  resolved: 'Resolved: ',
+  flapping: 'Flapping: ',
+  escalated: 'Not acknowledged: ',
+  graceStarted: '',
+  graceEnding: '',
+  suspended: '',
+  broughtBack: '',
+} as const
+
+const prefixOf = ({ kind, times = 1 }: AlertNotification): string =>
+  kind === 'fired' && times > 1 ? 'Again: ' : PREFIXES[kind]
+
+/** Types of rules of which usage is all that there is to say. */
+const OF_USAGE: ReadonlySet<string> = new Set(['overage', 'usage-warning'])
+
+/** How much, at length and in brief; null if the rule is not about usage of a limit. */
+function figuresOf({ kind, subject, rule: { type = '' }, facts }: AlertNotification): readonly string[] | null {
+  const { usageMB, limitMB, usagePct, overageMB } = facts
+  const isGrace = kind === 'graceStarted' || kind === 'graceEnding'
+  if (!(isGrace || OF_USAGE.has(type)) || usageMB === null || limitMB === null) return null
+  const used = ofLimit(usageMB, limitMB)
+  const isOver = (isGrace || (kind !== 'resolved' && type === 'overage')) && overageMB !== null && overageMB > 0
+  if (isOver) {
+    const over = ` ${megabytes(overageMB)} over`
+    return subject.kind === 'sim' ? [` over its limit (${used})`, over] : [`${over} (${used})`, over]
+  }
+  if (usagePct === null) return null
+  const at = ` at ${percent(usagePct)}`
+  return [`${at} (${used})`, at]
+}
+
+/** Subject of a mail of a closed billing cycle. */
+export const summarySubject = ({ cycle, figures, failures }: SummaryNotification): string =>
+  fitted({
+    prefix: '',
+    noun: 'Billing cycle ',
+    name: oneLine(cycle.key),
+    said: [` closed: charges ${money(figures.chargesMicro)}`],
+    follows: failures.length === 0 ? '' : `, ${counted(failures.length, 'change')} failed`,
+  })
+
+/**
+ * What several notifications say together: "5 SIMs near their limit, 3 silent, 1 resolved".
+ *
+ * @param notifications in the order of their weight
+ * @param chars at most this many UTF-16 units; what does not fit is counted
+ */
+export function gistOf(notifications: readonly Notification[], chars: number): string {
+  const groups = [...Map.groupBy(notifications, (told) => JSON.stringify(topicOf(told))).values()].map(onePerSubject)
+  const parts = groups.map((group, n) => partOf(group, groups[n - 1]?.[0]))
+  const [only] = groups
+  if (groups.length === 1 && only !== undefined) parts[0] += sharedConsequence(only)
+  for (let shown = parts.length; shown > 0; shown -= 1) {
+    const left = groups.slice(shown).reduce((sum, group) => sum + group.length, 0)
+    const gist = [...parts.slice(0, shown), ...(left === 0 ? [] : [`${count(left)} more`])].join(', ')
+    if (gist.length <= chars) return gist
+  }
+  return shorten(parts[0] ?? '', chars)
+}
+
+/** A SIM of which two things are told is one SIM: its grace has begun and is about to end. Alerts count one by one. */
+function onePerSubject(group: readonly Notification[]): readonly Notification[] {
+  const counted = (told: Notification) =>
+    told.kind === 'summary' || topicOf(told).noun !== COUNTED[told.subject.kind]
+      ? told.key
+      : `${told.subject.kind} ${told.subject.id}`
+  return [...new Map(group.toReversed().map((told) => [counted(told), told])).values()].toReversed()
+}
+
+interface Topic {
+  readonly noun: readonly [one: string, many: string]
+  readonly one: string
+  readonly many: string
+}
+
+const alike = (words: string) => ({ one: words, many: words })
+const WORDS: Readonly<Record<string, { readonly one: string; readonly many: string }>> = {
+  overage: { one: 'over its limit', many: 'over their limit' },
+  'usage-warning': { one: 'near its limit', many: 'near their limit' },
+  'burn-rate': alike('using data too fast'),
+  silent: alike('silent'),
+  'imei-change': alike('in another device'),
+}
+const CYCLES = ['billing cycle', 'billing cycles'] as const
+const FEEDS = ['usage feed', 'usage feeds'] as const
+const ALERTS = ['alert', 'alerts'] as const
+const DECISIONS = ['decision', 'decisions'] as const
+const COUNTED = { sim: ['SIM', 'SIMs'], pool: ['pool', 'pools'], tenant: ['notice', 'notices'] } as const
+
+function topicOf(told: Notification): Topic {
+  if (told.kind === 'summary') return { noun: CYCLES, ...alike('closed') }
+  if (told.kind === 'resolved') return { noun: ALERTS, ...alike('resolved') }
+  if (told.kind === 'escalated') return { noun: ALERTS, ...alike('not acknowledged') }
+  // A hold of the guard waits for a person.
+  if (told.key.startsWith('guard/')) return { noun: DECISIONS, ...alike('needed') }
+  if (told.kind === 'fired' && told.rule.type === 'usage-feed-silent') return { noun: FEEDS, ...alike('silent') }
+  const noun = COUNTED[told.subject.kind]
+  if (told.kind === 'flapping') return { noun, ...alike('flapping') }
+  if (told.kind === 'suspended') return { noun, ...alike('suspended') }
+  if (told.kind === 'broughtBack') return { noun, ...alike('brought back') }
+  if (told.kind !== 'fired') return { noun, ...alike('in grace') }
+  const isKnown = told.subject.kind !== 'tenant' && told.rule.type !== undefined
+  return {
+    noun,
+    ...((isKnown ? WORDS[told.rule.type ?? ''] : undefined) ?? alike(`of rule ${oneLine(told.rule.name)}`)),
+  }
+}
+
+/** "5 SIMs near their limit"; "3 silent" after others of the same noun; "1 resolved" after any. */
+function partOf(group: readonly Notification[], before: Notification | undefined): string {
+  const [first] = group
+  if (first === undefined) return ''
+  const { noun, one, many } = topicOf(first)
+  const isSaid = before !== undefined && (noun === ALERTS || topicOf(before).noun === noun)
+  const words = group.length === 1 ? one : many
+  return `${isSaid ? count(group.length) : counted(group.length, ...noun)} ${words}`
+}
+
+/** What follows for all of them; empty if that differs, or nothing does. */
+function sharedConsequence(group: readonly Notification[]): string {
+  const [follows, ...others] = new Set(group.map((told) => (told.kind === 'summary' ? undefined : told.follows)))
+  return follows === undefined || others.length > 0 ? '' : `: ${oneLine(follows)}`
+}
+
+/** The first sentence and the rest of a message. A full stop in the label ends no sentence. */
+export function sentencesOf(message: string, label: string): { readonly first: string; readonly rest: string } {
+  const at = message.indexOf(label)
+  const isWithin = (index: number) => at >= 0 && index >= at && index < at + label.length
+  const stop = [...message.matchAll(/[.!?]+(?=\s|$)/g)].find(({ index }) => !isWithin(index))
+  const end = stop === undefined ? message.length : stop.index + stop[0].length
+  return { first: message.slice(0, end), rest: message.slice(end).trim() }
+}
+
+const withoutStop = (sentence: string): string => sentence.replace(/[.!?\s]+$/, '')
+
+/** A text, and what is left of it without its last clauses. */
+const lessAndLess = (text: string): readonly string[] => [
+  text,
+  ...[...text.matchAll(/[,;:] /g)]
+    .filter(({ index }) => index > 0)
+    .map(({ index }) => text.slice(0, index))
+    .toReversed(),
+]
+
+interface Parts {
+  readonly prefix: string
+  readonly noun: string
+  readonly name: string
+  /** What is said of the name, from the longest to the shortest. */
+  readonly said: readonly string[]
+  readonly follows: string
+}
+
+/** Puts a subject together that fits. */
+function fitted({ prefix, noun, name, said, follows }: Parts): string {
+  const room = SUBJECT_CHARS - prefix.length - noun.length - follows.length
+  // A part of an ICCID tells nothing.
+  const least = [isIccid(name) ? name.length : NAME_CHARS, NAME_CHARS, NAME_CHARS / 2, 3].map((most) =>
+    Math.min(name.length, most),
+  )
+  const fit = least.flatMap((kept) => said.find((text) => text.length + kept <= room) ?? [])[0]
+  const text = fit ?? shorten(said.at(-1) ?? '', room - Math.min(name.length, NAME_CHARS))
+  return shorten(`${prefix}${noun}${shortenName(name, room - text.length)}${text}`.trim() + follows, SUBJECT_CHARS)
+}

@@ -1,0 +1,153 @@
+/**
+ * Sends webhooks: one POST each, signed as Standard Webhooks has it (https://www.standardwebhooks.com).
+ *
+ * A tenant names the URL, so it is not trusted. Each attempt resolves the name once, and connects to an address that was
+ * checked: a second answer of the name server cannot differ. Redirects are not followed, and no connection is kept.
+ */
+import { createHmac } from 'node:crypto'
+import { lookup as dnsLookup, type LookupAddress } from 'node:dns'
+import http from 'node:http'
+import https from 'node:https'
+import type { LookupFunction } from 'node:net'
+import { isIP } from 'node:net'
+import { isPublic, isWithin, type Network } from '../domain/webhooks/addresses.ts'
+import { hostOf } from '../domain/webhooks/webhook.ts'
+
+export interface WebhookMessage {
+  readonly url: string
+  /** The header `webhook-id`: the same for each attempt. */
+  readonly id: string
+  /** Of the attempt, in seconds since 1970. */
+  readonly timestamp: number
+  readonly body: string
+  /** `whsec_…`; there is a signature with each. */
+  readonly secrets: readonly string[]
+}
+
+export interface WebhookAnswer {
+  /** HTTP status; null if no answer came. */
+  readonly status: number | null
+  /** Beginning of the answer's body, or why none came: plain words, without addresses. */
+  readonly text: string
+  /** The header Retry-After; null without one. */
+  readonly retryAfter: string | null
+}
+
+export interface WebhookSender {
+  /** Makes one attempt. Never rejects. */
+  readonly send: (message: WebhookMessage) => Promise<WebhookAnswer>
+}
+
+export interface SenderOptions {
+  /** Longest time from the name's resolution to the last byte of the answer, in milliseconds. */
+  readonly timeoutMs: number
+  /** Networks that are no public ones, and may be sent to all the same; http is for these only. */
+  readonly allow: readonly Network[]
+  /** Resolves names. Default: as the operating system does. */
+  readonly lookup?: typeof dnsLookup
+  /** Certificates to trust, in PEM. Default: those of Node. */
+  readonly ca?: string
+}
+
+/** Most of an answer's body that is read. */
+const MOST_BYTES = 65_536
+/** Most of it that is kept. */
+const KEPT_CHARS = 500
+
+export function createWebhookSender(options: SenderOptions): WebhookSender {
+  return {
+    send: (message) =>
+      post(message, options).catch((error: unknown) => ({
+        status: null,
+        text: wordsOf(error, options.timeoutMs),
+        retryAfter: null,
+      })),
+  }
+}
+
+/** The headers of a message: `webhook-id`, `webhook-timestamp`, `webhook-signature`. */
+export function signedHeaders({ id, timestamp, body, secrets }: Omit<WebhookMessage, 'url'>): Record<string, string> {
+  const signatures = secrets.map((secret) => {
+    const key = Buffer.from(secret.replace(/^whsec_/, ''), 'base64')
+    return `v1,${createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64')}`
+  })
+  return { 'webhook-id': id, 'webhook-timestamp': String(timestamp), 'webhook-signature': signatures.join(' ') }
+}
+
+class RefusedAddress extends Error {}
+
+async function post(message: WebhookMessage, options: SenderOptions): Promise<WebhookAnswer> {
+  const { timeoutMs, allow, ca } = options
+  const { protocol } = new URL(message.url)
+  const isTls = protocol === 'https:'
+  const mayConnect = (address: string) => (isTls && isPublic(address)) || isWithin(allow, address)
+  const host = hostOf(message.url)
+  // No name is resolved where the URL has an address.
+  if (isIP(host) !== 0 && !mayConnect(host)) throw new RefusedAddress()
+  const { promise, resolve, reject } = Promise.withResolvers<WebhookAnswer>()
+  const request = (isTls ? https : http).request(message.url, {
+    method: 'POST',
+    // An agent of its own: no connection is kept whose address was checked long ago.
+    agent: false,
+    lookup: checkedLookup(options.lookup ?? dnsLookup, mayConnect),
+    signal: AbortSignal.timeout(timeoutMs),
+    headers: {
+      'content-type': 'application/json',
+      'content-length': Buffer.byteLength(message.body),
+      'user-agent': 'Simherd-Webhooks',
+      ...signedHeaders(message),
+    },
+    ...(ca === undefined ? {} : { ca }),
+  })
+  request.on('error', reject)
+  request.on('response', (response) => {
+    // The status has come: an answer that breaks off, or never ends, still is one.
+    request.off('error', reject).on('error', () => undefined)
+    readText(response)
+      .catch(() => '')
+      .then((text) => {
+        request.destroy()
+        resolve({ status: response.statusCode ?? null, text, retryAfter: response.headers['retry-after'] ?? null })
+      }, reject)
+  })
+  request.end(message.body)
+  return promise
+}
+
+/** A resolver that returns only addresses that may be connected to. */
+const checkedLookup =
+  (lookup: typeof dnsLookup, mayConnect: (address: string) => boolean): LookupFunction =>
+  (hostname, options, callback) => {
+    lookup(hostname, { ...options, all: true }, (error, found: LookupAddress[]) => {
+      const addresses = error === null ? found.filter(({ address }) => mayConnect(address)) : []
+      const [first] = addresses
+      if (first === undefined) callback(error ?? new RefusedAddress(), '')
+      else if (options.all === true) callback(null, addresses)
+      else callback(null, first.address, first.family)
+    })
+  }
+
+/** The beginning of an answer's body, on one line. Reads no more than {@link MOST_BYTES}. */
+async function readText(response: http.IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = []
+  let bytes = 0
+  for await (const chunk of response) {
+    chunks.push(chunk)
+    bytes += chunk.length
+    // Leaving the loop ends the connection.
+    if (bytes >= MOST_BYTES) break
+  }
+  const text = Buffer.concat(chunks).subarray(0, MOST_BYTES).toString()
+  return text
+    .replace(/[\p{Cc}\s]+/gu, ' ')
+    .trim()
+    .slice(0, KEPT_CHARS)
+}
+
+function wordsOf(error: unknown, timeoutMs: number): string {
+  if (error instanceof RefusedAddress) return 'its address is not one of the public internet'
+  if (error instanceof AggregateError && error.errors.length > 0) return wordsOf(error.errors[0], timeoutMs)
+  if (!(error instanceof Error)) return 'no connection'
+  if (error.name === 'AbortError' || error.name === 'TimeoutError') return `no answer within ${timeoutMs / 1000} s`
+  return `no connection: ${'code' in error && typeof error.code === 'string' ? error.code : error.name}`
+}

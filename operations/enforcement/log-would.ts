@@ -1,0 +1,138 @@
+/**
+ * Logs which SIMs rules would suspend where they may not: in Monitor mode, at a lower stage, or while enforcement is off.
+ * SIMs are picked, passed over and counted by the guard as in earnest; only the ticket is missing.
+ *
+ * Works off a list after the commit of the evaluation that wrote it. A transaction takes rows off the list and logs what
+ * follows, once for each SIM, rule and cycle. So a worker may die at any moment.
+ */
+import { LogLevel, WatchdogMode } from '../../domain/codes.ts'
+import { refusalOf } from '../../domain/enforcement/refusal.ts'
+import { megabytes } from '../../domain/quantity.ts'
+import { toMB } from '../../domain/units.ts'
+import type { Subject } from '../../domain/watchdog/subject.ts'
+import { pickFromPool } from '../../rules/alerts/pick-sims.ts'
+import { isAway } from '../../store/away.ts'
+import { type SimToTake, simsToTake } from '../../store/enforcement/candidates.ts'
+import { countPermits, type GuardScope, lockGuard, openHoldOf } from '../../store/enforcement/guard.ts'
+import { addCount, countedInHour } from '../../store/enforcement/guard-counts.ts'
+import { dueWould, postponeWould, stillWould, takeWould, type Would } from '../../store/enforcement/would.ts'
+import { inTenant, type Store, slowly, type TenantTx } from '../../store/tenancy.ts'
+import { insertLogEntries, knownEntries, type NewLogEntry } from '../../store/watchdog/alerts.ts'
+import { allowedIn, WINDOW_MS } from './ask-permits.ts'
+import { poolEnforcement } from './read-enforcement.ts'
+
+/** Rows about SIMs in a transaction. A pool has a transaction of its own. */
+const BATCH = 200
+const RETRY_MS = 3_600_000
+
+/** Called when a row fails. It is tried again in an hour; the others go on. */
+export type OnFailed = (failed: Subject & { readonly tenantId: string; readonly error: unknown }) => void
+
+/** Works until nothing on the tenant's list is due. @throws if the database is away */
+export async function logWould(store: Store, tenantId: string, onFailed?: OnFailed): Promise<void> {
+  for (;;) {
+    const due = await inTenant(store, tenantId, (tx) => dueWould(tx, BATCH))
+    if (due.length === 0) return
+    for (const batch of due[0]?.kind === 'pool' ? due.map((one) => [one]) : [due]) {
+      await logBatch(store, tenantId, batch, onFailed)
+    }
+  }
+}
+
+async function logBatch(store: Store, tenantId: string, batch: readonly Would[], onFailed?: OnFailed): Promise<void> {
+  try {
+    await inTenant(slowly(store), tenantId, (tx) => logAll(tx, batch))
+  } catch (error) {
+    if (isAway(error)) throw error
+    const [first, second] = batch
+    if (first === undefined) return
+    if (second !== undefined) {
+      for (const one of batch) await logBatch(store, tenantId, [one], onFailed)
+      return
+    }
+    await inTenant(store, tenantId, (tx) => postponeWould(tx, first, new Date(tx.now.getTime() + RETRY_MS)))
+    onFailed?.({ tenantId, kind: first.kind, id: first.id, error })
+  }
+}
+
+/** A SIM that would be suspended, and why. */
+interface Pick {
+  readonly simId: number
+  /** Of what the rule found. */
+  readonly because: Would
+  /** Beyond its share of the pool, for a rule about pools. */
+  readonly excessBytes: number | null
+}
+
+/** Logs what rows of one rule, cycle and kind of subject come to. */
+async function logAll(tx: TenantTx, read: readonly Would[]): Promise<void> {
+  const picked = read[0]?.kind === 'pool' ? await picksOf(tx, read[0]) : null
+  // Locks of an evaluation are taken in this order too: the guard's, then rows of the list.
+  await lockGuard(tx)
+  const firing = await stillWould(tx, await takeWould(tx, read))
+  const [first] = firing
+  if (first === undefined) return
+  const picks = picked ?? firing.map(pickOf)
+  const sims = await toSuspend(tx, first, picks)
+  const known = await knownEntries(
+    tx,
+    picks.map(({ simId }) => keyOf(first, simId)),
+  )
+  const fresh = picks.filter(({ simId }) => sims.has(simId) && !known.has(keyOf(first, simId)))
+  if (fresh.length === 0) return
+  const free = await passing(tx, first, fresh.length)
+  await insertLogEntries(
+    tx,
+    fresh.map((pick, n) => entryOf(pick, sims.get(pick.simId), n < free)),
+  )
+}
+
+const pickOf = (because: Would): Pick => ({ simId: because.id, because, excessBytes: null })
+
+/** The SIMs that a pool's rule picks. */
+async function picksOf(tx: TenantTx, because: Would): Promise<Pick[]> {
+  const pool = await poolEnforcement(tx, because.id, because.cycleKey, because.rule)
+  if (!pool.over) return []
+  const excess = new Map(pool.rows.map(({ simId, excessBytes }) => [simId, excessBytes]))
+  const { targets } = pickFromPool(because.target, pool)
+  return targets.map((simId) => ({ simId, because, excessBytes: excess.get(simId) ?? 0 }))
+}
+
+/** Those that the last look before a suspension would let through, were the rule allowed to suspend. By id. */
+async function toSuspend(tx: TenantTx, { cycleKey }: Would, picks: readonly Pick[]): Promise<Map<number, SimToTake>> {
+  const ids = picks.map(({ simId }) => simId)
+  const allowed = { mode: WatchdogMode.Enforce, enforcementEnabled: true, overLimit: true }
+  const sims = (await simsToTake(tx, ids, cycleKey)).filter((sim) => refusalOf({ ...sim, ...allowed }) === null)
+  return new Map(sims.map((sim) => [sim.simId, sim]))
+}
+
+/** How many the guard would let through. Counts them. Nothing is held: the next hour begins with a count of its own. */
+async function passing(tx: TenantTx, { rule, ruleVersion, kind, id, cycleKey }: Would, wanted: number) {
+  const scope: GuardScope = { rule, version: ruleVersion, poolId: kind === 'pool' ? id : null, cycleKey }
+  if ((await openHoldOf(tx, scope)) !== undefined) return 0
+  const counted = { what: 'would', rule, version: ruleVersion, poolId: scope.poolId } as const
+  const permitted = await countPermits(tx, scope, new Date(tx.now.getTime() - WINDOW_MS))
+  const used = permitted + (await countedInHour(tx, counted))
+  const free = Math.min(wanted, Math.max(0, (await allowedIn(tx, scope, used + wanted)) - used))
+  if (free > 0) await addCount(tx, counted, free)
+  return free
+}
+
+const keyOf = ({ rule, cycleKey }: Would, simId: number): string => `${rule}/sim/${simId}/${cycleKey}/wouldSuspend/0`
+
+function entryOf({ simId, because, excessBytes }: Pick, sim: SimToTake | undefined, passes: boolean): NewLogEntry {
+  const { rule, ruleVersion, cycleKey, reason } = because
+  const outcome = passes ? 'would have been suspended by' : 'would have been held by the guard on'
+  const share = excessBytes === null ? '' : `, ${megabytes(toMB(excessBytes))} above its share,`
+  return {
+    dedupeKey: keyOf(because, simId),
+    rule,
+    ruleVersion,
+    simId,
+    poolId: sim?.poolId ?? null,
+    level: LogLevel.Warning,
+    message: `SIM ${sim?.label ?? simId}${share} ${outcome} rule ${rule}: ${reason.replace(/\.$/, '')}. The watchdog only monitors here.`,
+    cycleKey,
+    explanation: null,
+  }
+}

@@ -1,0 +1,146 @@
+/** Notifies people of what enforcement did to a SIM. */
+import { LogLevel } from '../../domain/codes.ts'
+import type { Action, ActionRequest } from '../../domain/enforcement/enforcement.ts'
+import { instant, shortInstant } from '../../domain/local-time.ts'
+import { mailWaits } from '../../domain/mail/waits.ts'
+import { type Cycle, cycleAt, cycleOfKey } from '../../domain/time/cycle.ts'
+import { toMB } from '../../domain/units.ts'
+import type { AlertNotification } from '../../notify/notification.ts'
+import { suspendedUntil } from '../../store/enforcement/suspensions.ts'
+import { poolName } from '../../store/estate/pools.ts'
+import { insertNotifications, takeBackNotifications } from '../../store/mail/mails.ts'
+import type { TenantTx } from '../../store/tenancy.ts'
+import { findTenant } from '../../store/tenants/tenants.ts'
+import { tenantSettings } from '../../store/usage/cycles.ts'
+import { simFigures } from '../../store/usage/figures.ts'
+import type { RuleSet } from '../../store/watchdog/rule-sets.ts'
+
+type Told = 'suspended' | 'broughtBack' | 'graceStarted' | 'graceEnding'
+type SimRequest = ActionRequest & { readonly simId: number }
+
+const LEVELS: Readonly<Record<Told, LogLevel>> = {
+  suspended: LogLevel.Critical,
+  broughtBack: LogLevel.Info,
+  graceStarted: LogLevel.Warning,
+  graceEnding: LogLevel.Warning,
+}
+const isTold = (action: Action): action is Told => action in LEVELS
+
+/** The log's entry of the action, and the rules in force. */
+interface Entry {
+  readonly key: string
+  /** ICCID, and the tag if it has one. */
+  readonly label: string
+  readonly tag: string
+  readonly iccid: string
+  readonly poolId: number | null
+  readonly message: string
+  readonly rules: RuleSet | undefined
+  /** The first instant in the detail, as ISO 8601; null if there is none. Of a grace, its end. */
+  readonly endsAt: string | null
+}
+
+/**
+ * Adds a notification of an action that people should know of. A suspension that has ended before its mail has left is not
+ * mailed, nor is its end.
+ */
+export async function notifyAction(tx: TenantTx, ask: SimRequest, entry: Entry): Promise<void> {
+  const { action } = ask
+  if (!isTold(action)) return
+  if (action === 'broughtBack') {
+    const began = entry.key.replace(`/${action}/`, '/suspended/')
+    if ((await takeBackNotifications(tx, [began])).size > 0) return
+  }
+  const { billingCycle, mailsFrom, timeZone } = await tenantSettings(tx)
+  // A SIM comes back in the mails of those that were told that it was suspended.
+  if (action !== 'broughtBack' && LEVELS[action] < mailsFrom) return
+  const running = cycleAt(billingCycle, tx.now.getTime())
+  const cycle = cycleOfKey(billingCycle, ask.cycle) ?? running
+  const body = await notificationOf(tx, { ...ask, action }, entry, { cycle, timeZone })
+  const dueAt = new Date(tx.now.getTime() + mailWaits(running.endsAt - running.startsAt).forNextMs)
+  await insertNotifications(tx, [{ body, dueAt }])
+}
+
+async function notificationOf(
+  tx: TenantTx,
+  ask: SimRequest & { readonly action: Told },
+  entry: Entry,
+  { cycle, timeZone }: { readonly cycle: Cycle; readonly timeZone: string },
+): Promise<AlertNotification> {
+  const { action, simId } = ask
+  const { key, label, tag, iccid, poolId, rules, endsAt } = entry
+  const isGrace = action === 'graceStarted' || action === 'graceEnding'
+  const at = tx.now.toISOString()
+  const rule = ruleOf(rules, ask.rule)
+  const pool = poolId === null ? undefined : await poolName(tx, poolId)
+  return {
+    kind: action,
+    key,
+    level: LEVELS[action],
+    at,
+    tenantId: tx.tenantId,
+    tenantName: (await findTenant(tx))?.name ?? '',
+    timeZone,
+    rule: { name: ask.rule ?? 'asked by a person', file: rule.file, version: rules?.version ?? 0 },
+    subject: tag === '' ? { kind: 'sim', id: simId, label } : { kind: 'sim', id: simId, label: tag, iccid },
+    ...(pool === undefined ? {} : { poolName: pool }),
+    ...(poolId !== null && rule.isOfPools ? { causePoolId: poolId } : {}),
+    message: messageOf(ask, entry),
+    since: at,
+    facts: await factsOf(tx, ask),
+    pace: null,
+    whatNext:
+      action === 'suspended'
+        ? comesBack(await suspendedUntil(tx, simId), instant(cycle.endsAt, timeZone))
+        : NEXT[action](ask.detail),
+    ...(isGrace && endsAt !== null ? { follows: `suspended at ${shortInstant(endsAt, timeZone)}` } : {}),
+    why: [],
+    howToStop: 'Raise its limit, exempt the SIM from the watchdog, or set its mode to Monitor.',
+  }
+}
+
+/** The file of a rule, and whether it is about pools: it has then suspended the SIM for its pool. */
+function ruleOf(rules: RuleSet | undefined, name: string | null): { file: string; isOfPools: boolean } {
+  const source = rules?.files.find(({ file }) => file.endsWith(`/${name}.json`))
+  if (source === undefined) return { file: '', isOfPools: false }
+  const { subject }: { readonly subject?: unknown } = JSON.parse(source.text)
+  return { file: source.file, isOfPools: subject === 'pool' }
+}
+
+function messageOf({ action, rule, detail }: SimRequest, { label, tag, message }: Entry): string {
+  const name = tag === '' ? label : tag
+  const by = rule === null ? 'as a person had asked' : `by rule ${rule}`
+  if (action === 'suspended') return `SIM ${name} was suspended ${by}.`
+  if (action === 'broughtBack') return `SIM ${name} was brought back: ${WHY_BACK[detail] ?? detail}.`
+  return `${message.replace(label, () => name)}.`
+}
+
+/** What the workflow calls the end of a suspension, in words. */
+const WHY_BACK: Readonly<Record<string, string>> = {
+  renewed: 'the next billing cycle has begun',
+  boundary: 'the next billing cycle has begun',
+  resumed: 'a person has resumed it',
+}
+
+const NEXT: Readonly<Record<Exclude<Told, 'suspended'>, (detail: string) => string>> = {
+  broughtBack: () => 'Nothing: it is active again.',
+  graceStarted: (detail) => `It is ${detail}.`,
+  graceEnding: (detail) => `It is ${detail}.`,
+}
+
+const comesBack = (until: 'renewal' | 'manual' | null, renewsAt: string): string =>
+  until === 'manual'
+    ? 'It stays suspended until somebody activates it.'
+    : `It comes back once the rule no longer holds, at the latest when the next billing cycle begins at ${renewsAt}.`
+
+async function factsOf(tx: TenantTx, { simId, cycle }: SimRequest): Promise<AlertNotification['facts']> {
+  const figures = (await simFigures(tx, cycle, [simId])).get(simId)
+  if (figures === undefined) return { usageMB: null, limitMB: null, usagePct: null, overageMB: null }
+  const { usageBytes, limitBytes, overageBytes } = figures
+  return {
+    usageMB: toMB(usageBytes),
+    limitMB: toMB(limitBytes),
+    usagePct: limitBytes === 0 ? null : (100 * usageBytes) / limitBytes,
+    overageMB: toMB(overageBytes),
+  }
+}

@@ -1,0 +1,153 @@
+/**
+ * Takes over SIMs that live at the carrier already. Afterwards everything is as if their tickets had completed: who is in
+ * which pool, who contributes and pays, what is due. The carrier is not called.
+ */
+import { EventSeverity, EventType, SimStatus } from '../../domain/codes.ts'
+import type { ImportedSim, ImportTotals } from '../../domain/estate/sim-import.ts'
+import { megabytes } from '../../domain/quantity.ts'
+import type { Cycle } from '../../domain/time/cycle.ts'
+import { toMB } from '../../domain/units.ts'
+import { noteChange } from '../../store/audit.ts'
+import { noteSubjectsChanged } from '../../store/changed.ts'
+import { writePersonsSuspensions } from '../../store/enforcement/suspensions.ts'
+import { countInPools } from '../../store/estate/sim-counts.ts'
+import { type SimHistory, writeHistories } from '../../store/estate/sim-state.ts'
+import { insertEvent } from '../../store/events.ts'
+import type { TenantTx } from '../../store/tenancy.ts'
+import { countRows, insertRows } from '../../store/usage/contributions.ts'
+import { currentCycle } from '../../store/usage/cycles.ts'
+import { noteFirstReceived } from '../../store/usage/feed.ts'
+import { lockMerge } from '../../store/usage/merge.ts'
+import { addSoFar, storeSoFar, type UsedSoFar } from '../usage/count-so-far.ts'
+import { activatedMs, hasUsage, statusOf } from './check-state.ts'
+
+const BATCH = 5000
+
+/** A SIM that this transaction has inserted. */
+interface Taken {
+  readonly id: number
+  readonly sim: ImportedSim
+}
+
+/**
+ * Writes what belongs to SIMs that this transaction has inserted in a state of their own. Does nothing for Unprovisioned
+ * ones.
+ *
+ * Nothing of it is before the running cycle: earlier ones were billed by whoever had the SIMs then.
+ *
+ * @param counted goes into the audit trail
+ */
+export async function takeOver(
+  tx: TenantTx,
+  taken: readonly Taken[],
+  counted: ImportTotals & { readonly rejected: number },
+): Promise<void> {
+  const provisioned = taken.filter(({ sim }) => statusOf(sim) !== SimStatus.Unprovisioned)
+  if (provisioned.length === 0) return
+  const cycle = await currentCycle(tx)
+  const used = provisioned.flatMap((one) => usedSoFar(one, cycle, tx.now))
+  for (let start = 0; start < provisioned.length; start += BATCH) {
+    await writePast(tx, provisioned.slice(start, start + BATCH), cycle)
+  }
+  await storeSoFar(tx, cycle, used)
+  const rows = await insertRows(tx, cycle.key, provisioned.filter((one) => contributes(one, cycle)).map(placeOf))
+  // Up to here everything is new, and nobody waits for it. From here on others do.
+  await countInPools(tx, poolCounts(provisioned))
+  if (used.length > 0) await lockMerge(tx)
+  await countRows(tx, rows, provisioned.filter(isActive).map(placeOf))
+  if (used.length > 0) await addSoFar(tx)
+  // Else the feed would be stale at once: SIMs may have been Active for longer than the service knows them.
+  await noteFirstReceived(tx)
+  await noteSubjectsChanged(tx, {
+    simIds: provisioned.map(({ id }) => id),
+    poolIds: provisioned.flatMap(({ sim }) => sim.poolId ?? []),
+  })
+  await noteTaken(tx, cycle, counted)
+}
+
+/** Writes what is a batch's alone: since when its SIMs are in their pools, and who suspended them. */
+async function writePast(tx: TenantTx, sims: readonly Taken[], cycle: Cycle): Promise<void> {
+  await writeHistories(
+    tx,
+    sims.map((one) => historyOf(one, cycle, tx.now)),
+  )
+  await writePersonsSuspensions(
+    tx,
+    sims.filter((one) => isSuspendedByPerson(one)).map(({ id }) => id),
+  )
+}
+
+function poolCounts(sims: readonly Taken[]) {
+  const counts = new Map<number, { readonly poolId: number; active: number; total: number }>()
+  for (const { sim } of sims) {
+    if (sim.poolId == null) continue
+    const count = counts.get(sim.poolId) ?? { poolId: sim.poolId, active: 0, total: 0 }
+    counts.set(sim.poolId, count)
+    count.total += 1
+    if (statusOf(sim) === SimStatus.Active) count.active += 1
+  }
+  return [...counts.values()]
+}
+
+/** The first instant of a SIM that concerns the service: its activation, but not before the cycle. */
+const sinceOf = (sim: ImportedSim, cycle: Cycle, now: Date): number =>
+  Math.max(cycle.startsAt, activatedMs(sim) ?? now.getTime())
+
+const isActive = ({ sim }: Taken): boolean => statusOf(sim) === SimStatus.Active
+
+/** Who was Active and is Suspended was suspended by somebody: the service does not bring it back by itself. */
+const isSuspendedByPerson = ({ sim }: Taken): boolean =>
+  statusOf(sim) === SimStatus.Suspended && activatedMs(sim) !== undefined
+
+/**
+ * Whether a SIM was Active in the running cycle, so that it contributes and pays. A Suspended one was if it was activated
+ * in it, or has used something in it.
+ */
+const contributes = (taken: Taken, cycle: Cycle): boolean =>
+  isActive(taken) ||
+  (isSuspendedByPerson(taken) && (hasUsage(taken.sim) || (activatedMs(taken.sim) ?? 0) >= cycle.startsAt))
+
+const placeOf = ({ id, sim }: Taken) => ({ simId: id, poolId: sim.poolId ?? 0, tariffId: sim.tariffId ?? null })
+
+function historyOf(taken: Taken, cycle: Cycle, now: Date): SimHistory {
+  const since = sinceOf(taken.sim, cycle, now)
+  // A span without length would not contribute.
+  const until = new Date(Math.max(now.getTime(), since + 1)).toISOString()
+  const activeUntil = isActive(taken) ? null : contributes(taken, cycle) ? until : undefined
+  return { ...placeOf(taken), since: new Date(since).toISOString(), activeUntil }
+}
+
+function usedSoFar({ id, sim }: Taken, cycle: Cycle, now: Date): UsedSoFar[] {
+  if (!hasUsage(sim)) return []
+  const { usageBytes, voiceSeconds, smsCount } = sim
+  return [
+    {
+      simId: id,
+      iccid: sim.iccid,
+      at: sinceOf(sim, cycle, now),
+      bytes: usageBytes ?? 0,
+      voiceSeconds: voiceSeconds ?? 0,
+      smsCount: smsCount ?? 0,
+    },
+  ]
+}
+
+async function noteTaken(
+  tx: TenantTx,
+  { key }: Cycle,
+  counted: ImportTotals & { readonly rejected: number },
+): Promise<void> {
+  await noteChange(tx, {
+    subject: 'sim-import',
+    id: tx.caller?.requestId ?? '',
+    before: null,
+    after: { cycle: key, ...counted },
+  })
+  const { active, suspended, unprovisioned, usageBytes } = counted
+  await insertEvent(tx, {
+    type: EventType.Connectivity,
+    severity: EventSeverity.Info,
+    title: `SIMs taken over: ${active + suspended}`,
+    description: `${active} Active, ${suspended} Suspended and ${unprovisioned} Unprovisioned SIM(s) came in as they are, with ${megabytes(toMB(usageBytes))} used in billing cycle ${key} before.`,
+  })
+}

@@ -1,0 +1,101 @@
+/** Adds addresses that a tenant's mails go to, and changes them. The billing address is the tenant's: `changeTenant`. */
+import { EventSeverity, EventType } from '../../domain/codes.ts'
+import { ServiceError } from '../../domain/errors.ts'
+import { type Address, MOST_ADDRESSES, type NewAddress } from '../../domain/mail/address.ts'
+import { noteChange } from '../../store/audit.ts'
+import { insertEvent } from '../../store/events.ts'
+import {
+  deleteAddress,
+  deleteOtherBilling,
+  insertAddress,
+  lockAddress,
+  lockAddresses,
+  writeCleared,
+  writeConfirmed,
+} from '../../store/mail/addresses.ts'
+import type { TenantTx } from '../../store/tenancy.ts'
+import { findTenant } from '../../store/tenants/tenants.ts'
+
+type Changed = { id: number }
+
+/**
+ * Adds an address that gets copies, or escalations.
+ *
+ * @throws ServiceError `address_exists`, `address_limit`; `invalid_request` if an escalation has a level or rules
+ */
+export async function addAddress(tx: TenantTx, ask: NewAddress): Promise<Changed> {
+  const { kind, email, level = null, rules = null } = ask
+  if (kind === 'escalation' && (level !== null || rules !== null)) {
+    const pointer = level === null ? '/rules' : '/level'
+    const detail = `got ${level ?? rules}, expected none: an escalation is of what nobody has acknowledged`
+    throw new ServiceError('invalid_request', `${pointer.slice(1)}: ${detail}`, { errors: [{ pointer, detail }] })
+  }
+  if ((await lockAddresses(tx)) >= MOST_ADDRESSES) {
+    throw new ServiceError('address_limit', `The tenant has ${MOST_ADDRESSES} addresses.`)
+  }
+  const id = await insertAddress(tx, { kind, email, level, rules, confirmedAt: null })
+  if (id === undefined) throw new ServiceError('address_exists', `${email} is an address for ${WORDS[kind]} already.`)
+  await noteChange(tx, { subject: 'address', id, before: null, after: { kind, email, level, rules } })
+  await recordChange(tx, `${email} gets ${WORDS[kind]}`)
+  return { id }
+}
+
+const WORDS = { billing: 'billing mails', copy: 'copies of mails', escalation: 'escalations' } as const
+
+/**
+ * Notes that an address is right. If it is the billing address, the one before gets nothing any more. Safe to run twice.
+ *
+ * @throws ServiceError `address_not_found`
+ */
+export async function confirmAddress(tx: TenantTx, id: number): Promise<Changed> {
+  const { kind, email, confirmedAt } = await knownAddress(tx, id)
+  if (confirmedAt !== null) return { id }
+  await writeConfirmed(tx, id)
+  if (kind === 'billing') await deleteOtherBilling(tx, email)
+  await noteChange(tx, { subject: 'address', id, before: { confirmedAt }, after: { confirmedAt: tx.now } })
+  await recordChange(tx, `${email} is confirmed`)
+  return { id }
+}
+
+/**
+ * Has an address get mails again for which no server took any. Safe to run twice.
+ *
+ * @throws ServiceError `address_not_found`
+ */
+export async function clearAddress(tx: TenantTx, id: number): Promise<Changed> {
+  const { email, badSince } = await knownAddress(tx, id)
+  if (badSince === null) return { id }
+  await writeCleared(tx, id)
+  await noteChange(tx, { subject: 'address', id, before: { badSince }, after: { badSince: null } })
+  await recordChange(tx, `${email} gets mails again`)
+  return { id }
+}
+
+/**
+ * Removes an address: it gets nothing any more.
+ *
+ * @throws ServiceError `address_not_found`; `address_in_use` for the tenant's billing address
+ */
+export async function removeAddress(tx: TenantTx, id: number): Promise<Changed> {
+  const { kind, email, level, rules } = await knownAddress(tx, id)
+  const isBilling = kind === 'billing' && (await findTenant(tx))?.billingEmail.toLowerCase() === email.toLowerCase()
+  if (isBilling) throw new ServiceError('address_in_use', `${email} is the tenant's billing address.`)
+  await deleteAddress(tx, id)
+  await noteChange(tx, { subject: 'address', id, before: { kind, email, level, rules }, after: null })
+  await recordChange(tx, `${email} gets no ${WORDS[kind]} any more`)
+  return { id }
+}
+
+async function knownAddress(tx: TenantTx, id: number): Promise<Address> {
+  const address = await lockAddress(tx, id)
+  if (address === undefined) throw new ServiceError('address_not_found', `There is no address ${id}.`)
+  return address
+}
+
+const recordChange = (tx: TenantTx, what: string): Promise<void> =>
+  insertEvent(tx, {
+    type: EventType.Platform,
+    severity: EventSeverity.Info,
+    title: 'Addresses of mails changed',
+    description: `${what}.`,
+  })

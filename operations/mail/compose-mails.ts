@@ -1,0 +1,139 @@
+/**
+ * Puts a tenant's waiting notifications into mails, and stores each as it is rendered. From then on a mail says the same,
+ * whenever it is sent and by whichever release.
+ */
+
+import type { Address } from '../../domain/mail/address.ts'
+import type { MailKind } from '../../domain/mail/mail.ts'
+import { mailWaits } from '../../domain/mail/waits.ts'
+import { cycleAt } from '../../domain/time/cycle.ts'
+import type { AlertNotification, Notification } from '../../notify/notification.ts'
+import { type OpenSilence, quietOf } from '../../rules/alerts/quiet.ts'
+import { readAddresses } from '../../store/mail/addresses.ts'
+import { forgetBodies, insertBody } from '../../store/mail/bodies.ts'
+import {
+  insertCopy,
+  insertMail,
+  lockMailWork,
+  mailsSince,
+  putOffNotifications,
+  type WaitingNotification,
+  waitingNotifications,
+} from '../../store/mail/mails.ts'
+import type { TenantTx } from '../../store/tenancy.ts'
+import { findTenant } from '../../store/tenants/tenants.ts'
+import { tenantSettings } from '../../store/usage/cycles.ts'
+import { openSilences } from '../../store/watchdog/silences.ts'
+import { addressingOf, type CopyTo } from './addressing.ts'
+import { planMails, type Waiting } from './plan-mails.ts'
+import { type Render, renderBody } from './render-body.ts'
+
+/** The most notifications that are looked at together, about ten megabytes. The rest comes next. */
+const MOST_AT_ONCE = 5000
+/** 13 months: a year of mails, and a month to ask about the oldest. */
+const KEPT_MS = 396 * 86_400_000
+
+/** Composes the mails that leave now. Does nothing while another worker does it, or while there is no address. */
+export async function composeMails(tx: TenantTx, render: Render): Promise<void> {
+  if (!(await lockMailWork(tx))) return
+  const recipient = (await findTenant(tx))?.billingEmail ?? ''
+  if (recipient === '') return
+  const now = tx.now.getTime()
+  const { loud, silenced } = bySilence(await waitingNotifications(tx, MOST_AT_ONCE), await openSilences(tx))
+  const waits = await waitsOf(tx)
+  const past = await mailsSince(tx, new Date(now - waits.stormMs))
+  const plan = planMails(loud.map(waitingOf), past, waits, now)
+  await putOffNotifications(tx, [...silenced, ...plan.putOff])
+  const addresses = await readAddresses(tx)
+  for (const { kind, parts } of plan.mails) await compose(tx, render, { recipient, kind, addresses }, parts)
+  await forgetBodies(tx, new Date(now - KEPT_MS))
+}
+
+/** Parts what is silenced from what may be sent. A hold of the guard needs a decision, so no silence holds it back. */
+function bySilence(waiting: readonly WaitingNotification[], silences: readonly OpenSilence[]) {
+  const untilOf = ({ body, poolId, tag }: WaitingNotification): number | null => {
+    if (!isSilenceable(body)) return null
+    const subject = { kind: body.subject.kind, id: Number(body.subject.id) }
+    return quietOf(silences, { rule: body.rule.name, level: body.level, subject, poolId, tag })?.until ?? null
+  }
+  const all = waiting.map((one) => ({ one, until: untilOf(one) }))
+  return {
+    loud: all.filter(({ until }) => until === null).map(({ one }) => one),
+    silenced: all.flatMap(({ one, until }) => (until === null ? [] : [{ id: one.id, at: until }])),
+  }
+}
+
+const isSilenceable = (body: Notification): body is AlertNotification =>
+  (body.kind === 'fired' || body.kind === 'suspended') && !body.key.startsWith('guard/')
+
+const waitingOf = ({ id, body, dueAt, createdAt }: WaitingNotification): Waiting => ({
+  id,
+  body,
+  dueAt: dueAt.getTime(),
+  createdAt: createdAt.getTime(),
+})
+
+async function waitsOf(tx: TenantTx) {
+  const { startsAt, endsAt } = cycleAt((await tenantSettings(tx)).billingCycle, tx.now.getTime())
+  return mailWaits(endsAt - startsAt)
+}
+
+interface Mailing {
+  /** The tenant's billing address. */
+  readonly recipient: string
+  readonly kind: MailKind
+  /** All of the tenant's. */
+  readonly addresses: readonly Address[]
+}
+
+/**
+ * Makes a mail and stores what it says; and a copy of it for each further address. Notifications that cannot be rendered
+ * hold up no others: they get a mail of their own, which is rendered when it is sent, and tried like any other.
+ */
+async function compose(
+  tx: TenantTx,
+  render: Render,
+  { recipient, kind, addresses }: Mailing,
+  parts: readonly Waiting[],
+): Promise<void> {
+  const { rendered, faulty } = await renderBody(
+    tx,
+    render,
+    parts.map(({ body }) => body),
+  )
+  const idsOf = (isFaulty: boolean) => parts.flatMap(({ id }, n) => (faulty[n] === isFaulty ? [id] : []))
+  const { main, copies } = addressingOf(
+    addresses,
+    recipient,
+    parts.map(({ body }) => body),
+  )
+  const mail = { recipient: main?.email ?? recipient, addressId: main?.id ?? null, kind }
+  const mailId = await insertMail(tx, mail, idsOf(false))
+  if ('body' in rendered) {
+    await insertBody(tx, mailId, rendered.body)
+    await copyTo(
+      tx,
+      render,
+      { mailId, copies },
+      parts.filter((_, n) => faulty[n] === false),
+    )
+  }
+  const left = idsOf(true)
+  if (left.length > 0) await insertMail(tx, mail, left)
+}
+
+async function copyTo(
+  tx: TenantTx,
+  render: Render,
+  { mailId, copies }: { readonly mailId: string; readonly copies: readonly CopyTo[] },
+  parts: readonly Waiting[],
+): Promise<void> {
+  if (copies.length === 0) return
+  const { rendered } = await renderBody(
+    tx,
+    (notifications) => render(notifications, true),
+    parts.map(({ body }) => body),
+  )
+  if ('error' in rendered) return
+  for (const copy of copies) await insertCopy(tx, mailId, copy, rendered.body)
+}

@@ -1,0 +1,22 @@
+import type { MailTrouble } from '../../notify/smtp-answer.ts'
+import { insertOperatorNotices } from '../../store/operator-notices.ts'
+import type { TenantTx } from '../../store/tenancy.ts'
+
+/**
+ * Notes for the operator that a mail was given up. Mails that are given up because their address is refused are one
+ * notice a day for the address.
+ */
+export async function noteGivenUp(
+  tx: TenantTx,
+  mail: { readonly id: string; readonly recipient: string; readonly subject: string },
+  { trouble, response }: { readonly trouble: MailTrouble | null; readonly response: string },
+): Promise<void> {
+  const { id: mailId, recipient, subject } = mail
+  const now = tx.now.toISOString()
+  await insertOperatorNotices(tx, [
+    trouble === 'address'
+      ? { key: `address/${recipient}/${now.slice(0, 10)}`, body: { kind: 'addressRefused', recipient, response } }
+      : // A mail that is tried again may be given up again.
+        { key: `mail/${mailId}/${now}`, body: { kind: 'mailGivenUp', mailId, recipient, subject, response } },
+  ])
+}

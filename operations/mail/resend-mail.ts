@@ -1,0 +1,25 @@
+import { ServiceError } from '../../domain/errors.ts'
+import { noteChange } from '../../store/audit.ts'
+import { copyBody } from '../../store/mail/bodies.ts'
+import { insertResent, mailStatus } from '../../store/mail/mails.ts'
+import type { TenantTx } from '../../store/tenancy.ts'
+
+/**
+ * Sends a mail again as it was, as a new mail under a Message-ID of its own, to the tenant's present billing address.
+ *
+ * @returns the new mail's Message-ID
+ * @throws ServiceError `mail_not_found`; `mail_pending` while it is still tried; `mail_text_gone` if what it said is no
+ *   longer kept
+ */
+export async function resendMail(tx: TenantTx, id: string): Promise<{ id: string }> {
+  const status = await mailStatus(tx, id)
+  if (status === undefined) throw new ServiceError('mail_not_found', `There is no mail ${id}.`)
+  if (status === 'pending')
+    throw new ServiceError('mail_pending', `Mail ${id} has not been sent yet: it is still tried.`)
+  const newId = await insertResent(tx, id)
+  if (!(await copyBody(tx, id, newId))) {
+    throw new ServiceError('mail_text_gone', `What mail ${id} said is not stored.`)
+  }
+  await noteChange(tx, { subject: 'mail', id: newId, before: null, after: { resends: id } })
+  return { id: newId }
+}

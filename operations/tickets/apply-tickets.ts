@@ -1,0 +1,202 @@
+/** What completed tickets change: SIMs, their pools and tariffs, what they contribute, and who suspended them. */
+
+import { SimStatus, TicketType } from '../../domain/codes.ts'
+import { suspendOnOverageId } from '../../domain/temporal/ids.ts'
+import { stateAfter } from '../../domain/tickets/decisions.ts'
+import { markDue } from '../../store/due.ts'
+import { closeSuspensions, dueBack, writeSuspensions } from '../../store/enforcement/suspensions.ts'
+import {
+  closeActiveSpans,
+  closeMemberships,
+  isActive,
+  type LockedSim,
+  openActiveSpans,
+  openMemberships,
+  type SimChange,
+  writeSimStates,
+} from '../../store/estate/sim-state.ts'
+import { passOverStarted, signalStarted } from '../../store/outbox.ts'
+import type { TenantTx } from '../../store/tenancy.ts'
+import type { TicketRecord } from '../../store/tickets/tickets.ts'
+import {
+  changeSeats,
+  type HeldCycles,
+  holdCycles,
+  type Move,
+  type SeatSince,
+  settleAhead,
+} from '../../store/usage/contributions.ts'
+
+/** A ticket that is complete, with its SIM as it was before. */
+export interface Completed {
+  readonly sim: LockedSim
+  readonly ticket: TicketRecord
+}
+
+/** What a ticket does to its SIM. Provisioning an unprovisioned SIM; a move: to another pool or tariff. */
+type Deed = 'activate' | 'suspend' | 'provision' | 'unassign' | 'move'
+
+interface Applied extends Completed {
+  readonly simId: number
+  readonly deed: Deed
+  readonly after: ReturnType<typeof stateAfter>
+  /** From when on. */
+  readonly at: Date
+}
+
+/**
+ * Applies tickets to their SIMs, in the transaction that ends them: the same statements, however many there are. Call
+ * with the SIMs locked; no SIM is named twice. A ticket with `effectiveAt` takes effect from that instant, whenever this
+ * runs.
+ *
+ * Locks cycles by time, then pools by id, then the rest.
+ */
+export async function applyTickets(tx: TenantTx, completed: readonly Completed[]): Promise<void> {
+  const applied = completed.flatMap((one) => appliedOf(tx, one)).toSorted((a, b) => a.simId - b.simId)
+  if (applied.length === 0) return
+  const cycles = await holdCycles(tx, new Date(Math.min(...applied.map(({ at }) => at.getTime()))))
+  const running = cycles.since.findLast(({ startsAt }) => startsAt <= tx.now.getTime())
+  if (running === undefined) throw new Error(`tenant ${tx.tenantId} has no running cycle`)
+  const of = (...deeds: Deed[]) => applied.filter(({ deed }) => deeds.includes(deed))
+
+  await writeSimStates(tx, applied.flatMap(changeOf))
+  await closeMemberships(tx, of('unassign', 'move'))
+  await openMemberships(
+    tx,
+    of('provision', 'move').map(({ simId, at, after: { poolId, tariffId } }) => ({ simId, at, poolId, tariffId })),
+  )
+  await closeActiveSpans(tx, [...of('unassign'), ...of('suspend').filter(({ sim }) => isActive(sim))])
+  await openActiveSpans(tx, of('activate'))
+  const replaced = await writeSuspensions(tx, of('suspend').map(suspensionOf))
+  const ended = await closeSuspensions(
+    tx,
+    of('activate', 'unassign').map(({ simId, deed, ticket }) => ({
+      simId,
+      because: deed === 'unassign' ? 'unassign' : ticket.cause.by,
+    })),
+  )
+  await moveSeats(tx, cycles, running.key, applied)
+  await markTouched(tx, applied)
+  await signalWorkflows(tx, running.key, applied, { replaced, ended })
+}
+
+function appliedOf(tx: TenantTx, { sim, ticket }: Completed): Applied[] {
+  const deed = deedOf(sim, ticket)
+  if (deed === null) return []
+  return [{ sim, ticket, simId: sim.simId, deed, after: stateAfter(sim, ticket), at: ticket.effectiveAt ?? tx.now }]
+}
+
+/** Null for a ticket that changes nothing of ours. */
+function deedOf(sim: LockedSim, ticket: TicketRecord): Deed | null {
+  switch (ticket.type) {
+    case TicketType.Activate:
+      return 'activate'
+    case TicketType.Suspend:
+      return 'suspend'
+    case TicketType.Provision:
+      if (ticket.unassign) return 'unassign'
+      return sim.status === SimStatus.Unprovisioned ? 'provision' : 'move'
+    case TicketType.Refresh:
+    case TicketType['Send SMS']:
+      return null
+  }
+}
+
+function changeOf({ sim, ticket, deed, after, at }: Applied): SimChange[] {
+  switch (deed) {
+    case 'activate':
+      return [{ sim, after }]
+    case 'suspend':
+      // A person's suspension replaces the watchdog's; the SIM stays as it is.
+      return isActive(sim) ? [{ sim, after }] : []
+    case 'provision':
+      return [{ sim, after, provisionedAt: at, tag: ticket.tag }]
+    case 'unassign':
+      return [{ sim, after, provisionedAt: null, forgetQueued: 'always' }]
+    case 'move':
+      // A change queued after the boundary, while this ticket waited for the carrier, is for the next boundary.
+      return [{ sim, after, tag: ticket.tag, forgetQueued: ticket.effectiveAt ?? 'always' }]
+  }
+}
+
+function suspensionOf({ simId, ticket: { cause } }: Applied) {
+  if (cause.by !== 'watchdog')
+    return { simId, cause: 'user' as const, rule: null, cycle: null, until: null, workflowId: null }
+  const { rule, cycle, until, workflowId } = cause
+  return { simId, cause: 'watchdog' as const, rule, cycle, until, workflowId }
+}
+
+async function moveSeats(
+  tx: TenantTx,
+  cycles: HeldCycles,
+  running: string,
+  applied: readonly Applied[],
+): Promise<void> {
+  const active: SeatSince[] = []
+  const tariffs: SeatSince[] = []
+  const moves: Move[] = []
+  const suspended = applied.filter(({ deed, sim }) => deed === 'move' && !isActive(sim)).map(({ simId }) => simId)
+  const comesBack = await dueBack(tx, suspended, running)
+  for (const { sim, simId, ticket, deed, after, at } of applied) {
+    const seat = { simId, poolId: after.poolId ?? 0, tariffId: after.tariffId, at }
+    const from = sim.poolId ?? 0
+    if (deed === 'activate') active.push(seat)
+    // The SIM may have been in this pool earlier in the cycle, under another tariff.
+    else if (deed === 'provision') tariffs.push(seat)
+    else if (deed === 'unassign' && ticket.effectiveAt !== null) {
+      moves.push({ simId, from, poolId: 0, tariffId: null, contributes: false, at })
+    } else if (deed === 'move') {
+      if (ticket.effectiveAt !== null) moves.push({ ...seat, from, contributes: true })
+      // In the middle of a cycle, usage stays where it was used. An active SIM contributes to both pools, and so does
+      // one that this cycle brings back.
+      else if (isActive(sim) || comesBack.has(simId)) active.push(seat)
+      else tariffs.push(seat)
+    }
+  }
+  await changeSeats(tx, cycles, { active, tariffs, moves })
+  await settleAhead(
+    tx,
+    cycles,
+    applied.map(({ simId }) => simId),
+  )
+}
+
+async function markTouched(tx: TenantTx, applied: readonly Applied[]): Promise<void> {
+  const pools = new Set(applied.flatMap(({ sim, after }) => [sim.poolId, after.poolId]).filter((id) => id !== null))
+  await markDue(tx, [
+    ...applied.map(({ simId }) => ({ kind: 'sim' as const, id: simId })),
+    ...[...pools].map((id) => ({ kind: 'pool' as const, id })),
+    { kind: 'tenant' as const, id: 0 },
+  ])
+}
+
+/**
+ * Where a person has acted on a SIM, the watchdog's workflow of this cycle steps back, if there is one. So does the
+ * workflow that had suspended the SIM; it may be of a cycle that has ended. A workflow that waits to bring back a SIM
+ * that is now unassigned is told to read the SIM again, and ends.
+ */
+async function signalWorkflows(
+  tx: TenantTx,
+  cycleKey: string,
+  applied: readonly Applied[],
+  { replaced, ended }: { readonly replaced: ReadonlyMap<number, string>; readonly ended: ReadonlyMap<number, string> },
+): Promise<void> {
+  const ownOf = (simId: number) => suspendOnOverageId(tx.tenantId, simId, cycleKey)
+  const byPersons = applied.filter(({ ticket }) => ticket.cause.by === 'user')
+  await passOverStarted(
+    tx,
+    byPersons.map(({ simId }) => ownOf(simId)),
+  )
+  const signals = applied.flatMap(({ simId, deed, ticket }) => {
+    const suspendedBy = ended.get(simId) ?? replaced.get(simId)
+    const told: { workflowId: string; signal: 'renewed' | 'personActed' }[] = []
+    if (deed === 'unassign' && suspendedBy !== undefined) told.push({ workflowId: suspendedBy, signal: 'renewed' })
+    if (ticket.cause.by !== 'user') return told
+    const own = ownOf(simId)
+    told.push({ workflowId: own, signal: 'personActed' })
+    const isOther = deed !== 'unassign' && suspendedBy !== undefined && suspendedBy !== own
+    if (isOther) told.push({ workflowId: suspendedBy, signal: 'personActed' })
+    return told
+  })
+  await signalStarted(tx, signals)
+}

@@ -1,0 +1,78 @@
+/** Counts what SIMs have used in the running cycle before the service knew them. */
+import { bucketMs, type Cycle } from '../../domain/time/cycle.ts'
+import type { ReadRecord } from '../../domain/usage/usage-record.ts'
+import { inTenant, type Store, type TenantTx } from '../../store/tenancy.ts'
+import { currentCycle, tenantSettings } from '../../store/usage/cycles.ts'
+import { addToBuckets, countRecords, noteSightings, storeRecords } from '../../store/usage/merge.ts'
+import { partitionsFor } from '../../store/usage/partitions.ts'
+import { addToSimBuckets } from '../../store/usage/sim-buckets.ts'
+import { placeRecords, stageRecords } from '../../store/usage/stage.ts'
+
+/** What a SIM has used in the running cycle so far. */
+export interface UsedSoFar {
+  readonly simId: number
+  readonly iccid: string
+  /** First instant at which it can have been used, in epoch milliseconds, in the running cycle. */
+  readonly at: number
+  readonly bytes: number
+  readonly voiceSeconds: number
+  readonly smsCount: number
+}
+
+/**
+ * Stores the usage so far of SIMs that this transaction has inserted, each as a usage record at the first instant at which
+ * it can have been: it is in no window of time that it does not belong to. The record's id is `so-far:<iccid>`, so a SIM
+ * has one in a cycle. Locks nothing: {@link addSoFar} adds to what others change too.
+ *
+ * @throws Error if a SIM has such a record already
+ */
+export async function storeSoFar(tx: TenantTx, cycle: Cycle, used: readonly UsedSoFar[]): Promise<void> {
+  const bucketOf = await buckets(tx)
+  await stageRecords(
+    tx,
+    used.map((sim, index) => ({ index, record: recordOf(sim), cycleKey: cycle.key, bucketAt: bucketOf(sim.at) })),
+  )
+  const { known } = await placeRecords(tx)
+  if (known.length > 0) throw new Error(`${known.length} SIMs have usage so far in ${cycle.key} already`)
+  await storeRecords(tx, null)
+  await addToSimBuckets(tx)
+  await noteSightings(tx, false)
+}
+
+/** Adds the stored usage to the totals of pools and tenant by time. Call with the merge lock, the cycle and pools locked. */
+export async function addSoFar(tx: TenantTx): Promise<void> {
+  await addToBuckets(tx)
+  await countRecords(tx, new Map())
+}
+
+async function buckets(tx: TenantTx): Promise<(at: number) => number> {
+  const widthMs = bucketMs((await tenantSettings(tx)).billingCycle)
+  return (at) => Math.floor(at / widthMs) * widthMs
+}
+
+const recordOf = ({ simId, iccid, at, bytes, voiceSeconds, smsCount }: UsedSoFar): ReadRecord => ({
+  recordId: `so-far:${iccid}`,
+  iccid: null,
+  simId,
+  at,
+  bytesUp: 0,
+  bytesDown: bytes,
+  voiceSeconds,
+  smsCount,
+  imei: null,
+  correction: false,
+})
+
+/** Less than any month, in milliseconds. */
+const STEP_MS = 27 * 86_400_000
+
+/**
+ * Opens the running cycle, and makes the partitions of its months, each in a transaction of its own. Call before the
+ * transaction that counts. Safe to run twice.
+ */
+export async function prepareSoFar(store: Store, tenantId: string): Promise<void> {
+  const { startsAt } = await inTenant(store, tenantId, currentCycle)
+  const now = store.clock()
+  const steps = Math.floor((now - startsAt) / STEP_MS) + 1
+  await partitionsFor(store, [...Array.from({ length: steps }, (_, n) => startsAt + n * STEP_MS), now])
+}

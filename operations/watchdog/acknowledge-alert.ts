@@ -1,0 +1,46 @@
+/** Notes that somebody has seen an alert. */
+import { ServiceError } from '../../domain/errors.ts'
+import type { AlertNamed } from '../../domain/watchdog/alert.ts'
+import type { Subject } from '../../domain/watchdog/subject.ts'
+import { type AlertState, isFiring } from '../../rules/alerts/state.ts'
+import { noteChange } from '../../store/audit.ts'
+import type { TenantTx } from '../../store/tenancy.ts'
+import { runningCycle } from '../../store/usage/cycles.ts'
+import { loadAlerts, lockAlerts, saveAlerts } from '../../store/watchdog/alerts.ts'
+
+/**
+ * Acknowledges an alert that fires: it is not escalated. That ends with the episode. Safe to run twice: the first one stays.
+ *
+ * @param cycle key of the billing cycle that it is of, if it is of one. Default: the running one
+ * @throws ServiceError `invalid_request`, `alert_not_found`
+ */
+export async function acknowledgeAlert(
+  tx: TenantTx,
+  { rule, simId = null, poolId = null }: AlertNamed,
+  cycle?: string,
+): Promise<void> {
+  if (simId !== null && poolId !== null) {
+    throw new ServiceError('invalid_request', 'got simId and poolId, expected one of them, or none for the tenant')
+  }
+  await lockAlerts(tx)
+  const subject: Subject =
+    simId !== null
+      ? { kind: 'sim', id: simId }
+      : poolId !== null
+        ? { kind: 'pool', id: poolId }
+        : { kind: 'tenant', id: 0 }
+  const stored = await loadAlerts<AlertState>(tx, [subject], [cycle ?? (await runningCycle(tx)).key, ''])
+  const firing = stored.filter((alert) => alert.rule === rule && isFiring(alert.state))
+  if (firing.length === 0) {
+    throw new ServiceError('alert_not_found', `Rule ${rule} does not fire for ${subject.kind} ${subject.id}.`)
+  }
+  const unseen = firing.filter(({ state }) => state.acknowledged === undefined)
+  const acknowledged = { at: tx.now.getTime(), by: tx.caller?.actor ?? null }
+  await saveAlerts(
+    tx,
+    unseen.map((alert) => ({ ...alert, state: { ...alert.state, acknowledged } })),
+  )
+  for (const { kind, id } of unseen) {
+    await noteChange(tx, { subject: 'alert', id: `${rule}/${kind}/${id}`, before: null, after: { acknowledged: true } })
+  }
+}

@@ -1,0 +1,38 @@
+import type { AlertState } from '../../rules/alerts/state.ts'
+import type { Decisions } from './decisions.ts'
+import type { DecidedCounts } from './evaluation.ts'
+import { newlyUndecidable } from './note-undecidable.ts'
+
+type CountedNotices = DecidedCounts['notices']
+
+/** Counts decisions. Pure. @param takenBack keys of the notices that were taken back */
+export function decidedCounts({ evaluations, withdrawals }: Decisions, takenBack: ReadonlySet<string>): DecidedCounts {
+  const decided = [
+    ...evaluations.map((one) => ({
+      rule: one.outcome.rule.name,
+      previous: one.stored?.state ?? null,
+      ...one.decision,
+    })),
+    ...withdrawals.map((one) => ({ rule: one.stored.rule, previous: one.stored.state, ...one.decision })),
+  ]
+  return {
+    alerts: decided
+      .filter(({ previous, next }) => isOtherPhase(previous, next))
+      .map(({ rule, next: { phase } }) => ({ rule, phase })),
+    notices: decided.flatMap(({ previous, next, notices, takeBack }): CountedNotices => {
+      if (takeBack !== null && takenBack.has(takeBack.key)) return [{ kind: 'fired', reason: 'tookBack' }]
+      return [
+        ...notices.map(({ kind }) => ({ kind, reason: 'due' as const })),
+        ...newlyWithheld(previous, next).map((reason) => ({ kind: 'fired' as const, reason })),
+      ]
+    }),
+    errors: newlyUndecidable(evaluations).map(({ outcome }) => ({ rule: outcome.rule.name })),
+  }
+}
+
+/** An occurrence that follows another fires anew. */
+const isOtherPhase = (previous: AlertState | null, next: AlertState): boolean =>
+  (previous?.phase ?? 'inactive') !== next.phase || (previous?.episode ?? 0) !== next.episode
+
+const newlyWithheld = (previous: AlertState | null, { withheld = [] }: AlertState) =>
+  withheld.filter((reason) => previous?.withheld?.includes(reason) !== true)

@@ -1,0 +1,263 @@
+/** What becomes of the alerts of some subjects. Pure. */
+import { WatchdogMode } from '../../domain/codes.ts'
+import type { Subject } from '../../domain/watchdog/subject.ts'
+import { type AlertDecision, decideAlert, withdrawAlert } from '../../rules/alerts/decide.ts'
+import type { GuardAnswer } from '../../rules/alerts/guard.ts'
+import { type Inhibitor, inhibitorOf } from '../../rules/alerts/inhibit.ts'
+import type { Permission } from '../../rules/alerts/permission.ts'
+import { quietOf } from '../../rules/alerts/quiet.ts'
+import { type AlertState, isOpen, scopeOf } from '../../rules/alerts/state.ts'
+import type { RuleOutcome } from '../../rules/engine/evaluate.ts'
+import type { Facts } from '../../rules/facts.ts'
+import type { StoredAlert } from '../../store/watchdog/alerts.ts'
+import {
+  type Batch,
+  type EvaluatedSubject,
+  isWatched,
+  keyOf,
+  mailableOf,
+  modeOf,
+  permissionOf,
+  poolIdOf,
+  type SubjectFacts,
+  subjectLabel,
+} from './evaluation.ts'
+import { inhibitorsAmong, sharedPoolOf } from './inhibitors.ts'
+import { type Occurrence, occurrencesOf } from './occurrences.ts'
+
+/** Whom an alert is about, as people know it. */
+export interface AlertSubject extends Subject {
+  readonly label: string
+  /** Null outside pools. */
+  readonly poolId: number | null
+}
+
+interface Decided {
+  readonly about: AlertSubject
+  readonly scope: string
+  /** The alert as it was; null if there was none. It may be of another scope, which its rule had before. */
+  readonly stored: StoredAlert<AlertState> | null
+  readonly decision: AlertDecision
+}
+
+/** What one rule found about one subject. */
+export interface Evaluation extends Decided {
+  readonly subject: EvaluatedSubject
+  readonly outcome: RuleOutcome
+  readonly permission: Permission
+  /** Facts of earlier occurrences, by the keys of what is told of them. What is told else is of the subject's facts. */
+  readonly earlier: ReadonlyMap<string, Facts>
+}
+
+/** An alert whose rule no longer covers its subject. */
+export interface Withdrawal extends Decided {
+  readonly stored: StoredAlert<AlertState>
+  /** As a clause: "the SIM is exempt from the watchdog". */
+  readonly why: string
+}
+
+export interface Decisions {
+  readonly evaluations: readonly Evaluation[]
+  readonly withdrawals: readonly Withdrawal[]
+}
+
+const aboutOf = (subject: SubjectFacts): AlertSubject => ({
+  kind: subject.kind,
+  id: subject.id,
+  label: subjectLabel(subject),
+  poolId: poolIdOf(subject),
+})
+
+/** What the guard on firing says of an alert of a rule and a subject. @param stored null if there is none yet */
+export type GuardAnswers = (rule: string, subject: Subject, stored: StoredAlert<AlertState> | null) => GuardAnswer
+
+export interface Deciding {
+  readonly batch: Batch
+  readonly evaluated: readonly EvaluatedSubject[]
+  readonly gone: readonly AlertSubject[]
+  /** The alerts of all of them. */
+  readonly stored: readonly StoredAlert<AlertState>[]
+}
+
+/** Decides all alerts of the subjects, and of those that are gone. */
+export function decideAll({ batch, evaluated, gone, stored }: Deciding, guard: GuardAnswers): Decisions {
+  const bySubject = Map.groupBy(stored, keyOf)
+  const alertsOf = (subject: Subject) => bySubject.get(keyOf(subject)) ?? []
+  return {
+    evaluations: evaluateInOrder(evaluated, alertsOf, guard, batch),
+    // What is open of a cycle that has ended, its close ends.
+    withdrawals: batch.moment.isEnded ? [] : withdrawalsFrom(batch, evaluated, gone, alertsOf),
+  }
+}
+
+function withdrawalsFrom(
+  batch: Batch,
+  evaluated: readonly EvaluatedSubject[],
+  gone: readonly AlertSubject[],
+  alertsOf: (subject: Subject) => readonly StoredAlert<AlertState>[],
+): Withdrawal[] {
+  return [
+    ...evaluated.flatMap((subject) =>
+      leftOf(subject, subject.outcomes, alertsOf(subject), batch).map((alert) =>
+        withdrawalOf(aboutOf(subject), alert, whyWithdrawn(subject, alert.rule, batch.rules), batch),
+      ),
+    ),
+    ...gone.flatMap((about) =>
+      alertsOf(about)
+        .filter(isToWithdraw)
+        .map((alert) => withdrawalOf(about, alert, whyGone(about), batch)),
+    ),
+  ]
+}
+
+/** Pools first: their alerts inhibit those of their SIMs. */
+function evaluateInOrder(
+  evaluated: readonly EvaluatedSubject[],
+  alertsOf: (subject: Subject) => readonly StoredAlert<AlertState>[],
+  guardOf: GuardAnswers,
+  batch: Batch,
+): Evaluation[] {
+  const [pools, others] = [true, false].map((isPool) => evaluated.filter(({ kind }) => (kind === 'pool') === isPool))
+  const evaluationsIn = (subjects: readonly EvaluatedSubject[] = [], inhibitors: readonly Inhibitor[]) =>
+    subjects.flatMap((subject) => evaluationsOf(subject, alertsOf(subject), { inhibitors, guardOf }, batch))
+  const ofPools = evaluationsIn(pools, [])
+  const decided = new Set(pools?.map(keyOf))
+  const inhibitors = [
+    ...inhibitorsAmong(
+      batch.poolAlerts.filter((alert) => !decided.has(keyOf(alert))),
+      batch.rules,
+    ),
+    ...inhibitorsAmong(ofPools.map(toInhibiting), batch.rules),
+  ]
+  return [...ofPools, ...evaluationsIn(others, inhibitors)]
+}
+
+const toInhibiting = ({ outcome: { rule }, about: { kind, id }, decision: { next } }: Evaluation) => ({
+  rule: rule.name,
+  kind,
+  id,
+  state: next,
+})
+
+interface Around {
+  /** Alerts of pools. */
+  readonly inhibitors: readonly Inhibitor[]
+  readonly guardOf: GuardAnswers
+}
+
+function evaluationsOf(
+  subject: EvaluatedSubject,
+  alerts: readonly StoredAlert<AlertState>[],
+  { inhibitors, guardOf }: Around,
+  { moment: { at, cycle, feed }, silences, rules, escalateAfterMs, deviceChanges, mailsFrom }: Batch,
+): Evaluation[] {
+  const sharedPoolId = sharedPoolOf(subject)
+  const all = inhibitors.filter(({ id }) => id === sharedPoolId)
+  // An alert inhibits those of lower levels.
+  const byLevel = subject.outcomes.toSorted((a, b) => b.rule.level - a.rule.level)
+  return byLevel.map((outcome) => {
+    const scope = scopeOf(outcome.rule, cycle.key)
+    const stored = alertOf(alerts, outcome.rule.name, scope)
+    const permission = permissionOf(outcome.rule, subject, mailsFrom)
+    const previous = stored?.state ?? null
+    const quiet =
+      quietOf(silences, mailableOf(outcome.rule, subject)) ??
+      inhibitorOf(all, { rule: outcome.rule, subject, sharedPoolId })
+    const guard = guardOf(outcome.rule.name, subject, stored)
+    const { staleSince } = feed
+    const changes = subject.kind === 'sim' ? (deviceChanges.get(subject.id) ?? []) : []
+    const occurrences = occurrencesOf(outcome, subject.facts, previous, changes)
+    const asking = { subject, cycle, permission, quiet, guard, escalateAfterMs, staleSince, now: at }
+    const { decision, earlier } = decideEach(occurrences, previous, (one, state) =>
+      decideAlert({ ...asking, outcome: one, previous: state }),
+    )
+    const about = aboutOf(subject)
+    const evaluation: Evaluation = { about, subject, outcome, scope, stored, decision, permission, earlier }
+    all.push(...inhibitorsAmong([toInhibiting(evaluation)], rules))
+    return evaluation
+  })
+}
+
+/** Decides occurrences one after another. What is told of all of them is in the one decision. */
+function decideEach(
+  occurrences: readonly Occurrence[],
+  previous: AlertState | null,
+  decide: (outcome: RuleOutcome, state: AlertState | null) => AlertDecision,
+): Pick<Evaluation, 'decision' | 'earlier'> {
+  const earlier = new Map<string, Facts>()
+  const [first, ...rest] = occurrences
+  if (first === undefined) throw new Error('a rule without an outcome was decided')
+  let decision = decide(first.outcome, previous)
+  let { facts } = first
+  for (const next of rest) {
+    for (const { key } of [...decision.entries, ...decision.notices]) if (!earlier.has(key)) earlier.set(key, facts)
+    const { entries, notices, counts } = decision
+    const then = decide(next.outcome, decision.next)
+    decision = {
+      ...then,
+      entries: [...entries, ...then.entries],
+      notices: [...notices, ...then.notices],
+      counts: counts || then.counts,
+    }
+    facts = next.facts
+  }
+  return { decision, earlier }
+}
+
+/**
+ * The alert of a rule about a subject. If the rule has another scope than before, the open alert of the scope before goes
+ * on.
+ */
+export function alertOf(
+  alerts: readonly StoredAlert<AlertState>[],
+  rule: string,
+  scope: string,
+): StoredAlert<AlertState> | null {
+  const all = alerts.filter((alert) => alert.rule === rule)
+  const own = all.find((alert) => alert.scope === scope) ?? null
+  return own !== null && isOpen(own.state) ? own : (all.find(({ state }) => isOpen(state)) ?? own)
+}
+
+/** Whether an alert has to be withdrawn once its rule no longer covers its subject. */
+export const isToWithdraw = ({ state, lastSignal }: StoredAlert<AlertState>): boolean =>
+  isOpen(state) || lastSignal === 'overLimit'
+
+/**
+ * The alerts of rules that no longer cover a subject. A rule that is only missing because this build refuses the set it
+ * is in has not gone.
+ */
+export function leftOf(
+  subject: SubjectFacts,
+  attached: readonly { readonly rule: { readonly name: string } }[],
+  alerts: readonly StoredAlert<AlertState>[],
+  { isRefused, rules }: Pick<Batch, 'isRefused' | 'rules'>,
+): StoredAlert<AlertState>[] {
+  if (alerts.length === 0) return []
+  const names = new Set(attached.map(({ rule }) => rule.name))
+  const isOnlyMissing = (rule: string) => isRefused && isWatched(subject) && !rules.has(rule)
+  return alerts.filter((alert) => !names.has(alert.rule) && isToWithdraw(alert) && !isOnlyMissing(alert.rule))
+}
+
+function withdrawalOf(
+  about: AlertSubject,
+  stored: StoredAlert<AlertState>,
+  why: string,
+  { moment: { at } }: Batch,
+): Withdrawal {
+  const { rule, scope, state } = stored
+  const decision = withdrawAlert({ name: { rule, subject: about, scope }, previous: state, now: at })
+  return { about, scope, stored, why, decision }
+}
+
+/** Kinds of subjects in a sentence. */
+export const NOUNS = { sim: 'SIM', pool: 'pool', tenant: 'tenant' } as const
+
+function whyWithdrawn(subject: SubjectFacts, rule: string, rules: ReadonlyMap<string, unknown>): string {
+  if (subject.kind === 'sim' && subject.row.exempt) return 'the SIM is exempt from the watchdog'
+  if (modeOf(subject) === WatchdogMode.Disabled) return `the watchdog is disabled for the ${NOUNS[subject.kind]}`
+  if (!rules.has(rule)) return 'the rule was removed'
+  return `the rule no longer covers the ${NOUNS[subject.kind]}`
+}
+
+const whyGone = ({ kind }: Subject): string =>
+  kind === 'sim' ? 'the SIM is no longer provisioned' : `the ${NOUNS[kind]} was deleted`

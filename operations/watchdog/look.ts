@@ -1,0 +1,310 @@
+/**
+ * Looks at subjects: finds those for which an evaluation may change something, by the compiled rules. Nothing is written.
+ * Most subjects have not changed, and a look costs far less than an evaluation.
+ */
+
+import type { Cycle } from '../../domain/time/cycle.ts'
+import type { Subject, SubjectKind } from '../../domain/watchdog/subject.ts'
+import { wishOf } from '../../rules/alerts/decide.ts'
+import { inhibitorOf } from '../../rules/alerts/inhibit.ts'
+import { type Quiet, quietOf } from '../../rules/alerts/quiet.ts'
+import { standsStill } from '../../rules/alerts/stand-still.ts'
+import { type AlertState, isOpen, scopeOf } from '../../rules/alerts/state.ts'
+import type { CompiledRule } from '../../rules/compile/compile-rule.ts'
+import { type CompiledSet, readsOf } from '../../rules/compile/compile-set.ts'
+import { NEVER, nextLookAt, tariffBit } from '../../rules/compile/flip.ts'
+import { type FactRow, filling } from '../../rules/compile/row.ts'
+import { isSampled } from '../../rules/compile/sample.ts'
+import { type Verdict, verdictOn } from '../../rules/compile/verdict.ts'
+import { type Facts, factsOf } from '../../rules/facts.ts'
+import type { Rule } from '../../rules/rule.ts'
+import { heldBack } from '../../store/due.ts'
+import type { Flip } from '../../store/shards.ts'
+import type { TenantTx } from '../../store/tenancy.ts'
+import type { StoredAlert } from '../../store/watchdog/alerts.ts'
+import type { Among } from '../../store/watchdog/facts.ts'
+import { alertOf, type GuardAnswers, isToWithdraw, leftOf } from './decisions.ts'
+import {
+  type EvaluationOptions,
+  isDecidedAt,
+  isWatched,
+  keyOf,
+  mailableOf,
+  matchedOf,
+  permissionOf,
+  type SubjectFacts,
+  scopesAt,
+} from './evaluation.ts'
+import { readAnswers } from './guard-firing.ts'
+import { alertsOfSharedPools, byName, inhibitorsAmong, sharedPoolOf } from './inhibitors.ts'
+import {
+  readPools,
+  readSims,
+  readSituation,
+  readSubjects,
+  type Situation,
+  tenantSubject,
+  type Width,
+} from './read-facts.ts'
+import type { RulesInForce } from './rules-in-force.ts'
+import { storedAlerts } from './stored-alerts.ts'
+import { type SignalMoment, signalFor, signalsAgainAt, wishedOf } from './wished-signal.ts'
+
+export interface Looked {
+  /** For an evaluation. */
+  readonly suspects: readonly Subject[]
+  /** When subjects that are no suspects need an evaluation, by their `keyOf`: a `for` ends. Epoch milliseconds. */
+  readonly checks: ReadonlyMap<string, number>
+  /** Subjects that wait after a failure, by their `keyOf`. None is among the suspects. */
+  readonly heldBack: ReadonlySet<string>
+  /** The earliest instant at which time alone may change an answer; at most the end of the cycle. Epoch milliseconds. */
+  readonly flipsAt: number
+  readonly cycle: Situation['moment']['cycle']
+  /** Id of the first subject beyond `most`, which was not looked at; null if there is none. */
+  readonly beyond: number | null
+}
+
+/** What was found of some subjects. */
+export interface LookedAt extends Looked {
+  /** Of each subject for which time alone may change an answer before the cycle ends: when. */
+  readonly flips: readonly Flip[]
+}
+
+/** Subjects of a look: as many as are in memory at a time, and as keep its transaction short. */
+export const PAGE = 4000
+
+/** Looks at some subjects, {@link PAGE} at most. @param ended a cycle that has ended. Default: the running one */
+export async function lookAt(
+  tx: TenantTx,
+  subjects: readonly Subject[],
+  options: EvaluationOptions,
+  ended?: Cycle,
+): Promise<LookedAt> {
+  const look = await begin(tx, options, ended)
+  const read = await readSubjects(tx, look.situation, subjects, 'narrow')
+  const isThere = new Set(read.map(keyOf))
+  const gone = ended === undefined ? subjects.filter((subject) => !isThere.has(keyOf(subject))) : []
+  const judged = await judge(look, read, gone)
+  return { ...looked(look, judged, null), flips: flipsOf(judged, look) }
+}
+
+const flipsOf = ({ findings }: Judged, { situation: { moment } }: Look): Flip[] =>
+  findings.flatMap(({ subject: { kind, id }, flipsAt }) =>
+    flipsAt < moment.cycle.endsAt ? [{ kind, id, at: new Date(flipsAt) }] : [],
+  )
+
+/** Looks at subjects of a kind in a range of ids. @param most so many at most; {@link PAGE} is sensible */
+export async function lookAtRange(
+  tx: TenantTx,
+  kind: SubjectKind,
+  range: Range,
+  most: number,
+  options: EvaluationOptions,
+): Promise<Looked> {
+  const look = await begin(tx, options)
+  const read = await readRange(look, kind, range, most + 1)
+  return looked(look, await judge(look, read.slice(0, most), []), read[most]?.id ?? null)
+}
+
+type Range = Extract<Among, { fromId: number }>
+
+async function readRange(
+  { tx, situation }: Look,
+  kind: SubjectKind,
+  range: Range,
+  most: number,
+): Promise<readonly SubjectFacts[]> {
+  if (kind === 'sim') return readSims(tx, situation, range, 'narrow', most)
+  if (kind === 'pool') return readPools(tx, situation, range, 'narrow', most)
+  return tenantSubject(situation)
+}
+
+interface Look {
+  readonly tx: TenantTx
+  readonly situation: Situation
+  readonly rules: RulesInForce
+  readonly heldBack: ReadonlySet<string>
+}
+
+async function begin(tx: TenantTx, options: EvaluationOptions, ended?: Cycle): Promise<Look> {
+  const situation = await readSituation(tx, tx.now.getTime(), ended)
+  const rules = await options.rules(tx)
+  // A failure in the running cycle says nothing about another one.
+  const isHeldBack = new Set(ended === undefined ? (await heldBack(tx)).map(keyOf) : [])
+  return { tx, situation, rules, heldBack: isHeldBack }
+}
+
+/** What was found of subjects. A subject that took a second look has two findings. */
+interface Judged {
+  readonly findings: readonly Finding[]
+  /** Subjects that are gone, and have alerts that must end. */
+  readonly left: readonly Subject[]
+}
+
+/** Judges subjects. @param gone SIMs no longer provisioned, pools deleted */
+async function judge(
+  { tx, situation, rules }: Look,
+  read: readonly SubjectFacts[],
+  gone: readonly Subject[],
+): Promise<Judged> {
+  const stored = await storedAlerts(tx, [...read, ...gone], scopesAt(situation.moment))
+  const alerts = Map.groupBy(stored, keyOf)
+  const poolAlerts = await alertsOfSharedPools(tx, read, situation.moment)
+  const around = { alerts, poolAlerts, guardOf: await readAnswers(tx, stored) }
+  const judged = judging(tx.tenantId, situation, rules, around)
+  const findings = read.map((subject) => judged(subject, 'narrow'))
+  // Few subjects need sums over windows, or scans.
+  const unclear = findings.filter(({ verdict }) => verdict === 'unknown').map(({ subject }) => subject)
+  const again = (await readSubjects(tx, situation, unclear, 'all')).map((subject) => judged(subject, 'all'))
+  const left = gone.filter((subject) => alerts.get(keyOf(subject))?.some(isToWithdraw) === true)
+  return { findings: [...findings, ...again], left }
+}
+
+function looked({ situation, heldBack }: Look, { findings, left }: Judged, beyond: number | null): Looked {
+  const { cycle } = situation.moment
+  const suspects: Subject[] = [...left]
+  const checks = new Map<string, number>()
+  let first = cycle.endsAt
+  for (const { subject, verdict, checkAt, flipsAt } of findings) {
+    first = Math.min(first, flipsAt)
+    if (verdict === 'changed') suspects.push(subject)
+    if (verdict === 'unchanged' && checkAt !== NEVER) checks.set(keyOf(subject), checkAt)
+  }
+  return {
+    suspects: suspects.filter((subject) => !heldBack.has(keyOf(subject))).map(({ kind, id }) => ({ kind, id })),
+    heldBack,
+    checks,
+    flipsAt: first,
+    cycle,
+    beyond,
+  }
+}
+
+interface Finding extends Judgement {
+  readonly subject: SubjectFacts
+  readonly flipsAt: number
+}
+interface Judgement {
+  readonly verdict: Verdict
+  /** When a `for` ends; {@link NEVER} if none runs. */
+  readonly checkAt: number
+}
+
+const CHANGED: Judgement = { verdict: 'changed', checkAt: NEVER }
+
+type Fill = (facts: Facts) => FactRow
+const rowsOfSets = new WeakMap<CompiledSet, Readonly<Record<SubjectKind, Readonly<Record<Width, Fill>>>>>()
+
+/** What fills rows for the rules of a set, by kind of subject. It is filled again for each subject. */
+function rowsFor(compiled: CompiledSet) {
+  const known = rowsOfSets.get(compiled)
+  if (known !== undefined) return known
+  const of = (subject: SubjectKind) => {
+    const reads = readsOf(compiled.rules, subject)
+    const isNarrow = (name: string) => subject === 'tenant' || factsOf(subject).get(name)?.cost === 'row'
+    return { narrow: filling(reads.filter(isNarrow)), all: filling(reads) }
+  }
+  const rows = { sim: of('sim'), pool: of('pool'), tenant: of('tenant') }
+  rowsOfSets.set(compiled, rows)
+  return rows
+}
+
+interface StoredAlerts {
+  /** By the `keyOf` their subject. */
+  readonly alerts: ReadonlyMap<string, readonly StoredAlert<AlertState>[]>
+  readonly poolAlerts: readonly StoredAlert<AlertState>[]
+  readonly guardOf: GuardAnswers
+}
+
+/** Makes the function that judges a subject of a tenant by the facts that were read of it. Pure but for the sampling. */
+function judging(
+  tenantId: string,
+  { moment, enforcementEnabled: enabled, escalateAfterMs, mailsFrom, silences }: Situation,
+  { compiled, version, comparison, rules, refused }: RulesInForce,
+  { alerts, poolAlerts, guardOf }: StoredAlerts,
+): (subject: SubjectFacts, width: Width) => Finding {
+  const { at: now, cycle } = moment
+  const { staleSince } = moment.feed
+  const signalMoment: SignalMoment = { at: now, cycle, enabled }
+  const inForce = { isRefused: refused !== null, rules: byName(rules) }
+  const ofPools = Map.groupBy(inhibitorsAmong(poolAlerts, inForce.rules), ({ id }) => id)
+  const rows = rowsFor(compiled)
+  return (subject, width) => {
+    const attached = attachedTo(subject)
+    const stored = alerts.get(keyOf(subject)) ?? []
+    const row = rows[subject.kind][width](subject.facts)
+    const tariffs = subject.kind === 'sim' && subject.row.tariffType !== null ? tariffBit(subject.row.tariffType) : 0
+    let flipsAt = NEVER
+    for (const one of attached) {
+      flipsAt = Math.min(flipsAt, one.flipAt(row, { now, cycle }, tariffs))
+      // Whatever ends the stand-still, it is noticed.
+      if (standsStill(one.rule, staleSince)) flipsAt = Math.min(flipsAt, nextLookAt(now, cycle))
+    }
+    return { subject, ...judgementOn(subject, attached, row, stored), flipsAt }
+  }
+
+  function quietFor(rule: Rule, subject: SubjectFacts, stored: readonly StoredAlert<AlertState>[]): Quiet | null {
+    const silenced = silences.length === 0 ? null : quietOf(silences, mailableOf(rule, subject))
+    if (silenced !== null) return silenced
+    const sharedPoolId = sharedPoolOf(subject)
+    const ofPool = sharedPoolId === null ? [] : (ofPools.get(sharedPoolId) ?? [])
+    return inhibitorOf([...ofPool, ...inhibitorsAmong(stored, inForce.rules)], { rule, subject, sharedPoolId })
+  }
+
+  function attachedTo(subject: SubjectFacts): readonly CompiledRule[] {
+    if (!isWatched(subject)) return []
+    const attached = compiled.attach(matchedOf(subject, tenantId))
+    return moment.isEnded ? attached.filter(({ rule }) => isDecidedAt(rule, moment)) : attached
+  }
+
+  function isCompared(subject: SubjectFacts): boolean {
+    if (comparison.firstLeft === 0) return isSampled({ tenantId, subject, version })
+    comparison.firstLeft -= 1
+    return true
+  }
+
+  function judgementOn(
+    subject: SubjectFacts,
+    attached: readonly CompiledRule[],
+    row: FactRow,
+    stored: readonly StoredAlert<AlertState>[],
+  ): Judgement {
+    if (!moment.isEnded && leftOf(subject, attached, stored, inForce).length > 0) return CHANGED
+    if (attached.length > 0 && isCompared(subject)) return CHANGED
+    let isUnknown = false
+    let first = NEVER
+    for (const one of attached) {
+      const { rule } = one
+      const scope = scopeOf(rule, cycle.key)
+      const alert = alertOf(stored, rule.name, scope)
+      // An open alert of another scope goes on in this one, or is closed.
+      if (stored.some((one) => one.rule === rule.name && one.scope !== scope && isOpen(one.state))) return CHANGED
+      if (comparison.doubted.has(rule.name)) return CHANGED
+      const permission = permissionOf(rule, subject, mailsFrom)
+      const quiet = alert === null ? null : quietFor(rule, subject, stored)
+      const guard = guardOf(rule.name, subject, alert)
+      const known = {
+        subject,
+        cycle,
+        now,
+        permission,
+        quiet,
+        guard,
+        escalateAfterMs,
+        staleSince,
+        stored: alert?.state ?? null,
+      }
+      const { verdict, checkAt = NEVER } = verdictOn(one, row, known)
+      if (verdict === 'changed') return CHANGED
+      if (verdict === 'unknown') isUnknown = true
+      const wishing = { rule, subject, permission, stored: alert, isRefused: inForce.isRefused }
+      const wish = alert === null || standsStill(rule, staleSince) ? 'keep' : wishOf(rule, alert.state, permission)
+      const wished = alert === null || moment.isEnded ? null : wishedOf(wish, wishing)
+      if (wished !== null && signalFor(wished, signalMoment) !== undefined) return CHANGED
+      const again = wished === null ? NEVER : (signalsAgainAt(wished, signalMoment, false) ?? NEVER)
+      first = Math.min(first, again)
+      first = Math.min(first, checkAt)
+    }
+    return { verdict: isUnknown ? 'unknown' : 'unchanged', checkAt: first }
+  }
+}

@@ -1,0 +1,54 @@
+/** Reads what the watchdog holds of a tenant's subjects now. */
+import { LogLevel } from '../../domain/codes.ts'
+import type { Page } from '../../domain/page.ts'
+import type { Alert, AlertQuery } from '../../domain/watchdog/alert.ts'
+import { quietOf } from '../../rules/alerts/quiet.ts'
+import { type AlertState, isFiring } from '../../rules/alerts/state.ts'
+import type { TenantTx } from '../../store/tenancy.ts'
+import { runningCycle } from '../../store/usage/cycles.ts'
+import { type OpenAlert, pageOfOpenAlerts } from '../../store/watchdog/open-alerts.ts'
+import { openSilences } from '../../store/watchdog/silences.ts'
+import type { ReadRules } from './rules-in-force.ts'
+
+/** A page of the alerts that are pending or firing, by rule and subject. */
+export async function pageOfAlerts(tx: TenantTx, query: AlertQuery, rules: ReadRules): Promise<Page<Alert>> {
+  const silences = await openSilences(tx)
+  const levels = new Map((await rules(tx)).rules.map(({ name, level }) => [name, level]))
+  const { data, pagination } = await pageOfOpenAlerts<AlertState>(tx, (await runningCycle(tx)).key, query)
+  return {
+    pagination,
+    data: data.map((alert) => {
+      const level = levels.get(alert.rule) ?? LogLevel.Info
+      const { rule, poolId, tag } = alert
+      return toAlert(alert, quietOf(silences, { rule, level, subject: alert, poolId, tag })?.until ?? null)
+    }),
+  }
+}
+
+function toAlert(alert: OpenAlert<AlertState>, silencedUntil: number | null): Alert {
+  const { rule, ruleVersion, kind, id, label, scope, state, lastSignal, evaluatedAt } = alert
+  const { phase, since, began = since, part, told, mailed = told, returns = 0, episode, error } = state
+  const { withheld = [], acknowledged } = state
+  const fired = `fired${part ?? ''}`
+  const isFired = (marks: readonly string[]) =>
+    isFiring(state) && (part === undefined ? marks.some((mark) => mark.startsWith('fired')) : marks.includes(fired))
+  return {
+    rule,
+    ruleVersion,
+    subject: { kind, id, label },
+    cycle: scope === '' ? null : scope,
+    phase: phase === 'firing' || phase === 'recovering' ? phase : 'pending',
+    since: new Date(since).toISOString(),
+    metSince: new Date(began).toISOString(),
+    times: scope === '' ? episode : returns + (isFiring(state) ? 1 : 0),
+    isLogged: isFired(told),
+    isMailed: isFired(mailed),
+    silencedUntil: silencedUntil === null ? null : new Date(silencedUntil).toISOString(),
+    withheld: [...withheld],
+    acknowledgedAt: acknowledged === undefined ? null : new Date(acknowledged.at).toISOString(),
+    acknowledgedBy: acknowledged?.by ?? null,
+    lastSignal,
+    error,
+    evaluatedAt: evaluatedAt.toISOString(),
+  }
+}

@@ -1,0 +1,156 @@
+/** Reads the facts of subjects at one instant. The number of statements does not grow with the subjects. */
+
+import type { LogLevel } from '../../domain/codes.ts'
+import type { Cycle } from '../../domain/time/cycle.ts'
+import { durationMs } from '../../domain/time/duration.ts'
+import type { Subject, SubjectKind } from '../../domain/watchdog/subject.ts'
+import type { OpenSilence } from '../../rules/alerts/quiet.ts'
+import type { TenantTx } from '../../store/tenancy.ts'
+import { currentCycle, tenantSettings } from '../../store/usage/cycles.ts'
+import { type DeviceChange, deviceChanges } from '../../store/usage/device-changes.ts'
+import { readFeed } from '../../store/usage/feed.ts'
+import { rowFigures, rowFiguresBetween } from '../../store/usage/figures.ts'
+import { sumPools } from '../../store/usage/pool-totals.ts'
+import {
+  type Among,
+  NO_SIMS,
+  NO_USAGE,
+  poolFactRows,
+  poolWindowSums,
+  scanPools,
+  simRows,
+  simWindowSums,
+  type TenantFactRow,
+  tenantFactRow,
+} from '../../store/watchdog/facts.ts'
+import { openSilences } from '../../store/watchdog/silences.ts'
+import type { SubjectFacts } from './evaluation.ts'
+import {
+  deviceMs,
+  judgedFigures,
+  type Moment,
+  momentOf,
+  poolFactsOf,
+  SILENT_SHARE,
+  simFactsOf,
+  tenantFactsOf,
+} from './facts.ts'
+
+/** What the facts of all subjects of a tenant have in common. */
+export interface Situation {
+  readonly moment: Moment
+  readonly enforcementEnabled: boolean
+  /** How long a Critical alert may be without acknowledgement before it is escalated; null: for ever. */
+  readonly escalateAfterMs: number | null
+  /** The least level of alerts that the tenant wants mailed. */
+  readonly mailsFrom: LogLevel
+  /** IANA name. */
+  readonly timeZone: string
+  readonly tenant: TenantFactRow | undefined
+  readonly silences: readonly OpenSilence[]
+}
+
+/**
+ * Reads the situation. Opens the running cycle, if need be.
+ *
+ * @param at epoch milliseconds
+ * @param ended a cycle that has ended. Default: the running one
+ */
+export async function readSituation(tx: TenantTx, at: number = tx.now.getTime(), ended?: Cycle): Promise<Situation> {
+  const { billingCycle, enforcementEnabled, escalateAfter, mailsFrom, timeZone } = await tenantSettings(tx)
+  const cycle = ended ?? (await currentCycle(tx, at))
+  const tenant = await tenantFactRow(tx, cycle.key)
+  const feedTimes = await readFeed(tx)
+  const silences = await openSilences(tx)
+  const escalateAfterMs = escalateAfter === null ? null : durationMs(escalateAfter)
+  const moment = momentOf({ at, cycle, billingCycle, feedTimes })
+  return { moment, enforcementEnabled, escalateAfterMs, mailsFrom, timeZone, tenant, silences }
+}
+
+/**
+ * `narrow`: only facts that stand beside the subject are right; those that take sums over windows or scans are not read.
+ */
+export type Width = 'narrow' | 'all'
+
+type SubjectsOf<K extends SubjectKind> = Extract<SubjectFacts, { kind: K }>[]
+
+/** Reads provisioned SIMs, by id. @param most so many at most */
+export async function readSims(
+  tx: TenantTx,
+  { moment }: Situation,
+  of: Among,
+  width: Width,
+  most?: number,
+): Promise<SubjectsOf<'sim'>> {
+  const { key } = moment.cycle
+  const rows = await simRows(tx, moment, of, most)
+  if (rows.length === 0) return []
+  const ids = rows.map(({ simId }) => simId)
+  await sumPools(tx, key, [...new Set(rows.map(({ poolId }) => poolId ?? 0))])
+  const [first = 0, last = 0] = [ids[0], ids.at(-1)]
+  const ledger = 'ids' in of ? await rowFigures(tx, key, ids) : await rowFiguresBetween(tx, key, { first, last })
+  const windows = width === 'all' ? await simWindowSums(tx, ids, moment.windows) : new Map()
+  return rows.map((sim) => {
+    const figures = judgedFigures(ledger.get(sim.simId) ?? [], sim.poolId)
+    const row = { ...sim, ...figures, ...(windows.get(sim.simId) ?? NO_USAGE) }
+    return { kind: 'sim', id: sim.simId, row, facts: simFactsOf(row, moment) }
+  })
+}
+
+/** Reads pools that are not deleted, by id. @param most so many at most */
+export async function readPools(
+  tx: TenantTx,
+  { moment }: Situation,
+  of: Among,
+  width: Width,
+  most?: number,
+): Promise<SubjectsOf<'pool'>> {
+  const { asOf, cycle, windows } = moment
+  if ('ids' in of) await sumPools(tx, cycle.key, of.ids)
+  const rows = await poolFactRows(tx, cycle.key, of, most)
+  if (rows.length === 0) return []
+  const ids = rows.map(({ poolId }) => poolId)
+  const silentBefore = new Date(asOf - SILENT_SHARE * (cycle.endsAt - cycle.startsAt))
+  const [used, scanned] =
+    width === 'all'
+      ? [await poolWindowSums(tx, ids, windows), await scanPools(tx, cycle.key, ids, silentBefore)]
+      : [new Map(), new Map()]
+  return rows.map((row) => {
+    const all = { ...row, ...(used.get(row.poolId) ?? NO_USAGE), ...(scanned.get(row.poolId) ?? NO_SIMS) }
+    return { kind: 'pool', id: row.poolId, row, facts: poolFactsOf(all, moment) }
+  })
+}
+
+/** The tenant as a subject. */
+export const tenantSubject = ({ tenant, moment }: Situation): SubjectsOf<'tenant'> =>
+  tenant === undefined ? [] : [{ kind: 'tenant', id: 0, row: tenant, facts: tenantFactsOf(tenant, moment) }]
+
+/** Reads the latest changes of device of SIMs that count as found in another device, by SIM. One change is in their facts. */
+export function readDeviceChanges(
+  tx: TenantTx,
+  { at, cycle }: Moment,
+  subjects: readonly SubjectFacts[],
+): Promise<ReadonlyMap<number, readonly DeviceChange[]>> {
+  const several = subjects.flatMap((subject) =>
+    subject.kind === 'sim' && subject.facts.imeiChanged && subject.row.deviceChanges > 1
+      ? [{ simId: subject.id, latest: subject.row.deviceChanges }]
+      : [],
+  )
+  return deviceChanges(tx, several, new Date(at - deviceMs(cycle)))
+}
+
+/** Reads subjects of any kind. Leaves out unprovisioned SIMs, and subjects that no longer exist. */
+export async function readSubjects(
+  tx: TenantTx,
+  situation: Situation,
+  subjects: readonly Subject[],
+  width: Width,
+): Promise<SubjectFacts[]> {
+  const idsOf = (kind: SubjectKind) => subjects.filter((subject) => subject.kind === kind).map(({ id }) => id)
+  const [simIds, poolIds] = [idsOf('sim'), idsOf('pool')]
+  return [
+    ...(simIds.length === 0 ? [] : await readSims(tx, situation, { ids: simIds }, width)),
+    ...(poolIds.length === 0 ? [] : await readPools(tx, situation, { ids: poolIds }, width)),
+    ...(idsOf('tenant').length === 0 ? [] : tenantSubject(situation)),
+  ]
+}

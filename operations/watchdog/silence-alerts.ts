@@ -1,0 +1,89 @@
+/** Begins and ends silences. */
+import { EventSeverity, EventType } from '../../domain/codes.ts'
+import { ServiceError } from '../../domain/errors.ts'
+import { durationMs } from '../../domain/time/duration.ts'
+import { LONGEST_SILENCE_MS, MOST_SILENCES, type NewSilence, type Silence } from '../../domain/watchdog/silence.ts'
+import { noteChange } from '../../store/audit.ts'
+import { poolName } from '../../store/estate/pools.ts'
+import { simExists } from '../../store/estate/sims.ts'
+import { insertEvent } from '../../store/events.ts'
+import { resumeNotifications } from '../../store/mail/mails.ts'
+import type { TenantTx } from '../../store/tenancy.ts'
+import { runningCycle } from '../../store/usage/cycles.ts'
+import { lockAlerts, markFiringDue } from '../../store/watchdog/alerts.ts'
+import { insertSilence, lockSilence, openSilences, writeSilenceEnd } from '../../store/watchdog/silences.ts'
+
+/**
+ * Begins a silence. What is not mailed because of it is mailed when it ends, if it still is true then.
+ *
+ * @throws ServiceError `invalid_request`, `sim_not_found`, `pool_not_found`, `silence_limit`
+ */
+export async function addSilence(tx: TenantTx, ask: NewSilence): Promise<{ id: number }> {
+  const { rule = null, simId = null, poolId = null, tag = null, level = null, reason } = ask
+  if (rule === null && simId === null && poolId === null && tag === null && level === null) {
+    throw new ServiceError('invalid_request', 'got none of rule, simId, poolId, tag and level, expected at least one')
+  }
+  const endsAt = endOf(tx.now, ask, (await runningCycle(tx)).endsAt)
+  if (simId !== null && !(await simExists(tx, simId))) {
+    throw new ServiceError('sim_not_found', `There is no SIM ${simId}.`)
+  }
+  if (poolId !== null && (await poolName(tx, poolId)) === undefined) {
+    throw new ServiceError('pool_not_found', `There is no pool ${poolId}.`)
+  }
+  // One evaluation at a time: none that has read no silence tells after this one.
+  await lockAlerts(tx)
+  if ((await openSilences(tx)).length >= MOST_SILENCES) {
+    throw new ServiceError('silence_limit', `The tenant has ${MOST_SILENCES} silences that have not ended.`)
+  }
+  const silence = { rule, simId, poolId, tag, level, reason, endsAt }
+  const id = await insertSilence(tx, silence)
+  await noteChange(tx, { subject: 'silence', id, before: null, after: { ...silence, endsAt: endsAt.toISOString() } })
+  await insertEvent(tx, {
+    type: EventType.Platform,
+    severity: EventSeverity.Info,
+    title: `Silence ${id} until ${endsAt.toISOString()}`,
+    description: `Alerts of ${wordsOf(silence)} are not mailed: ${reason}`,
+  })
+  return { id }
+}
+
+function endOf(now: Date, { endsAt = null, lasts = null }: NewSilence, cycleEndsAt: number): Date {
+  if ((endsAt === null) === (lasts === null)) {
+    throw new ServiceError('invalid_request', `got ${endsAt === null ? 'neither' : 'both'}, expected endsAt or lasts`)
+  }
+  if (lasts === 'cycle') return new Date(cycleEndsAt)
+  const end = endsAt === null ? now.getTime() + durationMs(lasts ?? 'PT0S') : Date.parse(endsAt)
+  if (end > now.getTime() && end <= now.getTime() + LONGEST_SILENCE_MS) return new Date(end)
+  const field = endsAt === null ? 'lasts' : 'endsAt'
+  throw new ServiceError('invalid_request', `${field}: got ${endsAt ?? lasts}, expected an end within 90 days from now`)
+}
+
+function wordsOf({ rule, simId, poolId, tag, level }: Pick<Silence, 'rule' | 'simId' | 'poolId' | 'tag' | 'level'>) {
+  const words = { rule, SIM: simId, pool: poolId, tag, level }
+  return Object.entries(words)
+    .flatMap(([name, value]) => (value === null ? [] : [`${name} ${value}`]))
+    .join(', ')
+}
+
+/**
+ * Ends a silence. Alerts that still fire, and whose notice it held back, are mailed. Safe to run twice.
+ *
+ * @throws ServiceError `silence_not_found`
+ */
+export async function endSilence(tx: TenantTx, id: number): Promise<{ id: number }> {
+  await lockAlerts(tx)
+  const silence = await lockSilence(tx, id)
+  if (silence === undefined) throw new ServiceError('silence_not_found', `There is no silence ${id}.`)
+  if (silence.endedAt !== null || Date.parse(silence.endsAt) <= tx.now.getTime()) return { id }
+  await writeSilenceEnd(tx, id)
+  await markFiringDue(tx)
+  await resumeNotifications(tx, new Date(silence.endsAt))
+  await noteChange(tx, { subject: 'silence', id, before: { endedAt: null }, after: { endedAt: tx.now.toISOString() } })
+  await insertEvent(tx, {
+    type: EventType.Platform,
+    severity: EventSeverity.Info,
+    title: `Silence ${id} has been ended`,
+    description: `Alerts of ${wordsOf(silence)} are mailed again.`,
+  })
+  return { id }
+}

@@ -1,0 +1,98 @@
+/**
+ * Tells webhooks of alerts. They are told that an alert fires where a notice of it is due to the mail: by the same rules,
+ * in the same stages, under the same silences. Each that was told so is told the end, whatever the mail is told.
+ */
+import { LogLevel } from '../../domain/codes.ts'
+import type { AlertData, WebhookEvent } from '../../domain/webhooks/event.ts'
+import { firedMessage, resolvedMessage } from '../../rules/alerts/message.ts'
+import { type AlertState, isFiring } from '../../rules/alerts/state.ts'
+import type { TenantTx } from '../../store/tenancy.ts'
+import { insertWebhookEvents } from '../../store/webhooks/events.ts'
+import type { AlertSubject, Decisions, Evaluation, Withdrawal } from './decisions.ts'
+import type { Batch } from './evaluation.ts'
+
+/** Writes the events of all decisions, once for each. */
+export const tellWebhooks = (tx: TenantTx, batch: Batch, { evaluations, withdrawals }: Decisions): Promise<void> =>
+  insertWebhookEvents(tx, [
+    ...evaluations.flatMap((one) => [
+      ...firedEvents(tx.tenantId, batch, one),
+      ...resolvedEvents(tx.tenantId, batch, one),
+    ]),
+    ...withdrawals.flatMap((one) => withdrawnEvents(tx.tenantId, batch, one)),
+  ])
+
+/** What all events about an alert have. */
+const about = (tenantId: string, rule: string, { kind, id, label, poolId }: AlertSubject, batch: Batch) => ({
+  rule,
+  subject: { kind, id: kind === 'tenant' ? tenantId : id, label },
+  poolId,
+  cycle: batch.moment.cycle.key,
+})
+
+function firedEvents(tenantId: string, batch: Batch, one: Evaluation): WebhookEvent[] {
+  const { outcome, decision, subject, permission } = one
+  // A tenant that wants no mails of the level still has systems that want the event: the log's entry goes for the notice.
+  return (permission.isUnsubscribed === true ? decision.entries : decision.notices)
+    .filter(({ kind }) => kind === 'fired')
+    .flatMap(({ since, times }): WebhookEvent[] => {
+      const data: AlertData = {
+        ...about(tenantId, outcome.rule.name, one.about, batch),
+        level: outcome.rule.level,
+        since: new Date(since).toISOString(),
+        times,
+        message: firedMessage(outcome.rule, subject.facts),
+      }
+      return [{ type: 'alert.fired', data }, ...staleFeed(one, batch, data.message)]
+    })
+}
+
+const FEED = 'usage-feed-silent'
+
+/** Beside the alert, for those who want to hear of the feed alone. */
+function staleFeed({ outcome: { rule } }: Evaluation, { moment }: Batch, message: string): WebhookEvent[] {
+  if (rule.event.type !== FEED) return []
+  return [{ type: 'feed.stale', data: { receivedAt: moment.feedTimes.receivedAt?.toISOString() ?? null, message } }]
+}
+
+function resolvedEvents(tenantId: string, batch: Batch, one: Evaluation): WebhookEvent[] {
+  const { outcome, decision, stored, subject } = one
+  if (stored === null || !wasTold(stored.state) || decision.next.phase !== 'resolved') return []
+  return [
+    resolvedEvent(decision.next, 'cleared', {
+      ...about(tenantId, outcome.rule.name, one.about, batch),
+      message: resolvedMessage(outcome.rule, subject.facts),
+    }),
+  ]
+}
+
+function withdrawnEvents(
+  tenantId: string,
+  batch: Batch,
+  { about: subject, stored, decision, why }: Withdrawal,
+): WebhookEvent[] {
+  if (!wasTold(stored.state)) return []
+  return [
+    resolvedEvent(decision.next, 'withdrawn', {
+      ...about(tenantId, stored.rule, subject, batch),
+      message: `Rule ${stored.rule} no longer watches ${subject.label}: ${why}.`,
+    }),
+  ]
+}
+
+const resolvedEvent = (
+  { since, returns = 0 }: AlertState,
+  reason: 'cleared' | 'withdrawn',
+  data: Omit<AlertData, 'level' | 'since' | 'times'>,
+): WebhookEvent => ({
+  type: 'alert.resolved',
+  data: { ...data, level: LogLevel.Info, since: new Date(since).toISOString(), times: returns + 1, reason },
+})
+
+/** Whether an alert fires, and webhooks were told of its present episode. */
+function wasTold(state: AlertState): boolean {
+  const { told, mailed = told, part, withheld = [] } = state
+  if (!isFiring(state)) return false
+  const marks = withheld.includes('unsubscribed') ? [...mailed, ...told] : mailed
+  const last = marks.findLast((mark) => mark.startsWith('fired'))
+  return last !== undefined && (part === undefined || last === `fired${part}`)
+}

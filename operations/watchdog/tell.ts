@@ -1,0 +1,185 @@
+/** Tells what was decided about alerts: entries of the watchdog log, events, and notices to mail. Each is written once. */
+import { EventSeverity, EventType, LogLevel } from '../../domain/codes.ts'
+import { mailWaits, shortenedWait } from '../../domain/mail/waits.ts'
+import type { TellingKind } from '../../rules/alerts/keys.ts'
+import { endedMessage, firedMessage, resolvedMessage } from '../../rules/alerts/message.ts'
+import { levelOf, type Telling } from '../../rules/alerts/telling.ts'
+import type { Facts } from '../../rules/facts.ts'
+import type { Rule } from '../../rules/rule.ts'
+import { insertEvent } from '../../store/events.ts'
+import { insertNotifications, lastGroupedAt, takeBackNotifications } from '../../store/mail/mails.ts'
+import type { TenantTx } from '../../store/tenancy.ts'
+import { insertLogEntries, type NewLogEntry } from '../../store/watchdog/alerts.ts'
+import { notificationOf } from './alert-notification.ts'
+import { type AlertSubject, type Decisions, type Evaluation, NOUNS, type Withdrawal } from './decisions.ts'
+import type { Batch, EvaluationOptions } from './evaluation.ts'
+import { tellWebhooks } from './tell-webhooks.ts'
+
+/** A telling, with what it says of whom. */
+interface Told {
+  readonly telling: Telling
+  readonly about: AlertSubject
+  readonly rule: string
+  readonly type: EventType
+  readonly level: LogLevel
+  readonly message: string
+  readonly explanation: unknown
+}
+
+/** Types of rules about the SIM itself. Their events are Connectivity; those of all other rules are Billing. */
+const CONNECTIVITY: ReadonlySet<string> = new Set(['imei-change', 'silent'])
+
+/**
+ * Writes all that decisions tell. What has ended before its notice has left is not mailed at all: the notice is taken
+ * back, and the end is not told either.
+ *
+ * @returns the keys of the notices that were taken back
+ */
+export async function tellAll(
+  tx: TenantTx,
+  batch: Batch,
+  decisions: Decisions,
+  options: EvaluationOptions,
+): Promise<ReadonlySet<string>> {
+  const { evaluations, withdrawals } = decisions
+  await tellLog(tx, batch, [
+    ...evaluations.flatMap((one) => one.decision.entries.map((telling) => toldOf(one, telling, batch))),
+    ...withdrawals.flatMap((one) => one.decision.entries.map((telling) => withdrawnOf(one, telling))),
+  ])
+  const takenBack = await takeBackNotifications(
+    tx,
+    [...evaluations, ...withdrawals].flatMap(({ decision: { takeBack } }) => (takeBack === null ? [] : [takeBack.key])),
+  )
+  await mailNotices(
+    tx,
+    batch,
+    evaluations.filter(({ decision: { takeBack } }) => takeBack === null || !takenBack.has(takeBack.key)),
+    options,
+  )
+  await tellWebhooks(tx, batch, decisions)
+  return takenBack
+}
+
+/** @param named facts that the message says in another way */
+function messageOf(one: Evaluation, { kind, key }: Telling, { moment }: Batch, named: Facts = {}): string {
+  const facts = { ...(one.earlier.get(key) ?? one.subject.facts), ...named }
+  const message = messageIn(one.outcome.rule, facts, kind)
+  return moment.isEnded ? endedMessage(moment.cycle, message) : message
+}
+
+/** The message as a mail says it: with the label for the ICCID. */
+const mailMessageOf = (one: Evaluation, telling: Telling, batch: Batch): string =>
+  messageOf(one, telling, batch, one.about.kind === 'sim' ? { iccid: one.about.label } : {})
+
+function messageIn(rule: Rule, facts: Facts, kind: TellingKind): string {
+  switch (kind) {
+    case 'resolved':
+      return resolvedMessage(rule, facts)
+    case 'flapping':
+      return `Fires and resolves again and again; further mails wait until it has settled. ${firedMessage(rule, facts)}`
+    case 'escalated':
+      return `Nobody has acknowledged this: ${firedMessage(rule, facts)}`
+    case 'fired':
+    case 'withdrawn':
+      return firedMessage(rule, facts)
+  }
+}
+
+const toldOf = (one: Evaluation, telling: Telling, batch: Batch): Told => ({
+  telling,
+  about: one.about,
+  rule: one.outcome.rule.name,
+  type: CONNECTIVITY.has(one.outcome.rule.event.type) ? EventType.Connectivity : EventType.Billing,
+  level: levelOf(telling, one.outcome.rule.level),
+  message: messageOf(one, telling, batch),
+  explanation: one.outcome.explanation,
+})
+
+const withdrawnOf = ({ about, stored: { rule }, why }: Withdrawal, telling: Telling): Told => ({
+  telling,
+  about,
+  rule,
+  type: EventType.Billing,
+  level: LogLevel.Info,
+  message: `Rule ${rule} no longer watches ${NOUNS[about.kind]} ${about.label}: ${why}.`,
+  explanation: null,
+})
+
+async function tellLog(tx: TenantTx, batch: Batch, all: readonly Told[]): Promise<void> {
+  const fresh = await insertLogEntries(
+    tx,
+    all.map((told) => entryOf(told, batch)),
+  )
+  for (const told of all.filter(({ telling }) => fresh.has(telling.key))) await insertEvent(tx, eventOf(told))
+}
+
+const entryOf = ({ telling, about, rule, level, message, explanation }: Told, batch: Batch): NewLogEntry => ({
+  dedupeKey: telling.key,
+  rule,
+  ruleVersion: batch.rulesVersion,
+  simId: about.kind === 'sim' ? about.id : null,
+  poolId: about.poolId,
+  level,
+  message,
+  cycleKey: batch.moment.cycle.key,
+  explanation,
+})
+
+const SEVERITY = {
+  [LogLevel.Info]: EventSeverity.Info,
+  [LogLevel.Warning]: EventSeverity.Warning,
+  [LogLevel.Critical]: EventSeverity.Critical,
+} as const
+const TITLES = {
+  fired: 'Alert',
+  resolved: 'Resolved',
+  withdrawn: 'Withdrawn',
+  flapping: 'Flapping',
+  escalated: 'Escalated',
+} as const
+
+const eventOf = ({ telling, about, rule, type, level, message }: Told) => ({
+  type,
+  severity: SEVERITY[level],
+  title: `${TITLES[telling.kind]}: ${rule}, ${about.label}`,
+  description: message,
+})
+
+async function mailNotices(
+  tx: TenantTx,
+  batch: Batch,
+  evaluations: readonly Evaluation[],
+  options: EvaluationOptions,
+): Promise<void> {
+  const all = evaluations.flatMap((one) => one.decision.notices.map((telling) => ({ one, telling })))
+  if (all.length === 0) return
+  const lastAt = await lastGroupedAt(tx)
+  await insertNotifications(
+    tx,
+    all.map(({ one, telling }) => {
+      const level = levelOf(telling, one.outcome.rule.level)
+      const message = mailMessageOf(one, telling, batch)
+      const body = notificationOf(batch, tx.tenantId, { ...one, telling, level, message })
+      return { body, dueAt: dueAt(tx.now.getTime(), level, lastAt, batch, options) }
+    }),
+  )
+}
+
+/**
+ * When a notification is due. A critical one waits for others of its cause, unless its cycle has ended. Others wait for
+ * more of them, and keep their distance from the last grouped mail. In a cycle shorter than a day these times are at most
+ * a sixtieth and a tenth of it.
+ */
+function dueAt(
+  now: number,
+  level: LogLevel,
+  lastAt: Date | null,
+  { moment: { cycle, isEnded } }: Batch,
+  options: EvaluationOptions,
+): Date {
+  const length = cycle.endsAt - cycle.startsAt
+  if (level === LogLevel.Critical && !isEnded) return new Date(now + mailWaits(length).forNextMs)
+  const first = now + shortenedWait(options.groupFirstMs, length, 60)
+  const next = (lastAt?.getTime() ?? Number.NEGATIVE_INFINITY) + shortenedWait(options.groupNextMs, length, 10)
+  return new Date(Math.max(first, next))
+}

@@ -1,0 +1,107 @@
+/**
+ * Which signal enforcement needs now. Level-triggered: what an alert wishes is compared with the last signal. Pure;
+ * instants are epoch milliseconds.
+ */
+import { SimStatus } from '../../domain/codes.ts'
+import type { AlertSignal } from '../../domain/temporal/signals.ts'
+import type { Cycle } from '../../domain/time/cycle.ts'
+import type { Wish } from '../../rules/alerts/decide.ts'
+import type { Permission } from '../../rules/alerts/permission.ts'
+import type { AlertState } from '../../rules/alerts/state.ts'
+import type { Rule } from '../../rules/rule.ts'
+import type { StoredAlert } from '../../store/watchdog/alerts.ts'
+import type { SubjectFacts } from './evaluation.ts'
+
+/** `would`: only logged, what would have happened. The others are signals. */
+export type Signal = AlertSignal | 'would'
+
+/** A wish about a subject, and what was asked before. */
+export interface Wished {
+  readonly wish: Wish
+  readonly permission: Permission['suspend']
+  /** The rule is older than the one that should be in force, and its stage must not take a suspension back. */
+  readonly keep: boolean
+  readonly stored: Pick<StoredAlert<AlertState>, 'lastSignal' | 'lastSignalAt'> | null
+  /** Of a SIM; null for another subject, or one that is gone. */
+  readonly sim: { readonly status: SimStatus; readonly statusSince: Date } | null
+  /** Whether to signal again while it lasts: a pool's usage grows, and its workflow picks SIMs again. */
+  readonly repeats: boolean
+}
+
+/** A rule, and what it may do about a subject. */
+export interface Wishing {
+  readonly rule: Rule
+  readonly subject: SubjectFacts
+  readonly permission: Permission
+  readonly stored: Wished['stored']
+  /** This build refuses the rule set that should be in force, so an older one decides. */
+  readonly isRefused: boolean
+}
+
+/** What a rule that covers a subject wishes; null if it never suspends. */
+export function wishedOf(wish: Wish, { rule, subject, permission, stored, isRefused }: Wishing): Wished | null {
+  const { suspend, stage } = rule.event.params
+  if (suspend === undefined) return null
+  return {
+    wish,
+    permission: permission.suspend,
+    keep: isRefused && stage !== 'enforce',
+    stored,
+    sim: subject.kind === 'sim' ? subject.row : null,
+    repeats: subject.kind === 'pool',
+  }
+}
+
+export interface SignalMoment {
+  readonly at: number
+  readonly cycle: Cycle
+  /** Whether the tenant lets the watchdog suspend at all. */
+  readonly enabled: boolean
+}
+
+/** A pool that is over is signalled again after a sixtieth of the cycle, or after a minute if that is shorter. */
+const MOST_AGAIN_MS = 60_000
+const AGAIN_PARTS = 60
+const againAfterMs = ({ startsAt, endsAt }: Cycle): number => Math.min(MOST_AGAIN_MS, (endsAt - startsAt) / AGAIN_PARTS)
+
+/** The last signal of this cycle. Earlier ones do not count: the runs of a cycle end with it. */
+export function lastSignalSince(startsAt: number, { stored }: Pick<Wished, 'stored'>): string | null {
+  return stored !== null && (stored.lastSignalAt?.getTime() ?? 0) >= startsAt ? stored.lastSignal : null
+}
+
+/** The signal to send now; undefined if nothing has changed since the last one. */
+export function signalFor(wished: Wished, { at, cycle, enabled }: SignalMoment): Signal | undefined {
+  const before = lastSignalSince(cycle.startsAt, wished)
+  if (wished.wish === 'keep') {
+    return before === 'overLimit' && at < cycle.endsAt && isBarred(wished, enabled) ? 'standDown' : undefined
+  }
+  const wanted = wantedFor(wished, enabled)
+  if (before === 'overLimit' && wanted !== 'overLimit') {
+    if (wished.wish === 'clear') return 'cleared'
+    return wished.keep ? undefined : 'standDown'
+  }
+  if (wanted === undefined || wanted !== before) return wanted
+  const lastSignalAt = wished.stored?.lastSignalAt?.getTime() ?? 0
+  const isDue = wished.repeats ? at - lastSignalAt >= againAfterMs(cycle) : becameActive(wished, lastSignalAt)
+  return isDue ? wanted : undefined
+}
+
+/** Whether a person has taken the watchdog's leave to suspend, whatever the alert. */
+const isBarred = ({ permission, keep }: Wished, enabled: boolean): boolean => !keep && (permission !== 'do' || !enabled)
+
+/** When to look again even if nothing happens; undefined if no signal is repeated. @param signalled one is sent now */
+export function signalsAgainAt(wished: Wished, moment: SignalMoment, signalled: boolean): number | undefined {
+  if (!wished.repeats || wantedFor(wished, moment.enabled) === undefined) return undefined
+  const last = signalled ? moment.at : wished.stored?.lastSignalAt?.getTime()
+  return last === undefined ? undefined : last + againAfterMs(moment.cycle)
+}
+
+/** Whether a SIM became active after `since`. The earlier signal found it suspended, so it came to nothing. */
+const becameActive = ({ sim }: Wished, since: number): boolean =>
+  sim !== null && sim.status === SimStatus.Active && sim.statusSince.getTime() > since
+
+/** What the alert calls for, whatever was sent before; undefined if the rule may not even log what it would do. */
+function wantedFor({ wish, permission }: Wished, enabled: boolean): 'overLimit' | 'would' | undefined {
+  if (wish !== 'over' || permission === 'no') return undefined
+  return permission === 'do' && enabled ? 'overLimit' : 'would'
+}

@@ -1,0 +1,189 @@
+/** Registers webhooks, and changes them. */
+import { EventSeverity, EventType } from '../../domain/codes.ts'
+import { ServiceError } from '../../domain/errors.ts'
+import { isPublic, isWithin, type Network } from '../../domain/webhooks/addresses.ts'
+import {
+  hostOf,
+  MOST_WEBHOOKS,
+  type NewWebhook,
+  ROTATION_MS,
+  type WebhookSecret,
+  whyNotUrl,
+} from '../../domain/webhooks/webhook.ts'
+import { noteChange } from '../../store/audit.ts'
+import { insertEvent } from '../../store/events.ts'
+import type { TenantTx } from '../../store/tenancy.ts'
+import { replayDelivery as replay } from '../../store/webhooks/deliveries.ts'
+import { insertEventFor } from '../../store/webhooks/events.ts'
+import {
+  deleteWebhook,
+  endPause,
+  type HeldWebhook,
+  insertWebhook,
+  lockWebhooks,
+  readWebhook,
+  writeDisabled,
+  writeEnabled,
+  writeSecret,
+} from '../../store/webhooks/webhooks.ts'
+import { newSecret, seal } from './secrets.ts'
+
+export interface WebhookOptions {
+  /** Keys of the secrets at rest: the first seals, all open. Empty: secrets are kept as they are. */
+  readonly secretsKeys: readonly Buffer[]
+  /** Networks that are no public ones, and that webhooks may be in all the same. */
+  readonly allow: readonly Network[]
+}
+
+type Changed = { id: number }
+
+/**
+ * Registers an endpoint. It gets what happens from now on.
+ *
+ * @returns the secret that signs what it gets; this is the only place where it is ever shown
+ * @throws ServiceError `invalid_request`, `webhook_limit`
+ */
+export async function addWebhook(tx: TenantTx, ask: NewWebhook, options: WebhookOptions): Promise<WebhookSecret> {
+  const why = whyNotUrl(ask.url, options.allow.length > 0) ?? whyNotHost(ask.url, options)
+  if (why !== undefined) {
+    throw new ServiceError('invalid_request', `url: ${why}`, { errors: [{ pointer: '/url', detail: why }] })
+  }
+  if ((await lockWebhooks(tx)) >= MOST_WEBHOOKS) {
+    throw new ServiceError('webhook_limit', `The tenant has ${MOST_WEBHOOKS} webhooks.`)
+  }
+  const { url, description, events } = { ...ask, description: ask.description ?? '', events: ask.events ?? null }
+  const secret = newSecret()
+  const sealed = seal(secret, tx.tenantId, options.secretsKeys)
+  const id = await insertWebhook(tx, { url, description, events, secret: sealed })
+  await noteChange(tx, { subject: 'webhook', id, before: null, after: { url, description, events } })
+  await recordChange(tx, id, url, 'was registered')
+  return { id, secret }
+}
+
+/** An address in the URL is known now; those of a name are looked at whenever it is connected to. */
+function whyNotHost(url: string, { allow }: WebhookOptions): string | undefined {
+  const host = hostOf(url)
+  const isAddress = /^[\d.]+$|:/.test(host)
+  if (!isAddress || isPublic(host) || isWithin(allow, host)) return undefined
+  return `got the address ${host}, expected one of the public internet, or of a network that WEBHOOK_ALLOW names`
+}
+
+/**
+ * Gives an endpoint a new secret. For 24 hours, what it gets is signed with the one before too.
+ *
+ * @returns the new secret; this is the only place where it is ever shown
+ * @throws ServiceError `webhook_not_found`
+ */
+export async function rotateWebhook(tx: TenantTx, id: number, options: WebhookOptions): Promise<WebhookSecret> {
+  const webhook = await lockedWebhook(tx, id)
+  const secret = newSecret()
+  const until = new Date(tx.now.getTime() + ROTATION_MS)
+  await writeSecret(tx, id, seal(secret, tx.tenantId, options.secretsKeys), until)
+  await noteChange(tx, {
+    subject: 'webhook',
+    id,
+    before: { previousSecretUntil: webhook.previousSecretUntil },
+    after: { previousSecretUntil: until.toISOString() },
+  })
+  await recordChange(tx, id, webhook.url, `has a new secret; the one before signs until ${until.toISOString()}`)
+  return { id, secret }
+}
+
+/**
+ * Sends an event of the type `webhook.test`, at once and to this endpoint only.
+ *
+ * @returns id of the delivery
+ * @throws ServiceError `webhook_not_found`, `webhook_disabled`
+ */
+export async function testWebhook(tx: TenantTx, id: number): Promise<Changed> {
+  await usableWebhook(tx, id)
+  await endPause(tx, id)
+  const data = { webhookId: id, message: 'This is a test.' }
+  const delivery = await insertEventFor(tx, id, { type: 'webhook.test', data })
+  await noteChange(tx, { subject: 'webhook', id, before: null, after: { testedBy: delivery } })
+  return { id: delivery }
+}
+
+/**
+ * Sends an event again, or at once where it waits: under the same webhook-id, and again for three days.
+ *
+ * @throws ServiceError `webhook_not_found`, `webhook_disabled`, `webhook_delivery_not_found`
+ */
+export async function replayDelivery(tx: TenantTx, id: number, deliveryId: number): Promise<Changed> {
+  await usableWebhook(tx, id)
+  await endPause(tx, id)
+  if (!(await replay(tx, id, deliveryId))) {
+    throw new ServiceError('webhook_delivery_not_found', `Webhook ${id} has no delivery ${deliveryId}.`)
+  }
+  await noteChange(tx, { subject: 'webhook', id, before: null, after: { replayed: deliveryId } })
+  return { id: deliveryId }
+}
+
+/**
+ * Disables an endpoint: it gets nothing any more, and what waits for it is given up. Safe to run twice.
+ *
+ * @throws ServiceError `webhook_not_found`
+ */
+export async function disableWebhook(tx: TenantTx, id: number): Promise<Changed> {
+  const webhook = await lockedWebhook(tx, id)
+  if (webhook.disabledAt !== null) return { id }
+  await writeDisabled(tx, id, 'A person has disabled it.')
+  await noteChange(tx, { subject: 'webhook', id, before: { disabledAt: null }, after: { disabledAt: tx.now } })
+  await recordChange(tx, id, webhook.url, 'was disabled')
+  return { id }
+}
+
+/**
+ * Has an endpoint get events again, from now on. What was given up meanwhile can be replayed. Safe to run twice.
+ *
+ * @throws ServiceError `webhook_not_found`
+ */
+export async function enableWebhook(tx: TenantTx, id: number): Promise<Changed> {
+  const { disabledAt, url } = await lockedWebhook(tx, id)
+  if (disabledAt === null) return { id }
+  await writeEnabled(tx, id)
+  await noteChange(tx, { subject: 'webhook', id, before: { disabledAt }, after: { disabledAt: null } })
+  await recordChange(tx, id, url, 'is enabled again')
+  return { id }
+}
+
+/**
+ * Removes an endpoint, with the log of its deliveries.
+ *
+ * @throws ServiceError `webhook_not_found`
+ */
+export async function removeWebhook(tx: TenantTx, id: number): Promise<Changed> {
+  const { url, description, events } = await lockedWebhook(tx, id)
+  await deleteWebhook(tx, id)
+  await noteChange(tx, { subject: 'webhook', id, before: { url, description, events }, after: null })
+  await recordChange(tx, id, url, 'was removed')
+  return { id }
+}
+
+/** @throws ServiceError `webhook_not_found` */
+export async function knownWebhook(
+  tx: TenantTx,
+  id: number,
+  options?: { readonly lock: boolean },
+): Promise<HeldWebhook> {
+  const webhook = await readWebhook(tx, id, options)
+  if (webhook === undefined) throw new ServiceError('webhook_not_found', `There is no webhook ${id}.`)
+  return webhook
+}
+
+const lockedWebhook = (tx: TenantTx, id: number): Promise<HeldWebhook> => knownWebhook(tx, id, { lock: true })
+
+async function usableWebhook(tx: TenantTx, id: number): Promise<void> {
+  const { disabledAt } = await lockedWebhook(tx, id)
+  if (disabledAt !== null) {
+    throw new ServiceError('webhook_disabled', `Webhook ${id} is disabled since ${disabledAt}.`)
+  }
+}
+
+const recordChange = (tx: TenantTx, id: number, url: string, what: string): Promise<void> =>
+  insertEvent(tx, {
+    type: EventType.Platform,
+    severity: EventSeverity.Info,
+    title: `Webhook ${id} ${what.split(/[;,]/)[0]}`,
+    description: `The webhook at ${new URL(url).origin} ${what}.`,
+  })

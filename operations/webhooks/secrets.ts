@@ -1,0 +1,50 @@
+/**
+ * The secrets of webhooks at rest. A secret signs each delivery, so it has to be readable: a hash would not do. Where the
+ * operator gives a key (`WEBHOOK_SECRETS_KEY`), it is sealed with AES-256-GCM; otherwise it is kept as it is.
+ */
+import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto'
+
+const SEALED = 'sealed'
+const CIPHER = 'aes-256-gcm'
+const IV_BYTES = 12
+const TAG_BYTES = 16
+/** Standard Webhooks asks for 24 to 64 bytes. */
+const SECRET_BYTES = 32
+
+/** A new secret, as its receiver gets it. */
+export const newSecret = (): string => `whsec_${randomBytes(SECRET_BYTES).toString('base64')}`
+
+/** Names a key without telling it. */
+const nameOf = (key: Buffer): string => createHash('sha256').update(key).digest('hex').slice(0, 8)
+
+/**
+ * Seals a secret with the first of the keys; without one it stays as it is.
+ *
+ * @param tenantId whose it is: it cannot be opened for another tenant
+ */
+export function seal(secret: string, tenantId: string, [key]: readonly Buffer[]): string {
+  if (key === undefined) return secret
+  const iv = randomBytes(IV_BYTES)
+  const cipher = createCipheriv(CIPHER, key, iv).setAAD(Buffer.from(tenantId))
+  const sealed = Buffer.concat([iv, cipher.update(secret), cipher.final(), cipher.getAuthTag()])
+  return [SEALED, nameOf(key), sealed.toString('base64')].join(':')
+}
+
+/**
+ * Opens what {@link seal} has made, with any of the keys.
+ *
+ * @throws Error if none of the keys fits, or if it was changed
+ */
+export function open(sealed: string, tenantId: string, keys: readonly Buffer[]): string {
+  const [mark, name, text = ''] = sealed.split(':')
+  if (mark !== SEALED) return sealed
+  const key = keys.find((one) => nameOf(one) === name)
+  if (key === undefined) {
+    throw new Error(`a webhook's secret is sealed with the key ${name}, which WEBHOOK_SECRETS_KEY does not have`)
+  }
+  const bytes = Buffer.from(text, 'base64')
+  const decipher = createDecipheriv(CIPHER, key, bytes.subarray(0, IV_BYTES))
+    .setAAD(Buffer.from(tenantId))
+    .setAuthTag(bytes.subarray(-TAG_BYTES))
+  return Buffer.concat([decipher.update(bytes.subarray(IV_BYTES, -TAG_BYTES)), decipher.final()]).toString()
+}

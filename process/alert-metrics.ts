@@ -1,0 +1,146 @@
+/**
+ * Metrics of alerts, of their notices and of mails. Labels are rules, phases, kinds and reasons: never a SIM, an address or
+ * a tenant.
+ *
+ * What is decided or sent is counted by the process that does it: add up over workers. What waits is read from the
+ * database, by one statement a scrape: each worker says the same.
+ */
+import { Counter, Gauge, Histogram } from '@prometheus-io/client'
+import { LogLevel, labelOf } from '../domain/codes.ts'
+import { failureOf } from '../operations/mail/outcome.ts'
+import type { MailOptions } from '../operations/mail/send-mails.ts'
+import type { OperatorMailer } from '../operations/mail/tell-operator.ts'
+import type { EvaluationOptions } from '../operations/watchdog/evaluation.ts'
+import type { ReadRules } from '../operations/watchdog/rules-in-force.ts'
+import { alertFigures } from '../store/alert-figures.ts'
+import { inPlatform, type Store } from '../store/tenancy.ts'
+import type { Metrics } from './metrics.ts'
+
+type Sender = OperatorMailer['transport']
+
+export interface AlertMetrics {
+  readonly onDecided: NonNullable<EvaluationOptions['onDecided']>
+  readonly onAccepted: NonNullable<MailOptions['onAccepted']>
+  /** The same transport, with its attempts counted. */
+  readonly counted: (transport: Sender) => Sender
+}
+
+/** Registers the metrics. */
+export function alertMetrics({ registry }: Metrics, store: Store, rules: ReadRules): AlertMetrics {
+  const registers = [registry]
+  const alerts = new Counter({
+    name: 'simherd_alerts_total',
+    help: 'Alerts that came into a phase, by rule.',
+    labelNames: ['rule', 'phase'],
+    registers,
+  })
+  const notices = new Counter({
+    name: 'simherd_notices_total',
+    help: 'Notices by kind: due, or withheld for a reason.',
+    labelNames: ['kind', 'reason'],
+    registers,
+  })
+  const errors = new Counter({
+    name: 'simherd_rule_errors_total',
+    help: 'Subjects about which a rule could be decided before, and no longer can.',
+    labelNames: ['rule'],
+    registers,
+  })
+  const delay = new Histogram({
+    name: 'simherd_notice_delivery_seconds',
+    help: 'Time from the decision to tell a notice until the mail server accepted its mail.',
+    labelNames: ['level'],
+    // Critical notices leave within seconds, others wait up to an hour for more; mails are tried for three days.
+    buckets: [1, 5, 15, 30, 60, 120, 300, 900, 3600, 14_400, 86_400, 259_200],
+    registers,
+  })
+  const deliveries = new Counter({
+    name: 'simherd_mail_attempts_total',
+    help: 'Attempts to send a mail: accepted, or whose trouble it met.',
+    labelNames: ['class'],
+    registers,
+  })
+  const up = new Gauge({
+    name: 'simherd_smtp_up',
+    help: '0 from the mail that the server did not let us send until the one that it answers; 1 otherwise.',
+    registers,
+  })
+  up.set(1)
+  gauges(registers, store, rules)
+
+  const noteAttempt = (trouble: 'accepted' | 'ours' | 'later' | 'address' | 'mail') => {
+    deliveries.inc({ class: trouble })
+    up.set(trouble === 'ours' ? 0 : 1)
+  }
+  return {
+    onDecided: (decided) => {
+      for (const { rule, phase } of decided.alerts) alerts.inc({ rule, phase })
+      for (const { kind, reason } of decided.notices) notices.inc({ kind, reason })
+      for (const { rule } of decided.errors) errors.inc({ rule })
+    },
+    onAccepted: (waits) => {
+      for (const { level, seconds } of waits) delay.observe({ level: labelOf(LogLevel, level) }, seconds)
+    },
+    counted: (transport) => ({
+      send: async (mail) => {
+        try {
+          const delivery = await transport.send(mail)
+          noteAttempt('accepted')
+          return delivery
+        } catch (error) {
+          noteAttempt(failureOf(error).trouble)
+          throw error
+        }
+      },
+    }),
+  }
+}
+
+/** Far below any scrape interval: gauges that are collected together share what was read. */
+const SHARED_MS = 1000
+
+function gauges(registers: Metrics['registry'][], store: Store, rules: ReadRules): void {
+  const read = () =>
+    inPlatform(store, async (tx) => ({ now: tx.now, ...(await alertFigures(tx)), inForce: await rules(tx) }))
+  type Figures = Awaited<ReturnType<typeof read>>
+  let latest: { readonly at: number; readonly figures: Promise<Figures> } | undefined
+  const figures = () => {
+    const at = performance.now()
+    if (latest === undefined || at - latest.at > SHARED_MS) latest = { at, figures: read() }
+    return latest.figures
+  }
+  const gauge = (name: string, help: string, valueOf: (figures: Figures) => number) =>
+    new Gauge({
+      name,
+      help,
+      registers,
+      async collect() {
+        // Nothing is known without a database: no comparison with NaN holds.
+        this.set(await figures().then(valueOf, () => Number.NaN))
+      },
+    })
+  gauge(
+    'simherd_oldest_notice_seconds',
+    'For how long the notice waits that is overdue for longest; 0 if none is overdue.',
+    ({ now, waitingSince }) => ageOf(waitingSince, now),
+  )
+  gauge('simherd_guard_holds_open', 'Holds of the guard that wait for a person.', ({ openHolds }) => openHolds)
+  gauge(
+    'simherd_addresses_refused',
+    'Addresses of tenants that are marked bad: no server takes mails for them.',
+    ({ refusedAddresses }) => refusedAddresses,
+  )
+  gauge(
+    'simherd_feed_age_seconds',
+    'For how long no usage was received of the tenant that has waited for it for longest, of those with Active SIMs.',
+    ({ now, stalestFeed }) => ageOf(stalestFeed, now),
+  )
+  gauge('simherd_rules_version', 'Version of the rules that decide; 0: none.', ({ inForce }) => inForce.version)
+  gauge('simherd_rules_refused', '1 while this build refuses the rules loaded last; 0 otherwise.', ({ inForce }) =>
+    inForce.refused === null ? 0 : 1,
+  )
+}
+
+/** Seconds; 0 for null. */
+const ageOf = (since: Date | null, now: Date): number =>
+  since === null ? 0 : Math.max(0, now.getTime() - since.getTime()) / 1000

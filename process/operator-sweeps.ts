@@ -1,0 +1,27 @@
+/** What is done for the operator of the installation: notices are mailed, and deleted when they are old. */
+import type { Logger } from 'pino'
+import type { Settings } from '../config/index.ts'
+import { type OperatorMailer, tellOperator } from '../operations/mail/tell-operator.ts'
+import { forgetOperatorNotices } from '../store/mail/operator-mails.ts'
+import { inPlatform, type Store } from '../store/tenancy.ts'
+import { operatorMailOptions } from './options.ts'
+import type { Sweep } from './sweeps.ts'
+
+const HOUR_MS = 3_600_000
+const KEPT_MS = 90 * 86_400_000
+
+/** The sweeps. They may wait for the mail server as long as a mail takes: run them beside others. */
+export function operatorSweeps(store: Store, mailer: OperatorMailer, settings: Settings, log: Logger): Sweep[] {
+  const options = operatorMailOptions(settings)
+  const onGivenUp = (given: object) => log.error(given, 'a mail to the operator was given up')
+  return [
+    ...(options === null
+      ? []
+      : [{ name: 'mail to the operator', run: () => tellOperator(store, mailer, { ...options, onGivenUp }) }]),
+    {
+      name: 'old notices to the operator',
+      everyMs: HOUR_MS,
+      run: () => inPlatform(store, (tx) => forgetOperatorNotices(tx, new Date(tx.now.getTime() - KEPT_MS))),
+    },
+  ]
+}

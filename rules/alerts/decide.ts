@@ -1,0 +1,199 @@
+/**
+ * Decides an alert after its rule was evaluated: its next state, what to tell whom, and what it wishes of enforcement.
+ * Pure; instants are epoch milliseconds. Whoever calls it decides only whether to carry it out.
+ */
+import type { Rule } from '../rule.ts'
+import { settlesAt, withChanges } from './flapping.ts'
+import { guardState, isHeld } from './guard.ts'
+import { type AlertName, keyOfTelling } from './keys.ts'
+import type { Permission } from './permission.ts'
+import { forMs, keepFiringMs, nextState, withdrawnState } from './phases.ts'
+import type { AlertQuestion } from './question.ts'
+import { goOn, standStill, standsStill } from './stand-still.ts'
+import { type AlertState, isFiring, isOpen, scopeOf, unseen, type Withheld } from './state.ts'
+import { escalatesAt, type Telling, tell } from './telling.ts'
+
+/** A notice that fired, and is no longer to be mailed. If no mail has it yet, it is taken back, and its end is not told either. */
+export interface TakeBack {
+  readonly key: string
+  /** The state if it could be taken back: its mail was never told of the episode. */
+  readonly next: AlertState
+}
+
+/**
+ * What an alert wishes of enforcement.
+ *
+ * `over`: suspend. `clear`: what it wished before is over. `standDown`: leave alone what is not yet suspended. `keep`:
+ * no change, because nothing could be decided, what was read is out of date, the alert flaps or recovers, or the cycle
+ * has ended.
+ */
+export type Wish = 'over' | 'clear' | 'standDown' | 'keep'
+
+/** Why something is not told, or not wished. */
+export type Reason = Withheld | 'pending' | 'told' | 'error' | 'withdrawn'
+
+export interface AlertDecision {
+  readonly next: AlertState
+  readonly entries: readonly Telling[]
+  readonly notices: readonly Telling[]
+  readonly takeBack: TakeBack | null
+  readonly wish: Wish
+  readonly reasons: readonly Reason[]
+  /** Whether it takes a place of its rule's hour: the guard on firing counts it. */
+  readonly counts: boolean
+  /** When the subject needs another evaluation even if nothing happens: a `for`, a silence or the like ends. */
+  readonly nextCheckAt?: number
+}
+
+/** The time of an alert never goes back, whatever a clock does or whichever worker's it is. */
+const timeOf = ({ previous, now }: { readonly previous: AlertState | null; readonly now: number }): number =>
+  Math.max(now, previous?.since ?? now)
+
+/** Decides an alert of a rule that covers its subject. */
+export function decideAlert(asked: AlertQuestion): AlertDecision {
+  const question = { ...asked, now: timeOf(asked) }
+  const { outcome, cycle, now, subject, staleSince } = question
+  const previous = question.previous ?? unseen(now)
+  if (outcome.error !== undefined) {
+    const next = { ...standStill(previous, now), error: outcome.error }
+    return { next, entries: [], notices: [], takeBack: null, wish: 'keep', reasons: ['error'], counts: false }
+  }
+  const { rule } = outcome
+  const state = { ...previous, error: null }
+  const isStill = standsStill(rule, staleSince)
+  const moved = isStill
+    ? standStill(state, staleSince)
+    : withChanges(nextState(goOn(state, now), { outcome, cycle, now }), previous, cycle, now)
+  const name: AlertName = { rule: rule.name, subject, scope: scopeOf(rule, cycle.key) }
+  const telling = { ...question, name, settled: previous.flapping !== undefined }
+  const isTold = isKnown(moved, question)
+  const { state: guarded, counts } = isTold ? askGuard(moved, question) : { state: moved, counts: false }
+  const { next: told, entries, notices } = isTold ? tell(guarded, telling) : { next: moved, entries: [], notices: [] }
+  const withheld = withheldOf(told, question)
+  const next = withWithheld(told, withheld)
+  const isTelling = entries.length + notices.length > 0
+  const checkAt = nextCheckAt(next, question)
+  return {
+    next,
+    entries,
+    notices,
+    takeBack: isToTakeBack(previous, next) ? takeBackOf(name, next) : null,
+    // Nothing is done any more in a cycle that has ended.
+    wish: isStill || now >= cycle.endsAt ? 'keep' : wishOf(rule, next, question.permission),
+    counts,
+    reasons: [...(isTelling || next.phase !== 'firing' ? [] : (['told'] as const)), ...pendingOf(next), ...withheld],
+    ...(checkAt === null ? {} : { nextCheckAt: checkAt }),
+  }
+}
+
+/** What a rule that could be decided wishes about a subject. */
+export function wishOf(rule: Rule, state: AlertState, { suspend }: Permission): Wish {
+  if (state.flapping !== undefined || state.phase === 'recovering') return 'keep'
+  if (state.phase !== 'firing' || rule.event.params.suspend === undefined) return 'clear'
+  return suspend === 'do' && isHeld(state) ? 'keep' : 'over'
+}
+
+const pendingOf = ({ phase }: AlertState): Reason[] => (phase === 'pending' ? ['pending'] : [])
+
+/** Whether what an alert tells is known to be so: one that stands still, and whose conditions are met no longer, waits. */
+const isKnown = ({ phase }: AlertState, { outcome: { rule, met }, staleSince }: AlertQuestion): boolean =>
+  !standsStill(rule, staleSince) || (phase === 'firing' && met)
+/** Asks the guard about what is told or acted on. While a notice is held back, only an action takes a place. */
+function askGuard(state: AlertState, { outcome: { rule }, permission, quiet, guard = 'pass' }: AlertQuestion) {
+  const { actions, suspend } = rule.event.params
+  const isMailed = actions.includes('email') && permission.notify
+  const isActedOn = suspend !== undefined && permission.suspend === 'do'
+  const asked = guardState(state, { answer: guard, isDue: isMailed || isActedOn, isMailed })
+  return isActedOn || quiet === null ? asked : { ...asked, counts: false }
+}
+
+/** Why not all is told and asked of what a rule may do about an alert that fires. */
+function withheldOf(state: AlertState, question: AlertQuestion): Withheld[] {
+  const { outcome, permission, quiet, staleSince } = question
+  const { rule } = outcome
+  if (!isFiring(state)) return []
+  const { actions, suspend } = rule.event.params
+  const mails = actions.includes('email')
+  const isUnsubscribed = mails && permission.isUnsubscribed === true
+  const isLess =
+    !permission.log ||
+    (mails && !permission.notify && !isUnsubscribed) ||
+    (suspend !== undefined && permission.suspend !== 'do')
+  return [
+    ...(mails && permission.notify && quiet !== null ? [quiet.reason] : []),
+    ...(isUnsubscribed ? (['unsubscribed'] as const) : []),
+    ...(isHeld(state) ? (['held'] as const) : []),
+    ...(state.flapping === undefined ? [] : (['flapping'] as const)),
+    ...(standsStill(rule, staleSince) ? (['nodata'] as const) : []),
+    ...(isLess && permission.limit !== null ? [permission.limit] : []),
+  ]
+}
+
+function withWithheld({ withheld: _, ...state }: AlertState, withheld: readonly Withheld[]): AlertState {
+  return withheld.length === 0 ? state : { ...state, withheld }
+}
+
+/** The earliest instant at which time alone may change the decision; null if there is none. */
+function nextCheckAt(next: AlertState, question: AlertQuestion): number | null {
+  const { outcome, cycle, quiet, staleSince } = question
+  const { rule } = outcome
+  const silencedUntil = quiet?.reason === 'silenced' && next.withheld?.includes('silenced') ? quiet.until : null
+  const ofPhase = [
+    next.phase === 'pending' ? next.since + forMs(rule, cycle) : null,
+    next.phase === 'recovering' ? next.since + keepFiringMs(rule, cycle) : null,
+    next.flapping === undefined ? null : settlesAt(next, cycle),
+  ]
+  const ofTelling = [silencedUntil, escalatesAt(next, question)]
+  const instants = [
+    ...(standsStill(rule, staleSince) ? [] : ofPhase),
+    ...(isKnown(next, question) ? ofTelling : []),
+  ].filter((at) => at !== null)
+  return instants.length === 0 ? null : Math.min(...instants)
+}
+
+/**
+ * What has ended before its notice has left is not mailed. Nor is what another alert has begun to inhibit, or what the
+ * tenant no longer wants.
+ */
+function isToTakeBack(previous: AlertState, next: AlertState): boolean {
+  const has = ({ withheld = [] }: AlertState) => withheld.includes('inhibited') || withheld.includes('unsubscribed')
+  return (isFiring(previous) && next.phase === 'resolved') || (!has(previous) && has(next))
+}
+
+/** The notice of an alert, if people were to be mailed it. */
+function takeBackOf(name: AlertName, state: AlertState): TakeBack | null {
+  const mailed = state.mailed ?? state.told
+  const fired = mailed.findLast((mark) => mark.startsWith('fired'))
+  if (fired === undefined) return null
+  const part = fired.slice('fired'.length)
+  const left = mailed.filter((mark) => mark !== fired && mark !== `resolved${part}`)
+  const { mailedAt: _, ...untold } = state
+  return { key: keyOfTelling(name, part, 'fired'), next: { ...untold, mailed: left } }
+}
+
+export interface WithdrawalQuestion {
+  readonly name: AlertName
+  readonly previous: AlertState
+  readonly now: number
+}
+
+/**
+ * Ends an alert whose rule no longer covers its subject: the rule or the subject is gone, or they no longer match.
+ * Only the log is told, where it knew of the alert.
+ */
+export function withdrawAlert({ name, previous, now: at }: WithdrawalQuestion): AlertDecision {
+  const now = timeOf({ previous, now: at })
+  const fired = previous.told.findLast((mark) => mark.startsWith('fired'))
+  const part = fired?.slice('fired'.length) ?? ''
+  const isTold = isOpen(previous) && fired !== undefined && !previous.told.includes(`resolved${part}`)
+  const next = withdrawnState(previous, now)
+  return {
+    next,
+    entries: isTold ? [{ kind: 'withdrawn', key: keyOfTelling(name, part, 'withdrawn'), since: now, times: 1 }] : [],
+    notices: [],
+    takeBack: isFiring(previous) ? takeBackOf(name, next) : null,
+    wish: 'standDown',
+    counts: false,
+    reasons: ['withdrawn'],
+  }
+}

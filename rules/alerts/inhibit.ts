@@ -1,0 +1,63 @@
+/**
+ * Inhibition: while an alert fires that says more of the same, another is not mailed. One of a higher level says more
+ * about the same subject; one of a pool that shares its data says more about its SIMs.
+ */
+import type { LogLevel } from '../../domain/codes.ts'
+import type { Subject } from '../../domain/watchdog/subject.ts'
+import { factsRead } from '../conditions.ts'
+import type { FactName } from '../facts.ts'
+import type { Rule } from '../rule.ts'
+import type { Inhibited } from './quiet.ts'
+
+/** What a rule watches. */
+type Measure = 'device' | 'silence' | 'rate' | 'usage'
+
+const FACTS_OF: Readonly<Record<Measure, readonly FactName[]>> = {
+  device: ['imei', 'imeiChanged'],
+  silence: ['hoursSinceLastSeen', 'silentPct', 'neverSeen', 'silentSimCount'],
+  rate: ['burnRatio', 'burnShortRatio', 'burnLongRatio', 'forecastPct', 'usage24hMB', 'usage7dMB'],
+  usage: ['usageMB', 'usagePct', 'remainingMB', 'overageMB', 'poolUsagePct', 'overSimCount', 'overPoolCount'],
+}
+const MEASURES = ['device', 'silence', 'rate', 'usage'] as const
+
+const measures = new WeakMap<Rule, Measure | null>()
+
+/** What a rule watches: the first that its conditions read of device, silence, rate and usage; null if none. */
+export function measureOf(rule: Rule): Measure | null {
+  const known = measures.get(rule)
+  if (known !== undefined) return known
+  const read = factsRead(rule.conditions)
+  const measure = MEASURES.find((each) => FACTS_OF[each].some((fact) => read.includes(fact))) ?? null
+  measures.set(rule, measure)
+  return measure
+}
+
+/** An alert that fires, and is mailed. */
+export interface Inhibitor extends Subject {
+  readonly rule: string
+  readonly level: LogLevel
+  readonly measure: Measure
+}
+
+/** An alert that may be inhibited. */
+export interface Inhibitable {
+  readonly rule: Rule
+  readonly subject: Subject
+  /** Id of the pool whose data the SIM shares; null for other subjects. */
+  readonly sharedPoolId: number | null
+}
+
+/** What inhibits an alert; null if nothing does. */
+export function inhibitorOf(
+  inhibitors: readonly Inhibitor[],
+  { rule, subject, sharedPoolId }: Inhibitable,
+): Inhibited | null {
+  if (inhibitors.length === 0) return null
+  const measure = measureOf(rule)
+  const found = inhibitors.find((other) => {
+    if (other.measure !== measure) return false
+    if (other.kind === subject.kind && other.id === subject.id) return other.level > rule.level
+    return other.kind === 'pool' && other.id === sharedPoolId && other.level >= rule.level
+  })
+  return found === undefined ? null : { reason: 'inhibited', by: found.rule }
+}

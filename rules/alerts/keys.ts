@@ -1,0 +1,45 @@
+/**
+ * Keys of what is told about alerts: `<rule>/<kind>/<id>[/<cycle>]<part>/<kind of telling>`. A tenant's log and its
+ * notifications have at most one of each, so nothing is told twice, whatever else goes wrong. They never contain a
+ * version or a value.
+ */
+import type { Subject } from '../../domain/watchdog/subject.ts'
+import type { Rule } from '../rule.ts'
+import type { AlertState } from './state.ts'
+
+/**
+ * `fired`: its conditions are met. `resolved`: they have ended. `withdrawn`: the rule no longer covers the subject,
+ * whatever its conditions. `flapping`: it fires and resolves again and again. `escalated`: nobody has acknowledged it.
+ */
+export type TellingKind = 'fired' | 'resolved' | 'withdrawn' | 'flapping' | 'escalated'
+
+/** Which alert a key is of. */
+export interface AlertName {
+  readonly rule: string
+  readonly subject: Subject
+  /** Empty, or the cycle's key. */
+  readonly scope: string
+}
+
+/** The last part of the keys of an episode that begins to fire: empty, `/again-2`, `/episode-3`, or a slash and the occurrence. */
+export function partOf(rule: Rule, state: AlertState): string {
+  switch (rule.event.params.once) {
+    case 'cycle':
+      return (state.returns ?? 0) === 0 ? '' : `/again-${(state.returns ?? 0) + 1}`
+    case 'episode':
+      return `/episode-${state.episode}`
+    case 'occurrence':
+      return `/${state.occurrence ?? ''}`
+  }
+}
+
+export const keyOfTelling = ({ rule, subject, scope }: AlertName, part: string, kind: TellingKind): string =>
+  `${rule}/${subject.kind}/${subject.id}${scope === '' ? '' : `/${scope}`}${part}/${kind}`
+
+const KINDS: readonly TellingKind[] = ['fired', 'resolved', 'withdrawn', 'flapping', 'escalated']
+
+/** The key of what a mark of a state says was told: the kind of telling, followed by the last part of the key. */
+export function keyOfMark(name: AlertName, mark: string): string {
+  const kind = KINDS.find((each) => mark.startsWith(each)) ?? 'fired'
+  return keyOfTelling(name, mark.slice(kind.length), kind)
+}

@@ -1,0 +1,66 @@
+/** What holds back notices of an alert. Entries of the log, and suspensions, are never held back. Pure. */
+import type { LogLevel } from '../../domain/codes.ts'
+import type { Subject } from '../../domain/watchdog/subject.ts'
+import { fitsPattern } from '../engine/match.ts'
+
+/** A silence that has not ended. Null fits anything. */
+export interface OpenSilence {
+  readonly id: number
+  /** A pattern with `*`. */
+  readonly rule: string | null
+  readonly simId: number | null
+  /** The pool itself, and the SIMs in it. */
+  readonly poolId: number | null
+  /** A pattern with `*`. Null fits subjects without a tag too. */
+  readonly tag: string | null
+  readonly level: LogLevel | null
+  /** Epoch milliseconds. */
+  readonly endsAt: number
+}
+
+/** What a notice is about. */
+export interface Mailable {
+  readonly rule: string
+  readonly level: LogLevel
+  readonly subject: Subject
+  readonly poolId: number | null
+  /** Of a SIM; null for other subjects. */
+  readonly tag: string | null
+}
+
+/** A silence that holds back notices, until an instant in epoch milliseconds. */
+export interface Silenced {
+  readonly reason: 'silenced'
+  readonly silenceId: number
+  readonly until: number
+}
+
+/** Another alert tells more of the same: of the subject itself, or of its pool. */
+export interface Inhibited {
+  readonly reason: 'inhibited'
+  /** Name of its rule. */
+  readonly by: string
+}
+
+/** What holds back notices. */
+export type Quiet = Silenced | Inhibited
+
+/** The silence that holds back a notice the longest; null if none does. */
+export function quietOf(silences: readonly OpenSilence[], about: Mailable): Silenced | null {
+  let found: OpenSilence | null = null
+  for (const silence of silences) {
+    if (!isSilencedBy(silence, about)) continue
+    if (found === null || silence.endsAt > found.endsAt) found = silence
+  }
+  return found === null ? null : { reason: 'silenced', silenceId: found.id, until: found.endsAt }
+}
+
+function isSilencedBy(silence: OpenSilence, { rule, level, subject, poolId, tag }: Mailable): boolean {
+  return (
+    (silence.rule === null || fitsPattern(silence.rule, rule)) &&
+    (silence.level === null || silence.level === level) &&
+    (silence.simId === null || (subject.kind === 'sim' && silence.simId === subject.id)) &&
+    (silence.poolId === null || silence.poolId === poolId) &&
+    (silence.tag === null || (tag !== null && fitsPattern(silence.tag, tag)))
+  )
+}

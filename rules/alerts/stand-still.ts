@@ -1,0 +1,20 @@
+/**
+ * Alerts that stand still, because their rule could not be decided, or what it reads is out of date: they stay in their
+ * phase, and the time that it lasts does not pass. Pure; instants are epoch milliseconds.
+ */
+import type { Rule } from '../rule.ts'
+import type { AlertState } from './state.ts'
+
+/** Whether alerts of a rule stand still: what it reads of usage is out of date. @param staleSince null: the feed is not stale */
+export const standsStill = ({ readsUsage }: Rule, staleSince: number | null): staleSince is number =>
+  readsUsage && staleSince !== null
+
+/** The state while it stands still. @param from since when, if it does not yet */
+export function standStill(state: AlertState, from: number): AlertState {
+  if (state.phase !== 'pending' && state.phase !== 'recovering') return state
+  return { ...state, stillSince: state.stillSince ?? Math.max(from, state.since) }
+}
+
+/** The state once it can be decided again. */
+export const goOn = ({ stillSince, ...state }: AlertState, now: number): AlertState =>
+  stillSince === undefined ? state : { ...state, since: state.since + Math.max(0, now - stillSince) }

@@ -1,0 +1,90 @@
+/** The state of an alert: one for each rule, subject and scope. Stored as JSON. Instants are epoch milliseconds. */
+import { Value } from 'typebox/value'
+import type { Rule } from '../rule.ts'
+
+/**
+ *   inactive ──met──▶ pending ──`for` is over──▶ firing ──clear──▶ recovering ──`keepFiring` is over──▶ resolved ──met──▶ pending …
+ *                          │                        ▲                  │
+ *                          │                        └───────met────────┘
+ *                          └──met no longer──▶ inactive (or resolved)
+ *   pending, firing, recovering ──withdrawn──▶ resolved
+ *
+ * An alert that recovers still fires, for all but itself.
+ */
+export type AlertPhase = 'inactive' | 'pending' | 'firing' | 'recovering' | 'resolved'
+
+/** Why something is not told, or not asked of enforcement, though the alert fires. */
+export type Withheld = 'silenced' | 'inhibited' | 'unsubscribed' | 'held' | 'flapping' | 'nodata' | 'stage' | 'mode'
+
+/** What the guard knows of an episode, by the last part of its keys. */
+export interface GuardMark {
+  readonly part: string
+  readonly is: 'passed' | 'held' | 'discarded'
+  /** Id of the hold, of what is not `passed`. */
+  readonly hold?: number
+}
+
+export interface AlertState {
+  readonly phase: AlertPhase
+  /** When the phase began. */
+  readonly since: number
+  /** Since when the time of its phase stands still. Absent: it passes. */
+  readonly stillSince?: number
+  /** Fingerprint of the rule that it is pending for. Absent in other phases, and in states of releases before it. */
+  readonly pendingFor?: string
+  /** When the conditions of the present or last episode became met. Absent in states of releases before it: `since`. */
+  readonly began?: number
+  /** How many times its conditions have become met; 0 before the first time. */
+  readonly episode: number
+  /** How often it fired again after its conditions had ended, for rules with `once: cycle`. Absent: 0. */
+  readonly returns?: number
+  /** Last part of the keys of its present or last episode, whatever becomes of its rule. Absent in states of releases before it. */
+  readonly part?: string
+  /** Whether its last episode was told and has ended by its conditions. Absent in states of releases before it. */
+  readonly hasEnded?: boolean
+  /** Its rule no longer covered the subject when it was last open. What returns after that is not a new episode. */
+  readonly withdrawn?: boolean
+  /** The occurrence that it is pending or firing for. Only for rules with `once: occurrence`; otherwise null. */
+  readonly occurrence: string | null
+  /** What the watchdog log was told, newest last: `fired` or `resolved`, followed by the last part of the key. */
+  readonly told: readonly string[]
+  /** The same for the mail. Absent in states of releases before it, whose `told` says what fired, told or not. */
+  readonly mailed?: readonly string[]
+  /** When it began or ceased to fire, newest last: as many as it takes to see that it flaps. Absent: never. */
+  readonly changes?: readonly number[]
+  /** Since when it flaps. Absent: it does not. */
+  readonly flapping?: number
+  /** Who has seen it, and when. It ends with the episode. Absent: nobody. */
+  readonly acknowledged?: { readonly at: number; readonly by: string | null }
+  /** What is held back now, and why. Absent: nothing. */
+  readonly withheld?: readonly Withheld[]
+  /** When people were to be mailed that its present or last episode fires. Absent: they were not, or by a release before it. */
+  readonly mailedAt?: number
+  /** What the guard on firing knows of its present episode. Absent: nothing, or its notice was told. */
+  readonly guard?: GuardMark
+  /** Why the latest evaluation could not decide the rule; null if it did. */
+  readonly error: string | null
+}
+
+/** The state before a rule was first met. */
+export const unseen = (now: number): AlertState => ({
+  phase: 'inactive',
+  since: now,
+  episode: 0,
+  occurrence: null,
+  told: [],
+  mailed: [],
+  error: null,
+})
+
+/** Whether it fires, for all who ask: one that recovers has not ended. */
+export const isFiring = ({ phase }: AlertState): boolean => phase === 'firing' || phase === 'recovering'
+
+/** Whether something is still to come of it. */
+export const isOpen = (state: AlertState): boolean => state.phase === 'pending' || isFiring(state)
+
+/** Whether two states are equal, whatever the order of their fields: the database has an order of its own. */
+export const isSame = (one: AlertState, other: AlertState): boolean => Value.Equal(one, other)
+
+/** Scope of an alert: the cycle's key if the rule starts again with each cycle, otherwise empty. */
+export const scopeOf = (rule: Rule, cycleKey: string): string => (rule.cycleBound ? cycleKey : '')

@@ -1,0 +1,150 @@
+/**
+ * What is told about an alert, and where. Pure; instants are epoch milliseconds.
+ *
+ * Telling is level-triggered and separate for log and mail: while an alert fires, each is told once, as soon as the
+ * rule may. So a promoted rule tells what still fires. An end is told only where the beginning was.
+ */
+import { LogLevel } from '../../domain/codes.ts'
+import { isHeld } from './guard.ts'
+import { type AlertName, keyOfTelling, partOf, type TellingKind } from './keys.ts'
+import type { AlertQuestion } from './question.ts'
+import type { AlertState } from './state.ts'
+
+/** Something to tell: an entry of the watchdog log, or a notice to mail. */
+export interface Telling {
+  readonly kind: TellingKind
+  /** Unique within the tenant's log, and within its notifications. */
+  readonly key: string
+  /** When the conditions became met, or for an end, when the alert ended. */
+  readonly since: number
+  /** How often the alert has fired in this billing cycle, for rules with `once: cycle`; 1 for all others. */
+  readonly times: number
+}
+
+/** Most tellings that a state remembers. Beyond them, the unique key in the database prevents a second one. */
+const REMEMBERED = 64
+
+interface Asked extends AlertQuestion {
+  readonly name: AlertName
+  /** Whether the alert was flapping before. */
+  readonly settled: boolean
+}
+
+/** A mark of what was told: the kind, followed by the last part of the key. */
+interface Mark {
+  readonly kind: TellingKind
+  readonly part: string
+}
+const markOf = ({ kind, part }: Mark): string => `${kind}${part}`
+
+/** Tells what is due on each channel. */
+export function tell(state: AlertState, asked: Asked) {
+  const { told, mailed = told } = state
+  const log = dueOn(told, state, asked, asked.permission.log)
+  const mail = dueOnMail(mailed, state, asked)
+  const tellingsOf = (marks: readonly Mark[]) => marks.map((mark) => tellingOf(mark, state, asked))
+  const add = (marks: readonly string[], due: readonly Mark[]) =>
+    due.length === 0 ? marks : [...marks, ...due.map(markOf)].slice(-REMEMBERED)
+  return {
+    next: {
+      ...state,
+      told: add(told, log),
+      mailed: add(mailed, mail.marks),
+      ...(mail.tells.some(({ kind }) => kind === 'fired') ? { mailedAt: asked.now } : {}),
+    },
+    entries: tellingsOf(log),
+    notices: tellingsOf(mail.tells),
+  }
+}
+
+function tellingOf({ kind, part }: Mark, state: AlertState, { name, outcome: { rule } }: Asked): Telling {
+  const { began = state.since, returns = 0, flapping } = state
+  return {
+    kind,
+    key: keyOfTelling(name, part, kind),
+    since: kind === 'resolved' ? state.since : kind === 'flapping' ? (flapping ?? began) : began,
+    times: rule.event.params.once === 'cycle' ? returns + 1 : 1,
+  }
+}
+
+/** What is due where nothing is held back. */
+function dueOn(
+  marks: readonly string[],
+  state: AlertState,
+  { outcome: { rule } }: Asked,
+  isPermitted: boolean,
+): Mark[] {
+  if (!isPermitted) return []
+  const part = state.part ?? partOf(rule, state)
+  const isNew = (mark: Mark) => !marks.includes(markOf(mark))
+  const flapping: Mark[] = state.flapping === undefined ? [] : [{ kind: 'flapping', part: spellOf(state.flapping) }]
+  const changed: Mark[] =
+    state.phase === 'firing'
+      ? [{ kind: 'fired', part }]
+      : state.phase === 'resolved' && state.withdrawn !== true && rule.resolve !== 'none'
+        ? endOf(marks)
+        : []
+  return [...changed, ...flapping].filter(isNew)
+}
+
+/** Part of the key of a notice that an alert flaps. */
+const spellOf = (flapping: number): string => `/${new Date(flapping).toISOString()}`
+
+/** The end of what was last told to fire. */
+function endOf(marks: readonly string[]): Mark[] {
+  const last = marks.findLast((mark) => mark.startsWith('fired') || mark.startsWith('resolved'))
+  return last?.startsWith('fired') === true ? [{ kind: 'resolved', part: last.slice('fired'.length) }] : []
+}
+
+/**
+ * What is due by mail, and what counts as mailed. While an alert flaps only that is mailed. Once it has settled, what
+ * differs from what was last mailed is.
+ */
+function dueOnMail(mailed: readonly string[], state: AlertState, asked: Asked) {
+  const { outcome, permission, quiet, settled } = asked
+  const { rule } = outcome
+  const { actions } = rule.event.params
+  const due = dueOn(mailed, state, asked, permission.notify && actions.includes('email'))
+  const wanted = due.filter(({ kind }) => kind !== 'resolved' || rule.resolve === 'email')
+  const held = wanted.filter(({ kind }) =>
+    state.flapping === undefined
+      ? kind === 'resolved' || (quiet === null && !isHeld(state))
+      : kind === 'flapping' && quiet === null && !isHeld(state),
+  )
+  // People were told that it fires, and then that it flaps: it still fires.
+  const isKnown = settled && state.flapping === undefined && endOf(mailed).length > 0
+  const tells = held.filter(({ kind }) => kind !== 'fired' || !isKnown)
+  const escalated = escalation(mailed, state, asked)
+  return { tells: [...tells, ...escalated], marks: [...held, ...escalated] }
+}
+
+/** When a Critical alert that nobody acknowledges is escalated; null if it is not, or no more. */
+export function escalatesAt(
+  state: AlertState,
+  { outcome: { rule }, cycle, permission, quiet, escalateAfterMs, now }: AlertQuestion,
+): number | null {
+  const { phase, told, mailed = told, part = partOf(rule, state) } = state
+  if (escalateAfterMs === null || rule.level !== LogLevel.Critical || phase !== 'firing' || now >= cycle.endsAt)
+    return null
+  if (
+    isHeld(state) ||
+    state.acknowledged !== undefined ||
+    state.flapping !== undefined ||
+    quiet !== null ||
+    !permission.notify
+  )
+    return null
+  const isMailed = (kind: TellingKind) => mailed.includes(markOf({ kind, part }))
+  return isMailed('fired') && !isMailed('escalated') ? (state.mailedAt ?? state.since) + escalateAfterMs : null
+}
+
+function escalation(mailed: readonly string[], state: AlertState, asked: Asked): Mark[] {
+  const at = escalatesAt({ ...state, mailed }, asked)
+  return at !== null && at <= asked.now
+    ? [{ kind: 'escalated', part: state.part ?? partOf(asked.outcome.rule, state) }]
+    : []
+}
+
+/** The level of a telling about an alert of this level: an end is no more than information. */
+export const levelOf = ({ kind }: Telling, level: LogLevel): LogLevel =>
+  kind === 'resolved' || kind === 'withdrawn' ? LogLevel.Info : level

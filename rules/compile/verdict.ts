@@ -1,0 +1,69 @@
+/** What the compiled rules say of a subject: whether an evaluation by the engine would change anything. Pure. */
+import type { Cycle } from '../../domain/time/cycle.ts'
+import type { Subject } from '../../domain/watchdog/subject.ts'
+import { decideAlert } from '../alerts/decide.ts'
+import type { GuardAnswer } from '../alerts/guard.ts'
+import type { Permission } from '../alerts/permission.ts'
+import type { Quiet } from '../alerts/quiet.ts'
+import { type AlertState, isSame } from '../alerts/state.ts'
+import { NO, UNKNOWN, YES } from './answer.ts'
+import type { CompiledRule } from './compile-rule.ts'
+import type { FactRow } from './row.ts'
+
+export interface Known {
+  readonly subject: Subject
+  readonly cycle: Cycle
+  readonly now: number
+  readonly permission: Permission
+  readonly quiet: Quiet | null
+  readonly escalateAfterMs: number | null
+  /** Since when the tenant's usage feed is stale; null: it is not. */
+  readonly staleSince: number | null
+  readonly guard?: GuardAnswer
+  /** State of the rule's alert in its scope; null if there is none yet. */
+  readonly stored: AlertState | null
+}
+
+/**
+ * `unchanged`: an evaluation would leave the alert as it is, and tell nothing. `unknown`: a fact that was not read
+ * decides. What a firing alert asks of the enforcement is not looked at.
+ */
+export type Verdict = 'unchanged' | 'changed' | 'unknown'
+
+/** The verdict on one rule, and when an alert that stays pending needs an evaluation; epoch milliseconds. */
+export interface RuleVerdict {
+  readonly verdict: Verdict
+  readonly checkAt?: number | undefined
+}
+
+/** Decides on one rule attached to a subject. */
+export function verdictOn({ rule, holds, clear, occurrence }: CompiledRule, row: FactRow, known: Known): RuleVerdict {
+  const { stored } = known
+  const held = holds(row)
+  if (held === UNKNOWN) return { verdict: 'unknown' }
+  if (stored === null && held === NO) return { verdict: 'unchanged' }
+  const cleared = clear === null ? null : clear(row)
+  const which = occurrence(row)
+  if (cleared === UNKNOWN || which === undefined) return { verdict: 'unknown' }
+  const { next, nextCheckAt } = decideAlert({
+    outcome: {
+      rule,
+      met: held === YES,
+      ...(cleared === null ? {} : { clear: cleared === YES }),
+      occurrence: which,
+      explanation: [],
+    },
+    subject: known.subject,
+    cycle: known.cycle,
+    permission: known.permission,
+    quiet: known.quiet,
+    escalateAfterMs: known.escalateAfterMs,
+    staleSince: known.staleSince,
+    ...(known.guard === undefined ? {} : { guard: known.guard }),
+    previous: stored,
+    now: known.now,
+  })
+  // What is told always changes the state.
+  const stays = stored === null ? next.phase === 'inactive' : isSame(next, stored)
+  return stays ? { verdict: 'unchanged', checkAt: nextCheckAt } : { verdict: 'changed' }
+}

@@ -1,0 +1,18 @@
+/** What is odd about a rule that the gate accepts. */
+import type { Rule } from '../rule.ts'
+import type { LintCode } from './codes.ts'
+
+export interface Finding {
+  readonly rule: string
+  readonly file: string
+  /** JSON pointer into the rule's file. */
+  readonly pointer: string
+  readonly code: LintCode
+  /** What was found, in words. */
+  readonly says: string
+}
+
+/** What one check says of a rule: without the rule. */
+export type Remark = Pick<Finding, 'pointer' | 'code' | 'says'>
+
+export const findingOf = ({ name, file }: Rule, remark: Remark): Finding => ({ rule: name, file, ...remark })

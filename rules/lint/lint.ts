@@ -1,0 +1,20 @@
+/** Finds what is odd in a rule set that the gate accepts. Pure. */
+import type { Rule } from '../rule.ts'
+import { adviceOn } from './advice.ts'
+import { LINT_CODES } from './codes.ts'
+import { type Finding, findingOf } from './finding.ts'
+import { checkRanges } from './ranges.ts'
+import { saidTwice } from './said-twice.ts'
+
+/** @returns findings by file; what a rule mutes is left out */
+export function lintRules(rules: readonly Rule[]): Finding[] {
+  const muted = new Map(rules.map(({ name, muted: codes }) => [name, codes]))
+  const each = rules.flatMap((rule) =>
+    [...checkRanges(rule), ...adviceOn(rule)].map((remark) => findingOf(rule, remark)),
+  )
+  return [...each, ...saidTwice(rules)]
+    .filter(({ rule, code }) => muted.get(rule)?.[code] === undefined)
+    .toSorted((a, b) => (a.file === b.file ? order(a) - order(b) : a.file < b.file ? -1 : 1))
+}
+
+const order = ({ code }: Finding): number => Object.keys(LINT_CODES).indexOf(code)

@@ -1,0 +1,55 @@
+/** Rules that say what another says: the same conditions, or stricter ones that do no more. Pure. */
+import type { Leaf } from '../conditions.ts'
+import { textOf } from '../diff.ts'
+import type { Rule } from '../rule.ts'
+import { type Finding, findingOf } from './finding.ts'
+import { isWithin, rangeOf, required } from './ranges.ts'
+
+/** What a rule does, and for whom: only rules that agree in it are compared. */
+const effectOf = ({ subject, match, event }: Rule): string => {
+  const { level, actions, suspend = null, stage, once } = event.params
+  return JSON.stringify([subject, match, level, actions.toSorted(), suspend, stage, once])
+}
+
+/** Rules that add nothing to another. Of two that say the same, the later name is reported. */
+export function saidTwice(rules: readonly Rule[]): Finding[] {
+  const groups = Map.groupBy(
+    rules.filter(({ event }) => event.params.stage !== 'off'),
+    effectOf,
+  )
+  return [...groups.values()].flatMap((alike) =>
+    alike.flatMap((rule, n) => {
+      const same = alike.slice(0, n).find((other) => textOf(other.conditions) === textOf(rule.conditions))
+      if (same !== undefined) {
+        const says = `${same.name} (${same.file}) has the same conditions, level and actions`
+        return [findingOf(rule, { pointer: '/conditions', code: 'duplicate', says })]
+      }
+      const wider = alike.find((other) => other !== rule && isImplied(rule, other))
+      if (wider === undefined) return []
+      const says = `${wider.name} (${wider.file}) fires whenever it does, and does as much`
+      return [findingOf(rule, { pointer: '/conditions', code: 'subsumed', says })]
+    }),
+  )
+}
+
+/** Whether a rule's conditions imply another's. Decided only for plain lists of comparisons. */
+function isImplied(rule: Rule, other: Rule): boolean {
+  const [ours, theirs] = [plainLeaves(rule), plainLeaves(other)]
+  if (ours === undefined || theirs === undefined) return false
+  if (textOf(rule.conditions) === textOf(other.conditions)) return false
+  return theirs.every((their) => ours.some((our) => implies(our, their)))
+}
+
+function plainLeaves({ conditions }: Rule): Leaf[] | undefined {
+  const leaves = required(conditions)
+  return 'all' in conditions && conditions.all.every((member) => 'fact' in member || 'all' in member)
+    ? leaves
+    : undefined
+}
+
+function implies(our: Leaf, their: Leaf): boolean {
+  if (our.fact !== their.fact) return false
+  const [inner, outer] = [rangeOf(our), rangeOf(their)]
+  if (inner !== undefined && outer !== undefined) return isWithin(inner, outer)
+  return textOf(our) === textOf(their)
+}

@@ -1,0 +1,46 @@
+/** What the guard has let through in the last hour, counted by the minute: a few rows a rule, whatever the estate. */
+import { sql } from 'kysely'
+import type { TenantTx } from '../tenancy.ts'
+
+/** `alerts`: subjects that a rule began to tell or to act on. `would`: suspensions that are only logged. */
+export interface CountScope {
+  readonly what: 'alerts' | 'would'
+  readonly rule: string
+  /** 0: any. */
+  readonly version: number
+  /** Null: the whole tenant. */
+  readonly poolId: number | null
+}
+
+const HOUR_MS = 3_600_000
+const MINUTE_MS = 60_000
+const minuteOf = (at: Date): Date => new Date(Math.floor(at.getTime() / MINUTE_MS) * MINUTE_MS)
+
+const within = (tx: TenantTx, { what, rule, version, poolId }: CountScope) => sql`
+  tenant_id = ${tx.tenantId} and what = ${what} and rule = ${rule} and rule_version = ${version} and pool_id = ${poolId ?? 0}`
+
+/** How many were let through since the minute an hour ago: never fewer than in the last hour. Call under the lock of its writers. */
+export async function countedInHour(tx: TenantTx, scope: CountScope): Promise<number> {
+  const { rows } = await sql<{ count: number }>`
+    select coalesce(sum(passed), 0)::integer as count from guard_counts
+     where ${within(tx, scope)} and minute >= ${minuteOf(new Date(tx.now.getTime() - HOUR_MS))}`.execute(tx.q)
+  return rows[0]?.count ?? 0
+}
+
+/** Counts what is let through now, and forgets what is older than the hour. */
+export async function addCount(tx: TenantTx, scope: CountScope, passed: number): Promise<void> {
+  const { what, rule, version, poolId } = scope
+  await sql`
+    delete from guard_counts
+     where ${within(tx, scope)} and minute < ${minuteOf(new Date(tx.now.getTime() - HOUR_MS))}`.execute(tx.q)
+  await sql`
+    insert into guard_counts as c (what, rule, rule_version, pool_id, minute, passed)
+    values (${what}, ${rule}, ${version}, ${poolId ?? 0}, ${minuteOf(tx.now)}, ${passed})
+    on conflict (tenant_id, what, rule, rule_version, pool_id, minute) do update
+      set passed = c.passed + excluded.passed`.execute(tx.q)
+}
+
+/** Begins the count anew. */
+export async function forgetCounts(tx: TenantTx, scope: CountScope): Promise<void> {
+  await sql`delete from guard_counts where ${within(tx, scope)}`.execute(tx.q)
+}

@@ -1,0 +1,160 @@
+/**
+ * Shards: ranges of ids that are looked at together, each with the instant at which time alone may change an answer for
+ * one of its subjects. A tenant starts with one shard for each kind of subject. One with too many subjects is split when
+ * it is looked at, so that shards hold about as many, however ids are spread over tenants.
+ */
+
+import { sql } from 'kysely'
+import {
+  fromCoded,
+  SUBJECT_CODES,
+  type Subject,
+  type SubjectCode,
+  type SubjectKind,
+  toCoded,
+} from '../domain/watchdog/subject.ts'
+import type { PlatformTx, TenantTx } from './tenancy.ts'
+
+export interface Shard {
+  readonly kind: SubjectKind
+  readonly fromId: number
+  /** Not in it; null: no end. */
+  readonly toId: number | null
+  /** Changes whenever somebody asks for a look. */
+  readonly asked: number
+}
+
+/**
+ * Asks for a look at all subjects of the tenant: for a new cycle or rule set. Subjects held back after failures lose
+ * their delay.
+ */
+export async function lookAtAll(tx: TenantTx): Promise<void> {
+  await missingShards(tx)
+  await sql`
+    update watch_shards w set next_at = least(w.next_at, ${tx.now}), asked = w.asked + 1
+      from (select subject_kind, from_id from watch_shards where tenant_id = ${tx.tenantId}
+             order by subject_kind, from_id for update) s
+     where w.tenant_id = ${tx.tenantId} and w.subject_kind = s.subject_kind and w.from_id = s.from_id`.execute(tx.q)
+  await sql`
+    update due_subjects d set not_before = null
+      from (select subject_kind, subject_id from due_subjects
+             where tenant_id = ${tx.tenantId} and not_before is not null
+             order by subject_kind, subject_id for update) s
+     where d.tenant_id = ${tx.tenantId} and d.subject_kind = s.subject_kind and d.subject_id = s.subject_id`.execute(
+    tx.q,
+  )
+  tx.enqueue({ queue: 'sweep' })
+}
+
+/** A subject, and when time alone may change an answer for it. */
+export interface Flip extends Subject {
+  readonly at: Date
+}
+
+/**
+ * Brings looks at shards forward, so that each subject is looked at by its instant. A shard that is looked at just now keeps
+ * the earliest instant until it is settled.
+ */
+export async function lookBy(tx: TenantTx, flips: readonly Flip[]): Promise<void> {
+  if (flips.length === 0) return
+  await sql`
+    with wanted as (
+      select w.subject_kind, w.from_id, min(f.at) as at
+        from jsonb_to_recordset(${JSON.stringify(flips.map(toCoded))}::jsonb) as f(kind smallint, id bigint, at timestamptz)
+        join watch_shards w on w.tenant_id = ${tx.tenantId} and w.subject_kind = f.kind
+         and w.from_id <= f.id and (w.to_id is null or w.to_id > f.id)
+       group by 1, 2
+    ), locked as (
+      select w.subject_kind, w.from_id, d.at
+        from watch_shards w join wanted d on d.subject_kind = w.subject_kind and d.from_id = w.from_id
+       where w.tenant_id = ${tx.tenantId} and (w.next_at > d.at or w.brought_at > d.at)
+       order by 1, 2 for update of w
+    )
+    update watch_shards w set next_at = least(w.next_at, l.at), 
+           brought_at = case when w.brought_at is not null then least(w.brought_at, l.at) end
+      from locked l
+     where w.tenant_id = ${tx.tenantId} and w.subject_kind = l.subject_kind and w.from_id = l.from_id`.execute(tx.q)
+}
+
+/** Makes the first shard of each kind, where a tenant has none. */
+async function missingShards(tx: TenantTx): Promise<void> {
+  await sql`
+    insert into watch_shards (subject_kind, from_id, next_at)
+    select kind, 0, ${tx.now} from unnest(${Object.values(SUBJECT_CODES)}::smallint[]) as k(kind)
+     where not exists (select from watch_shards w where w.tenant_id = ${tx.tenantId} and w.subject_kind = k.kind)
+     order by kind
+    on conflict do nothing`.execute(tx.q)
+}
+
+/** Condition: a shard is due by its time, or because a rule set was put in force since. */
+const isDue = (now: Date) =>
+  sql`(next_at <= ${now} or rules_version is distinct from (select version from rule_sets where active))`
+
+/**
+ * Claims the shard that has waited longest. It is off the list until the lease ends, and returns if the worker dies.
+ *
+ * It is chosen in a CTE, which runs once. A subquery with a limit may run once for each row of the join, and then locks
+ * another shard each time.
+ */
+export async function claimShard(tx: TenantTx, leaseUntil: Date): Promise<Shard | undefined> {
+  await missingShards(tx)
+  const { rows } = await sql<Omit<Shard, 'kind'> & { readonly kind: SubjectCode }>`
+    with first as (
+      select subject_kind, from_id from watch_shards
+       where tenant_id = ${tx.tenantId} and ${isDue(tx.now)}
+       order by next_at, subject_kind, from_id limit 1
+         for update skip locked
+    )
+    update watch_shards w
+       set next_at = ${leaseUntil}, brought_at = 'infinity', rules_version = (select version from rule_sets where active)
+      from first
+     where w.tenant_id = ${tx.tenantId} and w.subject_kind = first.subject_kind and w.from_id = first.from_id
+    returning w.subject_kind as kind, w.from_id as "fromId", w.to_id as "toId", w.asked`.execute(tx.q)
+  return rows.map(fromCoded)[0]
+}
+
+/**
+ * Sets when a shard is looked at next, unless somebody has asked for a look meanwhile. What was brought forward meanwhile is
+ * not put off.
+ */
+export async function settleShard(tx: TenantTx, { kind, fromId, asked }: Shard, nextAt: Date): Promise<void> {
+  await sql`
+    update watch_shards set next_at = least(${nextAt}::timestamptz, brought_at), brought_at = null
+     where tenant_id = ${tx.tenantId} and subject_kind = ${SUBJECT_CODES[kind]} and from_id = ${fromId}
+       and asked = ${asked}`.execute(tx.q)
+}
+
+/** Splits a shard at an id. The second part is due now. @returns the first part */
+export async function splitShard(tx: TenantTx, shard: Shard, at: number): Promise<Shard> {
+  const kind = SUBJECT_CODES[shard.kind]
+  const { rows } = await sql`
+    update watch_shards set to_id = ${at}
+     where tenant_id = ${tx.tenantId} and subject_kind = ${kind} and from_id = ${shard.fromId}
+       and to_id is not distinct from ${shard.toId}::bigint
+    returning 1`.execute(tx.q)
+  if (rows.length > 0) {
+    await sql`
+      insert into watch_shards (subject_kind, from_id, to_id, next_at)
+      values (${kind}, ${at}, ${shard.toId}, ${tx.now})`.execute(tx.q)
+  }
+  return { ...shard, toId: at }
+}
+
+/** Whether a shard of the tenant is due. */
+export async function hasDueShard(tx: TenantTx): Promise<boolean> {
+  const { rows } = await sql`
+    select from watch_shards where tenant_id = ${tx.tenantId} and ${isDue(tx.now)} limit 1`.execute(tx.q)
+  return rows.length > 0
+}
+
+/** Ids of tenants with due shards, or without a shard of each kind. */
+export async function tenantsToSweep(tx: PlatformTx): Promise<string[]> {
+  const { rows } = await sql<{ tenantId: string }>`
+    select distinct tenant_id as "tenantId" from watch_shards where ${isDue(tx.now)}
+     union
+    select id from tenants t
+     where not exists (select from watch_shards w where w.tenant_id = t.id and w.subject_kind = ${SUBJECT_CODES.tenant})`.execute(
+    tx.q,
+  )
+  return rows.map(({ tenantId }) => tenantId)
+}

@@ -1,0 +1,170 @@
+/** Tickets in batches: which are due, and what becomes of them. A SIM has at most one ticket in a batch. */
+import { sql } from 'kysely'
+import { TicketStatus } from '../../domain/codes.ts'
+import type { Cause } from '../../domain/tickets/ticket.ts'
+import { type LockedSim, readSimStates } from '../estate/sim-state.ts'
+import type { TenantTx } from '../tenancy.ts'
+import { columns, type TicketFailure, type TicketRecord } from './tickets.ts'
+
+/** Which SIMs to look at: those that are longest due, or one. */
+export interface DueQuery {
+  readonly limit: number
+  /** Given: only this SIM. */
+  readonly simId?: number | undefined
+  /** Whether to wait for SIMs that others have locked, if these are all that are due. */
+  readonly wait: boolean
+}
+
+/** Ids of the SIMs whose tickets are longest due, the longest first. Takes no lock. */
+export async function dueSims(tx: TenantTx, { limit, simId }: Omit<DueQuery, 'wait'>): Promise<number[]> {
+  const { rows } = await sql<{ simId: number }>`
+    select sim_id as "simId" from ticket_work
+     where tenant_id = ${tx.tenantId} and due_at <= ${tx.now} ${simId === undefined ? sql`` : sql`and sim_id = ${simId}`}
+     order by due_at, sim_id limit ${limit}`.execute(tx.q)
+  return rows.map((row) => row.simId)
+}
+
+/**
+ * Locks the SIMs whose tickets are longest due, by id. SIMs that others have locked are left out.
+ */
+export async function lockDueSims(tx: TenantTx, query: DueQuery): Promise<LockedSim[]> {
+  const due = await dueSims(tx, query)
+  if (due.length === 0) return []
+  const lock = async (skip: boolean) =>
+    (
+      await sql<{ id: number }>`
+        select id from sims where tenant_id = ${tx.tenantId} and id = any(${due}::bigint[])
+         order by id for update ${skip ? sql`skip locked` : sql``}`.execute(tx.q)
+    ).rows
+  const free = await lock(true)
+  const locked = free.length > 0 || !query.wait ? free : await lock(false)
+  // A statement of its own, so that it reads what the locks protect.
+  return readSimStates(
+    tx,
+    locked.map(({ id }) => id),
+  )
+}
+
+/** The oldest open ticket of each SIM, by SIM id. Call with the SIMs locked. */
+export async function oldestOpenTickets(tx: TenantTx, simIds: readonly number[]): Promise<Map<number, TicketRecord>> {
+  const { rows } = await sql<TicketRecord>`
+    select t.* from unnest(${[...simIds]}::bigint[]) as s(id)
+     cross join lateral (
+       select ${columns} from tickets where sim_id = s.id and status in (0, 1) order by seq limit 1) t`.execute(tx.q)
+  return new Map(rows.map((ticket) => [ticket.simId, ticket]))
+}
+
+/** Those of the tickets that are Processing, in order of their SIMs. Call with the SIMs locked. */
+export async function processingTickets(tx: TenantTx, ids: readonly string[]): Promise<TicketRecord[]> {
+  const { rows } = await sql<TicketRecord>`
+    select ${columns} from tickets
+     where id = any(${[...ids]}::uuid[]) and status = ${TicketStatus.Processing} order by sim_id`.execute(tx.q)
+  return rows
+}
+
+/** Starts attempts: the tickets are Processing, under a lease. After the lease another worker may take over. */
+export async function startAttempts(tx: TenantTx, tickets: readonly TicketRecord[], leaseUntil: Date): Promise<void> {
+  if (tickets.length === 0) return
+  await sql`
+    update tickets set status = ${TicketStatus.Processing}, attempts = attempts + 1, lease_until = ${leaseUntil}
+     where id = any(${tickets.map(({ id }) => id)}::uuid[])`.execute(tx.q)
+  await setDue(
+    tx,
+    tickets.map(({ simId }) => ({ simId, at: leaseUntil })),
+  )
+}
+
+/** A failed attempt, and when the next is made. */
+export interface Postponed {
+  readonly ticket: TicketRecord
+  readonly until: Date
+  readonly why: TicketFailure
+}
+
+/** Schedules the next attempts. The tickets stay Processing, and their SIMs' later tickets wait. */
+export async function postponeTickets(tx: TenantTx, postponed: readonly Postponed[]): Promise<void> {
+  if (postponed.length === 0) return
+  const rows = postponed.map(({ ticket: { id }, until, why }) => ({ id, until, text: why.text, detail: why.detail }))
+  await sql`
+    update tickets t
+       set next_attempt_at = r.until, lease_until = null, failure_text = r.text, failure_detail = r.detail
+      from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as r(id uuid, until timestamptz, text text, detail text)
+     where t.id = r.id`.execute(tx.q)
+  await setDue(
+    tx,
+    postponed.map(({ ticket: { simId }, until }) => ({ simId, at: until })),
+  )
+}
+
+/** Sets when SIMs on the work list are due. Call with the SIMs locked. */
+export async function setDue(
+  tx: TenantTx,
+  sims: readonly { readonly simId: number; readonly at: Date }[],
+): Promise<void> {
+  if (sims.length === 0) return
+  await sql`
+    update ticket_work w set due_at = r.at
+      from unnest(${sims.map(({ simId }) => simId)}::bigint[], ${sims.map(({ at }) => at)}::timestamptz[]) as r(sim_id, at)
+     where w.tenant_id = ${tx.tenantId} and w.sim_id = r.sim_id`.execute(tx.q)
+}
+
+/** A ticket that ends, and why it failed; null if it did not. */
+export interface EndedTicket {
+  readonly ticket: Pick<TicketRecord, 'id' | 'simId'>
+  readonly status: TicketStatus
+  readonly failure: TicketFailure | null
+}
+
+/**
+ * Ends tickets. SIMs without another open ticket leave the work list; the others are due at once. Records the workflow
+ * that cancelled a ticket, if one did. Call with the SIMs locked.
+ *
+ * @returns the causes of the SIMs' next open tickets, by SIM
+ */
+export async function endTickets(tx: TenantTx, ended: readonly EndedTicket[]): Promise<Map<number, Cause>> {
+  if (ended.length === 0) return new Map()
+  const rows = ended.map(({ ticket: { id }, status, failure }) => ({
+    id,
+    status,
+    ...failure,
+    withdrawnBy: status === TicketStatus.Cancelled ? (tx.caller?.workflowId ?? null) : null,
+  }))
+  await sql`
+    update tickets t
+       set status = r.status, finished_at = ${tx.now}, lease_until = null, failure_code = r.code, failure_text = r.text,
+           failure_detail = r.detail, withdrawn_by = r."withdrawnBy"
+      from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as r(
+             id uuid, status smallint, code text, text text, detail text, "withdrawnBy" text)
+     where t.id = r.id`.execute(tx.q)
+  return settleWork(
+    tx,
+    ended.map(({ ticket: { simId } }) => simId),
+  )
+}
+
+/**
+ * SIMs without an open ticket leave the work list; the others are due at once. Call with the SIMs locked.
+ *
+ * @returns the causes of the SIMs' next open tickets, by SIM
+ */
+export async function settleWork(tx: TenantTx, simIds: readonly number[]): Promise<Map<number, Cause>> {
+  if (simIds.length === 0) return new Map()
+  const { rows } = await sql<{ simId: number; cause: Cause }>`
+    with open as (
+      select s.id, t.cause
+        from (select distinct id from unnest(${[...simIds]}::bigint[]) as g(id)) s
+       cross join lateral (
+         select cause from tickets where sim_id = s.id and status in (0, 1) order by seq limit 1) t
+    ), gone as (
+      delete from ticket_work
+       where tenant_id = ${tx.tenantId} and sim_id = any(${[...simIds]}::bigint[]) and sim_id not in (select id from open)
+    )
+    select id as "simId", cause from open`.execute(tx.q)
+  if (rows.length === 0) return new Map()
+  await setDue(
+    tx,
+    rows.map(({ simId }) => ({ simId, at: tx.now })),
+  )
+  tx.enqueue({ queue: 'tickets' })
+  return new Map(rows.map(({ simId, cause }) => [simId, cause]))
+}

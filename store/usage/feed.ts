@@ -1,0 +1,55 @@
+/** When a tenant's usage was last received, and the instant of its newest record. */
+import { sql } from 'kysely'
+import type { FeedTimes } from '../../domain/usage/feed.ts'
+import type { TenantTx } from '../tenancy.ts'
+
+/** Since when the SIM is Active that has been for longest. By the index `sims_active`. */
+const activeSince = ({ tenantId }: TenantTx) =>
+  sql`(select min(status_since) from sims where tenant_id = ${tenantId} and status = 1)`
+
+export interface FeedRow extends FeedTimes {
+  /** Instant of the newest record; null without one. */
+  readonly newestAt: Date | null
+}
+
+/**
+ * Reads the feed. The newest time bucket counts as received too: a process of the release before counts usage and does
+ * not write usage_feeds.
+ *
+ * @throws Error if the tenant does not exist
+ */
+export async function readFeed(tx: TenantTx): Promise<FeedRow> {
+  const { rows } = await sql<FeedRow>`
+    select greatest(f.received_at, b.newest_at) as "receivedAt", greatest(f.newest_at, b.newest_at) as "newestAt",
+           ${activeSince(tx)} as "activeSince", n.feed_every as "feedEvery"
+      from tenants n
+      left join usage_feeds f on f.tenant_id = n.id
+     cross join lateral (
+       select max(starts_at) as newest_at from usage_buckets
+        where tenant_id = ${tx.tenantId} and subject_kind = 3 and subject_id = 0) b
+     where n.id = ${tx.tenantId}`.execute(tx.q)
+  const [row] = rows
+  if (row === undefined) throw new Error(`there is no tenant ${tx.tenantId}`)
+  return row
+}
+
+/** Notes that usage was received now, if none ever was: what SIMs had used before the service knew them. */
+export async function noteFirstReceived(tx: TenantTx): Promise<void> {
+  await sql`insert into usage_feeds (received_at) values (${tx.now}) on conflict do nothing`.execute(tx.q)
+}
+
+/**
+ * Notes that the staged records were received now. Call with the merge lock.
+ *
+ * @returns the feed before
+ */
+export async function noteReceived(tx: TenantTx): Promise<Pick<FeedTimes, 'receivedAt' | 'activeSince'>> {
+  const { rows } = await sql<Pick<FeedTimes, 'receivedAt' | 'activeSince'>>`
+    insert into usage_feeds as f (received_at, newest_at)
+    select ${tx.now}::timestamptz, (select max(last_at) from usage_sums)
+    on conflict (tenant_id) do update
+      set received_at = greatest(f.received_at, excluded.received_at),
+          newest_at = greatest(f.newest_at, excluded.newest_at)
+    returning old.received_at as "receivedAt", ${activeSince(tx)} as "activeSince"`.execute(tx.q)
+  return rows[0] ?? { receivedAt: null, activeSince: null }
+}

@@ -1,0 +1,105 @@
+import { sql } from 'kysely'
+import { describe, expect, test } from 'vitest'
+import { addSilence, endSilence, listAlerts, listSilences } from '../../../cli/commands/alerts.ts'
+import { listMails, resendMail, retryMail, showMail } from '../../../cli/commands/mails.ts'
+import { TicketType } from '../../../domain/codes.ts'
+import { activateRules } from '../../../operations/watchdog/rules-in-force.ts'
+import { insertBody } from '../../../store/mail/bodies.ts'
+import { inTenant } from '../../../store/tenancy.ts'
+import { complete, evaluationOptions, watch } from '../../operations/harness.ts'
+import { asShipped, only } from '../../operations/watchdog/alert-world.ts'
+import { aPool, aSim, provisioned } from '../harness.ts'
+import { useCommandHarness } from './harness.ts'
+
+const command = useCommandHarness()
+const { harness, lines } = command
+const ours = () => ({ tenant: harness.tenant.id })
+
+describe('alerts and silences', () => {
+  test('shows what fires, silences it, and ends the silence', async () => {
+    const { tenant, store } = harness
+    await activateRules(store, only({ 'sim-usage-warning': asShipped }), 'the tests')
+    const poolId = await aPool(tenant, { warningThresholdPct: 80 })
+    const { id: sim, iccid } = await aSim(tenant)
+    await provisioned(harness, tenant, sim, { poolId })
+    await inTenant(store, tenant.id, (tx) => complete(tx, { simId: sim, type: TicketType.Activate }))
+    await listAlerts(command.settings, ours())
+    await addSilence(command.settings, { ...ours(), sim, for: 'P2D', reason: 'The meter is replaced' })
+    const record = { recordId: 'r1', simId: sim, at: new Date(harness.now).toISOString(), bytesDown: 900_000_000 }
+    await tenant.inside('POST', '/internal/usage', { records: [record] })
+    await watch(store, evaluationOptions(), tenant.id)
+    await listAlerts(command.settings, { ...ours(), rule: 'sim-usage-warning' })
+    await listSilences(command.settings, ours())
+    const silence = Number(/silence (\d+) has begun/.exec(lines.join('\n'))?.[1])
+    await endSilence(command.settings, silence, ours())
+    await listSilences(command.settings, ours())
+
+    expect(lines[0]).toBe('nothing is pending or firing')
+    expect(lines.join('\n')).toMatch(
+      new RegExp(
+        `sim-usage-warning +sim ${iccid} +firing +\\S+ \\S+( \\S+)? +1 +yes +silenced until 2026-11-22 .* +none`,
+      ),
+    )
+    expect(lines.join('\n')).toMatch(
+      new RegExp(`${silence} +sim ${sim} +2026-11-22 .* +key:\\S+ +The meter is replaced`),
+    )
+    expect(lines.slice(-2)).toEqual([`silence ${silence} has ended: what still fires is mailed`, 'nothing is silenced'])
+  })
+
+  test('refuses a silence without an end, naming what it expects', async () => {
+    const silence = addSilence(command.settings, { ...ours(), rule: 'sim-*', reason: 'x' })
+
+    await expect(silence).rejects.toMatchObject({ message: expect.stringContaining('expected endsAt or lasts') })
+  })
+})
+
+describe('mails', () => {
+  test('shows what a mail says, and sends it again', async () => {
+    const body = { subject: 'Over', text: 'It is over.', html: '<p>It is over.</p>', headers: { 'X-A': 'b' } }
+    await inTenant(harness.store, harness.tenant.id, async (tx) => {
+      await sql`insert into mails (id, recipient, grouped, status, next_attempt_at, created_at)
+                values ('<2@simherd>', 'billing@meadow.example', false, 'sent', ${tx.now}, ${tx.now})`.execute(tx.q)
+      const attachments = [{ filename: 'notices.csv', contentType: 'text/csv', content: 'a' }]
+      await insertBody(tx, '<2@simherd>', { ...body, attachments })
+    })
+    await showMail(command.settings, '<2@simherd>', ours())
+    const shown = lines.splice(0)
+    await showMail(command.settings, '<2@simherd>', { ...ours(), html: true })
+    const html = lines.splice(0)
+    await resendMail(command.settings, '<2@simherd>', ours())
+    const id = /again as (<\S+@simherd>)/.exec(lines.join(' '))?.[1] ?? ''
+    await showMail(command.settings, id, ours())
+
+    expect(shown).toEqual([
+      'Message-ID: <2@simherd>',
+      'To: billing@meadow.example',
+      'Subject: Over',
+      'X-A: b',
+      'Attachment: notices.csv (text/csv)',
+      expect.stringMatching(/^Status: sent, 2026-11-20/),
+      '',
+      'It is over.',
+    ])
+    expect(html).toEqual(['<p>It is over.</p>'])
+    expect(lines.join('\n')).toMatch(/Status: pending, .*, sends <2@simherd> again/)
+    await expect(resendMail(command.settings, id, ours())).rejects.toMatchObject({ exitCode: 4 })
+    await expect(showMail(command.settings, '<x@simherd>', ours())).rejects.toMatchObject({ exitCode: 3 })
+  })
+
+  test('lists those that were given up, and tries one again', async () => {
+    await inTenant(harness.store, harness.tenant.id, ({ q, now }) =>
+      sql`insert into mails (id, recipient, grouped, status, response, next_attempt_at, created_at)
+          values ('<1@simherd>', 'gone@meadow.example', false, 'failed', '550 5.1.1 unknown', ${now}, ${now})`.execute(
+        q,
+      ),
+    )
+    await listMails(command.settings, { ...ours(), status: 'failed' })
+    await retryMail(command.settings, '<1@simherd>', ours())
+    await listMails(command.settings, { ...ours(), status: 'failed' })
+
+    expect(lines.join('\n')).toMatch(/<1@simherd> +failed +0 +2026-11-20 .* gone@meadow\.example +550 5\.1\.1 unknown/)
+    expect(lines).toContain("mail <1@simherd> is tried again, at the tenant's present billing address")
+    expect(lines.at(-1)).toBe('there is no such mail')
+    await expect(retryMail(command.settings, '<1@simherd>', ours())).rejects.toMatchObject({ exitCode: 4 })
+  })
+})

@@ -1,0 +1,251 @@
+import { beforeAll, describe, expect, test } from 'vitest'
+import { LogLevel, TicketType } from '../../../domain/codes.ts'
+import { type AlertLink, LINKS_LAST_MS, type Link, sealLink } from '../../../domain/mail/link.ts'
+import { activateRules } from '../../../operations/watchdog/rules-in-force.ts'
+import { linkKey } from '../../../store/mail/link-key.ts'
+import { inPlatform, inTenant } from '../../../store/tenancy.ts'
+import { complete, evaluationOptions, watch } from '../../operations/harness.ts'
+import { asShipped, only } from '../../operations/watchdog/alert-world.ts'
+import { aPool, aSim, aTariff, provisioned, type Tenant, useHarness } from '../harness.ts'
+
+const harness = useHarness()
+const RULE = 'sim-usage-warning'
+const HOSTILE = `<script>alert(1)</script>"'&{{rule}}`
+
+/** A pool's SIM for which a warning fires. @returns its id */
+async function overWarned(tenant: Tenant, tag: string): Promise<number> {
+  const tariffId = await aTariff(tenant)
+  const poolId = await aPool(tenant, { tariffId, warningThresholdPct: 80 })
+  const { id } = await aSim(tenant, { tag })
+  await provisioned(harness, tenant, id, { poolId })
+  await inTenant(harness.store, tenant.id, (tx) => complete(tx, { simId: id, type: TicketType.Activate }))
+  const at = new Date(harness.now).toISOString()
+  const record = { recordId: `r${id}`, simId: id, at, bytesDown: 900_000_000 }
+  await tenant.inside('POST', '/internal/usage', { records: [record] })
+  await watch(harness.store, evaluationOptions(), tenant.id)
+  return id
+}
+
+let key: Uint8Array
+beforeAll(async () => {
+  key = await inPlatform(harness.store, linkKey)
+  await activateRules(harness.store, only({ [RULE]: asShipped }), 'the tests')
+})
+
+const tokenOf = (link: Link, expiresAt = harness.now + LINKS_LAST_MS) => sealLink(key, link, expiresAt)
+const aboutSim = (id: number, over: Partial<AlertLink> = {}): AlertLink => ({
+  purpose: 'ack',
+  tenantId: harness.tenant.id,
+  rule: RULE,
+  subject: { kind: 'sim', id },
+  cycle: '2026-11',
+  ...over,
+})
+const get = (token: string) => harness.outside.inject({ method: 'GET', url: `/n/${token}` })
+const post = (token: string, payload = '', type = 'application/x-www-form-urlencoded') =>
+  harness.outside.inject({ method: 'POST', url: `/n/${token}`, payload, headers: { 'content-type': type } })
+const titleOf = (html: string) => /<h1>(.*)<\/h1>/.exec(html)?.[1]
+const trailOf = async (tenant: Tenant) =>
+  (await tenant.inside('GET', '/internal/audit?actor=mail-link&pageSize=50')).body.data
+const silencesOf = async (tenant: Tenant) =>
+  (await tenant.inside('GET', '/internal/silences?open=true&pageSize=50')).body.data
+const alertOf = async (id: number) => (await harness.tenant.inside('GET', `/internal/alerts?simId=${id}`)).body.data[0]
+const settingsOf = async (tenant: Tenant) => (await tenant.inside('GET', '/internal/tenant/notices')).body
+
+describe('GET /n/{token}', () => {
+  test('shows what a link would do, and does nothing', async () => {
+    const id = await overWarned(harness.tenant, 'meter-1')
+    const tokens = [
+      tokenOf(aboutSim(id)),
+      tokenOf(aboutSim(id, { purpose: 'mute' })),
+      tokenOf({ purpose: 'unsubscribe', tenantId: harness.tenant.id }),
+    ]
+    const pages = []
+    for (const token of tokens) pages.push(await get(token), await get(token))
+
+    expect(pages.map(({ statusCode, body }) => [statusCode, body.includes('<form method="post">')])).toEqual(
+      pages.map(() => [200, true]),
+    )
+    expect(pages[0]?.body).toContain('meter-1')
+    expect(await alertOf(id)).toMatchObject({ acknowledgedAt: null })
+    expect(await silencesOf(harness.tenant)).toEqual([])
+    expect(await settingsOf(harness.tenant)).toMatchObject({ mailsFrom: LogLevel.Info })
+    expect(await trailOf(harness.tenant)).toEqual([])
+  })
+
+  test('escapes names, and lets a page run and load nothing', async () => {
+    const id = await overWarned(harness.tenant, HOSTILE)
+    const page = await get(tokenOf(aboutSim(id)))
+
+    expect(page.body).not.toContain('<script')
+    expect(page.body).toContain('&lt;script&gt;alert(1)&lt;/script&gt;&quot;&#x27;&amp;{{rule}}')
+    expect(page.body).not.toMatch(/(src|href|url)\b ?[=(]/)
+    expect(page.headers).toMatchObject({
+      'content-type': 'text/html; charset=utf-8',
+      'content-security-policy': expect.stringMatching(
+        /^default-src 'none'; style-src 'sha256-[\w+/=]+'; form-action 'self';/,
+      ),
+      'x-robots-tag': 'noindex, nofollow',
+      'referrer-policy': 'no-referrer',
+      'cache-control': 'no-store',
+    })
+  })
+
+  test('answers HEAD, and refuses other methods', async () => {
+    const url = `/n/${tokenOf({ purpose: 'unsubscribe', tenantId: harness.other.id })}`
+
+    expect(await harness.outside.inject({ method: 'HEAD', url })).toMatchObject({ statusCode: 200, body: '' })
+    expect(await harness.outside.inject({ method: 'DELETE', url })).toMatchObject({ statusCode: 405 })
+    expect(await settingsOf(harness.other)).toMatchObject({ mailsFrom: LogLevel.Info })
+  })
+})
+
+describe.each(['GET', 'POST'] as const)('%s /n/{token}', (method) => {
+  const ask = (token: string) => harness.outside.inject({ method, url: `/n/${token}` })
+
+  test('refuses what was not signed here, and a tenant that is not there, alike', async () => {
+    const good = tokenOf({ purpose: 'unsubscribe', tenantId: harness.other.id })
+    const nobody = tokenOf({ purpose: 'unsubscribe', tenantId: 'tffffffffffff' })
+    const strange = sealLink(
+      Buffer.alloc(32),
+      { purpose: 'unsubscribe', tenantId: harness.other.id },
+      harness.now + 1e6,
+    )
+    const answers = [`${good.slice(0, -1)}_`, 'x', 'x.y', nobody, strange].map(async (token) => {
+      const { statusCode, body } = await ask(token)
+      return [statusCode, body]
+    })
+    const [first, ...others] = await Promise.all(answers)
+
+    expect(first).toEqual([404, expect.stringContaining('This link does not work')])
+    expect(others).toEqual(others.map(() => first))
+    expect(await settingsOf(harness.other)).toMatchObject({ mailsFrom: LogLevel.Info })
+  })
+
+  test('says that a link has expired', async () => {
+    const { statusCode, body } = await ask(tokenOf({ purpose: 'unsubscribe', tenantId: harness.other.id }, harness.now))
+
+    expect([statusCode, titleOf(body)]).toEqual([410, 'This link has expired'])
+    expect(await settingsOf(harness.other)).toMatchObject({ mailsFrom: LogLevel.Info })
+  })
+
+  test('does not find another tenant’s SIM', async () => {
+    const id = await overWarned(harness.other, 'theirs-by-name')
+    const pages = []
+    for (const purpose of ['ack', 'mute'] as const) pages.push(await ask(tokenOf(aboutSim(id, { purpose }))))
+
+    expect(pages.map(({ statusCode, body }) => [statusCode, titleOf(body)])).toEqual([
+      [200, 'This alert has ended'],
+      [200, 'There is nothing left to silence'],
+    ])
+    expect(pages.map(({ body }) => body).join()).not.toContain('theirs-by-name')
+    expect((await harness.other.inside('GET', `/internal/alerts?simId=${id}`)).body.data).toMatchObject([
+      { acknowledgedAt: null, silencedUntil: null },
+    ])
+  })
+
+  test('answers so often for one token', async () => {
+    const token = tokenOf({ purpose: 'unsubscribe', tenantId: harness.other.id }, harness.now - 1)
+    const limited = tokenOf(aboutSim(method === 'GET' ? 901 : 902))
+    for (let n = 0; n < 30; n += 1) await ask(limited)
+    const refused = await ask(limited)
+
+    expect([refused.statusCode, refused.headers['content-type']]).toEqual([429, 'text/html; charset=utf-8'])
+    expect(await ask(token)).toMatchObject({ statusCode: 410 })
+  })
+})
+
+describe('POST /n/{token}', () => {
+  test('acknowledges an alert, once', async () => {
+    const id = await overWarned(harness.tenant, 'meter-2')
+    const token = tokenOf(aboutSim(id))
+    const before = await alertOf(id)
+    const first = await post(token)
+    const seen = await alertOf(id)
+    harness.now += 60_000
+    const second = await post(token)
+    const trail = (await trailOf(harness.tenant)).filter(({ subject }: { subject: string }) => subject === 'alert')
+
+    expect(before.acknowledgedAt).toBeNull()
+    expect([first, second].map(({ statusCode, body }) => [statusCode, titleOf(body)])).toEqual([
+      [200, 'This alert is acknowledged'],
+      [200, 'This alert is acknowledged'],
+    ])
+    expect(seen).toMatchObject({ acknowledgedBy: 'mail-link' })
+    expect(await alertOf(id)).toEqual(seen)
+    expect(trail).toMatchObject([
+      { action: 'acknowledgeAlert', subjectId: `${RULE}/sim/${id}`, keyId: null, after: { acknowledged: true } },
+    ])
+  })
+
+  test('silences a rule and a subject for the cycle, once', async () => {
+    const id = await overWarned(harness.tenant, 'meter-3')
+    const token = tokenOf(aboutSim(id, { purpose: 'mute' }))
+    const pages = [...(await Promise.all([post(token), post(token)])), await post(token)]
+    const silences = (await silencesOf(harness.tenant)).filter(({ simId }: { simId: number }) => simId === id)
+
+    expect(pages.map(({ body }) => titleOf(body))).toEqual(
+      pages.map(() => 'It is not mailed again in this billing cycle'),
+    )
+    expect(silences).toMatchObject([
+      { rule: RULE, poolId: null, tag: null, level: null, endsAt: '2026-12-01T00:00:00.000Z', createdBy: 'mail-link' },
+    ])
+    expect(pages[2]?.body).toContain(`npx simherd silences end ${silences[0].id} --tenant ${harness.tenant.id}`)
+  })
+
+  test('begins a silence anew that somebody has ended', async () => {
+    const id = await overWarned(harness.tenant, 'meter-4')
+    const token = tokenOf(aboutSim(id, { purpose: 'mute' }))
+    const own = async () => (await silencesOf(harness.tenant)).filter(({ simId }: { simId: number }) => simId === id)
+    await post(token)
+    const [{ id: silence }] = await own()
+    await harness.tenant.inside('POST', `/internal/silences/${silence}/end`)
+    await post(token)
+
+    expect(await own()).toHaveLength(1)
+  })
+
+  test.each([
+    ['the form of RFC 8058', 'List-Unsubscribe=One-Click', 'application/x-www-form-urlencoded'],
+    [
+      'the same in parts',
+      '--b\r\nContent-Disposition: form-data; name="List-Unsubscribe"\r\n\r\nOne-Click\r\n--b--\r\n',
+      'multipart/form-data; boundary=b',
+    ],
+    ['an empty form', '', 'application/x-www-form-urlencoded'],
+  ])('unsubscribes by %s, without its page', async (_what, body, type) => {
+    const before = await settingsOf(harness.tenant)
+    await harness.tenant.inside('PUT', '/internal/tenant/notices', { ...before, mailsFrom: LogLevel.Info })
+    const entries = (await trailOf(harness.tenant)).length
+    const token = tokenOf({ purpose: 'unsubscribe', tenantId: harness.tenant.id })
+    const pages = [await post(token, body, type), await post(token, body, type)]
+    const trail = await trailOf(harness.tenant)
+
+    expect(pages.map(({ statusCode, body: html }) => [statusCode, titleOf(html)])).toEqual([
+      [200, 'Only Critical alerts are mailed now'],
+      [200, 'Only Critical alerts are mailed now'],
+    ])
+    expect(pages[0]?.body).toContain(`npx simherd tenants notices --tenant ${harness.tenant.id} --mails-from info`)
+    expect(await settingsOf(harness.tenant)).toEqual({ ...before, mailsFrom: LogLevel.Critical })
+    expect(trail).toHaveLength(entries + 1)
+    expect(trail[0]).toMatchObject({ action: 'changeNotices', subject: 'tenant', after: { mailsFrom: 2 } })
+  })
+
+  test('does nothing about a cycle that has ended', async () => {
+    const id = await overWarned(harness.tenant, 'meter-5')
+    const pages = []
+    for (const purpose of ['ack', 'mute'] as const)
+      pages.push(await post(tokenOf(aboutSim(id, { purpose, cycle: '2026-10' }))))
+
+    expect(pages.map(({ body }) => titleOf(body))).toEqual(['This alert has ended', 'There is nothing left to silence'])
+    expect(await alertOf(id)).toMatchObject({ acknowledgedAt: null, silencedUntil: null })
+  })
+
+  test('refuses a body that is no form of a link', async () => {
+    const token = tokenOf({ purpose: 'unsubscribe', tenantId: harness.other.id })
+    const { statusCode, headers } = await post(token, 'x'.repeat(5000))
+
+    expect([statusCode, headers['content-type']]).toEqual([413, 'text/html; charset=utf-8'])
+    expect(await settingsOf(harness.other)).toMatchObject({ mailsFrom: LogLevel.Info })
+  })
+})

@@ -1,0 +1,84 @@
+import { describe, expect, test } from 'vitest'
+import { useHarness } from '../harness.ts'
+
+const harness = useHarness()
+const URL = '/internal/tenant/notices'
+const SETTINGS = { timeZone: 'Europe/Berlin', feedEvery: 'PT1H', escalateAfter: 'PT30M', mailsFrom: 1 }
+
+describe('GET /internal/tenant/notices', () => {
+  test('answers UTC, a day and no escalation at first', async () => {
+    expect(await harness.other.inside('GET', URL)).toMatchObject({
+      status: 200,
+      body: { timeZone: 'UTC', feedEvery: 'P1D', escalateAfter: null, mailsFrom: 0 },
+    })
+  })
+})
+
+describe('PUT /internal/tenant/notices', () => {
+  test('replaces the settings, and says so in an event and in the audit trail', async () => {
+    const put = await harness.tenant.inside('PUT', URL, SETTINGS)
+    const again = await harness.tenant.inside('PUT', URL, SETTINGS)
+    const { data: events } = (await harness.tenant.ask('GET', '/api/events?searchTerm=notices')).body
+    const { data: trail } = (await harness.tenant.inside('GET', '/internal/audit?subject=tenant')).body
+
+    expect([put, again]).toMatchObject([
+      { status: 200, body: SETTINGS },
+      { status: 200, body: SETTINGS },
+    ])
+    expect(await harness.tenant.inside('GET', URL)).toMatchObject({ body: SETTINGS })
+    expect(events).toMatchObject([
+      {
+        title: 'Tenant changed: notices',
+        description:
+          'Mails show instants of the time zone Europe/Berlin. Usage is expected every PT1H. A Critical alert that nobody acknowledges is escalated after PT30M. Mailed are Warning and Critical alerts.',
+      },
+    ])
+    expect(trail.slice(0, 1)).toMatchObject([
+      {
+        action: 'changeNotices',
+        before: { timeZone: 'UTC', feedEvery: 'P1D', escalateAfter: null, mailsFrom: 0 },
+        after: SETTINGS,
+      },
+    ])
+  })
+
+  test.each([
+    ['an unknown time zone', { timeZone: 'Europe/Atlantis' }, '/timeZone: got Europe/Atlantis'],
+    ['an offset for a time zone', { timeZone: '+02:00' }, '/timeZone'],
+    ['less than a minute', { feedEvery: 'PT59S' }, '/feedEvery: got PT59S, expected PT1M to P31D'],
+    ['more than 31 days', { feedEvery: 'P32D' }, '/feedEvery: got P32D'],
+    ['months', { feedEvery: 'P1M' }, '/feedEvery'],
+    ['an escalation at once', { escalateAfter: 'PT0S' }, '/escalateAfter: got PT0S, expected PT1M to P7D, or null'],
+    ['an escalation after 8 days', { escalateAfter: 'P8D' }, '/escalateAfter: got P8D'],
+  ])('refuses %s', async (_what, change, detail) => {
+    const { status, body } = await harness.tenant.inside('PUT', URL, { ...SETTINGS, ...change })
+
+    expect([status, body.code]).toEqual([400, 'invalid_request'])
+    expect(JSON.stringify(body)).toContain(detail)
+    expect(body.errors).toHaveLength(1)
+  })
+
+  test('names every wrong field', async () => {
+    const { body } = await harness.tenant.inside('PUT', URL, {
+      timeZone: 'Moon',
+      feedEvery: 'P99D',
+      escalateAfter: 'P9D',
+      mailsFrom: 0,
+    })
+
+    expect(body.errors.map(({ pointer }: { pointer: string }) => pointer)).toEqual([
+      '/timeZone',
+      '/feedEvery',
+      '/escalateAfter',
+    ])
+  })
+
+  test('takes nothing back of what another has changed', async () => {
+    const { headers } = await harness.tenant.inside('GET', URL)
+    const ifMatch = { 'if-match': String(headers.etag) }
+    const change = (timeZone: string) => harness.tenant.inside('PUT', URL, { ...SETTINGS, timeZone }, ifMatch)
+
+    expect([(await change('Asia/Tokyo')).status, (await change('Africa/Cairo')).status]).toEqual([200, 412])
+    expect(await harness.tenant.inside('GET', URL)).toMatchObject({ body: { timeZone: 'Asia/Tokyo' } })
+  })
+})

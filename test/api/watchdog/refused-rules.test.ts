@@ -1,0 +1,64 @@
+/** What a process says of itself while it refuses the rule set in the database. */
+import Fastify from 'fastify'
+import { sql } from 'kysely'
+import { expect, test } from 'vitest'
+import { startApi } from '../../../api/main.ts'
+import { activateRules, rulesInForce } from '../../../operations/watchdog/rules-in-force.ts'
+import { rulesDependency } from '../../../process/health.ts'
+import { startHealth } from '../../../process/health-server.ts'
+import { createMetrics } from '../../../process/metrics.ts'
+import { readRuleFiles } from '../../../process/rule-files.ts'
+import { freePort } from '../../../stack/ports.ts'
+import { INTERNAL, useHarness } from '../harness.ts'
+
+const harness = useHarness()
+const host = '127.0.0.1'
+
+test('/readyz of API and worker is 503 with `rules` until a set is loaded that they accept', async () => {
+  const { store } = harness
+  const shipped = await readRuleFiles('')
+  const { version } = await activateRules(store, shipped, 'the tests')
+  const dependencies = [rulesDependency(store, rulesInForce())]
+  const api = await startApi({
+    host,
+    internalHost: host,
+    ...INTERNAL,
+    store,
+    port: 0,
+    internalPort: 0,
+    dependencies,
+  })
+  const port = await freePort()
+  const worker = await startHealth({ app: Fastify(), host, port, metrics: createMetrics(), dependencies })
+  const ready = () =>
+    Promise.all(
+      [api.internalUrl, `http://${host}:${port}`].map(async (url) => {
+        const response = await fetch(`${url}/readyz`)
+        return { status: response.status, body: await response.json() }
+      }),
+    )
+
+  const before = await ready()
+  // Another build has accepted a fact that this one does not know.
+  const foreign = shipped.map(({ file, text }) => ({ file, text: text.replace('"usagePct"', '"usageShareToday"') }))
+  await sql`update rule_sets set active = false where active`.execute(store.db)
+  await sql`
+    insert into rule_sets (hash, rules, author, created_at, activated_at, active)
+    values ('another', ${JSON.stringify(foreign)}::jsonb, 'another build', now(), now(), true)`.execute(store.db)
+  const refused = await ready()
+  await activateRules(store, shipped, 'the tests')
+  const after = await ready()
+  await Promise.all([api.close(), worker.stop()])
+
+  const well = {
+    status: 200,
+    body: { ok: true, dependencies: [{ name: 'rules', ok: true, detail: expect.any(String) }] },
+  }
+  expect(before).toEqual([well, well])
+  expect(after).toEqual([well, well])
+  const detail = expect.stringMatching(
+    new RegExp(`is refused by this build .*usageShareToday.*: version ${version} stays in force`),
+  )
+  const ill = { status: 503, body: { ok: false, dependencies: [{ name: 'rules', ok: false, detail }] } }
+  expect(refused).toEqual([ill, ill])
+})

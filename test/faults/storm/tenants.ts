@@ -1,0 +1,149 @@
+/**
+ * 40 tenants with 5,000 SIMs, each of which passes its limit once: 5,000 alerts, in five waves. Tenant 0 has 1,100 SIMs,
+ * so that its mails have more alerts than their tables show; the others have 100 each.
+ *
+ * Of five SIMs of a wave two are in each of the pools `red` and `blue`, whose rules are critical, and one is in `calm`, whose
+ * rule warns: so a tenant's wave is at most two mails of causes, or a joined one, and a grouped one.
+ */
+import { iccidOf } from '../../../domain/identifiers.ts'
+import { withConcurrency } from '../../../workflows/run/concurrency.ts'
+import { roomyCycle } from '../../setup/cycles.ts'
+import type { Service } from '../../setup/service.ts'
+
+export const ALERTS = 5000
+export const WAVES = 5
+const LARGE = 1100
+const SMALL = 100
+/**
+ * The guard on firing lets 50 subjects of a rule an hour through, or 2 %. It has tests of its own; here all are to be told,
+ * so each tenant's limit is raised above its SIMs, as an operator does who expects such a night.
+ */
+const GUARD_LEAST = 2000
+
+const MB = 1_000_000
+const LIMIT_MB = 100
+const FEES = { simMonthlyFee: 2, smsFee: 0.05, voiceFee: 0.1, overageFeePerGb: 5 }
+/** Concurrent requests of the test. */
+const CONCURRENCY = 10
+const POOLS = ['red', 'red', 'blue', 'blue', 'calm'] as const
+
+/** How the mail server treats the tenants, with how many tenants each; all others are `well`. */
+export const MANNERS = {
+  '421': 2,
+  '451': 2,
+  '451-always': 2,
+  '5.1.1': 2,
+  '5.7.1': 2,
+  drops: 2,
+  keeps: 2,
+  stalls: 1,
+  'stalls-after': 1,
+} as const
+const TREATED = Object.entries(MANNERS).flatMap(([manner, n]) => Array.from({ length: n }, () => manner))
+const TENANTS = 1 + (ALERTS - LARGE) / SMALL
+
+export interface StormSim {
+  readonly id: number
+  readonly iccid: string
+  readonly wave: number
+}
+export interface StormTenant {
+  readonly id: string
+  readonly manner: string
+  readonly email: string
+  readonly sims: readonly StormSim[]
+}
+
+const ruleOf = (pool: string, level: 'Critical' | 'Warning') => ({
+  file: `sim/over-${pool}.json`,
+  text: JSON.stringify({
+    name: `over-${pool}`,
+    description: `SIMs of pool ${pool} that are over their limit.`,
+    subject: 'sim',
+    match: { pool },
+    conditions: { all: [{ fact: 'overageMB', operator: 'greaterThan', value: 0 }] },
+    event: {
+      type: 'overage',
+      params: {
+        level,
+        message: 'SIM {{iccid}} is {{overageMB}} over its limit.',
+        actions: ['log', 'email'],
+        once: 'cycle',
+        resolve: 'log',
+        stage: 'notify',
+      },
+    },
+    examples: [
+      { fires: true, facts: { overageMB: 1 } },
+      { fires: false, facts: { overageMB: 0 } },
+    ],
+  }),
+})
+export const STORM_RULES = [ruleOf('red', 'Critical'), ruleOf('blue', 'Critical'), ruleOf('calm', 'Warning')]
+
+/** Makes the tenants, each with Active SIMs. */
+export async function raiseTenants(service: Service): Promise<StormTenant[]> {
+  const billingCycle = roomyCycle()
+  const tenants: StormTenant[] = []
+  let serial = 0
+  const numbers = Array.from({ length: TENANTS }, (_, n) => n)
+  await withConcurrency(numbers, CONCURRENCY, async (n) => {
+    const manner = n === 0 ? 'well' : (TREATED[n - 1] ?? 'well')
+    const email = `${manner}.${n}@meadow.example`
+    const { id } = await service.call('POST', '/internal/tenants', '', {
+      name: `Brook ${n}`,
+      billingEmail: email,
+      billingCycle,
+    })
+    await service.call('PATCH', '/internal/tenant/enforcement', id, { alertGuardLeast: GUARD_LEAST })
+    const tariff = { displayName: 'Meter', type: 0, standardTariff: { baseTariffBytes: LIMIT_MB * MB, ...FEES } }
+    const { id: tariffId } = await service.call('POST', '/internal/tariffs', id, tariff)
+    const poolIds = new Map<string, number>()
+    for (const name of new Set(POOLS))
+      poolIds.set(
+        name,
+        (await service.tenantCall('POST', '/api/pools', id, { name, type: 0, tariffId, watchdogMode: 2 })).id,
+      )
+    // Active for a moment: no usage is missed of them yet.
+    const activatedAt = new Date().toISOString()
+    const taken = Array.from({ length: n === 0 ? LARGE : SMALL }, (_, k) => ({
+      iccid: iccidOf(`894453${String(++serial).padStart(12, '0')}`),
+      status: 1,
+      poolId: poolIds.get(POOLS[Math.floor(k / WAVES) % POOLS.length] ?? ''),
+      activatedAt,
+    }))
+    const { created, rejected } = await service.call('POST', '/internal/sims', id, { sims: taken })
+    if (rejected.length > 0) throw new Error(`SIMs were rejected: ${JSON.stringify(rejected[0])}`)
+    const sims = created.map((sim: Omit<StormSim, 'wave'>, k: number) => ({ ...sim, wave: k % WAVES }))
+    tenants.push({ id, manner, email, sims })
+  })
+  return tenants
+}
+
+/**
+ * Takes a wave's SIMs over their limit, a request for each tenant. A request that fails is sent again, as a mediation
+ * does: usage counts once.
+ *
+ * @returns how many requests were sent again
+ */
+export async function sendWave(service: Service, tenants: readonly StormTenant[], wave: number): Promise<number> {
+  let again = 0
+  await withConcurrency(tenants, CONCURRENCY, async ({ id, sims }) => {
+    const at = new Date().toISOString()
+    const records = sims
+      .filter((sim) => sim.wave === wave)
+      .map((sim) => ({ recordId: `over-${sim.id}`, simId: sim.id, at, bytesDown: (LIMIT_MB + 30) * MB }))
+    for (const deadline = Date.now() + 60_000; ; again++) {
+      try {
+        const { rejected } = await service.call('POST', '/internal/usage', id, { records })
+        if (rejected.length > 0) throw new TypeError(`usage was rejected: ${JSON.stringify(rejected[0])}`)
+        return
+      } catch (error) {
+        if (error instanceof TypeError && error.message.startsWith('usage')) throw error
+        if (Date.now() > deadline) throw error
+      }
+      await new Promise((resolve) => setTimeout(resolve, 200))
+    }
+  })
+  return again
+}

@@ -1,0 +1,84 @@
+/** Which addresses a mail reaches beside the billing address. */
+import { describe, expect, test } from 'vitest'
+import { LogLevel } from '../../../domain/codes.ts'
+import { addAddress, confirmAddress, removeAddress } from '../../../operations/mail/change-addresses.ts'
+import { changeTenant } from '../../../operations/tenants/change-tenant.ts'
+import { readAddresses } from '../../../store/mail/addresses.ts'
+import { aStore } from '../../setup/estate.ts'
+import { anAlert } from '../../unit/notify/notifications.ts'
+import { aPost, BILLING, messageId, type Post } from './post.ts'
+
+const store = await aStore()
+const [FIELD, NIGHT, NEW] = ['field@meadow.example', 'night@meadow.example', 'accounts@meadow.example']
+
+const reached = async (post: Post) => (await post.arrived()).map(({ to }) => to).toSorted()
+const copyTo = (post: Post, email: string, more: { level?: LogLevel; rules?: string } = {}) =>
+  post.asTenant((tx) => addAddress(tx, { kind: 'copy', email, ...more }))
+
+describe('a copy of a mail', () => {
+  test('says the same, under a Message-ID of its own', async () => {
+    const post = await aPost(store)
+    await copyTo(post, FIELD)
+    await post.notify(post.notification(LogLevel.Critical, 0))
+    await post.send()
+
+    const [one, other] = await post.arrived()
+    expect(await reached(post)).toEqual([BILLING, FIELD])
+    // Who gets a copy does not unsubscribe the tenant.
+    expect(other?.text).toBe(one?.text.replace(/^Unsubscribe .*\n\n/m, ''))
+    expect(new Set([one, other].map((mail) => messageId(mail as never))).size).toBe(2)
+  })
+
+  test('goes only to those who want the level and the rule', async () => {
+    const post = await aPost(store)
+    await copyTo(post, FIELD, { level: LogLevel.Critical })
+    await copyTo(post, NIGHT, { rules: 'no-such-*' })
+    await post.notify(post.notification(LogLevel.Warning, 0))
+    await post.send()
+    const warned = await reached(post)
+    await post.notify(post.notification(LogLevel.Critical, 0))
+    await post.send()
+
+    expect([warned, await reached(post)]).toEqual([[BILLING], [BILLING, BILLING, FIELD]])
+  })
+
+  test('goes to no address that was removed', async () => {
+    const post = await aPost(store)
+    const { id } = await copyTo(post, FIELD)
+    await post.notify(post.notification(LogLevel.Critical, 0))
+    await post.asTenant((tx) => removeAddress(tx, id))
+    await post.send()
+
+    expect(await reached(post)).toEqual([BILLING])
+  })
+})
+
+test('a changed billing address and the one before get mails until the new one is confirmed', async () => {
+  const post = await aPost(store)
+  await post.asTenant((tx) => changeTenant(tx, 'billingEmail', NEW))
+  await post.notify(post.notification(LogLevel.Critical, 0))
+  await post.send()
+  const both = await reached(post)
+  const id = await post.asTenant(async (tx) => (await readAddresses(tx)).find(({ email }) => email === NEW)?.id ?? 0)
+  await post.asTenant((tx) => confirmAddress(tx, id))
+  await post.notify(post.notification(LogLevel.Critical, 0))
+  await post.send()
+
+  expect(both).toEqual([NEW, BILLING].toSorted())
+  expect((await reached(post)).filter((to) => to === BILLING)).toHaveLength(1)
+})
+
+test('an escalation goes to the addresses for it; without one to billing', async () => {
+  const post = await aPost(store)
+  const escalate = (key: string) =>
+    post.notify({ body: anAlert({ kind: 'escalated', key }), dueAt: new Date(store.now) })
+  await escalate('a/escalated')
+  await post.send()
+  const before = await reached(post)
+  await post.asTenant((tx) => addAddress(tx, { kind: 'escalation', email: NIGHT }))
+  await escalate('b/escalated')
+  await post.send()
+
+  expect(before).toEqual([BILLING])
+  expect(await reached(post)).toEqual([BILLING, NIGHT])
+})

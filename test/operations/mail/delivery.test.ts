@@ -1,0 +1,215 @@
+import { sql } from 'kysely'
+import { describe, expect, test } from 'vitest'
+import { LogLevel } from '../../../domain/codes.ts'
+import { createTransport } from '../../../notify/transport.ts'
+import { retryMail } from '../../../operations/mail/retry-mail.ts'
+import { type Mailer, sendMails } from '../../../operations/mail/send-mails.ts'
+import { changeTenant } from '../../../operations/tenants/change-tenant.ts'
+import { aStore } from '../../setup/estate.ts'
+import { soon } from '../../setup/soon.ts'
+import { aPost, BILLING, messageId, RETRIES, SECOND } from './post.ts'
+
+const store = await aStore()
+
+describe('a mail', () => {
+  test('is marked as sent, whatever the server responds', async () => {
+    const post = await aPost(store)
+    await post.notify(post.notification(LogLevel.Critical, 0))
+    const send: Mailer['transport']['send'] = async (mail) => ({
+      ...(await post.mailer.transport.send(mail)),
+      response: '250 taken \0 \ud800',
+    })
+
+    await post.send({ ...post.mailer, transport: { send } })
+    store.now += 3600 * SECOND
+    await post.send()
+
+    expect(await post.arrived()).toHaveLength(1)
+    expect(await post.mails()).toMatchObject([{ status: 'sent' }])
+  })
+
+  test('keeps its Message-ID when resent after a crash', async () => {
+    const post = await aPost(store)
+    await post.notify(post.notification(LogLevel.Critical, 0))
+    const dies: Mailer = {
+      ...post.mailer,
+      transport: {
+        send: async (mail) => {
+          await post.mailer.transport.send(mail)
+          // As in a killed process: nothing runs after this, not even the mark of a failure.
+          return new Promise(() => undefined)
+        },
+      },
+    }
+
+    void post.send(dies)
+    await soon(async () => expect(await post.arrived()).toHaveLength(1))
+    const lost = (await post.arrived()).map(messageId)
+    await post.notify(post.notification(LogLevel.Critical, 0))
+    await post.send()
+    const duringLease = await post.arrived()
+    store.now += 5 * 60 * SECOND
+    await post.send()
+
+    const arrived = await post.arrived()
+    expect(new Set(duringLease.map(messageId)).size).toBe(2)
+    expect(arrived.map(messageId).filter((id) => lost.includes(id))).toHaveLength(2)
+    expect(arrived).toHaveLength(3)
+    expect((await post.mails()).map(({ status }) => status)).toEqual(['sent', 'sent'])
+  })
+
+  test('keeps its Message-ID when resent after a dropped connection', async () => {
+    let drops = 1
+    const post = await aPost(store, { dropAfterData: () => drops-- > 0 })
+    await post.notify(post.notification(LogLevel.Critical, 0))
+
+    await post.send()
+    store.now += 2 * SECOND
+    await post.send()
+
+    const arrived = await post.arrived()
+    expect(arrived).toHaveLength(2)
+    expect(new Set(arrived.map(messageId)).size).toBe(1)
+    expect(await post.mails()).toMatchObject([{ status: 'sent', attempts: 2 }])
+  })
+
+  test('is retried with doubling backoff after a 4xx', async () => {
+    const codes = [451, 451, 451]
+    const post = await aPost(store, { refuse: () => codes.shift() })
+    await post.notify(post.notification(LogLevel.Critical, 0))
+    const pauses: number[] = []
+    for (let attempt = 1; attempt <= 3; attempt++) {
+      await post.send()
+      const [mail] = await post.mails()
+      pauses.push((mail?.nextAt.getTime() ?? 0) - store.now)
+      store.now = (mail?.nextAt.getTime() ?? 0) - 1
+      await post.send()
+      expect(await post.mails()).toMatchObject([{ status: 'pending', attempts: attempt }])
+      store.now += 1
+      expect(await post.hasWork()).toBe(true)
+    }
+    await post.send()
+
+    expect(pauses).toEqual([2 * SECOND, 4 * SECOND, 8 * SECOND])
+    expect(await post.mails()).toMatchObject([{ status: 'sent', attempts: 4 }])
+    expect(await post.arrived()).toHaveLength(1)
+    expect(await post.events()).toMatchObject([{ title: expect.stringMatching(/^E-mail sent: /), severity: 0 }])
+  })
+
+  test('is given up when its address is refused twice, an hour apart, and goes to a new one', async () => {
+    const post = await aPost(store, { refuse: (to) => (to === 'gone@meadow.example' ? 550 : undefined) })
+    await post.rows(sql`update tenants set billing_email = 'gone@meadow.example' returning 1`)
+    await post.notify(post.notification(LogLevel.Critical, 0))
+    const seen: unknown[] = []
+    for (const pause of [0, 1800 * SECOND, 1800 * SECOND]) {
+      store.now += pause
+      await post.send()
+      seen.push((await post.mails()).map(({ status, attempts }) => [status, attempts]))
+    }
+    const given = [await post.hasWork(), (await post.events()).map(({ title }) => title)]
+    await post.asTenant((tx) => changeTenant(tx, 'billingEmail', BILLING))
+    await post.send()
+
+    expect(seen).toEqual([[['pending', 1]], [['pending', 1]], [['failed', 2]]])
+    expect(given).toEqual([false, [expect.stringMatching(/^E-mail given up: /)]])
+    expect(await post.mails()).toMatchObject([{ status: 'sent' }])
+    expect((await post.arrived()).map(({ to }) => to)).toEqual([BILLING])
+  })
+
+  test('goes to the address of the moment when it leaves', async () => {
+    const codes = [451]
+    const post = await aPost(store, { refuse: () => codes.shift() })
+    await post.notify(post.notification(LogLevel.Critical, 0))
+    await post.send()
+    await post.asTenant((tx) => changeTenant(tx, 'billingEmail', 'new@meadow.example'))
+    store.now += 10 * SECOND
+    await post.send()
+
+    expect((await post.arrived()).map(({ to }) => to)).toEqual(['new@meadow.example'])
+  })
+
+  test('waits with all others while the server lets us send nothing, and is never given up for that', async () => {
+    let isOpen = false
+    let asked = 0
+    const post = await aPost(store, {
+      refuse: () => {
+        asked += 1
+        return isOpen ? undefined : 530
+      },
+    })
+    const troubles: string[] = []
+    const send = () =>
+      sendMails(store, post.mailer, { ...RETRIES, onTrouble: ({ message }) => troubles.push(message) }, post.tenantId)
+    for (let n = 0; n < 5; n += 1) {
+      await post.notify(post.notification(LogLevel.Critical, 0))
+      // So far apart that they do not share a mail.
+      store.now += 600 * SECOND
+      await post.send()
+    }
+    asked = 0
+    for (let hour = 0; hour < 6 * 60; hour += 30) {
+      store.now += 1800 * SECOND
+      await send()
+    }
+    const waited = [asked, troubles.length, (await post.mails()).map(({ status }) => status)]
+    isOpen = true
+    store.now += 300 * SECOND
+    await post.send()
+
+    expect(waited).toEqual([12, 12, Array(5).fill('pending')])
+    expect(await post.events()).toHaveLength(5)
+    expect(await post.arrived()).toHaveLength(5)
+  })
+
+  test('is given up after the time for it, and is tried again when a person asks', async () => {
+    let code: number | undefined = 451
+    const post = await aPost(store, { refuse: () => code })
+    await post.notify(post.notification(LogLevel.Critical, 0))
+    for (let at = 0; at <= RETRIES.giveUpAfterMs; at += RETRIES.giveUpAfterMs / 4) {
+      await post.send()
+      store.now += RETRIES.giveUpAfterMs / 4
+    }
+    const [mail] = await post.mails()
+    code = undefined
+    await post.asTenant((tx) => retryMail(tx, mail?.id ?? ''))
+    await post.send()
+
+    expect(mail).toMatchObject({ status: 'failed', attempts: 5 })
+    expect(await post.events()).toMatchObject([
+      { title: expect.stringMatching(/^E-mail given up: /) },
+      { title: expect.stringMatching(/^E-mail sent: /) },
+    ])
+    await expect(post.asTenant((tx) => retryMail(tx, mail?.id ?? ''))).rejects.toMatchObject({
+      code: 'mail_not_failed',
+    })
+  })
+})
+
+describe('a given-up mail', () => {
+  test('shows the server’s response to the operator only', async () => {
+    const post = await aPost(store, { refuse: () => 554 })
+    await post.notify(post.notification(LogLevel.Critical, 0))
+    await post.send()
+
+    const [event] = await post.events()
+    expect(event?.description).toBe(
+      `Not delivered to ${BILLING} after 1 attempt(s): the mail server refuses the mail (554).`,
+    )
+    expect(await post.rows(sql`select response from mails`)).toEqual([
+      { response: expect.stringContaining(`refused: ${BILLING}`) },
+    ])
+  })
+
+  test('hides the mail server’s address from the tenant', async () => {
+    const post = await aPost(store)
+    const transport = createTransport({ smtpUrl: 'smtp://127.0.0.1:9', from: 'Simherd <s@meadow.example>' })
+    await post.notify(post.notification(LogLevel.Critical, 0))
+    await post.send({ ...post.mailer, transport })
+    transport.close()
+
+    expect(await post.events()).toEqual([])
+    expect(await post.rows(sql`select response from mails`)).toEqual([
+      { response: expect.stringContaining('127.0.0.1:9') },
+    ])
+  })
+})

@@ -1,0 +1,77 @@
+import { readFile } from 'node:fs/promises'
+import { describe, expect, test } from 'vitest'
+import { TariffType, WatchdogMode } from '../../../domain/codes.ts'
+import type { EvaluationOptions } from '../../../operations/watchdog/evaluation.ts'
+import { activateRules, rulesInForce } from '../../../operations/watchdog/rules-in-force.ts'
+import { aPool, aStore, aTariff } from '../../setup/estate.ts'
+import { watch } from '../harness.ts'
+import { aPost, SECOND } from './post.ts'
+
+const store = await aStore()
+
+const WARNING_RULE = 'sim/sim-usage-warning.json'
+const text = await readFile(new URL(`../../../rules/${WARNING_RULE}`, import.meta.url), 'utf8')
+await activateRules(store, [{ file: WARNING_RULE, text }], 'the tests')
+const EVALUATION: EvaluationOptions = {
+  rules: rulesInForce(),
+  waits: { pollMin: 'PT0.1S', pollMax: 'PT1S' },
+  closeAfter: 'PT6H',
+  groupFirstMs: 60 * SECOND,
+  groupNextMs: 3600 * SECOND,
+}
+
+describe('grouped mails', () => {
+  test.each([
+    ['an hour', 'P1M', 3600],
+    ['a tenth of a short cycle', 'PT1H', 360],
+  ])('leave at least %s apart', async (_, billingCycle, distance) => {
+    const post = await aPost(store, {}, billingCycle)
+    store.now = Date.parse('2026-11-10T12:00:00Z')
+    const poolId = await post.asTenant(async (tx) => {
+      const tariff = await aTariff(tx, TariffType.Standard, 100)
+      return (await aPool(tx, tariff.id, { watchdogMode: WatchdogMode.Monitor, warningThresholdPct: 80 })).id
+    })
+    const sims = await post.activeSims(6, { poolId })
+    const fire = async (simId = 0) => {
+      await post.record([post.usage(simId, { bytesUp: 85 })])
+      await watch(store, EVALUATION, post.tenantId)
+      await post.send()
+    }
+    const mailedSims = async () =>
+      (await post.mails()).map(({ keys }) =>
+        keys.map((key) => Number(/^sim-usage-warning\/sim\/(\d+)\//.exec(key)?.[1])),
+      )
+    const wait = async (seconds: number) => {
+      store.now += seconds * SECOND
+      await post.send()
+    }
+    const seen: number[][][] = []
+
+    await fire(sims[0])
+    await wait(30)
+    await fire(sims[1])
+    await wait(29.999)
+    seen.push(await mailedSims())
+    await wait(0.001)
+    seen.push(await mailedSims())
+    await wait(1)
+    await fire(sims[2])
+    await wait(100)
+    await fire(sims[3])
+    await wait(distance - 101.001)
+    seen.push(await mailedSims())
+    await wait(0.001)
+    seen.push(await mailedSims())
+
+    const [a, b, c, d] = sims
+    expect(seen).toEqual([
+      [],
+      [[a, b]],
+      [[a, b]],
+      [
+        [a, b],
+        [c, d],
+      ],
+    ])
+  })
+})

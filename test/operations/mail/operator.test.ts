@@ -1,0 +1,299 @@
+/** What the operator of the installation is mailed, over a real mail server. Each test has a database of its own. */
+import { sql } from 'kysely'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { renderOperatorMail } from '../../../notify/operator-mail.ts'
+import { renderMail } from '../../../notify/render.ts'
+import { createTransport } from '../../../notify/transport.ts'
+import { sendMails } from '../../../operations/mail/send-mails.ts'
+import { type OperatorMailer, type OperatorMailOptions, tellOperator } from '../../../operations/mail/tell-operator.ts'
+import { activateRules } from '../../../operations/watchdog/rules-in-force.ts'
+import { type InboxOptions, startInbox } from '../../../stack/inbox/inbox.ts'
+import type { Mail } from '../../../stack/inbox/mails.ts'
+import { insertNotifications } from '../../../store/mail/mails.ts'
+import { forgetOperatorNotices } from '../../../store/mail/operator-mails.ts'
+import { insertOperatorNotices } from '../../../store/operator-notices.ts'
+import { inPlatform } from '../../../store/tenancy.ts'
+import { aStore } from '../../setup/estate.ts'
+import { temporaryFolder } from '../../setup/folder.ts'
+import { anAlert } from '../../unit/notify/notifications.ts'
+import { aHarness, operatorNotices } from '../harness.ts'
+import { asShipped, aWorld, inStage, only } from '../watchdog/alert-world.ts'
+
+const MINUTE = 60_000
+const HOUR = 60 * MINUTE
+const RETRIES = { retryMaxMs: 6 * HOUR, giveUpAfterMs: 72 * HOUR }
+const OPERATOR = 'noc@example.com'
+
+type TestStore = Awaited<ReturnType<typeof aStore>>
+
+/** The operator's mailbox, and what mails them. */
+async function anOperator(store: TestStore, inboxOptions: Omit<InboxOptions, 'dir'> = {}) {
+  const inbox = await startInbox({ dir: await temporaryFolder(), ...inboxOptions })
+  const transport = createTransport({ smtpUrl: inbox.smtpUrl, from: 'Simherd <simherd@example.com>', timeoutMs: 3000 })
+  onTestFinished(async () => {
+    transport.close()
+    await inbox.stop()
+  })
+  return {
+    transport,
+    tell: (options: Partial<OperatorMailOptions> = {}, by: OperatorMailer['transport'] = transport) =>
+      tellOperator(
+        store,
+        { render: renderOperatorMail, transport: by },
+        { ...RETRIES, recipient: OPERATOR, ...options },
+      ),
+    differs: (rule: string) =>
+      inPlatform(store, (tx) =>
+        insertOperatorNotices(tx, [{ key: `rule-differs/1/${rule}`, body: { kind: 'ruleDiffers', rule, version: 1 } }]),
+      ),
+    arrived: async (): Promise<Mail[]> => {
+      const response = await fetch(inbox.inboxUrl, { headers: { accept: 'application/json' } })
+      return ((await response.json()) as Mail[]).toReversed()
+    },
+    mails: async () => {
+      const { rows } = await sql<{ id: string; status: string; attempts: number; nextAt: Date }>`
+        select id, status, attempts, next_attempt_at as "nextAt" from operator_mails order by created_at`.execute(
+        store.db,
+      )
+      return rows
+    },
+  }
+}
+
+describe('mails to the operator', () => {
+  test('leave at once, and the next ones together a quarter of an hour later', async () => {
+    const store = await aStore()
+    const operator = await anOperator(store)
+    const tell = async (afterMs: number) => {
+      store.now += afterMs
+      await operator.tell()
+      return (await operator.arrived()).map(({ subject }) => subject)
+    }
+
+    await operator.differs('first')
+    const atOnce = await tell(0)
+    await operator.differs('second')
+    await operator.differs('third')
+    const soon = await tell(14 * MINUTE)
+    const later = await tell(1 * MINUTE)
+
+    expect(atOnce).toEqual(['[Simherd] Rule first decided the slow way'])
+    expect(soon).toEqual(atOnce)
+    expect(later).toEqual([...atOnce, '[Simherd] Rule second decided the slow way, and 1 other notice'])
+    expect(await tell(24 * HOUR)).toEqual(later)
+  })
+
+  test('tell each notice once, however many processes tell', async () => {
+    const store = await aStore()
+    const operator = await anOperator(store)
+    await Promise.all(Array.from({ length: 4 }, () => operator.differs('one')))
+
+    await Promise.all(Array.from({ length: 4 }, () => operator.tell()))
+    store.now += HOUR
+    await Promise.all(Array.from({ length: 4 }, () => operator.tell()))
+
+    expect(await operator.arrived()).toHaveLength(1)
+    expect(await operatorNotices(store)).toMatchObject([{ count: 4, mailId: expect.any(String) }])
+  })
+
+  test('are sent again under their Message-ID by another process if one dies while it sends', async () => {
+    const store = await aStore()
+    const operator = await anOperator(store)
+    await operator.differs('one')
+    // The server has the mail, and the process hears nothing more.
+    const send: OperatorMailer['transport']['send'] = async (mail) => {
+      await operator.transport.send(mail)
+      return new Promise<never>(() => undefined)
+    }
+    void operator.tell({}, { send })
+    await expect.poll(operator.arrived, { timeout: 10_000 }).toHaveLength(1)
+
+    await operator.tell()
+    const underLease = await operator.arrived()
+    store.now += 5 * MINUTE
+    await operator.tell()
+
+    expect(underLease).toHaveLength(1)
+    const [first, second] = (await operator.arrived()).map(({ headers }) => headers['message-id'])
+    expect(second).toBe(first)
+    expect(await operator.mails()).toMatchObject([{ status: 'sent', attempts: 2 }])
+  })
+
+  test('wait while the server lets us send nothing, and later notices wait with them', async () => {
+    const store = await aStore()
+    const operator = await anOperator(store)
+    await operator.differs('first')
+    const refuses = createTransport({ smtpUrl: 'smtp://127.0.0.1:1', from: 'x@example.com', timeoutMs: 3000 })
+
+    for (let hours = 0; hours < 80; hours += 4) {
+      await operator.tell({}, refuses)
+      store.now += 4 * HOUR
+    }
+    await operator.differs('second')
+    await operator.tell({}, refuses)
+    const composed = await operator.mails()
+    store.now += HOUR
+    await operator.tell()
+    const first = await operator.arrived()
+    await operator.tell()
+    refuses.close()
+
+    expect(composed).toMatchObject([{ status: 'pending' }])
+    expect(first).toHaveLength(1)
+    expect(await operator.arrived()).toHaveLength(2)
+  })
+
+  test('go to the address of now, and are given up with a word where it is refused', async () => {
+    const store = await aStore()
+    const operator = await anOperator(store, {
+      refuse: (address) => (address === 'gone@example.com' ? 550 : undefined),
+    })
+    const givenUp: string[] = []
+    const onGivenUp = ({ response }: { response: string }) => givenUp.push(response)
+    const tell = (recipient: string) => operator.tell({ recipient, onGivenUp })
+    await operator.differs('first')
+    await tell('gone@example.com')
+    store.now += HOUR
+    await tell('gone@example.com')
+    await operator.differs('second')
+    await tell('gone@example.com')
+    store.now += HOUR
+    await tell(OPERATOR)
+
+    expect(givenUp).toEqual([expect.stringContaining('550')])
+    expect((await operator.arrived()).map(({ subject }) => subject)).toEqual([
+      '[Simherd] Rule second decided the slow way',
+    ])
+  })
+
+  test('leave out what is older than three days, and what is old is deleted', async () => {
+    const store = await aStore()
+    const operator = await anOperator(store)
+    await operator.differs('old')
+    store.now += 73 * HOUR
+    await operator.differs('new')
+
+    await operator.tell()
+    const told = await operator.arrived()
+    await inPlatform(store, (tx) => forgetOperatorNotices(tx, new Date(store.now - HOUR)))
+    const kept = await operatorNotices(store)
+    await inPlatform(store, (tx) => forgetOperatorNotices(tx, new Date(store.now + 1)))
+
+    expect(told.map(({ subject }) => subject)).toEqual(['[Simherd] Rule new decided the slow way'])
+    expect(kept).toMatchObject([{ body: { rule: 'new' } }])
+    expect([await operatorNotices(store), await operator.mails()]).toEqual([[], []])
+  })
+})
+
+describe('the operator hears', () => {
+  test('who put which rules in force, and tenants do not', async () => {
+    const store = await aStore()
+    const operator = await anOperator(store)
+    const { rows } = await aHarness(store)
+    const caller = { actor: 'key:k1', keyId: 'k1', requestId: 'r1', action: 'putRules', workflowId: null }
+    const load = (files: Parameters<typeof activateRules>[1]) =>
+      activateRules({ ...store, caller }, files, 'Ann Example <ann@example.com>')
+    await activateRules(store, only({ 'sim-overage': asShipped, 'sim-silent': asShipped }), 'a worker')
+    await operator.tell()
+
+    await load(only({ 'sim-overage': inStage('log'), 'pool-overage': asShipped }))
+    await load(only({ 'sim-overage': inStage('log'), 'pool-overage': asShipped }))
+    store.now += HOUR
+    await operator.tell()
+
+    const mails = await operator.arrived()
+    expect(mails).toHaveLength(2)
+    expect(mails[1]?.subject).toMatch(/^\[Simherd\] Rules version \d+ in force$/)
+    for (const said of [
+      'Loaded by Ann Example <ann@example.com> (key:k1).',
+      'New: pool-overage.',
+      'Changed: sim-overage.',
+      'Gone: sim-silent.',
+    ])
+      expect(mails[1]?.text).toContain(said)
+    const events = JSON.stringify(await rows(sql`select title, description from events`))
+    expect(events).toContain('pool-overage is new')
+    expect(events).not.toMatch(/Ann|key:k1|\.json/)
+    expect(await rows(sql`select 1 from operator_notices`)).toEqual([])
+  })
+
+  test('of a rule that cannot be decided, once an hour with the number of subjects', async () => {
+    const world = await aWorld({ rules: only({ 'sim-overage': asShipped }), sims: 3 })
+    const operator = await anOperator(world.store)
+    const rules = world.options.rules
+    let isBroken = false
+    Object.assign(world.options, {
+      rules: async (tx: Parameters<typeof rules>[0]) => {
+        const inForce = await rules(tx)
+        if (!isBroken) return inForce
+        const conditions = { all: [{ fact: 'noSuchFact', operator: 'greaterThan' as const, value: 0 }] }
+        const comparison = { ...inForce.comparison, doubted: new Set(['sim-overage']) }
+        return { ...inForce, rules: inForce.rules.map((rule) => ({ ...rule, conditions })), comparison }
+      },
+      onCompared: () => undefined,
+    })
+    const undecidable = async () =>
+      (await operatorNotices(world.store)).filter(({ body }) => body.kind === 'ruleUndecidable')
+    isBroken = true
+    for (const sim of world.sims) await world.use(sim, 1)
+    for (const sim of world.sims) await world.use(sim, 1)
+
+    const [notice, ...others] = await undecidable()
+    world.store.now += MINUTE
+    await operator.tell()
+    isBroken = false
+    await world.use(world.sim, 1)
+    isBroken = true
+    world.store.now += HOUR
+    await world.use(world.sim, 1)
+
+    expect(notice).toMatchObject({ tenant: world.tenantId, count: 3, body: { rule: 'sim-overage' } })
+    expect(others).toEqual([])
+    const [mail] = await operator.arrived()
+    expect(mail?.subject).toContain('Rule sim-overage cannot be decided')
+    expect(mail?.text).toMatch(/Meadow \(t\w+\), version \d+: 3 subjects so far[^]*One example: .*noSuchFact/)
+    expect(await undecidable()).toMatchObject([{ count: 3 }, { count: 1 }])
+    expect(await world.rows(sql`select 1 from events where title ilike '%decide%'`)).toEqual([])
+  })
+
+  test.each([
+    ['a mail that was given up', 554, 'Mail given up: ', 1],
+    ['an address that is refused', 550, 'Address refused: billing@meadow.example', 2],
+  ])('of %s', async (_what, code, title, attempts) => {
+    const store = await aStore()
+    const harness = await aHarness(store)
+    const operator = await anOperator(store)
+    const refusing = await anOperator(store, { refuse: () => code })
+    const alerts = ['one', 'two'].map((key) => ({ body: anAlert({ key, message: key }), dueAt: new Date(store.now) }))
+    for (const alert of alerts) {
+      await harness.asTenant((tx) => insertNotifications(tx, [alert]))
+      await sendMails(
+        store,
+        { render: (told, isCopy) => renderMail(told, null, isCopy), transport: refusing.transport },
+        RETRIES,
+        harness.tenantId,
+      )
+    }
+    store.now += HOUR
+    await sendMails(
+      store,
+      { render: (told, isCopy) => renderMail(told, null, isCopy), transport: refusing.transport },
+      RETRIES,
+      harness.tenantId,
+    )
+    await operator.tell()
+
+    const mails = await harness.rows(sql<{ status: string; attempts: number }>`select status, attempts from mails`)
+    expect(mails).toEqual([
+      { status: 'failed', attempts },
+      { status: 'failed', attempts },
+    ])
+    const [mail] = await operator.arrived()
+    expect(mail?.subject).toContain(title)
+    expect(mail?.text).toContain(`Meadow (${harness.tenantId})`)
+    expect(mail?.text).toContain('billing@meadow.example')
+    expect(mail?.text).toContain(String(code))
+    if (code === 550) expect(mail?.text).toContain('2 mails given up')
+    else expect(mail?.subject).toContain('and 1 other notice')
+  })
+})

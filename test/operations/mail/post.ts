@@ -1,0 +1,78 @@
+/** A tenant of a test's own store, whose mails go to an SMTP inbox of its own. */
+import { sql } from 'kysely'
+import { onTestFinished } from 'vitest'
+import { LogLevel } from '../../../domain/codes.ts'
+import { renderMail } from '../../../notify/render.ts'
+import { createTransport } from '../../../notify/transport.ts'
+import { type Mailer, sendMails } from '../../../operations/mail/send-mails.ts'
+import { type InboxOptions, startInbox } from '../../../stack/inbox/inbox.ts'
+import type { Mail } from '../../../stack/inbox/mails.ts'
+import { insertNotifications, type NewNotification, tenantsWithMail } from '../../../store/mail/mails.ts'
+import { inPlatform } from '../../../store/tenancy.ts'
+import type { TestStore } from '../../setup/estate.ts'
+import { temporaryFolder } from '../../setup/folder.ts'
+import { anAlert, aWarning } from '../../unit/notify/notifications.ts'
+import { aHarness } from '../harness.ts'
+
+export const RETRIES = { retryMaxMs: 60_000, giveUpAfterMs: 3_600_000 }
+export const BILLING = 'billing@meadow.example'
+export const SECOND = 1000
+
+/** A tenant with an SMTP inbox of its own. */
+export async function aPost(store: TestStore, options: Omit<InboxOptions, 'dir'> = {}, billingCycle = 'P1M') {
+  const harness = await aHarness(store, billingCycle)
+  const inbox = await startInbox({ dir: await temporaryFolder(), ...options })
+  const transport = createTransport({
+    smtpUrl: inbox.smtpUrl,
+    from: 'Simherd <simherd@meadow.example>',
+    timeoutMs: 3000,
+  })
+  onTestFinished(async () => {
+    transport.close()
+    await inbox.stop()
+  })
+  const mailer: Mailer = { render: (told, isCopy) => renderMail(told, null, isCopy), transport }
+  const hasWork = async () => (await inPlatform(store, (tx) => tenantsWithMail(tx, 1000))).includes(harness.tenantId)
+  const send = (by: Mailer = mailer) => sendMails(store, by, RETRIES, harness.tenantId)
+  let number = 0
+  const notification = (level: LogLevel, dueInMs: number, key = `notice/${number++}`): NewNotification => {
+    const { rule, ...alert } = level === LogLevel.Critical ? anAlert({ key }) : aWarning({ key, level })
+    // Of a type that is not about usage, so that the subject is the message.
+    const body = { ...alert, rule: { ...rule, type: 'test' }, message: key }
+    return { body, dueAt: new Date(store.now + dueInMs) }
+  }
+  return {
+    ...harness,
+    mailer,
+    notification,
+    notify: (...notifications: NewNotification[]) => harness.asTenant((tx) => insertNotifications(tx, notifications)),
+    send,
+    /** Lets time pass in sweeps, so many seconds apart. */
+    pass: async (seconds: number, apart = 5) => {
+      for (const end = store.now + seconds * SECOND; store.now < end; ) {
+        store.now = Math.min(end, store.now + apart * SECOND)
+        if (await hasWork()) await send()
+      }
+    },
+    /** The mails that have arrived, the oldest first. */
+    arrived: async (): Promise<Mail[]> => {
+      const response = await fetch(inbox.inboxUrl, { headers: { accept: 'application/json' } })
+      return ((await response.json()) as Mail[]).toReversed()
+    },
+    statement: async (mail: Mail | undefined) =>
+      (await fetch(`${inbox.inboxUrl.replace(/\/$/, '')}/mails/${mail?.id}/attachments/0`)).text(),
+    mails: () =>
+      harness.rows(sql<{ id: string; status: string; attempts: number; nextAt: Date; keys: string[] }>`
+        select m.id, m.status, m.attempts, m.next_attempt_at as "nextAt",
+               array(select dedupe_key from notifications n where n.mail_id = m.id order by n.id) as keys
+          from mails m order by m.created_at, m.id`),
+    events: () =>
+      harness.rows(sql<{ title: string; description: string; severity: number }>`
+      select title, description, severity from events where type = 1 order by id`),
+    hasWork,
+  }
+}
+
+export type Post = Awaited<ReturnType<typeof aPost>>
+
+export const messageId = (mail: Mail) => mail.headers['message-id']

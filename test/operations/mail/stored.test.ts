@@ -1,0 +1,153 @@
+/** A mail is stored as it is rendered: what is sent, shown and sent again is that. */
+import { sql } from 'kysely'
+import { describe, expect, test } from 'vitest'
+import { LogLevel, TariffType } from '../../../domain/codes.ts'
+import { resendMail } from '../../../operations/mail/resend-mail.ts'
+import type { Mailer } from '../../../operations/mail/send-mails.ts'
+import { closeCycle } from '../../../operations/month-end/close-cycle.ts'
+import { changeTenant } from '../../../operations/tenants/change-tenant.ts'
+import { findMail } from '../../../store/mail/log.ts'
+import { aStore, aTariff } from '../../setup/estate.ts'
+import { aPost, messageId, type Post, SECOND } from './post.ts'
+
+const store = await aStore()
+
+/** Renders as a later release does. */
+const later = (post: Post): Mailer => ({
+  ...post.mailer,
+  render: () => ({ subject: 'later', text: 'later', html: 'later', headers: {} }),
+})
+const shown = async (post: Post, id = '') => post.asTenant((tx) => findMail(tx, id))
+const onlyMail = async (post: Post) => (await post.mails())[0]?.id ?? ''
+/** As line ends and encodings of the parts are SMTP's. */
+const plain = (text = '') => text.replaceAll('\r\n', '\n').trim()
+
+describe('a composed mail', () => {
+  test('is sent as it was rendered, by whichever release', async () => {
+    let code: number | undefined = 451
+    const post = await aPost(store, { refuse: () => code })
+    await post.notify(post.notification(LogLevel.Critical, 0))
+    await post.send()
+    code = undefined
+    store.now += 2 * SECOND
+    await post.send(later(post))
+
+    const [mail] = await post.arrived()
+    expect(mail?.text).toContain('notice/0')
+    expect(mail?.headers['auto-submitted']).toBe('auto-generated')
+  })
+
+  test('is shown as it was sent', async () => {
+    const post = await aPost(store)
+    await post.notify(post.notification(LogLevel.Critical, 0))
+    await post.send()
+
+    const [mail] = await post.arrived()
+    const found = await shown(post, messageId(mail as never))
+    expect(found).toMatchObject({ subject: mail?.subject, recipient: mail?.to, status: 'sent', resends: null })
+    expect(plain(found?.body?.text)).toBe(plain(mail?.text))
+    expect(plain(found?.body?.html)).toBe(plain(mail?.html))
+    expect(found?.body?.headers).toEqual({
+      'Auto-Submitted': 'auto-generated',
+      'X-Auto-Response-Suppress': 'All',
+      'Simherd-Tenant': 'Acme',
+    })
+    expect(await shown(post, '<nothing@simherd>')).toBeUndefined()
+  })
+
+  test('of a release before is rendered when it is sent, and kept', async () => {
+    const post = await aPost(store)
+    await post.notify(post.notification(LogLevel.Critical, 0))
+    await post.rows(sql`
+      with mail as (
+        insert into mails (id, recipient, grouped, next_attempt_at, created_at)
+        values ('<old@simherd>', 'billing@meadow.example', false, ${new Date(store.now)}, ${new Date(store.now)})
+        returning id
+      ) update notifications set mail_id = mail.id from mail returning 1`)
+    const before = await shown(post, '<old@simherd>')
+    await post.send()
+
+    const [mail] = await post.arrived()
+    expect(before).toMatchObject({ status: 'pending', body: null })
+    expect(plain((await shown(post, '<old@simherd>'))?.body?.text)).toBe(plain(mail?.text))
+  })
+
+  test('is kept for thirteen months', async () => {
+    const post = await aPost(store)
+    await post.notify(post.notification(LogLevel.Critical, 0))
+    await post.send()
+    const id = await onlyMail(post)
+    const began = store.now
+    const bodyAfter = async (days: number) => {
+      store.now = began + days * 86_400 * SECOND
+      await post.notify(post.notification(LogLevel.Critical, 0))
+      await post.send()
+      return (await shown(post, id))?.body
+    }
+    const kept = await bodyAfter(395)
+    const gone = await bodyAfter(397)
+    const resending = post.asTenant((tx) => resendMail(tx, id))
+
+    expect(kept).not.toBeNull()
+    expect(gone).toBeNull()
+    await expect(resending).rejects.toMatchObject({ code: 'mail_text_gone' })
+    store.now = began
+  })
+})
+
+describe('resendMail', () => {
+  test('sends the same under a new Message-ID, to the address of the moment', async () => {
+    const post = await aPost(store)
+    await post.notify(post.notification(LogLevel.Critical, 0))
+    await post.send()
+    const id = await onlyMail(post)
+    await post.asTenant((tx) => changeTenant(tx, 'billingEmail', 'new@meadow.example'))
+    const { id: newId } = await post.asTenant((tx) => resendMail(tx, id))
+    const pending = post.asTenant((tx) => resendMail(tx, newId))
+    await expect(pending).rejects.toMatchObject({ code: 'mail_pending' })
+    await post.send(later(post))
+
+    const [first, again] = await post.arrived()
+    expect(first?.to).toBe('billing@meadow.example')
+    expect(again).toMatchObject({
+      to: 'new@meadow.example',
+      subject: first?.subject,
+      text: first?.text,
+      html: first?.html,
+    })
+    expect([first, again].map((mail) => messageId(mail as never))).toEqual([id, newId])
+    expect(await shown(post, newId)).toMatchObject({ resends: id, status: 'sent' })
+    expect(await shown(post, id)).toMatchObject({ recipient: 'billing@meadow.example' })
+  })
+
+  test('attaches the statement again', async () => {
+    const post = await aPost(store)
+    const began = store.now
+    const [simId = 0] = await post.activeSims(
+      1,
+      await post.asTenant(async (tx) => ({ tariffId: (await aTariff(tx, TariffType.Standard, 1_000_000)).id })),
+    )
+    await post.record([post.usage(simId, { bytesUp: 1_500_000 })])
+    store.now = Date.parse('2026-12-01T06:00:00Z')
+    const steps = { moved: 0, unassigned: 0, changesFailed: 0, renewed: 0 }
+    await post.asTenant((tx) => closeCycle(tx, '2026-11', steps))
+    await post.send()
+    await post.asTenant(async (tx) => resendMail(tx, await onlyMail(post)))
+    await post.send()
+    store.now = began
+
+    const [first, again] = await post.arrived()
+    const [statement, second] = [await post.statement(first), await post.statement(again)]
+    expect(statement).toContain(',1.5,')
+    expect(second).toBe(statement)
+    expect(await post.rows(sql`select attachments from mail_bodies`)).toEqual(
+      Array(2).fill({ attachments: [expect.not.objectContaining({ content: expect.anything() })] }),
+    )
+  })
+
+  test('refuses a mail that is not there', async () => {
+    const post = await aPost(store)
+
+    await expect(post.asTenant((tx) => resendMail(tx, '<x@simherd>'))).rejects.toMatchObject({ code: 'mail_not_found' })
+  })
+})

@@ -1,0 +1,50 @@
+import { describe, expect, test } from 'vitest'
+import { inTenant } from '../../../store/tenancy.ts'
+import { lockMerge } from '../../../store/usage/merge.ts'
+import { aStore } from '../../setup/estate.ts'
+import { aHarness } from '../harness.ts'
+
+const store = await aStore()
+/** More than the store has connections. */
+const CHUNKS = 12
+
+describe('a tenant with many chunks of usage at once', () => {
+  test('leaves connections to other tenants while its chunks wait for one another', async () => {
+    const [loud, other] = [await aHarness(store), await aHarness(store)]
+    const [loudSim = 0] = await loud.activeSims(1)
+    const [otherSim = 0] = await other.activeSims(1)
+    const held = Promise.withResolvers<void>()
+    const locked = Promise.withResolvers<void>()
+    const merging = inTenant(store, loud.tenantId, async (tx) => {
+      await lockMerge(tx)
+      locked.resolve()
+      await held.promise
+    })
+    await locked.promise
+
+    const chunks = Array.from({ length: CHUNKS }, () => loud.record([loud.usage(loudSim, { bytesUp: 1 })]))
+    const meanwhile = await other.record([other.usage(otherSim, { bytesUp: 1 })])
+    held.resolve()
+    await merging
+
+    expect(meanwhile).toMatchObject({ accepted: 1 })
+    expect(await Promise.all(chunks)).toEqual(chunks.map(() => expect.objectContaining({ accepted: 1 })))
+    expect(await loud.ledger()).toMatchObject([{ simId: loudSim, bytes: CHUNKS }])
+  })
+
+  test('refuses more than a process can hold, and counts each of the others once', async () => {
+    const harness = await aHarness(store)
+    const [simId = 0] = await harness.activeSims(1)
+    const results = await Promise.allSettled(
+      Array.from({ length: 60 }, () => harness.record([harness.usage(simId, { bytesUp: 1 })])),
+    )
+    const refused = results.filter((result) => result.status === 'rejected')
+
+    expect(refused.map(({ reason }) => reason)).toEqual(
+      refused.map(() => expect.objectContaining({ code: 'unavailable' })),
+    )
+    expect(refused.length).toBe(9)
+    expect(await harness.ledger()).toMatchObject([{ simId, bytes: 51 }])
+    expect(await harness.record([harness.usage(simId, { bytesUp: 1 })])).toMatchObject({ accepted: 1 })
+  })
+})

@@ -1,0 +1,265 @@
+/** The next billing cycle is opened ahead, in slices, while SIMs change and processes die. */
+import { sql } from 'kysely'
+import { describe, expect, test } from 'vitest'
+import { TariffType, TicketType } from '../../../domain/codes.ts'
+import { cycleAt, nextCycle } from '../../../domain/time/cycle.ts'
+import { setSuspensionUntil } from '../../../operations/enforcement/set-suspension-until.ts'
+import { prepareRenewal, renewCycle } from '../../../operations/month-end/steps.ts'
+import { pageOfPools } from '../../../store/estate/pools.ts'
+import { pageOfSims } from '../../../store/estate/sims.ts'
+import { listCycles } from '../../../store/month-end/progress.ts'
+import { inTenant, reading } from '../../../store/tenancy.ts'
+import { wrongSums } from '../../../store/usage/check-sums.ts'
+import { currentCycle } from '../../../store/usage/cycles.ts'
+import { openSlice } from '../../../store/usage/open-cycle.ts'
+import { keepCyclesOpen } from '../../../store/usage/open-in-slices.ts'
+import { aPool, aStore, aTariff } from '../../setup/estate.ts'
+import { overlapping } from '../../setup/lock-waits.ts'
+import { aHarness, evaluationOptions, type Harness, watch } from '../harness.ts'
+
+const store = await aStore()
+const BOUNDARY = Date.parse('2026-12-01T00:00:00Z')
+const NEXT = '2026-12'
+const next = nextCycle('P1M', cycleAt('P1M', BOUNDARY - 1))
+const HOUR = 3_600_000
+/** In the last 48th of November: 15 hours. */
+const AHEAD = BOUNDARY - 14 * HOUR
+
+/** A tenant in the middle of November, and a pool with so many Active SIMs. */
+async function anEstate(count: number) {
+  store.now = Date.parse('2026-11-10T12:00:00Z')
+  const harness = await aHarness(store)
+  const pool = await harness.asTenant(async (tx) => {
+    const tariff = await aTariff(tx, TariffType['Dynamic Pool'], 1000)
+    return (await aPool(tx, tariff.id, { type: 1 })).id
+  })
+  return { ...harness, pool, sims: await harness.activeSims(count, { poolId: pool }) }
+}
+const keepOpen = (harness: Harness, sims = 2) => keepCyclesOpen(store, harness.tenantId, { sims })
+const slice = (harness: Harness) => harness.asTenant((tx) => openSlice(tx, next, 2))
+
+/** The SIMs that contribute to the next cycle by its ledger. Its sums must be right. */
+async function contributing(harness: Harness) {
+  expect(await harness.asTenant((tx) => wrongSums(tx))).toEqual([])
+  return (await harness.ledger())
+    .filter((row) => row.cycle === NEXT && row.contributing)
+    .map(({ simId, poolId }) => [simId, poolId])
+}
+const isOpen = async (harness: Harness) =>
+  (await harness.rows(sql`select from cycles where key = ${NEXT}`)).length === 1
+const dueSims = async (harness: Harness) =>
+  (
+    await harness.rows(sql<{ id: number }>`
+    select subject_id as id from due_subjects where subject_kind = 1 and due_at <= ${new Date(store.now)} order by 1`)
+  ).map(({ id }) => id)
+const noneDue = (harness: Harness) =>
+  harness.rows(sql`update due_subjects set due_at = 'infinity' returning subject_id`)
+const dueShards = async (harness: Harness) =>
+  (await harness.rows(sql`select from watch_shards where next_at <= ${new Date(store.now)}`)).length
+/** What the lists of SIMs and pools show. */
+const shown = (harness: Harness) =>
+  inTenant(reading(store), harness.tenantId, async (tx) => ({
+    sims: (await pageOfSims(tx, {})).data,
+    pools: (await pageOfPools(tx, {})).data,
+  }))
+describe('the sweep of cycle boundaries', () => {
+  test('opens the next cycle in the last 48th of the running one', async () => {
+    const estate = await anEstate(5)
+    const { endsAt, startsAt } = cycleAt('P1M', store.now)
+
+    expect(await keepOpen(estate)).toBe(endsAt - (endsAt - startsAt) / 48)
+    expect(await contributing(estate)).toEqual([])
+    store.now = AHEAD
+    expect(await keepOpen(estate)).toBe(BOUNDARY)
+
+    expect(await contributing(estate)).toEqual(estate.sims.map((id) => [id, estate.pool]))
+    expect(await isOpen(estate)).toBe(true)
+  })
+
+  test('leaves all shards due when the cycle begins, and not before', async () => {
+    const estate = await anEstate(5)
+    await watch(store, evaluationOptions(), estate.tenantId)
+    store.now = AHEAD
+    await watch(store, evaluationOptions(), estate.tenantId)
+    await keepOpen(estate)
+    const before = await dueShards(estate)
+
+    store.now = BOUNDARY
+
+    expect(before).toBe(0)
+    expect(await dueShards(estate)).toBe(3)
+    expect(await estate.rows(sql`select from cycle_openings`)).toEqual([])
+  })
+
+  test('goes on where another process was killed', async () => {
+    const estate = await anEstate(5)
+    store.now = AHEAD
+    await slice(estate)
+    expect(await contributing(estate)).toHaveLength(2)
+    expect(await isOpen(estate)).toBe(false)
+
+    await keepOpen(estate)
+
+    expect(await contributing(estate)).toEqual(estate.sims.map((id) => [id, estate.pool]))
+  })
+
+  test('opens a cycle without SIMs', async () => {
+    store.now = AHEAD
+    const harness = await aHarness(store)
+
+    await keepOpen(harness)
+
+    expect(await isOpen(harness)).toBe(true)
+  })
+})
+
+describe('a cycle that is opened in part', () => {
+  test('is shown as one that is not open', async () => {
+    const estate = await anEstate(5)
+    store.now = BOUNDARY
+    const before = await shown(estate)
+    store.now = AHEAD
+    await slice(estate)
+
+    store.now = BOUNDARY
+    expect(await shown(estate)).toEqual(before)
+    await keepOpen(estate)
+    expect(await shown(estate)).toEqual(before)
+  })
+
+  test('is not listed before it begins', async () => {
+    const estate = await anEstate(3)
+    store.now = AHEAD
+    await keepOpen(estate)
+    const keys = async () => (await estate.asTenant((tx) => listCycles(tx, 10))).map(({ key }) => key)
+
+    expect(await keys()).toEqual(['2026-11'])
+    store.now = BOUNDARY
+    expect(await keys()).toEqual([NEXT, '2026-11'])
+  })
+
+  test('is opened to its end by usage for it', async () => {
+    const estate = await anEstate(5)
+    store.now = BOUNDARY - 60_000
+    await slice(estate)
+    const [simId = 0] = estate.sims
+
+    const early = estate.usage(simId, { at: new Date(BOUNDARY + 1000).toISOString(), bytesUp: 7 })
+    expect(await estate.record([early])).toMatchObject({ accepted: 1 })
+
+    expect(await contributing(estate)).toEqual(estate.sims.map((id) => [id, estate.pool]))
+    expect((await estate.ledger()).filter(({ cycle, bytes }) => cycle === NEXT && bytes > 0)).toMatchObject([
+      { simId, bytes: 7 },
+    ])
+  })
+
+  test('is opened to its end by what first needs it', async () => {
+    const estate = await anEstate(5)
+    store.now = AHEAD
+    await slice(estate)
+
+    store.now = BOUNDARY
+    await estate.asTenant(currentCycle)
+
+    expect(await contributing(estate)).toEqual(estate.sims.map((id) => [id, estate.pool]))
+  })
+
+  test.each([
+    ['opened already', 0, 1],
+    ['still to be opened', 4, 1],
+  ])('follows a ticket that ends meanwhile: a SIM %s', async (_which, n) => {
+    const estate = await anEstate(5)
+    store.now = AHEAD
+    await slice(estate)
+    const simId = estate.sims[n] ?? 0
+    const rest = estate.sims.filter((id) => id !== simId)
+
+    await overlapping(
+      store,
+      estate.tenantId,
+      (tx) => openSlice(tx, next, 3),
+      () => estate.complete({ simId, type: TicketType.Suspend }),
+    )
+    await keepOpen(estate)
+
+    expect(await contributing(estate)).toEqual(rest.map((id) => [id, estate.pool]))
+  })
+
+  test('follows a suspension that is to last beyond the renewal', async () => {
+    const estate = await anEstate(2)
+    const [simId = 0, other = 0] = estate.sims
+    const cause = { by: 'watchdog', rule: 'r', cycle: '2026-11', until: 'renewal', workflowId: 'w' } as const
+    await estate.complete({ simId, type: TicketType.Suspend, cause })
+    store.now = AHEAD
+    await keepOpen(estate)
+    expect(await contributing(estate)).toHaveLength(2)
+
+    await estate.asTenant((tx) => setSuspensionUntil(tx, { id: simId, workflowId: 'w', until: 'manual' }))
+
+    expect(await contributing(estate)).toEqual([[other, estate.pool]])
+  })
+})
+
+describe('beside a process of the previous release', () => {
+  /** Opens a cycle as that release does: the cycle's row, all ledger rows, the pools' totals. */
+  const openAsBefore = (harness: Harness) =>
+    harness.asTenant(async (tx) => {
+      await sql`
+        insert into cycles (key, starts_at, ends_at, opened_at)
+        values (${NEXT}, ${new Date(next.startsAt)}, ${new Date(next.endsAt)}, ${tx.now})`.execute(tx.q)
+      await sql`
+        insert into usage_ledger (cycle_key, sim_id, pool_id, tariff_id, contributing)
+        select ${NEXT}, m.sim_id, m.pool_id, m.tariff_id, true
+          from active_spans a join memberships m on m.sim_id = a.sim_id and m.to_at is null where a.to_at is null
+        on conflict (tenant_id, cycle_key, sim_id, pool_id) do update set contributing = true`.execute(tx.q)
+      await sql`
+        insert into pool_cycles as pc (cycle_key, pool_id, contributing)
+        select ${NEXT}, pool_id, count(*) filter (where contributing) from usage_ledger where cycle_key = ${NEXT} group by 2
+        on conflict (tenant_id, cycle_key, pool_id) do update
+          set contributing = excluded.contributing, usage_version = pc.usage_version + 1`.execute(tx.q)
+    })
+  /** A ticket of that release ends: nothing follows in a cycle that has not begun. */
+  const suspendAsBefore = (harness: Harness, simId: number) =>
+    harness.rows(sql`update active_spans set to_at = ${new Date(store.now)} where sim_id = ${simId} returning 1`)
+
+  test('a cycle that it opens whole stays open', async () => {
+    const estate = await anEstate(5)
+    store.now = AHEAD
+    await slice(estate)
+    store.now = BOUNDARY
+    await openAsBefore(estate)
+
+    await keepOpen(estate)
+
+    expect(await contributing(estate)).toEqual(estate.sims.map((id) => [id, estate.pool]))
+    expect(await estate.rows(sql`select from cycle_openings`)).toEqual([])
+  })
+
+  test('the renewal settles what its tickets left, slice by slice', async () => {
+    const estate = await anEstate(5)
+    const [simId = 0, ...rest] = estate.sims
+    store.now = AHEAD
+    await keepOpen(estate)
+    await suspendAsBefore(estate, simId)
+    store.now = BOUNDARY + HOUR
+    await noneDue(estate)
+
+    await prepareRenewal(store, estate.tenantId, '2026-11')
+    expect(await contributing(estate)).toEqual(rest.map((id) => [id, estate.pool]))
+    expect(await dueSims(estate)).toEqual([simId])
+    expect(await estate.asTenant((tx) => renewCycle(tx, '2026-11'))).toEqual({ opened: false })
+  })
+})
+
+describe('prepareRenewal', () => {
+  test('leaves a cycle that nobody has opened to the renewal, all but its row', async () => {
+    const estate = await anEstate(5)
+    store.now = BOUNDARY + HOUR
+
+    await prepareRenewal(store, estate.tenantId, '2026-11')
+    expect(await isOpen(estate)).toBe(false)
+    expect(await estate.asTenant((tx) => renewCycle(tx, '2026-11'))).toEqual({ opened: true })
+
+    expect(await contributing(estate)).toEqual(estate.sims.map((id) => [id, estate.pool]))
+  })
+})

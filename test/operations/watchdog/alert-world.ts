@@ -1,0 +1,117 @@
+/** A tenant with a pool of Active SIMs, whose alerts a test follows. Rules are in force for all tenants: each has a store of its own. */
+import { sql } from 'kysely'
+import { PoolType, TariffType, WatchdogMode } from '../../../domain/codes.ts'
+import { MB } from '../../../domain/units.ts'
+import type { RuleSource } from '../../../domain/watchdog/rule-source.ts'
+import type { AlertNotification } from '../../../notify/notification.ts'
+import { changeNotices } from '../../../operations/tenants/change-notices.ts'
+import { activateRules } from '../../../operations/watchdog/rules-in-force.ts'
+import { readRuleFiles } from '../../../process/rule-files.ts'
+import type { AlertState } from '../../../rules/alerts/state.ts'
+import { aPool, aStore, aTariff, type TestStore } from '../../setup/estate.ts'
+import { aHarness, evaluationOptions, watch } from '../harness.ts'
+
+const shipped = await readRuleFiles('')
+const MINUTE = 60_000
+
+export type Edit = (rule: { event: { params: Record<string, unknown> }; [field: string]: unknown }) => unknown
+
+/** Only these shipped rules, each edited. */
+export const only = (edits: Readonly<Record<string, Edit>>): RuleSource[] =>
+  Object.entries(edits).map(([name, edit]) => {
+    const found = shipped.find(({ file }) => file.endsWith(`/${name}.json`))
+    if (found === undefined) throw new Error(`there is no rule ${name}`)
+    const rule = JSON.parse(found.text)
+    edit(rule)
+    return { file: found.file, text: JSON.stringify(rule) }
+  })
+export const asShipped: Edit = () => undefined
+export const inStage =
+  (stage: string): Edit =>
+  (rule) => {
+    rule.event.params.stage = stage
+  }
+
+export interface WorldOptions {
+  readonly rules: readonly RuleSource[]
+  readonly mode?: WatchdogMode
+  readonly tariff?: TariffType
+  readonly sims?: number
+  /** Default: a new one, for the whole test file. */
+  readonly store?: TestStore
+}
+
+/** Each SIM's allowance is 100 MB. The pool's name is `meters`, and it warns at 80 %. */
+export async function aWorld({
+  rules,
+  mode = WatchdogMode.Enforce,
+  tariff = TariffType.Standard,
+  sims: count = 1,
+  store: given,
+}: WorldOptions) {
+  const store = given ?? (await aStore())
+  const put = (files: readonly RuleSource[]) => activateRules(store, files, 'Ann')
+  await put(rules)
+  const harness = await aHarness(store)
+  const poolOf = (name: string, type: TariffType, watchdogMode: WatchdogMode) =>
+    harness.asTenant(async (tx) => {
+      const { id } = await aTariff(tx, type, 100 * MB)
+      const pool = type === TariffType['Dynamic Pool'] ? PoolType.Dynamic : PoolType.Standard
+      return (await aPool(tx, id, { type: pool, watchdogMode, warningThresholdPct: 80, name })).id
+    })
+  const poolId = await poolOf('meters', tariff, mode)
+  const sims = await harness.activeSims(count, { poolId })
+  const options = evaluationOptions()
+  const evaluate = () => watch(store, options, harness.tenantId)
+  await evaluate()
+  return {
+    ...harness,
+    store,
+    poolId,
+    poolOf,
+    sims,
+    sim: sims[0] ?? 0,
+    put,
+    options,
+    evaluate,
+    /** Records usage, and has it evaluated a minute later. @param megabytes less than 0: a correction */
+    use: async (simId: number, megabytes: number) => {
+      const bytes = { bytesDown: Math.round(megabytes * MB), ...(megabytes < 0 ? { correction: true } : {}) }
+      const { accepted } = await harness.record([harness.usage(simId, bytes)])
+      if (accepted !== 1) throw new Error('the record was not accepted')
+      store.now += MINUTE
+      await evaluate()
+    },
+    /** Says how often usage is received. Beyond one and a half times as long the feed is stale, and its alerts stand still. */
+    awaitUsage: (feedEvery: string) =>
+      harness.asTenant((tx) => changeNotices(tx, { timeZone: 'UTC', feedEvery, escalateAfter: null, mailsFrom: 0 })),
+    /** Keys of the log's entries, without the subject's id. */
+    logged: async () => (await harness.log()).map(({ key }) => key.replace(/\/\d+(?=\/)/, '')),
+    notices: async () => {
+      const rows = await harness.rows(sql<{ body: AlertNotification }>`select body from notifications order by id`)
+      return rows.map(({ body }) => body)
+    },
+    mailed: async () => {
+      const rows = await harness.rows(sql<{ key: string }>`select dedupe_key as key from notifications order by id`)
+      return rows.map(({ key }) => key.replace(/\/\d+(?=\/)/, ''))
+    },
+    /** Gives all waiting notifications to a mail, as the sender does. */
+    mailAll: () =>
+      harness.asTenant(async (tx) => {
+        await sql`
+          insert into mails (id, recipient, grouped, next_attempt_at, created_at)
+          values (${`<${crypto.randomUUID()}@simherd>`}, 'billing@meadow.example', false, ${tx.now}, ${tx.now})`.execute(
+          tx.q,
+        )
+        await sql`update notifications set mail_id = (select max(id) from mails) where mail_id is null`.execute(tx.q)
+      }),
+    signals: async () => {
+      const rows = await harness.rows(sql<{ signal: string }>`
+        select request ->> 'signal' as signal from workflow_outbox order by id`)
+      return rows.map(({ signal }) => signal)
+    },
+    alerts: () =>
+      harness.rows(sql<{ rule: string; scope: string; firing: boolean; state: AlertState }>`
+        select rule, scope, firing, state from alerts order by rule, subject_kind, subject_id, scope`),
+  }
+}

@@ -1,0 +1,365 @@
+/** Usage around the end of a billing cycle: what comes late, and what comes early. */
+import { sql } from 'kysely'
+import { describe, expect, test } from 'vitest'
+import { TariffType, TicketType, WatchdogMode } from '../../../domain/codes.ts'
+import { MB } from '../../../domain/units.ts'
+import { changeEnforcement } from '../../../operations/enforcement/change-settings.ts'
+import { sendMails } from '../../../operations/mail/send-mails.ts'
+import { closeCycle } from '../../../operations/month-end/close-cycle.ts'
+import { setSimWatchdog } from '../../../operations/watchdog/set-sim-watchdog.ts'
+import { addSilence } from '../../../operations/watchdog/silence-alerts.ts'
+import { tenantsChanged } from '../../../store/changed.ts'
+import { inPlatform } from '../../../store/tenancy.ts'
+import { asShipped, aWorld, inStage, only, type WorldOptions } from './alert-world.ts'
+
+const MINUTE = 60_000
+const BOUNDARY = Date.UTC(2026, 11, 1)
+const OVERAGE = only({ 'sim-overage': asShipped })
+const BEFORE_END = '2026-11-30T23:58:00Z'
+
+/** A world whose November has ended three minutes ago. */
+async function aWorldAfterItsCycle(options: WorldOptions) {
+  const world = await aWorld(options)
+  world.store.now = BOUNDARY + 3 * MINUTE
+  await world.evaluate()
+  const came = async (simId: number, megabytes: number, at = BEFORE_END) => {
+    const correction = megabytes < 0 ? { correction: true } : {}
+    const { accepted } = await world.record([
+      world.usage(simId, { bytesDown: Math.round(megabytes * MB), at, ...correction }),
+    ])
+    if (accepted !== 1) throw new Error('the record was not accepted')
+    await world.evaluate()
+  }
+  return {
+    ...world,
+    /** Usage of November that is received now. */
+    came,
+    due: () =>
+      world.rows(sql<{ key: string; dueAt: Date }>`
+        select dedupe_key as key, due_at as "dueAt" from notifications order by id`),
+  }
+}
+
+describe('a record of the last minutes that is received after the boundary', () => {
+  test('is told for the ended cycle, in a grouped mail, and suspends nobody', async () => {
+    const world = await aWorldAfterItsCycle({ rules: OVERAGE })
+    await world.came(world.sim, 101)
+
+    expect(await world.logged()).toEqual(['sim-overage/sim/2026-11/fired'])
+    expect((await world.log()).map(({ cycle, message }) => [cycle, message])).toEqual([
+      ['2026-11', expect.stringMatching(/^For November 2026, which has ended: SIM \d+ is 1 MB over its limit/)],
+    ])
+    expect(await world.notices()).toMatchObject([
+      {
+        level: 2,
+        message: expect.stringMatching(/^For November 2026, which has ended: /),
+        facts: { usageMB: 101, limitMB: 100, overageMB: 1 },
+        pace: null,
+        whatNext: 'Nothing is suspended: the billing cycle has ended.',
+      },
+    ])
+    expect((await world.due())[0]?.dueAt.getTime()).toBe(world.store.now + world.options.groupFirstMs)
+    expect(await world.signals()).toEqual([])
+    expect(await world.alerts()).toMatchObject([{ scope: '2026-11', firing: true }])
+  })
+
+  test('tells of a pool, and logs nobody who would have been suspended', async () => {
+    const world = await aWorldAfterItsCycle({
+      rules: only({ 'pool-overage': asShipped }),
+      tariff: TariffType['Dynamic Pool'],
+      mode: WatchdogMode.Monitor,
+    })
+    await world.came(world.sim, 101)
+
+    expect(await world.logged()).toEqual(['pool-overage/pool/2026-11/fired'])
+    expect(await world.signals()).toEqual([])
+  })
+
+  test('that a worker finds only after the boundary counts too', async () => {
+    const world = await aWorld({ rules: OVERAGE })
+    world.store.now = BOUNDARY - MINUTE
+    await world.evaluate()
+    await world.record([world.usage(world.sim, { bytesDown: 101 * MB })])
+    world.store.now = BOUNDARY + 1000
+    await world.evaluate()
+
+    expect(await world.logged()).toEqual(['sim-overage/sim/2026-11/fired'])
+    expect(await world.signals()).toEqual([])
+  })
+
+  test('in the middle of an evaluation that began before the boundary counts too', async () => {
+    const world = await aWorld({ rules: OVERAGE })
+    world.store.now = BOUNDARY - MINUTE
+    await world.evaluate()
+    await world.record([world.usage(world.sim, { bytesDown: 101 * MB })])
+    const rules = world.options.rules
+    // The claim and the look are made in November, and the evaluation in December.
+    Object.assign(world.options, {
+      rules: async (tx: Parameters<typeof rules>[0]) => {
+        const { rows } = await sql`select from changed_subjects where claimed_until > ${tx.now}`.execute(tx.q)
+        if (rows.length > 0) world.store.now = BOUNDARY + 1000
+        return rules(tx)
+      },
+    })
+    await world.evaluate()
+    await world.evaluate()
+
+    expect(await world.logged()).toEqual(['sim-overage/sim/2026-11/fired'])
+  })
+
+  test('leaves the alerts of the new cycle as they are', async () => {
+    const world = await aWorldAfterItsCycle({ rules: OVERAGE })
+    await world.came(world.sim, 101)
+    await world.use(world.sim, 101)
+    await world.came(world.sim, -5)
+
+    expect(await world.logged()).toEqual([
+      'sim-overage/sim/2026-11/fired',
+      'sim-overage/sim/2026-12/fired',
+      'sim-overage/sim/2026-11/resolved',
+    ])
+    expect((await world.log()).at(-1)?.message).toMatch(
+      /^For November 2026, which has ended: SIM \d+ is within its limit again/,
+    )
+    expect(await world.alerts()).toMatchObject([
+      { scope: '2026-11', firing: false },
+      { scope: '2026-12', firing: true },
+    ])
+    expect(await world.signals()).toEqual(['overLimit'])
+  })
+
+  test('leaves what was asked for in the ended cycle as it was', async () => {
+    const world = await aWorld({ rules: OVERAGE })
+    await world.use(world.sim, 101)
+    world.store.now = BOUNDARY + MINUTE
+    await world.evaluate()
+    await world.record([world.usage(world.sim, { bytesDown: -5 * MB, correction: true, at: BEFORE_END })])
+    await world.evaluate()
+
+    expect(await world.logged()).toEqual(['sim-overage/sim/2026-11/fired', 'sim-overage/sim/2026-11/resolved'])
+    expect(await world.signals()).toEqual(['overLimit'])
+  })
+
+  test('has rules that no cycle binds decided for the present alone', async () => {
+    const world = await aWorldAfterItsCycle({ rules: only({ 'sim-imei-change': asShipped, 'sim-overage': asShipped }) })
+    const seen = (imei: string, at: string) => world.record([world.usage(world.sim, { bytesDown: 1, imei, at })])
+    await seen('490154203237518', '2026-11-30T23:57:00Z')
+    await seen('356938035643809', BEFORE_END)
+    await world.evaluate()
+
+    expect(await world.logged()).toEqual(['sim-imei-change/sim/1/fired'])
+    expect((await world.log())[0]?.message).toMatch(/^SIM /)
+  })
+
+  test('is told once its rule’s `for` is over', async () => {
+    const patient = only({
+      'sim-overage': (rule) => {
+        rule.event.params.for = 'PT30M'
+      },
+    })
+    const world = await aWorldAfterItsCycle({ rules: patient })
+    await world.came(world.sim, 101)
+    const before = [await world.logged(), (await inPlatform(world.store, tenantsChanged)).length]
+    world.store.now += 30 * MINUTE
+    const isDue = (await inPlatform(world.store, tenantsChanged)).includes(world.tenantId)
+    await world.evaluate()
+
+    expect([before, isDue]).toEqual([[[], 0], true])
+    expect(await world.logged()).toEqual(['sim-overage/sim/2026-11/fired'])
+    expect(await world.rows(sql`select from changed_subjects`)).toEqual([])
+  })
+
+  test('is mailed once a silence ends', async () => {
+    const world = await aWorldAfterItsCycle({ rules: only({ 'sim-usage-warning': asShipped }) })
+    await world.asTenant((tx) => addSilence(tx, { simId: world.sim, lasts: 'PT1H', reason: 'The meter is replaced' }))
+    await world.came(world.sim, 85)
+    const during = await world.mailed()
+    world.store.now += 60 * MINUTE
+    await world.evaluate()
+
+    expect(during).toEqual([])
+    expect(await world.mailed()).toEqual(['sim-usage-warning/sim/2026-11/fired'])
+  })
+
+  test('is told of as many subjects as it is true of, and asks nobody for a decision', async () => {
+    const world = await aWorldAfterItsCycle({ rules: OVERAGE, sims: 3 })
+    await world.asTenant((tx) => changeEnforcement(tx, { alertGuardLeast: 1, alertGuardPct: 0 }))
+    await world.record(world.sims.map((simId) => world.usage(simId, { bytesDown: 101 * MB, at: BEFORE_END })))
+    await world.evaluate()
+
+    expect((await world.mailed()).toSorted()).toEqual(world.sims.map(() => 'sim-overage/sim/2026-11/fired'))
+    expect(await world.rows(sql`select from guard_holds`)).toEqual([])
+  })
+
+  test('is not escalated', async () => {
+    const world = await aWorldAfterItsCycle({ rules: OVERAGE })
+    await world.rows(sql`update tenants set escalate_after = 'PT10M' where id = ${world.tenantId} returning 1`)
+    await world.came(world.sim, 101)
+    world.store.now += 20 * MINUTE
+    await world.evaluate()
+    await world.came(world.sim, 1)
+
+    expect(await world.mailed()).toEqual(['sim-overage/sim/2026-11/fired'])
+  })
+
+  test('is told of a SIM as it was in the pool of that cycle', async () => {
+    const world = await aWorldAfterItsCycle({ rules: only({ 'sim-usage-warning': asShipped }) })
+    const spare = await world.poolOf('spare', TariffType.Standard, WatchdogMode.Monitor)
+    const cause = { by: 'month-end', cycle: '2026-11' } as const
+    await world.complete({
+      simId: world.sim,
+      type: TicketType.Provision,
+      cause,
+      poolId: spare,
+      effectiveAt: new Date(BOUNDARY),
+    })
+    await world.came(world.sim, 85)
+
+    expect((await world.log()).map(({ key, poolId }) => [key, poolId])).toEqual([
+      [`sim-usage-warning/sim/${world.sim}/2026-11/fired`, world.poolId],
+    ])
+  })
+
+  test('is told of a SIM that was unassigned at the boundary', async () => {
+    const world = await aWorldAfterItsCycle({ rules: OVERAGE })
+    const cause = { by: 'month-end', cycle: '2026-11' } as const
+    await world.complete({
+      simId: world.sim,
+      type: TicketType.Provision,
+      cause,
+      unassign: true,
+      effectiveAt: new Date(BOUNDARY),
+    })
+    await world.came(world.sim, 101)
+
+    expect(await world.logged()).toEqual(['sim-overage/sim/2026-11/fired'])
+  })
+
+  test('has rates of the end of the cycle, without what was used since', async () => {
+    const burning = only({
+      'sim-overage': (rule) => {
+        rule.conditions = { all: [{ fact: 'usage24hMB', operator: 'greaterThanInclusive', value: 60 }] }
+        rule.examples = [
+          { fires: true, facts: { usage24hMB: 60 } },
+          { fires: false, facts: { usage24hMB: 59 } },
+        ]
+      },
+    })
+    const world = await aWorldAfterItsCycle({ rules: burning })
+    await world.use(world.sim, 30)
+    await world.came(world.sim, 50)
+    const before = await world.logged()
+    await world.came(world.sim, 10)
+
+    expect(before).toEqual(['sim-overage/sim/2026-12/fired'])
+    expect(await world.logged()).toEqual(['sim-overage/sim/2026-12/fired', 'sim-overage/sim/2026-11/fired'])
+  })
+
+  test('changes nothing where the SIM is exempt, or its rule is in shadow', async () => {
+    const exempt = await aWorldAfterItsCycle({ rules: OVERAGE })
+    await exempt.asTenant((tx) => setSimWatchdog(tx, { id: exempt.sim, isWatchdogExempt: true }))
+    await exempt.came(exempt.sim, 101)
+    const shadow = await aWorldAfterItsCycle({ rules: only({ 'sim-overage': inStage('shadow') }) })
+    await shadow.came(shadow.sim, 101)
+
+    expect([await exempt.logged(), await exempt.alerts(), await shadow.logged()]).toEqual([[], [], []])
+  })
+
+  test('is not evaluated once its cycle is closed', async () => {
+    const world = await aWorldAfterItsCycle({ rules: OVERAGE })
+    world.store.now = BOUNDARY + 6 * 60 * MINUTE
+    const none = { moved: 0, unassigned: 0, changesFailed: 0, renewed: 0 }
+    await world.asTenant((tx) => closeCycle(tx, '2026-11', none))
+    await world.came(world.sim, 101)
+
+    expect((await world.logged()).map((key) => key.split('/')[0])).toEqual(['late-usage'])
+    expect(await world.alerts()).toEqual([])
+    expect(await world.rows(sql`select from changed_subjects`)).toEqual([])
+  })
+
+  test('waits for no cycle that is being closed, and is not evaluated then', async () => {
+    const world = await aWorldAfterItsCycle({ rules: OVERAGE })
+    world.store.now = BOUNDARY + 6 * 60 * MINUTE
+    await world.record([world.usage(world.sim, { bytesDown: 101 * MB, at: BEFORE_END })])
+    const none = { moved: 0, unassigned: 0, changesFailed: 0, renewed: 0 }
+    const [closing, mayEnd] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    const close = world.asTenant(async (tx) => {
+      await closeCycle(tx, '2026-11', none)
+      closing.resolve()
+      await mayEnd.promise
+    })
+    await closing.promise
+    await world.evaluate()
+    mayEnd.resolve()
+    await close
+
+    expect(await world.logged()).toEqual([])
+    expect(await world.alerts()).toEqual([])
+  })
+})
+
+describe('the mail about a cycle that has ended', () => {
+  test('is one, whatever the levels in it', async () => {
+    const rules = only({ 'sim-overage': asShipped, 'sim-imei-change': asShipped })
+    const world = await aWorldAfterItsCycle({ rules, sims: 2 })
+    const [first = 0, second = 0] = world.sims
+    const seen = (imei: string, at: string) => world.record([world.usage(first, { bytesDown: 1, imei, at })])
+    await seen('490154203237518', '2026-11-30T23:57:00Z')
+    await seen('356938035643809', BEFORE_END)
+    await world.came(first, 101)
+    await world.came(second, 101)
+    const mails: unknown[] = []
+    const mailer = {
+      render: (told: readonly unknown[]) => ({ subject: String(told.length), text: '', html: '', headers: {} }),
+      transport: {
+        send: ({ subject }: { subject: string }) => {
+          mails.push(subject)
+          return Promise.resolve({ response: '250 OK', accepted: [] })
+        },
+      },
+    }
+    const send = () => sendMails(world.store, mailer, { retryMaxMs: 1000, giveUpAfterMs: 1000 }, world.tenantId)
+    await send()
+    const before = [...mails]
+    world.store.now += 2 * MINUTE
+    await send()
+
+    expect([before, mails]).toEqual([[], ['3']])
+  })
+})
+
+describe('a record that is ahead of the clock', () => {
+  /** Fires for every SIM in the first hours of a cycle. */
+  const NEW_CYCLE = only({
+    'sim-usage-warning': (rule) => {
+      rule.conditions = { all: [{ fact: 'elapsedPct', operator: 'lessThan', value: 1 }] }
+      rule.examples = [
+        { fires: true, facts: { elapsedPct: 0 } },
+        { fires: false, facts: { elapsedPct: 1 } },
+      ]
+    },
+    'sim-overage': asShipped,
+  })
+
+  test('opens the next cycle, whose subjects are all looked at as it begins', async () => {
+    const world = await aWorld({ rules: NEW_CYCLE, sims: 3 })
+    world.store.now = BOUNDARY - MINUTE
+    await world.evaluate()
+    await world.record([world.usage(world.sim, { bytesDown: 101 * MB, at: '2026-12-01T00:01:00Z' })])
+    await world.evaluate()
+    const before = [await world.logged(), await world.signals()]
+    const planned = await world.rows(sql<{ at: Date }>`select next_at as at from watch_shards`)
+    world.store.now = BOUNDARY
+    await world.evaluate()
+
+    expect(before).toEqual([[], []])
+    expect(planned.filter(({ at }) => at.getTime() > BOUNDARY)).toEqual([])
+    expect((await world.log()).map(({ key }) => key).toSorted()).toEqual(
+      [
+        `sim-overage/sim/${world.sim}/2026-12/fired`,
+        ...world.sims.map((id) => `sim-usage-warning/sim/${id}/2026-12/fired`),
+      ].toSorted(),
+    )
+    expect(await world.signals()).toEqual(['overLimit'])
+  })
+})

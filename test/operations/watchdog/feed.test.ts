@@ -1,0 +1,244 @@
+/** What the watchdog makes of a usage feed that is late, and of records that are. */
+import { sql } from 'kysely'
+import { describe, expect, test } from 'vitest'
+import { TicketType } from '../../../domain/codes.ts'
+import { changeEnforcement } from '../../../operations/enforcement/change-settings.ts'
+import { importSims } from '../../../operations/estate/import-sims.ts'
+import { tagSim } from '../../../operations/estate/tag-sim.ts'
+import { closeCycle } from '../../../operations/month-end/close-cycle.ts'
+import { setSimWatchdog } from '../../../operations/watchdog/set-sim-watchdog.ts'
+import { markDue } from '../../../store/due.ts'
+import { asShipped, aWorld, only } from './alert-world.ts'
+
+const [HOUR, MB] = [3_600_000, 1_000_000]
+const FEED = only({ 'usage-feed-silent': asShipped })
+type World = Awaited<ReturnType<typeof aWorld>>
+
+async function wait(world: World, hours: number) {
+  world.store.now += hours * HOUR
+  await world.evaluate()
+}
+
+/** A nightly file: a record of each SIM, some hours old. */
+async function file(world: World, hoursAgo: number, megabytes: number, sims: readonly number[] = world.sims) {
+  const at = new Date(world.store.now - hoursAgo * HOUR).toISOString()
+  const { accepted } = await world.record(sims.map((sim) => world.usage(sim, { at, bytesDown: megabytes * MB })))
+  await world.evaluate()
+  return accepted
+}
+
+const FIRED = 'usage-feed-silent/tenant/episode-1/fired'
+const RESOLVED = 'usage-feed-silent/tenant/episode-1/resolved'
+
+describe('a feed (scenario 16)', () => {
+  test('that never sent a record is reported when a SIM has been Active for 36 hours', async () => {
+    const world = await aWorld({ rules: FEED })
+    await wait(world, 35)
+    const before = await world.logged()
+    await wait(world, 1)
+
+    expect(before).toEqual([])
+    expect(await world.log()).toMatchObject([{ level: 2, message: expect.stringContaining('for 36 h') }])
+    expect(await world.mailed()).toEqual([FIRED])
+  })
+
+  test('by nightly files of records that are 20 hours old is not reported, and burn rates fire', async () => {
+    const world = await aWorld({ rules: only({ 'usage-feed-silent': asShipped, 'sim-burn-rate': asShipped }) })
+    await world.asTenant((tx) => setSimWatchdog(tx, { id: world.sim, enableBurnRateAlerts: true }))
+    // The records are of the time in the pool.
+    await wait(world, 24)
+    await file(world, 20, 30)
+    await wait(world, 24)
+    await file(world, 20, 20)
+    await wait(world, 23)
+
+    expect(await world.logged()).toEqual(['sim-burn-rate/sim/2026-11/fired'])
+  })
+
+  test('is reported once, and its return too', async () => {
+    const world = await aWorld({ rules: FEED })
+    await file(world, 0, 1)
+    await wait(world, 36)
+    await wait(world, 20)
+    // Old records are received now.
+    await file(world, 30, 1)
+
+    expect(await world.logged()).toEqual([FIRED, RESOLVED])
+  })
+
+  test('that only repeats what is known is stale', async () => {
+    const world = await aWorld({ rules: FEED })
+    const known = world.usage(world.sim, { bytesDown: MB })
+    for (let day = 0; day < 2; day += 1) {
+      await world.record([known])
+      await wait(world, 20)
+    }
+
+    expect(await world.logged()).toEqual([FIRED])
+  })
+
+  test('is awaited as the tenant says', async () => {
+    const world = await aWorld({ rules: FEED })
+    await file(world, 0, 1)
+    await world.awaitUsage('PT1H')
+    await wait(world, 1.4)
+    const before = await world.logged()
+    await wait(world, 0.1)
+    await world.awaitUsage('P1D')
+    await world.evaluate()
+
+    expect([before, await world.logged()]).toEqual([[], [FIRED, RESOLVED]])
+  })
+
+  test('is not awaited while no SIM is Active', async () => {
+    const world = await aWorld({ rules: FEED })
+    await file(world, 0, 1)
+    await world.complete({ simId: world.sim, type: TicketType.Suspend })
+    await wait(world, 200)
+    await world.complete({ simId: world.sim, type: TicketType.Activate })
+    await wait(world, 35)
+    const before = await world.logged()
+    await wait(world, 1)
+
+    expect([before, await world.logged()]).toEqual([[], [FIRED]])
+  })
+
+  test('is awaited from the day on which SIMs are taken over', async () => {
+    const world = await aWorld({ rules: FEED, sims: 0 })
+    const running = {
+      iccid: '894450010300000077',
+      status: 1,
+      poolId: world.poolId,
+      activatedAt: '2024-01-01T00:00:00Z',
+    }
+    const { rejected } = await world.asTenant((tx) => importSims(tx, [running]))
+    expect(rejected).toEqual([])
+    await world.evaluate()
+    await wait(world, 35)
+    const before = await world.logged()
+    await wait(world, 1)
+
+    expect([before, await world.logged()]).toEqual([[], [FIRED]])
+  })
+})
+
+describe('while the feed is stale', () => {
+  const RULES = only({ 'usage-feed-silent': asShipped, 'sim-overage': asShipped })
+  /** Gives SIMs a limit of 200 MB instead of 100. */
+  async function raiseLimit(world: World) {
+    await sql`update tariffs set allowance_bytes = ${200 * MB}`.execute(world.store.db)
+    await world.asTenant((tx) => markDue(tx, [{ kind: 'sim', id: world.sim }]))
+    await wait(world, 1)
+  }
+  const OVER = 'sim-overage/sim/2026-11/fired'
+  const CLEARED = 'sim-overage/sim/2026-11/resolved'
+
+  /** A SIM that is over its limit, and another, of which nothing has come for 40 hours. */
+  async function aStaleWorld() {
+    const world = await aWorld({ rules: RULES, sims: 2 })
+    await file(world, 0, 101, [world.sim])
+    await wait(world, 40)
+    return world
+  }
+
+  test('nothing resolves, and no SIM is brought back', async () => {
+    const world = await aStaleWorld()
+    await raiseLimit(world)
+
+    expect(await world.logged()).toEqual([OVER, FIRED])
+    expect(await world.signals()).toEqual(['overLimit'])
+    expect(await world.alerts()).toMatchObject([
+      { rule: 'sim-overage', firing: true, state: { withheld: ['nodata'] } },
+      {},
+    ])
+  })
+
+  test('it goes on as soon as usage of any SIM is received', async () => {
+    const world = await aStaleWorld()
+    await raiseLimit(world)
+    await file(world, 0, 1, world.sims.slice(1))
+
+    expect(await world.logged()).toEqual([OVER, FIRED, CLEARED, RESOLVED])
+    expect(await world.signals()).toEqual(['overLimit', 'cleared'])
+  })
+
+  test('nothing fires, and a `for` stands still', async () => {
+    const lasting = only({
+      'sim-overage': (rule) => {
+        rule.event.params.for = 'PT48H'
+      },
+    })
+    const world = await aWorld({ rules: lasting, sims: 2 })
+    await file(world, 0, 101, [world.sim])
+    await wait(world, 30)
+    await wait(world, 30)
+    const stale = await world.alerts()
+    await file(world, 0, 1, world.sims.slice(1))
+    await wait(world, 11)
+    const before = await world.logged()
+    await wait(world, 1)
+
+    expect(stale).toMatchObject([{ state: { phase: 'pending' } }])
+    expect([before, await world.logged()]).toEqual([[], [OVER]])
+  })
+
+  test('rules that read no usage are decided', async () => {
+    const renamed = only({
+      'usage-feed-silent': asShipped,
+      'sim-imei-change': (rule) => {
+        rule.conditions = { all: [{ fact: 'tag', operator: 'equal', value: 'moved' }] }
+        rule.examples = [
+          { fires: true, facts: { tag: 'moved', imei: '1' } },
+          { fires: false, facts: { tag: '', imei: '1' } },
+        ]
+        rule.event.params = { ...rule.event.params, once: 'episode', message: 'moved', occurrence: undefined }
+      },
+    })
+    const world = await aWorld({ rules: renamed })
+    await wait(world, 40)
+    await world.asTenant((tx) => tagSim(tx, { id: world.sim, tag: 'moved' }))
+    await world.evaluate()
+
+    expect(await world.logged()).toContain('sim-imei-change/sim/episode-1/fired')
+  })
+
+  test('a person can still stop the watchdog', async () => {
+    const world = await aStaleWorld()
+    await world.asTenant((tx) => changeEnforcement(tx, { enabled: false }))
+    await wait(world, 1)
+    const stopped = await world.signals()
+    await world.asTenant((tx) => changeEnforcement(tx, { enabled: true }))
+    await wait(world, 1)
+    const still = await world.signals()
+    await file(world, 0, 1, world.sims.slice(1))
+
+    expect([stopped, still]).toEqual([
+      ['overLimit', 'standDown'],
+      ['overLimit', 'standDown'],
+    ])
+    expect(await world.signals()).toEqual(['overLimit', 'standDown', 'overLimit'])
+  })
+
+  test('an alert is withdrawn whose rule is removed', async () => {
+    const world = await aStaleWorld()
+    await world.put(FEED)
+    await world.evaluate()
+
+    expect(await world.logged()).toEqual([OVER, FIRED, 'sim-overage/sim/2026-11/withdrawn'])
+  })
+
+  test('a cycle ends and closes as ever', async () => {
+    const world = await aStaleWorld()
+    world.store.now = Date.UTC(2026, 11, 1, 7)
+    await world.evaluate()
+    const none = { moved: 0, unassigned: 0, changesFailed: 0, renewed: 0 }
+    await world.asTenant((tx) => closeCycle(tx, '2026-11', none))
+    await world.evaluate()
+
+    expect(await world.alerts()).toMatchObject([
+      { rule: 'sim-overage', scope: '2026-11', firing: false, state: { phase: 'resolved' } },
+      { rule: 'usage-feed-silent', firing: true },
+    ])
+    expect(await world.signals()).toEqual(['overLimit'])
+  })
+})

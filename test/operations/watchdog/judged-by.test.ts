@@ -1,0 +1,222 @@
+/** By which row, limit, mode and threshold a SIM and a pool are judged. */
+import { sql } from 'kysely'
+import { describe, expect, test } from 'vitest'
+import { TariffType, TicketType, WatchdogMode } from '../../../domain/codes.ts'
+import { refusalOf } from '../../../domain/enforcement/refusal.ts'
+import { MB } from '../../../domain/units.ts'
+import { poolEnforcement, simEnforcement } from '../../../operations/enforcement/read-enforcement.ts'
+import { setSimWatchdog } from '../../../operations/watchdog/set-sim-watchdog.ts'
+import { pickTargets } from '../../../rules/alerts/pick-sims.ts'
+import { readSim } from '../../../store/estate/sims.ts'
+import { asShipped, aWorld, only } from './alert-world.ts'
+
+type World = Awaited<ReturnType<typeof aWorld>>
+
+const CYCLE = '2026-11'
+const { 'Dynamic Pool': Dynamic, 'Fixed Pool': Fixed, Standard } = TariffType
+const { Monitor, Enforce } = WatchdogMode
+const move = (world: World, simId: number, poolId: number) =>
+  world.complete({ simId, type: TicketType.Provision, cause: { by: 'month-end', cycle: '2026-10' }, poolId })
+const shown = (world: World, id: number) =>
+  world.asTenant(async (tx) => {
+    const found = await readSim(tx, { by: 'id', id })
+    if (found === undefined) throw new Error('there is no SIM')
+    return found.sim
+  })
+const signalled = async (world: World) =>
+  (
+    await world.rows(sql<{ id: string }>`
+    select workflow_id as id from workflow_outbox where request ->> 'signal' = 'overLimit' order by id`)
+  ).map(({ id }) => id.split(':')[0])
+
+describe('a SIM that has moved out of a pool that is over', () => {
+  test('is not judged by what it used there', async () => {
+    const world = await aWorld({ rules: only({ 'sim-overage': asShipped }), tariff: Dynamic })
+    const own = await world.poolOf('own', Standard, Enforce)
+    await world.use(world.sim, 150)
+    await move(world, world.sim, own)
+    await world.use(world.sim, 1)
+    const before = [await world.alerts(), await world.signals(), (await shown(world, world.sim)).overageMB]
+    await world.use(world.sim, 100)
+
+    expect(before).toEqual([[], [], 50])
+    expect(await world.notices()).toMatchObject([{ facts: { usageMB: 101, limitMB: 100, overageMB: 1 } }])
+    expect(await world.signals()).toEqual(['overLimit'])
+  })
+
+  test('has an alert of that pool resolved, and comes back', async () => {
+    const world = await aWorld({ rules: only({ 'sim-overage': asShipped }) })
+    const other = await world.poolOf('other', Standard, Enforce)
+    await world.use(world.sim, 101)
+    await move(world, world.sim, other)
+    await world.evaluate()
+
+    expect(await world.alerts()).toMatchObject([{ firing: false }])
+    expect((await world.signals()).filter((signal) => signal !== 'personActed')).toEqual(['overLimit', 'cleared'])
+  })
+
+  test('has all that it used in the cycle in usageCycleMB, and its messages', async () => {
+    const rules = only({
+      'sim-usage-warning': (rule) => {
+        rule.conditions = {
+          all: [
+            { fact: 'usageCycleMB', operator: 'greaterThan', value: 150 },
+            { fact: 'usageMB', operator: 'lessThan', value: 10 },
+            { fact: 'smsCount', operator: 'equal', value: 3 },
+          ],
+        }
+        rule.examples = [
+          { fires: true, facts: { usageCycleMB: 151, usageMB: 1, smsCount: 3 } },
+          { fires: false, facts: { usageCycleMB: 150, usageMB: 1, smsCount: 3 } },
+        ]
+      },
+    })
+    const world = await aWorld({ rules, tariff: Dynamic })
+    const other = await world.poolOf('other', Standard, Monitor)
+    await world.record([world.usage(world.sim, { bytesDown: 150 * MB, smsCount: 2 })])
+    await move(world, world.sim, other)
+    await world.record([world.usage(world.sim, { bytesDown: MB, smsCount: 1 })])
+    await world.evaluate()
+
+    expect(await world.logged()).toEqual(['sim-usage-warning/sim/2026-11/fired'])
+  })
+
+  test('is not over for a run that a person has started', async () => {
+    const world = await aWorld({ rules: only({ 'pool-usage-warning': asShipped }), tariff: Dynamic })
+    const other = await world.poolOf('other', Standard, Enforce)
+    await world.use(world.sim, 150)
+    const isOver = async () => (await world.asTenant((tx) => simEnforcement(tx, world.sim, CYCLE, null))).overLimit
+    const before = await isOver()
+    await move(world, world.sim, other)
+
+    expect([before, await isOver()]).toEqual([true, false])
+  })
+})
+
+describe('a Fixed pool without SIMs', () => {
+  test('has its capacity, and 0 % of it used', async () => {
+    const rules = only({
+      'pool-usage-warning': (rule) => {
+        rule.conditions = { all: [{ fact: 'usagePct', operator: 'lessThan', value: 1 }] }
+        rule.examples = [
+          { fires: true, facts: { usagePct: 0 } },
+          { fires: false, facts: { usagePct: null } },
+        ]
+      },
+    })
+    const world = await aWorld({ rules, tariff: Fixed, sims: 0 })
+    const before = await world.notices()
+    world.store.now = Date.UTC(2026, 11, 1)
+    await world.evaluate()
+
+    const empty = { facts: { usageMB: 0, limitMB: 100, usagePct: 0, overageMB: 0 } }
+    expect(before).toMatchObject([empty])
+    expect(await world.notices()).toMatchObject([empty, empty])
+  })
+
+  test('has them for a SIM in it that never was Active in the cycle', async () => {
+    const rules = only({
+      'sim-usage-warning': (rule) => {
+        rule.conditions = { all: [{ fact: 'poolUsagePct', operator: 'equal', value: 0 }] }
+        rule.examples = [
+          { fires: true, facts: { poolUsagePct: 0 } },
+          { fires: false, facts: { poolUsagePct: null } },
+        ]
+      },
+    })
+    const world = await aWorld({ rules, tariff: Fixed, sims: 0 })
+    const [simId = 0] = await world.unprovisioned(1)
+    await world.complete({ simId, type: TicketType.Provision, poolId: world.poolId })
+    world.store.now = Date.UTC(2026, 11, 1)
+    await world.evaluate()
+
+    expect((await world.log()).map(({ key }) => key)).toContain(`sim-usage-warning/sim/${simId}/2026-12/fired`)
+  })
+})
+
+describe('a mode of a SIM’s own', () => {
+  const own = (world: World, id: number, watchdogMode: WatchdogMode) =>
+    world.asTenant((tx) => setSimWatchdog(tx, { id, watchdogMode }))
+  const refusal = (world: World, id: number, rule: string) =>
+    world.asTenant(async (tx) => refusalOf(await simEnforcement(tx, id, CYCLE, rule)))
+  const picked = (world: World) =>
+    world.asTenant(async (tx) => {
+      const pool = await poolEnforcement(tx, world.poolId, CYCLE, 'pool-overage')
+      return { targets: pickTargets('all', pool.overageBytes, pool.rows).targets, passedOver: pool.passedOver }
+    })
+
+  test('Enforce in a Monitor pool: the SIM’s rule suspends it', async () => {
+    const world = await aWorld({ rules: only({ 'sim-overage': asShipped }), mode: Monitor, sims: 2 })
+    const [strict = 0, other = 0] = world.sims
+    await own(world, strict, Enforce)
+    for (const simId of world.sims) await world.use(simId, 101)
+
+    expect(await world.signals()).toEqual(['overLimit'])
+    expect((await world.log()).filter(({ key }) => key.includes('wouldSuspend')).map(({ simId }) => simId)).toEqual([
+      other,
+    ])
+    expect([await refusal(world, strict, 'sim-overage'), await refusal(world, other, 'sim-overage')]).toEqual([
+      null,
+      expect.any(String),
+    ])
+    expect([(await shown(world, strict)).watchdogMode, (await shown(world, other)).watchdogMode]).toEqual([
+      Enforce,
+      Monitor,
+    ])
+  })
+
+  test('Enforce in a Monitor pool: the pool’s rule suspends nobody', async () => {
+    const rules = only({ 'pool-overage': asShipped })
+    const world = await aWorld({ rules, mode: Monitor, tariff: Dynamic, sims: 2 })
+    await own(world, world.sim, Enforce)
+    await world.use(world.sim, 300)
+
+    expect(await signalled(world)).toEqual([])
+    expect(await refusal(world, world.sim, 'pool-overage')).toEqual(expect.any(String))
+  })
+
+  test('Monitor in an Enforce pool: the pool’s rule passes it over', async () => {
+    const rules = only({ 'pool-overage': asShipped })
+    const world = await aWorld({ rules, tariff: Dynamic, sims: 2 })
+    const [mild = 0, other = 0] = world.sims
+    await own(world, mild, Monitor)
+    await world.use(mild, 150)
+    await world.use(other, 140)
+
+    expect(await signalled(world)).toEqual(['enforce-pool'])
+    expect(await picked(world)).toEqual({ targets: [other], passedOver: 1 })
+    expect([await refusal(world, mild, 'pool-overage'), await refusal(world, other, 'pool-overage')]).toEqual([
+      expect.any(String),
+      null,
+    ])
+  })
+})
+
+describe('a threshold of a shared pool', () => {
+  const rules = only({ 'sim-usage-warning': asShipped, 'pool-usage-warning': asShipped })
+  const threshold = (world: World, warningThresholdPct: number) =>
+    world.asTenant((tx) => setSimWatchdog(tx, { id: world.sim, warningThresholdPct }))
+
+  test.each([
+    ['Dynamic', Dynamic, 85],
+    ['Fixed', Fixed, 17],
+  ])('warns of no SIM in a %s pool', async (_name, tariff, megabytes) => {
+    const world = await aWorld({ rules, tariff, sims: 5 })
+    await world.use(world.sim, megabytes)
+    const before = [await world.alerts(), (await shown(world, world.sim)).warningThresholdPct]
+    await threshold(world, 80)
+    await world.evaluate()
+
+    expect(before).toEqual([[], null])
+    expect(await world.logged()).toEqual(['sim-usage-warning/sim/2026-11/fired'])
+    expect((await shown(world, world.sim)).warningThresholdPct).toBe(80)
+  })
+
+  test('is the SIMs’ in a Standard pool', async () => {
+    const world = await aWorld({ rules, sims: 5 })
+    await world.use(world.sim, 85)
+
+    expect(await world.logged()).toEqual(['sim-usage-warning/sim/2026-11/fired'])
+    expect((await shown(world, world.sim)).warningThresholdPct).toBe(80)
+  })
+})

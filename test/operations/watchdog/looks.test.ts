@@ -1,0 +1,275 @@
+/** Which subjects are looked at and when, and which of them the engine evaluates. */
+import { sql } from 'kysely'
+import { describe, expect, test } from 'vitest'
+import { PoolType, TariffType, WatchdogMode } from '../../../domain/codes.ts'
+import { MB } from '../../../domain/units.ts'
+import { evaluateSubjects } from '../../../operations/watchdog/evaluate-subjects.ts'
+import type { Compared } from '../../../operations/watchdog/evaluation.ts'
+import { activateRules, rulesInForce } from '../../../operations/watchdog/rules-in-force.ts'
+import { sweepSubjects } from '../../../operations/watchdog/sweep-subjects.ts'
+import { readRuleFiles } from '../../../process/rule-files.ts'
+import { tenantsChanged } from '../../../store/changed.ts'
+import { markDue } from '../../../store/due.ts'
+import { claimShard, lookAtAll, settleShard, splitShard, tenantsToSweep } from '../../../store/shards.ts'
+import { inPlatform } from '../../../store/tenancy.ts'
+import { aPool, aStore, aTariff } from '../../setup/estate.ts'
+import { aHarness, evaluationOptions, operatorNotices, watch } from '../harness.ts'
+
+const HOUR = 3_600_000
+const BEGIN = '2026-11-10T00:00:00Z'
+
+/** A tenant whose SIMs have a tariff of 100 MB each, and have been looked at. */
+async function anEstate(count: number) {
+  const store = await aStore(BEGIN)
+  await activateRules(store, await readRuleFiles(''), 'the tests')
+  const harness = await aHarness(store)
+  const tariff = await harness.asTenant((tx) => aTariff(tx, TariffType.Standard, 100 * MB))
+  const sims = await harness.activeSims(count, { tariffId: tariff.id })
+  const compared: Compared[] = []
+  const options = { ...evaluationOptions(), onCompared: (one: Compared) => compared.push(one) }
+  await watch(store, options, harness.tenantId)
+  return {
+    ...harness,
+    store,
+    sims,
+    options,
+    watch: () => watch(store, options, harness.tenantId),
+    sweep: (most?: number, page?: number) => sweepSubjects(store, options, harness.tenantId, most, page),
+    /** How many subjects the engine has evaluated since the last call. */
+    evaluated: () => compared.splice(0).reduce((sum, { subjects }) => sum + subjects, 0),
+    shards: () =>
+      harness.rows(sql<{ kind: number; fromId: number; toId: number | null; nextAt: Date }>`
+        select subject_kind as kind, from_id as "fromId", to_id as "toId", next_at as "nextAt"
+          from watch_shards order by 1, 2`),
+    isDue: async () => (await inPlatform(store, tenantsToSweep)).includes(harness.tenantId),
+  }
+}
+
+describe('usage', () => {
+  test('has the engine evaluate only the SIMs for which something changes', async () => {
+    const estate = await anEstate(20)
+    estate.evaluated()
+
+    await estate.record(estate.sims.map((simId, n) => estate.usage(simId, { bytesDown: n < 2 ? 101 * MB : MB })))
+    await estate.watch()
+
+    expect(estate.evaluated()).toBe(2)
+    const logged = (await estate.log()).filter(({ key }) => /^sim-overage.*fired$/.test(key))
+    expect(logged.map(({ simId }) => simId)).toEqual(estate.sims.slice(0, 2))
+  })
+
+  test('is looked at again after the lease of a worker that died with it', async () => {
+    const estate = await anEstate(1)
+    const { store, tenantId, options } = estate
+    await estate.record([estate.usage(estate.sims[0] ?? 0, { bytesDown: 101 * MB })])
+    const dies = { ...store, db: store.db, clock: store.clock }
+    const broken = {
+      ...options,
+      rules: async (tx: Parameters<typeof options.rules>[0]) => {
+        const { rows } = await sql<{ held: number }>`
+          select count(*)::integer as held from changed_subjects where claimed_until > ${tx.now}`.execute(tx.q)
+        // What PostgreSQL says when its connection is lost: the claim stands, and nothing is done with it.
+        if ((rows[0]?.held ?? 0) > 0) throw Object.assign(new Error('gone'), { code: '57P01' })
+        return options.rules(tx)
+      },
+    }
+
+    await expect(evaluateSubjects(dies, broken, tenantId)).rejects.toThrow('gone')
+    await estate.watch()
+    const meanwhile = await estate.log()
+    store.now += 61_000
+    const isFound = (await inPlatform(store, tenantsChanged)).includes(tenantId)
+    await estate.watch()
+
+    expect(meanwhile).toEqual([])
+    expect(isFound).toBe(true)
+    expect((await estate.log()).map(({ key }) => key.split('/')[0])).toContain('sim-overage')
+    expect(await estate.rows(sql`select from changed_subjects`)).toEqual([])
+  })
+
+  test('leaves the rest of its work for the next turn', async () => {
+    const estate = await anEstate(2)
+    for (const simId of estate.sims) await estate.record([estate.usage(simId, { bytesDown: 101 * MB })])
+
+    const isLeft = await evaluateSubjects(estate.store, estate.options, estate.tenantId, 0)
+    const rest = await evaluateSubjects(estate.store, estate.options, estate.tenantId, 60_000)
+
+    expect([isLeft, rest]).toEqual([true, false])
+  })
+})
+
+describe('a sweep', () => {
+  test('finds a SIM that has become silent, though nothing happened to it', async () => {
+    const estate = await anEstate(2)
+    const [calm = 0, silent = 0] = estate.sims
+    await estate.record(estate.sims.map((simId) => estate.usage(simId, { bytesDown: 1 })))
+    await estate.watch()
+    // 5 % of November is 36 hours.
+    estate.store.now += 35 * HOUR
+    await estate.record([estate.usage(calm, { bytesDown: 1 })])
+    await estate.watch()
+    const pending = () =>
+      estate.rows(sql<{ rule: string; id: number }>`
+        select rule, subject_id as id from alerts where state ->> 'phase' = 'pending'`)
+    const before = await pending()
+    estate.store.now += 2 * HOUR
+    await estate.watch()
+
+    expect(before).toEqual([])
+    expect(await pending()).toEqual([{ rule: 'sim-silent', id: silent }])
+  })
+
+  test('comes back when time alone may change an answer', async () => {
+    const estate = await anEstate(1)
+    const next = (await estate.shards()).find(({ kind }) => kind === 1)?.nextAt
+
+    // A SIM that was never seen is one that could be logged once it has been Active for 5 % of the cycle.
+    expect(next).toEqual(new Date(estate.store.now + 36 * HOUR))
+  })
+
+  test('splits a shard that has too many subjects, and looks at all of them', async () => {
+    const estate = await anEstate(5)
+    await estate.asTenant((tx) => lookAtAll(tx))
+
+    while (await estate.sweep(2));
+
+    const [a = 0, , c = 0, , e = 0] = estate.sims
+    const shards = (await estate.shards()).filter(({ kind }) => kind === 1)
+    expect(shards.map(({ fromId, toId }) => [fromId, toId])).toEqual([
+      [0, c],
+      [c, e],
+      [e, null],
+    ])
+    expect(a).toBeLessThan(c)
+    expect(await estate.isDue()).toBe(false)
+  })
+
+  test('looks at a shard page by page, and at every subject once', async () => {
+    const estate = await anEstate(7)
+    await estate.record(estate.sims.map((simId) => estate.usage(simId, { bytesDown: 101 * MB })))
+    await estate.rows(sql`delete from changed_subjects returning 1`)
+    await estate.asTenant((tx) => lookAtAll(tx))
+    estate.evaluated()
+
+    while (await estate.sweep(undefined, 3));
+
+    expect(estate.evaluated()).toBe(7)
+    const fired = (await estate.log()).filter(({ key }) => /^sim-overage.*fired$/.test(key))
+    expect(fired.map(({ simId }) => simId)).toEqual(estate.sims)
+    expect((await estate.shards()).filter(({ kind }) => kind === 1)).toHaveLength(1)
+  })
+
+  test('follows a rule set though the process that put it in force died before it asked for a look', async () => {
+    const estate = await anEstate(1)
+    await sql`update watch_shards set rules_version = rules_version - 1`.execute(estate.store.db)
+
+    const isDue = await estate.isDue()
+    await estate.watch()
+
+    expect(isDue).toBe(true)
+    expect(await estate.isDue()).toBe(false)
+  })
+
+  test('looks again where somebody has asked for it meanwhile', async () => {
+    const estate = await anEstate(1)
+    const { store } = estate
+    await estate.asTenant((tx) => lookAtAll(tx))
+    const shard = await estate.asTenant((tx) => claimShard(tx, new Date(store.now + HOUR)))
+    if (shard === undefined) throw new Error('no shard is due')
+
+    await estate.asTenant((tx) => lookAtAll(tx))
+    await estate.asTenant((tx) => settleShard(tx, shard, new Date(store.now + HOUR)))
+
+    const after = (await estate.shards()).find(({ fromId, kind }) => kind === 1 && fromId === shard.fromId)
+    expect(after?.nextAt).toEqual(new Date(store.now))
+  })
+
+  test('splits a shard once, though two workers find it too large', async () => {
+    const estate = await anEstate(3)
+    const [, second = 0, third = 0] = estate.sims
+    await estate.asTenant((tx) => lookAtAll(tx))
+    const shard = await estate.asTenant((tx) => claimShard(tx, new Date(estate.store.now + HOUR)))
+    if (shard === undefined) throw new Error('no shard is due')
+
+    await estate.asTenant((tx) => splitShard(tx, shard, second))
+    await estate.asTenant((tx) => splitShard(tx, shard, third))
+
+    const shards = (await estate.shards()).filter(({ kind }) => kind === 1)
+    expect(shards.map(({ fromId }) => fromId)).toEqual([0, second])
+  })
+})
+
+describe('a due mark', () => {
+  /** The SIM that is pending as silent, and when its `for` ends: 72 hours, a tenth of November. */
+  async function aPendingSim() {
+    const estate = await anEstate(2)
+    const [calm = 0, silent = 0] = estate.sims
+    await estate.record(estate.sims.map((simId) => estate.usage(simId, { bytesDown: 1 })))
+    estate.store.now += 35 * HOUR
+    await estate.record([estate.usage(calm, { bytesDown: 1 })])
+    estate.store.now += 2 * HOUR
+    await estate.watch()
+    return { estate, calm, silent, endsAt: new Date(estate.store.now + 72 * HOUR) }
+  }
+  const marks = (estate: Awaited<ReturnType<typeof anEstate>>) =>
+    estate.rows(sql<{ kind: number; id: number; at: Date }>`
+      select subject_kind as kind, subject_id as id, due_at as at from due_subjects order by 1, 2`)
+
+  test('of the end of a `for` stays when the SIM is touched before', async () => {
+    const { estate, silent, endsAt } = await aPendingSim()
+    expect(await marks(estate)).toEqual([{ kind: 1, id: silent, at: endsAt }])
+
+    estate.store.now += HOUR
+    await estate.asTenant((tx) => markDue(tx, [{ kind: 'sim', id: silent }]))
+    await estate.watch()
+
+    expect(await marks(estate)).toEqual([{ kind: 1, id: silent, at: endsAt }])
+  })
+
+  test('of a pool that is over stays when the pool is evaluated before', async () => {
+    const estate = await anEstate(1)
+    const { store } = estate
+    const poolId = await estate.asTenant(async (tx) => {
+      const tariff = await aTariff(tx, TariffType['Dynamic Pool'], 1000)
+      const pool = await aPool(tx, tariff.id, { type: PoolType.Dynamic, watchdogMode: WatchdogMode.Enforce })
+      return pool.id
+    })
+    const [simId = 0] = await estate.activeSims(1, { poolId })
+    await estate.record([estate.usage(simId, { bytesDown: 5000 })])
+    await estate.watch()
+    const again = [{ kind: 2, id: poolId, at: new Date(store.now + 60_000) }]
+    expect(await marks(estate)).toEqual(again)
+
+    store.now += 30_000
+    await estate.asTenant((tx) => markDue(tx, [{ kind: 'pool', id: poolId }]))
+    await estate.watch()
+
+    expect(await marks(estate)).toEqual(again)
+  })
+})
+
+describe('a rule whose compiled form differs', () => {
+  test('is decided by the engine for every subject, and the operator hears of it once', async () => {
+    const estate = await anEstate(3)
+    const inForce = rulesInForce(0)
+    const options = {
+      ...estate.options,
+      rules: async (tx: Parameters<typeof inForce>[0]) => {
+        const rules = await inForce(tx)
+        const { compiled } = rules
+        const attach: typeof compiled.attach = (to) =>
+          compiled.attach(to).map((one) => (one.rule.name === 'sim-overage' ? { ...one, holds: () => 2 } : one))
+        return { ...rules, compiled: { ...compiled, attach } }
+      },
+    }
+    await estate.asTenant((tx) => lookAtAll(tx))
+    await watch(estate.store, options, estate.tenantId)
+    await estate.asTenant((tx) => lookAtAll(tx))
+    await watch(estate.store, options, estate.tenantId)
+
+    expect(await estate.log()).toEqual([])
+    expect(await estate.rows(sql`select 1 from events where type = 2 and severity = 2`)).toEqual([])
+    const notices = await operatorNotices(estate.store)
+    expect(notices.filter(({ body }) => body.kind === 'ruleDiffers')).toMatchObject([{ body: { rule: 'sim-overage' } }])
+  })
+})

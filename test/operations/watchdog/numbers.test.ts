@@ -1,0 +1,76 @@
+/** What people read of an alert's figures, in the log, in events and in mails. */
+import { sql } from 'kysely'
+import { expect, test } from 'vitest'
+import { renderMail } from '../../../notify/render.ts'
+import { numbersOf, wordsOf } from '../../unit/notify/reading.ts'
+import { asShipped, aWorld, only } from './alert-world.ts'
+
+const RULES = only({ 'sim-overage': asShipped, 'sim-usage-warning': asShipped, 'pool-usage-warning': asShipped })
+
+async function aBerliner() {
+  const world = await aWorld({ rules: RULES })
+  await world.asTenant((tx) => sql`update tenants set time_zone = 'Europe/Berlin'`.execute(tx.q))
+  return {
+    ...world,
+    messages: async () => (await world.log()).map(({ message }) => message),
+    events: async () =>
+      (await world.rows(sql<{ text: string }>`select description as text from events order by id`)).map(
+        ({ text }) => text,
+      ),
+  }
+}
+
+test('80.254 % is 80.2 % everywhere', async () => {
+  const world = await aBerliner()
+  await world.use(world.sim, 80.254)
+
+  const mails = (await world.notices()).map((notice) => renderMail([notice]))
+  const texts = [
+    ...(await world.messages()),
+    ...mails.flatMap(({ subject, text, html }) => [subject, text, wordsOf(html)]),
+  ]
+  expect(mails).toHaveLength(2)
+  expect(texts).toHaveLength(8)
+  for (const text of texts) {
+    expect(text).toContain('80.2 %')
+    expect(numbersOf(text)).not.toContain('80.254')
+  }
+  expect(mails.map(({ subject }) => subject)).toContain('Pool meters at 80.2 % (80.2 of 100 MB)')
+  const events = await world.events()
+  for (const message of await world.messages()) expect(events).toContain(message)
+})
+
+test('what is just over its limit reads as that, with its consequence', async () => {
+  const world = await aBerliner()
+  await world.use(world.sim, 99.996)
+  await world.use(world.sim, 0.184)
+
+  const messages = await world.messages()
+  expect(messages.filter((message) => message.includes('99.9 %'))).toHaveLength(2)
+  expect(messages.at(-1)).toMatch(/^SIM \d+ is 180 kB over its limit: 100\.18 of 100 MB used, \d+ d before renewal\.$/)
+  const [notice] = (await world.notices()).filter(({ rule }) => rule.name === 'sim-overage')
+  if (notice === undefined) throw new Error('there is no notice')
+  const { subject, text } = renderMail([notice])
+  expect(subject).toMatch(/over its limit \(100\.18 of 100 MB\): suspended$/)
+  expect(text).toContain('- overageMB is 180 kB: above 0 MB')
+  expect(text).toContain('until the next billing cycle begins at 2026-12-01 01:00 +01:00 (00:00 UTC).')
+  expect(text).toMatch(/Since: \d{4}-\d{2}-\d{2} \d{2}:\d{2} \+01:00 \(\d{2}:\d{2} UTC\)/)
+})
+
+test('a mail names a SIM by its tag, and the log by its ICCID', async () => {
+  const world = await aBerliner()
+  await world.asTenant((tx) => sql`update sims set tag = 'meter-012' where id = ${world.sim}`.execute(tx.q))
+  await world.use(world.sim, 100.18)
+
+  const [notice] = (await world.notices()).filter(({ rule }) => rule.name === 'sim-overage')
+  const [row] = await world.rows(sql<{ iccid: string }>`select iccid from sims where id = ${world.sim}`)
+  const iccid = row?.iccid ?? ''
+  expect(notice).toMatchObject({
+    timeZone: 'Europe/Berlin',
+    subject: { label: 'meter-012', iccid },
+    message: expect.stringMatching(/^SIM meter-012 is 180 kB over its limit: /),
+    follows: 'suspended',
+    why: [{ fact: 'overageMB', unit: 'MB' }],
+  })
+  expect(await world.messages()).toContainEqual(expect.stringMatching(new RegExp(`^SIM ${iccid} is 180 kB over`)))
+})

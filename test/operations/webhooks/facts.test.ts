@@ -1,0 +1,207 @@
+/** Which facts webhooks are told, and when. */
+import { sql } from 'kysely'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { LogLevel } from '../../../domain/codes.ts'
+import { renderMail } from '../../../notify/render.ts'
+import { createTransport } from '../../../notify/transport.ts'
+import { askPermits } from '../../../operations/enforcement/ask-permits.ts'
+import { changeEnforcement } from '../../../operations/enforcement/change-settings.ts'
+import { logAction } from '../../../operations/enforcement/log-action.ts'
+import { sendMails } from '../../../operations/mail/send-mails.ts'
+import { closeCycle } from '../../../operations/month-end/close-cycle.ts'
+import { addSilence, endSilence } from '../../../operations/watchdog/silence-alerts.ts'
+import { addWebhook } from '../../../operations/webhooks/change-webhooks.ts'
+import { startInbox } from '../../../stack/inbox/inbox.ts'
+import { insertNotifications } from '../../../store/mail/mails.ts'
+import { temporaryFolder } from '../../setup/folder.ts'
+import { anAlert } from '../../unit/notify/notifications.ts'
+import { asShipped, aWorld, inStage, only, type WorldOptions } from '../watchdog/alert-world.ts'
+
+const WARNING = only({ 'sim-usage-warning': asShipped })
+
+/** A world whose tenant has a webhook for everything. */
+async function aWatchedWorld(options: Partial<WorldOptions> = {}) {
+  const world = await aWorld({ rules: WARNING, ...options })
+  await world.asTenant((tx) => addWebhook(tx, { url: 'https://ops.meadow.example' }, { secretsKeys: [], allow: [] }))
+  return {
+    ...world,
+    told: async () => {
+      const rows = await world.rows(sql<{ body: string }>`
+        select e.body from webhook_events e join webhook_deliveries d on d.event_id = e.id order by d.id`)
+      return rows.map(({ body }) => JSON.parse(body) as { type: string; data: Record<string, unknown> })
+    },
+  }
+}
+const typesOf = (events: readonly { readonly type: string }[]) => events.map(({ type }) => type)
+
+describe('webhooks are told of an alert', () => {
+  test('that fires, resolves and fires again', async () => {
+    const { use, sim, poolId, told } = await aWatchedWorld()
+
+    await use(sim, 85)
+    await use(sim, 1)
+    await use(sim, -20)
+    await use(sim, 30)
+
+    const events = await told()
+    expect(typesOf(events)).toEqual(['alert.fired', 'alert.resolved', 'alert.fired'])
+    expect(events[0]?.data).toEqual({
+      rule: 'sim-usage-warning',
+      level: LogLevel.Warning,
+      subject: { kind: 'sim', id: sim, label: expect.any(String) },
+      poolId,
+      cycle: '2026-11',
+      since: '2026-11-10T12:01:00.000Z',
+      times: 1,
+      message: expect.stringContaining('85'),
+    })
+    expect(events[1]?.data).toMatchObject({
+      reason: 'cleared',
+      level: LogLevel.Info,
+      since: '2026-11-10T12:03:00.000Z',
+    })
+    expect(events[2]?.data).toMatchObject({ times: 2 })
+  })
+
+  test('whose end the mail is told too', async () => {
+    const { use, sim, told, mailAll } = await aWatchedWorld()
+
+    await use(sim, 85)
+    await mailAll()
+    await use(sim, -20)
+
+    expect(typesOf(await told())).toEqual(['alert.fired', 'alert.resolved'])
+  })
+
+  test('not while its rule is in a stage that mails nothing, and once it does', async () => {
+    const { use, sim, told, put, evaluate } = await aWatchedWorld({
+      rules: only({ 'sim-usage-warning': inStage('log') }),
+    })
+
+    await use(sim, 85)
+    const before = await told()
+    await put(WARNING)
+    await evaluate()
+
+    expect([before, typesOf(await told())]).toEqual([[], ['alert.fired']])
+  })
+
+  test('not while it is silenced, and if it fires after', async () => {
+    const { use, sim, told, asTenant, evaluate } = await aWatchedWorld()
+    const { id } = await asTenant((tx) => addSilence(tx, { simId: sim, lasts: 'P1D', reason: 'x' }))
+
+    await use(sim, 85)
+    const during = await told()
+    await asTenant((tx) => endSilence(tx, id))
+    await evaluate()
+
+    expect([during, typesOf(await told())]).toEqual([[], ['alert.fired']])
+  })
+
+  test('not when one ends or is withdrawn of which they were not told', async () => {
+    const rules = only({ 'sim-usage-warning': inStage('log'), 'sim-burn-rate': inStage('off') })
+    const { use, sim, told, put, evaluate, logged } = await aWatchedWorld({ rules })
+
+    await use(sim, 85)
+    await use(sim, -20)
+    await use(sim, 20)
+    await put(only({ 'sim-overage': asShipped }))
+    await evaluate()
+
+    expect((await logged()).map((key) => key.split('/').at(-1))).toContain('withdrawn')
+    expect(await told()).toEqual([])
+  })
+
+  test('that is withdrawn, if they were told that it fires', async () => {
+    const { use, sim, told, put, evaluate } = await aWatchedWorld()
+
+    await use(sim, 85)
+    await put(only({ 'sim-overage': asShipped }))
+    await evaluate()
+
+    const events = await told()
+    expect(typesOf(events)).toEqual(['alert.fired', 'alert.resolved'])
+    expect(events[1]?.data).toMatchObject({
+      reason: 'withdrawn',
+      message: expect.stringContaining('the rule was removed'),
+    })
+  })
+})
+
+describe('webhooks are told', () => {
+  test('once that a SIM is suspended and brought back', async () => {
+    const { sim, poolId, told, asTenant } = await aWatchedWorld()
+    const ask = { simId: sim, cycle: '2026-11', rule: 'sim-overage', counter: 0, workflowId: 'w', detail: 'over' }
+
+    for (const action of ['graceStarted', 'suspended', 'suspended', 'broughtBack'] as const) {
+      await asTenant((tx) => logAction(tx, { ...ask, action }))
+    }
+
+    const events = await told()
+    expect(typesOf(events)).toEqual(['sim.suspended', 'sim.brought_back'])
+    expect(events[0]?.data).toEqual({
+      simId: sim,
+      label: expect.any(String),
+      poolId,
+      rule: 'sim-overage',
+      cycle: '2026-11',
+      message: expect.stringContaining('was suspended: over'),
+    })
+  })
+
+  test('that the guard holds suspensions', async () => {
+    const { sims, told, asTenant } = await aWatchedWorld({ sims: 3 })
+    await asTenant((tx) => changeEnforcement(tx, { guardLeast: 1, guardPct: 0 }))
+
+    const ask = { rule: 'sim-overage', cycle: '2026-11', simIds: sims, workflowId: 'w' }
+    const { holdId } = await asTenant((tx) => askPermits(tx, ask))
+
+    expect(await told()).toMatchObject([
+      { type: 'guard.held', data: { holdId, rule: 'sim-overage', poolId: null, cycle: '2026-11', waiting: 2 } },
+    ])
+  })
+
+  test('once that a cycle is closed', async () => {
+    const { use, sim, told, asTenant, store } = await aWatchedWorld()
+    await use(sim, 10)
+    store.now = Date.parse('2026-12-01T06:00:00Z')
+    const steps = { moved: 0, unassigned: 0, changesFailed: 0, renewed: 0 }
+
+    for (let n = 0; n < 2; n += 1) await asTenant((tx) => closeCycle(tx, '2026-11', steps))
+
+    expect(await told()).toMatchObject([
+      {
+        type: 'cycle.closed',
+        data: {
+          cycle: '2026-11',
+          startsAt: '2026-11-01T00:00:00.000Z',
+          endsAt: '2026-12-01T00:00:00.000Z',
+          statementLines: expect.any(Number),
+          chargesMicro: expect.any(Number),
+        },
+      },
+    ])
+  })
+
+  test('that a mail is given up', async () => {
+    const { told, asTenant, tenantId, store } = await aWatchedWorld()
+    const inbox = await startInbox({ dir: await temporaryFolder(), refuse: () => 554 })
+    const transport = createTransport({ smtpUrl: inbox.smtpUrl, from: 'Simherd <simherd@localhost>', timeoutMs: 3000 })
+    onTestFinished(async () => {
+      transport.close()
+      await inbox.stop()
+    })
+    await asTenant((tx) => insertNotifications(tx, [{ body: anAlert({ key: 'k' }), dueAt: tx.now }]))
+
+    await sendMails(
+      store,
+      { render: (told, isCopy) => renderMail(told, null, isCopy), transport },
+      { retryMaxMs: 1000, giveUpAfterMs: 1000 },
+      tenantId,
+    )
+
+    expect(await told()).toMatchObject([
+      { type: 'mail.failed', data: { recipient: 'billing@meadow.example', why: expect.stringContaining('554') } },
+    ])
+  })
+})

@@ -1,0 +1,42 @@
+/**
+ * A process that does the jobs of webhooks and finds those that were lost, as a worker does. A test kills it.
+ *
+ *   node test/queues/webhook-worker.ts '{"redisUrl": "", "databaseUrl": "postgres://…", "clockAheadMs": 0}'
+ */
+import { pino } from 'pino'
+import { parseNetworks } from '../../domain/webhooks/addresses.ts'
+import { createWebhookSender } from '../../notify/webhook-sender.ts'
+import { sendWebhooks } from '../../operations/webhooks/send-webhooks.ts'
+import { startSweeps } from '../../process/sweeps.ts'
+import { consume, openQueues } from '../../queues/backend.ts'
+import { connect } from '../../store/connect.ts'
+import type { Store } from '../../store/tenancy.ts'
+import { workLists } from '../../worker/work-lists.ts'
+
+const { redisUrl, databaseUrl, clockAheadMs } = JSON.parse(process.argv[2] ?? '{}')
+const at = { redisUrl, databaseUrl, onError: () => undefined }
+const queues = openQueues(at)
+const { db } = connect(databaseUrl, { max: 5 })
+const store: Store = { db, clock: () => Date.now() + clockAheadMs, enqueue: queues.enqueue }
+const sender = createWebhookSender({ timeoutMs: 30_000, allow: parseNetworks('127.0.0.1/32') ?? [] })
+const nothing = async () => undefined
+
+consume(
+  at,
+  {
+    tickets: nothing,
+    bulk: nothing,
+    evaluate: nothing,
+    sweep: nothing,
+    mail: nothing,
+    workflows: nothing,
+    webhooks: async (job) => void (await sendWebhooks(store, sender, { secretsKeys: [] }, job, 1000)),
+  },
+  () => undefined,
+)
+const lists = workLists({ store, webhookLogMs: 1e9, onMonthsAhead: () => undefined })
+startSweeps(
+  lists.filter(({ name }) => name === 'webhooks'),
+  500,
+  pino({ enabled: false }),
+)

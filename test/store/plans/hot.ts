@@ -1,0 +1,313 @@
+/** What the service does at each request, chunk of usage, look, ticket, batch, mail and delivery. */
+import { sql } from 'kysely'
+import { cycleAt, previousCycle } from '../../../domain/time/cycle.ts'
+import type { Network } from '../../../network/network.ts'
+import { sendMails } from '../../../operations/mail/send-mails.ts'
+import { executeTickets } from '../../../operations/tickets/execute-tickets.ts'
+import { openBulkTickets } from '../../../operations/tickets/open-bulk-tickets.ts'
+import { evaluateSubjects } from '../../../operations/watchdog/evaluate-subjects.ts'
+import { sweepSubjects } from '../../../operations/watchdog/sweep-subjects.ts'
+import { carryOutWorkflowRequests } from '../../../operations/workflows/deliver-outbox.ts'
+import { tenantsChanged } from '../../../store/changed.ts'
+import { markDue, tenantsDue } from '../../../store/due.ts'
+import { insertNotifications, tenantsWithMail } from '../../../store/mail/mails.ts'
+import { requestWorkflows, tenantsWithWorkflowRequests } from '../../../store/outbox.ts'
+import { lookAtAll } from '../../../store/shards.ts'
+import { inPlatform, inTenant, type TenantTx } from '../../../store/tenancy.ts'
+import { tenantsWithBulkWork } from '../../../store/tickets/bulk.ts'
+import { tenantsWithTickets } from '../../../store/tickets/tickets.ts'
+import { evaluationOptions } from '../../operations/harness.ts'
+import { anAlert } from '../../unit/notify/notifications.ts'
+import type { LargeEstate } from './estate.ts'
+
+type Work = (estate: LargeEstate) => Promise<unknown>
+
+/** SIMs in a batch or a chunk: so few that reading a table from end to end is never the cheaper way. */
+const FEW = 10
+const PAGE = 10
+
+let serial = 0
+const next = () => ++serial
+
+async function get(estate: LargeEstate, url: string, listener: 'ask' | 'inside' = 'ask') {
+  const { status, body } = await estate.tenant[listener]('GET', url)
+  if (status !== 200) throw new Error(`GET ${url}: ${status} ${JSON.stringify(body)}`)
+  return body
+}
+async function send(estate: LargeEstate, listener: 'ask' | 'inside', method: string, url: string, body?: object) {
+  const answer = await estate.tenant[listener](method, url, body, { 'idempotency-key': `key ${next()}` })
+  if (answer.status >= 300) throw new Error(`${method} ${url}: ${answer.status} ${JSON.stringify(answer.body)}`)
+  return answer.body
+}
+
+const running = ({ harness }: LargeEstate) => cycleAt('P1M', harness.now)
+const ended = (estate: LargeEstate) => previousCycle('P1M', running(estate))
+const asTenant = <T>({ harness, tenant }: LargeEstate, work: (tx: TenantTx) => Promise<T>) =>
+  inTenant(harness.store, tenant.id, work)
+const one = (estate: LargeEstate) => estate.take(1)[0] ?? 0
+const poolOf = ({ pools }: LargeEstate) => pools[Math.floor(pools.length / 2)] ?? 0
+
+/** A page that begins a hundred SIMs after the first of the last block: as far into it in every estate. */
+const farPage = ({ sims, firstSim }: LargeEstate, share = 1) =>
+  Math.floor((share * (Math.max(firstSim, ((firstSim + sims - 1) >> 12) * 4096) - firstSim + 100)) / PAGE)
+
+const list =
+  (url: string, listener: 'ask' | 'inside' = 'ask'): Work =>
+  (estate) =>
+    get(estate, `${url}${url.includes('?') ? '&' : '?'}pageSize=${PAGE}`, listener)
+
+/** The id of one of the tenant's rows. */
+async function idIn({ harness, tenant }: LargeEstate, table: string): Promise<string> {
+  const { rows } = await sql<{ id: string }>`
+    select id::text as id from ${sql.table(table)} where tenant_id = ${tenant.id} limit 1`.execute(harness.root)
+  return rows[0]?.id ?? ''
+}
+
+const record = (estate: LargeEstate, simId: number, over: object = {}) => ({
+  recordId: `hot ${next()}`,
+  iccid: estate.iccid(simId),
+  at: new Date(estate.harness.now - 60_000).toISOString(),
+  bytesDown: 1000,
+  ...over,
+})
+const deliver = async (estate: LargeEstate, records: readonly object[], expected: object) => {
+  const { accepted, duplicates } = await send(estate, 'inside', 'POST', '/internal/usage', { records })
+  const counted = { accepted, duplicates }
+  if (JSON.stringify(counted) !== JSON.stringify({ accepted: 0, duplicates: 0, ...expected })) {
+    throw new Error(`usage: got ${JSON.stringify(counted)}, expected ${JSON.stringify(expected)}`)
+  }
+}
+const usage =
+  (over: (estate: LargeEstate) => object = () => ({})): Work =>
+  (estate) =>
+    deliver(
+      estate,
+      estate.take(FEW).map((simId) => record(estate, simId, over(estate))),
+      { accepted: FEW },
+    )
+
+const evaluate: Work = ({ harness, tenant }) => evaluateSubjects(harness.store, evaluationOptions(), tenant.id)
+
+const network: Network = {
+  perform: async ({ ticketId }) => ({ ticketId, effect: 'done' }),
+  ping: async () => undefined,
+}
+const TRIES = { leaseMs: 60_000, retryMinMs: 1000, retryMaxMs: 60_000, attempts: 4, patienceMs: 3_600_000 }
+const execute: Work = ({ harness, tenant }) => executeTickets(harness.store, network, TRIES, tenant.id)
+
+const queued: Work = async (estate) => {
+  const { harness } = estate
+  const { now } = harness
+  const simIds = estate.take(4)
+  harness.now = ended(estate).endsAt - 3_600_000
+  for (const simId of simIds) await send(estate, 'ask', 'POST', `/api/sims/${simId}/queue-unprovision`)
+  harness.now = now
+}
+
+const deliverOutbox: Work = ({ harness }) =>
+  carryOutWorkflowRequests(
+    harness.store,
+    {
+      start: async () => ({}),
+      signal: async () => ({}),
+      signalWithStart: async () => ({ runId: 'run', status: 'RUNNING' }),
+      look: async () => ({ runId: 'run', status: 'RUNNING' }),
+    },
+    {
+      onRequestFailed: (_, error) => {
+        throw error
+      },
+      onFailedRun: () => undefined,
+    },
+  )
+
+/** By name. Each does as much in every estate. */
+export const HOT: Readonly<Record<string, Work>> = {
+  'a SIM by id': (estate) => get(estate, `/api/sims/${one(estate)}`),
+  'a SIM by ICCID': (estate) => get(estate, `/api/sims/${estate.iccid(one(estate))}`),
+  'SIMs, page 1': list('/api/sims'),
+  'SIMs, a far page': (estate) => list(`/api/sims?page=${farPage(estate)}`)(estate),
+  'Suspended SIMs, page 1': list('/api/sims?status=2'),
+  'Active SIMs, a far page': (estate) => list(`/api/sims?status=1&page=${farPage(estate, 0.8)}`)(estate),
+  'SIMs of a pool, page 2': (estate) => list(`/api/sims?page=2&poolId=${poolOf(estate)}`)(estate),
+  'Suspended SIMs of a pool': (estate) => list(`/api/sims?status=2&poolId=${poolOf(estate)}`)(estate),
+  'search for an ICCID': (estate) => list(`/api/sims?search=${estate.iccid(one(estate))}`)(estate),
+  'search for a tag': (estate) => list(`/api/sims?search=meter-${estate.sims - 7}`)(estate),
+  'search for what is not there': list('/api/sims?search=nothing-like-it'),
+  'search within a pool': async (estate) => {
+    const [simId] = estate.take(1)
+    const { iccid, poolId } = await get(estate, `/api/sims/${simId}`)
+    await list(`/api/sims?search=${iccid}&poolId=${poolId}`)(estate)
+  },
+  'search for two characters': list('/api/sims?search=m7'),
+  'a pool': (estate) => get(estate, `/api/pools/${poolOf(estate)}`),
+  'pools, page 1': list('/api/pools'),
+  'pools, the last page': (estate) => list(`/api/pools?page=${Math.floor(estate.pools.length / PAGE)}`)(estate),
+  'the SIMs of a pool': (estate) => list(`/api/pools/${poolOf(estate)}/sims`)(estate),
+  'a ticket': async (estate) => get(estate, `/api/tickets/${await idIn(estate, 'tickets')}`),
+  'all tickets': (estate) => get(estate, '/api/tickets'),
+  'events, page 1': list('/api/events'),
+  'events of a type': list('/api/events?type=1'),
+  'an event': async (estate) => get(estate, `/api/events/${await idIn(estate, 'events')}`),
+  'watchdog logs, page 1': list('/api/watchdog/logs'),
+  'watchdog logs of a SIM': (estate) => list(`/api/sims/${one(estate)}/watchdog-logs`)(estate),
+  'watchdog logs of a pool': (estate) => list(`/api/pools/${poolOf(estate)}/watchdog-logs`)(estate),
+  'orders, page 1': list('/api/orders'),
+  'tariffs, page 1': list('/api/tariffs'),
+  'audit trail of a SIM': (estate) => list(`/internal/audit?subject=sim&subjectId=${one(estate)}`, 'inside')(estate),
+  'audit trail, page 1': list('/internal/audit', 'inside'),
+  'mails, page 1': list('/internal/mails', 'inside'),
+  'deliveries of usage, page 1': list('/internal/usage-deliveries', 'inside'),
+  'bulk runs, page 1': list('/internal/bulk-tickets', 'inside'),
+  'counts of the tenant': (estate) => get(estate, '/internal/counts', 'inside'),
+
+  'usage, new': usage(),
+  'usage, repeated': async (estate) => {
+    const records = estate.take(FEW).map((simId) => record(estate, simId))
+    await deliver(estate, records, { accepted: FEW })
+    await deliver(estate, records, { duplicates: FEW })
+  },
+  'usage of the cycle before': usage((estate) => ({ at: new Date(ended(estate).endsAt - 3_600_000).toISOString() })),
+  'usage of a closed cycle': usage(() => ({ at: '2026-09-20T13:00:00Z' })),
+  'usage, corrected': async (estate) => {
+    const simIds = estate.take(FEW)
+    const records = simIds.map((simId) => record(estate, simId))
+    await deliver(estate, records, { accepted: FEW })
+    const corrections = simIds.map((simId) => record(estate, simId, { bytesDown: -400, correction: true }))
+    await deliver(estate, corrections, { accepted: FEW })
+  },
+  'a look at what has changed': evaluate,
+  'a pool that goes over its capacity': async (estate) => {
+    const simId = estate.firstSim + 105 + 10 * (next() % 8)
+    const records = Array.from({ length: 100 }, () => record(estate, simId, { bytesDown: 10 ** 12 }))
+    await deliver(estate, records, { accepted: 100 })
+    await evaluate(estate)
+    await get(estate, `/api/sims/${simId}`)
+    await list(`/api/pools/${estate.pools[1]}/sims`)(estate)
+  },
+  'a look at what is due': async (estate) => {
+    const simIds = estate.take(FEW)
+    await asTenant(estate, (tx) =>
+      markDue(
+        tx,
+        simIds.map((id) => ({ kind: 'sim', id })),
+      ),
+    )
+    await evaluate(estate)
+  },
+  'a look at all, a shard at a time': async (estate) => {
+    const { harness, tenant } = estate
+    await asTenant(estate, lookAtAll)
+    for (let shard = 0; shard < 3; shard++) await sweepSubjects(harness.store, evaluationOptions(), tenant.id, FEW)
+    await sql`delete from watch_shards where tenant_id = ${tenant.id} and (from_id > 0 or subject_kind < 3)`.execute(
+      harness.root,
+    )
+  },
+
+  'a new tag': (estate) => send(estate, 'ask', 'PATCH', `/api/sims/${one(estate)}/tag`, { tag: `tag ${next()}` }),
+  'tickets of single SIMs': async (estate) => {
+    const [first, second] = estate.take(2)
+    await send(estate, 'ask', 'POST', '/api/tickets/suspend', { simId: first })
+    await send(estate, 'ask', 'POST', '/api/tickets/refresh', { simId: second })
+    await execute(estate)
+  },
+  'tickets in bulk': async (estate) => {
+    const { harness, tenant } = estate
+    const { id } = await send(estate, 'inside', 'POST', '/internal/bulk-tickets', {
+      type: 'suspend',
+      sims: { ids: estate.take(FEW) },
+    })
+    await openBulkTickets(harness.store, async () => undefined, tenant.id)
+    await execute(estate)
+    await get(estate, `/internal/bulk-tickets/${id}`, 'inside')
+  },
+  'a POST repeated': async (estate) => {
+    const ask = () =>
+      estate.tenant.ask('POST', '/api/tickets/refresh', { simId: estate.firstSim + 1 }, { 'idempotency-key': 'again' })
+    await ask()
+    await ask()
+  },
+  'a key that is not in memory': async (estate) => {
+    const { key } = await send(estate, 'inside', 'POST', '/internal/keys', { name: `key ${next()}`, scopes: ['read'] })
+    await estate.harness.outside.inject({ url: '/api/tenant', headers: { authorization: `Bearer ${key}` } })
+  },
+
+  'a batch of a month end': async (estate) => {
+    await queued(estate)
+    const url = `/internal/cycles/${ended(estate).key}`
+    const { batches } = await get(estate, `${url}/batches?kind=unassign`, 'inside')
+    for (const { afterSimId, throughSimId } of batches) {
+      await send(estate, 'inside', 'POST', `${url}/changes/apply`, { kind: 'unassign', afterSimId, throughSimId })
+    }
+    await execute(estate)
+    await get(estate, `${url}/changes`, 'inside')
+  },
+  'how far a month end is': (estate) => get(estate, `/internal/cycles/${ended(estate).key}/progress`, 'inside'),
+  'SIMs that come back': (estate) =>
+    send(estate, 'inside', 'POST', `/internal/cycles/${ended(estate).key}/suspensions/return`, {
+      simIds: estate.take(FEW),
+    }),
+
+  'enforcement of a SIM': (estate) =>
+    get(estate, `/internal/sims/${one(estate)}/enforcement?cycle=${running(estate).key}&rule=sim-overage`, 'inside'),
+  'picks of a pool': (estate) =>
+    get(
+      estate,
+      `/internal/pools/${estate.pools[1]}/enforcement?cycle=${running(estate).key}&rule=pool-overage`,
+      'inside',
+    ),
+  'permits of the guard': (estate) =>
+    send(estate, 'inside', 'POST', '/internal/enforcement/permits', {
+      rule: 'pool-overage',
+      cycle: running(estate).key,
+      poolId: estate.pools[1],
+      simIds: estate.take(1),
+      workflowId: `enforce-pool:${estate.tenant.id}:${estate.pools[1]}:${running(estate).key}`,
+    }),
+  'SIMs armed': (estate) =>
+    send(estate, 'inside', 'POST', '/internal/workflows/enforce-pool/arm', {
+      simIds: estate.take(FEW),
+      cycle: running(estate).key,
+      rule: 'pool-overage',
+      ruleFile: 'pool/pool-overage.json',
+      grace: 'PT0S',
+      until: 'renewal',
+      signal: 'overLimit',
+    }),
+  'suspensions of a rule': (estate) =>
+    get(
+      estate,
+      '/internal/enforcement/suspensions?rule=sim-overage&since=2026-11-01T00:00:00Z&until=2026-12-01T00:00:00Z',
+      'inside',
+    ),
+
+  mails: async (estate) => {
+    const { harness, tenant } = estate
+    await asTenant(estate, (tx) =>
+      insertNotifications(
+        tx,
+        Array.from({ length: FEW }, () => ({ body: anAlert({ key: `hot ${next()}` }), dueAt: tx.now })),
+      ),
+    )
+    const transport = { send: async () => ({ response: '250 OK' }) }
+    const render = () => ({ subject: 'mail', text: '', html: '', headers: {} })
+    await sendMails(harness.store, { render, transport } as never, { retryMaxMs: 1000, giveUpAfterMs: 1000 }, tenant.id)
+  },
+  'the outbox': async (estate) => {
+    await asTenant(estate, (tx) =>
+      requestWorkflows(
+        tx,
+        Array.from({ length: FEW }, () => ({ do: 'signal', workflowId: `hot:${next()}`, signal: 'overLimit' })),
+      ),
+    )
+    await deliverOutbox(estate)
+  },
+  'who has work': ({ harness }) =>
+    inPlatform(harness.store, async (tx) => {
+      await tenantsChanged(tx)
+      await tenantsDue(tx)
+      for (const ask of [tenantsWithMail, tenantsWithWorkflowRequests, tenantsWithTickets, tenantsWithBulkWork]) {
+        await ask(tx, 100)
+      }
+    }),
+}

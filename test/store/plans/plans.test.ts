@@ -1,0 +1,83 @@
+/**
+ * What a request, a chunk of usage, a ticket, a look, a mail costs the database does not grow with the estate: each is
+ * done in an estate and in one four times as large. Blocks and rows are counted, not time.
+ */
+import { beforeAll, describe, expect, test } from 'vitest'
+import { openRunningCycle } from '../../../store/usage/open-in-slices.ts'
+import { type Statement, statementsOf } from './caught.ts'
+import { useLargeEstate } from './estate.ts'
+import { MAY_GROW, NEEDS_STATISTICS } from './grows.ts'
+import { HOT } from './hot.ts'
+
+const SIMS = 4000
+const estates = [useLargeEstate(SIMS), useLargeEstate(4 * SIMS)] as const
+
+const NONE = { buffers: 0, rows: 0 }
+
+/**
+ * A little more is allowed: the tree of an index is a level higher, a small table is read whole, and what is on one block
+ * of a small index is on ten of a large one.
+ */
+const grows = (few: Pick<Statement, 'buffers' | 'rows'>, many: Statement): boolean =>
+  many.rows > 1.5 * few.rows + 1000 || many.buffers > 1.5 * few.buffers + 30 * many.calls
+
+const plain = (text: string) => text.replace(/\s+/g, ' ').trim()
+const needed = new Set<string>()
+
+/** Does work in both estates. @returns a line for each statement that grows */
+async function growing(name: string): Promise<string[]> {
+  const work = HOT[name]
+  if (work === undefined) throw new Error(`there is no ${name}`)
+  const [small, large] = estates
+  const few = await statementsOf(() => work(small))
+  const many = await statementsOf(() => work(large))
+  expect(many.size).toBeGreaterThan(0)
+  return [...many.values()].flatMap((statement) => {
+    const before = few.get(statement.text) ?? NONE
+    if (!grows(before, statement)) return []
+    const text = plain(statement.text)
+    const allowed = MAY_GROW.find((one) => one.statement.test(text))
+    if (allowed !== undefined) {
+      needed.add(allowed.why)
+      return []
+    }
+    const scans = statement.scans.map(({ table, rows }) => `${table}: ${rows}`)
+    return `${before.buffers} → ${statement.buffers} blocks, ${before.rows} → ${statement.rows} rows (read whole: ${scans.join(', ')}): ${text}`
+  })
+}
+
+describe('of a tenant that PostgreSQL’s statistics do not know', () => {
+  test.each(Object.keys(HOT).filter((name) => !NEEDS_STATISTICS.has(name)))(
+    '%s: costs as much as in a smaller estate',
+    async (name) => {
+      expect(await growing(name)).toEqual([])
+    },
+  )
+})
+
+describe('in a large estate', () => {
+  beforeAll(async () => {
+    for (const { analyze } of estates) await analyze()
+  })
+
+  test.each(Object.keys(HOT))('%s: costs as much as in a smaller one', async (name) => {
+    expect(await growing(name)).toEqual([])
+  })
+})
+
+describe('in a cycle that PostgreSQL’s statistics do not know', () => {
+  beforeAll(async () => {
+    for (const { harness, tenant } of estates) {
+      harness.now = Date.parse('2026-12-02T12:00:00Z')
+      await openRunningCycle(harness.store, tenant.id)
+    }
+  })
+
+  test.each(Object.keys(HOT))('%s: costs as much as in a smaller estate', async (name) => {
+    expect(await growing(name)).toEqual([])
+  })
+})
+
+test('no statement may grow that does not', () => {
+  expect(MAY_GROW.filter(({ why }) => !needed.has(why))).toEqual([])
+})

@@ -1,0 +1,111 @@
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { checkRules } from '../../../cli/rules/check.ts'
+import { diffFolders } from '../../../cli/rules/diff.ts'
+import { lintFolder } from '../../../cli/rules/lint.ts'
+import { aFile, leaf } from '../rules/samples.ts'
+
+let folder: string
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'simherd-rules-'))
+  await mkdir(join(folder, 'pool'))
+})
+afterEach(() => rm(folder, { recursive: true }))
+
+/** What the command prints, and how it ends. */
+async function printed(command: () => Promise<void>) {
+  const lines: string[] = []
+  const log = vi.spyOn(console, 'log').mockImplementation((line: string) => void lines.push(line))
+  const failure = await command().catch((error: Error) => error.message)
+  log.mockRestore()
+  return { text: lines.join('\n'), failure }
+}
+const checked = (where: string, output: 'text' | 'json' = 'text') => printed(() => checkRules(where, { output }))
+
+const write = (name: string, text: string) => writeFile(join(folder, 'pool', `${name}.json`), text)
+const wrong = JSON.stringify(
+  JSON.parse(aFile({ conditions: { all: [leaf('overagMB', 'lessThan', 1)] } }).text),
+  null,
+  2,
+)
+
+describe('simherd rules check', () => {
+  test('finds no fault in the shipped rules', async () => {
+    expect(await checked('')).toEqual({ text: '10 files, 10 rules: no faults', failure: undefined })
+  })
+
+  test('prints a line for each fault, with the place in the file', async () => {
+    await write('some-rule', wrong)
+    await write('other', '{\n  "a": 1, }')
+
+    expect(await checked(folder)).toEqual({
+      text: [
+        'pool/other.json:2:11: got "Expected double-quoted property name", expected JSON',
+        'pool/some-rule.json:8:9: /conditions/all/0/fact: got "overagMB", expected a fact of the subject pool (did you mean overageMB?)',
+      ].join('\n'),
+      failure: '2 fault(s) in 2 of 2 files',
+    })
+  })
+
+  test('prints what the book of rules shows', async () => {
+    const shipped = await readFile('rules/pool/pool-overage.json', 'utf8')
+    await write('pool-overage', shipped.replace('"overageMB"', '"overagMB"'))
+
+    expect(await readFile('docs/rules.md', 'utf8')).toContain(`\n${(await checked(folder)).text}\n`)
+  })
+
+  test('prints faults as JSON for programs', async () => {
+    await write('some-rule', wrong)
+
+    expect(JSON.parse((await checked(folder, 'json')).text)).toMatchObject({
+      files: 1,
+      rules: [],
+      faults: [{ file: 'pool/some-rule.json', pointer: '/conditions/all/0/fact', at: { line: 8, column: 9 } }],
+    })
+  })
+
+  test('says which folder cannot be read', async () => {
+    expect((await checked(join(folder, 'none'))).failure).toContain(`cannot read the rule files in ${folder}/none`)
+  })
+})
+
+describe('simherd rules lint', () => {
+  const linted = (strict?: true) => printed(() => lintFolder(folder, { output: 'text', ...(strict ? { strict } : {}) }))
+
+  test('prints a line for each finding, and fails only if it is strict', async () => {
+    await write('some-rule', JSON.stringify(JSON.parse(aFile({}, { once: 'episode' }).text), null, 2))
+    const line =
+      'pool/some-rule.json:16:5: no-clear: usagePct greaterThanInclusive 80: what hovers there begins and ends again and again; give it a clear or a keepFiring'
+
+    expect(await linted()).toEqual({ text: line, failure: undefined })
+    expect(await linted(true)).toEqual({ text: line, failure: expect.stringContaining('1 finding(s)') })
+  })
+
+  test('checks the rules first', async () => {
+    await write('some-rule', wrong)
+
+    expect((await linted()).failure).toBe('1 fault(s) in 1 of 1 files')
+  })
+})
+
+describe('simherd rules diff', () => {
+  const differing = (before: string, after: string) => printed(() => diffFolders(before, after, { output: 'text' }))
+
+  test('prints what differs by meaning', async () => {
+    await write(
+      'pool-overage',
+      await readFile('rules/pool/pool-overage.json', 'utf8').then((text) => text.replace('"Critical"', '"Warning"')),
+    )
+    const { text } = await differing('rules/pool', join(folder, 'pool'))
+
+    expect(text.split('\n')).toEqual([
+      '- pool-burn-rate',
+      '~ pool-overage',
+      '    what, level: Critical → Warning',
+      '- pool-usage-warning',
+    ])
+    expect((await differing('rules', 'rules')).text).toBe('no difference in meaning')
+  })
+})

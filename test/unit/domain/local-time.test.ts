@@ -1,0 +1,39 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { instantMs } from '../../../domain/instant.ts'
+import { instant, shortInstant } from '../../../domain/local-time.ts'
+
+describe('instant', () => {
+  test.each([
+    ['2026-11-21T08:40:59.999Z', undefined, '2026-11-21 08:40 UTC'],
+    ['2026-11-21T08:40:00Z', 'UTC', '2026-11-21 08:40 UTC'],
+    ['2026-11-21T08:40:00Z', 'Africa/Abidjan', '2026-11-21 08:40 UTC'],
+    ['2026-11-21T08:40:00Z', 'Europe/Berlin', '2026-11-21 09:40 +01:00 (08:40 UTC)'],
+    ['2026-07-21T08:40:00Z', 'Europe/Berlin', '2026-07-21 10:40 +02:00 (08:40 UTC)'],
+    ['2026-11-21T23:30:00Z', 'Asia/Kolkata', '2026-11-22 05:00 +05:30 (2026-11-21 23:30 UTC)'],
+    ['2026-12-01T00:00:00Z', 'America/New_York', '2026-11-30 19:00 -05:00 (2026-12-01 00:00 UTC)'],
+    ['2026-11-21T08:40:00Z', 'Nowhere/Land', '2026-11-21 08:40 UTC'],
+    ['2026-11-21T09:40:00+01:00', 'UTC', '2026-11-21 08:40 UTC'],
+    ['soon', 'UTC', 'soon'],
+  ])('writes %s in %s as %s', (iso, timeZone, text) => {
+    expect(instant(iso, timeZone)).toBe(text)
+  })
+
+  test('tells both sides of a change of the clocks apart', () => {
+    expect(instant('2026-10-25T00:30Z', 'Europe/Berlin')).toBe('2026-10-25 02:30 +02:00 (00:30 UTC)')
+    expect(instant('2026-10-25T01:30Z', 'Europe/Berlin')).toBe('2026-10-25 02:30 +01:00 (01:30 UTC)')
+  })
+
+  test('is the same minute in every zone', () => {
+    const zones = fc.constantFrom(...Intl.supportedValuesOf('timeZone'))
+    // From 1980 on, offsets are of whole minutes.
+    const at = fc.integer({ min: Date.UTC(1980, 0), max: Date.UTC(2100, 0) })
+    fc.assert(
+      fc.property(at, zones, (ms, timeZone) => {
+        const [day, time, offset] = shortInstant(ms, timeZone).split(' ')
+
+        expect(instantMs(`${day}T${time}${offset === 'UTC' ? 'Z' : offset}`)).toBe(ms - (ms % 60_000))
+      }),
+    )
+  })
+})

@@ -1,0 +1,107 @@
+import { describe, expect, test } from 'vitest'
+import { openLink } from '../../../domain/mail/link.ts'
+import type { AlertNotification } from '../../../notify/notification.ts'
+import { renderMail } from '../../../notify/render.ts'
+import { anAlert, aSummary, aWarning, MAIL_LINKS } from './notifications.ts'
+import { linksOf, wordsOf } from './reading.ts'
+
+const KEY = Buffer.alloc(32)
+const NOW = Date.UTC(2026, 10, 21)
+
+/** The links of a mail, opened. */
+const opened = (html: string) =>
+  linksOf(html).map((url) => openLink(KEY, url.replace('https://simherd.example.net/n/', ''), NOW)?.link)
+const purposes = (...notifications: AlertNotification[]) =>
+  opened(renderMail(notifications, MAIL_LINKS).html).map((link) => link?.purpose)
+
+const alertOf = (id: number) => aWarning({ subject: { kind: 'sim', id, label: `meter-${id}` } })
+
+describe('offersOf', () => {
+  test('links to what can be done about an alert', () => {
+    const { html, text } = renderMail([anAlert()], MAIL_LINKS)
+    const about = { tenantId: 'ten_acme', rule: 'pool-overage', subject: { kind: 'pool', id: 7 }, cycle: '2026-11' }
+
+    expect(opened(html)).toEqual([
+      { purpose: 'ack', ...about },
+      { purpose: 'mute', ...about },
+      { purpose: 'unsubscribe', tenantId: 'ten_acme' },
+    ])
+    expect(text).toMatch(/^Acknowledge: https:\/\/simherd\.example\.net\/n\/[\w.-]+$/m)
+    expect(text).not.toContain('npx simherd')
+  })
+
+  test('names commands where there is no public address', () => {
+    const { html, text } = renderMail([anAlert()])
+    const commands = [
+      'npx simherd alerts ack pool-overage --tenant ten_acme --pool 7',
+      'npx simherd silences add --tenant ten_acme --rule pool-overage --pool 7 --for cycle --reason "known"',
+      'npx simherd tenants notices --tenant ten_acme --mails-from critical',
+    ]
+
+    for (const command of commands) {
+      expect(text).toContain(`: ${command}\n`)
+      expect(wordsOf(html)).toContain(command)
+    }
+  })
+
+  test('names each alert in a mail of several', () => {
+    const { text, html } = renderMail([alertOf(1), alertOf(2)], MAIL_LINKS)
+
+    expect(text).toMatch(/For meter-2, sim-usage-warning:\nAcknowledge: .*\nNot again in this billing cycle: /)
+    expect(opened(html)).toHaveLength(5)
+  })
+
+  test('has one link in a mail of many alerts', () => {
+    expect(purposes(...Array.from({ length: 11 }, (_, id) => alertOf(id)))).toEqual(['unsubscribe'])
+  })
+
+  test('lists what has not ended instead of commands for each of several', () => {
+    const { text } = renderMail([alertOf(1), alertOf(2)])
+
+    expect(text).toContain('What has not ended: npx simherd alerts --tenant ten_acme\n')
+    expect(text).not.toContain('alerts ack')
+  })
+
+  test('names nobody for an alert of the tenant', () => {
+    const alert = anAlert({ subject: { kind: 'tenant', id: 'ten_acme', label: 'Acme' } })
+
+    expect(opened(renderMail([alert], MAIL_LINKS).html)[0]).toMatchObject({ subject: { kind: 'tenant', id: 0 } })
+    expect(renderMail([alert]).text).toContain('alerts ack pool-overage --tenant ten_acme\n')
+  })
+
+  const { cycle: _, ...ofNoCycle } = anAlert()
+  test.each<[string, AlertNotification]>([
+    ['an alert that has resolved', anAlert({ kind: 'resolved' })],
+    ['a hold of the guard', anAlert({ key: 'guard/3' })],
+    ['an alert of a cycle that has ended', ofNoCycle],
+    ['a rule whose name is no plain word', anAlert({ rule: { name: 'x; reboot', file: 'x', version: 1 } })],
+    ['a subject whose id is no plain word', anAlert({ subject: { kind: 'pool', id: '7 --all', label: 'x' } })],
+  ])('only unsubscribes from %s', (_what, alert) => {
+    expect(purposes(alert)).toEqual(['unsubscribe'])
+    expect(renderMail([alert]).text).not.toContain('alerts ack')
+  })
+
+  test('offers nothing in a summary of a cycle', () => {
+    const { html, text, headers } = renderMail([aSummary()], MAIL_LINKS)
+
+    expect(linksOf(html)).toEqual([])
+    expect(text).not.toContain('/n/')
+    expect(Object.keys(headers)).not.toContain('List-Unsubscribe')
+  })
+})
+
+describe('unsubscribeHeaders', () => {
+  test('lets mail programs unsubscribe with one click', () => {
+    const { headers } = renderMail([anAlert()], MAIL_LINKS)
+
+    expect(headers['List-Unsubscribe']).toMatch(/^<https:\/\/simherd\.example\.net\/n\/[\w.-]+>$/)
+    expect(headers['List-Unsubscribe-Post']).toBe('List-Unsubscribe=One-Click')
+  })
+
+  test('asks for no click by mail programs in the clear', () => {
+    const { headers } = renderMail([anAlert()], { ...MAIL_LINKS, serviceUrl: 'http://10.0.0.7:8080' })
+
+    expect(headers['List-Unsubscribe']).toMatch(/^<http:\/\/10\.0\.0\.7:8080\/n\//)
+    expect(headers).not.toHaveProperty('List-Unsubscribe-Post')
+  })
+})

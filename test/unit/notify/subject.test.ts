@@ -1,0 +1,156 @@
+import { describe, expect, test } from 'vitest'
+import { LogLevel } from '../../../domain/codes.ts'
+import type { AlertNotification } from '../../../notify/notification.ts'
+import { alertSubject, gistOf, SUBJECT_CHARS } from '../../../notify/subject.ts'
+import { anAlert, aSummary, aWarning } from './notifications.ts'
+
+const METER = { kind: 'sim', id: 12, label: 'meter-012', iccid: '8944000000000000012' } as const
+const NORTH = { kind: 'pool', id: 7, label: 'North' } as const
+const UNKNOWN = { usageMB: null, limitMB: null, usagePct: null, overageMB: null }
+
+/** 100.18 of 100 MB. */
+const aMeterOver = (over: Partial<AlertNotification> = {}) =>
+  anAlert({
+    subject: METER,
+    facts: { usageMB: 100.18, limitMB: 100, usagePct: 100.18, overageMB: 0.18 },
+    follows: 'suspended',
+    ...over,
+  })
+const aPoolAt = (usagePct: number, over: Partial<AlertNotification> = {}) =>
+  aWarning({
+    subject: NORTH,
+    facts: { usageMB: usagePct * 30, limitMB: 3000, usagePct, overageMB: 0 },
+    ...over,
+  })
+const ofType = (type: string, message: string, over: Partial<AlertNotification> = {}) =>
+  aWarning({
+    rule: { name: `my-${type}`, file: 'f', version: 1, type },
+    subject: METER,
+    message,
+    facts: UNKNOWN,
+    ...over,
+  })
+
+describe('alertSubject', () => {
+  test.each<[string, AlertNotification]>([
+    ['meter-012 over its limit (100.18 of 100 MB): suspended', aMeterOver()],
+    ['meter-012 over its limit (100.18 of 100 MB): not suspended', aMeterOver({ follows: 'not suspended' })],
+    [
+      'meter-012 over its limit (100.18 of 100 MB): suspended in 10 h',
+      aMeterOver({ kind: 'graceStarted', follows: 'suspended in 10 h' }),
+    ],
+    [
+      'meter-012 180 kB over: suspended at 2026-11-21 15:02 +01:00',
+      aMeterOver({ kind: 'graceEnding', follows: 'suspended at 2026-11-21 15:02 +01:00', subject: { ...METER } }),
+    ],
+    ['Pool North at 80.2 % (2.4 of 3 GB)', aPoolAt(80.254)],
+    ['Pool North at 99.9 % (2.99 of 3 GB)', aPoolAt(99.996)],
+    ['Again: Pool North at 80.1 % (2.4 of 3 GB)', aPoolAt(80.1, { times: 2 })],
+    ['Resolved: Pool North at 78 % (2.34 of 3 GB)', aPoolAt(78, { kind: 'resolved' })],
+    [
+      'Pool North 340 MB over (3.34 of 3 GB): SIMs suspended',
+      anAlert({ subject: NORTH, facts: { usageMB: 3340, limitMB: 3000, usagePct: 111, overageMB: 340 } }),
+    ],
+    [
+      'meter-012 has been silent for 3 d 4 h',
+      ofType('silent', 'SIM meter-012 has been silent for 3 d 4 h. It is Active.'),
+    ],
+    [
+      'Resolved: meter-012 was seen 48 s ago',
+      ofType('silent', 'SIM meter-012 was seen 48 s ago. Its status is Active.', { kind: 'resolved' }),
+    ],
+    [
+      'No usage received for 36 h: limits are not watched until it arrives',
+      ofType(
+        'usage-feed-silent',
+        'No usage received for 36 h: limits are not watched until it arrives. Active SIMs: 3.',
+        {
+          subject: { kind: 'tenant', id: 'ten_acme', label: 'Acme' },
+          level: LogLevel.Critical,
+        },
+      ),
+    ],
+    [
+      'Decision needed: 31 suspensions in pool North held',
+      ofType('', 'Decision needed: 31 suspensions in pool North held. Rule x …', { subject: NORTH }),
+    ],
+    ['Not acknowledged: meter-012 180 kB over: suspended', aMeterOver({ kind: 'escalated' })],
+    ['Flapping: Pool North at 80.2 % (2.4 of 3 GB)', aPoolAt(80.254, { kind: 'flapping' })],
+    [
+      'meter-012 over its limit (100.18 of 100 MB): the cycle has ended',
+      aMeterOver({ isOfEndedCycle: true, follows: 'the cycle has ended' }),
+    ],
+    ['meter-012: Data at night', ofType('night', 'Data at night.')],
+    ['meter-012: rule my-night', ofType('night', ' ')],
+    [
+      'Pool St. Mary is full',
+      ofType('full', 'Pool St. Mary is full. Go!', { subject: { ...NORTH, label: 'St. Mary' } }),
+    ],
+  ])('says %s', (subject, alert) => {
+    expect(alertSubject(alert)).toBe(subject)
+    expect(subject.length).toBeLessThanOrEqual(SUBJECT_CHARS)
+  })
+
+  test('cuts a long name in its middle, and keeps figure and consequence', () => {
+    const label = 'meters-of-the-northern-district-of-the-town-012'
+
+    expect(alertSubject(aMeterOver({ subject: { ...METER, label } }))).toBe(
+      'meters-of-th…the-town-012 over its limit (100.18 of 100 MB): suspended',
+    )
+    expect(alertSubject(aPoolAt(80.254, { subject: { ...NORTH, label } }))).toBe(
+      'Pool meters-of-the-northe…rict-of-the-town-012 at 80.2 % (2.4 of 3 GB)',
+    )
+  })
+
+  test('never cuts an ICCID', () => {
+    const subject = { kind: 'sim', id: 1, label: '8944000000000000012' } as const
+
+    expect(alertSubject(aMeterOver({ subject }))).toBe(
+      'SIM 8944000000000000012 over its limit (100.18 of 100 MB): suspended',
+    )
+    expect(alertSubject(aMeterOver({ subject, times: 2 }))).toBe(
+      'Again: SIM 8944000000000000012 180 kB over: suspended',
+    )
+  })
+
+  test('leaves out the last clauses of a long message', () => {
+    const long =
+      'SIM meter-012 uses data 2.1 times as fast as its 100 MB allow: 40 % used with 20 % gone; at this pace 210 %.'
+
+    expect(alertSubject(ofType('burn-rate', long))).toBe('meter-012 uses data 2.1 times as fast as its 100 MB allow')
+  })
+})
+
+describe('gistOf', () => {
+  const over = (id: number) => aMeterOver({ subject: { ...METER, id } })
+  const near = (id: number) => aWarning({ subject: { ...METER, id } })
+  const silent = (id: number) => ofType('silent', 'SIM x silent', { subject: { ...METER, id } })
+  const gone = aWarning({ kind: 'resolved' })
+  const times = <T>(n: number, make: (id: number) => T) => Array.from({ length: n }, (_, id) => make(id))
+
+  test.each([
+    ['180 SIMs over their limit: suspended', times(180, over)],
+    ['5 SIMs near their limit, 3 silent, 1 resolved', [...times(5, near), ...times(3, silent), gone]],
+    ['1 SIM over its limit, 1 pool near its limit', [over(1), aPoolAt(81)]],
+    ['2 alerts resolved', [gone, { ...gone, key: 'another' }]],
+    [
+      '1 SIM in grace: suspended',
+      (['graceStarted', 'graceEnding'] as const).map((kind) => aMeterOver({ kind, key: kind })),
+    ],
+    ['1 decision needed, 1 SIM over its limit', [anAlert({ key: 'guard/3' }), over(1)]],
+    [
+      '1 billing cycle closed, 1 SIM in grace',
+      [aSummary(), over(1)].map((told) => (told.kind === 'fired' ? { ...told, kind: 'graceStarted' as const } : told)),
+    ],
+    ['2 SIMs of rule my-night', times(2, (id) => ofType('night', 'x', { subject: { ...METER, id } }))],
+  ])('says %s', (gist, notifications) => {
+    expect(gistOf(notifications, SUBJECT_CHARS)).toBe(gist)
+  })
+
+  test('counts what does not fit', () => {
+    const named = (n: number) =>
+      aWarning({ rule: { name: `a-rule-with-a-long-name-${n}`, file: '', version: 1, type: 'x' } })
+
+    expect(gistOf(times(5, named), SUBJECT_CHARS)).toBe('1 SIM of rule a-rule-with-a-long-name-0, 4 more')
+  })
+})

@@ -1,0 +1,208 @@
+import type { lookup as dnsLookup } from 'node:dns'
+import { Webhook } from 'standardwebhooks'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { parseNetworks } from '../../../domain/webhooks/addresses.ts'
+import { createWebhookSender, type SenderOptions, signedHeaders } from '../../../notify/webhook-sender.ts'
+import { CERTIFICATE } from '../../setup/certificate.ts'
+import { answers, startReceiver } from '../../setup/webhook-receiver.ts'
+
+const SECRET = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
+const OLDER = `whsec_${Buffer.alloc(32, 8).toString('base64')}`
+const BODY = '{"type":"webhook.test","data":{"message":"für Ann"}}'
+const LOOPBACK = parseNetworks('127.0.0.1/32') ?? []
+const now = () => Math.floor(Date.now() / 1000)
+
+const aMessage = (url: string) => ({ url, id: 'msg_1', timestamp: now(), body: BODY, secrets: [SECRET] })
+
+async function aReceiver(options: Parameters<typeof startReceiver>[0] = {}) {
+  const receiver = await startReceiver(options)
+  onTestFinished(receiver.stop)
+  return receiver
+}
+
+const sendTo = (url: string, options: Partial<SenderOptions> = {}) =>
+  createWebhookSender({ timeoutMs: 3000, allow: LOOPBACK, ca: CERTIFICATE, ...options }).send(aMessage(url))
+
+/** A name server that gives one answer after the other, and then the last again. */
+function nameServer(...all: string[][]) {
+  const asked: string[] = []
+  const lookup = ((name: string, _options: object, callback: (error: null, found: object[]) => void) => {
+    const found = all[Math.min(asked.length, all.length - 1)] ?? []
+    asked.push(name)
+    callback(
+      null,
+      found.map((address) => ({ address, family: address.includes(':') ? 6 : 4 })),
+    )
+  }) as unknown as typeof dnsLookup
+  return { lookup, asked }
+}
+
+describe('a signature', () => {
+  test('is verified by the reference library', () => {
+    const headers = signedHeaders({ id: 'msg_1', timestamp: now(), body: BODY, secrets: [SECRET] })
+
+    expect(new Webhook(SECRET).verify(BODY, headers)).toEqual(JSON.parse(BODY))
+    expect(() => new Webhook(OLDER).verify(BODY, headers)).toThrow('No matching signature')
+    expect(() => new Webhook(SECRET).verify(`${BODY} `, headers)).toThrow('No matching signature')
+  })
+
+  test('is verified with either of two secrets', () => {
+    const headers = signedHeaders({ id: 'msg_1', timestamp: now(), body: BODY, secrets: [SECRET, OLDER] })
+
+    expect(new Webhook(SECRET).verify(BODY, headers)).toEqual(JSON.parse(BODY))
+    expect(new Webhook(OLDER).verify(BODY, headers)).toEqual(JSON.parse(BODY))
+  })
+})
+
+describe('an endpoint', () => {
+  test.each([false, true])('receives what was signed (https: %s)', async (tls) => {
+    const receiver = await aReceiver({ tls })
+    receiver.answer = answers(200, 'thank\nyou')
+
+    const answer = await sendTo(`${receiver.url}/simherd?x=1`)
+
+    const [received] = receiver.received
+    expect(answer).toEqual({ status: 200, text: 'thank you', retryAfter: null })
+    expect(received).toMatchObject({ path: '/simherd?x=1', body: BODY })
+    expect(received?.headers).toMatchObject({ 'content-type': 'application/json', 'webhook-id': 'msg_1' })
+    expect(new Webhook(SECRET).verify(received?.body ?? '', received?.headers as Record<string, string>)).toEqual(
+      JSON.parse(BODY),
+    )
+  })
+
+  test('whose certificate nobody trusts receives nothing', async () => {
+    const receiver = await aReceiver({ tls: true })
+    const { ca: _, ...options } = { timeoutMs: 3000, allow: LOOPBACK, ca: '' }
+
+    const answer = await createWebhookSender(options).send(aMessage(receiver.url))
+
+    expect(answer).toMatchObject({ status: null, text: 'no connection: DEPTH_ZERO_SELF_SIGNED_CERT' })
+    expect(receiver.received).toEqual([])
+  })
+
+  test('is not followed to where it redirects', async () => {
+    const [receiver, other] = [await aReceiver(), await aReceiver()]
+    receiver.answer = answers(302, '', { location: other.url })
+
+    expect(await sendTo(receiver.url)).toMatchObject({ status: 302 })
+    expect(other.received).toEqual([])
+  })
+
+  test('says when it wants to be asked again', async () => {
+    const receiver = await aReceiver()
+    receiver.answer = answers(429, 'slowly', { 'retry-after': '120' })
+
+    expect(await sendTo(receiver.url)).toEqual({ status: 429, text: 'slowly', retryAfter: '120' })
+  })
+
+  test('that does not answer is left after the timeout', async () => {
+    const receiver = await aReceiver()
+    receiver.answer = () => undefined
+
+    expect(await sendTo(receiver.url, { timeoutMs: 300 })).toMatchObject({
+      status: null,
+      text: 'no answer within 0.3 s',
+    })
+  })
+
+  test.each([
+    ['without end', (n: number) => n < Number.POSITIVE_INFINITY],
+    ['that stops in the middle', (n: number) => n < 1],
+  ])('that takes it has taken it, also with a body %s', async (_how, goesOn) => {
+    const receiver = await aReceiver()
+    let [sent, closed] = [0, false]
+    receiver.answer = (response) => {
+      response.writeHead(200)
+      response.on('close', () => {
+        closed = true
+      })
+      const write = () => {
+        if (closed || !goesOn(sent++)) return
+        response.write('x'.repeat(16_384), write)
+      }
+      write()
+    }
+
+    const answer = await sendTo(receiver.url, { timeoutMs: 1000 })
+
+    expect(answer.status).toBe(200)
+    expect(answer.text.length).toBeLessThanOrEqual(500)
+    await expect.poll(() => closed).toBe(true)
+    // What sockets buffer on the way comes on top of the 64 kB that are read.
+    expect(sent).toBeLessThan(1000)
+  })
+
+  test.each([
+    ['that refuses connections', 'http://127.0.0.1:1', 'no connection: ECONNREFUSED'],
+    ['whose name is unknown', 'https://nobody.invalid', 'no connection: ENOTFOUND'],
+  ])('%s says why, without an address', async (_what, url, text) => {
+    const unknown = ((_name: string, _options: object, callback: (error: Error, found: object[]) => void) =>
+      callback(Object.assign(new Error('getaddrinfo ENOTFOUND'), { code: 'ENOTFOUND' }), [])) as never
+
+    expect(await sendTo(url, { lookup: unknown })).toEqual({ status: null, text, retryAfter: null })
+  })
+})
+
+const REFUSED = { status: null, text: 'its address is not one of the public internet', retryAfter: null }
+
+describe('an address that is not public', () => {
+  test.each([
+    '127.0.0.1',
+    '127.1',
+    '2130706433',
+    '0x7f.0.0.1',
+    '0.0.0.0',
+    '10.1.2.3',
+    '172.16.0.1',
+    '192.168.1.1',
+    '100.64.0.1',
+    '169.254.169.254',
+    '224.0.0.1',
+    '[::1]',
+    '[::]',
+    '[::ffff:127.0.0.1]',
+    '[::ffff:7f00:1]',
+    '[64:ff9b::7f00:1]',
+    '[2002:7f00:1::]',
+    '[fe80::1]',
+    '[fd00::1]',
+  ])('is refused in a URL: %s', async (host) => {
+    expect(await sendTo(`https://${host}/`, { allow: [] })).toEqual(REFUSED)
+  })
+
+  test('is refused behind a name', async () => {
+    const receiver = await aReceiver({ tls: true })
+    const { lookup } = nameServer(['127.0.0.1', '::1'])
+
+    expect(await sendTo(`https://receiver.example:${receiver.port}`, { allow: [], lookup })).toEqual(REFUSED)
+    expect(receiver.received).toEqual([])
+  })
+
+  test('is refused in a second answer of the name server', async () => {
+    const receiver = await aReceiver({ tls: true })
+    const names = nameServer(['127.0.0.1'], ['127.0.0.2'])
+    const url = `https://receiver.example:${receiver.port}`
+
+    const first = await sendTo(url, { lookup: names.lookup })
+    const askedOnce = names.asked.length
+    const second = await sendTo(url, { lookup: names.lookup })
+
+    expect([first.status, askedOnce]).toEqual([204, 1])
+    expect(second).toEqual(REFUSED)
+    expect(receiver.received.map(({ address }) => address)).toEqual(['127.0.0.1'])
+  })
+
+  test('is passed over beside one that is allowed', async () => {
+    const receiver = await aReceiver({ tls: true })
+    const { lookup } = nameServer(['127.0.0.2', '127.0.0.1'])
+
+    expect(await sendTo(`https://receiver.example:${receiver.port}`, { lookup })).toMatchObject({ status: 204 })
+    expect(receiver.received.map(({ address }) => address)).toEqual(['127.0.0.1'])
+  })
+
+  test('is the only kind that takes http', async () => {
+    const { lookup } = nameServer(['93.184.215.14'])
+
+    expect(await sendTo('http://receiver.example', { lookup })).toEqual(REFUSED)
+  })
+})

@@ -1,0 +1,163 @@
+import { readFileSync } from 'node:fs'
+import { describe, expect, test } from 'vitest'
+import { LINT_CODES } from '../../../rules/lint/codes.ts'
+import { lintRules } from '../../../rules/lint/lint.ts'
+import { loadRuleSet, loadStoredRules } from '../../../rules/load/load.ts'
+import { aFile, leaf, shippedFiles } from './samples.ts'
+
+/** What the linter finds, as `code pointer`. Examples do not matter to it. */
+async function found(...files: ReturnType<typeof aFile>[]) {
+  const { rules, faults } = await loadStoredRules(files)
+  expect(faults).toEqual([])
+  return lintRules(rules).map(({ rule, code, pointer }) => `${rule}: ${code} ${pointer}`)
+}
+const when = (...all: unknown[]) => ({ conditions: { all } })
+const above = (fact: string, value: number) => leaf(fact, 'greaterThan', value)
+const under = (fact: string, value: number) => leaf(fact, 'lessThan', value)
+const sim = (changes: Record<string, unknown>, changed: Record<string, unknown> = {}) => ({
+  ...aFile({ subject: 'sim', ...changes }, { message: '{{iccid}}: {{silentPct}}, {{usagePct}}', ...changed }),
+})
+const episode = { once: 'episode' }
+
+describe('lintRules', () => {
+  test('finds nothing in the shipped rules that they do not mute', async () => {
+    const { rules } = await loadRuleSet(shippedFiles())
+
+    expect(lintRules(rules)).toEqual([])
+    expect(lintRules(rules.map((rule) => ({ ...rule, muted: {} }))).length).toBe(
+      rules.flatMap(({ muted }) => Object.keys(muted)).length,
+    )
+  })
+
+  test.each<[string, ReturnType<typeof aFile>, string]>([
+    ['a range with nothing in it', aFile(when(above('usagePct', 90), under('usagePct', 80))), 'impossible /conditions'],
+    [
+      'a range of one value that is left out',
+      aFile(when(above('usagePct', 80), leaf('usagePct', 'equal', 80))),
+      'impossible /conditions',
+    ],
+    [
+      'a value beyond the greatest',
+      aFile(when(above('elapsedPct', 100), above('usagePct', 1))),
+      'impossible /conditions',
+    ],
+    [
+      'a group inside that contradicts',
+      aFile({ conditions: { any: [above('usagePct', 1), { all: [above('usageMB', 9), under('usageMB', 9)] }] } }),
+      'impossible /conditions/any/1',
+    ],
+    [
+      'two texts at once',
+      aFile(when(above('usagePct', 1), leaf('poolName', 'equal', 'a'), leaf('poolName', 'equal', 'b'))),
+      'impossible /conditions',
+    ],
+    [
+      'a comparison that always holds',
+      aFile(when(above('usagePct', 80), leaf('elapsedPct', 'lessThanInclusive', 100))),
+      'always /conditions/all/1',
+    ],
+    ['an episode without an end of its own', aFile(when(above('usagePct', 80)), episode), 'no-clear /event/params'],
+    [
+      'an end near the beginning',
+      aFile(when(above('usagePct', 80)), { ...episode, clear: { all: [under('usagePct', 78)] } }),
+      'flappy /event/params/clear/all/0',
+    ],
+    [
+      'a forecast early in the cycle',
+      aFile(when(above('usagePct', 10), above('forecastPct', 100))),
+      'no-evidence /conditions',
+    ],
+    ['silence without the feed', sim(when(above('silentPct', 5))), 'feed-blind /conditions'],
+    [
+      'hours',
+      sim(when(above('hoursSinceLastSeen', 24), under('feedAgePct', 5)), { message: '{{hoursSinceLastSeen}}' }),
+      'absolute-time /conditions/all/0',
+    ],
+    [
+      'a message without a figure',
+      aFile({}, { message: 'Pool {{poolName}} is full.' }),
+      'mute-message /event/params/message',
+    ],
+    [
+      'a suspension at once',
+      aFile({}, { level: 'Critical', actions: ['log', 'suspend'], suspend: { target: 'all', until: 'manual' } }),
+      'unguarded /event/params',
+    ],
+    [
+      'a suspension at level Info',
+      aFile({}, { level: 'Info', for: '5%', actions: ['log', 'suspend'], suspend: { target: 'all', until: 'manual' } }),
+      'unguarded /event/params',
+    ],
+  ])('finds %s', async (_, file, finding) => {
+    expect(await found(file)).toEqual([`some-rule: ${finding}`])
+  })
+
+  test.each<[string, ReturnType<typeof aFile>]>([
+    ['a range with something in it', aFile(when(above('usagePct', 80), under('usagePct', 90)))],
+    [
+      'alternatives that exclude each other',
+      aFile({ conditions: { any: [above('usagePct', 90), under('usagePct', 80)] } }),
+    ],
+    ['a comparison of what may be unknown', aFile(when(leaf('usagePct', 'greaterThanInclusive', 0)))],
+    ['an episode that is kept firing', aFile(when(above('usagePct', 80)), { ...episode, keepFiring: 'PT1H' })],
+    [
+      'an end far from the beginning',
+      aFile(when(above('usagePct', 80)), { ...episode, clear: { all: [under('usagePct', 70)] } }),
+    ],
+    [
+      'hours beside the length of the cycle',
+      sim(when(above('hoursSinceLastSeen', 24), under('feedAgePct', 5), above('cycleHours', 600)), {
+        message: '{{hoursSinceLastSeen}}',
+      }),
+    ],
+    [
+      'a suspension after a while',
+      aFile({}, { for: '5%', actions: ['log', 'suspend'], suspend: { target: 'all', until: 'manual' } }),
+    ],
+  ])('finds nothing in %s', async (_, file) => {
+    expect(await found(file)).toEqual([])
+  })
+
+  test('finds rules that say the same in another order', async () => {
+    const one = aFile({ name: 'one', ...when(above('usagePct', 80), above('usageMB', 5)) })
+    const two = aFile({ name: 'two', ...when({ all: [above('usageMB', 5)] }, above('usagePct', 80)) })
+    const other = aFile({ name: 'three', ...when(above('usageMB', 5), above('usagePct', 80)) }, { level: 'Info' })
+
+    expect(await found(one, two, other)).toEqual(['two: duplicate /conditions'])
+  })
+
+  test('finds rules that another covers', async () => {
+    const wide = aFile({ name: 'wide', ...when(above('usagePct', 80)) })
+    const narrow = aFile({ name: 'narrow', ...when(above('usagePct', 90), above('usageMB', 5)) })
+    const here = aFile({ name: 'here', match: { pool: 'North' }, ...when(above('usagePct', 90)) })
+
+    expect(await found(wide, narrow, here)).toEqual(['narrow: subsumed /conditions'])
+  })
+
+  test('is told in the book of rules, code by code', () => {
+    const book = readFileSync('docs/rules.md', 'utf8')
+
+    expect(
+      Object.entries(LINT_CODES).filter(([code, meaning]) => !book.includes(`| \`${code}\` | ${meaning} |`)),
+    ).toEqual([])
+  })
+
+  test('says nothing of what a rule mutes', async () => {
+    const file = aFile(
+      { ...when(above('usagePct', 80)), lint: { 'no-clear': 'the pool is emptied once a day' } },
+      episode,
+    )
+
+    expect(await found(file)).toEqual([])
+  })
+
+  test('is muted only by a code that there is, with a reason', async () => {
+    const lint = { 'no-claer': 'the pool is emptied once a day', flappy: '' }
+    const { faults } = await loadRuleSet([aFile({ lint })])
+
+    expect(faults.map(({ pointer, hint, expected }) => [pointer, hint ?? expected])).toEqual([
+      ['/lint/no-claer', 'did you mean no-clear?'],
+      ['/lint/flappy', expect.stringContaining('Why it does not matter here')],
+    ])
+  })
+})

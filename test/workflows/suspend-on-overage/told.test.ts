@@ -1,0 +1,68 @@
+/** What suspend-on-overage makes of the signals of its tickets' ends. */
+import { describe, expect, test } from 'vitest'
+import { requireJava } from '../../setup/requirements.ts'
+import { soon } from '../../setup/soon.ts'
+import { MINUTE, useSuspensions } from './harness.ts'
+
+const path = requireJava('the signals of tickets’ ends in skipped time')
+
+describe.skipIf(path === undefined)('the end of a suspend ticket', () => {
+  const run = useSuspensions(path)
+  const { start, signal, until, result, actions, tickets } = run
+  const count = async (is: 'activity' | 'signal', name: string) => {
+    const { events } = await run.harness.handleOf(run.id).fetchHistory()
+    return (events ?? []).filter((event) =>
+      is === 'activity'
+        ? event.activityTaskScheduledEventAttributes?.activityType?.name === name
+        : event.workflowExecutionSignaledEventAttributes?.signalName === name,
+    ).length
+  }
+
+  test('is found by a look if its signal is lost', async () => {
+    run.model.signals = 'lost'
+    const began = await run.harness.env.currentTimeMs()
+    await start('overLimit')
+    await soon(() => expect(tickets()).toEqual(['suspend:2']))
+    expect(await run.state()).toMatchObject({ phase: 'suspending' })
+    await run.harness.leap(2 * MINUTE)
+
+    await until('suspended')
+    expect(await count('activity', 'lookAtTicket')).toBe(1)
+    expect((await run.harness.env.currentTimeMs()) - began).toBeGreaterThanOrEqual(MINUTE)
+  })
+
+  test('counts once if it is signalled twice', async () => {
+    run.model.signals = 'twice'
+    await start('overLimit')
+    await until('suspended')
+    await signal('renewed')
+
+    expect(await result()).toMatchObject({ outcome: 'renewed', suspended: 1, broughtBack: 1 })
+    expect(tickets()).toEqual(['suspend:2', 'activate:2'])
+    expect(actions()).toEqual(['suspended/0', 'broughtBack/0'])
+  })
+
+  test('is known if its signal comes before the ticket’s id', async () => {
+    run.model.lostResponses = 1
+    await start('overLimit')
+    await until('suspended')
+
+    expect(await count('signal', 'ticketsEnded')).toBe(1)
+    expect(await count('activity', 'lookAtTicket')).toBe(0)
+    expect(tickets()).toEqual(['suspend:2'])
+  })
+
+  test('is looked for ever more seldom', async () => {
+    run.model.signals = 'lost'
+    run.model.processing.add('suspend')
+    await start('overLimit')
+    await soon(() => expect(tickets()).toEqual(['suspend:1']))
+    await run.harness.leap(3 * 60 * MINUTE)
+
+    // After 1, 3, 7, 15 and 30 minutes, and every 15 from then on.
+    await soon(async () => expect(await count('activity', 'lookAtTicket')).toBe(5 + 10))
+    run.model.processing.clear()
+    await run.harness.leap(16 * MINUTE)
+    await until('suspended')
+  })
+})

@@ -1,0 +1,86 @@
+/**
+ * Looks at runs that are no children of this run of a batch: those that an earlier run of it has begun, and those of
+ * others. Temporal tells nobody of their ends.
+ *
+ * One look is for all of them, at growing pauses, so that history and requests stay few however many SIMs are stuck.
+ */
+import { condition } from '@temporalio/workflow'
+import type { SimEnd, SimRun } from '../../activities/provision-batches.ts'
+import { backoffMs } from '../../domain/time/backoff.ts'
+import { long } from '../run/activities.ts'
+
+/** Pauses between two looks, in milliseconds. The first ones are short: most runs take a second or two. */
+const LOOKS = { firstMs: 1000, longestMs: 60_000 }
+
+export interface Lookout {
+  /**
+   * Waits for the end of a run.
+   *
+   * @returns null if no result is available
+   * @throws ActivityFailure if the service refuses the look for good
+   */
+  endOf(run: SimRun): Promise<SimEnd | null>
+  /** Nobody waits for the run any more. */
+  forget(run: SimRun): void
+  /** Looks at once: something is happening to the runs. */
+  hurry(): void
+  /** Whether a run is waited for. Then the history grows with each look. */
+  isWatching(): boolean
+}
+
+interface Awaited {
+  readonly resolve: (end: SimEnd | null) => void
+  readonly reject: (error: unknown) => void
+}
+
+export function openLookout(tenantId: string): Lookout {
+  const awaited = new Map<SimRun, Awaited>()
+  let looks = 0
+  let hurried = false
+  let running = false
+
+  async function lookOnce(): Promise<void> {
+    const runs = [...awaited]
+    const found = await long.lookAtSimRuns({ tenantId, runs: runs.map(([run]) => run) })
+    for (const [n, [run, { resolve }]] of runs.entries()) {
+      const ended = found[n]
+      if (ended == null) continue
+      resolve(ended.end)
+      awaited.delete(run)
+      looks = 0
+    }
+  }
+
+  async function watch(): Promise<void> {
+    running = true
+    while (awaited.size > 0) {
+      if (!hurried) await condition(() => hurried || awaited.size === 0, backoffMs(looks, LOOKS))
+      if (awaited.size === 0) break
+      looks = hurried ? 1 : looks + 1
+      hurried = false
+      try {
+        await lookOnce()
+      } catch (error) {
+        for (const { reject } of awaited.values()) reject(error)
+        awaited.clear()
+      }
+    }
+    running = false
+  }
+  const hurry = () => {
+    hurried = true
+  }
+
+  return {
+    endOf: (run) => {
+      const { promise, resolve, reject } = Promise.withResolvers<SimEnd | null>()
+      awaited.set(run, { resolve, reject })
+      hurry()
+      if (!running) void watch()
+      return promise
+    },
+    forget: (run) => void awaited.delete(run),
+    hurry,
+    isWatching: () => awaited.size > 0,
+  }
+}
