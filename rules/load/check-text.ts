@@ -21,13 +21,14 @@ export function checkText(
   text: string,
   reportAt: (placeOf: (pointer: string) => TextPlace | undefined) => Report,
 ): { readonly value: unknown; readonly report: Report } | undefined {
-  const depth = deepest(text)
-  if (typeof depth !== 'number') {
-    reportAt(() => placeIn(depth))('', depth.error, 'JSON')
+  const nesting = nestingOf(text)
+  if ('error' in nesting) {
+    reportAt(() => placeIn(nesting))('', nesting.error, 'JSON')
     return undefined
   }
-  if (depth > BOUNDS.textDepth) {
-    reportAt(() => undefined)('', depth, `brackets nested at most ${BOUNDS.textDepth} deep`)
+  const { depth, tooDeepAt } = nesting
+  if (tooDeepAt !== null) {
+    reportAt(() => placeIn(tooDeepAt))('', depth, `brackets nested at most ${BOUNDS.textDepth} deep`)
     return undefined
   }
   const read = parsed(text)
@@ -71,16 +72,24 @@ function messageOf(text: string): string | undefined {
   }
 }
 
+interface Nesting {
+  readonly depth: number
+  /** The first bracket that goes deeper than allowed. */
+  readonly tooDeepAt: TextPlace | null
+}
+
 /** How deep brackets are nested, read token by token: what nests endlessly never reaches a parser. */
-function deepest(text: string): number | Broken {
+function nestingOf(text: string): Nesting | Broken {
   try {
+    let open = 0
     let depth = 0
-    let most = 0
-    for (const { type } of tokenize(text)) {
-      if (type === 'LBrace' || type === 'LBracket') most = Math.max(most, ++depth)
-      if (type === 'RBrace' || type === 'RBracket') depth -= 1
+    let tooDeepAt: TextPlace | null = null
+    for (const { type, loc } of tokenize(text)) {
+      if (type === 'LBrace' || type === 'LBracket') depth = Math.max(depth, ++open)
+      if (type === 'RBrace' || type === 'RBracket') open -= 1
+      if (depth > BOUNDS.textDepth) tooDeepAt ??= loc.start
     }
-    return most
+    return { depth, tooDeepAt }
   } catch (error) {
     return brokenAt(error, text)
   }
