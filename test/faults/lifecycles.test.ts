@@ -82,13 +82,16 @@ for (const { on, needsRedis = false, seen: misbehaviour = [], ...fault } of FAUL
     played.push([fault, seen])
 
     const { middle, report } = seen
-    const share = (middle.size - middle.settled) / middle.size
-    expect(share).toBeGreaterThanOrEqual(0.3)
-    expect(share).toBeLessThanOrEqual(0.75)
-    expect(Object.entries(middle.underWay).filter(([, count]) => count === 0)).toEqual([])
-    expect(middle.openTickets).toBeGreaterThan(0)
-    // No maximum: a run ends shortly after its SIM is settled, and Temporal's list shows that even later.
-    expect(middle.running / middle.size).toBeGreaterThanOrEqual(0.2)
+    // A strike must come in the middle of the work. Misbehaviour of the carrier lasts all through it.
+    if (fault.strike !== undefined) {
+      const share = (middle.size - middle.settled) / middle.size
+      expect(share).toBeGreaterThanOrEqual(0.2)
+      expect(share).toBeLessThanOrEqual(0.75)
+      expect(Object.entries(middle.underWay).filter(([, count]) => count === 0)).toEqual([])
+      expect(middle.openTickets).toBeGreaterThan(0)
+      // No maximum: a run ends shortly after its SIM is settled, and Temporal's list shows that even later.
+      expect(middle.running / middle.size).toBeGreaterThanOrEqual(0.2)
+    }
     expect(misbehaviour.filter((kind) => report[kind] === 0)).toEqual([])
     expect(report.faults).toEqual([])
     expect(report.doubles).toBe(0)
