@@ -166,6 +166,50 @@ def firing_alert():
     return {"body": {"rule": alert["rule"], **({named: alert["subject"]["id"]} if named else {})}}
 
 
+def new_silence():
+    return {"simId": fresh_sim(), "lasts": "PT1H", "reason": "The meter is replaced"}
+
+
+def silence():
+    return {"path": {"id": inside("POST", "/silences", new_silence())["id"]}}
+
+
+def webhook():
+    """A webhook of its own. A tenant may have ten, so those before go."""
+    for before in inside("GET", "/webhooks")["data"][5:]:
+        ask("DELETE", f"{INTERNAL}/internal/webhooks/{before['id']}")
+    body = {"url": "https://ops.meadow.example/simherd", "events": ["cycle.closed"]}
+    return {"path": {"id": inside("POST", "/webhooks", body)["id"]}}
+
+
+def disabled_webhook():
+    made = webhook()
+    inside("POST", f"/webhooks/{made['path']['id']}/disable")
+    return made
+
+
+def webhook_delivery():
+    made = webhook()
+    delivery = inside("POST", f"/webhooks/{made['path']['id']}/test")
+    return {"path": {**made["path"], "deliveryId": delivery["id"]}}
+
+
+def address():
+    """An address of its own. A tenant may have twenty, so copies from before go."""
+    copies = [each for each in inside("GET", "/addresses") if each["kind"] == "copy"]
+    for before in copies[:-5]:
+        ask("DELETE", f"{INTERNAL}/internal/addresses/{before['id']}")
+    body = {"kind": "copy", "email": f"copy-{iccid()}@meadow.example"}
+    return {"path": {"id": inside("POST", "/addresses", body)["id"]}}
+
+
+def sent_mail():
+    """A mail of the estate: its alerts are mailed."""
+    path = "/mails?status=sent"
+    until(lambda: inside("GET", path)["data"], "a mail to be sent")
+    return {"path": {"id": inside("GET", path)["data"][0]["id"]}}
+
+
 RULES = pathlib.Path(__file__).parents[2] / "rules"
 
 
@@ -178,6 +222,20 @@ def own_rules():
 
 REQUESTS = {
     "acknowledgeAlert": firing_alert,
+    "addSilence": lambda: {"body": new_silence()},
+    "endSilence": silence,
+    "confirmAddress": address,
+    "clearAddress": address,
+    "removeAddress": address,
+    "rotateWebhook": webhook,
+    "testWebhook": webhook,
+    "disableWebhook": webhook,
+    "enableWebhook": disabled_webhook,
+    "removeWebhook": webhook,
+    "listWebhookDeliveries": webhook,
+    "replayWebhookDelivery": webhook_delivery,
+    "getMail": sent_mail,
+    "resendMail": sent_mail,
     "cancelTicket": pending_ticket,
     "cancelOrder": lambda: order(PHYSICAL),
     "cancelTicketInternally": pending_ticket,
