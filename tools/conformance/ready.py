@@ -272,6 +272,9 @@ REQUESTS = {
         "query": {"cycle": running_cycle(), "rule": "pool-overage"},
     },
     "takeBackQueuedChange": queued_change,
+    "changeNotices": lambda: {
+        "body": {"timeZone": "Europe/Berlin", "feedEvery": "PT1H", "escalateAfter": "PT30M", "mailsFrom": 1}
+    },
     "rotateKey": a_key,
     "logAction": action,
     "askPermits": lambda: {
