@@ -77,7 +77,7 @@ const HARMLESS: Readonly<Record<string, readonly unknown[]>> = {
   level: ['Info', 'Warning', 'Critical'],
   stage: ['off', 'shadow', 'log', 'notify', 'enforce'],
   once: ['cycle', 'episode'],
-  message: ['x', '<b>{{usageMB}}</b>\r\nBcc: x', '{{{usageMB}}}', '{{ usageMB }} {{usageMB', `${'𝕏'.repeat(499)}`],
+  message: ['x', '<b>{{usageMB}}</b>\r\nBcc: x', '{{{usageMB}}}', '{{ usageMB }} {{usageMB', '𝕏'.repeat(499)],
   description: ['x', 'a'.repeat(500), '<!-- -->', '=cmd()'],
   resolvedMessage: ['{{usagePct}} % \u2028 now', '.\r\n.'],
   tag: ['*', '*'.repeat(128), 'a*b*c*', '<script>'],
