@@ -14,16 +14,18 @@ describe('inTenant', () => {
     const lock = (tx: TenantTx, id: number | undefined) =>
       sql`update sims set tag = tag || 'x' where id = ${id}`.execute(tx.q)
     let holders = 0
-    const bothHaveOne = Promise.withResolvers<void>()
+    const [bothHaveOne, oneIsDone] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
     const both = (first: number | undefined, second: number | undefined) =>
       inTenant(patient, tenantId, async (tx) => {
         runs++
+        // Whoever is woken from a wait does not have the row yet: a run that begins at once could take it first.
+        if (runs > 2) await oneIsDone.promise
         await lock(tx, first)
         holders++
         if (holders === 2) bothHaveOne.resolve()
         await bothHaveOne.promise
         await lock(tx, second)
-      })
+      }).then(oneIsDone.resolve)
 
     await Promise.all([both(a, b), both(b, a)])
 
