@@ -39,6 +39,7 @@ import { bulkTicketRoutes } from './internal/tickets/bulk.ts'
 import { ticketRoutes as internalTicketRoutes } from './internal/tickets/tickets.ts'
 import { usageRoutes } from './internal/usage/usage.ts'
 import { alertRoutes } from './internal/watchdog/alerts.ts'
+import { ruleVersionRoutes } from './internal/watchdog/rule-versions.ts'
 import { ruleRoutes } from './internal/watchdog/rules.ts'
 import { silenceRoutes } from './internal/watchdog/silences.ts'
 import { simSettingsRoutes } from './internal/watchdog/sim-settings.ts'
@@ -99,6 +100,7 @@ const INTERNAL: readonly FastifyPluginAsyncTypebox<InternalOptions>[] = [
   addressRoutes,
   webhookRoutes,
   ruleRoutes,
+  ruleVersionRoutes,
   exportRoutes,
   auditRoutes,
 ]

@@ -111,6 +111,12 @@ export const ERRORS = {
     title: 'There is no such billing cycle',
     remedy: '`GET /internal/cycles` lists the cycles there are.',
   },
+  rules_version_not_found: {
+    status: 404,
+    retryable: false,
+    title: 'There is no such version of the rules',
+    remedy: '`GET /internal/rules/versions` lists the versions there are.',
+  },
   method_not_allowed: {
     status: 405,
     retryable: false,
@@ -312,6 +318,18 @@ export const ERRORS = {
     retryable: false,
     title: 'The answer held a secret that is shown only once',
     remedy: 'Make a new key, and revoke the one whose secret was lost.',
+  },
+  rules_moved: {
+    status: 409,
+    retryable: false,
+    title: 'Another version of the rules is in force than was expected',
+    remedy: 'Look at what is in force now, decide anew, and name its version in `expect`.',
+  },
+  no_earlier_rules: {
+    status: 409,
+    retryable: false,
+    title: 'No other version of the rules was in force before',
+    remedy: 'Name the version that is to be in force in `to`.',
   },
   precondition_failed: {
     status: 412,

@@ -737,24 +737,42 @@ alter table restatements force row level security;
 create policy own on restatements for all to simherd_tenant using ((tenant_id = app_tenant())) with check ((tenant_id = app_tenant()));
 grant delete, insert, select on restatements to simherd_tenant;
 
+create table rule_activations (
+  id bigint generated always as identity not null,
+  version integer not null,
+  at timestamp with time zone not null,
+  author text not null,
+  actor text,
+  reason text,
+  request_id text,
+  constraint rule_activations_pkey PRIMARY KEY (id),
+  constraint rule_activations_version_fkey FOREIGN KEY (version) REFERENCES rule_sets(version)
+);
+CREATE INDEX rule_activations_version ON public.rule_activations USING btree (version, id DESC);
+alter table rule_activations enable row level security;
+alter table rule_activations force row level security;
+create policy all_activations on rule_activations for all to simherd_platform using (true) with check (true);
+create policy readable on rule_activations for select to simherd_tenant using (true);
+grant insert, select on rule_activations to simherd_platform;
+grant select on rule_activations to simherd_tenant;
+
 create table rule_sets (
   version integer generated always as identity not null,
   hash text not null,
   rules jsonb not null,
   author text not null,
   created_at timestamp with time zone not null,
-  activated_at timestamp with time zone,
-  active boolean default false not null,
-  refused_at timestamp with time zone,
+  actor text,
+  reason text,
+  request_id text,
   constraint rule_sets_pkey PRIMARY KEY (version),
   constraint rule_sets_hash_key UNIQUE (hash)
 );
-CREATE UNIQUE INDEX rule_sets_active ON public.rule_sets USING btree (active) WHERE active;
 alter table rule_sets enable row level security;
 alter table rule_sets force row level security;
 create policy all_sets on rule_sets for all to simherd_platform using (true) with check (true);
 create policy readable on rule_sets for select to simherd_tenant using (true);
-grant insert, select, update on rule_sets to simherd_platform;
+grant insert, select on rule_sets to simherd_platform;
 grant select on rule_sets to simherd_tenant;
 
 create table silences (

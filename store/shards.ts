@@ -88,7 +88,7 @@ async function missingShards(tx: TenantTx): Promise<void> {
 
 /** Condition: a shard is due by its time, or because a rule set was put in force since. */
 const isDue = (now: Date) =>
-  sql`(next_at <= ${now} or rules_version is distinct from (select version from rule_sets where active))`
+  sql`(next_at <= ${now} or rules_version is distinct from (select version from rule_activations order by id desc limit 1))`
 
 /**
  * Claims the shard that has waited longest. It is off the list until the lease ends, and returns if the worker dies.
@@ -106,7 +106,7 @@ export async function claimShard(tx: TenantTx, leaseUntil: Date): Promise<Shard 
          for update skip locked
     )
     update watch_shards w
-       set next_at = ${leaseUntil}, brought_at = 'infinity', rules_version = (select version from rule_sets where active)
+       set next_at = ${leaseUntil}, brought_at = 'infinity', rules_version = (select version from rule_activations order by id desc limit 1)
       from first
      where w.tenant_id = ${tx.tenantId} and w.subject_kind = first.subject_kind and w.from_id = first.from_id
     returning w.subject_kind as kind, w.from_id as "fromId", w.to_id as "toId", w.asked`.execute(tx.q)

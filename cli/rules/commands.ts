@@ -1,8 +1,8 @@
 /** `simherd rules …`: the commands and their options. */
 import { type Command, Option } from 'commander'
 import type { Settings } from '../../config/index.ts'
-import { ASKS } from '../help-text.ts'
 import type { CheckFlags } from './check.ts'
+import { addLifeCommands } from './life-commands.ts'
 import type { LintFlags } from './lint.ts'
 
 const output = () =>
@@ -57,21 +57,5 @@ Example:
       const { diffFolders } = await import('./diff.ts')
       await diffFolders(before, after, flags)
     })
-  rules
-    .command('load')
-    .argument('[folder]', 'folder of rule files; left out: RULES_DIR, or the shipped rules', '')
-    .description('Put the rule files of a folder in force, all of them or none.')
-    .addHelpText(
-      'after',
-      `
-${ASKS}
-With any fault the set before stays in force, and every fault is told: file, place, what was got, what would be right.
-
-Example:
-  npx simherd rules load ./my-rules`,
-    )
-    .action(async (folder: string) => {
-      const { loadRules } = await import('./load.ts')
-      await loadRules(settings(), folder)
-    })
+  addLifeCommands(rules, settings)
 }

@@ -1,14 +1,10 @@
-/** `simherd rules load [folder]` */
-import { userInfo } from 'node:os'
+/** `simherd rules load`, `push`, `activate` and `rollback`: which version of the rules is in force. */
+import { idempotent } from '../../client/client.ts'
 import type { Settings } from '../../config/index.ts'
-import { readRuleFiles } from '../../process/rule-files.ts'
-import { CommandFailure, ExitCode, wordsOf } from '../failures.ts'
+import type { ChangedRules } from '../../domain/watchdog/rule-change.ts'
 import { print } from '../print.ts'
-import { internalClient, ProblemResponse, responseOf } from '../service.ts'
-import { serviceOf } from '../service-address.ts'
-
-/** How long to wait for a service that is away. Short, because a person is waiting. */
-const PATIENCE_MS = 5000
+import { responseOf } from '../service.ts'
+import { askingAboutRules, type ChangeFlags, changeBody, filesIn } from './ask.ts'
 
 /**
  * Puts the rule files of a folder in force: all of them, or none.
@@ -16,23 +12,56 @@ const PATIENCE_MS = 5000
  * @param folder empty: RULES_DIR, or the shipped rules
  * @throws CommandFailure with every fault of every file; the previous rule set stays in force
  */
-export async function loadRules(settings: Settings, folder: string): Promise<void> {
-  const files = await readRuleFiles(folder || settings.RULES_DIR).catch((error: unknown) => {
-    throw new CommandFailure(wordsOf(error), ExitCode.notFound, { cause: error })
-  })
-  const { url, key } = await serviceOf(settings)
-  const service = internalClient({ url, key, patienceMs: PATIENCE_MS })
-  try {
-    const body = { files, author: userInfo().username }
-    const { version, changed } = await responseOf(service.POST('/internal/rules', { body }))
-    print(
-      changed
-        ? `version ${version} is in force: ${files.length} files; every subject is evaluated anew`
-        : `version ${version} with these ${files.length} files was in force already`,
-    )
-  } catch (error) {
-    if (!(error instanceof ProblemResponse)) throw error
-    const faults = error.faults.map((fault) => `\n  ${fault}`).join('')
-    throw new CommandFailure(`${error.message}${faults}`, ExitCode.failure, { cause: error })
-  }
+export async function loadRules(settings: Settings, folder: string, flags: ChangeFlags): Promise<void> {
+  const files = await filesIn(folder || settings.RULES_DIR)
+  const body = { files, ...changeBody(flags) }
+  const { version, changed } = await askingAboutRules(settings, (service) =>
+    responseOf(service.POST('/internal/rules', { body })),
+  )
+  print(
+    changed
+      ? `version ${version} is in force: ${files.length} files; every subject is evaluated anew`
+      : `version ${version} with these ${files.length} files was in force already`,
+  )
 }
+
+/** Brings in the rule files of a folder, without putting them in force. @throws CommandFailure with every fault */
+export async function pushRules(settings: Settings, folder: string, { reason }: ChangeFlags): Promise<void> {
+  const files = await filesIn(folder || settings.RULES_DIR)
+  const body = { files, ...changeBody(reason === undefined ? {} : { reason }) }
+  const { version } = await askingAboutRules(settings, (service) =>
+    responseOf(service.POST('/internal/rules/versions', { body })),
+  )
+  print(`version ${version}: ${files.length} files, not in force; "simherd rules activate ${version}" does that`)
+}
+
+/** Puts a version in force. */
+export async function activateVersion(settings: Settings, version: number, flags: ChangeFlags): Promise<void> {
+  const params = { path: { version } }
+  printChanged(
+    await askingAboutRules(settings, (service) =>
+      responseOf(service.POST('/internal/rules/versions/{version}/activate', { params, body: changeBody(flags) })),
+    ),
+  )
+}
+
+export interface RollbackFlags extends ChangeFlags {
+  readonly to?: number
+}
+
+/** Puts the version in force that was so before, or the one that `to` names. */
+export async function rollBack(settings: Settings, flags: RollbackFlags): Promise<void> {
+  const body = { ...changeBody(flags), ...(flags.to !== undefined && { to: flags.to }) }
+  printChanged(
+    await askingAboutRules(settings, (service) =>
+      responseOf(service.POST('/internal/rules/rollback', { params: idempotent(crypto.randomUUID()), body })),
+    ),
+  )
+}
+
+const printChanged = ({ version, changed }: ChangedRules): void =>
+  print(
+    changed
+      ? `version ${version} is in force; every subject is evaluated anew`
+      : `version ${version} was in force already`,
+  )

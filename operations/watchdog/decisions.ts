@@ -252,10 +252,12 @@ function withdrawalOf(
 /** Kinds of subjects in a sentence. */
 export const NOUNS = { sim: 'SIM', pool: 'pool', tenant: 'tenant' } as const
 
-function whyWithdrawn(subject: SubjectFacts, rule: string, rules: ReadonlyMap<string, unknown>): string {
+function whyWithdrawn(subject: SubjectFacts, rule: string, rules: Batch['rules']): string {
   if (subject.kind === 'sim' && subject.row.exempt) return 'the SIM is exempt from the watchdog'
   if (modeOf(subject) === WatchdogMode.Disabled) return `the watchdog is disabled for the ${NOUNS[subject.kind]}`
-  if (!rules.has(rule)) return 'the rule was removed'
+  const known = rules.get(rule)
+  if (known === undefined) return 'the rule was removed'
+  if (known.event.params.stage === 'off') return 'the rule was switched off'
   return `the rule no longer covers the ${NOUNS[subject.kind]}`
 }
 

@@ -2,6 +2,7 @@
 
 import { createHash } from 'node:crypto'
 import { ServiceError } from '../../domain/errors.ts'
+import type { ChangedRules } from '../../domain/watchdog/rule-change.ts'
 import type { RuleSource } from '../../domain/watchdog/rule-source.ts'
 import { type CompiledSet, compileSet } from '../../rules/compile/compile-set.ts'
 import { faultWords, type RuleFault } from '../../rules/load/faults.ts'
@@ -12,7 +13,14 @@ import { insertOperatorNotices } from '../../store/operator-notices.ts'
 import { lookAtAll } from '../../store/shards.ts'
 import { inPlatform, inTenant, type PlatformTx, type Store, type TenantTx } from '../../store/tenancy.ts'
 import { tenantIds } from '../../store/tenants/tenants.ts'
-import { activateRuleSet, activeRuleVersion, earlierRuleVersions, ruleSetOf } from '../../store/watchdog/rule-sets.ts'
+import {
+  activateVersion,
+  activeRuleVersion,
+  earlierRuleVersions,
+  lockRules,
+  ruleSetOf,
+  storeRuleSet,
+} from '../../store/watchdog/rule-sets.ts'
 import { recordRulesEvents, ruleChanges } from './rule-events.ts'
 
 export interface RulesInForce {
@@ -132,44 +140,109 @@ const hashOf = (files: readonly RuleSource[]): string => {
   return createHash('sha256').update(JSON.stringify(inOrder)).digest('hex')
 }
 
+/** A change of the rules: by whom, why, and after what. */
+export interface Change {
+  /** As whoever makes it names themselves. */
+  readonly author: string
+  readonly reason?: string | undefined
+  /** Version that has to be in force before it; 0: none. Default: any. */
+  readonly expect?: number | undefined
+}
+
+/** What a change came to, and what tenants hear of it. */
+export interface RuleChangeOutcome extends ChangedRules {
+  readonly was: readonly Rule[]
+  readonly rules: readonly Rule[]
+}
+
+/**
+ * The rules of a set that comes in: checked, with their examples.
+ *
+ * @throws ServiceError `rules_rejected` with every fault at once
+ */
+export async function checkRules(files: readonly RuleSource[]): Promise<readonly Rule[]> {
+  const { faults, rules } = await loadRuleSet(files)
+  if (faults.length > 0) throw rejected(faults)
+  return rules
+}
+
+export function rejected(faults: readonly RuleFault[]): ServiceError {
+  const errors = faults.map((fault) => ({ pointer: `${fault.file}#${fault.pointer}`, detail: faultWords(fault) }))
+  return new ServiceError('rules_rejected', `The rule set has ${faults.length} fault(s).`, { errors })
+}
+
+/** Stores a checked set. Call with the rules locked. @returns its version, and whether it was not known before */
+export const storeRules = (
+  tx: PlatformTx,
+  files: readonly RuleSource[],
+  { author, reason }: Pick<Change, 'author' | 'reason'>,
+): Promise<{ version: number; isNew: boolean }> =>
+  storeRuleSet(tx, { hash: hashOf(files), files, author, reason: reason ?? null })
+
+/**
+ * Puts a version in force, in the caller's transaction, with the rules locked. After the commit `spreadRules` is to be called.
+ *
+ * @param inForce version in force; undefined: none
+ * @throws ServiceError `rules_moved` if another version is in force than the change expects
+ */
+export async function putInForce(
+  tx: PlatformTx,
+  { version, rules }: { readonly version: number; readonly rules: readonly Rule[] },
+  inForce: number | undefined,
+  { author, reason, expect }: Change,
+): Promise<RuleChangeOutcome> {
+  if (version === inForce) return { version, changed: false, was: rules, rules }
+  if (expect !== undefined && expect !== (inForce ?? 0)) throw moved(expect, inForce)
+  const was = inForce === undefined ? [] : (await newestAccepted(tx, inForce)).rules
+  await activateVersion(tx, version, { author, reason: reason ?? null })
+  const earlier = inForce === undefined ? null : { version: inForce }
+  await noteChange(tx, {
+    subject: 'rules',
+    id: version,
+    before: earlier,
+    after: { version, author, ...(reason === undefined ? {} : { reason }) },
+  })
+  const changes = ruleChanges(was, rules)
+  const body = { kind: 'rulesChanged' as const, version, author, actor: tx.caller?.actor ?? null, ...changes }
+  await insertOperatorNotices(tx, [{ key: `rules/${version}/${tx.now.toISOString()}`, body }])
+  return { version, changed: true, was, rules }
+}
+
+const moved = (expect: number, inForce: number | undefined) =>
+  new ServiceError(
+    'rules_moved',
+    `expect: got ${expect}, but ${inForce === undefined ? 'no version' : `version ${inForce}`} is in force: somebody has changed the rules meanwhile.`,
+  )
+
+/** Asks for a look at every subject, and records an event for each tenant that a change of the rules affects. */
+export async function spreadRules(store: Store, { version, changed, was, rules }: RuleChangeOutcome): Promise<void> {
+  if (!changed) return
+  for (const tenantId of await inPlatform(store, tenantIds)) {
+    await inTenant(store, tenantId, async (tx) => {
+      await lookAtAll(tx)
+      await recordRulesEvents(tx, version, was, rules)
+    })
+  }
+}
+
 /**
  * Puts a rule set in force, all of it or nothing. Asks for a look at every subject, and records an event for each tenant that
  * the change affects; the operator hears who made it. Does nothing if the set is in force already.
  *
- * @returns the version, and whether it was put in force now
- * @throws ServiceError `rules_rejected` with every fault at once; the previous set stays in force
+ * @throws ServiceError `rules_rejected` with every fault at once, `rules_moved`; the previous set stays in force
  */
 export async function activateRules(
   store: Store,
   files: readonly RuleSource[],
   author: string,
-): Promise<{ version: number; changed: boolean }> {
-  const { faults, rules } = await loadRuleSet(files)
-  if (faults.length > 0) {
-    const errors = faults.map((fault) => ({ pointer: `${fault.file}#${fault.pointer}`, detail: faultWords(fault) }))
-    throw new ServiceError('rules_rejected', `The rule set has ${faults.length} fault(s).`, { errors })
-  }
+  { reason, expect }: Omit<Change, 'author'> = {},
+): Promise<ChangedRules> {
+  const rules = await checkRules(files)
   const outcome = await inPlatform(store, async (tx) => {
-    const before = await activeRuleVersion(tx)
-    const was = before === undefined ? NONE : await newestAccepted(tx, before)
-    const activated = await activateRuleSet(tx, { hash: hashOf(files), files, author })
-    const { version, changed } = activated
-    if (changed) {
-      const earlier = before === undefined ? null : { version: before }
-      await noteChange(tx, { subject: 'rules', id: version, before: earlier, after: { version, author } })
-      const changes = ruleChanges(was.rules, rules)
-      const body = { kind: 'rulesChanged' as const, version, author, actor: tx.caller?.actor ?? null, ...changes }
-      await insertOperatorNotices(tx, [{ key: `rules/${version}/${tx.now.toISOString()}`, body }])
-    }
-    return { ...activated, was: was.rules }
+    await lockRules(tx)
+    const { version } = await storeRules(tx, files, { author, reason })
+    return putInForce(tx, { version, rules }, await activeRuleVersion(tx), { author, reason, expect })
   })
-  const { version, changed } = outcome
-  if (!changed) return { version, changed }
-  for (const tenantId of await inPlatform(store, tenantIds)) {
-    await inTenant(store, tenantId, async (tx) => {
-      await lookAtAll(tx)
-      await recordRulesEvents(tx, version, outcome.was, rules)
-    })
-  }
-  return { version, changed }
+  await spreadRules(store, outcome)
+  return { version: outcome.version, changed: outcome.changed }
 }

@@ -1,4 +1,4 @@
-/** Versions of the rule set. Their content never changes, and at most one is in force. */
+/** Versions of the rule set, which never change, and which of them is in force: that of the newest activation. */
 
 import { sql } from 'kysely'
 import type { RuleSource } from '../../domain/watchdog/rule-source.ts'
@@ -6,60 +6,83 @@ import type { PlatformTx, TenantTx } from '../tenancy.ts'
 
 export interface RuleSet {
   readonly version: number
-  readonly hash: string
   readonly files: readonly RuleSource[]
-  readonly activatedAt: Date
+  readonly author: string
+  readonly reason: string | null
+  readonly createdAt: Date
+  /** When it was put in force last; null: never. */
+  readonly activatedAt: Date | null
 }
 
-/** The rule set in force; undefined before the first was activated. */
+/** Who changes the rules, and why. */
+export interface By {
+  readonly author: string
+  readonly reason: string | null
+}
+
+/** SQL of the version in force; null before the first activation. */
+export const versionInForce = sql`(select version from rule_activations order by id desc limit 1)`
+
+/** Version of the set in force. A cheap way to find out whether a loaded set is still in force. */
+export async function activeRuleVersion(tx: TenantTx | PlatformTx): Promise<number | undefined> {
+  const { rows } = await sql<{ version: number | null }>`select ${versionInForce} as version`.execute(tx.q)
+  return rows[0]?.version ?? undefined
+}
+
+/** The rule set in force; undefined before the first activation. */
 export async function activeRuleSet(tx: TenantTx | PlatformTx): Promise<RuleSet | undefined> {
-  const { rows } = await sql<RuleSet>`
-    select version, hash, rules as files, activated_at as "activatedAt" from rule_sets where active`.execute(tx.q)
-  return rows[0]
+  const version = await activeRuleVersion(tx)
+  return version === undefined ? undefined : ruleSetOf(tx, version)
 }
 
 /** Versions that were in force before the current one, the latest first. */
 export async function earlierRuleVersions(tx: TenantTx | PlatformTx): Promise<number[]> {
   const { rows } = await sql<{ version: number }>`
-    select version from rule_sets where not active and activated_at is not null
-     order by activated_at desc, version desc`.execute(tx.q)
+    select version from rule_activations where version <> ${versionInForce}
+     group by version order by max(id) desc`.execute(tx.q)
   return rows.map(({ version }) => version)
 }
 
 /** Reads a rule set by its version; undefined if there is none. */
 export async function ruleSetOf(tx: TenantTx | PlatformTx, version: number): Promise<RuleSet | undefined> {
   const { rows } = await sql<RuleSet>`
-    select version, hash, rules as files, activated_at as "activatedAt"
-      from rule_sets where version = ${version}`.execute(tx.q)
+    select version, rules as files, author, reason, created_at as "createdAt",
+           (select at from rule_activations a where a.version = s.version order by id desc limit 1) as "activatedAt"
+      from rule_sets s where version = ${version}`.execute(tx.q)
   return rows[0]
 }
 
-/** Version of the set in force. A cheap way to find out whether a loaded set is still in force. */
-export async function activeRuleVersion(tx: TenantTx | PlatformTx): Promise<number | undefined> {
-  const { rows } = await sql<{ version: number }>`select version from rule_sets where active`.execute(tx.q)
-  return rows[0]?.version
+/** Locks what is in force until the end of the transaction: changes of the rules wait for each other. */
+export async function lockRules(tx: PlatformTx): Promise<void> {
+  await sql`select pg_advisory_xact_lock(hashtext('simherd.rules'))`.execute(tx.q)
 }
 
 /**
- * Puts a set in force. The same content keeps the same version, whoever loads it. Concurrent calls wait for each other.
+ * Stores a set. The same content keeps the same version, whoever brings it. Call with the rules locked.
  *
- * @returns the version, and whether this call put it in force
+ * @returns its version, and whether it was not known before
  */
-export async function activateRuleSet(
+export async function storeRuleSet(
   tx: PlatformTx,
-  set: { readonly hash: string; readonly files: readonly RuleSource[]; readonly author: string },
-): Promise<{ version: number; changed: boolean }> {
-  await sql`select pg_advisory_xact_lock(hashtext('simherd.rules'))`.execute(tx.q)
-  await sql`
-    insert into rule_sets (hash, rules, author, created_at)
-    values (${set.hash}, ${JSON.stringify(set.files)}::jsonb, ${set.author}, ${tx.now})
-    on conflict (hash) do nothing`.execute(tx.q)
-  const { rows } = await sql<{ version: number; active: boolean }>`
-    select version, active from rule_sets where hash = ${set.hash}`.execute(tx.q)
+  { hash, files, author, reason }: By & { readonly hash: string; readonly files: readonly RuleSource[] },
+): Promise<{ version: number; isNew: boolean }> {
+  const known = await sql<{ version: number }>`select version from rule_sets where hash = ${hash}`.execute(tx.q)
+  const [found] = known.rows
+  if (found !== undefined) return { version: found.version, isNew: false }
+  const { rows } = await sql<{ version: number }>`
+    insert into rule_sets (hash, rules, author, actor, reason, request_id, created_at)
+    values (${hash}, ${JSON.stringify(files)}::jsonb, ${author}, ${tx.caller?.actor ?? null}, ${reason},
+            ${tx.caller?.requestId ?? null}, ${tx.now})
+    returning version`.execute(tx.q)
   const [row] = rows
   if (row === undefined) throw new Error('the rule set was written and is not there')
-  if (row.active) return { version: row.version, changed: false }
-  await sql`update rule_sets set active = false where active`.execute(tx.q)
-  await sql`update rule_sets set active = true, activated_at = ${tx.now} where version = ${row.version}`.execute(tx.q)
-  return { version: row.version, changed: true }
+  return { version: row.version, isNew: true }
+}
+
+/** Puts a stored version in force. Call with the rules locked. */
+export async function activateVersion(tx: PlatformTx, version: number, { author, reason }: By): Promise<void> {
+  await sql`
+    insert into rule_activations (version, at, author, actor, reason, request_id)
+    values (${version}, ${tx.now}, ${author}, ${tx.caller?.actor ?? null}, ${reason},
+            ${tx.caller?.requestId ?? null})`.execute(tx.q)
 }

@@ -220,6 +220,11 @@ def own_rules():
     return {"body": {"files": files, "author": "conformance"}}
 
 
+def rule_version():
+    """The version of the rule set that is in force."""
+    return {"path": {"version": inside("POST", "/rules/versions", own_rules()["body"])["version"]}}
+
+
 REQUESTS = {
     "acknowledgeAlert": firing_alert,
     "addSilence": lambda: {"body": new_silence()},
@@ -302,4 +307,8 @@ REQUESTS = {
         "body": {"moved": 0, "unassigned": 0, "changesFailed": 0, "renewed": 0},
     },
     "loadRules": own_rules,
+    "pushRules": own_rules,
+    "getRuleVersion": rule_version,
+    "activateRuleVersion": lambda: {**rule_version(), "body": {"author": "conformance"}},
+    "rollBackRules": lambda: {"body": {"author": "conformance", "to": rule_version()["path"]["version"]}},
 }

@@ -1,6 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import { Instant, nullable, strictObject } from '../../../domain/schema.ts'
+import { ChangedRules, changeFields, expectField } from '../../../domain/watchdog/rule-change.ts'
 import { activateRules, rulesInForce } from '../../../operations/watchdog/rules-in-force.ts'
 import { BOUNDS, STAGES, type Stage } from '../../../rules/rule-file.ts'
 import { inPlatform } from '../../../store/tenancy.ts'
@@ -29,7 +30,8 @@ const Rules = strictObject({
   ),
 })
 
-const RuleFiles = strictObject({
+/** Fields of a request that brings in a set. */
+export const setFields = {
   files: Type.Array(
     strictObject({
       file: Type.String({ minLength: 1, maxLength: 300, description: 'Path below the rules folder' }),
@@ -37,9 +39,10 @@ const RuleFiles = strictObject({
     }),
     { minItems: 1, maxItems: BOUNDS.files, description: 'The whole set: what is not in it is no longer in force' },
   ),
-  author: Type.String({ minLength: 1, maxLength: 100, description: 'Who loads it' }),
-})
-const RULES_BYTES = 8 * 1024 * 1024
+  ...changeFields,
+}
+/** Most bytes of the files of a set. */
+export const RULES_BYTES = 8 * 1024 * 1024
 
 export const ruleRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app, { store }) => {
   const inForce = rulesInForce()
@@ -64,21 +67,19 @@ export const ruleRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app
     '/rules',
     {
       bodyLimit: RULES_BYTES,
-      config: { tenant: 'none', problems: ['rules_rejected'], idempotent: false },
+      config: { tenant: 'none', problems: ['rules_rejected', 'rules_moved'], idempotent: false },
       schema: {
         operationId: 'loadRules',
         summary: 'Put a rule set in force, the whole of it or nothing',
         description: 'Checked as a whole; with any fault the set before stays, and the answer lists every fault.',
         tags: ['Rules'],
-        body: RuleFiles,
-        response: {
-          200: strictObject({
-            version: Type.Integer({ minimum: 1, description: 'Version of the set' }),
-            changed: Type.Boolean({ description: 'False where it was in force already' }),
-          }),
-        },
+        body: strictObject({ ...setFields, ...expectField }),
+        response: { 200: ChangedRules },
       },
     },
-    (request) => activateRules(onBehalfOf(store, request), request.body.files, request.body.author),
+    (request) => {
+      const { files, author, ...more } = request.body
+      return activateRules(onBehalfOf(store, request), files, author, more)
+    },
   )
 }

@@ -138,6 +138,14 @@ async function webhookDelivery(estate: Estate) {
   const { body } = await estate.tenant.inside('POST', `/internal/webhooks/${path.id}/test`)
   return { path: { ...path, deliveryId: body.id as number } }
 }
+/** Rule files that no version has. */
+const freshRules = async () =>
+  (await readRuleFiles('')).map(({ file, text }) => ({ file, text: `${text}${' '.repeat(next())}` }))
+/** A version of the rules that is not in force. */
+async function pushedVersion({ harness }: Estate): Promise<number> {
+  const body = { files: await freshRules(), author: 'the tests' }
+  return (await harness.operate('POST', '/internal/rules/versions', body)).body.version
+}
 /** A hold of the guard for a rule of its own, in a tenant whose hourly limit becomes 0. */
 async function openHold({ tenant, simId, word }: Estate) {
   const settings = { guardLeast: 0, guardPct: 0 }
@@ -289,12 +297,25 @@ export const LINES: Readonly<Record<string, Line>> = {
   setOrderPrices: { call: () => ({ body: { prices: [{ type: 2, price: next() }] } }), audit: ['order-prices'] },
   listRules: { call: none },
   loadRules: {
-    call: async () => {
-      const files = (await readRuleFiles('')).map(({ file, text }) => ({ file, text: `${text}${' '.repeat(next())}` }))
-      return { body: { files, author: 'the tests' } }
-    },
+    call: async () => ({ body: { files: await freshRules(), author: 'the tests' } }),
     audit: ['rules'],
     notOnce: 'a rule set that is already in force stays as it is',
+  },
+  listRuleVersions: { call: none },
+  getRuleVersion: { call: async (estate) => ({ path: { version: await pushedVersion(estate) } }) },
+  pushRules: {
+    call: async () => ({ body: { files: await freshRules(), author: 'the tests', reason: 'a try' } }),
+    audit: ['rules'],
+    notOnce: 'the same files keep their version',
+  },
+  activateRuleVersion: {
+    call: async (estate) => ({ path: { version: await pushedVersion(estate) }, body: { author: 'the tests' } }),
+    audit: ['rules'],
+    notOnce: 'a version that is already in force stays so',
+  },
+  rollBackRules: {
+    call: async (estate) => ({ body: { author: 'the tests', to: await pushedVersion(estate) } }),
+    audit: ['rules'],
   },
   listAudit: { call: ({ keyId }) => ({ query: { subjectId: keyId } }), foreign: 'empty' },
 

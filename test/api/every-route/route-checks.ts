@@ -115,6 +115,9 @@ interface AuditRow {
   readonly after: object | null
 }
 
+/** What concerns no tenant. */
+const OF_THE_PLATFORM = { loadRules: null, pushRules: null, activateRuleVersion: null, rollBackRules: null }
+
 /** A successful call writes the audit entries of its line and no others. */
 export async function leavesItsTrail({ harness, ours }: Estates, operation: Operation): Promise<void> {
   const { call, audit } = lineOf(operation)
@@ -130,7 +133,7 @@ export async function leavesItsTrail({ harness, ours }: Estates, operation: Oper
   const subjects = typeof audit === 'object' ? audit : []
   expect(rows.map(({ subject }) => subject)).toEqual(subjects.toSorted())
   const key = operation.listener === 'outside' ? ours.tenant.key : harness.operatorKey
-  const owners: Record<string, string | null> = { createTenant: answer.body.id, loadRules: null }
+  const owners: Record<string, string | null> = { createTenant: answer.body.id, ...OF_THE_PLATFORM }
   const owner = operation.operationId in owners ? owners[operation.operationId] : ours.tenant.id
   for (const row of rows) {
     expect(row).toMatchObject({ action: operation.operationId, keyId: key.split('_')[1], tenantId: owner })

@@ -1,6 +1,5 @@
 /** What a process says of itself while it refuses the rule set in the database. */
 import Fastify from 'fastify'
-import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import { startApi } from '../../../api/main.ts'
 import { activateRules, rulesInForce } from '../../../operations/watchdog/rules-in-force.ts'
@@ -9,6 +8,7 @@ import { startHealth } from '../../../process/health-server.ts'
 import { createMetrics } from '../../../process/metrics.ts'
 import { readRuleFiles } from '../../../process/rule-files.ts'
 import { freePort } from '../../../stack/ports.ts'
+import { putForeignRules } from '../../setup/foreign-rules.ts'
 import { INTERNAL, useHarness } from '../harness.ts'
 
 const harness = useHarness()
@@ -41,10 +41,7 @@ test('/readyz of API and worker is 503 with `rules` until a set is loaded that t
   const before = await ready()
   // Another build has accepted a fact that this one does not know.
   const foreign = shipped.map(({ file, text }) => ({ file, text: text.replace('"usagePct"', '"usageShareToday"') }))
-  await sql`update rule_sets set active = false where active`.execute(store.db)
-  await sql`
-    insert into rule_sets (hash, rules, author, created_at, activated_at, active)
-    values ('another', ${JSON.stringify(foreign)}::jsonb, 'another build', now(), now(), true)`.execute(store.db)
+  await putForeignRules(store.db, foreign, new Date())
   const refused = await ready()
   await activateRules(store, shipped, 'the tests')
   const after = await ready()

@@ -15,6 +15,7 @@ import { markBad } from '../../../store/mail/addresses.ts'
 import { insertNotifications } from '../../../store/mail/mails.ts'
 import type { TestStore } from '../../setup/estate.ts'
 import { temporaryFolder } from '../../setup/folder.ts'
+import { putForeignRules } from '../../setup/foreign-rules.ts'
 import { anAlert, aWarning } from '../../unit/notify/notifications.ts'
 import { asShipped, aWorld, inStage, only } from './alert-world.ts'
 
@@ -253,9 +254,7 @@ describe('gauges', () => {
     await hold('decided', 'released', world.store.now + HOUR)
 
     const well = await gauges()
-    await sql`update rule_sets set rules = '[{"file":"a.json","text":"{}"}]'::jsonb, version = default, hash = 'x'`.execute(
-      world.store.db,
-    )
+    await putForeignRules(world.store.db, [{ file: 'a.json', text: '{}' }], new Date(world.store.now))
 
     expect(well).toEqual([
       'simherd_guard_holds_open 1',

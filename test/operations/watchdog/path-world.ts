@@ -12,6 +12,7 @@ import type { Stage } from '../../../rules/rule-file.ts'
 import { lookAtAll } from '../../../store/shards.ts'
 import { inTenant } from '../../../store/tenancy.ts'
 import type { TestStore } from '../../setup/estate.ts'
+import { putForeignRules } from '../../setup/foreign-rules.ts'
 import { beside, interrupted, Killed } from '../../setup/stalled-store.ts'
 import { watch } from '../harness.ts'
 import { aWorld as anAlertWorld, only } from './alert-world.ts'
@@ -262,14 +263,8 @@ async function kill(world: World, { sim: n, megabytes: amount, nth: at }: Extrac
 
 /** Inserts a set that another build put in force, and this one refuses. */
 async function refuse({ store, state }: World): Promise<void> {
-  const files = JSON.stringify([
-    { file: 'sim/sim-overage.json', text: `{ "name": "sim-overage", ${crypto.randomUUID()}` },
-  ])
-  await sql`update rule_sets set active = false where active`.execute(store.db)
-  await sql`insert into rule_sets (hash, rules, author, created_at, activated_at, active)
-            values (md5(${files}::text), ${files}::jsonb, 'another build', ${new Date(store.now)}, ${new Date(store.now)}, true)`.execute(
-    store.db,
-  )
+  const files = [{ file: 'sim/sim-overage.json', text: `{ "name": "sim-overage", ${crypto.randomUUID()}` }]
+  await putForeignRules(store.db, files, new Date(store.now))
   state.isRefused = true
 }
 

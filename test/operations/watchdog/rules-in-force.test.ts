@@ -10,7 +10,9 @@ import { rulesDependency } from '../../../process/health.ts'
 import { readRuleFiles } from '../../../process/rule-files.ts'
 import { tenantsChanged } from '../../../store/changed.ts'
 import { inPlatform } from '../../../store/tenancy.ts'
+import { versionInForce } from '../../../store/watchdog/rule-sets.ts'
 import { aPool, aStore, aTariff } from '../../setup/estate.ts'
+import { putForeignRules } from '../../setup/foreign-rules.ts'
 import { aHarness, operatorNotices, watch } from '../harness.ts'
 
 const shipped = await readRuleFiles('')
@@ -47,15 +49,8 @@ async function aWatchedSim(store: Awaited<ReturnType<typeof aStore>>) {
 }
 
 /** Puts a set in force that another build accepted. @returns its version */
-async function accepted(store: Awaited<ReturnType<typeof aStore>>, files: readonly RuleSource[]): Promise<number> {
-  await sql`update rule_sets set active = false where active`.execute(store.db)
-  const { rows } = await sql<{ version: number }>`
-    insert into rule_sets (hash, rules, author, created_at, activated_at, active)
-    values (md5(${JSON.stringify(files)}::text), ${JSON.stringify(files)}::jsonb, 'another build', ${new Date(store.now)},
-            ${new Date(store.now)}, true)
-    returning version`.execute(store.db)
-  return rows[0]?.version ?? 0
-}
+const accepted = (store: Awaited<ReturnType<typeof aStore>>, files: readonly RuleSource[]): Promise<number> =>
+  putForeignRules(store.db, files, new Date(store.now))
 /** A set with a fact of another build, and without the rule that has suspended a SIM. */
 const foreign = shipped
   .filter(({ file }) => !file.endsWith('sim-overage.json'))
@@ -88,7 +83,9 @@ describe('a rule set that this build refuses', () => {
     await harness.evaluate()
     await activateRules(store, shipped.slice(0, 1), 'the tests')
     await activateRules(store, shipped, 'the tests')
-    await sql`update rule_sets set rules = ${JSON.stringify(foreign)}::jsonb where active`.execute(store.db)
+    await sql`update rule_sets set rules = ${JSON.stringify(foreign)}::jsonb where version = ${versionInForce}`.execute(
+      store.db,
+    )
 
     await harness.use(1)
     await harness.evaluate()

@@ -62,6 +62,7 @@ test('readMigrationFiles reads the phase of every file', async () => {
     '0031_no_default_partition',
     '0059_no_sim_buckets',
     '0084_stranded_alerts',
+    '0087_rules_in_force_by_activation',
   ])
 })
 

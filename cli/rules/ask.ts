@@ -1,0 +1,45 @@
+/** Requests to the internal interface about the rules, for the commands. */
+import { userInfo } from 'node:os'
+import type { InternalClient } from '../../client/client.ts'
+import type { Settings } from '../../config/index.ts'
+import type { RuleSource } from '../../domain/watchdog/rule-source.ts'
+import { readRuleFiles } from '../../process/rule-files.ts'
+import { CommandFailure, ExitCode, wordsOf } from '../failures.ts'
+import { internalClient, refused } from '../service.ts'
+import { serviceOf } from '../service-address.ts'
+
+/** How long to wait for a service that is away. Short, because a person is waiting. */
+const PATIENCE_MS = 5000
+
+/** Options of every change. */
+export interface ChangeFlags {
+  readonly reason?: string
+  /** Version that has to be in force before. */
+  readonly expect?: number
+}
+
+/** What a request says of a change: by whom, and what the options say. */
+export const changeBody = ({ reason, expect }: ChangeFlags) => ({
+  author: userInfo().username,
+  ...(reason !== undefined && { reason }),
+  ...(expect !== undefined && { expect }),
+})
+
+/** @throws CommandFailure with the service's answer, each fault on a line; exit code 4 for another version in force */
+export async function askingAboutRules<T>(
+  settings: Settings,
+  work: (service: InternalClient) => Promise<T>,
+): Promise<T> {
+  const { url, key } = await serviceOf(settings)
+  try {
+    return await work(internalClient({ url, key, patienceMs: PATIENCE_MS }))
+  } catch (error) {
+    return refused(error)
+  }
+}
+
+/** Reads the rule files of a folder. @throws CommandFailure if it has none */
+export const filesIn = (folder: string): Promise<RuleSource[]> =>
+  readRuleFiles(folder).catch((error: unknown) => {
+    throw new CommandFailure(wordsOf(error), ExitCode.notFound, { cause: error })
+  })

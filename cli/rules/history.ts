@@ -1,0 +1,43 @@
+/** `simherd rules history` and `simherd rules show`: which versions there are, and what became of them. */
+import type { Settings } from '../../config/index.ts'
+import type { RuleChange } from '../../domain/watchdog/rule-change.ts'
+import { print } from '../print.ts'
+import { responseOf } from '../service.ts'
+import { table } from '../table.ts'
+import { askingAboutRules } from './ask.ts'
+import type { CheckFlags } from './check.ts'
+
+export interface HistoryFlags extends CheckFlags {
+  readonly page?: number
+}
+
+/** Lists what became of the rules, newest first. */
+export async function ruleHistory(settings: Settings, { output, page = 1 }: HistoryFlags): Promise<void> {
+  const params = { query: { page } }
+  const found = await askingAboutRules(settings, (service) =>
+    responseOf(service.GET('/internal/rules/versions', { params })),
+  )
+  if (output === 'json') return print(JSON.stringify(found, null, 2))
+  for (const line of table(['when', 'version', 'what', 'by', 'why'], found.data.map(rowOf))) print(line)
+  if (found.pagination.hasNextPage) print(`older: --page ${page + 1}`)
+}
+
+const rowOf = ({ at, version, change, author, reason }: RuleChange) => [
+  at,
+  String(version),
+  change,
+  author,
+  reason ?? '',
+]
+
+/** Shows the files of a version. */
+export async function showVersion(settings: Settings, version: number, { output }: CheckFlags): Promise<void> {
+  const found = await askingAboutRules(settings, (service) =>
+    responseOf(service.GET('/internal/rules/versions/{version}', { params: { path: { version } } })),
+  )
+  if (output === 'json') return print(JSON.stringify(found, null, 2))
+  const { author, createdAt, reason, activatedAt, files } = found
+  print(`version ${version}, by ${author} at ${createdAt}${reason === null ? '' : `: ${reason}`}`)
+  print(activatedAt === null ? 'never in force' : `in force last since ${activatedAt}`)
+  for (const { file, text } of files) print(`\n== ${file}\n${text.trimEnd()}`)
+}

@@ -1,0 +1,91 @@
+/** `simherd rules load`, `push`, `activate`, `rollback`, `history`, `show`: the commands that ask a service. */
+import { type Command, Option } from 'commander'
+import type { Settings } from '../../config/index.ts'
+import { ASKS } from '../help-text.ts'
+import { id, wholeNumber } from '../option-values.ts'
+import type { ChangeFlags } from './ask.ts'
+import type { CheckFlags } from './check.ts'
+import type { HistoryFlags } from './history.ts'
+import type { RollbackFlags } from './load.ts'
+
+const output = () =>
+  new Option('-o, --output <format>', 'text, or json for programs').choices(['text', 'json']).default('text')
+const help = (text: string, example: string) =>
+  `\n${ASKS}${text === '' ? '' : `\n${text}`}\n\nExample:\n  npx simherd rules ${example}`
+const REASON = ['--reason <text>', 'why, for the history'] as const
+const EXPECT = ['--expect <version>', 'only if this version is in force now; else exit code 4'] as const
+const FOLDER = ['[folder]', 'folder of rule files; left out: RULES_DIR, or the shipped rules', ''] as const
+
+/** @param rules the command `simherd rules` */
+export function addLifeCommands(rules: Command, settings: () => Settings): void {
+  const version = wholeNumber(0, 999_999_999)
+  rules
+    .command('load')
+    .argument(...FOLDER)
+    .description('Put the rule files of a folder in force, all of them or none.')
+    .option(...REASON)
+    .option(...EXPECT, version)
+    .addHelpText(
+      'after',
+      help(
+        'With any fault the set before stays in force, and every fault is told: file, place, what was got, what would be right.',
+        'load ./my-rules --expect 7 --reason "Vans are told at 80 %"',
+      ),
+    )
+    .action(async (folder: string, flags: ChangeFlags) => {
+      const { loadRules } = await import('./load.ts')
+      await loadRules(settings(), folder, flags)
+    })
+  rules
+    .command('push')
+    .argument(...FOLDER)
+    .description('Bring in the rule files of a folder as a version that is not in force.')
+    .option(...REASON)
+    .addHelpText('after', help('', 'push ./my-rules'))
+    .action(async (folder: string, flags: ChangeFlags) => {
+      const { pushRules } = await import('./load.ts')
+      await pushRules(settings(), folder, flags)
+    })
+  rules
+    .command('activate')
+    .argument('<version>', 'version of the rules', id)
+    .description('Put a version in force.')
+    .option(...REASON)
+    .option(...EXPECT, version)
+    .addHelpText('after', help('', 'activate 8 --expect 7'))
+    .action(async (chosen: number, flags: ChangeFlags) => {
+      const { activateVersion } = await import('./load.ts')
+      await activateVersion(settings(), chosen, flags)
+    })
+  rules
+    .command('rollback')
+    .description('Put the version in force that was so before.')
+    .option('--to <version>', 'another version', id)
+    .option(...REASON)
+    .option(...EXPECT, version)
+    .addHelpText('after', help('', 'rollback --reason "Too many mails"'))
+    .action(async (flags: RollbackFlags) => {
+      const { rollBack } = await import('./load.ts')
+      await rollBack(settings(), flags)
+    })
+  rules
+    .command('history')
+    .description('Which versions came in and were put in force when, by whom and why; newest first.')
+    .option('--page <number>', 'page of 100 entries', wholeNumber(1, 999_999_999))
+    .addOption(output())
+    .addHelpText('after', help('', 'history'))
+    .action(async (flags: HistoryFlags) => {
+      const { ruleHistory } = await import('./history.ts')
+      await ruleHistory(settings(), flags)
+    })
+  rules
+    .command('show')
+    .argument('<version>', 'version of the rules', id)
+    .description('The files of a version.')
+    .addOption(output())
+    .addHelpText('after', help('', 'show 7'))
+    .action(async (chosen: number, flags: CheckFlags) => {
+      const { showVersion } = await import('./history.ts')
+      await showVersion(settings(), chosen, flags)
+    })
+}

@@ -1,0 +1,90 @@
+/** Versions of the rules: brought in without being put in force, put in force, and taken back. */
+import { ServiceError } from '../../domain/errors.ts'
+import type { ChangedRules } from '../../domain/watchdog/rule-change.ts'
+import type { RuleSource } from '../../domain/watchdog/rule-source.ts'
+import { loadStoredRules } from '../../rules/load/load.ts'
+import { noteChange } from '../../store/audit.ts'
+import { inPlatform, type PlatformTx, type Store } from '../../store/tenancy.ts'
+import {
+  activeRuleVersion,
+  earlierRuleVersions,
+  lockRules,
+  type RuleSet,
+  ruleSetOf,
+} from '../../store/watchdog/rule-sets.ts'
+import {
+  type Change,
+  checkRules,
+  putInForce,
+  type RuleChangeOutcome,
+  rejected,
+  spreadRules,
+  storeRules,
+} from './rules-in-force.ts'
+
+/**
+ * Checks a set with its examples, and stores it as a version that is not in force.
+ *
+ * @throws ServiceError `rules_rejected`
+ */
+export async function pushRules(
+  store: Store,
+  files: readonly RuleSource[],
+  by: Omit<Change, 'expect'>,
+): Promise<{ version: number }> {
+  await checkRules(files)
+  return inPlatform(store, async (tx) => {
+    await lockRules(tx)
+    const { version, isNew } = await storeRules(tx, files, by)
+    const { author, reason = null } = by
+    if (isNew) await noteChange(tx, { subject: 'rules', id: version, before: null, after: { author, reason } })
+    return { version }
+  })
+}
+
+/** Reads a version. @throws ServiceError `rules_version_not_found` */
+export async function readVersion(tx: PlatformTx, version: number): Promise<RuleSet> {
+  const set = await ruleSetOf(tx, version)
+  if (set === undefined)
+    throw new ServiceError('rules_version_not_found', `There is no version ${version} of the rules.`)
+  return set
+}
+
+/**
+ * Puts a version in force that was brought in before.
+ *
+ * @throws ServiceError `rules_version_not_found`, `rules_moved`, and `rules_rejected` if this build refuses it
+ */
+export async function activateRuleVersion(store: Store, version: number, by: Change): Promise<ChangedRules> {
+  const outcome = await inPlatform(store, async (tx) => {
+    await lockRules(tx)
+    return bringBack(tx, version, await activeRuleVersion(tx), by)
+  })
+  await spreadRules(store, outcome)
+  return { version: outcome.version, changed: outcome.changed }
+}
+
+/**
+ * Puts the version in force that was so before the present one, or another, in the caller's transaction. After the commit
+ * `spreadRules` is to be called.
+ *
+ * @param to version; undefined: the one before
+ * @throws ServiceError `no_earlier_rules`, and what `activateRuleVersion` throws
+ */
+export async function rollBackRules(tx: PlatformTx, to: number | undefined, by: Change): Promise<RuleChangeOutcome> {
+  await lockRules(tx)
+  const version = to ?? (await earlierRuleVersions(tx))[0]
+  if (version === undefined) throw new ServiceError('no_earlier_rules', 'No other version was in force before.')
+  return bringBack(tx, version, await activeRuleVersion(tx), by)
+}
+
+async function bringBack(
+  tx: PlatformTx,
+  version: number,
+  inForce: number | undefined,
+  by: Change,
+): Promise<RuleChangeOutcome> {
+  const { rules, faults } = await loadStoredRules((await readVersion(tx, version)).files)
+  if (faults.length > 0) throw rejected(faults)
+  return putInForce(tx, { version, rules }, inForce, by)
+}

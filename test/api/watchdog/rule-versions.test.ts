@@ -1,0 +1,100 @@
+import { readFile } from 'node:fs/promises'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { useHarness } from '../harness.ts'
+
+const harness = useHarness()
+const FILE = 'sim/sim-overage.json'
+const shipped = JSON.parse(await readFile(new URL(`../../../rules/${FILE}`, import.meta.url), 'utf8'))
+
+let drawn = 0
+/** A set that no version has. */
+const aSet = () => [{ file: FILE, text: JSON.stringify({ ...shipped, description: `Set ${++drawn} of the tests.` }) }]
+const post = (path: string, body: object) =>
+  harness.operate('POST', `/internal/rules${path}`, { author: 'Ann', ...body })
+const load = async (files = aSet()) => (await post('', { files })).body.version as number
+const push = async (files = aSet()) => (await post('/versions', { files })).body.version as number
+const inForce = async () => (await harness.operate('GET', '/internal/rules')).body.version
+
+describe('versions of the rules', () => {
+  let before = 0
+  beforeEach(async () => {
+    harness.now += 1000
+    before = await load()
+  })
+
+  test('come in without being put in force', async () => {
+    const files = aSet()
+    const version = await push(files)
+
+    expect(await inForce()).toBe(before)
+    expect(await push(files)).toBe(version)
+    expect((await harness.operate('GET', `/internal/rules/versions/${version}`)).body).toMatchObject({
+      version,
+      author: 'Ann',
+      reason: null,
+      activatedAt: null,
+      files,
+    })
+  })
+
+  test('are put in force once', async () => {
+    const version = await push()
+    const activate = () => post(`/versions/${version}/activate`, { reason: 'a try' })
+
+    expect((await activate()).body).toEqual({ version, changed: true })
+    expect(await inForce()).toBe(version)
+    expect((await activate()).body).toEqual({ version, changed: false })
+  })
+
+  test('are not put in force with a fault', async () => {
+    const broken = [{ file: FILE, text: JSON.stringify({ ...shipped, subject: 'van' }) }]
+
+    expect(await post('/versions', { files: broken })).toMatchObject({ status: 422, body: { code: 'rules_rejected' } })
+    expect(await inForce()).toBe(before)
+  })
+
+  test('give way to the one before, and to any other', async () => {
+    const [second, third] = [await load(), await load()]
+
+    expect((await post('/rollback', {})).body).toEqual({ version: second, changed: true })
+    expect((await post('/rollback', { to: before })).body).toEqual({ version: before, changed: true })
+    expect((await post('/rollback', { to: third, expect: before })).body).toEqual({ version: third, changed: true })
+    expect(await inForce()).toBe(third)
+  })
+
+  test.each([
+    ['a load', () => post('', { files: aSet(), expect: before + 1000 }), 409, 'rules_moved'],
+    ['a rollback', () => post('/rollback', { expect: before + 1000 }), 409, 'rules_moved'],
+    ['an activation', async () => post(`/versions/${await push()}/activate`, { expect: 0 }), 409, 'rules_moved'],
+    ['what is not there', () => post('/versions/999999/activate', {}), 404, 'rules_version_not_found'],
+    ['a rollback to nothing', () => post('/rollback', { to: 999_999 }), 404, 'rules_version_not_found'],
+  ])('refuse %s that expects otherwise', async (_, ask, status, code) => {
+    expect(await ask()).toMatchObject({ status, body: { code } })
+    expect(await inForce()).toBe(before)
+  })
+
+  test('let one of two authors through', async () => {
+    const answers = await Promise.all([1, 2].map(() => post('', { files: aSet(), expect: before })))
+
+    expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 409])
+    const [winner] = answers.filter(({ status }) => status === 200)
+    expect(await inForce()).toBe(winner?.body.version)
+  })
+
+  test('have a history: who, when and why', async () => {
+    harness.now += 1000
+    const version = await push()
+    harness.now += 1000
+    await post(`/versions/${version}/activate`, { author: 'Bob', reason: 'Vans are told at 80 %' })
+    await post('/rollback', { reason: 'Too many mails' })
+    const { data } = (await harness.operate('GET', '/internal/rules/versions?pageSize=3')).body
+
+    expect(data).toMatchObject([
+      { change: 'activated', version: before, author: 'Ann', reason: 'Too many mails' },
+      { change: 'activated', version, author: 'Bob', reason: 'Vans are told at 80 %' },
+      { change: 'pushed', version, author: 'Ann', reason: null },
+    ])
+    for (const { actor, requestId } of data)
+      expect([actor, requestId]).toEqual([expect.stringMatching(/^key:/), expect.any(String)])
+  })
+})
