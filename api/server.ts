@@ -41,6 +41,7 @@ import { usageRoutes } from './internal/usage/usage.ts'
 import { alertRoutes } from './internal/watchdog/alerts.ts'
 import { ruleVersionRoutes } from './internal/watchdog/rule-versions.ts'
 import { ruleRoutes } from './internal/watchdog/rules.ts'
+import { shadowLogRoutes } from './internal/watchdog/shadow-log.ts'
 import { silenceRoutes } from './internal/watchdog/silences.ts'
 import { simSettingsRoutes } from './internal/watchdog/sim-settings.ts'
 import { webhookRoutes } from './internal/webhooks/webhooks.ts'
@@ -101,6 +102,7 @@ const INTERNAL: readonly FastifyPluginAsyncTypebox<InternalOptions>[] = [
   webhookRoutes,
   ruleRoutes,
   ruleVersionRoutes,
+  shadowLogRoutes,
   exportRoutes,
   auditRoutes,
 ]

@@ -24,7 +24,7 @@ export interface Cursor {
 }
 
 /** The letter that a list's cursors begin with. Those of one list are refused by the others. */
-const LETTERS = { sims: 's', pools: 'p', log: 'l', events: 'e', orders: 'o' } as const
+const LETTERS = { sims: 's', pools: 'p', log: 'l', events: 'e', orders: 'o', shadow: 'w' } as const
 export type WalkedList = keyof typeof LETTERS
 
 /** Every text that matches is a cursor: a time and an id of 53 bits each, and two counts of 31. */

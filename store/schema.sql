@@ -775,6 +775,36 @@ create policy readable on rule_sets for select to simherd_tenant using (true);
 grant insert, select on rule_sets to simherd_platform;
 grant select on rule_sets to simherd_tenant;
 
+create table shadow_log (
+  id bigint generated always as identity not null,
+  tenant_id text default app_tenant() not null,
+  dedupe_key text not null,
+  does text not null,
+  rule text not null,
+  rule_version integer not null,
+  sim_id bigint,
+  pool_id integer,
+  level smallint not null,
+  message text not null,
+  at timestamp with time zone not null,
+  cycle_key text not null,
+  constraint shadow_log_pkey PRIMARY KEY (tenant_id, id),
+  constraint shadow_log_tenant_id_dedupe_key_does_key UNIQUE (tenant_id, dedupe_key, does),
+  constraint shadow_log_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id),
+  constraint shadow_log_does_check CHECK ((does = ANY (ARRAY['log'::text, 'mail'::text, 'suspend'::text]))),
+  constraint shadow_log_level_check CHECK ((level = ANY (ARRAY[0, 1, 2])))
+);
+CREATE INDEX shadow_log_at ON public.shadow_log USING btree (at);
+CREATE INDEX shadow_log_rule ON public.shadow_log USING btree (tenant_id, rule, at DESC, id DESC);
+CREATE INDEX shadow_log_tenant ON public.shadow_log USING btree (tenant_id, at DESC, id DESC);
+alter table shadow_log enable row level security;
+alter table shadow_log force row level security;
+create policy all_tenants on shadow_log for all to simherd_platform using (true);
+create policy own on shadow_log for all to simherd_tenant using ((tenant_id = app_tenant())) with check ((tenant_id = app_tenant()));
+grant delete on shadow_log to simherd_platform;
+grant insert, select on shadow_log to simherd_tenant;
+grant select (at, id, tenant_id) on shadow_log to simherd_platform;
+
 create table silences (
   id integer generated always as identity not null,
   tenant_id text default app_tenant() not null,

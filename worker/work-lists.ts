@@ -18,6 +18,7 @@ import { tenantsWithTickets } from '../store/tickets/tickets.ts'
 import { tenantSettings } from '../store/usage/cycles.ts'
 import { keepCyclesOpen } from '../store/usage/open-in-slices.ts'
 import { monthsAhead, partitionsAhead } from '../store/usage/partitions.ts'
+import { forgetShadowEntries } from '../store/watchdog/shadow-log.ts'
 import { forgetWebhookEvents, webhooksDue } from '../store/webhooks/deliveries.ts'
 
 /** Most jobs of one round. The next round finds the rest. */
@@ -25,6 +26,8 @@ const MOST_JOBS = 1000
 /** Most events of webhooks that are deleted in one transaction. */
 const MOST_FORGOTTEN = 1000
 const HOUR_MS = 3_600_000
+/** How long the shadow log is kept: a quarter of a year, over which a rule is tried. */
+const SHADOW_KEPT_MS = 90 * 24 * HOUR_MS
 const TEN_MINUTES_MS = 600_000
 /** A deleted Schedule is made again within this time. A new tenant's Schedule is made in the next round. */
 const SCHEDULES_CHECKED_MS = 300_000
@@ -117,6 +120,15 @@ export function workLists({ store, webhookLogMs, onMonthsAhead }: SweptStore): S
       run: async () => {
         const forget = (tx: PlatformTx) =>
           forgetWebhookEvents(tx, new Date(tx.now.getTime() - webhookLogMs), MOST_FORGOTTEN)
+        while ((await inPlatform(store, forget)) === MOST_FORGOTTEN);
+      },
+    },
+    {
+      name: 'shadow log',
+      everyMs: HOUR_MS,
+      run: async () => {
+        const forget = (tx: PlatformTx) =>
+          forgetShadowEntries(tx, new Date(tx.now.getTime() - SHADOW_KEPT_MS), MOST_FORGOTTEN)
         while ((await inPlatform(store, forget)) === MOST_FORGOTTEN);
       },
     },

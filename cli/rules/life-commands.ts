@@ -1,4 +1,4 @@
-/** `simherd rules load`, `push`, `activate`, `rollback`, `history`, `show`: the commands that ask a service. */
+/** `simherd rules load`, `push`, `activate`, `rollback`, `history`, `show`, `shadow-log`: the commands that ask a service. */
 import { type Command, Option } from 'commander'
 import type { Settings } from '../../config/index.ts'
 import { ASKS } from '../help-text.ts'
@@ -7,6 +7,7 @@ import type { ChangeFlags } from './ask.ts'
 import type { CheckFlags } from './check.ts'
 import type { HistoryFlags } from './history.ts'
 import type { RollbackFlags } from './load.ts'
+import type { ShadowFlags } from './shadow-log.ts'
 
 const output = () =>
   new Option('-o, --output <format>', 'text, or json for programs').choices(['text', 'json']).default('text')
@@ -87,5 +88,18 @@ export function addLifeCommands(rules: Command, settings: () => Settings): void 
     .action(async (chosen: number, flags: CheckFlags) => {
       const { showVersion } = await import('./history.ts')
       await showVersion(settings(), chosen, flags)
+    })
+  rules
+    .command('shadow-log')
+    .description('What rules in stage shadow would have logged, mailed and suspended; newest first.')
+    .requiredOption('--tenant <id>', 'the tenant')
+    .option('--rule <name>', 'only of this rule')
+    .addOption(new Option('--does <what>', 'only this').choices(['log', 'mail', 'suspend']))
+    .option('--page <number>', 'page of 100 entries', wholeNumber(1, 999_999_999))
+    .addOption(output())
+    .addHelpText('after', help('', 'shadow-log --tenant t0123456789ab --rule sim-overage'))
+    .action(async (flags: ShadowFlags) => {
+      const { shadowLog } = await import('./shadow-log.ts')
+      await shadowLog(settings(), flags)
     })
 }

@@ -190,13 +190,15 @@ function decideEach(
   let decision = decide(first.outcome, previous)
   let { facts } = first
   for (const next of rest) {
-    for (const { key } of [...decision.entries, ...decision.notices]) if (!earlier.has(key)) earlier.set(key, facts)
-    const { entries, notices, counts } = decision
+    for (const { key } of [...decision.entries, ...decision.notices, ...decision.shadow])
+      if (!earlier.has(key)) earlier.set(key, facts)
+    const { entries, notices, shadow, counts } = decision
     const then = decide(next.outcome, decision.next)
     decision = {
       ...then,
       entries: [...entries, ...then.entries],
       notices: [...notices, ...then.notices],
+      shadow: [...shadow, ...then.shadow],
       counts: counts || then.counts,
     }
     facts = next.facts

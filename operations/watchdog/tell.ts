@@ -16,7 +16,7 @@ import type { Batch, EvaluationOptions } from './evaluation.ts'
 import { tellWebhooks } from './tell-webhooks.ts'
 
 /** A telling, with what it says of whom. */
-interface Told {
+export interface Told {
   readonly telling: Telling
   readonly about: AlertSubject
   readonly rule: string
@@ -85,7 +85,7 @@ function messageIn(rule: Rule, facts: Facts, kind: TellingKind): string {
   }
 }
 
-const toldOf = (one: Evaluation, telling: Telling, batch: Batch): Told => ({
+export const toldOf = (one: Evaluation, telling: Telling, batch: Batch): Told => ({
   telling,
   about: one.about,
   rule: one.outcome.rule.name,
@@ -95,7 +95,7 @@ const toldOf = (one: Evaluation, telling: Telling, batch: Batch): Told => ({
   explanation: one.outcome.explanation,
 })
 
-const withdrawnOf = ({ about, stored: { rule }, why }: Withdrawal, telling: Telling): Told => ({
+export const withdrawnOf = ({ about, stored: { rule }, why }: Withdrawal, telling: Telling): Told => ({
   telling,
   about,
   rule,

@@ -21,6 +21,7 @@ import { noteUndecidable } from './note-undecidable.ts'
 import { type Reconciled, reconcile, type SentSignal } from './reconcile-enforcement.ts'
 import { storedAlerts } from './stored-alerts.ts'
 import { tellAll } from './tell.ts'
+import { tellShadow } from './tell-shadow.ts'
 
 export interface Written {
   /** When to evaluate subjects again (epoch milliseconds), by their `keyOf`. */
@@ -42,6 +43,7 @@ export async function writeDecisions(
   const deciding = { batch, evaluated, gone: await namedOf(tx, batch.gone, stored), stored }
   const decisions = await guardFiring(tx, batch, await readAnswers(tx, stored), (guard) => decideAll(deciding, guard))
   const takenBack = await tellAll(tx, batch, decisions, options)
+  await tellShadow(tx, batch, decisions)
   const { sent, again } = await reconcile(tx, batch, decisions, options)
   await saveAlerts(tx, changed(decisions, sent, takenBack, batch))
   await forgetAlerts(tx, handedOver(decisions, stored))

@@ -2,15 +2,16 @@
  * Decides an alert after its rule was evaluated: its next state, what to tell whom, and what it wishes of enforcement.
  * Pure; instants are epoch milliseconds. Whoever calls it decides only whether to carry it out.
  */
+import type { ShadowAct } from '../../domain/watchdog/shadow-entry.ts'
 import type { Rule } from '../rule.ts'
 import { settlesAt, withChanges } from './flapping.ts'
 import { guardState, isHeld } from './guard.ts'
-import { type AlertName, keyOfTelling } from './keys.ts'
+import { type AlertName, keyOfTelling, partOf } from './keys.ts'
 import type { Permission } from './permission.ts'
 import { forMs, keepFiringMs, nextState, withdrawnState } from './phases.ts'
 import type { AlertQuestion } from './question.ts'
 import { goOn, standStill, standsStill } from './stand-still.ts'
-import { type AlertState, isFiring, isOpen, scopeOf, unseen, type Withheld } from './state.ts'
+import { type AlertState, isFiring, isOpen, type ShadowMarks, scopeOf, unseen, type Withheld } from './state.ts'
 import { escalatesAt, type Telling, tell } from './telling.ts'
 
 /** A notice that fired, and is no longer to be mailed. If no mail has it yet, it is taken back, and its end is not told either. */
@@ -32,6 +33,11 @@ export type Wish = 'over' | 'clear' | 'standDown' | 'keep'
 /** Why something is not told, or not wished. */
 export type Reason = Withheld | 'pending' | 'told' | 'error' | 'withdrawn'
 
+/** Something that a rule in shadow would have done. */
+export interface ShadowTelling extends Telling {
+  readonly does: ShadowAct
+}
+
 export interface AlertDecision {
   readonly next: AlertState
   readonly entries: readonly Telling[]
@@ -41,6 +47,8 @@ export interface AlertDecision {
   readonly reasons: readonly Reason[]
   /** Whether it takes a place of its rule's hour: the guard on firing counts it. */
   readonly counts: boolean
+  /** What a rule in shadow would have done: for the operator alone. */
+  readonly shadow: readonly ShadowTelling[]
   /** When the subject needs another evaluation even if nothing happens: a `for`, a silence or the like ends. */
   readonly nextCheckAt?: number
 }
@@ -51,12 +59,71 @@ const timeOf = ({ previous, now }: { readonly previous: AlertState | null; reado
 
 /** Decides an alert of a rule that covers its subject. */
 export function decideAlert(asked: AlertQuestion): AlertDecision {
+  const { permission, previous } = asked
+  const { shadow: before, ...open } = previous ?? { shadow: undefined }
+  const decision = decideOpenly('phase' in open ? { ...asked, previous: open } : asked)
+  if (permission.shadow === undefined) return decision
+  const marks = before ?? { told: previous?.told ?? [], mailed: previous?.mailed ?? previous?.told ?? [] }
+  const would = decideOpenly({
+    ...asked,
+    permission: permission.shadow,
+    guard: 'pass',
+    previous: 'phase' in open ? { ...open, told: marks.told, mailed: marks.mailed } : null,
+  })
+  return inShadow(decision, would, marks, asked)
+}
+
+/** The decision on an alert whose rule is in shadow. @param would as it would be if the rule might do all */
+function inShadow(
+  decision: AlertDecision,
+  would: AlertDecision,
+  { suspended }: ShadowMarks,
+  { outcome: { rule }, permission, cycle, subject }: AlertQuestion,
+): AlertDecision {
+  const { next, wish } = would
+  const part = next.part ?? partOf(rule, next)
+  const name = { rule: rule.name, subject, scope: scopeOf(rule, cycle.key) }
+  const isCut = wish === 'over' && permission.shadow?.suspend === 'do' && suspended !== part
+  const key = keyOfTelling(name, part, 'fired')
+  const cut: ShadowTelling[] = isCut
+    ? [{ does: 'suspend', kind: 'fired', key, since: next.began ?? next.since, times: 1 }]
+    : []
+  const marks = marksOf(next, isCut ? part : suspended)
+  const checks = [decision.nextCheckAt, would.nextCheckAt].filter((at) => at !== undefined)
+  return {
+    ...decision,
+    next: marks === null ? decision.next : { ...decision.next, shadow: marks },
+    shadow: [...doing('log', would.entries), ...doing('mail', would.notices), ...cut],
+    ...(checks.length === 0 ? {} : { nextCheckAt: Math.min(...checks) }),
+  }
+}
+
+const doing = (does: ShadowAct, tellings: readonly Telling[]): ShadowTelling[] =>
+  tellings.map((telling) => ({ ...telling, does }))
+
+/** Null if there is nothing to remember. */
+function marksOf({ told, mailed = told }: AlertState, suspended: string | undefined): ShadowMarks | null {
+  if (told.length === 0 && mailed.length === 0 && suspended === undefined) return null
+  return { told, mailed, ...(suspended === undefined ? {} : { suspended }) }
+}
+
+/** Decides an alert by what its rule may do. */
+function decideOpenly(asked: AlertQuestion): AlertDecision {
   const question = { ...asked, now: timeOf(asked) }
   const { outcome, cycle, now, subject, staleSince } = question
   const previous = question.previous ?? unseen(now)
   if (outcome.error !== undefined) {
     const next = { ...standStill(previous, now), error: outcome.error }
-    return { next, entries: [], notices: [], takeBack: null, wish: 'keep', reasons: ['error'], counts: false }
+    return {
+      next,
+      entries: [],
+      notices: [],
+      takeBack: null,
+      wish: 'keep',
+      reasons: ['error'],
+      counts: false,
+      shadow: [],
+    }
   }
   const { rule } = outcome
   const state = { ...previous, error: null }
@@ -81,6 +148,7 @@ export function decideAlert(asked: AlertQuestion): AlertDecision {
     // Nothing is done any more in a cycle that has ended.
     wish: isStill || now >= cycle.endsAt ? 'keep' : wishOf(rule, next, question.permission),
     counts,
+    shadow: [],
     reasons: [...(isTelling || next.phase !== 'firing' ? [] : (['told'] as const)), ...pendingOf(next), ...withheld],
     ...(checkAt === null ? {} : { nextCheckAt: checkAt }),
   }
@@ -181,7 +249,15 @@ export interface WithdrawalQuestion {
  * Ends an alert whose rule no longer covers its subject: the rule or the subject is gone, or they no longer match.
  * Only the log is told, where it knew of the alert.
  */
-export function withdrawAlert({ name, previous, now: at }: WithdrawalQuestion): AlertDecision {
+export function withdrawAlert({ name, previous, now }: WithdrawalQuestion): AlertDecision {
+  const { shadow: marks, ...open } = previous
+  const decision = withdrawOpenly({ name, previous: open, now })
+  if (marks === undefined) return decision
+  const would = withdrawOpenly({ name, previous: { ...open, told: marks.told, mailed: marks.mailed }, now })
+  return { ...decision, next: { ...decision.next, shadow: marks }, shadow: doing('log', would.entries) }
+}
+
+function withdrawOpenly({ name, previous, now: at }: WithdrawalQuestion): AlertDecision {
   const now = timeOf({ previous, now: at })
   const fired = previous.told.findLast((mark) => mark.startsWith('fired'))
   const part = fired?.slice('fired'.length) ?? ''
@@ -194,6 +270,7 @@ export function withdrawAlert({ name, previous, now: at }: WithdrawalQuestion): 
     takeBack: isFiring(previous) ? takeBackOf(name, next) : null,
     wish: 'standDown',
     counts: false,
+    shadow: [],
     reasons: ['withdrawn'],
   }
 }

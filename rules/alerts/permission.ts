@@ -13,6 +13,8 @@ export interface Permission {
   readonly limit: 'stage' | 'mode' | null
   /** The tenant wants no mails of alerts of this level, and would get them otherwise. Absent: it gets what `notify` says. */
   readonly isUnsubscribed?: true
+  /** What the operator is told that the rule would do: it is in shadow. Absent: it is not. */
+  readonly shadow?: Permission
 }
 
 const NOTHING: Permission = { log: false, notify: false, suspend: 'no', limit: 'stage' }
@@ -31,6 +33,7 @@ const STAGES: Readonly<Record<Stage, Permission>> = {
  */
 export function permitted(stage: Stage, mode: WatchdogMode): Permission {
   if (mode === WatchdogMode.Disabled) return { ...NOTHING, limit: 'mode' }
+  if (stage === 'shadow') return { ...NOTHING, shadow: permitted('enforce', mode) }
   const permission = STAGES[stage]
   if (mode !== WatchdogMode.Monitor || permission.suspend !== 'do') return permission
   return { ...permission, suspend: 'would', limit: 'mode' }
@@ -38,4 +41,8 @@ export function permitted(stage: Stage, mode: WatchdogMode): Permission {
 
 /** The permission without mails, if the tenant wants none of alerts of this level. @param mailsFrom the least level it wants */
 export const asWanted = (permission: Permission, level: LogLevel, mailsFrom: LogLevel): Permission =>
-  permission.notify && level < mailsFrom ? { ...permission, notify: false, isUnsubscribed: true } : permission
+  permission.shadow !== undefined
+    ? { ...permission, shadow: asWanted(permission.shadow, level, mailsFrom) }
+    : permission.notify && level < mailsFrom
+      ? { ...permission, notify: false, isUnsubscribed: true }
+      : permission

@@ -24,6 +24,14 @@ export interface GuardMark {
   readonly hold?: number
 }
 
+/** What the operator was told that a rule in shadow would have done. The last parts of keys, as in `told`. */
+export interface ShadowMarks {
+  readonly told: readonly string[]
+  readonly mailed: readonly string[]
+  /** Part of the episode for which it would have suspended. Absent: none. */
+  readonly suspended?: string
+}
+
 export interface AlertState {
   readonly phase: AlertPhase
   /** When the phase began. */
@@ -62,6 +70,8 @@ export interface AlertState {
   readonly mailedAt?: number
   /** What the guard on firing knows of its present episode. Absent: nothing, or its notice was told. */
   readonly guard?: GuardMark
+  /** Absent: its rule is not in shadow, or would have done nothing yet. */
+  readonly shadow?: ShadowMarks
   /** Why the latest evaluation could not decide the rule; null if it did. */
   readonly error: string | null
 }

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { sql } from 'kysely'
 import { beforeAll } from 'vitest'
-import { TicketStatus, TicketType } from '../../domain/codes.ts'
+import { LogLevel, TicketStatus, TicketType } from '../../domain/codes.ts'
 import { cycleAt, nextCycle } from '../../domain/time/cycle.ts'
 import { renderMail } from '../../notify/render.ts'
 import { createTransport } from '../../notify/transport.ts'
@@ -26,6 +26,7 @@ import { inTenant } from '../../store/tenancy.ts'
 import { endTickets } from '../../store/tickets/batches.ts'
 import { findTicket } from '../../store/tickets/tickets.ts'
 import { openSlice } from '../../store/usage/open-cycle.ts'
+import { insertShadowEntries } from '../../store/watchdog/shadow-log.ts'
 import { ownDatabase } from '../setup/login.ts'
 import { type Harness, INTERNAL, NOON, type Tenant, useHarness } from './harness.ts'
 
@@ -274,6 +275,21 @@ async function unfinished(estate: Estate): Promise<void> {
   const webhook = await inside('POST', '/internal/webhooks', { url: `https://${word}.example/hook` })
   await inside('POST', `/internal/webhooks/${webhook.id}/test`, undefined)
 
+  await inTenant(harness.store, tenant.id, (tx) =>
+    insertShadowEntries(tx, [
+      {
+        dedupeKey: `sim-silent/sim/${simId}/fired`,
+        does: 'mail',
+        rule: 'sim-silent',
+        ruleVersion: 1,
+        simId,
+        poolId: null,
+        level: LogLevel.Warning,
+        message: `${word} is silent`,
+        cycleKey: '2026-11',
+      },
+    ]),
+  )
   await inTenant(harness.store, tenant.id, (tx) =>
     noteWould(tx, [
       {

@@ -33,6 +33,7 @@ const COLUMNS: Readonly<Record<string, CodeTable>> = {
   'pools.status': PoolStatus,
   'pools.type': PoolType,
   'pools.watchdog_mode': WatchdogMode,
+  'shadow_log.level': LogLevel,
   'silences.level': LogLevel,
   'sim_blocks.status': SimStatus,
   'sims.status': SimStatus,

@@ -46,6 +46,7 @@ const asTenantRole = (tenant: string | null) =>
   })
 
 const VALUES: Readonly<Record<string, RawBuilder<unknown>>> = {
+  'shadow_log.does': sql`'mail'`,
   'bulk_ticket_items.outcome': sql`'waiting'`,
   'bulk_tickets.state': sql`'opening'`,
   'bulk_tickets.type': sql`'refresh'`,
@@ -304,6 +305,7 @@ const TENANT_TABLES = [
   'provision_batch_sims',
   'provision_batches',
   'restatements',
+  'shadow_log',
   'silences',
   'sim_blocks',
   'sim_sightings',
@@ -423,6 +425,7 @@ describe('each table of tenants', () => {
       processes: 'delete insert select update',
       rule_activations: 'insert select',
       rule_sets: 'insert select',
+      shadow_log: 'delete',
       tariffs: 'insert select',
       tenants: 'insert select update',
       ticket_work: 'select update',
@@ -450,7 +453,15 @@ describe('each table of tenants', () => {
   test('denies tenants changes to statements, logs and tariffs', async () => {
     const rights = await rightsOf('simherd_tenant')
 
-    for (const table of ['statements', 'statement_totals', 'watchdog_log', 'events', 'tariffs', 'audit_log']) {
+    for (const table of [
+      'statements',
+      'statement_totals',
+      'watchdog_log',
+      'shadow_log',
+      'events',
+      'tariffs',
+      'audit_log',
+    ]) {
       expect(rights[table], table).toBe('insert select')
     }
     expect(rights.tenants).toBe('select update')

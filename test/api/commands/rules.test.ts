@@ -4,6 +4,11 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ruleHistory, showVersion } from '../../../cli/rules/history.ts'
 import { activateVersion, loadRules, pushRules, rollBack } from '../../../cli/rules/load.ts'
+import { shadowLog } from '../../../cli/rules/shadow-log.ts'
+import { LogLevel } from '../../../domain/codes.ts'
+import type { ShadowAct } from '../../../domain/watchdog/shadow-entry.ts'
+import { inPlatform, inTenant } from '../../../store/tenancy.ts'
+import { forgetShadowEntries, insertShadowEntries } from '../../../store/watchdog/shadow-log.ts'
 import { useCommandHarness } from './harness.ts'
 
 const command = useCommandHarness()
@@ -60,5 +65,52 @@ describe('rules', () => {
       exitCode: 1,
       message: expect.stringContaining('sim/bad.json'),
     })
+  })
+})
+
+describe('the shadow log', () => {
+  test('is shown newest first, by rule and by what it would have done', async () => {
+    const { settings, harness } = command
+    const entry = (rule: string, does: ShadowAct) => ({
+      dedupeKey: `${rule}/sim/7/fired`,
+      does,
+      rule,
+      ruleVersion: 1,
+      simId: 7,
+      poolId: null,
+      level: LogLevel.Warning,
+      message: `SIM 7 by ${rule}`,
+      cycleKey: '2026-11',
+    })
+    await inTenant(harness.store, harness.tenant.id, (tx) =>
+      insertShadowEntries(tx, [entry('sim-a', 'log'), entry('sim-a', 'mail'), entry('sim-b', 'log')]),
+    )
+    const shown = async (flags: { rule?: string; does?: ShadowAct }) => {
+      lines.length = 0
+      await shadowLog(settings, { tenant: harness.tenant.id, output: 'text', ...flags })
+      return lines.slice(2).map((line) => line.replace(/^\S+ +/, '').replaceAll(/ +/g, ' '))
+    }
+
+    expect(await shown({})).toEqual([
+      'sim-b log SIM 7 by sim-b',
+      'sim-a mail SIM 7 by sim-a',
+      'sim-a log SIM 7 by sim-a',
+    ])
+    expect(await shown({ rule: 'sim-a', does: 'mail' })).toEqual(['sim-a mail SIM 7 by sim-a'])
+    await shown({ rule: 'sim-c' })
+    expect(lines).toEqual(['no rule in shadow would have done anything'])
+  })
+
+  test('is forgotten after its time, by cursor until then', async () => {
+    const { harness } = command
+    const ask = (query: string) => harness.tenant.inside('GET', `/internal/rules/shadow-log?${query}`)
+    const first = await ask('pageSize=2')
+    const next = /cursor=(\w+)/.exec(String(first.headers.link))?.[1]
+    const rest = await ask(`pageSize=2&cursor=${next}`)
+    const forget = (before: number) => inPlatform(harness.store, (tx) => forgetShadowEntries(tx, new Date(before), 2))
+    const now = harness.now
+
+    expect([first.body.data.length, rest.body.data.length]).toEqual([2, 1])
+    expect([await forget(now), await forget(now + 1), await forget(now + 1)]).toEqual([0, 2, 1])
   })
 })

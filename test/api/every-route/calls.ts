@@ -301,6 +301,7 @@ export const LINES: Readonly<Record<string, Line>> = {
     audit: ['rules'],
     notOnce: 'a rule set that is already in force stays as it is',
   },
+  listShadowLog: { call: none },
   listRuleVersions: { call: none },
   getRuleVersion: { call: async (estate) => ({ path: { version: await pushedVersion(estate) } }) },
   pushRules: {

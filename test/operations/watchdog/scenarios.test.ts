@@ -209,7 +209,7 @@ describe('an alert whose rule no longer covers its subject', () => {
   const ways: readonly [string, string, (world: Awaited<ReturnType<typeof aWorld>>) => Promise<unknown>][] = [
     ['the rule was removed', 'its rule is removed', (world) => world.put(only({ 'sim-silent': asShipped }))],
     [
-      'the rule no longer covers the SIM',
+      'the rule was switched off',
       'its rule is switched off',
       (world) => world.put(only({ 'sim-overage': inStage('off') })),
     ],

@@ -1,0 +1,31 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { pageOf } from '../../../domain/page.ts'
+import { ShadowEntry, ShadowQuery } from '../../../domain/watchdog/shadow-entry.ts'
+import { inTenant, reading } from '../../../store/tenancy.ts'
+import { pageOfShadowLog } from '../../../store/watchdog/shadow-log.ts'
+import { linked, takesCursor } from '../../http/links.ts'
+import type { InternalOptions } from '../../options.ts'
+
+/** What rules in shadow would have done. */
+export const shadowLogRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app, { store }) => {
+  app.get(
+    '/rules/shadow-log',
+    {
+      schema: {
+        operationId: 'listShadowLog',
+        summary: 'What rules in stage shadow would have logged, mailed and suspended; newest first',
+        description: 'For the operator alone: a tenant sees none of it. Kept for 90 days.',
+        tags: ['Rules'],
+        querystring: ShadowQuery,
+        response: { 200: pageOf(ShadowEntry) },
+      },
+      preValidation: takesCursor('shadow'),
+    },
+    async (request, reply) =>
+      linked(
+        request,
+        reply,
+        await inTenant(reading(store), request.tenantId, (tx) => pageOfShadowLog(tx, request.query)),
+      ),
+  )
+}

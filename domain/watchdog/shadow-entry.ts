@@ -1,0 +1,37 @@
+/** The shadow log: what rules in stage `shadow` would have done. For the operator alone. */
+import { type Static, Type } from 'typebox'
+import { codeSchema, LogLevel } from '../codes.ts'
+import { cursorQuery } from '../cursor.ts'
+import { DateFilter, pageQuery } from '../page.ts'
+import { Id, Instant, nullable, strictObject, Text } from '../schema.ts'
+import { RuleVersion } from './rule-change.ts'
+
+const DOES = ['log', 'mail', 'suspend'] as const
+export type ShadowAct = (typeof DOES)[number]
+const Does = Type.Unsafe<ShadowAct>({
+  type: 'string',
+  enum: [...DOES],
+  description: 'What it would have done: written to the watchdog log, mailed, or suspended',
+})
+
+export const ShadowEntry = strictObject({
+  id: Id('Id of the entry'),
+  rule: Type.String({ description: 'Name of the rule' }),
+  version: RuleVersion,
+  does: Does,
+  simId: nullable(Id('The SIM it is about, if it is about one')),
+  poolId: nullable(Id('The pool it is about, or that the SIM is in')),
+  level: codeSchema(LogLevel, 'Log level'),
+  message: Type.String({ description: 'What it would have said' }),
+  date: Instant('When'),
+})
+export type ShadowEntry = Static<typeof ShadowEntry>
+
+export const ShadowQuery = Type.Object({
+  rule: Type.Optional(Text('Entries of this rule', 'sim-overage')),
+  does: Type.Optional(Does),
+  date: Type.Optional(DateFilter),
+  ...pageQuery,
+  ...cursorQuery('shadow'),
+})
+export type ShadowQuery = Static<typeof ShadowQuery>
