@@ -111,6 +111,12 @@ export const ERRORS = {
     title: 'There is no such billing cycle',
     remedy: '`GET /internal/cycles` lists the cycles there are.',
   },
+  rule_not_found: {
+    status: 404,
+    retryable: false,
+    title: 'No rule of that name is in force',
+    remedy: '`GET /internal/rules` lists the rules that are.',
+  },
   rules_version_not_found: {
     status: 404,
     retryable: false,

@@ -22,10 +22,10 @@ export async function ruleHistory(settings: Settings, { output, page = 1 }: Hist
   if (found.pagination.hasNextPage) print(`older: --page ${page + 1}`)
 }
 
-const rowOf = ({ at, version, change, author, reason }: RuleChange) => [
+const rowOf = ({ at, version, change, rule, stage, author, reason }: RuleChange) => [
   at,
   String(version),
-  change,
+  rule === null ? change : `${rule} → ${stage}`,
   author,
   reason ?? '',
 ]

@@ -1,6 +1,7 @@
-/** `simherd rules load`, `push`, `activate`, `rollback`, `history`, `show`, `shadow-log`: the commands that ask a service. */
+/** `simherd rules load`, `push`, `activate`, `rollback`, `history`, `show`, `shadow-log`, `promote`, `demote`: the commands that ask a service. */
 import { type Command, Option } from 'commander'
 import type { Settings } from '../../config/index.ts'
+import { STAGES } from '../../rules/rule-file.ts'
 import { ASKS } from '../help-text.ts'
 import { id, wholeNumber } from '../option-values.ts'
 import type { ChangeFlags } from './ask.ts'
@@ -8,6 +9,7 @@ import type { CheckFlags } from './check.ts'
 import type { HistoryFlags } from './history.ts'
 import type { RollbackFlags } from './load.ts'
 import type { ShadowFlags } from './shadow-log.ts'
+import type { StageFlags } from './stages.ts'
 
 const output = () =>
   new Option('-o, --output <format>', 'text, or json for programs').choices(['text', 'json']).default('text')
@@ -102,4 +104,18 @@ export function addLifeCommands(rules: Command, settings: () => Settings): void 
       const { shadowLog } = await import('./shadow-log.ts')
       await shadowLog(settings(), flags)
     })
+  for (const direction of ['promote', 'demote'] as const) {
+    const word = direction === 'promote' ? 'higher' : 'lower'
+    rules
+      .command(direction)
+      .argument('<rule>', 'name of a rule in force')
+      .description(`Put a rule into a ${word} stage, without a new file.`)
+      .addOption(new Option('--to <stage>', `left out: the next ${word} one`).choices([...STAGES]))
+      .option(...REASON)
+      .addHelpText('after', help('', `${direction} sim-overage --to ${direction === 'promote' ? 'notify' : 'shadow'}`))
+      .action(async (rule: string, flags: StageFlags) => {
+        const { moveStage } = await import('./stages.ts')
+        await moveStage(settings(), rule, direction, flags)
+      })
+  }
 }

@@ -28,16 +28,18 @@ export const ChangedRules = strictObject({
 })
 export type ChangedRules = Static<typeof ChangedRules>
 
-const KINDS = ['pushed', 'activated'] as const
+const KINDS = ['pushed', 'activated', 'staged'] as const
 
 /** An entry of the history. */
 export const RuleChange = strictObject({
   change: Type.Unsafe<(typeof KINDS)[number]>({
     type: 'string',
     enum: [...KINDS],
-    description: '`pushed`: the version came in; `activated`: it was put in force',
+    description: '`pushed`: the version came in; `activated`: it was put in force; `staged`: a rule got another stage',
   }),
   version: RuleVersion,
+  rule: nullable(Type.String({ description: 'The rule that got another stage; else null' })),
+  stage: nullable(Type.String({ description: 'Its stage from then on; else null' })),
   at: Instant('When'),
   author: Type.String({ description: 'Who, as they named themselves' }),
   actor: nullable(Actor),

@@ -8,6 +8,7 @@ import { type CompiledSet, compileSet } from '../../rules/compile/compile-set.ts
 import { faultWords, type RuleFault } from '../../rules/load/faults.ts'
 import { loadRuleSet, loadStoredRules } from '../../rules/load/load.ts'
 import type { Rule } from '../../rules/rule.ts'
+import { STAGES } from '../../rules/rule-file.ts'
 import { noteChange } from '../../store/audit.ts'
 import { insertOperatorNotices } from '../../store/operator-notices.ts'
 import { lookAtAll } from '../../store/shards.ts'
@@ -19,8 +20,10 @@ import {
   earlierRuleVersions,
   lockRules,
   ruleSetOf,
+  rulesMark,
   storeRuleSet,
 } from '../../store/watchdog/rule-sets.ts'
+import { type SetStage, setStages } from '../../store/watchdog/rule-stages.ts'
 import { recordRulesEvents, ruleChanges } from './rule-events.ts'
 
 export interface RulesInForce {
@@ -76,11 +79,11 @@ const NONE: LoadedRules = { version: 0, activatedAt: null, rules: [], refused: n
  * @param comparedFirst how many subjects engine and compiled rules both decide first, after a version was taken up
  */
 export function rulesInForce(comparedFirst: number = COMPARED_FIRST): ReadRules {
-  let loaded = { active: 0, rules: compiledRules(NONE, comparedFirst) }
+  let loaded = { mark: '', rules: compiledRules(NONE, comparedFirst) }
   return async (tx) => {
-    const active = await activeRuleVersion(tx)
-    if (active !== undefined && active !== loaded.active) {
-      loaded = { active, rules: compiledRules(await newestAccepted(tx, active), comparedFirst) }
+    const { version, mark } = await rulesMark(tx)
+    if (version !== null && mark !== loaded.mark) {
+      loaded = { mark, rules: compiledRules(await newestAccepted(tx, version), comparedFirst) }
     }
     return loaded.rules
   }
@@ -92,10 +95,30 @@ async function newestAccepted(tx: TenantTx | PlatformTx, active: number): Promis
     const set = await ruleSetOf(tx, version)
     if (set === undefined) continue
     const { rules, faults } = await loadStoredRules(set.files)
-    if (faults.length === 0) return { version, activatedAt: set.activatedAt, rules, refused }
+    if (faults.length === 0)
+      return { version, activatedAt: set.activatedAt, rules: inSetStages(rules, await setStages(tx)), refused }
     refused ??= { version, reason: reasonOf(faults) }
   }
   return { ...NONE, refused }
+}
+
+/** What is in force, as it is stored. */
+export async function readRulesInForce(tx: PlatformTx): Promise<LoadedRules> {
+  const version = await activeRuleVersion(tx)
+  return version === undefined ? NONE : newestAccepted(tx, version)
+}
+
+/** The rules in the stages that were set for them. A file that says another stage than it said then wins. Pure. */
+function inSetStages(rules: readonly Rule[], stages: readonly SetStage[]): readonly Rule[] {
+  if (stages.length === 0) return rules
+  const byRule = new Map(stages.map((one) => [one.rule, one]))
+  return rules.map((rule) => {
+    const set = byRule.get(rule.name)
+    const stage = STAGES.find((one) => one === set?.stage)
+    if (stage === undefined || set?.fileStage !== rule.fileStage) return rule
+    const { event } = rule
+    return { ...rule, event: { ...event, params: { ...event.params, stage } } }
+  })
 }
 
 function reasonOf([first, ...others]: readonly RuleFault[]): string {
@@ -187,10 +210,11 @@ export const storeRules = (
  */
 export async function putInForce(
   tx: PlatformTx,
-  { version, rules }: { readonly version: number; readonly rules: readonly Rule[] },
+  { version, rules: asInFiles }: { readonly version: number; readonly rules: readonly Rule[] },
   inForce: number | undefined,
   { author, reason, expect }: Change,
 ): Promise<RuleChangeOutcome> {
+  const rules = inSetStages(asInFiles, await setStages(tx))
   if (version === inForce) return { version, changed: false, was: rules, rules }
   if (expect !== undefined && expect !== (inForce ?? 0)) throw moved(expect, inForce)
   const was = inForce === undefined ? [] : (await newestAccepted(tx, inForce)).rules

@@ -185,6 +185,7 @@ function loaded(file: string, source: RuleFile, conditions: Group, clear: Group 
     conditions,
     clear,
     event,
+    fileStage: params.stage,
     level: LogLevel[params.level],
     resolve: params.resolve ?? 'log',
     for: forOf(params.for ?? 'PT0S'),

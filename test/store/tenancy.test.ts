@@ -425,6 +425,7 @@ describe('each table of tenants', () => {
       processes: 'delete insert select update',
       rule_activations: 'insert select',
       rule_sets: 'insert select',
+      rule_stages: 'insert select',
       shadow_log: 'delete',
       tariffs: 'insert select',
       tenants: 'insert select update',

@@ -1,12 +1,15 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
-import { Instant, nullable, strictObject } from '../../../domain/schema.ts'
+import { Instant, nullable, strictObject, Text } from '../../../domain/schema.ts'
 import { ChangedRules, changeFields, expectField } from '../../../domain/watchdog/rule-change.ts'
 import { activateRules, rulesInForce } from '../../../operations/watchdog/rules-in-force.ts'
+import { setStage } from '../../../operations/watchdog/set-stage.ts'
 import { BOUNDS, STAGES, type Stage } from '../../../rules/rule-file.ts'
 import { inPlatform } from '../../../store/tenancy.ts'
 import { onBehalfOf } from '../../http/change.ts'
 import type { InternalOptions } from '../../options.ts'
+
+const Staged = Type.Unsafe<Stage>({ type: 'string', enum: [...STAGES], description: 'How far the rule may go' })
 
 const Rules = strictObject({
   version: Type.Integer({ minimum: 0, description: 'Version of the set; 0 before the first' }),
@@ -25,7 +28,7 @@ const Rules = strictObject({
       name: Type.String(),
       subject: Type.Unsafe<'sim' | 'pool' | 'tenant'>({ type: 'string', enum: ['sim', 'pool', 'tenant'] }),
       file: Type.String({ description: 'Path below the rules folder' }),
-      stage: Type.Unsafe<Stage>({ type: 'string', enum: [...STAGES] }),
+      stage: Staged,
     }),
   ),
 })
@@ -81,5 +84,28 @@ export const ruleRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app
       const { files, author, ...more } = request.body
       return activateRules(onBehalfOf(store, request), files, author, more)
     },
+  )
+
+  app.put(
+    '/rules/stages/:name',
+    {
+      config: { tenant: 'none', problems: ['rule_not_found'] },
+      schema: {
+        operationId: 'setRuleStage',
+        summary: 'Set the stage of a rule without a new file',
+        description: 'Counts until the rule’s file says another stage than it says now.',
+        tags: ['Rules'],
+        params: Type.Object({ name: Text('Name of the rule', 'sim-overage', { minLength: 1, maxLength: 60 }) }),
+        body: strictObject({ stage: Staged, ...changeFields }),
+        response: {
+          200: strictObject({
+            rule: Type.String({ description: 'Name of the rule' }),
+            stage: Staged,
+            changed: Type.Boolean({ description: 'False where it was in this stage already' }),
+          }),
+        },
+      },
+    },
+    (request) => setStage(onBehalfOf(store, request), request.params.name, request.body.stage, request.body),
   )
 }

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ruleHistory, showVersion } from '../../../cli/rules/history.ts'
 import { activateVersion, loadRules, pushRules, rollBack } from '../../../cli/rules/load.ts'
 import { shadowLog } from '../../../cli/rules/shadow-log.ts'
+import { moveStage } from '../../../cli/rules/stages.ts'
 import { LogLevel } from '../../../domain/codes.ts'
 import type { ShadowAct } from '../../../domain/watchdog/shadow-entry.ts'
 import { inPlatform, inTenant } from '../../../store/tenancy.ts'
@@ -64,6 +65,45 @@ describe('rules', () => {
     await expect(pushRules(command.settings, folder, {})).rejects.toMatchObject({
       exitCode: 1,
       message: expect.stringContaining('sim/bad.json'),
+    })
+  })
+})
+
+describe('stages', () => {
+  test('are raised and lowered a step at a time, with a history', async () => {
+    const { settings, harness } = command
+    lines.length = 0
+    harness.now += 1000
+    await moveStage(settings, 'sim-overage', 'demote', { reason: 'too many mails' })
+    await moveStage(settings, 'sim-overage', 'demote', { to: 'shadow' })
+    await moveStage(settings, 'sim-overage', 'promote', {})
+    const moved = lines.splice(0)
+    await ruleHistory(settings, { output: 'text' })
+
+    expect(moved.map((line) => line.replace(/;.*/, ''))).toEqual([
+      'sim-overage: enforce → notify',
+      'sim-overage: notify → shadow',
+      'sim-overage: shadow → log',
+    ])
+    expect(lines.join('\n')).toMatch(/sim-overage → notify +\S+ +too many mails/)
+  })
+
+  test.each([
+    ['no rule of that name', 'sim-nobody', 'promote', {}, 3, 'no rule sim-nobody is in force'],
+    ['a stage the other way', 'sim-overage', 'promote', { to: 'off' }, 2, 'expected notify, enforce'],
+    ['a stage it is in', 'sim-overage', 'demote', { to: 'log' }, 2, 'expected off, shadow'],
+  ] as const)('refuse %s', async (_, rule, direction, flags, exitCode, message) => {
+    const moved = moveStage(command.settings, rule, direction, flags)
+
+    await expect(moved).rejects.toMatchObject({ exitCode, message: expect.stringContaining(message) })
+  })
+
+  test('are not set for what is not in force', async () => {
+    const body = { stage: 'log', author: 'Ann' }
+
+    expect(await command.harness.operate('PUT', '/internal/rules/stages/sim-nobody', body)).toMatchObject({
+      status: 404,
+      body: { code: 'rule_not_found' },
     })
   })
 })

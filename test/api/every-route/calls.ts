@@ -302,6 +302,14 @@ export const LINES: Readonly<Record<string, Line>> = {
     notOnce: 'a rule set that is already in force stays as it is',
   },
   listShadowLog: { call: none },
+  setRuleStage: {
+    call: async ({ harness }) => {
+      await harness.operate('POST', '/internal/rules', { files: await freshRules(), author: 'the tests' })
+      const body = { stage: next() % 2 === 0 ? 'log' : 'notify', author: 'the tests' }
+      return { path: { name: 'sim-silent' }, body }
+    },
+    audit: ['rules'],
+  },
   listRuleVersions: { call: none },
   getRuleVersion: { call: async (estate) => ({ path: { version: await pushedVersion(estate) } }) },
   pushRules: {

@@ -116,7 +116,13 @@ interface AuditRow {
 }
 
 /** What concerns no tenant. */
-const OF_THE_PLATFORM = { loadRules: null, pushRules: null, activateRuleVersion: null, rollBackRules: null }
+const OF_THE_PLATFORM = {
+  setRuleStage: null,
+  loadRules: null,
+  pushRules: null,
+  activateRuleVersion: null,
+  rollBackRules: null,
+}
 
 /** A successful call writes the audit entries of its line and no others. */
 export async function leavesItsTrail({ harness, ours }: Estates, operation: Operation): Promise<void> {
