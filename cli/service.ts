@@ -160,6 +160,7 @@ const EXIT_CODES: Readonly<Record<number, ExitCode>> = {
   400: ExitCode.usage,
   404: ExitCode.notFound,
   409: ExitCode.conflict,
+  412: ExitCode.conflict,
 }
 
 /**

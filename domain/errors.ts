@@ -117,6 +117,12 @@ export const ERRORS = {
     title: 'No rule of that name is in force',
     remedy: '`GET /internal/rules` lists the rules that are.',
   },
+  rule_file_not_found: {
+    status: 404,
+    retryable: false,
+    title: 'The rule set in force has no such file',
+    remedy: '`GET /internal/rules` names the files of the rules in force.',
+  },
   rules_version_not_found: {
     status: 404,
     retryable: false,

@@ -1,4 +1,4 @@
-/** `simherd rules load`, `push`, `activate`, `rollback`, `history`, `show`, `shadow-log`, `promote`, `demote`: the commands that ask a service. */
+/** `simherd rules load`, `push`, `activate`, `rollback`, `history`, `show`, `shadow-log`, `promote`, `demote`, `put`, `remove`: the commands that ask a service. */
 import { type Command, Option } from 'commander'
 import type { Settings } from '../../config/index.ts'
 import { STAGES } from '../../rules/rule-file.ts'
@@ -6,6 +6,7 @@ import { ASKS } from '../help-text.ts'
 import { id, wholeNumber } from '../option-values.ts'
 import type { ChangeFlags } from './ask.ts'
 import type { CheckFlags } from './check.ts'
+import type { PutFlags } from './files.ts'
 import type { HistoryFlags } from './history.ts'
 import type { RollbackFlags } from './load.ts'
 import type { ShadowFlags } from './shadow-log.ts'
@@ -118,4 +119,27 @@ export function addLifeCommands(rules: Command, settings: () => Settings): void 
         await moveStage(settings(), rule, direction, flags)
       })
   }
+  rules
+    .command('put')
+    .argument('<file>', 'a rule file')
+    .description('Put one file into the rules in force; the others stay.')
+    .option('--as <path>', 'path below the rules folder; left out: its folder and name, as in sim/sim-overage.json')
+    .option(...REASON)
+    .option(...EXPECT, version)
+    .addHelpText('after', help('', 'put ./my-rules/sim/sim-overage.json'))
+    .action(async (file: string, flags: PutFlags) => {
+      const { putRule } = await import('./files.ts')
+      await putRule(settings(), file, flags)
+    })
+  rules
+    .command('remove')
+    .argument('<rule>', 'name of a rule in force')
+    .description('Take one rule out of those in force; the others stay.')
+    .option(...REASON)
+    .option(...EXPECT, version)
+    .addHelpText('after', help('', 'remove sim-overage'))
+    .action(async (rule: string, flags: ChangeFlags) => {
+      const { removeRule } = await import('./files.ts')
+      await removeRule(settings(), rule, flags)
+    })
 }

@@ -59,7 +59,7 @@ export async function rollBack(settings: Settings, flags: RollbackFlags): Promis
   )
 }
 
-const printChanged = ({ version, changed }: ChangedRules): void =>
+export const printChanged = ({ version, changed }: ChangedRules): void =>
   print(
     changed
       ? `version ${version} is in force; every subject is evaluated anew`

@@ -39,7 +39,7 @@ export const RuleChange = strictObject({
   }),
   version: RuleVersion,
   rule: nullable(Type.String({ description: 'The rule that got another stage; else null' })),
-  stage: nullable(Type.String({ description: 'Its stage from then on; else null' })),
+  stage: nullable(Text('Its stage from then on; else null', 'log')),
   at: Instant('When'),
   author: Type.String({ description: 'Who, as they named themselves' }),
   actor: nullable(Actor),

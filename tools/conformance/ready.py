@@ -225,6 +225,12 @@ def rule_version():
     return {"path": {"version": inside("POST", "/rules/versions", own_rules()["body"])["version"]}}
 
 
+def rule_file():
+    """A file of the rule set that is in force."""
+    [file, *_] = own_rules()["body"]["files"]
+    return {"path": {"file": file["file"]}, "body": {"text": file["text"], "author": "conformance"}}
+
+
 REQUESTS = {
     "acknowledgeAlert": firing_alert,
     "addSilence": lambda: {"body": new_silence()},
@@ -309,6 +315,8 @@ REQUESTS = {
     "loadRules": own_rules,
     "pushRules": own_rules,
     "getRuleVersion": rule_version,
+    "putRuleFile": rule_file,
+    "setRuleStage": lambda: {"path": {"name": "sim-silent"}, "body": {"stage": "notify", "author": "conformance"}},
     "activateRuleVersion": lambda: {**rule_version(), "body": {"author": "conformance"}},
     "rollBackRules": lambda: {"body": {"author": "conformance", "to": rule_version()["path"]["version"]}},
 }

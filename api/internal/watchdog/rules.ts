@@ -7,6 +7,7 @@ import { setStage } from '../../../operations/watchdog/set-stage.ts'
 import { BOUNDS, STAGES, type Stage } from '../../../rules/rule-file.ts'
 import { inPlatform } from '../../../store/tenancy.ts'
 import { onBehalfOf } from '../../http/change.ts'
+import { answersVersion } from '../../http/etag.ts'
 import type { InternalOptions } from '../../options.ts'
 
 const Staged = Type.Unsafe<Stage>({ type: 'string', enum: [...STAGES], description: 'How far the rule may go' })
@@ -52,11 +53,12 @@ export const ruleRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app
   app.get(
     '/rules',
     {
-      config: { tenant: 'none' },
+      config: { tenant: 'none', versioned: true },
       schema: { operationId: 'listRules', summary: 'The rule set in force', tags: ['Rules'], response: { 200: Rules } },
     },
-    async () => {
+    async (_request, reply) => {
       const set = await inPlatform(store, inForce)
+      answersVersion(reply, set.refused?.version ?? set.version)
       return {
         version: set.version,
         activatedAt: set.activatedAt?.toISOString() ?? null,

@@ -2,6 +2,7 @@ import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { putRule, removeRule } from '../../../cli/rules/files.ts'
 import { ruleHistory, showVersion } from '../../../cli/rules/history.ts'
 import { activateVersion, loadRules, pushRules, rollBack } from '../../../cli/rules/load.ts'
 import { shadowLog } from '../../../cli/rules/shadow-log.ts'
@@ -105,6 +106,22 @@ describe('stages', () => {
       status: 404,
       body: { code: 'rule_not_found' },
     })
+  })
+})
+
+describe('one rule', () => {
+  test('is put and removed, unless another version is in force', async () => {
+    const { settings } = command
+    const silent = new URL('sim-silent.json', SHIPPED).pathname
+    await loadRules(settings, folder, {}).catch(() => undefined)
+    await removeRule(settings, 'sim-overage', { reason: 'a try' })
+    await putRule(settings, silent, {})
+    lines.length = 0
+    await putRule(settings, silent, { as: 'sim/sim-silent.json' })
+
+    expect(lines).toEqual([expect.stringMatching(/^version \d+ was in force already$/)])
+    await expect(putRule(settings, silent, { expect: 999_999 })).rejects.toMatchObject({ exitCode: 4 })
+    await expect(removeRule(settings, 'sim-overage', {})).rejects.toMatchObject({ exitCode: 3 })
   })
 })
 

@@ -302,11 +302,25 @@ export const LINES: Readonly<Record<string, Line>> = {
     notOnce: 'a rule set that is already in force stays as it is',
   },
   listShadowLog: { call: none },
+  putRuleFile: {
+    call: async () => {
+      const [file] = await freshRules()
+      return { path: { file: file?.file ?? '' }, body: { text: file?.text ?? '', author: 'the tests' } }
+    },
+    audit: ['rules'],
+  },
+  removeRuleFile: {
+    call: async ({ harness }) => {
+      await harness.operate('POST', '/internal/rules', { files: await freshRules(), author: 'the tests' })
+      return { path: { file: 'sim/sim-silent.json' }, query: { author: 'the tests' } }
+    },
+    audit: ['rules'],
+  },
   setRuleStage: {
     call: async ({ harness }) => {
       await harness.operate('POST', '/internal/rules', { files: await freshRules(), author: 'the tests' })
-      const body = { stage: next() % 2 === 0 ? 'log' : 'notify', author: 'the tests' }
-      return { path: { name: 'sim-silent' }, body }
+      await harness.operate('PUT', '/internal/rules/stages/sim-silent', { stage: 'off', author: 'the tests' })
+      return { path: { name: 'sim-silent' }, body: { stage: 'log', author: 'the tests' } }
     },
     audit: ['rules'],
   },

@@ -118,6 +118,8 @@ interface AuditRow {
 /** What concerns no tenant. */
 const OF_THE_PLATFORM = {
   setRuleStage: null,
+  putRuleFile: null,
+  removeRuleFile: null,
   loadRules: null,
   pushRules: null,
   activateRuleVersion: null,

@@ -15,6 +15,58 @@ const load = async (files = aSet()) => (await post('', { files })).body.version 
 const push = async (files = aSet()) => (await post('/versions', { files })).body.version as number
 const inForce = async () => (await harness.operate('GET', '/internal/rules')).body.version
 
+describe('one file of the rules', () => {
+  const SILENT = 'sim/sim-silent.json'
+  const PATH = `/internal/rules/files/${encodeURIComponent(SILENT)}`
+  const silent = () => readFile(new URL(`../../../rules/${SILENT}`, import.meta.url), 'utf8')
+  const put = async (headers = {}, text?: string) =>
+    harness.operate('PUT', PATH, { text: text ?? (await silent()), author: 'Ann' }, headers)
+  const remove = (headers = {}) => harness.operate('DELETE', `${PATH}?author=Ann`, undefined, headers)
+  const names = async () =>
+    (await harness.operate('GET', '/internal/rules')).body.rules.map(({ name }: { name: string }) => name)
+  const etag = async () => String((await harness.operate('GET', '/internal/rules')).headers.etag)
+
+  test('is put beside the others, replaced, and taken out', async () => {
+    await load()
+    const seen = await etag()
+
+    expect(await put({ 'if-match': seen })).toMatchObject({ status: 200, body: { changed: true } })
+    expect(await names()).toEqual(['sim-overage', 'sim-silent'])
+    expect((await put()).body).toMatchObject({ changed: false })
+    expect((await put({}, `${await silent()} `)).body).toMatchObject({ changed: true })
+    expect(await remove({ 'if-match': await etag() })).toMatchObject({ status: 200, body: { changed: true } })
+    expect(await names()).toEqual(['sim-overage'])
+  })
+
+  test('is left where somebody has changed the rules since', async () => {
+    await load()
+    const seen = await etag()
+    await load()
+    const refused = { status: 412, body: { code: 'precondition_failed' } }
+
+    expect(await put({ 'if-match': seen })).toMatchObject(refused)
+    expect(await remove({ 'if-match': seen })).toMatchObject(refused)
+    expect(await names()).toEqual(['sim-overage'])
+  })
+
+  test('is refused with its faults, and where it is not there', async () => {
+    await load()
+
+    expect(await put({}, '{}')).toMatchObject({ status: 422, body: { code: 'rules_rejected' } })
+    expect(await remove()).toMatchObject({ status: 404, body: { code: 'rule_file_not_found' } })
+  })
+
+  test('is changed by one of two at once', async () => {
+    await load()
+    const seen = await etag()
+    const texts = await Promise.all([1, 2].map(async (n) => (await silent()) + ' '.repeat(n)))
+    const answers = await Promise.all(texts.map((text) => put({ 'if-match': seen }, text)))
+
+    expect(answers.map(({ status }) => status).toSorted()[0]).toBe(200)
+    expect([409, 412]).toContain(answers.map(({ status }) => status).toSorted()[1])
+  })
+})
+
 describe('versions of the rules', () => {
   let before = 0
   beforeEach(async () => {

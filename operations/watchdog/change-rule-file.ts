@@ -1,0 +1,38 @@
+/** Puts one rule file into the set in force, or takes one out. The other files stay as they are. */
+import { ServiceError } from '../../domain/errors.ts'
+import type { ChangedRules } from '../../domain/watchdog/rule-change.ts'
+import { inPlatform, type Store } from '../../store/tenancy.ts'
+import { activeRuleSet } from '../../store/watchdog/rule-sets.ts'
+import { activateRules, type Change } from './rules-in-force.ts'
+
+/** A change of one file. */
+export interface FileChange extends Omit<Change, 'expect'> {
+  /** Path below the rules folder. */
+  readonly file: string
+  /** Null: the file goes. */
+  readonly text: string | null
+  /** Versions of which one has to be in force. Default: any. */
+  readonly asSeen?: readonly number[] | undefined
+}
+
+/**
+ * Puts the set in force that differs in one file.
+ *
+ * @throws ServiceError `precondition_failed`, `rule_file_not_found`, `rules_rejected`, and `rules_moved` if the rules were changed
+ * while the set was checked
+ */
+export async function changeRuleFile(store: Store, { file, text, asSeen, ...by }: FileChange): Promise<ChangedRules> {
+  const set = await inPlatform(store, activeRuleSet)
+  const { version: expect, files } = set ?? { version: 0, files: [] }
+  if (asSeen !== undefined && !asSeen.includes(expect)) {
+    throw new ServiceError(
+      'precondition_failed',
+      `The rules have changed since: version ${expect} is in force now, and If-Match asks for ${asSeen.join(' or ') || 'no version there is'}.`,
+    )
+  }
+  const others = files.filter((one) => one.file !== file)
+  if (text === null && others.length === files.length) {
+    throw new ServiceError('rule_file_not_found', `file: version ${expect} has no ${file}.`)
+  }
+  return activateRules(store, text === null ? others : [...others, { file, text }], by.author, { ...by, expect })
+}
