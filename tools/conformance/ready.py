@@ -231,6 +231,18 @@ def rule_file():
     return {"path": {"file": file["file"]}, "body": {"text": file["text"], "author": "conformance"}}
 
 
+def loaded_file():
+    """A file of a set that was just put in force."""
+    inside("POST", "/rules", own_rules()["body"])
+    return {"path": rule_file()["path"], "query": {"author": "conformance"}}
+
+
+def a_stage():
+    """A stage for a rule of a set that was just put in force."""
+    inside("POST", "/rules", own_rules()["body"])
+    return {"path": {"name": "sim-silent"}, "body": {"stage": "notify", "author": "conformance"}}
+
+
 REQUESTS = {
     "acknowledgeAlert": firing_alert,
     "addSilence": lambda: {"body": new_silence()},
@@ -316,7 +328,8 @@ REQUESTS = {
     "pushRules": own_rules,
     "getRuleVersion": rule_version,
     "putRuleFile": rule_file,
-    "setRuleStage": lambda: {"path": {"name": "sim-silent"}, "body": {"stage": "notify", "author": "conformance"}},
+    "removeRuleFile": loaded_file,
+    "setRuleStage": a_stage,
     "activateRuleVersion": lambda: {**rule_version(), "body": {"author": "conformance"}},
     "rollBackRules": lambda: {"body": {"author": "conformance", "to": rule_version()["path"]["version"]}},
 }
