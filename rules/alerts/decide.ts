@@ -63,12 +63,12 @@ export function decideAlert(asked: AlertQuestion): AlertDecision {
   const { shadow: before, ...open } = previous ?? { shadow: undefined }
   const decision = decideOpenly('phase' in open ? { ...asked, previous: open } : asked)
   if (permission.shadow === undefined) return decision
-  const marks = before ?? { told: previous?.told ?? [], mailed: previous?.mailed ?? previous?.told ?? [] }
+  const marks = before ?? marksOf(previous ?? unseen(asked.now), undefined)
   const would = decideOpenly({
     ...asked,
     permission: permission.shadow,
     guard: 'pass',
-    previous: 'phase' in open ? { ...open, told: marks.told, mailed: marks.mailed } : null,
+    previous: 'phase' in open ? asMarked(open, marks) : null,
   })
   return inShadow(decision, would, marks, asked)
 }
@@ -92,7 +92,7 @@ function inShadow(
   const checks = [decision.nextCheckAt, would.nextCheckAt].filter((at) => at !== undefined)
   return {
     ...decision,
-    next: marks === null ? decision.next : { ...decision.next, shadow: marks },
+    next: isEmpty(marks) ? decision.next : { ...decision.next, shadow: marks },
     shadow: [...doing('log', would.entries), ...doing('mail', would.notices), ...cut],
     ...(checks.length === 0 ? {} : { nextCheckAt: Math.min(...checks) }),
   }
@@ -101,10 +101,19 @@ function inShadow(
 const doing = (does: ShadowAct, tellings: readonly Telling[]): ShadowTelling[] =>
   tellings.map((telling) => ({ ...telling, does }))
 
-/** Null if there is nothing to remember. */
-function marksOf({ told, mailed = told }: AlertState, suspended: string | undefined): ShadowMarks | null {
-  if (told.length === 0 && mailed.length === 0 && suspended === undefined) return null
-  return { told, mailed, ...(suspended === undefined ? {} : { suspended }) }
+const marksOf = ({ told, mailed = told, mailedAt }: AlertState, suspended: string | undefined): ShadowMarks => ({
+  told,
+  mailed,
+  ...(mailedAt === undefined ? {} : { mailedAt }),
+  ...(suspended === undefined ? {} : { suspended }),
+})
+
+const isEmpty = ({ told, mailed, suspended }: ShadowMarks): boolean =>
+  told.length === 0 && mailed.length === 0 && suspended === undefined
+
+/** The state as if it had told what its rule in shadow would have. */
+function asMarked({ mailedAt: _, ...open }: AlertState, { told, mailed, mailedAt }: ShadowMarks): AlertState {
+  return { ...open, told, mailed, ...(mailedAt === undefined ? {} : { mailedAt }) }
 }
 
 /** Decides an alert by what its rule may do. */
@@ -253,7 +262,7 @@ export function withdrawAlert({ name, previous, now }: WithdrawalQuestion): Aler
   const { shadow: marks, ...open } = previous
   const decision = withdrawOpenly({ name, previous: open, now })
   if (marks === undefined) return decision
-  const would = withdrawOpenly({ name, previous: { ...open, told: marks.told, mailed: marks.mailed }, now })
+  const would = withdrawOpenly({ name, previous: asMarked(open, marks), now })
   return { ...decision, next: { ...decision.next, shadow: marks }, shadow: doing('log', would.entries) }
 }
 

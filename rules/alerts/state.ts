@@ -28,6 +28,8 @@ export interface GuardMark {
 export interface ShadowMarks {
   readonly told: readonly string[]
   readonly mailed: readonly string[]
+  /** When people were to be mailed that its episode fires. Absent: they were not. */
+  readonly mailedAt?: number
   /** Part of the episode for which it would have suspended. Absent: none. */
   readonly suspended?: string
 }
