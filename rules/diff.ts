@@ -1,5 +1,8 @@
 /** What differs between two rule sets, by meaning: defaults filled in, the order and nesting of conditions left aside. Pure. */
+
+import { LogLevel, labelOf } from '../domain/codes.ts'
 import { type Condition, isReference } from './conditions.ts'
+import { type Ladder, ownConditions } from './ladder.ts'
 import type { For, Rule } from './rule.ts'
 
 /** What a person asks about a change: when it fires, for whom, what it then does, and with what words. */
@@ -46,11 +49,14 @@ function differencesOf(was: Rule, is: Rule): Difference[] {
 }
 
 /** Everything that a rule says, field by field, always the same fields. */
-function saidBy({ subject, match, conditions, clear, event, description, ...rule }: Rule): Said {
+function saidBy(rule: Rule): Said {
+  const { subject, match, clear, event, description, ladder } = rule
+  const conditions = ownConditions(rule)
   const { level, actions, suspend, once, occurrence, stage, message, resolvedMessage } = event.params
   const maybe = (text: string | undefined): string[] => (text === undefined ? [] : [text])
   return [
-    ['when', 'conditions', membersOf(conditions)],
+    ['when', 'conditions', conditions === null ? [] : membersOf(conditions)],
+    ['when', 'ladder', ladder === null ? [] : stepsOf(ladder)],
     ['when', 'clear', clear === null ? [] : membersOf(clear)],
     ['when', 'for', [lasting(rule.for)]],
     ['when', 'keepFiring', [lasting(rule.keepFiring)]],
@@ -60,7 +66,7 @@ function saidBy({ subject, match, conditions, clear, event, description, ...rule
       'match',
       Object.entries(match).map(([field, value]) => `${field} ${[value].flat().toSorted().join(', ')}`),
     ],
-    ['what', 'level', [level]],
+    ['what', 'level', maybe(level)],
     ['what', 'actions', actions.toSorted()],
     [
       'what',
@@ -76,6 +82,12 @@ function saidBy({ subject, match, conditions, clear, event, description, ...rule
     ['words', 'type', [event.type]],
   ]
 }
+
+/** The steps of a ladder as texts. */
+const stepsOf = ({ fact, steps, every }: Ladder): string[] => [
+  ...steps.map(({ at, level }) => `${fact} ${at} ${labelOf(LogLevel, level)}`),
+  ...(every === null ? [] : [`${fact} every ${every}`]),
+]
 
 const lasting = (time: For): string => ('ms' in time ? `${time.ms / 1000} s` : `${time.cyclePct} % of the cycle`)
 

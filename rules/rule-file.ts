@@ -72,9 +72,39 @@ export type Suspend = Static<typeof Suspend>
 const Message = (what: string) =>
   Type.String({ minLength: 1, maxLength: 1000, description: `${what}; {{fact}} stands for a fact’s value` })
 
+/** Steps of a value at which a rule tells more. */
+export const LadderFile = strictObject(
+  {
+    fact: Type.String({ maxLength: 60, description: 'The fact whose value is told step by step: a number' }),
+    steps: Type.Array(
+      strictObject(
+        {
+          at: Type.Number({
+            minimum: 0,
+            maximum: 1e12,
+            description: 'Least value of the fact, in its unit, from 0 on',
+          }),
+          level: oneOf(labels(LogLevel), 'Level'),
+        },
+        { description: 'A step: from which value on, and its level' },
+      ),
+      { minItems: 1, maxItems: 20, description: '1 to 20 steps, each higher than the one before' },
+    ),
+    every: Type.Optional(
+      Type.Number({
+        minimum: 0.01,
+        maximum: 1e12,
+        description: 'A further step so far above the last, and again; at least 0.01; left out: none',
+      }),
+    ),
+  },
+  { description: 'Steps of a value, each told once, with a level of its own' },
+)
+export type LadderFile = Static<typeof LadderFile>
+
 const Params = strictObject(
   {
-    level: oneOf(labels(LogLevel), 'Level'),
+    level: Type.Optional(oneOf(labels(LogLevel), 'Level')),
     message: Message('What is said when it fires'),
     resolvedMessage: Type.Optional(Message('What is said when it resolves')),
     actions: Type.Array(oneOf(ACTIONS, 'Action'), {
@@ -135,6 +165,7 @@ export const Examples = Type.Array(
     {
       fires: Type.Boolean({ description: 'Whether the conditions hold: true or false' }),
       facts: FactValues,
+      step: Type.Optional(Type.Number({ description: 'With a ladder: the highest step that is reached' })),
     },
     { description: 'Facts, and whether the rule fires on them' },
   ),
@@ -168,7 +199,8 @@ export const RuleFile = strictObject(
     description: Description,
     subject: Subject,
     match: Type.Optional(Match),
-    conditions: Type.Unknown({ description: 'When the rule fires' }),
+    conditions: Type.Optional(Type.Unknown({ description: 'When the rule fires; may be left out beside a ladder' })),
+    ladder: Type.Optional(LadderFile),
     event: RuleEvent,
     examples: Examples,
     lint: Type.Optional(Lint),

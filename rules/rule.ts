@@ -4,6 +4,7 @@ import type { LogLevel } from '../domain/codes.ts'
 import { durationMs } from '../domain/time/duration.ts'
 import type { SubjectKind } from '../domain/watchdog/subject.ts'
 import type { Group } from './conditions.ts'
+import type { Ladder } from './ladder.ts'
 import type { Match, Resolve, RuleEvent, Stage } from './rule-file.ts'
 
 /** How long something lasts: milliseconds, or a share of the cycle in percent. */
@@ -15,13 +16,17 @@ export interface Rule {
   readonly description: string
   readonly subject: SubjectKind
   readonly match: Match
+  /** Those of the file, and for a rule with a ladder that its first step is reached. */
   readonly conditions: Group
+  /** Steps that its alert rises by; null if it has only one. */
+  readonly ladder: Ladder | null
   /** Conditions that end an episode; null: it ends when `conditions` are no longer met. */
   readonly clear: Group | null
   /** The event as in the file, but for a stage that was set without a new file. */
   readonly event: RuleEvent
   /** The stage in the file. */
   readonly fileStage: Stage
+  /** With a ladder the highest that it may have: see `levelAt`. */
   readonly level: LogLevel
   readonly resolve: Resolve
   readonly for: For

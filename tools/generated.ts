@@ -7,7 +7,7 @@ import { dirname, join } from 'node:path'
 import { internalOpenapiDocument, openapiDocument } from '../api/openapi.ts'
 import { docFiles } from './docs-tables.ts'
 import { compileTemplates, type GeneratedFile } from './mail-templates.ts'
-import { ruleSchemaFile } from './rule-schema.ts'
+import { ruleSchemaFiles } from './rule-schema.ts'
 import { documentText, isMadeFrom, makeTypes } from './service-types.ts'
 import { specificationTests } from './specification-tests.ts'
 import { usageFile } from './usage-file.ts'
@@ -47,7 +47,7 @@ async function madeFiles(): Promise<GeneratedFile[]> {
     ...(await docFiles(present)),
     await specificationTests(),
     ...(await descriptions()).map(({ document }) => document),
-    ruleSchemaFile(),
+    ...ruleSchemaFiles(),
     { path: 'examples/usage-2026-10.csv', content: usageFile() },
   ]
 }

@@ -1,18 +1,21 @@
-/** The schema of rule files, for editors: laid out by the project's formatter. */
+/** The schemas of rule files and of shared conditions, for editors: laid out by the project's formatter. */
 import { execFileSync } from 'node:child_process'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
-import { ruleFileSchema } from '../rules/load/rule-file-schema.ts'
+import { RULE_SCHEMA, ruleFileSchema, sharedConditionSchema } from '../rules/load/rule-file-schema.ts'
 import type { GeneratedFile } from './mail-templates.ts'
 
-const PATH = 'rules/rule-file.schema.json'
+export const ruleSchemaFiles = (): GeneratedFile[] => [
+  laidOut(`rules/${RULE_SCHEMA}`, ruleFileSchema()),
+  laidOut('rules/shared-condition.schema.json', sharedConditionSchema()),
+]
 
-export function ruleSchemaFile(): GeneratedFile {
+function laidOut(path: string, schema: unknown): GeneratedFile {
   const biome = createRequire(import.meta.url).resolve('@biomejs/biome/bin/biome')
-  const content = execFileSync(process.execPath, [biome, 'format', `--stdin-file-path=${PATH}`], {
+  const content = execFileSync(process.execPath, [biome, 'format', `--stdin-file-path=${path}`], {
     cwd: join(import.meta.dirname, '..'),
-    input: JSON.stringify(ruleFileSchema(), undefined, 2),
+    input: JSON.stringify(schema, undefined, 2),
     encoding: 'utf8',
   })
-  return { path: PATH, content }
+  return { path, content }
 }

@@ -1,4 +1,5 @@
 import type { AlertState } from '../../rules/alerts/state.ts'
+import { settled } from '../../rules/alerts/take-back.ts'
 import type { Decisions } from './decisions.ts'
 import type { DecidedCounts } from './evaluation.ts'
 import { newlyUndecidable } from './note-undecidable.ts'
@@ -20,10 +21,17 @@ export function decidedCounts({ evaluations, withdrawals }: Decisions, takenBack
       .filter(({ previous, next }) => isOtherPhase(previous, next))
       .map(({ rule, next: { phase } }) => ({ rule, phase })),
     notices: decided.flatMap(({ previous, next, notices, takeBack }): CountedNotices => {
-      if (takeBack !== null && takenBack.has(takeBack.key)) return [{ kind: 'fired', reason: 'tookBack' }]
+      const tookBack = takeBack?.fired.filter(({ key }) => takenBack.has(key)) ?? []
       return [
-        ...notices.map(({ kind }) => ({ kind, reason: 'due' as const })),
-        ...newlyWithheld(previous, next).map((reason) => ({ kind: 'fired' as const, reason })),
+        ...tookBack.map(() => ({ kind: 'fired' as const, reason: 'tookBack' as const })),
+        ...settled({ next, notices, takeBack }, takenBack).notices.map(({ kind }) => ({
+          kind,
+          reason: 'due' as const,
+        })),
+        ...(tookBack.length > 0 ? [] : newlyWithheld(previous, next)).map((reason) => ({
+          kind: 'fired' as const,
+          reason,
+        })),
       ]
     }),
     errors: newlyUndecidable(evaluations).map(({ outcome }) => ({ rule: outcome.rule.name })),

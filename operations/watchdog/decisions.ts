@@ -1,7 +1,7 @@
 /** What becomes of the alerts of some subjects. Pure. */
 import { WatchdogMode } from '../../domain/codes.ts'
 import type { Subject } from '../../domain/watchdog/subject.ts'
-import { type AlertDecision, decideAlert, withdrawAlert } from '../../rules/alerts/decide.ts'
+import { type AlertDecision, decideAlert, levelOf, withdrawAlert } from '../../rules/alerts/decide.ts'
 import type { GuardAnswer } from '../../rules/alerts/guard.ts'
 import { type Inhibitor, inhibitorOf } from '../../rules/alerts/inhibit.ts'
 import type { Permission } from '../../rules/alerts/permission.ts'
@@ -153,18 +153,21 @@ function evaluationsOf(
 ): Evaluation[] {
   const sharedPoolId = sharedPoolOf(subject)
   const all = inhibitors.filter(({ id }) => id === sharedPoolId)
-  // An alert inhibits those of lower levels.
-  const byLevel = subject.outcomes.toSorted((a, b) => b.rule.level - a.rule.level)
-  return byLevel.map((outcome) => {
+  const { staleSince } = feed
+  const leveled = subject.outcomes.map((outcome) => {
     const scope = scopeOf(outcome.rule, cycle.key)
     const stored = alertOf(alerts, outcome.rule.name, scope)
-    const permission = permissionOf(outcome.rule, subject, mailsFrom)
     const previous = stored?.state ?? null
+    return { outcome, scope, stored, previous, level: levelOf({ outcome, cycle, staleSince, previous, now: at }) }
+  })
+  // An alert inhibits those of lower levels.
+  const byLevel = leveled.toSorted((a, b) => b.level - a.level)
+  return byLevel.map(({ outcome, scope, stored, previous, level }) => {
+    const permission = permissionOf(outcome.rule, level, subject, mailsFrom)
     const quiet =
-      quietOf(silences, mailableOf(outcome.rule, subject)) ??
-      inhibitorOf(all, { rule: outcome.rule, subject, sharedPoolId })
+      quietOf(silences, mailableOf(outcome.rule, level, subject)) ??
+      inhibitorOf(all, { rule: outcome.rule, level, subject, sharedPoolId })
     const guard = guardOf(outcome.rule.name, subject, stored)
-    const { staleSince } = feed
     const changes = subject.kind === 'sim' ? (deviceChanges.get(subject.id) ?? []) : []
     const occurrences = occurrencesOf(outcome, subject.facts, previous, changes)
     const asking = { subject, cycle, permission, quiet, guard, escalateAfterMs, staleSince, now: at }

@@ -65,9 +65,14 @@ export function modeOf(subject: SubjectFacts): WatchdogMode {
   }
 }
 
-/** What a rule may do about a subject. @param mailsFrom the least level of alerts that the tenant wants mailed */
-export const permissionOf = (rule: Rule, subject: SubjectFacts, mailsFrom: LogLevel): Permission =>
-  asWanted(permitted(rule.event.params.stage, modeOf(subject)), rule.level, mailsFrom)
+/**
+ * What a rule may do about a subject.
+ *
+ * @param level of its alert
+ * @param mailsFrom the least level of alerts that the tenant wants mailed
+ */
+export const permissionOf = (rule: Rule, level: LogLevel, subject: SubjectFacts, mailsFrom: LogLevel): Permission =>
+  asWanted(permitted(rule.event.params.stage, modeOf(subject)), level, mailsFrom)
 
 /** What rules match a subject by. */
 export function matchedOf(subject: SubjectFacts, tenantId: string): Matched {
@@ -85,8 +90,8 @@ export function matchedOf(subject: SubjectFacts, tenantId: string): Matched {
   }
 }
 
-/** What a notice of a rule is about. */
-export const mailableOf = ({ name, level }: Rule, subject: SubjectFacts): Mailable => ({
+/** What a notice of a rule is about. @param level of its alert */
+export const mailableOf = ({ name }: Rule, level: LogLevel, subject: SubjectFacts): Mailable => ({
   rule: name,
   level,
   subject,

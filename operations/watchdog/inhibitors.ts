@@ -2,6 +2,7 @@
 import type { Subject } from '../../domain/watchdog/subject.ts'
 import { type Inhibitor, measureOf } from '../../rules/alerts/inhibit.ts'
 import { type AlertState, isFiring } from '../../rules/alerts/state.ts'
+import { levelAt } from '../../rules/ladder.ts'
 import type { Rule } from '../../rules/rule.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
 import type { StoredAlert } from '../../store/watchdog/alerts.ts'
@@ -35,7 +36,7 @@ export function inhibitorsAmong(
     const rule = rules.get(name)
     const measure = rule === undefined ? null : measureOf(rule)
     if (rule === undefined || measure === null || !isTold(state)) return []
-    return [{ rule: name, kind, id, level: rule.level, measure }]
+    return [{ rule: name, kind, id, level: levelAt(rule, state.step), measure }]
   })
 }
 

@@ -3,6 +3,7 @@
  * Most subjects have not changed, and a look costs far less than an evaluation.
  */
 
+import type { LogLevel } from '../../domain/codes.ts'
 import type { Cycle } from '../../domain/time/cycle.ts'
 import type { Subject, SubjectKind } from '../../domain/watchdog/subject.ts'
 import { wishOf } from '../../rules/alerts/decide.ts'
@@ -15,7 +16,7 @@ import { type CompiledSet, readsOf } from '../../rules/compile/compile-set.ts'
 import { NEVER, nextLookAt, tariffBit } from '../../rules/compile/flip.ts'
 import { type FactRow, filling } from '../../rules/compile/row.ts'
 import { isSampled } from '../../rules/compile/sample.ts'
-import { type Verdict, verdictOn } from '../../rules/compile/verdict.ts'
+import { levelIn, type Verdict, verdictOn } from '../../rules/compile/verdict.ts'
 import { type Facts, factsOf } from '../../rules/facts.ts'
 import type { Rule } from '../../rules/rule.ts'
 import { heldBack } from '../../store/due.ts'
@@ -243,12 +244,17 @@ function judging(
     return { subject, ...judgementOn(subject, attached, row, stored), flipsAt }
   }
 
-  function quietFor(rule: Rule, subject: SubjectFacts, stored: readonly StoredAlert<AlertState>[]): Quiet | null {
-    const silenced = silences.length === 0 ? null : quietOf(silences, mailableOf(rule, subject))
+  function quietFor(
+    rule: Rule,
+    level: LogLevel,
+    subject: SubjectFacts,
+    stored: readonly StoredAlert<AlertState>[],
+  ): Quiet | null {
+    const silenced = silences.length === 0 ? null : quietOf(silences, mailableOf(rule, level, subject))
     if (silenced !== null) return silenced
     const sharedPoolId = sharedPoolOf(subject)
     const ofPool = sharedPoolId === null ? [] : (ofPools.get(sharedPoolId) ?? [])
-    return inhibitorOf([...ofPool, ...inhibitorsAmong(stored, inForce.rules)], { rule, subject, sharedPoolId })
+    return inhibitorOf([...ofPool, ...inhibitorsAmong(stored, inForce.rules)], { rule, level, subject, sharedPoolId })
   }
 
   function attachedTo(subject: SubjectFacts): readonly CompiledRule[] {
@@ -280,8 +286,9 @@ function judging(
       // An open alert of another scope goes on in this one, or is closed.
       if (stored.some((one) => one.rule === rule.name && one.scope !== scope && isOpen(one.state))) return CHANGED
       if (comparison.doubted.has(rule.name)) return CHANGED
-      const permission = permissionOf(rule, subject, mailsFrom)
-      const quiet = alert === null ? null : quietFor(rule, subject, stored)
+      const level = levelIn(one, row, { cycle, staleSince, previous: alert?.state ?? null, now })
+      const permission = permissionOf(rule, level, subject, mailsFrom)
+      const quiet = alert === null ? null : quietFor(rule, level, subject, stored)
       const guard = guardOf(rule.name, subject, alert)
       const known = {
         subject,

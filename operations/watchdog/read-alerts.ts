@@ -4,21 +4,24 @@ import type { Page } from '../../domain/page.ts'
 import type { Alert, AlertQuery } from '../../domain/watchdog/alert.ts'
 import { quietOf } from '../../rules/alerts/quiet.ts'
 import { type AlertState, isFiring } from '../../rules/alerts/state.ts'
+import { levelAt } from '../../rules/ladder.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
 import { runningCycle } from '../../store/usage/cycles.ts'
 import { type OpenAlert, pageOfOpenAlerts } from '../../store/watchdog/open-alerts.ts'
 import { openSilences } from '../../store/watchdog/silences.ts'
+import { byName } from './inhibitors.ts'
 import type { ReadRules } from './rules-in-force.ts'
 
 /** A page of the alerts that are pending or firing, by rule and subject. */
 export async function pageOfAlerts(tx: TenantTx, query: AlertQuery, rules: ReadRules): Promise<Page<Alert>> {
   const silences = await openSilences(tx)
-  const levels = new Map((await rules(tx)).rules.map(({ name, level }) => [name, level]))
+  const inForce = byName((await rules(tx)).rules)
   const { data, pagination } = await pageOfOpenAlerts<AlertState>(tx, (await runningCycle(tx)).key, query)
   return {
     pagination,
     data: data.map((alert) => {
-      const level = levels.get(alert.rule) ?? LogLevel.Info
+      const found = inForce.get(alert.rule)
+      const level = found === undefined ? LogLevel.Info : levelAt(found, alert.state.step)
       const { rule, poolId, tag } = alert
       return toAlert(alert, quietOf(silences, { rule, level, subject: alert, poolId, tag })?.until ?? null)
     }),

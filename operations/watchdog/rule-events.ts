@@ -9,8 +9,8 @@ import type { TenantTx } from '../../store/tenancy.ts'
 const NAMED = 20
 
 /** The parts of a rule that affect a tenant. Its file and its explanation concern only its author. */
-const meaningOf = ({ subject, match, conditions, clear, event }: Rule): string =>
-  JSON.stringify({ subject, match, conditions, clear, event })
+const meaningOf = ({ subject, match, conditions, clear, ladder, event }: Rule): string =>
+  JSON.stringify({ subject, match, conditions, clear, ladder, event })
 
 /** The rules that can log something for a tenant, by name. */
 const noticed = (rules: readonly Rule[], tenantId: string): Map<string, string> =>

@@ -6,6 +6,7 @@ import { LogLevel } from '../../domain/codes.ts'
 import type { AlertData, WebhookEvent } from '../../domain/webhooks/event.ts'
 import { firedMessage, resolvedMessage } from '../../rules/alerts/message.ts'
 import { type AlertState, isFiring } from '../../rules/alerts/state.ts'
+import { levelAt } from '../../rules/ladder.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
 import { insertWebhookEvents } from '../../store/webhooks/events.ts'
 import type { AlertSubject, Decisions, Evaluation, Withdrawal } from './decisions.ts'
@@ -31,16 +32,17 @@ const about = (tenantId: string, rule: string, { kind, id, label, poolId }: Aler
 
 function firedEvents(tenantId: string, batch: Batch, one: Evaluation): WebhookEvent[] {
   const { outcome, decision, subject, permission } = one
+  const { step } = decision.next
   // A tenant that wants no mails of the level still has systems that want the event: the log's entry goes for the notice.
   return (permission.isUnsubscribed === true ? decision.entries : decision.notices)
     .filter(({ kind }) => kind === 'fired')
     .flatMap(({ since, times }): WebhookEvent[] => {
       const data: AlertData = {
         ...about(tenantId, outcome.rule.name, one.about, batch),
-        level: outcome.rule.level,
+        level: levelAt(outcome.rule, step),
         since: new Date(since).toISOString(),
         times,
-        message: firedMessage(outcome.rule, subject.facts),
+        message: firedMessage(outcome.rule, subject.facts, step),
       }
       return [{ type: 'alert.fired', data }, ...staleFeed(one, batch, data.message)]
     })
@@ -60,7 +62,7 @@ function resolvedEvents(tenantId: string, batch: Batch, one: Evaluation): Webhoo
   return [
     resolvedEvent(decision.next, 'cleared', {
       ...about(tenantId, outcome.rule.name, one.about, batch),
-      message: resolvedMessage(outcome.rule, subject.facts),
+      message: resolvedMessage(outcome.rule, subject.facts, decision.next.step),
     }),
   ]
 }

@@ -3,8 +3,10 @@ import { EventSeverity, EventType, LogLevel } from '../../domain/codes.ts'
 import { mailWaits, shortenedWait } from '../../domain/mail/waits.ts'
 import type { TellingKind } from '../../rules/alerts/keys.ts'
 import { endedMessage, firedMessage, resolvedMessage } from '../../rules/alerts/message.ts'
-import { levelOf, type Telling } from '../../rules/alerts/telling.ts'
+import { settled } from '../../rules/alerts/take-back.ts'
+import { levelOfTelling, type Telling } from '../../rules/alerts/telling.ts'
 import type { Facts } from '../../rules/facts.ts'
+import { levelAt } from '../../rules/ladder.ts'
 import type { Rule } from '../../rules/rule.ts'
 import { insertEvent } from '../../store/events.ts'
 import { insertNotifications, lastGroupedAt, takeBackNotifications } from '../../store/mail/mails.ts'
@@ -48,12 +50,14 @@ export async function tellAll(
   ])
   const takenBack = await takeBackNotifications(
     tx,
-    [...evaluations, ...withdrawals].flatMap(({ decision: { takeBack } }) => (takeBack === null ? [] : [takeBack.key])),
+    [...evaluations, ...withdrawals].flatMap(
+      ({ decision: { takeBack } }) => takeBack?.fired.map(({ key }) => key) ?? [],
+    ),
   )
   await mailNotices(
     tx,
     batch,
-    evaluations.filter(({ decision: { takeBack } }) => takeBack === null || !takenBack.has(takeBack.key)),
+    evaluations.flatMap((one) => settled(one.decision, takenBack).notices.map((telling) => ({ one, telling }))),
     options,
   )
   await tellWebhooks(tx, batch, decisions)
@@ -63,7 +67,7 @@ export async function tellAll(
 /** @param named facts that the message says in another way */
 function messageOf(one: Evaluation, { kind, key }: Telling, { moment }: Batch, named: Facts = {}): string {
   const facts = { ...(one.earlier.get(key) ?? one.subject.facts), ...named }
-  const message = messageIn(one.outcome.rule, facts, kind)
+  const message = messageIn(one.outcome.rule, facts, kind, one.decision.next.step)
   return moment.isEnded ? endedMessage(moment.cycle, message) : message
 }
 
@@ -71,26 +75,30 @@ function messageOf(one: Evaluation, { kind, key }: Telling, { moment }: Batch, n
 const mailMessageOf = (one: Evaluation, telling: Telling, batch: Batch): string =>
   messageOf(one, telling, batch, one.about.kind === 'sim' ? { iccid: one.about.label } : {})
 
-function messageIn(rule: Rule, facts: Facts, kind: TellingKind): string {
+function messageIn(rule: Rule, facts: Facts, kind: TellingKind, step: number | undefined): string {
   switch (kind) {
     case 'resolved':
-      return resolvedMessage(rule, facts)
+      return resolvedMessage(rule, facts, step)
     case 'flapping':
-      return `Fires and resolves again and again; further mails wait until it has settled. ${firedMessage(rule, facts)}`
+      return `Fires and resolves again and again; further mails wait until it has settled. ${firedMessage(rule, facts, step)}`
     case 'escalated':
-      return `Nobody has acknowledged this: ${firedMessage(rule, facts)}`
+      return `Nobody has acknowledged this: ${firedMessage(rule, facts, step)}`
     case 'fired':
     case 'withdrawn':
-      return firedMessage(rule, facts)
+      return firedMessage(rule, facts, step)
   }
 }
+
+/** The level of what is told of an alert. */
+const levelIn = ({ outcome: { rule }, decision: { next } }: Evaluation, telling: Telling): LogLevel =>
+  levelOfTelling(telling, levelAt(rule, next.step))
 
 export const toldOf = (one: Evaluation, telling: Telling, batch: Batch): Told => ({
   telling,
   about: one.about,
   rule: one.outcome.rule.name,
   type: CONNECTIVITY.has(one.outcome.rule.event.type) ? EventType.Connectivity : EventType.Billing,
-  level: levelOf(telling, one.outcome.rule.level),
+  level: levelIn(one, telling),
   message: messageOf(one, telling, batch),
   explanation: one.outcome.explanation,
 })
@@ -148,16 +156,15 @@ const eventOf = ({ telling, about, rule, type, level, message }: Told) => ({
 async function mailNotices(
   tx: TenantTx,
   batch: Batch,
-  evaluations: readonly Evaluation[],
+  all: readonly { readonly one: Evaluation; readonly telling: Telling }[],
   options: EvaluationOptions,
 ): Promise<void> {
-  const all = evaluations.flatMap((one) => one.decision.notices.map((telling) => ({ one, telling })))
   if (all.length === 0) return
   const lastAt = await lastGroupedAt(tx)
   await insertNotifications(
     tx,
     all.map(({ one, telling }) => {
-      const level = levelOf(telling, one.outcome.rule.level)
+      const level = levelIn(one, telling)
       const message = mailMessageOf(one, telling, batch)
       const body = notificationOf(batch, tx.tenantId, { ...one, telling, level, message })
       return { body, dueAt: dueAt(tx.now.getTime(), level, lastAt, batch, options) }

@@ -1,6 +1,7 @@
 /** Decides the alerts of an evaluation, and writes what follows: tellings, signals, and the alerts themselves. */
 import type { Subject } from '../../domain/watchdog/subject.ts'
 import { type AlertState, isFiring, isOpen, isSame } from '../../rules/alerts/state.ts'
+import { settled } from '../../rules/alerts/take-back.ts'
 import { poolNames } from '../../store/estate/pools.ts'
 import { simLabels } from '../../store/estate/sims.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
@@ -85,8 +86,7 @@ function changed(
     const { lastSignal = null, lastSignalAt = null } = decided.stored ?? {}
     return signal === undefined ? { lastSignal, lastSignalAt } : { lastSignal: signal, lastSignalAt: at }
   }
-  const stateOf = ({ next, takeBack }: SentSignal['decided']['decision']): AlertState =>
-    takeBack !== null && takenBack.has(takeBack.key) ? takeBack.next : next
+  const stateOf = ({ decision }: SentSignal['decided']): AlertState => settled(decision, takenBack).next
   const isWritten = (decided: SentSignal['decided']): boolean => {
     const { stored, scope, decision } = decided
     if (signals.has(decided)) return true
@@ -99,7 +99,7 @@ function changed(
       kind: one.about.kind,
       id: one.about.id,
       scope: one.scope,
-      state: stateOf(one.decision),
+      state: stateOf(one),
       firing: isFiring(one.decision.next),
       ruleVersion: rulesVersion,
       evaluatedAt: at,
@@ -108,7 +108,7 @@ function changed(
     })),
     ...withdrawals.filter(isWritten).map((one) => ({
       ...one.stored,
-      state: stateOf(one.decision),
+      state: stateOf(one),
       firing: false,
       evaluatedAt: at,
       ...signalled(one),

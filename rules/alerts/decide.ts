@@ -2,7 +2,10 @@
  * Decides an alert after its rule was evaluated: its next state, what to tell whom, and what it wishes of enforcement.
  * Pure; instants are epoch milliseconds. Whoever calls it decides only whether to carry it out.
  */
+
+import type { LogLevel } from '../../domain/codes.ts'
 import type { ShadowAct } from '../../domain/watchdog/shadow-entry.ts'
+import { levelAt } from '../ladder.ts'
 import type { Rule } from '../rule.ts'
 import { settlesAt, withChanges } from './flapping.ts'
 import { guardState, isHeld } from './guard.ts'
@@ -12,14 +15,8 @@ import { forMs, keepFiringMs, nextState, withdrawnState } from './phases.ts'
 import type { AlertQuestion } from './question.ts'
 import { goOn, standStill, standsStill } from './stand-still.ts'
 import { type AlertState, isFiring, isOpen, type ShadowMarks, scopeOf, unseen, type Withheld } from './state.ts'
+import { type TakeBack, takeBackOf } from './take-back.ts'
 import { escalatesAt, type Telling, tell } from './telling.ts'
-
-/** A notice that fired, and is no longer to be mailed. If no mail has it yet, it is taken back, and its end is not told either. */
-export interface TakeBack {
-  readonly key: string
-  /** The state if it could be taken back: its mail was never told of the episode. */
-  readonly next: AlertState
-}
 
 /**
  * What an alert wishes of enforcement.
@@ -42,6 +39,7 @@ export interface AlertDecision {
   readonly next: AlertState
   readonly entries: readonly Telling[]
   readonly notices: readonly Telling[]
+  /** Notices that fired, and are no longer to be mailed; null if there are none. See `settled`. */
   readonly takeBack: TakeBack | null
   readonly wish: Wish
   readonly reasons: readonly Reason[]
@@ -153,7 +151,7 @@ function decideOpenly(asked: AlertQuestion): AlertDecision {
     next,
     entries,
     notices,
-    takeBack: isToTakeBack(previous, next) ? takeBackOf(name, next) : null,
+    takeBack: toTakeBack(name, previous, next),
     // Nothing is done any more in a cycle that has ended.
     wish: isStill || now >= cycle.endsAt ? 'keep' : wishOf(rule, next, question.permission),
     counts,
@@ -229,24 +227,31 @@ function nextCheckAt(next: AlertState, question: AlertQuestion): number | null {
 }
 
 /**
- * What has ended before its notice has left is not mailed. Nor is what another alert has begun to inhibit, or what the
- * tenant no longer wants.
+ * What has ended before its notice has left is not mailed. Nor is what another alert has begun to inhibit, what the
+ * tenant no longer wants, or a lower step of a ladder once a higher one is mailed.
  */
-function isToTakeBack(previous: AlertState, next: AlertState): boolean {
+function toTakeBack(name: AlertName, previous: AlertState, next: AlertState): TakeBack | null {
   const has = ({ withheld = [] }: AlertState) => withheld.includes('inhibited') || withheld.includes('unsubscribed')
-  return (isFiring(previous) && next.phase === 'resolved') || (!has(previous) && has(next))
+  const isOver = (isFiring(previous) && next.phase === 'resolved') || (!has(previous) && has(next))
+  if (isOver) return takeBackOf(name, next, 'all')
+  const isHigher = next.steppedAt !== undefined && next.steppedAt !== previous.steppedAt
+  return isHigher ? takeBackOf(name, next, 'lower') : null
 }
 
-/** The notice of an alert, if people were to be mailed it. */
-function takeBackOf(name: AlertName, state: AlertState): TakeBack | null {
-  const mailed = state.mailed ?? state.told
-  const fired = mailed.findLast((mark) => mark.startsWith('fired'))
-  if (fired === undefined) return null
-  const part = fired.slice('fired'.length)
-  const left = mailed.filter((mark) => mark !== fired && mark !== `resolved${part}`)
-  const { mailedAt: _, ...untold } = state
-  return { key: keyOfTelling(name, part, 'fired'), next: { ...untold, mailed: left } }
+/**
+ * The level that an alert of a covered subject will have. Without a ladder it is the rule's.
+ *
+ * What holds an alert back, and who wants to hear of it, depends on its level: so it is asked before the decision.
+ */
+export function levelOf({ outcome, cycle, staleSince, previous, now }: Leveled): LogLevel {
+  const { rule } = outcome
+  if (rule.ladder === null) return rule.level
+  const state = previous ?? unseen(now)
+  const stays = outcome.error !== undefined || standsStill(rule, staleSince)
+  return levelAt(rule, (stays ? state : nextState(state, { outcome, cycle, now })).step)
 }
+
+export type Leveled = Pick<AlertQuestion, 'outcome' | 'cycle' | 'staleSince' | 'previous' | 'now'>
 
 export interface WithdrawalQuestion {
   readonly name: AlertName
@@ -276,7 +281,7 @@ function withdrawOpenly({ name, previous, now: at }: WithdrawalQuestion): AlertD
     next,
     entries: isTold ? [{ kind: 'withdrawn', key: keyOfTelling(name, part, 'withdrawn'), since: now, times: 1 }] : [],
     notices: [],
-    takeBack: isFiring(previous) ? takeBackOf(name, next) : null,
+    takeBack: isFiring(previous) ? takeBackOf(name, next, 'all') : null,
     wish: 'standDown',
     counts: false,
     shadow: [],

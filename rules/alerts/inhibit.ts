@@ -42,6 +42,7 @@ export interface Inhibitor extends Subject {
 /** An alert that may be inhibited. */
 export interface Inhibitable {
   readonly rule: Rule
+  readonly level: LogLevel
   readonly subject: Subject
   /** Id of the pool whose data the SIM shares; null for other subjects. */
   readonly sharedPoolId: number | null
@@ -50,14 +51,14 @@ export interface Inhibitable {
 /** What inhibits an alert; null if nothing does. */
 export function inhibitorOf(
   inhibitors: readonly Inhibitor[],
-  { rule, subject, sharedPoolId }: Inhibitable,
+  { rule, level, subject, sharedPoolId }: Inhibitable,
 ): Inhibited | null {
   if (inhibitors.length === 0) return null
   const measure = measureOf(rule)
   const found = inhibitors.find((other) => {
     if (other.measure !== measure) return false
-    if (other.kind === subject.kind && other.id === subject.id) return other.level > rule.level
-    return other.kind === 'pool' && other.id === sharedPoolId && other.level >= rule.level
+    if (other.kind === subject.kind && other.id === subject.id) return other.level > level
+    return other.kind === 'pool' && other.id === sharedPoolId && other.level >= level
   })
   return found === undefined ? null : { reason: 'inhibited', by: found.rule }
 }

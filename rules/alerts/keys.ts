@@ -21,8 +21,26 @@ export interface AlertName {
   readonly scope: string
 }
 
-/** The last part of the keys of an episode that begins to fire: empty, `/again-2`, `/episode-3`, or a slash and the occurrence. */
+/**
+ * The last part of the keys of an episode: empty, `/again-2`, `/episode-3`, or a slash and the occurrence. Above the first
+ * step of a ladder it ends in the step: `/at-80`.
+ */
 export function partOf(rule: Rule, state: AlertState): string {
+  const { ladder } = rule
+  const isHigher = ladder !== null && state.step !== undefined && state.step > ladder.steps[0].at
+  return `${episodePart(rule, state)}${isHigher ? `/at-${state.step}` : ''}`
+}
+
+/** The step that a mark or a key's last part ends in; null: none, or the first. */
+export function stepOfPart(part: string): number | null {
+  const [, step] = /\/at-([\d.e+]+)$/.exec(part) ?? []
+  return step === undefined ? null : Number(step)
+}
+
+/** The last part without its step. */
+export const withoutStep = (part: string): string => part.replace(/\/at-[\d.e+]+$/, '')
+
+function episodePart(rule: Rule, state: AlertState): string {
   switch (rule.event.params.once) {
     case 'cycle':
       return (state.returns ?? 0) === 0 ? '' : `/again-${(state.returns ?? 0) + 1}`

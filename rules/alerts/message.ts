@@ -4,6 +4,7 @@ import { labelOf } from '../../domain/codes.ts'
 import { beforeLimit, plain, quantity, type Unit } from '../../domain/quantity.ts'
 import type { Cycle } from '../../domain/time/cycle.ts'
 import { FACTS, type Facts } from '../facts.ts'
+import { namesOf, STEP } from '../ladder.ts'
 import type { Rule } from '../rule.ts'
 
 /** Blanks around the name are cut afterwards: a pattern that did so would try each of them again. */
@@ -25,15 +26,22 @@ const TYPED: Readonly<Record<Unit, RegExp>> = {
 
 const OF_LIMIT = /^ of \{\{\s*limitMB\s*\}\}/
 
-const specOf = (name: string) => Object.entries(FACTS).find(([known]) => known === name)?.[1]
+/** Names in templates that are no facts: each has the unit of a fact. */
+type Names = Readonly<Record<string, string>>
+const NO_NAMES: Names = {}
+
+function specOf(name: string, names: Names) {
+  const fact = names[name] ?? name
+  return Object.entries(FACTS).find(([known]) => known === fact)?.[1]
+}
 
 /** A fact's value in words: numbers with their unit, codes by their label, null as "unknown", text on one line. */
-function valueText(name: string, facts: Facts): string {
+function valueText(name: string, facts: Facts, names: Names): string {
   const value = facts[name]
   if (value === null || value === undefined) return 'unknown'
   if (typeof value === 'boolean') return value ? 'yes' : 'no'
   if (typeof value === 'string') return value.replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ').trim()
-  const spec = specOf(name)
+  const spec = specOf(name, names)
   if (spec?.codes != null) return labelOf(spec.codes, value)
   if (spec?.unit === 'MB') return quantity(value, 'MB', numbersOf(facts, name === 'limitMB' ? 'usageMB' : 'limitMB'))
   return spec?.unit == null ? plain(value) : quantity(value, spec.unit)
@@ -45,39 +53,48 @@ const numbersOf = (facts: Facts, name: string): number[] => {
 }
 
 /** `{{usageMB}} of {{limitMB}}` says the unit once: 2.4 of 3 GB. */
-function usedOfLimit(name: string, facts: Facts): string | undefined {
+function usedOfLimit(name: string, facts: Facts, names: Names): string | undefined {
   const [used] = numbersOf(facts, name)
   const [limit] = numbersOf(facts, 'limitMB')
-  return specOf(name)?.unit !== 'MB' || used === undefined || limit === undefined ? undefined : beforeLimit(used, limit)
+  return specOf(name, names)?.unit !== 'MB' || used === undefined || limit === undefined
+    ? undefined
+    : beforeLimit(used, limit)
 }
 
 /**
  * Fills a template with facts. A `{{…}}` inside a value is not filled again. A unit that is typed after a placeholder,
  * as in `{{usageMB}} MB`, is left out, because the value brings it.
+ *
+ * @param names names of values among the facts that are no facts themselves, each with the fact whose unit it has
  */
-export function fillMessage(template: string, facts: Facts): string {
+export function fillMessage(template: string, facts: Facts, names: Names = NO_NAMES): string {
   let filled = ''
   let end = 0
   for (const { 0: placeholder, 1: written = '', index } of template.matchAll(PLACEHOLDER)) {
     const name = written.trim()
-    const unit = specOf(name)?.unit
+    const unit = specOf(name, names)?.unit
     const after = index + placeholder.length
     const [typed = ''] = unit == null ? [] : (TYPED[unit].exec(template.slice(after)) ?? [])
     const isOfLimit = OF_LIMIT.test(template.slice(after + typed.length))
     filled += template.slice(end, index)
-    filled += (isOfLimit ? usedOfLimit(name, facts) : undefined) ?? valueText(name, facts)
+    filled += (isOfLimit ? usedOfLimit(name, facts, names) : undefined) ?? valueText(name, facts, names)
     end = after + typed.length
   }
   return filled + template.slice(end)
 }
 
-/** The message when a rule fires. */
-export const firedMessage = (rule: Rule, facts: Facts): string => fillMessage(rule.event.params.message, facts)
+/** A subject's facts, and the highest step that its alert has reached, if the rule has a ladder. */
+const saidFacts = (facts: Facts, step: number | undefined): Facts => ({ ...facts, [STEP]: step ?? null })
+
+/** The message when a rule fires. @param step highest step of the rule's ladder that was reached */
+export const firedMessage = (rule: Rule, facts: Facts, step?: number): string =>
+  fillMessage(rule.event.params.message, saidFacts(facts, step), namesOf(rule.ladder))
 
 /** The message when a rule's alert resolves: the rule's own text, or else how its subject stands now. */
-export function resolvedMessage(rule: Rule, facts: Facts): string {
+export function resolvedMessage(rule: Rule, facts: Facts, step?: number): string {
   const { resolvedMessage: own } = rule.event.params
-  return fillMessage(own ?? `${WHO[rule.subject]} no longer meets rule ${rule.name}${standing(facts)}.`, facts)
+  const template = own ?? `${WHO[rule.subject]} no longer meets rule ${rule.name}${standing(facts)}.`
+  return fillMessage(template, saidFacts(facts, step), namesOf(rule.ladder))
 }
 
 const WHO = { sim: 'SIM {{iccid}}', pool: 'Pool {{poolName}}', tenant: 'The estate' } as const

@@ -30,10 +30,12 @@ export function nextState(state: AlertState, observed: Observed): AlertState {
     case 'firing':
       // A new occurrence replaces the previous one, which does not count as ended.
       if (met && another) return begin(state, observed)
-      return ended(outcome, met) ? recover({ ...state, phase: 'recovering', since: now }, observed) : state
+      if (ended(outcome, met)) return recover({ ...state, phase: 'recovering', since: now }, observed)
+      return met ? climb(state, observed) : state
     case 'recovering':
       if (met && another) return begin(state, observed)
-      return ended(outcome, met) ? recover(state, observed) : { ...state, phase: 'firing', since: now }
+      if (ended(outcome, met)) return recover(state, observed)
+      return climb({ ...state, phase: 'firing', since: now }, observed)
   }
 }
 
@@ -53,9 +55,12 @@ const ended = ({ clear }: RuleOutcome, met: boolean): boolean => !met && clear !
 
 function begin(state: AlertState, observed: Observed): AlertState {
   const { outcome, now } = observed
-  const { withdrawn = false, acknowledged, mailedAt, ...rest } = state
+  const { withdrawn = false, acknowledged, mailedAt, steppedAt: _, step, ...rest } = state
+  // A rule that is told once a cycle remembers its step: only a return begins anew, see `fireWhenDue`.
+  const isRemembered = withdrawn || outcome.rule.event.params.once === 'cycle'
   const pending: AlertState = {
     ...rest,
+    ...(isRemembered && step !== undefined ? { step } : {}),
     ...(withdrawn && acknowledged !== undefined ? { acknowledged } : {}),
     ...(withdrawn && mailedAt !== undefined ? { mailedAt } : {}),
     phase: 'pending',
@@ -79,9 +84,43 @@ const withoutRule = ({ pendingFor: _, ...state }: AlertState): AlertState => sta
 
 function fireWhenDue(pending: AlertState, { outcome, cycle, now }: Observed): AlertState {
   if (now - pending.since < forMs(outcome.rule, cycle)) return pending
-  const again = isReturn(outcome.rule, pending) ? { returns: (pending.returns ?? 0) + 1, hasEnded: false } : {}
-  const firing: AlertState = { ...withoutRule(pending), ...again, phase: 'firing', since: now }
+  const isAgain = isReturn(outcome.rule, pending)
+  const again = isAgain ? { returns: (pending.returns ?? 0) + 1, hasEnded: false } : {}
+  const { step: before, ...waiting } = withoutRule(pending)
+  const step = highest(isAgain ? undefined : before, outcome)
+  const firing: AlertState = {
+    ...waiting,
+    ...again,
+    ...(step === undefined ? {} : { step }),
+    phase: 'firing',
+    since: now,
+  }
   return { ...firing, part: partOf(outcome.rule, firing) }
+}
+
+/** The highest step of an episode; undefined without a ladder. */
+function highest(before: number | undefined, { rule, step }: RuleOutcome): number | undefined {
+  if (rule.ladder === null) return undefined
+  return step === undefined ? before : Math.max(step, before ?? step)
+}
+
+/**
+ * The state of an alert that fires, after its conditions were met again. A higher step is told under a key of its own, and
+ * whoever acknowledged a lower one has not seen it.
+ */
+function climb(firing: AlertState, { outcome, now }: Observed): AlertState {
+  const step = highest(firing.step, outcome)
+  if (step === undefined || step === firing.step) return firing
+  const { acknowledged, ...rest } = firing
+  const stepped: AlertState = { ...rest, step }
+  const part = partOf(outcome.rule, stepped)
+  const isNew = part !== firing.part
+  return {
+    ...stepped,
+    part,
+    ...(isNew ? { steppedAt: now } : {}),
+    ...(isNew || acknowledged === undefined ? {} : { acknowledged }),
+  }
 }
 
 /** Resolves an alert that has recovered for as long as its rule keeps it firing. */

@@ -50,6 +50,10 @@ export interface AlertState {
   readonly returns?: number
   /** Last part of the keys of its present or last episode, whatever becomes of its rule. Absent in states of releases before it. */
   readonly part?: string
+  /** Highest step of its rule's ladder that its present or last episode has reached. Absent: its rule had none. */
+  readonly step?: number
+  /** When it reached that step after it had begun to fire. Absent: it began to fire there. */
+  readonly steppedAt?: number
   /** Whether its last episode was told and has ended by its conditions. Absent in states of releases before it. */
   readonly hasEnded?: boolean
   /** Its rule no longer covered the subject when it was last open. What returns after that is not a new episode. */

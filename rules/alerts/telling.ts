@@ -5,8 +5,9 @@
  * rule may. So a promoted rule tells what still fires. An end is told only where the beginning was.
  */
 import { LogLevel } from '../../domain/codes.ts'
+import { levelAt } from '../ladder.ts'
 import { isHeld } from './guard.ts'
-import { type AlertName, keyOfTelling, partOf, type TellingKind } from './keys.ts'
+import { type AlertName, keyOfTelling, partOf, stepOfPart, type TellingKind } from './keys.ts'
 import type { AlertQuestion } from './question.ts'
 import type { AlertState } from './state.ts'
 
@@ -15,7 +16,7 @@ export interface Telling {
   readonly kind: TellingKind
   /** Unique within the tenant's log, and within its notifications. */
   readonly key: string
-  /** When the conditions became met, or for an end, when the alert ended. */
+  /** When the conditions became met, or a higher step was reached; for an end, when the alert ended. */
   readonly since: number
   /** How often the alert has fired in this billing cycle, for rules with `once: cycle`; 1 for all others. */
   readonly times: number
@@ -58,7 +59,8 @@ export function tell(state: AlertState, asked: Asked) {
 }
 
 function tellingOf({ kind, part }: Mark, state: AlertState, { name, outcome: { rule } }: Asked): Telling {
-  const { began = state.since, returns = 0, flapping } = state
+  const { returns = 0, flapping } = state
+  const began = state.steppedAt ?? state.began ?? state.since
   return {
     kind,
     key: keyOfTelling(name, part, kind),
@@ -111,8 +113,13 @@ function dueOnMail(mailed: readonly string[], state: AlertState, asked: Asked) {
       ? kind === 'resolved' || (quiet === null && !isHeld(state))
       : kind === 'flapping' && quiet === null && !isHeld(state),
   )
-  // People were told that it fires, and then that it flaps: it still fires.
-  const isKnown = settled && state.flapping === undefined && endOf(mailed).length > 0
+  // People were told that it fires, and then that it flaps: it still fires, unless it has risen meanwhile.
+  const [known] = endOf(mailed)
+  const isKnown =
+    settled &&
+    state.flapping === undefined &&
+    known !== undefined &&
+    (stepOfPart(known.part) ?? -Infinity) >= (stepOfPart(state.part ?? '') ?? -Infinity)
   const tells = held.filter(({ kind }) => kind !== 'fired' || !isKnown)
   const escalated = escalation(mailed, state, asked)
   return { tells: [...tells, ...escalated], marks: [...held, ...escalated] }
@@ -124,7 +131,12 @@ export function escalatesAt(
   { outcome: { rule }, cycle, permission, quiet, escalateAfterMs, now }: AlertQuestion,
 ): number | null {
   const { phase, told, mailed = told, part = partOf(rule, state) } = state
-  if (escalateAfterMs === null || rule.level !== LogLevel.Critical || phase !== 'firing' || now >= cycle.endsAt)
+  if (
+    escalateAfterMs === null ||
+    levelAt(rule, state.step) !== LogLevel.Critical ||
+    phase !== 'firing' ||
+    now >= cycle.endsAt
+  )
     return null
   if (
     isHeld(state) ||
@@ -146,5 +158,5 @@ function escalation(mailed: readonly string[], state: AlertState, asked: Asked):
 }
 
 /** The level of a telling about an alert of this level: an end is no more than information. */
-export const levelOf = ({ kind }: Telling, level: LogLevel): LogLevel =>
+export const levelOfTelling = ({ kind }: Telling, level: LogLevel): LogLevel =>
   kind === 'resolved' || kind === 'withdrawn' ? LogLevel.Info : level

@@ -1,13 +1,13 @@
 /** Compares the engine's outcomes for one subject with the answers of the compiled rules. Pure. */
 import type { RuleOutcome } from '../engine/evaluate.ts'
-import { type Answer, UNKNOWN } from './answer.ts'
+import { type Answer, UNKNOWN, YES } from './answer.ts'
 import type { CompiledRule } from './compile-rule.ts'
 import type { FactRow } from './row.ts'
 
 /** A rule about which the two do not agree, and what each says. */
 export interface RuleDifference {
   readonly rule: string
-  readonly part: 'attached' | 'conditions' | 'clear' | 'occurrence'
+  readonly part: 'attached' | 'conditions' | 'clear' | 'occurrence' | 'step'
   readonly engine: string
   readonly compiled: string
 }
@@ -68,6 +68,7 @@ function differencesOf(outcome: RuleOutcome, compiled: CompiledRule, row: FactRo
   }
   compareAnswer('conditions', outcome.met, holds)
   if (clear !== null) compareAnswer('clear', outcome.clear ?? false, clear)
+  if (holds === YES) compare('step', String(outcome.step ?? null), String(compiled.step(row)))
   const occurrence = compiled.occurrence(row)
   if (occurrence !== undefined) compare('occurrence', String(outcome.occurrence), String(occurrence))
   return differences

@@ -1,10 +1,13 @@
 /** Compiles one rule: closures over a row of facts. */
+import type { SubjectKind } from '../../domain/watchdog/subject.ts'
 import { factsRead } from '../conditions.ts'
+import { factsOf } from '../facts.ts'
+import { type Ladder, stepAbove, stepReached } from '../ladder.ts'
 import type { Rule } from '../rule.ts'
 import type { Decide } from './answer.ts'
 import type { Comparisons } from './comparisons.ts'
 import { compileConditions } from './conditions.ts'
-import { type FlipAt, NEVER } from './flip.ts'
+import { type FlipAt, flipOf, NEVER } from './flip.ts'
 import { type FactRow, placeOf } from './row.ts'
 
 export interface CompiledRule {
@@ -20,8 +23,10 @@ export interface CompiledRule {
    * read.
    */
   readonly occurrence: (row: FactRow) => string | null | undefined
+  /** The highest step of the rule's ladder that is reached; null below the first, and for a rule without. */
+  readonly step: (row: FactRow) => number | null
   /**
-   * The earliest instant at which time alone may change the answer of `holds` or `clear`: at most the end of the cycle,
+   * The earliest instant at which time alone may change the answer of `holds` or `clear`, or the step: at most the end of the cycle,
    * at which many facts start again. Ends of `for` are not in it.
    */
   readonly flipAt: FlipAt
@@ -32,7 +37,9 @@ export function compileRule(rule: Rule, comparisons: Comparisons): CompiledRule 
   const { subject } = rule
   const conditions = compileConditions(rule.conditions, subject, comparisons)
   const clear = rule.clear === null ? null : compileConditions(rule.clear, subject, comparisons)
-  const flips = [conditions.flipAt, clear?.flipAt ?? null].filter((flipAt) => flipAt !== null)
+  const { ladder } = rule
+  const steps = ladder === null ? null : stepFlip(ladder, subject)
+  const flips = [conditions.flipAt, clear?.flipAt ?? null, steps].filter((flipAt) => flipAt !== null)
   const { occurrence } = rule.event.params
   const reads = [rule.conditions, ...(rule.clear === null ? [] : [rule.clear])].flatMap(factsRead)
   return {
@@ -41,6 +48,7 @@ export function compileRule(rule: Rule, comparisons: Comparisons): CompiledRule 
     holds: conditions.decide,
     clear: clear === null ? null : clear.decide,
     occurrence: occurrence === undefined ? () => null : occurrenceAt(placeOf(occurrence)),
+    step: ladder === null ? () => null : stepAt(ladder, placeOf(ladder.fact)),
     flipAt(row, moment, tariffs) {
       let first = NEVER
       for (const flipAt of flips) first = Math.min(first, flipAt(row, moment, tariffs))
@@ -56,3 +64,21 @@ const occurrenceAt =
     if (value === undefined) return undefined
     return value === null || value === '' ? null : String(value)
   }
+
+const stepAt =
+  (ladder: Ladder, place: number) =>
+  (row: FactRow): number | null =>
+    stepReached(ladder, row[place])
+
+/** When time alone may take a fact that ages to the next step; null for other facts, which the conditions read too. */
+function stepFlip(ladder: Ladder, subject: SubjectKind): FlipAt | null {
+  const fact = factsOf(subject).get(ladder.fact)
+  if (fact?.withTime !== 'ages') return null
+  const place = placeOf(ladder.fact)
+  return (row, moment, tariffs) => {
+    const value = row[place]
+    const next = typeof value === 'number' ? stepAbove(ladder, value) : null
+    if (next === null) return NEVER
+    return flipOf('greaterThanInclusive', fact, place, { value: next })?.(row, moment, tariffs) ?? NEVER
+  }
+}

@@ -1,12 +1,14 @@
 /** What the compiled rules say of a subject: whether an evaluation by the engine would change anything. Pure. */
+import type { LogLevel } from '../../domain/codes.ts'
 import type { Cycle } from '../../domain/time/cycle.ts'
 import type { Subject } from '../../domain/watchdog/subject.ts'
-import { decideAlert } from '../alerts/decide.ts'
+import { decideAlert, type Leveled, levelOf } from '../alerts/decide.ts'
 import type { GuardAnswer } from '../alerts/guard.ts'
 import type { Permission } from '../alerts/permission.ts'
 import type { Quiet } from '../alerts/quiet.ts'
 import { type AlertState, isSame } from '../alerts/state.ts'
-import { NO, UNKNOWN, YES } from './answer.ts'
+import type { RuleOutcome } from '../engine/evaluate.ts'
+import { type Answer, NO, UNKNOWN, YES } from './answer.ts'
 import type { CompiledRule } from './compile-rule.ts'
 import type { FactRow } from './row.ts'
 
@@ -37,7 +39,8 @@ export interface RuleVerdict {
 }
 
 /** Decides on one rule attached to a subject. */
-export function verdictOn({ rule, holds, clear, occurrence }: CompiledRule, row: FactRow, known: Known): RuleVerdict {
+export function verdictOn(compiled: CompiledRule, row: FactRow, known: Known): RuleVerdict {
+  const { holds, clear, occurrence } = compiled
   const { stored } = known
   const held = holds(row)
   if (held === UNKNOWN) return { verdict: 'unknown' }
@@ -46,13 +49,7 @@ export function verdictOn({ rule, holds, clear, occurrence }: CompiledRule, row:
   const which = occurrence(row)
   if (cleared === UNKNOWN || which === undefined) return { verdict: 'unknown' }
   const { next, nextCheckAt } = decideAlert({
-    outcome: {
-      rule,
-      met: held === YES,
-      ...(cleared === null ? {} : { clear: cleared === YES }),
-      occurrence: which,
-      explanation: [],
-    },
+    outcome: outcomeOf(compiled, row, { isMet: held === YES, cleared, which }),
     subject: known.subject,
     cycle: known.cycle,
     permission: known.permission,
@@ -66,4 +63,32 @@ export function verdictOn({ rule, holds, clear, occurrence }: CompiledRule, row:
   // What is told always changes the state.
   const stays = stored === null ? next.phase === 'inactive' : isSame(next, stored)
   return stays ? { verdict: 'unchanged', checkAt: nextCheckAt } : { verdict: 'changed' }
+}
+
+interface Answered {
+  readonly isMet: boolean
+  /** Null: the rule has no clear conditions. */
+  readonly cleared: Answer | null
+  readonly which: string | null
+}
+
+/** What the engine would answer. */
+function outcomeOf({ rule, step }: CompiledRule, row: FactRow, { isMet, cleared, which }: Answered): RuleOutcome {
+  const reached = isMet ? step(row) : null
+  return {
+    rule,
+    met: isMet,
+    ...(reached === null ? {} : { step: reached }),
+    ...(cleared === null ? {} : { clear: cleared === YES }),
+    occurrence: which,
+    explanation: [],
+  }
+}
+
+/** The level that a rule's alert will have. Where an answer is unknown, so is the verdict, and the level does not matter. */
+export function levelIn(compiled: CompiledRule, row: FactRow, known: Omit<Leveled, 'outcome'>): LogLevel {
+  const { rule, holds, clear, occurrence } = compiled
+  if (rule.ladder === null) return rule.level
+  const answered = { isMet: holds(row) === YES, cleared: clear?.(row) ?? null, which: occurrence(row) ?? null }
+  return levelOf({ ...known, outcome: outcomeOf(compiled, row, answered) })
 }

@@ -9,6 +9,7 @@ import { Engine, type RuleResult } from 'json-rules-engine'
 import type { FactValue } from '../../domain/watchdog/fact.ts'
 import { factsRead, forEngine, type Group, isReference, type Leaf, leavesOf, type Operand } from '../conditions.ts'
 import type { Facts } from '../facts.ts'
+import { stepReached } from '../ladder.ts'
 import type { Rule } from '../rule.ts'
 import { useStrictOperators } from './operators.ts'
 
@@ -31,6 +32,8 @@ export interface RuleOutcome {
   readonly met: boolean
   /** Whether the clear conditions are met; only for rules that have some. */
   readonly clear?: boolean
+  /** Highest step of the rule's ladder that is reached; only for rules with one, and where the conditions are met. */
+  readonly step?: number
   /** Value of the rule's `occurrence` fact as text; null if it is unknown or empty, or the rule has none. */
   readonly occurrence: string | null
   /** Why the rule could not be decided; absent if it was. */
@@ -51,7 +54,9 @@ async function outcomeOf(rule: Rule, facts: Facts): Promise<RuleOutcome> {
   try {
     const { met, leaves } = await decide(rule.conditions, facts)
     const clear = rule.clear === null ? {} : { clear: (await decide(rule.clear, facts)).met }
-    return { rule, met, ...clear, occurrence, explanation: leaves }
+    const step = met && rule.ladder !== null ? stepReached(rule.ladder, facts[rule.ladder.fact]) : null
+    if (step === null) return { rule, met, ...clear, occurrence, explanation: leaves }
+    return { rule, met, step, ...clear, occurrence, explanation: withStep(leaves, step) }
   } catch (error) {
     return {
       rule,
@@ -62,6 +67,10 @@ async function outcomeOf(rule: Rule, facts: Facts): Promise<RuleOutcome> {
     }
   }
 }
+
+/** The last comparison is that of the ladder: it names the step that is reached. */
+const withStep = (leaves: readonly LeafExplanation[], step: number): LeafExplanation[] =>
+  leaves.map((leaf, n) => (n === leaves.length - 1 ? { ...leaf, operand: step } : leaf))
 
 function occurrenceOf({ event }: Rule, facts: Facts): string | null {
   const { occurrence } = event.params

@@ -4,6 +4,7 @@ import { placeholdersOf } from '../alerts/message.ts'
 import { factsRead, type Leaf, leavesOf } from '../conditions.ts'
 import { textOf } from '../diff.ts'
 import { type Fact, factsOf } from '../facts.ts'
+import { namesOf } from '../ladder.ts'
 import { type For, forOf, type Rule } from '../rule.ts'
 import type { Remark } from './finding.ts'
 import { leavesAt, rangeOf } from './ranges.ts'
@@ -107,9 +108,9 @@ function checkTimes({ subject, conditions }: Rule): Remark[] {
 }
 
 /** Only measures are asked for: that a yes or a code decided, the message says by being there. */
-function checkMessage({ subject, conditions, event }: Rule): Remark[] {
+function checkMessage({ subject, conditions, ladder, event }: Rule): Remark[] {
   const facts = factsOf(subject)
-  const named = new Set(placeholdersOf(event.params.message))
+  const named = new Set(placeholdersOf(event.params.message).map((name) => namesOf(ladder)[name] ?? name))
   const read = factsRead(conditions).filter((fact) => isMeasure(facts.get(fact)))
   if (read.length === 0 || read.some((fact) => named.has(fact))) return []
   return [{ pointer: '/event/params/message', code: 'mute-message', says: `names none of ${read.join(', ')}` }]

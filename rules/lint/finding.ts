@@ -1,4 +1,5 @@
 /** What is odd about a rule that the gate accepts. */
+import { placeInFile } from '../ladder.ts'
 import type { Rule } from '../rule.ts'
 import type { LintCode } from './codes.ts'
 
@@ -15,4 +16,9 @@ export interface Finding {
 /** What one check says of a rule: without the rule. */
 export type Remark = Pick<Finding, 'pointer' | 'code' | 'says'>
 
-export const findingOf = ({ name, file }: Rule, remark: Remark): Finding => ({ rule: name, file, ...remark })
+export const findingOf = (rule: Rule, remark: Remark): Finding => ({
+  rule: rule.name,
+  file: rule.file,
+  ...remark,
+  pointer: placeInFile(rule, remark.pointer),
+})

@@ -2,6 +2,7 @@
 import type { Condition, Group, Leaf } from '../conditions.ts'
 import { textOf } from '../diff.ts'
 import { type Fact, factsOf } from '../facts.ts'
+import type { Ladder } from '../ladder.ts'
 import type { Rule } from '../rule.ts'
 import type { Remark } from './finding.ts'
 
@@ -63,7 +64,7 @@ export const isWithin = (inner: Range, outer: Range): boolean =>
 const possible = ({ min, max }: Fact): Range => ({ ...ALL, from: min ?? -Infinity, to: max ?? Infinity })
 
 /** Conditions that can never be met, and comparisons that always are. */
-export function checkRanges({ subject, conditions }: Rule): Remark[] {
+export function checkRanges({ subject, conditions, ladder }: Rule): Remark[] {
   const facts = factsOf(subject)
   const remarks = groupsOf(conditions, '/conditions').flatMap(([group, pointer]) =>
     contradictions(group, pointer, facts),
@@ -74,8 +75,16 @@ export function checkRanges({ subject, conditions }: Rule): Remark[] {
     if (fact === undefined || fact.nullable || range === undefined || !isWithin(possible(fact), range)) return []
     return [{ pointer, code: 'always', says: `${textOf(leaf)} is always met: ${boundsOf(fact)}` }]
   })
-  return [...remarks, ...always]
+  return [...remarks, ...always, ...(ladder === null ? [] : beyondReach(ladder, facts.get(ladder.fact)))]
 }
+
+/** Steps above the greatest value of their fact. The first is among the conditions. */
+const beyondReach = ({ steps: [, ...higher] }: Ladder, fact: Fact | undefined): Remark[] =>
+  higher.flatMap(({ at }, n): Remark[] =>
+    fact === undefined || fact.max === null || at <= fact.max
+      ? []
+      : [{ pointer: `/ladder/steps/${n + 1}/at`, code: 'impossible', says: `is never reached: ${boundsOf(fact)}` }],
+  )
 
 function contradictions(group: Group, pointer: string, facts: ReadonlyMap<string, Fact>): Remark[] {
   if (!('all' in group)) return []

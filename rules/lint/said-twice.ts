@@ -6,9 +6,9 @@ import { type Finding, findingOf } from './finding.ts'
 import { isWithin, rangeOf, required } from './ranges.ts'
 
 /** What a rule does, and for whom: only rules that agree in it are compared. */
-const effectOf = ({ subject, match, event }: Rule): string => {
-  const { level, actions, suspend = null, stage, once } = event.params
-  return JSON.stringify([subject, match, level, actions.toSorted(), suspend, stage, once])
+const effectOf = ({ subject, match, event, level, ladder }: Rule): string => {
+  const { actions, suspend = null, stage, once } = event.params
+  return JSON.stringify([subject, match, level, ladder, actions.toSorted(), suspend, stage, once])
 }
 
 /** Rules that add nothing to another. Of two that say the same, the later name is reported. */

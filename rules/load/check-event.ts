@@ -6,6 +6,7 @@ import { durationMs } from '../../domain/time/duration.ts'
 import type { SubjectKind } from '../../domain/watchdog/subject.ts'
 import { placeholdersOf } from '../alerts/message.ts'
 import { factsOf, subjectsWith } from '../facts.ts'
+import { namesOf, STEP } from '../ladder.ts'
 import { BOUNDS, type RuleEvent, RuleFile } from '../rule-file.ts'
 import { below, isRecord, type Report } from './faults.ts'
 
@@ -35,7 +36,12 @@ export function checkMatch(match: unknown, subject: SubjectKind, report: Report)
 }
 
 /** Reports parts of a rule's event that do not fit together, or do not fit the subject. */
-export function checkEvent({ params }: RuleEvent, subject: SubjectKind, report: Report): void {
+export function checkEvent(
+  { params }: RuleEvent,
+  subject: SubjectKind,
+  ladder: { readonly fact: string } | null,
+  report: Report,
+): void {
   checkSuspend(params, subject, report)
   checkDurations(params, report)
   if (!params.actions.includes('log')) {
@@ -48,9 +54,10 @@ export function checkEvent({ params }: RuleEvent, subject: SubjectKind, report: 
     report(`${PARAMS}/resolve`, params.resolve, 'log or none: the rule does not mail when it fires')
   }
   checkOccurrence(params, subject, report)
-  checkMessage(params.message, `${PARAMS}/message`, subject, report)
+  const names = namesOf(ladder)
+  checkMessage(params.message, `${PARAMS}/message`, { subject, names }, report)
   if (params.resolvedMessage !== undefined) {
-    checkMessage(params.resolvedMessage, `${PARAMS}/resolvedMessage`, subject, report)
+    checkMessage(params.resolvedMessage, `${PARAMS}/resolvedMessage`, { subject, names }, report)
   }
 }
 
@@ -95,13 +102,23 @@ function checkOccurrence({ once, occurrence }: RuleEvent['params'], subject: Sub
   }
 }
 
-function checkMessage(message: string, pointer: string, subject: SubjectKind, report: Report): void {
+interface Said {
+  readonly subject: SubjectKind
+  /** Names beside the facts. */
+  readonly names: Readonly<Record<string, string>>
+}
+
+function checkMessage(message: string, pointer: string, { subject, names }: Said, report: Report): void {
   const facts = factsOf(subject)
   for (const name of placeholdersOf(message)) {
-    if (facts.has(name)) continue
+    if (facts.has(name) || Object.hasOwn(names, name)) continue
     const elsewhere = subjectsWith(name)
     const hint =
-      elsewhere.length > 0 ? `${name} is a fact of ${elsewhere.join(' and ')}` : didYouMean(name, facts.keys())
+      name === STEP
+        ? 'a step is of a ladder, and this rule has none'
+        : elsewhere.length > 0
+          ? `${name} is a fact of ${elsewhere.join(' and ')}`
+          : didYouMean(name, facts.keys())
     report(pointer, `{{${name}}}`, `facts of the subject ${subject} in {{…}}`, hint)
   }
 }

@@ -6,21 +6,28 @@ import type { SubjectKind } from '../../domain/watchdog/subject.ts'
 import { factsRead, type Group } from '../conditions.ts'
 import { decide } from '../engine/evaluate.ts'
 import { type Fact, type Facts, factsOf } from '../facts.ts'
+import { type Ladder, stepReached } from '../ladder.ts'
 import type { Examples } from '../rule-file.ts'
 import { below, type Report } from './faults.ts'
 
 interface Exampled {
   readonly subject: SubjectKind
   readonly conditions: Group
+  /** Null: the rule has none. */
+  readonly ladder: Ladder | null
   readonly examples: Examples
 }
 
 /** Reports examples with missing or wrong facts, or with another result than stated. Also reports a missing result. */
-export async function checkExamples({ subject, conditions, examples }: Exampled, report: Report): Promise<void> {
-  for (const [n, { fires, facts }] of examples.entries()) {
+export async function checkExamples(
+  { subject, conditions, ladder, examples }: Exampled,
+  report: Report,
+): Promise<void> {
+  for (const [n, { fires, facts, step }] of examples.entries()) {
     const pointer = `/examples/${n}`
     if (!checkFacts(facts, { subject, conditions, pointer: `${pointer}/facts` }, report)) continue
     const { met, leaves } = await decide(conditions, facts)
+    checkStep(step, met && ladder !== null ? stepReached(ladder, facts[ladder.fact]) : null, pointer, report)
     if (met === fires) continue
     const seen = leaves.map(
       ({ fact, value, operator, operand }) => `${fact} ${value} ${operator} ${JSON.stringify(operand)}`,
@@ -31,6 +38,11 @@ export async function checkExamples({ subject, conditions, examples }: Exampled,
     if (examples.some((example) => example.fires === fires)) continue
     report('/examples', examples.length, `at least one example with "fires": ${fires}`)
   }
+}
+
+function checkStep(stated: number | undefined, reached: number | null, pointer: string, report: Report): void {
+  if (stated === undefined || stated === reached) return
+  report(`${pointer}/step`, stated, reached === null ? 'nothing: no step of a ladder is reached' : String(reached))
 }
 
 function checkFacts(

@@ -6,12 +6,14 @@
 import { LogLevel } from '../../domain/codes.ts'
 import type { RuleSource } from '../../domain/watchdog/rule-source.ts'
 import { SUBJECT_KINDS, type SubjectKind } from '../../domain/watchdog/subject.ts'
-import { factsRead, type Group } from '../conditions.ts'
+import { factsRead } from '../conditions.ts'
 import { factsOf } from '../facts.ts'
+import { type Ladder, withFirstStep } from '../ladder.ts'
 import { forOf, type Rule } from '../rule.ts'
 import { BOUNDS, isRuleFile, RuleFile, SharedConditionFile } from '../rule-file.ts'
 import { checkEvent, checkMatch, isEvent } from './check-event.ts'
 import { checkExamples } from './check-examples.ts'
+import { checkBesideLadder, readLadder } from './check-ladder.ts'
 import { checkShape } from './check-shape.ts'
 import { checkText } from './check-text.ts'
 import { FaultList, isRecord, type Report, type RuleFault } from './faults.ts'
@@ -162,17 +164,41 @@ async function ruleOf(
   const place = { subject, shared, report, inside: [] }
   checkMatch(field(value, 'match'), subject, report)
   const event = field(value, 'event')
-  if (isEvent(event)) checkEvent(event, subject, report)
+  const rungs = field(value, 'ladder')
+  const ladder = rungs === undefined ? null : readLadder(rungs, subject, report)
+  if (isEvent(event)) {
+    // A step may be named whatever is wrong with the ladder.
+    checkEvent(event, subject, rungs === undefined ? null : (ladder ?? NO_LADDER), report)
+    checkBesideLadder(rungs !== undefined, event, report)
+  }
   const given = field(value, 'conditions')
-  const conditions = given === undefined ? undefined : readConditions(given, '/conditions', place)
+  if (given === undefined && rungs === undefined) {
+    report('/conditions', undefined, 'conditions: when the rule fires', 'or a ladder')
+  }
+  const own = given === undefined ? null : readConditions(given, '/conditions', place)
   const ending = field(field(event, 'params'), 'clear')
   const clear = ending === undefined ? null : readConditions(ending, '/event/params/clear', place)
-  if (!isRuleFile(value) || conditions === undefined || clear === undefined) return undefined
-  if (withExamples) await checkExamples({ subject, conditions, examples: value.examples }, report)
-  return loaded(file, value, conditions, clear)
+  if (!isRuleFile(value) || own === undefined || clear === undefined || ladder === undefined) return undefined
+  const conditions = ladder === null ? own : withFirstStep(own, ladder)
+  const level = levelFor(value, ladder)
+  if (conditions === null || level === undefined) return undefined
+  if (withExamples) await checkExamples({ subject, conditions, ladder, examples: value.examples }, report)
+  return loaded(file, value, { conditions, clear, ladder, level })
 }
 
-function loaded(file: string, source: RuleFile, conditions: Group, clear: Group | null): Rule {
+const NO_LADDER = { fact: '' }
+
+/** The level of a rule: with a ladder, that of its last step. */
+function levelFor({ event }: RuleFile, ladder: Ladder | null): LogLevel | undefined {
+  if (ladder !== null) return ladder.steps.at(-1)?.level
+  return event.params.level === undefined ? undefined : LogLevel[event.params.level]
+}
+
+function loaded(
+  file: string,
+  source: RuleFile,
+  { conditions, clear, ladder, level }: Pick<Rule, 'conditions' | 'clear' | 'ladder' | 'level'>,
+): Rule {
   const { name, description, subject, match = {}, event, lint = {} } = source
   const { params } = event
   const facts = factsOf(subject)
@@ -186,7 +212,8 @@ function loaded(file: string, source: RuleFile, conditions: Group, clear: Group 
     clear,
     event,
     fileStage: params.stage,
-    level: LogLevel[params.level],
+    ladder,
+    level,
     resolve: params.resolve ?? 'log',
     for: forOf(params.for ?? 'PT0S'),
     keepFiring: forOf(params.keepFiring ?? 'PT0S'),

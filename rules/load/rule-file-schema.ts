@@ -1,7 +1,7 @@
 /**
- * The JSON schema of rule files, for editors. It is made from the tables that the load gate reads, so that an editor
- * offers all existing facts, operators, levels and actions. `npm run generate` writes it to
- * `rules/rule-file.schema.json`.
+ * The JSON schemas of rule files and of shared conditions, for editors. They are made from the tables that the load gate reads, so that an editor
+ * offers all existing facts, operators, levels and actions. `npm run generate` writes them to
+ * `rules/rule-file.schema.json` and `rules/shared-condition.schema.json`.
  *
  * The load gate refuses more: wrong types and units of operands, negations of facts that may be unknown, and examples
  * with a wrong result.
@@ -10,7 +10,7 @@
 import { NEGATION, OPERATORS } from '../../domain/watchdog/operators.ts'
 import { SUBJECT_KINDS, type SubjectKind } from '../../domain/watchdog/subject.ts'
 import { type Fact, factsOf } from '../facts.ts'
-import { BOUNDS, RuleFile } from '../rule-file.ts'
+import { BOUNDS, RuleFile, SharedConditionFile } from '../rule-file.ts'
 
 type Json = Readonly<Record<string, unknown>>
 
@@ -86,6 +86,7 @@ function whenSubject(subject: SubjectKind): Json {
     then: {
       properties: {
         conditions: ref(`${subject}-group`),
+        ladder: { properties: { fact: ref(`${subject}-fact`) } },
         event: {
           properties: {
             params: { properties: { clear: ref(`${subject}-group`), occurrence: ref(`${subject}-fact`) } },
@@ -97,7 +98,18 @@ function whenSubject(subject: SubjectKind): Json {
   }
 }
 
-/** The schema as an object. */
+/** Without a ladder a rule has conditions and a level; with one, its steps have the levels. */
+const BY_LADDER: Json = {
+  if: { required: ['ladder'] },
+  // oxlint-disable-next-line unicorn/no-thenable -- the word is JSON schema's
+  then: { properties: { event: { properties: { params: { properties: { level: false } } } } } },
+  else: {
+    required: ['conditions'],
+    properties: { event: { properties: { params: { required: ['level'] } } } },
+  },
+}
+
+/** The schema of a rule file as an object. */
 export function ruleFileSchema(): Json {
   const operators = Object.entries(OPERATORS).flatMap(([name, { meaning }]) => [
     [name, `The fact ${meaning} the value`] as const,
@@ -108,7 +120,7 @@ export function ruleFileSchema(): Json {
     $comment: 'Generated from rules/*.ts by rules/load/rule-file-schema.ts: do not edit.',
     title: 'Rule of the watchdog',
     ...RuleFile,
-    allOf: SUBJECT_KINDS.map(whenSubject),
+    allOf: [...SUBJECT_KINDS.map(whenSubject), BY_LADDER],
     $defs: {
       operator: named(operators),
       priority: {
@@ -119,5 +131,23 @@ export function ruleFileSchema(): Json {
       },
       ...Object.assign({}, ...SUBJECT_KINDS.map(conditionsFor)),
     },
+  }
+}
+
+/** Name of the file that {@link ruleFileSchema} is kept in. */
+export const RULE_SCHEMA = 'rule-file.schema.json'
+
+/** The schema of files with shared conditions. It refers to that of rule files, which stands beside it. */
+export function sharedConditionSchema(): Json {
+  return {
+    $schema: 'https://json-schema.org/draft/2020-12/schema',
+    $comment: 'Generated from rules/*.ts by rules/load/rule-file-schema.ts: do not edit.',
+    title: 'Conditions that rules of the watchdog share',
+    ...SharedConditionFile,
+    allOf: SUBJECT_KINDS.map((subject) => ({
+      if: { required: ['subject'], properties: { subject: { const: subject } } },
+      // oxlint-disable-next-line unicorn/no-thenable -- the word is JSON schema's
+      then: { properties: { conditions: { $ref: `${RULE_SCHEMA}#/$defs/${subject}-group` } } },
+    })),
   }
 }

@@ -4,12 +4,13 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { WatchdogMode } from '../../../domain/codes.ts'
 import { type AlertDecision, decideAlert, withdrawAlert } from '../../../rules/alerts/decide.ts'
 import { type GuardAnswer, isHeld } from '../../../rules/alerts/guard.ts'
+import { stepOfPart, withoutStep } from '../../../rules/alerts/keys.ts'
 import { permitted } from '../../../rules/alerts/permission.ts'
 import type { AlertQuestion } from '../../../rules/alerts/question.ts'
 import { type AlertPhase, type AlertState, isFiring, isSame, scopeOf } from '../../../rules/alerts/state.ts'
 import type { Rule } from '../../../rules/rule.ts'
 import { RESOLVE, STAGES } from '../../../rules/rule-file.ts'
-import { aRule, leaf, NOVEMBER } from './samples.ts'
+import { aLadderRule, aRule, leaf, NOVEMBER } from './samples.ts'
 
 const HOUR = 3_600_000
 const subject = { kind: 'pool', id: 7 } as const
@@ -34,6 +35,10 @@ beforeAll(async () => {
   rules = await Promise.all(
     all.map((params, n) => aRule({ name: `rule-${n}`, ...(params.once === 'cycle' ? {} : free) }, params)),
   )
+  const ladders = waits.flatMap((wait) =>
+    ['cycle', 'episode'].map((once) => ({ actions: ['log', 'email'], once, ...wait })),
+  )
+  rules.push(...(await Promise.all(ladders.map((params, n) => aLadderRule({ name: `ladder-${n}` }, params)))))
 })
 
 /** What happens at an instant: an evaluation, or the rule no longer covers the subject. */
@@ -43,6 +48,8 @@ interface Happening {
   readonly met: boolean
   readonly clear: boolean | undefined
   readonly occurrence: string | null
+  /** Step of a rule with a ladder, where it is met. */
+  readonly step: number
   readonly error: boolean
   readonly stage: (typeof STAGES)[number]
   readonly mode: WatchdogMode
@@ -56,6 +63,7 @@ const happening: fc.Arbitrary<Happening> = fc.record({
   met: fc.boolean(),
   clear: fc.constantFrom(undefined, true, false),
   occurrence: fc.constantFrom(null, 'a', 'b'),
+  step: fc.constantFrom(50, 80, 100, 125),
   error: some(false, fc.boolean()),
   stage: some('enforce', fc.constantFrom(...STAGES)),
   mode: some<WatchdogMode>(WatchdogMode.Enforce, fc.constantFrom(WatchdogMode.Monitor, WatchdogMode.Enforce)),
@@ -64,7 +72,7 @@ const happening: fc.Arbitrary<Happening> = fc.record({
 })
 const resolve = fc.constantFrom(...RESOLVE)
 const histories = fc.record({
-  rule: fc.integer({ min: 0, max: 15 }),
+  rule: fc.integer({ min: 0, max: 23 }),
   resolve,
   escalate: fc.constantFrom(null, 2 * HOUR),
   happenings: fc.array(happening, { maxLength: 60 }),
@@ -95,6 +103,7 @@ function stepsOf(history: History, permissionOf?: AlertQuestion['permission']): 
       outcome: {
         rule,
         met: each.met,
+        ...(each.met && rule.ladder !== null ? { step: each.step } : {}),
         ...(each.clear === undefined ? {} : { clear: each.clear }),
         occurrence: each.occurrence,
         explanation: [],
@@ -129,6 +138,7 @@ const CALM: Happening = {
   met: false,
   clear: undefined,
   occurrence: null,
+  step: 50,
   error: false,
   stage: 'enforce',
   mode: WatchdogMode.Enforce,
@@ -178,6 +188,24 @@ describe('an alert, whatever happens', () => {
     },
     [[DISCARDED]],
   )
+
+  always('tells rising steps of an episode', (history) => {
+    const before: { entries: string | null; notices: string | null } = { entries: null, notices: null }
+    for (const { decision, happening, question } of stepsOf(history)) {
+      for (const channel of ['entries', 'notices'] as const) {
+        const fired = decision[channel].filter(({ kind }) => kind === 'fired')
+        expect(fired.length).toBeLessThanOrEqual(1)
+        const [part] = fired.map(({ key }) => key.slice(0, -'/fired'.length))
+        if (part === undefined) continue
+        if (question.outcome.rule.ladder !== null && happening.met)
+          expect(stepOfPart(part) ?? 50).toBeGreaterThanOrEqual(happening.step)
+        const last = before[channel]
+        if (last !== null && withoutStep(last) === withoutStep(part))
+          expect(stepOfPart(part) ?? 0).toBeGreaterThan(stepOfPart(last) ?? 0)
+        before[channel] = part
+      }
+    }
+  })
 
   always('misses nothing that it may tell', (history) => {
     for (const step of stepsOf(history)) {

@@ -513,7 +513,11 @@ describe('an alert that another inhibits', () => {
   test('takes back its notice that waits', () => {
     const { steps } = play(mailed, [YES, { ...YES, quiet: INHIBITED }, { ...YES, quiet: INHIBITED }])
 
-    expect(steps.map(({ takeBack }) => takeBack?.key ?? null)).toEqual([null, 'mailed/pool/7/2026-11/fired', null])
+    expect(steps.map(({ takeBack }) => takeBack?.fired[0]?.key ?? null)).toEqual([
+      null,
+      'mailed/pool/7/2026-11/fired',
+      null,
+    ])
   })
 
   test('has its end mailed where its beginning was', () => {

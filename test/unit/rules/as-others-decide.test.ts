@@ -112,7 +112,8 @@ describe('Alertmanager, notify/notify_test.go, TestDedupStageNeedsUpdate', () =>
 describe('Alertmanager, inhibit/inhibit_test.go', () => {
   const grave: Inhibitor = { ...pool, rule: 'grave', level: LogLevel.Critical, measure: 'usage' }
   const of = (inhibitors: readonly Inhibitor[], id = 7) =>
-    inhibitorOf(inhibitors, { rule: told, subject: { kind: 'pool', id }, sharedPoolId: null })?.by ?? null
+    inhibitorOf(inhibitors, { rule: told, level: told.level, subject: { kind: 'pool', id }, sharedPoolId: null })?.by ??
+    null
 
   test('TestInhibit: an alert is muted while its source fires, and only then', () => {
     expect([of([]), of([grave])]).toEqual([null, 'grave'])

@@ -43,6 +43,35 @@ export const aFile = (
   return { file: `pool/${name}.json`, text: JSON.stringify(source) }
 }
 
+export const STEPS = [
+  { at: 50, level: 'Info' },
+  { at: 80, level: 'Warning' },
+  { at: 100, level: 'Critical' },
+]
+
+/** A rule about pools with a ladder over their usage, without conditions. */
+export const aLadder = (
+  changes: Record<string, unknown> = {},
+  changedParams: Record<string, unknown> = {},
+): RuleSource => {
+  const all = { conditions: undefined, ladder: { fact: 'usagePct', steps: STEPS, every: 25 }, ...changes }
+  const examples = [
+    { fires: true, step: 80, facts: { usagePct: 99 } },
+    { fires: false, facts: { usagePct: 49 } },
+  ]
+  return aFile({ examples, ...all }, { level: undefined, message: 'Pool {{poolName}} at {{step}}', ...changedParams })
+}
+
+export async function aLadderRule(
+  changes: Record<string, unknown> = {},
+  changedParams: Record<string, unknown> = {},
+): Promise<Rule> {
+  const { rules, faults } = await loadRuleSet([aLadder(changes, changedParams)])
+  const [rule] = rules
+  if (rule === undefined) throw new Error(JSON.stringify(faults))
+  return rule
+}
+
 export async function aRule(
   changes: Record<string, unknown> = {},
   changedParams: Record<string, unknown> = {},

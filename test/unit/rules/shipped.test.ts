@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs'
 import { Check } from 'typebox/schema'
 import { describe, expect, test } from 'vitest'
 import { loadRuleSet } from '../../../rules/load/load.ts'
-import { ruleFileSchema } from '../../../rules/load/rule-file-schema.ts'
-import { aFile, leaf, shippedFiles } from './samples.ts'
+import { RULE_SCHEMA, ruleFileSchema, sharedConditionSchema } from '../../../rules/load/rule-file-schema.ts'
+import { aFile, aLadder, leaf, STEPS, shippedFiles } from './samples.ts'
 
 const files = shippedFiles()
 
@@ -41,10 +41,13 @@ describe('the shipped rules', () => {
 })
 
 describe('ruleFileSchema', () => {
-  test('equals the schema file that is shipped', () => {
-    const shipped = readFileSync(new URL('../../../rules/rule-file.schema.json', import.meta.url), 'utf8')
+  test.each([
+    [RULE_SCHEMA, ruleFileSchema],
+    ['shared-condition.schema.json', sharedConditionSchema],
+  ])('equals %s as it is shipped', (file, schema) => {
+    const shipped = readFileSync(new URL(`../../../rules/${file}`, import.meta.url), 'utf8')
 
-    expect(JSON.parse(shipped)).toEqual(ruleFileSchema())
+    expect(JSON.parse(shipped)).toEqual(schema())
   })
 
   test.each(files.map(({ file, text }) => [file, text]))('accepts the shipped rule %s', (_, text) => {
@@ -58,9 +61,38 @@ describe('ruleFileSchema', () => {
     ['an empty group', aFile({ conditions: { all: [] } })],
     ['a comparison at the top', aFile({ conditions: leaf('usagePct', 'lessThan', 1) })],
     ['an unknown level', aFile({}, { level: 'Fatal' })],
+    ['a ladder of an unknown fact', aLadder({ ladder: { fact: 'usagPct', steps: STEPS } })],
+    ['a level beside a ladder', aLadder({}, { level: 'Info' })],
+    ['neither conditions nor ladder', aFile({ conditions: undefined })],
+    ['no level', aFile({}, { level: undefined })],
     ['an unknown fact in clear', aFile({}, { clear: { all: [leaf('nope', 'lessThan', 1)] } })],
   ])('refuses a rule file with %s', (_, { text }) => {
     expect(Check(ruleFileSchema(), JSON.parse(aFile().text))).toBe(true)
     expect(Check(ruleFileSchema(), JSON.parse(text))).toBe(false)
+  })
+
+  test('accepts a rule with a ladder, with or without conditions', () => {
+    const beside = aLadder({ conditions: { all: [leaf('totalSimCount', 'greaterThan', 1)] } })
+    for (const { text } of [aLadder(), beside]) expect(Check(ruleFileSchema(), JSON.parse(text))).toBe(true)
+  })
+})
+
+describe('sharedConditionSchema', () => {
+  /** With the definitions that it refers to in it, because the checker reads no other file. */
+  const schema = {
+    ...JSON.parse(JSON.stringify(sharedConditionSchema()).replaceAll(`${RULE_SCHEMA}#`, '#')),
+    $defs: ruleFileSchema().$defs,
+  }
+  const shared = {
+    name: 'mine',
+    description: 'Some.',
+    subject: 'pool',
+    conditions: { all: [leaf('usagePct', 'lessThan', 1)] },
+  }
+
+  test('accepts shared conditions, and refuses facts of others', () => {
+    expect(Check(schema, shared)).toBe(true)
+    for (const changes of [{ subject: 'tenant' }, { conditions: { all: [] } }, { event: {} }])
+      expect(Check(schema, { ...shared, ...changes }), JSON.stringify(changes)).toBe(false)
   })
 })

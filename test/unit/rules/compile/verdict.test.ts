@@ -8,6 +8,7 @@ import { compileRule } from '../../../../rules/compile/compile-rule.ts'
 import { rowOf } from '../../../../rules/compile/row.ts'
 import { verdictOn } from '../../../../rules/compile/verdict.ts'
 import { evaluateSubject } from '../../../../rules/engine/evaluate.ts'
+import { withFirstStep } from '../../../../rules/ladder.ts'
 import type { Rule } from '../../../../rules/rule.ts'
 import { STAGES } from '../../../../rules/rule-file.ts'
 import { aRule, NOVEMBER } from '../samples.ts'
@@ -16,15 +17,29 @@ import { aGroup, NAMES, type Random, randomFrom, SEED, someFacts } from './cases
 const RULES = 2000
 const STEPS = 8
 const subject = { kind: 'sim', id: 7 } as const
+const LADDER = {
+  fact: 'overageMB',
+  steps: [
+    { at: 1, level: 0 },
+    { at: 2, level: 1 },
+    { at: 5, level: 2 },
+  ],
+  every: 25,
+} as const
 
 /** The sample rule with other conditions, an end of its own, and other ways to fire. */
 function someRule(sample: Rule, random: Random): Rule {
-  const once = random.pick(['cycle', 'episode', 'occurrence'] as const)
+  const ladder = random.chance(0.4) ? LADDER : null
+  const once = random.pick(
+    ladder === null ? (['cycle', 'episode', 'occurrence'] as const) : (['cycle', 'episode'] as const),
+  )
+  const own = aGroup(random, 2)
   const { occurrence: _, ...params } = sample.event.params
   return {
     ...sample,
     subject: 'sim',
-    conditions: aGroup(random, 2),
+    conditions: ladder === null ? own : withFirstStep(random.chance(0.3) ? null : own, ladder),
+    ladder,
     clear: random.chance(0.4) ? aGroup(random, 1) : null,
     for: random.chance(0.4) ? { ms: 2 } : { ms: 0 },
     keepFiring: random.chance(0.3) ? { ms: 2 } : { ms: 0 },

@@ -1,0 +1,56 @@
+/** A rule with a ladder: what its steps write, and when. */
+import { describe, expect, test } from 'vitest'
+import { aWorld, type Edit, only } from './alert-world.ts'
+
+const steps: Edit = (rule) => {
+  delete rule.conditions
+  delete rule.event.params.level
+  rule.ladder = {
+    fact: 'usagePct',
+    steps: [
+      { at: 50, level: 'Info' },
+      { at: 80, level: 'Warning' },
+      { at: 100, level: 'Critical' },
+    ],
+    every: 25,
+  }
+  rule.event.params.message = 'SIM {{iccid}} has passed {{step}}: {{usageMB}} of {{limitMB}}.'
+  rule.event.params.resolvedMessage = 'SIM {{iccid}} is below {{step}} again.'
+  rule.examples = [
+    { fires: true, step: 80, facts: { usagePct: 99 } },
+    { fires: false, facts: { usagePct: 49 } },
+  ]
+}
+
+const part = (key: string) => key.slice('sim-usage-warning/sim/2026-11/'.length)
+
+describe('a rule with a ladder', () => {
+  test('logs each step once, with its level and message', async () => {
+    const world = await aWorld({ rules: only({ 'sim-usage-warning': steps }) })
+    for (const mb of [55, 1, 30, 60]) await world.use(world.sim, mb)
+
+    expect((await world.logged()).map(part)).toEqual(['fired', 'at-80/fired', 'at-125/fired'])
+    expect((await world.notices()).map(({ level, message }) => [level, message.replace(/^SIM \S+ /, '')])).toEqual([
+      [2, 'has passed 125 %: 146 of 100 MB.'],
+    ])
+    expect(await world.alerts()).toMatchObject([{ firing: true, state: { step: 125, part: '/at-125' } }])
+  })
+
+  test('mails the end of the step that was mailed', async () => {
+    const world = await aWorld({
+      rules: only({
+        'sim-usage-warning': (rule) => {
+          steps(rule)
+          rule.event.params.resolve = 'email'
+        },
+      }),
+    })
+    await world.use(world.sim, 55)
+    await world.mailAll()
+    await world.use(world.sim, 30)
+    await world.use(world.sim, -60)
+
+    expect((await world.logged()).map(part)).toEqual(['fired', 'at-80/fired', 'at-80/resolved'])
+    expect((await world.mailed()).map(part)).toEqual(['fired', 'resolved'])
+  })
+})
