@@ -126,6 +126,9 @@ const WORDS: Readonly<Record<string, { readonly one: string; readonly many: stri
   overage: { one: 'over its limit', many: 'over their limit' },
   'usage-warning': { one: 'near its limit', many: 'near their limit' },
   'burn-rate': alike('using data too fast'),
+  'forecast-overage': { one: 'will pass its limit', many: 'will pass their limit' },
+  'sms-flood': alike('sending many messages'),
+  'top-sim': alike('eaten by one SIM'),
   silent: alike('silent'),
   'imei-change': alike('in another device'),
 }

@@ -23,7 +23,7 @@ type Subjects = Partial<Readonly<Record<SubjectKind, Presence>>>
 type Course = 'rises' | 'cycle' | 'free'
 
 /**
- * What it takes to read a fact. `row`: a column beside the subject. `window`: a sum over usage of the last hours or days.
+ * What it takes to read a fact. `row`: a column beside the subject. `window`: a sum over the last hours or days.
  * `scan`: many rows, such as all SIMs of a pool.
  */
 export type Cost = 'row' | 'window' | 'scan'
@@ -106,6 +106,10 @@ const USAGE = { ofUsage: true } as const
 const WINDOW = { ...USAGE, cost: 'window', withTime: 'elsewhere' } as const
 const COUNTED = { cost: 'scan', withTime: 'elsewhere', min: 0 } as const
 
+/** Counted in a window of time, so they fall too. */
+const ENDED = { cost: 'window', withTime: 'elsewhere', min: 0 } as const
+const LATELY = 'within the last thirtieth of the cycle’s length, a day of a month'
+
 /** Width of the short window of burn rates, as a share of the cycle (6 hours of 30 days). */
 export const BURN_SHORT_SHARE = 1 / 120
 /** Width of the long window of burn rates, as a share of the cycle (2.5 days of 30). */
@@ -179,6 +183,13 @@ export const FACTS = {
   ),
   voiceMins: number('minutes', 'rises', SIM, 'Voice used in the cycle', { ...USAGE, min: 0 }),
   smsCount: integer(null, 'rises', SIM, 'Messages sent in the cycle', { ...USAGE, min: 0 }),
+  sms24h: integer(
+    null,
+    'free',
+    BOTH,
+    'Messages sent in the 24 hours up to the tenant’s newest usage record, earlier cycles included',
+    WINDOW,
+  ),
   poolUsagePct: number('%', 'cycle', SIM_OR_NULL, 'Usage of the SIM’s pool, of the pool’s limit; null outside pools', {
     ...USAGE,
     withTime: 'elsewhere',
@@ -295,6 +306,14 @@ export const FACTS = {
     { ...USAGE, ...COUNTED, max: 100 },
   ),
   poolCount: integer(null, 'free', TENANT, 'Pools of the tenant', COUNTED),
+  failedTicketCount: integer(null, 'free', TENANT, `Tickets that failed ${LATELY}`, ENDED),
+  failedTicketPct: number(
+    '%',
+    'free',
+    { tenant: 'nullable' },
+    `Part of the tickets done or failed that failed ${LATELY}; null if there were none`,
+    { ...ENDED, max: 100 },
+  ),
   overPoolCount: integer(null, 'cycle', TENANT, 'Pools with overage', { ...USAGE, ...COUNTED }),
 
   usageAgeMinutes: number(

@@ -1132,6 +1132,7 @@ create table tickets (
 CREATE UNIQUE INDEX tickets_bulk ON public.tickets USING btree (bulk_id, sim_id) WHERE (bulk_id IS NOT NULL);
 CREATE INDEX tickets_bulk_status ON public.tickets USING btree (bulk_id, status) WHERE (bulk_id IS NOT NULL);
 CREATE INDEX tickets_counted ON public.tickets USING btree (tenant_id) WHERE (counts AND (status = ANY (ARRAY[0, 1])));
+CREATE INDEX tickets_ended ON public.tickets USING btree (tenant_id, finished_at) INCLUDE (status) WHERE (status = ANY (ARRAY[2, 3]));
 CREATE INDEX tickets_open ON public.tickets USING btree (sim_id, seq) WHERE (status = ANY (ARRAY[0, 1]));
 CREATE INDEX tickets_tenant ON public.tickets USING btree (tenant_id, seq DESC);
 alter table tickets enable row level security;

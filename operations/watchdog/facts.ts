@@ -8,12 +8,22 @@ import { burnFacts, burnWindowsMs, cycleFacts, cyclePct } from '../../rules/burn
 import type { PoolFacts, SimFacts, TenantFacts } from '../../rules/facts.ts'
 import type { FeedRow } from '../../store/usage/feed.ts'
 import { type RowFigures, rowIn, type SimFigures, sumOf } from '../../store/usage/figures.ts'
-import type { PoolFactRow, PoolScan, SimRow, TenantFactRow, WindowSums, Windows } from '../../store/watchdog/facts.ts'
+import type {
+  PoolFactRow,
+  PoolScan,
+  SimRow,
+  TenantFactRow,
+  TicketCounts,
+  WindowSums,
+  Windows,
+} from '../../store/watchdog/facts.ts'
 
 const HOUR_MS = 3_600_000
 const MINUTE_MS = 60_000
 /** A SIM counts as silent in its pool after this share of the cycle's length without activity. */
 export const SILENT_SHARE = 0.1
+/** Tickets that ended within this share of the cycle's length are counted. */
+export const TICKETS_SHARE = 1 / 30
 /** How long a SIM counts as found in another device: a thirtieth of the cycle, a day of a month. Milliseconds. */
 export const deviceMs = ({ startsAt, endsAt }: Cycle): number => (endsAt - startsAt) / 30
 
@@ -143,6 +153,7 @@ export function simFactsOf(row: SimRow & JudgedFigures & WindowSums, moment: Mom
     ...cycleFacts(cycle, asOf),
     usage24hMB: toMB(row.dayBytes),
     usage7dMB: toMB(row.weekBytes),
+    sms24h: row.dayMessages,
     voiceMins: toMinutes(row.voiceSeconds),
     smsCount: row.smsCount,
     poolUsagePct: row.pool === null ? null : pctOf(row.pool),
@@ -177,6 +188,7 @@ export function poolFactsOf(row: PoolFactRow & PoolScan & WindowSums, moment: Mo
     ...burnFactsOf(row, moment),
     ...cycleFacts(cycle, asOf),
     usage24hMB: toMB(row.dayBytes),
+    sms24h: row.dayMessages,
     watchdogMode: row.mode,
     warningThresholdPct: row.warningThresholdPct,
     enableBurnRateAlerts: row.enableBurnRateAlerts,
@@ -189,8 +201,11 @@ export function poolFactsOf(row: PoolFactRow & PoolScan & WindowSums, moment: Mo
   }
 }
 
+const failedPct = ({ doneTickets, failedTickets }: TicketCounts): number | null =>
+  doneTickets + failedTickets === 0 ? null : (100 * failedTickets) / (doneTickets + failedTickets)
+
 /** The facts of a tenant, in the same units as those of a SIM. Pure. */
-export function tenantFactsOf(row: TenantFactRow, { asOf, cycle, feed }: Moment): TenantFacts {
+export function tenantFactsOf(row: TenantFactRow & TicketCounts, { asOf, cycle, feed }: Moment): TenantFacts {
   return {
     simCount: row.simCount,
     activeSimCount: row.activeSimCount,
@@ -198,6 +213,8 @@ export function tenantFactsOf(row: TenantFactRow, { asOf, cycle, feed }: Moment)
     unprovisionedSimCount: row.unprovisionedSimCount,
     poolCount: row.poolCount,
     overPoolCount: row.overPoolCount,
+    failedTicketCount: row.failedTickets,
+    failedTicketPct: failedPct(row),
     usageMB: toMB(row.usageBytes),
     overageMB: toMB(row.overageBytes),
     ...cycleFacts(cycle, asOf),

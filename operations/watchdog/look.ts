@@ -43,8 +43,8 @@ import {
   readSims,
   readSituation,
   readSubjects,
+  readTenant,
   type Situation,
-  tenantSubject,
   type Width,
 } from './read-facts.ts'
 import type { RulesInForce } from './rules-in-force.ts'
@@ -117,7 +117,7 @@ async function readRange(
 ): Promise<readonly SubjectFacts[]> {
   if (kind === 'sim') return readSims(tx, situation, range, 'narrow', most)
   if (kind === 'pool') return readPools(tx, situation, range, 'narrow', most)
-  return tenantSubject(situation)
+  return readTenant(tx, situation, 'narrow')
 }
 
 interface Look {
@@ -202,7 +202,11 @@ function rowsFor(compiled: CompiledSet) {
   if (known !== undefined) return known
   const of = (subject: SubjectKind) => {
     const reads = readsOf(compiled.rules, subject)
-    const isNarrow = (name: string) => subject === 'tenant' || factsOf(subject).get(name)?.cost === 'row'
+    // The counts of a tenant are read with every situation.
+    const isNarrow = (name: string) => {
+      const cost = factsOf(subject).get(name)?.cost
+      return cost === 'row' || (subject === 'tenant' && cost === 'scan')
+    }
     return { narrow: filling(reads.filter(isNarrow)), all: filling(reads) }
   }
   const rows = { sim: of('sim'), pool: of('pool'), tenant: of('tenant') }

@@ -14,6 +14,7 @@ import { sumPools } from '../../store/usage/pool-totals.ts'
 import {
   type Among,
   NO_SIMS,
+  NO_TICKETS,
   NO_USAGE,
   poolFactRows,
   poolWindowSums,
@@ -22,6 +23,7 @@ import {
   simWindowSums,
   type TenantFactRow,
   tenantFactRow,
+  ticketCounts,
 } from '../../store/watchdog/facts.ts'
 import { openSilences } from '../../store/watchdog/silences.ts'
 import type { SubjectFacts } from './evaluation.ts'
@@ -33,6 +35,7 @@ import {
   poolFactsOf,
   SILENT_SHARE,
   simFactsOf,
+  TICKETS_SHARE,
   tenantFactsOf,
 } from './facts.ts'
 
@@ -121,9 +124,18 @@ export async function readPools(
   })
 }
 
-/** The tenant as a subject. */
-export const tenantSubject = ({ tenant, moment }: Situation): SubjectsOf<'tenant'> =>
-  tenant === undefined ? [] : [{ kind: 'tenant', id: 0, row: tenant, facts: tenantFactsOf(tenant, moment) }]
+/** Reads the tenant as a subject. Its counts of SIMs and pools are narrow too: the situation has them. */
+export async function readTenant(
+  tx: TenantTx,
+  { tenant, moment }: Situation,
+  width: Width,
+): Promise<SubjectsOf<'tenant'>> {
+  if (tenant === undefined) return []
+  const { asOf, cycle } = moment
+  const since = new Date(asOf - TICKETS_SHARE * (cycle.endsAt - cycle.startsAt))
+  const tickets = width === 'all' ? await ticketCounts(tx, since) : NO_TICKETS
+  return [{ kind: 'tenant', id: 0, row: tenant, facts: tenantFactsOf({ ...tenant, ...tickets }, moment) }]
+}
 
 /** Reads the latest changes of device of SIMs that count as found in another device, by SIM. One change is in their facts. */
 export function readDeviceChanges(
@@ -151,6 +163,6 @@ export async function readSubjects(
   return [
     ...(simIds.length === 0 ? [] : await readSims(tx, situation, { ids: simIds }, width)),
     ...(poolIds.length === 0 ? [] : await readPools(tx, situation, { ids: poolIds }, width)),
-    ...(idsOf('tenant').length === 0 ? [] : tenantSubject(situation)),
+    ...(idsOf('tenant').length === 0 ? [] : await readTenant(tx, situation, width)),
   ]
 }

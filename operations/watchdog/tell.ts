@@ -28,8 +28,8 @@ export interface Told {
   readonly explanation: unknown
 }
 
-/** Types of rules about the SIM itself. Their events are Connectivity; those of all other rules are Billing. */
-const CONNECTIVITY: ReadonlySet<string> = new Set(['imei-change', 'silent'])
+/** Types of rules about the SIM itself, and about what is asked of the carrier. Their events are Connectivity; those of all other rules are Billing. */
+const CONNECTIVITY: ReadonlySet<string> = new Set(['imei-change', 'silent', 'tickets-failing'])
 
 /**
  * Writes all that decisions tell. What has ended before its notice has left is not mailed at all: the notice is taken

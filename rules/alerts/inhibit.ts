@@ -10,19 +10,20 @@ import type { Rule } from '../rule.ts'
 import type { Inhibited } from './quiet.ts'
 
 /** What a rule watches. */
-type Measure = 'device' | 'silence' | 'rate' | 'usage'
+type Measure = 'device' | 'silence' | 'rate' | 'share' | 'usage'
 
 const FACTS_OF: Readonly<Record<Measure, readonly FactName[]>> = {
   device: ['imei', 'imeiChanged'],
   silence: ['hoursSinceLastSeen', 'silentPct', 'neverSeen', 'silentSimCount'],
   rate: ['burnRatio', 'burnShortRatio', 'burnLongRatio', 'forecastPct', 'usage24hMB', 'usage7dMB'],
+  share: ['topSimSharePct'],
   usage: ['usageMB', 'usagePct', 'remainingMB', 'overageMB', 'poolUsagePct', 'overSimCount', 'overPoolCount'],
 }
-const MEASURES = ['device', 'silence', 'rate', 'usage'] as const
+const MEASURES = ['device', 'silence', 'rate', 'share', 'usage'] as const
 
 const measures = new WeakMap<Rule, Measure | null>()
 
-/** What a rule watches: the first that its conditions read of device, silence, rate and usage; null if none. */
+/** What a rule watches: the first that its conditions read of device, silence, rate, share and usage; null if none. */
 export function measureOf(rule: Rule): Measure | null {
   const known = measures.get(rule)
   if (known !== undefined) return known

@@ -1,6 +1,13 @@
 /** Reads the values behind the facts of subjects. The number of statements does not grow with the batch. */
 import { type RawBuilder, sql } from 'kysely'
-import { type PoolType, SimStatus, type SimType, TariffType, type WatchdogMode } from '../../domain/codes.ts'
+import {
+  type PoolType,
+  SimStatus,
+  type SimType,
+  TariffType,
+  TicketStatus,
+  type WatchdogMode,
+} from '../../domain/codes.ts'
 import type { Cycle } from '../../domain/time/cycle.ts'
 import { governingType } from '../../domain/usage/allowance.ts'
 import type { PoolWatchdogSettings, WatchdogSettings } from '../../domain/watchdog/settings.ts'
@@ -44,16 +51,17 @@ export interface SimRow extends WatchdogSettings {
   readonly lastSeenAt: Date | null
 }
 
-/** Bytes used over the windows. */
+/** Bytes used over the windows, and messages sent over a day. */
 export interface WindowSums {
   readonly shortBytes: number
   readonly longBytes: number
   readonly dayBytes: number
   readonly weekBytes: number
+  readonly dayMessages: number
 }
-export const NO_USAGE: WindowSums = { shortBytes: 0, longBytes: 0, dayBytes: 0, weekBytes: 0 }
+export const NO_USAGE: WindowSums = { shortBytes: 0, longBytes: 0, dayBytes: 0, weekBytes: 0, dayMessages: 0 }
 
-/** Sums the bytes of pools over the windows, by id: from time buckets. A pool without usage is left out. */
+/** Sums the usage of pools over the windows, by id: from time buckets. A pool without usage is left out. */
 export const poolWindowSums = (
   tx: TenantTx,
   ids: readonly number[],
@@ -63,14 +71,14 @@ export const poolWindowSums = (
     tx,
     windows,
     sql`
-      select subject_id as id, starts_at as at, bytes from usage_buckets
+      select subject_id as id, starts_at as at, bytes, sms_count from usage_buckets
        where tenant_id = ${tx.tenantId} and subject_kind = ${SUBJECT_CODES.pool}
          and subject_id = any(${[...ids]}::bigint[]) and starts_at >= ${earliest(windows)}
          and starts_at < ${windows.until}`,
   )
 
 /**
- * Sums the bytes of SIMs over the windows, by id: from the records, of which a SIM has few. The sums are those of time
+ * Sums the usage of SIMs over the windows, by id: from the records, of which a SIM has few. The sums are those of time
  * buckets, because windows begin with one. A SIM without usage is left out.
  */
 export const simWindowSums = (
@@ -82,7 +90,7 @@ export const simWindowSums = (
     tx,
     windows,
     sql`
-      select sim_id as id, at, bytes_up + bytes_down as bytes from usage_records
+      select sim_id as id, at, bytes_up + bytes_down as bytes, sms_count from usage_records
        where tenant_id = ${tx.tenantId} and sim_id = any(${[...ids]}::bigint[]) and at >= ${earliest(windows)}
          and at < ${windows.until}`,
   )
@@ -94,7 +102,8 @@ async function sumsOver(tx: TenantTx, windows: Windows, usage: RawBuilder<unknow
     select id, coalesce(sum(bytes) filter (where at >= ${windows.short}), 0)::bigint as "shortBytes",
            coalesce(sum(bytes) filter (where at >= ${windows.long}), 0)::bigint as "longBytes",
            coalesce(sum(bytes) filter (where at >= ${windows.day}), 0)::bigint as "dayBytes",
-           coalesce(sum(bytes) filter (where at >= ${windows.week}), 0)::bigint as "weekBytes"
+           coalesce(sum(bytes) filter (where at >= ${windows.week}), 0)::bigint as "weekBytes",
+           coalesce(sum(sms_count) filter (where at >= ${windows.day}), 0)::bigint as "dayMessages"
       from (${usage}) u group by id`.execute(tx.q)
   return new Map(rows.map(({ id, ...sums }) => [id, sums]))
 }
@@ -292,6 +301,24 @@ export interface TenantFactRow {
   readonly overPoolCount: number
   readonly usageBytes: number
   readonly overageBytes: number
+}
+
+/** Tickets that have ended lately. */
+export interface TicketCounts {
+  readonly doneTickets: number
+  readonly failedTickets: number
+}
+export const NO_TICKETS: TicketCounts = { doneTickets: 0, failedTickets: 0 }
+
+/** Counts the tickets that were done or failed since an instant. Cancelled ones do not count: a person ended them. */
+export async function ticketCounts(tx: TenantTx, since: Date): Promise<TicketCounts> {
+  const { rows } = await sql<TicketCounts>`
+    select count(*) filter (where status = ${TicketStatus.Complete})::integer as "doneTickets",
+           count(*) filter (where status = ${TicketStatus.Failed})::integer as "failedTickets"
+      from tickets
+     where tenant_id = ${tx.tenantId} and finished_at >= ${since}
+       and status in (${TicketStatus.Complete}, ${TicketStatus.Failed})`.execute(tx.q)
+  return rows[0] ?? NO_TICKETS
 }
 
 /** Reads the values behind the tenant's facts. */

@@ -34,7 +34,7 @@ describe('windows of a SIM', () => {
     const edges = Object.values(windows).flatMap((at) => [at - 1, at, at + 1, at + BUCKET])
     await harness.record(
       [...edges, store.now, store.now + 4 * MINUTE].map((at, n) =>
-        harness.usage(simId, { at: new Date(at).toISOString(), bytesUp: 2 ** n, bytesDown: n }),
+        harness.usage(simId, { at: new Date(at).toISOString(), bytesUp: 2 ** n, bytesDown: n, smsCount: n }),
       ),
     )
     await harness.record([
@@ -49,7 +49,7 @@ describe('windows of a SIM', () => {
     })
 
     expect(ofSim).toEqual(ofPool)
-    expect(new Set(Object.values(ofSim ?? {})).size).toBe(4)
+    expect(new Set(Object.values(ofSim ?? {})).size).toBe(5)
   })
 })
 

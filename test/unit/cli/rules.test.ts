@@ -33,7 +33,7 @@ const wrong = JSON.stringify(
 
 describe('simherd rules check', () => {
   test('finds no fault in the shipped rules', async () => {
-    expect(await checked('')).toEqual({ text: '10 files, 10 rules: no faults', failure: undefined })
+    expect(await checked('')).toEqual({ text: '15 files, 15 rules: no faults', failure: undefined })
   })
 
   test('prints a line for each fault, with the place in the file', async () => {
@@ -102,8 +102,10 @@ describe('simherd rules diff', () => {
 
     expect(text.split('\n')).toEqual([
       '- pool-burn-rate',
+      '- pool-forecast-overage',
       '~ pool-overage',
       '    what, level: Critical → Warning',
+      '- pool-top-sim',
       '- pool-usage-warning',
     ])
     expect((await differing('rules', 'rules')).text).toBe('no difference in meaning')

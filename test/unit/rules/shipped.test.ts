@@ -14,14 +14,19 @@ describe('the shipped rules', () => {
     expect(faults).toEqual([])
     expect(rules.map(({ name, file, subject }) => [name, file === `${subject}/${name}.json`])).toEqual([
       ['pool-burn-rate', true],
+      ['pool-forecast-overage', true],
       ['pool-overage', true],
+      ['pool-top-sim', true],
       ['pool-usage-warning', true],
       ['sim-burn-rate', true],
+      ['sim-forecast-overage', true],
       ['sim-imei-change', true],
       ['sim-never-seen', true],
       ['sim-overage', true],
       ['sim-silent', true],
+      ['sim-sms-flood', true],
       ['sim-usage-warning', true],
+      ['tickets-failing', true],
       ['usage-feed-silent', true],
     ])
   })

@@ -27,7 +27,19 @@ describe('compileSet', () => {
     expect((await ruleNamed('sim-silent')).reads).toEqual(['status', 'activeForPct', 'feedAgePct', 'silentPct'])
     expect((await ruleNamed('sim-never-seen')).reads).toContain('neverSeen')
     expect((await ruleNamed('sim-imei-change')).reads).toEqual(['imeiChanged', 'deviceChange'])
-    expect(readsOf((await shipped()).rules, 'tenant')).toEqual(['activeSimCount', 'feedAgeMinutes', 'feedLimitMinutes'])
+    expect((await ruleNamed('usage-feed-silent')).reads).toEqual([
+      'activeSimCount',
+      'feedAgeMinutes',
+      'feedLimitMinutes',
+    ])
+    expect(readsOf((await shipped()).rules, 'tenant')).toEqual([
+      'simCount',
+      'failedTicketCount',
+      'failedTicketPct',
+      'activeSimCount',
+      'feedAgeMinutes',
+      'feedLimitMinutes',
+    ])
   })
 
   test('knows the clear conditions, if there are any', async () => {

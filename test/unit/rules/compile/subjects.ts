@@ -12,7 +12,14 @@ import {
   tenantFactsOf,
 } from '../../../../operations/watchdog/facts.ts'
 import type { Facts } from '../../../../rules/facts.ts'
-import type { PoolFactRow, PoolScan, SimRow, TenantFactRow, WindowSums } from '../../../../store/watchdog/facts.ts'
+import type {
+  PoolFactRow,
+  PoolScan,
+  SimRow,
+  TenantFactRow,
+  TicketCounts,
+  WindowSums,
+} from '../../../../store/watchdog/facts.ts'
 import type { Random } from './cases.ts'
 
 const BILLING_CYCLES = ['P1M', 'P1D', 'PT5M'] as const
@@ -40,6 +47,7 @@ const windows = (random: Random) => ({
   longBytes: bytes(random),
   dayBytes: bytes(random),
   weekBytes: bytes(random),
+  dayMessages: random.below(300),
 })
 const amounts = (random: Random) => {
   const [usageBytes, limitBytes] = [bytes(random), bytes(random)]
@@ -105,7 +113,9 @@ const aPool = (random: Random, { at, cycle }: Moment): PoolFactRow & PoolScan & 
   ...windows(random),
 })
 
-const aTenant = (random: Random): TenantFactRow => ({
+const aTenant = (random: Random): TenantFactRow & TicketCounts => ({
+  doneTickets: random.below(5),
+  failedTickets: random.below(5),
   name: 'Acme',
   simCount: random.below(5),
   activeSimCount: random.below(5),
@@ -122,7 +132,7 @@ export function factsOfColumns(kind: 'sim' | 'pool', columns: 'window' | 'scan',
   const moment = aMoment(random)
   const [sim, pool] = [aSim(random, moment), { ...aPool(random, moment), usageBytes: 1000 }]
   const changes = {
-    window: { shortBytes: -1, longBytes: -2, dayBytes: -3, weekBytes: -4 },
+    window: { shortBytes: -1, longBytes: -2, dayBytes: -3, weekBytes: -4, dayMessages: -5 },
     scan: { overSimCount: -1, silentSimCount: -2, topSimBytes: -3, lastSeenAt: new Date(moment.at - 77) },
   }[columns]
   const factsWith = (changed: object): Facts =>
