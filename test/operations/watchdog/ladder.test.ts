@@ -1,5 +1,8 @@
 /** A rule with a ladder: what its steps write, and when. */
 import { describe, expect, test } from 'vitest'
+import { MB } from '../../../domain/units.ts'
+import { lookAt } from '../../../operations/watchdog/look.ts'
+import { addSilence } from '../../../operations/watchdog/silence-alerts.ts'
 import { aWorld, type Edit, only } from './alert-world.ts'
 
 const steps: Edit = (rule) => {
@@ -52,5 +55,30 @@ describe('a rule with a ladder', () => {
 
     expect((await world.logged()).map(part)).toEqual(['fired', 'at-80/fired', 'at-80/resolved'])
     expect((await world.mailed()).map(part)).toEqual(['fired', 'resolved'])
+  })
+
+  test('is silenced by the level of its step', async () => {
+    const world = await aWorld({ rules: only({ 'sim-usage-warning': steps }) })
+    await world.asTenant((tx) => addSilence(tx, { level: 0, lasts: 'cycle', reason: 'Only what is near' }))
+    await world.use(world.sim, 55)
+    const before = await world.mailed()
+    await world.use(world.sim, 30)
+
+    expect(before).toEqual([])
+    expect((await world.mailed()).map(part)).toEqual(['at-80/fired'])
+  })
+
+  test('wants no evaluation between its steps', async () => {
+    const world = await aWorld({ rules: only({ 'sim-usage-warning': steps }) })
+    const looked = async (megabytes: number) => {
+      const bytesDown = Math.round(megabytes * MB)
+      await world.record([world.usage(world.sim, { bytesDown })])
+      world.store.now += 60_000
+      const { suspects } = await world.asTenant((tx) => lookAt(tx, [{ kind: 'sim', id: world.sim }], world.options))
+      await world.evaluate()
+      return suspects.length
+    }
+
+    expect([await looked(40), await looked(15), await looked(10), await looked(20)]).toEqual([0, 1, 0, 1])
   })
 })
