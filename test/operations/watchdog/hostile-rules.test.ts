@@ -6,7 +6,7 @@ import { SUBJECT_CHARS } from '../../../notify/subject.ts'
 import { loadRuleSet } from '../../../rules/load/load.ts'
 import { randomFrom, SEED } from '../../unit/rules/compile/cases.ts'
 import { hostileFile } from '../../unit/rules/hostile-files.ts'
-import { shippedFiles } from '../../unit/rules/samples.ts'
+import { LADDERS, shippedFiles } from '../../unit/rules/samples.ts'
 import { aWorld } from './alert-world.ts'
 
 /** Fewer than a set may have, because each of them has an alert, an entry and a mail here. */
@@ -15,7 +15,7 @@ const RULES = 200
 /** Accepted files of hostile origin, under names of their own. */
 async function acceptedFiles(count: number): Promise<RuleSource[]> {
   const random = randomFrom(SEED)
-  const shipped = shippedFiles()
+  const shipped = [...shippedFiles(), ...LADDERS]
   const files: RuleSource[] = []
   while (files.length < count) {
     const { file, text } = hostileFile(shipped, random)

@@ -8,7 +8,7 @@ import { faultWords } from '../../../rules/load/faults.ts'
 import { loadRuleSet, loadStoredRules } from '../../../rules/load/load.ts'
 import { randomFrom, SEED, someFacts } from './compile/cases.ts'
 import { hostileFile } from './hostile-files.ts'
-import { shippedFiles } from './samples.ts'
+import { LADDERS, shippedFiles } from './samples.ts'
 
 const FILES = 10_000
 /** Processor time of this process for one file, in milliseconds. */
@@ -19,7 +19,7 @@ const keysOf = (pointer: string) => pointer.split('/').slice(1)
 describe('a hostile rule file', () => {
   test('is refused with its place, or a rule like any other', async () => {
     const random = randomFrom(SEED)
-    const shipped = shippedFiles()
+    const shipped = [...shippedFiles(), ...LADDERS]
     const counts = { refused: 0, accepted: 0 }
     for (let n = 0; n < FILES; n += 1) {
       const source = hostileFile(shipped, random)

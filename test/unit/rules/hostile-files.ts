@@ -88,6 +88,8 @@ const HARMLESS: Readonly<Record<string, readonly unknown[]>> = {
   grace: ['PT0S', 'P366D'],
   value: [0, -1, 1e308, 5e-324, 80, true, 'x'],
   type: ['usage', 'overage', 'a-b-c'],
+  at: [0, 5e-324, 50, 80, 1e12],
+  every: [0.01, 1e12],
 }
 
 /** A set of one file: one of those given, with one to three hostile edits. */

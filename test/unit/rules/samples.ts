@@ -49,6 +49,11 @@ export const STEPS = [
   { at: 100, level: 'Critical' },
 ]
 
+const manyExamples = [
+  { fires: true, facts: { usagePct: 99, totalSimCount: 2 } },
+  { fires: false, facts: { usagePct: 99, totalSimCount: 1 } },
+]
+
 /** A rule about pools with a ladder over their usage, without conditions. */
 export const aLadder = (
   changes: Record<string, unknown> = {},
@@ -61,6 +66,16 @@ export const aLadder = (
   ]
   return aFile({ examples, ...all }, { level: undefined, message: 'Pool {{poolName}} at {{step}}', ...changedParams })
 }
+
+/** Rules with ladders beside the shipped ones, none of which has one. */
+export const LADDERS: readonly RuleSource[] = [
+  aLadder({ name: 'steps' }),
+  aLadder({
+    name: 'steps-of-many',
+    conditions: { all: [leaf('totalSimCount', 'greaterThan', 1)] },
+    examples: manyExamples,
+  }),
+]
 
 export async function aLadderRule(
   changes: Record<string, unknown> = {},
