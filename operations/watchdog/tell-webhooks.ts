@@ -4,6 +4,7 @@
  */
 import { LogLevel } from '../../domain/codes.ts'
 import type { AlertData, WebhookEvent } from '../../domain/webhooks/event.ts'
+import { withoutStep } from '../../rules/alerts/keys.ts'
 import { firedMessage, resolvedMessage } from '../../rules/alerts/message.ts'
 import { type AlertState, isFiring } from '../../rules/alerts/state.ts'
 import { levelAt } from '../../rules/ladder.ts'
@@ -92,9 +93,11 @@ const resolvedEvent = (
 
 /** Whether an alert fires, and webhooks were told of its present episode. */
 function wasTold(state: AlertState): boolean {
-  const { told, mailed = told, part, withheld = [] } = state
+  const { told, mailed = told, part, step, withheld = [] } = state
   if (!isFiring(state)) return false
   const marks = withheld.includes('unsubscribed') ? [...mailed, ...told] : mailed
   const last = marks.findLast((mark) => mark.startsWith('fired'))
-  return last !== undefined && (part === undefined || last === `fired${part}`)
+  if (last === undefined || part === undefined) return last !== undefined
+  // Whoever was told of a lower step of the episode is told its end.
+  return step === undefined ? last === `fired${part}` : withoutStep(last) === `fired${withoutStep(part)}`
 }

@@ -35,6 +35,37 @@ async function aWatchedWorld(options: Partial<WorldOptions> = {}) {
 const typesOf = (events: readonly { readonly type: string }[]) => events.map(({ type }) => type)
 
 describe('webhooks are told of an alert', () => {
+  test('that climbs a ladder, and of its end though its last step is silenced', async () => {
+    const steps = [
+      { at: 50, level: 'Info' },
+      { at: 80, level: 'Warning' },
+      { at: 100, level: 'Critical' },
+    ]
+    const rules = only({
+      'sim-usage-warning': (rule) => {
+        delete rule.conditions
+        delete rule.event.params.level
+        rule.ladder = { fact: 'usagePct', steps }
+        rule.event.params.message = 'SIM {{iccid}} has passed {{step}}.'
+        rule.examples = [
+          { fires: true, facts: { usagePct: 50 } },
+          { fires: false, facts: { usagePct: 49 } },
+        ]
+      },
+    })
+    const { use, sim, asTenant, told } = await aWatchedWorld({ rules })
+    await asTenant((tx) => addSilence(tx, { level: LogLevel.Critical, lasts: 'cycle', reason: 'We know' }))
+
+    for (const mb of [55, 30, 20, -90]) await use(sim, mb)
+
+    const said = (await told()).map(({ type, data }) => [type, data.level, String(data.message).split(' has ').at(-1)])
+    expect(said).toEqual([
+      ['alert.fired', LogLevel.Info, 'passed 50 %.'],
+      ['alert.fired', LogLevel.Warning, 'passed 80 %.'],
+      ['alert.resolved', LogLevel.Info, expect.any(String)],
+    ])
+  })
+
   test('that fires, resolves and fires again', async () => {
     const { use, sim, poolId, told } = await aWatchedWorld()
 
