@@ -173,6 +173,7 @@ const pendingOf = ({ phase }: AlertState): Reason[] => (phase === 'pending' ? ['
 /** Whether what an alert tells is known to be so: one that stands still, and whose conditions are met no longer, waits. */
 const isKnown = ({ phase }: AlertState, { outcome: { rule, met }, staleSince }: AlertQuestion): boolean =>
   !standsStill(rule, staleSince) || (phase === 'firing' && met)
+
 /** Asks the guard about what is told or acted on. While a notice is held back, only an action takes a place. */
 function askGuard(state: AlertState, { outcome: { rule }, permission, quiet, guard = 'pass' }: AlertQuestion) {
   const { actions, suspend } = rule.event.params
