@@ -34,7 +34,7 @@ export const cycleFacts = (cycle: Cycle, at: number) => ({
 })
 
 /** No rate is told before this share of the cycle has elapsed: a few hours say little about a month. */
-const RATES_FROM_SHARE = 1 / 10
+export const RATES_FROM_SHARE = 1 / 10
 
 /**
  * Facts about the use of a limit: percentages, and rates relative to an even use of the limit. All are null at limit 0.

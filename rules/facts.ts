@@ -110,6 +110,10 @@ const COUNTED = { cost: 'scan', withTime: 'elsewhere', min: 0 } as const
 const ENDED = { cost: 'window', withTime: 'elsewhere', min: 0 } as const
 const LATELY = 'within the last thirtieth of the cycle’s length, a day of a month'
 
+/** Charges of all pools of the tenant, added up. */
+const CHARGED = { ...USAGE, cost: 'window', withTime: 'elsewhere', min: 0 } as const
+const OF_FEES = 'in the money of the tariffs’ fees'
+
 /** Width of the short window of burn rates, as a share of the cycle (6 hours of 30 days). */
 export const BURN_SHORT_SHARE = 1 / 120
 /** Width of the long window of burn rates, as a share of the cycle (2.5 days of 30). */
@@ -315,6 +319,27 @@ export const FACTS = {
     { ...ENDED, max: 100 },
   ),
   overPoolCount: integer(null, 'cycle', TENANT, 'Pools with overage', { ...USAGE, ...COUNTED }),
+  overageCost: number(
+    null,
+    'cycle',
+    TENANT,
+    `Charge for the overage of the tenant’s pools so far, ${OF_FEES}`,
+    CHARGED,
+  ),
+  forecastOverageCost: number(
+    null,
+    'cycle',
+    { tenant: 'nullable' },
+    `Charge for the overage of the tenant’s pools at the end of the cycle, if each goes on as it did from its beginning, ${OF_FEES}${AS_OF}`,
+    CHARGED,
+  ),
+  forecastOverageCostPct: number(
+    '%',
+    'cycle',
+    { tenant: 'nullable' },
+    `The same, as a share of what the pools cost without overage (SIMs that were Active, buckets); null also where they cost nothing`,
+    CHARGED,
+  ),
 
   usageAgeMinutes: number(
     'minutes',

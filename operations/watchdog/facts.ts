@@ -1,14 +1,15 @@
 /** Computes the facts of subjects at an instant, from rows that the store has read. */
 import { labelOf, SimStatus, TariffType } from '../../domain/codes.ts'
 import { bucketMs, type Cycle } from '../../domain/time/cycle.ts'
-import { toMB, toMinutes } from '../../domain/units.ts'
+import { toMB, toMinutes, toMoney } from '../../domain/units.ts'
 import { type Feed, feedAt } from '../../domain/usage/feed.ts'
 import { settingsInForce } from '../../domain/watchdog/settings.ts'
-import { burnFacts, burnWindowsMs, cycleFacts, cyclePct } from '../../rules/burn-rates.ts'
+import { burnFacts, burnWindowsMs, cycleFacts, cyclePct, RATES_FROM_SHARE } from '../../rules/burn-rates.ts'
 import type { PoolFacts, SimFacts, TenantFacts } from '../../rules/facts.ts'
 import type { FeedRow } from '../../store/usage/feed.ts'
 import { type RowFigures, rowIn, type SimFigures, sumOf } from '../../store/usage/figures.ts'
 import type {
+  PoolCharges,
   PoolFactRow,
   PoolScan,
   SimRow,
@@ -204,8 +205,24 @@ export function poolFactsOf(row: PoolFactRow & PoolScan & WindowSums, moment: Mo
 const failedPct = ({ doneTickets, failedTickets }: TicketCounts): number | null =>
   doneTickets + failedTickets === 0 ? null : (100 * failedTickets) / (doneTickets + failedTickets)
 
+/** The part of the cycle that usage is known of: below 1, if it has not ended. */
+const knownShare = ({ knownTo, cycle }: Moment): number => cyclePct(cycle, knownTo - cycle.startsAt) / 100
+
+/** By what part of the cycle charges are forecast. Before rates are told it does not matter. */
+export const forecastShare = (moment: Moment): number => Math.max(knownShare(moment), RATES_FROM_SHARE)
+
+function chargesOf({ feeMicro, overageMicro, forecastMicro }: PoolCharges, moment: Moment) {
+  const isKnown = knownShare(moment) >= RATES_FROM_SHARE
+  return {
+    overageCost: toMoney(overageMicro),
+    forecastOverageCost: isKnown ? toMoney(forecastMicro) : null,
+    forecastOverageCostPct: isKnown && feeMicro > 0 ? (100 * forecastMicro) / feeMicro : null,
+  }
+}
+
 /** The facts of a tenant, in the same units as those of a SIM. Pure. */
-export function tenantFactsOf(row: TenantFactRow & TicketCounts, { asOf, cycle, feed }: Moment): TenantFacts {
+export function tenantFactsOf(row: TenantFactRow & TicketCounts & PoolCharges, moment: Moment): TenantFacts {
+  const { asOf, cycle, feed } = moment
   return {
     simCount: row.simCount,
     activeSimCount: row.activeSimCount,
@@ -215,6 +232,7 @@ export function tenantFactsOf(row: TenantFactRow & TicketCounts, { asOf, cycle, 
     overPoolCount: row.overPoolCount,
     failedTicketCount: row.failedTickets,
     failedTicketPct: failedPct(row),
+    ...chargesOf(row, moment),
     usageMB: toMB(row.usageBytes),
     overageMB: toMB(row.overageBytes),
     ...cycleFacts(cycle, asOf),

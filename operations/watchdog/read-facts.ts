@@ -13,9 +13,11 @@ import { rowFigures, rowFiguresBetween } from '../../store/usage/figures.ts'
 import { sumPools } from '../../store/usage/pool-totals.ts'
 import {
   type Among,
+  NO_CHARGES,
   NO_SIMS,
   NO_TICKETS,
   NO_USAGE,
+  poolCharges,
   poolFactRows,
   poolWindowSums,
   scanPools,
@@ -29,6 +31,7 @@ import { openSilences } from '../../store/watchdog/silences.ts'
 import type { SubjectFacts } from './evaluation.ts'
 import {
   deviceMs,
+  forecastShare,
   judgedFigures,
   type Moment,
   momentOf,
@@ -133,8 +136,11 @@ export async function readTenant(
   if (tenant === undefined) return []
   const { asOf, cycle } = moment
   const since = new Date(asOf - TICKETS_SHARE * (cycle.endsAt - cycle.startsAt))
-  const tickets = width === 'all' ? await ticketCounts(tx, since) : NO_TICKETS
-  return [{ kind: 'tenant', id: 0, row: tenant, facts: tenantFactsOf({ ...tenant, ...tickets }, moment) }]
+  const [tickets, charges] =
+    width === 'all'
+      ? [await ticketCounts(tx, since), await poolCharges(tx, cycle.key, forecastShare(moment))]
+      : [NO_TICKETS, NO_CHARGES]
+  return [{ kind: 'tenant', id: 0, row: tenant, facts: tenantFactsOf({ ...tenant, ...tickets, ...charges }, moment) }]
 }
 
 /** Reads the latest changes of device of SIMs that count as found in another device, by SIM. One change is in their facts. */

@@ -15,7 +15,15 @@ type Measure = 'device' | 'silence' | 'rate' | 'share' | 'usage'
 const FACTS_OF: Readonly<Record<Measure, readonly FactName[]>> = {
   device: ['imei', 'imeiChanged'],
   silence: ['hoursSinceLastSeen', 'silentPct', 'neverSeen', 'silentSimCount'],
-  rate: ['burnRatio', 'burnShortRatio', 'burnLongRatio', 'forecastPct', 'usage24hMB', 'usage7dMB'],
+  rate: [
+    'burnRatio',
+    'burnShortRatio',
+    'burnLongRatio',
+    'forecastPct',
+    'forecastOverageCostPct',
+    'usage24hMB',
+    'usage7dMB',
+  ],
   share: ['topSimSharePct'],
   usage: ['usageMB', 'usagePct', 'remainingMB', 'overageMB', 'poolUsagePct', 'overSimCount', 'overPoolCount'],
 }

@@ -321,6 +321,36 @@ export async function ticketCounts(tx: TenantTx, since: Date): Promise<TicketCou
   return rows[0] ?? NO_TICKETS
 }
 
+/** What pools are charged in a cycle, in micro-units, as far as usage is known. */
+export interface PoolCharges {
+  /** Monthly fees of SIMs that were Active, and buckets. */
+  readonly feeMicro: number
+  readonly overageMicro: number
+  /** For overage by the end of the cycle, if each pool goes on as it did from its beginning. */
+  readonly forecastMicro: number
+}
+export const NO_CHARGES: PoolCharges = { feeMicro: 0, overageMicro: 0, forecastMicro: 0 }
+
+/**
+ * Adds up what the tenant's pools are charged. SIMs outside pools are left out. A statement charges by the SIM and
+ * rounds each, so this is an estimate.
+ *
+ * @param share part of the cycle that usage is known of, above 0 and at most 1
+ */
+export async function poolCharges(tx: TenantTx, cycleKey: string, share: number): Promise<PoolCharges> {
+  const { rows } = await sql<PoolCharges>`
+    select coalesce(sum(f.contributing::bigint * t.sim_monthly_fee + t.fixed_bucket_cost), 0)::bigint as "feeMicro",
+           coalesce(sum(f.overage_bytes::numeric * t.overage_fee_per_gb) / 1000000000, 0)::bigint as "overageMicro",
+           coalesce(sum(case when f.is_shared then greatest(0, f.bytes / ${share}::numeric - f.limit_bytes)
+                             else f.overage_bytes / ${share}::numeric end * t.overage_fee_per_gb) / 1000000000, 0)::bigint
+             as "forecastMicro"
+      from pool_figures f
+      join pools p on p.tenant_id = f.tenant_id and p.id = f.pool_id
+      join tariffs t on t.id = p.tariff_id
+     where f.tenant_id = ${tx.tenantId} and f.cycle_key = ${cycleKey}`.execute(tx.q)
+  return rows[0] ?? NO_CHARGES
+}
+
 /** Reads the values behind the tenant's facts. */
 export async function tenantFactRow(tx: TenantTx, cycleKey: string): Promise<TenantFactRow | undefined> {
   const { rows } = await sql<TenantFactRow>`

@@ -1,7 +1,7 @@
 /** Shipped rules that most estates never hear of: what makes them fire, and that nothing else does. */
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
-import { TariffType, TicketStatus } from '../../../domain/codes.ts'
+import { TariffType, TicketStatus, WatchdogMode } from '../../../domain/codes.ts'
 import { asShipped, aWorld, only } from './alert-world.ts'
 
 const HOUR = 3_600_000
@@ -100,6 +100,29 @@ describe('tickets-failing', () => {
     ])
     expect(notices.map(({ message }) => message.replace(/\d\d\.?\d? %/, '… %'))).toEqual([
       'Tickets fail: 20 within the last thirtieth of the billing cycle, … % of all that ended.',
+    ])
+  })
+})
+
+describe('overage-cost-forecast', () => {
+  test('adds up pools, and compares with their fees', async () => {
+    const world = await aWorld({
+      rules: only({ 'overage-cost-forecast': asShipped }),
+      tariff: TariffType['Dynamic Pool'],
+      sims: 2,
+    })
+    const standard = await world.poolOf('cameras', TariffType.Standard, WatchdogMode.Monitor)
+    const [camera = 0] = await world.activeSims(1, { poolId: standard })
+    world.store.now = Date.parse('2026-11-13T00:00:00Z')
+    await world.use(world.sim, 100)
+    await world.use(camera, 120)
+    const before = await world.logged()
+    await world.use(world.sim, 70)
+
+    expect(before).toEqual([])
+    expect(await world.logged()).toEqual(['overage-cost-forecast/tenant/2026-11/fired'])
+    expect((await world.log()).map(({ message }) => message)).toEqual([
+      'Overage will cost 1.37 by the end of the billing cycle if pools go on like this: 45.8 % of what they cost without it. So far it is 0.1, with 40 % of the cycle gone.',
     ])
   })
 })

@@ -13,6 +13,7 @@ describe('the shipped rules', () => {
 
     expect(faults).toEqual([])
     expect(rules.map(({ name, file, subject }) => [name, file === `${subject}/${name}.json`])).toEqual([
+      ['overage-cost-forecast', true],
       ['pool-burn-rate', true],
       ['pool-forecast-overage', true],
       ['pool-overage', true],

@@ -33,6 +33,9 @@ describe('compileSet', () => {
       'feedLimitMinutes',
     ])
     expect(readsOf((await shipped()).rules, 'tenant')).toEqual([
+      'usageMB',
+      'elapsedPct',
+      'forecastOverageCostPct',
       'simCount',
       'failedTicketCount',
       'failedTicketPct',

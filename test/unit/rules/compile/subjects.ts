@@ -13,6 +13,7 @@ import {
 } from '../../../../operations/watchdog/facts.ts'
 import type { Facts } from '../../../../rules/facts.ts'
 import type {
+  PoolCharges,
   PoolFactRow,
   PoolScan,
   SimRow,
@@ -113,7 +114,10 @@ const aPool = (random: Random, { at, cycle }: Moment): PoolFactRow & PoolScan & 
   ...windows(random),
 })
 
-const aTenant = (random: Random): TenantFactRow & TicketCounts => ({
+const aTenant = (random: Random): TenantFactRow & TicketCounts & PoolCharges => ({
+  feeMicro: random.below(2) * 1_000_000,
+  overageMicro: random.below(5) * 1_000_000,
+  forecastMicro: random.below(9) * 1_000_000,
   doneTickets: random.below(5),
   failedTickets: random.below(5),
   name: 'Acme',
