@@ -10,6 +10,7 @@ export const MAY_GROW: readonly { readonly statement: RegExp; readonly why: stri
     why: 'the counts are asked for by a person or a monitor, now and then',
   },
   { statement: /^with by_status as/, why: "a tenant's facts are added up from its pools, a row each" },
+  { statement: /^select coalesce\(sum\(f\.contributing/, why: 'and so are its charges' },
 ]
 
 /**
