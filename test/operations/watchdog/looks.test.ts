@@ -8,6 +8,7 @@ import type { Compared } from '../../../operations/watchdog/evaluation.ts'
 import { activateRules, rulesInForce } from '../../../operations/watchdog/rules-in-force.ts'
 import { sweepSubjects } from '../../../operations/watchdog/sweep-subjects.ts'
 import { readRuleFiles } from '../../../process/rule-files.ts'
+import { type Answer, NO, YES } from '../../../rules/compile/answer.ts'
 import { tenantsChanged } from '../../../store/changed.ts'
 import { markDue } from '../../../store/due.ts'
 import { claimShard, lookAtAll, settleShard, splitShard, tenantsToSweep } from '../../../store/shards.ts'
@@ -249,27 +250,53 @@ describe('a due mark', () => {
 })
 
 describe('a rule whose compiled form differs', () => {
-  test('is decided by the engine for every subject, and the operator hears of it once', async () => {
+  /** An estate whose compiled `sim-overage` always answers the same. @param sampled how many subjects are compared first */
+  async function lyingEstate(answer: Answer, sampled: number) {
     const estate = await anEstate(3)
-    const inForce = rulesInForce(0)
+    const inForce = rulesInForce(sampled)
+    const differences: string[] = []
     const options = {
       ...estate.options,
+      onCompared: (one: Compared) => differences.push(...one.differences.map(({ rule }) => rule)),
       rules: async (tx: Parameters<typeof inForce>[0]) => {
         const rules = await inForce(tx)
         const { compiled } = rules
         const attach: typeof compiled.attach = (to) =>
-          compiled.attach(to).map((one) => (one.rule.name === 'sim-overage' ? { ...one, holds: () => 2 } : one))
+          compiled.attach(to).map((one) => (one.rule.name === 'sim-overage' ? { ...one, holds: () => answer } : one))
         return { ...rules, compiled: { ...compiled, attach } }
       },
     }
-    await estate.asTenant((tx) => lookAtAll(tx))
-    await watch(estate.store, options, estate.tenantId)
-    await estate.asTenant((tx) => lookAtAll(tx))
-    await watch(estate.store, options, estate.tenantId)
+    const look = async () => {
+      await estate.asTenant((tx) => lookAtAll(tx))
+      await watch(estate.store, options, estate.tenantId)
+    }
+    const told = async () =>
+      (await operatorNotices(estate.store)).flatMap(({ body }) => (body.kind === 'ruleDiffers' ? [body.rule] : []))
+    return { ...estate, differences, look, told }
+  }
+
+  test('logs nothing that the engine does not decide, and the operator hears of it once', async () => {
+    const estate = await lyingEstate(YES, 0)
+    await estate.look()
+    await estate.look()
 
     expect(await estate.log()).toEqual([])
     expect(await estate.rows(sql`select 1 from events where type = 2 and severity = 2`)).toEqual([])
-    const notices = await operatorNotices(estate.store)
-    expect(notices.filter(({ body }) => body.kind === 'ruleDiffers')).toMatchObject([{ body: { rule: 'sim-overage' } }])
+    expect(await estate.told()).toEqual(['sim-overage'])
+  })
+
+  test('is found by comparing where it hides alerts, and goes by the engine alone', async () => {
+    const estate = await lyingEstate(NO, 3)
+    const over = async (n: number) => {
+      await estate.record([estate.usage(estate.sims[n] ?? 0, { bytesDown: 101 * MB })])
+      await estate.look()
+      return (await estate.log()).flatMap(({ key, simId }) => (/^sim-overage.*fired$/.test(key) ? [simId] : []))
+    }
+
+    expect(await over(0)).toEqual([estate.sims[0]])
+    expect(new Set(estate.differences)).toEqual(new Set(['sim-overage']))
+    expect(await estate.told()).toEqual(['sim-overage'])
+    expect(await over(1)).toEqual(estate.sims.slice(0, 2))
+    expect(await estate.told()).toEqual(['sim-overage'])
   })
 })
