@@ -1,15 +1,19 @@
-/** The schemas of rule files and of shared conditions, for editors: laid out by the project's formatter. */
+/** The schemas of rule files and of shared conditions, for editors, beside the rules and in the example of a repository. */
 import { execFileSync } from 'node:child_process'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { RULE_SCHEMA, ruleFileSchema, sharedConditionSchema } from '../rules/load/rule-file-schema.ts'
 import type { GeneratedFile } from './mail-templates.ts'
 
-export const ruleSchemaFiles = (): GeneratedFile[] => [
-  laidOut(`rules/${RULE_SCHEMA}`, ruleFileSchema()),
-  laidOut('rules/shared-condition.schema.json', sharedConditionSchema()),
-]
+/** Where rules are whose authors' editors look for the schemas. */
+const FOLDERS = ['rules', 'examples/rules-repository/rules']
 
+export const ruleSchemaFiles = (): GeneratedFile[] =>
+  [laidOut(RULE_SCHEMA, ruleFileSchema()), laidOut('shared-condition.schema.json', sharedConditionSchema())].flatMap(
+    ({ path, content }) => FOLDERS.map((folder) => ({ path: `${folder}/${path}`, content })),
+  )
+
+/** By the project's formatter. */
 function laidOut(path: string, schema: unknown): GeneratedFile {
   const biome = createRequire(import.meta.url).resolve('@biomejs/biome/bin/biome')
   const content = execFileSync(process.execPath, [biome, 'format', `--stdin-file-path=${path}`], {

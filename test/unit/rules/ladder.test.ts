@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { LogLevel, WatchdogMode } from '../../../domain/codes.ts'
 import { decideAlert, levelOf } from '../../../rules/alerts/decide.ts'
@@ -394,18 +393,5 @@ describe('rules that differ by their ladder', () => {
     }
     expect(await found(await ofTime([{ at: 50, level: 'Info' }], some))).toEqual(['always /conditions/any/0'])
     expect(await found(monthly)).toEqual([])
-  })
-})
-
-describe('the book of rules', () => {
-  const book = readFileSync(new URL('../../../docs/rules.md', import.meta.url), 'utf8')
-  const [shared, ladder] = [...book.matchAll(/```json\n(\{\n[^`]*)```/g)].map(([, text]) => text ?? '')
-
-  test('shows shared conditions and a ladder that load', async () => {
-    const files = [
-      { file: 'conditions/feed-is-fresh.json', text: shared ?? '' },
-      { file: 'sim/sim-usage-steps.json', text: ladder ?? '' },
-    ]
-    expect((await loadRuleSet(files)).faults).toEqual([])
   })
 })

@@ -1,0 +1,112 @@
+/** The book of rules, as a stranger would follow it: what is typed is typed, and must print what the book shows. */
+import { execFile } from 'node:child_process'
+import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterAll, expect, test } from 'vitest'
+import { childEnv } from '../../config/child-env.ts'
+import { iccidOf } from '../../domain/identifiers.ts'
+import { type Block, blocksOf, isAsShown, typedIn } from '../setup/console.ts'
+import { startService } from '../setup/service.ts'
+import { until } from '../setup/soon.ts'
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+const BOOK = 'docs/rules.md'
+/** How the book calls the tenant. */
+const TENANT = 't0123456789ab'
+/** What is printed may come a moment later: the watchdog looks when it was asked to. */
+const PATIENCE_S = 60
+const READS = /^npx simherd (alerts|silences list|rules (shadow-log|history|show|explain|coverage)) /
+
+const service = await startService()
+const folder = await mkdtemp(join(tmpdir(), 'simherd-book-'))
+afterAll(async () => {
+  await service.stop()
+  await rm(folder, { recursive: true })
+})
+
+/** A tenant with three meters, of which one has sent 25 messages. */
+async function anEstate(): Promise<string> {
+  const { id } = await service.call('POST', '/internal/tenants', '', {
+    name: 'Meadow',
+    billingEmail: 'billing@meadow.example',
+  })
+  const tariff = await service.call('POST', '/internal/tariffs', id, {
+    displayName: 'Meter',
+    type: 0,
+    standardTariff: { baseTariffBytes: 100_000_000, simMonthlyFee: 2, smsFee: 0.05, voiceFee: 0.1, overageFeePerGb: 5 },
+  })
+  const pool = await service.tenantCall('POST', '/api/pools', id, {
+    name: 'meters',
+    type: 0,
+    tariffId: tariff.id,
+    watchdogMode: 1,
+    warningThresholdPct: 80,
+  })
+  const iccids = [1, 2, 3].map((n) => iccidOf(`894450${String(n).padStart(12, '0')}`))
+  const { created } = await service.call('POST', '/internal/sims', id, {
+    sims: iccids.map((iccid, n) => ({ iccid, tag: `meter-${n + 1}` })),
+  })
+  for (const { id: simId } of created) {
+    await service.call('POST', '/internal/workflows/provision-and-activate', id, { simId, poolId: pool.id })
+  }
+  await until('active SIMs', async () => (await service.tenantCall('GET', '/api/sims?status=1', id)).data.length === 3)
+  const at = new Date().toISOString()
+  await service.call('POST', '/internal/usage', id, {
+    records: iccids.map((iccid, n) => ({
+      recordId: `book-${n}`,
+      iccid,
+      at,
+      bytesUp: 10_000_000,
+      bytesDown: 10_000_000,
+      voiceSeconds: 0,
+      smsCount: n === 0 ? 25 : 1,
+    })),
+  })
+  return id
+}
+
+/** Runs a line of a shell where the book is read: in a checkout. @returns what it prints, on both outputs */
+const run = (line: string) =>
+  new Promise<string>((resolve) => {
+    const env = childEnv({ SERVICE_INTERNAL_URL: service.internalUrl, SERVICE_KEY: service.key })
+    execFile('sh', ['-c', `( ${line} ) 2>&1`], { cwd: folder, env }, (_, printed) => resolve(printed.trimEnd()))
+  })
+
+/** Instants and keys differ from run to run, and are as wide. */
+const timeless = (text: string) =>
+  text
+    .replace(/\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d{3}Z)?/g, (instant) => instant.replace(/\d/g, '0'))
+    .replace(/key:[0-9a-f]{12}/g, 'key:000000000000')
+
+async function follow(block: Block, tenantId: string): Promise<void> {
+  const [language, file] = block.info.split(' ')
+  if (file !== undefined) {
+    await mkdir(dirname(join(folder, file)), { recursive: true })
+    await writeFile(join(folder, file), block.text)
+  }
+  if (language !== 'console') return
+  for (const { command, printed, line } of typedIn(block)) {
+    const typed = command.replaceAll(TENANT, tenantId).replaceAll(/^npx simherd/gm, `node ${ROOT}cli/simherd.js`)
+    let got = ''
+    const isShown = async () => {
+      got = (await run(typed)).replaceAll(tenantId, TENANT)
+      return isAsShown(timeless(printed), timeless(got))
+    }
+    const is = READS.test(command)
+      ? await until(command, isShown, PATIENCE_S).then(
+          () => true,
+          () => false,
+        )
+      : await isShown()
+    expect(is, `${BOOK}:${line}: ${command}\n${got}`).toBe(true)
+  }
+}
+
+test('prints what the book of rules shows', async () => {
+  for (const name of ['examples', 'rules']) await cp(join(ROOT, name), join(folder, name), { recursive: true })
+  const tenantId = await anEstate()
+
+  for (const block of blocksOf(await readFile(join(ROOT, BOOK), 'utf8'))) await follow(block, tenantId)
+})
