@@ -18,6 +18,7 @@ import { tenantsWithTickets } from '../store/tickets/tickets.ts'
 import { tenantSettings } from '../store/usage/cycles.ts'
 import { keepCyclesOpen } from '../store/usage/open-in-slices.ts'
 import { monthsAhead, partitionsAhead } from '../store/usage/partitions.ts'
+import { forgetCandidateAlerts } from '../store/watchdog/candidate-alerts.ts'
 import { forgetShadowEntries } from '../store/watchdog/shadow-log.ts'
 import { forgetWebhookEvents, webhooksDue } from '../store/webhooks/deliveries.ts'
 
@@ -129,6 +130,14 @@ export function workLists({ store, webhookLogMs, onMonthsAhead }: SweptStore): S
       run: async () => {
         const forget = (tx: PlatformTx) =>
           forgetShadowEntries(tx, new Date(tx.now.getTime() - SHADOW_KEPT_MS), MOST_FORGOTTEN)
+        while ((await inPlatform(store, forget)) === MOST_FORGOTTEN);
+      },
+    },
+    {
+      name: 'alerts of candidates',
+      everyMs: HOUR_MS,
+      run: async () => {
+        const forget = (tx: PlatformTx) => forgetCandidateAlerts(tx, MOST_FORGOTTEN)
         while ((await inPlatform(store, forget)) === MOST_FORGOTTEN);
       },
     },

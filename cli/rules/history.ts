@@ -22,10 +22,18 @@ export async function ruleHistory(settings: Settings, { output, page = 1 }: Hist
   if (found.pagination.hasNextPage) print(`older: --page ${page + 1}`)
 }
 
+const WORDS: Readonly<Record<RuleChange['change'], string>> = {
+  pushed: 'pushed',
+  activated: 'activated',
+  staged: 'staged',
+  candidate: 'candidate',
+  candidateEnded: 'no candidate any more',
+}
+
 const rowOf = ({ at, version, change, rule, stage, author, reason }: RuleChange) => [
   at,
   String(version),
-  rule === null ? change : `${rule} → ${stage}`,
+  rule === null ? WORDS[change] : `${rule} → ${stage}`,
   author,
   reason ?? '',
 ]
@@ -36,8 +44,9 @@ export async function showVersion(settings: Settings, version: number, { output 
     responseOf(service.GET('/internal/rules/versions/{version}', { params: { path: { version } } })),
   )
   if (output === 'json') return print(JSON.stringify(found, null, 2))
-  const { author, createdAt, reason, activatedAt, files } = found
+  const { author, createdAt, reason, activatedAt, candidateSince, files } = found
   print(`version ${version}, by ${author} at ${createdAt}${reason === null ? '' : `: ${reason}`}`)
   print(activatedAt === null ? 'never in force' : `in force last since ${activatedAt}`)
+  if (candidateSince !== null) print(`candidate since ${candidateSince}`)
   for (const { file, text } of files) print(`\n== ${file}\n${text.trimEnd()}`)
 }

@@ -1,4 +1,4 @@
-/** `simherd rules shadow-log`: what rules in stage shadow would have done. */
+/** `simherd rules shadow-log`: what rules in stage shadow, and those of a candidate, would have done. */
 import type { Settings } from '../../config/index.ts'
 import type { ShadowEntry } from '../../domain/watchdog/shadow-entry.ts'
 import { print } from '../print.ts'
@@ -10,21 +10,27 @@ import type { CheckFlags } from './check.ts'
 export interface ShadowFlags extends CheckFlags {
   readonly tenant: string
   readonly rule?: string
+  readonly version?: number
   readonly does?: ShadowEntry['does']
   readonly page?: number
 }
 
 /** Lists the shadow log of a tenant, newest first. */
 export function shadowLog(settings: Settings, flags: ShadowFlags): Promise<void> {
-  const { tenant: tenantId, rule, does, page = 1, output } = flags
+  const { tenant: tenantId, rule, version, does, page = 1, output } = flags
   return asking({ settings, tenantId }, async (service) => {
-    const query = { page, ...(rule !== undefined && { rule }), ...(does !== undefined && { does }) }
+    const query = {
+      page,
+      ...(rule !== undefined && { rule }),
+      ...(version !== undefined && { version }),
+      ...(does !== undefined && { does }),
+    }
     const found = await responseOf(service.GET('/internal/rules/shadow-log', { params: { query } }))
     if (output === 'json') return print(JSON.stringify(found, null, 2))
-    if (found.data.length === 0) return print('no rule in shadow would have done anything')
-    for (const line of table(['when', 'rule', 'would', 'what'], found.data.map(rowOf))) print(line)
+    if (found.data.length === 0) return print('no rule in shadow, nor one of a candidate, would have done anything')
+    for (const line of table(['when', 'rule', 'version', 'would', 'what'], found.data.map(rowOf))) print(line)
     if (found.pagination.hasNextPage) print(`older: --page ${page + 1}`)
   })
 }
 
-const rowOf = ({ date, rule, does, message }: ShadowEntry) => [date, rule, does, message]
+const rowOf = ({ date, rule, version, does, message }: ShadowEntry) => [date, rule, String(version), does, message]

@@ -136,7 +136,7 @@ async function evaluate(
 async function readBatch(
   tx: TenantTx,
   subjects: readonly Subject[],
-  { version, rules, refused }: RulesInForce,
+  { version, decided: rules, refused, candidate }: RulesInForce,
   situation: Situation,
 ): Promise<Batch> {
   const { moment, enforcementEnabled, escalateAfterMs, mailsFrom, timeZone, tenant, silences } = situation
@@ -152,6 +152,7 @@ async function readBatch(
     tenantName: tenant?.name ?? '',
     rulesVersion: version,
     isRefused: refused !== null,
+    candidacy: candidate?.id ?? null,
     rules: byName(rules),
     poolAlerts: await alertsOfSharedPools(tx, read, moment),
     escalateAfterMs,

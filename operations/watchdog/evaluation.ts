@@ -5,7 +5,7 @@ import { settingsInForce } from '../../domain/watchdog/settings.ts'
 import type { Subject, SubjectKind } from '../../domain/watchdog/subject.ts'
 import type { Reason } from '../../rules/alerts/decide.ts'
 import type { TellingKind } from '../../rules/alerts/keys.ts'
-import { asWanted, type Permission, permitted } from '../../rules/alerts/permission.ts'
+import { asWanted, type Permission, permitted, permittedBeside } from '../../rules/alerts/permission.ts'
 import type { Mailable, OpenSilence } from '../../rules/alerts/quiet.ts'
 import type { AlertPhase, AlertState } from '../../rules/alerts/state.ts'
 import type { RuleDifference } from '../../rules/compile/compare.ts'
@@ -71,8 +71,15 @@ export function modeOf(subject: SubjectFacts): WatchdogMode {
  * @param level of its alert
  * @param mailsFrom the least level of alerts that the tenant wants mailed
  */
-export const permissionOf = (rule: Rule, level: LogLevel, subject: SubjectFacts, mailsFrom: LogLevel): Permission =>
-  asWanted(permitted(rule.event.params.stage, modeOf(subject)), level, mailsFrom)
+export function permissionOf(
+  { candidate, event: { params } }: Rule,
+  level: LogLevel,
+  subject: SubjectFacts,
+  mailsFrom: LogLevel,
+): Permission {
+  const permittedTo = candidate === undefined ? permitted : permittedBeside
+  return asWanted(permittedTo(params.stage, modeOf(subject)), level, mailsFrom)
+}
 
 /** What rules match a subject by. */
 export function matchedOf(subject: SubjectFacts, tenantId: string): Matched {
@@ -165,7 +172,9 @@ export interface Batch {
   readonly rulesVersion: number
   /** This build refuses the set that should be in force. What the rules of that set asked for is not taken back. */
   readonly isRefused: boolean
-  /** The rules in force, by name. */
+  /** Id of the candidacy whose rules are decided beside those in force; null: there is no candidate. */
+  readonly candidacy: number | null
+  /** The rules that are decided, by name: those in force, and the candidate's. */
   readonly rules: ReadonlyMap<string, Rule>
   /** Alerts of the pools whose data the SIMs among the subjects share. */
   readonly poolAlerts: readonly StoredAlert<AlertState>[]

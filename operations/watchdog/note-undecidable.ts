@@ -21,7 +21,12 @@ export async function noteUndecidable(
     tx,
     [...byRule].map(([rule, all]) => ({
       key: `rule-undecidable/${rule}/${hour}`,
-      body: { kind: 'ruleUndecidable', rule, version, error: all[0]?.decision.next.error ?? '' },
+      body: {
+        kind: 'ruleUndecidable',
+        rule,
+        version: all[0]?.outcome.rule.candidate ?? version,
+        error: all[0]?.decision.next.error ?? '',
+      },
       count: all.length,
       waitMs: WAIT_MS,
     })),

@@ -1,4 +1,5 @@
-/** Tells the operator what rules in shadow would have logged, mailed and suspended. Tenants are told nothing of it. */
+/** Tells the operator what rules in shadow, and those of a candidate, would have logged, mailed and suspended. Tenants are told nothing of it. */
+import { isOfCandidate, plainName } from '../../rules/candidate.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
 import { insertShadowEntries, type NewShadowEntry } from '../../store/watchdog/shadow-log.ts'
 import { type Decisions, type Evaluation, NOUNS } from './decisions.ts'
@@ -12,13 +13,24 @@ export const tellShadow = (tx: TenantTx, batch: Batch, { evaluations, withdrawal
       one.decision.shadow.map((telling): NewShadowEntry => {
         const told = toldOf(one, telling, batch)
         return telling.does === 'suspend'
-          ? { ...entryOf(told, batch), does: 'suspend', message: suspensionOf(one, told.message) }
-          : { ...entryOf(told, batch), does: telling.does }
+          ? {
+              ...entryOf(told, one.outcome.rule.candidate, batch),
+              does: 'suspend',
+              message: suspensionOf(one, told.message),
+            }
+          : { ...entryOf(told, one.outcome.rule.candidate, batch), does: telling.does }
       }),
     ),
     ...withdrawals.flatMap((one) =>
       one.decision.shadow.map(
-        (telling): NewShadowEntry => ({ ...entryOf(withdrawnOf(one, telling), batch), does: telling.does }),
+        (telling): NewShadowEntry => ({
+          ...entryOf(
+            withdrawnOf(one, telling),
+            isOfCandidate(one.stored.rule) ? one.stored.ruleVersion : undefined,
+            batch,
+          ),
+          does: telling.does,
+        }),
       ),
     ),
   ])
@@ -29,10 +41,15 @@ function suspensionOf({ about: { kind, label }, outcome: { rule } }: Evaluation,
   return `${whom} would have been suspended: ${because}`
 }
 
-const entryOf = ({ telling, about, rule, level, message }: Told, { rulesVersion, moment }: Batch) => ({
+/** @param candidate version whose rule it is; undefined: that in force */
+const entryOf = (
+  { telling, about, rule, level, message }: Told,
+  candidate: number | undefined,
+  { rulesVersion, moment }: Batch,
+) => ({
   dedupeKey: telling.key,
-  rule,
-  ruleVersion: rulesVersion,
+  rule: plainName(rule),
+  ruleVersion: candidate ?? rulesVersion,
   simId: about.kind === 'sim' ? about.id : null,
   poolId: about.poolId,
   level,

@@ -3,6 +3,7 @@
 import { sql } from 'kysely'
 import type { RuleSource } from '../../domain/watchdog/rule-source.ts'
 import type { PlatformTx, TenantTx } from '../tenancy.ts'
+import { type By, candidacyNow } from './rule-candidates.ts'
 
 export interface RuleSet {
   readonly version: number
@@ -14,12 +15,6 @@ export interface RuleSet {
   readonly activatedAt: Date | null
 }
 
-/** Who changes the rules, and why. */
-export interface By {
-  readonly author: string
-  readonly reason: string | null
-}
-
 /** SQL of the version in force; null before the first activation. */
 export const versionInForce = sql`(select version from rule_activations order by id desc limit 1)`
 
@@ -29,12 +24,13 @@ export async function activeRuleVersion(tx: TenantTx | PlatformTx): Promise<numb
   return rows[0]?.version ?? undefined
 }
 
-/** The version in force, null before the first, and a mark that changes with all that decides which rules hold. */
+/** The version in force, null before the first, and a mark that changes with all that decides which rules are decided. */
 export async function rulesMark(tx: TenantTx | PlatformTx): Promise<{ version: number | null; mark: string }> {
-  const { rows } = await sql<{ version: number | null; stages: number | null }>`
-    select ${versionInForce} as version, (select max(id) from rule_stages) as stages`.execute(tx.q)
-  const { version = null, stages = null } = rows[0] ?? {}
-  return { version, mark: `${version}/${stages}` }
+  const { rows } = await sql<{ version: number | null; stages: number | null; candidacy: number | null }>`
+    select ${versionInForce} as version, (select max(id) from rule_stages) as stages,
+           ${candidacyNow} as candidacy`.execute(tx.q)
+  const { version = null, stages = null, candidacy = null } = rows[0] ?? {}
+  return { version, mark: `${version}/${stages}/${candidacy}` }
 }
 
 /** The rule set in force; undefined before the first activation. */

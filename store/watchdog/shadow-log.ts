@@ -39,8 +39,9 @@ type Row = Omit<ShadowEntry, 'date'> & Place & { readonly at: Date }
 const columns = sql`id, rule, rule_version as version, does, sim_id as "simId", pool_id as "poolId", level, message, at,
                     ${microsOf(sql`at`)}`
 
-const matching = ({ rule, does, date }: ShadowQuery): RawBuilder<unknown> => sql`
+const matching = ({ rule, version, does, date }: ShadowQuery): RawBuilder<unknown> => sql`
   ${rule === undefined ? sql`` : sql`and rule = ${rule}`}
+  ${version === undefined ? sql`` : sql`and rule_version = ${version}`}
   ${does === undefined ? sql`` : sql`and does = ${does}`}
   ${within(sql`at`, date)}`
 

@@ -1,7 +1,8 @@
-import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { tryVersion } from '../../../cli/rules/candidate.ts'
 import { putRule, removeRule } from '../../../cli/rules/files.ts'
 import { ruleHistory, showVersion } from '../../../cli/rules/history.ts'
 import { activateVersion, loadRules, pushRules, rollBack } from '../../../cli/rules/load.ts'
@@ -67,6 +68,44 @@ describe('rules', () => {
       exitCode: 1,
       message: expect.stringContaining('sim/bad.json'),
     })
+  })
+})
+
+describe('a candidate', () => {
+  test('is tried, shown, and taken back', async () => {
+    const { settings, harness } = command
+    const edited = await mkdtemp(join(tmpdir(), 'simherd-rules-'))
+    const silent = JSON.parse(await readFile(new URL('sim-silent.json', SHIPPED), 'utf8'))
+    await mkdir(join(edited, 'sim'))
+    await writeFile(join(edited, 'sim/sim-silent.json'), JSON.stringify({ ...silent, description: 'Another one.' }))
+    lines.length = 0
+    await pushRules(settings, edited, {})
+    await rm(edited, { recursive: true })
+    const version = Number(/version (\d+)/.exec(lines.splice(0)[0] ?? '')?.[1])
+    harness.now += 1000
+    await tryVersion(settings, version, { reason: 'a try' })
+    await tryVersion(settings, version, {})
+    const { body } = await harness.operate('GET', '/internal/rules')
+    harness.now += 1000
+    await tryVersion(settings, version, { off: true })
+    await tryVersion(settings, version, { off: true })
+    const said = lines.splice(0)
+    await ruleHistory(settings, { output: 'text' })
+
+    const besides = 'sim-silent is decided beside those in force; see "simherd rules shadow-log"'
+    expect(said).toEqual([
+      `version ${version} is the candidate: ${besides}`,
+      `version ${version} was the candidate already: ${besides}`,
+      `version ${version} is the candidate no longer`,
+      `version ${version} was not the candidate`,
+    ])
+    expect(body.candidate).toMatchObject({ version, reason: 'a try', rules: ['sim-silent'], refused: null })
+    expect(lines[2]).toMatch(new RegExp(` ${version} +no candidate any more `))
+    expect(lines[3]).toMatch(new RegExp(` ${version} +candidate .+ a try`))
+  })
+
+  test('is a version that there is', async () => {
+    await expect(tryVersion(command.settings, 999_999, {})).rejects.toMatchObject({ exitCode: 3 })
   })
 })
 
@@ -142,20 +181,21 @@ describe('the shadow log', () => {
     await inTenant(harness.store, harness.tenant.id, (tx) =>
       insertShadowEntries(tx, [entry('sim-a', 'log'), entry('sim-a', 'mail'), entry('sim-b', 'log')]),
     )
-    const shown = async (flags: { rule?: string; does?: ShadowAct }) => {
+    const shown = async (flags: { rule?: string; version?: number; does?: ShadowAct }) => {
       lines.length = 0
       await shadowLog(settings, { tenant: harness.tenant.id, output: 'text', ...flags })
       return lines.slice(2).map((line) => line.replace(/^\S+ +/, '').replaceAll(/ +/g, ' '))
     }
 
     expect(await shown({})).toEqual([
-      'sim-b log SIM 7 by sim-b',
-      'sim-a mail SIM 7 by sim-a',
-      'sim-a log SIM 7 by sim-a',
+      'sim-b 1 log SIM 7 by sim-b',
+      'sim-a 1 mail SIM 7 by sim-a',
+      'sim-a 1 log SIM 7 by sim-a',
     ])
-    expect(await shown({ rule: 'sim-a', does: 'mail' })).toEqual(['sim-a mail SIM 7 by sim-a'])
+    expect(await shown({ rule: 'sim-a', does: 'mail' })).toEqual(['sim-a 1 mail SIM 7 by sim-a'])
     await shown({ rule: 'sim-c' })
-    expect(lines).toEqual(['no rule in shadow would have done anything'])
+    expect(lines).toEqual(['no rule in shadow, nor one of a candidate, would have done anything'])
+    expect([(await shown({ version: 1 })).length, (await shown({ version: 2 })).length]).toEqual([3, 0])
   })
 
   test('is forgotten after its time, by cursor until then', async () => {

@@ -123,6 +123,8 @@ const OF_THE_PLATFORM = {
   loadRules: null,
   pushRules: null,
   activateRuleVersion: null,
+  shadowRuleVersion: null,
+  endRuleCandidacy: null,
   rollBackRules: null,
 }
 
