@@ -30,7 +30,7 @@ export async function checkedRules(folder: string, { output }: CheckFlags) {
   const { rules, faults } = await loadRuleSet(files)
   if (faults.length === 0) return { files, rules }
   if (output === 'json') printJson(files.length, rules, faults)
-  else for (const fault of faults) print(lineOf(fault))
+  else for (const fault of faults) print(lineOfFault(fault))
   const wrong = new Set(faults.map(({ file }) => file)).size
   throw new CommandFailure(`${faults.length} fault(s) in ${wrong} of ${files.length} files`)
 }
@@ -39,7 +39,7 @@ const printJson = (files: number, rules: readonly Rule[], faults: readonly RuleF
   print(JSON.stringify({ files, rules: rules.map(({ name }) => name), faults }, null, 2))
 
 /** One fault a line, as editors and CI read them: file, line and column, then what is wrong. */
-function lineOf(fault: RuleFault): string {
+export function lineOfFault(fault: RuleFault): string {
   const { at, ...rest } = fault
   const place = at === undefined ? fault.file : `${fault.file}:${at.line}:${at.column}`
   return `${place}: ${fault.pointer === '' ? '' : `${fault.pointer}: `}${faultWords(rest)}`

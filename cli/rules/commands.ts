@@ -4,6 +4,7 @@ import type { Settings } from '../../config/index.ts'
 import type { CheckFlags } from './check.ts'
 import { addLifeCommands } from './life-commands.ts'
 import type { LintFlags } from './lint.ts'
+import type { WatchFlags } from './watch.ts'
 
 const output = () =>
   new Option('-o, --output <format>', 'text, or json for programs').choices(['text', 'json']).default('text')
@@ -56,6 +57,26 @@ Example:
     .action(async (before: string, after: string, flags: CheckFlags) => {
       const { diffFolders } = await import('./diff.ts')
       await diffFolders(before, after, flags)
+    })
+  rules
+    .command('watch')
+    .argument('<folder>', 'folder of rule files')
+    .description('Check and lint the rules of a folder on each save, and print what has changed, until Ctrl-C.')
+    .option('--load', 'put each state without faults in force at a service')
+    .option('--reason <text>', 'why, for the history')
+    .addHelpText(
+      'after',
+      `
+Without --load it needs no service. With it, what somebody else puts in force meanwhile ends it with exit code 4.
+
+Example:
+  npx simherd rules watch ./my-rules`,
+    )
+    .action(async (folder: string, flags: WatchFlags) => {
+      const { watchFolder } = await import('./watch.ts')
+      const ending = new AbortController()
+      for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => ending.abort())
+      await watchFolder(folder, flags, { settings, signal: ending.signal })
     })
   addLifeCommands(rules, settings)
 }

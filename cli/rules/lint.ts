@@ -1,8 +1,10 @@
 /** `simherd rules lint [folder]` */
+import type { RuleSource } from '../../domain/watchdog/rule-source.ts'
 import type { Finding } from '../../rules/lint/finding.ts'
 import { lintRules } from '../../rules/lint/lint.ts'
 import { placesIn } from '../../rules/load/check-text.ts'
 import type { TextPlace } from '../../rules/load/faults.ts'
+import type { Rule } from '../../rules/rule.ts'
 import { CommandFailure } from '../failures.ts'
 import { print } from '../print.ts'
 import { type CheckFlags, checkedRules } from './check.ts'
@@ -20,17 +22,25 @@ export interface LintFlags extends CheckFlags {
  */
 export async function lintFolder(folder: string, flags: LintFlags): Promise<void> {
   const { files, rules } = await checkedRules(folder, flags)
-  const texts = new Map(files.map(({ file, text }) => [file, text]))
-  const findings = lintRules(rules).map((finding) => ({
-    ...finding,
-    at: placesIn(texts.get(finding.file) ?? '')(finding.pointer),
-  }))
+  const findings = findingsOf(files, rules)
   if (flags.output === 'json') print(JSON.stringify({ rules: rules.length, findings }, null, 2))
-  else print(findings.length === 0 ? `${rules.length} rules: nothing found` : findings.map(lineOf).join('\n'))
+  else print(findings.length === 0 ? `${rules.length} rules: nothing found` : findings.map(lineOfFinding).join('\n'))
   if (flags.strict && findings.length > 0) {
     throw new CommandFailure(`${findings.length} finding(s); a rule mutes one by "lint": {"<code>": "<reason>"}`)
   }
 }
 
-const lineOf = ({ file, code, says, at }: Finding & { readonly at: TextPlace }): string =>
+export type PlacedFinding = Finding & { readonly at: TextPlace }
+
+/** What the linter finds in rules, with the places in their files. */
+export function findingsOf(files: readonly RuleSource[], rules: readonly Rule[]): PlacedFinding[] {
+  const texts = new Map(files.map(({ file, text }) => [file, text]))
+  return lintRules(rules).map((finding) => ({
+    ...finding,
+    at: placesIn(texts.get(finding.file) ?? '')(finding.pointer),
+  }))
+}
+
+/** One finding a line, as editors and CI read them. */
+export const lineOfFinding = ({ file, code, says, at }: PlacedFinding): string =>
   `${file}:${at.line}:${at.column}: ${code}: ${says}`

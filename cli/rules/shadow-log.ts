@@ -27,7 +27,7 @@ export function shadowLog(settings: Settings, flags: ShadowFlags): Promise<void>
     }
     const found = await responseOf(service.GET('/internal/rules/shadow-log', { params: { query } }))
     if (output === 'json') return print(JSON.stringify(found, null, 2))
-    if (found.data.length === 0) return print('no rule in shadow, nor one of a candidate, would have done anything')
+    if (found.data.length === 0) return print('no rule in shadow would have done anything')
     for (const line of table(['when', 'rule', 'version', 'would', 'what'], found.data.map(rowOf))) print(line)
     if (found.pagination.hasNextPage) print(`older: --page ${page + 1}`)
   })

@@ -8,10 +8,13 @@ import { ruleHistory, showVersion } from '../../../cli/rules/history.ts'
 import { activateVersion, loadRules, pushRules, rollBack } from '../../../cli/rules/load.ts'
 import { shadowLog } from '../../../cli/rules/shadow-log.ts'
 import { moveStage } from '../../../cli/rules/stages.ts'
+import { watchFolder } from '../../../cli/rules/watch.ts'
 import { LogLevel } from '../../../domain/codes.ts'
 import type { ShadowAct } from '../../../domain/watchdog/shadow-entry.ts'
+import { readRuleFiles } from '../../../process/rule-files.ts'
 import { inPlatform, inTenant } from '../../../store/tenancy.ts'
 import { forgetShadowEntries, insertShadowEntries } from '../../../store/watchdog/shadow-log.ts'
+import { soon } from '../../setup/soon.ts'
 import { useCommandHarness } from './harness.ts'
 
 const command = useCommandHarness()
@@ -109,6 +112,37 @@ describe('a candidate', () => {
   })
 })
 
+describe('a watched folder', () => {
+  test('is put in force as it is saved, never over another author', async () => {
+    const { settings, harness } = command
+    const watched = await mkdtemp(join(tmpdir(), 'simherd-rules-'))
+    await cp(SHIPPED, join(watched, 'sim'), { recursive: true })
+    await loadRules(settings, watched, {})
+    const edit = async (description: string) => {
+      const path = join(watched, 'sim/sim-silent.json')
+      await writeFile(path, JSON.stringify({ ...JSON.parse(await readFile(path, 'utf8')), description }))
+    }
+    lines.length = 0
+    const ending = new AbortController()
+    const ended = watchFolder(watched, { load: true }, { settings: () => settings, signal: ending.signal })
+    const refused = expect(ended).rejects.toMatchObject({
+      exitCode: 4,
+      message: expect.stringContaining('rules_moved'),
+    })
+    await soon(() => expect(lines.at(-1)).toMatch(/was in force already$/))
+    await edit('Said better.')
+    await soon(() => expect(lines.at(-1)).toMatch(/is in force; every subject is evaluated anew$/))
+    await harness.operate('POST', '/internal/rules', { files: await readRuleFiles(''), author: 'Bob' })
+    await edit('Said best.')
+    await refused
+    ending.abort()
+    await rm(watched, { recursive: true })
+
+    const { body } = await harness.operate('GET', '/internal/rules')
+    expect(body.rules).toHaveLength((await readRuleFiles('')).length)
+  })
+})
+
 describe('stages', () => {
   test('are raised and lowered a step at a time, with a history', async () => {
     const { settings, harness } = command
@@ -194,7 +228,7 @@ describe('the shadow log', () => {
     ])
     expect(await shown({ rule: 'sim-a', does: 'mail' })).toEqual(['sim-a 1 mail SIM 7 by sim-a'])
     await shown({ rule: 'sim-c' })
-    expect(lines).toEqual(['no rule in shadow, nor one of a candidate, would have done anything'])
+    expect(lines).toEqual(['no rule in shadow would have done anything'])
     expect([(await shown({ version: 1 })).length, (await shown({ version: 2 })).length]).toEqual([3, 0])
   })
 
