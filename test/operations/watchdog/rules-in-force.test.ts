@@ -146,6 +146,38 @@ describe('a rule set that this build refuses', () => {
     expect(await harness.rows(sql`select id from events`)).toEqual(before)
   })
 
+  test('is gone by without a hand in a build that takes it', async () => {
+    const store = await aStore()
+    const harness = await aWatchedSim(store)
+    await harness.use(101 * MB)
+    await harness.evaluate()
+    const version = await accepted(store, foreign)
+    const strict = rulesInForce()
+    await harness.use(1)
+    await harness.evaluate(strict)
+    const told = async () => [
+      (await harness.log()).map(({ key }) => key),
+      await harness.rows(sql`select dedupe_key from notifications`),
+      await harness.signals(),
+    ]
+    const before = await told()
+    const refused = await inPlatform(store, strict)
+
+    // As the right build reads the same version.
+    await sql`update rule_sets set rules = ${JSON.stringify(shipped)}::jsonb where version = ${version}`.execute(
+      store.db,
+    )
+    const right = rulesInForce()
+    await harness.use(1)
+    await harness.evaluate(right)
+
+    expect(refused).toMatchObject({ version: version - 1, refused: { version } })
+    expect(await inPlatform(store, right)).toMatchObject({ version, refused: null })
+    expect(await rulesDependency(store, right).check()).toBe(`version ${version} is in force`)
+    expect(await told()).toEqual(before)
+    expect(await harness.rows(sql`select 1 from alerts where rule = 'sim-overage' and firing`)).toHaveLength(1)
+  })
+
   test('makes processes unready until it is replaced', async () => {
     const store = await aStore()
     await aWatchedSim(store)
