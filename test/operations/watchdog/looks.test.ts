@@ -160,6 +160,33 @@ describe('a sweep', () => {
     expect((await estate.shards()).filter(({ kind }) => kind === 1)).toHaveLength(1)
   })
 
+  test('is looked at whole though its worker died in the middle', async () => {
+    const estate = await anEstate(7)
+    await estate.record(estate.sims.map((simId) => estate.usage(simId, { bytesDown: 101 * MB })))
+    await estate.rows(sql`delete from changed_subjects returning 1`)
+    await estate.asTenant((tx) => lookAtAll(tx))
+    const told = async () => (await estate.log()).filter(({ key }) => /^sim-overage.*fired$/.test(key)).length
+    const dies = {
+      ...estate.options,
+      rules: async (tx: Parameters<typeof estate.options.rules>[0]) => {
+        const { rows } = await sql`select 1 from alerts where rule = 'sim-overage' and firing limit 1`.execute(tx.q)
+        if (rows.length > 0) throw Object.assign(new Error('gone'), { code: '57P01' })
+        return estate.options.rules(tx)
+      },
+    }
+    const sweepAndDie = async () => {
+      while (await sweepSubjects(estate.store, dies, estate.tenantId, undefined, 3));
+    }
+
+    await expect(sweepAndDie()).rejects.toThrow('gone')
+    const meanwhile = await told()
+    estate.store.now += 121_000
+    while (await estate.sweep(undefined, 3));
+
+    expect([meanwhile > 0, meanwhile < 7]).toEqual([true, true])
+    expect(await told()).toBe(7)
+  })
+
   test('follows a rule set though the process that put it in force died before it asked for a look', async () => {
     const estate = await anEstate(1)
     await sql`update watch_shards set rules_version = rules_version - 1`.execute(estate.store.db)
