@@ -39,6 +39,7 @@ import { bulkTicketRoutes } from './internal/tickets/bulk.ts'
 import { ticketRoutes as internalTicketRoutes } from './internal/tickets/tickets.ts'
 import { usageRoutes } from './internal/usage/usage.ts'
 import { alertRoutes } from './internal/watchdog/alerts.ts'
+import { explainRoutes } from './internal/watchdog/explain.ts'
 import { ruleFileRoutes } from './internal/watchdog/rule-files.ts'
 import { ruleVersionRoutes } from './internal/watchdog/rule-versions.ts'
 import { ruleRoutes } from './internal/watchdog/rules.ts'
@@ -104,6 +105,7 @@ const INTERNAL: readonly FastifyPluginAsyncTypebox<InternalOptions>[] = [
   ruleRoutes,
   ruleVersionRoutes,
   ruleFileRoutes,
+  explainRoutes,
   shadowLogRoutes,
   exportRoutes,
   auditRoutes,

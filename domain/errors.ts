@@ -220,6 +220,12 @@ export const ERRORS = {
     title: 'The mail was sent, or still is tried',
     remedy: 'Nothing: only a mail that was given up is tried again. `GET /internal/mails?status=failed` lists those.',
   },
+  log_entry_not_found: {
+    status: 404,
+    retryable: false,
+    title: 'There is no such entry in the watchdog log',
+    remedy: 'Look at the id; `GET /api/watchdog/logs` lists the entries of the tenant.',
+  },
   alert_not_found: {
     status: 404,
     retryable: false,

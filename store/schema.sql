@@ -1322,6 +1322,7 @@ create table watchdog_log (
   at timestamp with time zone not null,
   cycle_key text,
   explanation jsonb,
+  grounds jsonb,
   constraint watchdog_log_pkey PRIMARY KEY (id),
   constraint watchdog_log_tenant_id_dedupe_key_key UNIQUE (tenant_id, dedupe_key),
   constraint watchdog_log_level_check CHECK ((level = ANY (ARRAY[0, 1, 2])))

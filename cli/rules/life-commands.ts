@@ -1,4 +1,4 @@
-/** `simherd rules load`, `push`, `activate`, `shadow`, `rollback`, `history`, `show`, `shadow-log`, `promote`, `demote`, `put`, `remove`: the commands that ask a service. */
+/** `simherd rules load`, `push`, `activate`, `shadow`, `rollback`, `history`, `show`, `shadow-log`, `explain`, `promote`, `demote`, `put`, `remove`: the commands that ask a service. */
 import { type Command, Option } from 'commander'
 import type { Settings } from '../../config/index.ts'
 import { STAGES } from '../../rules/rule-file.ts'
@@ -7,6 +7,7 @@ import { id, wholeNumber } from '../option-values.ts'
 import type { ChangeFlags } from './ask.ts'
 import type { CandidateFlags } from './candidate.ts'
 import type { CheckFlags } from './check.ts'
+import type { ExplainFlags } from './explain.ts'
 import type { PutFlags } from './files.ts'
 import type { HistoryFlags } from './history.ts'
 import type { RollbackFlags } from './load.ts'
@@ -117,6 +118,26 @@ export function addLifeCommands(rules: Command, settings: () => Settings): void 
     .action(async (flags: ShadowFlags) => {
       const { shadowLog } = await import('./shadow-log.ts')
       await shadowLog(settings(), flags)
+    })
+  rules
+    .command('explain')
+    .description('Why rules fired or did not: an entry of the log as it was, or a subject as it is.')
+    .requiredOption('--tenant <id>', 'the tenant')
+    .option('--entry <id>', 'an entry of the watchdog log: what was then', id)
+    .option('--sim <id>', 'a SIM as it is now', id)
+    .option('--pool <id>', 'a pool as it is now', id)
+    .option('--rule <name>', 'only this rule')
+    .addOption(output())
+    .addHelpText(
+      'after',
+      help(
+        'Without an entry, a SIM or a pool it is about the tenant itself. Nothing is changed.',
+        'explain --tenant t0123456789ab --sim 7 --rule sim-overage',
+      ),
+    )
+    .action(async (flags: ExplainFlags) => {
+      const { explainRules } = await import('./explain.ts')
+      await explainRules(settings(), flags)
     })
   for (const direction of ['promote', 'demote'] as const) {
     const word = direction === 'promote' ? 'higher' : 'lower'

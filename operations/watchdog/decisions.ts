@@ -5,7 +5,7 @@ import { type AlertDecision, decideAlert, levelOf, withdrawAlert } from '../../r
 import type { GuardAnswer } from '../../rules/alerts/guard.ts'
 import { type Inhibitor, inhibitorOf } from '../../rules/alerts/inhibit.ts'
 import type { Permission } from '../../rules/alerts/permission.ts'
-import { quietOf } from '../../rules/alerts/quiet.ts'
+import { type Quiet, quietOf } from '../../rules/alerts/quiet.ts'
 import { type AlertState, isOpen, scopeOf } from '../../rules/alerts/state.ts'
 import type { RuleOutcome } from '../../rules/engine/evaluate.ts'
 import type { Facts } from '../../rules/facts.ts'
@@ -45,6 +45,8 @@ export interface Evaluation extends Decided {
   readonly subject: EvaluatedSubject
   readonly outcome: RuleOutcome
   readonly permission: Permission
+  /** What holds back its notices; null if nothing does. */
+  readonly quiet: Quiet | null
   /** Facts of earlier occurrences, by the keys of what is told of them. What is told else is of the subject's facts. */
   readonly earlier: ReadonlyMap<string, Facts>
 }
@@ -175,7 +177,7 @@ function evaluationsOf(
       decideAlert({ ...asking, outcome: one, previous: state }),
     )
     const about = aboutOf(subject)
-    const evaluation: Evaluation = { about, subject, outcome, scope, stored, decision, permission, earlier }
+    const evaluation: Evaluation = { about, subject, outcome, scope, stored, decision, permission, quiet, earlier }
     all.push(...inhibitorsAmong([toInhibiting(evaluation)], rules))
     return evaluation
   })

@@ -132,8 +132,8 @@ async function evaluate(
   }
 }
 
-/** Reads a batch. */
-async function readBatch(
+/** Reads what the decisions on subjects rest on. */
+export async function readBatch(
   tx: TenantTx,
   subjects: readonly Subject[],
   { version, decided: rules, refused, candidate }: RulesInForce,

@@ -4,6 +4,7 @@
  */
 import { instant } from '../../domain/local-time.ts'
 import { count, counted } from '../../domain/quantity.ts'
+import type { Cycle } from '../../domain/time/cycle.ts'
 import type { Subject, SubjectKind } from '../../domain/watchdog/subject.ts'
 import { holdOf } from '../../rules/alerts/guard.ts'
 import type { AlertState } from '../../rules/alerts/state.ts'
@@ -57,6 +58,33 @@ export async function guardFiring(
   return decide((rule, subject, stored) => held.get(nameOf(rule, subject)) ?? answers(rule, subject, stored))
 }
 
+/** The room that a rule has in its hour. */
+interface Room {
+  /** Id of its open hold; undefined if it has none. */
+  readonly open: number | undefined
+  /** Subjects that it has begun to tell of in the hour. */
+  readonly used: number
+  readonly allowed: number
+  /** For how many there is room. */
+  readonly free: number
+}
+
+/** Reads for how many subjects a rule may begin to tell now. An open hold takes all: what comes after it must not be told before it. */
+export async function roomFor(
+  tx: TenantTx,
+  { key }: Pick<Cycle, 'key'>,
+  rule: string,
+  asking: { readonly kind: SubjectKind; readonly count: number },
+): Promise<Room> {
+  const open = await openHoldOf(tx, scopeOf(rule, key), 'alerts')
+  const used = await countedInHour(tx, countOf(rule))
+  const allowed = await allowedFor(tx, asking.kind, used + asking.count)
+  return { open, used, allowed, free: open === undefined ? Math.max(0, allowed - used) : 0 }
+}
+
+const scopeOf = (rule: string, cycleKey: string): GuardScope => ({ rule, version: 0, poolId: null, cycleKey })
+const countOf = (rule: string): CountScope => ({ what: 'alerts', rule, version: 0, poolId: null })
+
 /** Lets a rule's alerts pass up to its limit. @returns those that are held, each with its hold */
 async function beyondLimit(
   tx: TenantTx,
@@ -65,19 +93,14 @@ async function beyondLimit(
   asking: readonly Evaluation[],
 ): Promise<[Evaluation, number][]> {
   const { cycle } = batch.moment
-  const counted: CountScope = { what: 'alerts', rule, version: 0, poolId: null }
-  const scope: GuardScope = { rule, version: 0, poolId: null, cycleKey: cycle.key }
-  const open = await openHoldOf(tx, scope, 'alerts')
-  const used = await countedInHour(tx, counted)
-  const allowed = await allowedFor(tx, asking[0]?.about.kind ?? 'sim', used + asking.length)
-  // An open hold takes all: what comes after it must not be told before it.
-  const free = open === undefined ? Math.max(0, allowed - used) : 0
+  const of = { kind: asking[0]?.about.kind ?? 'sim', count: asking.length } as const
+  const { open, used, allowed, free } = await roomFor(tx, cycle, rule, of)
   const [passed, over] = [asking.slice(0, free), asking.slice(free)]
-  if (passed.length > 0) await addCount(tx, counted, passed.length)
+  if (passed.length > 0) await addCount(tx, countOf(rule), passed.length)
   if (over.length === 0) return []
   const told = used + passed.length
-  const endsAt = new Date(cycle.endsAt)
-  const holdId = open ?? (await insertHold(tx, scope, { cycleEndsAt: endsAt, suspended: told, allowed }, 'alerts'))
+  const found = { cycleEndsAt: new Date(cycle.endsAt), suspended: told, allowed }
+  const holdId = open ?? (await insertHold(tx, scopeOf(rule, cycle.key), found, 'alerts'))
   const news = newsOf(tx, batch, { rule, holdId, told, allowed, held: await addHeld(tx, holdId, over.length) })
   await (open === undefined ? tellHold(tx, news) : tellMoreOfHold(tx, news))
   return over.map((one) => [one, holdId])

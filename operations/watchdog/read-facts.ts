@@ -54,6 +54,8 @@ export interface Situation {
   readonly timeZone: string
   readonly tenant: TenantFactRow | undefined
   readonly silences: readonly OpenSilence[]
+  /** Nothing is written: sums of pools that are not stored are added up at each read. */
+  readonly isViewed: boolean
 }
 
 /**
@@ -63,14 +65,21 @@ export interface Situation {
  * @param ended a cycle that has ended. Default: the running one
  */
 export async function readSituation(tx: TenantTx, at: number = tx.now.getTime(), ended?: Cycle): Promise<Situation> {
+  return situationIn(tx, at, ended ?? (await currentCycle(tx, at)), false)
+}
+
+/** The same for the running cycle in a transaction that only reads. The cycle may not be open yet: then there is no usage. */
+export const viewSituation = (tx: TenantTx, cycle: Cycle): Promise<Situation> =>
+  situationIn(tx, tx.now.getTime(), cycle, true)
+
+async function situationIn(tx: TenantTx, at: number, cycle: Cycle, isViewed: boolean): Promise<Situation> {
   const { billingCycle, enforcementEnabled, escalateAfter, mailsFrom, timeZone } = await tenantSettings(tx)
-  const cycle = ended ?? (await currentCycle(tx, at))
   const tenant = await tenantFactRow(tx, cycle.key)
   const feedTimes = await readFeed(tx)
   const silences = await openSilences(tx)
   const escalateAfterMs = escalateAfter === null ? null : durationMs(escalateAfter)
   const moment = momentOf({ at, cycle, billingCycle, feedTimes })
-  return { moment, enforcementEnabled, escalateAfterMs, mailsFrom, timeZone, tenant, silences }
+  return { moment, enforcementEnabled, escalateAfterMs, mailsFrom, timeZone, tenant, silences, isViewed }
 }
 
 /**
@@ -83,7 +92,7 @@ type SubjectsOf<K extends SubjectKind> = Extract<SubjectFacts, { kind: K }>[]
 /** Reads provisioned SIMs, by id. @param most so many at most */
 export async function readSims(
   tx: TenantTx,
-  { moment }: Situation,
+  { moment, isViewed }: Situation,
   of: Among,
   width: Width,
   most?: number,
@@ -92,7 +101,7 @@ export async function readSims(
   const rows = await simRows(tx, moment, of, most)
   if (rows.length === 0) return []
   const ids = rows.map(({ simId }) => simId)
-  await sumPools(tx, key, [...new Set(rows.map(({ poolId }) => poolId ?? 0))])
+  if (!isViewed) await sumPools(tx, key, [...new Set(rows.map(({ poolId }) => poolId ?? 0))])
   const [first = 0, last = 0] = [ids[0], ids.at(-1)]
   const ledger = 'ids' in of ? await rowFigures(tx, key, ids) : await rowFiguresBetween(tx, key, { first, last })
   const windows = width === 'all' ? await simWindowSums(tx, ids, moment.windows) : new Map()
@@ -106,13 +115,13 @@ export async function readSims(
 /** Reads pools that are not deleted, by id. @param most so many at most */
 export async function readPools(
   tx: TenantTx,
-  { moment }: Situation,
+  { moment, isViewed }: Situation,
   of: Among,
   width: Width,
   most?: number,
 ): Promise<SubjectsOf<'pool'>> {
   const { asOf, cycle, windows } = moment
-  if ('ids' in of) await sumPools(tx, cycle.key, of.ids)
+  if ('ids' in of && !isViewed) await sumPools(tx, cycle.key, of.ids)
   const rows = await poolFactRows(tx, cycle.key, of, most)
   if (rows.length === 0) return []
   const ids = rows.map(({ poolId }) => poolId)

@@ -15,6 +15,7 @@ import { insertLogEntries, type NewLogEntry } from '../../store/watchdog/alerts.
 import { notificationOf } from './alert-notification.ts'
 import { type AlertSubject, type Decisions, type Evaluation, NOUNS, type Withdrawal } from './decisions.ts'
 import type { Batch, EvaluationOptions } from './evaluation.ts'
+import { type Grounds, groundsOf, kept } from './grounds.ts'
 import { tellWebhooks } from './tell-webhooks.ts'
 
 /** A telling, with what it says of whom. */
@@ -26,6 +27,8 @@ export interface Told {
   readonly level: LogLevel
   readonly message: string
   readonly explanation: unknown
+  /** Null: the rule did not decide it. */
+  readonly grounds: Grounds | null
 }
 
 /** Types of rules about the SIM itself, and about what is asked of the carrier. Their events are Connectivity; those of all other rules are Billing. */
@@ -101,6 +104,7 @@ export const toldOf = (one: Evaluation, telling: Telling, batch: Batch): Told =>
   level: levelIn(one, telling),
   message: messageOf(one, telling, batch),
   explanation: one.outcome.explanation,
+  grounds: groundsOf(one, batch),
 })
 
 export const withdrawnOf = ({ about, stored: { rule }, why }: Withdrawal, telling: Telling): Told => ({
@@ -111,6 +115,7 @@ export const withdrawnOf = ({ about, stored: { rule }, why }: Withdrawal, tellin
   level: LogLevel.Info,
   message: `Rule ${rule} no longer watches ${NOUNS[about.kind]} ${about.label}: ${why}.`,
   explanation: null,
+  grounds: null,
 })
 
 async function tellLog(tx: TenantTx, batch: Batch, all: readonly Told[]): Promise<void> {
@@ -121,7 +126,7 @@ async function tellLog(tx: TenantTx, batch: Batch, all: readonly Told[]): Promis
   for (const told of all.filter(({ telling }) => fresh.has(telling.key))) await insertEvent(tx, eventOf(told))
 }
 
-const entryOf = ({ telling, about, rule, level, message, explanation }: Told, batch: Batch): NewLogEntry => ({
+const entryOf = ({ telling, about, rule, level, message, explanation, grounds }: Told, batch: Batch): NewLogEntry => ({
   dedupeKey: telling.key,
   rule,
   ruleVersion: batch.rulesVersion,
@@ -131,6 +136,7 @@ const entryOf = ({ telling, about, rule, level, message, explanation }: Told, ba
   message,
   cycleKey: batch.moment.cycle.key,
   explanation,
+  grounds: grounds === null ? null : kept(grounds),
 })
 
 const SEVERITY = {

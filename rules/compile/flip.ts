@@ -49,7 +49,7 @@ const MINUTE_MS = 60_000
 const lengthMs = ({ startsAt, endsAt }: Cycle): number => endsAt - startsAt
 
 /** How much an ageing fact rises in a millisecond. Its unit says it. */
-function agingRate({ unit, name }: Fact, cycle: Cycle): number {
+export function agingRate({ unit, name }: Fact, cycle: Cycle): number {
   if (unit === '%') return 100 / lengthMs(cycle)
   if (unit === 'hours') return 1 / HOUR_MS
   if (unit === 'minutes') return 1 / MINUTE_MS

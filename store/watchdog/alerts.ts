@@ -9,6 +9,7 @@ import {
   type SubjectKind,
   toCoded,
 } from '../../domain/watchdog/subject.ts'
+import type { LeafExplanation } from '../../rules/engine/evaluate.ts'
 import { markDue } from '../due.ts'
 import type { TenantTx } from '../tenancy.ts'
 
@@ -23,6 +24,8 @@ export interface NewLogEntry {
   readonly message: string
   readonly cycleKey: string | null
   readonly explanation: unknown
+  /** What the decision of a rule rested on. Left out: no rule decided it. */
+  readonly grounds?: unknown
 }
 
 /**
@@ -34,11 +37,12 @@ export interface NewLogEntry {
 export async function insertLogEntries(tx: TenantTx, entries: readonly NewLogEntry[]): Promise<Set<string>> {
   if (entries.length === 0) return new Set()
   const { rows } = await sql<Pick<NewLogEntry, 'dedupeKey'>>`
-    insert into watchdog_log (dedupe_key, rule, rule_version, sim_id, pool_id, level, message, at, cycle_key, explanation)
-    select "dedupeKey", rule, "ruleVersion", "simId", "poolId", level, message, ${tx.now}, "cycleKey", explanation
+    insert into watchdog_log (dedupe_key, rule, rule_version, sim_id, pool_id, level, message, at, cycle_key,
+                              explanation, grounds)
+    select "dedupeKey", rule, "ruleVersion", "simId", "poolId", level, message, ${tx.now}, "cycleKey", explanation, nullif(grounds, 'null'::jsonb)
       from jsonb_to_recordset(${JSON.stringify(entries)}::jsonb) as e(
         "dedupeKey" text, rule text, "ruleVersion" integer, "simId" bigint, "poolId" integer, level smallint,
-        message text, "cycleKey" text, explanation jsonb)
+        message text, "cycleKey" text, explanation jsonb, grounds jsonb)
      order by "dedupeKey"
     on conflict (tenant_id, dedupe_key) do nothing
     returning dedupe_key as "dedupeKey"`.execute(tx.q)
@@ -66,7 +70,8 @@ export interface StoredAlert<State> {
   readonly ruleVersion: number
   /** Instant of the facts that decided this state. */
   readonly evaluatedAt: Date
-  readonly explanation: unknown
+  /** The comparisons of its rule then; null: not known. */
+  readonly explanation: readonly LeafExplanation[] | null
   /** The last signal that enforcement sent for it, and when; null before the first. */
   readonly lastSignal: string | null
   readonly lastSignalAt: Date | null

@@ -244,6 +244,7 @@ def a_stage():
 
 
 REQUESTS = {
+    "explainRules": lambda: {"query": {"simId": fresh_sim()}},
     "acknowledgeAlert": firing_alert,
     "addSilence": lambda: {"body": new_silence()},
     "endSilence": silence,

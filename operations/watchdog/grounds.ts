@@ -1,0 +1,98 @@
+/** What a decision about an alert rested on, as it is kept with its log entry: it says what was, whatever changes later. */
+import type { WatchdogMode } from '../../domain/codes.ts'
+import type { Reason, Wish } from '../../rules/alerts/decide.ts'
+import { placeholdersOf } from '../../rules/alerts/message.ts'
+import type { Permission } from '../../rules/alerts/permission.ts'
+import { forMs, keepFiringMs } from '../../rules/alerts/phases.ts'
+import type { Quiet } from '../../rules/alerts/quiet.ts'
+import type { AlertState } from '../../rules/alerts/state.ts'
+import { factsRead } from '../../rules/conditions.ts'
+import type { LeafExplanation } from '../../rules/engine/evaluate.ts'
+import { leavesOn } from '../../rules/explain/leaves.ts'
+import type { Facts } from '../../rules/facts.ts'
+import type { Stage } from '../../rules/rule-file.ts'
+import type { Evaluation } from './decisions.ts'
+import { type Batch, modeOf } from './evaluation.ts'
+
+/** Instants are epoch milliseconds. */
+export interface Grounds {
+  readonly at: number
+  /** Whom it was about, as people knew it. */
+  readonly label: string
+  readonly stage: Stage
+  /** Null: of the tenant, which has none. */
+  readonly mode: WatchdogMode | null
+  readonly isMet: boolean
+  /** Why the rule could not be decided; null if it was. */
+  readonly error: string | null
+  /** Null: the rule has no clear conditions. */
+  readonly clear: { readonly isMet: boolean; readonly leaves: readonly LeafExplanation[] } | null
+  /** The facts that conditions and messages read. */
+  readonly facts: Facts
+  readonly phase: AlertState['phase']
+  readonly since: number
+  readonly forMs: number
+  readonly keepFiringMs: number
+  readonly reasons: readonly Reason[]
+  readonly quiet: Quiet | null
+  readonly guard: AlertState['guard'] | null
+  readonly staleSince: number | null
+  readonly wish: Wish
+  /** Null: the rule never suspends. */
+  readonly suspend: Permission['suspend'] | null
+  readonly enforcementEnabled: boolean
+  /** Whether something was told. */
+  readonly tells: { readonly log: boolean; readonly mail: boolean }
+}
+
+/** Characters of JSON that are kept with an entry. What is beyond is left out, facts and clear conditions first. */
+const MOST_KEPT = 16_384
+
+/** The grounds of a decision. */
+export function groundsOf(one: Evaluation, { moment, enforcementEnabled }: Batch): Grounds {
+  const { subject, outcome, decision, permission, quiet } = one
+  const { rule, met, error = null, clear = false } = outcome
+  const { suspend, stage } = rule.event.params
+  const { next, reasons, wish } = decision
+  const { facts } = subject
+  return {
+    at: moment.at,
+    label: one.about.label,
+    stage,
+    mode: subject.kind === 'tenant' ? null : modeOf(subject),
+    isMet: met,
+    error,
+    clear: rule.clear === null ? null : { isMet: clear, leaves: leavesOn(rule.clear, rule.subject, facts) },
+    facts: factsOfRule(one),
+    phase: next.phase,
+    since: next.since,
+    forMs: forMs(rule, moment.cycle),
+    keepFiringMs: keepFiringMs(rule, moment.cycle),
+    reasons,
+    quiet,
+    guard: next.guard ?? null,
+    staleSince: rule.readsUsage ? moment.feed.staleSince : null,
+    wish,
+    suspend: suspend === undefined ? null : permission.suspend,
+    enforcementEnabled,
+    tells: { log: decision.entries.length > 0, mail: decision.notices.length > 0 },
+  }
+}
+
+function factsOfRule({ subject, outcome: { rule } }: Evaluation): Facts {
+  const { message, resolvedMessage = '', occurrence = '' } = rule.event.params
+  const names = [rule.conditions, ...(rule.clear === null ? [] : [rule.clear])].flatMap(factsRead)
+  const said = [...placeholdersOf(message), ...placeholdersOf(resolvedMessage), occurrence]
+  const facts: Facts = { ...subject.facts }
+  return Object.fromEntries(
+    [...new Set([...names, ...said])].flatMap((name) => (name in facts ? [[name, facts[name] ?? null]] : [])),
+  )
+}
+
+/** The grounds as they are kept: never more than {@link MOST_KEPT} characters. */
+export function kept(grounds: Grounds): Grounds {
+  const isShort = (one: Grounds) => JSON.stringify(one).length <= MOST_KEPT
+  if (isShort(grounds)) return grounds
+  const fewer = { ...grounds, clear: grounds.clear === null ? null : { ...grounds.clear, leaves: [] } }
+  return isShort(fewer) ? fewer : { ...fewer, facts: {}, error: fewer.error?.slice(0, 500) ?? null }
+}

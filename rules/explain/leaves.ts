@@ -1,0 +1,46 @@
+/** The comparisons of a rule, each with its answer, whether or not the engine came to it. Pure. */
+import type { SubjectKind } from '../../domain/watchdog/subject.ts'
+import { YES } from '../compile/answer.ts'
+import { compileConditions } from '../compile/conditions.ts'
+import { rowOf } from '../compile/row.ts'
+import { type Group, isReference, type Leaf, leavesOf, type Scalar } from '../conditions.ts'
+import type { LeafExplanation } from '../engine/evaluate.ts'
+import { operatorNamed } from '../engine/operators.ts'
+import { type Facts, factsOf } from '../facts.ts'
+
+/**
+ * The comparisons with an answer for those that the engine left out, because others had decided already. Null is left
+ * where a value is unknown: such a comparison is not met, and nobody knows whether it would be.
+ */
+export const answered = (leaves: readonly LeafExplanation[], subject: SubjectKind): LeafExplanation[] =>
+  leaves.map((leaf) => ({ ...leaf, result: answerTo(leaf, subject) }))
+
+function answerTo({ fact, value, operator, operand, operandFact, result }: LeafExplanation, subject: SubjectKind) {
+  const base = operatorNamed(operator)?.base
+  if (base === undefined || !factsOf(subject).has(fact)) return result
+  if (base === 'known') return result ?? isMet({ fact, operator, value: operand === true }, subject, { [fact]: value })
+  if (value === null || operand === null) return null
+  if (result !== null) return result
+  if (operandFact !== null && !factsOf(subject).has(operandFact)) return null
+  return isMet({ fact, operator, value: scalarsIn(operand) }, subject, { [fact]: value })
+}
+
+const scalarsIn = (operand: Exclude<LeafExplanation['operand'], null>): Scalar | readonly Scalar[] =>
+  typeof operand === 'object' ? operand.filter((item) => item !== null) : operand
+
+const isMet = (leaf: Leaf, subject: SubjectKind, facts: Facts): boolean =>
+  compileConditions(leaf, subject).decide(rowOf(facts)) === YES
+
+/** The comparisons of conditions that the engine was not asked about, with their answers. */
+export const leavesOn = (conditions: Group, subject: SubjectKind, facts: Facts): LeafExplanation[] =>
+  answered(
+    leavesOf(conditions).map(({ fact, operator, value }) => ({
+      fact,
+      value: facts[fact] ?? null,
+      operator,
+      operand: isReference(value) ? (facts[value.fact] ?? null) : value,
+      operandFact: isReference(value) ? value.fact : null,
+      result: null,
+    })),
+    subject,
+  )

@@ -1,0 +1,341 @@
+/** Whether an explanation has what a person would have to look up otherwise. */
+import { sql } from 'kysely'
+import { describe, expect, test } from 'vitest'
+import { TariffType, WatchdogMode } from '../../../domain/codes.ts'
+import type { ExplainQuery } from '../../../domain/watchdog/explanation.ts'
+import { changeEnforcement } from '../../../operations/enforcement/change-settings.ts'
+import { explain } from '../../../operations/watchdog/explain.ts'
+import { setSimWatchdog } from '../../../operations/watchdog/set-sim-watchdog.ts'
+import { addSilence } from '../../../operations/watchdog/silence-alerts.ts'
+import { inTenant, reading } from '../../../store/tenancy.ts'
+import { asShipped, aWorld, type Edit, inStage, only, type WorldOptions } from './alert-world.ts'
+
+const HOUR = 3_600_000
+const [WARNING, OVERAGE] = ['sim-usage-warning', 'sim-overage']
+const warning = (edit: Edit = asShipped) => only({ [WARNING]: edit })
+
+async function anExplainedWorld(options: Partial<WorldOptions> = {}) {
+  const world = await aWorld({ rules: warning(), mode: WatchdogMode.Monitor, ...options })
+  const ask = (query: ExplainQuery) =>
+    inTenant(reading(world.store), world.tenantId, (tx) => explain(tx, query, world.options.rules))
+  return {
+    ...world,
+    ask,
+    /** What is said of the first rule about the first SIM. */
+    now: async (query: Partial<ExplainQuery> = {}) => {
+      const { rules } = await ask({ simId: world.sim, ...query })
+      const [rule] = rules
+      if (rule === undefined) throw new Error('no rule was explained')
+      return { ...rule, says: rule.decisions.map(({ what }) => what) }
+    },
+    /** Of an entry of the log, the newest of a kind. */
+    entry: async (kind = 'fired', rule: string = WARNING) => {
+      const [row] = await world.rows(sql<{ id: number }>`
+        select id from watchdog_log where dedupe_key like ${`${rule}/%/${kind}`} order by id desc limit 1`)
+      const found = await ask({ entryId: row?.id ?? 0 })
+      return { ...found, rule: found.rules[0] }
+    },
+  }
+}
+
+describe('a subject now', () => {
+  test('attached, with the nearest miss', async () => {
+    const world = await anExplainedWorld()
+    await world.use(world.sim, 76.8)
+
+    expect(await world.now()).toMatchObject({
+      rule: WARNING,
+      isAttached: true,
+      misfits: [],
+      stage: 'notify',
+      mode: WatchdogMode.Monitor,
+      isMet: false,
+      phase: 'inactive',
+      leaves: [
+        {
+          fact: 'usagePct',
+          value: 76.8,
+          operands: [80],
+          words: 'usagePct is 76.8 %: not at least 80 % (warningThresholdPct)',
+        },
+      ],
+      alert: null,
+      followed: { entries: [], mails: [] },
+    })
+    expect((await world.now()).nearest.map(({ words }) => words)).toContain('holds if usagePct rises by 3.2 % to 80 %')
+  })
+
+  test('not attached: the field of its match', async () => {
+    const world = await anExplainedWorld({
+      rules: warning((rule) => {
+        rule.match = { pool: 'vans*', tag: 'car-*' }
+      }),
+    })
+
+    expect(await world.now()).toMatchObject({
+      isAttached: false,
+      misfits: [
+        { field: 'pool', expected: 'vans*', got: 'meters', words: 'match.pool asks for vans*; the SIM has meters.' },
+        { field: 'tag', expected: 'car-*' },
+      ],
+    })
+  })
+
+  test.each<[string, string, (world: Awaited<ReturnType<typeof anExplainedWorld>>) => Promise<unknown>]>([
+    [
+      'exempt',
+      'exempt',
+      (world) => world.asTenant((tx) => setSimWatchdog(tx, { id: world.sim, isWatchdogExempt: true })),
+    ],
+    [
+      'Disabled',
+      'mode',
+      (world) => world.asTenant((tx) => setSimWatchdog(tx, { id: world.sim, watchdogMode: WatchdogMode.Disabled })),
+    ],
+    ['a rule switched off', 'stage', (world) => world.put(warning(inStage('off')))],
+  ])('not attached: %s', async (_, field, change) => {
+    const world = await anExplainedWorld()
+    await change(world)
+
+    expect(await world.now()).toMatchObject({ isAttached: false, misfits: [{ field }] })
+  })
+
+  test('not provisioned', async () => {
+    const world = await anExplainedWorld()
+    const [simId = 0] = await world.unprovisioned(1)
+
+    expect(await world.now({ simId })).toMatchObject({ isAttached: false, misfits: [{ field: 'subject' }] })
+  })
+
+  test('that holds is told next, and has told before', async () => {
+    const world = await anExplainedWorld()
+    await world.record([world.usage(world.sim, { bytesDown: 85_000_000 })])
+    world.store.now += 1000
+    const before = await world.now()
+    await world.evaluate()
+    await world.mailAll()
+    const after = await world.now()
+
+    expect(before).toMatchObject({ isMet: true, phase: 'firing', says: ['tells'], alert: null })
+    expect(after).toMatchObject({
+      says: ['toldBefore'],
+      alert: { phase: 'firing', leaves: [{ value: 85 }] },
+      followed: { entries: [{ message: expect.stringContaining('85 %') }], mails: [{ status: 'pending' }] },
+    })
+    expect(after.nearest.map(({ words }) => words)).toContain('ends if usagePct falls by more than 5 %, below 80 %')
+  })
+
+  test('that waits for its `for`', async () => {
+    const world = await anExplainedWorld({
+      rules: warning((rule) => {
+        rule.event.params.for = 'PT6H'
+      }),
+    })
+    await world.use(world.sim, 85)
+    world.store.now += 2 * HOUR
+    const { decisions, says, phase } = await world.now()
+
+    expect([phase, says]).toEqual(['pending', ['pending']])
+    expect(decisions[0]?.words).toContain('4 h are left')
+    expect(Date.parse(decisions[0]?.until ?? '')).toBe(world.store.now + 4 * HOUR)
+  })
+
+  test('that is silenced', async () => {
+    const world = await anExplainedWorld()
+    const { id } = await world.asTenant((tx) => addSilence(tx, { rule: 'sim-*', lasts: 'P2D', reason: 'We know' }))
+    await world.use(world.sim, 85)
+
+    const { decisions, says } = await world.now()
+    expect(says).toEqual(['toldBefore', 'silenced'])
+    expect(decisions[1]).toMatchObject({ silenceId: id, until: expect.stringMatching(/^\d{4}-/) })
+  })
+
+  test('that another rule inhibits', async () => {
+    const world = await anExplainedWorld({ rules: only({ [WARNING]: asShipped, [OVERAGE]: asShipped }) })
+    await world.use(world.sim, 101)
+
+    expect(await world.now({ rule: WARNING })).toMatchObject({
+      decisions: expect.arrayContaining([expect.objectContaining({ what: 'inhibited', by: OVERAGE })]),
+    })
+  })
+
+  test('that the guard holds', async () => {
+    const world = await anExplainedWorld({ sims: 3 })
+    await world.asTenant((tx) => changeEnforcement(tx, { alertGuardLeast: 1, alertGuardPct: 0 }))
+    const [first = 0, second = 0, third = 0] = world.sims
+    await world.use(first, 85)
+    await world.record([world.usage(third, { bytesDown: 85_000_000 })])
+    const next = await world.now({ simId: third })
+    await world.use(second, 85)
+    const held = await world.now({ simId: second })
+
+    expect(next.decisions).toContainEqual(expect.objectContaining({ what: 'held', holdId: null }))
+    expect(held.decisions).toContainEqual(expect.objectContaining({ what: 'held', holdId: expect.any(Number) }))
+    expect(held.followed.holds).toMatchObject([{ state: 'held' }])
+  })
+
+  test('that is undecided, because a fact is unknown', async () => {
+    const world = await anExplainedWorld({
+      rules: warning((rule) => {
+        rule.conditions = { all: [{ fact: 'hoursSinceLastSeen', operator: 'greaterThan', value: 24 }] }
+        rule.examples = [
+          { fires: true, facts: { hoursSinceLastSeen: 25 } },
+          { fires: false, facts: { hoursSinceLastSeen: 24 } },
+        ]
+      }),
+    })
+    const { leaves, nearest } = await world.now()
+
+    expect(leaves).toMatchObject([
+      { value: null, result: null, words: 'hoursSinceLastSeen is unknown: whether it is above 24 h cannot be said' },
+    ])
+    expect(nearest).toMatchObject([{ words: 'holds if hoursSinceLastSeen becomes known, above 24 h' }])
+  })
+
+  test('that stands still, because the feed is stale', async () => {
+    const world = await anExplainedWorld()
+    await world.awaitUsage('PT1H')
+    await world.use(world.sim, 50)
+    world.store.now += 3 * HOUR
+    const { says, decisions } = await world.now()
+
+    expect(says).toEqual(['stale'])
+    expect(decisions[0]?.words).toContain('usage feed is stale since 2026-11-')
+  })
+
+  test('that time alone will turn', async () => {
+    const rules = warning((rule) => {
+      rule.conditions = { all: [{ fact: 'hoursSinceLastSeen', operator: 'greaterThanInclusive', value: 24 }] }
+      rule.examples = [
+        { fires: true, facts: { hoursSinceLastSeen: 24 } },
+        { fires: false, facts: { hoursSinceLastSeen: 23 } },
+      ]
+    })
+    const world = await anExplainedWorld({ rules })
+    const seenAt = world.store.now
+    await world.use(world.sim, 1)
+    const { nearest } = await world.now()
+
+    expect(nearest.map(({ at }) => at)).toEqual([null, expect.any(String)])
+    expect(Date.parse(nearest[1]?.at ?? '') - seenAt - 24 * HOUR).toBeLessThan(10)
+    expect(nearest[1]?.words).toMatch(/^holds at 2026-11-\d\d \d\d:\d\d UTC if nothing comes$/)
+  })
+
+  test('agrees with the evaluation that follows', async () => {
+    const world = await anExplainedWorld({
+      rules: only({ [WARNING]: asShipped, [OVERAGE]: asShipped }),
+      mode: WatchdogMode.Enforce,
+    })
+    for (const megabytes of [50, 31, 20, -25, 60]) {
+      await world.record([
+        world.usage(world.sim, { bytesDown: megabytes * 1_000_000, ...(megabytes < 0 ? { correction: true } : {}) }),
+      ])
+      world.store.now += 60_000
+      const said = (await world.ask({ simId: world.sim })).rules.map(({ rule, phase }) => [rule, phase])
+      await world.evaluate()
+      const stored = await world.alerts()
+      expect(said.toSorted()).toEqual(
+        [OVERAGE, WARNING].map((rule) => [rule, stored.find((one) => one.rule === rule)?.state.phase ?? 'inactive']),
+      )
+    }
+  })
+
+  test('is shown the workflow that was asked', async () => {
+    const world = await anExplainedWorld({ rules: only({ [OVERAGE]: asShipped }), mode: WatchdogMode.Enforce })
+    await world.use(world.sim, 101)
+
+    expect(await world.now()).toMatchObject({
+      says: ['toldBefore', 'suspends'],
+      alert: { lastSignal: 'overLimit' },
+      followed: { workflows: [{ id: expect.stringMatching(/^suspend-on-overage:/), state: 'requested' }] },
+    })
+  })
+
+  test('may be a pool, or the tenant', async () => {
+    const rules = only({ 'pool-overage': asShipped, 'usage-feed-silent': asShipped })
+    const world = await anExplainedWorld({ rules, tariff: TariffType['Dynamic Pool'] })
+    await world.use(world.sim, 30)
+
+    expect(await world.ask({ poolId: world.poolId })).toMatchObject({
+      subject: { kind: 'pool', label: 'meters' },
+      rules: [{ rule: 'pool-overage', isMet: false }],
+    })
+    expect(await world.ask({})).toMatchObject({ subject: { kind: 'tenant' }, rules: [{ rule: 'usage-feed-silent' }] })
+  })
+
+  test.each<[string, ExplainQuery, string]>([
+    ['a SIM', { simId: 999_999 }, 'sim_not_found'],
+    ['a pool', { poolId: 999_999 }, 'pool_not_found'],
+    ['a rule', { rule: 'no-such-rule' }, 'rule_not_found'],
+    ['an entry', { entryId: 999_999 }, 'log_entry_not_found'],
+    ['two at a time', { simId: 1, poolId: 1 }, 'invalid_request'],
+  ])('is refused for %s that is not there', async (_, query, code) => {
+    const world = await anExplainedWorld()
+
+    await expect(world.ask(query)).rejects.toMatchObject({ code })
+  })
+})
+
+describe('an entry of the log', () => {
+  test('says what was, not what is', async () => {
+    const world = await anExplainedWorld()
+    const { id } = await world.asTenant((tx) => addSilence(tx, { simId: world.sim, lasts: 'P1D', reason: 'We know' }))
+    await world.use(world.sim, 85)
+    const before = await world.entry()
+    await world.use(world.sim, -60)
+    await world.put(
+      warning((rule) => {
+        rule.event.params.stage = 'log'
+        rule.conditions = { all: [{ fact: 'usagePct', operator: 'greaterThan', value: 10 }] }
+        rule.examples = [
+          { fires: true, facts: { usagePct: 11 } },
+          { fires: false, facts: { usagePct: 10 } },
+        ]
+      }),
+    )
+    await world.asTenant((tx) => setSimWatchdog(tx, { id: world.sim, warningThresholdPct: 20, isWatchdogExempt: true }))
+    await world.evaluate()
+    const after = await world.entry()
+    const { followed: _, ...was } = before.rule ?? {}
+
+    expect(before).toMatchObject({
+      of: 'entry',
+      entry: { message: expect.stringContaining('85 %') },
+      rule: {
+        rule: WARNING,
+        isAttached: true,
+        stage: 'notify',
+        mode: WatchdogMode.Monitor,
+        isMet: true,
+        phase: 'firing',
+        leaves: [{ value: 85, operands: [80], words: 'usagePct is 85 %: at least 80 % (warningThresholdPct)' }],
+        decisions: [{ what: 'tells' }, { what: 'silenced', silenceId: id }],
+      },
+    })
+    expect(after.rule).toMatchObject(was)
+    expect(after.at).toBe(before.at)
+  })
+
+  test('has its mail, and the end that followed', async () => {
+    const world = await anExplainedWorld()
+    await world.use(world.sim, 85)
+    await world.mailAll()
+    await world.use(world.sim, -60)
+
+    expect((await world.entry()).rule?.followed).toMatchObject({
+      entries: [{}, { message: expect.stringContaining('25') }],
+      mails: [{ status: 'pending', recipient: 'billing@meadow.example' }],
+    })
+  })
+
+  test('of a release before has its comparisons', async () => {
+    const world = await anExplainedWorld()
+    await world.use(world.sim, 85)
+    await sql`update watchdog_log set grounds = null where tenant_id = ${world.tenantId}`.execute(world.store.db)
+
+    expect(await world.entry()).toMatchObject({
+      note: expect.stringContaining('kept only the comparisons'),
+      rule: { stage: null, isMet: null, leaves: [{ value: 85 }], decisions: [] },
+    })
+  })
+})
