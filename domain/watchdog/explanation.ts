@@ -12,6 +12,15 @@ const Words = (description: string) => Type.String({ description })
 const Value = (description: string) =>
   Type.Unsafe<string | number | boolean | null>({ type: ['string', 'number', 'boolean', 'null'], description })
 
+const LEAF = {
+  fact: 'usagePct',
+  value: 76.8,
+  operator: 'greaterThanInclusive',
+  operands: [80],
+  operandFact: 'warningThresholdPct',
+  result: false,
+  words: 'usagePct is 76.8 %: not at least 80 % (warningThresholdPct)',
+}
 const Comparison = strictObject(
   {
     fact: Type.String({ description: 'The fact that is compared' }),
@@ -29,17 +38,7 @@ const Comparison = strictObject(
   },
   {
     description: 'A comparison of a rule',
-    examples: [
-      {
-        fact: 'usagePct',
-        value: 76.8,
-        operator: 'greaterThanInclusive',
-        operands: [80],
-        operandFact: 'warningThresholdPct',
-        result: false,
-        words: 'usagePct is 76.8 %: not at least 80 % (warningThresholdPct)',
-      },
-    ],
+    examples: [LEAF],
   },
 )
 export type Comparison = Static<typeof Comparison>
@@ -179,21 +178,60 @@ const ExplainedRule = strictObject({
 })
 export type ExplainedRule = Static<typeof ExplainedRule>
 
-export const Explanation = strictObject({
-  of: oneOf(['entry', 'subject'] as const, 'entry: what was then; subject: what an evaluation would find now'),
-  at: Instant('The instant that it is of'),
-  subject: strictObject({
-    kind: oneOf(SUBJECT_KINDS, 'Kind of subject'),
-    id: Type.Integer({ minimum: 0, description: 'SIM or pool id; 0 for the tenant' }),
-    label: Type.String({ description: 'As people know it' }),
-  }),
-  cycle: nullable(Type.String({ description: 'Key of the billing cycle' })),
-  entry: nullable(Entry),
-  note: nullable(Type.String({ description: 'What else has to be known to read it' })),
-  rules: Type.Array(ExplainedRule, {
-    description: 'The rule of the entry; or the rules for subjects of this kind, attached ones first',
-  }),
-})
+const AT = '2026-11-20T12:00:00.000Z'
+const EXAMPLE = {
+  of: 'subject' as const,
+  at: AT,
+  subject: { kind: 'sim' as const, id: 1, label: 'meter 1' },
+  cycle: '2026-11',
+  entry: null,
+  note: null,
+  rules: [
+    {
+      rule: 'sim-usage-warning',
+      version: 3,
+      isAttached: true,
+      misfits: [],
+      stage: 'notify',
+      mode: WatchdogMode.Monitor,
+      isMet: false,
+      leaves: [LEAF],
+      isClear: null,
+      clearLeaves: [],
+      nearest: [
+        {
+          moves: [{ fact: 'usagePct', from: 76.8, to: 80, direction: 'rises' as const, by: 3.2, isBeyond: false }],
+          at: null,
+          words: 'holds if usagePct rises by 3.2 % to 80 %',
+        },
+      ],
+      phase: 'inactive' as const,
+      since: AT,
+      decisions: [],
+      alert: null,
+      followed: { entries: [], mails: [], tickets: [], workflows: [], holds: [] },
+    },
+  ],
+}
+
+export const Explanation = strictObject(
+  {
+    of: oneOf(['entry', 'subject'] as const, 'entry: what was then; subject: what an evaluation would find now'),
+    at: Instant('The instant that it is of'),
+    subject: strictObject({
+      kind: oneOf(SUBJECT_KINDS, 'Kind of subject'),
+      id: Type.Integer({ minimum: 0, description: 'SIM or pool id; 0 for the tenant' }),
+      label: Type.String({ description: 'As people know it' }),
+    }),
+    cycle: nullable(Type.String({ description: 'Key of the billing cycle' })),
+    entry: nullable(Entry),
+    note: nullable(Type.String({ description: 'What else has to be known to read it' })),
+    rules: Type.Array(ExplainedRule, {
+      description: 'The rule of the entry; or the rules for subjects of this kind, attached ones first',
+    }),
+  },
+  { examples: [EXAMPLE] },
+)
 export type Explanation = Static<typeof Explanation>
 
 export const ExplainQuery = Type.Object({
