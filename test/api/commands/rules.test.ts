@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { tryVersion } from '../../../cli/rules/candidate.ts'
+import { explainRules } from '../../../cli/rules/explain.ts'
 import { putRule, removeRule } from '../../../cli/rules/files.ts'
 import { ruleHistory, showVersion } from '../../../cli/rules/history.ts'
 import { activateVersion, loadRules, pushRules, rollBack } from '../../../cli/rules/load.ts'
@@ -195,6 +196,29 @@ describe('one rule', () => {
     expect(lines).toEqual([expect.stringMatching(/^version \d+ was in force already$/)])
     await expect(putRule(settings, silent, { expect: 999_999 })).rejects.toMatchObject({ exitCode: 4 })
     await expect(removeRule(settings, 'sim-overage', {})).rejects.toMatchObject({ exitCode: 3 })
+  })
+})
+
+describe('an explanation', () => {
+  test('is printed for a SIM and for the tenant', async () => {
+    const { settings, harness } = command
+    const sims = [{ iccid: '8999900000000007770' }]
+    const { body } = await harness.tenant.inside('POST', '/internal/sims', { sims })
+    const flags = { tenant: harness.tenant.id, output: 'text' } as const
+    lines.length = 0
+    await explainRules(settings, { ...flags, sim: body.created[0].id })
+    const ofSim = lines.splice(0).join('\n')
+    await explainRules(settings, flags)
+
+    expect(ofSim).toMatch(/^sim \d+ \(8999900000000007770\) at 20\d\d-/)
+    expect(ofSim).toMatch(/\n {2}because {3}The SIM is not provisioned: no rule watches it\./)
+    expect(lines[0]).toMatch(/^tenant /)
+  })
+
+  test('names what is not there', async () => {
+    const asked = explainRules(command.settings, { tenant: command.harness.tenant.id, output: 'text', entry: 999_999 })
+
+    await expect(asked).rejects.toMatchObject({ exitCode: 3, message: expect.stringContaining('no entry 999999') })
   })
 })
 
