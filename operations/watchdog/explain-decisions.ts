@@ -73,7 +73,7 @@ function told({ phase, tells, reasons }: Grounds): Decision[] {
     const where = [...(tells.log ? ['the log'] : []), ...(tells.mail ? ['the mail'] : [])].join(' and ')
     return [decision('tells', `It is told to ${where}.`)]
   }
-  return phase === 'firing' && reasons.includes('told')
+  return phase === 'firing' && tells.before && reasons.includes('told')
     ? [decision('toldBefore', 'It was told before, and is told once: there is nothing new to tell.')]
     : []
 }

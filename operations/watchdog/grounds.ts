@@ -41,8 +41,8 @@ export interface Grounds {
   /** Null: the rule never suspends. */
   readonly suspend: Permission['suspend'] | null
   readonly enforcementEnabled: boolean
-  /** Whether something was told. */
-  readonly tells: { readonly log: boolean; readonly mail: boolean }
+  /** Whether something was told; `before`: the log had been told before that it fires. */
+  readonly tells: { readonly log: boolean; readonly mail: boolean; readonly before: boolean }
 }
 
 /** Characters of JSON that are kept with an entry. What is beyond is left out, facts and clear conditions first. */
@@ -75,7 +75,11 @@ export function groundsOf(one: Evaluation, { moment, enforcementEnabled }: Batch
     wish,
     suspend: suspend === undefined ? null : permission.suspend,
     enforcementEnabled,
-    tells: { log: decision.entries.length > 0, mail: decision.notices.length > 0 },
+    tells: {
+      log: decision.entries.length > 0,
+      mail: decision.notices.length > 0,
+      before: (one.stored?.state.told ?? []).includes(`fired${next.part ?? ''}`),
+    },
   }
 }
 

@@ -140,6 +140,13 @@ describe('a subject now', () => {
     expect(Date.parse(decisions[0]?.until ?? '')).toBe(world.store.now + 4 * HOUR)
   })
 
+  test('whose rule is in shadow was told to nobody', async () => {
+    const world = await anExplainedWorld({ rules: warning(inStage('shadow')) })
+    await world.use(world.sim, 85)
+
+    expect(await world.now()).toMatchObject({ stage: 'shadow', phase: 'firing', says: ['stage'] })
+  })
+
   test('that is silenced', async () => {
     const world = await anExplainedWorld()
     const { id } = await world.asTenant((tx) => addSilence(tx, { rule: 'sim-*', lasts: 'P2D', reason: 'We know' }))
