@@ -3,7 +3,7 @@ import { WatchdogMode } from '../../domain/codes.ts'
 import type { Subject } from '../../domain/watchdog/subject.ts'
 import { type AlertDecision, decideAlert, levelOf, withdrawAlert } from '../../rules/alerts/decide.ts'
 import type { GuardAnswer } from '../../rules/alerts/guard.ts'
-import { type Inhibitor, inhibitorOf } from '../../rules/alerts/inhibit.ts'
+import { type Inhibitor, inhibitorOf, inhibitorsAmong } from '../../rules/alerts/inhibit.ts'
 import type { Permission } from '../../rules/alerts/permission.ts'
 import { type Quiet, quietOf } from '../../rules/alerts/quiet.ts'
 import { type AlertState, isOpen, scopeOf } from '../../rules/alerts/state.ts'
@@ -22,7 +22,7 @@ import {
   type SubjectFacts,
   subjectLabel,
 } from './evaluation.ts'
-import { inhibitorsAmong, sharedPoolOf } from './inhibitors.ts'
+import { sharedPoolOf } from './inhibitors.ts'
 import { type Occurrence, occurrencesOf } from './occurrences.ts'
 
 /** Whom an alert is about, as people know it. */

@@ -7,10 +7,12 @@
  */
 import type { Cycle } from '../../domain/time/cycle.ts'
 import type { Subject } from '../../domain/watchdog/subject.ts'
+import { byName } from '../../rules/alerts/inhibit.ts'
 import { differencesBetween, type RuleDifference } from '../../rules/compile/compare.ts'
 import { rowOf } from '../../rules/compile/row.ts'
 import { evaluateSubject } from '../../rules/engine/evaluate.ts'
 import { rulesFor } from '../../rules/engine/match.ts'
+import type { Moment } from '../../rules/facts-of.ts'
 import { isAway } from '../../store/away.ts'
 import { noteAgain } from '../../store/changed.ts'
 import { type DueMark, markEachDue, postponeSubject, settleDue } from '../../store/due.ts'
@@ -28,8 +30,7 @@ import {
   keyOf,
   matchedOf,
 } from './evaluation.ts'
-import type { Moment } from './facts.ts'
-import { alertsOfSharedPools, byName } from './inhibitors.ts'
+import { alertsOfSharedPools } from './inhibitors.ts'
 import { readDeviceChanges, readSituation, readSubjects, type Situation } from './read-facts.ts'
 import type { RulesInForce } from './rules-in-force.ts'
 import { writeDecisions } from './write-decisions.ts'

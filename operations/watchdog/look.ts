@@ -7,7 +7,7 @@ import type { LogLevel } from '../../domain/codes.ts'
 import type { Cycle } from '../../domain/time/cycle.ts'
 import type { Subject, SubjectKind } from '../../domain/watchdog/subject.ts'
 import { wishOf } from '../../rules/alerts/decide.ts'
-import { inhibitorOf } from '../../rules/alerts/inhibit.ts'
+import { byName, inhibitorOf, inhibitorsAmong } from '../../rules/alerts/inhibit.ts'
 import { type Quiet, quietOf } from '../../rules/alerts/quiet.ts'
 import { standsStill } from '../../rules/alerts/stand-still.ts'
 import { type AlertState, isOpen, scopeOf } from '../../rules/alerts/state.ts'
@@ -37,7 +37,7 @@ import {
   scopesAt,
 } from './evaluation.ts'
 import { readAnswers } from './guard-firing.ts'
-import { alertsOfSharedPools, byName, inhibitorsAmong, sharedPoolOf } from './inhibitors.ts'
+import { alertsOfSharedPools, sharedPoolOf } from './inhibitors.ts'
 import {
   readPools,
   readSims,

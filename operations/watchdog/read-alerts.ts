@@ -2,6 +2,7 @@
 import { LogLevel } from '../../domain/codes.ts'
 import type { Page } from '../../domain/page.ts'
 import type { Alert, AlertQuery } from '../../domain/watchdog/alert.ts'
+import { byName } from '../../rules/alerts/inhibit.ts'
 import { quietOf } from '../../rules/alerts/quiet.ts'
 import { type AlertState, isFiring } from '../../rules/alerts/state.ts'
 import { levelAt } from '../../rules/ladder.ts'
@@ -9,7 +10,6 @@ import type { TenantTx } from '../../store/tenancy.ts'
 import { runningCycle } from '../../store/usage/cycles.ts'
 import { type OpenAlert, pageOfOpenAlerts } from '../../store/watchdog/open-alerts.ts'
 import { openSilences } from '../../store/watchdog/silences.ts'
-import { byName } from './inhibitors.ts'
 import type { ReadRules } from './rules-in-force.ts'
 
 /** A page of the alerts that are pending or firing, by rule and subject. */

@@ -5,6 +5,18 @@ import type { Cycle } from '../../domain/time/cycle.ts'
 import { durationMs } from '../../domain/time/duration.ts'
 import type { Subject, SubjectKind } from '../../domain/watchdog/subject.ts'
 import type { OpenSilence } from '../../rules/alerts/quiet.ts'
+import type { TenantFactRow } from '../../rules/fact-rows.ts'
+import {
+  deviceMs,
+  forecastShare,
+  type Moment,
+  momentOf,
+  poolFactsOf,
+  SILENT_SHARE,
+  simFactsOf,
+  TICKETS_SHARE,
+  tenantFactsOf,
+} from '../../rules/facts-of.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
 import { currentCycle, tenantSettings } from '../../store/usage/cycles.ts'
 import { type DeviceChange, deviceChanges } from '../../store/usage/device-changes.ts'
@@ -17,30 +29,18 @@ import {
   NO_SIMS,
   NO_TICKETS,
   NO_USAGE,
-  poolCharges,
+  overageCharges,
   poolFactRows,
   poolWindowSums,
   scanPools,
   simRows,
   simWindowSums,
-  type TenantFactRow,
   tenantFactRow,
   ticketCounts,
 } from '../../store/watchdog/facts.ts'
 import { openSilences } from '../../store/watchdog/silences.ts'
 import type { SubjectFacts } from './evaluation.ts'
-import {
-  deviceMs,
-  forecastShare,
-  judgedFigures,
-  type Moment,
-  momentOf,
-  poolFactsOf,
-  SILENT_SHARE,
-  simFactsOf,
-  TICKETS_SHARE,
-  tenantFactsOf,
-} from './facts.ts'
+import { judgedFigures } from './facts.ts'
 
 /** What the facts of all subjects of a tenant have in common. */
 export interface Situation {
@@ -147,7 +147,7 @@ export async function readTenant(
   const since = new Date(asOf - TICKETS_SHARE * (cycle.endsAt - cycle.startsAt))
   const [tickets, charges] =
     width === 'all'
-      ? [await ticketCounts(tx, since), await poolCharges(tx, cycle.key, forecastShare(moment))]
+      ? [await ticketCounts(tx, since), await overageCharges(tx, cycle.key, forecastShare(moment))]
       : [NO_TICKETS, NO_CHARGES]
   return [{ kind: 'tenant', id: 0, row: tenant, facts: tenantFactsOf({ ...tenant, ...tickets, ...charges }, moment) }]
 }

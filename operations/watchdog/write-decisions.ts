@@ -1,5 +1,6 @@
 /** Decides the alerts of an evaluation, and writes what follows: tellings, signals, and the alerts themselves. */
 import type { Subject } from '../../domain/watchdog/subject.ts'
+import { isTold } from '../../rules/alerts/inhibit.ts'
 import { type AlertState, isFiring, isOpen, isSame } from '../../rules/alerts/state.ts'
 import { settled } from '../../rules/alerts/take-back.ts'
 import { isOfCandidate } from '../../rules/candidate.ts'
@@ -19,7 +20,6 @@ import {
   scopesAt,
 } from './evaluation.ts'
 import { guardFiring, readAnswers } from './guard-firing.ts'
-import { isTold } from './inhibitors.ts'
 import { noteUndecidable } from './note-undecidable.ts'
 import { type Reconciled, reconcile, type SentSignal } from './reconcile-enforcement.ts'
 import { storedAlerts } from './stored-alerts.ts'

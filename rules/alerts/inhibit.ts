@@ -6,8 +6,10 @@ import type { LogLevel } from '../../domain/codes.ts'
 import type { Subject } from '../../domain/watchdog/subject.ts'
 import { factsRead } from '../conditions.ts'
 import type { FactName } from '../facts.ts'
+import { levelAt } from '../ladder.ts'
 import type { Rule } from '../rule.ts'
 import type { Inhibited } from './quiet.ts'
+import { type AlertState, isFiring } from './state.ts'
 
 /** What a rule watches. */
 type Measure = 'device' | 'silence' | 'rate' | 'share' | 'usage'
@@ -70,4 +72,27 @@ export function inhibitorOf(
     return other.kind === 'pool' && other.id === sharedPoolId && other.level >= level
   })
   return found === undefined ? null : { reason: 'inhibited', by: found.rule }
+}
+
+/** Rules by their name. */
+export const byName = (rules: readonly Rule[]): ReadonlyMap<string, Rule> =>
+  new Map(rules.map((rule) => [rule.name, rule]))
+
+/** Whether people know that it fires, or have silenced it. */
+export function isTold(state: AlertState): boolean {
+  const { part, told, mailed = told, withheld = [] } = state
+  return isFiring(state) && (mailed.includes(`fired${part ?? ''}`) || withheld.includes('silenced'))
+}
+
+/** The inhibitors among alerts. */
+export function inhibitorsAmong(
+  alerts: readonly (Subject & { readonly rule: string; readonly state: AlertState })[],
+  rules: ReadonlyMap<string, Rule>,
+): Inhibitor[] {
+  return alerts.flatMap(({ rule: name, kind, id, state }) => {
+    const rule = rules.get(name)
+    const measure = rule === undefined ? null : measureOf(rule)
+    if (rule === undefined || measure === null || !isTold(state)) return []
+    return [{ rule: name, kind, id, level: levelAt(rule, state.step), measure }]
+  })
 }

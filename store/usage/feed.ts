@@ -1,16 +1,12 @@
 /** When a tenant's usage was last received, and the instant of its newest record. */
 import { sql } from 'kysely'
 import type { FeedTimes } from '../../domain/usage/feed.ts'
+import type { FeedRow } from '../../rules/fact-rows.ts'
 import type { TenantTx } from '../tenancy.ts'
 
 /** Since when the SIM is Active that has been for longest. By the index `sims_active`. */
 const activeSince = ({ tenantId }: TenantTx) =>
   sql`(select min(status_since) from sims where tenant_id = ${tenantId} and status = 1)`
-
-export interface FeedRow extends FeedTimes {
-  /** Instant of the newest record; null without one. */
-  readonly newestAt: Date | null
-}
 
 /**
  * Reads the feed. The newest time bucket counts as received too: a process of the release before counts usage and does

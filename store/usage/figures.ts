@@ -3,18 +3,11 @@
  * Nothing is locked or written.
  */
 import { type RawBuilder, sql } from 'kysely'
+import type { Figures, RowFigures } from '../../rules/fact-rows.ts'
 import { kept } from '../kept.ts'
 import { withoutNestedLoops } from '../planner.ts'
 import type { TenantTx } from '../tenancy.ts'
 
-export interface Figures {
-  readonly limitBytes: number
-  readonly usageBytes: number
-  readonly remainingBytes: number
-  readonly overageBytes: number
-  readonly voiceSeconds: number
-  readonly smsCount: number
-}
 /** Of a subject without a ledger row. */
 export const NO_FIGURES: Figures = {
   limitBytes: 0,
@@ -26,11 +19,6 @@ export const NO_FIGURES: Figures = {
 }
 export type SimFigures = Figures
 export type PoolFigures = Figures
-
-/** Figures of a ledger row. Pool 0: outside pools. */
-export interface RowFigures extends Figures {
-  readonly poolId: number
-}
 
 /**
  * Ledger rows of a shared pool up to which a SIM's overage is exact. In larger pools it is rounded down, so the SIMs'

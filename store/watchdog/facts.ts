@@ -1,64 +1,22 @@
 /** Reads the values behind the facts of subjects. The number of statements does not grow with the batch. */
 import { type RawBuilder, sql } from 'kysely'
-import {
-  type PoolType,
-  SimStatus,
-  type SimType,
-  TariffType,
-  TicketStatus,
-  type WatchdogMode,
-} from '../../domain/codes.ts'
+import { SimStatus, TariffType, TicketStatus } from '../../domain/codes.ts'
 import type { Cycle } from '../../domain/time/cycle.ts'
 import { governingType } from '../../domain/usage/allowance.ts'
-import type { PoolWatchdogSettings, WatchdogSettings } from '../../domain/watchdog/settings.ts'
 import { SUBJECT_CODES } from '../../domain/watchdog/subject.ts'
+import type {
+  OverageCharges,
+  PoolFactRow,
+  PoolOfSims,
+  PoolScan,
+  SimRow,
+  TenantFactRow,
+  TicketCounts,
+  WindowSums,
+  Windows,
+} from '../../rules/fact-rows.ts'
 import type { TenantTx } from '../tenancy.ts'
 
-/** Starts of the windows over which usage is counted, each at the start of a bucket, and the end of all of them. */
-export interface Windows {
-  readonly short: Date
-  readonly long: Date
-  readonly day: Date
-  readonly week: Date
-  /** Not in them: the end of the cycle. */
-  readonly until: Date
-}
-
-/** A SIM's pool, as its SIMs see it. */
-export interface PoolOfSims extends PoolWatchdogSettings {
-  readonly name: string
-  readonly usageBytes: number
-  readonly limitBytes: number
-}
-
-export interface SimRow extends WatchdogSettings {
-  readonly simId: number
-  readonly iccid: string
-  readonly tag: string
-  readonly type: SimType
-  readonly status: SimStatus
-  readonly statusSince: Date
-  readonly poolId: number | null
-  /** Null outside pools. */
-  readonly pool: PoolOfSims | null
-  readonly tariffType: TariffType | null
-  readonly exempt: boolean
-  readonly imei: string
-  /** How often it was found in another device. */
-  readonly deviceChanges: number
-  /** When the latest change of device was recorded. */
-  readonly deviceChangedAt: Date | null
-  readonly lastSeenAt: Date | null
-}
-
-/** Bytes used over the windows, and messages sent over a day. */
-export interface WindowSums {
-  readonly shortBytes: number
-  readonly longBytes: number
-  readonly dayBytes: number
-  readonly weekBytes: number
-  readonly dayMessages: number
-}
 export const NO_USAGE: WindowSums = { shortBytes: 0, longBytes: 0, dayBytes: 0, weekBytes: 0, dayMessages: 0 }
 
 /** Sums the usage of pools over the windows, by id: from time buckets. A pool without usage is left out. */
@@ -209,23 +167,6 @@ async function tariffTypes(tx: TenantTx, ids: readonly number[]): Promise<Map<nu
   return new Map(rows.map(({ id, type }) => [id, type]))
 }
 
-/** A pool, with what stands in its own rows. */
-export interface PoolFactRow {
-  readonly poolId: number
-  readonly poolName: string
-  readonly poolType: PoolType
-  readonly tariffType: TariffType
-  readonly mode: WatchdogMode
-  readonly warningThresholdPct: number | null
-  readonly enableBurnRateAlerts: boolean
-  readonly activeSimCount: number
-  readonly totalSimCount: number
-  readonly usageBytes: number
-  readonly limitBytes: number
-  readonly remainingBytes: number
-  readonly overageBytes: number
-}
-
 /** Reads pools, by id, without deleted ones. @param most so many at most */
 export async function poolFactRows(
   tx: TenantTx,
@@ -249,13 +190,6 @@ export async function poolFactRows(
   return rows
 }
 
-/** What takes reading all SIMs of a pool. */
-export interface PoolScan {
-  readonly overSimCount: number
-  readonly silentSimCount: number
-  readonly topSimBytes: number
-  readonly lastSeenAt: Date | null
-}
 export const NO_SIMS: PoolScan = { overSimCount: 0, silentSimCount: 0, topSimBytes: 0, lastSeenAt: null }
 
 /**
@@ -291,23 +225,6 @@ export async function scanPools(
   return new Map(rows.map(({ id, ...scan }) => [id, scan]))
 }
 
-export interface TenantFactRow {
-  readonly name: string
-  readonly simCount: number
-  readonly activeSimCount: number
-  readonly suspendedSimCount: number
-  readonly unprovisionedSimCount: number
-  readonly poolCount: number
-  readonly overPoolCount: number
-  readonly usageBytes: number
-  readonly overageBytes: number
-}
-
-/** Tickets that have ended lately. */
-export interface TicketCounts {
-  readonly doneTickets: number
-  readonly failedTickets: number
-}
 export const NO_TICKETS: TicketCounts = { doneTickets: 0, failedTickets: 0 }
 
 /** Counts the tickets that were done or failed since an instant. Cancelled ones do not count: a person ended them. */
@@ -321,15 +238,7 @@ export async function ticketCounts(tx: TenantTx, since: Date): Promise<TicketCou
   return rows[0] ?? NO_TICKETS
 }
 
-/** What pools are charged in a cycle, in micro-units, as far as usage is known. */
-export interface PoolCharges {
-  /** Monthly fees of SIMs that were Active, and buckets. */
-  readonly feeMicro: number
-  readonly overageMicro: number
-  /** For overage by the end of the cycle, if each pool goes on as it did from its beginning. */
-  readonly forecastMicro: number
-}
-export const NO_CHARGES: PoolCharges = { feeMicro: 0, overageMicro: 0, forecastMicro: 0 }
+export const NO_CHARGES: OverageCharges = { feeMicro: 0, overageMicro: 0, forecastMicro: 0 }
 
 /**
  * Adds up what the tenant's pools are charged. SIMs outside pools are left out. A statement charges by the SIM and
@@ -337,8 +246,8 @@ export const NO_CHARGES: PoolCharges = { feeMicro: 0, overageMicro: 0, forecastM
  *
  * @param share part of the cycle that usage is known of, above 0 and at most 1
  */
-export async function poolCharges(tx: TenantTx, cycleKey: string, share: number): Promise<PoolCharges> {
-  const { rows } = await sql<PoolCharges>`
+export async function overageCharges(tx: TenantTx, cycleKey: string, share: number): Promise<OverageCharges> {
+  const { rows } = await sql<OverageCharges>`
     select coalesce(sum(f.contributing::bigint * t.sim_monthly_fee + t.fixed_bucket_cost), 0)::bigint as "feeMicro",
            coalesce(sum(f.overage_bytes::numeric * t.overage_fee_per_gb) / 1000000000, 0)::bigint as "overageMicro",
            coalesce(sum(case when f.is_shared then greatest(0, f.bytes / ${share}::numeric - f.limit_bytes)

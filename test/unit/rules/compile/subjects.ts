@@ -3,24 +3,18 @@
 import { PoolType, SimStatus, SimType, TariffType, WatchdogMode } from '../../../../domain/codes.ts'
 import { cycleAt } from '../../../../domain/time/cycle.ts'
 import type { SubjectKind } from '../../../../domain/watchdog/subject.ts'
-import {
-  type JudgedFigures,
-  type Moment,
-  momentOf,
-  poolFactsOf,
-  simFactsOf,
-  tenantFactsOf,
-} from '../../../../operations/watchdog/facts.ts'
-import type { Facts } from '../../../../rules/facts.ts'
 import type {
-  PoolCharges,
+  JudgedFigures,
+  OverageCharges,
   PoolFactRow,
   PoolScan,
   SimRow,
   TenantFactRow,
   TicketCounts,
   WindowSums,
-} from '../../../../store/watchdog/facts.ts'
+} from '../../../../rules/fact-rows.ts'
+import type { Facts } from '../../../../rules/facts.ts'
+import { type Moment, momentOf, poolFactsOf, simFactsOf, tenantFactsOf } from '../../../../rules/facts-of.ts'
 import type { Random } from './cases.ts'
 
 const BILLING_CYCLES = ['P1M', 'P1D', 'PT5M'] as const
@@ -114,7 +108,7 @@ const aPool = (random: Random, { at, cycle }: Moment): PoolFactRow & PoolScan & 
   ...windows(random),
 })
 
-const aTenant = (random: Random): TenantFactRow & TicketCounts & PoolCharges => ({
+const aTenant = (random: Random): TenantFactRow & TicketCounts & OverageCharges => ({
   feeMicro: random.below(2) * 1_000_000,
   overageMicro: random.below(5) * 1_000_000,
   forecastMicro: random.below(9) * 1_000_000,

@@ -1,0 +1,127 @@
+/** The rows that facts are computed from: what the store reads of subjects, and what a timeline says of them. */
+import type { PoolType, SimStatus, SimType, TariffType, WatchdogMode } from '../domain/codes.ts'
+import type { FeedTimes } from '../domain/usage/feed.ts'
+import type { PoolWatchdogSettings, WatchdogSettings } from '../domain/watchdog/settings.ts'
+
+/** Starts of the windows over which usage is counted, each at the start of a bucket, and the end of all of them. */
+export interface Windows {
+  readonly short: Date
+  readonly long: Date
+  readonly day: Date
+  readonly week: Date
+  /** Not in them: the end of the cycle. */
+  readonly until: Date
+}
+
+/** A SIM's pool, as its SIMs see it. */
+export interface PoolOfSims extends PoolWatchdogSettings {
+  readonly name: string
+  readonly usageBytes: number
+  readonly limitBytes: number
+}
+
+export interface SimRow extends WatchdogSettings {
+  readonly simId: number
+  readonly iccid: string
+  readonly tag: string
+  readonly type: SimType
+  readonly status: SimStatus
+  readonly statusSince: Date
+  readonly poolId: number | null
+  /** Null outside pools. */
+  readonly pool: PoolOfSims | null
+  readonly tariffType: TariffType | null
+  readonly exempt: boolean
+  readonly imei: string
+  /** How often it was found in another device. */
+  readonly deviceChanges: number
+  /** When the latest change of device was recorded. */
+  readonly deviceChangedAt: Date | null
+  readonly lastSeenAt: Date | null
+}
+
+/** Bytes used over the windows, and messages sent over a day. */
+export interface WindowSums {
+  readonly shortBytes: number
+  readonly longBytes: number
+  readonly dayBytes: number
+  readonly weekBytes: number
+  readonly dayMessages: number
+}
+
+/** A pool, with what stands in its own rows. */
+export interface PoolFactRow {
+  readonly poolId: number
+  readonly poolName: string
+  readonly poolType: PoolType
+  readonly tariffType: TariffType
+  readonly mode: WatchdogMode
+  readonly warningThresholdPct: number | null
+  readonly enableBurnRateAlerts: boolean
+  readonly activeSimCount: number
+  readonly totalSimCount: number
+  readonly usageBytes: number
+  readonly limitBytes: number
+  readonly remainingBytes: number
+  readonly overageBytes: number
+}
+
+/** What takes reading all SIMs of a pool. */
+export interface PoolScan {
+  readonly overSimCount: number
+  readonly silentSimCount: number
+  readonly topSimBytes: number
+  readonly lastSeenAt: Date | null
+}
+
+export interface TenantFactRow {
+  readonly name: string
+  readonly simCount: number
+  readonly activeSimCount: number
+  readonly suspendedSimCount: number
+  readonly unprovisionedSimCount: number
+  readonly poolCount: number
+  readonly overPoolCount: number
+  readonly usageBytes: number
+  readonly overageBytes: number
+}
+
+/** Tickets that have ended lately. */
+export interface TicketCounts {
+  readonly doneTickets: number
+  readonly failedTickets: number
+}
+
+/** What pools are charged in a cycle, in micro-units, as far as usage is known. */
+export interface OverageCharges {
+  /** Monthly fees of SIMs that were Active, and buckets. */
+  readonly feeMicro: number
+  readonly overageMicro: number
+  /** For overage by the end of the cycle, if each pool goes on as it did from its beginning. */
+  readonly forecastMicro: number
+}
+
+export interface Figures {
+  readonly limitBytes: number
+  readonly usageBytes: number
+  readonly remainingBytes: number
+  readonly overageBytes: number
+  readonly voiceSeconds: number
+  readonly smsCount: number
+}
+
+/** Figures of a ledger row. Pool 0: outside pools. */
+export interface RowFigures extends Figures {
+  readonly poolId: number
+}
+
+export interface FeedRow extends FeedTimes {
+  /** Instant of the newest record; null without one. */
+  readonly newestAt: Date | null
+}
+
+/** Figures that a SIM is judged by. */
+export interface JudgedFigures extends Figures {
+  /** Bytes used in the cycle, in all pools. */
+  readonly cycleBytes: number
+}
