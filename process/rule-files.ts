@@ -15,6 +15,7 @@ import {
   type ReadRules,
 } from '../operations/watchdog/rules-in-force.ts'
 import packageJson from '../package.json' with { type: 'json' }
+import { isTestName } from '../rules/timeline/read.ts'
 import { inPlatform, type Store } from '../store/tenancy.ts'
 import { activeRuleVersion } from '../store/watchdog/rule-sets.ts'
 import type { Sweep } from './sweeps.ts'
@@ -24,31 +25,42 @@ const SHIPPED = fileURLToPath(new URL('../rules/', import.meta.url))
 /** The worker, as named in the audit trail. */
 const WORKER = { actor: 'service:worker', keyId: null, workflowId: null }
 
-const isRuleFile = (entry: Dirent): boolean =>
+const isJson = (entry: Dirent): boolean =>
   entry.isFile() && entry.name.endsWith('.json') && !entry.name.endsWith('.schema.json')
 
+/** Rule files of a folder, and the test files beside them. */
+export interface RuleFolder {
+  readonly rules: readonly RuleSource[]
+  readonly tests: readonly RuleSource[]
+}
+
+/** Reads the rule files of a folder, as {@link readRuleFolder} does. Test files are left out. */
+export const readRuleFiles = async (dir: string): Promise<RuleSource[]> => [...(await readRuleFolder(dir)).rules]
+
 /**
- * Reads the rule files (`*.json`, but not `*.schema.json`) of a folder and its subfolders.
+ * Reads the rule files (`*.json`, but not `*.schema.json`) and the test files (`*.test.json`) of a folder and its
+ * subfolders.
  *
  * @param dir empty: the shipped rules
  * @throws Error with the folder, if it cannot be read or has no rule files
  */
-export async function readRuleFiles(dir: string): Promise<RuleSource[]> {
+export async function readRuleFolder(dir: string): Promise<RuleFolder> {
   const folder = dir === '' ? SHIPPED : dir
   const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch((error: unknown) => {
     throw new Error(`cannot read the rule files in ${folder}: name another folder, or set RULES_DIR`, {
       cause: error,
     })
   })
-  const paths = entries.filter((entry) => isRuleFile(entry)).map((entry) => join(entry.parentPath, entry.name))
-  if (paths.length === 0)
+  const paths = entries.filter((entry) => isJson(entry)).map((entry) => join(entry.parentPath, entry.name))
+  if (!paths.some((path) => !isTestName(path)))
     throw new Error(`there is no rule file (*.json) in ${folder}: name another folder, or set RULES_DIR`)
-  return Promise.all(
+  const files = await Promise.all(
     paths.toSorted().map(async (path) => ({
       file: relative(folder, path).replaceAll(sep, '/'),
       text: await readFile(path, 'utf8'),
     })),
   )
+  return { rules: files.filter(({ file }) => !isTestName(file)), tests: files.filter(({ file }) => isTestName(file)) }
 }
 
 /**

@@ -1,8 +1,9 @@
 /** `simherd rules check [folder]` */
-import { readRuleFiles } from '../../process/rule-files.ts'
+import { readRuleFolder } from '../../process/rule-files.ts'
 import { faultWords, type RuleFault } from '../../rules/load/faults.ts'
 import { loadRuleSet } from '../../rules/load/load.ts'
 import type { Rule } from '../../rules/rule.ts'
+import { readTestFiles } from '../../rules/timeline/read.ts'
 import { CommandFailure, ExitCode, wordsOf } from '../failures.ts'
 import { print } from '../print.ts'
 
@@ -17,22 +18,28 @@ export interface CheckFlags {
  * @throws CommandFailure if there is a fault; each was printed
  */
 export async function checkRules(folder: string, flags: CheckFlags): Promise<void> {
-  const { files, rules } = await checkedRules(folder, flags)
+  const { files, rules, tests } = await checkedRules(folder, flags, true)
   if (flags.output === 'json') printJson(files.length, rules, [])
-  else print(`${files.length} files, ${rules.length} rules: no faults`)
+  else
+    print(
+      `${files.length} files, ${rules.length} rules${tests.length === 0 ? '' : `, ${tests.length} test files`}: no faults`,
+    )
 }
 
-/** Reads the rule files of a folder. @throws CommandFailure if there is a fault; each was printed */
-export async function checkedRules(folder: string, { output }: CheckFlags) {
-  const files = await readRuleFiles(folder).catch((error: unknown) => {
+/** Reads the rule files of a folder, and with `withTests` its test files. @throws CommandFailure if there is a fault; each was printed */
+export async function checkedRules(folder: string, { output }: CheckFlags, withTests = false) {
+  const { rules: files, tests } = await readRuleFolder(folder).catch((error: unknown) => {
     throw new CommandFailure(wordsOf(error), ExitCode.notFound, { cause: error })
   })
-  const { rules, faults } = await loadRuleSet(files)
-  if (faults.length === 0) return { files, rules }
+  const { rules, faults: ofRules } = await loadRuleSet(files)
+  // Test files are checked against the rules that they name: rules with faults cannot be.
+  const read = withTests && ofRules.length === 0 ? await readTestFiles(tests, rules) : { files: [], faults: [] }
+  const faults = [...ofRules, ...read.faults]
+  if (faults.length === 0) return { files, rules, tests: read.files }
   if (output === 'json') printJson(files.length, rules, faults)
   else for (const fault of faults) print(lineOfFault(fault))
   const wrong = new Set(faults.map(({ file }) => file)).size
-  throw new CommandFailure(`${faults.length} fault(s) in ${wrong} of ${files.length} files`)
+  throw new CommandFailure(`${faults.length} fault(s) in ${wrong} of ${files.length + tests.length} files`)
 }
 
 const printJson = (files: number, rules: readonly Rule[], faults: readonly RuleFault[]): void =>

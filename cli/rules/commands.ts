@@ -1,13 +1,20 @@
 /** `simherd rules …`: the commands and their options. */
-import { type Command, Option } from 'commander'
+import { type Command, InvalidArgumentError, Option } from 'commander'
 import type { Settings } from '../../config/index.ts'
 import type { CheckFlags } from './check.ts'
 import { addLifeCommands } from './life-commands.ts'
 import type { LintFlags } from './lint.ts'
+import type { TestFlags } from './test.ts'
 import type { WatchFlags } from './watch.ts'
 
 const output = () =>
   new Option('-o, --output <format>', 'text, or json for programs').choices(['text', 'json']).default('text')
+
+function toThreshold(text: string): number {
+  const percent = Number(text)
+  if (!(percent >= 0 && percent <= 100)) throw new InvalidArgumentError('expected a number from 0 to 100.')
+  return percent
+}
 
 /** @param settings reads the settings; called when a command needs them */
 export function addRuleCommands(program: Command, settings: () => Settings): void {
@@ -46,6 +53,28 @@ Example:
     .action(async (folder: string, flags: LintFlags) => {
       const { lintFolder } = await import('./lint.ts')
       await lintFolder(folder, flags)
+    })
+  rules
+    .command('test')
+    .argument('[folder]', 'folder of rules and their tests; left out: the shipped ones', '')
+    .argument('[files...]', 'of its test files only these, such as sim/sim-overage.test.json')
+    .description('Play the timelines beside the rules of a folder, and compare. Needs no service.')
+    .addOption(output())
+    .option('--coverage', 'say which comparisons of the rules no test has tried')
+    .option('--threshold <percent>', 'with --coverage: the least part of them that each rule needs', toThreshold)
+    .option('--junit <file>', 'write the results as JUnit XML too')
+    .addHelpText(
+      'after',
+      `
+A test says what happens to a few SIMs in the course of time, and all that the rules do then. The exit code is 1 where a
+test fails, or a rule is below the threshold.
+
+Example:
+  npx simherd rules test ./my-rules --coverage --threshold 90 --junit results.xml`,
+    )
+    .action(async (folder: string, files: string[], flags: TestFlags) => {
+      const { testRules } = await import('./test.ts')
+      await testRules(folder, files, flags)
     })
   rules
     .command('diff')

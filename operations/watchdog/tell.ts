@@ -1,13 +1,11 @@
 /** Tells what was decided about alerts: entries of the watchdog log, events, and notices to mail. Each is written once. */
 import { EventSeverity, EventType, LogLevel } from '../../domain/codes.ts'
 import { mailWaits, shortenedWait } from '../../domain/mail/waits.ts'
-import type { TellingKind } from '../../rules/alerts/keys.ts'
-import { endedMessage, firedMessage, resolvedMessage } from '../../rules/alerts/message.ts'
+import { endedMessage, tellingMessage } from '../../rules/alerts/message.ts'
 import { settled } from '../../rules/alerts/take-back.ts'
 import { levelOfTelling, type Telling } from '../../rules/alerts/telling.ts'
 import type { Facts } from '../../rules/facts.ts'
 import { levelAt } from '../../rules/ladder.ts'
-import type { Rule } from '../../rules/rule.ts'
 import { insertEvent } from '../../store/events.ts'
 import { insertNotifications, lastGroupedAt, takeBackNotifications } from '../../store/mail/mails.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
@@ -70,27 +68,13 @@ export async function tellAll(
 /** @param named facts that the message says in another way */
 function messageOf(one: Evaluation, { kind, key }: Telling, { moment }: Batch, named: Facts = {}): string {
   const facts = { ...(one.earlier.get(key) ?? one.subject.facts), ...named }
-  const message = messageIn(one.outcome.rule, facts, kind, one.decision.next.step)
+  const message = tellingMessage(one.outcome.rule, facts, kind, one.decision.next.step)
   return moment.isEnded ? endedMessage(moment.cycle, message) : message
 }
 
 /** The message as a mail says it: with the label for the ICCID. */
 const mailMessageOf = (one: Evaluation, telling: Telling, batch: Batch): string =>
   messageOf(one, telling, batch, one.about.kind === 'sim' ? { iccid: one.about.label } : {})
-
-function messageIn(rule: Rule, facts: Facts, kind: TellingKind, step: number | undefined): string {
-  switch (kind) {
-    case 'resolved':
-      return resolvedMessage(rule, facts, step)
-    case 'flapping':
-      return `Fires and resolves again and again; further mails wait until it has settled. ${firedMessage(rule, facts, step)}`
-    case 'escalated':
-      return `Nobody has acknowledged this: ${firedMessage(rule, facts, step)}`
-    case 'fired':
-    case 'withdrawn':
-      return firedMessage(rule, facts, step)
-  }
-}
 
 /** The level of what is told of an alert. */
 const levelIn = ({ outcome: { rule }, decision: { next } }: Evaluation, telling: Telling): LogLevel =>

@@ -34,7 +34,7 @@ const MEASURES = ['device', 'silence', 'rate', 'share', 'usage'] as const
 const measures = new WeakMap<Rule, Measure | null>()
 
 /** What a rule watches: the first that its conditions read of device, silence, rate, share and usage; null if none. */
-export function measureOf(rule: Rule): Measure | null {
+function measureOf(rule: Rule): Measure | null {
   const known = measures.get(rule)
   if (known !== undefined) return known
   const read = factsRead(rule.conditions)

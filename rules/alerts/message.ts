@@ -6,6 +6,7 @@ import type { Cycle } from '../../domain/time/cycle.ts'
 import { FACTS, type Facts } from '../facts.ts'
 import { namesOf, STEP } from '../ladder.ts'
 import type { Rule } from '../rule.ts'
+import type { TellingKind } from './keys.ts'
 
 /** Blanks around the name are cut afterwards: a pattern that did so would try each of them again. */
 const PLACEHOLDER = /\{\{([^{}]*)\}\}/g
@@ -106,6 +107,21 @@ function standing(facts: Facts): string {
     typeof facts['hoursSinceLastSeen'] === 'number' ? 'seen {{hoursSinceLastSeen}} ago' : null,
   ].filter((part) => part !== null)
   return known.length === 0 ? '' : `: ${known.join(', ')}`
+}
+
+/** What is said about an alert by a kind of telling. @param step highest step of the rule's ladder that was reached */
+export function tellingMessage(rule: Rule, facts: Facts, kind: TellingKind, step?: number): string {
+  switch (kind) {
+    case 'resolved':
+      return resolvedMessage(rule, facts, step)
+    case 'flapping':
+      return `Fires and resolves again and again; further mails wait until it has settled. ${firedMessage(rule, facts, step)}`
+    case 'escalated':
+      return `Nobody has acknowledged this: ${firedMessage(rule, facts, step)}`
+    case 'fired':
+    case 'withdrawn':
+      return firedMessage(rule, facts, step)
+  }
 }
 
 /** A message about a cycle that has ended: "For November 2026, which has ended: …". */

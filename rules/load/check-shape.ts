@@ -19,6 +19,13 @@ export function checkShape(schema: TSchema, value: unknown, pointer: string, rep
     const fit = value.map((item: unknown, n) => checkShape(items, item, below(pointer, n), report)).every(Boolean)
     if (!fit) return false
   }
+  if (Type.IsRecord(schema) && isRecord(value)) {
+    const [inner] = Object.values(schema.patternProperties)
+    const fits = Object.entries(value).map(
+      ([key, one]) => inner === undefined || checkShape(inner, one, below(pointer, key), report),
+    )
+    if (!fits.every(Boolean)) return false
+  }
   if (Value.Check(schema, value)) return true
   const hint = typeof value === 'string' ? didYouMean(value, wordsOf(schema)) : undefined
   report(pointer, value, described(schema), hint)

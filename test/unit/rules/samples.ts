@@ -10,6 +10,7 @@ const RULES = new URL('../../../rules/', import.meta.url)
 
 export const shippedFiles = (): RuleSource[] =>
   globSync('{sim,pool,tenant}/*.json', { cwd: RULES })
+    .filter((file) => !file.endsWith('.test.json'))
     .toSorted()
     .map((file) => ({ file, text: readFileSync(new URL(file, RULES), 'utf8') }))
 

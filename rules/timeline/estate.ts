@@ -1,0 +1,342 @@
+/**
+ * The estate of a timeline: SIMs, pools and their usage in memory. It gives the rows that the store would read, so that
+ * facts are computed as they are live. Instants are epoch milliseconds.
+ */
+import { PoolType, SimStatus, SimType, TariffType, WatchdogMode } from '../../domain/codes.ts'
+import type { PoolRow } from '../../domain/enforcement/enforcement.ts'
+import type { Cycle } from '../../domain/time/cycle.ts'
+import { cycleAt } from '../../domain/time/cycle.ts'
+import {
+  type Allowance,
+  governingType,
+  type PoolFigures,
+  poolFigures,
+  shareBytes,
+} from '../../domain/usage/allowance.ts'
+import { mayBePicked } from '../../domain/watchdog/settings.ts'
+import type {
+  FeedRow,
+  Figures,
+  JudgedFigures,
+  OverageCharges,
+  PoolFactRow,
+  PoolScan,
+  SimRow,
+  TenantFactRow,
+  TicketCounts,
+  WindowSums,
+} from '../fact-rows.ts'
+import { type Moment, SILENT_SHARE, TICKETS_SHARE } from '../facts-of.ts'
+import type { TimelineTest } from './test-file.ts'
+
+/** MB of a timeline in whole bytes. */
+export const bytesOf = (megabytes: number): number => Math.round(megabytes * 1e6)
+
+/** A record that was received. */
+interface Used {
+  readonly at: number
+  readonly bytes: number
+  readonly sms: number
+}
+
+interface Settings {
+  watchdogMode: WatchdogMode | null
+  warningThresholdPct: number | null
+  enableBurnRateAlerts: boolean | null
+}
+
+export interface PoolState extends Settings {
+  readonly id: number
+  readonly name: string
+  readonly tariff: Allowance
+}
+
+export interface SimState extends Settings {
+  readonly id: number
+  readonly name: string
+  readonly tag: string
+  readonly pool: PoolState | null
+  readonly own: Allowance | null
+  exempt: boolean
+  status: SimStatus
+  statusSince: number
+  /** A person gave it its status in this cycle: the watchdog leaves it alone. Key of the cycle. */
+  heldIn: string | null
+  devices: number
+  deviceChangedAt: number | null
+  lastSeenAt: number | null
+  readonly used: Used[]
+  /** Keys of cycles in which it was Active at some moment. */
+  readonly activeIn: Set<string>
+}
+
+export interface Estate {
+  readonly billingCycle: string
+  readonly pools: readonly PoolState[]
+  readonly sims: readonly SimState[]
+  readonly tickets: { readonly at: number; readonly done: number; readonly failed: number }[]
+  readonly feedEvery: string
+  receivedAt: number | null
+  newestAt: number | null
+}
+
+const settingsOf = ({
+  mode,
+  warningThresholdPct,
+  enableBurnRateAlerts,
+}: {
+  readonly mode?: keyof typeof WatchdogMode
+  readonly warningThresholdPct?: number
+  readonly enableBurnRateAlerts?: boolean
+}): Settings => ({
+  watchdogMode: mode === undefined ? null : WatchdogMode[mode],
+  warningThresholdPct: warningThresholdPct ?? null,
+  enableBurnRateAlerts: enableBurnRateAlerts ?? null,
+})
+
+/** The estate at the start. The test was checked: what it names exists. */
+export function estateOf(test: TimelineTest, startsAt: number): Estate {
+  const billingCycle = test.cycle ?? 'P1M'
+  const tariffs = new Map(
+    Object.entries(test.tariffs ?? {}).map(([name, { type, allowanceMB }]) => [
+      name,
+      { type: TariffType[type], allowanceBytes: bytesOf(allowanceMB) },
+    ]),
+  )
+  const pools = Object.entries(test.pools ?? {}).map(
+    ([name, pool], n): PoolState => ({
+      ...settingsOf(pool),
+      id: n + 1,
+      name,
+      tariff: tariffs.get(pool.tariff) ?? { type: TariffType.Standard, allowanceBytes: 0 },
+    }),
+  )
+  const { key } = cycleAt(billingCycle, startsAt)
+  const sims = Object.entries(test.sims ?? {}).map(([name, sim], n): SimState => {
+    const status = SimStatus[sim.status ?? 'Active']
+    return {
+      ...settingsOf(sim),
+      id: n + 1,
+      name,
+      tag: sim.tag ?? '',
+      pool: pools.find((pool) => pool.name === sim.pool) ?? null,
+      own: tariffs.get(sim.tariff ?? '') ?? null,
+      exempt: sim.exempt ?? false,
+      status,
+      statusSince: startsAt,
+      heldIn: null,
+      devices: 0,
+      deviceChangedAt: null,
+      lastSeenAt: null,
+      used: [],
+      activeIn: new Set(status === SimStatus.Active ? [key] : []),
+    }
+  })
+  return {
+    billingCycle,
+    pools,
+    sims,
+    tickets: [],
+    feedEvery: test.feed?.every ?? 'P1D',
+    receivedAt: null,
+    newestAt: null,
+  }
+}
+
+export function setStatus(sim: SimState, status: SimStatus, at: number, cycle: Cycle): void {
+  if (sim.status === status) return
+  sim.status = status
+  sim.statusSince = at
+  if (status === SimStatus.Active) sim.activeIn.add(cycle.key)
+}
+
+/** Notes in a cycle that begins who is Active. */
+export function beginCycle({ sims }: Estate, { key }: Cycle): void {
+  for (const sim of sims) if (sim.status === SimStatus.Active) sim.activeIn.add(key)
+}
+
+/** Receives a record. @param at its own instant, which may be before `receivedAt` */
+export function receive(estate: Estate, sim: SimState, used: Used, receivedAt: number): void {
+  sim.used.push(used)
+  sim.lastSeenAt = Math.max(sim.lastSeenAt ?? used.at, used.at)
+  estate.newestAt = Math.max(estate.newestAt ?? used.at, used.at)
+  estate.receivedAt = receivedAt
+}
+
+export function feedOf({ sims, receivedAt, newestAt, feedEvery }: Estate): FeedRow {
+  const active = sims.filter(({ status }) => status === SimStatus.Active).map(({ statusSince }) => statusSince)
+  return {
+    receivedAt: receivedAt === null ? null : new Date(receivedAt),
+    newestAt: newestAt === null ? null : new Date(newestAt),
+    activeSince: active.length === 0 ? null : new Date(Math.min(...active)),
+    feedEvery,
+  }
+}
+
+const within = ({ used }: SimState, { startsAt, endsAt }: Cycle): Used[] =>
+  used.filter(({ at }) => at >= startsAt && at < endsAt)
+const sumOf = (used: readonly Used[], what: 'bytes' | 'sms'): number => used.reduce((sum, one) => sum + one[what], 0)
+
+const seatsOf = ({ sims }: Estate, pool: PoolState | null) => sims.filter((sim) => sim.pool === pool)
+
+/** Figures of a pool, or of the SIMs outside pools. */
+function figuresOf(estate: Estate, pool: PoolState | null, cycle: Cycle): PoolFigures {
+  const rows = seatsOf(estate, pool).map((sim) => ({
+    simId: sim.id,
+    usageBytes: Math.max(0, sumOf(within(sim, cycle), 'bytes')),
+    contributing: sim.activeIn.has(cycle.key),
+    own: sim.own,
+  }))
+  return poolFigures(pool?.tariff ?? null, rows)
+}
+
+function windowSums(sims: readonly SimState[], { windows }: Moment): WindowSums {
+  const all = sims.flatMap(({ used }) => used).filter(({ at }) => at < windows.until.getTime())
+  const since = (from: Date, what: 'bytes' | 'sms') =>
+    sumOf(
+      all.filter(({ at }) => at >= from.getTime()),
+      what,
+    )
+  return {
+    shortBytes: since(windows.short, 'bytes'),
+    longBytes: since(windows.long, 'bytes'),
+    dayBytes: since(windows.day, 'bytes'),
+    weekBytes: since(windows.week, 'bytes'),
+    dayMessages: since(windows.day, 'sms'),
+  }
+}
+
+/** What the store would read of a SIM. */
+export function simRowOf(estate: Estate, sim: SimState, moment: Moment): SimRow & JudgedFigures & WindowSums {
+  const { cycle } = moment
+  const used = within(sim, cycle)
+  const pool = figuresOf(estate, sim.pool, cycle)
+  const row = pool.rows.find(({ simId }) => simId === sim.id)
+  const usageBytes = Math.max(0, sumOf(used, 'bytes'))
+  const limitBytes = row?.limitBytes ?? 0
+  return {
+    ...settingsRow(sim),
+    simId: sim.id,
+    iccid: sim.name,
+    tag: sim.tag,
+    type: SimType['Physical SIM'],
+    status: sim.status,
+    statusSince: new Date(sim.statusSince),
+    poolId: sim.pool?.id ?? null,
+    pool:
+      sim.pool === null
+        ? null
+        : {
+            ...settingsRow(sim.pool),
+            name: sim.pool.name,
+            tariffType: sim.pool.tariff.type,
+            usageBytes: pool.usageBytes,
+            limitBytes: pool.limitBytes,
+          },
+    tariffType: governingType(sim.own?.type ?? null, sim.pool?.tariff.type ?? null),
+    exempt: sim.exempt,
+    imei: sim.devices === 0 ? '' : `device-${sim.devices}`,
+    deviceChanges: sim.devices,
+    deviceChangedAt: sim.deviceChangedAt === null ? null : new Date(sim.deviceChangedAt),
+    lastSeenAt: sim.lastSeenAt === null ? null : new Date(sim.lastSeenAt),
+    limitBytes,
+    usageBytes,
+    remainingBytes: Math.max(0, limitBytes - usageBytes),
+    overageBytes: row?.overageBytes ?? 0,
+    voiceSeconds: 0,
+    smsCount: sumOf(used, 'sms'),
+    cycleBytes: usageBytes,
+    ...windowSums([sim], moment),
+  }
+}
+
+const settingsRow = ({ watchdogMode, warningThresholdPct, enableBurnRateAlerts }: Settings) => ({
+  watchdogMode,
+  warningThresholdPct,
+  enableBurnRateAlerts,
+})
+
+/** What the store would read of a pool. */
+export function poolRowOf(estate: Estate, pool: PoolState, moment: Moment): PoolFactRow & PoolScan & WindowSums {
+  const { cycle, asOf } = moment
+  const sims = seatsOf(estate, pool)
+  const figures = figuresOf(estate, pool, cycle)
+  const bytes = new Map(sims.map((sim) => [sim.id, Math.max(0, sumOf(within(sim, cycle), 'bytes'))]))
+  const silentBefore = asOf - SILENT_SHARE * (cycle.endsAt - cycle.startsAt)
+  const seen = sims.map(({ lastSeenAt }) => lastSeenAt).filter((at) => at !== null)
+  return {
+    poolId: pool.id,
+    poolName: pool.name,
+    poolType: pool.tariff.type === TariffType['Dynamic Pool'] ? PoolType.Dynamic : PoolType.Standard,
+    tariffType: pool.tariff.type,
+    mode: pool.watchdogMode ?? WatchdogMode.Monitor,
+    warningThresholdPct: pool.warningThresholdPct,
+    enableBurnRateAlerts: pool.enableBurnRateAlerts ?? false,
+    activeSimCount: sims.filter(({ status }) => status === SimStatus.Active).length,
+    totalSimCount: sims.length,
+    usageBytes: figures.usageBytes,
+    limitBytes: figures.limitBytes,
+    remainingBytes: figures.remainingBytes,
+    overageBytes: figures.overageBytes,
+    overSimCount: figures.rows.filter(({ simId, limitBytes }) => (bytes.get(simId) ?? 0) > limitBytes).length,
+    silentSimCount: sims.filter(
+      ({ status, statusSince, lastSeenAt }) =>
+        status === SimStatus.Active && statusSince < silentBefore && (lastSeenAt === null || lastSeenAt < silentBefore),
+    ).length,
+    topSimBytes: Math.max(0, ...bytes.values()),
+    lastSeenAt: seen.length === 0 ? null : new Date(Math.max(...seen)),
+    ...windowSums(sims, moment),
+  }
+}
+
+/** What the store would read of the tenant. Tariffs of a timeline have no fees, so nothing is charged. */
+export function tenantRowOf(estate: Estate, { asOf, cycle }: Moment): TenantFactRow & TicketCounts & OverageCharges {
+  const { sims, pools, tickets } = estate
+  const counted = (status: SimStatus) => sims.filter((sim) => sim.status === status).length
+  const ofPools = pools.map((pool) => figuresOf(estate, pool, cycle))
+  const all: Pick<Figures, 'usageBytes' | 'overageBytes'>[] = [...ofPools, figuresOf(estate, null, cycle)]
+  const ended = tickets.filter(({ at }) => at >= asOf - TICKETS_SHARE * (cycle.endsAt - cycle.startsAt))
+  return {
+    name: 'timeline',
+    simCount: sims.length,
+    activeSimCount: counted(SimStatus.Active),
+    suspendedSimCount: counted(SimStatus.Suspended),
+    unprovisionedSimCount: 0,
+    poolCount: pools.length,
+    overPoolCount: ofPools.filter(({ overageBytes }) => overageBytes > 0).length,
+    usageBytes: all.reduce((sum, { usageBytes }) => sum + usageBytes, 0),
+    overageBytes: all.reduce((sum, { overageBytes }) => sum + overageBytes, 0),
+    doneTickets: ended.reduce((sum, { done }) => sum + done, 0),
+    failedTickets: ended.reduce((sum, { failed }) => sum + failed, 0),
+    feeMicro: 0,
+    overageMicro: 0,
+    forecastMicro: 0,
+  }
+}
+
+/** The SIMs of a pool as enforcement picks from them, and the pool's overage in bytes. */
+export function pickable(
+  estate: Estate,
+  pool: PoolState,
+  cycle: Cycle,
+): { readonly overageBytes: number; readonly rows: readonly PoolRow[] } {
+  const { overageBytes, limitBytes: _, rows } = figuresOf(estate, pool, cycle)
+  const sims = seatsOf(estate, pool)
+  return {
+    overageBytes,
+    rows: sims.map((sim) => {
+      const usageBytes = Math.max(0, sumOf(within(sim, cycle), 'bytes'))
+      const share = rows.find(({ simId }) => simId === sim.id)?.limitBytes ?? shareBytes(null, 0)
+      return {
+        simId: sim.id,
+        usageBytes,
+        shareBytes: share,
+        excessBytes: Math.max(0, usageBytes - share),
+        stopped: sim.status === SimStatus.Suspended,
+        exempt: sim.exempt,
+        weaker: !mayBePicked({ exempt: false, ownMode: sim.watchdogMode }),
+        held: sim.heldIn === cycle.key,
+      }
+    }),
+  }
+}

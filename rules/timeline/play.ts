@@ -1,0 +1,244 @@
+/** Plays a timeline: gives the estate its usage and events in their time, and evaluates the rules wherever something may change. */
+import { SimStatus, WatchdogMode } from '../../domain/codes.ts'
+import { cycleAt, nextCycle } from '../../domain/time/cycle.ts'
+import { durationMs } from '../../domain/time/duration.ts'
+import { feedAt } from '../../domain/usage/feed.ts'
+import type { FactValue } from '../../domain/watchdog/fact.ts'
+import type { Facts } from '../facts.ts'
+import { momentOf } from '../facts-of.ts'
+import type { Rule } from '../rule.ts'
+import type { Coverage } from './coverage.ts'
+import { Enforcement, type Suspension, type Would } from './enforce.ts'
+import { beginCycle, bytesOf, type Estate, estateOf, feedOf, receive, type SimState } from './estate.ts'
+import { readInstant } from './instant.ts'
+import { isNumeric, readSeries } from './series.ts'
+import { subjectsOf, TENANT } from './subjects.ts'
+import { TEST_BOUNDS, type TimelineEvent, type TimelineTest } from './test-file.ts'
+import { type Notice, type PhaseChange, type Told, Watch } from './watch.ts'
+
+/** What the rules did. Instants are epoch milliseconds. */
+export interface Played {
+  readonly startsAt: number
+  readonly billingCycle: string
+  readonly entries: readonly Told[]
+  readonly notices: readonly Notice[]
+  readonly phases: readonly PhaseChange[]
+  readonly suspensions: readonly Suspension[]
+  readonly would: readonly Would[]
+  /** It was ended, because it took more evaluations than a test may. */
+  readonly isCutOff: boolean
+}
+
+type Action = () => void
+
+/** What happens, by the instant. */
+class Agenda {
+  readonly #actions = new Map<number, Action[]>()
+
+  add(at: number, action: Action): void {
+    const known = this.#actions.get(at)
+    if (known === undefined) this.#actions.set(at, [action])
+    else known.push(action)
+  }
+
+  get instants(): number[] {
+    return [...this.#actions.keys()].toSorted((a, b) => a - b)
+  }
+
+  runAt(at: number): void {
+    for (const action of this.#actions.get(at) ?? []) action()
+  }
+}
+
+/** What stands for the usage of an estate where a rule alone is given facts. */
+interface Given {
+  facts: Record<string, FactValue>
+}
+
+/** @param rules those that the test is about; the test was checked against them */
+export async function play(test: TimelineTest, rules: readonly Rule[], coverage: Coverage): Promise<Played> {
+  const startsAt = Date.parse(test.start)
+  const stepMs = durationMs(test.step ?? 'P1D')
+  const [alone] = test.facts === undefined ? [] : rules
+  const estate = estateOf(alone === undefined ? test : around(test, alone), startsAt)
+  const watch = new Watch(rules, coverage, alone !== undefined)
+  const enforcement = new Enforcement(estate)
+  const agenda = new Agenda()
+  const given: Given = { facts: {} }
+  const late = new Set<number>()
+  const arrival = arrivalOf(test, startsAt)
+  const { billingCycle } = estate
+  const isLate = (at: number, now: number) => at < cycleAt(billingCycle, now).startsAt
+
+  const record = (sim: SimState, at: number, used: { readonly MB?: number; readonly sms?: number }) => {
+    const now = arrival(at)
+    agenda.add(now, () => {
+      receive(estate, sim, { at, bytes: bytesOf(used.MB ?? 0), sms: used.sms ?? 0 }, now)
+      if (isLate(at, now)) late.add(at)
+    })
+  }
+  const steps = planSteps(test, startsAt, stepMs, { estate, record, given, agenda, arrival })
+  const cycleNow = () => cycleAt(billingCycle, now)
+  for (const event of test.events ?? []) {
+    const at = startsAt + readInstant(event.at).at
+    const sim = estate.sims.find(({ name }) => name === (event.use ?? event.correct))
+    if (sim !== undefined) record(sim, at, event)
+    else agenda.add(at, () => happen(event))
+  }
+  const told = [...agenda.instants, ...askedInstants(test, startsAt)]
+  const endsAt = Math.max(startsAt + steps * stepMs, ...told.map((at) => at + stepMs))
+
+  let now = startsAt
+  function happen(event: TimelineEvent): void {
+    const { stage, to, tickets } = event
+    if (stage !== undefined && to !== undefined) watch.setStage(stage, to)
+    if (tickets !== undefined) estate.tickets.push({ at: now, ...tickets })
+    const device = estate.sims.find(({ name }) => name === event.device)
+    if (device !== undefined) {
+      device.devices += 1
+      device.deviceChangedAt = now
+    }
+    for (const one of [...estate.sims, ...estate.pools].filter(({ name }) => name === event.set)) {
+      if (event.mode !== undefined) one.watchdogMode = WatchdogMode[event.mode]
+      if (event.warningThresholdPct !== undefined) one.warningThresholdPct = event.warningThresholdPct
+      if (event.enableBurnRateAlerts !== undefined) one.enableBurnRateAlerts = event.enableBurnRateAlerts
+      if (!('status' in one)) continue
+      if (event.exempt !== undefined) one.exempt = event.exempt
+      if (event.status !== undefined) enforcement.byPerson(one, SimStatus[event.status], now, cycleNow())
+    }
+  }
+
+  /** @returns when time alone may change something */
+  async function evaluateAll(inCycle = cycleNow()): Promise<number> {
+    const moment = momentOf({ at: now, cycle: inCycle, billingCycle, feedTimes: feedOf(estate) })
+    let nextAt = Number.POSITIVE_INFINITY
+    let hasChanged = enforcement.suspendDue(now, inCycle)
+    for (const subject of subjectsOf(estate, moment, 'timeline')) {
+      if (alone !== undefined && subject.kind !== alone.subject) continue
+      const facts: Facts = alone === undefined ? subject.facts : { ...subject.facts, ...given.facts }
+      const evaluated = await watch.evaluate({ ...subject, facts }, moment)
+      nextAt = Math.min(nextAt, evaluated.nextAt)
+      for (const wish of evaluated.wishes) if (enforcement.wish(wish, now, inCycle)) hasChanged = true
+    }
+    // Tickets are done at once: what they change is looked at in the same instant.
+    return hasChanged && watch.evaluations < TEST_BOUNDS.evaluations
+      ? Math.min(nextAt, await evaluateAll(inCycle))
+      : nextAt
+  }
+
+  let cycle = cycleNow()
+  let instants = agenda.instants
+  while (now < endsAt && watch.evaluations < TEST_BOUNDS.evaluations) {
+    if (now >= cycle.endsAt) {
+      cycle = nextCycle(billingCycle, cycle)
+      enforcement.renew(now, cycle)
+      beginCycle(estate, cycle)
+    }
+    late.clear()
+    agenda.runAt(now)
+    for (const key of new Set([...late].map((at) => cycleAt(billingCycle, at)))) await evaluateAll(key)
+    const next = await evaluateAll()
+    const stale = staleAt(estate, now, cycle)
+    instants = instants.filter((at) => at > now)
+    now = Math.min(next, cycle.endsAt, instants[0] ?? endsAt, stale, enforcement.nextAt ?? endsAt, endsAt)
+  }
+  const { suspensions, would } = enforcement
+  const { entries, notices, phases } = watch
+  return { startsAt, billingCycle, entries, notices, phases, suspensions, would, isCutOff: now < endsAt }
+}
+
+/** When the feed becomes stale if nothing comes; never if it is. */
+function staleAt(estate: Estate, now: number, cycle: ReturnType<typeof cycleAt>): number {
+  const { ageMs, limitMs } = feedAt(feedOf(estate), cycle, now)
+  return ageMs === null || ageMs >= limitMs ? Number.POSITIVE_INFINITY : now + limitMs - ageMs
+}
+
+/** The estate of a rule that is given facts: one subject of its kind. */
+function around(test: TimelineTest, { subject }: Rule): TimelineTest {
+  const { mode = 'Enforce', ...rest } = test
+  const tariffs = { any: { type: 'Standard' as const, allowanceMB: 0 } }
+  if (subject === 'pool') return { ...rest, tariffs, pools: { pool: { tariff: 'any', mode } } }
+  return { ...rest, tariffs, sims: { [subject === 'sim' ? 'sim' : TENANT]: { tariff: 'any', mode } } }
+}
+
+/** When a record is received: at once, or when the feed is back. */
+function arrivalOf({ feed }: TimelineTest, startsAt: number): (at: number) => number {
+  const away = (feed?.away ?? []).map(([from, to]) =>
+    [readInstant(from).at, readInstant(to).at].map((ms) => startsAt + ms),
+  )
+  return (at) => {
+    const found = away.find(([from = 0, to = 0]) => at >= from && at < to)
+    return found?.[1] ?? at
+  }
+}
+
+interface Planning {
+  readonly estate: Estate
+  readonly record: (sim: SimState, at: number, used: { readonly MB?: number; readonly sms?: number }) => void
+  readonly given: Given
+  readonly agenda: Agenda
+  readonly arrival: (at: number) => number
+}
+
+/** Plans the values of all series. @returns how many steps the longest has */
+function planSteps(test: TimelineTest, startsAt: number, stepMs: number, planning: Planning): number {
+  const { estate, record, given, agenda, arrival } = planning
+  const valuesOf = (text: string | undefined) => {
+    const read = readSeries(text ?? '_')
+    return 'values' in read ? read.values : []
+  }
+  let steps = 0
+  for (const sim of estate.sims) {
+    const usage = valuesOf(ownOf(test.usageMB, sim.name))
+    const messages = valuesOf(ownOf(test.smsCount, sim.name))
+    const length = Math.max(usage.length, messages.length)
+    steps = Math.max(steps, length)
+    for (let n = 0; n < length; n += 1) {
+      const [MB, sms] = [usage[n] ?? null, messages[n] ?? null]
+      if (MB !== null || sms !== null) record(sim, startsAt + n * stepMs, { MB: MB ?? 0, sms: sms ?? 0 })
+    }
+  }
+  const series = Object.entries(test.facts ?? {}).map(([name, value]) => ({ name, values: factValues(name, value) }))
+  const length = Math.max(0, ...series.map(({ values }) => values.length))
+  for (let n = 0; n < length; n += 1) {
+    const at = startsAt + n * stepMs
+    // Without any value nothing is received.
+    const isReceived = !series.some(({ values }) => values[n] === NOTHING)
+    agenda.add(arrival(at), () => {
+      for (const { name, values } of series) {
+        const value = n < values.length ? values[n] : undefined
+        if (value !== undefined && value !== NOTHING) given.facts[name] = value
+      }
+      if (isReceived) {
+        estate.receivedAt = arrival(at)
+        estate.newestAt = at
+      }
+    })
+  }
+  return Math.max(steps, length)
+}
+
+const ownOf = <T>(values: Readonly<Record<string, T>> | undefined, name: string): T | undefined =>
+  values !== undefined && Object.hasOwn(values, name) ? values[name] : undefined
+
+/** No value in this step. */
+const NOTHING = Symbol('no value')
+
+/** The values of a fact, a value a step. A number may be given as a series. */
+function factValues(name: string, value: NonNullable<TimelineTest['facts']>[string]): (FactValue | typeof NOTHING)[] {
+  if (Array.isArray(value)) return value
+  if (typeof value !== 'string' || !isNumeric(name)) return [value]
+  const read = readSeries(value)
+  return 'values' in read ? read.values.map((each) => each ?? NOTHING) : []
+}
+
+/** The instants that the expectation asks about. */
+function askedInstants({ expect }: TimelineTest, startsAt: number): number[] {
+  const asked = [
+    ...(expect.alerts ?? []).map(([at]) => at),
+    ...(expect.entries ?? []).map(({ at }) => at),
+    ...(expect.mails ?? []).map(({ at }) => at),
+    ...(expect.suspensions ?? []).flatMap(({ from, to }) => [from, ...(to === undefined ? [] : [to])]),
+  ]
+  return asked.map((at) => startsAt + readInstant(at).at)
+}

@@ -1,0 +1,83 @@
+/** Timelines of several rules at once: what they say has to be so, and whatever else the rules do is a miss. */
+import { globSync, readFileSync } from 'node:fs'
+import { Check } from 'typebox/schema'
+import { describe, expect, test } from 'vitest'
+import { loadRuleSet } from '../../../../rules/load/load.ts'
+import { readTestFiles } from '../../../../rules/timeline/read.ts'
+import { runTests } from '../../../../rules/timeline/run.ts'
+import { testFileSchema } from '../../../../rules/timeline/test-file.ts'
+import { shippedFiles } from '../samples.ts'
+
+const { rules } = await loadRuleSet(shippedFiles())
+
+const RULES = new URL('../../../../rules/', import.meta.url)
+const textOf = (file: string) => readFileSync(new URL(file, RULES), 'utf8')
+const timelines = globSync('{sim,pool,tenant}/*.test.json', { cwd: RULES }).toSorted()
+const SUSPENDS = JSON.parse(textOf('sim/sim-overage.test.json'))
+const [BOOK = ''] = /(?<=## Testing rules.*?```json\n).*?(?=```)/s.exec(textOf('../docs/rules.md')) ?? []
+
+const ran = async (file: unknown) => {
+  const read = await readTestFiles([{ file: 'x.test.json', text: JSON.stringify(file, null, 2) }], rules)
+  expect(read.faults).toEqual([])
+  return runTests(read.files, rules)
+}
+
+describe('a timeline', () => {
+  test.each([...timelines.map((file) => [file, textOf(file)]), ['of the book', BOOK]])(
+    '%s passes',
+    async (_, text = '') => {
+      expect((await ran(JSON.parse(text))).results.flatMap(({ failures }) => failures)).toEqual([])
+    },
+  )
+
+  test('fits the schema for editors', () => {
+    for (const file of timelines) expect(Check(testFileSchema(), JSON.parse(textOf(file))), file).toBe(true)
+    expect(Check(testFileSchema(), { rules: [], tests: [] })).toBe(false)
+  })
+
+  test('that expects less tells what else was done', async () => {
+    const [one] = SUSPENDS.tests
+    const { results } = await ran({ ...SUSPENDS, tests: [{ ...one, expect: { ...one?.expect, mails: [] } }] })
+    expect(results[0]?.failures).toMatchObject([
+      { pointer: '/tests/0/expect/mails', expected: 'nothing else', at: { line: expect.any(Number) } },
+      { pointer: '/tests/0/expect/mails', got: '+31d30s fired sim-overage, a' },
+    ])
+  })
+
+  test('that is wrong tells expected beside got', async () => {
+    const [one] = SUSPENDS.tests
+    const suspensions = [
+      { sim: 'a', from: '+12d' },
+      { sim: 'a', from: '+31d' },
+    ]
+    const { results } = await ran({ ...SUSPENDS, tests: [{ ...one, expect: { ...one?.expect, suspensions } }] })
+    expect(results[0]?.failures[0]).toMatchObject({
+      pointer: '/tests/0/expect/suspensions/0',
+      got: 'a from +11d to +14d12h, by sim-overage',
+    })
+  })
+})
+
+describe('a test file', () => {
+  const [one] = SUSPENDS.tests
+  test.each([
+    ['an unknown rule', { ...SUSPENDS, rules: ['sim-overrage'] }, '/rules/0'],
+    ['a series', { ...SUSPENDS, tests: [{ ...one, usageMB: { a: '10y9' } }] }, '/tests/0/usageMB/a'],
+    ['a stranger', { ...SUSPENDS, tests: [{ ...one, usageMB: { b: '1' } }] }, '/tests/0/usageMB/b'],
+    [
+      'two things at once',
+      { ...SUSPENDS, tests: [{ ...one, events: [{ at: '+1d', set: 'a', device: 'a' }] }] },
+      '/tests/0/events/0',
+    ],
+    ['facts beside SIMs', { ...SUSPENDS, tests: [{ ...one, facts: { overageMB: 1 } }] }, '/tests/0/tariffs'],
+    ['an endless timeline', { ...SUSPENDS, tests: [{ ...one, cycle: 'PT1M' }] }, '/tests/0'],
+  ])('with %s is refused with its place', async (_, file, pointer) => {
+    const { files, faults } = await readTestFiles([{ file: 'x.test.json', text: JSON.stringify(file, null, 2) }], rules)
+    expect(files).toEqual([])
+    expect(faults[0]).toMatchObject({
+      file: 'x.test.json',
+      pointer,
+      at: { line: expect.any(Number), column: expect.any(Number) },
+    })
+  })
+})
