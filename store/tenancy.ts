@@ -43,6 +43,8 @@ export interface Store {
   readonly readOnly?: boolean
   /** Whether its statements read a whole estate and may take {@link SLOW}. Default: the connection's own timeout. */
   readonly slow?: boolean
+  /** Whether it works in temporary tables (store/replay/), under locks of its own: PostgreSQL refuses to write any other. */
+  readonly isReplay?: boolean
 }
 
 /** Statement timeout for a month end, an import, or work on a whole estate. All else is cancelled sooner. */
@@ -63,6 +65,10 @@ const DEADLOCK_RETRIES = 3
 export interface TenantTx {
   readonly q: Transaction<unknown>
   readonly tenantId: string
+  /** What the tenant's advisory locks go by: a replay waits for nobody who works on the tenant, and nobody for it. */
+  readonly lockName: string
+  /** Whether all its tables are temporary, and made beforehand. */
+  readonly isReplay: boolean
   /** The transaction's instant, the same for all that it writes. */
   readonly now: Date
   /** Null if the service works by itself. */
@@ -99,20 +105,26 @@ export async function inTenant<T>(store: Store, tenantId: string, work: (tx: Ten
   }
 }
 
+/** Begins a transaction. In one that is read only, temporary tables may be written. */
+function beginning({ db, readOnly = false, isReplay = false }: Store) {
+  const transaction = db.transaction()
+  if (readOnly) return transaction.setIsolationLevel('repeatable read').setAccessMode('read only')
+  return isReplay ? transaction.setAccessMode('read only') : transaction
+}
+
 async function attemptInTenant<T>(store: Store, tenantId: string, work: (tx: TenantTx) => Promise<T>): Promise<T> {
   const jobs: Job[] = []
   const last: (() => Promise<void>)[] = []
   const tally = openTally()
-  const transaction = store.db.transaction()
-  const begun =
-    store.readOnly === true ? transaction.setIsolationLevel('repeatable read').setAccessMode('read only') : transaction
-  const result = await begun.execute(async (q) => {
+  const result = await beginning(store).execute(async (q) => {
     await sql`${kept}
       select set_config('role', 'simherd_tenant', true), set_config('app.tenant', ${tenantId}, true), ${tallies}
              ${patience(store)}`.execute(q)
     const done = await work({
       q,
       tenantId,
+      isReplay: store.isReplay === true,
+      lockName: store.isReplay === true ? `replay/${tenantId}` : tenantId,
       now: new Date(store.clock()),
       caller: store.caller ?? null,
       enqueue: (job) => jobs.push({ ...job, tenantId }),
@@ -137,7 +149,7 @@ export interface PlatformTx {
 
 /** Runs work in one transaction that sees only the platform's few cross-tenant tables. Not retried after a deadlock. */
 export async function inPlatform<T>(store: Store, work: (tx: PlatformTx) => Promise<T>): Promise<T> {
-  return store.db.transaction().execute(async (q) => {
+  return beginning(store).execute(async (q) => {
     await sql`
       select set_config('role', 'simherd_platform', true), set_config('app.tenant', '', true)
              ${patience(store)}`.execute(q)

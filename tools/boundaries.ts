@@ -169,6 +169,7 @@ const NOUNS: Readonly<Record<string, readonly string[]>> = {
   'month-end': ['tickets', 'usage'],
   mail: ['month-end', 'tenants', 'watchdog'],
   webhooks: ['watchdog'],
+  replay: ['tenants', 'usage', 'estate', 'tickets', 'workflows', 'enforcement', 'watchdog', 'month-end', 'mail'],
 }
 
 const PACKAGES = [...Object.keys(packageJson.dependencies), ...builtinModules.map((name) => `node:${name}`)]

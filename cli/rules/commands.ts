@@ -1,6 +1,8 @@
 /** `simherd rules …`: the commands and their options. */
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import type { Settings } from '../../config/index.ts'
+import { id, wholeNumber } from '../option-values.ts'
+import type { BacktestFlags } from './backtest.ts'
 import type { CheckFlags } from './check.ts'
 import { addLifeCommands } from './life-commands.ts'
 import type { LintFlags } from './lint.ts'
@@ -106,6 +108,28 @@ Example:
       const ending = new AbortController()
       for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => ending.abort())
       await watchFolder(folder, flags, { settings, signal: ending.signal })
+    })
+  rules
+    .command('backtest')
+    .argument('[folder]', 'folder of rule files; left out: --version, or what is in force', '')
+    .requiredOption('--tenant <id>', 'whose past')
+    .option('--version <version>', 'a stored version of the rules', id)
+    .option('--cycles <number>', 'how many of the billing cycles that ended last, 1 to 3', wholeNumber(1, 3), 1)
+    .description(
+      'Say what rules would have done in past billing cycles, beside the log. Reads the database; changes nothing.',
+    )
+    .addOption(output())
+    .addHelpText(
+      'after',
+      `
+Needs DATABASE_URL, not the service. One runs at a time. It copies the usage of the cycles into temporary tables.
+
+Example:
+  npx simherd rules backtest ./my-rules --tenant t0123456789ab`,
+    )
+    .action(async (folder: string, flags: BacktestFlags) => {
+      const { backtestRules } = await import('./backtest.ts')
+      await backtestRules(settings(), folder, flags)
     })
   addLifeCommands(rules, settings)
 }

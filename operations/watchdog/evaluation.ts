@@ -123,6 +123,11 @@ export interface EvaluationOptions extends WorkflowOptions {
   readonly groupFirstMs: number
   /** The least time between two grouped mails. */
   readonly groupNextMs: number
+  /**
+   * Whether a pool that stays over is asked about again only after it was looked at since: for a replay, where nothing
+   * changes unseen. Default: also by time alone.
+   */
+  readonly asksOnceUnseen?: boolean
   /** Called each time the evaluation of a single subject fails. */
   readonly onFailed?: (failed: FailedSubject) => void
   /** Called after the decisions of an evaluation were written. */

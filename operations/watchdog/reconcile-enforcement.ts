@@ -82,6 +82,7 @@ export async function reconcile(
   })
   const signalled = new Set(sent.map(({ desired }) => desired))
   const again = all.flatMap((desired) => {
+    if (options.asksOnceUnseen === true && signalled.has(desired)) return []
     const next = signalsAgainAt(desired, moment, signalled.has(desired))
     return next === undefined ? [] : [{ about: desired.decided.about, at: next }]
   })

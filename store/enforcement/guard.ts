@@ -18,7 +18,7 @@ export type PermitState = 'granted' | 'held' | 'discarded'
 
 /** Locks the tenant's guard, so that requests are counted one at a time. Take this lock after the one on alerts. */
 export async function lockGuard(tx: TenantTx): Promise<void> {
-  await sql`select pg_advisory_xact_lock(hashtext('simherd.guard'), hashtext(${tx.tenantId}))`.execute(tx.q)
+  await sql`select pg_advisory_xact_lock(hashtext('simherd.guard'), hashtext(${tx.lockName}))`.execute(tx.q)
 }
 
 export interface StandingPermit {

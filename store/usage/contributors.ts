@@ -2,7 +2,7 @@
 
 import { type RawBuilder, sql } from 'kysely'
 import type { Cycle } from '../../domain/time/cycle.ts'
-import type { TenantTx } from '../tenancy.ts'
+import type { Db, TenantTx } from '../tenancy.ts'
 import { changeSums, lockPools } from './pool-totals.ts'
 
 /** A condition on the id of a SIM, given its column. It stands in every branch of a select, so that each reads a part. */
@@ -80,6 +80,14 @@ export async function settleContributors(tx: TenantTx, cycle: Cycle, among: Amon
   return poolIds
 }
 
+/** Makes the table of the changes, if the session has none yet. @param atCommit what becomes of its rows */
+export async function makeContributorChanges(q: Db, atCommit: 'delete rows' | 'preserve rows'): Promise<void> {
+  await sql`
+    create temporary table if not exists contributor_changes (
+      sim_id bigint, pool_id integer, tariff_id integer, comes boolean, is_new boolean
+    ) on commit ${sql.raw(atCommit)}`.execute(q)
+}
+
 /**
  * Puts the differences between the contributors and the ledger rows into `contributor_changes`.
  *
@@ -91,10 +99,7 @@ async function findChanges(
   isAhead: boolean,
   among: Among,
 ): Promise<{ readonly poolId: number; readonly isNew: boolean }[]> {
-  await sql`
-    create temporary table if not exists contributor_changes (
-      sim_id bigint, pool_id integer, tariff_id integer, comes boolean, is_new boolean
-    ) on commit delete rows`.execute(tx.q)
+  if (!tx.isReplay) await makeContributorChanges(tx.q, 'delete rows')
   const { rows } = await sql<{ poolId: number; isNew: boolean }>`
     with cleared as (
       delete from contributor_changes

@@ -6,7 +6,7 @@ import type { TenantTx } from '../tenancy.ts'
 
 /** Key of a cycle's lock. Who changes the cycle's ledger takes it shared; who opens, settles or closes it, alone. */
 const cycleLock = (tx: TenantTx, key: string) =>
-  sql`hashtext('simherd.cycle'), hashtext(${tx.tenantId} || '/' || ${key})`
+  sql`hashtext('simherd.cycle'), hashtext(${tx.lockName} || '/' || ${key})`
 
 /**
  * Locks cycles against opening and closing until this transaction ends. Usage counted here is then either in the

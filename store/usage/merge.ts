@@ -15,7 +15,7 @@ import { restating } from './restatements.ts'
  * all others.
  */
 export async function lockMerge(tx: TenantTx): Promise<void> {
-  await sql`select pg_advisory_xact_lock(hashtext('simherd.merge'), hashtext(${tx.tenantId}))`.execute(tx.q)
+  await sql`select pg_advisory_xact_lock(hashtext('simherd.merge'), hashtext(${tx.lockName}))`.execute(tx.q)
 }
 
 /**

@@ -32,6 +32,8 @@ function monthOf(instant: number, ahead = 0): string {
  * @returns names of the partitions that were made
  */
 export async function partitionsFor(store: Store, instants: readonly number[]): Promise<string[]> {
+  // Its records are in a temporary table, which has no partitions.
+  if (store.isReplay === true) return []
   const known = seen.get(store.db) ?? new Set()
   seen.set(store.db, known)
   const days = new Set(instants.map((instant) => Math.floor(instant / DAY_MS)))

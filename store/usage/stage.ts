@@ -6,7 +6,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { ReadRecord } from '../../domain/usage/usage-record.ts'
 import { copyInto, copyLine } from '../copy.ts'
-import type { TenantTx } from '../tenancy.ts'
+import type { Db, TenantTx } from '../tenancy.ts'
 import type { PlacedRecord } from './records.ts'
 
 /** A record with its place in the delivery, its cycle and the start of its time bucket. */
@@ -40,26 +40,38 @@ const lineOf = ({ index, record, cycleKey }: StagedRecord, bucketAt: string) =>
     record.correction,
   ])
 
+const TABLES = {
+  usage_stage: `
+    n integer, record_id text, at timestamptz, cycle_key text, bucket_at timestamptz, iccid text, sim_id bigint,
+    bytes_up bigint, bytes_down bigint, voice_seconds bigint, sms_count bigint, imei text, correction boolean,
+    pool_id integer, is_same boolean`,
+  // Sums of what was accepted, one row for each row of the ledger.
+  usage_sums: `
+    cycle_key text, sim_id bigint, pool_id integer, bytes bigint, voice_seconds bigint, sms_count bigint,
+    records integer, last_at timestamptz`,
+  // The ledger rows that were added to: their bytes before and after, and what was added beside bytes.
+  usage_changes: `
+    cycle_key text, sim_id bigint, pool_id integer, tariff_id integer, contributing boolean, bytes_before bigint,
+    bytes bigint, voice_seconds bigint, sms_count bigint`,
+} as const
+
+/** Names of the temporary tables that counting works in. */
+export const STAGE_TABLES = Object.keys(TABLES)
+
+/** Makes the tables, if the session has none yet. @param atCommit what becomes of their rows */
+export async function makeStage(q: Db, atCommit: 'delete rows' | 'preserve rows'): Promise<void> {
+  for (const [name, columns] of Object.entries(TABLES)) {
+    await sql`
+      create temporary table if not exists ${sql.id(name)} (${sql.raw(columns)}) on commit ${sql.raw(atCommit)}`.execute(
+      q,
+    )
+  }
+}
+
 /** Copies a chunk into `usage_stage`. */
 export async function stageRecords(tx: TenantTx, records: readonly StagedRecord[]): Promise<void> {
-  await sql`
-    create temporary table if not exists usage_stage (
-      n integer, record_id text, at timestamptz, cycle_key text, bucket_at timestamptz, iccid text, sim_id bigint,
-      bytes_up bigint, bytes_down bigint, voice_seconds bigint, sms_count bigint, imei text, correction boolean,
-      pool_id integer, is_same boolean
-    ) on commit delete rows`.execute(tx.q)
-  // Sums of what was accepted, one row for each row of the ledger.
-  await sql`
-    create temporary table if not exists usage_sums (
-      cycle_key text, sim_id bigint, pool_id integer, bytes bigint, voice_seconds bigint, sms_count bigint,
-      records integer, last_at timestamptz
-    ) on commit delete rows`.execute(tx.q)
-  // The ledger rows that were added to: their bytes before and after, and what was added beside bytes.
-  await sql`
-    create temporary table if not exists usage_changes (
-      cycle_key text, sim_id bigint, pool_id integer, tariff_id integer, contributing boolean, bytes_before bigint,
-      bytes bigint, voice_seconds bigint, sms_count bigint
-    ) on commit delete rows`.execute(tx.q)
+  if (tx.isReplay) for (const name of STAGE_TABLES) await sql`delete from ${sql.id(name)}`.execute(tx.q)
+  else await makeStage(tx.q, 'delete rows')
   const startOf = bucketStarts()
   await copyInto(
     tx,

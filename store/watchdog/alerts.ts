@@ -82,7 +82,7 @@ export interface StoredAlert<State> {
  * writes, so none overwrites a newer one.
  */
 export async function lockAlerts(tx: TenantTx): Promise<void> {
-  await sql`select pg_advisory_xact_lock(hashtext('simherd.alerts'), hashtext(${tx.tenantId}))`.execute(tx.q)
+  await sql`select pg_advisory_xact_lock(hashtext('simherd.alerts'), hashtext(${tx.lockName}))`.execute(tx.q)
 }
 
 /** More subjects are found together. */

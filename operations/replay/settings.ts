@@ -1,0 +1,58 @@
+/** Settings as they were: the changes that the audit trail has, taken back or made again by the operations that made them. */
+import { Value } from 'typebox/value'
+import { EnforcementChange } from '../../domain/enforcement/guard.ts'
+import { ServiceError } from '../../domain/errors.ts'
+import { PoolUpdate } from '../../domain/estate/pool.ts'
+import { SimWatchdogChange } from '../../domain/estate/sim.ts'
+import { NoticeSettings } from '../../domain/tenants/notices.ts'
+import { lockPool } from '../../store/estate/pools.ts'
+import type { PastSetting } from '../../store/replay/past.ts'
+import type { TenantTx } from '../../store/tenancy.ts'
+import { readNoticeSettings } from '../../store/tenants/notices.ts'
+import { changeEnforcement } from '../enforcement/change-settings.ts'
+import { tagSim } from '../estate/tag-sim.ts'
+import { updatePool } from '../estate/update-pool.ts'
+import { changeNotices } from '../tenants/change-notices.ts'
+import { setSimWatchdog } from '../watchdog/set-sim-watchdog.ts'
+
+/** Fields of a thing in the audit trail, before or after a change. */
+type Fields = Readonly<Record<string, unknown>>
+
+/** Sets what an entry says. @returns whether it could: not for a SIM or a pool that is not there */
+export async function setAs(tx: TenantTx, { subject, id }: PastSetting, fields: Fields): Promise<boolean> {
+  try {
+    if (subject === 'sim') await setSim(tx, Number(id), fields)
+    else if (subject === 'pool') await setPool(tx, Number(id), fields)
+    else await setTenant(tx, fields)
+    return true
+  } catch (error) {
+    if (error instanceof ServiceError) return false
+    throw error
+  }
+}
+
+async function setSim(tx: TenantTx, id: number, fields: Fields): Promise<void> {
+  const { tag } = fields
+  if (typeof tag === 'string') await tagSim(tx, { id, tag })
+  const watchdog = only(fields, SimWatchdogChange)
+  if (Value.Check(SimWatchdogChange, watchdog)) await setSimWatchdog(tx, { ...watchdog, id })
+}
+
+async function setPool(tx: TenantTx, id: number, fields: Fields): Promise<void> {
+  const pool = await lockPool(tx, id)
+  if (pool === undefined) throw new ServiceError('pool_not_found', `There is no pool ${id}.`)
+  const { name, watchdogMode, warningThresholdPct, enableBurnRateAlerts } = pool
+  const update = only({ name, watchdogMode, warningThresholdPct, enableBurnRateAlerts, ...fields }, PoolUpdate)
+  if (Value.Check(PoolUpdate, update)) await updatePool(tx, { ...update, id })
+}
+
+async function setTenant(tx: TenantTx, fields: Fields): Promise<void> {
+  const enforcement = only(fields, EnforcementChange)
+  if (Value.Check(EnforcementChange, enforcement)) await changeEnforcement(tx, enforcement)
+  const notices = only({ ...(await readNoticeSettings(tx)), ...fields }, NoticeSettings)
+  if (Value.Check(NoticeSettings, notices)) await changeNotices(tx, notices)
+}
+
+/** The fields that a schema has. */
+const only = (fields: Fields, { properties }: { readonly properties: object }): Fields =>
+  Object.fromEntries(Object.entries(fields).filter(([name, value]) => name in properties && value !== undefined))

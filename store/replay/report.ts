@@ -1,0 +1,106 @@
+/** What came of a replay, counted beside what the service did. Reads the temporary tables, and the log of the tenant. */
+import { sql } from 'kysely'
+import type { TenantTx } from '../tenancy.ts'
+
+/** What a rule did. */
+export interface RuleCounts {
+  readonly rule: string
+  readonly entries: number
+  readonly fired: number
+  /** How often it told that it flaps. */
+  readonly flapped: number
+  /** Entries of SIMs that it would have suspended where it may not. */
+  readonly wouldSuspend: number
+  readonly suspended: number
+}
+
+export async function countsByRule(tx: TenantTx): Promise<RuleCounts[]> {
+  const { rows } = await sql<RuleCounts>`
+    select rule, count(*)::integer as entries,
+           count(*) filter (where dedupe_key like '%/fired')::integer as fired,
+           count(*) filter (where dedupe_key like '%/flapping')::integer as flapped,
+           count(*) filter (where dedupe_key like '%/wouldSuspend/%')::integer as "wouldSuspend",
+           count(*) filter (where dedupe_key like '%/suspended/%')::integer as suspended
+      from pg_temp.watchdog_log where rule is not null group by rule order by entries desc, rule`.execute(tx.q)
+  return rows
+}
+
+export async function mailsByRecipient(tx: TenantTx): Promise<{ recipient: string; mails: number }[]> {
+  const { rows } = await sql<{ recipient: string; mails: number }>`
+    select recipient, count(*)::integer as mails from pg_temp.mails group by recipient order by mails desc, recipient`.execute(
+    tx.q,
+  )
+  return rows
+}
+
+/** Subjects with the most entries. `id` is of a SIM or a pool; null: of the tenant. */
+export interface Loud {
+  readonly kind: 'sim' | 'pool' | 'tenant'
+  readonly id: number | null
+  readonly label: string
+  readonly entries: number
+}
+
+export async function loudestSubjects(tx: TenantTx, limit: number): Promise<Loud[]> {
+  const { rows } = await sql<Loud>`
+    select case when l.sim_id is not null then 'sim' when l.pool_id is not null then 'pool' else 'tenant' end as kind,
+           coalesce(l.sim_id, l.pool_id) as id, coalesce(nullif(s.tag, ''), s.iccid, p.name, 'the tenant') as label,
+           count(*)::integer as entries
+      from pg_temp.watchdog_log l
+      left join pg_temp.sims s on s.id = l.sim_id
+      left join pg_temp.pools p on p.id = l.pool_id and l.sim_id is null
+     group by 1, 2, 3 order by entries desc, kind, id limit ${limit}`.execute(tx.q)
+  return rows
+}
+
+/** How many alerts fired, and how many of them had ended within an hour. */
+export async function shortAlerts(tx: TenantTx): Promise<{ fired: number; overWithinHour: number }> {
+  const { rows } = await sql<{ fired: number; overWithinHour: number }>`
+    select count(*)::integer as fired,
+           count(*) filter (where e.at - f.at <= interval '1 hour')::integer as "overWithinHour"
+      from pg_temp.watchdog_log f
+      left join pg_temp.watchdog_log e
+        on e.tenant_id = f.tenant_id and e.dedupe_key = regexp_replace(f.dedupe_key, '/fired$', '/resolved')
+     where f.dedupe_key like '%/fired'`.execute(tx.q)
+  return rows[0] ?? { fired: 0, overWithinHour: 0 }
+}
+
+/** An entry that only one of the two has. */
+export interface OnlyOne {
+  readonly where: 'replay' | 'log'
+  readonly key: string
+  readonly at: Date
+  readonly message: string
+}
+
+export interface Compared {
+  readonly both: number
+  readonly onlyReplay: number
+  readonly onlyLog: number
+  /** The earliest of both kinds. */
+  readonly examples: readonly OnlyOne[]
+}
+
+/** Compares the entries with those of the tenant's log. They are the same where their keys are. */
+export async function comparedWithLog(
+  tx: TenantTx,
+  { from, until }: { readonly from: Date; readonly until: Date },
+  limit: number,
+): Promise<Compared> {
+  const joined = sql`
+    (select dedupe_key, at, message from pg_temp.watchdog_log where at <= ${until}) r
+      full join (select dedupe_key, at, message from public.watchdog_log
+                  where tenant_id = ${tx.tenantId} and at >= ${from} and at <= ${until}) l using (dedupe_key)`
+  const { rows } = await sql<Omit<Compared, 'examples'>>`
+    select count(*) filter (where r.at is not null and l.at is not null)::integer as both,
+           count(*) filter (where l.at is null)::integer as "onlyReplay",
+           count(*) filter (where r.at is null)::integer as "onlyLog" from ${joined}`.execute(tx.q)
+  const examples = await sql<OnlyOne>`
+    select "where", key, at, message
+      from (select case when l.at is null then 'replay' else 'log' end as "where", dedupe_key as key,
+                   coalesce(r.at, l.at) as at, coalesce(r.message, l.message) as message,
+                   row_number() over (partition by l.at is null order by coalesce(r.at, l.at), dedupe_key) as n
+              from ${joined} where r.at is null or l.at is null) o
+     where n <= ${limit} order by at, key`.execute(tx.q)
+  return { ...(rows[0] ?? { both: 0, onlyReplay: 0, onlyLog: 0 }), examples: examples.rows }
+}

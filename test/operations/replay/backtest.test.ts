@@ -1,0 +1,121 @@
+/** A backtest's report, of a billing cycle of six hours. */
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
+import { expect, test } from 'vitest'
+import { PoolType, TariffType, WatchdogMode } from '../../../domain/codes.ts'
+import { MB } from '../../../domain/units.ts'
+import type { RuleSource } from '../../../domain/watchdog/rule-source.ts'
+import { renderMail } from '../../../notify/render.ts'
+import { backtest } from '../../../operations/replay/backtest.ts'
+import { openPlayer } from '../../../operations/replay/play.ts'
+import { activateRules } from '../../../operations/watchdog/rules-in-force.ts'
+import { readRuleFiles } from '../../../process/rule-files.ts'
+import { connect } from '../../../store/connect.ts'
+import { tryBacktestLock } from '../../../store/replay/lock.ts'
+import type { Db } from '../../../store/tenancy.ts'
+import { aPool, aStore, aTariff } from '../../setup/estate.ts'
+import { loginOfProcesses } from '../../setup/login.ts'
+import { aHarness, evaluationOptions } from '../harness.ts'
+
+const MINUTE = 60_000
+const HOUR = 60 * MINUTE
+const shipped = await readRuleFiles('')
+const store = await aStore('2026-11-10T12:00:00Z')
+await activateRules(store, shipped, 'the tests')
+const options = {
+  evaluation: evaluationOptions(),
+  render: (...[told, isCopy]: Parameters<Parameters<typeof openPlayer>[2]['mailer']['render']>) =>
+    renderMail(told, null, isCopy),
+}
+const mailer = { render: options.render, transport: { send: async () => ({ response: '250 ok', accepted: [] }) } }
+
+/** Lives a cycle in which a SIM passes its limit, and a shared pool its own. @returns the tenant */
+async function aLivedCycle(): Promise<string> {
+  store.now = Date.parse('2026-11-10T12:00:00Z')
+  const harness = await aHarness(store, 'PT6H')
+  const [meters, vans] = await harness.asTenant(async (tx) => {
+    const [own, shared] = [
+      await aTariff(tx, TariffType.Standard, 100 * MB),
+      await aTariff(tx, TariffType['Dynamic Pool'], 50 * MB),
+    ]
+    return [
+      (await aPool(tx, own.id, { name: 'meters', warningThresholdPct: 80 })).id,
+      (await aPool(tx, shared.id, { name: 'vans', type: PoolType.Dynamic, watchdogMode: WatchdogMode.Monitor })).id,
+    ]
+  })
+  const sims = [
+    ...(await harness.activeSims(3, { poolId: meters })),
+    ...(await harness.activeSims(2, { poolId: vans })),
+  ]
+  const player = openPlayer(store, harness.tenantId, { evaluation: options.evaluation, mailer })
+  await player.work()
+  for (let step = 1; step <= 10; step += 1) {
+    await player.moveTo(Date.parse('2026-11-10T12:00:00Z') + step * 20 * MINUTE)
+    await harness.record(sims.map((simId, n) => harness.usage(simId, { bytesDown: (n + 1) * 5 * MB })))
+    await player.work()
+  }
+  await player.moveTo(Date.parse('2026-11-10T18:00:00Z'))
+  store.now += HOUR
+  return harness.tenantId
+}
+
+/** Runs work on a connection of its own. */
+async function connected<T>(work: (db: Db) => Promise<T>): Promise<T> {
+  const { db, close } = connect(store.databaseUrl, { max: 1 })
+  try {
+    return await db.connection().execute(work)
+  } finally {
+    await close()
+  }
+}
+
+const asked = (tenantId: string, rules: number | readonly RuleSource[] | null, cycles = 1) =>
+  connected((db) => backtest(db, store.clock, { tenantId, cycles, rules }, options))
+
+test('the rules in force did what the log says', async () => {
+  const tenantId = await aLivedCycle()
+  const report = await asked(tenantId, null)
+  expect(report.log).toMatchObject({ onlyReplay: 0, onlyLog: 0, examples: [] })
+  expect(report.log.both).toBeGreaterThan(5)
+  expect(report).toMatchObject({ records: 50, version: 1, undecided: { records: 0, tickets: 0, settings: 0 } })
+  expect(report.rules.find(({ rule }) => rule === 'sim-overage')).toMatchObject({ fired: 1, suspended: 1 })
+  expect(report.rules.find(({ rule }) => rule === 'pool-overage')).toMatchObject({ fired: 1, suspended: 0 })
+  expect(report.mails).toEqual([{ recipient: 'billing@meadow.example', mails: expect.any(Number) }])
+
+  // Files that are not stored: without a rule, its entries are in the log alone.
+  const without = await asked(
+    tenantId,
+    shipped.filter(({ file }) => file !== 'sim/sim-overage.json'),
+  )
+  expect(without.version).toBeNull()
+  expect(without.log.onlyLog).toBeGreaterThan(0)
+  expect(without.log.examples.filter(({ where }) => where === 'log').map(({ key }) => key.split('/')[0])).toContain(
+    'sim-overage',
+  )
+}, 300_000)
+
+test('refuses what it cannot answer', async () => {
+  const { tenantId } = await aHarness(store, 'PT6H')
+  await expect(asked(tenantId, null, 4)).rejects.toThrow('cycles: got 4, expected 1 to 3')
+  await expect(asked(tenantId, 99)).rejects.toMatchObject({ code: 'rules_version_not_found' })
+  await expect(asked(tenantId, [{ file: 'sim/x.json', text: '{' }])).rejects.toMatchObject({ code: 'rules_rejected' })
+  await connected(async (db) => {
+    await tryBacktestLock(db)
+    await expect(asked(tenantId, null)).rejects.toThrow('Another backtest runs')
+  })
+}, 300_000)
+
+test('the command works by a login that owns nothing', async () => {
+  const { tenantId } = await aHarness(store, 'PT6H')
+  const login = await loginOfProcesses(store.databaseUrl)
+  try {
+    const command = ['cli/main.ts', 'rules', 'backtest', '--tenant', tenantId, '--version', '1']
+    const { stdout } = await promisify(execFile)(process.execPath, command, {
+      env: { ...process.env, DATABASE_URL: login.url },
+    })
+    expect(stdout).toMatch(/^Version 1, tenant t\w+, .*: 0 usage records in \d+ s\n/)
+    expect(stdout).toContain('Beside the log: 0 in both, 0 only here, 0 only there')
+  } finally {
+    await login.drop()
+  }
+}, 300_000)
