@@ -113,6 +113,9 @@ const suspensionsOf = (played: Played): Suspended[] =>
 const isSuspension = ({ sim, from, to }: NonNullable<Expectation['suspensions']>[number], got: Suspended): boolean =>
   sim === got.sim && isAt(from, got.at) && (to === undefined || (got.to !== null && isAt(to, got.to)))
 
+/** So many of what nobody expected are shown beside each thing that is missing. */
+const MOST_SHOWN = 3
+
 /** Gives each expected thing one that happened, as many as there can be. What is left on either side is a miss. */
 function matched<E extends object, H extends Happened>(
   expected: readonly E[],
@@ -137,11 +140,11 @@ function matched<E extends object, H extends Happened>(
     ...missing.map((n) => ({
       pointer: `/${list}/${n}`,
       expected: JSON.stringify(expected[n]),
-      got: left.length === 0 ? 'nothing else' : left.slice(0, 3).join('; '),
+      got: left.length === 0 ? 'nothing else' : left.slice(0, MOST_SHOWN).join('; '),
     })),
-    ...left.map((words) => ({
+    ...(missing.length === 0 ? left : left.slice(MOST_SHOWN)).map((words) => ({
       pointer: `/${list}`,
-      expected: missing.length === 0 ? 'nothing else' : 'one of those above',
+      expected: 'nothing else',
       got: words,
     })),
   ]
