@@ -15,13 +15,27 @@ export interface FileChange extends Omit<Change, 'expect'> {
   readonly asSeen?: readonly number[] | undefined
 }
 
+/** Other authors who come first, before a change of any version gives up. */
+const MOST_TRIES = 5
+
 /**
- * Puts the set in force that differs in one file.
+ * Puts the set in force that differs in one file. If somebody else changes the rules while the set is checked, it is checked again
+ * with theirs, unless the change is for a version that was seen.
  *
- * @throws ServiceError `precondition_failed`, `rule_file_not_found`, `rules_rejected`, and `rules_moved` if the rules were changed
- * while the set was checked
+ * @throws ServiceError `precondition_failed`, `rule_file_not_found`, `rules_rejected`, and `rules_moved` if others came first
  */
-export async function changeRuleFile(store: Store, { file, text, asSeen, ...by }: FileChange): Promise<ChangedRules> {
+export async function changeRuleFile(store: Store, change: FileChange): Promise<ChangedRules> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await changeOnce(store, change)
+    } catch (error) {
+      const isOvertaken = error instanceof ServiceError && error.code === 'rules_moved' && change.asSeen === undefined
+      if (!isOvertaken || tries === MOST_TRIES) throw error
+    }
+  }
+}
+
+async function changeOnce(store: Store, { file, text, asSeen, ...by }: FileChange): Promise<ChangedRules> {
   const set = await inPlatform(store, activeRuleSet)
   const { version: expect, files } = set ?? { version: 0, files: [] }
   if (asSeen !== undefined && !asSeen.includes(expect)) {

@@ -65,6 +65,22 @@ describe('one file of the rules', () => {
     expect(answers.map(({ status }) => status).toSorted()[0]).toBe(200)
     expect([409, 412]).toContain(answers.map(({ status }) => status).toSorted()[1])
   })
+
+  test('is put beside those of others at the same time', async () => {
+    await load()
+    const OTHERS = ['sim/sim-silent.json', 'sim/sim-never-seen.json', 'sim/sim-burn-rate.json']
+    const answers = await Promise.all(
+      OTHERS.map(async (file) =>
+        harness.operate('PUT', `/internal/rules/files/${encodeURIComponent(file)}`, {
+          text: await readFile(new URL(`../../../rules/${file}`, import.meta.url), 'utf8'),
+          author: 'Ann',
+        }),
+      ),
+    )
+
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200])
+    expect(await names()).toEqual(['sim-burn-rate', 'sim-never-seen', 'sim-overage', 'sim-silent'])
+  })
 })
 
 describe('versions of the rules', () => {

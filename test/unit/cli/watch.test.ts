@@ -1,7 +1,7 @@
 /** `simherd rules watch`, as a process beside an editor. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -18,7 +18,12 @@ beforeEach(async () => {
 })
 afterEach(() => rm(folder, { recursive: true }))
 
-const save = (file: string, text: string) => writeFile(join(folder, file), text)
+/** Saves as editors do: a file is never seen half written. */
+async function save(file: string, text: string): Promise<void> {
+  const whole = `${folder}.saved`
+  await writeFile(whole, text)
+  await rename(whole, join(folder, file))
+}
 const good = aFile().text
 const wrong = aFile({ conditions: { all: [leaf('overagMB', 'lessThan', 1)] } }).text
 
@@ -41,7 +46,7 @@ function aWatch() {
 }
 
 describe('simherd rules watch', () => {
-  test('prints what each save has changed, until Ctrl-C', async () => {
+  test('prints what each save has changed, until Ctrl-C', { timeout: 300_000 }, async () => {
     await save('pool/some-rule.json', good)
     const watch = aWatch()
     await watch.says(['1 files: no faults'])
