@@ -19,6 +19,7 @@ import { type Notice, type PhaseChange, type Told, Watch } from './watch.ts'
 /** What the rules did. Instants are epoch milliseconds. */
 export interface Played {
   readonly startsAt: number
+  readonly endsAt: number
   readonly billingCycle: string
   readonly entries: readonly Told[]
   readonly notices: readonly Notice[]
@@ -144,7 +145,7 @@ export async function play(test: TimelineTest, rules: readonly Rule[], coverage:
   }
   const { suspensions, would } = enforcement
   const { entries, notices, phases } = watch
-  return { startsAt, billingCycle, entries, notices, phases, suspensions, would, isCutOff: now < endsAt }
+  return { startsAt, endsAt, billingCycle, entries, notices, phases, suspensions, would, isCutOff: now < endsAt }
 }
 
 /** When the feed becomes stale if nothing comes; never if it is. */

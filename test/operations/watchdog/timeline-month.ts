@@ -1,0 +1,237 @@
+/** A timeline as the service lives it: its estate in PostgreSQL, its records received, its events done, each in its time. */
+import { sql } from 'kysely'
+import { LogLevel, PoolType, TariffType, TicketStatus, TicketType, WatchdogMode } from '../../../domain/codes.ts'
+import { iccidOf } from '../../../domain/identifiers.ts'
+import { durationMs } from '../../../domain/time/duration.ts'
+import { MB } from '../../../domain/units.ts'
+import type { RuleSource } from '../../../domain/watchdog/rule-source.ts'
+import { renderMail } from '../../../notify/render.ts'
+import { importSims } from '../../../operations/estate/import-sims.ts'
+import { updatePool } from '../../../operations/estate/update-pool.ts'
+import { openPlayer } from '../../../operations/replay/play.ts'
+import { changeNotices } from '../../../operations/tenants/change-notices.ts'
+import { activateRules } from '../../../operations/watchdog/rules-in-force.ts'
+import { setSimWatchdog } from '../../../operations/watchdog/set-sim-watchdog.ts'
+import { setStage } from '../../../operations/watchdog/set-stage.ts'
+import { readInstant } from '../../../rules/timeline/instant.ts'
+import { readSeries } from '../../../rules/timeline/series.ts'
+import type { TimelineEvent, TimelineTest } from '../../../rules/timeline/test-file.ts'
+import { aPool, aTariff, openStore, type TestStore } from '../../setup/estate.ts'
+import { aHarness, complete, evaluationOptions } from '../harness.ts'
+
+const accepting = { send: async () => ({ response: '250 ok', accepted: [] }) }
+const render = (told: Parameters<typeof renderMail>[0], isCopy?: boolean) => renderMail(told, null, isCopy)
+
+type Harness = Awaited<ReturnType<typeof aHarness>>
+type Names = ReadonlyMap<string, number>
+interface World {
+  readonly harness: Harness
+  readonly store: TestStore
+  readonly pools: Names
+  readonly sims: Names
+}
+
+export interface Did {
+  readonly at: number
+  readonly kind: string
+  readonly rule: string
+  readonly subject: string
+  readonly level: number
+}
+/** What the rules did, by the names of the test. Instants are epoch milliseconds. */
+export interface Lived {
+  readonly entries: readonly Did[]
+  readonly suspensions: readonly {
+    readonly sim: string
+    readonly rule: string
+    readonly from: number
+    readonly to: number | null
+  }[]
+}
+
+/** Lives a timeline on a database of its own. @param endsAt when it ends, epoch milliseconds */
+export async function livedTimeline(test: TimelineTest, rules: readonly RuleSource[], endsAt: number): Promise<Lived> {
+  const startsAt = Date.parse(test.start)
+  const { store, close } = await openStore(new Date(startsAt).toISOString())
+  try {
+    await activateRules(store, rules, 'the tests')
+    const harness = await aHarness(store, test.cycle ?? 'P1M')
+    const world = { harness, store, ...(await settle(harness, test)) }
+    const evaluation = evaluationOptions()
+    const player = openPlayer(store, harness.tenantId, { evaluation, mailer: { render, transport: accepting } })
+    await player.work()
+    for (const [at, happenings] of agendaOf(test, startsAt)) {
+      await player.moveTo(at)
+      for (const happen of happenings) await happen(world)
+      await player.work()
+    }
+    await player.moveTo(endsAt)
+    return await doneIn(world)
+  } finally {
+    await close()
+  }
+}
+
+const settingsOf = ({ mode, warningThresholdPct, enableBurnRateAlerts }: Partial<TimelineEvent>) => ({
+  ...(mode === undefined ? {} : { watchdogMode: WatchdogMode[mode] }),
+  ...(warningThresholdPct === undefined ? {} : { warningThresholdPct }),
+  ...(enableBurnRateAlerts === undefined ? {} : { enableBurnRateAlerts }),
+})
+
+/** The estate at the start, its SIMs Active. */
+function settle({ asTenant }: Harness, test: TimelineTest): Promise<{ pools: Names; sims: Names }> {
+  return asTenant(async (tx) => {
+    const [tariffs, pools, sims] = [new Map<string, number>(), new Map<string, number>(), new Map<string, number>()]
+    for (const [name, { type, allowanceMB }] of Object.entries(test.tariffs ?? {}))
+      tariffs.set(name, (await aTariff(tx, TariffType[type], Math.round(allowanceMB * MB))).id)
+    for (const [name, pool] of Object.entries(test.pools ?? {})) {
+      const isDynamic = test.tariffs?.[pool.tariff]?.type === 'Dynamic Pool'
+      const type = isDynamic ? PoolType.Dynamic : PoolType.Standard
+      const own = { name, type, watchdogMode: WatchdogMode.Monitor, ...settingsOf(pool) }
+      pools.set(name, (await aPool(tx, tariffs.get(pool.tariff) ?? 0, own)).id)
+    }
+    for (const [n, [name, sim]] of Object.entries(test.sims ?? {}).entries()) {
+      const iccid = iccidOf(`894450${String(n).padStart(12, '0')}`)
+      const { created } = await importSims(tx, [{ iccid, ...(sim.tag === undefined ? {} : { tag: sim.tag }) }])
+      const simId = created[0]?.id ?? 0
+      sims.set(name, simId)
+      await complete(tx, {
+        simId,
+        type: TicketType.Provision,
+        ...(sim.pool === undefined ? {} : { poolId: pools.get(sim.pool) ?? 0 }),
+        ...(sim.tariff === undefined ? {} : { tariffId: tariffs.get(sim.tariff) ?? 0 }),
+      })
+      await complete(tx, { simId, type: TicketType.Activate })
+      if (sim.status === 'Suspended') await complete(tx, { simId, type: TicketType.Suspend })
+      const exempt = sim.exempt === undefined ? {} : { isWatchdogExempt: sim.exempt }
+      await setSimWatchdog(tx, { id: simId, ...settingsOf(sim), ...exempt })
+    }
+    if (test.feed?.every !== undefined)
+      await changeNotices(tx, {
+        timeZone: 'UTC',
+        feedEvery: test.feed.every,
+        escalateAfter: null,
+        mailsFrom: LogLevel.Info,
+      })
+    return { pools, sims }
+  })
+}
+
+type Happening = (world: World) => Promise<unknown>
+
+/** What happens, by the instant: records as they are received, and events. */
+function agendaOf(test: TimelineTest, startsAt: number): [number, Happening[]][] {
+  const agenda = new Map<number, Happening[]>()
+  const add = (at: number, happen: Happening) => agenda.set(at, [...(agenda.get(at) ?? []), happen])
+  const away = (test.feed?.away ?? []).map(([from, to]) => [readInstant(from).at, readInstant(to).at] as const)
+  const received = (ms: number) => away.find(([from, to]) => ms >= from && ms < to)?.[1] ?? ms
+  const use = (
+    name: string,
+    ms: number,
+    { MB: megabytes = 0, sms = 0 }: { readonly MB?: number; readonly sms?: number },
+  ) =>
+    add(startsAt + received(ms), async ({ harness, sims }) => {
+      const bytes = { bytesDown: Math.round(megabytes * MB), ...(megabytes < 0 ? { correction: true } : {}) }
+      const at = new Date(startsAt + ms).toISOString()
+      const { rejected } = await harness.record([
+        { ...harness.usage(sims.get(name) ?? 0, bytes), at, ...(sms === 0 ? {} : { smsCount: sms }) },
+      ])
+      if (rejected.length > 0) throw new Error(JSON.stringify(rejected))
+    })
+  const step = durationMs(test.step ?? 'P1D')
+  const valuesOf = (text: string | undefined) => {
+    const read = readSeries(text ?? '_')
+    return 'values' in read ? read.values : []
+  }
+  for (const name of Object.keys(test.sims ?? {})) {
+    const [usage, messages] = [valuesOf(test.usageMB?.[name]), valuesOf(test.smsCount?.[name])]
+    for (let n = 0; n < Math.max(usage.length, messages.length); n += 1) {
+      const [megabytes, sms] = [usage[n] ?? null, messages[n] ?? null]
+      if (megabytes !== null || sms !== null) use(name, n * step, { MB: megabytes ?? 0, sms: sms ?? 0 })
+    }
+  }
+  for (const event of test.events ?? []) {
+    const ms = readInstant(event.at).at
+    const who = event.use ?? event.correct
+    if (who === undefined) add(startsAt + ms, (world) => happening(world, event))
+    else
+      use(who, ms, {
+        ...(event.MB === undefined ? {} : { MB: event.MB }),
+        ...(event.sms === undefined ? {} : { sms: event.sms }),
+      })
+  }
+  return [...agenda].toSorted(([a], [b]) => a - b)
+}
+
+/** Does what an event says, but usage. */
+async function happening({ harness, store, pools, sims }: World, event: TimelineEvent): Promise<void> {
+  const { asTenant, rows } = harness
+  const { stage, to, tickets, set = '', status } = event
+  if (stage !== undefined && to !== undefined) await setStage(store, stage, to, { author: 'the tests' })
+  if (tickets !== undefined) {
+    const ofTypes = [
+      [TicketStatus.Complete, tickets.done],
+      [TicketStatus.Failed, tickets.failed],
+    ] as const
+    for (const [ended, count] of ofTypes)
+      await asTenant((tx) =>
+        sql`insert into tickets (id, sim_id, type, status, created_at, cause, next_attempt_at, finished_at)
+            select gen_random_uuid(), ${[...sims.values()][0]}, 0, ${ended}, ${tx.now}, '{"by": "user"}', ${tx.now}, ${tx.now}
+              from generate_series(1, ${count})`.execute(tx.q),
+      )
+  }
+  const [simId, poolId] = [sims.get(set), pools.get(set)]
+  if (simId !== undefined) {
+    const exempt = event.exempt === undefined ? {} : { isWatchdogExempt: event.exempt }
+    await asTenant((tx) => setSimWatchdog(tx, { id: simId, ...settingsOf(event), ...exempt }))
+    const type = status === 'Active' ? TicketType.Activate : TicketType.Suspend
+    if (status !== undefined) await asTenant((tx) => complete(tx, { simId, type }))
+  }
+  if (poolId !== undefined) {
+    const [was] = await rows(sql<{
+      name: string
+      watchdogMode: WatchdogMode
+      warningThresholdPct: number | null
+      enableBurnRateAlerts: boolean | null
+    }>`
+      select name, watchdog_mode as "watchdogMode", warning_threshold_pct as "warningThresholdPct",
+             enable_burn_rate_alerts as "enableBurnRateAlerts" from pools where id = ${poolId}`)
+    if (was !== undefined) await asTenant((tx) => updatePool(tx, { id: poolId, ...was, ...settingsOf(event) }))
+  }
+}
+
+async function doneIn({ harness, pools, sims }: World): Promise<Lived> {
+  const nameIn = (names: Names, id: number) => [...names].find(([, one]) => one === id)?.[0] ?? String(id)
+  const subjectOf = (simId: number | null, poolId: number | null) => {
+    if (simId !== null) return nameIn(sims, simId)
+    return poolId === null ? 'tenant' : nameIn(pools, poolId)
+  }
+  const log = await harness.rows(sql<{
+    key: string
+    at: Date
+    rule: string
+    level: number
+    simId: number | null
+    poolId: number | null
+  }>`
+    select dedupe_key as key, at, rule, level, sim_id as "simId", pool_id as "poolId" from watchdog_log
+     where dedupe_key ~ '/(fired|resolved|withdrawn|flapping)$' order by at, id`)
+  const suspended = await harness.rows(sql<{ simId: number; rule: string; from: Date; to: Date | null }>`
+    select sim_id as "simId", rule, opened_at as "from", closed_at as "to" from suspensions
+     where cause = 'watchdog' order by opened_at, sim_id`)
+  return {
+    entries: log.map(({ key, at, rule, level, simId, poolId }) => ({
+      at: at.getTime(),
+      kind: key.split('/').at(-1) ?? '',
+      rule,
+      subject: subjectOf(simId, poolId),
+      level,
+    })),
+    suspensions: suspended.map(({ simId, rule, from, to }) => ({
+      sim: nameIn(sims, simId),
+      rule,
+      from: from.getTime(),
+      to: to?.getTime() ?? null,
+    })),
+  }
+}
