@@ -1,13 +1,17 @@
-/** Ten thousand hostile rule files: none crashes or hangs the gate, and none is half accepted. */
+/** Ten thousand hostile rule files, and as many test files: none crashes or hangs the gate, and none is half accepted. */
 import { describe, expect, test } from 'vitest'
 import { isStorable } from '../../../domain/text.ts'
+import type { RuleSource } from '../../../domain/watchdog/rule-source.ts'
+import { readRuleFolder } from '../../../process/rule-files.ts'
 import { fillMessage } from '../../../rules/alerts/message.ts'
 import { compileSet } from '../../../rules/compile/compile-set.ts'
 import { evaluateSubject } from '../../../rules/engine/evaluate.ts'
-import { faultWords } from '../../../rules/load/faults.ts'
+import { faultWords, type RuleFault } from '../../../rules/load/faults.ts'
 import { loadRuleSet, loadStoredRules } from '../../../rules/load/load.ts'
+import { readTestFiles } from '../../../rules/timeline/read.ts'
+import { runTests } from '../../../rules/timeline/run.ts'
 import { randomFrom, SEED, someFacts } from './compile/cases.ts'
-import { hostileFile } from './hostile-files.ts'
+import { HARMLESS_IN_TESTS, hostileFile } from './hostile-files.ts'
 import { LADDERS, shippedFiles } from './samples.ts'
 
 const FILES = 10_000
@@ -15,6 +19,27 @@ const FILES = 10_000
 const MOST_MS = 1000
 
 const keysOf = (pointer: string) => pointer.split('/').slice(1)
+
+/** Each fault names the file, and a place in it. */
+function expectPlaces(faults: readonly RuleFault[], { file, text }: RuleSource, said: string): void {
+  expect(faults.length, said).toBeLessThanOrEqual(100)
+  for (const fault of faults) {
+    const { line, column } = fault.at ?? { line: 0, column: 0 }
+    expect(fault, said).toMatchObject({ file, pointer: expect.any(String) })
+    expect([line > 0, column > 0], `${JSON.stringify(fault)}, ${said}`).toEqual([true, true])
+    expect(line, said).toBeLessThanOrEqual(text.split('\n').length)
+    expect(keysOf(fault.pointer).length, said).toBeLessThanOrEqual(32)
+    expect(faultWords(fault).length, said).toBeLessThan(1000)
+  }
+}
+
+/** Processor time of this process, in milliseconds. */
+async function timed<T>(work: () => Promise<T>): Promise<{ done: T; ms: number }> {
+  const before = process.cpuUsage()
+  const done = await work()
+  const { user, system } = process.cpuUsage(before)
+  return { done, ms: (user + system) / 1000 }
+}
 
 describe('a hostile rule file', () => {
   test('is refused with its place, or a rule like any other', async () => {
@@ -24,23 +49,14 @@ describe('a hostile rule file', () => {
     for (let n = 0; n < FILES; n += 1) {
       const source = hostileFile(shipped, random)
       const said = `seed ${SEED}, file ${n}: ${source.text.slice(0, 1500)}`
-      const before = process.cpuUsage()
-      const { rules, faults } = await loadRuleSet([source])
-      const { user, system } = process.cpuUsage(before)
+      const { done, ms } = await timed(() => loadRuleSet([source]))
+      const { rules, faults } = done
 
-      expect((user + system) / 1000, said).toBeLessThan(MOST_MS)
+      expect(ms, said).toBeLessThan(MOST_MS)
       if (faults.length > 0) {
         counts.refused += 1
         expect(rules, said).toEqual([])
-        expect(faults.length, said).toBeLessThanOrEqual(100)
-        for (const fault of faults) {
-          const { line, column } = fault.at ?? { line: 0, column: 0 }
-          expect(fault, said).toMatchObject({ file: source.file, pointer: expect.any(String) })
-          expect([line > 0, column > 0], `${JSON.stringify(fault)}, ${said}`).toEqual([true, true])
-          expect(line, said).toBeLessThanOrEqual(source.text.split('\n').length)
-          expect(keysOf(fault.pointer).length, said).toBeLessThanOrEqual(32)
-          expect(faultWords(fault).length, said).toBeLessThan(1000)
-        }
+        expectPlaces(faults, source, said)
       } else {
         counts.accepted += 1
         const [rule] = rules
@@ -56,6 +72,34 @@ describe('a hostile rule file', () => {
     }
     // Both happen often enough to mean something.
     expect(counts.accepted).toBeGreaterThan(FILES / 20)
+    expect(counts.refused).toBeGreaterThan(FILES / 2)
+  }, 300_000)
+})
+
+describe('a hostile test file', () => {
+  test('is refused with its place, or played to an end', async () => {
+    const random = randomFrom(SEED)
+    const shipped = await readRuleFolder('')
+    const { rules } = await loadRuleSet(shipped.rules)
+    const counts = { refused: 0, played: 0 }
+    for (let n = 0; n < FILES; n += 1) {
+      const source = hostileFile(shipped.tests, random, HARMLESS_IN_TESTS)
+      const said = `seed ${SEED}, file ${n}: ${source.text.slice(0, 1500)}`
+      const { done, ms } = await timed(() => readTestFiles([source], rules))
+      const { files, faults } = done
+
+      expect(ms, said).toBeLessThan(MOST_MS)
+      expect(files.length, said).toBe(faults.length > 0 ? 0 : 1)
+      expectPlaces(faults, source, said)
+      if (faults.length > 0) counts.refused += 1
+      else {
+        counts.played += 1
+        const played = await timed(() => runTests(files, []))
+        expect(played.ms, said).toBeLessThan(MOST_MS)
+        for (const { failures } of played.done.results) for (const { at } of failures) expect(at, said).toBeDefined()
+      }
+    }
+    expect(counts.played).toBeGreaterThan(FILES / 20)
     expect(counts.refused).toBeGreaterThan(FILES / 2)
   }, 300_000)
 })

@@ -92,13 +92,36 @@ const HARMLESS: Readonly<Record<string, readonly unknown[]>> = {
   every: [0.01, 1e12],
 }
 
-/** A set of one file: one of those given, with one to three hostile edits. */
-export function hostileFile(files: readonly RuleSource[], random: Random): RuleSource {
+/** The same for test files. */
+export const HARMLESS_IN_TESTS: typeof HARMLESS = {
+  title: ['x', 'a'.repeat(200), '<script>', '\r\n'],
+  start: ['2026-11-01', '2000-01-01', '2099-12-31', '2026-02-28T23:59Z', '2026-13-01'],
+  step: ['PT1S', 'PT1M', 'PT1H', 'P1D', 'P366D'],
+  cycle: ['PT1M', 'PT5M', 'PT6H', 'P1D', 'P1M'],
+  every: ['PT1S', 'P1D', 'P366D'],
+  at: ['+0d', '+1s', '+1h', '+14d12h', '+366d'],
+  from: ['+0d', '+12d'],
+  away: [[['+0d', '+40d']], [['+1s', '+2s']], []],
+  usageMB: [{ a: '10x999' }, { a: '0' }, { v1: '1e6x400' }, {}],
+  a: ['1x1000', '_x1000', '10+5x900', '-1', '1e9 -1e9 1e9'],
+  allowanceMB: [0, 1e-9, 1e9],
+  mode: ['Disabled', 'Monitor', 'Enforce'],
+  warningThresholdPct: [1, 100],
+  exempt: [true, false],
+  tag: ['*', ''],
+  MB: [-1e9, 1e9, 0],
+  status: ['Active', 'Suspended'],
+  expect: [{}, { entries: [] }],
+}
+
+/** A set of one file: one of those given, with one to three hostile edits. @param harmless edits that an author may make */
+export function hostileFile(files: readonly RuleSource[], random: Random, harmless = HARMLESS): RuleSource {
   const { file, text } = random.pick(files)
   const edits = 1 + random.below(3)
   if (random.chance(0.35)) return { file, text: edited(text, edits, textEdit, random) }
   const root: unknown = JSON.parse(text)
-  const value = edited(root, edits, random.chance(0.5) ? harmlessEdit : valueEdit, random)
+  const mayBeMeant = (now: unknown) => harmlessEdit(now, random, harmless)
+  const value = edited(root, edits, random.chance(0.5) ? mayBeMeant : valueEdit, random)
   const json = JSON.stringify(value) ?? 'null'
   const number = random.chance(0.1)
   return { file, text: number ? json.replace(/:(-?\d[\d.]*)/, () => `:${random.pick(NUMBERS)}`) : json }
@@ -147,9 +170,9 @@ function valueEdit(root: unknown, random: Random): unknown {
 }
 
 /** Gives a field that is there, or might be, another value of its kind. */
-function harmlessEdit(root: unknown, random: Random): unknown {
-  const field = random.pick(Object.keys(HARMLESS))
+function harmlessEdit(root: unknown, random: Random, harmless: typeof HARMLESS): unknown {
+  const field = random.pick(Object.keys(harmless))
   const group = groupsIn(root).find((each) => field in each)
-  if (group !== undefined) group[field] = random.pick(HARMLESS[field] ?? [])
+  if (group !== undefined) group[field] = structuredClone(random.pick(harmless[field] ?? []))
   return root
 }
