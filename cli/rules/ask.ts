@@ -5,6 +5,7 @@ import type { Settings } from '../../config/index.ts'
 import type { RuleSource } from '../../domain/watchdog/rule-source.ts'
 import { readRuleFiles } from '../../process/rule-files.ts'
 import { CommandFailure, ExitCode, wordsOf } from '../failures.ts'
+import { print } from '../print.ts'
 import { internalClient, refused } from '../service.ts'
 import { serviceOf } from '../service-address.ts'
 
@@ -16,6 +17,13 @@ export interface ChangeFlags {
   readonly reason?: string
   /** Version that has to be in force before. */
   readonly expect?: number
+  /** Default: text. */
+  readonly output?: 'text' | 'json'
+}
+
+/** Prints what a change came to: the service's answer, or words. */
+export function tell<T extends object>({ output }: ChangeFlags, answer: T, words: (answer: T) => string): void {
+  print(output === 'json' ? JSON.stringify(answer, null, 2) : words(answer))
 }
 
 /** What a request says of a change: by whom, and what the options say. */

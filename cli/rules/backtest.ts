@@ -23,12 +23,12 @@ export interface BacktestFlags {
  * @throws CommandFailure without DATABASE_URL, for faults in the rules, or where another backtest runs
  */
 export async function backtestRules(settings: Settings, folder: string, flags: BacktestFlags): Promise<void> {
-  const { DATABASE_URL } = settings
-  if (DATABASE_URL === '')
-    throw new CommandFailure('DATABASE_URL is not set: say which database to read.', ExitCode.usage)
   if (folder !== '' && flags.version !== undefined)
     throw new CommandFailure('got a folder and --version, expected one of them', ExitCode.usage)
   const rules = folder === '' ? (flags.version ?? null) : await filesOf(folder)
+  const { DATABASE_URL } = settings
+  if (DATABASE_URL === '')
+    throw new CommandFailure('DATABASE_URL is not set: say which database to read.', ExitCode.usage)
   const { db, close } = connect(DATABASE_URL, { max: 1 })
   try {
     const report = await db.connection().execute((one) =>

@@ -5,7 +5,7 @@ import type { Settings } from '../../config/index.ts'
 import { CommandFailure, ExitCode, wordsOf } from '../failures.ts'
 import { responseOf } from '../service.ts'
 import { askingAboutRules, type ChangeFlags, changeBody } from './ask.ts'
-import { printChanged } from './load.ts'
+import { tellChanged } from './load.ts'
 
 export interface PutFlags extends ChangeFlags {
   /** Path below the rules folder. Default: the file's folder and name. */
@@ -23,7 +23,8 @@ export async function putRule(settings: Settings, path: string, flags: PutFlags)
   const file = as ?? `${basename(dirname(path))}/${basename(path)}`
   const params = { path: { file }, ...(expect === undefined ? {} : seen(expect)) }
   const body = { text, ...changeBody(rest) }
-  printChanged(
+  tellChanged(
+    flags,
     await askingAboutRules(settings, (service) =>
       responseOf(service.PUT('/internal/rules/files/{file}', { params, body })),
     ),
@@ -33,7 +34,8 @@ export async function putRule(settings: Settings, path: string, flags: PutFlags)
 /** Takes a rule out of the set in force: the one that it was looked up in, or `expect`. */
 export async function removeRule(settings: Settings, name: string, flags: ChangeFlags): Promise<void> {
   const { expect, ...rest } = flags
-  printChanged(
+  tellChanged(
+    flags,
     await askingAboutRules(settings, async (service) => {
       const { version, rules } = await responseOf(service.GET('/internal/rules'))
       const rule = rules.find((one) => one.name === name)

@@ -30,6 +30,7 @@ export function addLifeCommands(rules: Command, settings: () => Settings): void 
     .argument(...FOLDER)
     .description('Put the rule files of a folder in force, all of them or none.')
     .option(...REASON)
+    .addOption(output())
     .option(...EXPECT, version)
     .addHelpText(
       'after',
@@ -47,6 +48,7 @@ export function addLifeCommands(rules: Command, settings: () => Settings): void 
     .argument(...FOLDER)
     .description('Bring in the rule files of a folder as a version that is not in force.')
     .option(...REASON)
+    .addOption(output())
     .addHelpText('after', help('', 'push ./my-rules'))
     .action(async (folder: string, flags: ChangeFlags) => {
       const { pushRules } = await import('./load.ts')
@@ -57,6 +59,7 @@ export function addLifeCommands(rules: Command, settings: () => Settings): void 
     .argument('<version>', 'version of the rules', id)
     .description('Put a version in force.')
     .option(...REASON)
+    .addOption(output())
     .option(...EXPECT, version)
     .addHelpText('after', help('', 'activate 8 --expect 7'))
     .action(async (chosen: number, flags: ChangeFlags) => {
@@ -69,6 +72,7 @@ export function addLifeCommands(rules: Command, settings: () => Settings): void 
     .description('Try a version beside the one in force: it is the candidate, and only the shadow log hears of it.')
     .option('--off', 'try it no longer')
     .option(...REASON)
+    .addOption(output())
     .addHelpText('after', help('Whatever is put in force ends it.', 'shadow 8'))
     .action(async (chosen: number, flags: CandidateFlags) => {
       const { tryVersion } = await import('./candidate.ts')
@@ -79,6 +83,7 @@ export function addLifeCommands(rules: Command, settings: () => Settings): void 
     .description('Put the version in force that was so before.')
     .option('--to <version>', 'another version', id)
     .option(...REASON)
+    .addOption(output())
     .option(...EXPECT, version)
     .addHelpText('after', help('', 'rollback --reason "Too many mails"'))
     .action(async (flags: RollbackFlags) => {
@@ -147,6 +152,7 @@ export function addLifeCommands(rules: Command, settings: () => Settings): void 
       .description(`Put a rule into a ${word} stage, without a new file.`)
       .addOption(new Option('--to <stage>', `left out: the next ${word} one`).choices([...STAGES]))
       .option(...REASON)
+      .addOption(output())
       .addHelpText('after', help('', `${direction} sim-overage --to ${direction === 'promote' ? 'notify' : 'shadow'}`))
       .action(async (rule: string, flags: StageFlags) => {
         const { moveStage } = await import('./stages.ts')
@@ -159,6 +165,7 @@ export function addLifeCommands(rules: Command, settings: () => Settings): void 
     .description('Put one file into the rules in force; the others stay.')
     .option('--as <path>', 'path below the rules folder; left out: its folder and name, as in sim/sim-overage.json')
     .option(...REASON)
+    .addOption(output())
     .option(...EXPECT, version)
     .addHelpText('after', help('', 'put ./my-rules/sim/sim-overage.json'))
     .action(async (file: string, flags: PutFlags) => {
@@ -170,6 +177,7 @@ export function addLifeCommands(rules: Command, settings: () => Settings): void 
     .argument('<rule>', 'name of a rule in force')
     .description('Take one rule out of those in force; the others stay.')
     .option(...REASON)
+    .addOption(output())
     .option(...EXPECT, version)
     .addHelpText('after', help('', 'remove sim-overage'))
     .action(async (rule: string, flags: ChangeFlags) => {

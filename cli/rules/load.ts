@@ -2,9 +2,8 @@
 import { idempotent } from '../../client/client.ts'
 import type { Settings } from '../../config/index.ts'
 import type { ChangedRules } from '../../domain/watchdog/rule-change.ts'
-import { print } from '../print.ts'
 import { responseOf } from '../service.ts'
-import { askingAboutRules, type ChangeFlags, changeBody, filesIn } from './ask.ts'
+import { askingAboutRules, type ChangeFlags, changeBody, filesIn, tell } from './ask.ts'
 
 /**
  * Puts the rule files of a folder in force: all of them, or none.
@@ -15,10 +14,8 @@ import { askingAboutRules, type ChangeFlags, changeBody, filesIn } from './ask.t
 export async function loadRules(settings: Settings, folder: string, flags: ChangeFlags): Promise<void> {
   const files = await filesIn(folder || settings.RULES_DIR)
   const body = { files, ...changeBody(flags) }
-  const { version, changed } = await askingAboutRules(settings, (service) =>
-    responseOf(service.POST('/internal/rules', { body })),
-  )
-  print(
+  const loaded = await askingAboutRules(settings, (service) => responseOf(service.POST('/internal/rules', { body })))
+  tell(flags, loaded, ({ version, changed }) =>
     changed
       ? `version ${version} is in force: ${files.length} files; every subject is evaluated anew`
       : `version ${version} with these ${files.length} files was in force already`,
@@ -26,19 +23,26 @@ export async function loadRules(settings: Settings, folder: string, flags: Chang
 }
 
 /** Brings in the rule files of a folder, without putting them in force. @throws CommandFailure with every fault */
-export async function pushRules(settings: Settings, folder: string, { reason }: ChangeFlags): Promise<void> {
+export async function pushRules(settings: Settings, folder: string, flags: ChangeFlags): Promise<void> {
+  const { reason } = flags
   const files = await filesIn(folder || settings.RULES_DIR)
   const body = { files, ...changeBody(reason === undefined ? {} : { reason }) }
-  const { version } = await askingAboutRules(settings, (service) =>
+  const pushed = await askingAboutRules(settings, (service) =>
     responseOf(service.POST('/internal/rules/versions', { body })),
   )
-  print(`version ${version}: ${files.length} files, not in force; "simherd rules activate ${version}" does that`)
+  tell(
+    flags,
+    pushed,
+    ({ version }) =>
+      `version ${version}: ${files.length} files, not in force; "simherd rules activate ${version}" does that`,
+  )
 }
 
 /** Puts a version in force. */
 export async function activateVersion(settings: Settings, version: number, flags: ChangeFlags): Promise<void> {
   const params = { path: { version } }
-  printChanged(
+  tellChanged(
+    flags,
     await askingAboutRules(settings, (service) =>
       responseOf(service.POST('/internal/rules/versions/{version}/activate', { params, body: changeBody(flags) })),
     ),
@@ -52,16 +56,18 @@ export interface RollbackFlags extends ChangeFlags {
 /** Puts the version in force that was so before, or the one that `to` names. */
 export async function rollBack(settings: Settings, flags: RollbackFlags): Promise<void> {
   const body = { ...changeBody(flags), ...(flags.to !== undefined && { to: flags.to }) }
-  printChanged(
+  tellChanged(
+    flags,
     await askingAboutRules(settings, (service) =>
       responseOf(service.POST('/internal/rules/rollback', { params: idempotent(crypto.randomUUID()), body })),
     ),
   )
 }
 
-export const printChanged = ({ version, changed }: ChangedRules): void =>
-  print(
-    changed
-      ? `version ${version} is in force; every subject is evaluated anew`
-      : `version ${version} was in force already`,
-  )
+/** What is in force after a change of the rules. */
+export const tellChanged = (flags: ChangeFlags, changed: ChangedRules): void => tell(flags, changed, changeWords)
+
+const changeWords = ({ version, changed }: ChangedRules): string =>
+  changed
+    ? `version ${version} is in force; every subject is evaluated anew`
+    : `version ${version} was in force already`

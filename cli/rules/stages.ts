@@ -2,11 +2,10 @@
 import type { Settings } from '../../config/index.ts'
 import { STAGES, type Stage } from '../../rules/rule-file.ts'
 import { CommandFailure, ExitCode } from '../failures.ts'
-import { print } from '../print.ts'
 import { responseOf } from '../service.ts'
-import { askingAboutRules, type ChangeFlags, changeBody } from './ask.ts'
+import { askingAboutRules, type ChangeFlags, changeBody, tell } from './ask.ts'
 
-export interface StageFlags extends Pick<ChangeFlags, 'reason'> {
+export interface StageFlags extends Pick<ChangeFlags, 'reason' | 'output'> {
   readonly to?: Stage
 }
 
@@ -19,16 +18,17 @@ export async function moveStage(
   settings: Settings,
   name: string,
   direction: 'promote' | 'demote',
-  { to, reason }: StageFlags,
+  flags: StageFlags,
 ): Promise<void> {
+  const { to, reason } = flags
   await askingAboutRules(settings, async (service) => {
     const { rules } = await responseOf(service.GET('/internal/rules'))
     const rule = rules.find((one) => one.name === name)
     if (rule === undefined) throw new CommandFailure(`no rule ${name} is in force`, ExitCode.notFound)
     const stage = stageFrom(rule.stage, direction, to)
     const body = { stage, ...changeBody(reason === undefined ? {} : { reason }) }
-    await responseOf(service.PUT('/internal/rules/stages/{name}', { params: { path: { name } }, body }))
-    print(`${name}: ${rule.stage} → ${stage}; every subject is evaluated anew`)
+    const set = await responseOf(service.PUT('/internal/rules/stages/{name}', { params: { path: { name } }, body }))
+    tell(flags, set, () => `${name}: ${rule.stage} → ${stage}; every subject is evaluated anew`)
   })
 }
 

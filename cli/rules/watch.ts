@@ -11,7 +11,7 @@ import { responseOf } from '../service.ts'
 import { askingAboutRules, changeBody } from './ask.ts'
 import { lineOfFault } from './check.ts'
 import { findingsOf, lineOfFinding } from './lint.ts'
-import { printChanged } from './load.ts'
+import { tellChanged } from './load.ts'
 
 export interface WatchFlags {
   /** Whether to put each state without faults in force. */
@@ -97,7 +97,7 @@ async function loader(
         responseOf(service.POST('/internal/rules', { body })),
       )
       expect = changed.version
-      printChanged(changed)
+      tellChanged({}, changed)
     } catch (error) {
       if (!(error instanceof CommandFailure) || error.exitCode === ExitCode.conflict) throw error
       // Of a service that is away, or of another build: the next save tries again.

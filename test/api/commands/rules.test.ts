@@ -59,6 +59,18 @@ describe('rules', () => {
     expect(lines.join('\n')).not.toContain('== sim/sim-silent.json')
   })
 
+  test('answer programs with JSON', async () => {
+    const { settings } = command
+    await loadRules(settings, folder, {})
+    lines.splice(0)
+    await loadRules(settings, folder, { output: 'json' })
+    const loaded = JSON.parse(lines.splice(0).join('\n'))
+    await moveStage(settings, 'sim-silent', 'demote', { output: 'json' })
+
+    expect(loaded).toEqual({ version: expect.any(Number), changed: false })
+    expect(JSON.parse(lines.splice(0).join('\n'))).toMatchObject({ rule: 'sim-silent', changed: true })
+  })
+
   test('are not loaded over what somebody else has loaded', async () => {
     const load = loadRules(command.settings, folder, { expect: 999_999 })
 
