@@ -59,18 +59,6 @@ describe('rules', () => {
     expect(lines.join('\n')).not.toContain('== sim/sim-silent.json')
   })
 
-  test('answer programs with JSON', async () => {
-    const { settings } = command
-    await loadRules(settings, folder, {})
-    lines.splice(0)
-    await loadRules(settings, folder, { output: 'json' })
-    const loaded = JSON.parse(lines.splice(0).join('\n'))
-    await moveStage(settings, 'sim-silent', 'demote', { output: 'json' })
-
-    expect(loaded).toEqual({ version: expect.any(Number), changed: false })
-    expect(JSON.parse(lines.splice(0).join('\n'))).toMatchObject({ rule: 'sim-silent', changed: true })
-  })
-
   test('are not loaded over what somebody else has loaded', async () => {
     const load = loadRules(command.settings, folder, { expect: 999_999 })
 
@@ -280,4 +268,15 @@ describe('the shadow log', () => {
     expect([first.body.data.length, rest.body.data.length]).toEqual([2, 1])
     expect([await forget(now), await forget(now + 1), await forget(now + 1)]).toEqual([0, 2, 1])
   })
+})
+
+test('changes of the rules answer programs with JSON', async () => {
+  const { settings } = command
+  lines.splice(0)
+  await moveStage(settings, 'sim-never-seen', 'demote', { output: 'json' })
+  const moved = JSON.parse(lines.splice(0).join('\n'))
+  await rollBack(settings, { output: 'json' })
+
+  expect(moved).toMatchObject({ rule: 'sim-never-seen', changed: true })
+  expect(JSON.parse(lines.splice(0).join('\n'))).toEqual({ version: expect.any(Number), changed: true })
 })
