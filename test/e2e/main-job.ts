@@ -14,7 +14,8 @@ import type { Service } from '../setup/service.ts'
 import { until } from '../setup/soon.ts'
 
 const MB = 1_000_000
-const FEES = { simMonthlyFee: 2, smsFee: 0.05, voiceFee: 0.1, overageFeePerGb: 5 }
+/** The monthly fee is high, so that a forecast of the overage cost stays small beside it at any time of the cycle. */
+const FEES = { simMonthlyFee: 20, smsFee: 0.05, voiceFee: 0.1, overageFeePerGb: 5 }
 const STANDARD = { displayName: 'Meter', type: 0, standardTariff: { baseTariffBytes: 100 * MB, ...FEES } }
 const DYNAMIC = { displayName: 'Fleet', type: 1, dynamicPoolTariff: { baseTariffBytes: 100 * MB, ...FEES } }
 const FIXED = {

@@ -8,6 +8,7 @@ import os
 import pathlib
 import random
 import time
+import urllib.parse
 
 import requests
 
@@ -225,16 +226,20 @@ def rule_version():
     return {"path": {"version": inside("POST", "/rules/versions", own_rules()["body"])["version"]}}
 
 
-def rule_file():
-    """A file of the rule set that is in force."""
-    [file, *_] = own_rules()["body"]["files"]
-    return {"path": {"file": file["file"]}, "body": {"text": file["text"], "author": "conformance"}}
-
-
 def loaded_file():
-    """A file of a set that was just put in force."""
+    """A file of a set that was just put in force. A path of its own needs its slash written as %2F."""
     inside("POST", "/rules", own_rules()["body"])
-    return {"path": rule_file()["path"], "query": {"author": "conformance"}}
+    [file, *_] = own_rules()["body"]["files"]
+    return {"path": {"file": urllib.parse.quote(file["file"], safe="")}, "text": file["text"]}
+
+
+def file_to_put():
+    file = loaded_file()
+    return {"path": file["path"], "body": {"text": file["text"], "author": "conformance"}}
+
+
+def file_to_remove():
+    return {"path": loaded_file()["path"], "query": {"author": "conformance"}}
 
 
 def a_stage():
@@ -328,8 +333,8 @@ REQUESTS = {
     "loadRules": own_rules,
     "pushRules": own_rules,
     "getRuleVersion": rule_version,
-    "putRuleFile": rule_file,
-    "removeRuleFile": loaded_file,
+    "putRuleFile": file_to_put,
+    "removeRuleFile": file_to_remove,
     "setRuleStage": a_stage,
     "activateRuleVersion": lambda: {**rule_version(), "body": {"author": "conformance"}},
     "rollBackRules": lambda: {"body": {"author": "conformance", "to": rule_version()["path"]["version"]}},

@@ -63,12 +63,12 @@ export async function aCustomer(harness: RealService) {
     tryInside: (method: string, path: string, body?: object) => send(harness.internalUrl, method, path, tenantId, body),
     workflow,
     /** Waits in real time until a workflow has ended. It need not have started yet. */
-    ended: (id: string): Promise<Body> =>
+    ended: (id: string, seconds?: number): Promise<Body> =>
       soon(async () => {
         const run = await workflow(id)
         expect(run, id).not.toMatchObject({ status: 'running' })
         return run
-      }),
+      }, seconds),
     standardTariff: async (allowanceMB: number): Promise<number> => {
       const standardTariff = { baseTariffBytes: allowanceMB * MB, ...FEES }
       return (await inside('POST', '/internal/tariffs', { displayName: 'S', type: 0, standardTariff })).id
