@@ -20,7 +20,7 @@ export interface TestFlags extends CheckFlags {
  * Runs the tests of a folder.
  *
  * @param folder empty: the shipped rules
- * @param only of its test files; empty: all
+ * @param only of its test files, and so of the rules that they name; empty: all
  * @throws CommandFailure for a fault, a test that fails, or a rule below the threshold
  */
 export async function testRules(folder: string, only: readonly string[], flags: TestFlags): Promise<void> {
@@ -29,7 +29,8 @@ export async function testRules(folder: string, only: readonly string[], flags: 
   if (unknown !== undefined)
     throw new CommandFailure(`there is no test file ${unknown} in the folder`, ExitCode.notFound)
   const chosen = tests.filter(({ file }) => only.length === 0 || only.includes(file))
-  const { results, coverage } = await runTests(chosen, rules)
+  const tried = only.length === 0 ? rules : rules.filter((rule) => chosen.some((file) => file.rules.includes(rule)))
+  const { results, coverage } = await runTests(chosen, tried)
   if (flags.junit !== undefined) await writeFile(flags.junit, junitOf(results))
   const failed = results.filter(({ failures }) => failures.length > 0)
   const isMeasured = flags.coverage === true || flags.threshold !== undefined

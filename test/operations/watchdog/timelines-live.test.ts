@@ -1,10 +1,13 @@
 /** A timeline and the same time through PostgreSQL agree: those of the shipped rules are lived by the service's own operations. */
 import { expect, test } from 'vitest'
+import { cycleAt } from '../../../domain/time/cycle.ts'
 import { readRuleFolder } from '../../../process/rule-files.ts'
+import { LOOKS_PER_CYCLE } from '../../../rules/compile/flip.ts'
 import { loadRuleSet } from '../../../rules/load/load.ts'
 import { Coverage } from '../../../rules/timeline/coverage.ts'
 import { type Played, play } from '../../../rules/timeline/play.ts'
 import { readTestFiles } from '../../../rules/timeline/read.ts'
+import type { TimelineTest } from '../../../rules/timeline/test-file.ts'
 import { livedTimeline } from './timeline-month.ts'
 
 const MINUTE = 60_000
@@ -27,9 +30,28 @@ test.each(timelines)('%s', { timeout: 300_000 }, async (_, timeline, named) => {
   const files = shipped.rules.filter(({ file }) => named.some((rule) => rule.file === file))
   const lived = await livedTimeline(timeline, files, played.endsAt)
 
-  expect(byTime(lived.entries.map((one) => ({ ...one, at: minute(one.at) })))).toEqual(byTime(entriesOf(played)))
+  const entries = lived.entries.map((one) => ({ ...one, at: minute(one.at) }))
+  expect(byTime(lookedAt(entries, timeline, entriesOf(played)))).toEqual(byTime(entriesOf(played)))
   expect(lived.suspensions.map(toMinutes)).toEqual(played.suspensions.map(toMinutes))
 })
+
+/**
+ * Entries as of the instant that a timeline has for them. Tickets do not mark a tenant due, so the service may notice them
+ * one of its 720 looks in a cycle later: within that, the timeline's instant is theirs.
+ */
+function lookedAt<T extends { readonly at: number; readonly kind: string }>(
+  entries: readonly T[],
+  { events = [], start, cycle }: TimelineTest,
+  expected: readonly { readonly at: number; readonly kind: string }[],
+): T[] {
+  if (events.every(({ tickets }) => tickets === undefined)) return [...entries]
+  const { startsAt, endsAt } = cycleAt(cycle ?? 'P1M', Date.parse(start) + 31 * 24 * 60 * MINUTE)
+  const look = Math.ceil((endsAt - startsAt) / LOOKS_PER_CYCLE / MINUTE)
+  return entries.map((one) => {
+    const due = expected.find(({ at, kind }) => kind === one.kind && one.at >= at && one.at - at <= look)
+    return due === undefined ? one : { ...one, at: due.at }
+  })
+}
 
 interface Suspended {
   readonly sim: string
