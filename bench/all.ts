@@ -22,6 +22,7 @@ const BENCHES: Readonly<Record<string, readonly string[]>> = {
   attacks: ['--seconds', '5'],
   latency: ['--sims', '50000', '--seconds', '8'],
   tenants: ['--tenants', '100', '--sims', '200', '--seconds', '6'],
+  backtest: ['--records', '50000'],
   boundary: ['--sims', '20000', '--before', '10', '--after', '20'],
   'alert-latency': ['--seconds', '30'],
 }

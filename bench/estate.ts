@@ -10,7 +10,7 @@ import { connect } from '../store/connect.ts'
 import { migrate } from '../store/migrate.ts'
 import { inPlatform, inTenant, type Store } from '../store/tenancy.ts'
 import { currentCycle } from '../store/usage/cycles.ts'
-import { estateRows, iccidOf } from './estate-rows.ts'
+import { type EstateRows, estateRows, iccidOf } from './estate-rows.ts'
 
 export interface Estate extends Tenant {
   readonly store: Store
@@ -41,8 +41,9 @@ const SIMS_A_POOL = 1000
  * open.
  *
  * @param billingCycle of all tenants
+ * @param madeAt when all was made; left out: 40 days ago
  */
-export async function anEstate(sims: number, billingCycle = 'P1M'): Promise<Estate> {
+export async function anEstate(sims: number, billingCycle = 'P1M', madeAt?: Date): Promise<Estate> {
   const dataDir = await mkdtemp(join(tmpdir(), 'simherd-bench-'))
   await chmod(dataDir, 0o755)
   const server = await startPostgres({ dataDir })
@@ -61,7 +62,7 @@ export async function anEstate(sims: number, billingCycle = 'P1M'): Promise<Esta
     const { id, key } = await create(name)
     const first = made
     made += size
-    await fill(owner, id, first, size)
+    await fill(owner, id, { first, sims: size, ...(madeAt === undefined ? {} : { madeAt }) })
     return { tenantId: id, key, activeIccid: (n: number) => iccidOf(first + activeOf(n, size)) }
   }
   const tenant = await aTenant('Meadow', sims)
@@ -106,10 +107,10 @@ const activeOf = (n: number, sims: number) => {
   return Math.floor(at / 8) * 10 + 2 + (at % 8)
 }
 
-/** Fills a tenant by a few statements. @param first number of the tenant's first SIM, from which its ICCID follows */
-async function fill(owner: pg.Client, tenantId: string, first: number, sims: number): Promise<void> {
+/** Fills a tenant by a few statements. */
+async function fill(owner: pg.Client, tenantId: string, rows: Omit<EstateRows, 'simsAPool'>): Promise<void> {
   await owner.query(`select set_config('app.tenant', $1, false)`, [tenantId])
   // The counts of pools and blocks are written at the end, not by triggers row by row.
   await owner.query('set session_replication_role = replica')
-  for (const statement of estateRows({ first, sims, simsAPool: SIMS_A_POOL })) await owner.query(statement)
+  for (const statement of estateRows({ ...rows, simsAPool: SIMS_A_POOL })) await owner.query(statement)
 }
