@@ -3,11 +3,11 @@ import { idempotent } from '../../client/client.ts'
 import type { Settings } from '../../config/index.ts'
 import { LogLevel, labelOf } from '../../domain/codes.ts'
 import type { Address, NewAddress } from '../../domain/mail/address.ts'
+import { at } from '../instant.ts'
 import { print } from '../print.ts'
 import { responseOf } from '../service.ts'
 import { table } from '../table.ts'
 import { asking } from '../workflows/ask.ts'
-import { at } from '../workflows/run-text.ts'
 import type { TenantFlags } from './enforcement.ts'
 
 /** Lists addresses, billing first. */

@@ -3,11 +3,11 @@ import { idempotent } from '../../client/client.ts'
 import type { Settings } from '../../config/index.ts'
 import type { Alert } from '../../domain/watchdog/alert.ts'
 import type { NewSilence, Silence } from '../../domain/watchdog/silence.ts'
+import { at } from '../instant.ts'
 import { print } from '../print.ts'
 import { responseOf } from '../service.ts'
 import { table } from '../table.ts'
 import { asking } from '../workflows/ask.ts'
-import { at } from '../workflows/run-text.ts'
 import type { TenantFlags } from './enforcement.ts'
 
 /** Most lines of a list. */

@@ -4,11 +4,11 @@ import { idempotent } from '../../client/client.ts'
 import type { Settings } from '../../config/index.ts'
 import type { EnforcementSettings, Hold } from '../../domain/enforcement/guard.ts'
 import { CommandFailure, ExitCode } from '../failures.ts'
+import { at } from '../instant.ts'
 import { print } from '../print.ts'
 import { responseOf } from '../service.ts'
 import { table } from '../table.ts'
 import { asking } from '../workflows/ask.ts'
-import { at } from '../workflows/run-text.ts'
 
 /** Holds that are shown. More than a person decides in one go. */
 const SHOWN = 50

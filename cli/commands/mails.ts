@@ -1,11 +1,11 @@
 /** `simherd mails …`: a tenant's mails and their delivery. */
 import { idempotent } from '../../client/client.ts'
 import type { Settings } from '../../config/index.ts'
+import { at } from '../instant.ts'
 import { print } from '../print.ts'
 import { responseOf } from '../service.ts'
 import { table } from '../table.ts'
 import { asking } from '../workflows/ask.ts'
-import { at } from '../workflows/run-text.ts'
 import type { TenantFlags } from './enforcement.ts'
 
 /** Most lines of the list. */

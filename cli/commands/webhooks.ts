@@ -5,11 +5,11 @@ import type { Settings } from '../../config/index.ts'
 import type { WebhookEventType } from '../../domain/webhooks/event.ts'
 import type { DeliveryStatus, Webhook, WebhookDelivery } from '../../domain/webhooks/webhook.ts'
 import { CommandFailure, ExitCode } from '../failures.ts'
+import { at } from '../instant.ts'
 import { print } from '../print.ts'
 import { responseOf } from '../service.ts'
 import { table } from '../table.ts'
 import { asking } from '../workflows/ask.ts'
-import { at } from '../workflows/run-text.ts'
 import type { TenantFlags } from './enforcement.ts'
 
 /** Most lines of a list. */

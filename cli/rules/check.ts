@@ -1,4 +1,5 @@
 /** `simherd rules check [folder]` */
+import { counted } from '../../domain/quantity.ts'
 import { readRuleFolder } from '../../process/rule-files.ts'
 import { faultWords, type RuleFault } from '../../rules/load/faults.ts'
 import { loadRuleSet } from '../../rules/load/load.ts'
@@ -22,7 +23,7 @@ export async function checkRules(folder: string, flags: CheckFlags): Promise<voi
   if (flags.output === 'json') printJson(files.length, rules, [])
   else
     print(
-      `${files.length} files, ${rules.length} rules${tests.length === 0 ? '' : `, ${tests.length} test files`}: no faults`,
+      `${counted(files.length, 'file')}, ${counted(rules.length, 'rule')}${tests.length === 0 ? '' : `, ${counted(tests.length, 'test file')}`}: no faults`,
     )
 }
 

@@ -1,6 +1,7 @@
 /** `simherd rules explain`: why rules fired, or did not. */
 import type { Settings } from '../../config/index.ts'
 import type { ExplainedRule, Explanation } from '../../domain/watchdog/explanation.ts'
+import { at } from '../instant.ts'
 import { print } from '../print.ts'
 import { responseOf } from '../service.ts'
 import { asking } from '../workflows/ask.ts'
@@ -31,11 +32,11 @@ export function explainRules(settings: Settings, flags: ExplainFlags): Promise<v
 }
 
 /** An explanation as text. */
-function explained({ subject, at, cycle, entry, note, rules }: Explanation): string[] {
+function explained({ subject, at: when, cycle, entry, note, rules }: Explanation): string[] {
   const whom =
     subject.kind === 'tenant' ? `tenant ${subject.label}` : `${subject.kind} ${subject.id} (${subject.label})`
   return [
-    `${whom} at ${at}${cycle === null ? '' : `, cycle ${cycle}`}`,
+    `${whom} at ${at(when)}${cycle === null ? '' : `, cycle ${cycle}`}`,
     ...(entry === null ? [] : [`entry ${entry.id}: ${entry.message}`]),
     ...(note === null ? [] : [note]),
     ...rules.flatMap((rule) => ['', ...ruleLines(rule)]),
@@ -72,16 +73,18 @@ function ruleLines(one: ExplainedRule): string[] {
     ),
     ...part(
       'alert',
-      one.alert === null ? [] : [`${one.alert.phase} since ${one.alert.since}, changed last ${one.alert.changedAt}`],
+      one.alert === null
+        ? []
+        : [`${one.alert.phase} since ${at(one.alert.since)}, changed last ${at(one.alert.changedAt)}`],
     ),
     ...part(
       'entries',
-      one.followed.entries.map(({ id, date, message }) => `${id} ${date} ${message}`),
+      one.followed.entries.map(({ id, date, message }) => `${id} ${at(date)} ${message}`),
     ),
     ...part(
       'mails',
-      one.followed.mails.map(({ id, status, at, recipient }) =>
-        `${status} ${at} ${recipient ?? ''} ${id ?? ''}`.trimEnd(),
+      one.followed.mails.map(({ id, status, at: when, recipient }) =>
+        `${status} ${at(when)} ${recipient ?? ''} ${id ?? ''}`.trimEnd(),
       ),
     ),
     ...part(
@@ -90,7 +93,7 @@ function ruleLines(one: ExplainedRule): string[] {
     ),
     ...part(
       'workflows',
-      one.followed.workflows.map(({ id, state, at }) => `${id} ${state} ${at}`),
+      one.followed.workflows.map(({ id, state, at: when }) => `${id} ${state} ${at(when)}`),
     ),
     ...part(
       'holds',
@@ -104,5 +107,5 @@ const MARKS: Readonly<Record<string, string>> = { true: '✓', false: '✗', nul
 function standing({ isAttached, isMet, phase, since }: ExplainedRule): string {
   if (!isAttached) return 'not attached'
   const met = isMet === null ? 'not decided' : isMet ? 'holds' : 'does not hold'
-  return phase === null || phase === 'inactive' ? met : `${met}, ${phase} since ${since}`
+  return phase === null || phase === 'inactive' || since === null ? met : `${met}, ${phase} since ${at(since)}`
 }

@@ -1,6 +1,7 @@
 /** `simherd rules history` and `simherd rules show`: which versions there are, and what became of them. */
 import type { Settings } from '../../config/index.ts'
 import type { RuleChange } from '../../domain/watchdog/rule-change.ts'
+import { at } from '../instant.ts'
 import { print } from '../print.ts'
 import { responseOf } from '../service.ts'
 import { table } from '../table.ts'
@@ -30,8 +31,8 @@ const WORDS: Readonly<Record<RuleChange['change'], string>> = {
   candidateEnded: 'no candidate any more',
 }
 
-const rowOf = ({ at, version, change, rule, stage, author, reason }: RuleChange) => [
-  at,
+const rowOf = ({ at: when, version, change, rule, stage, author, reason }: RuleChange) => [
+  at(when),
   String(version),
   rule === null ? WORDS[change] : `${rule} → ${stage}`,
   author,
@@ -45,8 +46,8 @@ export async function showVersion(settings: Settings, version: number, { output 
   )
   if (output === 'json') return print(JSON.stringify(found, null, 2))
   const { author, createdAt, reason, activatedAt, candidateSince, files } = found
-  print(`version ${version}, by ${author} at ${createdAt}${reason === null ? '' : `: ${reason}`}`)
-  print(activatedAt === null ? 'never in force' : `in force last since ${activatedAt}`)
-  if (candidateSince !== null) print(`candidate since ${candidateSince}`)
+  print(`version ${version}, by ${author} at ${at(createdAt)}${reason === null ? '' : `: ${reason}`}`)
+  print(activatedAt === null ? 'never in force' : `in force last since ${at(activatedAt)}`)
+  if (candidateSince !== null) print(`candidate since ${at(candidateSince)}`)
   for (const { file, text } of files) print(`\n== ${file}\n${text.trimEnd()}`)
 }

@@ -1,6 +1,7 @@
 /** `simherd rules load`, `push`, `activate` and `rollback`: which version of the rules is in force. */
 import { idempotent } from '../../client/client.ts'
 import type { Settings } from '../../config/index.ts'
+import { counted } from '../../domain/quantity.ts'
 import type { ChangedRules } from '../../domain/watchdog/rule-change.ts'
 import { responseOf } from '../service.ts'
 import { askingAboutRules, type ChangeFlags, changeBody, filesIn, tell } from './ask.ts'
@@ -34,7 +35,7 @@ export async function pushRules(settings: Settings, folder: string, flags: Chang
     flags,
     pushed,
     ({ version }) =>
-      `version ${version}: ${files.length} files, not in force; "simherd rules activate ${version}" does that`,
+      `version ${version}: ${counted(files.length, 'file')}, not in force; "simherd rules activate ${version}" does that`,
   )
 }
 

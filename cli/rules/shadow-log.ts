@@ -1,6 +1,7 @@
 /** `simherd rules shadow-log`: what rules in stage shadow, and those of a candidate, would have done. */
 import type { Settings } from '../../config/index.ts'
 import type { ShadowEntry } from '../../domain/watchdog/shadow-entry.ts'
+import { at } from '../instant.ts'
 import { print } from '../print.ts'
 import { responseOf } from '../service.ts'
 import { table } from '../table.ts'
@@ -33,4 +34,4 @@ export function shadowLog(settings: Settings, flags: ShadowFlags): Promise<void>
   })
 }
 
-const rowOf = ({ date, rule, version, does, message }: ShadowEntry) => [date, rule, String(version), does, message]
+const rowOf = ({ date, rule, version, does, message }: ShadowEntry) => [at(date), rule, String(version), does, message]

@@ -1,11 +1,12 @@
 /** `simherd workflows list` */
 import type { Settings } from '../../config/index.ts'
 import type { WorkflowFilter } from '../../queues/temporal/list.ts'
+import { at } from '../instant.ts'
 import { print } from '../print.ts'
 import { responseOf } from '../service.ts'
 import { table } from '../table.ts'
 import { asking, type Run } from './ask.ts'
-import { at, wordOf } from './run-text.ts'
+import { wordOf } from './run-text.ts'
 
 export interface ListFlags {
   readonly tenant: string

@@ -2,10 +2,10 @@
 import { Value } from 'typebox/value'
 import { MonthEndPlan } from '../../domain/month-end/plan.ts'
 import { CommandFailure } from '../failures.ts'
+import { at } from '../instant.ts'
 import { print } from '../print.ts'
 import { table } from '../table.ts'
 import type { Run } from './ask.ts'
-import { at } from './run-text.ts'
 import { printEnd } from './watch.ts'
 
 /** Rows that are shown of a list. The interface returns more. */

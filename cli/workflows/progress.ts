@@ -1,8 +1,9 @@
 /** The progress that a run reports, in one line. */
 import { Type } from 'typebox'
 import { Value } from 'typebox/value'
+import { at } from '../instant.ts'
 import type { Run } from './ask.ts'
-import { at, viewOf, waitText, wordOf } from './run-text.ts'
+import { viewOf, waitText, wordOf } from './run-text.ts'
 
 /** The counts of a run, or of one of its steps. */
 const Figures = Type.Object({

@@ -1,6 +1,7 @@
 /** A workflow's run as lines for the terminal. Times are in UTC. */
 import { Type } from 'typebox'
 import { Value } from 'typebox/value'
+import { at } from '../instant.ts'
 import { span } from '../reporter.ts'
 import { table } from '../table.ts'
 import type { Pending, Run } from './ask.ts'
@@ -23,9 +24,6 @@ export const viewOf = (state: unknown) => (Value.Check(View, state) ? state : nu
 /** The outcome of a run, in one word. Null while it runs, and for types without outcomes. */
 export const outcomeOf = ({ result }: Pick<Run, 'result'>): string | null =>
   Value.Check(Outcome, result) ? result.outcome : null
-
-/** `2026-11-21 14:02:11` */
-export const at = (instant: string): string => instant.slice(0, 19).replace('T', ' ')
 
 /** The subject of a run: `SIM 7`, `pool 3, cycle 2026-11`. */
 function subjectOf({ input }: Pick<Run, 'input'>): string {

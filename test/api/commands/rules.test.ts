@@ -242,7 +242,7 @@ describe('the shadow log', () => {
     const shown = async (flags: { rule?: string; version?: number; does?: ShadowAct }) => {
       lines.length = 0
       await shadowLog(settings, { tenant: harness.tenant.id, output: 'text', ...flags })
-      return lines.slice(2).map((line) => line.replace(/^\S+ +/, '').replaceAll(/ +/g, ' '))
+      return lines.slice(2).map((line) => line.replace(/^\S+ \S+ +/, '').replaceAll(/ +/g, ' '))
     }
 
     expect(await shown({})).toEqual([
