@@ -31,6 +31,7 @@ import { scheduleRoutes } from './internal/month-end/schedules.ts'
 import { statementRoutes } from './internal/month-end/statements.ts'
 import { orderRoutes as internalOrderRoutes } from './internal/orders/orders.ts'
 import { orderPriceRoutes } from './internal/orders/prices.ts'
+import { backtestRoutes } from './internal/replay/backtests.ts'
 import { auditRoutes } from './internal/tenants/audit.ts'
 import { keyRoutes } from './internal/tenants/keys.ts'
 import { noticeRoutes } from './internal/tenants/notices.ts'
@@ -107,6 +108,7 @@ const INTERNAL: readonly FastifyPluginAsyncTypebox<InternalOptions>[] = [
   ruleFileRoutes,
   explainRoutes,
   shadowLogRoutes,
+  backtestRoutes,
   exportRoutes,
   auditRoutes,
 ]

@@ -129,6 +129,12 @@ export const ERRORS = {
     title: 'There is no such version of the rules',
     remedy: '`GET /internal/rules/versions` lists the versions there are.',
   },
+  backtest_not_found: {
+    status: 404,
+    retryable: false,
+    title: 'There is no such backtest',
+    remedy: 'Look at the id; `GET /internal/rules/backtests` lists those that are kept: for 30 days.',
+  },
   method_not_allowed: {
     status: 405,
     retryable: false,
@@ -342,6 +348,12 @@ export const ERRORS = {
     retryable: false,
     title: 'Another version of the rules is in force than was expected',
     remedy: 'Look at what is in force now, decide anew, and name its version in `expect`.',
+  },
+  backtest_limit: {
+    status: 409,
+    retryable: false,
+    title: 'As many backtests wait as may wait',
+    remedy: 'Wait until one is done, or remove one: `DELETE /internal/rules/backtests/{id}`.',
   },
   no_earlier_rules: {
     status: 409,

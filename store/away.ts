@@ -18,3 +18,7 @@ export function isAway(error: unknown): boolean {
 /** Whether a statement waited for a lock too long: somebody holds just what it needs, and the server is there. */
 export const isLockTimeout = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && error.code === '55P03'
+
+/** Whether the server has no room left on its disk. */
+export const isDiskFull = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && error.code === '53100'

@@ -113,6 +113,34 @@ create policy written_of_all on audit_log for insert to simherd_platform with ch
 grant insert, select on audit_log to simherd_platform;
 grant insert, select on audit_log to simherd_tenant;
 
+create table backtests (
+  id bigint generated always as identity not null,
+  tenant_id text not null,
+  version integer,
+  files jsonb,
+  cycles integer not null,
+  actor text,
+  asked_at timestamp with time zone not null,
+  state text default 'queued'::text not null,
+  starts integer default 0 not null,
+  started_at timestamp with time zone,
+  ended_at timestamp with time zone,
+  records bigint,
+  records_done bigint default 0 not null,
+  report jsonb,
+  failure text,
+  constraint backtests_pkey PRIMARY KEY (id),
+  constraint backtests_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id),
+  constraint backtests_version_fkey FOREIGN KEY (version) REFERENCES rule_sets(version),
+  constraint backtests_state_check CHECK ((state = ANY (ARRAY['queued'::text, 'running'::text, 'done'::text, 'failed'::text])))
+);
+CREATE INDEX backtests_asked ON public.backtests USING btree (asked_at);
+CREATE INDEX backtests_waiting ON public.backtests USING btree (id) WHERE (state = ANY (ARRAY['queued'::text, 'running'::text]));
+alter table backtests enable row level security;
+alter table backtests force row level security;
+create policy all_backtests on backtests for all to simherd_platform using (true) with check (true);
+grant delete, insert, select, update on backtests to simherd_platform;
+
 create table bulk_ticket_items (
   tenant_id text default app_tenant() not null,
   bulk_id uuid not null,

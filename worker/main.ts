@@ -4,6 +4,7 @@
  *   queues ──▶ tickets · evaluation · mails · workflow requests
  *   Temporal ──▶ workflows and their activities
  *   sweeps ──▶ jobs for due work that has none
+ *   the table `backtests` ──▶ backtests, one at a time
  *
  * It waits for a dependency that is away, at the start or later. The process stays, and `/readyz` says what is away.
  */
@@ -33,6 +34,7 @@ import { openWorkflowClient, type WorkflowClient } from '../queues/temporal/clie
 import { connect } from '../store/connect.ts'
 import { linkKey } from '../store/mail/link-key.ts'
 import { inPlatform, type Store } from '../store/tenancy.ts'
+import { startBacktests } from './backtests.ts'
 import { createHandlers } from './handlers.ts'
 import { keyIsTaken, workersKey } from './service-key.ts'
 import { startTemporalWorkers, type TemporalWorkers } from './temporal.ts'
@@ -199,8 +201,18 @@ export async function startWorker(
       sweepMs,
       log,
     )
+    const backtests = startBacktests({
+      store,
+      databaseUrl: settings.DATABASE_URL,
+      options: {
+        evaluation: evaluationOptions(settings),
+        render: (notifications, isCopy) => renderMail(notifications, null, isCopy),
+      },
+      everyMs: sweepMs,
+      log,
+    })
     log.info('the worker works')
-    return { presence, consumers, sweeps, schedules, operator }
+    return { presence, consumers, sweeps, schedules, operator, backtests }
   }
   const working = work()
 
@@ -213,6 +225,7 @@ export async function startWorker(
         running?.sweeps.stop(),
         running?.schedules.stop(),
         running?.operator.stop(),
+        running?.backtests.stop(),
         running?.consumers.close(),
         temporal.shutdown(),
       ])

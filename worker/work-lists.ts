@@ -10,6 +10,7 @@ import { forgetResponses } from '../store/idempotency.ts'
 import { tenantsWithMail } from '../store/mail/mails.ts'
 import { hasLateMonthEnd } from '../store/month-end/progress.ts'
 import { tenantsWithWorkflowRequests } from '../store/outbox.ts'
+import { forgetBacktests } from '../store/replay/backtests.ts'
 import { tenantsToSweep } from '../store/shards.ts'
 import { inPlatform, inTenant, type PlatformTx, type Store, slowly } from '../store/tenancy.ts'
 import { tenantIds } from '../store/tenants/tenants.ts'
@@ -29,6 +30,9 @@ const MOST_FORGOTTEN = 1000
 const HOUR_MS = 3_600_000
 /** How long the shadow log is kept: a quarter of a year, over which a rule is tried. */
 const SHADOW_KEPT_MS = 90 * 24 * HOUR_MS
+/** How long a backtest that has ended is kept, and how many of them. */
+const BACKTESTS_KEPT_MS = 30 * 24 * HOUR_MS
+const MOST_BACKTESTS = 200
 const TEN_MINUTES_MS = 600_000
 /** A deleted Schedule is made again within this time. A new tenant's Schedule is made in the next round. */
 const SCHEDULES_CHECKED_MS = 300_000
@@ -132,6 +136,12 @@ export function workLists({ store, webhookLogMs, onMonthsAhead }: SweptStore): S
           forgetShadowEntries(tx, new Date(tx.now.getTime() - SHADOW_KEPT_MS), MOST_FORGOTTEN)
         while ((await inPlatform(store, forget)) === MOST_FORGOTTEN);
       },
+    },
+    {
+      name: 'old backtests',
+      everyMs: HOUR_MS,
+      run: () =>
+        inPlatform(store, (tx) => forgetBacktests(tx, new Date(tx.now.getTime() - BACKTESTS_KEPT_MS), MOST_BACKTESTS)),
     },
     {
       name: 'alerts of candidates',

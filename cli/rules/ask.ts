@@ -37,10 +37,11 @@ export const changeBody = ({ reason, expect }: ChangeFlags) => ({
 export async function askingAboutRules<T>(
   settings: Settings,
   work: (service: InternalClient) => Promise<T>,
+  patienceMs = PATIENCE_MS,
 ): Promise<T> {
   const { url, key } = await serviceOf(settings)
   try {
-    return await work(internalClient({ url, key, patienceMs: PATIENCE_MS }))
+    return await work(internalClient({ url, key, patienceMs }))
   } catch (error) {
     return refused(error)
   }

@@ -1,6 +1,7 @@
 /** `simherd rules …`: the commands and their options. */
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import type { Settings } from '../../config/index.ts'
+import { ASKS } from '../help-text.ts'
 import { id, wholeNumber } from '../option-values.ts'
 import type { BacktestFlags } from './backtest.ts'
 import type { CheckFlags } from './check.ts'
@@ -112,17 +113,22 @@ Example:
   rules
     .command('backtest')
     .argument('[folder]', 'folder of rule files; left out: --version, or what is in force', '')
-    .requiredOption('--tenant <id>', 'whose past')
+    .option('--tenant <id>', 'whose past')
     .option('--version <version>', 'a stored version of the rules', id)
     .option('--cycles <number>', 'how many of the billing cycles that ended last, 1 to 3', wholeNumber(1, 3), 1)
+    .option('--no-wait', 'print its id, and do not wait for the report')
+    .option('--id <id>', 'the report of one that was asked for before', id)
+    .option('--direct', 'read the database at DATABASE_URL, and ask no service')
     .description(
-      'Say what rules would have done in past billing cycles, beside the log. Reads the database; changes nothing.',
+      'Say what rules would have done in past billing cycles, beside the log. Changes nothing of the tenant.',
     )
     .addOption(output())
     .addHelpText(
       'after',
       `
-Needs DATABASE_URL, not the service. One runs at a time. It copies the usage of the cycles into temporary tables.
+${ASKS}
+A worker does it, one at a time, and goes on when the command ends; its report is kept for 30 days. With --direct the
+command does it itself. Either way the usage of the cycles is copied into temporary tables.
 
 Example:
   npx simherd rules backtest ./my-rules --tenant t0123456789ab`,

@@ -1,26 +1,22 @@
 /** A backtest: what a rule set would have done in a tenant's past billing cycles, beside what was done. */
 import { ServiceError } from '../../domain/errors.ts'
+import { type BacktestReport, MOST_CYCLES } from '../../domain/replay/backtest.ts'
 import { type Cycle, cycleAt, previousCycle } from '../../domain/time/cycle.ts'
 import type { RuleSource } from '../../domain/watchdog/rule-source.ts'
 import { releaseBacktestLock, tryBacktestLock } from '../../store/replay/lock.ts'
 import {
-  type Compared,
   comparedWithLog,
   countsByRule,
-  type Loud,
   loudestSubjects,
   mailsByRecipient,
-  type RuleCounts,
   shortAlerts,
 } from '../../store/replay/report.ts'
 import { type Db, inPlatform, inTenant, reading, type Store } from '../../store/tenancy.ts'
 import { tenantSettings } from '../../store/usage/cycles.ts'
 import { activeRuleVersion, ruleSetOf } from '../../store/watchdog/rule-sets.ts'
 import { checkRules } from '../watchdog/rules-in-force.ts'
-import { type ReplayOptions, replay, type Undecided } from './replay.ts'
+import { type ReplayOptions, replay } from './replay.ts'
 
-/** Most billing cycles of a backtest. */
-const MOST_CYCLES = 3
 /** Most time that it takes, in milliseconds. */
 const MOST_MS = 30 * 60_000
 /** Most subjects, and most examples of each kind, that a report names. */
@@ -33,31 +29,6 @@ export interface BacktestRequest {
   readonly cycles: number
   /** A stored version, files that are not stored, or null: what is in force. */
   readonly rules: number | readonly RuleSource[] | null
-}
-
-/** What came of a backtest. Instants are ISO 8601. */
-export interface BacktestReport {
-  readonly tenantId: string
-  readonly from: string
-  readonly until: string
-  /** Version of the rules; null: files that are not stored. */
-  readonly version: number | null
-  readonly records: number
-  readonly seconds: number
-  readonly rules: readonly RuleCounts[]
-  readonly mails: readonly { readonly recipient: string; readonly mails: number }[]
-  readonly noise: {
-    readonly entriesPerDay: number
-    readonly mailsPerDay: number
-    /** Alerts that fired, and those of them that ended within an hour. */
-    readonly fired: number
-    readonly overWithinHour: number
-    readonly loudest: readonly Loud[]
-  }
-  /** Entries of the replay and of the tenant's log, by their keys. */
-  readonly log: Compared
-  readonly undecided: Undecided
-  readonly limits: readonly string[]
 }
 
 /** What a report cannot know. */

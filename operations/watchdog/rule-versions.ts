@@ -3,6 +3,7 @@ import { ServiceError } from '../../domain/errors.ts'
 import type { ChangedRules } from '../../domain/watchdog/rule-change.ts'
 import type { RuleSource } from '../../domain/watchdog/rule-source.ts'
 import { loadStoredRules } from '../../rules/load/load.ts'
+import type { Rule } from '../../rules/rule.ts'
 import { noteChange } from '../../store/audit.ts'
 import { inPlatform, type PlatformTx, type Store } from '../../store/tenancy.ts'
 import {
@@ -50,6 +51,13 @@ export async function readVersion(tx: PlatformTx, version: number): Promise<Rule
   return set
 }
 
+/** The rules of a stored version. @throws ServiceError `rules_version_not_found`, `rules_rejected` if this build refuses it */
+export async function checkVersion(tx: PlatformTx, version: number): Promise<readonly Rule[]> {
+  const { rules, faults } = await loadStoredRules((await readVersion(tx, version)).files)
+  if (faults.length > 0) throw rejected(faults)
+  return rules
+}
+
 /**
  * Puts a version in force that was brought in before.
  *
@@ -84,7 +92,5 @@ async function bringBack(
   inForce: number | undefined,
   by: Change,
 ): Promise<RuleChangeOutcome> {
-  const { rules, faults } = await loadStoredRules((await readVersion(tx, version)).files)
-  if (faults.length > 0) throw rejected(faults)
-  return putInForce(tx, { version, rules }, inForce, by)
+  return putInForce(tx, { version, rules: await checkVersion(tx, version) }, inForce, by)
 }

@@ -12,3 +12,14 @@ export async function tryBacktestLock(db: Db): Promise<boolean> {
 export async function releaseBacktestLock(db: Db): Promise<void> {
   await sql`select pg_advisory_unlock(hashtext('simherd.backtest'), 0)`.execute(db)
 }
+
+/** The session of a single connection, for `endBackend`. */
+export async function backendOf(db: Db): Promise<number> {
+  const { rows } = await sql<{ pid: number }>`select pg_backend_pid() as pid`.execute(db)
+  return rows[0]?.pid ?? 0
+}
+
+/** Ends a session of the same login, and the statement that it is at. */
+export async function endBackend(db: Db, pid: number): Promise<void> {
+  await sql`select pg_terminate_backend(${pid})`.execute(db)
+}

@@ -1,18 +1,7 @@
 /** What came of a replay, counted beside what the service did. Reads the temporary tables, and the log of the tenant. */
 import { sql } from 'kysely'
+import type { Compared, Loud, RuleCounts } from '../../domain/replay/backtest.ts'
 import type { TenantTx } from '../tenancy.ts'
-
-/** What a rule did. */
-export interface RuleCounts {
-  readonly rule: string
-  readonly entries: number
-  readonly fired: number
-  /** How often it told that it flaps. */
-  readonly flapped: number
-  /** Entries of SIMs that it would have suspended where it may not. */
-  readonly wouldSuspend: number
-  readonly suspended: number
-}
 
 export async function countsByRule(tx: TenantTx): Promise<RuleCounts[]> {
   const { rows } = await sql<RuleCounts>`
@@ -33,14 +22,7 @@ export async function mailsByRecipient(tx: TenantTx): Promise<{ recipient: strin
   return rows
 }
 
-/** Subjects with the most entries. `id` is of a SIM or a pool; null: of the tenant. */
-export interface Loud {
-  readonly kind: 'sim' | 'pool' | 'tenant'
-  readonly id: number | null
-  readonly label: string
-  readonly entries: number
-}
-
+/** Subjects with the most entries. */
 export async function loudestSubjects(tx: TenantTx, limit: number): Promise<Loud[]> {
   const { rows } = await sql<Loud>`
     select case when l.sim_id is not null then 'sim' when l.pool_id is not null then 'pool' else 'tenant' end as kind,
@@ -65,22 +47,6 @@ export async function shortAlerts(tx: TenantTx): Promise<{ fired: number; overWi
   return rows[0] ?? { fired: 0, overWithinHour: 0 }
 }
 
-/** An entry that only one of the two has. */
-export interface OnlyOne {
-  readonly where: 'replay' | 'log'
-  readonly key: string
-  readonly at: Date
-  readonly message: string
-}
-
-export interface Compared {
-  readonly both: number
-  readonly onlyReplay: number
-  readonly onlyLog: number
-  /** The earliest of both kinds. */
-  readonly examples: readonly OnlyOne[]
-}
-
 /** Compares the entries with those of the tenant's log. They are the same where their keys are. */
 export async function comparedWithLog(
   tx: TenantTx,
@@ -95,12 +61,15 @@ export async function comparedWithLog(
     select count(*) filter (where r.at is not null and l.at is not null)::integer as both,
            count(*) filter (where l.at is null)::integer as "onlyReplay",
            count(*) filter (where r.at is null)::integer as "onlyLog" from ${joined}`.execute(tx.q)
-  const examples = await sql<OnlyOne>`
+  const examples = await sql<Omit<Compared['examples'][number], 'at'> & { readonly at: Date }>`
     select "where", key, at, message
       from (select case when l.at is null then 'replay' else 'log' end as "where", dedupe_key as key,
                    coalesce(r.at, l.at) as at, coalesce(r.message, l.message) as message,
                    row_number() over (partition by l.at is null order by coalesce(r.at, l.at), dedupe_key) as n
               from ${joined} where r.at is null or l.at is null) o
      where n <= ${limit} order by at, key`.execute(tx.q)
-  return { ...(rows[0] ?? { both: 0, onlyReplay: 0, onlyLog: 0 }), examples: examples.rows }
+  return {
+    ...(rows[0] ?? { both: 0, onlyReplay: 0, onlyLog: 0 }),
+    examples: examples.rows.map((one) => ({ ...one, at: one.at.toISOString() })),
+  }
 }

@@ -327,6 +327,8 @@ async function unfinished(estate: Estate): Promise<void> {
     ]),
   )
 
+  await made(harness.operate('POST', '/internal/rules/backtests', { tenantId: tenant.id }))
+
   const { id, key } = await queuedInSeptember(estate, { poolId: otherPoolId })
   await inside('POST', `/internal/cycles/${key}/changes/apply`, { kind: 'move', afterSimId: id - 1, throughSimId: id })
   const { iccid } = await freshSim(estate)

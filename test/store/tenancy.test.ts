@@ -229,8 +229,8 @@ describe('row-level security', () => {
     await expect(read).rejects.toThrow(/permission denied/)
   })
 
-  test('denies tenants the API keys', async () => {
-    const read = inTenant(store, ours, (tx) => sql`select 1 from api_keys`.execute(tx.q))
+  test.each(['api_keys', 'backtests'])('denies tenants the table %s', async (table) => {
+    const read = inTenant(store, ours, (tx) => sql`select 1 from ${sql.table(table)}`.execute(tx.q))
 
     await expect(read).rejects.toThrow(/permission denied/)
   })
@@ -349,7 +349,7 @@ describe('each table of tenants', () => {
        where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition
        order by c.relname`.execute(db)
 
-    expect(rows.map(({ name }) => name)).toEqual(['api_keys', ...TENANT_TABLES].toSorted())
+    expect(rows.map(({ name }) => name)).toEqual(['api_keys', 'backtests', ...TENANT_TABLES].toSorted())
   })
 
   test.each(TENANT_TABLES)("shows only its tenant's rows: %s", async (table) => {
@@ -413,6 +413,7 @@ describe('each table of tenants', () => {
     expect(await rightsOf('simherd_platform')).toEqual({
       api_keys: 'insert select update',
       audit_log: 'insert select',
+      backtests: 'delete insert select update',
       bulk_work: 'select',
       candidate_alerts: 'delete',
       changed_subjects: 'select',
@@ -469,6 +470,6 @@ describe('each table of tenants', () => {
       expect(rights[table], table).toBe('insert select')
     }
     expect(rights.tenants).toBe('select update')
-    expect(rights.api_keys).toBeUndefined()
+    expect([rights.api_keys, rights.backtests]).toEqual([undefined, undefined])
   })
 })

@@ -233,6 +233,17 @@ def loaded_file():
     return {"path": {"file": urllib.parse.quote(file["file"], safe="")}, "text": file["text"]}
 
 
+def question():
+    return {"tenantId": OPERATOR["X-Tenant-Id"], "cycles": 1}
+
+
+def backtest():
+    """A backtest, with room for it: so many may wait."""
+    for old in inside("GET", "/rules/backtests")["data"][5:]:
+        requests.delete(f"{INTERNAL}/internal/rules/backtests/{old['id']}", headers=OPERATOR, timeout=30)
+    return {"path": {"id": inside("POST", "/rules/backtests", question())["id"]}}
+
+
 def file_to_put():
     file = loaded_file()
     return {"path": file["path"], "body": {"text": file["text"], "author": "conformance"}}
@@ -333,6 +344,9 @@ REQUESTS = {
     "loadRules": own_rules,
     "pushRules": own_rules,
     "getRuleVersion": rule_version,
+    "askBacktest": lambda: {"body": question()},
+    "getBacktest": backtest,
+    "removeBacktest": backtest,
     "putRuleFile": file_to_put,
     "removeRuleFile": file_to_remove,
     "setRuleStage": a_stage,

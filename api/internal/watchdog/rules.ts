@@ -52,15 +52,18 @@ const Rules = strictObject({
   ),
 })
 
-/** Fields of a request that brings in a set. */
-export const setFields = {
-  files: Type.Array(
+/** The files of a set. */
+export const filesOfSet = (description: string) =>
+  Type.Array(
     strictObject({
       file: Type.String({ minLength: 1, maxLength: 300, description: 'Path below the rules folder' }),
       text: Type.String({ maxLength: BOUNDS.fileChars, description: 'The file as it is' }),
     }),
-    { minItems: 1, maxItems: BOUNDS.files, description: 'The whole set: what is not in it is no longer in force' },
-  ),
+    { minItems: 1, maxItems: BOUNDS.files, description },
+  )
+/** Fields of a request that brings in a set. */
+export const setFields = {
+  files: filesOfSet('The whole set: what is not in it is no longer in force'),
   ...changeFields,
 }
 /** Most bytes of the files of a set. */

@@ -146,6 +146,16 @@ async function pushedVersion({ harness }: Estate): Promise<number> {
   const body = { files: await freshRules(), author: 'the tests' }
   return (await harness.operate('POST', '/internal/rules/versions', body)).body.version
 }
+/** A question for a backtest, with room for it: so many may wait. */
+async function newBacktest({ harness, tenant }: Estate) {
+  const { data } = (await harness.operate('GET', '/internal/rules/backtests')).body
+  for (const { id } of data.slice(5)) await harness.operate('DELETE', `/internal/rules/backtests/${id}`)
+  return { body: { tenantId: tenant.id, cycles: 1 + (next() % 3) } }
+}
+async function freshBacktest(estate: Estate) {
+  const { body } = await newBacktest(estate)
+  return { path: { id: (await estate.harness.operate('POST', '/internal/rules/backtests', body)).body.id as number } }
+}
 /** A hold of the guard for a rule of its own, in a tenant whose hourly limit becomes 0. */
 async function openHold({ tenant, simId, word }: Estate) {
   const settings = { guardLeast: 0, guardPct: 0 }
@@ -354,6 +364,10 @@ export const LINES: Readonly<Record<string, Line>> = {
     call: async (estate) => ({ body: { author: 'the tests', to: await pushedVersion(estate) } }),
     audit: ['rules'],
   },
+  listBacktests: { call: none },
+  askBacktest: { call: newBacktest, audit: 'it changes nothing; it says itself who asked, and when' },
+  getBacktest: { call: freshBacktest },
+  removeBacktest: { call: freshBacktest, audit: 'nothing of a tenant or the platform goes' },
   listAudit: { call: ({ keyId }) => ({ query: { subjectId: keyId } }), foreign: 'empty' },
 
   // SIMs and tickets.

@@ -109,7 +109,7 @@ test('the command works by a login that owns nothing', async () => {
   const { tenantId } = await aHarness(store, 'PT6H')
   const login = await loginOfProcesses(store.databaseUrl)
   try {
-    const command = ['cli/main.ts', 'rules', 'backtest', '--tenant', tenantId, '--version', '1']
+    const command = ['cli/main.ts', 'rules', 'backtest', '--direct', '--tenant', tenantId, '--version', '1']
     const { stdout } = await promisify(execFile)(process.execPath, command, {
       env: { ...process.env, DATABASE_URL: login.url },
     })

@@ -7,28 +7,14 @@ import { expect, test } from 'vitest'
 import { WatchdogMode } from '../../../domain/codes.ts'
 import { tagSim } from '../../../operations/estate/tag-sim.ts'
 import { updatePool } from '../../../operations/estate/update-pool.ts'
-import { inTenant, type Store } from '../../../store/tenancy.ts'
+import { inTenant } from '../../../store/tenancy.ts'
 import { aStore } from '../../setup/estate.ts'
-import { doneIn, livedMonth, replayedMonth } from './lived.ts'
+import { digestsOf, doneIn, livedMonth, replayedMonth } from './lived.ts'
 
 const HOURS = Number(process.env.HOURS ?? 10)
 const TIMEOUT = HOURS * 90_000
 const START = '2026-09-30T23:00:00Z'
 const [monitored, enforced] = [await aStore(START), await aStore(START)]
-
-/** A digest of the rows of every table. */
-async function digestsOf({ db }: Store): Promise<Record<string, string>> {
-  const { rows: tables } = await sql<{ name: string }>`
-    select relname as name from pg_class
-     where relkind = 'r' and relnamespace = 'public'::regnamespace order by 1`.execute(db)
-  const digests: Record<string, string> = {}
-  for (const { name } of tables) {
-    const { rows } = await sql<{ digest: string | null }>`
-      select md5(string_agg(t::text, ',' order by t::text)) as digest from ${sql.table(name)} t`.execute(db)
-    digests[name] = rows[0]?.digest ?? ''
-  }
-  return digests
-}
 
 test(
   'a replay in Monitor equals live, and changes no row',

@@ -95,3 +95,20 @@ export async function doneIn(db: Db, tenantId: string) {
      order by opened_at, sim_id`.execute(db)
   return { entries: entries.rows, mails: mails.rows, suspensions: suspensions.rows }
 }
+
+/** What a replay runs with. */
+export const replayOptions = (): Parameters<typeof replay>[2] => ({ evaluation: evaluationOptions(), render })
+
+/** A digest of the rows of every table. */
+export async function digestsOf({ db }: TestStore): Promise<Record<string, string>> {
+  const { rows: tables } = await sql<{ name: string }>`
+    select relname as name from pg_class
+     where relkind = 'r' and relnamespace = 'public'::regnamespace order by 1`.execute(db)
+  const digests: Record<string, string> = {}
+  for (const { name } of tables) {
+    const { rows } = await sql<{ digest: string | null }>`
+      select md5(string_agg(t::text, ',' order by t::text)) as digest from ${sql.table(name)} t`.execute(db)
+    digests[name] = rows[0]?.digest ?? ''
+  }
+  return digests
+}

@@ -1,0 +1,113 @@
+/** Backtests: what rules would have done in past billing cycles of a tenant, as the internal interface has it. */
+import { type Static, Type } from 'typebox'
+import { Actor } from '../caller.ts'
+import { Id, Instant, nullable, strictObject, Text } from '../schema.ts'
+import { RuleVersion } from '../watchdog/rule-change.ts'
+
+/** Most billing cycles of a backtest. */
+export const MOST_CYCLES = 3
+
+const count = (description: string) => Type.Integer({ minimum: 0, description })
+const perDay = (description: string) => Type.Number({ minimum: 0, description })
+
+const RuleCounts = strictObject({
+  rule: Text('Name of the rule', 'sim-overage'),
+  entries: count('Entries of the watchdog log'),
+  fired: count('Alerts that fired'),
+  flapped: count('How often it told that an alert flaps'),
+  wouldSuspend: count('Entries of SIMs that it would have suspended where it may not'),
+  suspended: count('Suspensions'),
+})
+/** What a rule did. */
+export type RuleCounts = Static<typeof RuleCounts>
+
+const KINDS = ['sim', 'pool', 'tenant'] as const
+const Loud = strictObject({
+  kind: Type.Unsafe<(typeof KINDS)[number]>({ type: 'string', enum: [...KINDS], description: 'What the subject is' }),
+  id: nullable(Id('Id of the SIM or the pool; null: the tenant')),
+  label: Text('Tag or ICCID of the SIM, or name of the pool', 'meter 17'),
+  entries: count('Its entries'),
+})
+/** Subjects with the most entries. `id` is of a SIM or a pool; null: of the tenant. */
+export type Loud = Static<typeof Loud>
+
+const Place = Type.Unsafe<'replay' | 'log'>({
+  type: 'string',
+  enum: ['replay', 'log'],
+  description: '`replay`: only these rules wrote it; `log`: only the tenant’s log has it',
+})
+const Compared = strictObject({
+  both: count('Entries that the replay and the log have'),
+  onlyReplay: count('Entries that only the replay has'),
+  onlyLog: count('Entries that only the log has'),
+  examples: Type.Array(
+    strictObject({
+      where: Place,
+      key: Text('Key of the entry', 'sim-overage/sim/7/2026-11/1/fired'),
+      at: Instant('When'),
+      message: Text('What it says', 'SIM meter 17 is 5 MB over its limit.'),
+    }),
+    { description: 'The earliest of both kinds that only one of the two has' },
+  ),
+})
+/** Entries of the replay beside those of the tenant's log, by their keys. */
+export type Compared = Static<typeof Compared>
+
+export const BacktestReport = strictObject({
+  tenantId: Text('Whose past', 'tf622080bc0a0'),
+  from: Instant('Start of the first cycle'),
+  until: Instant('End of the last'),
+  version: nullable(Type.Integer({ minimum: 1, description: 'Version of the rules; null: files that are not stored' })),
+  records: count('Usage records that were replayed'),
+  seconds: count('How long it took'),
+  rules: Type.Array(RuleCounts, { description: 'What each rule did; one that did nothing is left out' }),
+  mails: Type.Array(
+    strictObject({ recipient: Text('Address', 'billing@meadow.example'), mails: count('Mails to it') }),
+    { description: 'Mails by recipient' },
+  ),
+  noise: strictObject({
+    entriesPerDay: perDay('Entries a day'),
+    mailsPerDay: perDay('Mails a day'),
+    fired: count('Alerts that fired'),
+    overWithinHour: count('Those of them that ended within an hour'),
+    loudest: Type.Array(Loud, { description: 'The subjects with the most entries' }),
+  }),
+  log: Compared,
+  undecided: strictObject({
+    records: count('Usage records that do not count: a correction would take a total below 0'),
+    tickets: count('Tickets of persons that do not fit what these rules have done'),
+    settings: count('Changes of settings of SIMs and pools that are not there'),
+  }),
+  limits: Type.Array(Text('One of them', 'Tickets take effect when they ended.'), {
+    description: 'What a backtest cannot know',
+  }),
+})
+/** What came of a backtest. */
+export type BacktestReport = Static<typeof BacktestReport>
+
+const STATES = ['queued', 'running', 'done', 'failed'] as const
+const fields = {
+  id: Id('Id of the backtest'),
+  tenantId: Text('Whose past', 'tf622080bc0a0'),
+  version: nullable({ ...RuleVersion, description: 'Version of the rules; null: files that are not stored' }),
+  cycles: Type.Integer({ description: 'How many of the billing cycles that ended last' }),
+  state: Type.Unsafe<(typeof STATES)[number]>({
+    type: 'string',
+    enum: [...STATES],
+    description: 'One runs at a time, the oldest first',
+  }),
+  actor: nullable(Actor),
+  askedAt: Instant('When it was asked for'),
+  startedAt: nullable(Instant('When it was begun last; null: not yet')),
+  endedAt: nullable(Instant('When it was done or failed; null: not yet')),
+  records: nullable(count('Usage records in all; null: not counted yet')),
+  recordsDone: count('Usage records that are replayed'),
+  failure: nullable(Text('Why it failed; else null', 'The backtest has taken 30 minutes: take fewer cycles.')),
+}
+
+/** A backtest in a list. */
+export const Backtest = strictObject(fields)
+export type Backtest = Static<typeof Backtest>
+
+export const BacktestDetail = strictObject({ ...fields, report: nullable(BacktestReport) })
+export type BacktestDetail = Static<typeof BacktestDetail>

@@ -1,0 +1,59 @@
+/** Asks for a backtest: all that can be wrong with the question is told before it is queued. */
+import { ServiceError } from '../../domain/errors.ts'
+import type { Backtest } from '../../domain/replay/backtest.ts'
+import type { RuleSource } from '../../domain/watchdog/rule-source.ts'
+import { type AskedBacktest, insertBacktest, lockBacktests } from '../../store/replay/backtests.ts'
+import type { PlatformTx } from '../../store/tenancy.ts'
+import { tenantExists } from '../../store/tenants/tenants.ts'
+import { activeRuleVersion } from '../../store/watchdog/rule-sets.ts'
+import { checkVersion } from '../watchdog/rule-versions.ts'
+import { checkRules } from '../watchdog/rules-in-force.ts'
+
+/** Most backtests that wait or run. */
+const MOST_WAITING = 20
+
+export interface BacktestQuestion {
+  readonly tenantId: string
+  /** How many of the cycles that ended last, 1 to 3. */
+  readonly cycles: number
+  /** A stored version. Default: the one in force, unless files are given. */
+  readonly version?: number | undefined
+  /** Files that are not stored. */
+  readonly files?: readonly RuleSource[] | undefined
+}
+
+/** Checks the rules of a question that brings files. @throws ServiceError `invalid_request`, `rules_rejected` */
+export async function checkQuestion({ version, files }: BacktestQuestion): Promise<void> {
+  if (version !== undefined && files !== undefined)
+    throw new ServiceError('invalid_request', 'version: got a version and files, expected one of them', {
+      errors: [{ pointer: '/version', detail: 'got a version and files, expected one of them' }],
+    })
+  if (files !== undefined) await checkRules(files)
+}
+
+/**
+ * Queues a backtest. Call `checkQuestion` before.
+ *
+ * @throws ServiceError `tenant_not_found`, `rules_version_not_found`, `backtest_limit`; `rules_rejected` if this build refuses
+ *   the version
+ */
+export async function askBacktest(tx: PlatformTx, question: BacktestQuestion): Promise<Backtest> {
+  const { tenantId, cycles, files } = question
+  if (!(await tenantExists(tx, tenantId)))
+    throw new ServiceError('tenant_not_found', `tenantId: there is no tenant ${tenantId}.`, {
+      errors: [{ pointer: '/tenantId', detail: `there is no tenant ${tenantId}` }],
+    })
+  const rules: Pick<AskedBacktest, 'version' | 'files'> =
+    files === undefined ? { version: await versionOf(tx, question), files: null } : { version: null, files }
+  if ((await lockBacktests(tx)) >= MOST_WAITING)
+    throw new ServiceError('backtest_limit', `${MOST_WAITING} backtests wait or run already.`)
+  return insertBacktest(tx, { tenantId, cycles, ...rules })
+}
+
+/** The stored version to backtest, which this build accepts. */
+async function versionOf(tx: PlatformTx, question: BacktestQuestion): Promise<number> {
+  const version = question.version ?? (await activeRuleVersion(tx))
+  if (version === undefined) throw new ServiceError('rules_version_not_found', 'No version of the rules is in force.')
+  await checkVersion(tx, version)
+  return version
+}

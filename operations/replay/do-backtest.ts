@@ -1,0 +1,104 @@
+/** Does backtests that were asked for. Of the real tables it writes `backtests` alone, on another connection than it replays on. */
+import { ServiceError } from '../../domain/errors.ts'
+import { isAway, isDiskFull } from '../../store/away.ts'
+import {
+  type BegunBacktest,
+  beginBacktest,
+  endBacktest,
+  noteBacktestProgress,
+  requeueBacktest,
+} from '../../store/replay/backtests.ts'
+import { releaseBacktestLock, tryBacktestLock } from '../../store/replay/lock.ts'
+import { type Db, inPlatform, type Store } from '../../store/tenancy.ts'
+import { backtest } from './backtest.ts'
+import type { ReplayOptions } from './replay.ts'
+
+/** A backtest is begun so often. What was stopped with its worker in good order is not counted. */
+const MOST_STARTS = 3
+/** Least time between two notes of the progress, in milliseconds. */
+const PROGRESS_EVERY_MS = 1000
+
+export interface BacktestWork {
+  /** Where backtests are queued. */
+  readonly store: Store
+  readonly options: ReplayOptions
+  /** Ends the work at its next instant: the backtest goes back to the queue. */
+  readonly signal: AbortSignal
+  /** Called for what is no fault of the question: a lost connection, or a fault of the service. */
+  readonly onTrouble: (id: number, error: unknown) => void
+  /** Default: a second. */
+  readonly progressEveryMs?: number
+}
+
+/** The backtest was removed meanwhile, or is another's now. */
+class RemovedBacktest extends Error {}
+
+/**
+ * Does the oldest backtest that waits, unless another process does one.
+ *
+ * @param own a single connection, which its maker closes afterwards: it holds the lock
+ * @returns whether there may be another to do now
+ */
+export async function doNextBacktest(own: Db, work: BacktestWork): Promise<boolean> {
+  if (work.signal.aborted || !(await tryBacktestLock(own))) return false
+  try {
+    return await doOldest(own, work)
+  } finally {
+    // Where the connection is lost, the lock goes with it. To close one takes a while: it drops its temporary tables.
+    await releaseBacktestLock(own).catch(() => undefined)
+  }
+}
+
+async function doOldest(own: Db, work: BacktestWork): Promise<boolean> {
+  const { store } = work
+  const begun = await inPlatform(store, beginBacktest)
+  if (begun === undefined) return false
+  if (begun.starts > MOST_STARTS) {
+    const why = `It was begun ${MOST_STARTS} times, and each time its worker or its connection ended first.`
+    await inPlatform(store, (tx) => endBacktest(tx, begun, why))
+    return true
+  }
+  try {
+    const { tenantId, cycles, files, version } = begun
+    const options = { ...work.options, onProgress: progressOf(begun, work) }
+    const report = await backtest(own, store.clock, { tenantId, cycles, rules: files ?? version }, options)
+    await inPlatform(store, (tx) => endBacktest(tx, begun, report))
+    return true
+  } catch (error) {
+    return failed(begun, work, error)
+  }
+}
+
+/** Writes the progress now and then. @throws RemovedBacktest; the signal's reason where the work is to end */
+function progressOf(begun: BegunBacktest, work: BacktestWork) {
+  const { store, options, signal, progressEveryMs = PROGRESS_EVERY_MS } = work
+  let toldAt = Number.NEGATIVE_INFINITY
+  return async (done: number, of: number): Promise<void> => {
+    await options.onProgress?.(done, of)
+    signal.throwIfAborted()
+    if (store.clock() - toldAt < progressEveryMs) return
+    toldAt = store.clock()
+    if (!(await inPlatform(store, (tx) => noteBacktestProgress(tx, begun, done, of)))) throw new RemovedBacktest()
+  }
+}
+
+/** @returns whether there may be another to do now */
+async function failed(begun: BegunBacktest, { store, signal, onTrouble }: BacktestWork, error: unknown) {
+  if (error instanceof RemovedBacktest) return true
+  if (signal.aborted) {
+    await inPlatform(store, (tx) => requeueBacktest(tx, begun))
+    return false
+  }
+  if (!(error instanceof ServiceError)) onTrouble(begun.id, error)
+  // It stays as it is, and whoever has the lock next begins it anew.
+  if (isAway(error) && !isDiskFull(error)) return false
+  await inPlatform(store, (tx) => endBacktest(tx, begun, wordsOf(error)))
+  return true
+}
+
+function wordsOf(error: unknown): string {
+  if (error instanceof ServiceError)
+    return [error.message, ...error.errors.map(({ pointer, detail }) => `${pointer}: ${detail}`)].join('\n')
+  if (isDiskFull(error)) return 'The database has no room for a copy of the usage: take fewer cycles.'
+  return `The service failed: ${error instanceof Error ? error.message : String(error)}`
+}

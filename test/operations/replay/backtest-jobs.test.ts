@@ -1,0 +1,228 @@
+/** Backtests that a worker does: one at a time, anew after a worker that died, and without a change of any other row. */
+import { pino } from 'pino'
+import { afterEach, expect, test } from 'vitest'
+import { TariffType } from '../../../domain/codes.ts'
+import { MB } from '../../../domain/units.ts'
+import { askBacktest } from '../../../operations/replay/ask-backtest.ts'
+import { backtest } from '../../../operations/replay/backtest.ts'
+import { doNextBacktest } from '../../../operations/replay/do-backtest.ts'
+import { activateRules } from '../../../operations/watchdog/rules-in-force.ts'
+import { readRuleFiles } from '../../../process/rule-files.ts'
+import { connect } from '../../../store/connect.ts'
+import { deleteBacktest, findBacktest, forgetBacktests } from '../../../store/replay/backtests.ts'
+import { backendOf, endBackend, tryBacktestLock } from '../../../store/replay/lock.ts'
+import { type Db, inPlatform } from '../../../store/tenancy.ts'
+import { startBacktests } from '../../../worker/backtests.ts'
+import { aPool, aStore, aTariff } from '../../setup/estate.ts'
+import { loginOfProcesses } from '../../setup/login.ts'
+import { aHarness } from '../harness.ts'
+import { digestsOf, replayOptions } from './lived.ts'
+
+const LONG = 300_000
+const HOUR = 3_600_000
+const store = await aStore('2026-11-10T12:00:00Z')
+await activateRules(store, await readRuleFiles(''), 'the tests')
+const options = replayOptions()
+const tenantId = await aPastCycle()
+
+/** Three deliveries of a SIM that passes its limit. Nobody has evaluated them. @returns the tenant */
+async function aPastCycle(): Promise<string> {
+  const harness = await aHarness(store, 'PT6H')
+  const pool = await harness.asTenant(async (tx) => {
+    const { id } = await aTariff(tx, TariffType.Standard, 100 * MB)
+    return aPool(tx, id, { name: 'meters', warningThresholdPct: 80 })
+  })
+  const [simId = 0] = await harness.activeSims(1, { poolId: pool.id })
+  for (const bytesDown of [50 * MB, 40 * MB, 30 * MB]) {
+    store.now += HOUR
+    await harness.record([harness.usage(simId, { bytesDown })])
+  }
+  store.now += 4 * HOUR
+  return harness.tenantId
+}
+
+async function connected<T>(work: (db: Db) => Promise<T>): Promise<T> {
+  const { db, close } = connect(store.databaseUrl, { max: 1 })
+  try {
+    return await db.connection().execute(work)
+  } finally {
+    await close()
+  }
+}
+
+const asked = async () => (await inPlatform(store, (tx) => askBacktest(tx, { tenantId, cycles: 1 }))).id
+const found = (id: number) => inPlatform(store, (tx) => findBacktest(tx, id))
+const never = new AbortController().signal
+let troubles: unknown[] = []
+afterEach(async () => {
+  troubles = []
+  await inPlatform(store, async (tx) => {
+    for (let id = 1; id < 20; id += 1) await deleteBacktest(tx, id)
+  })
+})
+
+/** Waits until no session has the lock: one that was ended drops its temporary tables first. */
+const unlocked = () => expect.poll(() => connected(tryBacktestLock)).toBe(true)
+
+/** Does the next backtest. @param onInstant called at each instant, with the connection of the replay */
+const doNext = (onInstant: (own: Db) => unknown = () => undefined, signal = never) =>
+  connected((own) =>
+    doNextBacktest(own, {
+      store,
+      options: { ...options, onProgress: async () => void (await onInstant(own)) },
+      signal,
+      progressEveryMs: 0,
+      onTrouble: (_id, error) => troubles.push(error),
+    }),
+  )
+
+test(
+  'is done as asked, and changes no other row',
+  async () => {
+    const [first, second] = [await asked(), await asked()]
+    const { backtests: _before, ...before } = await digestsOf(store)
+    const seen: unknown[] = []
+    expect(
+      await doNext(async () => {
+        const one = await found(first)
+        seen.push([one?.state, one?.recordsDone, one?.records])
+      }),
+    ).toBe(true)
+    const { backtests: _after, ...after } = await digestsOf(store)
+    expect(after).toEqual(before)
+    expect(seen).toEqual([
+      ['running', 0, null],
+      ['running', 1, 3],
+      ['running', 2, 3],
+    ])
+    const done = await found(first)
+    expect(done).toMatchObject({ state: 'done', records: 3, recordsDone: 3, failure: null })
+    expect((await found(second))?.state).toBe('queued')
+
+    const direct = await connected((db) =>
+      backtest(db, store.clock, { tenantId, cycles: 1, rules: done?.version ?? null }, options),
+    )
+    expect(done?.report).toEqual(JSON.parse(JSON.stringify(direct)))
+    expect(direct.rules.map(({ rule }) => rule)).toContain('sim-overage')
+    expect(troubles).toEqual([])
+  },
+  LONG,
+)
+
+test(
+  'starts anew where its connection ends, three times',
+  async () => {
+    const id = await asked()
+    const broken = async (own: Db) => endBackend(store.db, await backendOf(own))
+    for (const starts of [1, 2, 3]) {
+      expect(await doNext(broken)).toBe(false)
+      expect([await found(id), troubles.length]).toMatchObject([{ state: 'running', failure: null }, starts])
+      await unlocked()
+    }
+    expect(await doNext()).toBe(true)
+    expect(await found(id)).toMatchObject({
+      state: 'failed',
+      failure: 'It was begun 3 times, and each time its worker or its connection ended first.',
+    })
+    expect(await doNext()).toBe(false)
+  },
+  LONG,
+)
+
+test(
+  'goes back to the queue when its worker stops',
+  async () => {
+    const id = await asked()
+    for (let stops = 0; stops < 4; stops += 1) {
+      const stopping = new AbortController()
+      expect(await doNext(() => stopping.abort(), stopping.signal)).toBe(false)
+      expect(stopping.signal.aborted).toBe(true)
+      expect(await found(id)).toMatchObject({ state: 'queued', startedAt: null })
+    }
+    expect(troubles).toEqual([])
+  },
+  LONG,
+)
+
+test(
+  'is left at once when it is removed',
+  async () => {
+    const id = await asked()
+    let instants = 0
+    const remove = async () => {
+      instants += 1
+      await inPlatform(store, (tx) => deleteBacktest(tx, id))
+    }
+    expect(await doNext(remove)).toBe(true)
+    expect([instants, await found(id), troubles]).toEqual([1, undefined, []])
+  },
+  LONG,
+)
+
+test('waits while another process does one', async () => {
+  const id = await asked()
+  await connected(async (other) => {
+    await tryBacktestLock(other)
+    expect(await doNext()).toBe(false)
+  })
+  expect((await found(id))?.state).toBe('queued')
+})
+
+test(
+  'says in words why it failed',
+  async () => {
+    const id = await asked()
+    expect(
+      await doNext(() => {
+        throw new Error('a fault')
+      }),
+    ).toBe(true)
+    expect(await found(id)).toMatchObject({ state: 'failed', failure: 'The service failed: a fault', report: null })
+    expect(troubles).toHaveLength(1)
+  },
+  LONG,
+)
+
+test(
+  'a worker does what waits, and stops in the middle of a statement',
+  async () => {
+    const login = await loginOfProcesses(store.databaseUrl)
+    const own = connect(login.url)
+    const start = () =>
+      startBacktests({
+        store: { ...store, db: own.db },
+        databaseUrl: login.url,
+        options,
+        everyMs: 100,
+        log: pino({ level: 'silent' }),
+      })
+    try {
+      const [first, second] = [await asked(), await asked()]
+      const worker = start()
+      await expect.poll(async () => (await found(first))?.state, { timeout: 120_000 }).toBe('done')
+      await expect.poll(async () => (await found(second))?.state, { timeout: 120_000 }).toBe('running')
+      await worker.stop()
+      expect((await found(second))?.state).toBe('queued')
+      await unlocked()
+    } finally {
+      await own.close()
+      await login.drop()
+    }
+  },
+  LONG,
+)
+
+test('is forgotten a while after its end', async () => {
+  const ids = [await asked(), await asked(), await asked()]
+  for (const _ of ids.slice(0, 2))
+    await doNext(() => {
+      throw new Error('a fault')
+    })
+  const left = async () => (await Promise.all(ids.map(found))).map((one) => one?.state ?? null)
+  await inPlatform(store, (tx) => forgetBacktests(tx, new Date(store.now), 200))
+  expect(await left()).toEqual(['failed', 'failed', 'queued'])
+  await inPlatform(store, (tx) => forgetBacktests(tx, new Date(store.now), 1))
+  expect(await left()).toEqual([null, 'failed', 'queued'])
+  await inPlatform(store, (tx) => forgetBacktests(tx, new Date(store.now + 1), 200))
+  expect(await left()).toEqual([null, null, 'queued'])
+})

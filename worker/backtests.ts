@@ -1,0 +1,63 @@
+/**
+ * Backtests, one at a time in all workers. They are no job of a queue: one may take half an hour, and needs a connection of
+ * its own, whose end gives back the lock whatever becomes of the worker.
+ */
+import type { Logger } from 'pino'
+import { type BacktestWork, doNextBacktest } from '../operations/replay/do-backtest.ts'
+import { reasonOf } from '../process/retry.ts'
+import { startSweeps } from '../process/sweeps.ts'
+import { connect } from '../store/connect.ts'
+import { countWaitingBacktests } from '../store/replay/backtests.ts'
+import { backendOf, endBackend } from '../store/replay/lock.ts'
+import { inPlatform } from '../store/tenancy.ts'
+
+export interface BacktestsAt extends Omit<BacktestWork, 'signal' | 'onTrouble'> {
+  readonly databaseUrl: string
+  /** Pause between two looks for a backtest, in milliseconds. */
+  readonly everyMs: number
+  readonly log: Logger
+}
+
+/** Does backtests until `stop`, which ends a running one at once: it goes back to the queue. */
+export function startBacktests({ databaseUrl, everyMs, log, ...work }: BacktestsAt): {
+  readonly stop: () => Promise<void>
+} {
+  const { store } = work
+  const stopping = new AbortController()
+  const { signal } = stopping
+  const onTrouble = (id: number, error: unknown) =>
+    log.warn({ backtest: id, reason: reasonOf(error) }, 'a backtest was broken off')
+
+  async function doNext(): Promise<boolean> {
+    const { db, close } = connect(databaseUrl, { max: 1 })
+    try {
+      return await db.connection().execute(async (own) => {
+        const backend = await backendOf(own)
+        // A statement may take minutes. It ends with its session.
+        const end = () =>
+          void endBackend(store.db, backend).catch((error: unknown) =>
+            log.warn({ reason: reasonOf(error) }, 'still runs'),
+          )
+        signal.addEventListener('abort', end)
+        try {
+          return await doNextBacktest(own, { ...work, signal, onTrouble })
+        } finally {
+          signal.removeEventListener('abort', end)
+        }
+      })
+    } finally {
+      await close()
+    }
+  }
+
+  const run = async () => {
+    while (!signal.aborted && (await inPlatform(store, countWaitingBacktests)) > 0 && (await doNext()));
+  }
+  const rounds = startSweeps([{ name: 'backtests', run }], everyMs, log)
+  return {
+    stop: async () => {
+      stopping.abort()
+      await rounds.stop()
+    },
+  }
+}
