@@ -40,6 +40,7 @@ import { bulkTicketRoutes } from './internal/tickets/bulk.ts'
 import { ticketRoutes as internalTicketRoutes } from './internal/tickets/tickets.ts'
 import { usageRoutes } from './internal/usage/usage.ts'
 import { alertRoutes } from './internal/watchdog/alerts.ts'
+import { coverageRoutes } from './internal/watchdog/coverage.ts'
 import { explainRoutes } from './internal/watchdog/explain.ts'
 import { ruleFileRoutes } from './internal/watchdog/rule-files.ts'
 import { ruleVersionRoutes } from './internal/watchdog/rule-versions.ts'
@@ -107,6 +108,7 @@ const INTERNAL: readonly FastifyPluginAsyncTypebox<InternalOptions>[] = [
   ruleVersionRoutes,
   ruleFileRoutes,
   explainRoutes,
+  coverageRoutes,
   shadowLogRoutes,
   backtestRoutes,
   exportRoutes,

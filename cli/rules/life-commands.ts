@@ -1,4 +1,4 @@
-/** `simherd rules load`, `push`, `activate`, `shadow`, `rollback`, `history`, `show`, `shadow-log`, `explain`, `promote`, `demote`, `put`, `remove`: the commands that ask a service. */
+/** `simherd rules load`, `push`, `activate`, `shadow`, `rollback`, `history`, `show`, `shadow-log`, `explain`, `coverage`, `promote`, `demote`, `put`, `remove`: the commands that ask a service. */
 import { type Command, Option } from 'commander'
 import type { Settings } from '../../config/index.ts'
 import { STAGES } from '../../rules/rule-file.ts'
@@ -7,6 +7,7 @@ import { id, wholeNumber } from '../option-values.ts'
 import type { ChangeFlags } from './ask.ts'
 import type { CandidateFlags } from './candidate.ts'
 import type { CheckFlags } from './check.ts'
+import type { CoverageFlags } from './coverage.ts'
 import type { ExplainFlags } from './explain.ts'
 import type { PutFlags } from './files.ts'
 import type { HistoryFlags } from './history.ts'
@@ -143,6 +144,27 @@ export function addLifeCommands(rules: Command, settings: () => Settings): void 
     .action(async (flags: ExplainFlags) => {
       const { explainRules } = await import('./explain.ts')
       await explainRules(settings(), flags)
+    })
+  rules
+    .command('coverage')
+    .description('Whom of an estate no rule in force can tell anything of, and why; what each rule did.')
+    .requiredOption('--tenant <id>', 'the tenant')
+    .option(
+      '--days <number>',
+      'count firings of so many days; left out: of this billing cycle and the one before',
+      wholeNumber(1, 366),
+    )
+    .addOption(output())
+    .addHelpText(
+      'after',
+      help(
+        'It reads the whole estate and log of the tenant, and changes nothing. What tests cover of rules says "simherd rules test --coverage".',
+        'coverage --tenant t0123456789ab',
+      ),
+    )
+    .action(async (flags: CoverageFlags) => {
+      const { ruleCoverage } = await import('./coverage.ts')
+      await ruleCoverage(settings(), flags)
     })
   for (const direction of ['promote', 'demote'] as const) {
     const word = direction === 'promote' ? 'higher' : 'lower'

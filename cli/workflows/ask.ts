@@ -21,17 +21,19 @@ export interface Asking {
   readonly tenantId: string
   /** The command runs for long, so it waits for a service that is away. */
   readonly follows?: boolean | undefined
+  /** How long a response may take, in milliseconds. Default: half a minute. */
+  readonly timeoutMs?: number
 }
 
 /** @throws CommandFailure with the service's response, each wrong field on a line */
 export async function asking<T>(
-  { settings, tenantId, follows }: Asking,
+  { settings, tenantId, follows, ...rest }: Asking,
   work: (service: InternalClient) => Promise<T>,
 ) {
   const { url, key } = await serviceOf(settings)
   const patienceMs = follows === true ? FOLLOWING_MS : PATIENCE_MS
   try {
-    return await work(internalClient({ url, key, tenantId, patienceMs }))
+    return await work(internalClient({ url, key, tenantId, patienceMs, ...rest }))
   } catch (error) {
     return refused(error)
   }

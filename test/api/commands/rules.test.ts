@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { tryVersion } from '../../../cli/rules/candidate.ts'
+import { ruleCoverage } from '../../../cli/rules/coverage.ts'
 import { explainRules } from '../../../cli/rules/explain.ts'
 import { putRule, removeRule } from '../../../cli/rules/files.ts'
 import { ruleHistory, showVersion } from '../../../cli/rules/history.ts'
@@ -219,6 +220,48 @@ describe('an explanation', () => {
     const asked = explainRules(command.settings, { tenant: command.harness.tenant.id, output: 'text', entry: 999_999 })
 
     await expect(asked).rejects.toMatchObject({ exitCode: 3, message: expect.stringContaining('no entry 999999') })
+  })
+})
+
+describe('the coverage of an estate', () => {
+  test('is printed by reason and by rule', async () => {
+    const { settings, harness } = command
+    const sims = [{ iccid: '8999900000000007788', tag: 'a stock SIM' }]
+    await harness.other.inside('POST', '/internal/sims', { sims })
+    const flags = { tenant: harness.other.id, output: 'text' } as const
+    lines.length = 0
+    await ruleCoverage(settings, flags)
+    const text = lines.splice(0)
+    await ruleCoverage(settings, { ...flags, days: 7, output: 'json' })
+    const json = JSON.parse(lines.splice(0).join('\n'))
+
+    expect(text[0]).toMatch(/^version \d+$/)
+    expect(text).toContainEqual(expect.stringMatching(/^sim +1 +0 +1$/))
+    expect(text).toContainEqual(
+      expect.stringMatching(
+        /^sim +1 +not provisioned: there is nothing to watch +\d+: 8999900000000007788 \(a stock SIM\)$/,
+      ),
+    )
+    expect(text).toContainEqual(expect.stringMatching(/^sim-silent( +\S+)( +0){8}$/))
+    expect(text.at(-1)).toMatch(/^never fired \(its log is empty\): .*sim-silent/)
+    expect(json).toMatchObject({
+      since: new Date(harness.now - 7 * 86_400_000).toISOString(),
+      logSince: null,
+      subjects: [{ kind: 'sim', total: 1, withRule: 0, without: [{ reason: 'notProvisioned', count: 1 }] }, {}, {}],
+    })
+  })
+
+  test.each(['0', '367', 'x'])('is not of %s days', async (days) => {
+    const { status, body } = await command.harness.tenant.inside('GET', `/internal/rules/coverage?days=${days}`)
+
+    expect([status, body.code]).toEqual([400, 'invalid_request'])
+    expect(JSON.stringify(body.errors)).toContain('days')
+  })
+
+  test('is told to operators alone', async () => {
+    const { harness } = command
+
+    expect((await harness.tenant.ask('GET', '/internal/rules/coverage')).status).toBeGreaterThanOrEqual(400)
   })
 })
 

@@ -312,6 +312,7 @@ export const LINES: Readonly<Record<string, Line>> = {
     notOnce: 'a rule set that is already in force stays as it is',
   },
   listShadowLog: { call: none },
+  showRuleCoverage: { call: none },
   explainRules: { call: ({ simId }) => ({ query: { simId } }) },
   putRuleFile: {
     call: async () => {

@@ -1,0 +1,69 @@
+/** `simherd rules coverage`: what the rules in force cover of a tenant's estate. */
+import type { Settings } from '../../config/index.ts'
+import type { CoveredKind, RuleCoverage, RuleFigures } from '../../domain/watchdog/rule-coverage.ts'
+import { print } from '../print.ts'
+import { responseOf } from '../service.ts'
+import { type Cell, table } from '../table.ts'
+import { asking } from '../workflows/ask.ts'
+import type { CheckFlags } from './check.ts'
+
+export interface CoverageFlags extends CheckFlags {
+  readonly tenant: string
+  /** Days of the log that firings are counted in. Default: this billing cycle and the one before. */
+  readonly days?: number
+}
+
+/** As long as the service lets a statement over a whole estate take. */
+const TIMEOUT_MS = 5 * 60_000
+
+/** Prints who has no effective rule and why, and what each rule did. */
+export function ruleCoverage(settings: Settings, { tenant: tenantId, days, output }: CoverageFlags): Promise<void> {
+  return asking({ settings, tenantId, timeoutMs: TIMEOUT_MS }, async (service) => {
+    const query = days === undefined ? {} : { days }
+    const found = await responseOf(service.GET('/internal/rules/coverage', { params: { query } }))
+    if (output === 'json') return print(JSON.stringify(found, null, 2))
+    for (const line of coverageLines(found)) print(line)
+  })
+}
+
+function coverageLines({ version, subjects, rules, since, logSince }: RuleCoverage): string[] {
+  const without = subjects.flatMap(withoutRows)
+  const never = rules.filter(({ lastFiredAt }) => lastFiredAt === null).map(({ rule }) => rule)
+  const ever = logSince === null ? 'its log is empty' : `its log begins ${logSince}`
+  return [
+    `version ${version}`,
+    ...table(
+      ['subject', 'in all', 'with a rule', 'without'],
+      subjects.map(({ kind, total, withRule }) => [kind, total, withRule, total - withRule]),
+    ),
+    ...(without.length === 0 ? [] : ['', ...table(['subject', 'without', 'why', 'such as'], without)]),
+    '',
+    `since ${since}`,
+    ...table(
+      ['rule', 'stage', 'attached', 'effective', 'fired', 'in shadow', 'in 1 h', 'acked', 'silenced', 'resumed'],
+      rules.map(figuresRow),
+    ),
+    ...(never.length === 0 ? [] : ['', `never fired (${ever}): ${never.join(', ')}`]),
+  ]
+}
+
+const withoutRows = ({ kind, without }: CoveredKind): Cell[][] =>
+  without.map(({ count, words, examples }) => [
+    kind,
+    count,
+    words,
+    examples.map(({ id, label }) => (kind === 'tenant' ? label : `${id}: ${label}`)).join(', '),
+  ])
+
+const figuresRow = ({ rule, stage, attached, effective, fired, firedInShadow, undone }: RuleFigures): Cell[] => [
+  rule,
+  stage,
+  attached,
+  effective,
+  fired,
+  firedInShadow,
+  undone.withinHour,
+  undone.acknowledged,
+  undone.silences,
+  undone.resumed,
+]

@@ -1,0 +1,105 @@
+/** Which rules are effective for subjects that share their settings, and why none is. Pure. */
+import type { UncoveredReason } from '../../domain/watchdog/rule-coverage.ts'
+import type { SubjectKind } from '../../domain/watchdog/subject.ts'
+import { NO, YES } from '../compile/answer.ts'
+import { compileConditions } from '../compile/conditions.ts'
+import { rowOf } from '../compile/row.ts'
+import { type Condition, isReference, type Leaf } from '../conditions.ts'
+import type { Matched } from '../engine/match.ts'
+import type { Facts } from '../facts.ts'
+import type { Rule } from '../rule.ts'
+import { misfitsOf } from './match.ts'
+
+/** Subjects for which every rule gives the same answer. */
+export interface SubjectClass {
+  readonly matched: Matched
+  /** Why nothing is evaluated for them; null: they are evaluated. */
+  readonly unwatched: Extract<UncoveredReason, 'notProvisioned' | 'exempt' | 'mode'> | null
+  /** The facts that are settings of theirs. All others count as not known. */
+  readonly settings: Facts
+}
+
+export interface Effective {
+  /** Names of the rules attached to them. */
+  readonly attached: ReadonlySet<string>
+  /** Names of those that are in stage log or higher, and that can hold with these settings, whatever other facts say. */
+  readonly effective: ReadonlySet<string>
+  /** Why no rule is effective; null: one is. */
+  readonly reason: UncoveredReason | null
+}
+
+const NOTHING: ReadonlySet<string> = new Set()
+
+/** Makes the function that says it of a class of subjects. @param rules the rules in force, of any kind of subject */
+export function effectiveBy(rules: readonly Rule[]): (to: SubjectClass) => Effective {
+  const asked = rules.map((rule) => ({ rule, canHold: canHoldFor(rule.conditions, rule.subject) }))
+  return (to) => {
+    if (to.unwatched !== null) return { attached: NOTHING, effective: NOTHING, reason: to.unwatched }
+    const fitting = asked.filter(
+      ({ rule }) =>
+        rule.subject === to.matched.subject && misfitsOf(rule, to.matched).every(({ field }) => field === 'stage'),
+    )
+    const attached = fitting.filter((one) => stageOf(one) !== 'off')
+    const heard = attached.filter((one) => stageOf(one) !== 'shadow')
+    const effective = heard.filter(({ canHold }) => canHold(to.settings))
+    return {
+      attached: namesOf(attached),
+      effective: namesOf(effective),
+      reason: effective.length > 0 ? null : reasonFor(fitting, heard, to.settings),
+    }
+  }
+}
+
+interface Asked {
+  readonly rule: Rule
+  readonly canHold: (settings: Facts) => boolean
+}
+
+const stageOf = ({ rule }: Asked) => rule.event.params.stage
+const namesOf = (some: readonly Asked[]): ReadonlySet<string> => new Set(some.map(({ rule }) => rule.name))
+
+function reasonFor(fitting: readonly Asked[], heard: readonly Asked[], settings: Facts): UncoveredReason {
+  if (fitting.length === 0) return 'match'
+  if (heard.length === 0) return 'stage'
+  const { warningThresholdPct, ...others } = settings
+  const lacksThreshold = warningThresholdPct === null && heard.some(({ canHold }) => canHold(others))
+  return lacksThreshold ? 'threshold' : 'settings'
+}
+
+/** Makes the function that says whether conditions can be met with these settings, whatever the facts that are not among them. */
+function canHoldFor(conditions: Condition, subject: SubjectKind): (settings: Facts) => boolean {
+  const answer = answerBy(conditions, subject)
+  return (settings) => answer(settings) !== NO
+}
+
+/** An answer in Kleene's logic, in which no is less than unknown, and unknown less than yes. */
+type AnswerTo = (settings: Facts) => number
+
+function answerBy(condition: Condition, subject: SubjectKind): AnswerTo {
+  const each = (members: readonly Condition[]) => members.map((member) => answerBy(member, subject))
+  if ('all' in condition) {
+    const members = each(condition.all)
+    return (settings) => Math.min(YES, ...members.map((answer) => answer(settings)))
+  }
+  if ('any' in condition) {
+    const members = each(condition.any)
+    // An empty group is met, as the engine has it.
+    return (settings) => (members.length === 0 ? YES : Math.max(...members.map((answer) => answer(settings))))
+  }
+  if ('not' in condition) {
+    const answer = answerBy(condition.not, subject)
+    return (settings) => YES - answer(settings)
+  }
+  return leafBy(condition, subject)
+}
+
+/** A comparison of two facts one of which is null has the same answer whatever the other is, so this is null then too. */
+function leafBy(leaf: Leaf, subject: SubjectKind): AnswerTo {
+  const { decide } = compileConditions(leaf, subject)
+  const { fact, value } = leaf
+  if (!isReference(value)) return (settings) => decide(rowOf(settings))
+  return (settings) => {
+    const isNull = settings[fact] === null || settings[value.fact] === null
+    return decide(rowOf(isNull ? { [fact]: null, [value.fact]: null, ...settings } : settings))
+  }
+}
