@@ -44,7 +44,9 @@ describe.skipIf(path === undefined)('provision-in-bulk', () => {
     harness.line.fateOf = () => 'away'
     await harness.skipTo((await harness.now()) + 3_600_000)
     harness.line.fateOf = () => 'through'
-    await harness.skipTo((await harness.now()) + 120_000)
+    // Not a multiple of a minute: the leap would end at the instant when a run's timer fires. This server then loses the
+    // run if a signal has just come ("invalid history builder state for action").
+    await harness.skipTo((await harness.now()) + 90_000)
 
     // Each run that met the outage tries again within a minute, and two go on at a time.
     const { result } = await customer.ended(workflowId, 200)
