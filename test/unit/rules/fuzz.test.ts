@@ -101,5 +101,6 @@ describe('a hostile test file', () => {
     }
     expect(counts.played).toBeGreaterThan(FILES / 20)
     expect(counts.refused).toBeGreaterThan(FILES / 2)
-  }, 300_000)
+    // A busy machine takes over five minutes: a shipped test file plays up to a month.
+  }, 900_000)
 })
