@@ -44,7 +44,7 @@ describe.skipIf(path === undefined)('provision-in-bulk', () => {
     harness.line.fateOf = () => 'away'
     await harness.skipTo((await harness.now()) + 3_600_000)
     harness.line.fateOf = () => 'through'
-    // Not a multiple of a minute: the leap would end at the instant when a run's timer fires. This server then loses the
+    // Not a multiple of a minute: the leap would end just as a run's timer fires. This server then seems to lose the
     // run if a signal has just come ("invalid history builder state for action").
     await harness.skipTo((await harness.now()) + 90_000)
 
