@@ -101,6 +101,6 @@ describe('a hostile test file', () => {
     }
     expect(counts.played).toBeGreaterThan(FILES / 20)
     expect(counts.refused).toBeGreaterThan(FILES / 2)
-    // A busy machine takes over five minutes: a shipped test file plays up to a month.
+    // A busy machine takes over five minutes: shipped test files play a month and more.
   }, 900_000)
 })
