@@ -59,14 +59,17 @@ export interface Latencies {
 }
 
 /**
- * Gives all SIMs a sighting, so that none counts as silent or never seen, and the SIMs of Standard pools a warning
- * threshold.
+ * Gives all SIMs a sighting and all tenants usage that has just come in, so that none counts as silent or never seen, and the SIMs
+ * of Standard pools a warning threshold.
  */
 export async function makeQuiet(url: string): Promise<void> {
   await withOwner(url, async (owner) => {
     await owner.query(`
       insert into sim_sightings (tenant_id, sim_id, last_seen_at, imei, previous_imei)
       select tenant_id, id, now(), '', '' from sims where status <> 0 order by tenant_id, id`)
+    await owner.query(`
+      insert into usage_feeds (tenant_id, received_at, newest_at) select id, now(), now() from tenants
+      on conflict (tenant_id) do update set received_at = now(), newest_at = now()`)
     await owner.query(`
       update pools p set warning_threshold_pct = ${WARNING_PCT} from tariffs t where t.id = p.tariff_id and t.type = 0`)
     await owner.query('vacuum (analyze) sim_sightings, pools')
@@ -92,7 +95,7 @@ export async function untilSwept(url: string): Promise<void> {
   await withOwner(url, async (owner) => {
     for (;;) {
       const { rows } = await owner.query<{ isDone: boolean }>(`
-        select exists (select from rule_sets where active)
+        select exists (select from rule_activations)
                and not exists (select from tenants t where not exists (select from watch_shards w where w.tenant_id = t.id))
                and not exists (select from watch_shards
                                 where next_at <= now() + interval '2 minutes'

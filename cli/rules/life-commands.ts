@@ -168,7 +168,7 @@ export function addLifeCommands(rules: Command, settings: () => Settings): void 
     })
   for (const direction of ['promote', 'demote'] as const) {
     const word = direction === 'promote' ? 'higher' : 'lower'
-    rules
+    const command = rules
       .command(direction)
       .argument('<rule>', 'name of a rule in force')
       .description(`Put a rule into a ${word} stage, without a new file.`)
@@ -180,6 +180,8 @@ export function addLifeCommands(rules: Command, settings: () => Settings): void 
         const { moveStage } = await import('./stages.ts')
         await moveStage(settings(), rule, direction, flags)
       })
+    if (direction === 'promote')
+      command.option('--untested', 'to enforce, though no backtest of the last 30 days has tested the rule as it is')
   }
   rules
     .command('put')

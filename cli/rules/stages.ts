@@ -7,6 +7,7 @@ import { askingAboutRules, type ChangeFlags, changeBody, tell } from './ask.ts'
 
 export interface StageFlags extends Pick<ChangeFlags, 'reason' | 'output'> {
   readonly to?: Stage
+  readonly untested?: boolean
 }
 
 /**
@@ -20,13 +21,17 @@ export async function moveStage(
   direction: 'promote' | 'demote',
   flags: StageFlags,
 ): Promise<void> {
-  const { to, reason } = flags
+  const { to, reason, untested } = flags
   await askingAboutRules(settings, async (service) => {
     const { rules } = await responseOf(service.GET('/internal/rules'))
     const rule = rules.find((one) => one.name === name)
     if (rule === undefined) throw new CommandFailure(`no rule ${name} is in force`, ExitCode.notFound)
     const stage = stageFrom(rule.stage, direction, to)
-    const body = { stage, ...changeBody(reason === undefined ? {} : { reason }) }
+    const body = {
+      stage,
+      ...(untested === true && { untested }),
+      ...changeBody(reason === undefined ? {} : { reason }),
+    }
     const set = await responseOf(service.PUT('/internal/rules/stages/{name}', { params: { path: { name } }, body }))
     tell(flags, set, () => `${name}: ${rule.stage} → ${stage}; every subject is evaluated anew`)
   })

@@ -2,12 +2,15 @@
 import { ServiceError } from '../../domain/errors.ts'
 import type { Backtest } from '../../domain/replay/backtest.ts'
 import type { RuleSource } from '../../domain/watchdog/rule-source.ts'
-import { type AskedBacktest, insertBacktest, lockBacktests } from '../../store/replay/backtests.ts'
+import type { Rule } from '../../rules/rule.ts'
+import { insertBacktest, lockBacktests } from '../../store/replay/backtests.ts'
 import type { PlatformTx } from '../../store/tenancy.ts'
 import { tenantExists } from '../../store/tenants/tenants.ts'
 import { activeRuleVersion } from '../../store/watchdog/rule-sets.ts'
+import { setStages } from '../../store/watchdog/rule-stages.ts'
 import { checkVersion } from '../watchdog/rule-versions.ts'
-import { checkRules } from '../watchdog/rules-in-force.ts'
+import { checkRules, inSetStages } from '../watchdog/rules-in-force.ts'
+import { testedOf } from '../watchdog/tested-rules.ts'
 
 /** Most backtests that wait or run. */
 const MOST_WAITING = 20
@@ -22,38 +25,51 @@ export interface BacktestQuestion {
   readonly files?: readonly RuleSource[] | undefined
 }
 
-/** Checks the rules of a question that brings files. @throws ServiceError `invalid_request`, `rules_rejected` */
-export async function checkQuestion({ version, files }: BacktestQuestion): Promise<void> {
+/**
+ * Checks the rules of a question that brings files.
+ *
+ * @returns those rules; undefined where it brings none
+ * @throws ServiceError `invalid_request`, `rules_rejected`
+ */
+export async function checkQuestion({ version, files }: BacktestQuestion): Promise<readonly Rule[] | undefined> {
   if (version !== undefined && files !== undefined)
     throw new ServiceError('invalid_request', 'version: got a version and files, expected one of them', {
       errors: [{ pointer: '/version', detail: 'got a version and files, expected one of them' }],
     })
-  if (files !== undefined) await checkRules(files)
+  return files === undefined ? undefined : checkRules(files)
 }
 
 /**
- * Queues a backtest. Call `checkQuestion` before.
+ * Queues a backtest.
  *
+ * @param checked what `checkQuestion` has said of the question
  * @throws ServiceError `tenant_not_found`, `rules_version_not_found`, `backtest_limit`; `rules_rejected` if this build refuses
  *   the version
  */
-export async function askBacktest(tx: PlatformTx, question: BacktestQuestion): Promise<Backtest> {
+export async function askBacktest(
+  tx: PlatformTx,
+  question: BacktestQuestion,
+  checked: readonly Rule[] | undefined,
+): Promise<Backtest> {
   const { tenantId, cycles, files } = question
   if (!(await tenantExists(tx, tenantId)))
     throw new ServiceError('tenant_not_found', `tenantId: there is no tenant ${tenantId}.`, {
       errors: [{ pointer: '/tenantId', detail: `there is no tenant ${tenantId}` }],
     })
-  const rules: Pick<AskedBacktest, 'version' | 'files'> =
-    files === undefined ? { version: await versionOf(tx, question), files: null } : { version: null, files }
+  const version = files === undefined ? await versionOf(tx, question) : null
+  const rules = checked ?? (version === null ? [] : await rulesOf(tx, version))
   if ((await lockBacktests(tx)) >= MOST_WAITING)
     throw new ServiceError('backtest_limit', `${MOST_WAITING} backtests wait or run already.`)
-  return insertBacktest(tx, { tenantId, cycles, ...rules })
+  return insertBacktest(tx, { tenantId, cycles, version, files: files ?? null }, testedOf(rules))
 }
 
-/** The stored version to backtest, which this build accepts. */
+/** The stored version to backtest. */
 async function versionOf(tx: PlatformTx, question: BacktestQuestion): Promise<number> {
   const version = question.version ?? (await activeRuleVersion(tx))
   if (version === undefined) throw new ServiceError('rules_version_not_found', 'No version of the rules is in force.')
-  await checkVersion(tx, version)
   return version
 }
+
+/** The rules of a version in the stages that are set, as it is replayed. @throws ServiceError as `checkVersion` does */
+const rulesOf = async (tx: PlatformTx, version: number): Promise<readonly Rule[]> =>
+  inSetStages(await checkVersion(tx, version), await setStages(tx))

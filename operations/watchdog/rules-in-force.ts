@@ -139,7 +139,7 @@ export async function readRulesInForce(tx: PlatformTx): Promise<LoadedRules> {
 }
 
 /** The rules in the stages that were set for them. A file that says another stage than it said then wins. Pure. */
-function inSetStages(rules: readonly Rule[], stages: readonly SetStage[]): readonly Rule[] {
+export function inSetStages(rules: readonly Rule[], stages: readonly SetStage[]): readonly Rule[] {
   if (stages.length === 0) return rules
   const byRule = new Map(stages.map((one) => [one.rule, one]))
   return rules.map((rule) => {

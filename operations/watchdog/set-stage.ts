@@ -6,6 +6,7 @@ import { insertOperatorNotices } from '../../store/operator-notices.ts'
 import { inPlatform, type PlatformTx, type Store } from '../../store/tenancy.ts'
 import { lockRules } from '../../store/watchdog/rule-sets.ts'
 import { insertStage } from '../../store/watchdog/rule-stages.ts'
+import { isBacktested } from './tested-rules.ts'
 import { type Change, type RuleChangeOutcome, readRulesInForce, spreadRules } from './rules-in-force.ts'
 
 export interface StageSet {
@@ -15,39 +16,44 @@ export interface StageSet {
   readonly changed: boolean
 }
 
+/** A stage that is set, by whom and why. */
+export interface StageChange extends Pick<Change, 'author' | 'reason'> {
+  readonly stage: Stage
+  /** Whether a rule that no backtest has tested may go to `enforce`. The audit trail says so. Default: no. */
+  readonly untested?: boolean | undefined
+}
+
 /**
- * Sets the stage of a rule in force, until its file says another one than now. May be repeated: every subject is looked at again
+ * Sets the stage of a rule in force, until its file says another one than now. To `enforce` goes what a backtest has tested
+ * (decision 63), or what is in that stage by its file. May be repeated: every subject is looked at again
  * each time, should the first have been broken off.
  *
- * @throws ServiceError `rule_not_found`
+ * @throws ServiceError `rule_not_found`, `rule_untested`
  */
-export async function setStage(
-  store: Store,
-  name: string,
-  stage: Stage,
-  by: Omit<Change, 'expect'>,
-): Promise<StageSet> {
+export async function setStage(store: Store, name: string, wish: StageChange): Promise<StageSet> {
   const outcome = await inPlatform(store, async (tx) => {
     await lockRules(tx)
-    return change(tx, name, stage, by)
+    return change(tx, name, wish)
   })
   await spreadRules(store, { ...outcome, changed: true })
-  return { rule: name, stage, changed: outcome.changed }
+  return { rule: name, stage: wish.stage, changed: outcome.changed }
 }
 
 async function change(
   tx: PlatformTx,
   name: string,
-  stage: Stage,
-  { author, reason }: Omit<Change, 'expect'>,
+  { stage, author, reason, untested = false }: StageChange,
 ): Promise<RuleChangeOutcome> {
   const { version, rules: was } = await readRulesInForce(tx)
   const rule = was.find((one) => one.name === name)
   if (rule === undefined) throw new ServiceError('rule_not_found', `name: no rule ${name} is in force.`)
   const before = rule.event.params.stage
   if (before === stage) return { version, changed: false, was, rules: was }
+  const isTested = stage !== 'enforce' || rule.fileStage === 'enforce' || (await isBacktested(tx, rule))
+  if (!isTested && !untested)
+    throw new ServiceError('rule_untested', `No backtest of the last 30 days has tested ${name} as it decides now.`)
   await insertStage(tx, { rule: name, stage, fileStage: rule.fileStage, version, author, reason: reason ?? null })
-  const after = { stage, author, ...(reason === undefined ? {} : { reason }) }
+  const after = { stage, author, ...(reason === undefined ? {} : { reason }), ...(isTested ? {} : { untested }) }
   await noteChange(tx, { subject: 'rules', id: name, before: { stage: before }, after })
   const changes = { added: [], changed: [name], removed: [] }
   const body = { kind: 'rulesChanged' as const, version, author, actor: tx.caller?.actor ?? null, ...changes }

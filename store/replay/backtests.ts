@@ -31,15 +31,19 @@ export interface AskedBacktest {
   readonly files: readonly RuleSource[] | null
 }
 
+/** What each rule decides, hashed, by its name. */
+export type TestedRules = Readonly<Record<string, string>>
+
 /** Queues a backtest. */
 export async function insertBacktest(
   tx: PlatformTx,
   { tenantId, cycles, version, files }: AskedBacktest,
+  tested: TestedRules,
 ): Promise<Backtest> {
   const { rows } = await sql<Row<Backtest>>`
-    insert into backtests (tenant_id, version, files, cycles, actor, asked_at)
-    values (${tenantId}, ${version}, ${files === null ? null : JSON.stringify(files)}::jsonb, ${cycles},
-            ${tx.caller?.actor ?? null}, ${tx.now})
+    insert into backtests (tenant_id, version, files, tested, cycles, actor, asked_at)
+    values (${tenantId}, ${version}, ${files === null ? null : JSON.stringify(files)}::jsonb,
+            ${JSON.stringify(tested)}::jsonb, ${cycles}, ${tx.caller?.actor ?? null}, ${tx.now})
     returning ${columns}`.execute(tx.q)
   const [row] = rows
   if (row === undefined) throw new Error('the backtest was written and is not there')
@@ -80,6 +84,16 @@ export async function findBacktest(tx: PlatformTx, id: number): Promise<Backtest
     select ${columns}, report from backtests where id = ${id}`.execute(tx.q)
   const [row] = rows
   return row === undefined ? undefined : { ...shown<Backtest>(row), report: row.report }
+}
+
+/** Whether a backtest that was asked for after an instant, and is done, tested a rule that decides the same. */
+export async function isTested(tx: PlatformTx, rule: string, decides: string, after: Date): Promise<boolean> {
+  const { rows } = await sql<{ tested: boolean }>`
+    select exists (select from backtests
+                    where state = 'done' and asked_at >= ${after} and tested ->> ${rule} = ${decides}) as tested`.execute(
+    tx.q,
+  )
+  return rows[0]?.tested ?? false
 }
 
 /** Removes a backtest. @returns whether there was one */

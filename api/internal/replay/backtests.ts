@@ -71,8 +71,8 @@ export const backtestRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async 
     },
     async (request, reply) => {
       const question = { ...request.body, cycles: request.body.cycles ?? 1 }
-      await checkQuestion(question)
-      return idempotentInPlatform(store, { request, reply }, (tx) => askBacktest(tx, question), { status: 202 })
+      const checked = await checkQuestion(question)
+      return idempotentInPlatform(store, { request, reply }, (tx) => askBacktest(tx, question, checked), { status: 202 })
     },
   )
 

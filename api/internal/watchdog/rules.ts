@@ -122,14 +122,21 @@ export const ruleRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app
   app.put(
     '/rules/stages/:name',
     {
-      config: { tenant: 'none', problems: ['rule_not_found'] },
+      config: { tenant: 'none', problems: ['rule_not_found', 'rule_untested'] },
       schema: {
         operationId: 'setRuleStage',
         summary: 'Set the stage of a rule without a new file',
-        description: 'Counts until the rule’s file says another stage than it says now.',
+        description:
+          'Counts until the rule’s file says another stage than it says now. To `enforce` goes a rule that a backtest has tested as it is within 30 days, or whose file says so.',
         tags: ['Rules'],
         params: Type.Object({ name: Text('Name of the rule', 'sim-overage', { minLength: 1, maxLength: 60 }) }),
-        body: strictObject({ stage: Staged, ...changeFields }),
+        body: strictObject({
+          stage: Staged,
+          untested: Type.Optional(
+            Type.Boolean({ description: 'Set `enforce` though no backtest has tested the rule. Default: false' }),
+          ),
+          ...changeFields,
+        }),
         response: {
           200: strictObject({
             rule: Type.String({ description: 'Name of the rule' }),
@@ -139,6 +146,6 @@ export const ruleRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app
         },
       },
     },
-    (request) => setStage(onBehalfOf(store, request), request.params.name, request.body.stage, request.body),
+    (request) => setStage(onBehalfOf(store, request), request.params.name, request.body),
   )
 }

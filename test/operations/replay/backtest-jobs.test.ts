@@ -1,11 +1,8 @@
 /** Backtests that a worker does: one at a time, anew after a worker that died, and without a change of any other row. */
 import { pino } from 'pino'
 import { afterEach, expect, test } from 'vitest'
-import { TariffType } from '../../../domain/codes.ts'
-import { MB } from '../../../domain/units.ts'
 import { askBacktest } from '../../../operations/replay/ask-backtest.ts'
 import { backtest } from '../../../operations/replay/backtest.ts'
-import { doNextBacktest } from '../../../operations/replay/do-backtest.ts'
 import { activateRules } from '../../../operations/watchdog/rules-in-force.ts'
 import { readRuleFiles } from '../../../process/rule-files.ts'
 import { connect } from '../../../store/connect.ts'
@@ -13,46 +10,19 @@ import { deleteBacktest, findBacktest, forgetBacktests } from '../../../store/re
 import { backendOf, endBackend, tryBacktestLock } from '../../../store/replay/lock.ts'
 import { type Db, inPlatform } from '../../../store/tenancy.ts'
 import { startBacktests } from '../../../worker/backtests.ts'
-import { aPool, aStore, aTariff } from '../../setup/estate.ts'
+import { aStore } from '../../setup/estate.ts'
 import { loginOfProcesses } from '../../setup/login.ts'
-import { aHarness } from '../harness.ts'
 import { digestsOf, replayOptions } from './lived.ts'
+import { aPastCycle, connected, doNext as doNextOf } from './past-cycle.ts'
 
 const LONG = 300_000
-const HOUR = 3_600_000
 const store = await aStore('2026-11-10T12:00:00Z')
 await activateRules(store, await readRuleFiles(''), 'the tests')
 const options = replayOptions()
-const tenantId = await aPastCycle()
+const tenantId = await aPastCycle(store)
 
-/** Three deliveries of a SIM that passes its limit. Nobody has evaluated them. @returns the tenant */
-async function aPastCycle(): Promise<string> {
-  const harness = await aHarness(store, 'PT6H')
-  const pool = await harness.asTenant(async (tx) => {
-    const { id } = await aTariff(tx, TariffType.Standard, 100 * MB)
-    return aPool(tx, id, { name: 'meters', warningThresholdPct: 80 })
-  })
-  const [simId = 0] = await harness.activeSims(1, { poolId: pool.id })
-  for (const bytesDown of [50 * MB, 40 * MB, 30 * MB]) {
-    store.now += HOUR
-    await harness.record([harness.usage(simId, { bytesDown })])
-  }
-  store.now += 4 * HOUR
-  return harness.tenantId
-}
-
-async function connected<T>(work: (db: Db) => Promise<T>): Promise<T> {
-  const { db, close } = connect(store.databaseUrl, { max: 1 })
-  try {
-    return await db.connection().execute(work)
-  } finally {
-    await close()
-  }
-}
-
-const asked = async () => (await inPlatform(store, (tx) => askBacktest(tx, { tenantId, cycles: 1 }))).id
+const asked = async () => (await inPlatform(store, (tx) => askBacktest(tx, { tenantId, cycles: 1 }, undefined))).id
 const found = (id: number) => inPlatform(store, (tx) => findBacktest(tx, id))
-const never = new AbortController().signal
 let troubles: unknown[] = []
 afterEach(async () => {
   troubles = []
@@ -62,19 +32,14 @@ afterEach(async () => {
 })
 
 /** Waits until no session has the lock: one that was ended drops its temporary tables first. */
-const unlocked = () => expect.poll(() => connected(tryBacktestLock)).toBe(true)
+const unlocked = () => expect.poll(() => connected(store, tryBacktestLock)).toBe(true)
 
-/** Does the next backtest. @param onInstant called at each instant, with the connection of the replay */
-const doNext = (onInstant: (own: Db) => unknown = () => undefined, signal = never) =>
-  connected((own) =>
-    doNextBacktest(own, {
-      store,
-      options: { ...options, onProgress: async () => void (await onInstant(own)) },
-      signal,
-      progressEveryMs: 0,
-      onTrouble: (_id, error) => troubles.push(error),
-    }),
-  )
+const doNext = (onInstant?: (own: Db) => unknown, signal?: AbortSignal) =>
+  doNextOf(store, {
+    ...(onInstant && { onInstant }),
+    ...(signal && { signal }),
+    onTrouble: (_id, error) => troubles.push(error),
+  })
 
 test(
   'is done as asked, and changes no other row',
@@ -99,7 +64,7 @@ test(
     expect(done).toMatchObject({ state: 'done', records: 3, recordsDone: 3, failure: null })
     expect((await found(second))?.state).toBe('queued')
 
-    const direct = await connected((db) =>
+    const direct = await connected(store, (db) =>
       backtest(db, store.clock, { tenantId, cycles: 1, rules: done?.version ?? null }, options),
     )
     expect(done?.report).toEqual(JSON.parse(JSON.stringify(direct)))
@@ -161,7 +126,7 @@ test(
 
 test('waits while another process does one', async () => {
   const id = await asked()
-  await connected(async (other) => {
+  await connected(store, async (other) => {
     await tryBacktestLock(other)
     expect(await doNext()).toBe(false)
   })

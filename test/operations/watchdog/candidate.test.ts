@@ -126,7 +126,7 @@ describe('a candidate', () => {
     const world = await aTriedWorld({ rules })
     await world.tryOut(only({ 'sim-overage': inStage('notify'), 'sim-silent': asShipped }))
     expect((await world.candidate())?.rules.map(({ name }) => name)).toHaveLength(1)
-    await setStage(world.store, 'sim-overage', 'notify', BY)
+    await setStage(world.store, 'sim-overage', { stage: 'notify', ...BY })
 
     expect((await world.candidate())?.rules).toEqual([])
   })

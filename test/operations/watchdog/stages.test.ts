@@ -20,7 +20,7 @@ async function aStagedWorld(stage: Stage) {
     ...world,
     settle,
     set: async (to: Stage) => {
-      await setStage(world.store, RULE, to, { author: 'Ann', reason: 'a try' })
+      await setStage(world.store, RULE, { stage: to, author: 'Ann', reason: 'a try', untested: true })
       await settle()
     },
     /** As a process that has just started has it. */
@@ -77,7 +77,7 @@ test('a stage stays with its rule until the file says another one', async () => 
 test('each stage can be set, and the newest counts', async () => {
   const world = await aStagedWorld('log')
   for (const stage of STAGES) {
-    await setStage(world.store, RULE, stage, { author: 'Ann' })
+    await setStage(world.store, RULE, { stage, author: 'Ann', untested: true })
     expect(await world.stage()).toBe(stage)
   }
 })

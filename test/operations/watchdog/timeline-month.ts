@@ -167,7 +167,8 @@ function agendaOf(test: TimelineTest, startsAt: number): [number, Happening[]][]
 async function happening({ harness, store, pools, sims }: World, event: TimelineEvent): Promise<void> {
   const { asTenant, rows } = harness
   const { stage, to, tickets, set = '', status } = event
-  if (stage !== undefined && to !== undefined) await setStage(store, stage, to, { author: 'the tests' })
+  if (stage !== undefined && to !== undefined)
+    await setStage(store, stage, { stage: to, author: 'the tests', untested: true })
   if (tickets !== undefined) {
     const ofTypes = [
       [TicketStatus.Complete, tickets.done],
