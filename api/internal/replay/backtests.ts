@@ -72,7 +72,9 @@ export const backtestRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async 
     async (request, reply) => {
       const question = { ...request.body, cycles: request.body.cycles ?? 1 }
       const checked = await checkQuestion(question)
-      return idempotentInPlatform(store, { request, reply }, (tx) => askBacktest(tx, question, checked), { status: 202 })
+      return idempotentInPlatform(store, { request, reply }, (tx) => askBacktest(tx, question, checked), {
+        status: 202,
+      })
     },
   )
 
