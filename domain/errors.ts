@@ -122,7 +122,7 @@ export const ERRORS = {
     retryable: false,
     title: 'No backtest has tested the rule as it is',
     remedy:
-      'Backtest the set while the rule is in stage `log` or `notify` (`POST /internal/rules/backtests`), read what it would have done, and set the stage then. Or say `untested`: true.',
+      'Backtest it (`POST /internal/rules/backtests`), read what it would have done, and set the stage then. Or say `untested`: true.',
   },
   rule_file_not_found: {
     status: 404,

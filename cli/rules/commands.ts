@@ -93,8 +93,8 @@ Example:
   rules
     .command('watch')
     .argument('<folder>', 'folder of rule files')
-    .description('Check and lint the rules of a folder on each save, and print what has changed, until Ctrl-C.')
-    .option('--load', 'put each state without faults in force at a service')
+    .description('Check, lint and test the rules of a folder on each save, and print what has changed, until Ctrl-C.')
+    .option('--load', 'put each state without faults, whose tests pass, in force at a service')
     .option('--reason <text>', 'why, for the history')
     .addHelpText(
       'after',

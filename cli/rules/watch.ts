@@ -2,19 +2,24 @@
 import { type FSWatcher, watch } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Settings } from '../../config/index.ts'
+import { counted } from '../../domain/quantity.ts'
 import type { RuleSource } from '../../domain/watchdog/rule-source.ts'
-import { readRuleFiles } from '../../process/rule-files.ts'
+import { readRuleFolder } from '../../process/rule-files.ts'
+
+import type { RuleFault } from '../../rules/load/faults.ts'
 import { loadRuleSet } from '../../rules/load/load.ts'
+import { readTestFiles } from '../../rules/timeline/read.ts'
+import { runTests, type TestResult } from '../../rules/timeline/run.ts'
 import { CommandFailure, ExitCode, wordsOf } from '../failures.ts'
 import { print } from '../print.ts'
 import { responseOf } from '../service.ts'
 import { askingAboutRules, changeBody } from './ask.ts'
 import { lineOfFault } from './check.ts'
-import { findingsOf, lineOfFinding } from './lint.ts'
+import { findingsOf, lineOfFinding, type PlacedFinding } from './lint.ts'
 import { tellChanged } from './load.ts'
 
 export interface WatchFlags {
-  /** Whether to put each state without faults in force. */
+  /** Whether to put each state without faults, whose tests pass, in force. */
   readonly load?: true
   readonly reason?: string
 }
@@ -35,11 +40,11 @@ export async function watchFolder(
   flags: WatchFlags,
   { settings, signal }: { readonly settings: () => Settings; readonly signal: AbortSignal },
 ): Promise<void> {
-  await readRuleFiles(folder).catch((error: unknown) => {
+  await readRuleFolder(folder).catch((error: unknown) => {
     throw new CommandFailure(wordsOf(error), ExitCode.notFound, { cause: error })
   })
   const load = flags.load ? await loader(settings(), flags) : null
-  let seen: Look = { text: '', says: new Map(), files: null }
+  let seen = NOT_YET
   await eachChange(folder, signal, async () => {
     const now = await look(folder)
     if (now.text === seen.text) return
@@ -55,32 +60,56 @@ interface Look {
   readonly text: string
   /** What is wrong or odd, by what it is, wherever it stands: the line that is printed of it. */
   readonly says: ReadonlyMap<string, string>
-  /** Null where they have a fault. */
+  /** In a few words, whether this is a good state. */
+  readonly summary: string
+  /** Null where they have a fault, or a test fails. */
   readonly files: readonly RuleSource[] | null
 }
 
+const NOT_YET: Look = { text: '', says: new Map(), summary: '', files: null }
+
 async function look(folder: string): Promise<Look> {
-  const read = await readRuleFiles(folder).catch(wordsOf)
-  if (typeof read === 'string') return { text: read, says: new Map([[read, read]]), files: null }
-  const { rules, faults } = await loadRuleSet(read)
-  // One check after another: what a further one finds is added here.
-  const says = new Map([
-    ...faults.map(
-      ({ at, ...fault }) => [lineOfFault(fault), lineOfFault(at === undefined ? fault : { ...fault, at })] as const,
-    ),
-    ...(faults.length > 0 ? [] : findingsOf(read, rules)).map(
-      (finding) => [`${finding.file}: ${finding.code}: ${finding.says}`, lineOfFinding(finding)] as const,
-    ),
-  ])
-  return { text: JSON.stringify(read), says, files: faults.length > 0 ? null : read }
+  const read = await readRuleFolder(folder).catch(wordsOf)
+  if (typeof read === 'string') return { text: read, says: new Map([[read, read]]), summary: FAULTS, files: null }
+  const text = JSON.stringify(read)
+  const { rules, faults: ofRules } = await loadRuleSet(read.rules)
+  // Test files are checked against the rules that they name: rules with faults cannot be.
+  const tests = ofRules.length > 0 ? { files: [], faults: [] } : await readTestFiles(read.tests, rules)
+  const faults = [...ofRules, ...tests.faults]
+  if (faults.length > 0) return { text, says: new Map(faults.map(saidOfFault)), summary: FAULTS, files: null }
+  const { results } = await runTests(tests.files, [])
+  const failures = results.flatMap(failuresIn)
+  const says = new Map([...findingsOf(read.rules, rules).map(saidOfFinding), ...failures])
+  if (failures.length > 0) return { text, says, summary: 'tests fail: see above', files: null }
+  const passed = results.length === 0 ? '' : `, ${counted(results.length, 'test')} passed`
+  return { text, says, summary: `${counted(read.rules.length, 'file')}: no faults${passed}`, files: read.rules }
 }
+
+const FAULTS = 'faults: see above'
+
+/** What it is, and the line that is printed of it. */
+type Said = readonly [what: string, line: string]
+
+const saidOfFault = ({ at, ...fault }: RuleFault): Said => [
+  lineOfFault(fault),
+  lineOfFault(at === undefined ? fault : { ...fault, at }),
+]
+
+const saidOfFinding = (finding: PlacedFinding): Said => [
+  `${finding.file}: ${finding.code}: ${finding.says}`,
+  lineOfFinding(finding),
+]
+
+const failuresIn = ({ file, title, failures }: TestResult): Said[] =>
+  failures.map(({ at, expected, got }) => {
+    const says = `${title}: expected ${expected}, got ${got}`
+    return [`${file}: ${says}`, `${file}:${at?.line ?? 1}:${at?.column ?? 1}: ${says}`]
+  })
 
 function changesBetween(before: Look, now: Look): string[] {
   const fresh = [...now.says].flatMap(([key, line]) => (before.says.has(key) ? [] : [line]))
   const gone = [...before.says.keys()].flatMap((key) => (now.says.has(key) ? [] : [`no longer: ${key}`]))
-  const isSame = (before.files === null) === (now.files === null) && before.text !== ''
-  const summary = now.files === null ? 'faults: see above' : `${now.files.length} files: no faults`
-  return [...gone, ...fresh, ...(isSame ? [] : [summary])]
+  return [...gone, ...fresh, ...(now.summary === before.summary ? [] : [now.summary])]
 }
 
 /** Puts files in force, as long as nobody else has put others in force since. */

@@ -15,7 +15,9 @@ const RuleCounts = strictObject({
   entries: count('Entries of the watchdog log'),
   fired: count('Alerts that fired'),
   flapped: count('How often it told that an alert flaps'),
-  wouldSuspend: count('Entries of SIMs that it would have suspended where it may not'),
+  wouldLog: count('In stage `shadow`: entries that it would have written'),
+  wouldMail: count('In stage `shadow`: notices that it would have mailed'),
+  wouldSuspend: count('Suspensions that its stage or the mode of the subject kept it from'),
   suspended: count('Suspensions'),
 })
 /** What a rule did. */

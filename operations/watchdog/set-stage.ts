@@ -51,7 +51,10 @@ async function change(
   if (before === stage) return { version, changed: false, was, rules: was }
   const isTested = stage !== 'enforce' || rule.fileStage === 'enforce' || (await isBacktested(tx, rule))
   if (!isTested && !untested)
-    throw new ServiceError('rule_untested', `No backtest of the last 30 days has tested ${name} as it decides now.`)
+    throw new ServiceError(
+      'rule_untested',
+      `No backtest of the last 30 days has tested ${name} as it decides now: backtest it first, or say that it is untested.`,
+    )
   await insertStage(tx, { rule: name, stage, fileStage: rule.fileStage, version, author, reason: reason ?? null })
   const after = { stage, author, ...(reason === undefined ? {} : { reason }), ...(isTested ? {} : { untested }) }
   await noteChange(tx, { subject: 'rules', id: name, before: { stage: before }, after })

@@ -10,13 +10,9 @@ const COUNTS_DAYS = 30
 
 const hashOf = (rule: Rule): string => createHash('sha256').update(decisionOf(rule)).digest('hex')
 
-/** The rules that a backtest tests. In `off` and `shadow` a rule does nothing that a report would show. Pure. */
+/** The rules that a backtest tests: a rule in `off` is not decided. Pure. */
 export const testedOf = (rules: readonly Rule[]): TestedRules =>
-  Object.fromEntries(
-    rules
-      .filter(({ event }) => event.params.stage !== 'off' && event.params.stage !== 'shadow')
-      .map((rule) => [rule.name, hashOf(rule)]),
-  )
+  Object.fromEntries(rules.filter(({ event }) => event.params.stage !== 'off').map((rule) => [rule.name, hashOf(rule)]))
 
 /** Whether a backtest of the last 30 days that is done has tested a rule as it decides now. */
 export const isBacktested = (tx: PlatformTx, rule: Rule): Promise<boolean> =>

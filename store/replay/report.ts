@@ -1,16 +1,22 @@
 /** What came of a replay, counted beside what the service did. Reads the temporary tables, and the log of the tenant. */
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import type { Compared, Loud, RuleCounts } from '../../domain/replay/backtest.ts'
 import type { TenantTx } from '../tenancy.ts'
 
+/** What each rule did, and would have done in `shadow`. */
 export async function countsByRule(tx: TenantTx): Promise<RuleCounts[]> {
+  const count = (which: RawBuilder<unknown>) => sql`count(*) filter (where ${which})::integer`
   const { rows } = await sql<RuleCounts>`
-    select rule, count(*)::integer as entries,
-           count(*) filter (where dedupe_key like '%/fired')::integer as fired,
-           count(*) filter (where dedupe_key like '%/flapping')::integer as flapped,
-           count(*) filter (where dedupe_key like '%/wouldSuspend/%')::integer as "wouldSuspend",
-           count(*) filter (where dedupe_key like '%/suspended/%')::integer as suspended
-      from pg_temp.watchdog_log where rule is not null group by rule order by entries desc, rule`.execute(tx.q)
+    select rule, ${count(sql`does is null`)} as entries,
+           ${count(sql`does is null and dedupe_key like '%/fired'`)} as fired,
+           ${count(sql`does is null and dedupe_key like '%/flapping'`)} as flapped,
+           ${count(sql`does = 'log'`)} as "wouldLog",
+           ${count(sql`does = 'mail'`)} as "wouldMail",
+           ${count(sql`does = 'suspend' or does is null and dedupe_key like '%/wouldSuspend/%'`)} as "wouldSuspend",
+           ${count(sql`does is null and dedupe_key like '%/suspended/%'`)} as suspended
+      from (select rule, dedupe_key, null as does from pg_temp.watchdog_log where rule is not null
+             union all select rule, dedupe_key, does from pg_temp.shadow_log) told
+     group by rule order by entries desc, rule`.execute(tx.q)
   return rows
 }
 

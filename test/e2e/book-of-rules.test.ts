@@ -3,6 +3,7 @@ import { execFile } from 'node:child_process'
 import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { afterAll, expect, test } from 'vitest'
 import { childEnv } from '../../config/child-env.ts'
@@ -15,6 +16,11 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const BOOK = 'docs/rules.md'
 /** How the book calls the tenant. */
 const TENANT = 't0123456789ab'
+/** How it calls a tenant of which a billing cycle has ended. */
+const PAST_TENANT = 't0fedcba98765'
+/** Billing cycle of that tenant. */
+const PAST_CYCLE = { billingCycle: 'PT1M' }
+const PAST_CYCLE_MS = 60_000
 /** What is printed may come a moment later: the watchdog looks when it was asked to. */
 const PATIENCE_S = 60
 const READS = /^npx simherd (alerts|silences list|rules (shadow-log|history|show|explain|coverage)) /
@@ -27,10 +33,11 @@ afterAll(async () => {
 })
 
 /** A tenant with three meters, of which one has sent 25 messages. */
-async function anEstate(): Promise<string> {
+async function anEstate(first = 1, settings = {}): Promise<string> {
   const { id } = await service.call('POST', '/internal/tenants', '', {
     name: 'Meadow',
     billingEmail: 'billing@meadow.example',
+    ...settings,
   })
   const tariff = await service.call('POST', '/internal/tariffs', id, {
     displayName: 'Meter',
@@ -44,7 +51,7 @@ async function anEstate(): Promise<string> {
     watchdogMode: 1,
     warningThresholdPct: 80,
   })
-  const iccids = [1, 2, 3].map((n) => iccidOf(`894450${String(n).padStart(12, '0')}`))
+  const iccids = [0, 1, 2].map((n) => iccidOf(`894450${String(first + n).padStart(12, '0')}`))
   const { created } = await service.call('POST', '/internal/sims', id, {
     sims: iccids.map((iccid, n) => ({ iccid, tag: `meter-${n + 1}` })),
   })
@@ -77,10 +84,20 @@ const run = (line: string) =>
 /** Instants and keys differ from run to run, and are as wide. */
 const timeless = (text: string) =>
   text
-    .replace(/\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d{3}Z)?/g, (instant) => instant.replace(/\d/g, '0'))
+    .replace(/\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d{3}Z)?)?/g, (instant) => instant.replace(/\d/g, '0'))
     .replace(/key:[0-9a-f]{12}/g, 'key:000000000000')
 
-async function follow(block: Block, tenantId: string): Promise<void> {
+/** A tenant as the other, whose meters have sent their messages in a cycle that has ended. */
+async function aPastEstate(): Promise<string> {
+  const id = await anEstate(4, PAST_CYCLE)
+  await sleep(PAST_CYCLE_MS - (Date.now() % PAST_CYCLE_MS) + 1000)
+  return id
+}
+
+/** Ids of the tenants: what the book calls them, and what they are called here. */
+type Tenants = ReadonlyMap<string, Promise<string>>
+
+async function follow(block: Block, tenants: Tenants): Promise<void> {
   const [language, file] = block.info.split(' ')
   if (file !== undefined) {
     await mkdir(dirname(join(folder, file)), { recursive: true })
@@ -88,10 +105,14 @@ async function follow(block: Block, tenantId: string): Promise<void> {
   }
   if (language !== 'console') return
   for (const { command, printed, line } of typedIn(block)) {
-    const typed = command.replaceAll(TENANT, tenantId).replaceAll(/^npx simherd/gm, `node ${ROOT}cli/simherd.js`)
+    let typed = command.replaceAll(/^npx simherd/gm, `node ${ROOT}cli/simherd.js`)
+    const named = [...tenants.keys()].filter((name) => command.includes(name))
+    const ids = new Map(await Promise.all(named.map(async (name) => [name, await tenants.get(name)] as const)))
+    for (const [name, id = ''] of ids) typed = typed.replaceAll(name, id)
     let got = ''
     const isShown = async () => {
-      got = (await run(typed)).replaceAll(tenantId, TENANT)
+      got = await run(typed)
+      for (const [name, id = ''] of ids) got = got.replaceAll(id, name)
       return isAsShown(timeless(printed), timeless(got))
     }
     const is = READS.test(command)
@@ -106,7 +127,11 @@ async function follow(block: Block, tenantId: string): Promise<void> {
 
 test('prints what the book of rules shows', async () => {
   for (const name of ['examples', 'rules']) await cp(join(ROOT, name), join(folder, name), { recursive: true })
-  const tenantId = await anEstate()
+  const tenants = new Map([
+    [TENANT, anEstate()],
+    [PAST_TENANT, aPastEstate()],
+  ])
+  await tenants.get(TENANT)
 
-  for (const block of blocksOf(await readFile(join(ROOT, BOOK), 'utf8'))) await follow(block, tenantId)
+  for (const block of blocksOf(await readFile(join(ROOT, BOOK), 'utf8'))) await follow(block, tenants)
 })

@@ -119,6 +119,8 @@ describe('a watched folder', () => {
     const { settings, harness } = command
     const watched = await mkdtemp(join(tmpdir(), 'simherd-rules-'))
     await cp(SHIPPED, join(watched, 'sim'), { recursive: true })
+    const test = join(watched, 'sim/sim-silent.test.json')
+    const passing = await readFile(test, 'utf8')
     await loadRules(settings, watched, {})
     const edit = async (description: string) => {
       const path = join(watched, 'sim/sim-silent.json')
@@ -132,8 +134,15 @@ describe('a watched folder', () => {
       message: expect.stringContaining('rules_moved'),
     })
     await soon(() => expect(lines.at(-1)).toMatch(/was in force already$/))
+    expect(lines.at(-2)).toMatch(/^\d+ files: no faults, \d+ tests passed$/)
+    await writeFile(test, passing.replace('"fired": "sim-silent"', '"resolved": "sim-silent"'))
     await edit('Said better.')
+    await soon(() => expect(lines.at(-1)).toBe('tests fail: see above'))
+    expect(lines.at(-2)).toMatch(/^sim\/sim-silent\.test\.json:\d+:\d+: .+: expected .+, got .+$/)
+    await writeFile(test, passing)
     await soon(() => expect(lines.at(-1)).toMatch(/is in force; every subject is evaluated anew$/))
+    // Once: not as long as a test failed.
+    expect(lines.filter((line) => line.includes('every subject'))).toHaveLength(1)
     await harness.operate('POST', '/internal/rules', { files: await readRuleFiles(''), author: 'Bob' })
     await edit('Said best.')
     await refused
@@ -172,6 +181,18 @@ describe('stages', () => {
     const moved = moveStage(command.settings, rule, direction, flags)
 
     await expect(moved).rejects.toMatchObject({ exitCode, message: expect.stringContaining(message) })
+  })
+
+  test('are raised to enforce untested only by who says so', async () => {
+    const { settings } = command
+    const promoted = (flags = {}) => moveStage(settings, 'sim-silent', 'promote', { to: 'enforce', ...flags })
+    await expect(promoted()).rejects.toMatchObject({
+      exitCode: 4,
+      message: expect.stringMatching(/No backtest of the last 30 days .+\(409 rule_untested\)/),
+    })
+    await promoted({ untested: true })
+    expect(lines.at(-1)).toBe('sim-silent: notify → enforce; every subject is evaluated anew')
+    await moveStage(settings, 'sim-silent', 'demote', {})
   })
 
   test('are not set for what is not in force', async () => {

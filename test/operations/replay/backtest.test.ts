@@ -92,6 +92,23 @@ test('the rules in force did what the log says', async () => {
   expect(without.log.examples.filter(({ where }) => where === 'log').map(({ key }) => key.split('/')[0])).toContain(
     'sim-overage',
   )
+
+  // A rule in shadow is decided, and does nothing.
+  const inShadow = shipped.map(({ file, text }) => ({
+    file,
+    text: file === 'sim/sim-overage.json' ? text.replace('"stage": "enforce"', '"stage": "shadow"') : text,
+  }))
+  const { rules } = await asked(tenantId, inShadow)
+  expect(rules.find(({ rule }) => rule === 'sim-overage')).toEqual({
+    rule: 'sim-overage',
+    entries: 0,
+    fired: 0,
+    flapped: 0,
+    suspended: 0,
+    wouldLog: 1,
+    wouldMail: 1,
+    wouldSuspend: 1,
+  })
 }, 300_000)
 
 test('refuses what it cannot answer', async () => {

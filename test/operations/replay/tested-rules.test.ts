@@ -30,7 +30,7 @@ const set = (wish: Omit<StageChange, 'author'>) => setStage(store, RULE, { autho
 const promoted = () => set({ stage: 'enforce' })
 const untested = {
   code: 'rule_untested',
-  message: `No backtest of the last 30 days has tested ${RULE} as it decides now.`,
+  message: `No backtest of the last 30 days has tested ${RULE} as it decides now: backtest it first, or say that it is untested.`,
 }
 
 async function asked(files?: ReturnType<typeof only>): Promise<number> {
@@ -92,8 +92,8 @@ describe('a backtest that is done', { timeout: LONG }, () => {
     expect(await promoted()).toMatchObject({ changed: true })
   })
 
-  test('says nothing of a rule that was in shadow', async () => {
-    await set({ stage: 'shadow' })
+  test('says nothing of a rule that was off', async () => {
+    await set({ stage: 'off' })
     await backtested()
     await expect(promoted()).rejects.toMatchObject(untested)
   })

@@ -76,14 +76,21 @@ describe('a hostile rule file', () => {
   }, 300_000)
 })
 
+/** A test file of which values do not repeat and days are an eighth: it plays days in the place of a month and more. */
+const shortened = ({ file, text }: RuleSource): RuleSource => ({
+  file,
+  text: text.replace(/x\d+/g, 'x1').replace(/\+(\d+)d/g, (_, days) => `+${Math.ceil(days / 8)}d`),
+})
+
 describe('a hostile test file', () => {
   test('is refused with its place, or played to an end', async () => {
     const random = randomFrom(SEED)
     const shipped = await readRuleFolder('')
     const { rules } = await loadRuleSet(shipped.rules)
+    const tests = shipped.tests.map(shortened)
     const counts = { refused: 0, played: 0 }
     for (let n = 0; n < FILES; n += 1) {
-      const source = hostileFile(shipped.tests, random, HARMLESS_IN_TESTS)
+      const source = hostileFile(tests, random, HARMLESS_IN_TESTS)
       const said = `seed ${SEED}, file ${n}: ${source.text.slice(0, 1500)}`
       const { done, ms } = await timed(() => readTestFiles([source], rules))
       const { files, faults } = done
@@ -101,6 +108,5 @@ describe('a hostile test file', () => {
     }
     expect(counts.played).toBeGreaterThan(FILES / 20)
     expect(counts.refused).toBeGreaterThan(FILES / 2)
-    // A busy machine takes over five minutes: shipped test files play a month and more.
   }, 900_000)
 })

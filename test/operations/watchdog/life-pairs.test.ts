@@ -1,0 +1,132 @@
+/** Every change of the rules after every other, while an alert fires: no ghost, no second mail, nothing in the wrong log. */
+import { sql } from 'kysely'
+import { describe, expect, test } from 'vitest'
+import type { RuleSource } from '../../../domain/watchdog/rule-source.ts'
+import { endCandidacy, shadowVersion } from '../../../operations/watchdog/candidate.ts'
+import { pushRules, rollBackRules } from '../../../operations/watchdog/rule-versions.ts'
+import { rulesInForce, spreadRules } from '../../../operations/watchdog/rules-in-force.ts'
+import { setStage } from '../../../operations/watchdog/set-stage.ts'
+import type { Stage } from '../../../rules/rule-file.ts'
+import { inPlatform } from '../../../store/tenancy.ts'
+import { forgetCandidateAlerts } from '../../../store/watchdog/candidate-alerts.ts'
+import { aStore } from '../../setup/estate.ts'
+import { asShipped, aWorld, type Edit, only } from './alert-world.ts'
+
+const RULE = 'sim-overage'
+const BY = { author: 'Ann' }
+const store = await aStore()
+
+const withRule = (edit: Edit) => only({ [RULE]: edit, 'sim-silent': asShipped })
+const SHIPPED = withRule(asShipped)
+const REWORDED = withRule((rule) =>
+  Object.assign(rule.event.params, { message: 'SIM {{iccid}}: {{overageMB}} MB over.' }),
+)
+const UNMET = withRule((rule) =>
+  Object.assign(rule, {
+    conditions: { all: [{ fact: 'overageMB', operator: 'greaterThan', value: 500 }] },
+    examples: [
+      { fires: true, facts: { overageMB: 501 } },
+      { fires: false, facts: { overageMB: 500 } },
+    ],
+  }),
+)
+const WITHOUT = only({ 'sim-silent': asShipped })
+
+type World = Awaited<ReturnType<typeof aWorld>>
+
+/** What an operator can do to the rules. What does not fit how they are is refused, and changes nothing. */
+const CHANGES: Readonly<Record<string, (world: World) => Promise<unknown>>> = {
+  'load them as shipped': ({ put }) => put(SHIPPED),
+  'edit a message': ({ put }) => put(REWORDED),
+  'edit a threshold': ({ put }) => put(UNMET),
+  'remove the rule': ({ put }) => put(WITHOUT),
+  'roll back': () =>
+    inPlatform(store, (tx) => rollBackRules(tx, undefined, BY)).then((outcome) => spreadRules(store, outcome)),
+  'promote to enforce': () => staged('enforce'),
+  'demote to log': () => staged('log'),
+  'demote to shadow': () => staged('shadow'),
+  'switch off': () => staged('off'),
+  'try a candidate': () => tryOut(REWORDED),
+  'try no candidate': async () => {
+    const { candidate } = await inPlatform(store, rulesInForce())
+    if (candidate !== null) await endCandidacy(store, candidate.version, BY)
+  },
+}
+
+const staged = (stage: Stage) => setStage(store, RULE, { stage, untested: true, ...BY })
+
+async function tryOut(files: readonly RuleSource[]) {
+  const { version } = await pushRules(store, files, BY)
+  await shadowVersion(store, version, BY)
+}
+
+const REFUSED = ['rule_not_found', 'no_earlier_rules', 'rules_version_in_force']
+
+async function change(world: World, what: string): Promise<void> {
+  await CHANGES[what]?.(world).catch((error: { code?: string }) => {
+    if (!REFUSED.includes(error.code ?? '')) throw error
+  })
+  for (let n = 0; n < 2; n += 1) {
+    store.now += 60_000
+    await world.evaluate()
+  }
+}
+
+/** What the rule may do now, and whether its conditions hold. */
+async function inForce() {
+  const { rules, candidate } = await inPlatform(store, rulesInForce())
+  const rule = rules.find(({ name }) => name === RULE)
+  const holds = rule !== undefined && !JSON.stringify(rule.conditions).includes('500')
+  return { stage: rule?.event.params.stage ?? 'off', holds, candidate }
+}
+
+/** The first telling of a kind, not that of a return. */
+const countOf = (keys: readonly string[], kind: string) =>
+  keys.filter((key) => key.endsWith(`/${kind}`) && !isReturn(key)).length
+const isReturn = (key: string) => key.includes('/again-')
+const returnsIn = (keys: readonly string[]) => keys.filter((key) => isReturn(key) && key.endsWith('/fired')).length
+
+/** What was told until now. */
+const toldBy = async (world: World) => ({ logged: await world.logged(), mailed: await world.mailed() })
+type Told = Awaited<ReturnType<typeof toldBy>>
+
+async function check(world: World, before: Told, said: string): Promise<void> {
+  const { stage, holds, candidate } = await inForce()
+  const firing = (await world.alerts()).filter((alert) => alert.firing).map(({ rule }) => rule)
+  const { logged, mailed } = await toldBy(world)
+  const told = logged.slice(before.logged.length)
+
+  // No ghost, and what holds does fire.
+  expect(firing, said).toEqual(holds && stage !== 'off' ? [RULE] : [])
+  await inPlatform(store, (tx) => forgetCandidateAlerts(tx, 1000))
+  const beside = await world.rows<{ rule: string }>(sql`select rule from candidate_alerts where firing`)
+  if (candidate === null) expect(beside, said).toEqual([])
+  // Nothing in the wrong log.
+  expect(
+    logged.filter((key) => key.includes('@')),
+    said,
+  ).toEqual([])
+  if (stage === 'shadow' || stage === 'off') expect(countOf(told, 'fired') + returnsIn(told), said).toBe(0)
+  if (stage === 'log') expect(before.mailed, said).toEqual(expect.arrayContaining(mailed))
+  // Told once: a return is told only of what was said to have ended.
+  expect(countOf(logged, 'fired'), said).toBeLessThanOrEqual(1)
+  expect(returnsIn(logged), said).toBeLessThanOrEqual(logged.filter((key) => key.endsWith('/resolved')).length)
+  expect(new Set(mailed).size, said).toBe(mailed.length)
+  // And whatever may be told is.
+  if (firing.length > 0 && stage !== 'shadow') expect(countOf(logged, 'fired'), said).toBe(1)
+  if (firing.length > 0 && stage === 'enforce')
+    expect(countOf(mailed, 'fired') + returnsIn(mailed), said).toBeGreaterThan(0)
+}
+
+describe.each(Object.keys(CHANGES))('after "%s"', (first) => {
+  test.each(Object.keys(CHANGES))('%s', async (second) => {
+    const world = await aWorld({ rules: SHIPPED, store })
+    await staged('enforce')
+    await world.use(world.sim, 101)
+    for (const what of [first, second]) {
+      const before = await toldBy(world)
+      await change(world, what)
+      await check(world, before, `${first}, then ${second}: after "${what}"`)
+    }
+  })
+})
