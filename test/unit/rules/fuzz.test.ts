@@ -108,5 +108,5 @@ describe('a hostile test file', () => {
     }
     expect(counts.played).toBeGreaterThan(FILES / 20)
     expect(counts.refused).toBeGreaterThan(FILES / 2)
-  }, 900_000)
+  }, 300_000)
 })
