@@ -14,9 +14,13 @@ export function linesOf(report: BacktestReport): string[] {
       ['rule', 'entries', 'fired', 'flapped', 'suspended', 'would log', 'would mail', 'would suspend'],
       report.rules.map((one) => [
         one.rule,
-        ...[one.entries, one.fired, one.flapped, one.suspended, one.wouldLog, one.wouldMail, one.wouldSuspend].map(
-          String,
-        ),
+        one.entries,
+        one.fired,
+        one.flapped,
+        one.suspended,
+        one.wouldLog,
+        one.wouldMail,
+        one.wouldSuspend,
       ]),
     ),
     '',

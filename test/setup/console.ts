@@ -52,7 +52,7 @@ export function typedIn({ text, line }: Block): Typed[] {
 export function isAsShown(shown: string, printed: string): boolean {
   const pattern = shown
     .split('\n')
-    .map((line) => (line.trim() === '…' ? '(?:.*\\n?)*?' : `${line.split('…').map(escaped).join('.*')}\\n`))
+    .map((line) => (line.trim() === '…' ? '(?:.*\\n)*?' : `${line.split('…').map(escaped).join('.*')}\\n`))
     .join('')
   return new RegExp(`^${pattern}$`, 'u').test(printed.trimEnd() === '' ? '\n' : `${printed.trimEnd()}\n`)
 }

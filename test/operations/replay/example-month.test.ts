@@ -1,6 +1,6 @@
 /**
  * Backtest equals live: hours are lived, and then replayed by the same rules. Entries, mails and suspensions are compared
- * one by one. `HOURS=744` lives the whole example month, which takes most of an hour.
+ * one by one. `HOURS=744` lives the whole example month, which takes seven minutes and more.
  */
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
