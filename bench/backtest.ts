@@ -9,6 +9,7 @@
 import { sql } from 'kysely'
 import pg from 'pg'
 import { to as copyTo } from 'pg-copy-streams'
+import { progress } from '../cli/rules/ask-backtest.ts'
 import { cycleAt, previousCycle } from '../domain/time/cycle.ts'
 import { renderMail } from '../notify/render.ts'
 import { backtest } from '../operations/replay/backtest.ts'
@@ -54,7 +55,7 @@ try {
             },
           },
           render: (told, isCopy) => renderMail(told, null, isCopy),
-          onProgress: async (done, of) => console.error(`${done} of ${of}`),
+          onProgress: progress(),
         },
       )
       const entries = report.rules.reduce((sum, rule) => sum + rule.entries, 0)

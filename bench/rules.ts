@@ -8,8 +8,8 @@
  *
  * Usage: node bench/rules.ts [--rounds 7] [--sims 2000]
  */
-import { globSync, readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
+import { readRuleFiles } from '../process/rule-files.ts'
 import type { Condition, Group } from '../rules/conditions.ts'
 import { type Fact, type Facts, factsOf } from '../rules/facts.ts'
 import { loadRuleSet } from '../rules/load/load.ts'
@@ -39,10 +39,7 @@ const MANY = 100
 const ROUND_MS = 300
 const BATCH = 50
 
-const RULES = new URL('../rules/', import.meta.url)
-const files = globSync('sim/*.json', { cwd: RULES })
-  .toSorted()
-  .map((file) => ({ file, text: readFileSync(new URL(file, RULES), 'utf8') }))
+const files = (await readRuleFiles('')).filter(({ file }) => file.startsWith('sim/'))
 const { rules: shipped, faults } = await loadRuleSet(files)
 if (faults.length > 0) throw new Error(`the shipped rules have faults: ${JSON.stringify(faults)}`)
 

@@ -24,9 +24,9 @@ export interface StageChange extends Pick<Change, 'author' | 'reason'> {
 }
 
 /**
- * Sets the stage of a rule in force, until its file says another one than now. To `enforce` goes what a backtest has tested
- * (decision 63), or what is in that stage by its file. May be repeated: every subject is looked at again
- * each time, should the first have been broken off.
+ * Sets the stage of a rule in force, until its file says another one than now. To `enforce` goes a rule that a backtest has tested
+ * (decision 63), or whose file says so. May be repeated: every subject is looked at again each time, should the first have been
+ * broken off.
  *
  * @throws ServiceError `rule_not_found`, `rule_untested`
  */
