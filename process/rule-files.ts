@@ -78,10 +78,12 @@ export async function activateFirstRules(store: Store, files: readonly RuleSourc
   }
   try {
     const caller = { ...WORKER, requestId: randomUUID(), action: 'activateFirstRules' }
-    const { version } = await activateRules({ ...store, caller }, files, 'a worker at the first start')
+    const { version } = await activateRules({ ...store, caller }, files, 'a worker at the first start', { expect: 0 })
     log.info({ version, files: files.length }, 'the first rules are in force')
     return true
   } catch (error) {
+    // Meanwhile an operator has loaded others: those count.
+    if (error instanceof ServiceError && error.code === 'rules_moved') return activateFirstRules(store, files, log)
     if (!(error instanceof ServiceError && error.code === 'rules_rejected')) throw error
     for (const { pointer, detail } of error.errors)
       log.error({ pointer, reason: `${pointer}: ${detail}` }, 'a rule file has a fault')

@@ -1,0 +1,44 @@
+/** The rules that a worker puts in force at the first start. */
+import { sql } from 'kysely'
+import { pino } from 'pino'
+import { expect, test } from 'vitest'
+import { putInForce, storeRules } from '../../../operations/watchdog/rules-in-force.ts'
+import { activateFirstRules } from '../../../process/rule-files.ts'
+import { loadStoredRules } from '../../../rules/load/load.ts'
+import { inPlatform } from '../../../store/tenancy.ts'
+import { activeRuleSet, lockRules } from '../../../store/watchdog/rule-sets.ts'
+import { aStore } from '../../setup/estate.ts'
+import { asShipped, only } from './alert-world.ts'
+
+const SHIPPED = only({ 'sim-overage': asShipped, 'sim-silent': asShipped })
+const OPERATORS = only({ 'sim-overage': asShipped })
+const silent = pino({ level: 'silent' })
+
+test('are not put in the place of those that an operator loads meanwhile', async () => {
+  const store = await aStore()
+  const waitsForRules = async () => {
+    const { rows } = await sql`
+      select from pg_locks l join pg_database d on d.oid = l.database
+       where d.datname = current_database() and locktype = 'advisory' and not granted`.execute(store.db)
+    return rows.length
+  }
+  let first: Promise<boolean> | undefined
+  await inPlatform(store, async (tx) => {
+    await lockRules(tx)
+    first = activateFirstRules(store, SHIPPED, silent)
+    await expect.poll(waitsForRules).toBe(1)
+    const { rules } = await loadStoredRules(OPERATORS)
+    const { version } = await storeRules(tx, OPERATORS, { author: 'Ann' })
+    await putInForce(tx, { version, rules }, undefined, { author: 'Ann' })
+  })
+
+  expect(await first).toBe(true)
+  expect(await inPlatform(store, activeRuleSet)).toMatchObject({ author: 'Ann', files: OPERATORS })
+})
+
+test('are put in force by several workers once', async () => {
+  const store = await aStore()
+  expect(await Promise.all([1, 2, 3].map(() => activateFirstRules(store, SHIPPED, silent)))).toEqual([true, true, true])
+  const { rows } = await sql`select from rule_activations`.execute(store.db)
+  expect(rows).toHaveLength(1)
+})
