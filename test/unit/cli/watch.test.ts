@@ -49,7 +49,7 @@ describe('simherd rules watch', () => {
   test('prints what each save has changed, until Ctrl-C', { timeout: 300_000 }, async () => {
     await save('pool/some-rule.json', good)
     const watch = aWatch()
-    await watch.says(['1 files: no faults'])
+    await watch.says(['1 file: no faults'])
 
     await save('pool/some-rule.json', wrong)
     await watch.says([expect.stringMatching(/^pool\/some-rule\.json:1:\d+: .*got "overagMB"/), 'faults: see above'])
@@ -59,7 +59,7 @@ describe('simherd rules watch', () => {
     await save('pool/some-rule.json', good)
     await watch.says([expect.stringMatching(/^no longer: pool\/some-rule\.json: /)])
     await rm(join(folder, 'sim'), { recursive: true })
-    await watch.says([expect.stringContaining('no longer: sim/other.json'), '1 files: no faults'])
+    await watch.says([expect.stringContaining('no longer: sim/other.json'), '1 file: no faults'])
 
     expect(await watch.end()).toEqual({ code: 0, printed: '' })
   })
