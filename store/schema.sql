@@ -130,6 +130,7 @@ create table backtests (
   report jsonb,
   failure text,
   tested jsonb default '{}'::jsonb not null,
+  beside_active boolean default false not null,
   constraint backtests_pkey PRIMARY KEY (id),
   constraint backtests_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id),
   constraint backtests_version_fkey FOREIGN KEY (version) REFERENCES rule_sets(version),

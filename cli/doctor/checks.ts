@@ -5,6 +5,7 @@ import type { Settings } from '../../config/index.ts'
 import { megabytes } from '../../domain/quantity.ts'
 import { toMB } from '../../domain/units.ts'
 import { httpNetwork } from '../../network/http.ts'
+import { inForceInstead, readRulesInForce } from '../../operations/watchdog/rules-in-force.ts'
 import { openWorkflowClient } from '../../queues/temporal/client.ts'
 import { findOnPath, userCacheDir } from '../../stack/downloads.ts'
 import { isPortFree } from '../../stack/ports.ts'
@@ -87,6 +88,27 @@ const database: Check = async ({ settings, stack }) => {
     const pending = await pendingMigrations(db)
     if (pending.length === 0) return found('database', 'reachable and migrated')
     return missing('database', `lacks ${pending.join(', ')}`, 'run: npx simherd migrate')
+  } finally {
+    await close()
+  }
+}
+
+/** Whether this build takes the rules in force, so that `doctor` of a new release tells before it is installed. */
+const rules: Check = async ({ settings, stack }) => {
+  const url = settings.DATABASE_URL || stack?.databaseUrl
+  if (url === undefined) return absent('rules', 'no database is running')
+  const { db, close } = connect(url, { max: 1 })
+  try {
+    const store = reading({ db, clock: Date.now, enqueue: () => undefined })
+    const inForce = await inPlatform(store, readRulesInForce)
+    const { version, refused } = inForce
+    if (refused !== null)
+      return missing(
+        'rules',
+        `version ${refused.version} is refused by this build (${refused.reason}): ${inForceInstead(inForce)}`,
+        'mend the file and load the rules again, or run a build that takes them',
+      )
+    return version === 0 ? absent('rules', 'none was loaded yet') : found('rules', `version ${version} is in force`)
   } finally {
     await close()
   }
@@ -177,6 +199,7 @@ export const CHECKS: readonly (readonly [string, Check, string])[] = [
   ],
   ['Temporal, embedded', temporalProgram, 'set TEMPORAL_ADDRESS'],
   ['database', database, 'check DATABASE_URL and whether the server runs'],
+  ['rules', rules, 'check DATABASE_URL and whether it is migrated'],
   ['Redis', redis, 'check REDIS_URL and whether the server runs'],
   ['Temporal', temporal, 'check TEMPORAL_ADDRESS and whether the server runs'],
   ['SMTP', mail, 'check SMTP_URL and whether the server runs'],

@@ -15,6 +15,7 @@ const PATIENCE_MS = 60_000
 export interface AskFlags {
   readonly version?: number
   readonly cycles: number
+  readonly besideActive?: boolean
   readonly wait: boolean
   readonly output: 'text' | 'json'
 }
@@ -31,9 +32,9 @@ export async function askBacktest(
   { tenant: tenantId, folder }: Asked,
   flags: AskFlags,
 ): Promise<BacktestReport | undefined> {
-  const { version, cycles, wait, output } = flags
+  const { version, cycles, besideActive = false, wait, output } = flags
   const rules = folder === '' ? version !== undefined && { version } : { files: await filesIn(folder) }
-  const body = { tenantId, cycles, ...rules }
+  const body = { tenantId, cycles, besideActive, ...rules }
   const asked = await askingAboutRules(settings, (service) =>
     responseOf(service.POST('/internal/rules/backtests', { params: idempotent(crypto.randomUUID()), body })),
   )

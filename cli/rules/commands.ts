@@ -116,6 +116,7 @@ Example:
     .option('--tenant <id>', 'whose past')
     .option('--version <version>', 'a stored version of the rules', id)
     .option('--cycles <number>', 'how many of the billing cycles that ended last, 1 to 3', wholeNumber(1, 3), 1)
+    .option('--beside-active', 'replay what is in force too, and compare with it: takes twice as long')
     .option('--no-wait', 'print its id, and do not wait for the report')
     .option('--id <id>', 'the report of one that was asked for before', id)
     .option('--direct', 'read the database at DATABASE_URL, and ask no service')

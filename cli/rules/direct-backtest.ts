@@ -14,7 +14,7 @@ import { type Asked, type AskFlags, progress } from './ask-backtest.ts'
 export async function backtestDirectly(
   settings: Settings,
   { tenant: tenantId, folder }: Asked,
-  { version, cycles }: Pick<AskFlags, 'version' | 'cycles'>,
+  { version, cycles, besideActive }: Pick<AskFlags, 'version' | 'cycles' | 'besideActive'>,
 ): Promise<BacktestReport> {
   const rules = folder === '' ? (version ?? null) : await filesIn(folder)
   const { DATABASE_URL } = settings
@@ -26,7 +26,7 @@ export async function backtestDirectly(
       backtest(
         one,
         Date.now,
-        { tenantId, cycles, rules },
+        { tenantId, cycles, rules, ...(besideActive === undefined ? {} : { besideActive }) },
         {
           evaluation: evaluationOptions(settings),
           render: (notifications, isCopy) => renderMail(notifications, null, isCopy),

@@ -19,6 +19,8 @@ export interface BacktestQuestion {
   readonly tenantId: string
   /** How many of the cycles that ended last, 1 to 3. */
   readonly cycles: number
+  /** Replays the rules in force too, and compares with what they would have done. Default: false. */
+  readonly besideActive?: boolean | undefined
   /** A stored version. Default: the one in force, unless files are given. */
   readonly version?: number | undefined
   /** Files that are not stored. */
@@ -51,7 +53,7 @@ export async function askBacktest(
   question: BacktestQuestion,
   checked: readonly Rule[] | undefined,
 ): Promise<Backtest> {
-  const { tenantId, cycles, files } = question
+  const { tenantId, cycles, besideActive = false, files } = question
   if (!(await tenantExists(tx, tenantId)))
     throw new ServiceError('tenant_not_found', `tenantId: there is no tenant ${tenantId}.`, {
       errors: [{ pointer: '/tenantId', detail: `there is no tenant ${tenantId}` }],
@@ -60,7 +62,7 @@ export async function askBacktest(
   const rules = checked ?? (version === null ? [] : await rulesOf(tx, version))
   if ((await lockBacktests(tx)) >= MOST_WAITING)
     throw new ServiceError('backtest_limit', `${MOST_WAITING} backtests wait or run already.`)
-  return insertBacktest(tx, { tenantId, cycles, version, files: files ?? null }, testedOf(rules))
+  return insertBacktest(tx, { tenantId, cycles, besideActive, version, files: files ?? null }, testedOf(rules))
 }
 
 /** The stored version to backtest. */

@@ -4,18 +4,13 @@ import { type BacktestReport, MOST_CYCLES } from '../../domain/replay/backtest.t
 import { type Cycle, cycleAt, previousCycle } from '../../domain/time/cycle.ts'
 import type { RuleSource } from '../../domain/watchdog/rule-source.ts'
 import { releaseBacktestLock, tryBacktestLock } from '../../store/replay/lock.ts'
-import {
-  comparedWithLog,
-  countsByRule,
-  loudestSubjects,
-  mailsByRecipient,
-  shortAlerts,
-} from '../../store/replay/report.ts'
+import { besideActive, besideLog, type Came, cameOf, loudestSubjects, shortAlerts } from '../../store/replay/report.ts'
+import { keepAsActive } from '../../store/replay/temporary-tables.ts'
 import { type Db, inPlatform, inTenant, reading, type Store } from '../../store/tenancy.ts'
 import { tenantSettings } from '../../store/usage/cycles.ts'
 import { activeRuleVersion, ruleSetOf } from '../../store/watchdog/rule-sets.ts'
 import { checkRules } from '../watchdog/rules-in-force.ts'
-import { type ReplayOptions, replay } from './replay.ts'
+import { type Replayed, type ReplayOptions, type ReplayQuestion, replay } from './replay.ts'
 
 /** Most time that it takes, in milliseconds. */
 const MOST_MS = 30 * 60_000
@@ -29,6 +24,8 @@ export interface BacktestRequest {
   readonly cycles: number
   /** A stored version, files that are not stored, or null: what is in force. */
   readonly rules: number | readonly RuleSource[] | null
+  /** Replays the rules in force too, and compares with what they would have done. Default: false. */
+  readonly besideActive?: boolean
 }
 
 /** What a report cannot know. */
@@ -65,63 +62,90 @@ export async function backtest(
 async function backtestAlone(
   db: Db,
   clock: () => number,
-  { tenantId, cycles, rules }: BacktestRequest,
+  { tenantId, cycles, rules, besideActive: isBesideActive = false }: BacktestRequest,
   options: ReplayOptions,
 ): Promise<BacktestReport> {
   const began = clock()
   const store: Store = { db, clock, enqueue: () => undefined }
-  const { files, version } = await filesOf(store, rules)
+  const set = await filesOf(store, rules)
   const { billingCycle, first, last } = await cyclesOf(store, tenantId, cycles)
-  const question = {
-    tenantId,
-    billingCycle,
-    startsAt: first.startsAt,
-    endsAt: last.endsAt,
-    rules: { version: version ?? 1, files, withStages: version !== null },
+  const asked = { tenantId, billingCycle, startsAt: first.startsAt, endsAt: last.endsAt }
+  const inForce = isBesideActive ? await storedSet(store, null) : null
+  const active = inForce?.version === set.version ? null : inForce
+  const replays = active === null ? 1 : 2
+  /** @param nth 0 for the first of the replays */
+  const replayOf = (of: RuleFiles, nth: number): Promise<Replayed> =>
+    replay(db, questionOf(asked, of), {
+      ...options,
+      onProgress: async (done, of) => {
+        if (clock() - began > MOST_MS)
+          throw new ServiceError(
+            'unavailable',
+            `The backtest has taken ${MOST_MS / 60_000} minutes: take fewer cycles.`,
+          )
+        await options.onProgress?.(Math.floor((nth * of + done) / replays), of)
+      },
+    })
+  let ofActive: (Came & { readonly version: number }) | undefined
+  if (active !== null) {
+    await replayOf(active, 0)
+    ofActive = { version: active.version, ...(await inTenant(reading(store), tenantId, cameOf)) }
+    await keepAsActive(db)
   }
-  const replayed = await replay(db, question, {
-    ...options,
-    onProgress: async (done, of) => {
-      if (clock() - began > MOST_MS)
-        throw new ServiceError('unavailable', `The backtest has taken ${MOST_MS / 60_000} minutes: take fewer cycles.`)
-      await options.onProgress?.(done, of)
-    },
-  })
+  const replayed = await replayOf(set, replays - 1)
   const span = { from: new Date(first.startsAt), until: new Date(last.endsAt - 1) }
   const days = (last.endsAt - first.startsAt) / DAY_MS
   return inTenant(reading(store), tenantId, async (tx) => {
-    const [byRule, mails] = [await countsByRule(tx), await mailsByRecipient(tx)]
+    const came = await cameOf(tx)
     const sum = (all: readonly number[]) => all.reduce((a, b) => a + b, 0)
     return {
       tenantId,
       from: span.from.toISOString(),
       until: new Date(last.endsAt).toISOString(),
-      version,
+      version: set.version,
       records: replayed.records,
       seconds: Math.round((clock() - began) / 1000),
-      rules: byRule,
-      mails,
+      ...came,
       noise: {
-        entriesPerDay: sum(byRule.map(({ entries }) => entries)) / days,
-        mailsPerDay: sum(mails.map((one) => one.mails)) / days,
+        entriesPerDay: sum(came.rules.map(({ entries }) => entries)) / days,
+        mailsPerDay: sum(came.mails.map(({ mails }) => mails)) / days,
         ...(await shortAlerts(tx)),
         loudest: await loudestSubjects(tx, MOST_NAMED),
       },
-      log: await comparedWithLog(tx, span, MOST_NAMED),
+      log: await besideLog(tx, span, MOST_NAMED),
+      ...(ofActive === undefined
+        ? {}
+        : { active: { ...ofActive, ...(await besideActive(tx, span.until, MOST_NAMED)) } }),
       undecided: replayed.undecided,
       limits: LIMITS,
     }
   })
 }
 
+interface RuleFiles {
+  readonly files: readonly RuleSource[]
+  /** Null: they are not stored. */
+  readonly version: number | null
+}
+
+const questionOf = (asked: Omit<ReplayQuestion, 'rules'>, { files, version }: RuleFiles): ReplayQuestion => ({
+  ...asked,
+  rules: { version: version ?? 1, files, withStages: version !== null },
+})
+
 /** The files of the rules, and their version; null if they are not stored. */
-async function filesOf(store: Store, rules: BacktestRequest['rules']) {
+async function filesOf(store: Store, rules: BacktestRequest['rules']): Promise<RuleFiles> {
   if (rules !== null && typeof rules !== 'number') {
     await checkRules(rules)
     return { files: rules, version: null }
   }
+  return storedSet(store, rules)
+}
+
+/** A stored version; null: the one in force. */
+async function storedSet(store: Store, asked: number | null) {
   return inPlatform(store, async (tx) => {
-    const version = rules ?? (await activeRuleVersion(tx))
+    const version = asked ?? (await activeRuleVersion(tx))
     const set = version === undefined ? undefined : await ruleSetOf(tx, version)
     if (set === undefined)
       throw new ServiceError('rules_version_not_found', `There is no version ${version ?? 'in force'}.`)

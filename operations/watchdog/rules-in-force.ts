@@ -163,7 +163,7 @@ function reasonOf([first, ...others]: readonly RuleFault[]): string {
 export const canDecide = ({ version, refused }: RulesInForce): boolean => refused === null || version > 0
 
 /** Says, in words, which version is in force while a set is refused. */
-export const inForceInstead = ({ version }: RulesInForce): string =>
+export const inForceInstead = ({ version }: Pick<RulesInForce, 'version'>): string =>
   version > 0 ? `version ${version} stays in force` : 'no earlier version is accepted: nothing is evaluated'
 
 /**

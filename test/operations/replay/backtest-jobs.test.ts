@@ -1,7 +1,7 @@
 /** Backtests that a worker does: one at a time, anew after a worker that died, and without a change of any other row. */
 import { pino } from 'pino'
 import { afterEach, expect, test } from 'vitest'
-import { askBacktest } from '../../../operations/replay/ask-backtest.ts'
+import { askBacktest, type BacktestQuestion } from '../../../operations/replay/ask-backtest.ts'
 import { backtest } from '../../../operations/replay/backtest.ts'
 import { activateRules } from '../../../operations/watchdog/rules-in-force.ts'
 import { readRuleFiles } from '../../../process/rule-files.ts'
@@ -21,7 +21,8 @@ await activateRules(store, await readRuleFiles(''), 'the tests')
 const options = replayOptions()
 const tenantId = await aPastCycle(store)
 
-const asked = async () => (await inPlatform(store, (tx) => askBacktest(tx, { tenantId, cycles: 1 }, undefined))).id
+const asked = async (more: Partial<BacktestQuestion> = {}) =>
+  (await inPlatform(store, (tx) => askBacktest(tx, { tenantId, cycles: 1, ...more }, undefined))).id
 const found = (id: number) => inPlatform(store, (tx) => findBacktest(tx, id))
 let troubles: unknown[] = []
 afterEach(async () => {
@@ -70,6 +71,32 @@ test(
     expect(done?.report).toEqual(JSON.parse(JSON.stringify(direct)))
     expect(direct.rules.map(({ rule }) => rule)).toContain('sim-overage')
     expect(troubles).toEqual([])
+  },
+  LONG,
+)
+
+test(
+  'replays the rules in force too where that is asked for',
+  async () => {
+    const id = await asked({ files: [], besideActive: true })
+    const seen: unknown[] = []
+    await doNext(async () => {
+      const one = await found(id)
+      seen.push([one?.recordsDone, one?.records])
+    })
+    const done = await found(id)
+    expect(done?.report).toMatchObject({ records: 3, version: null, rules: [], active: { version: 1, both: 0 } })
+    expect(done?.report?.active?.rules.map(({ rule }) => rule)).toContain('sim-overage')
+    // Half of the work is the other replay.
+    expect(seen).toEqual([
+      [0, null],
+      [0, 3],
+      [1, 3],
+      [1, 3],
+      [2, 3],
+      [2, 3],
+    ])
+    expect(done).toMatchObject({ records: 3, recordsDone: 3 })
   },
   LONG,
 )

@@ -2,16 +2,23 @@ import { sql } from 'kysely'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { doctor } from '../../cli/doctor/doctor.ts'
 import { readSettings } from '../../config/index.ts'
+import { activateRules } from '../../operations/watchdog/rules-in-force.ts'
+import { readRuleFiles } from '../../process/rule-files.ts'
 import { cycleAt } from '../../domain/time/cycle.ts'
 import { inTenant } from '../../store/tenancy.ts'
 import { openCycle } from '../../store/usage/open-cycle.ts'
 import { lockPools } from '../../store/usage/pool-totals.ts'
 import { aStore, aTenant, someSims } from '../setup/estate.ts'
+import { putForeignRules } from '../setup/foreign-rules.ts'
 
 const store = await aStore()
+const shipped = await readRuleFiles('')
 
-/** What `simherd doctor -o json` says of the figures; undefined if it does not look at them. */
-async function lookedAt(figures: boolean): Promise<{ state: string; detail: string } | undefined> {
+/** What `simherd doctor -o json` says of one thing; undefined if it does not look at it. */
+async function lookedAt(
+  thing: string,
+  figures: boolean,
+): Promise<{ state: string; detail: string; advice: string } | undefined> {
   const said: string[] = []
   const log = vi.spyOn(console, 'log').mockImplementation((line: string) => said.push(line))
   onTestFinished(() => log.mockRestore())
@@ -21,8 +28,8 @@ async function lookedAt(figures: boolean): Promise<{ state: string; detail: stri
     figures,
   }).catch(() => undefined)
   log.mockRestore()
-  const findings: { what: string; state: string; detail: string }[] = JSON.parse(said.join('\n'))
-  return findings.find(({ what }) => what === 'figures')
+  const findings: { what: string; state: string; detail: string; advice: string }[] = JSON.parse(said.join('\n'))
+  return findings.find(({ what }) => what === thing)
 }
 
 describe('simherd doctor --figures', () => {
@@ -32,9 +39,9 @@ describe('simherd doctor --figures', () => {
     const change = (by: number) =>
       sql`update sim_blocks set sims = sims + ${by} where tenant_id = ${tenantId}`.execute(store.db)
 
-    const right = await lookedAt(true)
+    const right = await lookedAt('figures', true)
     await change(2)
-    const wrong = await lookedAt(true)
+    const wrong = await lookedAt('figures', true)
     await change(-2)
 
     expect(right).toMatchObject({
@@ -59,13 +66,33 @@ describe('simherd doctor --figures', () => {
       sql`update pool_cycles set bytes = bytes + ${by} where tenant_id = ${tenantId}`.execute(store.db)
 
     await change(7)
-    const wrong = await lookedAt(true)
+    const wrong = await lookedAt('figures', true)
     await change(-7)
 
     expect(wrong?.detail).toBe(`${tenantId}: bytes of pool 0 in cycle ${key}: kept 7, counted 0`)
   })
 
   test('is left out unless it is asked for', async () => {
-    expect(await lookedAt(false)).toBeUndefined()
+    expect(await lookedAt('figures', false)).toBeUndefined()
+  })
+})
+
+describe('simherd doctor', () => {
+  test('tells whether this build takes the rules in force', async () => {
+    const none = await lookedAt('rules', false)
+    const { version } = await activateRules(store, shipped, 'the tests')
+    const taken = await lookedAt('rules', false)
+    const foreign = shipped.map(({ file, text }) => ({ file, text: text.replace('"usagePct"', '"usageShareToday"') }))
+    await putForeignRules(store.db, foreign, new Date(store.now + 1000))
+    const refused = await lookedAt('rules', false)
+
+    expect(none).toMatchObject({ state: 'absent', detail: 'none was loaded yet' })
+    expect(taken).toMatchObject({ state: 'ok', detail: `version ${version} is in force` })
+    expect(refused).toMatchObject({ state: 'missing', advice: expect.stringContaining('load the rules again') })
+    expect(refused?.detail).toMatch(
+      new RegExp(
+        `version ${version + 1} is refused by this build .*usageShareToday.*: version ${version} stays in force`,
+      ),
+    )
   })
 })
