@@ -17,6 +17,7 @@ const BENCHES: Readonly<Record<string, readonly string[]>> = {
   search: ['--sims', '50000'],
   tickets: ['--sims', '10000', '--tickets', '200'],
   cycle: ['--sims', '50000'],
+  close: ['--sims', '50000', '--rounds', '2'],
   'take-over': ['--sims', '20000', '--rounds', '1'],
   workflows: ['--count', '50', '--rounds', '2'],
   attacks: ['--seconds', '5'],

@@ -278,6 +278,7 @@ create table cycles (
   bytes bigint default 0 not null,
   voice_seconds bigint default 0 not null,
   sms_count bigint default 0 not null,
+  stated_at timestamp with time zone,
   constraint cycles_pkey PRIMARY KEY (tenant_id, key),
   constraint cycles_total CHECK ((GREATEST(abs(bytes), abs(voice_seconds), abs(sms_count)) <= '9000000000000000'::bigint)) NOT VALID
 );
@@ -1025,6 +1026,43 @@ create policy search on sims for select to simherd_search using (true);
 grant delete, insert, select, update on sims to simherd_tenant;
 grant select (iccid, id, imsi, msisdn, pool_id, status, tag, tenant_id) on sims to simherd_search;
 
+create table statement_parts (
+  tenant_id text default app_tenant() not null,
+  cycle_key text not null,
+  adjusts text not null,
+  pool_id integer not null,
+  pool_name text not null,
+  usage_version bigint not null,
+  lines integer not null,
+  bytes bigint not null,
+  voice_seconds bigint not null,
+  sms_count bigint not null,
+  limit_bytes bigint not null,
+  overage_bytes bigint not null,
+  charge_micro bigint not null,
+  line_id bigint,
+  constraint statement_parts_pkey PRIMARY KEY (tenant_id, cycle_key, adjusts, pool_id),
+  constraint statement_parts_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
+);
+alter table statement_parts enable row level security;
+alter table statement_parts force row level security;
+create policy own on statement_parts for all to simherd_tenant using ((tenant_id = app_tenant())) with check ((tenant_id = app_tenant()));
+grant insert, select, update on statement_parts to simherd_tenant;
+
+create table statement_progress (
+  tenant_id text default app_tenant() not null,
+  cycle_key text not null,
+  adjusts text not null,
+  pool_id integer not null,
+  sim_id bigint not null,
+  constraint statement_progress_pkey PRIMARY KEY (tenant_id, cycle_key),
+  constraint statement_progress_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
+);
+alter table statement_progress enable row level security;
+alter table statement_progress force row level security;
+create policy own on statement_progress for all to simherd_tenant using ((tenant_id = app_tenant())) with check ((tenant_id = app_tenant()));
+grant delete, insert, select, update on statement_progress to simherd_tenant;
+
 create table statement_totals (
   tenant_id text default app_tenant() not null,
   cycle_key text not null,
@@ -1062,8 +1100,8 @@ create table statements (
   constraint statements_kind_check CHECK ((kind = ANY (ARRAY['sim'::text, 'pool'::text, 'empty'::text, 'adjustment'::text])))
 );
 CREATE INDEX statements_adjusts ON public.statements USING btree (tenant_id, adjusts, pool_id) WHERE (adjusts IS NOT NULL);
-CREATE INDEX statements_cycle ON public.statements USING btree (tenant_id, cycle_key, pool_id, sim_id);
 CREATE INDEX statements_lines ON public.statements USING btree (tenant_id, cycle_key, id);
+CREATE UNIQUE INDEX statements_once ON public.statements USING btree (tenant_id, cycle_key, pool_id, sim_id, adjusts) NULLS NOT DISTINCT;
 CREATE INDEX statements_sim ON public.statements USING btree (tenant_id, sim_id, cycle_key) WHERE (sim_id IS NOT NULL);
 alter table statements enable row level security;
 alter table statements force row level security;

@@ -1,6 +1,10 @@
 /**
- * Closes a cycle, and ends the alerts that are open in it. Its statement is made once and never changes, and one summary reports it. Usage that came for earlier
- * cycles after their statements is included, as adjustments.
+ * Closes a cycle, and ends the alerts that are open in it. Its statement is made once and never changes, and one summary
+ * reports it. Usage that came for earlier cycles after their statements is included, as adjustments.
+ *
+ *   slices of lines (`prepareClose`) → all lines are written → alerts end, some at a time → the cycle is closed
+ *
+ * The last transaction says that the cycle is closed. Before, nobody is told of the statement, or can read it.
  */
 import { EventSeverity, EventType, LogLevel } from '../../domain/codes.ts'
 import type { CloseRequest } from '../../domain/month-end/month-end.ts'
@@ -12,8 +16,16 @@ import { noteChange } from '../../store/audit.ts'
 import { simsByStatus } from '../../store/counts.ts'
 import { insertEvent } from '../../store/events.ts'
 import { insertNotifications } from '../../store/mail/mails.ts'
-import { failedChanges, ledgerPools, lockCycle, markClosed, stillSuspended } from '../../store/month-end/progress.ts'
-import { type Written, writeAdjustments, writeLines, writeTotals } from '../../store/month-end/statement-lines.ts'
+import {
+  failedChanges,
+  findCycle,
+  lockCycle,
+  markClosed,
+  markStated,
+  stillSuspended,
+} from '../../store/month-end/progress.ts'
+import { writeTotals } from '../../store/month-end/statement-lines.ts'
+import { forgetProgress, SLICE, writeSlice } from '../../store/month-end/statement-slices.ts'
 import {
   type AdjustmentTotals,
   adjustmentTotals,
@@ -21,13 +33,13 @@ import {
   poolTotals,
   statementTotals,
 } from '../../store/month-end/statements.ts'
-import type { TenantTx } from '../../store/tenancy.ts'
+import { inTenant, type Store, type TenantTx } from '../../store/tenancy.ts'
 import { findTenant } from '../../store/tenants/tenants.ts'
-import { lockCycleAlone } from '../../store/usage/cycle-locks.ts'
-import { cycleNamed, endedCycle, tenantSettings } from '../../store/usage/cycles.ts'
-import { openCycle } from '../../store/usage/open-cycle.ts'
-import { lockPools } from '../../store/usage/pool-totals.ts'
-import { changedSince, settleAdjusted } from '../../store/usage/restatements.ts'
+import { lockCycleAlone, lockCycles } from '../../store/usage/cycle-locks.ts'
+import { endedCycle, tenantSettings } from '../../store/usage/cycles.ts'
+import { isOpen, openCycle } from '../../store/usage/open-cycle.ts'
+import { openInSlices } from '../../store/usage/open-in-slices.ts'
+import { markChangedSince } from '../../store/usage/restatements.ts'
 import { closeAlerts } from '../../store/watchdog/alerts.ts'
 import { insertWebhookEvent } from '../../store/webhooks/events.ts'
 
@@ -40,9 +52,53 @@ export interface Closed {
   readonly closedAt: string
 }
 
+/** Alerts that are ended in a transaction: about 0.1 s. */
+const ALERTS = 2000
+
 /**
- * Closes a cycle that has ended: writes the statement, an event and one summary e-mail. Idempotent: a second call
- * returns the same.
+ * Does the long part of {@link closeCycle}, in short transactions: writes the lines of the statement, and ends the alerts
+ * of the cycle. Nobody sees the lines until the cycle is closed. May be broken off at any moment and called again, by
+ * several at once.
+ *
+ * @param options.rows ledger rows of a slice
+ * @throws ServiceError `cycle_not_found`, `cycle_open`
+ */
+export async function prepareClose(
+  store: Store,
+  tenantId: string,
+  key: string,
+  { rows = SLICE }: { readonly rows?: number } = {},
+): Promise<void> {
+  const { cycle, isOpened } = await inTenant(store, tenantId, async (tx) => {
+    const cycle = await endedCycle(tx, key)
+    return { cycle, isOpened: await isOpen(tx, cycle) }
+  })
+  if (!isOpened) await openInSlices(store, tenantId, cycle)
+  const repeat = async (slice: (tx: TenantTx) => Promise<boolean>) => {
+    while (!(await inTenant(store, tenantId, slice)));
+  }
+  await repeat((tx) => stateSlice(tx, cycle, rows))
+  await repeat((tx) => closeAlerts(tx, key, ALERTS))
+}
+
+/**
+ * Writes the next slice of a cycle's statement; after the last one, notes that all lines are written. Safe to call again.
+ *
+ * @returns whether there is nothing left to do
+ */
+export async function stateSlice(tx: TenantTx, cycle: Cycle, rows: number): Promise<boolean> {
+  // Shared, as who changes the ledger: a process of the release before closes with the cycle locked alone.
+  await lockCycles(tx, [cycle])
+  const row = await findCycle(tx, cycle.key)
+  if (row === undefined || row.closedAt !== null || row.statedAt !== null) return true
+  if (!(await writeSlice(tx, cycle, rows))) return false
+  await markStated(tx, cycle.key)
+  return true
+}
+
+/**
+ * Closes a cycle that has ended: finishes the statement, and writes an event and one summary e-mail. Idempotent: a second
+ * call returns the same. Does all that {@link prepareClose} has not done.
  *
  * @param steps what became of the changes and the suspensions; goes into the summary
  * @throws ServiceError `cycle_not_found`, `cycle_open`
@@ -57,9 +113,12 @@ export async function closeCycle(tx: TenantTx, key: string, steps: CloseRequest)
     const totals = await statementTotals(tx, key)
     return { statement: totals !== undefined && totals.lines > 0, closedAt: row.closedAt.toISOString() }
   }
-  const written = await writeStatement(tx, cycle)
+  if (row.statedAt === null) while (!(await writeSlice(tx, cycle)));
+  const written = await writeTotals(tx, key)
+  await markChangedSince(tx, key)
+  await forgetProgress(tx, key)
   await markClosed(tx, key)
-  await closeAlerts(tx, key)
+  await closeAlerts(tx, key, Number.MAX_SAFE_INTEGER)
   await noteChange(tx, { subject: 'cycle', id: key, before: { closedAt: null }, after: { closedAt: tx.now } })
   const changed = steps.moved + steps.unassigned + steps.changesFailed + steps.renewed > 0
   await insertWebhookEvent(tx, {
@@ -74,25 +133,6 @@ export async function closeCycle(tx: TenantTx, key: string, steps: CloseRequest)
   })
   if (written.lines > 0 || changed) await notifyClosed(tx, cycle, steps, written.totalMicro)
   return { statement: written.lines > 0, closedAt: tx.now.toISOString() }
-}
-
-/** Writes the lines of the cycle, and adjustments for closed cycles that have changed since their statements. */
-async function writeStatement(tx: TenantTx, cycle: Cycle): Promise<Written> {
-  const adjusted = await changedSince(tx)
-  const own = { cycleKey: cycle.key, poolIds: await ledgerPools(tx, cycle) }
-  // Locks are taken in this order everywhere.
-  for (const { cycleKey, poolIds } of [...adjusted, own].toSorted((a, b) => (a.cycleKey < b.cycleKey ? -1 : 1))) {
-    await lockPools(tx, cycleKey, poolIds)
-  }
-  let { lines, totalMicro } = await writeLines(tx, cycle)
-  for (const one of adjusted) {
-    const added = await writeAdjustments(tx, cycle.key, await cycleNamed(tx, one.cycleKey), one.poolIds)
-    await settleAdjusted(tx, one)
-    lines += added.lines
-    totalMicro += added.totalMicro
-  }
-  await writeTotals(tx, cycle.key, { lines, totalMicro })
-  return { lines, totalMicro }
 }
 
 async function notifyClosed(tx: TenantTx, cycle: Cycle, steps: CloseRequest, chargesMicro: number): Promise<void> {

@@ -18,10 +18,10 @@ import {
   plainPools,
   poolCharges,
   renewals,
+  statedAdjustments,
   takenBack,
 } from '../../store/month-end/plan.ts'
 import { queuedChanges } from '../../store/month-end/progress.ts'
-import { adjustmentTotals } from '../../store/month-end/statements.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
 import { openTicketsOf, type TicketRecord } from '../../store/tickets/tickets.ts'
 import { cycleNamed, tenantSettings } from '../../store/usage/cycles.ts'
@@ -49,7 +49,7 @@ export const planMonthEnd = (tx: TenantTx, key: string): Promise<MonthEndPlan> =
     // The close would open the cycle too. This is rolled back with the rest.
     if (state === undefined) await openCycle(tx, cycle)
     const charges = await poolCharges(tx, cycle, closedAt !== null)
-    const adjustments = closedAt === null ? await adjustmentsOf(tx) : await statedAdjustments(tx, key)
+    const adjustments = await adjustmentsOf(tx, key, closedAt !== null)
     const totals = totalsOf(charges, adjustments)
     return {
       cycle: key,
@@ -72,17 +72,21 @@ const firstOf = <T>(all: readonly T[], most: number) => ({
 
 type Adjustments = MonthEndPlan['adjustments']['first']
 
-async function adjustmentsOf(tx: TenantTx): Promise<Adjustments> {
-  const adjustments: Adjustments = []
+/** What the statement has already, and what a close would add. A statement that is being written may have some of both. */
+async function adjustmentsOf(tx: TenantTx, key: string, closed: boolean): Promise<Adjustments> {
+  const stated = await statedAdjustments(tx, key)
+  if (closed) return stated
+  const adjustments = new Map(stated.map((one) => [one.cycle, one]))
   for (const { cycleKey, poolIds } of await changedSince(tx)) {
     const { lines, totalMicro } = await adjustmentNow(tx, await cycleNamed(tx, cycleKey), poolIds)
-    if (lines > 0) adjustments.push({ cycle: cycleKey, lines, totalMicro })
+    const { lines: before = 0, totalMicro: beforeMicro = 0 } = adjustments.get(cycleKey) ?? {}
+    if (lines > 0) {
+      const both = { cycle: cycleKey, lines: before + lines, totalMicro: beforeMicro + totalMicro }
+      adjustments.set(cycleKey, both)
+    }
   }
-  return adjustments
+  return [...adjustments.values()].toSorted((a, b) => (a.cycle < b.cycle ? -1 : 1))
 }
-
-const statedAdjustments = async (tx: TenantTx, key: string): Promise<Adjustments> =>
-  (await adjustmentTotals(tx, key)).map(({ cycle, lines, chargeMicro }) => ({ cycle, lines, totalMicro: chargeMicro }))
 
 const chargeOf = (pool: PoolCharges) => pool.feeMicro + pool.smsMicro + pool.voiceMicro + pool.overageMicro
 

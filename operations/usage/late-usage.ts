@@ -1,21 +1,25 @@
-/** Usage for a closed cycle. It changes the ledger and leads to no enforcement, and the log says so. */
+/** Usage that comes after its line is stated. It changes the ledger and leads to no enforcement, and the log says so. */
 import { LogLevel } from '../../domain/codes.ts'
 import { megabytes } from '../../domain/quantity.ts'
 import { toMB } from '../../domain/units.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
-import { closedCycles } from '../../store/usage/cycles.ts'
+import { isStated, statedCycles } from '../../store/usage/restatements.ts'
 import { stagedRecords } from '../../store/usage/stage.ts'
 import { insertLogEntries } from '../../store/watchdog/alerts.ts'
 
 /**
- * Writes one Info entry per SIM, closed cycle and chunk, for the accepted records on the stage.
+ * Writes one Info entry per SIM, cycle and chunk, for the accepted records on the stage whose lines are stated. Call with
+ * the pools locked.
  *
  * @param cycleKeys cycles of the chunk
  */
 export async function noteLateUsage(tx: TenantTx, cycleKeys: readonly string[]): Promise<void> {
-  const closed = await closedCycles(tx, cycleKeys)
-  if (closed.length === 0) return
-  const records = await stagedRecords(tx, closed)
+  const stated = new Map((await statedCycles(tx, cycleKeys)).map((cycle) => [cycle.key, cycle]))
+  if (stated.size === 0) return
+  const records = (await stagedRecords(tx, [...stated.keys()])).filter((record) => {
+    const cycle = stated.get(record.cycleKey)
+    return cycle !== undefined && isStated(cycle, record)
+  })
   const late = Map.groupBy(records, ({ simId, cycleKey }) => `${simId}/${cycleKey}`)
   const entries = [...late].flatMap(([key, records]) => {
     const [first] = records
@@ -29,7 +33,7 @@ export async function noteLateUsage(tx: TenantTx, cycleKeys: readonly string[]):
         simId: first.simId,
         poolId: first.poolId === 0 ? null : first.poolId,
         level: LogLevel.Info,
-        message: `${records.length} record(s) with ${megabytes(toMB(bytes))} came after cycle ${first.cycleKey} was closed; they count as an adjustment.`,
+        message: `${records.length} record(s) with ${megabytes(toMB(bytes))} came too late for the statement of cycle ${first.cycleKey}; they count as an adjustment.`,
         cycleKey: first.cycleKey,
         explanation: null,
       },

@@ -55,8 +55,23 @@ export async function adjustmentNow(
   const { rows } = await sql<{ lines: number; totalMicro: number }>`
     select count(*)::integer as lines,
            coalesce(sum(fee_micro + sms_micro + voice_micro + overage_micro), 0)::bigint as "totalMicro"
-      from (${differences(tx, cycle, poolIds)}) d`.execute(tx.q)
+      from (${differences(tx, cycle, { poolIds })}) d`.execute(tx.q)
   return rows[0] ?? { lines: 0, totalMicro: 0 }
+}
+
+/** The adjustments that are written in a cycle's statement, by the cycle that they concern, oldest first. */
+export async function statedAdjustments(
+  tx: TenantTx,
+  cycleKey: string,
+): Promise<{ cycle: string; lines: number; totalMicro: number }[]> {
+  const { rows } = await sql<{ cycle: string; lines: number; totalMicro: number }>`
+    select adjusts as cycle, count(*)::integer as lines,
+           sum(fee_micro + sms_micro + voice_micro + overage_micro)::bigint as "totalMicro"
+      from statements
+     where tenant_id = ${tx.tenantId} and cycle_key = ${cycleKey} and kind = 'adjustment'
+     group by adjusts
+     order by adjusts`.execute(tx.q)
+  return rows
 }
 
 /** A pool and its tariff. */

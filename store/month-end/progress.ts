@@ -11,12 +11,14 @@ export interface CycleRow {
   readonly endsAt: Date
   readonly openedAt: Date
   readonly closedAt: Date | null
+  /** When the last line of its statement was written; null also if that was in the transaction that closed it. */
+  readonly statedAt: Date | null
   readonly recordsAccepted: number
   readonly recordsDuplicate: number
 }
 
 const columns = sql`key, starts_at as "startsAt", ends_at as "endsAt", opened_at as "openedAt", closed_at as "closedAt",
-  records_accepted as "recordsAccepted", records_duplicate as "recordsDuplicate"`
+  stated_at as "statedAt", records_accepted as "recordsAccepted", records_duplicate as "recordsDuplicate"`
 
 /** Cycles that have begun, or have usage already, and are open; newest first. */
 export async function listCycles(tx: TenantTx, limit: number): Promise<CycleRow[]> {
@@ -53,6 +55,17 @@ export async function markClosed(tx: TenantTx, key: string): Promise<void> {
   await sql`
     update cycles set closed_at = ${tx.now}, version = version + 1
      where tenant_id = ${tx.tenantId} and key = ${key}`.execute(tx.q)
+}
+
+/**
+ * Notes that all lines of a cycle's statement are written. Waits for those who have asked `keepUnclosed`: from now on
+ * nobody works on alerts of the cycle.
+ */
+export async function markStated(tx: TenantTx, key: string): Promise<void> {
+  await lockCycle(tx, key)
+  await sql`
+    update cycles set stated_at = ${tx.now}
+     where tenant_id = ${tx.tenantId} and key = ${key} and stated_at is null`.execute(tx.q)
 }
 
 /** A change that is queued for a cycle's end, and what prevents it from being begun. */
@@ -114,20 +127,21 @@ export async function suspensionsToRenew(
   return rows
 }
 
-/**
- * Ids of the pools with ledger rows in a cycle, and of those that existed in it. 0 stands for outside pools. Also makes
- * their missing rows of totals.
- */
-export async function ledgerPools(tx: TenantTx, cycle: Cycle): Promise<number[]> {
-  const { rows } = await sql<{ poolId: number }>`
-    select pool_id as "poolId" from pool_cycles where tenant_id = ${tx.tenantId} and cycle_key = ${cycle.key}
-    union
-    select id from pools
+/** Makes the missing rows of totals of the pools that existed in a cycle: these and no others may be stated. */
+export async function ensureLedgerPools(tx: TenantTx, cycle: Cycle): Promise<void> {
+  const { rows } = await sql<{ id: number }>`
+    select id from pools p
      where tenant_id = ${tx.tenantId} and created_at < ${new Date(cycle.endsAt)}
-       and (deleted_at is null or deleted_at > ${new Date(cycle.startsAt)})`.execute(tx.q)
-  const ids = rows.map(({ poolId }) => poolId)
-  await ensurePools(tx, cycle.key, ids)
-  return ids
+       and (deleted_at is null or deleted_at > ${new Date(cycle.startsAt)})
+       and not exists (select from pool_cycles c
+                        where c.tenant_id = p.tenant_id and c.cycle_key = ${cycle.key} and c.pool_id = p.id)`.execute(
+    tx.q,
+  )
+  await ensurePools(
+    tx,
+    cycle.key,
+    rows.map(({ id }) => id),
+  )
 }
 
 /** Counts the SIMs that are suspended, whoever suspended them. */

@@ -61,6 +61,7 @@ async function linesAfter(
            sms_micro as "smsMicro", voice_micro as "voiceMicro", overage_micro as "overageMicro"
       from statements
      where tenant_id = ${tx.tenantId} and cycle_key = ${cycleKey} and id > ${afterLine}
+       and exists (select from cycles where tenant_id = ${tx.tenantId} and key = ${cycleKey} and closed_at is not null)
            ${condition(sql`pool_id`, filter.poolId)} ${condition(sql`sim_id`, filter.simId)}
            ${filter.kinds === undefined ? sql`` : sql`and kind = any(${[...filter.kinds]}::text[])`}
      order by id limit ${limit}`.execute(tx.q)
@@ -70,7 +71,8 @@ async function linesAfter(
 const withoutPlace = ({ id: _, ...line }: Placed): StatementLine => line
 
 /**
- * Reads a page of a statement: pools by id, each before its SIMs, then the adjustments.
+ * Reads a page of a statement: pools by id, each before its SIMs, then the adjustments. Without lines as long as the cycle
+ * is not closed, also if some are written.
  *
  * @param ask.afterLine `nextAfterLine` of the previous page; 0: from the beginning
  * @param ask.limit most lines to return
@@ -121,17 +123,16 @@ export interface PoolTotals {
   readonly chargeMicro: number
 }
 
-/** Totals of a cycle's statement by pool, without adjustments. Empty if nothing happened in the cycle. */
+/**
+ * Totals of a cycle's statement by pool, without adjustments. Empty if nothing happened in the cycle, or if it was closed by
+ * a release that kept none.
+ */
 export async function poolTotals(tx: TenantTx, cycleKey: string): Promise<PoolTotals[]> {
   const { rows } = await sql<PoolTotals>`
-    select pool_id as "poolId", max(pool_name) as "poolName",
-           coalesce(sum(bytes) filter (where kind = 'sim'), 0)::bigint as bytes,
-           coalesce(max(limit_bytes) filter (where kind = 'pool'), sum(limit_bytes))::bigint as "limitBytes",
-           coalesce(sum(overage_bytes) filter (where kind = 'sim'), 0)::bigint as "overageBytes",
-           sum(fee_micro + sms_micro + voice_micro + overage_micro)::bigint as "chargeMicro"
-      from statements
-     where tenant_id = ${tx.tenantId} and cycle_key = ${cycleKey} and kind in ('sim', 'pool')
-     group by pool_id
+    select pool_id as "poolId", pool_name as "poolName", bytes, limit_bytes as "limitBytes",
+           overage_bytes as "overageBytes", charge_micro as "chargeMicro"
+      from statement_parts
+     where tenant_id = ${tx.tenantId} and cycle_key = ${cycleKey} and adjusts = '' and lines > 0
      order by pool_id`.execute(tx.q)
   return rows
 }
@@ -144,14 +145,16 @@ export interface AdjustmentTotals {
   readonly chargeMicro: number
 }
 
-/** Totals of the adjustments in a cycle's statement, by the cycle that they concern, oldest first. */
+/**
+ * Totals of the adjustments in a cycle's statement, by the cycle that they concern, oldest first. None if it was closed by a
+ * release that kept none.
+ */
 export async function adjustmentTotals(tx: TenantTx, cycleKey: string): Promise<AdjustmentTotals[]> {
   const { rows } = await sql<AdjustmentTotals>`
-    select adjusts as cycle, count(*)::integer as lines,
-           coalesce(sum(bytes) filter (where sim_id is not null), 0)::bigint as bytes,
-           sum(fee_micro + sms_micro + voice_micro + overage_micro)::bigint as "chargeMicro"
-      from statements
-     where tenant_id = ${tx.tenantId} and cycle_key = ${cycleKey} and kind = 'adjustment'
+    select adjusts as cycle, sum(lines)::integer as lines, sum(bytes)::bigint as bytes,
+           sum(charge_micro)::bigint as "chargeMicro"
+      from statement_parts
+     where tenant_id = ${tx.tenantId} and cycle_key = ${cycleKey} and adjusts <> '' and lines > 0
      group by adjusts
      order by adjusts`.execute(tx.q)
   return rows

@@ -116,11 +116,12 @@ export async function hasSettled(tx: TenantTx, key: string): Promise<boolean> {
   return rows.length > 0
 }
 
-/** Those given cycles that have ended and are not closed, the earliest first. */
+/** Those given cycles that have ended, and whose statement lacks lines; the earliest first. */
 export async function endedCycles(tx: TenantTx, keys: readonly string[]): Promise<Cycle[]> {
   const { rows } = await sql<{ key: string; startsAt: Date; endsAt: Date }>`
     select key, starts_at as "startsAt", ends_at as "endsAt" from cycles
      where tenant_id = ${tx.tenantId} and key = any(${[...keys]}::text[]) and ends_at <= ${tx.now} and closed_at is null
+       and stated_at is null
      order by starts_at`.execute(tx.q)
   return rows.map(({ key, startsAt, endsAt }) => ({ key, startsAt: startsAt.getTime(), endsAt: endsAt.getTime() }))
 }
@@ -128,11 +129,11 @@ export async function endedCycles(tx: TenantTx, keys: readonly string[]): Promis
 /**
  * Keeps a cycle from being closed until this transaction ends. It does not wait for one that is just being closed.
  *
- * @returns false if the cycle is closed, or is being closed
+ * @returns false if the cycle is closed, or all lines of its statement are written
  */
 export async function keepUnclosed(tx: TenantTx, key: string): Promise<boolean> {
   const { rows } = await sql`
-    select from cycles where tenant_id = ${tx.tenantId} and key = ${key} and closed_at is null
+    select from cycles where tenant_id = ${tx.tenantId} and key = ${key} and closed_at is null and stated_at is null
        for key share skip locked`.execute(tx.q)
   return rows.length > 0
 }

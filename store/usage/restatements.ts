@@ -24,6 +24,51 @@ export const restating = (tx: TenantTx, change: RawBuilder<unknown>): RawBuilder
    order by h.cycle_key, h.pool_id
   on conflict do nothing`
 
+/**
+ * Records which pools of a cycle have changed since their lines were written, while the rest of the statement was: their
+ * usage has another version. It does not matter by whom they were changed. Call with the cycle locked alone.
+ */
+export async function markChangedSince(tx: TenantTx, cycleKey: string): Promise<void> {
+  await sql`
+    insert into restatements (cycle_key, pool_id)
+    select c.cycle_key, c.pool_id
+      from pool_cycles c
+      left join statement_parts s
+        on s.tenant_id = c.tenant_id and s.cycle_key = c.cycle_key and s.adjusts = '' and s.pool_id = c.pool_id
+     where c.tenant_id = ${tx.tenantId} and c.cycle_key = ${cycleKey}
+       and s.usage_version is distinct from c.usage_version
+     order by c.pool_id
+    on conflict do nothing`.execute(tx.q)
+}
+
+/** How far the statement of a cycle has come. */
+export interface StatedCycle {
+  readonly key: string
+  /** Whether it is closed, or at least all its own lines are written. */
+  readonly isWhole: boolean
+  /** The last place whose line is written: all pools before it are stated, and of its pool the SIMs up to it. */
+  readonly poolId: number
+  readonly simId: number
+}
+
+/** Those given cycles that are closed, or of whose statements some lines may be written. */
+export async function statedCycles(tx: TenantTx, keys: readonly string[]): Promise<StatedCycle[]> {
+  const { rows } = await sql<StatedCycle>`
+    select c.key, c.closed_at is not null or s.adjusts <> '' as "isWhole", coalesce(s.pool_id, -1) as "poolId",
+           coalesce(s.sim_id, 0) as "simId"
+      from cycles c
+      left join statement_progress s on s.tenant_id = c.tenant_id and s.cycle_key = c.key
+     where c.tenant_id = ${tx.tenantId} and c.key = any(${[...keys]}::text[])
+       and (c.closed_at is not null or s.cycle_key is not null)`.execute(tx.q)
+  return rows
+}
+
+/** Whether the line of a SIM in a pool (0: outside pools) is written. If its pool is locked, that is final. */
+export const isStated = (
+  { isWhole, poolId, simId }: StatedCycle,
+  place: { readonly simId: number; readonly poolId: number },
+): boolean => isWhole || place.poolId < poolId || (place.poolId === poolId && place.simId <= simId)
+
 /** Pools of a closed cycle to be stated again; 0: outside pools. */
 export interface AdjustedCycle {
   readonly cycleKey: string

@@ -161,13 +161,31 @@ export async function markFiringSimsDue(tx: TenantTx, poolIds: readonly number[]
   )
 }
 
-/** Ends what is open of a cycle that is closed. Nothing is told: its statement says what was used. */
-export async function closeAlerts(tx: TenantTx, cycleKey: string): Promise<void> {
-  await sql`
-    update alerts set firing = false, state = state || jsonb_build_object('phase', 'resolved', 'since', ${tx.now.getTime()}::bigint)
-     where tenant_id = ${tx.tenantId} and scope = ${cycleKey} and (firing or state ->> 'phase' = 'pending')`.execute(
-    tx.q,
-  )
+/**
+ * Ends what is open of a cycle that nobody evaluates any more. Nothing is told: its statement says what was used.
+ *
+ * @param most most alerts to end
+ * @returns whether none was left
+ */
+export async function closeAlerts(tx: TenantTx, cycleKey: string, most: number): Promise<boolean> {
+  const { rows } = await sql<{ ended: number }>`
+    with open as (
+      select rule, subject_kind, subject_id from alerts
+       where tenant_id = ${tx.tenantId} and scope = ${cycleKey}
+         and state ->> 'phase' in ('pending', 'firing', 'recovering')
+       order by rule, subject_kind, subject_id
+       limit ${most}
+         for update
+    ), ended as (
+      update alerts a
+         set firing = false, state = a.state || jsonb_build_object('phase', 'resolved', 'since', ${tx.now.getTime()}::bigint)
+        from open o
+       where a.tenant_id = ${tx.tenantId} and a.rule = o.rule and a.subject_kind = o.subject_kind
+         and a.subject_id = o.subject_id and a.scope = ${cycleKey}
+      returning 1
+    )
+    select count(*)::integer as ended from ended`.execute(tx.q)
+  return (rows[0]?.ended ?? 0) < most
 }
 
 /** Deletes alerts that go on under another scope. Call with the alerts locked. */

@@ -311,6 +311,8 @@ const TENANT_TABLES = [
   'sim_blocks',
   'sim_sightings',
   'sims',
+  'statement_parts',
+  'statement_progress',
   'statement_totals',
   'statements',
   'suspensions',

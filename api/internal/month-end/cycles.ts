@@ -12,7 +12,7 @@ import {
   ReturnSims,
 } from '../../../domain/month-end/month-end.ts'
 import { Id, Instant, nullable, strictObject } from '../../../domain/schema.ts'
-import { closeCycle } from '../../../operations/month-end/close-cycle.ts'
+import { closeCycle, prepareClose } from '../../../operations/month-end/close-cycle.ts'
 import { applyChanges, openReturns, retryChanges } from '../../../operations/month-end/open-changes.ts'
 import {
   changesOf,
@@ -59,7 +59,7 @@ export const cycleRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (ap
     },
     ({ tenantId }) =>
       inTenant(reading(store), tenantId, async (tx) =>
-        (await listCycles(tx, MOST_CYCLES)).map((row) => ({
+        (await listCycles(tx, MOST_CYCLES)).map(({ statedAt: _, ...row }) => ({
           ...row,
           startsAt: iso(row.startsAt),
           endsAt: iso(row.endsAt),
@@ -249,7 +249,10 @@ export const cycleRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (ap
         },
       },
     },
-    (request, reply) =>
-      idempotentInTenant(store, { request, reply }, (tx) => closeCycle(tx, request.params.key, request.body)),
+    (request, reply) => {
+      const { key } = request.params
+      const prepare = () => prepareClose(store, request.tenantId, key)
+      return idempotentInTenant(store, { request, reply }, (tx) => closeCycle(tx, key, request.body), { prepare })
+    },
   )
 }

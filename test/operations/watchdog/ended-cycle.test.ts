@@ -5,7 +5,7 @@ import { TariffType, TicketType, WatchdogMode } from '../../../domain/codes.ts'
 import { MB } from '../../../domain/units.ts'
 import { changeEnforcement } from '../../../operations/enforcement/change-settings.ts'
 import { sendMails } from '../../../operations/mail/send-mails.ts'
-import { closeCycle } from '../../../operations/month-end/close-cycle.ts'
+import { closeCycle, prepareClose } from '../../../operations/month-end/close-cycle.ts'
 import { setSimWatchdog } from '../../../operations/watchdog/set-sim-watchdog.ts'
 import { addSilence } from '../../../operations/watchdog/silence-alerts.ts'
 import { tenantsChanged } from '../../../store/changed.ts'
@@ -275,6 +275,20 @@ describe('a record of the last minutes that is received after the boundary', () 
     expect((await world.logged()).map((key) => key.split('/')[0])).toEqual(['late-usage'])
     expect(await world.alerts()).toEqual([])
     expect(await world.rows(sql`select from changed_subjects`)).toEqual([])
+  })
+
+  test('is not evaluated once the lines of its statement are written', async () => {
+    const world = await aWorldAfterItsCycle({ rules: OVERAGE })
+    await world.came(world.sim, 101)
+    world.store.now = BOUNDARY + 6 * 60 * MINUTE
+    await prepareClose(world.store, world.tenantId, '2026-11')
+    const ended = await world.alerts()
+    await world.came(world.sim, 30)
+
+    expect((await world.logged()).map((key) => key.split('/')[0])).toEqual(['sim-overage', 'late-usage'])
+    expect(await world.alerts()).toEqual(ended)
+    expect(await world.rows(sql`select from alerts where firing`)).toEqual([])
+    expect(await world.rows(sql`select from cycles where closed_at is not null`)).toEqual([])
   })
 
   test('waits for no cycle that is being closed, and is not evaluated then', async () => {

@@ -1,0 +1,240 @@
+import { sql } from 'kysely'
+import { describe, expect, test } from 'vitest'
+import { PoolType, TariffType } from '../../../domain/codes.ts'
+import { closeCycle, prepareClose, stateSlice } from '../../../operations/month-end/close-cycle.ts'
+import { planMonthEnd } from '../../../operations/month-end/plan-month-end.ts'
+import { linesNow } from '../../../store/month-end/statement-lines.ts'
+import { allLines, type StatementLine } from '../../../store/month-end/statements.ts'
+import type { TenantTx } from '../../../store/tenancy.ts'
+import { lockCycleAlone } from '../../../store/usage/cycle-locks.ts'
+import { currentCycle, cycleNamed } from '../../../store/usage/cycles.ts'
+import { aPool, aStore, aTariff } from '../../setup/estate.ts'
+import { overlapping } from '../../setup/lock-waits.ts'
+import { aHarness, type Harness } from '../harness.ts'
+import { at, CLOSE, CYCLE, close, notifications, STEPS, statement } from './october.ts'
+
+const NEXT = '2026-11'
+const CLOSE_NEXT = Date.parse('2026-12-01T06:00:00Z')
+const DAY_4 = new Date(at(4)).toISOString()
+const store = await aStore()
+
+const aPoolOf = (harness: Harness, type: TariffType) =>
+  harness.asTenant(async (tx) => {
+    const pool = { type: type === TariffType['Dynamic Pool'] ? PoolType.Dynamic : PoolType.Standard }
+    return (await aPool(tx, (await aTariff(tx, type, 1000)).id, pool)).id
+  })
+
+/** Three SIMs in each of two Dynamic pools and a Standard one, and three outside pools, with 100 bytes each. */
+async function anEndedCycle() {
+  store.now = at(3)
+  const harness = await aHarness(store)
+  const { id: tariffId } = await harness.asTenant((tx) => aTariff(tx, TariffType.Standard, 1000))
+  const types = [TariffType['Dynamic Pool'], TariffType['Dynamic Pool'], TariffType.Standard]
+  const places: { poolId: number; sims: number[] }[] = [{ poolId: 0, sims: await harness.activeSims(3, { tariffId }) }]
+  for (const type of types) {
+    const poolId = await aPoolOf(harness, type)
+    places.push({ poolId, sims: await harness.activeSims(3, { poolId }) })
+  }
+  await harness.record(places.flatMap(({ sims }) => sims.map((id) => harness.usage(id, { bytesUp: 100 }))))
+  store.now = CLOSE
+  await harness.asTenant(currentCycle)
+  const cycle = await harness.asTenant((tx) => cycleNamed(tx, CYCLE))
+  const slice = (tx: TenantTx) => stateSlice(tx, cycle, 3)
+  return {
+    ...harness,
+    cycle,
+    places,
+    slice,
+    /** Writes slices of three ledger rows. */
+    slices: async (count: number) => {
+      for (let n = 0; n < count; n++) await harness.asTenant(slice)
+    },
+    prepare: () => prepareClose(store, harness.tenantId, CYCLE, { rows: 3 }),
+    late: (simId: number, bytesUp: number) => harness.record([harness.usage(simId, { at: DAY_4, bytesUp })]),
+    /** Pool and SIM of each line, in order: 'own' is the pool's own. */
+    stated: async (key = CYCLE) =>
+      (await statement(harness, key)).map(({ poolId, simId, bytes }) => [poolId, simId ?? 'own', bytes]),
+  }
+}
+
+async function readAll(tenantId: string) {
+  const lines: StatementLine[] = []
+  for await (const page of allLines(store, tenantId, CYCLE, {})) lines.push(...page)
+  return lines
+}
+
+describe('a statement in slices', () => {
+  test('has the lines of one written at once, in their order', async () => {
+    const [sliced, whole] = [await anEndedCycle(), await anEndedCycle()]
+    await sliced.prepare()
+    await close(sliced)
+    await close(whole)
+
+    const inOrder = ({ places }: typeof sliced) =>
+      places.flatMap(({ poolId, sims }) => [
+        ...(poolId === 0 ? [] : [[poolId, 'own', 300]]),
+        ...sims.map((id) => [poolId, id, 100]),
+      ])
+    expect(await sliced.stated()).toEqual(inOrder(sliced))
+    expect(await whole.stated()).toEqual(inOrder(whole))
+    const [ours, theirs] = await Promise.all([sliced, whole].map(async (one) => (await notifications(one))[0]?.body))
+    const names = { tenantId: '', tenantName: '' }
+    expect({ ...ours, ...names }).toEqual({ ...theirs, ...names })
+  })
+
+  test('is seen and told by nobody before its cycle is closed', async () => {
+    const harness = await anEndedCycle()
+    const told = async () => ({
+      lines: await readAll(harness.tenantId),
+      events: await harness.rows(sql`select title from events where title like 'Billing cycle%'`),
+      notifications: await notifications(harness),
+      audit: await harness.rows(sql`select from audit_log where subject = 'cycle' and subject_id = ${CYCLE}`),
+      closed: await harness.rows(sql`select from cycles where closed_at is not null`),
+    })
+    const nothing = { lines: [], events: [], notifications: [], audit: [], closed: [] }
+    await harness.slices(2)
+    const early = await told()
+    await harness.prepare()
+    const complete = await told()
+    const written = await harness.rows(sql`select from statements`)
+    await close(harness)
+
+    expect([early, complete]).toEqual([nothing, nothing])
+    expect(written).toHaveLength(15)
+    expect((await told()).lines).toHaveLength(15)
+  })
+
+  test('is written once by several callers at once', async () => {
+    const harness = await anEndedCycle()
+    await overlapping(store, harness.tenantId, harness.slice, () => harness.asTenant(harness.slice))
+    const inTurn = await harness.rows(
+      sql<{ simId: number | null }>`select sim_id as "simId" from statements order by id`,
+    )
+    await Promise.all([harness.prepare(), harness.prepare(), harness.prepare()])
+    await Promise.all([close(harness), harness.prepare(), close(harness)])
+
+    const [outside, first] = harness.places.map(({ sims }) => sims)
+    expect(inTurn.map(({ simId }) => simId)).toEqual([...(outside ?? []), null, ...(first ?? [])])
+    expect(await harness.stated()).toHaveLength(15)
+    expect(await notifications(harness)).toHaveLength(1)
+    expect(await harness.rows(sql`select from statement_progress`)).toEqual([])
+    expect(await harness.rows(sql`select from restatements`)).toEqual([])
+  })
+
+  test('holds up no usage of other pools', async () => {
+    const harness = await anEndedCycle()
+    const [, first, second] = harness.places
+    await harness.slices(1)
+    await harness.asTenant(async (tx) => {
+      await harness.slice(tx)
+      await harness.late(second?.sims[0] ?? 0, 5)
+    })
+    await harness.prepare()
+    await close(harness)
+
+    expect(await harness.stated()).toContainEqual([first?.poolId, 'own', 300])
+    expect(await harness.stated()).toContainEqual([second?.poolId, 'own', 305])
+  })
+
+  test('leaves what changes behind it to the next, and says so', async () => {
+    const harness = await anEndedCycle()
+    const [outside, first, second, standard] = harness.places.map(({ sims }) => sims)
+    await harness.slices(2)
+    for (const sims of [outside, first, second, standard]) await harness.late(sims?.[0] ?? 0, 7)
+    const logged = (await harness.log()).map(({ simId }) => simId)
+    await harness.prepare()
+    await close(harness)
+    store.now = CLOSE_NEXT
+    await close(harness, NEXT)
+
+    expect(logged).toEqual([outside?.[0], first?.[0]])
+    const usage = (await statement(harness)).filter(({ kind }) => kind === 'sim').map(({ bytes }) => bytes)
+    expect(usage).toEqual([100, 100, 100, 100, 100, 100, 107, 100, 100, 107, 100, 100])
+    const adjusted = (await statement(harness, NEXT)).filter(({ kind }) => kind === 'adjustment')
+    expect(adjusted.map(({ poolId, simId, bytes }) => [poolId, simId, bytes])).toEqual([
+      [0, outside?.[0], 7],
+      [harness.places[1]?.poolId, null, 7],
+      [harness.places[1]?.poolId, first?.[0], 7],
+    ])
+  })
+
+  test('adjusts a SIM that changes while the rest of its pool is stated', async () => {
+    const harness = await anEndedCycle()
+    const lastStated = async () =>
+      (await harness.rows(sql<{ simId: number }>`select sim_id as "simId" from statements order by id desc limit 1`))[0]
+    for (const simId of [harness.places[0]?.sims[1] ?? 0, harness.places[3]?.sims[1] ?? 0]) {
+      while ((await lastStated())?.simId !== simId) await harness.asTenant((tx) => stateSlice(tx, harness.cycle, 1))
+      await harness.late(simId, 7)
+    }
+    await prepareClose(store, harness.tenantId, CYCLE, { rows: 1 })
+    await close(harness)
+    store.now = CLOSE_NEXT
+    await close(harness, NEXT)
+
+    expect((await harness.stated()).filter(([, , bytes]) => bytes !== 100)).toEqual(
+      harness.places.slice(1).map(({ poolId }) => [poolId, 'own', 300]),
+    )
+    const adjusted = (await statement(harness, NEXT)).filter(({ kind }) => kind === 'adjustment')
+    const standard = harness.places[3]
+    expect(adjusted.map(({ poolId, simId, bytes }) => [poolId, simId, bytes])).toEqual([
+      [0, harness.places[0]?.sims[1], 7],
+      [standard?.poolId, null, 7],
+      [standard?.poolId, standard?.sims[1], 7],
+    ])
+  })
+
+  test('cuts the SIMs outside pools in adjustments', async () => {
+    const harness = await anEndedCycle()
+    await close(harness)
+    const [outside] = harness.places
+    for (const id of outside?.sims ?? []) await harness.late(id, 7)
+    store.now = CLOSE_NEXT
+    const november = await harness.asTenant((tx) => cycleNamed(tx, NEXT))
+    const one = () => harness.asTenant((tx) => stateSlice(tx, november, 1))
+    const adjustments = () =>
+      harness.rows(sql<{ simId: number }>`
+      select sim_id as "simId" from statements where kind = 'adjustment' order by id`)
+    while ((await adjustments()).length === 0) await one()
+    const first = await adjustments()
+    // Marks its pool again: for December.
+    await harness.late(outside?.sims[0] ?? 0, 2)
+    const planned = await harness.asTenant((tx) => planMonthEnd(tx, NEXT))
+    await prepareClose(store, harness.tenantId, NEXT, { rows: 1 })
+    await close(harness, NEXT)
+    store.now = Date.parse('2027-01-01T06:00:00Z')
+    await close(harness, '2026-12')
+
+    expect(first).toEqual([{ simId: outside?.sims[0] }])
+    expect(planned.adjustments.first).toMatchObject([{ cycle: CYCLE, lines: 4 }])
+    const bytes = async (key: string) =>
+      (await statement(harness, key)).flatMap((line) => (line.adjusts === CYCLE ? [[line.simId, line.bytes]] : []))
+    expect(await bytes(NEXT)).toEqual(outside?.sims.map((id) => [id, 7]))
+    expect(await bytes('2026-12')).toEqual([[outside?.sims[0], 2]])
+  })
+
+  test('is not doubled by a process of the release before', async () => {
+    const harness = await anEndedCycle()
+    /** As it closes: all lines in one transaction, under the cycle's lock. */
+    const inOne = async (tx: TenantTx) => {
+      await lockCycleAlone(tx, CYCLE)
+      await sql`
+        insert into statements (cycle_key, kind, pool_id, pool_name, sim_id, iccid, tariff_id, bytes, voice_seconds, sms_count,
+                                limit_bytes, overage_bytes, fee_micro, sms_micro, voice_micro, overage_micro)
+        select ${CYCLE}, l.* from (${linesNow(tx, harness.cycle)}) l order by pool_id, sim_id nulls first`.execute(tx.q)
+      await sql`update cycles set closed_at = ${tx.now} where key = ${CYCLE}`.execute(tx.q)
+    }
+    await harness.slices(1)
+    await expect(harness.asTenant(inOne)).rejects.toThrow('statements_once')
+    await harness.prepare()
+    await close(harness)
+
+    expect(await harness.stated()).toHaveLength(15)
+
+    const other = await anEndedCycle()
+    await overlapping(store, other.tenantId, inOne, other.prepare)
+    expect(await other.stated()).toHaveLength(15)
+    expect(await other.asTenant((tx) => closeCycle(tx, CYCLE, STEPS))).toMatchObject({
+      closedAt: new Date(CLOSE).toISOString(),
+    })
+  })
+})
