@@ -1,6 +1,7 @@
 /**
- * Tickets a second, in one pool and in all pools, singly (16 at once) and in batches. The carrier answers at once. Beside
- * them two bare transactions of one row a ticket, 16 at once: what claiming and ending it needs at the least.
+ * Tickets a second, of one pool and of all pools, in batches; and singly: 16 tenants at once, each of which opens a ticket
+ * when the one before has ended. The carrier answers at once. Beside them two bare transactions of one row a ticket, 16
+ * at once: what claiming and ending it needs at the least.
  *
  * Usage: node bench/tickets.ts [--sims 100000] [--tickets 800]. Pools have 1,000 SIMs. Exits with 1 below a target.
  */
@@ -18,8 +19,8 @@ import { wrongSums } from '../store/usage/check-sums.ts'
 import { anEstate } from './estate.ts'
 import { machine, median, spread } from './measure.ts'
 
-const TARGET = { singly: 0.2, batches: 1 }
 const AT_ONCE = 16
+const SIMS_OF_EACH = 100
 const ROUNDS = 5
 const OPTIONS = { leaseMs: 60_000, retryMinMs: 1000, retryMaxMs: 60_000, attempts: 4, patienceMs: 3_600_000 }
 
@@ -51,44 +52,69 @@ async function each<T>(all: readonly T[], work: (one: T) => Promise<unknown>): P
   await Promise.all(Array.from({ length: AT_ONCE }, worker))
 }
 
-/** Active SIMs: of one pool, or of all pools in turn. */
-const simsOf = (inOnePool: boolean) =>
+/** SIMs of a tenant. */
+interface Some {
+  readonly tenantId: string
+  readonly simIds: readonly number[]
+}
+
+/** A tenant's Active SIMs: of one pool, or of all pools in turn. */
+const simsOf = (tenantId: string, inOnePool: boolean, limit: number): Promise<Some> =>
   inTenant(store, tenantId, async (tx) => {
     const { rows } = await sql<{ id: number }>`
       select id from (select id, row_number() over (partition by pool_id order by id) as n, pool_id
                         from sims where tenant_id = ${tenantId} and status = 1) s
        where ${inOnePool} is false or pool_id = (select max(id) from pools where tenant_id = ${tenantId})
-       order by n, pool_id limit ${tickets}`.execute(tx.q)
-    return rows.map(({ id }) => id)
+       order by n, pool_id limit ${limit}`.execute(tx.q)
+    return { tenantId, simIds: rows.map(({ id }) => id) }
   })
 
-/** Opens a ticket on each SIM, executes them, and checks that all are complete. @returns tickets a second */
-async function measure(
-  simIds: readonly number[],
-  type: TicketType,
-  execute: (simIds: readonly number[]) => Promise<void>,
-): Promise<number> {
-  await inTenant(store, tenantId, async (tx) => {
-    await sql`delete from tickets where tenant_id = ${tenantId}`.execute(tx.q)
+const open = ({ tenantId, simIds }: Some, type: TicketType) =>
+  inTenant(store, tenantId, (tx) => {
     const asked = { type, tag: null, message: null, effectiveAt: null, poolId: null, tariffId: null, unassign: false }
     const all = simIds.map((simId) => ({ id: randomUUID(), simId }))
-    await insertTickets(tx, all, { ...asked, cause: { by: 'user' }, bulkId: null })
+    return insertTickets(tx, all, { ...asked, cause: { by: 'user' }, bulkId: null })
   })
+
+type Execute = (some: readonly Some[], type: TicketType) => Promise<void>
+
+/** All tickets are open. */
+const inBatches: Execute = async (some) => {
+  for (const { tenantId } of some) await executeTickets(store, network, OPTIONS, tenantId)
+}
+/** Each tenant opens a ticket when the one before has ended. */
+const singly: Execute = (some, type) =>
+  each(some, async ({ tenantId, simIds }) => {
+    for (const simId of simIds) {
+      await open({ tenantId, simIds: [simId] }, type)
+      await executeTickets(store, network, OPTIONS, tenantId)
+    }
+  })
+
+/** Executes a ticket of each SIM, and checks that all are complete. @returns tickets a second */
+async function measure(some: readonly Some[], type: TicketType, execute: Execute): Promise<number> {
+  for (const one of some) {
+    await inTenant(store, one.tenantId, (tx) =>
+      sql`delete from tickets where tenant_id = ${one.tenantId}`.execute(tx.q),
+    )
+    if (execute === inBatches) await open(one, type)
+  }
   const from = performance.now()
-  await execute(simIds)
+  await execute(some, type)
   const seconds = (performance.now() - from) / 1000
-  const { rows } = await inTenant(store, tenantId, (tx) =>
-    sql<{ count: number }>`
-      select count(*)::integer as count from tickets
-       where tenant_id = ${tenantId} and status = ${TicketStatus.Complete}`.execute(tx.q),
-  )
-  if (rows[0]?.count !== simIds.length) throw new Error(`got ${rows[0]?.count} complete, expected ${simIds.length}`)
-  return simIds.length / seconds
+  let asked = 0
+  for (const { tenantId, simIds } of some) {
+    const { rows } = await inTenant(store, tenantId, (tx) =>
+      sql<{ count: number }>`
+        select count(*)::integer as count from tickets
+         where tenant_id = ${tenantId} and status = ${TicketStatus.Complete}`.execute(tx.q),
+    )
+    if (rows[0]?.count !== simIds.length) throw new Error(`got ${rows[0]?.count} complete, expected ${simIds.length}`)
+    asked += simIds.length
+  }
+  return asked / seconds
 }
 
-const singly = (simIds: readonly number[]) =>
-  each(simIds, (simId) => executeTickets(store, network, OPTIONS, tenantId, simId))
-const inBatches = () => executeTickets(store, network, OPTIONS, tenantId)
 /** Two transactions a ticket, each updates one row. */
 async function atLeast(): Promise<number> {
   const ids = Array.from({ length: tickets }, (_, n) => n)
@@ -103,25 +129,34 @@ async function atLeast(): Promise<number> {
 try {
   await bare.query('create table limit_tickets (id integer primary key, status integer not null)')
   await bare.query('insert into limit_tickets select n, 0 from generate_series(0, $1::integer) n', [tickets])
-  const pools = { one: await simsOf(true), all: await simsOf(false) }
+  const tenants = await estate.addTenants(AT_ONCE, SIMS_OF_EACH)
+  const cases = [
+    { name: 'one pool, in batches', some: [await simsOf(tenantId, true, tickets)], how: inBatches, target: 1 },
+    {
+      name: `${sims / 1000} pools, in batches`,
+      some: [await simsOf(tenantId, false, tickets)],
+      how: inBatches,
+      target: 1,
+    },
+    {
+      name: `${AT_ONCE} tenants, singly`,
+      some: await Promise.all(tenants.map((one) => simsOf(one.tenantId, true, Math.ceil(tickets / AT_ONCE)))),
+      how: singly,
+      target: 0.2,
+    },
+  ]
   const limits: number[] = []
   const seen = new Map<string, { readonly rate: number[]; readonly target: number }>()
   console.log(`${machine()}\n${sims} SIMs; tickets a second, median of ${ROUNDS} (least–most)\n`)
   for (let round = 0; round <= ROUNDS; round++) {
     const limit = await atLeast()
     if (round > 0) limits.push(limit)
-    for (const [name, simIds] of Object.entries({ 'one pool': pools.one, [`${sims / 1000} pools`]: pools.all })) {
-      for (const [how, execute, target] of [
-        ['singly', singly, TARGET.singly],
-        ['in batches', inBatches, TARGET.batches],
-      ] as const) {
-        const rate = await measure(simIds, TicketType.Suspend, execute)
-        const again = await measure(simIds, TicketType.Activate, execute)
-        const key = `${name}, ${how}`
-        const one = seen.get(key) ?? { rate: [], target }
-        if (round > 0) one.rate.push(rate, again)
-        seen.set(key, one)
-      }
+    for (const { name, some, how, target } of cases) {
+      const rate = await measure(some, TicketType.Suspend, how)
+      const again = await measure(some, TicketType.Activate, how)
+      const one = seen.get(name) ?? { rate: [], target }
+      if (round > 0) one.rate.push(rate, again)
+      seen.set(name, one)
     }
   }
   const wrong = await inTenant(store, tenantId, (tx) => wrongSums(tx))

@@ -5,12 +5,13 @@
 
 import { type RawBuilder, sql } from 'kysely'
 import { fromCoded, SUBJECT_CODES, type Subject, type SubjectCode, toCoded } from '../domain/watchdog/subject.ts'
+import { kept } from './kept.ts'
 import type { PlatformTx, TenantTx } from './tenancy.ts'
 
 /** Marks subjects due, keeping an earlier mark. Enqueues an evaluation if `at` is now or past. */
 export async function markDue(tx: TenantTx, subjects: readonly Subject[], at: Date = tx.now): Promise<void> {
   if (subjects.length === 0) return
-  await sql`
+  await sql`${kept}
     insert into due_subjects as d (subject_kind, subject_id, due_at, seq)
     select kind, id, ${at}, nextval('due_seq')
       from (select distinct kind, id

@@ -3,6 +3,7 @@ import { type RawBuilder, sql } from 'kysely'
 import type { Place } from '../domain/cursor.ts'
 import type { Event, EventQuery, NewEvent } from '../domain/event.ts'
 import { pageRequest } from '../domain/page.ts'
+import { kept } from './kept.ts'
 import { KEYSET_PAGE, keysetPages, microsOf, olderThan, placeAfter, placeOf } from './keyset.ts'
 import { containing, type Part, readPage, readPart, within } from './paging.ts'
 import type { Store, TenantTx } from './tenancy.ts'
@@ -78,7 +79,7 @@ export const insertEvent = (tx: TenantTx, event: NewEvent): Promise<void> => ins
 /** Writes events of this tenant, dated at the transaction's instant. One statement, whatever their number. */
 export async function insertEvents(tx: TenantTx, events: readonly NewEvent[]): Promise<void> {
   if (events.length === 0) return
-  await sql`
+  await sql`${kept}
     insert into events (tenant_id, type, severity, title, description, at)
     select ${tx.tenantId}, e.type, e.severity, e.title, e.description, ${tx.now}::timestamptz
       from jsonb_to_recordset(${JSON.stringify(events)}::jsonb)

@@ -5,6 +5,7 @@ import type { SuspendedUntil } from '../domain/suspend.ts'
 import type { OutboxRequest, TicketsEnded } from '../domain/temporal/outbox.ts'
 import type { EnforcePoolSignal, SuspendSignal } from '../domain/temporal/signals.ts'
 import { TICKETS_ENDED } from '../domain/temporal/ticket-ends.ts'
+import { kept } from './kept.ts'
 import type { PlatformTx, TenantTx } from './tenancy.ts'
 
 /** A signal that tells of tickets, the only kind that is joined with others and deleted once it is sent. */
@@ -77,16 +78,22 @@ export async function requestOwnStart(tx: TenantTx, request: OutboxRequest, take
   return row.id
 }
 
-/** Requests signals to workflows that run once. Leaves out those that were never started. */
+/**
+ * Requests signals to workflows that run once. Leaves out those that were never started.
+ *
+ * @param known of these it is known already whether they were
+ */
 export async function signalStarted(
   tx: TenantTx,
   signals: readonly { readonly workflowId: string; readonly signal: SuspendSignal | EnforcePoolSignal }[],
+  known: ReadonlyMap<string, boolean> = new Map(),
 ): Promise<void> {
-  if (signals.length === 0) return
-  const started = await knownStarts(
+  const ids = signals.map(({ workflowId }) => workflowId)
+  const others = await knownStarts(
     tx,
-    signals.map(({ workflowId }) => workflowId),
+    ids.filter((id) => !known.has(id)),
   )
+  const started = new Set(ids.filter((id) => known.get(id) ?? others.has(id)))
   await requestWorkflows(
     tx,
     signals.filter(({ workflowId }) => started.has(workflowId)).map((signal) => ({ do: 'signal', ...signal })),
@@ -164,6 +171,7 @@ export async function rememberStarts(tx: TenantTx, workflowIds: readonly string[
 
 /** Which of these workflows that run once have ever been started. */
 export async function knownStarts(tx: TenantTx, workflowIds: readonly string[]): Promise<Set<string>> {
+  if (workflowIds.length === 0) return new Set()
   const { rows } = await sql<{ workflowId: string }>`
     select workflow_id as "workflowId" from workflow_starts where workflow_id = any(${[...workflowIds]}::text[])`.execute(
     tx.q,
@@ -186,16 +194,23 @@ export async function suspensionStarted(tx: TenantTx, workflowId: string): Promi
   return rows[0]
 }
 
-/** Records that persons have ended these workflows' work for their cycle. Enforcement then passes their SIMs over. */
-export async function passOverStarted(tx: TenantTx, workflowIds: readonly string[]): Promise<void> {
-  if (workflowIds.length === 0) return
-  await sql`
+/**
+ * Records that persons have ended these workflows' work for their cycle. Enforcement then passes their SIMs over.
+ *
+ * @returns whether each of them was ever started
+ */
+export async function passOverStarted(tx: TenantTx, workflowIds: readonly string[]): Promise<Map<string, boolean>> {
+  if (workflowIds.length === 0) return new Map()
+  const { rows } = await sql<{ workflowId: string }>`${kept}
     with started as (
       select workflow_id from workflow_starts
        where tenant_id = ${tx.tenantId} and workflow_id = any(${[...workflowIds]}::text[]) order by workflow_id for update
     )
     update workflow_starts w set held = true from started
-     where w.tenant_id = ${tx.tenantId} and w.workflow_id = started.workflow_id`.execute(tx.q)
+     where w.tenant_id = ${tx.tenantId} and w.workflow_id = started.workflow_id
+    returning w.workflow_id as "workflowId"`.execute(tx.q)
+  const started = new Set(rows.map(({ workflowId }) => workflowId))
+  return new Map(workflowIds.map((id) => [id, started.has(id)]))
 }
 
 /** As {@link passOverStarted}, also for workflows that have not started: these never start. */

@@ -9,6 +9,7 @@ create table active_spans (
   constraint active_spans_pkey PRIMARY KEY (id),
   constraint active_spans_sim_id_tenant FOREIGN KEY (tenant_id, sim_id) REFERENCES sims(tenant_id, id)
 );
+CREATE INDEX active_spans_longest ON public.active_spans USING btree (tenant_id, from_at) WHERE (to_at IS NULL);
 CREATE UNIQUE INDEX active_spans_open ON public.active_spans USING btree (sim_id) WHERE (to_at IS NULL);
 CREATE INDEX active_spans_sim ON public.active_spans USING btree (sim_id, from_at);
 alter table active_spans enable row level security;
@@ -1007,9 +1008,7 @@ create table sims (
   constraint sims_watchdog_mode_check CHECK ((watchdog_mode = ANY (ARRAY[0, 1, 2]))),
   constraint sims_in_blocks TRIGGER DEFERRABLE INITIALLY DEFERRED
 );
-CREATE INDEX sims_active ON public.sims USING btree (tenant_id, status_since) WHERE (status = 1);
 CREATE INDEX sims_order ON public.sims USING btree (order_id, id) WHERE (order_id IS NOT NULL);
-CREATE INDEX sims_outside_pools ON public.sims USING btree (tenant_id, id) WHERE ((pool_id IS NULL) AND (status <> 0));
 CREATE INDEX sims_pending ON public.sims USING btree (tenant_id, id) WHERE (pending_since IS NOT NULL);
 CREATE INDEX sims_pool ON public.sims USING btree (pool_id, id);
 CREATE INDEX sims_search ON public.sims USING gin (lower(((((((iccid || '
@@ -1017,7 +1016,7 @@ CREATE INDEX sims_search ON public.sims USING gin (lower(((((((iccid || '
 '::text) || msisdn) || '
 '::text) || tag)) gin_trgm_ops);
 CREATE UNIQUE INDEX sims_tenant_id ON public.sims USING btree (tenant_id, id);
-CREATE TRIGGER sims_counted AFTER UPDATE ON public.sims FOR EACH ROW WHEN (((old.pool_id IS DISTINCT FROM new.pool_id) OR (old.status <> new.status))) EXECUTE FUNCTION count_pool_sims();
+CREATE TRIGGER sims_counted AFTER UPDATE ON public.sims REFERENCING OLD TABLE AS was NEW TABLE AS became FOR EACH STATEMENT EXECUTE FUNCTION count_moved_sims();
 CREATE CONSTRAINT TRIGGER sims_in_blocks AFTER INSERT OR DELETE OR UPDATE OF status ON public.sims DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((current_setting('app.tallies'::text, true) IS DISTINCT FROM 'on'::text)) EXECUTE FUNCTION count_sim_in_blocks();
 alter table sims enable row level security;
 alter table sims force row level security;
@@ -1678,6 +1677,29 @@ CREATE OR REPLACE FUNCTION public.app_tenant()
  LANGUAGE sql
  STABLE
 RETURN NULLIF(current_setting('app.tenant'::text, true), ''::text);
+
+CREATE OR REPLACE FUNCTION public.count_moved_sims()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+declare d record;
+begin
+  for d in
+    select pool_id, sum(active)::integer as active, sum(total)::integer as total
+      from (select pool_id, case when status = 1 then -1 else 0 end, -1 from was
+             union all
+            select pool_id, case when status = 1 then 1 else 0 end, 1 from became) v(pool_id, active, total)
+     where pool_id is not null
+     group by pool_id
+    having sum(active) <> 0 or sum(total) <> 0
+     order by pool_id
+  loop
+    update pools
+       set active_sim_count = active_sim_count + d.active, total_sim_count = total_sim_count + d.total
+     where id = d.pool_id;
+  end loop;
+  return null;
+end $function$;
 
 CREATE OR REPLACE FUNCTION public.count_pool_sims()
  RETURNS trigger

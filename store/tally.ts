@@ -4,6 +4,7 @@
  */
 import { type RawBuilder, sql, type Transaction } from 'kysely'
 import type { SimStatus } from '../domain/codes.ts'
+import { kept } from './kept.ts'
 
 /** SIMs of a status that are more than before, or fewer. */
 export interface SimsMore {
@@ -38,7 +39,7 @@ export function openTally(): Tally {
       const changes = [...blocks.values()].filter(({ by }) => by !== 0)
       if (changes.length === 0) return
       // The order of the rows is the order of the locks.
-      await sql`
+      await sql`${kept}
         insert into sim_blocks as b (tenant_id, block, status, sims)
         select ${tenantId}, c.block, c.status, c.by
           from jsonb_to_recordset(${JSON.stringify(changes)}::jsonb) as c(block bigint, status smallint, by integer)

@@ -106,7 +106,7 @@ async function shareOut(
 /** The hourly limit, from the settings. */
 export async function allowedIn(tx: TenantTx, { poolId }: Pick<GuardScope, 'poolId'>, wanted: number): Promise<number> {
   const { guardLeast, guardPct } = await readEnforcementSettings(tx)
-  return limitFor({ least: guardLeast, pct: guardPct }, wanted, (enough) => scopeSize(tx, poolId, enough))
+  return limitFor({ least: guardLeast, pct: guardPct }, wanted, () => scopeSize(tx, poolId))
 }
 
 interface Held {

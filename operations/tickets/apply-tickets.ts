@@ -183,7 +183,7 @@ async function signalWorkflows(
 ): Promise<void> {
   const ownOf = (simId: number) => suspendOnOverageId(tx.tenantId, simId, cycleKey)
   const byPersons = applied.filter(({ ticket }) => ticket.cause.by === 'user')
-  await passOverStarted(
+  const known = await passOverStarted(
     tx,
     byPersons.map(({ simId }) => ownOf(simId)),
   )
@@ -198,5 +198,5 @@ async function signalWorkflows(
     if (isOther) told.push({ workflowId: suspendedBy, signal: 'personActed' })
     return told
   })
-  await signalStarted(tx, signals)
+  await signalStarted(tx, signals, known)
 }

@@ -2,7 +2,7 @@
  * Executes the open tickets of a tenant in batches: of each SIM one at a time, the oldest first, until none is due.
  *
  *   claim up to 50 (commit Processing with a lease) → send the carrier a request with each ticket's id, all at once
- *     → commit together the ends of those that were answered → claim again, while the others are outstanding
+ *     → commit together the ends of those that were answered, and claim the next meanwhile, while others are outstanding
  *
  * Safe to run twice and concurrently. The SIMs' row locks order the claims. The lease keeps other workers off during
  * the request. The carrier recognises the ticket's id. If a worker dies, its leases run out. Where a batch cannot be
@@ -114,18 +114,29 @@ export async function executeTickets(
   }
   for (let batches = 0; ; ) {
     const room = batches < MOST_BATCHES ? BATCH - outstanding.size : 0
-    const claimed = room > 0 ? await claimBatch(work, { limit: room, simId, wait: outstanding.size === 0 }) : null
+    const ends = answered.splice(0)
+    // The SIMs of those that end are locked, and left out: only when nothing is under way is there reason to wait.
+    const query = { limit: room, simId, wait: ends.length === 0 && outstanding.size === 0 }
+    const claiming = room > 0 ? claimBatch(work, query) : null
+    const claimed = await both(claiming, ends.length > 0 ? endBatch(work, ends) : null)
     if (claimed !== null && claimed.found > 0) batches++
     claimed?.asked.forEach(start)
     if (outstanding.size > 0) await someAnswers(outstanding, answered)
-    if (answered.length > 0) await endBatch(work, answered.splice(0))
-    else if (outstanding.size === 0 && (claimed === null || claimed.found === 0)) break
+    else if (ends.length === 0 && answered.length === 0 && (claimed === null || claimed.found === 0)) break
     if (batches === MOST_BATCHES && outstanding.size === 0 && answered.length === 0) {
       store.enqueue([{ queue: 'tickets', tenantId }])
       break
     }
   }
   if (work.errors.length > 0) throw work.errors[0]
+}
+
+/** Waits for both, also where one of them fails. @returns what the first found */
+async function both<T>(one: Promise<T> | null, other: Promise<void> | null): Promise<T | null> {
+  const [found, ended] = await Promise.allSettled([one, other])
+  if (found.status === 'rejected') throw found.reason
+  if (ended.status === 'rejected') throw ended.reason
+  return found.value
 }
 
 /** Waits for the first answer and those that come soon after it, or until it is time to look for new tickets. */

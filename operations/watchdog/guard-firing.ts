@@ -111,7 +111,7 @@ async function allowedFor(tx: TenantTx, kind: SubjectKind, wanted: number): Prom
   const { alertGuardLeast: least, alertGuardPct: pct } = await readEnforcementSettings(tx)
   return limitFor({ least, pct }, wanted, async (enough) => {
     if (kind === 'tenant') return 1
-    return kind === 'sim' ? scopeSize(tx, null, enough) : poolCount(tx, enough)
+    return kind === 'sim' ? scopeSize(tx, null) : poolCount(tx, enough)
   })
 }
 

@@ -1,6 +1,7 @@
 /** What the guard on suspensions stores: permits that rules requested, and holds that wait for a person. */
 
 import { sql } from 'kysely'
+import { SimStatus } from '../../domain/codes.ts'
 import type { HoldSubject } from '../../domain/enforcement/guard.ts'
 import type { GuardSignal } from '../../domain/temporal/signals.ts'
 import { SUBJECT_CODES } from '../../domain/watchdog/subject.ts'
@@ -69,19 +70,12 @@ export async function countPermits(tx: TenantTx, scope: GuardScope, since: Date)
   return rows[0]?.count ?? 0
 }
 
-/**
- * Counts the SIMs of a pool, or (null) all provisioned SIMs of the tenant. Pools store their own counts, so only SIMs
- * outside pools are counted here. They are read in index order; otherwise the query might read other tenants' rows.
- *
- * @param enough stops counting SIMs outside pools here
- */
-export async function scopeSize(tx: TenantTx, poolId: number | null, enough: number): Promise<number> {
+/** How many SIMs a pool has, or (null) how many of the tenant's are provisioned. From counts that are kept. */
+export async function scopeSize(tx: TenantTx, poolId: number | null): Promise<number> {
   const { rows } = await (poolId === null
     ? sql<{ count: number }>`
-          select ((select coalesce(sum(total_sim_count), 0) from pools where tenant_id = ${tx.tenantId})
-                  + (select count(*) from (select 1 from sims
-                                            where tenant_id = ${tx.tenantId} and pool_id is null and status <> 0
-                                            order by id limit ${enough}) o))::integer as count`
+          select coalesce(sum(sims), 0)::integer as count from sim_blocks
+           where tenant_id = ${tx.tenantId} and status <> ${SimStatus.Unprovisioned}`
     : sql<{ count: number }>`select total_sim_count as count from pools where id = ${poolId}`
   ).execute(tx.q)
   return rows[0]?.count ?? 0

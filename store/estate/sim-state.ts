@@ -3,6 +3,7 @@
 import { sql } from 'kysely'
 import { SimStatus } from '../../domain/codes.ts'
 import type { SimState } from '../../domain/tickets/decisions.ts'
+import { kept } from '../kept.ts'
 import type { TenantTx } from '../tenancy.ts'
 import { countStatusChange } from './sim-counts.ts'
 
@@ -22,14 +23,14 @@ export async function lockSim(tx: TenantTx, simId: number): Promise<LockedSim | 
 
 /** Locks SIMs in id order. */
 export async function lockSims(tx: TenantTx, simIds: readonly number[]): Promise<void> {
-  await sql`
+  await sql`${kept}
     select 1 from sims where tenant_id = ${tx.tenantId} and id = any(${[...simIds]}::bigint[])
      order by id for update`.execute(tx.q)
 }
 
 /** Reads the part of SIMs that tickets change, by id. Takes no lock. */
 export async function readSimStates(tx: TenantTx, simIds: readonly number[]): Promise<LockedSim[]> {
-  const { rows } = await sql<LockedSim>`
+  const { rows } = await sql<LockedSim>`${kept}
     select s.id as "simId", s.iccid, s.status, s.pool_id as "poolId", s.tariff_id as "tariffId",
            (select cause from suspensions u where u.sim_id = s.id and u.closed_at is null) as "suspendedBy"
       from sims s
@@ -50,7 +51,10 @@ export interface SimChange {
   readonly forgetQueued?: 'always' | Date
 }
 
-/** Writes the state of SIMs after their tickets. Call with the SIMs locked. */
+/**
+ * Writes the state of SIMs after their tickets. Call with the SIMs locked. The trigger `sims_counted` locks and counts the
+ * pools that they leave and join, by id.
+ */
 export async function writeSimStates(tx: TenantTx, changes: readonly SimChange[]): Promise<void> {
   if (changes.length === 0) return
   for (const { sim, after } of changes) countStatusChange(tx, sim.simId, sim.status, after.status)
@@ -62,9 +66,8 @@ export async function writeSimStates(tx: TenantTx, changes: readonly SimChange[]
     tag,
     forgetBefore: forgetQueued === 'always' ? 'infinity' : (forgetQueued ?? null),
   }))
-  await lockCountedPools(tx, changes)
   const keeps = sql`(r."forgetBefore" is null or coalesce(s.pending_since >= r."forgetBefore", false))`
-  await sql`
+  await sql`${kept}
     update sims s
        set status_since = case when s.status = r.status then s.status_since else ${tx.now} end,
            status = r.status, pool_id = r."poolId", tariff_id = r."tariffId",
@@ -79,16 +82,6 @@ export async function writeSimStates(tx: TenantTx, changes: readonly SimChange[]
              "simId" bigint, status smallint, "poolId" integer, "tariffId" integer, "setsProvisioned" boolean,
              "provisionedAt" timestamptz, tag text, "forgetBefore" timestamptz)
      where s.tenant_id = ${tx.tenantId} and s.id = r."simId"`.execute(tx.q)
-}
-
-/** Locks the pools whose SIMs a trigger counts, by id: the trigger would lock them in the order of the SIMs. */
-async function lockCountedPools(tx: TenantTx, changes: readonly SimChange[]): Promise<void> {
-  const ids = changes
-    .filter(({ sim, after }) => sim.poolId !== after.poolId || sim.status !== after.status)
-    .flatMap(({ sim, after }) => [sim.poolId, after.poolId])
-  await sql`
-    select from pools where tenant_id = ${tx.tenantId} and id = any(${ids.filter((id) => id !== null)}::integer[])
-     order by id for no key update`.execute(tx.q)
 }
 
 /** A SIM, and an instant from which on something holds for it. */

@@ -224,7 +224,7 @@ export interface NamedSim {
 
 /** Labels and pools of SIMs, by id. SIMs that do not exist are left out. */
 export async function namedSims(tx: TenantTx, ids: readonly number[]): Promise<Map<number, NamedSim>> {
-  const { rows } = await sql<{ id: number; iccid: string; tag: string; poolId: number | null }>`
+  const { rows } = await sql<{ id: number; iccid: string; tag: string; poolId: number | null }>`${kept}
     select id, iccid, tag, pool_id as "poolId" from sims
      where tenant_id = ${tx.tenantId} and id = any(${[...ids]}::bigint[])`.execute(tx.q)
   return new Map(

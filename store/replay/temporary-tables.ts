@@ -66,9 +66,8 @@ export async function makeTemporaryTables(db: Db): Promise<void> {
   await makeContributorChanges(db, 'preserve rows')
   for (const name of [...STAGE_TABLES, 'contributor_changes']) await grant(db, name)
   await sql`
-    create trigger sims_counted after update on pg_temp.sims
-      for each row when (old.pool_id is distinct from new.pool_id or old.status <> new.status)
-      execute function count_pool_sims()`.execute(db)
+    create trigger sims_counted after update on pg_temp.sims referencing old table as was new table as became
+      for each statement execute function count_moved_sims()`.execute(db)
 }
 
 async function makeTable(db: Db, name: string, like: string, hasIndexes: boolean): Promise<void> {

@@ -1,8 +1,9 @@
 /** Tickets in batches: which are due, and what becomes of them. A SIM has at most one ticket in a batch. */
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import { TicketStatus } from '../../domain/codes.ts'
 import type { Cause } from '../../domain/tickets/ticket.ts'
 import { type LockedSim, readSimStates } from '../estate/sim-state.ts'
+import { kept } from '../kept.ts'
 import type { TenantTx } from '../tenancy.ts'
 import { columns, type TicketFailure, type TicketRecord } from './tickets.ts'
 
@@ -15,12 +16,14 @@ export interface DueQuery {
   readonly wait: boolean
 }
 
+const longestDue = (tx: TenantTx, { limit, simId }: Omit<DueQuery, 'wait'>) => sql<{ simId: number }>`
+  select sim_id as "simId" from ticket_work
+   where tenant_id = ${tx.tenantId} and due_at <= ${tx.now} ${simId === undefined ? sql`` : sql`and sim_id = ${simId}`}
+   order by due_at, sim_id limit ${limit}`
+
 /** Ids of the SIMs whose tickets are longest due, the longest first. Takes no lock. */
-export async function dueSims(tx: TenantTx, { limit, simId }: Omit<DueQuery, 'wait'>): Promise<number[]> {
-  const { rows } = await sql<{ simId: number }>`
-    select sim_id as "simId" from ticket_work
-     where tenant_id = ${tx.tenantId} and due_at <= ${tx.now} ${simId === undefined ? sql`` : sql`and sim_id = ${simId}`}
-     order by due_at, sim_id limit ${limit}`.execute(tx.q)
+export async function dueSims(tx: TenantTx, query: Omit<DueQuery, 'wait'>): Promise<number[]> {
+  const { rows } = await longestDue(tx, query).execute(tx.q)
   return rows.map((row) => row.simId)
 }
 
@@ -28,12 +31,10 @@ export async function dueSims(tx: TenantTx, { limit, simId }: Omit<DueQuery, 'wa
  * Locks the SIMs whose tickets are longest due, by id. SIMs that others have locked are left out.
  */
 export async function lockDueSims(tx: TenantTx, query: DueQuery): Promise<LockedSim[]> {
-  const due = await dueSims(tx, query)
-  if (due.length === 0) return []
   const lock = async (skip: boolean) =>
     (
-      await sql<{ id: number }>`
-        select id from sims where tenant_id = ${tx.tenantId} and id = any(${due}::bigint[])
+      await sql<{ id: number }>`${kept}
+        select id from sims where tenant_id = ${tx.tenantId} and id = any(array(${longestDue(tx, query)}))
          order by id for update ${skip ? sql`skip locked` : sql``}`.execute(tx.q)
     ).rows
   const free = await lock(true)
@@ -47,7 +48,7 @@ export async function lockDueSims(tx: TenantTx, query: DueQuery): Promise<Locked
 
 /** The oldest open ticket of each SIM, by SIM id. Call with the SIMs locked. */
 export async function oldestOpenTickets(tx: TenantTx, simIds: readonly number[]): Promise<Map<number, TicketRecord>> {
-  const { rows } = await sql<TicketRecord>`
+  const { rows } = await sql<TicketRecord>`${kept}
     select t.* from unnest(${[...simIds]}::bigint[]) as s(id)
      cross join lateral (
        select ${columns} from tickets where sim_id = s.id and status in (0, 1) order by seq limit 1) t`.execute(tx.q)
@@ -56,7 +57,7 @@ export async function oldestOpenTickets(tx: TenantTx, simIds: readonly number[])
 
 /** Those of the tickets that are Processing, in order of their SIMs. Call with the SIMs locked. */
 export async function processingTickets(tx: TenantTx, ids: readonly string[]): Promise<TicketRecord[]> {
-  const { rows } = await sql<TicketRecord>`
+  const { rows } = await sql<TicketRecord>`${kept}
     select ${columns} from tickets
      where id = any(${[...ids]}::uuid[]) and status = ${TicketStatus.Processing} order by sim_id`.execute(tx.q)
   return rows
@@ -65,13 +66,13 @@ export async function processingTickets(tx: TenantTx, ids: readonly string[]): P
 /** Starts attempts: the tickets are Processing, under a lease. After the lease another worker may take over. */
 export async function startAttempts(tx: TenantTx, tickets: readonly TicketRecord[], leaseUntil: Date): Promise<void> {
   if (tickets.length === 0) return
-  await sql`
-    update tickets set status = ${TicketStatus.Processing}, attempts = attempts + 1, lease_until = ${leaseUntil}
-     where id = any(${tickets.map(({ id }) => id)}::uuid[])`.execute(tx.q)
-  await setDue(
-    tx,
-    tickets.map(({ simId }) => ({ simId, at: leaseUntil })),
-  )
+  await sql`${kept}
+    with started as (
+      update tickets set status = ${TicketStatus.Processing}, attempts = attempts + 1, lease_until = ${leaseUntil}
+       where id = any(${tickets.map(({ id }) => id)}::uuid[])
+    )
+    update ticket_work set due_at = ${leaseUntil}
+     where tenant_id = ${tx.tenantId} and sim_id = any(${tickets.map(({ simId }) => simId)}::bigint[])`.execute(tx.q)
 }
 
 /** A failed attempt, and when the next is made. */
@@ -129,17 +130,14 @@ export async function endTickets(tx: TenantTx, ended: readonly EndedTicket[]): P
     ...failure,
     withdrawnBy: status === TicketStatus.Cancelled ? (tx.caller?.workflowId ?? null) : null,
   }))
-  await sql`
+  const update = sql`
     update tickets t
        set status = r.status, finished_at = ${tx.now}, lease_until = null, failure_code = r.code, failure_text = r.text,
            failure_detail = r.detail, withdrawn_by = r."withdrawnBy"
       from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as r(
              id uuid, status smallint, code text, text text, detail text, "withdrawnBy" text)
-     where t.id = r.id`.execute(tx.q)
-  return settleWork(
-    tx,
-    ended.map(({ ticket: { simId } }) => simId),
-  )
+     where t.id = r.id`
+  return settle(tx, ended, update)
 }
 
 /**
@@ -147,24 +145,37 @@ export async function endTickets(tx: TenantTx, ended: readonly EndedTicket[]): P
  *
  * @returns the causes of the SIMs' next open tickets, by SIM
  */
-export async function settleWork(tx: TenantTx, simIds: readonly number[]): Promise<Map<number, Cause>> {
-  if (simIds.length === 0) return new Map()
-  const { rows } = await sql<{ simId: number; cause: Cause }>`
+export const settleWork = (tx: TenantTx, simIds: readonly number[]): Promise<Map<number, Cause>> =>
+  settle(
+    tx,
+    simIds.map((simId) => ({ ticket: { id: null, simId } })),
+  )
+
+/** @param update ends the tickets in the same statement, which sees them as they were before */
+async function settle(
+  tx: TenantTx,
+  settled: readonly { readonly ticket: { readonly id: string | null; readonly simId: number } }[],
+  update?: RawBuilder<unknown>,
+): Promise<Map<number, Cause>> {
+  if (settled.length === 0) return new Map()
+  const simIds = settled.map(({ ticket: { simId } }) => simId)
+  const ended = settled.flatMap(({ ticket: { id } }) => id ?? [])
+  const { rows } = await sql<{ simId: number; cause: Cause }>`${kept}
     with open as (
       select s.id, t.cause
-        from (select distinct id from unnest(${[...simIds]}::bigint[]) as g(id)) s
+        from (select distinct id from unnest(${simIds}::bigint[]) as g(id)) s
        cross join lateral (
-         select cause from tickets where sim_id = s.id and status in (0, 1) order by seq limit 1) t
+         select cause from tickets
+          where sim_id = s.id and status in (0, 1) and id <> all(${ended}::uuid[]) order by seq limit 1) t
     ), gone as (
       delete from ticket_work
-       where tenant_id = ${tx.tenantId} and sim_id = any(${[...simIds]}::bigint[]) and sim_id not in (select id from open)
-    )
+       where tenant_id = ${tx.tenantId} and sim_id = any(${simIds}::bigint[]) and sim_id not in (select id from open)
+    ), due as (
+      update ticket_work set due_at = ${tx.now}
+       where tenant_id = ${tx.tenantId} and sim_id = any(${simIds}::bigint[]) and sim_id in (select id from open)
+    )${update === undefined ? sql`` : sql`, ended as (${update})`}
     select id as "simId", cause from open`.execute(tx.q)
   if (rows.length === 0) return new Map()
-  await setDue(
-    tx,
-    rows.map(({ simId }) => ({ simId, at: tx.now })),
-  )
   tx.enqueue({ queue: 'tickets' })
   return new Map(rows.map(({ simId, cause }) => [simId, cause]))
 }

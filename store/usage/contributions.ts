@@ -8,17 +8,17 @@ import { FUTURE_MS } from '../../domain/usage/usage-record.ts'
 import { SUBJECT_CODES } from '../../domain/watchdog/subject.ts'
 import type { TenantTx } from '../tenancy.ts'
 import { settleContributors, theseSims } from './contributors.ts'
-import { lockCycles, unopenedOf } from './cycle-locks.ts'
-import { tenantSettings } from './cycles.ts'
-import { openCycle, openedTo } from './open-cycle.ts'
+import { keepAsOpened } from './cycle-locks.ts'
+import { openSince, tenantSettings } from './cycles.ts'
+import { ALL_SIMS, openCycle, openedTo } from './open-cycle.ts'
 import { addNewRows, changeLedger, lockPools, type Sums, sumsOfPlaces } from './pool-totals.ts'
 
 /** The cycles that a change of a SIM's state concerns. They are locked until the transaction ends. */
 export interface HeldCycles {
   /** From the one that contains an instant to the running one, and later ones that are open. The earliest first. */
   readonly since: readonly Cycle[]
-  /** Cycles that have not begun. */
-  readonly ahead: readonly Cycle[]
+  /** Cycles that have not begun, and up to which SIM each is opened. */
+  readonly ahead: readonly (Cycle & { readonly openedTo: number })[]
 }
 
 /**
@@ -26,7 +26,7 @@ export interface HeldCycles {
  * transaction ends, none of them is closed, and no slice of the next is opened. Call before locking pools.
  */
 export async function holdCycles(tx: TenantTx, at: Date): Promise<HeldCycles> {
-  const { billingCycle } = await tenantSettings(tx)
+  const { billingCycle, open } = await openSince(tx, at)
   const now = tx.now.getTime()
   const cycles: Cycle[] = []
   let cycle = cycleAt(billingCycle, at.getTime())
@@ -37,13 +37,15 @@ export async function holdCycles(tx: TenantTx, at: Date): Promise<HeldCycles> {
     cycles.push(cycle)
     cycle = nextCycle(billingCycle, cycle)
   }
-  const [begun, ahead] = [
-    cycles.filter(({ startsAt }) => startsAt <= now),
-    cycles.filter(({ startsAt }) => startsAt > now),
-  ]
-  for (const one of await unopenedOf(tx, begun)) await openCycle(tx, one)
-  const unopened = new Set(await lockCycles(tx, cycles))
-  return { since: cycles.filter((one) => !unopened.has(one)), ahead }
+  const isBegun = ({ startsAt }: Cycle) => startsAt <= now
+  for (const one of cycles) if (isBegun(one) && !open.includes(one.key)) await openCycle(tx, one)
+  await keepAsOpened(tx, cycles)
+  const through = await openedTo(tx, cycles)
+  const opened = cycles.map((one) => ({ ...one, openedTo: through.get(one.key) ?? 0 }))
+  return {
+    since: opened.filter((one) => one.openedTo === ALL_SIMS),
+    ahead: opened.filter((one) => !isBegun(one)),
+  }
 }
 
 /** A SIM in a pool (0: none), with its own tariff if it has one. */
@@ -102,9 +104,8 @@ export async function countRows(tx: TenantTx, rows: NewRows, active: readonly Pl
  * their state.
  */
 export async function settleAhead(tx: TenantTx, { ahead }: HeldCycles, simIds: readonly number[]): Promise<void> {
-  const through = await openedTo(tx, ahead)
   for (const cycle of ahead) {
-    const opened = simIds.filter((id) => id <= (through.get(cycle.key) ?? 0))
+    const opened = simIds.filter((id) => id <= cycle.openedTo)
     if (opened.length > 0) await settleContributors(tx, cycle, theseSims(opened))
   }
 }
@@ -152,7 +153,9 @@ export async function changeSeats(tx: TenantTx, held: HeldCycles, changes: SeatC
   await moveRecords(tx, moves)
 }
 
-async function changeSeatsIn(tx: TenantTx, key: string, { active, tariffs, moves }: SeatChanges): Promise<void> {
+async function changeSeatsIn(tx: TenantTx, key: string, changes: SeatChanges): Promise<void> {
+  const { tariffs, moves } = changes
+  const active = await notYetContributing(tx, key, changes.active)
   const left = moves.map(({ simId, from }) => ({ simId, poolId: from }))
   const pools = [...active, ...tariffs, ...moves, ...left].map(({ poolId }) => poolId)
   if (pools.length === 0) return
@@ -191,6 +194,23 @@ const amongSims = (column: RawBuilder<unknown>, given: readonly SeatSince[]) => 
 const rowOf = (tx: TenantTx, key: string, given: readonly SeatSince[], pool = sql`r."poolId"`) => sql`
   l.tenant_id = ${tx.tenantId} and l.cycle_key = ${key} and l.sim_id = r."simId" and l.pool_id = ${pool}
   and ${amongSims(sql`l.sim_id`, given)}`
+
+/**
+ * Those of the seats that do not contribute yet with their own tariff. A SIM that comes back in its cycle does. Needs no
+ * lock of pools: usage changes neither, and the SIMs and the cycle are locked.
+ */
+async function notYetContributing(
+  tx: TenantTx,
+  key: string,
+  active: readonly SeatSince[],
+): Promise<readonly SeatSince[]> {
+  if (active.length === 0) return []
+  const { rows } = await sql<{ simId: number }>`
+    select r."simId" from ${seats(active)} join usage_ledger l on ${rowOf(tx, key, active)}
+     where l.contributing and l.tariff_id is not distinct from r."tariffId"`.execute(tx.q)
+  const contribute = new Set(rows.map(({ simId }) => simId))
+  return active.filter(({ simId }) => !contribute.has(simId))
+}
 
 /** Those of the seats whose ledger rows have another own tariff. */
 async function otherTariffs(tx: TenantTx, key: string, tariffs: readonly SeatSince[]): Promise<readonly SeatSince[]> {

@@ -1,11 +1,12 @@
 /** Locks on billing cycles. They are advisory, apart from the cycles' rows: a cycle can be locked before it is opened. */
 
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import type { Cycle } from '../../domain/time/cycle.ts'
+import { kept } from '../kept.ts'
 import type { TenantTx } from '../tenancy.ts'
 
 /** Key of a cycle's lock. Who changes the cycle's ledger takes it shared; who opens, settles or closes it, alone. */
-const cycleLock = (tx: TenantTx, key: string) =>
+const cycleLock = (tx: TenantTx, key: string | RawBuilder<unknown>) =>
   sql`hashtext('simherd.cycle'), hashtext(${tx.lockName} || '/' || ${key})`
 
 /**
@@ -15,12 +16,20 @@ const cycleLock = (tx: TenantTx, key: string) =>
  * @returns the cycles that have not been opened yet
  */
 export async function lockCycles(tx: TenantTx, cycles: readonly Cycle[]): Promise<Cycle[]> {
-  for (const { key } of cycles) await sql`select pg_advisory_xact_lock_shared(${cycleLock(tx, key)})`.execute(tx.q)
+  await keepAsOpened(tx, cycles)
   return unopenedOf(tx, cycles)
 }
 
+/** As {@link lockCycles}, for who finds out otherwise how far the cycles are opened. Locks them in this order. */
+export async function keepAsOpened(tx: TenantTx, cycles: readonly Cycle[]): Promise<void> {
+  await sql`${kept}
+    select pg_advisory_xact_lock_shared(${cycleLock(tx, sql`c.key`)})
+      from (select key from unnest(${cycles.map(({ key }) => key)}::text[]) with ordinality as k(key, n)
+             order by n offset 0) c`.execute(tx.q)
+}
+
 /** Those given cycles that have not been opened yet. */
-export async function unopenedOf(tx: TenantTx, cycles: readonly Cycle[]): Promise<Cycle[]> {
+async function unopenedOf(tx: TenantTx, cycles: readonly Cycle[]): Promise<Cycle[]> {
   const { rows } = await sql<{ key: string }>`
     select key from cycles where tenant_id = ${tx.tenantId} and key = any(${cycles.map(({ key }) => key)}::text[])`.execute(
     tx.q,

@@ -35,14 +35,27 @@ export async function tenantSettings(tx: TenantTx): Promise<TenantSettings> {
 
 /** The cycle that runs now, for reads: it is not opened, and may not be. */
 export async function runningCycle(tx: TenantTx): Promise<Cycle & { readonly isOpen: boolean }> {
-  const { rows } = await sql<{ billingCycle: string; keys: string[] }>`${kept}
+  const { billingCycle, open } = await openSince(tx, tx.now)
+  const cycle = cycleAt(billingCycle, tx.now.getTime())
+  return { ...cycle, isOpen: open.includes(cycle.key) }
+}
+
+/**
+ * The length of a tenant's cycles, and the keys of those that are open and end after an instant.
+ *
+ * @throws Error if the tenant does not exist
+ */
+export async function openSince(
+  tx: TenantTx,
+  at: Date,
+): Promise<Pick<TenantSettings, 'billingCycle'> & { readonly open: readonly string[] }> {
+  const { rows } = await sql<{ billingCycle: string; open: string[] }>`${kept}
     select billing_cycle as "billingCycle",
-           array(select key from cycles where tenant_id = ${tx.tenantId} and ends_at > ${tx.now}) as keys
+           array(select key from cycles where tenant_id = ${tx.tenantId} and ends_at > ${at}) as open
       from tenants where id = ${tx.tenantId}`.execute(tx.q)
   const [row] = rows
   if (row === undefined) throw new Error(`there is no tenant ${tx.tenantId}`)
-  const cycle = cycleAt(row.billingCycle, tx.now.getTime())
-  return { ...cycle, isOpen: row.keys.includes(cycle.key) }
+  return row
 }
 
 /**

@@ -4,9 +4,14 @@ import type { FeedTimes } from '../../domain/usage/feed.ts'
 import type { FeedRow } from '../../rules/fact-rows.ts'
 import type { TenantTx } from '../tenancy.ts'
 
-/** Since when the SIM is Active that has been for longest. By the index `sims_active`. */
-const activeSince = ({ tenantId }: TenantTx) =>
-  sql`(select min(status_since) from sims where tenant_id = ${tenantId} and status = 1)`
+/**
+ * Since when the SIM is Active that has been for longest. Its span says which SIM that is; no index on SIMs names their
+ * status, so that a change of it touches none.
+ */
+const activeSince = ({ tenantId }: TenantTx) => sql`
+  (select status_since from sims
+    where tenant_id = ${tenantId}
+      and id = (select sim_id from active_spans where tenant_id = ${tenantId} and to_at is null order by from_at limit 1))`
 
 /**
  * Reads the feed. The newest time bucket counts as received too: a process of the release before counts usage and does

@@ -9,6 +9,7 @@
 
 import { sql } from 'kysely'
 import type { Cycle } from '../../domain/time/cycle.ts'
+import { kept } from '../kept.ts'
 import type { TenantTx } from '../tenancy.ts'
 import { settleContributors, simsBetween } from './contributors.ts'
 import { lockCycleAlone } from './cycle-locks.ts'
@@ -67,7 +68,7 @@ export async function openSlice(tx: TenantTx, cycle: Cycle, sims: number, finish
  */
 export async function openedTo(tx: TenantTx, cycles: readonly Cycle[]): Promise<Map<string, number>> {
   const keys = cycles.map(({ key }) => key)
-  const { rows } = await sql<{ key: string; openedTo: number }>`
+  const { rows } = await sql<{ key: string; openedTo: number }>`${kept}
     select cycle_key as key, opened_to as "openedTo" from cycle_openings
      where tenant_id = ${tx.tenantId} and cycle_key = any(${keys}::text[])
     union all

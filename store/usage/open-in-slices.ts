@@ -3,13 +3,13 @@
  * called again, on several processes at once: each takes the next slice that is left.
  */
 
-import { type Cycle, cycleAt, nextCycle } from '../../domain/time/cycle.ts'
+import { type Cycle, nextCycle } from '../../domain/time/cycle.ts'
 import { markDue } from '../due.ts'
 import { inTenant, type Store, type TenantTx } from '../tenancy.ts'
 import { changedContributors, settleContributors, simsBetween } from './contributors.ts'
 import { lockCycleAlone } from './cycle-locks.ts'
-import { tenantSettings } from './cycles.ts'
-import { endOfSlice, forgetOpenings, isOpen, openSlice, SLICE } from './open-cycle.ts'
+import { runningCycle, tenantSettings } from './cycles.ts'
+import { endOfSlice, forgetOpenings, openSlice, SLICE } from './open-cycle.ts'
 
 /** The next cycle is opened in this last share of the running one: 15 hours of a month. */
 const AHEAD = 1 / 48
@@ -31,11 +31,11 @@ export async function openInSlices(
 
 /** As {@link openInSlices}, for the cycle that runs now. If it is open, that is one short transaction. */
 export async function openRunningCycle(store: Store, tenantId: string, options: SliceOptions = {}): Promise<Cycle> {
-  const { cycle, opened } = await inTenant(store, tenantId, async (tx) => {
-    const cycle = cycleAt((await tenantSettings(tx)).billingCycle, tx.now.getTime())
-    return { cycle, opened: await isOpen(tx, cycle) }
+  const { cycle, isOpen } = await inTenant(store, tenantId, async (tx) => {
+    const { isOpen, ...cycle } = await runningCycle(tx)
+    return { cycle, isOpen }
   })
-  if (!opened) await openInSlices(store, tenantId, cycle, options)
+  if (!isOpen) await openInSlices(store, tenantId, cycle, options)
   return cycle
 }
 

@@ -10,7 +10,7 @@ import { type OpenTicketRequest, openTicket } from '../../../operations/tickets/
 import { inPlatform } from '../../../store/tenancy.ts'
 import { tenantsWithTickets } from '../../../store/tickets/tickets.ts'
 import { aPool, aStore, aTariff } from '../../setup/estate.ts'
-import { until } from '../../setup/soon.ts'
+import { soon, until } from '../../setup/soon.ts'
 import { aHarness, type Harness } from '../harness.ts'
 
 const NOW = Date.parse('2026-11-10T12:00:00Z')
@@ -124,6 +124,33 @@ describe('a batch', () => {
     await executing
 
     expect(await ended(4)).toBe(true)
+  })
+
+  test('is claimed while the one before is committed', async () => {
+    const estate = await toActivate(60)
+    const held = Promise.withResolvers<void>()
+    const release = Promise.withResolvers<void>()
+    const holder = estate.asTenant(async (tx) => {
+      await sql`select from pools where id = ${estate.poolId} for no key update`.execute(tx.q)
+      held.resolve()
+      await release.promise
+    })
+    await held.promise
+
+    const done = execute(estate)
+    try {
+      // The first 50 wait for their pool.
+      await soon(async () => {
+        const begun = (await statuses(estate)).filter(([status]) => status === TicketStatus.Processing)
+        expect(begun).toHaveLength(60)
+      })
+    } finally {
+      release.resolve()
+      await holder
+    }
+    await done
+
+    expect((await statuses(estate)).filter(([status]) => status !== TicketStatus.Complete)).toEqual([])
   })
 
   test('is executed once by several workers at once', async () => {

@@ -63,6 +63,7 @@ test('readMigrationFiles reads the phase of every file', async () => {
     '0059_no_sim_buckets',
     '0084_stranded_alerts',
     '0087_rules_in_force_by_activation',
+    '0107_sims_in_place',
   ])
 })
 
