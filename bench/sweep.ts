@@ -48,24 +48,31 @@ try {
     await inTenant(store, tenantId, lookAtAll)
     while (await sweepSubjects(store, options, tenantId));
   }
+  const baseMiB = peakMiB()
   // The first splits the shards, and finds SIMs that were never seen.
   await sweep()
   const first = evaluated
+  // The memory of as many as are timed, before the COPYs beside them take theirs.
+  for (let n = 0; n < 6; n++) await sweep()
+  const rssMiB = peakMiB()
   evaluated = 0
   const took = await inTurn(sweep, copied)
   const times = median(took.ours) / median(took.theirs)
-  const rssMiB = process.resourceUsage().maxRSS / 1024
   console.log(`${machine()}\n${sims} SIMs, the shipped rules; milliseconds, median of 5 (least–most)\n`)
   console.log('| | milliseconds | times | target |\n|---|---|---|---|')
   console.log(`| COPY of the columns | ${spread(took.theirs, 0)} | | |`)
   console.log(`| sweep, nothing changed | ${spread(took.ours, 0)} | ${times.toFixed(1)} | ≤ ${MOST_TIMES} |`)
   console.log(
-    `\n${Math.round((sims * 0.9) / (median(took.ours) / 1000)).toLocaleString('en')} SIMs a second; the engine evaluated ${first} subjects in the first sweep, ${evaluated} in the others; peak memory ${rssMiB.toFixed(0)} MiB, target < ${MOST_MIB}`,
+    `\n${Math.round((sims * 0.9) / (median(took.ours) / 1000)).toLocaleString('en')} SIMs a second; the engine evaluated ${first} subjects in the first sweep, ${evaluated} in the others; peak memory ${rssMiB.toFixed(0)} MiB, ${baseMiB.toFixed(0)} of it before the first sweep, target < ${MOST_MIB}`,
   )
   if (times > MOST_TIMES || rssMiB > MOST_MIB) process.exitCode = 1
 } finally {
   await reader.end()
   await estate.close()
+}
+
+function peakMiB(): number {
+  return process.resourceUsage().maxRSS / 1024
 }
 
 /** Reads the columns as COPY gives them, and counts the lines. */

@@ -75,6 +75,11 @@ export const codeSchema = <T extends CodeTable>(table: T, description: string) =
 export const metadataOf = (table: CodeTable) =>
   Object.entries(table).map(([description, code]) => ({ code, description }))
 
-/** The label of a code; the code as text if the table does not have it. */
-export const labelOf = (table: CodeTable, code: number): string =>
-  Object.entries(table).find(([, known]) => known === code)?.[0] ?? String(code)
+const labelsOfTables = new WeakMap<CodeTable, ReadonlyMap<number, string>>()
+
+/** The label of a code; the code as text if the table does not have it. Allocates nothing for a table that it has met. */
+export function labelOf(table: CodeTable, code: number): string {
+  const labels = labelsOfTables.get(table) ?? new Map(Object.entries(table).map(([label, known]) => [known, label]))
+  labelsOfTables.set(table, labels)
+  return labels.get(code) ?? String(code)
+}

@@ -26,15 +26,23 @@ export const burnWindowsMs = (cycle: Cycle): { readonly short: number; readonly 
 /** A time in milliseconds as a share of the cycle's length, in percent. */
 export const cyclePct = (cycle: Cycle, ms: number): number => (100 * ms) / lengthMs(cycle)
 
+/** The part of the cycle that has elapsed at an instant, in percent: 0 to 100. */
+export const elapsedPct = (cycle: Cycle, at: number): number =>
+  Math.min(100, Math.max(0, cyclePct(cycle, at - cycle.startsAt)))
+
 /** Facts about an instant's place in its cycle. */
 export const cycleFacts = (cycle: Cycle, at: number) => ({
-  elapsedPct: Math.min(100, Math.max(0, cyclePct(cycle, at - cycle.startsAt))),
+  elapsedPct: elapsedPct(cycle, at),
   cycleHours: lengthMs(cycle) / 3_600_000,
   daysUntilRenewal: daysUntilRenewal(cycle, at),
 })
 
 /** No rate is told before this share of the cycle has elapsed: a few hours say little about a month. */
 export const RATES_FROM_SHARE = 1 / 10
+
+/** Usage as a share of the limit, in percent; null at limit 0. */
+export const usagePct = ({ usageBytes, limitBytes }: Pick<Used, 'usageBytes' | 'limitBytes'>): number | null =>
+  limitBytes === 0 ? null : (100 * usageBytes) / limitBytes
 
 /**
  * Facts about the use of a limit: percentages, and rates relative to an even use of the limit. All are null at limit 0.
@@ -48,16 +56,16 @@ export function burnFacts({ usageBytes, limitBytes, short, long }: Used, cycle: 
   const isTold = limitBytes > 0 && elapsed >= lengthMs(cycle) * RATES_FROM_SHARE
   const ratio = ({ bytes, ms }: Window): number | null =>
     isTold && ms > 0 && elapsed >= ms ? bytes / ms / evenRate : null
-  const usagePct = limitBytes === 0 ? null : (100 * usageBytes) / limitBytes
+  const usedPct = usagePct({ usageBytes, limitBytes })
   const burnLongRatio = ratio(long)
   return {
-    usagePct,
+    usagePct: usedPct,
     burnRatio: ratio({ bytes: usageBytes, ms: elapsed }),
     burnShortRatio: ratio(short),
     burnLongRatio,
     forecastPct:
-      usagePct === null || burnLongRatio === null
+      usedPct === null || burnLongRatio === null
         ? null
-        : usagePct + burnLongRatio * Math.max(0, 100 - cyclePct(cycle, elapsed)),
+        : usedPct + burnLongRatio * Math.max(0, 100 - cyclePct(cycle, elapsed)),
   }
 }

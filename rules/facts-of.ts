@@ -3,8 +3,9 @@ import { labelOf, SimStatus, TariffType } from '../domain/codes.ts'
 import { bucketMs, type Cycle } from '../domain/time/cycle.ts'
 import { toMB, toMinutes, toMoney } from '../domain/units.ts'
 import { type Feed, feedAt } from '../domain/usage/feed.ts'
+import type { FactValue } from '../domain/watchdog/fact.ts'
 import { settingsInForce } from '../domain/watchdog/settings.ts'
-import { burnFacts, burnWindowsMs, cycleFacts, cyclePct, RATES_FROM_SHARE } from './burn-rates.ts'
+import { burnFacts, burnWindowsMs, cycleFacts, cyclePct, elapsedPct, RATES_FROM_SHARE, usagePct } from './burn-rates.ts'
 import type {
   FeedRow,
   JudgedFigures,
@@ -17,7 +18,7 @@ import type {
   WindowSums,
   Windows,
 } from './fact-rows.ts'
-import type { PoolFacts, SimFacts, TenantFacts } from './facts.ts'
+import type { Facts, PoolFacts, SimFacts, TenantFacts } from './facts.ts'
 
 const HOUR_MS = 3_600_000
 const MINUTE_MS = 60_000
@@ -109,54 +110,76 @@ const amountsOf = (row: {
   overageMB: toMB(row.overageBytes),
 })
 
-const pctOf = ({
-  usageBytes,
-  limitBytes,
-}: {
-  readonly usageBytes: number
-  readonly limitBytes: number
-}): number | null => (limitBytes === 0 ? null : (100 * usageBytes) / limitBytes)
+/** What the facts of a SIM follow from. */
+export type SimFactRow = SimRow & JudgedFigures & WindowSums
 
-/** The facts of a SIM. Units are in their names (MB, minutes, hours, percent); null if not known. Pure. */
-export function simFactsOf(row: SimRow & JudgedFigures & WindowSums, moment: Moment): SimFacts {
-  const { asOf, cycle, feed } = moment
-  const seenMs = since(row.lastSeenAt, asOf)
-  const statusMs = Math.max(0, asOf - row.statusSince.getTime())
-  const settings = settingsInForce(row, row.pool)
-  return {
-    simId: row.simId,
-    iccid: row.iccid,
-    tag: row.tag,
-    poolId: row.poolId,
-    poolName: row.pool?.name ?? null,
-    tariffType: row.tariffType === null ? null : labelOf(TariffType, row.tariffType),
-    ...amountsOf(row),
-    usageCycleMB: toMB(row.cycleBytes),
-    ...burnFactsOf(row, moment),
-    ...cycleFacts(cycle, asOf),
-    usage24hMB: toMB(row.dayBytes),
-    usage7dMB: toMB(row.weekBytes),
-    sms24h: row.dayMessages,
-    voiceMins: toMinutes(row.voiceSeconds),
-    smsCount: row.smsCount,
-    poolUsagePct: row.pool === null ? null : pctOf(row.pool),
-    hoursSinceLastSeen: over(seenMs, HOUR_MS),
-    silentPct: seenMs === null ? null : cyclePct(cycle, seenMs),
-    neverSeen: row.lastSeenAt === null,
-    activeForPct: row.status === SimStatus.Active ? cyclePct(cycle, statusMs) : 0,
-    imei: row.imei,
-    imeiChanged: row.deviceChangedAt !== null && asOf - row.deviceChangedAt.getTime() < deviceMs(cycle),
-    deviceChange: row.deviceChanges === 0 ? null : row.deviceChanges,
-    status: row.status,
-    statusAgeHours: statusMs / HOUR_MS,
-    type: row.type,
-    watchdogMode: settings.watchdogMode,
-    isWatchdogExempt: row.exempt,
-    warningThresholdPct: settings.warningThresholdPct,
-    enableBurnRateAlerts: settings.enableBurnRateAlerts ?? false,
-    usageAgeMinutes: over(seenMs, MINUTE_MS),
-    feedAgePct: feed.ageMs === null ? null : cyclePct(cycle, feed.ageMs),
-  }
+/** How one fact follows from what was read of its subject. Pure. */
+export type FactOf<Row, Value = FactValue> = (row: Row, moment: Moment) => Value
+
+const seenMs = (row: SimFactRow, { asOf }: Moment): number | null => since(row.lastSeenAt, asOf)
+const statusMs = (row: SimFactRow, { asOf }: Moment): number => Math.max(0, asOf - row.statusSince.getTime())
+
+/**
+ * The facts of a SIM, each by itself: a look asks for those few that its rules read. Units are in their names (MB,
+ * minutes, hours, percent); null if not known.
+ */
+export const SIM_FACTS: { readonly [Name in keyof SimFacts]: FactOf<SimFactRow, SimFacts[Name]> } = {
+  simId: ({ simId }) => simId,
+  iccid: ({ iccid }) => iccid,
+  tag: ({ tag }) => tag,
+  poolId: ({ poolId }) => poolId,
+  poolName: ({ pool }) => pool?.name ?? null,
+  tariffType: ({ tariffType }) => (tariffType === null ? null : labelOf(TariffType, tariffType)),
+  usageMB: ({ usageBytes }) => toMB(usageBytes),
+  limitMB: ({ limitBytes }) => toMB(limitBytes),
+  remainingMB: ({ remainingBytes }) => toMB(remainingBytes),
+  overageMB: ({ overageBytes }) => toMB(overageBytes),
+  usageCycleMB: ({ cycleBytes }) => toMB(cycleBytes),
+  usagePct,
+  burnRatio: (row, moment) => burnFactsOf(row, moment).burnRatio,
+  burnShortRatio: (row, moment) => burnFactsOf(row, moment).burnShortRatio,
+  burnLongRatio: (row, moment) => burnFactsOf(row, moment).burnLongRatio,
+  forecastPct: (row, moment) => burnFactsOf(row, moment).forecastPct,
+  elapsedPct: (_, { cycle, asOf }) => elapsedPct(cycle, asOf),
+  cycleHours: (_, { cycle, asOf }) => cycleFacts(cycle, asOf).cycleHours,
+  daysUntilRenewal: (_, { cycle, asOf }) => cycleFacts(cycle, asOf).daysUntilRenewal,
+  usage24hMB: ({ dayBytes }) => toMB(dayBytes),
+  usage7dMB: ({ weekBytes }) => toMB(weekBytes),
+  sms24h: ({ dayMessages }) => dayMessages,
+  voiceMins: ({ voiceSeconds }) => toMinutes(voiceSeconds),
+  smsCount: ({ smsCount }) => smsCount,
+  poolUsagePct: ({ pool }) => (pool === null ? null : usagePct(pool)),
+  hoursSinceLastSeen: (row, moment) => over(seenMs(row, moment), HOUR_MS),
+  silentPct(row, moment) {
+    const ms = seenMs(row, moment)
+    return ms === null ? null : cyclePct(moment.cycle, ms)
+  },
+  neverSeen: ({ lastSeenAt }) => lastSeenAt === null,
+  activeForPct: (row, moment) => (row.status === SimStatus.Active ? cyclePct(moment.cycle, statusMs(row, moment)) : 0),
+  imei: ({ imei }) => imei,
+  imeiChanged: ({ deviceChangedAt }, { asOf, cycle }) =>
+    deviceChangedAt !== null && asOf - deviceChangedAt.getTime() < deviceMs(cycle),
+  deviceChange: ({ deviceChanges }) => (deviceChanges === 0 ? null : deviceChanges),
+  status: ({ status }) => status,
+  statusAgeHours: (row, moment) => statusMs(row, moment) / HOUR_MS,
+  type: ({ type }) => type,
+  watchdogMode: (row) => settingsInForce(row, row.pool).watchdogMode,
+  isWatchdogExempt: ({ exempt }) => exempt,
+  warningThresholdPct: (row) => settingsInForce(row, row.pool).warningThresholdPct,
+  enableBurnRateAlerts: (row) => settingsInForce(row, row.pool).enableBurnRateAlerts ?? false,
+  usageAgeMinutes: (row, moment) => over(seenMs(row, moment), MINUTE_MS),
+  feedAgePct: (_, { feed, cycle }) => (feed.ageMs === null ? null : cyclePct(cycle, feed.ageMs)),
+}
+
+/** How each fact of a SIM follows, by its name. */
+export const SIM_FACTS_BY_NAME: ReadonlyMap<string, FactOf<SimFactRow>> = new Map(Object.entries(SIM_FACTS))
+
+/** All facts of a SIM. Pure. */
+export function simFactsOf(row: SimFactRow, moment: Moment): SimFacts
+export function simFactsOf(row: SimFactRow, moment: Moment): Facts {
+  const facts: Record<string, FactValue> = {}
+  for (const [name, factOf] of SIM_FACTS_BY_NAME) facts[name] = factOf(row, moment)
+  return facts
 }
 
 /** The facts of a pool, in the same units as those of a SIM. Pure. */

@@ -1,9 +1,10 @@
-/** COPY: the fastest way of many rows into PostgreSQL. */
+/** COPY: the fastest way of many rows into PostgreSQL, and out of it. */
 
 import { finished } from 'node:stream/promises'
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import pg from 'pg'
 import { from as copyFrom } from 'pg-copy-streams'
+import { CopiedRows } from './copied-rows.ts'
 import type { TenantTx } from './tenancy.ts'
 
 /** Rows in COPY's text format, in place of a statement's only parameter. */
@@ -14,19 +15,86 @@ class CopyText {
   }
 }
 
-/** A client that sends a statement with {@link CopyText} as COPY, on the connection of its transaction. */
+/** In place of a statement's only parameter: its rows are to be read in COPY's binary format. */
+const AS_BYTES = Symbol('as bytes')
+
+/** A client that sends a statement with {@link CopyText} or {@link AS_BYTES} as COPY, on the connection of its transaction. */
 export class CopyingClient extends pg.Client {
   // `query` has a dozen overloads; all but ours are handed on as they are.
   // biome-ignore-start lint/suspicious/noExplicitAny: see above
   // oxlint-disable typescript/no-explicit-any
   override query(statement: any, values?: any, callback?: any): any {
-    if (!Array.isArray(values) || !(values[0] instanceof CopyText)) return super.query(statement, values, callback)
+    const [first] = Array.isArray(values) ? values : []
+    if (first === AS_BYTES) return super.query(new CopyOut(statement.replace(/ \$1$/, ''))).done
+    if (!(first instanceof CopyText)) return super.query(statement, values, callback)
     const stream = super.query(copyFrom(statement.replace(/ \$1$/, '')))
-    stream.end(values[0].text)
+    stream.end(first.text)
     return finished(stream).then(() => ({ command: 'COPY', rowCount: null, rows: [] }))
   }
   // oxlint-enable typescript/no-explicit-any
   // biome-ignore-end lint/suspicious/noExplicitAny: see above
+}
+
+const BLOCK_BYTES = 1 << 18
+
+/**
+ * A statement that the driver sends as it is, and whose rows come as bytes: as many of them in a block as fit. The streams
+ * of pg-copy-streams would copy them once more, and cut them anywhere.
+ */
+class CopyOut implements pg.Submittable {
+  readonly #text: string
+  readonly #full: Buffer[] = []
+  #block = Buffer.alloc(0)
+  #used = 0
+  readonly #answer = Promise.withResolvers<{ command: string; rowCount: null; rows: readonly Buffer[] }>()
+
+  constructor(text: string) {
+    this.#text = text
+  }
+
+  get done() {
+    return this.#answer.promise
+  }
+
+  submit(connection: pg.Connection): void {
+    connection.query(this.#text)
+  }
+
+  /** Takes a row. The driver reads the next ones into the same bytes. */
+  handleCopyData({ chunk }: { readonly chunk: Buffer }): void {
+    if (this.#used + chunk.length > this.#block.length) {
+      this.#endBlock()
+      this.#block = Buffer.allocUnsafe(Math.max(BLOCK_BYTES, chunk.length))
+    }
+    this.#used += chunk.copy(this.#block, this.#used)
+  }
+
+  #endBlock(): void {
+    if (this.#used > 0) this.#full.push(this.#block.subarray(0, this.#used))
+    this.#used = 0
+  }
+
+  handleCommandComplete(): void {
+    // The rows are whole when the connection is ready again.
+  }
+
+  handleReadyForQuery(): void {
+    this.#endBlock()
+    this.#answer.resolve({ command: 'COPY', rowCount: null, rows: this.#full })
+  }
+
+  handleError(error: Error): void {
+    this.#answer.reject(error)
+  }
+}
+
+/**
+ * Reads the rows of a query without an object for each. COPY takes no parameters: the query has its values in it
+ * (`sql.lit`).
+ */
+export async function copyOf(tx: TenantTx, query: RawBuilder<unknown>): Promise<CopiedRows> {
+  const { rows } = await sql<Buffer>`copy (${query}) to stdout (format binary) ${AS_BYTES}`.execute(tx.q)
+  return new CopiedRows(rows)
 }
 
 /**

@@ -150,7 +150,7 @@ export async function readBatch(
     timeZone,
     silences,
     deviceChanges: await readDeviceChanges(tx, moment, read),
-    tenantName: tenant?.name ?? '',
+    tenantName: (await tenant())?.name ?? '',
     rulesVersion: version,
     isRefused: refused !== null,
     candidacy: candidate?.id ?? null,

@@ -1,7 +1,7 @@
 /** The types that the steps of an evaluation pass to each other. */
 
 import { type LogLevel, WatchdogMode } from '../../domain/codes.ts'
-import { settingsInForce } from '../../domain/watchdog/settings.ts'
+import { settingsInForce, type WatchdogSettings } from '../../domain/watchdog/settings.ts'
 import type { Subject, SubjectKind } from '../../domain/watchdog/subject.ts'
 import type { Reason } from '../../rules/alerts/decide.ts'
 import type { TellingKind } from '../../rules/alerts/keys.ts'
@@ -108,7 +108,10 @@ export const mailableOf = ({ name }: Rule, level: LogLevel, subject: SubjectFact
 
 /** Whether rules are evaluated for it: neither exempt nor Disabled. */
 export const isWatched = (subject: SubjectFacts): boolean =>
-  !(subject.kind === 'sim' && subject.row.exempt) && modeOf(subject) !== WatchdogMode.Disabled
+  subject.kind === 'sim' ? isWatchedSim(subject.row) : modeOf(subject) !== WatchdogMode.Disabled
+
+export const isWatchedSim = (row: Pick<SimRow, keyof WatchdogSettings | 'pool' | 'exempt'>): boolean =>
+  !row.exempt && settingsInForce(row, row.pool).watchdogMode !== WatchdogMode.Disabled
 
 /** Whether a rule is decided at a moment. In a cycle that has ended, only rules that start again with each cycle are. */
 export const isDecidedAt = ({ cycleBound }: Rule, { isEnded }: Moment): boolean => cycleBound || !isEnded

@@ -12,18 +12,16 @@ import { type Quiet, quietOf } from '../../rules/alerts/quiet.ts'
 import { standsStill } from '../../rules/alerts/stand-still.ts'
 import { type AlertState, isOpen, scopeOf } from '../../rules/alerts/state.ts'
 import type { CompiledRule } from '../../rules/compile/compile-rule.ts'
-import { type CompiledSet, readsOf } from '../../rules/compile/compile-set.ts'
-import { NEVER, nextLookAt, tariffBit } from '../../rules/compile/flip.ts'
-import { type FactRow, filling } from '../../rules/compile/row.ts'
+import { NEVER, tariffBit } from '../../rules/compile/flip.ts'
+import type { FactRow } from '../../rules/compile/row.ts'
 import { isSampled } from '../../rules/compile/sample.ts'
-import { levelIn, type Verdict, verdictOn } from '../../rules/compile/verdict.ts'
-import { type Facts, factsOf } from '../../rules/facts.ts'
+import { flipsAt, levelIn, type Verdict, verdictOn } from '../../rules/compile/verdict.ts'
 import type { Rule } from '../../rules/rule.ts'
 import { heldBack } from '../../store/due.ts'
 import type { Flip } from '../../store/shards.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
 import type { StoredAlert } from '../../store/watchdog/alerts.ts'
-import type { Among } from '../../store/watchdog/facts.ts'
+import type { Range } from '../../store/watchdog/sim-lines.ts'
 import { alertOf, type GuardAnswers, isToWithdraw, leftOf } from './decisions.ts'
 import {
   type EvaluationOptions,
@@ -36,17 +34,11 @@ import {
   type SubjectFacts,
   scopesAt,
 } from './evaluation.ts'
+import { firstLook } from './first-look.ts'
 import { readAnswers } from './guard-firing.ts'
 import { alertsOfSharedPools, sharedPoolOf } from './inhibitors.ts'
-import {
-  readPools,
-  readSims,
-  readSituation,
-  readSubjects,
-  readTenant,
-  type Situation,
-  type Width,
-} from './read-facts.ts'
+import { readPools, readSituation, readSubjects, readTenant, type Situation, type Width } from './read-facts.ts'
+import { rowsFor } from './rows-of-set.ts'
 import type { RulesInForce } from './rules-in-force.ts'
 import { storedAlerts } from './stored-alerts.ts'
 import { type SignalMoment, signalFor, signalsAgainAt, wishedOf } from './wished-signal.ts'
@@ -61,7 +53,7 @@ export interface Looked {
   /** The earliest instant at which time alone may change an answer; at most the end of the cycle. Epoch milliseconds. */
   readonly flipsAt: number
   readonly cycle: Situation['moment']['cycle']
-  /** Id of the first subject beyond `most`, which was not looked at; null if there is none. */
+  /** Id of the first subject beyond those that were looked at; null if there is none. */
   readonly beyond: number | null
 }
 
@@ -94,30 +86,54 @@ const flipsOf = ({ findings }: Judged, { situation: { moment } }: Look): Flip[] 
     flipsAt < moment.cycle.endsAt ? [{ kind, id, at: new Date(flipsAt) }] : [],
   )
 
-/** Looks at subjects of a kind in a range of ids. @param most so many at most; {@link PAGE} is sensible */
+/** What was found of a range of ids. */
+export interface LookedAtRange extends Looked {
+  /** How many subjects were gone through. */
+  readonly passed: number
+  /** SIMs of the range that are still to be looked at, by {@link lookAt}. */
+  readonly left: readonly Subject[]
+}
+
+/**
+ * Looks at subjects of a kind in a range of ids. SIMs for which surely nothing changes are passed over by a first look,
+ * which takes many more of them.
+ *
+ * @param most so many at most
+ * @param page so many looked at in full; {@link PAGE} is sensible
+ */
 export async function lookAtRange(
   tx: TenantTx,
   kind: SubjectKind,
   range: Range,
-  most: number,
+  { most, page }: { readonly most: number; readonly page: number },
   options: EvaluationOptions,
-): Promise<Looked> {
+): Promise<LookedAtRange> {
   const look = await begin(tx, options)
-  const read = await readRange(look, kind, range, most + 1)
-  return looked(look, await judge(look, read.slice(0, most), []), read[most]?.id ?? null)
+  if (kind === 'sim') return lookAtSims(look, range, most, page)
+  const size = Math.min(most, page)
+  const read = await readRange(look, kind, range, size + 1)
+  const subjects = read.slice(0, size)
+  const found = looked(look, await judge(look, subjects, []), read[size]?.id ?? null)
+  return { ...found, passed: subjects.length, left: [] }
 }
-
-type Range = Extract<Among, { fromId: number }>
 
 async function readRange(
   { tx, situation }: Look,
-  kind: SubjectKind,
+  kind: 'pool' | 'tenant',
   range: Range,
   most: number,
 ): Promise<readonly SubjectFacts[]> {
-  if (kind === 'sim') return readSims(tx, situation, range, 'narrow', most)
-  if (kind === 'pool') return readPools(tx, situation, range, 'narrow', most)
-  return readTenant(tx, situation, 'narrow')
+  return kind === 'pool' ? readPools(tx, situation, range, 'narrow', most) : readTenant(tx, situation, 'narrow')
+}
+
+async function lookAtSims(look: Look, range: Range, most: number, page: number): Promise<LookedAtRange> {
+  const { tx, situation, rules } = look
+  const first = await firstLook(tx, situation, rules, range, most)
+  const unclear = first.unclear.map((id): Subject => ({ kind: 'sim', id }))
+  const read = await readSubjects(tx, situation, unclear.slice(0, page), 'narrow')
+  const found = looked(look, await judge(look, read, []), first.beyond)
+  const { passed } = first
+  return { ...found, flipsAt: Math.min(found.flipsAt, first.flipsAt), passed, left: unclear.slice(page) }
 }
 
 interface Look {
@@ -193,27 +209,6 @@ interface Judgement {
 
 const CHANGED: Judgement = { verdict: 'changed', checkAt: NEVER }
 
-type Fill = (facts: Facts) => FactRow
-const rowsOfSets = new WeakMap<CompiledSet, Readonly<Record<SubjectKind, Readonly<Record<Width, Fill>>>>>()
-
-/** What fills rows for the rules of a set, by kind of subject. It is filled again for each subject. */
-function rowsFor(compiled: CompiledSet) {
-  const known = rowsOfSets.get(compiled)
-  if (known !== undefined) return known
-  const of = (subject: SubjectKind) => {
-    const reads = readsOf(compiled.rules, subject)
-    // The counts of a tenant are read with every situation.
-    const isNarrow = (name: string) => {
-      const cost = factsOf(subject).get(name)?.cost
-      return cost === 'row' || (subject === 'tenant' && cost === 'scan')
-    }
-    return { narrow: filling(reads.filter(isNarrow)), all: filling(reads) }
-  }
-  const rows = { sim: of('sim'), pool: of('pool'), tenant: of('tenant') }
-  rowsOfSets.set(compiled, rows)
-  return rows
-}
-
 interface StoredAlerts {
   /** By the `keyOf` their subject. */
   readonly alerts: ReadonlyMap<string, readonly StoredAlert<AlertState>[]>
@@ -238,14 +233,9 @@ function judging(
     const attached = attachedTo(subject)
     const stored = alerts.get(keyOf(subject)) ?? []
     const row = rows[subject.kind][width](subject.facts)
-    const tariffs = subject.kind === 'sim' && subject.row.tariffType !== null ? tariffBit(subject.row.tariffType) : 0
-    let flipsAt = NEVER
-    for (const one of attached) {
-      flipsAt = Math.min(flipsAt, one.flipAt(row, { now, cycle }, tariffs))
-      // Whatever ends the stand-still, it is noticed.
-      if (standsStill(one.rule, staleSince)) flipsAt = Math.min(flipsAt, nextLookAt(now, cycle))
-    }
-    return { subject, ...judgementOn(subject, attached, row, stored), flipsAt }
+    const tariffs = tariffBit(subject.kind === 'sim' ? subject.row.tariffType : null)
+    const flips = flipsAt(attached, row, { now, cycle, staleSince }, tariffs)
+    return { subject, ...judgementOn(subject, attached, row, stored), flipsAt: flips }
   }
 
   function quietFor(

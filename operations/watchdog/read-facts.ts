@@ -52,7 +52,8 @@ export interface Situation {
   readonly mailsFrom: LogLevel
   /** IANA name. */
   readonly timeZone: string
-  readonly tenant: TenantFactRow | undefined
+  /** Reads the tenant's own row of facts, once: it adds up all its pools. */
+  readonly tenant: () => Promise<TenantFactRow | undefined>
   readonly silences: readonly OpenSilence[]
   /** Nothing is written: sums of pools that are not stored are added up at each read. */
   readonly isViewed: boolean
@@ -74,7 +75,8 @@ export const viewSituation = (tx: TenantTx, cycle: Cycle): Promise<Situation> =>
 
 async function situationIn(tx: TenantTx, at: number, cycle: Cycle, isViewed: boolean): Promise<Situation> {
   const { billingCycle, enforcementEnabled, escalateAfter, mailsFrom, timeZone } = await tenantSettings(tx)
-  const tenant = await tenantFactRow(tx, cycle.key)
+  let row: Promise<TenantFactRow | undefined> | undefined
+  const tenant = () => (row ??= tenantFactRow(tx, cycle.key))
   const feedTimes = await readFeed(tx)
   const silences = await openSilences(tx)
   const escalateAfterMs = escalateAfter === null ? null : durationMs(escalateAfter)
@@ -142,14 +144,15 @@ export async function readTenant(
   { tenant, moment }: Situation,
   width: Width,
 ): Promise<SubjectsOf<'tenant'>> {
-  if (tenant === undefined) return []
+  const row = await tenant()
+  if (row === undefined) return []
   const { asOf, cycle } = moment
   const since = new Date(asOf - TICKETS_SHARE * (cycle.endsAt - cycle.startsAt))
   const [tickets, charges] =
     width === 'all'
       ? [await ticketCounts(tx, since), await overageCharges(tx, cycle.key, forecastShare(moment))]
       : [NO_TICKETS, NO_CHARGES]
-  return [{ kind: 'tenant', id: 0, row: tenant, facts: tenantFactsOf({ ...tenant, ...tickets, ...charges }, moment) }]
+  return [{ kind: 'tenant', id: 0, row, facts: tenantFactsOf({ ...row, ...tickets, ...charges }, moment) }]
 }
 
 /** Reads the latest changes of device of SIMs that count as found in another device, by SIM. One change is in their facts. */

@@ -2,11 +2,11 @@
 import type { Cycle } from '../../domain/time/cycle.ts'
 import { LOOKS_PER_CYCLE } from '../../rules/compile/flip.ts'
 import { claimShard, hasDueShard, type Shard, settleShard, splitShard } from '../../store/shards.ts'
-import { inTenant, type Store, slowly } from '../../store/tenancy.ts'
+import { inTenant, type Store, slowly, type TenantTx } from '../../store/tenancy.ts'
 import { openRunningCycle } from '../../store/usage/open-in-slices.ts'
 import { evaluateAll } from './evaluate-batch.ts'
 import type { EvaluationOptions } from './evaluation.ts'
-import { type Looked, lookAtRange, PAGE } from './look.ts'
+import { type Looked, lookAt, lookAtRange, PAGE } from './look.ts'
 import { canDecide } from './rules-in-force.ts'
 
 /** Subjects of a shard. One with more is split. */
@@ -19,7 +19,7 @@ const LEAST_PAUSE_MS = 1000
  * Looks at the shard of the tenant that has waited longest, and evaluates its suspects.
  *
  * @param most subjects of a shard; one with more is split. Default: 20,000
- * @param page subjects of a transaction. Default: 4,000
+ * @param page subjects that a transaction looks at in full. Default: 4,000
  * @returns whether another shard is due
  */
 export async function sweepSubjects(
@@ -51,14 +51,19 @@ async function lookAtAll(
   { most, page }: { readonly most: number; readonly page: number },
 ): Promise<Pick<Looked, 'flipsAt' | 'cycle' | 'beyond'>> {
   let flipsAt = Number.POSITIVE_INFINITY
-  for (let from = fromId, left = most; ; ) {
-    const size = Math.min(page, left)
-    const range = { fromId: from, toId }
-    const looked = await inTenant(slowly(store), tenantId, (tx) => lookAtRange(tx, kind, range, size, options))
+  const evaluating = async <T extends Looked>(look: (tx: TenantTx) => Promise<T>): Promise<T> => {
+    const looked = await inTenant(slowly(store), tenantId, look)
     await evaluateAll(store, options, tenantId, looked.suspects)
     flipsAt = Math.min(flipsAt, looked.flipsAt)
-    left -= size
-    if (looked.beyond === null || left === 0) return { flipsAt, cycle: looked.cycle, beyond: looked.beyond }
+    return looked
+  }
+  for (let from = fromId, passed = 0; ; ) {
+    const range = { fromId: from, toId }
+    const looked = await evaluating((tx) => lookAtRange(tx, kind, range, { most: most - passed, page }, options))
+    for (let at = 0; at < looked.left.length; at += page)
+      await evaluating((tx) => lookAt(tx, looked.left.slice(at, at + page), options))
+    passed += looked.passed
+    if (looked.beyond === null || passed >= most) return { flipsAt, cycle: looked.cycle, beyond: looked.beyond }
     from = looked.beyond
   }
 }

@@ -38,8 +38,8 @@ export interface FlipMoment {
  */
 export type FlipAt = (row: FactRow, moment: FlipMoment, tariffs: number) => number
 
-/** The bit of a type of tariff. */
-export const tariffBit = (type: TariffType): number => 1 << type
+/** The bit of a type of tariff; 0 without one. */
+export const tariffBit = (type: TariffType | null): number => (type === null ? 0 : 1 << type)
 
 /** What a comparison compares a fact with: a value, a list, or the fact at a place. */
 export type Compared = { readonly value: Scalar | readonly Scalar[] } | { readonly fact: Fact; readonly place: number }

@@ -1,6 +1,7 @@
 /** The form in which compiled rules get the facts of a subject: a list, one place for each fact of the catalogue. */
 import type { FactValue } from '../../domain/watchdog/fact.ts'
 import { FACTS, type Facts } from '../facts.ts'
+import type { FactOf, Moment } from '../facts-of.ts'
 
 /**
  * Facts of a subject by {@link placeOf}. `undefined` stands for a fact that was not read. A row may be filled again for
@@ -37,6 +38,28 @@ export function filling(names: readonly string[]): (facts: Facts) => FactRow {
   const read = names.map((name) => ({ name, place: placeOf(name) }))
   return (facts) => {
     for (const { name, place } of read) row[place] = facts[name]
+    return row
+  }
+}
+
+/**
+ * The same from what was read of a subject, without an object for its facts.
+ *
+ * @param factsOf how each of the facts follows, by its name
+ * @throws Error if `factsOf` has none of a name
+ */
+export function fillingFrom<Row>(
+  names: readonly string[],
+  factsOf: ReadonlyMap<string, FactOf<Row>>,
+): (from: Row, moment: Moment) => FactRow {
+  const row: (FactValue | undefined)[] = NAMES.map(() => undefined)
+  const read = names.map((name) => {
+    const factOf = factsOf.get(name)
+    if (factOf === undefined) throw new Error(`got the fact ${name}, expected one of the subject`)
+    return { place: placeOf(name), factOf }
+  })
+  return (from, moment) => {
+    for (const { place, factOf } of read) row[place] = factOf(from, moment)
     return row
   }
 }

@@ -6,10 +6,12 @@ import { decideAlert, type Leveled, levelOf } from '../alerts/decide.ts'
 import type { GuardAnswer } from '../alerts/guard.ts'
 import type { Permission } from '../alerts/permission.ts'
 import type { Quiet } from '../alerts/quiet.ts'
+import { standsStill } from '../alerts/stand-still.ts'
 import { type AlertState, isSame } from '../alerts/state.ts'
 import type { RuleOutcome } from '../engine/evaluate.ts'
 import { type Answer, NO, UNKNOWN, YES } from './answer.ts'
 import type { CompiledRule } from './compile-rule.ts'
+import { type FlipMoment, NEVER, nextLookAt } from './flip.ts'
 import type { FactRow } from './row.ts'
 
 export interface Known {
@@ -38,13 +40,37 @@ export interface RuleVerdict {
   readonly checkAt?: number | undefined
 }
 
+/** Whether an evaluation would surely leave it that there is no alert of a rule. */
+export const beginsNothing = ({ holds }: CompiledRule, row: FactRow): boolean => holds(row) === NO
+
+/**
+ * The earliest instant at which time alone may change an answer of rules attached to a subject; {@link NEVER} if it
+ * cannot.
+ *
+ * @param tariffs bit of the tariff that governs a SIM (`tariffBit`); 0 for other subjects
+ */
+export function flipsAt(
+  attached: readonly CompiledRule[],
+  row: FactRow,
+  moment: FlipMoment & { readonly staleSince: number | null },
+  tariffs: number,
+): number {
+  let first = NEVER
+  for (const one of attached) {
+    first = Math.min(first, one.flipAt(row, moment, tariffs))
+    // Whatever ends the stand-still, it is noticed.
+    if (standsStill(one.rule, moment.staleSince)) first = Math.min(first, nextLookAt(moment.now, moment.cycle))
+  }
+  return first
+}
+
 /** Decides on one rule attached to a subject. */
 export function verdictOn(compiled: CompiledRule, row: FactRow, known: Known): RuleVerdict {
   const { holds, clear, occurrence } = compiled
   const { stored } = known
+  if (stored === null && beginsNothing(compiled, row)) return { verdict: 'unchanged' }
   const held = holds(row)
   if (held === UNKNOWN) return { verdict: 'unknown' }
-  if (stored === null && held === NO) return { verdict: 'unchanged' }
   const cleared = clear === null ? null : clear(row)
   const which = occurrence(row)
   if (cleared === UNKNOWN || which === undefined) return { verdict: 'unknown' }

@@ -2,7 +2,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import { SimStatus, TariffType, TicketStatus } from '../../domain/codes.ts'
 import type { Cycle } from '../../domain/time/cycle.ts'
-import { governingType } from '../../domain/usage/allowance.ts'
+import { type Allowance, governingType } from '../../domain/usage/allowance.ts'
 import { SUBJECT_CODES } from '../../domain/watchdog/subject.ts'
 import type {
   OverageCharges,
@@ -101,6 +101,17 @@ function seatIn({ cycle, isEnded }: SeatMoment) {
   return { seat: sql`m`, join, isProvisioned: sql`true` }
 }
 
+/**
+ * What was seen of the SIM `s` and its sighting `g`. What is in the view sim_seen is written out: a join with it would be
+ * one of all SIMs with themselves.
+ */
+export const SEEN = {
+  imei: sql`case when coalesce(g.imei_seen_at >= coalesce(s.imei_seen_at, '-infinity'), false) then g.imei else s.imei end`,
+  deviceChanges: sql`coalesce(g.device_changes, 0)`,
+  deviceChangedAt: sql`g.device_changed_at`,
+  lastSeenAt: sql`greatest(s.last_seen_at, g.last_seen_at)`,
+} as const
+
 /** A cycle, and whether it has ended. */
 interface SeatMoment {
   readonly cycle: Cycle
@@ -108,8 +119,7 @@ interface SeatMoment {
 }
 
 /**
- * Reads provisioned SIMs, by id. Unprovisioned ones are left out: there is nothing to watch. What is in the view sim_seen
- * is written out: a join with it would be one of all SIMs with themselves.
+ * Reads provisioned SIMs, by id. Unprovisioned ones are left out: there is nothing to watch.
  *
  * @param moment in a cycle that has ended, SIMs are in the pools in which they were last
  * @param most so many at most
@@ -120,20 +130,17 @@ export async function simRows(tx: TenantTx, moment: SeatMoment, of: Among, most 
     select s.id as "simId", s.iccid, s.tag, s.type, s.status, s.status_since as "statusSince", ${seat}.pool_id as "poolId",
            ${seat}.tariff_id as "tariffId", s.is_watchdog_exempt as exempt, s.watchdog_mode as "watchdogMode",
            s.warning_threshold_pct as "warningThresholdPct", s.enable_burn_rate_alerts as "enableBurnRateAlerts",
-           case when d.is_newer then g.imei else s.imei end as imei,
-           coalesce(g.device_changes, 0) as "deviceChanges", g.device_changed_at as "deviceChangedAt",
-           greatest(s.last_seen_at, g.last_seen_at) as "lastSeenAt"
-      from sims s ${sightingOf(of)}
-     cross join lateral (
-       select coalesce(g.imei_seen_at >= coalesce(s.imei_seen_at, '-infinity'), false) as is_newer) d${join}
+           ${SEEN.imei} as imei, ${SEEN.deviceChanges} as "deviceChanges", ${SEEN.deviceChangedAt} as "deviceChangedAt",
+           ${SEEN.lastSeenAt} as "lastSeenAt"
+      from sims s ${sightingOf(of)}${join}
      where s.tenant_id = ${tx.tenantId} and ${among(sql`s.id`, of)} and ${isProvisioned}
      order by s.id limit ${most}`.execute(tx.q)
   const present = (ids: readonly (number | null)[]) => [...new Set(ids)].filter((id) => id !== null)
   const pools = await poolsOfSims(tx, moment.cycle.key, present(rows.map(({ poolId }) => poolId)))
-  const tariffs = await tariffTypes(tx, present(rows.map(({ tariffId }) => tariffId)))
+  const tariffs = await allowances(tx, present(rows.map(({ tariffId }) => tariffId)))
   return rows.map(({ tariffId, ...row }) => {
     const pool = pools.get(row.poolId ?? 0) ?? null
-    const tariffType = governingType(tariffs.get(tariffId ?? 0) ?? null, pool?.tariffType ?? null)
+    const tariffType = governingType(tariffs.get(tariffId ?? 0)?.type ?? null, pool?.tariffType ?? null)
     return { ...row, pool, tariffType }
   })
 }
@@ -147,24 +154,46 @@ const figuresOfPool = (cycleKey: string) => sql`(
 /** Of a pool without totals, which has no ledger rows: a Fixed one has its capacity all the same. */
 const LIMIT_UNUSED = sql`case when t.type = ${TariffType['Fixed Pool']} then t.allowance_bytes else 0 end`
 
-async function poolsOfSims(tx: TenantTx, cycleKey: string, ids: readonly number[]): Promise<Map<number, PoolOfSims>> {
+/** A SIM's pool, with what the limits of its SIMs follow from. */
+export interface PoolOfLimits extends PoolOfSims {
+  readonly tariff: Allowance | null
+  /** SIMs that contribute to it in the cycle. */
+  readonly contributing: number
+  readonly overageBytes: number
+}
+
+/** Reads the pools of SIMs, by id. */
+export async function poolsOfSims(
+  tx: TenantTx,
+  cycleKey: string,
+  ids: readonly number[],
+): Promise<Map<number, PoolOfLimits>> {
   if (ids.length === 0) return new Map()
-  const { rows } = await sql<PoolOfSims & { id: number }>`
+  const { rows } = await sql<Omit<PoolOfLimits, 'tariff'> & { id: number; allowanceBytes: number }>`
     select p.id, p.name, p.watchdog_mode as "watchdogMode", p.warning_threshold_pct as "warningThresholdPct",
            p.enable_burn_rate_alerts as "enableBurnRateAlerts", t.type as "tariffType",
-           coalesce(f.bytes, 0) as "usageBytes", coalesce(f.limit_bytes, ${LIMIT_UNUSED}) as "limitBytes"
+           coalesce(t.allowance_bytes, 0) as "allowanceBytes", coalesce(f.contributing, 0) as contributing,
+           coalesce(f.bytes, 0) as "usageBytes", coalesce(f.limit_bytes, ${LIMIT_UNUSED}) as "limitBytes",
+           coalesce(f.overage_bytes, 0) as "overageBytes"
       from pools p
       left join tariffs t on t.id = p.tariff_id
       left join lateral ${figuresOfPool(cycleKey)} f on true
      where p.id = any(${[...ids]}::integer[])`.execute(tx.q)
-  return new Map(rows.map(({ id, ...pool }) => [id, pool]))
+  return new Map(
+    rows.map(({ id, allowanceBytes, ...pool }) => {
+      const tariff = pool.tariffType === null ? null : { type: pool.tariffType, allowanceBytes }
+      return [id, { ...pool, tariff }]
+    }),
+  )
 }
 
-async function tariffTypes(tx: TenantTx, ids: readonly number[]): Promise<Map<number, TariffType>> {
+/** Reads what allowances follow from of tariffs, by id. */
+export async function allowances(tx: TenantTx, ids: readonly number[]): Promise<Map<number, Allowance>> {
   if (ids.length === 0) return new Map()
-  const { rows } = await sql<{ id: number; type: TariffType }>`
-    select id, type from tariffs where id = any(${[...ids]}::integer[])`.execute(tx.q)
-  return new Map(rows.map(({ id, type }) => [id, type]))
+  const { rows } = await sql<Allowance & { id: number }>`
+    select id, type, allowance_bytes as "allowanceBytes" from tariffs
+     where id = any(${[...ids]}::integer[])`.execute(tx.q)
+  return new Map(rows.map(({ id, ...allowance }) => [id, allowance]))
 }
 
 /** Reads pools, by id, without deleted ones. @param most so many at most */

@@ -72,16 +72,21 @@ pg.Client.prototype.query = function (this: pg.Client, ...args: unknown[]) {
   return Reflect.apply(query, this, args)
 } as typeof query
 
+/** COPY has its values in its text. */
+const withoutValues = (text: string): string =>
+  text.startsWith('copy ') ? text.replaceAll(/'[^']*'|\b\d+\b/g, '?') : text
+
 /** Does work on an {@link explaining} database. @returns what each of its statements cost, by its text */
 export async function statementsOf(work: () => Promise<unknown>): Promise<Map<string, Statement>> {
   const seen = new Map<string, Statement>()
   listener = (message) => {
     const at = message.indexOf('plan:\n')
     if (!message.startsWith('duration:') || at < 0) return
-    const { 'Query Text': text, Plan: plan } = JSON.parse(message.slice(at + 6)) as {
+    const { 'Query Text': sent, Plan: plan } = JSON.parse(message.slice(at + 6)) as {
       'Query Text': string
       Plan: Node
     }
+    const text = withoutValues(sent)
     const statement = seen.get(text) ?? { text, calls: 0, buffers: 0, rows: 0, scans: [], plan }
     seen.set(text, statement)
     statement.calls += 1

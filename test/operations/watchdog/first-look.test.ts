@@ -1,0 +1,374 @@
+/** A sweep's first look at SIMs, beside a look at all of them: in estates by chance it passes over nothing that changes. */
+import fc from 'fast-check'
+import { sql } from 'kysely'
+import { afterAll, describe, expect, test } from 'vitest'
+import { PoolType, SimStatus, TariffType, WatchdogMode } from '../../../domain/codes.ts'
+import { MB } from '../../../domain/units.ts'
+import type { Subject } from '../../../domain/watchdog/subject.ts'
+import { firstLook } from '../../../operations/watchdog/first-look.ts'
+import { readJudgedLines } from '../../../operations/watchdog/judged-lines.ts'
+import { lookAt, lookAtRange } from '../../../operations/watchdog/look.ts'
+import { readSims, readSituation } from '../../../operations/watchdog/read-facts.ts'
+import { compiledRules } from '../../../operations/watchdog/rules-in-force.ts'
+import { readRuleFiles } from '../../../process/rule-files.ts'
+import { isSampled } from '../../../rules/compile/sample.ts'
+import { factsOf } from '../../../rules/facts.ts'
+import { SIM_FACTS_BY_NAME } from '../../../rules/facts-of.ts'
+import { loadRuleSet } from '../../../rules/load/load.ts'
+import type { TenantTx } from '../../../store/tenancy.ts'
+import { aPool, aStore, aTariff, byHand } from '../../setup/estate.ts'
+import { aHarness, evaluationOptions } from '../harness.ts'
+
+const HOUR = 3_600_000
+const NOW = '2026-11-10T12:00:00Z'
+const COUNT = 24
+const ALL = { fromId: 0, toId: null }
+
+/** A rule that fires where a fact has a value, or is from `least` to `most`. */
+const aRuleOn = (
+  name: string,
+  fact: string,
+  is: string | { readonly least: number; readonly most?: number },
+  match: object = {},
+) => {
+  const { least, most = Number.MAX_SAFE_INTEGER } = typeof is === 'string' ? { least: 0 } : is
+  const conditions =
+    typeof is === 'string'
+      ? [{ fact, operator: 'equal', value: is }]
+      : [
+          { fact, operator: 'greaterThanInclusive', value: least },
+          { fact, operator: 'lessThanInclusive', value: most },
+        ]
+  return {
+    file: `rules/sim/${name}.json`,
+    text: JSON.stringify({
+      name,
+      description: 'For the tests.',
+      subject: 'sim',
+      match,
+      conditions: { all: conditions },
+      event: {
+        type: 'test',
+        params: {
+          level: 'Info',
+          message: 'SIM {{iccid}}',
+          actions: ['log'],
+          for: 'PT0S',
+          once: 'episode',
+          resolve: 'none',
+          stage: 'log',
+        },
+      },
+      examples: [
+        { fires: true, facts: { [fact]: typeof is === 'string' ? is : least } },
+        { fires: false, facts: { [fact]: typeof is === 'string' ? `${is} ` : least / 2 } },
+      ],
+    }),
+  }
+}
+
+const { rules, faults } = await loadRuleSet([
+  ...(await readRuleFiles('')),
+  aRuleOn('a-little-over', 'overageMB', { least: 0.1, most: 40 }),
+  aRuleOn('used-in-cycle', 'usageCycleMB', { least: 150 }, { tag: 'b' }),
+  aRuleOn('pool-nearly-used', 'poolUsagePct', { least: 90 }, { pool: 's*gle' }),
+  aRuleOn('in-device', 'imei', '2', { tag: 'a*' }),
+  aRuleOn('burns', 'burnRatio', { least: 3 }, { tariffType: ['Standard'] }),
+])
+if (faults.length > 0) throw new Error(JSON.stringify(faults))
+
+const store = await aStore(NOW, { counted: false })
+const harness = await aHarness(store)
+const { tenantId, asTenant } = harness
+
+/** Tariffs of the SIMs' own, and one pool of each type of tariff. */
+const { tariffIds, poolIds } = await asTenant(async (tx) => {
+  const tariffs = {
+    standard: await aTariff(tx, TariffType.Standard, 100 * MB),
+    small: await aTariff(tx, TariffType.Standard, 0),
+    shared: await aTariff(tx, TariffType['Dynamic Pool'], 100 * MB),
+    fixed: await aTariff(tx, TariffType['Fixed Pool'], 1000 * MB),
+  }
+  const pools = [
+    await aPool(tx, tariffs.standard.id, { name: 'single' }),
+    await aPool(tx, tariffs.shared.id, { name: 'shared', type: PoolType.Dynamic }),
+    await aPool(tx, tariffs.fixed.id, { name: 'shared and fixed' }),
+  ]
+  return { tariffIds: Object.values(tariffs).map(({ id }) => id), poolIds: pools.map(({ id }) => id) }
+})
+const simIds = await harness.unprovisioned(COUNT)
+
+const hours = (most: number) => fc.integer({ min: 0, max: most })
+const rarely = fc.integer({ min: 0, max: 9 }).map((n) => n === 0)
+const mode = fc.option(fc.constantFrom(...Object.values(WatchdogMode)))
+const settings = {
+  mode,
+  threshold: fc.option(fc.constantFrom(80, 100, 100), { freq: 2 }),
+  burn: fc.constantFrom(null, null, null, false, true),
+}
+const ledgerRow = fc.record({
+  /** Most are in the pool that the SIM is in. */
+  pool: fc.constantFrom('own', 'own', 'own', 0, ...poolIds),
+  tariff: fc.option(fc.constantFrom(...tariffIds)),
+  contributing: fc.boolean(),
+  mb: fc.constantFrom(0, 1, 50, 90, 99, 100, 101, 300),
+  smsCount: fc.constantFrom(0, 0, 0, 0, 99, 100),
+})
+const seen = fc.record({ hoursAgo: hours(200), changes: fc.constantFrom(0, 0, 1, 2), changedHoursAgo: hours(60) })
+const sim = fc.record({
+  status: fc.constantFrom(...Object.values(SimStatus), SimStatus.Active, SimStatus.Active),
+  statusHours: hours(200),
+  pool: fc.option(fc.constantFrom(...poolIds), { freq: 4 }),
+  tariff: fc.option(fc.constantFrom(...tariffIds)),
+  tag: fc.constantFrom('', 'a lamp', 'b'),
+  exempt: rarely,
+  ...settings,
+  mode: fc.option(fc.constantFrom(...Object.values(WatchdogMode)), { freq: 1 }),
+  lastSeenHours: fc.option(hours(60)),
+  seen: fc.option(seen),
+  rows: fc.array(ledgerRow, { maxLength: 2 }),
+  alert: fc.oneof(
+    { weight: 4, arbitrary: fc.constant(null) },
+    {
+      weight: 1,
+      arbitrary: fc.record({
+        rule: fc.constantFrom('sim-silent', 'sim-overage', 'sim-usage-warning', 'gone'),
+        phase: fc.constantFrom('inactive', 'pending', 'firing', 'recovering', 'resolved'),
+        scope: fc.constantFrom('', '2026-11', '2026-10'),
+      }),
+    },
+  ),
+})
+const estate = fc.record({
+  sims: fc.array(sim, { minLength: COUNT, maxLength: COUNT }),
+  pools: fc.tuple(...poolIds.map(() => fc.record(settings))),
+  /** Of a feed that is to come every day. */
+  receivedHours: fc.option(hours(60)),
+  silenced: fc.constantFrom(null, null, 'sim-silent'),
+  firstLeft: fc.constantFrom(0, 0, 0, 3),
+  doubted: fc.constantFrom([], [], ['sim-overage'], ['burns']),
+})
+type AnEstate = typeof estate extends fc.Arbitrary<infer T> ? T : never
+
+const ago = (hoursAgo: number | null) =>
+  hoursAgo === null ? null : new Date(store.now - hoursAgo * HOUR + 123).toISOString()
+
+/** Makes the estate of the tenant another one, by SQL. */
+async function make({ sims, pools, receivedHours, silenced }: AnEstate): Promise<void> {
+  const rows = sims.map((one, n) => ({ ...one, id: simIds[n], pool: one.status === 0 ? null : one.pool }))
+  const given = JSON.stringify(
+    rows.map(({ statusHours, lastSeenHours, ...row }) => ({
+      ...row,
+      since: ago(statusHours),
+      lastSeen: ago(lastSeenHours),
+    })),
+  )
+  await store.db.transaction().execute(async (q) => {
+    await byHand({ q })
+    await sql`select set_config('app.tenant', ${tenantId}, true)`.execute(q)
+    await sql`
+      update sims s
+         set status = g.status, status_since = g.since, pool_id = g.pool, tariff_id = g.tariff, tag = g.tag,
+             is_watchdog_exempt = g.exempt, watchdog_mode = g.mode, warning_threshold_pct = g.threshold,
+             enable_burn_rate_alerts = g.burn, last_seen_at = g."lastSeen", imei = '1', imei_seen_at = g."lastSeen"
+        from jsonb_to_recordset(${given}::jsonb) as g(
+          id bigint, status smallint, since timestamptz, pool integer, tariff integer, tag text, exempt boolean,
+          mode smallint, threshold smallint, burn boolean, "lastSeen" timestamptz)
+       where s.id = g.id`.execute(q)
+    for (const table of ['sim_sightings', 'usage_ledger', 'alerts', 'silences', 'usage_feeds'])
+      await sql`delete from ${sql.table(table)} where tenant_id = ${tenantId}`.execute(q)
+    for (const [n, { mode: poolMode, threshold, burn }] of pools.entries())
+      await sql`
+        update pools set watchdog_mode = ${poolMode ?? 1}, warning_threshold_pct = ${threshold},
+                         enable_burn_rate_alerts = ${burn}
+         where id = ${poolIds[n]}`.execute(q)
+    for (const { id, seen: one, rows: ledger, alert, pool } of rows) {
+      if (one !== null)
+        await sql`
+          insert into sim_sightings (sim_id, last_seen_at, imei, imei_seen_at, previous_imei, device_changes, device_changed_at)
+          values (${id}, ${ago(one.hoursAgo)}, '2', ${ago(one.hoursAgo)}, '', ${one.changes},
+                  ${one.changes === 0 ? null : ago(one.changedHoursAgo)})`.execute(q)
+      for (const row of ledger)
+        await sql`
+          insert into usage_ledger (cycle_key, sim_id, pool_id, tariff_id, contributing, bytes, voice_seconds, sms_count)
+          values ('2026-11', ${id}, ${row.pool === 'own' ? (pool ?? 0) : row.pool}, ${row.tariff}, ${row.contributing},
+                  ${row.mb * MB}, 61, ${row.smsCount})
+          on conflict do nothing`.execute(q)
+      if (alert !== null) {
+        const since = store.now - HOUR
+        const state = { ...alert, since, began: since, episode: 1, occurrence: null, told: [], mailed: [], error: null }
+        await sql`
+          insert into alerts (rule, subject_kind, subject_id, scope, state, firing, rule_version, evaluated_at)
+          values (${alert.rule}, 1, ${id}, ${alert.scope}, ${JSON.stringify(state)}::jsonb,
+                  ${alert.phase === 'firing'}, 1, ${ago(1)})`.execute(q)
+      }
+    }
+    // Sums that are not right are added up when they are read.
+    await sql`
+      insert into pool_cycles as p (cycle_key, pool_id, bytes, contributing, usage_version, summed_version)
+      select '2026-11', id, coalesce(sum(bytes), 0), count(*) filter (where contributing), 1, 0
+        from unnest(${[0, ...poolIds]}::integer[]) as ids(id) left join usage_ledger on pool_id = id group by id
+      on conflict (tenant_id, cycle_key, pool_id) do update
+         set bytes = excluded.bytes, contributing = excluded.contributing, usage_version = p.usage_version + 1`.execute(
+      q,
+    )
+    if (receivedHours !== null)
+      await sql`insert into usage_feeds (received_at, newest_at) values (${ago(receivedHours)}, ${ago(receivedHours)})`.execute(
+        q,
+      )
+    if (silenced !== null)
+      await sql`
+        insert into silences (rule, reason, created_at, ends_at)
+        values (${silenced}, 'tried', ${ago(1)}, ${ago(-1)})`.execute(q)
+  })
+}
+
+const inForce = ({ firstLeft, doubted }: Pick<AnEstate, 'firstLeft' | 'doubted'>, version = 1) => {
+  const set = compiledRules({ version, activatedAt: null, rules, refused: null }, firstLeft)
+  for (const name of doubted) set.comparison.doubted.add(name)
+  return set
+}
+type Rules = ReturnType<typeof inForce>
+const optionsFor = (set: Rules) => ({ ...evaluationOptions(), rules: async () => set })
+
+/** As a sweep does: the first look with a page of the others, then the rest of them page by page. */
+async function swept(set: Rules, page: number) {
+  const options = optionsFor(set)
+  const { left, ...first } = await asTenant((tx) => lookAtRange(tx, 'sim', ALL, { most: 1000, page }, options))
+  const looks: Look[] = [first]
+  for (let at = 0; at < left.length; at += page)
+    looks.push(await asTenant((tx) => lookAt(tx, left.slice(at, at + page), options)))
+  return summed(looks)
+}
+
+const simOf = (id: number): Subject => ({ kind: 'sim', id })
+const provisioned = ({ sims }: AnEstate) => simIds.filter((_, n) => sims[n]?.status !== SimStatus.Unprovisioned)
+const lookedAt = async (given: AnEstate, set: Rules) =>
+  summed([
+    await asTenant((tx) =>
+      lookAt(
+        tx,
+        provisioned(given).map((id) => ({ kind: 'sim', id }) as const),
+        optionsFor(set),
+      ),
+    ),
+  ])
+
+type Look = Pick<Awaited<ReturnType<typeof lookAt>>, 'suspects' | 'checks' | 'flipsAt'>
+const summed = (looks: readonly Look[]) => ({
+  suspects: looks.flatMap(({ suspects }) => suspects.map(({ id }) => id)).toSorted((a, b) => a - b),
+  checks: Object.fromEntries(looks.flatMap(({ checks }) => [...checks]).toSorted()),
+  flipsAt: Math.min(...looks.map(({ flipsAt }) => flipsAt)),
+})
+
+const RUNS = 60
+const passed = { over: 0, of: 0 }
+afterAll(() => {
+  // A first look that passes over nobody would be right too.
+  if (passed.of > 0) expect(passed.over / passed.of).toBeGreaterThan(0.1)
+})
+
+describe('the first look of a sweep', () => {
+  test('and a look at the others find what a look at all finds', async () => {
+    await fc.assert(
+      fc.asyncProperty(estate, async (given) => {
+        await make(given)
+        const [ours, theirs] = [inForce(given), inForce(given)]
+
+        expect(await swept(ours, 5)).toEqual(await lookedAt(given, theirs))
+        expect(ours.comparison.firstLeft).toBe(theirs.comparison.firstLeft)
+        const { unclear } = await asTenant(async (tx) => firstLook(tx, await readSituation(tx), ours, ALL, 1000))
+        passed.of += provisioned(given).length
+        passed.over += provisioned(given).length - unclear.length
+      }),
+      { numRuns: RUNS },
+    )
+  })
+
+  test('says of each SIM when time alone may change an answer', async () => {
+    await fc.assert(
+      fc.asyncProperty(estate, async (given) => {
+        await make(given)
+        const set = inForce({ firstLeft: 0, doubted: [] })
+        const ids = provisioned(given).slice(0, 6)
+        const { flips, cycle } = await asTenant((tx) => lookAt(tx, ids.map(simOf), optionsFor(set)))
+        const looks = await asTenant(async (tx) => {
+          const situation = await readSituation(tx)
+          const found = []
+          for (const id of ids)
+            found.push({ id, ...(await firstLook(tx, situation, set, { fromId: id, toId: id + 1 }, 1)) })
+          return found
+        })
+
+        for (const { id, unclear, flipsAt } of looks) {
+          if (unclear.length > 0) continue
+          const at = flips.find((one) => one.id === id)?.at.getTime() ?? cycle.endsAt
+          expect(Math.min(flipsAt, cycle.endsAt)).toBe(at)
+        }
+      }),
+      { numRuns: RUNS },
+    )
+  })
+
+  test('goes by the facts that a look reads', async () => {
+    const names = [...factsOf('sim').values()].filter(({ cost }) => cost === 'row').map(({ name }) => name)
+    await fc.assert(
+      fc.asyncProperty(estate, async (given) => {
+        await make(given)
+        const { lines, read } = await asTenant(async (tx: TenantTx) => {
+          const situation = await readSituation(tx)
+          const { moment } = situation
+          const { line, several } = await readJudgedLines(tx, moment.cycle.key, ALL, 1000)
+          const facts = new Map<number, Record<string, unknown>>()
+          while (line.next()) {
+            if (several.has(line.simId)) continue
+            const known = names.filter(
+              (name) =>
+                (line.isOverageKnown || name !== 'overageMB') &&
+                (line.isLimitKnown || !['limitMB', 'usagePct', 'remainingMB', 'overageMB', 'burnRatio'].includes(name)),
+            )
+            const values = known.map((name) => [name, SIM_FACTS_BY_NAME.get(name)?.(line, moment)])
+            facts.set(line.simId, Object.fromEntries(values))
+          }
+          return { lines: facts, read: await readSims(tx, situation, ALL, 'narrow') }
+        })
+
+        for (const { id, facts } of read) expect(facts).toMatchObject(lines.get(id) ?? {})
+      }),
+      { numRuns: RUNS },
+    )
+  })
+
+  test('leaves a SIM that is sampled to the look', async () => {
+    const { id: poolId } = await asTenant((tx) => aPool(tx, tariffIds[0] ?? 0, { name: 'watched' }))
+    const [simId = 0] = await harness.activeSims(1, { poolId })
+    const version = Array.from({ length: 100_000 }, (_, n) => n + 1).find((n) =>
+      isSampled({ tenantId, subject: { kind: 'sim', id: simId }, version: n }),
+    )
+    const { suspects } = await swept(inForce({ firstLeft: 0, doubted: [] }, version), 5)
+
+    expect(suspects).toContain(simId)
+  })
+
+  test('ends before the first SIM beyond those it may take', async () => {
+    const ids = await harness.activeSims(3, { poolId: poolIds[0] ?? 0 })
+    const [first = 0, , third = 0] = ids
+    const of = { fromId: first, toId: null }
+    const look = (most: number) =>
+      asTenant(async (tx) => firstLook(tx, await readSituation(tx), inForce({ firstLeft: 0, doubted: [] }), of, most))
+
+    expect(await look(2)).toMatchObject({ passed: 2, beyond: third })
+    expect(await look(3)).toMatchObject({ passed: 3, beyond: null })
+    expect(
+      await asTenant(async (tx) =>
+        firstLook(
+          tx,
+          await readSituation(tx),
+          inForce({ firstLeft: 0, doubted: [] }),
+          { fromId: third + 1, toId: null },
+          3,
+        ),
+      ),
+    ).toMatchObject({ passed: 0, unclear: [], beyond: null })
+  })
+})
