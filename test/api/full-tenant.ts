@@ -11,6 +11,7 @@ import { LogLevel, TicketStatus, TicketType } from '../../domain/codes.ts'
 import { cycleAt, nextCycle } from '../../domain/time/cycle.ts'
 import { renderMail } from '../../notify/render.ts'
 import { createTransport } from '../../notify/transport.ts'
+import { stateSlice } from '../../operations/month-end/close-cycle.ts'
 import { sendMails } from '../../operations/mail/send-mails.ts'
 import { applyTickets } from '../../operations/tickets/apply-tickets.ts'
 import { type OpenTicketRequest, openTicket } from '../../operations/tickets/open-ticket.ts'
@@ -25,7 +26,7 @@ import { rememberStarts } from '../../store/outbox.ts'
 import { inPlatform, inTenant } from '../../store/tenancy.ts'
 import { endTickets } from '../../store/tickets/batches.ts'
 import { findTicket } from '../../store/tickets/tickets.ts'
-import { openSlice } from '../../store/usage/open-cycle.ts'
+import { openCycle, openSlice } from '../../store/usage/open-cycle.ts'
 import { saveCandidateAlerts } from '../../store/watchdog/candidate-alerts.ts'
 import { currentCandidacy, insertCandidacy } from '../../store/watchdog/rule-candidates.ts'
 import { insertShadowEntries } from '../../store/watchdog/shadow-log.ts'
@@ -331,6 +332,12 @@ async function unfinished(estate: Estate): Promise<void> {
 
   const { id, key } = await queuedInSeptember(estate, { poolId: otherPoolId })
   await inside('POST', `/internal/cycles/${key}/changes/apply`, { kind: 'move', afterSimId: id - 1, throughSimId: id })
+  // The first slice of a statement that is not complete.
+  await inTenant(harness.store, tenant.id, async (tx) => {
+    const september = cycleAt('P1M', Date.parse('2026-09-15T12:00:00Z'))
+    await openCycle(tx, september)
+    await stateSlice(tx, september, 1)
+  })
   const { iccid } = await freshSim(estate)
   await inside('POST', '/internal/workflows/provision-in-bulk', { sims: [{ iccid, tag: `${word} door` }] })
   const late = { recordId: `${word}-${next()}`, simId, at: new Date(OCTOBER).toISOString(), bytesDown: 1_000_000 }
