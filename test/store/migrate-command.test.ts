@@ -49,7 +49,7 @@ describe('simherd migrate', () => {
     expect(await pendingMigrations(db)).toEqual([])
     lines.length = 0
     await migrateDatabase(settings, { plan: true })
-    expect(lines).toHaveLength(6)
+    expect(lines).toHaveLength(7)
     expect(lines[2]).toMatch(/^0031_no_default_partition +contract +one +.*usage_records \d/)
     expect(lines[3]).toMatch(/^0059_no_sim_buckets +contract +none +.*usage_buckets \d/)
   })
@@ -63,7 +63,7 @@ describe('simherd migrate', () => {
     await soon(() =>
       expect(lines).toEqual(['waits until no process of an earlier release is left: worker 4711 on rack-7']),
     )
-    expect(await pendingFiles(db)).toHaveLength(4)
+    expect(await pendingFiles(db)).toHaveLength(5)
     await inPlatform(store, (tx) => sayEnded(tx, old.id))
     await contracted
 
@@ -73,7 +73,8 @@ describe('simherd migrate', () => {
       'migrated 0059_no_sim_buckets',
       'migrated 0084_stranded_alerts',
       'migrated 0087_rules_in_force_by_activation',
-      '4 migration(s) applied',
+      'migrated 0107_sims_in_place',
+      '5 migration(s) applied',
     ])
   })
 })
