@@ -79,7 +79,10 @@ const labelsOfTables = new WeakMap<CodeTable, ReadonlyMap<number, string>>()
 
 /** The label of a code; the code as text if the table does not have it. Allocates nothing for a table that it has met. */
 export function labelOf(table: CodeTable, code: number): string {
-  const labels = labelsOfTables.get(table) ?? new Map(Object.entries(table).map(([label, known]) => [known, label]))
-  labelsOfTables.set(table, labels)
+  let labels = labelsOfTables.get(table)
+  if (labels === undefined) {
+    labels = new Map(Object.entries(table).map(([label, known]) => [known, label]))
+    labelsOfTables.set(table, labels)
+  }
   return labels.get(code) ?? String(code)
 }
