@@ -5,6 +5,7 @@ import { isStorable } from '../../domain/text.ts'
 import type { CopiedRows } from '../../store/copied-rows.ts'
 import { copyInto, copyLine, copyOf } from '../../store/copy.ts'
 import { inTenant } from '../../store/tenancy.ts'
+import { cases } from '../setup/cases.ts'
 import { aStore, aTenant } from '../setup/estate.ts'
 
 const store = await aStore()
@@ -28,7 +29,7 @@ test('copyInto stores every value as it is', async () => {
 
       expect(stored.map(({ t, b, f }) => [t, b, f])).toEqual(rows)
     }),
-    { numRuns: 60 },
+    { numRuns: cases(60) },
   )
 })
 
@@ -86,7 +87,7 @@ test('copyOf reads every value as it is, and again after it went back', async ()
         }
       })
     }),
-    { numRuns: 60 },
+    { numRuns: cases(60) },
   )
 })
 

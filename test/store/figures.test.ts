@@ -6,6 +6,7 @@ import { poolFigures as definition, type LedgerRow } from '../../domain/usage/al
 import { inTenant, type TenantTx } from '../../store/tenancy.ts'
 import { currentCycle } from '../../store/usage/cycles.ts'
 import { poolFigures, simFigures } from '../../store/usage/figures.ts'
+import { cases } from '../setup/cases.ts'
 import { aPool, aStore, aTariff, aTenant, someSims } from '../setup/estate.ts'
 
 const store = await aStore()
@@ -28,14 +29,14 @@ async function tried<T>(work: (tx: TenantTx) => Promise<T>): Promise<T> {
 
 const bytes = fc.oneof(fc.integer({ min: 0, max: 20 }), fc.integer({ min: 0, max: 5_000_000_000_000 }))
 const tariffType = fc.constantFrom(...Object.values(TariffType))
-const cases = fc.record({
+const figures = fc.record({
   type: tariffType,
   allowance: bytes,
   ownAllowance: bytes,
   rows: fc.array(fc.record({ usage: bytes, contributing: fc.boolean(), own: fc.boolean() }), { maxLength: 12 }),
 })
 
-async function stored(tx: TenantTx, of: typeof cases extends fc.Arbitrary<infer T> ? T : never) {
+async function stored(tx: TenantTx, of: typeof figures extends fc.Arbitrary<infer T> ? T : never) {
   const tariff = await aTariff(tx, of.type, of.allowance)
   const own = await aTariff(tx, TariffType.Standard, of.ownAllowance)
   const type = of.type === TariffType['Dynamic Pool'] ? PoolType.Dynamic : PoolType.Standard
@@ -77,7 +78,7 @@ async function stored(tx: TenantTx, of: typeof cases extends fc.Arbitrary<infer 
 describe('poolFigures', () => {
   test('matches the definition in domain/ for whole pools', async () => {
     await fc.assert(
-      fc.asyncProperty(cases, async (one) => {
+      fc.asyncProperty(figures, async (one) => {
         const { sql, definition } = await tried((tx) => stored(tx, one))
         expect(sql).toMatchObject({
           limitBytes: definition.limitBytes,
@@ -87,7 +88,7 @@ describe('poolFigures', () => {
           rows: definition.rows,
         })
       }),
-      { numRuns: 60 },
+      { numRuns: cases(60) },
     )
   })
 })

@@ -5,6 +5,7 @@ import { describe, expect, test } from 'vitest'
 import { TariffType } from '../../domain/codes.ts'
 import { wrongCounts } from '../../store/estate/wrong-counts.ts'
 import { inTenant, type TenantTx } from '../../store/tenancy.ts'
+import { cases } from '../setup/cases.ts'
 import { aPool, aStore, aTariff, aTenant, byHand, someSims } from '../setup/estate.ts'
 import { lockWaiters } from '../setup/lock-waits.ts'
 import { soon } from '../setup/soon.ts'
@@ -73,7 +74,7 @@ describe('the counts of pools', () => {
           })
         expect(await inTenant(store, tenantId, wrongCounts)).toEqual([])
       }),
-      { numRuns: 40 },
+      { numRuns: cases(40) },
     )
   })
 

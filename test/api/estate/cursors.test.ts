@@ -2,6 +2,7 @@
 import fc from 'fast-check'
 import { sql } from 'kysely'
 import { beforeAll, describe, expect, test } from 'vitest'
+import { cases } from '../../setup/cases.ts'
 import { aPool, aSim, aTenant, type Tenant, useHarness } from '../harness.ts'
 
 const harness = useHarness()
@@ -113,7 +114,7 @@ describe('a walk by cursors', () => {
           expect(seen.slice(0, -1).every((part) => part.ids.length === pageSize)).toBe(true)
         },
       ),
-      { numRuns: 60 },
+      { numRuns: cases(60) },
     )
   })
 

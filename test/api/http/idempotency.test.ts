@@ -1,12 +1,13 @@
 /** `Idempotency-Key` under concurrent requests. */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { cases } from '../../setup/cases.ts'
 import { aTariff, type Tenant, useHarness } from '../harness.ts'
 
 const harness = useHarness()
 /** Batches. They take a tenth of the time limit; the rest is for shrinking a failing one. */
-const RUNS = Number(process.env.RUNS ?? 40)
-const MOST_MS = RUNS * 3000
+const RUNS = cases(40)
+const MOST_MS = 120_000 + RUNS * 3000
 let serial = 0
 
 /** Two requests that succeed, one that cannot. */

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { aBridge } from '../../setup/bridge.ts'
+import { cases } from '../../setup/cases.ts'
 import { useHarness } from '../harness.ts'
 import { ask, commandsOn } from './commands.ts'
 import { execution, opened, type SimModel, TICKET } from './model.ts'
@@ -11,9 +12,9 @@ const SIMS = 3
 const harness = useHarness()
 const bridge = await aBridge()
 
-/** Histories; `RUNS=1000` searches longer. They take a tenth of the time limit; the rest is to shrink a failing one. */
-const RUNS = Number(process.env.RUNS ?? 30)
-const MOST_MS = RUNS * 10_000
+/** Histories. They take a tenth of the time limit; the rest is to shrink a failing one. */
+const RUNS = cases(30)
+const MOST_MS = 120_000 + RUNS * 10_000
 
 describe('SIMs and their tickets', () => {
   test('follow their model under any sequence of requests', { timeout: MOST_MS + 30_000 }, async () => {

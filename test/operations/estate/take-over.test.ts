@@ -12,15 +12,16 @@ import { activateRules } from '../../../operations/watchdog/rules-in-force.ts'
 import { readRuleFiles } from '../../../process/rule-files.ts'
 import { connect } from '../../../store/connect.ts'
 import { inTenant } from '../../../store/tenancy.ts'
+import { cases } from '../../setup/cases.ts'
 import { aPool, aStore, aTariff } from '../../setup/estate.ts'
 import { everythingIn } from '../everything.ts'
 import { aHarness, evaluationOptions, type Harness } from '../harness.ts'
 import { STEPS } from '../month-end/october.ts'
 import { HOUR, type Life, type Step, seen, takeBoth, theTwins } from './twins.ts'
 
-/** Number of estates; `RUNS=1000` searches longer. */
-const RUNS = Number(process.env.RUNS ?? 25)
-const MOST_MS = RUNS * 8000
+/** Number of estates. */
+const RUNS = cases(25)
+const MOST_MS = 120_000 + RUNS * 8000
 const store = await aStore()
 /** Seven days into a cycle of ten. */
 const AT = Date.parse('2026-11-10T12:00:00Z')

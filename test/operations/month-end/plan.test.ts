@@ -22,6 +22,7 @@ import { poolTotals } from '../../../store/month-end/statements.ts'
 import { endTickets } from '../../../store/tickets/batches.ts'
 import { findTicket } from '../../../store/tickets/tickets.ts'
 import { poolFigures } from '../../../store/usage/figures.ts'
+import { cases } from '../../setup/cases.ts'
 import { aPool, aStore, aTariff } from '../../setup/estate.ts'
 import { everythingIn } from '../everything.ts'
 import { aHarness, type Harness } from '../harness.ts'
@@ -369,8 +370,8 @@ async function apply(harness: Harness, leftOpen: readonly number[] = []) {
 }
 
 /** Number of estates. They need a tenth of `MOST_MS`; the rest is for shrinking a failure. */
-const RUNS = Number(process.env.RUNS ?? 40)
-const MOST_MS = RUNS * 6000
+const RUNS = cases(40)
+const MOST_MS = 120_000 + RUNS * 6000
 
 describe('planMonthEnd', () => {
   test('agrees with the month end in every figure', { timeout: MOST_MS + 30_000 }, async () => {

@@ -5,6 +5,7 @@ import { type Cycle, cycleAt, nextCycle } from '../../../domain/time/cycle.ts'
 import { closeCycle } from '../../../operations/month-end/close-cycle.ts'
 import { planMonthEnd } from '../../../operations/month-end/plan-month-end.ts'
 import { pageOfLines, type StatementLine, statementTotals } from '../../../store/month-end/statements.ts'
+import { cases } from '../../setup/cases.ts'
 import { aStore } from '../../setup/estate.ts'
 import {
   aheads,
@@ -22,9 +23,9 @@ import { closeInSlices, type Slices } from './sliced-close.ts'
 import { AMOUNTS, chargeOf, type Figures, statementOf } from './statement-model.ts'
 
 const BILLING_CYCLE = 'P10D'
-/** Number of histories; `RUNS=1000` searches longer. They need a tenth of `MOST_MS`; the rest is for shrinking a failure. */
-const RUNS = Number(process.env.RUNS ?? 40)
-const MOST_MS = RUNS * 8000
+/** Number of histories. They need a tenth of `MOST_MS`; the rest is for shrinking a failure. */
+const RUNS = cases(40)
+const MOST_MS = 120_000 + RUNS * 8000
 const store = await aStore(new Date(BEGIN).toISOString())
 
 type Step = LifeStep | { readonly do: 'close' } | ({ readonly do: 'close in slices' } & Slices)

@@ -5,6 +5,7 @@ import { fromMoney } from '../../../domain/units.ts'
 import { poolFigures as definition, governingTariff } from '../../../domain/usage/allowance.ts'
 import { createTariff } from '../../../operations/estate/create-tariff.ts'
 import { poolTotals, type StatementLine } from '../../../store/month-end/statements.ts'
+import { cases } from '../../setup/cases.ts'
 import { aPool, aStore, aTariff } from '../../setup/estate.ts'
 import { aHarness } from '../harness.ts'
 import { at, CLOSE, CYCLE, charge, close, statement, total } from './october.ts'
@@ -219,7 +220,7 @@ describe('a statement', () => {
           ),
         ).toBe(buckets)
       }),
-      { numRuns: 25 },
+      { numRuns: cases(25) },
     )
   }, 60_000)
 

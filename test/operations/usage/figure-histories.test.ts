@@ -7,6 +7,7 @@ import { pageOfPools } from '../../../store/estate/pools.ts'
 import { wrongSums } from '../../../store/usage/check-sums.ts'
 import { currentCycle } from '../../../store/usage/cycles.ts'
 import { poolFigures, simFigures } from '../../../store/usage/figures.ts'
+import { cases } from '../../setup/cases.ts'
 import { aStore } from '../../setup/estate.ts'
 import { figuresOf } from './figure-model.ts'
 import {
@@ -26,9 +27,9 @@ const DAY = 86_400_000
 const BILLING_CYCLE = 'P1M'
 const store = await aStore(new Date(BEGIN).toISOString())
 
-/** Number of histories; `RUNS=1000` searches longer. They need a tenth of `MOST_MS`; the rest is for shrinking a failure. */
-const RUNS = Number(process.env.RUNS ?? 60)
-const MOST_MS = RUNS * 5000
+/** Number of histories. They need a tenth of `MOST_MS`; the rest is for shrinking a failure. */
+const RUNS = cases(60)
+const MOST_MS = 120_000 + RUNS * 5000
 
 type Step = LifeStep | { readonly do: 'look' }
 const { lives, usage } = stepsOf(40 * 24)

@@ -8,6 +8,7 @@ import { recordUsage } from '../../../operations/usage/record-usage.ts'
 import { findPool } from '../../../store/estate/pools.ts'
 import { poolFigures } from '../../../store/usage/figures.ts'
 import { lockPools } from '../../../store/usage/pool-totals.ts'
+import { cases } from '../../setup/cases.ts'
 import { aPool, aStore, aTariff } from '../../setup/estate.ts'
 import { aHarness } from '../harness.ts'
 
@@ -175,7 +176,7 @@ describe('poolFigures', () => {
         })
         expect(read.pool).toMatchObject({ id: poolId })
       }),
-      { numRuns: 60 },
+      { numRuns: cases(60) },
     )
   }, 120_000)
 })

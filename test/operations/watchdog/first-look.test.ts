@@ -16,6 +16,7 @@ import { factsOf } from '../../../rules/facts.ts'
 import { SIM_FACTS_BY_NAME } from '../../../rules/facts-of.ts'
 import { loadRuleSet } from '../../../rules/load/load.ts'
 import type { TenantTx } from '../../../store/tenancy.ts'
+import { cases } from '../../setup/cases.ts'
 import { aPool, aStore, aTariff, byHand } from '../../setup/estate.ts'
 import { aHarness, evaluationOptions } from '../harness.ts'
 
@@ -261,7 +262,7 @@ const summed = (looks: readonly Look[]) => ({
   flipsAt: Math.min(...looks.map(({ flipsAt }) => flipsAt)),
 })
 
-const RUNS = 60
+const RUNS = cases(60)
 const passed = { over: 0, of: 0 }
 afterAll(() => {
   // A first look that passes over nobody would be right too.

@@ -10,13 +10,14 @@ import { WatchdogMode } from '../../../domain/codes.ts'
 import { isTold } from '../../../rules/alerts/inhibit.ts'
 import { permitted } from '../../../rules/alerts/permission.ts'
 import type { AlertPhase, AlertState } from '../../../rules/alerts/state.ts'
+import { cases } from '../../setup/cases.ts'
 import { openStore } from '../../setup/estate.ts'
 import { cycleOf, isSilenced, modeOf, NAMES, type Name, SLOW_MS } from './path-model.ts'
 import { aWorld, expectedOf, type Step, steps, take, tally, type World } from './path-world.ts'
 
-/** Number of histories; `RUNS=1000` searches longer. One takes some two seconds on a quiet machine: only what hangs reaches the limit. */
-const RUNS = Number(process.env.RUNS ?? 24)
-const MOST_MS = RUNS * 40_000
+/** Number of histories. One takes some two seconds on a quiet machine: only what hangs reaches the limit. */
+const RUNS = cases(24)
+const MOST_MS = 120_000 + RUNS * 40_000
 /** With so many histories each kind of step and each expectation has come about. */
 const LEAST_TALLIED = 20
 

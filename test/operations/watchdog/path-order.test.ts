@@ -7,12 +7,13 @@ import { MB } from '../../../domain/units.ts'
 import type { Subject } from '../../../domain/watchdog/subject.ts'
 import { evaluateAll } from '../../../operations/watchdog/evaluate-batch.ts'
 import { setSimWatchdog } from '../../../operations/watchdog/set-sim-watchdog.ts'
+import { cases } from '../../setup/cases.ts'
 import { openStore, type TestStore } from '../../setup/estate.ts'
 import { aWorld as anAlertWorld, asShipped, only } from './alert-world.ts'
 
 /** Number of histories; one takes some two seconds. */
-const RUNS = Number(process.env.RUNS ?? 8)
-const MOST_MS = RUNS * 40_000
+const RUNS = cases(8, 2)
+const MOST_MS = 120_000 + RUNS * 40_000
 const HOUR = 3_600_000
 const SIMS = 4
 

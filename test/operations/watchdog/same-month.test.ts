@@ -1,7 +1,9 @@
 /** The same month in Enforce, Monitor and shadow: what is decided is the same, whatever may be done about it. */
+
 import { describe, expect, test } from 'vitest'
 import { WatchdogMode } from '../../../domain/codes.ts'
-import { randomFrom } from '../../unit/rules/compile/cases.ts'
+import { randomFrom } from '../../setup/seed.ts'
+
 import { asShipped, aWorld, inStage, only } from './alert-world.ts'
 
 const HOUR = 3_600_000

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { instantMs, isDay } from '../../../domain/instant.ts'
+import { cases } from '../../setup/cases.ts'
 
 describe('instantMs and isDay', () => {
   test('read back every instant that can be written', () => {
@@ -32,7 +33,7 @@ describe('instantMs and isDay', () => {
         there.setUTCFullYear(year, month - 1, day)
         expect(isDay(text)).toBe(there.toISOString().startsWith(text))
       }),
-      { numRuns: 1000 },
+      { numRuns: cases(1000) },
     )
   })
 

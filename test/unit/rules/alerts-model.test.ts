@@ -10,6 +10,7 @@ import type { AlertQuestion } from '../../../rules/alerts/question.ts'
 import { type AlertPhase, type AlertState, isFiring, isSame, scopeOf } from '../../../rules/alerts/state.ts'
 import type { Rule } from '../../../rules/rule.ts'
 import { RESOLVE, STAGES } from '../../../rules/rule-file.ts'
+import { cases } from '../../setup/cases.ts'
 import { aLadderRule, aRule, leaf, NOVEMBER } from './samples.ts'
 
 const HOUR = 3_600_000
@@ -155,7 +156,7 @@ const DISCARDED: History = {
 
 /** Tries a property of histories. */
 const always = (what: string, holds: (history: History) => void, examples: [History][] = []) =>
-  test(what, () => fc.assert(fc.property(histories, holds), { numRuns: 1000, examples }))
+  test(what, () => fc.assert(fc.property(histories, holds), { numRuns: cases(1000), examples }))
 
 const isWithdrawal = ({ happening: { withdrawn }, previous }: Step) => withdrawn && previous !== null
 

@@ -8,6 +8,7 @@ import { type AlertState, scopeOf } from '../../../rules/alerts/state.ts'
 import type { Telling } from '../../../rules/alerts/telling.ts'
 import type { RuleOutcome } from '../../../rules/engine/evaluate.ts'
 import type { Rule } from '../../../rules/rule.ts'
+import { cases } from '../../setup/cases.ts'
 import { aRule, DECEMBER, leaf, NOVEMBER } from './samples.ts'
 
 const NOON = Date.UTC(2026, 10, 20, 12)
@@ -353,7 +354,7 @@ describe('an alert with any history', () => {
           }
         }
       }),
-      { numRuns: 500 },
+      { numRuns: cases(500) },
     )
   })
 

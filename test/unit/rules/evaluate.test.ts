@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Condition, Group } from '../../../rules/conditions.ts'
 import { decide, evaluateSubject } from '../../../rules/engine/evaluate.ts'
+import { cases } from '../../setup/cases.ts'
 import { aRule, leaf } from './samples.ts'
 
 describe('evaluateSubject', () => {
@@ -144,7 +145,7 @@ describe('decide', () => {
 
         expect((await decide(group, facts)).met).toBe(means(group))
       }),
-      { numRuns: 300 },
+      { numRuns: cases(300) },
     )
   })
 

@@ -1,4 +1,4 @@
-/** Ten thousand hostile rule files, and as many test files: none crashes or hangs the gate, and none is half accepted. */
+/** Hostile rule files, and as many hostile test files: none crashes or hangs the gate, and none is half accepted. */
 import { describe, expect, test } from 'vitest'
 import { isStorable } from '../../../domain/text.ts'
 import type { RuleSource } from '../../../domain/watchdog/rule-source.ts'
@@ -10,11 +10,13 @@ import { faultWords, type RuleFault } from '../../../rules/load/faults.ts'
 import { loadRuleSet, loadStoredRules } from '../../../rules/load/load.ts'
 import { readTestFiles } from '../../../rules/timeline/read.ts'
 import { runTests } from '../../../rules/timeline/run.ts'
-import { randomFrom, SEED, someFacts } from './compile/cases.ts'
+import { cases } from '../../setup/cases.ts'
+import { randomFrom, SEED } from '../../setup/seed.ts'
+import { someFacts } from './compile/cases.ts'
 import { HARMLESS_IN_TESTS, hostileFile } from './hostile-files.ts'
 import { LADDERS, shippedFiles } from './samples.ts'
 
-const FILES = 10_000
+const FILES = cases(10_000)
 /** Processor time of this process for one file, in milliseconds. */
 const MOST_MS = 1000
 

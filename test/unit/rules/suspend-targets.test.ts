@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { PoolRow } from '../../../domain/enforcement/enforcement.ts'
 import { pickTargets } from '../../../rules/alerts/pick-sims.ts'
+import { cases } from '../../setup/cases.ts'
 
 const aRow = (simId: number, excessBytes: number, changes: Partial<PoolRow> = {}): PoolRow => ({
   simId,
@@ -98,7 +99,7 @@ describe('pickTargets, for any rows', () => {
         const last = all.find((row) => row.simId === targets.at(-1))
         if (last !== undefined) expect(covered - last.excessBytes).toBeLessThan(overage)
       }),
-      { numRuns: 500 },
+      { numRuns: cases(500) },
     )
   })
 

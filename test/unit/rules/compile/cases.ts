@@ -4,31 +4,7 @@ import { OPERATORS, operatorNames } from '../../../../domain/watchdog/operators.
 import type { Condition, Group, Operand } from '../../../../rules/conditions.ts'
 import { operatorNamed } from '../../../../rules/engine/operators.ts'
 import type { Facts } from '../../../../rules/facts.ts'
-
-/** The seed of this run: DIFFERENTIAL_SEED, or another one each time. */
-export const SEED = Number(process.env.DIFFERENTIAL_SEED ?? Math.floor(Math.random() * 2 ** 31))
-
-export interface Random {
-  /** From 0, below 1. */
-  readonly real: () => number
-  /** A whole number below `end`. */
-  readonly below: (end: number) => number
-  readonly pick: <T>(items: readonly T[]) => T
-  readonly chance: (share: number) => boolean
-}
-
-/** Mulberry32: the same numbers for the same seed. */
-export function randomFrom(seed: number): Random {
-  let state = seed | 0
-  const real = () => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
-  }
-  const below = (end: number) => Math.floor(real() * end)
-  return { real, below, pick: (items) => items[below(items.length)]!, chance: (share) => real() < share }
-}
+import { type Random } from '../../../setup/seed.ts'
 
 /** Facts of SIMs of every type, nullable ones among them. */
 export const NAMES = [

@@ -6,8 +6,9 @@ import { rowOf } from '../../../../rules/compile/row.ts'
 import { evaluateSubject } from '../../../../rules/engine/evaluate.ts'
 import { rulesFor } from '../../../../rules/engine/match.ts'
 import { loadRuleSet } from '../../../../rules/load/load.ts'
+import { randomFrom, SEED } from '../../../setup/seed.ts'
 import { shippedFiles } from '../samples.ts'
-import { randomFrom, SEED } from './cases.ts'
+
 import { aSubject } from './subjects.ts'
 
 const { rules } = await loadRuleSet(shippedFiles())

@@ -7,8 +7,9 @@ import { placeOf, ROW_LENGTH, rowOf } from '../../../../rules/compile/row.ts'
 import { fitsPattern, type Matched, rulesFor } from '../../../../rules/engine/match.ts'
 import { loadRuleSet } from '../../../../rules/load/load.ts'
 import type { Rule } from '../../../../rules/rule.ts'
+import { cases } from '../../../setup/cases.ts'
+import { randomFrom, SEED } from '../../../setup/seed.ts'
 import { aRule, leaf, NOVEMBER, shippedFiles } from '../samples.ts'
-import { randomFrom, SEED } from './cases.ts'
 
 const shipped = async () => compileSet(await loadRuleSet(shippedFiles()))
 const ruleNamed = async (name: string) => (await shipped()).rules.find(({ rule }) => rule.name === name)!
@@ -107,7 +108,7 @@ describe('attach', () => {
     const random = randomFrom(SEED)
     const aText = (letters: readonly string[], most: number) =>
       Array.from({ length: random.below(most) }, () => random.pick(letters)).join('')
-    for (let n = 0; n < 20_000; n += 1) {
+    for (let n = 0; n < cases(20_000); n += 1) {
       const [pattern, text] = [aText(['a', 'b', '*'], 6), aText(['a', 'b'], 8)]
       expect(compilePattern(pattern)(text), `${pattern} ${text}`).toBe(fitsPattern(pattern, text))
     }
@@ -134,7 +135,7 @@ describe('attach', () => {
       mostKept,
     )
 
-    for (let n = 0; n < 20_000; n += 1) {
+    for (let n = 0; n < cases(20_000); n += 1) {
       const to: Matched = {
         subject: random.pick(KINDS),
         tenantId: random.pick(TEXTS),

@@ -15,7 +15,7 @@ import type {
 } from '../../../../rules/fact-rows.ts'
 import type { Facts } from '../../../../rules/facts.ts'
 import { type Moment, momentOf, poolFactsOf, simFactsOf, tenantFactsOf } from '../../../../rules/facts-of.ts'
-import type { Random } from './cases.ts'
+import type { Random } from '../../../setup/seed.ts'
 
 const BILLING_CYCLES = ['P1M', 'P1D', 'PT5M'] as const
 

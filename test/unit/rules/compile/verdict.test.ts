@@ -11,10 +11,12 @@ import { evaluateSubject } from '../../../../rules/engine/evaluate.ts'
 import { withFirstStep } from '../../../../rules/ladder.ts'
 import type { Rule } from '../../../../rules/rule.ts'
 import { STAGES } from '../../../../rules/rule-file.ts'
+import { cases } from '../../../setup/cases.ts'
+import { type Random, randomFrom, SEED } from '../../../setup/seed.ts'
 import { aRule, NOVEMBER } from '../samples.ts'
-import { aGroup, NAMES, type Random, randomFrom, SEED, someFacts } from './cases.ts'
+import { aGroup, NAMES, someFacts } from './cases.ts'
 
-const RULES = 2000
+const RULES = cases(2000)
 const STEPS = 8
 const subject = { kind: 'sim', id: 7 } as const
 const LADDER = {
@@ -56,7 +58,7 @@ function someRule(sample: Rule, random: Random): Rule {
 }
 
 describe('verdictOn', () => {
-  test(`says of ${RULES * STEPS} evaluations by the engine which change something (seed ${SEED})`, async () => {
+  test('says which evaluations by the engine change something', async () => {
     const random = randomFrom(SEED)
     const sample = await aRule({})
     const seen = { unchanged: 0, changed: 0, unknown: 0 }
