@@ -24,6 +24,15 @@ const USER = 'simherd'
 const START_TIMEOUT_SECONDS = 60
 /** 20 MB: some months of a development server's warnings. A larger log is emptied at the next start. */
 const LOG_LIMIT_BYTES = 20_000_000
+/** Settings for temporary databases. */
+const TEMPORARY = {
+  fsync: 'off',
+  synchronous_commit: 'off',
+  full_page_writes: 'off',
+  wal_level: 'minimal',
+  max_wal_senders: '0',
+  autovacuum: 'off',
+}
 
 export interface PostgresOptions {
   readonly dataDir: string
@@ -31,7 +40,7 @@ export interface PostgresOptions {
   readonly port?: number
   /** Called once per step that takes a moment, and once for anything that the caller should know. */
   readonly log?: (line: string) => void
-  /** Default true. False gives up crash safety for speed: for temporary databases. */
+  /** Default true. False gives up crash safety and autovacuum for speed: for temporary databases. */
   readonly durable?: boolean
 }
 
@@ -184,7 +193,7 @@ async function start(cluster: Cluster, options: PostgresOptions): Promise<Runnin
     jit: 'off',
     timezone: 'UTC',
     log_timezone: 'UTC',
-    ...(options.durable === false && { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' }),
+    ...(options.durable === false && TEMPORARY),
   }
   const flags = Object.entries(settings).map(([name, value]) => `-c ${name}='${value}'`)
   const args = ['start', '-D', cluster.dir, '-l', logFile, '-w', '-t', String(START_TIMEOUT_SECONDS)]

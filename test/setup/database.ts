@@ -26,7 +26,8 @@ export async function freshDatabase({ deadlocks = 0, counted = true } = {}): Pro
   drop: () => Promise<void>
 }> {
   const name = `test_${randomBytes(8).toString('hex')}`
-  await administrate(`create database ${name} template ${TEMPLATE}`)
+  // Copying files takes a third of the time of copying pages through the log.
+  await administrate(`create database ${name} template ${TEMPLATE} strategy file_copy`)
   const url = new URL(inject('postgresUrl'))
   url.pathname = `/${name}`
   const drop = async () => {
