@@ -103,6 +103,7 @@ export async function startService(settings: Partial<Settings> = {}, given?: Ser
     TICKET_LEASE: 'PT3S',
     SWEEP_EVERY: 'PT0.5S',
     LOG_LEVEL: 'warn',
+    WORKFLOW_BUNDLE: inject('workflowBundle'),
     ...settings,
   })
   const lines: string[] = []

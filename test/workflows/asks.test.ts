@@ -7,7 +7,6 @@ import { pino } from 'pino'
 import { afterAll, beforeAll, describe, inject, test } from 'vitest'
 import { openWorkflowClient } from '../../queues/temporal/client.ts'
 import { startTemporalWorkers } from '../../worker/temporal.ts'
-import { bundleWorkflows } from '../../worker/workflow-bundle.ts'
 import { LINES, OPERATIONS } from '../api/every-route/calls.ts'
 import {
   isIdempotent,
@@ -18,6 +17,7 @@ import {
 } from '../api/every-route/route-checks.ts'
 import { useEstates } from '../api/full-tenant.ts'
 import { freshNamespace } from '../setup/service.ts'
+import { workflowBundle } from '../setup/workflow-bundle.ts'
 
 const [address, namespace] = [inject('temporalAddress'), await freshNamespace()]
 const workflowClient = openWorkflowClient({ address, namespace })
@@ -30,7 +30,7 @@ const workers = startTemporalWorkers({
   serviceUrl: nowhere,
   internalUrl: nowhere,
   key: 'key',
-  workflows: await bundleWorkflows(),
+  workflows: await workflowBundle(),
   log: pino({ level: 'silent' }),
   shutdownGraceMs: 100,
 })

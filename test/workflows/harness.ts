@@ -3,8 +3,8 @@ import { pino } from 'pino'
 import type { WorkflowType } from '../../domain/temporal/ids.ts'
 import { openWorkflowClient, type WorkflowInput } from '../../queues/temporal/client.ts'
 import { installRuntime, startTemporalWorkers } from '../../worker/temporal.ts'
-import { bundleWorkflows } from '../../worker/workflow-bundle.ts'
 import { until } from '../setup/soon.ts'
+import { workflowBundle } from '../setup/workflow-bundle.ts'
 import { type ServiceModel, startServiceModel } from './model/service.ts'
 import { startSkippingServer } from './model/skipping-server.ts'
 
@@ -14,7 +14,7 @@ const log = pino({ level: process.env.LOG_LEVEL ?? 'silent' })
 export async function startHarness(address: string, namespace: string) {
   const workflowClient = openWorkflowClient({ address, namespace })
   const model = await startServiceModel(() => workflowClient)
-  const workflows = await bundleWorkflows()
+  const workflows = await workflowBundle()
   const begin = async () => {
     const begun = startTemporalWorkers({
       address,

@@ -20,10 +20,10 @@ import { freePort } from '../../stack/ports.ts'
 import { findTemporalServer } from '../../stack/temporal/binary.ts'
 import { startTemporal } from '../../stack/temporal/temporal.ts'
 import { startTemporalWorkers } from '../../worker/temporal.ts'
-import { bundleWorkflows } from '../../worker/workflow-bundle.ts'
 import { useCommonHarness } from '../setup/common-harness.ts'
 import { freshNamespace } from '../setup/service.ts'
 import { soon } from '../setup/soon.ts'
+import { workflowBundle } from '../setup/workflow-bundle.ts'
 import { clear, startHarness } from './harness.ts'
 import { aSim, TENANT, WAITS } from './model/service.ts'
 
@@ -289,7 +289,7 @@ test('reports an absent Temporal as `unavailable` until it comes', async () => {
     serviceUrl: 'http://x',
     internalUrl: 'http://x',
     key: '',
-    workflows: await bundleWorkflows(),
+    workflows: await workflowBundle(),
     log,
   })
   await expect(workflowClient.check()).rejects.toMatchObject({ code: 'unavailable' })

@@ -34,9 +34,9 @@ import { inPlatform, type Store } from '../../../store/tenancy.ts'
 import { createHandlers } from '../../../worker/handlers.ts'
 import { installRuntime, startTemporalWorkers } from '../../../worker/temporal.ts'
 import { workLists } from '../../../worker/work-lists.ts'
-import { bundleWorkflows } from '../../../worker/workflow-bundle.ts'
 import { freshDatabase } from '../../setup/database.ts'
 import { until } from '../../setup/soon.ts'
+import { workflowBundle } from '../../setup/workflow-bundle.ts'
 import { makePump } from '../model/pump.ts'
 import { type Fate, refreshingProxy, serverClock } from '../model/server-clock.ts'
 import { startSkippingServer } from '../model/skipping-server.ts'
@@ -189,7 +189,7 @@ async function startAll(path: string, closing: Closing) {
     serviceUrl: workersApi.url,
     internalUrl: workersInternal.url,
     key,
-    workflows: await bundleWorkflows(),
+    workflows: await workflowBundle(),
     log,
     shutdownGraceMs: 100,
   })

@@ -7,8 +7,8 @@ import { suspendOnOverageId } from '../../../domain/temporal/ids.ts'
 import type { SuspendOnOverageInput } from '../../../domain/temporal/suspend-on-overage.ts'
 import { openWorkflowClient } from '../../../queues/temporal/client.ts'
 import { startTemporalWorkers, type TemporalWorkers } from '../../../worker/temporal.ts'
-import { bundleWorkflows } from '../../../worker/workflow-bundle.ts'
 import { freshNamespace } from '../../setup/service.ts'
+import { workflowBundle } from '../../setup/workflow-bundle.ts'
 import { aSim, type ServiceModel, startServiceModel, TENANT, WAITS } from '../model/service.ts'
 
 const HOUR = 3_600_000
@@ -53,7 +53,7 @@ test('checks early updates against the first task’s phase', async () => {
     until: 'renewal',
     waits: WAITS,
   }
-  const workflows = await bundleWorkflows()
+  const workflows = await workflowBundle()
   await workflowClient.signalWithStart({
     do: 'signalWithStart',
     type: 'suspend-on-overage',
