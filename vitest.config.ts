@@ -1,8 +1,19 @@
 import { defineConfig } from 'vitest/config'
+import { LONG_FILES } from './test/long.ts'
 import Sequence from './test/setup/sequence.ts'
 
 const DATABASE = 'test/setup/global.ts'
 const TEMPORAL = 'test/setup/global-temporal.ts'
+const BUNDLE = 'test/setup/global-bundle.ts'
+
+/**
+ * Files of `unit`, `store`, `operations` and `api` that change what a process has only once (its signals, timers or
+ * settings): each has a process of its own.
+ */
+const ALONE: readonly string[] = []
+
+/** Test files in `npm test`; test/run.ts says so. */
+const leftOut = process.env.TEST_TIER === '1' ? LONG_FILES : []
 
 /** @param seconds how long one test may take: much more than it does, so that only a test that hangs reaches it */
 const project = (name: string, seconds: number, globalSetup: string[] = []) => ({
@@ -10,11 +21,23 @@ const project = (name: string, seconds: number, globalSetup: string[] = []) => (
   test: {
     name,
     include: [`test/${name}/**/*.test.ts`],
+    exclude: [...leftOut, ...ALONE],
     globalSetup,
     testTimeout: seconds * 1000,
     hookTimeout: Math.max(seconds, 60) * 1000,
   },
 })
+
+/** Its files share a process, which imports the application once. */
+const shared = (name: string, seconds: number, globalSetup: string[] = []) => {
+  const { test, ...rest } = project(name, seconds, globalSetup)
+  return { ...rest, test: { ...test, isolate: false } }
+}
+
+const alone = () => {
+  const { test, ...rest } = project('alone', 60, [DATABASE])
+  return { ...rest, test: { ...test, include: [...ALONE], exclude: [...leftOut] } }
+}
 
 export default defineConfig({
   test: {
@@ -22,18 +45,19 @@ export default defineConfig({
     // Two cores are the least machine; what the tests wait for are the servers, which need cores too.
     maxWorkers: 2,
     sequence: { sequencer: Sequence },
-    setupFiles: ['test/setup/properties.ts'],
+    setupFiles: ['test/setup/cost.ts', 'test/setup/properties.ts'],
     expect: { poll: { timeout: 30_000 } },
     projects: [
-      project('unit', 30),
-      project('store', 60, [DATABASE]),
-      project('operations', 60, [DATABASE]),
-      project('api', 60, [DATABASE]),
+      shared('unit', 30),
+      shared('store', 60, [DATABASE]),
+      shared('operations', 60, [DATABASE]),
+      shared('api', 60, [DATABASE]),
+      ...(ALONE.length > 0 ? [alone()] : []),
       project('queues', 120, [DATABASE]),
       project('stack', 120),
-      project('workflows', 240, [DATABASE, TEMPORAL]),
-      project('e2e', 900, [DATABASE, TEMPORAL]),
-      project('faults', 1800, [DATABASE, TEMPORAL]),
+      project('workflows', 240, [DATABASE, TEMPORAL, BUNDLE]),
+      project('e2e', 900, [DATABASE, TEMPORAL, BUNDLE]),
+      project('faults', 1800, [DATABASE, TEMPORAL, BUNDLE]),
       project('demo', 1200),
     ],
   },

@@ -1,13 +1,17 @@
 /**
- * `npm test`: all tests but the kill tests (`npm run test:faults`) and the demonstration (`npm run test:demo`).
+ * `npm test`: all tests but the long suites (`npm run test:long`, test/long.ts).
  *
- * Arguments after `faults` or `demo` go to vitest (a file, `--project api`, `-t name`). Prints failures and skips with
- * their reasons, how often properties were tried, and last `N passed, N failed`. Running no test is a failure. In CI,
- * so is a test skipped because a program is missing, or without a reason from test/setup/requirements.ts.
+ * Arguments go to vitest: a file, `--project api`, `-t name`. A file that is named is run even if it is a long suite.
+ * `--record` writes what each file took to test/minutes.json, which decides the order of files.
+ *
+ * Up to three failed files are run once more, each alone, with the same seed. What passes then has passed, and is named
+ * as flaky. Prints failures and skips with their reasons, how often properties were tried, the dearest files, the seed,
+ * and last `N passed, N failed`. Running no test is a failure. In CI, so is a test skipped because a program is missing,
+ * or without a reason from test/setup/requirements.ts.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises'
+import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -15,69 +19,94 @@ import { userCacheDir } from '../stack/downloads.ts'
 import { endProcess, startedAt } from '../stack/pids.ts'
 import { findTemporalServer } from '../stack/temporal/binary.ts'
 import { type Notes, notesOf } from './setup/notes.ts'
-import { outcomeOf } from './setup/outcome.ts'
-import type { Tally } from './setup/tally.ts'
+import { filesToRunAgain, outcomeOf } from './setup/outcome.ts'
+import { SEED } from './setup/seed.ts'
+import type { FileTally, Tally } from './setup/tally.ts'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
-/** Projects that run only on request: `npm run test:faults`, `npm run test:demo`. */
-const ALONE = ['faults', 'demo'] as const
-const PROJECTS_WITH_TEMPORAL: readonly string[] = ['stack', 'workflows', 'e2e', ...ALONE]
+/** The output of flaky tests, until somebody deletes it. */
+const KEPT = join(ROOT, '.data', 'tests')
+const MINUTES = join(ROOT, 'test', 'minutes.json')
+const PROJECTS_WITH_TEMPORAL: readonly string[] = ['stack', 'workflows', 'e2e', 'faults', 'demo']
 
 process.exitCode = await main(process.argv.slice(2))
 
 async function main(args: readonly string[]): Promise<number> {
-  const alone = ALONE.find((project) => project === args[0])
-  const rest = alone === undefined ? args : args.slice(1)
-  const namesProject = rest.some((arg) => arg.startsWith('--project'))
-  const projects =
-    alone !== undefined
-      ? ['--project', alone]
-      : namesProject
-        ? []
-        : ALONE.flatMap((project) => ['--project', `!${project}`])
-  try {
-    if (alone !== undefined || !namesProject || namesTemporal(rest)) {
-      await findTemporalServer({ cacheDir: userCacheDir(), onProgress: (line) => console.log(line) })
-    }
-  } catch (error) {
-    const message = error instanceof Error ? error.message : String(error)
-    return finish({ passed: 0, failures: [message], skipped: [] }, notesOf(''), 1)
+  const isRecorded = args.includes('--record')
+  const given = args.filter((arg) => arg !== '--record')
+  const byProject = given.some((arg) => arg.startsWith('--project'))
+  const isWhole = !byProject && !given.some((arg) => arg.startsWith('test/'))
+  const byName = given.some((arg) => /^(-t|--testNamePattern)\b/.test(arg))
+  if (!byProject || namesTemporal(given)) {
+    await findTemporalServer({ cacheDir: userCacheDir(), onProgress: (line) => console.log(line) })
   }
-  const folder = await mkdtemp(join(tmpdir(), 'simherd-test-run-'))
-  await chmod(folder, 0o755)
-  try {
-    const files = { notes: join(folder, 'notes'), tally: join(folder, 'tally') }
-    const exitCode = await runVitest([...projects, ...rest], folder, files)
-    const notes = notesOf(await readFile(files.notes, 'utf8').catch(() => ''))
-    await endLeftServers(notes)
-    return finish(await readTally(files.tally), notes, exitCode)
-  } finally {
-    await rm(folder, { recursive: true, force: true, maxRetries: 5 })
+  const run = (more: readonly string[]) => runVitest([...given, ...more], isWhole)
+
+  const first = await run([])
+  const again = new Map<string, Tally | undefined>()
+  for (const { file } of filesToRunAgain(first.tally)) {
+    console.log(`\nonce more, alone: ${file}`)
+    // A file that is named takes the place of the files that were named before.
+    const rest = given.filter((arg) => !arg.startsWith('test/'))
+    again.set(file, (await runVitest([...rest, file], false)).tally)
   }
+  const { failed, flaky, lines } = outcomeOf(first.tally, again, first.notes, {
+    exitCode: first.exitCode,
+    inCI: process.env.CI === 'true',
+    byName,
+    inBudget: isWhole && !byName,
+    seed: SEED,
+  })
+  for (const file of flaky) await keepOutput(file)
+  if (isRecorded) await record(first.notes)
+  console.log()
+  for (const line of lines) console.log(line)
+  return failed > 0 ? 1 : 0
 }
 
 function namesTemporal(args: readonly string[]): boolean {
   return args.some((arg) => PROJECTS_WITH_TEMPORAL.includes(arg.replace('--project=', '')))
 }
 
-async function runVitest(
-  args: readonly string[],
-  folder: string,
-  files: { readonly notes: string; readonly tally: string },
-): Promise<number> {
-  const vitest = join(ROOT, 'node_modules', 'vitest', 'vitest.mjs')
-  const reporters = ['--reporter=default', `--reporter=${join(ROOT, 'test', 'setup', 'tally.ts')}`]
-  const child = spawn(process.execPath, [vitest, 'run', ...reporters, ...args], {
-    cwd: ROOT,
-    stdio: 'inherit',
-    // Deleting our folder also deletes what the tests leave in their temporary folder.
-    env: { ...process.env, TMPDIR: folder, SIMHERD_TEST_NOTES: files.notes, SIMHERD_TEST_TALLY: files.tally },
-  })
-  // Ctrl-C reaches the child directly, and it stops its servers: we only wait for it.
-  process.on('SIGINT', () => undefined)
-  process.on('SIGTERM', () => child.kill('SIGINT'))
-  const [code] = await once(child, 'exit')
-  return typeof code === 'number' ? code : 1
+interface VitestRun {
+  readonly exitCode: number
+  readonly tally: Tally | undefined
+  readonly notes: Notes
+}
+
+/** @param isWhole leaves out the long suites */
+async function runVitest(args: readonly string[], isWhole: boolean): Promise<VitestRun> {
+  const folder = await mkdtemp(join(tmpdir(), 'simherd-test-run-'))
+  await chmod(folder, 0o755)
+  try {
+    const files = { notes: join(folder, 'notes'), tally: join(folder, 'tally') }
+    const vitest = join(ROOT, 'node_modules', 'vitest', 'vitest.mjs')
+    const reporters = ['--reporter=default', `--reporter=${join(ROOT, 'test', 'setup', 'tally.ts')}`]
+    const child = spawn(process.execPath, [vitest, 'run', ...reporters, ...args], {
+      cwd: ROOT,
+      stdio: 'inherit',
+      env: {
+        ...process.env,
+        // Deleting our folder also deletes what the tests leave in their temporary folder.
+        TMPDIR: folder,
+        TEST_NOTES: files.notes,
+        TEST_TALLY: files.tally,
+        TEST_TIER: isWhole ? '1' : '',
+        SEED: String(SEED),
+        // Each started process would compile the same files again.
+        NODE_COMPILE_CACHE: join(folder, 'compiled'),
+      },
+    })
+    // Ctrl-C reaches the child directly, and it stops its servers: we only wait for it.
+    process.on('SIGINT', () => undefined)
+    process.on('SIGTERM', () => child.kill('SIGINT'))
+    const [code] = await once(child, 'exit')
+    const notes = notesOf(await readFile(files.notes, 'utf8').catch(() => ''))
+    await endLeftServers(notes)
+    return { exitCode: typeof code === 'number' ? code : 1, tally: await readTally(files.tally), notes }
+  } finally {
+    await rm(folder, { recursive: true, force: true, maxRetries: 5 })
+  }
 }
 
 /** Ends servers that a killed test run could not stop. */
@@ -93,10 +122,16 @@ async function readTally(file: string): Promise<Tally | undefined> {
   return text === undefined ? undefined : JSON.parse(text)
 }
 
-/** @returns the exit code */
-function finish(tally: Tally | undefined, notes: Notes, exitCode: number): number {
-  const { failed, lines } = outcomeOf(tally, notes, { exitCode, inCI: process.env.CI === 'true' })
-  console.log()
-  for (const line of lines) console.log(line)
-  return failed > 0 ? 1 : 0
+async function keepOutput({ file, failures, printed }: FileTally): Promise<void> {
+  await mkdir(KEPT, { recursive: true })
+  const name = `${file.replaceAll('/', '-').replace('.test.ts', '')}-${new Date().toISOString().replaceAll(':', '')}.log`
+  const errors = failures.map(({ title, detail }) => `${file} > ${title ?? ''}\n${detail}`)
+  await writeFile(join(KEPT, name), [`seed ${SEED}`, ...errors, 'it printed, at last:', ...printed, ''].join('\n'))
+}
+
+async function record({ costs }: Notes): Promise<void> {
+  const minutes = costs
+    .toSorted((a, b) => (a.file < b.file ? -1 : 1))
+    .map(({ file, seconds }) => [file, Number((seconds / 60).toFixed(2))])
+  await writeFile(MINUTES, `${JSON.stringify(Object.fromEntries(minutes), null, 2)}\n`)
 }

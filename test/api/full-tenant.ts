@@ -11,8 +11,8 @@ import { LogLevel, TicketStatus, TicketType } from '../../domain/codes.ts'
 import { cycleAt, nextCycle } from '../../domain/time/cycle.ts'
 import { renderMail } from '../../notify/render.ts'
 import { createTransport } from '../../notify/transport.ts'
-import { stateSlice } from '../../operations/month-end/close-cycle.ts'
 import { sendMails } from '../../operations/mail/send-mails.ts'
+import { stateSlice } from '../../operations/month-end/close-cycle.ts'
 import { applyTickets } from '../../operations/tickets/apply-tickets.ts'
 import { type OpenTicketRequest, openTicket } from '../../operations/tickets/open-ticket.ts'
 import { evaluateSubjects } from '../../operations/watchdog/evaluate-subjects.ts'
@@ -349,6 +349,8 @@ async function unfinished(estate: Estate): Promise<void> {
 
 /** A harness with two complete tenants, on a database that it connects to as an installation does. */
 export function useEstates(options: Parameters<typeof useHarness>[0] = {}) {
+  // Each file has a database of its own, and some numbers are months.
+  serial = 0
   const harness = useHarness({ database: ownDatabase, ...options })
   const estates = { harness } as { readonly harness: Harness; ours: Estate; theirs: Estate }
   beforeAll(async () => {

@@ -1,31 +1,45 @@
-/** The order of test files: unit tests, the longest files, slow projects, the rest. So no long file starts last. */
+/**
+ * The order of test files: a project after the other, since its files share what they import, and in each the longest
+ * first. Projects that mostly wait come first, and those whose files are short last. So no long file starts last.
+ *
+ * test/minutes.json says what files took (`npm test -- --record`). `TEST_ORDER=random` shuffles them by the run's seed,
+ * to show that no file depends on those before it.
+ */
+import { relative } from 'node:path'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
+import minutes from '../minutes.json' with { type: 'json' }
+import { randomFrom, SEED } from './seed.ts'
 
-/** Projects that run before all others. */
-const FIRST = ['unit']
-/** Files that take minutes: one that mostly waits alternates with one that mostly computes. */
-const LONG = [
-  'e2e/main-job',
-  'real-service/month-end',
-  'e2e/two-of-each',
-  'real-service/service',
-  'faults/lifecycles',
-].map((name) => `/${name}.test.ts`)
-const THEN = ['workflows', 'stack', 'queues']
+const PROJECTS = [
+  'demo',
+  'faults',
+  'e2e',
+  'workflows',
+  'stack',
+  'queues',
+  'alone',
+  'operations',
+  'api',
+  'store',
+  'unit',
+]
+const TOOK: Readonly<Record<string, number>> = minutes
+/** A new file may be long. */
+const UNKNOWN = Number.MAX_VALUE
 
-/** Files with a lower number run first. */
-function placeOf({ project, moduleId }: TestSpecification): number {
-  const first = FIRST.indexOf(project.name)
-  if (first !== -1) return first - FIRST.length
-  const long = LONG.findIndex((name) => moduleId.endsWith(name))
-  if (long !== -1) return long
-  const then = THEN.indexOf(project.name)
-  return LONG.length + (then === -1 ? THEN.length : then)
-}
+const placeOf = ({ project }: TestSpecification) => PROJECTS.indexOf(project.name)
+const minutesOf = ({ moduleId }: TestSpecification) => TOOK[relative('', moduleId)] ?? UNKNOWN
 
 export default class Sequence extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const sorted = await super.sort(files)
-    return sorted.toSorted((a, b) => placeOf(a) - placeOf(b))
+    if (process.env.TEST_ORDER === 'random') return shuffled(files)
+    return files.toSorted((a, b) => placeOf(a) - placeOf(b) || minutesOf(b) - minutesOf(a))
   }
+}
+
+/** Still a project after the other. */
+function shuffled(files: readonly TestSpecification[]): TestSpecification[] {
+  const { real } = randomFrom(SEED)
+  const drawn = files.map((file) => ({ file, place: placeOf(file) + real() }))
+  return drawn.toSorted((a, b) => a.place - b.place).map(({ file }) => file)
 }

@@ -1,0 +1,180 @@
+/**
+ * The long suites: what `npm test` leaves out, or runs with a tenth of its cases. `npm run test:long` runs them, and
+ * `.ci/run` a share of them.
+ */
+
+export interface LongSuite {
+  readonly name: string
+  readonly proves: string
+  /** Arguments of `npm test`, test files first; or those of `npm run conformance`. */
+  readonly run: { readonly files: readonly string[]; readonly title?: string } | { readonly conformance: string }
+  /** `npm test` runs the same files, with fewer cases. */
+  readonly isDrawn?: true
+  /** Each landing runs it, whatever its share. */
+  readonly isAlways?: true
+  /** It mostly waits: two of these would leave the machine idle. */
+  readonly waits?: true
+  /** On two cores, beside another suite. */
+  readonly minutes: number
+}
+
+const LIFECYCLES = 'test/faults/lifecycles.test.ts'
+const fault = (name: string, proves: string, title: string, minutes: number): LongSuite => ({
+  name: `faults-${name}`,
+  proves: `200 lifecycles are as without the fault: ${proves}`,
+  run: { files: [LIFECYCLES], title },
+  waits: true,
+  minutes,
+})
+const conformance = (part: string, proves: string, minutes: number): LongSuite => ({
+  name: `conformance-${part}`,
+  proves,
+  run: { conformance: part },
+  minutes,
+})
+const realService = (name: string, proves: string, minutes: number): LongSuite => ({
+  name: `real-service-${name}`,
+  proves: `on the real service, in skipped time: ${proves}`,
+  run: { files: [`test/workflows/real-service/${name}.test.ts`] },
+  minutes,
+})
+const suite = (name: string, file: string, proves: string, minutes: number): LongSuite => ({
+  name,
+  proves,
+  run: { files: [`test/${file}.test.ts`] },
+  minutes,
+})
+const drawn = (name: string, minutes: number, ...files: readonly string[]): LongSuite => ({
+  name: `drawn-${name}`,
+  proves: 'drawn cases, all of them',
+  run: { files: files.map((file) => `test/${file}.test.ts`) },
+  isDrawn: true,
+  minutes,
+})
+
+export const LONG: readonly LongSuite[] = [
+  {
+    name: 'mixed-storm',
+    proves: '100 lifecycles and 500 alerts, and each process and server killed once: nothing is lost or done twice',
+    run: { files: ['test/faults/mixed.test.ts'] },
+    isAlways: true,
+    waits: true,
+    minutes: 3,
+  },
+  fault('worker', 'the worker is killed', ': worker killed$', 2),
+  fault('api', 'the API is killed', ': API killed$', 2),
+  fault('temporal', 'Temporal is killed', ': Temporal killed$', 2),
+  fault('postgres', 'PostgreSQL is killed', ': PostgreSQL killed$', 2),
+  fault('redis', 'Redis is killed', ': Redis killed$', 2),
+  fault('carrier', 'the carrier is killed', ': carrier killed$', 2),
+  fault(
+    'carrier-fails',
+    'the carrier fails, acts without an answer, and is late',
+    ': carrier (fails|acts|responds)',
+    3,
+  ),
+  fault('carrier-all', 'it does all of that, and the worker is killed', ': carrier does all', 3),
+  suite('faults-month-end', 'faults/month-end', 'a month end whose PostgreSQL is killed changes each SIM once', 2),
+  suite('faults-main-job', 'faults/worker-killed', 'the main job, with the worker killed three times', 4),
+  {
+    name: 'storm-postgres',
+    proves: '5,000 alerts while everything is killed in turn, with the queues in PostgreSQL',
+    run: { files: ['test/faults/alerts.test.ts'], title: 'queues in PostgreSQL' },
+    waits: true,
+    minutes: 3,
+  },
+  {
+    name: 'storm-redis',
+    proves: 'the same, with the queues in Redis',
+    run: { files: ['test/faults/alerts.test.ts'], title: 'queues in Redis' },
+    waits: true,
+    minutes: 3,
+  },
+  {
+    name: 'demo',
+    proves: 'npm start from nothing to its table, simherd doctor, and npm start again',
+    run: { files: ['test/demo/first-run.test.ts'] },
+    waits: true,
+    minutes: 9,
+  },
+  conformance('examples', 'the public interface under Schemathesis: examples, edges, sequences', 4),
+  conformance('reads', 'the public interface under Schemathesis: drawn reads', 2),
+  conformance('writes', 'the public interface under Schemathesis: drawn writes', 4),
+  conformance('internal', 'the internal interface under Schemathesis', 5),
+  suite('upgrade', 'store/migrate-estate', 'an estate is upgraded beside a service at work', 1),
+  suite('two-of-each', 'e2e/two-of-each', 'the main job on two APIs and two workers, with the queues in Redis', 4),
+  suite('book-of-rules', 'e2e/book-of-rules', 'what docs/rules.md shows is printed', 2),
+  suite('stopped-worker', 'e2e/stopped-worker', 'a stopped worker finishes what it has begun', 1),
+  realService('asked-of-the-service', 'what workflows ask', 1),
+  realService('commands', 'the commands of workflows', 1),
+  realService('month-end', 'month ends', 2),
+  realService('provision', 'provisioning, in bulk too', 2),
+  realService('service', 'usage, mails and webhooks over months', 2),
+  realService('steering', 'cancel, retry and reset', 2),
+  realService('suspend', 'suspensions', 2),
+  suite('continued', 'workflows/continued', 'bulk runs continue as new', 2),
+  suite('temporal-server', 'workflows/temporal-server', "Temporal's own server: Schedules, searches, restarts", 2),
+  suite('backtest', 'operations/replay/backtest', 'a backtest decides as the service did', 2),
+  suite('backtest-jobs', 'operations/replay/backtest-jobs', 'backtests asked of the service', 2),
+  suite('life-pairs', 'operations/watchdog/life-pairs', 'pairs of changes of rules in force', 2),
+  suite('example-month', 'operations/replay/example-month', 'ten hours of the example month, backtested', 1),
+  suite('timelines-live', 'operations/watchdog/timelines-live', 'the shipped timelines, lived in PostgreSQL', 1),
+  drawn(
+    'rules',
+    3,
+    'unit/rules/alerts',
+    'unit/rules/alerts-model',
+    'unit/rules/compile/compile-set',
+    'unit/rules/compile/differential',
+    'unit/rules/compile/flip-at',
+    'unit/rules/compile/verdict',
+    'unit/rules/evaluate',
+    'unit/rules/explain/effective',
+    'unit/rules/explain/nearest',
+    'unit/rules/fuzz',
+    'unit/rules/suspend-targets',
+    'unit/domain/instant',
+  ),
+  drawn('store', 1, 'store/copy', 'store/figures', 'store/pool-counts'),
+  drawn('api', 2, 'api/estate/cursors', 'api/http/idempotency', 'api/tickets/histories'),
+  drawn(
+    'operations',
+    3,
+    'operations/estate/take-over',
+    'operations/month-end/plan',
+    'operations/month-end/statement',
+    'operations/month-end/statement-histories',
+    'operations/usage/figure-histories',
+    'operations/usage/limits',
+  ),
+  drawn(
+    'watchdog',
+    3,
+    'operations/watchdog/first-look',
+    'operations/watchdog/path-histories',
+    'operations/watchdog/path-order',
+  ),
+]
+
+/** Test files that only the long suites run. */
+export const LONG_FILES: readonly string[] = [
+  ...new Set(LONG.flatMap(({ run, isDrawn = false }) => ('files' in run && !isDrawn ? run.files : []))),
+]
+
+export const SHARES = 4
+
+/** The suites in shares of equal minutes, without those that each landing runs. */
+export function sharesOf(suites: readonly LongSuite[]): readonly (readonly LongSuite[])[] {
+  const shares = Array.from({ length: SHARES }, () => ({ minutes: 0, suites: [] as LongSuite[] }))
+  for (const one of suites.filter(({ isAlways = false }) => !isAlways).toSorted((a, b) => b.minutes - a.minutes)) {
+    const emptiest = shares.reduce((least, share) => (share.minutes < least.minutes ? share : least))
+    emptiest.minutes += one.minutes
+    emptiest.suites.push(one)
+  }
+  return shares.map((share) => share.suites)
+}
+
+const HOUR_S = 3600
+
+/** The share of a commit. @param committedAt in epoch seconds: landings some hours apart take the shares in turn */
+export const shareAt = (committedAt: number): number => Math.floor(committedAt / HOUR_S) % SHARES

@@ -1,0 +1,32 @@
+/**
+ * What a test file of `npm test` may take, in processor time: a busy machine changes that little. A file that needs more
+ * goes to the long suites (test/long.ts).
+ */
+import type { CostNote } from './notes.ts'
+
+/** Processor seconds of a file, with its imports and the processes that it starts. */
+const BUDGET = { unit: 3, other: 20 } as const
+/** A file fails at so many times its budget: a busy machine takes up to half as much again. */
+const FAILS_AT = 2
+const SHOWN = 10
+
+const budgetOf = (file: string): number => (file.startsWith('test/unit/') ? BUDGET.unit : BUDGET.other)
+
+/** A line for each file at twice its budget or more. */
+export const overBudget = (costs: readonly CostNote[]): string[] =>
+  costs
+    .filter(({ file, cpuSeconds }) => cpuSeconds >= FAILS_AT * budgetOf(file))
+    .map(
+      ({ file, cpuSeconds }) =>
+        `${file}: took ${cpuSeconds.toFixed(1)} CPU s, its budget is ${budgetOf(file)}: make it cheaper, or name it in test/long.ts`,
+    )
+
+/** The files that took most, as lines to print. */
+export function dearest(costs: readonly CostNote[]): string[] {
+  const sum = costs.reduce((total, { cpuSeconds }) => total + cpuSeconds, 0)
+  const most = costs.toSorted((a, b) => b.cpuSeconds - a.cpuSeconds).slice(0, SHOWN)
+  return [
+    `${sum.toFixed(0)} CPU s in tests, without the servers that they share; the dearest files:`,
+    ...most.map(({ file, cpuSeconds }) => `${cpuSeconds.toFixed(1).padStart(6)}  ${file}`),
+  ]
+}
