@@ -1,5 +1,5 @@
 import { defineConfig } from 'vitest/config'
-import { LONG_FILES } from './test/long.ts'
+import { LEFT_OUT } from './test/long.ts'
 import Sequence from './test/setup/sequence.ts'
 
 const DATABASE = 'test/setup/global.ts'
@@ -12,16 +12,13 @@ const BUNDLE = 'test/setup/global-bundle.ts'
  */
 const ALONE: readonly string[] = []
 
-/** Test files in `npm test`; test/run.ts says so. */
-const leftOut = process.env.TEST_TIER === '1' ? LONG_FILES : []
-
 /** @param seconds how long one test may take: much more than it does, so that only a test that hangs reaches it */
 const project = (name: string, seconds: number, globalSetup: string[] = []) => ({
   extends: true as const,
   test: {
     name,
     include: [`test/${name}/**/*.test.ts`],
-    exclude: [...leftOut, ...ALONE],
+    exclude: [...LEFT_OUT, ...ALONE],
     globalSetup,
     testTimeout: seconds * 1000,
     hookTimeout: Math.max(seconds, 60) * 1000,
@@ -36,7 +33,7 @@ const shared = (name: string, seconds: number, globalSetup: string[] = []) => {
 
 const alone = () => {
   const { test, ...rest } = project('alone', 60, [DATABASE])
-  return { ...rest, test: { ...test, include: [...ALONE], exclude: [...leftOut] } }
+  return { ...rest, test: { ...test, include: [...ALONE], exclude: [...LEFT_OUT] } }
 }
 
 export default defineConfig({

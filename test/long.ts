@@ -161,6 +161,9 @@ export const LONG_FILES: readonly string[] = [
   ...new Set(LONG.flatMap(({ run, isDrawn = false }) => ('files' in run && !isDrawn ? run.files : []))),
 ]
 
+/** Files that this run leaves out: in `npm test` those of the long suites. test/run.ts sets the tier. */
+export const LEFT_OUT: readonly string[] = process.env.TEST_TIER === '1' ? LONG_FILES : []
+
 export const SHARES = 4
 
 /** The suites in shares of equal minutes, without those that each landing runs. */

@@ -35,12 +35,12 @@ async function main(args: readonly string[]): Promise<number> {
   const isRecorded = args.includes('--record')
   const given = args.filter((arg) => arg !== '--record')
   const byProject = given.some((arg) => arg.startsWith('--project'))
-  const isWhole = !byProject && !given.some((arg) => arg.startsWith('test/'))
+  const namesFile = given.some((arg) => arg.startsWith('test/'))
   const byName = given.some((arg) => /^(-t|--testNamePattern)\b/.test(arg))
   if (!byProject || namesTemporal(given)) {
     await findTemporalServer({ cacheDir: userCacheDir(), onProgress: (line) => console.log(line) })
   }
-  const run = (more: readonly string[]) => runVitest([...given, ...more], isWhole)
+  const run = (more: readonly string[]) => runVitest([...given, ...more], namesFile)
 
   const first = await run([])
   const again = new Map<string, Tally | undefined>()
@@ -48,13 +48,13 @@ async function main(args: readonly string[]): Promise<number> {
     console.log(`\nonce more, alone: ${file}`)
     // A file that is named takes the place of the files that were named before.
     const rest = given.filter((arg) => !arg.startsWith('test/'))
-    again.set(file, (await runVitest([...rest, file], false)).tally)
+    again.set(file, (await runVitest([...rest, file], true)).tally)
   }
   const { failed, flaky, lines } = outcomeOf(first.tally, again, first.notes, {
     exitCode: first.exitCode,
     inCI: process.env.CI === 'true',
     byName,
-    inBudget: isWhole && !byName,
+    inBudget: !namesFile && !byProject && !byName,
     seed: SEED,
   })
   for (const file of flaky) await keepOutput(file)
@@ -74,8 +74,8 @@ interface VitestRun {
   readonly notes: Notes
 }
 
-/** @param isWhole leaves out the long suites */
-async function runVitest(args: readonly string[], isWhole: boolean): Promise<VitestRun> {
+/** @param namesFile also finds the files of long suites */
+async function runVitest(args: readonly string[], namesFile: boolean): Promise<VitestRun> {
   const folder = await mkdtemp(join(tmpdir(), 'simherd-test-run-'))
   await chmod(folder, 0o755)
   try {
@@ -91,7 +91,7 @@ async function runVitest(args: readonly string[], isWhole: boolean): Promise<Vit
         TMPDIR: folder,
         TEST_NOTES: files.notes,
         TEST_TALLY: files.tally,
-        TEST_TIER: isWhole ? '1' : '',
+        TEST_TIER: namesFile ? '' : '1',
         SEED: String(SEED),
         // Each started process would compile the same files again.
         NODE_COMPILE_CACHE: join(folder, 'compiled'),
