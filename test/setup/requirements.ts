@@ -4,16 +4,17 @@
  */
 import { relative } from 'node:path'
 import { expect, inject } from 'vitest'
+import { findPip } from '../../stack/temporal/wheels.ts'
 import { noteSkip } from './notes.ts'
 
 const file = () => relative('', expect.getState().testPath ?? '')
 
 /**
- * The program of Temporal's time-skipping server, for a suite under `describe.skipIf(path === undefined)`.
+ * The program of Temporal's server that skips time, for a suite under `describe.skipIf(path === undefined)`.
  *
  * @param suite what is skipped without it
  */
-export function requireJava(suite: string): string | undefined {
+export function requireSkippingServer(suite: string): string | undefined {
   const found = inject('timeSkipping')
   if ('path' in found) return found.path
   noteSkip({ file: file(), skipped: suite, why: found.skip, isLack: true })
@@ -31,6 +32,18 @@ export function requireRedis(suite: string): string | undefined {
   const why = 'redis-server is not installed (Debian: redis-server)'
   noteSkip({ file: file(), skipped: suite, why, isLack: true })
   return undefined
+}
+
+/**
+ * Whether there is a Python with pip, for a suite under `describe.runIf(hasPip)`.
+ *
+ * @param suite what is skipped without it
+ */
+export async function requirePip(suite: string): Promise<boolean> {
+  const found = await findPip()
+  if ('python' in found) return true
+  noteSkip({ file: file(), skipped: suite, why: found.missing, isLack: true })
+  return false
 }
 
 /**

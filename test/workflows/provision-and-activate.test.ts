@@ -2,13 +2,13 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import { provisionAndActivateId } from '../../domain/temporal/ids.ts'
 import type { ProvisionAndActivateResult } from '../../domain/temporal/provision-and-activate.ts'
 import { useCommonHarness } from '../setup/common-harness.ts'
-import { requireJava } from '../setup/requirements.ts'
+import { requireSkippingServer } from '../setup/requirements.ts'
 import { soon } from '../setup/soon.ts'
 import { clear, type SkippingHarness, startSkippingHarness } from './harness.ts'
 import { aSim, TENANT, WAITS } from './model/service.ts'
 import { fail } from './model/tickets.ts'
 
-const path = requireJava('provision-and-activate in skipped time')
+const path = requireSkippingServer('provision-and-activate in skipped time')
 
 describe.skipIf(path === undefined)('provision-and-activate', () => {
   let harness: SkippingHarness

@@ -3,12 +3,12 @@ import { readFile } from 'node:fs/promises'
 import { describe, expect, test } from 'vitest'
 import { enforcePoolId } from '../../../domain/temporal/ids.ts'
 import type { Cycle } from '../../../domain/time/cycle.ts'
-import { requireJava } from '../../setup/requirements.ts'
+import { requireSkippingServer } from '../../setup/requirements.ts'
 import { soon } from '../../setup/soon.ts'
 import { type Customer, useCustomer } from '../real-service/customer.ts'
 import type { RealService } from '../real-service/service.ts'
 
-const path = requireJava('pool enforcement and its guard on the real service in skipped time')
+const path = requireSkippingServer('pool enforcement and its guard on the real service in skipped time')
 const [MINUTE, HOUR, DAY] = [60_000, 3_600_000, 86_400_000]
 
 /** The shipped rule for pools, once for each policy. Each matches pools named after its policy. */

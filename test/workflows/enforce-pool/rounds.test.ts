@@ -6,12 +6,12 @@ import { enforcePoolId, suspendOnOverageId } from '../../../domain/temporal/ids.
 import type { EnforcePoolSignal } from '../../../domain/temporal/signals.ts'
 import { startOf } from '../../../domain/temporal/start.ts'
 import { useCommonHarness } from '../../setup/common-harness.ts'
-import { requireJava } from '../../setup/requirements.ts'
+import { requireSkippingServer } from '../../setup/requirements.ts'
 import { soon } from '../../setup/soon.ts'
 import { clear, type SkippingHarness, startSkippingHarness } from '../harness.ts'
 import { aSim, TENANT } from '../model/service.ts'
 
-const path = requireJava('rounds of pool enforcement in skipped time')
+const path = requireSkippingServer('rounds of pool enforcement in skipped time')
 const HOUR = 3_600_000
 const POOL = 7
 

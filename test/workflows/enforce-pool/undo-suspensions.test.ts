@@ -2,12 +2,12 @@
 import { describe, expect, test } from 'vitest'
 import { suspendOnOverageId } from '../../../domain/temporal/ids.ts'
 import type { Cycle } from '../../../domain/time/cycle.ts'
-import { requireJava } from '../../setup/requirements.ts'
+import { requireSkippingServer } from '../../setup/requirements.ts'
 import { soon } from '../../setup/soon.ts'
 import { type Customer, useCustomer } from '../real-service/customer.ts'
 import type { RealService } from '../real-service/service.ts'
 
-const path = requireJava('the undoing of suspensions on the real service in skipped time')
+const path = requireSkippingServer('the undoing of suspensions on the real service in skipped time')
 const [MINUTE, DAY] = [60_000, 86_400_000]
 const RULE = 'sim-overage'
 

@@ -2,10 +2,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { temporal } from '@temporalio/proto'
 import { describe, expect, test } from 'vitest'
-import { requireJava } from '../../setup/requirements.ts'
+import { requireSkippingServer } from '../../setup/requirements.ts'
 import { startSkippingServer } from './skipping-server.ts'
 
-const path = requireJava('time that stands still')
+const path = requireSkippingServer('time that stands still')
 const { COMMAND_TYPE_COMPLETE_WORKFLOW_EXECUTION, COMMAND_TYPE_CONTINUE_AS_NEW_WORKFLOW_EXECUTION } =
   temporal.api.enums.v1.CommandType
 const taskQueue = { name: 'by-hand' }

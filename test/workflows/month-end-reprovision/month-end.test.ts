@@ -3,11 +3,11 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import { monthEndId, monthEndPlanId, suspendOnOverageId } from '../../../domain/temporal/ids.ts'
 import type { MonthEndInput } from '../../../domain/temporal/month-end-reprovision.ts'
 import { useCommonHarness } from '../../setup/common-harness.ts'
-import { requireJava } from '../../setup/requirements.ts'
+import { requireSkippingServer } from '../../setup/requirements.ts'
 import { clear, type SkippingHarness, startSkippingHarness } from '../harness.ts'
 import { aSim, TENANT, WAITS } from '../model/service.ts'
 
-const path = requireJava('month end in skipped time')
+const path = requireSkippingServer('month end in skipped time')
 const HOUR = 3_600_000
 
 describe.skipIf(path === undefined)('month-end-reprovision', () => {

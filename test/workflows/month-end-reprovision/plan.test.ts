@@ -1,11 +1,11 @@
 /** A dry run of the month end on the real service: its figures equal those of the month end that follows. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { nextCycle } from '../../../domain/time/cycle.ts'
-import { requireJava } from '../../setup/requirements.ts'
+import { requireSkippingServer } from '../../setup/requirements.ts'
 import { aCustomer, MB } from '../real-service/customer.ts'
 import { type RealService, startRealService } from '../real-service/service.ts'
 
-const path = requireJava('a dry run of the month end on the real service')
+const path = requireSkippingServer('a dry run of the month end on the real service')
 
 const DAY = 86_400_000
 

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest'
 import { provisionAndActivateId } from '../../../domain/temporal/ids.ts'
-import { requireJava } from '../../setup/requirements.ts'
+import { requireSkippingServer } from '../../setup/requirements.ts'
 import { soon } from '../../setup/soon.ts'
 import { type Customer, usePlainPool } from '../real-service/customer.ts'
 import type { RealService } from '../real-service/service.ts'
 
-const path = requireJava('provision-in-bulk on the real service in skipped time')
+const path = requireSkippingServer('provision-in-bulk on the real service in skipped time')
 
 describe.skipIf(path === undefined)('provision-in-bulk', () => {
   let harness: RealService

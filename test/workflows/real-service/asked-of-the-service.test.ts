@@ -1,11 +1,11 @@
 /** The requests of activities to the real service, and what it records about the requesting workflow. */
 import { beforeEach, describe, expect, test } from 'vitest'
 import { provisionAndActivateId } from '../../../domain/temporal/ids.ts'
-import { requireJava } from '../../setup/requirements.ts'
+import { requireSkippingServer } from '../../setup/requirements.ts'
 import { type Customer, useCustomer } from './customer.ts'
 import type { RealService } from './service.ts'
 
-const path = requireJava('the requests of activities to the real service')
+const path = requireSkippingServer('the requests of activities to the real service')
 
 describe.skipIf(path === undefined)('activities', () => {
   let harness: RealService

@@ -6,12 +6,12 @@ import { type Cycle, nextCycle } from '../../../domain/time/cycle.ts'
 import { CarrierError } from '../../../network/network.ts'
 import { inTenant } from '../../../store/tenancy.ts'
 import { byHand } from '../../setup/estate.ts'
-import { requireJava } from '../../setup/requirements.ts'
+import { requireSkippingServer } from '../../setup/requirements.ts'
 import { soon } from '../../setup/soon.ts'
 import { aCustomer, type Customer, MB, useCustomer } from './customer.ts'
 import type { RealService } from './service.ts'
 
-const path = requireJava('the month end on the real service in skipped time')
+const path = requireSkippingServer('the month end on the real service in skipped time')
 const [MINUTE, HOUR] = [60_000, 3_600_000]
 /** Tickets of `begun`: 5 SIMs provisioned and activated, one suspended and brought back, 4 changed. */
 const ALL_TICKETS = 16

@@ -2,13 +2,13 @@
 import { describe, expect, test } from 'vitest'
 import { provisionAndActivateId } from '../../../domain/temporal/ids.ts'
 import { CarrierError, type CarrierRequest } from '../../../network/network.ts'
-import { requireJava } from '../../setup/requirements.ts'
+import { requireSkippingServer } from '../../setup/requirements.ts'
 import { soon } from '../../setup/soon.ts'
 import type { Fate } from '../model/server-clock.ts'
 import { type Customer, usePlainPool } from './customer.ts'
 import type { RealService } from './service.ts'
 
-const path = requireJava('provision-and-activate on the real service in skipped time')
+const path = requireSkippingServer('provision-and-activate on the real service in skipped time')
 const [MINUTE, HOUR] = [60_000, 3_600_000]
 const START = '/internal/workflows/provision-and-activate'
 const BOTH = ['provision/complete', 'activate/complete']

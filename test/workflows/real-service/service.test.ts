@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { enforcePoolId, provisionAndActivateId } from '../../../domain/temporal/ids.ts'
 import { nextCycle } from '../../../domain/time/cycle.ts'
-import { requireJava } from '../../setup/requirements.ts'
+import { requireSkippingServer } from '../../setup/requirements.ts'
 import { soon } from '../../setup/soon.ts'
 import { type Customer, MB, useCustomer } from './customer.ts'
 import type { RealService } from './service.ts'
 
-const path = requireJava('the three workflows on the real service in skipped time')
+const path = requireSkippingServer('the three workflows on the real service in skipped time')
 const [SECOND, MINUTE, HOUR, DAY] = [1000, 60_000, 3_600_000, 86_400_000]
 
 describe.skipIf(path === undefined)('workflows on the real service', () => {

@@ -1,8 +1,8 @@
 /**
- * The real service on the server that skips time: both listeners on real PostgreSQL, Temporal workers on the Java
+ * The real service on the server that skips time: both listeners on real PostgreSQL, Temporal workers on that
  * server, the simulated carrier, and an SMTP inbox. A pump runs the jobs and sweeps of a worker.
  *
- * Everything uses one clock, the Java server's time (model/server-clock.ts). It is refreshed before each request, by a
+ * Everything uses one clock, that server's time (model/server-clock.ts). It is refreshed before each request, by a
  * proxy in front of the listeners, and before each job and sweep of the pump. Time runs at its usual rate and leaps only
  * during `skipTo`. The server then goes from timer to timer, but never past a workflow task or an activity in flight. A
  * workflow waits for a ticket in an activity, so the pump executes tickets meanwhile. An evaluation, a mail or a signal

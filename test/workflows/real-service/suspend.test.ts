@@ -1,11 +1,11 @@
 /** suspend-on-overage on the real service: acts of persons, changes without a signal, and outages. */
 import { describe, expect, test } from 'vitest'
-import { requireJava } from '../../setup/requirements.ts'
+import { requireSkippingServer } from '../../setup/requirements.ts'
 import { soon } from '../../setup/soon.ts'
 import { type Customer, useCustomer } from './customer.ts'
 import type { RealService } from './service.ts'
 
-const path = requireJava('suspend-on-overage on the real service in skipped time')
+const path = requireSkippingServer('suspend-on-overage on the real service in skipped time')
 const [SECOND, MINUTE, HOUR, DAY] = [1000, 60_000, 3_600_000, 86_400_000]
 
 describe.skipIf(path === undefined)('suspend-on-overage on the real service', () => {

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import { requireJava } from '../../setup/requirements.ts'
+import { requireSkippingServer } from '../../setup/requirements.ts'
 import { soon } from '../../setup/soon.ts'
 import type { Permit } from '../model/service.ts'
 import { HOUR, useSuspensions } from './harness.ts'
 
-const path = requireJava('suspend-on-overage under the guard, in skipped time')
+const path = requireSkippingServer('suspend-on-overage under the guard, in skipped time')
 
 describe.skipIf(path === undefined)('suspend-on-overage under a hold', () => {
   const run = useSuspensions(path)

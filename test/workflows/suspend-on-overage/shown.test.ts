@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import { requireJava } from '../../setup/requirements.ts'
+import { requireSkippingServer } from '../../setup/requirements.ts'
 import { soon } from '../../setup/soon.ts'
 import { HOUR, useSuspensions } from './harness.ts'
 
-const path = requireJava('what a suspend-on-overage shows of itself, in skipped time')
+const path = requireSkippingServer('what a suspend-on-overage shows of itself, in skipped time')
 
 describe.skipIf(path === undefined)('a run of suspend-on-overage', () => {
   const run = useSuspensions(path)

@@ -1,10 +1,10 @@
 import { beforeEach, describe, expect, test } from 'vitest'
-import { requireJava } from '../../setup/requirements.ts'
+import { requireSkippingServer } from '../../setup/requirements.ts'
 import { soon } from '../../setup/soon.ts'
 import { aSim, TENANT } from '../model/service.ts'
 import { SECOND, useSuspensions } from './harness.ts'
 
-const path = requireJava('suspend-on-overage in skipped time')
+const path = requireSkippingServer('suspend-on-overage in skipped time')
 
 describe.skipIf(path === undefined)('suspend-on-overage', () => {
   const run = useSuspensions(path)

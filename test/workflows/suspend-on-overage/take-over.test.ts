@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest'
-import { requireJava } from '../../setup/requirements.ts'
+import { requireSkippingServer } from '../../setup/requirements.ts'
 import { soon } from '../../setup/soon.ts'
 import { aSim } from '../model/service.ts'
 import type { ModelTicket } from '../model/tickets.ts'
 import { DAY, useSuspensions } from './harness.ts'
 
-const path = requireJava('suspend-on-overage started again, in skipped time')
+const path = requireSkippingServer('suspend-on-overage started again, in skipped time')
 
 describe.skipIf(path === undefined)('suspend-on-overage with takeOver', () => {
   const run = useSuspensions(path)

@@ -1,10 +1,10 @@
 /** What suspend-on-overage makes of the signals of its tickets' ends. */
 import { describe, expect, test } from 'vitest'
-import { requireJava } from '../../setup/requirements.ts'
+import { requireSkippingServer } from '../../setup/requirements.ts'
 import { soon } from '../../setup/soon.ts'
 import { MINUTE, useSuspensions } from './harness.ts'
 
-const path = requireJava('the signals of tickets’ ends in skipped time')
+const path = requireSkippingServer('the signals of tickets’ ends in skipped time')
 
 describe.skipIf(path === undefined)('the end of a suspend ticket', () => {
   const run = useSuspensions(path)

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import { requireJava } from '../../setup/requirements.ts'
+import { requireSkippingServer } from '../../setup/requirements.ts'
 import { soon } from '../../setup/soon.ts'
 import { DAY, HOUR, MINUTE, SECOND, useSuspensions } from './harness.ts'
 
-const path = requireJava('updates of suspend-on-overage in skipped time')
+const path = requireSkippingServer('updates of suspend-on-overage in skipped time')
 
 describe.skipIf(path === undefined)('updates of suspend-on-overage', () => {
   const run = useSuspensions(path)
