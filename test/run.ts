@@ -16,8 +16,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { userCacheDir } from '../stack/downloads.ts'
-import { endProcess, startedAt } from '../stack/pids.ts'
 import { findTemporalServer } from '../stack/temporal/binary.ts'
+import { endLeftBehind, passOnEnd } from './setup/left-behind.ts'
 import { type Notes, notesOf } from './setup/notes.ts'
 import { filesToRunAgain, outcomeOf } from './setup/outcome.ts'
 import { SEED } from './setup/seed.ts'
@@ -29,7 +29,11 @@ const KEPT = join(ROOT, '.data', 'tests')
 const MINUTES = join(ROOT, 'test', 'minutes.json')
 const PROJECTS_WITH_TEMPORAL: readonly string[] = ['stack', 'workflows', 'e2e', 'faults', 'demo']
 
-process.exitCode = await main(process.argv.slice(2))
+process.exitCode = await main(process.argv.slice(2)).catch((error: unknown) => {
+  console.log(`failed: ${error instanceof Error ? error.message : String(error)}`)
+  console.log('0 passed, 1 failed')
+  return 1
+})
 
 async function main(args: readonly string[]): Promise<number> {
   const isRecorded = args.includes('--record')
@@ -97,23 +101,14 @@ async function runVitest(args: readonly string[], namesFile: boolean): Promise<V
         NODE_COMPILE_CACHE: join(folder, 'compiled'),
       },
     })
-    // Ctrl-C reaches the child directly, and it stops its servers: we only wait for it.
-    process.on('SIGINT', () => undefined)
-    process.on('SIGTERM', () => child.kill('SIGINT'))
+    const isAskedToEnd = passOnEnd(child)
     const [code] = await once(child, 'exit')
     const notes = notesOf(await readFile(files.notes, 'utf8').catch(() => ''))
-    await endLeftServers(notes)
-    return { exitCode: typeof code === 'number' ? code : 1, tally: await readTally(files.tally), notes }
+    await endLeftBehind(folder, notes.servers)
+    const tally = isAskedToEnd() ? undefined : await readTally(files.tally)
+    return { exitCode: typeof code === 'number' ? code : 1, tally, notes }
   } finally {
     await rm(folder, { recursive: true, force: true, maxRetries: 5 })
-  }
-}
-
-/** Ends servers that a killed test run could not stop. */
-async function endLeftServers({ servers }: Notes): Promise<void> {
-  for (const server of servers) {
-    if (server.startedAt !== undefined && (await startedAt(server.pid)) === server.startedAt)
-      await endProcess(server.pid)
   }
 }
 
