@@ -52,7 +52,7 @@ export default defineConfig({
       ...(ALONE.length > 0 ? [alone()] : []),
       project('queues', 120, [DATABASE]),
       project('stack', 120),
-      project('workflows', 240, [DATABASE, TEMPORAL, BUNDLE]),
+      shared('workflows', 240, [DATABASE, TEMPORAL, BUNDLE]),
       project('e2e', 900, [DATABASE, TEMPORAL, BUNDLE]),
       project('faults', 1800, [DATABASE, TEMPORAL, BUNDLE]),
       project('demo', 1200),
