@@ -1,9 +1,7 @@
-/** The Java server that skips time, with a workaround for a bug. */
+/** The server that skips time, with a workaround for a bug. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { TestWorkflowEnvironment } from '@temporalio/testing'
 
-/** The SDK gives the server five seconds to listen. On a busy machine Java's first start takes longer. */
-const ATTEMPTS = 20
 const LOOK_EVERY_MS = 2000
 
 export interface SkippingServer {
@@ -17,7 +15,9 @@ export interface SkippingServer {
 
 /** @param path the server's program */
 export async function startSkippingServer(path: string): Promise<SkippingServer> {
-  const env = await start(path)
+  const env = await TestWorkflowEnvironment.createTimeSkipping({
+    server: { executable: { type: 'existing-path', path } },
+  })
   const keeper = keepTimeGoing(env)
   const stopping = new AbortController()
   const patiently = <T>(call: () => Promise<T>) => env.connection.withAbortSignal(stopping.signal, call)
@@ -27,19 +27,6 @@ export async function startSkippingServer(path: string): Promise<SkippingServer>
     await env.teardown()
   }
   return { env, leap: (ms) => patiently(() => env.sleep(ms)), patiently, stop }
-}
-
-async function start(path: string): Promise<TestWorkflowEnvironment> {
-  for (let attempt = 1; ; attempt += 1) {
-    try {
-      return await TestWorkflowEnvironment.createTimeSkipping({
-        server: { executable: { type: 'existing-path', path } },
-      })
-    } catch (error) {
-      const late = error instanceof Error && error.message.includes('did not start within')
-      if (!late || attempt === ATTEMPTS) throw error
-    }
-  }
 }
 
 /**

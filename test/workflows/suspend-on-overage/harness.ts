@@ -1,6 +1,5 @@
 /** Runs of suspend-on-overage on one SIM, one after the other, in skipped time on the model of the service. */
 import { afterEach, beforeEach } from 'vitest'
-import { ServiceError } from '../../../domain/errors.ts'
 import { suspendOnOverageId } from '../../../domain/temporal/ids.ts'
 import type { SuspendSignal } from '../../../domain/temporal/signals.ts'
 import type {
@@ -15,19 +14,6 @@ import { clear, type SkippingHarness, startSkippingHarness } from '../harness.ts
 import { aSim, TENANT, WAITS } from '../model/service.ts'
 
 export const [SECOND, MINUTE, HOUR, DAY] = [1000, 60_000, 3_600_000, 86_400_000] as const
-
-/**
- * Retries a call that has timed out: on a busy machine Java's first responses take too long. A repeated call has no
- * further effect: signals are idempotent, and an update has its id.
- */
-async function patiently<T>(call: () => Promise<T>): Promise<T> {
-  try {
-    return await call()
-  } catch (error) {
-    if (error instanceof ServiceError && error.code === 'unavailable') return patiently(call)
-    throw error
-  }
-}
 
 /** Call in a describe. @param path the time-skipping server's program */
 export function useSuspensions(path: string | undefined) {
@@ -91,7 +77,7 @@ export function useSuspensions(path: string | undefined) {
     start: (signal: SuspendSignal, more: Partial<SuspendOnOverageInput> = {}) => {
       const input = inputOf(more)
       const start = { type: 'suspend-on-overage', workflowId: id, input, signal } as const
-      return patiently(() => harness.workflowClient.signalWithStart({ do: 'signalWithStart', ...start }))
+      return harness.workflowClient.signalWithStart({ do: 'signalWithStart', ...start })
     },
     signal: (name: SuspendSignal) => harness.workflowClient.signal(id, name),
     /** Sends an update. Default: a new id for each. */
@@ -99,7 +85,7 @@ export function useSuspensions(path: string | undefined) {
       name: Name,
       args: SuspendUpdates[Name],
       updateId = `u${updates++}`,
-    ) => (await patiently(() => harness.workflowClient.update(id, name, args, updateId))) as SuspendUpdateResult,
+    ) => (await harness.workflowClient.update(id, name, args, updateId)) as SuspendUpdateResult,
     until: async (phase: string) => (await harness.untilState(id, { phase })) as SuspendOnOverageState,
     state: async () => (await harness.handleOf(id).query('state')) as SuspendOnOverageState,
     result: (): Promise<SuspendOnOverageResult> => harness.handleOf(id).result(),
