@@ -89,7 +89,7 @@ export async function play(harness: Harness, { share = 1, knobs = {}, strike }: 
     left = await unfinished(herd).catch((error: Error) => error.message)
     return left === undefined
   }
-  await until('the end of all work', isQuiet, QUIET_WITHIN_SECONDS, 1000).catch((error: Error) => {
+  await until('the end of all work', isQuiet, QUIET_WITHIN_SECONDS).catch((error: Error) => {
     throw new Error(`${error.message}: ${left}`)
   })
   const quietAfterSeconds = Math.round((performance.now() - struckAt) / 1000)

@@ -175,7 +175,7 @@ export async function bringToTheMiddle(service: Service, herd: Herd, hold: (slow
   await hold(false)
   const halfway = async () =>
     (await linesOf('fleet')).filter(({ status }) => status === 1).length >= NEARLY_HALF * of(herd, 'fleet').length
-  await until('nearly half of the fleet active', halfway, 300, 500)
+  await until('nearly half of the fleet active', halfway, 300)
   await hold(true)
   await openTickets(service, herd, ['grace'], 'send-sms', () => ({ message: 'Your limit is reached.' }))
   await use(service, herd, ['cleared'], -60)

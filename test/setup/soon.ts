@@ -1,5 +1,6 @@
 /**
- * Wait in real time for something to happen. They fail after a minute, or after the given time.
+ * Wait in real time for something to happen. They fail after a minute, or after the given time. They look less often the
+ * longer they have waited: who waits for a busy machine must not keep it busy.
  *
  *   soon    waits until expectations hold: in tests, for everything that happens later
  *   until   waits until something is there, and names it in the error: for what a test needs, and outside of tests
@@ -7,7 +8,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
 const SECONDS = 60
-const EVERY_MS = 50
+/** Looks are a twentieth of the time waited so far apart: the wait then lasts a twentieth too long at the most. */
+const SHARE = 1 / 20
+const LEAST_MS = 20
+const MOST_MS = 1000
 
 let over = new AbortController()
 
@@ -17,6 +21,9 @@ export function endWaits(): void {
   over = new AbortController()
 }
 
+/** The pause after a look, in milliseconds. @param waitedMs time waited so far */
+export const pauseMs = (waitedMs: number): number => Math.min(MOST_MS, Math.max(LEAST_MS, waitedMs * SHARE))
+
 /**
  * Waits until something holds.
  *
@@ -24,14 +31,17 @@ export function endWaits(): void {
  * @returns what `holds` returns
  * @throws Error of the last attempt
  */
-export async function soon<T>(holds: () => T | Promise<T>, seconds = SECONDS, everyMs = EVERY_MS): Promise<T> {
+export async function soon<T>(holds: () => T | Promise<T>, seconds = SECONDS): Promise<T> {
   const { signal } = over
-  for (const deadline = Date.now() + seconds * 1000; ; await sleep(everyMs)) {
+  const began = performance.now()
+  const waited = () => performance.now() - began
+  for (;;) {
     try {
       return await holds()
     } catch (error) {
-      if (signal.aborted || Date.now() > deadline) throw error
+      if (signal.aborted || waited() > seconds * 1000) throw error
     }
+    await sleep(pauseMs(waited()), undefined, { signal }).catch(() => undefined)
   }
 }
 
@@ -47,14 +57,13 @@ export async function until<T>(
   what: string,
   look: () => T | undefined | false | Promise<T | undefined | false>,
   seconds = SECONDS,
-  everyMs = EVERY_MS,
 ): Promise<T> {
   const there = async () => {
     const seen = await look()
     if (seen === undefined || seen === false) throw new Error('not there yet')
     return seen
   }
-  return soon(there, seconds, everyMs).catch((error: unknown) => {
+  return soon(there, seconds).catch((error: unknown) => {
     throw new Error(`${what}: waited ${seconds} s in vain; last: ${String(error)}`, { cause: error })
   })
 }

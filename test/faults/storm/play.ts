@@ -128,7 +128,6 @@ export async function playStorm(storm: Storm): Promise<Played> {
         return seen.logged >= size / 5 && seen.kept >= 5 && seen
       },
       LONG_SECONDS,
-      20,
     )
     await strike(killed, middle)
     sentAgain += await sending
@@ -162,7 +161,6 @@ export async function playStorm(storm: Storm): Promise<Played> {
       return seen.kept >= 5 && seen
     },
     LONG_SECONDS,
-    20,
   )
   await strike('worker', middle)
 
@@ -172,7 +170,7 @@ export async function playStorm(storm: Storm): Promise<Played> {
     await passWaits(sources.rows)
     return (await count('from notifications where mail_id is null')) + (await count(waiting)) === 0
   }
-  await until('all other mails sent', noWaiting, LONG_SECONDS, 500)
+  await until('all other mails sent', noWaiting, LONG_SECONDS)
   await until(
     'all mails sent or given up',
     async () => {
@@ -181,7 +179,6 @@ export async function playStorm(storm: Storm): Promise<Played> {
       return (await pending()) === 0
     },
     LONG_SECONDS,
-    500,
   )
   return { tenants, strikes, sentAgain, seconds: Math.round((performance.now() - began) / 1000) }
 }

@@ -260,7 +260,7 @@ describe.skipIf(path === undefined)('month-end-reprovision on the real service',
       if (state?.progress) looks.push({ changes: sum(state.progress), unassign: null, move: null })
       expect({ status, step: state?.step }).toEqual({ status: 'running', step: 'close' })
     }
-    await soon(allMade, 240, 100)
+    await soon(allMade, 240)
 
     for (const { changes, unassign, move } of looks) {
       const { total, queued = 0, open = 0, complete = 0, failed, left, done } = changes
