@@ -17,7 +17,7 @@ import { HARMLESS_IN_TESTS, hostileFile } from './hostile-files.ts'
 import { LADDERS, shippedFiles } from './samples.ts'
 
 const FILES = cases(10_000)
-/** Processor time of this process for one file, in milliseconds. */
+/** Most processor time of this thread for one file, in milliseconds. */
 const MOST_MS = 1000
 
 const keysOf = (pointer: string) => pointer.split('/').slice(1)
@@ -35,16 +35,16 @@ function expectPlaces(faults: readonly RuleFault[], { file, text }: RuleSource, 
   }
 }
 
-/** Processor time of this process, in milliseconds. */
+/** @returns `ms`: processor time of this thread, in milliseconds */
 async function timed<T>(work: () => Promise<T>): Promise<{ done: T; ms: number }> {
-  const before = process.cpuUsage()
+  const before = process.threadCpuUsage()
   const done = await work()
-  const { user, system } = process.cpuUsage(before)
+  const { user, system } = process.threadCpuUsage(before)
   return { done, ms: (user + system) / 1000 }
 }
 
 describe('a hostile rule file', () => {
-  test('is refused with its place, or a rule like any other', async () => {
+  test('is refused with its place, or a rule like any other', { timeout: 0 }, async () => {
     const random = randomFrom(SEED)
     const shipped = [...shippedFiles(), ...LADDERS]
     const counts = { refused: 0, accepted: 0 }
@@ -75,7 +75,7 @@ describe('a hostile rule file', () => {
     // Both happen often enough to mean something.
     expect(counts.accepted).toBeGreaterThan(FILES / 20)
     expect(counts.refused).toBeGreaterThan(FILES / 2)
-  }, 300_000)
+  })
 })
 
 /** A test file of which values do not repeat and days are an eighth: it plays days in the place of a month and more. */
@@ -85,7 +85,7 @@ const shortened = ({ file, text }: RuleSource): RuleSource => ({
 })
 
 describe('a hostile test file', () => {
-  test('is refused with its place, or played to an end', async () => {
+  test('is refused with its place, or played to an end', { timeout: 0 }, async () => {
     const random = randomFrom(SEED)
     const shipped = await readRuleFolder('')
     const { rules } = await loadRuleSet(shipped.rules)
@@ -110,5 +110,5 @@ describe('a hostile test file', () => {
     }
     expect(counts.played).toBeGreaterThan(FILES / 20)
     expect(counts.refused).toBeGreaterThan(FILES / 2)
-  }, 300_000)
+  })
 })

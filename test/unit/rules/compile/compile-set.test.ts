@@ -114,7 +114,7 @@ describe('attach', () => {
     }
   })
 
-  test.each([100_000, 7])('gives the rules of rulesFor, with at most %i kept', async (mostKept) => {
+  test.each([100_000, 7])('gives the rules of rulesFor, with at most %i kept', { timeout: 0 }, async (mostKept) => {
     const random = randomFrom(SEED)
     const some = await aRule()
     const maybe = (pick: () => object) => (random.chance(0.4) ? pick() : {})

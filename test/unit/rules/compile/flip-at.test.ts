@@ -70,7 +70,7 @@ function laterFacts(kind: SubjectKind, subject: AgingSubject, at: number, tariff
 }
 
 describe('flipAt', () => {
-  test('is never late', { timeout: 240_000 }, () => {
+  test('is never late', { timeout: 0 }, () => {
     const random = randomFrom(SEED)
     let later = 0
     for (let n = 0; n < CASES; n += 1) {

@@ -15,7 +15,7 @@ const played = new Map<string, Played[]>()
 beforeAll(async () => {
   for (const { file, rules: named, tests } of files)
     for (const one of tests) played.set(file, [...(played.get(file) ?? []), await play(one, named, coverage)])
-}, 120_000)
+}, 0)
 
 test('their files have no fault', () => {
   expect(faults).toEqual([])
