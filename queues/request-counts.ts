@@ -1,14 +1,22 @@
 /** The Redis in which several API processes count requests together. */
 import { Redis } from 'ioredis'
 
+/** Counting must not delay a request for longer, in milliseconds. */
+const ANSWERS_WITHIN_MS = 500
+
 /**
- * Connects to Redis for counting. Counting must not delay a request. So a Redis that is away or slow is an error within
- * half a second, and nothing is queued for its return.
+ * Connects to Redis for counting. A Redis that is away or slow is an error within half a second, and nothing is queued
+ * for its return.
  *
  * @param onError called when a connection is lost; it is made again by itself
+ * @param commandTimeout longest wait for an answer, in milliseconds
  */
-export function openRequestCounts(redisUrl: string, onError: (error: Error) => void) {
-  const redis = new Redis(redisUrl, { maxRetriesPerRequest: 1, enableOfflineQueue: false, commandTimeout: 500 })
+export function openRequestCounts(
+  redisUrl: string,
+  onError: (error: Error) => void,
+  commandTimeout = ANSWERS_WITHIN_MS,
+) {
+  const redis = new Redis(redisUrl, { maxRetriesPerRequest: 1, enableOfflineQueue: false, commandTimeout })
   redis.on('error', onError)
   return { redis, close: async () => redis.disconnect() }
 }
