@@ -96,11 +96,12 @@ describe('startApi', () => {
       return socket
     }
 
-    const slow = await text(begin('/internal/keys'))
-    const upload = begin('/internal/sims')
+    const upload = begin('/internal/sims').resume()
     const ended = vi.fn()
     upload.on('close', ended)
-    await new Promise((resolve) => setTimeout(resolve, 1000))
+    await text(begin('/internal/keys'))
+    // Begins long after the upload has arrived, and is refused after it would be.
+    const slow = await text(begin('/internal/keys'))
 
     expect(slow).toMatch(/^HTTP\/1.1 408 Request Timeout\r\n/)
     expect(slow).toContain('did not arrive in time')
