@@ -374,7 +374,7 @@ export type Estates = ReturnType<typeof useEstates>
 async function mailsSent(harness: Harness, tenantId: string): Promise<void> {
   const dir = await mkdtemp(join(tmpdir(), 'simherd-estate-'))
   const inbox = await startInbox({ dir })
-  const transport = createTransport({ smtpUrl: inbox.smtpUrl, from: 'Simherd <simherd@localhost>', timeoutMs: 3000 })
+  const transport = createTransport({ smtpUrl: inbox.smtpUrl, from: 'Simherd <simherd@localhost>', timeoutMs: 30_000 })
   try {
     await sendMails(
       harness.store,

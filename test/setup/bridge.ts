@@ -26,7 +26,7 @@ export async function aBridge() {
     server.close()
   })
   const { port } = server.address() as AddressInfo
-  const network = httpNetwork({ url: `http://127.0.0.1:${port}`, secret: 'secret-of-the-tests', timeoutMs: 5000 })
+  const network = httpNetwork({ url: `http://127.0.0.1:${port}`, secret: 'secret-of-the-tests', timeoutMs: 30_000 })
   return Object.assign(bridge, { network })
 }
 

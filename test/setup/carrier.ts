@@ -26,7 +26,7 @@ export async function aCarrier(knobs: Partial<Knobs> = {}) {
   return {
     url: carrier.url,
     secret: SECRET,
-    network: httpNetwork({ url: carrier.url, secret: SECRET, timeoutMs: 1000 }),
+    network: httpNetwork({ url: carrier.url, secret: SECRET, timeoutMs: 30_000 }),
     stats: async () => (await (await fetch(`${carrier.url}/stats`, { headers })).json()) as Stats,
     turn: (change: Partial<Knobs>) =>
       fetch(`${carrier.url}/knobs`, { method: 'PUT', headers, body: JSON.stringify(change) }),

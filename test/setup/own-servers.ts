@@ -140,7 +140,7 @@ async function ownCarrier(file: string) {
   const port = await freePort()
   const url = `http://127.0.0.1:${port}`
   const headers = { authorization: `Bearer ${SECRET}`, 'content-type': 'application/json' }
-  const isUp = async () => (await fetch(`${url}/healthz`, { signal: AbortSignal.timeout(1000) })).ok
+  const isUp = async () => (await fetch(`${url}/healthz`, { signal: AbortSignal.timeout(30_000) })).ok
   let knobs: Partial<Knobs> = {}
   const supervised = await supervise({
     name: 'carrier',

@@ -79,7 +79,7 @@ async function operatorKey(databaseUrl: string): Promise<string> {
   return key
 }
 
-const isUp = async (url: string) => (await fetch(url, { signal: AbortSignal.timeout(2000) })).ok
+const isUp = async (url: string) => (await fetch(url, { signal: AbortSignal.timeout(30_000) })).ok
 
 /**
  * @param given default: the shared servers; stopped with the service

@@ -22,7 +22,7 @@ const command = useCommandHarness()
 const { harness, lines } = command
 const ours = () => ({ tenant: harness.tenant.id })
 const sender = createWebhookSender({
-  timeoutMs: 2000,
+  timeoutMs: 30_000,
   allow: parseNetworks('127.0.0.1/32') ?? [],
   ca: CERTIFICATE,
   lookup: ((_name: string, _options: object, callback: (error: null, found: object[]) => void) =>

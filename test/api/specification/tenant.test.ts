@@ -69,7 +69,7 @@ test.each(['a@b.example', 'first.last+tag@sub.example.com', `o'neil@example.com`
 test('4.6 PATCH /api/tenant/billing-email: sends the next mail to the new address', async () => {
   const inbox = await startInbox({ dir: await temporaryFolder() })
   const from = 'Simherd <simherd@meadow.example>'
-  const transport = createTransport({ smtpUrl: inbox.smtpUrl, from, timeoutMs: 10_000 })
+  const transport = createTransport({ smtpUrl: inbox.smtpUrl, from, timeoutMs: 30_000 })
   onTestFinished(async () => {
     transport.close()
     await inbox.stop()

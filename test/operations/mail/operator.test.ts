@@ -15,6 +15,7 @@ import { insertOperatorNotices } from '../../../store/operator-notices.ts'
 import { inPlatform } from '../../../store/tenancy.ts'
 import { aStore } from '../../setup/estate.ts'
 import { temporaryFolder } from '../../setup/folder.ts'
+import { soon } from '../../setup/soon.ts'
 import { anAlert } from '../../unit/notify/notifications.ts'
 import { aHarness, operatorNotices } from '../harness.ts'
 import { asShipped, aWorld, inStage, only } from '../watchdog/alert-world.ts'
@@ -29,7 +30,7 @@ type TestStore = Awaited<ReturnType<typeof aStore>>
 /** The operator's mailbox, and what mails them. */
 async function anOperator(store: TestStore, inboxOptions: Omit<InboxOptions, 'dir'> = {}) {
   const inbox = await startInbox({ dir: await temporaryFolder(), ...inboxOptions })
-  const transport = createTransport({ smtpUrl: inbox.smtpUrl, from: 'Simherd <simherd@example.com>', timeoutMs: 3000 })
+  const transport = createTransport({ smtpUrl: inbox.smtpUrl, from: 'Simherd <simherd@example.com>', timeoutMs: 30_000 })
   onTestFinished(async () => {
     transport.close()
     await inbox.stop()
@@ -106,7 +107,7 @@ describe('mails to the operator', () => {
       return new Promise<never>(() => undefined)
     }
     void operator.tell({}, { send })
-    await expect.poll(operator.arrived, { timeout: 10_000 }).toHaveLength(1)
+    await soon(async () => expect(await operator.arrived()).toHaveLength(1))
 
     await operator.tell()
     const underLease = await operator.arrived()
@@ -123,7 +124,7 @@ describe('mails to the operator', () => {
     const store = await aStore()
     const operator = await anOperator(store)
     await operator.differs('first')
-    const refuses = createTransport({ smtpUrl: 'smtp://127.0.0.1:1', from: 'x@example.com', timeoutMs: 3000 })
+    const refuses = createTransport({ smtpUrl: 'smtp://127.0.0.1:1', from: 'x@example.com', timeoutMs: 30_000 })
 
     for (let hours = 0; hours < 80; hours += 4) {
       await operator.tell({}, refuses)

@@ -25,7 +25,7 @@ export async function aPost(store: TestStore, options: Omit<InboxOptions, 'dir'>
   const transport = createTransport({
     smtpUrl: inbox.smtpUrl,
     from: 'Simherd <simherd@meadow.example>',
-    timeoutMs: 3000,
+    timeoutMs: 30_000,
   })
   onTestFinished(async () => {
     transport.close()

@@ -247,7 +247,7 @@ describe('a ticket that failed at the carrier', () => {
 
   test('hides the carrier’s address from tenants', async () => {
     const address = `127.0.0.1:${await freePort()}`
-    const away = httpNetwork({ url: `http://${address}`, secret: 'secret-of-the-tests', timeoutMs: 1000 })
+    const away = httpNetwork({ url: `http://${address}`, secret: 'secret-of-the-tests', timeoutMs: 30_000 })
     const id = await open(await aSim(), TicketType.Provision)
     const simId = (await ticket(id))?.simId ?? 0
 

@@ -45,7 +45,7 @@ async function anEndpoint(ask: Partial<NewWebhook> = {}) {
   const receiver = await startReceiver()
   onTestFinished(receiver.stop)
   const { id, secret } = await asTenant((tx) => addWebhook(tx, { url: receiver.url, ...ask }, OPTIONS))
-  const sender = createWebhookSender({ timeoutMs: 2000, allow: OPTIONS.allow })
+  const sender = createWebhookSender({ timeoutMs: 30_000, allow: OPTIONS.allow })
   return {
     ...harness,
     receiver,

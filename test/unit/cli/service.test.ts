@@ -21,7 +21,7 @@ async function aService(...answers: RequestListener[]) {
   await once(server, 'listening')
   onTestFinished(() => void server.close())
   const { port } = server.address() as AddressInfo
-  return { bodies, client: internalClient({ url: `http://127.0.0.1:${port}`, key: 'k', patienceMs: 5000 }) }
+  return { bodies, client: internalClient({ url: `http://127.0.0.1:${port}`, key: 'k', patienceMs: 30_000 }) }
 }
 
 /** A response of the service. */

@@ -15,7 +15,7 @@ afterEach(async () => {
   bridge = undefined
 })
 
-async function networkTo(answer: Answering, timeoutMs = 10_000) {
+async function networkTo(answer: Answering, timeoutMs = 30_000) {
   bridge = await startBridge(answer)
   return httpNetwork({ url: bridge.url, secret: SECRET, timeoutMs })
 }
@@ -53,8 +53,8 @@ describe('perform', () => {
   test('keeps the path of the address, trailing slash or not', async () => {
     bridge = await startBridge(answering(200, DONE))
 
-    await httpNetwork({ url: `${bridge.url}/bridge/`, secret: SECRET, timeoutMs: 2000 }).perform(SUSPEND)
-    await httpNetwork({ url: `${bridge.url}/bridge`, secret: SECRET, timeoutMs: 2000 }).perform(SUSPEND)
+    await httpNetwork({ url: `${bridge.url}/bridge/`, secret: SECRET, timeoutMs: 30_000 }).perform(SUSPEND)
+    await httpNetwork({ url: `${bridge.url}/bridge`, secret: SECRET, timeoutMs: 30_000 }).perform(SUSPEND)
 
     expect(bridge.asked.map(({ url }) => url)).toEqual(['/bridge/operations', '/bridge/operations'])
   })

@@ -22,7 +22,7 @@ afterEach(async () => {
   for (const cleanup of cleanups.splice(0).toReversed()) await cleanup()
 })
 
-function transportTo(smtpUrl: string, timeoutMs = 3000): Transport {
+function transportTo(smtpUrl: string, timeoutMs = 30_000): Transport {
   const transport = createTransport({ smtpUrl, from: FROM, timeoutMs })
   cleanups.push(() => transport.close())
   return transport
@@ -58,7 +58,7 @@ describe('a remote SMTP server', () => {
 
   test('receives clear text if the operator allows it', async () => {
     const { mailbox } = await mailboxAndTransport({ hideSTARTTLS: true, disabledCommands: ['AUTH', 'STARTTLS'] })
-    const transport = createTransport({ smtpUrl: elsewhere(mailbox.url), from: FROM, timeoutMs: 3000, plain: true })
+    const transport = createTransport({ smtpUrl: elsewhere(mailbox.url), from: FROM, timeoutMs: 30_000, plain: true })
     cleanups.push(() => transport.close())
 
     await transport.send(aMail())

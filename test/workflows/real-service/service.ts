@@ -67,7 +67,7 @@ async function startOutside(closing: Closing) {
   const inbox = await startInbox({ dir: join(folder, 'mails') })
   closing.push(carrier.stop, inbox.stop)
   const headers = { authorization: `Bearer ${SECRET}`, accept: 'application/json' }
-  const network = httpNetwork({ url: carrier.url, secret: SECRET, timeoutMs: 2000 })
+  const network = httpNetwork({ url: carrier.url, secret: SECRET, timeoutMs: 30_000 })
   const operate = async (operation: 'provision' | 'unprovision', iccid: string): Promise<void> => {
     const response = await fetch(`${carrier.url}/operations`, {
       method: 'POST',
@@ -169,7 +169,7 @@ async function startAll(path: string, closing: Closing) {
     tickets: TICKETS,
     evaluation: { ...OPTIONS, ...GROUPING, rules: rulesInForce() },
     mails: MAILS,
-    webhookSender: createWebhookSender({ timeoutMs: 1000, allow: [] }),
+    webhookSender: createWebhookSender({ timeoutMs: 30_000, allow: [] }),
     webhooks: { secretsKeys: [] },
     add: async (jobs) => pump.enqueue(jobs),
     onRequestFailed: (_, error) => log.warn({ err: error }, 'a workflow request failed'),
