@@ -17,15 +17,16 @@ import { freshDatabase } from '../setup/database.ts'
 import { aTenant, someSims } from '../setup/estate.ts'
 import { requireRedis } from '../setup/requirements.ts'
 import { until } from '../setup/soon.ts'
-import { aGate, aWhile, harnessAt, type Where } from './harness.ts'
+import { aGate, harnessAt, type Where } from './harness.ts'
 
 const redisUrl = requireRedis('queues on Redis')
 const database = await freshDatabase()
 afterAll(database.drop)
 
+/** Queues of the test's own: other files' consumers would take its jobs. */
 const backends: [string, Where | undefined][] = [
   ['PostgreSQL', { redisUrl: '', databaseUrl: database.url }],
-  ['Redis', redisUrl === undefined ? undefined : { redisUrl, databaseUrl: database.url }],
+  ['Redis', redisUrl === undefined ? undefined : { redisUrl: `${redisUrl}/1`, databaseUrl: database.url }],
 ]
 
 for (const [name, where = { redisUrl: '', databaseUrl: '' }] of backends) {
@@ -37,7 +38,7 @@ for (const [name, where = { redisUrl: '', databaseUrl: '' }] of backends) {
 
       harness.consume(async () => void runs++)
       await until('the run', () => runs > 0)
-      await aWhile()
+      await harness.idle()
 
       expect(runs).toBe(1)
     })
@@ -46,7 +47,12 @@ for (const [name, where = { redisUrl: '', databaseUrl: '' }] of backends) {
       const harness = harnessAt(where)
       const gate = aGate()
       const log: string[] = []
-      harness.consume(async () => {
+      let isPast = false
+      harness.consume(async (job) => {
+        if ('simId' in job && job.simId === 2) {
+          isPast = true
+          return
+        }
         log.push('begin')
         await gate.opened
         log.push('end')
@@ -55,11 +61,12 @@ for (const [name, where = { redisUrl: '', databaseUrl: '' }] of backends) {
       await until('the first run', () => log.length === 1)
 
       await harness.queues.add(Array.from({ length: 20 }, () => harness.sim(1)))
-      await aWhile()
+      await harness.queues.add([harness.sim(2)])
+      await until('a job after them', () => isPast)
       const during = [...log]
       gate.open()
       await until('the second run', () => log.length === 4)
-      await aWhile()
+      await harness.idle()
 
       expect(during).toEqual(['begin'])
       expect(log).toEqual(['begin', 'end', 'begin', 'end'])
@@ -120,7 +127,7 @@ for (const [name, where = { redisUrl: '', databaseUrl: '' }] of backends) {
 
       harness.consume(async (job) => void heard.push(job.queue === 'tickets' ? `tickets ${job.simId}` : job.queue))
       await until('six runs', () => heard.length === 6)
-      await aWhile()
+      await harness.idle()
 
       expect(heard.toSorted()).toEqual(['bulk', 'evaluate', 'mail', 'tickets 7', 'tickets 8', 'workflows'])
     })
@@ -140,7 +147,8 @@ for (const [name, where = { redisUrl: '', databaseUrl: '' }] of backends) {
       await harness.queues.add([harness.sim(1)])
       gate.open()
       await until('the job that was enqueued meanwhile', () => runs === 2)
-      await aWhile()
+      await harness.idle()
+      expect(runs).toBe(2)
       await harness.queues.add([harness.sim(1)])
       await until('a job after it', () => runs === 3)
 
@@ -151,7 +159,8 @@ for (const [name, where = { redisUrl: '', databaseUrl: '' }] of backends) {
       const harness = harnessAt(where)
       const gate = aGate()
       const log: string[] = []
-      const first = harness.consume(async () => {
+      const first = harness.consume(async (job) => {
+        if ('simId' in job && job.simId !== 1) return
         log.push('begin')
         await gate.opened
         log.push('end')
@@ -160,13 +169,23 @@ for (const [name, where = { redisUrl: '', databaseUrl: '' }] of backends) {
       await until('the run', () => log.length === 1)
       await harness.queues.add([harness.sim(1)])
 
+      let others = 0
+      const idle = harness.consume(async () => void others++)
+      await until('a run of another consumer', async () => {
+        await harness.queues.add([harness.sim(2)])
+        return others > 0
+      })
       const closing = first.close().then(() => log.push('closed'))
-      await aWhile()
+      // It has nothing to wait for, and begins to close later.
+      await idle.close()
       gate.open()
       await closing
       const afterClose = [...log]
-      harness.consume(async () => void log.push('next consumer'))
-      await until('the next run', () => log.includes('next consumer'))
+      let isNext = false
+      harness.consume(async (job) => {
+        if ('simId' in job && job.simId === 1) isNext = true
+      })
+      await until('the next run', () => isNext)
 
       expect(afterClose).toEqual(['begin', 'end', 'closed'])
     })
@@ -209,11 +228,13 @@ describe('the sweep', () => {
     await expect(executeTickets(jobless, dies, options, tenantId, simId)).rejects.toThrow('killed')
     const heard: string[] = []
     const { close: stopListening } = harness.consume(async (job) => {
-      heard.push(job.queue)
+      heard.push(job.queue === 'tickets' && job.simId === 0 ? 'marker' : job.queue)
       if (job.queue === 'tickets') await executeTickets(jobless, carrier.network, options, tenantId, job.simId)
     })
     const status = async () => (await inTenant(jobless, tenantId, (tx) => findTicket(tx, ticketId)))?.status
-    await aWhile()
+    await harness.queues.add([harness.sim(0)])
+    await until('the marker', () => heard.length > 0)
+    await harness.idle()
     const withoutJob = { heard: [...heard], status: await status() }
 
     const store = { ...jobless, enqueue: harness.queues.enqueue }
@@ -228,7 +249,7 @@ describe('the sweep', () => {
     const { rows } = await inTenant(jobless, tenantId, (tx) => sql`select 1 from ticket_work`.execute(tx.q))
     await close()
 
-    expect(withoutJob).toEqual({ heard: [], status: TicketStatus.Processing })
+    expect(withoutJob).toEqual({ heard: ['marker'], status: TicketStatus.Processing })
     expect(heard).toContain('tickets')
     expect(rows).toEqual([])
   })

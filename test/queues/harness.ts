@@ -1,8 +1,8 @@
 /** The queues of a test: jobs of its own tenant, and a handler that the test gives. */
-import { setTimeout as sleep } from 'node:timers/promises'
 import { onTestFinished } from 'vitest'
 import type { Job } from '../../domain/jobs.ts'
 import { consume, type Handlers, openQueues, type QueuesAt } from '../../queues/backend.ts'
+import { until } from '../setup/soon.ts'
 
 /** The backend: Redis if `redisUrl` is not empty, else PostgreSQL. */
 export type Where = Pick<QueuesAt, 'redisUrl' | 'databaseUrl'>
@@ -34,6 +34,12 @@ export function harnessAt(where: Where, tenantId = `t${crypto.randomUUID().slice
     /** The messages of errors that handlers threw. */
     failed,
     sim: (simId: number): Job => ({ queue: 'tickets', tenantId, simId }),
+    /** Waits until no job is left. A job that follows another is queued in the step that ends the other. */
+    idle: () =>
+      until('the end of all jobs', async () => {
+        const counts = Object.values(await queues.counts())
+        return counts.every(({ wait, active }) => wait === 0 && active === 0)
+      }),
     /** Starts consumers. They ignore jobs of other tenants. */
     consume: (handle: (job: Job) => Promise<void>) => {
       const consumers = consume(
@@ -59,6 +65,3 @@ export function aGate() {
   const { promise, resolve } = Promise.withResolvers<void>()
   return { open: () => resolve(), opened: promise }
 }
-
-/** Long enough for an unwanted job to arrive. */
-export const aWhile = () => sleep(400)
