@@ -8,6 +8,7 @@ import { connect } from '../../store/connect.ts'
 import { migrate, pendingFiles } from '../../store/migrate.ts'
 import { migrationFile, readFunctionFiles, statementsOf } from '../../store/migration-files.ts'
 import { emptyDatabase } from '../setup/database.ts'
+import { soon } from '../setup/soon.ts'
 
 const closing: (() => Promise<void>)[] = []
 afterEach(async () => {
@@ -73,7 +74,7 @@ describe('migrate', () => {
     const change = migrationFile('0002_change', 'create table before (a int); alter table first_table add b int;')
 
     const changed = migrate(url, { files: [first, change], log: (line) => lines.push(line) })
-    await expect.poll(() => lines).toContain('0002_change waits for a table that is in use: tried again')
+    await soon(() => expect(lines).toContain('0002_change waits for a table that is in use: tried again'))
     await client.query('commit')
 
     expect(await changed).toEqual(['0002_change'])

@@ -12,10 +12,13 @@ import { type Db, inPlatform } from '../../../store/tenancy.ts'
 import { startBacktests } from '../../../worker/backtests.ts'
 import { aStore } from '../../setup/estate.ts'
 import { loginOfProcesses } from '../../setup/login.ts'
+import { until } from '../../setup/soon.ts'
 import { digestsOf, replayOptions } from './lived.ts'
 import { aPastCycle, connected, doNext as doNextOf } from './past-cycle.ts'
 
 const LONG = 300_000
+/** Longest wait for a backtest, in seconds. */
+const WAITS_S = 240
 const store = await aStore('2026-11-10T12:00:00Z')
 await activateRules(store, await readRuleFiles(''), 'the tests')
 const options = replayOptions()
@@ -33,7 +36,7 @@ afterEach(async () => {
 })
 
 /** Waits until no session has the lock: one that was ended drops its temporary tables first. */
-const unlocked = () => expect.poll(() => connected(store, tryBacktestLock)).toBe(true)
+const unlocked = () => until('the lock', () => connected(store, tryBacktestLock))
 
 const doNext = (onInstant?: (own: Db) => unknown, signal?: AbortSignal) =>
   doNextOf(store, {
@@ -191,8 +194,8 @@ test(
     try {
       const [first, second] = [await asked(), await asked()]
       const worker = start()
-      await expect.poll(async () => (await found(first))?.state, { timeout: 120_000 }).toBe('done')
-      await expect.poll(async () => (await found(second))?.state, { timeout: 120_000 }).toBe('running')
+      await until('the first', async () => (await found(first))?.state === 'done', WAITS_S)
+      await until('the second', async () => (await found(second))?.state === 'running', WAITS_S)
       await worker.stop()
       expect((await found(second))?.state).toBe('queued')
       await unlocked()

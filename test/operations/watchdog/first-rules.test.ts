@@ -8,6 +8,7 @@ import { loadStoredRules } from '../../../rules/load/load.ts'
 import { inPlatform } from '../../../store/tenancy.ts'
 import { activeRuleSet, lockRules } from '../../../store/watchdog/rule-sets.ts'
 import { aStore } from '../../setup/estate.ts'
+import { soon } from '../../setup/soon.ts'
 import { asShipped, only } from './alert-world.ts'
 
 const SHIPPED = only({ 'sim-overage': asShipped, 'sim-silent': asShipped })
@@ -26,7 +27,7 @@ test('are not put in the place of those that an operator loads meanwhile', async
   await inPlatform(store, async (tx) => {
     await lockRules(tx)
     first = activateFirstRules(store, SHIPPED, silent)
-    await expect.poll(waitsForRules).toBe(1)
+    await soon(async () => expect(await waitsForRules()).toBe(1))
     const { rules } = await loadStoredRules(OPERATORS)
     const { version } = await storeRules(tx, OPERATORS, { author: 'Ann' })
     await putInForce(tx, { version, rules }, undefined, { author: 'Ann' })

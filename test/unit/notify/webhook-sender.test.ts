@@ -5,6 +5,7 @@ import { parseNetworks } from '../../../domain/webhooks/addresses.ts'
 import { createWebhookSender, type SenderOptions, signedHeaders } from '../../../notify/webhook-sender.ts'
 import { CERTIFICATE } from '../../setup/certificate.ts'
 import { answers, startReceiver } from '../../setup/webhook-receiver.ts'
+import { soon } from '../../setup/soon.ts'
 
 const SECRET = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
 const OLDER = `whsec_${Buffer.alloc(32, 8).toString('base64')}`
@@ -128,7 +129,7 @@ describe('an endpoint', () => {
 
     expect(answer.status).toBe(200)
     expect(answer.text.length).toBeLessThanOrEqual(500)
-    await expect.poll(() => closed).toBe(true)
+    await soon(() => expect(closed).toBe(true))
     // What sockets buffer on the way comes on top of the 64 kB that are read.
     expect(sent).toBeLessThan(1000)
   })
