@@ -15,9 +15,13 @@ const MOST_MS = 1000
 
 let over = new AbortController()
 
-/** Ends all current waits. Called when a harness closes: the waits of a test that timed out would otherwise go on. */
-export function endWaits(): void {
-  over.abort()
+/**
+ * Ends all current waits. Called when a harness closes: the waits of a test that timed out would otherwise go on.
+ *
+ * @param why what the waits then throw; default: the error of their last attempt
+ */
+export function endWaits(why?: Error): void {
+  over.abort(why ?? null)
   over = new AbortController()
 }
 
@@ -39,7 +43,8 @@ export async function soon<T>(holds: () => T | Promise<T>, seconds = SECONDS): P
     try {
       return await holds()
     } catch (error) {
-      if (signal.aborted || waited() > seconds * 1000) throw error
+      if (signal.aborted) throw signal.reason ?? error
+      if (waited() > seconds * 1000) throw error
     }
     await sleep(pauseMs(waited()), undefined, { signal }).catch(() => undefined)
   }
@@ -63,7 +68,9 @@ export async function until<T>(
     if (seen === undefined || seen === false) throw new Error('not there yet')
     return seen
   }
+  const { signal } = over
   return soon(there, seconds).catch((error: unknown) => {
+    if (signal.aborted && error === signal.reason) throw error
     throw new Error(`${what}: waited ${seconds} s in vain; last: ${String(error)}`, { cause: error })
   })
 }

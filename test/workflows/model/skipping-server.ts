@@ -1,6 +1,8 @@
 /** The server that skips time, with a workaround for a bug. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { TestWorkflowEnvironment } from '@temporalio/testing'
+import { endWaits } from '../../setup/soon.ts'
+import { watchStandstill } from './standstill.ts'
 
 const LOOK_EVERY_MS = 2000
 
@@ -8,22 +10,36 @@ export interface SkippingServer {
   readonly env: TestWorkflowEnvironment
   /** Skips ahead by this many milliseconds. */
   readonly leap: (ms: number) => Promise<void>
-  /** For a call that may take long: it fails when the server is stopped, and is not retried then. */
+  /** For a call that waits for skipped time. It fails if the server stands still, and when it is stopped. */
   readonly patiently: <T>(call: () => Promise<T>) => Promise<T>
   readonly stop: () => Promise<void>
 }
 
-/** @param path the server's program */
-export async function startSkippingServer(path: string): Promise<SkippingServer> {
+interface Options {
+  /** Whether the workaround is off, so that the server can be made to stand still. */
+  readonly standsStill?: boolean
+  /** How often to look for a standstill, in milliseconds. */
+  readonly lookEveryMs?: number
+}
+
+/**
+ * Once the server stands still, all waits of the test end with an error that says so (standstill.ts).
+ *
+ * @param path the server's program
+ */
+export async function startSkippingServer(path: string, options: Options = {}): Promise<SkippingServer> {
   const env = await TestWorkflowEnvironment.createTimeSkipping({
     server: { executable: { type: 'existing-path', path } },
   })
-  const keeper = keepTimeGoing(env)
+  const keeper = options.standsStill === true ? undefined : keepTimeGoing(env)
+  const watch = watchStandstill(env, endWaits, options.lookEveryMs)
   const stopping = new AbortController()
-  const patiently = <T>(call: () => Promise<T>) => env.connection.withAbortSignal(stopping.signal, call)
+  const patiently = <T>(call: () => Promise<T>) =>
+    watch.skipping(() => env.connection.withAbortSignal(stopping.signal, call))
   const stop = async () => {
     stopping.abort()
-    await keeper.stop()
+    await watch.stop()
+    await keeper?.stop()
     await env.teardown()
   }
   return { env, leap: (ms) => patiently(() => env.sleep(ms)), patiently, stop }
