@@ -3,14 +3,13 @@ import { execFile } from 'node:child_process'
 import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { afterAll, expect, test } from 'vitest'
 import { childEnv } from '../../config/child-env.ts'
 import { iccidOf } from '../../domain/identifiers.ts'
 import { type Block, blocksOf, isAsShown, typedIn } from '../setup/console.ts'
 import { startService } from '../setup/service.ts'
-import { until } from '../setup/soon.ts'
+import { until, untilInstant } from '../setup/soon.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const BOOK = 'docs/rules.md'
@@ -90,7 +89,7 @@ const timeless = (text: string) =>
 /** A tenant as the other, whose meters have sent their messages in a cycle that has ended. */
 async function aPastEstate(): Promise<string> {
   const id = await anEstate(4, PAST_CYCLE)
-  await sleep(PAST_CYCLE_MS - (Date.now() % PAST_CYCLE_MS) + 1000)
+  await untilInstant(Math.ceil(Date.now() / PAST_CYCLE_MS) * PAST_CYCLE_MS + 1000)
   return id
 }
 

@@ -11,7 +11,7 @@ import { iccidOf } from '../../domain/identifiers.ts'
 import { cycleAt } from '../../domain/time/cycle.ts'
 import { cycleThatEndsSoon } from '../setup/cycles.ts'
 import type { Service } from '../setup/service.ts'
-import { until } from '../setup/soon.ts'
+import { until, untilInstant } from '../setup/soon.ts'
 
 const MB = 1_000_000
 /** The monthly fee is high, so that a forecast of the overage cost stays small beside it at any time of the cycle. */
@@ -63,7 +63,7 @@ export async function playMainJob(
   await statusesAre(service, player, { 'standard-0': 2, 'dynamic-0': 2, 'fixed-0': 1 })
   await queueChanges(service, player)
   expect(Date.now(), 'all is queued before the boundary').toBeLessThan(start.endsAt)
-  await sleep(Math.max(0, start.endsAt - Date.now() - 500))
+  await untilInstant(start.endsAt - 500)
   await at('closing')
   await until('the close of the cycle', () => isClosed(service, player, start.key), 90)
   await settled(service, player)

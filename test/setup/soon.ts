@@ -4,6 +4,8 @@
  *
  *   soon    waits until expectations hold: in tests, for everything that happens later
  *   until   waits until something is there, and names it in the error: for what a test needs, and outside of tests
+ *
+ * `untilInstant` waits for an instant of the real clock: for tests of cycles that really end.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 
@@ -73,4 +75,9 @@ export async function until<T>(
     if (signal.aborted && error === signal.reason) throw error
     throw new Error(`${what}: waited ${seconds} s in vain; last: ${String(error)}`, { cause: error })
   })
+}
+
+/** Waits for an instant of the real clock, in epoch milliseconds. @throws AbortError if the harness closes before */
+export async function untilInstant(at: number): Promise<void> {
+  await sleep(Math.max(0, at - Date.now()), undefined, { signal: over.signal })
 }

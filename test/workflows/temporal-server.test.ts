@@ -1,5 +1,4 @@
 /** What the time-skipping server lacks: search attributes, lists and Schedules. Also a server that is down. */
-import { setTimeout as sleep } from 'node:timers/promises'
 import { Connection, ScheduleClient } from '@temporalio/client'
 import { pino } from 'pino'
 import { beforeEach, describe, expect, inject, test } from 'vitest'
@@ -22,7 +21,7 @@ import { startTemporal } from '../../stack/temporal/temporal.ts'
 import { startTemporalWorkers } from '../../worker/temporal.ts'
 import { useCommonHarness } from '../setup/common-harness.ts'
 import { freshNamespace } from '../setup/service.ts'
-import { soon } from '../setup/soon.ts'
+import { soon, untilInstant } from '../setup/soon.ts'
 import { workflowBundle } from '../setup/workflow-bundle.ts'
 import { clear, startHarness } from './harness.ts'
 import { aSim, TENANT, WAITS } from './model/service.ts'
@@ -149,7 +148,7 @@ describe('openWorkflowClient', () => {
     timeout: 240_000,
   }, async () => {
     const left = 60_000 - (Date.now() % 60_000)
-    if (left < 10_000) await sleep(left)
+    if (left < 10_000) await untilInstant(Date.now() + left)
     const running = cycleAt('PT1M', Date.now())
     const before = previousCycle('PT1M', previousCycle('PT1M', running))
     const missed = [before, ...[1, 2, 3].map((n) => cycleAt('PT1M', before.startsAt + n * 60_000))]
@@ -168,7 +167,7 @@ describe('openWorkflowClient', () => {
     expect(await harness.workflowClient.ensureSchedule(schedule)).toBe('made')
     expect(await harness.workflowClient.ensureSchedule(schedule)).toBe('kept')
     expect(await harness.workflowClient.describeSchedule(TENANT)).toMatchObject({ paused: false })
-    await sleep((missed.at(-1)?.endsAt ?? 0) + 1000 - Date.now())
+    await untilInstant((missed.at(-1)?.endsAt ?? 0) + 1000)
     expect(harness.model.closed).toEqual([])
     await comeBack()
 

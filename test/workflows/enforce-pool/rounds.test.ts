@@ -99,7 +99,7 @@ describe.skipIf(path === undefined)('enforce-pool', () => {
     await soon(() => expect(harness.model.calls('/enforcement')).toBeGreaterThan(0))
     harness.model.key = 'key'
     // Attempts are half a minute apart.
-    await harness.env.sleep(31_000)
+    await harness.leap(31_000)
 
     await suspended(1)
     expect(await harness.untilState(id(), { over: true, rounds: 1 })).toMatchObject({ armed: [1] })

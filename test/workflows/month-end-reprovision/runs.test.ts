@@ -1,5 +1,4 @@
 /** Month ends on the development server: a cancel while a run continues as new, and a retry just before the close. */
-import { setTimeout as sleep } from 'node:timers/promises'
 import { beforeEach, describe, expect, inject, test } from 'vitest'
 import { monthEndId } from '../../../domain/temporal/ids.ts'
 import type { MonthEndInput } from '../../../domain/temporal/month-end-reprovision.ts'
@@ -72,7 +71,6 @@ describe('month-end-reprovision on a Temporal server', () => {
     queueMoves([1])
     harness.model.failing.set('provision', 'carrier_rejected')
     const look = await monthEnd('retried', { closeAfter: 'PT15S', pageSize: 1, parallel: 1, perRun: 100 })
-    const closesAt = Date.now() + 15_000
     await soon(async () => expect((await look()).state).toMatchObject({ step: 'close' }))
     harness.model.failing.clear()
     harness.model.pending.add('provision')
@@ -83,12 +81,13 @@ describe('month-end-reprovision on a Temporal server', () => {
       'retry',
     )
     expect(retried).toEqual({ opened: 1, refused: 0 })
-    await sleep(closesAt + 1000 - Date.now())
 
-    expect(await look()).toMatchObject({
-      status: 'running',
-      state: { step: 'settle', waitsFor: { what: '1 change(s)' } },
-    })
+    await soon(async () =>
+      expect(await look()).toMatchObject({
+        status: 'running',
+        state: { step: 'settle', waitsFor: { what: '1 change(s)' } },
+      }),
+    )
     expect(harness.model.closed).toEqual([])
     harness.model.pending.clear()
     expect(await ended(look)).toMatchObject({ status: 'completed', result: { moved: 1, changesFailed: 0 } })
