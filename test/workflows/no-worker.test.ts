@@ -82,7 +82,9 @@ describe('/internal/workflows without a worker', () => {
   test('accepts a cancel at once', async () => {
     const workflowId = await provision(2)
 
-    expect(await atOnce(() => harness.tenant.inside('POST', `${path(workflowId)}/cancel`))).toMatchObject({ status: 202 })
+    expect(await atOnce(() => harness.tenant.inside('POST', `${path(workflowId)}/cancel`))).toMatchObject({
+      status: 202,
+    })
     const cancels = (await events(workflowId)).filter(
       (event) => event.workflowExecutionCancelRequestedEventAttributes != null,
     )

@@ -30,7 +30,11 @@ type TestStore = Awaited<ReturnType<typeof aStore>>
 /** The operator's mailbox, and what mails them. */
 async function anOperator(store: TestStore, inboxOptions: Omit<InboxOptions, 'dir'> = {}) {
   const inbox = await startInbox({ dir: await temporaryFolder(), ...inboxOptions })
-  const transport = createTransport({ smtpUrl: inbox.smtpUrl, from: 'Simherd <simherd@example.com>', timeoutMs: 30_000 })
+  const transport = createTransport({
+    smtpUrl: inbox.smtpUrl,
+    from: 'Simherd <simherd@example.com>',
+    timeoutMs: 30_000,
+  })
   onTestFinished(async () => {
     transport.close()
     await inbox.stop()

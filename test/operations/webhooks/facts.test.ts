@@ -217,7 +217,11 @@ describe('webhooks are told', () => {
   test('that a mail is given up', async () => {
     const { told, asTenant, tenantId, store } = await aWatchedWorld()
     const inbox = await startInbox({ dir: await temporaryFolder(), refuse: () => 554 })
-    const transport = createTransport({ smtpUrl: inbox.smtpUrl, from: 'Simherd <simherd@localhost>', timeoutMs: 30_000 })
+    const transport = createTransport({
+      smtpUrl: inbox.smtpUrl,
+      from: 'Simherd <simherd@localhost>',
+      timeoutMs: 30_000,
+    })
     onTestFinished(async () => {
       transport.close()
       await inbox.stop()

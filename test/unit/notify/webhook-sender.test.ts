@@ -4,8 +4,8 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { parseNetworks } from '../../../domain/webhooks/addresses.ts'
 import { createWebhookSender, type SenderOptions, signedHeaders } from '../../../notify/webhook-sender.ts'
 import { CERTIFICATE } from '../../setup/certificate.ts'
-import { answers, startReceiver } from '../../setup/webhook-receiver.ts'
 import { soon } from '../../setup/soon.ts'
+import { answers, startReceiver } from '../../setup/webhook-receiver.ts'
 
 const SECRET = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
 const OLDER = `whsec_${Buffer.alloc(32, 8).toString('base64')}`
