@@ -4,11 +4,12 @@ import type { Knobs } from '../../stack/carrier/knobs.ts'
 import { ownServers } from '../setup/own-servers.ts'
 import { startService } from '../setup/service.ts'
 import { soon, until } from '../setup/soon.ts'
-import { bringToTheMiddle, herdRules, raiseHerd } from './herd.ts'
+import { bringToTheMiddle, herdRules, raiseHerd, sizesOf } from './herd.ts'
 import { lookAt, type Middle, type Report, reportOn, unfinished } from './outcome.ts'
+import { markdown } from './table.ts'
 import { openSources } from './witnesses.ts'
 
-const SETTINGS = {
+export const LIFECYCLE_SETTINGS = {
   CARRIER_TIMEOUT: 'PT1S',
   TICKET_RETRY_MIN: 'PT0.2S',
   TICKET_RETRY_MAX: 'PT2S',
@@ -26,6 +27,11 @@ const WORKS: Partial<Knobs> = { latencyMs: [100, 300] }
 /** Within CARRIER_TIMEOUT, but so slow that started operations are not done before the fault. */
 const SLOW: Partial<Knobs> = { latencyMs: [700, 900] }
 
+/** How long a killed server is away: longer than connections, sweeps and queues wait before they try again. */
+export const AWAY_MS = 3000
+/** Longer than the client retries a call to Temporal (CALL_TIMEOUT_MS, queues/temporal/client.ts): so callers must retry. */
+export const TEMPORAL_AWAY_MS = 12_000
+
 /** Time limit for all work to end. A killed worker's claim is free after a minute, its mail after five. */
 const QUIET_WITHIN_SECONDS = 600
 
@@ -42,7 +48,7 @@ export interface Fault {
 /** @param options withRedis: queues in Redis, which must be installed; else in PostgreSQL */
 export async function openHarness(options: { readonly withRedis: boolean }) {
   const servers = await ownServers(options)
-  const service = await startService(SETTINGS, servers).catch(async (error: unknown) => {
+  const service = await startService(LIFECYCLE_SETTINGS, servers).catch(async (error: unknown) => {
     await servers.stop()
     throw error
   })
@@ -78,7 +84,7 @@ export interface Played {
 export async function play(harness: Harness, { share = 1, knobs = {}, strike }: Fault): Promise<Played> {
   const { servers, service, sources } = harness
   await servers.carrier.turn(WELL)
-  const herd = await raiseHerd(service, sources, share)
+  const herd = await raiseHerd(service, sources, sizesOf(share))
   const hold = (slow: boolean) => servers.carrier.turn(slow ? { ...knobs, ...SLOW } : { ...WORKS, ...knobs })
   await bringToTheMiddle(service, herd, hold)
   const middle = await lookAt(herd)
@@ -95,33 +101,44 @@ export async function play(harness: Harness, { share = 1, knobs = {}, strike }: 
   const quietAfterSeconds = Math.round((performance.now() - struckAt) / 1000)
   // Temporal's lists of workflows lag a little.
   const report = await soon(async () => {
-    const seen = await reportOn(service, herd)
+    const seen = await reportOn(herd, await service.mails())
     expect(seen.faults).toEqual([])
     return seen
   })
   return { middle, report, quietAfterSeconds }
 }
 
+const REPORT_COLUMNS: readonly (readonly [string, (report: Report) => string | number])[] = [
+  ['outcomes', ({ outcomes }) => outcomes],
+  ['tickets, all complete', ({ tickets }) => tickets],
+  ['effects', ({ effects }) => effects],
+  ['effects twice', ({ doubles }) => doubles],
+  ['calls that failed', ({ failed }) => failed],
+  ['calls repeated', ({ repeated }) => repeated],
+  ['wrong states', ({ wrongStates }) => wrongStates],
+  ['mails', ({ mails }) => mails],
+  ['mails received twice', ({ mailsTwice }) => mailsTwice],
+]
 const COLUMNS: readonly (readonly [string, (fault: Fault, played: Played) => string | number])[] = [
   ['fault', ({ name }) => name],
   ['not settled', (_, { middle }) => `${middle.size - middle.settled} of ${middle.size}`],
   ['workflows running', (_, { middle }) => middle.running],
   ['tickets open', (_, { middle }) => middle.openTickets],
   ['quiet after', (_, { quietAfterSeconds }) => `${quietAfterSeconds} s`],
-  ['outcomes', (_, { report }) => report.outcomes],
-  ['tickets, all complete', (_, { report }) => report.tickets],
-  ['effects', (_, { report }) => report.effects],
-  ['effects twice', (_, { report }) => report.doubles],
-  ['calls that failed', (_, { report }) => report.failed],
-  ['calls repeated', (_, { report }) => report.repeated],
-  ['wrong states', (_, { report }) => report.wrongStates],
-  ['mails', (_, { report }) => report.mails],
-  ['mails received twice', (_, { report }) => report.mailsTwice],
+  ...REPORT_COLUMNS.map(([name, cell]) => [name, (_: Fault, { report }: Played) => cell(report)] as const),
 ]
+const namesOf = (columns: readonly (readonly [string, unknown])[]) => columns.map(([name]) => name)
 
 /** The faults and their reports, as a Markdown table. */
-export function tableOf(all: readonly (readonly [Fault, Played])[]): string {
-  const line = (cells: readonly (string | number)[]) => `| ${cells.join(' | ')} |`
-  const rows = all.map(([fault, played]) => line(COLUMNS.map(([, cell]) => cell(fault, played))))
-  return [line(COLUMNS.map(([name]) => name)), line(COLUMNS.map(() => '---')), ...rows].join('\n')
-}
+export const tableOf = (all: readonly (readonly [Fault, Played])[]): string =>
+  markdown(
+    namesOf(COLUMNS),
+    all.map(([fault, played]) => COLUMNS.map(([, cell]) => cell(fault, played))),
+  )
+
+/** Reports alone, as a Markdown table. */
+export const reportTable = (reports: readonly Report[]): string =>
+  markdown(
+    namesOf(REPORT_COLUMNS),
+    reports.map((report) => REPORT_COLUMNS.map(([, cell]) => cell(report))),
+  )

@@ -1,5 +1,5 @@
 /**
- * A tenant with 200 SIMs, or a share of them, whose workflows are halfway when a fault happens:
+ * A tenant with 200 SIMs, or as many as are asked for, whose workflows are halfway when a fault happens:
  *
  *   fleet    150 SIMs on the way from Unprovisioned to Active
  *   late      14 SIMs over their limit: the suspend ticket is open
@@ -20,7 +20,13 @@ import { type Sources, type Witnesses, witnessesOf } from './witnesses.ts'
 
 const SIZES = { fleet: 150, late: 14, grace: 12, cleared: 12, taken: 12 } as const
 export type Group = keyof typeof SIZES
+/** How many SIMs are in each group. */
+export type Sizes = Readonly<Record<Group, number>>
 export const GROUPS = Object.keys(SIZES) as Group[]
+
+/** @param share of the 200 SIMs, 0 to 1; each group has its part of it */
+export const sizesOf = (share: number): Sizes =>
+  Object.fromEntries(GROUPS.map((group) => [group, Math.round(SIZES[group] * share)])) as Sizes
 const OVER = GROUPS.filter((group) => group !== 'fleet')
 
 /** Longer than it takes until all SIMs are halfway, also on a busy machine. */
@@ -81,20 +87,17 @@ let herds = 0
 /**
  * Makes the tenant and its SIMs. Afterwards `fleet` is Unprovisioned, `late` and `grace` are Active, `cleared` and
  * `taken` are Suspended.
- *
- * @param share of each group, 0 to 1
  */
-export async function raiseHerd(service: Service, sources: Sources, share: number): Promise<Herd> {
-  herds += 1
-  const billingEmail = `herd-${herds}@meadow.example`
+export async function raiseHerd(service: Service, sources: Sources, sizes: Sizes): Promise<Herd> {
+  const number = ++herds
+  const billingEmail = `herd-${number}@meadow.example`
   const billingCycle = roomyCycle()
-  const named = { name: `Meadow ${herds}`, billingEmail, billingCycle }
+  const named = { name: `Meadow ${number}`, billingEmail, billingCycle }
   const { id: tenantId } = await service.call('POST', '/internal/tenants', '', named)
   const tariff = { displayName: 'Meter', type: 0, standardTariff: { baseTariffBytes: LIMIT_MB * MB, ...FEES } }
   const { id: tariffId } = await service.call('POST', '/internal/tariffs', tenantId, tariff)
-  const groups = GROUPS.flatMap((group) => Array.from({ length: Math.round(SIZES[group] * share) }, () => group))
-  const base = Date.now() % 1_000_000_000
-  const delivered = groups.map((_, n) => ({ iccid: iccidOf(`894451${String(base * 1000 + n).padStart(12, '0')}`) }))
+  const groups = GROUPS.flatMap((group) => Array.from({ length: sizes[group] }, () => group))
+  const delivered = groups.map((_, n) => ({ iccid: iccidOf(`894451${String(number * 1000 + n).padStart(12, '0')}`) }))
   const { created } = await service.call('POST', '/internal/sims', tenantId, { sims: delivered })
   const poolIds = new Map<Group, number>()
   for (const name of GROUPS) {
@@ -128,6 +131,12 @@ export async function raiseHerd(service: Service, sources: Sources, share: numbe
   return herd
 }
 
+/** One of several equal parts of a herd, with SIMs of every group. @param part 0 to parts - 1 */
+export const partOf = (herd: Herd, part: number, parts: number): Herd => ({
+  ...herd,
+  sims: herd.sims.filter((_, n) => n % parts === part),
+})
+
 const of = ({ sims }: Herd, ...groups: readonly Group[]) => sims.filter(({ group }) => groups.includes(group))
 
 /** Opens a ticket on each SIM of these groups, as a person. */
@@ -157,31 +166,43 @@ async function use(service: Service, herd: Herd, groups: readonly Group[], megab
 const overLimit = (service: Service, herd: Herd, ...groups: readonly Group[]) =>
   use(service, herd, groups, LIMIT_MB + 30)
 
+/** Starts the workflows of the fleet. */
+export const startFleet = (service: Service, herd: Herd) =>
+  withConcurrency(of(herd, 'fleet'), CONCURRENCY, async ({ id, poolId }) => {
+    await service.call('POST', '/internal/workflows/provision-and-activate', herd.tenantId, { simId: id, poolId })
+  })
+
+/** Starts the work of late, grace and cleared. */
+export async function moveUsage(service: Service, herd: Herd): Promise<void> {
+  await openTickets(service, herd, ['grace'], 'send-sms', () => ({ message: 'Your limit is reached.' }))
+  await use(service, herd, ['cleared'], -60)
+  await overLimit(service, herd, 'late', 'grace')
+}
+
+/** Starts the work of taken. */
+export const takeBack = (service: Service, herd: Herd) => openTickets(service, herd, ['taken'], 'activate')
+
 /**
  * Starts the work of all groups. All requests have their responses before the fault.
  *
  * @param hold makes the carrier slow, so that the work that starts last is not done before the fault
  */
 export async function bringToTheMiddle(service: Service, herd: Herd, hold: (slow: boolean) => Promise<void>) {
-  const { tenantId, witnesses } = herd
+  const { witnesses } = herd
   const linesOf = async (...groups: Group[]) => {
     const lines = await witnesses.lines()
     return of(herd, ...groups).map(({ id }) => lines.get(id) ?? { status: -1, open: 0 })
   }
   await hold(true)
-  await withConcurrency(of(herd, 'fleet'), CONCURRENCY, async ({ id, poolId }) => {
-    await service.call('POST', '/internal/workflows/provision-and-activate', tenantId, { simId: id, poolId })
-  })
+  await startFleet(service, herd)
   await hold(false)
   const halfway = async () =>
     (await linesOf('fleet')).filter(({ status }) => status === 1).length >= NEARLY_HALF * of(herd, 'fleet').length
   await until('nearly half of the fleet active', halfway, 300)
   await hold(true)
-  await openTickets(service, herd, ['grace'], 'send-sms', () => ({ message: 'Your limit is reached.' }))
-  await use(service, herd, ['cleared'], -60)
-  await overLimit(service, herd, 'late', 'grace')
+  await moveUsage(service, herd)
   const hasOpenTicket = async () => (await linesOf('late', 'cleared')).some(({ open }) => open > 0)
   await until('the first ticket of late or cleared', hasOpenTicket, 120)
-  await openTickets(service, herd, ['taken'], 'activate')
+  await takeBack(service, herd)
   await hold(false)
 }

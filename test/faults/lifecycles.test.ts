@@ -8,14 +8,20 @@
  */
 import { afterAll, test } from 'vitest'
 import { requireRedis } from '../setup/requirements.ts'
-import { type Fault, type Harness, killSupervised, openHarness, type Played, play, tableOf } from './harness.ts'
+import {
+  AWAY_MS,
+  type Fault,
+  type Harness,
+  killSupervised,
+  openHarness,
+  type Played,
+  play,
+  TEMPORAL_AWAY_MS,
+  tableOf,
+} from './harness.ts'
 
 const redis = requireRedis('workflows whose Redis is killed') !== undefined
 
-/** How long a killed server is away. */
-const AWAY_MS = 3000
-/** Longer than the client retries a call to Temporal (CALL_TIMEOUT_MS, queues/temporal/client.ts): so callers must retry. */
-const TEMPORAL_AWAY_MS = 12_000
 /** About fifty SIMs, and about a hundred. Tickets go to the carrier fifty at a time: fifty may all be done at once. */
 const [A_QUARTER, A_HALF] = [0.25, 0.5]
 

@@ -1,7 +1,6 @@
 /** The state that a herd must reach whatever the fault, and how far it is. */
 import { provisionAndActivateId, suspendOnOverageId } from '../../domain/temporal/ids.ts'
 import type { Mail } from '../../stack/inbox/mails.ts'
-import type { Service } from '../setup/service.ts'
 import { GROUPS, type Group, type Herd, type HerdSim } from './herd.ts'
 
 interface Fate {
@@ -129,15 +128,19 @@ const faultOf = (what: string, id: number | string, got: unknown, wanted: unknow
     ? []
     : [`${what} ${id}: ${JSON.stringify(got)}, not ${JSON.stringify(wanted)}`]
 
-/** Compares what each witness reports with the expected state. */
-export async function reportOn(service: Service, herd: Herd): Promise<Report> {
+/**
+ * Compares what each witness reports with the expected state.
+ *
+ * @param received the mails that arrived, also those to others
+ */
+export async function reportOn(herd: Herd, received: readonly Mail[]): Promise<Report> {
   const { witnesses, sims } = herd
   const runs = await witnesses.runs()
   const tickets = await witnesses.tickets()
   const journal = await witnesses.carrier(new Set(sims.map(({ iccid }) => iccid)))
   const states = await wrongStates(herd)
   const log = await witnesses.log()
-  const mails = await mailsOf(service, herd)
+  const mails = await mailsOf(herd, received)
   const effects = journal.filter(({ outcome }) => outcome === 'done')
   const doubles = effects.length - new Set(effects.map(({ ticketId }) => ticketId)).size
 
@@ -244,10 +247,10 @@ async function wrongStates(herd: Herd): Promise<string[]> {
 }
 
 /** Mails in the database and in the inbox. A mail that a killed worker was sending may arrive twice, with one message id. */
-async function mailsOf(service: Service, { billingEmail, witnesses }: Herd) {
+async function mailsOf({ billingEmail, witnesses }: Herd, arrived: readonly Mail[]) {
   const notifications = await witnesses.notifications()
   const mails = await witnesses.mails()
-  const received = (await service.mails()).filter(({ to }: Mail) => to.includes(billingEmail))
+  const received = arrived.filter(({ to }) => to.includes(billingEmail))
   const ids = received.map(({ headers }) => headers['message-id'] ?? '')
   const faults = [
     ...faultOf(
