@@ -4,9 +4,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { startChild } from '../../../stack/child.ts'
+import { openMails } from '../../../stack/inbox/mails.ts'
 import { freePort } from '../../../stack/ports.ts'
 import { killable } from '../../setup/own-servers.ts'
-import { countKept, type Manners, readAnswers, writeManners } from './post-folder.ts'
+import { countKept, KEPT, type Manners, readAnswers, writeManners } from './post-folder.ts'
 
 const PROGRAM = fileURLToPath(new URL('post-office.ts', import.meta.url))
 
@@ -27,7 +28,6 @@ export async function startMailServer(first: Manners) {
   }
   const { outage, stop } = await killable(start)
   return {
-    folder,
     smtpUrl: `smtp://simherd:secret@127.0.0.1:${port}`,
     outage,
     turn: async (change: Partial<Manners>) => {
@@ -36,6 +36,8 @@ export async function startMailServer(first: Manners) {
     },
     answers: () => readAnswers(folder),
     kept: () => countKept(folder),
+    /** What it has kept, with duplicates. */
+    mails: () => openMails(join(folder, KEPT)),
     stop: async () => {
       await stop()
       await rm(folder, { recursive: true, force: true, maxRetries: 5 })

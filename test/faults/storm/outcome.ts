@@ -1,9 +1,9 @@
 /** What became of the alerts: the log, the mails, and what the mail server has kept, each read by itself. */
-import { join } from 'node:path'
-import { openMails } from '../../../stack/inbox/mails.ts'
-import type { Played, Storm, Strike } from './play.ts'
-import { KEPT } from './post-folder.ts'
-import { ALERTS, type StormTenant } from './tenants.ts'
+import { markdown } from '../table.ts'
+import type { Played } from './play.ts'
+import type { Storm } from './storm.ts'
+import type { Strike } from './strike.ts'
+import type { StormTenant } from './tenants.ts'
 
 /** A mail that the server has kept. Kept twice, there are two with one Message-ID. */
 interface KeptMail {
@@ -57,19 +57,23 @@ const COMMIT_MS = 1000
 const iccidsIn = (text: string): string[] => [...new Set(text.match(/894453\d{13}/g))].toSorted()
 const same = (one: readonly string[], other: readonly string[]) => one.join() === other.join()
 
+/** What became of the tenants' alerts. Mails that came twice are those of everybody. */
 export async function reportOnStorm({ sources, post, service }: Storm, played: Played): Promise<StormReport> {
   const { tenants, strikes } = played
   const faults: string[] = []
   const check = (holds: boolean, fault: () => string) => {
     if (!holds) faults.push(fault())
   }
-  const rows = <R extends object>(statement: string) => sources.rows<R>(statement, [])
+  const ids = tenants.map(({ id }) => id)
+  const rows = <R extends object>(statement: string) => sources.rows<R>(statement, [ids])
+  const sims = tenants.flatMap((tenant) => tenant.sims)
   const ofTenant = new Map(tenants.map((tenant) => [tenant.id, tenant]))
 
   const log = await rows<{ sim: string; times: number }>(
-    `select sim_id::text as sim, count(*)::integer as times from watchdog_log where dedupe_key like '%/fired' group by 1`,
+    `select sim_id::text as sim, count(*)::integer as times from watchdog_log
+      where dedupe_key like '%/fired' and tenant_id = any($1) group by 1`,
   )
-  check(log.length === ALERTS, () => `${log.length} SIMs have an entry, not ${ALERTS}`)
+  check(log.length === sims.length, () => `${log.length} SIMs have an entry, not ${sims.length}`)
   for (const { sim, times } of log) check(times === 1, () => `SIM ${sim} is logged ${times} times`)
 
   const mails = await mailRows(rows)
@@ -92,13 +96,15 @@ export async function reportOnStorm({ sources, post, service }: Storm, played: P
     for (const iccid of mail.iccids) told.set(iccid, [...(told.get(iccid) ?? []), mail.id])
     faults.push(...wrongEnd(mail, ofTenant.get(mail.tenant)))
   }
-  for (const { iccid } of tenants.flatMap(({ sims }) => sims)) {
-    const ids = told.get(iccid) ?? []
-    check(ids.length === 1, () => `SIM ${iccid} is in ${ids.length} mails`)
+  for (const { iccid } of sims) {
+    const times = told.get(iccid)?.length ?? 0
+    check(times === 1, () => `SIM ${iccid} is in ${times} mails`)
   }
 
-  const operatorIds = new Set((await rows<{ id: string }>('select id from operator_mails')).map(({ id }) => id))
-  const known = new Set(mails.map(({ id }) => id))
+  const idsOf = async (table: string) =>
+    new Set((await sources.rows<{ id: string }>(`select id from ${table}`, [])).map(({ id }) => id))
+  const operatorIds = await idsOf('operator_mails')
+  const known = await idsOf('mails')
   for (const { messageId } of kept)
     check(known.has(messageId) || operatorIds.has(messageId), () => `the server kept ${messageId}, which nobody knows`)
 
@@ -139,14 +145,15 @@ const mailRows = async (rows: Read): Promise<MailRow[]> =>
            array(select s.iccid from notifications n
                    join sims s on s.tenant_id = n.tenant_id and s.id = (n.body #>> '{subject,id}')::bigint
                   where n.mail_id = m.id) as iccids
-      from mails m left join mail_bodies b on b.mail_id = m.id order by m.created_at`)
+      from mails m left join mail_bodies b on b.mail_id = m.id
+     where m.tenant_id = any($1) order by m.created_at`)
   ).map((mail) => ({ ...mail, iccids: mail.iccids.toSorted() }))
 
-async function keptMails({ folder, answers }: Storm['post']): Promise<KeptMail[]> {
+async function keptMails({ mails, answers }: Storm['post']): Promise<KeptMail[]> {
   const answeredAt = new Map(
     (await answers()).flatMap(({ answer, mailId, at }) => (answer === '250' ? [[mailId, at]] : [])),
   )
-  const box = await openMails(join(folder, KEPT))
+  const box = await mails()
   return box.list().map(({ id, headers, text }) => {
     const attached = (box.find(id)?.attachments ?? []).map(({ content }) => Buffer.from(content).toString())
     return {
@@ -193,12 +200,12 @@ async function wrongEvents(rows: Read, mails: readonly MailRow[]): Promise<strin
     select tenant_id as tenant, title like 'E-mail sent:%' as sent,
            case when title like 'E-mail given up:%' then regexp_replace(description, '^.*attempt\\(s\\): (.*)\\.$', '\\1')
                 else '' end as why, count(*)::integer as times
-      from events where title like 'E-mail %' group by 1, 2, 3`)
+      from events where title like 'E-mail %' and tenant_id = any($1) group by 1, 2, 3`)
   const toldOf = new Map(events.map(({ tenant, sent, why, times }) => [`${tenant}/${sent}/${why}`, times]))
   const manner = new Map(
-    (await rows<{ id: string; email: string }>('select id, billing_email as email from tenants')).map(
-      ({ id, email }) => [id, email.slice(0, email.lastIndexOf('.', email.indexOf('@')))],
-    ),
+    (
+      await rows<{ id: string; email: string }>('select id, billing_email as email from tenants where id = any($1)')
+    ).map(({ id, email }) => [id, email.slice(0, email.lastIndexOf('.', email.indexOf('@')))]),
   )
   const wanted = new Map(
     [
@@ -215,10 +222,11 @@ async function wrongEvents(rows: Read, mails: readonly MailRow[]): Promise<strin
 /** Nothing waits, least of all without a row of the work list that has it found. */
 async function leftWork(rows: Read): Promise<string[]> {
   const [left] = await rows<{ notices: number; mails: number; orphans: number }>(`
-    select (select count(*)::integer from notifications where mail_id is null) as notices,
-           (select count(*)::integer from mails where status = 'pending') as mails,
-           (select count(*)::integer from (select tenant_id from notifications where mail_id is null
-                                           union select tenant_id from mails where status = 'pending') w
+    with notices as (select tenant_id from notifications where mail_id is null and tenant_id = any($1)),
+         waiting as (select tenant_id from mails where status = 'pending' and tenant_id = any($1))
+    select (select count(*)::integer from notices) as notices,
+           (select count(*)::integer from waiting) as mails,
+           (select count(*)::integer from (select tenant_id from notices union select tenant_id from waiting) w
              where not exists (select from mail_work k where k.tenant_id = w.tenant_id)) as orphans`)
   return Object.entries(left ?? {})
     .filter(([, n]) => n > 0)
@@ -233,39 +241,42 @@ async function shownGivenUp(service: Storm['service'], tenants: readonly StormTe
   return pages.flatMap(({ data }) => data.map(({ id }: { id: string }) => id)).toSorted()
 }
 
-/** The strikes and what became of all, as Markdown tables. */
-export function stormTable(backend: string, { strikes, sentAgain, seconds }: Played, report: StormReport): string {
-  const line = (cells: readonly (string | number)[]) => `| ${cells.join(' | ')} |`
-  const away = ({ at, backAt }: Strike) => `${((backAt - at) / 1000).toFixed(1)} s`
+/** What was under way at each strike. @param more columns of other things that were, by name */
+export function strikesTable<S extends Strike>(
+  strikes: readonly S[],
+  more: Readonly<Record<string, (strike: S) => number>> = {},
+): string {
+  return markdown(
+    ['killed', 'alerts logged', 'mails accepted', 'mails waiting', ...Object.keys(more), 'away'],
+    strikes.map((strike) => [
+      strike.killed,
+      `${strike.logged} of ${strike.alerts}`,
+      strike.kept,
+      strike.pending,
+      ...Object.values(more).map((cell) => cell(strike)),
+      `${((strike.backAt - strike.at) / 1000).toFixed(1)} s`,
+    ]),
+  )
+}
+
+/** What became of all, as Markdown tables. */
+export function stormTable({ sentAgain }: Pick<Played, 'sentAgain'>, report: StormReport): string {
   const answered = [...report.answers].toSorted(([a], [b]) => a.localeCompare(b))
+  const ends = {
+    alerts: report.logged,
+    'mails sent': report.sent,
+    'given up': report.givenUp,
+    'twice, unanswered': report.unanswered,
+    'twice, killed before the commit': report.uncommitted,
+    'answered before the kill, at most': `${report.longestMs} ms`,
+    'to the operator': report.operatorMails,
+    'posts sent again': sentAgain,
+  }
   return [
-    `Queues in ${backend}: ${report.logged} alerts, ${seconds} s\n`,
-    line(['killed', 'alerts logged of 1,000', 'mails accepted', 'mails waiting', 'away']),
-    line(['---', '---', '---', '---', '---']),
-    ...strikes.map((one) => line([one.killed, one.logged, one.kept, one.pending, away(one)])),
-    '',
-    line([
-      'mails sent',
-      'given up',
-      'twice, unanswered',
-      'twice, killed before the commit',
-      'answered before the kill, at most',
-      'to the operator',
-      'posts sent again',
-    ]),
-    line(['---', '---', '---', '---', '---', '---', '---']),
-    line([
-      report.sent,
-      report.givenUp,
-      report.unanswered,
-      report.uncommitted,
-      `${report.longestMs} ms`,
-      report.operatorMails,
-      sentAgain,
-    ]),
-    '',
-    line(answered.map(([answer]) => answer)),
-    line(answered.map(() => '---')),
-    line(answered.map(([, n]) => n)),
-  ].join('\n')
+    markdown(Object.keys(ends), [Object.values(ends)]),
+    markdown(
+      answered.map(([answer]) => answer),
+      [answered.map(([, n]) => n)],
+    ),
+  ].join('\n\n')
 }

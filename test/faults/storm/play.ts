@@ -1,64 +1,40 @@
 /** 5,000 alerts in five waves; while one is decided and mails of the one before leave, something is killed. */
-import { ownServers } from '../../setup/own-servers.ts'
-import { startService } from '../../setup/service.ts'
 import { until } from '../../setup/soon.ts'
-import { killSupervised } from '../harness.ts'
-import { openSources } from '../witnesses.ts'
-import { startMailServer } from './mail-server.ts'
-import { MANNERS, raiseTenants, STORM_RULES, type StormTenant, sendWave, WAVES } from './tenants.ts'
-import { passAddressHour, passEvaluationLeases, passMailLeases, passThreeDays, passWaits } from './time.ts'
+import type { Storm } from './storm.ts'
+import { countsOf, type Killed, type Strike, strike } from './strike.ts'
+import { alertsOf, raiseTenants, type StormSize, type StormTenant, sendWave } from './tenants.ts'
+import { passAddressHour, passThreeDays, passWaits } from './time.ts'
 
-const SETTINGS = {
-  MAIL_GROUP_FIRST: 'PT1S',
-  MAIL_GROUP_NEXT: 'PT2S',
-  MAIL_RETRY_MAX: 'PT2S',
-  OPERATOR_EMAIL: 'noc.0@meadow.example',
-} as const
+/** So many SIMs in tenant 0 that its mails have more alerts than their tables show. */
+const SIZE: StormSize = {
+  waves: 5,
+  large: 1100,
+  small: 100,
+  others: 39,
+  manners: {
+    '421': 2,
+    '451': 2,
+    '451-always': 2,
+    '5.1.1': 2,
+    '5.7.1': 2,
+    drops: 2,
+    keeps: 2,
+    stalls: 1,
+    'stalls-after': 1,
+  },
+}
 
-/** Longer than connections, sweeps and queues wait before they try again. */
-const AWAY_MS = 3000
-/** Slow enough for a kill to meet mails between their last line and the answer. */
-const ANSWER_MS = 150
 /** Manners that do not end. */
-const FOR_EVER = ['451-always', '5.1.1']
-const FOR_A_WHILE = Object.keys(MANNERS).filter((manner) => !FOR_EVER.includes(manner))
+export const FOR_EVER = ['451-always', '5.1.1']
+const FOR_A_WHILE = Object.keys(SIZE.manners).filter((manner) => !FOR_EVER.includes(manner))
 /** Stalls begin when neither worker nor mail server is killed for a while: they last until the sender gives up, a minute. */
 const STALLS = ['stalls', 'stalls-after']
-const LONG_SECONDS = 180
-
-export async function openStorm(options: { readonly withRedis: boolean }) {
-  const servers = await ownServers(options)
-  const bad = [...FOR_EVER, ...FOR_A_WHILE].filter((manner) => !STALLS.includes(manner))
-  const post = await startMailServer({ login: false, answerMs: ANSWER_MS, bad })
-  const service = await startService({ ...SETTINGS, SMTP_URL: post.smtpUrl }, servers)
-  const sources = openSources(servers)
-  await service.call('POST', '/internal/rules', '', { files: STORM_RULES, author: 'the tests' })
-  return {
-    ...options,
-    servers,
-    post,
-    service,
-    sources,
-    close: async () => {
-      await sources.close()
-      await service.stop()
-      await post.stop()
-    },
-  }
+/** The mail server begins by refusing the login. */
+export const FIRST_MANNERS = {
+  login: false,
+  bad: [...FOR_EVER, ...FOR_A_WHILE].filter((manner) => !STALLS.includes(manner)),
 }
-export type Storm = Awaited<ReturnType<typeof openStorm>>
-
-/** What was killed, and what was under way then. Instants are epoch milliseconds. */
-export interface Strike {
-  readonly killed: 'worker' | 'PostgreSQL' | 'Redis' | 'API' | 'mail server'
-  readonly at: number
-  readonly backAt: number
-  /** Of the wave's alerts, how many had been logged. */
-  readonly logged: number
-  /** Mails that the server had kept since the strike before, and those that were waiting or being sent. */
-  readonly kept: number
-  readonly pending: number
-}
+export const LONG_SECONDS = 180
 
 export interface Played {
   readonly tenants: readonly StormTenant[]
@@ -69,50 +45,18 @@ export interface Played {
 }
 
 export async function playStorm(storm: Storm): Promise<Played> {
-  const { service, servers, post, sources } = storm
-  const tenants = await raiseTenants(service)
+  const { service, post, sources } = storm
+  const tenants = await raiseTenants(service, SIZE)
   const began = performance.now()
   const strikes: Strike[] = []
   let sentAgain = 0
-
-  const count = async (statement: string): Promise<number> => {
-    const [row] = await sources.rows<{ n: number }>(`select count(*)::integer as n ${statement}`, [])
-    return row?.n ?? 0
-  }
-  const logged = () => count("from watchdog_log where dedupe_key like '%/fired'")
-  const pending = () => count("from mails where status = 'pending'")
-  const sizeUpTo = (wave: number) => tenants.flatMap(({ sims }) => sims).filter((sim) => sim.wave <= wave).length
-
-  /** Kills something, and lets the leases pass of what it was doing. */
-  const strike = async (killed: Strike['killed'], seen: Pick<Strike, 'logged' | 'kept' | 'pending'>) => {
-    const at = Date.now()
-    switch (killed) {
-      case 'worker':
-        await killSupervised(service.worker)
-        await passMailLeases(sources.rows, new Date(at))
-        break
-      case 'API':
-        await killSupervised(service.api)
-        break
-      case 'PostgreSQL':
-        await servers.postgres.outage(AWAY_MS)
-        break
-      case 'Redis':
-        await servers.redis.outage(AWAY_MS)
-        break
-      case 'mail server':
-        await post.outage(AWAY_MS)
-        break
-    }
-    strikes.push({ killed, at, backAt: Date.now(), ...seen })
-    await until('the passing of leases', async () => (await passEvaluationLeases(sources.rows, new Date(at)), true))
-  }
+  const { logged, pending, kept } = countsOf(storm, tenants)
 
   /** A wave is decided while mails of the one before leave; in the middle of both something is killed. */
-  const round = async (wave: number, killed: Strike['killed']) => {
-    const before = sizeUpTo(wave - 1)
-    const size = sizeUpTo(wave) - before
-    const keptBefore = await post.kept()
+  const round = async (wave: number, killed: Killed) => {
+    const before = await logged()
+    const alerts = alertsOf(tenants, wave)
+    const keptBefore = await kept()
     await passWaits(sources.rows)
     const sending = sendWave(service, tenants, wave)
     // Its failure is thrown below.
@@ -122,21 +66,22 @@ export async function playStorm(storm: Storm): Promise<Played> {
       async () => {
         const seen = {
           logged: (await logged()) - before,
-          kept: (await post.kept()) - keptBefore,
+          alerts,
+          kept: (await kept()) - keptBefore,
           pending: await pending(),
         }
-        return seen.logged >= size / 5 && seen.kept >= 5 && seen
+        return seen.logged >= alerts / 5 && seen.kept >= 5 && seen
       },
       LONG_SECONDS,
     )
-    await strike(killed, middle)
+    strikes.push(await strike(storm, killed, middle))
     sentAgain += await sending
-    await until(`all alerts of wave ${wave} logged`, async () => (await logged()) >= before + size, LONG_SECONDS)
+    await until(`all alerts of wave ${wave} logged`, async () => (await logged()) >= before + alerts, LONG_SECONDS)
   }
 
   // The first wave meets a server that refuses the login.
   sentAgain += await sendWave(service, tenants, 0)
-  await until('all alerts of wave 0 logged', async () => (await logged()) >= sizeUpTo(0), LONG_SECONDS)
+  await until('all alerts of wave 0 logged', async () => (await logged()) >= alertsOf(tenants, 0), LONG_SECONDS)
   await passWaits(sources.rows)
   const refusals = async () => (await post.answers()).filter(({ answer }) => answer === '535').length
   await until('refused logins', async () => (await refusals()) >= tenants.length, LONG_SECONDS)
@@ -146,39 +91,48 @@ export async function playStorm(storm: Storm): Promise<Played> {
   await round(2, 'mail server')
   await post.turn({ bad: [...FOR_EVER, ...FOR_A_WHILE] })
   await round(3, 'PostgreSQL')
-  await round(WAVES - 1, storm.withRedis ? 'Redis' : 'API')
+  await round(4, storm.withRedis ? 'Redis' : 'API')
 
   const left = async () => (await post.answers()).filter(({ answer }) => answer.endsWith(', left')).length
   await until('the end of the sender’s patience', async () => (await left()) >= STALLS.length, LONG_SECONDS)
   // All that is mended now leaves together, and the worker is killed once more.
-  const keptBefore = await post.kept()
+  const keptBefore = await kept()
   await passWaits(sources.rows)
   await post.turn({ bad: FOR_EVER })
   const middle = await until(
     'mended mails on their way',
     async () => {
-      const seen = { logged: 0, kept: (await post.kept()) - keptBefore, pending: await pending() }
+      const seen = { logged: 0, alerts: 0, kept: (await kept()) - keptBefore, pending: await pending() }
       return seen.kept >= 5 && seen
     },
     LONG_SECONDS,
   )
-  await strike('worker', middle)
+  strikes.push(await strike(storm, 'worker', middle))
+  await allMailsEnd(storm, tenants)
+  return { tenants, strikes, sentAgain, seconds: Math.round((performance.now() - began) / 1000) }
+}
 
-  const givenUp = tenants.filter(({ manner }) => FOR_EVER.includes(manner)).map(({ id }) => id)
-  const waiting = `from mails where status = 'pending' and not tenant_id = any('{${givenUp.join(',')}}')`
-  const noWaiting = async () => {
-    await passWaits(sources.rows)
-    return (await count('from notifications where mail_id is null')) + (await count(waiting)) === 0
-  }
-  await until('all other mails sent', noWaiting, LONG_SECONDS)
+/** Waits until all mails are sent, and those given up whose tenants' manner does not end. */
+export async function allMailsEnd(storm: Storm, tenants: readonly StormTenant[]): Promise<void> {
+  const { rows } = storm.sources
+  const { unmailed, pending } = countsOf(storm, tenants)
+  const idsOf = (isForEver: boolean) =>
+    tenants.filter(({ manner }) => FOR_EVER.includes(manner) === isForEver).map(({ id }) => id)
+  await until(
+    'all other mails sent',
+    async () => {
+      await passWaits(rows)
+      return (await unmailed()) + (await pending(idsOf(false))) === 0
+    },
+    LONG_SECONDS,
+  )
   await until(
     'all mails sent or given up',
     async () => {
-      await passAddressHour(sources.rows)
-      await passThreeDays(sources.rows, givenUp)
+      await passAddressHour(rows)
+      await passThreeDays(rows, idsOf(true))
       return (await pending()) === 0
     },
     LONG_SECONDS,
   )
-  return { tenants, strikes, sentAgain, seconds: Math.round((performance.now() - began) / 1000) }
 }

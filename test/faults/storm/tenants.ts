@@ -1,6 +1,5 @@
 /**
- * 40 tenants with 5,000 SIMs, each of which passes its limit once: 5,000 alerts, in five waves. Tenant 0 has 1,100 SIMs,
- * so that its mails have more alerts than their tables show; the others have 100 each.
+ * Tenants with SIMs, each of which passes its limit once, in waves: an alert each. Tenant 0 is larger than the others.
  *
  * Of five SIMs of a wave two are in each of the pools `red` and `blue`, whose rules are critical, and one is in `calm`, whose
  * rule warns: so a tenant's wave is at most two mails of causes, or a joined one, and a grouped one.
@@ -10,10 +9,18 @@ import { withConcurrency } from '../../../workflows/run/concurrency.ts'
 import { roomyCycle } from '../../setup/cycles.ts'
 import type { Service } from '../../setup/service.ts'
 
-export const ALERTS = 5000
-export const WAVES = 5
-const LARGE = 1100
-const SMALL = 100
+/** How many tenants and SIMs a storm has. */
+export interface StormSize {
+  readonly waves: number
+  /** SIMs of tenant 0. */
+  readonly large: number
+  /** SIMs of each of the others, and how many others there are. */
+  readonly small: number
+  readonly others: number
+  /** How the mail server treats the others, with how many tenants each; all further ones are `well`. */
+  readonly manners: Readonly<Record<string, number>>
+}
+
 /**
  * The guard on firing lets 50 subjects of a rule an hour through, or 2 %. It has tests of its own; here all are to be told,
  * so each tenant's limit is raised above its SIMs, as an operator does who expects such a night.
@@ -26,21 +33,6 @@ const FEES = { simMonthlyFee: 2, smsFee: 0.05, voiceFee: 0.1, overageFeePerGb: 5
 /** Concurrent requests of the test. */
 const CONCURRENCY = 10
 const POOLS = ['red', 'red', 'blue', 'blue', 'calm'] as const
-
-/** How the mail server treats the tenants, with how many tenants each; all others are `well`. */
-export const MANNERS = {
-  '421': 2,
-  '451': 2,
-  '451-always': 2,
-  '5.1.1': 2,
-  '5.7.1': 2,
-  drops: 2,
-  keeps: 2,
-  stalls: 1,
-  'stalls-after': 1,
-} as const
-const TREATED = Object.entries(MANNERS).flatMap(([manner, n]) => Array.from({ length: n }, () => manner))
-const TENANTS = 1 + (ALERTS - LARGE) / SMALL
 
 export interface StormSim {
   readonly id: number
@@ -82,13 +74,15 @@ const ruleOf = (pool: string, level: 'Critical' | 'Warning') => ({
 export const STORM_RULES = [ruleOf('red', 'Critical'), ruleOf('blue', 'Critical'), ruleOf('calm', 'Warning')]
 
 /** Makes the tenants, each with Active SIMs. */
-export async function raiseTenants(service: Service): Promise<StormTenant[]> {
+export async function raiseTenants(service: Service, size: StormSize): Promise<StormTenant[]> {
+  const { waves, large, small, others, manners } = size
+  const treated = Object.entries(manners).flatMap(([manner, n]) => Array.from({ length: n }, () => manner))
   const billingCycle = roomyCycle()
   const tenants: StormTenant[] = []
   let serial = 0
-  const numbers = Array.from({ length: TENANTS }, (_, n) => n)
+  const numbers = Array.from({ length: 1 + others }, (_, n) => n)
   await withConcurrency(numbers, CONCURRENCY, async (n) => {
-    const manner = n === 0 ? 'well' : (TREATED[n - 1] ?? 'well')
+    const manner = n === 0 ? 'well' : (treated[n - 1] ?? 'well')
     const email = `${manner}.${n}@meadow.example`
     const { id } = await service.call('POST', '/internal/tenants', '', {
       name: `Brook ${n}`,
@@ -106,29 +100,39 @@ export async function raiseTenants(service: Service): Promise<StormTenant[]> {
       )
     // Active for a moment: no usage is missed of them yet.
     const activatedAt = new Date().toISOString()
-    const taken = Array.from({ length: n === 0 ? LARGE : SMALL }, (_, k) => ({
+    const taken = Array.from({ length: n === 0 ? large : small }, (_, k) => ({
       iccid: iccidOf(`894453${String(++serial).padStart(12, '0')}`),
       status: 1,
-      poolId: poolIds.get(POOLS[Math.floor(k / WAVES) % POOLS.length] ?? ''),
+      poolId: poolIds.get(POOLS[Math.floor(k / waves) % POOLS.length] ?? ''),
       activatedAt,
     }))
     const { created, rejected } = await service.call('POST', '/internal/sims', id, { sims: taken })
     if (rejected.length > 0) throw new Error(`SIMs were rejected: ${JSON.stringify(rejected[0])}`)
-    const sims = created.map((sim: Omit<StormSim, 'wave'>, k: number) => ({ ...sim, wave: k % WAVES }))
+    const sims = created.map((sim: Omit<StormSim, 'wave'>, k: number) => ({ ...sim, wave: k % waves }))
     tenants.push({ id, manner, email, sims })
   })
   return tenants
 }
 
+/** The number of alerts of a wave. */
+export const alertsOf = (tenants: readonly StormTenant[], wave: number): number =>
+  tenants.flatMap(({ sims }) => sims).filter((sim) => sim.wave === wave).length
+
 /**
  * Takes a wave's SIMs over their limit, a request for each tenant. A request that fails is sent again, as a mediation
  * does: usage counts once.
  *
+ * @param atOnce requests under way at a time
  * @returns how many requests were sent again
  */
-export async function sendWave(service: Service, tenants: readonly StormTenant[], wave: number): Promise<number> {
+export async function sendWave(
+  service: Service,
+  tenants: readonly StormTenant[],
+  wave: number,
+  atOnce = CONCURRENCY,
+): Promise<number> {
   let again = 0
-  await withConcurrency(tenants, CONCURRENCY, async ({ id, sims }) => {
+  await withConcurrency(tenants, atOnce, async ({ id, sims }) => {
     const at = new Date().toISOString()
     const records = sims
       .filter((sim) => sim.wave === wave)
