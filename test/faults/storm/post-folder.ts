@@ -6,6 +6,8 @@ import { join } from 'node:path'
 export const MANNERS = 'manners.json'
 export const ANSWERS = 'answers.jsonl'
 export const KEPT = 'mails'
+/** What it notes when it has kept a mail that it will answer late. */
+export const KEPT_LATE = 'kept, late'
 
 export interface Manners {
   /** Whether it takes the login. */

@@ -7,6 +7,7 @@
  *   421, 451, 5.1.1, 5.7.1   this answer to the recipient
  *   drops                    breaks the connection in the middle of DATA
  *   keeps                    keeps the mail, then breaks the connection instead of answering; once for each mail
+ *   late                     keeps the mail, and answers 10 s later
  *   stalls, stalls-after     says nothing any more, at the recipient, or after it has kept the mail; once for each recipient
  *
  * What it has kept is in `mails/`, one file each; what it has answered is a line of `answers.jsonl`. Both are written
@@ -18,7 +19,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { SMTPServer } from 'smtp-server'
 import { openMails } from '../../../stack/inbox/mails.ts'
-import { ANSWERS, type Answer, KEPT, MANNERS, type Manners, readAnswers } from './post-folder.ts'
+import { ANSWERS, type Answer, KEPT, KEPT_LATE, MANNERS, type Manners, readAnswers } from './post-folder.ts'
 
 const [, , folder = '.', port = '0'] = process.argv
 const mails = await openMails(join(folder, KEPT))
@@ -48,6 +49,9 @@ const REFUSALS: Readonly<Record<string, Error>> = {
   '5.1.1': refusal(550, '5.1.1 no such mailbox'),
   '5.7.1': refusal(550, '5.7.1 we do not relay for you'),
 }
+
+/** Longer than it takes until a Redis that was killed has jobs again. */
+const LATE_MS = 10_000
 
 const sockets = new Map<number, Socket>()
 const server = new SMTPServer({
@@ -100,8 +104,9 @@ async function keep(
 ): Promise<void> {
   const { id: mailId, headers } = await mails.add(source)
   const messageId = headers['message-id'] ?? ''
+  if (manner === 'late') note(KEPT_LATE, to, { mailId, messageId })
   // As a server does that looks for spam. A sender that is killed meanwhile does not learn of the answer.
-  await sleep(manners().answerMs)
+  await sleep(manner === 'late' ? LATE_MS : manners().answerMs)
   if (manner === 'keeps' && !done.has(`kept, dropped/${messageId}`)) {
     note('kept, dropped', to, { mailId, messageId })
     sockets.get(remotePort)?.destroy()
