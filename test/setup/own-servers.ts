@@ -25,8 +25,8 @@ const SECRET = 'secret-of-the-tests'
 
 /** A server that can be killed and started again. */
 export interface Killable {
-  /** Kills it, waits `awayMs`, and starts it again. */
-  readonly outage: (awayMs: number) => Promise<void>
+  /** Kills it, and starts it again after `awayMs` at the earliest, when `meanwhile` has ended. */
+  readonly outage: (awayMs: number, meanwhile?: () => Promise<void>) => Promise<void>
   readonly stop: () => Promise<void>
 }
 
@@ -99,11 +99,14 @@ export async function killable<T extends Started>(start: () => Promise<T>): Prom
   }
   const first = await noted()
   let server = first
-  const outage = async (awayMs: number) => {
+  const outage: Killable['outage'] = async (awayMs, meanwhile) => {
     process.kill(server.pid, 'SIGKILL')
     while ((await startedAt(server.pid)) !== undefined) await sleep(10)
-    await sleep(awayMs)
-    server = await noted()
+    try {
+      await Promise.all([sleep(awayMs), meanwhile?.()])
+    } finally {
+      server = await noted()
+    }
   }
   return { first, outage, stop: () => server.stop() }
 }
