@@ -42,17 +42,13 @@ test.skipIf(!hasRedis)('loses nothing and repeats nothing, whatever is killed', 
   const more = { effects: ({ effects }: Met) => effects, 'tickets open': ({ open }: Met) => open }
   let tables = ''
   // Temporal's lists lag a little, and so do the mails' work list and the operator's mails.
-  const looked = soon(
-    async () => {
-      const { lifecycles, alerts, faults } = await report()
-      const all = [strikesTable(played.strikes, more), reportTable(lifecycles), stormTable(played, alerts)]
-      tables = `${played.seconds} s\n\n${all.join('\n\n')}`
-      expect(faults).toEqual([])
-      return { lifecycles, alerts }
-    },
-    30,
-    500,
-  )
+  const looked = soon(async () => {
+    const { lifecycles, alerts, faults } = await report()
+    const all = [strikesTable(played.strikes, more), reportTable(lifecycles), stormTable(played, alerts)]
+    tables = `${played.seconds} s\n\n${all.join('\n\n')}`
+    expect(faults).toEqual([])
+    return { lifecycles, alerts }
+  }, 30)
   const { lifecycles, alerts } = await looked.finally(() => console.log(`\n${tables}\n`))
   expect(ANSWERS.filter((answer) => !alerts.answers.has(answer))).toEqual([])
   for (const { doubles, effects, tickets } of lifecycles) expect([doubles, effects]).toEqual([0, tickets])

@@ -126,7 +126,6 @@ export async function playMixedStorm(storm: Storm): Promise<PlayedMixed> {
         return logged - before.logged > alertsOf(first, n) && pending > 0 && seenNow()
       },
       LONG_SECONDS,
-      5,
     )
     const whileRedisIsAway = async () => {
       await takeBack(service, quiet)
@@ -150,7 +149,7 @@ export async function playMixedStorm(storm: Storm): Promise<PlayedMixed> {
       left = await unfinished(one).catch((error: Error) => error.message)
       return left === undefined
     }
-    await until('the end of all lifecycles', isQuiet, LONG_SECONDS, 500).catch((error: Error) => {
+    await until('the end of all lifecycles', isQuiet, LONG_SECONDS).catch((error: Error) => {
       throw new Error(`${error.message}: ${left}`)
     })
   }
