@@ -20,7 +20,10 @@ import { closingOf } from './setup/closing.ts'
 const ROOT = join(import.meta.dirname, '..')
 const LANES = 2
 
-process.exitCode = await main()
+process.exitCode = await main().catch((error: unknown) => {
+  console.error(error instanceof Error ? error.message : String(error))
+  return 2
+})
 
 async function main(): Promise<number> {
   const chosen = choose()
@@ -64,11 +67,13 @@ function choose(): { readonly suites: readonly LongSuite[]; readonly list: boole
 }
 
 /** When the commit that is checked out was made, in epoch seconds. */
-const committedAt = (): number =>
-  Number(execFileSync('git', ['log', '-1', '--format=%ct'], { cwd: ROOT, encoding: 'utf8' }))
+function committedAt(): number {
+  return Number(execFileSync('git', ['log', '-1', '--format=%ct'], { cwd: ROOT, encoding: 'utf8' }))
+}
 
-const lineOf = ({ name, minutes, proves }: LongSuite) =>
-  `${name.padEnd(26)} ${String(minutes).padStart(3)} min  ${proves}`
+function lineOf({ name, minutes, proves }: LongSuite): string {
+  return `${name.padEnd(26)} ${String(minutes).padStart(3)} min  ${proves}`
+}
 
 interface Ended {
   readonly name: string
