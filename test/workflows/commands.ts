@@ -39,13 +39,18 @@ export const idOf = (history: History): string => {
   return id
 }
 
-/** @returns sinks for a replay, and the commands that it adds through them */
+/** @returns sinks for replays one after the other, and `take`: the commands added through them since it was last called */
 export function collectCommands() {
-  const commands = new Map<string, string>()
+  let commands = new Map<string, string>()
   const sinks: InjectedSinks<CommandSinks> = {
     commands: { add: { fn: (_info, name, args) => void commands.set(name, args), callDuringReplay: true } },
   }
-  return { commands, sinks }
+  const take = (): Commands => {
+    const taken = commands
+    commands = new Map()
+    return taken
+  }
+  return { take, sinks }
 }
 
 /** A line for each recorded command that is missing in the replay or has other arguments there. */

@@ -23,19 +23,42 @@ describe('the replay of recorded runs', () => {
     installRuntime(pino({ level: 'silent' }))
     code = await bundleWorkflows([fileURLToPath(new URL('commands-interceptor.ts', import.meta.url))])
   })
-  /** @returns differences in the inputs of activities, children and continued runs, which the SDK does not compare */
-  const replay = async (bundle: string, name: string): Promise<string[]> => {
-    const [history, { commands, sinks }] = [historyOf(name), collectCommands()]
-    await Worker.runReplayHistory({ workflowBundle: { code: bundle }, replayName: name, sinks }, history, idOf(history))
-    return differences(commandsOf(history), commands)
+  /**
+   * Replays runs one after the other, on one worker.
+   *
+   * @returns differences in the inputs of activities, children and continued runs, which the SDK does not compare, for
+   *   each run; or the SDK's error
+   */
+  const replayAll = async (bundle: string, files: readonly string[]): Promise<Map<string, string[] | Error>> => {
+    const runs = files.map((name) => ({ name, history: historyOf(name) }))
+    const { take, sinks } = collectCommands()
+    const outcomes = new Map<string, string[] | Error>()
+    const left = runs.values()
+    const options = { workflowBundle: { code: bundle }, replayName: 'recorded', sinks }
+    const given = runs.map(({ history }) => ({ history, workflowId: idOf(history) }))
+    for await (const { error } of Worker.runReplayHistories(options, given)) {
+      const { value: run } = left.next()
+      const commands = take()
+      if (run !== undefined) outcomes.set(run.name, error ?? differences(commandsOf(run.history), commands))
+    }
+    return outcomes
   }
+  const replay = async (bundle: string, name: string): Promise<string[]> => {
+    const outcome = (await replayAll(bundle, [name])).get(name)
+    if (outcome === undefined || outcome instanceof Error) throw outcome ?? new Error(`${name} was not replayed`)
+    return outcome
+  }
+  let outcomes: ReadonlyMap<string, string[] | Error>
+  beforeAll(async () => {
+    outcomes = await replayAll(code, names)
+  })
 
   test('covers each workflow type', () => {
     expect(WORKFLOW_TYPES.filter((type) => !names.some((name) => name.startsWith(type)))).toEqual([])
   })
 
-  test.each(names)('replays %s with the same inputs', async (name) => {
-    expect(await replay(code, name)).toEqual([])
+  test.each(names)('replays %s with the same inputs', (name) => {
+    expect(outcomes.get(name)).toEqual([])
   })
 
   test('needs a recorded.jsonl line for each changed file', () => {
