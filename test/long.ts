@@ -122,6 +122,7 @@ export const LONG: readonly LongSuite[] = [
   suite('backtest-jobs', 'operations/replay/backtest-jobs', 'backtests asked of the service', 2),
   suite('life-pairs', 'operations/watchdog/life-pairs', 'pairs of changes of rules in force', 2),
   suite('example-month', 'operations/replay/example-month', 'ten hours of the example month, backtested', 1),
+  suite('example-month-mails', 'operations/mail/example-month', 'the example month, its mails in each grouping', 1),
   suite('timelines-live', 'operations/watchdog/timelines-live', 'the shipped timelines, lived in PostgreSQL', 1),
   drawn(
     'rules',

@@ -23,10 +23,12 @@ export const overBudget = (costs: readonly CostNote[]): string[] =>
 
 /** The files that took most, as lines to print. */
 export function dearest(costs: readonly CostNote[]): string[] {
-  const sum = costs.reduce((total, { cpuSeconds }) => total + cpuSeconds, 0)
+  const projectOf = ({ file }: CostNote) => file.split('/')[1] ?? ''
+  const sum = (some: readonly CostNote[]) => some.reduce((total, { cpuSeconds }) => total + cpuSeconds, 0).toFixed(0)
+  const parts = [...Map.groupBy(costs, projectOf)].map(([project, some]) => `${project} ${sum(some)}`)
   const most = costs.toSorted((a, b) => b.cpuSeconds - a.cpuSeconds).slice(0, SHOWN)
   return [
-    `${sum.toFixed(0)} CPU s in tests, without the servers that they share; the dearest files:`,
+    `${sum(costs)} CPU s in tests, without the servers that they share (${parts.join(', ')}); the dearest files:`,
     ...most.map(({ file, cpuSeconds }) => `${cpuSeconds.toFixed(1).padStart(6)}  ${file}`),
   ]
 }

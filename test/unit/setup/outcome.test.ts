@@ -133,7 +133,7 @@ describe('outcomeOf', () => {
       'failed: test/unit/domain/cycle.test.ts: took 6.0 CPU s, its budget is 3: make it cheaper, or name it in test/long.ts',
     )
     expect(lines.slice(0, 2)).toEqual([
-      '46 CPU s in tests, without the servers that they share; the dearest files:',
+      '46 CPU s in tests, without the servers that they share (unit 6, api 40); the dearest files:',
       `  39.9  ${OTHER}`,
     ])
   })
