@@ -12,9 +12,9 @@ export interface LongSuite {
   readonly isDrawn?: true
   /** Each landing runs it, whatever its share. */
   readonly isAlways?: true
-  /** It mostly waits: two of these would leave the machine idle. */
+  /** It mostly waits, for an end of a cycle or of a retry. */
   readonly waits?: true
-  /** On two cores, beside another suite. */
+  /** On two cores, beside others. */
   readonly minutes: number
 }
 
@@ -44,6 +44,7 @@ const suite = (name: string, file: string, proves: string, minutes: number): Lon
   run: { files: [`test/${file}.test.ts`] },
   minutes,
 })
+const waiting = (one: LongSuite): LongSuite => ({ ...one, waits: true })
 const drawn = (name: string, minutes: number, ...files: readonly string[]): LongSuite => ({
   name: `drawn-${name}`,
   proves: 'drawn cases, all of them',
@@ -59,7 +60,7 @@ export const LONG: readonly LongSuite[] = [
     run: { files: ['test/faults/mixed.test.ts'] },
     isAlways: true,
     waits: true,
-    minutes: 3,
+    minutes: 2,
   },
   fault('worker', 'the worker is killed', ': worker killed$', 2),
   fault('api', 'the API is killed', ': API killed$', 2),
@@ -74,8 +75,10 @@ export const LONG: readonly LongSuite[] = [
     3,
   ),
   fault('carrier-all', 'it does all of that, and the worker is killed', ': carrier does all', 3),
-  suite('faults-month-end', 'faults/month-end', 'a month end whose PostgreSQL is killed changes each SIM once', 2),
-  suite('faults-main-job', 'faults/worker-killed', 'the main job, with the worker killed three times', 4),
+  waiting(
+    suite('faults-month-end', 'faults/month-end', 'a month end whose PostgreSQL is killed changes each SIM once', 2),
+  ),
+  waiting(suite('faults-main-job', 'faults/worker-killed', 'the main job, with the worker killed three times', 5)),
   {
     name: 'storm-postgres',
     proves: '5,000 alerts while everything is killed in turn, with the queues in PostgreSQL',
@@ -95,23 +98,25 @@ export const LONG: readonly LongSuite[] = [
     proves: 'npm start from nothing to its table, simherd doctor, and npm start again',
     run: { files: ['test/demo/first-run.test.ts'] },
     waits: true,
-    minutes: 9,
+    minutes: 7,
   },
-  conformance('examples', 'the public interface under Schemathesis: examples, edges, sequences', 4),
-  conformance('reads', 'the public interface under Schemathesis: drawn reads', 2),
-  conformance('writes', 'the public interface under Schemathesis: drawn writes', 4),
-  conformance('internal', 'the internal interface under Schemathesis', 5),
+  conformance('examples', 'the public interface under Schemathesis: examples, edges, sequences', 1),
+  conformance('reads', 'the public interface under Schemathesis: drawn reads', 1),
+  conformance('writes', 'the public interface under Schemathesis: drawn writes', 1),
+  conformance('internal', 'the internal interface under Schemathesis', 6),
   suite('upgrade', 'store/migrate-estate', 'an estate is upgraded beside a service at work', 1),
-  suite('two-of-each', 'e2e/two-of-each', 'the main job on two APIs and two workers, with the queues in Redis', 4),
-  suite('book-of-rules', 'e2e/book-of-rules', 'what docs/rules.md shows is printed', 2),
-  suite('stopped-worker', 'e2e/stopped-worker', 'a stopped worker finishes what it has begun', 1),
+  waiting(
+    suite('two-of-each', 'e2e/two-of-each', 'the main job on two APIs and two workers, with the queues in Redis', 6),
+  ),
+  waiting(suite('book-of-rules', 'e2e/book-of-rules', 'what docs/rules.md shows is printed', 2)),
+  waiting(suite('stopped-worker', 'e2e/stopped-worker', 'a stopped worker finishes what it has begun', 1)),
   realService('asked-of-the-service', 'what workflows ask', 1),
   realService('commands', 'the commands of workflows', 1),
-  realService('month-end', 'month ends', 2),
-  realService('provision', 'provisioning, in bulk too', 2),
-  realService('service', 'usage, mails and webhooks over months', 2),
-  realService('steering', 'cancel, retry and reset', 2),
-  realService('suspend', 'suspensions', 2),
+  realService('month-end', 'month ends', 1),
+  realService('provision', 'provisioning, in bulk too', 1),
+  realService('service', 'usage, mails and webhooks over months', 1),
+  realService('steering', 'cancel, retry and reset', 1),
+  realService('suspend', 'suspensions', 1),
   suite('bulk', 'workflows/provision-in-bulk/provision-in-bulk', 'provisioning in bulk, on the real service', 2),
   suite('enforce-pool', 'workflows/enforce-pool/enforce-pool', 'a pool over its limit, on the real service', 2),
   suite('undo', 'workflows/enforce-pool/undo-suspensions', 'suspensions that are undone, on the real service', 1),
@@ -126,7 +131,7 @@ export const LONG: readonly LongSuite[] = [
   suite('timelines-live', 'operations/watchdog/timelines-live', 'the shipped timelines, lived in PostgreSQL', 1),
   drawn(
     'rules',
-    3,
+    2,
     'unit/rules/alerts',
     'unit/rules/alerts-model',
     'unit/rules/compile/compile-set',
@@ -144,7 +149,7 @@ export const LONG: readonly LongSuite[] = [
   drawn('api', 2, 'api/estate/cursors', 'api/http/idempotency', 'api/tickets/histories'),
   drawn(
     'operations',
-    3,
+    2,
     'operations/estate/take-over',
     'operations/month-end/plan',
     'operations/month-end/statement',
@@ -154,7 +159,7 @@ export const LONG: readonly LongSuite[] = [
   ),
   drawn(
     'watchdog',
-    3,
+    1,
     'operations/watchdog/first-look',
     'operations/watchdog/path-histories',
     'operations/watchdog/path-order',

@@ -1,5 +1,5 @@
 /**
- * `npm run test:long`: the long suites, two side by side.
+ * `npm run test:long`: the long suites, three side by side.
  *
  *   npm run test:long                   all of them
  *   npm run test:long faults demo      those whose names begin so
@@ -18,7 +18,8 @@ import { LONG, type LongSuite, SHARES, shareAt, sharesOf } from './long.ts'
 import { closingOf } from './setup/closing.ts'
 
 const ROOT = join(import.meta.dirname, '..')
-const LANES = 2
+/** Those of the first lanes take what mostly waits before what computes. */
+const LANES = { waiting: 2, computing: 1 }
 
 process.exitCode = await main().catch((error: unknown) => {
   console.error(error instanceof Error ? error.message : String(error))
@@ -83,7 +84,7 @@ interface Ended {
   readonly flaky: readonly string[]
 }
 
-/** Two lanes: one prefers what waits, the other what computes; within that, the longest first. */
+/** Each lane takes the longest of its kind, and then what is left. */
 async function runAll(suites: readonly LongSuite[]): Promise<Ended[]> {
   const left = suites.toSorted((a, b) => b.minutes - a.minutes)
   const ended: Ended[] = []
@@ -95,7 +96,8 @@ async function runAll(suites: readonly LongSuite[]): Promise<Ended[]> {
       ended.push(await runOne(next))
     }
   }
-  await Promise.all(Array.from({ length: LANES }, (_, n) => lane(n % 2 === 0)))
+  const lanes = Array.from({ length: LANES.waiting + LANES.computing }, (_, n) => lane(n < LANES.waiting))
+  await Promise.all(lanes)
   return ended
 }
 

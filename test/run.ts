@@ -127,6 +127,6 @@ async function keepOutput({ file, failures, printed }: FileTally): Promise<void>
 async function record({ costs }: Notes): Promise<void> {
   const minutes = costs
     .toSorted((a, b) => (a.file < b.file ? -1 : 1))
-    .map(({ file, seconds }) => [file, Number((seconds / 60).toFixed(2))])
+    .map(({ file, seconds }) => [file, Number((seconds / 60).toFixed(3))])
   await writeFile(MINUTES, `${JSON.stringify(Object.fromEntries(minutes), null, 2)}\n`)
 }
