@@ -6,19 +6,13 @@ const DATABASE = 'test/setup/global.ts'
 const TEMPORAL = 'test/setup/global-temporal.ts'
 const BUNDLE = 'test/setup/global-bundle.ts'
 
-/**
- * Files of `unit`, `store`, `operations` and `api` that change what a process has only once (its signals, timers or
- * settings): each has a process of its own.
- */
-const ALONE: readonly string[] = []
-
 /** @param seconds how long one test may take: much more than it does, so that only a test that hangs reaches it */
 const project = (name: string, seconds: number, globalSetup: string[] = []) => ({
   extends: true as const,
   test: {
     name,
     include: [`test/${name}/**/*.test.ts`],
-    exclude: [...LEFT_OUT, ...ALONE],
+    exclude: [...LEFT_OUT],
     globalSetup,
     testTimeout: seconds * 1000,
     hookTimeout: Math.max(seconds, 60) * 1000,
@@ -31,11 +25,6 @@ const shared = (name: string, seconds: number, globalSetup: string[] = []) => {
   return { ...rest, test: { ...test, isolate: false } }
 }
 
-const alone = () => {
-  const { test, ...rest } = project('alone', 60, [DATABASE])
-  return { ...rest, test: { ...test, include: [...ALONE], exclude: [...LEFT_OUT] } }
-}
-
 export default defineConfig({
   test: {
     pool: 'forks',
@@ -43,13 +32,11 @@ export default defineConfig({
     maxWorkers: 2,
     sequence: { sequencer: Sequence },
     setupFiles: ['test/setup/cost.ts', 'test/setup/properties.ts'],
-    expect: { poll: { timeout: 30_000 } },
     projects: [
       shared('unit', 30),
       shared('store', 60, [DATABASE]),
       shared('operations', 60, [DATABASE]),
       shared('api', 60, [DATABASE]),
-      ...(ALONE.length > 0 ? [alone()] : []),
       project('queues', 120, [DATABASE]),
       project('stack', 120),
       shared('workflows', 240, [DATABASE, TEMPORAL, BUNDLE]),
