@@ -18,6 +18,8 @@ import { closingOf } from './setup/closing.ts'
 const ROOT = join(import.meta.dirname, '..')
 const RUNS = 3
 const BUSY_LOOPS = 2
+/** It also ends when this process is gone. */
+const BUSY = 'const parent = process.ppid; while (process.ppid === parent) for (let n = 0; n < 1e7; n++);'
 /** So much longer a file takes beside the busy loops. */
 const SLOWER = 2
 /** A run's servers start first. */
@@ -38,12 +40,7 @@ async function main(given: readonly string[], seconds: number): Promise<number> 
     console.log('no test file to run again\n0 passed, 0 failed')
     return 0
   }
-  const busy = Array.from({ length: BUSY_LOOPS }, () =>
-    spawn(process.execPath, ['-e', 'for (;;);'], { stdio: 'ignore' }),
-  )
-  process.on('exit', () => {
-    for (const loop of busy) loop.kill('SIGKILL')
-  })
+  const busy = Array.from({ length: BUSY_LOOPS }, () => spawn(process.execPath, ['-e', BUSY], { stdio: 'ignore' }))
   const begun = Date.now()
   let passed = 0
   const failed: string[] = []
@@ -53,6 +50,7 @@ async function main(given: readonly string[], seconds: number): Promise<number> 
     passed += closing.passed
     failed.push(...closing.failed, ...closing.flaky.map((line) => line.replace('flaky: ', 'failed: flaky: ')))
   }
+  for (const loop of busy) loop.kill()
   console.log(`\n${RUNS} runs, ${Math.round((Date.now() - begun) / 1000)} s`)
   for (const line of failed) console.log(line)
   console.log(`${passed} passed, ${failed.length} failed`)
