@@ -28,8 +28,8 @@ const shared = (name: string, seconds: number, globalSetup: string[] = []) => {
 export default defineConfig({
   test: {
     pool: 'forks',
-    // Two cores are the least machine; what the tests wait for are the servers, which need cores too.
-    maxWorkers: 2,
+    // One more than the least machine has cores: tests wait for the servers much of their time.
+    maxWorkers: 3,
     sequence: { sequencer: Sequence },
     setupFiles: ['test/setup/cost.ts', 'test/setup/properties.ts'],
     projects: [
