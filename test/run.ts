@@ -44,9 +44,7 @@ async function main(args: readonly string[]): Promise<number> {
   if (!byProject || namesTemporal(given)) {
     await findTemporalServer({ cacheDir: userCacheDir(), onProgress: (line) => console.log(line) })
   }
-  const run = (more: readonly string[]) => runVitest([...given, ...more], namesFile)
-
-  const first = await run([])
+  const first = await runVitest(given, namesFile)
   const again = new Map<string, Tally | undefined>()
   for (const { file } of filesToRunAgain(first.tally)) {
     console.log(`\nonce more, alone: ${file}`)
