@@ -37,7 +37,9 @@ describe('sims unqueue', () => {
 
 describe('sims import', () => {
   test('fails if a record is rejected, dry or not', async () => {
-    const iccid = anIccid()
+    // One with a wrong check digit, which is a warning.
+    const right = iccidOf('894450010900000005')
+    const iccid = `${right.slice(0, -1)}${(Number(right.at(-1)) + 1) % 10}`
     const file = await aFile('delivery.csv', `iccid;tag\r\n${iccid};A\r\n8,94E+18;B\r\n`)
     const tenantId = harness.tenant.id
 
