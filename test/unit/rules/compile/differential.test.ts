@@ -13,7 +13,7 @@ import { aGroup, aValue, BASES, NAMES, someFacts } from './cases.ts'
 
 /** Rows for each of the conditions. */
 const ROWS = 5
-const CONDITIONS = cases(40_000)
+const CONDITIONS = cases(20_000)
 /** Of so many cases one is also asked of the engine without the fact that is missing, and with another value. */
 const ASKED_AGAIN = 20
 
