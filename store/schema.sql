@@ -14,7 +14,7 @@ CREATE UNIQUE INDEX active_spans_open ON public.active_spans USING btree (sim_id
 CREATE INDEX active_spans_sim ON public.active_spans USING btree (sim_id, from_at);
 alter table active_spans enable row level security;
 alter table active_spans force row level security;
-create policy own on active_spans for all to simherd_tenant using ((tenant_id = app_tenant())) with check ((tenant_id = app_tenant()));
+create policy own on active_spans for all to simherd_tenant using ( CASE WHEN (tenant_id = ( SELECT app_tenant() AS app_tenant)) THEN true ELSE NULL::boolean END) with check ((tenant_id = app_tenant()));
 grant delete, insert, select, update on active_spans to simherd_tenant;
 
 create table addresses (
@@ -37,7 +37,7 @@ CREATE UNIQUE INDEX addresses_email ON public.addresses USING btree (tenant_id, 
 alter table addresses enable row level security;
 alter table addresses force row level security;
 create policy figures on addresses for select to simherd_platform using (true);
-create policy own on addresses for all to simherd_tenant using ((tenant_id = app_tenant())) with check ((tenant_id = app_tenant()));
+create policy own on addresses for all to simherd_tenant using ( CASE WHEN (tenant_id = ( SELECT app_tenant() AS app_tenant)) THEN true ELSE NULL::boolean END) with check ((tenant_id = app_tenant()));
 grant delete, insert, select, update on addresses to simherd_tenant;
 grant select (bad_since, email, kind, tenant_id) on addresses to simherd_platform;
 
@@ -63,7 +63,7 @@ CREATE INDEX alerts_open ON public.alerts USING btree (tenant_id, rule, subject_
 CREATE INDEX alerts_subject ON public.alerts USING btree (tenant_id, subject_kind, subject_id);
 alter table alerts enable row level security;
 alter table alerts force row level security;
-create policy own on alerts for all to simherd_tenant using ((tenant_id = app_tenant())) with check ((tenant_id = app_tenant()));
+create policy own on alerts for all to simherd_tenant using ( CASE WHEN (tenant_id = ( SELECT app_tenant() AS app_tenant)) THEN true ELSE NULL::boolean END) with check ((tenant_id = app_tenant()));
 grant delete, insert, select, update on alerts to simherd_tenant;
 
 create table api_keys (
@@ -108,7 +108,7 @@ CREATE INDEX audit_log_tenant ON public.audit_log USING btree (tenant_id, id DES
 CREATE INDEX audit_log_workflow ON public.audit_log USING btree (tenant_id, workflow_id, id DESC) WHERE (workflow_id IS NOT NULL);
 alter table audit_log enable row level security;
 alter table audit_log force row level security;
-create policy own on audit_log for all to simherd_tenant using ((tenant_id = app_tenant())) with check ((tenant_id = app_tenant()));
+create policy own on audit_log for all to simherd_tenant using ( CASE WHEN (tenant_id = ( SELECT app_tenant() AS app_tenant)) THEN true ELSE NULL::boolean END) with check ((tenant_id = app_tenant()));
 create policy own_read on audit_log for select to simherd_platform using ((tenant_id IS NULL));
 create policy written_of_all on audit_log for insert to simherd_platform with check (true);
 grant insert, select on audit_log to simherd_platform;
@@ -160,7 +160,7 @@ create table bulk_ticket_items (
 CREATE UNIQUE INDEX bulk_ticket_items_waiting ON public.bulk_ticket_items USING btree (bulk_id, sim_id) WHERE (outcome = 'waiting'::text);
 alter table bulk_ticket_items enable row level security;
 alter table bulk_ticket_items force row level security;
-create policy own on bulk_ticket_items for all to simherd_tenant using ((tenant_id = app_tenant())) with check ((tenant_id = app_tenant()));
+create policy own on bulk_ticket_items for all to simherd_tenant using ( CASE WHEN (tenant_id = ( SELECT app_tenant() AS app_tenant)) THEN true ELSE NULL::boolean END) with check ((tenant_id = app_tenant()));
 grant insert, select, update on bulk_ticket_items to simherd_tenant;
 
 create table bulk_tickets (
@@ -189,7 +189,7 @@ CREATE INDEX bulk_tickets_tenant ON public.bulk_tickets USING btree (tenant_id, 
 CREATE UNIQUE INDEX bulk_tickets_tenant_id ON public.bulk_tickets USING btree (tenant_id, id);
 alter table bulk_tickets enable row level security;
 alter table bulk_tickets force row level security;
-create policy own on bulk_tickets for all to simherd_tenant using ((tenant_id = app_tenant())) with check ((tenant_id = app_tenant()));
+create policy own on bulk_tickets for all to simherd_tenant using ( CASE WHEN (tenant_id = ( SELECT app_tenant() AS app_tenant)) THEN true ELSE NULL::boolean END) with check ((tenant_id = app_tenant()));
 grant insert, select, update on bulk_tickets to simherd_tenant;
 
 create table bulk_work (
@@ -202,7 +202,7 @@ CREATE INDEX bulk_work_due ON public.bulk_work USING btree (due_at);
 alter table bulk_work enable row level security;
 alter table bulk_work force row level security;
 create policy all_tenants on bulk_work for all to simherd_platform using (true);
-create policy own on bulk_work for all to simherd_tenant using ((tenant_id = app_tenant())) with check ((tenant_id = app_tenant()));
+create policy own on bulk_work for all to simherd_tenant using ( CASE WHEN (tenant_id = ( SELECT app_tenant() AS app_tenant)) THEN true ELSE NULL::boolean END) with check ((tenant_id = app_tenant()));
 grant delete, insert, select, update on bulk_work to simherd_tenant;
 grant select on bulk_work to simherd_platform;
 
@@ -227,7 +227,7 @@ CREATE INDEX candidate_alerts_candidacy ON public.candidate_alerts USING btree (
 alter table candidate_alerts enable row level security;
 alter table candidate_alerts force row level security;
 create policy all_tenants on candidate_alerts for all to simherd_platform using (true);
-create policy own on candidate_alerts for all to simherd_tenant using ((tenant_id = app_tenant())) with check ((tenant_id = app_tenant()));
+create policy own on candidate_alerts for all to simherd_tenant using ( CASE WHEN (tenant_id = ( SELECT app_tenant() AS app_tenant)) THEN true ELSE NULL::boolean END) with check ((tenant_id = app_tenant()));
 grant delete on candidate_alerts to simherd_platform;
 grant delete, insert, select, update on candidate_alerts to simherd_tenant;
 grant select (candidacy, rule, scope, subject_id, subject_kind, tenant_id) on candidate_alerts to simherd_platform;
@@ -248,7 +248,7 @@ CREATE INDEX changed_subjects_tenant ON public.changed_subjects USING btree (ten
 alter table changed_subjects enable row level security;
 alter table changed_subjects force row level security;
 create policy all_tenants on changed_subjects for all to simherd_platform using (true);
-create policy own on changed_subjects for all to simherd_tenant using ((tenant_id = app_tenant())) with check ((tenant_id = app_tenant()));
+create policy own on changed_subjects for all to simherd_tenant using ( CASE WHEN (tenant_id = ( SELECT app_tenant() AS app_tenant)) THEN true ELSE NULL::boolean END) with check ((tenant_id = app_tenant()));
 grant delete, insert, select, update on changed_subjects to simherd_tenant;
 grant select on changed_subjects to simherd_platform;
 
@@ -261,7 +261,7 @@ create table cycle_openings (
 );
 alter table cycle_openings enable row level security;
 alter table cycle_openings force row level security;
-create policy own on cycle_openings for all to simherd_tenant using ((tenant_id = app_tenant())) with check ((tenant_id = app_tenant()));
+create policy own on cycle_openings for all to simherd_tenant using ( CASE WHEN (tenant_id = ( SELECT app_tenant() AS app_tenant)) THEN true ELSE NULL::boolean END) with check ((tenant_id = app_tenant()));
 grant delete, insert, select, update on cycle_openings to simherd_tenant;
 
 create table cycles (
@@ -285,7 +285,7 @@ create table cycles (
 );
 alter table cycles enable row level security;
 alter table cycles force row level security;
-create policy own on cycles for all to simherd_tenant using ((tenant_id = app_tenant())) with check ((tenant_id = app_tenant()));
+create policy own on cycles for all to simherd_tenant using ( CASE WHEN (tenant_id = ( SELECT app_tenant() AS app_tenant)) THEN true ELSE NULL::boolean END) with check ((tenant_id = app_tenant()));
 grant delete, insert, select, update on cycles to simherd_tenant;
 
 create table device_changes (
@@ -299,7 +299,7 @@ create table device_changes (
 );
 alter table device_changes enable row level security;
 alter table device_changes force row level security;
-create policy own on device_changes for all to simherd_tenant using ((tenant_id = app_tenant())) with check ((tenant_id = app_tenant()));
+create policy own on device_changes for all to simherd_tenant using ( CASE WHEN (tenant_id = ( SELECT app_tenant() AS app_tenant)) THEN true ELSE NULL::boolean END) with check ((tenant_id = app_tenant()));
 grant insert, select on device_changes to simherd_tenant;
 
 create table due_subjects (
@@ -318,7 +318,7 @@ CREATE INDEX due_subjects_held_back ON public.due_subjects USING btree (tenant_i
 alter table due_subjects enable row level security;
 alter table due_subjects force row level security;
 create policy all_tenants on due_subjects for all to simherd_platform using (true);
-create policy own on due_subjects for all to simherd_tenant using ((tenant_id = app_tenant())) with check ((tenant_id = app_tenant()));
+create policy own on due_subjects for all to simherd_tenant using ( CASE WHEN (tenant_id = ( SELECT app_tenant() AS app_tenant)) THEN true ELSE NULL::boolean END) with check ((tenant_id = app_tenant()));
 grant delete, insert, select, update on due_subjects to simherd_tenant;
 grant select on due_subjects to simherd_platform;
 
@@ -339,7 +339,7 @@ alter table events enable row level security;
 alter table events force row level security;
 create policy own on events for insert to simherd_tenant with check ((tenant_id = app_tenant()));
 create policy platform on events for all to simherd_platform using ((tenant_id IS NULL)) with check ((tenant_id IS NULL));
-create policy readable on events for select to simherd_tenant using (((tenant_id = app_tenant()) OR (tenant_id IS NULL)));
+create policy readable on events for select to simherd_tenant using ( CASE WHEN ((tenant_id = ( SELECT app_tenant() AS app_tenant)) OR (tenant_id IS NULL)) THEN true ELSE NULL::boolean END);
 grant insert, select on events to simherd_platform;
 grant insert, select on events to simherd_tenant;
 
@@ -356,7 +356,7 @@ create table guard_counts (
 );
 alter table guard_counts enable row level security;
 alter table guard_counts force row level security;
-create policy own on guard_counts for all to simherd_tenant using ((tenant_id = app_tenant())) with check ((tenant_id = app_tenant()));
+create policy own on guard_counts for all to simherd_tenant using ( CASE WHEN (tenant_id = ( SELECT app_tenant() AS app_tenant)) THEN true ELSE NULL::boolean END) with check ((tenant_id = app_tenant()));
 grant delete, insert, select, update on guard_counts to simherd_tenant;
 
 create table guard_holds (
@@ -384,7 +384,7 @@ CREATE UNIQUE INDEX guard_holds_tenant_id ON public.guard_holds USING btree (ten
 alter table guard_holds enable row level security;
 alter table guard_holds force row level security;
 create policy figures on guard_holds for select to simherd_platform using (true);
-create policy own on guard_holds for all to simherd_tenant using ((tenant_id = app_tenant())) with check ((tenant_id = app_tenant()));
+create policy own on guard_holds for all to simherd_tenant using ( CASE WHEN (tenant_id = ( SELECT app_tenant() AS app_tenant)) THEN true ELSE NULL::boolean END) with check ((tenant_id = app_tenant()));
 grant insert, select, update on guard_holds to simherd_tenant;
 grant select (cycle_ends_at, state) on guard_holds to simherd_platform;
 
@@ -413,7 +413,7 @@ CREATE INDEX guard_permits_pool ON public.guard_permits USING btree (tenant_id, 
 CREATE INDEX guard_permits_rule ON public.guard_permits USING btree (tenant_id, rule, sim_id) WHERE (over_at IS NULL);
 alter table guard_permits enable row level security;
 alter table guard_permits force row level security;
-create policy own on guard_permits for all to simherd_tenant using ((tenant_id = app_tenant())) with check ((tenant_id = app_tenant()));
+create policy own on guard_permits for all to simherd_tenant using ( CASE WHEN (tenant_id = ( SELECT app_tenant() AS app_tenant)) THEN true ELSE NULL::boolean END) with check ((tenant_id = app_tenant()));
 grant insert, select, update on guard_permits to simherd_tenant;
 
 create table idempotency_keys (
@@ -429,7 +429,7 @@ CREATE INDEX idempotency_keys_age ON public.idempotency_keys USING btree (create
 alter table idempotency_keys enable row level security;
 alter table idempotency_keys force row level security;
 create policy all_tenants on idempotency_keys for all to simherd_platform using (true) with check (true);
-create policy own on idempotency_keys for all to simherd_tenant using ((tenant_id = app_tenant())) with check ((tenant_id = app_tenant()));
+create policy own on idempotency_keys for all to simherd_tenant using ( CASE WHEN (tenant_id = ( SELECT app_tenant() AS app_tenant)) THEN true ELSE NULL::boolean END) with check ((tenant_id = app_tenant()));
 grant delete, insert, select on idempotency_keys to simherd_platform;
 grant delete, insert, select on idempotency_keys to simherd_tenant;
 
@@ -448,7 +448,7 @@ create table mail_bodies (
 CREATE INDEX mail_bodies_age ON public.mail_bodies USING btree (tenant_id, created_at);
 alter table mail_bodies enable row level security;
 alter table mail_bodies force row level security;
-create policy own on mail_bodies for all to simherd_tenant using ((tenant_id = app_tenant())) with check ((tenant_id = app_tenant()));
+create policy own on mail_bodies for all to simherd_tenant using ( CASE WHEN (tenant_id = ( SELECT app_tenant() AS app_tenant)) THEN true ELSE NULL::boolean END) with check ((tenant_id = app_tenant()));
 grant delete, insert, select on mail_bodies to simherd_tenant;
 
 create table mail_link_key (
@@ -469,7 +469,7 @@ CREATE INDEX mail_work_due ON public.mail_work USING btree (due_at);
 alter table mail_work enable row level security;
 alter table mail_work force row level security;
 create policy all_tenants on mail_work for all to simherd_platform using (true);
-create policy own on mail_work for all to simherd_tenant using ((tenant_id = app_tenant())) with check ((tenant_id = app_tenant()));
+create policy own on mail_work for all to simherd_tenant using ( CASE WHEN (tenant_id = ( SELECT app_tenant() AS app_tenant)) THEN true ELSE NULL::boolean END) with check ((tenant_id = app_tenant()));
 grant delete, insert, select, update on mail_work to simherd_tenant;
 grant select on mail_work to simherd_platform;
 
@@ -499,7 +499,7 @@ CREATE INDEX mails_tenant ON public.mails USING btree (tenant_id, created_at DES
 alter table mails enable row level security;
 alter table mails force row level security;
 create policy figures on mails for select to simherd_platform using (true);
-create policy own on mails for all to simherd_tenant using ((tenant_id = app_tenant())) with check ((tenant_id = app_tenant()));
+create policy own on mails for all to simherd_tenant using ( CASE WHEN (tenant_id = ( SELECT app_tenant() AS app_tenant)) THEN true ELSE NULL::boolean END) with check ((tenant_id = app_tenant()));
 grant delete, insert, select, update on mails to simherd_tenant;
 grant select (created_at, recipient, sent_at, status, tenant_id) on mails to simherd_platform;
 
@@ -518,7 +518,7 @@ CREATE UNIQUE INDEX memberships_open ON public.memberships USING btree (sim_id) 
 CREATE INDEX memberships_sim ON public.memberships USING btree (sim_id, from_at);
 alter table memberships enable row level security;
 alter table memberships force row level security;
-create policy own on memberships for all to simherd_tenant using ((tenant_id = app_tenant())) with check ((tenant_id = app_tenant()));
+create policy own on memberships for all to simherd_tenant using ( CASE WHEN (tenant_id = ( SELECT app_tenant() AS app_tenant)) THEN true ELSE NULL::boolean END) with check ((tenant_id = app_tenant()));
 grant delete, insert, select, update on memberships to simherd_tenant;
 
 create table month_end_changes (
@@ -542,7 +542,7 @@ CREATE INDEX month_end_changes_outcome ON public.month_end_changes USING btree (
 CREATE UNIQUE INDEX month_end_changes_ticket ON public.month_end_changes USING btree (ticket_id) WHERE (ticket_id IS NOT NULL);
 alter table month_end_changes enable row level security;
 alter table month_end_changes force row level security;
-create policy own on month_end_changes for all to simherd_tenant using ((tenant_id = app_tenant())) with check ((tenant_id = app_tenant()));
+create policy own on month_end_changes for all to simherd_tenant using ( CASE WHEN (tenant_id = ( SELECT app_tenant() AS app_tenant)) THEN true ELSE NULL::boolean END) with check ((tenant_id = app_tenant()));
 grant insert, select, update on month_end_changes to simherd_tenant;
 
 create table notifications (
@@ -563,7 +563,7 @@ CREATE INDEX notifications_waiting ON public.notifications USING btree (tenant_i
 alter table notifications enable row level security;
 alter table notifications force row level security;
 create policy figures on notifications for select to simherd_platform using (true);
-create policy own on notifications for all to simherd_tenant using ((tenant_id = app_tenant())) with check ((tenant_id = app_tenant()));
+create policy own on notifications for all to simherd_tenant using ( CASE WHEN (tenant_id = ( SELECT app_tenant() AS app_tenant)) THEN true ELSE NULL::boolean END) with check ((tenant_id = app_tenant()));
 grant delete, insert, select, update on notifications to simherd_tenant;
 grant select (due_at, mail_id, tenant_id) on notifications to simherd_platform;
 
@@ -609,7 +609,7 @@ CREATE INDEX operator_notices_waiting ON public.operator_notices USING btree (du
 alter table operator_notices enable row level security;
 alter table operator_notices force row level security;
 create policy all_tenants on operator_notices for all to simherd_platform using (true) with check (true);
-create policy own on operator_notices for all to simherd_tenant using ((tenant_id = app_tenant())) with check ((tenant_id = app_tenant()));
+create policy own on operator_notices for all to simherd_tenant using ( CASE WHEN (tenant_id = ( SELECT app_tenant() AS app_tenant)) THEN true ELSE NULL::boolean END) with check ((tenant_id = app_tenant()));
 grant delete, insert, select, update on operator_notices to simherd_platform;
 grant insert, select, update on operator_notices to simherd_tenant;
 
@@ -625,11 +625,11 @@ create table order_prices (
 CREATE UNIQUE INDEX order_prices_owner ON public.order_prices USING btree (COALESCE(tenant_id, ''::text), type);
 alter table order_prices enable row level security;
 alter table order_prices force row level security;
-create policy own_delete on order_prices for delete to simherd_tenant using ((tenant_id = app_tenant()));
+create policy own_delete on order_prices for delete to simherd_tenant using ( CASE WHEN (tenant_id = ( SELECT app_tenant() AS app_tenant)) THEN true ELSE NULL::boolean END);
 create policy own_insert on order_prices for insert to simherd_tenant with check ((tenant_id = app_tenant()));
-create policy own_update on order_prices for update to simherd_tenant using ((tenant_id = app_tenant())) with check ((tenant_id = app_tenant()));
+create policy own_update on order_prices for update to simherd_tenant using ( CASE WHEN (tenant_id = ( SELECT app_tenant() AS app_tenant)) THEN true ELSE NULL::boolean END) with check ((tenant_id = app_tenant()));
 create policy platform on order_prices for all to simherd_platform using ((tenant_id IS NULL)) with check ((tenant_id IS NULL));
-create policy readable on order_prices for select to simherd_tenant using (((tenant_id = app_tenant()) OR (tenant_id IS NULL)));
+create policy readable on order_prices for select to simherd_tenant using ( CASE WHEN ((tenant_id = ( SELECT app_tenant() AS app_tenant)) OR (tenant_id IS NULL)) THEN true ELSE NULL::boolean END);
 grant delete, insert, select, update on order_prices to simherd_platform;
 grant delete, insert, select, update on order_prices to simherd_tenant;
 
@@ -668,7 +668,7 @@ CREATE INDEX orders_tenant ON public.orders USING btree (tenant_id, created_at D
 CREATE UNIQUE INDEX orders_tenant_id ON public.orders USING btree (tenant_id, id);
 alter table orders enable row level security;
 alter table orders force row level security;
-create policy own on orders for all to simherd_tenant using ((tenant_id = app_tenant())) with check ((tenant_id = app_tenant()));
+create policy own on orders for all to simherd_tenant using ( CASE WHEN (tenant_id = ( SELECT app_tenant() AS app_tenant)) THEN true ELSE NULL::boolean END) with check ((tenant_id = app_tenant()));
 grant insert, select, update on orders to simherd_tenant;
 
 create table pool_cycles (
@@ -691,7 +691,7 @@ create table pool_cycles (
 );
 alter table pool_cycles enable row level security;
 alter table pool_cycles force row level security;
-create policy own on pool_cycles for all to simherd_tenant using ((tenant_id = app_tenant())) with check ((tenant_id = app_tenant()));
+create policy own on pool_cycles for all to simherd_tenant using ( CASE WHEN (tenant_id = ( SELECT app_tenant() AS app_tenant)) THEN true ELSE NULL::boolean END) with check ((tenant_id = app_tenant()));
 grant delete, insert, select, update on pool_cycles to simherd_tenant;
 
 create table pools (
@@ -722,7 +722,7 @@ create table pools (
 CREATE UNIQUE INDEX pools_tenant_id ON public.pools USING btree (tenant_id, id);
 alter table pools enable row level security;
 alter table pools force row level security;
-create policy own on pools for all to simherd_tenant using ((tenant_id = app_tenant())) with check ((tenant_id = app_tenant()));
+create policy own on pools for all to simherd_tenant using ( CASE WHEN (tenant_id = ( SELECT app_tenant() AS app_tenant)) THEN true ELSE NULL::boolean END) with check ((tenant_id = app_tenant()));
 grant delete, insert, select, update on pools to simherd_tenant;
 
 create table processes (
@@ -763,7 +763,7 @@ CREATE UNIQUE INDEX provision_batch_sims_once ON public.provision_batch_sims USI
 CREATE INDEX provision_batch_sims_outcome ON public.provision_batch_sims USING btree (batch_id, outcome, index);
 alter table provision_batch_sims enable row level security;
 alter table provision_batch_sims force row level security;
-create policy own on provision_batch_sims for all to simherd_tenant using ((tenant_id = app_tenant())) with check ((tenant_id = app_tenant()));
+create policy own on provision_batch_sims for all to simherd_tenant using ( CASE WHEN (tenant_id = ( SELECT app_tenant() AS app_tenant)) THEN true ELSE NULL::boolean END) with check ((tenant_id = app_tenant()));
 grant insert, select, update on provision_batch_sims to simherd_tenant;
 
 create table provision_batches (
@@ -781,7 +781,7 @@ CREATE INDEX provision_batches_tenant ON public.provision_batches USING btree (t
 CREATE UNIQUE INDEX provision_batches_tenant_id ON public.provision_batches USING btree (tenant_id, id);
 alter table provision_batches enable row level security;
 alter table provision_batches force row level security;
-create policy own on provision_batches for all to simherd_tenant using ((tenant_id = app_tenant())) with check ((tenant_id = app_tenant()));
+create policy own on provision_batches for all to simherd_tenant using ( CASE WHEN (tenant_id = ( SELECT app_tenant() AS app_tenant)) THEN true ELSE NULL::boolean END) with check ((tenant_id = app_tenant()));
 grant insert, select, update on provision_batches to simherd_tenant;
 
 create table restatements (
@@ -792,7 +792,7 @@ create table restatements (
 );
 alter table restatements enable row level security;
 alter table restatements force row level security;
-create policy own on restatements for all to simherd_tenant using ((tenant_id = app_tenant())) with check ((tenant_id = app_tenant()));
+create policy own on restatements for all to simherd_tenant using ( CASE WHEN (tenant_id = ( SELECT app_tenant() AS app_tenant)) THEN true ELSE NULL::boolean END) with check ((tenant_id = app_tenant()));
 grant delete, insert, select on restatements to simherd_tenant;
 
 create table rule_activations (
@@ -902,7 +902,7 @@ CREATE INDEX shadow_log_tenant ON public.shadow_log USING btree (tenant_id, at D
 alter table shadow_log enable row level security;
 alter table shadow_log force row level security;
 create policy all_tenants on shadow_log for all to simherd_platform using (true);
-create policy own on shadow_log for all to simherd_tenant using ((tenant_id = app_tenant())) with check ((tenant_id = app_tenant()));
+create policy own on shadow_log for all to simherd_tenant using ( CASE WHEN (tenant_id = ( SELECT app_tenant() AS app_tenant)) THEN true ELSE NULL::boolean END) with check ((tenant_id = app_tenant()));
 grant delete on shadow_log to simherd_platform;
 grant insert, select on shadow_log to simherd_tenant;
 grant select (at, id, tenant_id) on shadow_log to simherd_platform;
@@ -929,7 +929,7 @@ CREATE INDEX silences_open ON public.silences USING btree (tenant_id, ends_at) W
 CREATE INDEX silences_tenant ON public.silences USING btree (tenant_id, id DESC);
 alter table silences enable row level security;
 alter table silences force row level security;
-create policy own on silences for all to simherd_tenant using ((tenant_id = app_tenant())) with check ((tenant_id = app_tenant()));
+create policy own on silences for all to simherd_tenant using ( CASE WHEN (tenant_id = ( SELECT app_tenant() AS app_tenant)) THEN true ELSE NULL::boolean END) with check ((tenant_id = app_tenant()));
 grant insert, select, update on silences to simherd_tenant;
 
 create table sim_blocks (
@@ -943,7 +943,7 @@ create table sim_blocks (
 alter table sim_blocks enable row level security;
 alter table sim_blocks force row level security;
 create policy figures on sim_blocks for select to simherd_platform using (true);
-create policy own on sim_blocks for all to simherd_tenant using ((tenant_id = app_tenant())) with check ((tenant_id = app_tenant()));
+create policy own on sim_blocks for all to simherd_tenant using ( CASE WHEN (tenant_id = ( SELECT app_tenant() AS app_tenant)) THEN true ELSE NULL::boolean END) with check ((tenant_id = app_tenant()));
 grant insert, select, update on sim_blocks to simherd_tenant;
 grant select (sims, status, tenant_id) on sim_blocks to simherd_platform;
 
@@ -960,7 +960,7 @@ create table sim_sightings (
 );
 alter table sim_sightings enable row level security;
 alter table sim_sightings force row level security;
-create policy own on sim_sightings for all to simherd_tenant using ((tenant_id = app_tenant())) with check ((tenant_id = app_tenant()));
+create policy own on sim_sightings for all to simherd_tenant using ( CASE WHEN (tenant_id = ( SELECT app_tenant() AS app_tenant)) THEN true ELSE NULL::boolean END) with check ((tenant_id = app_tenant()));
 grant insert, select, update on sim_sightings to simherd_tenant;
 
 create table sims (
@@ -1020,7 +1020,7 @@ CREATE TRIGGER sims_counted AFTER UPDATE ON public.sims REFERENCING OLD TABLE AS
 CREATE CONSTRAINT TRIGGER sims_in_blocks AFTER INSERT OR DELETE OR UPDATE OF status ON public.sims DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((current_setting('app.tallies'::text, true) IS DISTINCT FROM 'on'::text)) EXECUTE FUNCTION count_sim_in_blocks();
 alter table sims enable row level security;
 alter table sims force row level security;
-create policy own on sims for all to simherd_tenant using ((tenant_id = app_tenant())) with check ((tenant_id = app_tenant()));
+create policy own on sims for all to simherd_tenant using ( CASE WHEN (tenant_id = ( SELECT app_tenant() AS app_tenant)) THEN true ELSE NULL::boolean END) with check ((tenant_id = app_tenant()));
 create policy search on sims for select to simherd_search using (true);
 grant delete, insert, select, update on sims to simherd_tenant;
 grant select (iccid, id, imsi, msisdn, pool_id, status, tag, tenant_id) on sims to simherd_search;
@@ -1045,7 +1045,7 @@ create table statement_parts (
 );
 alter table statement_parts enable row level security;
 alter table statement_parts force row level security;
-create policy own on statement_parts for all to simherd_tenant using ((tenant_id = app_tenant())) with check ((tenant_id = app_tenant()));
+create policy own on statement_parts for all to simherd_tenant using ( CASE WHEN (tenant_id = ( SELECT app_tenant() AS app_tenant)) THEN true ELSE NULL::boolean END) with check ((tenant_id = app_tenant()));
 grant insert, select, update on statement_parts to simherd_tenant;
 
 create table statement_progress (
@@ -1059,7 +1059,7 @@ create table statement_progress (
 );
 alter table statement_progress enable row level security;
 alter table statement_progress force row level security;
-create policy own on statement_progress for all to simherd_tenant using ((tenant_id = app_tenant())) with check ((tenant_id = app_tenant()));
+create policy own on statement_progress for all to simherd_tenant using ( CASE WHEN (tenant_id = ( SELECT app_tenant() AS app_tenant)) THEN true ELSE NULL::boolean END) with check ((tenant_id = app_tenant()));
 grant delete, insert, select, update on statement_progress to simherd_tenant;
 
 create table statement_totals (
@@ -1071,7 +1071,7 @@ create table statement_totals (
 );
 alter table statement_totals enable row level security;
 alter table statement_totals force row level security;
-create policy own on statement_totals for all to simherd_tenant using ((tenant_id = app_tenant())) with check ((tenant_id = app_tenant()));
+create policy own on statement_totals for all to simherd_tenant using ( CASE WHEN (tenant_id = ( SELECT app_tenant() AS app_tenant)) THEN true ELSE NULL::boolean END) with check ((tenant_id = app_tenant()));
 grant insert, select on statement_totals to simherd_tenant;
 
 create table statements (
@@ -1104,7 +1104,7 @@ CREATE UNIQUE INDEX statements_once ON public.statements USING btree (tenant_id,
 CREATE INDEX statements_sim ON public.statements USING btree (tenant_id, sim_id, cycle_key) WHERE (sim_id IS NOT NULL);
 alter table statements enable row level security;
 alter table statements force row level security;
-create policy own on statements for all to simherd_tenant using ((tenant_id = app_tenant())) with check ((tenant_id = app_tenant()));
+create policy own on statements for all to simherd_tenant using ( CASE WHEN (tenant_id = ( SELECT app_tenant() AS app_tenant)) THEN true ELSE NULL::boolean END) with check ((tenant_id = app_tenant()));
 grant insert, select on statements to simherd_tenant;
 
 create table suspensions (
@@ -1130,7 +1130,7 @@ CREATE INDEX suspensions_rule ON public.suspensions USING btree (tenant_id, rule
 CREATE INDEX suspensions_tenant ON public.suspensions USING btree (tenant_id, sim_id) WHERE (closed_at IS NULL);
 alter table suspensions enable row level security;
 alter table suspensions force row level security;
-create policy own on suspensions for all to simherd_tenant using ((tenant_id = app_tenant())) with check ((tenant_id = app_tenant()));
+create policy own on suspensions for all to simherd_tenant using ( CASE WHEN (tenant_id = ( SELECT app_tenant() AS app_tenant)) THEN true ELSE NULL::boolean END) with check ((tenant_id = app_tenant()));
 grant delete, insert, select, update on suspensions to simherd_tenant;
 
 create table tariffs (
@@ -1157,9 +1157,9 @@ CREATE INDEX tariffs_tenant ON public.tariffs USING btree (tenant_id, id);
 alter table tariffs enable row level security;
 alter table tariffs force row level security;
 create policy own on tariffs for insert to simherd_tenant with check ((tenant_id = app_tenant()));
-create policy own_offer on tariffs for update to simherd_tenant using ((tenant_id = app_tenant())) with check ((tenant_id = app_tenant()));
+create policy own_offer on tariffs for update to simherd_tenant using ( CASE WHEN (tenant_id = ( SELECT app_tenant() AS app_tenant)) THEN true ELSE NULL::boolean END) with check ((tenant_id = app_tenant()));
 create policy platform on tariffs for all to simherd_platform using ((tenant_id IS NULL)) with check ((tenant_id IS NULL));
-create policy readable on tariffs for select to simherd_tenant using (((tenant_id = app_tenant()) OR (tenant_id IS NULL)));
+create policy readable on tariffs for select to simherd_tenant using ( CASE WHEN ((tenant_id = ( SELECT app_tenant() AS app_tenant)) OR (tenant_id IS NULL)) THEN true ELSE NULL::boolean END);
 grant insert, select on tariffs to simherd_platform;
 grant insert, select on tariffs to simherd_tenant;
 grant update (is_active, version) on tariffs to simherd_platform;
@@ -1208,7 +1208,7 @@ CREATE INDEX ticket_work_of_tenant ON public.ticket_work USING btree (tenant_id,
 alter table ticket_work enable row level security;
 alter table ticket_work force row level security;
 create policy all_tenants on ticket_work for all to simherd_platform using (true) with check (true);
-create policy own on ticket_work for all to simherd_tenant using ((tenant_id = app_tenant())) with check ((tenant_id = app_tenant()));
+create policy own on ticket_work for all to simherd_tenant using ( CASE WHEN (tenant_id = ( SELECT app_tenant() AS app_tenant)) THEN true ELSE NULL::boolean END) with check ((tenant_id = app_tenant()));
 grant delete, insert, select, update on ticket_work to simherd_tenant;
 grant select, update on ticket_work to simherd_platform;
 
@@ -1251,7 +1251,7 @@ CREATE INDEX tickets_open ON public.tickets USING btree (sim_id, seq) WHERE (sta
 CREATE INDEX tickets_tenant ON public.tickets USING btree (tenant_id, seq DESC);
 alter table tickets enable row level security;
 alter table tickets force row level security;
-create policy own on tickets for all to simherd_tenant using ((tenant_id = app_tenant())) with check ((tenant_id = app_tenant()));
+create policy own on tickets for all to simherd_tenant using ( CASE WHEN (tenant_id = ( SELECT app_tenant() AS app_tenant)) THEN true ELSE NULL::boolean END) with check ((tenant_id = app_tenant()));
 grant delete, insert, select, update on tickets to simherd_tenant;
 
 create table usage_buckets (
@@ -1268,7 +1268,7 @@ create table usage_buckets (
 );
 alter table usage_buckets enable row level security;
 alter table usage_buckets force row level security;
-create policy own on usage_buckets for all to simherd_tenant using ((tenant_id = app_tenant())) with check ((tenant_id = app_tenant()));
+create policy own on usage_buckets for all to simherd_tenant using ( CASE WHEN (tenant_id = ( SELECT app_tenant() AS app_tenant)) THEN true ELSE NULL::boolean END) with check ((tenant_id = app_tenant()));
 grant delete, insert, select, update on usage_buckets to simherd_tenant;
 
 create table usage_deliveries (
@@ -1292,7 +1292,7 @@ create table usage_deliveries (
 CREATE INDEX usage_deliveries_tenant ON public.usage_deliveries USING btree (tenant_id, id DESC);
 alter table usage_deliveries enable row level security;
 alter table usage_deliveries force row level security;
-create policy own on usage_deliveries for all to simherd_tenant using ((tenant_id = app_tenant())) with check ((tenant_id = app_tenant()));
+create policy own on usage_deliveries for all to simherd_tenant using ( CASE WHEN (tenant_id = ( SELECT app_tenant() AS app_tenant)) THEN true ELSE NULL::boolean END) with check ((tenant_id = app_tenant()));
 grant insert, select on usage_deliveries to simherd_tenant;
 grant update (accepted, bytes, duplicates, ended_at, outcome, rejected, sha256) on usage_deliveries to simherd_tenant;
 
@@ -1305,7 +1305,7 @@ create table usage_feeds (
 alter table usage_feeds enable row level security;
 alter table usage_feeds force row level security;
 create policy figures on usage_feeds for select to simherd_platform using (true);
-create policy own on usage_feeds for all to simherd_tenant using ((tenant_id = app_tenant())) with check ((tenant_id = app_tenant()));
+create policy own on usage_feeds for all to simherd_tenant using ( CASE WHEN (tenant_id = ( SELECT app_tenant() AS app_tenant)) THEN true ELSE NULL::boolean END) with check ((tenant_id = app_tenant()));
 grant insert, select, update on usage_feeds to simherd_tenant;
 grant select (received_at, tenant_id) on usage_feeds to simherd_platform;
 
@@ -1329,7 +1329,7 @@ create table usage_ledger (
 CREATE INDEX usage_ledger_pool ON public.usage_ledger USING btree (tenant_id, cycle_key, pool_id, sim_id);
 alter table usage_ledger enable row level security;
 alter table usage_ledger force row level security;
-create policy own on usage_ledger for all to simherd_tenant using ((tenant_id = app_tenant())) with check ((tenant_id = app_tenant()));
+create policy own on usage_ledger for all to simherd_tenant using ( CASE WHEN (tenant_id = ( SELECT app_tenant() AS app_tenant)) THEN true ELSE NULL::boolean END) with check ((tenant_id = app_tenant()));
 grant delete, insert, select, update on usage_ledger to simherd_tenant;
 
 create table usage_records (
@@ -1352,7 +1352,7 @@ create table usage_records (
 CREATE INDEX usage_records_sim ON ONLY public.usage_records USING btree (sim_id, at);
 alter table usage_records enable row level security;
 alter table usage_records force row level security;
-create policy own on usage_records for all to simherd_tenant using ((tenant_id = app_tenant())) with check ((tenant_id = app_tenant()));
+create policy own on usage_records for all to simherd_tenant using ( CASE WHEN (tenant_id = ( SELECT app_tenant() AS app_tenant)) THEN true ELSE NULL::boolean END) with check ((tenant_id = app_tenant()));
 grant delete, insert, select, update on usage_records to simherd_tenant;
 
 create table watch_shards (
@@ -1372,7 +1372,7 @@ CREATE INDEX watch_shards_next ON public.watch_shards USING btree (next_at);
 alter table watch_shards enable row level security;
 alter table watch_shards force row level security;
 create policy all_tenants on watch_shards for all to simherd_platform using (true);
-create policy own on watch_shards for all to simherd_tenant using ((tenant_id = app_tenant())) with check ((tenant_id = app_tenant()));
+create policy own on watch_shards for all to simherd_tenant using ( CASE WHEN (tenant_id = ( SELECT app_tenant() AS app_tenant)) THEN true ELSE NULL::boolean END) with check ((tenant_id = app_tenant()));
 grant delete, insert, select, update on watch_shards to simherd_tenant;
 grant select on watch_shards to simherd_platform;
 
@@ -1399,7 +1399,7 @@ CREATE INDEX watchdog_log_sim ON public.watchdog_log USING btree (tenant_id, sim
 CREATE INDEX watchdog_log_tenant ON public.watchdog_log USING btree (tenant_id, at DESC, id DESC);
 alter table watchdog_log enable row level security;
 alter table watchdog_log force row level security;
-create policy own on watchdog_log for all to simherd_tenant using ((tenant_id = app_tenant())) with check ((tenant_id = app_tenant()));
+create policy own on watchdog_log for all to simherd_tenant using ( CASE WHEN (tenant_id = ( SELECT app_tenant() AS app_tenant)) THEN true ELSE NULL::boolean END) with check ((tenant_id = app_tenant()));
 grant insert, select on watchdog_log to simherd_tenant;
 
 create table webhook_deliveries (
@@ -1426,7 +1426,7 @@ CREATE INDEX webhook_deliveries_webhook ON public.webhook_deliveries USING btree
 alter table webhook_deliveries enable row level security;
 alter table webhook_deliveries force row level security;
 create policy all_tenants on webhook_deliveries for all to simherd_platform using (true);
-create policy own on webhook_deliveries for all to simherd_tenant using ((tenant_id = app_tenant())) with check ((tenant_id = app_tenant()));
+create policy own on webhook_deliveries for all to simherd_tenant using ( CASE WHEN (tenant_id = ( SELECT app_tenant() AS app_tenant)) THEN true ELSE NULL::boolean END) with check ((tenant_id = app_tenant()));
 grant insert, select, update on webhook_deliveries to simherd_tenant;
 grant select (event_id, next_attempt_at, status, tenant_id, tried_from, webhook_id) on webhook_deliveries to simherd_platform;
 
@@ -1443,7 +1443,7 @@ CREATE INDEX webhook_events_at ON public.webhook_events USING btree (at);
 alter table webhook_events enable row level security;
 alter table webhook_events force row level security;
 create policy all_tenants on webhook_events for all to simherd_platform using (true);
-create policy own on webhook_events for all to simherd_tenant using ((tenant_id = app_tenant())) with check ((tenant_id = app_tenant()));
+create policy own on webhook_events for all to simherd_tenant using ( CASE WHEN (tenant_id = ( SELECT app_tenant() AS app_tenant)) THEN true ELSE NULL::boolean END) with check ((tenant_id = app_tenant()));
 grant delete on webhook_events to simherd_platform;
 grant insert, select on webhook_events to simherd_tenant;
 grant select (at, id, tenant_id) on webhook_events to simherd_platform;
@@ -1471,7 +1471,7 @@ create table webhooks (
 alter table webhooks enable row level security;
 alter table webhooks force row level security;
 create policy all_tenants on webhooks for all to simherd_platform using (true);
-create policy own on webhooks for all to simherd_tenant using ((tenant_id = app_tenant())) with check ((tenant_id = app_tenant()));
+create policy own on webhooks for all to simherd_tenant using ( CASE WHEN (tenant_id = ( SELECT app_tenant() AS app_tenant)) THEN true ELSE NULL::boolean END) with check ((tenant_id = app_tenant()));
 grant delete, insert, select, update on webhooks to simherd_tenant;
 grant select (disabled_at, id, paused_until, tenant_id) on webhooks to simherd_platform;
 
@@ -1492,7 +1492,7 @@ CREATE INDEX workflow_outbox_order ON public.workflow_outbox USING btree (workfl
 alter table workflow_outbox enable row level security;
 alter table workflow_outbox force row level security;
 create policy all_tenants on workflow_outbox for all to simherd_platform using (true) with check (true);
-create policy own on workflow_outbox for all to simherd_tenant using ((tenant_id = app_tenant())) with check ((tenant_id = app_tenant()));
+create policy own on workflow_outbox for all to simherd_tenant using ( CASE WHEN (tenant_id = ( SELECT app_tenant() AS app_tenant)) THEN true ELSE NULL::boolean END) with check ((tenant_id = app_tenant()));
 grant delete, insert, select, update on workflow_outbox to simherd_tenant;
 grant delete, select, update on workflow_outbox to simherd_platform;
 
@@ -1524,7 +1524,7 @@ CREATE UNIQUE INDEX workflow_starts_pool ON public.workflow_starts USING btree (
 CREATE UNIQUE INDEX workflow_starts_sim ON public.workflow_starts USING btree (tenant_id, cycle_key, sim_id) WHERE (sim_id IS NOT NULL);
 alter table workflow_starts enable row level security;
 alter table workflow_starts force row level security;
-create policy own on workflow_starts for all to simherd_tenant using ((tenant_id = app_tenant())) with check ((tenant_id = app_tenant()));
+create policy own on workflow_starts for all to simherd_tenant using ( CASE WHEN (tenant_id = ( SELECT app_tenant() AS app_tenant)) THEN true ELSE NULL::boolean END) with check ((tenant_id = app_tenant()));
 grant delete, insert, select, update on workflow_starts to simherd_tenant;
 
 create table would_suspend (
@@ -1544,7 +1544,7 @@ create table would_suspend (
 alter table would_suspend enable row level security;
 alter table would_suspend force row level security;
 create policy all_tenants on would_suspend for all to simherd_platform using (true);
-create policy own on would_suspend for all to simherd_tenant using ((tenant_id = app_tenant())) with check ((tenant_id = app_tenant()));
+create policy own on would_suspend for all to simherd_tenant using ( CASE WHEN (tenant_id = ( SELECT app_tenant() AS app_tenant)) THEN true ELSE NULL::boolean END) with check ((tenant_id = app_tenant()));
 grant delete, insert, select, update on would_suspend to simherd_tenant;
 grant select on would_suspend to simherd_platform;
 
@@ -1904,7 +1904,7 @@ AS $function$
 begin
   return query execute format(
     'select id from public.sims
-      where tenant_id = public.app_tenant()
+      where tenant_id = (select public.app_tenant())
         and lower(iccid || e''\n'' || imsi || e''\n'' || msisdn || e''\n'' || tag) like lower($1) %s %s %s %s %s',
     case when of_status is not null then 'and status = $2' end,
     case when of_pool is not null then 'and pool_id = $3' end,

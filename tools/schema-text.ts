@@ -46,7 +46,7 @@ const POLICIES = `
                                    when 'w' then 'update' else 'delete' end
          || ' to ' || (select string_agg(case when r = 0 then 'public' else r::regrole::text end, ', ' order by r::regrole::text)
                          from unnest(polroles) r)
-         || coalesce(' using (' || pg_get_expr(polqual, polrelid) || ')', '')
+         || coalesce(' using (' || regexp_replace(pg_get_expr(polqual, polrelid), '[[:space:]]+', ' ', 'g') || ')', '')
          || coalesce(' with check (' || pg_get_expr(polwithcheck, polrelid) || ')', '') || ';' as line
     from pg_policy where polrelid = $1 order by polname`
 
