@@ -2,7 +2,7 @@
 
 import { type RawBuilder, sql } from 'kysely'
 import type { Subject } from '../domain/watchdog/subject.ts'
-import type { PlatformTx, TenantTx } from './tenancy.ts'
+import { mine, type PlatformTx, type TenantTx } from './tenancy.ts'
 
 /** Most SIMs in a row. */
 const MOST_SIMS = 20_000
@@ -54,7 +54,7 @@ export async function noteSubjectsChanged(tx: TenantTx, { simIds, poolIds }: Cha
 /** Notes that a pool has changed for itself and for every SIM in it: the SIMs inherit its watchdog settings. */
 export async function notePoolChanged(tx: TenantTx, poolId: number): Promise<void> {
   await noteChanged(tx, {
-    sims: sql`select id from sims where tenant_id = ${tx.tenantId} and pool_id = ${poolId}`,
+    sims: sql`select id from sims where tenant_id = ${mine} and pool_id = ${poolId}`,
     pools: sql`select ${poolId}::integer as id`,
   })
 }
@@ -87,7 +87,7 @@ export async function claimChanges(tx: TenantTx, leaseUntil: Date): Promise<Clai
   const { rows } = await sql<ChangedIds & { id: number; cycleKey: string | null }>`
     with free as (
       select id, cardinality(sim_ids) as sims from changed_subjects
-       where tenant_id = ${tx.tenantId} and ${isFree(tx.now)}
+       where tenant_id = ${mine} and ${isFree(tx.now)}
        order by id limit ${MOST_ROWS}
          for update skip locked
     ), few as (
@@ -113,7 +113,7 @@ function unionOf(rows: readonly ChangedIds[]): ChangedIds {
 /** Takes rows off the list: what they name has been looked at. */
 export async function endChanges(tx: TenantTx, ids: readonly number[]): Promise<void> {
   await sql`
-    delete from changed_subjects where tenant_id = ${tx.tenantId} and id = any(${[...ids]}::bigint[])`.execute(tx.q)
+    delete from changed_subjects where id = any(${[...ids]}::bigint[])`.execute(tx.q)
 }
 
 /** Ids of tenants with changed subjects. */

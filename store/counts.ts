@@ -1,7 +1,7 @@
 /** Counts over a tenant's estate, for the summary and the operator. */
 import { sql } from 'kysely'
 import { LogLevel, labelOf, SimStatus, TicketStatus } from '../domain/codes.ts'
-import type { TenantTx } from './tenancy.ts'
+import { mine, type TenantTx } from './tenancy.ts'
 
 interface Count {
   readonly code: number
@@ -15,7 +15,7 @@ const byLabel = (table: Readonly<Record<string, number>>, rows: readonly Count[]
 export async function simsByStatus(tx: TenantTx): Promise<Partial<Record<keyof typeof SimStatus, number>>> {
   const { rows } = await sql<Count>`
     select status as code, sum(sims)::integer as count from sim_blocks
-     where tenant_id = ${tx.tenantId} group by status having sum(sims) <> 0 order by status`.execute(tx.q)
+     where tenant_id = ${mine} group by status having sum(sims) <> 0 order by status`.execute(tx.q)
   return byLabel(SimStatus, rows)
 }
 
@@ -23,7 +23,7 @@ export async function simsByStatus(tx: TenantTx): Promise<Partial<Record<keyof t
 export async function ticketsByStatus(tx: TenantTx): Promise<Record<string, number>> {
   const { rows } = await sql<Count>`
     select status as code, count(*)::integer as count from tickets
-     where tenant_id = ${tx.tenantId} group by status order by status`.execute(tx.q)
+     where tenant_id = ${mine} group by status order by status`.execute(tx.q)
   return byLabel(TicketStatus, rows)
 }
 
@@ -31,7 +31,7 @@ export async function ticketsByStatus(tx: TenantTx): Promise<Record<string, numb
 export async function logByRule(tx: TenantTx): Promise<{ rule: string; level: string; count: number }[]> {
   const { rows } = await sql<{ rule: string; level: number; count: number }>`
     select coalesce(rule, '') as rule, level, count(*)::integer as count from watchdog_log
-     where tenant_id = ${tx.tenantId} group by 1, 2 order by 1, 2`.execute(tx.q)
+     where tenant_id = ${mine} group by 1, 2 order by 1, 2`.execute(tx.q)
   return rows.map((row) => ({ ...row, level: labelOf(LogLevel, row.level) }))
 }
 
@@ -39,7 +39,7 @@ export async function logByRule(tx: TenantTx): Promise<{ rule: string; level: st
 export async function mailsByStatus(tx: TenantTx): Promise<Record<string, number>> {
   const { rows } = await sql<{ status: string; count: number }>`
     select status, count(*)::integer as count from mails
-     where tenant_id = ${tx.tenantId} group by status order by status`.execute(tx.q)
+     where tenant_id = ${mine} group by status order by status`.execute(tx.q)
   return Object.fromEntries(rows.map(({ status, count }) => [status, count]))
 }
 
@@ -49,13 +49,13 @@ export async function mailsByStatus(tx: TenantTx): Promise<Record<string, number
  */
 export async function dueWork(tx: TenantTx): Promise<{ evaluations: number; notices: number; requests: number }> {
   const { rows } = await sql<{ evaluations: number; notices: number; requests: number }>`
-    select ((select count(*) from due_subjects where tenant_id = ${tx.tenantId} and due_at <= ${tx.now})
+    select ((select count(*) from due_subjects where tenant_id = ${mine} and due_at <= ${tx.now})
             + (select coalesce(sum(cardinality(sim_ids) + cardinality(pool_ids)), 0) from changed_subjects
-                where tenant_id = ${tx.tenantId} and (due_at is null or due_at <= ${tx.now}))
-            + (select count(*) from watch_shards where tenant_id = ${tx.tenantId} and next_at <= ${tx.now})
+                where tenant_id = ${mine} and (due_at is null or due_at <= ${tx.now}))
+            + (select count(*) from watch_shards where tenant_id = ${mine} and next_at <= ${tx.now})
            )::integer as evaluations,
-           (select count(*) from notifications where tenant_id = ${tx.tenantId} and mail_id is null)::integer as notices,
-           (select count(*) from workflow_outbox where tenant_id = ${tx.tenantId} and done_at is null)::integer as requests`.execute(
+           (select count(*) from notifications where tenant_id = ${mine} and mail_id is null)::integer as notices,
+           (select count(*) from workflow_outbox where tenant_id = ${mine} and done_at is null)::integer as requests`.execute(
     tx.q,
   )
   return rows[0] ?? { evaluations: 0, notices: 0, requests: 0 }

@@ -6,7 +6,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import { fromCoded, SUBJECT_CODES, type Subject, type SubjectCode, toCoded } from '../domain/watchdog/subject.ts'
 import { kept } from './kept.ts'
-import type { PlatformTx, TenantTx } from './tenancy.ts'
+import { mine, type PlatformTx, type TenantTx } from './tenancy.ts'
 
 /** Marks subjects due, keeping an earlier mark. Enqueues an evaluation if `at` is now or past. */
 export async function markDue(tx: TenantTx, subjects: readonly Subject[], at: Date = tx.now): Promise<void> {
@@ -42,7 +42,7 @@ export async function markEachDue(
 export async function heldBack(tx: TenantTx): Promise<Subject[]> {
   const { rows } = await sql<{ kind: SubjectCode; id: number }>`
     select subject_kind as kind, subject_id as id from due_subjects
-     where tenant_id = ${tx.tenantId} and not_before > ${tx.now}`.execute(tx.q)
+     where tenant_id = ${mine} and not_before > ${tx.now}`.execute(tx.q)
   return rows.map(fromCoded)
 }
 
@@ -60,13 +60,13 @@ export async function claimDue(tx: TenantTx, limit: number, leaseUntil: Date): P
   const { rows } = await sql<Omit<DueMark, 'kind'> & { readonly kind: SubjectCode }>`
     with due as (
       select subject_kind, subject_id from due_subjects
-       where tenant_id = ${tx.tenantId} and due_at <= ${tx.now} and ${isTried(tx.now)}
+       where tenant_id = ${mine} and due_at <= ${tx.now} and ${isTried(tx.now)}
        order by due_at limit ${limit}
          for update skip locked
     )
     update due_subjects d set due_at = ${leaseUntil}
       from due
-     where d.tenant_id = ${tx.tenantId} and d.subject_kind = due.subject_kind and d.subject_id = due.subject_id
+     where d.tenant_id = ${mine} and d.subject_kind = due.subject_kind and d.subject_id = due.subject_id
     returning d.subject_kind as kind, d.subject_id as id, d.seq`.execute(tx.q)
   return rows.map(fromCoded)
 }
@@ -85,25 +85,22 @@ export async function settleDue(
 ): Promise<void> {
   if (settled.length === 0) return
   await sql`
-    with claimed as (
-      select d.subject_kind, d.subject_id, s."nextAt"
-        from jsonb_to_recordset(${JSON.stringify(settled.map(toCoded))}::jsonb) as s(
-               kind smallint, id bigint, seq bigint, "nextAt" double precision)
-        join due_subjects d
-          on d.tenant_id = ${tx.tenantId} and d.subject_kind = s.kind and d.subject_id = s.id and d.seq = s.seq
-       order by d.subject_kind, d.subject_id
-         for update of d
+    with claimed as materialized (
+      select s.kind, s.id, s.seq, s."nextAt", d.ctid as place
+        from (select * from jsonb_to_recordset(${JSON.stringify(settled.map(toCoded))}::jsonb) as g(
+                kind smallint, id bigint, seq bigint, "nextAt" double precision) order by kind, id) s
+       cross join lateral (
+         select ctid, seq from due_subjects
+          where tenant_id = ${mine} and subject_kind = s.kind and subject_id = s.id limit 1 for update) d
+       where d.seq = s.seq
     ), gone as (
-      delete from due_subjects d using claimed
-       where claimed."nextAt" is null
-         and d.tenant_id = ${tx.tenantId} and d.subject_kind = claimed.subject_kind and d.subject_id = claimed.subject_id
+      -- A row that was changed at this moment is not found there, and so evaluated once more.
+      delete from due_subjects where ctid = any(array(select place from claimed where "nextAt" is null))
     )
-    update due_subjects d set due_at = to_timestamp(claimed."nextAt" / 1000), failures = 0, not_before = null
-      from claimed
-     where claimed."nextAt" is not null
-       and d.tenant_id = ${tx.tenantId} and d.subject_kind = claimed.subject_kind and d.subject_id = claimed.subject_id`.execute(
-    tx.q,
-  )
+    insert into due_subjects (subject_kind, subject_id, due_at, seq)
+    select kind, id, to_timestamp("nextAt" / 1000), seq from claimed where "nextAt" is not null order by kind, id
+    on conflict (tenant_id, subject_kind, subject_id) do update
+      set due_at = excluded.due_at, failures = 0, not_before = null`.execute(tx.q)
 }
 
 const RETRY_MIN_S = 60

@@ -6,7 +6,7 @@ import { pageRequest } from '../domain/page.ts'
 import { kept } from './kept.ts'
 import { KEYSET_PAGE, keysetPages, microsOf, olderThan, placeAfter, placeOf } from './keyset.ts'
 import { containing, type Part, readPage, readPart, within } from './paging.ts'
-import type { Store, TenantTx } from './tenancy.ts'
+import { mine, type Store, type TenantTx } from './tenancy.ts'
 
 type EventRow = Omit<Event, 'date'> & { readonly at: Date }
 
@@ -34,7 +34,7 @@ async function eventsAfter(tx: TenantTx, query: EventQuery, after: Place | null,
      where ${owner} ${olderThan(sql`at`, after)} ${matching(query)}
      order by at desc, id desc limit ${most})`
   const { rows } = await sql<EventRow & Place>`
-    select * from (${newest(sql`tenant_id = ${tx.tenantId}`)} union all ${newest(sql`tenant_id is null`)}) e
+    select * from (${newest(sql`tenant_id = ${mine}`)} union all ${newest(sql`tenant_id is null`)}) e
      order by at desc, id desc limit ${most}`.execute(tx.q)
   return rows
 }

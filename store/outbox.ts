@@ -6,7 +6,7 @@ import type { OutboxRequest, TicketsEnded } from '../domain/temporal/outbox.ts'
 import type { EnforcePoolSignal, SuspendSignal } from '../domain/temporal/signals.ts'
 import { TICKETS_ENDED } from '../domain/temporal/ticket-ends.ts'
 import { kept } from './kept.ts'
-import type { PlatformTx, TenantTx } from './tenancy.ts'
+import { mine, type PlatformTx, type TenantTx } from './tenancy.ts'
 
 /** A signal that tells of tickets, the only kind that is joined with others and deleted once it is sent. */
 const tellsOfTickets = (alias: 'o' | 'd' | 'e' | 'b') =>
@@ -55,9 +55,13 @@ async function keepInputs(tx: TenantTx, requests: readonly OutboxRequest[]): Pro
   const starts = requests.filter((request) => request.do === 'signalWithStart')
   if (starts.length === 0) return
   await sql`
-    update workflow_starts s set input = r."input"
-      from jsonb_to_recordset(${JSON.stringify(starts)}::jsonb) as r("workflowId" text, "input" jsonb)
-     where s.tenant_id = ${tx.tenantId} and s.workflow_id = r."workflowId"`.execute(tx.q)
+    insert into workflow_starts (workflow_id, started_at, input)
+    select distinct on (r."workflowId") r."workflowId", s.started_at, r.input
+      from jsonb_to_recordset(${JSON.stringify(starts)}::jsonb) as r("workflowId" text, input jsonb)
+     cross join lateral (
+       select started_at from workflow_starts where tenant_id = ${mine} and workflow_id = r."workflowId" limit 1) s
+     order by r."workflowId"
+    on conflict (tenant_id, workflow_id) do update set input = excluded.input`.execute(tx.q)
 }
 
 /**
@@ -203,12 +207,13 @@ export async function passOverStarted(tx: TenantTx, workflowIds: readonly string
   if (workflowIds.length === 0) return new Map()
   const { rows } = await sql<{ workflowId: string }>`${kept}
     with started as (
-      select workflow_id from workflow_starts
-       where tenant_id = ${tx.tenantId} and workflow_id = any(${[...workflowIds]}::text[]) order by workflow_id for update
+      select workflow_id, started_at from workflow_starts
+       where tenant_id = ${mine} and workflow_id = any(${[...workflowIds]}::text[]) order by workflow_id for update
     )
-    update workflow_starts w set held = true from started
-     where w.tenant_id = ${tx.tenantId} and w.workflow_id = started.workflow_id
-    returning w.workflow_id as "workflowId"`.execute(tx.q)
+    insert into workflow_starts (workflow_id, started_at, held)
+    select workflow_id, started_at, true from started order by workflow_id
+    on conflict (tenant_id, workflow_id) do update set held = true
+    returning workflow_id as "workflowId"`.execute(tx.q)
   const started = new Set(rows.map(({ workflowId }) => workflowId))
   return new Map(workflowIds.map((id) => [id, started.has(id)]))
 }

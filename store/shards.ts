@@ -13,7 +13,7 @@ import {
   type SubjectKind,
   toCoded,
 } from '../domain/watchdog/subject.ts'
-import type { PlatformTx, TenantTx } from './tenancy.ts'
+import { mine, type PlatformTx, type TenantTx } from './tenancy.ts'
 
 export interface Shard {
   readonly kind: SubjectKind
@@ -32,17 +32,15 @@ export async function lookAtAll(tx: TenantTx): Promise<void> {
   await missingShards(tx)
   await sql`
     update watch_shards w set next_at = least(w.next_at, ${tx.now}), asked = w.asked + 1
-      from (select subject_kind, from_id from watch_shards where tenant_id = ${tx.tenantId}
+      from (select subject_kind, from_id from watch_shards where tenant_id = ${mine}
              order by subject_kind, from_id for update) s
-     where w.tenant_id = ${tx.tenantId} and w.subject_kind = s.subject_kind and w.from_id = s.from_id`.execute(tx.q)
+     where w.tenant_id = ${mine} and w.subject_kind = s.subject_kind and w.from_id = s.from_id`.execute(tx.q)
   await sql`
     update due_subjects d set not_before = null
       from (select subject_kind, subject_id from due_subjects
-             where tenant_id = ${tx.tenantId} and not_before is not null
+             where tenant_id = ${mine} and not_before is not null
              order by subject_kind, subject_id for update) s
-     where d.tenant_id = ${tx.tenantId} and d.subject_kind = s.subject_kind and d.subject_id = s.subject_id`.execute(
-    tx.q,
-  )
+     where d.tenant_id = ${mine} and d.subject_kind = s.subject_kind and d.subject_id = s.subject_id`.execute(tx.q)
   tx.enqueue({ queue: 'sweep' })
 }
 
@@ -61,19 +59,19 @@ export async function lookBy(tx: TenantTx, flips: readonly Flip[]): Promise<void
     with wanted as (
       select w.subject_kind, w.from_id, min(f.at) as at
         from jsonb_to_recordset(${JSON.stringify(flips.map(toCoded))}::jsonb) as f(kind smallint, id bigint, at timestamptz)
-        join watch_shards w on w.tenant_id = ${tx.tenantId} and w.subject_kind = f.kind
+        join watch_shards w on w.tenant_id = ${mine} and w.subject_kind = f.kind
          and w.from_id <= f.id and (w.to_id is null or w.to_id > f.id)
        group by 1, 2
     ), locked as (
       select w.subject_kind, w.from_id, d.at
         from watch_shards w join wanted d on d.subject_kind = w.subject_kind and d.from_id = w.from_id
-       where w.tenant_id = ${tx.tenantId} and (w.next_at > d.at or w.brought_at > d.at)
+       where w.tenant_id = ${mine} and (w.next_at > d.at or w.brought_at > d.at)
        order by 1, 2 for update of w
     )
     update watch_shards w set next_at = least(w.next_at, l.at), 
            brought_at = case when w.brought_at is not null then least(w.brought_at, l.at) end
       from locked l
-     where w.tenant_id = ${tx.tenantId} and w.subject_kind = l.subject_kind and w.from_id = l.from_id`.execute(tx.q)
+     where w.tenant_id = ${mine} and w.subject_kind = l.subject_kind and w.from_id = l.from_id`.execute(tx.q)
 }
 
 /** Makes the first shard of each kind, where a tenant has none. */
@@ -81,7 +79,7 @@ async function missingShards(tx: TenantTx): Promise<void> {
   await sql`
     insert into watch_shards (subject_kind, from_id, next_at)
     select kind, 0, ${tx.now} from unnest(${Object.values(SUBJECT_CODES)}::smallint[]) as k(kind)
-     where not exists (select from watch_shards w where w.tenant_id = ${tx.tenantId} and w.subject_kind = k.kind)
+     where not exists (select from watch_shards w where w.tenant_id = ${mine} and w.subject_kind = k.kind)
      order by kind
     on conflict do nothing`.execute(tx.q)
 }
@@ -101,14 +99,14 @@ export async function claimShard(tx: TenantTx, leaseUntil: Date): Promise<Shard 
   const { rows } = await sql<Omit<Shard, 'kind'> & { readonly kind: SubjectCode }>`
     with first as (
       select subject_kind, from_id from watch_shards
-       where tenant_id = ${tx.tenantId} and ${isDue(tx.now)}
+       where tenant_id = ${mine} and ${isDue(tx.now)}
        order by next_at, subject_kind, from_id limit 1
          for update skip locked
     )
     update watch_shards w
        set next_at = ${leaseUntil}, brought_at = 'infinity', rules_version = (select version from rule_activations order by id desc limit 1)
       from first
-     where w.tenant_id = ${tx.tenantId} and w.subject_kind = first.subject_kind and w.from_id = first.from_id
+     where w.tenant_id = ${mine} and w.subject_kind = first.subject_kind and w.from_id = first.from_id
     returning w.subject_kind as kind, w.from_id as "fromId", w.to_id as "toId", w.asked`.execute(tx.q)
   return rows.map(fromCoded)[0]
 }
@@ -120,7 +118,7 @@ export async function claimShard(tx: TenantTx, leaseUntil: Date): Promise<Shard 
 export async function settleShard(tx: TenantTx, { kind, fromId, asked }: Shard, nextAt: Date): Promise<void> {
   await sql`
     update watch_shards set next_at = least(${nextAt}::timestamptz, brought_at), brought_at = null
-     where tenant_id = ${tx.tenantId} and subject_kind = ${SUBJECT_CODES[kind]} and from_id = ${fromId}
+     where tenant_id = ${mine} and subject_kind = ${SUBJECT_CODES[kind]} and from_id = ${fromId}
        and asked = ${asked}`.execute(tx.q)
 }
 
@@ -129,7 +127,7 @@ export async function splitShard(tx: TenantTx, shard: Shard, at: number): Promis
   const kind = SUBJECT_CODES[shard.kind]
   const { rows } = await sql`
     update watch_shards set to_id = ${at}
-     where tenant_id = ${tx.tenantId} and subject_kind = ${kind} and from_id = ${shard.fromId}
+     where tenant_id = ${mine} and subject_kind = ${kind} and from_id = ${shard.fromId}
        and to_id is not distinct from ${shard.toId}::bigint
     returning 1`.execute(tx.q)
   if (rows.length > 0) {
@@ -143,7 +141,7 @@ export async function splitShard(tx: TenantTx, shard: Shard, at: number): Promis
 /** Whether a shard of the tenant is due. */
 export async function hasDueShard(tx: TenantTx): Promise<boolean> {
   const { rows } = await sql`
-    select from watch_shards where tenant_id = ${tx.tenantId} and ${isDue(tx.now)} limit 1`.execute(tx.q)
+    select from watch_shards where tenant_id = ${mine} and ${isDue(tx.now)} limit 1`.execute(tx.q)
   return rows.length > 0
 }
 

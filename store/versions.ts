@@ -12,15 +12,15 @@ export type Resource =
 function rowOf({ tenantId }: TenantTx, resource: Resource): RawBuilder<unknown> {
   switch (resource.kind) {
     case 'pool':
-      return sql`version from pools where tenant_id = ${tenantId} and id = ${resource.id}::bigint and deleted_at is null`
+      return sql`version from pools where id = ${resource.id}::bigint and deleted_at is null`
     case 'sim':
-      return sql`version from sims where tenant_id = ${tenantId} and id = ${resource.id}::bigint`
+      return sql`version from sims where id = ${resource.id}::bigint`
     case 'order':
-      return sql`version from orders where tenant_id = ${tenantId} and id = ${resource.id}::bigint`
+      return sql`version from orders where id = ${resource.id}::bigint`
     case 'tariff':
       return sql`version from tariffs where id = ${resource.id}::bigint`
     case 'ticket':
-      return sql`status as version from tickets where tenant_id = ${tenantId} and id = ${resource.id}::uuid`
+      return sql`status as version from tickets where id = ${resource.id}::uuid`
     case 'tenant':
       return sql`version from tenants where id = ${tenantId}`
   }
@@ -44,7 +44,7 @@ export async function lockVersion(tx: TenantTx, resource: Resource): Promise<num
     return rows[0]?.version
   }
   await sql`
-    select 1 from sims where id = (select sim_id from tickets where tenant_id = ${tx.tenantId} and id = ${resource.id}::uuid)
+    select 1 from sims where id = (select sim_id from tickets where id = ${resource.id}::uuid)
        for update`.execute(tx.q)
   return versionOf(tx, resource)
 }

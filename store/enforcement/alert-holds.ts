@@ -1,14 +1,14 @@
 /** Holds of alerts: what the guard on firing keeps from being told and acted on until a person decides. */
 import { sql } from 'kysely'
 import type { HoldState } from '../../domain/enforcement/guard.ts'
-import type { TenantTx } from '../tenancy.ts'
+import { mine, type TenantTx } from '../tenancy.ts'
 
 /** The states of holds, by id. */
 export async function holdStates(tx: TenantTx, ids: readonly number[]): Promise<Map<number, HoldState>> {
   if (ids.length === 0) return new Map()
   const { rows } = await sql<{ id: number; state: HoldState }>`
     select id, case when state = 'held' and cycle_ends_at <= ${tx.now} then 'lapsed' else state end as state
-      from guard_holds where tenant_id = ${tx.tenantId} and id = any(${[...ids]}::bigint[])`.execute(tx.q)
+      from guard_holds where id = any(${[...ids]}::bigint[])`.execute(tx.q)
   return new Map(rows.map(({ id, state }) => [id, state]))
 }
 
@@ -16,13 +16,13 @@ export async function holdStates(tx: TenantTx, ids: readonly number[]): Promise<
 export async function addHeld(tx: TenantTx, id: number, count: number): Promise<number> {
   const { rows } = await sql<{ subjects: number }>`
     update guard_holds set subjects = coalesce(subjects, 0) + ${count}
-     where tenant_id = ${tx.tenantId} and id = ${id} returning subjects`.execute(tx.q)
+     where id = ${id} returning subjects`.execute(tx.q)
   return rows[0]?.subjects ?? count
 }
 
 /** Condition: alerts that still wait in a hold. Written as the index on them is. */
 const waitingIn = (tx: TenantTx, id: number) => sql`
-  tenant_id = ${tx.tenantId} and state #>> '{guard,is}' = 'held' and state #>> '{guard,hold}' = ${String(id)}
+  tenant_id = ${mine} and state #>> '{guard,is}' = 'held' and state #>> '{guard,hold}' = ${String(id)}
   and state ->> 'phase' = 'firing'`
 
 /** How many alerts still wait in a hold. */
@@ -48,8 +48,6 @@ export async function markWaitingDue(tx: TenantTx, id: number): Promise<void> {
 export async function poolCount(tx: TenantTx, enough: number): Promise<number> {
   const { rows } = await sql<{ count: number }>`
     select count(*)::integer as count
-      from (select 1 from pools where tenant_id = ${tx.tenantId} and deleted_at is null limit ${enough}) p`.execute(
-    tx.q,
-  )
+      from (select 1 from pools where tenant_id = ${mine} and deleted_at is null limit ${enough}) p`.execute(tx.q)
   return rows[0]?.count ?? 0
 }

@@ -5,7 +5,7 @@ import { SimStatus, type WatchdogMode } from '../../domain/codes.ts'
 import type { PoolRow } from '../../domain/enforcement/enforcement.ts'
 import type { SuspendedUntil } from '../../domain/suspend.ts'
 import { UNPICKED_MODES } from '../../domain/watchdog/settings.ts'
-import type { TenantTx } from '../tenancy.ts'
+import { mine, type TenantTx } from '../tenancy.ts'
 
 export interface EnforcedSim {
   readonly simId: number
@@ -75,9 +75,9 @@ export async function poolRows(tx: TenantTx, poolId: number, cycleKey: string, l
              coalesce(w.held, false) as held
         from sims s
         left join ledger_figures f
-          on f.tenant_id = ${tx.tenantId} and f.cycle_key = ${cycleKey} and f.pool_id = s.pool_id and f.sim_id = s.id
-        left join workflow_starts w on w.tenant_id = ${tx.tenantId} and w.cycle_key = ${cycleKey} and w.sim_id = s.id
-       where s.tenant_id = ${tx.tenantId} and s.pool_id = ${poolId}
+          on f.tenant_id = ${mine} and f.cycle_key = ${cycleKey} and f.pool_id = s.pool_id and f.sim_id = s.id
+        left join workflow_starts w on w.tenant_id = ${mine} and w.cycle_key = ${cycleKey} and w.sim_id = s.id
+       where s.tenant_id = ${mine} and s.pool_id = ${poolId}
     )
     select "simId", "usageBytes", "shareBytes", "excessBytes", stopped, exempt, weaker, held,
            coalesce(sum("excessBytes") filter (where stopped) over (), 0)::bigint as "stoppedExcessBytes",
@@ -117,8 +117,8 @@ export async function simsToTake(tx: TenantTx, ids: readonly number[], cycleKey:
       left join lateral (select cause from suspensions where sim_id = s.id and closed_at is null limit 1) u on true
       left join lateral (
         select held from workflow_starts
-         where tenant_id = ${tx.tenantId} and cycle_key = ${cycleKey} and sim_id = s.id limit 1
+         where tenant_id = ${mine} and cycle_key = ${cycleKey} and sim_id = s.id limit 1
       ) w on true
-     where s.tenant_id = ${tx.tenantId} and s.id = any(${[...ids]}::bigint[])`.execute(tx.q)
+     where s.id = any(${[...ids]}::bigint[])`.execute(tx.q)
   return rows
 }

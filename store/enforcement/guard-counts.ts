@@ -1,6 +1,6 @@
 /** What the guard has let through in the last hour, counted by the minute: a few rows a rule, whatever the estate. */
 import { sql } from 'kysely'
-import type { TenantTx } from '../tenancy.ts'
+import { mine, type TenantTx } from '../tenancy.ts'
 
 /** `alerts`: subjects that a rule began to tell or to act on. `would`: suspensions that are only logged. */
 export interface CountScope {
@@ -17,7 +17,7 @@ const MINUTE_MS = 60_000
 const minuteOf = (at: Date): Date => new Date(Math.floor(at.getTime() / MINUTE_MS) * MINUTE_MS)
 
 const within = (tx: TenantTx, { what, rule, version, poolId }: CountScope) => sql`
-  tenant_id = ${tx.tenantId} and what = ${what} and rule = ${rule} and rule_version = ${version} and pool_id = ${poolId ?? 0}`
+  tenant_id = ${mine} and what = ${what} and rule = ${rule} and rule_version = ${version} and pool_id = ${poolId ?? 0}`
 
 /** How many were let through since the minute an hour ago: never fewer than in the last hour. Call under the lock of its writers. */
 export async function countedInHour(tx: TenantTx, scope: CountScope): Promise<number> {

@@ -5,7 +5,7 @@ import { SimStatus } from '../../domain/codes.ts'
 import type { HoldSubject } from '../../domain/enforcement/guard.ts'
 import type { GuardSignal } from '../../domain/temporal/signals.ts'
 import { SUBJECT_CODES } from '../../domain/watchdog/subject.ts'
-import type { TenantTx } from '../tenancy.ts'
+import { mine, type TenantTx } from '../tenancy.ts'
 
 /** What suspensions are counted for: one rule in one version, in a pool or (null) in the whole tenant. */
 export interface GuardScope {
@@ -43,13 +43,13 @@ export async function standingPermits(
   const { rows } = await sql<StandingPermit>`
     select s.id as "simId", p.state, p.hold_id as "holdId",
            (select e.pool_id from guard_permits e
-             where e.tenant_id = ${tx.tenantId} and e.sim_id = s.id and e.rule = ${ask.rule}
+             where e.tenant_id = ${mine} and e.sim_id = s.id and e.rule = ${ask.rule}
                and e.cycle_key = ${ask.cycleKey} and e.over_at is null
              order by e.id desc limit 1) as "poolId"
       from unnest(${[...simIds]}::bigint[]) with ordinality as a(id, n)
       join sims s on s.id = a.id
       left join guard_permits p
-        on p.tenant_id = ${tx.tenantId} and p.sim_id = s.id and p.rule = ${ask.rule}
+        on p.tenant_id = ${mine} and p.sim_id = s.id and p.rule = ${ask.rule}
        and p.cycle_key = ${ask.cycleKey} and p.rule_version = ${ask.version} and p.over_at is null
      order by a.n`.execute(tx.q)
   return rows
@@ -57,7 +57,7 @@ export async function standingPermits(
 
 /** Condition: permits of a scope that count. Written to use an index, which `is not distinct from` would not. */
 const counting = (tx: TenantTx, { rule, version, poolId }: GuardScope) => sql`
-  tenant_id = ${tx.tenantId} and rule = ${rule} and rule_version = ${version} and counts
+  tenant_id = ${mine} and rule = ${rule} and rule_version = ${version} and counts
   and ${poolId === null ? sql`pool_id is null` : sql`pool_id = ${poolId}`}`
 
 /**
@@ -75,7 +75,7 @@ export async function scopeSize(tx: TenantTx, poolId: number | null): Promise<nu
   const { rows } = await (poolId === null
     ? sql<{ count: number }>`
           select coalesce(sum(sims), 0)::integer as count from sim_blocks
-           where tenant_id = ${tx.tenantId} and status <> ${SimStatus.Unprovisioned}`
+           where tenant_id = ${mine} and status <> ${SimStatus.Unprovisioned}`
     : sql<{ count: number }>`select total_sim_count as count from pools where id = ${poolId}`
   ).execute(tx.q)
   return rows[0]?.count ?? 0
@@ -89,7 +89,7 @@ export async function openHoldOf(
 ): Promise<number | undefined> {
   const { rows } = await sql<{ id: number }>`
     select id from guard_holds
-     where tenant_id = ${tx.tenantId} and what = ${what} and rule = ${scope.rule} and rule_version = ${scope.version}
+     where tenant_id = ${mine} and what = ${what} and rule = ${scope.rule} and rule_version = ${scope.version}
        and cycle_key = ${scope.cycleKey} and coalesce(pool_id, 0) = ${scope.poolId ?? 0} and state = 'held'`.execute(
     tx.q,
   )
@@ -144,14 +144,14 @@ export async function lockHold(tx: TenantTx, id: number): Promise<HoldRow | unde
   const { rows } = await sql<HoldRow>`
     select id, what, subjects, rule, rule_version as version, pool_id as "poolId", cycle_key as "cycleKey", state,
            cycle_ends_at as "cycleEndsAt"
-      from guard_holds where tenant_id = ${tx.tenantId} and id = ${id}::bigint for update`.execute(tx.q)
+      from guard_holds where id = ${id}::bigint for update`.execute(tx.q)
   return rows[0]
 }
 
 /** What a hold holds, which never changes; undefined if there is none. */
 export async function heldIn(tx: TenantTx, id: number): Promise<HoldSubject | undefined> {
   const { rows } = await sql<{ what: HoldSubject }>`
-    select what from guard_holds where tenant_id = ${tx.tenantId} and id = ${id}::bigint`.execute(tx.q)
+    select what from guard_holds where id = ${id}::bigint`.execute(tx.q)
   return rows[0]?.what
 }
 
@@ -194,10 +194,10 @@ export async function answerHeld(
       select workflow_id from waiting
       union
       select w.workflow_id from workflow_starts w
-       where w.tenant_id = ${tx.tenantId} and w.cycle_key = ${cycleKey} and w.sim_id in (select sim_id from waiting)
+       where w.tenant_id = ${mine} and w.cycle_key = ${cycleKey} and w.sim_id in (select sim_id from waiting)
       union
       select w.workflow_id from workflow_starts w
-       where w.tenant_id = ${tx.tenantId} and w.cycle_key = ${cycleKey} and w.pool_id = ${poolId}::integer
+       where w.tenant_id = ${mine} and w.cycle_key = ${cycleKey} and w.pool_id = ${poolId}::integer
          and exists (select 1 from waiting)
     )
     insert into workflow_outbox (workflow_id, request, due_at, created_at)
@@ -245,7 +245,7 @@ export async function clearedPermits(
     select s.sim_id as "simId", s.pool_id as "poolId"
       from (${subjects}) s
       join alerts a
-        on a.tenant_id = ${tx.tenantId} and a.rule = ${rule} and a.subject_kind = s.kind and a.subject_id = s.id
+        on a.tenant_id = ${mine} and a.rule = ${rule} and a.subject_kind = s.kind and a.subject_id = s.id
        and a.scope in (${cycleKey}, '')
      group by s.sim_id, s.pool_id
     having not bool_or(a.firing)`.execute(tx.q)
@@ -259,7 +259,7 @@ export async function endPermits(tx: TenantTx, over: readonly PermitOver[]): Pro
     update guard_permits p set over_at = ${tx.now}
       from jsonb_to_recordset(${JSON.stringify(over)}::jsonb) as o(
              rule text, "cycleKey" text, "simId" bigint, "poolId" integer, cleared boolean)
-     where p.tenant_id = ${tx.tenantId} and p.over_at is null and p.rule = o.rule and p.cycle_key = o."cycleKey"
+     where p.tenant_id = ${mine} and p.over_at is null and p.rule = o.rule and p.cycle_key = o."cycleKey"
        and (p.sim_id = o."simId" and p.pool_id is null or p.pool_id = o."poolId")
        and (o.cleared or p.state = 'held')`.execute(tx.q)
 }

@@ -2,7 +2,7 @@
 
 import { sql } from 'kysely'
 import type { SuspendedUntil } from '../../domain/suspend.ts'
-import type { TenantTx } from '../tenancy.ts'
+import { mine, type TenantTx } from '../tenancy.ts'
 
 /** Who suspended a SIM, and until when. */
 export interface Suspension {
@@ -53,7 +53,7 @@ export async function writePersonsSuspensions(tx: TenantTx, simIds: readonly num
 export async function suspendedUntil(tx: TenantTx, simId: number): Promise<SuspendedUntil | null> {
   const { rows } = await sql<{ until: SuspendedUntil | null }>`
     select until from suspensions
-     where tenant_id = ${tx.tenantId} and sim_id = ${simId} and closed_at is null and cause = 'watchdog'`.execute(tx.q)
+     where tenant_id = ${mine} and sim_id = ${simId} and closed_at is null and cause = 'watchdog'`.execute(tx.q)
   return rows[0]?.until ?? null
 }
 
@@ -80,7 +80,7 @@ export async function setSuspensionUntil(
   const { rows } = await sql<{ before: Suspension['until'] }>`
     with was as (
       select sim_id, until from suspensions
-       where tenant_id = ${tx.tenantId} and sim_id = ${simId} and closed_at is null and cause = 'watchdog'
+       where tenant_id = ${mine} and sim_id = ${simId} and closed_at is null and cause = 'watchdog'
          and workflow_id = ${workflowId}
          for update
     )

@@ -2,7 +2,7 @@
 
 import { sql } from 'kysely'
 import { SUBJECT_CODES } from '../../domain/watchdog/subject.ts'
-import type { TenantTx } from '../tenancy.ts'
+import { mine, type TenantTx } from '../tenancy.ts'
 
 export interface UndoRequest {
   readonly rule: string
@@ -36,22 +36,22 @@ export async function suspensionsToUndo(
   const { rows } = await sql<FoundSuspension & { total: number }>`
     with suspended as (
       select sim_id, workflow_id from suspensions
-       where tenant_id = ${tx.tenantId} and closed_at is null and cause = 'watchdog' and rule = ${rule}
+       where tenant_id = ${mine} and closed_at is null and cause = 'watchdog' and rule = ${rule}
          and opened_at ${within} opened_at < ${until} and sim_id > ${afterSimId}
     ), asked as (
       select sim_id from guard_permits
-       where tenant_id = ${tx.tenantId} and rule = ${rule} and over_at is null and state <> 'discarded'
+       where tenant_id = ${mine} and rule = ${rule} and over_at is null and state <> 'discarded'
          and cycle_key = ${cycleKey} and at ${within} at < ${until} and sim_id > ${afterSimId}
       union
       select subject_id from alerts
-       where tenant_id = ${tx.tenantId} and rule = ${rule} and subject_kind = ${SUBJECT_CODES.sim}
+       where tenant_id = ${mine} and rule = ${rule} and subject_kind = ${SUBJECT_CODES.sim}
          and scope in (${cycleKey}, '') and asked = 'overLimit'
          and asked_at ${within} asked_at < ${until} and subject_id > ${afterSimId}
     ), about as (
       select a.sim_id from asked a
        where not exists (select 1 from suspensions s where s.sim_id = a.sim_id and s.closed_at is null)
          and not exists (select 1 from workflow_starts w
-                          where w.tenant_id = ${tx.tenantId} and w.cycle_key = ${cycleKey} and w.sim_id = a.sim_id
+                          where w.tenant_id = ${mine} and w.cycle_key = ${cycleKey} and w.sim_id = a.sim_id
                             and w.held)
     ), found as (
       select sim_id, workflow_id, true as suspended from suspended

@@ -2,7 +2,7 @@
 import { sql } from 'kysely'
 import { fromCoded, type Subject, type SubjectCode, toCoded } from '../../domain/watchdog/subject.ts'
 import type { SuspendTarget } from '../../rules/rule-file.ts'
-import type { PlatformTx, TenantTx } from '../tenancy.ts'
+import { mine, type PlatformTx, type TenantTx } from '../tenancy.ts'
 
 /** A rule that would suspend a SIM, or SIMs of a pool. */
 export interface Would extends Subject {
@@ -39,10 +39,10 @@ export async function dueWould(tx: TenantTx, limit: number): Promise<Would[]> {
   const { rows } = await sql<Coded>`
     with first as (
       select rule, subject_kind, cycle_key from would_suspend
-       where tenant_id = ${tx.tenantId} and due_at <= ${tx.now} order by rule, subject_kind, subject_id limit 1
+       where tenant_id = ${mine} and due_at <= ${tx.now} order by rule, subject_kind, subject_id limit 1
     )
     select ${columns} from would_suspend w
-     where tenant_id = ${tx.tenantId} and due_at <= ${tx.now}
+     where tenant_id = ${mine} and due_at <= ${tx.now}
        and (rule, subject_kind, cycle_key) = (select rule, subject_kind, cycle_key from first)
      order by subject_id limit ${limit}`.execute(tx.q)
   return rows.map(fromCoded)
@@ -63,11 +63,11 @@ export async function takeWould(tx: TenantTx, all: readonly Would[]): Promise<Wo
   const { rows } = await sql<Coded>`
     with found as (
       select rule, subject_kind, subject_id from would_suspend
-       where tenant_id = ${tx.tenantId} and ${among(all)} order by rule, subject_kind, subject_id
+       where tenant_id = ${mine} and ${among(all)} order by rule, subject_kind, subject_id
          for update skip locked
     )
     delete from would_suspend w using found f
-     where w.tenant_id = ${tx.tenantId} and w.rule = f.rule and w.subject_kind = f.subject_kind
+     where w.tenant_id = ${mine} and w.rule = f.rule and w.subject_kind = f.subject_kind
        and w.subject_id = f.subject_id
     returning ${columns}`.execute(tx.q)
   return rows.map(fromCoded)
@@ -76,7 +76,7 @@ export async function takeWould(tx: TenantTx, all: readonly Would[]): Promise<Wo
 /** Puts a row off, after a failure. */
 export async function postponeWould(tx: TenantTx, one: Would, until: Date): Promise<void> {
   await sql`
-    update would_suspend set due_at = ${until} where tenant_id = ${tx.tenantId} and ${among([one])}`.execute(tx.q)
+    update would_suspend set due_at = ${until} where tenant_id = ${mine} and ${among([one])}`.execute(tx.q)
 }
 
 /** Ids of tenants with rows that are due. */
@@ -93,7 +93,7 @@ export async function stillWould(tx: TenantTx, all: readonly Would[]): Promise<W
       from jsonb_to_recordset(${JSON.stringify(all.map((one, n) => toCoded({ ...one, n })))}::jsonb) as w(
              n integer, rule text, kind smallint, id bigint, "cycleKey" text)
      where exists (select 1 from alerts a
-                    where a.tenant_id = ${tx.tenantId} and a.rule = w.rule and a.subject_kind = w.kind
+                    where a.tenant_id = ${mine} and a.rule = w.rule and a.subject_kind = w.kind
                       and a.subject_id = w.id and a.scope in (w."cycleKey", '') and a.firing and a.asked = 'would')
      order by n`.execute(tx.q)
   return rows.flatMap(({ n }) => all[n] ?? [])

@@ -7,7 +7,7 @@ import { daysUntilRenewal } from '../../domain/time/cycle.ts'
 import { toMB, toMinutes } from '../../domain/units.ts'
 import { KEYSET_PAGE, keysetPages, placeAfter } from '../keyset.ts'
 import { type Part, readPage, readPart } from '../paging.ts'
-import type { Store, TenantTx } from '../tenancy.ts'
+import { mine, type Store, type TenantTx } from '../tenancy.ts'
 import { runningCycle } from '../usage/cycles.ts'
 import { NO_FIGURES, type PoolFigures, poolFigures } from '../usage/figures.ts'
 import { unopenedPoolFigures } from '../usage/unopened.ts'
@@ -141,9 +141,7 @@ async function readPoolTariffs(tx: TenantTx, ids: readonly number[], lock: RawBu
   const { rows } = await sql<PoolTariff & { id: number }>`
     select p.id, p.tariff_id as "tariffId", t.type
       from pools p join tariffs t on t.id = p.tariff_id
-     where p.tenant_id = ${tx.tenantId} and p.deleted_at is null and p.id = any(${[...ids]}::bigint[]) ${lock}`.execute(
-    tx.q,
-  )
+     where p.tenant_id = ${mine} and p.deleted_at is null and p.id = any(${[...ids]}::bigint[]) ${lock}`.execute(tx.q)
   return new Map(rows.map(({ id, ...tariff }) => [id, tariff]))
 }
 
@@ -152,14 +150,14 @@ async function findPoolRecord(tx: TenantTx, id: number, lock: RawBuilder<unknown
     select id, name, type, watchdog_mode as "watchdogMode", warning_threshold_pct as "warningThresholdPct",
            enable_burn_rate_alerts as "enableBurnRateAlerts", status, tariff_id as "tariffId"
       from pools
-     where tenant_id = ${tx.tenantId} and id = ${id}::bigint and deleted_at is null ${lock}`.execute(tx.q)
+     where id = ${id}::bigint and deleted_at is null ${lock}`.execute(tx.q)
   return rows[0]
 }
 
 /** Name of a pool, even a deleted one; undefined if it never existed. */
 export async function poolName(tx: TenantTx, id: number): Promise<string | undefined> {
   const { rows } = await sql<{ name: string }>`
-    select name from pools where tenant_id = ${tx.tenantId} and id = ${id}::bigint`.execute(tx.q)
+    select name from pools where id = ${id}::bigint`.execute(tx.q)
   return rows[0]?.name
 }
 
@@ -167,7 +165,7 @@ export async function poolName(tx: TenantTx, id: number): Promise<string | undef
 export async function poolNames(tx: TenantTx, ids: readonly number[]): Promise<Map<number, string>> {
   if (ids.length === 0) return new Map()
   const { rows } = await sql<{ id: number; name: string }>`
-    select id, name from pools where tenant_id = ${tx.tenantId} and id = any(${[...ids]}::bigint[])`.execute(tx.q)
+    select id, name from pools where id = any(${[...ids]}::bigint[])`.execute(tx.q)
   return new Map(rows.map(({ id, name }) => [id, name]))
 }
 
@@ -194,11 +192,9 @@ export async function poolUses(
   const { rows } = await sql<{ sims: number; queued: number; tickets: number }>`
     select (select total_sim_count from pools where id = ${id}) as sims,
            (select count(*) from sims
-             where tenant_id = ${tx.tenantId} and pending_since is not null and pending_pool_id = ${id})::integer as queued,
+             where tenant_id = ${mine} and pending_since is not null and pending_pool_id = ${id})::integer as queued,
            (select count(*) from tickets
-             where tenant_id = ${tx.tenantId} and status in (0, 1) and pool_id = ${id})::integer as tickets`.execute(
-    tx.q,
-  )
+             where tenant_id = ${mine} and status in (0, 1) and pool_id = ${id})::integer as tickets`.execute(tx.q)
   return rows[0] ?? { sims: 0, queued: 0, tickets: 0 }
 }
 

@@ -8,7 +8,7 @@ import { type RawBuilder, sql } from 'kysely'
 import type { SimStatus } from '../../domain/codes.ts'
 import { offsetOf, type PageRequest } from '../../domain/page.ts'
 import { containing } from '../paging.ts'
-import type { TenantTx } from '../tenancy.ts'
+import { mine, type TenantTx } from '../tenancy.ts'
 import type { IdPage } from './sim-counts.ts'
 
 export interface SimFilter {
@@ -60,21 +60,27 @@ export const simsMatching = ({ status, poolId, search }: SimFilter): RawBuilder<
 const MANY_HITS = 10_000
 
 /**
- * Conditions on the alias `s`: the first `most` SIMs after an id that a filter lets through. The caller orders by id.
+ * A condition on the alias `s`: the first `most` SIMs after an id that a filter lets through. The caller orders by id.
  *
  * @param hits about how many SIMs the filter lets through, where that is known
  */
-export const simsAfter = (filter: SimFilter, after: number, most: number, hits = 0): RawBuilder<unknown> =>
+export const simsAfter = (
+  { tenantId }: TenantTx,
+  filter: SimFilter,
+  after: number,
+  most: number,
+  hits = 0,
+): RawBuilder<unknown> =>
   isIndexed(filter) && hits <= MANY_HITS
-    ? sql`and s.id in (select id from ${foundSims(filter, { after, most: sql`${most}::bigint`, inOrder: true })})`
-    : sql`and s.id > ${after} ${simsMatching(filter)}`
+    ? sql`s.id in (select id from ${foundSims(filter, { after, most: sql`${most}::bigint`, inOrder: true })})`
+    : sql`s.tenant_id = ${tenantId} and s.id > ${after} ${simsMatching(filter)}`
 
 /**
  * Hits that are taken from the index: a thirty-second of the tenant's SIMs, at least 1,000. A text that more SIMs have is
  * found sooner by reading them all. Taking this many in vain costs a fraction of that.
  */
-const mostHits = ({ tenantId }: TenantTx) => sql`
-  select greatest(1000, coalesce(sum(sims), 0) / 32)::bigint as most from sim_blocks where tenant_id = ${tenantId}`
+const MOST_HITS = sql`
+  select greatest(1000, coalesce(sum(sims), 0) / 32)::bigint as most from sim_blocks where tenant_id = ${mine}`
 
 /**
  * Counts what a search finds, and picks the page from it, in one statement.
@@ -83,7 +89,7 @@ const mostHits = ({ tenantId }: TenantTx) => sql`
  */
 export async function pageOfFound(tx: TenantTx, search: IndexedSearch, page: PageRequest): Promise<IdPage | undefined> {
   const { rows } = await sql<IdPage & { readonly most: number }>`
-    with few as (${mostHits(tx)}), hits as materialized (
+    with few as (${MOST_HITS}), hits as materialized (
       select found.id from few, ${foundSims(search, { most: sql`few.most + 1`, inOrder: false })}
     )
     select (select most from few), (select count(*) from hits)::integer as "totalItems",

@@ -121,7 +121,7 @@ export const dropChange = (tx: TenantTx, id: number): Promise<boolean> => change
 export async function dropIdleChanges(tx: TenantTx, simIds: readonly number[]): Promise<number[]> {
   const { rows } = await sql<{ id: number }>`
     update sims s set ${NOTHING_QUEUED}, version = version + 1, updated_at = ${tx.now}
-     where s.tenant_id = ${tx.tenantId} and s.id = any(${[...simIds]}::bigint[])
+     where s.id = any(${[...simIds]}::bigint[])
        and s.status = ${SimStatus.Unprovisioned} and s.pending_since is not null
        and not exists (select 1 from tickets t where t.sim_id = s.id and t.status in (0, 1))
     returning s.id`.execute(tx.q)

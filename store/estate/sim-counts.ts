@@ -7,7 +7,7 @@ import { type RawBuilder, sql } from 'kysely'
 import { SimStatus } from '../../domain/codes.ts'
 import { offsetOf, type PageRequest } from '../../domain/page.ts'
 import { kept } from '../kept.ts'
-import type { TenantTx } from '../tenancy.ts'
+import { mine, type TenantTx } from '../tenancy.ts'
 
 /** Counts SIMs that this transaction has inserted; without a status they are Unprovisioned. @returns them */
 export function countNewSims<Row extends { readonly id: number; readonly status?: SimStatus }>(
@@ -33,13 +33,13 @@ export async function countInPools(tx: TenantTx, more: readonly PoolMore[]): Pro
   if (more.length === 0) return
   const ids = more.map(({ poolId }) => poolId)
   await sql`
-    select from pools where tenant_id = ${tx.tenantId} and id = any(${ids}::integer[])
+    select from pools where id = any(${ids}::integer[])
      order by id for no key update`.execute(tx.q)
   await sql`
     update pools p
        set active_sim_count = p.active_sim_count + m.active, total_sim_count = p.total_sim_count + m.total
       from jsonb_to_recordset(${JSON.stringify(more)}::jsonb) as m("poolId" integer, active integer, total integer)
-     where p.tenant_id = ${tx.tenantId} and p.id = m."poolId"`.execute(tx.q)
+     where p.id = m."poolId"`.execute(tx.q)
 }
 
 /** Counts the change of a SIM's status. */
@@ -70,7 +70,7 @@ export function pageByBlocks(tx: TenantTx, status: SimStatus | undefined, page: 
     sql<IdPage>`${kept}
       with placed as (
         select block, sum(sims) as sims, sum(sum(sims)) over (order by block) - sum(sims) as before
-          from sim_blocks where tenant_id = ${tx.tenantId} ${ofStatus} group by block
+          from sim_blocks where tenant_id = ${mine} ${ofStatus} group by block
       ), start as (
         select block, before from placed where before <= ${offset} and before + sims > ${offset}
       ), page as (
@@ -100,10 +100,10 @@ export function pageOfPool(
   return one(
     tx,
     sql<IdPage>`${kept}
-      select coalesce((select ${count} from pools where tenant_id = ${tx.tenantId} and id = ${poolId}::bigint), 0)
+      select coalesce((select ${count} from pools where id = ${poolId}::bigint), 0)
                as "totalItems",
              to_jsonb(array(select id from sims
-                             where tenant_id = ${tx.tenantId} and pool_id = ${poolId}::bigint ${ofStatus}
+                             where pool_id = ${poolId}::bigint ${ofStatus}
                              order by id limit ${page.pageSize} offset ${offsetOf(page)})) as ids`,
   )
 }

@@ -24,7 +24,7 @@ export async function lockSim(tx: TenantTx, simId: number): Promise<LockedSim | 
 /** Locks SIMs in id order. */
 export async function lockSims(tx: TenantTx, simIds: readonly number[]): Promise<void> {
   await sql`${kept}
-    select 1 from sims where tenant_id = ${tx.tenantId} and id = any(${[...simIds]}::bigint[])
+    select 1 from sims where id = any(${[...simIds]}::bigint[])
      order by id for update`.execute(tx.q)
 }
 
@@ -34,7 +34,7 @@ export async function readSimStates(tx: TenantTx, simIds: readonly number[]): Pr
     select s.id as "simId", s.iccid, s.status, s.pool_id as "poolId", s.tariff_id as "tariffId",
            (select cause from suspensions u where u.sim_id = s.id and u.closed_at is null) as "suspendedBy"
       from sims s
-     where s.tenant_id = ${tx.tenantId} and s.id = any(${[...simIds]}::bigint[])
+     where s.id = any(${[...simIds]}::bigint[])
      order by s.id`.execute(tx.q)
   return rows
 }
@@ -81,7 +81,7 @@ export async function writeSimStates(tx: TenantTx, changes: readonly SimChange[]
       from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as r(
              "simId" bigint, status smallint, "poolId" integer, "tariffId" integer, "setsProvisioned" boolean,
              "provisionedAt" timestamptz, tag text, "forgetBefore" timestamptz)
-     where s.tenant_id = ${tx.tenantId} and s.id = r."simId"`.execute(tx.q)
+     where s.id = r."simId"`.execute(tx.q)
 }
 
 /** A SIM, and an instant from which on something holds for it. */

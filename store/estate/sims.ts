@@ -10,7 +10,7 @@ import { settingsInForce, type WatchdogSettings } from '../../domain/watchdog/se
 import { kept } from '../kept.ts'
 import { KEYSET_PAGE, keysetPages, placeAfter } from '../keyset.ts'
 import { type Part, readPage, readPart } from '../paging.ts'
-import type { Store, TenantTx } from '../tenancy.ts'
+import { mine, type Store, type TenantTx } from '../tenancy.ts'
 import { runningCycle } from '../usage/cycles.ts'
 import { ALL_ROWS, NO_FIGURES, type SimFigures, simFigures } from '../usage/figures.ts'
 import { unopenedSimFigures } from '../usage/unopened.ts'
@@ -44,10 +44,10 @@ const columns = sql`s.id, s.tag, s.iccid, s.pool_id as "poolId", s.tariff_id as 
   p.tariff_id as "poolTariffId", pt.type as "poolTariffType", p.watchdog_mode as "poolMode",
   p.warning_threshold_pct as "poolThresholdPct", p.enable_burn_rate_alerts as "poolBurnRateAlerts"`
 
-const fromSims = (tx: TenantTx, where: RawBuilder<unknown>) => sql`
+const fromSims = (where: RawBuilder<unknown>) => sql`
   from sims s left join pools p on p.id = s.pool_id left join tariffs pt on pt.id = p.tariff_id
-  join sim_seen g on g.tenant_id = s.tenant_id and g.sim_id = s.id
- where s.tenant_id = ${tx.tenantId} ${where}`
+ cross join lateral (select * from sim_seen where tenant_id = s.tenant_id and sim_id = s.id limit 1) g
+ where ${where}`
 
 /** A SIM with the watchdog settings in force, its own or else its pool's, and without what else is the pool's. */
 function inForce({
@@ -134,10 +134,14 @@ export function pageOfSims(tx: TenantTx, query: SimQuery): Promise<Part<Sim>> {
 async function rowsOfPage(tx: TenantTx, query: SimQuery, page: PageRequest) {
   const found = await idsOfPage(tx, query, page)
   if (found === undefined) {
-    return readPage<SimRow>(tx, { columns, from: fromSims(tx, simsMatching(query)), orderBy: sql`id` }, page)
+    return readPage<SimRow>(
+      tx,
+      { columns, from: fromSims(sql`s.tenant_id = ${tx.tenantId} ${simsMatching(query)}`), orderBy: sql`id` },
+      page,
+    )
   }
   const { rows } = await sql<SimRow>`${kept}
-    select ${columns} ${fromSims(tx, sql`and s.id = any(${found.ids}::bigint[])`)} order by s.id`.execute(tx.q)
+    select ${columns} ${fromSims(sql`s.id = any(${found.ids}::bigint[])`)} order by s.id`.execute(tx.q)
   return { rows, totalItems: found.totalItems }
 }
 
@@ -150,7 +154,7 @@ async function rowsAfter(
   hits?: number,
 ): Promise<SimRow[]> {
   const { rows } = await sql<SimRow>`
-    select ${columns} ${fromSims(tx, simsAfter(filter, after, most, hits))} order by s.id limit ${most}`.execute(tx.q)
+    select ${columns} ${fromSims(simsAfter(tx, filter, after, most, hits))} order by s.id limit ${most}`.execute(tx.q)
   return rows
 }
 
@@ -176,9 +180,9 @@ export async function readSim(
   tx: TenantTx,
   lookup: SimLookup,
 ): Promise<{ readonly sim: Sim; readonly version: number } | undefined> {
-  const which = lookup.by === 'id' ? sql`and s.id = ${lookup.id}` : sql`and s.iccid = ${lookup.iccid}`
+  const which = lookup.by === 'id' ? sql`s.id = ${lookup.id}` : sql`s.iccid = ${lookup.iccid}`
   const { rows } = await sql<SimRow & { version: number }>`${kept}
-    select ${columns}, s.version ${fromSims(tx, which)}`.execute(tx.q)
+    select ${columns}, s.version ${fromSims(which)}`.execute(tx.q)
   const [found] = rows
   if (found === undefined) return undefined
   const { version, ...row } = found
@@ -189,7 +193,7 @@ export async function readSim(
 /** Reads all SIMs that are in a pool now, by id. */
 export async function simsOfPool(tx: TenantTx, poolId: number): Promise<SimSummary[]> {
   const { rows } = await sql<SimRow>`
-    select ${columns} ${fromSims(tx, sql`and s.pool_id = ${poolId}::bigint`)} order by s.id`.execute(tx.q)
+    select ${columns} ${fromSims(sql`s.pool_id = ${poolId}::bigint`)} order by s.id`.execute(tx.q)
   if (rows.length === 0) return []
   const figures = await figuresNow(
     tx,
@@ -226,7 +230,7 @@ export interface NamedSim {
 export async function namedSims(tx: TenantTx, ids: readonly number[]): Promise<Map<number, NamedSim>> {
   const { rows } = await sql<{ id: number; iccid: string; tag: string; poolId: number | null }>`${kept}
     select id, iccid, tag, pool_id as "poolId" from sims
-     where tenant_id = ${tx.tenantId} and id = any(${[...ids]}::bigint[])`.execute(tx.q)
+     where id = any(${[...ids]}::bigint[])`.execute(tx.q)
   return new Map(
     rows.map(({ id, iccid, tag, poolId }) => [
       id,
@@ -247,13 +251,13 @@ export const simLabel = async (tx: TenantTx, id: number): Promise<string> =>
 export async function missingSims(tx: TenantTx, ids: readonly number[]): Promise<number[]> {
   const { rows } = await sql<{ id: number }>`
     select a.id from unnest(${[...ids]}::bigint[]) as a(id)
-     where not exists (select 1 from sims s where s.tenant_id = ${tx.tenantId} and s.id = a.id)`.execute(tx.q)
+     where not exists (select from sims s where s.id = a.id)`.execute(tx.q)
   return rows.map(({ id }) => id)
 }
 
 /** @returns whether there is such a SIM */
 export async function simExists(tx: TenantTx, id: number): Promise<boolean> {
-  const { rows } = await sql`select 1 from sims where tenant_id = ${tx.tenantId} and id = ${id}`.execute(tx.q)
+  const { rows } = await sql`select 1 from sims where id = ${id}`.execute(tx.q)
   return rows.length > 0
 }
 
@@ -261,7 +265,7 @@ export async function simExists(tx: TenantTx, id: number): Promise<boolean> {
 export async function findSimId(tx: TenantTx, lookup: SimLookup): Promise<number | undefined> {
   const which = lookup.by === 'id' ? sql`id = ${lookup.id}` : sql`iccid = ${lookup.iccid}`
   const { rows } = await sql<{ id: number }>`
-    select id from sims where tenant_id = ${tx.tenantId} and ${which}`.execute(tx.q)
+    select id from sims where tenant_id = ${mine} and ${which}`.execute(tx.q)
   return rows[0]?.id
 }
 

@@ -1,6 +1,6 @@
 /** Adds up again what is kept of the SIMs, and finds what differs. */
 import { sql } from 'kysely'
-import type { TenantTx } from '../tenancy.ts'
+import { mine, type TenantTx } from '../tenancy.ts'
 import { MOST_WRONG, type WrongFigure } from '../wrong-figure.ts'
 
 /**
@@ -13,18 +13,18 @@ export async function wrongCounts(tx: TenantTx): Promise<WrongFigure[]> {
   const { rows } = await sql<WrongFigure>`
     with blocks as (
       select block, status, sum(sims) as kept, sum(counted) as counted
-        from (select block, status, sims, 0 as counted from sim_blocks where tenant_id = ${tx.tenantId}
+        from (select block, status, sims, 0 as counted from sim_blocks where tenant_id = ${mine}
                union all
-              select id >> 12, status, 0, count(*) from sims where tenant_id = ${tx.tenantId} group by 1, 2) b
+              select id >> 12, status, 0, count(*) from sims where tenant_id = ${mine} group by 1, 2) b
        group by 1, 2
     ), members as (
       select pool_id, count(*) as total, count(*) filter (where status = 1) as active,
              count(*) filter (where status = 0) as unprovisioned
-        from sims where tenant_id = ${tx.tenantId} and pool_id is not null group by 1
+        from sims where tenant_id = ${mine} and pool_id is not null group by 1
     ), pooled as (
       select p.id, p.total_sim_count, p.active_sim_count, coalesce(m.total, 0) as total,
              coalesce(m.active, 0) as active, coalesce(m.unprovisioned, 0) as unprovisioned
-        from pools p left join members m on m.pool_id = p.id where p.tenant_id = ${tx.tenantId}
+        from pools p left join members m on m.pool_id = p.id where p.tenant_id = ${mine}
     )
     select what, kept::integer as kept, counted::integer as counted from (
       select 'SIMs ' || block * 4096 || ' to ' || block * 4096 + 4095 || ' of status ' || status as what, kept, counted

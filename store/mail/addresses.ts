@@ -1,7 +1,7 @@
 /** Addresses that a tenant's mails go to. Source: decision 0048. */
 import { sql } from 'kysely'
 import type { Address, AddressKind } from '../../domain/mail/address.ts'
-import type { TenantTx } from '../tenancy.ts'
+import { mine, type TenantTx } from '../tenancy.ts'
 
 interface AddressRow extends Omit<Address, 'confirmedAt' | 'badSince' | 'createdAt'> {
   readonly confirmedAt: Date | null
@@ -22,7 +22,7 @@ const toAddress = ({ confirmedAt, badSince, createdAt, ...row }: AddressRow): Ad
 /** All addresses of the tenant, billing first. Its billing address is among them, whether it has a row or not. */
 export async function readAddresses(tx: TenantTx): Promise<Address[]> {
   const { rows } = await sql<AddressRow>`
-    select ${columns} from addresses where tenant_id = ${tx.tenantId}
+    select ${columns} from addresses where tenant_id = ${mine}
      union all
     select null, 'billing', billing_email, null, null, created_at, null, null from tenants t
      where id = ${tx.tenantId} and billing_email <> ''
@@ -35,7 +35,7 @@ export async function readAddresses(tx: TenantTx): Promise<Address[]> {
 /** Reads an address and locks it; undefined if there is none. */
 export async function lockAddress(tx: TenantTx, id: number): Promise<Address | undefined> {
   const { rows } = await sql<AddressRow>`
-    select ${columns} from addresses where tenant_id = ${tx.tenantId} and id = ${id}::bigint for update`.execute(tx.q)
+    select ${columns} from addresses where id = ${id}::bigint for update`.execute(tx.q)
   return rows.map(toAddress)[0]
 }
 
@@ -43,7 +43,7 @@ export async function lockAddress(tx: TenantTx, id: number): Promise<Address | u
 export async function lockAddresses(tx: TenantTx): Promise<number> {
   await sql`select pg_advisory_xact_lock(hashtextextended(${`addresses/${tx.tenantId}`}, 0))`.execute(tx.q)
   const { rows } = await sql<{ count: number }>`
-    select count(*)::integer as count from addresses where tenant_id = ${tx.tenantId}`.execute(tx.q)
+    select count(*)::integer as count from addresses where tenant_id = ${mine}`.execute(tx.q)
   return rows[0]?.count ?? 0
 }
 
@@ -66,12 +66,12 @@ export async function insertAddress(
 
 /** Notes that an address is right. */
 export async function writeConfirmed(tx: TenantTx, id: number): Promise<void> {
-  await sql`update addresses set confirmed_at = ${tx.now} where tenant_id = ${tx.tenantId} and id = ${id}`.execute(tx.q)
+  await sql`update addresses set confirmed_at = ${tx.now} where id = ${id}`.execute(tx.q)
 }
 
 /** Has an address get mails again that was bad. */
 export async function writeCleared(tx: TenantTx, id: number): Promise<void> {
-  await sql`update addresses set bad_since = null where tenant_id = ${tx.tenantId} and id = ${id}`.execute(tx.q)
+  await sql`update addresses set bad_since = null where id = ${id}`.execute(tx.q)
 }
 
 /** Notes that no server takes mails for an address, wherever the tenant has it. One that is bad already stays so. */
@@ -84,21 +84,21 @@ export async function markBad(tx: TenantTx, email: string): Promise<void> {
   }
   await sql`
     update addresses set bad_since = ${tx.now}
-     where tenant_id = ${tx.tenantId} and lower(email) = lower(${email}) and bad_since is null`.execute(tx.q)
+     where tenant_id = ${mine} and lower(email) = lower(${email}) and bad_since is null`.execute(tx.q)
 }
 
 /** Notes that a server took a mail for an address, wherever the tenant has it: it is well. */
 export async function markWell(tx: TenantTx, email: string): Promise<void> {
   await sql`
     update addresses set bad_since = null
-     where tenant_id = ${tx.tenantId} and lower(email) = lower(${email}) and bad_since is not null`.execute(tx.q)
+     where tenant_id = ${mine} and lower(email) = lower(${email}) and bad_since is not null`.execute(tx.q)
 }
 
 const isSame = (one: string, other: string): boolean => one.toLowerCase() === other.toLowerCase()
 
 /** Removes an address. */
 export async function deleteAddress(tx: TenantTx, id: number): Promise<void> {
-  await sql`delete from addresses where tenant_id = ${tx.tenantId} and id = ${id}`.execute(tx.q)
+  await sql`delete from addresses where id = ${id}`.execute(tx.q)
 }
 
 /** Removes all billing addresses but this one; of the others, only those that are not confirmed with `unconfirmed`. */
@@ -109,7 +109,7 @@ export async function deleteOtherBilling(
 ): Promise<void> {
   await sql`
     delete from addresses
-     where tenant_id = ${tx.tenantId} and kind = 'billing' and lower(email) <> lower(${email})
+     where tenant_id = ${mine} and kind = 'billing' and lower(email) <> lower(${email})
        ${which === 'all' ? sql`` : sql`and confirmed_at is null`}`.execute(tx.q)
 }
 
@@ -128,13 +128,13 @@ export async function changeBilling(tx: TenantTx, before: string, after: string)
   // As it is spelled now.
   await sql`
     update addresses set email = ${after}
-     where tenant_id = ${tx.tenantId} and kind = 'billing' and lower(email) = lower(${after})`.execute(tx.q)
+     where tenant_id = ${mine} and kind = 'billing' and lower(email) = lower(${after})`.execute(tx.q)
   await deleteOtherBilling(tx, after, isConfirmed || isSame(before, after) ? 'all' : 'unconfirmed')
 }
 
 async function readBilling(tx: TenantTx): Promise<Address[]> {
   const { rows } = await sql<AddressRow>`
     select ${columns} from addresses
-     where tenant_id = ${tx.tenantId} and kind = 'billing' order by id for update`.execute(tx.q)
+     where tenant_id = ${mine} and kind = 'billing' order by id for update`.execute(tx.q)
   return rows.map(toAddress)
 }

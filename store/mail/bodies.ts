@@ -1,6 +1,6 @@
 /** Mails as they were rendered: subject, texts and attachments. What is sent is what is stored. */
 import { sql } from 'kysely'
-import type { TenantTx } from '../tenancy.ts'
+import { mine, type TenantTx } from '../tenancy.ts'
 
 /** An attachment: with its content, or of a statement, which is large and never changes. */
 export interface StoredAttachment {
@@ -27,14 +27,14 @@ export async function insertBody(tx: TenantTx, mailId: string, body: MailBody): 
             ${JSON.stringify(body.attachments)}::jsonb, ${tx.now})
     on conflict (mail_id) do nothing`.execute(tx.q)
   await sql`
-    update mails set subject = ${body.subject} where tenant_id = ${tx.tenantId} and id = ${mailId}`.execute(tx.q)
+    update mails set subject = ${body.subject} where id = ${mailId}`.execute(tx.q)
 }
 
 /** What a mail says; undefined if it was not rendered yet, or is no longer kept. */
 export async function findBody(tx: TenantTx, mailId: string): Promise<MailBody | undefined> {
   const { rows } = await sql<MailBody>`
     select subject, text, html, headers, attachments from mail_bodies
-     where tenant_id = ${tx.tenantId} and mail_id = ${mailId}`.execute(tx.q)
+     where tenant_id = ${mine} and mail_id = ${mailId}`.execute(tx.q)
   return rows[0]
 }
 
@@ -43,7 +43,7 @@ export async function copyBody(tx: TenantTx, fromId: string, toId: string): Prom
   const { rows } = await sql`
     insert into mail_bodies (mail_id, subject, text, html, headers, attachments, created_at)
     select ${toId}, subject, text, html, headers, attachments, ${tx.now} from mail_bodies
-     where tenant_id = ${tx.tenantId} and mail_id = ${fromId}
+     where tenant_id = ${mine} and mail_id = ${fromId}
     returning 1`.execute(tx.q)
   return rows.length > 0
 }
@@ -56,6 +56,6 @@ export async function forgetBodies(tx: TenantTx, before: Date): Promise<void> {
   await sql`
     delete from mail_bodies where mail_id in (
       select mail_id from mail_bodies
-       where tenant_id = ${tx.tenantId} and created_at < ${before}
+       where tenant_id = ${mine} and created_at < ${before}
        order by created_at limit ${MOST_FORGOTTEN})`.execute(tx.q)
 }

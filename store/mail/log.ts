@@ -3,7 +3,7 @@ import { sql } from 'kysely'
 import type { MailStatus } from '../../domain/mail/mail.ts'
 import { type Page, type PageQuery, pageRequest, toPage } from '../../domain/page.ts'
 import { readPage } from '../paging.ts'
-import type { TenantTx } from '../tenancy.ts'
+import { mine, type TenantTx } from '../tenancy.ts'
 
 export interface MailInfo {
   readonly id: string
@@ -59,7 +59,7 @@ export async function findMail(tx: TenantTx, id: string): Promise<MailDetail | u
                  from jsonb_array_elements(b.attachments) a)) end as body
       from mails m
       left join mail_bodies b on b.tenant_id = m.tenant_id and b.mail_id = m.id
-     where m.tenant_id = ${tx.tenantId} and m.id = ${id}`.execute(tx.q)
+     where m.id = ${id}`.execute(tx.q)
   const [row] = rows
   return row === undefined ? undefined : { ...toMail(row), resends: row.resends, body: row.body }
 }
@@ -72,7 +72,7 @@ export async function pageOfMails(tx: TenantTx, query: MailQuery): Promise<Page<
     {
       columns,
       from: sql`
-        from mails m where m.tenant_id = ${tx.tenantId} ${query.status === undefined ? sql`` : sql`and m.status = ${query.status}`}`,
+        from mails m where m.tenant_id = ${mine} ${query.status === undefined ? sql`` : sql`and m.status = ${query.status}`}`,
       orderBy: sql`"createdAt" desc, id`,
     },
     page,

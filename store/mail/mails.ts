@@ -4,7 +4,7 @@ import { sql } from 'kysely'
 import { LogLevel } from '../../domain/codes.ts'
 import type { MailKind, MailStatus } from '../../domain/mail/mail.ts'
 import type { Notification } from '../../notify/notification.ts'
-import type { PlatformTx, TenantTx } from '../tenancy.ts'
+import { mine, type PlatformTx, type TenantTx } from '../tenancy.ts'
 import { insertBody, type MailBody } from './bodies.ts'
 
 export interface NewNotification {
@@ -36,7 +36,7 @@ export async function insertNotifications(tx: TenantTx, notifications: readonly 
 export async function rewriteNotification(tx: TenantTx, body: Notification): Promise<void> {
   await sql`
     update notifications set body = ${JSON.stringify(body)}::jsonb
-     where tenant_id = ${tx.tenantId} and dedupe_key = ${body.key} and mail_id is null`.execute(tx.q)
+     where tenant_id = ${mine} and dedupe_key = ${body.key} and mail_id is null`.execute(tx.q)
 }
 
 /**
@@ -48,7 +48,7 @@ export async function takeBackNotifications(tx: TenantTx, keys: readonly string[
   if (keys.length === 0) return new Set()
   const { rows } = await sql<{ key: string }>`
     delete from notifications
-     where tenant_id = ${tx.tenantId} and mail_id is null and dedupe_key = any(${[...keys]}::text[])
+     where tenant_id = ${mine} and mail_id is null and dedupe_key = any(${[...keys]}::text[])
     returning dedupe_key as key`.execute(tx.q)
   return new Set(rows.map(({ key }) => key))
 }
@@ -64,7 +64,7 @@ async function mailDue(tx: TenantTx, at: Date): Promise<void> {
 export async function knownNotifications(tx: TenantTx, keys: readonly string[]): Promise<Set<string>> {
   const { rows } = await sql<{ key: string }>`
     select dedupe_key as key from notifications
-     where tenant_id = ${tx.tenantId} and dedupe_key = any(${[...keys]}::text[])`.execute(tx.q)
+     where tenant_id = ${mine} and dedupe_key = any(${[...keys]}::text[])`.execute(tx.q)
   return new Set(rows.map(({ key }) => key))
 }
 
@@ -72,7 +72,7 @@ export async function knownNotifications(tx: TenantTx, keys: readonly string[]):
 export async function lastGroupedAt(tx: TenantTx): Promise<Date | null> {
   const { rows } = await sql<{ at: Date }>`
     select created_at as at from mails
-     where tenant_id = ${tx.tenantId} and grouped order by created_at desc limit 1`.execute(tx.q)
+     where tenant_id = ${mine} and grouped order by created_at desc limit 1`.execute(tx.q)
   return rows[0]?.at ?? null
 }
 
@@ -91,7 +91,7 @@ export const lockMailWork = (tx: TenantTx): Promise<boolean> => lockWork(tx, sql
  */
 async function lockWork(tx: TenantTx, patience = sql``): Promise<boolean> {
   const { rows } = await sql`
-    select 1 from mail_work where tenant_id = ${tx.tenantId} for update ${patience}`.execute(tx.q)
+    select 1 from mail_work where tenant_id = ${mine} for update ${patience}`.execute(tx.q)
   return rows.length > 0
 }
 
@@ -118,7 +118,7 @@ export async function waitingNotifications(tx: TenantTx, limit: number): Promise
     with waiting as (
       select id, body, level, due_at, created_at, body #>> '{subject,kind}' as kind, body #>> '{subject,id}' as about
         from notifications
-       where tenant_id = ${tx.tenantId} and mail_id is null
+       where tenant_id = ${mine} and mail_id is null
        order by level = ${LogLevel.Critical} desc, due_at <= ${tx.now} desc, id limit ${limit}
          for update skip locked
     )
@@ -127,7 +127,7 @@ export async function waitingNotifications(tx: TenantTx, limit: number): Promise
       from waiting n
       left join lateral (
         select tag, pool_id from sims
-         where tenant_id = ${tx.tenantId} and id = case n.kind when 'sim' then n.about::bigint end limit 1
+         where id = case n.kind when 'sim' then n.about::bigint end limit 1
       ) s on true
      order by n.level = ${LogLevel.Critical} desc, n.id`.execute(tx.q)
   return rows
@@ -142,14 +142,14 @@ export async function putOffNotifications(
   await sql`
     update notifications n set due_at = to_timestamp(u.at / 1000)
       from jsonb_to_recordset(${JSON.stringify(until)}::jsonb) as u(id bigint, at double precision)
-     where n.tenant_id = ${tx.tenantId} and n.id = u.id and n.mail_id is null`.execute(tx.q)
+     where n.id = u.id and n.mail_id is null`.execute(tx.q)
 }
 
 /** Makes due what waits until an instant. */
 export async function resumeNotifications(tx: TenantTx, at: Date): Promise<void> {
   const { rows } = await sql`
     update notifications set due_at = ${tx.now}
-     where tenant_id = ${tx.tenantId} and mail_id is null and due_at = ${at} returning 1`.execute(tx.q)
+     where tenant_id = ${mine} and mail_id is null and due_at = ${at} returning 1`.execute(tx.q)
   if (rows.length > 0) tx.atEnd(() => mailDue(tx, tx.now))
 }
 
@@ -170,7 +170,7 @@ export async function insertMail(
             ${tx.now})`.execute(tx.q)
   await sql`
     update notifications set mail_id = ${id}
-     where tenant_id = ${tx.tenantId} and id = any(${[...notificationIds]}::bigint[])`.execute(tx.q)
+     where id = any(${[...notificationIds]}::bigint[])`.execute(tx.q)
   return id
 }
 
@@ -194,7 +194,7 @@ const newMessageId = (): string => `<${randomUUID()}@simherd>`
 export async function mailsSince(tx: TenantTx, since: Date): Promise<{ kind: MailKind; at: number }[]> {
   const { rows } = await sql<{ kind: MailKind; at: Date }>`
     select kind, created_at as at from mails
-     where tenant_id = ${tx.tenantId} and created_at > ${since} and kind in ('cause', 'joined', 'digest')
+     where tenant_id = ${mine} and created_at > ${since} and kind in ('cause', 'joined', 'digest')
      order by created_at desc limit ${MOST_COUNTED}`.execute(tx.q)
   return rows.map(({ kind, at }) => ({ kind, at: at.getTime() }))
 }
@@ -215,14 +215,14 @@ export async function claimMail(tx: TenantTx, leaseUntil: Date): Promise<Claimed
   const { rows } = await sql<ClaimedMail>`
     with due as (
       select id from mails
-       where tenant_id = ${tx.tenantId} and status = 'pending' and next_attempt_at <= ${tx.now}
+       where tenant_id = ${mine} and status = 'pending' and next_attempt_at <= ${tx.now}
        order by created_at limit 1
          for update skip locked
     )
     update mails m set next_attempt_at = ${leaseUntil}, attempts = attempts + 1,
                        recipient = case when m.address_id is null
                          then coalesce(nullif((select billing_email from tenants where id = ${tx.tenantId}), ''), m.recipient)
-                         else coalesce((select email from addresses a where a.tenant_id = ${tx.tenantId} and a.id = m.address_id),
+                         else coalesce((select email from addresses a where a.id = m.address_id),
                                        m.recipient) end
       from due where m.id = due.id
     returning m.id, m.recipient, m.attempts, m.tried_since as "triedSince", m.refused_at as "refusedAt"`.execute(tx.q)
@@ -232,9 +232,7 @@ export async function claimMail(tx: TenantTx, leaseUntil: Date): Promise<Claimed
 /** The notifications of a mail, oldest first. */
 export async function notificationsOf(tx: TenantTx, mailId: string): Promise<{ id: number; body: Notification }[]> {
   const { rows } = await sql<{ id: number; body: Notification }>`
-    select id, body from notifications where tenant_id = ${tx.tenantId} and mail_id = ${mailId} order by id`.execute(
-    tx.q,
-  )
+    select id, body from notifications where tenant_id = ${mine} and mail_id = ${mailId} order by id`.execute(tx.q)
   return rows
 }
 
@@ -262,7 +260,7 @@ export async function noteDelivery(
 export async function putOffMails(tx: TenantTx, until: Date): Promise<void> {
   await sql`
     update mails set next_attempt_at = ${until}
-     where tenant_id = ${tx.tenantId} and status = 'pending' and next_attempt_at < ${until}`.execute(tx.q)
+     where tenant_id = ${mine} and status = 'pending' and next_attempt_at < ${until}`.execute(tx.q)
 }
 
 /**
@@ -277,7 +275,7 @@ export async function tryAgain(
 ): Promise<number> {
   const { rows } = await sql`
     update mails set status = 'pending', attempts = 0, next_attempt_at = ${tx.now}, tried_since = null, refused_at = null
-     where tenant_id = ${tx.tenantId} and status = 'failed'
+     where tenant_id = ${mine} and status = 'failed'
        and ${'id' in which ? sql`id = ${which.id}` : sql`refused_at >= ${which.refusedSince}`}
     returning 1`.execute(tx.q)
   if (rows.length > 0) tx.atEnd(() => mailDue(tx, tx.now))
@@ -294,7 +292,7 @@ export async function insertResent(tx: TenantTx, id: string): Promise<string> {
   await sql`
     insert into mails (id, recipient, grouped, kind, resends, subject, next_attempt_at, created_at)
     select ${newId}, recipient, false, 'resent', id, subject, ${tx.now}::timestamptz, ${tx.now}
-      from mails where tenant_id = ${tx.tenantId} and id = ${id}`.execute(tx.q)
+      from mails where id = ${id}`.execute(tx.q)
   tx.atEnd(() => mailDue(tx, tx.now))
   return newId
 }
@@ -302,7 +300,7 @@ export async function insertResent(tx: TenantTx, id: string): Promise<string> {
 /** The status of a mail; undefined if there is none. */
 export async function mailStatus(tx: TenantTx, id: string): Promise<MailStatus | undefined> {
   const { rows } = await sql<{ status: MailStatus }>`
-    select status from mails where tenant_id = ${tx.tenantId} and id = ${id}`.execute(tx.q)
+    select status from mails where id = ${id}`.execute(tx.q)
   return rows[0]?.status
 }
 
@@ -318,15 +316,13 @@ export async function settleMailWork(tx: TenantTx): Promise<void> {
   await sql`
     with next as (
       select min(at) as at
-        from (select min(due_at) as at from notifications where tenant_id = ${tx.tenantId} and mail_id is null
+        from (select min(due_at) as at from notifications where tenant_id = ${mine} and mail_id is null
               union all
-              select min(next_attempt_at) from mails where tenant_id = ${tx.tenantId} and status = 'pending') waiting
+              select min(next_attempt_at) from mails where tenant_id = ${mine} and status = 'pending') waiting
     ), gone as (
-      delete from mail_work using next where tenant_id = ${tx.tenantId} and next.at is null
+      delete from mail_work using next where tenant_id = ${mine} and next.at is null
     )
-    update mail_work set due_at = next.at from next where tenant_id = ${tx.tenantId} and next.at is not null`.execute(
-    tx.q,
-  )
+    update mail_work set due_at = next.at from next where tenant_id = ${mine} and next.at is not null`.execute(tx.q)
 }
 
 /** Ids of tenants whose mail work is due, the longest overdue first. */

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { LogLevel } from '../../domain/codes.ts'
-import type { TenantTx } from '../tenancy.ts'
+import { mine, type TenantTx } from '../tenancy.ts'
 
 /** How long a notice waited from its decision to now. */
 export interface NoticeWait {
@@ -12,6 +12,6 @@ export interface NoticeWait {
 export async function noticeWaits(tx: TenantTx, mailId: string): Promise<NoticeWait[]> {
   const { rows } = await sql<NoticeWait>`
     select level, greatest(0, extract(epoch from ${tx.now}::timestamptz - created_at))::double precision as seconds
-      from notifications where tenant_id = ${tx.tenantId} and mail_id = ${mailId}`.execute(tx.q)
+      from notifications where tenant_id = ${mine} and mail_id = ${mailId}`.execute(tx.q)
   return rows
 }

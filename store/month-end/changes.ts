@@ -2,7 +2,7 @@
 import { sql } from 'kysely'
 import type { QueuedChangeInfo } from '../../domain/month-end/month-end.ts'
 import type { Cycle } from '../../domain/time/cycle.ts'
-import type { TenantTx } from '../tenancy.ts'
+import { mine, type TenantTx } from '../tenancy.ts'
 
 export type ChangeKind = 'unassign' | 'move'
 /** In a `return`, the month end itself resumes a suspended SIM, because the SIM's workflow no longer runs. */
@@ -25,16 +25,16 @@ export interface ChangeTarget {
  * Condition: SIMs with a change queued before a cycle's end that the month end has not begun. A SIM whose ticket from
  * another month end is still open is left to that month end.
  */
-const notBegun = ({ tenantId }: TenantTx, cycle: Cycle, kind: ChangeKind) => sql`
-  s.tenant_id = ${tenantId} and s.pending_since < ${new Date(cycle.endsAt)} and s.pending_unassign = ${kind === 'unassign'}
+const notBegun = (cycle: Cycle, kind: ChangeKind) => sql`
+  s.tenant_id = ${mine} and s.pending_since < ${new Date(cycle.endsAt)} and s.pending_unassign = ${kind === 'unassign'}
   and not exists (select 1 from month_end_changes m
                    where m.tenant_id = s.tenant_id and m.cycle_key = ${cycle.key} and m.kind = ${kind} and m.sim_id = s.id)
   and not exists (select 1 from month_end_changes m
                    where m.sim_id = s.id and m.outcome = 'open' and m.kind <> 'return')`
 
 /** Condition: open suspensions by the watchdog until the renewal, from this cycle or an earlier one. */
-const toRenew = ({ tenantId }: TenantTx, cycle: Cycle) => sql`
-  s.tenant_id = ${tenantId} and s.closed_at is null and s.cause = 'watchdog' and s.until = 'renewal'
+const toRenew = (cycle: Cycle) => sql`
+  s.tenant_id = ${mine} and s.closed_at is null and s.cause = 'watchdog' and s.until = 'renewal'
   and s.cycle_key <= ${cycle.key}`
 
 /** Consecutive SIMs, by id, that are processed together. */
@@ -57,9 +57,9 @@ export async function batchesOf(
   const { afterSimId, size, limit } = ask
   const ids =
     kind === 'renew'
-      ? sql`select s.sim_id as id from suspensions s where ${toRenew(tx, cycle)} and s.sim_id > ${afterSimId}
+      ? sql`select s.sim_id as id from suspensions s where ${toRenew(cycle)} and s.sim_id > ${afterSimId}
              order by s.sim_id limit ${size * limit}`
-      : sql`select s.id from sims s where ${notBegun(tx, cycle, kind)} and s.id > ${afterSimId}
+      : sql`select s.id from sims s where ${notBegun(cycle, kind)} and s.id > ${afterSimId}
              order by s.id limit ${size * limit}`
   const { rows } = await sql<Batch>`
     select min(id) - 1 as "afterSimId", max(id) as "throughSimId", count(*)::integer as count
@@ -86,7 +86,7 @@ export async function changesWithState(
       left join month_end_changes m
         on m.tenant_id = s.tenant_id and m.cycle_key = ${cycle.key} and m.sim_id = s.id and m.outcome <> 'complete'
        and m.kind = case when s.pending_unassign then 'unassign' else 'move' end
-     where s.tenant_id = ${tx.tenantId} and s.pending_since < ${new Date(cycle.endsAt)} and s.id > ${ask.afterSimId} ${kind}
+     where s.tenant_id = ${mine} and s.pending_since < ${new Date(cycle.endsAt)} and s.id > ${ask.afterSimId} ${kind}
      order by s.id limit ${ask.limit}`.execute(tx.q)
   return rows
 }
@@ -101,7 +101,7 @@ export async function simsToChange(
 ): Promise<number[]> {
   const { rows } = await sql<{ id: number }>`
     select s.id from sims s
-     where ${notBegun(tx, cycle, kind)} and s.id > ${afterSimId} and s.id <= ${throughSimId}
+     where ${notBegun(cycle, kind)} and s.id > ${afterSimId} and s.id <= ${throughSimId}
      order by s.id limit ${limit}`.execute(tx.q)
   return rows.map(({ id }) => id)
 }
@@ -116,7 +116,7 @@ export async function simsThatFailed(
 ): Promise<number[]> {
   const { rows } = await sql<{ id: number }>`
     select sim_id as id from month_end_changes
-     where tenant_id = ${tx.tenantId} and cycle_key = ${cycle.key} and kind = ${kind} and outcome = 'failed'
+     where tenant_id = ${mine} and cycle_key = ${cycle.key} and kind = ${kind} and outcome = 'failed'
        and sim_id > ${afterSimId}
      order by sim_id limit ${limit}`.execute(tx.q)
   return rows.map(({ id }) => id)
@@ -138,17 +138,17 @@ export async function targetsOf(
   const ids = sql`any(${[...simIds]}::bigint[])`
   const failed = (simId: ReturnType<typeof sql>) => sql`
     exists (select 1 from month_end_changes m
-             where m.tenant_id = ${tx.tenantId} and m.cycle_key = ${cycle.key} and m.kind = ${kind} and m.sim_id = ${simId}
+             where m.tenant_id = ${mine} and m.cycle_key = ${cycle.key} and m.kind = ${kind} and m.sim_id = ${simId}
                and m.outcome = 'failed')`
   if (kind === 'return') {
     const { rows } = await sql<ChangeTarget>`
       select s.sim_id as "simId", null as "poolId", null as "tariffId" from suspensions s
-       where ${toRenew(tx, cycle)} and s.sim_id = ${ids}
+       where ${toRenew(cycle)} and s.sim_id = ${ids}
          and ${
            again
              ? failed(sql`s.sim_id`)
              : sql`not exists (select 1 from month_end_changes m
-                                where m.tenant_id = ${tx.tenantId} and m.cycle_key = ${cycle.key} and m.kind = 'return'
+                                where m.tenant_id = ${mine} and m.cycle_key = ${cycle.key} and m.kind = 'return'
                                   and m.sim_id = s.sim_id)`
          }
        order by s.sim_id`.execute(tx.q)
@@ -159,9 +159,9 @@ export async function targetsOf(
      where s.id = ${ids}
        and ${
          again
-           ? sql`s.tenant_id = ${tx.tenantId} and s.pending_since < ${new Date(cycle.endsAt)}
+           ? sql`s.tenant_id = ${mine} and s.pending_since < ${new Date(cycle.endsAt)}
                  and s.pending_unassign = ${kind === 'unassign'} and ${failed(sql`s.id`)}`
-           : notBegun(tx, cycle, kind)
+           : notBegun(cycle, kind)
        }
      order by s.id`.execute(tx.q)
   return rows
@@ -236,7 +236,7 @@ export async function ticketOfChange(tx: TenantTx, simId: number): Promise<strin
     select t.id from month_end_changes m
       join tickets t on t.id = m.ticket_id
       join sims s on s.id = m.sim_id
-     where m.tenant_id = ${tx.tenantId} and m.sim_id = ${simId} and m.outcome = 'open' and m.kind <> 'return'
+     where m.tenant_id = ${mine} and m.sim_id = ${simId} and m.outcome = 'open' and m.kind <> 'return'
        and s.pending_since < t.effective_at`.execute(tx.q)
   return rows[0]?.id
 }
@@ -252,12 +252,12 @@ export interface StepCounts {
 /** Counts the changes at a cycle's end. Reads the queued changes, not the whole estate. */
 export async function countChanges(tx: TenantTx, cycle: Cycle, kind: ChangeKind): Promise<StepCounts> {
   const { rows } = await sql<StepCounts>`
-    select (select count(*)::integer from sims s where ${notBegun(tx, cycle, kind)}) as queued,
+    select (select count(*)::integer from sims s where ${notBegun(cycle, kind)}) as queued,
            count(*) filter (where outcome = 'open')::integer as open,
            count(*) filter (where outcome = 'complete')::integer as complete,
            count(*) filter (where outcome = 'failed')::integer as failed
       from month_end_changes
-     where tenant_id = ${tx.tenantId} and cycle_key = ${cycle.key} and kind = ${kind}`.execute(tx.q)
+     where tenant_id = ${mine} and cycle_key = ${cycle.key} and kind = ${kind}`.execute(tx.q)
   return rows[0] ?? { queued: 0, open: 0, complete: 0, failed: 0 }
 }
 
@@ -274,11 +274,11 @@ export async function countRenewals(tx: TenantTx, cycle: Cycle): Promise<Renewal
         from suspensions s
         left join month_end_changes m on m.tenant_id = s.tenant_id and m.cycle_key = ${cycle.key} and m.kind = 'return'
                                      and m.sim_id = s.sim_id and m.outcome <> 'complete'
-       where ${toRenew(tx, cycle)}
+       where ${toRenew(cycle)}
     ), ended as (
       select closed_because in ('watchdog', 'month-end') as back
         from suspensions
-       where tenant_id = ${tx.tenantId} and cause = 'watchdog' and until = 'renewal' and cycle_key <= ${cycle.key}
+       where tenant_id = ${mine} and cause = 'watchdog' and until = 'renewal' and cycle_key <= ${cycle.key}
          and closed_at >= ${new Date(cycle.endsAt)}
     )
     select count(*) filter (where outcome is null)::integer as queued,

@@ -1,7 +1,7 @@
 /** The sums behind the plan of a month end. Only reads, takes no locks, and adds up in the database, not in memory. */
 import { sql } from 'kysely'
 import type { Cycle } from '../../domain/time/cycle.ts'
-import type { TenantTx } from '../tenancy.ts'
+import { mine, type TenantTx } from '../tenancy.ts'
 import { differences, linesNow } from './statement-lines.ts'
 
 /** Sums of a pool's statement lines. Money in micro-units of the currency. */
@@ -23,7 +23,7 @@ export interface PoolCharges {
 
 const stated = (tx: TenantTx, cycleKey: string) => sql`
   select * from statements
-   where tenant_id = ${tx.tenantId} and cycle_key = ${cycleKey} and kind in ('sim', 'pool')`
+   where tenant_id = ${mine} and cycle_key = ${cycleKey} and kind in ('sim', 'pool')`
 
 /**
  * Sums the lines of a cycle by pool.
@@ -68,7 +68,7 @@ export async function statedAdjustments(
     select adjusts as cycle, count(*)::integer as lines,
            sum(fee_micro + sms_micro + voice_micro + overage_micro)::bigint as "totalMicro"
       from statements
-     where tenant_id = ${tx.tenantId} and cycle_key = ${cycleKey} and kind = 'adjustment'
+     where tenant_id = ${mine} and cycle_key = ${cycleKey} and kind = 'adjustment'
      group by adjusts
      order by adjusts`.execute(tx.q)
   return rows
@@ -85,7 +85,7 @@ export interface PlainPool {
 export async function plainPools(tx: TenantTx): Promise<PlainPool[]> {
   const { rows } = await sql<PlainPool>`
     select id as "poolId", name as "poolName", tariff_id as "tariffId" from pools
-     where tenant_id = ${tx.tenantId} and deleted_at is null order by id`.execute(tx.q)
+     where tenant_id = ${mine} and deleted_at is null order by id`.execute(tx.q)
   return rows
 }
 
@@ -103,7 +103,7 @@ export async function renewals(
   const from = sql`
     from suspensions u
     join sims s on s.id = u.sim_id
-   where u.tenant_id = ${tx.tenantId} and u.closed_at is null and u.cause = 'watchdog' and u.until = 'renewal'
+   where u.tenant_id = ${mine} and u.closed_at is null and u.cause = 'watchdog' and u.until = 'renewal'
      and u.cycle_key <= ${cycle.key} and not (s.pending_unassign and s.pending_since < ${new Date(cycle.endsAt)})`
   const counted = await sql<{ count: number }>`select count(*)::integer as count ${from}`.execute(tx.q)
   const { rows } = await sql<{ simId: number }>`
@@ -114,7 +114,7 @@ export async function renewals(
 /** When a cycle was closed, if it was; undefined if it has not been opened. */
 export async function cycleState(tx: TenantTx, key: string): Promise<{ readonly closedAt: Date | null } | undefined> {
   const { rows } = await sql<{ closedAt: Date | null }>`
-    select closed_at as "closedAt" from cycles where tenant_id = ${tx.tenantId} and key = ${key}`.execute(tx.q)
+    select closed_at as "closedAt" from cycles where tenant_id = ${mine} and key = ${key}`.execute(tx.q)
   return rows[0]
 }
 

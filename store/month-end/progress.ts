@@ -2,7 +2,7 @@
 import { sql } from 'kysely'
 import type { PoolChange } from '../../domain/month-end/month-end.ts'
 import type { Cycle } from '../../domain/time/cycle.ts'
-import type { TenantTx } from '../tenancy.ts'
+import { mine, type TenantTx } from '../tenancy.ts'
 import { ensurePools } from '../usage/pool-totals.ts'
 
 export interface CycleRow {
@@ -24,7 +24,7 @@ const columns = sql`key, starts_at as "startsAt", ends_at as "endsAt", opened_at
 export async function listCycles(tx: TenantTx, limit: number): Promise<CycleRow[]> {
   const { rows } = await sql<CycleRow>`
     select ${columns} from cycles
-     where tenant_id = ${tx.tenantId} and (starts_at <= ${tx.now} or records_accepted + records_duplicate > 0)
+     where tenant_id = ${mine} and (starts_at <= ${tx.now} or records_accepted + records_duplicate > 0)
      order by starts_at desc limit ${limit}`.execute(tx.q)
   return rows
 }
@@ -32,29 +32,27 @@ export async function listCycles(tx: TenantTx, limit: number): Promise<CycleRow[
 /** Whether some cycle has ended and is not closed. */
 export async function hasLateMonthEnd(tx: TenantTx): Promise<boolean> {
   const { rows } = await sql`
-    select 1 from cycles where tenant_id = ${tx.tenantId} and closed_at is null and ends_at <= ${tx.now} limit 1`.execute(
-    tx.q,
-  )
+    select 1 from cycles where tenant_id = ${mine} and closed_at is null and ends_at <= ${tx.now} limit 1`.execute(tx.q)
   return rows.length > 0
 }
 
 export async function findCycle(tx: TenantTx, key: string): Promise<CycleRow | undefined> {
   const { rows } = await sql<CycleRow>`
-    select ${columns} from cycles where tenant_id = ${tx.tenantId} and key = ${key}`.execute(tx.q)
+    select ${columns} from cycles where tenant_id = ${mine} and key = ${key}`.execute(tx.q)
   return rows[0]
 }
 
 /** Locks and reads a cycle's row, so that only one transaction closes it; undefined if it has not been opened. */
 export async function lockCycle(tx: TenantTx, key: string): Promise<CycleRow | undefined> {
   const { rows } = await sql<CycleRow>`
-    select ${columns} from cycles where tenant_id = ${tx.tenantId} and key = ${key} for update`.execute(tx.q)
+    select ${columns} from cycles where tenant_id = ${mine} and key = ${key} for update`.execute(tx.q)
   return rows[0]
 }
 
 export async function markClosed(tx: TenantTx, key: string): Promise<void> {
   await sql`
     update cycles set closed_at = ${tx.now}, version = version + 1
-     where tenant_id = ${tx.tenantId} and key = ${key}`.execute(tx.q)
+     where tenant_id = ${mine} and key = ${key}`.execute(tx.q)
 }
 
 /**
@@ -65,7 +63,7 @@ export async function markStated(tx: TenantTx, key: string): Promise<void> {
   await lockCycle(tx, key)
   await sql`
     update cycles set stated_at = ${tx.now}
-     where tenant_id = ${tx.tenantId} and key = ${key} and stated_at is null`.execute(tx.q)
+     where tenant_id = ${mine} and key = ${key} and stated_at is null`.execute(tx.q)
 }
 
 /** A change that is queued for a cycle's end, and what prevents it from being begun. */
@@ -96,7 +94,7 @@ export async function queuedChanges(
       left join month_end_changes m
         on m.tenant_id = s.tenant_id and m.cycle_key = ${cycle.key} and m.kind = ${kind} and m.sim_id = s.id
        and m.outcome = 'failed'
-     where s.tenant_id = ${tx.tenantId} and s.pending_since < ${new Date(cycle.endsAt)} and s.id > ${ask.afterSimId}
+     where s.tenant_id = ${mine} and s.pending_since < ${new Date(cycle.endsAt)} and s.id > ${ask.afterSimId}
      order by s.id limit ${ask.limit}`.execute(tx.q)
   return rows.map(({ leftToOther, hasFailed, code, detail, ...change }) => ({
     change,
@@ -121,7 +119,7 @@ export async function suspensionsToRenew(
   const { rows } = await sql<OpenSuspension>`
     select sim_id as "simId", workflow_id as "workflowId"
       from suspensions
-     where tenant_id = ${tx.tenantId} and closed_at is null and cause = 'watchdog' and until = 'renewal'
+     where tenant_id = ${mine} and closed_at is null and cause = 'watchdog' and until = 'renewal'
        and cycle_key <= ${cycleKey} and sim_id > ${afterSimId} and sim_id <= ${throughSimId}
      order by sim_id limit ${limit}`.execute(tx.q)
   return rows
@@ -131,7 +129,7 @@ export async function suspensionsToRenew(
 export async function ensureLedgerPools(tx: TenantTx, cycle: Cycle): Promise<void> {
   const { rows } = await sql<{ id: number }>`
     select id from pools p
-     where tenant_id = ${tx.tenantId} and created_at < ${new Date(cycle.endsAt)}
+     where tenant_id = ${mine} and created_at < ${new Date(cycle.endsAt)}
        and (deleted_at is null or deleted_at > ${new Date(cycle.startsAt)})
        and not exists (select from pool_cycles c
                         where c.tenant_id = p.tenant_id and c.cycle_key = ${cycle.key} and c.pool_id = p.id)`.execute(
@@ -147,9 +145,7 @@ export async function ensureLedgerPools(tx: TenantTx, cycle: Cycle): Promise<voi
 /** Counts the SIMs that are suspended, whoever suspended them. */
 export async function stillSuspended(tx: TenantTx): Promise<number> {
   const { rows } = await sql<{ count: number }>`
-    select count(*)::integer as count from suspensions where tenant_id = ${tx.tenantId} and closed_at is null`.execute(
-    tx.q,
-  )
+    select count(*)::integer as count from suspensions where tenant_id = ${mine} and closed_at is null`.execute(tx.q)
   return rows[0]?.count ?? 0
 }
 
@@ -164,7 +160,7 @@ export async function failedChanges(
     select s.iccid, m.kind as what, coalesce(m.detail, '') as reason
       from month_end_changes m
       join sims s on s.id = m.sim_id
-     where m.tenant_id = ${tx.tenantId} and m.cycle_key = ${cycleKey} and m.outcome = 'failed' and m.kind in ('unassign', 'move')
+     where m.tenant_id = ${mine} and m.cycle_key = ${cycleKey} and m.outcome = 'failed' and m.kind in ('unassign', 'move')
      order by m.kind desc, m.sim_id limit ${MOST_FAILURES}`.execute(tx.q)
   return rows
 }

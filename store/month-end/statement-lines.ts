@@ -4,7 +4,7 @@
  */
 import { type RawBuilder, sql } from 'kysely'
 import type { Cycle } from '../../domain/time/cycle.ts'
-import type { TenantTx } from '../tenancy.ts'
+import { mine, type TenantTx } from '../tenancy.ts'
 import { ALL_SIMS } from '../usage/open-cycle.ts'
 
 /** A part of a ledger: whole pools, or some SIMs of one pool that is not shared. */
@@ -45,7 +45,7 @@ export function linesNow(tx: TenantTx, cycle: Cycle, part?: Part): RawBuilder<un
       from pools p
       join tariffs t on t.id = p.tariff_id
       left join pools_used u on u.pool_id = p.id
-     where p.tenant_id = ${tx.tenantId} ${among(sql`p.id`)}
+     where p.tenant_id = ${mine} ${among(sql`p.id`)}
        and (u.bytes > 0 or u.voice_seconds > 0 or u.sms_count > 0 or u.contributing
             or t.fixed_bucket_cost > 0 and p.created_at < ${new Date(cycle.endsAt)}
                and (p.deleted_at is null or p.deleted_at > ${new Date(cycle.startsAt)}))`
@@ -57,10 +57,10 @@ export function linesNow(tx: TenantTx, cycle: Cycle, part?: Part): RawBuilder<un
         from ledger_figures f
         left join divided_overage(
                ${cycle.key}, array(select pool_id from pool_cycles
-                                    where tenant_id = ${tx.tenantId} and cycle_key = ${cycle.key} and pool_id <> 0
+                                    where tenant_id = ${mine} and cycle_key = ${cycle.key} and pool_id <> 0
                                           ${among(sql`pool_id`)})) d
           on d.pool_id = f.pool_id and d.sim_id = f.sim_id
-       where f.tenant_id = ${tx.tenantId} and f.cycle_key = ${cycle.key} ${among(sql`f.pool_id`)} ${simsOf(part, sql`f.sim_id`)}
+       where f.tenant_id = ${mine} and f.cycle_key = ${cycle.key} ${among(sql`f.pool_id`)} ${simsOf(part, sql`f.sim_id`)}
     ), pools_used as (
       select pool_id, sum(bytes)::bigint as bytes, sum(voice_seconds)::bigint as voice_seconds,
              sum(sms_count)::bigint as sms_count, sum(limit_bytes)::bigint as limit_bytes,
@@ -102,7 +102,7 @@ export const differences = (tx: TenantTx, cycle: Cycle, part: Part): RawBuilder<
           select false, pool_id, pool_name, sim_id, iccid, tariff_id, -bytes, -voice_seconds, -sms_count, -limit_bytes,
                  -overage_bytes, -fee_micro, -sms_micro, -voice_micro, -overage_micro
             from statements
-           where tenant_id = ${tx.tenantId} and ${inPools(sql`pool_id`, part)} ${simsOf(part, sql`sim_id`)}
+           where tenant_id = ${mine} and ${inPools(sql`pool_id`, part)} ${simsOf(part, sql`sim_id`)}
              and (cycle_key = ${cycle.key} and kind in ('sim', 'pool') or adjusts = ${cycle.key})) both_sides
    group by pool_id, sim_id
   having sum(bytes) <> 0 or sum(voice_seconds) <> 0 or sum(sms_count) <> 0 or sum(overage_bytes) <> 0
@@ -149,7 +149,7 @@ async function insertLines(
            coalesce(s.limit_bytes, 0), coalesce(s.overage_bytes, 0), coalesce(s.micro, 0), ${lineId}::bigint
       from pool_cycles c
       left join sums s on s.pool_id = c.pool_id
-     where c.tenant_id = ${tx.tenantId} and c.cycle_key = ${ledger} and ${inPools(sql`c.pool_id`, part)}
+     where c.tenant_id = ${mine} and c.cycle_key = ${ledger} and ${inPools(sql`c.pool_id`, part)}
      order by c.pool_id
     on conflict (tenant_id, cycle_key, adjusts, pool_id) do update
       set lines = p.lines + excluded.lines, bytes = p.bytes + excluded.bytes,
@@ -191,13 +191,13 @@ async function writeOwnLine(tx: TenantTx, cycle: Cycle, poolId: number): Promise
         from statement_parts s
         join pools p on p.id = s.pool_id
         join tariffs t on t.id = p.tariff_id
-       where s.tenant_id = ${tx.tenantId} and s.cycle_key = ${cycle.key} and s.adjusts = '' and s.pool_id = ${poolId}
+       where s.tenant_id = ${mine} and s.cycle_key = ${cycle.key} and s.adjusts = '' and s.pool_id = ${poolId}
       returning pool_id, pool_name, fee_micro
     )
     update statement_parts s
        set pool_name = w.pool_name, lines = s.lines + 1, charge_micro = s.charge_micro + w.fee_micro
       from written w
-     where s.tenant_id = ${tx.tenantId} and s.cycle_key = ${cycle.key} and s.adjusts = '' and s.pool_id = w.pool_id`.execute(
+     where s.tenant_id = ${mine} and s.cycle_key = ${cycle.key} and s.adjusts = '' and s.pool_id = w.pool_id`.execute(
     tx.q,
   )
 }
@@ -227,7 +227,7 @@ export async function writeTotals(tx: TenantTx, cycleKey: string): Promise<Writt
   const { rows } = await sql<Written>`
     insert into statement_totals (cycle_key, lines, total_micro)
     select ${cycleKey}, coalesce(sum(lines), 0), coalesce(sum(charge_micro), 0)
-      from statement_parts where tenant_id = ${tx.tenantId} and cycle_key = ${cycleKey}
+      from statement_parts where tenant_id = ${mine} and cycle_key = ${cycleKey}
     returning lines, total_micro as "totalMicro"`.execute(tx.q)
   const [totals] = rows
   if (totals === undefined) throw new Error(`the totals of ${cycleKey} were not written`)

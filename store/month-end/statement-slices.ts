@@ -15,7 +15,7 @@
 import { sql } from 'kysely'
 import { TariffType } from '../../domain/codes.ts'
 import type { Cycle } from '../../domain/time/cycle.ts'
-import type { TenantTx } from '../tenancy.ts'
+import { mine, type TenantTx } from '../tenancy.ts'
 import { cycleNamed } from '../usage/cycles.ts'
 import { ALL_SIMS } from '../usage/open-cycle.ts'
 import { lockPools } from '../usage/pool-totals.ts'
@@ -64,20 +64,20 @@ export async function writeSlice(tx: TenantTx, cycle: Cycle, rows: number = ALL_
   await sql`
     update statement_progress
        set adjusts = ${adjusts}, pool_id = ${part.poolIds.at(-1) ?? last.poolId}, sim_id = ${part.sims?.through ?? ALL_SIMS}
-     where tenant_id = ${tx.tenantId} and cycle_key = ${cycle.key}`.execute(tx.q)
+     where tenant_id = ${mine} and cycle_key = ${cycle.key}`.execute(tx.q)
   return false
 }
 
 /** Forgets how far a statement has come. Call when it is complete. */
 export async function forgetProgress(tx: TenantTx, key: string): Promise<void> {
-  await sql`delete from statement_progress where tenant_id = ${tx.tenantId} and cycle_key = ${key}`.execute(tx.q)
+  await sql`delete from statement_progress where tenant_id = ${mine} and cycle_key = ${key}`.execute(tx.q)
 }
 
 /** Locks a statement's progress until the transaction ends. The first call begins the statement. */
 async function lockProgress(tx: TenantTx, cycle: Cycle): Promise<Place> {
   const { rows } = await sql<Place>`
     select adjusts, pool_id as "poolId", sim_id as "simId" from statement_progress
-     where tenant_id = ${tx.tenantId} and cycle_key = ${cycle.key}
+     where tenant_id = ${mine} and cycle_key = ${cycle.key}
        for update`.execute(tx.q)
   if (rows[0] !== undefined) return rows[0]
   const { adjusts, poolId, simId } = BEFORE_ALL
@@ -112,7 +112,7 @@ async function nextAdjusted(tx: TenantTx, last: Place, rows: number): Promise<Ne
 async function nextMarked(tx: TenantTx, { adjusts, poolId }: Place): Promise<string | undefined> {
   const { rows } = await sql<{ key: string }>`
     select cycle_key as key from restatements
-     where tenant_id = ${tx.tenantId} and (cycle_key, pool_id) > (${adjusts}, ${poolId}::integer)
+     where tenant_id = ${mine} and (cycle_key, pool_id) > (${adjusts}, ${poolId}::integer)
      order by cycle_key, pool_id limit 1`.execute(tx.q)
   return rows[0]?.key
 }
@@ -139,12 +139,12 @@ async function nextPart(
         from walk w
        cross join lateral (
          select p.pool_id from ${sql.table(list)} p
-          where p.tenant_id = ${tx.tenantId} and p.cycle_key = ${key} and p.pool_id > w.pool_id
+          where p.tenant_id = ${mine} and p.cycle_key = ${key} and p.pool_id > w.pool_id
           order by p.pool_id limit 1) n
        cross join lateral (
          select count(*) as places
            from (select from usage_ledger l
-                  where l.tenant_id = ${tx.tenantId} and l.cycle_key = ${key} and l.pool_id = n.pool_id
+                  where l.tenant_id = ${mine} and l.cycle_key = ${key} and l.pool_id = n.pool_id
                   limit ${rows}) counted) c
        where w.places < ${rows} and w.pools < ${MOST_POOLS}
     )
@@ -177,7 +177,7 @@ async function simsAfter(
   // The last SIM of the slice, and the one after it.
   const found = await sql<{ id: number }>`
     select sim_id as id from usage_ledger
-     where tenant_id = ${tx.tenantId} and cycle_key = ${key} and pool_id = ${poolId} and sim_id > ${after}
+     where tenant_id = ${mine} and cycle_key = ${key} and pool_id = ${poolId} and sim_id > ${after}
      order by sim_id offset ${rows - 1} limit 2`.execute(tx.q)
   const [last, next] = found.rows
   return { poolIds: [poolId], sims: { after, through: last === undefined || next === undefined ? ALL_SIMS : last.id } }

@@ -1,7 +1,7 @@
 /** Statements of closed cycles: what each SIM and pool used, and what it costs. Written once, never changed. */
 import { type RawBuilder, sql } from 'kysely'
 import { KEYSET_PAGE, keysetPages, placeAfter } from '../keyset.ts'
-import type { Store, TenantTx } from '../tenancy.ts'
+import { mine, type Store, type TenantTx } from '../tenancy.ts'
 
 /**
  * One line of a statement. Money in micro-units of the currency. Each amount is rounded half up once, and totals are
@@ -61,7 +61,7 @@ async function linesAfter(
            sms_micro as "smsMicro", voice_micro as "voiceMicro", overage_micro as "overageMicro"
       from statements
      where tenant_id = ${tx.tenantId} and cycle_key = ${cycleKey} and id > ${afterLine}
-       and exists (select from cycles where tenant_id = ${tx.tenantId} and key = ${cycleKey} and closed_at is not null)
+       and exists (select from cycles where tenant_id = ${mine} and key = ${cycleKey} and closed_at is not null)
            ${condition(sql`pool_id`, filter.poolId)} ${condition(sql`sim_id`, filter.simId)}
            ${filter.kinds === undefined ? sql`` : sql`and kind = any(${[...filter.kinds]}::text[])`}
      order by id limit ${limit}`.execute(tx.q)
@@ -108,7 +108,7 @@ export async function statementTotals(
 ): Promise<{ readonly lines: number; readonly totalMicro: number } | undefined> {
   const { rows } = await sql<{ lines: number; totalMicro: number }>`
     select lines, total_micro as "totalMicro" from statement_totals
-     where tenant_id = ${tx.tenantId} and cycle_key = ${cycleKey}`.execute(tx.q)
+     where tenant_id = ${mine} and cycle_key = ${cycleKey}`.execute(tx.q)
   return rows[0]
 }
 
@@ -132,7 +132,7 @@ export async function poolTotals(tx: TenantTx, cycleKey: string): Promise<PoolTo
     select pool_id as "poolId", pool_name as "poolName", bytes, limit_bytes as "limitBytes",
            overage_bytes as "overageBytes", charge_micro as "chargeMicro"
       from statement_parts
-     where tenant_id = ${tx.tenantId} and cycle_key = ${cycleKey} and adjusts = '' and lines > 0
+     where tenant_id = ${mine} and cycle_key = ${cycleKey} and adjusts = '' and lines > 0
      order by pool_id`.execute(tx.q)
   return rows
 }
@@ -154,7 +154,7 @@ export async function adjustmentTotals(tx: TenantTx, cycleKey: string): Promise<
     select adjusts as cycle, sum(lines)::integer as lines, sum(bytes)::bigint as bytes,
            sum(charge_micro)::bigint as "chargeMicro"
       from statement_parts
-     where tenant_id = ${tx.tenantId} and cycle_key = ${cycleKey} and adjusts <> '' and lines > 0
+     where tenant_id = ${mine} and cycle_key = ${cycleKey} and adjusts <> '' and lines > 0
      group by adjusts
      order by adjusts`.execute(tx.q)
   return rows

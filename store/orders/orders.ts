@@ -6,7 +6,7 @@ import type { Address, Order, OrderDetail, OrderFilter, OrderStatus } from '../.
 import { toMoney } from '../../domain/units.ts'
 import { KEYSET_PAGE, keysetPages, microsOf, olderThan, placeAfter, placeOf } from '../keyset.ts'
 import { containing, type Part, readPage, readPart, within } from '../paging.ts'
-import type { Store, TenantTx } from '../tenancy.ts'
+import { mine, type Store, type TenantTx } from '../tenancy.ts'
 
 /** An order as it is stored: money in micro-units of the currency. */
 export interface OrderRecord extends Address {
@@ -99,7 +99,7 @@ const placed = sql`${columns}, ${microsOf(sql`created_at`)}`
 async function ordersAfter(tx: TenantTx, filter: OrderMatch, after: Place | null, most: number) {
   const { rows } = await sql<OrderRecord & Place>`
     select ${placed} from orders
-     where tenant_id = ${tx.tenantId} ${olderThan(sql`created_at`, after)} ${matching(filter)}
+     where tenant_id = ${mine} ${olderThan(sql`created_at`, after)} ${matching(filter)}
      order by created_at desc, id desc limit ${most}`.execute(tx.q)
   return rows
 }
@@ -110,7 +110,7 @@ async function ordersAfter(tx: TenantTx, filter: OrderMatch, after: Place | null
  * @throws ServiceError invalid_request if `date` is not a day of the calendar, or the cursor is none
  */
 export function pageOfOrders(tx: TenantTx, filter: OrderFilter): Promise<Part<Order>> {
-  const from = sql`from orders where tenant_id = ${tx.tenantId} ${matching(filter)}`
+  const from = sql`from orders where tenant_id = ${mine} ${matching(filter)}`
   return readPart<OrderRecord & Place, Order>('orders', filter, {
     page: () =>
       readPage<OrderRecord & Place>(
@@ -132,7 +132,7 @@ export const listOrders = (store: Store, tenantId: string, filter: OrderMatch): 
   })
 
 const oneOrder = (tx: TenantTx, id: number) => sql<OrderRecord>`
-  select ${columns} from orders where tenant_id = ${tx.tenantId} and id = ${id}::bigint`
+  select ${columns} from orders where id = ${id}::bigint`
 
 export async function findOrder(tx: TenantTx, id: number): Promise<OrderRecord | undefined> {
   const { rows } = await oneOrder(tx, id).execute(tx.q)
@@ -178,5 +178,5 @@ export async function writeOrder(tx: TenantTx, order: OrderRecord): Promise<void
            shipping_postcode = ${order.shippingPostcode}, shipping_extra_info = ${order.shippingExtraInfo},
            tracking_number = ${order.trackingNumber}, shipping_carrier = ${order.shippingCarrier},
            failure_reason = ${order.failureReason}, version = version + 1, updated_at = ${tx.now}
-     where tenant_id = ${tx.tenantId} and id = ${order.id}`.execute(tx.q)
+     where id = ${order.id}`.execute(tx.q)
 }

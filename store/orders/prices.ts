@@ -1,7 +1,7 @@
 /** Prices of one unit, in micro-units: the platform's, and the own prices of tenants that have some. */
 import { sql } from 'kysely'
 import type { OrderType } from '../../domain/codes.ts'
-import type { PlatformTx, TenantTx } from '../tenancy.ts'
+import { mine, type PlatformTx, type TenantTx } from '../tenancy.ts'
 
 export interface OrderPrice {
   readonly type: OrderType
@@ -13,7 +13,7 @@ export async function pricesInForce(tx: TenantTx): Promise<OrderPrice[]> {
   const { rows } = await sql<OrderPrice>`
     select distinct on (type) type, price as "priceMicro"
       from order_prices
-     where tenant_id = ${tx.tenantId} or tenant_id is null
+     where tenant_id = ${mine} or tenant_id is null
      order by type, tenant_id nulls last`.execute(tx.q)
   return rows
 }

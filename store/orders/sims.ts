@@ -4,7 +4,7 @@ import type { OrderSim } from '../../domain/orders/order.ts'
 import { type Page, type PageQuery, pageRequest, toPage } from '../../domain/page.ts'
 import { countNewSims } from '../estate/sim-counts.ts'
 import { readPage } from '../paging.ts'
-import type { TenantTx } from '../tenancy.ts'
+import { mine, type TenantTx } from '../tenancy.ts'
 
 /** Reads a page of an order's SIMs, by id. */
 export async function pageOfOrderSims(tx: TenantTx, orderId: number, query: PageQuery): Promise<Page<OrderSim>> {
@@ -13,7 +13,7 @@ export async function pageOfOrderSims(tx: TenantTx, orderId: number, query: Page
     tx,
     {
       columns: sql`id, iccid`,
-      from: sql`from sims where tenant_id = ${tx.tenantId} and order_id = ${orderId}::bigint`,
+      from: sql`from sims where tenant_id = ${mine} and order_id = ${orderId}::bigint`,
       orderBy: sql`id`,
     },
     page,
@@ -24,16 +24,14 @@ export async function pageOfOrderSims(tx: TenantTx, orderId: number, query: Page
 export async function orderSimCount(tx: TenantTx, orderId: number): Promise<number> {
   const { rows } = await sql<{ count: number }>`
     select count(*)::integer as count from sims
-     where tenant_id = ${tx.tenantId} and order_id = ${orderId}::bigint`.execute(tx.q)
+     where tenant_id = ${mine} and order_id = ${orderId}::bigint`.execute(tx.q)
   return rows[0]?.count ?? 0
 }
 
 /** Records that SIMs came with an order. */
 export async function linkSims(tx: TenantTx, orderId: number, simIds: readonly number[]): Promise<void> {
   await sql`
-    update sims set order_id = ${orderId} where tenant_id = ${tx.tenantId} and id = any(${simIds}::bigint[])`.execute(
-    tx.q,
-  )
+    update sims set order_id = ${orderId} where id = any(${simIds}::bigint[])`.execute(tx.q)
 }
 
 /** Reserves account numbers that no other generated ICCID uses. */

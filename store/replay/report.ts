@@ -1,7 +1,7 @@
 /** What came of a replay, counted beside what the service did. Reads the temporary tables, and the log of the tenant. */
 import { type RawBuilder, sql } from 'kysely'
 import type { BesideActive, BesideLog, Loud, RuleCounts } from '../../domain/replay/backtest.ts'
-import type { TenantTx } from '../tenancy.ts'
+import { mine, type TenantTx } from '../tenancy.ts'
 import { ACTIVE_LOG } from './temporary-tables.ts'
 
 /** What a replay came to, by rule and by recipient. */
@@ -70,7 +70,7 @@ export async function besideLog(
 ): Promise<BesideLog> {
   const log = sql`
     select dedupe_key, at, message from public.watchdog_log
-     where tenant_id = ${tx.tenantId} and at >= ${from} and at <= ${until}`
+     where tenant_id = ${mine} and at >= ${from} and at <= ${until}`
   const { onlyOther: onlyLog, ...counts } = await countsBeside(tx, log, until)
   return { ...counts, onlyLog, examples: await examplesBeside(tx, log, { until, other: 'log', limit }) }
 }

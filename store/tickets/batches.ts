@@ -4,7 +4,7 @@ import { TicketStatus } from '../../domain/codes.ts'
 import type { Cause } from '../../domain/tickets/ticket.ts'
 import { type LockedSim, readSimStates } from '../estate/sim-state.ts'
 import { kept } from '../kept.ts'
-import type { TenantTx } from '../tenancy.ts'
+import { mine, type TenantTx } from '../tenancy.ts'
 import { columns, type TicketFailure, type TicketRecord } from './tickets.ts'
 
 /** Which SIMs to look at: those that are longest due, or one. */
@@ -18,7 +18,7 @@ export interface DueQuery {
 
 const longestDue = (tx: TenantTx, { limit, simId }: Omit<DueQuery, 'wait'>) => sql<{ simId: number }>`
   select sim_id as "simId" from ticket_work
-   where tenant_id = ${tx.tenantId} and due_at <= ${tx.now} ${simId === undefined ? sql`` : sql`and sim_id = ${simId}`}
+   where tenant_id = ${mine} and due_at <= ${tx.now} ${simId === undefined ? sql`` : sql`and sim_id = ${simId}`}
    order by due_at, sim_id limit ${limit}`
 
 /** Ids of the SIMs whose tickets are longest due, the longest first. Takes no lock. */
@@ -34,7 +34,7 @@ export async function lockDueSims(tx: TenantTx, query: DueQuery): Promise<Locked
   const lock = async (skip: boolean) =>
     (
       await sql<{ id: number }>`${kept}
-        select id from sims where tenant_id = ${tx.tenantId} and id = any(array(${longestDue(tx, query)}))
+        select id from sims where id = any(array(${longestDue(tx, query)}))
          order by id for update ${skip ? sql`skip locked` : sql``}`.execute(tx.q)
     ).rows
   const free = await lock(true)
@@ -72,7 +72,7 @@ export async function startAttempts(tx: TenantTx, tickets: readonly TicketRecord
        where id = any(${tickets.map(({ id }) => id)}::uuid[])
     )
     update ticket_work set due_at = ${leaseUntil}
-     where tenant_id = ${tx.tenantId} and sim_id = any(${tickets.map(({ simId }) => simId)}::bigint[])`.execute(tx.q)
+     where tenant_id = ${mine} and sim_id = any(${tickets.map(({ simId }) => simId)}::bigint[])`.execute(tx.q)
 }
 
 /** A failed attempt, and when the next is made. */
@@ -106,7 +106,7 @@ export async function setDue(
   await sql`
     update ticket_work w set due_at = r.at
       from unnest(${sims.map(({ simId }) => simId)}::bigint[], ${sims.map(({ at }) => at)}::timestamptz[]) as r(sim_id, at)
-     where w.tenant_id = ${tx.tenantId} and w.sim_id = r.sim_id`.execute(tx.q)
+     where w.tenant_id = ${mine} and w.sim_id = r.sim_id`.execute(tx.q)
 }
 
 /** A ticket that ends, and why it failed; null if it did not. */
@@ -169,10 +169,10 @@ async function settle(
           where sim_id = s.id and status in (0, 1) and id <> all(${ended}::uuid[]) order by seq limit 1) t
     ), gone as (
       delete from ticket_work
-       where tenant_id = ${tx.tenantId} and sim_id = any(${simIds}::bigint[]) and sim_id not in (select id from open)
+       where tenant_id = ${mine} and sim_id = any(${simIds}::bigint[]) and sim_id not in (select id from open)
     ), due as (
       update ticket_work set due_at = ${tx.now}
-       where tenant_id = ${tx.tenantId} and sim_id = any(${simIds}::bigint[]) and sim_id in (select id from open)
+       where tenant_id = ${mine} and sim_id = any(${simIds}::bigint[]) and sim_id in (select id from open)
     )${update === undefined ? sql`` : sql`, ended as (${update})`}
     select id as "simId", cause from open`.execute(tx.q)
   if (rows.length === 0) return new Map()

@@ -5,7 +5,7 @@ import type { ErrorCode } from '../../domain/errors.ts'
 import { type Page, type PageQuery, pageRequest, toPage } from '../../domain/page.ts'
 import type { BulkItem, BulkItemQuery, BulkOutcome, BulkRun, BulkRunDetail } from '../../domain/tickets/bulk.ts'
 import { readPage } from '../paging.ts'
-import type { TenantTx } from '../tenancy.ts'
+import { mine, type TenantTx } from '../tenancy.ts'
 
 type RunRow = Omit<BulkRun, 'state' | 'createdAt' | 'openedAt'> & {
   readonly state: 'opening' | 'opened' | 'cancelling' | 'cancelled'
@@ -42,20 +42,20 @@ const toRun = ({ dropped: _, busy, seq: __, ...row }: RunRow): BulkRun => ({
 /** Reads a page of the runs, newest first. */
 export async function pageOfRuns(tx: TenantTx, query: PageQuery): Promise<Page<BulkRun>> {
   const page = pageRequest(query)
-  const from = sql`from bulk_tickets r where r.tenant_id = ${tx.tenantId}`
+  const from = sql`from bulk_tickets r where r.tenant_id = ${mine}`
   const { rows, totalItems } = await readPage<RunRow>(tx, { columns, from, orderBy: sql`seq desc` }, page)
   return toPage(page, totalItems, rows.map(toRun))
 }
 
 export async function runExists(tx: TenantTx, id: string): Promise<boolean> {
-  const { rows } = await sql`select 1 from bulk_tickets where tenant_id = ${tx.tenantId} and id = ${id}`.execute(tx.q)
+  const { rows } = await sql`select 1 from bulk_tickets where id = ${id}`.execute(tx.q)
   return rows.length > 0
 }
 
 /** Reads a run with its counts by outcome; undefined if there is none with this id. */
 export async function readRun(tx: TenantTx, id: string): Promise<BulkRunDetail | undefined> {
   const { rows } = await sql<RunRow>`
-    select ${columns} from bulk_tickets r where r.tenant_id = ${tx.tenantId} and r.id = ${id}`.execute(tx.q)
+    select ${columns} from bulk_tickets r where r.id = ${id}`.execute(tx.q)
   const [row] = rows
   if (row === undefined) return undefined
   const tickets = await sql<{ status: TicketStatus; count: number }>`
@@ -125,7 +125,7 @@ export async function pageOfItems(tx: TenantTx, bulkId: string, query: BulkItemQ
         from bulk_ticket_items i
         left join tickets t on t.bulk_id = i.bulk_id and t.sim_id = i.sim_id and i.outcome = 'opened'
         left join sims s on s.id = i.sim_id
-       where i.tenant_id = ${tx.tenantId} and i.bulk_id = ${bulkId}
+       where i.tenant_id = ${mine} and i.bulk_id = ${bulkId}
              ${query.outcome === undefined ? sql`` : CONDITIONS[query.outcome]}`,
       orderBy: sql`index`,
     },

@@ -6,7 +6,7 @@ import type { ErrorCode } from '../../domain/errors.ts'
 import type { BulkFilter, BulkType } from '../../domain/tickets/bulk.ts'
 import { simsAfter } from '../estate/search.ts'
 import { lockSims } from '../estate/sim-state.ts'
-import type { PlatformTx, TenantTx } from '../tenancy.ts'
+import { mine, type PlatformTx, type TenantTx } from '../tenancy.ts'
 import type { TicketRecord } from './tickets.ts'
 
 /** What all tickets of a run have in common. */
@@ -44,9 +44,9 @@ export async function findNamedSims(
 ): Promise<FoundSim[]> {
   // Two lists, each looked up by its own index. Joins would be planned by statistics, which a fresh estate lacks.
   const { rows } = await sql<FoundSim>`
-    select id as "simId", iccid from sims where tenant_id = ${tx.tenantId} and id = any(${[...ids]}::bigint[])
+    select id as "simId", iccid from sims where id = any(${[...ids]}::bigint[])
      union
-    select id, iccid from sims where tenant_id = ${tx.tenantId} and iccid = any(${[...iccids]}::text[])`.execute(tx.q)
+    select id, iccid from sims where tenant_id = ${mine} and iccid = any(${[...iccids]}::text[])`.execute(tx.q)
   return rows
 }
 
@@ -59,7 +59,7 @@ export async function findMatchingSims(
 ): Promise<FoundSim[]> {
   const { rows } = await sql<FoundSim>`
     select s.id as "simId", s.iccid from sims s
-     where s.tenant_id = ${tx.tenantId} ${simsAfter(filter, afterId, limit)}
+     where ${simsAfter(tx, filter, afterId, limit)}
      order by s.id limit ${limit}`.execute(tx.q)
   return rows
 }
@@ -118,15 +118,13 @@ const lockedRow = sql`id, type, pool_id as "poolId", tariff_id as "tariffId", ta
 export async function lockNextRun(tx: TenantTx): Promise<LockedRun | undefined> {
   const { rows } = await sql<LockedRun>`
     select ${lockedRow} from bulk_tickets
-     where tenant_id = ${tx.tenantId} and state in ('opening', 'cancelling') order by seq limit 1 for update`.execute(
-    tx.q,
-  )
+     where tenant_id = ${mine} and state in ('opening', 'cancelling') order by seq limit 1 for update`.execute(tx.q)
   return rows[0]
 }
 
 export async function lockRun(tx: TenantTx, id: string): Promise<LockedRun | undefined> {
   const { rows } = await sql<LockedRun>`
-    select ${lockedRow} from bulk_tickets where tenant_id = ${tx.tenantId} and id = ${id} for update`.execute(tx.q)
+    select ${lockedRow} from bulk_tickets where id = ${id} for update`.execute(tx.q)
   return rows[0]
 }
 
@@ -235,12 +233,12 @@ async function cancelPending(
   const { rows } = await sql<{ simId: number }>`
     with work as (
       select sim_id from ticket_work
-       where tenant_id = ${tx.tenantId} and sim_id = any(${[...simIds]}::bigint[]) order by sim_id for update
+       where tenant_id = ${mine} and sim_id = any(${[...simIds]}::bigint[]) order by sim_id for update
     ), open as (
       select distinct sim_id from tickets where sim_id = any(${[...simIds]}::bigint[]) and status in (0, 1)
     ), gone as (
       delete from ticket_work w using work
-       where w.tenant_id = ${tx.tenantId} and w.sim_id = work.sim_id and work.sim_id not in (select sim_id from open)
+       where w.tenant_id = ${mine} and w.sim_id = work.sim_id and work.sim_id not in (select sim_id from open)
     )
     select sim_id as "simId" from open`.execute(tx.q)
   if (rows.length > 0) tx.enqueue({ queue: 'tickets' })

@@ -3,7 +3,7 @@ import { sql } from 'kysely'
 import { type TicketStatus, TicketType } from '../../domain/codes.ts'
 import type { TicketRequest } from '../../domain/tickets/decisions.ts'
 import type { Ticket } from '../../domain/tickets/ticket.ts'
-import { inTenant, type PlatformTx, type Store, type TenantTx } from '../tenancy.ts'
+import { inTenant, mine, type PlatformTx, type Store, type TenantTx } from '../tenancy.ts'
 
 /** A ticket as operations use it. */
 export interface TicketRecord extends TicketRequest {
@@ -149,7 +149,7 @@ export async function countedTickets(tx: TenantTx, atMost: number): Promise<numb
   const { rows } = await sql<{ open: number }>`
     select count(*)::integer as open
       from (select 1 from tickets
-             where tenant_id = ${tx.tenantId} and counts and status in (0, 1) limit ${atMost}) as counted`.execute(tx.q)
+             where tenant_id = ${mine} and counts and status in (0, 1) limit ${atMost}) as counted`.execute(tx.q)
   return rows[0]?.open ?? 0
 }
 

@@ -1,7 +1,7 @@
 /** Adds up ledger rows again, to find totals of pools that do not agree with them. */
 
 import { sql } from 'kysely'
-import type { TenantTx } from '../tenancy.ts'
+import { mine, type TenantTx } from '../tenancy.ts'
 import { MOST_WRONG, type WrongFigure } from '../wrong-figure.ts'
 
 /**
@@ -19,13 +19,13 @@ export async function wrongSums(tx: TenantTx, cycleKey?: string): Promise<WrongF
              sum(sms_count)::bigint as sms_count, count(*) filter (where contributing)::bigint as contributing,
              sum(limit_bytes) as limit_bytes, sum(excess_bytes)::bigint as excess_bytes,
              sum(greatest(0, limit_bytes - bytes)) as remaining_bytes
-        from ledger_figures where tenant_id = ${tx.tenantId} ${among} group by cycle_key, pool_id
+        from ledger_figures where tenant_id = ${mine} ${among} group by cycle_key, pool_id
     ), kept as (
       select k.*, coalesce(t.type, 0) <> 0 as is_shared, k.summed_version = k.usage_version as is_summed
         from pool_cycles k
         left join pools p on p.id = k.pool_id
         left join tariffs t on t.id = p.tariff_id
-       where k.tenant_id = ${tx.tenantId} ${among}
+       where k.tenant_id = ${mine} ${among}
     )
     select v.column || ' of pool ' || pool_id || ' in cycle ' || cycle_key as what, v.kept, v.counted
       from kept k

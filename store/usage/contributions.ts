@@ -6,7 +6,7 @@ import { type RawBuilder, sql } from 'kysely'
 import { bucketMs, type Cycle, cycleAt, nextCycle } from '../../domain/time/cycle.ts'
 import { FUTURE_MS } from '../../domain/usage/usage-record.ts'
 import { SUBJECT_CODES } from '../../domain/watchdog/subject.ts'
-import type { TenantTx } from '../tenancy.ts'
+import { mine, type TenantTx } from '../tenancy.ts'
 import { settleContributors, theseSims } from './contributors.ts'
 import { keepAsOpened } from './cycle-locks.ts'
 import { openSince, tenantSettings } from './cycles.ts'
@@ -192,7 +192,7 @@ const amongSims = (column: RawBuilder<unknown>, given: readonly SeatSince[]) => 
 
 /** A condition: the ledger row of a seat, in the seat's pool or in another. */
 const rowOf = (tx: TenantTx, key: string, given: readonly SeatSince[], pool = sql`r."poolId"`) => sql`
-  l.tenant_id = ${tx.tenantId} and l.cycle_key = ${key} and l.sim_id = r."simId" and l.pool_id = ${pool}
+  l.tenant_id = ${mine} and l.cycle_key = ${key} and l.sim_id = r."simId" and l.pool_id = ${pool}
   and ${amongSims(sql`l.sim_id`, given)}`
 
 /**

@@ -2,7 +2,7 @@
 
 import { type RawBuilder, sql } from 'kysely'
 import type { Cycle } from '../../domain/time/cycle.ts'
-import type { Db, TenantTx } from '../tenancy.ts'
+import { type Db, mine, type TenantTx } from '../tenancy.ts'
 import { changeSums, lockPools } from './pool-totals.ts'
 
 /** A condition on the id of a SIM, given its column. It stands in every branch of a select, so that each reads a part. */
@@ -30,13 +30,13 @@ export function contributors(tx: TenantTx, { key, ...cycle }: Cycle, among: Amon
   return sql`
     select distinct on (m.sim_id, m.pool_id) m.sim_id, m.pool_id, m.tariff_id
       from (select sim_id, from_at, coalesce(to_at, 'infinity') as to_at from active_spans
-             where tenant_id = ${tx.tenantId} and from_at < ${endsAt} and (to_at is null or to_at > ${startsAt})
+             where tenant_id = ${mine} and from_at < ${endsAt} and (to_at is null or to_at > ${startsAt})
                and ${among(sql`sim_id`)}
             union all
             select sim_id, ${startsAt}, 'infinity' from suspensions
-             where tenant_id = ${tx.tenantId} and closed_at is null and cause = 'watchdog' and until = 'renewal'
+             where tenant_id = ${mine} and closed_at is null and cause = 'watchdog' and until = 'renewal'
                and cycle_key < ${key} and ${among(sql`sim_id`)}) a
-      join memberships m on m.tenant_id = ${tx.tenantId} and m.sim_id = a.sim_id and ${among(sql`m.sim_id`)}
+      join memberships m on m.tenant_id = ${mine} and m.sim_id = a.sim_id and ${among(sql`m.sim_id`)}
        and m.from_at < ${endsAt} and coalesce(m.to_at, 'infinity') > ${startsAt}
        and m.from_at < a.to_at and coalesce(m.to_at, 'infinity') > a.from_at
      order by m.sim_id, m.pool_id, m.from_at desc`
@@ -67,7 +67,7 @@ export async function settleContributors(tx: TenantTx, cycle: Cycle, among: Amon
        where is_new order by sim_id, pool_id`.execute(tx.q)
     if (pools.every(({ isNew }) => isNew)) return
     const their = sql`
-      l.tenant_id = ${tx.tenantId} and l.cycle_key = ${key} and l.sim_id = r.sim_id and l.pool_id = r.pool_id
+      l.tenant_id = ${mine} and l.cycle_key = ${key} and l.sim_id = r.sim_id and l.pool_id = r.pool_id
       and not r.is_new`
     await sql`
       delete from usage_ledger l using contributor_changes r
@@ -109,7 +109,7 @@ async function findChanges(
              l.sim_id is null
         from (${contributors(tx, cycle, among)}) c
         full join (select sim_id, pool_id, tariff_id, contributing from usage_ledger
-                    where tenant_id = ${tx.tenantId} and cycle_key = ${cycle.key} and ${among(sql`sim_id`)}) l
+                    where tenant_id = ${mine} and cycle_key = ${cycle.key} and ${among(sql`sim_id`)}) l
           on l.sim_id = c.sim_id and l.pool_id = c.pool_id
        where case when c.sim_id is null then l.contributing
                   else l.contributing is not true or ${isAhead} and c.tariff_id is distinct from l.tariff_id end

@@ -3,7 +3,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Cycle } from '../../domain/time/cycle.ts'
 import { kept } from '../kept.ts'
-import type { TenantTx } from '../tenancy.ts'
+import { mine, type TenantTx } from '../tenancy.ts'
 
 /** Key of a cycle's lock. Who changes the cycle's ledger takes it shared; who opens, settles or closes it, alone. */
 const cycleLock = (tx: TenantTx, key: string | RawBuilder<unknown>) =>
@@ -31,7 +31,7 @@ export async function keepAsOpened(tx: TenantTx, cycles: readonly Cycle[]): Prom
 /** Those given cycles that have not been opened yet. */
 async function unopenedOf(tx: TenantTx, cycles: readonly Cycle[]): Promise<Cycle[]> {
   const { rows } = await sql<{ key: string }>`
-    select key from cycles where tenant_id = ${tx.tenantId} and key = any(${cycles.map(({ key }) => key)}::text[])`.execute(
+    select key from cycles where tenant_id = ${mine} and key = any(${cycles.map(({ key }) => key)}::text[])`.execute(
     tx.q,
   )
   const open = new Set(rows.map(({ key }) => key))

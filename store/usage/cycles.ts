@@ -5,7 +5,7 @@ import type { LogLevel } from '../../domain/codes.ts'
 import { ServiceError } from '../../domain/errors.ts'
 import { type Cycle, cycleAt, cycleOfKey } from '../../domain/time/cycle.ts'
 import { kept } from '../kept.ts'
-import type { TenantTx } from '../tenancy.ts'
+import { mine, type TenantTx } from '../tenancy.ts'
 import { openCycle } from './open-cycle.ts'
 
 /** A tenant's settings for time and enforcement. */
@@ -51,7 +51,7 @@ export async function openSince(
 ): Promise<Pick<TenantSettings, 'billingCycle'> & { readonly open: readonly string[] }> {
   const { rows } = await sql<{ billingCycle: string; open: string[] }>`${kept}
     select billing_cycle as "billingCycle",
-           array(select key from cycles where tenant_id = ${tx.tenantId} and ends_at > ${at}) as open
+           array(select key from cycles where tenant_id = ${mine} and ends_at > ${at}) as open
       from tenants where id = ${tx.tenantId}`.execute(tx.q)
   const [row] = rows
   if (row === undefined) throw new Error(`there is no tenant ${tx.tenantId}`)
@@ -77,7 +77,7 @@ export async function usageIn(
 ): Promise<{ usageBytes: number; voiceSeconds: number; smsCount: number }> {
   const { rows } = await sql<{ usageBytes: number; voiceSeconds: number; smsCount: number }>`
     select bytes as "usageBytes", voice_seconds as "voiceSeconds", sms_count as "smsCount"
-      from cycles where tenant_id = ${tx.tenantId} and key = ${key}`.execute(tx.q)
+      from cycles where tenant_id = ${mine} and key = ${key}`.execute(tx.q)
   return rows[0] ?? { usageBytes: 0, voiceSeconds: 0, smsCount: 0 }
 }
 
@@ -116,7 +116,7 @@ export async function endedCycle(tx: TenantTx, key: string): Promise<Cycle> {
 export async function markSettled(tx: TenantTx, key: string): Promise<boolean> {
   const { rows } = await sql`
     update cycles set settled_at = ${tx.now}
-     where tenant_id = ${tx.tenantId} and key = ${key} and settled_at is null
+     where tenant_id = ${mine} and key = ${key} and settled_at is null
     returning 1`.execute(tx.q)
   return rows.length > 0
 }
@@ -125,7 +125,7 @@ export async function markSettled(tx: TenantTx, key: string): Promise<boolean> {
 export async function hasSettled(tx: TenantTx, key: string): Promise<boolean> {
   const { rows } = await sql`
     select from cycles
-     where tenant_id = ${tx.tenantId} and key = ${key} and settled_at is not null`.execute(tx.q)
+     where tenant_id = ${mine} and key = ${key} and settled_at is not null`.execute(tx.q)
   return rows.length > 0
 }
 
@@ -133,7 +133,7 @@ export async function hasSettled(tx: TenantTx, key: string): Promise<boolean> {
 export async function endedCycles(tx: TenantTx, keys: readonly string[]): Promise<Cycle[]> {
   const { rows } = await sql<{ key: string; startsAt: Date; endsAt: Date }>`
     select key, starts_at as "startsAt", ends_at as "endsAt" from cycles
-     where tenant_id = ${tx.tenantId} and key = any(${[...keys]}::text[]) and ends_at <= ${tx.now} and closed_at is null
+     where tenant_id = ${mine} and key = any(${[...keys]}::text[]) and ends_at <= ${tx.now} and closed_at is null
        and stated_at is null
      order by starts_at`.execute(tx.q)
   return rows.map(({ key, startsAt, endsAt }) => ({ key, startsAt: startsAt.getTime(), endsAt: endsAt.getTime() }))
@@ -146,7 +146,7 @@ export async function endedCycles(tx: TenantTx, keys: readonly string[]): Promis
  */
 export async function keepUnclosed(tx: TenantTx, key: string): Promise<boolean> {
   const { rows } = await sql`
-    select from cycles where tenant_id = ${tx.tenantId} and key = ${key} and closed_at is null and stated_at is null
+    select from cycles where tenant_id = ${mine} and key = ${key} and closed_at is null and stated_at is null
        for key share skip locked`.execute(tx.q)
   return rows.length > 0
 }
@@ -155,6 +155,6 @@ export async function keepUnclosed(tx: TenantTx, key: string): Promise<boolean> 
 export async function closedCycles(tx: TenantTx, keys: readonly string[]): Promise<string[]> {
   const { rows } = await sql<{ key: string }>`
     select key from cycles
-     where tenant_id = ${tx.tenantId} and key = any(${[...keys]}::text[]) and closed_at is not null`.execute(tx.q)
+     where tenant_id = ${mine} and key = any(${[...keys]}::text[]) and closed_at is not null`.execute(tx.q)
   return rows.map(({ key }) => key)
 }

@@ -3,7 +3,7 @@ import { sql } from 'kysely'
 import { type Page, pageRequest, toPage } from '../../domain/page.ts'
 import type { UsageDelivery, UsageDeliveryQuery } from '../../domain/usage/delivery.ts'
 import { readPage, within } from '../paging.ts'
-import type { TenantTx } from '../tenancy.ts'
+import { mine, type TenantTx } from '../tenancy.ts'
 
 /**
  * Records that a delivery begins, on behalf of the transaction's caller.
@@ -34,7 +34,7 @@ export async function endDelivery(tx: TenantTx, id: number, end: DeliveryEnd): P
     update usage_deliveries
        set ended_at = ${tx.now}, outcome = ${end.outcome}, accepted = ${end.accepted}, duplicates = ${end.duplicates},
            rejected = ${end.rejected}, bytes = ${end.bytes}, sha256 = ${end.sha256}
-     where tenant_id = ${tx.tenantId} and id = ${id}`.execute(tx.q)
+     where id = ${id}`.execute(tx.q)
 }
 
 type DeliveryRow = Omit<UsageDelivery, 'beganAt' | 'endedAt'> & {
@@ -53,7 +53,7 @@ const toDelivery = (row: DeliveryRow): UsageDelivery => ({
 
 export async function findDelivery(tx: TenantTx, id: number): Promise<UsageDelivery | undefined> {
   const { rows } = await sql<DeliveryRow>`
-    select ${columns} from usage_deliveries where tenant_id = ${tx.tenantId} and id = ${id}`.execute(tx.q)
+    select ${columns} from usage_deliveries where id = ${id}`.execute(tx.q)
   return rows[0] && toDelivery(rows[0])
 }
 
@@ -70,7 +70,7 @@ export async function pageOfDeliveries(tx: TenantTx, query: UsageDeliveryQuery):
       columns,
       from: sql`
         from usage_deliveries
-       where tenant_id = ${tx.tenantId} ${query.keyId === undefined ? sql`` : sql`and key_id = ${query.keyId}`}
+       where tenant_id = ${mine} ${query.keyId === undefined ? sql`` : sql`and key_id = ${query.keyId}`}
              ${within(sql`began_at`, query.date)}`,
       orderBy: sql`id desc`,
     },

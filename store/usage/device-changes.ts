@@ -1,6 +1,6 @@
 /** Changes of device: a SIM was found in another device than before. */
 import { sql } from 'kysely'
-import type { TenantTx } from '../tenancy.ts'
+import { mine, type TenantTx } from '../tenancy.ts'
 
 export interface DeviceChange {
   /** 1 for the SIM's first change. */
@@ -27,7 +27,7 @@ export async function deviceChanges(
     select c.sim_id as "simId", c.n, c.imei
       from jsonb_to_recordset(${JSON.stringify(sims)}::jsonb) as s("simId" bigint, latest integer)
       join device_changes c
-        on c.tenant_id = ${tx.tenantId} and c.sim_id = s."simId" and c.n > s.latest - ${MOST_READ}
+        on c.tenant_id = ${mine} and c.sim_id = s."simId" and c.n > s.latest - ${MOST_READ}
        and c.recorded_at >= ${since}
      order by c.sim_id, c.n`.execute(tx.q)
   const found = new Map<number, DeviceChange[]>()

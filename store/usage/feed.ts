@@ -2,16 +2,15 @@
 import { sql } from 'kysely'
 import type { FeedTimes } from '../../domain/usage/feed.ts'
 import type { FeedRow } from '../../rules/fact-rows.ts'
-import type { TenantTx } from '../tenancy.ts'
+import { mine, type TenantTx } from '../tenancy.ts'
 
 /**
  * Since when the SIM is Active that has been for longest. Its span says which SIM that is; no index on SIMs names their
  * status, so that a change of it touches none.
  */
-const activeSince = ({ tenantId }: TenantTx) => sql`
+const ACTIVE_SINCE = sql`
   (select status_since from sims
-    where tenant_id = ${tenantId}
-      and id = (select sim_id from active_spans where tenant_id = ${tenantId} and to_at is null order by from_at limit 1))`
+    where id = (select sim_id from active_spans where tenant_id = ${mine} and to_at is null order by from_at limit 1))`
 
 /**
  * Reads the feed. The newest time bucket counts as received too: a process of the release before counts usage and does
@@ -22,12 +21,12 @@ const activeSince = ({ tenantId }: TenantTx) => sql`
 export async function readFeed(tx: TenantTx): Promise<FeedRow> {
   const { rows } = await sql<FeedRow>`
     select greatest(f.received_at, b.newest_at) as "receivedAt", greatest(f.newest_at, b.newest_at) as "newestAt",
-           ${activeSince(tx)} as "activeSince", n.feed_every as "feedEvery"
+           ${ACTIVE_SINCE} as "activeSince", n.feed_every as "feedEvery"
       from tenants n
       left join usage_feeds f on f.tenant_id = n.id
      cross join lateral (
        select max(starts_at) as newest_at from usage_buckets
-        where tenant_id = ${tx.tenantId} and subject_kind = 3 and subject_id = 0) b
+        where tenant_id = ${mine} and subject_kind = 3 and subject_id = 0) b
      where n.id = ${tx.tenantId}`.execute(tx.q)
   const [row] = rows
   if (row === undefined) throw new Error(`there is no tenant ${tx.tenantId}`)
@@ -46,11 +45,16 @@ export async function noteFirstReceived(tx: TenantTx): Promise<void> {
  */
 export async function noteReceived(tx: TenantTx): Promise<Pick<FeedTimes, 'receivedAt' | 'activeSince'>> {
   const { rows } = await sql<Pick<FeedTimes, 'receivedAt' | 'activeSince'>>`
-    insert into usage_feeds as f (received_at, newest_at)
-    select ${tx.now}::timestamptz, (select max(last_at) from usage_sums)
-    on conflict (tenant_id) do update
-      set received_at = greatest(f.received_at, excluded.received_at),
-          newest_at = greatest(f.newest_at, excluded.newest_at)
-    returning old.received_at as "receivedAt", ${activeSince(tx)} as "activeSince"`.execute(tx.q)
+    with before as materialized (
+      select (select received_at from usage_feeds where tenant_id = ${mine}) as received_at,
+             ${ACTIVE_SINCE} as active_since
+    ), noted as (
+      insert into usage_feeds as f (received_at, newest_at)
+      select ${tx.now}::timestamptz, (select max(last_at) from usage_sums)
+      on conflict (tenant_id) do update
+        set received_at = greatest(f.received_at, excluded.received_at),
+            newest_at = greatest(f.newest_at, excluded.newest_at)
+    )
+    select received_at as "receivedAt", active_since as "activeSince" from before`.execute(tx.q)
   return rows[0] ?? { receivedAt: null, activeSince: null }
 }

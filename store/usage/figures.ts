@@ -5,8 +5,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Figures, RowFigures } from '../../rules/fact-rows.ts'
 import { kept } from '../kept.ts'
-import { withoutNestedLoops } from '../planner.ts'
-import type { TenantTx } from '../tenancy.ts'
+import { mine, type TenantTx } from '../tenancy.ts'
 
 /** Of a subject without a ledger row. */
 export const NO_FIGURES: Figures = {
@@ -25,8 +24,6 @@ export type PoolFigures = Figures
  * overage may add up to less than the pool's, by less than a byte a SIM.
  */
 const EXACT_ROWS = 10_000
-/** More SIMs are joined with pools and tariffs as wholes. */
-const FEW_SIMS = 500
 /** For reads of whole pools. */
 export const ALL_ROWS = 2_147_483_646
 
@@ -50,7 +47,7 @@ export async function poolFigures(
       left join tariffs t on t.id = p.tariff_id
       left join lateral (
         select * from pool_figures f
-         where f.tenant_id = ${tx.tenantId} and f.cycle_key = ${cycleKey} and f.pool_id = ids.id
+         where f.tenant_id = ${mine} and f.cycle_key = ${cycleKey} and f.pool_id = ids.id
          limit 1
       ) f on true`.execute(tx.q)
   return new Map(rows.map(({ poolId, ...figures }) => [poolId, figures]))
@@ -100,37 +97,10 @@ export async function rowFigures(
   exactRows = EXACT_ROWS,
 ): Promise<Map<number, RowFigures[]>> {
   if (simIds.length === 0) return new Map()
-  const rows = rowsOfSims(tx, cycleKey, simIds)
-  return simIds.length > FEW_SIMS
-    ? withoutNestedLoops(tx, () => readRowFigures(tx, cycleKey, rows, exactRows))
-    : readRowFigures(tx, cycleKey, rows, exactRows, kept)
-}
-
-/** Rows of a cycle's ledger, or of its view with the limits, for which a condition holds. */
-const rowsAmong = (
-  tx: TenantTx,
-  table: 'usage_ledger' | 'ledger_figures',
-  cycleKey: string,
-  among: RawBuilder<unknown>,
-): RawBuilder<unknown> => sql`(
-    select * from ${sql.table(table)} where tenant_id = ${tx.tenantId} and cycle_key = ${cycleKey} and ${among})`
-
-/**
- * Ledger rows of SIMs, with their limits. `limit 1` makes PostgreSQL look each of a few up: without statistics of the
- * cycle, it would read the totals of all pools for each.
- */
-function rowsOfSims(tx: TenantTx, cycleKey: string, simIds: readonly number[]): RawBuilder<unknown> {
   // PostgreSQL takes a list of unknown length for ten ids, and would plan anew for each single SIM.
   const [only] = simIds
   const among = simIds.length === 1 ? sql`sim_id = ${only}::bigint` : sql`sim_id = any(${[...simIds]}::bigint[])`
-  if (simIds.length > FEW_SIMS) return rowsAmong(tx, 'ledger_figures', cycleKey, among)
-  return sql`(
-    select r.* from ${rowsAmong(tx, 'usage_ledger', cycleKey, among)} l
-     cross join lateral (
-       select * from ledger_figures
-        where tenant_id = ${tx.tenantId} and cycle_key = ${cycleKey} and sim_id = l.sim_id and pool_id = l.pool_id
-        limit 1
-     ) r)`
+  return readRowFigures(tx, cycleKey, among, exactRows)
 }
 
 /** As {@link rowFigures}, for all SIMs of a range of ids: no list of thousands of ids is sent. */
@@ -139,29 +109,29 @@ export const rowFiguresBetween = (
   cycleKey: string,
   { first, last }: { readonly first: number; readonly last: number },
 ): Promise<Map<number, RowFigures[]>> =>
-  withoutNestedLoops(tx, () => {
-    const rows = rowsAmong(tx, 'ledger_figures', cycleKey, sql`sim_id between ${first} and ${last}`)
-    return readRowFigures(tx, cycleKey, rows, EXACT_ROWS)
-  })
+  readRowFigures(tx, cycleKey, sql`sim_id between ${first} and ${last}`, EXACT_ROWS)
 
 async function readRowFigures(
   tx: TenantTx,
   cycleKey: string,
   among: RawBuilder<unknown>,
   exactRows: number,
-  keep: RawBuilder<unknown> = sql``,
 ): Promise<Map<number, RowFigures[]>> {
-  const { rows } = await sql<RowFigures & { simId: number }>`${keep}
-    with mine as materialized (
+  const { rows } = await sql<RowFigures & { simId: number }>`${kept}
+    with own as materialized (
       select f.sim_id, f.pool_id, f.bytes, f.limit_bytes, f.voice_seconds, f.sms_count,
              coalesce(f.is_shared, false) as is_shared, f.excess_bytes
-        from ${among} f
+        from (select sim_id, pool_id from usage_ledger
+               where tenant_id = ${mine} and cycle_key = ${cycleKey} and ${among}) l
+       cross join lateral (
+         select * from ledger_figures
+          where tenant_id = ${mine} and cycle_key = ${cycleKey} and sim_id = l.sim_id and pool_id = l.pool_id limit 1) f
     ), overs as materialized (
       select p.pool_id, p.overage_bytes::numeric as overage, greatest(1, p.excess_bytes)::numeric as total
-        from (select distinct pool_id from mine where is_shared and excess_bytes > 0) ids
+        from (select distinct pool_id from own where is_shared and excess_bytes > 0) ids
        cross join lateral (
          select f.pool_id, f.overage_bytes, f.excess_bytes from pool_figures f
-          where f.tenant_id = ${tx.tenantId} and f.cycle_key = ${cycleKey} and f.pool_id = ids.pool_id
+          where f.tenant_id = ${mine} and f.cycle_key = ${cycleKey} and f.pool_id = ids.pool_id
           limit 1
        ) p
        where p.overage_bytes > 0
@@ -177,7 +147,7 @@ async function readRowFigures(
                 else (div(coalesce(o.overage, 0) * m.excess_bytes, coalesce(o.total, 1))
                       + case when (mod(o.overage * m.excess_bytes, o.total), -m.sim_id) >= (l.remainder, -l.sim_id)
                              then 1 else 0 end)::bigint end as "overageBytes"
-      from mine m
+      from own m
       left join overs o on m.is_shared and m.excess_bytes > 0 and o.pool_id = m.pool_id
       left join places l on l.pool_id = o.pool_id`.execute(tx.q)
   const bySim = new Map<number, RowFigures[]>()

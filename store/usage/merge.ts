@@ -6,7 +6,7 @@
 import { sql } from 'kysely'
 import { SUBJECT_CODES } from '../../domain/watchdog/subject.ts'
 import { noteChanged } from '../changed.ts'
-import type { TenantTx } from '../tenancy.ts'
+import { mine, type TenantTx } from '../tenancy.ts'
 import { summedAfter } from './pool-totals.ts'
 import { restating } from './restatements.ts'
 
@@ -40,50 +40,42 @@ export async function storeRecords(tx: TenantTx, deliveryId: number | null): Pro
 
 /**
  * Adds the sums to the ledger and to the pools' totals. If a cycle is closed, the next statement will have the
- * difference. Call with the cycles and the pools locked.
- */
-export async function addToLedger(tx: TenantTx): Promise<void> {
-  const { rows } = await sql<{ isComplete: boolean }>`
-    with changed as (
-      update usage_ledger l
-         set bytes = l.bytes + r.bytes, voice_seconds = l.voice_seconds + r.voice_seconds,
-             sms_count = l.sms_count + r.sms_count
-        from usage_sums r
-       where l.tenant_id = ${tx.tenantId} and l.cycle_key = r.cycle_key and l.sim_id = r.sim_id
-         and l.pool_id = r.pool_id
-      returning l.cycle_key, l.sim_id, l.pool_id, l.tariff_id, l.contributing, old.bytes, new.bytes, r.voice_seconds,
-                r.sms_count
-    ), noted as (
-      insert into usage_changes select * from changed
-    )
-    select (select count(*) from changed) = (select count(*) from usage_sums) as "isComplete"`.execute(tx.q)
-  if (rows[0]?.isComplete !== true) await insertMissing(tx)
-  await addToPools(tx)
-}
-
-/**
- * Inserts the ledger rows of a SIM's first usage in a cycle and pool. The tariff is the last one of the membership in the
+ * difference. Call with the cycles and the pools locked: nobody else then changes these rows.
+ *
+ * The row of a SIM's first usage in a cycle and pool is inserted. Its tariff is the last one of the membership in the
  * cycle, not the one at the record's instant. Tickets set later tariffs.
  */
-async function insertMissing(tx: TenantTx): Promise<void> {
+export async function addToLedger(tx: TenantTx): Promise<void> {
   await sql`
-    with inserted as (
-      insert into usage_ledger (cycle_key, sim_id, pool_id, tariff_id, bytes, voice_seconds, sms_count)
-      select r.cycle_key, r.sim_id, r.pool_id,
-             (select m.tariff_id from memberships m
-               where m.sim_id = r.sim_id and m.pool_id = r.pool_id and m.from_at < c.ends_at
-                 and coalesce(m.to_at, 'infinity') > greatest(m.from_at, c.starts_at)
-               order by m.from_at desc limit 1),
-             r.bytes, r.voice_seconds, r.sms_count
+    with given as materialized (
+      select r.cycle_key, r.sim_id, r.pool_id, r.bytes, r.voice_seconds, r.sms_count, coalesce(l.bytes, 0) as bytes_before,
+             coalesce(l.voice_seconds, 0) as voice_before, coalesce(l.sms_count, 0) as sms_before,
+             coalesce(l.contributing, false) as contributing,
+             case when l.sim_id is null then (
+               select m.tariff_id from memberships m
+                where m.sim_id = r.sim_id and m.pool_id = r.pool_id and m.from_at < c.ends_at
+                  and coalesce(m.to_at, 'infinity') > greatest(m.from_at, c.starts_at)
+                order by m.from_at desc limit 1) else l.tariff_id end as tariff_id
         from usage_sums r
-        join cycles c on c.tenant_id = ${tx.tenantId} and c.key = r.cycle_key
-       where not exists (select from usage_ledger l
-                          where l.tenant_id = ${tx.tenantId} and l.cycle_key = r.cycle_key and l.sim_id = r.sim_id
-                            and l.pool_id = r.pool_id)
-       order by r.cycle_key, r.sim_id, r.pool_id
-      returning cycle_key, sim_id, pool_id, tariff_id, contributing, 0, bytes, voice_seconds, sms_count
+       cross join lateral (
+         select starts_at, ends_at from cycles where tenant_id = ${mine} and key = r.cycle_key limit 1) c
+        left join lateral (
+          select * from usage_ledger
+           where tenant_id = ${mine} and cycle_key = r.cycle_key and sim_id = r.sim_id and pool_id = r.pool_id limit 1
+        ) l on true
+    ), written as (
+      insert into usage_ledger (cycle_key, sim_id, pool_id, tariff_id, bytes, voice_seconds, sms_count)
+      select cycle_key, sim_id, pool_id, tariff_id, bytes_before + bytes, voice_before + voice_seconds,
+             sms_before + sms_count
+        from given order by cycle_key, sim_id, pool_id
+      on conflict (tenant_id, cycle_key, sim_id, pool_id) do update
+        set bytes = excluded.bytes, voice_seconds = excluded.voice_seconds, sms_count = excluded.sms_count
     )
-    insert into usage_changes select * from inserted`.execute(tx.q)
+    insert into usage_changes
+    select cycle_key, sim_id, pool_id, tariff_id, contributing, bytes_before, bytes_before + bytes, voice_seconds,
+           sms_count
+      from given`.execute(tx.q)
+  await addToPools(tx)
 }
 
 /**
@@ -103,7 +95,7 @@ async function addToPools(tx: TenantTx): Promise<void> {
           from alike a
          cross join lateral (
            select * from ledger_figures f
-            where f.tenant_id = ${tx.tenantId} and f.cycle_key = a.cycle_key and f.sim_id = a.sim_id
+            where f.tenant_id = ${mine} and f.cycle_key = a.cycle_key and f.sim_id = a.sim_id
               and f.pool_id = a.pool_id limit 1) f
       ), added as materialized (
         select c.cycle_key, c.pool_id, sum(c.bytes - c.bytes_before)::bigint as bytes,
@@ -118,13 +110,13 @@ async function addToPools(tx: TenantTx): Promise<void> {
            and coalesce(t.tariff_id, 0) = coalesce(c.tariff_id, 0)
          group by c.cycle_key, c.pool_id
       )
-      update pool_cycles p
-         set bytes = p.bytes + a.bytes, voice_seconds = p.voice_seconds + a.voice_seconds,
-             sms_count = p.sms_count + a.sms_count, excess_bytes = p.excess_bytes + a.excess,
-             remaining_bytes = p.remaining_bytes + a.remaining, usage_version = p.usage_version + 1,
-             summed_version = ${summedAfter(sql`false`)}
-        from added a
-       where p.tenant_id = ${tx.tenantId} and p.cycle_key = a.cycle_key and p.pool_id = a.pool_id`,
+      insert into pool_cycles as p (cycle_key, pool_id, bytes, voice_seconds, sms_count, excess_bytes, remaining_bytes)
+      select cycle_key, pool_id, bytes, voice_seconds, sms_count, excess, remaining from added order by cycle_key, pool_id
+      on conflict (tenant_id, cycle_key, pool_id) do update
+        set bytes = p.bytes + excluded.bytes, voice_seconds = p.voice_seconds + excluded.voice_seconds,
+            sms_count = p.sms_count + excluded.sms_count, excess_bytes = p.excess_bytes + excluded.excess_bytes,
+            remaining_bytes = p.remaining_bytes + excluded.remaining_bytes, usage_version = p.usage_version + 1,
+            summed_version = ${summedAfter(sql`false`)}`,
   ).execute(tx.q)
 }
 
@@ -151,23 +143,12 @@ export async function addToBuckets(tx: TenantTx): Promise<void> {
  * @param hasDevices whether a record of the chunk names a device
  */
 export async function noteSightings(tx: TenantTx, hasDevices: boolean): Promise<void> {
-  const seen = sql`select sim_id, max(last_at) as last_at from usage_sums group by sim_id`
-  // An update alone writes half of what an insert with a conflict does. Most SIMs have a row.
-  const { rows } = await sql<{ isComplete: boolean }>`
-    with changed as (
-      update sim_sightings g set last_seen_at = greatest(g.last_seen_at, u.last_at)
-        from (${seen}) u where g.tenant_id = ${tx.tenantId} and g.sim_id = u.sim_id
-      returning 1
-    )
-    select (select count(*) from changed) = (select count(distinct sim_id) from usage_sums) as "isComplete"`.execute(
+  await sql`
+    insert into sim_sightings as g (sim_id, last_seen_at, imei, previous_imei)
+    select sim_id, max(last_at), '', '' from usage_sums group by sim_id order by sim_id
+    on conflict (tenant_id, sim_id) do update set last_seen_at = greatest(g.last_seen_at, excluded.last_seen_at)`.execute(
     tx.q,
   )
-  if (rows[0]?.isComplete !== true) {
-    await sql`
-      insert into sim_sightings (sim_id, last_seen_at, imei, previous_imei)
-      select sim_id, last_at, '', '' from (${seen}) u order by sim_id
-      on conflict do nothing`.execute(tx.q)
-  }
   if (hasDevices) await noteDevices(tx)
 }
 
@@ -186,7 +167,7 @@ async function noteDevices(tx: TenantTx): Promise<void> {
         from (select sim_id, (array_agg(imei order by at desc, n))[1] as imei, max(at) as at,
                      min(imei) <> max(imei) as several
                 from usage_stage where imei is not null group by sim_id) d
-        join sim_seen s on s.tenant_id = ${tx.tenantId} and s.sim_id = d.sim_id
+       cross join lateral (select * from sim_seen where tenant_id = ${mine} and sim_id = d.sim_id limit 1) s
        where s.imei_seen_at is null or d.at > s.imei_seen_at
     ), named as (
       select u.sim_id, u.imei, u.at, lag(u.imei, 1, l.known) over w as before, row_number() over w as place
@@ -205,15 +186,20 @@ async function noteDevices(tx: TenantTx): Promise<void> {
       select c.sim_id, g.device_changes + c.k, c.imei, c.at, ${tx.now}::timestamptz
         from changed c
         join counted t on t.sim_id = c.sim_id and c.k > t.changes - ${MOST_CHANGES}
-        join sim_sightings g on g.tenant_id = ${tx.tenantId} and g.sim_id = c.sim_id
+       cross join lateral (
+         select device_changes from sim_sightings where tenant_id = ${mine} and sim_id = c.sim_id limit 1) g
     )
-    update sim_sightings g
-       set imei = d.imei, imei_seen_at = d.at, previous_imei = coalesce(c.before, d.previous_imei),
-           device_changes = g.device_changes + coalesce(c.changes, 0),
-           device_changed_at = case when c.sim_id is null then g.device_changed_at else ${tx.now}::timestamptz end
+    insert into sim_sightings as g (sim_id, last_seen_at, imei, imei_seen_at, previous_imei, device_changes,
+                                    device_changed_at)
+    select d.sim_id, d.at, d.imei, d.at, coalesce(c.before, d.previous_imei), coalesce(c.changes, 0),
+           case when c.sim_id is not null then ${tx.now}::timestamptz end
       from latest d
       left join counted c on c.sim_id = d.sim_id
-     where g.tenant_id = ${tx.tenantId} and g.sim_id = d.sim_id`.execute(tx.q)
+     order by d.sim_id
+    on conflict (tenant_id, sim_id) do update
+      set imei = excluded.imei, imei_seen_at = excluded.imei_seen_at, previous_imei = excluded.previous_imei,
+          device_changes = g.device_changes + excluded.device_changes,
+          device_changed_at = coalesce(excluded.device_changed_at, g.device_changed_at)`.execute(tx.q)
 }
 
 /** Notes that the SIMs and pools with usage in these cycles have changed. */
@@ -244,7 +230,7 @@ export async function countRecords(tx: TenantTx, duplicates: ReadonlyMap<string,
       full join jsonb_to_recordset(${JSON.stringify(known)}::jsonb) as k(key text, count bigint) on k.key = r.key)`
   // Locked in key order first. An update alone would lock the rows in whatever order it finds them.
   await sql`
-    select from cycles where tenant_id = ${tx.tenantId} and key in (select key from ${counted} x)
+    select from cycles where tenant_id = ${mine} and key in (select key from ${counted} x)
      order by key
        for no key update`.execute(tx.q)
   await sql`
@@ -253,5 +239,5 @@ export async function countRecords(tx: TenantTx, duplicates: ReadonlyMap<string,
            bytes = c.bytes + r.bytes, voice_seconds = c.voice_seconds + r.voice_seconds,
            sms_count = c.sms_count + r.sms_count, version = c.version + 1
       from ${counted} r
-     where c.tenant_id = ${tx.tenantId} and c.key = r.key`.execute(tx.q)
+     where c.tenant_id = ${mine} and c.key = r.key`.execute(tx.q)
 }

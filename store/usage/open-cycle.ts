@@ -10,7 +10,7 @@
 import { sql } from 'kysely'
 import type { Cycle } from '../../domain/time/cycle.ts'
 import { kept } from '../kept.ts'
-import type { TenantTx } from '../tenancy.ts'
+import { mine, type TenantTx } from '../tenancy.ts'
 import { settleContributors, simsBetween } from './contributors.ts'
 import { lockCycleAlone } from './cycle-locks.ts'
 
@@ -70,9 +70,9 @@ export async function openedTo(tx: TenantTx, cycles: readonly Cycle[]): Promise<
   const keys = cycles.map(({ key }) => key)
   const { rows } = await sql<{ key: string; openedTo: number }>`${kept}
     select cycle_key as key, opened_to as "openedTo" from cycle_openings
-     where tenant_id = ${tx.tenantId} and cycle_key = any(${keys}::text[])
+     where tenant_id = ${mine} and cycle_key = any(${keys}::text[])
     union all
-    select key, ${ALL_SIMS}::bigint from cycles where tenant_id = ${tx.tenantId} and key = any(${keys}::text[])
+    select key, ${ALL_SIMS}::bigint from cycles where tenant_id = ${mine} and key = any(${keys}::text[])
      order by 2`.execute(tx.q)
   return new Map(rows.map((row) => [row.key, row.openedTo]))
 }
@@ -86,7 +86,7 @@ export const isOpen = async (tx: TenantTx, cycle: Cycle): Promise<boolean> => (a
 export async function forgetOpenings(tx: TenantTx): Promise<void> {
   await sql`
     delete from cycle_openings o using cycles c
-     where o.tenant_id = ${tx.tenantId} and c.tenant_id = o.tenant_id and c.key = o.cycle_key`.execute(tx.q)
+     where o.tenant_id = ${mine} and c.tenant_id = o.tenant_id and c.key = o.cycle_key`.execute(tx.q)
 }
 
 /** The last SIM of the slice after a SIM; undefined if no SIM follows. */
@@ -104,5 +104,5 @@ async function markOpened(tx: TenantTx, { key, startsAt, endsAt }: Cycle): Promi
     insert into cycles (key, starts_at, ends_at, opened_at)
     values (${key}, ${new Date(startsAt)}, ${new Date(endsAt)}, ${tx.now})
     on conflict do nothing`.execute(tx.q)
-  await sql`delete from cycle_openings where tenant_id = ${tx.tenantId} and cycle_key = ${key}`.execute(tx.q)
+  await sql`delete from cycle_openings where tenant_id = ${mine} and cycle_key = ${key}`.execute(tx.q)
 }

@@ -2,7 +2,7 @@
 
 import { type RawBuilder, sql } from 'kysely'
 import { TariffType } from '../../domain/codes.ts'
-import type { TenantTx } from '../tenancy.ts'
+import { mine, type TenantTx } from '../tenancy.ts'
 import { restating } from './restatements.ts'
 
 /**
@@ -28,7 +28,7 @@ export async function lockPools(tx: TenantTx, cycleKey: string, poolIds: readonl
   const ids = await ensurePools(tx, cycleKey, poolIds)
   await sql`
     select from pool_cycles
-     where tenant_id = ${tx.tenantId} and cycle_key = ${cycleKey} and pool_id = any(${ids}::integer[])
+     where tenant_id = ${mine} and cycle_key = ${cycleKey} and pool_id = any(${ids}::integer[])
      order by pool_id
        for update`.execute(tx.q)
 }
@@ -122,7 +122,7 @@ async function sumsOf(tx: TenantTx, cycleKey: string, places: RawBuilder<unknown
         from (${places}) as k("simId", "poolId")
         left join lateral (
           select * from usage_ledger u
-           where u.tenant_id = ${tx.tenantId} and u.cycle_key = ${cycleKey} and u.sim_id = k."simId"
+           where u.tenant_id = ${mine} and u.cycle_key = ${cycleKey} and u.sim_id = k."simId"
              and u.pool_id = k."poolId" limit 1) l on true
     ), terms as materialized (
       select r."poolId", r.tariff_id, r.contributing, f.limit_bytes, coalesce(f.is_shared, false) as is_shared,
@@ -131,7 +131,7 @@ async function sumsOf(tx: TenantTx, cycleKey: string, places: RawBuilder<unknown
                 from given group by "poolId", tariff_id, contributing) r
         cross join lateral (
           select * from ledger_figures f
-           where f.tenant_id = ${tx.tenantId} and f.cycle_key = ${cycleKey} and f.sim_id = r.sim_id
+           where f.tenant_id = ${mine} and f.cycle_key = ${cycleKey} and f.sim_id = r.sim_id
              and f.pool_id = r."poolId" limit 1) f
     )
     select g."poolId", coalesce(sum(g.bytes), 0)::bigint as bytes,
@@ -153,28 +153,38 @@ async function addToPools(
   cycleKey: string,
   sums: { readonly before: readonly Sums[]; readonly after: readonly Sums[] },
 ): Promise<void> {
-  const set = (rows: readonly Sums[]) => sql`
-    select * from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as s(
-      "poolId" integer, bytes bigint, "voiceSeconds" bigint, "smsCount" bigint, contributing integer,
-      "limitBytes" bigint, "excessBytes" bigint, "remainingBytes" bigint)`
+  const was = new Map(sums.before.map((before) => [before.poolId, before]))
+  const changes = sums.after.map((after) => differenceOf(after, was.get(after.poolId) ?? NOTHING))
   await restating(
     tx,
     sql`
-      update pool_cycles p
-         set bytes = p.bytes + a.bytes - b.bytes, voice_seconds = p.voice_seconds + a."voiceSeconds" - b."voiceSeconds",
-             sms_count = p.sms_count + a."smsCount" - b."smsCount",
-             contributing = p.contributing + a.contributing - b.contributing,
-             limit_bytes = p.limit_bytes + a."limitBytes" - b."limitBytes",
-             excess_bytes = p.excess_bytes + a."excessBytes" - b."excessBytes",
-             remaining_bytes = p.remaining_bytes + a."remainingBytes" - b."remainingBytes",
-             usage_version = p.usage_version + 1,
-             summed_version = ${summedAfter(sql`a.contributing <> b.contributing and (p.bytes > 0 or a.bytes > 0)`)}
-        from (${set(sums.after)}) a
-        join (${set(sums.before)}) b using ("poolId")
-       where p.tenant_id = ${tx.tenantId} and p.cycle_key = ${cycleKey} and p.pool_id = a."poolId"
-         and p.pool_id = any(${sums.after.map(({ poolId }) => poolId)}::integer[])`,
+      insert into pool_cycles as p (cycle_key, pool_id, bytes, voice_seconds, sms_count, contributing, limit_bytes,
+                                    excess_bytes, remaining_bytes)
+      select ${cycleKey}, "poolId", bytes, "voiceSeconds", "smsCount", contributing, "limitBytes", "excessBytes",
+             "remainingBytes"
+        from jsonb_to_recordset(${JSON.stringify(changes)}::jsonb) as s(
+               "poolId" integer, bytes bigint, "voiceSeconds" bigint, "smsCount" bigint, contributing integer,
+               "limitBytes" bigint, "excessBytes" bigint, "remainingBytes" bigint)
+       order by "poolId"
+      on conflict (tenant_id, cycle_key, pool_id) do update
+        set bytes = p.bytes + excluded.bytes, voice_seconds = p.voice_seconds + excluded.voice_seconds,
+            sms_count = p.sms_count + excluded.sms_count, contributing = p.contributing + excluded.contributing,
+            limit_bytes = p.limit_bytes + excluded.limit_bytes, excess_bytes = p.excess_bytes + excluded.excess_bytes,
+            remaining_bytes = p.remaining_bytes + excluded.remaining_bytes, usage_version = p.usage_version + 1,
+            summed_version = ${summedAfter(sql`excluded.contributing <> 0 and (p.bytes > 0 or excluded.bytes > 0)`)}`,
   ).execute(tx.q)
 }
+
+const differenceOf = (after: Sums, before: Omit<Sums, 'poolId'>): Sums => ({
+  poolId: after.poolId,
+  bytes: after.bytes - before.bytes,
+  voiceSeconds: after.voiceSeconds - before.voiceSeconds,
+  smsCount: after.smsCount - before.smsCount,
+  contributing: after.contributing - before.contributing,
+  limitBytes: after.limitBytes - before.limitBytes,
+  excessBytes: after.excessBytes - before.excessBytes,
+  remainingBytes: after.remainingBytes - before.remainingBytes,
+})
 
 /**
  * A pool's `summed_version` after a change by which its sums were changed too. A Fixed pool with another number of
@@ -196,7 +206,7 @@ export const summedAfter = (newShares: RawBuilder<unknown>): RawBuilder<unknown>
 export async function sumPools(tx: TenantTx, cycleKey: string, poolIds: readonly number[]): Promise<void> {
   const { rows } = await sql<{ poolId: number }>`
     select pool_id as "poolId" from pool_cycles
-     where tenant_id = ${tx.tenantId} and cycle_key = ${cycleKey} and pool_id = any(${[...poolIds]}::integer[])
+     where tenant_id = ${mine} and cycle_key = ${cycleKey} and pool_id = any(${[...poolIds]}::integer[])
        and summed_version <> usage_version
      order by pool_id
        for update`.execute(tx.q)
@@ -209,8 +219,8 @@ export async function sumPools(tx: TenantTx, cycleKey: string, poolIds: readonly
       from unnest(${rows.map(({ poolId }) => poolId)}::integer[]) as ids(id)
      cross join lateral (
        select * from pool_figures
-        where tenant_id = ${tx.tenantId} and cycle_key = ${cycleKey} and pool_id = ids.id
+        where tenant_id = ${mine} and cycle_key = ${cycleKey} and pool_id = ids.id
         limit 1
      ) f
-     where p.tenant_id = ${tx.tenantId} and p.cycle_key = ${cycleKey} and p.pool_id = ids.id`.execute(tx.q)
+     where p.tenant_id = ${mine} and p.cycle_key = ${cycleKey} and p.pool_id = ids.id`.execute(tx.q)
 }

@@ -2,7 +2,7 @@
 
 import { sql } from 'kysely'
 import type { ReadRecord } from '../../domain/usage/usage-record.ts'
-import type { TenantTx } from '../tenancy.ts'
+import { mine, type TenantTx } from '../tenancy.ts'
 
 /** A record with its SIM, pool and billing cycle. */
 export interface PlacedRecord extends ReadRecord {
@@ -29,8 +29,10 @@ export async function ledgerSums(tx: TenantTx, keys: readonly LedgerKey[]): Prom
     select l.cycle_key as "cycleKey", l.sim_id as "simId", l.pool_id as "poolId", l.bytes,
            l.voice_seconds as "voiceSeconds", l.sms_count as "smsCount"
       from jsonb_to_recordset(${JSON.stringify(keys)}::jsonb) as k("cycleKey" text, "simId" bigint, "poolId" integer)
-      join usage_ledger l on l.tenant_id = ${tx.tenantId} and l.cycle_key = k."cycleKey" and l.sim_id = k."simId"
-       and l.pool_id = k."poolId"`.execute(tx.q)
+     cross join lateral (
+       select * from usage_ledger
+        where tenant_id = ${mine} and cycle_key = k."cycleKey" and sim_id = k."simId" and pool_id = k."poolId" limit 1
+     ) l`.execute(tx.q)
   return rows
 }
 

@@ -3,14 +3,14 @@
  * difference.
  */
 import { type RawBuilder, sql } from 'kysely'
-import type { TenantTx } from '../tenancy.ts'
+import { mine, type TenantTx } from '../tenancy.ts'
 
 /**
  * Changes pool totals, and records which of the changed pools belong to closed cycles. One statement, which reads only
  * the cycles that the change concerns. Call with the pools and their cycles locked. If a cycle is being closed, the
  * change is then either in its statement or recorded here.
  *
- * @param change an update of `pool_cycles p`, without `returning`
+ * @param change an insert into `pool_cycles as p` that updates what is there, without `returning`
  */
 export const restating = (tx: TenantTx, change: RawBuilder<unknown>): RawBuilder<unknown> => sql`
   with changed as (
@@ -19,7 +19,7 @@ export const restating = (tx: TenantTx, change: RawBuilder<unknown>): RawBuilder
   insert into restatements (cycle_key, pool_id)
   select h.cycle_key, h.pool_id
     from changed h
-    join cycles c on c.tenant_id = ${tx.tenantId} and c.key = h.cycle_key
+   cross join lateral (select closed_at from cycles where tenant_id = ${mine} and key = h.cycle_key limit 1) c
    where c.closed_at is not null
    order by h.cycle_key, h.pool_id
   on conflict do nothing`
@@ -35,7 +35,7 @@ export async function markChangedSince(tx: TenantTx, cycleKey: string): Promise<
       from pool_cycles c
       left join statement_parts s
         on s.tenant_id = c.tenant_id and s.cycle_key = c.cycle_key and s.adjusts = '' and s.pool_id = c.pool_id
-     where c.tenant_id = ${tx.tenantId} and c.cycle_key = ${cycleKey}
+     where c.tenant_id = ${mine} and c.cycle_key = ${cycleKey}
        and s.usage_version is distinct from c.usage_version
      order by c.pool_id
     on conflict do nothing`.execute(tx.q)
@@ -58,7 +58,7 @@ export async function statedCycles(tx: TenantTx, keys: readonly string[]): Promi
            coalesce(s.sim_id, 0) as "simId"
       from cycles c
       left join statement_progress s on s.tenant_id = c.tenant_id and s.cycle_key = c.key
-     where c.tenant_id = ${tx.tenantId} and c.key = any(${[...keys]}::text[])
+     where c.tenant_id = ${mine} and c.key = any(${[...keys]}::text[])
        and (c.closed_at is not null or s.cycle_key is not null)`.execute(tx.q)
   return rows
 }
@@ -79,7 +79,7 @@ export interface AdjustedCycle {
 export async function changedSince(tx: TenantTx): Promise<AdjustedCycle[]> {
   const { rows } = await sql<AdjustedCycle>`
     select cycle_key as "cycleKey", array_agg(pool_id order by pool_id) as "poolIds"
-      from restatements where tenant_id = ${tx.tenantId} group by cycle_key order by cycle_key`.execute(tx.q)
+      from restatements where tenant_id = ${mine} group by cycle_key order by cycle_key`.execute(tx.q)
   return rows
 }
 
@@ -87,7 +87,5 @@ export async function changedSince(tx: TenantTx): Promise<AdjustedCycle[]> {
 export async function settleAdjusted(tx: TenantTx, { cycleKey, poolIds }: AdjustedCycle): Promise<void> {
   await sql`
     delete from restatements
-     where tenant_id = ${tx.tenantId} and cycle_key = ${cycleKey} and pool_id = any(${[...poolIds]}::integer[])`.execute(
-    tx.q,
-  )
+     where tenant_id = ${mine} and cycle_key = ${cycleKey} and pool_id = any(${[...poolIds]}::integer[])`.execute(tx.q)
 }

@@ -2,7 +2,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Cycle } from '../../domain/time/cycle.ts'
 import type { Allowance } from '../../domain/usage/allowance.ts'
-import type { TenantTx } from '../tenancy.ts'
+import { mine, type TenantTx } from '../tenancy.ts'
 import { contributors, theseSims } from './contributors.ts'
 
 /** Allowances of all tariffs that the tenant can see, by tariff id. */
@@ -25,7 +25,7 @@ const seats = (tx: TenantTx, cycle: Cycle, opened: boolean, simIds?: readonly nu
   if (!opened) return contributors(tx, cycle, among)
   return sql`
     select sim_id, pool_id, tariff_id from usage_ledger
-     where tenant_id = ${tx.tenantId} and cycle_key = ${cycle.key} and contributing
+     where tenant_id = ${mine} and cycle_key = ${cycle.key} and contributing
        ${among === undefined ? sql`` : sql`and ${among(sql`sim_id`)}`}`
 }
 

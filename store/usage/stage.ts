@@ -6,7 +6,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { ReadRecord } from '../../domain/usage/usage-record.ts'
 import { copyInto, copyLine } from '../copy.ts'
-import type { Db, TenantTx } from '../tenancy.ts'
+import { type Db, mine, type TenantTx } from '../tenancy.ts'
 import type { PlacedRecord } from './records.ts'
 
 /** A record with its place in the delivery, its cycle and the start of its time bucket. */
@@ -133,12 +133,10 @@ export async function placeRecords(tx: TenantTx): Promise<Unstaged> {
        set (sim_id, pool_id, is_same) = (
          select s.id, ${placeOf(sql`s.id`)},
                 (select ${content(sql`s.id`)} from usage_records k
-                  where k.tenant_id = ${tx.tenantId} and k.record_id = u.record_id and k.at = u.at)
-           from (select id from sims where tenant_id = ${tx.tenantId} and (u.iccid is not null and iccid = u.iccid)
+                  where k.tenant_id = ${mine} and k.record_id = u.record_id and k.at = u.at)
+           from (select id from sims where tenant_id = ${mine} and (u.iccid is not null and iccid = u.iccid)
                   union all
-                 select id from sims where tenant_id = ${tx.tenantId} and u.iccid is null and id = u.sim_id) s)`.execute(
-    tx.q,
-  )
+                 select id from sims where tenant_id = ${mine} and u.iccid is null and id = u.sim_id) s)`.execute(tx.q)
   const { rows } = await sql<{ isSame: boolean | null; indices: number[] }>`
     with gone as (
       delete from usage_stage where pool_id is null or is_same is not null returning n, is_same

@@ -11,7 +11,7 @@ import {
 } from '../../domain/watchdog/subject.ts'
 import type { LeafExplanation } from '../../rules/engine/evaluate.ts'
 import { markDue } from '../due.ts'
-import type { TenantTx } from '../tenancy.ts'
+import { mine, type TenantTx } from '../tenancy.ts'
 
 export interface NewLogEntry {
   /** Alert key and kind. A tenant gets at most one entry a key. */
@@ -54,7 +54,7 @@ export async function knownEntries(tx: TenantTx, keys: readonly string[]): Promi
   if (keys.length === 0) return new Set()
   const { rows } = await sql<{ key: string }>`
     select dedupe_key as key from watchdog_log
-     where tenant_id = ${tx.tenantId} and dedupe_key = any(${[...keys]}::text[])`.execute(tx.q)
+     where tenant_id = ${mine} and dedupe_key = any(${[...keys]}::text[])`.execute(tx.q)
   return new Set(rows.map(({ key }) => key))
 }
 
@@ -95,11 +95,11 @@ const FEW = 500
 const alertsOf = (tx: TenantTx, kind: SubjectCode, ids: readonly number[]): RawBuilder<unknown> =>
   ids.length > FEW
     ? sql`(select * from alerts
-            where tenant_id = ${tx.tenantId} and subject_kind = ${kind} and subject_id = any(${[...ids]}::bigint[]))`
+            where tenant_id = ${mine} and subject_kind = ${kind} and subject_id = any(${[...ids]}::bigint[]))`
     : sql`(select l.* from unnest(${[...ids]}::bigint[]) as s(id)
             cross join lateral (
               select * from alerts
-               where tenant_id = ${tx.tenantId} and subject_kind = ${kind} and subject_id = s.id
+               where tenant_id = ${mine} and subject_kind = ${kind} and subject_id = s.id
               offset 0
             ) l)`
 
@@ -134,7 +134,7 @@ export async function simsWithAlerts(
   candidacy: number | null,
 ): Promise<Set<number>> {
   const of = sql`
-    tenant_id = ${tx.tenantId} and subject_kind = ${SUBJECT_CODES.sim} and subject_id between ${first} and ${last}
+    tenant_id = ${mine} and subject_kind = ${SUBJECT_CODES.sim} and subject_id between ${first} and ${last}
     and scope = any(${[...scopes]}::text[])`
   const { rows } = await sql<{ id: number }>`
     select subject_id as id from alerts where ${of}
@@ -164,7 +164,7 @@ export async function saveAlerts<State>(tx: TenantTx, alerts: readonly StoredAle
 export async function markFiringDue(tx: TenantTx): Promise<void> {
   const { rows } = await sql<{ kind: SubjectCode; id: number }>`
     select distinct subject_kind as kind, subject_id as id from alerts
-     where tenant_id = ${tx.tenantId} and firing order by 1, 2`.execute(tx.q)
+     where tenant_id = ${mine} and firing order by 1, 2`.execute(tx.q)
   await markDue(tx, rows.map(fromCoded))
 }
 
@@ -174,7 +174,7 @@ export async function markFiringSimsDue(tx: TenantTx, poolIds: readonly number[]
   const { rows } = await sql<{ id: number }>`
     select distinct s.id
       from sims s join alerts a on a.tenant_id = s.tenant_id and a.subject_kind = ${SUBJECT_CODES.sim} and a.subject_id = s.id
-     where s.tenant_id = ${tx.tenantId} and s.pool_id = any(${[...poolIds]}::integer[]) and a.firing
+     where s.tenant_id = ${mine} and s.pool_id = any(${[...poolIds]}::integer[]) and a.firing
      order by s.id`.execute(tx.q)
   await markDue(
     tx,
@@ -192,7 +192,7 @@ export async function closeAlerts(tx: TenantTx, cycleKey: string, most: number):
   const { rows } = await sql<{ ended: number }>`
     with open as (
       select rule, subject_kind, subject_id from alerts
-       where tenant_id = ${tx.tenantId} and scope = ${cycleKey}
+       where tenant_id = ${mine} and scope = ${cycleKey}
          and state ->> 'phase' in ('pending', 'firing', 'recovering')
        order by rule, subject_kind, subject_id
        limit ${most}
@@ -201,7 +201,7 @@ export async function closeAlerts(tx: TenantTx, cycleKey: string, most: number):
       update alerts a
          set firing = false, state = a.state || jsonb_build_object('phase', 'resolved', 'since', ${tx.now.getTime()}::bigint)
         from open o
-       where a.tenant_id = ${tx.tenantId} and a.rule = o.rule and a.subject_kind = o.subject_kind
+       where a.tenant_id = ${mine} and a.rule = o.rule and a.subject_kind = o.subject_kind
          and a.subject_id = o.subject_id and a.scope = ${cycleKey}
       returning 1
     )
@@ -218,7 +218,7 @@ export async function forgetAlerts(
   await sql`
     delete from alerts a
      using jsonb_to_recordset(${JSON.stringify(alerts.map(toCoded))}::jsonb) as s(rule text, kind smallint, id bigint, scope text)
-     where a.tenant_id = ${tx.tenantId} and a.rule = s.rule and a.subject_kind = s.kind and a.subject_id = s.id
+     where a.tenant_id = ${mine} and a.rule = s.rule and a.subject_kind = s.kind and a.subject_id = s.id
        and a.scope = s.scope`.execute(tx.q)
 }
 

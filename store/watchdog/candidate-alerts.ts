@@ -1,7 +1,7 @@
 /** Alert states of a candidate's rules, apart from those of rules in force: nothing of them is in a list of a tenant. */
 import { sql } from 'kysely'
 import { fromCoded, SUBJECT_CODES, type Subject, type SubjectCode, toCoded } from '../../domain/watchdog/subject.ts'
-import type { PlatformTx, TenantTx } from '../tenancy.ts'
+import { mine, type PlatformTx, type TenantTx } from '../tenancy.ts'
 import type { StoredAlert } from './alerts.ts'
 import { candidacyNow } from './rule-candidates.ts'
 
@@ -21,7 +21,7 @@ export async function loadCandidateAlerts<State>(
         from unnest(${ofKind.map(({ id }) => id)}::bigint[]) as s(id)
        cross join lateral (
           select * from candidate_alerts
-           where tenant_id = ${tx.tenantId} and subject_kind = ${SUBJECT_CODES[kind]} and subject_id = s.id
+           where tenant_id = ${mine} and subject_kind = ${SUBJECT_CODES[kind]} and subject_id = s.id
              and candidacy = ${candidacy} and scope = any(${[...scopes]}::text[])
           offset 0) a`.execute(tx.q)
     found.push(...rows.map(fromCoded))

@@ -15,7 +15,7 @@ import type {
   WindowSums,
   Windows,
 } from '../../rules/fact-rows.ts'
-import type { TenantTx } from '../tenancy.ts'
+import { mine, type TenantTx } from '../tenancy.ts'
 
 export const NO_USAGE: WindowSums = { shortBytes: 0, longBytes: 0, dayBytes: 0, weekBytes: 0, dayMessages: 0 }
 
@@ -30,7 +30,7 @@ export const poolWindowSums = (
     windows,
     sql`
       select subject_id as id, starts_at as at, bytes, sms_count from usage_buckets
-       where tenant_id = ${tx.tenantId} and subject_kind = ${SUBJECT_CODES.pool}
+       where tenant_id = ${mine} and subject_kind = ${SUBJECT_CODES.pool}
          and subject_id = any(${[...ids]}::bigint[]) and starts_at >= ${earliest(windows)}
          and starts_at < ${windows.until}`,
   )
@@ -49,8 +49,7 @@ export const simWindowSums = (
     windows,
     sql`
       select sim_id as id, at, bytes_up + bytes_down as bytes, sms_count from usage_records
-       where tenant_id = ${tx.tenantId} and sim_id = any(${[...ids]}::bigint[]) and at >= ${earliest(windows)}
-         and at < ${windows.until}`,
+       where sim_id = any(${[...ids]}::bigint[]) and at >= ${earliest(windows)} and at < ${windows.until}`,
   )
 
 const earliest = ({ week, long }: Windows): Date => (week < long ? week : long)
@@ -69,22 +68,17 @@ async function sumsOver(tx: TenantTx, windows: Windows, usage: RawBuilder<unknow
 /** SIMs by id, or those of a range of ids. */
 export type Among = { readonly ids: readonly number[] } | { readonly fromId: number; readonly toId: number | null }
 
-const among = (column: RawBuilder<unknown>, of: Among): RawBuilder<unknown> =>
-  'ids' in of
-    ? sql`${column} = any(${[...of.ids]}::bigint[])`
-    : sql`${column} >= ${of.fromId} and (${of.toId}::bigint is null or ${column} < ${of.toId})`
+/** A condition on rows whose `id` is global. A range is read by the key that begins with the tenant. */
+const among = ({ tenantId }: TenantTx, alias: 's' | 'p', of: Among): RawBuilder<unknown> => {
+  const [id, tenant] = [sql.ref(`${alias}.id`), sql.ref(`${alias}.tenant_id`)]
+  return 'ids' in of
+    ? sql`${id} = any(${[...of.ids]}::bigint[])`
+    : sql`${tenant} = ${tenantId} and ${id} >= ${of.fromId} and (${of.toId}::bigint is null or ${id} < ${of.toId})`
+}
 
-/** More SIMs are joined as wholes. */
-const FEW = 500
-
-/**
- * Joins the sighting of the SIM `s`, if there is one. `limit 1` makes PostgreSQL look each of a few up: where it has no
- * statistics of the tenant it takes all the tenant's SIMs for one, and would go through all of them for each.
- */
-const sightingOf = (of: Among) =>
-  'ids' in of && of.ids.length <= FEW
-    ? sql`left join lateral (select * from sim_sightings where tenant_id = s.tenant_id and sim_id = s.id limit 1) g on true`
-    : sql`left join sim_sightings g on g.tenant_id = s.tenant_id and g.sim_id = s.id and ${among(sql`g.sim_id`, of)}`
+/** Joins the sighting of the SIM `s`, if there is one. */
+const SIGHTING = sql`
+  left join lateral (select * from sim_sightings where tenant_id = s.tenant_id and sim_id = s.id limit 1) g on true`
 
 /**
  * Where to read the pool and the own tariff of the SIM `s`. Only provisioned SIMs have a seat. In a cycle that has ended it
@@ -132,8 +126,8 @@ export async function simRows(tx: TenantTx, moment: SeatMoment, of: Among, most 
            s.warning_threshold_pct as "warningThresholdPct", s.enable_burn_rate_alerts as "enableBurnRateAlerts",
            ${SEEN.imei} as imei, ${SEEN.deviceChanges} as "deviceChanges", ${SEEN.deviceChangedAt} as "deviceChangedAt",
            ${SEEN.lastSeenAt} as "lastSeenAt"
-      from sims s ${sightingOf(of)}${join}
-     where s.tenant_id = ${tx.tenantId} and ${among(sql`s.id`, of)} and ${isProvisioned}
+      from sims s ${SIGHTING}${join}
+     where ${among(tx, 's', of)} and ${isProvisioned}
      order by s.id limit ${most}`.execute(tx.q)
   const present = (ids: readonly (number | null)[]) => [...new Set(ids)].filter((id) => id !== null)
   const pools = await poolsOfSims(tx, moment.cycle.key, present(rows.map(({ poolId }) => poolId)))
@@ -214,7 +208,7 @@ export async function poolFactRows(
       from pools p
       join tariffs t on t.id = p.tariff_id
       left join lateral ${figuresOfPool(cycleKey)} pc on true
-     where p.tenant_id = ${tx.tenantId} and ${among(sql`p.id`, of)} and p.deleted_at is null
+     where ${among(tx, 'p', of)} and p.deleted_at is null
      order by p.id limit ${most}`.execute(tx.q)
   return rows
 }
@@ -236,7 +230,7 @@ export async function scanPools(
     with used as (
       select pool_id, count(*) filter (where bytes > limit_bytes)::integer as over_sims, max(bytes) as top_bytes
         from ledger_figures
-       where tenant_id = ${tx.tenantId} and cycle_key = ${cycleKey} and pool_id = any(${[...ids]}::integer[])
+       where tenant_id = ${mine} and cycle_key = ${cycleKey} and pool_id = any(${[...ids]}::integer[])
        group by pool_id
     ),
     seen as (
@@ -262,7 +256,7 @@ export async function ticketCounts(tx: TenantTx, since: Date): Promise<TicketCou
     select count(*) filter (where status = ${TicketStatus.Complete})::integer as "doneTickets",
            count(*) filter (where status = ${TicketStatus.Failed})::integer as "failedTickets"
       from tickets
-     where tenant_id = ${tx.tenantId} and finished_at >= ${since}
+     where tenant_id = ${mine} and finished_at >= ${since}
        and status in (${TicketStatus.Complete}, ${TicketStatus.Failed})`.execute(tx.q)
   return rows[0] ?? NO_TICKETS
 }
@@ -285,7 +279,7 @@ export async function overageCharges(tx: TenantTx, cycleKey: string, share: numb
       from pool_figures f
       join pools p on p.tenant_id = f.tenant_id and p.id = f.pool_id
       join tariffs t on t.id = p.tariff_id
-     where f.tenant_id = ${tx.tenantId} and f.cycle_key = ${cycleKey}`.execute(tx.q)
+     where f.tenant_id = ${mine} and f.cycle_key = ${cycleKey}`.execute(tx.q)
   return rows[0] ?? NO_CHARGES
 }
 
@@ -297,15 +291,15 @@ export async function tenantFactRow(tx: TenantTx, cycleKey: string): Promise<Ten
              coalesce(sum(sims) filter (where status = 0), 0)::integer as unprovisioned,
              coalesce(sum(sims) filter (where status = 1), 0)::integer as active,
              coalesce(sum(sims) filter (where status = 2), 0)::integer as suspended
-        from sim_blocks where tenant_id = ${tx.tenantId}
+        from sim_blocks where tenant_id = ${mine}
     ), totals as (
       select coalesce(sum(bytes), 0)::bigint as bytes, coalesce(sum(overage_bytes), 0)::bigint as overage_bytes,
              count(*) filter (where overage_bytes > 0 and pool_id <> 0)::integer as over_pools
-        from pool_figures where tenant_id = ${tx.tenantId} and cycle_key = ${cycleKey}
+        from pool_figures where tenant_id = ${mine} and cycle_key = ${cycleKey}
     )
     select n.name, s.all_sims as "simCount", s.active as "activeSimCount", s.suspended as "suspendedSimCount",
            s.unprovisioned as "unprovisionedSimCount",
-           (select count(*) from pools where tenant_id = ${tx.tenantId} and deleted_at is null)::integer as "poolCount",
+           (select count(*) from pools where tenant_id = ${mine} and deleted_at is null)::integer as "poolCount",
            c.over_pools as "overPoolCount", c.bytes as "usageBytes", c.overage_bytes as "overageBytes"
       from tenants n, by_status s, totals c
      where n.id = ${tx.tenantId}`.execute(tx.q)

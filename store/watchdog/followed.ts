@@ -2,7 +2,7 @@
 import { sql } from 'kysely'
 import type { LogLevel, TicketStatus, TicketType } from '../../domain/codes.ts'
 import type { LeafExplanation } from '../../rules/engine/evaluate.ts'
-import type { TenantTx } from '../tenancy.ts'
+import { mine, type TenantTx } from '../tenancy.ts'
 
 /** An entry as it is stored. */
 export interface StoredEntry<Grounds = unknown> {
@@ -33,7 +33,7 @@ const columns = sql`id, dedupe_key as key, rule, rule_version as "ruleVersion", 
 /** Reads an entry; undefined if the tenant has none of this id. */
 export async function findEntry<Grounds>(tx: TenantTx, id: number): Promise<StoredEntry<Grounds> | undefined> {
   const { rows } = await sql<StoredEntry<Grounds>>`
-    select ${columns} from watchdog_log where tenant_id = ${tx.tenantId} and id = ${id}::bigint`.execute(tx.q)
+    select ${columns} from watchdog_log where id = ${id}::bigint`.execute(tx.q)
   return rows[0]
 }
 
@@ -47,9 +47,7 @@ export async function entriesOf(tx: TenantTx, keys: readonly string[]): Promise<
   if (keys.length === 0) return []
   const { rows } = await sql<StoredEntry>`
     select ${columns} from watchdog_log
-     where tenant_id = ${tx.tenantId} and dedupe_key = any(${[...keys]}::text[]) order by at, id limit 1000`.execute(
-    tx.q,
-  )
+     where tenant_id = ${mine} and dedupe_key = any(${[...keys]}::text[]) order by at, id limit 1000`.execute(tx.q)
   return rows
 }
 
@@ -64,7 +62,7 @@ export async function actionsSince(
   const { rows } = await sql<StoredEntry>`
     select * from (
       select ${columns} from watchdog_log
-       where tenant_id = ${tx.tenantId} and at >= ${since}
+       where tenant_id = ${mine} and at >= ${since}
          and ${simId === null ? sql`pool_id = ${poolId}::bigint` : sql`sim_id = ${simId}::bigint`}
        order by at, id limit ${MOST_READ}) e
      where rule = any(${[...rules]}::text[]) and ("workflowId" is not null or key like '%/wouldSuspend/%')
@@ -88,9 +86,7 @@ export async function noticesOf(tx: TenantTx, keys: readonly string[]): Promise<
   const { rows } = await sql<NoticeRow>`
     select n.dedupe_key as key, n.mail_id as "mailId", m.status, m.recipient, n.due_at as "dueAt", m.sent_at as "sentAt"
       from notifications n left join mails m on m.id = n.mail_id and m.tenant_id = n.tenant_id
-     where n.tenant_id = ${tx.tenantId} and n.dedupe_key = any(${[...keys]}::text[]) order by n.id limit 1000`.execute(
-    tx.q,
-  )
+     where n.tenant_id = ${mine} and n.dedupe_key = any(${[...keys]}::text[]) order by n.id limit 1000`.execute(tx.q)
   return rows
 }
 
@@ -106,7 +102,7 @@ export async function ticketsOf(tx: TenantTx, ids: readonly string[]): Promise<T
   if (ids.length === 0) return []
   const { rows } = await sql<TicketRow>`
     select id, sim_id as "simId", type, status from tickets
-     where tenant_id = ${tx.tenantId} and id = any(${[...ids]}::uuid[]) order by seq limit 1000`.execute(tx.q)
+     where id = any(${[...ids]}::uuid[]) order by seq limit 1000`.execute(tx.q)
   return rows
 }
 
@@ -123,10 +119,10 @@ export async function workflowsOf(tx: TenantTx, ids: readonly string[]): Promise
     select distinct on (id) id, state, at from (
       select workflow_id as id, case when held then 'held' else 'started' end as state, started_at as at,
              case when held then 0 else 2 end as n
-        from workflow_starts where tenant_id = ${tx.tenantId} and workflow_id = any(${[...ids]}::text[])
+        from workflow_starts where tenant_id = ${mine} and workflow_id = any(${[...ids]}::text[])
       union all
       select workflow_id, 'requested', due_at, 1 from workflow_outbox
-       where tenant_id = ${tx.tenantId} and workflow_id = any(${[...ids]}::text[]) and done_at is null) w
+       where tenant_id = ${mine} and workflow_id = any(${[...ids]}::text[]) and done_at is null) w
      order by id, n`.execute(tx.q)
   return rows
 }

@@ -5,7 +5,7 @@ import { pageRequest } from '../../domain/page.ts'
 import type { WatchdogLogEntry, WatchdogLogQuery } from '../../domain/watchdog/log-entry.ts'
 import { KEYSET_PAGE, keysetPages, microsOf, olderThan, placeAfter, placeOf } from '../keyset.ts'
 import { containing, type Part, readPage, readPart, within } from '../paging.ts'
-import type { Store, TenantTx } from '../tenancy.ts'
+import { mine, type Store, type TenantTx } from '../tenancy.ts'
 
 type LogRow = Omit<WatchdogLogEntry, 'date'> & Place & { readonly at: Date }
 
@@ -24,7 +24,7 @@ const matching = ({ simId, poolId, level, searchTerm, date }: WatchdogLogQuery):
 async function logAfter(tx: TenantTx, query: WatchdogLogQuery, after: Place | null, most: number): Promise<LogRow[]> {
   const { rows } = await sql<LogRow>`
     select ${columns} from watchdog_log
-     where tenant_id = ${tx.tenantId} ${olderThan(sql`at`, after)} ${matching(query)}
+     where tenant_id = ${mine} ${olderThan(sql`at`, after)} ${matching(query)}
      order by at desc, id desc limit ${most}`.execute(tx.q)
   return rows
 }
@@ -36,7 +36,7 @@ async function logAfter(tx: TenantTx, query: WatchdogLogQuery, after: Place | nu
  */
 export function pageOfLog(tx: TenantTx, query: WatchdogLogQuery): Promise<Part<WatchdogLogEntry>> {
   const page = pageRequest(query)
-  const from = sql`from watchdog_log where tenant_id = ${tx.tenantId} ${matching(query)}`
+  const from = sql`from watchdog_log where tenant_id = ${mine} ${matching(query)}`
   return readPart<LogRow, WatchdogLogEntry>(
     'log',
     { page, cursor: query.cursor },

@@ -4,7 +4,7 @@ import { type Page, pageRequest, toPage } from '../../domain/page.ts'
 import type { AlertQuery } from '../../domain/watchdog/alert.ts'
 import { fromCoded, SUBJECT_CODES, type SubjectCode, type SubjectKind } from '../../domain/watchdog/subject.ts'
 import { readPage } from '../paging.ts'
-import type { TenantTx } from '../tenancy.ts'
+import { mine, type TenantTx } from '../tenancy.ts'
 
 /** An open alert. @typeParam State as it is stored */
 export interface OpenAlert<State> {
@@ -46,7 +46,7 @@ export async function pageOfOpenAlerts<State>(
         from alerts a
         left join sims s on s.tenant_id = a.tenant_id and a.subject_kind = ${SUBJECT_CODES.sim} and s.id = a.subject_id
         left join pools p on p.tenant_id = a.tenant_id and a.subject_kind = ${SUBJECT_CODES.pool} and p.id = a.subject_id
-       where a.tenant_id = ${tx.tenantId} and a.state ->> 'phase' in ('pending', 'firing', 'recovering') and a.scope in (${cycleKey}, '')
+       where a.tenant_id = ${mine} and a.state ->> 'phase' in ('pending', 'firing', 'recovering') and a.scope in (${cycleKey}, '')
          ${query.rule === undefined ? sql`` : sql`and a.rule = ${query.rule}`}
          ${query.phase === undefined ? sql`` : sql`and a.state ->> 'phase' = ${query.phase}`}
          ${of('sim', query.simId)} ${of('pool', query.poolId)}`,

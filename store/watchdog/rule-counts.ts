@@ -1,6 +1,6 @@
 /** Counts what rules did to a tenant, and what became of it: from the logs, the audit trail, silences and suspensions. */
 import { type RawBuilder, sql } from 'kysely'
-import type { TenantTx } from '../tenancy.ts'
+import { mine, type TenantTx } from '../tenancy.ts'
 
 export interface Firings {
   readonly rule: string
@@ -15,10 +15,10 @@ export async function firingsByRule(tx: TenantTx, since: Date): Promise<Firings[
   const { rows } = await sql<Firings>`
     with firing as (
       select rule, at, false as is_shadow from watchdog_log
-       where tenant_id = ${tx.tenantId} and rule is not null and dedupe_key like '%/fired'
+       where tenant_id = ${mine} and rule is not null and dedupe_key like '%/fired'
       union all
       select rule, at, true from shadow_log
-       where tenant_id = ${tx.tenantId} and does = 'log' and dedupe_key like '%/fired'
+       where tenant_id = ${mine} and does = 'log' and dedupe_key like '%/fired'
     )
     select rule, count(*) filter (where at >= ${since} and not is_shadow)::integer as fired,
            count(*) filter (where at >= ${since} and is_shadow)::integer as "firedInShadow", max(at) as "lastFiredAt"
@@ -29,7 +29,7 @@ export async function firingsByRule(tx: TenantTx, since: Date): Promise<Firings[
 /** When the oldest entry of the log was written; null: it has none. */
 export async function logBegan(tx: TenantTx): Promise<Date | null> {
   const { rows } = await sql<{ at: Date }>`
-    select at from watchdog_log where tenant_id = ${tx.tenantId} order by at, id limit 1`.execute(tx.q)
+    select at from watchdog_log where tenant_id = ${mine} order by at, id limit 1`.execute(tx.q)
   return rows[0]?.at ?? null
 }
 
@@ -49,18 +49,18 @@ export async function undoneByRule(tx: TenantTx, since: Date): Promise<Map<strin
       select rule from (
         select rule, at, dedupe_key like '%/fired' as is_begin, regexp_replace(dedupe_key, '/(fired|resolved)$', '') as episode
           from watchdog_log
-         where tenant_id = ${tx.tenantId} and at >= ${since} and (dedupe_key like '%/fired' or dedupe_key like '%/resolved')
+         where tenant_id = ${mine} and at >= ${since} and (dedupe_key like '%/fired' or dedupe_key like '%/resolved')
       ) told
        group by rule, episode
       having max(at) filter (where not is_begin) <= max(at) filter (where is_begin) + interval '1 hour'`,
     acknowledged: sql`
       select split_part(subject_id, '/', 1) from audit_log
-       where tenant_id = ${tx.tenantId} and subject = 'alert' and at >= ${since} and after ? 'acknowledged'`,
+       where tenant_id = ${mine} and subject = 'alert' and at >= ${since} and after ? 'acknowledged'`,
     silences: sql`
-      select rule from silences where tenant_id = ${tx.tenantId} and rule is not null and created_at >= ${since}`,
+      select rule from silences where tenant_id = ${mine} and rule is not null and created_at >= ${since}`,
     resumed: sql`
       select rule from suspensions u
-       where tenant_id = ${tx.tenantId} and cause = 'watchdog' and closed_at >= ${since}
+       where tenant_id = ${mine} and cause = 'watchdog' and closed_at >= ${since}
          and (closed_because in ('user', 'workflow')
               or exists (select from audit_log a
                           where a.tenant_id = u.tenant_id and a.subject = 'workflow' and a.subject_id = u.workflow_id

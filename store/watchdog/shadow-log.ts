@@ -6,7 +6,7 @@ import { pageRequest } from '../../domain/page.ts'
 import type { ShadowAct, ShadowEntry, ShadowQuery } from '../../domain/watchdog/shadow-entry.ts'
 import { microsOf, olderThan, placeOf } from '../keyset.ts'
 import { type Part, readPage, readPart, within } from '../paging.ts'
-import type { PlatformTx, TenantTx } from '../tenancy.ts'
+import { mine, type PlatformTx, type TenantTx } from '../tenancy.ts'
 
 export interface NewShadowEntry {
   /** Key of the telling. A tenant gets at most one entry for a key and what would have been done. */
@@ -52,7 +52,7 @@ const matching = ({ rule, version, does, date }: ShadowQuery): RawBuilder<unknow
  */
 export function pageOfShadowLog(tx: TenantTx, query: ShadowQuery): Promise<Part<ShadowEntry>> {
   const page = pageRequest(query)
-  const from = sql`from shadow_log where tenant_id = ${tx.tenantId} ${matching(query)}`
+  const from = sql`from shadow_log where tenant_id = ${mine} ${matching(query)}`
   return readPart<Row, ShadowEntry>(
     'shadow',
     { page, cursor: query.cursor },
@@ -61,7 +61,7 @@ export function pageOfShadowLog(tx: TenantTx, query: ShadowQuery): Promise<Part<
       after: async (place, most) => {
         const { rows } = await sql<Row>`
           select ${columns} from shadow_log
-           where tenant_id = ${tx.tenantId} ${olderThan(sql`at`, place)} ${matching(query)}
+           where tenant_id = ${mine} ${olderThan(sql`at`, place)} ${matching(query)}
            order by at desc, id desc limit ${most}`.execute(tx.q)
         return rows
       },

@@ -5,7 +5,7 @@ import { type Page, pageRequest, toPage } from '../../domain/page.ts'
 import type { Silence, SilenceQuery } from '../../domain/watchdog/silence.ts'
 import type { OpenSilence } from '../../rules/alerts/quiet.ts'
 import { readPage } from '../paging.ts'
-import type { TenantTx } from '../tenancy.ts'
+import { mine, type TenantTx } from '../tenancy.ts'
 
 export interface NewSilenceRow {
   readonly rule: string | null
@@ -48,7 +48,7 @@ const toSilence = ({ createdAt, endsAt, endedAt, ...row }: SilenceRow): Silence 
 /** Reads a silence, and locks it; undefined if there is none. */
 export async function lockSilence(tx: TenantTx, id: number): Promise<Silence | undefined> {
   const { rows } = await sql<SilenceRow>`
-    select ${columns} from silences where tenant_id = ${tx.tenantId} and id = ${id}::bigint for update`.execute(tx.q)
+    select ${columns} from silences where id = ${id}::bigint for update`.execute(tx.q)
   return rows.map(toSilence)[0]
 }
 
@@ -56,7 +56,7 @@ export async function lockSilence(tx: TenantTx, id: number): Promise<Silence | u
 export async function writeSilenceEnd(tx: TenantTx, id: number): Promise<void> {
   await sql`
     update silences set ended_at = ${tx.now}, ended_by = ${actorOf(tx)}
-     where tenant_id = ${tx.tenantId} and id = ${id}`.execute(tx.q)
+     where id = ${id}`.execute(tx.q)
 }
 
 /** Reads a page of silences, newest first. */
@@ -66,7 +66,7 @@ export async function pageOfSilences(tx: TenantTx, query: SilenceQuery): Promise
   const where = query.open === undefined ? sql`` : query.open ? sql`and ${open}` : sql`and not ${open}`
   const { rows, totalItems } = await readPage<SilenceRow>(
     tx,
-    { columns, from: sql`from silences where tenant_id = ${tx.tenantId} ${where}`, orderBy: sql`id desc` },
+    { columns, from: sql`from silences where tenant_id = ${mine} ${where}`, orderBy: sql`id desc` },
     page,
   )
   return toPage(page, totalItems, rows.map(toSilence))
@@ -76,6 +76,6 @@ export async function pageOfSilences(tx: TenantTx, query: SilenceQuery): Promise
 export async function openSilences(tx: TenantTx): Promise<OpenSilence[]> {
   const { rows } = await sql<Omit<OpenSilence, 'endsAt'> & { readonly endsAt: Date }>`
     select id, rule, sim_id as "simId", pool_id as "poolId", tag, level, ends_at as "endsAt" from silences
-     where tenant_id = ${tx.tenantId} and ended_at is null and ends_at > ${tx.now} order by id`.execute(tx.q)
+     where tenant_id = ${mine} and ended_at is null and ends_at > ${tx.now} order by id`.execute(tx.q)
   return rows.map(({ endsAt, ...row }) => ({ ...row, endsAt: endsAt.getTime() }))
 }

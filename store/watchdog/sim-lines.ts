@@ -7,8 +7,7 @@ import { SimStatus, SimType, WatchdogMode } from '../../domain/codes.ts'
 import type { SimRow } from '../../rules/fact-rows.ts'
 import type { CopiedRows } from '../copied-rows.ts'
 import { copyOf } from '../copy.ts'
-import { withoutNestedLoops } from '../planner.ts'
-import type { TenantTx } from '../tenancy.ts'
+import { mine, type TenantTx } from '../tenancy.ts'
 import { type Among, SEEN } from './facts.ts'
 
 /** What stands in a SIM's own rows. */
@@ -157,20 +156,17 @@ const within = (column: RawBuilder<unknown>, { fromId, toId }: Range): RawBuilde
  * @param most so many SIMs at most
  */
 export const readSimLines = (tx: TenantTx, cycleKey: string, of: Range, most: number): Promise<CopiedRows> =>
-  withoutNestedLoops(tx, () =>
-    copyOf(
-      tx,
-      sql`
-        select ${COLUMNS}
-          from (select * from sims
-                 where tenant_id = ${sql.lit(tx.tenantId)} and ${within(sql`id`, of)}
-                   and status <> ${sql.lit(SimStatus.Unprovisioned)}
-                 order by id limit ${sql.lit(most)}) s
-          left join sim_sightings g
-            on g.tenant_id = ${sql.lit(tx.tenantId)} and g.sim_id = s.id and ${within(sql`g.sim_id`, of)}
-          left join usage_ledger l
-            on l.tenant_id = ${sql.lit(tx.tenantId)} and l.cycle_key = ${sql.lit(cycleKey)} and l.sim_id = s.id
-           and ${within(sql`l.sim_id`, of)}
-         order by s.id`,
-    ),
+  copyOf(
+    tx,
+    sql`
+      select ${COLUMNS}
+        from (select * from sims
+               where tenant_id = ${sql.lit(tx.tenantId)} and ${within(sql`id`, of)}
+                 and status <> ${sql.lit(SimStatus.Unprovisioned)}
+               order by id limit ${sql.lit(most)}) s
+        left join lateral (select * from sim_sightings where tenant_id = ${mine} and sim_id = s.id limit 1) g on true
+        left join lateral (
+          select * from usage_ledger where tenant_id = ${mine} and cycle_key = ${sql.lit(cycleKey)} and sim_id = s.id
+           order by pool_id
+        ) l on true`,
   )

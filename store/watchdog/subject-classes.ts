@@ -5,7 +5,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import { SimStatus, type TariffType, type WatchdogMode } from '../../domain/codes.ts'
 import type { PoolWatchdogSettings, WatchdogSettings } from '../../domain/watchdog/settings.ts'
-import type { TenantTx } from '../tenancy.ts'
+import { mine, type TenantTx } from '../tenancy.ts'
 
 interface Counted {
   readonly count: number
@@ -64,7 +64,7 @@ export async function simClasses(tx: TenantTx, patterns: Patterns, most: number)
       select p.id, p.name, p.watchdog_mode as mode, p.warning_threshold_pct as threshold,
              p.enable_burn_rate_alerts as burn, t.type, ${fitting(sql`p.name`, patterns.pool)} as fits
         from pools p left join tariffs t on t.id = p.tariff_id
-       where p.tenant_id = ${tx.tenantId}
+       where p.tenant_id = ${mine}
     ), sim as (
       select s.id, s.tag, p.name, s.status <> ${SimStatus.Unprovisioned} as "isProvisioned",
              s.is_watchdog_exempt as exempt, s.watchdog_mode as "watchdogMode",
@@ -75,7 +75,7 @@ export async function simClasses(tx: TenantTx, patterns: Patterns, most: number)
         from sims s
         left join pool p on p.id = s.pool_id
         left join tariffs o on o.id = s.tariff_id
-       where s.tenant_id = ${tx.tenantId}
+       where s.tenant_id = ${mine}
     ), numbered as (
       select *, row_number() over (partition by ${key} order by id) as n from sim
     )
@@ -105,7 +105,7 @@ export async function poolClasses(tx: TenantTx, patterns: Patterns, most: number
              coalesce(p.enable_burn_rate_alerts, false) as "enableBurnRateAlerts",
              ${fitting(sql`p.name`, patterns.pool)} as fits
         from pools p join tariffs t on t.id = p.tariff_id
-       where p.tenant_id = ${tx.tenantId} and p.deleted_at is null
+       where p.tenant_id = ${mine} and p.deleted_at is null
     ), numbered as (
       select *, row_number() over (partition by ${key}, fits order by id) as n from pool
     )

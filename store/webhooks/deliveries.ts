@@ -3,7 +3,7 @@ import { sql } from 'kysely'
 import { type Page, pageRequest, toPage } from '../../domain/page.ts'
 import type { DeliveryQuery, DeliveryStatus, WebhookDelivery } from '../../domain/webhooks/webhook.ts'
 import { readPage } from '../paging.ts'
-import type { PlatformTx, TenantTx } from '../tenancy.ts'
+import { mine, type PlatformTx, type TenantTx } from '../tenancy.ts'
 
 export interface ClaimedDelivery {
   readonly id: number
@@ -23,7 +23,7 @@ export async function claimDeliveries(
   const { rows } = await sql<ClaimedDelivery>`
     with due as (
       select id from webhook_deliveries
-       where tenant_id = ${tx.tenantId} and webhook_id = ${webhookId} and status = 'pending'
+       where tenant_id = ${mine} and webhook_id = ${webhookId} and status = 'pending'
          and next_attempt_at <= ${tx.now}
        order by next_attempt_at limit ${limit}
          for update skip locked
@@ -50,14 +50,14 @@ export async function noteAttempt(tx: TenantTx, id: number, outcome: AttemptOutc
     update webhook_deliveries
        set status = ${status}, answer = ${answer}, response = ${response}, next_attempt_at = ${nextAt},
            ended_at = ${status === 'pending' ? null : tx.now}
-     where tenant_id = ${tx.tenantId} and id = ${id} and status = 'pending'`.execute(tx.q)
+     where id = ${id} and status = 'pending'`.execute(tx.q)
 }
 
 /** Gives up all deliveries to an endpoint that have been tried since before an instant. @returns how many */
 export async function giveUpDeliveries(tx: TenantTx, webhookId: number, triedSince: Date): Promise<number> {
   const { numAffectedRows } = await sql`
     update webhook_deliveries set status = 'failed', ended_at = ${tx.now}
-     where tenant_id = ${tx.tenantId} and webhook_id = ${webhookId} and status = 'pending'
+     where tenant_id = ${mine} and webhook_id = ${webhookId} and status = 'pending'
        and tried_from <= ${triedSince}`.execute(tx.q)
   return Number(numAffectedRows ?? 0n)
 }
@@ -67,7 +67,7 @@ export async function replayDelivery(tx: TenantTx, webhookId: number, id: number
   const { rows } = await sql`
     update webhook_deliveries
        set status = 'pending', attempts = 0, tried_from = ${tx.now}, next_attempt_at = ${tx.now}, ended_at = null
-     where tenant_id = ${tx.tenantId} and webhook_id = ${webhookId} and id = ${id}::bigint returning 1`.execute(tx.q)
+     where tenant_id = ${mine} and webhook_id = ${webhookId} and id = ${id}::bigint returning 1`.execute(tx.q)
   if (rows.length > 0) tx.enqueue({ queue: 'webhooks', webhookId })
   return rows.length > 0
 }
@@ -94,7 +94,7 @@ export async function pageOfDeliveries(
         d.answer, d.response`,
       from: sql`
         from webhook_deliveries d join webhook_events e on e.tenant_id = d.tenant_id and e.id = d.event_id
-       where d.tenant_id = ${tx.tenantId} and d.webhook_id = ${webhookId}
+       where d.tenant_id = ${mine} and d.webhook_id = ${webhookId}
              ${status === undefined ? sql`` : sql`and d.status = ${status}`}`,
       orderBy: sql`id desc`,
     },

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
 import { bodyOf, type WebhookEvent } from '../../domain/webhooks/event.ts'
-import type { TenantTx } from '../tenancy.ts'
+import { mine, type TenantTx } from '../tenancy.ts'
 
 /**
  * Tells the tenant's webhooks of an event, once this transaction has committed.
@@ -16,7 +16,7 @@ export const insertWebhookEvent = (tx: TenantTx, event: WebhookEvent): Promise<v
 export async function insertWebhookEvents(tx: TenantTx, events: readonly WebhookEvent[]): Promise<void> {
   if (events.length === 0) return
   const { rows: webhooks } = await sql<{ id: number; events: string[] | null }>`
-    select id, events from webhooks where tenant_id = ${tx.tenantId} and disabled_at is null order by id
+    select id, events from webhooks where tenant_id = ${mine} and disabled_at is null order by id
        for key share`.execute(tx.q)
   const told = events
     .map((event) => ({ event, id: messageId(), webhookIds: webhooks.filter(getting(event)).map(({ id }) => id) }))

@@ -3,7 +3,7 @@ import { sql } from 'kysely'
 import { type Page, type PageQuery, pageRequest, toPage } from '../../domain/page.ts'
 import type { Webhook } from '../../domain/webhooks/webhook.ts'
 import { readPage } from '../paging.ts'
-import type { TenantTx } from '../tenancy.ts'
+import { mine, type TenantTx } from '../tenancy.ts'
 
 type WebhookRow = {
   readonly [F in keyof Webhook]: F extends `${string}At` | `${string}Until`
@@ -44,7 +44,7 @@ export async function insertWebhook(
 export async function lockWebhooks(tx: TenantTx): Promise<number> {
   await sql`select pg_advisory_xact_lock(hashtextextended(${`webhooks/${tx.tenantId}`}, 0))`.execute(tx.q)
   const { rows } = await sql<{ count: number }>`
-    select count(*)::integer as count from webhooks where tenant_id = ${tx.tenantId}`.execute(tx.q)
+    select count(*)::integer as count from webhooks where tenant_id = ${mine}`.execute(tx.q)
   return rows[0]?.count ?? 0
 }
 
@@ -53,7 +53,7 @@ export async function pageOfWebhooks(tx: TenantTx, query: PageQuery): Promise<Pa
   const page = pageRequest(query)
   const { rows, totalItems } = await readPage<WebhookRow>(
     tx,
-    { columns, from: sql`from webhooks where tenant_id = ${tx.tenantId}`, orderBy: sql`id desc` },
+    { columns, from: sql`from webhooks where tenant_id = ${mine}`, orderBy: sql`id desc` },
     page,
   )
   return toPage(page, totalItems, rows.map(toWebhook(tx.now)))
@@ -70,9 +70,7 @@ export interface HeldWebhook extends Webhook {
 export async function readWebhook(tx: TenantTx, id: number, { lock = false } = {}): Promise<HeldWebhook | undefined> {
   const { rows } = await sql<WebhookRow & { readonly secret: string; readonly previousSecret: string | null }>`
     select ${columns}, secret, case when previous_until > ${tx.now} then previous_secret end as "previousSecret"
-      from webhooks where tenant_id = ${tx.tenantId} and id = ${id}::bigint ${lock ? sql`for no key update` : sql``}`.execute(
-    tx.q,
-  )
+      from webhooks where id = ${id}::bigint ${lock ? sql`for no key update` : sql``}`.execute(tx.q)
   const [row] = rows
   if (row === undefined) return undefined
   const { secret, previousSecret, ...rest } = row
@@ -83,30 +81,28 @@ export async function readWebhook(tx: TenantTx, id: number, { lock = false } = {
 export async function writeSecret(tx: TenantTx, id: number, secret: string, previousUntil: Date): Promise<void> {
   await sql`
     update webhooks set previous_secret = secret, previous_until = ${previousUntil}, secret = ${secret}
-     where tenant_id = ${tx.tenantId} and id = ${id}`.execute(tx.q)
+     where id = ${id}`.execute(tx.q)
 }
 
 /** Disables an endpoint, and gives up what waits for it. */
 export async function writeDisabled(tx: TenantTx, id: number, why: string): Promise<void> {
   await sql`
     update webhooks set disabled_at = ${tx.now}, disabled_why = ${why}, failures = 0, paused_until = null
-     where tenant_id = ${tx.tenantId} and id = ${id}`.execute(tx.q)
+     where id = ${id}`.execute(tx.q)
   await sql`
     update webhook_deliveries set status = 'failed', ended_at = ${tx.now}
-     where tenant_id = ${tx.tenantId} and webhook_id = ${id} and status = 'pending'`.execute(tx.q)
+     where tenant_id = ${mine} and webhook_id = ${id} and status = 'pending'`.execute(tx.q)
 }
 
 /** Has an endpoint get events again, from now on. */
 export async function writeEnabled(tx: TenantTx, id: number): Promise<void> {
   await sql`
-    update webhooks set disabled_at = null, disabled_why = null where tenant_id = ${tx.tenantId} and id = ${id}`.execute(
-    tx.q,
-  )
+    update webhooks set disabled_at = null, disabled_why = null where id = ${id}`.execute(tx.q)
 }
 
 /** Removes an endpoint, with its deliveries. */
 export async function deleteWebhook(tx: TenantTx, id: number): Promise<void> {
-  await sql`delete from webhooks where tenant_id = ${tx.tenantId} and id = ${id}`.execute(tx.q)
+  await sql`delete from webhooks where id = ${id}`.execute(tx.q)
 }
 
 /**
@@ -117,22 +113,20 @@ export async function deleteWebhook(tx: TenantTx, id: number): Promise<void> {
 export async function pauseWebhook(tx: TenantTx, id: number, failures: number, until: Date): Promise<void> {
   await sql`
     update webhooks set failures = failures + 1, paused_until = ${until}
-     where tenant_id = ${tx.tenantId} and id = ${id} and failures = ${failures} and disabled_at is null`.execute(tx.q)
+     where id = ${id} and failures = ${failures} and disabled_at is null`.execute(tx.q)
 }
 
 /** Ends the pause of an endpoint: it has answered, or a person wants it tried. */
 export async function endPause(tx: TenantTx, id: number): Promise<void> {
   await sql`
     update webhooks set failures = 0, paused_until = null
-     where tenant_id = ${tx.tenantId} and id = ${id} and (failures > 0 or paused_until is not null)`.execute(tx.q)
+     where id = ${id} and (failures > 0 or paused_until is not null)`.execute(tx.q)
 }
 
 /** Notes that the tenant is told of its trouble now. @returns false if it was told since an instant */
 export async function noteWarned(tx: TenantTx, id: number, since: Date): Promise<boolean> {
   const { rows } = await sql`
     update webhooks set warned_at = ${tx.now}
-     where tenant_id = ${tx.tenantId} and id = ${id} and (warned_at is null or warned_at <= ${since}) returning 1`.execute(
-    tx.q,
-  )
+     where id = ${id} and (warned_at is null or warned_at <= ${since}) returning 1`.execute(tx.q)
   return rows.length > 0
 }

@@ -10,7 +10,7 @@ import {
   type BatchSimQuery,
   type BatchSims,
 } from '../../domain/workflows/provision-batch.ts'
-import type { TenantTx } from '../tenancy.ts'
+import { mine, type TenantTx } from '../tenancy.ts'
 import type { Refusal } from '../tickets/bulk.ts'
 
 /** Inserts a batch without SIMs. @returns its id */
@@ -56,7 +56,7 @@ type BatchRow = Pick<Batch, 'parallel' | 'total'> & { readonly createdAt: Date; 
 export async function readBatch(tx: TenantTx, id: string): Promise<Batch | undefined> {
   const { rows } = await sql<BatchRow>`
     select parallel, created_at as "createdAt", ended_at as "endedAt", total from provision_batches
-     where tenant_id = ${tx.tenantId} and id = ${id}`.execute(tx.q)
+     where id = ${id}`.execute(tx.q)
   const [row] = rows
   if (row === undefined) return undefined
   const counted = await sql<{ outcome: BatchOutcome; count: number }>`
@@ -92,7 +92,7 @@ async function refusalsOf(tx: TenantTx, id: string): Promise<Batch['refusals']> 
 
 export async function batchExists(tx: TenantTx, id: string): Promise<boolean> {
   const { rows } = await sql`
-    select 1 from provision_batches where tenant_id = ${tx.tenantId} and id = ${id}`.execute(tx.q)
+    select 1 from provision_batches where id = ${id}`.execute(tx.q)
   return rows.length > 0
 }
 
@@ -113,7 +113,7 @@ async function readSims(
            b.ended_at as "endedAt"
       from provision_batch_sims b
       left join sims s on s.id = b.sim_id
-     where b.tenant_id = ${tx.tenantId} and b.batch_id = ${batchId} and b.index > ${afterIndex} ${which}
+     where b.tenant_id = ${mine} and b.batch_id = ${batchId} and b.index > ${afterIndex} ${which}
      order by b.index limit ${limit}`.execute(tx.q)
   return rows.map(toBatchSim)
 }
@@ -136,7 +136,7 @@ export const failuresOf = (tx: TenantTx, batchId: string, limit: number): Promis
 export async function noteStarted(tx: TenantTx, batchId: string, places: readonly number[]): Promise<void> {
   await sql`
     update provision_batch_sims set outcome = 'running'
-     where tenant_id = ${tx.tenantId} and batch_id = ${batchId} and outcome = 'waiting'
+     where tenant_id = ${mine} and batch_id = ${batchId} and outcome = 'waiting'
        and index = any(${[...places]}::integer[])`.execute(tx.q)
 }
 
@@ -149,7 +149,7 @@ export async function noteEnded(tx: TenantTx, batchId: string, ends: readonly Ba
       from jsonb_to_recordset(${JSON.stringify(ends)}::jsonb)
         as e(index integer, outcome text, "provisionTicket" uuid, "activateTicket" uuid, "unassignTicket" uuid,
              step text, code text, detail text)
-     where b.tenant_id = ${tx.tenantId} and b.batch_id = ${batchId} and b.index = e.index
+     where b.tenant_id = ${mine} and b.batch_id = ${batchId} and b.index = e.index
        and b.outcome in ('waiting', 'running')`.execute(tx.q)
 }
 
@@ -157,8 +157,8 @@ export async function noteEnded(tx: TenantTx, batchId: string, ends: readonly Ba
 export async function endBatch(tx: TenantTx, batchId: string): Promise<void> {
   await sql`
     update provision_batch_sims set outcome = 'cancelled', ended_at = ${tx.now}
-     where tenant_id = ${tx.tenantId} and batch_id = ${batchId} and outcome in ('waiting', 'running')`.execute(tx.q)
+     where tenant_id = ${mine} and batch_id = ${batchId} and outcome in ('waiting', 'running')`.execute(tx.q)
   await sql`
     update provision_batches set ended_at = coalesce(ended_at, ${tx.now})
-     where tenant_id = ${tx.tenantId} and id = ${batchId}`.execute(tx.q)
+     where id = ${batchId}`.execute(tx.q)
 }

@@ -30,6 +30,8 @@ export interface LargeEstate {
   pools: readonly number[]
   /** Makes PostgreSQL's statistics anew. */
   readonly analyze: () => Promise<void>
+  /** Makes PostgreSQL believe in a thousand tenants, all with as many rows, of which it knows some, but not the tenant. */
+  readonly hideAmongMany: () => Promise<void>
   /** Active SIMs of as many pools, which no other call got; at most 10. */
   readonly take: (count: number) => number[]
   readonly iccid: (simId: number) => string
@@ -57,6 +59,7 @@ export function useLargeEstate(sims: number): LargeEstate {
     pools: [],
     tenant: undefined as unknown as Tenant,
     analyze: () => onClient(url, (run) => run('vacuum (analyze)')),
+    hideAmongMany: () => onClient(url, (run) => run(A_THOUSAND)),
     take: (count) => {
       // The last digits 2 to 9 are Active SIMs that are in a pool.
       const place = 2 + (taken % 8) + 10 * Math.floor(taken / 8)
@@ -77,10 +80,10 @@ export function useLargeEstate(sims: number): LargeEstate {
     await harness.operate('POST', '/internal/rules', { files: await readRuleFiles(''), author: 'the tests' })
     await partitionsFor(store, [...CYCLES, '2026-12'].map(middleOf))
     await onClient(url, async (run) => {
-      for (const name of await tables(run)) await run(`alter table "${name}" set (autovacuum_enabled = false)`)
+      await stopAutovacuum(run)
       await run(others(Math.ceil(sims / 50)))
     })
-    await fill(harness, url, other, { first: 0, sims: Math.ceil(sims / 10) })
+    await fill(harness, url, other, { first: 0, sims: firstNumber(sims) })
     await estate.analyze()
     await fill(harness, url, tenant, { first: firstNumber(sims), sims })
     estate.tenant = tenant
@@ -94,11 +97,11 @@ export function useLargeEstate(sims: number): LargeEstate {
 }
 
 /** Number of the tenant's first SIM: after those of the other tenant. */
-const firstNumber = (sims: number) => Math.ceil(sims / 10)
+const firstNumber = (sims: number) => Math.ceil(sims / 4)
 
 type Run = (statement: string) => Promise<pg.QueryResult<Record<string, string>>>
 
-async function onClient(url: string, work: (run: Run) => Promise<unknown>, tenantId = ''): Promise<void> {
+export async function onClient(url: string, work: (run: Run) => Promise<unknown>, tenantId = ''): Promise<void> {
   const client = new pg.Client({ connectionString: url })
   await client.connect()
   try {
@@ -109,10 +112,23 @@ async function onClient(url: string, work: (run: Run) => Promise<unknown>, tenan
   }
 }
 
-const tables = async (run: Run) =>
-  (
-    await run(`select relname as name from pg_class where relnamespace = 'public'::regnamespace and relkind = 'r'`)
-  ).rows.map(({ name }) => name)
+/** Leaves it to the test when PostgreSQL makes its statistics. */
+export async function stopAutovacuum(run: Run): Promise<void> {
+  const { rows } = await run(
+    `select relname as name from pg_class where relnamespace = 'public'::regnamespace and relkind = 'r'`,
+  )
+  for (const { name } of rows) await run(`alter table "${name}" set (autovacuum_enabled = false)`)
+}
+
+/** Statistics of the tenants of each table. */
+const A_THOUSAND = `
+  select pg_restore_attribute_stats(
+           'schemaname', 'public', 'relname', c.relname::text, 'attname', 'tenant_id', 'inherited', c.relkind = 'p',
+           'null_frac', 0::real, 'avg_width', 16, 'n_distinct', 1000::real,
+           'most_common_vals', (select array_agg('many ' || n)::text from generate_series(1, 100) n),
+           'most_common_freqs', (select array_agg(0.001::real) from generate_series(1, 100)))
+    from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attname = 'tenant_id' and not a.attisdropped
+   where c.relkind in ('r', 'p') and c.relnamespace = 'public'::regnamespace`
 
 /** Tenants that have keys and shards, and nothing else. */
 const others = (count: number) => `
@@ -129,7 +145,7 @@ const others = (count: number) => `
   select id, kind, 0, '2027-01-01', (select version from rule_activations order by id desc limit 1) from made, generate_series(1, 3) kind`
 
 /** Makes SIMs, opens the cycles as the service does, and adds what comes about in months. */
-async function fill(
+export async function fill(
   harness: Harness,
   url: string,
   tenant: Tenant,

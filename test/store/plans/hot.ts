@@ -88,11 +88,11 @@ const usage =
 
 const evaluate: Work = ({ harness, tenant }) => evaluateSubjects(harness.store, evaluationOptions(), tenant.id)
 
-const network: Network = {
+export const network: Network = {
   perform: async ({ ticketId }) => ({ ticketId, effect: 'done' }),
   ping: async () => undefined,
 }
-const TRIES = { leaseMs: 60_000, retryMinMs: 1000, retryMaxMs: 60_000, attempts: 4, patienceMs: 3_600_000 }
+export const TRIES = { leaseMs: 60_000, retryMinMs: 1000, retryMaxMs: 60_000, attempts: 4, patienceMs: 3_600_000 }
 const execute: Work = ({ harness, tenant }) => executeTickets(harness.store, network, TRIES, tenant.id)
 
 const queued: Work = async (estate) => {
