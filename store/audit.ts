@@ -6,7 +6,7 @@ import { type RawBuilder, sql } from 'kysely'
 import { type Page, pageRequest, toPage } from '../domain/page.ts'
 import type { AuditEntry, AuditQuery, AuditSubject } from '../domain/tenants/audit.ts'
 import { readPage, within } from './paging.ts'
-import { mine, type PlatformTx, type TenantTx } from './tenancy.ts'
+import type { PlatformTx, TenantTx } from './tenancy.ts'
 
 /** One change of one thing. */
 export interface Change {
@@ -64,7 +64,7 @@ export async function pageOfAudit(tx: TenantTx | PlatformTx, query: AuditQuery):
   const page = pageRequest(query)
   const equal = (column: RawBuilder<unknown>, value: string | undefined) =>
     value === undefined ? sql`` : sql`and ${column} = ${value}`
-  const owner = 'tenantId' in tx ? sql`tenant_id = ${mine}` : sql`tenant_id is null`
+  const owner = 'tenantId' in tx ? sql`tenant_id = ${tx.tenantId}` : sql`tenant_id is null`
   const { rows, totalItems } = await readPage<AuditRow>(
     tx,
     {

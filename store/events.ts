@@ -46,7 +46,7 @@ async function eventsAfter(tx: TenantTx, query: EventQuery, after: Place | null,
  */
 export function pageOfEvents(tx: TenantTx, query: EventQuery): Promise<Part<Event>> {
   const page = pageRequest(query)
-  const from = sql`from events where true ${matching(query)}`
+  const from = sql`from events where (tenant_id = ${mine} or tenant_id is null) ${matching(query)}`
   return readPart<EventRow & Place, Event>(
     'events',
     { page, cursor: query.cursor },

@@ -177,7 +177,7 @@ export async function rememberStarts(tx: TenantTx, workflowIds: readonly string[
 export async function knownStarts(tx: TenantTx, workflowIds: readonly string[]): Promise<Set<string>> {
   if (workflowIds.length === 0) return new Set()
   const { rows } = await sql<{ workflowId: string }>`
-    select workflow_id as "workflowId" from workflow_starts where workflow_id = any(${[...workflowIds]}::text[])`.execute(
+    select workflow_id as "workflowId" from workflow_starts where tenant_id = ${mine} and workflow_id = any(${[...workflowIds]}::text[])`.execute(
     tx.q,
   )
   return new Set(rows.map(({ workflowId }) => workflowId))
@@ -194,7 +194,9 @@ export interface SuspensionStarted {
 export async function suspensionStarted(tx: TenantTx, workflowId: string): Promise<SuspensionStarted | undefined> {
   const { rows } = await sql<SuspensionStarted>`
     select input ->> 'rule' as rule, input ->> 'cycleKey' as cycle, input ->> 'until' as until
-      from workflow_starts where workflow_id = ${workflowId} and input is not null`.execute(tx.q)
+      from workflow_starts where tenant_id = ${mine} and workflow_id = ${workflowId} and input is not null`.execute(
+    tx.q,
+  )
   return rows[0]
 }
 
@@ -228,7 +230,9 @@ export async function passOverRuns(tx: TenantTx, workflowIds: readonly string[])
 
 /** Undoes {@link passOverStarted}: a person wants the workflow to go on, and enforcement no longer passes its SIM over. */
 export async function releaseRun(tx: TenantTx, workflowId: string): Promise<void> {
-  await sql`update workflow_starts set held = false where workflow_id = ${workflowId} and held`.execute(tx.q)
+  await sql`update workflow_starts set held = false where tenant_id = ${mine} and workflow_id = ${workflowId} and held`.execute(
+    tx.q,
+  )
 }
 
 /** Ids of tenants with due requests. */
@@ -253,6 +257,6 @@ export async function rememberedStart(tx: TenantTx, workflowId: string): Promise
     select held, exists (select 1 from workflow_outbox o
                           where o.workflow_id = s.workflow_id and o.done_at is null
                             and o.request ->> 'do' <> 'signal') as "isComing"
-      from workflow_starts s where workflow_id = ${workflowId}`.execute(tx.q)
+      from workflow_starts s where tenant_id = ${mine} and workflow_id = ${workflowId}`.execute(tx.q)
   return rows[0]
 }

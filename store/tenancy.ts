@@ -107,7 +107,8 @@ export async function inTenant<T>(store: Store, tenantId: string, work: (tx: Ten
 
 /**
  * The transaction's tenant, as the first column of a key: `tenant_id = ${mine}`. PostgreSQL then plans for a tenant of
- * usual size. Given the name itself, it would take all rows of a tenant that its statistics do not know for one.
+ * usual size. Given the name itself, it would take all rows of a tenant that its statistics do not know for one. A cycle
+ * that has just been opened is asked for in the same way: `cycle_key = (select ${key}::text)`.
  *
  * Give the name where a list is read in an order that an index without the tenant has too (`order by id limit 10`):
  * PostgreSQL would else read that index, and the rows of others with it.

@@ -74,10 +74,13 @@ export async function poolRows(tx: TenantTx, poolId: number, cycleKey: string, l
              coalesce(s.watchdog_mode = any(${[...UNPICKED_MODES]}::smallint[]), false) as weaker,
              coalesce(w.held, false) as held
         from sims s
-        left join ledger_figures f
-          on f.tenant_id = ${mine} and f.cycle_key = ${cycleKey} and f.pool_id = s.pool_id and f.sim_id = s.id
-        left join workflow_starts w on w.tenant_id = ${mine} and w.cycle_key = ${cycleKey} and w.sim_id = s.id
-       where s.tenant_id = ${mine} and s.pool_id = ${poolId}
+        left join lateral (
+          select * from ledger_figures
+           where tenant_id = ${mine} and cycle_key = ${cycleKey} and pool_id = s.pool_id and sim_id = s.id limit 1) f on true
+        left join lateral (
+          select held from workflow_starts
+           where tenant_id = ${mine} and cycle_key = ${cycleKey} and sim_id = s.id limit 1) w on true
+       where s.pool_id = ${poolId}
     )
     select "simId", "usageBytes", "shareBytes", "excessBytes", stopped, exempt, weaker, held,
            coalesce(sum("excessBytes") filter (where stopped) over (), 0)::bigint as "stoppedExcessBytes",

@@ -60,7 +60,7 @@ export function linesNow(tx: TenantTx, cycle: Cycle, part?: Part): RawBuilder<un
                                     where tenant_id = ${mine} and cycle_key = ${cycle.key} and pool_id <> 0
                                           ${among(sql`pool_id`)})) d
           on d.pool_id = f.pool_id and d.sim_id = f.sim_id
-       where f.tenant_id = ${mine} and f.cycle_key = ${cycle.key} ${among(sql`f.pool_id`)} ${simsOf(part, sql`f.sim_id`)}
+       where f.tenant_id = ${mine} and f.cycle_key = (select ${cycle.key}::text) ${among(sql`f.pool_id`)} ${simsOf(part, sql`f.sim_id`)}
     ), pools_used as (
       select pool_id, sum(bytes)::bigint as bytes, sum(voice_seconds)::bigint as voice_seconds,
              sum(sms_count)::bigint as sms_count, sum(limit_bytes)::bigint as limit_bytes,

@@ -144,7 +144,7 @@ async function nextPart(
        cross join lateral (
          select count(*) as places
            from (select from usage_ledger l
-                  where l.tenant_id = ${mine} and l.cycle_key = ${key} and l.pool_id = n.pool_id
+                  where l.tenant_id = ${mine} and l.cycle_key = (select ${key}::text) and l.pool_id = n.pool_id
                   limit ${rows}) counted) c
        where w.places < ${rows} and w.pools < ${MOST_POOLS}
     )
@@ -177,7 +177,7 @@ async function simsAfter(
   // The last SIM of the slice, and the one after it.
   const found = await sql<{ id: number }>`
     select sim_id as id from usage_ledger
-     where tenant_id = ${mine} and cycle_key = ${key} and pool_id = ${poolId} and sim_id > ${after}
+     where tenant_id = ${mine} and cycle_key = (select ${key}::text) and pool_id = ${poolId} and sim_id > ${after}
      order by sim_id offset ${rows - 1} limit 2`.execute(tx.q)
   const [last, next] = found.rows
   return { poolIds: [poolId], sims: { after, through: last === undefined || next === undefined ? ALL_SIMS : last.id } }

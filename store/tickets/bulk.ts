@@ -161,10 +161,10 @@ export async function settleBatch(
     update bulk_tickets set waiting = waiting - ${settled.length}, refused = refused + ${refused.length}
      where id = ${bulkId} returning waiting`.execute(tx.q)
   if ((rows[0]?.waiting ?? 0) > 0) {
-    await sql`update bulk_work set due_at = ${dueAt} where bulk_id = ${bulkId}`.execute(tx.q)
+    await sql`update bulk_work set due_at = ${dueAt} where tenant_id = ${mine} and bulk_id = ${bulkId}`.execute(tx.q)
   } else {
     await sql`update bulk_tickets set state = 'opened', opened_at = ${tx.now} where id = ${bulkId}`.execute(tx.q)
-    await sql`delete from bulk_work where bulk_id = ${bulkId}`.execute(tx.q)
+    await sql`delete from bulk_work where tenant_id = ${mine} and bulk_id = ${bulkId}`.execute(tx.q)
   }
 }
 
@@ -211,11 +211,11 @@ export async function cancelSome(
   const simIds = rows.map(({ simId }) => simId)
   const cancelled = simIds.length === 0 ? [] : await cancelPending(tx, bulkId, simIds)
   if (simIds.length === limit) {
-    await sql`update bulk_work set due_at = ${dueAt} where bulk_id = ${bulkId}`.execute(tx.q)
+    await sql`update bulk_work set due_at = ${dueAt} where tenant_id = ${mine} and bulk_id = ${bulkId}`.execute(tx.q)
     return cancelled
   }
   await sql`update bulk_tickets set state = 'cancelled' where id = ${bulkId}`.execute(tx.q)
-  await sql`delete from bulk_work where bulk_id = ${bulkId}`.execute(tx.q)
+  await sql`delete from bulk_work where tenant_id = ${mine} and bulk_id = ${bulkId}`.execute(tx.q)
   return cancelled
 }
 

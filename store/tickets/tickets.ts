@@ -164,7 +164,8 @@ export async function* listTickets(store: Store, tenantId: string): AsyncGenerat
   for (;;) {
     const { rows }: { rows: Placed[] } = await inTenant(store, tenantId, (tx) =>
       sql<Placed>`
-        select ${columns}, seq from tickets where ${before}::bigint is null or seq < ${before}
+        select ${columns}, seq from tickets
+         where tenant_id = ${mine} and (${before}::bigint is null or seq < ${before})
          order by seq desc limit ${PAGE}`.execute(tx.q),
     )
     if (rows.length > 0) yield rows.map(toTicket)

@@ -183,17 +183,12 @@ async function contribute(tx: TenantTx, key: string, active: readonly SeatSince[
       set contributing = true, tariff_id = excluded.tariff_id`.execute(tx.q)
 }
 
-/**
- * Condition: the SIM of a row is one of the seats'. It says what the join says too, but the index serves it also where
- * PostgreSQL has no statistics of the cycle, takes its rows for one, and would read them all.
- */
-const amongSims = (column: RawBuilder<unknown>, given: readonly SeatSince[]) => sql`
-  ${column} = any(${given.map(({ simId }) => simId)}::bigint[])`
-
-/** A condition: the ledger row of a seat, in the seat's pool or in another. */
-const rowOf = (tx: TenantTx, key: string, given: readonly SeatSince[], pool = sql`r."poolId"`) => sql`
-  l.tenant_id = ${mine} and l.cycle_key = ${key} and l.sim_id = r."simId" and l.pool_id = ${pool}
-  and ${amongSims(sql`l.sim_id`, given)}`
+/** The seats with their ledger rows `l` of a cycle, in the seat's pool or in another. Seats without a row are left out. */
+const rowsOf = (key: string, given: readonly SeatSince[], pool = sql`r."poolId"`) => sql`
+  ${seats(given)}
+  cross join lateral (
+    select *, ctid as place from usage_ledger
+     where tenant_id = ${mine} and cycle_key = ${key} and sim_id = r."simId" and pool_id = ${pool} limit 1) l`
 
 /**
  * Those of the seats that do not contribute yet with their own tariff. A SIM that comes back in its cycle does. Needs no
@@ -206,7 +201,7 @@ async function notYetContributing(
 ): Promise<readonly SeatSince[]> {
   if (active.length === 0) return []
   const { rows } = await sql<{ simId: number }>`
-    select r."simId" from ${seats(active)} join usage_ledger l on ${rowOf(tx, key, active)}
+    select r."simId" from ${rowsOf(key, active)}
      where l.contributing and l.tariff_id is not distinct from r."tariffId"`.execute(tx.q)
   const contribute = new Set(rows.map(({ simId }) => simId))
   return active.filter(({ simId }) => !contribute.has(simId))
@@ -216,36 +211,43 @@ async function notYetContributing(
 async function otherTariffs(tx: TenantTx, key: string, tariffs: readonly SeatSince[]): Promise<readonly SeatSince[]> {
   if (tariffs.length === 0) return []
   const { rows } = await sql<{ simId: number }>`
-    select r."simId" from ${seats(tariffs)} join usage_ledger l on ${rowOf(tx, key, tariffs)}
+    select r."simId" from ${rowsOf(key, tariffs)}
      where l.tariff_id is distinct from r."tariffId"`.execute(tx.q)
   const differ = new Set(rows.map(({ simId }) => simId))
   return tariffs.filter(({ simId }) => differ.has(simId))
 }
 
+/** Writes the tariffs of seats that have a ledger row. */
 async function writeOwnTariffs(tx: TenantTx, key: string, tariffs: readonly SeatSince[]): Promise<void> {
   if (tariffs.length === 0) return
   await sql`
-    update usage_ledger l set tariff_id = r."tariffId" from ${seats(tariffs)} where ${rowOf(tx, key, tariffs)}`.execute(
-    tx.q,
-  )
+    insert into usage_ledger (cycle_key, sim_id, pool_id, tariff_id)
+    select ${key}, "simId", "poolId", "tariffId" from ${seats(tariffs)} order by "simId"
+    on conflict (tenant_id, cycle_key, sim_id, pool_id) do update set tariff_id = excluded.tariff_id`.execute(tx.q)
 }
 
-/** Moves SIMs' ledger rows of a cycle to another pool, or changes them where they are. */
+/**
+ * Moves SIMs' ledger rows of a cycle to another pool, or changes them where they are. The pools are locked, so nobody
+ * else changes a row between finding it and deleting it.
+ */
 async function moveRows(tx: TenantTx, key: string, moves: readonly Move[]): Promise<void> {
   if (moves.length === 0) return
   await sql`
-    update usage_ledger l
-       set tariff_id = r."tariffId", contributing = l.contributing and r.contributes
-      from ${seats(moves)} where ${rowOf(tx, key, moves)} and r."from" = r."poolId"`.execute(tx.q)
+    insert into usage_ledger (cycle_key, sim_id, pool_id, tariff_id, contributing)
+    select ${key}, r."simId", r."poolId", r."tariffId", l.contributing and r.contributes
+      from ${rowsOf(key, moves)} where r."from" = r."poolId" order by r."simId"
+    on conflict (tenant_id, cycle_key, sim_id, pool_id) do update
+      set tariff_id = excluded.tariff_id, contributing = excluded.contributing`.execute(tx.q)
   await sql`
-    with moved as (
-      delete from usage_ledger l using ${seats(moves)}
-       where ${rowOf(tx, key, moves, sql`r."from"`)} and r."from" <> r."poolId"
-      returning l.sim_id, r."poolId" as pool_id, r."tariffId" as tariff_id, l.contributing and r.contributes as contributing,
-                l.bytes, l.voice_seconds, l.sms_count
+    with found as materialized (
+      select r."simId" as sim_id, r."poolId" as pool_id, r."tariffId" as tariff_id,
+             l.contributing and r.contributes as contributing, l.bytes, l.voice_seconds, l.sms_count, l.place
+        from ${rowsOf(key, moves, sql`r."from"`)} where r."from" <> r."poolId"
+    ), gone as (
+      delete from usage_ledger where ctid = any(array(select place from found))
     )
     insert into usage_ledger as l (cycle_key, sim_id, pool_id, tariff_id, contributing, bytes, voice_seconds, sms_count)
-    select ${key}, sim_id, pool_id, tariff_id, contributing, bytes, voice_seconds, sms_count from moved order by sim_id
+    select ${key}, sim_id, pool_id, tariff_id, contributing, bytes, voice_seconds, sms_count from found order by sim_id
     on conflict (tenant_id, cycle_key, sim_id, pool_id) do update
       set tariff_id = excluded.tariff_id, contributing = l.contributing or excluded.contributing,
           bytes = l.bytes + excluded.bytes, voice_seconds = l.voice_seconds + excluded.voice_seconds,
@@ -274,7 +276,7 @@ async function moveBuckets(tx: TenantTx, moves: readonly Move[], widthMs: number
 const recordsOf = (moves: readonly Move[]): RawBuilder<unknown> => {
   const earliest = new Date(Math.min(...moves.map(({ at }) => at.getTime())))
   return sql`u.at >= ${earliest} and u.sim_id = r."simId" and u.pool_id = r."from" and u.at >= r.at
-       and ${amongSims(sql`u.sim_id`, moves)}`
+       and u.sim_id = any(${moves.map(({ simId }) => simId)}::bigint[])`
 }
 
 async function moveRecords(tx: TenantTx, moves: readonly Move[]): Promise<void> {

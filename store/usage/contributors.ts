@@ -66,16 +66,23 @@ export async function settleContributors(tx: TenantTx, cycle: Cycle, among: Amon
       select ${key}, sim_id, pool_id, tariff_id, true from contributor_changes
        where is_new order by sim_id, pool_id`.execute(tx.q)
     if (pools.every(({ isNew }) => isNew)) return
-    const their = sql`
-      l.tenant_id = ${mine} and l.cycle_key = ${key} and l.sim_id = r.sim_id and l.pool_id = r.pool_id
-      and not r.is_new`
+    // The pools are locked, so nobody else changes a row between finding it and deleting it.
     await sql`
-      delete from usage_ledger l using contributor_changes r
-       where ${their} and not r.comes and l.bytes = 0 and l.voice_seconds = 0 and l.sms_count = 0`.execute(tx.q)
-    await sql`
-      update usage_ledger l
-         set contributing = r.comes${isAhead ? sql`, tariff_id = case when r.comes then r.tariff_id else l.tariff_id end` : sql``}
-        from contributor_changes r where ${their}`.execute(tx.q)
+      with found as materialized (
+        select r.sim_id, r.pool_id, r.comes, ${isAhead ? sql`case when r.comes then r.tariff_id else l.tariff_id end` : sql`l.tariff_id`} as tariff_id,
+               not r.comes and l.bytes = 0 and l.voice_seconds = 0 and l.sms_count = 0 as goes, l.place
+          from contributor_changes r
+         cross join lateral (
+           select *, ctid as place from usage_ledger
+            where tenant_id = ${mine} and cycle_key = ${key} and sim_id = r.sim_id and pool_id = r.pool_id limit 1) l
+         where not r.is_new
+      ), gone as (
+        delete from usage_ledger where ctid = any(array(select place from found where goes))
+      )
+      insert into usage_ledger (cycle_key, sim_id, pool_id, tariff_id, contributing)
+      select ${key}, sim_id, pool_id, tariff_id, comes from found where not goes order by sim_id, pool_id
+      on conflict (tenant_id, cycle_key, sim_id, pool_id) do update
+        set contributing = excluded.contributing, tariff_id = excluded.tariff_id`.execute(tx.q)
   })
   return poolIds
 }
@@ -109,7 +116,7 @@ async function findChanges(
              l.sim_id is null
         from (${contributors(tx, cycle, among)}) c
         full join (select sim_id, pool_id, tariff_id, contributing from usage_ledger
-                    where tenant_id = ${mine} and cycle_key = ${cycle.key} and ${among(sql`sim_id`)}) l
+                    where tenant_id = ${mine} and cycle_key = (select ${cycle.key}::text) and ${among(sql`sim_id`)}) l
           on l.sim_id = c.sim_id and l.pool_id = c.pool_id
        where case when c.sim_id is null then l.contributing
                   else l.contributing is not true or ${isAhead} and c.tariff_id is distinct from l.tariff_id end

@@ -3,7 +3,7 @@ import { sql } from 'kysely'
 import { type Page, pageRequest, toPage } from '../../domain/page.ts'
 import type { UsageDelivery, UsageDeliveryQuery } from '../../domain/usage/delivery.ts'
 import { readPage, within } from '../paging.ts'
-import { mine, type TenantTx } from '../tenancy.ts'
+import type { TenantTx } from '../tenancy.ts'
 
 /**
  * Records that a delivery begins, on behalf of the transaction's caller.
@@ -70,7 +70,7 @@ export async function pageOfDeliveries(tx: TenantTx, query: UsageDeliveryQuery):
       columns,
       from: sql`
         from usage_deliveries
-       where tenant_id = ${mine} ${query.keyId === undefined ? sql`` : sql`and key_id = ${query.keyId}`}
+       where tenant_id = ${tx.tenantId} ${query.keyId === undefined ? sql`` : sql`and key_id = ${query.keyId}`}
              ${within(sql`began_at`, query.date)}`,
       orderBy: sql`id desc`,
     },

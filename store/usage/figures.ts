@@ -122,7 +122,7 @@ async function readRowFigures(
       select f.sim_id, f.pool_id, f.bytes, f.limit_bytes, f.voice_seconds, f.sms_count,
              coalesce(f.is_shared, false) as is_shared, f.excess_bytes
         from (select sim_id, pool_id from usage_ledger
-               where tenant_id = ${mine} and cycle_key = ${cycleKey} and ${among}) l
+               where tenant_id = ${mine} and cycle_key = (select ${cycleKey}::text) and ${among}) l
        cross join lateral (
          select * from ledger_figures
           where tenant_id = ${mine} and cycle_key = ${cycleKey} and sim_id = l.sim_id and pool_id = l.pool_id limit 1) f

@@ -25,7 +25,7 @@ const seats = (tx: TenantTx, cycle: Cycle, opened: boolean, simIds?: readonly nu
   if (!opened) return contributors(tx, cycle, among)
   return sql`
     select sim_id, pool_id, tariff_id from usage_ledger
-     where tenant_id = ${mine} and cycle_key = ${cycle.key} and contributing
+     where tenant_id = ${mine} and cycle_key = (select ${cycle.key}::text) and contributing
        ${among === undefined ? sql`` : sql`and ${among(sql`sim_id`)}`}`
 }
 

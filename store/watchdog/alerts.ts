@@ -226,7 +226,7 @@ export async function forgetAlerts(
 export async function isFiring(tx: TenantTx, rule: string, subject: Subject, cycleKey: string): Promise<boolean> {
   const { rows } = await sql`
     select 1 from alerts
-     where rule = ${rule} and subject_kind = ${SUBJECT_CODES[subject.kind]} and subject_id = ${subject.id}
+     where tenant_id = ${mine} and rule = ${rule} and subject_kind = ${SUBJECT_CODES[subject.kind]} and subject_id = ${subject.id}
        and scope in (${cycleKey}, '') and firing`.execute(tx.q)
   return rows.length > 0
 }

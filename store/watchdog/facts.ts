@@ -230,14 +230,15 @@ export async function scanPools(
     with used as (
       select pool_id, count(*) filter (where bytes > limit_bytes)::integer as over_sims, max(bytes) as top_bytes
         from ledger_figures
-       where tenant_id = ${mine} and cycle_key = ${cycleKey} and pool_id = any(${[...ids]}::integer[])
+       where tenant_id = ${mine} and cycle_key = (select ${cycleKey}::text) and pool_id = any(${[...ids]}::integer[])
        group by pool_id
     ),
     seen as (
       select s.pool_id, max(g.last_seen_at) as last_seen_at,
              count(*) filter (where s.status = 1 and s.status_since < ${silentBefore}
                                 and (g.last_seen_at is null or g.last_seen_at < ${silentBefore}))::integer as silent_sims
-        from sims s join sim_seen g on g.tenant_id = s.tenant_id and g.sim_id = s.id
+        from sims s
+       cross join lateral (select * from sim_seen where tenant_id = s.tenant_id and sim_id = s.id limit 1) g
        where s.pool_id = any(${[...ids]}::integer[]) group by s.pool_id
     )
     select p.id, coalesce(u.over_sims, 0) as "overSimCount", coalesce(seen.silent_sims, 0) as "silentSimCount",

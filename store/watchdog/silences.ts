@@ -66,7 +66,7 @@ export async function pageOfSilences(tx: TenantTx, query: SilenceQuery): Promise
   const where = query.open === undefined ? sql`` : query.open ? sql`and ${open}` : sql`and not ${open}`
   const { rows, totalItems } = await readPage<SilenceRow>(
     tx,
-    { columns, from: sql`from silences where tenant_id = ${mine} ${where}`, orderBy: sql`id desc` },
+    { columns, from: sql`from silences where tenant_id = ${tx.tenantId} ${where}`, orderBy: sql`id desc` },
     page,
   )
   return toPage(page, totalItems, rows.map(toSilence))

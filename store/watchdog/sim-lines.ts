@@ -166,7 +166,7 @@ export const readSimLines = (tx: TenantTx, cycleKey: string, of: Range, most: nu
                order by id limit ${sql.lit(most)}) s
         left join lateral (select * from sim_sightings where tenant_id = ${mine} and sim_id = s.id limit 1) g on true
         left join lateral (
-          select * from usage_ledger where tenant_id = ${mine} and cycle_key = ${sql.lit(cycleKey)} and sim_id = s.id
-           order by pool_id
+          select * from usage_ledger where tenant_id = ${mine} and cycle_key = (select ${sql.lit(cycleKey)}) and sim_id = s.id
+           offset 0
         ) l on true`,
   )

@@ -53,7 +53,7 @@ export async function pageOfWebhooks(tx: TenantTx, query: PageQuery): Promise<Pa
   const page = pageRequest(query)
   const { rows, totalItems } = await readPage<WebhookRow>(
     tx,
-    { columns, from: sql`from webhooks where tenant_id = ${mine}`, orderBy: sql`id desc` },
+    { columns, from: sql`from webhooks where tenant_id = ${tx.tenantId}`, orderBy: sql`id desc` },
     page,
   )
   return toPage(page, totalItems, rows.map(toWebhook(tx.now)))
