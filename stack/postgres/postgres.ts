@@ -15,6 +15,7 @@ import { access, chmod, chown, mkdir, mkdtemp, readFile, rename, rm, stat, trunc
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { promisify } from 'node:util'
 import pg from 'pg'
 import { claimFolder, commandOf } from '../pids.ts'
 import { freePort, isPortFree, LOOPBACK, requireFreePort } from '../ports.ts'
@@ -42,6 +43,8 @@ export interface PostgresOptions {
   readonly log?: (line: string) => void
   /** Default true. False gives up crash safety and autovacuum for speed: for temporary databases. */
   readonly durable?: boolean
+  /** Folder with `initdb`, `pg_ctl` and `postgres`. Default: the embedded ones. */
+  readonly programs?: string
 }
 
 export interface Postgres {
@@ -71,7 +74,12 @@ export async function startPostgres(options: PostgresOptions): Promise<Postgres>
   await mkdir(folder, { recursive: true })
   const giveBack = await claimFolder(folder, 'the database')
   try {
-    const cluster: Cluster = { folder, dir: join(folder, 'cluster'), programs: await postgresPrograms(user), user }
+    const cluster: Cluster = {
+      folder,
+      dir: join(folder, 'cluster'),
+      programs: options.programs ?? (await postgresPrograms(user)),
+      user,
+    }
     if (!(await exists(join(cluster.dir, 'PG_VERSION')))) {
       log('making a database cluster')
       await initialise(cluster)
@@ -125,9 +133,9 @@ async function initialise({ dir, folder, programs, user }: Cluster): Promise<voi
       `--pwfile=${passwordFile}`,
       '--auth=scram-sha-256',
       '--encoding=UTF8',
-      '--locale=C',
-      '--locale-provider=builtin',
-      '--builtin-locale=C.UTF-8',
+      ...((await majorVersion(programs)) < 17
+        ? ['--locale=C.UTF-8']
+        : ['--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8']),
     ])
   } finally {
     await rm(secrets, { recursive: true, force: true })
@@ -135,6 +143,12 @@ async function initialise({ dir, folder, programs, user }: Cluster): Promise<voi
   await writeFile(join(folder, 'password'), `${password}\n`, { mode: 0o600 })
   await chmod(join(folder, 'password'), 0o600)
   await rename(unfinished, dir)
+}
+
+/** The major version of the programs in a folder. */
+async function majorVersion(programs: string): Promise<number> {
+  const { stdout } = await promisify(execFile)(join(programs, 'postgres'), ['--version'])
+  return Number(/ (\d+)/.exec(stdout)?.[1])
 }
 
 interface Running {

@@ -14,6 +14,8 @@ declare module 'vitest' {
   interface ProvidedContext {
     /** The database for administration; tests get their own from `freshDatabase`. */
     postgresUrl: string
+    /** Its major version. */
+    postgresMajor: number
     /** Null if redis-server is not installed. */
     redisUrl: string | null
   }
@@ -23,6 +25,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const postgres = await share('postgres', startTemplateServer)
   const redis = await share('redis', startOptionalRedis)
   project.provide('postgresUrl', postgres.server.url)
+  project.provide('postgresMajor', postgres.server.major)
   project.provide('redisUrl', redis.server.url)
   return async () => {
     await redis.leave()
@@ -34,21 +37,25 @@ async function startTemplateServer() {
   const dataDir = await mkdtemp(join(tmpdir(), 'simherd-test-postgres-'))
   // The database has a user of its own if root runs the tests.
   await chmod(dataDir, 0o755)
-  const server = await startPostgres({ dataDir, durable: false })
+  // The folder of another PostgreSQL than the embedded one.
+  const programs = process.env.TEST_POSTGRES
+  const server = await startPostgres({ dataDir, durable: false, ...(programs !== undefined && { programs }) })
   const stop = async () => {
     await server.stop()
     await rm(dataDir, { recursive: true, force: true })
   }
+  let major = 0
   try {
     await execute(server.url, `create database ${TEMPLATE}`)
     const template = new URL(server.url)
     template.pathname = `/${TEMPLATE}`
     await migrate(template.href)
+    major = await majorOf(server.url)
   } catch (error) {
     await stop()
     throw error
   }
-  return { url: server.url, pid: server.pid, stop }
+  return { url: server.url, pid: server.pid, major, stop }
 }
 
 async function startOptionalRedis() {
@@ -56,11 +63,19 @@ async function startOptionalRedis() {
   return server ?? { url: null, stop: async () => undefined }
 }
 
-async function execute(url: string, statement: string): Promise<void> {
+async function majorOf(url: string): Promise<number> {
+  const { rows } = await execute<{ major: number }>(
+    url,
+    `select current_setting('server_version_num')::integer / 10000 as major`,
+  )
+  return rows[0]?.major ?? 0
+}
+
+async function execute<Row extends pg.QueryResultRow>(url: string, statement: string): Promise<pg.QueryResult<Row>> {
   const client = new pg.Client({ connectionString: url })
   await client.connect()
   try {
-    await client.query(statement)
+    return await client.query<Row>(statement)
   } finally {
     await client.end()
   }

@@ -35,6 +35,23 @@ export function requireRedis(suite: string): string | undefined {
 }
 
 /**
+ * Whether the PostgreSQL of the run has this major version or a newer one, for what older ones cannot do.
+ *
+ * @param suite what is skipped without it
+ */
+export function requirePostgres(major: number, suite: string): boolean {
+  const found = inject('postgresMajor')
+  if (found >= major) return true
+  noteSkip({
+    file: file(),
+    skipped: suite,
+    why: `it runs on PostgreSQL ${major} or newer, got ${found}`,
+    isLack: false,
+  })
+  return false
+}
+
+/**
  * Whether there is a Python with pip, for a suite under `describe.runIf(hasPip)`.
  *
  * @param suite what is skipped without it
