@@ -8,6 +8,7 @@ import { sql } from 'kysely'
 import { type Migration, Migrator } from 'kysely/migration'
 import { connect } from './connect.ts'
 import { type MigrationFile, namesOfThisRelease, readAllFiles, statementsOf } from './migration-files.ts'
+import { refuseOldServer } from './server-version.ts'
 import type { Db } from './tenancy.ts'
 
 const LOCK_TIMEOUT_MS = 3000
@@ -33,7 +34,8 @@ export interface MigrateOptions {
  * work while the others wait. Migrations that a newer release has applied are left alone.
  *
  * @returns names of the migrations that were applied
- * @throws Error naming the migration that failed; everything before it stays applied
+ * @throws Error if the server is too old, or if the login may not make tables: with the statements that a superuser has
+ *   to run. Error naming the migration that failed; everything before it stays applied
  */
 export async function migrate(databaseUrl: string, options: MigrateOptions = {}): Promise<string[]> {
   const { contract = true, lockPatienceMs = LOCK_PATIENCE_MS, log } = options
@@ -42,7 +44,9 @@ export async function migrate(databaseUrl: string, options: MigrateOptions = {})
   const { db, close } = connect(databaseUrl, { max: 2, unlimited: true, lockTimeoutMs: LOCK_TIMEOUT_MS })
   try {
     const applied = []
-    for (const file of await pendingOf(db, wanted)) {
+    const pending = await pendingOf(db, wanted)
+    if (pending.length > 0) await refuseForeignSchema(db)
+    for (const file of pending) {
       if (await applyPatiently(db, file, lockPatienceMs, log)) {
         applied.push(file.name)
         log?.(`migrated ${file.name}`)
@@ -51,6 +55,23 @@ export async function migrate(databaseUrl: string, options: MigrateOptions = {})
     return applied
   } finally {
     await close()
+  }
+}
+
+/**
+ * Looks whether the login has the rights of the schema's owner. A database's owner has them, but not while it inherits no
+ * rights from the roles that it is a member of.
+ */
+async function refuseForeignSchema(db: Db): Promise<void> {
+  const { rows } = await sql<{ login: string; database: string }>`
+    select quote_ident(current_user) as login, quote_ident(current_database()) as database
+      from pg_namespace
+     where nspname = 'public' and not pg_has_role(current_user, nspowner, 'usage')`.execute(db)
+  for (const { login, database } of rows) {
+    throw new Error(
+      `the login ${login} does not own the schema public of the database ${database}: ` +
+        `as a superuser, run in that database: alter schema public owner to ${login};`,
+    )
   }
 }
 
@@ -105,8 +126,13 @@ const migrationOf = (file: MigrationFile): Migration => ({
 })
 
 async function appliedNames(db: Db): Promise<string[]> {
-  const { rows: there } = await sql`select 1 where to_regclass('kysely_migration') is not null`.execute(db)
-  if (there.length === 0) return []
+  const { rows: servers } = await sql<{ version: number; isMigrated: boolean }>`
+    select current_setting('server_version_num')::integer as version,
+           to_regclass('kysely_migration') is not null as "isMigrated"`.execute(db)
+  for (const { version, isMigrated } of servers) {
+    refuseOldServer(version)
+    if (!isMigrated) return []
+  }
   const { rows } = await sql<{ name: string }>`select name from kysely_migration`.execute(db)
   return rows.map(({ name }) => name)
 }

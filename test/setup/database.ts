@@ -82,8 +82,11 @@ export async function emptyDatabase(): Promise<{ url: string; drop: () => Promis
 }
 
 /** Runs a statement as the superuser, outside the databases of tests. @returns its rows */
-export async function administrate(statement: string): Promise<Record<string, unknown>[]> {
-  const client = new pg.Client({ connectionString: inject('postgresUrl') })
+export async function administrate(
+  statement: string,
+  url: string = inject('postgresUrl'),
+): Promise<Record<string, unknown>[]> {
+  const client = new pg.Client({ connectionString: url })
   await client.connect()
   try {
     for (let attempt = 1; ; attempt++) {

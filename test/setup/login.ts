@@ -13,6 +13,7 @@ const ROLES = ['simherd_tenant', 'simherd_platform', 'simherd_search']
  *
  * @param options.roles that the login may take on. Default: all of the service
  * @param options.files of migrations to apply. Default: those of this release
+ * @param options.ownsSchema whether the login has become the owner of the schema `public`. Default: true
  * @param options.contract whether no process of an earlier release is left. Default: true
  * @returns the login's url, the superuser's url, and `drop` for database and login
  */
@@ -20,21 +21,33 @@ export async function ownDatabase({
   roles = ROLES,
   contract = true,
   files,
+  ownsSchema = true,
 }: {
   readonly roles?: readonly string[]
   readonly contract?: boolean
   readonly files?: readonly MigrationFile[]
+  readonly ownsSchema?: boolean
 } = {}): Promise<{
   url: string
   rootUrl: string
   drop: () => Promise<void>
 }> {
   const name = `app_${randomBytes(8).toString('hex')}`
-  await administrate(`create role ${name} login createrole password '${name}'`)
-  await administrate(`grant ${roles.join(', ')} to ${name} with admin true, inherit false`)
-  await administrate(`create database ${name} owner ${name}`)
   const rootUrl = new URL(inject('postgresUrl'))
   rootUrl.pathname = `/${name}`
+  // As docs/runbook.md says.
+  await administrate(`create role ${name} login noinherit createrole password '${name}'`)
+  await administrate(`create database ${name} owner ${name}`)
+  await administrate(`alter schema public owner to ${ownsSchema ? name : 'current_user'}`, rootUrl.href)
+  // As it says for a second database on the same server.
+  await administrate(`
+    do $$ begin
+      if current_setting('server_version_num')::integer >= 160000 then
+        execute 'grant ${roles.join(', ')} to ${name} with admin true, inherit false';
+      else
+        grant ${roles.join(', ')} to ${name} with admin option;
+      end if;
+    end $$`)
   const url = new URL(rootUrl)
   url.username = name
   url.password = name

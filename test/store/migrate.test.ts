@@ -5,7 +5,7 @@ import { pathToFileURL } from 'node:url'
 import pg from 'pg'
 import { afterEach, describe, expect, test } from 'vitest'
 import { connect } from '../../store/connect.ts'
-import { migrate, pendingFiles } from '../../store/migrate.ts'
+import { migrate, pendingFiles, pendingMigrations } from '../../store/migrate.ts'
 import { migrationFile, readFunctionFiles, statementsOf } from '../../store/migration-files.ts'
 import { emptyDatabase } from '../setup/database.ts'
 import { soon } from '../setup/soon.ts'
@@ -43,6 +43,24 @@ describe('migrate', () => {
 
     expect(await tablesOf(client)).toEqual(['first_table', 'second_table'])
     expect(await migrate(url, { files: [first, second] })).toEqual([])
+  })
+
+  test('refuses a server that is too old, by its version, and so do doctor and /readyz', async () => {
+    const { url, client } = await aDatabase()
+    // There is no older server here: it says that it is one.
+    await client.query(`
+      create schema older;
+      create function older.current_setting(text) returns text language sql
+        return case $1 when 'server_version_num' then '140011' else pg_catalog.current_setting($1) end`)
+    const older = `${url}?options=${encodeURIComponent('-c search_path=older,pg_catalog,public')}`
+    const why = 'PostgreSQL is 14.11, and Simherd needs 15 or newer: upgrade the server'
+
+    await expect(migrate(older, { files: [first] })).rejects.toThrow(why)
+
+    const { db, close } = connect(older, { max: 1 })
+    closing.push(close)
+    await expect(pendingMigrations(db)).rejects.toThrow(why)
+    expect(await tablesOf(client)).toEqual([])
   })
 
   test('applies each file once in concurrent runs', async () => {

@@ -1,0 +1,14 @@
+/** The PostgreSQL servers that Simherd works with. */
+
+/** The oldest major version, on which `test/store` and `test/operations/usage` run too. */
+const OLDEST_POSTGRES = 15
+
+/** @param number as `server_version_num` gives it: 150018. @throws Error that names the version if it is too old */
+export function refuseOldServer(number: number): void {
+  const [major, minor] = [Math.floor(number / 10_000), number % 10_000]
+  if (major < OLDEST_POSTGRES) {
+    throw new Error(
+      `PostgreSQL is ${major}.${minor}, and Simherd needs ${OLDEST_POSTGRES} or newer: upgrade the server`,
+    )
+  }
+}
