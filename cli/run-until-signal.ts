@@ -9,17 +9,23 @@ export interface Running {
 /** A supervisor kills after 30 s. Work that has not ended by then is left to its lease. */
 const STOP_MS = 25_000
 
+/** How long a start may go on after a signal. */
+const START_MS = 3000
+
 /** The exit code that supervisors and shells expect after a second Ctrl-C. */
 const INTERRUPTED = 130
 
 /**
  * Starts something and keeps it running until SIGTERM or SIGINT. The first signal stops it in order, the second ends it
- * at once. A first signal during the start takes effect after it.
+ * at once. A signal during the start waits a moment for its end; a start that goes on is ended as it is, like one that is
+ * killed.
+ *
+ * @throws whatever the start throws
  */
 export async function runUntilSignal(
   log: Logger,
   start: () => Promise<Running>,
-  { stopMs = STOP_MS }: { readonly stopMs?: number } = {},
+  { startMs = START_MS, stopMs = STOP_MS }: { readonly startMs?: number; readonly stopMs?: number } = {},
 ): Promise<void> {
   let told: (signal: NodeJS.Signals) => void = () => undefined
   const signalled = new Promise<NodeJS.Signals>((resolve) => {
@@ -34,7 +40,13 @@ export async function runUntilSignal(
   process.on('SIGTERM', hear)
   process.on('SIGINT', hear)
 
-  const running = await start()
+  const starting = start()
+  const late = signalled.then(() => sleep(startMs, undefined))
+  const running = await Promise.race([starting, late])
+  if (running === undefined) {
+    log.info(`${await signalled}: ended before it had started`)
+    process.exit(0)
+  }
   log.info(`${await signalled}: stopping in order`)
   const hasStopped = await Promise.race([running.stop().then(() => true), sleep(stopMs, false)])
   if (hasStopped) log.info('stopped')

@@ -1,0 +1,115 @@
+/** A process that cannot start ends by itself, says why without a stack, and has its exit code. */
+import { execFile } from 'node:child_process'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import { childEnv } from '../../config/child-env.ts'
+import { freePort } from '../../stack/ports.ts'
+import { emptyDatabase, freshDatabase } from '../setup/database.ts'
+
+const COMMAND = fileURLToPath(new URL('../../cli/simherd.js', import.meta.url))
+const closing: (() => Promise<unknown>)[] = []
+let settings: Record<string, string> = {}
+let taken = 0
+let empty = ''
+
+beforeAll(async () => {
+  const [database, bare, folder] = [
+    await freshDatabase(),
+    await emptyDatabase(),
+    await mkdtemp(join(tmpdir(), 'starts-')),
+  ]
+  closing.push(database.drop, bare.drop, () => rm(folder, { recursive: true }))
+  const listener = createServer().listen(0, '127.0.0.1')
+  closing.push(async () => listener.close())
+  await new Promise((resolve) => listener.once('listening', resolve))
+  const at = listener.address()
+  taken = at !== null && typeof at === 'object' ? at.port : 0
+  empty = bare.url
+  settings = {
+    DATABASE_URL: database.url,
+    TEMPORAL_ADDRESS: inject('temporalAddress'),
+    WORKFLOW_BUNDLE: inject('workflowBundle'),
+    CARRIER_URL: 'http://127.0.0.1:1',
+    CARRIER_SECRET: 'secret',
+    SMTP_URL: 'smtp://127.0.0.1:1',
+    SERVICE_KEY: 'key.of.nobody',
+    PORT: String(await freePort()),
+    INTERNAL_PORT: String(await freePort()),
+    WORKER_PORT: String(await freePort()),
+  }
+})
+afterAll(async () => {
+  for (const close of closing.reverse()) await close()
+})
+
+const run = (command: string, over: Record<string, string>) =>
+  new Promise<{ code: unknown; signal: unknown; said: string }>((resolve) => {
+    const env = childEnv({ ...settings, ...over })
+    // A process that does not end is killed, and then has no exit code.
+    execFile(process.execPath, [COMMAND, command], { env, timeout: 30_000, killSignal: 'SIGKILL' }, (error, _, said) =>
+      resolve({ code: error?.code ?? 0, signal: error?.signal ?? null, said }),
+    )
+  })
+
+/** A database's url with other parts. */
+const changed = (url: string, change: (parts: URL) => void) => {
+  const parts = new URL(url)
+  change(parts)
+  return parts.href
+}
+type Case = readonly [what: string, command: string, over: () => Record<string, string>, code: number, says: RegExp]
+
+describe('a start', () => {
+  test.each<Case>([
+    [
+      'on a port that is taken',
+      'api',
+      () => ({ PORT: String(taken) }),
+      4,
+      /EADDRINUSE.*: stop the program that listens/,
+    ],
+    ['on an internal port that is taken', 'api', () => ({ INTERNAL_PORT: String(taken) }), 4, /EADDRINUSE/],
+    ['on a health port that is taken', 'worker', () => ({ WORKER_PORT: String(taken) }), 4, /EADDRINUSE/],
+    ['with a setting that is none', 'api', () => ({ PORT: 'http' }), 2, /PORT=http: must be integer/],
+    ['without a database', 'api', () => ({ DATABASE_URL: '' }), 2, /DATABASE_URL is not set/],
+    ['without the service key', 'worker', () => ({ SERVICE_KEY: '' }), 2, /SERVICE_KEY is not set/],
+    ['with rules that are not there', 'worker', () => ({ RULES_DIR: '/no/rules' }), 3, /no\/rules/],
+    [
+      'with a key file that is not there',
+      'worker',
+      () => ({ SERVICE_KEY: '', SERVICE_KEY_FILE: '/no/key' }),
+      3,
+      /no\/key/,
+    ],
+    [
+      'with a wrong password',
+      'migrate',
+      () => ({ DATABASE_URL: changed(empty, (url) => (url.password = 'wrong')) }),
+      2,
+      /password authentication failed.*: check user, password and database in DATABASE_URL/,
+    ],
+    [
+      'with another database',
+      'migrate',
+      () => ({ DATABASE_URL: changed(empty, (url) => (url.pathname = '/nobodys')) }),
+      2,
+      /database "nobodys" does not exist/,
+    ],
+    [
+      'with a host where nothing listens',
+      'migrate',
+      () => ({ DATABASE_URL: changed(empty, (url) => (url.port = '1')) }),
+      5,
+      /ECONNREFUSED.*: check the address/,
+    ],
+  ])('%s ends', async (_, command, over, code, says) => {
+    const ended = await run(command, over())
+
+    expect(ended).toEqual({ code, signal: null, said: expect.stringMatching(says) })
+    expect(ended.said, 'no stack').not.toMatch(/\n\s+at /)
+  })
+})
