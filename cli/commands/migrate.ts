@@ -5,7 +5,7 @@ import { megabytes } from '../../domain/quantity.ts'
 import { toMB } from '../../domain/units.ts'
 import { connect } from '../../store/connect.ts'
 import { migrate, pendingFiles } from '../../store/migrate.ts'
-import type { MigrationFile } from '../../store/migration-files.ts'
+import { type MigrationFile, readAllFiles } from '../../store/migration-files.ts'
 import { processesBefore } from '../../store/processes.ts'
 import { type TableSize, tablesIn } from '../../store/table-sizes.ts'
 import { inPlatform } from '../../store/tenancy.ts'
@@ -31,7 +31,9 @@ export async function migrateDatabase({ DATABASE_URL }: Settings, flags: Migrate
   }
   if (flags.plan === true) return printPlan(DATABASE_URL)
   const log = (line: string) => print(line)
-  const applied = await migrate(DATABASE_URL, { log, contract: false })
+  // No process of an earlier release is at work on an empty database.
+  const isEmpty = (await pending(DATABASE_URL)).length === (await readAllFiles()).length
+  const applied = await migrate(DATABASE_URL, { log, contract: isEmpty })
   const left = await pending(DATABASE_URL)
   if (flags.contract === true && left.length > 0) {
     await earlierProcessesGone(DATABASE_URL, left)

@@ -35,13 +35,26 @@ async function aMigrated() {
 const old = { id: 'an-old-worker', kind: 'worker', host: 'rack-7', pid: 4711, newestMigration: '0020_before' } as const
 
 describe('simherd migrate', () => {
-  test('leaves contract migrations and reports them', async () => {
+  test('applies all of an empty database, for nobody works with it', async () => {
     const { db, settings } = await aMigrated()
 
     await migrateDatabase(settings, { plan: true })
     expect(lines.join('\n')).toMatch(/0001_tenants +expand +one/)
     expect(lines.join('\n')).toMatch(/0031_no_default_partition +contract +one/)
     expect((await pendingFiles(db)).length).toBe((await readAllFiles()).length)
+    lines.length = 0
+    await migrateDatabase(settings, {})
+
+    expect(lines.join('\n')).not.toContain('left: ')
+    expect(lines.at(-1)).toMatch(/^\d+ migration\(s\) applied$/)
+    expect(await pendingFiles(db)).toEqual([])
+  })
+
+  test('leaves contract migrations and reports them', async () => {
+    const { db, settings } = await aMigrated()
+    const [first] = await readAllFiles()
+    await migrate(settings.DATABASE_URL, { files: first === undefined ? [] : [first] })
+
     await migrateDatabase(settings, {})
 
     expect(lines.at(-2)).toMatch(/^left: 0031_no_default_partition, .*run "simherd migrate --contract" once/)
