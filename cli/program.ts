@@ -26,7 +26,7 @@ Exit codes: 0 done, 1 failed, 2 wrong usage, 3 not found, 4 conflict, 5 unreacha
 
 Examples:
   npm start                                 all of it on embedded servers, with a demonstration
-  DATABASE_URL=… TEMPORAL_ADDRESS=… SERVICE_KEY=… npx simherd api
+  DATABASE_URL=… TEMPORAL_ADDRESS=… SERVICE_KEY=… node cli/simherd.js api
   npx simherd doctor                        what is installed, reachable, migrated`,
   )
 
@@ -114,7 +114,7 @@ Needs DATABASE_URL (migrated) and TEMPORAL_ADDRESS; REDIS_URL where the queues l
 Any number may run behind a load balancer. SIGTERM ends it after the requests under way.
 
 Example:
-  DATABASE_URL=postgres://simherd@db/simherd TEMPORAL_ADDRESS=temporal:7233 HOST=0.0.0.0 npx simherd api`,
+  DATABASE_URL=postgres://simherd@db/simherd TEMPORAL_ADDRESS=temporal:7233 HOST=0.0.0.0 node cli/simherd.js api`,
   )
   .action(async () => {
     const settings = settingsWith({})
@@ -138,7 +138,7 @@ key) or SERVICE_KEY_FILE, and SERVICE_BASE_URL and SERVICE_INTERNAL_URL where th
 Any number may run. SIGTERM ends it after the work under way; whatever is left is taken up by the next.
 
 Example:
-  DATABASE_URL=… TEMPORAL_ADDRESS=… SMTP_URL=… CARRIER_URL=… CARRIER_SECRET=… SERVICE_KEY=… npx simherd worker`,
+  DATABASE_URL=… TEMPORAL_ADDRESS=… SMTP_URL=… CARRIER_URL=… CARRIER_SECRET=… SERVICE_KEY=… node cli/simherd.js worker`,
   )
   .action(async () => {
     const settings = settingsWith({})

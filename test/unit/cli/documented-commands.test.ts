@@ -9,9 +9,11 @@ const documents = [
   ...readdirSync('docs').flatMap((name) => (name.endsWith('.md') ? [`docs/${name}`] : [])),
 ]
 
-/** What begins with `npx simherd` at the start of a line, in a table or between backquotes. */
+/** What begins with `npx simherd` or `node cli/simherd.js` at the start of a line, in a table or between backquotes. */
 const commandsIn = (text: string): string[] =>
-  [...text.matchAll(/npx simherd(?: ([^`|\n]*))?/g)].map(([, command = '']) => command.replace(/ #.*$/, '').trim())
+  [...text.matchAll(/(?:npx simherd|node cli\/simherd\.js)(?: ([^`|\n]*))?/g)].map(([, command = '']) =>
+    command.replace(/ #.*$/, '').trim(),
+  )
 
 /** What is wrong with a command line; null if nothing is. */
 function faultOf(line: string): string | null {
