@@ -40,17 +40,17 @@ export async function storeRecords(tx: TenantTx, deliveryId: number | null): Pro
 
 /**
  * Adds the sums to the ledger and to the pools' totals. If a cycle is closed, the next statement will have the
- * difference. Call with the cycles and the pools locked: nobody else then changes these rows.
+ * difference. Call with the cycles and the pools locked: nobody else then changes these rows, so each is where it was found.
  *
  * The row of a SIM's first usage in a cycle and pool is inserted. Its tariff is the last one of the membership in the
  * cycle, not the one at the record's instant. Tickets set later tariffs.
  */
 export async function addToLedger(tx: TenantTx): Promise<void> {
-  await sql`
+  const { rows } = await sql<{ isWhole: boolean }>`
     with given as materialized (
       select r.cycle_key, r.sim_id, r.pool_id, r.bytes, r.voice_seconds, r.sms_count, coalesce(l.bytes, 0) as bytes_before,
              coalesce(l.voice_seconds, 0) as voice_before, coalesce(l.sms_count, 0) as sms_before,
-             coalesce(l.contributing, false) as contributing,
+             coalesce(l.contributing, false) as contributing, l.place,
              case when l.sim_id is null then (
                select m.tariff_id from memberships m
                 where m.sim_id = r.sim_id and m.pool_id = r.pool_id and m.from_at < c.ends_at
@@ -60,21 +60,29 @@ export async function addToLedger(tx: TenantTx): Promise<void> {
        cross join lateral (
          select starts_at, ends_at from cycles where tenant_id = ${mine} and key = r.cycle_key limit 1) c
         left join lateral (
-          select * from usage_ledger
+          select *, ctid as place from usage_ledger
            where tenant_id = ${mine} and cycle_key = r.cycle_key and sim_id = r.sim_id and pool_id = r.pool_id limit 1
         ) l on true
-    ), written as (
+    ), known as (
+      update usage_ledger l
+         set bytes = g.bytes_before + g.bytes, voice_seconds = g.voice_before + g.voice_seconds,
+             sms_count = g.sms_before + g.sms_count
+        from given g where l.ctid = g.place
+      returning 1
+    ), first as (
       insert into usage_ledger (cycle_key, sim_id, pool_id, tariff_id, bytes, voice_seconds, sms_count)
-      select cycle_key, sim_id, pool_id, tariff_id, bytes_before + bytes, voice_before + voice_seconds,
-             sms_before + sms_count
-        from given order by cycle_key, sim_id, pool_id
-      on conflict (tenant_id, cycle_key, sim_id, pool_id) do update
-        set bytes = excluded.bytes, voice_seconds = excluded.voice_seconds, sms_count = excluded.sms_count
+      select cycle_key, sim_id, pool_id, tariff_id, bytes, voice_seconds, sms_count
+        from given where place is null order by cycle_key, sim_id, pool_id
+    ), noted as (
+      insert into usage_changes
+      select cycle_key, sim_id, pool_id, tariff_id, contributing, bytes_before, bytes_before + bytes, voice_seconds,
+             sms_count
+        from given
     )
-    insert into usage_changes
-    select cycle_key, sim_id, pool_id, tariff_id, contributing, bytes_before, bytes_before + bytes, voice_seconds,
-           sms_count
-      from given`.execute(tx.q)
+    select (select count(*) from known) = (select count(*) from given where place is not null) as "isWhole"`.execute(
+    tx.q,
+  )
+  if (rows[0]?.isWhole !== true) throw new Error('a ledger row was changed by somebody who had not locked its pool')
   await addToPools(tx)
 }
 
