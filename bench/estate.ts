@@ -69,7 +69,7 @@ export async function anEstate(sims: number, billingCycle = 'P1M', madeAt?: Date
   await owner.query('vacuum (analyze)')
   await aTenant('Pond', Math.ceil(sims / 10))
   await owner.query('vacuum (analyze)')
-  const patient = connect(server.url, { max: 1, unlimited: true })
+  const patient = connect(server.url, { max: 1, answerMs: 0 })
   await inTenant({ ...store, db: patient.db }, tenant.tenantId, currentCycle)
   await patient.close()
   // As in a service that has run for some minutes: the planner knows the ledger.

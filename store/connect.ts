@@ -22,20 +22,11 @@ const types = {
 }
 
 /**
- * Timeouts of a statement, of a wait for a lock, and of an idle transaction, in milliseconds. What they cancel is
- * tried again: callers get a 503, sweeps find lost jobs, and activities are retried.
- */
-const LIMITS = {
-  statement_timeout: 30_000,
-  lock_timeout: 5000,
-  idle_in_transaction_session_timeout: 30_000,
-}
-
-/**
  * Opens a pool of connections. `close` closes them all.
  *
  * @param options.max connections at most; default: 10
- * @param options.unlimited sets no timeouts on statements, locks and idle transactions; for migrations
+ * @param options.answerMs how long a statement may take, in milliseconds; 0: for ever, for migrations. Default: as
+ *   store/keeping-client.ts says
  * @param options.onError called for each lost connection; the pool replaces it by itself
  */
 export function connect(
@@ -43,8 +34,8 @@ export function connect(
   options: {
     readonly max?: number
     readonly onError?: (error: Error) => void
-    readonly unlimited?: boolean
-    /** How long a statement waits for a lock, in milliseconds; applies with `unlimited` too. */
+    readonly answerMs?: number
+    /** How long a statement outside of the transactions of tenancy.ts waits for a lock, in milliseconds. */
     readonly lockTimeoutMs?: number
   } = {},
 ): { db: Db; close: () => Promise<void> } {
@@ -55,9 +46,10 @@ export function connect(
     connectionString: databaseUrl,
     max: options.max ?? 10,
     connectionTimeoutMillis: 10_000,
+    keepAlive: true,
     application_name: 'simherd',
     types,
-    ...(options.unlimited === true ? {} : LIMITS),
+    ...(options.answerMs !== undefined && { answerMs: options.answerMs }),
     ...(options.lockTimeoutMs !== undefined && { lock_timeout: options.lockTimeoutMs }),
   })
   pool.on('error', (error) => options.onError?.(error))

@@ -1,6 +1,16 @@
-/** A connection that keeps the plans of marked statements (kept.ts). */
+/**
+ * A connection that keeps the plans of marked statements (kept.ts), and that gives up on a server that does not answer.
+ *
+ * PostgreSQL ends statements that take too long (tenancy.ts). A server that is frozen, or a network that drops what is
+ * sent, ends none. So each statement has a limit here too, above the server's.
+ */
+import type pg from 'pg'
 import { CopyingClient } from './copy.ts'
-import { MARK } from './kept.ts'
+import { MARK, PATIENT_MARK } from './kept.ts'
+
+/** Five seconds above the statement timeouts of tenancy.ts. */
+const ANSWER_MS = 35_000
+const PATIENT_MS = 305_000
 
 /** Names by text, the same on all connections. There are as many as marked statements have versions. */
 const names = new Map<string, string>()
@@ -11,9 +21,26 @@ function nameOf(text: string): string {
   return name
 }
 
+/** The answer did not come. */
+class NoAnswerError extends Error {
+  readonly code = 'ETIMEDOUT'
+}
+
+export interface KeepingConfig extends pg.ClientConfig {
+  /** How long a statement may take, in milliseconds; 0: for ever. Default: 35 s, and 305 s in patient transactions. */
+  readonly answerMs?: number
+}
+
 /** A client that prepares marked statements, once it knows that its session is its own. */
 export class KeepingClient extends CopyingClient {
   #keeps = false
+  readonly #answerMs: number
+  #isPatient = false
+
+  constructor(config: KeepingConfig = {}) {
+    super(config)
+    this.#answerMs = config.answerMs ?? ANSWER_MS
+  }
 
   /**
    * Finds out whether PostgreSQL itself is at the other end. A pooler that gives a session to several clients in turn
@@ -28,11 +55,35 @@ export class KeepingClient extends CopyingClient {
   // biome-ignore-start lint/suspicious/noExplicitAny: see above
   // oxlint-disable typescript/no-explicit-any
   override query(statement: any, values?: any, callback?: any): any {
-    if (!this.#keeps || typeof statement !== 'string' || !statement.startsWith(MARK)) {
-      return super.query(statement, values, callback)
-    }
-    return super.query({ name: nameOf(statement), text: statement, values })
+    if (typeof statement !== 'string') return super.query(statement, values, callback)
+    if (/^(begin|start transaction)/i.test(statement)) this.#isPatient = false
+    if (statement.includes(PATIENT_MARK)) this.#isPatient = true
+    const asked =
+      this.#keeps && statement.startsWith(MARK)
+        ? super.query({ name: nameOf(statement), text: statement, values })
+        : super.query(statement, values, callback)
+    return asked instanceof Promise ? this.#answerOf(asked) : asked
   }
   // oxlint-enable typescript/no-explicit-any
   // biome-ignore-end lint/suspicious/noExplicitAny: see above
+
+  /** Ends the connection if the answer does not come: whatever is sent on it waits behind this statement. */
+  async #answerOf<T>(asked: Promise<T>): Promise<T> {
+    if (this.#answerMs === 0) return asked
+    const ms = this.#isPatient ? Math.max(PATIENT_MS, this.#answerMs) : this.#answerMs
+    let isGivenUp = false
+    const giveUp = () => {
+      isGivenUp = true
+      // While a statement is under way the driver ends the connection without a word to the server.
+      this.end().catch(() => undefined)
+    }
+    const timer = setTimeout(giveUp, ms)
+    try {
+      return await asked
+    } catch (error) {
+      throw isGivenUp ? new NoAnswerError(`PostgreSQL did not answer within ${ms / 1000} s`, { cause: error }) : error
+    } finally {
+      clearTimeout(timer)
+    }
+  }
 }

@@ -11,3 +11,8 @@ export const MARK = '/* kept */'
 
 /** Begin a statement with it: sql`${kept} select …`. */
 export const kept = sql.raw(MARK)
+
+export const PATIENT_MARK = '/* patient */'
+
+/** Begin a transaction's first statement with it whose statements may take minutes (store/keeping-client.ts). */
+export const patient = sql.raw(PATIENT_MARK)

@@ -41,7 +41,7 @@ export async function migrate(databaseUrl: string, options: MigrateOptions = {})
   const { contract = true, lockPatienceMs = LOCK_PATIENCE_MS, log } = options
   const files = options.files ?? (await readAllFiles())
   const wanted = files.filter(({ phase }) => contract || phase === 'expand')
-  const { db, close } = connect(databaseUrl, { max: 2, unlimited: true, lockTimeoutMs: LOCK_TIMEOUT_MS })
+  const { db, close } = connect(databaseUrl, { max: 2, answerMs: 0, lockTimeoutMs: LOCK_TIMEOUT_MS })
   try {
     const applied = []
     const pending = await pendingOf(db, wanted)

@@ -6,7 +6,7 @@
  */
 import { type Kysely, sql, type Transaction } from 'kysely'
 import type { Job } from '../domain/jobs.ts'
-import { kept } from './kept.ts'
+import { kept, patient } from './kept.ts'
 import { openTally, type Tally, tallies } from './tally.ts'
 
 /** A pool of connections. */
@@ -41,14 +41,22 @@ export interface Store {
   readonly deadlockRetries?: number
   /** Whether it only reads: all of a transaction is then of one moment, and PostgreSQL refuses a write. */
   readonly readOnly?: boolean
-  /** Whether its statements read a whole estate and may take {@link SLOW}. Default: the connection's own timeout. */
+  /** Whether its statements read a whole estate and may take {@link SLOW_MS}. Default: no. */
   readonly slow?: boolean
   /** Whether it works in temporary tables (store/replay/), under locks of its own: PostgreSQL refuses to write any other. */
   readonly isReplay?: boolean
 }
 
 /** Statement timeout for a month end, an import, or work on a whole estate. All else is cancelled sooner. */
-const SLOW = '5min'
+const SLOW_MS = 300_000
+/**
+ * Timeouts of a statement, of a wait for a lock, and of an idle transaction, in milliseconds. What they cancel is tried again:
+ * callers get a 503, sweeps find lost jobs, and activities are retried. Set in the select that begins a transaction: a pooler
+ * takes no such settings for a connection.
+ */
+const STATEMENT_MS = 30_000
+const LOCK_MS = 5000
+const IDLE_MS = 30_000
 
 /** The same store, with a statement timeout of minutes. */
 export const slowly = (store: Store): Store => ({ ...store, slow: true })
@@ -56,8 +64,10 @@ export const slowly = (store: Store): Store => ({ ...store, slow: true })
 /** The same store, for reads: no lock, no write, every transaction of one moment. A replica could serve it. */
 export const reading = (store: Store): Store => ({ ...store, readOnly: true })
 
-/** Sets the statement timeout, in the select that begins a transaction. */
-const patience = ({ slow = false }: Store) => (slow ? sql`, set_config('statement_timeout', ${SLOW}, true)` : sql``)
+const limits = ({ slow = false }: Store) => sql`
+  set_config('statement_timeout', ${String(slow ? SLOW_MS : STATEMENT_MS)}, true),
+  set_config('lock_timeout', ${String(LOCK_MS)}, true),
+  set_config('idle_in_transaction_session_timeout', ${String(IDLE_MS)}, true)`
 
 const DEADLOCK_RETRIES = 3
 
@@ -127,9 +137,9 @@ async function attemptInTenant<T>(store: Store, tenantId: string, work: (tx: Ten
   const last: (() => Promise<void>)[] = []
   const tally = openTally()
   const result = await beginning(store).execute(async (q) => {
-    await sql`${kept}
-      select set_config('role', 'simherd_tenant', true), set_config('app.tenant', ${tenantId}, true), ${tallies}
-             ${patience(store)}`.execute(q)
+    await sql`${kept}${store.slow === true ? patient : sql``}
+      select set_config('role', 'simherd_tenant', true), set_config('app.tenant', ${tenantId}, true), ${tallies},
+             ${limits(store)}`.execute(q)
     const done = await work({
       q,
       tenantId,
@@ -160,9 +170,9 @@ export interface PlatformTx {
 /** Runs work in one transaction that sees only the platform's few cross-tenant tables. Not retried after a deadlock. */
 export async function inPlatform<T>(store: Store, work: (tx: PlatformTx) => Promise<T>): Promise<T> {
   return beginning(store).execute(async (q) => {
-    await sql`
-      select set_config('role', 'simherd_platform', true), set_config('app.tenant', '', true)
-             ${patience(store)}`.execute(q)
+    await sql`${store.slow === true ? patient : sql``}
+      select set_config('role', 'simherd_platform', true), set_config('app.tenant', '', true),
+             ${limits(store)}`.execute(q)
     return work({ q, now: new Date(store.clock()), caller: store.caller ?? null })
   })
 }

@@ -139,7 +139,7 @@ describe('migrating an estate', () => {
     await migrate(database.url)
     const counted = await usage.stop()
 
-    const { db, close } = connect(database.url, { max: 1, unlimited: true })
+    const { db, close } = connect(database.url, { max: 1, answerMs: 0 })
     const store = { db, clock: Date.now, enqueue: () => undefined }
     const after = await inTenant(store, TENANT, async (tx) => ({
       pools: await poolFigures(

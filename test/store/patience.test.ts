@@ -1,4 +1,6 @@
 /** How long statements, lock waits and idle transactions may take, and the error (503) when one takes longer. */
+import { once } from 'node:events'
+import { connect as connectTo, createServer, type Socket } from 'node:net'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { asServiceError } from '../../api/http/problems.ts'
@@ -32,9 +34,10 @@ const limitsOf = async (on: Db) => {
   return rows.map(({ setting }) => setting)
 }
 
-describe('a connection', () => {
+describe('a transaction', () => {
   test('bounds statements, lock waits and idle transactions', async () => {
-    expect(await limitsOf(db)).toEqual(['30s', '5s', '30s'])
+    expect(await inTenant(store, 'a', ({ q }) => limitsOf(q))).toEqual(['30s', '5s', '30s'])
+    expect(await inPlatform(store, ({ q }) => limitsOf(q))).toEqual(['30s', '5s', '30s'])
   })
 
   test('allows 5-minute statements in slow transactions only', async () => {
@@ -48,14 +51,77 @@ describe('a connection', () => {
     expect(seen.map(([statement]) => statement)).toEqual(['5min', '5min', '30s', '30s'])
   })
 
-  test('sets no limit for migrations', async () => {
-    const migrating = connect(url, { max: 1, unlimited: true })
-    const seen = await limitsOf(migrating.db)
-    await migrating.close()
+  test('leaves no limit to the connection, which a pooler may give to others', async () => {
+    const one = connect(url, { max: 1 })
+    await inPlatform({ ...store, db: one.db }, async () => undefined)
+    const seen = await limitsOf(one.db)
+    await one.close()
 
     expect(seen).toEqual(['0', '0', '0'])
   })
 })
+
+describe('a server that does not answer', () => {
+  test('is given up, and asked again on another connection', async () => {
+    const network = await aSilentNetwork(url)
+    const { db: behind, close } = connect(network.url, { max: 1, answerMs: 300 })
+    const far = { ...store, db: behind }
+    const ask = () => inPlatform(far, ({ q }) => sql`select 1`.execute(q))
+    await ask()
+
+    network.fallSilent()
+    const error = await ask().catch((reason: unknown) => reason)
+    network.speak()
+
+    expect(asServiceError(error)).toMatchObject({ code: 'unavailable' })
+    expect(error).toMatchObject({ message: 'PostgreSQL did not answer within 0.3 s' })
+    await ask()
+    await close()
+    await network.close()
+  })
+
+  test('may take longer in a slow transaction', async () => {
+    const { db: quick, close } = connect(url, { max: 1, answerMs: 100 })
+    const waiting = ({ q }: { readonly q: Db }) => sql`select pg_sleep(0.3)`.execute(q)
+
+    await expect(inPlatform({ ...store, db: quick }, waiting)).rejects.toThrow(/did not answer|not queryable/)
+    await inPlatform(slowly({ ...store, db: quick }), waiting)
+    await expect(inPlatform({ ...store, db: quick }, waiting)).rejects.toThrow(/did not answer|not queryable/)
+
+    await close()
+  })
+})
+
+/** A network before the database of a url. While it is silent it keeps connections, and hands on nothing. */
+async function aSilentNetwork(to: string) {
+  const { hostname, port } = new URL(to)
+  const sockets: Socket[] = []
+  const server = createServer((near) => {
+    const far = connectTo(Number(port), hostname)
+    near.pipe(far).pipe(near)
+    for (const [one, other] of [
+      [near, far],
+      [far, near],
+    ] as const)
+      one.on('error', () => other.destroy()).on('close', () => other.destroy())
+    sockets.push(near, far)
+  }).listen(0, hostname)
+  await once(server, 'listening')
+  const through = new URL(to)
+  const at = server.address()
+  through.port = String(at !== null && typeof at === 'object' ? at.port : 0)
+  return {
+    url: through.href,
+    fallSilent: () => {
+      for (const socket of sockets) socket.unpipe()
+    },
+    speak: () => sockets.splice(0),
+    close: async () => {
+      for (const socket of sockets) socket.destroy()
+      server.close()
+    },
+  }
+}
 
 /** Whether PostgreSQL still serves a connection. */
 const isConnected = async (pid: number | undefined) => {
