@@ -65,9 +65,9 @@ export const slowly = (store: Store): Store => ({ ...store, slow: true })
 export const reading = (store: Store): Store => ({ ...store, readOnly: true })
 
 const limits = ({ slow = false }: Store) => sql`
-  set_config('statement_timeout', ${String(slow ? SLOW_MS : STATEMENT_MS)}, true),
-  set_config('lock_timeout', ${String(LOCK_MS)}, true),
-  set_config('idle_in_transaction_session_timeout', ${String(IDLE_MS)}, true)`
+  set_config('statement_timeout', ${sql.lit(String(slow ? SLOW_MS : STATEMENT_MS))}, true),
+  set_config('lock_timeout', ${sql.lit(String(LOCK_MS))}, true),
+  set_config('idle_in_transaction_session_timeout', ${sql.lit(String(IDLE_MS))}, true)`
 
 const DEADLOCK_RETRIES = 3
 
