@@ -40,6 +40,7 @@ export const healthRoutes: FastifyPluginAsyncTypebox<{
   app.get(
     '/healthz',
     {
+      config: { isPolled: true },
       schema: { operationId: 'isAlive', summary: 'Whether the process answers', ...common, response: { 200: Alive } },
     },
     async () => ({ ok: true }),
@@ -47,6 +48,7 @@ export const healthRoutes: FastifyPluginAsyncTypebox<{
   app.get(
     '/readyz',
     {
+      config: { isPolled: true },
       schema: {
         operationId: 'isReady',
         summary: 'Whether all that the process works with is there: 200, else 503',
@@ -62,6 +64,7 @@ export const healthRoutes: FastifyPluginAsyncTypebox<{
   app.get(
     '/metrics',
     {
+      config: { isPolled: true },
       schema: {
         operationId: 'getMetrics',
         summary: 'Figures of the process, as Prometheus reads them',

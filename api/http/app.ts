@@ -2,12 +2,13 @@
 import { randomUUID } from 'node:crypto'
 import type { Socket } from 'node:net'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
-import fastify, { type FastifyBaseLogger, type FastifyInstance, type FastifyRequest } from 'fastify'
+import fastify, { type FastifyBaseLogger, type FastifyInstance, type FastifyRequest, LogController } from 'fastify'
 import { ERRORS, ServiceError } from '../../domain/errors.ts'
 import type { Metrics } from '../../process/metrics.ts'
 import { useEtags } from './etag.ts'
 import { shapeFault, wrongShape } from './json-shape.ts'
 import { asServiceError, sendProblem, useProblems } from './problems.ts'
+import { logRequests } from './request-log.ts'
 import { useResponseChecks, useValidation } from './validation.ts'
 
 export interface AppOptions {
@@ -42,6 +43,7 @@ export function buildApp(options: AppOptions) {
       return typeof given === 'string' && REQUEST_ID.test(given) ? given : randomUUID()
     },
     routerOptions: { maxParamLength: 1000 },
+    logController: new LogController({ disableRequestLogging: true }),
     // Requests that arrive on an open connection during shutdown get their response, not a refusal.
     return503OnClosing: false,
     requestTimeout: options.uploadMs ?? UPLOAD_MS,
@@ -54,6 +56,7 @@ export function buildApp(options: AppOptions) {
   app.addHook('onRequest', async (request, reply) => {
     reply.header('x-request-id', request.id).headers(SAFE_HEADERS)
   })
+  logRequests(app)
   boundArrival(app, options.arrivalMs ?? ARRIVAL_MS)
   useValidation(app)
   useProblems(app)

@@ -4,6 +4,7 @@ import { type Static, Type } from 'typebox'
 import { ERRORS, type ErrorCode, type FieldError, ServiceError } from '../../domain/errors.ts'
 import { strictObject } from '../../domain/schema.ts'
 import { isAway } from '../../store/away.ts'
+import { noteRefusal } from './request-log.ts'
 
 export const isCode = (code: string): code is ErrorCode => Object.hasOwn(ERRORS, code)
 export const CODES = Object.keys(ERRORS).filter(isCode)
@@ -51,7 +52,7 @@ export function useProblems(app: FastifyInstance): void {
 export function sendProblem(request: FastifyRequest, reply: FastifyReply, error: ServiceError): FastifyReply {
   const { status, title } = ERRORS[error.code]
   if (status >= 500) request.log.error({ err: error.cause ?? error }, error.message)
-  else request.log.info({ code: error.code, detail: error.message }, 'refused')
+  noteRefusal(request, error)
   const retryAfter = RETRY_AFTER[error.code]
   if (retryAfter !== undefined) reply.header('retry-after', retryAfter)
   if (status === 401 && !reply.hasHeader('www-authenticate')) reply.header('www-authenticate', 'Bearer realm="simherd"')

@@ -1,0 +1,53 @@
+/** One line in the log for each request, when it ends. */
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { ServiceError } from '../../domain/errors.ts'
+
+const refusals = new WeakMap<FastifyRequest, Pick<ServiceError, 'code' | 'message'>>()
+
+/** Keeps why a request was refused, for the line that ends it. */
+export const noteRefusal = (request: FastifyRequest, refusal: Pick<ServiceError, 'code' | 'message'>): void => {
+  refusals.set(request, refusal)
+}
+
+/** Trace id in the header `traceparent` (W3C Trace Context): `00-<trace id>-<span id>-<flags>`. */
+const TRACE = /^[\da-f]{2}-([\da-f]{32})-[\da-f]{16}-[\da-f]{2}/
+
+function traceOf(request: FastifyRequest): string | undefined {
+  const given = request.headers.traceparent
+  return typeof given === 'string' ? TRACE.exec(given)?.[1] : undefined
+}
+
+/** Leaves out what there is none of. */
+const given = (value: string | null | undefined): string | undefined => value || undefined
+
+/**
+ * Logs each request: method, route (as the document names it), status, milliseconds, and as far as they are known the tenant,
+ * the id of the key, the workflow that asks, the trace, and why the request was refused. Answers to a balancer or to
+ * Prometheus are logged at `debug`: they come each second.
+ *
+ * Fastify's own lines have none of this, and are off.
+ */
+export function logRequests(app: FastifyInstance): void {
+  app.addHook('onResponse', async (request, reply) => {
+    const refusal = refusals.get(request)
+    const line = {
+      method: request.method,
+      route: request.routeOptions.url,
+      status: reply.statusCode,
+      ms: Math.round(reply.elapsedTime),
+      tenant: given(request.tenantId),
+      keyId: given(request.keyId),
+      workflow: given(request.workflowId),
+      trace: traceOf(request),
+      ...(refusal !== undefined && { code: refusal.code, detail: refusal.message }),
+    }
+    request.log[request.routeOptions.config.isPolled === true ? 'debug' : 'info'](line, 'request')
+  })
+}
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Whether a monitor asks it every few seconds. */
+    readonly isPolled?: boolean
+  }
+}

@@ -1,0 +1,134 @@
+/** What the log says of a request. */
+import { Writable } from 'node:stream'
+import { sql } from 'kysely'
+import { pino } from 'pino'
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { type RunningApi, startApi } from '../../../api/main.ts'
+import { aSim, INTERNAL, useHarness } from '../harness.ts'
+
+const harness = useHarness()
+const lines: string[] = []
+let api: RunningApi
+
+beforeAll(async () => {
+  const to = new Writable({
+    write: (chunk, _encoding, done) => {
+      lines.push(String(chunk))
+      done()
+    },
+  })
+  const local = { host: '127.0.0.1', internalHost: '127.0.0.1', port: 0, internalPort: 0, ...INTERNAL }
+  const logger = pino({ level: 'debug' }, to)
+  api = await startApi({ ...local, store: harness.store, dependencies: [], logger })
+})
+afterAll(() => api.close())
+beforeEach(() => void lines.splice(0))
+
+/** The lines that end requests, without the fields of every line. */
+const ended = (): object[] =>
+  lines
+    .map((line) => JSON.parse(line))
+    .filter(({ msg }) => msg === 'request')
+    .map(({ time, pid, hostname, msg, ...line }) => line)
+
+const ask = (
+  path: string,
+  { key = harness.tenant.key, trace = '', body }: { key?: string; trace?: string; body?: object } = {},
+) =>
+  fetch(api.apiUrl + path, {
+    headers: {
+      authorization: `Bearer ${key}`,
+      'x-request-id': 'find-me',
+      'content-type': 'application/json',
+      ...(trace !== '' && { traceparent: `00-${trace}-b7ad6b7169203331-01` }),
+    },
+    ...(body !== undefined && { method: 'POST', body: JSON.stringify(body) }),
+  })
+const keyId = () => harness.tenant.key.split('_')[1] ?? ''
+const INFO = 30
+
+describe('a request is one line', () => {
+  test('that names method, route, status, time, tenant, key and trace', async () => {
+    const trace = '0af7651916cd43dd8448eb211c80319c'
+    await ask('/api/pools?page=1', { trace })
+
+    expect(ended()).toEqual([
+      {
+        level: INFO,
+        reqId: 'find-me',
+        method: 'GET',
+        route: '/api/pools',
+        status: 200,
+        ms: expect.any(Number),
+        tenant: harness.tenant.id,
+        keyId: keyId(),
+        trace,
+      },
+    ])
+    expect(lines.join('')).not.toContain(harness.tenant.key.slice(-43))
+  })
+
+  test('that says why it was refused without a key', async () => {
+    await ask('/api/pools', { key: 'nobodys' })
+
+    expect(ended()).toEqual([
+      {
+        level: INFO,
+        reqId: 'find-me',
+        method: 'GET',
+        route: '/api/pools',
+        status: 401,
+        ms: expect.any(Number),
+        code: 'unauthorized',
+        detail: expect.any(String),
+      },
+    ])
+    expect(lines).toHaveLength(1)
+  })
+
+  test('that says what it conflicts with', async () => {
+    const { id } = await aSim(harness.tenant)
+    await ask('/api/tickets/suspend', { body: { simId: id } })
+
+    expect(ended()).toMatchObject([
+      {
+        method: 'POST',
+        route: '/api/tickets/suspend',
+        status: 409,
+        tenant: harness.tenant.id,
+        code: 'sim_state_conflict',
+      },
+    ])
+    expect(lines).toHaveLength(1)
+  })
+
+  test('beside the error, if the service failed', async () => {
+    await sql`revoke select on pools from simherd_tenant`.execute(harness.root)
+    onTestFinished(async () => {
+      await sql`grant select on pools to simherd_tenant`.execute(harness.root)
+    })
+    await ask('/api/pools')
+
+    expect(ended()).toMatchObject([
+      { status: 500, route: '/api/pools', tenant: harness.tenant.id, code: 'internal_error' },
+    ])
+    expect(lines.filter((line) => line.includes('permission denied'))).toHaveLength(1)
+    expect(lines).toHaveLength(2)
+  })
+
+  test('of a path that is not there', async () => {
+    await ask('/nothing')
+
+    expect(ended()).toMatchObject([{ status: 404, code: 'not_found' }])
+  })
+
+  test('at debug, for what a monitor asks each second', async () => {
+    await fetch(`${api.internalUrl}/readyz`)
+    await fetch(`${api.internalUrl}/metrics`)
+
+    expect(ended()).toMatchObject([
+      { level: 20, route: '/readyz' },
+      { level: 20, route: '/metrics' },
+    ])
+  })
+})
