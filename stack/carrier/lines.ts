@@ -30,15 +30,21 @@ export interface Lines {
   readonly apply: (request: OperationRequest) => void
 }
 
+/**
+ * A line that was never asked about lived before: a SIM may be taken over as it lives at its carrier. It is in the state
+ * that the operation wants. A line that was unprovisioned here is gone.
+ */
 export function makeLines(): Lines {
-  const lines = new Map<string, Line>()
+  const lines = new Map<string, Line | 'gone'>()
 
   const check = (request: OperationRequest): CheckResult => {
     const line = lines.get(request.iccid)
     const { operation } = request
-    if (operation === 'provision') return { effect: line === undefined ? 'done' : 'already' }
-    if (operation === 'unprovision') return { effect: line === undefined ? 'already' : 'done' }
-    if (line === undefined) {
+    const isKnown = line !== undefined && line !== 'gone'
+    if (operation === 'provision') return { effect: isKnown ? 'already' : 'done' }
+    if (operation === 'unprovision') return { effect: isKnown ? 'done' : 'already' }
+    if (line === undefined) return { effect: 'done' }
+    if (line === 'gone') {
       return {
         code: 'line_unknown',
         detail: `${operation}: the carrier has no line ${request.iccid}; provision it first`,
@@ -62,10 +68,18 @@ export function makeLines(): Lines {
   }
 
   const apply = ({ operation, iccid, tariff, pool }: OperationRequest): void => {
-    if (operation === 'provision') lines.set(iccid, { state: 'inactive', tariff, pool })
-    if (operation === 'unprovision') lines.delete(iccid)
-    const line = lines.get(iccid)
-    if (line === undefined) return
+    const known = lines.get(iccid)
+    if (operation === 'unprovision') {
+      lines.set(iccid, 'gone')
+      return
+    }
+    const line: Line =
+      operation === 'provision'
+        ? { state: 'inactive', tariff, pool }
+        : known === undefined || known === 'gone'
+          ? { state: 'active', tariff: undefined, pool: undefined }
+          : known
+    lines.set(iccid, line)
     if (operation === 'activate') line.state = 'active'
     if (operation === 'suspend') line.state = 'inactive'
     if (operation === 'move') {

@@ -69,12 +69,30 @@ describe('the simulated carrier', () => {
     expect((await call('GET', '/stats')).body).toMatchObject({ effects: 2, already: 1 })
   })
 
+  test.each(['suspend', 'activate', 'move', 'refresh', 'sendSms'])(
+    'takes a line for one that lived before, if %s is the first that it hears of it',
+    async (operation) => {
+      const { operate } = await aCarrier()
+
+      expect(await operate('a', operation)).toEqual({ status: 200, body: { ticketId: 'a', effect: 'done' } })
+    },
+  )
+
+  test('knows a line that lived before from then on', async () => {
+    const { operate } = await aCarrier()
+    await operate('a', 'suspend')
+
+    expect((await operate('b', 'suspend')).body).toMatchObject({ effect: 'already' })
+    expect((await operate('c', 'activate')).body).toMatchObject({ effect: 'done' })
+  })
+
   test.each([
-    ['a line it does not have', 'activate', 'line_unknown'],
+    ['a line that is gone', 'activate', 'line_unknown'],
     ['a message to a line that is not active', 'sendSms', 'line_not_active'],
   ])('refuses %s until it is possible', async (_name, operation, code) => {
     const { operate } = await aCarrier()
-    if (code === 'line_not_active') await operate('a', 'provision')
+    await operate('a', 'provision')
+    if (code === 'line_unknown') await operate('gone', 'unprovision')
 
     expect(await operate('x', operation)).toMatchObject({ status: 409, body: { code } })
 
