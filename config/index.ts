@@ -63,6 +63,11 @@ export const Settings = Type.Object({
     description: 'Folder of the embedded servers: database, Temporal, inbox, carrier.',
   }),
   DATABASE_URL: url('postgres://simherd@db:5432/simherd', 'PostgreSQL to use instead of the embedded one.'),
+  DATABASE_DIRECT_URL: url(
+    'postgres://simherd@db:5432/simherd',
+    'Where DATABASE_URL names a pooler that gives a connection to others after each transaction: PostgreSQL itself, for what ' +
+      'needs a connection of its own (queues, notifications, migrations, backtests).',
+  ),
   DATABASE_POOL: Type.Integer({
     minimum: 2,
     maximum: 1000,

@@ -52,3 +52,7 @@ export const evaluationOptions = (settings: Settings): Omit<EvaluationOptions, '
   groupFirstMs: durationMs(settings.MAIL_GROUP_FIRST),
   groupNextMs: durationMs(settings.MAIL_GROUP_NEXT),
 })
+
+/** Where to connect with what needs a connection of its own. */
+export const directUrl = (settings: Pick<Settings, 'DATABASE_URL' | 'DATABASE_DIRECT_URL'>): string =>
+  settings.DATABASE_DIRECT_URL || settings.DATABASE_URL

@@ -108,6 +108,7 @@ export const LONG: readonly LongSuite[] = [
   waiting(
     suite('two-of-each', 'e2e/two-of-each', 'the main job on two APIs and two workers, with the queues in Redis', 6),
   ),
+  waiting(suite('pooler', 'e2e/pooler', 'the main job behind PgBouncer in transaction mode', 4)),
   waiting(suite('book-of-rules', 'e2e/book-of-rules', 'what docs/rules.md shows is printed', 2)),
   waiting(suite('stopped-worker', 'e2e/stopped-worker', 'a stopped worker finishes what it has begun', 1)),
   realService('asked-of-the-service', 'what workflows ask', 1),

@@ -24,7 +24,7 @@ import { databaseDependency, rulesDependency } from '../process/health.ts'
 import { jobMetrics, startHealth } from '../process/health-server.ts'
 import { createMetrics } from '../process/metrics.ts'
 import { operatorSweeps } from '../process/operator-sweeps.ts'
-import { evaluationOptions, mailOptions, ticketOptions, webhookOptions } from '../process/options.ts'
+import { directUrl, evaluationOptions, mailOptions, ticketOptions, webhookOptions } from '../process/options.ts'
 import { startPresence } from '../process/presence.ts'
 import { everySoOften, reasonOf, untilDone } from '../process/retry.ts'
 import { activateFirstRules, readRuleFiles, refusedRules } from '../process/rule-files.ts'
@@ -87,7 +87,7 @@ export async function startWorker(
   const database = connect(settings.DATABASE_URL, { max: settings.DATABASE_POOL, onError: lost })
   const at: QueuesAt = {
     redisUrl: settings.REDIS_URL,
-    databaseUrl: settings.DATABASE_URL,
+    databaseUrl: directUrl(settings),
     queuePool: settings.QUEUE_POOL,
     onError: (error) => {
       jobs.jobLost()
@@ -203,7 +203,7 @@ export async function startWorker(
     )
     const backtests = startBacktests({
       store,
-      databaseUrl: settings.DATABASE_URL,
+      databaseUrl: directUrl(settings),
       options: {
         evaluation: evaluationOptions(settings),
         render: (notifications, isCopy) => renderMail(notifications, null, isCopy),

@@ -6,7 +6,7 @@ import type { Settings } from '../../config/index.ts'
 import { durationMs } from '../../domain/time/duration.ts'
 import { rulesInForce } from '../../operations/watchdog/rules-in-force.ts'
 import { databaseDependency, rulesDependency } from '../../process/health.ts'
-import { ticketQuota, webhookOptions, workflowOptions } from '../../process/options.ts'
+import { directUrl, ticketQuota, webhookOptions, workflowOptions } from '../../process/options.ts'
 import { startPresence } from '../../process/presence.ts'
 import { everySoOften } from '../../process/retry.ts'
 import { openQueues } from '../../queues/backend.ts'
@@ -27,7 +27,7 @@ export async function runApi(settings: Settings, log: Logger): Promise<Running> 
   requireSettings(settings, ['DATABASE_URL', 'TEMPORAL_ADDRESS'])
   const lost = everySoOften((error, silenced) => log.warn({ reason: error.message, silenced }, 'a connection was lost'))
   const database = connect(settings.DATABASE_URL, { max: settings.DATABASE_POOL, onError: lost })
-  const at = { redisUrl: settings.REDIS_URL, databaseUrl: settings.DATABASE_URL, onError: lost }
+  const at = { redisUrl: settings.REDIS_URL, databaseUrl: directUrl(settings), onError: lost }
   const queues = openQueues(at)
   const workflowClient = openWorkflowClient({
     address: settings.TEMPORAL_ADDRESS,
@@ -39,7 +39,7 @@ export async function runApi(settings: Settings, log: Logger): Promise<Running> 
     refusalLimit: settings.REFUSAL_LIMIT,
     requestLimit: { perMinute: settings.RATE_LIMIT, ...(counts === undefined ? {} : { redis: counts.redis }) },
     store,
-    databaseUrl: settings.DATABASE_URL,
+    databaseUrl: directUrl(settings),
     onLost: lost,
     ticketQuota: ticketQuota(settings),
     hasMailLinks: settings.SERVICE_URL !== '',

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Settings } from '../../config/index.ts'
 import { megabytes } from '../../domain/quantity.ts'
 import { toMB } from '../../domain/units.ts'
+import { directUrl } from '../../process/options.ts'
 import { connect } from '../../store/connect.ts'
 import { migrate, pendingFiles } from '../../store/migrate.ts'
 import { type MigrationFile, readAllFiles } from '../../store/migration-files.ts'
@@ -22,22 +23,23 @@ export interface MigrateFlags {
 
 const LOOK_EVERY_MS = 2000
 
-export async function migrateDatabase({ DATABASE_URL }: Settings, flags: MigrateFlags): Promise<void> {
-  if (DATABASE_URL === '') {
+export async function migrateDatabase(settings: Settings, flags: MigrateFlags): Promise<void> {
+  const url = directUrl(settings)
+  if (url === '') {
     throw new CommandFailure(
       'DATABASE_URL is not set: say which database to migrate. "npm start" migrates its own by itself.',
       ExitCode.usage,
     )
   }
-  if (flags.plan === true) return printPlan(DATABASE_URL)
+  if (flags.plan === true) return printPlan(url)
   const log = (line: string) => print(line)
   // No process of an earlier release is at work on an empty database.
-  const isEmpty = (await pending(DATABASE_URL)).length === (await readAllFiles()).length
-  const applied = await migrate(DATABASE_URL, { log, contract: isEmpty })
-  const left = await pending(DATABASE_URL)
+  const isEmpty = (await pending(url)).length === (await readAllFiles()).length
+  const applied = await migrate(url, { log, contract: isEmpty })
+  const left = await pending(url)
   if (flags.contract === true && left.length > 0) {
-    await earlierProcessesGone(DATABASE_URL, left)
-    applied.push(...(await migrate(DATABASE_URL, { log })))
+    await earlierProcessesGone(url, left)
+    applied.push(...(await migrate(url, { log })))
   } else if (left.length > 0) {
     print(
       `left: ${namesOf(left)}, which earlier releases could not work with: ` +

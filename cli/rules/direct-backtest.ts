@@ -4,7 +4,7 @@ import { ServiceError } from '../../domain/errors.ts'
 import type { BacktestReport } from '../../domain/replay/backtest.ts'
 import { renderMail } from '../../notify/render.ts'
 import { backtest } from '../../operations/replay/backtest.ts'
-import { evaluationOptions } from '../../process/options.ts'
+import { directUrl, evaluationOptions } from '../../process/options.ts'
 import { connect } from '../../store/connect.ts'
 import { CommandFailure, ExitCode } from '../failures.ts'
 import { filesIn } from './ask.ts'
@@ -17,10 +17,9 @@ export async function backtestDirectly(
   { version, cycles, besideActive }: Pick<AskFlags, 'version' | 'cycles' | 'besideActive'>,
 ): Promise<BacktestReport> {
   const rules = folder === '' ? (version ?? null) : await filesIn(folder)
-  const { DATABASE_URL } = settings
-  if (DATABASE_URL === '')
-    throw new CommandFailure('DATABASE_URL is not set: say which database to read.', ExitCode.usage)
-  const { db, close } = connect(DATABASE_URL, { max: 1 })
+  const url = directUrl(settings)
+  if (url === '') throw new CommandFailure('DATABASE_URL is not set: say which database to read.', ExitCode.usage)
+  const { db, close } = connect(url, { max: 1 })
   try {
     return await db.connection().execute((one) =>
       backtest(

@@ -35,6 +35,18 @@ export function requireRedis(suite: string): string | undefined {
 }
 
 /**
+ * Whether a program is there, for a suite under `describe.runIf(…)`.
+ *
+ * @param program its name, also of Debian's package
+ * @param suite what is skipped without it
+ */
+export function requireProgram(isThere: boolean, program: string, suite: string): boolean {
+  if (isThere) return true
+  noteSkip({ file: file(), skipped: suite, why: `${program} is not installed (Debian: ${program})`, isLack: true })
+  return false
+}
+
+/**
  * Whether the PostgreSQL of the run has this major version or a newer one, for what older ones cannot do.
  *
  * @param suite what is skipped without it

@@ -82,15 +82,21 @@ async function operatorKey(databaseUrl: string): Promise<string> {
 const isUp = async (url: string) => (await fetch(url, { signal: AbortSignal.timeout(30_000) })).ok
 
 /**
+ * @param more settings; where they depend on the database, made from its url, with the login of the processes
  * @param given default: the shared servers; stopped with the service
  * @param each how many APIs and how many workers to start, each worker with its API; requests go to the APIs in turn
  */
-export async function startService(settings: Partial<Settings> = {}, given?: Servers, each = 1) {
+export async function startService(
+  more: Partial<Settings> | ((databaseUrl: string) => Promise<Partial<Settings>>) = {},
+  given?: Servers,
+  each = 1,
+) {
   const folder = await mkdtemp(join(tmpdir(), 'simherd-service-'))
   const servers = given ?? (await sharedServers(folder))
   const key = await operatorKey(servers.databaseUrl)
   const inbox = await startInbox({ dir: join(folder, 'mails') })
   const login = await loginOfProcesses(servers.databaseUrl)
+  const settings = typeof more === 'function' ? await more(login.url) : more
   const env = childEnv({
     DATABASE_URL: login.url,
     REDIS_URL: servers.redisUrl,
