@@ -177,12 +177,16 @@ export const LEFT_OUT: readonly string[] = process.env.TEST_TIER === '1' ? LONG_
 
 export const SHARES = 4
 
-/** The suites in shares of equal minutes, without those that each landing runs. */
+/**
+ * The suites in shares, without those that each landing runs. Each share has as many minutes of suites that wait as the
+ * others, and as many of those that compute: two cores do not compute sooner in more lanes.
+ */
 export function sharesOf(suites: readonly LongSuite[]): readonly (readonly LongSuite[])[] {
-  const shares = Array.from({ length: SHARES }, () => ({ minutes: 0, suites: [] as LongSuite[] }))
+  const shares = Array.from({ length: SHARES }, () => ({ waiting: 0, computing: 0, suites: [] as LongSuite[] }))
   for (const one of suites.filter(({ isAlways = false }) => !isAlways).toSorted((a, b) => b.minutes - a.minutes)) {
-    const emptiest = shares.reduce((least, share) => (share.minutes < least.minutes ? share : least))
-    emptiest.minutes += one.minutes
+    const kind = one.waits === true ? 'waiting' : 'computing'
+    const emptiest = shares.reduce((least, share) => (share[kind] < least[kind] ? share : least))
+    emptiest[kind] += one.minutes
     emptiest.suites.push(one)
   }
   return shares.map((share) => share.suites)
