@@ -155,6 +155,8 @@ async function run(python: string, service: Service, estate: Estate, { listener,
     stdio: ['ignore', 'pipe', 'pipe'],
     env: {
       ...childEnv({}),
+      // It would keep the compiled hooks beside their source.
+      PYTHONDONTWRITEBYTECODE: '1',
       SCHEMATHESIS_KEY: key,
       SCHEMATHESIS_TENANT: estate.tenantId,
       SCHEMATHESIS_ANSWERS: answersFile,
