@@ -16,7 +16,6 @@ import { partitionsFor } from '../../../store/usage/partitions.ts'
 import { aPool, aTariff, type Harness, NOON, type Tenant, useHarness } from '../../api/harness.ts'
 import { evaluationOptions } from '../../operations/harness.ts'
 import { freshDatabase } from '../../setup/database.ts'
-import { requirePostgres } from '../../setup/requirements.ts'
 import { explaining, type Statement, statementsOf } from './caught.ts'
 import { fill, onClient, stopAutovacuum } from './estate.ts'
 import { network, TRIES } from './hot.ts'
@@ -180,10 +179,7 @@ const SLACK = 5000
 
 const [unknown, known] = [useNewcomer(false), useNewcomer(true)]
 
-// Twice over, it takes as long as all other tests on an older PostgreSQL.
-const isNewest = requirePostgres(18, 'the first month of a newcomer')
-if (!isNewest) test.skip('costs what it does with statistics that know it')
-test.each(isNewest ? Object.entries(STEPS) : [])('%s', async (_, step) => {
+test.each(Object.entries(STEPS))('%s', async (_, step) => {
   await known.learn()
   const usually = await statementsOf(() => step(known))
   const costs = [...(await statementsOf(() => step(unknown))).values()].map((statement) => {
