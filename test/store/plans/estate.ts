@@ -37,11 +37,8 @@ export interface LargeEstate {
   readonly iccid: (simId: number) => string
 }
 
-/**
- * A database with a tenant of so many SIMs, another with a tenth of them, and tenants without any. PostgreSQL's
- * statistics know the others, but not the tenant. Nothing makes them anew but `analyze`.
- */
-export function useLargeEstate(sims: number): LargeEstate {
+/** A harness whose statements are explained. @returns with the url of its database, which is there once tests run */
+export function useExplained(): { readonly harness: Harness; readonly url: () => string } {
   let url = ''
   const harness = useHarness({
     checkAnswers: false,
@@ -51,6 +48,15 @@ export function useLargeEstate(sims: number): LargeEstate {
       return { ...database, url: explaining(url), rootUrl: url }
     },
   })
+  return { harness, url: () => url }
+}
+
+/**
+ * A database with a tenant of so many SIMs, another with a quarter of them, and tenants without any. PostgreSQL's
+ * statistics know the others, but not the tenant. Nothing makes them anew but `analyze`.
+ */
+export function useLargeEstate(sims: number): LargeEstate {
+  const { harness, url } = useExplained()
   let taken = 0
   const estate: LargeEstate = {
     harness,
@@ -58,8 +64,8 @@ export function useLargeEstate(sims: number): LargeEstate {
     firstSim: 0,
     pools: [],
     tenant: undefined as unknown as Tenant,
-    analyze: () => onClient(url, (run) => run('vacuum (analyze)')),
-    hideAmongMany: () => onClient(url, (run) => run(A_THOUSAND)),
+    analyze: () => onClient(url(), (run) => run('vacuum (analyze)')),
+    hideAmongMany: () => onClient(url(), (run) => run(A_THOUSAND)),
     take: (count) => {
       // The last digits 2 to 9 are Active SIMs that are in a pool.
       const place = 2 + (taken % 8) + 10 * Math.floor(taken / 8)
@@ -79,13 +85,13 @@ export function useLargeEstate(sims: number): LargeEstate {
     harness.now = middleOf(CYCLES[0])
     await harness.operate('POST', '/internal/rules', { files: await readRuleFiles(''), author: 'the tests' })
     await partitionsFor(store, [...CYCLES, '2026-12'].map(middleOf))
-    await onClient(url, async (run) => {
+    await onClient(url(), async (run) => {
       await stopAutovacuum(run)
       await run(others(Math.ceil(sims / 50)))
     })
-    await fill(harness, url, other, { first: 0, sims: firstNumber(sims) })
+    await fill(harness, url(), other, { first: 0, sims: firstNumber(sims) })
     await estate.analyze()
-    await fill(harness, url, tenant, { first: firstNumber(sims), sims })
+    await fill(harness, url(), tenant, { first: firstNumber(sims), sims })
     estate.tenant = tenant
     const ids = await sql<{ first: number; pools: number[] }>`
       select (select min(id) from sims where tenant_id = ${tenant.id}) as first,

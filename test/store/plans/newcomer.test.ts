@@ -13,11 +13,10 @@ import { lookAtAll } from '../../../store/shards.ts'
 import { inTenant } from '../../../store/tenancy.ts'
 import { keepCyclesOpen } from '../../../store/usage/open-in-slices.ts'
 import { partitionsFor } from '../../../store/usage/partitions.ts'
-import { aPool, aTariff, type Harness, NOON, type Tenant, useHarness } from '../../api/harness.ts'
+import { aPool, aTariff, type Harness, NOON, type Tenant } from '../../api/harness.ts'
 import { evaluationOptions } from '../../operations/harness.ts'
-import { freshDatabase } from '../../setup/database.ts'
-import { explaining, type Statement, statementsOf } from './caught.ts'
-import { fill, onClient, stopAutovacuum } from './estate.ts'
+import { type Statement, statementsOf } from './caught.ts'
+import { fill, onClient, stopAutovacuum, useExplained } from './estate.ts'
 import { network, TRIES } from './hot.ts'
 
 const SIMS = 20_000
@@ -37,16 +36,8 @@ interface Newcomer {
 
 /** A database of its own. @param isLearning whether its statistics are made anew before each step */
 function useNewcomer(isLearning: boolean): Newcomer {
-  let url = ''
-  const harness = useHarness({
-    checkAnswers: false,
-    database: async () => {
-      const database = await freshDatabase()
-      url = database.url
-      return { ...database, url: explaining(url), rootUrl: url }
-    },
-  })
-  const analyze = () => onClient(url, (run) => run('analyze'))
+  const { harness, url } = useExplained()
+  const analyze = () => onClient(url(), (run) => run('analyze'))
   const newcomer: Newcomer = {
     harness,
     tenant: undefined as unknown as Tenant,
@@ -59,8 +50,8 @@ function useNewcomer(isLearning: boolean): Newcomer {
   beforeAll(async () => {
     await harness.operate('POST', '/internal/rules', { files: await readRuleFiles(''), author: 'the tests' })
     await partitionsFor(harness.store, [Date.UTC(2026, 8), Date.UTC(2026, 9), NOON, DECEMBER])
-    await onClient(url, stopAutovacuum)
-    await fill(harness, url, harness.other, { first: 0, sims: KNOWN })
+    await onClient(url(), stopAutovacuum)
+    await fill(harness, url(), harness.other, { first: 0, sims: KNOWN })
     await analyze()
     const { tenant } = harness
     newcomer.tenant = tenant
