@@ -3,7 +3,7 @@ import { sql } from 'kysely'
 import type { Hold, HoldQuery } from '../../domain/enforcement/guard.ts'
 import { type Page, pageRequest, toPage } from '../../domain/page.ts'
 import { readPage } from '../paging.ts'
-import { mine, type TenantTx } from '../tenancy.ts'
+import type { TenantTx } from '../tenancy.ts'
 
 interface HoldRow extends Omit<Hold, 'openedAt' | 'decidedAt'> {
   readonly openedAt: Date
@@ -31,7 +31,7 @@ export async function pageOfHolds(tx: TenantTx, query: HoldQuery): Promise<Page<
                    end as waiting`,
       from: sql`
         from guard_holds h
-       where h.tenant_id = ${mine} ${query.state === undefined ? sql`` : sql`and ${state} = ${query.state}`}`,
+       where h.tenant_id = ${tx.tenantId} ${query.state === undefined ? sql`` : sql`and ${state} = ${query.state}`}`,
       orderBy: sql`id desc`,
     },
     page,

@@ -94,7 +94,7 @@ export async function pageOfDeliveries(
         d.answer, d.response`,
       from: sql`
         from webhook_deliveries d join webhook_events e on e.tenant_id = d.tenant_id and e.id = d.event_id
-       where d.tenant_id = ${mine} and d.webhook_id = ${webhookId}
+       where d.tenant_id = ${tx.tenantId} and d.webhook_id = ${webhookId}
              ${status === undefined ? sql`` : sql`and d.status = ${status}`}`,
       orderBy: sql`id desc`,
     },
