@@ -74,23 +74,7 @@ const TIMEOUT_MS = 60_000
  * @throws Error if the URL is not smtp:// or smtps://
  */
 export function createTransport({ smtpUrl, from, timeoutMs = TIMEOUT_MS, plain = false }: TransportOptions): Transport {
-  if (!/^smtps?:$/.test(URL.canParse(smtpUrl) ? new URL(smtpUrl).protocol : '')) {
-    // The message leaves out the URL, which may contain a password.
-    throw new Error('the mail server must be smtp://host:port or smtps://host:port: check SMTP_URL')
-  }
-  const smtp = createSmtp({
-    url: smtpUrl,
-    pool: true,
-    requireTLS: !plain && !isThisMachine(new URL(smtpUrl).hostname),
-    connectionTimeout: timeoutMs,
-    greetingTimeout: timeoutMs,
-    socketTimeout: timeoutMs,
-    dnsTimeout: timeoutMs,
-    // The content of a mail must not make us read a file or URL into it.
-    disableFileAccess: true,
-    disableUrlAccess: true,
-  })
-
+  const smtp = openSmtp({ smtpUrl, timeoutMs, plain })
   return {
     send: async ({ to, attachments, ...mail }) => {
       try {
@@ -111,6 +95,42 @@ export function createTransport({ smtpUrl, from, timeoutMs = TIMEOUT_MS, plain =
     },
     close: () => smtp.close(),
   }
+}
+
+/**
+ * Checks that the mail server takes our connection, with the TLS and the login of its URL. Sends no mail.
+ *
+ * @throws MailError for any failure
+ */
+export async function checkSmtp({ smtpUrl, timeoutMs = TIMEOUT_MS, plain = false }: Omit<TransportOptions, 'from'>) {
+  const smtp = openSmtp({ smtpUrl, timeoutMs, plain })
+  try {
+    await smtp.verify()
+  } catch (error) {
+    throw asMailError(error)
+  } finally {
+    smtp.close()
+  }
+}
+
+/** @throws Error if the URL is not smtp:// or smtps:// */
+function openSmtp({ smtpUrl, timeoutMs, plain }: Required<Omit<TransportOptions, 'from'>>) {
+  if (!/^smtps?:$/.test(URL.canParse(smtpUrl) ? new URL(smtpUrl).protocol : '')) {
+    // The message leaves out the URL, which may contain a password.
+    throw new Error('the mail server must be smtp://host:port or smtps://host:port: check SMTP_URL')
+  }
+  return createSmtp({
+    url: smtpUrl,
+    pool: true,
+    requireTLS: !plain && !isThisMachine(new URL(smtpUrl).hostname),
+    connectionTimeout: timeoutMs,
+    greetingTimeout: timeoutMs,
+    socketTimeout: timeoutMs,
+    dnsTimeout: timeoutMs,
+    // The content of a mail must not make us read a file or URL into it.
+    disableFileAccess: true,
+    disableUrlAccess: true,
+  })
 }
 
 /** The sender, with the tenant in its name. As an object it is one address, whatever the name contains. */

@@ -1,6 +1,7 @@
 /** Routes for liveness, readiness and metrics. They need no key. */
 
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Gauge } from '@prometheus-io/client'
 import { sql } from 'kysely'
 import { type Static, Type } from 'typebox'
 import { strictObject } from '../domain/schema.ts'
@@ -9,32 +10,41 @@ import { pendingMigrations } from '../store/migrate.ts'
 import { type Db, inPlatform, type Store } from '../store/tenancy.ts'
 import type { Metrics } from './metrics.ts'
 
-/** Something that the process cannot work without. */
+/** Something that the process works with. */
 export interface Dependency {
   readonly name: string
+  /** Whether nothing works without it. While another one is away, a part of the work waits and the rest goes on. */
+  readonly isRequired: boolean
   /** @returns a short text on its state; rejects if it is away */
   readonly check: () => Promise<string>
 }
 
-const Readiness = strictObject({
-  ok: Type.Boolean({ description: 'Whether all of them are there' }),
+/** The body of `/readyz`. */
+export const Readiness = strictObject({
+  ok: Type.Boolean({ description: 'Whether all that are required are there' }),
   dependencies: Type.Array(
     strictObject({
       name: Type.String(),
+      required: Type.Boolean({ description: 'Whether nothing works without it; else only a part of the work waits' }),
       ok: Type.Boolean(),
       detail: Type.String({ description: 'State, or why not' }),
     }),
   ),
 })
-type Readiness = Static<typeof Readiness>
 
-/** Longest time of a check, in milliseconds. A probe that waits is as bad as one that fails. */
+/** Longest time of a check, in milliseconds. */
 const CHECK_MS = 3000
+/** How long `/readyz` waits for the check of what is not required: probes often give up after a second. */
+const GLANCE_MS = 500
+/** How old the outcome of a check may be that stands in for one that takes longer than that. */
+const OUTCOME_MS = 30_000
 
 export const healthRoutes: FastifyPluginAsyncTypebox<{
   readonly dependencies: readonly Dependency[]
   readonly metrics: Metrics
 }> = async (app, { dependencies, metrics }) => {
+  const watched = dependencies.map(watch)
+  registerUp(metrics, watched)
   const Alive = strictObject({ ok: Type.Boolean() })
   const common = { tags: ['Health'], security: [] }
   app.get(
@@ -51,13 +61,14 @@ export const healthRoutes: FastifyPluginAsyncTypebox<{
       config: { isPolled: true },
       schema: {
         operationId: 'isReady',
-        summary: 'Whether all that the process works with is there: 200, else 503',
+        summary: 'Whether all that the process requires is there: 200, else 503',
         ...common,
         response: { 200: Readiness, 503: Readiness },
       },
     },
     async (_request, reply) => {
-      const readiness = await checkAll(dependencies)
+      const states = await Promise.all(watched.map((one) => one.state(one.isRequired ? CHECK_MS : GLANCE_MS)))
+      const readiness = { ok: states.every(({ ok, required }) => ok || !required), dependencies: states }
       return reply.code(readiness.ok ? 200 : 503).send(readiness)
     },
   )
@@ -82,28 +93,80 @@ export const healthRoutes: FastifyPluginAsyncTypebox<{
   )
 }
 
-async function checkAll(dependencies: readonly Dependency[]): Promise<Readiness> {
-  const states = await Promise.all(dependencies.map(stateOf))
-  return { ok: states.every(({ ok }) => ok), dependencies: states }
+/** A dependency whose checks never overlap: whoever asks during a check waits for that one. */
+interface Watched {
+  readonly name: string
+  readonly isRequired: boolean
+  /** @param patienceMs how long to wait for a check before an outcome that is still new is taken, if there is one */
+  readonly state: (patienceMs: number) => Promise<State>
+}
+type State = Static<typeof Readiness>['dependencies'][number]
+
+function watch(dependency: Dependency): Watched {
+  const { name, isRequired } = dependency
+  let running: Promise<State> | undefined
+  let last: { readonly state: State; readonly at: number } | undefined
+  const check = async () => {
+    const state = await checkNow(dependency)
+    last = { state, at: performance.now() }
+    running = undefined
+    return state
+  }
+  return {
+    name,
+    isRequired,
+    state: async (patienceMs) => {
+      running ??= check()
+      const state = await within(patienceMs, running)
+      if (state !== undefined) return state
+      if (last !== undefined && performance.now() - last.at < OUTCOME_MS) return last.state
+      return { name, required: isRequired, ok: false, detail: `no answer within ${patienceMs / 1000} s` }
+    },
+  }
 }
 
-async function stateOf({ name, check }: Dependency) {
+/** @returns always, after the longest time of a check at the latest */
+async function checkNow({ name, isRequired: required, check }: Dependency): Promise<State> {
+  try {
+    const detail = await within(CHECK_MS, check())
+    if (detail !== undefined) return { name, required, ok: true, detail }
+    return { name, required, ok: false, detail: `no answer within ${CHECK_MS / 1000} s` }
+  } catch (error) {
+    const detail = error instanceof Error ? error.message || error.name : String(error)
+    return { name, required, ok: false, detail }
+  }
+}
+
+/** @returns undefined if the work takes longer; it goes on */
+async function within<T>(ms: number, work: Promise<T>): Promise<T | undefined> {
   let timer: NodeJS.Timeout | undefined
-  const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new Error(`no answer within ${CHECK_MS / 1000} s`)), CHECK_MS)
+  const late = new Promise<undefined>((resolve) => {
+    timer = setTimeout(resolve, ms, undefined)
   })
   try {
-    return { name, ok: true, detail: await Promise.race([check(), late]) }
-  } catch (error) {
-    return { name, ok: false, detail: error instanceof Error ? error.message || error.name : String(error) }
+    return await Promise.race([work, late])
   } finally {
     clearTimeout(timer)
   }
 }
 
+function registerUp({ registry }: Metrics, watched: readonly Watched[]): void {
+  new Gauge({
+    name: 'simherd_dependency_up',
+    help: 'Whether a dependency of this process is there: 1, else 0.',
+    labelNames: ['name'],
+    registers: [registry],
+    async collect() {
+      const states = await Promise.all(watched.map((one) => one.state(CHECK_MS)))
+      for (const { name, ok } of states) this.set({ name }, ok ? 1 : 0)
+    },
+  })
+}
+
 /** Checks that the database is reachable and migrated. */
 export const databaseDependency = (db: Db): Dependency => ({
   name: 'postgresql',
+  isRequired: true,
   check: async () => {
     await sql`select 1`.execute(db)
     const pending = await pendingMigrations(db)
@@ -115,6 +178,7 @@ export const databaseDependency = (db: Db): Dependency => ({
 /** Checks that the rule set in force is the newest: this build accepts the set that was loaded last. */
 export const rulesDependency = (store: Store, rules: ReadRules): Dependency => ({
   name: 'rules',
+  isRequired: true,
   check: async () => {
     const inForce = await inPlatform(store, rules)
     const { version, refused } = inForce

@@ -123,10 +123,10 @@ export async function startWorker(
     dependencies: [
       schema,
       rulesDependency(store, evaluation.rules),
-      { name: 'queues', check: async () => (await queues.ping(), 'reachable') },
-      { name: 'temporal', check: () => polls(workflowClient, temporal) },
-      { name: 'service key', check: () => keyIsTaken(key, internalUrl) },
-      { name: 'carrier', check: async () => (await network.ping(), 'reachable') },
+      { name: 'queues', isRequired: false, check: async () => (await queues.ping(), 'reachable') },
+      { name: 'temporal', isRequired: false, check: () => polls(workflowClient, temporal) },
+      { name: 'service key', isRequired: true, check: () => keyIsTaken(key, internalUrl) },
+      { name: 'carrier', isRequired: false, check: async () => (await network.ping(), 'reachable') },
     ],
   })
 

@@ -57,8 +57,8 @@ export async function runApi(settings: Settings, log: Logger): Promise<Running> 
     dependencies: [
       databaseDependency(database.db),
       rulesDependency(store, rulesInForce()),
-      { name: 'queues', check: async () => (await queues.ping(), 'reachable') },
-      { name: 'temporal', check: async () => (await workflowClient.check(), 'reachable') },
+      { name: 'queues', isRequired: false, check: async () => (await queues.ping(), 'reachable') },
+      { name: 'temporal', isRequired: false, check: async () => (await workflowClient.check(), 'reachable') },
     ],
     logger: log,
   })

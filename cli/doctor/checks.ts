@@ -5,7 +5,9 @@ import type { Settings } from '../../config/index.ts'
 import { megabytes } from '../../domain/quantity.ts'
 import { toMB } from '../../domain/units.ts'
 import { httpNetwork } from '../../network/http.ts'
+import { checkSmtp } from '../../notify/transport.ts'
 import { inForceInstead, readRulesInForce } from '../../operations/watchdog/rules-in-force.ts'
+import { checkRedis } from '../../queues/check-redis.ts'
 import { openWorkflowClient } from '../../queues/temporal/client.ts'
 import { userCacheDir } from '../../stack/downloads.ts'
 import { isPortFree } from '../../stack/ports.ts'
@@ -21,7 +23,6 @@ import { wrongSums } from '../../store/usage/check-sums.ts'
 import { runningCycle } from '../../store/usage/cycles.ts'
 import { internalClient, responseOf } from '../service.ts'
 import type { Stack } from '../stack-file.ts'
-import { reachTcp } from './reach.ts'
 
 export interface Finding {
   readonly what: string
@@ -142,8 +143,8 @@ const figures: Check = async ({ settings, stack }) => {
 
 const redis: Check = async ({ settings }) => {
   if (settings.REDIS_URL === '') return absent('Redis', 'not needed: the queues live in PostgreSQL')
-  await reachTcp(settings.REDIS_URL, 6379, PATIENCE_MS)
-  return found('Redis', 'reachable')
+  await checkRedis(settings.REDIS_URL, PATIENCE_MS)
+  return found('Redis', 'reachable, and it takes our login')
 }
 
 const temporal: Check = async ({ settings, stack }) => {
@@ -161,8 +162,8 @@ const temporal: Check = async ({ settings, stack }) => {
 const mail: Check = async ({ settings, stack }) => {
   const url = settings.SMTP_URL || stack?.smtpUrl
   if (url === undefined) return absent('SMTP', 'not running: "npm start" starts an inbox')
-  await reachTcp(url, url.startsWith('smtps:') ? 465 : 587, PATIENCE_MS)
-  return found('SMTP', 'reachable')
+  await checkSmtp({ smtpUrl: url, timeoutMs: PATIENCE_MS, plain: settings.SMTP_TLS === 'optional' })
+  return found('SMTP', 'reachable, and it takes our login')
 }
 
 const carrier: Check = async ({ settings }) => {
@@ -180,7 +181,10 @@ const process = (what: string, portOf: (settings: Settings) => number, setting: 
     const url = `http://127.0.0.1:${port}`
     const service = internalClient({ url, key: stack?.operatorKey ?? 'none', patienceMs: 0 })
     const ready = await responseOf(service.GET('/readyz')).catch(() => undefined)
-    if (ready?.ok === true) return found(what, `ready at ${url}`)
+    if (ready?.ok === true) {
+      const away = ready.dependencies.filter(({ ok }) => !ok).map(({ name, detail }) => `${name}: ${detail}`)
+      return found(what, [`ready at ${url}`, ...away].join('; away: '))
+    }
     if (stack !== undefined)
       return missing(what, `not ready at ${url}`, `look at ${url}/readyz and at ${settings.DATA_DIR}/logs`)
     return missing(

@@ -1,3 +1,6 @@
+import { Value } from 'typebox/value'
+import { Readiness } from '../../process/health.ts'
+
 /**
  * Whether a GET gets a response with status 2xx.
  *
@@ -7,4 +10,15 @@ export async function answers(url: string): Promise<boolean> {
   const response = await fetch(url, { signal: AbortSignal.timeout(3000) })
   await response.body?.cancel()
   return response.ok
+}
+
+/**
+ * Whether a process has all of its dependencies, also those that it can work without.
+ *
+ * @throws Error if nothing answers at its `/readyz`
+ */
+export async function hasAll(readyUrl: string): Promise<boolean> {
+  const response = await fetch(readyUrl, { signal: AbortSignal.timeout(30_000) })
+  const body: unknown = await response.json()
+  return Value.Check(Readiness, body) && body.dependencies.every(({ ok }) => ok)
 }

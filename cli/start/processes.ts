@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { childEnv } from '../../config/child-env.ts'
 import type { Settings } from '../../config/index.ts'
 import { supervise } from '../../stack/supervise.ts'
-import { answers } from './answers.ts'
+import { hasAll } from './answers.ts'
 import type { ServerContext } from './servers.ts'
 
 const COMMAND = fileURLToPath(new URL('../simherd.js', import.meta.url))
@@ -33,7 +33,7 @@ export async function bringUp(
       env: childEnv(settings, SHORT_TIMES),
       onLine: onChildLine,
       onPid: (pid) => void onPid({ [name]: pid }),
-      ready: () => answers(readyUrl),
+      ready: () => hasAll(readyUrl),
     }),
   )
   onStop(name === 'api' ? 'the API' : 'the worker', () => child.stop())

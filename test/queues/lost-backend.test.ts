@@ -1,5 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { Redis } from 'ioredis'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { checkRedis } from '../../queues/check-redis.ts'
 import { freePort } from '../../stack/ports.ts'
 import { startPostgres } from '../../stack/postgres/postgres.ts'
 import { startRedis } from '../../stack/redis.ts'
@@ -119,5 +121,18 @@ describe('queues whose backend was lost', () => {
     // Closed while their Redis is there: without it consumers do not end.
     await consumers.close()
     await harness.queues.close()
+  })
+
+  test.skipIf(redisUrl === undefined)('names a Redis that refuses our login', async () => {
+    const server = await startRedis()
+    onTestFinished(async () => server?.stop())
+    const url = server?.url ?? ''
+    const open = new Redis(url)
+    await open.config('SET', 'requirepass', 'secret')
+    open.disconnect()
+
+    await expect(checkRedis(url, 30_000)).rejects.toThrow('NOAUTH')
+    await expect(checkRedis(url.replace('//', '//:wrong@'), 30_000)).rejects.toThrow('WRONGPASS')
+    await expect(checkRedis(url.replace('//', '//:secret@'), 30_000)).resolves.toBeUndefined()
   })
 })

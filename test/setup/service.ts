@@ -10,6 +10,7 @@ import { fileURLToPath } from 'node:url'
 import { Connection } from '@temporalio/client'
 import pg from 'pg'
 import { inject } from 'vitest'
+import { hasAll } from '../../cli/start/answers.ts'
 import { childEnv } from '../../config/child-env.ts'
 import type { Settings } from '../../config/index.ts'
 import { createKey } from '../../operations/tenants/create-key.ts'
@@ -79,8 +80,6 @@ async function operatorKey(databaseUrl: string): Promise<string> {
   return key
 }
 
-const isUp = async (url: string) => (await fetch(url, { signal: AbortSignal.timeout(30_000) })).ok
-
 /**
  * @param more settings; where they depend on the database, made from its url, with the login of the processes
  * @param given default: the shared servers; stopped with the service
@@ -114,7 +113,7 @@ export async function startService(
   })
   const lines: string[] = []
   const start = (name: 'api' | 'worker', readyUrl: string, env: Readonly<Record<string, string | undefined>>) =>
-    supervise({ name, args: [COMMAND, name], env, onLine: (line) => lines.push(line), ready: () => isUp(readyUrl) })
+    supervise({ name, args: [COMMAND, name], env, onLine: (line) => lines.push(line), ready: () => hasAll(readyUrl) })
   const documentOf = async (url: string) => documentCheck((await (await fetch(`${url}/openapi.json`)).json()) as object)
   const checks: Record<string, ReturnType<typeof documentCheck>> = {}
 

@@ -13,28 +13,46 @@ const local = { host: '127.0.0.1', internalHost: '127.0.0.1', ...INTERNAL }
 
 describe('startApi', () => {
   test('listens on both ports, reports dependencies, and stops', async () => {
-    const away = { name: 'carrier', check: () => Promise.reject(new Error('connection refused')) }
+    const away = () => Promise.reject(new Error('connection refused'))
+    const silent = () => new Promise<never>(() => undefined)
+    let needed: () => Promise<string> = async () => 'there'
     const api = await startApi({
       ...local,
       store: harness.store,
       port: 0,
       internalPort: 0,
-      dependencies: [databaseDependency(harness.store.db), away],
+      dependencies: [
+        databaseDependency(harness.store.db),
+        { name: 'carrier', isRequired: false, check: away },
+        { name: 'temporal', isRequired: false, check: silent },
+        { name: 'needed', isRequired: true, check: () => needed() },
+      ],
     })
+    const ready = () => fetch(`${api.internalUrl}/readyz`)
 
     const pools = await fetch(`${api.apiUrl}/api/pools`, { headers: { 'x-api-key': harness.tenant.key } })
-    const ready = await fetch(`${api.internalUrl}/readyz`)
-    const state = await ready.json()
+    const withoutTwo = await ready()
+    const metrics = await (await fetch(`${api.internalUrl}/metrics`)).text()
+    needed = away
+    const withoutNeeded = await ready()
     await api.close()
 
     expect(pools.status).toBe(200)
-    expect(ready.status).toBe(503)
-    expect(state).toEqual({
+    expect(withoutTwo.status).toBe(200)
+    const others = [
+      { name: 'postgresql', required: true, ok: true, detail: 'reachable and migrated' },
+      { name: 'carrier', required: false, ok: false, detail: 'connection refused' },
+      { name: 'temporal', required: false, ok: false, detail: expect.stringMatching(/^no answer within (0\.5|3) s$/) },
+    ]
+    const there = { name: 'needed', required: true, ok: true, detail: 'there' }
+    expect(await withoutTwo.json()).toEqual({ ok: true, dependencies: [...others, there] })
+    for (const [name, up] of Object.entries({ postgresql: 1, carrier: 0, temporal: 0, needed: 1 })) {
+      expect(metrics).toContain(`simherd_dependency_up{name="${name}"} ${up}\n`)
+    }
+    expect(withoutNeeded.status).toBe(503)
+    expect(await withoutNeeded.json()).toEqual({
       ok: false,
-      dependencies: [
-        { name: 'postgresql', ok: true, detail: 'reachable and migrated' },
-        { name: 'carrier', ok: false, detail: 'connection refused' },
-      ],
+      dependencies: [...others, { ...there, ok: false, detail: 'connection refused' }],
     })
     await expect(fetch(`${api.apiUrl}/api/pools`)).rejects.toThrow('fetch failed')
   })

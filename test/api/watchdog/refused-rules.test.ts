@@ -1,9 +1,10 @@
 /** What a process says of itself while it refuses the rule set in the database. */
 import Fastify from 'fastify'
+import { Value } from 'typebox/value'
 import { expect, test } from 'vitest'
 import { startApi } from '../../../api/main.ts'
 import { activateRules, rulesInForce } from '../../../operations/watchdog/rules-in-force.ts'
-import { rulesDependency } from '../../../process/health.ts'
+import { Readiness, rulesDependency } from '../../../process/health.ts'
 import { startHealth } from '../../../process/health-server.ts'
 import { createMetrics } from '../../../process/metrics.ts'
 import { readRuleFiles } from '../../../process/rule-files.ts'
@@ -34,7 +35,8 @@ test('/readyz of API and worker is 503 with `rules` until a set is loaded that t
     Promise.all(
       [api.internalUrl, `http://${host}:${port}`].map(async (url) => {
         const response = await fetch(`${url}/readyz`)
-        return { status: response.status, body: await response.json() }
+        const { ok, dependencies } = Value.Parse(Readiness, await response.json())
+        return { status: response.status, ok, rules: dependencies.find(({ name }) => name === 'rules') }
       }),
     )
 
@@ -47,15 +49,12 @@ test('/readyz of API and worker is 503 with `rules` until a set is loaded that t
   const after = await ready()
   await Promise.all([api.close(), worker.stop()])
 
-  const well = {
-    status: 200,
-    body: { ok: true, dependencies: [{ name: 'rules', ok: true, detail: expect.any(String) }] },
-  }
+  const well = { status: 200, ok: true, rules: { name: 'rules', required: true, ok: true, detail: expect.any(String) } }
   expect(before).toEqual([well, well])
   expect(after).toEqual([well, well])
   const detail = expect.stringMatching(
     new RegExp(`is refused by this build .*usageShareToday.*: version ${version} stays in force`),
   )
-  const ill = { status: 503, body: { ok: false, dependencies: [{ name: 'rules', ok: false, detail }] } }
+  const ill = { status: 503, ok: false, rules: { name: 'rules', required: true, ok: false, detail } }
   expect(refused).toEqual([ill, ill])
 })

@@ -6,6 +6,7 @@
  * comes for that tenant: only a sweep finds them. One mail is still being sent when Redis is back without the job for it:
  * another job finds it, and must leave it alone.
  */
+import { hasAll } from '../../../cli/start/answers.ts'
 import { until } from '../../setup/soon.ts'
 import { type Herd, moveUsage, partOf, raiseHerd, type Sizes, startFleet, takeBack } from '../herd.ts'
 import { unfinished } from '../outcome.ts'
@@ -106,7 +107,7 @@ export async function playMixedStorm(storm: Storm): Promise<PlayedMixed> {
         kept: (await post.kept()) - before.kept,
       }
     }
-    await until('a ready API', async () => (await fetch(`${service.internalUrl}/readyz`)).ok)
+    await until('a ready API', () => hasAll(`${service.internalUrl}/readyz`))
     const part = partOf(herd, n, PARTS)
     await startFleet(service, part)
     await moveUsage(service, part)

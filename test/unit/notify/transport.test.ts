@@ -3,7 +3,7 @@ import { createServer, type Socket } from 'node:net'
 import type { SMTPServerOptions } from 'smtp-server'
 import { afterEach, describe, expect, test } from 'vitest'
 import { renderMail } from '../../../notify/render.ts'
-import { createTransport, MailError, type OutgoingMail, type Transport } from '../../../notify/transport.ts'
+import { checkSmtp, createTransport, MailError, type OutgoingMail, type Transport } from '../../../notify/transport.ts'
 import { HOSTILE_NAMES } from './hostile.ts'
 import { refusal, startMailbox } from './mailbox.ts'
 import { anAlert, aSummary, MAIL_LINKS } from './notifications.ts'
@@ -54,6 +54,8 @@ describe('a remote SMTP server', () => {
 
     expect(failure.trouble).toBe('ours')
     expect(mailbox.received).toEqual([])
+    await expect(checkSmtp({ smtpUrl: elsewhere(mailbox.url) })).rejects.toMatchObject({ trouble: 'ours' })
+    await expect(checkSmtp({ smtpUrl: elsewhere(mailbox.url), plain: true })).resolves.toBeUndefined()
   })
 
   test('receives clear text if the operator allows it', async () => {
@@ -215,6 +217,7 @@ describe('a failure to send', () => {
 
     expect(failure).toMatchObject({ trouble: 'ours', responseCode: 535 })
     expect(failure.message).not.toContain('s3cret')
+    await expect(checkSmtp({ smtpUrl: mailbox.url.replace('smtp://', 'smtp://user:s3cret@') })).rejects.toThrow('535')
   })
 
   test('is ours if nobody listens', async () => {
