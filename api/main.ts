@@ -20,6 +20,11 @@ export interface ApiConfig extends Omit<InternalOptions, 'keys'>, RefusalLimit {
   readonly requestLimit?: RequestLimit
   /** The dependencies that `/readyz` checks. */
   readonly dependencies: readonly Dependency[]
+  /**
+   * Resolves when load balancers have had time to see that this process ends. Until then requests are answered. Left
+   * out: none is in front of it.
+   */
+  readonly untilUnused?: () => Promise<void>
   readonly logger?: FastifyBaseLogger
   readonly metrics?: Metrics
 }
@@ -28,7 +33,10 @@ export interface RunningApi {
   /** Without a trailing slash. */
   readonly apiUrl: string
   readonly internalUrl: string
-  /** Takes no more connections, responds to the open requests, then resolves. */
+  /**
+   * Fails `/readyz` and lets clients close their connections; after `untilUnused` takes no more, responds to the open
+   * requests, and resolves.
+   */
   readonly close: () => Promise<void>
 }
 
@@ -39,16 +47,24 @@ export interface RunningApi {
  */
 export async function startApi(config: ApiConfig): Promise<RunningApi> {
   const metrics = config.metrics ?? createMetrics()
-  const common = { metrics, ...(config.logger === undefined ? {} : { logger: config.logger }) }
+  const ending = new AbortController()
+  const common = {
+    metrics,
+    ending: ending.signal,
+    ...(config.logger === undefined ? {} : { logger: config.logger }),
+  }
   const { databaseUrl, onLost } = config
   const keys =
     databaseUrl === undefined
       ? undefined
       : rememberKeys(config.store, { databaseUrl, ...(onLost === undefined ? {} : { onError: onLost }) })
-  const routes = { ...config, ...(keys === undefined ? {} : { keys }) }
+  const dependencies = [stillRuns(ending.signal), ...config.dependencies]
+  const routes = { ...config, dependencies, ...(keys === undefined ? {} : { keys }) }
   const outside = await buildPublic(routes, common)
   const inside = await buildInternal(routes, common)
   const close = async () => {
+    ending.abort()
+    await config.untilUnused?.()
     await Promise.all([outside.close(), inside.close()])
     await keys?.close()
   }
@@ -57,7 +73,16 @@ export async function startApi(config: ApiConfig): Promise<RunningApi> {
     const internalUrl = await inside.listen({ host: config.internalHost, port: config.internalPort })
     return { apiUrl, internalUrl, close }
   } catch (error) {
-    await close()
+    await Promise.all([outside.close(), inside.close(), keys?.close()])
     throw error
   }
 }
+
+const stillRuns = (ending: AbortSignal): Dependency => ({
+  name: 'process',
+  isRequired: true,
+  check: async () => {
+    if (ending.aborted) throw new Error('ends: send requests elsewhere')
+    return 'runs'
+  },
+})

@@ -32,6 +32,7 @@ export async function startApi(databaseUrl: string, settings: Partial<Settings> 
       PORT: port,
       INTERNAL_PORT: internalPort,
       LOG_LEVEL: 'warn',
+      STOP_DELAY: 'PT0S',
       ...settings,
     }),
     onLine: say,

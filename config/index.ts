@@ -211,6 +211,13 @@ export const Settings = Type.Object({
     'First pause between reads of a ticket, by workflows begun under 0.1.0; others are told of its end.',
   ),
   POLL_MAX: duration('PT10S', 'Longest pause between reads of a ticket, by workflows begun under 0.1.0.'),
+  STOP_DELAY: Type.String({
+    pattern: '^PT(1?\\d(\\.\\d+)?|20)S$',
+    expected: 'seconds from PT0S to PT20S: supervisors kill after 30 s',
+    default: 'PT5S',
+    description:
+      'How long an API that is told to end still answers, with `/readyz` 503, so that load balancers see it; from PT0S to PT20S.',
+  }),
   SWEEP_EVERY: duration('PT5S', 'How often workers look for work a crash has left.'),
   MAIL_GROUP_FIRST: duration('PT1M', 'How long a notice that is not critical waits for others.'),
   MAIL_GROUP_NEXT: duration('PT1H', 'Least time between two grouped mails to one tenant.'),

@@ -14,6 +14,8 @@ import { useResponseChecks, useValidation } from './validation.ts'
 export interface AppOptions {
   readonly logger?: FastifyBaseLogger
   readonly metrics?: Metrics
+  /** Aborted when the process begins to end: from then on each response closes its connection. */
+  readonly ending?: AbortSignal
   /** For tests: fails a response that is sent differently from what its handler meant. */
   readonly checkAnswers?: boolean
   /** Longest time for a request to arrive, in milliseconds. Default: one minute. */
@@ -55,6 +57,7 @@ export function buildApp(options: AppOptions) {
   }).withTypeProvider<TypeBoxTypeProvider>()
   app.addHook('onRequest', async (request, reply) => {
     reply.header('x-request-id', request.id).headers(SAFE_HEADERS)
+    if (options.ending?.aborted) reply.header('connection', 'close')
   })
   logRequests(app)
   boundArrival(app, options.arrivalMs ?? ARRIVAL_MS)

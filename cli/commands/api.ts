@@ -1,5 +1,6 @@
 /** `simherd api`: runs both listeners with the database, queues and Temporal server of the settings. */
 
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { startApi } from '../../api/main.ts'
 import type { Settings } from '../../config/index.ts'
@@ -60,6 +61,7 @@ export async function runApi(settings: Settings, log: Logger): Promise<Running> 
       { name: 'queues', isRequired: false, check: async () => (await queues.ping(), 'reachable') },
       { name: 'temporal', isRequired: false, check: async () => (await workflowClient.check(), 'reachable') },
     ],
+    untilUnused: () => sleep(durationMs(settings.STOP_DELAY)),
     logger: log,
   })
   const presence = startPresence(store, 'api', log)

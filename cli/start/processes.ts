@@ -10,6 +10,7 @@ const COMMAND = fileURLToPath(new URL('../simherd.js', import.meta.url))
 
 /**
  * Short times for one's own machine, unless the environment sets others. A mail should appear at once, not in an hour.
+ * No load balancer waits.
  * A lost response of the simulated carrier should be overcome in seconds.
  */
 const SHORT_TIMES = {
@@ -17,6 +18,7 @@ const SHORT_TIMES = {
   MAIL_GROUP_NEXT: 'PT1M',
   CARRIER_TIMEOUT: 'PT5S',
   SWEEP_EVERY: 'PT2S',
+  STOP_DELAY: 'PT0S',
 } as const
 
 /** @param settings of the child; they override the environment */

@@ -85,6 +85,7 @@ describe('settings', () => {
     ['SERVICE_KEY', 'secret-word\nand more', 'SERVICE_KEY (20 characters, not shown): must be printable'],
     ['TEMPORAL_ADDRESS', 'temporal', 'TEMPORAL_ADDRESS=temporal: must be host:port'],
     ['SWEEP_EVERY', '5', 'SWEEP_EVERY=5: must be an ISO 8601 duration'],
+    ['STOP_DELAY', 'PT21S', 'STOP_DELAY=PT21S: must be seconds from PT0S to PT20S'],
     ['PORT', 'http', 'PORT=http: must be integer'],
   ])('name a wrong %s and show no secret', async (name, value, message) => {
     vi.stubEnv(name, value)

@@ -40,6 +40,7 @@ describe('startApi', () => {
     expect(pools.status).toBe(200)
     expect(withoutTwo.status).toBe(200)
     const others = [
+      { name: 'process', required: true, ok: true, detail: 'runs' },
       { name: 'postgresql', required: true, ok: true, detail: 'reachable and migrated' },
       { name: 'carrier', required: false, ok: false, detail: 'connection refused' },
       { name: 'temporal', required: false, ok: false, detail: expect.stringMatching(/^no answer within (0\.5|3) s$/) },
@@ -55,6 +56,40 @@ describe('startApi', () => {
       dependencies: [...others, { ...there, ok: false, detail: 'connection refused' }],
     })
     await expect(fetch(`${api.apiUrl}/api/pools`)).rejects.toThrow('fetch failed')
+  })
+
+  test('answers until load balancers have seen that it ends', async () => {
+    let seen = () => {}
+    const untilUnused = () => new Promise<void>((resolve) => (seen = resolve))
+    const api = await startApi({
+      ...local,
+      store: harness.store,
+      port: 0,
+      internalPort: 0,
+      dependencies: [],
+      untilUnused,
+    })
+    const ask = async () => {
+      const ready = await fetch(`${api.internalUrl}/readyz`)
+      const pools = await fetch(`${api.apiUrl}/api/pools`, { headers: { 'x-api-key': harness.tenant.key } })
+      return [ready, pools].map(({ status, headers }) => [status, headers.get('connection')])
+    }
+
+    const before = await ask()
+    const closing = api.close()
+    const meanwhile = await ask()
+    seen()
+    await closing
+
+    expect(before).toEqual([
+      [200, 'keep-alive'],
+      [200, 'keep-alive'],
+    ])
+    expect(meanwhile).toEqual([
+      [503, 'close'],
+      [200, 'close'],
+    ])
+    await expect(ask()).rejects.toThrow('fetch failed')
   })
 
   test('rejects with EADDRINUSE if a port is taken', async () => {
