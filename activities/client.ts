@@ -1,13 +1,14 @@
 /** Clients for the service's REST interfaces, as activities use them: for one tenant, with the operator key. */
 import { activityInfo, Context, cancellationSignal } from '@temporalio/activity'
+import { type Addresses, openAddresses } from '../client/addresses.ts'
 import * as client from '../client/client.ts'
 import { failureOfConnection, failureOfResponse } from './failures.ts'
 import { fixedKey, type ServiceKey, sendWithKey } from './service-key.ts'
 
 export interface ServiceAddress {
-  /** Base URL of the specification's operations, without a trailing slash. */
+  /** Base URLs of the specification's operations, with commas between them. */
   readonly serviceUrl: string
-  /** Base URL of the internal interface. */
+  /** Base URLs of the internal interface, likewise. */
   readonly internalUrl: string
   /** Operator key: either fixed, or one that may be rotated. */
   readonly key: string | ServiceKey
@@ -33,30 +34,33 @@ function requestTimeoutMs(): number {
  * @throws CancelledFailure if the activity is cancelled
  * @throws ApplicationFailure `unavailable`, which is retried, if the service is away
  */
-async function fetchInActivity(key: ServiceKey, request: Request): Promise<Response> {
+async function fetchInActivity(key: ServiceKey, addresses: Addresses, request: Request): Promise<Response> {
   const cancelled = cancellationSignal()
   const { workflowExecution } = activityInfo()
   // The calling workflow: the service stores it with the ticket, and with the change in its audit trail.
   if (workflowExecution !== undefined) request.headers.set('simherd-workflow', encodeURI(workflowExecution.workflowId))
   try {
-    return await sendWithKey(key, request, AbortSignal.any([cancelled, AbortSignal.timeout(requestTimeoutMs())]))
+    const send = (moved: Request, signal: AbortSignal) => sendWithKey(key, moved, signal)
+    return await addresses.send(request, { timeoutMs: requestTimeoutMs(), signal: cancelled, send })
   } catch (error) {
     if (cancelled.aborted) await Context.current().cancelled
-    throw failureOfConnection(request.url, error)
+    throw failureOfConnection(addresses.names + request.url.slice(addresses.first.length), error)
   }
 }
 
 /** Makes a client for a tenant. Clients hold no connection of their own. */
 export function serviceClients({ serviceUrl, internalUrl, key }: ServiceAddress): (tenantId: string) => ServiceClient {
   const asked = typeof key === 'string' ? fixedKey(key) : key
-  const fetch = (request: Request) => fetchInActivity(asked, request)
-  return (tenantId) => {
-    const headers = { 'x-tenant-id': tenantId }
-    return {
-      api: client.publicClient({ baseUrl: serviceUrl, headers, fetch }),
-      internal: client.internalClient({ baseUrl: internalUrl, headers, fetch }),
-    }
-  }
+  const [outside, inside] = [openAddresses(serviceUrl), openAddresses(internalUrl)]
+  const at = (addresses: Addresses, tenantId: string) => ({
+    baseUrl: addresses.first,
+    headers: { 'x-tenant-id': tenantId },
+    fetch: (request: Request) => fetchInActivity(asked, addresses, request),
+  })
+  return (tenantId) => ({
+    api: client.publicClient(at(outside, tenantId)),
+    internal: client.internalClient(at(inside, tenantId)),
+  })
 }
 
 /**

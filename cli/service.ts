@@ -5,6 +5,7 @@
 
 import { Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { type Addresses, openAddresses } from '../client/addresses.ts'
 import * as client from '../client/client.ts'
 import { faultsOf, textIn } from '../client/problem.ts'
 import { backoffMs } from '../domain/time/backoff.ts'
@@ -32,7 +33,7 @@ const REQUEST_TIMEOUT_MS = 30_000
 const AGAIN: ReadonlySet<number> = new Set([408, 425, 429, 500, 502, 503, 504])
 
 export interface ServiceOptions {
-  /** Address of one listener. */
+  /** Address of one listener, or several with commas between them. */
   readonly url: string
   readonly key: string
   readonly tenantId?: string
@@ -61,11 +62,14 @@ const patient = ({
   patienceMs = PATIENCE_MS,
   timeoutMs = REQUEST_TIMEOUT_MS,
   streams = false,
-}: ServiceOptions) => ({
-  baseUrl: url,
-  headers: { authorization: `Bearer ${key}`, ...(tenantId === undefined ? {} : { 'x-tenant-id': tenantId }) },
-  fetch: (request: Request) => fetchPatiently(request, { patienceMs, timeoutMs, streams }),
-})
+}: ServiceOptions) => {
+  const addresses = openAddresses(url)
+  return {
+    baseUrl: addresses.first,
+    headers: { authorization: `Bearer ${key}`, ...(tenantId === undefined ? {} : { 'x-tenant-id': tenantId }) },
+    fetch: (request: Request) => fetchPatiently(request, { addresses, patienceMs, timeoutMs, streams }),
+  }
+}
 
 /** Options of a request whose body is raw bytes, not JSON. */
 export const delivered = (bytes: Uint8Array<ArrayBuffer>, headers: Readonly<Record<string, string>>) => ({
@@ -76,15 +80,19 @@ export const delivered = (bytes: Uint8Array<ArrayBuffer>, headers: Readonly<Reco
 /** The request as a person would write it: workflow ids have colons. */
 const nameOf = ({ method, url }: Request) => `${method} ${new URL(url).pathname.replaceAll('%3A', ':')}`
 
+interface Patience {
+  readonly addresses: Addresses
+  readonly patienceMs: number
+  readonly timeoutMs: number
+  readonly streams: boolean
+}
+
 /**
  * Sends a request, and repeats it while that may help.
  *
  * @throws CommandFailure if that has not helped by the end of the patience
  */
-async function fetchPatiently(
-  request: Request,
-  options: { readonly patienceMs: number; readonly timeoutMs: number; readonly streams: boolean },
-): Promise<Response> {
+async function fetchPatiently(request: Request, options: Patience): Promise<Response> {
   const deadline = performance.now() + options.patienceMs
   for (let failures = 1; ; failures++) {
     const answer = await attempt(request.clone(), options)
@@ -95,8 +103,8 @@ async function fetchPatiently(
         answer.response === undefined
           ? wordsOf(answer.fault)
           : detailOf(answer.response.status, await bodyIn(answer.response))
-      const { origin } = new URL(request.url)
-      throw new CommandFailure(`${origin} does not answer ${nameOf(request)}: ${why}`, ExitCode.unreachable)
+      const { names } = options.addresses
+      throw new CommandFailure(`${names} does not answer ${nameOf(request)}: ${why}`, ExitCode.unreachable)
     }
     await sleep(backoffMs(failures, PAUSES), undefined, { signal: request.signal })
   }
@@ -104,11 +112,11 @@ async function fetchPatiently(
 
 async function attempt(
   request: Request,
-  { timeoutMs, streams }: { readonly timeoutMs: number; readonly streams: boolean },
+  { addresses, timeoutMs, streams }: Patience,
 ): Promise<{ response?: Response; fault?: unknown }> {
   try {
-    const signal = AbortSignal.any([request.signal, AbortSignal.timeout(timeoutMs)])
-    const answer = await fetch(request, { signal })
+    const send = (moved: Request, signal: AbortSignal) => fetch(moved, { signal })
+    const answer = await addresses.send(request, { timeoutMs, signal: request.signal, send })
     const response = streams ? answer : await whole(answer)
     asked.set(response, nameOf(request))
     return { response }

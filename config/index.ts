@@ -35,6 +35,13 @@ const url = (example: string, description: string) => {
     description,
   )
 }
+/** Base URLs, with commas between them. */
+const urls = (example: string, description: string) =>
+  optional(
+    (value) => value.split(',').every((one) => isPublicUrl(one.trim())),
+    `URLs such as ${example}, with commas between them`,
+    description,
+  )
 /** Schemes that a URL may have, by the scheme of its example. */
 const SCHEMES: Readonly<Record<string, readonly string[]>> = {
   http: ['http:', 'https:'],
@@ -114,10 +121,13 @@ export const Settings = Type.Object({
     'an http or https URL without query, such as https://simherd.example.com',
     'Public address of the public API: links in mails lead there. Without it, mails name commands instead.',
   ),
-  SERVICE_BASE_URL: url('http://api:8080', 'Where workers reach the public API; default: this machine at PORT.'),
-  SERVICE_INTERNAL_URL: url(
+  SERVICE_BASE_URL: urls(
+    'http://api:8080',
+    'Where workers reach the public API: of a load balancer, or of several APIs with commas between them; default: this machine at PORT.',
+  ),
+  SERVICE_INTERNAL_URL: urls(
     'http://api:8081',
-    'Where workers reach the internal API; default: this machine at INTERNAL_PORT.',
+    'Where workers and commands reach the internal API, likewise; default: this machine at INTERNAL_PORT.',
   ),
   SERVICE_KEY: secret('Operator key the workers use.'),
   SERVICE_KEY_FILE: Type.String({

@@ -126,7 +126,18 @@ export const FLOORS: Readonly<Record<string, Boundary>> = {
   },
   worker: {
     why: 'worker/ is the door of jobs and workflows: cli/ starts it and passes its settings; it knows no other door',
-    imports: ['domain', 'rules', 'store', 'queues', 'notify', 'network', 'operations', 'activities', 'process'],
+    imports: [
+      'domain',
+      'rules',
+      'store',
+      'queues',
+      'notify',
+      'network',
+      'operations',
+      'activities',
+      'client',
+      'process',
+    ],
     types: ['config'],
   },
   cli: {

@@ -10,6 +10,7 @@
  */
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
+import { openAddresses } from '../client/addresses.ts'
 import type { Settings } from '../config/index.ts'
 import { LINKS_LAST_MS, type Link, sealLink } from '../domain/mail/link.ts'
 import { durationMs } from '../domain/time/duration.ts'
@@ -105,6 +106,7 @@ export async function startWorker(
   const alerts = alertMetrics(metrics, store, evaluation.rules)
   const transport = alerts.counted(smtp)
   const internalUrl = settings.SERVICE_INTERNAL_URL || `http://127.0.0.1:${settings.INTERNAL_PORT}`
+  const internal = openAddresses(internalUrl)
 
   const temporal = startTemporalWorkers({
     address: settings.TEMPORAL_ADDRESS,
@@ -125,7 +127,7 @@ export async function startWorker(
       rulesDependency(store, evaluation.rules),
       { name: 'queues', isRequired: false, check: async () => (await queues.ping(), 'reachable') },
       { name: 'temporal', isRequired: false, check: () => polls(workflowClient, temporal) },
-      { name: 'service key', isRequired: true, check: () => keyIsTaken(key, internalUrl) },
+      { name: 'service key', isRequired: true, check: () => keyIsTaken(key, internal) },
       { name: 'carrier', isRequired: false, check: async () => (await network.ping(), 'reachable') },
     ],
   })

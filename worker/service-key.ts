@@ -1,5 +1,6 @@
 /** The workers' own key to the service. It comes from a file, which may change while they run, or from a setting. */
 import { type ServiceKey, sendWithKey } from '../activities/service-key.ts'
+import type { Addresses } from '../client/addresses.ts'
 import { type KeySettings, readServiceKey } from '../process/key-file.ts'
 
 export interface WorkersKey extends ServiceKey {
@@ -48,9 +49,11 @@ const PATIENCE_MS = 2000
  *
  * @throws Error if the key is refused
  */
-export async function keyIsTaken(key: WorkersKey, internalUrl: string): Promise<string> {
-  const request = new Request(`${internalUrl}/internal/rules`)
-  const answer = await sendWithKey(key, request, AbortSignal.timeout(PATIENCE_MS)).catch(() => undefined)
+export async function keyIsTaken(key: WorkersKey, internal: Addresses): Promise<string> {
+  const request = new Request(`${internal.first}/internal/rules`)
+  const send = (moved: Request, signal: AbortSignal) => sendWithKey(key, moved, signal)
+  const options = { timeoutMs: PATIENCE_MS, signal: new AbortController().signal, send }
+  const answer = await internal.send(request, options).catch(() => undefined)
   await answer?.body?.cancel()
   const refusal = key.refusal()
   if (refusal !== undefined) {

@@ -83,7 +83,7 @@ async function operatorKey(databaseUrl: string): Promise<string> {
 /**
  * @param more settings; where they depend on the database, made from its url, with the login of the processes
  * @param given default: the shared servers; stopped with the service
- * @param each how many APIs and how many workers to start, each worker with its API; requests go to the APIs in turn
+ * @param each how many APIs and how many workers to start; workers know all APIs; requests go to the APIs in turn
  */
 export async function startService(
   more: Partial<Settings> | ((databaseUrl: string) => Promise<Partial<Settings>>) = {},
@@ -118,23 +118,31 @@ export async function startService(
   const documentOf = async (url: string) => documentCheck((await (await fetch(`${url}/openapi.json`)).json()) as object)
   const checks: Record<string, ReturnType<typeof documentCheck>> = {}
 
-  const startOne = async () => {
+  const startApi = async () => {
     // Chosen just before use: until something listens on a port, anything may take it.
     const [port, internalPort] = [await freePort(), await freePort()]
     const [apiUrl, internalUrl] = [`http://127.0.0.1:${port}`, `http://127.0.0.1:${internalPort}`]
     const ports = { PORT: String(port), INTERNAL_PORT: String(internalPort) }
-    const reach = { SERVICE_BASE_URL: apiUrl, SERVICE_INTERNAL_URL: internalUrl }
-    const api = await start('api', `${internalUrl}/readyz`, { ...env, ...ports, ...reach })
-    const workerPort = await freePort()
-    const workerEnv = { ...env, ...ports, ...reach, WORKER_PORT: String(workerPort) }
-    const workerUrl = `http://127.0.0.1:${workerPort}`
-    const worker = await start('worker', `${workerUrl}/readyz`, workerEnv)
+    const api = await start('api', `${internalUrl}/readyz`, { ...env, ...ports })
     for (const url of [apiUrl, internalUrl]) checks[url] = await documentOf(url)
-    return { apiUrl, internalUrl, workerUrl, api, worker }
+    return { apiUrl, internalUrl, api }
   }
-  const first = await startOne()
-  const all = [first]
-  while (all.length < each) all.push(await startOne())
+  const startWorker = async (apis: readonly { readonly apiUrl: string; readonly internalUrl: string }[]) => {
+    const workerPort = await freePort()
+    const workerUrl = `http://127.0.0.1:${workerPort}`
+    const reach = {
+      WORKER_PORT: String(workerPort),
+      SERVICE_BASE_URL: apis.map(({ apiUrl }) => apiUrl).join(','),
+      SERVICE_INTERNAL_URL: apis.map(({ internalUrl }) => internalUrl).join(','),
+    }
+    return { workerUrl, worker: await start('worker', `${workerUrl}/readyz`, { ...env, ...reach }) }
+  }
+  const apis = [await startApi()]
+  while (apis.length < each) apis.push(await startApi())
+  const all: (Awaited<ReturnType<typeof startApi>> & Awaited<ReturnType<typeof startWorker>>)[] = []
+  for (const one of apis) all.push({ ...one, ...(await startWorker(apis)) })
+  const [first] = all
+  if (first === undefined) throw new Error('at least one of each')
   let turn = 0
   const inTurn = () => all[turn++ % all.length] ?? first
 

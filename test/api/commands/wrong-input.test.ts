@@ -81,7 +81,7 @@ describe('settings', () => {
       'postgres//simherd:secret-word@db/simherd',
       'DATABASE_URL=postgres//simherd:***@db/simherd: must be a URL',
     ],
-    ['SERVICE_INTERNAL_URL', 'nonsense', 'SERVICE_INTERNAL_URL=nonsense: must be a URL such as http://'],
+    ['SERVICE_INTERNAL_URL', 'nonsense', 'SERVICE_INTERNAL_URL=nonsense: must be URLs such as http://'],
     ['SERVICE_KEY', 'secret-word\nand more', 'SERVICE_KEY (20 characters, not shown): must be printable'],
     ['TEMPORAL_ADDRESS', 'temporal', 'TEMPORAL_ADDRESS=temporal: must be host:port'],
     ['SWEEP_EVERY', '5', 'SWEEP_EVERY=5: must be an ISO 8601 duration'],

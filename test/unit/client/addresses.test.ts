@@ -1,0 +1,114 @@
+/** A client of several APIs that answer alike. */
+import { once } from 'node:events'
+import { createServer, type RequestListener } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { expect, onTestFinished, test } from 'vitest'
+import { openAddresses } from '../../../client/addresses.ts'
+
+/** An API, and the requests that it got. */
+async function anApi(answer: RequestListener = (_request, response) => void response.end('here')) {
+  const got: string[] = []
+  const server = createServer(async (request, response) => {
+    let body = ''
+    for await (const part of request) body += String(part)
+    got.push(`${request.method} ${request.url} ${body}`)
+    answer(request, response)
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  onTestFinished(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  const { port } = server.address() as AddressInfo
+  return { url: `http://127.0.0.1:${port}`, got }
+}
+const away: RequestListener = (_request, response) => void response.writeHead(503).end('away')
+const silent: RequestListener = () => undefined
+const NOBODY = 'http://127.0.0.1:9'
+
+/** Sends POSTs with a body, at times that the test sets. */
+function clientOf(urls: readonly string[], timeoutMs = 30_000) {
+  const at = { now: 0 }
+  const addresses = openAddresses(urls.join(', '), () => at.now)
+  const send = (request: Request, signal: AbortSignal) => fetch(request, { signal })
+  let requests = 0
+  const post = async (signal = new AbortController().signal) => {
+    const request = new Request(`${addresses.first}/p`, { method: 'POST', body: `n${++requests}` })
+    const response = await addresses.send(request, { timeoutMs, signal, send })
+    return { status: response.status, text: await response.text() }
+  }
+  return { post, at }
+}
+
+test('takes turns', async () => {
+  const [one, other] = [await anApi(), await anApi()]
+  const { post } = clientOf([`${one.url}/`, other.url])
+
+  for (let n = 0; n < 4; n++) await post()
+
+  expect(one.got).toEqual(['POST /p n1', 'POST /p n3'])
+  expect(other.got).toEqual(['POST /p n2', 'POST /p n4'])
+})
+
+test.each([
+  ['does not listen', undefined],
+  ['answers 503', away],
+  ['does not answer', silent],
+])(
+  'sends the whole request to the next address if one %s, and leaves that one alone for 10 s',
+  async (_what, answer) => {
+    const ill = answer === undefined ? { url: NOBODY, got: [] } : await anApi(answer)
+    const well = await anApi()
+    const { post, at } = clientOf([ill.url, well.url], answer === silent ? 400 : undefined)
+
+    const first = await post()
+    for (let n = 0; n < 3; n++) await post()
+    at.now = 9999
+    await post()
+
+    expect(first).toEqual({ status: 200, text: 'here' })
+    expect(well.got).toEqual([1, 2, 3, 4, 5].map((n) => `POST /p n${n}`))
+    if (answer !== undefined) expect(ill.got).toEqual(['POST /p n1'])
+  },
+)
+
+test('lets one request at a time try an address that has rested', async () => {
+  let isWell = false
+  const api = await anApi((request, response) => (isWell ? void response.end('back') : silent(request, response)))
+  const well = await anApi()
+  const { post, at } = clientOf([api.url, well.url], 1000)
+  await post()
+
+  at.now = 10_000
+  const triedOnce = await Promise.all([post(), post(), post(), post()])
+  const tried = [...api.got]
+  isWell = true
+  at.now = 20_000
+  await post()
+  const back = await Promise.all([post(), post()])
+
+  expect(triedOnce.map(({ text }) => text)).toEqual(['here', 'here', 'here', 'here'])
+  expect(tried).toEqual(['POST /p n1', expect.stringMatching(/ n[2-5]$/)])
+  expect(back.map(({ text }) => text).toSorted()).toEqual(['back', 'here'])
+})
+
+test('gives the last response, or the last error, if no address works', async () => {
+  const ill = await anApi(away)
+
+  expect(await clientOf([NOBODY, ill.url]).post()).toEqual({ status: 503, text: 'away' })
+  expect(await clientOf([ill.url]).post()).toEqual({ status: 503, text: 'away' })
+  await expect(clientOf([ill.url, NOBODY]).post()).rejects.toThrow('fetch failed')
+})
+
+test('ends with its caller', async () => {
+  const [slow, other] = [await anApi(silent), await anApi()]
+  const { post } = clientOf([slow.url, other.url])
+  const caller = new AbortController()
+  const posting = post(caller.signal)
+  await expect.poll(() => slow.got).toHaveLength(1)
+
+  caller.abort()
+
+  await expect(posting).rejects.toThrow('abort')
+  expect(other.got).toEqual([])
+})
