@@ -21,6 +21,7 @@ import { createTransport } from '../notify/transport.ts'
 import { createWebhookSender } from '../notify/webhook-sender.ts'
 import type { Mailer } from '../operations/mail/send-mails.ts'
 import { alertMetrics } from '../process/alert-metrics.ts'
+import { clockDependency, registerClockOffset } from '../process/clock.ts'
 import { databaseDependency, rulesDependency } from '../process/health.ts'
 import { jobMetrics, startHealth } from '../process/health-server.ts'
 import { createMetrics } from '../process/metrics.ts'
@@ -101,6 +102,7 @@ export async function startWorker(
   const jobs = jobMetrics(metrics, queues)
   const store: Store = { db: database.db, clock: Date.now, enqueue: queues.enqueue }
 
+  registerClockOffset(metrics, store)
   const evaluation = evaluationOptions(settings)
   const webhooks = webhookOptions(settings)
   const alerts = alertMetrics(metrics, store, evaluation.rules)
@@ -125,6 +127,7 @@ export async function startWorker(
     dependencies: [
       schema,
       rulesDependency(store, evaluation.rules),
+      clockDependency(store, true),
       { name: 'queues', isRequired: false, check: async () => (await queues.ping(), 'reachable') },
       { name: 'temporal', isRequired: false, check: () => polls(workflowClient, temporal) },
       { name: 'service key', isRequired: true, check: () => keyIsTaken(key, internal) },

@@ -6,7 +6,9 @@ import { startApi } from '../../api/main.ts'
 import type { Settings } from '../../config/index.ts'
 import { durationMs } from '../../domain/time/duration.ts'
 import { rulesInForce } from '../../operations/watchdog/rules-in-force.ts'
+import { clockDependency, registerClockOffset } from '../../process/clock.ts'
 import { databaseDependency, rulesDependency } from '../../process/health.ts'
+import { createMetrics } from '../../process/metrics.ts'
 import { directUrl, ticketQuota, webhookOptions, workflowOptions } from '../../process/options.ts'
 import { startPresence } from '../../process/presence.ts'
 import { everySoOften } from '../../process/retry.ts'
@@ -36,7 +38,10 @@ export async function runApi(settings: Settings, log: Logger): Promise<Running> 
   })
   const counts = settings.REDIS_URL === '' ? undefined : openRequestCounts(settings.REDIS_URL, lost)
   const store: Store = { db: database.db, clock: Date.now, enqueue: queues.enqueue }
+  const metrics = createMetrics()
+  registerClockOffset(metrics, store)
   const api = await startApi({
+    metrics,
     refusalLimit: settings.REFUSAL_LIMIT,
     requestLimit: { perMinute: settings.RATE_LIMIT, ...(counts === undefined ? {} : { redis: counts.redis }) },
     store,
@@ -58,6 +63,7 @@ export async function runApi(settings: Settings, log: Logger): Promise<Running> 
     dependencies: [
       databaseDependency(database.db),
       rulesDependency(store, rulesInForce()),
+      clockDependency(store, false),
       { name: 'queues', isRequired: false, check: async () => (await queues.ping(), 'reachable') },
       { name: 'temporal', isRequired: false, check: async () => (await workflowClient.check(), 'reachable') },
     ],

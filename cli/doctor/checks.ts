@@ -7,6 +7,7 @@ import { toMB } from '../../domain/units.ts'
 import { httpNetwork } from '../../network/http.ts'
 import { checkSmtp } from '../../notify/transport.ts'
 import { inForceInstead, readRulesInForce } from '../../operations/watchdog/rules-in-force.ts'
+import { describeOffset } from '../../process/clock.ts'
 import { checkRedis } from '../../queues/check-redis.ts'
 import { openWorkflowClient } from '../../queues/temporal/client.ts'
 import { userCacheDir } from '../../stack/downloads.ts'
@@ -14,6 +15,7 @@ import { isPortFree } from '../../stack/ports.ts'
 import { postgresPrograms } from '../../stack/postgres/binaries.ts'
 import { presentTemporalServer } from '../../stack/temporal/binary.ts'
 import { findPip } from '../../stack/temporal/wheels.ts'
+import { clockOffsetMs } from '../../store/clock.ts'
 import { connect } from '../../store/connect.ts'
 import { wrongCounts } from '../../store/estate/wrong-counts.ts'
 import { pendingMigrations } from '../../store/migrate.ts'
@@ -48,6 +50,8 @@ const absent = (what: string, detail: string): Finding => ({ what, state: 'absen
 /** 1 GB: for the database, Temporal's state and Temporal's program. */
 const DISK_BYTES = 1_000_000_000
 const PATIENCE_MS = 2000
+/** Most that this machine's clock and the database's may differ. */
+const CLOCK_MS = 1000
 /** Most wrong figures that are named. */
 const MOST_WRONG = 20
 
@@ -90,6 +94,22 @@ const database: Check = async ({ settings, stack }) => {
     const pending = await pendingMigrations(db)
     if (pending.length === 0) return found('database', 'reachable and migrated')
     return missing('database', `lacks ${pending.join(', ')}`, 'run: npx simherd migrate')
+  } finally {
+    await close()
+  }
+}
+
+const clock: Check = async ({ settings, stack }) => {
+  const url = settings.DATABASE_URL || stack?.databaseUrl
+  if (url === undefined) return absent('clock', 'no database is running')
+  const { db, close } = connect(url, { max: 1 })
+  try {
+    // The first query also opens the connection.
+    await clockOffsetMs(db, Date.now)
+    const offsetMs = await clockOffsetMs(db, Date.now)
+    const words = describeOffset(offsetMs)
+    if (Math.abs(offsetMs) <= CLOCK_MS) return found('clock', words)
+    return missing('clock', words, 'set the clock of this machine or of the database, and keep both right by NTP')
   } finally {
     await close()
   }
@@ -204,6 +224,7 @@ export const CHECKS: readonly (readonly [string, Check, string])[] = [
   ],
   ['Temporal, embedded', temporalProgram, 'set TEMPORAL_ADDRESS'],
   ['database', database, 'check DATABASE_URL and whether the server runs'],
+  ['clock', clock, 'check DATABASE_URL and whether the server runs'],
   ['rules', rules, 'check DATABASE_URL and whether it is migrated'],
   ['Redis', redis, 'check REDIS_URL and whether the server runs'],
   ['Temporal', temporal, 'check TEMPORAL_ADDRESS and whether the server runs'],

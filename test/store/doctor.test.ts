@@ -95,4 +95,16 @@ describe('simherd doctor', () => {
       ),
     )
   })
+
+  test('tells by how much this clock differs from the database’s', async () => {
+    const right = await lookedAt('clock', false)
+    const real = Date.now
+    const late = vi.spyOn(Date, 'now').mockImplementation(() => real() - 90_000)
+    onTestFinished(() => late.mockRestore())
+    const wrong = await lookedAt('clock', false)
+
+    expect(right).toMatchObject({ state: 'ok', detail: expect.stringContaining('clock') })
+    expect(wrong).toMatchObject({ state: 'missing', advice: expect.stringContaining('NTP') })
+    expect(wrong?.detail).toMatch(/^this machine's clock is [89]\d\.\d s behind the database's$/)
+  })
 })
