@@ -1,12 +1,12 @@
 /**
  * The addresses of one listener of the service: of a load balancer, or of several APIs that answer alike.
  *
- * Requests take turns. One that fails at an address goes on to the next, and that address rests: then one request at a
- * time tries it again. Every request of Simherd's own clients may be sent twice: it reads, or has an idempotency key, or
+ * Requests take turns. One that fails at an address goes on to the next. An address that did not respond rests; then one
+ * request at a time tries it again. Every request of Simherd's own clients may be sent twice: it reads, or has an idempotency key, or
  * names the state that it wants.
  */
 
-/** How long an address that failed is left alone. */
+/** How long an address that did not respond is left alone. */
 const REST_MS = 10_000
 /** Longest wait for one address while others are left. */
 const ATTEMPT_MS = 10_000
@@ -22,7 +22,8 @@ export interface Addresses {
   /** All of them, for messages. */
   readonly names: string
   /**
-   * Sends a request to one address after the other, until one responds with anything but 502, 503 or 504.
+   * Sends a request to one address after the other, until one responds with anything but 502, 503 or 504. An address that
+   * rests gets it only if no other can be connected to.
    *
    * @param timeoutMs for all of them together, the body of the response included
    * @param signal ends the request at once
@@ -37,16 +38,16 @@ export interface Addresses {
 
 /** @param setting base URLs with commas between them */
 export function openAddresses(setting: string, now: () => number = () => performance.now()): Addresses {
-  const all = setting.split(',').map((url) => ({ url: url.trim().replace(/\/+$/, ''), failedAt: -Infinity }))
+  const all = setting.split(',').map((url) => ({ url: url.trim().replace(/\/+$/, ''), silentAt: -Infinity }))
   const first = all[0]?.url ?? ''
   let turn = 0
 
+  const rests = ({ silentAt }: { silentAt: number }) => now() - silentAt < REST_MS
   /** First those that work, in turn; then those that rest, the longest rested first. */
   const inOrder = () => {
     const from = turn++ % all.length
-    const rests = ({ failedAt }: { failedAt: number }) => now() - failedAt < REST_MS
     const turned = [...all.slice(from), ...all.slice(0, from)]
-    const resting = turned.filter(rests).toSorted((one, other) => one.failedAt - other.failedAt)
+    const resting = turned.filter(rests).toSorted((one, other) => one.silentAt - other.silentAt)
     return [...turned.filter((one) => !rests(one)), ...resting]
   }
 
@@ -58,21 +59,22 @@ export function openAddresses(setting: string, now: () => number = () => perform
       const path = request.url.slice(first.length)
       const order = inOrder()
       for (const [index, address] of order.entries()) {
-        const isLast = index === order.length - 1
+        const next = order[index + 1]
+        const isLast = () => next === undefined || rests(next)
         // While this request tries an address that has rested, others leave it alone.
-        if (address.failedAt > -Infinity) address.failedAt = now()
+        if (address.silentAt > -Infinity) address.silentAt = now()
         const attempt = new AbortController()
-        const timer = isLast ? undefined : setTimeout(() => attempt.abort(), Math.min(ATTEMPT_MS, timeoutMs / 2))
+        const attemptMs = Math.min(ATTEMPT_MS, timeoutMs / 2)
+        const timer = setTimeout(() => isLast() || attempt.abort(), attemptMs)
         try {
           const moved = new Request(address.url + path, request.clone())
           const response = await send(moved, AbortSignal.any([whole, attempt.signal]))
-          const works = !ELSEWHERE.has(response.status)
-          address.failedAt = works ? -Infinity : now()
-          if (works || isLast) return response
+          address.silentAt = -Infinity
+          if (isLast() || !ELSEWHERE.has(response.status)) return response
           await response.body?.cancel()
         } catch (error) {
-          if (!signal.aborted) address.failedAt = now()
-          if (isLast || whole.aborted) throw error
+          if (!signal.aborted) address.silentAt = now()
+          if (next === undefined || whole.aborted) throw error
         } finally {
           clearTimeout(timer)
         }

@@ -52,7 +52,6 @@ test('takes turns', async () => {
 
 test.each([
   ['does not listen', undefined],
-  ['answers 503', away],
   ['does not answer', silent],
 ])(
   'sends the whole request to the next address if one %s, and leaves that one alone for 10 s',
@@ -90,6 +89,33 @@ test('lets one request at a time try an address that has rested', async () => {
   expect(triedOnce.map(({ text }) => text)).toEqual(['here', 'here', 'here', 'here'])
   expect(tried).toEqual(['POST /p n1', expect.stringMatching(/ n[2-5]$/)])
   expect(back.map(({ text }) => text).toSorted()).toEqual(['back', 'here'])
+})
+
+test('sends the request to the next address after a 503, but not to one that rests', async () => {
+  const [hanging, ill] = [await anApi(silent), await anApi(away)]
+  const well = await anApi()
+  const two = clientOf([ill.url, well.url])
+  const three = clientOf([hanging.url, ill.url], 1000)
+
+  expect([await two.post(), await two.post(), await two.post()].map(({ status }) => status)).toEqual([200, 200, 200])
+  expect(ill.got).toEqual(['POST /p n1', 'POST /p n3'])
+  expect([await three.post(), await three.post(), await three.post()].map(({ status }) => status)).toEqual([
+    503, 503, 503,
+  ])
+  expect(hanging.got).toEqual(['POST /p n1'])
+})
+
+test('waits for a slow address while the others rest', async () => {
+  const hanging = await anApi(silent)
+  let delayMs = 0
+  const slow = await anApi((_request, response) => void setTimeout(() => response.end('here'), delayMs))
+  const { post } = clientOf([hanging.url, slow.url], 2000)
+  await post()
+
+  delayMs = 1200
+  const late = await Promise.all([post(), post()])
+
+  expect(late.map(({ text }) => text)).toEqual(['here', 'here'])
 })
 
 test('gives the last response, or the last error, if no address works', async () => {
