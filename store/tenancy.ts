@@ -52,11 +52,11 @@ const SLOW_MS = 300_000
 /**
  * Timeouts of a statement, of a wait for a lock, and of an idle transaction, in milliseconds. What they cancel is tried again:
  * callers get a 503, sweeps find lost jobs, and activities are retried. Set in the select that begins a transaction: a pooler
- * takes no such settings for a connection.
+ * takes no such settings for a connection. A process that hangs holds its locks until its transaction counts as idle.
  */
 const STATEMENT_MS = 30_000
 const LOCK_MS = 5000
-const IDLE_MS = 30_000
+const IDLE_MS = 15_000
 
 /** The same store, with a statement timeout of minutes. */
 export const slowly = (store: Store): Store => ({ ...store, slow: true })

@@ -36,8 +36,8 @@ const limitsOf = async (on: Db) => {
 
 describe('a transaction', () => {
   test('bounds statements, lock waits and idle transactions', async () => {
-    expect(await inTenant(store, 'a', ({ q }) => limitsOf(q))).toEqual(['30s', '5s', '30s'])
-    expect(await inPlatform(store, ({ q }) => limitsOf(q))).toEqual(['30s', '5s', '30s'])
+    expect(await inTenant(store, 'a', ({ q }) => limitsOf(q))).toEqual(['30s', '5s', '15s'])
+    expect(await inPlatform(store, ({ q }) => limitsOf(q))).toEqual(['30s', '5s', '15s'])
   })
 
   test('allows 5-minute statements in slow transactions only', async () => {
