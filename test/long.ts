@@ -26,6 +26,13 @@ const fault = (name: string, proves: string, title: string, minutes: number): Lo
   waits: true,
   minutes,
 })
+const outage = (name: string, proves: string, title: string, minutes: number): LongSuite => ({
+  name: `outage-${name}`,
+  proves: `two APIs and two workers go on while ${proves}`,
+  run: { files: ['test/faults/outages.test.ts'], title },
+  waits: true,
+  minutes,
+})
 const conformance = (part: string, proves: string, minutes: number): LongSuite => ({
   name: `conformance-${part}`,
   proves,
@@ -79,6 +86,12 @@ export const LONG: readonly LongSuite[] = [
     suite('faults-month-end', 'faults/month-end', 'a month end whose PostgreSQL is killed changes each SIM once', 4),
   ),
   waiting(suite('faults-main-job', 'faults/worker-killed', 'the main job, with the worker killed three times', 5)),
+  outage('postgres', 'PostgreSQL hangs', ': PostgreSQL hangs$', 3),
+  outage('redis', 'Redis hangs', ': Redis hangs$', 3),
+  outage('temporal', 'Temporal hangs', ': Temporal hangs$', 3),
+  outage('processes', 'one of them hangs', ': (API|worker) hangs$', 5),
+  outage('no-temporal', 'Temporal is away for two minutes', 'away for two minutes$', 4),
+  outage('restart', 'the APIs are restarted in turn', 'restarted in turn', 2),
   {
     name: 'storm-postgres',
     proves: '5,000 alerts while everything is killed in turn, with the queues in PostgreSQL',

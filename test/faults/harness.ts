@@ -1,5 +1,6 @@
 /** A service with servers that can be killed, and the steps of a fault test: make a herd, cause the fault, wait, check. */
 import { expect } from 'vitest'
+import type { Settings } from '../../config/index.ts'
 import type { Knobs } from '../../stack/carrier/knobs.ts'
 import { ownServers } from '../setup/own-servers.ts'
 import { startService } from '../setup/service.ts'
@@ -45,13 +46,22 @@ export interface Fault {
   readonly strike?: (harness: Harness) => Promise<unknown>
 }
 
-/** @param options withRedis: queues in Redis, which must be installed; else in PostgreSQL */
-export async function openHarness(options: { readonly withRedis: boolean }) {
-  const servers = await ownServers(options)
-  const service = await startService(LIFECYCLE_SETTINGS, servers).catch(async (error: unknown) => {
-    await servers.stop()
-    throw error
-  })
+interface HarnessOptions {
+  /** Queues in Redis, which must be installed; else in PostgreSQL. */
+  readonly withRedis: boolean
+  /** How many APIs, and how many workers. */
+  readonly each?: number
+  readonly settings?: Partial<Settings>
+}
+
+export async function openHarness({ withRedis, each = 1, settings = {} }: HarnessOptions) {
+  const servers = await ownServers({ withRedis })
+  const service = await startService({ ...LIFECYCLE_SETTINGS, ...settings }, servers, each).catch(
+    async (error: unknown) => {
+      await servers.stop()
+      throw error
+    },
+  )
   const sources = openSources(servers)
   await service.call('POST', '/internal/rules', '', { files: herdRules, author: 'the tests' })
   return {

@@ -25,6 +25,8 @@ const SECRET = 'secret-of-the-tests'
 
 /** A server that can be killed and started again. */
 export interface Killable {
+  /** Of the process that runs now. */
+  readonly pid: () => number | undefined
   /** Kills it, and starts it again after `awayMs` at the earliest, when `meanwhile` has ended. */
   readonly outage: (awayMs: number, meanwhile?: () => Promise<void>) => Promise<void>
   readonly stop: () => Promise<void>
@@ -73,7 +75,11 @@ export async function ownServers({ withRedis = false } = {}): Promise<OwnServers
     carrierSecret: SECRET,
     postgres,
     temporal,
-    redis: redis ?? { outage: () => Promise.reject(new Error('there is no Redis')), stop: async () => undefined },
+    redis: redis ?? {
+      pid: () => undefined,
+      outage: () => Promise.reject(new Error('there is no Redis')),
+      stop: async () => undefined,
+    },
     carrier,
     stop: async () => {
       await carrier.stop()
@@ -108,7 +114,7 @@ export async function killable<T extends Started>(start: () => Promise<T>): Prom
       server = await noted()
     }
   }
-  return { first, outage, stop: () => server.stop() }
+  return { first, pid: () => server.pid, outage, stop: () => server.stop() }
 }
 
 /** Durable, as in production: what it reported as committed survives. */

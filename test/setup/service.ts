@@ -173,6 +173,8 @@ export async function startService(
     lines,
     api,
     worker,
+    /** All APIs and workers that were started. */
+    all,
     /** Calls the public interface, as a person of the tenant would. */
     tenantCall: (method: string, path: string, tenantId: string, body?: unknown) =>
       call(inTurn().apiUrl, method, path, tenantId, body),

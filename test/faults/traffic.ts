@@ -1,0 +1,117 @@
+/** Requests that arrive whatever happens: lists, tickets and usage of a tenant of its own, through all APIs. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { openAddresses } from '../../client/addresses.ts'
+import { iccidOf } from '../../domain/identifiers.ts'
+import { roomyCycle } from '../setup/cycles.ts'
+import type { Service } from '../setup/service.ts'
+import { soon } from '../setup/soon.ts'
+
+/** Every request is answered within this time, whatever is frozen: PostgreSQL is given up after 35 s. */
+export const ANSWER_MS = 40_000
+const EVERY_MS = 250
+
+/** An answer. Status 0: none came. */
+export interface Answer {
+  readonly what: string
+  readonly status: number
+  readonly ms: number
+  readonly retryAfter: string | null
+}
+
+let estates = 0
+
+/** @returns a function that sends requests while some work goes on, with what became of them */
+export async function openTraffic(service: Service) {
+  const name = `Traffic ${++estates}`
+  const named = { name, billingEmail: 'traffic@meadow.example', billingCycle: roomyCycle() }
+  const { id: tenantId } = await service.call('POST', '/internal/tenants', '', named)
+  const tariff = {
+    displayName: 'Meter',
+    type: 0,
+    standardTariff: { baseTariffGb: 1, simMonthlyFee: 2, smsFee: 0.05, voiceFee: 0.1, overageFeePerGb: 5 },
+  }
+  const { id: tariffId } = await service.call('POST', '/internal/tariffs', tenantId, tariff)
+  const pool = { name: 'pool', type: 0, tariffId, watchdogMode: 0 }
+  const { id: poolId } = await service.tenantCall('POST', '/api/pools', tenantId, pool)
+  const iccid = iccidOf(`894452${String(estates).padStart(12, '0')}`)
+  const at = new Date().toISOString()
+  const sim = { iccid, status: 1, poolId, activatedAt: at }
+  const { created } = await service.call('POST', '/internal/sims', tenantId, { sims: [sim] })
+  const { id: simId } = created[0]
+  const spare = await service.call('POST', '/internal/sims', tenantId, {
+    sims: [{ iccid: iccidOf(`894453${String(estates).padStart(12, '0')}`) }],
+  })
+  const recordOf = (n: number) => ({ recordId: `traffic/${n}`, simId, at, bytesDown: 1_000_000 })
+  const post = async (records: readonly object[]) => {
+    const { rejected } = await service.call('POST', '/internal/usage', tenantId, { records })
+    if (rejected.length > 0) throw new Error(`usage was rejected: ${JSON.stringify(rejected)}`)
+  }
+
+  const outside = openAddresses(service.all.map(({ apiUrl }) => apiUrl).join(','))
+  const inside = openAddresses(service.all.map(({ internalUrl }) => internalUrl).join(','))
+  const ask = async (what: string, method: string, path: string, body?: object): Promise<Answer> => {
+    const began = performance.now()
+    const addresses = path.startsWith('/api') ? outside : inside
+    const headers = {
+      authorization: `Bearer ${service.key}`,
+      'x-tenant-id': tenantId,
+      'content-type': 'application/json',
+    }
+    const request = new Request(addresses.first + path, {
+      method,
+      headers,
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    })
+    const send = (moved: Request, signal: AbortSignal) => fetch(moved, { signal })
+    const options = { timeoutMs: ANSWER_MS, signal: new AbortController().signal, send }
+    const answer = await addresses.send(request, options).catch(() => undefined)
+    await answer?.text()
+    const ms = Math.round(performance.now() - began)
+    return { what, status: answer?.status ?? 0, ms, retryAfter: answer?.headers.get('retry-after') ?? null }
+  }
+
+  return {
+    tenantId,
+    poolId,
+    /** An Unprovisioned SIM. */
+    spareSimId: spare.created[0].id,
+    /**
+     * Sends a list, a record of usage and every fourth time a ticket, each quarter of a second, until the work has ended.
+     * Records that were not accepted are sent again then.
+     *
+     * @param more a further request each second
+     * @returns the answers, and how many records were sent and counted
+     */
+    async during(
+      work: Promise<unknown>,
+      more: readonly { what: string; method: string; path: string; body?: object }[] = [],
+    ) {
+      const answers: Promise<Answer>[] = []
+      const unaccepted = new Set<number>()
+      const over = new AbortController()
+      const ended = work.finally(() => over.abort())
+      let n = 0
+      const sendOne = async (record: number) => {
+        const answer = await ask('usage', 'POST', '/internal/usage', { records: [recordOf(record)] })
+        if (answer.status === 200) unaccepted.delete(record)
+        return answer
+      }
+      while (!over.signal.aborted) {
+        n += 1
+        unaccepted.add(n)
+        answers.push(ask('list', 'GET', '/api/sims'), sendOne(n))
+        if (n % 4 === 1) {
+          answers.push(ask('ticket', 'POST', '/api/tickets/refresh', { simId }))
+          for (const { what, method, path, body } of more) answers.push(ask(what, method, path, body))
+        }
+        await sleep(EVERY_MS)
+      }
+      await ended
+      const all = await Promise.all(answers)
+      const left = [...unaccepted]
+      if (left.length > 0) await soon(() => post(left.map(recordOf)))
+      const { usageMB } = await service.tenantCall('GET', `/api/sims/${simId}`, tenantId)
+      return { answers: all, sentAgain: left.length, sent: n, counted: usageMB }
+    },
+  }
+}
