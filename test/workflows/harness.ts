@@ -10,11 +10,11 @@ import { startSkippingServer } from './model/skipping-server.ts'
 
 const log = pino({ level: process.env.LOG_LEVEL ?? 'silent' })
 
-/** Starts workers and a model of the service against a Temporal server. */
-export async function startHarness(address: string, namespace: string) {
+/** Starts workers and a model of the service against a Temporal server. @param bundle default: the run's of the tests */
+export async function startHarness(address: string, namespace: string, bundle = workflowBundle()) {
   const workflowClient = openWorkflowClient({ address, namespace })
   const model = await startServiceModel(() => workflowClient)
-  const workflows = await workflowBundle()
+  const workflows = await bundle
   const begin = async () => {
     const begun = startTemporalWorkers({
       address,

@@ -21,6 +21,7 @@ import { startTemporal } from '../../stack/temporal/temporal.ts'
 import { clear, startHarness } from '../../test/workflows/harness.ts'
 import { digestOf, writtenHistory } from '../../test/workflows/history-files.ts'
 import { TENANT } from '../../test/workflows/model/service.ts'
+import { bundleWorkflows } from '../../worker/workflow-bundle.ts'
 import { recordContinued, recordLookingOn } from './record-continued.ts'
 import { recordEnforcement } from './record-enforcement.ts'
 import { recordMonthEnds } from './record-month-ends.ts'
@@ -40,7 +41,7 @@ type Keep = (name: string, workflowId: string, runId?: string) => Promise<void>
 /** Records histories on a server of their own, with these settings. */
 async function on(settings: Record<string, number>, recordAll: (harness: Harness, record: Keep) => Promise<void>) {
   const server = await startTemporal({ program, settings })
-  const harness = await startHarness(server.address, 'default')
+  const harness = await startHarness(server.address, 'default', bundleWorkflows())
   const connection = await Connection.connect({ address: server.address })
   const client = new Client({ connection })
   const record: Keep = async (scenario, workflowId, runId) => {

@@ -7,7 +7,7 @@
  * open run, no leap. An activity in flight is real, whatever it waits for. Workers must be there all the time.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { temporal } from '@temporalio/proto'
+import proto, { type temporal } from '@temporalio/proto'
 import type { TestWorkflowEnvironment } from '@temporalio/testing'
 
 /** How the message of the error begins. */
@@ -21,7 +21,7 @@ const REST = 10
 /** The server's time is known this well, in milliseconds, apart from the length of the request. */
 const CLOCK_MS = 1000
 
-const { EventType, WorkflowExecutionStatus } = temporal.api.enums.v1
+const { EventType, WorkflowExecutionStatus } = proto.temporal.api.enums.v1
 
 /** An event of a run's history. */
 export interface Happened {
