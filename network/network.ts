@@ -1,4 +1,5 @@
 /** Requests to a carrier, and how they can fail. */
+import type { CarrierFault } from '../domain/temporal/ticket-ends.ts'
 import type { CarrierOperation } from '../domain/tickets/decisions.ts'
 
 export interface CarrierRequest {
@@ -38,7 +39,7 @@ export interface Network {
 }
 
 export interface CarrierFailure {
-  /** The carrier's own code if it refused. A code that begins with `carrier_` if it gave no valid response. */
+  /** The carrier's own code if it refused. A `CarrierFault` if it gave no valid response. */
   readonly code: string
   /** Whether the same request may succeed later. */
   readonly retryable: boolean
@@ -48,14 +49,14 @@ export interface CarrierFailure {
 }
 
 /** Words for tenants, by code. They contain nothing from the bridge, which is somebody else's program. */
-const PLAIN_WORDS: Readonly<Record<string, string>> = {
-  carrier_busy: 'the carrier is busy',
-  carrier_timeout: 'the carrier did not answer in time',
-  carrier_unauthorized: 'the carrier cannot be asked just now',
-  carrier_unavailable: 'the carrier cannot do it just now',
-  carrier_unreachable: 'the carrier could not be reached',
-  carrier_unreadable: 'the carrier gave no answer that can be read',
-}
+const PLAIN_WORDS: ReadonlyMap<string, string> = new Map<CarrierFault, string>([
+  ['carrier_busy', 'the carrier is busy'],
+  ['carrier_timeout', 'the carrier did not answer in time'],
+  ['carrier_unauthorized', 'the carrier cannot be asked just now'],
+  ['carrier_unavailable', 'the carrier cannot do it just now'],
+  ['carrier_unreachable', 'the carrier could not be reached'],
+  ['carrier_unreadable', 'the carrier gave no answer that can be read'],
+])
 
 /** Why the carrier did not act, or why that is unknown. The message is for the operator, and may contain addresses. */
 export class CarrierError extends Error {
@@ -68,7 +69,7 @@ export class CarrierError extends Error {
     super(message, failure.cause === undefined ? undefined : { cause: failure.cause })
     this.name = 'CarrierError'
     this.code = failure.code
-    this.plainWords = PLAIN_WORDS[failure.code] ?? 'the carrier refused it'
+    this.plainWords = PLAIN_WORDS.get(failure.code) ?? 'the carrier refused it'
     this.retryable = failure.retryable
     this.retryAfterMs = failure.retryAfterMs
   }

@@ -2,6 +2,7 @@
  * Reads responses from a bridge to the carrier. The bridge is somebody else's program, so nothing in them is trusted.
  */
 import { retryAfterMs } from '../domain/http.ts'
+import { isOwnCode } from '../domain/temporal/ticket-ends.ts'
 import { storable } from '../domain/text.ts'
 import { CarrierError, type CarrierResponse } from './network.ts'
 
@@ -61,7 +62,7 @@ export function readResponse(ticketId: string, response: Response, text: string)
     throw again('carrier_unauthorized', `The carrier refused our secret (${status}): ${said}; check CARRIER_SECRET`)
   }
   if (status >= 400 && typeof body?.code === 'string') {
-    const code = /^[\w.-]{1,64}$/.test(body.code) ? body.code : 'carrier_refused'
+    const code = /^[\w.-]{1,64}$/.test(body.code) && !isOwnCode(body.code) ? body.code : 'carrier_refused'
     throw new CarrierError(`The carrier refused (${status}): ${detailOf(body)}`, { code, retryable: false })
   }
   throw again('carrier_unreadable', `The carrier answered ${status} with ${quote(text)}; check CARRIER_URL`)

@@ -228,11 +228,37 @@ export async function passOverRuns(tx: TenantTx, workflowIds: readonly string[])
     on conflict (tenant_id, workflow_id) do update set held = true where not w.held`.execute(tx.q)
 }
 
-/** Undoes {@link passOverStarted}: a person wants the workflow to go on, and enforcement no longer passes its SIM over. */
+/**
+ * Records that the carrier has refused for good to suspend the SIMs of these workflows. Leaves out those that were never
+ * started.
+ */
+export async function noteRefused(tx: TenantTx, workflowIds: readonly string[]): Promise<void> {
+  if (workflowIds.length === 0) return
+  await sql`
+    insert into workflow_starts (workflow_id, started_at, refused_at)
+    select distinct on (r.id) r.id, w.started_at, ${tx.now}::timestamptz
+      from unnest(${[...workflowIds]}::text[]) as r(id)
+     cross join lateral (
+       select started_at from workflow_starts where tenant_id = ${mine} and workflow_id = r.id limit 1) w
+     order by r.id
+    on conflict (tenant_id, workflow_id) do update set refused_at = excluded.refused_at`.execute(tx.q)
+}
+
+/** Undoes {@link noteRefused}: a person wants the suspension to be tried again. */
+export async function forgetRefusal(tx: TenantTx, workflowId: string): Promise<void> {
+  await sql`
+    update workflow_starts set refused_at = null
+     where tenant_id = ${mine} and workflow_id = ${workflowId} and refused_at is not null`.execute(tx.q)
+}
+
+/**
+ * Undoes {@link passOverStarted} and {@link noteRefused}: a person wants the workflow to go on, and enforcement no longer
+ * leaves its SIM alone.
+ */
 export async function releaseRun(tx: TenantTx, workflowId: string): Promise<void> {
-  await sql`update workflow_starts set held = false where tenant_id = ${mine} and workflow_id = ${workflowId} and held`.execute(
-    tx.q,
-  )
+  await sql`
+    update workflow_starts set held = false, refused_at = null
+     where tenant_id = ${mine} and workflow_id = ${workflowId} and (held or refused_at is not null)`.execute(tx.q)
 }
 
 /** Ids of tenants with due requests. */
@@ -247,6 +273,8 @@ export async function tenantsWithWorkflowRequests(tx: PlatformTx, limit: number)
 export interface RememberedStart {
   /** Whether a person has ended its work for its cycle, perhaps before it started. */
   readonly held: boolean
+  /** When the carrier refused for good to suspend its SIM; null if it did not, or a person has asked again since. */
+  readonly refusedAt: Date | null
   /** Whether its start is requested but not yet sent to Temporal. */
   readonly isComing: boolean
 }
@@ -254,7 +282,8 @@ export interface RememberedStart {
 /** Reads the record of a workflow that runs once. @returns undefined if it was never started */
 export async function rememberedStart(tx: TenantTx, workflowId: string): Promise<RememberedStart | undefined> {
   const { rows } = await sql<RememberedStart>`
-    select held, exists (select 1 from workflow_outbox o
+    select held, refused_at as "refusedAt",
+           exists (select 1 from workflow_outbox o
                           where o.workflow_id = s.workflow_id and o.done_at is null
                             and o.request ->> 'do' <> 'signal') as "isComing"
       from workflow_starts s where tenant_id = ${mine} and workflow_id = ${workflowId}`.execute(tx.q)

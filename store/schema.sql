@@ -1518,8 +1518,10 @@ CASE
     WHEN ((workflow_id ~~ 'suspend-on-overage:%'::text) OR (workflow_id ~~ 'enforce-pool:%'::text)) THEN split_part(workflow_id, ':'::text, 4)
     ELSE NULL::text
 END) stored,
+  refused_at timestamp with time zone,
   constraint workflow_starts_pkey PRIMARY KEY (tenant_id, workflow_id)
 );
+comment on column workflow_starts.refused_at is 'when the carrier refused for good to suspend its SIM; null if it did not, or a person has asked again since';
 CREATE UNIQUE INDEX workflow_starts_pool ON public.workflow_starts USING btree (tenant_id, cycle_key, pool_id) WHERE (pool_id IS NOT NULL);
 CREATE UNIQUE INDEX workflow_starts_sim ON public.workflow_starts USING btree (tenant_id, cycle_key, sim_id) WHERE (sim_id IS NOT NULL);
 alter table workflow_starts enable row level security;

@@ -40,6 +40,9 @@ export const SimEnforcement = strictObject({
   exempt: Type.Boolean({ description: 'Whether the watchdog must not touch it' }),
   enforcementEnabled: Type.Boolean({ description: 'Whether the tenant lets the watchdog enforce' }),
   passedOver: Type.Boolean({ description: 'Whether a person has ended enforcement on it for this cycle' }),
+  refused: Type.Boolean({
+    description: 'Whether the carrier has refused for good to suspend it, since the rule began to fire',
+  }),
   suspension: Type.Union([SuspensionInfo, Type.Null()]),
 })
 export type SimEnforcement = Static<typeof SimEnforcement>
@@ -53,6 +56,9 @@ export const PoolRow = strictObject({
   exempt: Type.Boolean(),
   weaker: Type.Boolean({ description: 'Whether its own mode is weaker than Enforce' }),
   held: Type.Boolean({ description: 'Whether a person has ended enforcement on it for this cycle' }),
+  refused: Type.Boolean({
+    description: 'Whether the carrier has refused for good to suspend it, since the rule began to fire',
+  }),
 })
 export type PoolRow = Static<typeof PoolRow>
 

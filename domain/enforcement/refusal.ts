@@ -12,11 +12,12 @@ export type Refusal =
   | 'suspended by a person'
   | 'passed over'
   | 'not active'
+  | 'refused by the carrier'
 
 /** What decides about a SIM. */
 export type Refusable = Pick<
   SimEnforcement,
-  'status' | 'passedOver' | 'exempt' | 'enforcementEnabled' | 'mode' | 'overLimit'
+  'status' | 'passedOver' | 'exempt' | 'enforcementEnabled' | 'mode' | 'overLimit' | 'refused'
 > & { readonly suspension: { readonly cause: 'user' | 'watchdog' } | null }
 
 /** The strongest reason not to suspend; null if there is none. `held` means that enforcement is switched off. Pure. */
@@ -27,5 +28,6 @@ export function refusalOf(sim: Refusable): Refusal | null {
   if (sim.exempt) return 'exempt'
   if (!sim.enforcementEnabled) return 'held'
   if (sim.mode !== WatchdogMode.Enforce) return 'not enforced'
-  return sim.overLimit ? null : 'not over'
+  if (!sim.overLimit) return 'not over'
+  return sim.refused ? 'refused by the carrier' : null
 }

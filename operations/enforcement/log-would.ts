@@ -101,7 +101,7 @@ async function picksOf(tx: TenantTx, because: Would): Promise<Pick[]> {
 /** Those that the last look before a suspension would let through, were the rule allowed to suspend. By id. */
 async function toSuspend(tx: TenantTx, { cycleKey }: Would, picks: readonly Pick[]): Promise<Map<number, SimToTake>> {
   const ids = picks.map(({ simId }) => simId)
-  const allowed = { mode: WatchdogMode.Enforce, enforcementEnabled: true, overLimit: true }
+  const allowed = { mode: WatchdogMode.Enforce, enforcementEnabled: true, overLimit: true, refused: false }
   const sims = (await simsToTake(tx, ids, cycleKey)).filter((sim) => refusalOf({ ...sim, ...allowed }) === null)
   return new Map(sims.map((sim) => [sim.simId, sim]))
 }

@@ -10,7 +10,7 @@ import { rememberedStart } from '../../store/outbox.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
 import { cycleNamed, runningCycle, tenantSettings } from '../../store/usage/cycles.ts'
 import { poolFigures, rowFigures, rowIn } from '../../store/usage/figures.ts'
-import { isFiring } from '../../store/watchdog/alerts.ts'
+import { firingSince } from '../../store/watchdog/alerts.ts'
 
 /**
  * The most SIMs in one response. In a larger pool the SIMs picked first are suspended by the next read, and make room
@@ -45,31 +45,34 @@ export async function simEnforcement(
     processing: sim.openTickets > 0,
     // Once the cycle has ended, no rule enforces anything in it.
     overLimit: asking !== null && tx.now.getTime() < cycle.endsAt,
-    mode: modeInForce(asking ?? 'sim', sim.ownMode, sim.poolMode),
+    mode: modeInForce(asking?.subject ?? 'sim', sim.ownMode, sim.poolMode),
     exempt: sim.exempt,
     enforcementEnabled: settings.enforcementEnabled,
     passedOver: before?.held === true,
+    refused: asking !== null && before?.refusedAt != null && before.refusedAt >= asking.since,
     suspension: sim.suspension && { ...sim.suspension, openedAt: sim.suspension.openedAt.toISOString() },
   }
 }
 
 /**
- * Which alert of the rule is firing: the SIM's or its pool's. Null if neither is. Without a rule: `sim` if the SIM has
- * overage in the pool that it is in, else null.
+ * Which alert of the rule is firing, and since when: the SIM's or its pool's. Null if neither is. Without a rule: `sim`,
+ * since ever, if the SIM has overage in the pool that it is in, else null.
  */
 async function subjectOver(
   tx: TenantTx,
   { simId, poolId }: { readonly simId: number; readonly poolId: number | null },
   cycleKey: string,
   rule: string | null,
-): Promise<'sim' | 'pool' | null> {
+): Promise<{ readonly subject: 'sim' | 'pool'; readonly since: Date } | null> {
   if (rule === null) {
     const rows = (await rowFigures(tx, cycleKey, [simId])).get(simId) ?? []
-    return rowIn(rows, poolId).overageBytes > 0 ? 'sim' : null
+    return rowIn(rows, poolId).overageBytes > 0 ? { subject: 'sim', since: new Date(0) } : null
   }
-  if (await isFiring(tx, rule, { kind: 'sim' as const, id: simId }, cycleKey)) return 'sim'
-  const firing = poolId !== null && (await isFiring(tx, rule, { kind: 'pool' as const, id: poolId }, cycleKey))
-  return firing ? 'pool' : null
+  const own = await firingSince(tx, rule, { kind: 'sim' as const, id: simId }, cycleKey)
+  if (own !== undefined) return { subject: 'sim', since: own }
+  if (poolId === null) return null
+  const since = await firingSince(tx, rule, { kind: 'pool' as const, id: poolId }, cycleKey)
+  return since === undefined ? null : { subject: 'pool', since }
 }
 
 /**
@@ -88,12 +91,12 @@ export async function poolEnforcement(
   const cycle = await cycleNamed(tx, cycleKey)
   const settings = await tenantSettings(tx)
   const figures = await poolFigures(tx, cycleKey, [poolId])
-  const firing = await isFiring(tx, rule, { kind: 'pool' as const, id: poolId }, cycleKey)
+  const since = await firingSince(tx, rule, { kind: 'pool' as const, id: poolId }, cycleKey)
   return {
     poolId,
-    over: firing && tx.now.getTime() < cycle.endsAt,
+    over: since !== undefined && tx.now.getTime() < cycle.endsAt,
     overageBytes: figures.get(poolId)?.overageBytes ?? 0,
     enforcementEnabled: settings.enforcementEnabled,
-    ...(await poolRows(tx, poolId, cycleKey, MOST_ROWS)),
+    ...(await poolRows(tx, poolId, { cycleKey, since, limit: MOST_ROWS })),
   }
 }

@@ -10,7 +10,7 @@
  */
 
 import { TicketStatus, TicketType } from '../../domain/codes.ts'
-import { COMPLETE, type TicketEnd } from '../../domain/temporal/ticket-ends.ts'
+import { COMPLETE, isRefusal, type TicketEnd } from '../../domain/temporal/ticket-ends.ts'
 import { type CarrierOperation, decide } from '../../domain/tickets/decisions.ts'
 import { backoffMs } from '../../domain/time/backoff.ts'
 import { CarrierError, type CarrierRequest, type Network } from '../../network/network.ts'
@@ -18,6 +18,7 @@ import { isAway, isLockTimeout } from '../../store/away.ts'
 import { poolNames } from '../../store/estate/pools.ts'
 import { type LockedSim, lockSims, readSimStates } from '../../store/estate/sim-state.ts'
 import { tariffNames } from '../../store/estate/tariffs.ts'
+import { noteRefused } from '../../store/outbox.ts'
 import { inTenant, type Store, type TenantTx } from '../../store/tenancy.ts'
 import {
   type DueQuery,
@@ -349,6 +350,7 @@ async function endAll(tx: TenantTx, ended: readonly Ended[]): Promise<void> {
       return { ticket, status: failure === null ? TicketStatus.Complete : TicketStatus.Failed, failure }
     }),
   )
+  await noteRefused(tx, ended.flatMap(refusedRun))
   await noteMonthEnd(tx, ended)
   await recordTicketEvents(tx, ended)
   await signalEnds(
@@ -360,6 +362,10 @@ async function endAll(tx: TenantTx, ended: readonly Ended[]): Promise<void> {
     ended.filter(({ failure }) => failure !== null).map(({ ticket }) => ticket.simId),
   )
 }
+
+/** The workflow that asked for a suspension on the watchdog's behalf, if the carrier has refused it for good. */
+const refusedRun = ({ ticket: { type, cause }, failure }: Ended): string[] =>
+  type === TicketType.Suspend && cause.by === 'watchdog' && isRefusal(endOf(failure)) ? [cause.workflowId] : []
 
 const endOf = (failure: TicketFailure | null): TicketEnd =>
   failure === null ? COMPLETE : { status: 'failed', code: failure.code, detail: failure.text }

@@ -15,7 +15,14 @@ import { noteChange } from '../../store/audit.ts'
 import { readEnforcedSim } from '../../store/enforcement/candidates.ts'
 import { lockSim } from '../../store/estate/sim-state.ts'
 import { findSimId } from '../../store/estate/sims.ts'
-import { type RememberedStart, rememberedStart, rememberStarts, requestOwnStart } from '../../store/outbox.ts'
+import {
+  forgetRefusal,
+  type RememberedStart,
+  rememberedStart,
+  rememberStarts,
+  requestOwnStart,
+  requestWorkflows,
+} from '../../store/outbox.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
 import { currentCycle, cycleNamed, endedCycle, tenantSettings } from '../../store/usage/cycles.ts'
 import { type Conflict, checkAssignment } from '../tickets/open-ticket.ts'
@@ -109,7 +116,7 @@ type SuspendRequest = Extract<WorkflowRequest, { type: 'suspend-on-overage' }>
 
 /**
  * Accepts a person's start of suspend-on-overage. Remembers it, and puts it into the outbox. The outbox carries it out
- * after a minute, unless the caller has ended it by then.
+ * after a minute, unless the caller has ended it by then. Where the carrier has refused the suspension, the run tries again.
  *
  * @throws ServiceError `sim_not_found`, `cycle_not_found`, `sim_state_conflict` for a cycle that has ended
  */
@@ -135,12 +142,22 @@ export async function takeSuspendStart(
   })
   const isFirst = (await rememberStarts(tx, [workflowId])).has(workflowId)
   const before = isFirst ? undefined : await rememberedStart(tx, workflowId)
-  if (before !== undefined) return { do: 'answer', workflowId, input, before }
+  if (before !== undefined) {
+    if (before.refusedAt !== null) await tryAgain(tx, workflowId)
+    return { do: 'answer', workflowId, input, before }
+  }
   const type = 'suspend-on-overage'
   const request = { do: 'signalWithStart', type, workflowId, input, signal: 'overLimit' } as const
   await noteChange(tx, { subject: 'workflow', id: workflowId, before: null, after: input })
   const requestId = await requestOwnStart(tx, request, new Date(tx.now.getTime() + OWN_START_MS))
   return { do: 'start', workflowId, request, requestId }
+}
+
+/** Has a run try once more what the carrier has refused, because a person asks. */
+async function tryAgain(tx: TenantTx, workflowId: string): Promise<void> {
+  await forgetRefusal(tx, workflowId)
+  await requestWorkflows(tx, [{ do: 'signal', workflowId, signal: 'overLimit' }])
+  await noteChange(tx, { subject: 'workflow', id: workflowId, before: null, after: { signal: 'overLimit' } })
 }
 
 /** The input of suspend-on-overage in a cycle. */

@@ -9,6 +9,7 @@ export interface Picked {
   readonly shortfall: boolean
 }
 
+const isSkipped = ({ exempt, weaker, held, refused }: PoolRow): boolean => exempt || weaker || held || refused
 const byExcess = (a: PoolRow, b: PoolRow): number => b.excessBytes - a.excessBytes || a.simId - b.simId
 const sumOf = (rows: readonly PoolRow[]): number => rows.reduce((sum, { excessBytes }) => sum + excessBytes, 0)
 
@@ -20,13 +21,13 @@ const sumOf = (rows: readonly PoolRow[]): number => rows.reduce((sum, { excessBy
  * - `all`: all SIMs.
  * - `self`: none, because a pool is not a SIM.
  *
- * The excess of SIMs that are stopped already counts. SIMs that are exempt, in a weaker mode of their own, or held by a
- * person are skipped, and their excess does not count. Ties go to the lower id, so that the same rows always give the
+ * The excess of SIMs that are stopped already counts. SIMs that are exempt, in a weaker mode of their own, held by a
+ * person, or refused by the carrier are skipped, and their excess does not count. Ties go to the lower id, so that the same rows always give the
  * same SIMs.
  */
 export function pickTargets(policy: SuspendTarget, poolOverageBytes: number, rows: readonly PoolRow[]): Picked {
   const stopped = sumOf(rows.filter((row) => row.stopped))
-  const open = rows.filter((row) => !row.stopped && !row.exempt && !row.weaker && !row.held).toSorted(byExcess)
+  const open = rows.filter((row) => !row.stopped && !isSkipped(row)).toSorted(byExcess)
   const picked = chosen(policy, poolOverageBytes - stopped, open)
   return {
     targets: picked.map(({ simId }) => simId),

@@ -336,6 +336,7 @@ export function pickable(
         exempt: sim.exempt,
         weaker: !mayBePicked({ exempt: false, ownMode: sim.watchdogMode }),
         held: sim.heldIn === cycle.key,
+        refused: false,
       }
     }),
   }

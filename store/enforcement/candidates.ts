@@ -63,30 +63,35 @@ export interface PickFrom {
 /**
  * Reads the SIMs of a pool from which enforcement picks.
  *
+ * @param since when the asking alert began; undefined if it does not fire. What the carrier refused before does not count.
  * @param limit most rows to return; the sums cover all SIMs
  */
-export async function poolRows(tx: TenantTx, poolId: number, cycleKey: string, limit: number): Promise<PickFrom> {
+export async function poolRows(
+  tx: TenantTx,
+  poolId: number,
+  { cycleKey, since, limit }: { readonly cycleKey: string; readonly since: Date | undefined; readonly limit: number },
+): Promise<PickFrom> {
   const { rows } = await sql<PoolRow & Omit<PickFrom, 'rows'>>`
     with seen as (
       select s.id as "simId", coalesce(f.bytes, 0) as "usageBytes", coalesce(f.limit_bytes, 0) as "shareBytes",
              greatest(0, coalesce(f.bytes - f.limit_bytes, 0)) as "excessBytes", s.status = ${SimStatus.Suspended} as stopped,
              s.is_watchdog_exempt as exempt,
              coalesce(s.watchdog_mode = any(${[...UNPICKED_MODES]}::smallint[]), false) as weaker,
-             coalesce(w.held, false) as held
+             coalesce(w.held, false) as held, coalesce(w.refused_at >= ${since ?? null}, false) as refused
         from sims s
         left join lateral (
           select * from ledger_figures
            where tenant_id = ${mine} and cycle_key = ${cycleKey} and pool_id = s.pool_id and sim_id = s.id limit 1) f on true
         left join lateral (
-          select held from workflow_starts
+          select held, refused_at from workflow_starts
            where tenant_id = ${mine} and cycle_key = ${cycleKey} and sim_id = s.id limit 1) w on true
        where s.pool_id = ${poolId}
     )
-    select "simId", "usageBytes", "shareBytes", "excessBytes", stopped, exempt, weaker, held,
+    select "simId", "usageBytes", "shareBytes", "excessBytes", stopped, exempt, weaker, held, refused,
            coalesce(sum("excessBytes") filter (where stopped) over (), 0)::bigint as "stoppedExcessBytes",
            (count(*) filter (where not stopped and (exempt or weaker or held)) over ())::integer as "passedOver"
       from seen
-     order by (stopped or exempt or weaker or held), "excessBytes" desc, "simId"
+     order by (stopped or exempt or weaker or held or refused), "excessBytes" desc, "simId"
      limit ${limit}`.execute(tx.q)
   return {
     stoppedExcessBytes: rows[0]?.stoppedExcessBytes ?? 0,

@@ -222,11 +222,17 @@ export async function forgetAlerts(
        and a.scope = s.scope`.execute(tx.q)
 }
 
-/** Whether an alert of a rule is firing for a subject in a cycle. */
-export async function isFiring(tx: TenantTx, rule: string, subject: Subject, cycleKey: string): Promise<boolean> {
-  const { rows } = await sql`
-    select 1 from alerts
+/** When the present episode of a rule's alert about a subject began; undefined if it does not fire in this cycle. */
+export async function firingSince(
+  tx: TenantTx,
+  rule: string,
+  subject: Subject,
+  cycleKey: string,
+): Promise<Date | undefined> {
+  const { rows } = await sql<{ since: number }>`
+    select coalesce(state ->> 'began', state ->> 'since', '0')::bigint as since from alerts
      where tenant_id = ${mine} and rule = ${rule} and subject_kind = ${SUBJECT_CODES[subject.kind]} and subject_id = ${subject.id}
        and scope in (${cycleKey}, '') and firing`.execute(tx.q)
-  return rows.length > 0
+  const since = rows[0]?.since
+  return since === undefined ? undefined : new Date(since)
 }

@@ -99,7 +99,7 @@ describe('a run that continues as new', () => {
     const cycleKey = 'armed'
     harness.model.cycles.push({ key: cycleKey, endsAt: cycleEndsAt, closedAt: null })
     harness.model.sims.set(1, aSim())
-    const flags = { stopped: false, exempt: false, weaker: false, held: false }
+    const flags = { stopped: false, exempt: false, weaker: false, held: false, refused: false }
     harness.model.pool.rows = [{ simId: 1, usageBytes: 20, shareBytes: 10, excessBytes: 10, ...flags }]
     const workflowId = enforcePoolId(TENANT, 7, cycleKey)
     const input = { tenantId: TENANT, poolId: 7, cycleKey, cycleEndsAt, target: 'largestExcess', ...RULE } as const

@@ -61,6 +61,7 @@ describe('refusalOf', () => {
     exempt: false,
     enforcementEnabled: true,
     passedOver: false,
+    refused: false,
     suspension: null,
   } as const
 
@@ -72,6 +73,8 @@ describe('refusalOf', () => {
     ['refuses a SIM that was passed over', { passedOver: true }, 'passed over'],
     ['refuses an exempt SIM', { exempt: true }, 'exempt'],
     ['refuses a SIM that is not Active', { status: 2 }, 'not active'],
+    ['refuses what the carrier has refused', { refused: true }, 'refused by the carrier'],
+    ['names no refusal of an overage that is over', { refused: true, overLimit: false }, 'not over'],
   ] as const)('%s', (_, change, refusal) => {
     expect(refusalOf({ ...sim, ...change })).toBe(refusal)
   })

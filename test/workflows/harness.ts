@@ -93,6 +93,7 @@ export function clear(model: ServiceModel): void {
     overLimit: true,
     mode: 2,
     exempt: false,
+    refused: false,
     permits: 'granted',
     outages: 0,
     retryAfter: null,

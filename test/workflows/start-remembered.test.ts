@@ -97,3 +97,20 @@ test('starts one run for two simultaneous requests', async () => {
   const { rows } = await sql`select 1 from workflow_outbox where workflow_id = ${workflowId}`.execute(harness.root)
   expect(rows).toHaveLength(1)
 })
+
+test('forgets what the carrier refused on a person’s overLimit', async () => {
+  const { simId, workflowId } = await aRun()
+  await harness.tenant.inside('POST', START, { simId })
+  await sql`update workflow_starts set refused_at = now() where workflow_id = ${workflowId}`.execute(harness.root)
+  const refused = async () => {
+    const { rows } = await sql`
+      select 1 from workflow_starts where workflow_id = ${workflowId} and refused_at is not null`.execute(harness.root)
+    return rows.length
+  }
+  const signal = (name: string) => harness.tenant.inside('POST', `/internal/workflows/${workflowId}/signals/${name}`)
+
+  expect(await signal('cleared')).toMatchObject({ status: 202 })
+  expect(await refused()).toBe(1)
+  expect(await signal('overLimit')).toMatchObject({ status: 202 })
+  expect(await refused()).toBe(0)
+})

@@ -76,7 +76,7 @@ async function pool(harness: Harness, record: Keep): Promise<void> {
   const cycleEndsAt = soon(10_000)
   model.cycles.push({ key: cycleKey, endsAt: cycleEndsAt, closedAt: null })
   model.sims.set(2, aSim())
-  const flags = { stopped: false, exempt: false, weaker: false, held: false }
+  const flags = { stopped: false, exempt: false, weaker: false, held: false, refused: false }
   model.pool.rows = [{ simId: 2, usageBytes: 20, shareBytes: 10, excessBytes: 10, ...flags }]
   const workflowId = enforcePoolId(TENANT, POOL, cycleKey)
   const input = { tenantId: TENANT, poolId: POOL, cycleKey, cycleEndsAt, target: 'largestExcess', ...RULE } as const

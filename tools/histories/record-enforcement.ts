@@ -36,7 +36,7 @@ export async function recordEnforcement({ workflowClient, model }: Harness, reco
     const cycleEndsAt = soon(secondsLeft * 1000)
     model.cycles.push({ key: name, endsAt: cycleEndsAt, closedAt: null })
     for (const id of [1, 2]) model.sims.set(id, aSim())
-    const flags = { stopped: false, exempt: false, weaker: false, held: false }
+    const flags = { stopped: false, exempt: false, weaker: false, held: false, refused: false }
     model.pool.rows = [1, 2].map((simId) => ({ simId, usageBytes: 20, shareBytes: 10, excessBytes: 10, ...flags }))
     model.permits = permits
     const workflowId = enforcePoolId(TENANT, POOL, name)

@@ -234,12 +234,23 @@ export async function recordSuspensions({ workflowClient, model }: Harness, reco
     { cycleEndsAt: soon(3000) },
     ({ waits }) => waits('its next overage'),
   )
-  const failing = (kind: string) => () => model.failing.set(kind, 'carrier_rejected')
-  await path('suspend-failed', failing('suspend'), {}, async ({ waits, signal }) => {
+  const failing = (kind: string, code: string) => () => model.failing.set(kind, code)
+  await path('suspend-failed', failing('suspend', 'carrier_unavailable'), {}, async ({ waits, signal }) => {
     await waits('the next attempt')
     await signal('renewed')
   })
-  await path('return-failed', failing('activate'), {}, async ({ phase, waits, signal }) => {
+  await path('suspend-refused', failing('suspend', 'line_barred'), {}, async ({ waits, signal }) => {
+    await waits('its next overage')
+    model.refused = true
+    await signal('overLimit')
+    await until('the look at the SIM', () => model.calls('/enforcement') === 2)
+    await waits('its next overage')
+    Object.assign(model, { refused: false }).failing.clear()
+    await signal('overLimit')
+    await until('a suspension', () => model.ticketsOf(1).includes('suspend:2'))
+    await signal('renewed')
+  })
+  await path('return-failed', failing('activate', 'carrier_rejected'), {}, async ({ phase, waits, signal }) => {
     await phase('suspended')
     await signal('renewed')
     await waits('the next attempt')

@@ -1,9 +1,9 @@
 /** Suspends the SIM: tries as long as that is desired, and waits if the guard holds it. */
 
-import { condition, workflowInfo } from '@temporalio/workflow'
+import { condition, patched, workflowInfo } from '@temporalio/workflow'
 import type { SuspensionResult } from '../../activities/enforcement.ts'
 import type { TicketInput } from '../../activities/tickets.ts'
-import type { TicketEnd } from '../../domain/temporal/ticket-ends.ts'
+import { isRefusal, type TicketEnd } from '../../domain/temporal/ticket-ends.ts'
 import { backoffMs } from '../../domain/time/backoff.ts'
 import { failureOf, short, stepKey } from '../run/activities.ts'
 import { endOrWithdrawn, type Waited } from '../run/tickets.ts'
@@ -84,6 +84,7 @@ export async function suspend(run: SuspendRun): Promise<void> {
       const { ended, withdrawn } = await waitFor(run, 'suspend', ticketId, () => !isWanted(run))
       // `isWanted` does not say who cancelled the ticket: the SIM may be over again since.
       if (ended.status === 'cancelled') return takenBack(run, step, ticketId, withdrawn)
+      if (isRefusal(ended) && patched('refusals-are-final')) return await refusedByCarrier(run, step, ended, ticketId)
       if (ended.status === 'failed') return await failed(run, step, ended, ticketId)
     }
   } catch (error) {
@@ -129,6 +130,16 @@ function takenBack(run: SuspendRun, step: string, ticketId: string, byThisRun: b
   run.timeline.done(step, why, ticketId)
   stayActive(run, why)
   if (!byThisRun) end(run.mailbox, 'personActed')
+}
+
+/** The carrier has refused for good: told once. A later overLimit finds whether it is of another episode. */
+async function refusedByCarrier(run: SuspendRun, step: string, end: TicketEnd, ticketId: string): Promise<void> {
+  const { code, detail } = end
+  run.timeline.done(step, `${code}: ${detail}`, ticketId)
+  failToSuspend(run, { code, detail }, `the carrier refuses to suspend it (${code}: ${detail})`)
+  refuse(run.mailbox)
+  const again = 'not tried again before the rule fires anew, or a person asks'
+  await logAction(run, 'suspendFailed', `${code}: ${detail}; ${again}`, ticketId)
 }
 
 async function failed(

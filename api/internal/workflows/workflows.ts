@@ -18,8 +18,8 @@ import {
 import { monthEndInput, provisionInput, simNamed, takeSuspendStart } from '../../../operations/workflows/inputs.ts'
 import type { Started, WorkflowClient } from '../../../queues/temporal/client.ts'
 import { noteChange } from '../../../store/audit.ts'
-import { endOwnStart } from '../../../store/outbox.ts'
-import { inTenant } from '../../../store/tenancy.ts'
+import { endOwnStart, forgetRefusal } from '../../../store/outbox.ts'
+import { inTenant, type TenantTx } from '../../../store/tenancy.ts'
 import { eitherOf } from '../../description/together.ts'
 import { onBehalfOf } from '../../http/change.ts'
 import { idempotentElsewhere } from '../../http/idempotency.ts'
@@ -52,6 +52,9 @@ async function known(workflowClient: WorkflowClient, workflowId: string, tenantI
   }
 }
 
+const noteAsked = (tx: TenantTx, workflowId: string, after: object) =>
+  noteChange(tx, { subject: 'workflow', id: workflowId, before: null, after })
+
 export const workflowRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (
   app,
   { store, workflowClient, workflowOptions, historyUrl },
@@ -60,9 +63,7 @@ export const workflowRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async 
 
   /** Writes a request about a workflow to the audit trail. Call it before the request goes to Temporal. */
   const noteStart = (request: FastifyRequest, workflowId: string, after: object) =>
-    inTenant(onBehalfOf(store, request), request.tenantId, (tx) =>
-      noteChange(tx, { subject: 'workflow', id: workflowId, before: null, after }),
-    )
+    inTenant(onBehalfOf(store, request), request.tenantId, (tx) => noteAsked(tx, workflowId, after))
 
   app.post(
     '/workflows/provision-and-activate',
@@ -231,7 +232,10 @@ export const workflowRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async 
         const detail = `got '${name}', expected ${taken.length === 0 ? 'none: this workflow takes no signals' : taken.join(', ')}`
         throw new ServiceError('invalid_request', `name: ${detail}`, { errors: [{ parameter: 'name', detail }] })
       }
-      await noteStart(request, workflowId, { signal: name })
+      await inTenant(onBehalfOf(store, request), tenantId, async (tx) => {
+        await noteAsked(tx, workflowId, { signal: name })
+        if (name === 'overLimit') await forgetRefusal(tx, workflowId)
+      })
       await workflowClient.signal(workflowId, name)
       return reply.code(202).send({})
     },

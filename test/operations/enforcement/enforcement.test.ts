@@ -139,6 +139,7 @@ describe('simEnforcement', () => {
       exempt: true,
       enforcementEnabled: true,
       passedOver: false,
+      refused: false,
       suspension: null,
     })
     expect(await harness.sim(watched)).toMatchObject({
@@ -191,7 +192,7 @@ describe('poolEnforcement', () => {
     const pool = await harness.pool()
 
     expect(pool).toMatchObject({ over: true, overageBytes: 200, enforcementEnabled: true })
-    const plain = { shareBytes: 100, stopped: false, exempt: false, weaker: false, held: false }
+    const plain = { shareBytes: 100, stopped: false, exempt: false, weaker: false, held: false, refused: false }
     expect(pool.rows).toEqual([
       { simId: b, usageBytes: 300, excessBytes: 200, ...plain },
       { simId: a, usageBytes: 250, excessBytes: 150, ...plain },
@@ -214,7 +215,7 @@ describe('poolEnforcement', () => {
 
     const marks = new Map((await harness.pool()).rows.map((row) => [row.simId, row]))
 
-    const no = { exempt: false, weaker: false, stopped: false, held: false }
+    const no = { exempt: false, weaker: false, stopped: false, held: false, refused: false }
     expect(marks.get(exempt)).toMatchObject({ ...no, exempt: true })
     expect(marks.get(weaker)).toMatchObject({ ...no, weaker: true })
     expect(marks.get(stopped)).toMatchObject({ ...no, stopped: true })

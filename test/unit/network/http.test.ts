@@ -76,6 +76,12 @@ describe('a refusal by the carrier', () => {
     expect(failure.message).toBe(`The carrier refused (${status}): no line with this ICCID`)
   })
 
+  test.each(['carrier_timeout', 'sim_state_conflict'])('never has the code %s, which is ours', async (code) => {
+    const network = await networkTo(answering(409, { code, detail: 'no' }))
+
+    expect(await failureOf(network.perform(SUSPEND))).toMatchObject({ code: 'carrier_refused', retryable: false })
+  })
+
   test.each([
     ['it is cut within a character', 409, { code: 'line_busy', detail: `x${'\u{1F4A9}'.repeat(400)}` }],
     ['it holds half a character', 409, { code: 'line_busy', detail: 'half \ud800' }],

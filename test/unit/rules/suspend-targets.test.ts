@@ -13,6 +13,7 @@ const aRow = (simId: number, excessBytes: number, changes: Partial<PoolRow> = {}
   exempt: false,
   weaker: false,
   held: false,
+  refused: false,
   ...changes,
 })
 

@@ -57,7 +57,7 @@ describe.skipIf(path === undefined)('enforce-pool', () => {
   const suspended = (simId: number) =>
     harness.untilState(suspendOnOverageId(TENANT, simId, cycleKey), { phase: 'suspended' })
   const plain = { usageBytes: 20, shareBytes: 10, excessBytes: 10 }
-  const flags = { stopped: false, exempt: false, weaker: false, held: false }
+  const flags = { stopped: false, exempt: false, weaker: false, held: false, refused: false }
   const over = (...simIds: number[]) => {
     for (const simId of simIds) harness.model.sims.set(simId, aSim())
     harness.model.pool.rows = simIds.map((simId) => ({ simId, ...plain, ...flags }))

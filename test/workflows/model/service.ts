@@ -39,7 +39,15 @@ export const TENANT = 'acme'
 /** Pause between two rounds of the model's work on tickets, in milliseconds. */
 const WORKS_EVERY_MS = 10
 /** Default values of a SIM in a pool's enforcement. */
-const A_ROW = { usageBytes: 0, shareBytes: 0, stopped: false, exempt: false, weaker: false, held: false }
+const A_ROW = {
+  usageBytes: 0,
+  shareBytes: 0,
+  stopped: false,
+  exempt: false,
+  weaker: false,
+  held: false,
+  refused: false,
+}
 
 export async function startServiceModel(workflowClient: () => WorkflowClient) {
   const sims = new Map<number, ModelSim>()
@@ -77,6 +85,8 @@ export async function startServiceModel(workflowClient: () => WorkflowClient) {
     overLimit: true,
     mode: 2,
     exempt: false,
+    /** Whether the carrier has refused the suspension since the rule began to fire. */
+    refused: false,
     /** The guard's decision on each suspension. */
     permits: 'granted' as Permit | (() => Promise<Permit>),
     pool: { over: true, overageBytes: 1000, rows: [] as Body[] },
@@ -267,7 +277,7 @@ export async function startServiceModel(workflowClient: () => WorkflowClient) {
         const open = tickets.filter((t) => t.simId === Number(id) && OPEN.has(t.status))
         for (const ticket of open) advance(ticket)
         const { status, poolId, suspension } = simOf(Number(id))
-        const { overLimit, mode, exempt } = model
+        const { overLimit, mode, exempt, refused } = model
         return {
           simId: Number(id),
           iccid: '8999900000000000017',
@@ -279,6 +289,7 @@ export async function startServiceModel(workflowClient: () => WorkflowClient) {
           exempt,
           enforcementEnabled: true,
           passedOver: false,
+          refused,
           suspension: suspension && { rule: null, cycle: null, openedAt: SOME_TIME, ...suspension },
         }
       },

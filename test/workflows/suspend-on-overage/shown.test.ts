@@ -54,13 +54,13 @@ describe.skipIf(path === undefined)('a run of suspend-on-overage', () => {
   })
 
   test('shows the next attempt after a failed suspension', async () => {
-    run.model.failing.set('suspend', 'carrier_rejected')
+    run.model.failing.set('suspend', 'carrier_timeout')
     await start('overLimit', { grace: 'PT10H' })
     await until('grace')
     await run.harness.leap(10 * HOUR)
     await waits({
       what: 'the next attempt to suspend it',
-      why: 'suspending failed 1 time(s), the last with carrier_rejected: the carrier said no',
+      why: 'suspending failed 1 time(s), the last with carrier_timeout: the carrier said no',
     })
     run.model.failing.clear()
     await run.harness.leap(HOUR)

@@ -264,7 +264,7 @@ describe.skipIf(path === undefined)('suspend-on-overage', () => {
   })
 
   test('retries a failed suspension after a pause', async () => {
-    run.model.failing.set('suspend', 'carrier_rejected')
+    run.model.failing.set('suspend', 'carrier_unavailable')
     await start('overLimit')
     await soon(() => expect(actions()).toEqual(['suspendFailed/0']))
     run.model.failing.clear()
@@ -272,6 +272,31 @@ describe.skipIf(path === undefined)('suspend-on-overage', () => {
 
     await until('suspended')
     expect(run.model.ticketsOf(1)).toEqual(['suspend:3', 'suspend:2'])
+  })
+
+  test('leaves a suspension that the carrier refuses for good', async () => {
+    run.model.failing.set('suspend', 'line_barred')
+    await start('overLimit')
+    await soon(() => expect(actions()).toEqual(['suspendFailed/0']))
+    await run.harness.leap(33 * 60_000)
+    expect(await run.state()).toMatchObject({
+      phase: 'idle',
+      reason: 'the carrier refuses to suspend it (line_barred: the carrier said no)',
+      waitsFor: { what: 'its next overage' },
+    })
+
+    // The same episode, of which the service knows.
+    run.model.refused = true
+    await signal('overLimit')
+    await soon(async () => expect((await run.state()).reason).toBe('not suspended: refused by the carrier'))
+    expect(run.model.ticketsOf(1)).toEqual(['suspend:3'])
+    expect(actions()).toEqual(['suspendFailed/0'])
+
+    // It fires anew, or a person asks.
+    run.model.refused = false
+    await signal('overLimit')
+    await soon(() => expect(actions()).toEqual(['suspendFailed/0', 'suspendFailed/1']))
+    expect(run.model.ticketsOf(1)).toEqual(['suspend:3', 'suspend:3'])
   })
 
   test('retries a failed activation until the SIM is back', async () => {

@@ -1,0 +1,111 @@
+/** Suspensions that the carrier refuses for good: whom enforcement leaves alone, and until when. */
+import { sql } from 'kysely'
+import { describe, expect, test } from 'vitest'
+import { PoolType, TariffType, TicketType, WatchdogMode } from '../../../domain/codes.ts'
+import { suspendOnOverageId } from '../../../domain/temporal/ids.ts'
+import type { Subject } from '../../../domain/watchdog/subject.ts'
+import { CarrierError } from '../../../network/network.ts'
+import { poolEnforcement, simEnforcement } from '../../../operations/enforcement/read-enforcement.ts'
+import { executeTickets } from '../../../operations/tickets/execute-tickets.ts'
+import { openTicket } from '../../../operations/tickets/open-ticket.ts'
+import { takeSuspendStart } from '../../../operations/workflows/inputs.ts'
+import { pickFromPool } from '../../../rules/alerts/pick-sims.ts'
+import { releaseRun, rememberStarts } from '../../../store/outbox.ts'
+import { saveAlerts } from '../../../store/watchdog/alerts.ts'
+import { aPool, aStore, aTariff } from '../../setup/estate.ts'
+import { aHarness } from '../harness.ts'
+
+const store = await aStore()
+const CYCLE = '2026-11'
+const RULE = 'pool-overage'
+const OPTIONS = { leaseMs: 10_000, retryMinMs: 1000, retryMaxMs: 60_000, attempts: 1, patienceMs: 3_600_000 }
+const WORKFLOWS = { closeAfter: 'PT6H', waits: { pollMin: 'PT0.1S', pollMax: 'PT1S' } }
+
+/** A pool in Enforce mode that is over because of two SIMs, and what the carrier answers to a suspension of the larger. */
+async function aPoolOver(answer: { readonly code: string; readonly retryable: boolean }) {
+  const harness = await aHarness(store)
+  const { tenantId, asTenant } = harness
+  const poolId = await asTenant(async (tx) => {
+    const tariff = await aTariff(tx, TariffType['Dynamic Pool'], 100)
+    return (await aPool(tx, tariff.id, { type: PoolType.Dynamic, watchdogMode: WatchdogMode.Enforce })).id
+  })
+  const [larger = 0, smaller = 0] = await harness.activeSims(2, { poolId })
+  await harness.record([harness.usage(larger, { bytesUp: 400 }), harness.usage(smaller, { bytesUp: 300 })])
+  const fire = ({ kind, id }: Subject) =>
+    asTenant((tx) =>
+      saveAlerts(tx, [
+        {
+          rule: RULE,
+          kind,
+          id,
+          scope: CYCLE,
+          firing: true,
+          state: { began: store.now },
+          ruleVersion: 1,
+          evaluatedAt: new Date(store.now),
+          explanation: null,
+          lastSignal: null,
+          lastSignalAt: null,
+        },
+      ]),
+    )
+  await fire({ kind: 'pool', id: poolId })
+  const workflowId = suspendOnOverageId(tenantId, larger, CYCLE)
+  const cause = { by: 'watchdog', rule: RULE, cycle: CYCLE, until: 'renewal', workflowId } as const
+  await asTenant((tx) => rememberStarts(tx, [workflowId]))
+  store.now += 1000
+  await asTenant((tx) => openTicket(tx, { simId: larger, type: TicketType.Suspend, cause }))
+  const perform = () => Promise.reject(new CarrierError('no', answer))
+  await executeTickets(store, { perform, ping: async () => {} }, OPTIONS, tenantId)
+  store.now += 1000
+  return {
+    ...harness,
+    larger,
+    smaller,
+    workflowId,
+    fireAnew: () => fire({ kind: 'pool', id: poolId }),
+    refused: async (rule: string | null = RULE) =>
+      (await asTenant((tx) => simEnforcement(tx, larger, CYCLE, rule))).refused,
+    picked: async () =>
+      pickFromPool('largestExcess', await asTenant((tx) => poolEnforcement(tx, poolId, CYCLE, RULE))).targets,
+  }
+}
+const REFUSED = { code: 'line_barred', retryable: false }
+
+describe('a suspension that the carrier refuses for good', () => {
+  test('is left until the rule fires anew', async () => {
+    const pool = await aPoolOver(REFUSED)
+    expect([await pool.refused(), await pool.refused(null)]).toEqual([true, true])
+    expect(await pool.picked()).toEqual([pool.smaller])
+
+    await pool.fireAnew()
+    expect(await pool.refused()).toBe(false)
+    expect(await pool.picked()).toEqual([pool.larger, pool.smaller])
+  })
+
+  test('is tried again when a person asks', async () => {
+    const pool = await aPoolOver(REFUSED)
+    const ask = () => pool.asTenant((tx) => takeSuspendStart(tx, { simId: pool.larger, rule: RULE }, WORKFLOWS))
+    const signals = () => pool.rows(sql<{ signal: string }>`select request ->> 'signal' as signal from workflow_outbox`)
+
+    expect(await ask()).toMatchObject({ do: 'answer' })
+    expect(await pool.refused()).toBe(false)
+    expect(await signals()).toEqual([{ signal: 'ticketsEnded' }, { signal: 'overLimit' }])
+    await ask()
+    expect(await signals()).toHaveLength(2)
+  })
+
+  test('is tried again by a run that is retried', async () => {
+    const pool = await aPoolOver(REFUSED)
+    await pool.asTenant((tx) => releaseRun(tx, pool.workflowId))
+
+    expect(await pool.refused()).toBe(false)
+  })
+})
+
+test.each(['carrier_unavailable', 'carrier_timeout'])('a ticket that fails by %s is no refusal', async (code) => {
+  const pool = await aPoolOver({ code, retryable: true })
+
+  expect(await pool.refused()).toBe(false)
+  expect(await pool.picked()).toEqual([pool.larger, pool.smaller])
+})
