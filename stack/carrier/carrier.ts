@@ -38,6 +38,8 @@ export interface Carrier {
  */
 export async function startCarrier(options: CarrierOptions): Promise<Carrier> {
   let knobs = turnKnobs(options.knobs ?? {})
+  /** Operations that were refused because of the secret, since the start. */
+  let refusals = 0
   const book = await openBook(options.file)
   const attempts = new Map<string, number>()
 
@@ -75,11 +77,13 @@ export async function startCarrier(options: CarrierOptions): Promise<Carrier> {
     }
     switch (route) {
       case 'POST /operations':
-        return operate(request, response)
+        if (!knobs.refusesSecret) return operate(request, response)
+        refusals += 1
+        return answerJson(response, 401, { code: 'unauthorized', detail: 'simulated: the secret has expired' })
       case 'GET /operations':
         return answerJson(response, 200, book.effectsOf(searchParams.get('iccid') ?? undefined))
       case 'GET /stats':
-        return answerJson(response, 200, book.stats())
+        return answerJson(response, 200, { ...book.stats(), unauthorized: refusals })
       case 'PUT /knobs':
         knobs = turnKnobs(await readJson(request), knobs)
         return answerJson(response, 200, knobs)

@@ -20,13 +20,22 @@ export const Knobs = Type.Object(
      */
     actsThenTimesOutRate: Rate,
     lateMs: Milliseconds,
+    /** Whether every operation is refused with a 401, as if the secret had expired. */
+    refusesSecret: Type.Boolean(),
     seed: Type.Integer(),
   },
   { additionalProperties: false },
 )
 export type Knobs = Static<typeof Knobs>
 
-const DEFAULTS: Knobs = { latencyMs: [0, 0], failureRate: 0, actsThenTimesOutRate: 0, lateMs: 60_000, seed: 1 }
+const DEFAULTS: Knobs = {
+  latencyMs: [0, 0],
+  failureRate: 0,
+  actsThenTimesOutRate: 0,
+  lateMs: 60_000,
+  refusesSecret: false,
+  seed: 1,
+}
 
 /**
  * The knobs with some of them changed.

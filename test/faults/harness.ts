@@ -23,7 +23,14 @@ export const LIFECYCLE_SETTINGS = {
   MAIL_RETRY_MAX: 'PT2S',
 } as const
 
-const WELL: Knobs = { latencyMs: [0, 0], failureRate: 0, actsThenTimesOutRate: 0, lateMs: 3000, seed: 1 }
+const WELL: Knobs = {
+  latencyMs: [0, 0],
+  failureRate: 0,
+  actsThenTimesOutRate: 0,
+  lateMs: 3000,
+  refusesSecret: false,
+  seed: 1,
+}
 const WORKS: Partial<Knobs> = { latencyMs: [100, 300] }
 /** Within CARRIER_TIMEOUT, but so slow that started operations are not done before the fault. */
 const SLOW: Partial<Knobs> = { latencyMs: [700, 900] }

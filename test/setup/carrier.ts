@@ -13,6 +13,7 @@ interface Stats {
   readonly calls: number
   readonly effects: number
   readonly doubleEffects: number
+  readonly unauthorized: number
 }
 
 export async function aCarrier(knobs: Partial<Knobs> = {}) {
