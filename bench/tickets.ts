@@ -39,6 +39,7 @@ const { db, close } = connect(estate.url, { max: AT_ONCE + 4 })
 const store: Store = { db, clock: Date.now, enqueue: () => undefined }
 const bare = new pg.Pool({ connectionString: estate.url, max: AT_ONCE })
 const network: Network = {
+  credential: 'bench',
   perform: async ({ ticketId }) => ({ ticketId, effect: 'done' }),
   ping: async () => undefined,
 }

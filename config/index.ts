@@ -114,7 +114,7 @@ export const Settings = Type.Object({
   OPERATOR_EMAIL: optional(
     (value) => /^[^\s@,;:<>"]+@[^\s@,;:<>"]+$/.test(value) && value.length <= 254,
     'one e-mail address, such as noc@example.com',
-    'Who operates the installation: is mailed when rules are put in force, refused or cannot be decided, and when mails are given up; without one nobody is.',
+    'Who operates the installation: is mailed when rules are put in force, refused or cannot be decided, when the carrier refuses the credentials, and when mails are given up; without one nobody is.',
   ),
   SERVICE_URL: optional(
     isPublicUrl,

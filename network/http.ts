@@ -3,12 +3,14 @@
  *
  *   POST {url}/operations   CarrierRequest → 200 {ticketId, effect: 'done' | 'already'}
  *                           4xx {code, detail}: never retry · 408, 425, 429, 5xx: retry, after Retry-After
+ *                           401, 403: the secret is refused, whatever the request; all wait until it is accepted
  *   GET  {url}/healthz      2xx if the carrier can take requests; sent without the secret
  *
  * The bridge must be idempotent: it acts once for each ticket id, and repeats its first response for a repeated id. All
  * code here relies on that. A request whose response got lost is simply sent again.
  */
 
+import { credentialOf } from '../domain/tickets/credential.ts'
 import { CarrierError, type Network } from './network.ts'
 import { quote, readBounded, readResponse } from './response.ts'
 
@@ -56,7 +58,12 @@ export function httpNetwork({ url, secret, timeoutMs }: BridgeOptions): Network 
     }
   }
 
+  let credential: string | undefined
   return {
+    get credential() {
+      credential ??= credentialOf(base, secret)
+      return credential
+    },
     perform: (request, options) =>
       call(
         '/operations',

@@ -22,6 +22,8 @@ export interface CarrierResponse {
 }
 
 export interface Network {
+  /** Fingerprint of the carrier's address and our secret: the same wherever both are. Does not reveal the secret. */
+  readonly credential: string
   /**
    * Requests one operation from the carrier.
    *
@@ -48,6 +50,8 @@ export interface CarrierFailure {
   readonly cause?: unknown
 }
 
+const UNAUTHORIZED: CarrierFault = 'carrier_unauthorized'
+
 /** Words for tenants, by code. They contain nothing from the bridge, which is somebody else's program. */
 const PLAIN_WORDS: ReadonlyMap<string, string> = new Map<CarrierFault, string>([
   ['carrier_busy', 'the carrier is busy'],
@@ -62,6 +66,8 @@ const PLAIN_WORDS: ReadonlyMap<string, string> = new Map<CarrierFault, string>([
 export class CarrierError extends Error {
   readonly code: string
   readonly retryable: boolean
+  /** `account`: the carrier refuses our credentials, whatever is asked. */
+  readonly concerns: 'sim' | 'account'
   readonly retryAfterMs: number | undefined
   /** The message for a tenant. */
   readonly plainWords: string
@@ -71,6 +77,7 @@ export class CarrierError extends Error {
     this.code = failure.code
     this.plainWords = PLAIN_WORDS.get(failure.code) ?? 'the carrier refused it'
     this.retryable = failure.retryable
+    this.concerns = failure.code === UNAUTHORIZED ? 'account' : 'sim'
     this.retryAfterMs = failure.retryAfterMs
   }
 }

@@ -15,6 +15,7 @@ const SHOWN = 5
 
 /** The kinds, in the order in which a mail shows them: what has to be mended first comes first. */
 const KINDS: readonly OperatorNotice['kind'][] = [
+  'carrierRefuses',
   'rulesRefused',
   'ruleUndecidable',
   'ruleDiffers',
@@ -77,6 +78,15 @@ const nameOf = ({ tenant }: CountedNotice): string => (tenant === null ? '' : `$
 function viewOf(notice: CountedNotice): NoticeView {
   const { body, count, tenant } = notice
   switch (body.kind) {
+    case 'carrierRefuses':
+      return {
+        title: 'The carrier refuses the credentials',
+        lines: [
+          `${words(body.answer)}.`,
+          `Since ${body.since} all tickets wait, but one at a time that is sent to see. None uses up an attempt.`,
+          'Give the workers the right CARRIER_SECRET and start them again. If the carrier accepts the old one again, tickets go on by themselves.',
+        ],
+      }
     case 'rulesRefused':
       return {
         title: `Rules version ${body.version} refused by build ${words(body.build)}`,

@@ -59,7 +59,23 @@ export interface AddressRefused {
   readonly response: string
 }
 
-export type OperatorNotice = RulesRefused | RulesChanged | RuleDiffers | RuleUndecidable | MailGivenUp | AddressRefused
+/** The carrier refuses the credentials of some workers. */
+export interface CarrierRefuses {
+  readonly kind: 'carrierRefuses'
+  /** ISO 8601. */
+  readonly since: string
+  /** Its answer, as the service words it. */
+  readonly answer: string
+}
+
+export type OperatorNotice =
+  | CarrierRefuses
+  | RulesRefused
+  | RulesChanged
+  | RuleDiffers
+  | RuleUndecidable
+  | MailGivenUp
+  | AddressRefused
 
 /** A notice as it is mailed. */
 export interface CountedNotice {

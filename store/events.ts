@@ -6,7 +6,7 @@ import { pageRequest } from '../domain/page.ts'
 import { kept } from './kept.ts'
 import { KEYSET_PAGE, keysetPages, microsOf, olderThan, placeAfter, placeOf } from './keyset.ts'
 import { containing, type Part, readPage, readPart, within } from './paging.ts'
-import { mine, type Store, type TenantTx } from './tenancy.ts'
+import { mine, type PlatformTx, type Store, type TenantTx } from './tenancy.ts'
 
 type EventRow = Omit<Event, 'date'> & { readonly at: Date }
 
@@ -76,12 +76,15 @@ export async function findEvent(tx: TenantTx, id: number): Promise<Event | undef
 /** Writes an event of this tenant, dated at the transaction's instant. */
 export const insertEvent = (tx: TenantTx, event: NewEvent): Promise<void> => insertEvents(tx, [event])
 
-/** Writes events of this tenant, dated at the transaction's instant. One statement, whatever their number. */
-export async function insertEvents(tx: TenantTx, events: readonly NewEvent[]): Promise<void> {
+/**
+ * Writes events of this tenant, or of the platform, dated at the transaction's instant. One statement, whatever their
+ * number.
+ */
+export async function insertEvents(tx: TenantTx | PlatformTx, events: readonly NewEvent[]): Promise<void> {
   if (events.length === 0) return
   await sql`${kept}
     insert into events (tenant_id, type, severity, title, description, at)
-    select ${tx.tenantId}, e.type, e.severity, e.title, e.description, ${tx.now}::timestamptz
+    select ${'tenantId' in tx ? tx.tenantId : null}, e.type, e.severity, e.title, e.description, ${tx.now}::timestamptz
       from jsonb_to_recordset(${JSON.stringify(events)}::jsonb)
         as e(type smallint, severity smallint, title text, description text)`.execute(tx.q)
 }

@@ -232,6 +232,22 @@ grant delete on candidate_alerts to simherd_platform;
 grant delete, insert, select, update on candidate_alerts to simherd_tenant;
 grant select (candidacy, rule, scope, subject_id, subject_kind, tenant_id) on candidate_alerts to simherd_platform;
 
+create table carrier_refusals (
+  credential text not null,
+  since timestamp with time zone not null,
+  probes integer not null,
+  probe_at timestamp with time zone not null,
+  told_at timestamp with time zone,
+  ended_at timestamp with time zone,
+  constraint carrier_refusals_pkey PRIMARY KEY (credential)
+);
+alter table carrier_refusals enable row level security;
+alter table carrier_refusals force row level security;
+create policy all_refusals on carrier_refusals for all to simherd_platform using (true) with check (true);
+create policy readable on carrier_refusals for select to simherd_tenant using (true);
+grant insert, select, update on carrier_refusals to simherd_platform;
+grant select on carrier_refusals to simherd_tenant;
+
 create table changed_subjects (
   id bigint generated always as identity not null,
   tenant_id text default app_tenant() not null,

@@ -37,6 +37,7 @@ import { connect } from '../store/connect.ts'
 import { linkKey } from '../store/mail/link-key.ts'
 import { inPlatform, type Store } from '../store/tenancy.ts'
 import { startBacktests } from './backtests.ts'
+import { carrierDependency } from './carrier.ts'
 import { createHandlers } from './handlers.ts'
 import { keyIsTaken, workersKey } from './service-key.ts'
 import { startTemporalWorkers, type TemporalWorkers } from './temporal.ts'
@@ -127,11 +128,11 @@ export async function startWorker(
     dependencies: [
       schema,
       rulesDependency(store, evaluation.rules),
-      clockDependency(store, true),
+clockDependency(store, true),
       { name: 'queues', isRequired: false, check: async () => (await queues.ping(), 'reachable') },
       { name: 'temporal', isRequired: false, check: () => polls(workflowClient, temporal) },
       { name: 'service key', isRequired: true, check: () => keyIsTaken(key, internal) },
-      { name: 'carrier', isRequired: false, check: async () => (await network.ping(), 'reachable') },
+      carrierDependency(metrics, store, network),
     ],
   })
 

@@ -3,6 +3,7 @@ import { access, constants, statfs } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import type { Settings } from '../../config/index.ts'
 import { megabytes } from '../../domain/quantity.ts'
+import { isRefused } from '../../domain/tickets/carrier-refusal.ts'
 import { toMB } from '../../domain/units.ts'
 import { httpNetwork } from '../../network/http.ts'
 import { checkSmtp } from '../../notify/transport.ts'
@@ -21,6 +22,7 @@ import { wrongCounts } from '../../store/estate/wrong-counts.ts'
 import { pendingMigrations } from '../../store/migrate.ts'
 import { inPlatform, inTenant, reading, slowly } from '../../store/tenancy.ts'
 import { tenantIds } from '../../store/tenants/tenants.ts'
+import { readCarrierRefusals } from '../../store/tickets/carrier-refusals.ts'
 import { wrongSums } from '../../store/usage/check-sums.ts'
 import { runningCycle } from '../../store/usage/cycles.ts'
 import { internalClient, responseOf } from '../service.ts'
@@ -186,11 +188,31 @@ const mail: Check = async ({ settings, stack }) => {
   return found('SMTP', 'reachable, and it takes our login')
 }
 
-const carrier: Check = async ({ settings }) => {
+const carrier: Check = async ({ settings, stack }) => {
   if (settings.CARRIER_URL === '') return absent('carrier', 'not set: "npm start" simulates one')
   const options = { url: settings.CARRIER_URL, secret: settings.CARRIER_SECRET, timeoutMs: PATIENCE_MS }
-  await httpNetwork(options).ping()
-  return found('carrier', 'reachable')
+  const network = httpNetwork(options)
+  await network.ping()
+  const since = await refusedSince(settings.DATABASE_URL || stack?.databaseUrl, network.credential)
+  if (since === undefined) return found('carrier', 'reachable')
+  const todo = 'give the workers the right CARRIER_SECRET, and start them again'
+  return missing('carrier', `reachable, but refuses CARRIER_SECRET since ${since.toISOString()}: tickets wait`, todo)
+}
+
+/** Since when the carrier refuses a credential, as the workers know; undefined if it does not, or nobody can say. */
+async function refusedSince(databaseUrl: string | undefined, credential: string): Promise<Date | undefined> {
+  if (databaseUrl === undefined) return undefined
+  const { db, close } = connect(databaseUrl, { max: 1 })
+  const store = reading({ db, clock: Date.now, enqueue: () => undefined })
+  try {
+    const refusal = (await inPlatform(store, readCarrierRefusals)).get(credential)
+    return refusal !== undefined && isRefused(refusal) ? refusal.since : undefined
+  } catch {
+    // The check of the database says what is wrong with it.
+    return undefined
+  } finally {
+    await close()
+  }
 }
 
 /** Checks a process of the service. If it is running, it must be ready. If not, its port must be free. */

@@ -7,10 +7,14 @@
  * Safe to run twice and concurrently. The SIMs' row locks order the claims. The lease keeps other workers off during
  * the request. The carrier recognises the ticket's id. If a worker dies, its leases run out. Where a batch cannot be
  * committed, each of its tickets is tried alone, so that one does not hold up the others.
+ *
+ * While the carrier refuses our credentials, nothing is claimed but one ticket at a time in all workers that have the
+ * same: a probe. The others wait as they are, and what was refused uses up no attempt.
  */
 
 import { TicketStatus, TicketType } from '../../domain/codes.ts'
 import { COMPLETE, isRefusal, type TicketEnd } from '../../domain/temporal/ticket-ends.ts'
+import { type CarrierRefusal, isRefused } from '../../domain/tickets/carrier-refusal.ts'
 import { type CarrierOperation, decide } from '../../domain/tickets/decisions.ts'
 import { backoffMs } from '../../domain/time/backoff.ts'
 import { CarrierError, type CarrierRequest, type Network } from '../../network/network.ts'
@@ -19,7 +23,7 @@ import { poolNames } from '../../store/estate/pools.ts'
 import { type LockedSim, lockSims, readSimStates } from '../../store/estate/sim-state.ts'
 import { tariffNames } from '../../store/estate/tariffs.ts'
 import { noteRefused } from '../../store/outbox.ts'
-import { inTenant, type Store, type TenantTx } from '../../store/tenancy.ts'
+import { inPlatform, inTenant, type Store, type TenantTx } from '../../store/tenancy.ts'
 import {
   type DueQuery,
   dueSims,
@@ -33,11 +37,14 @@ import {
   settleWork,
   startAttempts,
 } from '../../store/tickets/batches.ts'
+import { readCarrierRefusals, returnCarrierProbe, takeCarrierProbe } from '../../store/tickets/carrier-refusals.ts'
 import type { TicketFailure, TicketRecord } from '../../store/tickets/tickets.ts'
 import { openRunningCycle } from '../../store/usage/open-in-slices.ts'
 import { applyTickets, type Completed } from './apply-tickets.ts'
 import { noteMonthEnd } from './change-outcome.ts'
 import { dropChangesOfIdle } from './idle-changes.ts'
+import { noteProbe, noteRefusedCredentials, noteReplacedCredentials } from './note-credentials.ts'
+import { isAcceptance, sentTogether, type Understood } from './sent-together.ts'
 import { signalEnds } from './signal-ends.ts'
 import { recordTicketEvents } from './ticket-events.ts'
 
@@ -65,11 +72,6 @@ interface Asked {
   readonly ticket: TicketRecord
   readonly request: CarrierRequest
 }
-interface Answered {
-  readonly ticket: TicketRecord
-  /** Why the carrier did not do it; undefined if it did. */
-  readonly failure: CarrierError | undefined
-}
 interface Ended {
   readonly ticket: TicketRecord
   /** Null if it is complete. */
@@ -81,6 +83,10 @@ interface Work {
   readonly store: Store
   readonly tenantId: string
   readonly options: TicketOptions
+  /** Names the credentials that the carrier is asked with. */
+  readonly credential: string
+  /** Whether the carrier refuses other credentials, perhaps those that ours have replaced. */
+  hasOthers: boolean
   /** Of tickets that could not be claimed or ended. They are tried again after their leases. */
   readonly errors: unknown[]
 }
@@ -99,29 +105,44 @@ export async function executeTickets(
   tenantId: string,
   simId?: number,
 ): Promise<void> {
-  const work: Work = { store, tenantId, options, errors: [] }
+  const work: Work = { store, tenantId, options, credential: network.credential, hasOthers: false, errors: [] }
   // Before a SIM is locked: opening a cycle goes through the whole estate.
   await openRunningCycle(store, tenantId)
   const outstanding = new Set<Promise<void>>()
-  const answered: Answered[] = []
-  const start = ({ ticket, request }: Asked) => {
-    const asking = ask(network, request, options.leaseMs)
-      .then(
-        (failure) => void answered.push({ ticket, failure }),
-        (error: unknown) => void work.errors.push(error),
-      )
-      .finally(() => outstanding.delete(asking))
-    outstanding.add(asking)
+  const answered: Understood[] = []
+  /** Answers that came and are not understood yet. */
+  let held = 0
+  const start = ({ asked, isProbe }: Claimed) => {
+    const sent = sentTogether(asked.length, isProbe)
+    for (const { ticket, request } of asked) {
+      const asking = ask(network, request, options.leaseMs)
+        .then(
+          (failure) => ({ ticket, failure }),
+          (error: unknown) => {
+            work.errors.push(error)
+            return null
+          },
+        )
+        .then((answer) => {
+          const understood = sent.take(answer)
+          held += (answer === null ? 0 : 1) - understood.length
+          answered.push(...understood)
+        })
+        .finally(() => outstanding.delete(asking))
+      outstanding.add(asking)
+    }
   }
   for (let batches = 0; ; ) {
-    const room = batches < MOST_BATCHES ? BATCH - outstanding.size : 0
+    const room = batches < MOST_BATCHES ? BATCH - outstanding.size - held : 0
     const ends = answered.splice(0)
+    // Before more is claimed.
+    await noteCredentials(work, ends)
     // The SIMs of those that end are locked, and left out: only when nothing is under way is there reason to wait.
     const query = { limit: room, simId, wait: ends.length === 0 && outstanding.size === 0 }
     const claiming = room > 0 ? claimBatch(work, query) : null
     const claimed = await both(claiming, ends.length > 0 ? endBatch(work, ends) : null)
     if (claimed !== null && claimed.found > 0) batches++
-    claimed?.asked.forEach(start)
+    if (claimed !== null) start(claimed)
     if (outstanding.size > 0) await someAnswers(outstanding, answered)
     else if (ends.length === 0 && answered.length === 0 && (claimed === null || claimed.found === 0)) break
     if (batches === MOST_BATCHES && outstanding.size === 0 && answered.length === 0) {
@@ -141,7 +162,7 @@ async function both<T>(one: Promise<T> | null, other: Promise<void> | null): Pro
 }
 
 /** Waits for the first answer and those that come soon after it, or until it is time to look for new tickets. */
-async function someAnswers(outstanding: ReadonlySet<Promise<void>>, answered: readonly Answered[]): Promise<void> {
+async function someAnswers(outstanding: ReadonlySet<Promise<void>>, answered: readonly Understood[]): Promise<void> {
   if (answered.length === 0) await Promise.race([...outstanding, pause(LOOK_AGAIN_MS)])
   if (answered.length > 0) await Promise.race([Promise.all(outstanding), pause(TOGETHER_MS)])
 }
@@ -155,12 +176,41 @@ interface Claimed {
   /** SIMs that were due and could be looked at. */
   readonly found: number
   readonly asked: readonly Asked[]
+  readonly isProbe: boolean
+  /** Nothing may be claimed but a probe, which is due. */
+  readonly mayProbe: boolean
+}
+const NOTHING: Claimed = { found: 0, asked: [], isProbe: false, mayProbe: false }
+
+/** What to claim. `isProbe`: one ticket, to see whether the carrier accepts our credentials again. */
+type ClaimQuery = DueQuery & { readonly isProbe?: true }
+
+/** Claims what may be sent now: a batch, or one ticket while the carrier refuses our credentials. */
+async function claimBatch(work: Work, query: DueQuery): Promise<Claimed> {
+  const claimed = await claimAll(work, query)
+  return claimed.mayProbe ? claimProbe(work, query) : claimed
+}
+
+/** Claims a probe, if no other worker was faster. */
+async function claimProbe(work: Work, query: DueQuery): Promise<Claimed> {
+  const { store, credential, options } = work
+  // A worker that dies leaves the probe to others after the lease of its ticket.
+  const until = new Date(store.clock() + options.leaseMs)
+  if (!(await inPlatform(store, (tx) => takeCarrierProbe(tx, credential, until)))) return NOTHING
+  for (;;) {
+    const claimed = await claimAll(work, { ...query, limit: 1, isProbe: true })
+    if (claimed.asked.length > 0) return claimed
+    if (claimed.found > 0) continue
+    await inPlatform(store, (tx) => returnCarrierProbe(tx, credential))
+    return NOTHING
+  }
 }
 
 /** Claims the oldest ticket of each SIM that is due. If that fails, claims them one by one. */
-async function claimBatch({ store, tenantId, options, errors }: Work, query: DueQuery): Promise<Claimed> {
+async function claimAll(work: Work, query: ClaimQuery): Promise<Claimed> {
+  const { store, tenantId, options, errors } = work
   try {
-    return await inTenant(store, tenantId, (tx) => claimTickets(tx, query, options))
+    return await inTenant(store, tenantId, (tx) => claimTickets(tx, query, work))
   } catch (error) {
     if (isGone(error)) throw error
   }
@@ -169,7 +219,8 @@ async function claimBatch({ store, tenantId, options, errors }: Work, query: Due
   const asked: Asked[] = []
   for (const simId of due) {
     try {
-      const one = await inTenant(store, tenantId, (tx) => claimTickets(tx, { limit: 1, simId, wait: true }, options))
+      const only = { ...query, limit: 1, simId, wait: true }
+      const one = await inTenant(store, tenantId, (tx) => claimTickets(tx, only, work))
       found += one.found
       asked.push(...one.asked)
     } catch (error) {
@@ -181,12 +232,20 @@ async function claimBatch({ store, tenantId, options, errors }: Work, query: Due
       await inTenant(store, tenantId, (tx) => setDue(tx, [{ simId, at }]))
     }
   }
-  return { found, asked }
+  return { found, asked, isProbe: query.isProbe === true, mayProbe: false }
 }
 
-async function claimTickets(tx: TenantTx, query: DueQuery, options: TicketOptions): Promise<Claimed> {
+async function claimTickets(tx: TenantTx, query: ClaimQuery, work: Work): Promise<Claimed> {
+  const { options, credential } = work
+  const { isProbe = false } = query
+  const refusals = await readCarrierRefusals(tx)
+  const refusal = refusals.get(credential)
+  work.hasOthers = [...refusals].some(([other, one]) => other !== credential && isRefused(one))
+  if (!isProbe && refusal !== undefined && isRefused(refusal)) {
+    return { ...NOTHING, mayProbe: refusal.probeAt <= tx.now }
+  }
   const sims = await lockDueSims(tx, query)
-  if (sims.length === 0) return { found: 0, asked: [] }
+  if (sims.length === 0) return NOTHING
   const tickets = await oldestOpenTickets(
     tx,
     sims.map(({ simId }) => simId),
@@ -211,13 +270,14 @@ async function claimTickets(tx: TenantTx, query: DueQuery, options: TicketOption
     }
     const decision = decide(sim, ticket)
     if (decision.do === 'carrier') {
-      asked.push({ sim, ticket, operation: decision.operation })
+      if (hasWaitedInVain(ticket, refusal, tx.now, options)) ended.push({ ticket, failure: NOT_IN_TIME })
+      else asked.push({ sim, ticket, operation: decision.operation })
       continue
     }
     // A request to open a ticket that is refused may get other codes. When its turn comes, "no longer possible" has just
     // this one.
-    const isRefused = decision.do === 'refuse'
-    ended.push({ ticket, failure: isRefused ? { code: 'sim_state_conflict', text: decision.detail } : null })
+    const isImpossible = decision.do === 'refuse'
+    ended.push({ ticket, failure: isImpossible ? { code: 'sim_state_conflict', text: decision.detail } : null })
     if (decision.do === 'record') recorded.push({ sim, ticket })
     if (decision.do === 'nothing') nothing.push(simId)
   }
@@ -231,7 +291,7 @@ async function claimTickets(tx: TenantTx, query: DueQuery, options: TicketOption
     asked.map(({ ticket }) => ticket),
     new Date(tx.now.getTime() + options.leaseMs),
   )
-  return { found: sims.length, asked: await requestsOf(tx, asked) }
+  return { found: sims.length, asked: await requestsOf(tx, asked), isProbe, mayProbe: false }
 }
 
 async function requestsOf(
@@ -276,9 +336,21 @@ async function ask(network: Network, request: CarrierRequest, leaseMs: number): 
   }
 }
 
+/** Notes what answers say of our credentials. */
+async function noteCredentials({ store, credential, hasOthers }: Work, answered: readonly Understood[]): Promise<void> {
+  const refused = answered.filter((one) => one.isRefused)
+  const probe = answered.find((one) => one.isProbe)
+  const answer = refused[0]?.failure?.message
+  if (answer !== undefined) {
+    const isProbe = probe?.isRefused === true
+    await noteRefusedCredentials(store, credential, { tickets: refused.length, isProbe, answer })
+  } else if (probe !== undefined) await noteProbe(store, credential, isAcceptance(probe))
+  else if (hasOthers && answered.some(isAcceptance)) await noteReplacedCredentials(store, credential)
+}
+
 /** Commits what the carrier answered. If that fails, commits each answer alone. */
-async function endBatch({ store, tenantId, options, errors }: Work, answered: readonly Answered[]): Promise<void> {
-  const commit = (some: readonly Answered[]) => inTenant(store, tenantId, (tx) => finish(tx, some, options))
+async function endBatch({ store, tenantId, options, errors }: Work, answered: readonly Understood[]): Promise<void> {
+  const commit = (some: readonly Understood[]) => inTenant(store, tenantId, (tx) => finish(tx, some, options))
   try {
     return await commit(answered)
   } catch (error) {
@@ -295,11 +367,11 @@ async function endBatch({ store, tenantId, options, errors }: Work, answered: re
   }
 }
 
-async function finish(tx: TenantTx, answered: readonly Answered[], options: TicketOptions): Promise<void> {
+async function finish(tx: TenantTx, answered: readonly Understood[], options: TicketOptions): Promise<void> {
   const simIds = answered.map(({ ticket }) => ticket.simId)
   await lockSims(tx, simIds)
   const sims = new Map((await readSimStates(tx, simIds)).map((sim) => [sim.simId, sim]))
-  const answers = new Map(answered.map(({ ticket, failure }) => [ticket.id, failure]))
+  const answers = new Map(answered.map((answer) => [answer.ticket.id, answer]))
   const completed: Completed[] = []
   const ended: Ended[] = []
   const postponed: Postponed[] = []
@@ -307,16 +379,19 @@ async function finish(tx: TenantTx, answered: readonly Answered[], options: Tick
   // both the same response.
   for (const ticket of await processingTickets(tx, [...answers.keys()])) {
     const sim = sims.get(ticket.simId)
-    const failure = answers.get(ticket.id)
-    if (sim === undefined) continue
+    const answer = answers.get(ticket.id)
+    if (sim === undefined || answer === undefined) continue
+    const { failure } = answer
     if (failure === undefined) {
       completed.push({ sim, ticket })
       ended.push({ ticket, failure: null })
       continue
     }
-    const until = new Date(tx.now.getTime() + pauseMs(ticket.attempts, failure, options))
-    const mayGoOn = ticket.attempts < options.attempts && !isTooLate(ticket, until, options)
-    if (failure.retryable && mayGoOn) postponed.push({ ticket, until, why: asFailure(failure) })
+    // A ticket that waits for our credentials is due: it may be the next probe.
+    const counts = !answer.isRefused
+    const until = counts ? new Date(tx.now.getTime() + pauseMs(ticket.attempts, failure, options)) : tx.now
+    const mayGoOn = (!counts || ticket.attempts < options.attempts) && !isTooLate(ticket, until, options)
+    if (failure.retryable && mayGoOn) postponed.push({ ticket, until, why: asFailure(failure), counts })
     else ended.push({ ticket, failure: asFailure(failure) })
   }
   await applyTickets(tx, completed)
@@ -328,6 +403,16 @@ const FOR_NOW: ReadonlySet<TicketType> = new Set([TicketType['Send SMS'], Ticket
 
 const isTooLate = ({ type, createdAt }: TicketRecord, next: Date, { patienceMs }: TicketOptions): boolean =>
   FOR_NOW.has(type) && next.getTime() > createdAt.getTime() + patienceMs
+
+/** Whether a ticket has waited so long for our credentials that it would serve no purpose. */
+const hasWaitedInVain = (
+  ticket: TicketRecord,
+  refusal: CarrierRefusal | undefined,
+  now: Date,
+  options: TicketOptions,
+): boolean => refusal !== undefined && ticket.createdAt < (refusal.endedAt ?? now) && isTooLate(ticket, now, options)
+
+const NOT_IN_TIME: TicketFailure = { code: 'carrier_unauthorized', text: 'the carrier could not be asked in time' }
 
 const asFailure = ({ code, plainWords, message }: CarrierError): TicketFailure => ({
   code,

@@ -80,16 +80,30 @@ export interface Postponed {
   readonly ticket: TicketRecord
   readonly until: Date
   readonly why: TicketFailure
+  /** Whether the attempt counts. One does not if the carrier refused our credentials. */
+  readonly counts: boolean
 }
 
-/** Schedules the next attempts. The tickets stay Processing, and their SIMs' later tickets wait. */
+/**
+ * Schedules the next attempts. The tickets stay Processing, and their SIMs' later tickets wait. One without an attempt that
+ * counts is Pending again: the carrier has not looked at it.
+ */
 export async function postponeTickets(tx: TenantTx, postponed: readonly Postponed[]): Promise<void> {
   if (postponed.length === 0) return
-  const rows = postponed.map(({ ticket: { id }, until, why }) => ({ id, until, text: why.text, detail: why.detail }))
+  const rows = postponed.map(({ ticket: { id }, until, why, counts }) => ({
+    id,
+    until,
+    text: why.text,
+    detail: why.detail,
+    back: counts ? 0 : 1,
+  }))
   await sql`
     update tickets t
-       set next_attempt_at = r.until, lease_until = null, failure_text = r.text, failure_detail = r.detail
-      from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as r(id uuid, until timestamptz, text text, detail text)
+       set next_attempt_at = r.until, lease_until = null, failure_text = r.text, failure_detail = r.detail,
+           attempts = t.attempts - r.back,
+           status = case when t.attempts = r.back then ${TicketStatus.Pending} else t.status end
+      from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb)
+        as r(id uuid, until timestamptz, text text, detail text, back integer)
      where t.id = r.id`.execute(tx.q)
   await setDue(
     tx,

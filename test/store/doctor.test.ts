@@ -3,11 +3,13 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { doctor } from '../../cli/doctor/doctor.ts'
 import { readSettings } from '../../config/index.ts'
 import { cycleAt } from '../../domain/time/cycle.ts'
+import { noteRefusedCredentials } from '../../operations/tickets/note-credentials.ts'
 import { activateRules } from '../../operations/watchdog/rules-in-force.ts'
 import { readRuleFiles } from '../../process/rule-files.ts'
 import { inTenant } from '../../store/tenancy.ts'
 import { openCycle } from '../../store/usage/open-cycle.ts'
 import { lockPools } from '../../store/usage/pool-totals.ts'
+import { aCarrier } from '../setup/carrier.ts'
 import { aStore, aTenant, someSims } from '../setup/estate.ts'
 import { putForeignRules } from '../setup/foreign-rules.ts'
 
@@ -18,12 +20,13 @@ const shipped = await readRuleFiles('')
 async function lookedAt(
   thing: string,
   figures: boolean,
+  also: Readonly<Record<string, string>> = {},
 ): Promise<{ state: string; detail: string; advice: string } | undefined> {
   const said: string[] = []
   const log = vi.spyOn(console, 'log').mockImplementation((line: string) => said.push(line))
   onTestFinished(() => log.mockRestore())
   // Servers that are not running do not matter here.
-  await doctor(readSettings({ DATABASE_URL: store.databaseUrl, DATA_DIR: '/nowhere' }), {
+  await doctor(readSettings({ DATABASE_URL: store.databaseUrl, DATA_DIR: '/nowhere', ...also }), {
     output: 'json',
     figures,
   }).catch(() => undefined)
@@ -106,5 +109,20 @@ describe('simherd doctor', () => {
     expect(right).toMatchObject({ state: 'ok', detail: expect.stringContaining('clock') })
     expect(wrong).toMatchObject({ state: 'missing', advice: expect.stringContaining('NTP') })
     expect(wrong?.detail).toMatch(/^this machine's clock is [89]\d\.\d s behind the database's$/)
+  })
+})
+
+test('simherd doctor says since when the carrier refuses the secret', async () => {
+  const carrier = await aCarrier()
+  const look = () => lookedAt('carrier', false, { CARRIER_URL: carrier.url, CARRIER_SECRET: carrier.secret })
+  const before = await look()
+  const refused = { tickets: 2, isProbe: false, answer: 'no' }
+  await noteRefusedCredentials(store, carrier.network.credential, refused)
+  const since = new Date(store.now).toISOString()
+
+  expect(before).toMatchObject({ state: 'ok', detail: 'reachable' })
+  expect(await look()).toMatchObject({
+    state: 'missing',
+    detail: `reachable, but refuses CARRIER_SECRET since ${since}: tickets wait`,
   })
 })

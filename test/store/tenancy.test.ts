@@ -425,6 +425,7 @@ describe('each table of tenants', () => {
       backtests: 'delete insert select update',
       bulk_work: 'select',
       candidate_alerts: 'delete',
+      carrier_refusals: 'insert select update',
       changed_subjects: 'select',
       due_subjects: 'select',
       events: 'insert select',

@@ -56,7 +56,7 @@ async function aPoolOver(answer: { readonly code: string; readonly retryable: bo
   store.now += 1000
   await asTenant((tx) => openTicket(tx, { simId: larger, type: TicketType.Suspend, cause }))
   const perform = () => Promise.reject(new CarrierError('no', answer))
-  await executeTickets(store, { perform, ping: async () => {} }, OPTIONS, tenantId)
+  await executeTickets(store, { credential: 'test', perform, ping: async () => {} }, OPTIONS, tenantId)
   store.now += 1000
   return {
     ...harness,

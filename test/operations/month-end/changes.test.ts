@@ -34,7 +34,7 @@ async function carry(harness: Harness, simIds: readonly number[], refused: reado
         throw new CarrierError('no such line', { code: 'carrier_rejected', retryable: false })
       return { ticketId, effect: 'done' }
     }
-    await executeTickets(store, { perform, ping: async () => {} }, OPTIONS, harness.tenantId, simId)
+    await executeTickets(store, { credential: 'test', perform, ping: async () => {} }, OPTIONS, harness.tenantId, simId)
   }
 }
 

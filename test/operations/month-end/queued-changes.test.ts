@@ -45,7 +45,7 @@ async function anEstate() {
       return [sim?.pendingPoolId, sim?.pendingTariffId, sim?.pendingUnassign]
     },
     execute: (simId: number, perform: Network['perform']) =>
-      executeTickets(store, { perform, ping: async () => {} }, OPTIONS, tenantId, simId),
+      executeTickets(store, { credential: 'test', perform, ping: async () => {} }, OPTIONS, tenantId, simId),
     titles: async () =>
       (await harness.rows(sql<{ title: string }>`select title from events where title like 'Change%' order by id`)).map(
         ({ title }) => title.replace(/: SIM .*/, ''),

@@ -22,6 +22,7 @@ const BOUNDARY = new Date('2026-11-01T00:00:00Z')
 function aNetwork(perform: (request: CarrierRequest) => Promise<void> = async () => undefined) {
   const asked: CarrierRequest[] = []
   const network: Network = {
+    credential: 'test',
     perform: async (request) => {
       asked.push(request)
       await perform(request)

@@ -89,6 +89,7 @@ const usage =
 const evaluate: Work = ({ harness, tenant }) => evaluateSubjects(harness.store, evaluationOptions(), tenant.id)
 
 export const network: Network = {
+  credential: 'test',
   perform: async ({ ticketId }) => ({ ticketId, effect: 'done' }),
   ping: async () => undefined,
 }

@@ -72,7 +72,7 @@ describe('a refusal by the carrier', () => {
 
     const failure = await failureOf(network.perform(SUSPEND))
 
-    expect(failure).toMatchObject({ code: 'line_unknown', retryable: false, retryAfterMs: undefined })
+    expect(failure).toMatchObject({ code: 'line_unknown', retryable: false, concerns: 'sim', retryAfterMs: undefined })
     expect(failure.message).toBe(`The carrier refused (${status}): no line with this ICCID`)
   })
 
@@ -108,7 +108,7 @@ describe('a refusal by the carrier', () => {
 
     const failure = await failureOf(network.perform(SUSPEND))
 
-    expect(failure).toMatchObject({ code: 'carrier_unauthorized', retryable: true })
+    expect(failure).toMatchObject({ code: 'carrier_unauthorized', retryable: true, concerns: 'account' })
     expect(failure.message).toContain('CARRIER_SECRET')
     expect(failure.message).not.toContain(SECRET)
   })
@@ -276,6 +276,16 @@ describe('ping', () => {
 })
 
 describe('httpNetwork', () => {
+  test('names its credential by address and secret alone', () => {
+    const credentialOf = (url: string, secret: string) => httpNetwork({ url, secret, timeoutMs: 1 }).credential
+
+    const credential = credentialOf('http://carrier', 'one')
+    expect(credential).toMatch(/^[0-9a-f]{32}$/)
+    expect(credentialOf('http://carrier/', 'one')).toBe(credential)
+    expect(credentialOf('http://carrier', 'two')).not.toBe(credential)
+    expect(credentialOf('http://other', 'one')).not.toBe(credential)
+  })
+
   test.each(['ftp://carrier', 'carrier:8090', '', 'http://user:pw@carrier'])('refuses the address %j', (url) => {
     expect(() => httpNetwork({ url, secret: SECRET, timeoutMs: 1 })).toThrow('CARRIER_URL')
   })

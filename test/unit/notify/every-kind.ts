@@ -422,6 +422,15 @@ export const OPERATOR_NOTICES: readonly CountedNotice[] = [
   },
   {
     body: {
+      kind: 'carrierRefuses',
+      since: '2026-11-20T08:00:00.000Z',
+      answer: 'The carrier refused our secret (401): unauthorized: the secret has expired; check CARRIER_SECRET',
+    },
+    count: 1,
+    tenant: null,
+  },
+  {
+    body: {
       kind: 'mailGivenUp',
       mailId: '<0b7d2c52-5a46-4e55-b8ee-2f0e4aa10e65@simherd>',
       recipient: 'billing@acme.example',

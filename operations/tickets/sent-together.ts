@@ -1,0 +1,49 @@
+/** What the carrier's answers mean for each other. Pure, but for the answers that it holds. */
+import type { CarrierError } from '../../network/network.ts'
+import type { TicketRecord } from '../../store/tickets/tickets.ts'
+
+export interface Answer {
+  readonly ticket: TicketRecord
+  /** Why the carrier did not do it; undefined if it did. */
+  readonly failure: CarrierError | undefined
+}
+export interface Understood extends Answer {
+  /** Whether the carrier refused our credentials, and not this ticket. */
+  readonly isRefused: boolean
+  readonly isProbe: boolean
+}
+
+/** Whether the carrier has looked at the request itself, and so has accepted our credentials. */
+export const isAcceptance = ({ failure }: Answer): boolean => failure === undefined || !failure.retryable
+
+/**
+ * Requests that were sent together. A refused credential is refused for all of them. Where the carrier takes one of them
+ * all the same, it has refused the others for their own sake. So answers that refuse are held until that is known.
+ *
+ * @param sent how many
+ */
+export function sentTogether(sent: number, isProbe: boolean) {
+  let waiting = sent
+  let isAccepted = false
+  const held: Answer[] = []
+  return {
+    /**
+     * Takes an answer, or null where a request failed without one.
+     *
+     * @returns the answers that are understood now
+     */
+    take(answer: Answer | null): Understood[] {
+      waiting -= 1
+      const known: Understood[] = []
+      if (answer?.failure?.concerns === 'account') held.push(answer)
+      else if (answer !== null) {
+        isAccepted ||= isAcceptance(answer)
+        known.push({ ...answer, isRefused: false, isProbe })
+      }
+      if (isAccepted || waiting === 0) {
+        known.push(...held.splice(0).map((one) => ({ ...one, isRefused: !isAccepted, isProbe })))
+      }
+      return known
+    },
+  }
+}
