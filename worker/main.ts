@@ -128,7 +128,7 @@ export async function startWorker(
     dependencies: [
       schema,
       rulesDependency(store, evaluation.rules),
-clockDependency(store, true),
+      clockDependency(store, true),
       { name: 'queues', isRequired: false, check: async () => (await queues.ping(), 'reachable') },
       { name: 'temporal', isRequired: false, check: () => polls(workflowClient, temporal) },
       { name: 'service key', isRequired: true, check: () => keyIsTaken(key, internal) },

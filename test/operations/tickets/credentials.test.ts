@@ -9,6 +9,7 @@ import { openTicket } from '../../../operations/tickets/open-ticket.ts'
 import { createMetrics } from '../../../process/metrics.ts'
 import { inPlatform } from '../../../store/tenancy.ts'
 import { lockCarrierRefusal } from '../../../store/tickets/carrier-refusals.ts'
+import { tenantsWithTickets } from '../../../store/tickets/tickets.ts'
 import { carrierDependency } from '../../../worker/carrier.ts'
 import { aCarrier } from '../../setup/carrier.ts'
 import { aStore } from '../../setup/estate.ts'
@@ -74,6 +75,8 @@ describe('while the carrier refuses our credentials', () => {
     expect(await refused()).toBe(50 + 40)
     expect(await attempts(harness)).toBe(0)
     expect(await statuses(harness)).toEqual(harness.sims.map(() => Pending))
+    // So a sweep enqueues its job.
+    expect(await inPlatform(store, (tx) => tenantsWithTickets(tx, 100))).toContain(harness.tenantId)
 
     await carrier.turn({ refusesSecret: false })
     store.now += 16_000
