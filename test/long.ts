@@ -188,7 +188,7 @@ export const LONG_FILES: readonly string[] = [
 /** Files that this run leaves out: in `npm test` those of the long suites. test/run.ts sets the tier. */
 export const LEFT_OUT: readonly string[] = process.env.TEST_TIER === '1' ? LONG_FILES : []
 
-export const SHARES = 4
+export const SHARES = 6
 
 /**
  * The suites in shares, without those that each landing runs. Each share has as many minutes of suites that wait as the
