@@ -9,10 +9,10 @@ import { parseArgs } from 'node:util'
 import { sql } from 'kysely'
 import pg from 'pg'
 import { type Cycle, cycleAt, nextCycle } from '../domain/time/cycle.ts'
-import { inTenant, slowly, type TenantTx } from '../store/tenancy.ts'
+import { inTenant, OPENING, slowly, type TenantTx } from '../store/tenancy.ts'
 import { wrongSums } from '../store/usage/check-sums.ts'
 import { contributors } from '../store/usage/contributors.ts'
-import { openSlice, SLICE } from '../store/usage/open-cycle.ts'
+import { openSlice } from '../store/usage/open-cycle.ts'
 import { apiOf } from './api.ts'
 import { anEstate } from './estate.ts'
 import { machine, median, spread } from './measure.ts'
@@ -90,14 +90,14 @@ async function takeBack(opened: Cycle, isSummed: boolean): Promise<void> {
 }
 
 try {
-  console.log(`${machine()}\n${sims} SIMs, slices of ${SLICE}; milliseconds, median of ${ROUNDS} (least–most)\n`)
+  console.log(`${machine()}\n${sims} SIMs, slices of ${OPENING.sims}; milliseconds, median of ${ROUNDS} (least–most)\n`)
   // Each opens a cycle later than the last: none has begun.
   let cycle: Cycle = cycleAt('P1M', Date.now())
   for (let round = 0; round <= ROUNDS; round++) {
     const into = round === 0 ? undefined : seen
     cycle = nextCycle('P1M', cycle)
     const ahead = cycle
-    await measure(into?.slices, (tx) => openSlice(tx, ahead, SLICE))
+    await measure(into?.slices, (tx) => openSlice(tx, ahead, OPENING.sims))
     await takeBack(ahead, true)
     cycle = nextCycle('P1M', cycle)
     const whole = cycle

@@ -8,8 +8,8 @@ import { createTenant } from '../operations/tenants/create-tenant.ts'
 import { startPostgres } from '../stack/postgres/postgres.ts'
 import { connect } from '../store/connect.ts'
 import { migrate } from '../store/migrate.ts'
-import { inPlatform, inTenant, type Store } from '../store/tenancy.ts'
-import { currentCycle } from '../store/usage/cycles.ts'
+import { inPlatform, type Store } from '../store/tenancy.ts'
+import { openRunningCycle } from '../store/usage/open-in-slices.ts'
 import { type EstateRows, estateRows, iccidOf } from './estate-rows.ts'
 
 export interface Estate extends Tenant {
@@ -69,9 +69,7 @@ export async function anEstate(sims: number, billingCycle = 'P1M', madeAt?: Date
   await owner.query('vacuum (analyze)')
   await aTenant('Pond', Math.ceil(sims / 10))
   await owner.query('vacuum (analyze)')
-  const patient = connect(server.url, { max: 1, answerMs: 0 })
-  await inTenant({ ...store, db: patient.db }, tenant.tenantId, currentCycle)
-  await patient.close()
+  await openRunningCycle(store, tenant.tenantId)
   // As in a service that has run for some minutes: the planner knows the ledger.
   await owner.query('vacuum (analyze)')
   return {
@@ -85,7 +83,7 @@ export async function anEstate(sims: number, billingCycle = 'P1M', madeAt?: Date
       const tenants: Tenant[] = []
       for (let n = 0; n < count; n++) {
         const one = await aTenant(`Brook ${n}`, size)
-        await inTenant(store, one.tenantId, currentCycle)
+        await openRunningCycle(store, one.tenantId)
         tenants.push(one)
         if (n % 50 === 0) await owner.query('analyze')
       }

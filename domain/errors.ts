@@ -486,8 +486,9 @@ export const ERRORS = {
   unavailable: {
     status: 503,
     retryable: true,
-    title: 'Something the service depends on is away',
-    remedy: 'Try again after `Retry-After`; `/readyz` of the internal interface says what is away.',
+    title: 'Something the service depends on is away, or not ready yet',
+    remedy:
+      'Try again after `Retry-After`; `detail` says what it waits for, `/readyz` of the internal interface what is away.',
   },
 } as const
 

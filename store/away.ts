@@ -1,5 +1,7 @@
 /** Tells an unavailable database from a statement that cannot succeed. */
 
+import { ServiceError } from '../domain/errors.ts'
+
 /**
  * Codes of a lost or refused connection, a server that is starting or stopping, and too many connections. Also of
  * serialization failures, deadlock victims, lock timeouts and idle transactions that were ended.
@@ -7,9 +9,13 @@
 const AWAY =
   /^(08...|57P0[123]|53[0-9A-Z]{3}|40P01|40001|55P03|25P03|ECONN\w+|EPIPE|ENOENT|ETIMEDOUT|EAI_AGAIN|ENOTFOUND)$/
 
-/** Whether an error comes from the database server or the connection to it, so that a later attempt may succeed. */
+/**
+ * Whether an error comes from the database server or the connection to it, so that a later attempt may succeed. Or from a cycle
+ * that is being opened.
+ */
 export function isAway(error: unknown): boolean {
   if (!(error instanceof Error)) return false
+  if (error instanceof ServiceError) return error.code === 'unavailable'
   if ('code' in error && typeof error.code === 'string' && AWAY.test(error.code)) return true
   if (error instanceof AggregateError) return error.errors.some(isAway)
   return /Connection terminated|is not queryable|timeout exceeded when trying to connect/.test(error.message)

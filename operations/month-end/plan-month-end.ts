@@ -25,7 +25,7 @@ import { queuedChanges } from '../../store/month-end/progress.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
 import { openTicketsOf, type TicketRecord } from '../../store/tickets/tickets.ts'
 import { cycleNamed, tenantSettings } from '../../store/usage/cycles.ts'
-import { openCycle } from '../../store/usage/open-cycle.ts'
+import { openCycle, openWhole } from '../../store/usage/open-cycle.ts'
 import { changedSince } from '../../store/usage/restatements.ts'
 import { checkPlace } from '../tickets/open-ticket.ts'
 import { type Capacities, readCapacities } from './next-capacities.ts'
@@ -46,8 +46,8 @@ export const planMonthEnd = (tx: TenantTx, key: string): Promise<MonthEndPlan> =
     const capacities = await readCapacities(tx, nextCycle((await tenantSettings(tx)).billingCycle, cycle))
     const changes = closedAt === null ? await goThroughChanges(tx, cycle, capacities) : NO_CHANGES
     const back = closedAt === null ? await renewals(tx, cycle, MOST_NAMED.renewals) : { count: 0, first: [] }
-    // The close would open the cycle too. This is rolled back with the rest.
-    if (state === undefined) await openCycle(tx, cycle)
+    // The close would open the cycle too. This is rolled back with the rest, but for the running cycle, which anyone opens.
+    if (state === undefined) await (isRunning(tx, cycle) ? openCycle : openWhole)(tx, cycle)
     const charges = await poolCharges(tx, cycle, closedAt !== null)
     const adjustments = await adjustmentsOf(tx, key, closedAt !== null)
     const totals = totalsOf(charges, adjustments)
@@ -63,6 +63,9 @@ export const planMonthEnd = (tx: TenantTx, key: string): Promise<MonthEndPlan> =
       renewals: { ...back, first: [...back.first], more: back.count - back.first.length },
     }
   })
+
+const isRunning = (tx: TenantTx, { startsAt, endsAt }: Cycle) =>
+  startsAt <= tx.now.getTime() && tx.now.getTime() < endsAt
 
 const firstOf = <T>(all: readonly T[], most: number) => ({
   count: all.length,

@@ -3,7 +3,7 @@
  *
  * A chunk is one transaction, and one chunk of a tenant is counted at a time. Locks are taken in the same order
  * everywhere, so that nothing deadlocks: the merge lock, then cycles, then pools by id, then the rest in key order. A
- * cycle that is not open yet is opened before, in short transactions of its own.
+ * cycle that is not open yet is opened before, in short transactions of its own (`openCycle`).
  */
 
 import { ServiceError } from '../../domain/errors.ts'
@@ -21,7 +21,7 @@ import {
   noteUsed,
   storeRecords,
 } from '../../store/usage/merge.ts'
-import { openInSlices } from '../../store/usage/open-in-slices.ts'
+import { openCycle } from '../../store/usage/open-cycle.ts'
 import { partitionsFor } from '../../store/usage/partitions.ts'
 import { lockPools } from '../../store/usage/pool-totals.ts'
 import { isStored, totalOutOfRange } from '../../store/usage/records.ts'
@@ -159,7 +159,7 @@ async function countOpened(
     )
     const { unopened } = counted
     if (unopened.length === 0) break
-    for (const cycle of unopened) await openInSlices(store, tenantId, cycle)
+    for (const cycle of unopened) await inTenant(store, tenantId, (tx) => openCycle(tx, cycle))
   }
   return counted
 }

@@ -40,18 +40,34 @@ export async function runningCycle(tx: TenantTx): Promise<Cycle & { readonly isO
   return { ...cycle, isOpen: open.includes(cycle.key) }
 }
 
+/** The cycle that runs now, and what is to be opened: that one if it is not open, and those that somebody has begun to open. */
+export async function cyclesToOpen(
+  tx: TenantTx,
+): Promise<{ readonly running: Cycle; readonly unopened: readonly Cycle[] }> {
+  const { billingCycle, open, openedInPart } = await openSince(tx, tx.now)
+  const running = cycleAt(billingCycle, tx.now.getTime())
+  const others = openedInPart.flatMap((key) => cycleOfKey(billingCycle, key) ?? [])
+  // What has not begun can wait: the sweep opens it ahead.
+  const begun = others.filter(({ startsAt }) => startsAt < running.startsAt)
+  return { running, unopened: open.includes(running.key) ? begun : [running, ...begun] }
+}
+
 /**
- * The length of a tenant's cycles, and the keys of those that are open and end after an instant.
+ * The length of a tenant's cycles, and the keys of those that are open and end after an instant, and of those that are opened
+ * in part.
  *
  * @throws Error if the tenant does not exist
  */
 export async function openSince(
   tx: TenantTx,
   at: Date,
-): Promise<Pick<TenantSettings, 'billingCycle'> & { readonly open: readonly string[] }> {
-  const { rows } = await sql<{ billingCycle: string; open: string[] }>`${kept}
+): Promise<
+  Pick<TenantSettings, 'billingCycle'> & { readonly open: readonly string[]; readonly openedInPart: readonly string[] }
+> {
+  const { rows } = await sql<{ billingCycle: string; open: string[]; openedInPart: string[] }>`${kept}
     select billing_cycle as "billingCycle",
-           array(select key from cycles where tenant_id = ${mine} and ends_at > ${at}) as open
+           array(select key from cycles where tenant_id = ${mine} and ends_at > ${at}) as open,
+           array(select cycle_key from cycle_openings where tenant_id = ${mine}) as "openedInPart"
       from tenants where id = ${tx.tenantId}`.execute(tx.q)
   const [row] = rows
   if (row === undefined) throw new Error(`there is no tenant ${tx.tenantId}`)
@@ -59,7 +75,7 @@ export async function openSince(
 }
 
 /**
- * The cycle that runs now. The first call in a cycle opens it; later calls cost only two cheap selects.
+ * The cycle that runs now. The first call in a cycle opens it (`openCycle`); later calls cost only two cheap selects.
  *
  * @param at now, epoch milliseconds, for a transaction that has waited for a lock since it began
  */

@@ -1,5 +1,5 @@
 /**
- * Opening a billing cycle: whole, or in slices of SIMs, each a transaction.
+ * Opening a billing cycle: in slices of SIMs, each a transaction. A small estate is one slice.
  *
  *   a slice of SIMs gets its ledger rows → the next → … → the cycle's own row
  *
@@ -8,35 +8,89 @@
  */
 
 import { sql } from 'kysely'
+import { ServiceError } from '../../domain/errors.ts'
 import type { Cycle } from '../../domain/time/cycle.ts'
 import { kept } from '../kept.ts'
-import { mine, type TenantTx } from '../tenancy.ts'
+import { DoFirst, inTenant, mine, type Store, type TenantTx } from '../tenancy.ts'
 import { settleContributors, simsBetween } from './contributors.ts'
 import { lockCycleAlone } from './cycle-locks.ts'
 
-/** SIMs in a transaction. One takes about 0.1 s. */
-export const SLICE = 10_000
 /** Higher than the id of any SIM. */
 export const ALL_SIMS = Number.MAX_SAFE_INTEGER
 
 /**
- * Opens a cycle, in this transaction. Writes a ledger row for every SIM that is Active in it or resumes at its start. The
- * SIM then contributes from the first moment. Does nothing if the cycle has been opened before. Otherwise call without
- * the cycle locked by `lockCycles`.
+ * Opens a cycle for who needs it open. Whatever needs one calls this. Does nothing if the cycle has been opened before.
+ * Otherwise call without the cycle locked by `lockCycles`.
+ *
+ * What is left of it is opened in this transaction, if that is one slice. If it is more, breaks this transaction off:
+ * `inTenant` opens the cycle in slices, and begins again. A replay opens it whole: nobody else waits for its tables.
  *
  * Nobody has to ask for a look at the subjects, though cycle-bound facts start from zero: every shard is due when the
  * cycle before ends.
  *
- * @returns whether this call opened it
+ * @returns whether this transaction opened it
+ * @throws DoFirst
  */
 export async function openCycle(tx: TenantTx, cycle: Cycle): Promise<boolean> {
-  if (await isOpen(tx, cycle)) return false
+  const after = await openedToOf(tx, cycle)
+  if (after === ALL_SIMS) return false
+  if (!tx.isReplay && (await hasMoreThan(tx, after, tx.opening.sims))) {
+    throw new DoFirst(`cycle ${cycle.key} is not open`, (store, tenantId, until) =>
+      openUntil(store, tenantId, cycle, until),
+    )
+  }
+  return openWhole(tx, cycle)
+}
+
+/**
+ * Opens a cycle in this transaction, however long that takes. Writes a ledger row for every SIM that is Active in it or
+ * resumes at its start. The SIM then contributes from the first moment.
+ *
+ * @returns whether this call opened it
+ */
+export async function openWhole(tx: TenantTx, cycle: Cycle): Promise<boolean> {
   await lockCycleAlone(tx, cycle.key)
   const after = await openedToOf(tx, cycle)
   if (after === ALL_SIMS) return false
   await settleContributors(tx, cycle, after === 0 ? undefined : simsBetween(after, ALL_SIMS))
   await markOpened(tx, cycle)
   return true
+}
+
+/** Whether there are more SIMs after one than a number. */
+async function hasMoreThan(tx: TenantTx, after: number, sims: number): Promise<boolean> {
+  const { rows } = await sql`
+    select from sims where tenant_id = ${tx.tenantId} and id > ${after} order by id offset ${sims} limit 1`.execute(
+    tx.q,
+  )
+  return rows.length > 0
+}
+
+/**
+ * The slices that this process opens just now, by tenant and cycle. Who waits for a cycle waits for the same slice, and not
+ * with a connection of its own for the cycle's lock.
+ */
+const underWay = new Map<string, Promise<boolean>>()
+
+/**
+ * Opens slices of a cycle until it is open. Others may open some meanwhile. Where the time is up, a job goes on: each that
+ * looks at subjects first finishes what is opened in part.
+ *
+ * @throws ServiceError `unavailable` if the cycle is not open when the time is up
+ */
+async function openUntil(store: Store, tenantId: string, cycle: Cycle, until: number): Promise<void> {
+  const name = `${tenantId}/${cycle.key}`
+  const begin = () => {
+    const slice = inTenant(store, tenantId, (tx) => openSlice(tx, cycle, tx.opening.sims))
+    underWay.set(name, slice)
+    return slice.finally(() => underWay.delete(name))
+  }
+  while (!(await (underWay.get(name) ?? begin()))) {
+    if (performance.now() < until) continue
+    store.enqueue([{ queue: 'evaluate', tenantId }])
+    const detail = `Billing cycle ${cycle.key} is not open for all SIMs of the tenant yet; this goes on. Nothing was done.`
+    throw new ServiceError('unavailable', `${detail} Try again.`)
+  }
 }
 
 /**

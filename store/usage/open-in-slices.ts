@@ -8,35 +8,24 @@ import { markDue } from '../due.ts'
 import { inTenant, type Store, type TenantTx } from '../tenancy.ts'
 import { changedContributors, settleContributors, simsBetween } from './contributors.ts'
 import { lockCycleAlone } from './cycle-locks.ts'
-import { runningCycle, tenantSettings } from './cycles.ts'
-import { endOfSlice, forgetOpenings, openSlice, SLICE } from './open-cycle.ts'
+import { cyclesToOpen, tenantSettings } from './cycles.ts'
+import { endOfSlice, forgetOpenings, openSlice } from './open-cycle.ts'
 
 /** The next cycle is opened in this last share of the running one: 15 hours of a month. */
 const AHEAD = 1 / 48
 
-/** @param sims SIMs in a slice */
-export interface SliceOptions {
-  readonly sims?: number
-}
+/** Opens a cycle that is not open yet, however long that takes. */
+export const openInSlices = (store: Store, tenantId: string, cycle: Cycle): Promise<void> =>
+  repeat(store, tenantId, (tx) => openSlice(tx, cycle, tx.opening.sims))
 
-/** Opens a cycle that is not open yet. */
-export async function openInSlices(
-  store: Store,
-  tenantId: string,
-  cycle: Cycle,
-  { sims = SLICE }: SliceOptions = {},
-): Promise<void> {
-  await repeat(store, tenantId, (tx) => openSlice(tx, cycle, sims))
-}
-
-/** As {@link openInSlices}, for the cycle that runs now. If it is open, that is one short transaction. */
-export async function openRunningCycle(store: Store, tenantId: string, options: SliceOptions = {}): Promise<Cycle> {
-  const { cycle, isOpen } = await inTenant(store, tenantId, async (tx) => {
-    const { isOpen, ...cycle } = await runningCycle(tx)
-    return { cycle, isOpen }
-  })
-  if (!isOpen) await openInSlices(store, tenantId, cycle, options)
-  return cycle
+/**
+ * Opens the cycle that runs now, and those that have begun and are opened in part: somebody needs them, and may have died
+ * meanwhile. If there are none, that is one short transaction.
+ */
+export async function openRunningCycle(store: Store, tenantId: string): Promise<Cycle> {
+  const { running, unopened } = await inTenant(store, tenantId, cyclesToOpen)
+  for (const cycle of unopened) await openInSlices(store, tenantId, cycle)
+  return running
 }
 
 /**
@@ -45,35 +34,26 @@ export async function openRunningCycle(store: Store, tenantId: string, options: 
  *
  * @returns when there will be something to do again, epoch milliseconds
  */
-export async function keepCyclesOpen(store: Store, tenantId: string, options: SliceOptions = {}): Promise<number> {
-  const cycle = await openRunningCycle(store, tenantId, options)
+export async function keepCyclesOpen(store: Store, tenantId: string): Promise<number> {
+  const cycle = await openRunningCycle(store, tenantId)
   await inTenant(store, tenantId, forgetOpenings)
   const aheadAt = cycle.endsAt - (cycle.endsAt - cycle.startsAt) * AHEAD
   if (store.clock() < aheadAt) return aheadAt
   const { billingCycle } = await inTenant(store, tenantId, tenantSettings)
-  await openInSlices(store, tenantId, nextCycle(billingCycle, cycle), options)
+  await openInSlices(store, tenantId, nextCycle(billingCycle, cycle))
   return cycle.endsAt
 }
 
 /** Opens all slices of a cycle, but not the cycle itself: that is left to the caller. */
-export const openOnlySlices = (
-  store: Store,
-  tenantId: string,
-  cycle: Cycle,
-  { sims = SLICE }: SliceOptions = {},
-): Promise<void> => repeat(store, tenantId, (tx) => openSlice(tx, cycle, sims, false))
+export const openOnlySlices = (store: Store, tenantId: string, cycle: Cycle): Promise<void> =>
+  repeat(store, tenantId, (tx) => openSlice(tx, cycle, tx.opening.sims, false))
 
 /** Corrects who contributes to an open cycle, to match what opening it now would write. Marks what changes due. */
-export async function settleInSlices(
-  store: Store,
-  tenantId: string,
-  cycle: Cycle,
-  { sims = SLICE }: SliceOptions = {},
-): Promise<void> {
+export async function settleInSlices(store: Store, tenantId: string, cycle: Cycle): Promise<void> {
   for (let after: number | undefined = 0; after !== undefined; ) {
     const from: number = after
     after = await inTenant(store, tenantId, async (tx) => {
-      const through = await endOfSlice(tx, from, sims)
+      const through = await endOfSlice(tx, from, tx.opening.sims)
       if (through !== undefined) await settleSlice(tx, cycle, { after: from, through })
       return through
     })

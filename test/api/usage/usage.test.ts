@@ -16,6 +16,24 @@ const send = (body: unknown, headers = {}) => harness.tenant.inside('POST', '/in
 const lines = (records: object[]) => records.map((record) => JSON.stringify(record)).join('\n')
 
 describe('POST /internal/usage', () => {
+  test('is 503 with Retry-After until its cycle is open, then counts once', async () => {
+    const [one, other] = [anIccid(), anIccid()]
+    await harness.tenant.inside('POST', '/internal/sims', { sims: [{ iccid: one }, { iccid: other }] })
+    const record = { recordId: 'early', iccid: one, at: '2026-09-20T10:00:00Z', bytesUp: 1 }
+    Object.assign(harness.store, { opening: { sims: 1, waitMs: 0 } })
+    const answers = [await send({ records: [record] })]
+    while (answers.at(-1)?.status === 503 && answers.length < 10) answers.push(await send({ records: [record] }))
+    Object.assign(harness.store, { opening: undefined })
+
+    expect(answers[0]).toMatchObject({
+      status: 503,
+      body: { code: 'unavailable', detail: expect.stringContaining('2026-09') },
+      headers: { 'retry-after': '5' },
+    })
+    expect(answers.at(-1)).toMatchObject({ status: 200, body: { accepted: 1, duplicates: 0 } })
+    expect((await send({ records: [record] })).body).toMatchObject({ accepted: 0, duplicates: 1 })
+  })
+
   test('counts records of JSON, NDJSON and CSV once', async () => {
     const simId = await aSim(ICCID)
     const record = { recordId: 'a', iccid: ICCID, at: AT, bytesUp: 100, bytesDown: 200, smsCount: 1 }

@@ -8,7 +8,7 @@ import { prepareRenewal, renewCycle } from '../../../operations/month-end/steps.
 import { pageOfPools } from '../../../store/estate/pools.ts'
 import { pageOfSims } from '../../../store/estate/sims.ts'
 import { listCycles } from '../../../store/month-end/progress.ts'
-import { inTenant, reading } from '../../../store/tenancy.ts'
+import { inTenant, reading, type Store } from '../../../store/tenancy.ts'
 import { wrongSums } from '../../../store/usage/check-sums.ts'
 import { currentCycle } from '../../../store/usage/cycles.ts'
 import { openSlice } from '../../../store/usage/open-cycle.ts'
@@ -35,7 +35,8 @@ async function anEstate(count: number) {
   })
   return { ...harness, pool, sims: await harness.activeSims(count, { poolId: pool }) }
 }
-const keepOpen = (harness: Harness, sims = 2) => keepCyclesOpen(store, harness.tenantId, { sims })
+const inTwos: Store = { ...store, opening: { sims: 2, waitMs: 60_000 } }
+const keepOpen = (harness: Harness) => keepCyclesOpen(inTwos, harness.tenantId)
 const slice = (harness: Harness) => harness.asTenant((tx) => openSlice(tx, next, 2))
 
 /** The SIMs that contribute to the next cycle by its ledger. Its sums must be right. */
