@@ -46,6 +46,18 @@ export interface PoolPick {
   readonly overageMB: number
   /** How many SIMs must be left alone: exempt, in a weaker mode, or passed over because of a person. */
   readonly passedOver: number
+  /** How many SIMs the pool has armed in the cycle before. */
+  readonly armed: number
+}
+
+/** What a round of a pool came to. */
+export interface PoolRound extends Omit<PoolPick, 'simIds'> {
+  /** How many SIMs to stop were told so. */
+  readonly told: number
+  /** How many of these the pool had not armed before in the cycle. */
+  readonly added: number
+  /** How many SIMs the pool has armed in the cycle, with those. */
+  readonly armed: number
 }
 
 export interface PoolPickInput {
@@ -117,46 +129,99 @@ export const enforcementActivities = (clientOf: (tenantId: string) => ServiceCli
     await bodyOf(clientOf(tenantId).internal.POST('/internal/watchdog/actions', { body: entry, params: {} }))
   },
 
-  /** Picks the SIMs to stop in a pool, as it is now. None if the pool is no longer over, or no longer enforced. */
-  async pickPoolTargets(ask: PoolPickInput): Promise<PoolPick> {
-    const params = { path: { id: ask.poolId }, query: { cycle: ask.cycleKey, rule: ask.rule } }
-    const { api, internal } = clientOf(ask.tenantId)
-    const [{ watchdogMode }, enforcement] = await Promise.all([
-      bodyOf(api.GET('/api/pools/{id}', { params: { path: { id: ask.poolId } } })),
-      bodyOf(internal.GET('/internal/pools/{id}/enforcement', { params })),
-    ])
-    const { over, overageBytes, passedOver, enforcementEnabled } = enforcement
-    const overageMB = toMB(overageBytes)
-    const nobody = { simIds: [], held: 0, holdId: null, tooLittle: false, overageMB, passedOver: 0 }
-    if (!over || !enforcementEnabled || watchdogMode !== WatchdogMode.Enforce) return { over, ...nobody }
-    const { targets, shortfall } = pick(ask.target, enforcement)
-    const permits = await askPermits(clientOf(ask.tenantId), ask, targets)
-    // The cycle has ended between the two requests.
-    if (permits === null) return { over: false, ...nobody }
-    return { over, ...permits, tooLittle: shortfall, overageMB, passedOver }
+  /** Picks the SIMs to stop in a pool, as it is now. For runs from before decision 76. */
+  pickPoolTargets: (ask: PoolPickInput): Promise<PoolPick> => pickTargets(clientOf(ask.tenantId), ask, pick),
+
+  /**
+   * One round of a pool: picks the SIMs to stop, asks the guard, and arms those that it grants. Whom it arms stands in the
+   * service: no list of SIMs is in the history of a workflow. Safe to run twice.
+   */
+  async stopPool({ ruleFile, grace, until, ...ask }: PoolStop): Promise<PoolRound> {
+    const { tenantId, poolId, cycleKey: cycle, rule } = ask
+    const client = clientOf(tenantId)
+    const { simIds, ...picked } = await pickTargets(client, ask, pick)
+    const signal = 'overLimit' as const
+    const added = await arm(client, simIds, { poolId, cycle, rule, ruleFile, grace, until, signal })
+    return { ...picked, told: simIds.length, added, armed: picked.armed + added }
+  },
+
+  /**
+   * Passes a signal on to all SIMs that a pool has armed in the cycle. Safe to run twice: a repeated signal changes nothing.
+   *
+   * @returns how many SIMs
+   */
+  async tellArmed({ tenantId, poolId, ...told }: ToldArmed): Promise<number> {
+    const client = clientOf(tenantId)
+    let count = 0
+    for (let afterSimId: number | null = 0; afterSimId !== null; ) {
+      heartbeat()
+      const params = { path: { id: poolId }, query: { cycle: told.cycle, afterSimId, limit: ARMED_AT_ONCE } }
+      const page: { readonly simIds: readonly number[]; readonly nextAfterSimId: number | null } = await bodyOf(
+        client.internal.GET('/internal/pools/{id}/armed-sims', { params }),
+      )
+      await arm(client, page.simIds, told)
+      count += page.simIds.length
+      afterSimId = page.nextAfterSimId
+    }
+    return count
   },
 
   /**
    * Signals the workflows of SIMs for the enforcement of their pool. Starts those whose SIM is stopped for the first
    * time. Safe to run twice: a repeated signal changes nothing.
    */
-  async armSims({ tenantId, simIds, ...arm }: ArmSims): Promise<void> {
-    const { internal } = clientOf(tenantId)
-    for (const page of pagesOf(simIds, ARMED_AT_ONCE)) {
-      heartbeat()
-      try {
-        await bodyOf(
-          internal.POST('/internal/workflows/enforce-pool/arm', { params: {}, body: { simIds: page, ...arm } }),
-        )
-      } catch (error) {
-        // The cycle has ended meanwhile: no SIM is stopped in it any more.
-        if (!isStateConflict(error)) throw error
-        return
-      }
-    }
+  async armSims({ tenantId, simIds, ...ask }: ArmSims): Promise<void> {
+    await arm(clientOf(tenantId), simIds, ask)
   },
 })
 
+/** Picks the SIMs to stop in a pool, as it is now. None if the pool is no longer over, or no longer enforced. */
+async function pickTargets(client: ServiceClient, ask: PoolPickInput, pick: PickFromPool): Promise<PoolPick> {
+  const params = { path: { id: ask.poolId }, query: { cycle: ask.cycleKey, rule: ask.rule } }
+  const { api, internal } = client
+  const [{ watchdogMode }, enforcement] = await Promise.all([
+    bodyOf(api.GET('/api/pools/{id}', { params: { path: { id: ask.poolId } } })),
+    bodyOf(internal.GET('/internal/pools/{id}/enforcement', { params })),
+  ])
+  const { over, overageBytes, passedOver, enforcementEnabled, armed } = enforcement
+  const overageMB = toMB(overageBytes)
+  const nobody = { simIds: [], held: 0, holdId: null, tooLittle: false, overageMB, passedOver: 0, armed }
+  if (!over || !enforcementEnabled || watchdogMode !== WatchdogMode.Enforce) return { over, ...nobody }
+  const { targets, shortfall } = pick(ask.target, enforcement)
+  const permits = await askPermits(client, ask, targets)
+  // The cycle has ended between the two requests.
+  if (permits === null) return { over: false, ...nobody }
+  return { over, ...permits, tooLittle: shortfall, overageMB, passedOver, armed }
+}
+
+/** Signals the workflows of SIMs, a page at a time. @returns how many SIMs their pool had not armed before */
+async function arm(
+  { internal }: ServiceClient,
+  simIds: readonly number[],
+  ask: Readonly<Omit<ArmRequest, 'simIds'>>,
+): Promise<number> {
+  let added = 0
+  for (const page of pagesOf(simIds, ARMED_AT_ONCE)) {
+    heartbeat()
+    try {
+      const body = { simIds: page, ...ask }
+      added += (await bodyOf(internal.POST('/internal/workflows/enforce-pool/arm', { params: {}, body }))).armed
+    } catch (error) {
+      // The cycle has ended meanwhile: no SIM is stopped in it any more.
+      if (!isStateConflict(error)) throw error
+      break
+    }
+  }
+  return added
+}
+
+/** A round of a pool. */
+type PoolStop = PoolPickInput & Readonly<Pick<ArmRequest, 'ruleFile' | 'grace' | 'until'>>
+/** A signal for all SIMs that a pool has armed. */
+type ToldArmed = Readonly<Omit<ArmRequest, 'simIds' | 'poolId'>> & {
+  readonly tenantId: string
+  readonly poolId: number
+}
 type ArmSims = Readonly<Omit<ArmRequest, 'simIds'>> & { readonly tenantId: string; readonly simIds: readonly number[] }
 
 /** The most SIMs that the service takes in one request. */
@@ -179,6 +244,7 @@ async function askPermits(
   const granted: number[] = []
   let [held, holdId]: [number, number | null] = [0, null]
   for (const page of pagesOf(simIds, ASKED_AT_ONCE)) {
+    heartbeat()
     const body = { rule, cycle, poolId, simIds: page, workflowId }
     try {
       const answer = await bodyOf(client.internal.POST('/internal/enforcement/permits', { params: {}, body }))

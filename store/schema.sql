@@ -687,6 +687,22 @@ alter table orders force row level security;
 create policy own on orders for all to simherd_tenant using ( CASE WHEN (tenant_id = ( SELECT app_tenant() AS app_tenant)) THEN true ELSE NULL::boolean END) with check ((tenant_id = app_tenant()));
 grant insert, select, update on orders to simherd_tenant;
 
+create table pool_arms (
+  tenant_id text default app_tenant() not null,
+  cycle_key text not null,
+  pool_id integer not null,
+  sim_id bigint not null,
+  armed_at timestamp with time zone not null,
+  constraint pool_arms_pkey PRIMARY KEY (tenant_id, cycle_key, pool_id, sim_id),
+  constraint pool_arms_pool_id_tenant FOREIGN KEY (tenant_id, pool_id) REFERENCES pools(tenant_id, id),
+  constraint pool_arms_sim_id_tenant FOREIGN KEY (tenant_id, sim_id) REFERENCES sims(tenant_id, id),
+  constraint pool_arms_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
+);
+alter table pool_arms enable row level security;
+alter table pool_arms force row level security;
+create policy own on pool_arms for all to simherd_tenant using ( CASE WHEN (tenant_id = ( SELECT app_tenant() AS app_tenant)) THEN true ELSE NULL::boolean END) with check ((tenant_id = app_tenant()));
+grant delete, insert, select on pool_arms to simherd_tenant;
+
 create table pool_cycles (
   tenant_id text default app_tenant() not null,
   cycle_key text not null,

@@ -7,6 +7,9 @@
  *   cleared, standDown ──▶ the same signal to those armed; nothing waits any more
  *
  * Signals that come while it works lead to one more round, not to one each.
+ *
+ * Whom it has armed stands in the service, so a run that is started again after a cancel or a termination tells them too. If its
+ * first round finds the pool under its limit, they have missed that.
  */
 import {
   ActivityFailure,
@@ -30,6 +33,8 @@ import { answerState, openTimeline, showState } from './run/timeline.ts'
 interface Carried extends EnforcePoolState {
   readonly next: Next
   readonly toldTooLittle: boolean
+  /** SIMs that runs from before decision 76 armed. */
+  readonly listed?: readonly number[]
 }
 /** What to do next. `decided`: a person has decided about a hold of the guard. */
 type Next = AlertSignal | 'decided' | null
@@ -44,7 +49,7 @@ interface PoolState {
 
 /** @param carried what a continued run takes over; absent in the first run, which begins with a round */
 export async function enforcePool(input: EnforcePoolInput, carried?: Carried): Promise<EnforcePoolState> {
-  const armed = new Set(carried?.armed)
+  const arms = openArms(carried)
   const timeline = openTimeline(carried)
   const state: PoolState = {
     rounds: carried?.rounds ?? 0,
@@ -55,7 +60,7 @@ export async function enforcePool(input: EnforcePoolInput, carried?: Carried): P
   }
   const told = { tooLittle: carried?.toldTooLittle ?? false }
   let next: Next = carried === undefined ? 'overLimit' : carried.next
-  const answer = () => ({ ...state, armed: [...armed], ...timeline.read() })
+  const answer = () => ({ ...state, armed: arms.shown(), ...timeline.read() })
   answerState(answer)
   for (const name of ALERT_SIGNALS) {
     setHandler(defineSignal(name), () => {
@@ -79,14 +84,19 @@ export async function enforcePool(input: EnforcePoolInput, carried?: Carried): P
     const before = wordOf(state)
     const outcome = await outliving(
       () =>
-        ask === 'cleared' || ask === 'standDown' ? passOn(input, armed, state, ask) : round(input, armed, state, told),
+        ask === 'cleared' || ask === 'standDown' ? passOn(input, arms, state, ask) : round(input, arms, state, told),
       { round: ask, poolId: input.poolId },
     )
     if (wordOf(state) !== before) showState(wordOf(state))
     // A pool that stays over is signalled at least every minute. A round without effect is not worth a step.
     if (outcome !== '') timeline.done(`${ask}/${state.rounds}`, outcome)
     if (workflowInfo().continueAsNewSuggested) {
-      await continueAsNew<typeof enforcePool>(input, { ...answer(), next, toldTooLittle: told.tooLittle })
+      await continueAsNew<typeof enforcePool>(input, {
+        ...answer(),
+        ...arms.carried(),
+        next,
+        toldTooLittle: told.tooLittle,
+      })
     }
   }
   showState('ended')
@@ -123,35 +133,103 @@ function waitsFor({ cycleEndsAt: until, rule }: EnforcePoolInput, { over, held, 
   return { what: `the release or discard of hold ${holdId}`, until, why }
 }
 
+/** Whom the run has armed. */
+interface Arms {
+  /** False for a run from before decision 76, which keeps a list. */
+  readonly inService: boolean
+  /** SIMs that the service has not kept. */
+  readonly listed: Set<number>
+  /** How many SIMs the service has kept. */
+  count: number
+  readonly shown: () => number | readonly number[]
+  readonly carried: () => Pick<Carried, 'listed'>
+}
+
+function openArms(carried: Carried | undefined): Arms {
+  const inService = patched('arms-stand-in-the-service')
+  const { armed = 0 } = carried ?? {}
+  const listed = new Set(typeof armed === 'number' ? carried?.listed : armed)
+  const arms: Arms = {
+    inService,
+    listed,
+    count: typeof armed === 'number' ? armed - listed.size : 0,
+    shown: () => (inService ? arms.count + listed.size : [...listed]),
+    carried: () => (inService && listed.size > 0 ? { listed: [...listed] } : {}),
+  }
+  return arms
+}
+
 /** Picks SIMs, asks the guard, and arms those it grants. @returns what was done; empty if nothing changed */
 async function round(
   input: EnforcePoolInput,
-  armed: Set<number>,
+  arms: Arms,
+  state: PoolState,
+  told: { tooLittle: boolean },
+): Promise<string> {
+  if (!arms.inService) return listedRound(input, arms, state, told)
+  const { tenantId, poolId, cycleKey, rule, ruleFile, target, grace, until } = input
+  const { workflowId } = workflowInfo()
+  const ask = { tenantId, poolId, cycleKey, rule, ruleFile, target, grace, until, workflowId }
+  const done = await long.stopPool(ask)
+  const { over, held, holdId } = done
+  const changed = note(state, done)
+  arms.count = done.armed
+  await tellTooLittle(input, state, told, done)
+  const isFirst = state.rounds === 0
+  state.rounds += 1
+  if (isFirst && !over && done.armed > 0) return `under: ${await passOn(input, arms, state, 'cleared')}`
+  return changed || done.added > 0 ? wordsOf({ over, armed: done.told, held, holdId }) : ''
+}
+
+/** As {@link round}, for a run from before decision 76. */
+async function listedRound(
+  input: EnforcePoolInput,
+  { listed }: Arms,
   state: PoolState,
   told: { tooLittle: boolean },
 ): Promise<string> {
   const { tenantId, poolId, cycleKey, rule, ruleFile, target, grace, until } = input
   const { workflowId } = workflowInfo()
   const pick = await short.pickPoolTargets({ tenantId, poolId, cycleKey, rule, target, workflowId })
-  const { simIds, over, tooLittle, held, holdId } = pick
-  const changed = over !== state.over || held !== state.held
-  Object.assign(state, { over, tooLittle, held, holdId: held > 0 ? holdId : null })
-  if (tooLittle && !told.tooLittle) {
-    told.tooLittle = true
-    await logTooLittle(input, pick)
-  }
+  const { simIds, over, held, holdId } = pick
+  const changed = note(state, pick)
+  await tellTooLittle(input, state, told, pick)
   if (simIds.length > 0) {
     await long.armSims({ tenantId, simIds, cycle: cycleKey, rule, ruleFile, grace, until, signal: 'overLimit' })
   }
-  const before = armed.size
-  for (const simId of simIds) armed.add(simId)
+  const before = listed.size
+  for (const simId of simIds) listed.add(simId)
   state.rounds += 1
-  if (!changed && armed.size === before) return ''
-  return `${over ? 'over' : 'under'}: ${simIds.length} SIM(s) armed, ${held === 0 ? 'none held' : `${held} held by hold ${holdId}`}`
+  return changed || listed.size > before ? wordsOf({ over, armed: simIds.length, held, holdId }) : ''
 }
 
+type Found = Pick<PoolPick, 'over' | 'tooLittle' | 'held' | 'holdId'>
+
+/** @returns whether the pool is over, or waits for a person, otherwise than before */
+function note(state: PoolState, { over, tooLittle, held, holdId }: Found): boolean {
+  const changed = over !== state.over || held !== state.held
+  Object.assign(state, { over, tooLittle, held, holdId: held > 0 ? holdId : null })
+  return changed
+}
+
+const wordsOf = ({ over, armed, held, holdId }: Omit<Found, 'tooLittle'> & { readonly armed: number }): string =>
+  `${over ? 'over' : 'under'}: ${armed} SIM(s) armed, ${held === 0 ? 'none held' : `${held} held by hold ${holdId}`}`
+
+async function tellTooLittle(
+  input: EnforcePoolInput,
+  { tooLittle }: PoolState,
+  told: { tooLittle: boolean },
+  pick: TooLittle,
+): Promise<void> {
+  if (!tooLittle || told.tooLittle) return
+  told.tooLittle = true
+  await logTooLittle(input, pick)
+}
+
+type TooLittle = Pick<PoolPick, 'overageMB' | 'passedOver'>
+
 /** Makes the service log, once, that the pool stays over whatever is stopped: a person has to look. */
-async function logTooLittle(input: EnforcePoolInput, pick: PoolPick): Promise<void> {
+async function logTooLittle(input: EnforcePoolInput, pick: TooLittle): Promise<void> {
   const { tenantId, poolId, cycleKey: cycle, rule } = input
   const detail =
     `it is ${pick.overageMB} MB over, and stopping all that rule ${rule} may stop does not cover it; ` +
@@ -173,15 +251,16 @@ async function logTooLittle(input: EnforcePoolInput, pick: PoolPick): Promise<vo
  * @returns what was done
  */
 async function passOn(
-  { tenantId, cycleKey: cycle, rule, ruleFile, grace, until }: EnforcePoolInput,
-  armed: ReadonlySet<number>,
+  { tenantId, poolId, cycleKey: cycle, rule, ruleFile, grace, until }: EnforcePoolInput,
+  { inService, listed }: Arms,
   state: PoolState,
   signal: 'cleared' | 'standDown',
 ): Promise<string> {
-  const simIds = [...armed]
+  const simIds = [...listed]
   if (simIds.length > 0) await long.armSims({ tenantId, simIds, cycle, rule, ruleFile, grace, until, signal })
+  const told = inService ? await long.tellArmed({ tenantId, poolId, cycle, rule, ruleFile, grace, until, signal }) : 0
   const withdrawn = state.held === 0 ? '' : `, ${state.held} that waited are left alone`
   Object.assign(state, { held: 0, holdId: null })
   if (signal === 'cleared') Object.assign(state, { over: false, tooLittle: false })
-  return `${simIds.length} SIM(s) told${withdrawn}`
+  return `${simIds.length + told} SIM(s) told${withdrawn}`
 }

@@ -69,6 +69,7 @@ export const PoolEnforcement = strictObject({
   enforcementEnabled: Type.Boolean({ description: 'Whether the tenant lets the watchdog enforce' }),
   stoppedExcessBytes: Type.Integer({ description: 'What those that are suspended have above their share' }),
   passedOver: Type.Integer({ description: 'SIMs that are left alone: exempt, in a weaker mode, or held by a person' }),
+  armed: Type.Integer({ minimum: 0, description: 'SIMs that the pool has armed in the cycle' }),
   rows: Type.Array(PoolRow, {
     description: 'At most 10,000; those that may be picked first, the largest excess first',
   }),

@@ -41,11 +41,12 @@ export const StartMonthEnd = strictObject({
 export type StartMonthEnd = Static<typeof StartMonthEnd>
 
 /** Most SIMs that one request arms. */
-const MOST_ARMED = 500
+export const MOST_ARMED = 500
 
 /** Request of enforce-pool for the SIMs that it has picked. */
 export const ArmRequest = strictObject({
   simIds: Type.Array(Id('SIM'), { minItems: 1, maxItems: MOST_ARMED, description: 'The SIMs' }),
+  poolId: optional(Id('The pool that stops them: with overLimit it is kept that it has armed them in the cycle')),
   cycle: CycleKey,
   rule: Rule,
   ruleFile: Type.String({ maxLength: 300 }),
@@ -58,6 +59,22 @@ export const ArmRequest = strictObject({
   }),
 })
 export type ArmRequest = Static<typeof ArmRequest>
+
+export const ArmedQuery = Type.Object({
+  cycle: CycleKey,
+  afterSimId: Type.Optional(
+    Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, description: 'Only SIMs with a greater id' }),
+  ),
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: MOST_ARMED, description: 'Most SIMs; default 500' })),
+})
+export type ArmedQuery = Static<typeof ArmedQuery>
+
+/** SIMs that a pool's enforcement has armed in a cycle. */
+export const ArmedSims = strictObject({
+  simIds: Type.Array(Id('SIM'), { description: 'By id' }),
+  nextAfterSimId: nullable(Type.Integer({ description: 'Where the next page begins; null on the last' })),
+})
+export type ArmedSims = Static<typeof ArmedSims>
 
 export const STATUSES = ['running', 'completed', 'failed', 'cancelled', 'terminated', 'timedOut'] as const
 const Status = Type.Unsafe<(typeof STATUSES)[number]>({ type: 'string', enum: [...STATUSES], description: 'Status' })

@@ -1,7 +1,9 @@
 import { ServiceError } from '../../domain/errors.ts'
 import { suspendOnOverageId } from '../../domain/temporal/ids.ts'
-import type { ArmRequest } from '../../domain/workflows/workflow.ts'
+import { type ArmedQuery, type ArmedSims, type ArmRequest, MOST_ARMED } from '../../domain/workflows/workflow.ts'
 import { noteCreated } from '../../store/audit.ts'
+import { armsAfter, keepArms } from '../../store/enforcement/pool-arms.ts'
+import { poolNames } from '../../store/estate/pools.ts'
 import { missingSims } from '../../store/estate/sims.ts'
 import { knownStarts, rememberStarts, requestWorkflows } from '../../store/outbox.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
@@ -14,16 +16,17 @@ import { suspendInputOf, type WorkflowOptions } from '../workflows/inputs.ts'
  *
  * Safe to run twice: a repeated signal changes nothing.
  *
- * @returns how many runs are signalled, and how many of those are started
- * @throws ServiceError `sim_not_found`, `cycle_not_found`; `sim_state_conflict` for `overLimit` in a cycle that has
- *   ended
+ * @param ask.poolId the pool that stops them; kept for those that get `overLimit`, so that a later run of it finds them
+ * @returns how many runs are signalled, how many of those are started, and how many SIMs the pool had not armed before
+ * @throws ServiceError `sim_not_found`, `pool_not_found`, `cycle_not_found`; `sim_state_conflict` for `overLimit` in a
+ *   cycle that has ended
  */
 export async function armSims(
   tx: TenantTx,
   ask: ArmRequest,
   options: WorkflowOptions,
-): Promise<{ told: number; started: number }> {
-  const { rule, ruleFile, grace, until, signal } = ask
+): Promise<{ told: number; started: number; armed: number }> {
+  const { poolId, rule, ruleFile, grace, until, signal } = ask
   const cycle = await cycleNamed(tx, ask.cycle)
   if (signal === 'overLimit' && tx.now.getTime() >= cycle.endsAt) {
     throw new ServiceError('sim_state_conflict', `Cycle ${cycle.key} has ended, so nothing is enforced in it.`)
@@ -31,6 +34,8 @@ export async function armSims(
   const simIds = [...new Set(ask.simIds)]
   const [missing] = await missingSims(tx, simIds)
   if (missing !== undefined) throw new ServiceError('sim_not_found', `There is no SIM ${missing}.`)
+  if (poolId != null) await mustBePool(tx, poolId)
+  const armed = poolId != null && signal === 'overLimit' ? await keepArms(tx, { poolId, cycle: cycle.key }, simIds) : 0
   const runs = simIds.map((simId) => ({ simId, workflowId: suspendOnOverageId(tx.tenantId, simId, cycle.key) }))
   const ids = runs.map(({ workflowId }) => workflowId)
   const first = signal === 'overLimit' ? await rememberStarts(tx, ids) : new Set<string>()
@@ -55,5 +60,26 @@ export async function armSims(
     'workflow',
     signalled.map(({ workflowId }) => ({ id: workflowId, after: { signal } })),
   )
-  return { told: signalled.length, started: first.size }
+  return { told: signalled.length, started: first.size, armed }
+}
+
+/**
+ * A page of the SIMs that a pool has armed in a cycle, by id.
+ *
+ * @throws ServiceError `pool_not_found`, `cycle_not_found`
+ */
+export async function armedSims(
+  tx: TenantTx,
+  poolId: number,
+  { cycle, afterSimId = 0, limit = MOST_ARMED }: ArmedQuery,
+): Promise<ArmedSims> {
+  await mustBePool(tx, poolId)
+  await cycleNamed(tx, cycle)
+  const simIds = await armsAfter(tx, { poolId, cycle }, { afterSimId, limit })
+  return { simIds, nextAfterSimId: simIds.length === limit ? (simIds.at(-1) ?? null) : null }
+}
+
+async function mustBePool(tx: TenantTx, id: number): Promise<void> {
+  if ((await poolNames(tx, [id])).has(id)) return
+  throw new ServiceError('pool_not_found', `There is no pool ${id}.`)
 }

@@ -5,6 +5,7 @@ import { ServiceError } from '../../domain/errors.ts'
 import { suspendOnOverageId } from '../../domain/temporal/ids.ts'
 import { modeInForce } from '../../domain/watchdog/settings.ts'
 import { poolRows, readEnforcedSim } from '../../store/enforcement/candidates.ts'
+import { countArms } from '../../store/enforcement/pool-arms.ts'
 import { findPool } from '../../store/estate/pools.ts'
 import { rememberedStart } from '../../store/outbox.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
@@ -97,6 +98,7 @@ export async function poolEnforcement(
     over: since !== undefined && tx.now.getTime() < cycle.endsAt,
     overageBytes: figures.get(poolId)?.overageBytes ?? 0,
     enforcementEnabled: settings.enforcementEnabled,
+    armed: await countArms(tx, { poolId, cycle: cycleKey }),
     ...(await poolRows(tx, poolId, { cycleKey, since, limit: MOST_ROWS })),
   }
 }

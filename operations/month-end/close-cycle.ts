@@ -14,6 +14,7 @@ import { MICRO, toMB } from '../../domain/units.ts'
 import type { SummaryNotification } from '../../notify/notification.ts'
 import { noteChange } from '../../store/audit.ts'
 import { simsByStatus } from '../../store/counts.ts'
+import { forgetArms } from '../../store/enforcement/pool-arms.ts'
 import { insertEvent } from '../../store/events.ts'
 import { insertNotifications } from '../../store/mail/mails.ts'
 import {
@@ -117,6 +118,7 @@ export async function closeCycle(tx: TenantTx, key: string, steps: CloseRequest)
   const written = await writeTotals(tx, key)
   await markChangedSince(tx, key)
   await forgetProgress(tx, key)
+  await forgetArms(tx, key)
   await markClosed(tx, key)
   await closeAlerts(tx, key, Number.MAX_SAFE_INTEGER)
   await noteChange(tx, { subject: 'cycle', id: key, before: { closedAt: null }, after: { closedAt: tx.now } })

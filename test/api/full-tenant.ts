@@ -273,6 +273,9 @@ async function unfinished(estate: Estate): Promise<void> {
   const permit = { rule: 'sim-silent', cycle: '2026-11', simIds: [simId], workflowId: `${word}:guarded` }
   await inside('POST', '/internal/enforcement/permits', permit)
   await inside('PATCH', '/internal/tenant/enforcement', { guardLeast: 20, guardPct: 5 })
+  const arming = { cycle: '2026-11', rule: 'pool-overage', ruleFile: 'f', grace: 'PT0S', until: 'renewal' }
+  const armed = { simIds: [simId], poolId: otherPoolId, ...arming, signal: 'overLimit' }
+  await inside('POST', '/internal/workflows/enforce-pool/arm', armed)
   await inside('POST', '/internal/silences', { rule: 'sim-silent', lasts: 'P1D', reason: `${word} is replaced` })
   await inside('POST', '/internal/addresses', { kind: 'copy', email: `copies@${word}.example` })
   const webhook = await inside('POST', '/internal/webhooks', { url: `https://${word}.example/hook` })

@@ -308,6 +308,7 @@ const TENANT_TABLES = [
   'order_prices',
   'operator_notices',
   'orders',
+  'pool_arms',
   'pool_cycles',
   'pools',
   'provision_batch_sims',

@@ -104,7 +104,7 @@ describe('a run that continues as new', () => {
     const workflowId = enforcePoolId(TENANT, 7, cycleKey)
     const input = { tenantId: TENANT, poolId: 7, cycleKey, cycleEndsAt, target: 'largestExcess', ...RULE } as const
     const start = { do: 'signalWithStart', type: 'enforce-pool', workflowId, input, signal: 'overLimit' } as const
-    await begin(start, { over: true, armed: [1] })
+    await begin(start, { over: true, armed: 1 })
     await untilPhase(suspendOnOverageId(TENANT, 1, cycleKey), 'suspended')
     await harness.workflowClient.signal(workflowId, 'cleared')
 

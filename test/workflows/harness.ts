@@ -85,7 +85,15 @@ export function clear(model: ServiceModel): void {
   model.tickets.length = 0
   for (const list of [model.actions, model.batch, model.missing, model.closed, model.cycles, model.requests])
     list.length = 0
-  for (const set of [model.pending, model.processing, model.stuck, model.failing, model.begun, model.refusedBatches])
+  for (const set of [
+    model.pending,
+    model.processing,
+    model.stuck,
+    model.failing,
+    model.begun,
+    model.refusedBatches,
+    model.arms,
+  ])
     set.clear()
   Object.assign(model, {
     renewals: 0,

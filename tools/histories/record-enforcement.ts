@@ -3,6 +3,7 @@ import { ServiceError } from '../../domain/errors.ts'
 import { enforcePoolId, suspendOnOverageId, undoSuspensionsId } from '../../domain/temporal/ids.ts'
 import type { EnforcePoolSignal } from '../../domain/temporal/signals.ts'
 import type { SuspendOnOverageInput } from '../../domain/temporal/suspend-on-overage.ts'
+import { retryOf } from '../../operations/workflows/retry-workflow.ts'
 import { until } from '../../test/setup/soon.ts'
 import { clear, type startHarness } from '../../test/workflows/harness.ts'
 import { aSim, TENANT, WAITS } from '../../test/workflows/model/service.ts'
@@ -101,6 +102,15 @@ export async function recordEnforcement({ workflowClient, model }: Harness, reco
     await state({ held: 2 })
     await signal('cleared')
     await state({ held: 0 })
+  })
+  await pool('started-again', 'granted', async (_, state) => {
+    await state({ rounds: 1, over: true })
+    const workflowId = enforcePoolId(TENANT, POOL, 'started-again')
+    await workflowClient.cancel(workflowId)
+    await until('its end', async () => (await workflowClient.describe(workflowId, TENANT)).status === 'cancelled')
+    model.pool.over = false
+    await workflowClient.startAgain(retryOf(await workflowClient.describe(workflowId, TENANT)), 'again')
+    await state({ rounds: 1, over: false })
   })
   await pool('held-at-the-end', 'held', async (_, state) => state({ held: 2 }))
 

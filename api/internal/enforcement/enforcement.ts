@@ -2,6 +2,8 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import { ActionRequest, PoolEnforcement, SimEnforcement } from '../../../domain/enforcement/enforcement.ts'
 import { strictObject } from '../../../domain/schema.ts'
+import { ArmedQuery, ArmedSims } from '../../../domain/workflows/workflow.ts'
+import { armedSims } from '../../../operations/enforcement/arm-sims.ts'
 import { logAction } from '../../../operations/enforcement/log-action.ts'
 import { poolEnforcement, simEnforcement } from '../../../operations/enforcement/read-enforcement.ts'
 import { inTenant, reading } from '../../../store/tenancy.ts'
@@ -51,6 +53,22 @@ export const enforcementRoutes: FastifyPluginAsyncTypebox<InternalOptions> = asy
     },
     ({ tenantId, params, query }) =>
       inTenant(reading(store), tenantId, (tx) => poolEnforcement(tx, params.id, query.cycle, query.rule)),
+  )
+
+  app.get(
+    '/pools/:id/armed-sims',
+    {
+      config: { problems: ['pool_not_found', 'cycle_not_found'] },
+      schema: {
+        operationId: 'listArmedSims',
+        summary: 'SIMs that the enforcement of a pool has armed in a cycle, until that is closed',
+        tags,
+        params: PoolParams,
+        querystring: ArmedQuery,
+        response: { 200: ArmedSims },
+      },
+    },
+    ({ tenantId, params, query }) => inTenant(reading(store), tenantId, (tx) => armedSims(tx, params.id, query)),
   )
 
   app.post(

@@ -117,7 +117,10 @@ export const guardRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (ap
   app.post(
     '/workflows/enforce-pool/arm',
     {
-      config: { problems: ['sim_not_found', 'cycle_not_found', 'sim_state_conflict'], idempotent: false },
+      config: {
+        problems: ['sim_not_found', 'pool_not_found', 'cycle_not_found', 'sim_state_conflict'],
+        idempotent: false,
+      },
       schema: {
         operationId: 'armSuspensions',
         summary: "Tell SIMs' suspend-on-overage that their pool's rule stops them, or no longer does",
@@ -128,6 +131,7 @@ export const guardRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (ap
           200: strictObject({
             told: Type.Integer({ minimum: 0, description: 'Workflows that are told' }),
             started: Type.Integer({ minimum: 0, description: 'Of these, those that are started' }),
+            armed: Type.Integer({ minimum: 0, description: 'SIMs that the pool had not armed before in the cycle' }),
           }),
         },
       },

@@ -171,6 +171,15 @@ async function batchOf(estate: Estate) {
   return { path: { id: batch.body.id as string } }
 }
 const enforcement = { query: { cycle: '2026-11', rule: 'sim-overage' } }
+const arming = ({ poolId }: Estate) => ({
+  poolId,
+  cycle: '2026-11',
+  rule: 'sim-overage',
+  ruleFile: 'sim/sim-overage.json',
+  grace: 'PT0S',
+  until: 'renewal',
+  signal: 'overLimit',
+})
 const onSim =
   (make: (estate: Estate) => Promise<{ id: number }>, more: object = {}) =>
   async (estate: Estate) => ({ body: { simId: (await make(estate)).id, ...more } })
@@ -500,6 +509,7 @@ export const LINES: Readonly<Record<string, Line>> = {
   // Enforcement.
   readSimEnforcement: { call: (estate) => ({ ...sim(estate), ...enforcement }) },
   readPoolEnforcement: { call: (estate) => ({ ...pool(estate), ...enforcement }) },
+  listArmedSims: { call: (estate) => ({ ...pool(estate), query: { cycle: '2026-11' } }) },
   logAction: {
     call: (estate) => ({
       body: {
@@ -606,15 +616,11 @@ export const LINES: Readonly<Record<string, Line>> = {
     call: async (estate) => ({
       body: {
         simIds: [(await activeSim(estate)).id],
-        cycle: '2026-11',
-        rule: 'sim-overage',
-        ruleFile: 'sim/sim-overage.json',
-        grace: 'PT0S',
-        until: 'renewal',
-        signal: 'overLimit',
+        ...arming(estate),
       },
     }),
     foreign: 404,
+    mixed: async (theirs, estate) => ({ body: { simIds: [(await activeSim(theirs)).id], ...arming(estate) } }),
     audit: ['workflow'],
     notOnce: OWN_IDENTITY,
   },

@@ -429,10 +429,10 @@ describe('armSims', () => {
       )
     const [a = 0, b = 0, c = 0] = sims
 
-    expect(await arm('cleared', sims)).toEqual({ told: 0, started: 0 })
-    expect(await arm('overLimit', [a, b, a])).toEqual({ told: 2, started: 2 })
-    expect(await arm('overLimit', sims)).toEqual({ told: 3, started: 1 })
-    expect(await arm('standDown', sims)).toEqual({ told: 3, started: 0 })
+    expect(await arm('cleared', sims)).toEqual({ told: 0, started: 0, armed: 0 })
+    expect(await arm('overLimit', [a, b, a])).toEqual({ told: 2, started: 2, armed: 0 })
+    expect(await arm('overLimit', sims)).toEqual({ told: 3, started: 1, armed: 0 })
+    expect(await arm('standDown', sims)).toEqual({ told: 3, started: 0, armed: 0 })
     await expect(arm('overLimit', [a, 999_999])).rejects.toMatchObject({ code: 'sim_not_found' })
     store.now = Date.parse('2026-12-01T00:00:00Z')
     await expect(arm('overLimit', sims)).rejects.toMatchObject({ code: 'sim_state_conflict' })

@@ -142,7 +142,7 @@ describe('passOverSims', () => {
       signal: 'overLimit',
     } as const
     const armed = await asTenant((tx) => armSims(tx, { ...arm, simIds: sims }, OPTIONS))
-    expect(armed).toEqual({ told: 3, started: 1 })
+    expect(armed).toEqual({ told: 3, started: 1, armed: 0 })
     const started = await rows(sql<{ id: string }>`
       select workflow_id as id from workflow_outbox where request ->> 'do' = 'signalWithStart'`)
     expect(started).toEqual([{ id: runOf(c) }])

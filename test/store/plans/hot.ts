@@ -268,6 +268,7 @@ export const HOT: Readonly<Record<string, Work>> = {
   'SIMs armed': (estate) =>
     send(estate, 'inside', 'POST', '/internal/workflows/enforce-pool/arm', {
       simIds: estate.take(FEW),
+      poolId: estate.pools[1],
       cycle: running(estate).key,
       rule: 'pool-overage',
       ruleFile: 'pool/pool-overage.json',
@@ -275,6 +276,8 @@ export const HOT: Readonly<Record<string, Work>> = {
       until: 'renewal',
       signal: 'overLimit',
     }),
+  'armed SIMs of a pool': (estate) =>
+    get(estate, `/internal/pools/${estate.pools[1]}/armed-sims?cycle=${running(estate).key}&limit=${FEW}`, 'inside'),
   'suspensions of a rule': (estate) =>
     get(
       estate,

@@ -5,6 +5,7 @@ import type { EnforcePoolInput } from '../../../domain/temporal/enforce-pool.ts'
 import { enforcePoolId, suspendOnOverageId } from '../../../domain/temporal/ids.ts'
 import type { EnforcePoolSignal } from '../../../domain/temporal/signals.ts'
 import { startOf } from '../../../domain/temporal/start.ts'
+import { retryOf } from '../../../operations/workflows/retry-workflow.ts'
 import { useCommonHarness } from '../../setup/common-harness.ts'
 import { requireSkippingServer } from '../../setup/requirements.ts'
 import { soon } from '../../setup/soon.ts'
@@ -71,11 +72,72 @@ describe.skipIf(path === undefined)('enforce-pool', () => {
 
     await soon(() => expect([...harness.model.sims.values()].map((sim) => sim.status)).toEqual([1, 1]))
     const state = await harness.untilState(id(), { over: false })
-    expect(state).toMatchObject({ armed: [1, 2], rounds: 1, held: 0 })
+    expect(state).toMatchObject({ armed: 2, rounds: 1, held: 0 })
     expect(Reflect.get(state, 'steps')).toMatchObject([
       { step: 'overLimit/1', outcome: 'over: 2 SIM(s) armed, none held' },
       { step: 'cleared/1', outcome: '2 SIM(s) told' },
     ])
+  })
+
+  describe('started again', () => {
+    /** A run that has suspended two SIMs, and is stopped. */
+    async function stopped(how: 'cancel' | 'terminate') {
+      over(1, 2)
+      await send('overLimit')
+      await Promise.all([suspended(1), suspended(2)])
+      const run = harness.handleOf(id())
+      await run[how]()
+      await expect(run.result()).rejects.toThrow()
+    }
+    const startAgain = async () =>
+      harness.workflowClient.startAgain(retryOf(await harness.workflowClient.describe(id(), TENANT)), 'again')
+    const untilBack = () =>
+      soon(() => expect([...harness.model.sims.values()].map((sim) => sim.status)).toEqual([1, 1]))
+
+    test.each(['cancel', 'terminate'] as const)('brings back those that it had armed: after a %s', async (how) => {
+      await stopped(how)
+      harness.model.permits = 'held'
+      await startAgain()
+      expect(await harness.untilState(id(), { rounds: 1 })).toMatchObject({ armed: 2, over: true })
+      await harness.workflowClient.signal(id(), 'cleared')
+
+      await untilBack()
+    })
+
+    test('brings them back at once where the pool is under its limit meanwhile', async () => {
+      await stopped('cancel')
+      harness.model.pool.over = false
+      await startAgain()
+
+      await untilBack()
+      const told = { step: 'overLimit/1', outcome: 'under: 2 SIM(s) told' }
+      await soon(async () =>
+        expect(await harness.untilState(id(), { rounds: 1 })).toMatchObject({ armed: 2, over: false, steps: [told] }),
+      )
+    })
+
+    test('leaves alone a pool that has armed nobody', async () => {
+      over(1)
+      harness.model.pool.over = false
+      await send('overLimit')
+
+      await harness.untilState(id(), { rounds: 1 })
+      expect(harness.model.calls('/armed-sims')).toBe(0)
+    })
+  })
+
+  test('names no SIM in its history', async () => {
+    over(1001, 1002)
+    await send('overLimit')
+    await Promise.all([suspended(1001), suspended(1002)])
+    await send('cleared')
+    await harness.untilState(id(), { over: false })
+
+    const history = JSON.stringify(await harness.handleOf(id()).fetchHistory())
+    const payloads = [...history.matchAll(/"data":"([^"]*)"/g)].map(([, data = '']) => Buffer.from(data, 'base64'))
+    const texts = payloads.join(' ')
+    expect(texts).toContain('pool-overage')
+    expect(texts).not.toMatch(/100[12]\b/)
   })
 
   test('picks again on each overLimit until the cycle ends', async () => {
@@ -88,7 +150,7 @@ describe.skipIf(path === undefined)('enforce-pool', () => {
     await send('overLimit')
     await suspended(2)
 
-    expect(await harness.handleOf(id()).result()).toMatchObject({ armed: [1, 2], rounds: 2, over: true })
+    expect(await harness.handleOf(id()).result()).toMatchObject({ armed: 2, rounds: 2, over: true })
     expect(await send('overLimit')).toMatchObject({ started: false, status: 'completed' })
   })
 
@@ -102,7 +164,7 @@ describe.skipIf(path === undefined)('enforce-pool', () => {
     await harness.leap(31_000)
 
     await suspended(1)
-    expect(await harness.untilState(id(), { over: true, rounds: 1 })).toMatchObject({ armed: [1] })
+    expect(await harness.untilState(id(), { over: true, rounds: 1 })).toMatchObject({ armed: 1 })
   })
 
   test('makes the next round after one fails', async () => {
@@ -119,7 +181,7 @@ describe.skipIf(path === undefined)('enforce-pool', () => {
     await send('overLimit')
 
     await suspended(1)
-    expect(await harness.untilState(id(), { over: true, rounds: 1 })).toMatchObject({ armed: [1] })
+    expect(await harness.untilState(id(), { over: true, rounds: 1 })).toMatchObject({ armed: 1 })
   })
 
   test('arms nobody outside Enforce mode', async () => {
@@ -171,9 +233,9 @@ describe.skipIf(path === undefined)('enforce-pool', () => {
   })
 
   test.each([
-    ['guardReleased', 'granted', { held: 0, holdId: null, armed: [1, 2] }],
-    ['guardDiscarded', 'discarded', { held: 0, holdId: null, armed: [] }],
-  ] as const)('picks again when signalled %s', async (signal, permits, wanted) => {
+    ['guardReleased', 'granted', { held: 0, holdId: null, armed: 2 }, [1, 2]],
+    ['guardDiscarded', 'discarded', { held: 0, holdId: null, armed: 0 }, []],
+  ] as const)('picks again when signalled %s', async (signal, permits, wanted, sims) => {
     over(1, 2)
     harness.model.permits = 'held'
     await send('overLimit')
@@ -183,7 +245,7 @@ describe.skipIf(path === undefined)('enforce-pool', () => {
     await send(signal)
 
     expect(await harness.untilState(id(), { rounds: 2 })).toMatchObject(wanted)
-    await Promise.all(wanted.armed.map(suspended))
+    await Promise.all(sims.map(suspended))
   })
 
   test('heeds cleared when a guard decision comes with it', async () => {
@@ -211,13 +273,19 @@ describe.skipIf(path === undefined)('enforce-pool', () => {
     harness.model.permits = () => Promise.reject(new ServiceError('sim_state_conflict', 'the cycle has ended'))
     await send('overLimit')
 
-    expect(await harness.untilState(id(), { rounds: 1 })).toMatchObject({ over: false, armed: [] })
+    expect(await harness.untilState(id(), { rounds: 1 })).toMatchObject({ over: false, armed: 0 })
   })
 
-  test('keeps its state when it continues as new', async () => {
-    over(1, 2)
+  test.each([
+    ['a number, which the service corrects', 5, {}, 2],
+    ['a list, as runs from before decision 76', [5], {}, 3],
+    ['a number, and a list from before', 6, { listed: [5] }, 3],
+  ])('keeps its state when it continues as new, with %s', async (_what, armed, also, armedThen) => {
+    over(1, 2, 5)
+    harness.model.pool.rows.pop()
     const carried = {
-      armed: [5],
+      armed,
+      ...also,
       rounds: 41,
       over: true,
       tooLittle: true,
@@ -236,12 +304,16 @@ describe.skipIf(path === undefined)('enforce-pool', () => {
       args: [input, carried],
     })
 
-    expect(await harness.untilState(id(), { rounds: 42 })).toMatchObject({ armed: [5, 1, 2], held: 0, holdId: null })
+    expect(await harness.untilState(id(), { rounds: 42 })).toMatchObject({
+      armed: armedThen,
+      held: 0,
+      holdId: null,
+    })
     await Promise.all([1, 2].map(suspended))
     expect(harness.model.actions.filter(({ action }) => action === 'tooLittleToPick')).toEqual([])
   })
 
-  test('takes two activities and three workflow tasks a round', async () => {
+  test('takes one activity and two workflow tasks a round', async () => {
     over(1, 2, 3)
     harness.model.pool.overageBytes = 30
     await send('overLimit')
@@ -253,7 +325,7 @@ describe.skipIf(path === undefined)('enforce-pool', () => {
       return history.events
     })
 
-    expect(events?.filter((event) => event.activityTaskScheduledEventAttributes)).toHaveLength(2)
-    expect(events?.filter((event) => event.workflowTaskCompletedEventAttributes)).toHaveLength(3)
+    expect(events?.filter((event) => event.activityTaskScheduledEventAttributes)).toHaveLength(1)
+    expect(events?.filter((event) => event.workflowTaskCompletedEventAttributes)).toHaveLength(2)
   })
 })

@@ -90,6 +90,8 @@ export async function startServiceModel(workflowClient: () => WorkflowClient) {
     /** The guard's decision on each suspension. */
     permits: 'granted' as Permit | (() => Promise<Permit>),
     pool: { over: true, overageBytes: 1000, rows: [] as Body[] },
+    /** SIMs that pools have armed, by `pool/cycle`. */
+    arms: new Map<string, Set<number>>(),
     cycles: [] as Body[],
     /** Cycles that are not open yet: their month end opens them. */
     missing: [] as Body[],
@@ -315,10 +317,20 @@ export async function startServiceModel(workflowClient: () => WorkflowClient) {
     [/^GET \/api\/pools\/(\d+)$/, ([id]) => ({ ...exampleOf('getPool'), id: Number(id), watchdogMode: model.mode })],
     [
       /^GET \/internal\/pools\/(\d+)\/enforcement$/,
-      ([id]) => {
+      ([id], _, query) => {
         const rows = model.pool.rows.map((row) => ({ ...A_ROW, ...row }))
-        const none = { stoppedExcessBytes: 0, passedOver: 0 }
+        const armed = model.arms.get(`${id}/${query.get('cycle')}`)?.size ?? 0
+        const none = { stoppedExcessBytes: 0, passedOver: 0, armed }
         return { poolId: Number(id), enforcementEnabled: true, ...none, ...model.pool, rows }
+      },
+    ],
+    [
+      /^GET \/internal\/pools\/(\d+)\/armed-sims$/,
+      ([id], _, query) => {
+        const [after, limit] = [Number(query.get('afterSimId')), Number(query.get('limit'))]
+        const armed = [...(model.arms.get(`${id}/${query.get('cycle')}`) ?? [])].sort((a, b) => a - b)
+        const simIds = armed.filter((simId) => simId > after).slice(0, limit)
+        return { simIds, nextAfterSimId: simIds.length === limit ? (simIds.at(-1) ?? null) : null }
       },
     ],
     [
@@ -330,7 +342,14 @@ export async function startServiceModel(workflowClient: () => WorkflowClient) {
     ],
     [
       /^POST \/internal\/workflows\/enforce-pool\/arm$/,
-      async (_, { simIds, cycle, rule, ruleFile, grace, until, signal }) => {
+      async (_, { simIds, poolId, cycle, rule, ruleFile, grace, until, signal }) => {
+        const key = `${poolId}/${cycle}`
+        const arms = model.arms.get(key) ?? new Set<number>()
+        const before = arms.size
+        if (signal === 'overLimit' && poolId != null) {
+          model.arms.set(key, arms)
+          for (const simId of simIds) arms.add(simId)
+        }
         for (const simId of simIds) {
           const workflowId = suspendOnOverageId(TENANT, simId, cycle)
           const cycleEndsAt = model.cycles[0]?.['endsAt']
@@ -355,7 +374,7 @@ export async function startServiceModel(workflowClient: () => WorkflowClient) {
               })
             : workflowClient().signal(workflowId, signal))
         }
-        return { told: simIds.length, started: 0 }
+        return { told: simIds.length, started: 0, armed: arms.size - before }
       },
     ],
     [

@@ -237,7 +237,7 @@ describe.skipIf(path === undefined)('workflows on the real service', () => {
       await customer.usage(large, 150)
       await customer.untilPhase(large, cycle.key, 'suspended')
       const pool = await customer.workflow(enforcePoolId(customer.tenantId, poolId, cycle.key))
-      expect(pool.state).toMatchObject({ over: true, armed: [large] })
+      expect(pool.state).toMatchObject({ over: true, armed: 1 })
       // A third SIM adds its allowance to the pool.
       await customer.active(1, poolId)
       await customer.untilSim(large, { status: 1 })

@@ -1,0 +1,87 @@
+/** Whom the enforcement of a pool has armed in a cycle. */
+import { sql } from 'kysely'
+import { describe, expect, test } from 'vitest'
+import { TariffType } from '../../../domain/codes.ts'
+import { armedSims, armSims } from '../../../operations/enforcement/arm-sims.ts'
+import { poolEnforcement } from '../../../operations/enforcement/read-enforcement.ts'
+import { closeCycle } from '../../../operations/month-end/close-cycle.ts'
+import { aPool, aStore, aTariff } from '../../setup/estate.ts'
+import { aHarness } from '../harness.ts'
+
+const store = await aStore()
+const NOW = store.now
+const CYCLE = '2026-11'
+const OPTIONS = { waits: { pollMin: 'PT1S', pollMax: 'PT1M' }, closeAfter: 'PT6H' }
+
+async function aPoolOf(count: number) {
+  store.now = NOW
+  const harness = await aHarness(store)
+  const poolId = await harness.asTenant(async (tx) => {
+    const tariff = await aTariff(tx, TariffType['Dynamic Pool'], 100)
+    return (await aPool(tx, tariff.id, { type: 1 })).id
+  })
+  const ask = { cycle: CYCLE, rule: 'pool-overage', ruleFile: 'f', grace: 'PT0S', until: 'renewal' } as const
+  return {
+    ...harness,
+    poolId,
+    sims: await harness.activeSims(count, { poolId }),
+    arm: (simIds: number[], signal: 'overLimit' | 'cleared' = 'overLimit', pool: number | null = poolId) =>
+      harness.asTenant((tx) => armSims(tx, { ...ask, simIds, signal, poolId: pool }, OPTIONS)),
+    armed: (also: object = {}) => harness.asTenant((tx) => armedSims(tx, poolId, { cycle: CYCLE, ...also })),
+    count: async () => (await harness.asTenant((tx) => poolEnforcement(tx, poolId, CYCLE, 'pool-overage'))).armed,
+  }
+}
+
+describe('armSims', () => {
+  test('keeps whom a pool has armed, each once', async () => {
+    const { sims, arm, armed, count } = await aPoolOf(3)
+    const [a = 0, b = 0, c = 0] = sims
+
+    expect(await arm([b, a, b])).toMatchObject({ told: 2, started: 2, armed: 2 })
+    expect(await arm([a, c])).toMatchObject({ told: 2, started: 1, armed: 1 })
+
+    expect(await armed()).toEqual({ simIds: [a, b, c], nextAfterSimId: null })
+    expect(await count()).toBe(3)
+  })
+
+  test('keeps nobody who is told otherwise, or not for a pool', async () => {
+    const { sims, arm, armed } = await aPoolOf(1)
+
+    expect(await arm(sims, 'cleared')).toMatchObject({ armed: 0 })
+    expect(await arm(sims, 'overLimit', null)).toMatchObject({ started: 1, armed: 0 })
+
+    expect(await armed()).toEqual({ simIds: [], nextAfterSimId: null })
+  })
+
+  test('keeps nobody where the request fails', async () => {
+    const { sims, arm, armed } = await aPoolOf(1)
+
+    await expect(arm([...sims, 999_999])).rejects.toMatchObject({ code: 'sim_not_found' })
+    await expect(arm(sims, 'overLimit', 999_999)).rejects.toMatchObject({ code: 'pool_not_found' })
+
+    expect(await armed()).toMatchObject({ simIds: [] })
+  })
+})
+
+describe('armedSims', () => {
+  test('pages by id', async () => {
+    const { sims, arm, armed } = await aPoolOf(3)
+    await arm(sims)
+    const [a = 0, b = 0, c = 0] = sims
+
+    expect(await armed({ limit: 2 })).toEqual({ simIds: [a, b], nextAfterSimId: b })
+    expect(await armed({ limit: 2, afterSimId: b })).toEqual({ simIds: [c], nextAfterSimId: null })
+  })
+
+  test('has none once the cycle is closed', async () => {
+    const { sims, arm, armed, asTenant, rows } = await aPoolOf(2)
+    await arm(sims)
+    store.now = Date.parse('2026-12-01T12:00:00Z')
+    expect(await armed()).toMatchObject({ simIds: sims })
+
+    await asTenant((tx) => closeCycle(tx, CYCLE, { moved: 0, unassigned: 0, changesFailed: 0, renewed: 0 }))
+
+    expect(await rows(sql`select from pool_arms`)).toEqual([])
+    expect(await armed()).toMatchObject({ simIds: [] })
+  })
+})
