@@ -98,8 +98,8 @@ export async function untilSwept(url: string): Promise<void> {
         select exists (select from rule_activations)
                and not exists (select from tenants t where not exists (select from watch_shards w where w.tenant_id = t.id))
                and not exists (select from watch_shards
-                                where next_at <= now() + interval '2 minutes'
-                                   or rules_version is distinct from (select version from rule_activations order by id desc limit 1)) as "isDone"`)
+                                where next_at <= now() + interval '2 minutes')
+               and not exists (select from tenants where rules_heard < (select max(id) from rule_spreads)) as "isDone"`)
       if (rows[0]?.isDone === true) return
       await sleep(50)
     }

@@ -886,6 +886,20 @@ create policy readable on rule_sets for select to simherd_tenant using (true);
 grant insert, select on rule_sets to simherd_platform;
 grant select on rule_sets to simherd_tenant;
 
+create table rule_spreads (
+  id bigint generated always as identity not null,
+  version integer not null,
+  shifts jsonb not null,
+  constraint rule_spreads_pkey PRIMARY KEY (id),
+  constraint rule_spreads_version_fkey FOREIGN KEY (version) REFERENCES rule_sets(version)
+);
+alter table rule_spreads enable row level security;
+alter table rule_spreads force row level security;
+create policy all_spreads on rule_spreads for all to simherd_platform using (true) with check (true);
+create policy readable on rule_spreads for select to simherd_tenant using (true);
+grant insert, select on rule_spreads to simherd_platform;
+grant select on rule_spreads to simherd_tenant;
+
 create table rule_stages (
   id bigint generated always as identity not null,
   rule text not null,
@@ -1214,6 +1228,7 @@ create table tenants (
   alert_guard_least integer default 50 not null,
   alert_guard_pct double precision default 2 not null,
   mails_from smallint default 0 not null,
+  rules_heard bigint default 0 not null,
   constraint tenants_pkey PRIMARY KEY (id),
   constraint tenants_alert_guard_least_check CHECK ((alert_guard_least >= 0)),
   constraint tenants_alert_guard_pct_check CHECK (((alert_guard_pct >= (0)::double precision) AND (alert_guard_pct <= (100)::double precision))),
@@ -1393,7 +1408,6 @@ create table watch_shards (
   from_id bigint not null,
   to_id bigint,
   next_at timestamp with time zone not null,
-  rules_version integer,
   asked bigint default 0 not null,
   brought_at timestamp with time zone,
   constraint watch_shards_pkey PRIMARY KEY (tenant_id, subject_kind, from_id),

@@ -13,6 +13,7 @@ import {
   type SubjectKind,
   toCoded,
 } from '../domain/watchdog/subject.ts'
+import { isBehind } from './rule-spreads.ts'
 import { mine, type PlatformTx, type TenantTx } from './tenancy.ts'
 
 export interface Shard {
@@ -84,10 +85,6 @@ async function missingShards(tx: TenantTx): Promise<void> {
     on conflict do nothing`.execute(tx.q)
 }
 
-/** Condition: a shard is due by its time, or because a rule set was put in force since. */
-const isDue = (now: Date) =>
-  sql`(next_at <= ${now} or rules_version is distinct from (select version from rule_activations order by id desc limit 1))`
-
 /**
  * Claims the shard that has waited longest. It is off the list until the lease ends, and returns if the worker dies.
  *
@@ -99,12 +96,12 @@ export async function claimShard(tx: TenantTx, leaseUntil: Date): Promise<Shard 
   const { rows } = await sql<Omit<Shard, 'kind'> & { readonly kind: SubjectCode }>`
     with first as (
       select subject_kind, from_id from watch_shards
-       where tenant_id = ${mine} and ${isDue(tx.now)}
+       where tenant_id = ${mine} and next_at <= ${tx.now}
        order by next_at, subject_kind, from_id limit 1
          for update skip locked
     )
     update watch_shards w
-       set next_at = ${leaseUntil}, brought_at = 'infinity', rules_version = (select version from rule_activations order by id desc limit 1)
+       set next_at = ${leaseUntil}, brought_at = 'infinity'
       from first
      where w.tenant_id = ${mine} and w.subject_kind = first.subject_kind and w.from_id = first.from_id
     returning w.subject_kind as kind, w.from_id as "fromId", w.to_id as "toId", w.asked`.execute(tx.q)
@@ -141,17 +138,18 @@ export async function splitShard(tx: TenantTx, shard: Shard, at: number): Promis
 /** Whether a shard of the tenant is due. */
 export async function hasDueShard(tx: TenantTx): Promise<boolean> {
   const { rows } = await sql`
-    select from watch_shards where tenant_id = ${mine} and ${isDue(tx.now)} limit 1`.execute(tx.q)
+    select from watch_shards where tenant_id = ${mine} and next_at <= ${tx.now} limit 1`.execute(tx.q)
   return rows.length > 0
 }
 
-/** Ids of tenants with due shards, or without a shard of each kind. */
+/** Ids of tenants with due shards, without a shard of each kind, or that have not heard of the newest change of the rules. */
 export async function tenantsToSweep(tx: PlatformTx): Promise<string[]> {
   const { rows } = await sql<{ tenantId: string }>`
-    select distinct tenant_id as "tenantId" from watch_shards where ${isDue(tx.now)}
+    select distinct tenant_id as "tenantId" from watch_shards where next_at <= ${tx.now}
      union
     select id from tenants t
-     where not exists (select from watch_shards w where w.tenant_id = t.id and w.subject_kind = ${SUBJECT_CODES.tenant})`.execute(
+     where ${isBehind('t')}
+        or not exists (select from watch_shards w where w.tenant_id = t.id and w.subject_kind = ${SUBJECT_CODES.tenant})`.execute(
     tx.q,
   )
   return rows.map(({ tenantId }) => tenantId)

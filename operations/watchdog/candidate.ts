@@ -3,9 +3,8 @@ import type { ChangedRules, Shadowed } from '../../domain/watchdog/rule-change.t
 import { plainName } from '../../rules/candidate.ts'
 import { loadStoredRules } from '../../rules/load/load.ts'
 import { noteChange } from '../../store/audit.ts'
-import { lookAtAll } from '../../store/shards.ts'
-import { inPlatform, inTenant, type PlatformTx, type Store } from '../../store/tenancy.ts'
-import { tenantIds } from '../../store/tenants/tenants.ts'
+import { insertSpread } from '../../store/rule-spreads.ts'
+import { inPlatform, type PlatformTx, type Store } from '../../store/tenancy.ts'
 import { currentCandidacy, insertCandidacy } from '../../store/watchdog/rule-candidates.ts'
 import { lockRules } from '../../store/watchdog/rule-sets.ts'
 import { readVersion } from './rule-versions.ts'
@@ -14,24 +13,24 @@ import { type Change, candidateBeside, readRulesInForce, rejected } from './rule
 type By = Omit<Change, 'expect'>
 
 /**
- * Makes a version the candidate, in place of any other. May be repeated: every subject is looked at again each time, should the
- * first have been broken off.
+ * Makes a version the candidate, in place of any other. Tenants hear nothing of it, but all their subjects are looked at.
  *
  * @throws ServiceError `rules_version_not_found`, and `rules_rejected` if this build refuses it
  */
-export async function shadowVersion(store: Store, version: number, by: By): Promise<Shadowed> {
-  const shadowed = await inPlatform(store, async (tx): Promise<Shadowed> => {
+export function shadowVersion(store: Store, version: number, by: By): Promise<Shadowed> {
+  return inPlatform(store, async (tx): Promise<Shadowed> => {
     await lockRules(tx)
     const { faults } = await loadStoredRules((await readVersion(tx, version)).files)
     if (faults.length > 0) throw rejected(faults)
     const before = (await currentCandidacy(tx))?.version ?? null
     const changed = before !== version
-    if (changed) await change(tx, { version, ended: false, before }, by)
+    if (changed) {
+      await change(tx, { version, ended: false, before }, by)
+      await insertSpread(tx, { version, shifts: [] })
+    }
     const candidate = await candidateBeside(tx, await readRulesInForce(tx))
     return { version, changed, rules: candidate?.rules.map(({ name }) => plainName(name)) ?? [] }
   })
-  for (const tenantId of await inPlatform(store, tenantIds)) await inTenant(store, tenantId, lookAtAll)
-  return shadowed
 }
 
 /**

@@ -1,8 +1,10 @@
 import { EventSeverity, EventType, WatchdogMode } from '../../domain/codes.ts'
 import { permitted } from '../../rules/alerts/permission.ts'
-import { concernsTenant } from '../../rules/engine/match.ts'
+import { fitsPattern } from '../../rules/engine/match.ts'
 import type { Rule } from '../../rules/rule.ts'
 import { insertEvent } from '../../store/events.ts'
+import { type RuleShift, takeSpreads } from '../../store/rule-spreads.ts'
+import { lookAtAll } from '../../store/shards.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
 
 /** How many rules an event names at most: as many as a person will read. */
@@ -12,16 +14,10 @@ const NAMED = 20
 const meaningOf = ({ subject, match, conditions, clear, ladder, event }: Rule): string =>
   JSON.stringify({ subject, match, conditions, clear, ladder, event })
 
-/** The rules that can log something for a tenant, by name. */
-const noticed = (rules: readonly Rule[], tenantId: string): Map<string, string> =>
-  new Map(
-    rules
-      .filter((rule) => concernsTenant(rule, tenantId) && permitted(rule.event.params.stage, WatchdogMode.Enforce).log)
-      .map((rule) => [rule.name, meaningOf(rule)]),
-  )
-
-/** Names of the rules that differ between two sets, by their names and meanings. Pure. */
-function differing(old: ReadonlyMap<string, string>, now: ReadonlyMap<string, string>) {
+/** What a new rule set changes for the installation: names of rules. Pure. */
+export function ruleChanges(before: readonly Rule[], after: readonly Rule[]) {
+  const meanings = (rules: readonly Rule[]) => new Map(rules.map((rule) => [rule.name, meaningOf(rule)]))
+  const [old, now] = [meanings(before), meanings(after)]
   return {
     added: [...now.keys()].filter((name) => !old.has(name)),
     changed: [...now].filter(([name, meaning]) => old.has(name) && old.get(name) !== meaning).map(([name]) => name),
@@ -29,19 +25,32 @@ function differing(old: ReadonlyMap<string, string>, now: ReadonlyMap<string, st
   }
 }
 
-/** What a new rule set changes for the installation: names of rules. Pure. */
-export function ruleChanges(before: readonly Rule[], after: readonly Rule[]) {
-  const meanings = (rules: readonly Rule[]) => new Map(rules.map((rule) => [rule.name, meaningOf(rule)]))
-  return differing(meanings(before), meanings(after))
+/** The rules that can log something, each with the tenants that it is for: a pattern of their ids. */
+const logging = (rules: readonly Rule[]): Map<string, string> =>
+  new Map(
+    rules
+      .filter(({ event }) => permitted(event.params.stage, WatchdogMode.Enforce).log)
+      .map(({ name, match }) => [name, match.tenant ?? '*']),
+  )
+
+/** What tenants hear of a change of the rules. Pure. */
+export function shiftsOf(before: readonly Rule[], after: readonly Rule[]): RuleShift[] {
+  const { added, changed, removed } = ruleChanges(before, after)
+  const [was, is] = [logging(before), logging(after)]
+  return [...added, ...changed, ...removed]
+    .map((name) => ({ name, was: was.get(name) ?? null, is: is.get(name) ?? null }))
+    .filter((shift) => shift.was !== null || shift.is !== null)
 }
 
-/** What a new rule set changes for a tenant, in words; undefined if nothing changes. Pure. */
-function rulesChangedFor(tenantId: string, before: readonly Rule[], after: readonly Rule[]): string | undefined {
-  const { added, changed, removed } = differing(noticed(before, tenantId), noticed(after, tenantId))
+/** What a change of the rules means for a tenant, in words; undefined if nothing changes. Pure. */
+function rulesChangedFor(tenantId: string, shifts: readonly RuleShift[]): string | undefined {
+  const isFor = (pattern: string | null) => pattern !== null && fitsPattern(pattern, tenantId)
+  const named = (before: boolean, after: boolean) =>
+    shifts.filter(({ was, is }) => isFor(was) === before && isFor(is) === after).map(({ name }) => name)
   const words = [
-    ...added.map((name) => `${name} is new`),
-    ...changed.map((name) => `${name} changed`),
-    ...removed.map((name) => `${name} is gone`),
+    ...named(false, true).map((name) => `${name} is new`),
+    ...named(true, true).map((name) => `${name} changed`),
+    ...named(true, false).map((name) => `${name} is gone`),
   ]
   if (words.length === 0) return undefined
   const more = words.length > NAMED ? `, and ${words.length - NAMED} more` : ''
@@ -49,21 +58,21 @@ function rulesChangedFor(tenantId: string, before: readonly Rule[], after: reado
 }
 
 /**
- * Records an event of what a new rule set changes for a tenant; none if nothing changes. The event names nobody: the
- * audit trail says who loaded the set.
+ * Has the tenant hear of the changes of the rules since the last that it heard of, each once: records an event where one
+ * means something for it, and asks for a look at every subject. An event names nobody: the audit trail says who made the change.
  */
-export async function recordRulesEvents(
-  tx: TenantTx,
-  version: number,
-  before: readonly Rule[],
-  after: readonly Rule[],
-): Promise<void> {
-  const changed = rulesChangedFor(tx.tenantId, before, after)
-  if (changed === undefined) return
-  await insertEvent(tx, {
-    type: EventType.Platform,
-    severity: EventSeverity.Info,
-    title: 'Watchdog rules changed',
-    description: `Version ${version} of the rules is in force: ${changed}.`,
-  })
+export async function hearOfRules(tx: TenantTx): Promise<void> {
+  const spreads = await takeSpreads(tx)
+  if (spreads.length === 0) return
+  for (const { version, shifts } of spreads) {
+    const changed = rulesChangedFor(tx.tenantId, shifts)
+    if (changed === undefined) continue
+    await insertEvent(tx, {
+      type: EventType.Platform,
+      severity: EventSeverity.Info,
+      title: 'Watchdog rules changed',
+      description: `Version ${version} of the rules is in force: ${changed}.`,
+    })
+  }
+  await lookAtAll(tx)
 }

@@ -13,15 +13,7 @@ import {
   type RuleSet,
   ruleSetOf,
 } from '../../store/watchdog/rule-sets.ts'
-import {
-  type Change,
-  checkRules,
-  putInForce,
-  type RuleChangeOutcome,
-  rejected,
-  spreadRules,
-  storeRules,
-} from './rules-in-force.ts'
+import { type Change, checkRules, putInForce, rejected, storeRules } from './rules-in-force.ts'
 
 /**
  * Checks a set with its examples, and stores it as a version that is not in force.
@@ -64,22 +56,19 @@ export async function checkVersion(tx: PlatformTx, version: number): Promise<rea
  * @throws ServiceError `rules_version_not_found`, `rules_moved`, and `rules_rejected` if this build refuses it
  */
 export async function activateRuleVersion(store: Store, version: number, by: Change): Promise<ChangedRules> {
-  const outcome = await inPlatform(store, async (tx) => {
+  return inPlatform(store, async (tx) => {
     await lockRules(tx)
     return bringBack(tx, version, await activeRuleVersion(tx), by)
   })
-  await spreadRules(store, outcome)
-  return { version: outcome.version, changed: outcome.changed }
 }
 
 /**
- * Puts the version in force that was so before the present one, or another, in the caller's transaction. After the commit
- * `spreadRules` is to be called.
+ * Puts the version in force that was so before the present one, or another, in the caller's transaction.
  *
  * @param to version; undefined: the one before
  * @throws ServiceError `no_earlier_rules`, and what `activateRuleVersion` throws
  */
-export async function rollBackRules(tx: PlatformTx, to: number | undefined, by: Change): Promise<RuleChangeOutcome> {
+export async function rollBackRules(tx: PlatformTx, to: number | undefined, by: Change): Promise<ChangedRules> {
   await lockRules(tx)
   const version = to ?? (await earlierRuleVersions(tx))[0]
   if (version === undefined) throw new ServiceError('no_earlier_rules', 'No other version was in force before.')
@@ -91,6 +80,6 @@ async function bringBack(
   version: number,
   inForce: number | undefined,
   by: Change,
-): Promise<RuleChangeOutcome> {
+): Promise<ChangedRules> {
   return putInForce(tx, { version, rules: await checkVersion(tx, version) }, inForce, by)
 }

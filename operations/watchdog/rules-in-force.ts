@@ -12,9 +12,8 @@ import type { Rule } from '../../rules/rule.ts'
 import { STAGES } from '../../rules/rule-file.ts'
 import { noteChange } from '../../store/audit.ts'
 import { insertOperatorNotices } from '../../store/operator-notices.ts'
-import { lookAtAll } from '../../store/shards.ts'
-import { inPlatform, inTenant, type PlatformTx, type Store, type TenantTx } from '../../store/tenancy.ts'
-import { tenantIds } from '../../store/tenants/tenants.ts'
+import { insertSpread } from '../../store/rule-spreads.ts'
+import { inPlatform, type PlatformTx, type Store, type TenantTx } from '../../store/tenancy.ts'
 import { type Candidacy, currentCandidacy } from '../../store/watchdog/rule-candidates.ts'
 import {
   activateVersion,
@@ -26,7 +25,7 @@ import {
   storeRuleSet,
 } from '../../store/watchdog/rule-sets.ts'
 import { type SetStage, setStages } from '../../store/watchdog/rule-stages.ts'
-import { recordRulesEvents, ruleChanges } from './rule-events.ts'
+import { ruleChanges, shiftsOf } from './rule-events.ts'
 
 export interface RulesInForce {
   /** 0 if no set was ever activated, or if this build accepts none. */
@@ -202,12 +201,6 @@ export interface Change {
   readonly expect?: number | undefined
 }
 
-/** What a change came to, and what tenants hear of it. */
-export interface RuleChangeOutcome extends ChangedRules {
-  readonly was: readonly Rule[]
-  readonly rules: readonly Rule[]
-}
-
 /**
  * The rules of a set that comes in: checked, with their examples.
  *
@@ -233,7 +226,7 @@ export const storeRules = (
   storeRuleSet(tx, { hash: hashOf(files), files, author, reason: reason ?? null })
 
 /**
- * Puts a version in force, in the caller's transaction, with the rules locked. After the commit `spreadRules` is to be called.
+ * Puts a version in force, in the caller's transaction, with the rules locked. Tenants hear of it by `hearOfRules`.
  *
  * @param inForce version in force; undefined: none
  * @throws ServiceError `rules_moved` if another version is in force than the change expects
@@ -243,9 +236,9 @@ export async function putInForce(
   { version, rules: asInFiles }: { readonly version: number; readonly rules: readonly Rule[] },
   inForce: number | undefined,
   { author, reason, expect }: Change,
-): Promise<RuleChangeOutcome> {
+): Promise<ChangedRules> {
   const rules = inSetStages(asInFiles, await setStages(tx))
-  if (version === inForce) return { version, changed: false, was: rules, rules }
+  if (version === inForce) return { version, changed: false }
   if (expect !== undefined && expect !== (inForce ?? 0)) throw moved(expect, inForce)
   const was = inForce === undefined ? [] : (await newestAccepted(tx, inForce)).rules
   await activateVersion(tx, version, { author, reason: reason ?? null })
@@ -259,7 +252,8 @@ export async function putInForce(
   const changes = ruleChanges(was, rules)
   const body = { kind: 'rulesChanged' as const, version, author, actor: tx.caller?.actor ?? null, ...changes }
   await insertOperatorNotices(tx, [{ key: `rules/${version}/${tx.now.toISOString()}`, body }])
-  return { version, changed: true, was, rules }
+  await insertSpread(tx, { version, shifts: shiftsOf(was, rules) })
+  return { version, changed: true }
 }
 
 const moved = (expect: number, inForce: number | undefined) =>
@@ -268,20 +262,9 @@ const moved = (expect: number, inForce: number | undefined) =>
     `expect: got ${expect}, but ${inForce === undefined ? 'no version' : `version ${inForce}`} is in force: somebody has changed the rules meanwhile.`,
   )
 
-/** Asks for a look at every subject, and records an event for each tenant that a change of the rules affects. */
-export async function spreadRules(store: Store, { version, changed, was, rules }: RuleChangeOutcome): Promise<void> {
-  if (!changed) return
-  for (const tenantId of await inPlatform(store, tenantIds)) {
-    await inTenant(store, tenantId, async (tx) => {
-      await lookAtAll(tx)
-      await recordRulesEvents(tx, version, was, rules)
-    })
-  }
-}
-
 /**
- * Puts a rule set in force, all of it or nothing. Asks for a look at every subject, and records an event for each tenant that
- * the change affects; the operator hears who made it. Does nothing if the set is in force already.
+ * Puts a rule set in force, all of it or nothing. Each tenant hears of it by itself (`hearOfRules`), and the operator hears
+ * who made it. Does nothing if the set is in force already.
  *
  * @throws ServiceError `rules_rejected` with every fault at once, `rules_moved`; the previous set stays in force
  */
@@ -292,11 +275,9 @@ export async function activateRules(
   { reason, expect }: Omit<Change, 'author'> = {},
 ): Promise<ChangedRules> {
   const rules = await checkRules(files)
-  const outcome = await inPlatform(store, async (tx) => {
+  return inPlatform(store, async (tx) => {
     await lockRules(tx)
     const { version } = await storeRules(tx, files, { author, reason })
     return putInForce(tx, { version, rules }, await activeRuleVersion(tx), { author, reason, expect })
   })
-  await spreadRules(store, outcome)
-  return { version: outcome.version, changed: outcome.changed }
 }

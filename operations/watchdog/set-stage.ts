@@ -3,11 +3,13 @@ import { ServiceError } from '../../domain/errors.ts'
 import type { Stage } from '../../rules/rule-file.ts'
 import { noteChange } from '../../store/audit.ts'
 import { insertOperatorNotices } from '../../store/operator-notices.ts'
+import { insertSpread } from '../../store/rule-spreads.ts'
 import { inPlatform, type PlatformTx, type Store } from '../../store/tenancy.ts'
 import { lockRules } from '../../store/watchdog/rule-sets.ts'
 import { insertStage } from '../../store/watchdog/rule-stages.ts'
+import { shiftsOf } from './rule-events.ts'
+import { type Change, readRulesInForce } from './rules-in-force.ts'
 import { isBacktested } from './tested-rules.ts'
-import { type Change, type RuleChangeOutcome, readRulesInForce, spreadRules } from './rules-in-force.ts'
 
 export interface StageSet {
   readonly rule: string
@@ -25,30 +27,28 @@ export interface StageChange extends Pick<Change, 'author' | 'reason'> {
 
 /**
  * Sets the stage of a rule in force, until its file says another one than now. To `enforce` goes a rule that a backtest has tested
- * (decision 63), or whose file says so. May be repeated: every subject is looked at again each time, should the first have been
- * broken off.
+ * (decision 63), or whose file says so.
  *
  * @throws ServiceError `rule_not_found`, `rule_untested`
  */
-export async function setStage(store: Store, name: string, wish: StageChange): Promise<StageSet> {
-  const outcome = await inPlatform(store, async (tx) => {
+export function setStage(store: Store, name: string, wish: StageChange): Promise<StageSet> {
+  return inPlatform(store, async (tx) => {
     await lockRules(tx)
-    return change(tx, name, wish)
+    return { rule: name, stage: wish.stage, changed: await change(tx, name, wish) }
   })
-  await spreadRules(store, { ...outcome, changed: true })
-  return { rule: name, stage: wish.stage, changed: outcome.changed }
 }
 
+/** @returns whether it was in another stage */
 async function change(
   tx: PlatformTx,
   name: string,
   { stage, author, reason, untested = false }: StageChange,
-): Promise<RuleChangeOutcome> {
+): Promise<boolean> {
   const { version, rules: was } = await readRulesInForce(tx)
   const rule = was.find((one) => one.name === name)
   if (rule === undefined) throw new ServiceError('rule_not_found', `name: no rule ${name} is in force.`)
   const before = rule.event.params.stage
-  if (before === stage) return { version, changed: false, was, rules: was }
+  if (before === stage) return false
   const isTested = stage !== 'enforce' || rule.fileStage === 'enforce' || (await isBacktested(tx, rule))
   if (!isTested && !untested)
     throw new ServiceError(
@@ -61,5 +61,6 @@ async function change(
   const changes = { added: [], changed: [name], removed: [] }
   const body = { kind: 'rulesChanged' as const, version, author, actor: tx.caller?.actor ?? null, ...changes }
   await insertOperatorNotices(tx, [{ key: `rules/${version}/${name}/${stage}/${tx.now.toISOString()}`, body }])
-  return { version, changed: true, was, rules: (await readRulesInForce(tx)).rules }
+  await insertSpread(tx, { version, shifts: shiftsOf(was, (await readRulesInForce(tx)).rules) })
+  return true
 }

@@ -7,6 +7,7 @@ import { openRunningCycle } from '../../store/usage/open-in-slices.ts'
 import { evaluateAll } from './evaluate-batch.ts'
 import type { EvaluationOptions } from './evaluation.ts'
 import { type Looked, lookAt, lookAtRange, PAGE } from './look.ts'
+import { hearOfRules } from './rule-events.ts'
 import { canDecide } from './rules-in-force.ts'
 
 /** Subjects of a shard. One with more is split. */
@@ -16,7 +17,7 @@ const LEASE_MS = 120_000
 const LEAST_PAUSE_MS = 1000
 
 /**
- * Looks at the shard of the tenant that has waited longest, and evaluates its suspects.
+ * Has the tenant hear of changes of the rules, looks at its shard that has waited longest, and evaluates the suspects.
  *
  * @param most subjects of a shard; one with more is split. Default: 20,000
  * @param page subjects that a transaction looks at in full. Default: 4,000
@@ -30,9 +31,10 @@ export async function sweepSubjects(
   page: number = PAGE,
 ): Promise<boolean> {
   await openRunningCycle(store, tenantId)
-  const shard = await inTenant(store, tenantId, async (tx) =>
-    canDecide(await options.rules(tx)) ? claimShard(tx, new Date(tx.now.getTime() + LEASE_MS)) : undefined,
-  )
+  const shard = await inTenant(store, tenantId, async (tx) => {
+    await hearOfRules(tx)
+    return canDecide(await options.rules(tx)) ? claimShard(tx, new Date(tx.now.getTime() + LEASE_MS)) : undefined
+  })
   if (shard === undefined) return false
   const { beyond, ...looked } = await lookAtAll(store, options, tenantId, shard, { most, page })
   return inTenant(store, tenantId, async (tx) => {

@@ -1,6 +1,7 @@
 /** Tenants. Each sees its own row; the platform sees all rows. */
 import { sql } from 'kysely'
 import type { Tenant } from '../../domain/tenants/tenant.ts'
+import { newestSpread } from '../rule-spreads.ts'
 import type { PlatformTx, TenantTx } from '../tenancy.ts'
 
 /** The tenant of this transaction. */
@@ -37,8 +38,7 @@ export async function tenantIds(tx: PlatformTx): Promise<string[]> {
 
 export async function insertTenant(tx: PlatformTx, tenant: Tenant & { readonly billingCycle: string }): Promise<void> {
   await sql`
-    insert into tenants (id, name, billing_email, billing_cycle, created_at, updated_at)
-    values (${tenant.id}, ${tenant.name}, ${tenant.billingEmail}, ${tenant.billingCycle}, ${tx.now}, ${tx.now})`.execute(
-    tx.q,
-  )
+    insert into tenants (id, name, billing_email, billing_cycle, created_at, updated_at, rules_heard)
+    values (${tenant.id}, ${tenant.name}, ${tenant.billingEmail}, ${tenant.billingCycle}, ${tx.now}, ${tx.now},
+            ${newestSpread})`.execute(tx.q)
 }

@@ -440,6 +440,7 @@ describe('each table of tenants', () => {
       rule_activations: 'insert select',
       rule_candidates: 'insert select',
       rule_sets: 'insert select',
+      rule_spreads: 'insert select',
       rule_stages: 'insert select',
       shadow_log: 'delete',
       tariffs: 'insert select',

@@ -17,7 +17,6 @@ import {
   readVersion,
   rollBackRules,
 } from '../../../operations/watchdog/rule-versions.ts'
-import { type RuleChangeOutcome, spreadRules } from '../../../operations/watchdog/rules-in-force.ts'
 import { inPlatform } from '../../../store/tenancy.ts'
 import { currentCandidacy } from '../../../store/watchdog/rule-candidates.ts'
 import { pageOfRuleHistory } from '../../../store/watchdog/rule-history.ts'
@@ -180,15 +179,9 @@ export const ruleVersionRoutes: FastifyPluginAsyncTypebox<InternalOptions> = asy
         response: { 200: ChangedRules },
       },
     },
-    async (request, reply) => {
+    (request, reply) => {
       const { to, ...by } = request.body
-      let outcome: RuleChangeOutcome | undefined
-      const answer = await idempotentInPlatform(store, { request, reply }, async (tx) => {
-        outcome = await rollBackRules(tx, to, by)
-        return { version: outcome.version, changed: outcome.changed }
-      })
-      if (outcome !== undefined) await spreadRules(store, outcome)
-      return answer
+      return idempotentInPlatform(store, { request, reply }, (tx) => rollBackRules(tx, to, by))
     },
   )
 }

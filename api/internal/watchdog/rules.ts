@@ -6,6 +6,7 @@ import { activateRules, type Candidate, rulesInForce } from '../../../operations
 import { setStage } from '../../../operations/watchdog/set-stage.ts'
 import { plainName } from '../../../rules/candidate.ts'
 import { BOUNDS, STAGES, type Stage } from '../../../rules/rule-file.ts'
+import { countHeard } from '../../../store/rule-spreads.ts'
 import { inPlatform } from '../../../store/tenancy.ts'
 import { onBehalfOf } from '../../http/change.ts'
 import { answersVersion } from '../../http/etag.ts'
@@ -41,6 +42,13 @@ const Rules = strictObject({
       },
       { description: 'The version that is tried beside the one in force; null: there is none' },
     ),
+  ),
+  heard: strictObject(
+    {
+      tenants: Type.Integer({ minimum: 0, description: 'Tenants that go by it' }),
+      of: Type.Integer({ minimum: 0, description: 'Tenants that there are' }),
+    },
+    { description: 'How far the newest change has come: version, stage or candidate' },
   ),
   rules: Type.Array(
     strictObject({
@@ -87,13 +95,14 @@ export const ruleRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app
       schema: { operationId: 'listRules', summary: 'The rule set in force', tags: ['Rules'], response: { 200: Rules } },
     },
     async (_request, reply) => {
-      const set = await inPlatform(store, inForce)
+      const [set, heard] = await inPlatform(store, async (tx) => [await inForce(tx), await countHeard(tx)])
       answersVersion(reply, set.refused?.version ?? set.version)
       return {
         version: set.version,
         activatedAt: set.activatedAt?.toISOString() ?? null,
         refused: set.refused,
         candidate: set.candidate === null ? null : shownCandidate(set.candidate),
+        heard,
         rules: set.rules.map(({ name, subject, file, event }) => ({ name, subject, file, stage: event.params.stage })),
       }
     },

@@ -1,5 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { describe, expect, test } from 'vitest'
+import { hearOfRules } from '../../../operations/watchdog/rule-events.ts'
+import { inTenant } from '../../../store/tenancy.ts'
 import { useHarness } from '../harness.ts'
 
 const harness = useHarness()
@@ -50,6 +52,7 @@ describe('rule sets', () => {
     }
     const load = (...files: object[]) => harness.operate('POST', '/internal/rules', { files, author: 'Ada Lovelace' })
     const changes = async (tenant: typeof harness.tenant) => {
+      await inTenant(harness.store, tenant.id, hearOfRules)
       const { data } = (await tenant.ask('GET', '/api/events?type=2')).body
       expect(JSON.stringify(data)).not.toContain('Ada')
       return data
@@ -59,10 +62,13 @@ describe('rule sets', () => {
     const ours = { match: { ...rule.match, tenant: harness.tenant.id } }
     await load(named('kept'))
     const before = [(await changes(harness.tenant)).length, (await changes(harness.other)).length]
+    const heard = async () => (await harness.operate('GET', '/internal/rules')).body.heard.tenants
+    const all = await heard()
 
     await load(named('kept'), named('secret', ours), named('tried', {}, { stage: 'shadow' }))
     await load(named('kept', { description: 'said better' }), named('secret', ours, { level: 'Warning' }))
     await load(named('kept', {}, { level: 'Warning' }))
+    const unheard = await heard()
 
     expect((await changes(harness.tenant)).slice(0, -(before[0] ?? 0))).toEqual([
       'kept changed, secret is gone.',
@@ -70,5 +76,6 @@ describe('rule sets', () => {
       'secret is new.',
     ])
     expect((await changes(harness.other)).slice(0, -(before[1] ?? 0))).toEqual(['kept changed.'])
+    expect([unheard, await heard()]).toEqual([0, all])
   })
 })

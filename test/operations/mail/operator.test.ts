@@ -17,7 +17,7 @@ import { aStore } from '../../setup/estate.ts'
 import { temporaryFolder } from '../../setup/folder.ts'
 import { soon } from '../../setup/soon.ts'
 import { anAlert } from '../../unit/notify/notifications.ts'
-import { aHarness, operatorNotices } from '../harness.ts'
+import { aHarness, evaluationOptions, operatorNotices, watch } from '../harness.ts'
 import { asShipped, aWorld, inStage, only } from '../watchdog/alert-world.ts'
 
 const MINUTE = 60_000
@@ -194,7 +194,7 @@ describe('the operator hears', () => {
   test('who put which rules in force, and tenants do not', async () => {
     const store = await aStore()
     const operator = await anOperator(store)
-    const { rows } = await aHarness(store)
+    const { rows, tenantId } = await aHarness(store)
     const caller = { actor: 'key:k1', keyId: 'k1', requestId: 'r1', action: 'putRules', workflowId: null }
     const load = (files: Parameters<typeof activateRules>[1]) =>
       activateRules({ ...store, caller }, files, 'Ann Example <ann@example.com>')
@@ -216,6 +216,7 @@ describe('the operator hears', () => {
       'Gone: sim-silent.',
     ])
       expect(mails[1]?.text).toContain(said)
+    await watch(store, evaluationOptions(), tenantId)
     const events = JSON.stringify(await rows(sql`select title, description from events`))
     expect(events).toContain('pool-overage is new')
     expect(events).not.toMatch(/Ann|key:k1|\.json/)

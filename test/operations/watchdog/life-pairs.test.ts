@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import type { RuleSource } from '../../../domain/watchdog/rule-source.ts'
 import { endCandidacy, shadowVersion } from '../../../operations/watchdog/candidate.ts'
 import { pushRules, rollBackRules } from '../../../operations/watchdog/rule-versions.ts'
-import { rulesInForce, spreadRules } from '../../../operations/watchdog/rules-in-force.ts'
+import { rulesInForce } from '../../../operations/watchdog/rules-in-force.ts'
 import { setStage } from '../../../operations/watchdog/set-stage.ts'
 import type { Stage } from '../../../rules/rule-file.ts'
 import { inPlatform } from '../../../store/tenancy.ts'
@@ -40,8 +40,7 @@ const CHANGES: Readonly<Record<string, (world: World) => Promise<unknown>>> = {
   'edit a message': ({ put }) => put(REWORDED),
   'edit a threshold': ({ put }) => put(UNMET),
   'remove the rule': ({ put }) => put(WITHOUT),
-  'roll back': () =>
-    inPlatform(store, (tx) => rollBackRules(tx, undefined, BY)).then((outcome) => spreadRules(store, outcome)),
+  'roll back': () => inPlatform(store, (tx) => rollBackRules(tx, undefined, BY)),
   'promote to enforce': () => staged('enforce'),
   'demote to log': () => staged('log'),
   'demote to shadow': () => staged('shadow'),

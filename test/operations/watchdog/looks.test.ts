@@ -187,17 +187,6 @@ describe('a sweep', () => {
     expect(await told()).toBe(7)
   })
 
-  test('follows a rule set though the process that put it in force died before it asked for a look', async () => {
-    const estate = await anEstate(1)
-    await sql`update watch_shards set rules_version = rules_version - 1`.execute(estate.store.db)
-
-    const isDue = await estate.isDue()
-    await estate.watch()
-
-    expect(isDue).toBe(true)
-    expect(await estate.isDue()).toBe(false)
-  })
-
   test('looks again where somebody has asked for it meanwhile', async () => {
     const estate = await anEstate(1)
     const { store } = estate

@@ -147,8 +147,8 @@ const others = (count: number) => `
     insert into api_keys (id, tenant_id, name, scopes, secret_hash, created_at)
     select 'key-' || id, id, 'key', '{read}', '\\x00', '${MADE_AT.toISOString()}' from made
   )
-  insert into watch_shards (tenant_id, subject_kind, from_id, next_at, rules_version)
-  select id, kind, 0, '2027-01-01', (select version from rule_activations order by id desc limit 1) from made, generate_series(1, 3) kind`
+  insert into watch_shards (tenant_id, subject_kind, from_id, next_at)
+  select id, kind, 0, '2027-01-01' from made, generate_series(1, 3) kind`
 
 /** Makes SIMs, opens the cycles as the service does, and adds what comes about in months. */
 export async function fill(
