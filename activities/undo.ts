@@ -38,22 +38,21 @@ const ENDED: ReadonlySet<string> = new Set(['workflow_not_running', 'workflow_no
 
 export const undoActivities = (clientOf: (tenantId: string) => ServiceClient) => ({
   /**
-   * One page of the SIMs to bring back, by SIM id. From now on the watchdog passes them over.
-   *
-   * If it runs again, it leaves out those that are not suspended yet. Their suspension will be refused, unless its
-   * ticket is under way already.
+   * One page of the SIMs to bring back, by SIM id. It only reads: the list has to reach the history before anything is
+   * changed, or a worker that dies in between would take with it who was about to be suspended.
    */
-  async takeUndoPage({ tenantId, ...query }: UndoPageInput): Promise<UndoPageFound> {
-    const { internal } = clientOf(tenantId)
-    const page = await bodyOf(internal.GET('/internal/enforcement/suspensions', { params: { query } }))
-    const simIds = page.suspensions.map(({ simId }) => simId)
-    if (simIds.length > 0) await bodyOf(internal.POST('/internal/enforcement/pass-over', { body: { simIds } }))
-    return page
+  takeUndoPage({ tenantId, ...query }: UndoPageInput): Promise<UndoPageFound> {
+    return bodyOf(clientOf(tenantId).internal.GET('/internal/enforcement/suspensions', { params: { query } }))
   },
 
-  /** Sends `resume` to the workflow of each SIM, so that it brings the SIM back and ends. Safe to run twice. */
+  /**
+   * Has the watchdog pass the SIMs over, and sends `resume` to the workflow of each, so that it brings the SIM back and ends.
+   * Safe to run twice.
+   */
   async resumeSims({ tenantId, suspensions, key }: ResumeInput): Promise<Resumed> {
     const client = clientOf(tenantId)
+    const simIds = suspensions.map(({ simId }) => simId)
+    await bodyOf(client.internal.POST('/internal/enforcement/pass-over', { body: { simIds } }))
     const orphans: number[] = []
     const failures: { simId: number; code: string; detail: string }[] = []
     const rest = suspensions.values()

@@ -23,8 +23,8 @@ export interface FoundSuspension {
 
 /**
  * SIMs that a rule has suspended or is about to suspend, by SIM id. The latter are in a grace period, have a ticket
- * under way, or are held by the guard. SIMs that a person or another rule suspended are left out, and so are SIMs that
- * a person resumed.
+ * under way, or are held by the guard; one whose ticket has ended since counts as suspended. SIMs that a person or another
+ * rule suspended are left out, and so are SIMs that a person resumed.
  *
  * @returns at most `limit` suspensions, and the total number of those with higher ids than `afterSimId`
  */
@@ -53,8 +53,17 @@ export async function suspensionsToUndo(
          and not exists (select 1 from workflow_starts w
                           where w.tenant_id = ${mine} and w.cycle_key = ${cycleKey} and w.sim_id = a.sim_id
                             and w.held)
+    ), since as (
+      select a.sim_id, s.workflow_id
+        from asked a
+       cross join lateral (
+         select workflow_id from suspensions
+          where sim_id = a.sim_id and closed_at is null and cause = 'watchdog' and rule = ${rule}
+            and opened_at >= ${until} limit 1) s
     ), found as (
       select sim_id, workflow_id, true as suspended from suspended
+      union all
+      select sim_id, workflow_id, true from since
       union all
       select sim_id, null, false from about
     )

@@ -42,9 +42,13 @@ export async function watch(store: Store, options: EvaluationOptions, tenantId: 
 
 /** Opens a ticket and completes it as if the carrier had accepted it. */
 export async function complete(tx: TenantTx, ask: Omit<OpenTicketRequest, 'cause'> & { cause?: Cause }): Promise<void> {
-  const id = await openTicket(tx, { cause: USER, ...ask })
-  const [sim, ticket] = [await lockSim(tx, ask.simId), await findTicket(tx, id)]
-  if (sim === undefined || ticket === undefined) throw new Error(`ticket ${id} of SIM ${ask.simId} is gone`)
+  await endTicket(tx, ask.simId, await openTicket(tx, { cause: USER, ...ask }))
+}
+
+/** Completes an open ticket of a SIM as if the carrier had accepted it. */
+export async function endTicket(tx: TenantTx, simId: number, id: string): Promise<void> {
+  const [sim, ticket] = [await lockSim(tx, simId), await findTicket(tx, id)]
+  if (sim === undefined || ticket === undefined) throw new Error(`ticket ${id} of SIM ${simId} is gone`)
   await applyTickets(tx, [{ sim, ticket }])
   await endTickets(tx, [{ ticket, status: TicketStatus.Complete, failure: null }])
 }
