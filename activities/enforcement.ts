@@ -269,10 +269,11 @@ async function askPermit(
 ): Promise<Extract<SuspensionResult, { do: 'hold' | 'refuse' }> | null> {
   try {
     const body = { ...ask, simIds: [simId] }
-    const { granted, holdId } = await bodyOf(
+    const { granted, delayed, holdId } = await bodyOf(
       client.internal.POST('/internal/enforcement/permits', { params: {}, body }),
     )
     if (granted.length > 0) return null
+    if (delayed.length > 0) return { do: 'refuse', why: 'usage feed is stale' }
     return holdId === null ? { do: 'refuse', why: 'discarded by a person' } : { do: 'hold', holdId }
   } catch (error) {
     if (isStateConflict(error)) return { do: 'refuse', why: 'not over' }

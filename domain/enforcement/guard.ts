@@ -37,6 +37,9 @@ export const PermitResponse = strictObject({
   granted: SimIds('May be suspended'),
   held: SimIds('Wait for the release or discard of the hold'),
   discarded: SimIds('A person has said no: not until the alert has cleared'),
+  delayed: SimIds(
+    'Wait for usage: the rule reads it, and the feed is stale. They are asked for again once it is received',
+  ),
   holdId: nullable(HoldId),
 })
 export type PermitResponse = Static<typeof PermitResponse>

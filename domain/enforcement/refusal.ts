@@ -9,6 +9,7 @@ export type Refusal =
   | 'exempt'
   | 'held'
   | 'discarded by a person'
+  | 'usage feed is stale'
   | 'suspended by a person'
   | 'passed over'
   | 'not active'

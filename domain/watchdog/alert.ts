@@ -43,7 +43,12 @@ export const Alert = strictObject(
     withheld: Type.Array(Withheld, { description: 'Why not all is told or asked for that its rule says' }),
     acknowledgedAt: nullable(Instant('When somebody acknowledged it; null: nobody has')),
     acknowledgedBy: nullable(Text('Who acknowledged it', 'key:6a34354728b4')),
-    lastSignal: nullable(Text('What enforcement was last told: overLimit, cleared, standDown, would', 'overLimit')),
+    lastSignal: nullable(
+      Text(
+        'What enforcement was last told: overLimit, delayed (it waits for usage), cleared, standDown, would',
+        'overLimit',
+      ),
+    ),
     error: nullable(Type.String({ description: 'Why the latest evaluation could not decide; null if it did' })),
     evaluatedAt: Instant('When it last changed'),
   },

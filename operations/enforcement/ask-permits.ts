@@ -8,6 +8,9 @@ import type { PermitRequest, PermitResponse } from '../../domain/enforcement/gua
 import { ServiceError } from '../../domain/errors.ts'
 import { instant } from '../../domain/local-time.ts'
 import { count, counted } from '../../domain/quantity.ts'
+import type { Cycle } from '../../domain/time/cycle.ts'
+import { feedAt } from '../../domain/usage/feed.ts'
+import { markDue } from '../../store/due.ts'
 import {
   clearedPermits,
   countPermits,
@@ -24,21 +27,27 @@ import { readEnforcementSettings } from '../../store/enforcement/guard-settings.
 import { poolName } from '../../store/estate/pools.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
 import { cycleNamed, tenantSettings } from '../../store/usage/cycles.ts'
+import { readFeed } from '../../store/usage/feed.ts'
+import { delayOrders, lockAlerts } from '../../store/watchdog/alerts.ts'
 import { activeRuleVersion } from '../../store/watchdog/rule-sets.ts'
 import { limitFor } from './guard-limit.ts'
 import { tellHold } from './tell-hold.ts'
+
+/** Whether a rule in force reads facts of usage. */
+export type ReadsUsage = (tx: TenantTx, rule: string) => Promise<boolean>
 
 /** The window in which permits are counted. */
 export const WINDOW_MS = 3_600_000
 
 /**
  * Whether a rule may suspend SIMs now. Safe to run twice: a permit stays as it is until the alert clears, the rules
- * change, or a person decides about its hold.
+ * change, or a person decides about its hold. While the usage feed is stale, a rule that reads usage suspends nobody, whatever
+ * was permitted before: an evaluation asks again once usage is received.
  *
- * @returns ids of the SIMs granted, held and discarded; the hold, if any of them is held
+ * @returns ids of the SIMs granted, held, discarded and delayed; the hold, if any of them is held
  * @throws ServiceError `sim_not_found`, `pool_not_found`, `cycle_not_found`, `sim_state_conflict` for an ended cycle
  */
-export async function askPermits(tx: TenantTx, ask: PermitRequest): Promise<PermitResponse> {
+export async function askPermits(tx: TenantTx, ask: PermitRequest, readsUsage: ReadsUsage): Promise<PermitResponse> {
   const { rule, cycle: cycleKey, workflowId } = ask
   const cycle = await cycleNamed(tx, cycleKey)
   if (tx.now.getTime() >= cycle.endsAt) {
@@ -48,6 +57,7 @@ export async function askPermits(tx: TenantTx, ask: PermitRequest): Promise<Perm
   if (named !== null && (await poolName(tx, named)) === undefined) {
     throw new ServiceError('pool_not_found', `There is no pool ${named}.`)
   }
+  if ((await readsUsage(tx, rule)) && (await isStale(tx, cycle))) return delay(tx, ask)
   await lockGuard(tx)
   const version = (await activeRuleVersion(tx)) ?? 0
   const simIds = [...new Set(ask.simIds)]
@@ -57,7 +67,7 @@ export async function askPermits(tx: TenantTx, ask: PermitRequest): Promise<Perm
     throw new ServiceError('sim_not_found', `There is no SIM ${simIds.find((id) => !known.has(id))}.`)
   }
   const inState = (state: string) => standing.filter((permit) => permit.state === state).map(({ simId }) => simId)
-  const answer = { granted: inState('granted'), held: inState('held'), discarded: inState('discarded') }
+  const answer = { granted: inState('granted'), held: inState('held'), discarded: inState('discarded'), delayed: [] }
   let holdId = standing.find(({ state }) => state === 'held')?.holdId ?? null
 
   // A SIM picked for its pool's rule asks on its own, once its grace is over. It still counts in the pool.
@@ -76,6 +86,25 @@ export async function askPermits(tx: TenantTx, ask: PermitRequest): Promise<Perm
     await endPermits(tx, await clearedPermits(tx, scope, ids))
   }
   return { ...answer, holdId }
+}
+
+/** Whether the usage feed is stale: nobody knows who is over its limit. @param cycle the running one */
+async function isStale(tx: TenantTx, cycle: Cycle): Promise<boolean> {
+  return feedAt(await readFeed(tx), cycle, tx.now.getTime()).staleSince !== null
+}
+
+/**
+ * Notes that the orders to suspend these SIMs wait for usage, and has them evaluated: by the time of that the feed may be fresh
+ * again, and nobody else would ask. A pool is asked about again and again by itself.
+ */
+async function delay(tx: TenantTx, { rule, cycle, simIds }: PermitRequest): Promise<PermitResponse> {
+  await lockAlerts(tx)
+  const delayed = await delayOrders(tx, { rule, cycleKey: cycle, simIds })
+  await markDue(
+    tx,
+    delayed.map((id) => ({ kind: 'sim' as const, id })),
+  )
+  return { granted: [], held: [], discarded: [], delayed: [...new Set(simIds)], holdId: null }
 }
 
 /** Grants up to the hourly limit, and holds the rest. An open hold takes all of them. */

@@ -18,7 +18,7 @@ import { endTickets } from '../../store/tickets/batches.ts'
 import { findTicket } from '../../store/tickets/tickets.ts'
 import { currentCycle } from '../../store/usage/cycles.ts'
 import { armSims } from '../enforcement/arm-sims.ts'
-import { askPermits } from '../enforcement/ask-permits.ts'
+import { askPermits, type ReadsUsage } from '../enforcement/ask-permits.ts'
 import { logAction } from '../enforcement/log-action.ts'
 import { poolEnforcement, simEnforcement } from '../enforcement/read-enforcement.ts'
 import { applyTickets } from '../tickets/apply-tickets.ts'
@@ -30,6 +30,8 @@ interface SimRun {
   readonly input: SuspendOnOverageInput
   /** When its grace is over, epoch milliseconds; null: the suspension is not wanted. */
   dueAt: number | null
+  /** Its grace has passed, and it waits for usage. */
+  isDelayed: boolean
   suspended: number
   broughtBack: number
 }
@@ -41,7 +43,7 @@ export interface Enforcer {
   readonly nextAt: () => number | null
 }
 
-export function openEnforcer(store: Store, tenantId: string, options: WorkflowOptions): Enforcer {
+export function openEnforcer(store: Store, tenantId: string, options: WorkflowOptions, ofUsage: ReadsUsage): Enforcer {
   const asTenant = <T>(work: (tx: TenantTx) => Promise<T>): Promise<T> => inTenant(store, tenantId, work)
   const sims = new Map<string, SimRun>()
   const pools = new Map<string, { readonly input: EnforcePoolInput; readonly armed: Set<number> }>()
@@ -59,7 +61,9 @@ export function openEnforcer(store: Store, tenantId: string, options: WorkflowOp
     run.dueAt = null
     await asTenant(async (tx) => {
       if (refusalOf(await simEnforcement(tx, simId, cycle, rule)) !== null) return
-      const { granted } = await askPermits(tx, { rule: rule ?? '', cycle, simIds: [simId], workflowId })
+      const ask = { rule: rule ?? '', cycle, simIds: [simId], workflowId }
+      const { granted, delayed } = await askPermits(tx, ask, ofUsage)
+      run.isDelayed = delayed.includes(simId)
       if (!granted.includes(simId)) return
       await ticket(tx, TicketType.Suspend, run, workflowId)
       const detail = `suspended by rule ${rule ?? 'of a person'} until ${until}`
@@ -96,7 +100,7 @@ export function openEnforcer(store: Store, tenantId: string, options: WorkflowOp
       const pool = await poolEnforcement(tx, poolId, cycle, rule)
       const { targets } = pool.over && pool.enforcementEnabled ? pickFromPool(target, pool) : { targets: [] }
       if (targets.length === 0) return
-      const { granted } = await askPermits(tx, { rule, cycle, poolId, simIds: [...targets], workflowId })
+      const { granted } = await askPermits(tx, { rule, cycle, poolId, simIds: [...targets], workflowId }, ofUsage)
       if (granted.length === 0) return
       for (const simId of granted) armed.add(simId)
       const ask = { simIds: [...granted], cycle, rule, ruleFile, grace, until, signal: 'overLimit' as const }
@@ -105,7 +109,8 @@ export function openEnforcer(store: Store, tenantId: string, options: WorkflowOp
   }
 
   async function toSim(workflowId: string, run: SimRun, signal: string): Promise<void> {
-    if (signal === 'overLimit') run.dueAt ??= store.clock() + durationMs(run.input.grace)
+    if (signal === 'overLimit') run.dueAt ??= store.clock() + (run.isDelayed ? 0 : durationMs(run.input.grace))
+    else run.isDelayed = false
     if (signal === 'standDown' || signal === 'personActed') run.dueAt = null
     if (signal === 'cleared' && run.input.until !== 'manual') await bringBack(workflowId, run, 'under its limit again')
   }
@@ -115,7 +120,7 @@ export function openEnforcer(store: Store, tenantId: string, options: WorkflowOp
     const { workflowId, signal } = request
     if (request.do === 'signalWithStart') {
       if (request.type === 'enforce-pool') pools.set(workflowId, { input: request.input, armed: new Set() })
-      else sims.set(workflowId, { input: request.input, dueAt: null, suspended: 0, broughtBack: 0 })
+      else sims.set(workflowId, { input: request.input, dueAt: null, isDelayed: false, suspended: 0, broughtBack: 0 })
     }
     const [sim, pool] = [sims.get(workflowId), pools.get(workflowId)]
     if (sim !== undefined) await toSim(workflowId, sim, signal)

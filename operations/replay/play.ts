@@ -7,6 +7,7 @@ import { inTenant, type Store } from '../../store/tenancy.ts'
 import { type Mailer, type MailOptions, sendMails } from '../mail/send-mails.ts'
 import { evaluateSubjects } from '../watchdog/evaluate-subjects.ts'
 import type { EvaluationOptions } from '../watchdog/evaluation.ts'
+import { readsUsage } from '../watchdog/rules-in-force.ts'
 import { sweepSubjects } from '../watchdog/sweep-subjects.ts'
 import { type Enforcer, openEnforcer } from './enforcer.ts'
 
@@ -36,7 +37,7 @@ export interface Player {
 
 export function openPlayer(store: PlayedStore, tenantId: string, { mailer, ...options }: PlayOptions): Player {
   const evaluation = { asksOnceUnseen: true, ...options.evaluation }
-  const enforcer: Enforcer = openEnforcer(store, tenantId, evaluation)
+  const enforcer: Enforcer = openEnforcer(store, tenantId, evaluation, readsUsage(evaluation.rules))
 
   async function nextAt(): Promise<number> {
     const due = await inTenant(store, tenantId, nextDueAt)

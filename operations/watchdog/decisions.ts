@@ -24,6 +24,7 @@ import {
 } from './evaluation.ts'
 import { sharedPoolOf } from './inhibitors.ts'
 import { type Occurrence, occurrencesOf } from './occurrences.ts'
+import { isOrdered } from './wished-signal.ts'
 
 /** Whom an alert is about, as people know it. */
 export interface AlertSubject extends Subject {
@@ -227,7 +228,7 @@ export function alertOf(
 
 /** Whether an alert has to be withdrawn once its rule no longer covers its subject. */
 export const isToWithdraw = ({ state, lastSignal }: StoredAlert<AlertState>): boolean =>
-  isOpen(state) || lastSignal === 'overLimit'
+  isOpen(state) || isOrdered(lastSignal)
 
 /**
  * The alerts of rules that no longer cover a subject. A rule that is only missing because this build refuses the set it

@@ -69,6 +69,12 @@ export interface Comparison {
 /** Reads which rules are in force, in a transaction of a tenant or of the platform. */
 export type ReadRules = (tx: TenantTx | PlatformTx) => Promise<RulesInForce>
 
+/** Whether a rule in force reads facts of usage. No rule of that name: no, for its alerts are withdrawn. */
+export const readsUsage =
+  (rules: ReadRules) =>
+  async (tx: TenantTx, name: string): Promise<boolean> =>
+    (await rules(tx)).rules.find((rule) => rule.name === name)?.readsUsage ?? false
+
 /** So many subjects are compared after a process took up a version. */
 const COMPARED_FIRST = 1000
 

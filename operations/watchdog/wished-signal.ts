@@ -9,7 +9,7 @@ import type { Wish } from '../../rules/alerts/decide.ts'
 import type { Permission } from '../../rules/alerts/permission.ts'
 import type { AlertState } from '../../rules/alerts/state.ts'
 import type { Rule } from '../../rules/rule.ts'
-import type { StoredAlert } from '../../store/watchdog/alerts.ts'
+import { DELAYED, type StoredAlert } from '../../store/watchdog/alerts.ts'
 import type { SubjectFacts } from './evaluation.ts'
 
 /** `would`: only logged, what would have happened. The others are signals. */
@@ -69,14 +69,17 @@ export function lastSignalSince(startsAt: number, { stored }: Pick<Wished, 'stor
   return stored !== null && (stored.lastSignalAt?.getTime() ?? 0) >= startsAt ? stored.lastSignal : null
 }
 
+/** Whether the last signal is an order to suspend, be it one that waits for usage. */
+export const isOrdered = (signal: string | null): boolean => signal === 'overLimit' || signal === DELAYED
+
 /** The signal to send now; undefined if nothing has changed since the last one. */
 export function signalFor(wished: Wished, { at, cycle, enabled }: SignalMoment): Signal | undefined {
   const before = lastSignalSince(cycle.startsAt, wished)
   if (wished.wish === 'keep') {
-    return before === 'overLimit' && at < cycle.endsAt && isBarred(wished, enabled) ? 'standDown' : undefined
+    return isOrdered(before) && at < cycle.endsAt && isBarred(wished, enabled) ? 'standDown' : undefined
   }
   const wanted = wantedFor(wished, enabled)
-  if (before === 'overLimit' && wanted !== 'overLimit') {
+  if (isOrdered(before) && wanted !== 'overLimit') {
     if (wished.wish === 'clear') return 'cleared'
     return wished.keep ? undefined : 'standDown'
   }

@@ -6,6 +6,7 @@ import type { Subject } from '../../domain/watchdog/subject.ts'
 import type { Wish } from '../alerts/decide.ts'
 import type { Permission } from '../alerts/permission.ts'
 import { pickTargets } from '../alerts/pick-sims.ts'
+import { standsStill } from '../alerts/stand-still.ts'
 import type { Rule } from '../rule.ts'
 import { type Estate, pickable, type SimState, setStatus } from './estate.ts'
 
@@ -25,7 +26,8 @@ interface Armed {
   readonly sim: SimState
   readonly rule: Rule
   readonly by: string
-  readonly dueAt: number
+  /** Null: it has passed while the usage feed was stale, and the SIM waits for the next wish. */
+  dueAt: number | null
 }
 
 export interface Would {
@@ -55,11 +57,12 @@ export class Enforcement {
 
   /** When the next time of grace ends; null if none runs. */
   get nextAt(): number | null {
-    return this.#armed.length === 0 ? null : Math.min(...this.#armed.map(({ dueAt }) => dueAt))
+    const instants = this.#armed.flatMap(({ dueAt }) => dueAt ?? [])
+    return instants.length === 0 ? null : Math.min(...instants)
   }
 
   /** Carries out what an alert wishes. @returns whether the status of a SIM has changed */
-  wish({ rule, subject, wish, permission }: Wished, at: number, cycle: Cycle): boolean {
+  wish({ rule, subject, wish, permission }: Wished, at: number, cycle: Cycle, staleSince: number | null): boolean {
     const by = `${subject.kind}:${subject.id}`
     const isOf = (one: { readonly rule: Rule | string; readonly by: string }) =>
       one.by === by && (typeof one.rule === 'string' ? one.rule : one.rule.name) === rule.name
@@ -78,15 +81,23 @@ export class Enforcement {
       return false
     }
     const dueAt = at + durationMs(rule.event.params.suspend?.grace ?? 'PT0S')
+    for (const one of this.#armed) if (isOf(one)) one.dueAt ??= at
     const known = new Set(this.#armed.filter(isOf).map(({ sim }) => sim))
     this.#armed.push(...targets.filter((sim) => !known.has(sim)).map((sim) => ({ sim, rule, by, dueAt })))
-    return this.suspendDue(at, cycle)
+    return this.suspendDue(at, cycle, staleSince)
   }
 
-  /** Suspends those whose time of grace is over. @returns whether there were any */
-  suspendDue(at: number, cycle: Cycle): boolean {
-    const due = this.#armed.filter(({ dueAt }) => dueAt <= at)
-    this.#armed = this.#armed.filter(({ dueAt }) => dueAt > at)
+  /**
+   * Suspends those whose time of grace is over. Those whose rule reads usage wait while the feed is stale.
+   *
+   * @param staleSince null: the feed is not stale
+   * @returns whether there were any
+   */
+  suspendDue(at: number, cycle: Cycle, staleSince: number | null): boolean {
+    const isOver = ({ dueAt }: Armed) => dueAt !== null && dueAt <= at
+    for (const one of this.#armed) if (isOver(one) && standsStill(one.rule, staleSince)) one.dueAt = null
+    const due = this.#armed.filter(isOver)
+    this.#armed = this.#armed.filter((one) => !isOver(one))
     const open = due.filter(({ sim }) => mayBeSuspended(sim, cycle))
     for (const { sim, rule, by } of open) {
       setStatus(sim, SimStatus.Suspended, at, cycle)

@@ -45,7 +45,7 @@ export async function suspensionsToUndo(
       union
       select subject_id from alerts
        where tenant_id = ${mine} and rule = ${rule} and subject_kind = ${SUBJECT_CODES.sim}
-         and scope in (${cycleKey}, '') and asked = 'overLimit'
+         and scope in (${cycleKey}, '') and asked in ('overLimit', 'delayed')
          and asked_at ${within} asked_at < ${until} and subject_id > ${afterSimId}
     ), about as (
       select a.sim_id from asked a

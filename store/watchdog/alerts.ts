@@ -85,6 +85,22 @@ export async function lockAlerts(tx: TenantTx): Promise<void> {
   await sql`select pg_advisory_xact_lock(hashtext('simherd.alerts'), hashtext(${tx.lockName}))`.execute(tx.q)
 }
 
+/** What was asked of enforcement last: an order to suspend that waits until usage is received. */
+export const DELAYED = 'delayed'
+
+/** Notes that the orders to suspend SIMs wait. Call with the alerts locked. @returns the SIMs whose order was open */
+export async function delayOrders(
+  tx: TenantTx,
+  { rule, cycleKey, simIds }: { readonly rule: string; readonly cycleKey: string; readonly simIds: readonly number[] },
+): Promise<number[]> {
+  const { rows } = await sql<{ id: number }>`
+    update alerts set asked = ${DELAYED}
+     where tenant_id = ${mine} and rule = ${rule} and subject_kind = ${SUBJECT_CODES.sim}
+       and subject_id = any(${[...simIds]}::bigint[]) and scope in (${cycleKey}, '') and asked = 'overLimit'
+    returning subject_id as id`.execute(tx.q)
+  return rows.map(({ id }) => id)
+}
+
 /** More subjects are found together. */
 const FEW = 500
 

@@ -1,14 +1,16 @@
 /** The harness for tests of operations: a tenant for one test, whose tickets complete at once, without a carrier. */
 import { sql } from 'kysely'
 import { TicketStatus, TicketType } from '../../domain/codes.ts'
+import type { PermitRequest } from '../../domain/enforcement/guard.ts'
 import type { Cause } from '../../domain/tickets/ticket.ts'
 import type { OperatorNotice } from '../../notify/operator-notice.ts'
+import { askPermits } from '../../operations/enforcement/ask-permits.ts'
 import { applyTickets } from '../../operations/tickets/apply-tickets.ts'
 import { type OpenTicketRequest, openTicket } from '../../operations/tickets/open-ticket.ts'
 import { recordUsage } from '../../operations/usage/record-usage.ts'
 import { evaluateSubjects } from '../../operations/watchdog/evaluate-subjects.ts'
 import type { EvaluationOptions } from '../../operations/watchdog/evaluation.ts'
-import { rulesInForce } from '../../operations/watchdog/rules-in-force.ts'
+import { readsUsage, rulesInForce } from '../../operations/watchdog/rules-in-force.ts'
 import { sweepSubjects } from '../../operations/watchdog/sweep-subjects.ts'
 import { lockSim } from '../../store/estate/sim-state.ts'
 import { inTenant, type Store, type TenantTx } from '../../store/tenancy.ts'
@@ -33,6 +35,9 @@ export const evaluationOptions = (): EvaluationOptions => ({
     if (differences.length > 0) throw new Error(`engine and compiled rules differ: ${JSON.stringify(differences)}`)
   },
 })
+
+/** Asks whether a rule in force may suspend SIMs now. */
+export const askedPermits = (tx: TenantTx, ask: PermitRequest) => askPermits(tx, ask, readsUsage(rulesInForce(0)))
 
 /** Looks at all shards that are due, then at all that has changed or is due. */
 export async function watch(store: Store, options: EvaluationOptions, tenantId: string): Promise<void> {

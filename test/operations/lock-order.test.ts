@@ -4,7 +4,6 @@ import { describe, expect, test } from 'vitest'
 import { PoolType, SimStatus, TariffType, WatchdogMode } from '../../domain/codes.ts'
 import { suspendOnOverageId } from '../../domain/temporal/ids.ts'
 import { MB } from '../../domain/units.ts'
-import { askPermits } from '../../operations/enforcement/ask-permits.ts'
 import { changeEnforcement } from '../../operations/enforcement/change-settings.ts'
 import { importSims } from '../../operations/estate/import-sims.ts'
 import { prepareSoFar } from '../../operations/usage/count-so-far.ts'
@@ -20,7 +19,7 @@ import { aPool, aStore, aTariff } from '../setup/estate.ts'
 import { lockWaiters } from '../setup/lock-waits.ts'
 import { soon } from '../setup/soon.ts'
 import { anAlert } from '../unit/notify/notifications.ts'
-import { aHarness, watch } from './harness.ts'
+import { aHarness, askedPermits, watch } from './harness.ts'
 
 const store = await aStore()
 await activateRules(store, await readRuleFiles(''), 'the tests')
@@ -79,7 +78,7 @@ describe('the lock order', () => {
       workflowId: suspendOnOverageId(harness.tenantId, cleared, CYCLE),
     }
 
-    await meeting(harness.tenantId, { lock: lockGuard, goOn: (tx) => askPermits(tx, ask) }, () =>
+    await meeting(harness.tenantId, { lock: lockGuard, goOn: (tx) => askedPermits(tx, ask) }, () =>
       watch(store, options, harness.tenantId),
     )
 

@@ -76,6 +76,7 @@ export async function suspend(run: SuspendRun): Promise<void> {
     const ask = { ticket: ticketOf(run, 'suspend', n), cycleKey: input.cycleKey, rule: input.rule }
     const answer = await short.openSuspension({ ...ask, workflowId: workflowInfo().workflowId })
     run.timeline.waits(null)
+    if (answer.do === 'refuse' && answer.why === 'usage feed is stale') return await delayed(run, step, seen)
     if (answer.do === 'refuse') return refused(run, step, answer, seen)
     if (answer.do === 'hold') return await held(run, step, answer.holdId)
     if (answer.do === 'wait') {
@@ -107,6 +108,19 @@ function refused(run: SuspendRun, step: string, { why, ticketId }: Refused, seen
   if (why === 'discarded by a person') discard(run.mailbox)
   // The service signals again while the alert fires. A signal that came meanwhile counts as a new one.
   if (run.mailbox.overs === seen) refuse(run.mailbox)
+}
+
+/**
+ * While the usage feed is stale: waits until an evaluation of new usage asks again, or the suspension is no longer desired. The
+ * grace has passed, and is not given again: who had it had at least as long.
+ */
+async function delayed(run: SuspendRun, step: string, seen: number): Promise<void> {
+  const why = 'the usage feed is stale: nobody knows whether it is still over'
+  stayActive(run, `not suspended yet: ${why}`)
+  run.timeline.waits({ what: 'usage that is received, and evaluated', until: run.input.cycleEndsAt, why })
+  await beforeBoundary(run, () => run.mailbox.overs !== seen || !isWanted(run))
+  run.timeline.waits(null)
+  run.timeline.done(step, `delayed: ${why}`)
 }
 
 /** While the guard holds the suspension: waits for a decision, or until the suspension is no longer desired. */

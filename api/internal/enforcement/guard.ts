@@ -16,6 +16,7 @@ import { armSims } from '../../../operations/enforcement/arm-sims.ts'
 import { askPermits } from '../../../operations/enforcement/ask-permits.ts'
 import { changeEnforcement } from '../../../operations/enforcement/change-settings.ts'
 import { decideHold } from '../../../operations/enforcement/decide-hold.ts'
+import { readsUsage, rulesInForce } from '../../../operations/watchdog/rules-in-force.ts'
 import { pageOfHolds } from '../../../store/enforcement/guard-holds.ts'
 import { readEnforcementSettings } from '../../../store/enforcement/guard-settings.ts'
 import { inTenant, reading } from '../../../store/tenancy.ts'
@@ -28,6 +29,7 @@ const HoldParams = Type.Object({ id: Id('Hold') })
 /** How much the watchdog may suspend: the tenant's switch, the guard and its holds, and the arming of SIMs. */
 export const guardRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app, { store, workflowOptions }) => {
   const tags = ['Enforcement']
+  const ofUsage = readsUsage(rulesInForce())
 
   app.get(
     '/tenant/enforcement',
@@ -70,13 +72,13 @@ export const guardRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (ap
         operationId: 'askPermits',
         summary: 'Ask whether a rule may suspend SIMs now',
         description:
-          'Asked by the workflows before they suspend. Beyond what the settings let through in an hour the rest is held, until a person releases or discards it. Asked again, the answer is the same until the alert has cleared.',
+          'Asked by the workflows before they suspend. Beyond what the settings let through in an hour the rest is held, until a person releases or discards it. While the usage feed is stale, rules that read usage get no permit. Asked again, the answer is the same until the alert has cleared.',
         tags,
         body: PermitRequest,
         response: { 200: PermitResponse },
       },
     },
-    (request) => inTenant(onBehalfOf(store, request), request.tenantId, (tx) => askPermits(tx, request.body)),
+    (request) => inTenant(onBehalfOf(store, request), request.tenantId, (tx) => askPermits(tx, request.body, ofUsage)),
   )
 
   app.get(

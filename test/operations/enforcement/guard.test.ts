@@ -5,7 +5,6 @@ import type { EnforcementChange, HoldState } from '../../../domain/enforcement/g
 import { enforcePoolId, suspendOnOverageId } from '../../../domain/temporal/ids.ts'
 import type { Subject } from '../../../domain/watchdog/subject.ts'
 import { armSims } from '../../../operations/enforcement/arm-sims.ts'
-import { askPermits } from '../../../operations/enforcement/ask-permits.ts'
 import { changeEnforcement } from '../../../operations/enforcement/change-settings.ts'
 import { decideHold } from '../../../operations/enforcement/decide-hold.ts'
 import { activateRules } from '../../../operations/watchdog/rules-in-force.ts'
@@ -16,7 +15,7 @@ import { rememberStarts } from '../../../store/outbox.ts'
 import { inTenant } from '../../../store/tenancy.ts'
 import { saveAlerts } from '../../../store/watchdog/alerts.ts'
 import { aPool, aStore, aTariff, byHand } from '../../setup/estate.ts'
-import { aHarness } from '../harness.ts'
+import { aHarness, askedPermits } from '../harness.ts'
 
 const store = await aStore()
 const NOW = store.now
@@ -38,7 +37,7 @@ async function aGuard(count: number, settings: EnforcementChange = { guardLeast:
   const workflowId = enforcePoolId(harness.tenantId, poolId, CYCLE)
   const ask = (simIds: readonly number[], also: { rule?: string; poolId?: number | null; cycle?: string } = {}) =>
     harness.asTenant((tx) =>
-      askPermits(tx, { rule: RULE, cycle: CYCLE, poolId, simIds: [...simIds], workflowId, ...also }),
+      askedPermits(tx, { rule: RULE, cycle: CYCLE, poolId, simIds: [...simIds], workflowId, ...also }),
     )
   const decide = (holdId: number | null, decision: 'released' | 'discarded') =>
     inTenant({ ...store, caller: PERSON }, harness.tenantId, (tx) => decideHold(tx, holdId ?? 0, decision))
@@ -71,7 +70,7 @@ describe('the guard', () => {
 
     const answer = await ask([d, b, a, e, c])
 
-    expect(answer).toEqual({ granted: [d, b, a], held: [e, c], discarded: [], holdId: expect.any(Number) })
+    expect(answer).toEqual({ granted: [d, b, a], held: [e, c], discarded: [], delayed: [], holdId: expect.any(Number) })
     expect(await holds()).toEqual([
       {
         id: answer.holdId,
@@ -126,7 +125,7 @@ describe('the guard', () => {
     const alone = await ask([sims[4] ?? 0], { poolId: null })
 
     expect(again).toEqual(first)
-    expect(alone).toEqual({ granted: [], held: [sims[4]], discarded: [], holdId: first.holdId })
+    expect(alone).toEqual({ granted: [], held: [sims[4]], discarded: [], delayed: [], holdId: first.holdId })
     expect(await holds()).toMatchObject([{ waiting: 2 }])
   })
 
@@ -172,12 +171,14 @@ describe('the guard', () => {
   })
 
   test('adds to an open hold until the cycle ends', async () => {
-    const { ask, sims, holds, release } = await aGuard(4, { guardLeast: 2, guardPct: 0 })
+    const { ask, sims, holds, release, record, usage } = await aGuard(4, { guardLeast: 2, guardPct: 0 })
     const { holdId } = await ask(sims.slice(0, 3))
     store.now = NOW + 3 * HOUR
     const later = await ask(sims.slice(3))
     const december = Date.parse('2026-12-01T00:00:00Z')
     store.now = december
+    // The feed is not stale.
+    await record([usage(sims[3] ?? 0)])
 
     expect(later).toMatchObject({ granted: [], held: [sims[3]], holdId })
     expect(await holds('held')).toEqual([])
@@ -227,7 +228,7 @@ describe('the guard', () => {
       }
       const before = await readSoFar()
       const ask = { rule: RULE, cycle: CYCLE, simIds: sims.slice(0, 2), workflowId, ...assignment(poolId) }
-      const answer = await askPermits(tx, ask)
+      const answer = await askedPermits(tx, ask)
       return { granted: answer.granted.length, read: (await readSoFar()) - before }
     })
 

@@ -3,12 +3,11 @@ import { describe, expect, test } from 'vitest'
 import { PoolType, TariffType, TicketType, WatchdogMode } from '../../../domain/codes.ts'
 import { suspendOnOverageId } from '../../../domain/temporal/ids.ts'
 import { armSims } from '../../../operations/enforcement/arm-sims.ts'
-import { askPermits } from '../../../operations/enforcement/ask-permits.ts'
 import { poolEnforcement, simEnforcement } from '../../../operations/enforcement/read-enforcement.ts'
 import { passOverSims, undoInput, undoPage } from '../../../operations/enforcement/undo-suspensions.ts'
 import { saveAlerts } from '../../../store/watchdog/alerts.ts'
 import { aPool, aStore, aTariff } from '../../setup/estate.ts'
-import { aHarness } from '../harness.ts'
+import { aHarness, askedPermits } from '../harness.ts'
 
 const store = await aStore()
 const NOW = store.now
@@ -38,7 +37,7 @@ async function aPoolOf(count: number) {
       return harness.complete({ simId, type: TicketType.Suspend, cause })
     },
     permit: (simId: number, rule = RULE) =>
-      harness.asTenant((tx) => askPermits(tx, { rule, cycle: CYCLE, poolId, simIds: [simId], workflowId: 'w' })),
+      harness.asTenant((tx) => askedPermits(tx, { rule, cycle: CYCLE, poolId, simIds: [simId], workflowId: 'w' })),
     /** Writes the alert of a rule about SIMs, with what the watchdog last requested for the SIM. */
     asked: (simId: number, asked: 'overLimit' | 'would', rule = RULE) =>
       harness.asTenant((tx) =>

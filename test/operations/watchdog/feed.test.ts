@@ -2,12 +2,16 @@
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { TicketType } from '../../../domain/codes.ts'
+import { askPermits } from '../../../operations/enforcement/ask-permits.ts'
 import { changeEnforcement } from '../../../operations/enforcement/change-settings.ts'
+import { undoPage } from '../../../operations/enforcement/undo-suspensions.ts'
 import { importSims } from '../../../operations/estate/import-sims.ts'
 import { tagSim } from '../../../operations/estate/tag-sim.ts'
 import { closeCycle } from '../../../operations/month-end/close-cycle.ts'
 import { setSimWatchdog } from '../../../operations/watchdog/set-sim-watchdog.ts'
-import { markDue } from '../../../store/due.ts'
+import { markDue, tenantsDue } from '../../../store/due.ts'
+import { inPlatform } from '../../../store/tenancy.ts'
+import { askedPermits } from '../harness.ts'
 import { asShipped, aWorld, only } from './alert-world.ts'
 
 const [HOUR, MB] = [3_600_000, 1_000_000]
@@ -225,6 +229,69 @@ describe('while the feed is stale', () => {
     await world.evaluate()
 
     expect(await world.logged()).toEqual([OVER, FIRED, 'sim-overage/sim/2026-11/withdrawn'])
+  })
+
+  const CYCLE = '2026-11'
+  const ask = (world: World, rule = 'sim-overage') => ({ rule, cycle: CYCLE, simIds: [world.sim], workflowId: 'w' })
+  const permits = (world: World, rule?: string) => world.asTenant((tx) => askedPermits(tx, ask(world, rule)))
+
+  test('no SIM is suspended, and the order is given again once usage is received', async () => {
+    const world = await aStaleWorld()
+    const stale = [await permits(world), await permits(world)]
+    await wait(world, 1)
+    const waiting = await world.signals()
+    await file(world, 0, 1, world.sims.slice(1))
+
+    const none = { granted: [], held: [], discarded: [], delayed: [world.sim], holdId: null }
+    expect(stale).toEqual([none, none])
+    expect(waiting).toEqual(['overLimit'])
+    expect(await world.signals()).toEqual(['overLimit', 'overLimit'])
+    expect(await permits(world)).toMatchObject({ granted: [world.sim], delayed: [] })
+  })
+
+  test('a permit that was given before counts no more', async () => {
+    const world = await aWorld({ rules: RULES, sims: 2 })
+    await file(world, 0, 101, [world.sim])
+    const fresh = await permits(world)
+    await wait(world, 40)
+
+    expect([fresh.granted, (await permits(world)).granted]).toEqual([[world.sim], []])
+  })
+
+  test('an order that is delayed is taken back where the overage has gone', async () => {
+    const world = await aStaleWorld()
+    await permits(world)
+    await raiseLimit(world)
+    await file(world, 0, 1, world.sims.slice(1))
+
+    expect(await world.signals()).toEqual(['overLimit', 'cleared'])
+  })
+
+  test('an order that is delayed is evaluated at once, should usage have come just then', async () => {
+    const world = await aStaleWorld()
+    const due = () => inPlatform(world.store, tenantsDue)
+    const before = await due()
+    await permits(world)
+
+    expect([before, await due()]).toEqual([[], [world.tenantId]])
+  })
+
+  test('a rule that reads no usage suspends', async () => {
+    const world = await aStaleWorld()
+    const answer = await world.asTenant((tx) => askPermits(tx, ask(world), async () => false))
+
+    expect(answer).toMatchObject({ granted: [world.sim], delayed: [] })
+  })
+
+  test('an undo finds the SIM whose order is delayed', async () => {
+    const world = await aStaleWorld()
+    await permits(world)
+    const [since, until] = [world.store.now - 48 * HOUR, world.store.now].map((at) => new Date(at).toISOString())
+    const page = await world.asTenant((tx) =>
+      undoPage(tx, { rule: 'sim-overage', since: since ?? '', until: until ?? '' }),
+    )
+
+    expect(page.suspensions).toMatchObject([{ simId: world.sim, suspended: false }])
   })
 
   test('a cycle ends and closes as ever', async () => {

@@ -4,7 +4,6 @@ import { LogLevel, PoolType, TariffType, TicketType, WatchdogMode } from '../../
 import { suspendOnOverageId } from '../../../domain/temporal/ids.ts'
 import { MB } from '../../../domain/units.ts'
 import type { AlertNotification } from '../../../notify/notification.ts'
-import { askPermits } from '../../../operations/enforcement/ask-permits.ts'
 import { changeEnforcement } from '../../../operations/enforcement/change-settings.ts'
 import { executeTickets } from '../../../operations/tickets/execute-tickets.ts'
 import { openTicket } from '../../../operations/tickets/open-ticket.ts'
@@ -14,7 +13,7 @@ import { readRuleFiles } from '../../../process/rule-files.ts'
 import { inTenant, type TenantTx } from '../../../store/tenancy.ts'
 import { aCarrier } from '../../setup/carrier.ts'
 import { aPool, aStore, aTariff, aTenant, someSims } from '../../setup/estate.ts'
-import { evaluationOptions, watch } from '../harness.ts'
+import { askedPermits, evaluationOptions, watch } from '../harness.ts'
 
 const store = await aStore()
 const carrier = await aCarrier()
@@ -155,7 +154,7 @@ describe('evaluateSubjects', () => {
     const harness = await aWatchedPool(WatchdogMode.Enforce, TariffType.Standard, 100 * MB, 1)
     const [simId = 0] = harness.sims
     const ask = { rule: 'sim-overage', cycle: '2026-11', simIds: [simId], workflowId: 'w' }
-    const permits = () => harness.asTenant((tx) => askPermits(tx, ask))
+    const permits = () => harness.asTenant((tx) => askedPermits(tx, ask))
     const tick = async (mode: WatchdogMode, bytes: number) => {
       store.now += 60_000
       const poolId = harness.pool.id

@@ -4,7 +4,6 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { LogLevel } from '../../../domain/codes.ts'
 import { renderMail } from '../../../notify/render.ts'
 import { createTransport } from '../../../notify/transport.ts'
-import { askPermits } from '../../../operations/enforcement/ask-permits.ts'
 import { changeEnforcement } from '../../../operations/enforcement/change-settings.ts'
 import { logAction } from '../../../operations/enforcement/log-action.ts'
 import { sendMails } from '../../../operations/mail/send-mails.ts'
@@ -15,6 +14,7 @@ import { startInbox } from '../../../stack/inbox/inbox.ts'
 import { insertNotifications } from '../../../store/mail/mails.ts'
 import { temporaryFolder } from '../../setup/folder.ts'
 import { anAlert } from '../../unit/notify/notifications.ts'
+import { askedPermits } from '../harness.ts'
 import { asShipped, aWorld, inStage, only, type WorldOptions } from '../watchdog/alert-world.ts'
 
 const WARNING = only({ 'sim-usage-warning': asShipped })
@@ -185,7 +185,7 @@ describe('webhooks are told', () => {
     await asTenant((tx) => changeEnforcement(tx, { guardLeast: 1, guardPct: 0 }))
 
     const ask = { rule: 'sim-overage', cycle: '2026-11', simIds: sims, workflowId: 'w' }
-    const { holdId } = await asTenant((tx) => askPermits(tx, ask))
+    const { holdId } = await asTenant((tx) => askedPermits(tx, ask))
 
     expect(await told()).toMatchObject([
       { type: 'guard.held', data: { holdId, rule: 'sim-overage', poolId: null, cycle: '2026-11', waiting: 2 } },

@@ -27,7 +27,7 @@ import {
 type Body = Record<string, any>
 
 /** The guard's decision on a suspension. */
-export type Permit = 'granted' | 'held' | 'discarded'
+export type Permit = 'granted' | 'held' | 'discarded' | 'delayed'
 
 /** The workflow that sends a request, and its step's idempotency key. */
 interface Requester {
@@ -300,7 +300,14 @@ export async function startServiceModel(workflowClient: () => WorkflowClient) {
       /^POST \/internal\/enforcement\/permits$/,
       async (_, { simIds }) => {
         const permit = typeof model.permits === 'string' ? model.permits : await model.permits()
-        return { granted: [], held: [], discarded: [], [permit]: simIds, holdId: permit === 'held' ? 7 : null }
+        return {
+          granted: [],
+          held: [],
+          discarded: [],
+          delayed: [],
+          [permit]: simIds,
+          holdId: permit === 'held' ? 7 : null,
+        }
       },
     ],
     [

@@ -147,3 +147,40 @@ describe.skipIf(path === undefined)('suspend-on-overage under a hold', () => {
     expect(await run.harness.env.currentTimeMs()).toBeGreaterThanOrEqual(run.endsAt)
   })
 })
+
+describe.skipIf(path === undefined)('suspend-on-overage while the usage feed is stale', () => {
+  const run = useSuspensions(path)
+  const { start, signal, until, state, actions, sim, tickets } = run
+  const STALE = 'the usage feed is stale: nobody knows whether it is still over'
+  /** A SIM whose grace has passed meanwhile. */
+  const delayed = async () => {
+    run.model.permits = 'delayed'
+    await start('overLimit', { grace: 'PT10H' })
+    await until('grace')
+    await run.harness.leap(10 * HOUR)
+    await until('idle')
+    await soon(async () => expect(await state()).toMatchObject({ waitsFor: { why: STALE } }))
+  }
+
+  test('suspends nobody at the end of a grace, until an evaluation asks again', async () => {
+    await delayed()
+    await run.harness.leap(50 * HOUR)
+    expect([sim()?.status, tickets()]).toEqual([1, []])
+    run.model.permits = 'granted'
+    await signal('overLimit')
+    await until('suspended')
+
+    expect(sim()?.status).toBe(2)
+    await soon(() => expect(actions()).toEqual(['graceStarted/0', 'graceEnding/0', 'suspended/0']))
+  })
+
+  test('gives the next overage a grace of its own', async () => {
+    await delayed()
+    await signal('cleared')
+    await soon(async () => expect(await state()).toMatchObject({ waitsFor: { what: 'its next overage' } }))
+    await signal('overLimit')
+    await until('grace')
+
+    expect(tickets()).toEqual([])
+  })
+})

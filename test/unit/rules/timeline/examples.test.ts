@@ -40,6 +40,31 @@ describe('a timeline', () => {
     ])
   })
 
+  test('suspends nobody at the end of a grace while the feed is stale', async () => {
+    const patient = rules.map((rule) => {
+      const { suspend } = rule.event.params
+      if (rule.name !== 'sim-overage' || suspend === undefined) return rule
+      return {
+        ...rule,
+        event: { ...rule.event, params: { ...rule.event.params, suspend: { ...suspend, grace: 'P3D' } } },
+      }
+    })
+    const [one] = SUSPENDS.tests
+    const suspensions = [{ sim: 'a', from: '+16d' }]
+    const away = { ...one, events: [], feed: { away: [['+11d1h', '+16d']] }, expect: { suspensions } }
+    const read = await readTestFiles(
+      [
+        {
+          file: 'x.test.json',
+          text: JSON.stringify({ ...SUSPENDS, tests: [{ ...away, usageMB: { a: '10x9 _x2 15x10' } }] }),
+        },
+      ],
+      patient,
+    )
+    const { results } = await runTests(read.files, patient)
+    expect(results[0]?.failures.filter(({ pointer }) => pointer.includes('suspensions'))).toEqual([])
+  })
+
   test('that is wrong tells expected beside got', async () => {
     const [one] = SUSPENDS.tests
     const suspensions = [
