@@ -2,10 +2,14 @@
  * What a suite or a test needs and a machine may lack. `npm test` names at its end what is missing. In CI a missing
  * program is a failure, and so is any skip that does not come from here.
  */
-import { relative } from 'node:path'
+import { join, relative } from 'node:path'
 import { expect, inject } from 'vitest'
+import { isExecutable } from '../../stack/downloads.ts'
 import { findPip } from '../../stack/temporal/wheels.ts'
 import { noteSkip } from './notes.ts'
+
+/** Where Debian 12 has it. */
+const OLDEST_POSTGRES = '/usr/lib/postgresql/15/bin'
 
 const file = () => relative('', expect.getState().testPath ?? '')
 
@@ -61,6 +65,20 @@ export function requirePostgres(major: number, suite: string): boolean {
     isLack: false,
   })
   return false
+}
+
+/**
+ * The folder with the programs of the oldest PostgreSQL that the service works with, for a test under
+ * `test.runIf(folder !== undefined)`. CI may lack it: of Debian only 12 has it.
+ *
+ * @param title of the test that is skipped without it
+ */
+export async function requireOldestPostgres(title: string): Promise<string | undefined> {
+  const folder = process.env.TEST_POSTGRES ?? OLDEST_POSTGRES
+  if (await isExecutable(join(folder, 'postgres'))) return folder
+  const why = `there is no PostgreSQL in ${folder} (Debian 12: postgresql-15; TEST_POSTGRES names another folder)`
+  noteSkip({ file: file(), skipped: title, why, isLack: false })
+  return undefined
 }
 
 /**
