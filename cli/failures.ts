@@ -1,4 +1,5 @@
 /** How a command ends: its exit code, and what it prints before. */
+import { UnfitDatabase } from '../store/unfit-database.ts'
 
 /** Exit codes of all commands. */
 export const ExitCode = { ok: 0, failure: 1, usage: 2, notFound: 3, conflict: 4, unreachable: 5 } as const
@@ -40,12 +41,14 @@ const MENDABLE: readonly (readonly [codes: RegExp, ExitCode, advice: string])[] 
   ],
   // PostgreSQL: login, database name, and a server that is starting or full.
   [/^(28...|3D...)$/, ExitCode.usage, 'check user, password and database in DATABASE_URL'],
+  [/^42501$/, ExitCode.usage, 'check the rights of the login in DATABASE_URL: docs/runbook.md says which it needs'],
   [/^(08...|53300|57P0.)$/, ExitCode.unreachable, 'the database takes no connection now: try again'],
 ]
 
-/** Turns a failure of a file, an address or a login into a CommandFailure. Returns any other error unchanged. */
+/** Turns a failure of a file, an address, a login or a database into a CommandFailure. Returns any other error unchanged. */
 export function asCommandFailure(error: unknown): unknown {
   if (error instanceof CommandFailure) return error
+  if (error instanceof UnfitDatabase) return new CommandFailure(error.message, ExitCode.usage, { cause: error })
   const codes = codesOf(error)
   for (const [pattern, exitCode, advice] of MENDABLE) {
     if (codes.some((code) => pattern.test(code)))

@@ -6,13 +6,14 @@
  */
 import { sql } from 'kysely'
 import { type Migration, Migrator } from 'kysely/migration'
+import { isDiskFull, isLockTimeout } from './away.ts'
 import { connect } from './connect.ts'
 import { type MigrationFile, namesOfThisRelease, readAllFiles, statementsOf } from './migration-files.ts'
 import { refuseOldServer } from './server-version.ts'
 import type { Db } from './tenancy.ts'
+import { UnfitDatabase } from './unfit-database.ts'
 
 const LOCK_TIMEOUT_MS = 3000
-const LOCK_NOT_AVAILABLE = '55P03'
 /** Ten minutes. A busy table gives the lock within that time, or somebody has to look. */
 const LOCK_PATIENCE_MS = 10 * 60_000
 const PAUSE_SECONDS = 1
@@ -34,8 +35,9 @@ export interface MigrateOptions {
  * work while the others wait. Migrations that a newer release has applied are left alone.
  *
  * @returns names of the migrations that were applied
- * @throws Error if the server is too old, or if the login may not make tables: with the statements that a superuser has
- *   to run. Error naming the migration that failed; everything before it stays applied
+ * @throws UnfitDatabase if the server is too old, or if the login may not make tables: with the statements that a
+ *   superuser has to run; likewise where a migration refuses the database, gets no lock, or finds the disk full. Error for
+ *   any other migration that failed. Both name the migration; everything before it stays applied
  */
 export async function migrate(databaseUrl: string, options: MigrateOptions = {}): Promise<string[]> {
   const { contract = true, lockPatienceMs = LOCK_PATIENCE_MS, log } = options
@@ -68,7 +70,7 @@ async function refuseForeignSchema(db: Db): Promise<void> {
       from pg_namespace
      where nspname = 'public' and not pg_has_role(current_user, nspowner, 'usage')`.execute(db)
   for (const { login, database } of rows) {
-    throw new Error(
+    throw new UnfitDatabase(
       `the login ${login} does not own the schema public of the database ${database}: ` +
         `as a superuser, run in that database: alter schema public owner to ${login};`,
     )
@@ -87,7 +89,9 @@ async function applyPatiently(
     if (error === undefined) return true
     if (error === 'applied') return false
     if (!isLockTimeout(error) || performance.now() > deadline) {
-      throw new Error(`migration ${file.name} failed: ${reasonOf(error)}`, { cause: error })
+      const words = `migration ${file.name} failed: ${reasonOf(error)}`
+      const isUnfit = isRefused(error) || isLockTimeout(error) || isDiskFull(error)
+      throw isUnfit ? new UnfitDatabase(words, { cause: error }) : new Error(words, { cause: error })
     }
     log?.(`${file.name} waits for a table that is in use: tried again`)
   }
@@ -156,7 +160,7 @@ export async function pendingMigrations(db: Db): Promise<string[]> {
   return (await pendingFiles(db)).filter(({ phase }) => phase === 'expand').map(({ name }) => name)
 }
 
-const isLockTimeout = (error: unknown): boolean =>
-  error instanceof Error && 'code' in error && error.code === LOCK_NOT_AVAILABLE
+/** Whether a migration itself refuses the database, and says what to do. */
+const isRefused = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === 'P0001'
 
 const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : JSON.stringify(error))

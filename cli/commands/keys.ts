@@ -2,8 +2,9 @@
 import type { Settings } from '../../config/index.ts'
 import { createKey } from '../../operations/tenants/create-key.ts'
 import { connect } from '../../store/connect.ts'
+import { pendingMigrations } from '../../store/migrate.ts'
 import { inPlatform } from '../../store/tenancy.ts'
-import { requireSettings } from '../failures.ts'
+import { CommandFailure, ExitCode, requireSettings } from '../failures.ts'
 import { commandStore } from '../on-behalf.ts'
 import { print } from '../print.ts'
 
@@ -12,6 +13,12 @@ export async function createOperatorKey(settings: Settings, name: string): Promi
   requireSettings(settings, ['DATABASE_URL'])
   const { db, close } = connect(settings.DATABASE_URL, { max: 1 })
   try {
+    if ((await pendingMigrations(db)).length > 0) {
+      throw new CommandFailure(
+        'the database in DATABASE_URL is not migrated: run "simherd migrate" first',
+        ExitCode.usage,
+      )
+    }
     const store = commandStore(db, 'keys create-operator')
     const { key } = await inPlatform(store, (tx) => createKey(tx, null, { name, scopes: ['operator'] }))
     print(key)

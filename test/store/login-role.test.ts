@@ -100,9 +100,12 @@ describe('a login role that owns the database', () => {
 // On 15 a login with CREATEROLE takes on any role.
 if (requirePostgres(16, 'what migrate says to a login that may not take on the role of the search')) {
   test('migrate names what a login lacks that may not take on the role of the search', async () => {
-    await expect(ownDatabase({ roles: ['simherd_tenant', 'simherd_platform'] })).rejects.toThrow(
-      /^migration 0051_search_sims failed: app_\w+ may not make the role simherd_search, or take it on: as a superuser, run/,
-    )
+    await expect(ownDatabase({ roles: ['simherd_tenant', 'simherd_platform'] })).rejects.toMatchObject({
+      name: 'UnfitDatabase',
+      message: expect.stringMatching(
+        /^migration 0051_search_sims failed: app_\w+ may not make the role simherd_search, or take it on: as a superuser, run/,
+      ),
+    })
   })
 }
 

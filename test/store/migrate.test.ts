@@ -106,9 +106,10 @@ describe('migrate', () => {
     await client.query('select * from first_table')
     const change = migrationFile('0002_change', 'alter table first_table add b int;')
 
-    await expect(migrate(url, { files: [first, change], lockPatienceMs: 0 })).rejects.toThrow(
-      'migration 0002_change failed: canceling statement due to lock timeout',
-    )
+    await expect(migrate(url, { files: [first, change], lockPatienceMs: 0 })).rejects.toMatchObject({
+      name: 'UnfitDatabase',
+      message: 'migration 0002_change failed: canceling statement due to lock timeout',
+    })
   })
 
   test('reruns a no-transaction file that failed', async () => {

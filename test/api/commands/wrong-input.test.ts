@@ -1,9 +1,11 @@
 /** Every command with wrong input: a line that says what is wrong, and the exit code for it. */
+import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import type { Command } from 'commander'
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { program } from '../../../cli/program.ts'
 import { run } from '../../../cli/run.ts'
+import { administrate, emptyDatabase } from '../../setup/database.ts'
 import { useCommandHarness } from './harness.ts'
 
 const command = useCommandHarness()
@@ -122,6 +124,37 @@ describe('settings', () => {
 
     expect(exitCode).toBe(1)
     expect(text).toMatch(/401/)
+  })
+})
+
+describe('a database', () => {
+  /** A database that a new login owns. @returns the login's url */
+  async function ownedBy(right: string, ownsSchema: boolean): Promise<string> {
+    const name = `owner_${randomBytes(8).toString('hex')}`
+    const { url, drop } = await emptyDatabase()
+    const own = new URL(url)
+    own.username = name
+    own.password = name
+    await administrate(`create role ${name} login noinherit ${right} password '${name}'`)
+    await administrate(`alter database ${own.pathname.slice(1)} owner to ${name}`)
+    await administrate(`alter schema public owner to ${ownsSchema ? name : 'current_user'}`, url)
+    onTestFinished(async () => {
+      await drop()
+      await administrate(`drop role ${name}`)
+    })
+    return own.href
+  }
+
+  test.each([
+    ['whose schema is another’s', 'createrole', false, 'migrate', /alter schema public owner to owner_/],
+    ['whose owner makes no roles', 'nocreaterole', true, 'migrate', /create role: check the rights .*runbook/],
+    ['that is not migrated', 'createrole', true, 'keys create-operator', /run "simherd migrate" first/],
+  ])('%s makes a command say what to do', async (_, right, ownsSchema, name, says) => {
+    vi.stubEnv('DATABASE_URL', await ownedBy(right, ownsSchema))
+    const { exitCode, text } = await failing(...name.split(' '))
+
+    expect(text).toMatch(says)
+    expect(exitCode).toBe(2)
   })
 })
 

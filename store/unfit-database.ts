@@ -1,0 +1,4 @@
+/** A database that a person has to change before the service can work with it. The message says how. */
+export class UnfitDatabase extends Error {
+  override readonly name = 'UnfitDatabase'
+}
