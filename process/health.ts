@@ -32,6 +32,8 @@ export const Readiness = strictObject({
   ),
 })
 
+export type Readiness = Static<typeof Readiness>
+
 /** Longest time of a check, in milliseconds. */
 const CHECK_MS = 3000
 /** How long `/readyz` waits for the check of what is not required: probes often give up after a second. */
@@ -100,7 +102,7 @@ interface Watched {
   /** @param patienceMs how long to wait for a check before an outcome that is still new is taken, if there is one */
   readonly state: (patienceMs: number) => Promise<State>
 }
-type State = Static<typeof Readiness>['dependencies'][number]
+type State = Readiness['dependencies'][number]
 
 function watch(dependency: Dependency): Watched {
   const { name, isRequired } = dependency

@@ -25,8 +25,8 @@ import { tenantIds } from '../../store/tenants/tenants.ts'
 import { readCarrierRefusals } from '../../store/tickets/carrier-refusals.ts'
 import { wrongSums } from '../../store/usage/check-sums.ts'
 import { runningCycle } from '../../store/usage/cycles.ts'
-import { internalClient, responseOf } from '../service.ts'
 import type { Stack } from '../stack-file.ts'
+import { readinessAt } from '../start/answers.ts'
 
 export interface Finding {
   readonly what: string
@@ -52,6 +52,8 @@ const absent = (what: string, detail: string): Finding => ({ what, state: 'absen
 /** 1 GB: for the database, Temporal's state and Temporal's program. */
 const DISK_BYTES = 1_000_000_000
 const PATIENCE_MS = 2000
+/** A process answers after 3 seconds, whatever is away. */
+const READY_MS = 5000
 /** Most that this machine's clock and the database's may differ. */
 const CLOCK_MS = 1000
 /** Most wrong figures that are named. */
@@ -221,19 +223,19 @@ const process = (what: string, portOf: (settings: Settings) => number, setting: 
     const port = portOf(settings)
     if (await isPortFree(port)) return absent(what, `not running; port ${port} is free`)
     const url = `http://127.0.0.1:${port}`
-    const service = internalClient({ url, key: stack?.operatorKey ?? 'none', patienceMs: 0 })
-    const ready = await responseOf(service.GET('/readyz')).catch(() => undefined)
-    if (ready?.ok === true) {
-      const away = ready.dependencies.filter(({ ok }) => !ok).map(({ name, detail }) => `${name}: ${detail}`)
-      return found(what, [`ready at ${url}`, ...away].join('; away: '))
+    const readiness = await readinessAt(`${url}/readyz`, READY_MS).catch(() => undefined)
+    if (readiness === undefined) {
+      return missing(
+        what,
+        `port ${port} is taken`,
+        `stop the program that listens there, or set ${setting} to another port`,
+      )
     }
-    if (stack !== undefined)
-      return missing(what, `not ready at ${url}`, `look at ${url}/readyz and at ${settings.DATA_DIR}/logs`)
-    return missing(
-      what,
-      `port ${port} is taken`,
-      `stop the program that listens there, or set ${setting} to another port`,
-    )
+    const away = readiness.dependencies.filter(({ ok }) => !ok).map(({ name, detail }) => `${name}: ${detail}`)
+    const detail = [`${readiness.ok ? 'ready' : 'not ready'} at ${url}`, ...away].join('; away: ')
+    if (readiness.ok) return found(what, detail)
+    const log = stack === undefined ? 'its log' : `${settings.DATA_DIR}/logs`
+    return missing(what, detail, `bring back what is away, or look at ${log}`)
   }
 }
 

@@ -13,12 +13,19 @@ export async function answers(url: string): Promise<boolean> {
 }
 
 /**
- * Whether a process has all of its dependencies, also those that it can work without.
+ * What a process says of its dependencies.
  *
+ * @returns undefined if what answers is no process of ours
  * @throws Error if nothing answers at its `/readyz`
  */
-export async function hasAll(readyUrl: string): Promise<boolean> {
-  const response = await fetch(readyUrl, { signal: AbortSignal.timeout(30_000) })
+export async function readinessAt(readyUrl: string, timeoutMs = 30_000): Promise<Readiness | undefined> {
+  const response = await fetch(readyUrl, { signal: AbortSignal.timeout(timeoutMs) })
   const body: unknown = await response.json()
-  return Value.Check(Readiness, body) && body.dependencies.every(({ ok }) => ok)
+  return Value.Check(Readiness, body) ? body : undefined
+}
+
+/** Whether a process has all of its dependencies, also those that it can work without. @throws as {@link readinessAt} */
+export async function hasAll(readyUrl: string): Promise<boolean> {
+  const readiness = await readinessAt(readyUrl)
+  return readiness?.dependencies.every(({ ok }) => ok) === true
 }

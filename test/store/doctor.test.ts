@@ -1,3 +1,5 @@
+import type { AddressInfo } from 'node:net'
+import Fastify from 'fastify'
 import { sql } from 'kysely'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { doctor } from '../../cli/doctor/doctor.ts'
@@ -5,7 +7,10 @@ import { readSettings } from '../../config/index.ts'
 import { cycleAt } from '../../domain/time/cycle.ts'
 import { noteRefusedCredentials } from '../../operations/tickets/note-credentials.ts'
 import { activateRules } from '../../operations/watchdog/rules-in-force.ts'
+import { startHealth } from '../../process/health-server.ts'
+import { createMetrics } from '../../process/metrics.ts'
 import { readRuleFiles } from '../../process/rule-files.ts'
+import { answerJson, serve } from '../../stack/http.ts'
 import { inTenant } from '../../store/tenancy.ts'
 import { openCycle } from '../../store/usage/open-cycle.ts'
 import { lockPools } from '../../store/usage/pool-totals.ts'
@@ -20,13 +25,13 @@ const shipped = await readRuleFiles('')
 async function lookedAt(
   thing: string,
   figures: boolean,
-  also: Readonly<Record<string, string>> = {},
+  settings: Readonly<Record<string, string>> = {},
 ): Promise<{ state: string; detail: string; advice: string } | undefined> {
   const said: string[] = []
   const log = vi.spyOn(console, 'log').mockImplementation((line: string) => said.push(line))
   onTestFinished(() => log.mockRestore())
   // Servers that are not running do not matter here.
-  await doctor(readSettings({ DATABASE_URL: store.databaseUrl, DATA_DIR: '/nowhere', ...also }), {
+  await doctor(readSettings({ DATABASE_URL: store.databaseUrl, DATA_DIR: '/nowhere', ...settings }), {
     output: 'json',
     figures,
   }).catch(() => undefined)
@@ -109,6 +114,26 @@ describe('simherd doctor', () => {
     expect(right).toMatchObject({ state: 'ok', detail: expect.stringContaining('clock') })
     expect(wrong).toMatchObject({ state: 'missing', advice: expect.stringContaining('NTP') })
     expect(wrong?.detail).toMatch(/^this machine's clock is [89]\d\.\d s behind the database's$/)
+  })
+
+  test('tells a process that is not ready from a program of others', async () => {
+    const other = await serve(0, 'another program', (_, response) => answerJson(response, 503, {}))
+    const app = Fastify()
+    const check = () => Promise.reject(new Error('connect ECONNREFUSED'))
+    const dependencies = [{ name: 'postgresql', isRequired: true, check }]
+    const worker = await startHealth({ app, host: '127.0.0.1', port: 0, metrics: createMetrics(), dependencies })
+    onTestFinished(() => Promise.all([other.stop(), worker.stop()]).then(() => undefined))
+    const at = (port: string) => lookedAt('worker', false, { WORKER_PORT: port })
+    const { port } = app.server.address() as AddressInfo
+
+    expect(await at(String(port))).toMatchObject({
+      state: 'missing',
+      detail: `not ready at http://127.0.0.1:${port}; away: postgresql: connect ECONNREFUSED`,
+    })
+    expect(await at(new URL(other.url).port)).toMatchObject({
+      state: 'missing',
+      advice: 'stop the program that listens there, or set WORKER_PORT to another port',
+    })
   })
 })
 
