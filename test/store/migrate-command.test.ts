@@ -12,6 +12,9 @@ import { emptyDatabase } from '../setup/database.ts'
 import { aStore } from '../setup/estate.ts'
 import { soon } from '../setup/soon.ts'
 
+const files = await readMigrationFiles()
+const contractions = files.filter(({ phase }) => phase === 'contract').map(({ name }) => name)
+
 const lines: string[] = []
 beforeEach(() => {
   lines.length = 0
@@ -62,7 +65,7 @@ describe('simherd migrate', () => {
     expect(await pendingMigrations(db)).toEqual([])
     lines.length = 0
     await migrateDatabase(settings, { plan: true })
-    expect(lines).toHaveLength(7)
+    expect(lines).toHaveLength(contractions.length + 2)
     expect(lines[2]).toMatch(/^0031_no_default_partition +contract +one +.*usage_records \d/)
     expect(lines[3]).toMatch(/^0059_no_sim_buckets +contract +none +.*usage_buckets \d/)
   })
@@ -76,18 +79,14 @@ describe('simherd migrate', () => {
     await soon(() =>
       expect(lines).toEqual(['waits until no process of an earlier release is left: worker 4711 on rack-7']),
     )
-    expect(await pendingFiles(db)).toHaveLength(5)
+    expect((await pendingFiles(db)).map(({ name }) => name)).toEqual(contractions)
     await inPlatform(store, (tx) => sayEnded(tx, old.id))
     await contracted
 
     expect(await pendingFiles(db)).toEqual([])
     expect(lines.slice(1)).toEqual([
-      'migrated 0031_no_default_partition',
-      'migrated 0059_no_sim_buckets',
-      'migrated 0084_stranded_alerts',
-      'migrated 0087_rules_in_force_by_activation',
-      'migrated 0107_sims_in_place',
-      '5 migration(s) applied',
+      ...contractions.map((name) => `migrated ${name}`),
+      `${contractions.length} migration(s) applied`,
     ])
   })
 })
