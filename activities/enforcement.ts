@@ -50,9 +50,9 @@ export interface PoolPick {
   readonly armed: number
 }
 
-/** What a round of a pool came to. */
+/** The result of a round of a pool. */
 export interface PoolRound extends Omit<PoolPick, 'simIds'> {
-  /** How many SIMs to stop were told so. */
+  /** How many SIMs to stop got the signal. */
   readonly told: number
   /** How many of these the pool had not armed before in the cycle. */
   readonly added: number
@@ -129,12 +129,12 @@ export const enforcementActivities = (clientOf: (tenantId: string) => ServiceCli
     await bodyOf(clientOf(tenantId).internal.POST('/internal/watchdog/actions', { body: entry, params: {} }))
   },
 
-  /** Picks the SIMs to stop in a pool, as it is now. For runs from before decision 76. */
+  /** Picks the SIMs to stop in a pool now. For runs from before decision 76. */
   pickPoolTargets: (ask: PoolPickInput): Promise<PoolPick> => pickTargets(clientOf(ask.tenantId), ask, pick),
 
   /**
-   * One round of a pool: picks the SIMs to stop, asks the guard, and arms those that it grants. Whom it arms stands in the
-   * service: no list of SIMs is in the history of a workflow. Safe to run twice.
+   * Runs a round of a pool: picks the SIMs to stop, asks the guard, and arms those that it grants. The service keeps the
+   * armed SIMs: no list of SIMs is in the history of a workflow. Safe to run twice.
    */
   async stopPool({ ruleFile, grace, until, ...ask }: PoolStop): Promise<PoolRound> {
     const { tenantId, poolId, cycleKey: cycle, rule } = ask
@@ -167,7 +167,7 @@ export const enforcementActivities = (clientOf: (tenantId: string) => ServiceCli
   },
 
   /**
-   * Signals the workflows of SIMs for the enforcement of their pool. Starts those whose SIM is stopped for the first
+   * Signals the workflows of SIMs for the enforcement of their pool. Starts the workflows of SIMs stopped for the first
    * time. Safe to run twice: a repeated signal changes nothing.
    */
   async armSims({ tenantId, simIds, ...ask }: ArmSims): Promise<void> {
@@ -175,7 +175,7 @@ export const enforcementActivities = (clientOf: (tenantId: string) => ServiceCli
   },
 })
 
-/** Picks the SIMs to stop in a pool, as it is now. None if the pool is no longer over, or no longer enforced. */
+/** Picks the SIMs to stop in a pool now: no SIM if the pool is no longer over, or no longer enforced. */
 async function pickTargets(client: ServiceClient, ask: PoolPickInput, pick: PickFromPool): Promise<PoolPick> {
   const params = { path: { id: ask.poolId }, query: { cycle: ask.cycleKey, rule: ask.rule } }
   const { api, internal } = client
@@ -207,7 +207,7 @@ async function arm(
       const body = { simIds: page, ...ask }
       added += (await bodyOf(internal.POST('/internal/workflows/enforce-pool/arm', { params: {}, body }))).armed
     } catch (error) {
-      // The cycle has ended meanwhile: no SIM is stopped in it any more.
+      // The cycle has ended since: no SIM is stopped in it any more.
       if (!isStateConflict(error)) throw error
       break
     }

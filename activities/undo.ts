@@ -38,15 +38,15 @@ const ENDED: ReadonlySet<string> = new Set(['workflow_not_running', 'workflow_no
 
 export const undoActivities = (clientOf: (tenantId: string) => ServiceClient) => ({
   /**
-   * One page of the SIMs to bring back, by SIM id. It only reads: the list has to reach the history before anything is
-   * changed, or a worker that dies in between would take with it who was about to be suspended.
+   * Reads a page of the SIMs to bring back, by SIM id. Changes nothing: the list has to reach the history first. Otherwise
+   * a worker that dies in between would lose the SIMs about to be suspended.
    */
   takeUndoPage({ tenantId, ...query }: UndoPageInput): Promise<UndoPageFound> {
     return bodyOf(clientOf(tenantId).internal.GET('/internal/enforcement/suspensions', { params: { query } }))
   },
 
   /**
-   * Has the watchdog pass the SIMs over, and sends `resume` to the workflow of each, so that it brings the SIM back and ends.
+   * Has the watchdog pass the SIMs over, and sends `resume` to the workflow of each: it brings the SIM back and ends.
    * Safe to run twice.
    */
   async resumeSims({ tenantId, suspensions, key }: ResumeInput): Promise<Resumed> {

@@ -2,8 +2,8 @@
  * The addresses of one listener of the service: of a load balancer, or of several APIs that answer alike.
  *
  * Requests take turns. One that fails at an address goes on to the next. An address that did not respond rests; then one
- * request at a time tries it again. Every request of Simherd's own clients may be sent twice: it reads, or has an idempotency key, or
- * names the state that it wants.
+ * request at a time tries it again. Every request of Simherd's own clients may be sent twice: it reads, or has an
+ * idempotency key, or names the target state.
  */
 
 /** How long an address that did not respond is left alone. */

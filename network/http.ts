@@ -3,7 +3,7 @@
  *
  *   POST {url}/operations   CarrierRequest → 200 {ticketId, effect: 'done' | 'already'}
  *                           4xx {code, detail}: never retry · 408, 425, 429, 5xx: retry, after Retry-After
- *                           401, 403: the secret is refused, whatever the request; all wait until it is accepted
+ *                           401, 403: the secret is refused for every request; all wait until it is accepted
  *   GET  {url}/healthz      2xx if the carrier can take requests; sent without the secret
  *
  * The bridge must be idempotent: it acts once for each ticket id, and repeats its first response for a repeated id. All

@@ -22,7 +22,7 @@ export interface CarrierResponse {
 }
 
 export interface Network {
-  /** Fingerprint of the carrier's address and our secret: the same wherever both are. Does not reveal the secret. */
+  /** Fingerprint of the carrier's address and our secret: the same in all workers with both. Does not reveal the secret. */
   readonly credential: string
   /**
    * Requests one operation from the carrier.
@@ -66,7 +66,7 @@ const PLAIN_WORDS: ReadonlyMap<string, string> = new Map<CarrierFault, string>([
 export class CarrierError extends Error {
   readonly code: string
   readonly retryable: boolean
-  /** `account`: the carrier refuses our credentials, whatever is asked. */
+  /** `account`: the carrier refuses our credentials, for every request. */
   readonly concerns: 'sim' | 'account'
   readonly retryAfterMs: number | undefined
   /** The message for a tenant. */

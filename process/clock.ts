@@ -1,6 +1,6 @@
 /**
- * The clock of this machine against the database's. Leases and due times are written by one process and read by others:
- * processes whose clocks differ take work from one another, or leave it lying.
+ * Compares the clock of this machine with the database's. Leases and due times are written by one process and read by
+ * others: processes with different clocks take work from one another, or leave it lying.
  */
 import { Gauge } from '@prometheus-io/client'
 import { clockOffsetMs } from '../store/clock.ts'
@@ -11,7 +11,7 @@ import type { Metrics } from './metrics.ts'
 /** About the shortest lease. Beyond it processes take work from one another. */
 const WRONG_CLOCK_MS = 30_000
 
-/** @param isRequired for a worker, which takes leases */
+/** @param isRequired true for a worker, because it takes leases */
 export const clockDependency = ({ db, clock }: Store, isRequired: boolean): Dependency => ({
   name: 'clock',
   isRequired,

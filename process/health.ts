@@ -36,7 +36,7 @@ export type Readiness = Static<typeof Readiness>
 
 /** Longest time of a check, in milliseconds. */
 const CHECK_MS = 3000
-/** How long `/readyz` waits for the check of what is not required: probes often give up after a second. */
+/** How long `/readyz` waits for the check of an optional dependency: probes often give up after a second. */
 const GLANCE_MS = 500
 /** How old the outcome of a check may be that stands in for one that takes longer than that. */
 const OUTCOME_MS = 30_000
@@ -95,11 +95,11 @@ export const healthRoutes: FastifyPluginAsyncTypebox<{
   )
 }
 
-/** A dependency whose checks never overlap: whoever asks during a check waits for that one. */
+/** A dependency without overlapping checks: requests during a check wait for its result. */
 interface Watched {
   readonly name: string
   readonly isRequired: boolean
-  /** @param patienceMs how long to wait for a check before an outcome that is still new is taken, if there is one */
+  /** @param patienceMs how long to wait for a check before a recent outcome is taken, if there is one */
   readonly state: (patienceMs: number) => Promise<State>
 }
 type State = Readiness['dependencies'][number]

@@ -10,8 +10,8 @@ const AWAY =
   /^(08...|57P0[123]|53[0-9A-Z]{3}|40P01|40001|55P03|25P03|ECONN\w+|EPIPE|ENOENT|ETIMEDOUT|EAI_AGAIN|ENOTFOUND)$/
 
 /**
- * Whether an error comes from the database server or the connection to it, so that a later attempt may succeed. Or from a cycle
- * that is being opened.
+ * Whether an error comes from the database server, the connection to it, or a cycle not open yet. A later attempt may
+ * succeed.
  */
 export function isAway(error: unknown): boolean {
   if (!(error instanceof Error)) return false

@@ -77,8 +77,8 @@ export async function findEvent(tx: TenantTx, id: number): Promise<Event | undef
 export const insertEvent = (tx: TenantTx, event: NewEvent): Promise<void> => insertEvents(tx, [event])
 
 /**
- * Writes events of this tenant, or of the platform, dated at the transaction's instant. One statement, whatever their
- * number.
+ * Writes any number of events of this tenant, or of the platform, by a single statement. They are dated at the
+ * transaction's instant.
  */
 export async function insertEvents(tx: TenantTx | PlatformTx, events: readonly NewEvent[]): Promise<void> {
   if (events.length === 0) return

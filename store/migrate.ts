@@ -36,8 +36,8 @@ export interface MigrateOptions {
  *
  * @returns names of the migrations that were applied
  * @throws UnfitDatabase if the server is too old, or if the login may not make tables: with the statements that a
- *   superuser has to run; likewise where a migration refuses the database, gets no lock, or finds the disk full. Error for
- *   any other migration that failed. Both name the migration; everything before it stays applied
+ *   superuser has to run; likewise if a migration refuses the database, gets no lock, or finds the disk full. Error for
+ *   any other failed migration. Their messages name the migration; everything before it stays applied
  */
 export async function migrate(databaseUrl: string, options: MigrateOptions = {}): Promise<string[]> {
   const { contract = true, lockPatienceMs = LOCK_PATIENCE_MS, log } = options
@@ -160,7 +160,7 @@ export async function pendingMigrations(db: Db): Promise<string[]> {
   return (await pendingFiles(db)).filter(({ phase }) => phase === 'expand').map(({ name }) => name)
 }
 
-/** Whether a migration itself refuses the database, and says what to do. */
+/** Whether a migration itself refuses the database, with instructions. */
 const isRefused = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === 'P0001'
 
 const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : JSON.stringify(error))

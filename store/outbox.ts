@@ -229,8 +229,7 @@ export async function passOverRuns(tx: TenantTx, workflowIds: readonly string[])
 }
 
 /**
- * Records that the carrier has refused for good to suspend the SIMs of these workflows. Leaves out those that were never
- * started.
+ * Records that the carrier has refused for good to suspend the SIMs of these workflows. Skips workflows never started.
  */
 export async function noteRefused(tx: TenantTx, workflowIds: readonly string[]): Promise<void> {
   if (workflowIds.length === 0) return
@@ -244,7 +243,7 @@ export async function noteRefused(tx: TenantTx, workflowIds: readonly string[]):
     on conflict (tenant_id, workflow_id) do update set refused_at = excluded.refused_at`.execute(tx.q)
 }
 
-/** Undoes {@link noteRefused}: a person wants the suspension to be tried again. */
+/** Undoes {@link noteRefused}: a person asks for another attempt. */
 export async function forgetRefusal(tx: TenantTx, workflowId: string): Promise<void> {
   await sql`
     update workflow_starts set refused_at = null
@@ -252,7 +251,7 @@ export async function forgetRefusal(tx: TenantTx, workflowId: string): Promise<v
 }
 
 /**
- * Undoes {@link passOverStarted} and {@link noteRefused}: a person wants the workflow to go on, and enforcement no longer
+ * Undoes {@link passOverStarted} and {@link noteRefused}: a person lets the workflow go on, and enforcement no longer
  * leaves its SIM alone.
  */
 export async function releaseRun(tx: TenantTx, workflowId: string): Promise<void> {

@@ -1,8 +1,8 @@
-/** Changes of the rules on their way to the tenants, and how far each tenant has heard. Rows are never changed. */
+/** Changes of the rules on their way to the tenants, and each tenant's progress. Rows are never changed. */
 import { sql } from 'kysely'
 import type { PlatformTx, TenantTx } from './tenancy.ts'
 
-/** A rule that says something else than before, and to which tenants: patterns of their ids; null: to none. */
+/** A changed rule, and the tenants that it is for: patterns of their ids; null: no tenant. */
 export interface RuleShift {
   readonly name: string
   /** Before the change. */
@@ -11,23 +11,23 @@ export interface RuleShift {
   readonly is: string | null
 }
 
-/** A change of what is decided. */
+/** A change of the rules that decide. */
 export interface RuleSpread {
-  /** In force from then on, or tried beside what is. */
+  /** In force from then on, or the candidate tried next to it. */
   readonly version: number
   readonly shifts: readonly RuleShift[]
 }
 
-/** SQL of the newest change, of all of which a new tenant has heard; 0: there was none. */
+/** SQL of the id of the newest change; 0: there was none. A new tenant begins there. */
 export const newestSpread = sql`(select coalesce(max(id), 0) from rule_spreads)`
 
-/** Adds a change, of which every tenant there is will hear. Call with the rules locked. */
+/** Adds a change for all present tenants. Call with the rules locked. */
 export async function insertSpread(tx: PlatformTx, { version, shifts }: RuleSpread): Promise<void> {
   await sql`
     insert into rule_spreads (version, shifts) values (${version}, ${JSON.stringify(shifts)}::jsonb)`.execute(tx.q)
 }
 
-/** The changes that the tenant has not heard of, oldest first. From now on it has: each is returned to one transaction. */
+/** Takes the changes new to the tenant, oldest first. A tenant gets each change in one transaction only. */
 export async function takeSpreads(tx: TenantTx): Promise<RuleSpread[]> {
   const { rows } = await sql<RuleSpread>`
     with behind as (
@@ -41,10 +41,10 @@ export async function takeSpreads(tx: TenantTx): Promise<RuleSpread[]> {
   return rows
 }
 
-/** SQL condition: a tenant of this alias has not heard of the newest change. */
+/** SQL condition: the newest change has not reached a tenant of this alias. */
 export const isBehind = (tenant: string) => sql`${sql.ref(tenant)}.rules_heard < ${newestSpread}`
 
-/** How many tenants have heard of the newest change, of how many there are. */
+/** Counts the tenants reached by the newest change, and all tenants. */
 export async function countHeard(tx: PlatformTx): Promise<{ tenants: number; of: number }> {
   const { rows } = await sql<{ tenants: number; of: number }>`
     select count(*) filter (where not ${isBehind('t')})::integer as tenants, count(*)::integer as of from tenants t`.execute(

@@ -1,7 +1,7 @@
 /** The PostgreSQL servers that Simherd works with. */
 import { UnfitDatabase } from './unfit-database.ts'
 
-/** The oldest major version, on which `test/store`, `test/operations/usage` and the quick start run too. */
+/** The oldest major version: `test/store`, `test/operations/usage` and the quick start run on it too. */
 const OLDEST_POSTGRES = 15
 
 /** @param number as `server_version_num` gives it: 150018. @throws UnfitDatabase that names the version if it is too old */

@@ -142,7 +142,7 @@ export async function hasDueShard(tx: TenantTx): Promise<boolean> {
   return rows.length > 0
 }
 
-/** Ids of tenants with due shards, without a shard of each kind, or that have not heard of the newest change of the rules. */
+/** Ids of tenants with due shards, without a shard of each kind, or behind the newest change of the rules. */
 export async function tenantsToSweep(tx: PlatformTx): Promise<string[]> {
   const { rows } = await sql<{ tenantId: string }>`
     select distinct tenant_id as "tenantId" from watch_shards where next_at <= ${tx.now}

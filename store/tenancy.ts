@@ -41,7 +41,7 @@ export interface Store {
   readonly deadlockRetries?: number
   /** Whether it only reads: all of a transaction is then of one moment, and PostgreSQL refuses a write. */
   readonly readOnly?: boolean
-  /** How cycles are opened that nobody has opened ahead. Default: {@link OPENING}; tests open less at once. */
+  /** How cycles not opened ahead are opened. Default: {@link OPENING}; tests open less at once. */
   readonly opening?: Opening
   /** Whether its statements read a whole estate and may take {@link SLOW_MS}. Default: no. */
   readonly slow?: boolean
@@ -116,7 +116,7 @@ type JobWithoutTenant = Job extends infer B ? (B extends Job ? Omit<B, 'tenantId
 /** Whether PostgreSQL ended this transaction to resolve a deadlock. It is then run again. */
 const isDeadlock = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === '40P01'
 
-/** Does what has to be done first, in transactions of its own. @param until how long to wait, by `performance.now()` */
+/** Does preparatory work in separate transactions. @param until how long to wait, by `performance.now()` */
 type First = (store: Store, tenantId: string, until: number) => Promise<void>
 
 /** Breaks off a transaction that needs something which takes longer than a transaction should. `inTenant` does that first. */
@@ -132,8 +132,8 @@ export class DoFirst extends Error {
 /**
  * Runs work in one transaction that sees and writes only this tenant's rows. Jobs are enqueued after the commit.
  *
- * If the database ends the transaction for a deadlock, the work runs again from the beginning. So it does after what it
- * needs first ({@link DoFirst}) is done; for all of that it waits `opening.waitMs`.
+ * If the database ends the transaction for a deadlock, the work runs again from the beginning. If the work needs other work
+ * first ({@link DoFirst}), does that for at most `opening.waitMs`, and then runs the work again.
  *
  * @throws ServiceError `unavailable` if it would have to wait longer
  */

@@ -31,7 +31,7 @@ export function carrierDependency({ registry }: Metrics, store: Store, network: 
     isRequired: false,
     check: async () => {
       await network.ping()
-      // Without a database nothing is known; its own check says so.
+      // Without a database the refusal is unknown; the check of the database reports it.
       const refused = await refusal().catch(() => undefined)
       if (refused === undefined) return 'reachable'
       throw new Error(`reachable, but refuses our secret since ${refused.since.toISOString()}: check CARRIER_SECRET`)

@@ -8,8 +8,8 @@
  *
  * Signals that come while it works lead to one more round, not to one each.
  *
- * Whom it has armed stands in the service, so a run that is started again after a cancel or a termination tells them too. If its
- * first round finds the pool under its limit, they have missed that.
+ * The service keeps the armed SIMs, so a run started again after a cancel or a termination signals them too. If its first
+ * round finds the pool under its limit, those SIMs have missed `cleared`.
  */
 import {
   ActivityFailure,
@@ -133,9 +133,9 @@ function waitsFor({ cycleEndsAt: until, rule }: EnforcePoolInput, { over, held, 
   return { what: `the release or discard of hold ${holdId}`, until, why }
 }
 
-/** Whom the run has armed. */
+/** SIMs that the run has armed. */
 interface Arms {
-  /** False for a run from before decision 76, which keeps a list. */
+  /** False for a run from before decision 76: it keeps a list. */
   readonly inService: boolean
   /** SIMs that the service has not kept. */
   readonly listed: Set<number>

@@ -52,7 +52,7 @@ const absent = (what: string, detail: string): Finding => ({ what, state: 'absen
 /** 1 GB: for the database, Temporal's state and Temporal's program. */
 const DISK_BYTES = 1_000_000_000
 const PATIENCE_MS = 2000
-/** A process answers after 3 seconds, whatever is away. */
+/** A process answers after 3 seconds, even if its dependencies are away. */
 const READY_MS = 5000
 /** Most that this machine's clock and the database's may differ. */
 const CLOCK_MS = 1000
@@ -201,7 +201,7 @@ const carrier: Check = async ({ settings, stack }) => {
   return missing('carrier', `reachable, but refuses CARRIER_SECRET since ${since.toISOString()}: tickets wait`, todo)
 }
 
-/** Since when the carrier refuses a credential, as the workers know; undefined if it does not, or nobody can say. */
+/** Since when the carrier refuses a credential, by the workers' notes; undefined if it does not, or without a database. */
 async function refusedSince(databaseUrl: string | undefined, credential: string): Promise<Date | undefined> {
   if (databaseUrl === undefined) return undefined
   const { db, close } = connect(databaseUrl, { max: 1 })
@@ -210,7 +210,7 @@ async function refusedSince(databaseUrl: string | undefined, credential: string)
     const refusal = (await inPlatform(store, readCarrierRefusals)).get(credential)
     return refusal !== undefined && isRefused(refusal) ? refusal.since : undefined
   } catch {
-    // The check of the database says what is wrong with it.
+    // The check of the database reports this.
     return undefined
   } finally {
     await close()

@@ -13,9 +13,9 @@ export async function answers(url: string): Promise<boolean> {
 }
 
 /**
- * What a process says of its dependencies.
+ * Reads the readiness of a process and its dependencies.
  *
- * @returns undefined if what answers is no process of ours
+ * @returns undefined if another program answers
  * @throws Error if nothing answers at its `/readyz`
  */
 export async function readinessAt(readyUrl: string, timeoutMs = 30_000): Promise<Readiness | undefined> {

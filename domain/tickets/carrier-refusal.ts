@@ -1,21 +1,21 @@
-/** When the carrier refuses our credentials: when to ask again, and when to tell people. Pure. */
+/** Decides when to probe a carrier that refuses our credentials, and when to notify people. Pure. */
 import { backoffMs } from '../time/backoff.ts'
 
-/** What is known of the carrier's refusals of one credential. */
+/** The carrier's refusals of one credential. */
 export interface CarrierRefusal {
-  /** When it was refused first, since it was accepted last. */
+  /** Time of the first refusal since the last acceptance. */
   readonly since: Date
-  /** Probes that were refused since then. */
+  /** Probes refused since then. */
   readonly probes: number
   /** When the next probe may be sent. While one is under way: when it is given up. */
   readonly probeAt: Date
-  /** When people were told last; null if they never were. */
+  /** When people were notified last; null if never. */
   readonly toldAt: Date | null
   /** When the carrier accepted it again; null while it is refused. */
   readonly endedAt: Date | null
 }
 
-/** Answers of the carrier by which it refuses a credential. */
+/** Answers of the carrier that refuse a credential. */
 export interface RefusedTickets {
   readonly tickets: number
   /** Whether they are the answer to a probe. */
@@ -24,18 +24,18 @@ export interface RefusedTickets {
 
 /** Pauses between probes. A mended key is found within the longest. */
 const PROBES = { firstMs: 1000, longestMs: 15_000 }
-/** A credential that is refused now and then is told of once in this time. */
+/** Shortest time between two notices about a credential refused now and then. */
 const TOLD_APART_MS = 15 * 60_000
 
 export const isRefused = ({ endedAt }: CarrierRefusal): boolean => endedAt === null
 
-/** Whether people were told that it is refused, and not yet that this has ended. */
+/** Whether people were notified of the refusal, and not yet of its end. */
 export const isTold = ({ toldAt, since }: CarrierRefusal): boolean => toldAt !== null && toldAt >= since
 
 /**
- * The state after refusals. People are told once two tickets were refused: one alone may be refused for its own sake.
+ * The state after refusals. People are notified once two tickets were refused: the fault may be in a single ticket.
  *
- * @returns with `tells`: whether to tell people now
+ * @returns with `tells`: whether to notify people now
  */
 export function afterRefusal(
   before: CarrierRefusal,
@@ -45,7 +45,7 @@ export function afterRefusal(
   const isOn = isRefused(before)
   const since = isOn ? before.since : now
   const probes = isOn ? before.probes + (isProbe ? 1 : 0) : 0
-  // Late answers to what was sent earlier do not move the next probe.
+  // Late answers to earlier requests do not move the next probe.
   const probeAt = isOn && !isProbe ? before.probeAt : afterPause(probes, now)
   const { toldAt } = before
   const isKnown = toldAt !== null && (toldAt >= since || now.getTime() - toldAt.getTime() < TOLD_APART_MS)
@@ -53,7 +53,7 @@ export function afterRefusal(
   return { next: { since, probes, probeAt, toldAt: tells ? now : toldAt, endedAt: null }, tells }
 }
 
-/** The state after a probe whose answer says nothing of the credential: the carrier was away, or busy. */
+/** The state after a probe without a verdict on the credential: the carrier was away, or busy. */
 export const afterSilentProbe = (before: CarrierRefusal, now: Date): CarrierRefusal => ({
   ...before,
   probeAt: afterPause(before.probes, now),

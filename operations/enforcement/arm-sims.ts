@@ -16,10 +16,10 @@ import { suspendInputOf, type WorkflowOptions } from '../workflows/inputs.ts'
  *
  * Safe to run twice: a repeated signal changes nothing.
  *
- * @param ask.poolId the pool that stops them; kept for those that get `overLimit`, so that a later run of it finds them
+ * @param ask.poolId the pool that stops them; kept for SIMs that get `overLimit`: a later run of the pool finds them
  * @returns how many runs are signalled, how many of those are started, and how many SIMs the pool had not armed before
- * @throws ServiceError `sim_not_found`, `pool_not_found`, `cycle_not_found`; `sim_state_conflict` for `overLimit` in a
- *   cycle that has ended
+ * @throws ServiceError `sim_not_found`, `pool_not_found`, `cycle_not_found`; `sim_state_conflict` for `overLimit` in an
+ *   ended cycle
  */
 export async function armSims(
   tx: TenantTx,

@@ -41,8 +41,8 @@ export const WINDOW_MS = 3_600_000
 
 /**
  * Whether a rule may suspend SIMs now. Safe to run twice: a permit stays as it is until the alert clears, the rules
- * change, or a person decides about its hold. While the usage feed is stale, a rule that reads usage suspends nobody, whatever
- * was permitted before: an evaluation asks again once usage is received.
+ * change, or a person decides about its hold. While the usage feed is stale, a rule that reads usage suspends no SIM, even
+ * after an earlier permit: an evaluation asks again once usage is received.
  *
  * @returns ids of the SIMs granted, held, discarded and delayed; the hold, if any of them is held
  * @throws ServiceError `sim_not_found`, `pool_not_found`, `cycle_not_found`, `sim_state_conflict` for an ended cycle
@@ -88,14 +88,14 @@ export async function askPermits(tx: TenantTx, ask: PermitRequest, readsUsage: R
   return { ...answer, holdId }
 }
 
-/** Whether the usage feed is stale: nobody knows who is over its limit. @param cycle the running one */
+/** Whether the usage feed is stale, and the present usage unknown. @param cycle the running one */
 async function isStale(tx: TenantTx, cycle: Cycle): Promise<boolean> {
   return feedAt(await readFeed(tx), cycle, tx.now.getTime()).staleSince !== null
 }
 
 /**
- * Notes that the orders to suspend these SIMs wait for usage, and has them evaluated: by the time of that the feed may be fresh
- * again, and nobody else would ask. A pool is asked about again and again by itself.
+ * Notes that the orders to suspend these SIMs wait for usage, and has them evaluated. If the feed is fresh again by then, only
+ * this evaluation asks. For a pool, its next rounds ask.
  */
 async function delay(tx: TenantTx, { rule, cycle, simIds }: PermitRequest): Promise<PermitResponse> {
   await lockAlerts(tx)

@@ -46,7 +46,7 @@ export const planMonthEnd = (tx: TenantTx, key: string): Promise<MonthEndPlan> =
     const capacities = await readCapacities(tx, nextCycle((await tenantSettings(tx)).billingCycle, cycle))
     const changes = closedAt === null ? await goThroughChanges(tx, cycle, capacities) : NO_CHANGES
     const back = closedAt === null ? await renewals(tx, cycle, MOST_NAMED.renewals) : { count: 0, first: [] }
-    // The close would open the cycle too. This is rolled back with the rest, but for the running cycle, which anyone opens.
+    // The close would open the cycle too. This is rolled back, but the running cycle may stay: any request opens it.
     if (state === undefined) await (isRunning(tx, cycle) ? openCycle : openWhole)(tx, cycle)
     const charges = await poolCharges(tx, cycle, closedAt !== null)
     const adjustments = await adjustmentsOf(tx, key, closedAt !== null)

@@ -8,8 +8,8 @@
  * the request. The carrier recognises the ticket's id. If a worker dies, its leases run out. Where a batch cannot be
  * committed, each of its tickets is tried alone, so that one does not hold up the others.
  *
- * While the carrier refuses our credentials, nothing is claimed but one ticket at a time in all workers that have the
- * same: a probe. The others wait as they are, and what was refused uses up no attempt.
+ * While the carrier refuses our credentials, all workers with the same credentials together claim one ticket at a time, as
+ * a probe. Other tickets wait unchanged, and a refused request uses up no attempt.
  */
 
 import { TicketStatus, TicketType } from '../../domain/codes.ts'
@@ -110,7 +110,7 @@ export async function executeTickets(
   await openRunningCycle(store, tenantId)
   const outstanding = new Set<Promise<void>>()
   const answered: Understood[] = []
-  /** Answers that came and are not understood yet. */
+  /** Answers that are not understood yet. */
   let held = 0
   const start = ({ asked, isProbe }: Claimed) => {
     const sent = sentTogether(asked.length, isProbe)
@@ -135,7 +135,7 @@ export async function executeTickets(
   for (let batches = 0; ; ) {
     const room = batches < MOST_BATCHES ? BATCH - outstanding.size - held : 0
     const ends = answered.splice(0)
-    // Before more is claimed.
+    // Before the next claim.
     await noteCredentials(work, ends)
     // The SIMs of those that end are locked, and left out: only when nothing is under way is there reason to wait.
     const query = { limit: room, simId, wait: ends.length === 0 && outstanding.size === 0 }
@@ -177,21 +177,21 @@ interface Claimed {
   readonly found: number
   readonly asked: readonly Asked[]
   readonly isProbe: boolean
-  /** Nothing may be claimed but a probe, which is due. */
+  /** Only a probe may be claimed now, and it is due. */
   readonly mayProbe: boolean
 }
 const NOTHING: Claimed = { found: 0, asked: [], isProbe: false, mayProbe: false }
 
-/** What to claim. `isProbe`: one ticket, to see whether the carrier accepts our credentials again. */
+/** Tickets to claim. `isProbe`: one ticket, to see whether the carrier accepts our credentials again. */
 type ClaimQuery = DueQuery & { readonly isProbe?: true }
 
-/** Claims what may be sent now: a batch, or one ticket while the carrier refuses our credentials. */
+/** Claims the tickets to send now: a batch, or one ticket while the carrier refuses our credentials. */
 async function claimBatch(work: Work, query: DueQuery): Promise<Claimed> {
   const claimed = await claimAll(work, query)
   return claimed.mayProbe ? claimProbe(work, query) : claimed
 }
 
-/** Claims a probe, if no other worker was faster. */
+/** Claims a probe, unless another worker was faster. */
 async function claimProbe(work: Work, query: DueQuery): Promise<Claimed> {
   const { store, credential, options } = work
   // A worker that dies leaves the probe to others after the lease of its ticket.
@@ -336,7 +336,7 @@ async function ask(network: Network, request: CarrierRequest, leaseMs: number): 
   }
 }
 
-/** Notes what answers say of our credentials. */
+/** Notes from answers whether the carrier accepts our credentials. */
 async function noteCredentials({ store, credential, hasOthers }: Work, answered: readonly Understood[]): Promise<void> {
   const refused = answered.filter((one) => one.isRefused)
   const probe = answered.find((one) => one.isProbe)

@@ -1,8 +1,8 @@
 /**
- * Notes whether the carrier accepts our credentials, for all workers that have the same, and tells people.
+ * Notes whether the carrier accepts our credentials, for all workers with the same credentials, and notifies people.
  *
- * Tenants are told by an event of the platform, because tickets of each of them wait: that they do, and that nothing is
- * lost. The operator is told by mail what the carrier said and what to mend.
+ * Tenants get an event of the platform, because tickets of every tenant wait: it names the wait, and that no ticket is
+ * lost. The operator gets a mail with the carrier's answer and the remedy.
  */
 import { EventSeverity, EventType } from '../../domain/codes.ts'
 import {
@@ -19,10 +19,10 @@ import { insertOperatorNotices } from '../../store/operator-notices.ts'
 import { inPlatform, type PlatformTx, type Store } from '../../store/tenancy.ts'
 import { lockCarrierRefusal, readCarrierRefusals, saveCarrierRefusal } from '../../store/tickets/carrier-refusals.ts'
 
-/** Another credential that has not been probed for so long is no worker's any more. Milliseconds. */
+/** Another credential without a probe for so long is no longer in use by any worker. Milliseconds. */
 const REPLACED_AFTER_MS = 60_000
 
-/** Notes that the carrier refuses a credential. @param answer what it said, for the operator */
+/** Notes that the carrier refuses a credential. @param answer the carrier's words, for the operator */
 export const noteRefusedCredentials = (
   store: Store,
   credential: string,
@@ -45,7 +45,7 @@ export const noteRefusedCredentials = (
     await insertOperatorNotices(tx, [{ key: `carrier-refuses/${credential}/${since}`, body }])
   })
 
-/** Notes the answer to a probe that was not refused. @param isAccepted false: it says nothing of the credential */
+/** Notes the answer to a probe, unless refused. @param isAccepted false: no verdict on the credential */
 export const noteProbe = (store: Store, credential: string, isAccepted: boolean): Promise<void> =>
   inPlatform(store, async (tx) => {
     const before = await lockCarrierRefusal(tx, credential)
@@ -54,7 +54,7 @@ export const noteProbe = (store: Store, credential: string, isAccepted: boolean)
     else await saveCarrierRefusal(tx, credential, afterSilentProbe(before, tx.now))
   })
 
-/** Notes that the carrier accepts a credential while others are refused: those of workers that have ended are forgotten. */
+/** Notes that the carrier accepts a credential while others are refused: credentials of ended workers are forgotten. */
 export const noteReplacedCredentials = (store: Store, credential: string): Promise<void> =>
   inPlatform(store, async (tx) => {
     const others = [...(await readCarrierRefusals(tx)).keys()].filter((other) => other !== credential).toSorted()

@@ -1,4 +1,4 @@
-/** What the carrier's answers mean for each other. Pure, but for the answers that it holds. */
+/** Interprets the carrier's answers to a batch together. Pure, but for the answers that it holds. */
 import type { CarrierError } from '../../network/network.ts'
 import type { TicketRecord } from '../../store/tickets/tickets.ts'
 
@@ -17,8 +17,8 @@ export interface Understood extends Answer {
 export const isAcceptance = ({ failure }: Answer): boolean => failure === undefined || !failure.retryable
 
 /**
- * Requests that were sent together. A refused credential is refused for all of them. Where the carrier takes one of them
- * all the same, it has refused the others for their own sake. So answers that refuse are held until that is known.
+ * Requests of one batch. A refused credential is refused for all of them. If the carrier accepts one of them all the
+ * same, the refusals of the others concern their tickets. So refusals are held until all answers are there, or one accepts.
  *
  * @param sent how many
  */
@@ -28,9 +28,9 @@ export function sentTogether(sent: number, isProbe: boolean) {
   const held: Answer[] = []
   return {
     /**
-     * Takes an answer, or null where a request failed without one.
+     * Takes an answer, or null if a request failed without one.
      *
-     * @returns the answers that are understood now
+     * @returns the answers understood now
      */
     take(answer: Answer | null): Understood[] {
       waiting -= 1

@@ -3,7 +3,7 @@
  *
  * A chunk is one transaction, and one chunk of a tenant is counted at a time. Locks are taken in the same order
  * everywhere, so that nothing deadlocks: the merge lock, then cycles, then pools by id, then the rest in key order. A
- * cycle that is not open yet is opened before, in short transactions of its own (`openCycle`).
+ * cycle not open yet is opened before, in separate short transactions (`openCycle`).
  */
 
 import { ServiceError } from '../../domain/errors.ts'

@@ -13,7 +13,7 @@ import { type Change, candidateBeside, readRulesInForce, rejected } from './rule
 type By = Omit<Change, 'expect'>
 
 /**
- * Makes a version the candidate, in place of any other. Tenants hear nothing of it, but all their subjects are looked at.
+ * Makes a version the candidate, in place of any other. Tenants get no event, but all their subjects are looked at.
  *
  * @throws ServiceError `rules_version_not_found`, and `rules_rejected` if this build refuses it
  */

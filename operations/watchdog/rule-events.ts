@@ -14,7 +14,7 @@ const NAMED = 20
 const meaningOf = ({ subject, match, conditions, clear, ladder, event }: Rule): string =>
   JSON.stringify({ subject, match, conditions, clear, ladder, event })
 
-/** What a new rule set changes for the installation: names of rules. Pure. */
+/** Names the rules that a new rule set adds, changes and removes in the installation. Pure. */
 export function ruleChanges(before: readonly Rule[], after: readonly Rule[]) {
   const meanings = (rules: readonly Rule[]) => new Map(rules.map((rule) => [rule.name, meaningOf(rule)]))
   const [old, now] = [meanings(before), meanings(after)]
@@ -33,7 +33,7 @@ const logging = (rules: readonly Rule[]): Map<string, string> =>
       .map(({ name, match }) => [name, match.tenant ?? '*']),
   )
 
-/** What tenants hear of a change of the rules. Pure. */
+/** Finds the changed rules that tenants get events about. Pure. */
 export function shiftsOf(before: readonly Rule[], after: readonly Rule[]): RuleShift[] {
   const { added, changed, removed } = ruleChanges(before, after)
   const [was, is] = [logging(before), logging(after)]
@@ -42,7 +42,7 @@ export function shiftsOf(before: readonly Rule[], after: readonly Rule[]): RuleS
     .filter((shift) => shift.was !== null || shift.is !== null)
 }
 
-/** What a change of the rules means for a tenant, in words; undefined if nothing changes. Pure. */
+/** Describes a change of the rules for a tenant, in words; undefined if nothing changes. Pure. */
 function rulesChangedFor(tenantId: string, shifts: readonly RuleShift[]): string | undefined {
   const isFor = (pattern: string | null) => pattern !== null && fitsPattern(pattern, tenantId)
   const named = (before: boolean, after: boolean) =>
@@ -58,8 +58,8 @@ function rulesChangedFor(tenantId: string, shifts: readonly RuleShift[]): string
 }
 
 /**
- * Has the tenant hear of the changes of the rules since the last that it heard of, each once: records an event where one
- * means something for it, and asks for a look at every subject. An event names nobody: the audit trail says who made the change.
+ * Takes the changes of the rules that the tenant has not taken yet, each once. Records an event for each change that affects
+ * the tenant, and asks for a look at every subject. Events contain no author: the audit trail has the author.
  */
 export async function hearOfRules(tx: TenantTx): Promise<void> {
   const spreads = await takeSpreads(tx)

@@ -63,7 +63,7 @@ export async function activateRuleVersion(store: Store, version: number, by: Cha
 }
 
 /**
- * Puts the version in force that was so before the present one, or another, in the caller's transaction.
+ * Puts the version before the present one in force, or another, in the caller's transaction.
  *
  * @param to version; undefined: the one before
  * @throws ServiceError `no_earlier_rules`, and what `activateRuleVersion` throws

@@ -232,7 +232,7 @@ export const storeRules = (
   storeRuleSet(tx, { hash: hashOf(files), files, author, reason: reason ?? null })
 
 /**
- * Puts a version in force, in the caller's transaction, with the rules locked. Tenants hear of it by `hearOfRules`.
+ * Puts a version in force, in the caller's transaction, with the rules locked. It reaches the tenants by `hearOfRules`.
  *
  * @param inForce version in force; undefined: none
  * @throws ServiceError `rules_moved` if another version is in force than the change expects
@@ -269,8 +269,8 @@ const moved = (expect: number, inForce: number | undefined) =>
   )
 
 /**
- * Puts a rule set in force, all of it or nothing. Each tenant hears of it by itself (`hearOfRules`), and the operator hears
- * who made it. Does nothing if the set is in force already.
+ * Puts a rule set in force, all of it or nothing. Tenants take it up in separate transactions (`hearOfRules`), and the
+ * operator gets a mail with its author. Does nothing if the set is in force already.
  *
  * @throws ServiceError `rules_rejected` with every fault at once, `rules_moved`; the previous set stays in force
  */

@@ -26,8 +26,8 @@ export interface StageChange extends Pick<Change, 'author' | 'reason'> {
 }
 
 /**
- * Sets the stage of a rule in force, until its file says another one than now. To `enforce` goes a rule that a backtest has tested
- * (decision 63), or whose file says so.
+ * Sets the stage of a rule in force, until its file names another stage than now. Stage `enforce` needs a backtest of the rule
+ * (decision 63), or a file with that stage.
  *
  * @throws ServiceError `rule_not_found`, `rule_untested`
  */

@@ -17,7 +17,7 @@ const LEASE_MS = 120_000
 const LEAST_PAUSE_MS = 1000
 
 /**
- * Has the tenant hear of changes of the rules, looks at its shard that has waited longest, and evaluates the suspects.
+ * Takes up changes of the rules, looks at the tenant's longest waiting shard, and evaluates the suspects.
  *
  * @param most subjects of a shard; one with more is split. Default: 20,000
  * @param page subjects that a transaction looks at in full. Default: 4,000

@@ -116,7 +116,7 @@ type SuspendRequest = Extract<WorkflowRequest, { type: 'suspend-on-overage' }>
 
 /**
  * Accepts a person's start of suspend-on-overage. Remembers it, and puts it into the outbox. The outbox carries it out
- * after a minute, unless the caller has ended it by then. Where the carrier has refused the suspension, the run tries again.
+ * after a minute, unless the caller has ended it by then. If the carrier has refused the suspension, the run tries again.
  *
  * @throws ServiceError `sim_not_found`, `cycle_not_found`, `sim_state_conflict` for a cycle that has ended
  */
@@ -153,7 +153,7 @@ export async function takeSuspendStart(
   return { do: 'start', workflowId, request, requestId }
 }
 
-/** Has a run try once more what the carrier has refused, because a person asks. */
+/** Has a run retry a suspension that the carrier has refused, because a person asks. */
 async function tryAgain(tx: TenantTx, workflowId: string): Promise<void> {
   await forgetRefusal(tx, workflowId)
   await requestWorkflows(tx, [{ do: 'signal', workflowId, signal: 'overLimit' }])

@@ -21,9 +21,8 @@ const sumOf = (rows: readonly PoolRow[]): number => rows.reduce((sum, { excessBy
  * - `all`: all SIMs.
  * - `self`: none, because a pool is not a SIM.
  *
- * The excess of SIMs that are stopped already counts. SIMs that are exempt, in a weaker mode of their own, held by a
- * person, or refused by the carrier are skipped, and their excess does not count. Ties go to the lower id, so that the same rows always give the
- * same SIMs.
+ * The excess of SIMs already stopped counts. SIMs that are exempt, set to a weaker mode, held by a person, or refused by the
+ * carrier are skipped, and their excess does not count. Ties go to the lower id: the same rows always give the same SIMs.
  */
 export function pickTargets(policy: SuspendTarget, poolOverageBytes: number, rows: readonly PoolRow[]): Picked {
   const stopped = sumOf(rows.filter((row) => row.stopped))

@@ -88,10 +88,10 @@ export class Enforcement {
   }
 
   /**
-   * Suspends those whose time of grace is over. Those whose rule reads usage wait while the feed is stale.
+   * Suspends SIMs at the end of their grace. While the feed is stale, SIMs of rules that read usage wait.
    *
    * @param staleSince null: the feed is not stale
-   * @returns whether there were any
+   * @returns whether any SIM was due
    */
   suspendDue(at: number, cycle: Cycle, staleSince: number | null): boolean {
     const isOver = ({ dueAt }: Armed) => dueAt !== null && dueAt <= at

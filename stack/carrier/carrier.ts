@@ -38,7 +38,7 @@ export interface Carrier {
  */
 export async function startCarrier(options: CarrierOptions): Promise<Carrier> {
   let knobs = turnKnobs(options.knobs ?? {})
-  /** Operations that were refused because of the secret, since the start. */
+  /** Operations refused because of the secret, since the start. */
   let refusals = 0
   const book = await openBook(options.file)
   const attempts = new Map<string, number>()

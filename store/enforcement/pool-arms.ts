@@ -1,4 +1,4 @@
-/** The SIMs that the enforcement of a pool has armed in a cycle. They stand here until the cycle is closed. */
+/** Stores the SIMs that the enforcement of a pool has armed in a cycle, until the cycle is closed. */
 import { sql } from 'kysely'
 import { mine, type TenantTx } from '../tenancy.ts'
 
@@ -8,7 +8,7 @@ export interface PoolInCycle {
   readonly cycle: string
 }
 
-/** Keeps that a pool has armed SIMs. Safe to run twice. @returns how many it had not armed before */
+/** Stores SIMs as armed by a pool. Safe to run twice. @returns how many it had not armed before */
 export async function keepArms(
   tx: TenantTx,
   { poolId, cycle }: PoolInCycle,
@@ -42,7 +42,7 @@ export async function countArms(tx: TenantTx, { poolId, cycle }: PoolInCycle): P
   return rows[0]?.count ?? 0
 }
 
-/** Forgets whom the pools have armed in a cycle. */
+/** Deletes the armed SIMs of all pools in a cycle. */
 export async function forgetArms(tx: TenantTx, cycle: string): Promise<void> {
   await sql`delete from pool_arms where tenant_id = ${mine} and cycle_key = ${cycle}`.execute(tx.q)
 }

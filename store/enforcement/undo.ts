@@ -23,7 +23,7 @@ export interface FoundSuspension {
 
 /**
  * SIMs that a rule has suspended or is about to suspend, by SIM id. The latter are in a grace period, have a ticket
- * under way, or are held by the guard; one whose ticket has ended since counts as suspended. SIMs that a person or another
+ * under way, or are held by the guard; a SIM counts as suspended if its ticket has ended since. SIMs that a person or another
  * rule suspended are left out, and so are SIMs that a person resumed.
  *
  * @returns at most `limit` suspensions, and the total number of those with higher ids than `afterSimId`

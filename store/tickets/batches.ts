@@ -80,13 +80,13 @@ export interface Postponed {
   readonly ticket: TicketRecord
   readonly until: Date
   readonly why: TicketFailure
-  /** Whether the attempt counts. One does not if the carrier refused our credentials. */
+  /** Whether the attempt counts: not if the carrier refused our credentials. */
   readonly counts: boolean
 }
 
 /**
- * Schedules the next attempts. The tickets stay Processing, and their SIMs' later tickets wait. One without an attempt that
- * counts is Pending again: the carrier has not looked at it.
+ * Schedules the next attempts. The tickets stay Processing, and their SIMs' later tickets wait. If a ticket has no
+ * attempt that counts, it is Pending again: the carrier has not looked at it.
  */
 export async function postponeTickets(tx: TenantTx, postponed: readonly Postponed[]): Promise<void> {
   if (postponed.length === 0) return

@@ -1,4 +1,4 @@
-/** Which credentials the carrier refuses. A row is for all workers that have the same one; they share its probes. */
+/** Credentials that the carrier refuses. Workers with the same credential share its row and its probes. */
 import { sql } from 'kysely'
 import type { CarrierRefusal } from '../../domain/tickets/carrier-refusal.ts'
 import { kept } from '../kept.ts'
@@ -8,7 +8,7 @@ const columns = sql`credential, since, probes, probe_at as "probeAt", told_at as
 
 type Row = CarrierRefusal & { readonly credential: string }
 
-/** All that were ever refused, by credential: there are few. */
+/** The refusals of all credentials ever refused, by credential: there are few. */
 export async function readCarrierRefusals(tx: TenantTx | PlatformTx): Promise<Map<string, CarrierRefusal>> {
   const { rows } = await sql<Row>`${kept} select ${columns} from carrier_refusals`.execute(tx.q)
   return new Map(rows.map((row) => [row.credential, row]))
@@ -22,14 +22,14 @@ export async function takeCarrierProbe(tx: PlatformTx, credential: string, until
   return rows.length > 0
 }
 
-/** Gives a probe back that no ticket was there for: another may be sent now. */
+/** Gives a probe back for lack of a ticket: another may be sent now. */
 export async function returnCarrierProbe(tx: PlatformTx, credential: string): Promise<void> {
   await sql`
     update carrier_refusals set probe_at = ${tx.now}
      where credential = ${credential} and ended_at is null`.execute(tx.q)
 }
 
-/** Locks what is known of a credential. One that was never refused is as one that was just accepted. */
+/** Locks the row of a credential. Adds it for a credential never refused, as just accepted. */
 export async function lockCarrierRefusal(tx: PlatformTx, credential: string): Promise<CarrierRefusal> {
   await sql`
     insert into carrier_refusals (credential, since, probes, probe_at, ended_at)
@@ -41,7 +41,7 @@ export async function lockCarrierRefusal(tx: PlatformTx, credential: string): Pr
   return row
 }
 
-/** Writes what is known of a credential. Call with it locked. */
+/** Writes the row of a credential. Call with it locked. */
 export async function saveCarrierRefusal(
   tx: PlatformTx,
   credential: string,

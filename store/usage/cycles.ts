@@ -40,21 +40,21 @@ export async function runningCycle(tx: TenantTx): Promise<Cycle & { readonly isO
   return { ...cycle, isOpen: open.includes(cycle.key) }
 }
 
-/** The cycle that runs now, and what is to be opened: that one if it is not open, and those that somebody has begun to open. */
+/** The cycle that runs now, and the cycles to open: the running one unless it is open, and earlier ones opened in part. */
 export async function cyclesToOpen(
   tx: TenantTx,
 ): Promise<{ readonly running: Cycle; readonly unopened: readonly Cycle[] }> {
   const { billingCycle, open, openedInPart } = await openSince(tx, tx.now)
   const running = cycleAt(billingCycle, tx.now.getTime())
   const others = openedInPart.flatMap((key) => cycleOfKey(billingCycle, key) ?? [])
-  // What has not begun can wait: the sweep opens it ahead.
+  // Future cycles can wait: the sweep opens them ahead.
   const begun = others.filter(({ startsAt }) => startsAt < running.startsAt)
   return { running, unopened: open.includes(running.key) ? begun : [running, ...begun] }
 }
 
 /**
- * The length of a tenant's cycles, and the keys of those that are open and end after an instant, and of those that are opened
- * in part.
+ * The length of a tenant's cycles, the keys of open cycles that end after an instant, and the keys of cycles opened in
+ * part.
  *
  * @throws Error if the tenant does not exist
  */

@@ -3,8 +3,8 @@
  *
  *   a slice of SIMs gets its ledger rows → the next → … → the cycle's own row
  *
- * The cycle's own row says that the cycle is open, so nobody sees it before all is there. What is done already stands in
- * `cycle_openings`. A ticket that ends meanwhile keeps the rows of its SIM right (`settleAhead`).
+ * The cycle's own row marks the cycle open, so a cycle is never seen in part. `cycle_openings` has the progress. A ticket that
+ * ends during the opening keeps the rows of its SIM right (`settleAhead`).
  */
 
 import { sql } from 'kysely'
@@ -19,13 +19,13 @@ import { lockCycleAlone } from './cycle-locks.ts'
 export const ALL_SIMS = Number.MAX_SAFE_INTEGER
 
 /**
- * Opens a cycle for who needs it open. Whatever needs one calls this. Does nothing if the cycle has been opened before.
- * Otherwise call without the cycle locked by `lockCycles`.
+ * Opens a cycle, for all work that needs it open. Does nothing if the cycle has been opened before. Otherwise call without
+ * the cycle locked by `lockCycles`.
  *
- * What is left of it is opened in this transaction, if that is one slice. If it is more, breaks this transaction off:
- * `inTenant` opens the cycle in slices, and begins again. A replay opens it whole: nobody else waits for its tables.
+ * Opens the remaining SIMs in this transaction, if they fit into a slice. If there are more, breaks this transaction off:
+ * `inTenant` opens the cycle in slices, and begins again. A replay opens it whole: no one waits for its tables.
  *
- * Nobody has to ask for a look at the subjects, though cycle-bound facts start from zero: every shard is due when the
+ * Looks at the subjects need no request, though cycle-bound facts start from zero: every shard is due when the
  * cycle before ends.
  *
  * @returns whether this transaction opened it
@@ -43,8 +43,8 @@ export async function openCycle(tx: TenantTx, cycle: Cycle): Promise<boolean> {
 }
 
 /**
- * Opens a cycle in this transaction, however long that takes. Writes a ledger row for every SIM that is Active in it or
- * resumes at its start. The SIM then contributes from the first moment.
+ * Opens a cycle in this transaction, without a limit of time. Writes a ledger row for every SIM Active in it or resuming
+ * at its start. The SIM then contributes from the first moment.
  *
  * @returns whether this call opened it
  */
@@ -57,7 +57,7 @@ export async function openWhole(tx: TenantTx, cycle: Cycle): Promise<boolean> {
   return true
 }
 
-/** Whether there are more SIMs after one than a number. */
+/** Whether more than a number of SIMs follow a SIM. */
 async function hasMoreThan(tx: TenantTx, after: number, sims: number): Promise<boolean> {
   const { rows } = await sql`
     select from sims where tenant_id = ${tx.tenantId} and id > ${after} order by id offset ${sims} limit 1`.execute(
@@ -67,14 +67,14 @@ async function hasMoreThan(tx: TenantTx, after: number, sims: number): Promise<b
 }
 
 /**
- * The slices that this process opens just now, by tenant and cycle. Who waits for a cycle waits for the same slice, and not
- * with a connection of its own for the cycle's lock.
+ * The slices that this process opens just now, by tenant and cycle. All requests for a cycle wait for the same slice, not
+ * each with a connection for the cycle's lock.
  */
 const underWay = new Map<string, Promise<boolean>>()
 
 /**
- * Opens slices of a cycle until it is open. Others may open some meanwhile. Where the time is up, a job goes on: each that
- * looks at subjects first finishes what is opened in part.
+ * Opens slices of a cycle until it is open. Other processes may open some too. If the time is up, a job goes on: jobs that
+ * look at subjects first finish cycles opened in part.
  *
  * @throws ServiceError `unavailable` if the cycle is not open when the time is up
  */

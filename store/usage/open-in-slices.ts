@@ -14,13 +14,13 @@ import { endOfSlice, forgetOpenings, openSlice } from './open-cycle.ts'
 /** The next cycle is opened in this last share of the running one: 15 hours of a month. */
 const AHEAD = 1 / 48
 
-/** Opens a cycle that is not open yet, however long that takes. */
+/** Opens a cycle not open yet, without a limit of time. */
 export const openInSlices = (store: Store, tenantId: string, cycle: Cycle): Promise<void> =>
   repeat(store, tenantId, (tx) => openSlice(tx, cycle, tx.opening.sims))
 
 /**
- * Opens the cycle that runs now, and those that have begun and are opened in part: somebody needs them, and may have died
- * meanwhile. If there are none, that is one short transaction.
+ * Opens the cycle that runs now, and earlier cycles opened in part: a process needed them, and may have died. If all are
+ * open, this is one short transaction.
  */
 export async function openRunningCycle(store: Store, tenantId: string): Promise<Cycle> {
   const { running, unopened } = await inTenant(store, tenantId, cyclesToOpen)

@@ -85,10 +85,10 @@ export async function lockAlerts(tx: TenantTx): Promise<void> {
   await sql`select pg_advisory_xact_lock(hashtext('simherd.alerts'), hashtext(${tx.lockName}))`.execute(tx.q)
 }
 
-/** What was asked of enforcement last: an order to suspend that waits until usage is received. */
+/** In place of the last signal to enforcement: an order to suspend that waits until usage is received. */
 export const DELAYED = 'delayed'
 
-/** Notes that the orders to suspend SIMs wait. Call with the alerts locked. @returns the SIMs whose order was open */
+/** Notes that the orders to suspend SIMs wait. Call with the alerts locked. @returns the SIMs with an open order */
 export async function delayOrders(
   tx: TenantTx,
   { rule, cycleKey, simIds }: { readonly rule: string; readonly cycleKey: string; readonly simIds: readonly number[] },

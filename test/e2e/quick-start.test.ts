@@ -1,7 +1,7 @@
 /**
- * The quick start of docs/runbook.md, as an operator follows it on servers of their own. One shell runs its blocks in order:
- * a `sh` block has to end with 0, a `console` block to print what it shows (test/setup/console.ts). Nothing is replaced but
- * values that its first block exports.
+ * The quick start of docs/runbook.md, as an operator follows it on new servers. A shell runs its blocks in order: a `sh`
+ * block has to end with 0, a `console` block to print the text it shows (test/setup/console.ts). Only values that the first
+ * block exports are replaced.
  */
 import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -23,7 +23,7 @@ import { until } from '../setup/soon.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const RUNBOOK = 'docs/runbook.md'
-/** The runbook says two minutes for the mail, and the machine may be busy. */
+/** The runbook promises the mail within two minutes, and the machine may be busy. */
 const PATIENCE_S = 240
 
 const closing: (() => Promise<unknown>)[] = []
@@ -47,7 +47,7 @@ function withValues(block: Block, values: Readonly<Record<string, string>>): Blo
   return { ...block, text }
 }
 
-/** @throws Error with the block and what it has printed, if that is not what the runbook shows */
+/** @throws Error with the block and its output, if the output differs from the runbook's */
 async function follow(block: Block, shell: Shell): Promise<void> {
   if (block.info === 'sh') {
     const { code, printed } = await shell.run(block.text)
@@ -68,7 +68,7 @@ async function follow(block: Block, shell: Shell): Promise<void> {
   }
 }
 
-/** A server as its administrator hands it over: a superuser `postgres`, and no database of ours. @returns its address */
+/** A server as its administrator hands it over: a superuser `postgres`, and no other database. @returns its address */
 async function emptyServer(dataDir: string, programs?: string): Promise<URL> {
   const server = await startPostgres({ dataDir, durable: false, ...(programs !== undefined && { programs }) })
   closing.push(server.stop)
@@ -94,7 +94,7 @@ const pathOfTerminal = () =>
 async function play(programs?: string): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'simherd-quick-start-'))
   closing.push(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }))
-  // The database has a user of its own if root runs the tests.
+  // If root runs the tests, the database runs as another user.
   await chmod(folder, 0o755)
   const server = await emptyServer(join(folder, 'postgres'), programs)
   const inbox = await startInbox({ dir: join(folder, 'mails') })

@@ -1,4 +1,4 @@
-/** A small load balancer: it sends each request once, to the APIs in turn whose `/readyz` said 200 within the last second. */
+/** A small load balancer: sends each request once, to APIs in turn that answered `/readyz` with 200 in the last second. */
 import { once } from 'node:events'
 import { Agent, createServer, request as requestTo } from 'node:http'
 import type { AddressInfo } from 'node:net'

@@ -21,7 +21,7 @@ export async function whileFrozen<T>(pid: number | undefined, work: () => Promis
   try {
     return await work()
   } finally {
-    // One that a frozen process had been asked to end may be gone.
+    // A process that a frozen one had to end may be gone.
     for (const one of frozen.toReversed()) {
       try {
         process.kill(one, 'SIGCONT')

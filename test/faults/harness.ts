@@ -54,7 +54,7 @@ export interface Fault {
 }
 
 interface HarnessOptions {
-  /** Queues in Redis, which must be installed; else in PostgreSQL. */
+  /** Queues in Redis (must be installed); else in PostgreSQL. */
   readonly withRedis: boolean
   /** How many APIs, and how many workers. */
   readonly each?: number

@@ -1,4 +1,4 @@
-/** Requests that arrive whatever happens: lists, tickets and usage of a tenant of its own, through all APIs. */
+/** Sends requests through all outages: lists, tickets and usage of a separate tenant, to all APIs. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { openAddresses } from '../../client/addresses.ts'
 import { iccidOf } from '../../domain/identifiers.ts'
@@ -6,7 +6,7 @@ import { roomyCycle } from '../setup/cycles.ts'
 import type { Service } from '../setup/service.ts'
 import { soon } from '../setup/soon.ts'
 
-/** Every request is answered within this time, whatever is frozen: PostgreSQL is given up after 35 s. */
+/** Every request is answered within this time, even by frozen servers: PostgreSQL is given up after 35 s. */
 export const ANSWER_MS = 40_000
 const EVERY_MS = 250
 
@@ -20,7 +20,7 @@ export interface Answer {
 
 let estates = 0
 
-/** @returns a function that sends requests while some work goes on, with what became of them */
+/** @returns a function that sends requests while some work goes on, and returns their results */
 export async function openTraffic(service: Service) {
   const name = `Traffic ${++estates}`
   const named = { name, billingEmail: 'traffic@meadow.example', billingCycle: roomyCycle() }
@@ -77,7 +77,7 @@ export async function openTraffic(service: Service) {
     spareSimId: spare.created[0].id,
     /**
      * Sends a list, a record of usage and every fourth time a ticket, each quarter of a second, until the work has ended.
-     * Records that were not accepted are sent again then.
+     * Then sends records not accepted again.
      *
      * @param more a further request each second
      * @returns the answers, and how many records were sent and counted

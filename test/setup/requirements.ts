@@ -71,7 +71,7 @@ export function requirePostgres(major: number, suite: string): boolean {
  * The folder with the programs of the oldest PostgreSQL that the service works with, for a test under
  * `test.runIf(folder !== undefined)`. CI may lack it: of Debian only 12 has it.
  *
- * @param title of the test that is skipped without it
+ * @param title of the test skipped without it
  */
 export async function requireOldestPostgres(title: string): Promise<string | undefined> {
   const folder = process.env.TEST_POSTGRES ?? OLDEST_POSTGRES

@@ -83,7 +83,7 @@ async function operatorKey(databaseUrl: string): Promise<string> {
 /**
  * @param more settings; where they depend on the database, made from its url, with the login of the processes
  * @param given default: the shared servers; stopped with the service
- * @param each how many APIs and how many workers to start; workers know all APIs; requests go to the APIs in turn
+ * @param each how many APIs and how many workers to start; workers get all APIs; requests go to the APIs in turn
  */
 export async function startService(
   more: Partial<Settings> | ((databaseUrl: string) => Promise<Partial<Settings>>) = {},
@@ -173,7 +173,7 @@ export async function startService(
     lines,
     api,
     worker,
-    /** All APIs and workers that were started. */
+    /** The started APIs and workers. */
     all,
     /** Calls the public interface, as a person of the tenant would. */
     tenantCall: (method: string, path: string, tenantId: string, body?: unknown) =>

@@ -8,7 +8,7 @@ import { createInterface } from 'node:readline'
 export interface Ran {
   /** Exit code of the last command. */
   readonly code: number
-  /** What was printed, on both outputs. */
+  /** The text of both outputs. */
   readonly printed: string
 }
 
@@ -21,21 +21,21 @@ export interface Shell {
   readonly end: () => Promise<void>
 }
 
-/** @param options.folder for the texts and what they print */
+/** @param options.folder for the texts and their output */
 export async function openShell(options: {
   readonly folder: string
   readonly cwd: string
   readonly env: Readonly<Record<string, string | undefined>>
 }): Promise<Shell> {
   const { folder, cwd, env } = options
-  // In a process group of its own, which its jobs share.
+  // In a separate process group, shared by its jobs.
   const child = spawn('bash', ['--norc', '--noprofile'], {
     cwd,
     env,
     detached: true,
     stdio: ['pipe', 'pipe', 'inherit'],
   })
-  // Nothing can be written to a shell that has ended. Its exit code says so.
+  // Writes to an ended shell fail. Its exit code shows the end.
   child.stdin.on('error', () => undefined)
   await once(child, 'spawn')
   const ended = once(child, 'exit').then(([code]: unknown[]) => String(code))

@@ -5,7 +5,7 @@ import { aStore } from '../setup/estate.ts'
 
 const { db } = await aStore()
 
-/** A process whose clock is ahead by so many seconds. */
+/** A process with a clock ahead by so many seconds. */
 const ahead = (seconds: number) => ({ db, clock: () => Date.now() + seconds * 1000, enqueue: () => undefined })
 
 test('a worker is ready while its clock is at most 30 s from the database’s', async () => {

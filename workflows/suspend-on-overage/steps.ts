@@ -112,7 +112,7 @@ function refused(run: SuspendRun, step: string, { why, ticketId }: Refused, seen
 
 /**
  * While the usage feed is stale: waits until an evaluation of new usage asks again, or the suspension is no longer desired. The
- * grace has passed, and is not given again: who had it had at least as long.
+ * grace has passed, and is not given again: people had at least as long.
  */
 async function delayed(run: SuspendRun, step: string, seen: number): Promise<void> {
   const why = 'the usage feed is stale: nobody knows whether it is still over'
@@ -146,7 +146,7 @@ function takenBack(run: SuspendRun, step: string, ticketId: string, byThisRun: b
   if (!byThisRun) end(run.mailbox, 'personActed')
 }
 
-/** The carrier has refused for good: told once. A later overLimit finds whether it is of another episode. */
+/** Logs once that the carrier has refused for good. A later overLimit finds whether it is of another episode. */
 async function refusedByCarrier(run: SuspendRun, step: string, end: TicketEnd, ticketId: string): Promise<void> {
   const { code, detail } = end
   run.timeline.done(step, `${code}: ${detail}`, ticketId)

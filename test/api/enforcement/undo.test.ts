@@ -1,4 +1,4 @@
-/** The activities of undo-suspensions whose worker is killed, over the interface. */
+/** The activities of undo-suspensions, killed with their worker, over the interface. */
 import { MockActivityEnvironment } from '@temporalio/testing'
 import { describe, expect, test } from 'vitest'
 import { undoActivities } from '../../../activities/undo.ts'
@@ -18,7 +18,7 @@ const iso = (ms: number) => new Date(ms).toISOString()
 
 const killed = new Error('killed')
 
-/** Activities whose requests go to the listener. They die with the first update to a workflow. */
+/** Activities that send requests to the listener. They die with the first update to a workflow. */
 function activities() {
   const fetch = async (request: Request): Promise<Response> => {
     const { pathname, search } = new URL(request.url)
@@ -36,7 +36,7 @@ function activities() {
   return undoActivities(() => ({ api: publicClient(at), internal: internalClient(at) }))
 }
 
-/** A SIM that the rule may suspend, with its ticket under way, and what undoes the rule from now on. */
+/** A SIM that the rule may suspend, with its ticket under way, and the input of an undo of the rule. */
 async function aSuspendingSim() {
   const { tenant, store } = harness
   const rule = `rule-${(rules += 1)}`

@@ -1,4 +1,4 @@
-/** Whom the enforcement of a pool has armed in a cycle. */
+/** SIMs that the enforcement of a pool has armed in a cycle. */
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { TariffType } from '../../../domain/codes.ts'

@@ -1,4 +1,4 @@
-/** Suspensions that the carrier refuses for good: whom enforcement leaves alone, and until when. */
+/** Suspensions that the carrier refuses for good: which SIMs enforcement leaves alone, and until when. */
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { PoolType, TariffType, TicketType, WatchdogMode } from '../../../domain/codes.ts'
@@ -21,7 +21,7 @@ const RULE = 'pool-overage'
 const OPTIONS = { leaseMs: 10_000, retryMinMs: 1000, retryMaxMs: 60_000, attempts: 1, patienceMs: 3_600_000 }
 const WORKFLOWS = { closeAfter: 'PT6H', waits: { pollMin: 'PT0.1S', pollMax: 'PT1S' } }
 
-/** A pool in Enforce mode that is over because of two SIMs, and what the carrier answers to a suspension of the larger. */
+/** A pool in Enforce mode, over because of two SIMs, and the carrier's answer to a suspension of the larger one. */
 async function aPoolOver(answer: { readonly code: string; readonly retryable: boolean }) {
   const harness = await aHarness(store)
   const { tenantId, asTenant } = harness

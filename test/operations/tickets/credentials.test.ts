@@ -1,4 +1,4 @@
-/** The carrier refuses our credentials: what is sent meanwhile, what becomes of tickets, and what people are told. */
+/** The carrier refuses our credentials: probes, waiting tickets, and notices to people. */
 import { sql } from 'kysely'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { EventSeverity, TicketStatus, TicketType } from '../../../domain/codes.ts'
@@ -37,7 +37,7 @@ const tickets = (harness: Harness) =>
   harness.rows(sql<{ status: TicketStatus; attempts: number }>`select status, attempts from tickets order by seq`)
 const statuses = async (harness: Harness) => (await tickets(harness)).map(({ status }) => status)
 const attempts = async (harness: Harness) => (await tickets(harness)).reduce((sum, one) => sum + one.attempts, 0)
-/** What the tenant is told of the carrier, the newest first. */
+/** Events of the tenant about the carrier, the newest first. */
 const events = async (harness: Harness) =>
   (
     await harness.rows(

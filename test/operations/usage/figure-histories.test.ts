@@ -25,7 +25,7 @@ import {
 
 const DAY = 86_400_000
 const BILLING_CYCLE = 'P1M'
-// Cycles that are not opened ahead are opened in slices too.
+// Cycles not opened ahead are opened in slices too.
 const store = Object.assign(await aStore(new Date(BEGIN).toISOString()), { opening: { sims: 2, waitMs: 60_000 } })
 
 /** Number of histories. They need a tenth of `MOST_MS`; the rest is for shrinking a failure. */

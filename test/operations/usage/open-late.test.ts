@@ -1,4 +1,4 @@
-/** A billing cycle that nobody has opened ahead is opened by whoever first needs it: in slices, or at once if it is small. */
+/** A billing cycle not opened ahead is opened by the first request that needs it: in slices, or at once if it is small. */
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { SimStatus, TariffType, TicketType } from '../../../domain/codes.ts'
@@ -28,7 +28,7 @@ const IN_TWOS = { sims: 2, waitMs: 60_000 }
 const PATIENT: Store = { ...store, opening: IN_TWOS }
 const HASTY: Store = { ...store, opening: { sims: 2, waitMs: 0 } }
 
-/** A tenant with Active SIMs, an hour after a boundary ahead of which nobody has opened a cycle. */
+/** A tenant with Active SIMs, an hour after a boundary, in a cycle not opened ahead. */
 async function anEstate(count = 5) {
   store.now = BOUNDARY - 20 * 86_400_000
   const harness = await aHarness(store)
@@ -43,7 +43,7 @@ async function anEstate(count = 5) {
 }
 type Estate = Awaited<ReturnType<typeof anEstate>>
 
-/** SIMs of the largest transaction that has written rows of the cycle. */
+/** SIMs of the largest transaction with rows of the cycle. */
 const largest = async (harness: Harness, key = NEXT) =>
   (
     await harness.rows(sql<{ sims: number }>`
@@ -71,7 +71,7 @@ const suspend = asUser((tx, { simId }) => complete(tx, { simId, type: TicketType
 const evaluate = (through: Store, { tenantId, simId }: Estate) =>
   evaluateAll(through, evaluationOptions(), tenantId, [{ kind: 'sim', id: simId }])
 
-/** All that needs the running cycle to be open. */
+/** Every kind of work that needs an open running cycle. */
 const DOORS: Readonly<Record<string, (through: Store, estate: Estate) => Promise<unknown>>> = {
   usage: use,
   'a ticket that ends': suspend,
@@ -160,7 +160,7 @@ describe('the first that needs a cycle', () => {
   })
 })
 
-/** A store whose process is killed as it begins its nth transaction. */
+/** A store of a process killed at the beginning of its nth transaction. */
 function killedAt(n: number): Store {
   let left = n
   const clock = () => {
@@ -224,7 +224,7 @@ describe('a process that is killed between slices', () => {
   })
 })
 
-/** Sessions of this database that are in a transaction. */
+/** Sessions of this database in a transaction. */
 const atWork = async () =>
   (
     await sql`select from pg_stat_activity
@@ -244,7 +244,7 @@ test('all that come at once wait for one slice, and take one connection for it',
       return IN_TWOS
     },
   }
-  // Each transaction asks once, and each of those that come once more when it begins to wait.
+  // Every transaction asks once, and those of the requests once more when they begin to wait.
   const come = 2 * sims.length
 
   const { all } = await inTenant(store, tenantId, async (tx) => {

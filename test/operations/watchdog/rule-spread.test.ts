@@ -19,7 +19,7 @@ const WITH = only({ [RULE]: asShipped, 'sim-silent': asShipped })
 const WITHOUT = only({ 'sim-silent': asShipped })
 const options = evaluationOptions()
 
-/** Each by a process that dies with its first job. */
+/** Changes by a process that dies with its first job. */
 const CHANGES: Readonly<Record<string, (store: Store) => Promise<unknown>>> = {
   'a load': (store) => activateRules(store, WITHOUT, 'Ann'),
   'an activation': async (store) => activateRuleVersion(store, (await pushRules(store, WITHOUT, BY)).version, BY),

@@ -60,7 +60,7 @@ describe.skipIf(path === undefined)('enforcement of a pool', () => {
       state,
       /** Waits until the workflow's state has these values. */
       untilState: (wanted: object) => soon(async () => expect(await state()).toMatchObject(wanted)),
-      /** The SIMs that the service knows as armed. */
+      /** The SIMs that the service keeps as armed. */
       armed: async () =>
         (await customer.inside('GET', `/internal/pools/${poolId}/armed-sims?cycle=${cycle.key}`)).simIds,
       /** Indexes of the suspended SIMs in `sims`. */

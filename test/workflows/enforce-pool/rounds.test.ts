@@ -80,7 +80,7 @@ describe.skipIf(path === undefined)('enforce-pool', () => {
   })
 
   describe('started again', () => {
-    /** A run that has suspended two SIMs, and is stopped. */
+    /** A stopped run after it has suspended two SIMs. */
     async function stopped(how: 'cancel' | 'terminate') {
       over(1, 2)
       await send('overLimit')

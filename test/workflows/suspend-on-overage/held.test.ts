@@ -152,7 +152,7 @@ describe.skipIf(path === undefined)('suspend-on-overage while the usage feed is 
   const run = useSuspensions(path)
   const { start, signal, until, state, actions, sim, tickets } = run
   const STALE = 'the usage feed is stale: nobody knows whether it is still over'
-  /** A SIM whose grace has passed meanwhile. */
+  /** A SIM after its grace has passed with a stale feed. */
   const delayed = async () => {
     run.model.permits = 'delayed'
     await start('overLimit', { grace: 'PT10H' })

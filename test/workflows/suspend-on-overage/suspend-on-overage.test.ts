@@ -285,14 +285,14 @@ describe.skipIf(path === undefined)('suspend-on-overage', () => {
       waitsFor: { what: 'its next overage' },
     })
 
-    // The same episode, of which the service knows.
+    // The refusal is in the present episode, by the service's record.
     run.model.refused = true
     await signal('overLimit')
     await soon(async () => expect((await run.state()).reason).toBe('not suspended: refused by the carrier'))
     expect(run.model.ticketsOf(1)).toEqual(['suspend:3'])
     expect(actions()).toEqual(['suspendFailed/0'])
 
-    // It fires anew, or a person asks.
+    // The rule fires again, or a person asks.
     run.model.refused = false
     await signal('overLimit')
     await soon(() => expect(actions()).toEqual(['suspendFailed/0', 'suspendFailed/1']))
