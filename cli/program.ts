@@ -142,8 +142,9 @@ Example:
   )
   .action(async () => {
     const settings = settingsWith({})
-    const [{ startWorker }, { buildApp }, { createLog }, { runUntilSignal }] = await Promise.all([
+    const [{ startWorker }, { refuseDatabase }, { buildApp }, { createLog }, { runUntilSignal }] = await Promise.all([
       import('../worker/main.ts'),
+      import('./refuse-database.ts'),
       import('../api/http/app.ts'),
       import('./log.ts'),
       import('./run-until-signal.ts'),
@@ -157,7 +158,10 @@ Example:
       ...(settings.SERVICE_KEY_FILE === '' ? (['SERVICE_KEY'] as const) : []),
     ])
     const log = createLog(settings, 'worker')
-    await runUntilSignal(log, () => startWorker(settings, log, buildApp({})))
+    await runUntilSignal(log, async () => {
+      await refuseDatabase(settings)
+      return startWorker(settings, log, buildApp({}))
+    })
   })
 
 program

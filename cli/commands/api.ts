@@ -18,16 +18,18 @@ import { openWorkflowClient } from '../../queues/temporal/client.ts'
 import { connect } from '../../store/connect.ts'
 import type { Store } from '../../store/tenancy.ts'
 import { requireSettings } from '../failures.ts'
+import { refuseDatabase } from '../refuse-database.ts'
 import type { Running } from '../run-until-signal.ts'
 
 /**
  * Starts the API. It listens even if a dependency is missing. Then `/readyz` reports it, and requests that need it get
  * 503 until it is back.
  *
- * @throws Error if a port is not available
+ * @throws Error if a port is not available; CommandFailure if the database refuses the process for good
  */
 export async function runApi(settings: Settings, log: Logger): Promise<Running> {
   requireSettings(settings, ['DATABASE_URL', 'TEMPORAL_ADDRESS'])
+  await refuseDatabase(settings)
   const lost = everySoOften((error, silenced) => log.warn({ reason: error.message, silenced }, 'a connection was lost'))
   const database = connect(settings.DATABASE_URL, { max: settings.DATABASE_POOL, onError: lost })
   const at = { redisUrl: settings.REDIS_URL, databaseUrl: directUrl(settings), onError: lost }

@@ -87,14 +87,14 @@ describe('a start', () => {
     ],
     [
       'with a wrong password',
-      'migrate',
+      'api',
       () => ({ DATABASE_URL: changed(empty, (url) => (url.password = 'wrong')) }),
       2,
       /password authentication failed.*: check user, password and database in DATABASE_URL/,
     ],
     [
       'with another database',
-      'migrate',
+      'worker',
       () => ({ DATABASE_URL: changed(empty, (url) => (url.pathname = '/nobodys')) }),
       2,
       /database "nobodys" does not exist/,
