@@ -144,6 +144,8 @@ describe.skipIf(path === undefined)('workflows on the real service', () => {
       await harness.skipTo(graceEndsAt - HOUR + SECOND)
       await customer.untilLog([...begun, '1 The grace period of SIM ends'])
       expect(await customer.sim(simId)).toMatchObject({ status: 1 })
+      // Without usage for two days the feed would be stale, and suspend nobody.
+      await customer.usage(simId, 1)
       await harness.skipTo(graceEndsAt)
       await customer.untilLog([...begun, '1 The grace period of SIM ends', '2 SIM was suspended'])
       await harness.skipTo(graceEndsAt + 2 * HOUR)
