@@ -132,6 +132,8 @@ describe.skipIf(path === undefined)('suspend-on-overage on the real service', ()
       expect(await customer.sim(simId)).toMatchObject({ status: 1 })
       await harness.skipTo(later - MINUTE)
       await customer.untilLog([...BEGUN, ENDING, ENDING])
+      // Without usage for so long the feed would be stale, and suspend nobody.
+      await customer.usage(simId, 1)
       await harness.skipTo(later + 2 * HOUR)
       await customer.untilPhase(simId, cycle.key, 'suspended')
       await customer.untilLog([...BEGUN, ENDING, ENDING, '2 SIM was suspended'])
@@ -276,6 +278,8 @@ describe.skipIf(path === undefined)('suspend-on-overage on the real service', ()
     test('delays suspension and return, and loses nothing', async () => {
       const { simId, graceEndsAt } = await inGrace()
       await harness.skipTo(graceEndsAt - MINUTE)
+      // The feed is fresh at the end of the grace.
+      await customer.usage(simId, 1)
       harness.line.fateOf = () => 'away'
       await harness.skipTo(graceEndsAt + HOUR)
       expect((await runOf(simId)).state).toMatchObject({ phase: 'suspending', waitsFor: { what: 'the service' } })
