@@ -115,8 +115,7 @@ async function attempt(
   { addresses, timeoutMs, streams }: Patience,
 ): Promise<{ response?: Response; fault?: unknown }> {
   try {
-    const send = (moved: Request, signal: AbortSignal) => fetch(moved, { signal })
-    const answer = await addresses.send(request, { timeoutMs, signal: request.signal, send })
+    const answer = await addresses.send(request, { timeoutMs })
     const response = streams ? answer : await whole(answer)
     asked.set(response, nameOf(request))
     return { response }

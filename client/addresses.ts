@@ -15,6 +15,7 @@ const ELSEWHERE: ReadonlySet<number> = new Set([502, 503, 504])
 
 /** Sends one request and resolves with the head of the response. */
 type Send = (request: Request, signal: AbortSignal) => Promise<Response>
+const fetchOnce: Send = (request, signal) => fetch(request, { signal })
 
 export interface Addresses {
   /** The base URL to build requests with. {@link Addresses.send} puts another in its place. */
@@ -26,13 +27,14 @@ export interface Addresses {
    * rests gets it only if no other can be connected to.
    *
    * @param timeoutMs for all of them together, the body of the response included
-   * @param signal ends the request at once
+   * @param signal ends the request at once. Default: the request's own
+   * @param send default: `fetch`
    * @returns the last response
    * @throws the error of the last address, if that did not respond
    */
   readonly send: (
     request: Request,
-    options: { readonly timeoutMs: number; readonly signal: AbortSignal; readonly send: Send },
+    options: { readonly timeoutMs: number; readonly signal?: AbortSignal; readonly send?: Send },
   ) => Promise<Response>
 }
 
@@ -54,7 +56,7 @@ export function openAddresses(setting: string, now: () => number = () => perform
   return {
     first,
     names: all.map(({ url }) => url).join(' and '),
-    send: async (request, { timeoutMs, signal, send }) => {
+    send: async (request, { timeoutMs, signal = request.signal, send = fetchOnce }) => {
       const whole = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)])
       const path = request.url.slice(first.length)
       const order = inOrder()

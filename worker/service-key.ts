@@ -52,8 +52,7 @@ const PATIENCE_MS = 2000
 export async function keyIsTaken(key: WorkersKey, internal: Addresses): Promise<string> {
   const request = new Request(`${internal.first}/internal/rules`)
   const send = (moved: Request, signal: AbortSignal) => sendWithKey(key, moved, signal)
-  const options = { timeoutMs: PATIENCE_MS, signal: new AbortController().signal, send }
-  const answer = await internal.send(request, options).catch(() => undefined)
+  const answer = await internal.send(request, { timeoutMs: PATIENCE_MS, send }).catch(() => undefined)
   await answer?.body?.cancel()
   const refusal = key.refusal()
   if (refusal !== undefined) {

@@ -62,9 +62,7 @@ export async function openTraffic(service: Service) {
       headers,
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     })
-    const send = (moved: Request, signal: AbortSignal) => fetch(moved, { signal })
-    const options = { timeoutMs: ANSWER_MS, signal: new AbortController().signal, send }
-    const answer = await addresses.send(request, options).catch(() => undefined)
+    const answer = await addresses.send(request, { timeoutMs: ANSWER_MS }).catch(() => undefined)
     await answer?.text()
     const ms = Math.round(performance.now() - began)
     return { what, status: answer?.status ?? 0, ms, retryAfter: answer?.headers.get('retry-after') ?? null }

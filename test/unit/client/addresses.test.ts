@@ -30,11 +30,10 @@ const NOBODY = 'http://127.0.0.1:9'
 function clientOf(urls: readonly string[], timeoutMs = 30_000) {
   const at = { now: 0 }
   const addresses = openAddresses(urls.join(', '), () => at.now)
-  const send = (request: Request, signal: AbortSignal) => fetch(request, { signal })
   let requests = 0
   const post = async (signal = new AbortController().signal) => {
-    const request = new Request(`${addresses.first}/p`, { method: 'POST', body: `n${++requests}` })
-    const response = await addresses.send(request, { timeoutMs, signal, send })
+    const request = new Request(`${addresses.first}/p`, { method: 'POST', body: `n${++requests}`, signal })
+    const response = await addresses.send(request, { timeoutMs })
     return { status: response.status, text: await response.text() }
   }
   return { post, at }
