@@ -1,18 +1,14 @@
 /** The carrier as a dependency of the worker: whether it is there, and whether it accepts our credentials. */
 import { Gauge } from '@prometheus-io/client'
-import { type CarrierRefusal, isRefused } from '../domain/tickets/carrier-refusal.ts'
 import type { Network } from '../network/network.ts'
 import type { Dependency } from '../process/health.ts'
 import type { Metrics } from '../process/metrics.ts'
 import { inPlatform, type Store } from '../store/tenancy.ts'
-import { readCarrierRefusals } from '../store/tickets/carrier-refusals.ts'
+import { refusalNow } from '../store/tickets/carrier-refusals.ts'
 
 /** Registers the metric of refused credentials. */
 export function carrierDependency({ registry }: Metrics, store: Store, network: Network): Dependency {
-  const refusal = async (): Promise<CarrierRefusal | undefined> => {
-    const known = (await inPlatform(store, readCarrierRefusals)).get(network.credential)
-    return known !== undefined && isRefused(known) ? known : undefined
-  }
+  const refusal = () => inPlatform(store, (tx) => refusalNow(tx, network.credential))
   new Gauge({
     name: 'simherd_carrier_refused',
     help: '1 while the carrier refuses the credentials of this worker: tickets wait, and use up no attempts.',

@@ -3,7 +3,6 @@ import { access, constants, statfs } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import type { Settings } from '../../config/index.ts'
 import { megabytes } from '../../domain/quantity.ts'
-import { isRefused } from '../../domain/tickets/carrier-refusal.ts'
 import { toMB } from '../../domain/units.ts'
 import { httpNetwork } from '../../network/http.ts'
 import { checkSmtp } from '../../notify/transport.ts'
@@ -20,9 +19,9 @@ import { clockOffsetMs } from '../../store/clock.ts'
 import { connect } from '../../store/connect.ts'
 import { wrongCounts } from '../../store/estate/wrong-counts.ts'
 import { pendingMigrations } from '../../store/migrate.ts'
-import { inPlatform, inTenant, reading, slowly } from '../../store/tenancy.ts'
+import { inPlatform, inTenant, reading, type Store, slowly } from '../../store/tenancy.ts'
 import { tenantIds } from '../../store/tenants/tenants.ts'
-import { readCarrierRefusals } from '../../store/tickets/carrier-refusals.ts'
+import { refusalNow } from '../../store/tickets/carrier-refusals.ts'
 import { wrongSums } from '../../store/usage/check-sums.ts'
 import { runningCycle } from '../../store/usage/cycles.ts'
 import type { Stack } from '../stack-file.ts'
@@ -90,80 +89,71 @@ const temporalProgram: Check = async ({ settings }) => {
   )
 }
 
-const database: Check = async ({ settings, stack }) => {
-  const url = settings.DATABASE_URL || stack?.databaseUrl
-  if (url === undefined) return absent('database', 'not running: "npm start" starts the embedded one')
+/** Looks at a database over a connection of its own. */
+async function lookInDatabase<T>(url: string, look: (store: Store) => Promise<T>): Promise<T> {
   const { db, close } = connect(url, { max: 1 })
   try {
-    const pending = await pendingMigrations(db)
-    if (pending.length === 0) return found('database', 'reachable and migrated')
-    return missing('database', `lacks ${pending.join(', ')}`, 'run: npx simherd migrate')
+    return await look(reading({ db, clock: Date.now, enqueue: () => undefined }))
   } finally {
     await close()
   }
 }
 
-const clock: Check = async ({ settings, stack }) => {
-  const url = settings.DATABASE_URL || stack?.databaseUrl
-  if (url === undefined) return absent('clock', 'no database is running')
-  const { db, close } = connect(url, { max: 1 })
-  try {
-    // The first query also opens the connection.
-    await clockOffsetMs(db, Date.now)
-    const offsetMs = await clockOffsetMs(db, Date.now)
-    const words = describeOffset(offsetMs)
-    if (Math.abs(offsetMs) <= CLOCK_MS) return found('clock', words)
-    return missing('clock', words, 'set the clock of this machine or of the database, and keep both right by NTP')
-  } finally {
-    await close()
+/** A check of what the database holds. */
+const inDatabase =
+  (what: string, none: string, look: (store: Store) => Promise<Finding>): Check =>
+  async ({ settings, stack }) => {
+    const url = settings.DATABASE_URL || stack?.databaseUrl
+    return url === undefined ? absent(what, none) : lookInDatabase(url, look)
   }
-}
+
+const NONE_RUNS = 'no database is running'
+
+const database = inDatabase('database', 'not running: "npm start" starts the embedded one', async ({ db }) => {
+  const pending = await pendingMigrations(db)
+  if (pending.length === 0) return found('database', 'reachable and migrated')
+  return missing('database', `lacks ${pending.join(', ')}`, 'run: npx simherd migrate')
+})
+
+const clock = inDatabase('clock', NONE_RUNS, async ({ db }) => {
+  // The first query also opens the connection.
+  await clockOffsetMs(db, Date.now)
+  const offsetMs = await clockOffsetMs(db, Date.now)
+  const words = describeOffset(offsetMs)
+  if (Math.abs(offsetMs) <= CLOCK_MS) return found('clock', words)
+  return missing('clock', words, 'set the clock of this machine or of the database, and keep both right by NTP')
+})
 
 /** Whether this build takes the rules in force, so that `doctor` of a new release tells before it is installed. */
-const rules: Check = async ({ settings, stack }) => {
-  const url = settings.DATABASE_URL || stack?.databaseUrl
-  if (url === undefined) return absent('rules', 'no database is running')
-  const { db, close } = connect(url, { max: 1 })
-  try {
-    const store = reading({ db, clock: Date.now, enqueue: () => undefined })
-    const inForce = await inPlatform(store, readRulesInForce)
-    const { version, refused } = inForce
-    if (refused !== null)
-      return missing(
-        'rules',
-        `version ${refused.version} is refused by this build (${refused.reason}): ${inForceInstead(inForce)}`,
-        'mend the file and load the rules again, or run a build that takes them',
-      )
-    return version === 0 ? absent('rules', 'none was loaded yet') : found('rules', `version ${version} is in force`)
-  } finally {
-    await close()
-  }
-}
+const rules = inDatabase('rules', NONE_RUNS, async (store) => {
+  const inForce = await inPlatform(store, readRulesInForce)
+  const { version, refused } = inForce
+  if (refused !== null)
+    return missing(
+      'rules',
+      `version ${refused.version} is refused by this build (${refused.reason}): ${inForceInstead(inForce)}`,
+      'mend the file and load the rules again, or run a build that takes them',
+    )
+  return version === 0 ? absent('rules', 'none was loaded yet') : found('rules', `version ${version} is in force`)
+})
 
 /** Adds up again what is kept of the SIMs and of this cycle's usage, tenant by tenant. Reads all SIMs. */
-const figures: Check = async ({ settings, stack }) => {
-  const url = settings.DATABASE_URL || stack?.databaseUrl
-  if (url === undefined) return absent('figures', 'no database is running')
-  const { db, close } = connect(url, { max: 1 })
-  const store = slowly(reading({ db, clock: Date.now, enqueue: () => undefined }))
-  try {
-    const tenants = await inPlatform(store, tenantIds)
-    const wrong: string[] = []
-    for (const tenantId of tenants) {
-      const found = await inTenant(store, tenantId, async (tx) => [
-        ...(await wrongCounts(tx)),
-        ...(await wrongSums(tx, (await runningCycle(tx)).key)),
-      ])
-      wrong.push(...found.map(({ what, kept, counted }) => `${tenantId}: ${what}: kept ${kept}, counted ${counted}`))
-      if (wrong.length >= MOST_WRONG) break
-    }
-    if (wrong.length === 0)
-      return found('figures', `the counts of SIMs and the sums of pools of ${tenants.length} tenant(s) are right`)
-    return missing('figures', wrong.slice(0, MOST_WRONG).join('; '), 'say so to the makers of Simherd')
-  } finally {
-    await close()
+const figures = inDatabase('figures', NONE_RUNS, async (quick) => {
+  const store = slowly(quick)
+  const tenants = await inPlatform(store, tenantIds)
+  const wrong: string[] = []
+  for (const tenantId of tenants) {
+    const found = await inTenant(store, tenantId, async (tx) => [
+      ...(await wrongCounts(tx)),
+      ...(await wrongSums(tx, (await runningCycle(tx)).key)),
+    ])
+    wrong.push(...found.map(({ what, kept, counted }) => `${tenantId}: ${what}: kept ${kept}, counted ${counted}`))
+    if (wrong.length >= MOST_WRONG) break
   }
-}
+  if (wrong.length === 0)
+    return found('figures', `the counts of SIMs and the sums of pools of ${tenants.length} tenant(s) are right`)
+  return missing('figures', wrong.slice(0, MOST_WRONG).join('; '), 'say so to the makers of Simherd')
+})
 
 const redis: Check = async ({ settings }) => {
   if (settings.REDIS_URL === '') return absent('Redis', 'not needed: the queues live in PostgreSQL')
@@ -204,17 +194,9 @@ const carrier: Check = async ({ settings, stack }) => {
 /** Since when the carrier refuses a credential, by the workers' notes; undefined if it does not, or without a database. */
 async function refusedSince(databaseUrl: string | undefined, credential: string): Promise<Date | undefined> {
   if (databaseUrl === undefined) return undefined
-  const { db, close } = connect(databaseUrl, { max: 1 })
-  const store = reading({ db, clock: Date.now, enqueue: () => undefined })
-  try {
-    const refusal = (await inPlatform(store, readCarrierRefusals)).get(credential)
-    return refusal !== undefined && isRefused(refusal) ? refusal.since : undefined
-  } catch {
-    // The check of the database reports this.
-    return undefined
-  } finally {
-    await close()
-  }
+  const look = (store: Store) => inPlatform(store, (tx) => refusalNow(tx, credential))
+  // The check of the database reports a failure.
+  return (await lookInDatabase(databaseUrl, look).catch(() => undefined))?.since
 }
 
 /** Checks a process of the service. If it is running, it must be ready. If not, its port must be free. */

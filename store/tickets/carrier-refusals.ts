@@ -1,6 +1,6 @@
 /** Credentials that the carrier refuses. Workers with the same credential share its row and its probes. */
 import { sql } from 'kysely'
-import type { CarrierRefusal } from '../../domain/tickets/carrier-refusal.ts'
+import { type CarrierRefusal, isRefused } from '../../domain/tickets/carrier-refusal.ts'
 import { kept } from '../kept.ts'
 import type { PlatformTx, TenantTx } from '../tenancy.ts'
 
@@ -12,6 +12,12 @@ type Row = CarrierRefusal & { readonly credential: string }
 export async function readCarrierRefusals(tx: TenantTx | PlatformTx): Promise<Map<string, CarrierRefusal>> {
   const { rows } = await sql<Row>`${kept} select ${columns} from carrier_refusals`.execute(tx.q)
   return new Map(rows.map((row) => [row.credential, row]))
+}
+
+/** The refusal of a credential; undefined while the carrier accepts it. */
+export async function refusalNow(tx: TenantTx | PlatformTx, credential: string): Promise<CarrierRefusal | undefined> {
+  const known = (await readCarrierRefusals(tx)).get(credential)
+  return known !== undefined && isRefused(known) ? known : undefined
 }
 
 /** Takes the next probe of a refused credential, if it may be sent now. @param until when another may take one */
