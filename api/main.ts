@@ -62,18 +62,21 @@ export async function startApi(config: ApiConfig): Promise<RunningApi> {
   const routes = { ...config, dependencies, ...(keys === undefined ? {} : { keys }) }
   const outside = await buildPublic(routes, common)
   const inside = await buildInternal(routes, common)
+  const closeAll = async () => {
+    await Promise.all([outside.close(), inside.close()])
+    await keys?.close()
+  }
   const close = async () => {
     ending.abort()
     await config.untilUnused?.()
-    await Promise.all([outside.close(), inside.close()])
-    await keys?.close()
+    await closeAll()
   }
   try {
     const apiUrl = await outside.listen({ host: config.host, port: config.port })
     const internalUrl = await inside.listen({ host: config.internalHost, port: config.internalPort })
     return { apiUrl, internalUrl, close }
   } catch (error) {
-    await Promise.all([outside.close(), inside.close(), keys?.close()])
+    await closeAll()
     throw error
   }
 }

@@ -1,6 +1,5 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Settings } from '../config/index.ts'
-import { databaseDependency } from '../process/health.ts'
+import { databaseDependency, within } from '../process/health.ts'
 import { directUrl } from '../process/options.ts'
 import { connect } from '../store/connect.ts'
 import { asCommandFailure, CommandFailure, ExitCode } from './failures.ts'
@@ -19,7 +18,7 @@ export async function refuseDatabase(settings: Settings): Promise<void> {
     const { db, close } = connect(url, { max: 1 })
     const look = databaseDependency(db).check()
     try {
-      await Promise.race([look, sleep(LOOK_MS, undefined, { ref: false })])
+      await within(LOOK_MS, look)
     } catch (error) {
       const failure = asCommandFailure(error)
       if (failure instanceof CommandFailure && failure.exitCode === ExitCode.usage) throw failure

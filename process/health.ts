@@ -140,7 +140,7 @@ async function checkNow({ name, isRequired: required, check }: Dependency): Prom
 }
 
 /** @returns undefined if the work takes longer; it goes on */
-async function within<T>(ms: number, work: Promise<T>): Promise<T | undefined> {
+export async function within<T>(ms: number, work: Promise<T>): Promise<T | undefined> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<undefined>((resolve) => {
     timer = setTimeout(resolve, ms, undefined)

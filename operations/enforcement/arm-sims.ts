@@ -3,11 +3,11 @@ import { suspendOnOverageId } from '../../domain/temporal/ids.ts'
 import { type ArmedQuery, type ArmedSims, type ArmRequest, MOST_ARMED } from '../../domain/workflows/workflow.ts'
 import { noteCreated } from '../../store/audit.ts'
 import { armsAfter, keepArms } from '../../store/enforcement/pool-arms.ts'
-import { poolNames } from '../../store/estate/pools.ts'
 import { missingSims } from '../../store/estate/sims.ts'
 import { knownStarts, rememberStarts, requestWorkflows } from '../../store/outbox.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
 import { cycleNamed } from '../../store/usage/cycles.ts'
+import { knownPool } from '../estate/known-pool.ts'
 import { suspendInputOf, type WorkflowOptions } from '../workflows/inputs.ts'
 
 /**
@@ -34,7 +34,7 @@ export async function armSims(
   const simIds = [...new Set(ask.simIds)]
   const [missing] = await missingSims(tx, simIds)
   if (missing !== undefined) throw new ServiceError('sim_not_found', `There is no SIM ${missing}.`)
-  if (poolId != null) await mustBePool(tx, poolId)
+  if (poolId != null) await knownPool(tx, poolId)
   const armed = poolId != null && signal === 'overLimit' ? await keepArms(tx, { poolId, cycle: cycle.key }, simIds) : 0
   const runs = simIds.map((simId) => ({ simId, workflowId: suspendOnOverageId(tx.tenantId, simId, cycle.key) }))
   const ids = runs.map(({ workflowId }) => workflowId)
@@ -73,13 +73,8 @@ export async function armedSims(
   poolId: number,
   { cycle, afterSimId = 0, limit = MOST_ARMED }: ArmedQuery,
 ): Promise<ArmedSims> {
-  await mustBePool(tx, poolId)
+  await knownPool(tx, poolId)
   await cycleNamed(tx, cycle)
   const simIds = await armsAfter(tx, { poolId, cycle }, { afterSimId, limit })
   return { simIds, nextAfterSimId: simIds.length === limit ? (simIds.at(-1) ?? null) : null }
-}
-
-async function mustBePool(tx: TenantTx, id: number): Promise<void> {
-  if ((await poolNames(tx, [id])).has(id)) return
-  throw new ServiceError('pool_not_found', `There is no pool ${id}.`)
 }

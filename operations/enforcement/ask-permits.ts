@@ -30,6 +30,7 @@ import { cycleNamed, tenantSettings } from '../../store/usage/cycles.ts'
 import { readFeed } from '../../store/usage/feed.ts'
 import { delayOrders, lockAlerts } from '../../store/watchdog/alerts.ts'
 import { activeRuleVersion } from '../../store/watchdog/rule-sets.ts'
+import { knownPool } from '../estate/known-pool.ts'
 import { limitFor } from './guard-limit.ts'
 import { tellHold } from './tell-hold.ts'
 
@@ -54,9 +55,7 @@ export async function askPermits(tx: TenantTx, ask: PermitRequest, readsUsage: R
     throw new ServiceError('sim_state_conflict', `Cycle ${cycleKey} has ended: nothing is enforced in it any more.`)
   }
   const named = ask.poolId ?? null
-  if (named !== null && (await poolName(tx, named)) === undefined) {
-    throw new ServiceError('pool_not_found', `There is no pool ${named}.`)
-  }
+  if (named !== null) await knownPool(tx, named)
   if ((await readsUsage(tx, rule)) && (await isStale(tx, cycle))) return delay(tx, ask)
   await lockGuard(tx)
   const version = (await activeRuleVersion(tx)) ?? 0

@@ -4,12 +4,12 @@ import type { Action, ActionRequest } from '../../domain/enforcement/enforcement
 import { ServiceError } from '../../domain/errors.ts'
 import { instant } from '../../domain/local-time.ts'
 import { megabytes } from '../../domain/quantity.ts'
-import { poolName } from '../../store/estate/pools.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
 import { tenantSettings } from '../../store/usage/cycles.ts'
 import { insertLogEntries } from '../../store/watchdog/alerts.ts'
 import { activeRuleSet } from '../../store/watchdog/rule-sets.ts'
 import { insertWebhookEvent } from '../../store/webhooks/events.ts'
+import { knownPool } from '../estate/known-pool.ts'
 import { knownSim } from '../estate/known-sim.ts'
 import { notifyAction } from './notify-action.ts'
 
@@ -96,8 +96,7 @@ export async function logAction(tx: TenantTx, ask: ActionRequest): Promise<{ log
 async function subjectOf(tx: TenantTx, { action, simId, poolId }: ActionRequest) {
   const ofPool = action === 'tooLittleToPick'
   if (ofPool && poolId != null && simId == null) {
-    const label = await poolName(tx, poolId)
-    if (label === undefined) throw new ServiceError('pool_not_found', `There is no pool ${poolId}.`)
+    const label = await knownPool(tx, poolId)
     return { subject: `pool/${poolId}`, label, simId: null, poolId, tag: '', iccid: '' }
   }
   if (!ofPool && simId != null && poolId == null) {
