@@ -38,12 +38,18 @@ type Moment = 'activating' | 'suspending' | 'closing'
  *
  * @param needsMs the time that the job needs in the cycle, in milliseconds, with a margin
  * @param at called at each moment at which a test may interfere
+ * @throws Error with the last lines of the processes
  */
-export async function playMainJob(
+export const playMainJob = (
   service: Service,
   needsMs = 120_000,
   at: (moment: Moment) => Promise<void> = async () => {},
-) {
+) =>
+  play(service, needsMs, at).catch((error) => {
+    throw new Error(`${error.message}\n${service.lines.slice(-40).join('\n')}`, { cause: error })
+  })
+
+async function play(service: Service, needsMs: number, at: (moment: Moment) => Promise<void>) {
   // The tenant is made within this cycle: a Fixed pool's bucket is charged in every cycle in which the pool exists.
   const { billingCycle, cycle: start } = cycleThatEndsSoon(needsMs)
   const player = await setUp(service, billingCycle)

@@ -28,9 +28,7 @@ describe.runIf(requireProgram(isThere, 'pgbouncer', 'the service behind a pooler
   })
 
   test('the main job has each effect once', async () => {
-    const { player, cycle } = await playMainJob(service).catch((error) => {
-      throw new Error(`${error.message}\n${service.lines.slice(-40).join('\n')}`, { cause: error })
-    })
+    const { player, cycle } = await playMainJob(service)
 
     await expectOutcome(service, player, cycle.key)
   })

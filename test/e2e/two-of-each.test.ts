@@ -21,9 +21,7 @@ describe.skipIf(redis === undefined)('two APIs and two workers on Redis', async 
   })
 
   test('play the main job with each effect once', async () => {
-    const { player, cycle } = await playMainJob(service).catch((error) => {
-      throw new Error(`${error.message}\n${service.lines.slice(-40).join('\n')}`, { cause: error })
-    })
+    const { player, cycle } = await playMainJob(service)
 
     await expectOutcome(service, player, cycle.key)
     expect(service.lines.filter((line) => line.includes('ended unasked'))).toEqual([])

@@ -11,6 +11,7 @@ import { rememberStarts } from '../../../store/outbox.ts'
 import { saveAlerts } from '../../../store/watchdog/alerts.ts'
 import { aPool, aStore, aTariff } from '../../setup/estate.ts'
 import { aHarness, type Harness } from '../harness.ts'
+import { anAlert } from './an-alert.ts'
 
 const store = await aStore()
 const NOW = store.now
@@ -18,28 +19,9 @@ const CYCLE = '2026-11'
 const RULE = 'pool-overage'
 
 /** Writes an alert as an evaluation leaves it. */
-const fire = (
-  harness: Harness,
-  { kind, id }: Subject,
-  also: { rule?: string; firing?: boolean; scope?: string } = {},
-) =>
+const fire = (harness: Harness, subject: Subject, also: { rule?: string; firing?: boolean; scope?: string } = {}) =>
   harness.asTenant((tx) =>
-    saveAlerts(tx, [
-      {
-        rule: RULE,
-        kind,
-        id,
-        scope: CYCLE,
-        firing: true,
-        state: {},
-        ruleVersion: 1,
-        evaluatedAt: new Date(store.now++),
-        explanation: null,
-        lastSignal: null,
-        lastSignalAt: null,
-        ...also,
-      },
-    ]),
+    saveAlerts(tx, [anAlert(subject, { rule: RULE, scope: CYCLE, evaluatedAt: new Date(store.now++), ...also })]),
   )
 
 /** A Dynamic pool of active SIMs, each with an allowance of 100 bytes. */

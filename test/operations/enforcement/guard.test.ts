@@ -16,6 +16,7 @@ import { inTenant } from '../../../store/tenancy.ts'
 import { saveAlerts } from '../../../store/watchdog/alerts.ts'
 import { aPool, aStore, aTariff, byHand } from '../../setup/estate.ts'
 import { aHarness, askedPermits } from '../harness.ts'
+import { anAlert } from './an-alert.ts'
 
 const store = await aStore()
 const NOW = store.now
@@ -271,18 +272,13 @@ describe('a permit', () => {
     const alert = (subject: Subject, firing: boolean) =>
       asTenant((tx) =>
         saveAlerts(tx, [
-          {
+          anAlert(subject, {
             rule: RULE,
-            ...subject,
             scope: CYCLE,
             firing,
-            state: {},
-            ruleVersion: 1,
             evaluatedAt: new Date(store.now++),
-            explanation: null,
             lastSignal: 'cleared',
-            lastSignalAt: null,
-          },
+          }),
         ]),
       )
     await alert({ kind: 'pool' as const, id: poolId }, false)

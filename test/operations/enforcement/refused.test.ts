@@ -14,6 +14,7 @@ import { releaseRun, rememberStarts } from '../../../store/outbox.ts'
 import { saveAlerts } from '../../../store/watchdog/alerts.ts'
 import { aPool, aStore, aTariff } from '../../setup/estate.ts'
 import { aHarness } from '../harness.ts'
+import { anAlert } from './an-alert.ts'
 
 const store = await aStore()
 const CYCLE = '2026-11'
@@ -31,24 +32,10 @@ async function aPoolOver(answer: { readonly code: string; readonly retryable: bo
   })
   const [larger = 0, smaller = 0] = await harness.activeSims(2, { poolId })
   await harness.record([harness.usage(larger, { bytesUp: 400 }), harness.usage(smaller, { bytesUp: 300 })])
-  const fire = ({ kind, id }: Subject) =>
-    asTenant((tx) =>
-      saveAlerts(tx, [
-        {
-          rule: RULE,
-          kind,
-          id,
-          scope: CYCLE,
-          firing: true,
-          state: { began: store.now },
-          ruleVersion: 1,
-          evaluatedAt: new Date(store.now),
-          explanation: null,
-          lastSignal: null,
-          lastSignalAt: null,
-        },
-      ]),
-    )
+  const fire = (subject: Subject) => {
+    const [state, evaluatedAt] = [{ began: store.now }, new Date(store.now)]
+    return asTenant((tx) => saveAlerts(tx, [anAlert(subject, { rule: RULE, scope: CYCLE, state, evaluatedAt })]))
+  }
   await fire({ kind: 'pool', id: poolId })
   const workflowId = suspendOnOverageId(tenantId, larger, CYCLE)
   const cause = { by: 'watchdog', rule: RULE, cycle: CYCLE, until: 'renewal', workflowId } as const

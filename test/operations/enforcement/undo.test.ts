@@ -8,6 +8,7 @@ import { passOverSims, undoInput, undoPage } from '../../../operations/enforceme
 import { saveAlerts } from '../../../store/watchdog/alerts.ts'
 import { aPool, aStore, aTariff } from '../../setup/estate.ts'
 import { aHarness, askedPermits } from '../harness.ts'
+import { anAlert } from './an-alert.ts'
 
 const store = await aStore()
 const NOW = store.now
@@ -42,19 +43,10 @@ async function aPoolOf(count: number) {
     asked: (simId: number, asked: 'overLimit' | 'would', rule = RULE) =>
       harness.asTenant((tx) =>
         saveAlerts(tx, [
-          {
-            rule,
-            kind: 'sim' as const,
-            id: simId,
-            scope: CYCLE,
-            firing: true,
-            state: {},
-            ruleVersion: 1,
-            evaluatedAt: tx.now,
-            explanation: null,
-            lastSignal: asked,
-            lastSignalAt: tx.now,
-          },
+          anAlert(
+            { kind: 'sim', id: simId },
+            { rule, scope: CYCLE, evaluatedAt: tx.now, lastSignal: asked, lastSignalAt: tx.now },
+          ),
         ]),
       ),
     page: (also: object = {}) =>

@@ -1,0 +1,20 @@
+import type { Subject } from '../../../domain/watchdog/subject.ts'
+import type { saveAlerts } from '../../../store/watchdog/alerts.ts'
+
+type SavedAlert = Parameters<typeof saveAlerts>[1][number]
+
+/** An alert as an evaluation leaves it that fires and has sent no signal. @param also other values */
+export const anAlert = (
+  { kind, id }: Subject,
+  also: Pick<SavedAlert, 'rule' | 'scope' | 'evaluatedAt'> & Partial<SavedAlert>,
+): SavedAlert => ({
+  kind,
+  id,
+  firing: true,
+  state: {},
+  ruleVersion: 1,
+  explanation: null,
+  lastSignal: null,
+  lastSignalAt: null,
+  ...also,
+})
