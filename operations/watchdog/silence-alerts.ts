@@ -4,6 +4,7 @@ import { ServiceError } from '../../domain/errors.ts'
 import { durationMs } from '../../domain/time/duration.ts'
 import { LONGEST_SILENCE_MS, MOST_SILENCES, type NewSilence, type Silence } from '../../domain/watchdog/silence.ts'
 import { noteChange } from '../../store/audit.ts'
+import { poolName } from '../../store/estate/pools.ts'
 import { simExists } from '../../store/estate/sims.ts'
 import { insertEvent } from '../../store/events.ts'
 import { resumeNotifications } from '../../store/mail/mails.ts'
@@ -11,7 +12,6 @@ import type { TenantTx } from '../../store/tenancy.ts'
 import { runningCycle } from '../../store/usage/cycles.ts'
 import { lockAlerts, markFiringDue } from '../../store/watchdog/alerts.ts'
 import { insertSilence, lockSilence, openSilences, writeSilenceEnd } from '../../store/watchdog/silences.ts'
-import { knownPool } from '../estate/known-pool.ts'
 
 /**
  * Begins a silence. What is not mailed because of it is mailed when it ends, if it still is true then.
@@ -27,7 +27,9 @@ export async function addSilence(tx: TenantTx, ask: NewSilence): Promise<{ id: n
   if (simId !== null && !(await simExists(tx, simId))) {
     throw new ServiceError('sim_not_found', `There is no SIM ${simId}.`)
   }
-  if (poolId !== null) await knownPool(tx, poolId)
+  if (poolId !== null && (await poolName(tx, poolId)) === undefined) {
+    throw new ServiceError('pool_not_found', `There is no pool ${poolId}.`)
+  }
   // One evaluation at a time: none that has read no silence tells after this one.
   await lockAlerts(tx)
   if ((await openSilences(tx)).length >= MOST_SILENCES) {

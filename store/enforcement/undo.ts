@@ -3,7 +3,6 @@
 import { sql } from 'kysely'
 import { SUBJECT_CODES } from '../../domain/watchdog/subject.ts'
 import { mine, type TenantTx } from '../tenancy.ts'
-import { DELAYED } from '../watchdog/alerts.ts'
 
 export interface UndoRequest {
   readonly rule: string
@@ -46,7 +45,7 @@ export async function suspensionsToUndo(
       union
       select subject_id from alerts
        where tenant_id = ${mine} and rule = ${rule} and subject_kind = ${SUBJECT_CODES.sim}
-         and scope in (${cycleKey}, '') and asked in ('overLimit', ${DELAYED})
+         and scope in (${cycleKey}, '') and asked in ('overLimit', 'delayed')
          and asked_at ${within} asked_at < ${until} and subject_id > ${afterSimId}
     ), about as (
       select a.sim_id from asked a
