@@ -10,6 +10,8 @@ export interface QueuesAt {
   readonly databaseUrl: string
   /** Most connections to PostgreSQL for taking jobs. Default: 11. */
   readonly queuePool?: number
+  /** Longest wait for an answer, in milliseconds: a connection that is silent for longer is replaced. Default: 20 s. */
+  readonly answerMs?: number
   /** Called when a connection is lost. It is made again by itself. */
   readonly onError: (error: Error) => void
 }
@@ -42,6 +44,9 @@ const atMost = (ms: number, what: Promise<unknown>) =>
 const TAKEN_OVER = { lockDuration: 10_000, stalledInterval: 5000 } as const
 /** How soon a consumer tries a backend again that refused it. Milliseconds. */
 const ASK_AGAIN = { runRetryDelay: 1000 } as const
+
+/** Longer than a consumer blocks on Redis, which is 10 s at most, and than any statement of BullMQ usually takes. */
+const ANSWER_MS = 20_000
 
 /** Completed jobs are removed. Failed ones are kept for investigation: for a day, at most 1,000. */
 const KEEP = { removeOnComplete: true, removeOnFail: { age: 86_400, count: 1000 } } as const
@@ -108,11 +113,14 @@ export function consume(at: QueuesAt, handlers: Handlers, onFailed: (queue: stri
 }
 
 function connectionTo(at: QueuesAt, connections: number) {
-  return at.redisUrl === '' ? inPostgres(at.databaseUrl, connections) : inRedis(at.redisUrl, at.onError)
+  const { answerMs = ANSWER_MS } = at
+  return at.redisUrl === ''
+    ? inPostgres(at.databaseUrl, connections, answerMs)
+    : inRedis(at.redisUrl, answerMs, at.onError)
 }
 
-function inPostgres(databaseUrl: string, connections: number) {
-  const postgres = openPostgres(databaseUrl, connections)
+function inPostgres(databaseUrl: string, connections: number, answerMs: number) {
+  const postgres = openPostgres(databaseUrl, connections, answerMs)
   const { connection } = postgres
   return {
     queueOf: (name: QueueName) => new postgres.Queue<Job>(name, { connection }),
@@ -127,9 +135,9 @@ function inPostgres(databaseUrl: string, connections: number) {
   }
 }
 
-function inRedis(url: string, onError: (error: Error) => void) {
+function inRedis(url: string, answerMs: number, onError: (error: Error) => void) {
   // Workers block on Redis, and must wait for it while it is away.
-  const connection = new Redis(url, { maxRetriesPerRequest: null })
+  const connection = new Redis(url, { maxRetriesPerRequest: null, socketTimeout: answerMs })
   connection.on('error', onError)
   return {
     queueOf: (name: QueueName) => new Queue<Job>(name, { connection }),

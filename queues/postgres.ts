@@ -19,17 +19,22 @@ import pg from 'pg'
 
 const SCHEMA = 'simherd_queues'
 
+/** Longest wait for a new connection, and for a free one, in milliseconds. */
+const CONNECT_MS = 10_000
 /** Pause between two attempts to reach a server that is away, in milliseconds. */
 const PAUSE_MS = 1000
 
 /**
  * @param connections most connections; each consumer keeps one to listen on
+ * @param answerMs longest wait for the answer to a statement, in milliseconds; the connection is then replaced
  * @returns BullMQ's classes, the pool to pass to them as `connection`, and a function that closes it after them
  */
-export function openPostgres(databaseUrl: string, connections: number) {
+export function openPostgres(databaseUrl: string, connections: number, answerMs: number) {
   const pool = new pg.Pool({
     connectionString: databaseUrl,
     max: connections,
+    connectionTimeoutMillis: CONNECT_MS,
+    query_timeout: answerMs,
     keepAlive: true,
     application_name: 'simherd queues',
     options: `-c search_path=${SCHEMA}`,

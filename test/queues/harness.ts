@@ -5,7 +5,7 @@ import { consume, type Handlers, openQueues, type QueuesAt } from '../../queues/
 import { until } from '../setup/soon.ts'
 
 /** The backend: Redis if `redisUrl` is not empty, else PostgreSQL. */
-export type Where = Pick<QueuesAt, 'redisUrl' | 'databaseUrl'>
+export type Where = Pick<QueuesAt, 'redisUrl' | 'databaseUrl' | 'answerMs'>
 
 /** A handler for all queues. */
 const handledBy = (handle: (job: Job) => Promise<void>): Handlers => ({

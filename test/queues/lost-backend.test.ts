@@ -5,6 +5,7 @@ import { checkRedis } from '../../queues/check-redis.ts'
 import { freePort } from '../../stack/ports.ts'
 import { startPostgres } from '../../stack/postgres/postgres.ts'
 import { startRedis } from '../../stack/redis.ts'
+import { cutLine } from '../setup/cut-line.ts'
 import { administrate, freshDatabase } from '../setup/database.ts'
 import { temporaryFolder } from '../setup/folder.ts'
 import { requireRedis } from '../setup/requirements.ts'
@@ -121,6 +122,29 @@ describe('queues whose backend was lost', () => {
     // Closed while their Redis is there: without it consumers do not end.
     await consumers.close()
     await harness.queues.close()
+  })
+
+  test.each([
+    ['PostgreSQL', 1000, () => freshDatabase().then(({ url, drop }) => ({ url, stop: drop }))],
+    // Longer than the 5 s that a consumer without jobs blocks for.
+    ['Redis', 6000, () => (redisUrl === undefined ? undefined : startRedis())],
+  ])('run jobs again on other connections when theirs fall silent: %s', async (name, answerMs, start) => {
+    const server = await start()
+    if (server === undefined) return
+    onTestFinished(() => server.stop())
+    const line = await cutLine(server.url)
+    onTestFinished(line.close)
+    const url = { redisUrl: '', databaseUrl: '', [name === 'Redis' ? 'redisUrl' : 'databaseUrl']: line.url }
+    const harness = harnessAt({ ...url, answerMs })
+    let runs = 0
+    harness.consume(async () => void runs++)
+    await harness.queues.add([harness.sim(1)])
+    await until('the first run', () => runs === 1)
+
+    line.silence()
+    line.mend()
+    runs = 0
+    await untilRun(harness, () => runs)
   })
 
   test.skipIf(redisUrl === undefined)('names a Redis that refuses our login', async () => {

@@ -1,8 +1,8 @@
-/** A line to PostgreSQL that a test can cut, or make silent, without the server's knowledge. */
+/** A line to a server, as PostgreSQL, that a test can cut, or make silent, without the server's knowledge. */
 import net from 'node:net'
 
 export interface CutLine {
-  /** The database's url, over this line. */
+  /** The server's url, over this line. */
   readonly url: string
   /** Ends all connections, and refuses new ones. */
   readonly cut: () => void
@@ -13,8 +13,8 @@ export interface CutLine {
   readonly close: () => Promise<void>
 }
 
-export async function cutLine(databaseUrl: string): Promise<CutLine> {
-  const to = new URL(databaseUrl)
+export async function cutLine(serverUrl: string): Promise<CutLine> {
+  const to = new URL(serverUrl)
   const sockets = new Set<net.Socket>()
   let isCut = false
   const server = net.createServer((here) => {
@@ -39,7 +39,7 @@ export async function cutLine(databaseUrl: string): Promise<CutLine> {
   await promise
   const address = server.address()
   if (address === null || typeof address === 'string') throw new Error('the line has no port')
-  const url = new URL(databaseUrl)
+  const url = new URL(serverUrl)
   url.hostname = '127.0.0.1'
   url.port = String(address.port)
   const cut = () => {

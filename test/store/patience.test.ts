@@ -1,11 +1,10 @@
 /** How long statements, lock waits and idle transactions may take, and the error (503) when one takes longer. */
-import { once } from 'node:events'
-import { connect as connectTo, createServer, type Socket } from 'node:net'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { asServiceError } from '../../api/http/problems.ts'
 import { connect } from '../../store/connect.ts'
 import { type Db, inPlatform, inTenant, type Store, slowly } from '../../store/tenancy.ts'
+import { cutLine } from '../setup/cut-line.ts'
 import { freshDatabase } from '../setup/database.ts'
 import { until } from '../setup/soon.ts'
 
@@ -63,21 +62,21 @@ describe('a transaction', () => {
 
 describe('a server that does not answer', () => {
   test('is given up, and asked again on another connection', async () => {
-    const network = await aSilentNetwork(url)
-    const { db: behind, close } = connect(network.url, { max: 1, answerMs: 300 })
+    const line = await cutLine(url)
+    const { db: behind, close } = connect(line.url, { max: 1, answerMs: 300 })
     const far = { ...store, db: behind }
     const ask = () => inPlatform(far, ({ q }) => sql`select 1`.execute(q))
     await ask()
 
-    network.fallSilent()
+    line.silence()
     const error = await ask().catch((reason: unknown) => reason)
-    network.speak()
+    line.mend()
 
     expect(asServiceError(error)).toMatchObject({ code: 'unavailable' })
     expect(error).toMatchObject({ message: 'PostgreSQL did not answer within 0.3 s' })
     await ask()
     await close()
-    await network.close()
+    await line.close()
   })
 
   test('may take longer in a slow transaction', async () => {
@@ -91,37 +90,6 @@ describe('a server that does not answer', () => {
     await close()
   })
 })
-
-/** A network before the database of a url. While it is silent it keeps connections, and hands on nothing. */
-async function aSilentNetwork(to: string) {
-  const { hostname, port } = new URL(to)
-  const sockets: Socket[] = []
-  const server = createServer((near) => {
-    const far = connectTo(Number(port), hostname)
-    near.pipe(far).pipe(near)
-    for (const [one, other] of [
-      [near, far],
-      [far, near],
-    ] as const)
-      one.on('error', () => other.destroy()).on('close', () => other.destroy())
-    sockets.push(near, far)
-  }).listen(0, hostname)
-  await once(server, 'listening')
-  const through = new URL(to)
-  const at = server.address()
-  through.port = String(at !== null && typeof at === 'object' ? at.port : 0)
-  return {
-    url: through.href,
-    fallSilent: () => {
-      for (const socket of sockets) socket.unpipe()
-    },
-    speak: () => sockets.splice(0),
-    close: async () => {
-      for (const socket of sockets) socket.destroy()
-      server.close()
-    },
-  }
-}
 
 /** Whether PostgreSQL still serves a connection. */
 const isConnected = async (pid: number | undefined) => {
