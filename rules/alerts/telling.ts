@@ -51,7 +51,7 @@ export function tell(state: AlertState, asked: Asked) {
       ...state,
       told: add(told, log),
       mailed: add(mailed, mail.marks),
-      ...(mail.tells.some(({ kind }) => kind === 'fired') ? { mailedAt: asked.now } : {}),
+      ...(mail.mailedAt === undefined ? {} : { mailedAt: mail.mailedAt }),
     },
     entries: tellingsOf(log),
     notices: tellingsOf(mail.tells),
@@ -121,8 +121,10 @@ function dueOnMail(mailed: readonly string[], state: AlertState, asked: Asked) {
     known !== undefined &&
     (stepOfPart(known.part) ?? -Infinity) >= (stepOfPart(state.part ?? '') ?? -Infinity)
   const tells = held.filter(({ kind }) => kind !== 'fired' || !isKnown)
-  const escalated = escalation(mailed, state, asked)
-  return { tells: [...tells, ...escalated], marks: [...held, ...escalated] }
+  const mailedAt = tells.some(({ kind }) => kind === 'fired') ? asked.now : state.mailedAt
+  const next = { ...state, mailed: [...mailed, ...held.map(markOf)], ...(mailedAt === undefined ? {} : { mailedAt }) }
+  const escalated = escalation(next, asked)
+  return { tells: [...tells, ...escalated], marks: [...held, ...escalated], mailedAt }
 }
 
 /** When a Critical alert that nobody acknowledges is escalated; null if it is not, or no more. */
@@ -150,8 +152,8 @@ export function escalatesAt(
   return isMailed('fired') && !isMailed('escalated') ? (state.mailedAt ?? state.since) + escalateAfterMs : null
 }
 
-function escalation(mailed: readonly string[], state: AlertState, asked: Asked): Mark[] {
-  const at = escalatesAt({ ...state, mailed }, asked)
+function escalation(state: AlertState, asked: Asked): Mark[] {
+  const at = escalatesAt(state, asked)
   return at !== null && at <= asked.now
     ? [{ kind: 'escalated', part: state.part ?? partOf(asked.outcome.rule, state) }]
     : []
