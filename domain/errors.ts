@@ -474,8 +474,9 @@ export const ERRORS = {
   quota_exceeded: {
     status: 429,
     retryable: true,
-    title: 'The SIM or the tenant has as many open tickets as it may have',
-    remedy: 'Wait as long as `Retry-After` says, or cancel pending tickets; `detail` names the quota.',
+    title: 'The SIM or the tenant has as many open tickets, or the tenant as many requests under way, as it may have',
+    remedy:
+      'Wait as long as `Retry-After` says; `detail` names the quota. Cancel pending tickets, or send fewer requests at once.',
   },
   internal_error: {
     status: 500,
@@ -509,10 +510,17 @@ export interface FieldError {
 export class ServiceError extends Error {
   readonly code: ErrorCode
   readonly errors: readonly FieldError[]
-  constructor(code: ErrorCode, message: string, options: { errors?: readonly FieldError[]; cause?: unknown } = {}) {
+  /** Seconds after which the request may be sent again; undefined: as usual for the code. */
+  readonly retryAfter: number | undefined
+  constructor(
+    code: ErrorCode,
+    message: string,
+    options: { errors?: readonly FieldError[]; cause?: unknown; retryAfter?: number } = {},
+  ) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause })
     this.name = 'ServiceError'
     this.code = code
     this.errors = options.errors ?? []
+    this.retryAfter = options.retryAfter
   }
 }

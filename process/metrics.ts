@@ -1,5 +1,6 @@
 /** Metrics for Prometheus, in one registry per process. */
-import { collectDefaultMetrics, Histogram, Registry } from '@prometheus-io/client'
+import { collectDefaultMetrics, Gauge, Histogram, Registry } from '@prometheus-io/client'
+import type { Turns } from '../store/turns.ts'
 
 export interface Metrics {
   readonly registry: Registry
@@ -21,4 +22,17 @@ export function createMetrics(): Metrics {
     registry,
     observe: (method, route, status, seconds) => requests.observe({ method, route, status: String(status) }, seconds),
   }
+}
+
+/** Shows how many transactions of tenants run, and how many wait for their turn. */
+export function registerTurns({ registry }: Metrics, turns: Turns): void {
+  new Gauge({
+    name: 'simherd_tenant_transactions',
+    help: "Tenants' transactions that run, and that wait for a connection.",
+    labelNames: ['state'],
+    registers: [registry],
+    collect() {
+      for (const [state, count] of Object.entries(turns.counts())) this.set({ state }, count)
+    },
+  })
 }

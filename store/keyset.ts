@@ -1,7 +1,7 @@
 /** Reads whole lists page by page. Each page has its own transaction, which keeps memory and locks small. */
 import { type RawBuilder, sql } from 'kysely'
 import type { Place } from '../domain/cursor.ts'
-import { inTenant, type Store, type TenantTx } from './tenancy.ts'
+import { continuing, inTenant, type Store, type TenantTx } from './tenancy.ts'
 
 /** Most rows of a page. */
 export const KEYSET_PAGE = 1000
@@ -26,7 +26,9 @@ export async function* keysetPages<Item, Place>(
   let place: Place | null = null
   do {
     const after: Place | null = place
-    const page: KeysetPage<Item, Place> = await inTenant(store, tenantId, (tx) => read(tx, after))
+    // A refusal would cut off a response that has begun.
+    const at = after === null ? store : continuing(store)
+    const page: KeysetPage<Item, Place> = await inTenant(at, tenantId, (tx) => read(tx, after))
     if (page.items.length > 0) yield page.items
     place = page.next
   } while (place !== null)

@@ -8,6 +8,7 @@ import { type Kysely, sql, type Transaction } from 'kysely'
 import type { Job } from '../domain/jobs.ts'
 import { kept, patient } from './kept.ts'
 import { openTally, type Tally, tallies } from './tally.ts'
+import type { Turns } from './turns.ts'
 
 /** A pool of connections. */
 export type Db = Kysely<unknown>
@@ -37,6 +38,10 @@ export interface Store {
   readonly enqueue: (jobs: readonly Job[]) => void
   /** On whose behalf. Omitted: the service's own. */
   readonly caller?: Caller
+  /** How tenants share the connections. Omitted: each transaction takes one that is free. */
+  readonly turns?: Turns
+  /** Whether its transactions go on with what has begun: they wait for their turn, however many wait. Default: no. */
+  readonly continues?: boolean
   /** How often to retry a transaction that PostgreSQL ended for a deadlock. Default: 3; tests allow none. */
   readonly deadlockRetries?: number
   /** Whether it only reads: all of a transaction is then of one moment, and PostgreSQL refuses a write. */
@@ -75,6 +80,9 @@ const IDLE_MS = 15_000
 
 /** The same store, with a statement timeout of minutes. */
 export const slowly = (store: Store): Store => ({ ...store, slow: true })
+
+/** The same store, for what follows a first transaction, if it would be lost by a refusal. */
+export const continuing = (store: Store): Store => ({ ...store, continues: true })
 
 /** The same store, for reads: no lock, no write, every transaction of one moment. A replica could serve it. */
 export const reading = (store: Store): Store => ({ ...store, readOnly: true })
@@ -135,14 +143,16 @@ export class DoFirst extends Error {
  * If the database ends the transaction for a deadlock, the work runs again from the beginning. If the work needs other work
  * first ({@link DoFirst}), does that for at most `opening.waitMs`, and then runs the work again.
  *
- * @throws ServiceError `unavailable` if it would have to wait longer
+ * @throws ServiceError `unavailable` if it would have to wait longer; `quota_exceeded` if the tenant has too many
+ *   transactions waiting
  */
 export async function inTenant<T>(store: Store, tenantId: string, work: (tx: TenantTx) => Promise<T>): Promise<T> {
   let retries = store.deadlockRetries ?? DEADLOCK_RETRIES
   let until: number | undefined
   for (;;) {
     try {
-      return await attemptInTenant(store, tenantId, work)
+      const attempt = () => attemptInTenant(store, tenantId, work)
+      return await (store.turns?.take(tenantId, attempt, store.continues !== true) ?? attempt())
     } catch (error) {
       if (error instanceof DoFirst) {
         until ??= performance.now() + (store.opening ?? OPENING).waitMs

@@ -117,6 +117,7 @@ export const LONG: readonly LongSuite[] = [
   conformance('reads', 'the public interface under Schemathesis: drawn reads', 1),
   conformance('writes', 'the public interface under Schemathesis: drawn writes', 1),
   conformance('internal', 'the internal interface under Schemathesis', 6),
+  suite('crowd', 'api/every-route/crowd', 'a hundred requests at once to any route let another tenant go first', 2),
   suite('upgrade', 'store/migrate-estate', 'an estate is upgraded beside a service at work', 1),
   waiting(
     suite('two-of-each', 'e2e/two-of-each', 'the main job on two APIs and two workers, with the queues in Redis', 6),

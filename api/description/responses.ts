@@ -70,6 +70,7 @@ export function codesOf(method: string, path: string, declared: Declared): Error
     isChange(method) && !bodiless && 'unsupported_media_type',
     takesIdempotencyKey(method, declared) && 'idempotency_key_reused',
     'rate_limited',
+    tenant !== 'none' && 'quota_exceeded',
     'internal_error',
     'unavailable',
   ]

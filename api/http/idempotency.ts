@@ -7,7 +7,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { ServiceError } from '../../domain/errors.ts'
 import { RESPONSES_KEPT_MS } from '../../domain/http.ts'
 import { keepResponse, keptResponse, lockIdempotencyKey } from '../../store/idempotency.ts'
-import { inPlatform, inTenant, type PlatformTx, type Store, type TenantTx } from '../../store/tenancy.ts'
+import { continuing, inPlatform, inTenant, type PlatformTx, type Store, type TenantTx } from '../../store/tenancy.ts'
 import type { Resource } from '../../store/versions.ts'
 import { mustBeAsSeen, onBehalfOf } from './change.ts'
 import { keyOf } from './idempotency-key.ts'
@@ -107,7 +107,7 @@ export async function idempotentElsewhere<T>(
   })
   if (kept !== undefined) return answer(exchange, { ...kept, replayed: true })
   const body = await steps.ask(own)
-  return idempotentInTenant(store, exchange, async () => body, options)
+  return idempotentInTenant(continuing(store), exchange, async () => body, options)
 }
 
 function answer<T>({ reply }: Exchange, { status, body, replayed }: Outcome<T>): T {

@@ -53,7 +53,7 @@ export function sendProblem(request: FastifyRequest, reply: FastifyReply, error:
   const { status, title } = ERRORS[error.code]
   if (status >= 500) request.log.error({ err: error.cause ?? error }, error.message)
   noteRefusal(request, error)
-  const retryAfter = RETRY_AFTER[error.code]
+  const retryAfter = error.retryAfter ?? RETRY_AFTER[error.code]
   if (retryAfter !== undefined) reply.header('retry-after', retryAfter)
   if (status === 401 && !reply.hasHeader('www-authenticate')) reply.header('www-authenticate', 'Bearer realm="simherd"')
   const problem: Problem = {

@@ -100,7 +100,7 @@ export const ticketRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app,
     { path: 'refresh', type: TicketType.Refresh, operationId: 'refreshSim', summary: 'Force a network reconnection' },
   ] as const
   for (const { path, type, operationId, summary } of asks) {
-    const config = { problems: ['sim_not_found', 'sim_state_conflict', 'quota_exceeded'] } as const
+    const config = { problems: ['sim_not_found', 'sim_state_conflict'] } as const
     app.post(
       `/tickets/${path}`,
       { config, schema: { operationId, summary, description: LATER, tags, body: SimRequest, response } },
@@ -114,7 +114,7 @@ export const ticketRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app,
   app.post(
     '/tickets/send-sms',
     {
-      config: { problems: ['sim_not_found', 'sim_state_conflict', 'quota_exceeded'] },
+      config: { problems: ['sim_not_found', 'sim_state_conflict'] },
       schema: {
         operationId: 'sendSms',
         summary: 'Send an SMS to the SIM',
@@ -134,7 +134,7 @@ export const ticketRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app,
     '/tickets/provision',
     {
       config: {
-        problems: [...ASSIGNMENT_PROBLEMS, 'sim_already_assigned', 'sim_state_conflict', 'quota_exceeded'],
+        problems: [...ASSIGNMENT_PROBLEMS, 'sim_already_assigned', 'sim_state_conflict'],
       },
       schema: {
         operationId: 'provisionSim',

@@ -8,7 +8,7 @@ import { durationMs } from '../../domain/time/duration.ts'
 import { rulesInForce } from '../../operations/watchdog/rules-in-force.ts'
 import { clockDependency, registerClockOffset } from '../../process/clock.ts'
 import { databaseDependency, rulesDependency } from '../../process/health.ts'
-import { createMetrics } from '../../process/metrics.ts'
+import { createMetrics, registerTurns } from '../../process/metrics.ts'
 import { directUrl, ticketQuota, webhookOptions, workflowOptions } from '../../process/options.ts'
 import { startPresence } from '../../process/presence.ts'
 import { everySoOften } from '../../process/retry.ts'
@@ -17,6 +17,7 @@ import { openRequestCounts } from '../../queues/request-counts.ts'
 import { openWorkflowClient } from '../../queues/temporal/client.ts'
 import { connect } from '../../store/connect.ts'
 import type { Store } from '../../store/tenancy.ts'
+import { openTurns } from '../../store/turns.ts'
 import { requireSettings } from '../failures.ts'
 import { refuseDatabase } from '../refuse-database.ts'
 import type { Running } from '../run-until-signal.ts'
@@ -39,9 +40,11 @@ export async function runApi(settings: Settings, log: Logger): Promise<Running> 
     namespace: settings.TEMPORAL_NAMESPACE,
   })
   const counts = settings.REDIS_URL === '' ? undefined : openRequestCounts(settings.REDIS_URL, lost)
-  const store: Store = { db: database.db, clock: Date.now, enqueue: queues.enqueue }
+  const turns = openTurns({ connections: settings.DATABASE_POOL })
+  const store: Store = { db: database.db, clock: Date.now, enqueue: queues.enqueue, turns }
   const metrics = createMetrics()
   registerClockOffset(metrics, store)
+  registerTurns(metrics, turns)
   const api = await startApi({
     metrics,
     refusalLimit: settings.REFUSAL_LIMIT,

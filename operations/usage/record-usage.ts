@@ -174,13 +174,13 @@ const turns = new Map<string, { readonly last: Promise<unknown>; readonly count:
  * Counts one chunk of a tenant at a time. Others would only wait for its merge lock, each with a connection of the pool,
  * until none is left for other tenants.
  *
- * @throws ServiceError `unavailable` if too many wait already
+ * @throws ServiceError `quota_exceeded` if too many wait already
  */
 async function inTurn<T>(tenantId: string, count: () => Promise<T>): Promise<T> {
   const before = turns.get(tenantId)
   if ((before?.count ?? 0) > MOST_WAITING) {
     const detail = `Too much usage of the tenant arrives at once: ${MOST_WAITING} chunks of records wait to be counted.`
-    throw new ServiceError('unavailable', detail)
+    throw new ServiceError('quota_exceeded', `${detail} Send what was not counted again.`, { retryAfter: 1 })
   }
   const mine = (before?.last ?? Promise.resolve()).then(count, count)
   turns.set(tenantId, { last: mine, count: (before?.count ?? 0) + 1 })

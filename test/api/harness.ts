@@ -16,6 +16,7 @@ import { lockSim } from '../../store/estate/sim-state.ts'
 import { type Db, inPlatform, inTenant, type Store } from '../../store/tenancy.ts'
 import { endTickets } from '../../store/tickets/batches.ts'
 import { findTicket } from '../../store/tickets/tickets.ts'
+import { openTurns } from '../../store/turns.ts'
 import { freshDatabase } from '../setup/database.ts'
 import { documentCheck } from '../setup/document-check.ts'
 import type { ownDatabase } from '../setup/login.ts'
@@ -63,6 +64,9 @@ export const INTERNAL = {
   workflowOptions: { waits: { pollMin: 'PT0.2S', pollMax: 'PT10S' }, closeAfter: 'PT6H' },
   esim: { smdpHost: 'smdp.simherd.example', iccidPrefix: '8999901' },
 }
+
+/** Of which a tenant gets two at a time. */
+const CONNECTIONS = 5
 
 export const NOON = Date.UTC(2026, 10, 20, 12)
 
@@ -131,11 +135,16 @@ export function useHarness(
   beforeAll(async () => {
     const { url, rootUrl, drop } = await (options.database ?? copiedDatabase)()
     closing.push(drop)
-    const { db, close } = connect(url, { max: 5 })
+    const { db, close } = connect(url, { max: CONNECTIONS })
     const root = connect(rootUrl, { max: 2 })
     closing.push(close, root.close)
     harness.root = root.db
-    harness.store = { db, clock: () => harness.now, enqueue: (jobs) => harness.jobs.push(...jobs) }
+    harness.store = {
+      db,
+      clock: () => harness.now,
+      enqueue: (jobs) => harness.jobs.push(...jobs),
+      turns: openTurns({ connections: CONNECTIONS }),
+    }
     const operator = await inPlatform(harness.store, (tx) =>
       createKey(tx, null, { name: 'tests', scopes: ['operator'] }),
     )

@@ -8,7 +8,7 @@ import { UsageDelivery, UsageDeliveryQuery } from '../../../domain/usage/deliver
 import { UsageRecord } from '../../../domain/usage/usage-record.ts'
 import { countStream } from '../../../operations/usage/count-stream.ts'
 import type { UsageResponse as Counted, UsageOptions } from '../../../operations/usage/record-usage.ts'
-import { inTenant, reading, type Store } from '../../../store/tenancy.ts'
+import { continuing, inTenant, reading, type Store } from '../../../store/tenancy.ts'
 import { endDelivery, findDelivery, insertDelivery, pageOfDeliveries } from '../../../store/usage/deliveries.ts'
 import { Arrived, takeUsage, type UsageRequest, usageRecords } from '../../files/usage-stream.ts'
 import { onBehalfOf } from '../../http/change.ts'
@@ -111,6 +111,7 @@ async function takeIn(
   const { tenantId } = request
   const arrived = new Arrived()
   const deliveryId = await inTenant(onBehalfOf(store, request), tenantId, insertDelivery)
+  const rest = continuing(store)
   const answer = { accepted: 0, duplicates: 0, rejectedCount: 0 }
   const rejected: { index: number; code: string; detail: string }[] = []
   const add = (counted: Counted) => {
@@ -122,13 +123,13 @@ async function takeIn(
   let outcome: 'complete' | 'broken' = 'broken'
   try {
     // Opened inside the try block: a stream that fails without a reader ends the process.
-    await countStream(store, tenantId, usageRecords(request, arrived), { ...options, deliveryId }, add)
+    await countStream(rest, tenantId, usageRecords(request, arrived), { ...options, deliveryId }, add)
     outcome = 'complete'
   } finally {
     const { rejectedCount, ...counts } = answer
     const came = { bytes: arrived.bytes, sha256: arrived.sha256() }
     const end = { ...counts, ...came, rejected: rejectedCount, outcome }
-    await inTenant(store, tenantId, (tx) => endDelivery(tx, deliveryId, end))
+    await inTenant(rest, tenantId, (tx) => endDelivery(tx, deliveryId, end))
   }
   return { deliveryId, ...answer, rejected }
 }

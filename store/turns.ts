@@ -1,0 +1,113 @@
+/**
+ * Shares a process' connections to the database among tenants, so that one tenant's requests do not keep another's waiting.
+ *
+ * A tenant's transaction begins if more connections are free than the tenant has in use. So one tenant alone gets half of
+ * them, a second a quarter, and one that has none in use finds one free. Transactions that have to wait begin in the
+ * order in which they came, but tenant by tenant.
+ */
+import { ServiceError } from '../domain/errors.ts'
+
+export interface Turns {
+  /**
+   * Runs work when it is the tenant's turn.
+   *
+   * @param isRefusable whether to refuse it if the tenant has too much waiting; false for work that goes on
+   * @throws ServiceError `quota_exceeded`; nothing was done
+   */
+  readonly take: <T>(tenantId: string, work: () => Promise<T>, isRefusable?: boolean) => Promise<T>
+  /** How many transactions run and wait, of all tenants. */
+  readonly counts: () => { readonly running: number; readonly waiting: number }
+}
+
+interface TurnOptions {
+  /** Connections of the pool. {@link KEPT} of them are left for what belongs to no tenant, such as keys. */
+  readonly connections: number
+  /** Most transactions of a tenant that wait. Default: 200, about as many as two workers have requests under way. */
+  readonly mostWaiting?: number
+  /** Longest wait of a transaction, in milliseconds. Default: 10 s, as for a connection. */
+  readonly waitMs?: number
+}
+
+const KEPT = 2
+const MOST_WAITING = 200
+const WAIT_MS = 10_000
+/** Seconds after which a refused request may be sent again. */
+const RETRY_AFTER = 1
+
+export function openTurns({ connections, mostWaiting = MOST_WAITING, waitMs = WAIT_MS }: TurnOptions): Turns {
+  const shared = Math.max(1, connections - KEPT)
+  let free = shared
+  const inUse = new Map<string, number>()
+  /** In the order of turns: a tenant that gets one goes to the end. */
+  const waiting = new Map<string, Set<() => void>>()
+  const useOf = (tenantId: string) => inUse.get(tenantId) ?? 0
+
+  const begin = (tenantId: string) => {
+    free -= 1
+    inUse.set(tenantId, useOf(tenantId) + 1)
+  }
+  const end = (tenantId: string) => {
+    free += 1
+    const left = useOf(tenantId) - 1
+    if (left > 0) inUse.set(tenantId, left)
+    else inUse.delete(tenantId)
+    for (let next = nextTenant(); next !== undefined; next = nextTenant()) beginFirst(next)
+  }
+  const nextTenant = () => waiting.keys().find((tenantId) => free > useOf(tenantId))
+  const beginFirst = (tenantId: string) => {
+    const all = waiting.get(tenantId) ?? new Set()
+    const [first] = all
+    if (first === undefined) return
+    leave(tenantId, first)
+    if (all.size > 0) {
+      waiting.delete(tenantId)
+      waiting.set(tenantId, all)
+    }
+    begin(tenantId)
+    first()
+  }
+  const leave = (tenantId: string, waiter: () => void) => {
+    const all = waiting.get(tenantId)
+    all?.delete(waiter)
+    if (all?.size === 0) waiting.delete(tenantId)
+  }
+
+  const wait = (tenantId: string, isRefusable: boolean) =>
+    new Promise<void>((resolve, reject) => {
+      const all = waiting.get(tenantId) ?? new Set()
+      if (isRefusable && all.size >= mostWaiting) return reject(tooMany(`has ${all.size} requests waiting already`))
+      let timer: NodeJS.Timeout | undefined
+      const waiter = () => {
+        clearTimeout(timer)
+        resolve()
+      }
+      if (isRefusable) {
+        timer = setTimeout(() => {
+          leave(tenantId, waiter)
+          reject(tooMany(`has so many requests under way that this one waited for ${waitMs / 1000} s`))
+        }, waitMs)
+      }
+      waiting.set(tenantId, all.add(waiter))
+    })
+
+  return {
+    take: async (tenantId, work, isRefusable = true) => {
+      if (free > useOf(tenantId)) begin(tenantId)
+      else await wait(tenantId, isRefusable)
+      try {
+        return await work()
+      } finally {
+        end(tenantId)
+      }
+    },
+    counts: () => ({
+      running: shared - free,
+      waiting: waiting.values().reduce((sum, { size }) => sum + size, 0),
+    }),
+  }
+}
+
+const tooMany = (what: string) =>
+  new ServiceError('quota_exceeded', `The tenant ${what}. Nothing was done: send it again, and fewer at once.`, {
+    retryAfter: RETRY_AFTER,
+  })
