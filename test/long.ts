@@ -116,7 +116,8 @@ export const LONG: readonly LongSuite[] = [
   conformance('examples', 'the public interface under Schemathesis: examples, edges, sequences', 1),
   conformance('reads', 'the public interface under Schemathesis: drawn reads', 1),
   conformance('writes', 'the public interface under Schemathesis: drawn writes', 1),
-  conformance('internal', 'the internal interface under Schemathesis', 6),
+  conformance('internal-examples', 'the internal interface under Schemathesis: examples, edges, sequences', 4),
+  conformance('internal-drawn', 'the internal interface under Schemathesis: drawn requests', 4),
   suite('crowd', 'api/every-route/crowd', 'a hundred requests at once to any route let another tenant go first', 2),
   suite('upgrade', 'store/migrate-estate', 'an estate is upgraded beside a service at work', 1),
   waiting(
@@ -144,7 +145,7 @@ export const LONG: readonly LongSuite[] = [
   suite('life-pairs', 'operations/watchdog/life-pairs', 'pairs of changes of rules in force', 2),
   suite('example-month', 'operations/replay/example-month', 'ten hours of the example month, backtested', 1),
   suite('example-month-mails', 'operations/mail/example-month', 'the example month, its mails in each grouping', 1),
-  suite('timelines-live', 'operations/watchdog/timelines-live', 'the shipped timelines, lived in PostgreSQL', 1),
+  suite('timelines-live', 'operations/watchdog/timelines-live', 'the shipped timelines, lived in PostgreSQL', 3),
   drawn(
     'rules',
     2,
@@ -190,7 +191,7 @@ export const LONG_FILES: readonly string[] = [
 /** Files that this run leaves out: in `npm test` those of the long suites. test/run.ts sets the tier. */
 export const LEFT_OUT: readonly string[] = process.env.TEST_TIER === '1' ? LONG_FILES : []
 
-export const SHARES = 6
+export const SHARES = 8
 
 /**
  * The suites in shares, without those that each landing runs. Each share has as many minutes of suites that wait as the

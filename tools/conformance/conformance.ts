@@ -57,7 +57,8 @@ const PARTS: Readonly<Record<string, Run>> = {
   examples: { listener: 'public', args: ['--phases', 'examples,coverage,stateful', '--max-examples', '1000'] },
   reads: { listener: 'public', args: ['--phases', 'fuzzing', '--include-method', 'GET'], isDrawn: true },
   writes: { listener: 'public', args: ['--phases', 'fuzzing', '--exclude-method', 'GET'], isDrawn: true },
-  internal: { listener: 'internal', args: [] },
+  'internal-examples': { listener: 'internal', args: ['--phases', 'examples,coverage,stateful'] },
+  'internal-drawn': { listener: 'internal', args: ['--phases', 'fuzzing'], isDrawn: true },
 }
 
 /**

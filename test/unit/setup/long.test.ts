@@ -56,5 +56,5 @@ describe('sharesOf', () => {
 test('shareAt takes the shares in turn, an hour each', () => {
   const HOUR = 3600
 
-  expect([0, HOUR - 1, HOUR, 5 * HOUR, 6 * HOUR].map(shareAt)).toEqual([0, 0, 1, 5, 0])
+  expect([0, HOUR - 1, HOUR, 7 * HOUR, 8 * HOUR].map(shareAt)).toEqual([0, 0, 1, 7, 0])
 })
