@@ -12,6 +12,14 @@ export const ATTACKS = {
   'an endless gzipped line': { concurrency: 1, prepare: endlessLine },
   'a flood without keys': { concurrency: 50, prepare: withoutKey },
   'a flood of wrong keys': { concurrency: 50, prepare: wrongKey },
+  'searches over all SIMs': { concurrency: 120, prepare: getting('/api/sims?search=zz') },
+  'changes of one large pool': { concurrency: 60, prepare: poolChanges },
+  'changes of one SIM': { concurrency: 300, prepare: simChanges },
+  'the SIMs of a large pool': { concurrency: 24, prepare: poolSims },
+  'the script of /docs': { concurrency: 8, prepare: getting('/docs/js/scalar.js') },
+  'a field name of a MiB': { concurrency: 2, prepare: longName },
+  'a path of 15,000 characters': { concurrency: 4, prepare: getting(`/${'x'.repeat(15_000)}`) },
+  '100 million blank lines, gzipped': { concurrency: 1, prepare: blankLines },
 } as const
 export type Attack = keyof typeof ATTACKS
 
@@ -24,6 +32,9 @@ export interface Weapons {
   /** An operator's key, for delivering usage. */
   readonly operatorKey: string
   readonly tenantId: string
+  /** A pool of the tenant with all its SIMs, and one of them. */
+  readonly poolId: number
+  readonly simId: number
 }
 
 type Send = () => Promise<Response>
@@ -36,10 +47,53 @@ function unknownFields({ apiUrl, key }: Weapons): Send {
   return () => fetch(`${apiUrl}/api/tenant/name`, { method: 'PATCH', headers, body })
 }
 
+/** Reads an address with the tenant's key. */
+function getting(path: string): (weapons: Weapons) => Send {
+  return ({ apiUrl, key }) => {
+    const headers = { authorization: `Bearer ${key}` }
+    return () => fetch(`${apiUrl}${path}`, { headers })
+  }
+}
+
+/** Sends a change that differs each time. */
+function changing({ apiUrl, key }: Weapons, method: string, path: string, body: (n: number) => object): Send {
+  const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
+  let n = 0
+  return () => fetch(`${apiUrl}${path}`, { method, headers, body: JSON.stringify(body(n++)) })
+}
+
+function poolChanges(weapons: Weapons): Send {
+  return changing(weapons, 'PUT', `/api/pools/${weapons.poolId}`, (n) => ({
+    name: `Pool ${n}`,
+    watchdogMode: n % 3,
+    warningThresholdPct: 50 + (n % 40),
+  }))
+}
+
+function simChanges(weapons: Weapons): Send {
+  return changing(weapons, 'PATCH', `/api/sims/${weapons.simId}/tag`, (n) => ({ tag: `tag ${n}` }))
+}
+
+function longName(weapons: Weapons): Send {
+  return changing(weapons, 'PATCH', `/api/sims/${weapons.simId}/tag`, () => ({ ['x'.repeat(MIB - 20)]: 1 }))
+}
+
+function poolSims(weapons: Weapons): Send {
+  return getting(`/api/pools/${weapons.poolId}/sims`)(weapons)
+}
+
+/** 97 KB. */
+function blankLines(weapons: Weapons): Send {
+  return sendingUsage(weapons, gzipSync('\n'.repeat(100_000_000), { level: 9 }))
+}
+
 /** 4 GiB, compressed to 4 MiB: gzip allows several streams one after the other. */
-function endlessLine({ internalUrl, operatorKey, tenantId }: Weapons): Send {
+function endlessLine(weapons: Weapons): Send {
   const member = gzipSync('x'.repeat(MIB), { level: 9 })
-  const body = Buffer.concat(Array.from({ length: 4096 }, () => member))
+  return sendingUsage(weapons, Buffer.concat(Array.from({ length: 4096 }, () => member)))
+}
+
+function sendingUsage({ internalUrl, operatorKey, tenantId }: Weapons, body: Buffer<ArrayBuffer>): Send {
   const headers = {
     authorization: `Bearer ${operatorKey}`,
     'x-tenant-id': tenantId,
