@@ -9,9 +9,8 @@ import { lookup as dnsLookup, type LookupAddress } from 'node:dns'
 import http from 'node:http'
 import https from 'node:https'
 import type { LookupFunction } from 'node:net'
-import { isIP } from 'node:net'
-import { isPublic, isWithin, type Network } from '../domain/webhooks/addresses.ts'
-import { hostOf } from '../domain/webhooks/webhook.ts'
+import { isAddress, mayReach, type Network } from '../domain/webhooks/addresses.ts'
+import { hostOf, whyNotUrl } from '../domain/webhooks/webhook.ts'
 
 export interface WebhookMessage {
   readonly url: string
@@ -74,18 +73,21 @@ export function signedHeaders({ id, timestamp, body, secrets }: Omit<WebhookMess
   return { 'webhook-id': id, 'webhook-timestamp': String(timestamp), 'webhook-signature': signatures.join(' ') }
 }
 
-class RefusedAddress extends Error {}
+/** Nothing was sent. The message is for the tenant. */
+class Refusal extends Error {}
+const notPublic = () => new Refusal('its address is not one of the public internet')
 
 async function post(message: WebhookMessage, options: SenderOptions): Promise<WebhookAnswer> {
   const { timeoutMs, allow, ca } = options
+  const why = whyNotUrl(message.url, allow)
+  if (why !== undefined) throw new Refusal(`its URL is refused: ${why}`)
   const { protocol } = new URL(message.url)
-  const isTls = protocol === 'https:'
-  const mayConnect = (address: string) => (isTls && isPublic(address)) || isWithin(allow, address)
+  const mayConnect = (address: string) => mayReach(protocol, address, allow)
   const host = hostOf(message.url)
   // No name is resolved where the URL has an address.
-  if (isIP(host) !== 0 && !mayConnect(host)) throw new RefusedAddress()
+  if (isAddress(host) && !mayConnect(host)) throw notPublic()
   const { promise, resolve, reject } = Promise.withResolvers<WebhookAnswer>()
-  const request = (isTls ? https : http).request(message.url, {
+  const request = (protocol === 'https:' ? https : http).request(message.url, {
     method: 'POST',
     // An agent of its own: no connection is kept whose address was checked long ago.
     agent: false,
@@ -121,7 +123,7 @@ const checkedLookup =
     lookup(hostname, { ...options, all: true }, (error, found: LookupAddress[]) => {
       const addresses = error === null ? found.filter(({ address }) => mayConnect(address)) : []
       const [first] = addresses
-      if (first === undefined) callback(error ?? new RefusedAddress(), '')
+      if (first === undefined) callback(error ?? notPublic(), '')
       else if (options.all === true) callback(null, addresses)
       else callback(null, first.address, first.family)
     })
@@ -145,7 +147,7 @@ async function readText(response: http.IncomingMessage): Promise<string> {
 }
 
 function wordsOf(error: unknown, timeoutMs: number): string {
-  if (error instanceof RefusedAddress) return 'its address is not one of the public internet'
+  if (error instanceof Refusal) return error.message
   if (error instanceof AggregateError && error.errors.length > 0) return wordsOf(error.errors[0], timeoutMs)
   if (!(error instanceof Error)) return 'no connection'
   if (error.name === 'AbortError' || error.name === 'TimeoutError') return `no answer within ${timeoutMs / 1000} s`

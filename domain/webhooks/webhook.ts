@@ -2,6 +2,7 @@
 import { type Static, Type } from 'typebox'
 import { pageQuery } from '../page.ts'
 import { Id, Instant, nullable, optional, strictObject, Text } from '../schema.ts'
+import type { Network } from './addresses.ts'
 import { WEBHOOK_EVENTS, type WebhookEventType } from './event.ts'
 
 /** Most webhooks of a tenant: each event is delivered to all of them. */
@@ -10,7 +11,7 @@ export const MOST_WEBHOOKS = 10
 export const ROTATION_MS = 24 * 3_600_000
 
 const Url = Text(
-  'Where events are sent by POST: https, without user, password or fragment',
+  'Where events are sent by POST: https, without user, password, fragment, control characters and blanks',
   'https://ops.meadow.example/simherd',
   {
     minLength: 1,
@@ -83,14 +84,23 @@ export type WebhookDelivery = Static<typeof WebhookDelivery>
 export const DeliveryQuery = Type.Object({ status: Type.Optional(Status), ...pageQuery })
 export type DeliveryQuery = Static<typeof DeliveryQuery>
 
+/** What {@link URL} would leave out of a URL, or encode, without a word. */
+const UNSEEN = /[\p{C}\p{Z}]/u
+
 /**
- * Why a URL cannot be that of a webhook; undefined if it can. Addresses that names resolve to are checked when it is
- * connected to.
+ * Why a URL cannot be that of a webhook; undefined if it can. Asked when it is registered, and before each attempt.
+ * Addresses are for `mayReach`.
  *
- * @param mayBeHttp whether http is taken too: where the operator allows networks of their own
+ * @param allow networks of the operator's own; where there are some, http is taken too
  */
-export function whyNotUrl(text: string, mayBeHttp: boolean): string | undefined {
+export function whyNotUrl(text: string, allow: readonly Network[]): string | undefined {
+  const unseen = UNSEEN.exec(text)?.[0].codePointAt(0)
+  if (unseen !== undefined) {
+    const hex = unseen.toString(16).toUpperCase().padStart(4, '0')
+    return `got a URL with the character U+${hex}, expected one without control characters and blanks`
+  }
   const url = URL.parse(text)
+  const mayBeHttp = allow.length > 0
   const schemes = mayBeHttp ? ['https:', 'http:'] : ['https:']
   const expected = `expected a URL such as https://ops.meadow.example/simherd${mayBeHttp ? ', or http:// within WEBHOOK_ALLOW' : ''}`
   if (url === null || !schemes.includes(url.protocol)) return `got ${text}, ${expected}`

@@ -1,7 +1,7 @@
 /** Registers webhooks, and changes them. */
 import { EventSeverity, EventType } from '../../domain/codes.ts'
 import { ServiceError } from '../../domain/errors.ts'
-import { isPublic, isWithin, type Network } from '../../domain/webhooks/addresses.ts'
+import { isAddress, mayReach, type Network } from '../../domain/webhooks/addresses.ts'
 import {
   hostOf,
   MOST_WEBHOOKS,
@@ -44,7 +44,7 @@ type Changed = { id: number }
  * @throws ServiceError `invalid_request`, `webhook_limit`
  */
 export async function addWebhook(tx: TenantTx, ask: NewWebhook, options: WebhookOptions): Promise<WebhookSecret> {
-  const why = whyNotUrl(ask.url, options.allow.length > 0) ?? whyNotHost(ask.url, options)
+  const why = whyNotUrl(ask.url, options.allow) ?? whyNotHost(ask.url, options)
   if (why !== undefined) {
     throw new ServiceError('invalid_request', `url: ${why}`, { errors: [{ pointer: '/url', detail: why }] })
   }
@@ -62,10 +62,11 @@ export async function addWebhook(tx: TenantTx, ask: NewWebhook, options: Webhook
 
 /** An address in the URL is known now; those of a name are looked at whenever it is connected to. */
 function whyNotHost(url: string, { allow }: WebhookOptions): string | undefined {
+  const { protocol } = new URL(url)
   const host = hostOf(url)
-  const isAddress = /^[\d.]+$|:/.test(host)
-  if (!isAddress || isPublic(host) || isWithin(allow, host)) return undefined
-  return `got the address ${host}, expected one of the public internet, or of a network that WEBHOOK_ALLOW names`
+  if (!isAddress(host) || mayReach(protocol, host, allow)) return undefined
+  const expected = protocol === 'https:' ? 'one of the public internet, or of' : 'for http one of'
+  return `got the address ${host}, expected ${expected} a network that WEBHOOK_ALLOW names`
 }
 
 /**

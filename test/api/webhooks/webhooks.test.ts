@@ -72,6 +72,7 @@ describe('/internal/webhooks', () => {
   test.each([
     ['a URL that is not https', { url: 'http://ops.meadow.example' }, '/url', 'got http://ops.meadow.example'],
     ['a private address', { url: 'https://10.0.0.1/' }, '/url', 'WEBHOOK_ALLOW'],
+    ['a line break in the URL', { url: 'https://ops.meadow.example/\n' }, '/url', 'the character U+000A'],
     ['an unknown type of event', { url, events: ['alert.fried'] }, '/events/0', 'alert.fired'],
     ['no type of event', { url, events: [] }, '/events', '1'],
   ])('refuses %s', async (_what, ask, pointer, detail) => {

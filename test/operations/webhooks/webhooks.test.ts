@@ -441,11 +441,26 @@ describe('addresses of webhooks', () => {
     ['has a private address', 'https://192.168.1.7/x', 'got the address 192.168.1.7'],
     ['has a loopback address in other words', 'https://2130706433/x', 'got the address 127.0.0.1'],
     ['has a local IPv6 address', 'https://[fe80::1]/x', 'got the address fe80::1'],
+    ['has an IPv4 address as IPv6', 'https://[::127.0.0.1]/', 'got the address ::7f00:1'],
+    ['has an IPv6 address that nobody has', 'https://[4000::1]/', 'got the address 4000::1'],
+    ['has a line break', 'https://ops.meadow.example/a\nb', 'with the character U+000A'],
   ])('are refused where it %s', async (_how, url, detail) => {
     const { asTenant } = await aHarness(store)
     const add = asTenant((tx) => addWebhook(tx, { url }, { secretsKeys: [], allow: [] }))
 
     await expect(add).rejects.toMatchObject({ code: 'invalid_request', message: expect.stringContaining(detail) })
+  })
+
+  test('take http to networks of the operator only, at once where the address is known', async () => {
+    const { asTenant } = await aHarness(store)
+    const add = (url: string) => asTenant((tx) => addWebhook(tx, { url }, { secretsKeys: [], allow }))
+    const allow = parseNetworks('10.1.0.0/16') ?? []
+
+    await expect(add('http://10.1.2.3/x')).resolves.toMatchObject({ id: expect.any(Number) })
+    await expect(add('http://93.184.215.14/x')).rejects.toMatchObject({
+      code: 'invalid_request',
+      message: expect.stringContaining('got the address 93.184.215.14, expected for http one of a network'),
+    })
   })
 
   test('are ten for a tenant', async () => {

@@ -147,6 +147,16 @@ describe('an endpoint', () => {
 
 const REFUSED = { status: null, text: 'its address is not one of the public internet', retryAfter: null }
 
+test.each(['\n', '\r', '\t'])('a URL with %j in it is not sent to', async (control) => {
+  const receiver = await aReceiver()
+
+  expect(await sendTo(`${receiver.url}/a${control}b`)).toMatchObject({
+    status: null,
+    text: expect.stringMatching(/^its URL is refused: got a URL with the character U\+000/),
+  })
+  expect(receiver.received).toEqual([])
+})
+
 describe('an address that is not public', () => {
   test.each([
     '127.0.0.1',
@@ -168,13 +178,15 @@ describe('an address that is not public', () => {
     '[2002:7f00:1::]',
     '[fe80::1]',
     '[fd00::1]',
+    '[::127.0.0.1]',
+    '[4000::1]',
   ])('is refused in a URL: %s', async (host) => {
     expect(await sendTo(`https://${host}/`, { allow: [] })).toEqual(REFUSED)
   })
 
   test('is refused behind a name', async () => {
     const receiver = await aReceiver({ tls: true })
-    const { lookup } = nameServer(['127.0.0.1', '::1'])
+    const { lookup } = nameServer(['127.0.0.1', '::1', '::127.0.0.1', '4000::1'])
 
     expect(await sendTo(`https://receiver.example:${receiver.port}`, { allow: [], lookup })).toEqual(REFUSED)
     expect(receiver.received).toEqual([])
