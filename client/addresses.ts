@@ -69,7 +69,8 @@ export function openAddresses(setting: string, now: () => number = () => perform
         const attemptMs = Math.min(ATTEMPT_MS, timeoutMs / 2)
         const timer = setTimeout(() => isLast() || attempt.abort(), attemptMs)
         try {
-          const moved = new Request(address.url + path, request.clone())
+          // What is sent is for this address only, so a redirect is an answer like any other.
+          const moved = new Request(new Request(address.url + path, request.clone()), { redirect: 'manual' })
           const response = await send(moved, AbortSignal.any([whole, attempt.signal]))
           address.silentAt = -Infinity
           if (isLast() || !ELSEWHERE.has(response.status)) return response

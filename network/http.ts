@@ -91,9 +91,9 @@ export function httpNetwork({ url, secret, timeoutMs }: BridgeOptions): Network 
 }
 
 function baseOf(url: string): string {
-  const { protocol, username } = URL.canParse(url) ? new URL(url) : { protocol: '', username: '' }
+  const { protocol = '', username = '', password = '' } = URL.parse(url) ?? {}
   // fetch refuses an address with credentials, on every request and without naming the address.
-  if ((protocol !== 'http:' && protocol !== 'https:') || username !== '') {
+  if ((protocol !== 'http:' && protocol !== 'https:') || username + password !== '') {
     throw new Error(
       'the address of the carrier must be http:// or https://, without user or password: check CARRIER_URL',
     )

@@ -125,6 +125,14 @@ test('gives the last response, or the last error, if no address works', async ()
   await expect(clientOf([ill.url, NOBODY]).post()).rejects.toThrow('fetch failed')
 })
 
+test('follows no redirect, which would send the request elsewhere', async () => {
+  const other = await anApi()
+  const moved = await anApi((_request, response) => void response.writeHead(303, { location: `${other.url}/p` }).end())
+
+  expect(await clientOf([moved.url]).post()).toEqual({ status: 303, text: '' })
+  expect(other.got).toEqual([])
+})
+
 test('ends with its caller', async () => {
   const [slow, other] = [await anApi(silent), await anApi()]
   const { post } = clientOf([slow.url, other.url])

@@ -286,9 +286,12 @@ describe('httpNetwork', () => {
     expect(credentialOf('http://other', 'one')).not.toBe(credential)
   })
 
-  test.each(['ftp://carrier', 'carrier:8090', '', 'http://user:pw@carrier'])('refuses the address %j', (url) => {
-    expect(() => httpNetwork({ url, secret: SECRET, timeoutMs: 1 })).toThrow('CARRIER_URL')
-  })
+  test.each(['ftp://carrier', 'carrier:8090', '', 'http://user:pw@carrier', 'http://:pw@carrier'])(
+    'refuses the address %j',
+    (url) => {
+      expect(() => httpNetwork({ url, secret: SECRET, timeoutMs: 1 })).toThrow('CARRIER_URL')
+    },
+  )
 
   test.each(['', 'with blank', 'line\nbreak'])('refuses the secret %j without showing it', (secret) => {
     expect(() => httpNetwork({ url: 'http://carrier', secret, timeoutMs: 1 })).toThrow(
