@@ -114,7 +114,7 @@ Needs DATABASE_URL (migrated) and TEMPORAL_ADDRESS; REDIS_URL where the queues l
 Any number may run behind a load balancer. SIGTERM ends it after the requests under way.
 
 Example:
-  DATABASE_URL=postgres://simherd@db/simherd TEMPORAL_ADDRESS=temporal:7233 HOST=0.0.0.0 node cli/simherd.js api`,
+  DATABASE_URL=… TEMPORAL_ADDRESS=temporal:7233 HOST=0.0.0.0 node cli/simherd.js api`,
   )
   .action(async () => {
     const settings = settingsWith({})
@@ -176,9 +176,9 @@ Processes of the release before go on working while and after it runs; --contrac
 without --contract do not say that they are at work: end those first.
 
 Examples:
-  DATABASE_URL=postgres://simherd@db/simherd npx simherd migrate --plan
-  DATABASE_URL=postgres://simherd@db/simherd npx simherd migrate
-  DATABASE_URL=postgres://simherd@db/simherd npx simherd migrate --contract`,
+  DATABASE_URL=… npx simherd migrate --plan
+  DATABASE_URL=… npx simherd migrate
+  DATABASE_URL=… npx simherd migrate --contract`,
   )
   .action(async (flags: MigrateFlags) => {
     const { migrateDatabase } = await import('./commands/migrate.ts')
@@ -230,7 +230,7 @@ program
   .command('create-operator')
   .description('Make an operator key straight in the database at DATABASE_URL, and print it.')
   .option('--name <name>', 'what it is for', 'made by the command line')
-  .addHelpText('after', '\nExample:\n  DATABASE_URL=postgres://simherd@db/simherd npx simherd keys create-operator')
+  .addHelpText('after', '\nExample:\n  DATABASE_URL=… npx simherd keys create-operator')
   .action(async ({ name }: { readonly name: string }) => {
     const { createOperatorKey } = await import('./commands/keys.ts')
     await createOperatorKey(settingsWith({}), name)

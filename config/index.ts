@@ -10,6 +10,7 @@ import { parseBillingCycle } from '../domain/time/cycle.ts'
 import { DURATION_PATTERN } from '../domain/time/duration.ts'
 import { parseNetworks } from '../domain/webhooks/addresses.ts'
 import { parseSecretsKeys } from '../domain/webhooks/secrets-keys.ts'
+import { whyInTheClear } from './in-the-clear.ts'
 
 const port = (def: number, description: string) =>
   Type.Integer({ minimum: 0, maximum: 65535, default: def, description })
@@ -44,11 +45,12 @@ const urls = (example: string, description: string) =>
   )
 /** Schemes that a URL may have, by the scheme of its example. */
 const SCHEMES: Readonly<Record<string, readonly string[]>> = {
-  http: ['http:', 'https:'],
+  https: ['http:', 'https:'],
   postgres: ['postgres:', 'postgresql:'],
-  redis: ['redis:', 'rediss:'],
+  rediss: ['redis:', 'rediss:'],
   smtp: ['smtp:', 'smtps:'],
 }
+const POSTGRES = 'postgres://simherd@db:5432/simherd?sslmode=verify-full'
 /** Whether a path can be added to a URL. */
 const isPublicUrl = (value: string): boolean => {
   const { protocol = '', search, hash, username, password } = URL.parse(value) ?? {}
@@ -69,9 +71,9 @@ export const Settings = Type.Object({
     default: '.data',
     description: 'Folder of the embedded servers: database, Temporal, inbox, carrier.',
   }),
-  DATABASE_URL: url('postgres://simherd@db:5432/simherd', 'PostgreSQL to use instead of the embedded one.'),
+  DATABASE_URL: url(POSTGRES, 'PostgreSQL to use instead of the embedded one.'),
   DATABASE_DIRECT_URL: url(
-    'postgres://simherd@db:5432/simherd',
+    POSTGRES,
     'Where DATABASE_URL names a pooler that gives a connection to others after each transaction: PostgreSQL itself, for what ' +
       'needs a connection of its own (queues, notifications, migrations, backtests).',
   ),
@@ -88,7 +90,7 @@ export const Settings = Type.Object({
     description:
       'Connections to PostgreSQL of one worker, at most, to take jobs from queues that live there; to enqueue, every process has up to 4 more.',
   }),
-  REDIS_URL: url('redis://redis:6379', 'Redis for the queues; without it they live in PostgreSQL.'),
+  REDIS_URL: url('rediss://redis:6379', 'Redis for the queues; without it they live in PostgreSQL.'),
   TEMPORAL_ADDRESS: optional(
     isAddress,
     'host:port, such as temporal:7233',
@@ -96,7 +98,7 @@ export const Settings = Type.Object({
   ),
   TEMPORAL_NAMESPACE: Type.String({ default: 'default', description: 'Temporal namespace.' }),
   TEMPORAL_UI_URL: url(
-    'http://temporal:8233',
+    'https://temporal:8233',
     "Temporal's own page; answers about a workflow then link to its history there.",
   ),
   SMTP_URL: url('smtp://mail:587', 'SMTP server to send through instead of the embedded inbox.'),
@@ -122,11 +124,11 @@ export const Settings = Type.Object({
     'Public address of the public API: links in mails lead there. Without it, mails name commands instead.',
   ),
   SERVICE_BASE_URL: urls(
-    'http://api:8080',
+    'https://api:8080',
     'Where workers reach the public API: of a load balancer, or of several APIs with commas between them; default: this machine at PORT.',
   ),
   SERVICE_INTERNAL_URL: urls(
-    'http://api:8081',
+    'https://api:8081',
     'Where workers and commands reach the internal API, likewise; default: this machine at INTERNAL_PORT.',
   ),
   SERVICE_KEY: secret('Operator key the workers use.'),
@@ -134,8 +136,15 @@ export const Settings = Type.Object({
     default: '',
     description: 'File with that key, read again when the service refuses it; comes before `SERVICE_KEY`.',
   }),
-  CARRIER_URL: url('http://carrier:8443', 'Bridge to the carrier to use instead of the simulated one.'),
+  CARRIER_URL: url('https://carrier:8443', 'Bridge to the carrier to use instead of the simulated one.'),
   CARRIER_SECRET: secret('Secret the bridge to the carrier expects.'),
+  CONNECTION_TLS: Type.Unsafe<'required' | 'optional'>({
+    type: 'string',
+    enum: ['required', 'optional'],
+    default: 'required',
+    description:
+      'Whether keys and passwords leave this machine encrypted only (`required`: https, rediss, `sslmode=verify-full`), or also in the clear, where the network itself keeps them secret. Of `DATABASE_URL`, `DATABASE_DIRECT_URL`, `REDIS_URL`, `CARRIER_URL`, `SERVICE_URL`, `SERVICE_BASE_URL`, `SERVICE_INTERNAL_URL`.',
+  }),
   BILLING_CYCLE: Type.String({
     default: 'P1M',
     description: 'Billing cycle of new tenants: P1M (calendar months in UTC), or whole days, hours or minutes.',
@@ -253,11 +262,20 @@ function expectedOf(instancePath: string): string | undefined {
   return schema !== undefined && 'expected' in schema ? `must be ${String(schema.expected)}` : undefined
 }
 
-/** A setting as it was given, with secrets and passwords hidden. */
-function shown(name: string, env: Readonly<Record<string, string | undefined>>): string {
-  const value = String(env[name])
+/** A setting as it was given, with secrets and passwords hidden, and control characters as their numbers. */
+function shown(name: string, value: string): string {
   if (/_(KEY|SECRET)$/.test(name)) return `${name} (${value.length} characters, not shown)`
-  return `${name}=${value.replace(/:[^:@]*@/, ':***@')}`
+  const open = value
+    .replace(/(^(?!.*\/\/)|\/\/)([^/:]*):.*@/s, '$1$2:***@')
+    .replaceAll(/([?&][^=&]*password=)[^&]*/gi, '$1***')
+  return `${name}=${open.replaceAll(/\p{Cc}/gu, (control) => `\\x${control.charCodeAt(0).toString(16).padStart(2, '0')}`)}`
+}
+
+/** Why a value cannot be used that its schema takes. Parsers of URLs leave out control characters without a word. */
+function whyNot(name: string, value: string, mayBeInTheClear: boolean): string | undefined {
+  if (/\p{Cc}/u.test(value)) return 'must have no control characters, such as line breaks and tabs'
+  if (name === 'BILLING_CYCLE' && parseBillingCycle(value) === undefined) return 'must be P1M, or like P7D, PT6H, PT5M'
+  return mayBeInTheClear ? undefined : whyInTheClear(name, value)
 }
 
 /**
@@ -266,18 +284,19 @@ function shown(name: string, env: Readonly<Record<string, string | undefined>>):
  * @throws Error that lists every wrong setting, with the value given and the values allowed
  */
 export function readSettings(env: Readonly<Record<string, string | undefined>> = process.env): Settings {
-  const given = Object.fromEntries(
+  const given: Readonly<Record<string, string>> = Object.fromEntries(
     Object.keys(Settings.properties).flatMap((name) => (env[name] ? [[name, env[name]]] : [])),
   )
-  const settings: unknown = Value.Convert(Settings, Value.Default(Settings, given))
-  const faults = [...Value.Errors(Settings, settings)].map(
-    ({ instancePath, message }) => `${shown(instancePath.slice(1), env)}: ${expectedOf(instancePath) ?? message}`,
-  )
-  if (!Value.Check(Settings, settings)) throw new Error(`settings are wrong:\n  ${faults.join('\n  ')}`)
-  if (parseBillingCycle(settings.BILLING_CYCLE) === undefined) {
-    throw new Error(
-      `settings are wrong:\n  BILLING_CYCLE=${settings.BILLING_CYCLE}: must be P1M, or like P7D, PT6H, PT5M`,
-    )
+  const settings: unknown = Value.Convert(Settings, Value.Default(Settings, { ...given }))
+  const faults = new Map<string, string>()
+  for (const { instancePath, message } of Value.Errors(Settings, settings))
+    faults.set(instancePath.slice(1), expectedOf(instancePath) ?? message)
+  for (const [name, value] of Object.entries(given)) {
+    if (faults.has(name)) continue
+    const why = whyNot(name, value, given.CONNECTION_TLS === 'optional')
+    if (why !== undefined) faults.set(name, why)
   }
-  return settings
+  if (faults.size === 0 && Value.Check(Settings, settings)) return settings
+  const lines = [...faults].map(([name, why]) => `  ${shown(name, given[name] ?? '')}: ${why}`)
+  throw new Error(`settings are wrong:\n${lines.join('\n')}`)
 }

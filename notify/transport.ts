@@ -6,6 +6,7 @@
  */
 import { createTransport as createSmtp } from 'nodemailer'
 import parseAddresses from 'nodemailer/lib/addressparser'
+import { isThisMachine } from '../domain/this-machine.ts'
 import { type Mail, TENANT_HEADER } from './render.ts'
 import { type MailTrouble, type SmtpFailure, troubleOf } from './smtp-answer.ts'
 
@@ -122,6 +123,7 @@ function openSmtp({ smtpUrl, timeoutMs, plain }: Required<Omit<TransportOptions,
   return createSmtp({
     url: smtpUrl,
     pool: true,
+    // Mails contain customers and their usage, so only a connection within this machine may be unencrypted.
     requireTLS: !plain && !isThisMachine(new URL(smtpUrl).hostname),
     connectionTimeout: timeoutMs,
     greetingTimeout: timeoutMs,
@@ -139,9 +141,6 @@ function senderOf(from: string, tenant: string | undefined): string | { name: st
   if (tenant === undefined || sender?.address === undefined) return from
   return { name: `${sender.name || 'Simherd'} for ${tenant}`, address: sender.address }
 }
-
-/** Mails contain customers and their usage, so only a connection within this machine may be unencrypted. */
-const isThisMachine = (host: string): boolean => /^(localhost|127(\.\d+){3}|\[::1\])$/i.test(host)
 
 const isFailure = (error: unknown): error is Error & SmtpFailure => error instanceof Error
 

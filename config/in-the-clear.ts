@@ -1,0 +1,45 @@
+/**
+ * Which addresses would carry keys, passwords or secret links over a network unencrypted. Source: decision 0082. Mails
+ * have a setting of their own, and an answer of the server's to go by: notify/transport.ts. Temporal gets no key. Pure.
+ */
+import { isThisMachine } from '../domain/this-machine.ts'
+
+/** What the value of each of these settings must be or have where it leads to another machine. */
+const ENCRYPTED: Readonly<Record<string, string>> = {
+  DATABASE_URL: 'have sslmode=verify-full',
+  DATABASE_DIRECT_URL: 'have sslmode=verify-full',
+  REDIS_URL: 'be rediss://',
+  SERVICE_URL: 'be https://',
+  SERVICE_BASE_URL: 'be https://',
+  SERVICE_INTERNAL_URL: 'be https://',
+  CARRIER_URL: 'be https://',
+}
+/** Values of `sslmode` that never fall back to an unencrypted connection. */
+const SSL_MODES: ReadonlySet<string | null> = new Set(['require', 'verify-ca', 'verify-full', 'no-verify'])
+
+/**
+ * Why a setting's address cannot be used unless CONNECTION_TLS is `optional`; undefined if it can.
+ *
+ * @param value a URL, or several with commas between them
+ */
+export function whyInTheClear(name: string, value: string): string | undefined {
+  const expected = ENCRYPTED[name]
+  if (expected === undefined) return undefined
+  const urls = name.startsWith('SERVICE_') ? value.split(',') : [value]
+  if (urls.every(staysSecret)) return undefined
+  return (
+    `must ${expected}, because keys or passwords go over it to another machine; or set CONNECTION_TLS=optional where ` +
+    'the network itself keeps them secret'
+  )
+}
+
+/** Whether nobody on the way can read what is sent to a URL. One that is none is refused elsewhere. */
+function staysSecret(text: string): boolean {
+  const url = URL.parse(text.trim())
+  if (url === null || /^(https|rediss):$/.test(url.protocol)) return true
+  const asked = url.searchParams
+  if (/^postgres(ql)?:$/.test(url.protocol) && SSL_MODES.has(asked.get('sslmode'))) return true
+  // Drivers also take a host of the query. One that begins with a slash is the folder of a socket.
+  const hosts = [url.hostname, asked.get('host') ?? ''].filter((host) => host !== '')
+  return hosts.every((host) => /^(\/|%2f)/i.test(host) || isThisMachine(host))
+}
