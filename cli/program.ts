@@ -120,7 +120,7 @@ Example:
     const settings = settingsWith({})
     const [{ runApi }, { createLog }, { runUntilSignal }] = await Promise.all([
       import('./commands/api.ts'),
-      import('./log.ts'),
+      import('../process/log.ts'),
       import('./run-until-signal.ts'),
     ])
     const log = createLog(settings, 'api')
@@ -146,7 +146,7 @@ Example:
       import('../worker/main.ts'),
       import('./refuse-database.ts'),
       import('../api/http/app.ts'),
-      import('./log.ts'),
+      import('../process/log.ts'),
       import('./run-until-signal.ts'),
     ])
     requireSettings(settings, [

@@ -4,6 +4,7 @@ import type { Socket } from 'node:net'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import fastify, { type FastifyBaseLogger, type FastifyInstance, type FastifyRequest, LogController } from 'fastify'
 import { ERRORS, ServiceError } from '../../domain/errors.ts'
+import { hideSecrets } from '../../domain/quote.ts'
 import type { Metrics } from '../../process/metrics.ts'
 import { useEtags } from './etag.ts'
 import { shapeFault, wrongShape } from './json-shape.ts'
@@ -34,15 +35,15 @@ export type App = ReturnType<typeof buildApp>
 /** A response has the type that it states, and no intermediary keeps it: it belongs to one key. */
 const SAFE_HEADERS = { 'x-content-type-options': 'nosniff', 'cache-control': 'no-store' }
 
-/** A caller's request id is kept if it is harmless in a log. */
-const REQUEST_ID = /^[\w.:/-]{1,128}$/
+/** A caller's request id is kept if it is harmless in a log and in the audit trail: a key is not. */
+const isRequestId = (given: string): boolean => /^[\w.:/-]{1,128}$/.test(given) && hideSecrets(given) === given
 
 export function buildApp(options: AppOptions) {
   const app = fastify({
     ...(options.logger === undefined ? {} : { loggerInstance: options.logger }),
     genReqId: (request) => {
       const given = request.headers['x-request-id']
-      return typeof given === 'string' && REQUEST_ID.test(given) ? given : randomUUID()
+      return typeof given === 'string' && isRequestId(given) ? given : randomUUID()
     },
     routerOptions: { maxParamLength: 1000 },
     logController: new LogController({ disableRequestLogging: true }),

@@ -2,6 +2,7 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest, FastifySchemaValidationError } from 'fastify'
 import { type Static, Type } from 'typebox'
 import { ERRORS, type ErrorCode, type FieldError, ServiceError } from '../../domain/errors.ts'
+import { quote } from '../../domain/quote.ts'
 import { strictObject } from '../../domain/schema.ts'
 import { isAway } from '../../store/away.ts'
 import { noteRefusal } from './request-log.ts'
@@ -26,7 +27,10 @@ export const Problem = strictObject({
         ),
         detail: Type.String(),
       }),
-      { description: 'The fields that are wrong; of a body that does not fit its schema the first 100' },
+      {
+        description:
+          'The fields that are wrong: as many as fit in 24 KB, and of a body that does not fit its schema the first 100',
+      },
     ),
   ),
   requestId: Type.String({ description: 'Names this request in the logs' }),
@@ -48,11 +52,21 @@ export function useProblems(app: FastifyInstance): void {
   )
 }
 
-/** Responds with a failure. The cause goes to the log, never to the caller. */
+/** Bytes of what a problem quotes, as JSON has it: together less than 28 KB. */
+const MOST_BYTES = { detail: 2000, instance: 1000, place: 500, fieldDetail: 1000, errors: 24_000 } as const
+
+/**
+ * Responds with a failure. The cause goes to the log, never to the caller. Every refusal passes here: what it quotes is
+ * bounded here, for the answer and for the log.
+ */
 export function sendProblem(request: FastifyRequest, reply: FastifyReply, error: ServiceError): FastifyReply {
   const { status, title } = ERRORS[error.code]
-  if (status >= 500) request.log.error({ err: error.cause ?? error }, error.message)
-  noteRefusal(request, error)
+  const errors = quotedErrors(error.errors)
+  const others = error.errors.length - errors.length
+  const more = others === 0 ? '' : ` The first ${errors.length} of ${error.errors.length} are in errors.`
+  const detail = `${quote(error.message, MOST_BYTES.detail)}${more}`
+  if (status >= 500) request.log.error({ err: error.cause ?? error }, detail)
+  noteRefusal(request, { code: error.code, detail })
   const retryAfter = error.retryAfter ?? RETRY_AFTER[error.code]
   if (retryAfter !== undefined) reply.header('retry-after', retryAfter)
   if (status === 401 && !reply.hasHeader('www-authenticate')) reply.header('www-authenticate', 'Bearer realm="simherd"')
@@ -60,14 +74,32 @@ export function sendProblem(request: FastifyRequest, reply: FastifyReply, error:
     type: `/problems/${error.code}`,
     title,
     status,
-    detail: error.message,
-    instance: request.url.split('?')[0] ?? '/',
+    detail,
+    instance: quote(request.url.split('?')[0] ?? '/', MOST_BYTES.instance),
     code: error.code,
-    ...(error.errors.length === 0 ? {} : { errors: error.errors.map((field) => ({ ...field })) }),
+    ...(errors.length === 0 ? {} : { errors }),
     requestId: request.id,
   }
   // Serialized here: a route's own schemas do not describe failures.
   return reply.code(status).type('application/problem+json; charset=utf-8').serializer(JSON.stringify).send(problem)
+}
+
+/** The first fields of these, each of them bounded, that together are no larger than the bound. */
+function quotedErrors(errors: readonly FieldError[]): FieldError[] {
+  const quoted: FieldError[] = []
+  let bytes = 0
+  for (const { pointer, parameter, detail, ...rest } of errors) {
+    const field = {
+      ...(pointer !== undefined && { pointer: quote(pointer, MOST_BYTES.place) }),
+      ...(parameter !== undefined && { parameter: quote(parameter, MOST_BYTES.place) }),
+      ...rest,
+      detail: quote(detail, MOST_BYTES.fieldDetail),
+    }
+    bytes += Buffer.byteLength(JSON.stringify(field)) + 1
+    if (bytes > MOST_BYTES.errors) break
+    quoted.push(field)
+  }
+  return quoted
 }
 
 /** The error that the caller gets for whatever was thrown. */
@@ -138,10 +170,10 @@ export function invalid(faults: readonly FastifySchemaValidationError[], part: s
 
 type Fault = FastifySchemaValidationError
 
-/** JSON pointer to the field of a fault. */
+/** JSON pointer to the field of a fault. Bounded here too: a long name would be in the texts of a hundred faults. */
 function placeOf({ instancePath, params }: Fault): string {
   const missing = params.missingProperty ?? params.additionalProperty
-  return `${instancePath}${typeof missing === 'string' ? `/${missing}` : ''}`
+  return quote(`${instancePath}${typeof missing === 'string' ? `/${missing}` : ''}`, MOST_BYTES.place)
 }
 
 function detailOf(fault: Fault, faults: readonly Fault[]): string {

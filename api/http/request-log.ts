@@ -1,11 +1,17 @@
 /** One line in the log for each request, when it ends. */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import type { ServiceError } from '../../domain/errors.ts'
+import type { ErrorCode } from '../../domain/errors.ts'
 
-const refusals = new WeakMap<FastifyRequest, Pick<ServiceError, 'code' | 'message'>>()
+/** Why a request was refused, in words that are bounded. */
+interface Refusal {
+  readonly code: ErrorCode
+  readonly detail: string
+}
+
+const refusals = new WeakMap<FastifyRequest, Refusal>()
 
 /** Keeps why a request was refused, for the line that ends it. */
-export const noteRefusal = (request: FastifyRequest, refusal: Pick<ServiceError, 'code' | 'message'>): void => {
+export const noteRefusal = (request: FastifyRequest, refusal: Refusal): void => {
   refusals.set(request, refusal)
 }
 
@@ -39,7 +45,7 @@ export function logRequests(app: FastifyInstance): void {
       keyId: given(request.keyId),
       workflow: given(request.workflowId),
       trace: traceOf(request),
-      ...(refusal !== undefined && { code: refusal.code, detail: refusal.message }),
+      ...refusal,
     }
     request.log[request.routeOptions.config.isPolled === true ? 'debug' : 'info'](line, 'request')
   })

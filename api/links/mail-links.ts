@@ -8,6 +8,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { ERRORS, ServiceError } from '../../domain/errors.ts'
 import { hasTokenForm, type Link, openLink } from '../../domain/mail/link.ts'
+import { quote } from '../../domain/quote.ts'
 import { followLink, type LinkOutlook, readLink } from '../../operations/mail/follow-link.ts'
 import { linkKey } from '../../store/mail/link-key.ts'
 import { type Caller, inPlatform, inTenant, reading, type Store } from '../../store/tenancy.ts'
@@ -19,6 +20,8 @@ import { outlookPage, PAGE_HEADERS, refusalPage } from './page.ts'
 const PER_MINUTE = 30
 /** A form without fields, or the one of RFC 8058. */
 const BODY_BYTES = 4096
+/** Bytes of the words of a refusal. */
+const MOST_DETAIL = 1000
 
 /** Names of what links do in the audit trail: those of the operations that do the same. */
 const ACTIONS = { ack: 'acknowledgeAlert', mute: 'addSilence', unsubscribe: 'changeNotices' } as const
@@ -114,5 +117,5 @@ function sendRefusal(thrown: unknown, request: FastifyRequest, reply: FastifyRep
   const error = asServiceError(thrown)
   const { status, title } = ERRORS[error.code]
   if (status >= 500) request.log.error({ err: error.cause ?? error }, error.message)
-  return reply.code(status).send(refusalPage(title, error.message))
+  return reply.code(status).send(refusalPage(title, quote(error.message, MOST_DETAIL)))
 }

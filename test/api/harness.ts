@@ -1,5 +1,5 @@
 /** The harness of the API tests: both listeners on a database of their own, two tenants, and factories. */
-import type { InjectOptions } from 'fastify'
+import type { FastifyBaseLogger, InjectOptions } from 'fastify'
 import { afterAll, beforeAll } from 'vitest'
 import type { App } from '../../api/http/app.ts'
 import { buildInternal, buildPublic } from '../../api/server.ts'
@@ -126,6 +126,8 @@ export function useHarness(
     readonly ticketQuota?: TicketQuota
     /** Default: a copy of the template. */
     readonly database?: typeof ownDatabase
+    /** Default: none. */
+    readonly logger?: FastifyBaseLogger
   } = {},
 ): Harness {
   const { terminate = () => Promise.reject(new Error('these tests call no Temporal server')) } = options
@@ -150,7 +152,8 @@ export function useHarness(
     )
     harness.operatorKey = operator.key
     const quota = options.ticketQuota === undefined ? {} : { ticketQuota: options.ticketQuota }
-    const app = { checkAnswers: options.checkAnswers ?? true }
+    const logger = options.logger === undefined ? {} : { logger: options.logger }
+    const app = { checkAnswers: options.checkAnswers ?? true, ...logger }
     harness.outside = await buildPublic({ store: harness.store, refusalLimit: 0, hasMailLinks: true, ...quota }, app)
     harness.inside = await buildInternal(
       {

@@ -1,23 +1,9 @@
 import { expect, test } from 'vitest'
 import { internalOpenapiDocument, openapiDocument } from '../../../api/openapi.ts'
 import { type Ask, aSim, useHarness } from '../harness.ts'
+import { fill, type Paths, sample } from './samples.ts'
 
 const harness = useHarness()
-
-interface Schema {
-  readonly type?: string | readonly string[]
-  readonly enum?: readonly unknown[]
-  readonly format?: string
-  readonly minimum?: number
-  readonly minLength?: number
-  readonly properties?: Readonly<Record<string, Schema>>
-  readonly items?: Schema
-}
-interface Operation {
-  readonly parameters?: readonly { readonly in: string; readonly name: string }[]
-  readonly requestBody?: { readonly content: Readonly<Record<string, { readonly schema: Schema }>> }
-}
-type Paths = Record<string, Record<string, Operation>>
 
 const SEGMENTS = [
   '0',
@@ -64,22 +50,6 @@ const VALUES = [
 ]
 // Operations that need Temporal are tested with a Temporal server.
 const ELSEWHERE = /workflows|schedules/
-
-const FORMATS: Record<string, string> = { email: 'a@example.com', 'date-time': '2026-11-20T12:00:00Z', uuid: '1' }
-
-/** A value that fits a schema. */
-function sample(schema: Schema): unknown {
-  if (schema.enum !== undefined) return schema.enum[0]
-  const type = [schema.type ?? 'null'].flat()[0]
-  if (type === 'integer' || type === 'number') return schema.minimum ?? 1
-  if (type === 'boolean') return true
-  if (type === 'string') return FORMATS[schema.format ?? ''] ?? 'a'.repeat(schema.minLength ?? 1)
-  if (type === 'array') return schema.items === undefined ? [] : [sample(schema.items)]
-  if (type !== 'object') return null
-  return Object.fromEntries(Object.entries(schema.properties ?? {}).map(([name, field]) => [name, sample(field)]))
-}
-
-const fill = (path: string, segment: string) => path.replaceAll(/\{\w+\}/g, segment)
 
 /** @returns the requests that got 500 or worse, or neither JSON nor CSV */
 async function failuresOf(ask: Ask, paths: Paths): Promise<string[]> {

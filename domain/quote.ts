@@ -1,0 +1,59 @@
+/**
+ * Quotes text from outside, in an answer or in a line of a log: bounded, well formed, and without the secrets that the
+ * service has given out. Pure.
+ */
+
+/** Bytes of a text as JSON has it, in UTF-8, without the quotes around it. */
+const bytesOf = (text: string): number => Buffer.byteLength(JSON.stringify(text)) - 2
+
+/**
+ * Leaves out the middle of a text that is too long: `There is no SIM 1111…1111.` What was wrong stands at the beginning of
+ * most messages or at their end. The result has no half of a surrogate pair.
+ *
+ * @param mostBytes of the result, as JSON has it; at least 3, which the sign `…` takes
+ */
+export function shorten(text: string, mostBytes: number): string {
+  // Each sign takes a byte or more.
+  if (text.length <= mostBytes) {
+    const whole = text.toWellFormed()
+    if (bytesOf(whole) <= mostBytes) return whole
+  }
+  for (let length = Math.floor(mostBytes / 2); length > 0; ) {
+    const kept = `${beginningOf(text, length)}…${endOf(text, length)}`.toWellFormed()
+    const bytes = bytesOf(kept)
+    if (bytes <= mostBytes) return kept
+    length = Math.min(length - 1, Math.floor((length * mostBytes) / bytes))
+  }
+  return '…'
+}
+
+const beginningOf = (text: string, length: number): string => text.slice(0, length).replace(/[\ud800-\udbff]$/, '')
+const endOf = (text: string, length: number): string => text.slice(-length).replace(/^[\udc00-\udfff]/, '')
+
+/**
+ * What gives away a secret, and what is shown for it. Each pattern passes over a text once: none looks at a sign again
+ * after a failed match.
+ */
+const SECRETS: readonly (readonly [RegExp, string])[] = [
+  // An API key. Its id stays: it opens nothing, and is in the log anyway.
+  [/(sim(?:_|%5f)[\da-f]{12}(?:_|%5f))[\w%-]+/gi, '$1…'],
+  // A secret that signs webhooks.
+  [/whsec_[\w+/=-]+/g, 'whsec_…'],
+  // A path of a link in a mail. The token at its end is a permission.
+  [/((?:\/|%2f)n(?:\/|%2f))[^\s"'<>\\]+/gi, '$1…'],
+  // The signature of such a token, wherever the token stands.
+  [/\.[\w-]{43,}/g, '.…'],
+]
+
+/** Takes keys and tokens out of a text. In a JSON text the result is JSON still. */
+export const hideSecrets = (text: string): string =>
+  SECRETS.reduce((hidden, [pattern, shown]) => hidden.replace(pattern, shown), text)
+
+/** What is looked at for secrets, of each end of a text. A longer text is cut before, so that its length costs nothing. */
+const LOOKED_AT = 10_000
+
+/** A text from outside as it may be shown: without secrets, and in so many bytes as JSON has it. */
+export function quote(text: string, mostBytes: number): string {
+  const isLong = text.length > 2 * LOOKED_AT
+  return shorten(hideSecrets(isLong ? `${beginningOf(text, LOOKED_AT)}…${endOf(text, LOOKED_AT)}` : text), mostBytes)
+}

@@ -1,0 +1,82 @@
+/** The log of a long-running process: JSON lines, formatted for reading on a terminal. */
+import pino, { type DestinationStream, type Logger } from 'pino'
+import type { Settings } from '../config/index.ts'
+import { hideSecrets, shorten } from '../domain/quote.ts'
+
+/** Fields that never reach the log, at any of the first three levels of an entry. */
+const SECRET = [
+  'authorization',
+  'x-api-key',
+  'key',
+  'secret',
+  'password',
+  'databaseUrl',
+  'esimQrPayload',
+  'esimQrDataUrl',
+]
+const PATHS = SECRET.flatMap((name) => [`["${name}"]`, `*["${name}"]`, `*.*["${name}"]`])
+
+/**
+ * No line is longer than this in UTF-8, and none has a key in it. A stack with its causes takes 2 to 3 KB. A refused request
+ * makes two lines at most: what failed, and the request.
+ */
+const MOST_BYTES = 4096
+
+/** How an entry that is too long is cut: each text to so many bytes, each list and object to so many values. */
+interface Cut {
+  readonly bytes: number
+  readonly values: number
+}
+/** The first that is enough is taken. */
+const CUTS: readonly Cut[] = [
+  { bytes: 1500, values: 30 },
+  { bytes: 300, values: 20 },
+  { bytes: 100, values: 10 },
+  { bytes: 40, values: 6 },
+]
+/** For an entry of which only what all have is left. */
+const LAST_CUT: Cut = { bytes: 500, values: 6 }
+/** Bytes of a field's name. */
+const MOST_NAME = 60
+
+/**
+ * @param name of the process: `api`, `worker`
+ * @param to where lines are written; default: standard output
+ */
+export function createLog(settings: Pick<Settings, 'LOG_LEVEL'>, name: string, to?: DestinationStream): Logger {
+  const options = {
+    name,
+    level: settings.LOG_LEVEL,
+    redact: { paths: PATHS, censor: '[redacted]' },
+    timestamp: pino.stdTimeFunctions.isoTime,
+    // All that is logged passes here: text of a request, of a carrier, of a mail server, of an error and its causes.
+    hooks: { streamWrite: boundLine },
+  }
+  // Not pino's own writer for the file descriptor: at exit it would try for ever to write to a reader that is gone.
+  if (to !== undefined || !process.stdout.isTTY) return pino(options, to ?? process.stdout)
+  return pino({ ...options, transport: { target: 'pino-pretty', options: { ignore: 'pid,hostname,name' } } })
+}
+
+/** A line of JSON without secrets, and shortened where it is too long. */
+function boundLine(line: string): string {
+  const safe = hideSecrets(line)
+  if (Buffer.byteLength(safe) <= MOST_BYTES) return safe
+  const { level, time, name, reqId, msg, ...rest }: Record<string, unknown> = JSON.parse(safe)
+  const first = { level, time, name, reqId, msg }
+  for (const cut of CUTS) {
+    const text = withCuts({ ...first, ...rest }, cut)
+    if (Buffer.byteLength(text) <= MOST_BYTES) return text
+  }
+  return withCuts({ ...first, bytes: Buffer.byteLength(safe) }, LAST_CUT)
+}
+
+const withCuts = (entry: object, cut: Cut): string =>
+  `${JSON.stringify(entry, (_, value: unknown) => cutValue(value, cut))}\n`
+
+function cutValue(value: unknown, { bytes, values }: Cut): unknown {
+  if (typeof value === 'string') return shorten(value, bytes)
+  if (Array.isArray(value)) return value.slice(0, values)
+  if (typeof value !== 'object' || value === null) return value
+  const fields = Object.entries(value).slice(0, values)
+  return Object.fromEntries(fields.map(([name, field]) => [shorten(name, MOST_NAME), field]))
+}
