@@ -1,12 +1,15 @@
 /** The logs of the child processes: complete in a file each, and the important lines on the terminal. */
-import { createWriteStream, existsSync, mkdirSync, renameSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { createStream } from 'rotating-file-stream'
 import { type Static, Type } from 'typebox'
 import { Value } from 'typebox/value'
+import { quote } from '../../domain/quote.ts'
 import type { Reporter } from '../reporter.ts'
 
-/** 20 MB. A larger file is renamed at the next start, and one earlier file is kept. */
-const FILE_LIMIT_BYTES = 20_000_000
+/** A file that has grown to 20 MB is renamed to `<name>.log.1`, that one to `<name>.log.2`; the fifth is deleted. */
+const FILES = { size: '20M', rotate: 4 } as const
+/** Bytes of a line, as JSON has them. Those of the log are shorter; a crash may say anything. */
+const MOST_LINE = 10_000
 const WARN = 40
 
 const Entry = Type.Object({ level: Type.Number(), msg: Type.String(), reason: Type.Optional(Type.String()) })
@@ -41,26 +44,32 @@ const splitName = (line: string): [string, string] => {
   return at < 0 ? ['', line] : [line.slice(0, at), line.slice(at + 3)]
 }
 
-/** @returns a function that takes a child's lines, as `<name> | <line>` */
-export function childLog(dataDir: string, reporter: Reporter, everything: boolean): (line: string) => void {
+/**
+ * @param kept when a file is renamed, and how many earlier ones are kept
+ * @returns a function that takes a child's lines, as `<name> | <line>`
+ */
+export function childLog(
+  dataDir: string,
+  reporter: Pick<Reporter, 'warn'>,
+  everything: boolean,
+  kept: { readonly size: `${number}${'K' | 'M'}`; readonly rotate: number } = FILES,
+): (line: string) => void {
   const folder = join(dataDir, 'logs')
-  mkdirSync(folder, { recursive: true })
   const files = new Map<string, NodeJS.WritableStream>()
   const fileOf = (name: string) => {
     const known = files.get(name)
     if (known !== undefined) return known
-    const path = join(folder, `${name}.log`)
-    if (existsSync(path) && statSync(path).size > FILE_LIMIT_BYTES) renameSync(path, `${path}.1`)
-    const file = createWriteStream(path, { flags: 'a' })
+    const file = createStream(`${name}.log`, { path: folder, mode: 0o600, ...kept })
     // A full disk is reported by the processes that need it.
     file.on('error', () => undefined)
     files.set(name, file)
     return file
   }
   return (line) => {
-    const [name, text] = splitName(line)
+    const [name, whole] = splitName(line)
+    const text = quote(whole, MOST_LINE)
     fileOf(name || 'other').write(`${text}\n`)
-    const shown = readable(line, everything)
+    const shown = readable(`${name} | ${text}`, everything)
     if (shown !== undefined) reporter.warn(shown)
   }
 }

@@ -11,7 +11,7 @@
  */
 import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { access, chmod, chown, mkdir, mkdtemp, readFile, rename, rm, stat, truncate, writeFile } from 'node:fs/promises'
+import { access, chmod, chown, mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -19,12 +19,11 @@ import { promisify } from 'node:util'
 import pg from 'pg'
 import { claimFolder, commandOf } from '../pids.ts'
 import { freePort, isPortFree, LOOPBACK, requireFreePort } from '../ports.ts'
+import { boundServerLog } from '../server-log.ts'
 import { canEnter, type PostgresUser, postgresPrograms, postgresUser, standInFor } from './binaries.ts'
 
 const USER = 'simherd'
 const START_TIMEOUT_SECONDS = 60
-/** 20 MB: some months of a development server's warnings. A larger log is emptied at the next start. */
-const LOG_LIMIT_BYTES = 20_000_000
 /** Settings for temporary databases. */
 const TEMPORARY = {
   fsync: 'off',
@@ -61,6 +60,8 @@ interface Cluster {
   readonly user: PostgresUser | undefined
 }
 
+const logFileOf = ({ dir }: Cluster): string => join(dir, 'server.log')
+
 /**
  * Starts PostgreSQL with a folder, or adopts the server that a killed process left running there. Safe with an existing
  * folder: its data stays.
@@ -87,7 +88,9 @@ export async function startPostgres(options: PostgresOptions): Promise<Postgres>
     const { pid, port } = (await adopt(cluster, options.port, log)) ?? (await start(cluster, options))
     await ensureDatabase(cluster, port)
     const url = await urlOf(cluster, port, 'simherd')
+    const leaveLog = await boundServerLog(logFileOf(cluster))
     const stop = async () => {
+      leaveLog()
       await stopServer(cluster)
       await giveBack()
     }
@@ -192,12 +195,7 @@ async function adopt(
 async function start(cluster: Cluster, options: PostgresOptions): Promise<Running> {
   const port = options.port ?? (await usualPort(cluster.folder))
   await requireFreePort(port, 'the embedded PostgreSQL')
-  const logFile = join(cluster.dir, 'server.log')
-  const size = await stat(logFile).then(
-    (found) => found.size,
-    () => 0,
-  )
-  if (size > LOG_LIMIT_BYTES) await truncate(logFile)
+  const logFile = logFileOf(cluster)
   const settings = {
     listen_addresses: LOOPBACK,
     unix_socket_directories: '',

@@ -13,6 +13,7 @@ import { Connection } from '@temporalio/client'
 import proto from '@temporalio/proto'
 import { endProcess, readPid, writePid } from '../pids.ts'
 import { freePort, LOOPBACK, requireFreePort } from '../ports.ts'
+import { boundServerLog } from '../server-log.ts'
 
 /** The server is up in a second. One minute is for a machine that is busy. */
 const START_TIMEOUT_MS = 60_000
@@ -82,7 +83,9 @@ export async function startTemporal(options: TemporalOptions): Promise<Temporal>
       throw new Error(`the Temporal server did not start; the end of its log:\n${told}`, { cause: error })
     },
   )
+  const leaveLog = await boundServerLog(logFile)
   const stop = async () => {
+    leaveLog()
     await endProcess(pid)
     await forget()
   }
@@ -131,9 +134,10 @@ async function choosePort(port: number | undefined, what: string): Promise<numbe
   return port
 }
 
-/** Output goes to a file. A pipe would break with its reader, and end the server. */
+/** Output goes to a file, from its beginning. A pipe would break with its reader, and end the server. */
 async function launch(program: string, args: readonly string[], logFile: string): Promise<number> {
-  const output = await open(logFile, 'w')
+  await rm(logFile, { force: true })
+  const output = await open(logFile, 'a')
   try {
     const child = spawn(program, args, {
       detached: true,

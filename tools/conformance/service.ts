@@ -28,7 +28,8 @@ export async function startService(settings: Partial<Settings> = {}): Promise<Se
   // The database's own user needs to enter it, if root runs this.
   await chmod(folder, 0o755)
   const [port, internalPort, workerPort] = [await freePort(), await freePort(), await freePort()]
-  // Servers of its own, whatever the environment names. No rate limits: they would refuse most requests.
+  // Servers of its own, whatever the environment names. No rate limits: they would refuse most requests. A log that has only
+  // errors: a longer one would be renamed during the run.
   const unlimited = { RATE_LIMIT: 0, REFUSAL_LIMIT: 0, TICKETS_PER_SIM: 1000, SMS_PER_SIM: 1000 }
   const ours = {
     DATABASE_URL: '',
@@ -36,6 +37,7 @@ export async function startService(settings: Partial<Settings> = {}): Promise<Se
     TEMPORAL_ADDRESS: '',
     SMTP_URL: '',
     CARRIER_URL: '',
+    LOG_LEVEL: 'error' as const,
     ...unlimited,
     ...settings,
   }
