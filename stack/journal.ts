@@ -33,7 +33,7 @@ export async function openJournal(file: string): Promise<{ journal: Journal; ent
 }
 
 async function writerOf(file: string): Promise<Journal> {
-  const handle = await open(file, 'a')
+  const handle = await open(file, 'a', 0o600)
   let waiting: string[] = []
   // Each caller waits for the write after the current one. That write takes all waiting entries.
   let next: Promise<void> | undefined

@@ -6,15 +6,15 @@
  * The servers are stopped in the opposite order. The data folder notes every process, so that the next start finds what
  * a killed one has left.
  */
-import { resolve } from 'node:path'
+import { join, resolve } from 'node:path'
 import type { Settings } from '../../config/index.ts'
+import { makeOwnFolder, makeWayToDatabase } from '../../stack/own-folder.ts'
 import { claimFolder } from '../../stack/pids.ts'
 import { requireFreePort } from '../../stack/ports.ts'
 import { migrate } from '../../store/migrate.ts'
 import { playDemo } from '../demo/play.ts'
 import { prepareDemo } from '../demo/prepare.ts'
 import { CommandFailure, ExitCode, wordsOf } from '../failures.ts'
-import { makeOwnFolder } from '../files.ts'
 import { createReporter, type Reporter } from '../reporter.ts'
 import { removeStack, type Stack, type StackFile, stackFile } from '../stack-file.ts'
 import { childLog } from './child-log.ts'
@@ -42,6 +42,8 @@ export interface StartOptions {
  * @throws CommandFailure that says what to do
  */
 export async function start(given: Settings, options: StartOptions): Promise<void> {
+  // Files that this process and its children make are readable by their owner only: logs, journals, databases.
+  process.umask(0o077)
   const settings = { ...given, DATA_DIR: resolve(given.DATA_DIR) }
   const reporter = createReporter()
   const ending = new Ending(reporter)
@@ -64,7 +66,7 @@ async function bringEverythingUp(
 ): Promise<void> {
   const { DATA_DIR } = settings
   reporter.heading(`Simherd, data in ${DATA_DIR}`)
-  await makeOwnFolder(DATA_DIR).catch((error: unknown) => {
+  await makeFolders(DATA_DIR).catch((error: unknown) => {
     throw new CommandFailure(`DATA_DIR ${DATA_DIR} cannot be made: ${wordsOf(error)}`, ExitCode.usage, { cause: error })
   })
   const giveBack = await claimFolder(DATA_DIR, 'the data')
@@ -161,6 +163,12 @@ async function bringEverythingUp(
     await file.change({ demo: state })
   }
   reporter.heading('Everything is up. Ctrl-C ends it; "npm start" goes on with the same data.')
+}
+
+/** Makes the data folder and those in it, and closes those that are there to others. */
+async function makeFolders(dataDir: string): Promise<void> {
+  await makeWayToDatabase(dataDir)
+  for (const name of ['temporal', 'mails', 'carrier', 'logs']) await makeOwnFolder(join(dataDir, name))
 }
 
 async function beginAnew(settings: Settings, reporter: Reporter): Promise<void> {

@@ -17,6 +17,7 @@ import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import pg from 'pg'
+import { makeWayToDatabase } from '../own-folder.ts'
 import { claimFolder, commandOf } from '../pids.ts'
 import { freePort, isPortFree, LOOPBACK, requireFreePort } from '../ports.ts'
 import { boundServerLog } from '../server-log.ts'
@@ -72,7 +73,7 @@ export async function startPostgres(options: PostgresOptions): Promise<Postgres>
   const log = options.log ?? (() => undefined)
   const user = await postgresUser()
   const folder = await chooseFolder(options.dataDir, user, log)
-  await mkdir(folder, { recursive: true })
+  await makeWayToDatabase(folder)
   const giveBack = await claimFolder(folder, 'the database')
   try {
     const cluster: Cluster = {

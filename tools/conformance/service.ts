@@ -14,6 +14,8 @@ const COMMAND = fileURLToPath(new URL('../../cli/simherd.js', import.meta.url))
 
 export interface Service extends Addresses {
   readonly temporalAddress: string
+  /** Its data folder. */
+  readonly folder: string
   /** The errors in the API's log. */
   readonly complaints: () => Promise<string[]>
   readonly stop: () => Promise<void>
@@ -59,7 +61,7 @@ export async function startService(settings: Partial<Settings> = {}): Promise<Se
   }
   const stack = await readStack(folder)
   if (stack === undefined) throw new Error(`the service wrote no stack.json into ${folder}`)
-  return { ...stack, complaints: () => complaintsOf(folder), stop }
+  return { ...stack, folder, complaints: () => complaintsOf(folder), stop }
 }
 
 /** The API's log entries of level error. Every response with status 500 or higher makes one. */
