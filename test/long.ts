@@ -126,6 +126,7 @@ export const LONG: readonly LongSuite[] = [
   waiting(suite('pooler', 'e2e/pooler', 'the main job behind PgBouncer in transaction mode', 4)),
   waiting(suite('book-of-rules', 'e2e/book-of-rules', 'what docs/rules.md shows is printed', 2)),
   waiting(suite('quick-start', 'e2e/quick-start', "the runbook's quick start, on PostgreSQL 15 and 18", 4)),
+  waiting(suite('data-folder', 'e2e/data-folder', 'no other local user reads what npm start keeps', 1)),
   waiting(suite('stopped-worker', 'e2e/stopped-worker', 'a stopped worker finishes what it has begun', 1)),
   realService('asked-of-the-service', 'what workflows ask', 1),
   realService('commands', 'the commands of workflows', 1),
