@@ -44,15 +44,19 @@ interface ShownBody {
   readonly attachments: { filename: string; contentType: string }[]
 }
 
-const columns = sql`m.id, m.recipient, m.subject, m.status, m.attempts, m.response, m.created_at as "createdAt",
-        m.sent_at as "sentAt",
+/** Keys of a mail in a list. A mail may have 5,000. */
+const LISTED_KEYS = 100
+
+/** @param keys most keys of a mail; null: all */
+const columnsWith = (keys: number | null) => sql`m.id, m.recipient, m.subject, m.status, m.attempts, m.response,
+        m.created_at as "createdAt", m.sent_at as "sentAt",
         array(select n.dedupe_key from notifications n
-               where n.tenant_id = m.tenant_id and n.mail_id = m.id order by n.id) as keys`
+               where n.tenant_id = m.tenant_id and n.mail_id = m.id order by n.id limit ${keys}) as keys`
 
 /** A mail, with what it says; undefined if there is none. */
 export async function findMail(tx: TenantTx, id: string): Promise<MailDetail | undefined> {
   const { rows } = await sql<MailRow & Pick<MailDetail, 'resends' | 'body'>>`
-    select ${columns}, m.resends,
+    select ${columnsWith(null)}, m.resends,
            case when b.mail_id is not null then
              jsonb_build_object('text', b.text, 'html', b.html, 'headers', b.headers, 'attachments', array(
                select jsonb_build_object('filename', a ->> 'filename', 'contentType', a ->> 'contentType')
@@ -70,7 +74,7 @@ export async function pageOfMails(tx: TenantTx, query: MailQuery): Promise<Page<
   const { rows, totalItems } = await readPage<MailRow>(
     tx,
     {
-      columns,
+      columns: columnsWith(LISTED_KEYS),
       from: sql`
         from mails m where m.tenant_id = ${mine} ${query.status === undefined ? sql`` : sql`and m.status = ${query.status}`}`,
       orderBy: sql`"createdAt" desc, id`,

@@ -19,7 +19,9 @@ const FIELDS = {
   response: nullable(Type.String({ description: "The server's last word" })),
   createdAt: Instant('When its notices were put together'),
   sentAt: nullable(Instant('When the server took it')),
-  keys: Type.Array(Type.String(), { description: 'Alert key and kind of each notice in it' }),
+  keys: Type.Array(Type.String(), {
+    description: 'Alert key and kind of each notice in it; in the list of mails the first 100',
+  }),
 }
 const Mail = strictObject(FIELDS)
 

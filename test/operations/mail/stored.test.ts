@@ -6,7 +6,7 @@ import { resendMail } from '../../../operations/mail/resend-mail.ts'
 import type { Mailer } from '../../../operations/mail/send-mails.ts'
 import { closeCycle } from '../../../operations/month-end/close-cycle.ts'
 import { changeTenant } from '../../../operations/tenants/change-tenant.ts'
-import { findMail } from '../../../store/mail/log.ts'
+import { findMail, pageOfMails } from '../../../store/mail/log.ts'
 import { aStore, aTariff } from '../../setup/estate.ts'
 import { aPost, messageId, type Post, SECOND } from './post.ts'
 
@@ -53,6 +53,22 @@ describe('a composed mail', () => {
       'Simherd-Tenant': 'Acme',
     })
     expect(await shown(post, '<nothing@simherd>')).toBeUndefined()
+  })
+
+  test('names all its notices, and in a list the first hundred', async () => {
+    const post = await aPost(store)
+    await post.notify(post.notification(LogLevel.Critical, 0))
+    await post.send()
+    await post.rows(sql`
+      insert into notifications (dedupe_key, level, body, due_at, mail_id, created_at)
+      select 'more/' || n, level, body, due_at, mail_id, created_at from notifications, generate_series(1, 149) n
+      returning 1`)
+
+    const [listed] = (await post.asTenant((tx) => pageOfMails(tx, {}))).data
+    const found = await shown(post, await onlyMail(post))
+
+    expect(found?.keys).toHaveLength(150)
+    expect(listed?.keys).toEqual(found?.keys.slice(0, 100))
   })
 
   test('of a release before is rendered when it is sent, and kept', async () => {
