@@ -3,8 +3,8 @@ import { type RawBuilder, sql } from 'kysely'
 import type { Place } from '../domain/cursor.ts'
 import { continuing, inTenant, type Store, type TenantTx } from './tenancy.ts'
 
-/** Most rows of a page. */
-export const KEYSET_PAGE = 1000
+/** Most rows of a page. While a process makes an answer out of them, it does nothing else. */
+export const KEYSET_PAGE = 500
 
 interface KeysetPage<Item, Place> {
   readonly items: Item[]

@@ -1,5 +1,4 @@
 /** Writes lists as CSV (RFC 4180), page by page. Memory stays bounded, however long the list. */
-import { Readable } from 'node:stream'
 import { stringify } from 'csv-stringify/sync'
 import type { TSchema } from 'typebox'
 import { asTextCell, neutralised } from '../../domain/spreadsheet.ts'
@@ -36,12 +35,15 @@ export interface CsvOptions {
   readonly spreadsheet: boolean
 }
 
-/** Neutralises text that begins like a formula. Writes a null or absent value as an empty cell. */
-async function* csv(
-  first: IteratorResult<readonly object[], void>,
-  rest: AsyncGenerator<readonly object[], void>,
+/**
+ * The text of a CSV file of the items of all pages. Its first line names the columns.
+ *
+ * Neutralises text that begins like a formula. Writes a null or absent value as an empty cell.
+ */
+export async function* csvOf(
+  pages: AsyncIterable<readonly object[]>,
   { columns, spreadsheet }: CsvOptions,
-) {
+): AsyncGenerator<string, void> {
   const text = (cell: string, column: unknown, isHeader: boolean) =>
     spreadsheet && !isHeader && DIGITS.has(column) && /^\+?\d+$/.test(cell) ? asTextCell(cell) : neutralised(cell)
   const lines = (rows: readonly object[], header: boolean) =>
@@ -52,16 +54,10 @@ async function* csv(
       record_delimiter: 'windows',
       cast: { boolean: String, string: (cell, context) => text(cell, context.column, context.header) },
     })
-  yield lines(first.done === true ? [] : first.value, true)
-  for (let page = await rest.next(); page.done !== true; page = await rest.next()) yield lines(page.value, false)
+  let isFirst = true
+  for await (const page of pages) {
+    yield lines(page, isFirst)
+    isFirst = false
+  }
+  if (isFirst) yield lines([], true)
 }
-
-/**
- * A CSV file of the items of all pages. Its first line names the columns.
- *
- * Reads the first page before it resolves, so that a failure there can still be reported in a response of its own.
- */
-export const streamedCsv = async (
-  pages: AsyncGenerator<readonly object[], void>,
-  options: CsvOptions,
-): Promise<Readable> => Readable.from(csv(await pages.next(), pages, options))

@@ -1,6 +1,6 @@
 /** What both listeners share: request ids, validation, problems, 404 and 405, metrics, routes without a body. */
 import { randomUUID } from 'node:crypto'
-import type { Socket } from 'node:net'
+import { Socket } from 'node:net'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import fastify, { type FastifyBaseLogger, type FastifyInstance, type FastifyRequest, LogController } from 'fastify'
 import { ERRORS, ServiceError } from '../../domain/errors.ts'
@@ -23,10 +23,14 @@ export interface AppOptions {
   readonly arrivalMs?: number
   /** The same for a path that takes files. Default: ten minutes. */
   readonly uploadMs?: number
+  /** Longest time in which a client takes nothing of its response, in milliseconds. Default: two minutes. */
+  readonly takingMs?: number
 }
 
 const ARRIVAL_MS = 60_000
 const UPLOAD_MS = 600_000
+/** Longer than a page of a long response takes, even one whose statements take as long as they may. */
+const TAKING_MS = 120_000
 /** Fastify's default limit for a body. A route with a higher limit takes files. */
 const BODY_BYTES = 1024 * 1024
 
@@ -62,6 +66,7 @@ export function buildApp(options: AppOptions) {
   })
   logRequests(app)
   boundArrival(app, options.arrivalMs ?? ARRIVAL_MS)
+  boundTaking(app, options.takingMs ?? TAKING_MS)
   useValidation(app)
   useProblems(app)
   useEtags(app)
@@ -95,6 +100,17 @@ function boundArrival(app: FastifyInstance, ms: number): void {
   app.addHook('preValidation', arrived)
   app.addHook('onResponse', arrived)
   app.addHook('onRequestAbort', arrived)
+}
+
+/**
+ * Ends the connection of a client that takes nothing of its response in this time. Once it has all of it, Node's own limit
+ * for the next request holds.
+ */
+function boundTaking(app: FastifyInstance, ms: number): void {
+  app.addHook('onSend', async ({ raw: { socket } }) => {
+    // Of a request that is injected it is another thing.
+    if (socket instanceof Socket) socket.setTimeout(ms)
+  })
 }
 
 /**

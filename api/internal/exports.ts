@@ -20,7 +20,8 @@ import { listOrders } from '../../store/orders/orders.ts'
 import { inTenant, reading, type Store } from '../../store/tenancy.ts'
 import { listTickets } from '../../store/tickets/tickets.ts'
 import { listLog } from '../../store/watchdog/log.ts'
-import { columnsOf, streamedCsv } from '../files/csv.ts'
+import { columnsOf, csvOf } from '../files/csv.ts'
+import { streamed } from '../http/streaming.ts'
 import type { InternalOptions } from '../options.ts'
 
 /** Without activation codes, which are secrets. The governing tariff is reduced to id, name and type. */
@@ -57,7 +58,7 @@ interface Export {
 }
 
 async function send(reply: FastifyReply, query: { readonly spreadsheet?: boolean }, { name, columns, pages }: Export) {
-  const file = await streamedCsv(pages, { columns, spreadsheet: query.spreadsheet === true })
+  const file = await streamed(reply, csvOf(pages, { columns, spreadsheet: query.spreadsheet === true }))
   return reply
     .type('text/csv; charset=utf-8; header=present')
     .header('content-disposition', `attachment; filename="${name}.csv"`)

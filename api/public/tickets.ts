@@ -22,7 +22,7 @@ import { changeInTenant } from '../http/change.ts'
 import { answersVersion } from '../http/etag.ts'
 import { idempotentInTenant } from '../http/idempotency.ts'
 import { TicketParams, ticketIdOf } from '../http/params.ts'
-import { streamedArray } from '../http/streaming.ts'
+import { sendArray } from '../http/streaming.ts'
 import type { RouteOptions } from '../options.ts'
 
 /** Description of the routes that open a ticket. */
@@ -47,8 +47,7 @@ export const ticketRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app,
         response: { 200: Type.Unsafe<Readable>(Type.Array(Ticket)) },
       },
     },
-    async ({ tenantId }, reply) =>
-      reply.type('application/json; charset=utf-8').send(await streamedArray(listTickets(store, tenantId))),
+    async ({ tenantId }, reply) => sendArray(reply, listTickets(reading(store), tenantId)),
   )
 
   app.get(

@@ -3,7 +3,8 @@ import { sql } from 'kysely'
 import { type TicketStatus, TicketType } from '../../domain/codes.ts'
 import type { TicketRequest } from '../../domain/tickets/decisions.ts'
 import type { Ticket } from '../../domain/tickets/ticket.ts'
-import { inTenant, mine, type PlatformTx, type Store, type TenantTx } from '../tenancy.ts'
+import { KEYSET_PAGE, keysetPages, placeAfter } from '../keyset.ts'
+import { mine, type PlatformTx, type Store, type TenantTx } from '../tenancy.ts'
 
 /** A ticket as operations use it. */
 export interface TicketRecord extends TicketRequest {
@@ -153,26 +154,18 @@ export async function countedTickets(tx: TenantTx, atMost: number): Promise<numb
   return rows[0]?.open ?? 0
 }
 
-const PAGE = 500
-
 /** A ticket with its place in the list. */
 type Placed = TicketRecord & { readonly seq: number }
 
-/** Reads all tickets of a tenant, newest first, page by page, so that memory is bounded however many there are. */
-export async function* listTickets(store: Store, tenantId: string): AsyncGenerator<Ticket[]> {
-  let before: number | null = null
-  for (;;) {
-    const { rows }: { rows: Placed[] } = await inTenant(store, tenantId, (tx) =>
-      sql<Placed>`
-        select ${columns}, seq from tickets
-         where tenant_id = ${mine} and (${before}::bigint is null or seq < ${before})
-         order by seq desc limit ${PAGE}`.execute(tx.q),
-    )
-    if (rows.length > 0) yield rows.map(toTicket)
-    if (rows.length < PAGE) return
-    before = rows.at(-1)?.seq ?? null
-  }
-}
+/** Reads all tickets, newest first, page by page. */
+export const listTickets = (store: Store, tenantId: string): AsyncGenerator<Ticket[]> =>
+  keysetPages(store, tenantId, async (tx, before: number | null) => {
+    const { rows } = await sql<Placed>`
+      select ${columns}, seq from tickets
+       where tenant_id = ${mine} and (${before}::bigint is null or seq < ${before})
+       order by seq desc limit ${KEYSET_PAGE}`.execute(tx.q)
+    return { items: rows.map(toTicket), next: placeAfter(rows, ({ seq }) => seq) }
+  })
 
 /** Ids of tenants whose tickets are due, the longest overdue first. */
 export async function tenantsWithTickets(tx: PlatformTx, limit: number): Promise<string[]> {

@@ -14,7 +14,8 @@ import {
 } from '../../../store/month-end/statements.ts'
 import { inTenant, reading, slowly } from '../../../store/tenancy.ts'
 import { cycleNamed } from '../../../store/usage/cycles.ts'
-import { streamedCsv } from '../../files/csv.ts'
+import { csvOf } from '../../files/csv.ts'
+import { streamed } from '../../http/streaming.ts'
 import type { InternalOptions } from '../../options.ts'
 
 const Key = Type.Object({ key: Type.String({ maxLength: 32, description: 'Key of the cycle' }) })
@@ -128,7 +129,7 @@ export const statementRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async
     async ({ tenantId, params: { key }, query: { poolId, simId, spreadsheet = false } }, reply) => {
       await inTenant(reading(store), tenantId, (tx) => cycleNamed(tx, key))
       const pages = asRows(allLines(store, tenantId, key, { poolId, simId }))
-      const file = await streamedCsv(pages, { columns: STATEMENT_COLUMNS, spreadsheet })
+      const file = await streamed(reply, csvOf(pages, { columns: STATEMENT_COLUMNS, spreadsheet }))
       return reply
         .type('text/csv; charset=utf-8; header=present')
         .header('content-disposition', `attachment; filename="statement-${key}.csv"`)
