@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import { ServiceError } from '../../domain/errors.ts'
@@ -10,7 +11,7 @@ import { createPool } from '../../operations/estate/create-pool.ts'
 import { deletePool } from '../../operations/estate/delete-pool.ts'
 import { updatePool } from '../../operations/estate/update-pool.ts'
 import { findPool, pageOfPools, readPool } from '../../store/estate/pools.ts'
-import { simsOfPool } from '../../store/estate/sims.ts'
+import { listPoolSims } from '../../store/estate/sims.ts'
 import { inTenant, reading, type TenantTx } from '../../store/tenancy.ts'
 import { versionOf } from '../../store/versions.ts'
 import { pageOfLog } from '../../store/watchdog/log.ts'
@@ -20,6 +21,7 @@ import { answersVersion } from '../http/etag.ts'
 import { idempotentInTenant } from '../http/idempotency.ts'
 import { linked, takesCursor } from '../http/links.ts'
 import { PoolParams } from '../http/params.ts'
+import { sendArray } from '../http/streaming.ts'
 import type { RouteOptions } from '../options.ts'
 
 const resourceOf = ({ id }: { readonly id: number }) => ({ kind: 'pool', id }) as const
@@ -168,14 +170,13 @@ export const poolRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, {
         description: "By id, without pages. Watchdog settings are those in effect: the SIM's own, else the pool's.",
         tags,
         params: PoolParams,
-        response: { 200: Type.Array(SimSummary) },
+        response: { 200: Type.Unsafe<Readable>(Type.Array(SimSummary)) },
       },
     },
-    ({ tenantId, params }) =>
-      inTenant(reading(store), tenantId, async (tx) => {
-        await mustExist(tx, params.id)
-        return simsOfPool(tx, params.id)
-      }),
+    async ({ tenantId, params }, reply) => {
+      await inTenant(reading(store), tenantId, (tx) => mustExist(tx, params.id))
+      return sendArray(reply, listPoolSims(reading(store), tenantId, params.id))
+    },
   )
 
   app.get(

@@ -12,7 +12,7 @@ import { KEYSET_PAGE, keysetPages, placeAfter } from '../keyset.ts'
 import { type Part, readPage, readPart } from '../paging.ts'
 import { mine, type Store, type TenantTx } from '../tenancy.ts'
 import { runningCycle } from '../usage/cycles.ts'
-import { ALL_ROWS, NO_FIGURES, type SimFigures, simFigures } from '../usage/figures.ts'
+import { NO_FIGURES, type SimFigures, simFigures } from '../usage/figures.ts'
 import { unopenedSimFigures } from '../usage/unopened.ts'
 import { isIndexed, pageOfFound, type SimFilter, simsAfter, simsMatching } from './search.ts'
 import { type IdPage, pageByBlocks, pageOfPool } from './sim-counts.ts'
@@ -95,9 +95,9 @@ function toSim(row: SimRow, figures: SimFigures, openTickets: number, tariff: Ta
 }
 
 /** Figures in the running cycle. */
-async function figuresNow(tx: TenantTx, ids: readonly number[], exactRows?: number): Promise<Map<number, SimFigures>> {
+async function figuresNow(tx: TenantTx, ids: readonly number[]): Promise<Map<number, SimFigures>> {
   const cycle = await runningCycle(tx)
-  return cycle.isOpen ? simFigures(tx, cycle.key, ids, exactRows) : unopenedSimFigures(tx, cycle, ids)
+  return cycle.isOpen ? simFigures(tx, cycle.key, ids) : unopenedSimFigures(tx, cycle, ids)
 }
 
 async function toSims(tx: TenantTx, rows: readonly SimRow[]): Promise<Sim[]> {
@@ -190,30 +190,35 @@ export async function readSim(
   return sim && { sim, version }
 }
 
-/** Reads all SIMs that are in a pool now, by id. */
-export async function simsOfPool(tx: TenantTx, poolId: number): Promise<SimSummary[]> {
-  const { rows } = await sql<SimRow>`
-    select ${columns} ${fromSims(sql`s.pool_id = ${poolId}::bigint`)} order by s.id`.execute(tx.q)
-  if (rows.length === 0) return []
-  const figures = await figuresNow(
-    tx,
-    rows.map((row) => row.id),
-    ALL_ROWS,
-  )
-  return rows.map((row) => {
-    const sim = inForce(row)
+/** Reads all SIMs that are in a pool, by id, page by page. A page has the SIMs and the figures of its own moment. */
+export const listPoolSims = (store: Store, tenantId: string, poolId: number): AsyncGenerator<SimSummary[]> =>
+  keysetPages(store, tenantId, async (tx, after: number | null) => {
+    const { rows } = await sql<SimRow>`
+      select ${columns} ${fromSims(sql`s.pool_id = ${poolId}::bigint and s.id > ${after ?? 0}`)}
+       order by s.id limit ${KEYSET_PAGE}`.execute(tx.q)
+    const figures = await figuresNow(
+      tx,
+      rows.map(({ id }) => id),
+    )
     return {
-      id: sim.id,
-      iccid: sim.iccid,
-      tag: sim.tag,
-      status: sim.status,
-      ...usageOf(figures.get(sim.id) ?? NO_FIGURES),
-      watchdogMode: sim.watchdogMode,
-      isWatchdogExempt: sim.isWatchdogExempt,
-      warningThresholdPct: sim.warningThresholdPct,
-      enableBurnRateAlerts: sim.enableBurnRateAlerts,
+      items: rows.map((row) => toSummary(row, figures.get(row.id) ?? NO_FIGURES)),
+      next: placeAfter(rows, ({ id }) => id),
     }
   })
+
+function toSummary(row: SimRow, figures: SimFigures): SimSummary {
+  const sim = inForce(row)
+  return {
+    id: sim.id,
+    iccid: sim.iccid,
+    tag: sim.tag,
+    status: sim.status,
+    ...usageOf(figures),
+    watchdogMode: sim.watchdogMode,
+    isWatchdogExempt: sim.isWatchdogExempt,
+    warningThresholdPct: sim.warningThresholdPct,
+    enableBurnRateAlerts: sim.enableBurnRateAlerts,
+  }
 }
 
 /** A SIM's label for people (ICCID, and its tag if it has one), and its pool. */

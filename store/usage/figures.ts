@@ -24,8 +24,6 @@ export type PoolFigures = Figures
  * overage may add up to less than the pool's, by less than a byte a SIM.
  */
 const EXACT_ROWS = 10_000
-/** For reads of whole pools. */
-export const ALL_ROWS = 2_147_483_646
 
 /** Figures of pools, by id. A pool's sums include SIMs that left it during the cycle. */
 export async function poolFigures(
