@@ -6,9 +6,9 @@
  */
 import { type Static, Type } from 'typebox'
 import { Value } from 'typebox/value'
+import { parseNetworks } from '../domain/networks.ts'
 import { parseBillingCycle } from '../domain/time/cycle.ts'
 import { DURATION_PATTERN } from '../domain/time/duration.ts'
-import { parseNetworks } from '../domain/webhooks/addresses.ts'
 import { parseSecretsKeys } from '../domain/webhooks/secrets-keys.ts'
 import { whyInTheClear } from './in-the-clear.ts'
 
@@ -244,7 +244,7 @@ export const Settings = Type.Object({
   MAIL_GIVE_UP_AFTER: duration('P3D', 'How long a mail is tried that the mail server may take later.'),
   WEBHOOK_ALLOW: optional(
     (value) => parseNetworks(value) !== undefined,
-    'networks in CIDR notation with commas between them, such as 10.1.0.0/16,fd00::/8',
+    'addresses or networks in CIDR notation with commas between them, such as 10.1.0.0/16,fd00::/8',
     'Networks that webhooks may be in although they are not of the public internet; http is for these only. The API and the workers need the same.',
   ),
   WEBHOOK_SECRETS_KEY: optional(

@@ -1,7 +1,7 @@
 /** Converts the settings to the options of the operations. */
 import type { Settings } from '../config/index.ts'
+import { parseNetworks } from '../domain/networks.ts'
 import { durationMs } from '../domain/time/duration.ts'
-import { parseNetworks } from '../domain/webhooks/addresses.ts'
 import { parseSecretsKeys } from '../domain/webhooks/secrets-keys.ts'
 import type { MailOptions } from '../operations/mail/send-mails.ts'
 import type { OperatorMailOptions } from '../operations/mail/tell-operator.ts'

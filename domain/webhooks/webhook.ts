@@ -1,8 +1,8 @@
 /** Webhooks: a tenant's HTTPS endpoints. Source: decision 0047. */
 import { type Static, Type } from 'typebox'
+import type { Network } from '../networks.ts'
 import { pageQuery } from '../page.ts'
 import { Id, Instant, nullable, optional, strictObject, Text } from '../schema.ts'
-import type { Network } from './addresses.ts'
 import { WEBHOOK_EVENTS, type WebhookEventType } from './event.ts'
 
 /** Most webhooks of a tenant: each event is delivered to all of them. */

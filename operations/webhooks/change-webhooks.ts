@@ -1,7 +1,8 @@
 /** Registers webhooks, and changes them. */
 import { EventSeverity, EventType } from '../../domain/codes.ts'
 import { ServiceError } from '../../domain/errors.ts'
-import { isAddress, mayReach, type Network } from '../../domain/webhooks/addresses.ts'
+import type { Network } from '../../domain/networks.ts'
+import { isAddress, mayReach } from '../../domain/webhooks/addresses.ts'
 import {
   hostOf,
   MOST_WEBHOOKS,

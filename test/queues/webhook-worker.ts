@@ -4,7 +4,7 @@
  *   node test/queues/webhook-worker.ts '{"redisUrl": "", "databaseUrl": "postgres://…", "clockAheadMs": 0}'
  */
 import { pino } from 'pino'
-import { parseNetworks } from '../../domain/webhooks/addresses.ts'
+import { parseNetworks } from '../../domain/networks.ts'
 import { createWebhookSender } from '../../notify/webhook-sender.ts'
 import { sendWebhooks } from '../../operations/webhooks/send-webhooks.ts'
 import { startSweeps } from '../../process/sweeps.ts'

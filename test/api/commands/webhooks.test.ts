@@ -10,7 +10,7 @@ import {
   rotateWebhook,
   testWebhook,
 } from '../../../cli/commands/webhooks.ts'
-import { parseNetworks } from '../../../domain/webhooks/addresses.ts'
+import { parseNetworks } from '../../../domain/networks.ts'
 import { createWebhookSender } from '../../../notify/webhook-sender.ts'
 import { sendWebhooks } from '../../../operations/webhooks/send-webhooks.ts'
 import { CERTIFICATE } from '../../setup/certificate.ts'

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { Webhook } from 'standardwebhooks'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { parseNetworks } from '../../../domain/webhooks/addresses.ts'
+import { parseNetworks } from '../../../domain/networks.ts'
 import type { WebhookEvent } from '../../../domain/webhooks/event.ts'
 import type { NewWebhook } from '../../../domain/webhooks/webhook.ts'
 import { createWebhookSender, type WebhookSender } from '../../../notify/webhook-sender.ts'

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { isPublic, mayReach, parseNetworks } from '../../../domain/webhooks/addresses.ts'
+import { parseNetworks } from '../../../domain/networks.ts'
+import { isPublic, mayReach } from '../../../domain/webhooks/addresses.ts'
 import { whyNotUrl } from '../../../domain/webhooks/webhook.ts'
 
 test.each([

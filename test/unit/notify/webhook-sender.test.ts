@@ -1,7 +1,7 @@
 import type { lookup as dnsLookup } from 'node:dns'
 import { Webhook } from 'standardwebhooks'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { parseNetworks } from '../../../domain/webhooks/addresses.ts'
+import { parseNetworks } from '../../../domain/networks.ts'
 import { createWebhookSender, type SenderOptions, signedHeaders } from '../../../notify/webhook-sender.ts'
 import { CERTIFICATE } from '../../setup/certificate.ts'
 import { soon } from '../../setup/soon.ts'
