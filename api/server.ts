@@ -123,7 +123,7 @@ export async function buildPublic(
   const app = buildApp(options)
   const complete = refuseOtherMethods(app)
   await useOpenapi(app, 'public')
-  await useDocsPage(app)
+  useDocsPage(app)
   const scope: FastifyPluginAsyncTypebox = async (api) => {
     useKeys(api, { ...routes, listener: 'public' })
     useWorkflowHeader(api)

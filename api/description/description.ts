@@ -3,24 +3,16 @@ import swagger from '@fastify/swagger'
 import type { RouteOptions } from 'fastify'
 import { Type } from 'typebox'
 import { ERRORS, ServiceError } from '../../domain/errors.ts'
-import { strictObject } from '../../domain/schema.ts'
 import packageJson from '../../package.json' with { type: 'json' }
 import type { App } from '../http/app.ts'
-import { isCode } from '../http/problems.ts'
+import { serveFixed } from '../http/fixed-answer.ts'
+import { CODES, isCode } from '../http/problems.ts'
 import { componentsFor } from './components.ts'
 import { isObject, type JsonObject, plain } from './json.ts'
 import { withReferences } from './named.ts'
 import { completed } from './operations.ts'
 import type { Declared } from './responses.ts'
 import { INTERNAL, PUBLIC } from './words.ts'
-
-const ProblemKind = strictObject({
-  code: Type.String(),
-  status: Type.Integer(),
-  retryable: Type.Boolean(),
-  title: Type.String(),
-  remedy: Type.String(),
-})
 
 const jsonObject = (value: object): JsonObject => {
   const json = plain(value)
@@ -84,13 +76,22 @@ export async function useOpenapi(app: App, listener: 'public' | 'internal'): Pro
       return { ...openapiObject, components: { ...openapiObject.components, ...componentsFor(paths) }, paths }
     },
   })
-  app.get('/openapi.json', { schema: { hide: true } }, async () => app.swagger())
+  const json = 'application/json; charset=utf-8'
+  const hidden = { hide: true }
+  app.get(
+    '/openapi.json',
+    { schema: hidden },
+    serveFixed(json, () => JSON.stringify(app.swagger())),
+  )
+  const kinds = new Map(CODES.map((code) => [code, serveFixed(json, () => JSON.stringify({ code, ...ERRORS[code] }))]))
   app.get(
     '/problems/:code',
-    { schema: { hide: true, params: Type.Object({ code: Type.String() }), response: { 200: ProblemKind } } },
-    async ({ params: { code } }) => {
-      if (!isCode(code)) throw new ServiceError('not_found', `There is no problem ${code}.`)
-      return { code, ...ERRORS[code] }
+    { schema: { ...hidden, params: Type.Object({ code: Type.String() }) } },
+    async (request, reply) => {
+      const { code } = request.params
+      const answer = isCode(code) ? kinds.get(code) : undefined
+      if (answer === undefined) throw new ServiceError('not_found', `There is no problem ${code}.`)
+      return answer(request, reply)
     },
   )
 }

@@ -1,40 +1,51 @@
 /** The page that shows the OpenAPI description. */
 import { randomBytes } from 'node:crypto'
 import scalar from '@scalar/fastify-api-reference'
-import type { FastifyRequest } from 'fastify'
+import fastify from 'fastify'
 import type { App } from './app.ts'
+import { serveFixed } from './fixed-answer.ts'
+import { once } from './once.ts'
 
 /**
  * Serves a page at `/docs` that shows the description. The page loads nothing from other hosts, and sends them nothing.
  */
-export async function useDocsPage(app: App): Promise<void> {
-  // The page is built once, with one nonce. Each response gets a nonce of its own in its place.
+export function useDocsPage(app: App): void {
+  // The page is made once, with one nonce. Each response gets a nonce of its own in its place.
   const written = nonce()
-  const nonces = new WeakMap<FastifyRequest, string>()
-  app.addHook('onSend', async (request, _reply, payload) => {
-    const own = nonces.get(request)
-    return own === undefined || typeof payload !== 'string' ? payload : payload.replaceAll(written, own)
+  const page = once(() => makePage(written))
+  const hidden = { schema: { hide: true } }
+  app.get('/docs', hidden, async (_request, reply) => reply.redirect('/docs/', 301))
+  app.get('/docs/', hidden, async (_request, reply) => {
+    const own = nonce()
+    const { html } = await page()
+    return reply
+      .header('content-security-policy', policyWith(own))
+      .type('text/html; charset=utf-8')
+      .send(html.replaceAll(written, own))
   })
-  await app.register(scalar, {
+  const script = serveFixed('application/javascript; charset=utf-8', async () => (await page()).script)
+  app.get('/docs/js/scalar.js', hidden, script)
+}
+
+/** Asks Scalar's plugin, which makes both anew for each request, and sends them without ETag. */
+async function makePage(nonceOfPage: string): Promise<{ readonly html: string; readonly script: string }> {
+  const maker = fastify()
+  await maker.register(scalar, {
     routePrefix: '/docs',
-    hooks: {
-      onRequest: (request, reply, done) => {
-        const own = nonce()
-        nonces.set(request, own)
-        reply.header('content-security-policy', policyWith(own))
-        done()
-      },
-    },
     configuration: {
+      url: '../openapi.json',
       withDefaultFonts: false,
       telemetry: false,
       agent: { disabled: true },
       mcp: { disabled: true },
       hideClientButton: true,
       showDeveloperTools: 'never',
-      nonce: written,
+      nonce: nonceOfPage,
     },
   })
+  const [html, script] = [await maker.inject('/docs/'), await maker.inject('/docs/js/scalar.js')]
+  await maker.close()
+  return { html: html.body, script: script.body }
 }
 
 const nonce = (): string => randomBytes(18).toString('base64url')

@@ -42,7 +42,7 @@ export function answersVersion(reply: FastifyReply, version: number | undefined)
 const tagsOf = (header: string): string[] => header.split(',').map((tag) => tag.trim())
 
 /** Whether `If-None-Match` names this tag. Weak tags count as equal here (RFC 9110, section 13.1.2). */
-const namesTag = (header: string | undefined, etag: string): boolean =>
+export const namesTag = (header: string | undefined, etag: string): boolean =>
   header !== undefined && tagsOf(header).some((tag) => tag === '*' || tag.replace(/^W\//, '') === etag)
 
 /**

@@ -11,7 +11,8 @@ import { hasTokenForm, type Link, openLink } from '../../domain/mail/link.ts'
 import { quote } from '../../domain/quote.ts'
 import { followLink, type LinkOutlook, readLink } from '../../operations/mail/follow-link.ts'
 import { linkKey } from '../../store/mail/link-key.ts'
-import { type Caller, inPlatform, inTenant, reading, type Store } from '../../store/tenancy.ts'
+import { type Caller, inPlatform, inTenant, reading } from '../../store/tenancy.ts'
+import { once } from '../http/once.ts'
 import { asServiceError } from '../http/problems.ts'
 import type { RouteOptions } from '../options.ts'
 import { outlookPage, PAGE_HEADERS, refusalPage } from './page.ts'
@@ -36,7 +37,7 @@ class RefusedLink extends Error {
 }
 
 export const mailLinkRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, { store }) => {
-  const keyOf = keyReader(store)
+  const keyOf = once(() => inPlatform(store, linkKey))
   const links = new WeakMap<FastifyRequest, Link>()
   const linkOf = (request: FastifyRequest): Link => links.get(request) ?? refuse()
 
@@ -74,18 +75,6 @@ export const mailLinkRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (ap
     const ours = { ...store, caller: callerOf(request, link) }
     return send(reply, await inTenant(ours, link.tenantId, (tx) => followLink(tx, link)))
   })
-}
-
-/** Reads the key once, when it is first needed. */
-function keyReader(store: Store): () => Promise<Uint8Array> {
-  let known: Promise<Uint8Array> | undefined
-  return () => {
-    known ??= inPlatform(store, linkKey).catch((error: unknown) => {
-      known = undefined
-      throw error
-    })
-    return known
-  }
 }
 
 const callerOf = (request: FastifyRequest, { purpose }: Link): Caller => ({

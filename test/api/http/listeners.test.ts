@@ -162,8 +162,8 @@ describe('startApi', () => {
     upload.destroy()
   })
 
-  test('sends nosniff and no-store with every response', async () => {
-    const paths = ['/api/pools', '/api/none', '/openapi.json', '/docs/', '/api/%zz']
+  test('sends nosniff and no-store with every response that may change', async () => {
+    const paths = ['/api/pools', '/api/none', '/problems/none', '/docs/', '/api/%zz']
     for (const path of paths) {
       const { headers } = await harness.outside.inject({ method: 'GET', url: path })
 

@@ -1,0 +1,65 @@
+/**
+ * Answers that are the same as long as the process lives, such as the script of the page at `/docs`. They are made and
+ * compressed once, when they are first asked for, and callers may keep them.
+ */
+import { createHash } from 'node:crypto'
+import { promisify } from 'node:util'
+import { brotliCompress, constants, gzip } from 'node:zlib'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { namesTag } from './etag.ts'
+import { once } from './once.ts'
+
+/** Seconds for which a cache need not ask again: a newer release may answer something else. */
+const MAX_AGE = 300
+/** Of brotli's 0 to 11. The highest takes thirty times as long, 20 s for the script, for a seventh less. */
+const BROTLI_QUALITY = 5
+
+const packBrotli = promisify(brotliCompress)
+const packGzip = promisify(gzip)
+
+/** Content codings, the smallest first. */
+const CODINGS = {
+  br: (bytes: Buffer) => packBrotli(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: BROTLI_QUALITY } }),
+  gzip: (bytes: Buffer) => packGzip(bytes),
+  identity: async (bytes: Buffer) => bytes,
+}
+
+/**
+ * A handler that answers 200 with what `make` gives, in the coding that the caller takes, and 304 to whom has it.
+ *
+ * @param type the content type
+ * @param make makes the answer, when it is first asked for
+ */
+export function serveFixed(type: string, make: () => string | Promise<string>) {
+  const plain = once(async () => {
+    const bytes = Buffer.from(await make())
+    return { bytes, digest: createHash('sha256').update(bytes).digest('base64url').slice(0, 16) }
+  })
+  const inCoding = (pack: (bytes: Buffer) => Promise<Buffer>) => once(async () => pack((await plain()).bytes))
+  const bodies = {
+    br: inCoding(CODINGS.br),
+    gzip: inCoding(CODINGS.gzip),
+    identity: inCoding(CODINGS.identity),
+  }
+  return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+    const coding = codingFor(request.headers['accept-encoding'])
+    const etag = `"${(await plain()).digest}-${coding}"`
+    reply.headers({ etag, vary: 'accept-encoding', 'cache-control': `public, max-age=${MAX_AGE}` })
+    if (namesTag(request.headers['if-none-match'], etag)) return reply.code(304).send()
+    if (coding !== 'identity') reply.header('content-encoding', coding)
+    return reply.type(type).send(await bodies[coding]())
+  }
+}
+
+/** The coding to send, by `Accept-Encoding` (RFC 9110, section 12.5.3). */
+function codingFor(header = ''): keyof typeof CODINGS {
+  const weights = new Map<string, number>()
+  for (const part of header.toLowerCase().split(',')) {
+    const [, name = '', weight = '1'] = /^\s*([^\s;]+)\s*(?:;\s*q=([\d.]+)\s*)?$/.exec(part) ?? []
+    weights.set(name, Number(weight))
+  }
+  const weightOf = (coding: string) => weights.get(coding) ?? weights.get('*') ?? 0
+  const [best, next] = ['br', 'gzip'] as const
+  if (weightOf(best) > 0 && weightOf(best) >= weightOf(next)) return best
+  return weightOf(next) > 0 ? next : 'identity'
+}
