@@ -11,7 +11,7 @@ import { inPlatform, type Store } from '../../store/tenancy.ts'
 import { type StoredKey, touchKey } from '../../store/tenants/keys.ts'
 import { askEachTime, type KeyCache } from './key-cache.ts'
 import { countRefusals } from './refusals.ts'
-import { knowWorkingKeys } from './working-keys.ts'
+import { knowWorkingKeys, READ_AGAIN_MS } from './working-keys.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -50,7 +50,8 @@ interface KeyOptions extends RefusalLimit {
 
 /**
  * Requires a key on every path of a scope. A credential without the form of a key is refused without a database query.
- * Beyond the limit of refusals, so is every request from that address, unless its key works.
+ * Beyond the limit of refusals, so is every request from that address, unless its key works. One that is unknown is
+ * looked for once a second.
  *
  * Refuses with `unauthorized`, `forbidden`, `rate_limited`, `invalid_request` (for `X-Tenant-Id`) or
  * `tenant_not_found`.
@@ -69,26 +70,31 @@ export function useKeys(
   app.addHook('onRequest', async (request, reply) => {
     const given = credential(request)
     const parsed = given === undefined ? undefined : parseKey(given)
-    const waitSeconds = refusals.waitSeconds(request.ip)
+    const address = request.ip
+    const waitSeconds = refusals.waitSeconds(address)
     if (waitSeconds > 0 && (parsed === undefined || !(await works(parsed)))) {
-      reply.header('retry-after', waitSeconds)
+      // The key may be new: then it works after the next read.
+      const retryAfter = parsed === undefined ? waitSeconds : READ_AGAIN_MS / 1000
+      reply.header('retry-after', retryAfter)
       throw new ServiceError(
         'rate_limited',
-        `Too many requests from ${request.ip} were refused for their key: go on in ${waitSeconds} second(s).`,
+        `Too many requests from ${address} were refused for their key: go on in ${retryAfter} second(s).`,
       )
     }
-    const refused = (why: string) => {
-      refusals.note(request.ip)
-      return new ServiceError('unauthorized', why)
-    }
-    if (given === undefined) throw refused('Send an API key: Authorization: Bearer <key>, or X-API-Key.')
-    if (parsed === undefined) throw refused(NO_SUCH_KEY)
+    const takeBack = refusals.note(address)
+    if (given === undefined) throw unauthorized('Send an API key: Authorization: Bearer <key>, or X-API-Key.')
+    if (parsed === undefined) throw unauthorized(NO_SUCH_KEY)
     const { scope, tenant = 'required' } = request.routeOptions.config
     const needed = scope ?? (['GET', 'HEAD'].includes(request.method) ? 'read' : 'write')
     const named = namedTenant(request)
-    const found = await keys.find({ keyId: parsed.id, tenantId: named === PLATFORM ? undefined : named })
+    const looking = keys.find({ keyId: parsed.id, tenantId: named === PLATFORM ? undefined : named })
+    const found = await looking.catch((error: unknown) => {
+      takeBack()
+      throw error
+    })
     const now = new Date(store.clock())
-    const key = authenticate(found.key, parsed.secret, now, refused)
+    const key = authenticate(found.key, parsed.secret, now)
+    takeBack()
     if (listener === 'internal' && key.tenantId !== null)
       throw forbidden('The internal interface takes operator keys only.')
     if (!allows(key.scopes, needed)) throw forbidden(`The key has no scope "${needed}".`)
@@ -104,21 +110,17 @@ export function useKeys(
 }
 
 const forbidden = (message: string) => new ServiceError('forbidden', message)
+const unauthorized = (message: string) => new ServiceError('unauthorized', message)
 
 /** The last use of a key is written at most once a minute. */
 const TOUCH_MS = 60_000
 
 const NO_SUCH_KEY = 'There is no such API key.'
 
-function authenticate(
-  key: StoredKey | undefined,
-  secret: string,
-  now: Date,
-  refused: (why: string) => ServiceError,
-): StoredKey {
-  if (key === undefined || !timingSafeEqual(key.secretHash, hashSecret(secret))) throw refused(NO_SUCH_KEY)
-  if (key.revokedAt !== null) throw refused('The API key was revoked.')
-  if (key.expiresAt !== null && key.expiresAt <= now) throw refused('The API key has expired.')
+function authenticate(key: StoredKey | undefined, secret: string, now: Date): StoredKey {
+  if (key === undefined || !timingSafeEqual(key.secretHash, hashSecret(secret))) throw unauthorized(NO_SUCH_KEY)
+  if (key.revokedAt !== null) throw unauthorized('The API key was revoked.')
+  if (key.expiresAt !== null && key.expiresAt <= now) throw unauthorized('The API key has expired.')
   return key
 }
 

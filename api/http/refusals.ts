@@ -9,7 +9,13 @@ const MINUTE_MS = 60_000
 const MOST_ADDRESSES = 10_000
 
 export interface Refusals {
-  readonly note: (address: string) => void
+  /**
+   * Counts a refusal. A request counts before its key is looked for: many that come at once cost no more than many that
+   * come in turn.
+   *
+   * @returns a function that takes it back, for a key that works
+   */
+  readonly note: (address: string) => () => void
   /** @returns seconds until this address may go on; 0 if it may now */
   readonly waitSeconds: (address: string) => number
 }
@@ -22,26 +28,31 @@ export interface Refusals {
  */
 export function countRefusals(perMinute: number, clock: () => number): Refusals {
   const counts = new Map<string, { readonly until: number; refused: number }>()
-  const running = (from: string) => {
-    const count = counts.get(from)
+  const running = (address: string) => {
+    const count = counts.get(address)
     if (count === undefined || clock() < count.until) return count
-    counts.delete(from)
+    counts.delete(address)
     return undefined
+  }
+  const begin = (address: string) => {
+    for (const oldest of counts.keys()) {
+      if (counts.size < MOST_ADDRESSES) break
+      counts.delete(oldest)
+    }
+    const count = { until: clock() + MINUTE_MS, refused: 0 }
+    counts.set(address, count)
+    return count
   }
   return {
     note: (address) => {
-      if (perMinute === 0) return
+      if (perMinute === 0) return () => undefined
       const from = networkOf(address)
-      const count = running(from)
-      if (count !== undefined) {
-        count.refused += 1
-        return
+      const count = running(from) ?? begin(from)
+      count.refused += 1
+      return () => {
+        count.refused -= 1
+        if (count.refused === 0 && counts.get(from) === count) counts.delete(from)
       }
-      for (const oldest of counts.keys()) {
-        if (counts.size < MOST_ADDRESSES) break
-        counts.delete(oldest)
-      }
-      counts.set(from, { until: clock() + MINUTE_MS, refused: 1 })
     },
     waitSeconds: (address) => {
       const count = running(networkOf(address))

@@ -1,8 +1,10 @@
 /** Requests refused for their key: without the database, and limited by address. */
 import type { InjectOptions } from 'fastify'
 import { sql } from 'kysely'
-import { beforeEach, describe, expect, inject, onTestFinished, test } from 'vitest'
+import { beforeEach, describe, expect, inject, onTestFinished, test, vi } from 'vitest'
+import { knowWorkingKeys } from '../../../api/http/working-keys.ts'
 import { buildInternal, buildPublic } from '../../../api/server.ts'
+import { parseKey } from '../../../operations/tenants/create-key.ts'
 import { connect } from '../../../store/connect.ts'
 import type { Db } from '../../../store/tenancy.ts'
 import { INTERNAL, useHarness } from '../harness.ts'
@@ -10,6 +12,7 @@ import { INTERNAL, useHarness } from '../harness.ts'
 const harness = useHarness()
 const ADDRESS = '192.0.2.7'
 const WRONG = `sim_0123456789ab_${'x'.repeat(43)}`
+const wrongKey = (n: number) => `sim_${String(n).padStart(12, '0')}_${'x'.repeat(43)}`
 const LIMIT = 60
 
 beforeEach(() => {
@@ -106,19 +109,54 @@ describe('over the refusal limit of an address', () => {
     expect(right.status).toBe(200)
   })
 
-  test('new keys pass within 10 seconds, revoked keys fail', async () => {
+  test('new keys pass within a second, revoked keys fail', async () => {
     const { outside: ask } = await aProcess()
     await times(LIMIT, () => ask())
     await ask({ key: WRONG })
     const made = await harness.tenant.inside('POST', '/internal/keys', { name: 'new', scopes: ['read'] })
 
     const atOnce = await ask({ key: made.body.key })
-    harness.now += 10_000
+    harness.now += 1000
     const later = await ask({ key: made.body.key })
     await harness.tenant.inside('DELETE', `/internal/keys/${made.body.id}`)
     const revoked = await ask({ key: made.body.key })
 
     expect([atOnce.status, later.status, revoked.status]).toEqual([429, 200, 401])
+    expect(atOnce.retryAfter).toBe('1')
+  })
+
+  test('wrong keys cause one read a second', async () => {
+    const { db, outside: ask } = await aProcess()
+    await times(LIMIT, () => ask())
+    const began = vi.spyOn(db, 'transaction')
+    const flood = () => Promise.all(Array.from({ length: 20 }, (_, n) => ask({ key: wrongKey(n) })))
+
+    const answers = [...(await flood()), ...(await flood())]
+    const atOnce = began.mock.calls.length
+    harness.now += 1000
+    answers.push(...(await flood()))
+
+    expect(answers.map(({ status, retryAfter }) => [status, retryAfter])).toEqual(answers.map(() => [429, '1']))
+    expect([atOnce, began.mock.calls.length]).toEqual([1, 2])
+  })
+
+  test('no more wrong keys are looked for if they come at once', async () => {
+    const { db, outside: ask } = await aProcess()
+    const began = vi.spyOn(db, 'transaction')
+    const answers = await Promise.all(Array.from({ length: 100 }, (_, n) => ask({ key: wrongKey(n) })))
+    const statuses = answers.map(({ status }) => status)
+
+    expect(statuses.filter((status) => status === 401)).toHaveLength(LIMIT)
+    expect(statuses.filter((status) => status === 429)).toHaveLength(100 - LIMIT)
+    expect(began.mock.calls.length).toBe(LIMIT + 1)
+  })
+
+  test('keys that work pass if they come at once', async () => {
+    const { outside: ask } = await aProcess()
+    const answers = await Promise.all(Array.from({ length: 100 }, () => ask({ key: harness.tenant.key })))
+
+    expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200))
+    expect((await ask()).status).toBe(401)
   })
 
   test('a key passes by its secret, not its id', async () => {
@@ -144,5 +182,23 @@ describe('over the refusal limit of an address', () => {
     ]
 
     expect(answers.map(({ status }) => status)).toEqual([429, 401, 401, 401])
+  })
+})
+
+describe('knowWorkingKeys', () => {
+  test('begins no read while one hangs', async () => {
+    const { db } = await aProcess()
+    const began = vi.spyOn(db, 'transaction')
+    const works = knowWorkingKeys({ ...harness.store, db })
+    const key = parseKey(harness.tenant.key) ?? expect.fail('the key of the tenant has no form')
+
+    const answers = await held(db, async () => {
+      const first = works(key)
+      harness.now += 10_000
+      return [Promise.all([first, works(key)])]
+    })
+
+    expect(await answers[0]).toEqual([true, true])
+    expect(began.mock.calls.length).toBe(1)
   })
 })
