@@ -4,11 +4,11 @@ import type { Dependency } from '../process/health.ts'
 import { createMetrics, type Metrics } from '../process/metrics.ts'
 import type { RefusalLimit } from './http/auth.ts'
 import { rememberKeys } from './http/key-cache.ts'
-import type { RequestLimit } from './http/rate-limit.ts'
+import type { AnonymousLimit, RequestLimit } from './http/rate-limit.ts'
 import type { InternalOptions } from './options.ts'
 import { buildInternal, buildPublic } from './server.ts'
 
-export interface ApiConfig extends Omit<InternalOptions, 'keys'>, RefusalLimit {
+export interface ApiConfig extends Omit<InternalOptions, 'keys'>, RefusalLimit, AnonymousLimit {
   /** For a connection that hears of changed keys; left out: keys are read for each request. */
   readonly databaseUrl?: string
   /** Called for each time that this connection is lost. */

@@ -13,7 +13,7 @@ import { type App, type AppOptions, buildApp, refuseOtherMethods } from './http/
 import { type RefusalLimit, useKeys } from './http/auth.ts'
 import { useDocsPage } from './http/docs-page.ts'
 import { useIdempotencyKeys } from './http/idempotency.ts'
-import { type RequestLimit, useRateLimit } from './http/rate-limit.ts'
+import { type AnonymousLimit, type RequestLimit, useAnonymousLimit, useRateLimit } from './http/rate-limit.ts'
 import { useWorkflowHeader } from './http/workflow-header.ts'
 import { countRoutes } from './internal/counts.ts'
 import { enforcementRoutes } from './internal/enforcement/enforcement.ts'
@@ -117,11 +117,12 @@ const INTERNAL: readonly FastifyPluginAsyncTypebox<InternalOptions>[] = [
 
 /** The public listener. It is ready to listen, or for `inject`. */
 export async function buildPublic(
-  routes: RouteOptions & RefusalLimit & { readonly requestLimit?: RequestLimit },
+  routes: RouteOptions & RefusalLimit & AnonymousLimit & { readonly requestLimit?: RequestLimit },
   options: AppOptions = {},
 ): Promise<App> {
   const app = buildApp(options)
   const complete = refuseOtherMethods(app)
+  await useAnonymousLimit(app, routes)
   await useOpenapi(app, 'public')
   useDocsPage(app)
   const scope: FastifyPluginAsyncTypebox = async (api) => {
@@ -140,12 +141,13 @@ export async function buildPublic(
 
 /** The internal listener, likewise. */
 export async function buildInternal(
-  routes: InternalOptions & RefusalLimit & { readonly dependencies: readonly Dependency[] },
+  routes: InternalOptions & RefusalLimit & AnonymousLimit & { readonly dependencies: readonly Dependency[] },
   options: AppOptions = {},
 ): Promise<App> {
   const metrics = options.metrics ?? createMetrics()
   const app = buildApp({ ...options, metrics })
   const complete = refuseOtherMethods(app)
+  await useAnonymousLimit(app, routes)
   await useOpenapi(app, 'internal')
   await app.register(healthRoutes, { dependencies: routes.dependencies, metrics })
   const scope: FastifyPluginAsyncTypebox = async (internal) => {

@@ -26,7 +26,7 @@ const AROUND_S = 5
 const SIMS = 60_000
 const FEES = { simMonthlyFee: 1.5, smsFee: 0.05, voiceFee: 0.1, overageFeePerGb: 2.25 }
 
-const service = await startService({ REFUSAL_LIMIT: 60 })
+const service = await startService({ REFUSAL_LIMIT: 60, ANONYMOUS_LIMIT: 300 })
 try {
   const attacker = await tenant('attacker')
   const other = await tenant('other')

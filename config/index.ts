@@ -185,6 +185,13 @@ export const Settings = Type.Object({
     description:
       'Requests of one address that may be refused for their key in a minute, before only keys that work are looked at; 0: no limit. Counted by each process.',
   }),
+  ANONYMOUS_LIMIT: Type.Integer({
+    minimum: 0,
+    maximum: 1_000_000,
+    default: 300,
+    description:
+      'Requests of one address in a minute to what takes no key (documentation, links in mails, paths there are none of); 0: no limit. Counted by each process; `/healthz`, `/readyz` and `/metrics` are not.',
+  }),
   CLOSE_AFTER: duration(
     'PT6H',
     'How long after its end a cycle of a day or longer is closed; shorter ones close at once.',

@@ -468,7 +468,7 @@ export const ERRORS = {
   rate_limited: {
     status: 429,
     retryable: true,
-    title: 'The key makes too many requests, or too many from the address were refused for their key',
+    title: 'Too many requests with the key, or from the address without a key that works',
     remedy: 'Wait as long as `Retry-After` says, and go on.',
   },
   quota_exceeded: {

@@ -9,6 +9,7 @@ import { allows, PLATFORM, type Scope } from '../../domain/tenants/tenant.ts'
 import { hashSecret, parseKey } from '../../operations/tenants/create-key.ts'
 import { inPlatform, type Store } from '../../store/tenancy.ts'
 import { type StoredKey, touchKey } from '../../store/tenants/keys.ts'
+import { callerAddress } from './caller-address.ts'
 import { askEachTime, type KeyCache } from './key-cache.ts'
 import { countRefusals } from './refusals.ts'
 import { knowWorkingKeys, READ_AGAIN_MS } from './working-keys.ts'
@@ -29,6 +30,8 @@ declare module 'fastify' {
     tenant?: 'required' | 'or-platform' | 'none'
     /** The scope that the key needs. Default: read for GET and HEAD, else write. */
     scope?: Scope
+    /** Whether the path takes a key. Set by `useKeys`. */
+    takesKey?: true
   }
 }
 
@@ -67,10 +70,13 @@ export function useKeys(
   app.decorateRequest('keyId', '')
   app.decorateRequest('keyTenantId', null)
   app.decorateRequest('keyScopes')
+  app.addHook('onRoute', (route) => {
+    route.config = { ...route.config, takesKey: true }
+  })
   app.addHook('onRequest', async (request, reply) => {
     const given = credential(request)
     const parsed = given === undefined ? undefined : parseKey(given)
-    const address = request.ip
+    const address = callerAddress(request)
     const waitSeconds = refusals.waitSeconds(address)
     if (waitSeconds > 0 && (parsed === undefined || !(await works(parsed)))) {
       // The key may be new: then it works after the next read.

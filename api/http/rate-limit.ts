@@ -2,10 +2,14 @@
  * Limits the requests a key may make in a minute, counted by key over all paths. Operator keys are not counted: they
  * are the platform's own, and the workers use them. If the counts cannot be reached, requests pass. Losing the limit
  * for a while costs less than losing the service.
+ *
+ * Also limits what an address may ask of paths that take no key: the page of the documentation, links in mails, paths
+ * and methods there are none of.
  */
 import rateLimit from '@fastify/rate-limit'
 import type { FastifyInstance } from 'fastify'
 import { ServiceError } from '../../domain/errors.ts'
+import { callerAddress } from './caller-address.ts'
 
 export interface RequestLimit {
   /** Requests a minute and key; 0: no limit. */
@@ -14,9 +18,16 @@ export interface RequestLimit {
   readonly redis?: object
 }
 
+export interface AnonymousLimit {
+  /** Requests a minute and address to paths that take no key; 0: no limit. Default: {@link ANONYMOUS}. */
+  readonly anonymousLimit?: number
+}
+
+/** The page of the documentation takes three, a link in a mail two. Many persons may share an address. */
+const ANONYMOUS = 300
 const MINUTE_MS = 60_000
-/** Keys whose counts a process keeps in memory. The least recently seen key is forgotten first. */
-const MOST_KEYS = 10_000
+/** Keys, or addresses, whose counts a process keeps in memory. The least recently seen one is forgotten first. */
+const MOST_COUNTS = 10_000
 
 /**
  * Limits the requests to the paths of a scope. Call after `useKeys`: it counts by key.
@@ -28,7 +39,7 @@ export async function useRateLimit(app: FastifyInstance, { perMinute, redis }: R
   await app.register(rateLimit, {
     max: perMinute,
     timeWindow: MINUTE_MS,
-    cache: MOST_KEYS,
+    cache: MOST_COUNTS,
     keyGenerator: (request) => request.keyId,
     allowList: (request) => request.keyTenantId === null,
     enableDraftSpec: true,
@@ -40,4 +51,34 @@ export async function useRateLimit(app: FastifyInstance, { perMinute, redis }: R
         `This key may make ${max} requests a minute: go on in ${Math.ceil(ttl / 1000)} second(s).`,
       ),
   })
+}
+
+/**
+ * Limits the requests to the paths that take no key, of a whole application. Those that monitors ask are not counted.
+ * Each process counts for itself, before anything else is done.
+ *
+ * Refuses with `rate_limited` beyond the limit.
+ */
+export async function useAnonymousLimit(
+  app: FastifyInstance,
+  { anonymousLimit = ANONYMOUS }: AnonymousLimit,
+): Promise<void> {
+  if (anonymousLimit === 0) return
+  await app.register(rateLimit, {
+    global: false,
+    max: anonymousLimit,
+    timeWindow: MINUTE_MS,
+    cache: MOST_COUNTS,
+    keyGenerator: callerAddress,
+    allowList: ({ routeOptions: { config } }) => config.takesKey === true || config.isPolled === true,
+    // An answer that is kept in a cache says nothing of one caller's count.
+    addHeadersOnExceeding: { 'x-ratelimit-limit': false, 'x-ratelimit-remaining': false, 'x-ratelimit-reset': false },
+    addHeaders: { 'x-ratelimit-limit': false, 'x-ratelimit-remaining': false, 'x-ratelimit-reset': false },
+    errorResponseBuilder: (request, { max, ttl }) =>
+      new ServiceError(
+        'rate_limited',
+        `${callerAddress(request)} may make ${max} requests a minute without a key: go on in ${Math.ceil(ttl / 1000)} second(s).`,
+      ),
+  })
+  app.addHook('onRequest', app.rateLimit())
 }

@@ -2,7 +2,6 @@
  * Counts refused keys by address, in memory. Beyond the limit for a minute, requests from an address are refused
  * without a database query, unless their key works.
  */
-import { isIPv6 } from 'node:net'
 
 const MINUTE_MS = 60_000
 /** Addresses whose counts a process keeps. Beyond that, the count that began first is forgotten. */
@@ -21,7 +20,7 @@ export interface Refusals {
 }
 
 /**
- * Counts refusals by address; for IPv6, by network.
+ * Counts refusals by address.
  *
  * @param perMinute refusals an address may meet in a minute; 0: no limit
  * @param clock epoch milliseconds
@@ -46,27 +45,16 @@ export function countRefusals(perMinute: number, clock: () => number): Refusals 
   return {
     note: (address) => {
       if (perMinute === 0) return () => undefined
-      const from = networkOf(address)
-      const count = running(from) ?? begin(from)
+      const count = running(address) ?? begin(address)
       count.refused += 1
       return () => {
         count.refused -= 1
-        if (count.refused === 0 && counts.get(from) === count) counts.delete(from)
+        if (count.refused === 0 && counts.get(address) === count) counts.delete(address)
       }
     },
     waitSeconds: (address) => {
-      const count = running(networkOf(address))
+      const count = running(address)
       return count === undefined || count.refused < perMinute ? 0 : Math.ceil((count.until - clock()) / 1000)
     },
   }
-}
-
-/** The first 64 bits of an IPv6 address, which belong to one customer. An IPv4 address as it is. */
-function networkOf(address: string): string {
-  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1]
-  if (mapped !== undefined || !isIPv6(address)) return mapped ?? address
-  const [head = [], tail = []] = address.split('::').map((part) => part.split(':').filter((group) => group !== ''))
-  const zeros = Array.from({ length: Math.max(0, 8 - head.length - tail.length) }, () => '0')
-  const groups = [...head, ...zeros, ...tail].slice(0, 4)
-  return groups.map((group) => Number.parseInt(group, 16)).join(':')
 }

@@ -48,6 +48,7 @@ export async function runApi(settings: Settings, log: Logger): Promise<Running> 
   const api = await startApi({
     metrics,
     refusalLimit: settings.REFUSAL_LIMIT,
+    anonymousLimit: settings.ANONYMOUS_LIMIT,
     requestLimit: { perMinute: settings.RATE_LIMIT, ...(counts === undefined ? {} : { redis: counts.redis }) },
     store,
     databaseUrl: directUrl(settings),

@@ -154,13 +154,14 @@ export function useHarness(
     const quota = options.ticketQuota === undefined ? {} : { ticketQuota: options.ticketQuota }
     const logger = options.logger === undefined ? {} : { logger: options.logger }
     const app = { checkAnswers: options.checkAnswers ?? true, ...logger }
-    harness.outside = await buildPublic({ store: harness.store, refusalLimit: 0, hasMailLinks: true, ...quota }, app)
+    const unlimited = { refusalLimit: 0, anonymousLimit: 0 }
+    harness.outside = await buildPublic({ store: harness.store, hasMailLinks: true, ...unlimited, ...quota }, app)
     harness.inside = await buildInternal(
       {
         store: harness.store,
         ...INTERNAL,
         workflowClient: options.workflowClient ?? INTERNAL.workflowClient,
-        refusalLimit: 0,
+        ...unlimited,
         dependencies: [],
       },
       app,

@@ -32,7 +32,7 @@ export async function startService(settings: Partial<Settings> = {}): Promise<Se
   const [port, internalPort, workerPort] = [await freePort(), await freePort(), await freePort()]
   // Servers of its own, whatever the environment names. No rate limits: they would refuse most requests. A log that has only
   // errors: a longer one would be renamed during the run.
-  const unlimited = { RATE_LIMIT: 0, REFUSAL_LIMIT: 0, TICKETS_PER_SIM: 1000, SMS_PER_SIM: 1000 }
+  const unlimited = { RATE_LIMIT: 0, REFUSAL_LIMIT: 0, ANONYMOUS_LIMIT: 0, TICKETS_PER_SIM: 1000, SMS_PER_SIM: 1000 }
   const ours = {
     DATABASE_URL: '',
     REDIS_URL: '',
