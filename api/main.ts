@@ -2,13 +2,18 @@
 import type { FastifyBaseLogger } from 'fastify'
 import type { Dependency } from '../process/health.ts'
 import { createMetrics, type Metrics } from '../process/metrics.ts'
+import type { AppOptions } from './http/app.ts'
 import type { RefusalLimit } from './http/auth.ts'
 import { rememberKeys } from './http/key-cache.ts'
 import type { AnonymousLimit, RequestLimit } from './http/rate-limit.ts'
 import type { InternalOptions } from './options.ts'
 import { buildInternal, buildPublic } from './server.ts'
 
-export interface ApiConfig extends Omit<InternalOptions, 'keys'>, RefusalLimit, AnonymousLimit {
+export interface ApiConfig
+  extends Omit<InternalOptions, 'keys'>,
+    RefusalLimit,
+    AnonymousLimit,
+    Pick<AppOptions, 'trustedProxies'> {
   /** For a connection that hears of changed keys; left out: keys are read for each request. */
   readonly databaseUrl?: string
   /** Called for each time that this connection is lost. */
@@ -52,6 +57,7 @@ export async function startApi(config: ApiConfig): Promise<RunningApi> {
     metrics,
     ending: ending.signal,
     ...(config.logger === undefined ? {} : { logger: config.logger }),
+    ...(config.trustedProxies === undefined ? {} : { trustedProxies: config.trustedProxies }),
   }
   const { databaseUrl, onLost } = config
   const keys =

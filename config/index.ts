@@ -192,6 +192,11 @@ export const Settings = Type.Object({
     description:
       'Requests of one address in a minute to what takes no key (documentation, links in mails, paths there are none of); 0: no limit. Counted by each process; `/healthz`, `/readyz` and `/metrics` are not.',
   }),
+  TRUSTED_PROXIES: optional(
+    (value) => parseNetworks(value)?.every(([, bits]) => bits > 0) === true,
+    'addresses or networks in CIDR notation with commas between them, none of /0, such as 10.1.2.3,fd00:1::/64',
+    'Proxies whose `X-Forwarded-For` says whom a request comes from, so that limits count callers and not proxies. Without it nobody’s does. Name only what overwrites or extends the header.',
+  ),
   CLOSE_AFTER: duration(
     'PT6H',
     'How long after its end a cycle of a day or longer is closed; shorter ones close at once.',

@@ -4,8 +4,10 @@ import { Socket } from 'node:net'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import fastify, { type FastifyBaseLogger, type FastifyInstance, type FastifyRequest, LogController } from 'fastify'
 import { ERRORS, ServiceError } from '../../domain/errors.ts'
+import type { Network } from '../../domain/networks.ts'
 import { hideSecrets } from '../../domain/quote.ts'
 import type { Metrics } from '../../process/metrics.ts'
+import { trusts } from './caller-address.ts'
 import { useEtags } from './etag.ts'
 import { shapeFault, wrongShape } from './json-shape.ts'
 import { asServiceError, sendProblem, useProblems } from './problems.ts'
@@ -17,6 +19,8 @@ export interface AppOptions {
   readonly metrics?: Metrics
   /** Aborted when the process begins to end: from then on each response closes its connection. */
   readonly ending?: AbortSignal
+  /** Where the proxies are whose `X-Forwarded-For` counts. Default: none. */
+  readonly trustedProxies?: readonly Network[]
   /** For tests: fails a response that is sent differently from what its handler meant. */
   readonly checkAnswers?: boolean
   /** Longest time for a request to arrive, in milliseconds. Default: one minute. */
@@ -43,12 +47,14 @@ const SAFE_HEADERS = { 'x-content-type-options': 'nosniff', 'cache-control': 'no
 const isRequestId = (given: string): boolean => /^[\w.:/-]{1,128}$/.test(given) && hideSecrets(given) === given
 
 export function buildApp(options: AppOptions) {
+  const { trustedProxies = [] } = options
   const app = fastify({
     ...(options.logger === undefined ? {} : { loggerInstance: options.logger }),
     genReqId: (request) => {
       const given = request.headers['x-request-id']
       return typeof given === 'string' && isRequestId(given) ? given : randomUUID()
     },
+    ...(trustedProxies.length === 0 ? {} : { trustProxy: trusts(trustedProxies) }),
     routerOptions: { maxParamLength: 1000 },
     logController: new LogController({ disableRequestLogging: true }),
     // Requests that arrive on an open connection during shutdown get their response, not a refusal.

@@ -1,13 +1,37 @@
-/** The address that a request comes from. Limits for those without a working key count by it. */
+/** The address that a request comes from, also behind proxies. Limits for those without a working key count by it. */
 import { isIP } from 'node:net'
 import { normalizeIP } from '@fastify/rate-limit'
 import type { FastifyRequest } from 'fastify'
+import { isWithin, type Network } from '../../domain/networks.ts'
 
-/** The address alone, without zone. @returns undefined for text that is none */
-const addressIn = (text: string): string | undefined => (isIP(text) === 0 ? undefined : text.replace(/%.*/, ''))
+/** Longest chain of proxies. A header may name thousands, and each request is looked at. */
+const MOST_PROXIES = 10
+
+/** An address as some proxies write it: `192.0.2.7:50123`, `[2001:db8::7]`, `[2001:db8::7]:443`. */
+const WITH_PORT = /^(?:\[([\da-f:.]+)\](?::\d{1,5})?|([\d.]+):\d{1,5})$/i
+
+/** The address alone, without port and zone. @returns undefined for text that is none */
+function addressIn(hop: string): string | undefined {
+  const [, bracketed, dotted] = WITH_PORT.exec(hop) ?? []
+  const address = bracketed ?? dotted ?? hop
+  return isIP(address) === 0 ? undefined : address.replace(/%.*/, '')
+}
 
 /**
- * The address of the caller, for counts. Of IPv6 the first 64 bits, which belong to one customer. Empty if the connection
- * has been closed.
+ * For fastify's `trustProxy`: whether what a hop says in `X-Forwarded-For` counts.
+ *
+ * @param proxies networks of the proxies
  */
-export const callerAddress = ({ ip }: FastifyRequest): string => normalizeIP(addressIn(ip) ?? '')
+export const trusts = (proxies: readonly Network[]) => (hop: string, distance: number) => {
+  const address = addressIn(hop)
+  return distance < MOST_PROXIES && address !== undefined && isWithin(proxies, address)
+}
+
+/**
+ * The address of the caller, for counts: of the connection, or what trusted proxies say. Where a proxy names no address,
+ * its own. Of IPv6 the first 64 bits, which belong to one customer. Empty if the connection has been closed.
+ */
+export function callerAddress(request: FastifyRequest): string {
+  const hops = request.ips ?? [request.ip]
+  return normalizeIP(hops.flatMap((hop) => addressIn(hop) ?? []).at(-1) ?? '')
+}

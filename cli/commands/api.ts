@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { startApi } from '../../api/main.ts'
 import type { Settings } from '../../config/index.ts'
+import { parseNetworks } from '../../domain/networks.ts'
 import { durationMs } from '../../domain/time/duration.ts'
 import { rulesInForce } from '../../operations/watchdog/rules-in-force.ts'
 import { clockDependency, registerClockOffset } from '../../process/clock.ts'
@@ -47,6 +48,7 @@ export async function runApi(settings: Settings, log: Logger): Promise<Running> 
   registerTurns(metrics, turns)
   const api = await startApi({
     metrics,
+    trustedProxies: parseNetworks(settings.TRUSTED_PROXIES) ?? [],
     refusalLimit: settings.REFUSAL_LIMIT,
     anonymousLimit: settings.ANONYMOUS_LIMIT,
     requestLimit: { perMinute: settings.RATE_LIMIT, ...(counts === undefined ? {} : { redis: counts.redis }) },
