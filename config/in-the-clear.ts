@@ -1,10 +1,10 @@
 /**
- * Which addresses would carry keys, passwords or secret links over a network unencrypted. Source: decision 0082. Mails
- * have a setting of their own, and an answer of the server's to go by: notify/transport.ts. Temporal gets no key. Pure.
+ * Finds addresses that would carry keys, passwords or secret links unencrypted to another machine (decision 0082). Mails have
+ * their own setting (notify/transport.ts). Temporal gets no key. Pure.
  */
 import { isThisMachine } from '../domain/this-machine.ts'
 
-/** What the value of each of these settings must be or have where it leads to another machine. */
+/** The condition for each setting with an address on another machine. */
 const ENCRYPTED: Readonly<Record<string, string>> = {
   DATABASE_URL: 'have sslmode=verify-full',
   DATABASE_DIRECT_URL: 'have sslmode=verify-full',
@@ -33,13 +33,13 @@ export function whyInTheClear(name: string, value: string): string | undefined {
   )
 }
 
-/** Whether nobody on the way can read what is sent to a URL. One that is none is refused elsewhere. */
+/** Whether a connection to a URL is encrypted or local. True for other text, which is refused elsewhere. */
 function staysSecret(text: string): boolean {
   const url = URL.parse(text.trim())
   if (url === null || /^(https|rediss):$/.test(url.protocol)) return true
   const asked = url.searchParams
   if (/^postgres(ql)?:$/.test(url.protocol) && SSL_MODES.has(asked.get('sslmode'))) return true
-  // Drivers also take a host of the query. One that begins with a slash is the folder of a socket.
+  // Drivers also read a host in the query. A host that begins with a slash is the folder of a socket.
   const hosts = [url.hostname, asked.get('host') ?? ''].filter((host) => host !== '')
   return hosts.every((host) => /^(\/|%2f)/i.test(host) || isThisMachine(host))
 }

@@ -20,7 +20,7 @@ function parseNetwork(word: string): Network | undefined {
   // The library would else take `10/8` for 0.0.0.10/8.
   if (!ipaddr.IPv4.isValidCIDRFourPartDecimal(cidr) && !ipaddr.IPv6.isValidCIDR(cidr)) return undefined
   const [address, bits] = ipaddr.parseCIDR(cidr)
-  // Addresses are compared as IPv4 where they are mapped ones.
+  // Mapped addresses are compared as IPv4.
   const isMapped = address instanceof ipaddr.IPv6 && address.isIPv4MappedAddress() && bits >= 96
   return isMapped ? [address.toIPv4Address(), bits - 96] : [address, bits]
 }

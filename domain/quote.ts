@@ -1,16 +1,13 @@
-/**
- * Quotes text from outside, in an answer or in a line of a log: bounded, well formed, and without the secrets that the
- * service has given out. Pure.
- */
+/** Quotes text of callers and other servers in responses and log lines: shortened, well formed, without secrets. Pure. */
 
 /** Bytes of a text as JSON has it, in UTF-8, without the quotes around it. */
 const bytesOf = (text: string): number => Buffer.byteLength(JSON.stringify(text)) - 2
 
 /**
- * Leaves out the middle of a text that is too long: `There is no SIM 1111…1111.` What was wrong stands at the beginning of
- * most messages or at their end. The result has no half of a surrogate pair.
+ * Removes the middle of a long text: `There is no SIM 1111…1111.` Most messages have the fault at their beginning or end. The
+ * result has no half of a surrogate pair.
  *
- * @param mostBytes of the result, as JSON has it; at least 3, which the sign `…` takes
+ * @param mostBytes limit of the result in bytes of JSON; at least 3 for the `…`
  */
 export function shorten(text: string, mostBytes: number): string {
   // Each sign takes a byte or more.
@@ -30,10 +27,7 @@ export function shorten(text: string, mostBytes: number): string {
 const beginningOf = (text: string, length: number): string => text.slice(0, length).replace(/[\ud800-\udbff]$/, '')
 const endOf = (text: string, length: number): string => text.slice(-length).replace(/^[\udc00-\udfff]/, '')
 
-/**
- * What gives away a secret, and what is shown for it. Each pattern passes over a text once: none looks at a sign again
- * after a failed match.
- */
+/** Patterns of secrets, and their replacements. Each takes time linear in the text: no character is tried twice. */
 const SECRETS: readonly (readonly [RegExp, string])[] = [
   // An API key. Its id stays: it opens nothing, and is in the log anyway.
   [/(sim(?:_|%5f)[\da-f]{12}(?:_|%5f))[\w%-]+/gi, '$1…'],
@@ -41,7 +35,7 @@ const SECRETS: readonly (readonly [RegExp, string])[] = [
   [/whsec_[\w+/=-]+/g, 'whsec_…'],
   // A path of a link in a mail. The token at its end is a permission.
   [/((?:\/|%2f)n(?:\/|%2f))[^\s"'<>\\]+/gi, '$1…'],
-  // The signature of such a token, wherever the token stands.
+  // The signature of such a token, in any other place.
   [/\.[\w-]{43,}/g, '.…'],
 ]
 
@@ -49,7 +43,7 @@ const SECRETS: readonly (readonly [RegExp, string])[] = [
 export const hideSecrets = (text: string): string =>
   SECRETS.reduce((hidden, [pattern, shown]) => hidden.replace(pattern, shown), text)
 
-/** What is looked at for secrets, of each end of a text. A longer text is cut before, so that its length costs nothing. */
+/** Characters at each end of a text that are searched for secrets. The rest of a long text is removed before. */
 const LOOKED_AT = 10_000
 
 /** A text from outside as it may be shown: without secrets, and in so many bytes as JSON has it. */

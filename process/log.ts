@@ -22,19 +22,19 @@ const PATHS = SECRET.flatMap((name) => [`["${name}"]`, `*["${name}"]`, `*.*["${n
  */
 const MOST_BYTES = 4096
 
-/** How an entry that is too long is cut: each text to so many bytes, each list and object to so many values. */
+/** Limits for shortening an entry: bytes of each text, values of each list and object. */
 interface Cut {
   readonly bytes: number
   readonly values: number
 }
-/** The first that is enough is taken. */
+/** Tried in this order. */
 const CUTS: readonly Cut[] = [
   { bytes: 1500, values: 30 },
   { bytes: 300, values: 20 },
   { bytes: 100, values: 10 },
   { bytes: 40, values: 6 },
 ]
-/** For an entry of which only what all have is left. */
+/** For the fields of every entry, when all others are left out. */
 const LAST_CUT: Cut = { bytes: 500, values: 6 }
 /** Bytes of a field's name. */
 const MOST_NAME = 60
@@ -49,7 +49,7 @@ export function createLog(settings: Pick<Settings, 'LOG_LEVEL'>, name: string, t
     level: settings.LOG_LEVEL,
     redact: { paths: PATHS, censor: '[redacted]' },
     timestamp: pino.stdTimeFunctions.isoTime,
-    // All that is logged passes here: text of a request, of a carrier, of a mail server, of an error and its causes.
+    // Every entry passes here: texts of requests, carriers, mail servers, errors and their causes.
     hooks: { streamWrite: boundLine },
   }
   // Not pino's own writer for the file descriptor: at exit it would try for ever to write to a reader that is gone.
@@ -57,7 +57,7 @@ export function createLog(settings: Pick<Settings, 'LOG_LEVEL'>, name: string, t
   return pino({ ...options, transport: { target: 'pino-pretty', options: { ignore: 'pid,hostname,name' } } })
 }
 
-/** A line of JSON without secrets, and shortened where it is too long. */
+/** A line of JSON without secrets, shortened to the limit. */
 function boundLine(line: string): string {
   const safe = hideSecrets(line)
   if (Buffer.byteLength(safe) <= MOST_BYTES) return safe

@@ -1,12 +1,12 @@
 /** Folders of the data folder: their owner's alone. */
 import { chmod, mkdir } from 'node:fs/promises'
 
-/** Makes a folder that nobody but its owner can enter (0700), also if it was there with other rights. */
+/** Makes a folder that only its owner can enter (0700), or gives an existing folder these rights. */
 export const makeOwnFolder = (path: string): Promise<void> => makeFolder(path, 0o700)
 
 /**
- * The same for a folder on the way to the database. Under root the database runs as another user, who has to pass through:
- * the mode is 0711, with which nobody else can list the folder. What is in it has to be closed by itself.
+ * The same for the folders above the database. Under root, PostgreSQL runs as another user and has to enter them: the mode is
+ * 0711, and other users cannot list the folder. Its contents need their own rights.
  */
 export const makeWayToDatabase = (path: string): Promise<void> =>
   makeFolder(path, process.getuid?.() === 0 ? 0o711 : 0o700)

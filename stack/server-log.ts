@@ -1,4 +1,4 @@
-/** The log file of a server that is a session of its own and has the file open. */
+/** The log file of a server with its own session, which keeps the file open. */
 import { stat, truncate } from 'node:fs/promises'
 
 /** 20 MB: some months of a development server's warnings. */
@@ -11,8 +11,8 @@ interface Bounds {
 }
 
 /**
- * Empties a log that has grown too large, now and whenever it is looked at. It is not renamed: the server would go on writing
- * to it under its new name. The server has to append, else it would leave a hole where the text was.
+ * Empties a log above its limit, now and regularly. Renaming would not help, because the server writes to the open file. The
+ * server has to open the file for appending: otherwise the emptied part would stay as a hole.
  *
  * @returns a function that ends it
  */
@@ -24,7 +24,7 @@ export async function boundServerLog(
     const { size } = await stat(file)
     if (size > mostBytes) await truncate(file)
   }
-  // A log that is not there yet, or not any more, is no failure of the server.
+  // A missing log is no failure of the server.
   const tryLook = () => look().catch(() => undefined)
   await tryLook()
   const timer = setInterval(() => void tryLook(), everyMs).unref()

@@ -1,9 +1,9 @@
 /**
- * Shares a process' connections to the database among tenants, so that one tenant's requests do not keep another's waiting.
+ * Shares a process' connections to the database among tenants: one tenant's requests do not delay another's.
  *
- * A tenant's transaction begins if more connections are free than the tenant has in use. So one tenant alone gets half of
- * them, a second a quarter, and one that has none in use finds one free. Transactions that have to wait begin in the
- * order in which they came, but tenant by tenant.
+ * A transaction may start if more connections are free than its tenant uses. A tenant alone gets half of the connections, a
+ * second tenant a quarter, and a tenant that uses none finds one free. Waiting transactions start tenant by tenant, each
+ * tenant's in their order (docs/decisions/0077-tenants-take-turns.md).
  */
 import { ServiceError } from '../domain/errors.ts'
 
@@ -20,7 +20,7 @@ export interface Turns {
 }
 
 interface TurnOptions {
-  /** Connections of the pool. {@link KEPT} of them are left for what belongs to no tenant, such as keys. */
+  /** Connections of the pool. {@link KEPT} of them are reserved for keys and the platform. */
   readonly connections: number
   /** Most transactions of a tenant that wait. Default: 200, about as many as two workers have requests under way. */
   readonly mostWaiting?: number

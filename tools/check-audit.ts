@@ -1,9 +1,9 @@
 /**
- * `npm run audit`: asks the registry about the packages that production installs. `npm audit` tells their known faults, of
- * which those of level high and critical count; `npm audit signatures`, whether they are signed as they were published.
+ * `npm run audit`: asks the registry about the production dependencies. `npm audit` lists known faults; those of level high and
+ * critical fail. `npm audit signatures` checks the published signatures.
  *
- * What is found fails. A registry that is not reached, is slow, or cannot answer has found nothing: the line then says
- * `skipped: `. Not part of `npm run check`, because the answer changes while the code does not.
+ * If the registry cannot be reached or is slow, the line says `skipped: ` and nothing fails. Not part of `npm run check`: the
+ * result changes without a change of the code.
  */
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'

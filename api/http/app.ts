@@ -19,7 +19,7 @@ export interface AppOptions {
   readonly metrics?: Metrics
   /** Aborted when the process begins to end: from then on each response closes its connection. */
   readonly ending?: AbortSignal
-  /** Where the proxies are whose `X-Forwarded-For` counts. Default: none. */
+  /** Networks of the proxies with a trusted `X-Forwarded-For`. Default: none. */
   readonly trustedProxies?: readonly Network[]
   /** For tests: fails a response that is sent differently from what its handler meant. */
   readonly checkAnswers?: boolean
@@ -27,13 +27,13 @@ export interface AppOptions {
   readonly arrivalMs?: number
   /** The same for a path that takes files. Default: ten minutes. */
   readonly uploadMs?: number
-  /** Longest time in which a client takes nothing of its response, in milliseconds. Default: two minutes. */
+  /** A client that takes no data of its response for so many milliseconds is disconnected. Default: two minutes. */
   readonly takingMs?: number
 }
 
 const ARRIVAL_MS = 60_000
 const UPLOAD_MS = 600_000
-/** Longer than a page of a long response takes, even one whose statements take as long as they may. */
+/** Longer than a page of a long response takes, even with the slowest permitted statements. */
 const TAKING_MS = 120_000
 /** Fastify's default limit for a body. A route with a higher limit takes files. */
 const BODY_BYTES = 1024 * 1024
@@ -114,7 +114,7 @@ function boundArrival(app: FastifyInstance, ms: number): void {
  */
 function boundTaking(app: FastifyInstance, ms: number): void {
   app.addHook('onSend', async ({ raw: { socket } }) => {
-    // Of a request that is injected it is another thing.
+    // An injected request has no socket.
     if (socket instanceof Socket) socket.setTimeout(ms)
   })
 }

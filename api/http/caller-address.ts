@@ -10,7 +10,7 @@ const MOST_PROXIES = 10
 /** An address as some proxies write it: `192.0.2.7:50123`, `[2001:db8::7]`, `[2001:db8::7]:443`. */
 const WITH_PORT = /^(?:\[([\da-f:.]+)\](?::\d{1,5})?|([\d.]+):\d{1,5})$/i
 
-/** The address alone, without port and zone. @returns undefined for text that is none */
+/** The address without port and zone. @returns undefined for other text */
 function addressIn(hop: string): string | undefined {
   const [, bracketed, dotted] = WITH_PORT.exec(hop) ?? []
   const address = bracketed ?? dotted ?? hop
@@ -18,7 +18,7 @@ function addressIn(hop: string): string | undefined {
 }
 
 /**
- * For fastify's `trustProxy`: whether what a hop says in `X-Forwarded-For` counts.
+ * For fastify's `trustProxy`: whether a hop's `X-Forwarded-For` is trusted.
  *
  * @param proxies networks of the proxies
  */
@@ -28,8 +28,8 @@ export const trusts = (proxies: readonly Network[]) => (hop: string, distance: n
 }
 
 /**
- * The address of the caller, for counts: of the connection, or what trusted proxies say. Where a proxy names no address,
- * its own. Of IPv6 the first 64 bits, which belong to one customer. Empty if the connection has been closed.
+ * The address of the caller, for counts: the last one that trusted proxies give, or else the address of the connection. An
+ * IPv6 address is cut to its first 64 bits, one customer's network. Empty if the connection is closed.
  */
 export function callerAddress(request: FastifyRequest): string {
   const hops = request.ips ?? [request.ip]

@@ -27,7 +27,7 @@ export function useDocsPage(app: App): void {
   app.get('/docs/js/scalar.js', hidden, script)
 }
 
-/** Asks Scalar's plugin, which makes both anew for each request, and sends them without ETag. */
+/** Gets page and script from Scalar's plugin. The plugin itself makes both at each request, without an ETag. */
 async function makePage(nonceOfPage: string): Promise<{ readonly html: string; readonly script: string }> {
   const maker = fastify()
   await maker.register(scalar, {

@@ -1,6 +1,6 @@
 /**
- * Answers that are the same as long as the process lives, such as the script of the page at `/docs`. They are made and
- * compressed once, when they are first asked for, and callers may keep them.
+ * Responses that never change while the process runs, such as the script of the page at `/docs`. They are made and compressed
+ * at their first request, and callers may keep them.
  */
 import { createHash } from 'node:crypto'
 import { promisify } from 'node:util'
@@ -9,7 +9,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { namesTag } from './etag.ts'
 import { once } from './once.ts'
 
-/** Seconds for which a cache need not ask again: a newer release may answer something else. */
+/** Seconds until a cache asks again: a newer release may send another text. */
 const MAX_AGE = 300
 /** Of brotli's 0 to 11. The highest takes thirty times as long, 20 s for the script, for a seventh less. */
 const BROTLI_QUALITY = 5
@@ -25,7 +25,7 @@ const CODINGS = {
 }
 
 /**
- * A handler that answers 200 with what `make` gives, in the coding that the caller takes, and 304 to whom has it.
+ * Makes a handler: 200 with the result of `make` in a coding that the caller accepts, or 304 if the caller has it already.
  *
  * @param type the content type
  * @param make makes the answer, when it is first asked for

@@ -1,7 +1,4 @@
-/**
- * Makes something when it is first asked for, and keeps it. Those who ask meanwhile wait for the same. What has failed is
- * tried again at the next call.
- */
+/** Makes a value at the first call and keeps it. Later calls get the same promise; a failure is tried again. */
 export function once<T>(make: () => Promise<T>): () => Promise<T> {
   let made: Promise<T> | undefined
   return () => {

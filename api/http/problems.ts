@@ -52,12 +52,12 @@ export function useProblems(app: FastifyInstance): void {
   )
 }
 
-/** Bytes of what a problem quotes, as JSON has it: together less than 28 KB. */
+/** Limits of the texts in a problem, in bytes of JSON: together less than 28 KB. */
 const MOST_BYTES = { detail: 2000, instance: 1000, place: 500, fieldDetail: 1000, errors: 24_000 } as const
 
 /**
- * Responds with a failure. The cause goes to the log, never to the caller. Every refusal passes here: what it quotes is
- * bounded here, for the answer and for the log.
+ * Responds with a failure. The cause goes to the log, never to the caller. Every refusal passes here, so its texts are
+ * shortened here, for the response and for the log.
  */
 export function sendProblem(request: FastifyRequest, reply: FastifyReply, error: ServiceError): FastifyReply {
   const { status, title } = ERRORS[error.code]

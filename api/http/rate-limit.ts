@@ -3,8 +3,7 @@
  * are the platform's own, and the workers use them. If the counts cannot be reached, requests pass. Losing the limit
  * for a while costs less than losing the service.
  *
- * Also limits what an address may ask of paths that take no key: the page of the documentation, links in mails, paths
- * and methods there are none of.
+ * Also limits an address' requests to paths without a key: the documentation, links in mails, unknown paths and methods.
  */
 import rateLimit from '@fastify/rate-limit'
 import type { FastifyInstance } from 'fastify'
@@ -54,8 +53,8 @@ export async function useRateLimit(app: FastifyInstance, { perMinute, redis }: R
 }
 
 /**
- * Limits the requests to the paths that take no key, of a whole application. Those that monitors ask are not counted.
- * Each process counts for itself, before anything else is done.
+ * Limits the requests to an application's paths without a key, before any other work. Paths for monitors are not counted.
+ * Processes do not add up their counts.
  *
  * Refuses with `rate_limited` beyond the limit.
  */
@@ -71,7 +70,7 @@ export async function useAnonymousLimit(
     cache: MOST_COUNTS,
     keyGenerator: callerAddress,
     allowList: ({ routeOptions: { config } }) => config.takesKey === true || config.isPolled === true,
-    // An answer that is kept in a cache says nothing of one caller's count.
+    // Caches keep these responses: a caller's count does not belong into them.
     addHeadersOnExceeding: { 'x-ratelimit-limit': false, 'x-ratelimit-remaining': false, 'x-ratelimit-reset': false },
     addHeaders: { 'x-ratelimit-limit': false, 'x-ratelimit-remaining': false, 'x-ratelimit-reset': false },
     errorResponseBuilder: (request, { max, ttl }) =>

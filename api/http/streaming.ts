@@ -1,6 +1,6 @@
 /**
- * Sends long answers page by page, as the client takes them. Memory stays bounded, however many items there are and
- * however many clients do not read (docs/decisions/0078-long-answers-are-streamed.md).
+ * Sends long responses page by page, at the client's speed. Memory is bounded for any number of items and of clients that
+ * do not read (docs/decisions/0078-long-answers-are-streamed.md).
  */
 import { once } from 'node:events'
 import { Readable } from 'node:stream'
@@ -18,7 +18,7 @@ const underWay = new Map<string, number>()
 /**
  * A body of these chunks, each made when the client has taken the ones before. It ends with the connection.
  *
- * Reads the first chunk before it resolves, so that a failure there can still be reported in a response of its own. After
+ * Reads the first chunk before it resolves: a failure there can still become a problem response. After
  * that a failure ends the connection: the client sees that the answer is broken off.
  *
  * @throws ServiceError quota_exceeded if the key has {@link MOST_UNDER_WAY} others under way

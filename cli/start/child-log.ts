@@ -8,7 +8,7 @@ import type { Reporter } from '../reporter.ts'
 
 /** A file that has grown to 20 MB is renamed to `<name>.log.1`, that one to `<name>.log.2`; the fifth is deleted. */
 const FILES = { size: '20M', rotate: 4 } as const
-/** Bytes of a line, as JSON has them. Those of the log are shorter; a crash may say anything. */
+/** Limit of a line, in bytes of JSON. Entries of the log are shorter; the output of a crash may not be. */
 const MOST_LINE = 10_000
 const WARN = 40
 
