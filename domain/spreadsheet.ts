@@ -26,6 +26,16 @@ const RISKY = new RegExp(
  */
 export const neutralised = (text: string): string => text.replace(RISKY, "'")
 
+/**
+ * How the library writes CSV, so that each row is read back as it was: RFC 4180. Quotes a cell with any line break in it, as
+ * programs end rows at each of them, and one with spaces around its text, as programs remove them.
+ */
+export const CSV_FORMAT = {
+  record_delimiter: 'windows',
+  quote_record_delimiter: true,
+  quoted_match: /^\s|\s$/,
+} as const
+
 /** Writes digits as a cell that spreadsheet programs keep as text, with every digit: `="8944…"`. */
 export const asTextCell = (digits: string): string => (digits === '' ? '' : `="${digits}"`)
 

@@ -1,7 +1,7 @@
 /** Writes lists as CSV (RFC 4180), page by page. Memory stays bounded, however long the list. */
 import { stringify } from 'csv-stringify/sync'
 import type { TSchema } from 'typebox'
-import { asTextCell, neutralised } from '../../domain/spreadsheet.ts'
+import { asTextCell, CSV_FORMAT, neutralised } from '../../domain/spreadsheet.ts'
 
 /** Columns of digits that are identifiers. A spreadsheet program would read them as numbers. */
 const DIGITS: ReadonlySet<unknown> = new Set(['iccid', 'imsi', 'msisdn', 'imei'])
@@ -51,7 +51,7 @@ export async function* csvOf(
       columns: [...columns],
       header,
       bom: header && spreadsheet,
-      record_delimiter: 'windows',
+      ...CSV_FORMAT,
       cast: { boolean: String, string: (cell, context) => text(cell, context.column, context.header) },
     })
   let isFirst = true

@@ -1,7 +1,7 @@
 /** The notices of a mail as CSV for spreadsheets: attached where they are more than its table has. */
 import { stringify } from 'csv-stringify/sync'
 import { LogLevel, labelOf } from '../../domain/codes.ts'
-import { neutralised } from '../../domain/spreadsheet.ts'
+import { CSV_FORMAT, neutralised } from '../../domain/spreadsheet.ts'
 import type { AlertNotification } from '../../notify/notification.ts'
 
 /** Columns of the file, in order. Add new ones at the end. */
@@ -39,4 +39,10 @@ const rowOf = (told: AlertNotification): Record<(typeof COLUMNS)[number], string
 
 /** The CSV file, with a header and a byte order mark. */
 export const noticesCsv = (notices: readonly AlertNotification[]): string =>
-  stringify(notices.map(rowOf), { header: true, columns: [...COLUMNS], cast: { string: neutralised }, bom: true })
+  stringify(notices.map(rowOf), {
+    ...CSV_FORMAT,
+    header: true,
+    columns: [...COLUMNS],
+    cast: { string: neutralised },
+    bom: true,
+  })

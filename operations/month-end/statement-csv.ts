@@ -3,7 +3,7 @@
  * six decimals.
  */
 import { stringify } from 'csv-stringify/sync'
-import { neutralised } from '../../domain/spreadsheet.ts'
+import { CSV_FORMAT, neutralised } from '../../domain/spreadsheet.ts'
 import { MICRO, toMB, toMinutes } from '../../domain/units.ts'
 import type { StatementLine } from '../../store/month-end/statements.ts'
 
@@ -53,6 +53,7 @@ export const statementRows = (
 /** The CSV file of a statement, with a header and a byte order mark. */
 export const statementCsv = (lines: readonly StatementLine[]): string =>
   stringify(statementRows(lines), {
+    ...CSV_FORMAT,
     header: true,
     columns: [...STATEMENT_COLUMNS],
     cast: { string: neutralised },
