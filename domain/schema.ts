@@ -1,5 +1,6 @@
 /** Building blocks for the schemas of resources. */
 import { type Static, type TObject, type TProperties, type TSchema, Type } from 'typebox'
+import { LABEL_PATTERN } from './text.ts'
 
 /** An object with these fields and no others. The OpenAPI document shows the first example. */
 export const strictObject = <T extends TProperties>(
@@ -10,6 +11,13 @@ export const strictObject = <T extends TProperties>(
 /** Text with an example. */
 export const Text = (description: string, example: string, more: { minLength?: number; maxLength?: number } = {}) =>
   Type.String({ ...more, description, examples: [example] })
+
+/** A name, a tag, or another short text that a caller gives and people read in one line: without control characters. */
+export const Label = (
+  description: string,
+  example: string,
+  more: { readonly minLength?: number; readonly maxLength: number },
+) => Type.String({ ...more, pattern: LABEL_PATTERN, description, examples: [example] })
 
 /**
  * A value or null. One schema with two types, not a union, so that a wrong value gets one message.

@@ -4,6 +4,7 @@ import { type Static, Type } from 'typebox'
 import { ERRORS, type ErrorCode, type FieldError, ServiceError } from '../../domain/errors.ts'
 import { quote } from '../../domain/quote.ts'
 import { strictObject } from '../../domain/schema.ts'
+import { controlFault, LABEL_PATTERN } from '../../domain/text.ts'
 import { isAway } from '../../store/away.ts'
 import { noteRefusal } from './request-log.ts'
 
@@ -186,6 +187,10 @@ function detailOf(fault: Fault, faults: readonly Fault[]): string {
   if (keyword === 'anyOf') {
     const formats = faults.filter((other) => other.keyword === 'format' && other.schemaPath.startsWith(schemaPath))
     if (formats.length > 0) return `must be a ${formats.map((other) => String(other.params.format)).join(' or a ')}`
+  }
+  if (keyword === 'pattern' && 'data' in fault && typeof fault.data === 'string') {
+    const control = params.pattern === LABEL_PATTERN ? controlFault(fault.data) : undefined
+    if (control !== undefined) return control
   }
   if (keyword === 'pattern' && 'parentSchema' in fault) {
     const { description } = Object(fault.parentSchema)

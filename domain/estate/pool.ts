@@ -4,7 +4,7 @@ import { codeSchema, labelOf, metadataOf, PoolStatus, PoolType, TariffType, Watc
 import { cursorQuery } from '../cursor.ts'
 import { ServiceError } from '../errors.ts'
 import { codeList, pageQuery } from '../page.ts'
-import { Id, Instant, nullable, optional, strictObject } from '../schema.ts'
+import { Id, Instant, Label, nullable, optional, strictObject } from '../schema.ts'
 import { poolTakesTariff } from '../usage/allowance.ts'
 import { TariffSummary } from './tariff.ts'
 
@@ -90,10 +90,9 @@ export type Pool = Static<typeof Pool>
 export const NewPool = strictObject(
   {
     name: optional(
-      Type.String({
+      Label('Pool display name, 1 to 50 characters; else "Pool <id>"', 'Garden sensors', {
         minLength: 1,
         maxLength: 50,
-        description: 'Pool display name, 1 to 50 characters; else "Pool <id>"',
       }),
     ),
     type: codeSchema(PoolType, 'Pool type'),
@@ -117,7 +116,7 @@ export const NewPool = strictObject(
 export type NewPool = Static<typeof NewPool>
 
 const settings = {
-  name: Type.String({ minLength: 3, maxLength: 50, description: 'Pool display name, 3 to 50 characters' }),
+  name: Label('Pool display name, 3 to 50 characters', 'Garden sensors', { minLength: 3, maxLength: 50 }),
   watchdogMode: codeSchema(WatchdogMode, 'Watchdog mode'),
   warningThresholdPct: optional(ThresholdPct),
   enableBurnRateAlerts: optional(BurnRate),

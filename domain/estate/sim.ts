@@ -3,7 +3,7 @@ import { type Static, Type } from 'typebox'
 import { codeSchema, metadataOf, SimStatus, SimType, WatchdogMode } from '../codes.ts'
 import { cursorQuery } from '../cursor.ts'
 import { codeList, pageQuery } from '../page.ts'
-import { Id, Instant, nullable, optional, strictObject, Text } from '../schema.ts'
+import { Id, Instant, Label, nullable, optional, strictObject, Text } from '../schema.ts'
 import { TARIFF_EXAMPLE, Tariff } from './tariff.ts'
 
 const ThresholdPct = Type.Integer({
@@ -13,7 +13,9 @@ const ThresholdPct = Type.Integer({
 })
 const BurnRate = Type.Boolean({ description: 'Whether burn rate alerts are enabled' })
 const Exempt = Type.Boolean({ description: 'Whether the watchdog is disabled for this SIM' })
-const Tag = Text('User-defined label, at most 128 characters', 'meter 17', { maxLength: 128 })
+/** Tag of a request. */
+export const Tag = (description: string) => Label(description, 'meter 17', { maxLength: 128 })
+const OwnTag = Tag('User-defined label, at most 128 characters')
 
 const usage = {
   limitMB: Type.Number({ description: 'Data limit in MB' }),
@@ -143,7 +145,7 @@ export const SimQuery = Type.Object({
 })
 export type SimQuery = Static<typeof SimQuery>
 
-export const TagChange = strictObject({ tag: Tag })
+export const TagChange = strictObject({ tag: OwnTag })
 export const QueueReprovision = strictObject({
   poolId: optional(Id('Pool from the next billing cycle on; left out: unchanged')),
   tariffId: optional(Id('Tariff from the next billing cycle on; left out: unchanged')),
@@ -182,7 +184,7 @@ export const NewSim = strictObject({
     Type.String({ pattern: '^(\\d{14,16})?$', description: 'IMEI of the device it is in, 14 to 16 digits' }),
   ),
   type: optional(codeSchema(SimType, 'SIM type; left out: physical')),
-  tag: optional(Tag),
+  tag: optional(OwnTag),
   ...ownSettings,
   isWatchdogExempt: optional(Exempt),
 })

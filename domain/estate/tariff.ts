@@ -5,7 +5,7 @@ import { type Static, Type } from 'typebox'
 import { codeSchema, metadataOf, TariffType } from '../codes.ts'
 import { ServiceError } from '../errors.ts'
 import { codeList } from '../page.ts'
-import { Id, nullable, optional, strictObject, Text } from '../schema.ts'
+import { Id, Label, nullable, optional, strictObject, Text } from '../schema.ts'
 import { fromGb } from '../units.ts'
 
 /** 1 TB a SIM, in bytes: nine million SIMs in a pool add up within 64 bits. Earlier versions accepted 1000 TB. */
@@ -94,7 +94,7 @@ const NewFixedTerms = strictObject({
 
 export const NewTariff = strictObject(
   {
-    displayName: Type.String({ minLength: 1, maxLength: 100, description: 'Human-readable name' }),
+    displayName: Label('Human-readable name', 'Metering 100 MB', { minLength: 1, maxLength: 100 }),
     description: optional(Type.String({ maxLength: 1000, description: 'Description' })),
     type: codeSchema(TariffType, 'Tariff type'),
     standardTariff: optional(NewBaseTerms),

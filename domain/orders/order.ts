@@ -5,7 +5,7 @@ import { cursorQuery } from '../cursor.ts'
 import { ServiceError } from '../errors.ts'
 import { ICCID } from '../identifiers.ts'
 import { codeList, DateFilter, type PageRequest, pageQuery, pageRequest } from '../page.ts'
-import { anyCase, Id, Instant, nullable, optional, strictObject } from '../schema.ts'
+import { anyCase, Id, Instant, Label, nullable, optional, strictObject } from '../schema.ts'
 
 /** Only Pending and Cancelled are in the specification; the others are our own. These are words, not codes. */
 export const ORDER_STATUSES = [
@@ -224,13 +224,14 @@ export function filterOf({
 const Iccid = Type.String({ pattern: ICCID.source, description: 'ICCID, 18 to 22 digits' })
 const someIccids = (description: string) =>
   optional(Type.Array(Iccid, { minItems: 1, maxItems: MOST_SIMS, description }))
-const Word = (description: string) => Type.String({ minLength: 1, maxLength: 200, description })
+const Carrier = (description: string) => Label(description, 'Meadow Post', { minLength: 1, maxLength: 200 })
+const Tracking = (description: string) => Label(description, 'MM123456785', { minLength: 1, maxLength: 200 })
 
 /** A shipment, handed to a shipping carrier. Its SIMs are a list of ICCIDs or of records, not both. */
 export const Shipment = strictObject(
   {
-    shippingCarrier: Word('Carrier name'),
-    trackingNumber: Word('Carrier tracking number'),
+    shippingCarrier: Carrier('Carrier name'),
+    trackingNumber: Tracking('Carrier tracking number'),
     ...givenAddress,
     iccids: someIccids('ICCIDs of the SIMs, as many as were ordered'),
     sims: optional(
@@ -255,8 +256,8 @@ export type Shipment = Static<typeof Shipment>
 
 /** Query of a shipment whose SIMs are CSV or NDJSON. */
 export const ShipmentQuery = Type.Object({
-  shippingCarrier: Type.Optional(Word('Carrier name, where the body is CSV or NDJSON')),
-  trackingNumber: Type.Optional(Word('Carrier tracking number, where the body is CSV or NDJSON')),
+  shippingCarrier: Type.Optional(Carrier('Carrier name, where the body is CSV or NDJSON')),
+  trackingNumber: Type.Optional(Tracking('Carrier tracking number, where the body is CSV or NDJSON')),
 })
 
 export const Completion = strictObject({
@@ -270,7 +271,7 @@ export const Failure = strictObject({
 
 /** Request to change an order's payment. An omitted field stays as it is; an empty text removes the value. */
 export const OrderPayment = strictObject({
-  paymentInvoiceId: optional(text('Payment provider invoice reference', 200)),
+  paymentInvoiceId: optional(Label('Payment provider invoice reference', 'INV-2026-0417', { maxLength: 200 })),
   paymentReceiptUrl: optional(
     Type.String({
       maxLength: 2000,

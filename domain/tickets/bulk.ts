@@ -2,6 +2,7 @@
 import { type Static, Type } from 'typebox'
 import { codeSchema, SimStatus, TicketType } from '../codes.ts'
 import { ERRORS, type ErrorCode } from '../errors.ts'
+import { Tag } from '../estate/sim.ts'
 import { ICCID } from '../identifiers.ts'
 import { pageQuery } from '../page.ts'
 import { Id, Instant, nullable, optional, strictObject } from '../schema.ts'
@@ -32,7 +33,8 @@ export const TICKET_OF: Readonly<Record<BulkType, { readonly type: TicketType; r
 
 const poolId = Id('Target pool, of a run that provisions; left out: none')
 const tariffId = Id('Target tariff, of a run that provisions; left out: none')
-const tag = Type.String({ maxLength: 128, description: 'Tag to apply on completion, of a run that provisions' })
+const TAG = 'Tag to apply on completion, of a run that provisions'
+const tag = Tag(TAG)
 const message = Type.String({
   minLength: 1,
   maxLength: 1600,
@@ -156,7 +158,7 @@ const run = {
   type,
   poolId: nullable(poolId),
   tariffId: nullable(tariffId),
-  tag: nullable(tag),
+  tag: nullable(Type.String({ description: TAG })),
   message: nullable(message),
   state: Type.Unsafe<'running' | 'done' | 'cancelled'>({
     type: 'string',

@@ -2,6 +2,7 @@
 
 import { type Static, Type } from 'typebox'
 import { codeSchema, metadataOf, TicketStatus, TicketType } from '../codes.ts'
+import { Tag } from '../estate/sim.ts'
 import { codeList } from '../page.ts'
 import { Id, Instant, nullable, optional, strictObject, Text } from '../schema.ts'
 import { Until } from '../suspend.ts'
@@ -127,7 +128,7 @@ const internal = {
 }
 export const InternalProvisionRequest = strictObject({
   ...provision,
-  tag: optional(Text('Tag to apply on completion', 'meter 17', { maxLength: 128 })),
+  tag: optional(Tag('Tag to apply on completion')),
   ...internal,
 })
 export type InternalProvisionRequest = Static<typeof InternalProvisionRequest>

@@ -1,13 +1,13 @@
 /** Changes of the rules, and their history, as the internal interface has them. */
 import { type Static, Type } from 'typebox'
 import { Actor, RequestId } from '../caller.ts'
-import { Instant, nullable, strictObject, Text } from '../schema.ts'
+import { Instant, Label, nullable, strictObject, Text } from '../schema.ts'
 
 export const RuleVersion = Type.Integer({ minimum: 1, maximum: 2_147_483_647, description: 'Version of the rules' })
 
 /** Fields of every change: who makes it, and why. */
 export const changeFields = {
-  author: Text('Who changes the rules', 'Ann', { minLength: 1, maxLength: 100 }),
+  author: Label('Who changes the rules', 'Ann', { minLength: 1, maxLength: 100 }),
   reason: Type.Optional(Text('Why', 'Vans are told at 80 %', { minLength: 1, maxLength: 500 })),
 }
 /** Field of a change of what is in force. */

@@ -2,7 +2,7 @@
 import { type Static, Type } from 'typebox'
 import type { Network } from '../networks.ts'
 import { pageQuery } from '../page.ts'
-import { Id, Instant, nullable, optional, strictObject, Text } from '../schema.ts'
+import { Id, Instant, Label, nullable, optional, strictObject, Text } from '../schema.ts'
 import { WEBHOOK_EVENTS, type WebhookEventType } from './event.ts'
 
 /** Most webhooks of a tenant: each event is delivered to all of them. */
@@ -18,14 +18,14 @@ const Url = Text(
     maxLength: 2000,
   },
 )
-const Description = Text('What it is for', 'Ticket system of the field team', { maxLength: 200 })
+const FOR = ['What it is for', 'Ticket system of the field team'] as const
 const Events = Type.Array(
   Type.Unsafe<WebhookEventType>({ type: 'string', enum: [...WEBHOOK_EVENTS], description: 'Type of event' }),
   { minItems: 1, uniqueItems: true, description: 'Types of events that it gets; null: all, also those to come' },
 )
 
 export const NewWebhook = strictObject(
-  { url: Url, description: optional(Description), events: optional(Events) },
+  { url: Url, description: optional(Label(...FOR, { maxLength: 200 })), events: optional(Events) },
   { examples: [{ url: 'https://ops.meadow.example/simherd', events: ['alert.fired', 'alert.resolved'] }] },
 )
 export type NewWebhook = Static<typeof NewWebhook>
@@ -33,7 +33,7 @@ export type NewWebhook = Static<typeof NewWebhook>
 export const Webhook = strictObject({
   id: Id('Webhook'),
   url: Url,
-  description: Description,
+  description: Text(...FOR),
   events: nullable(Events),
   createdAt: Instant('When it was registered'),
   createdBy: nullable(Text('Who registered it', 'key:6a34354728b4')),

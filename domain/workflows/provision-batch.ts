@@ -1,12 +1,13 @@
 /** Batches: many SIMs that one workflow provisions and activates. Source: the internal interface. */
 import { type Static, Type } from 'typebox'
+import { Tag } from '../estate/sim.ts'
 import { ICCID } from '../identifiers.ts'
 import { Id, Instant, nullable, optional, strictObject, Text } from '../schema.ts'
 import { MOST_SIMS } from '../tickets/bulk.ts'
 
 const poolId = Id('Target pool; left out: the default, else none')
 const tariffId = Id('Tariff of its own; left out: the default, else none')
-const tag = Text('Tag to set with the activation', 'meter 17', { maxLength: 128 })
+const tag = Tag('Tag to set with the activation')
 
 /** A row of the list: the SIM, by id or ICCID, and its target pool, tariff and tag. */
 export const BatchRow = strictObject({

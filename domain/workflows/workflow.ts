@@ -1,6 +1,7 @@
 /** Requests of the internal interface that start workflows, and how it shows runs. */
 
 import { type Static, Type } from 'typebox'
+import { Tag } from '../estate/sim.ts'
 import { pageQuery } from '../page.ts'
 import { Id, Instant, nullable, optional, strictObject } from '../schema.ts'
 import { Until } from '../suspend.ts'
@@ -19,7 +20,7 @@ export const StartProvision = strictObject(
     iccid: optional(Type.String({ pattern: '^\\d{18,22}$', description: 'The SIM; or give simId' })),
     poolId: optional(Id('Target pool; left out: none')),
     tariffId: optional(Id('Tariff of its own; left out: none')),
-    tag: optional(Type.String({ maxLength: 128, description: 'Tag to set with the activation' })),
+    tag: optional(Tag('Tag to set with the activation')),
   },
   { examples: [{ simId: 1, poolId: 1, tag: 'meter 17' }] },
 )

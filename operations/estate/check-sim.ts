@@ -41,7 +41,7 @@ const NEW_FIELDS = {
   msisdn: { ...property('msisdn'), expected: 'at most 15 digits, with or without a + before them', digits: true },
   imei: { ...property('imei'), expected: '14 to 16 digits', digits: true },
   type: { ...property('type'), expected: codes(SimType) },
-  tag: { ...property('tag'), expected: 'text of at most 128 characters' },
+  tag: { ...property('tag'), expected: 'text of at most 128 characters, without control characters' },
   watchdogMode: { ...property('watchdogMode'), expected: codes(WatchdogMode) },
   warningThresholdPct: { ...property('warningThresholdPct'), expected: 'a whole number from 1 to 100' },
   enableBurnRateAlerts: { ...property('enableBurnRateAlerts'), expected: 'true or false' },

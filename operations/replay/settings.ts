@@ -1,9 +1,11 @@
 /** Settings as they were: the changes that the audit trail has, taken back or made again by the operations that made them. */
+import { Type } from 'typebox'
 import { Value } from 'typebox/value'
 import { EnforcementChange } from '../../domain/enforcement/guard.ts'
 import { ServiceError } from '../../domain/errors.ts'
 import { PoolUpdate } from '../../domain/estate/pool.ts'
 import { SimWatchdogChange } from '../../domain/estate/sim.ts'
+import { strictObject } from '../../domain/schema.ts'
 import { NoticeSettings } from '../../domain/tenants/notices.ts'
 import { lockPool } from '../../store/estate/pools.ts'
 import type { PastSetting } from '../../store/replay/past.ts'
@@ -38,12 +40,15 @@ async function setSim(tx: TenantTx, id: number, fields: Fields): Promise<void> {
   if (Value.Check(SimWatchdogChange, watchdog)) await setSimWatchdog(tx, { ...watchdog, id })
 }
 
+/** A name of the past may have characters that a new one may not. */
+const PastPool = strictObject({ ...PoolUpdate.properties, name: Type.String() })
+
 async function setPool(tx: TenantTx, id: number, fields: Fields): Promise<void> {
   const pool = await lockPool(tx, id)
   if (pool === undefined) throw new ServiceError('pool_not_found', `There is no pool ${id}.`)
   const { name, watchdogMode, warningThresholdPct, enableBurnRateAlerts } = pool
   const update = only({ name, watchdogMode, warningThresholdPct, enableBurnRateAlerts, ...fields }, PoolUpdate)
-  if (Value.Check(PoolUpdate, update)) await updatePool(tx, { ...update, id })
+  if (Value.Check(PastPool, update)) await updatePool(tx, { ...update, id })
 }
 
 async function setTenant(tx: TenantTx, fields: Fields): Promise<void> {

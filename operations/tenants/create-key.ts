@@ -2,6 +2,7 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { ServiceError } from '../../domain/errors.ts'
 import { allows, levelsOf, type NewKey, type Scope, type WithSecret } from '../../domain/tenants/tenant.ts'
+import { controlFault } from '../../domain/text.ts'
 import { noteChange } from '../../store/audit.ts'
 import type { PlatformTx } from '../../store/tenancy.ts'
 import { insertKey } from '../../store/tenants/keys.ts'
@@ -22,10 +23,12 @@ export function parseKey(key: string): { id: string; secret: string } | undefine
  * Creates a key. The response is the only place where its secret is ever shown.
  *
  * @param tenantId the tenant that the key acts for; null for an operator key, which belongs to the platform
- * @throws ServiceError `invalid_request` if scopes and tenant do not go together, if `esim` contradicts the scopes, or
- *   if the expiry has passed
+ * @throws ServiceError `invalid_request` if scopes and tenant do not go together, if `esim` contradicts the scopes, if
+ *   the name has control characters, or if the expiry has passed
  */
 export async function createKey(tx: PlatformTx, tenantId: string | null, key: NewKey): Promise<WithSecret> {
+  const fault = controlFault(key.name)
+  if (fault !== undefined) throw wrong('/name', fault)
   const scopes = scopesFor(tenantId, key)
   const expiresAt = key.expiresAt == null ? null : new Date(key.expiresAt)
   if (expiresAt !== null && expiresAt <= tx.now) throw wrong('/expiresAt', 'must lie in the future')

@@ -1,6 +1,7 @@
 /** Which SIMs a batch covers, which pool and tariff each is to get, and which rows are not possible. */
 import { Compile } from 'typebox/compile'
 import { ServiceError } from '../../domain/errors.ts'
+import { controlFault } from '../../domain/text.ts'
 import { type BatchRequest, BatchRow } from '../../domain/workflows/provision-batch.ts'
 import { poolTariffs } from '../../store/estate/pools.ts'
 import { readSimStates } from '../../store/estate/sim-state.ts'
@@ -56,7 +57,10 @@ function nameIn(row: unknown): unknown {
 function placeOf(row: unknown, defaults: BatchRequest['defaults']) {
   const nowhere = { poolId: null, tariffId: null, tag: null }
   if (!checkRow.Check(row)) {
-    const faults = checkRow.Errors(row).map(({ instancePath, message }) => `${instancePath || 'row'}: ${message}`)
+    const faults = checkRow.Errors(row).map(({ instancePath, message }) => {
+      const control = instancePath === '/tag' ? controlFault(String(Object(row).tag)) : undefined
+      return `${instancePath || 'row'}: ${control ?? message}`
+    })
     return { ...nowhere, fault: { code: 'invalid_request', detail: faults.join('; ') } as const }
   }
   const { poolId, tariffId, tag } = row

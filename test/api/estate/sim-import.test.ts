@@ -194,22 +194,24 @@ describe('CSV', () => {
   })
 
   test('names the line of each rejected row', async () => {
-    const [a, b] = [anIccid(), anIccid()]
-    const csv = `iccid;tag\n${a};"two\nlines"\n\n8,94E+18;x\n${b};one;two\n${a};again\n`
+    const [a, b, c] = [anIccid(), anIccid(), anIccid()]
+    const csv = `iccid;tag\n${a};"two\nlines"\n\n8,94E+18;x\n${b};one;two\n${c};A\n${c};again\n`
 
     const { body } = await sendCsv(csv)
 
     expect(body.rejected.map(({ index, code }: { index: number; code: string }) => [index, code])).toEqual([
+      [0, 'invalid_request'],
       [1, 'invalid_request'],
       [2, 'invalid_request'],
-      [3, 'sim_exists'],
+      [4, 'sim_exists'],
     ])
-    const [rounded, long, again] = details(body)
+    const [broken, rounded, long, again] = details(body)
+    expect(broken).toMatch(/^line 2: tag: got "two\\nlines"/)
     expect(rounded).toMatch(/^line 5: iccid: got "8,94E\+18", which is a number a spreadsheet has rounded/)
     expect(long).toBe(
       'line 6: got a value in cell 3, "two"; expected 2 cells: text with the separator in it needs quotes',
     )
-    expect(again).toBe(`line 7: the same ICCID as record 0, in line 2: ${a}`)
+    expect(again).toBe(`line 8: the same ICCID as record 3, in line 7: ${c}`)
   })
 
   test.each([

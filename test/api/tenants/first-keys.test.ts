@@ -58,6 +58,16 @@ describe('the audit trail', () => {
     await database.close()
   })
 
+  test('has no key whose name has a control character', async () => {
+    const database = await aDatabase()
+
+    const made = createOperatorKey({ ...readSettings({}), DATABASE_URL: database.url }, 'a\nb')
+
+    await expect(made).rejects.toThrow('/name: has the control character U+000A at character 2; expected none')
+    expect(await database.keys()).toEqual([])
+    await database.close()
+  })
+
   test('names the calling key for a new key', async () => {
     const made = await harness.tenant.inside('POST', '/internal/keys', { name: 'k', scopes: ['read'] })
 
