@@ -4,7 +4,7 @@
  * Each opens a transaction and sets a role without login, so that row-level security applies to every statement in it.
  * The setting `app.tenant` says whose rows are visible.
  */
-import { type Kysely, sql, type Transaction } from 'kysely'
+import { type Kysely, type KyselyPlugin, sql, type Transaction } from 'kysely'
 import type { Job } from '../domain/jobs.ts'
 import { kept, patient } from './kept.ts'
 import { openTally, type Tally, tallies } from './tally.ts'
@@ -50,6 +50,8 @@ export interface Store {
   readonly opening?: Opening
   /** Whether its statements read a whole estate and may take {@link SLOW_MS}. Default: no. */
   readonly slow?: boolean
+  /** Aborted when nobody waits for the result any more: no further statement of its transactions is sent. */
+  readonly left?: AbortSignal
   /** Whether it works in temporary tables (store/replay/), under locks of its own: PostgreSQL refuses to write any other. */
   readonly isReplay?: boolean
 }
@@ -179,11 +181,22 @@ function beginning({ db, readOnly = false, isReplay = false }: Store) {
   return isReplay ? transaction.setAccessMode('read only') : transaction
 }
 
+/** Refuses each further statement once the signal is aborted, so that its transaction is rolled back. */
+const endingWith = (left: AbortSignal): KyselyPlugin => ({
+  transformQuery: ({ node }) => {
+    left.throwIfAborted()
+    return node
+  },
+  transformResult: async ({ result }) => result,
+})
+
 async function attemptInTenant<T>(store: Store, tenantId: string, work: (tx: TenantTx) => Promise<T>): Promise<T> {
   const jobs: Job[] = []
   const last: (() => Promise<void>)[] = []
   const tally = openTally()
-  const result = await beginning(store).execute(async (q) => {
+  store.left?.throwIfAborted()
+  const result = await beginning(store).execute(async (begun) => {
+    const q = store.left === undefined ? begun : begun.withPlugin(endingWith(store.left))
     await sql`${kept}${store.slow === true ? patient : sql``}
       select set_config('role', 'simherd_tenant', true), set_config('app.tenant', ${tenantId}, true), ${tallies},
              ${limits(store)}`.execute(q)

@@ -1,22 +1,22 @@
 /** Reads the SIMs of a bulk run from CSV. Makes the same body as JSON, with unchecked rows. */
 
-import { parse } from 'csv-parse/sync'
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance } from 'fastify'
 import { ServiceError } from '../../domain/errors.ts'
 import { digitsOf } from '../../domain/spreadsheet.ts'
 import type { BulkRow } from '../../domain/tickets/bulk.ts'
-import { delimiterOf } from './delimiter.ts'
-import { refuseLongLines } from './lines.ts'
-import { AS_SAVED } from './sim-csv.ts'
+import { rowsOf } from './csv-rows.ts'
+import { takeFiles, upToMost } from './whole-files.ts'
 
 /**
  * Makes a scope accept CSV besides JSON. With CSV, the other fields are in the query; `type` is copied into the body.
  */
 export function takeBulkFiles(app: FastifyInstance): void {
-  app.addContentTypeParser<string>('text/csv', { parseAs: 'string' }, async (request: FastifyRequest, body: string) => {
-    const { query } = request
-    const type: unknown = typeof query === 'object' && query !== null && 'type' in query ? query.type : undefined
-    return { ...(type === undefined ? {} : { type }), sims: { rows: readSimRows(body, COLUMNS).map(nameOf) } }
+  takeFiles(app, {
+    'text/csv': async (parts, { query }) => {
+      const type: unknown = typeof query === 'object' && query !== null && 'type' in query ? query.type : undefined
+      const rows = await readSimRows(parts, COLUMNS)
+      return { ...(type === undefined ? {} : { type }), sims: { rows: rows.map(nameOf) } }
+    },
   })
 }
 
@@ -29,33 +29,35 @@ const COLUMNS: Readonly<Record<string, keyof BulkRow>> = { iccid: 'iccid', simid
  * back.
  *
  * @param taken fields, by column name in lower case
- * @throws ServiceError invalid_request if the text is no such CSV, or names no SIM
+ * @param parts UTF-8
+ * @throws ServiceError invalid_request if the file is no such CSV, or names no SIM
  */
-export function readSimRows(text: string, taken: Readonly<Record<string, string>>): Record<string, string>[] {
-  const columns = (header: string[]) => {
-    const known = header.map((name) => taken[name.toLowerCase()] ?? false)
-    if (known.some((name) => name === 'iccid' || name === 'simId')) return known
-    const detail = `got the columns ${header.slice(0, 20).join(', ') || 'of an empty file'}; expected iccid or simId`
-    throw new ServiceError('invalid_request', `The CSV’s first line: ${detail}.`, { errors: [{ pointer: '', detail }] })
-  }
-  refuseLongLines(text)
-  let rows: Record<string, string>[]
-  try {
-    rows = parse<Record<string, string>>(text, {
-      columns,
-      ...AS_SAVED,
-      delimiter: delimiterOf(text),
-    })
-  } catch (error) {
-    if (error instanceof ServiceError) throw error
-    const why = error instanceof Error ? error.message : String(error)
-    throw new ServiceError('invalid_request', `The CSV cannot be read: ${why}`)
+export async function readSimRows(
+  parts: AsyncGenerator<Buffer>,
+  taken: Readonly<Record<string, string>>,
+): Promise<Record<string, string>[]> {
+  let fields: (string | undefined)[] | undefined
+  const rows: Record<string, string>[] = []
+  for await (const { cells } of upToMost(rowsOf(parts))) {
+    if (fields === undefined) fields = fieldsOf(cells, taken)
+    else
+      rows.push(
+        Object.fromEntries(fields.flatMap((field, at) => (field === undefined ? [] : [[field, cells[at] ?? '']]))),
+      )
   }
   if (rows.length > 0) return rows
   throw new ServiceError(
     'invalid_request',
     'The CSV names no SIM: expected a line of columns, and a line for each SIM.',
   )
+}
+
+/** The field of each column; undefined for one that is not taken. */
+function fieldsOf(header: readonly string[], taken: Readonly<Record<string, string>>): (string | undefined)[] {
+  const fields = header.map((name) => taken[name.toLowerCase()])
+  if (fields.includes('iccid') || fields.includes('simId')) return fields
+  const detail = `got the columns ${header.slice(0, 20).join(', ')}; expected iccid or simId`
+  throw new ServiceError('invalid_request', `The CSV’s first line: ${detail}.`, { errors: [{ pointer: '', detail }] })
 }
 
 /** Reads an id. An empty cell is no value. Text that is no number stays text, and the check of the rows refuses it. */

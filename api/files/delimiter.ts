@@ -4,18 +4,18 @@ import { MOST_LINE } from './lines.ts'
 const DELIMITERS = [',', ';', '\t']
 
 /** The delimiter that appears most often in the first line. Column names contain none of them. */
-export function delimiterOf(text: string): string {
+function mostFrequent(text: string): string {
   const first = /[^\r\n]+/.exec(text)?.[0] ?? ''
   const count = (delimiter: string) => first.split(delimiter).length
   return DELIMITERS.reduce((best, other) => (count(other) > count(best) ? other : best))
 }
 
 /**
- * Finds the delimiter of a stream.
+ * Finds the delimiter of a file.
  *
- * @returns the delimiter, and the whole stream from its beginning
+ * @returns the delimiter, and the whole file from its beginning
  */
-export async function delimiterOfStream(
+export async function delimiterOf(
   parts: AsyncGenerator<Buffer>,
 ): Promise<{ readonly delimiter: string; readonly all: AsyncGenerator<Buffer> }> {
   const read: Buffer[] = []
@@ -31,5 +31,5 @@ export async function delimiterOfStream(
     yield* read
     yield* parts
   }
-  return { delimiter: delimiterOf(text), all: all() }
+  return { delimiter: mostFrequent(text), all: all() }
 }

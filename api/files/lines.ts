@@ -1,80 +1,57 @@
-/** Measures lines and records of deliveries while they are read. An endless line never fills the memory. */
-import { ServiceError } from '../../domain/errors.ts'
+/** Reads the lines of a file in bounded memory. An endless line never fills it. */
+import { Waste } from '../../domain/waste.ts'
 
 /** Longest line of NDJSON and longest record of CSV, in bytes. */
 export const MOST_LINE = 64 * 1024
 export const LINE_TOO_LONG = `is longer than ${MOST_LINE} bytes`
 
 const NEWLINE = 0x0a
-const QUOTE = 0x22
+
+/** A line that is not blank. */
+export interface Line {
+  /** Its number in the file, from 1. */
+  readonly number: number
+  /** Without its line end. Null for a line that is too long: nothing of it is kept. */
+  readonly text: string | null
+}
 
 /**
- * The lines of a stream, without their line ends. Yields null for a line that is too long, and keeps nothing of it.
+ * The lines of a file that are not blank. All lines that end in a part come at once: one by one they would cost four times
+ * as much. Removes a byte order mark.
  *
  * @param parts UTF-8
+ * @throws ServiceError invalid_request if too many lines are blank
  */
-export async function* linesOf(parts: AsyncIterable<Buffer>): AsyncGenerator<string | null> {
-  let kept: Buffer[] = []
+export async function* linesOf(parts: AsyncIterable<Buffer>): AsyncGenerator<Line[]> {
+  const waste = new Waste('blank lines')
+  let lines: Line[] = []
+  let number = 0
+  /** The beginning of a line whose end is in a later part. */
+  let begun: Buffer[] = []
   let length = 0
-  const take = (piece: Buffer) => {
+  const endLine = (piece: Buffer) => {
+    number += 1
     length += piece.length
-    if (length > MOST_LINE) kept = []
-    else kept.push(Buffer.from(piece))
-  }
-  const line = () => {
-    const whole = length > MOST_LINE ? null : Buffer.concat(kept).toString('utf8')
-    kept = []
-    length = 0
-    return whole
+    const whole = begun.length === 0 ? piece : Buffer.concat([...begun, piece])
+    const text = length > MOST_LINE ? null : whole.toString('utf8').replace(number === 1 ? /^\uFEFF/ : '', '')
+    ;[begun, length] = [[], 0]
+    if (text?.trim() === '') return waste.countUseless(`line ${number}`)
+    waste.countUseful()
+    lines.push({ number, text })
   }
   for await (const part of parts) {
     let from = 0
     for (let end = part.indexOf(NEWLINE); end >= 0; end = part.indexOf(NEWLINE, from)) {
-      take(part.subarray(from, end))
-      yield line()
+      endLine(part.subarray(from, end))
       from = end + 1
     }
-    take(part.subarray(from))
+    const rest = part.subarray(from)
+    length += rest.length
+    if (length > MOST_LINE) begun = []
+    else if (rest.length > 0) begun.push(Buffer.from(rest))
+    if (lines.length > 0) yield lines
+    lines = []
   }
-  if (length > 0) yield line()
-}
-
-const recordTooLong = (line: number) =>
-  new ServiceError('invalid_request', `The CSV cannot be read: the record in line ${line} ${LINE_TOO_LONG}`)
-
-/**
- * Passes CSV on until a record is too long. Line ends within quotes belong to the record.
- *
- * @throws ServiceError invalid_request if a record is too long
- */
-export async function* measuredCsv(parts: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
-  let [length, lines, begun, quoted] = [0, 1, 1, false]
-  for await (const part of parts) {
-    for (let at = 0; at < part.length; at++) {
-      const byte = part[at]
-      length += 1
-      if (byte === QUOTE) quoted = !quoted
-      if (byte === NEWLINE) {
-        lines += 1
-        if (!quoted) [length, begun] = [0, lines]
-      }
-      if (length > MOST_LINE) throw recordTooLong(begun)
-    }
-    yield part
-  }
-}
-
-/**
- * Checks the length of the lines of a complete text.
- *
- * @throws ServiceError invalid_request if a line is too long
- */
-export function refuseLongLines(text: string): void {
-  let line = 1
-  for (let from = 0; from < text.length; line++) {
-    const found = text.indexOf('\n', from)
-    const end = found < 0 ? text.length : found
-    if (end - from > MOST_LINE) throw recordTooLong(line)
-    from = end + 1
-  }
+  if (length > 0) endLine(Buffer.alloc(0))
+  if (lines.length > 0) yield lines
 }

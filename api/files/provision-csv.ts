@@ -2,6 +2,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { BatchRow } from '../../domain/workflows/provision-batch.ts'
 import { idCell, nameOf, readSimRows } from './bulk-csv.ts'
+import { takeFiles } from './whole-files.ts'
 
 /** `id` is the column's name in lists of SIMs. */
 const COLUMNS: Readonly<Record<string, keyof BatchRow>> = {
@@ -15,12 +16,14 @@ const COLUMNS: Readonly<Record<string, keyof BatchRow>> = {
 
 /** Makes a scope accept CSV besides JSON. With CSV, values for all rows are in the query. */
 export function takeProvisionFiles(app: FastifyInstance): void {
-  app.addContentTypeParser<string>('text/csv', { parseAs: 'string' }, async (_: unknown, body: string) => ({
-    sims: readSimRows(body, COLUMNS).map((row) => ({
-      ...nameOf(row),
-      ...idCell('poolId', row['poolId']),
-      ...idCell('tariffId', row['tariffId']),
-      ...(row['tag'] === undefined || row['tag'] === '' ? {} : { tag: row['tag'] }),
-    })),
-  }))
+  takeFiles(app, {
+    'text/csv': async (parts) => ({
+      sims: (await readSimRows(parts, COLUMNS)).map((row) => ({
+        ...nameOf(row),
+        ...idCell('poolId', row['poolId']),
+        ...idCell('tariffId', row['tariffId']),
+        ...(row['tag'] === undefined || row['tag'] === '' ? {} : { tag: row['tag'] }),
+      })),
+    }),
+  })
 }

@@ -1,93 +1,54 @@
 /** Reads a list of SIMs from CSV, written by any program. Records are unchecked; each has its line number. */
-
-import { parse } from 'csv-parse/sync'
 import { ServiceError } from '../../domain/errors.ts'
 import { digitsOf } from '../../domain/spreadsheet.ts'
 import { DIGIT_FIELDS, SIM_FIELDS, unknownField } from '../../operations/estate/check-sim.ts'
 import type { SimFile } from '../../operations/estate/import-sims.ts'
-import { delimiterOf } from './delimiter.ts'
-import { refuseLongLines } from './lines.ts'
+import { rowsOf, unreadableCsv } from './csv-rows.ts'
+import { upToMost } from './whole-files.ts'
 
 /** Records and their places in the file. */
 export interface SimRecords extends SimFile {
   readonly sims: unknown[]
 }
 
-interface Row {
-  readonly cells: readonly string[]
-  readonly line: number
-}
-
-/** Parser options for CSV saved from any program. */
-export const AS_SAVED = {
-  bom: true,
-  relax_column_count: true,
-  relax_quotes: true,
-  skip_empty_lines: true,
-  skip_records_with_empty_values: true,
-  trim: true,
-} as const
-
-const refused = (why: string, cause?: unknown) =>
-  new ServiceError('invalid_request', `The CSV cannot be read: ${why}`, { cause })
-
 /**
- * Reads CSV whose first line names the columns, in any order, in upper or lower case. An empty cell is no value. The
- * first line decides the delimiter: comma, semicolon or tab. A row with too many cells is kept as unreadable.
+ * Reads CSV whose first line names the columns, in any order, in upper or lower case. An empty cell is no value. A row with
+ * too many cells is kept as unreadable.
  *
- * @throws ServiceError invalid_request if the text is no CSV, or if a column is unknown, duplicate or missing
+ * @param parts UTF-8
+ * @throws ServiceError invalid_request if the file is no CSV, or if a column is unknown, duplicate or missing
  */
-export function readSimCsv(text: string): SimRecords {
-  refuseLongLines(text)
-  const { body, skipped } = withoutHint(text)
-  const [header, ...rows] = rowsOf(body, skipped)
-  if (header === undefined) throw refused(`it is empty; expected a line of columns: ${SIM_FIELDS.join(', ')}`)
-  const columns = columnsOf(header)
+export async function readSimCsv(parts: AsyncGenerator<Buffer>): Promise<SimRecords> {
+  let columns: readonly string[] | undefined
   const sims: unknown[] = []
   const lines: number[] = []
   const unreadable = new Map<number, string>()
-  for (const { cells, line } of rows) {
-    const surplus = cells.findIndex((cell, at) => cell !== '' && (columns[at] ?? '') === '')
-    if (surplus >= 0) {
-      const why = `got a value in cell ${surplus + 1}, ${JSON.stringify(cells[surplus])}; expected ${columns.length} cells`
-      unreadable.set(sims.length, `${why}: text with the separator in it needs quotes`)
+  for await (const { cells, line } of upToMost(rowsOf(parts))) {
+    if (columns === undefined) {
+      columns = columnsOf(cells)
+      continue
     }
+    const surplus = surplusIn(cells, columns)
+    if (surplus !== undefined) unreadable.set(sims.length, surplus)
     sims.push(recordOf(columns, cells))
     lines.push(line)
+  }
+  if (columns === undefined) {
+    throw unreadableCsv(`it is empty; expected a line of columns: ${SIM_FIELDS.join(', ')}`)
   }
   return { sims, lines, unreadable }
 }
 
-/** Removes Excel's own first line `sep=;`. The line of columns shows the delimiter as well. */
-function withoutHint(text: string): { body: string; skipped: number } {
-  const hint = /^\uFEFF?"?sep=.?"?(?:\r\n|\n|\r)/i.exec(text)
-  return hint === null ? { body: text, skipped: 0 } : { body: text.slice(hint[0].length), skipped: 1 }
+/** What is wrong with a row that has a value outside of the columns. */
+function surplusIn(cells: readonly string[], columns: readonly string[]): string | undefined {
+  const surplus = cells.findIndex((cell, at) => cell !== '' && (columns[at] ?? '') === '')
+  if (surplus < 0) return undefined
+  const why = `got a value in cell ${surplus + 1}, ${JSON.stringify(cells[surplus])}; expected ${columns.length} cells`
+  return `${why}: text with the separator in it needs quotes`
 }
-
-function rowsOf(text: string, skipped: number): Row[] {
-  const ends: number[] = []
-  try {
-    const rows = parse(text, {
-      ...AS_SAVED,
-      delimiter: delimiterOf(text),
-      on_record: (record: string[], { lines }) => {
-        ends.push(lines)
-        return record
-      },
-    })
-    return rows.map((cells, at) => ({ cells, line: (ends[at] ?? 0) + skipped - breaksIn(cells) }))
-  } catch (error) {
-    throw refused(error instanceof Error ? error.message : String(error), error)
-  }
-}
-
-/** Line breaks within a record. The parser counts lines up to the end of a record. */
-const breaksIn = (cells: readonly string[]): number =>
-  cells.reduce((sum, cell) => sum + (cell.includes('\n') || cell.includes('\r') ? breaks(cell) : 0), 0)
-const breaks = (cell: string): number => cell.match(/\r\n|\n|\r/g)?.length ?? 0
 
 /** The field of each column. Empty for a column without a name. */
-function columnsOf({ cells }: Row): string[] {
+function columnsOf(cells: readonly string[]): string[] {
   const known = new Map(SIM_FIELDS.map((name) => [name.toLowerCase(), name]))
   const columns = cells.map((cell) => (cell === '' ? '' : known.get(cell.toLowerCase())))
   const unknown = cells.filter((_, at) => columns[at] === undefined)

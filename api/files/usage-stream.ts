@@ -4,18 +4,23 @@
  */
 
 import { createHash } from 'node:crypto'
-import { pipeline, Readable, Transform } from 'node:stream'
-import { createGunzip } from 'node:zlib'
-import { parse } from 'csv-parse'
+import { Readable } from 'node:stream'
+import { text } from 'node:stream/consumers'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { ServiceError } from '../../domain/errors.ts'
 import { Unreadable, UsageRecord } from '../../domain/usage/usage-record.ts'
+import { isPacked } from '../http/content-encoding.ts'
 import { shapeFault, wrongShape } from '../http/json-shape.ts'
-import { delimiterOfStream } from './delimiter.ts'
-import { LINE_TOO_LONG, linesOf, measuredCsv } from './lines.ts'
+import { leavingOf, watchConnections } from '../http/left.ts'
+import { rowsOf } from './csv-rows.ts'
+import { LINE_TOO_LONG, linesOf } from './lines.ts'
+import { takeTurn } from './turns.ts'
+import { bytesOf, unreadable } from './unpack.ts'
 
-/** Most bytes of a JSON body, uncompressed. */
+/** Most bytes of a JSON body, unpacked. NDJSON and CSV may have more. */
 const MOST_JSON = 32 * 1024 * 1024
+/** Records of a JSON body that are checked in a turn. */
+const A_TURN = 500
 
 const NDJSON = ['application/x-ndjson', 'application/ndjson']
 const TYPES = ['application/json', ...NDJSON, 'text/csv']
@@ -25,16 +30,9 @@ export class Arrived {
   bytes = 0
   readonly #hash = createHash('sha256')
 
-  measure(body: Readable): Readable {
-    const measuring = new Transform({
-      transform: (chunk: Buffer, _encoding, done) => {
-        this.bytes += chunk.length
-        this.#hash.update(chunk)
-        done(null, chunk)
-      },
-    })
-    // If either stream fails, the other ends too. The reader gets the error.
-    return pipeline(body, measuring, () => undefined)
+  add(chunk: Buffer): void {
+    this.bytes += chunk.length
+    this.#hash.update(chunk)
   }
 
   /** SHA-256 of the bytes so far, hexadecimal. */
@@ -45,6 +43,7 @@ export class Arrived {
 
 /** Makes a scope pass bodies on unread. */
 export function takeUsage(app: FastifyInstance): void {
+  watchConnections(app)
   app.removeAllContentTypeParsers()
   app.addContentTypeParser(TYPES, (_request, payload, done) => done(null, payload))
   // The rest of a refused body would precede the connection's next request, which would then wait for ever.
@@ -57,81 +56,56 @@ export function takeUsage(app: FastifyInstance): void {
 export type UsageRequest = FastifyRequest<{ Body: Readable | undefined }>
 
 /**
- * The records of a usage delivery, unchecked, in their order.
+ * The records of a usage delivery, unchecked, in their order, some at a time.
  *
- * @throws ServiceError `invalid_request` for a body that is not of its type
+ * @throws ServiceError `invalid_request` for a body that is not of its type, or whose sender has left
  * @throws ServiceError `unsupported_media_type` for an encoding other than gzip
- * @throws ServiceError `payload_too_large` for JSON above its maximum size
+ * @throws ServiceError `payload_too_large` for a body above its maximum size, or that unpacks to too much
  */
-export function usageRecords(request: UsageRequest, arrived: Arrived): AsyncGenerator<unknown> {
+export function usageRecords(request: UsageRequest, arrived: Arrived): AsyncGenerator<readonly unknown[]> {
   const type = (request.headers['content-type'] ?? '').split(';')[0]?.trim().toLowerCase() ?? ''
-  const body = unpacked(arrived.measure(request.body ?? Readable.from([])), request.headers['content-encoding'])
-  if (NDJSON.includes(type)) return fromNdjson(body)
-  return type === 'text/csv' ? fromCsv(body) : fromJson(body)
+  const isJson = !NDJSON.includes(type) && type !== 'text/csv'
+  const bytes = bytesOf(request.body ?? Readable.from([]), {
+    isPacked: isPacked(request, true),
+    onArrival: (chunk) => arrived.add(chunk),
+    left: leavingOf(request),
+    ...(isJson && { most: { bytes: MOST_JSON, inPlace: 'NDJSON or CSV' } }),
+  })
+  if (isJson) return fromJson(bytes)
+  return type === 'text/csv' ? fromCsv(bytes) : fromNdjson(bytes)
 }
 
-function unpacked(body: Readable, encoding: string | undefined): Readable {
-  if (encoding === undefined || encoding === 'identity') return body
-  if (encoding !== 'gzip') {
-    throw new ServiceError('unsupported_media_type', `Content-Encoding: got '${encoding}', expected gzip or none.`)
+async function* fromJson(bytes: AsyncGenerator<Buffer>): AsyncGenerator<readonly unknown[]> {
+  const records = recordsIn(await text(bytes))
+  for (let from = 0; from < records.length; from += A_TURN) {
+    await takeTurn()
+    yield records.slice(from, from + A_TURN)
   }
-  const gunzip = createGunzip()
-  body.on('error', (error) => gunzip.destroy(error))
-  return body.pipe(gunzip)
 }
 
-const broken = (what: string, error: unknown) =>
-  new ServiceError(
-    'invalid_request',
-    `The ${what} cannot be read: ${error instanceof Error ? error.message : String(error)}`,
-    {
-      cause: error,
-    },
-  )
-
-async function* fromJson(body: Readable): AsyncGenerator<unknown> {
-  let text = ''
-  let bytes = 0
-  try {
-    body.setEncoding('utf8')
-    for await (const part of body) {
-      text += part
-      bytes += Buffer.byteLength(part)
-      if (bytes > MOST_JSON) {
-        throw new ServiceError('payload_too_large', `A JSON body may have ${MOST_JSON} bytes; send NDJSON or CSV.`)
-      }
-    }
-  } catch (error) {
-    throw error instanceof ServiceError ? error : broken('body', error)
-  }
+function recordsIn(text: string): readonly unknown[] {
   const fault = shapeFault(text)
   if (fault !== undefined) throw wrongShape(fault)
   let parsed: unknown
   try {
     parsed = JSON.parse(text)
   } catch (error) {
-    throw broken('JSON', error)
+    throw unreadable('JSON', error)
   }
   if (typeof parsed !== 'object' || parsed === null || !('records' in parsed) || !Array.isArray(parsed.records)) {
     const detail = 'expected an object with an array of records'
     throw new ServiceError('invalid_request', `body: ${detail}`, { errors: [{ pointer: '/records', detail }] })
   }
-  yield* parsed.records
+  return parsed.records
 }
 
-async function* fromNdjson(body: Readable): AsyncGenerator<unknown> {
-  try {
-    for await (const line of linesOf(body)) {
-      if (line === null) yield new Unreadable(`the line ${LINE_TOO_LONG}`)
-      else if (line.trim() !== '') yield parsedLine(line)
-    }
-  } catch (error) {
-    throw broken('body', error)
-  }
+async function* fromNdjson(bytes: AsyncGenerator<Buffer>): AsyncGenerator<readonly unknown[]> {
+  for await (const lines of linesOf(bytes)) yield lines.map(({ text }) => parsedLine(text))
 }
 
 /** Parses a line. The check of the records rejects a line that cannot be parsed. */
-function parsedLine(line: string): unknown {
+function parsedLine(line: string | null): unknown {
+  if (line === null) return new Unreadable(`the line ${LINE_TOO_LONG}`)
   const fault = shapeFault(line)
   if (fault !== undefined) return new Unreadable(`${fault.pointer} ${fault.detail}`.trim())
   try {
@@ -144,22 +118,12 @@ function parsedLine(line: string): unknown {
 const COLUMNS = new Set(Object.keys(UsageRecord.properties))
 const NUMBERS = new Set(['simId', 'bytesUp', 'bytesDown', 'voiceSeconds', 'smsCount'])
 
-async function* fromCsv(body: Readable): AsyncGenerator<unknown> {
-  try {
-    const { delimiter, all } = await delimiterOfStream(measuredCsv(body))
-    const rows = parse({
-      columns: (header: string[]) => header.map(knownColumn),
-      bom: true,
-      delimiter,
-      skip_empty_lines: true,
-      trim: true,
-      relax_column_count: true,
-    })
-    // If either stream fails, the other ends too. The reader below gets the error.
-    pipeline(Readable.from(all), rows, () => undefined)
-    for await (const row of rows) yield toRecord(row)
-  } catch (error) {
-    throw error instanceof ServiceError ? error : broken('CSV', error)
+async function* fromCsv(bytes: AsyncGenerator<Buffer>): AsyncGenerator<readonly unknown[]> {
+  let columns: readonly string[] | undefined
+  for await (const rows of rowsOf(bytes)) {
+    columns ??= rows.shift()?.cells.map(knownColumn) ?? []
+    const known = columns
+    yield rows.map(({ cells }) => toRecord(known, cells))
   }
 }
 
@@ -173,11 +137,12 @@ function knownColumn(name: string): string {
  * Makes a record of a row. An empty cell is no value. Text that is no number stays text, and the check of the records
  * rejects it.
  */
-const toRecord = (row: Record<string, string>): unknown =>
+const toRecord = (columns: readonly string[], cells: readonly string[]): unknown =>
   Object.fromEntries(
-    Object.entries(row)
-      .filter(([, cell]) => cell !== '')
-      .map(([column, cell]) => [column, valueOf(column, cell)]),
+    columns.flatMap((column, at) => {
+      const cell = cells[at] ?? ''
+      return cell === '' ? [] : [[column, valueOf(column, cell)]]
+    }),
   )
 
 function valueOf(column: string, cell: string): unknown {

@@ -8,6 +8,7 @@ import type { Network } from '../../domain/networks.ts'
 import { hideSecrets } from '../../domain/quote.ts'
 import type { Metrics } from '../../process/metrics.ts'
 import { trusts } from './caller-address.ts'
+import { isPacked } from './content-encoding.ts'
 import { useEtags } from './etag.ts'
 import { shapeFault, wrongShape } from './json-shape.ts'
 import { asServiceError, sendProblem, useProblems } from './problems.ts'
@@ -159,6 +160,7 @@ function acceptJson(app: FastifyInstance): void {
   const parse = app.getDefaultJsonParser('error', 'error')
   app.removeContentTypeParser('application/json')
   app.addContentTypeParser<string>('application/json', { parseAs: 'string' }, (request, body, done) => {
+    isPacked(request)
     const fault = shapeFault(body)
     if (/^[ \t\r\n]*$/.test(body)) done(null, undefined)
     else if (fault !== undefined) done(wrongShape(fault))

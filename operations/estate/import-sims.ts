@@ -8,6 +8,7 @@ import type {
   Rejection,
 } from '../../domain/estate/sim-import.ts'
 import { MOST_TOTAL } from '../../domain/usage/usage-record.ts'
+import { Waste } from '../../domain/waste.ts'
 import { noteCreated } from '../../store/audit.ts'
 import { lockPoolTariffs, type PoolTariff, poolTariffs } from '../../store/estate/pools.ts'
 import { insertableSims, insertSims } from '../../store/estate/sim-changes.ts'
@@ -117,14 +118,17 @@ async function takeIn<T extends { readonly iccid: string }>(
 /** The records that are right in themselves. Of several with one ICCID, only the first is. */
 function checked(records: readonly unknown[], file: SimFile | undefined, now: number, reject: Reject): GoodSim[] {
   const good: GoodSim[] = []
+  const waste = new Waste('faulty records')
   const places = new Map<string, number>()
   for (const [index, record] of records.entries()) {
     const unreadable = file?.unreadable.get(index)
     const one = unreadable === undefined ? checkImport(record, now) : { fault: unreadable }
     if ('fault' in one) {
+      waste.countUseless(one.fault)
       reject(index, 'invalid_request', one.fault)
       continue
     }
+    waste.countUseful()
     const { iccid } = one.sim
     const first = places.get(iccid)
     if (first === undefined) {

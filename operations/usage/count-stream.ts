@@ -1,5 +1,6 @@
 /** Counts a stream of usage records, chunk by chunk. The next chunk is read while one is being counted. */
 
+import { Waste } from '../../domain/waste.ts'
 import type { Store } from '../../store/tenancy.ts'
 import { countUsage, type ReadResult, readUsage, type UsageOptions, type UsageResponse } from './record-usage.ts'
 
@@ -11,22 +12,29 @@ const WAIT_MS = 50
 /**
  * Counts records as they come.
  *
- * @param values records as received, unchecked
+ * @param values records as received, unchecked, some at a time
  * @param onCounted called with what became of each chunk
- * @throws whatever reading the stream or counting a chunk throws; the chunks before it are counted
+ * @throws ServiceError invalid_request if too many are no usage records
+ * @throws whatever reading the stream or counting a chunk throws; what came before it is counted
  */
 export async function countStream(
   store: Store,
   tenantId: string,
-  values: AsyncIterable<unknown>,
+  values: AsyncIterable<readonly unknown[]>,
   options: UsageOptions,
   onCounted: (counted: UsageResponse) => void,
 ): Promise<void> {
   const chunks = new Chunks((read, firstIndex) => countUsage(store, tenantId, read, firstIndex, options), onCounted)
+  const waste = new Waste('faulty records')
   try {
-    for await (const value of values) {
-      chunks.add(readUsage(store, value, options.maxAgeMs))
-      if (chunks.isFull) await chunks.takeTurn()
+    for await (const some of values) {
+      for (const value of some) {
+        const read = readUsage(store, value, options.maxAgeMs)
+        if ('fault' in read && read.fault.code === 'invalid_record') waste.countUseless(read.fault.detail)
+        else waste.countUseful()
+        chunks.add(read)
+        if (chunks.isFull) await chunks.takeTurn()
+      }
     }
   } finally {
     // If the stream has failed, what came before it still counts.

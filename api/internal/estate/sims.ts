@@ -6,6 +6,7 @@ import { prepareSoFar } from '../../../operations/usage/count-so-far.ts'
 import { inTenant, slowly } from '../../../store/tenancy.ts'
 import { SIM_FILES, takeSimFiles } from '../../files/sim-files.ts'
 import { idempotentInTenant } from '../../http/idempotency.ts'
+import { whileThere } from '../../http/left.ts'
 import type { InternalOptions } from '../../options.ts'
 
 /** Limit for a body, in bytes. Enough for 100,000 SIMs with all their fields. */
@@ -32,13 +33,14 @@ export const simRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app,
       async (request, reply) => {
         const { sims } = request.body
         const file = request.simFile ?? undefined
+        const there = whileThere(slowly(store), request)
         // A dry run leaves nothing behind, not even a response kept under an Idempotency-Key. The key stays free for
         // the real run.
         if (request.query.dryRun === true) {
-          return inTenant(slowly(store), request.tenantId, (tx) => previewSimImport(tx, sims, file))
+          return inTenant(there, request.tenantId, (tx) => previewSimImport(tx, sims, file))
         }
         await prepareSoFar(store, request.tenantId)
-        return idempotentInTenant(slowly(store), { request, reply }, (tx) => importSims(tx, sims, file))
+        return idempotentInTenant(there, { request, reply }, (tx) => importSims(tx, sims, file))
       },
     )
   }

@@ -24,6 +24,7 @@ import { SIM_FILES, takeSimFiles } from '../../files/sim-files.ts'
 import { takeNoBody } from '../../http/app.ts'
 import { changeInTenant } from '../../http/change.ts'
 import { idempotentInTenant } from '../../http/idempotency.ts'
+import { whileThere } from '../../http/left.ts'
 import { OrderParams } from '../../http/params.ts'
 import type { InternalOptions } from '../../options.ts'
 
@@ -179,7 +180,7 @@ export const orderRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (ap
         },
       },
       (request, reply) =>
-        idempotentInTenant(store, { request, reply }, (tx) =>
+        idempotentInTenant(whileThere(store, request), { request, reply }, (tx) =>
           shipOrder(tx, request.params.orderId, request.body, request.simFile ?? undefined),
         ),
     )

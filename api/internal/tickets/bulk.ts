@@ -23,6 +23,7 @@ import { takeBulkFiles } from '../../files/bulk-csv.ts'
 import { takeNoBody } from '../../http/app.ts'
 import { changeInTenant } from '../../http/change.ts'
 import { idempotentInTenant } from '../../http/idempotency.ts'
+import { whileThere } from '../../http/left.ts'
 import { BulkParams, bulkIdOf } from '../../http/params.ts'
 import type { InternalOptions } from '../../options.ts'
 
@@ -66,11 +67,12 @@ export const bulkTicketRoutes: FastifyPluginAsyncTypebox<InternalOptions> = asyn
       },
       (request, reply) => {
         const asked = { ...request.query, ...request.body }
+        const there = whileThere(slowly(store), request)
         // A dry run may be requested in the query or in the body. Its Idempotency-Key stays free for the real run.
         if (request.query.dryRun === true || request.body.dryRun === true) {
-          return inTenant(slowly(store), request.tenantId, (tx) => planBulkTickets(tx, asked))
+          return inTenant(there, request.tenantId, (tx) => planBulkTickets(tx, asked))
         }
-        return idempotentInTenant(slowly(store), { request, reply }, (tx) => startBulkTickets(tx, asked), {
+        return idempotentInTenant(there, { request, reply }, (tx) => startBulkTickets(tx, asked), {
           status: 202,
         })
       },

@@ -12,6 +12,7 @@ import { continuing, inTenant, reading, type Store } from '../../../store/tenanc
 import { endDelivery, findDelivery, insertDelivery, pageOfDeliveries } from '../../../store/usage/deliveries.ts'
 import { Arrived, takeUsage, type UsageRequest, usageRecords } from '../../files/usage-stream.ts'
 import { onBehalfOf } from '../../http/change.ts'
+import { whileThere } from '../../http/left.ts'
 import { UsageDeliveryParams } from '../../http/params.ts'
 import type { InternalOptions } from '../../options.ts'
 
@@ -123,7 +124,13 @@ async function takeIn(
   let outcome: 'complete' | 'broken' = 'broken'
   try {
     // Opened inside the try block: a stream that fails without a reader ends the process.
-    await countStream(rest, tenantId, usageRecords(request, arrived), { ...options, deliveryId }, add)
+    await countStream(
+      whileThere(rest, request),
+      tenantId,
+      usageRecords(request, arrived),
+      { ...options, deliveryId },
+      add,
+    )
     outcome = 'complete'
   } finally {
     const { rejectedCount, ...counts } = answer

@@ -16,6 +16,7 @@ import { inTenant, reading, slowly } from '../../../store/tenancy.ts'
 import { batchExists, pageOfBatch } from '../../../store/workflows/provision-batches.ts'
 import { takeProvisionFiles } from '../../files/provision-csv.ts'
 import { idempotentInTenant } from '../../http/idempotency.ts'
+import { whileThere } from '../../http/left.ts'
 import { BatchParams, batchIdOf } from '../../http/params.ts'
 import type { InternalOptions } from '../../options.ts'
 
@@ -56,7 +57,8 @@ export const provisionBatchRoutes: FastifyPluginAsyncTypebox<InternalOptions> = 
       (request, reply) => {
         const { poolId = null, tariffId = null, ...query } = request.query
         const asked = { ...query, ...request.body, defaults: { poolId, tariffId, ...request.body.defaults } }
-        return idempotentInTenant(slowly(store), { request, reply }, (tx) => startBatch(tx, asked, workflowOptions), {
+        const there = whileThere(slowly(store), request)
+        return idempotentInTenant(there, { request, reply }, (tx) => startBatch(tx, asked, workflowOptions), {
           status: 202,
         })
       },

@@ -1,4 +1,5 @@
 /** Usage deliveries with endless lines: read in bounded memory, plain and gzipped. */
+import { randomBytes } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
 import { useHarness } from '../harness.ts'
@@ -13,6 +14,11 @@ const endless = (text: string, mebibytes: number) => {
   const one = gzipSync(text.repeat(MIB / text.length))
   return Buffer.concat(Array.from({ length: mebibytes }, () => one))
 }
+
+/** A mebibyte of letters with so much noise that it packs as records do: 1 to 60. */
+const NOISY = randomBytes(MIB / 128)
+  .toString('hex')
+  .padEnd(MIB, 'x')
 
 async function aSim(): Promise<string> {
   const iccid = `89445001020${String(Date.now() % 1e8).padStart(8, '0')}`
@@ -46,7 +52,7 @@ describe('an endless line', () => {
       JSON.stringify({ recordId, iccid, at: '2026-11-20T10:00:00Z', bytesUp: 1, imei: '' })
     const body = Buffer.concat([
       gzipSync(`${record('before')}\n`),
-      endless('x', 200),
+      endless(NOISY, 200),
       gzipSync(`\n\r\n${record('after')}\r\n${record('last')}`),
     ])
 

@@ -70,12 +70,12 @@ describe.each([
 })
 
 test('POST /internal/usage lists 1,000 rejected records, counts 2,100', async () => {
-  const bad = Array.from({ length: 2100 }, (_, i) => i + 200)
+  const bad = Array.from({ length: 2100 }, (_, i) => i + 1200)
 
-  const { body } = await send(NDJSON, asLines(records('cap', 2500, bad)))
+  const { body } = await send(NDJSON, asLines(records('cap', 3500, bad)))
 
-  expect([body.accepted, body.rejectedCount, body.rejected.length]).toEqual([400, 2100, 1000])
-  expect([body.rejected[0].index, body.rejected.at(-1).index]).toEqual([200, 1199])
+  expect([body.accepted, body.rejectedCount, body.rejected.length]).toEqual([1400, 2100, 1000])
+  expect([body.rejected[0].index, body.rejected.at(-1).index]).toEqual([1200, 2199])
 })
 
 describe('POST /internal/usage over 32 MiB', () => {

@@ -1,0 +1,36 @@
+/** Bounds what a file may have that is of no use: blank lines, faulty records. */
+import { ServiceError } from './errors.ts'
+
+/** What any file may have. Beyond it, it may have one for each useful line or record. */
+const MOST_WASTE = 1000
+
+/** Counts useful and useless parts of one file, as they are read. */
+export class Waste {
+  readonly #what: string
+  #useful = 0
+  #useless = 0
+
+  /** @param what the useless parts, for the message: `blank lines` */
+  constructor(what: string) {
+    this.#what = what
+  }
+
+  countUseful(): void {
+    this.#useful += 1
+  }
+
+  /**
+   * @param last what is wrong with this one, for the message
+   * @throws ServiceError invalid_request if there are too many
+   */
+  countUseless(last = ''): void {
+    this.#useless += 1
+    if (this.#useless <= MOST_WASTE + this.#useful) return
+    const got = `got ${this.#useless} ${this.#what} beside ${this.#useful} others`
+    const why = last === '' ? '' : `; the last: ${last}`
+    throw new ServiceError(
+      'invalid_request',
+      `The file was not read to its end: ${got}; expected at most ${MOST_WASTE} more than others${why}`,
+    )
+  }
+}
