@@ -41,7 +41,7 @@ describe('a tenant with many chunks of usage at once', () => {
     const refused = results.filter((result) => result.status === 'rejected')
 
     expect(refused.map(({ reason }) => reason)).toEqual(
-      refused.map(() => expect.objectContaining({ code: 'unavailable' })),
+      refused.map(() => expect.objectContaining({ code: 'quota_exceeded' })),
     )
     expect(refused.length).toBe(9)
     expect(await harness.ledger()).toMatchObject([{ simId, bytes: 51 }])
