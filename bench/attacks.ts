@@ -2,7 +2,7 @@
  * Measures what attacks cost other tenants: the latency of another tenant's requests, at rest and under each attack of
  * attacker.ts. The service, the attacker and this process are separate processes on one machine.
  *
- * Usage: node bench/attacks.ts [--seconds 20]
+ * Usage: node bench/attacks.ts [--seconds 20] [--attack 'changes of one SIM']
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -14,7 +14,9 @@ import { parseArgs } from 'node:util'
 import { startService } from '../tools/conformance/service.ts'
 import { ATTACKS, type Weapons } from './attacker.ts'
 
-const { values } = parseArgs({ options: { seconds: { type: 'string', default: '20' } } })
+const { values } = parseArgs({
+  options: { seconds: { type: 'string', default: '20' }, attack: { type: 'string', multiple: true } },
+})
 const seconds = Number(values.seconds)
 if (!Number.isInteger(seconds)) throw new Error(`--seconds: got ${values.seconds}, expected a whole number`)
 /** Time limit for one request, in milliseconds. Beyond it the other tenant has no response. */
@@ -38,7 +40,7 @@ try {
   console.log(`${seconds} s each, ${cpus().length} cores; milliseconds of another tenant's GET /api/tenant\n`)
   console.log('| | | requests | median | p99 | max | failed | responses to the attacker |')
   console.log('|---|---|---|---|---|---|---|---|')
-  for (const name of Object.keys(ATTACKS)) {
+  for (const name of values.attack ?? Object.keys(ATTACKS)) {
     print(name, 'before', await watch(other.key, AROUND_S), '')
     const attack = spawn(
       process.execPath,

@@ -145,6 +145,13 @@ async function rowsOfPage(tx: TenantTx, query: SimQuery, page: PageRequest) {
   return { rows, totalItems: found.totalItems }
 }
 
+/**
+ * A limit that PostgreSQL does not know when it plans. It then expects to need a tenth of the rows, and walks an index in the
+ * order of the list. With a known limit and old statistics it takes a large pool for less than a page: it reads and sorts
+ * the whole pool for each page.
+ */
+const unknownToPlans = (limit: number) => sql`(select ${limit}::bigint)`
+
 /** The first SIMs after an id that a filter lets through. */
 async function rowsAfter(
   tx: TenantTx,
@@ -154,7 +161,8 @@ async function rowsAfter(
   hits?: number,
 ): Promise<SimRow[]> {
   const { rows } = await sql<SimRow>`
-    select ${columns} ${fromSims(simsAfter(tx, filter, after, most, hits))} order by s.id limit ${most}`.execute(tx.q)
+    select ${columns} ${fromSims(simsAfter(tx, filter, after, most, hits))}
+     order by s.id limit ${unknownToPlans(most)}`.execute(tx.q)
   return rows
 }
 
@@ -195,7 +203,7 @@ export const listPoolSims = (store: Store, tenantId: string, poolId: number): As
   keysetPages(store, tenantId, async (tx, after: number | null) => {
     const { rows } = await sql<SimRow>`
       select ${columns} ${fromSims(sql`s.pool_id = ${poolId}::bigint and s.id > ${after ?? 0}`)}
-       order by s.id limit ${KEYSET_PAGE}`.execute(tx.q)
+       order by s.id limit ${unknownToPlans(KEYSET_PAGE)}`.execute(tx.q)
     const figures = await figuresNow(
       tx,
       rows.map(({ id }) => id),
