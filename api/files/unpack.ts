@@ -2,7 +2,7 @@
 import { addAbortSignal, PassThrough, pipeline, type Readable } from 'node:stream'
 import { createGunzip } from 'node:zlib'
 import { ServiceError } from '../../domain/errors.ts'
-import { partsOf } from './turns.ts'
+import { partsOf } from './reading-turns.ts'
 
 /**
  * Most bytes that a packed file unpacks to, for each byte that arrived. A carrier's usage has 10 to 40. Records that differ by

@@ -14,7 +14,7 @@ import { shapeFault, wrongShape } from '../http/json-shape.ts'
 import { leavingOf, watchConnections } from '../http/left.ts'
 import { rowsOf } from './csv-rows.ts'
 import { LINE_TOO_LONG, linesOf } from './lines.ts'
-import { takeTurn } from './turns.ts'
+import { takeTurn } from './reading-turns.ts'
 import { bytesOf, unreadable } from './unpack.ts'
 
 /** Most bytes of a JSON body, unpacked. NDJSON and CSV may have more. */

@@ -5,7 +5,7 @@ import { ServiceError } from '../../domain/errors.ts'
 import { MOST_SIMS } from '../../domain/tickets/bulk.ts'
 import { isPacked } from '../http/content-encoding.ts'
 import { leavingOf, watchConnections } from '../http/left.ts'
-import { partsOf } from './turns.ts'
+import { partsOf } from './reading-turns.ts'
 
 /** Reads UTF-8. @returns the body of the request */
 type Read = (parts: AsyncGenerator<Buffer>, request: FastifyRequest) => Promise<unknown>

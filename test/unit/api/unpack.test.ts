@@ -3,7 +3,7 @@ import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
-import { PART_BYTES, partsOf } from '../../../api/files/turns.ts'
+import { PART_BYTES, partsOf } from '../../../api/files/reading-turns.ts'
 import { bytesOf } from '../../../api/files/unpack.ts'
 
 const MIB = 1024 * 1024
