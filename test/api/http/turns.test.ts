@@ -37,7 +37,7 @@ test('another tenant is answered while 300 requests of one wait for a row', asyn
   onTestFinished(letGo)
 
   const asked = Array.from({ length: 300 }, (_, n) => tenant.ask('PATCH', `/api/sims/${id}/tag`, { tag: `tag ${n}` }))
-  await until('transactions that wait for the row', async () => (await waitingForLocks()) > 0)
+  await until('the two transactions that may wait for the row', async () => (await waitingForLocks()) === 2)
   for (let n = 0; n < 5; n++) expect(await other.ask('GET', '/api/tenant')).toMatchObject({ status: 200 })
   expect(await waitingForLocks()).toBe(2)
 
