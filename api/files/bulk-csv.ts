@@ -4,7 +4,7 @@ import type { FastifyInstance } from 'fastify'
 import { ServiceError } from '../../domain/errors.ts'
 import { digitsOf } from '../../domain/spreadsheet.ts'
 import type { BulkRow } from '../../domain/tickets/bulk.ts'
-import { rowsOf } from './csv-rows.ts'
+import { recordOf, rowsOf } from './csv-rows.ts'
 import { takeFiles, upToMost } from './whole-files.ts'
 
 /**
@@ -36,14 +36,11 @@ export async function readSimRows(
   parts: AsyncGenerator<Buffer>,
   taken: Readonly<Record<string, string>>,
 ): Promise<Record<string, string>[]> {
-  let fields: (string | undefined)[] | undefined
+  let columns: readonly string[] | undefined
   const rows: Record<string, string>[] = []
-  for await (const { cells } of upToMost(rowsOf(parts))) {
-    if (fields === undefined) fields = fieldsOf(cells, taken)
-    else
-      rows.push(
-        Object.fromEntries(fields.flatMap((field, at) => (field === undefined ? [] : [[field, cells[at] ?? '']]))),
-      )
+  for await (const row of upToMost(rowsOf(parts))) {
+    if (columns === undefined) columns = columnsOf(row.cells, taken)
+    else rows.push(recordOf(columns, row, (_, cell) => cell))
   }
   if (rows.length > 0) return rows
   throw new ServiceError(
@@ -52,10 +49,10 @@ export async function readSimRows(
   )
 }
 
-/** The field of each column; undefined for one that is not taken. */
-function fieldsOf(header: readonly string[], taken: Readonly<Record<string, string>>): (string | undefined)[] {
-  const fields = header.map((name) => taken[name.toLowerCase()])
-  if (fields.includes('iccid') || fields.includes('simId')) return fields
+/** The field of each column; empty for one that is not taken. */
+function columnsOf(header: readonly string[], taken: Readonly<Record<string, string>>): readonly string[] {
+  const columns = header.map((name) => taken[name.toLowerCase()] ?? '')
+  if (columns.includes('iccid') || columns.includes('simId')) return columns
   const detail = `got the columns ${header.slice(0, 20).join(', ')}; expected iccid or simId`
   throw new ServiceError('invalid_request', `The CSV’s first line: ${detail}.`, { errors: [{ pointer: '', detail }] })
 }

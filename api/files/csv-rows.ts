@@ -4,6 +4,7 @@ import { ServiceError } from '../../domain/errors.ts'
 import { Waste } from '../../domain/waste.ts'
 import { delimiterOf } from './delimiter.ts'
 import { LINE_TOO_LONG, MOST_LINE } from './lines.ts'
+import { unreadable } from './unpack.ts'
 
 export interface Row {
   /** Without white space around them. Each row has as many as its line. */
@@ -12,8 +13,23 @@ export interface Row {
   readonly line: number
 }
 
-export const unreadableCsv = (why: string, cause?: unknown) =>
-  new ServiceError('invalid_request', `The CSV cannot be read: ${why}`, { cause })
+/**
+ * The values of a row, by column. An empty cell is no value, nor is one whose column has no name.
+ *
+ * @param columns the field of each column; empty for one that is not taken
+ * @param valueOf converts the text of a cell
+ */
+export const recordOf = <T>(
+  columns: readonly string[],
+  { cells }: Row,
+  valueOf: (column: string, cell: string) => T,
+): Record<string, T> =>
+  Object.fromEntries(
+    columns.flatMap((column, at) => {
+      const cell = cells[at] ?? ''
+      return column === '' || cell === '' ? [] : [[column, valueOf(column, cell)]]
+    }),
+  )
 
 /**
  * The rows that have a value; first the line of columns. All rows that end in a part come at once. Leaves out Excel's own
@@ -62,9 +78,7 @@ export async function* rowsOf(parts: AsyncGenerator<Buffer>): AsyncGenerator<Row
       parser.end((error?: Error | null) => (error == null ? resolve() : reject(error)))
     })
   } catch (error) {
-    throw error instanceof ServiceError
-      ? error
-      : unreadableCsv(error instanceof Error ? error.message : String(error), error)
+    throw error instanceof ServiceError ? error : unreadable('CSV', error)
   }
   if (rows.length > 0) yield rows
 }
@@ -87,7 +101,7 @@ async function* measured(parts: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
         lines += 1
         if (!quoted) [length, begun] = [0, lines]
       }
-      if (length > MOST_LINE) throw unreadableCsv(`the record in line ${begun} ${LINE_TOO_LONG}`)
+      if (length > MOST_LINE) throw unreadable('CSV', `the record in line ${begun} ${LINE_TOO_LONG}`)
     }
     yield part
   }

@@ -22,7 +22,7 @@ export function takeProvisionFiles(app: FastifyInstance): void {
         ...nameOf(row),
         ...idCell('poolId', row['poolId']),
         ...idCell('tariffId', row['tariffId']),
-        ...(row['tag'] === undefined || row['tag'] === '' ? {} : { tag: row['tag'] }),
+        ...(row['tag'] === undefined ? {} : { tag: row['tag'] }),
       })),
     }),
   })

@@ -3,7 +3,8 @@ import { ServiceError } from '../../domain/errors.ts'
 import { digitsOf } from '../../domain/spreadsheet.ts'
 import { DIGIT_FIELDS, SIM_FIELDS, unknownField } from '../../operations/estate/check-sim.ts'
 import type { SimFile } from '../../operations/estate/import-sims.ts'
-import { rowsOf, unreadableCsv } from './csv-rows.ts'
+import { recordOf, rowsOf } from './csv-rows.ts'
+import { unreadable } from './unpack.ts'
 import { upToMost } from './whole-files.ts'
 
 /** Records and their places in the file. */
@@ -22,21 +23,21 @@ export async function readSimCsv(parts: AsyncGenerator<Buffer>): Promise<SimReco
   let columns: readonly string[] | undefined
   const sims: unknown[] = []
   const lines: number[] = []
-  const unreadable = new Map<number, string>()
-  for await (const { cells, line } of upToMost(rowsOf(parts))) {
+  const surplus = new Map<number, string>()
+  for await (const row of upToMost(rowsOf(parts))) {
     if (columns === undefined) {
-      columns = columnsOf(cells)
+      columns = columnsOf(row.cells)
       continue
     }
-    const surplus = surplusIn(cells, columns)
-    if (surplus !== undefined) unreadable.set(sims.length, surplus)
-    sims.push(recordOf(columns, cells))
-    lines.push(line)
+    const why = surplusIn(row.cells, columns)
+    if (why !== undefined) surplus.set(sims.length, why)
+    sims.push(recordOf(columns, row, valueOf))
+    lines.push(row.line)
   }
   if (columns === undefined) {
-    throw unreadableCsv(`it is empty; expected a line of columns: ${SIM_FIELDS.join(', ')}`)
+    throw unreadable('CSV', `it is empty; expected a line of columns: ${SIM_FIELDS.join(', ')}`)
   }
-  return { sims, lines, unreadable }
+  return { sims, lines, unreadable: surplus }
 }
 
 /** What is wrong with a row that has a value outside of the columns. */
@@ -67,14 +68,6 @@ function columnFault(why: string): ServiceError {
   const detail = `${why}; expected some of ${SIM_FIELDS.join(', ')}`
   return new ServiceError('invalid_request', `The CSV's first line: ${detail}`, { errors: [{ pointer: '', detail }] })
 }
-
-const recordOf = (columns: readonly string[], cells: readonly string[]): unknown =>
-  Object.fromEntries(
-    columns.flatMap((column, at) => {
-      const cell = cells[at] ?? ''
-      return column === '' || cell === '' ? [] : [[column, valueOf(column, cell)]]
-    }),
-  )
 
 const INTEGERS: ReadonlySet<string> = new Set(
   'type watchdogMode warningThresholdPct status poolId tariffId usageBytes voiceSeconds smsCount'.split(' '),

@@ -68,9 +68,12 @@ function tooLarge(bytes: number, arrived: number, most: { readonly bytes: number
   return new ServiceError('payload_too_large', `${what}; send ${most.inPlace}.`)
 }
 
-export const unreadable = (what: string, error: unknown) =>
+/** The error for a file or a body. @param why in words, or the error of its reader */
+export const unreadable = (what: string, why: unknown) =>
   new ServiceError(
     'invalid_request',
-    `The ${what} cannot be read: ${error instanceof Error ? error.message : String(error)}`,
-    { cause: error },
+    `The ${what} cannot be read: ${why instanceof Error ? why.message : String(why)}`,
+    {
+      cause: why,
+    },
   )

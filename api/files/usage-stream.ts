@@ -12,7 +12,7 @@ import { Unreadable, UsageRecord } from '../../domain/usage/usage-record.ts'
 import { isPacked } from '../http/content-encoding.ts'
 import { shapeFault, wrongShape } from '../http/json-shape.ts'
 import { leavingOf, watchConnections } from '../http/left.ts'
-import { rowsOf } from './csv-rows.ts'
+import { recordOf, rowsOf } from './csv-rows.ts'
 import { LINE_TOO_LONG, linesOf } from './lines.ts'
 import { takeTurn } from './reading-turns.ts'
 import { bytesOf, unreadable } from './unpack.ts'
@@ -123,7 +123,7 @@ async function* fromCsv(bytes: AsyncGenerator<Buffer>): AsyncGenerator<readonly 
   for await (const rows of rowsOf(bytes)) {
     columns ??= rows.shift()?.cells.map(knownColumn) ?? []
     const known = columns
-    yield rows.map(({ cells }) => toRecord(known, cells))
+    yield rows.map((row) => recordOf(known, row, valueOf))
   }
 }
 
@@ -133,18 +133,7 @@ function knownColumn(name: string): string {
   throw new ServiceError('invalid_request', `CSV: ${detail}`, { errors: [{ pointer: `/${name}`, detail }] })
 }
 
-/**
- * Makes a record of a row. An empty cell is no value. Text that is no number stays text, and the check of the records
- * rejects it.
- */
-const toRecord = (columns: readonly string[], cells: readonly string[]): unknown =>
-  Object.fromEntries(
-    columns.flatMap((column, at) => {
-      const cell = cells[at] ?? ''
-      return cell === '' ? [] : [[column, valueOf(column, cell)]]
-    }),
-  )
-
+/** Text that is no number stays text, and the check of the records rejects it. */
 function valueOf(column: string, cell: string): unknown {
   if (NUMBERS.has(column) && /^-?\d+$/.test(cell)) return Number(cell)
   if (column === 'correction' && /^(true|false|1|0)$/i.test(cell)) return /^(true|1)$/i.test(cell)

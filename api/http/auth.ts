@@ -73,7 +73,7 @@ export function useKeys(
   app.addHook('onRoute', (route) => {
     route.config = { ...route.config, takesKey: true }
   })
-  app.addHook('onRequest', async (request, reply) => {
+  app.addHook('onRequest', async (request) => {
     const given = credential(request)
     const parsed = given === undefined ? undefined : parseKey(given)
     const address = callerAddress(request)
@@ -81,10 +81,10 @@ export function useKeys(
     if (waitSeconds > 0 && (parsed === undefined || !(await works(parsed)))) {
       // The key may be new: then it works after the next read.
       const retryAfter = parsed === undefined ? waitSeconds : READ_AGAIN_MS / 1000
-      reply.header('retry-after', retryAfter)
       throw new ServiceError(
         'rate_limited',
         `Too many requests from ${address} were refused for their key: go on in ${retryAfter} second(s).`,
+        { retryAfter },
       )
     }
     const takeBack = refusals.note(address)

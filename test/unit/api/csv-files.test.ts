@@ -6,6 +6,7 @@ import { csvOf } from '../../../api/files/csv.ts'
 import { neutralised } from '../../../domain/spreadsheet.ts'
 import { noticesCsv } from '../../../operations/mail/notices-csv.ts'
 import { statementCsv } from '../../../operations/month-end/statement-csv.ts'
+import { STATEMENT_LINE } from '../../setup/statement-line.ts'
 import { anAlert } from '../notify/notifications.ts'
 
 const TEXTS = [
@@ -30,24 +31,6 @@ const TEXTS = [
   '',
 ]
 
-const line = {
-  kind: 'pool',
-  adjusts: null,
-  poolId: 7,
-  simId: null,
-  iccid: null,
-  tariffId: 1,
-  bytes: 0,
-  voiceSeconds: 0,
-  smsCount: 0,
-  limitBytes: 0,
-  overageBytes: 0,
-  feeMicro: 0,
-  smsMicro: 0,
-  voiceMicro: 0,
-  overageMicro: 0,
-} as const
-
 async function* pages(names: readonly string[]) {
   yield names.map((name) => ({ name, pool: name, id: 1 }))
   yield names.map((name) => ({ name, pool: name, id: 2 }))
@@ -61,7 +44,7 @@ describe.each([
   ['a list for spreadsheets', (names: readonly string[]) => list(names, true), ['name', 'pool'], twice],
   [
     'a statement',
-    async (names: readonly string[]) => statementCsv(names.map((poolName) => ({ ...line, poolName }))),
+    async (names: readonly string[]) => statementCsv(names.map((poolName) => ({ ...STATEMENT_LINE, poolName }))),
     ['pool'],
     (names: readonly string[]) => names,
   ],
