@@ -4,7 +4,7 @@ import type { Place } from '../domain/cursor.ts'
 import type { Event, EventQuery, NewEvent } from '../domain/event.ts'
 import { pageRequest } from '../domain/page.ts'
 import { kept } from './kept.ts'
-import { KEYSET_PAGE, keysetPages, microsOf, olderThan, placeAfter, placeOf } from './keyset.ts'
+import { KEYSET_PAGE, keysetPages, microsOf, olderThan, pageLimit, placeAfter, placeOf } from './keyset.ts'
 import { containing, type Part, readPage, readPart, within } from './paging.ts'
 import { mine, type PlatformTx, type Store, type TenantTx } from './tenancy.ts'
 
@@ -32,10 +32,10 @@ async function eventsAfter(tx: TenantTx, query: EventQuery, after: Place | null,
   const newest = (owner: RawBuilder<unknown>) => sql`(
     select ${columns} from events
      where ${owner} ${olderThan(sql`at`, after)} ${matching(query)}
-     order by at desc, id desc limit ${most})`
+     order by at desc, id desc limit ${pageLimit(most)})`
   const { rows } = await sql<EventRow & Place>`
     select * from (${newest(sql`tenant_id = ${mine}`)} union all ${newest(sql`tenant_id is null`)}) e
-     order by at desc, id desc limit ${most}`.execute(tx.q)
+     order by at desc, id desc limit ${pageLimit(most)}`.execute(tx.q)
   return rows
 }
 

@@ -5,7 +5,7 @@ import type { NewPool, Pool, PoolQuery } from '../../domain/estate/pool.ts'
 import { pageRequest } from '../../domain/page.ts'
 import { daysUntilRenewal } from '../../domain/time/cycle.ts'
 import { toMB, toMinutes } from '../../domain/units.ts'
-import { KEYSET_PAGE, keysetPages, placeAfter } from '../keyset.ts'
+import { KEYSET_PAGE, keysetPages, pageLimit, placeAfter } from '../keyset.ts'
 import { type Part, readPage, readPart } from '../paging.ts'
 import { mine, type Store, type TenantTx } from '../tenancy.ts'
 import { runningCycle } from '../usage/cycles.ts'
@@ -69,7 +69,9 @@ async function withFigures(tx: TenantTx, rows: readonly PoolRow[]): Promise<Pool
 /** The first pools after an id, without figures. */
 async function poolsAfter(tx: TenantTx, after: number, most: number): Promise<PoolRow[]> {
   const { rows } = await sql<PoolRow>`
-    select ${columns} ${fromPools(tx, sql`and p.id > ${after}::bigint`)} order by p.id limit ${most}`.execute(tx.q)
+    select ${columns} ${fromPools(tx, sql`and p.id > ${after}::bigint`)} order by p.id limit ${pageLimit(most)}`.execute(
+    tx.q,
+  )
   return rows
 }
 

@@ -8,7 +8,7 @@ import { toMB, toMinutes } from '../../domain/units.ts'
 import { governingTariff } from '../../domain/usage/allowance.ts'
 import { settingsInForce, type WatchdogSettings } from '../../domain/watchdog/settings.ts'
 import { kept } from '../kept.ts'
-import { KEYSET_PAGE, keysetPages, placeAfter } from '../keyset.ts'
+import { KEYSET_PAGE, keysetPages, pageLimit, placeAfter } from '../keyset.ts'
 import { type Part, readPage, readPart } from '../paging.ts'
 import { mine, type Store, type TenantTx } from '../tenancy.ts'
 import { runningCycle } from '../usage/cycles.ts'
@@ -145,13 +145,6 @@ async function rowsOfPage(tx: TenantTx, query: SimQuery, page: PageRequest) {
   return { rows, totalItems: found.totalItems }
 }
 
-/**
- * A limit that PostgreSQL does not know when it plans. It then expects to need a tenth of the rows, and walks an index in the
- * order of the list. With a known limit and old statistics it takes a large pool for less than a page: it reads and sorts
- * the whole pool for each page.
- */
-const unknownToPlans = (limit: number) => sql`(select ${limit}::bigint)`
-
 /** The first SIMs after an id that a filter lets through. */
 async function rowsAfter(
   tx: TenantTx,
@@ -162,7 +155,7 @@ async function rowsAfter(
 ): Promise<SimRow[]> {
   const { rows } = await sql<SimRow>`
     select ${columns} ${fromSims(simsAfter(tx, filter, after, most, hits))}
-     order by s.id limit ${unknownToPlans(most)}`.execute(tx.q)
+     order by s.id limit ${pageLimit(most)}`.execute(tx.q)
   return rows
 }
 
@@ -203,7 +196,7 @@ export const listPoolSims = (store: Store, tenantId: string, poolId: number): As
   keysetPages(store, tenantId, async (tx, after: number | null) => {
     const { rows } = await sql<SimRow>`
       select ${columns} ${fromSims(sql`s.pool_id = ${poolId}::bigint and s.id > ${after ?? 0}`)}
-       order by s.id limit ${unknownToPlans(KEYSET_PAGE)}`.execute(tx.q)
+       order by s.id limit ${pageLimit(KEYSET_PAGE)}`.execute(tx.q)
     const figures = await figuresNow(
       tx,
       rows.map(({ id }) => id),

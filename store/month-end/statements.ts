@@ -1,6 +1,6 @@
 /** Statements of closed cycles: what each SIM and pool used, and what it costs. Written once, never changed. */
 import { type RawBuilder, sql } from 'kysely'
-import { KEYSET_PAGE, keysetPages, placeAfter } from '../keyset.ts'
+import { KEYSET_PAGE, keysetPages, pageLimit, placeAfter } from '../keyset.ts'
 import { mine, type Store, type TenantTx } from '../tenancy.ts'
 
 /**
@@ -64,7 +64,7 @@ async function linesAfter(
        and exists (select from cycles where tenant_id = ${mine} and key = ${cycleKey} and closed_at is not null)
            ${condition(sql`pool_id`, filter.poolId)} ${condition(sql`sim_id`, filter.simId)}
            ${filter.kinds === undefined ? sql`` : sql`and kind = any(${[...filter.kinds]}::text[])`}
-     order by id limit ${limit}`.execute(tx.q)
+     order by id limit ${pageLimit(limit)}`.execute(tx.q)
   return rows
 }
 

@@ -4,7 +4,7 @@ import type { OrderType } from '../../domain/codes.ts'
 import type { Place } from '../../domain/cursor.ts'
 import type { Address, Order, OrderDetail, OrderFilter, OrderStatus } from '../../domain/orders/order.ts'
 import { toMoney } from '../../domain/units.ts'
-import { KEYSET_PAGE, keysetPages, microsOf, olderThan, placeAfter, placeOf } from '../keyset.ts'
+import { KEYSET_PAGE, keysetPages, microsOf, olderThan, pageLimit, placeAfter, placeOf } from '../keyset.ts'
 import { containing, type Part, readPage, readPart, within } from '../paging.ts'
 import { mine, type Store, type TenantTx } from '../tenancy.ts'
 
@@ -100,7 +100,7 @@ async function ordersAfter(tx: TenantTx, filter: OrderMatch, after: Place | null
   const { rows } = await sql<OrderRecord & Place>`
     select ${placed} from orders
      where tenant_id = ${mine} ${olderThan(sql`created_at`, after)} ${matching(filter)}
-     order by created_at desc, id desc limit ${most}`.execute(tx.q)
+     order by created_at desc, id desc limit ${pageLimit(most)}`.execute(tx.q)
   return rows
 }
 

@@ -3,7 +3,7 @@ import { sql } from 'kysely'
 import { type TicketStatus, TicketType } from '../../domain/codes.ts'
 import type { TicketRequest } from '../../domain/tickets/decisions.ts'
 import type { Ticket } from '../../domain/tickets/ticket.ts'
-import { KEYSET_PAGE, keysetPages, placeAfter } from '../keyset.ts'
+import { KEYSET_PAGE, keysetPages, pageLimit, placeAfter } from '../keyset.ts'
 import { mine, type PlatformTx, type Store, type TenantTx } from '../tenancy.ts'
 
 /** A ticket as operations use it. */
@@ -163,7 +163,7 @@ export const listTickets = (store: Store, tenantId: string): AsyncGenerator<Tick
     const { rows } = await sql<Placed>`
       select ${columns}, seq from tickets
        where tenant_id = ${mine} and (${before}::bigint is null or seq < ${before})
-       order by seq desc limit ${KEYSET_PAGE}`.execute(tx.q)
+       order by seq desc limit ${pageLimit(KEYSET_PAGE)}`.execute(tx.q)
     return { items: rows.map(toTicket), next: placeAfter(rows, ({ seq }) => seq) }
   })
 

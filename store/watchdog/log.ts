@@ -3,7 +3,7 @@ import { type RawBuilder, sql } from 'kysely'
 import type { Place } from '../../domain/cursor.ts'
 import { pageRequest } from '../../domain/page.ts'
 import type { WatchdogLogEntry, WatchdogLogQuery } from '../../domain/watchdog/log-entry.ts'
-import { KEYSET_PAGE, keysetPages, microsOf, olderThan, placeAfter, placeOf } from '../keyset.ts'
+import { KEYSET_PAGE, keysetPages, microsOf, olderThan, pageLimit, placeAfter, placeOf } from '../keyset.ts'
 import { containing, type Part, readPage, readPart, within } from '../paging.ts'
 import { mine, type Store, type TenantTx } from '../tenancy.ts'
 
@@ -25,7 +25,7 @@ async function logAfter(tx: TenantTx, query: WatchdogLogQuery, after: Place | nu
   const { rows } = await sql<LogRow>`
     select ${columns} from watchdog_log
      where tenant_id = ${mine} ${olderThan(sql`at`, after)} ${matching(query)}
-     order by at desc, id desc limit ${most}`.execute(tx.q)
+     order by at desc, id desc limit ${pageLimit(most)}`.execute(tx.q)
   return rows
 }
 
