@@ -1,23 +1,63 @@
 /**
- * Checks the shape of JSON in its text, before it is parsed. JSON that is nested too deep, or has too many fields,
- * would cost too much time in every reader. The limit for bodies also bounds the length of lists.
+ * Reads JSON of others: bodies, lines of files, answers. Its shape is checked in the text, before it is parsed. JSON that is
+ * nested too deep, or has too many fields, would cost too much time in every reader. Of a name that stands twice only the
+ * last would count. The limit for bodies also bounds the length of lists.
  */
-import { ServiceError } from '../../domain/errors.ts'
+import { ServiceError } from './errors.ts'
 
 /** Deeper than any body needs. The 6 levels of a rule's conditions arrive as text. */
 const MOST_LEVELS = 64
 /** More than any object has: the largest has 30. */
 const MOST_FIELDS = 200
+/** Names of an object that are compared one by one. Of an object with more, the names are kept in a set. */
+const FEW = 16
+const RESERVED = '__proto__'
 
-export interface ShapeFault {
-  /** JSON pointer to the value that is nested too deep or has too many fields. */
+export interface JsonFault {
+  /** JSON pointer to the value with the fault. Empty for text that is no JSON. */
   readonly pointer: string
+  /** In words that follow the pointer: `stands twice, …`. */
   readonly detail: string
 }
+
+export type ReadJson = { readonly value: unknown } | { readonly fault: JsonFault }
+
+/**
+ * Reads a JSON text without a byte order mark.
+ *
+ * A fault is text that is no JSON, or JSON with more than 64 levels, with an object of more than 200 fields, or with a name
+ * that stands twice in an object. Names are compared as they read: `"\u0061"` is `"a"`.
+ */
+export function readJson(text: string): ReadJson {
+  const fault = shapeFault(text)
+  if (fault !== undefined) return { fault }
+  try {
+    return { value: JSON.parse(text) }
+  } catch (error) {
+    return { fault: { pointer: '', detail: `is no JSON: ${reasonOf(error)}` } }
+  }
+}
+
+/** The error for a body with a fault. */
+export const wrongJson = (fault: JsonFault): ServiceError =>
+  new ServiceError('invalid_request', `${fault.pointer || 'body'} ${fault.detail}.`, { errors: [fault] })
+
+/** Why a text is no JSON, in the parser's words. Not what stands around the place: that may be a secret. */
+function reasonOf(error: unknown): string {
+  const words = error instanceof Error ? error.message : String(error)
+  return words
+    .replace(/, (\.\.\.)?".*"(\.\.\.)? is not valid JSON$/s, '')
+    .replace(/(?<=^Unexpected token ')[^\p{L}\p{N}\p{P}\p{S} ](?='$)/u, codeOf)
+}
+
+/** For a character that cannot be seen. */
+const codeOf = (sign: string): string => `U+${sign.codePointAt(0)?.toString(16).toUpperCase().padStart(4, '0')}`
 
 /** An object or list that is open at the current position. */
 interface Level {
   readonly isObject: boolean
+  /** How many are open around it. */
+  readonly depth: number
   /** Fields begun so far, or items ended so far. */
   count: number
   /** Whether the next string is the name of a field. */
@@ -25,7 +65,12 @@ interface Level {
   /** Position of the last field's name in the text, with its quotes. */
   nameFrom: number
   nameTo: number
+  /** The names so far, as they read. Undefined while they are few: then their positions are in {@link places}. */
+  names: Set<string> | undefined
 }
+
+/** Positions of the first names of all objects that are open: begin and end, {@link FEW} a level. Used within a call. */
+const places = new Uint32Array(MOST_LEVELS * FEW * 2)
 
 const QUOTE = 0x22
 const BACKSLASH = 0x5c
@@ -38,7 +83,7 @@ const [OPEN_LIST, CLOSE_LIST] = [0x5b, 0x5d]
  *
  * One pass over the text, in memory that does not grow with it.
  */
-export function shapeFault(text: string): ShapeFault | undefined {
+function shapeFault(text: string): JsonFault | undefined {
   const open: Level[] = []
   let level: Level | undefined
   for (let at = 0; at < text.length; at++) {
@@ -54,6 +99,8 @@ export function shapeFault(text: string): ShapeFault | undefined {
         }
         level.nameFrom = at
         level.nameTo = end + 1
+        const detail = nameFault(text, level)
+        if (detail !== undefined) return { pointer: pointerTo(text, open), detail }
       }
       at = end
       continue
@@ -61,12 +108,13 @@ export function shapeFault(text: string): ShapeFault | undefined {
     switch (sign) {
       case OPEN_OBJECT:
       case OPEN_LIST: {
-        if (open.length === MOST_LEVELS) {
+        const depth = open.length
+        if (depth === MOST_LEVELS) {
           const detail = `is nested deeper than the ${MOST_LEVELS} levels there may be`
           return { pointer: pointerTo(text, open), detail }
         }
         const isObject = sign === OPEN_OBJECT
-        level = { isObject, count: 0, beforeName: isObject, nameFrom: 0, nameTo: 0 }
+        level = { isObject, depth, count: 0, beforeName: isObject, nameFrom: 0, nameTo: 0, names: undefined }
         open.push(level)
         break
       }
@@ -84,6 +132,58 @@ export function shapeFault(text: string): ShapeFault | undefined {
   return undefined
 }
 
+/** What is wrong with the last name of an object. Keeps it for those that follow. */
+function nameFault(text: string, level: Level): string | undefined {
+  const { nameFrom: from, nameTo: to } = level
+  if (level.count > FEW || hasEscape(text, from, to)) level.names ??= namesSoFar(text, level)
+  const { names } = level
+  // Most names are compared where they stand, and never copied.
+  const name = names !== undefined || to - from === RESERVED.length + 2 ? nameOf(text, from, to) : undefined
+  // Code that copies such a field into an object would change what that object is.
+  if (name === RESERVED) return 'is not a name that a field may have'
+  const isRepeated = names === undefined ? isAmongPlaces(text, level) : names.has(name ?? '')
+  if (isRepeated) return 'stands twice in its object: give each name once'
+  names?.add(name ?? '')
+  return undefined
+}
+
+function isAmongPlaces(text: string, { depth, count, nameFrom, nameTo }: Level): boolean {
+  const first = depth * FEW * 2
+  const own = first + (count - 1) * 2
+  for (let place = first; place < own; place += 2) {
+    if (isSame(text, places[place] ?? 0, places[place + 1] ?? 0, nameFrom, nameTo)) return true
+  }
+  places[own] = nameFrom
+  places[own + 1] = nameTo
+  return false
+}
+
+/** Whether the same characters stand at two positions. From behind: names that are alike mostly begin alike. */
+function isSame(text: string, oneFrom: number, oneTo: number, from: number, to: number): boolean {
+  if (oneTo - oneFrom !== to - from) return false
+  for (let back = 2; back < to - from; back++) {
+    if (text.charCodeAt(oneTo - back) !== text.charCodeAt(to - back)) return false
+  }
+  return true
+}
+
+/** The names before the last one. */
+function namesSoFar(text: string, { depth, count }: Level): Set<string> {
+  const first = depth * FEW * 2
+  const names = new Set<string>()
+  for (let place = first; place < first + (count - 1) * 2; place += 2) {
+    names.add(nameOf(text, places[place] ?? 0, places[place + 1] ?? 0))
+  }
+  return names
+}
+
+function hasEscape(text: string, from: number, to: number): boolean {
+  for (let at = from + 1; at < to; at++) {
+    if (text.charCodeAt(at) === BACKSLASH) return true
+  }
+  return false
+}
+
 /** Position of the closing quote of a string. The length of the text if there is none. */
 function endOfText(text: string, from: number): number {
   for (let at = from + 1; at < text.length; at++) {
@@ -97,18 +197,17 @@ function endOfText(text: string, from: number): number {
 /** JSON pointer (RFC 6901) to the current value in the innermost of these levels. */
 const pointerTo = (text: string, levels: readonly Level[]): string =>
   levels
-    .map(({ isObject, count, nameFrom, nameTo }) => (isObject ? nameOf(text.slice(nameFrom, nameTo)) : String(count)))
+    .map(({ isObject, count, nameFrom, nameTo }) => (isObject ? nameOf(text, nameFrom, nameTo) : String(count)))
     .map((name) => `/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`)
     .join('')
 
-function nameOf(quoted: string): string {
+/** A name as it reads. @param to behind its closing quote */
+function nameOf(text: string, from: number, to: number): string {
+  if (!hasEscape(text, from, to)) return text.slice(from + 1, to - 1)
+  const quoted = text.slice(from, to)
   try {
     return String(JSON.parse(quoted))
   } catch {
     return quoted
   }
 }
-
-/** The error for a body with a shape fault. */
-export const wrongShape = (fault: ShapeFault): ServiceError =>
-  new ServiceError('invalid_request', `${fault.pointer || 'body'} ${fault.detail}.`, { errors: [fault] })

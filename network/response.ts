@@ -2,6 +2,7 @@
  * Reads responses from a bridge to the carrier. The bridge is somebody else's program, so nothing in them is trusted.
  */
 import { retryAfterMs } from '../domain/http.ts'
+import { readJson } from '../domain/json.ts'
 import { isOwnCode } from '../domain/temporal/ticket-ends.ts'
 import { storable } from '../domain/text.ts'
 import { CarrierError, type CarrierResponse } from './network.ts'
@@ -14,7 +15,12 @@ const QUOTED_CHARS = 200
 const DETAIL_CHARS = 500
 const CODE_CHARS = 64
 
-/** Reads the text of a body. Stops after the chunk that exceeds {@link MAX_BYTES}. */
+/**
+ * Reads the text of a body. Stops after the chunk that exceeds {@link MAX_BYTES}.
+ *
+ * Bytes that are not UTF-8 become U+FFFD. What counts in a response is ASCII, and a ticket must not wait for ever for a letter
+ * in a reason.
+ */
 export async function readBounded(response: Response): Promise<string> {
   if (response.body === null) return ''
   const decoder = new TextDecoder()
@@ -76,12 +82,8 @@ interface Body {
 }
 
 function parse(text: string): Body | undefined {
-  try {
-    const value: unknown = JSON.parse(text)
-    return typeof value === 'object' && value !== null ? value : undefined
-  } catch {
-    return undefined
-  }
+  const read = readJson(text)
+  return 'value' in read && typeof read.value === 'object' && read.value !== null ? read.value : undefined
 }
 
 /** Puts text on one line, and cuts it to `most` UTF-16 units. Half a surrogate pair at the cut becomes U+FFFD. */

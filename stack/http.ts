@@ -1,5 +1,7 @@
 /** Shared by the small servers of this folder: listening on loopback, reading a body, sending a response. */
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http'
+import { readJson } from '../domain/json.ts'
+import { decode } from '../domain/utf8.ts'
 import { LOOPBACK, requireFreePort } from './ports.ts'
 
 /** 1 MB: these servers take only a few lines. */
@@ -34,8 +36,8 @@ export async function serve(
   return { url: `http://${LOOPBACK}:${address.port}`, stop }
 }
 
-/** @throws Error if the body is too long or is no JSON */
-export async function readJson(request: IncomingMessage): Promise<unknown> {
+/** Reads a JSON body. @throws Error if it is too long, not UTF-8, or not JSON */
+export async function readBody(request: IncomingMessage): Promise<unknown> {
   const chunks: Buffer[] = []
   let size = 0
   for await (const chunk of request) {
@@ -44,7 +46,11 @@ export async function readJson(request: IncomingMessage): Promise<unknown> {
     if (size > BODY_LIMIT_BYTES) throw new Error(`the body is longer than ${BODY_LIMIT_BYTES} bytes`)
     chunks.push(chunk)
   }
-  return JSON.parse(Buffer.concat(chunks).toString('utf8'))
+  const decoded = decode(Buffer.concat(chunks))
+  if ('fault' in decoded) throw new Error(`the body ${decoded.fault}`)
+  const read = readJson(decoded.text)
+  if ('fault' in read) throw new Error(`${read.fault.pointer || 'the body'} ${read.fault.detail}`)
+  return read.value
 }
 
 export function answerJson(response: ServerResponse, status: number, body: unknown): void {

@@ -1,7 +1,7 @@
 /** Reads lists of SIMs from CSV and NDJSON. Makes the same body as JSON, with unchecked records. */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { readJson } from '../../domain/json.ts'
 import type { SimFile } from '../../operations/estate/import-sims.ts'
-import { shapeFault } from '../http/json-shape.ts'
 import { LINE_TOO_LONG, linesOf } from './lines.ts'
 import { readSimCsv, type SimRecords } from './sim-csv.ts'
 import { takeFiles, upToMost } from './whole-files.ts'
@@ -40,14 +40,9 @@ async function readNdjson(parts: AsyncGenerator<Buffer>): Promise<SimRecords> {
   const unreadable = new Map<number, string>()
   for await (const { number, text } of upToMost(linesOf(parts))) {
     lines.push(number)
-    const fault = text === null ? { pointer: '', detail: LINE_TOO_LONG } : shapeFault(text)
-    try {
-      if (fault === undefined) sims.push(JSON.parse(text ?? ''))
-      else unreadable.set(sims.push(null) - 1, `${fault.pointer} ${fault.detail}`.trim())
-    } catch (error) {
-      const why = error instanceof Error ? error.message : String(error)
-      unreadable.set(sims.push(null) - 1, `is no JSON: ${why}`)
-    }
+    const read = text === null ? { fault: { pointer: '', detail: LINE_TOO_LONG } } : readJson(text)
+    if ('value' in read) sims.push(read.value)
+    else unreadable.set(sims.push(null) - 1, `${read.fault.pointer} ${read.fault.detail}`.trim())
   }
   return { sims, lines, unreadable }
 }

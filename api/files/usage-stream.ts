@@ -8,14 +8,14 @@ import { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { ServiceError } from '../../domain/errors.ts'
+import { readJson, wrongJson } from '../../domain/json.ts'
 import { Unreadable, UsageRecord } from '../../domain/usage/usage-record.ts'
 import { isPacked } from '../http/content-encoding.ts'
-import { shapeFault, wrongShape } from '../http/json-shape.ts'
 import { leavingOf, watchConnections } from '../http/left.ts'
 import { recordOf, rowsOf } from './csv-rows.ts'
 import { LINE_TOO_LONG, linesOf } from './lines.ts'
 import { takeTurn } from './reading-turns.ts'
-import { bytesOf, unreadable } from './unpack.ts'
+import { bytesOf } from './unpack.ts'
 
 /** Most bytes of a JSON body, unpacked. NDJSON and CSV may have more. */
 const MOST_JSON = 32 * 1024 * 1024
@@ -84,14 +84,9 @@ async function* fromJson(bytes: AsyncGenerator<Buffer>): AsyncGenerator<readonly
 }
 
 function recordsIn(text: string): readonly unknown[] {
-  const fault = shapeFault(text)
-  if (fault !== undefined) throw wrongShape(fault)
-  let parsed: unknown
-  try {
-    parsed = JSON.parse(text)
-  } catch (error) {
-    throw unreadable('JSON', error)
-  }
+  const read = readJson(text)
+  if ('fault' in read) throw wrongJson(read.fault)
+  const parsed = read.value
   if (typeof parsed !== 'object' || parsed === null || !('records' in parsed) || !Array.isArray(parsed.records)) {
     const detail = 'expected an object with an array of records'
     throw new ServiceError('invalid_request', `body: ${detail}`, { errors: [{ pointer: '/records', detail }] })
@@ -106,13 +101,8 @@ async function* fromNdjson(bytes: AsyncGenerator<Buffer>): AsyncGenerator<readon
 /** Parses a line. The check of the records rejects a line that cannot be parsed. */
 function parsedLine(line: string | null): unknown {
   if (line === null) return new Unreadable(`the line ${LINE_TOO_LONG}`)
-  const fault = shapeFault(line)
-  if (fault !== undefined) return new Unreadable(`${fault.pointer} ${fault.detail}`.trim())
-  try {
-    return JSON.parse(line)
-  } catch (error) {
-    return new Unreadable(`is no JSON: ${error instanceof Error ? error.message : String(error)}`)
-  }
+  const read = readJson(line)
+  return 'value' in read ? read.value : new Unreadable(`${read.fault.pointer} ${read.fault.detail}`.trim())
 }
 
 const COLUMNS = new Set(Object.keys(UsageRecord.properties))

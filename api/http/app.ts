@@ -7,10 +7,9 @@ import { ERRORS, ServiceError } from '../../domain/errors.ts'
 import type { Network } from '../../domain/networks.ts'
 import { hideSecrets } from '../../domain/quote.ts'
 import type { Metrics } from '../../process/metrics.ts'
+import { jsonOf, textOf } from './bodies.ts'
 import { trusts } from './caller-address.ts'
-import { isPacked } from './content-encoding.ts'
 import { useEtags } from './etag.ts'
-import { shapeFault, wrongShape } from './json-shape.ts'
 import { asServiceError, sendProblem, useProblems } from './problems.ts'
 import { logRequests } from './request-log.ts'
 import { useResponseChecks, useValidation } from './validation.ts'
@@ -157,15 +156,10 @@ function refuseSocket(error: Error & { code?: string }, socket: Socket): void {
  * Accepts JSON. An empty body, or JSON's white space alone, counts as no body; the schema says whether one is needed.
  */
 function acceptJson(app: FastifyInstance): void {
-  const parse = app.getDefaultJsonParser('error', 'error')
   app.removeContentTypeParser('application/json')
-  app.addContentTypeParser<string>('application/json', { parseAs: 'string' }, (request, body, done) => {
-    isPacked(request)
-    const fault = shapeFault(body)
-    if (/^[ \t\r\n]*$/.test(body)) done(null, undefined)
-    else if (fault !== undefined) done(wrongShape(fault))
-    else void parse(request, body, done)
-  })
+  app.addContentTypeParser<Buffer>('application/json', { parseAs: 'buffer' }, (_request, body, done) =>
+    done(null, jsonOf(body)),
+  )
   app.removeContentTypeParser('text/plain')
 }
 
@@ -179,8 +173,8 @@ export function takeNoBody(app: FastifyInstance): void {
     route.config = { ...route.config, bodiless: true }
   })
   app.removeAllContentTypeParsers()
-  app.addContentTypeParser<string>('*', { parseAs: 'string' }, (_request, body, done) => {
-    if (['', '{}', 'null'].includes(body.replaceAll(/[ \t\r\n]/g, ''))) done(null, undefined)
+  app.addContentTypeParser<Buffer>('*', { parseAs: 'buffer' }, (_request, body, done) => {
+    if (['', '{}', 'null'].includes(textOf(body).replaceAll(/[ \t\r\n]/g, ''))) done(null, undefined)
     else done(new ServiceError('invalid_request', 'This path takes no body: send none, or {}.'))
   })
 }

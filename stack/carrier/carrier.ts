@@ -12,7 +12,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Value } from 'typebox/value'
-import { answerJson, readJson, serve } from '../http.ts'
+import { answerJson, readBody, serve } from '../http.ts'
 import { type CarrierBook, OperationBody, openBook } from './book.ts'
 import { drawMishaps, type Knobs, turnKnobs } from './knobs.ts'
 
@@ -44,7 +44,7 @@ export async function startCarrier(options: CarrierOptions): Promise<Carrier> {
   const attempts = new Map<string, number>()
 
   const operate = async (request: IncomingMessage, response: ServerResponse) => {
-    const body = await readJson(request)
+    const body = await readBody(request)
     if (!Value.Check(OperationBody, body)) {
       const faults = [...Value.Errors(OperationBody, body)].map(
         ({ instancePath, message }) => `${instancePath} ${message}`,
@@ -85,7 +85,7 @@ export async function startCarrier(options: CarrierOptions): Promise<Carrier> {
       case 'GET /stats':
         return answerJson(response, 200, { ...book.stats(), unauthorized: refusals })
       case 'PUT /knobs':
-        knobs = turnKnobs(await readJson(request), knobs)
+        knobs = turnKnobs(await readBody(request), knobs)
         return answerJson(response, 200, knobs)
       case 'GET /knobs':
         return answerJson(response, 200, knobs)

@@ -154,6 +154,20 @@ describe('the simulated carrier', () => {
     })
   })
 
+  test.each([
+    ['in Latin-1', Buffer.from('{"failureRate":0, "ü":1}', 'latin1'), 400, /^the body is not UTF-8, line 1/],
+    ['with a name that stands twice', '{"failureRate":0,"failureRate":1}', 400, /^\/failureRate stands twice/],
+    ['that is no JSON', '{', 400, /^the body is no JSON: /],
+    ['with a byte order mark', '\uFEFF{"failureRate":0}', 200, /^$/],
+  ])('answers a body %s', async (_, body, status, detail) => {
+    const { url } = await aCarrier()
+
+    const answer = await fetch(`${url}/knobs`, { method: 'PUT', headers: { authorization: 'Bearer secret' }, body })
+
+    const { detail: words = '' } = (await answer.json()) as { detail?: string }
+    expect([answer.status, words]).toEqual([status, expect.stringMatching(detail)])
+  })
+
   test('remembers every answered effect after a SIGKILL', async () => {
     const file = join(await temporaryFolder(), 'carrier.jsonl')
     const port = await freePort()

@@ -59,6 +59,12 @@ describe('perform', () => {
     expect(bridge.asked.map(({ url }) => url)).toEqual(['/bridge/operations', '/bridge/operations'])
   })
 
+  test('reads a response with a byte order mark', async () => {
+    const network = await networkTo(answering(200, `\uFEFF${JSON.stringify(DONE)}`))
+
+    expect(await network.perform(SUSPEND)).toEqual(DONE)
+  })
+
   test('passes on the effect `already`', async () => {
     const network = await networkTo(answering(200, { ...DONE, effect: 'already', note: 'ours to ignore' }))
 
@@ -203,6 +209,8 @@ describe('an unreadable response', () => {
     ['null', 200, 'null', '“null”'],
     ['an unknown effect', 200, { ...DONE, effect: 'maybe' }, 'maybe'],
     ['another ticket', 200, { ...DONE, ticketId: 'other' }, 'other'],
+    ['an effect that stands twice', 200, `{"ticketId":"${TICKET}","effect":"already","effect":"done"}`, 'already'],
+    ['a code that stands twice', 409, '{"code":"line_unknown","code":"line_busy"}', '409'],
     ['an accepted request', 202, DONE, '202'],
     ["a proxy's page", 404, '<html>nginx</html>', '404 with “<html>nginx</html>”'],
     ['a refusal without a code', 409, { detail: 'no' }, '409'],
