@@ -8,12 +8,12 @@ const NUMBER = String.raw`[+-]?\d+(?:\.\d+)?`
 /** Where a cell may begin: programs that use separators other than the comma split a cell at these. */
 const SEPARATOR = String.raw`[;\t\r\n]`
 /** What may precede the sign of a formula without making it harmless: spaces, invisible characters, quotes. */
-const QUIET = String.raw`[\p{Z}\p{C}"'\p{Pi}\p{Pf}]*`
+const QUIET = String.raw`[\p{Z}\p{C}"'\p{Pi}\p{Pf}]`
 /** Signs that begin a formula, and their wide forms, which some programs accept. Source: OWASP, CSV injection. */
 const SIGN = '[=+\\-@\uFF1D\uFF0B\uFF0D\uFF20]'
 
 const RISKY = new RegExp(
-  String.raw`(?:^|(?<=${SEPARATOR}))(?!${NUMBER}(?:${SEPARATOR}|$))(?=${QUIET}${SIGN})|^(?=${QUIET}[\t\r\n])`,
+  String.raw`(?:^|(?<=${SEPARATOR}))(?!${NUMBER}(?:${SEPARATOR}|$))(?=${QUIET}*${SIGN})|^(?=${QUIET}*[\t\r\n])`,
   'gu',
 )
 
@@ -25,6 +25,27 @@ const RISKY = new RegExp(
  * Nothing is lost: text that already has such an apostrophe gets a second one.
  */
 export const neutralised = (text: string): string => text.replace(RISKY, "'")
+
+/** Quiet characters, and the sign behind them. A run of them is one match, so the time is linear in the text. */
+const LEAD = new RegExp(`${QUIET}+(${SIGN})?`, 'gu')
+const NUMBER_CELL = new RegExp(String.raw`${NUMBER}(?:${SEPARATOR}|$)`, 'uy')
+
+/**
+ * Reads the text of a cell: takes off each apostrophe that {@link neutralised} adds, and no other. So `meantBy` of
+ * `neutralised` of a text is that text, and `'quoted'` stays as it is.
+ */
+export const meantBy = (cell: string): string =>
+  cell.replace(LEAD, (lead: string, sign: string | undefined, at: number) => {
+    if (sign === undefined) return at === 0 && /[\t\r\n]/.test(lead) ? lead.replace(/^'/, '') : lead
+    // A semicolon is not quiet: if one begins a part here, it stands before the run.
+    const isPart = at === 0 || cell[at - 1] === ';'
+    NUMBER_CELL.lastIndex = at + lead.length - 1
+    const isNumber = NUMBER_CELL.test(cell)
+    return lead.replace(/(^|[\t\r\n])'/g, (found: string, before: string, place: number) => {
+      const isOwn = (before === '' && !isPart) || (isNumber && place + found.length === lead.length - 1)
+      return isOwn ? found : before
+    })
+  })
 
 /**
  * How the library writes CSV, so that each row is read back as it was: RFC 4180. Quotes a cell with any line break in it, as

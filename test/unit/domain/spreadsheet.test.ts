@@ -2,7 +2,15 @@ import { parse } from 'csv-parse/sync'
 import { stringify } from 'csv-stringify/sync'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { asTextCell, CSV_FORMAT, digitsOf, isRounded, looksRounded, neutralised } from '../../../domain/spreadsheet.ts'
+import {
+  asTextCell,
+  CSV_FORMAT,
+  digitsOf,
+  isRounded,
+  looksRounded,
+  meantBy,
+  neutralised,
+} from '../../../domain/spreadsheet.ts'
 
 const SIGNS = ['=', '+', '-', '@', '\uFF1D', '\uFF0B', '\uFF0D', '\uFF20']
 const NUMBER = /^[+-]?\d+(\.\d+)?$/
@@ -80,6 +88,50 @@ describe('neutralised', () => {
         expect(parse(csv, { record_delimiter: ['\r\n', '\n', '\r'] })).toEqual(cells)
       }),
     )
+  })
+})
+
+describe('meantBy', () => {
+  test.each([
+    ["'=1+1", '=1+1'],
+    ["''=1+1", "'=1+1"],
+    ["pump;'=1", 'pump;=1'],
+    ["'+49 170 1", '+49 170 1'],
+    ["'\tx", '\tx'],
+    ["'-5", "'-5"],
+    ["'+491701234567", "'+491701234567"],
+    ["a;'-5;'=1", "a;'-5;=1"],
+    ["'quoted'", "'quoted'"],
+    ["'89445001", "'89445001"],
+    ["it's=1", "it's=1"],
+    ['=1+1', '=1+1'],
+    ['', ''],
+  ])('reads %j as %j', (cell, expected) => {
+    expect(meantBy(cell)).toBe(expected)
+  })
+
+  test('takes off what neutralised adds, of any text', () => {
+    const comesBack = (cell: string) => {
+      expect(meantBy(neutralised(cell))).toBe(cell)
+    }
+    fc.assert(fc.property(text, comesBack))
+    for (const cell of textsOf(['=', "'", ';', '1', 'a', '\t'], 6)) comesBack(cell)
+    for (const cell of textsOf(['-', "'", ';', '1', '.', '\t'], 6)) comesBack(cell)
+  })
+
+  test('takes off nothing that neutralised would not add again', () => {
+    for (const cell of textsOf(['-', "'", ';', '1', 'a', '\t'], 6)) {
+      const read = meantBy(cell)
+      expect(neutralised(read).length, cell).toBeGreaterThanOrEqual(cell.length)
+      if (neutralised(cell) === cell) expect(read).toBe(cell)
+    }
+  })
+
+  test('reads a cell of a million quiet characters at once', () => {
+    const quiet = "\t'".repeat(500_000)
+
+    expect(meantBy(`x${quiet}`)).toBe(`x${quiet}`)
+    expect(meantBy(`x${quiet}=`)).toBe(`x${'\t'.repeat(500_000)}=`)
   })
 })
 
