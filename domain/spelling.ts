@@ -32,7 +32,9 @@ function closest(word: string, names: Iterable<string>): string | undefined {
   if (word.length > 60) return undefined
   for (const name of names) {
     const by = distance(word.toLowerCase(), name.toLowerCase())
-    if (by <= bound && (best === undefined || by < best.by)) best = { name, by }
+    // Most words of two or three letters are two changes away from any such name.
+    const isSimilar = by <= Math.min(bound, Math.ceil(name.length / 2) - 1)
+    if (isSimilar && (best === undefined || by < best.by)) best = { name, by }
   }
   return best?.name
 }

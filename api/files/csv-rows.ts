@@ -5,61 +5,58 @@ import { Waste } from '../../domain/waste.ts'
 import { delimiterOf } from './delimiter.ts'
 import { LINE_TOO_LONG, MOST_LINE } from './lines.ts'
 import { unreadable } from './unpack.ts'
+import { NOT_UTF8, Utf8Parts } from './utf8-parts.ts'
 
 export interface Row {
   /** Without white space around them. Each row has as many as its line. */
   readonly cells: readonly string[]
   /** The line in which it begins, from 1. */
   readonly line: number
+  /** Why its cells are not those of the file; null if they are. */
+  readonly fault: string | null
 }
 
 /**
- * The values of a row, by column. An empty cell is no value, nor is one whose column has no name.
- *
- * @param columns the field of each column; empty for one that is not taken
- * @param valueOf converts the text of a cell
- */
-export const recordOf = <T>(
-  columns: readonly string[],
-  { cells }: Row,
-  valueOf: (column: string, cell: string) => T,
-): Record<string, T> =>
-  Object.fromEntries(
-    columns.flatMap((column, at) => {
-      const cell = cells[at] ?? ''
-      return column === '' || cell === '' ? [] : [[column, valueOf(column, cell)]]
-    }),
-  )
-
-/**
  * The rows that have a value; first the line of columns. All rows that end in a part come at once. Leaves out Excel's own
- * first line `sep=;`. The first line with a value decides the delimiter: comma, semicolon or tab.
+ * first line `sep=;`. The first line with a value decides the delimiter: comma, semicolon or tab. Each of CR, LF and CR LF
+ * ends a row.
  *
- * @param parts UTF-8
  * @throws ServiceError invalid_request if the file is no CSV, or if a record is too long, or too many are blank
  */
 export async function* rowsOf(parts: AsyncGenerator<Buffer>): AsyncGenerator<Row[]> {
   const { delimiter, all } = await delimiterOf(parts)
   const waste = new Waste('blank lines')
+  const utf8 = new Utf8Parts()
   let rows: Row[] = []
   let isFirst = true
-  const take = (cells: readonly string[], lines: number) => {
-    const line = lines - breaksIn(cells)
+  /** The line in which the next record begins, and its first byte. */
+  let [line, begun] = [1, 0]
+  /** Bytes that have arrived, and the end of the last part of them that is not UTF-8. */
+  let [written, spoiled] = [0, 0]
+  const mustFit = (end: number) => {
+    if (end - begun > MOST_LINE) throw unreadable('CSV', `the record in line ${line} ${LINE_TOO_LONG}`)
+  }
+  const take = (cells: readonly string[], end: number) => {
+    mustFit(end)
     if (cells.every((cell) => cell === '')) waste.countUseless(`line ${line}`)
     else if (!isFirst || !/^sep=.?$/i.test(cells[0] ?? '')) {
       waste.countUseful()
-      rows.push({ cells, line })
+      const fault = begun < spoiled && cells.some((cell) => cell.includes('\uFFFD')) ? NOT_UTF8 : null
+      rows.push({ cells, line, fault })
       isFirst = false
     }
+    line += 1 + breaksIn(cells)
+    begun = end
   }
   const parser = parse({
     bom: true,
     delimiter,
+    record_delimiter: ['\r\n', '\n', '\r'],
     relax_column_count: true,
     relax_quotes: true,
     trim: true,
-    on_record: (cells: string[], { lines }) => {
-      take(cells, lines)
+    on_record: (cells: string[], { bytes }) => {
+      take(cells, bytes)
       // The parser keeps nothing.
       return null
     },
@@ -67,13 +64,17 @@ export async function* rowsOf(parts: AsyncGenerator<Buffer>): AsyncGenerator<Row
   // Each write has its own answer; without a listener a failure would end the process.
   parser.on('error', () => undefined)
   try {
-    for await (const part of measured(all)) {
+    for await (const part of all) {
+      written += part.length
+      if (!utf8.isText(part)) spoiled = written
       await new Promise<void>((resolve, reject) => {
         parser.write(part, (error) => (error == null ? resolve() : reject(error)))
       })
+      mustFit(written)
       if (rows.length > 0) yield rows
       rows = []
     }
+    if (!utf8.isWhole()) spoiled = written
     await new Promise<void>((resolve, reject) => {
       parser.end((error?: Error | null) => (error == null ? resolve() : reject(error)))
     })
@@ -83,31 +84,6 @@ export async function* rowsOf(parts: AsyncGenerator<Buffer>): AsyncGenerator<Row
   if (rows.length > 0) yield rows
 }
 
-const NEWLINE = 0x0a
-const QUOTE = 0x22
-
-/**
- * Passes CSV on until a record is too long. Line ends within quotes belong to the record.
- *
- * @throws ServiceError invalid_request
- */
-async function* measured(parts: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
-  let [length, lines, begun, quoted] = [0, 1, 1, false]
-  for await (const part of parts) {
-    for (const byte of part) {
-      length += 1
-      if (byte === QUOTE) quoted = !quoted
-      if (byte === NEWLINE) {
-        lines += 1
-        if (!quoted) [length, begun] = [0, lines]
-      }
-      if (length > MOST_LINE) throw unreadable('CSV', `the record in line ${begun} ${LINE_TOO_LONG}`)
-    }
-    yield part
-  }
-}
-
-/** Line breaks within a record. The parser counts lines up to the end of a record. */
 const breaksIn = (cells: readonly string[]): number =>
-  cells.reduce((sum, cell) => sum + (cell.includes('\n') || cell.includes('\r') ? breaks(cell) : 0), 0)
+  cells.reduce((sum, cell) => sum + (/[\r\n]/.test(cell) ? breaks(cell) : 0), 0)
 const breaks = (cell: string): number => cell.match(/\r\n|\n|\r/g)?.length ?? 0

@@ -1,5 +1,10 @@
-/** Reads the lines of a file in bounded memory. An endless line never fills it. */
+/** Reads the records of NDJSON in bounded memory. An endless line never fills it. */
+import { isUtf8 } from 'node:buffer'
+import { readJson } from '../../domain/json.ts'
+import { Unreadable } from '../../domain/unreadable.ts'
+import { withoutMark } from '../../domain/utf8.ts'
 import { Waste } from '../../domain/waste.ts'
+import { NOT_UTF8 } from './utf8-parts.ts'
 
 /** Longest line of NDJSON and longest record of CSV, in bytes. */
 export const MOST_LINE = 64 * 1024
@@ -7,37 +12,36 @@ export const LINE_TOO_LONG = `is longer than ${MOST_LINE} bytes`
 
 const NEWLINE = 0x0a
 
-/** A line that is not blank. */
-export interface Line {
-  /** Its number in the file, from 1. */
-  readonly number: number
-  /** Without its line end. Null for a line that is too long: nothing of it is kept. */
-  readonly text: string | null
+/** A record of a file, unchecked. */
+export interface FileRecord {
+  /** The line in which it begins, from 1. */
+  readonly line: number
+  /** {@link Unreadable} if it cannot be read. */
+  readonly value: unknown
 }
 
 /**
- * The lines of a file that are not blank. All lines that end in a part come at once: one by one they would cost four times
- * as much. Removes a byte order mark.
+ * The records of NDJSON, one for each line that is not blank. All lines that end in a part come at once: one by one they
+ * would cost four times as much. Skips a byte order mark.
  *
- * @param parts UTF-8
  * @throws ServiceError invalid_request if too many lines are blank
  */
-export async function* linesOf(parts: AsyncIterable<Buffer>): AsyncGenerator<Line[]> {
+export async function* recordsOfLines(parts: AsyncIterable<Buffer>): AsyncGenerator<FileRecord[]> {
   const waste = new Waste('blank lines')
-  let lines: Line[] = []
-  let number = 0
+  let records: FileRecord[] = []
+  let line = 0
   /** The beginning of a line whose end is in a later part. */
   let begun: Buffer[] = []
   let length = 0
   const endLine = (piece: Buffer) => {
-    number += 1
+    line += 1
     length += piece.length
-    const whole = begun.length === 0 ? piece : Buffer.concat([...begun, piece])
-    const text = length > MOST_LINE ? null : whole.toString('utf8').replace(number === 1 ? /^\uFEFF/ : '', '')
+    const bytes = begun.length === 0 ? piece : Buffer.concat([...begun, piece])
+    const text = length > MOST_LINE ? null : textOf(bytes, line)
     ;[begun, length] = [[], 0]
-    if (text?.trim() === '') return waste.countUseless(`line ${number}`)
+    if (text?.trim() === '') return waste.countUseless(`line ${line}`)
     waste.countUseful()
-    lines.push({ number, text })
+    records.push({ line, value: text === null ? new Unreadable(line, LINE_TOO_LONG) : valueOf(text, bytes, line) })
   }
   for await (const part of parts) {
     let from = 0
@@ -49,9 +53,20 @@ export async function* linesOf(parts: AsyncIterable<Buffer>): AsyncGenerator<Lin
     length += rest.length
     if (length > MOST_LINE) begun = []
     else if (rest.length > 0) begun.push(Buffer.from(rest))
-    if (lines.length > 0) yield lines
-    lines = []
+    if (records.length > 0) yield records
+    records = []
   }
   if (length > 0) endLine(Buffer.alloc(0))
-  if (lines.length > 0) yield lines
+  if (records.length > 0) yield records
+}
+
+const textOf = (bytes: Buffer, line: number): string => {
+  const text = bytes.toString('utf8')
+  return line === 1 ? withoutMark(text) : text
+}
+
+function valueOf(text: string, bytes: Buffer, line: number): unknown {
+  if (!isUtf8(bytes)) return new Unreadable(line, NOT_UTF8)
+  const read = readJson(text)
+  return 'value' in read ? read.value : new Unreadable(line, `${read.fault.pointer} ${read.fault.detail}`.trim())
 }

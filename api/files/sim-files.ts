@@ -1,15 +1,14 @@
 /** Reads lists of SIMs from CSV and NDJSON. Makes the same body as JSON, with unchecked records. */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { readJson } from '../../domain/json.ts'
-import type { SimFile } from '../../operations/estate/import-sims.ts'
-import { LINE_TOO_LONG, linesOf } from './lines.ts'
-import { readSimCsv, type SimRecords } from './sim-csv.ts'
+import { DIGIT_FIELDS, SIM_FIELDS } from '../../operations/estate/check-sim.ts'
+import { type FileRecord, recordsOfLines } from './lines.ts'
+import { type CellKind, recordsOfTable, type Table } from './tables.ts'
 import { takeFiles, upToMost } from './whole-files.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Where each record of the body stands in the file. Null for a JSON body. */
-    simFile: SimFile | null
+    /** The line in which each record of the body begins, from 1. Null for a JSON body. */
+    recordLines: readonly number[] | null
   }
 }
 
@@ -21,28 +20,32 @@ export const SIM_FILES = {
 
 /** Makes a scope accept NDJSON and CSV besides JSON. */
 export function takeSimFiles(app: FastifyInstance): void {
-  app.decorateRequest('simFile', null)
+  app.decorateRequest('recordLines', null)
   const asBody =
-    (read: (parts: AsyncGenerator<Buffer>) => Promise<SimRecords>) =>
+    (recordsOf: (parts: AsyncGenerator<Buffer>) => AsyncGenerator<FileRecord[]>) =>
     async (parts: AsyncGenerator<Buffer>, request: FastifyRequest) => {
-      const { sims, ...file } = await read(parts)
-      request.simFile = file
-      return { sims }
+      const records = await upToMost(recordsOf(parts))
+      request.recordLines = records.map(({ line }) => line)
+      return { sims: records.map(({ value }) => value) }
     }
-  const ndjson = asBody(readNdjson)
-  takeFiles(app, { 'application/x-ndjson': ndjson, 'application/ndjson': ndjson, 'text/csv': asBody(readSimCsv) })
+  const ndjson = asBody(recordsOfLines)
+  takeFiles(app, {
+    'application/x-ndjson': ndjson,
+    'application/ndjson': ndjson,
+    'text/csv': asBody((parts) => recordsOfTable(parts, TABLE)),
+  })
 }
 
-/** Keeps a line that is no JSON as unreadable. */
-async function readNdjson(parts: AsyncGenerator<Buffer>): Promise<SimRecords> {
-  const sims: unknown[] = []
-  const lines: number[] = []
-  const unreadable = new Map<number, string>()
-  for await (const { number, text } of upToMost(linesOf(parts))) {
-    lines.push(number)
-    const read = text === null ? { fault: { pointer: '', detail: LINE_TOO_LONG } } : readJson(text)
-    if ('value' in read) sims.push(read.value)
-    else unreadable.set(sims.push(null) - 1, `${read.fault.pointer} ${read.fault.detail}`.trim())
-  }
-  return { sims, lines, unreadable }
+const INTEGERS: ReadonlySet<string> = new Set(
+  'type watchdogMode warningThresholdPct status poolId tariffId usageBytes voiceSeconds smsCount'.split(' '),
+)
+const BOOLEANS: ReadonlySet<string> = new Set(['enableBurnRateAlerts', 'isWatchdogExempt'])
+
+function kindOf(field: string): CellKind {
+  if (DIGIT_FIELDS.has(field)) return 'digits'
+  if (INTEGERS.has(field)) return 'integer'
+  if (BOOLEANS.has(field)) return 'boolean'
+  return field === 'tag' ? 'label' : 'text'
 }
+
+const TABLE: Table = { fields: Object.fromEntries(SIM_FIELDS.map((field) => [field, kindOf(field)])), oneOf: ['iccid'] }

@@ -2,6 +2,7 @@
 import { addAbortSignal, PassThrough, pipeline, type Readable } from 'node:stream'
 import { createGunzip } from 'node:zlib'
 import { ServiceError } from '../../domain/errors.ts'
+import { otherFormatOf } from '../../domain/utf8.ts'
 import { partsOf } from './reading-turns.ts'
 
 /**
@@ -27,7 +28,7 @@ interface Sent {
 /**
  * The bytes of a body, a few at a time, in turns with other files. Several gzip streams may follow one another.
  *
- * @throws ServiceError invalid_request if the body breaks off or cannot be unpacked, or if its sender has left
+ * @throws ServiceError invalid_request if the body breaks off, cannot be unpacked or is UTF-16, or if its sender has left
  * @throws ServiceError payload_too_large if there are more bytes than `most`, or too many for what arrived
  */
 export async function* bytesOf(
@@ -49,6 +50,8 @@ export async function* bytesOf(
   let bytes = 0
   try {
     for await (const chunk of unpacked) {
+      const other = bytes === 0 ? otherFormatOf(chunk) : undefined
+      if (other !== undefined) throw new ServiceError('invalid_request', `The body ${other}.`)
       bytes += chunk.length
       const room = isPacked ? Math.max(FREE_BYTES, MOST_RATIO * arrived) : most.bytes
       if (bytes > Math.min(room, most.bytes)) throw tooLarge(bytes, arrived, most)

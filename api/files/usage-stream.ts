@@ -5,16 +5,16 @@
 
 import { createHash } from 'node:crypto'
 import { Readable } from 'node:stream'
-import { text } from 'node:stream/consumers'
+import { buffer } from 'node:stream/consumers'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { ServiceError } from '../../domain/errors.ts'
-import { readJson, wrongJson } from '../../domain/json.ts'
-import { Unreadable, UsageRecord } from '../../domain/usage/usage-record.ts'
+import { UsageRecord } from '../../domain/usage/usage-record.ts'
+import { jsonOf } from '../http/bodies.ts'
 import { isPacked } from '../http/content-encoding.ts'
 import { leavingOf, watchConnections } from '../http/left.ts'
-import { recordOf, rowsOf } from './csv-rows.ts'
-import { LINE_TOO_LONG, linesOf } from './lines.ts'
+import { type FileRecord, recordsOfLines } from './lines.ts'
 import { takeTurn } from './reading-turns.ts'
+import { type CellKind, recordsOfTable, type Table } from './tables.ts'
 import { bytesOf } from './unpack.ts'
 
 /** Most bytes of a JSON body, unpacked. NDJSON and CSV may have more. */
@@ -72,60 +72,39 @@ export function usageRecords(request: UsageRequest, arrived: Arrived): AsyncGene
     ...(isJson && { most: { bytes: MOST_JSON, inPlace: 'NDJSON or CSV' } }),
   })
   if (isJson) return fromJson(bytes)
-  return type === 'text/csv' ? fromCsv(bytes) : fromNdjson(bytes)
+  return valuesOf(type === 'text/csv' ? recordsOfTable(bytes, TABLE) : recordsOfLines(bytes))
 }
 
 async function* fromJson(bytes: AsyncGenerator<Buffer>): AsyncGenerator<readonly unknown[]> {
-  const records = recordsIn(await text(bytes))
+  const records = recordsIn(await buffer(bytes))
   for (let from = 0; from < records.length; from += A_TURN) {
     await takeTurn()
     yield records.slice(from, from + A_TURN)
   }
 }
 
-function recordsIn(text: string): readonly unknown[] {
-  const read = readJson(text)
-  if ('fault' in read) throw wrongJson(read.fault)
-  const parsed = read.value
-  if (typeof parsed !== 'object' || parsed === null || !('records' in parsed) || !Array.isArray(parsed.records)) {
+function recordsIn(body: Buffer): readonly unknown[] {
+  const value = jsonOf(body)
+  if (typeof value !== 'object' || value === null || !('records' in value) || !Array.isArray(value.records)) {
     const detail = 'expected an object with an array of records'
     throw new ServiceError('invalid_request', `body: ${detail}`, { errors: [{ pointer: '/records', detail }] })
   }
-  return parsed.records
+  return value.records
 }
 
-async function* fromNdjson(bytes: AsyncGenerator<Buffer>): AsyncGenerator<readonly unknown[]> {
-  for await (const lines of linesOf(bytes)) yield lines.map(({ text }) => parsedLine(text))
+const AMOUNTS = ['bytesUp', 'bytesDown', 'voiceSeconds', 'smsCount']
+
+function kindOf(field: string): CellKind {
+  if (field === 'iccid' || field === 'imei') return 'digits'
+  if (field === 'simId' || AMOUNTS.includes(field)) return 'integer'
+  return field === 'correction' ? 'boolean' : 'text'
 }
 
-/** Parses a line. The check of the records rejects a line that cannot be parsed. */
-function parsedLine(line: string | null): unknown {
-  if (line === null) return new Unreadable(`the line ${LINE_TOO_LONG}`)
-  const read = readJson(line)
-  return 'value' in read ? read.value : new Unreadable(`${read.fault.pointer} ${read.fault.detail}`.trim())
+const TABLE: Table = {
+  fields: Object.fromEntries(Object.keys(UsageRecord.properties).map((field) => [field, kindOf(field)])),
+  oneOf: ['iccid', 'simId'],
 }
 
-const COLUMNS = new Set(Object.keys(UsageRecord.properties))
-const NUMBERS = new Set(['simId', 'bytesUp', 'bytesDown', 'voiceSeconds', 'smsCount'])
-
-async function* fromCsv(bytes: AsyncGenerator<Buffer>): AsyncGenerator<readonly unknown[]> {
-  let columns: readonly string[] | undefined
-  for await (const rows of rowsOf(bytes)) {
-    columns ??= rows.shift()?.cells.map(knownColumn) ?? []
-    const known = columns
-    yield rows.map((row) => recordOf(known, row, valueOf))
-  }
-}
-
-function knownColumn(name: string): string {
-  if (COLUMNS.has(name)) return name
-  const detail = `got column '${name}', expected some of ${[...COLUMNS].join(', ')}`
-  throw new ServiceError('invalid_request', `CSV: ${detail}`, { errors: [{ pointer: `/${name}`, detail }] })
-}
-
-/** Text that is no number stays text, and the check of the records rejects it. */
-function valueOf(column: string, cell: string): unknown {
-  if (NUMBERS.has(column) && /^-?\d+$/.test(cell)) return Number(cell)
-  if (column === 'correction' && /^(true|false|1|0)$/i.test(cell)) return /^(true|1)$/i.test(cell)
-  return cell
+async function* valuesOf(batches: AsyncGenerator<readonly FileRecord[]>): AsyncGenerator<readonly unknown[]> {
+  for await (const records of batches) yield records.map(({ value }) => value)
 }

@@ -3,8 +3,10 @@ import { isUtf8 } from 'node:buffer'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { ServiceError } from '../../domain/errors.ts'
 import { MOST_SIMS } from '../../domain/tickets/bulk.ts'
+import { decode, otherFormatOf } from '../../domain/utf8.ts'
 import { isPacked } from '../http/content-encoding.ts'
 import { leavingOf, watchConnections } from '../http/left.ts'
+import type { FileRecord } from './lines.ts'
 import { partsOf } from './reading-turns.ts'
 
 /** Reads UTF-8. @returns the body of the request */
@@ -23,33 +25,29 @@ export function takeFiles(app: FastifyInstance, readers: Readonly<Record<string,
 }
 
 /**
- * What is read of a file, one by one.
+ * All records of a file.
  *
- * @param batches one item a SIM; of a CSV one more, its line of columns
- * @throws ServiceError invalid_request for more SIMs than any request takes: the rest is not read
+ * @throws ServiceError invalid_request if there are none, or more than any request takes: the rest is not read
  */
-export async function* upToMost<T>(batches: AsyncGenerator<readonly T[]>): AsyncGenerator<T> {
-  let count = 0
+export async function upToMost(batches: AsyncGenerator<readonly FileRecord[]>): Promise<FileRecord[]> {
+  const records: FileRecord[] = []
   for await (const batch of batches) {
-    count += batch.length
-    if (count > MOST_SIMS + 1) {
+    records.push(...batch)
+    if (records.length > MOST_SIMS) {
       throw new ServiceError('invalid_request', `The file has more than ${MOST_SIMS} SIMs: send it in parts.`)
     }
-    yield* batch
   }
+  if (records.length > 0) return records
+  throw new ServiceError(
+    'invalid_request',
+    'The file names no SIM: expected a record for each, of CSV below a line of columns.',
+  )
 }
-
-const NEXT = 'save it as UTF-8 (in Excel: "CSV UTF-8") and send it again'
 
 /** @throws ServiceError invalid_request with the first line that is not UTF-8 */
 function mustBeUtf8(body: Buffer): void {
-  const utf16 = /^(?:\xFF\xFE|\xFE\xFF|[^\0]\0|\0[^\0])/.test(body.toString('latin1', 0, 4))
-  if (utf16) throw new ServiceError('invalid_request', `The file is not UTF-8, it looks like UTF-16: ${NEXT}.`)
-  if (isUtf8(body)) return
-  let [line, from] = [1, 0]
-  for (let end = body.indexOf('\n'); end >= 0 && isUtf8(body.subarray(from, end)); end = body.indexOf('\n', from)) {
-    line += 1
-    from = end + 1
-  }
-  throw new ServiceError('invalid_request', `The file is not UTF-8, line ${line} is the first that is not: ${NEXT}.`)
+  // Decoded only to find the fault: a file of 64 MB takes a while.
+  if (isUtf8(body) && otherFormatOf(body) === undefined) return
+  const decoded = decode(body)
+  if ('fault' in decoded) throw new ServiceError('invalid_request', `The file ${decoded.fault}.`)
 }

@@ -6,7 +6,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyReply } from 'fastify'
 import { Type } from 'typebox'
 import { Pool } from '../../domain/estate/pool.ts'
-import { Sim, SimQuery } from '../../domain/estate/sim.ts'
+import { SimQuery } from '../../domain/estate/sim.ts'
 import { Tariff } from '../../domain/estate/tariff.ts'
 import { Event, EventQuery } from '../../domain/event.ts'
 import { filterOf, Order, OrderQuery } from '../../domain/orders/order.ts'
@@ -21,16 +21,9 @@ import { inTenant, reading, type Store } from '../../store/tenancy.ts'
 import { listTickets } from '../../store/tickets/tickets.ts'
 import { listLog } from '../../store/watchdog/log.ts'
 import { columnsOf, csvOf } from '../files/csv.ts'
+import { SIM_COLUMNS } from '../files/sim-tables.ts'
 import { streamed } from '../http/streaming.ts'
 import type { InternalOptions } from '../options.ts'
-
-/** Without activation codes, which are secrets. The governing tariff is reduced to id, name and type. */
-const SIM_COLUMNS = [
-  ...columnsOf(Sim, ['esimQrPayload', 'esimQrDataUrl', 'tariff']),
-  'tariff.id',
-  'tariff.displayName',
-  'tariff.type',
-]
 
 const spreadsheet = {
   spreadsheet: Type.Optional(

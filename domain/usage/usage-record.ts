@@ -3,6 +3,7 @@ import { type Static, Type } from 'typebox'
 import { Compile } from 'typebox/compile'
 import { instantMs } from '../instant.ts'
 import { isStorable } from '../text.ts'
+import { Unreadable } from '../unreadable.ts'
 
 /** 1 TB in one record. Above that, and above 30 years of voice in seconds, a record is a mistake. */
 const MOST_BYTES = 1_000_000_000_000
@@ -45,6 +46,9 @@ export type UsageRecord = Static<typeof UsageRecord>
 /** Compiled: read by the schema itself, a record takes six times as long. */
 const checked = Compile(UsageRecord)
 
+/** What a record may count. A record that was cut off states none of them: it must not count as 0. */
+const AMOUNTS = ['bytesUp', 'bytesDown', 'voiceSeconds', 'smsCount'] as const
+
 /** Why a record was not counted: a stable code, and words for people. */
 export interface UsageFault {
   readonly code:
@@ -57,14 +61,6 @@ export interface UsageFault {
     | 'negative_total'
     | 'total_out_of_range'
   readonly detail: string
-}
-
-/** Takes the place of a record that cannot be read, and says why. */
-export class Unreadable {
-  readonly why: string
-  constructor(why: string) {
-    this.why = why
-  }
 }
 
 /** A record that was read. `at` is in epoch milliseconds. */
@@ -100,7 +96,7 @@ export function readRecord(
   now: number,
   maxAgeMs: number = USAGE_MAX_AGE_MS,
 ): { readonly record: ReadRecord } | { readonly fault: UsageFault } {
-  if (value instanceof Unreadable) return fault('invalid_record', `record: ${value.why}`)
+  if (value instanceof Unreadable) return fault('invalid_record', String(value))
   if (!checked.Check(value)) {
     const [error] = checked.Errors(value)
     return fault('invalid_record', `${error?.instancePath.slice(1) || 'record'}: ${error?.message ?? 'is malformed'}`)
@@ -122,6 +118,9 @@ export function readRecord(
     return fault('usage_too_old', `at: ${value.at} is longer ago than USAGE_MAX_AGE lets usage come late`)
   }
   if (at > now + FUTURE_MS) return fault('usage_in_future', `at: ${value.at} is more than 5 minutes ahead`)
+  if (AMOUNTS.every((name) => value[name] === undefined)) {
+    return fault('invalid_record', `states no amount: expected one of ${AMOUNTS.join(', ')}, 0 if nothing was used`)
+  }
   const amounts = {
     bytesUp: value.bytesUp ?? 0,
     bytesDown: value.bytesDown ?? 0,

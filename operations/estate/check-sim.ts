@@ -70,7 +70,7 @@ export const DIGIT_FIELDS: ReadonlySet<string> = new Set(
 )
 
 /** An unknown field name, quoted, with the name that may have been meant. */
-export const unknownField = (name: string): string => {
+const unknownField = (name: string): string => {
   const meant = didYouMean(name.replaceAll(/[\s_-]/g, ''), SIM_FIELDS)
   return `${quoted(name)}${meant === undefined ? '' : `: ${meant}`}`
 }

@@ -7,6 +7,7 @@ import type {
   ImportTotals,
   Rejection,
 } from '../../domain/estate/sim-import.ts'
+import { Unreadable } from '../../domain/unreadable.ts'
 import { MOST_TOTAL } from '../../domain/usage/usage-record.ts'
 import { Waste } from '../../domain/waste.ts'
 import { noteCreated } from '../../store/audit.ts'
@@ -24,13 +25,8 @@ const BATCH = 5000
 /** The most warnings in a response: nobody reads more. */
 const MOST_WARNINGS = 1000
 
-/** The file that the records of an import came from. */
-export interface SimFile {
-  /** The line in which each record begins, counted from 1. */
-  readonly lines: readonly number[]
-  /** Why records could not be parsed, by their index. */
-  readonly unreadable: ReadonlyMap<number, string>
-}
+/** The line in which each record of a file begins, from 1. */
+export type RecordLines = readonly number[]
 
 interface GoodSim {
   readonly index: number
@@ -48,8 +44,12 @@ type Reject = (index: number, code: Rejection, why: string) => void
  * A bad record is rejected, and the rest is written. An ICCID that exists already is rejected with `sim_exists`, so
  * that a repeated delivery adds only what is missing, and its usage counts once.
  */
-export async function importSims(tx: TenantTx, records: readonly unknown[], file?: SimFile): Promise<ImportResult> {
-  const { taken, ...result } = await takeIn(tx, records, file, lockPoolTariffs, async (sims) => {
+export async function importSims(
+  tx: TenantTx,
+  records: readonly unknown[],
+  lines?: RecordLines,
+): Promise<ImportResult> {
+  const { taken, ...result } = await takeIn(tx, records, lines, lockPoolTariffs, async (sims) => {
     const inserted = await insertSims(tx, sims)
     const after = new Map(sims.map((sim) => [sim.iccid, sim]))
     await noteCreated(
@@ -71,22 +71,22 @@ export async function importSims(tx: TenantTx, records: readonly unknown[], file
 export async function previewSimImport(
   tx: TenantTx,
   records: readonly unknown[],
-  file?: SimFile,
+  lines?: RecordLines,
 ): Promise<ImportPreview> {
-  const { taken: _, ...result } = await takeIn(tx, records, file, poolTariffs, (sims) => insertableSims(tx, sims))
+  const { taken: _, ...result } = await takeIn(tx, records, lines, poolTariffs, (sims) => insertableSims(tx, sims))
   return { dryRun: true, ...result }
 }
 
 async function takeIn<T extends { readonly iccid: string }>(
   tx: TenantTx,
   records: readonly unknown[],
-  file: SimFile | undefined,
+  lines: RecordLines | undefined,
   readPools: typeof poolTariffs,
   insert: (sims: readonly ImportedSim[]) => Promise<readonly T[]>,
 ) {
   const rejected: Rejected[] = []
-  const reject: Reject = (index, code, why) => rejected.push({ index, code, detail: `${lineOf(file, index)}${why}` })
-  const fitting = checked(records, file, tx.now.getTime(), reject)
+  const reject: Reject = (index, code, why) => rejected.push({ index, code, detail: `${lineOf(lines, index)}${why}` })
+  const fitting = checked(records, lines, tx.now.getTime(), reject)
   const placed = await assignable(tx, fitting, readPools, reject)
   const good = await countable(tx, placed, reject)
   const taken: { row: T; sim: ImportedSim }[] = []
@@ -101,7 +101,7 @@ async function takeIn<T extends { readonly iccid: string }>(
       } else {
         taken.push({ row, sim })
         for (const { field, detail } of ofSim)
-          warnings.push({ index, field, detail: `${lineOf(file, index)}${detail}` })
+          warnings.push({ index, field, detail: `${lineOf(lines, index)}${detail}` })
       }
     }
   }
@@ -116,13 +116,12 @@ async function takeIn<T extends { readonly iccid: string }>(
 }
 
 /** The records that are right in themselves. Of several with one ICCID, only the first is. */
-function checked(records: readonly unknown[], file: SimFile | undefined, now: number, reject: Reject): GoodSim[] {
+function checked(records: readonly unknown[], lines: RecordLines | undefined, now: number, reject: Reject): GoodSim[] {
   const good: GoodSim[] = []
   const waste = new Waste('faulty records')
   const places = new Map<string, number>()
   for (const [index, record] of records.entries()) {
-    const unreadable = file?.unreadable.get(index)
-    const one = unreadable === undefined ? checkImport(record, now) : { fault: unreadable }
+    const one = record instanceof Unreadable ? { fault: record.why } : checkImport(record, now)
     if ('fault' in one) {
       waste.countUseless(one.fault)
       reject(index, 'invalid_request', one.fault)
@@ -135,7 +134,7 @@ function checked(records: readonly unknown[], file: SimFile | undefined, now: nu
       places.set(iccid, index)
       good.push({ index, ...one })
     } else {
-      const line = file === undefined ? '' : `, in line ${file.lines[first]}`
+      const line = lines === undefined ? '' : `, in line ${lines[first]}`
       reject(index, 'sim_exists', `the same ICCID as record ${first}${line}: ${iccid}`)
     }
   }
@@ -208,5 +207,5 @@ function totalsOf(sims: readonly ImportedSim[]): ImportTotals {
 }
 
 /** A prefix for messages: the line in which a record begins; empty if there is no file. */
-export const lineOf = (file: SimFile | undefined, index: number): string =>
-  file === undefined ? '' : `line ${file.lines[index]}: `
+export const lineOf = (lines: RecordLines | undefined, index: number): string =>
+  lines === undefined ? '' : `line ${lines[index]}: `

@@ -3,11 +3,12 @@ import { type FieldError, ServiceError } from '../../domain/errors.ts'
 import type { NewSim } from '../../domain/estate/sim.ts'
 import { whyNotSoMany, whyNotThere } from '../../domain/orders/decisions.ts'
 import { ADDRESS_FIELDS, type Address, type OrderStatusResponse, type Shipment } from '../../domain/orders/order.ts'
+import { Unreadable } from '../../domain/unreadable.ts'
 import { insertSims } from '../../store/estate/sim-changes.ts'
 import { linkSims } from '../../store/orders/sims.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
 import { checkSim } from '../estate/check-sim.ts'
-import { lineOf, type SimFile } from '../estate/import-sims.ts'
+import { lineOf, type RecordLines } from '../estate/import-sims.ts'
 import { type PointerOf, refuseExisting, refuseFaults, refuseTwice } from './iccids.ts'
 import { mustBeAllowed, orderFor, takeStep } from './steps.ts'
 
@@ -16,7 +17,7 @@ import { mustBeAllowed, orderFor, takeStep } from './steps.ts'
  *
  * An address in the shipment replaces that of the order, field by field.
  *
- * @param file the file that the SIMs came from, if there was one
+ * @param lines of the file that the SIMs came from, if there was one
  * @throws ServiceError `invalid_request`, `order_not_found`, `order_type_mismatch`, `order_state_conflict`,
  *   `order_quantity_mismatch`, `shipping_address_missing`, `sim_exists`
  */
@@ -24,9 +25,9 @@ export async function shipOrder(
   tx: TenantTx,
   id: number,
   shipment: Shipment,
-  file?: SimFile,
+  lines?: RecordLines,
 ): Promise<OrderStatusResponse> {
-  const { sims, pointerOf } = simsOf(shipment, file)
+  const { sims, pointerOf } = simsOf(shipment, lines)
   const iccids = sims.map(({ iccid }) => iccid)
   refuseTwice(iccids, pointerOf)
   const order = await orderFor(tx, id, 'ship')
@@ -54,7 +55,7 @@ interface Given {
 }
 
 /** The SIMs of a shipment, from `iccids` or `sims`. @throws ServiceError `invalid_request` */
-function simsOf({ iccids, sims }: Shipment, file: SimFile | undefined): Given {
+function simsOf({ iccids, sims }: Shipment, lines: RecordLines | undefined): Given {
   if (iccids != null && sims == null) {
     return { sims: iccids.map((iccid) => ({ iccid })), pointerOf: (index) => `/iccids/${index}` }
   }
@@ -65,9 +66,9 @@ function simsOf({ iccids, sims }: Shipment, file: SimFile | undefined): Given {
   const good: NewSim[] = []
   const faults: FieldError[] = []
   for (const [index, record] of sims.entries()) {
-    const unreadable = file?.unreadable.get(index)
-    const checked = unreadable === undefined ? checkPhysical(record) : { fault: unreadable }
-    if ('fault' in checked) faults.push({ pointer: `/sims/${index}`, detail: `${lineOf(file, index)}${checked.fault}` })
+    const checked = record instanceof Unreadable ? { fault: record.why } : checkPhysical(record)
+    if ('fault' in checked)
+      faults.push({ pointer: `/sims/${index}`, detail: `${lineOf(lines, index)}${checked.fault}` })
     else good.push(checked.sim)
   }
   refuseFaults('Each of the SIMs needs an ICCID, and may be of no type but 0, physical', faults)

@@ -6,6 +6,7 @@ import { Compile } from 'typebox/compile'
 import { ServiceError } from '../../domain/errors.ts'
 import { ICCID } from '../../domain/identifiers.ts'
 import { BulkRow, type BulkSims, MOST_SIMS, notAnIccid, TICKET_OF } from '../../domain/tickets/bulk.ts'
+import { Unreadable } from '../../domain/unreadable.ts'
 import { readSimStates } from '../../store/estate/sim-state.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
 import {
@@ -85,6 +86,7 @@ function nameAt(sims: Exclude<BulkSims, { filter: unknown }>, index: number): Na
   if ('ids' in sims) return { ...nobody, simId: sims.ids[index] ?? null, fault: null }
   if ('iccids' in sims) return byIccid(index, sims.iccids[index] ?? '')
   const row = sims.rows[index]
+  if (row instanceof Unreadable) return { ...nobody, fault: String(row) }
   if (checkRow.Check(row)) {
     const { simId = null, iccid = null } = row
     const fault = simId === null && iccid === null ? 'neither iccid nor simId is given' : null

@@ -2,6 +2,7 @@
 import { Compile } from 'typebox/compile'
 import { ServiceError } from '../../domain/errors.ts'
 import { controlFault } from '../../domain/text.ts'
+import { Unreadable } from '../../domain/unreadable.ts'
 import { type BatchRequest, BatchRow } from '../../domain/workflows/provision-batch.ts'
 import { poolTariffs } from '../../store/estate/pools.ts'
 import { readSimStates } from '../../store/estate/sim-state.ts'
@@ -43,9 +44,9 @@ export async function checkDefaults(tx: TenantTx, defaults: BatchRequest['defaul
   }
 }
 
-/** The part of a row that names a SIM. A row that is no object is returned as it is. */
+/** The part of a row that names a SIM. A row that has none is returned as it is. */
 function nameIn(row: unknown): unknown {
-  if (typeof row !== 'object' || row === null || Array.isArray(row)) return row
+  if (typeof row !== 'object' || row === null || Array.isArray(row) || row instanceof Unreadable) return row
   const parts = (['simId', 'iccid'] as const).flatMap((name) => {
     const value: unknown = Reflect.get(row, name)
     return value === undefined ? [] : [[name, value]]

@@ -32,15 +32,15 @@ export const simRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app,
       },
       async (request, reply) => {
         const { sims } = request.body
-        const file = request.simFile ?? undefined
+        const lines = request.recordLines ?? undefined
         const there = whileThere(slowly(store), request)
         // A dry run leaves nothing behind, not even a response kept under an Idempotency-Key. The key stays free for
         // the real run.
         if (request.query.dryRun === true) {
-          return inTenant(there, request.tenantId, (tx) => previewSimImport(tx, sims, file))
+          return inTenant(there, request.tenantId, (tx) => previewSimImport(tx, sims, lines))
         }
         await prepareSoFar(store, request.tenantId)
-        return idempotentInTenant(there, { request, reply }, (tx) => importSims(tx, sims, file))
+        return idempotentInTenant(there, { request, reply }, (tx) => importSims(tx, sims, lines))
       },
     )
   }

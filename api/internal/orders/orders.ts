@@ -156,7 +156,7 @@ export const orderRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (ap
         bodyLimit: SHIPMENT_BYTES,
         // A file holds only the SIMs. The rest of the shipment is in the query.
         preValidation: async (request) => {
-          if (request.simFile === null) return
+          if (request.recordLines === null) return
           const { shippingCarrier = missing('shippingCarrier'), trackingNumber = missing('trackingNumber') } =
             request.query
           request.body = { ...request.body, shippingCarrier, trackingNumber }
@@ -181,7 +181,7 @@ export const orderRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (ap
       },
       (request, reply) =>
         idempotentInTenant(whileThere(store, request), { request, reply }, (tx) =>
-          shipOrder(tx, request.params.orderId, request.body, request.simFile ?? undefined),
+          shipOrder(tx, request.params.orderId, request.body, request.recordLines ?? undefined),
         ),
     )
   }

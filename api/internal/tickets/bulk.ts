@@ -19,7 +19,7 @@ import {
 import { inTenant, reading, slowly } from '../../../store/tenancy.ts'
 import { pageOfItems, pageOfRuns, runExists } from '../../../store/tickets/bulk-reads.ts'
 import { TERMS_OF_A_BULK_RUN } from '../../description/together.ts'
-import { takeBulkFiles } from '../../files/bulk-csv.ts'
+import { takeBulkFiles } from '../../files/sim-tables.ts'
 import { takeNoBody } from '../../http/app.ts'
 import { changeInTenant } from '../../http/change.ts'
 import { idempotentInTenant } from '../../http/idempotency.ts'

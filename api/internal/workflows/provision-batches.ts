@@ -14,7 +14,7 @@ import {
 import { batchOf, closeBatch, noBatch, noteBatch, startBatch } from '../../../operations/workflows/provision-batches.ts'
 import { inTenant, reading, slowly } from '../../../store/tenancy.ts'
 import { batchExists, pageOfBatch } from '../../../store/workflows/provision-batches.ts'
-import { takeProvisionFiles } from '../../files/provision-csv.ts'
+import { takeBatchFiles } from '../../files/sim-tables.ts'
 import { idempotentInTenant } from '../../http/idempotency.ts'
 import { whileThere } from '../../http/left.ts'
 import { BatchParams, batchIdOf } from '../../http/params.ts'
@@ -30,7 +30,7 @@ export const provisionBatchRoutes: FastifyPluginAsyncTypebox<InternalOptions> = 
   const tags = ['Workflows']
 
   const files: FastifyPluginAsyncTypebox = async (scope) => {
-    takeProvisionFiles(scope)
+    takeBatchFiles(scope)
     scope.post(
       '/workflows/provision-in-bulk',
       {

@@ -215,15 +215,16 @@ describe('CSV', () => {
   })
 
   test.each([
-    ['an unknown column', 'iccid,Warning_Threshold\n', 'no column of a SIM: "Warning_Threshold"'],
     [
-      'a mistyped column',
-      'icid,tag\n',
-      'no column of a SIM: "icid": did you mean iccid?; expected some of iccid, imsi,',
+      'an unknown column',
+      'iccid,Warning_Threshold\n',
+      'unknown column "Warning_Threshold": did you mean warningThresholdPct?',
     ],
+    ['a mistyped column', 'icid,tag\n', 'unknown column "icid": did you mean iccid?; expected some of iccid, imsi,'],
     ['a column twice', 'iccid,Tag,tag\n', 'column tag is there twice'],
     ['no iccid', 'tag,imsi\n', 'no column iccid, got tag, imsi'],
-    ['nothing', '', 'it is empty; expected a line of columns: iccid,'],
+    ['nothing', '', 'The file names no SIM: expected a record for each'],
+    ['a line of columns alone', 'iccid\n', 'The file names no SIM: expected a record for each'],
     ['an open quote', 'iccid,tag\n"open', 'Quote Not Closed'],
     ['UTF-16', Buffer.from('\uFEFFiccid,tag\n', 'utf16le'), 'it looks like UTF-16: save it as UTF-8'],
     ['Windows-1252', Buffer.from('iccid,tag\n1,a\n2,Zähler\n', 'latin1'), 'not UTF-8, line 3 is the first that is not'],

@@ -64,7 +64,7 @@ describe('an endless line', () => {
       accepted: 3,
       duplicates: 0,
       rejectedCount: 1,
-      rejected: [{ index: 1, code: 'invalid_record', detail: 'record: the line is longer than 65536 bytes' }],
+      rejected: [{ index: 1, code: 'invalid_record', detail: 'line 2: is longer than 65536 bytes' }],
     })
     expect(grown).toBeLessThan(BOUND)
   })

@@ -123,8 +123,8 @@ describe('a list', () => {
 
     expect(ndjson.body).toMatchObject({ accepted: 0, rejectedCount: 2 })
     expect(ndjson.body.rejected.map(({ detail }: { detail: string }) => detail)).toEqual([
-      expect.stringMatching(/^record: \S+ is nested deeper than the 64 levels there may be$/),
-      'record: has more fields than the 200 an object may have',
+      expect.stringMatching(/^line 1: \S+ is nested deeper than the 64 levels there may be$/),
+      'line 2: has more fields than the 200 an object may have',
     ])
     expect([json.status, json.body.errors?.[0].pointer]).toEqual([400, '/records/1'])
   })

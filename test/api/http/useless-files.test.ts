@@ -24,7 +24,7 @@ async function send(url: string, type: string, body: Buffer | string, headers: R
   return { ...answer, cost: (user + system) / 1000 }
 }
 
-const record = (recordId: string) => `{"recordId":"${recordId}","simId":1,"at":"2026-11-20T10:00:00Z"}\n`
+const record = (recordId: string) => `{"recordId":"${recordId}","simId":1,"at":"2026-11-20T10:00:00Z","smsCount":1}\n`
 const BLANK = /^The file was not read to its end: got \d+ blank lines beside \d+ others; expected at most 1000 more/
 const FAULTY = /^The file was not read to its end: got \d+ faulty records beside \d+ others; .*the last: \w+/
 const UNPACKED =

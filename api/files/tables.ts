@@ -1,0 +1,130 @@
+/** Reads tables: CSV whose first line names the columns. One reader for every list that is sent as CSV. */
+import { ServiceError } from '../../domain/errors.ts'
+import { shorten } from '../../domain/quote.ts'
+import { didYouMean } from '../../domain/spelling.ts'
+import { digitsOf, meantBy } from '../../domain/spreadsheet.ts'
+import { Unreadable } from '../../domain/unreadable.ts'
+import { type Row, rowsOf } from './csv-rows.ts'
+import type { FileRecord } from './lines.ts'
+
+/**
+ * How the text of a cell is read.
+ *
+ * - `digits`: identifiers, without what people and programs put between and around their digits
+ * - `label`: text as an export writes it
+ */
+export type CellKind = 'digits' | 'integer' | 'boolean' | 'label' | 'text'
+
+/** What a table may have. */
+export interface Table {
+  /** The kind of cells of each field. The name of a column is that of its field, in upper or lower case. */
+  readonly fields: Readonly<Record<string, CellKind>>
+  /** Other names of columns, in lower case, with the fields they mean. */
+  readonly otherNames?: Readonly<Record<string, string>>
+  /** A table has at least one of these fields. */
+  readonly oneOf: readonly string[]
+  /**
+   * Names of columns, in lower case, that are not read. With them, other names are not read either, but for those that
+   * resemble a field. Absent: a table has no other columns.
+   */
+  readonly ignored?: ReadonlySet<string>
+}
+
+/** The field of each column. Empty for a column without a name; null for one that is not read. */
+type Columns = readonly (string | null)[]
+
+/**
+ * The records of a table, unchecked, some at a time. An empty cell is no value. A row with a value outside of the columns, or
+ * with bytes that are not UTF-8, is {@link Unreadable}.
+ *
+ * @throws ServiceError invalid_request if the file is no CSV, or if a column is unknown, duplicate or missing
+ */
+export async function* recordsOfTable(parts: AsyncGenerator<Buffer>, table: Table): AsyncGenerator<FileRecord[]> {
+  let columns: Columns | undefined
+  for await (const rows of rowsOf(parts)) {
+    columns ??= columnsOf(rows.shift(), table)
+    const known = columns
+    yield rows.map((row) => ({ line: row.line, value: recordOf(row, known, table) }))
+  }
+}
+
+function recordOf({ cells, line, fault }: Row, columns: Columns, { fields }: Table): unknown {
+  if (fault !== null) return new Unreadable(line, fault)
+  const record: Record<string, unknown> = {}
+  for (const [at, cell] of cells.entries()) {
+    const field = columns[at] ?? (at < columns.length ? null : '')
+    if (cell === '' || field === null) continue
+    if (field === '') return new Unreadable(line, surplusAt(at, cell, columns.length))
+    record[field] = READERS[fields[field] ?? 'text'](cell)
+  }
+  return record
+}
+
+function surplusAt(at: number, cell: string, expected: number): string {
+  const why = `got a value in cell ${at + 1}, ${shorten(JSON.stringify(cell), SHOWN)}; expected ${expected} cells`
+  return `${why}: text with the separator in it needs quotes`
+}
+
+/** Text that is no number stays text, and the check of the records rejects it. */
+const READERS: Readonly<Record<CellKind, (cell: string) => unknown>> = {
+  digits: digitsOf,
+  integer: (cell) => {
+    const [, asText, plain] = /^(?:="(-?\d{1,16})"|'?(-?\d{1,16}))$/.exec(cell) ?? []
+    const digits = asText ?? plain
+    return digits === undefined ? cell : Number(digits)
+  },
+  boolean: (cell) => (/^(true|false|1|0)$/i.test(cell) ? /^(true|1)$/i.test(cell) : cell),
+  label: meantBy,
+  text: (cell) => cell,
+}
+
+function columnsOf(header: Row | undefined, table: Table): Columns {
+  const names = header?.cells ?? []
+  const fields = Object.keys(table.fields)
+  const known = new Map(fields.map((field) => [field.toLowerCase(), field]))
+  for (const [name, field] of Object.entries(table.otherNames ?? {})) known.set(name, field)
+  const columns = names.map((name) => (name === '' ? '' : (known.get(name.toLowerCase()) ?? null)))
+  const strange = names.flatMap((name, at) => (columns[at] === null ? (strangeness(name, table) ?? []) : []))
+  if (strange.length > 0) throw columnFault(`unknown column ${strange.slice(0, 5).join(', ')}`, fields)
+  const twice = columns.findIndex((field, at) => field !== '' && field !== null && columns.indexOf(field) !== at)
+  if (twice >= 0) {
+    const [first, second] = [names[columns.indexOf(columns[twice] ?? '')], names[twice]].map((name) =>
+      JSON.stringify(name),
+    )
+    throw columnFault(`column ${columns[twice]} is there twice, as ${first} and as ${second}`, fields)
+  }
+  if (table.oneOf.some((field) => columns.includes(field))) return columns
+  throw columnFault(`no column ${table.oneOf.join(' or ')}, got ${names.slice(0, 20).join(', ')}`, fields)
+}
+
+/** Why a column cannot be left unread; undefined if it can. */
+function strangeness(name: string, { fields, ignored }: Table): string | undefined {
+  if (ignored?.has(name.toLowerCase()) === true) return undefined
+  const meant = fieldMeantBy(name, Object.keys(fields))
+  if (meant === undefined && ignored !== undefined) return undefined
+  return `${shorten(JSON.stringify(name), SHOWN)}${meant === undefined ? '' : `: ${meant}`}`
+}
+
+/** Most bytes of a cell that are shown. */
+const SHOWN = 60
+
+/** `did you mean …?`, for a name that resembles a field: `pool_id`, `Target pool`, `tarifId`. */
+function fieldMeantBy(name: string, fields: readonly string[]): string | undefined {
+  const words = name
+    .replaceAll(/(\p{Ll})(\p{Lu})/gu, '$1 $2')
+    .toLowerCase()
+    .split(/[^\p{L}\p{N}]+/u)
+  const stems = new Map(
+    fields.flatMap((field) => {
+      const name = field.toLowerCase()
+      return [[name, field] as const, [name.replace(/id$/, ''), field] as const]
+    }),
+  )
+  const stem = words.find((word) => word.length > 3 && stems.has(word))
+  return stem === undefined ? didYouMean(words.join(''), fields) : `did you mean ${stems.get(stem)}?`
+}
+
+function columnFault(why: string, fields: readonly string[]): ServiceError {
+  const detail = `${why}; expected some of ${fields.join(', ')}`
+  return new ServiceError('invalid_request', `The CSV's first line: ${detail}`, { errors: [{ pointer: '', detail }] })
+}

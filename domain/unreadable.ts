@@ -1,0 +1,17 @@
+/** Takes the place of a record of a file that cannot be read, and says why. */
+export class Unreadable {
+  /** The line in which it begins, from 1. */
+  readonly line: number
+  /** Such as `is longer than 65536 bytes`. */
+  readonly why: string
+
+  constructor(line: number, why: string) {
+    this.line = line
+    this.why = why
+  }
+
+  /** Why, with the line. */
+  toString(): string {
+    return `line ${this.line}: ${this.why}`
+  }
+}
