@@ -99,11 +99,12 @@ export async function aHarness(store: TestStore, billingCycle = 'P1M') {
       }),
     complete: (ask: Parameters<typeof complete>[1]) => asTenant((tx) => complete(tx, ask)),
     record: (values: readonly unknown[], firstIndex?: number) => recordUsage(store, tenantId, values, firstIndex),
-    /** A usage record of a SIM. Its time is now, unless `also` has another. */
+    /** A usage record of a SIM: nothing was used, now, unless `also` says otherwise. */
     usage: (simId: number, also: object = {}) => ({
       recordId: `r${number++}`,
       simId,
       at: new Date(store.now).toISOString(),
+      bytesUp: 0,
       ...also,
     }),
     ledger: () =>
