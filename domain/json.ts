@@ -65,12 +65,17 @@ interface Level {
   /** Position of the last field's name in the text, with its quotes. */
   nameFrom: number
   nameTo: number
-  /** The names so far, as they read. Undefined while they are few: then their positions are in {@link places}. */
+  /** A number made of its length and two characters, and whether it has an escape. */
+  nameHash: number
+  nameEscapes: boolean
+  /** The names so far, as they read. Undefined while they are few: then their positions are in {@link froms}. */
   names: Set<string> | undefined
 }
 
-/** Positions of the first names of all objects that are open: begin and end, {@link FEW} a level. Used within a call. */
-const places = new Uint32Array(MOST_LEVELS * FEW * 2)
+/** Of the first names of all objects that are open, {@link FEW} a level: where they begin and end. Used within a call. */
+const [froms, tos] = [new Uint32Array(MOST_LEVELS * FEW), new Uint32Array(MOST_LEVELS * FEW)]
+/** Their numbers: two names are compared by their characters only if these are the same. */
+const hashes = new Int32Array(MOST_LEVELS * FEW)
 
 const QUOTE = 0x22
 const BACKSLASH = 0x5c
@@ -89,7 +94,6 @@ function shapeFault(text: string): JsonFault | undefined {
   for (let at = 0; at < text.length; at++) {
     const sign = text.charCodeAt(at)
     if (sign === QUOTE) {
-      const end = endOfText(text, at)
       if (level?.beforeName === true) {
         level.beforeName = false
         level.count += 1
@@ -97,12 +101,11 @@ function shapeFault(text: string): JsonFault | undefined {
           const detail = `has more fields than the ${MOST_FIELDS} an object may have`
           return { pointer: pointerTo(text, open.slice(0, -1)), detail }
         }
-        level.nameFrom = at
-        level.nameTo = end + 1
+        passName(text, at, level)
         const detail = nameFault(text, level)
         if (detail !== undefined) return { pointer: pointerTo(text, open), detail }
-      }
-      at = end
+        at = level.nameTo - 1
+      } else at = endOfText(text, at)
       continue
     }
     switch (sign) {
@@ -114,7 +117,7 @@ function shapeFault(text: string): JsonFault | undefined {
           return { pointer: pointerTo(text, open), detail }
         }
         const isObject = sign === OPEN_OBJECT
-        level = { isObject, depth, count: 0, beforeName: isObject, nameFrom: 0, nameTo: 0, names: undefined }
+        level = levelAt(depth, isObject)
         open.push(level)
         break
       }
@@ -132,56 +135,78 @@ function shapeFault(text: string): JsonFault | undefined {
   return undefined
 }
 
+const levelAt = (depth: number, isObject: boolean): Level => ({
+  isObject,
+  depth,
+  count: 0,
+  beforeName: isObject,
+  nameFrom: 0,
+  nameTo: 0,
+  nameHash: 0,
+  nameEscapes: false,
+  names: undefined,
+})
+
+/** Goes to the end of a name, and notes in its level what it looks like. */
+function passName(text: string, from: number, level: Level): void {
+  let escapes = false
+  let at = from + 1
+  for (; at < text.length; at++) {
+    const sign = text.charCodeAt(at)
+    if (sign === QUOTE) break
+    if (sign !== BACKSLASH) continue
+    escapes = true
+    at += 1
+  }
+  level.nameFrom = from
+  level.nameTo = at + 1
+  level.nameHash = (text.charCodeAt(from + 1) << 16) ^ (text.charCodeAt(at - 1) << 8) ^ (at - from)
+  level.nameEscapes = escapes
+}
+
 /** What is wrong with the last name of an object. Keeps it for those that follow. */
 function nameFault(text: string, level: Level): string | undefined {
-  const { nameFrom: from, nameTo: to } = level
-  if (level.count > FEW || hasEscape(text, from, to)) level.names ??= namesSoFar(text, level)
+  const { count, nameFrom: from, nameTo: to, nameEscapes } = level
+  if (count > FEW || nameEscapes) level.names ??= namesSoFar(text, level)
   const { names } = level
   // Most names are compared where they stand, and never copied.
   const name = names !== undefined || to - from === RESERVED.length + 2 ? nameOf(text, from, to) : undefined
   // Code that copies such a field into an object would change what that object is.
   if (name === RESERVED) return 'is not a name that a field may have'
-  const isRepeated = names === undefined ? isAmongPlaces(text, level) : names.has(name ?? '')
+  const isRepeated = names === undefined ? isAmongFew(text, level) : names.has(name ?? '')
   if (isRepeated) return 'stands twice in its object: give each name once'
   names?.add(name ?? '')
   return undefined
 }
 
-function isAmongPlaces(text: string, { depth, count, nameFrom, nameTo }: Level): boolean {
-  const first = depth * FEW * 2
-  const own = first + (count - 1) * 2
-  for (let place = first; place < own; place += 2) {
-    if (isSame(text, places[place] ?? 0, places[place + 1] ?? 0, nameFrom, nameTo)) return true
+function isAmongFew(text: string, { depth, count, nameFrom, nameTo, nameHash }: Level): boolean {
+  const own = depth * FEW + count - 1
+  for (let place = depth * FEW; place < own; place++) {
+    if (hashes[place] === nameHash && isSame(text, place, nameFrom, nameTo)) return true
   }
-  places[own] = nameFrom
-  places[own + 1] = nameTo
+  froms[own] = nameFrom
+  tos[own] = nameTo
+  hashes[own] = nameHash
   return false
 }
 
-/** Whether the same characters stand at two positions. From behind: names that are alike mostly begin alike. */
-function isSame(text: string, oneFrom: number, oneTo: number, from: number, to: number): boolean {
-  if (oneTo - oneFrom !== to - from) return false
-  for (let back = 2; back < to - from; back++) {
-    if (text.charCodeAt(oneTo - back) !== text.charCodeAt(to - back)) return false
+/** Whether a name has the same characters as the one at a place. */
+function isSame(text: string, place: number, from: number, to: number): boolean {
+  const [otherFrom = 0, otherTo = 0] = [froms[place], tos[place]]
+  if (otherTo - otherFrom !== to - from) return false
+  for (let at = 1; at < to - from; at++) {
+    if (text.charCodeAt(otherFrom + at) !== text.charCodeAt(from + at)) return false
   }
   return true
 }
 
 /** The names before the last one. */
 function namesSoFar(text: string, { depth, count }: Level): Set<string> {
-  const first = depth * FEW * 2
   const names = new Set<string>()
-  for (let place = first; place < first + (count - 1) * 2; place += 2) {
-    names.add(nameOf(text, places[place] ?? 0, places[place + 1] ?? 0))
+  for (let place = depth * FEW; place < depth * FEW + count - 1; place++) {
+    names.add(nameOf(text, froms[place] ?? 0, tos[place] ?? 0))
   }
   return names
-}
-
-function hasEscape(text: string, from: number, to: number): boolean {
-  for (let at = from + 1; at < to; at++) {
-    if (text.charCodeAt(at) === BACKSLASH) return true
-  }
-  return false
 }
 
 /** Position of the closing quote of a string. The length of the text if there is none. */
@@ -203,8 +228,8 @@ const pointerTo = (text: string, levels: readonly Level[]): string =>
 
 /** A name as it reads. @param to behind its closing quote */
 function nameOf(text: string, from: number, to: number): string {
-  if (!hasEscape(text, from, to)) return text.slice(from + 1, to - 1)
   const quoted = text.slice(from, to)
+  if (!quoted.includes('\\')) return quoted.slice(1, -1)
   try {
     return String(JSON.parse(quoted))
   } catch {
