@@ -46,6 +46,7 @@ export function useValidation(app: FastifyInstance): void {
     return isFit
   })
   app.addHook('preValidation', async (request) => {
+    refuseOtherBytes(request)
     dropEmptyFilters(request)
     if (mayBeLeftOut(request.routeOptions.schema?.body)) request.body ??= {}
     refuseUnstorable(request.query, 'query')
@@ -92,6 +93,31 @@ function hasMoreValues(value: unknown, most: number): boolean {
     rest.push(...inside)
   }
   return false
+}
+
+/**
+ * Refuses a query with percent-encoded bytes that are not UTF-8. Its parser would take them for text with percent signs. A
+ * percent sign that encodes nothing stands for itself. The router does the same for paths.
+ *
+ * @throws ServiceError invalid_request with the parameter
+ */
+function refuseOtherBytes({ url, routeOptions }: FastifyRequest): void {
+  if (routeOptions.schema?.querystring === undefined) return
+  for (const part of url.slice(url.indexOf('?') + 1).split('&')) {
+    if (!/%[89a-f]/i.test(part) || isEncodedText(part)) continue
+    const [name = '', value = name] = part.split('=', 2)
+    const detail = `got '${value}', which is not UTF-8: percent-encode the bytes of UTF-8`
+    throw new ServiceError('invalid_request', `${name}: ${detail}.`, { errors: [{ parameter: name, detail }] })
+  }
+}
+
+function isEncodedText(part: string): boolean {
+  try {
+    decodeURIComponent(part.replace(/%(?![\da-f]{2})/gi, '%25'))
+    return true
+  } catch {
+    return false
+  }
 }
 
 /** Removes filters without a value (`?search=`): they count as absent. */
