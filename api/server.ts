@@ -11,6 +11,7 @@ import { createMetrics } from '../process/metrics.ts'
 import { useOpenapi } from './description/description.ts'
 import { type App, type AppOptions, buildApp, refuseOtherMethods } from './http/app.ts'
 import { type RefusalLimit, useKeys } from './http/auth.ts'
+import { checkBodies } from './http/bodies.ts'
 import { useDocsPage } from './http/docs-page.ts'
 import { useIdempotencyKeys } from './http/idempotency.ts'
 import { type AnonymousLimit, type RequestLimit, useAnonymousLimit, useRateLimit } from './http/rate-limit.ts'
@@ -129,6 +130,7 @@ export async function buildPublic(
     useKeys(api, { ...routes, listener: 'public' })
     useWorkflowHeader(api)
     useIdempotencyKeys(api)
+    checkBodies(api)
     if (routes.requestLimit !== undefined) await useRateLimit(api, routes.requestLimit)
     for (const plugin of PUBLIC) await api.register(plugin, routes)
   }
@@ -154,6 +156,7 @@ export async function buildInternal(
     useKeys(internal, { ...routes, listener: 'internal' })
     useWorkflowHeader(internal)
     useIdempotencyKeys(internal)
+    checkBodies(internal)
     for (const plugin of INTERNAL) await internal.register(plugin, routes)
   }
   await app.register(scope, { prefix: '/internal' })

@@ -378,8 +378,9 @@ export const ERRORS = {
   unsupported_media_type: {
     status: 415,
     retryable: false,
-    title: 'The body has a content type this path does not take',
-    remedy: 'Send a content type that the path’s description lists.',
+    title: 'The body has a content type, charset or coding this path does not take',
+    remedy:
+      'Send it in UTF-8, in a type that the header `Accept` names, or in the coding that `Accept-Encoding` names.',
   },
   bulk_too_large: {
     status: 422,

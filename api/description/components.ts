@@ -63,6 +63,12 @@ const HEADERS: JsonObject = {
     text('Names this request in the logs; yours where you sent one.', '5c2f0b1e-0d0f-4c53-9d0e-3d1b6c6d9a10'),
   ),
   'WWW-Authenticate': always(text('How to send a key.', 'Bearer realm="simherd"')),
+  Accept: text('With a refused content type or charset: the content types that this path takes.', 'application/json'),
+  'Accept-Encoding': text(
+    'With a refused coding: the one that this path takes; `identity` where bodies must not be packed.',
+    'identity',
+    { enum: ['gzip', 'identity'] },
+  ),
   'Retry-After': count('Seconds after which trying again makes sense.', 5),
   Link: text(
     'Where the list goes on (`rel="next"`, by `cursor`; absent at its end), and from its second part on where it begins ' +

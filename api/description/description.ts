@@ -23,7 +23,6 @@ const declaredBy = ({ config }: RouteOptions, limited: boolean): Declared => ({
   problems: config?.problems ?? [],
   idempotent: config?.idempotent ?? true,
   versioned: config?.versioned ?? false,
-  bodiless: config?.bodiless ?? false,
   also: {
     body: jsonObject(config?.also?.body ?? {}),
     needed: config?.also?.needed ?? false,

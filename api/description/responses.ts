@@ -36,7 +36,6 @@ export interface Declared {
   readonly problems: readonly ErrorCode[]
   readonly idempotent: boolean
   readonly versioned: boolean
-  readonly bodiless: boolean
   readonly also: {
     readonly body: JsonObject
     readonly needed: boolean
@@ -55,7 +54,7 @@ export const takesIdempotencyKey = (method: string, { idempotent }: Declared) =>
 
 /** Every problem code that an operation with a key can respond with. */
 export function codesOf(method: string, path: string, declared: Declared): ErrorCode[] {
-  const { problems, versioned, bodiless, tenant } = declared
+  const { problems, versioned, tenant } = declared
   const codes: readonly (ErrorCode | false)[] = [
     'invalid_request',
     'unauthorized',
@@ -67,7 +66,7 @@ export function codesOf(method: string, path: string, declared: Declared): Error
     takesIdempotencyKey(method, declared) && 'idempotency_in_progress',
     isChange(method) && versioned && 'precondition_failed',
     isChange(method) && 'payload_too_large',
-    isChange(method) && !bodiless && 'unsupported_media_type',
+    isChange(method) && 'unsupported_media_type',
     takesIdempotencyKey(method, declared) && 'idempotency_key_reused',
     'rate_limited',
     tenant !== 'none' && 'quota_exceeded',
@@ -100,6 +99,10 @@ export const LIMIT_HEADERS = Object.fromEntries(
 const HEADERS_OF: Readonly<Record<number, JsonObject>> = {
   401: { 'WWW-Authenticate': { $ref: '#/components/headers/WWW-Authenticate' } },
   409: { 'Retry-After': { $ref: '#/components/headers/Retry-After' } },
+  415: {
+    Accept: { $ref: '#/components/headers/Accept' },
+    'Accept-Encoding': { $ref: '#/components/headers/Accept-Encoding' },
+  },
   429: { 'Retry-After': { $ref: '#/components/headers/Retry-After' }, ...LIMIT_HEADERS },
   503: { 'Retry-After': { $ref: '#/components/headers/Retry-After' } },
 }

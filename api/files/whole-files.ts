@@ -4,7 +4,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { ServiceError } from '../../domain/errors.ts'
 import { MOST_SIMS } from '../../domain/tickets/bulk.ts'
 import { decode, otherFormatOf } from '../../domain/utf8.ts'
-import { isPacked } from '../http/content-encoding.ts'
+import { mustNotBePacked } from '../http/bodies.ts'
 import { leavingOf, watchConnections } from '../http/left.ts'
 import type { FileRecord } from './lines.ts'
 import { partsOf } from './reading-turns.ts'
@@ -17,7 +17,7 @@ export function takeFiles(app: FastifyInstance, readers: Readonly<Record<string,
   watchConnections(app)
   for (const [type, read] of Object.entries(readers)) {
     app.addContentTypeParser<Buffer>(type, { parseAs: 'buffer' }, async (request: FastifyRequest, body: Buffer) => {
-      isPacked(request)
+      mustNotBePacked(body)
       mustBeUtf8(body)
       return read(partsOf(body, leavingOf(request)), request)
     })

@@ -1,19 +1,81 @@
-/** Bodies of requests, as text and as JSON. */
+/**
+ * Bodies of requests. Every body passes `checkBodies`, which knows what the path takes: content types, charset, coding. What is
+ * read as one text passes `textOf`.
+ */
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { ServiceError } from '../../domain/errors.ts'
 import { readJson, wrongJson } from '../../domain/json.ts'
 import { decode } from '../../domain/utf8.ts'
-import { unsupported } from './content-encoding.ts'
+import { isPacked, unsupported } from './content-encoding.ts'
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** The body may be packed with gzip. */
+    takesGzip?: true
+  }
+}
+
+/**
+ * Refuses bodies that a path of this scope does not take, before they are read. What content types a path takes is what it
+ * has parsers for.
+ *
+ * @throws ServiceError unsupported_media_type
+ */
+export function checkBodies(app: FastifyInstance): void {
+  app.addHook('preParsing', async (request) => {
+    const { method, headers, server, mediaType, routeOptions } = request
+    if (method === 'GET' || method === 'HEAD') return
+    const type = headers['content-type']
+    const hasBytes = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
+    if (type === undefined && !hasBytes) return
+    const { bodiless = false, takesGzip = false } = routeOptions.config
+    const isTaken = bodiless || (mediaType !== undefined && server.hasContentTypeParser(mediaType))
+    if (!isTaken) {
+      const got = type === undefined ? 'none' : `'${type}'`
+      throw unsupported('Content-Type', `got ${got}, expected ${typesOf(request).join(' or ')}`)
+    }
+    // No bytes are in any charset and in any coding.
+    if (!hasBytes) return
+    const other = charsetsOf(type ?? '').find((charset) => !TAKEN_CHARSETS.has(charset.toLowerCase()))
+    if (other !== undefined) throw unsupported('Content-Type', `got charset '${other}', expected utf-8`)
+    isPacked(request, takesGzip)
+  })
+}
+
+/** US-ASCII is a part of UTF-8. */
+const TAKEN_CHARSETS = new Set(['utf-8', 'utf8', 'us-ascii', 'ascii', ''])
+
+/** What a content type says of its charset. It may say it more than once: then each must fit. */
+const charsetsOf = (type: string): string[] =>
+  [...type.matchAll(/;\s*charset\s*=([^;]*)/gi)].map(([, value = '']) => value.replaceAll(/["'\s]/g, ''))
+
+/** Content types that a path takes, as its description has them. */
+const typesOf = ({ routeOptions }: FastifyRequest): readonly string[] =>
+  routeOptions.schema?.consumes ?? ['application/json']
+
+/**
+ * The headers that say what a path takes instead of what it refused. With a refused type there must be no `Accept-Encoding`.
+ * Source: RFC 9110, 12.5.3 and 15.5.16.
+ */
+export function takenBy(request: FastifyRequest, { errors }: ServiceError): Readonly<Record<string, string>> {
+  if (!errors.some(({ parameter }) => parameter === 'Content-Encoding')) return { accept: typesOf(request).join(', ') }
+  return { 'accept-encoding': request.routeOptions.config.takesGzip === true ? 'gzip' : 'identity' }
+}
+
+/** @throws ServiceError unsupported_media_type for a body that is packed, though no header says so */
+export function mustNotBePacked(body: Uint8Array): void {
+  if (body[0] !== 0x1f || body[1] !== 0x8b) return
+  throw unsupported('Content-Encoding', 'got none, though the body is packed with gzip')
+}
 
 /**
  * A body as text, without a byte order mark.
  *
  * @throws ServiceError invalid_request for bytes that are not UTF-8, with their line
- * @throws ServiceError unsupported_media_type for a body that is packed, though no header says so
+ * @throws ServiceError unsupported_media_type for a body that is packed
  */
 export function textOf(body: Uint8Array): string {
-  if (body[0] === 0x1f && body[1] === 0x8b) {
-    throw unsupported('Content-Encoding', 'the body is packed with gzip, expected one that is not packed')
-  }
+  mustNotBePacked(body)
   const decoded = decode(body)
   if ('text' in decoded) return decoded.text
   const { fault: detail } = decoded

@@ -6,6 +6,8 @@ import { quote } from '../../domain/quote.ts'
 import { strictObject } from '../../domain/schema.ts'
 import { controlFault, LABEL_PATTERN } from '../../domain/text.ts'
 import { isAway } from '../../store/away.ts'
+import { takenBy } from './bodies.ts'
+import { unsupported } from './content-encoding.ts'
 import { noteRefusal } from './request-log.ts'
 
 export const isCode = (code: string): code is ErrorCode => Object.hasOwn(ERRORS, code)
@@ -68,6 +70,7 @@ export function sendProblem(request: FastifyRequest, reply: FastifyReply, error:
   const detail = `${quote(error.message, MOST_BYTES.detail)}${more}`
   if (status >= 500) request.log.error({ err: error.cause ?? error }, detail)
   noteRefusal(request, { code: error.code, detail })
+  if (error.code === 'unsupported_media_type') reply.headers(takenBy(request, error))
   const retryAfter = error.retryAfter ?? RETRY_AFTER[error.code]
   if (retryAfter !== undefined) reply.header('retry-after', retryAfter)
   if (status === 401 && !reply.hasHeader('www-authenticate')) reply.header('www-authenticate', 'Bearer realm="simherd"')
@@ -135,7 +138,7 @@ function fromFastify(error: FastifyError): ServiceError | undefined {
     case 413:
       return new ServiceError('payload_too_large', 'The body is larger than this path takes: send it in parts.')
     case 415:
-      return new ServiceError('unsupported_media_type', `${error.message}: send application/json.`)
+      return unsupported('Content-Type', 'expected a media type, such as application/json')
     default:
       return undefined
   }

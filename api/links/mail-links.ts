@@ -43,7 +43,7 @@ export const mailLinkRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (ap
 
   // What a mail program sends says nothing that the token does not.
   app.removeAllContentTypeParsers()
-  app.addContentTypeParser('*', { parseAs: 'string', bodyLimit: BODY_BYTES }, (_request, _body, done) => done(null))
+  app.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit: BODY_BYTES }, (_request, _body, done) => done(null))
   app.setErrorHandler((error, request, reply) => sendRefusal(error, request, reply))
 
   app.addHook<{ Params: { token: string } }>('onRequest', async (request) => {

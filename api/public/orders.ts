@@ -121,7 +121,7 @@ export const orderRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, 
     scope.delete(
       '/orders/:orderId',
       {
-        config: { bodiless: true, versioned: true, problems: ['order_not_found', 'order_not_pending'] },
+        config: { versioned: true, problems: ['order_not_found', 'order_not_pending'] },
         schema: {
           operationId: 'cancelOrder',
           summary: 'Cancel a pending order',

@@ -118,7 +118,7 @@ export const orderRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (ap
     scope.post(
       '/orders/:orderId/process',
       {
-        config: { bodiless: true, problems: ['order_not_found', 'order_not_pending'] },
+        config: { problems: ['order_not_found', 'order_not_pending'] },
         schema: {
           operationId: 'processOrder',
           summary: 'Begin to fulfil a pending order: it cannot be cancelled any more',
@@ -133,7 +133,7 @@ export const orderRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (ap
     scope.post(
       '/orders/:orderId/deliver',
       {
-        config: { bodiless: true, problems: ['order_not_found', 'order_state_conflict', 'order_type_mismatch'] },
+        config: { problems: ['order_not_found', 'order_state_conflict', 'order_type_mismatch'] },
         schema: {
           operationId: 'deliverOrder',
           summary: 'Note that the shipment has arrived',

@@ -135,7 +135,7 @@ export const bulkTicketRoutes: FastifyPluginAsyncTypebox<InternalOptions> = asyn
     scope.delete(
       '/bulk-tickets/:id',
       {
-        config: { bodiless: true, problems: ['bulk_not_found', 'bulk_ended'] },
+        config: { problems: ['bulk_not_found', 'bulk_ended'] },
         schema: {
           operationId: 'cancelBulkTickets',
           summary: 'Cancel what a bulk run has not opened yet, and its pending tickets',

@@ -47,6 +47,7 @@ export const usageRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (ap
       config: {
         idempotent: false,
         streamed: USAGE,
+        takesGzip: true,
         files: {
           'text/csv':
             'recordId,iccid,at,bytesUp,bytesDown\ncdr-17,8999900000000000017,2026-11-20T11:58:07Z,1200,48000\n',

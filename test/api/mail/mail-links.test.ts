@@ -213,6 +213,11 @@ describe('POST /n/{token}', () => {
       'multipart/form-data; boundary=b',
     ],
     ['an empty form', '', 'application/x-www-form-urlencoded'],
+    [
+      'a form in another charset',
+      'List-Unsubscribe=One-Click',
+      'application/x-www-form-urlencoded; charset=ISO-8859-1',
+    ],
   ])('unsubscribes by %s, without its page', async (_what, body, type) => {
     const before = await settingsOf(harness.tenant)
     await harness.tenant.inside('PUT', '/internal/tenant/notices', { ...before, mailsFrom: LogLevel.Info })

@@ -1,0 +1,100 @@
+/** What no operation takes of a body: other types, charsets, codings and bytes, and names that stand twice. */
+import { gzipSync } from 'node:zlib'
+import { describe, expect, test } from 'vitest'
+import { internalOpenapiDocument, openapiDocument } from '../../../api/openapi.ts'
+import { useHarness } from '../harness.ts'
+import { fill, type Paths } from './samples.ts'
+
+const harness = useHarness()
+const asks = {
+  public: (...[method, url, body, headers]: Parameters<typeof harness.tenant.ask>) =>
+    harness.tenant.ask(method, url, body, headers),
+  internal: (...[method, url, body, headers]: Parameters<typeof harness.tenant.ask>) =>
+    harness.tenant.inside(method, url, body, headers),
+}
+const documents = { public: await openapiDocument(), internal: await internalOpenapiDocument() }
+
+const operations = Object.entries(documents).flatMap(([listener, document]) =>
+  Object.entries((document as { paths: Paths }).paths).flatMap(([path, item]) =>
+    Object.entries(item).flatMap(([method, { requestBody }]) => {
+      if (method === 'get') return []
+      const types = Object.keys(requestBody?.content ?? {})
+      const send = (body: string | Buffer, headers: Record<string, string>) =>
+        asks[listener as keyof typeof asks](method.toUpperCase(), fill(path, '1'), body, headers)
+      return [{ call: `${method.toUpperCase()} ${path}`, types, send }]
+    }),
+  ),
+)
+const USAGE = 'POST /internal/usage'
+const JSON_TYPE = { 'content-type': 'application/json' }
+const unpacked = operations.filter(({ call }) => call !== USAGE)
+const withBody = operations.filter(({ types }) => types.length > 0)
+
+describe('a body', () => {
+  test('is there for most operations that change something', () => {
+    expect(operations.length).toBeGreaterThan(60)
+    expect(withBody.length).toBeGreaterThan(40)
+  })
+
+  test.each(withBody)('of $call has a type that is documented, or 415 names those', async ({ types, send }) => {
+    for (const type of [
+      'application/xml',
+      'text/plain',
+      'application/octet-stream',
+      'multipart/form-data; boundary=x',
+    ]) {
+      const answer = await send('{}', { 'content-type': type })
+
+      expect(answer).toMatchObject({ status: 415, headers: { accept: types.join(', ') } })
+      expect(answer.body.detail).toBe(`Content-Type: got '${type}', expected ${types.join(' or ')}.`)
+    }
+    for (const type of types) expect((await send('[', { 'content-type': type })).status).not.toBe(415)
+  })
+
+  test.each(operations)('of $call in another charset is 415', async ({ types, send }) => {
+    for (const type of types.length === 0 ? ['application/json'] : types) {
+      const answer = await send('{}', { 'content-type': `${type}; charset=ISO-8859-1` })
+
+      expect(answer).toMatchObject({
+        status: 415,
+        headers: { accept: expect.stringContaining('application/json') },
+        body: { detail: "Content-Type: got charset 'ISO-8859-1', expected utf-8." },
+      })
+    }
+  })
+
+  test.each(operations)('of $call in another coding is 415', async ({ call, send }) => {
+    const codings = call === USAGE ? ['br', 'gzip, gzip'] : ['gzip', 'X-GZIP', 'br']
+    for (const coding of codings) {
+      const answer = await send(gzipSync('{}'), { ...JSON_TYPE, 'content-encoding': coding })
+
+      expect(answer).toMatchObject({
+        status: 415,
+        headers: { 'accept-encoding': call === USAGE ? 'gzip' : 'identity' },
+        body: { detail: expect.stringContaining(`Content-Encoding: got '${coding}', expected `) },
+      })
+      expect(answer.headers).not.toHaveProperty('accept')
+    }
+  })
+
+  test.each(unpacked)('of $call that is packed without a word is 415', async ({ types, send }) => {
+    for (const type of types.length === 0 ? ['application/json'] : types) {
+      const answer = await send(gzipSync('{}'), { 'content-type': type })
+
+      expect(answer).toMatchObject({
+        status: 415,
+        headers: { 'accept-encoding': 'identity' },
+        body: { detail: 'Content-Encoding: got none, though the body is packed with gzip.' },
+      })
+    }
+  })
+
+  test.each(operations)('of $call is UTF-8, each name once', async ({ call, types, send }) => {
+    const latin1 = await send(Buffer.from('{"name":"Zürich"}', 'latin1'), JSON_TYPE)
+    expect([latin1.status, latin1.body.detail]).toEqual([400, expect.stringContaining('not UTF-8, line 1')])
+    if (types.length === 0) return
+    const body = call === USAGE ? '{"records":[],"a":{"b":1,"b":2}}' : '{"a":{"b":1,"b":2}}'
+    const twice = await send(body, JSON_TYPE)
+    expect([twice.status, twice.body.errors?.[0].pointer]).toEqual([400, '/a/b'])
+  })
+})
