@@ -9,9 +9,6 @@ import { ServiceError } from './errors.ts'
 const MOST_LEVELS = 64
 /** More than any object has: the largest has 30. */
 const MOST_FIELDS = 200
-/** Names of an object that are compared one by one. Of an object with more, the names are kept in a set. */
-const FEW = 16
-const RESERVED = '__proto__'
 
 export interface JsonFault {
   /** JSON pointer to the value with the fault. Empty for text that is no JSON. */
@@ -56,8 +53,6 @@ const codeOf = (sign: string): string => `U+${sign.codePointAt(0)?.toString(16).
 /** An object or list that is open at the current position. */
 interface Level {
   readonly isObject: boolean
-  /** How many are open around it. */
-  readonly depth: number
   /** Fields begun so far, or items ended so far. */
   count: number
   /** Whether the next string is the name of a field. */
@@ -65,17 +60,9 @@ interface Level {
   /** Position of the last field's name in the text, with its quotes. */
   nameFrom: number
   nameTo: number
-  /** A number made of its length and two characters, and whether it has an escape. */
-  nameHash: number
-  nameEscapes: boolean
-  /** The names so far, as they read. Undefined while they are few: then their positions are in {@link froms}. */
-  names: Set<string> | undefined
+  /** The names so far, as they read. */
+  readonly names: Set<string>
 }
-
-/** Of the first names of all objects that are open, {@link FEW} a level: where they begin and end. Used within a call. */
-const [froms, tos] = [new Uint32Array(MOST_LEVELS * FEW), new Uint32Array(MOST_LEVELS * FEW)]
-/** Their numbers: two names are compared by their characters only if these are the same. */
-const hashes = new Int32Array(MOST_LEVELS * FEW)
 
 const QUOTE = 0x22
 const BACKSLASH = 0x5c
@@ -94,6 +81,7 @@ function shapeFault(text: string): JsonFault | undefined {
   for (let at = 0; at < text.length; at++) {
     const sign = text.charCodeAt(at)
     if (sign === QUOTE) {
+      const end = endOfText(text, at)
       if (level?.beforeName === true) {
         level.beforeName = false
         level.count += 1
@@ -101,23 +89,23 @@ function shapeFault(text: string): JsonFault | undefined {
           const detail = `has more fields than the ${MOST_FIELDS} an object may have`
           return { pointer: pointerTo(text, open.slice(0, -1)), detail }
         }
-        passName(text, at, level)
-        const detail = nameFault(text, level)
+        level.nameFrom = at
+        level.nameTo = end + 1
+        const detail = nameFault(nameOf(text, at, end + 1), level)
         if (detail !== undefined) return { pointer: pointerTo(text, open), detail }
-        at = level.nameTo - 1
-      } else at = endOfText(text, at)
+      }
+      at = end
       continue
     }
     switch (sign) {
       case OPEN_OBJECT:
       case OPEN_LIST: {
-        const depth = open.length
-        if (depth === MOST_LEVELS) {
+        if (open.length === MOST_LEVELS) {
           const detail = `is nested deeper than the ${MOST_LEVELS} levels there may be`
           return { pointer: pointerTo(text, open), detail }
         }
         const isObject = sign === OPEN_OBJECT
-        level = levelAt(depth, isObject)
+        level = { isObject, count: 0, beforeName: isObject, nameFrom: 0, nameTo: 0, names: new Set() }
         open.push(level)
         break
       }
@@ -135,78 +123,13 @@ function shapeFault(text: string): JsonFault | undefined {
   return undefined
 }
 
-const levelAt = (depth: number, isObject: boolean): Level => ({
-  isObject,
-  depth,
-  count: 0,
-  beforeName: isObject,
-  nameFrom: 0,
-  nameTo: 0,
-  nameHash: 0,
-  nameEscapes: false,
-  names: undefined,
-})
-
-/** Goes to the end of a name, and notes in its level what it looks like. */
-function passName(text: string, from: number, level: Level): void {
-  let escapes = false
-  let at = from + 1
-  for (; at < text.length; at++) {
-    const sign = text.charCodeAt(at)
-    if (sign === QUOTE) break
-    if (sign !== BACKSLASH) continue
-    escapes = true
-    at += 1
-  }
-  level.nameFrom = from
-  level.nameTo = at + 1
-  level.nameHash = (text.charCodeAt(from + 1) << 16) ^ (text.charCodeAt(at - 1) << 8) ^ (at - from)
-  level.nameEscapes = escapes
-}
-
-/** What is wrong with the last name of an object. Keeps it for those that follow. */
-function nameFault(text: string, level: Level): string | undefined {
-  const { count, nameFrom: from, nameTo: to, nameEscapes } = level
-  if (count > FEW || nameEscapes) level.names ??= namesSoFar(text, level)
-  const { names } = level
-  // Most names are compared where they stand, and never copied.
-  const name = names !== undefined || to - from === RESERVED.length + 2 ? nameOf(text, from, to) : undefined
+/** What is wrong with the next name of an object. Keeps it for those that follow. */
+function nameFault(name: string, { names }: Level): string | undefined {
   // Code that copies such a field into an object would change what that object is.
-  if (name === RESERVED) return 'is not a name that a field may have'
-  const isRepeated = names === undefined ? isAmongFew(text, level) : names.has(name ?? '')
-  if (isRepeated) return 'stands twice in its object: give each name once'
-  names?.add(name ?? '')
+  if (name === '__proto__') return 'is not a name that a field may have'
+  if (names.has(name)) return 'stands twice in its object: give each name once'
+  names.add(name)
   return undefined
-}
-
-function isAmongFew(text: string, { depth, count, nameFrom, nameTo, nameHash }: Level): boolean {
-  const own = depth * FEW + count - 1
-  for (let place = depth * FEW; place < own; place++) {
-    if (hashes[place] === nameHash && isSame(text, place, nameFrom, nameTo)) return true
-  }
-  froms[own] = nameFrom
-  tos[own] = nameTo
-  hashes[own] = nameHash
-  return false
-}
-
-/** Whether a name has the same characters as the one at a place. */
-function isSame(text: string, place: number, from: number, to: number): boolean {
-  const [otherFrom = 0, otherTo = 0] = [froms[place], tos[place]]
-  if (otherTo - otherFrom !== to - from) return false
-  for (let at = 1; at < to - from; at++) {
-    if (text.charCodeAt(otherFrom + at) !== text.charCodeAt(from + at)) return false
-  }
-  return true
-}
-
-/** The names before the last one. */
-function namesSoFar(text: string, { depth, count }: Level): Set<string> {
-  const names = new Set<string>()
-  for (let place = depth * FEW; place < depth * FEW + count - 1; place++) {
-    names.add(nameOf(text, froms[place] ?? 0, tos[place] ?? 0))
-  }
-  return names
 }
 
 /** Position of the closing quote of a string. The length of the text if there is none. */
