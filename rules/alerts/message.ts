@@ -15,6 +15,18 @@ const PLACEHOLDER = /\{\{([^{}]*)\}\}/g
 export const placeholdersOf = (template: string): string[] =>
   [...template.matchAll(PLACEHOLDER)].map(([, name]) => (name ?? '').trim())
 
+/**
+ * The first brace of a template that is in no placeholder, and what follows it; undefined if there is none. It would be mailed
+ * as it stands.
+ *
+ * @returns `from` counts characters from 1
+ */
+export function strayBrace(template: string): { readonly from: number; readonly text: string } | undefined {
+  const rest = template.replace(PLACEHOLDER, (placeholder) => ' '.repeat(placeholder.length))
+  const at = rest.search(/[{}]/)
+  return at < 0 ? undefined : { from: at + 1, text: template.slice(at) }
+}
+
 /** Units as people type them after a placeholder. A value brings its unit, so these are left out. */
 const TYPED: Readonly<Record<Unit, RegExp>> = {
   MB: /^\s?(MB|megabytes?)(?![\p{L}\p{N}])/iu,

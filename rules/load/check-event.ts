@@ -4,7 +4,7 @@ import { Value } from 'typebox/value'
 import { didYouMean } from '../../domain/spelling.ts'
 import { durationMs } from '../../domain/time/duration.ts'
 import type { SubjectKind } from '../../domain/watchdog/subject.ts'
-import { placeholdersOf } from '../alerts/message.ts'
+import { placeholdersOf, strayBrace } from '../alerts/message.ts'
 import { factsOf, subjectsWith } from '../facts.ts'
 import { namesOf, STEP } from '../ladder.ts'
 import { BOUNDS, type RuleEvent, RuleFile } from '../rule-file.ts'
@@ -110,6 +110,11 @@ interface Said {
 
 function checkMessage(message: string, pointer: string, { subject, names }: Said, report: Report): void {
   const facts = factsOf(subject)
+  const stray = strayBrace(message)
+  if (stray !== undefined) {
+    const expected = 'braces only around the name of a fact: {{fact}}'
+    report(pointer, stray.text, expected, `from character ${stray.from} of the text`)
+  }
   for (const name of placeholdersOf(message)) {
     if (facts.has(name) || Object.hasOwn(names, name)) continue
     const elsewhere = subjectsWith(name)

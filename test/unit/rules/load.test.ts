@@ -258,6 +258,11 @@ describe('the event of a rule file', () => {
   test.each<[string, ReturnType<typeof aFile>, string]>([
     ['a placeholder that is no fact', aFile({}, { message: '{{usagePc}}' }), '/event/params/message'],
     ['a placeholder of another subject', aFile({}, { resolvedMessage: '{{iccid}}' }), '/event/params/resolvedMessage'],
+    ['a placeholder without an end', aFile({}, { message: '{{usagePct}} of {{usageMB' }), '/event/params/message'],
+    ['a placeholder without a beginning', aFile({}, { message: 'usageMB}} used' }), '/event/params/message'],
+    ['a placeholder in single braces', aFile({}, { resolvedMessage: '{usageMB}' }), '/event/params/resolvedMessage'],
+    ['a placeholder in three braces', aFile({}, { message: '{{{usageMB}}}' }), '/event/params/message'],
+    ['an empty placeholder', aFile({}, { message: '{{ }}' }), '/event/params/message'],
     ['email without log', aFile({}, { actions: ['email'] }), '/event/params/actions'],
     ['an action twice', aFile({}, { actions: ['log', 'log'] }), '/event/params/actions'],
     ['an unknown action', aFile({}, { actions: ['log', 'mail'] }), '/event/params/actions/1'],
@@ -300,6 +305,18 @@ describe('the event of a rule file', () => {
     const faults = await faultsOf(file)
 
     expect(faults.map((fault) => fault.pointer)).toEqual([pointer])
+  })
+})
+
+test('braces that form no placeholder are a fault with their place', async () => {
+  const [fault] = await faultsOf(sim({}, { message: 'SIM {{iccid}} has used {{usageMB' }))
+
+  expect(fault).toMatchObject({
+    pointer: '/event/params/message',
+    at: { line: 1, column: expect.any(Number) },
+    got: '"{{usageMB"',
+    expected: 'braces only around the name of a fact: {{fact}}',
+    hint: 'from character 24 of the text',
   })
 })
 
