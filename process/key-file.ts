@@ -1,5 +1,6 @@
 /** Where the key to the service comes from: a file, which may change, or a setting. */
 import { readFile } from 'node:fs/promises'
+import { decode } from '../domain/utf8.ts'
 
 export interface KeySettings {
   /** Takes precedence; empty if there is no file. */
@@ -15,12 +16,14 @@ const PRINTABLE = /^[\x21-\x7e]+$/
  * The current key.
  *
  * @returns empty if neither is set
- * @throws Error if only the file is set, and it cannot be read or contains no key
+ * @throws Error if only the file is set, and it cannot be read, is not UTF-8 or contains no key
  */
 export async function readServiceKey({ SERVICE_KEY_FILE: file, SERVICE_KEY: key }: KeySettings): Promise<string> {
   if (file === '') return key
   try {
-    const text = (await readFile(file, 'utf8')).trim()
+    const decoded = decode(await readFile(file))
+    if ('fault' in decoded) throw new Error(decoded.fault)
+    const text = decoded.text.trim()
     if (PRINTABLE.test(text)) return text
     throw new Error(text === '' ? 'is empty: expected a key' : 'has no key in it: expected one, and nothing else')
   } catch (error) {
