@@ -7,6 +7,7 @@ import { join, relative, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Logger } from 'pino'
 import { ServiceError } from '../domain/errors.ts'
+import { decode } from '../domain/utf8.ts'
 import type { RuleSource } from '../domain/watchdog/rule-source.ts'
 import {
   activateRules,
@@ -55,12 +56,15 @@ export async function readRuleFolder(dir: string): Promise<RuleFolder> {
   if (!paths.some((path) => !isTestName(path)))
     throw new Error(`there is no rule file (*.json) in ${folder}: name another folder, or set RULES_DIR`)
   const files = await Promise.all(
-    paths.toSorted().map(async (path) => ({
-      file: relative(folder, path).replaceAll(sep, '/'),
-      text: await readFile(path, 'utf8'),
-    })),
+    paths.toSorted().map(async (path) => sourceOf(relative(folder, path).replaceAll(sep, '/'), await readFile(path))),
   )
   return { rules: files.filter(({ file }) => !isTestName(file)), tests: files.filter(({ file }) => isTestName(file)) }
+}
+
+/** A rule file from its bytes. The load gate reports those that are no text. */
+export function sourceOf(file: string, bytes: Uint8Array): RuleSource {
+  const decoded = decode(bytes)
+  return 'text' in decoded ? { file, text: decoded.text } : { file, text: '', unreadable: decoded }
 }
 
 /**

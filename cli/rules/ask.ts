@@ -4,10 +4,12 @@ import type { InternalClient } from '../../client/client.ts'
 import type { Settings } from '../../config/index.ts'
 import type { RuleSource } from '../../domain/watchdog/rule-source.ts'
 import { readRuleFiles } from '../../process/rule-files.ts'
+import { loadRuleSet } from '../../rules/load/load.ts'
 import { CommandFailure, ExitCode, wordsOf } from '../failures.ts'
 import { print } from '../print.ts'
 import { internalClient, refused } from '../service.ts'
 import { serviceOf } from '../service-address.ts'
+import { lineOfFault } from './check.ts'
 
 /** How long to wait for a service that is away. Short, because a person is waiting. */
 const PATIENCE_MS = 5000
@@ -47,8 +49,17 @@ export async function askingAboutRules<T>(
   }
 }
 
-/** Reads the rule files of a folder. @throws CommandFailure if it has none */
-export const filesIn = (folder: string): Promise<RuleSource[]> =>
-  readRuleFiles(folder).catch((error: unknown) => {
+/** Reads the rule files of a folder. @throws CommandFailure if it has none, or if one is not UTF-8 */
+export async function filesIn(folder: string): Promise<RuleSource[]> {
+  const files = await readRuleFiles(folder).catch((error: unknown) => {
     throw new CommandFailure(wordsOf(error), ExitCode.notFound, { cause: error })
   })
+  await refuseUnreadable(files)
+  return files
+}
+
+/** Refuses files whose bytes cannot be sent as text. @throws CommandFailure with file and line of each */
+export async function refuseUnreadable(files: readonly RuleSource[]): Promise<void> {
+  const { faults } = await loadRuleSet(files.filter(({ unreadable }) => unreadable !== undefined))
+  if (faults.length > 0) throw new CommandFailure(faults.map(lineOfFault).join('\n'))
+}

@@ -2,9 +2,10 @@
 import { readFile } from 'node:fs/promises'
 import { basename, dirname } from 'node:path'
 import type { Settings } from '../../config/index.ts'
+import { sourceOf } from '../../process/rule-files.ts'
 import { CommandFailure, ExitCode, wordsOf } from '../failures.ts'
 import { responseOf } from '../service.ts'
-import { askingAboutRules, type ChangeFlags, changeBody } from './ask.ts'
+import { askingAboutRules, type ChangeFlags, changeBody, refuseUnreadable } from './ask.ts'
 import { tellChanged } from './load.ts'
 
 export interface PutFlags extends ChangeFlags {
@@ -17,12 +18,14 @@ const seen = (expect: number) => ({ header: { 'If-Match': `"${expect}"` } })
 /** Puts a file into the set in force. With `expect`, only into that version. @throws CommandFailure with every fault */
 export async function putRule(settings: Settings, path: string, flags: PutFlags): Promise<void> {
   const { expect, as, ...rest } = flags
-  const text = await readFile(path, 'utf8').catch((error: unknown) => {
+  const bytes = await readFile(path).catch((error: unknown) => {
     throw new CommandFailure(wordsOf(error), ExitCode.notFound, { cause: error })
   })
   const file = as ?? `${basename(dirname(path))}/${basename(path)}`
+  const source = sourceOf(file, bytes)
+  await refuseUnreadable([source])
   const params = { path: { file }, ...(expect === undefined ? {} : seen(expect)) }
-  const body = { text, ...changeBody(rest) }
+  const body = { text: source.text, ...changeBody(rest) }
   tellChanged(
     flags,
     await askingAboutRules(settings, (service) =>

@@ -9,7 +9,7 @@ import { tenantExists } from '../../store/tenants/tenants.ts'
 import { activeRuleVersion } from '../../store/watchdog/rule-sets.ts'
 import { setStages } from '../../store/watchdog/rule-stages.ts'
 import { checkVersion } from '../watchdog/rule-versions.ts'
-import { checkRules, inSetStages } from '../watchdog/rules-in-force.ts'
+import { type CheckedRules, checkRules, inSetStages } from '../watchdog/rules-in-force.ts'
 import { testedOf } from '../watchdog/tested-rules.ts'
 
 /** Most backtests that wait or run. */
@@ -30,10 +30,10 @@ export interface BacktestQuestion {
 /**
  * Checks the rules of a question that brings files.
  *
- * @returns those rules; undefined where it brings none
+ * @returns the checked set; undefined where it brings none
  * @throws ServiceError `invalid_request`, `rules_rejected`
  */
-export async function checkQuestion({ version, files }: BacktestQuestion): Promise<readonly Rule[] | undefined> {
+export async function checkQuestion({ version, files }: BacktestQuestion): Promise<CheckedRules | undefined> {
   if (version !== undefined && files !== undefined)
     throw new ServiceError('invalid_request', 'version: got a version and files, expected one of them', {
       errors: [{ pointer: '/version', detail: 'got a version and files, expected one of them' }],
@@ -50,23 +50,23 @@ export async function checkQuestion({ version, files }: BacktestQuestion): Promi
  */
 export async function askBacktest(
   tx: PlatformTx,
-  question: BacktestQuestion,
-  checked: readonly Rule[] | undefined,
+  question: Omit<BacktestQuestion, 'files'>,
+  checked: CheckedRules | undefined,
 ): Promise<Backtest> {
-  const { tenantId, cycles, besideActive = false, files } = question
+  const { tenantId, cycles, besideActive = false } = question
   if (!(await tenantExists(tx, tenantId)))
     throw new ServiceError('tenant_not_found', `tenantId: there is no tenant ${tenantId}.`, {
       errors: [{ pointer: '/tenantId', detail: `there is no tenant ${tenantId}` }],
     })
-  const version = files === undefined ? await versionOf(tx, question) : null
-  const rules = checked ?? (version === null ? [] : await rulesOf(tx, version))
+  const version = checked === undefined ? await versionOf(tx, question) : null
+  const rules = checked?.rules ?? (version === null ? [] : await rulesOf(tx, version))
   if ((await lockBacktests(tx)) >= MOST_WAITING)
     throw new ServiceError('backtest_limit', `${MOST_WAITING} backtests wait or run already.`)
-  return insertBacktest(tx, { tenantId, cycles, besideActive, version, files: files ?? null }, testedOf(rules))
+  return insertBacktest(tx, { tenantId, cycles, besideActive, version, files: checked?.files ?? null }, testedOf(rules))
 }
 
 /** The stored version to backtest. */
-async function versionOf(tx: PlatformTx, question: BacktestQuestion): Promise<number> {
+async function versionOf(tx: PlatformTx, question: Pick<BacktestQuestion, 'version'>): Promise<number> {
   const version = question.version ?? (await activeRuleVersion(tx))
   if (version === undefined) throw new ServiceError('rules_version_not_found', 'No version of the rules is in force.')
   return version

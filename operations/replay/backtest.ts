@@ -136,8 +136,8 @@ const questionOf = (asked: Omit<ReplayQuestion, 'rules'>, { files, version }: Ru
 /** The files of the rules, and their version; null if they are not stored. */
 async function filesOf(store: Store, rules: BacktestRequest['rules']): Promise<RuleFiles> {
   if (rules !== null && typeof rules !== 'number') {
-    await checkRules(rules)
-    return { files: rules, version: null }
+    const { files } = await checkRules(rules)
+    return { files, version: null }
   }
   return storedSet(store, rules)
 }

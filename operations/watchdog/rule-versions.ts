@@ -22,10 +22,10 @@ import { type Change, checkRules, putInForce, rejected, storeRules } from './rul
  */
 export async function pushRules(
   store: Store,
-  files: readonly RuleSource[],
+  given: readonly RuleSource[],
   by: Omit<Change, 'expect'>,
 ): Promise<{ version: number }> {
-  await checkRules(files)
+  const { files } = await checkRules(given)
   return inPlatform(store, async (tx) => {
     await lockRules(tx)
     const { version, isNew } = await storeRules(tx, files, by)

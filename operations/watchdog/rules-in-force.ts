@@ -3,6 +3,7 @@
 import { createHash } from 'node:crypto'
 import { ServiceError } from '../../domain/errors.ts'
 import type { ChangedRules } from '../../domain/watchdog/rule-change.ts'
+import { withoutMark } from '../../domain/utf8.ts'
 import type { RuleSource } from '../../domain/watchdog/rule-source.ts'
 import { besides } from '../../rules/candidate.ts'
 import { type CompiledSet, compileSet } from '../../rules/compile/compile-set.ts'
@@ -207,15 +208,23 @@ export interface Change {
   readonly expect?: number | undefined
 }
 
+/** A set that was checked as it came in. */
+export interface CheckedRules {
+  readonly rules: readonly Rule[]
+  /** As they are stored: without byte order marks. */
+  readonly files: readonly RuleSource[]
+}
+
 /**
- * The rules of a set that comes in: checked, with their examples.
+ * Checks a set that comes in, with its examples.
  *
  * @throws ServiceError `rules_rejected` with every fault at once
  */
-export async function checkRules(files: readonly RuleSource[]): Promise<readonly Rule[]> {
+export async function checkRules(given: readonly RuleSource[]): Promise<CheckedRules> {
+  const files = given.map((source) => ({ ...source, text: withoutMark(source.text) }))
   const { faults, rules } = await loadRuleSet(files)
   if (faults.length > 0) throw rejected(faults)
-  return rules
+  return { rules, files }
 }
 
 export function rejected(faults: readonly RuleFault[]): ServiceError {
@@ -276,11 +285,11 @@ const moved = (expect: number, inForce: number | undefined) =>
  */
 export async function activateRules(
   store: Store,
-  files: readonly RuleSource[],
+  given: readonly RuleSource[],
   author: string,
   { reason, expect }: Omit<Change, 'author'> = {},
 ): Promise<ChangedRules> {
-  const rules = await checkRules(files)
+  const { rules, files } = await checkRules(given)
   return inPlatform(store, async (tx) => {
     await lockRules(tx)
     const { version } = await storeRules(tx, files, { author, reason })

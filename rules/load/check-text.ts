@@ -5,11 +5,34 @@
  */
 import { type MemberNode, parse, tokenize, type ValueNode } from '@humanwhocodes/momoa'
 import { isStorable } from '../../domain/text.ts'
+import type { RuleSource } from '../../domain/watchdog/rule-source.ts'
 import { BOUNDS } from '../rule-file.ts'
-import { below, keysOf, type Report, type TextPlace } from './faults.ts'
+import { below, type FaultList, keysOf, type Report, type TextPlace } from './faults.ts'
 
 /** Controls that reorder the text around them: what is shown is then not what is compared (Trojan Source, 2021). */
 const BIDI_CONTROL = /\p{Bidi_Control}/u
+
+/** A file that was read as JSON. */
+export interface ReadSource {
+  readonly file: string
+  readonly value: unknown
+  readonly report: Report
+}
+
+/** Reads a file that comes in, and reports every such fault at its place. @returns undefined if it has no JSON */
+export function readSource({ file, text, unreadable }: RuleSource, faults: FaultList): ReadSource | undefined {
+  const reportIn = (line: number) => faults.of(file, () => ({ line, column: 1 }))
+  if (unreadable !== undefined) {
+    reportIn(unreadable.line)('', 'other bytes', 'text in UTF-8', `it ${unreadable.fault}`)
+    return undefined
+  }
+  if (text.length > BOUNDS.fileChars) {
+    reportIn(1)('', `${text.length} characters`, `at most ${BOUNDS.fileChars} characters`)
+    return undefined
+  }
+  const read = checkText(text, (placeOf) => faults.of(file, placeOf))
+  return read === undefined ? undefined : { file, ...read }
+}
 
 /**
  * Reads a text, and reports every such fault at its place.
@@ -17,7 +40,7 @@ const BIDI_CONTROL = /\p{Bidi_Control}/u
  * @param reportAt makes a report that knows the places of this text
  * @returns undefined if it is not JSON
  */
-export function checkText(
+function checkText(
   text: string,
   reportAt: (placeOf: (pointer: string) => TextPlace | undefined) => Report,
 ): { readonly value: unknown; readonly report: Report } | undefined {

@@ -26,9 +26,9 @@ const MOST_CHARS = 80
 const MOST_IN_FILE = 100
 const MOST_IN_ALL = 1000
 
-/** A value as JSON, cut to a readable length. */
+/** A value as JSON, cut to a readable length. A byte order mark is written out, as nobody sees it. */
 function shown(value: unknown): string {
-  const text = value === undefined ? 'nothing' : JSON.stringify(value)
+  const text = value === undefined ? 'nothing' : JSON.stringify(value).replaceAll('\uFEFF', '\\uFEFF')
   return text.length <= MOST_CHARS ? text : `${text.slice(0, MOST_CHARS - 1).toWellFormed()}…`
 }
 

@@ -15,8 +15,8 @@ import { checkEvent, checkMatch, isEvent } from './check-event.ts'
 import { checkExamples } from './check-examples.ts'
 import { checkBesideLadder, readLadder } from './check-ladder.ts'
 import { checkShape } from './check-shape.ts'
-import { checkText } from './check-text.ts'
-import { FaultList, isRecord, type Report, type RuleFault } from './faults.ts'
+import { type ReadSource, readSource } from './check-text.ts'
+import { FaultList, isRecord, type RuleFault } from './faults.ts'
 import { readConditions, type Shared } from './read-conditions.ts'
 
 export interface RuleSet {
@@ -33,7 +33,7 @@ export async function loadRuleSet(files: readonly RuleSource[]): Promise<RuleSet
     return { rules: [], faults: faults.all }
   }
   const known = new Set<string>()
-  const read = (file: RuleSource) => (checkPath(file, known, faults) ? readNew(file, faults) : undefined)
+  const read = (file: RuleSource) => (checkPath(file, known, faults) ? readSource(file, faults) : undefined)
   return loadFiles(files, faults, read, true)
 }
 
@@ -49,10 +49,10 @@ export function loadStoredRules(files: readonly RuleSource[]): Promise<RuleSet> 
 async function loadFiles(
   files: readonly RuleSource[],
   faults: FaultList,
-  readFile: (file: RuleSource) => Source | undefined,
+  readFile: (file: RuleSource) => ReadSource | undefined,
   withExamples: boolean,
 ): Promise<RuleSet> {
-  const read: Source[] = []
+  const read: ReadSource[] = []
   for (const file of files) {
     const source = await faults.until(() => readFile(file))
     if (source !== undefined) read.push(source)
@@ -76,12 +76,6 @@ async function loadFiles(
 /** Lets what waits in this process run: a set of 8 MB takes seconds, and requests of others come in meanwhile. */
 const othersFirst = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
-interface Source {
-  readonly file: string
-  readonly value: unknown
-  readonly report: Report
-}
-
 const isShared = (file: string): boolean => file.split('/').at(-2) === 'conditions'
 const baseName = (file: string): string => (file.split('/').at(-1) ?? file).replace(/\.json$/, '')
 const field = (value: unknown, name: string): unknown => (isRecord(value) ? value[name] : undefined)
@@ -101,16 +95,7 @@ function checkPath({ file }: RuleSource, known: Set<string>, faults: FaultList):
   return fresh
 }
 
-function readNew({ file, text }: RuleSource, faults: FaultList): Source | undefined {
-  if (text.length > BOUNDS.fileChars) {
-    faults.of(file)('', `${text.length} characters`, `at most ${BOUNDS.fileChars} characters`)
-    return undefined
-  }
-  const read = checkText(text, (placeOf) => faults.of(file, placeOf))
-  return read === undefined ? undefined : { file, ...read }
-}
-
-function readStored({ file, text }: RuleSource, faults: FaultList): Source | undefined {
+function readStored({ file, text }: RuleSource, faults: FaultList): ReadSource | undefined {
   const report = faults.of(file)
   try {
     return { file, value: JSON.parse(text), report }
@@ -121,7 +106,7 @@ function readStored({ file, text }: RuleSource, faults: FaultList): Source | und
 }
 
 /** Checks that a rule's name is its file's name, and unique, because alerts are stored by it. */
-function checkNames(sources: readonly Source[]): void {
+function checkNames(sources: readonly ReadSource[]): void {
   const firsts = new Map<string, string>()
   for (const { file, value, report } of sources) {
     const name = field(value, 'name')
@@ -137,7 +122,7 @@ function checkNames(sources: readonly Source[]): void {
 const subjectOf = (value: unknown): SubjectKind | undefined =>
   SUBJECT_KINDS.find((subject) => subject === field(value, 'subject'))
 
-async function sharedOf(sources: readonly Source[], faults: FaultList): Promise<ReadonlyMap<string, Shared>> {
+async function sharedOf(sources: readonly ReadSource[], faults: FaultList): Promise<ReadonlyMap<string, Shared>> {
   const shared = new Map<string, Shared>()
   for (const { value, report } of sources) {
     await faults.until(() => checkShape(SharedConditionFile, value, '', report))
@@ -154,7 +139,7 @@ async function sharedOf(sources: readonly Source[], faults: FaultList): Promise<
 }
 
 async function ruleOf(
-  { file, value, report }: Source,
+  { file, value, report }: ReadSource,
   shared: ReadonlyMap<string, Shared>,
   withExamples: boolean,
 ): Promise<Rule | undefined> {

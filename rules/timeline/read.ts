@@ -6,7 +6,7 @@ import type { RuleSource } from '../../domain/watchdog/rule-source.ts'
 import { factsRead } from '../conditions.ts'
 import { type Fact, factsOf } from '../facts.ts'
 import { checkShape } from '../load/check-shape.ts'
-import { checkText } from '../load/check-text.ts'
+import { placesIn, readSource } from '../load/check-text.ts'
 import { below, FaultList, type Report, type RuleFault, type TextPlace } from '../load/faults.ts'
 import type { Rule } from '../rule.ts'
 import { BOUNDS } from '../rule-file.ts'
@@ -51,22 +51,10 @@ export async function readTestFiles(sources: readonly RuleSource[], rules: reado
   return { files, faults: faults.all }
 }
 
-function readOne({ file, text }: RuleSource, rules: readonly Rule[], faults: FaultList): ReadTests | undefined {
-  if (text.length > BOUNDS.fileChars) {
-    faults.of(file, () => ({ line: 1, column: 1 }))(
-      '',
-      `${text.length} characters`,
-      `at most ${BOUNDS.fileChars} characters`,
-    )
-    return undefined
-  }
-  let placeOf: ReadTests['placeOf'] = () => undefined
-  const read = checkText(text, (places) => {
-    placeOf = places
-    return faults.of(file, places)
-  })
+function readOne(source: RuleSource, rules: readonly Rule[], faults: FaultList): ReadTests | undefined {
+  const read = readSource(source, faults)
   if (read === undefined) return undefined
-  const { value, report } = read
+  const { file, value, report } = read
   if (!checkShape(TestFile, value, '', report) || !isTestFile(value)) return undefined
   const named = value.rules.flatMap((name, n) => {
     const rule = rules.find((one) => one.name === name)
@@ -76,7 +64,7 @@ function readOne({ file, text }: RuleSource, rules: readonly Rule[], faults: Fau
   })
   if (named.length < value.rules.length) return undefined
   for (const [n, test] of value.tests.entries()) checkTest(test, named, below('/tests', n), report)
-  return { file, rules: named, tests: value.tests, placeOf }
+  return { file, rules: named, tests: value.tests, placeOf: placesIn(source.text) }
 }
 
 function checkTest(test: TimelineTest, rules: readonly Rule[], at: string, report: Report): void {

@@ -66,6 +66,18 @@ describe('rules', () => {
     await expect(load).rejects.toMatchObject({ exitCode: 4, message: expect.stringContaining('is in force') })
   })
 
+  test('are refused with a file that is not UTF-8, before anything is sent', async () => {
+    const other = await mkdtemp(join(tmpdir(), 'simherd-rules-'))
+    await mkdir(join(other, 'sim'))
+    await writeFile(join(other, 'sim/latin.json'), '{\n"name": "Zürich"}', 'latin1')
+    const refused = { exitCode: 1, message: expect.stringMatching(/^sim\/latin\.json:2:1: .*is not UTF-8/) }
+
+    await expect(loadRules(command.settings, other, {})).rejects.toMatchObject(refused)
+    await expect(pushRules(command.settings, other, {})).rejects.toMatchObject(refused)
+    await expect(putRule(command.settings, join(other, 'sim/latin.json'), {})).rejects.toMatchObject(refused)
+    await rm(other, { recursive: true })
+  })
+
   test('are refused with every fault', async () => {
     await writeFile(join(folder, 'sim/bad.json'), '{}')
 

@@ -1,7 +1,7 @@
 /** Backtests that a worker does: one at a time, anew after a worker that died, and without a change of any other row. */
 import { pino } from 'pino'
 import { afterEach, expect, test } from 'vitest'
-import { askBacktest, type BacktestQuestion } from '../../../operations/replay/ask-backtest.ts'
+import { askBacktest, type BacktestQuestion, checkQuestion } from '../../../operations/replay/ask-backtest.ts'
 import { backtest } from '../../../operations/replay/backtest.ts'
 import { activateRules } from '../../../operations/watchdog/rules-in-force.ts'
 import { readRuleFiles } from '../../../process/rule-files.ts'
@@ -24,8 +24,11 @@ await activateRules(store, await readRuleFiles(''), 'the tests')
 const options = replayOptions()
 const tenantId = await aPastCycle(store)
 
-const asked = async (more: Partial<BacktestQuestion> = {}) =>
-  (await inPlatform(store, (tx) => askBacktest(tx, { tenantId, cycles: 1, ...more }, undefined))).id
+const asked = async (more: Partial<BacktestQuestion> = {}) => {
+  const question = { tenantId, cycles: 1, ...more }
+  const checked = await checkQuestion(question)
+  return (await inPlatform(store, (tx) => askBacktest(tx, question, checked))).id
+}
 const found = (id: number) => inPlatform(store, (tx) => findBacktest(tx, id))
 let troubles: unknown[] = []
 afterEach(async () => {

@@ -3,7 +3,7 @@ import { sql } from 'kysely'
 import { pino } from 'pino'
 import { expect, test } from 'vitest'
 import { putInForce, storeRules } from '../../../operations/watchdog/rules-in-force.ts'
-import { activateFirstRules } from '../../../process/rule-files.ts'
+import { activateFirstRules, sourceOf } from '../../../process/rule-files.ts'
 import { loadStoredRules } from '../../../rules/load/load.ts'
 import { inPlatform } from '../../../store/tenancy.ts'
 import { activeRuleSet, lockRules } from '../../../store/watchdog/rule-sets.ts'
@@ -35,6 +35,17 @@ test('are not put in the place of those that an operator loads meanwhile', async
 
   expect(await first).toBe(true)
   expect(await inPlatform(store, activeRuleSet)).toMatchObject({ author: 'Ann', files: OPERATORS })
+})
+
+test('are not put in force with a file that is not UTF-8', async () => {
+  const store = await aStore()
+  const lines: string[] = []
+  const log = pino({}, { write: (line) => void lines.push(line) })
+  const latin1 = sourceOf('sim/latin.json', Buffer.from('{\n"name": "Zürich"}', 'latin1'))
+
+  expect(await activateFirstRules(store, [...SHIPPED, latin1], log)).toBe(false)
+  expect(lines[0]).toContain('sim/latin.json#: line 2, column 1: ')
+  expect(lines[0]).toContain('is not UTF-8')
 })
 
 test('are put in force by several workers once', async () => {

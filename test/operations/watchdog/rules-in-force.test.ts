@@ -5,12 +5,13 @@ import { describe, expect, test } from 'vitest'
 import { PoolType, TariffType, WatchdogMode } from '../../../domain/codes.ts'
 import { MB } from '../../../domain/units.ts'
 import type { RuleSource } from '../../../domain/watchdog/rule-source.ts'
+import { changeRuleFile } from '../../../operations/watchdog/change-rule-file.ts'
 import { activateRules, noteRefusedRules, rulesInForce } from '../../../operations/watchdog/rules-in-force.ts'
 import { rulesDependency } from '../../../process/health.ts'
 import { readRuleFiles } from '../../../process/rule-files.ts'
 import { tenantsChanged } from '../../../store/changed.ts'
 import { inPlatform } from '../../../store/tenancy.ts'
-import { versionInForce } from '../../../store/watchdog/rule-sets.ts'
+import { activeRuleSet, versionInForce } from '../../../store/watchdog/rule-sets.ts'
 import { aPool, aStore, aTariff } from '../../setup/estate.ts'
 import { putForeignRules } from '../../setup/foreign-rules.ts'
 import { aHarness, operatorNotices, watch } from '../harness.ts'
@@ -55,6 +56,21 @@ const accepted = (store: Awaited<ReturnType<typeof aStore>>, files: readonly Rul
 const foreign = shipped
   .filter(({ file }) => !file.endsWith('sim-overage.json'))
   .map(({ file, text }) => ({ file, text: text.replace('"usagePct"', '"usageShareToday"') }))
+
+test('a byte order mark at the start of a rule file is not stored', async () => {
+  const store = await aStore()
+  const marked = shipped.map(({ file, text }) => ({ file, text: `\uFEFF${text}` }))
+
+  const { version } = await activateRules(store, marked, 'the tests')
+
+  const { files } = (await inPlatform(store, activeRuleSet)) ?? { files: [] }
+  expect(files.map(({ text }) => text[0])).toEqual(shipped.map(() => '{'))
+  expect(await activateRules(store, shipped, 'the tests')).toEqual({ version, changed: false })
+  expect(await changeRuleFile(store, { ...(marked[0] ?? { file: '', text: '' }), author: 'the tests' })).toEqual({
+    version,
+    changed: false,
+  })
+})
 
 describe('a rule set that this build refuses', () => {
   test.each([

@@ -24,7 +24,7 @@ async function printed(command: () => Promise<void>) {
 }
 const checked = (where: string, output: 'text' | 'json' = 'text') => printed(() => checkRules(where, { output }))
 
-const write = (name: string, text: string) => writeFile(join(folder, 'pool', `${name}.json`), text)
+const write = (name: string, text: string | Buffer) => writeFile(join(folder, 'pool', `${name}.json`), text)
 const wrong = JSON.stringify(
   JSON.parse(aFile({ conditions: { all: [leaf('overagMB', 'lessThan', 1)] } }).text),
   null,
@@ -64,6 +64,38 @@ describe('simherd rules check', () => {
       rules: [],
       faults: [{ file: 'pool/some-rule.json', pointer: '/conditions/all/0/fact', at: { line: 8, column: 9 } }],
     })
+  })
+
+  test('skips a byte order mark, in tests too', async () => {
+    await write('some-rule', `\uFEFF${aFile().text}`)
+    await write('some-rule.test', `\uFEFF{"rules": ["some-rule"], "tests": 7}`)
+
+    const { text } = await checked(folder)
+
+    expect(text.split('\n')).toEqual([expect.stringMatching(/^pool\/some-rule\.test\.json:1:26: \/tests: got 7/)])
+  })
+
+  test.each([
+    ['Latin-1', Buffer.from('{\n  "name": "some-rule",\n  "description": "Zürich"\n}', 'latin1'), 3, 'is not UTF-8'],
+    ['UTF-16', Buffer.from(`\uFEFF${aFile().text}`, 'utf16le'), 1, 'looks like UTF-16'],
+  ])('finds a fault in %s, with its line', async (_, bytes, line, why) => {
+    for (const name of ['some-rule', 'some-rule.test']) {
+      await write('some-rule', aFile().text)
+      await write(name, bytes)
+      const { text, failure } = await checked(folder)
+
+      expect(text).toMatch(
+        new RegExp(`^pool/${name}\\.json:${line}:1: got "other bytes", expected text in UTF-8 .*${why}`),
+      )
+      expect(text.split('\n')).toHaveLength(1)
+      expect(failure).toContain('1 fault(s) in 1 of')
+    }
+  })
+
+  test('shows a byte order mark that is not at the start', async () => {
+    await write('some-rule', `\uFEFF\uFEFF${aFile().text}`)
+
+    expect((await checked(folder)).text).toContain('\\uFEFF')
   })
 
   test('says which folder cannot be read', async () => {
