@@ -35,6 +35,8 @@ const SECRETS: readonly (readonly [RegExp, string])[] = [
   [/whsec_[\w+/=-]+/g, 'whsec_…'],
   // A path of a link in a mail. The token at its end is a permission.
   [/((?:\/|%2f)n(?:\/|%2f))[^\s"'<>\\]+/gi, '$1…'],
+  // An activation code of an eSIM. The host stays.
+  [/(1(?:\$|%24)[\w-]+(?:\.[\w-]+)+(?:\$|%24))[\w-]+/gi, '$1…'],
   // The signature of such a token, in any other place.
   [/\.[\w-]{43,}/g, '.…'],
 ]

@@ -44,6 +44,8 @@ describe('hideSecrets', () => {
     ['a secret of a webhook', `secret: whsec_${'Ab+/'.repeat(8)}=`, 'secret: whsec_…'],
     ['a path of a link', 'There is no /n/WyJhY2siXQ.x/.', 'There is no /n/…'],
     ['an address of a link', '<https://iot.example/n/WyJhY2siXQ.x>', '<https://iot.example/n/…>'],
+    ['an activation code', 'got LPA:1$smdp.example$04386-AGYFT$$1', 'got LPA:1$smdp.example$…$$1'],
+    ['an activation code in a query', '/x?c=LPA%3A1%24smdp.example%2404386-A', '/x?c=LPA%3A1%24smdp.example%24…'],
     ['the signature of a token', `at /%6E/WyJhY2siXQ.${SECRET}/`, 'at /%6E/WyJhY2siXQ.…/'],
   ])('takes out %s', (_, given, hidden) => {
     expect(hideSecrets(given)).toBe(hidden)
