@@ -1027,7 +1027,6 @@ create table sims (
   provisioned_at timestamp with time zone,
   last_seen_at timestamp with time zone,
   esim_qr_payload text,
-  esim_qr_data_url text,
   pending_pool_id integer,
   pending_tariff_id integer,
   pending_unassign boolean default false not null,

@@ -93,7 +93,7 @@ export const FLOORS: Readonly<Record<string, Boundary>> = {
     why: 'operations/ changes state through store/; it gets carrier, mail and queues as arguments, so it imports only their types',
     imports: ['domain', 'rules', 'store'],
     types: ['notify', 'network', 'queues'],
-    packages: ['csv-stringify', 'qrcode', 'typebox', 'node:crypto'],
+    packages: ['csv-stringify', 'typebox', 'node:crypto'],
     values: { 'network/network.ts': ['CarrierError'] },
     noClock: true,
   },

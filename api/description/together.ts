@@ -25,6 +25,9 @@ const when = (...parts: readonly [so: JsonObject, yes: JsonObject, no: JsonObjec
 /** Exactly one of two fields. */
 export const eitherOf = (one: string, other: string): JsonObject => when(given(one), leftOut(other), given(other))
 
+/** At most one of two fields. */
+export const notBoth = (one: string, other: string): JsonObject => when(given(one), leftOut(other), {})
+
 /** A list without duplicate items. */
 export const noneTwice = (name: string): JsonObject => ({ properties: { [name]: { uniqueItems: true } } })
 

@@ -4,6 +4,7 @@ import { codeSchema, metadataOf, SimStatus, SimType, WatchdogMode } from '../cod
 import { cursorQuery } from '../cursor.ts'
 import { codeList, pageQuery } from '../page.ts'
 import { Id, Instant, Label, nullable, optional, strictObject, Text } from '../schema.ts'
+import { ACTIVATION_CODE, MOST_CODE } from './activation-code.ts'
 import { TARIFF_EXAMPLE, Tariff } from './tariff.ts'
 
 const ThresholdPct = Type.Integer({
@@ -101,6 +102,9 @@ export const Sim = strictObject(
 )
 export type Sim = Static<typeof Sim>
 
+/** A SIM without the picture of its activation code, which is made when it is shown. */
+export type StoredSim = Omit<Sim, 'esimQrDataUrl'>
+
 /** A SIM as the list of a pool shows it. */
 export const SimSummary = strictObject(
   {
@@ -184,6 +188,9 @@ export const NewSim = strictObject({
     Type.String({ pattern: '^(\\d{14,16})?$', description: 'IMEI of the device it is in, 14 to 16 digits' }),
   ),
   type: optional(codeSchema(SimType, 'SIM type; left out: physical')),
+  esimQrPayload: optional(
+    Type.String({ pattern: ACTIVATION_CODE.source, maxLength: MOST_CODE, description: 'eSIM activation payload' }),
+  ),
   tag: optional(OwnTag),
   ...ownSettings,
   isWatchdogExempt: optional(Exempt),

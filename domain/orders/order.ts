@@ -224,6 +224,14 @@ export function filterOf({
 const Iccid = Type.String({ pattern: ICCID.source, description: 'ICCID, 18 to 22 digits' })
 const someIccids = (description: string) =>
   optional(Type.Array(Iccid, { minItems: 1, maxItems: MOST_SIMS, description }))
+const someSims = (description: string) =>
+  optional(
+    Type.Array(Type.Unsafe<unknown>({ description: 'A SIM: iccid and what else is known of it' }), {
+      minItems: 1,
+      maxItems: MOST_SIMS,
+      description,
+    }),
+  )
 const Carrier = (description: string) => Label(description, 'Meadow Post', { minLength: 1, maxLength: 200 })
 const Tracking = (description: string) => Label(description, 'MM123456785', { minLength: 1, maxLength: 200 })
 
@@ -234,13 +242,7 @@ export const Shipment = strictObject(
     trackingNumber: Tracking('Carrier tracking number'),
     ...givenAddress,
     iccids: someIccids('ICCIDs of the SIMs, as many as were ordered'),
-    sims: optional(
-      Type.Array(Type.Unsafe<unknown>({ description: 'A SIM: iccid and what else is known of it' }), {
-        minItems: 1,
-        maxItems: MOST_SIMS,
-        description: 'The SIMs with what is known of them',
-      }),
-    ),
+    sims: someSims('The SIMs with what is known of them'),
   },
   {
     examples: [
@@ -260,10 +262,27 @@ export const ShipmentQuery = Type.Object({
   trackingNumber: Type.Optional(Tracking('Carrier tracking number, where the body is CSV or NDJSON')),
 })
 
-export const Completion = strictObject({
-  iccids: someIccids('ICCIDs of the profiles, as many as were ordered; left out: made'),
-})
+/** The profiles of an order: a list of ICCIDs or of records, not both. */
+export const Completion = strictObject(
+  {
+    iccids: someIccids('ICCIDs of the profiles, as many as were ordered, if they have no activation codes'),
+    sims: someSims('The profiles with what is known of them: their activation codes are esimQrPayload'),
+  },
+  {
+    examples: [
+      {
+        sims: [
+          { iccid: '8999900000000000018', esimQrPayload: 'LPA:1$smdp.simherd.example$04386-AGYFT-A74Y8-3F815' },
+          { iccid: '8999900000000000026', esimQrPayload: 'LPA:1$smdp.simherd.example$04386-AGYFT-A74Y8-3F816' },
+        ],
+      },
+    ],
+  },
+)
 export type Completion = Static<typeof Completion>
+
+/** The SIMs that a request brings for an order. */
+export type SimsOfOrder = Pick<Completion, 'iccids' | 'sims'>
 
 export const Failure = strictObject({
   reason: Type.String({ minLength: 1, maxLength: 500, description: 'Why the order cannot be fulfilled' }),

@@ -1,10 +1,12 @@
 /** Checks a delivered SIM record. Faults say what is wrong and what to do; warnings say what looks wrong. */
 import { Compile } from 'typebox/compile'
-import { SimStatus, SimType, WatchdogMode } from '../../domain/codes.ts'
+import { labelOf, SimStatus, SimType, WatchdogMode } from '../../domain/codes.ts'
+import { CODE_FORM, wrongCode } from '../../domain/estate/activation-code.ts'
 import { NewSim } from '../../domain/estate/sim.ts'
 import { ImportedSim } from '../../domain/estate/sim-import.ts'
 import { checkDigit, luhnOk } from '../../domain/identifiers.ts'
 import { instantMs } from '../../domain/instant.ts'
+import { hideSecrets } from '../../domain/quote.ts'
 import { didYouMean } from '../../domain/spelling.ts'
 import { isRounded, looksRounded } from '../../domain/spreadsheet.ts'
 import { MOST_TOTAL, MOST_UNITS } from '../../domain/usage/usage-record.ts'
@@ -26,6 +28,8 @@ interface Field {
   readonly fits: (value: unknown) => boolean
   /** The value is a name made of digits, not an amount. A program that reads it as a number spoils it. */
   readonly digits?: true
+  /** The value is a secret, and a fault has nothing of it. */
+  readonly secret?: true
 }
 
 const property = (name: keyof ImportedSim): Pick<Field, 'fits'> => {
@@ -41,6 +45,7 @@ const NEW_FIELDS = {
   msisdn: { ...property('msisdn'), expected: 'at most 15 digits, with or without a + before them', digits: true },
   imei: { ...property('imei'), expected: '14 to 16 digits', digits: true },
   type: { ...property('type'), expected: codes(SimType) },
+  esimQrPayload: { ...property('esimQrPayload'), expected: CODE_FORM, secret: true },
   tag: { ...property('tag'), expected: 'text of at most 128 characters, without control characters' },
   watchdogMode: { ...property('watchdogMode'), expected: codes(WatchdogMode) },
   warningThresholdPct: { ...property('warningThresholdPct'), expected: 'a whole number from 1 to 100' },
@@ -75,10 +80,29 @@ const unknownField = (name: string): string => {
   return `${quoted(name)}${meant === undefined ? '' : `: ${meant}`}`
 }
 
-/** Checks the record of a SIM that is not provisioned. @returns the SIM and its warnings, or its faults in words */
-export function checkSim(record: unknown): Checked<NewSim> {
-  if (newSim.Check(record)) return { sim: record, warnings: warningsOf(record) }
-  return { fault: faultsOf(record, NEW_FIELDS).join('. ') }
+/**
+ * Checks the record of a SIM that was ordered, which is not provisioned.
+ *
+ * @param ordered its type; a record may leave it out
+ * @returns the SIM with its type, and its warnings, or its faults in words
+ */
+export function checkSim(record: unknown, ordered: SimType): Checked<NewSim> {
+  if (!newSim.Check(record)) return { fault: faultsOf(record, NEW_FIELDS).join('. ') }
+  const type = record.type ?? ordered
+  if (type !== ordered) return { fault: `type: got ${type}; expected ${typeWords(ordered)}, as was ordered` }
+  const faults = codeFaults(record, ordered === SimType.eSIM ? ordered : record.type)
+  if (faults.length > 0) return { fault: faults.join('. ') }
+  return { sim: { ...record, type }, warnings: warningsOf(record) }
+}
+
+const typeWords = (type: SimType): string => `${type} (${labelOf(SimType, type)})`
+
+/** The fault of an activation code that does not go with the type; none if it does. */
+function codeFaults({ esimQrPayload }: NewSim, type: NewSim['type']): string[] {
+  if (esimQrPayload == null || type === SimType.eSIM) return []
+  const physical = typeWords(SimType['Physical SIM'])
+  const words = type == null ? `no type, which is ${physical}` : `type ${physical}`
+  return [`esimQrPayload: got one of a SIM with ${words}; expected none, or type ${typeWords(SimType.eSIM)}`]
 }
 
 /**
@@ -91,7 +115,7 @@ export function checkImport(record: unknown, now: number): Checked<ImportedSim> 
   if (!importedSim.Check(record) || !IMPORT_FIELDS.activatedAt.fits(record.activatedAt ?? null)) {
     return { fault: faultsOf(record, IMPORT_FIELDS).join('. ') }
   }
-  const faults = stateFaults(record, now)
+  const faults = [...codeFaults(record, record.type), ...stateFaults(record, now)]
   if (faults.length > 0) return { fault: faults.join('. ') }
   return { sim: record, warnings: [...warningsOf(record), ...stateWarnings(record)] }
 }
@@ -112,7 +136,8 @@ function faultsOf(record: unknown, fields: Fields): string[] {
   return [...faults, `no field of a SIM: ${shown}; expected some of ${Object.keys(fields).join(', ')}`]
 }
 
-function textOf(value: unknown, { digits }: Field): string {
+function textOf(value: unknown, { digits, secret }: Field): string {
+  if (secret === true) return (typeof value === 'string' ? wrongCode(value) : undefined) ?? 'no text'
   if (typeof value === 'string' && isRounded(value)) {
     return `${quoted(value)}, which is a number a spreadsheet has rounded: format the column as text and export again`
   }
@@ -129,7 +154,7 @@ function textOf(value: unknown, { digits }: Field): string {
 const SHOWN = 60
 
 function quoted(value: unknown): string {
-  const text = JSON.stringify(value) ?? String(value)
+  const text = hideSecrets(JSON.stringify(value) ?? String(value))
   return text.length <= SHOWN ? text : `${text.slice(0, SHOWN).toWellFormed()}…`
 }
 

@@ -55,7 +55,7 @@ export async function importSims(
     await noteCreated(
       tx,
       'sim',
-      inserted.map(({ id, iccid }) => ({ id, after: { iccid, ...after.get(iccid) } })),
+      inserted.map(({ id, iccid }) => ({ id, after: { iccid, ...withoutSecret(after.get(iccid)) } })),
     )
     return inserted
   })
@@ -65,6 +65,12 @@ export async function importSims(
     { ...result.totals, rejected: result.rejected.length },
   )
   return result
+}
+
+/** A SIM as the audit trail shows it: without its activation code, which is a secret. */
+function withoutSecret(sim: ImportedSim | undefined): Partial<ImportedSim> {
+  const { esimQrPayload: _, ...rest } = sim ?? {}
+  return rest
 }
 
 /** What {@link importSims} would do with these records, by the same checks. Writes nothing. */

@@ -1,94 +1,64 @@
-/** Completes an order of eSIMs: makes its profiles and adds them to the estate. */
+/** Completes an order of eSIMs: adds its profiles to the estate, those of a carrier or made ones. */
+import { SimType } from '../../domain/codes.ts'
 import { iccidOf } from '../../domain/identifiers.ts'
-import { whyNot, whyNotSoMany } from '../../domain/orders/decisions.ts'
+import { whyNotSoMany } from '../../domain/orders/decisions.ts'
 import type { Completion, OrderStatusResponse } from '../../domain/orders/order.ts'
-import { findOrder } from '../../store/orders/orders.ts'
-import { insertProfiles, takeAccounts } from '../../store/orders/sims.ts'
-import { inTenant, type Store, type TenantTx } from '../../store/tenancy.ts'
-import { type ActivationCode, type EsimOptions, makeActivationCodes } from './esim-profiles.ts'
-import { refuseExisting, refuseTwice } from './iccids.ts'
+import { insertSims } from '../../store/estate/sim-changes.ts'
+import { linkSims, takeAccounts } from '../../store/orders/sims.ts'
+import type { TenantTx } from '../../store/tenancy.ts'
+import type { RecordLines } from '../estate/import-sims.ts'
+import { type EsimOptions, makeCode } from './esim-profiles.ts'
+import { addGiven, givenSims } from './given-sims.ts'
 import { mustBeAllowed, orderFor, takeStep } from './steps.ts'
 
-/** Rows in one SQL statement: 1,000 profiles are a megabyte. */
-const BATCH = 1000
-
 /**
- * Makes the activation codes of an order, before the transaction that completes it: 10,000 take about half a minute.
+ * Completes an order of eSIMs. Adds Unprovisioned SIMs: all of them, or none. SIMs of the request have the activation codes
+ * that it gives, or none. Without SIMs in the request, ICCIDs and codes are made.
  *
- * @returns empty if the order cannot be completed; `completeOrder` then says why
- */
-export async function codesFor(
-  store: Store,
-  { tenantId, orderId, iccids }: { readonly tenantId: string; readonly orderId: number } & Completion,
-  { smdpHost }: EsimOptions,
-): Promise<ActivationCode[]> {
-  const order = await inTenant(store, tenantId, (tx) => findOrder(tx, orderId))
-  const mayComplete =
-    order !== undefined &&
-    whyNot('complete', order) === undefined &&
-    (iccids == null || whyNotSoMany(iccids.length, order.quantity) === undefined)
-  return mayComplete ? makeActivationCodes(order.quantity, smdpHost) : []
-}
-
-/**
- * Completes an order of eSIMs. Adds Unprovisioned SIMs with these activation codes: all of them, or none.
- *
- * @param codes as many as were ordered. If their number differs, because the order became ready later, they are made
- *   here.
+ * @param lines of the file that the SIMs came from, if there was one
  * @throws ServiceError `invalid_request`, `order_not_found`, `order_type_mismatch`, `order_state_conflict`,
  *   `order_quantity_mismatch`, `sim_exists`
  */
 export async function completeOrder(
   tx: TenantTx,
-  { orderId, iccids, codes }: { readonly orderId: number; readonly codes: readonly ActivationCode[] } & Completion,
+  { orderId, ...completion }: { readonly orderId: number } & Completion,
   options: EsimOptions,
+  lines?: RecordLines,
 ): Promise<OrderStatusResponse> {
-  if (iccids != null) refuseTwice(iccids, pointerOf)
+  const given = givenSims(completion, SimType.eSIM, lines)
   const order = await orderFor(tx, orderId, 'complete')
-  if (iccids != null) mustBeAllowed(orderId, whyNotSoMany(iccids.length, order.quantity))
-  const ready = codes.length === order.quantity ? codes : await makeActivationCodes(order.quantity, options.smdpHost)
-  if (iccids == null) await writeMade(tx, orderId, ready, options)
-  else refuseExisting(iccids, await write(tx, orderId, iccids, ready), pointerOf)
+  if (given === undefined) await addMade(tx, orderId, order.quantity, options)
+  else {
+    mustBeAllowed(orderId, whyNotSoMany(given.sims.length, order.quantity))
+    await addGiven(tx, orderId, given)
+  }
   return takeStep(tx, { order, step: 'complete' })
 }
 
-const pointerOf = (index: number) => `/iccids/${index}`
-
-/** Writes profiles in batches. @returns ICCIDs of the SIMs that are new */
-async function write(
-  tx: TenantTx,
-  orderId: number,
-  iccids: readonly string[],
-  codes: readonly ActivationCode[],
-): Promise<Set<string>> {
-  const written = new Set<string>()
-  const profiles = codes.flatMap((code, index) => {
-    const iccid = iccids[index]
-    return iccid === undefined ? [] : [{ ...code, iccid }]
-  })
-  // One order across all batches: two transactions with the same ICCIDs wait for each other and never deadlock.
-  profiles.sort((a, b) => (a.iccid < b.iccid ? -1 : 1))
-  for (let start = 0; start < profiles.length; start += BATCH) {
-    for (const iccid of await insertProfiles(tx, orderId, profiles.slice(start, start + BATCH))) written.add(iccid)
-  }
-  return written
-}
-
 /**
- * Writes profiles under generated ICCIDs. Skips an ICCID that somebody has imported, and takes the next.
+ * Adds eSIMs under generated ICCIDs. Skips an ICCID that somebody has imported, and takes the next.
  *
  * @throws if the ICCIDs with the prefix are used up
  */
-async function writeMade(
+async function addMade(
   tx: TenantTx,
   orderId: number,
-  codes: readonly ActivationCode[],
-  { iccidPrefix }: EsimOptions,
+  quantity: number,
+  { iccidPrefix, smdpHost }: EsimOptions,
 ): Promise<void> {
-  for (let left = codes; left.length > 0; ) {
-    const iccids = (await takeAccounts(tx, left.length)).map((account) => made(iccidPrefix, account))
-    const written = await write(tx, orderId, iccids, left)
-    left = left.filter((_, index) => !written.has(iccids[index] ?? ''))
+  for (let left = quantity; left > 0; ) {
+    const sims = (await takeAccounts(tx, left)).map((account) => ({
+      iccid: made(iccidPrefix, account),
+      type: SimType.eSIM,
+      esimQrPayload: makeCode(smdpHost),
+    }))
+    const written = await insertSims(tx, sims)
+    await linkSims(
+      tx,
+      orderId,
+      written.map(({ id }) => id),
+    )
+    left -= written.length
   }
 }
 

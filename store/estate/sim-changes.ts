@@ -26,17 +26,17 @@ interface NewRow {
 async function insertRows(tx: TenantTx, sims: readonly ImportedSim[]): Promise<(NewRow & { status: SimStatus })[]> {
   if (sims.length === 0) return []
   const { rows } = await sql<NewRow & { status: SimStatus }>`
-    insert into sims (iccid, imsi, msisdn, imei, tag, type, watchdog_mode, warning_threshold_pct,
+    insert into sims (iccid, imsi, msisdn, imei, tag, type, esim_qr_payload, watchdog_mode, warning_threshold_pct,
                       enable_burn_rate_alerts, is_watchdog_exempt, status, pool_id, tariff_id, provisioned_at,
                       status_since, created_at, updated_at)
     select s.iccid, coalesce(s.imsi, ''), coalesce(s.msisdn, ''), coalesce(s.imei, ''), coalesce(s.tag, ''),
-           coalesce(s.type, 0), s."watchdogMode", s."warningThresholdPct", s."enableBurnRateAlerts",
+           coalesce(s.type, 0), s."esimQrPayload", s."watchdogMode", s."warningThresholdPct", s."enableBurnRateAlerts",
            coalesce(s."isWatchdogExempt", false), coalesce(s.status, 0), s."poolId", s."tariffId",
            case when s.status <> 0 then coalesce(s."activatedAt", ${tx.now}) end, ${tx.now}::timestamptz, ${tx.now},
            ${tx.now}
       from jsonb_to_recordset(${JSON.stringify(sims)}::jsonb)
-        as s(iccid text, imsi text, msisdn text, imei text, tag text, type smallint, "watchdogMode" smallint,
-             "warningThresholdPct" smallint, "enableBurnRateAlerts" boolean, "isWatchdogExempt" boolean,
+        as s(iccid text, imsi text, msisdn text, imei text, tag text, type smallint, "esimQrPayload" text,
+             "watchdogMode" smallint, "warningThresholdPct" smallint, "enableBurnRateAlerts" boolean, "isWatchdogExempt" boolean,
              status smallint, "poolId" integer, "tariffId" integer, "activatedAt" timestamptz)
      order by s.iccid
     on conflict (iccid) do nothing

@@ -1,7 +1,7 @@
 /** SIMs, with their figures for the running cycle, their open tickets and the tariff that governs them. */
 import { type RawBuilder, sql } from 'kysely'
 import { SimStatus, type TariffType, type WatchdogMode } from '../../domain/codes.ts'
-import type { Sim, SimLookup, SimQuery, SimSummary } from '../../domain/estate/sim.ts'
+import type { SimLookup, SimQuery, SimSummary, StoredSim } from '../../domain/estate/sim.ts'
 import type { Tariff } from '../../domain/estate/tariff.ts'
 import { type PageRequest, pageRequest } from '../../domain/page.ts'
 import { toMB, toMinutes } from '../../domain/units.ts'
@@ -21,10 +21,10 @@ import { findTariffs } from './tariffs.ts'
 /** Columns that a SIM shows as they are. */
 type Plain =
   | ('id' | 'tag' | 'iccid' | 'poolId' | 'tariffId' | 'imsi' | 'msisdn' | 'imei' | 'status' | 'type')
-  | ('esimQrPayload' | 'esimQrDataUrl' | 'pendingPoolId' | 'pendingTariffId' | 'pendingUnassign' | 'isWatchdogExempt')
+  | ('esimQrPayload' | 'pendingPoolId' | 'pendingTariffId' | 'pendingUnassign' | 'isWatchdogExempt')
 
 /** A SIM with its own watchdog settings, and with the tariff and the settings of its pool. */
-interface SimRow extends Pick<Sim, Plain>, WatchdogSettings {
+interface SimRow extends Pick<StoredSim, Plain>, WatchdogSettings {
   readonly updatedAt: Date
   readonly provisionedAt: Date | null
   readonly lastSeenAt: Date | null
@@ -37,7 +37,7 @@ interface SimRow extends Pick<Sim, Plain>, WatchdogSettings {
 
 const columns = sql`s.id, s.tag, s.iccid, s.pool_id as "poolId", s.tariff_id as "tariffId", s.imsi, s.msisdn, g.imei,
   s.status, s.updated_at as "updatedAt", s.provisioned_at as "provisionedAt", g.last_seen_at as "lastSeenAt", s.type,
-  s.esim_qr_payload as "esimQrPayload", s.esim_qr_data_url as "esimQrDataUrl", s.pending_pool_id as "pendingPoolId",
+  s.esim_qr_payload as "esimQrPayload", s.pending_pool_id as "pendingPoolId",
   s.pending_tariff_id as "pendingTariffId", s.pending_unassign as "pendingUnassign",
   s.watchdog_mode as "watchdogMode", s.is_watchdog_exempt as "isWatchdogExempt",
   s.warning_threshold_pct as "warningThresholdPct", s.enable_burn_rate_alerts as "enableBurnRateAlerts",
@@ -79,7 +79,7 @@ function governing(row: SimRow, tariffs: ReadonlyMap<number, Tariff>): Tariff | 
   return governingTariff(asAllowance(own), asAllowance(pool))?.tariff
 }
 
-function toSim(row: SimRow, figures: SimFigures, openTickets: number, tariff: Tariff | undefined): Sim {
+function toSim(row: SimRow, figures: SimFigures, openTickets: number, tariff: Tariff | undefined): StoredSim {
   return {
     ...inForce(row),
     updatedAt: row.updatedAt.toISOString(),
@@ -100,7 +100,7 @@ async function figuresNow(tx: TenantTx, ids: readonly number[]): Promise<Map<num
   return cycle.isOpen ? simFigures(tx, cycle.key, ids) : unopenedSimFigures(tx, cycle, ids)
 }
 
-async function toSims(tx: TenantTx, rows: readonly SimRow[]): Promise<Sim[]> {
+async function toSims(tx: TenantTx, rows: readonly SimRow[]): Promise<StoredSim[]> {
   if (rows.length === 0) return []
   const ids = rows.map((row) => row.id)
   const figures = await figuresNow(tx, ids)
@@ -117,9 +117,9 @@ async function toSims(tx: TenantTx, rows: readonly SimRow[]): Promise<Sim[]> {
  *
  * @throws ServiceError invalid_request if the cursor is none
  */
-export function pageOfSims(tx: TenantTx, query: SimQuery): Promise<Part<Sim>> {
+export function pageOfSims(tx: TenantTx, query: SimQuery): Promise<Part<StoredSim>> {
   const page = pageRequest(query)
-  return readPart<SimRow, Sim>(
+  return readPart<SimRow, StoredSim>(
     'sims',
     { page, cursor: query.cursor },
     {
@@ -170,17 +170,17 @@ async function idsOfPage(tx: TenantTx, filter: SimFilter, page: PageRequest): Pr
 }
 
 /** Reads all SIMs, by id, page by page. */
-export const listSims = (store: Store, tenantId: string, filter: SimFilter): AsyncGenerator<Sim[]> =>
+export const listSims = (store: Store, tenantId: string, filter: SimFilter): AsyncGenerator<StoredSim[]> =>
   keysetPages(store, tenantId, async (tx, after: number | null) => {
     const rows = await rowsAfter(tx, filter, after ?? 0, KEYSET_PAGE)
     return { items: await toSims(tx, rows), next: placeAfter(rows, ({ id }) => id) }
   })
 
-/** Reads a SIM as the interface shows it, and its version; undefined if there is none with this id or ICCID. */
+/** Reads a SIM, and its version; undefined if there is none with this id or ICCID. */
 export async function readSim(
   tx: TenantTx,
   lookup: SimLookup,
-): Promise<{ readonly sim: Sim; readonly version: number } | undefined> {
+): Promise<{ readonly sim: StoredSim; readonly version: number } | undefined> {
   const which = lookup.by === 'id' ? sql`s.id = ${lookup.id}` : sql`s.iccid = ${lookup.iccid}`
   const { rows } = await sql<SimRow & { version: number }>`${kept}
     select ${columns}, s.version ${fromSims(which)}`.execute(tx.q)

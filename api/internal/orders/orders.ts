@@ -12,14 +12,14 @@ import {
   ShipmentQuery,
 } from '../../../domain/orders/order.ts'
 import { PageQuery, pageOf } from '../../../domain/page.ts'
-import { codesFor, completeOrder } from '../../../operations/orders/complete-order.ts'
+import { completeOrder } from '../../../operations/orders/complete-order.ts'
 import { setOrderPayment } from '../../../operations/orders/set-order-payment.ts'
 import { shipOrder } from '../../../operations/orders/ship-order.ts'
 import { deliverOrder, failOrder, orderNotFound, processOrder } from '../../../operations/orders/steps.ts'
 import { findOrder, type OrderRecord, toOrderDetail } from '../../../store/orders/orders.ts'
 import { orderSimCount, pageOfOrderSims } from '../../../store/orders/sims.ts'
 import { inTenant, reading, type TenantTx } from '../../../store/tenancy.ts'
-import { eitherOf, noneTwice } from '../../description/together.ts'
+import { eitherOf, noneTwice, notBoth } from '../../description/together.ts'
 import { SIM_FILES, takeSimFiles } from '../../files/sim-files.ts'
 import { takeNoBody } from '../../http/app.ts'
 import { changeInTenant } from '../../http/change.ts'
@@ -187,30 +187,38 @@ export const orderRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (ap
   }
   await app.register(shipping)
 
-  app.post(
-    '/orders/:orderId/complete',
-    {
-      config: {
-        problems: FULFILMENT_PROBLEMS,
-        also: { body: noneTwice('iccids') },
+  const completing: FastifyPluginAsyncTypebox = async (scope) => {
+    takeSimFiles(scope)
+    scope.post(
+      '/orders/:orderId/complete',
+      {
+        bodyLimit: SHIPMENT_BYTES,
+        config: {
+          problems: FULFILMENT_PROBLEMS,
+          also: { body: { ...notBoth('iccids', 'sims'), ...noneTwice('iccids') } },
+          files: SIM_FILES,
+        },
+        schema: {
+          operationId: 'completeOrder',
+          summary: 'Add the profiles of an eSIM order: they are in the estate from now on, unprovisioned',
+          description:
+            'All or nothing. Profiles of a carrier come as ICCIDs, or as SIMs with their activation codes: in JSON, or as CSV or NDJSON as an import has. Where none are given, ICCIDs and activation codes are made.',
+          tags,
+          consumes: ['application/json', 'application/x-ndjson', 'text/csv'],
+          params: OrderParams,
+          body: Completion,
+          response,
+        },
       },
-      schema: {
-        operationId: 'completeOrder',
-        summary: 'Make the profiles of an eSIM order: they are in the estate from now on, unprovisioned',
-        description: 'All or nothing. ICCIDs are made where none are given. 10,000 profiles take some half a minute.',
-        tags,
-        params: OrderParams,
-        body: Completion,
-        response,
+      (request, reply) => {
+        const completion = { ...request.params, ...request.body }
+        return idempotentInTenant(whileThere(store, request), { request, reply }, (tx) =>
+          completeOrder(tx, completion, esim, request.recordLines ?? undefined),
+        )
       },
-    },
-    async (request, reply) => {
-      const { tenantId, body } = request
-      const { orderId } = request.params
-      const codes = await codesFor(store, { tenantId, orderId, ...body }, esim)
-      return idempotentInTenant(store, { request, reply }, (tx) => completeOrder(tx, { orderId, codes, ...body }, esim))
-    },
-  )
+    )
+  }
+  await app.register(completing)
 
   app.post(
     '/orders/:orderId/fail',

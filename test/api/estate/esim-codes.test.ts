@@ -4,7 +4,8 @@ import { readFile } from 'node:fs/promises'
 import { sql } from 'kysely'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { ownDatabase } from '../../setup/login.ts'
-import { type Ask, aSim, asking, type Harness, useHarness } from '../harness.ts'
+import { qrDataUrl } from '../../../api/http/qr-code.ts'
+import { type Ask, anIccid, aSim, asking, type Harness, useHarness } from '../harness.ts'
 
 const harness = useHarness({ database: ownDatabase })
 
@@ -15,8 +16,20 @@ interface Shown {
   readonly esimQrDataUrl: string | null
 }
 
+const CODE = 'LPA:1$rsp.example.com$04386-AGYFT-A74Y8-3F815$$1'
+
+/** The first was imported with its code, the others came with an order. */
 let esims: Shown[]
 beforeAll(async () => {
+  const sims = [
+    { iccid: anIccid(), type: 1, esimQrPayload: CODE },
+    { iccid: anIccid(), type: 0, esimQrPayload: CODE },
+    { iccid: anIccid(), type: 1, esimQrPayload: `${CODE}2` },
+    { iccid: anIccid(), type: 1, imsi: CODE },
+  ]
+  const imported = await harness.tenant.inside('POST', '/internal/sims', { sims }, { 'idempotency-key': 'nor these' })
+  expect(imported.body).toMatchObject({ created: [{}], rejected: [{}, {}, {}] })
+  expect(JSON.stringify(imported.body)).not.toContain('AGYFT')
   const order = (await harness.tenant.ask('POST', '/api/orders', { type: 2, quantity: 2 })).body.id
   const once = { 'idempotency-key': 'the codes are not kept' }
   await harness.tenant.inside('POST', `/internal/orders/${order}/process`)
@@ -48,6 +61,13 @@ const scopesOf = async (id: string) => {
 
 describe('activation codes', () => {
   const HIDDEN = { esimQrPayload: null, esimQrDataUrl: null }
+  test('are shown as they were given, also as a QR code', async () => {
+    const [shown] = await seen(harness.tenant.ask)
+
+    expect(shown).toMatchObject({ esimQrPayload: CODE, esimQrDataUrl: qrDataUrl(CODE) })
+    expect(esims).toHaveLength(3)
+  })
+
   const SHOWN = { esimQrPayload: expect.stringMatching(/^LPA:1\$/), esimQrDataUrl: expect.stringMatching(/^data:/) }
 
   test.each([
@@ -92,7 +112,8 @@ describe('activation codes', () => {
   })
 
   test('leave an audit row for each request showing them', async () => {
-    const [first = null, second = null] = esims.map(({ id }) => id)
+    const simIds = esims.map(({ id }) => id)
+    const [first = null] = simIds
     const reader = await keyOf({ scopes: ['read'] })
     const trailOf = async (ask: Ask, url: string) => {
       const requestId = `codes-${randomUUID()}`
@@ -107,7 +128,7 @@ describe('activation codes', () => {
       { ...row, action: 'getSim', subjectId: String(first), after: { simIds: [first] } },
     ])
     expect(await trailOf(ask, '/api/sims')).toMatchObject([
-      { ...row, action: 'listSims', subjectId: `${first} to ${second}`, after: { simIds: [first, second] } },
+      { ...row, action: 'listSims', subjectId: `${first} to ${simIds.at(-1)}`, after: { simIds } },
     ])
     expect(await trailOf(ask, '/api/sims?search=nothing-of-the-kind')).toEqual([])
     expect(await trailOf(reader.ask, '/api/sims')).toEqual([])
@@ -120,7 +141,9 @@ describe('activation codes', () => {
     const found: string[] = []
     for (const { name } of tables) {
       const { rows } =
-        await sql`select 1 from ${sql.table(name)} t where t::text ~ 'LPA:1|iVBORw0KGgo' limit 1`.execute(harness.root)
+        await sql`select 1 from ${sql.table(name)} t where t::text ~ 'LPA:1[$][^$]+[$][0-9A-Z]{5}|AGYFT|iVBORw0KGgo' limit 1`.execute(
+          harness.root,
+        )
       if (rows.length > 0) found.push(name)
     }
 

@@ -1,8 +1,7 @@
 /** Orders after they are placed: processing, shipping, profiles, payment. Internal interface. */
-import { inflateSync } from 'node:zlib'
 import { sql } from 'kysely'
-import { create } from 'qrcode'
 import { describe, expect, test } from 'vitest'
+import { qrDataUrl } from '../../../api/http/qr-code.ts'
 import { iccidOf, luhnOk } from '../../../domain/identifiers.ts'
 import { inTenant } from '../../../store/tenancy.ts'
 import { anIccid, aSim, type Tenant, useHarness } from '../harness.ts'
@@ -135,6 +134,11 @@ describe('physical SIMs', () => {
     ['both lists', { sims: [{ iccid: anIccid() }] }, '/iccids'],
     ['a record without an ICCID', { iccids: null, sims: [{ tag: 'x' }, { iccid: anIccid() }] }, '/sims/0'],
     ['an eSIM', { iccids: null, sims: [{ iccid: anIccid(), type: 1 }, { iccid: anIccid() }] }, '/sims/0'],
+    [
+      'an activation code',
+      { iccids: null, sims: [{ iccid: anIccid(), esimQrPayload: 'LPA:1$a.example$B' }, { iccid: anIccid() }] },
+      '/sims/0',
+    ],
     ['one ICCID twice', { iccids: ['8944500102999999999', '8944500102999999999'] }, '/iccids/1'],
   ])('are refused with %s', async (_what, wrong, pointer) => {
     const id = await processing()
@@ -317,7 +321,7 @@ describe('eSIMs', () => {
       expect(luhnOk(iccid)).toBe(true)
       expect([type, status]).toEqual([1, 0])
       expect(esimQrPayload).toMatch(PAYLOAD)
-      expect(modulesOf(esimQrDataUrl)).toEqual(codeOf(esimQrPayload))
+      expect(esimQrDataUrl).toBe(qrDataUrl(esimQrPayload))
     }
     expect((await events(id)).at(-1)).toEqual([`Order ${id} is complete`, 0])
   })
@@ -338,7 +342,75 @@ describe('eSIMs', () => {
     expect(data.map(({ iccid }: { iccid: string }) => iccid).toSorted()).toEqual([next(2), next(4), next(5)])
   })
 
-  test('take the ICCIDs of the request', async () => {
+  const CODE = 'LPA:1$rsp.example.com$04386-AGYFT-A74Y8-3F815'
+
+  test('show the activation codes of the request as given', async () => {
+    const id = await processing({ type: 2, quantity: 3 })
+    const [a, b, c] = [anIccid(), anIccid(), anIccid()]
+
+    const done = await step(id, 'complete', {
+      sims: [
+        { iccid: a, esimQrPayload: CODE, imsi: '262015550001', tag: 'Pump' },
+        { iccid: b, type: 1, esimQrPayload: `${CODE}$1.3.6.1.4.1.31746$1` },
+        { iccid: c },
+      ],
+    })
+
+    expect(done).toMatchObject({ status: 200, body: { id, status: 'Completed' } })
+    expect(await sim(a)).toMatchObject({
+      type: 1,
+      status: 0,
+      imsi: '262015550001',
+      tag: 'Pump',
+      esimQrPayload: CODE,
+      esimQrDataUrl: qrDataUrl(CODE),
+    })
+    expect(await sim(b)).toMatchObject({ type: 1, esimQrPayload: `${CODE}$1.3.6.1.4.1.31746$1` })
+    expect(await sim(c)).toMatchObject({ type: 1, esimQrPayload: null, esimQrDataUrl: null })
+    expect((await simsOf(id)).data).toHaveLength(3)
+  })
+
+  test.each([
+    ['CSV', CSV, (a: string, b: string) => `iccid;esimQrPayload\r\n="${a}";${CODE}\r\n${b};\r\n`],
+    [
+      'NDJSON',
+      { 'content-type': 'application/x-ndjson' },
+      (a: string, b: string) => `{"iccid":"${a}","esimQrPayload":"${CODE}"}\n{"iccid":"${b}"}\n`,
+    ],
+  ])('come as %s', async (_, headers, bodyOf) => {
+    const id = await processing({ type: 2 })
+    const [a, b] = [anIccid(), anIccid()]
+
+    expect((await step(id, 'complete', bodyOf(a, b), headers)).status).toBe(200)
+    expect(await sim(a)).toMatchObject({ type: 1, esimQrPayload: CODE })
+    expect(await sim(b)).toMatchObject({ type: 1, esimQrPayload: null })
+  })
+
+  test.each([
+    ['a physical SIM', { type: 0 }, /^type: got 0; expected 1 \(eSIM\), as was ordered$/],
+    ['a code that is none', { esimQrPayload: 'LPA:1$host$S3CRET' }, /^esimQrPayload: got a text whose host is no DNS/],
+  ])('are refused together with %s', async (_, wrong, detail) => {
+    const id = await processing({ type: 2 })
+    const good = anIccid()
+
+    const answer = await step(id, 'complete', { sims: [{ iccid: good }, { iccid: anIccid(), ...wrong }] })
+
+    expect(answer).toMatchObject({ status: 400, body: { errors: [{ pointer: '/sims/1' }] } })
+    expect(answer.body.errors[0].detail).toMatch(detail)
+    expect(JSON.stringify(answer.body)).not.toContain('S3CRET')
+    expect((await harness.tenant.ask('GET', `/api/sims/${good}`)).status).toBe(404)
+    expect((await order(id)).status).toBe('Processing')
+  })
+
+  test('are refused with ICCIDs and SIMs', async () => {
+    const id = await processing({ type: 2, quantity: 1 })
+
+    const answer = await step(id, 'complete', { iccids: [anIccid()], sims: [{ iccid: anIccid() }] })
+
+    expect(answer).toMatchObject({ status: 400, body: { errors: [{ pointer: '/iccids' }] } })
+  })
+
+  test('take the ICCIDs of the request, and no code is made for them', async () => {
     const id = await processing({ type: 2 })
     const iccids = [anIccid(), anIccid()]
 
@@ -349,7 +421,7 @@ describe('eSIMs', () => {
     expect(tooFew).toMatchObject({ status: 422, body: { code: 'order_quantity_mismatch' } })
     expect(twice).toMatchObject({ status: 400, body: { errors: [{ pointer: '/iccids/1' }] } })
     expect(done.status).toBe(200)
-    expect(await sim(iccids[1] ?? '')).toMatchObject({ type: 1, esimQrPayload: expect.stringMatching(PAYLOAD) })
+    expect(await sim(iccids[1] ?? '')).toMatchObject({ type: 1, esimQrPayload: null, esimQrDataUrl: null })
   })
 
   test('are refused together if one ICCID exists', async () => {
@@ -381,6 +453,9 @@ describe('eSIMs', () => {
   test('keep their payload in table sims only', async () => {
     const id = await processing({ type: 2 })
     await step(id, 'complete', {}, { 'idempotency-key': `secret-${id}` })
+    const given = await processing({ type: 2, quantity: 1 })
+    const sims = [{ iccid: anIccid(), esimQrPayload: CODE }]
+    await step(given, 'complete', { sims }, { 'idempotency-key': `secret-${given}` })
 
     const holding = await inTenant(harness.store, harness.tenant.id, async (tx) => {
       const { rows: tables } = await sql<{ name: string }>`
@@ -451,31 +526,3 @@ test('the audit trail shows changed orders and prices', async () => {
   ])
   expect(ofPrices.body.data[0]).toMatchObject({ before: { prices: [{ type: 1, price: 2 }] }, after: { prices: [] } })
 })
-
-/** The modules of a QR code as text, dark ones as `#`. Its picture has 4 pixels a module and a margin of 4 modules. */
-function modulesOf(dataUrl: string): string[] {
-  const png = Buffer.from(dataUrl.replace(/^data:image\/png;base64,/, ''), 'base64')
-  const parts: Buffer[] = []
-  for (let at = 8; at < png.length; at += 12 + png.readUInt32BE(at)) {
-    if (png.toString('latin1', at + 4, at + 8) === 'IDAT')
-      parts.push(png.subarray(at + 8, at + 8 + png.readUInt32BE(at)))
-  }
-  const pixels = inflateSync(Buffer.concat(parts))
-  const width = png.readUInt32BE(16)
-  // One byte a pixel, and one before each line.
-  const lineBytes = 1 + width
-  const size = width / 4 - 8
-  const at = (place: number) => (place + 4) * 4 + 1
-  const dark = (x: number, y: number) => pixels[at(y) * lineBytes + 1 + at(x)] === 0
-  return Array.from({ length: size }, (_, y) =>
-    Array.from({ length: size }, (_, x) => (dark(x, y) ? '#' : ' ')).join(''),
-  )
-}
-
-/** The modules of a text's QR code. */
-function codeOf(text: string): string[] {
-  const { modules } = create(text, { errorCorrectionLevel: 'M' })
-  return Array.from({ length: modules.size }, (_, y) =>
-    Array.from({ length: modules.size }, (_, x) => (modules.get(y, x) ? '#' : ' ')).join(''),
-  )
-}

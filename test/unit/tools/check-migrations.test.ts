@@ -65,6 +65,7 @@ test('readMigrationFiles reads the phase of every file', async () => {
     '0087_rules_in_force_by_activation',
     '0107_sims_in_place',
     '0114_shards_without_rules',
+    '0116_qr_codes_when_shown',
   ])
 })
 
