@@ -1,6 +1,6 @@
 /** Reads tables: CSV whose first line names the columns. One reader for every list that is sent as CSV. */
 import { ServiceError } from '../../domain/errors.ts'
-import { shorten } from '../../domain/quote.ts'
+import { quote } from '../../domain/quote.ts'
 import { didYouMean } from '../../domain/spelling.ts'
 import { digitsOf, meantBy } from '../../domain/spreadsheet.ts'
 import { Unreadable } from '../../domain/unreadable.ts'
@@ -61,7 +61,7 @@ function recordOf({ cells, line, fault }: Row, columns: Columns, { fields }: Tab
 }
 
 function surplusAt(at: number, cell: string, expected: number): string {
-  const why = `got a value in cell ${at + 1}, ${shorten(JSON.stringify(cell), SHOWN)}; expected ${expected} cells`
+  const why = `got a value in cell ${at + 1}, ${quote(JSON.stringify(cell), SHOWN)}; expected ${expected} cells`
   return `${why}: text with the separator in it needs quotes`
 }
 
@@ -102,7 +102,7 @@ function strangeness(name: string, { fields, ignored }: Table): string | undefin
   if (ignored?.has(name.toLowerCase()) === true) return undefined
   const meant = fieldMeantBy(name, Object.keys(fields))
   if (meant === undefined && ignored !== undefined) return undefined
-  return `${shorten(JSON.stringify(name), SHOWN)}${meant === undefined ? '' : `: ${meant}`}`
+  return `${quote(JSON.stringify(name), SHOWN)}${meant === undefined ? '' : `: ${meant}`}`
 }
 
 /** Most bytes of a cell that are shown. */

@@ -71,6 +71,13 @@ describe('a row', () => {
     expect(String(why).length).toBeLessThan(250)
   })
 
+  test('shows no activation code of an eSIM', async () => {
+    const code = 'LPA:1$rsp.example.com$04386-AGYFT'
+
+    expect(await csv(`simId\n1,${code}\n`)).toEqual([SURPLUS(2, 2, 'LPA:1$rsp.example.com$…', 1)])
+    await expect(csv(`simId,${code}\n1,2\n`)).rejects.toThrow(/^(?!.*AGYFT)/)
+  })
+
   test('has the digits of a cell that was kept as text', async () => {
     const file = `iccid,simId\n"=""8944500102198304826""","=""7"""\n'8944500102198304826,'8\n8944 5001 0219 8304 826,9\n`
     const iccid = '8944500102198304826'
