@@ -3,31 +3,54 @@
  * instead. What other keys are shown is in the audit trail, one row a request.
  */
 import type { FastifyRequest } from 'fastify'
+import { toDataURL } from 'qrcode'
 import type { Sim, StoredSim } from '../../domain/estate/sim.ts'
 import { allows } from '../../domain/tenants/tenant.ts'
 import { noteChange } from '../../store/audit.ts'
 import { inTenant, type Store, type TenantTx } from '../../store/tenancy.ts'
 import { onBehalfOf } from './change.ts'
-import { qrDataUrl } from './qr-code.ts'
 
-/** Reads SIMs. `show` makes the pictures of activation codes, and removes the codes that the request's key may not see. */
+/** Reads SIMs. `show` removes the activation codes that the request's key may not see. */
 export const readAllowed = <T>(
   store: Store,
   request: FastifyRequest,
-  read: (tx: TenantTx, show: (sims: readonly StoredSim[]) => Promise<Sim[]>) => Promise<T>,
+  read: (tx: TenantTx, show: (sims: readonly StoredSim[]) => Promise<StoredSim[]>) => Promise<T>,
 ): Promise<T> =>
   inTenant(onBehalfOf(store, request), request.tenantId, (tx) => read(tx, (sims) => showCodes(tx, request, sims)))
 
-async function showCodes(tx: TenantTx, { keyScopes }: FastifyRequest, sims: readonly StoredSim[]): Promise<Sim[]> {
-  if (!allows(keyScopes, 'esim')) return sims.map((sim) => ({ ...sim, esimQrPayload: null, esimQrDataUrl: null }))
+async function showCodes(
+  tx: TenantTx,
+  { keyScopes }: FastifyRequest,
+  sims: readonly StoredSim[],
+): Promise<StoredSim[]> {
+  if (!allows(keyScopes, 'esim')) return sims.map((sim) => ({ ...sim, esimQrPayload: null }))
   const simIds = sims.filter((sim) => sim.esimQrPayload !== null).map(({ id }) => id)
   const [first, last] = [simIds[0], simIds.at(-1)]
   if (first !== undefined) {
     const id = first === last ? first : `${first} to ${last}`
     await noteChange(tx, { subject: 'esim-codes', id, before: null, after: { simIds } })
   }
-  return sims.map((sim) => ({
-    ...sim,
-    esimQrDataUrl: sim.esimQrPayload === null ? null : qrDataUrl(sim.esimQrPayload),
-  }))
+  return [...sims]
+}
+
+/**
+ * Four pixels a module, with the border that ISO/IEC 18004, section 6.3.8, requires. One channel and no filter take two thirds
+ * of the time of the library's default, and give a third of its length.
+ */
+const PICTURE = {
+  errorCorrectionLevel: 'M',
+  type: 'image/png',
+  margin: 4,
+  scale: 4,
+  rendererOpts: { colorType: 0, filterType: 0, deflateLevel: 6, deflateStrategy: 0 },
+} as const
+
+/** Adds the pictures of activation codes, about 2 ms each. Call after the transaction, not in it. */
+export async function withPictures(sims: readonly StoredSim[]): Promise<Sim[]> {
+  const shown: Sim[] = []
+  for (const sim of sims) {
+    const { esimQrPayload: code } = sim
+    shown.push({ ...sim, esimQrDataUrl: code === null ? null : await toDataURL(code, PICTURE) })
+  }
+  return shown
 }

@@ -20,7 +20,7 @@ import { inTenant, reading } from '../../store/tenancy.ts'
 import { pageOfLog } from '../../store/watchdog/log.ts'
 import { takeNoBody } from '../http/app.ts'
 import { changeInTenant } from '../http/change.ts'
-import { readAllowed } from '../http/esim-codes.ts'
+import { readAllowed, withPictures } from '../http/esim-codes.ts'
 import { answersVersion } from '../http/etag.ts'
 import { idempotentInTenant } from '../http/idempotency.ts'
 import { linked, takesCursor } from '../http/links.ts'
@@ -53,7 +53,7 @@ export const simRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, { 
         const read = await pageOfSims(tx, request.query)
         return { ...read, data: await show(read.data) }
       })
-      return linked(request, reply, part)
+      return linked(request, reply, { ...part, data: await withPictures(part.data) })
     },
   )
 
@@ -87,16 +87,18 @@ export const simRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, { 
         response: { 200: Sim },
       },
     },
-    (request, reply) =>
-      readAllowed(store, request, async (tx, show) => {
+    async (request, reply) => {
+      const shown = await readAllowed(store, request, async (tx, show) => {
         const { params } = request
         const lookup = lookupOf(params.idOrIccid)
         const found = lookup && (await readSim(tx, lookup))
         if (found === undefined) throw notFound(params.idOrIccid)
         answersVersion(reply, found.version)
-        const [shown] = await show([found.sim])
-        return shown
-      }),
+        return show([found.sim])
+      })
+      const [sim] = await withPictures(shown)
+      return sim
+    },
   )
 
   app.patch(
