@@ -5,8 +5,11 @@
  * check digit, and IMEIs without one. {@link luhnOk} checks the check digit.
  */
 
-/** ICCID: 18 to 22 digits. Source: service document, section 4.3; ITU-T E.118 has 19, 20 in many files. */
-export const ICCID = /^\d{18,22}$/
+/**
+ * ICCID as it is written: 18 to 22 digits, and the filler of modems and carriers, see {@link withoutFiller}. Source: service
+ * document, section 4.3; ITU-T E.118 has 19, 20 in many files.
+ */
+export const ICCID = /^\d{18,22}[Ff]*$/
 
 /** IMEI: 15 digits; 14 without the check digit, 16 with a software version (IMEISV). Source: 3GPP TS 23.003, 6.2. */
 export const IMEI = /^\d{14,16}$/
@@ -18,6 +21,33 @@ export const IMSI = /^\d{6,15}$/
 export const MSISDN = /^\+?[1-9]\d{4,14}$/
 
 const DIGITS = /^\d+$/
+
+/**
+ * An ICCID without its filler: a card stores 20 places, and those without a digit are F. Every ICCID that is read passes
+ * here. Source: 3GPP TS 31.102, 4.2.2.
+ */
+export function withoutFiller(iccid: string): string {
+  let end = iccid.length
+  while (iccid[end - 1] === 'F' || iccid[end - 1] === 'f') end -= 1
+  return iccid.slice(0, end)
+}
+
+/** Digits with what people put between groups of them: hyphens and dots, besides spaces. */
+const GROUPED = /^\+?\d+(?:[.\p{Pd}]\d+)*[Ff]*$/u
+
+/**
+ * The digits of a text that has only digits, perhaps in groups, and a plus before or the filler of an ICCID behind them:
+ * `8944-5001-0219-8304-826F`. Spaces and invisible characters may be anywhere.
+ *
+ * @returns with the plus, without the filler; undefined for any other text
+ */
+export function digitsIn(text: string): string | undefined {
+  const tight = text.replaceAll(/[\p{Z}\p{C}]/gu, '')
+  if (!GROUPED.test(tight)) return undefined
+  const digits = tight.replaceAll(/[.\p{Pd}]/gu, '')
+  if (ICCID.test(digits)) return withoutFiller(digits)
+  return /f$/i.test(digits) ? undefined : digits
+}
 
 /** Luhn sum of digits. From the right, every second digit is doubled, starting with the last or the one before it. */
 function luhnSum(digits: string, doubleLast: boolean): number {

@@ -1,5 +1,6 @@
 /** Building blocks for the schemas of resources. */
 import { type Static, type TObject, type TProperties, type TSchema, Type } from 'typebox'
+import { ICCID } from './identifiers.ts'
 import { LABEL_PATTERN } from './text.ts'
 
 /** An object with these fields and no others. The OpenAPI document shows the first example. */
@@ -18,6 +19,14 @@ export const Label = (
   example: string,
   more: { readonly minLength?: number; readonly maxLength: number },
 ) => Type.String({ ...more, pattern: LABEL_PATTERN, description, examples: [example] })
+
+/** An ICCID in a request. What validates the request takes the filler off (`x-iccid`, api/http/validation.ts). */
+export const Iccid = (description: string) =>
+  Type.String({
+    pattern: ICCID.source,
+    'x-iccid': true,
+    description: `${description}: 18 to 22 digits; F behind them is filler`,
+  })
 
 /**
  * A value or null. One schema with two types, not a union, so that a wrong value gets one message.

@@ -2,6 +2,7 @@
  * What spreadsheet programs do to the cells of a CSV file, and how to prevent it. They run a cell that begins like a
  * formula. They turn long digits into numbers with 15 significant digits.
  */
+import { digitsIn } from './identifiers.ts'
 
 /** A number as programs write it. It is harmless with or without a sign, and so is a telephone number. */
 const NUMBER = String.raw`[+-]?\d+(?:\.\d+)?`
@@ -60,15 +61,21 @@ export const CSV_FORMAT = {
 /** Writes digits as a cell that spreadsheet programs keep as text, with every digit: `="8944…"`. */
 export const asTextCell = (digits: string): string => (digits === '' ? '' : `="${digits}"`)
 
+/** Digits of an identifier: from an IMEI of 14 to an ICCID of 22. A shorter number may be an id or an amount. */
+const LONG = /^\d{14,22}$/
+
 /**
  * Reads digits from a cell that was written to stay text: `="8944…"`, `'8944…`. Removes spaces and invisible
- * characters.
+ * characters. Of a long number it removes hyphens and dots between groups too, and the filler of an ICCID.
  */
-export const digitsOf = (cell: string): string =>
-  cell
+export function digitsOf(cell: string): string {
+  const text = cell
     .replaceAll(/[\p{Z}\p{C}]/gu, '')
     .replace(/^="(.*)"$/, '$1')
     .replace(/^'/, '')
+  const digits = digitsIn(text) ?? ''
+  return LONG.test(digits) ? digits : text
+}
 
 /** Whether a text is a number that a program has rounded: `8.94E+18`, `8,94E+18`. */
 export const isRounded = (text: string): boolean => /^[+-]?\d+(?:[.,]\d*)?e[+-]?\d+$/i.test(text.trim())

@@ -1,15 +1,16 @@
 /**
- * Validates requests, with two validators. Bodies are taken as they are: nothing is coerced or removed. Query and path
- * arrive as text, and are converted to the types of their schemas.
+ * Validates requests, with two validators. Bodies are taken as they are: nothing is coerced or removed, but the filler of
+ * an ICCID. Query and path arrive as text, and are converted to the types of their schemas.
  *
  * Fastify's own validator would silently turn `"2"` into 2 and drop unknown fields of a body.
  */
 import { Readable } from 'node:stream'
 import { isDeepStrictEqual } from 'node:util'
-import { Ajv, type ErrorObject, type Options } from 'ajv'
+import { Ajv, type ErrorObject, type FuncKeywordDefinition, type Options } from 'ajv'
 import addFormats from 'ajv-formats'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { ServiceError } from '../../domain/errors.ts'
+import { withoutFiller } from '../../domain/identifiers.ts'
 import { instantMs, isDay } from '../../domain/instant.ts'
 
 /** Verbose: failures carry their schema, whose description says what was expected. */
@@ -23,7 +24,19 @@ function validatorOf(options: Options): Ajv {
   ajv.addFormat('date', isDay)
   // The library accepts leap seconds, the year 0 and offsets without minutes. None of them is an instant here.
   ajv.addFormat('date-time', (text) => isRfc3339(text) && instantMs(text) !== undefined)
+  ajv.addKeyword(WITHOUT_FILLER)
   return ajv
+}
+
+/** Takes the filler off an ICCID, in place (domain/schema.ts: Iccid). */
+const WITHOUT_FILLER: FuncKeywordDefinition = {
+  keyword: 'x-iccid',
+  type: 'string',
+  modifying: true,
+  validate: (_: true, iccid: string, __, place) => {
+    if (place !== undefined) place.parentData[place.parentDataProperty] = withoutFiller(iccid)
+    return true
+  },
 }
 
 /** Most values of a body in which every fault is looked for. A longer list could have a million faults. */

@@ -2,8 +2,9 @@
 import { type Static, Type } from 'typebox'
 import { codeSchema, metadataOf, SimStatus, SimType, WatchdogMode } from '../codes.ts'
 import { cursorQuery } from '../cursor.ts'
+import { ICCID, withoutFiller } from '../identifiers.ts'
 import { codeList, pageQuery } from '../page.ts'
-import { Id, Instant, Label, nullable, optional, strictObject, Text } from '../schema.ts'
+import { Iccid, Id, Instant, Label, nullable, optional, strictObject, Text } from '../schema.ts'
 import { ACTIVATION_CODE, MOST_CODE } from './activation-code.ts'
 import { TARIFF_EXAMPLE, Tariff } from './tariff.ts'
 
@@ -156,19 +157,17 @@ export const QueueReprovision = strictObject({
 })
 export type QueueReprovision = Static<typeof QueueReprovision>
 
-/** 18 to 22 digits. */
-const ICCID = /^\d{18,22}$/
 const NUMBER = /^\d{1,17}$/
 
 export type SimLookup = { readonly by: 'id'; readonly id: number } | { readonly by: 'iccid'; readonly iccid: string }
 
 /**
- * Reads the last segment of `/api/sims/{x}`: 18 to 22 digits are an ICCID, 1 to 17 digits an id.
+ * Reads the last segment of `/api/sims/{x}`: 18 to 22 digits, perhaps with filler, are an ICCID, 1 to 17 digits an id.
  *
  * @returns undefined if it is neither
  */
 export function lookupOf(segment: string): SimLookup | undefined {
-  if (ICCID.test(segment)) return { by: 'iccid', iccid: segment }
+  if (ICCID.test(segment)) return { by: 'iccid', iccid: withoutFiller(segment) }
   const id = NUMBER.test(segment) ? Number(segment) : Number.NaN
   return Number.isSafeInteger(id) ? { by: 'id', id } : undefined
 }
@@ -181,7 +180,7 @@ const ownSettings = {
 
 /** A SIM that is not provisioned yet. */
 export const NewSim = strictObject({
-  iccid: Type.String({ pattern: ICCID.source, description: 'ICCID, 18 to 22 digits' }),
+  iccid: Iccid('ICCID'),
   imsi: optional(Type.String({ pattern: '^\\d{0,15}$', description: 'IMSI, at most 15 digits' })),
   msisdn: optional(Type.String({ pattern: '^\\+?\\d{0,15}$', description: 'MSISDN, at most 15 digits' })),
   imei: optional(

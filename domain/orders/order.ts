@@ -3,9 +3,8 @@ import { type Static, Type } from 'typebox'
 import { codeSchema, metadataOf, OrderType } from '../codes.ts'
 import { cursorQuery } from '../cursor.ts'
 import { ServiceError } from '../errors.ts'
-import { ICCID } from '../identifiers.ts'
 import { codeList, DateFilter, type PageRequest, pageQuery, pageRequest } from '../page.ts'
-import { anyCase, Id, Instant, Label, nullable, optional, strictObject } from '../schema.ts'
+import { anyCase, Iccid, Id, Instant, Label, nullable, optional, strictObject } from '../schema.ts'
 
 /** Only Pending and Cancelled are in the specification; the others are our own. These are words, not codes. */
 export const ORDER_STATUSES = [
@@ -221,9 +220,8 @@ export function filterOf({
   }
 }
 
-const Iccid = Type.String({ pattern: ICCID.source, description: 'ICCID, 18 to 22 digits' })
 const someIccids = (description: string) =>
-  optional(Type.Array(Iccid, { minItems: 1, maxItems: MOST_SIMS, description }))
+  optional(Type.Array(Iccid('ICCID'), { minItems: 1, maxItems: MOST_SIMS, description }))
 const someSims = (description: string) =>
   optional(
     Type.Array(Type.Unsafe<unknown>({ description: 'A SIM: iccid and what else is known of it' }), {

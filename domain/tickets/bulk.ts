@@ -3,9 +3,8 @@ import { type Static, Type } from 'typebox'
 import { codeSchema, SimStatus, TicketType } from '../codes.ts'
 import { ERRORS, type ErrorCode } from '../errors.ts'
 import { Tag } from '../estate/sim.ts'
-import { ICCID } from '../identifiers.ts'
 import { pageQuery } from '../page.ts'
-import { Id, Instant, nullable, optional, strictObject } from '../schema.ts'
+import { Iccid, Id, Instant, nullable, optional, strictObject } from '../schema.ts'
 import { isRounded } from '../spreadsheet.ts'
 
 /** Most SIMs of one run. Its request writes them all in one transaction. */
@@ -97,7 +96,7 @@ export const BulkRequestQuery = Type.Object({
 /** One row of a list, which names a SIM. */
 export const BulkRow = strictObject({
   simId: optional(Id('SIM id')),
-  iccid: optional(Type.String({ pattern: ICCID.source })),
+  iccid: optional(Iccid('ICCID')),
 })
 export type BulkRow = Static<typeof BulkRow>
 

@@ -1,7 +1,9 @@
 /** A usage record as a carrier's mediation system delivers it, and its possible faults. Pure. */
 import { type Static, Type } from 'typebox'
 import { Compile } from 'typebox/compile'
+import { withoutFiller } from '../identifiers.ts'
 import { instantMs } from '../instant.ts'
+import { Iccid } from '../schema.ts'
 import { isStorable } from '../text.ts'
 import { Unreadable } from '../unreadable.ts'
 
@@ -25,7 +27,7 @@ export const UsageRecord = Type.Object(
       maxLength: 128,
       description: 'With the time the identity of the record within the tenant: sent twice it counts once.',
     }),
-    iccid: Type.Optional(Type.String({ pattern: '^\\d{18,22}$', description: 'The SIM; or give simId.' })),
+    iccid: Type.Optional(Iccid('ICCID of the SIM, or give simId')),
     simId: Type.Optional(
       Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER, description: 'The SIM; or give iccid.' }),
     ),
@@ -138,7 +140,7 @@ export function readRecord(
   return {
     record: {
       recordId: value.recordId,
-      iccid: value.iccid ?? null,
+      iccid: value.iccid === undefined ? null : withoutFiller(value.iccid),
       simId: value.simId ?? null,
       at,
       ...amounts,

@@ -1,8 +1,7 @@
 /** Batches: many SIMs that one workflow provisions and activates. Source: the internal interface. */
 import { type Static, Type } from 'typebox'
 import { Tag } from '../estate/sim.ts'
-import { ICCID } from '../identifiers.ts'
-import { Id, Instant, nullable, optional, strictObject, Text } from '../schema.ts'
+import { Iccid, Id, Instant, nullable, optional, strictObject, Text } from '../schema.ts'
 import { MOST_SIMS } from '../tickets/bulk.ts'
 
 const poolId = Id('Target pool; left out: the default, else none')
@@ -12,7 +11,7 @@ const tag = Tag('Tag to set with the activation')
 /** A row of the list: the SIM, by id or ICCID, and its target pool, tariff and tag. */
 export const BatchRow = strictObject({
   simId: optional(Id('SIM id')),
-  iccid: optional(Type.String({ pattern: ICCID.source, description: 'ICCID' })),
+  iccid: optional(Iccid('ICCID')),
   poolId: optional(poolId),
   tariffId: optional(tariffId),
   tag: optional(tag),

@@ -3,7 +3,7 @@
 import { type Static, Type } from 'typebox'
 import { Tag } from '../estate/sim.ts'
 import { pageQuery } from '../page.ts'
-import { Id, Instant, nullable, optional, strictObject } from '../schema.ts'
+import { Iccid, Id, Instant, nullable, optional, strictObject } from '../schema.ts'
 import { Until } from '../suspend.ts'
 import { WORKFLOW_TYPES } from '../temporal/ids.ts'
 import { ALERT_SIGNALS, type AlertSignal } from '../temporal/signals.ts'
@@ -17,7 +17,7 @@ const UntilField = Until('renewal: comes back with the next cycle; manual: stays
 export const StartProvision = strictObject(
   {
     simId: optional(Id('The SIM; or give iccid')),
-    iccid: optional(Type.String({ pattern: '^\\d{18,22}$', description: 'The SIM; or give simId' })),
+    iccid: optional(Iccid('ICCID of the SIM, or give simId')),
     poolId: optional(Id('Target pool; left out: none')),
     tariffId: optional(Id('Tariff of its own; left out: none')),
     tag: optional(Tag('Tag to set with the activation')),

@@ -4,7 +4,7 @@ import { labelOf, SimStatus, SimType, WatchdogMode } from '../../domain/codes.ts
 import { CODE_FORM, wrongCode } from '../../domain/estate/activation-code.ts'
 import { NewSim } from '../../domain/estate/sim.ts'
 import { ImportedSim } from '../../domain/estate/sim-import.ts'
-import { checkDigit, luhnOk } from '../../domain/identifiers.ts'
+import { checkDigit, luhnOk, withoutFiller } from '../../domain/identifiers.ts'
 import { instantMs } from '../../domain/instant.ts'
 import { hideSecrets } from '../../domain/quote.ts'
 import { didYouMean } from '../../domain/spelling.ts'
@@ -92,7 +92,8 @@ export function checkSim(record: unknown, ordered: SimType): Checked<NewSim> {
   if (type !== ordered) return { fault: `type: got ${type}; expected ${typeWords(ordered)}, as was ordered` }
   const faults = codeFaults(record, ordered === SimType.eSIM ? ordered : record.type)
   if (faults.length > 0) return { fault: faults.join('. ') }
-  return { sim: { ...record, type }, warnings: warningsOf(record) }
+  const sim = asRead({ ...record, type })
+  return { sim, warnings: warningsOf(sim) }
 }
 
 const typeWords = (type: SimType): string => `${type} (${labelOf(SimType, type)})`
@@ -117,8 +118,11 @@ export function checkImport(record: unknown, now: number): Checked<ImportedSim> 
   }
   const faults = [...codeFaults(record, record.type), ...stateFaults(record, now)]
   if (faults.length > 0) return { fault: faults.join('. ') }
-  return { sim: record, warnings: [...warningsOf(record), ...stateWarnings(record)] }
+  const sim = asRead(record)
+  return { sim, warnings: [...warningsOf(sim), ...stateWarnings(sim)] }
 }
+
+const asRead = <T extends NewSim>(record: T): T => ({ ...record, iccid: withoutFiller(record.iccid) })
 
 function faultsOf(record: unknown, fields: Fields): string[] {
   if (typeof record !== 'object' || record === null || Array.isArray(record)) {

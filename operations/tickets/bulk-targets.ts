@@ -4,7 +4,7 @@
  */
 import { Compile } from 'typebox/compile'
 import { ServiceError } from '../../domain/errors.ts'
-import { ICCID } from '../../domain/identifiers.ts'
+import { ICCID, withoutFiller } from '../../domain/identifiers.ts'
 import { BulkRow, type BulkSims, MOST_SIMS, notAnIccid, TICKET_OF } from '../../domain/tickets/bulk.ts'
 import { Unreadable } from '../../domain/unreadable.ts'
 import { readSimStates } from '../../store/estate/sim-state.ts'
@@ -88,7 +88,8 @@ function nameAt(sims: Exclude<BulkSims, { filter: unknown }>, index: number): Na
   const row = sims.rows[index]
   if (row instanceof Unreadable) return { ...nobody, fault: String(row) }
   if (checkRow.Check(row)) {
-    const { simId = null, iccid = null } = row
+    const { simId = null } = row
+    const iccid = row.iccid == null ? null : withoutFiller(row.iccid)
     const fault = simId === null && iccid === null ? 'neither iccid nor simId is given' : null
     return { index, simId, iccid, fault }
   }
@@ -98,12 +99,10 @@ function nameAt(sims: Exclude<BulkSims, { filter: unknown }>, index: number): Na
   return { ...nobody, fault: faults.join('; ') }
 }
 
-const byIccid = (index: number, iccid: string): Name => ({
-  index,
-  simId: null,
-  iccid,
-  fault: ICCID.test(iccid) ? null : notAnIccid(iccid),
-})
+const byIccid = (index: number, text: string): Name =>
+  ICCID.test(text)
+    ? { index, simId: null, iccid: withoutFiller(text), fault: null }
+    : { index, simId: null, iccid: text, fault: notAnIccid(text) }
 
 const textOf = (id: number | null): string | null => (id === null ? null : String(id))
 

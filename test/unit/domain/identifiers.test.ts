@@ -1,6 +1,17 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { checkDigit, ICCID, IMEI, IMSI, iccidOf, imeiOf, luhnOk, MSISDN } from '../../../domain/identifiers.ts'
+import {
+  checkDigit,
+  digitsIn,
+  ICCID,
+  IMEI,
+  IMSI,
+  iccidOf,
+  imeiOf,
+  luhnOk,
+  MSISDN,
+  withoutFiller,
+} from '../../../domain/identifiers.ts'
 
 const digits = (min: number, max = min) =>
   fc.array(fc.integer({ min: 0, max: 9 }), { minLength: min, maxLength: max }).map((all) => all.join(''))
@@ -58,6 +69,58 @@ describe('check digits', () => {
   })
 })
 
+describe('an ICCID', () => {
+  test.each([
+    ['8944500102198304826', '8944500102198304826'],
+    ['8944500102198304826F', '8944500102198304826'],
+    ['894450010219830482ff', '894450010219830482'],
+    ['F', ''],
+    ['', ''],
+  ])('is read from %j as %j', (written, iccid) => {
+    expect(withoutFiller(written)).toBe(iccid)
+  })
+
+  test.each(['8944500102198304826F', '894450010219830482Ff', '89445001021983048261'])(
+    'may be written %s',
+    (written) => {
+      expect(written).toMatch(ICCID)
+    },
+  )
+
+  test.each(['F8944500102198304826', '8944500102198304826E', '89445001021983048F26', '89445001021983048F', 'F'])(
+    'is not written %s',
+    (written) => {
+      expect(written).not.toMatch(ICCID)
+    },
+  )
+})
+
+describe('digitsIn', () => {
+  test.each([
+    ['8944 5001 0219 8304 826', '8944500102198304826'],
+    ['8944-5001-0219-8304-826', '8944500102198304826'],
+    ['8944.5001\u20130219.8304.826F', '8944500102198304826'],
+    ['8944 5001 0219 8304 826 F', '8944500102198304826'],
+    ['\u202A8944500102198304826\u202C\r\n', '8944500102198304826'],
+    ['+49 170 1234567', '+491701234567'],
+    ['12-34', '1234'],
+    ['17', '17'],
+    ['-17', undefined],
+    ['17-', undefined],
+    ['1--7', undefined],
+    ['17F', undefined],
+    ['meter 17', undefined],
+    ['8.94E+18', undefined],
+    ['10%', undefined],
+    ['1_7', undefined],
+    ['+', undefined],
+    [' ', undefined],
+    ['', undefined],
+  ])('finds in %j the digits %j', (text, digits) => {
+    expect(digitsIn(text)).toBe(digits)
+  })
+})
+
 describe('identifiers', () => {
   test('iccidOf adds the check digit to 18 digits', () => {
     fc.assert(
@@ -92,7 +155,7 @@ describe('identifiers', () => {
   })
 
   test.each([
-    ['ICCID', ICCID, ['8'.repeat(18), '8'.repeat(22)], ['8'.repeat(17), '8'.repeat(23), '8'.repeat(18) + 'F']],
+    ['ICCID', ICCID, ['8'.repeat(18), '8'.repeat(22)], ['8'.repeat(17), '8'.repeat(23)]],
     ['IMEI', IMEI, ['49015420323751', '4901542032375101'], ['4901542032375', '49015420323751010', '']],
     ['IMSI', IMSI, ['001010000000001', '001011'], ['00101', '0010100000000012', '+001010000']],
     ['MSISDN', MSISDN, ['+49151123456', '999100000000001'], ['+0491511234', '1234', '9991000000000012']],
