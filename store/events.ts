@@ -5,7 +5,7 @@ import type { Event, EventQuery, NewEvent } from '../domain/event.ts'
 import { pageRequest } from '../domain/page.ts'
 import { kept } from './kept.ts'
 import { KEYSET_PAGE, keysetPages, microsOf, olderThan, pageLimit, placeAfter, placeOf } from './keyset.ts'
-import { containing, type Part, readPage, readPart, within } from './paging.ts'
+import { type Part, readPage, readPart, searched, within } from './paging.ts'
 import { mine, type PlatformTx, type Store, type TenantTx } from './tenancy.ts'
 
 type EventRow = Omit<Event, 'date'> & { readonly at: Date }
@@ -16,11 +16,10 @@ const toEvent = ({ at, ...row }: EventRow): Event => ({ ...row, date: at.toISOSt
 const toItem = ({ micros: _, ...row }: EventRow & Place): Event => toEvent(row)
 
 function matching({ type, severity, searchTerm, date }: EventQuery): RawBuilder<unknown> {
-  const term = searchTerm === undefined ? undefined : containing(searchTerm)
   return sql`
     ${type === undefined ? sql`` : sql`and type = ${type}`}
     ${severity === undefined ? sql`` : sql`and severity = ${severity}`}
-    ${term === undefined ? sql`` : sql`and (title ilike ${term} or description ilike ${term})`}
+    ${searchTerm === undefined ? sql`` : sql`and ${searched(['title', 'description'], searchTerm)}`}
     ${within(sql`at`, date)}`
 }
 

@@ -2,6 +2,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import { cursorText, type Place, readCursor, type WalkedList } from '../domain/cursor.ts'
 import { ServiceError } from '../domain/errors.ts'
+import { digitsIn } from '../domain/identifiers.ts'
 import { offsetOf, type Page, type PageRequest, spanOf, toPage } from '../domain/page.ts'
 import type { PlatformTx, TenantTx } from './tenancy.ts'
 
@@ -91,8 +92,26 @@ export async function readPart<Row, Item>(
   }
 }
 
+/**
+ * The texts that a search looks for: its term without white space around it and, of a number in groups, the number too. A tag
+ * may have those groups, an ICCID has none.
+ */
+export function textsOf(term: string): readonly string[] {
+  const text = term.trim() || term
+  const digits = digitsIn(text) ?? text
+  return digits === text ? [text] : [text, digits]
+}
+
 /** A LIKE pattern that matches all that contains this text. `%`, `_` and `\` are escaped. */
 export const containing = (text: string): string => `%${text.replace(/[\\%_]/g, '\\$&')}%`
+
+/** Condition: one of the columns has what a search looks for, in upper or lower case. */
+export const searched = (columns: readonly string[], term: string): RawBuilder<unknown> => {
+  const each = textsOf(term).flatMap((text) =>
+    columns.map((column) => sql`${sql.ref(column)} ilike ${containing(text)}`),
+  )
+  return sql`(${sql.join(each, sql` or `)})`
+}
 
 /**
  * A `date` filter on a column; empty without a date.

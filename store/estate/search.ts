@@ -7,7 +7,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { SimStatus } from '../../domain/codes.ts'
 import { offsetOf, type PageRequest } from '../../domain/page.ts'
-import { containing } from '../paging.ts'
+import { containing, searched, textsOf } from '../paging.ts'
 import { mine, type TenantTx } from '../tenancy.ts'
 import type { IdPage } from './sim-counts.ts'
 
@@ -25,7 +25,7 @@ const FEWEST = 3
 
 /** Whether the index serves a filter. It holds the four texts of a SIM as lines of one, so a line break misleads it. */
 export const isIndexed = (filter: SimFilter): filter is IndexedSearch =>
-  filter.search != null && filter.search.length >= FEWEST && !filter.search.includes('\n')
+  filter.search != null && textsOf(filter.search).every((text) => text.length >= FEWEST && !text.includes('\n'))
 
 /** Which of the found SIMs. */
 interface Part {
@@ -36,25 +36,24 @@ interface Part {
   readonly inOrder: boolean
 }
 
-/** A source of rows `found(id)`: SIMs of the tenant that a filter lets through. */
-const foundSims = (
-  { search, status, poolId }: IndexedSearch,
-  { after, most, inOrder }: Part,
-): RawBuilder<unknown> => sql`
-  search_sims(${containing(search)}, ${status ?? null}::smallint, ${poolId ?? null}::bigint, ${after ?? null}::bigint,
-              ${most}, ${inOrder}) as found(id)`
-
-/** Condition on the alias `s`, without an index. For what is too short for it, or has a line break. */
-function unindexedMatch(search: string) {
-  const pattern = containing(search)
-  return sql`and (s.iccid ilike ${pattern} or s.imsi ilike ${pattern} or s.msisdn ilike ${pattern} or s.tag ilike ${pattern})`
+/** A source of rows `found(id)`: SIMs of the tenant that a filter lets through, so many for each text of the search. */
+function foundSims({ search, status, poolId }: IndexedSearch, { after, most, inOrder }: Part): RawBuilder<unknown> {
+  const each = textsOf(search).map(
+    (text) => sql`
+      select * from search_sims(${containing(text)}, ${status ?? null}::smallint, ${poolId ?? null}::bigint,
+                                ${after ?? null}::bigint, ${most}, ${inOrder})`,
+  )
+  return sql`lateral (${sql.join(each, sql` union `)}) as found(id)`
 }
+
+/** Texts of a SIM that are searched. */
+const TEXTS = ['s.iccid', 's.imsi', 's.msisdn', 's.tag']
 
 /** Conditions on the alias `s`, without the index of the search. An omitted filter matches all. */
 export const simsMatching = ({ status, poolId, search }: SimFilter): RawBuilder<unknown> => sql`
   ${status == null ? sql`` : sql`and s.status = ${status}`}
   ${poolId == null ? sql`` : sql`and s.pool_id = ${poolId}::bigint`}
-  ${search == null ? sql`` : unindexedMatch(search)}`
+  ${search == null ? sql`` : sql`and ${searched(TEXTS, search)}`}`
 
 /** Hits of a search from which on its next ones are found sooner by reading SIMs in order than by finding all hits. */
 const MANY_HITS = 10_000

@@ -5,7 +5,7 @@ import type { Place } from '../../domain/cursor.ts'
 import type { Address, Order, OrderDetail, OrderFilter, OrderStatus } from '../../domain/orders/order.ts'
 import { toMoney } from '../../domain/units.ts'
 import { KEYSET_PAGE, keysetPages, microsOf, olderThan, pageLimit, placeAfter, placeOf } from '../keyset.ts'
-import { containing, type Part, readPage, readPart, within } from '../paging.ts'
+import { type Part, readPage, readPart, searched, within } from '../paging.ts'
 import { mine, type Store, type TenantTx } from '../tenancy.ts'
 
 /** An order as it is stored: money in micro-units of the currency. */
@@ -78,17 +78,10 @@ const SEARCHED = [
   'shipping_carrier',
 ]
 
-function holding(search: string | undefined): RawBuilder<unknown> {
-  if (search === undefined) return sql``
-  const term = containing(search)
-  const each = SEARCHED.map((column) => sql`${sql.ref(column)} ilike ${term}`)
-  return sql`and (${sql.join(each, sql` or `)})`
-}
-
 type OrderMatch = Omit<OrderFilter, 'page' | 'cursor'>
 
 const matching = ({ search, type, status, date }: OrderMatch): RawBuilder<unknown> => sql`
-  ${holding(search)}
+  ${search === undefined ? sql`` : sql`and ${searched(SEARCHED, search)}`}
   ${type === undefined ? sql`` : sql`and type = ${type}`}
   ${status === undefined ? sql`` : sql`and status = ${status}`}
   ${within(sql`created_at`, date)}`

@@ -4,7 +4,7 @@ import type { Place } from '../../domain/cursor.ts'
 import { pageRequest } from '../../domain/page.ts'
 import type { WatchdogLogEntry, WatchdogLogQuery } from '../../domain/watchdog/log-entry.ts'
 import { KEYSET_PAGE, keysetPages, microsOf, olderThan, pageLimit, placeAfter, placeOf } from '../keyset.ts'
-import { containing, type Part, readPage, readPart, within } from '../paging.ts'
+import { type Part, readPage, readPart, searched, within } from '../paging.ts'
 import { mine, type Store, type TenantTx } from '../tenancy.ts'
 
 type LogRow = Omit<WatchdogLogEntry, 'date'> & Place & { readonly at: Date }
@@ -17,7 +17,7 @@ const matching = ({ simId, poolId, level, searchTerm, date }: WatchdogLogQuery):
   ${simId === undefined ? sql`` : sql`and sim_id = ${simId}`}
   ${poolId === undefined ? sql`` : sql`and pool_id = ${poolId}::bigint`}
   ${level === undefined ? sql`` : sql`and level = ${level}`}
-  ${searchTerm === undefined ? sql`` : sql`and message ilike ${containing(searchTerm)}`}
+  ${searchTerm === undefined ? sql`` : sql`and ${searched(['message'], searchTerm)}`}
   ${within(sql`at`, date)}`
 
 /** The first entries after a place. */

@@ -2,6 +2,7 @@
 import { sql } from 'kysely'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { listSims, pageOfSims } from '../../../store/estate/sims.ts'
+import { textsOf } from '../../../store/paging.ts'
 import { inTenant } from '../../../store/tenancy.ts'
 import { findMatchingSims } from '../../../store/tickets/bulk.ts'
 import { useHarness } from '../harness.ts'
@@ -25,11 +26,12 @@ beforeAll(async () => {
 
 /** What the search finds without an index: the four texts one by one. */
 async function expected(search: string, status?: number): Promise<number[]> {
-  const pattern = `%${search.replace(/[\\%_]/g, '\\$&')}%`
+  const patterns = textsOf(search).map((text) => `%${text.replace(/[\\%_]/g, '\\$&')}%`)
   const { rows } = await sql<{ id: number }>`
     select id from sims
      where tenant_id = ${harness.tenant.id} and (${status ?? null}::smallint is null or status = ${status ?? null})
-       and (iccid ilike ${pattern} or imsi ilike ${pattern} or msisdn ilike ${pattern} or tag ilike ${pattern})
+       and exists (
+         select from unnest(array[iccid, imsi, msisdn, tag]) as t(text) where text ilike any(${patterns}))
      order by id`.execute(harness.root)
   return rows.map(({ id }) => id)
 }
@@ -64,6 +66,10 @@ const SEARCHES = [
   'none of these',
   '894450012',
   '4491',
+  ' pump ',
+  '8944 5001 1000 0000 07',
+  '8944-5001-1',
+  '894450011000000007F',
 ]
 
 describe('a search', () => {
