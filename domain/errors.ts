@@ -188,7 +188,8 @@ export const ERRORS = {
     status: 409,
     retryable: false,
     title: 'There is a SIM with this ICCID already',
-    remedy: 'Look at the ICCIDs that `errors` names: an ICCID is one line in the world. Nothing was done.',
+    remedy:
+      'Look at the ICCIDs that `errors` names: an ICCID is one line in the world, with its check digit and without. Nothing was done.',
   },
   bulk_ended: {
     status: 409,

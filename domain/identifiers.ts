@@ -76,6 +76,13 @@ export function checkDigit(digits: string): string {
 }
 
 /**
+ * The other ICCIDs that a card may be known by: this one with a check digit behind it and, if it ends in one, without it.
+ * Files have both forms.
+ */
+export const otherIccidsOf = (iccid: string): string[] =>
+  [iccid + checkDigit(iccid), ...(luhnOk(iccid) ? [iccid.slice(0, -1)] : [])].filter((other) => ICCID.test(other))
+
+/**
  * Completes an ICCID of 19 digits from the 18 digits before its check digit.
  *
  * @throws RangeError unless given 18 digits that begin with 89, the prefix for telecommunications

@@ -1961,6 +1961,21 @@ begin
 end $function$;
 grant execute on function search_sims(text,smallint,bigint,bigint,bigint,boolean) to simherd_tenant;
 
+CREATE OR REPLACE FUNCTION public.sims_with_iccids(iccids text[])
+ RETURNS TABLE(iccid text, id bigint)
+ LANGUAGE sql
+ STABLE SECURITY DEFINER ROWS 10
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select s.iccid, s.id
+    from unnest(iccids) as named(iccid)
+   cross join lateral (
+     select k.iccid, case when k.tenant_id = (select public.app_tenant()) then k.id end as id
+       from public.sims k where k.iccid = named.iccid limit 1
+   ) s
+$function$;
+grant execute on function sims_with_iccids(text[]) to simherd_tenant;
+
 CREATE OR REPLACE FUNCTION public.usage_partition(first_day date)
  RETURNS text
  LANGUAGE sql

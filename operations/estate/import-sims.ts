@@ -19,6 +19,7 @@ import { runningCycle, usageIn } from '../../store/usage/cycles.ts'
 import { type AssignmentProblem, assignmentConflict } from './assignment.ts'
 import { checkImport } from './check-sim.ts'
 import { hasUsage, type SimWarning, statusOf, USAGE } from './check-state.ts'
+import { cardsKnown, cardsOfList } from './same-card.ts'
 import { takeOver } from './take-over.ts'
 
 const BATCH = 5000
@@ -41,8 +42,8 @@ type Reject = (index: number, code: Rejection, why: string) => void
  * Writes SIMs as they are: Unprovisioned and outside pools, or as they live at the carrier, with pool, tariff and the
  * usage of the running cycle so far. All in the caller's transaction. The carrier is not called.
  *
- * A bad record is rejected, and the rest is written. An ICCID that exists already is rejected with `sim_exists`, so
- * that a repeated delivery adds only what is missing, and its usage counts once.
+ * A bad record is rejected, and the rest is written. A card that exists already, with or without its check digit, is rejected
+ * with `sim_exists`, so that a repeated delivery adds only what is missing, and its usage counts once.
  */
 export async function importSims(
   tx: TenantTx,
@@ -99,11 +100,17 @@ async function takeIn<T extends { readonly iccid: string }>(
   const warnings: ImportResult['warnings'] = []
   for (let start = 0; start < good.length; start += BATCH) {
     const batch = good.slice(start, start + BATCH)
-    const inserted = new Map((await insert(batch.map(({ sim }) => sim))).map((row) => [row.iccid, row]))
+    const sims = batch.map(({ sim }) => sim)
+    const known = await cardsKnown(
+      tx,
+      sims.map(({ iccid }) => iccid),
+    )
+    const rows = await insert(sims.filter(({ iccid }) => !known.has(iccid)))
+    const inserted = new Map(rows.map((row) => [row.iccid, row]))
     for (const { index, sim, warnings: ofSim } of batch) {
       const row = inserted.get(sim.iccid)
       if (row === undefined) {
-        reject(index, 'sim_exists', `ICCID ${sim.iccid} exists already`)
+        reject(index, 'sim_exists', `ICCID ${sim.iccid} ${known.get(sim.iccid) ?? 'exists already'}`)
       } else {
         taken.push({ row, sim })
         for (const { field, detail } of ofSim)
@@ -121,11 +128,11 @@ async function takeIn<T extends { readonly iccid: string }>(
   }
 }
 
-/** The records that are right in themselves. Of several with one ICCID, only the first is. */
+/** The records that are right in themselves. Of several of one card, only the first is. */
 function checked(records: readonly unknown[], lines: RecordLines | undefined, now: number, reject: Reject): GoodSim[] {
   const good: GoodSim[] = []
   const waste = new Waste('faulty records')
-  const places = new Map<string, number>()
+  const repeated = cardsOfList()
   for (const [index, record] of records.entries()) {
     const one = record instanceof Unreadable ? { fault: record.why } : checkImport(record, now)
     if ('fault' in one) {
@@ -135,13 +142,12 @@ function checked(records: readonly unknown[], lines: RecordLines | undefined, no
     }
     waste.countUseful()
     const { iccid } = one.sim
-    const first = places.get(iccid)
-    if (first === undefined) {
-      places.set(iccid, index)
+    const before = repeated(iccid, index)
+    if (before === undefined) {
       good.push({ index, ...one })
     } else {
-      const line = lines === undefined ? '' : `, in line ${lines[first]}`
-      reject(index, 'sim_exists', `the same ICCID as record ${first}${line}: ${iccid}`)
+      const line = lines === undefined ? '' : `, in line ${lines[before.first]}`
+      reject(index, 'sim_exists', before.sameAs(`record ${before.first}${line}`))
     }
   }
   return good

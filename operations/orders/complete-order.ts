@@ -7,6 +7,7 @@ import { insertSims } from '../../store/estate/sim-changes.ts'
 import { linkSims, takeAccounts } from '../../store/orders/sims.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
 import type { RecordLines } from '../estate/import-sims.ts'
+import { cardsKnown } from '../estate/same-card.ts'
 import { type EsimOptions, makeCode } from './esim-profiles.ts'
 import { addGiven, givenSims } from './given-sims.ts'
 import { mustBeAllowed, orderFor, takeStep } from './steps.ts'
@@ -36,7 +37,7 @@ export async function completeOrder(
 }
 
 /**
- * Adds eSIMs under generated ICCIDs. Skips an ICCID that somebody has imported, and takes the next.
+ * Adds eSIMs under generated ICCIDs. Skips a card that somebody has imported, and takes the next.
  *
  * @throws if the ICCIDs with the prefix are used up
  */
@@ -47,11 +48,11 @@ async function addMade(
   { iccidPrefix, smdpHost }: EsimOptions,
 ): Promise<void> {
   for (let left = quantity; left > 0; ) {
-    const sims = (await takeAccounts(tx, left)).map((account) => ({
-      iccid: made(iccidPrefix, account),
-      type: SimType.eSIM,
-      esimQrPayload: makeCode(smdpHost),
-    }))
+    const iccids = (await takeAccounts(tx, left)).map((account) => made(iccidPrefix, account))
+    const known = await cardsKnown(tx, iccids)
+    const sims = iccids
+      .filter((iccid) => !known.has(iccid))
+      .map((iccid) => ({ iccid, type: SimType.eSIM, esimQrPayload: makeCode(smdpHost) }))
     const written = await insertSims(tx, sims)
     await linkSims(
       tx,

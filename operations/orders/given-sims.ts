@@ -59,7 +59,7 @@ function checked(records: readonly unknown[], type: SimType, lines: RecordLines 
 /** Adds the SIMs to the estate, Unprovisioned, as those of an order. @throws ServiceError `sim_exists` */
 export async function addGiven(tx: TenantTx, orderId: number, given: GivenSims): Promise<void> {
   const written = await insertSims(tx, given.sims)
-  refuseExisting(iccidsOf(given), new Set(written.map(({ iccid }) => iccid)), given.pointerOf)
+  await refuseExisting(tx, iccidsOf(given), new Set(written.map(({ iccid }) => iccid)), given.pointerOf)
   await linkSims(
     tx,
     orderId,

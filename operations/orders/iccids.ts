@@ -1,5 +1,7 @@
 /** Checks lists of ICCIDs that are to become the SIMs of an order: all of them, or none. */
 import { type FieldError, ServiceError } from '../../domain/errors.ts'
+import type { TenantTx } from '../../store/tenancy.ts'
+import { cardsKnown, cardsOfList } from '../estate/same-card.ts'
 
 /** Where an ICCID is in the request: its JSON pointer, from its index in the list. */
 export type PointerOf = (index: number) => string
@@ -13,23 +15,34 @@ export function refuseFaults(what: string, errors: readonly FieldError[]): void 
   if (errors.length > 0) throw new ServiceError('invalid_request', `${what}: ${errors.length} do not.`, first(errors))
 }
 
-/** Refuses a list that names an ICCID twice. @throws ServiceError `invalid_request` */
+/** Refuses a list that names a card twice, also with and without its check digit. @throws ServiceError `invalid_request` */
 export function refuseTwice(iccids: readonly string[], pointerOf: PointerOf): void {
-  const places = new Map<string, number>()
+  const repeated = cardsOfList()
   const errors = iccids.flatMap((iccid, index): FieldError[] => {
-    const place = places.get(iccid)
-    if (place !== undefined) return [{ pointer: pointerOf(index), detail: `is the same ICCID as ${pointerOf(place)}` }]
-    places.set(iccid, index)
-    return []
+    const before = repeated(iccid, index)
+    if (before === undefined) return []
+    return [{ pointer: pointerOf(index), detail: `is ${before.sameAs(pointerOf(before.first))}` }]
   })
   refuseFaults('Each SIM has an ICCID of its own', errors)
 }
 
-/** Refuses a list if some SIMs could not be written because they exist. @throws ServiceError `sim_exists` */
-export function refuseExisting(iccids: readonly string[], written: ReadonlySet<string>, pointerOf: PointerOf): void {
-  const errors = iccids.flatMap((iccid, index): FieldError[] =>
-    written.has(iccid) ? [] : [{ pointer: pointerOf(index), detail: `ICCID ${iccid} exists already` }],
-  )
+/**
+ * Refuses a list if some of its cards were SIMs before, also with or without their check digit. Call after writing.
+ *
+ * @param written ICCIDs of the SIMs that could be written
+ * @throws ServiceError `sim_exists`
+ */
+export async function refuseExisting(
+  tx: TenantTx,
+  iccids: readonly string[],
+  written: ReadonlySet<string>,
+  pointerOf: PointerOf,
+): Promise<void> {
+  const known = await cardsKnown(tx, iccids)
+  const errors = iccids.flatMap((iccid, index): FieldError[] => {
+    const why = written.has(iccid) ? known.get(iccid) : 'exists already'
+    return why === undefined ? [] : [{ pointer: pointerOf(index), detail: `ICCID ${iccid} ${why}` }]
+  })
   if (errors.length === 0) return
   throw new ServiceError(
     'sim_exists',

@@ -275,6 +275,17 @@ export async function findSimId(tx: TenantTx, lookup: SimLookup): Promise<number
   return rows[0]?.id
 }
 
+/**
+ * Finds which of these ICCIDs SIMs have.
+ *
+ * @returns the SIM's id by ICCID; null for a SIM of another tenant
+ */
+export async function findIccids(tx: TenantTx, iccids: readonly string[]): Promise<Map<string, number | null>> {
+  const { rows } = await sql<{ iccid: string; id: number | null }>`
+    select iccid, id from sims_with_iccids(${[...iccids]}::text[])`.execute(tx.q)
+  return new Map(rows.map(({ iccid, id }) => [iccid, id]))
+}
+
 /** Number of open tickets of each given SIM. SIMs without any are left out. */
 export async function openTicketCounts(tx: TenantTx, simIds: readonly number[]): Promise<Map<number, number>> {
   const { rows } = await sql<{ simId: number; open: number }>`${kept}

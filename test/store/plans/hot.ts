@@ -1,5 +1,6 @@
 /** What the service does at each request, chunk of usage, look, ticket, batch, mail and delivery. */
 import { sql } from 'kysely'
+import { otherIccidsOf } from '../../../domain/identifiers.ts'
 import { cycleAt, previousCycle } from '../../../domain/time/cycle.ts'
 import type { Network } from '../../../network/network.ts'
 import { sendMails } from '../../../operations/mail/send-mails.ts'
@@ -133,6 +134,8 @@ export const HOT: Readonly<Record<string, Work>> = {
   'SIMs of a pool, page 2': (estate) => list(`/api/sims?page=2&poolId=${poolOf(estate)}`)(estate),
   'Suspended SIMs of a pool': (estate) => list(`/api/sims?status=2&poolId=${poolOf(estate)}`)(estate),
   'search for an ICCID': (estate) => list(`/api/sims?search=${estate.iccid(one(estate))}`)(estate),
+  'search for an ICCID in groups': (estate) =>
+    list(`/api/sims?search=${estate.iccid(estate.firstSim).replaceAll(/(.{4})/g, '$1%20')}`)(estate),
   'search for a tag': (estate) => list(`/api/sims?search=meter-${estate.sims - 7}`)(estate),
   'search for what is not there': list('/api/sims?search=nothing-like-it'),
   'search within a pool': async (estate) => {
@@ -205,6 +208,13 @@ export const HOT: Readonly<Record<string, Work>> = {
     )
   },
 
+  'a dry run of an import, with SIMs that are known by another ICCID': async (estate) => {
+    const known = Array.from({ length: FEW }, (_, n) => estate.iccid(estate.firstSim + n))
+    const others = known.flatMap(otherIccidsOf)
+    const sims = others.map((iccid) => ({ iccid }))
+    const { rejected } = await send(estate, 'inside', 'POST', '/internal/sims?dryRun=true', { sims })
+    if (rejected.length < sims.length) throw new Error(`rejected ${rejected.length} of ${sims.length} SIMs`)
+  },
   'a new tag': (estate) => send(estate, 'ask', 'PATCH', `/api/sims/${one(estate)}/tag`, { tag: `tag ${next()}` }),
   'tickets of single SIMs': async (estate) => {
     const [first, second] = estate.take(2)

@@ -10,6 +10,7 @@ import {
   imeiOf,
   luhnOk,
   MSISDN,
+  otherIccidsOf,
   withoutFiller,
 } from '../../../domain/identifiers.ts'
 
@@ -93,6 +94,27 @@ describe('an ICCID', () => {
       expect(written).not.toMatch(ICCID)
     },
   )
+})
+
+describe('otherIccidsOf', () => {
+  test.each([
+    ['894450010219830482', ['8944500102198304826']],
+    ['8944500102198304826', ['89445001021983048261', '894450010219830482']],
+    ['8944500102198304827', ['89445001021983048279']],
+  ])('adds and removes a check digit of %s', (iccid, others) => {
+    expect(otherIccidsOf(iccid)).toEqual(others)
+  })
+
+  test('has none shorter than 18 or longer than 22 digits', () => {
+    fc.assert(
+      fc.property(digits(18, 22), (iccid) => {
+        for (const other of otherIccidsOf(iccid)) {
+          expect(other).toMatch(/^\d{18,22}$/)
+          expect(otherIccidsOf(other)).toContain(iccid)
+        }
+      }),
+    )
+  })
 })
 
 describe('digitsIn', () => {
