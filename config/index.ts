@@ -6,6 +6,7 @@
  */
 import { type Static, Type } from 'typebox'
 import { Value } from 'typebox/value'
+import { emailLengthFault } from '../domain/email-length.ts'
 import { parseNetworks } from '../domain/networks.ts'
 import { parseBillingCycle } from '../domain/time/cycle.ts'
 import { DURATION_PATTERN } from '../domain/time/duration.ts'
@@ -114,7 +115,7 @@ export const Settings = Type.Object({
     description: 'Sender of the e-mails; the tenant’s name is added to the sender’s.',
   }),
   OPERATOR_EMAIL: optional(
-    (value) => /^[^\s@,;:<>"]+@[^\s@,;:<>"]+$/.test(value) && value.length <= 254,
+    (value) => /^[^\s@,;:<>"]+@[^\s@,;:<>"]+$/.test(value),
     'one e-mail address, such as noc@example.com',
     'Who operates the installation: is mailed when rules are put in force, refused or cannot be decided, when the carrier refuses the credentials, and when mails are given up; without one nobody is.',
   ),
@@ -286,6 +287,9 @@ function shown(name: string, value: string): string {
 /** Why a value cannot be used that its schema takes. Parsers of URLs leave out control characters without a word. */
 function whyNot(name: string, value: string, mayBeInTheClear: boolean): string | undefined {
   if (/\p{Cc}/u.test(value)) return 'must have no control characters, such as line breaks and tabs'
+  const address = /^(?:MAIL_FROM|OPERATOR_EMAIL)$/.test(name) ? (/<([^<>]*)>\s*$/.exec(value)?.[1] ?? value) : ''
+  const tooLong = emailLengthFault(address)
+  if (tooLong !== undefined) return `its address ${tooLong}`
   if (name === 'BILLING_CYCLE' && parseBillingCycle(value) === undefined) return 'must be P1M, or like P7D, PT6H, PT5M'
   return mayBeInTheClear ? undefined : whyInTheClear(name, value)
 }

@@ -1,5 +1,6 @@
 /** Building blocks for the schemas of resources. */
 import { type Static, type TObject, type TProperties, type TSchema, Type } from 'typebox'
+import { MOST_EMAIL } from './email-length.ts'
 import { ICCID } from './identifiers.ts'
 import { LABEL_PATTERN } from './text.ts'
 
@@ -19,6 +20,9 @@ export const Label = (
   example: string,
   more: { readonly minLength?: number; readonly maxLength: number },
 ) => Type.String({ ...more, pattern: LABEL_PATTERN, description, examples: [example] })
+
+/** An e-mail address, of a length that mail servers and the DNS take (api/http/validation.ts). */
+export const Email = (description: string) => Type.String({ format: 'email', maxLength: MOST_EMAIL, description })
 
 /** An ICCID in a request. What validates the request takes the filler off (`x-iccid`, api/http/validation.ts). */
 export const Iccid = (description: string) =>

@@ -1,6 +1,7 @@
 /** Every failure is sent as `application/problem+json` (RFC 9457), wherever it occurs. */
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest, FastifySchemaValidationError } from 'fastify'
 import { type Static, Type } from 'typebox'
+import { emailLengthFault } from '../../domain/email-length.ts'
 import { ERRORS, type ErrorCode, type FieldError, ServiceError } from '../../domain/errors.ts'
 import { quote } from '../../domain/quote.ts'
 import { strictObject } from '../../domain/schema.ts'
@@ -191,9 +192,14 @@ function detailOf(fault: Fault, faults: readonly Fault[]): string {
     const formats = faults.filter((other) => other.keyword === 'format' && other.schemaPath.startsWith(schemaPath))
     if (formats.length > 0) return `must be a ${formats.map((other) => String(other.params.format)).join(' or a ')}`
   }
-  if (keyword === 'pattern' && 'data' in fault && typeof fault.data === 'string') {
-    const control = params.pattern === LABEL_PATTERN ? controlFault(fault.data) : undefined
-    if (control !== undefined) return control
+  if ('data' in fault && typeof fault.data === 'string') {
+    const why =
+      params.pattern === LABEL_PATTERN
+        ? controlFault(fault.data)
+        : params.format === 'email'
+          ? emailLengthFault(fault.data)
+          : undefined
+    if (why !== undefined) return why
   }
   if (keyword === 'pattern' && 'parentSchema' in fault) {
     const { description } = Object(fault.parentSchema)

@@ -9,6 +9,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { Ajv, type ErrorObject, type FuncKeywordDefinition, type Options } from 'ajv'
 import addFormats from 'ajv-formats'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { emailLengthFault } from '../../domain/email-length.ts'
 import { ServiceError } from '../../domain/errors.ts'
 import { withoutFiller } from '../../domain/identifiers.ts'
 import { instantMs, isDay } from '../../domain/instant.ts'
@@ -16,11 +17,14 @@ import { instantMs, isDay } from '../../domain/instant.ts'
 /** Verbose: failures carry their schema, whose description says what was expected. */
 const COMMON: Options = { verbose: true, strict: true, strictRequired: false, allowUnionTypes: true }
 
-const isRfc3339 = addFormats.default(new Ajv(), ['date-time']).compile<string>({ type: 'string', format: 'date-time' })
+const ofLibrary = addFormats.default(new Ajv(), ['date-time', 'email'])
+const isRfc3339 = ofLibrary.compile<string>({ type: 'string', format: 'date-time' })
+const isEmail = ofLibrary.compile<string>({ type: 'string', format: 'email' })
 
 function validatorOf(options: Options): Ajv {
   const ajv = new Ajv({ ...COMMON, ...options })
-  addFormats.default(ajv, ['email', 'uuid'])
+  addFormats.default(ajv, ['uuid'])
+  ajv.addFormat('email', (text) => isEmail(text) && emailLengthFault(text) === undefined)
   ajv.addFormat('date', isDay)
   // The library accepts leap seconds, the year 0 and offsets without minutes. None of them is an instant here.
   ajv.addFormat('date-time', (text) => isRfc3339(text) && instantMs(text) !== undefined)

@@ -1,7 +1,7 @@
 /** Addresses: where a tenant's mails go. Source: decision 0048. */
 import { type Static, Type } from 'typebox'
 import { codeSchema, LogLevel } from '../codes.ts'
-import { Id, Instant, nullable, optional, strictObject, Text } from '../schema.ts'
+import { Email, Id, Instant, nullable, optional, strictObject, Text } from '../schema.ts'
 
 /** Most addresses of a tenant: each mail is sent to all that fit. */
 export const MOST_ADDRESSES = 20
@@ -10,7 +10,7 @@ export const MOST_ADDRESSES = 20
 const KINDS = ['billing', 'copy', 'escalation'] as const
 export type AddressKind = (typeof KINDS)[number]
 
-const Email = Type.String({ format: 'email', maxLength: 254, description: 'E-mail address' })
+const email = Email('E-mail address')
 const level = codeSchema(LogLevel, 'Only mails of this level at least, of copies; null: all')
 const rules = Text(
   'Only mails about rules with such a name, of copies; * stands for any characters; null: all',
@@ -28,7 +28,7 @@ export const NewAddress = strictObject(
       enum: ['copy', 'escalation'],
       description: 'copy: gets what fits; escalation: gets what nobody has acknowledged in time',
     }),
-    email: Email,
+    email,
     level: optional(level),
     rules: optional(rules),
   },
@@ -44,7 +44,7 @@ export const Address = strictObject({
     description:
       'billing: gets everything; copy: gets what fits; escalation: gets what nobody has acknowledged in time',
   }),
-  email: Email,
+  email,
   level: nullable(level),
   rules: nullable(rules),
   confirmedAt: nullable(

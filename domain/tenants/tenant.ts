@@ -1,6 +1,6 @@
 /** The tenant, and the API keys that act for it. Source: service document, section 2.7; internal interface. */
 import { type Static, Type } from 'typebox'
-import { Instant, Label, nullable, optional, strictObject, Text } from '../schema.ts'
+import { Email, Instant, Label, nullable, optional, strictObject, Text } from '../schema.ts'
 import { DURATION_PATTERN } from '../time/duration.ts'
 
 /** Value of `X-Tenant-Id` that stands for the platform itself. No tenant's id begins with an @. */
@@ -16,7 +16,7 @@ export const Tenant = strictObject({
 export type Tenant = Static<typeof Tenant>
 
 const Name = Label('Tenant display name, 2 to 100 characters', 'Meadow Metering', { minLength: 2, maxLength: 100 })
-const BillingEmail = Type.String({ format: 'email', maxLength: 254, description: 'Billing contact e-mail address' })
+const BillingEmail = Email('Billing contact e-mail address')
 
 export const TenantName = strictObject({ name: Name })
 export const TenantBillingEmail = strictObject({ billingEmail: BillingEmail })
