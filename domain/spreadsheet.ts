@@ -69,6 +69,7 @@ const LONG = /^\d{14,22}$/
  * characters. Of a long number it removes hyphens and dots between groups too, and the filler of an ICCID.
  */
 export function digitsOf(cell: string): string {
+  if (/^\d*$/.test(cell)) return cell
   const text = cell
     .replaceAll(/[\p{Z}\p{C}]/gu, '')
     .replace(/^="(.*)"$/, '$1')
@@ -76,6 +77,13 @@ export function digitsOf(cell: string): string {
   const digits = digitsIn(text) ?? ''
   return LONG.test(digits) ? digits : text
 }
+
+/** The days of 0 and 1 in the calendars of Excel, which has 1900-01-00 too. */
+const DAY_ZERO = /^(?:1899-12-3[01]|1900-01-0[01]|1904-01-01)/
+
+/** Behind a day that spreadsheet programs make of an empty cell or a 0: says so. Empty for any other text. */
+export const ifDayZero = (text: string): string =>
+  DAY_ZERO.test(text) ? ', which is day 0 of a spreadsheet: its cell was empty or 0' : ''
 
 /** Whether a text is a number that a program has rounded: `8.94E+18`, `8,94E+18`. */
 export const isRounded = (text: string): boolean => /^[+-]?\d+(?:[.,]\d*)?e[+-]?\d+$/i.test(text.trim())

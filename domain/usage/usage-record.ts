@@ -4,6 +4,7 @@ import { Compile } from 'typebox/compile'
 import { withoutFiller } from '../identifiers.ts'
 import { instantMs } from '../instant.ts'
 import { Iccid } from '../schema.ts'
+import { ifDayZero } from '../spreadsheet.ts'
 import { isStorable } from '../text.ts'
 import { Unreadable } from '../unreadable.ts'
 
@@ -113,11 +114,14 @@ export function readRecord(
   if (at === undefined) {
     return fault(
       'invalid_record',
-      `at: got '${value.at}', expected a day and time there are, ISO 8601 with an offset or Z`,
+      `at: got '${value.at}'${ifDayZero(value.at)}; expected a day and time there are, ISO 8601 with an offset or Z`,
     )
   }
   if (at < now - maxAgeMs) {
-    return fault('usage_too_old', `at: ${value.at} is longer ago than USAGE_MAX_AGE lets usage come late`)
+    return fault(
+      'usage_too_old',
+      `at: ${value.at}${ifDayZero(value.at)} is longer ago than USAGE_MAX_AGE lets usage come late`,
+    )
   }
   if (at > now + FUTURE_MS) return fault('usage_in_future', `at: ${value.at} is more than 5 minutes ahead`)
   if (AMOUNTS.every((name) => value[name] === undefined)) {

@@ -8,7 +8,7 @@ import { checkDigit, luhnOk, withoutFiller } from '../../domain/identifiers.ts'
 import { instantMs } from '../../domain/instant.ts'
 import { hideSecrets } from '../../domain/quote.ts'
 import { didYouMean } from '../../domain/spelling.ts'
-import { isRounded, looksRounded } from '../../domain/spreadsheet.ts'
+import { ifDayZero, isRounded, looksRounded } from '../../domain/spreadsheet.ts'
 import { MOST_TOTAL, MOST_UNITS } from '../../domain/usage/usage-record.ts'
 import { type SimWarning, stateFaults, stateWarnings } from './check-state.ts'
 
@@ -145,7 +145,7 @@ function textOf(value: unknown, { digits, secret }: Field): string {
   if (typeof value === 'string' && isRounded(value)) {
     return `${quoted(value)}, which is a number a spreadsheet has rounded: format the column as text and export again`
   }
-  if (digits !== true) return quoted(value)
+  if (digits !== true) return `${quoted(value)}${typeof value === 'string' ? ifDayZero(value) : ''}`
   if (typeof value === 'number') {
     const lost = Number.isSafeInteger(value) ? '' : ', which has lost digits: a JSON number keeps about 16'
     return `the number ${value}${lost}: send it as text, in quotes`

@@ -5,12 +5,16 @@
 import { SimStatus } from '../../domain/codes.ts'
 import type { ImportedSim } from '../../domain/estate/sim-import.ts'
 import { instantMs } from '../../domain/instant.ts'
+import { ifDayZero } from '../../domain/spreadsheet.ts'
 
 /** Something that looks wrong about a SIM. The SIM is written all the same. */
 export interface SimWarning {
   readonly field: keyof ImportedSim
   readonly detail: string
 }
+
+/** The year of the first SIMs, in epoch milliseconds. */
+const FIRST_SIM_MS = Date.UTC(1991, 0)
 
 /** Fields that only a provisioned SIM has. */
 const PLACE = ['poolId', 'tariffId', 'activatedAt'] as const
@@ -52,8 +56,11 @@ function activationFaults({ activatedAt }: ImportedSim, now: number): string[] {
   if (activatedAt == null) {
     return ['activatedAt: is missing; expected since when the SIM is Active, ISO 8601 with an offset or Z']
   }
-  if ((instantMs(activatedAt) ?? now) <= now) return []
-  return [`activatedAt: got ${JSON.stringify(activatedAt)}; expected no later than now, ${new Date(now).toISOString()}`]
+  const at = instantMs(activatedAt) ?? now
+  const got = `activatedAt: got ${JSON.stringify(activatedAt)}`
+  if (at < FIRST_SIM_MS)
+    return [`${got}${ifDayZero(activatedAt)}; expected 1991 or later, as there were no SIMs before`]
+  return at <= now ? [] : [`${got}; expected no later than now, ${new Date(now).toISOString()}`]
 }
 
 const usageFaults = (sim: ImportedSim, orElse: string): string[] =>

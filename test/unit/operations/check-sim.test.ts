@@ -68,3 +68,50 @@ describe('checkSim', () => {
     expect(faultOf(checkSim({ iccid, type }, ordered))).toBe(fault)
   })
 })
+
+test('the filler is taken off before the check digit is looked at', () => {
+  const read = { sim: { iccid, tag: 'A', type: 0 }, warnings: [] }
+
+  expect(checkSim({ iccid: `${iccid}F`, tag: 'A' }, SimType['Physical SIM'])).toEqual(read)
+  expect(checkImport({ iccid: `${iccid}f`, tag: 'A', type: 0 }, now)).toEqual(read)
+})
+
+const active = (activatedAt: string) => checkImport({ iccid, status: 1, poolId: 1, activatedAt }, now)
+
+describe('activatedAt', () => {
+  const LATER = 'expected 1991 or later, as there were no SIMs before'
+  const ZERO = 'which is day 0 of a spreadsheet: its cell was empty or 0'
+
+  test.each([
+    '1899-12-30T00:00:00Z',
+    '1899-12-30 00:00:00+01:00',
+    '1899-12-31T00:00:00Z',
+    '1900-01-01T00:00:00Z',
+    '1904-01-01T00:00:00Z',
+  ])('is rejected if it is %s, what a spreadsheet makes of nothing', (at) => {
+    expect(faultOf(active(at))).toBe(`activatedAt: got "${at}", ${ZERO}; ${LATER}`)
+  })
+
+  test("is rejected if it is Excel's day before 1900-01-01", () => {
+    const [at, expected] = ['1900-01-00T00:00:00Z', 'expected a day and time there are']
+
+    expect(faultOf(active(at))).toContain(`activatedAt: got "${at}", ${ZERO}; ${expected}`)
+  })
+
+  test.each(['1970-01-01T00:00:00Z', '1990-12-31T23:59:59Z', '0001-01-01T00:00:00Z'])(
+    'is rejected if it is %s',
+    (at) => {
+      expect(faultOf(active(at))).toBe(`activatedAt: got "${at}"; ${LATER}`)
+    },
+  )
+
+  test('of a Suspended SIM is checked too', () => {
+    const sim = { iccid, status: 2, activatedAt: '1899-12-30T00:00:00Z' }
+
+    expect(checkImport(sim, now)).toEqual({ fault: expect.stringContaining(LATER) })
+  })
+
+  test('may be the first day there were SIMs', () => {
+    expect(active('1991-01-01T00:00:00Z')).toMatchObject({ sim: { activatedAt: '1991-01-01T00:00:00Z' } })
+  })
+})
