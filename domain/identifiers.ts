@@ -32,7 +32,7 @@ export function withoutFiller(iccid: string): string {
   return iccid.slice(0, end)
 }
 
-/** Digits with what people put between groups of them: hyphens and dots, besides spaces. */
+/** Digits in groups, with hyphens and dots between them. */
 const GROUPED = /^\+?\d+(?:[.\p{Pd}]\d+)*[Ff]*$/u
 
 /**

@@ -11,7 +11,7 @@ const MOST_LEVELS = 64
 const MOST_FIELDS = 200
 
 export interface JsonFault {
-  /** JSON pointer to the value with the fault. Empty for text that is no JSON. */
+  /** JSON pointer to the value with the fault. Empty for other text than JSON. */
   readonly pointer: string
   /** In words that follow the pointer: `stands twice, …`. */
   readonly detail: string
@@ -39,7 +39,7 @@ export function readJson(text: string): ReadJson {
 export const wrongJson = (fault: JsonFault): ServiceError =>
   new ServiceError('invalid_request', `${fault.pointer || 'body'} ${fault.detail}.`, { errors: [fault] })
 
-/** Why a text is no JSON, in the parser's words. Not what stands around the place: that may be a secret. */
+/** Why a text is no JSON, in the parser's words. The text around the place may be a secret, and is left out. */
 function reasonOf(error: unknown): string {
   const words = error instanceof Error ? error.message : String(error)
   return words
@@ -123,7 +123,7 @@ function shapeFault(text: string): JsonFault | undefined {
   return undefined
 }
 
-/** What is wrong with the next name of an object. Keeps it for those that follow. */
+/** The fault of the next name of an object. Keeps the name. */
 function nameFault(name: string, { names }: Level): string | undefined {
   // Code that copies such a field into an object would change what that object is.
   if (name === '__proto__') return 'is not a name that a field may have'

@@ -24,7 +24,7 @@ export const Label = (
 /** An e-mail address, of a length that mail servers and the DNS take (api/http/validation.ts). */
 export const Email = (description: string) => Type.String({ format: 'email', maxLength: MOST_EMAIL, description })
 
-/** An ICCID in a request. What validates the request takes the filler off (`x-iccid`, api/http/validation.ts). */
+/** An ICCID in a request. The validator takes the filler off (`x-iccid`, api/http/validation.ts). */
 export const Iccid = (description: string) =>
   Type.String({
     pattern: ICCID.source,

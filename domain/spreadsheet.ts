@@ -78,7 +78,7 @@ export function digitsOf(cell: string): string {
   return LONG.test(digits) ? digits : text
 }
 
-/** The days of 0 and 1 in the calendars of Excel, which has 1900-01-00 too. */
+/** The days 0 and 1 of Excel's calendars. 1900-01-00 is one of them. */
 const DAY_ZERO = /^(?:1899-12-3[01]|1900-01-0[01]|1904-01-01)/
 
 /** Behind a day that spreadsheet programs make of an empty cell or a 0: says so. Empty for any other text. */

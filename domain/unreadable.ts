@@ -1,4 +1,4 @@
-/** Takes the place of a record of a file that cannot be read, and says why. */
+/** Takes the place of an unreadable record of a file, with the reason. */
 export class Unreadable {
   /** The line in which it begins, from 1. */
   readonly line: number

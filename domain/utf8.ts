@@ -1,6 +1,5 @@
 /**
- * Decodes bytes that others sent as text: strictly, so that no character is stored that nobody wrote. Every body and every
- * file is decoded here.
+ * Decodes the bytes of bodies and files as UTF-8. Strictly: a replaced character would change an id or a name.
  */
 
 /** Bytes as text, or why they are none, in words that follow the name of the file: `is not UTF-8, …`. */

@@ -61,7 +61,7 @@ export async function readRuleFolder(dir: string): Promise<RuleFolder> {
   return { rules: files.filter(({ file }) => !isTestName(file)), tests: files.filter(({ file }) => isTestName(file)) }
 }
 
-/** A rule file from its bytes. The load gate reports those that are no text. */
+/** A rule file from its bytes. The load gate reports bytes that are no text. */
 export function sourceOf(file: string, bytes: Uint8Array): RuleSource {
   const decoded = decode(bytes)
   return 'text' in decoded ? { file, text: decoded.text } : { file, text: '', unreadable: decoded }

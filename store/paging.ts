@@ -105,7 +105,7 @@ export function textsOf(term: string): readonly string[] {
 /** A LIKE pattern that matches all that contains this text. `%`, `_` and `\` are escaped. */
 export const containing = (text: string): string => `%${text.replace(/[\\%_]/g, '\\$&')}%`
 
-/** Condition: one of the columns has what a search looks for, in upper or lower case. */
+/** Condition: one of the columns has the searched text, in upper or lower case. */
 export const searched = (columns: readonly string[], term: string): RawBuilder<unknown> => {
   const each = textsOf(term).flatMap((text) =>
     columns.map((column) => sql`${sql.ref(column)} ilike ${containing(text)}`),

@@ -29,9 +29,9 @@ export async function* rowsOf(parts: AsyncGenerator<Buffer>): AsyncGenerator<Row
   const utf8 = new Utf8Parts()
   let rows: Row[] = []
   let isFirst = true
-  /** The line in which the next record begins, and its first byte. */
+  /** Line and first byte of the next record. */
   let [line, begun] = [1, 0]
-  /** Bytes that have arrived, and the end of the last part of them that is not UTF-8. */
+  /** Bytes arrived so far, and the end of the last part with invalid UTF-8. */
   let [written, spoiled] = [0, 0]
   const mustFit = (end: number) => {
     if (end - begun > MOST_LINE) throw unreadable('CSV', `the record in line ${line} ${LINE_TOO_LONG}`)

@@ -21,7 +21,7 @@ export interface FileRecord {
 }
 
 /**
- * The records of NDJSON, one for each line that is not blank. All lines that end in a part come at once: one by one they
+ * The records of NDJSON, one for each line but the blank ones. The lines of a part come together: one by one they
  * would cost four times as much. Skips a byte order mark.
  *
  * @throws ServiceError invalid_request if too many lines are blank

@@ -7,7 +7,7 @@ import { takeFiles, upToMost } from './whole-files.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The line in which each record of the body begins, from 1. Null for a JSON body. */
+    /** First line of each record of the body, from 1. Null for a JSON body. */
     recordLines: readonly number[] | null
   }
 }

@@ -1,4 +1,4 @@
-/** Reads tables: CSV whose first line names the columns. One reader for every list that is sent as CSV. */
+/** Reads tables: CSV with a line of columns. Every list in CSV passes this reader. */
 import { ServiceError } from '../../domain/errors.ts'
 import { quote } from '../../domain/quote.ts'
 import { didYouMean } from '../../domain/spelling.ts'
@@ -30,7 +30,7 @@ export interface Table {
   readonly ignored?: ReadonlySet<string>
 }
 
-/** The field of each column. Empty for a column without a name; null for one that is not read. */
+/** The field of each column. Empty for a column without a name; null for an ignored one. */
 type Columns = readonly (string | null)[]
 
 /**
@@ -65,7 +65,7 @@ function surplusAt(at: number, cell: string, expected: number): string {
   return `${why}: text with the separator in it needs quotes`
 }
 
-/** Text that is no number stays text, and the check of the records rejects it. */
+/** Keeps text if it is no number; the check of the records rejects it. */
 const READERS: Readonly<Record<CellKind, (cell: string) => unknown>> = {
   digits: digitsOf,
   integer: (cell) => {

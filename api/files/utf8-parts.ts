@@ -1,9 +1,9 @@
-/** Finds bytes that are not UTF-8 in what arrives in parts. */
+/** Finds invalid UTF-8 in text that arrives in parts. */
 import { isUtf8 } from 'node:buffer'
 
 const NOTHING = Buffer.alloc(0)
 
-/** What is wrong with a record that has such bytes. Counted all the same, it would be counted under another name. */
+/** The fault of a record with invalid UTF-8. It must not be counted under a changed id. */
 export const NOT_UTF8 = 'has bytes that are not UTF-8: save the file as UTF-8 (in Excel: "CSV UTF-8") and send it again'
 
 /** Looks at one text, part by part. A character may be divided between two parts. */
@@ -11,7 +11,7 @@ export class Utf8Parts {
   /** The beginning of a character. */
   #rest = NOTHING
 
-  /** Whether a part is UTF-8. The next part answers for a character that is unfinished at its end. */
+  /** Whether a part is valid. An unfinished character at its end counts for the next part. */
   isText(part: Buffer): boolean {
     if (this.#rest.length === 0 && isUtf8(part)) return true
     const bytes = Buffer.concat([this.#rest, part])

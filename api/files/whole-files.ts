@@ -44,7 +44,7 @@ export async function upToMost(batches: AsyncGenerator<readonly FileRecord[]>): 
   )
 }
 
-/** @throws ServiceError invalid_request with the first line that is not UTF-8 */
+/** @throws ServiceError invalid_request with the first line of invalid UTF-8 */
 function mustBeUtf8(body: Buffer): void {
   // Decoded only to find the fault: a file of 64 MB takes a while.
   if (isUtf8(body) && otherFormatOf(body) === undefined) return

@@ -45,7 +45,7 @@ export function checkBodies(app: FastifyInstance): void {
 /** US-ASCII is a part of UTF-8. */
 const TAKEN_CHARSETS = new Set(['utf-8', 'utf8', 'us-ascii', 'ascii', ''])
 
-/** What a content type says of its charset. It may say it more than once: then each must fit. */
+/** The charsets of a content type. There may be several: then each must fit. */
 const charsetsOf = (type: string): string[] =>
   [...type.matchAll(/;\s*charset\s*=([^;]*)/gi)].map(([, value = '']) => value.replaceAll(/["'\s]/g, ''))
 
@@ -54,7 +54,7 @@ const typesOf = ({ routeOptions }: FastifyRequest): readonly string[] =>
   routeOptions.schema?.consumes ?? ['application/json']
 
 /**
- * The headers that say what a path takes instead of what it refused. With a refused type there must be no `Accept-Encoding`.
+ * Headers with the types or codings of a path, for a 415. With a refused type there must be no `Accept-Encoding`.
  * Source: RFC 9110, 12.5.3 and 15.5.16.
  */
 export function takenBy(request: FastifyRequest, { errors }: ServiceError): Readonly<Record<string, string>> {
@@ -62,7 +62,7 @@ export function takenBy(request: FastifyRequest, { errors }: ServiceError): Read
   return { 'accept-encoding': request.routeOptions.config.takesGzip === true ? 'gzip' : 'identity' }
 }
 
-/** @throws ServiceError unsupported_media_type for a body that is packed, though no header says so */
+/** @throws ServiceError unsupported_media_type for a packed body without the header */
 export function mustNotBePacked(body: Uint8Array): void {
   if (body[0] !== 0x1f || body[1] !== 0x8b) return
   throw unsupported('Content-Encoding', 'got none, though the body is packed with gzip')
@@ -71,8 +71,8 @@ export function mustNotBePacked(body: Uint8Array): void {
 /**
  * A body as text, without a byte order mark.
  *
- * @throws ServiceError invalid_request for bytes that are not UTF-8, with their line
- * @throws ServiceError unsupported_media_type for a body that is packed
+ * @throws ServiceError invalid_request for invalid UTF-8, with its line
+ * @throws ServiceError unsupported_media_type for a packed body
  */
 export function textOf(body: Uint8Array): string {
   mustNotBePacked(body)

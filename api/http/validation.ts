@@ -113,7 +113,7 @@ function hasMoreValues(value: unknown, most: number): boolean {
 }
 
 /**
- * Refuses a query with percent-encoded bytes that are not UTF-8. Its parser would take them for text with percent signs. A
+ * Refuses a query with invalid UTF-8 in percent signs. Its parser would take them for text with percent signs. A
  * percent sign that encodes nothing stands for itself. The router does the same for paths.
  *
  * @throws ServiceError invalid_request with the parameter

@@ -9,7 +9,7 @@ export const MOST_CODE = 255
 const LABEL = '[0-9A-Za-z](?:[0-9A-Za-z-]{0,61}[0-9A-Za-z])?'
 /** A DNS name of two labels or more. The last is no number, or it would be an IP address. Source: RFC 1035, 2.3.4. */
 const HOST = String.raw`(?=[^$]{1,253}(?:\$|$))(?:${LABEL}\.)+(?!\d+(?:\$|$))${LABEL}`
-/** Empty where the server finds the profile by the device. */
+/** Empty if the server finds the profile by the device. */
 const MATCHING_ID = '[0-9A-Z-]*'
 const OID = String.raw`[0-2](?:\.\d+)+`
 
@@ -20,7 +20,7 @@ export const CODE_FORM = 'LPA:1$host$matching-id, and then $OID or $$1 or $OID$1
 
 const isWhole = (pattern: string, text: string): boolean => new RegExp(`^(?:${pattern})$`).test(text)
 
-/** What a text is, if it is no activation code. The words have nothing of it, as it may be a code that is mistyped. */
+/** Why a text is no activation code. The words quote nothing of it: it may be a mistyped code. */
 export function wrongCode(text: string): string | undefined {
   if (!text.startsWith('LPA:1$')) return 'a text that does not begin with LPA:1$'
   if (text.length > MOST_CODE) return `a text of ${text.length} characters`

@@ -103,7 +103,7 @@ export const Sim = strictObject(
 )
 export type Sim = Static<typeof Sim>
 
-/** A SIM without the picture of its activation code, which is made when it is shown. */
+/** A SIM without the picture of its activation code. The API draws it. */
 export type StoredSim = Omit<Sim, 'esimQrDataUrl'>
 
 /** A SIM as the list of a pool shows it. */

@@ -49,7 +49,7 @@ export type UsageRecord = Static<typeof UsageRecord>
 /** Compiled: read by the schema itself, a record takes six times as long. */
 const checked = Compile(UsageRecord)
 
-/** What a record may count. A record that was cut off states none of them: it must not count as 0. */
+/** The amounts of a record. A record without any was cut off, and must not count as 0. */
 const AMOUNTS = ['bytesUp', 'bytesDown', 'voiceSeconds', 'smsCount'] as const
 
 /** Why a record was not counted: a stable code, and words for people. */

@@ -3,6 +3,6 @@ export interface RuleSource {
   /** Path below the rules folder, with `/`: `sim/sim-overage.json`. */
   readonly file: string
   readonly text: string
-  /** Why its bytes are no text, and the first line of which they are none. Then the text is empty. */
+  /** Why its bytes are no text, and the first bad line. Then the text is empty. */
   readonly unreadable?: { readonly fault: string; readonly line: number }
 }

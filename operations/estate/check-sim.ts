@@ -81,7 +81,7 @@ const unknownField = (name: string): string => {
 }
 
 /**
- * Checks the record of a SIM that was ordered, which is not provisioned.
+ * Checks the record of an ordered SIM. It is Unprovisioned.
  *
  * @param ordered its type; a record may leave it out
  * @returns the SIM with its type, and its warnings, or its faults in words

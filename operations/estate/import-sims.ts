@@ -26,7 +26,7 @@ const BATCH = 5000
 /** The most warnings in a response: nobody reads more. */
 const MOST_WARNINGS = 1000
 
-/** The line in which each record of a file begins, from 1. */
+/** First line of each record of a file, from 1. */
 export type RecordLines = readonly number[]
 
 interface GoodSim {
@@ -68,7 +68,7 @@ export async function importSims(
   return result
 }
 
-/** A SIM as the audit trail shows it: without its activation code, which is a secret. */
+/** A SIM for the audit trail: without its activation code, a secret. */
 function withoutSecret(sim: ImportedSim | undefined): Partial<ImportedSim> {
   const { esimQrPayload: _, ...rest } = sim ?? {}
   return rest

@@ -7,7 +7,7 @@ import type { TenantTx } from '../../store/tenancy.ts'
 interface Repeated {
   /** Place of the first ICCID of the card in the list, from 0. */
   readonly first: number
-  /** What this ICCID is, for people. @param first what stands at that place, such as `record 0` */
+  /** This ICCID in words. @param first words for that place, such as `record 0` */
   readonly sameAs: (first: string) => string
 }
 

@@ -37,7 +37,7 @@ export async function completeOrder(
 }
 
 /**
- * Adds eSIMs under generated ICCIDs. Skips a card that somebody has imported, and takes the next.
+ * Adds eSIMs under generated ICCIDs. Skips an imported card, and takes the next.
  *
  * @throws if the ICCIDs with the prefix are used up
  */

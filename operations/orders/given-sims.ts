@@ -20,7 +20,7 @@ export interface GivenSims {
 /**
  * The SIMs of a request, from `iccids` or `sims`.
  *
- * @param type of the SIMs that were ordered
+ * @param type of the ordered SIMs
  * @param lines of the file that the SIMs came from, if there was one
  * @returns undefined if the request has neither
  * @throws ServiceError `invalid_request`
@@ -36,7 +36,7 @@ export function givenSims({ iccids, sims }: SimsOfOrder, type: SimType, lines?: 
   return given
 }
 
-/** The refusal of a request that has both lists, or none. */
+/** The refusal of a request with both lists, or none. */
 export function eitherOf(): ServiceError {
   const detail = 'give the SIMs either as iccids or as sims'
   return new ServiceError('invalid_request', `${detail}.`, { errors: [{ pointer: '/iccids', detail }] })

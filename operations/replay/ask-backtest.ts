@@ -30,7 +30,7 @@ export interface BacktestQuestion {
 /**
  * Checks the rules of a question that brings files.
  *
- * @returns the checked set; undefined where it brings none
+ * @returns the checked set; undefined if it brings none
  * @throws ServiceError `invalid_request`, `rules_rejected`
  */
 export async function checkQuestion({ version, files }: BacktestQuestion): Promise<CheckedRules | undefined> {

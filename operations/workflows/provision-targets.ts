@@ -44,7 +44,7 @@ export async function checkDefaults(tx: TenantTx, defaults: BatchRequest['defaul
   }
 }
 
-/** The part of a row that names a SIM. A row that has none is returned as it is. */
+/** The name of a row's SIM. A row without one comes back unchanged. */
 function nameIn(row: unknown): unknown {
   if (typeof row !== 'object' || row === null || Array.isArray(row) || row instanceof Unreadable) return row
   const parts = (['simId', 'iccid'] as const).flatMap((name) => {

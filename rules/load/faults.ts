@@ -26,7 +26,7 @@ const MOST_CHARS = 80
 const MOST_IN_FILE = 100
 const MOST_IN_ALL = 1000
 
-/** A value as JSON, cut to a readable length. A byte order mark is written out, as nobody sees it. */
+/** A value as JSON, cut to a readable length. A byte order mark is written as \uFEFF: it is invisible. */
 function shown(value: unknown): string {
   const text = value === undefined ? 'nothing' : JSON.stringify(value).replaceAll('\uFEFF', '\\uFEFF')
   return text.length <= MOST_CHARS ? text : `${text.slice(0, MOST_CHARS - 1).toWellFormed()}…`
