@@ -8,7 +8,7 @@
 
 /** How long an address that did not respond is left alone. */
 const REST_MS = 10_000
-/** Longest wait for one address while others are left. */
+/** Longest wait for one address while another works. */
 const ATTEMPT_MS = 10_000
 /** A proxy without an API behind it, or an API without its database. */
 const ELSEWHERE: ReadonlySet<number> = new Set([502, 503, 504])
@@ -24,7 +24,7 @@ export interface Addresses {
   readonly names: string
   /**
    * Sends a request to one address after the other, until one responds with anything but 502, 503 or 504. An address that
-   * rests gets it only if no other can be connected to.
+   * rests gets it only if no other can be connected to. If the last one did not respond to others either, the request goes back to the first, and stays.
    *
    * @param timeoutMs for all of them together, the body of the response included
    * @param signal ends the request at once. Default: the request's own
@@ -60,14 +60,17 @@ export function openAddresses(setting: string, now: () => number = () => perform
       const whole = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)])
       const path = request.url.slice(first.length)
       const order = inOrder()
-      for (const [index, address] of order.entries()) {
-        const next = order[index + 1]
-        const isLast = () => next === undefined || rests(next)
+      for (let index = 0; ; index++) {
+        const address = order[index % order.length]
+        const next = order[(index + 1) % order.length]
+        if (address === undefined || next === undefined) throw new Error('no address')
+        const isLast = () => index + 1 >= order.length || rests(next)
         // While this request tries an address that has rested, others leave it alone.
         if (address.silentAt > -Infinity) address.silentAt = now()
+        const isHanging = () => index < order.length && address.silentAt > -Infinity && !rests(next)
         const attempt = new AbortController()
-        const attemptMs = Math.min(ATTEMPT_MS, timeoutMs / 2)
-        const timer = setTimeout(() => isLast() || attempt.abort(), attemptMs)
+        const mayLeave = () => !isLast() || isHanging()
+        const timer = setInterval(() => mayLeave() && attempt.abort(), Math.min(ATTEMPT_MS, timeoutMs / 4))
         try {
           // What is sent is for this address only, so a redirect is an answer like any other.
           const moved = new Request(new Request(address.url + path, request.clone()), { redirect: 'manual' })
@@ -77,12 +80,11 @@ export function openAddresses(setting: string, now: () => number = () => perform
           await response.body?.cancel()
         } catch (error) {
           if (!signal.aborted) address.silentAt = now()
-          if (next === undefined || whole.aborted) throw error
+          if (whole.aborted || (index + 1 >= order.length && !attempt.signal.aborted)) throw error
         } finally {
-          clearTimeout(timer)
+          clearInterval(timer)
         }
       }
-      throw new Error('no address')
     },
   }
 }

@@ -2,7 +2,7 @@
 import { once } from 'node:events'
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { openAddresses } from '../../../client/addresses.ts'
 
 /** An API, and the requests that it got. */
@@ -115,6 +115,45 @@ test('waits for a slow address while the others rest', async () => {
   const late = await Promise.all([post(), post()])
 
   expect(late.map(({ text }) => text)).toEqual(['here', 'here'])
+})
+
+test('goes back to a slow address if the next one hangs', async () => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const asked: string[] = []
+  const answers: (() => void)[] = []
+  const addresses = openAddresses('http://slow, http://hanging', () => 0)
+  const post = (name: string) =>
+    addresses.send(new Request(`http://slow/${name}`), {
+      timeoutMs: 40_000,
+      send: ({ url }, signal) =>
+        new Promise((resolve, reject) => {
+          asked.push(url)
+          answers.push(() => resolve(new Response()))
+          signal.addEventListener('abort', () => reject(new Error('aborted')))
+        }),
+    })
+  const answerLast = () => answers.at(-1)?.()
+
+  const first = post('first')
+  await vi.advanceTimersByTimeAsync(5000)
+  const second = post('second')
+  const third = post('third')
+  await vi.advanceTimersByTimeAsync(5000)
+  answers[2]?.()
+  await third
+  await vi.advanceTimersByTimeAsync(5000)
+  answerLast()
+  await second
+  await vi.advanceTimersByTimeAsync(5000)
+  answerLast()
+  await first
+
+  expect(asked.filter((url) => url.endsWith('first'))).toEqual([
+    'http://slow/first',
+    'http://hanging/first',
+    'http://slow/first',
+  ])
 })
 
 test('gives the last response, or the last error, if no address works', async () => {
