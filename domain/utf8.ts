@@ -36,10 +36,12 @@ function decoded(bytes: Uint8Array): string | undefined {
 export function otherFormatOf(start: Uint8Array): string | undefined {
   const first = String.fromCharCode(...start.subarray(0, 4))
   if (/^(?:\xFF\xFE|\xFE\xFF|[^\0]\0|\0[^\0])/.test(first)) return `is not UTF-8, it looks like UTF-16: ${NEXT}`
-  if (first.startsWith('\x1F\x8B'))
-    return 'is packed with gzip: send Content-Encoding: gzip with it, where this path takes it'
+  if (isGzip(start)) return 'is packed with gzip: send Content-Encoding: gzip with it, where this path takes it'
   return undefined
 }
+
+/** Whether bytes begin like gzip. Source: RFC 1952, 2.3.1. */
+export const isGzip = (start: Uint8Array): boolean => start[0] === 0x1f && start[1] === 0x8b
 
 const [NEWLINE, RETURN] = [0x0a, 0x0d]
 

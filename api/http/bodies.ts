@@ -5,7 +5,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { ServiceError } from '../../domain/errors.ts'
 import { readJson, wrongJson } from '../../domain/json.ts'
-import { decode } from '../../domain/utf8.ts'
+import { decode, isGzip } from '../../domain/utf8.ts'
 import { isPacked, unsupported } from './content-encoding.ts'
 
 declare module 'fastify' {
@@ -64,8 +64,7 @@ export function takenBy(request: FastifyRequest, { errors }: ServiceError): Read
 
 /** @throws ServiceError unsupported_media_type for a packed body without the header */
 export function mustNotBePacked(body: Uint8Array): void {
-  if (body[0] !== 0x1f || body[1] !== 0x8b) return
-  throw unsupported('Content-Encoding', 'got none, though the body is packed with gzip')
+  if (isGzip(body)) throw unsupported('Content-Encoding', 'got none, though the body is packed with gzip')
 }
 
 /**

@@ -14,7 +14,7 @@ import { onBehalfOf } from './change.ts'
 export const readAllowed = <T>(
   store: Store,
   request: FastifyRequest,
-  read: (tx: TenantTx, show: (sims: readonly StoredSim[]) => Promise<StoredSim[]>) => Promise<T>,
+  read: (tx: TenantTx, show: (sims: readonly StoredSim[]) => Promise<readonly StoredSim[]>) => Promise<T>,
 ): Promise<T> =>
   inTenant(onBehalfOf(store, request), request.tenantId, (tx) => read(tx, (sims) => showCodes(tx, request, sims)))
 
@@ -22,7 +22,7 @@ async function showCodes(
   tx: TenantTx,
   { keyScopes }: FastifyRequest,
   sims: readonly StoredSim[],
-): Promise<StoredSim[]> {
+): Promise<readonly StoredSim[]> {
   if (!allows(keyScopes, 'esim')) return sims.map((sim) => ({ ...sim, esimQrPayload: null }))
   const simIds = sims.filter((sim) => sim.esimQrPayload !== null).map(({ id }) => id)
   const [first, last] = [simIds[0], simIds.at(-1)]
@@ -30,7 +30,7 @@ async function showCodes(
     const id = first === last ? first : `${first} to ${last}`
     await noteChange(tx, { subject: 'esim-codes', id, before: null, after: { simIds } })
   }
-  return [...sims]
+  return sims
 }
 
 /**
