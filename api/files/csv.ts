@@ -2,9 +2,7 @@
 import { stringify } from 'csv-stringify/sync'
 import type { TSchema } from 'typebox'
 import { asTextCell, CSV_FORMAT, neutralised } from '../../domain/spreadsheet.ts'
-
-/** Columns of digits that are identifiers. A spreadsheet program would read them as numbers. */
-const DIGITS: ReadonlySet<unknown> = new Set(['iccid', 'imsi', 'msisdn', 'imei'])
+import { DIGIT_FIELDS } from '../../operations/estate/check-sim.ts'
 
 const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null
 const partOf = (value: unknown, name: string): unknown =>
@@ -44,8 +42,10 @@ export async function* csvOf(
   pages: AsyncIterable<readonly object[]>,
   { columns, spreadsheet }: CsvOptions,
 ): AsyncGenerator<string, void> {
+  // A spreadsheet program would read these identifiers as numbers.
+  const isDigits = (column: unknown) => typeof column === 'string' && DIGIT_FIELDS.has(column)
   const text = (cell: string, column: unknown, isHeader: boolean) =>
-    spreadsheet && !isHeader && DIGITS.has(column) && /^\+?\d+$/.test(cell) ? asTextCell(cell) : neutralised(cell)
+    spreadsheet && !isHeader && isDigits(column) && /^\+?\d+$/.test(cell) ? asTextCell(cell) : neutralised(cell)
   const lines = (rows: readonly object[], header: boolean) =>
     stringify([...rows], {
       columns: [...columns],

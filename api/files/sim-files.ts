@@ -1,8 +1,8 @@
 /** Reads lists of SIMs from CSV and NDJSON. Makes the same body as JSON, with unchecked records. */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { DIGIT_FIELDS, SIM_FIELDS } from '../../operations/estate/check-sim.ts'
+import { ImportedSim } from '../../domain/estate/sim-import.ts'
 import { type FileRecord, recordsOfLines } from './lines.ts'
-import { type CellKind, recordsOfTable, type Table } from './tables.ts'
+import { recordsOfTable, type Table } from './tables.ts'
 import { takeFiles, upToMost } from './whole-files.ts'
 
 declare module 'fastify' {
@@ -36,16 +36,4 @@ export function takeSimFiles(app: FastifyInstance): void {
   })
 }
 
-const INTEGERS: ReadonlySet<string> = new Set(
-  'type watchdogMode warningThresholdPct status poolId tariffId usageBytes voiceSeconds smsCount'.split(' '),
-)
-const BOOLEANS: ReadonlySet<string> = new Set(['enableBurnRateAlerts', 'isWatchdogExempt'])
-
-function kindOf(field: string): CellKind {
-  if (DIGIT_FIELDS.has(field)) return 'digits'
-  if (INTEGERS.has(field)) return 'integer'
-  if (BOOLEANS.has(field)) return 'boolean'
-  return field === 'tag' ? 'label' : 'text'
-}
-
-const TABLE: Table = { fields: Object.fromEntries(SIM_FIELDS.map((field) => [field, kindOf(field)])), oneOf: ['iccid'] }
+const TABLE: Table = { fields: ImportedSim.properties, oneOf: ['iccid'] }

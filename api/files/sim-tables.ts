@@ -4,10 +4,10 @@
  */
 import type { FastifyInstance } from 'fastify'
 import { Sim } from '../../domain/estate/sim.ts'
-import type { BulkRow } from '../../domain/tickets/bulk.ts'
-import type { BatchRow } from '../../domain/workflows/provision-batch.ts'
+import { BulkRow } from '../../domain/tickets/bulk.ts'
+import { BatchRow } from '../../domain/workflows/provision-batch.ts'
 import { columnsOf } from './csv.ts'
-import { type CellKind, recordsOfTable, type Table } from './tables.ts'
+import { recordsOfTable, type Table } from './tables.ts'
 import { takeFiles, upToMost } from './whole-files.ts'
 
 /**
@@ -27,27 +27,19 @@ const NAMED = {
   oneOf: ['iccid', 'simId'],
   ignored: new Set(SIM_COLUMNS.map((column) => column.toLowerCase())),
 }
-const BULK_FIELDS: Readonly<Record<keyof BulkRow, CellKind>> = { iccid: 'digits', simId: 'integer' }
-const BATCH_FIELDS: Readonly<Record<keyof BatchRow, CellKind>> = {
-  ...BULK_FIELDS,
-  poolId: 'integer',
-  tariffId: 'integer',
-  tag: 'label',
-}
-
 /** Makes the scope of bulk runs accept CSV besides JSON. The other fields are in the query; `type` is copied into the body. */
 export function takeBulkFiles(app: FastifyInstance): void {
   takeFiles(app, {
     'text/csv': async (parts, { query }) => {
       const type: unknown = typeof query === 'object' && query !== null && 'type' in query ? query.type : undefined
-      return { ...(type === undefined ? {} : { type }), sims: { rows: await rowsOf(parts, BULK_FIELDS) } }
+      return { ...(type === undefined ? {} : { type }), sims: { rows: await rowsOf(parts, BulkRow.properties) } }
     },
   })
 }
 
 /** Makes the scope of batches accept CSV besides JSON. Values for all rows are in the query. */
 export function takeBatchFiles(app: FastifyInstance): void {
-  takeFiles(app, { 'text/csv': async (parts) => ({ sims: await rowsOf(parts, BATCH_FIELDS) }) })
+  takeFiles(app, { 'text/csv': async (parts) => ({ sims: await rowsOf(parts, BatchRow.properties) }) })
 }
 
 const rowsOf = async (parts: AsyncGenerator<Buffer>, fields: Table['fields']): Promise<unknown[]> =>

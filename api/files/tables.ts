@@ -1,24 +1,19 @@
 /** Reads tables: CSV with a line of columns. Every list in CSV passes this reader. */
+import type { TProperties, TSchema } from 'typebox'
 import { ServiceError } from '../../domain/errors.ts'
 import { quote } from '../../domain/quote.ts'
 import { didYouMean } from '../../domain/spelling.ts'
 import { digitsOf, meantBy } from '../../domain/spreadsheet.ts'
+import { LABEL_PATTERN } from '../../domain/text.ts'
 import { Unreadable } from '../../domain/unreadable.ts'
+import { DIGIT_FIELDS } from '../../operations/estate/check-sim.ts'
 import { type Row, rowsOf } from './csv-rows.ts'
 import type { FileRecord } from './lines.ts'
 
-/**
- * How the text of a cell is read.
- *
- * - `digits`: identifiers, without what people and programs put between and around their digits
- * - `label`: text as an export writes it
- */
-export type CellKind = 'digits' | 'integer' | 'boolean' | 'label' | 'text'
-
 /** What a table may have. */
 export interface Table {
-  /** The kind of cells of each field. The name of a column is that of its field, in upper or lower case. */
-  readonly fields: Readonly<Record<string, CellKind>>
+  /** The fields of a record, with their schemas. The name of a column is that of its field, in upper or lower case. */
+  readonly fields: TProperties
   /** Other names of columns, in lower case, with the fields they mean. */
   readonly otherNames?: Readonly<Record<string, string>>
   /** A table has at least one of these fields. */
@@ -40,22 +35,23 @@ type Columns = readonly (string | null)[]
  * @throws ServiceError invalid_request if the file is no CSV, or if a column is unknown, duplicate or missing
  */
 export async function* recordsOfTable(parts: AsyncGenerator<Buffer>, table: Table): AsyncGenerator<FileRecord[]> {
+  const readers = new Map(Object.entries(table.fields).map(([field, schema]) => [field, readerOf(field, schema)]))
   let columns: Columns | undefined
   for await (const rows of rowsOf(parts)) {
     columns ??= columnsOf(rows.shift(), table)
     const known = columns
-    yield rows.map((row) => ({ line: row.line, value: recordOf(row, known, table) }))
+    yield rows.map((row) => ({ line: row.line, value: recordOf(row, known, readers) }))
   }
 }
 
-function recordOf({ cells, line, fault }: Row, columns: Columns, { fields }: Table): unknown {
+function recordOf({ cells, line, fault }: Row, columns: Columns, readers: ReadonlyMap<string, ReadCell>): unknown {
   if (fault !== null) return new Unreadable(line, fault)
   const record: Record<string, unknown> = {}
   for (const [at, cell] of cells.entries()) {
     const field = columns[at] ?? (at < columns.length ? null : '')
     if (cell === '' || field === null) continue
     if (field === '') return new Unreadable(line, surplusAt(at, cell, columns.length))
-    record[field] = READERS[fields[field] ?? 'text'](cell)
+    record[field] = readers.get(field)?.(cell)
   }
   return record
 }
@@ -65,18 +61,26 @@ function surplusAt(at: number, cell: string, expected: number): string {
   return `${why}: text with the separator in it needs quotes`
 }
 
-/** Keeps text if it is no number; the check of the records rejects it. */
-const READERS: Readonly<Record<CellKind, (cell: string) => unknown>> = {
-  digits: digitsOf,
-  integer: (cell) => {
-    const [, asText, plain] = /^(?:="(-?\d{1,16})"|'?(-?\d{1,16}))$/.exec(cell) ?? []
-    const digits = asText ?? plain
-    return digits === undefined ? cell : Number(digits)
-  },
-  boolean: (cell) => (/^(true|false|1|0)$/i.test(cell) ? /^(true|1)$/i.test(cell) : cell),
-  label: meantBy,
-  text: (cell) => cell,
+/** Reads a cell that has text. Keeps text that is no such value; the check of the records rejects it. */
+type ReadCell = (cell: string) => unknown
+
+/** How the cells of a field are read: identifiers of digits by its name, all others by its schema. */
+function readerOf(field: string, schema: TSchema): ReadCell {
+  const { type, pattern }: { readonly type?: unknown; readonly pattern?: unknown } = schema
+  const types = [type].flat()
+  if (DIGIT_FIELDS.has(field)) return digitsOf
+  if (types.includes('integer')) return integerIn
+  if (types.includes('boolean')) return booleanIn
+  return pattern === LABEL_PATTERN ? meantBy : (cell) => cell
 }
+
+function integerIn(cell: string): unknown {
+  const [, asText, plain] = /^(?:="(-?\d{1,16})"|'?(-?\d{1,16}))$/.exec(cell) ?? []
+  const digits = asText ?? plain
+  return digits === undefined ? cell : Number(digits)
+}
+
+const booleanIn: ReadCell = (cell) => (/^(true|false|1|0)$/i.test(cell) ? /^(true|1)$/i.test(cell) : cell)
 
 function columnsOf(header: Row | undefined, table: Table): Columns {
   const names = header?.cells ?? []

@@ -14,7 +14,7 @@ import { isPacked } from '../http/content-encoding.ts'
 import { leavingOf, watchConnections } from '../http/left.ts'
 import { type FileRecord, recordsOfLines } from './lines.ts'
 import { takeTurn } from './reading-turns.ts'
-import { type CellKind, recordsOfTable, type Table } from './tables.ts'
+import { recordsOfTable, type Table } from './tables.ts'
 import { bytesOf } from './unpack.ts'
 
 /** Most bytes of a JSON body, unpacked. NDJSON and CSV may have more. */
@@ -92,18 +92,7 @@ function recordsIn(body: Buffer): readonly unknown[] {
   return value.records
 }
 
-const AMOUNTS = ['bytesUp', 'bytesDown', 'voiceSeconds', 'smsCount']
-
-function kindOf(field: string): CellKind {
-  if (field === 'iccid' || field === 'imei') return 'digits'
-  if (field === 'simId' || AMOUNTS.includes(field)) return 'integer'
-  return field === 'correction' ? 'boolean' : 'text'
-}
-
-const TABLE: Table = {
-  fields: Object.fromEntries(Object.keys(UsageRecord.properties).map((field) => [field, kindOf(field)])),
-  oneOf: ['iccid', 'simId'],
-}
+const TABLE: Table = { fields: UsageRecord.properties, oneOf: ['iccid', 'simId'] }
 
 async function* valuesOf(batches: AsyncGenerator<readonly FileRecord[]>): AsyncGenerator<readonly unknown[]> {
   for await (const records of batches) yield records.map(({ value }) => value)

@@ -1,13 +1,22 @@
 /** Records of CSV and NDJSON, from files as programs write them, however their bytes arrive. */
 import { stringify } from 'csv-stringify/sync'
 import fc from 'fast-check'
+import { Type } from 'typebox'
 import { describe, expect, test } from 'vitest'
 import { type FileRecord, recordsOfLines } from '../../../api/files/lines.ts'
 import { recordsOfTable, type Table } from '../../../api/files/tables.ts'
+import { Tag } from '../../../domain/estate/sim.ts'
+import { Iccid, Id, optional } from '../../../domain/schema.ts'
 import { Unreadable } from '../../../domain/unreadable.ts'
 
 const TABLE: Table = {
-  fields: { iccid: 'digits', simId: 'integer', poolId: 'integer', tag: 'label', isWatchdogExempt: 'boolean' },
+  fields: {
+    iccid: Iccid('ICCID'),
+    simId: Id('SIM'),
+    poolId: optional(Id('pool')),
+    tag: optional(Tag('tag')),
+    isWatchdogExempt: optional(Type.Boolean()),
+  },
   otherNames: { id: 'simId' },
   oneOf: ['iccid', 'simId'],
 }
@@ -240,7 +249,7 @@ const cell = fc.oneof(
 )
 
 test('rows are read as they were written, wherever their bytes are divided', async () => {
-  const of: Table = { fields: { simId: 'integer', recordId: 'text' }, oneOf: ['simId'] }
+  const of: Table = { fields: { simId: Id('SIM'), recordId: Type.String() }, oneOf: ['simId'] }
   const texts = fc.array(cell, { minLength: 1, maxLength: 20 })
   const property = fc.asyncProperty(
     texts,
