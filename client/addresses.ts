@@ -24,7 +24,8 @@ export interface Addresses {
   readonly names: string
   /**
    * Sends a request to one address after the other, until one responds with anything but 502, 503 or 504. An address that
-   * rests gets it only if no other can be connected to. If the last one did not respond to others either, the request goes back to the first, and stays.
+   * rests gets it only if no other can be connected to. If the last one does not respond to others either, the request goes
+   * back to the first, and stays.
    *
    * @param timeoutMs for all of them together, the body of the response included
    * @param signal ends the request at once. Default: the request's own
@@ -67,10 +68,10 @@ export function openAddresses(setting: string, now: () => number = () => perform
         const isLast = () => index + 1 >= order.length || rests(next)
         // While this request tries an address that has rested, others leave it alone.
         if (address.silentAt > -Infinity) address.silentAt = now()
-        const isHanging = () => index < order.length && address.silentAt > -Infinity && !rests(next)
+        const isHanging = () => index < order.length && address.silentAt > -Infinity && next !== address && !rests(next)
         const attempt = new AbortController()
         const mayLeave = () => !isLast() || isHanging()
-        const timer = setInterval(() => mayLeave() && attempt.abort(), Math.min(ATTEMPT_MS, timeoutMs / 4))
+        const timer = setInterval(() => mayLeave() && attempt.abort(), Math.min(ATTEMPT_MS, timeoutMs / 3))
         try {
           // What is sent is for this address only, so a redirect is an answer like any other.
           const moved = new Request(new Request(address.url + path, request.clone()), { redirect: 'manual' })

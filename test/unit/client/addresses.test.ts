@@ -117,23 +117,30 @@ test('waits for a slow address while the others rest', async () => {
   expect(late.map(({ text }) => text)).toEqual(['here', 'here'])
 })
 
-test('goes back to a slow address if the next one hangs', async () => {
-  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+/** A client whose requests the test answers, at times that the test sets. */
+function clientWithoutApis(urls: string) {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'Date'], now: 0 })
   onTestFinished(() => void vi.useRealTimers())
   const asked: string[] = []
   const answers: (() => void)[] = []
-  const addresses = openAddresses('http://slow, http://hanging', () => 0)
+  const failures: (() => void)[] = []
+  const addresses = openAddresses(urls, Date.now)
   const post = (name: string) =>
-    addresses.send(new Request(`http://slow/${name}`), {
+    addresses.send(new Request(`${addresses.first}/${name}`), {
       timeoutMs: 40_000,
       send: ({ url }, signal) =>
         new Promise((resolve, reject) => {
           asked.push(url)
           answers.push(() => resolve(new Response()))
+          failures.push(() => reject(new Error('reset')))
           signal.addEventListener('abort', () => reject(new Error('aborted')))
         }),
     })
-  const answerLast = () => answers.at(-1)?.()
+  return { post, asked, answers, failures, answerLast: () => answers.at(-1)?.() }
+}
+
+test('goes back to a slow address if the next one hangs', async () => {
+  const { post, asked, answers, answerLast } = clientWithoutApis('http://slow, http://hanging')
 
   const first = post('first')
   await vi.advanceTimersByTimeAsync(5000)
@@ -154,6 +161,21 @@ test('goes back to a slow address if the next one hangs', async () => {
     'http://hanging/first',
     'http://slow/first',
   ])
+})
+
+test('sends a slow request once to a single address, though it was silent before', async () => {
+  const { post, asked, failures, answerLast } = clientWithoutApis('http://only')
+  const silent = post('silent')
+  failures[0]?.()
+  await expect(silent).rejects.toThrow('reset')
+  await vi.advanceTimersByTimeAsync(20_000)
+
+  const slow = post('slow')
+  await vi.advanceTimersByTimeAsync(30_000)
+  answerLast()
+  await slow
+
+  expect(asked).toEqual(['http://only/silent', 'http://only/slow'])
 })
 
 test('gives the last response, or the last error, if no address works', async () => {
