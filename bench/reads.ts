@@ -25,7 +25,7 @@ if (!Number.isInteger(sims) || sims < 2000) throw new Error(`--sims: got ${value
 if (!Number.isInteger(requests) || requests < 1)
   throw new Error(`--requests: got ${values.requests}, expected 1 or more`)
 
-const COLUMNS = `id, tag, iccid, pool_id, tariff_id, imsi, msisdn, imei, status, updated_at, provisioned_at, last_seen_at,
+const COLUMNS = `id, tag, iccid, pool_id, tariff_id, imsi, msisdn, imei, status, updated_at, provisioned_at, status_since,
   type, pending_pool_id, pending_tariff_id, pending_unassign, watchdog_mode, is_watchdog_exempt, warning_threshold_pct,
   enable_burn_rate_alerts`
 /** In a list of this many SIMs. */

@@ -47,9 +47,6 @@ export async function noteCreated(
       from jsonb_to_recordset(${JSON.stringify(made)}::jsonb) as m(id text, after jsonb)`.execute(tx.q)
 }
 
-/** Early entries have no actor; every one of them came with an API key. */
-const actor = sql`coalesce(actor, 'key:' || key_id)`
-
 interface AuditRow extends Omit<AuditEntry, 'at'> {
   readonly at: Date
 }
@@ -68,12 +65,12 @@ export async function pageOfAudit(tx: TenantTx | PlatformTx, query: AuditQuery):
   const { rows, totalItems } = await readPage<AuditRow>(
     tx,
     {
-      columns: sql`id, at, ${actor} as actor, key_id as "keyId", request_id as "requestId", workflow_id as "workflowId", action, subject,
+      columns: sql`id, at, actor, key_id as "keyId", request_id as "requestId", workflow_id as "workflowId", action, subject,
                    subject_id as "subjectId", before, after`,
       from: sql`
         from audit_log
        where ${owner} ${equal(sql`subject`, query.subject)} ${equal(sql`subject_id`, query.subjectId)}
-             ${equal(actor, query.actor)} ${equal(sql`key_id`, query.keyId)} ${equal(sql`request_id`, query.requestId)}
+             ${equal(sql`actor`, query.actor)} ${equal(sql`key_id`, query.keyId)} ${equal(sql`request_id`, query.requestId)}
              ${equal(sql`workflow_id`, query.workflowId)} ${equal(sql`action`, query.action)} ${within(sql`at`, query.date)}`,
       orderBy: sql`id desc`,
     },

@@ -35,7 +35,7 @@ export interface MigrateOptions {
  * work while the others wait. Migrations that a newer release has applied are left alone.
  *
  * @returns names of the migrations that were applied
- * @throws UnfitDatabase if the server is too old, or if the login may not make tables: with the statements that a
+ * @throws UnfitDatabase if the server is too old, or the database older than the first release, or if the login may not make tables: with the statements that a
  *   superuser has to run; likewise if a migration refuses the database, gets no lock, or finds the disk full. Error for
  *   any other failed migration. Their messages name the migration; everything before it stays applied
  */
@@ -97,6 +97,9 @@ async function applyPatiently(
   }
 }
 
+/** The first migration of databases made before `0001_baseline`. */
+const UNRELEASED = '0001_tenants'
+
 /** Stands for an applied migration, whose file may be missing here. */
 const DONE: Migration = { up: async () => undefined }
 
@@ -138,7 +141,14 @@ async function appliedNames(db: Db): Promise<string[]> {
     if (!isMigrated) return []
   }
   const { rows } = await sql<{ name: string }>`select name from kysely_migration`.execute(db)
-  return rows.map(({ name }) => name)
+  const names = rows.map(({ name }) => name)
+  if (names.includes(UNRELEASED)) {
+    throw new UnfitDatabase(
+      `the database was made before the first release (it has the migration ${UNRELEASED}), and there is no upgrade ` +
+        'from it: set DATABASE_URL to an empty database',
+    )
+  }
+  return names
 }
 
 async function pendingOf(db: Db, files: readonly MigrationFile[]): Promise<MigrationFile[]> {

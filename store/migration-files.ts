@@ -11,8 +11,8 @@
  * concurrently` requires, and the file must be safe to run again after a failure. In such a file, a semicolon at the
  * end of a line always ends a statement.
  *
- * Functions of the database: `functions/<function>.sql`, one `create or replace function` each. They run after the
- * numbered files, each whenever its text is new. The database remembers a text by its hash. So an earlier release that
+ * Functions of the database: `functions/<function>.sql`, one `create or replace function` each, and its grants. Those that
+ * tables need are in the baseline. They run after the numbered files, each whenever its text is new. The database remembers a text by its hash. So an earlier release that
  * migrates again leaves a newer text alone, and a text that goes back to what it was needs another comment to run again.
  */
 import { createHash } from 'node:crypto'
@@ -24,7 +24,7 @@ const FUNCTIONS = new URL('functions/', import.meta.url)
 export type Phase = 'expand' | 'contract'
 
 export interface MigrationFile {
-  /** Name under which the database records the migration, such as `0020_processes`. */
+  /** Name under which the database records the migration, such as `0001_baseline`. */
   readonly name: string
   readonly phase: Phase
   /** Whether the file runs as one transaction. */

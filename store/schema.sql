@@ -8,7 +8,7 @@ create table active_spans (
   to_at timestamp with time zone,
   constraint active_spans_pkey PRIMARY KEY (id),
   constraint active_spans_sim_id_tenant FOREIGN KEY (tenant_id, sim_id) REFERENCES sims(tenant_id, id)
-);
+) with (autovacuum_analyze_scale_factor=0.02, autovacuum_analyze_threshold=1000);
 CREATE INDEX active_spans_longest ON public.active_spans USING btree (tenant_id, from_at) WHERE (to_at IS NULL);
 CREATE UNIQUE INDEX active_spans_open ON public.active_spans USING btree (sim_id) WHERE (to_at IS NULL);
 CREATE INDEX active_spans_sim ON public.active_spans USING btree (sim_id, from_at);
@@ -56,7 +56,7 @@ create table alerts (
   explanation jsonb,
   constraint alerts_pkey PRIMARY KEY (tenant_id, rule, subject_kind, subject_id, scope),
   constraint alerts_subject_kind_check CHECK ((subject_kind = ANY (ARRAY[1, 2, 3])))
-);
+) with (autovacuum_analyze_scale_factor=0.02, autovacuum_analyze_threshold=1000);
 CREATE INDEX alerts_held ON public.alerts USING btree (tenant_id, ((state #>> '{guard,hold}'::text[]))) WHERE ((state #>> '{guard,is}'::text[]) = 'held'::text);
 CREATE INDEX alerts_not_ended ON public.alerts USING btree (tenant_id, rule, subject_kind, subject_id, scope) WHERE ((state ->> 'phase'::text) = ANY (ARRAY['pending'::text, 'firing'::text, 'recovering'::text]));
 CREATE INDEX alerts_open ON public.alerts USING btree (tenant_id, rule, subject_kind, subject_id, scope) WHERE ((state ->> 'phase'::text) = ANY (ARRAY['pending'::text, 'firing'::text]));
@@ -100,7 +100,7 @@ create table audit_log (
   before jsonb,
   after jsonb,
   workflow_id text,
-  actor text,
+  actor text not null,
   constraint audit_log_pkey PRIMARY KEY (id)
 );
 CREATE INDEX audit_log_subject ON public.audit_log USING btree (tenant_id, subject, subject_id, id DESC);
@@ -291,13 +291,12 @@ create table cycles (
   records_duplicate bigint default 0 not null,
   records_rejected bigint default 0 not null,
   version bigint default 1 not null,
-  settled_at timestamp with time zone,
   bytes bigint default 0 not null,
   voice_seconds bigint default 0 not null,
   sms_count bigint default 0 not null,
   stated_at timestamp with time zone,
   constraint cycles_pkey PRIMARY KEY (tenant_id, key),
-  constraint cycles_total CHECK ((GREATEST(abs(bytes), abs(voice_seconds), abs(sms_count)) <= '9000000000000000'::bigint)) NOT VALID
+  constraint cycles_total CHECK ((GREATEST(abs(bytes), abs(voice_seconds), abs(sms_count)) <= '9000000000000000'::bigint))
 );
 alter table cycles enable row level security;
 alter table cycles force row level security;
@@ -529,7 +528,7 @@ create table memberships (
   to_at timestamp with time zone,
   constraint memberships_pkey PRIMARY KEY (id),
   constraint memberships_sim_id_tenant FOREIGN KEY (tenant_id, sim_id) REFERENCES sims(tenant_id, id)
-);
+) with (autovacuum_analyze_scale_factor=0.02, autovacuum_analyze_threshold=1000);
 CREATE UNIQUE INDEX memberships_open ON public.memberships USING btree (sim_id) WHERE (to_at IS NULL);
 CREATE INDEX memberships_sim ON public.memberships USING btree (sim_id, from_at);
 alter table memberships enable row level security;
@@ -712,15 +711,13 @@ create table pool_cycles (
   sms_count bigint default 0 not null,
   contributing integer default 0 not null,
   usage_version bigint default 1 not null,
-  divided_version bigint default 0 not null,
   limit_bytes bigint default 0 not null,
-  overage_bytes bigint default 0 not null,
   remaining_bytes bigint default 0 not null,
   excess_bytes bigint default 0 not null,
   summed_version bigint default 0 not null,
   constraint pool_cycles_pkey PRIMARY KEY (tenant_id, cycle_key, pool_id),
-  constraint pool_cycles_total CHECK ((GREATEST(abs(bytes), abs(voice_seconds), abs(sms_count)) <= '9000000000000000'::bigint)) NOT VALID
-);
+  constraint pool_cycles_total CHECK ((GREATEST(abs(bytes), abs(voice_seconds), abs(sms_count)) <= '9000000000000000'::bigint))
+) with (fillfactor=50, autovacuum_analyze_scale_factor=0.02, autovacuum_analyze_threshold=1000);
 alter table pool_cycles enable row level security;
 alter table pool_cycles force row level security;
 create policy own on pool_cycles for all to simherd_tenant using ( CASE WHEN (tenant_id = ( SELECT app_tenant() AS app_tenant)) THEN true ELSE NULL::boolean END) with check ((tenant_id = app_tenant()));
@@ -985,7 +982,7 @@ create table sim_blocks (
   sims integer not null,
   constraint sim_blocks_pkey PRIMARY KEY (tenant_id, block, status),
   constraint sim_blocks_status_check CHECK ((status = ANY (ARRAY[0, 1, 2])))
-);
+) with (fillfactor=50);
 alter table sim_blocks enable row level security;
 alter table sim_blocks force row level security;
 create policy figures on sim_blocks for select to simherd_platform using (true);
@@ -1003,7 +1000,7 @@ create table sim_sightings (
   device_changes integer default 0 not null,
   device_changed_at timestamp with time zone,
   constraint sim_sightings_pkey PRIMARY KEY (tenant_id, sim_id)
-);
+) with (fillfactor=70, autovacuum_analyze_scale_factor=0.02, autovacuum_analyze_threshold=1000);
 alter table sim_sightings enable row level security;
 alter table sim_sightings force row level security;
 create policy own on sim_sightings for all to simherd_tenant using ( CASE WHEN (tenant_id = ( SELECT app_tenant() AS app_tenant)) THEN true ELSE NULL::boolean END) with check ((tenant_id = app_tenant()));
@@ -1016,8 +1013,6 @@ create table sims (
   imsi text default ''::text not null,
   msisdn text default ''::text not null,
   imei text default ''::text not null,
-  imei_seen_at timestamp with time zone,
-  previous_imei text default ''::text not null,
   tag text default ''::text not null,
   type smallint not null,
   status smallint default 0 not null,
@@ -1025,7 +1020,6 @@ create table sims (
   pool_id integer,
   tariff_id integer,
   provisioned_at timestamp with time zone,
-  last_seen_at timestamp with time zone,
   esim_qr_payload text,
   pending_pool_id integer,
   pending_tariff_id integer,
@@ -1052,7 +1046,7 @@ create table sims (
   constraint sims_warning_threshold_pct_check CHECK (((warning_threshold_pct >= 1) AND (warning_threshold_pct <= 100))),
   constraint sims_watchdog_mode_check CHECK ((watchdog_mode = ANY (ARRAY[0, 1, 2]))),
   constraint sims_in_blocks TRIGGER DEFERRABLE INITIALLY DEFERRED
-);
+) with (autovacuum_analyze_scale_factor=0.02, autovacuum_analyze_threshold=1000, fillfactor=80);
 CREATE INDEX sims_order ON public.sims USING btree (order_id, id) WHERE (order_id IS NOT NULL);
 CREATE INDEX sims_pending ON public.sims USING btree (tenant_id, id) WHERE (pending_since IS NOT NULL);
 CREATE INDEX sims_pool ON public.sims USING btree (pool_id, id);
@@ -1288,7 +1282,7 @@ create table tickets (
   constraint tickets_sim_id_tenant FOREIGN KEY (tenant_id, sim_id) REFERENCES sims(tenant_id, id),
   constraint tickets_status_check CHECK ((status = ANY (ARRAY[0, 1, 2, 3, 4]))),
   constraint tickets_type_check CHECK ((type = ANY (ARRAY[0, 1, 2, 3, 4])))
-);
+) with (autovacuum_analyze_scale_factor=0.02, autovacuum_analyze_threshold=1000);
 CREATE UNIQUE INDEX tickets_bulk ON public.tickets USING btree (bulk_id, sim_id) WHERE (bulk_id IS NOT NULL);
 CREATE INDEX tickets_bulk_status ON public.tickets USING btree (bulk_id, status) WHERE (bulk_id IS NOT NULL);
 CREATE INDEX tickets_counted ON public.tickets USING btree (tenant_id) WHERE (counts AND (status = ANY (ARRAY[0, 1])));
@@ -1310,7 +1304,7 @@ create table usage_buckets (
   sms_count bigint default 0 not null,
   constraint usage_buckets_pkey PRIMARY KEY (tenant_id, subject_kind, subject_id, starts_at),
   constraint usage_buckets_subject_kind_check CHECK ((subject_kind = ANY (ARRAY[1, 2, 3]))),
-  constraint usage_buckets_total CHECK ((GREATEST(abs(bytes), abs(voice_seconds), abs(sms_count)) <= '9000000000000000'::bigint)) NOT VALID
+  constraint usage_buckets_total CHECK ((GREATEST(abs(bytes), abs(voice_seconds), abs(sms_count)) <= '9000000000000000'::bigint))
 );
 alter table usage_buckets enable row level security;
 alter table usage_buckets force row level security;
@@ -1347,7 +1341,7 @@ create table usage_feeds (
   received_at timestamp with time zone not null,
   newest_at timestamp with time zone,
   constraint usage_feeds_pkey PRIMARY KEY (tenant_id)
-);
+) with (fillfactor=50);
 alter table usage_feeds enable row level security;
 alter table usage_feeds force row level security;
 create policy figures on usage_feeds for select to simherd_platform using (true);
@@ -1365,13 +1359,12 @@ create table usage_ledger (
   bytes bigint default 0 not null,
   voice_seconds bigint default 0 not null,
   sms_count bigint default 0 not null,
-  overage_bytes bigint default 0 not null,
   constraint usage_ledger_pkey PRIMARY KEY (tenant_id, cycle_key, sim_id, pool_id),
   constraint usage_ledger_bytes_check CHECK ((bytes >= 0)),
   constraint usage_ledger_sms_count_check CHECK ((sms_count >= 0)),
-  constraint usage_ledger_total CHECK ((GREATEST(abs(bytes), abs(voice_seconds), abs(sms_count)) <= '9000000000000000'::bigint)) NOT VALID,
+  constraint usage_ledger_total CHECK ((GREATEST(abs(bytes), abs(voice_seconds), abs(sms_count)) <= '9000000000000000'::bigint)),
   constraint usage_ledger_voice_seconds_check CHECK ((voice_seconds >= 0))
-);
+) with (fillfactor=50, autovacuum_analyze_scale_factor=0.02, autovacuum_analyze_threshold=1000);
 CREATE INDEX usage_ledger_pool ON public.usage_ledger USING btree (tenant_id, cycle_key, pool_id, sim_id);
 alter table usage_ledger enable row level security;
 alter table usage_ledger force row level security;
@@ -1612,15 +1605,6 @@ SELECT l.tenant_id,
     r.limit_bytes,
         CASE
             WHEN (g.id IS NULL) THEN (0)::bigint
-            WHEN (g.type = 0) THEN GREATEST((0)::bigint, (l.bytes -
-            CASE
-                WHEN l.contributing THEN g.allowance_bytes
-                ELSE (0)::bigint
-            END))
-            ELSE l.overage_bytes
-        END AS overage_bytes,
-        CASE
-            WHEN (g.id IS NULL) THEN (0)::bigint
             ELSE GREATEST((0)::bigint, (l.bytes - r.limit_bytes))
         END AS excess_bytes,
     ((l.pool_id <> 0) AND (g.type <> 0)) AS is_shared
@@ -1699,22 +1683,15 @@ grant select on pool_figures to simherd_tenant;
 create view sim_seen with (security_invoker=true) as
 SELECT s.tenant_id,
     s.id AS sim_id,
-    GREATEST(s.last_seen_at, g.last_seen_at) AS last_seen_at,
+    g.last_seen_at,
         CASE
-            WHEN d.is_newer THEN g.imei
-            ELSE s.imei
+            WHEN (g.imei_seen_at IS NULL) THEN s.imei
+            ELSE g.imei
         END AS imei,
-        CASE
-            WHEN d.is_newer THEN g.imei_seen_at
-            ELSE s.imei_seen_at
-        END AS imei_seen_at,
-        CASE
-            WHEN d.is_newer THEN g.previous_imei
-            ELSE s.previous_imei
-        END AS previous_imei
-   FROM ((sims s
-     LEFT JOIN sim_sightings g ON (((g.tenant_id = s.tenant_id) AND (g.sim_id = s.id))))
-     CROSS JOIN LATERAL ( SELECT COALESCE((g.imei_seen_at >= COALESCE(s.imei_seen_at, '-infinity'::timestamp with time zone)), false) AS is_newer) d);
+    g.imei_seen_at,
+    COALESCE(g.previous_imei, ''::text) AS previous_imei
+   FROM (sims s
+     LEFT JOIN sim_sightings g ON (((g.tenant_id = s.tenant_id) AND (g.sim_id = s.id))));
 grant select on sim_seen to simherd_tenant;
 
 -- Functions
@@ -1736,28 +1713,6 @@ begin
       from (select pool_id, case when status = 1 then -1 else 0 end, -1 from was
              union all
             select pool_id, case when status = 1 then 1 else 0 end, 1 from became) v(pool_id, active, total)
-     where pool_id is not null
-     group by pool_id
-    having sum(active) <> 0 or sum(total) <> 0
-     order by pool_id
-  loop
-    update pools
-       set active_sim_count = active_sim_count + d.active, total_sim_count = total_sim_count + d.total
-     where id = d.pool_id;
-  end loop;
-  return null;
-end $function$;
-
-CREATE OR REPLACE FUNCTION public.count_pool_sims()
- RETURNS trigger
- LANGUAGE plpgsql
-AS $function$
-declare d record;
-begin
-  for d in
-    select pool_id, sum(active)::integer as active, sum(total)::integer as total
-      from (values (old.pool_id, case when old.status = 1 then -1 else 0 end, -1),
-                   (new.pool_id, case when new.status = 1 then 1 else 0 end, 1)) v(pool_id, active, total)
      where pool_id is not null
      group by pool_id
     having sum(active) <> 0 or sum(total) <> 0
@@ -1821,60 +1776,6 @@ AS $function$
     from parts
 $function$;
 
-CREATE OR REPLACE FUNCTION public.divide_overage(cycle text, pool_ids integer[])
- RETURNS void
- LANGUAGE plpgsql
-AS $function$
-declare
-  locked integer[];
-begin
-  select array_agg(pool_id) into locked
-    from (select pool_id from pool_cycles
-           where tenant_id = app_tenant() and cycle_key = cycle and pool_id = any(pool_ids)
-             and divided_version < usage_version
-           order by pool_id
-             for update) stale;
-  if locked is null then
-    return;
-  end if;
-  with stale as (
-    select pc.pool_id, pc.usage_version, pc.bytes, pc.contributing, pc.overage_bytes as divided_bytes, t.type,
-           case when t.type = 2 then t.allowance_bytes else t.allowance_bytes * pc.contributing end as capacity
-      from pool_cycles pc
-      left join pools p on p.id = pc.pool_id
-      left join tariffs t on t.id = p.tariff_id
-     where pc.tenant_id = app_tenant() and pc.cycle_key = cycle and pc.pool_id = any(locked)
-  ), divided as (
-    update usage_ledger l set overage_bytes = d.overage_bytes
-      from divided_overage(cycle, array(select pool_id from stale where type <> 0 and bytes > capacity)) d
-     where l.tenant_id = app_tenant() and l.cycle_key = cycle and l.pool_id = d.pool_id and l.sim_id = d.sim_id
-       and l.overage_bytes <> d.overage_bytes
-  ), no_longer_over as (
-    update usage_ledger l set overage_bytes = 0
-      from stale s
-     where s.type <> 0 and s.bytes <= s.capacity and s.divided_bytes > 0
-       and l.tenant_id = app_tenant() and l.cycle_key = cycle and l.pool_id = s.pool_id and l.overage_bytes <> 0
-  ), standard as (
-    select s.pool_id, coalesce(sum(f.limit_bytes), 0)::bigint as limit_bytes,
-           coalesce(sum(f.overage_bytes), 0)::bigint as overage_bytes,
-           coalesce(sum(greatest(0, f.limit_bytes - f.bytes)), 0)::bigint as remaining_bytes
-      from stale s
-      left join ledger_figures f on f.tenant_id = app_tenant() and f.cycle_key = cycle and f.pool_id = s.pool_id
-     where s.type is null or s.type = 0
-     group by s.pool_id
-  )
-  update pool_cycles pc
-     set divided_version = s.usage_version,
-         limit_bytes = case when s.type <> 0 then s.capacity else st.limit_bytes end,
-         overage_bytes = case when s.type <> 0 then greatest(0, s.bytes - s.capacity) else st.overage_bytes end,
-         remaining_bytes = case when s.type <> 0 then greatest(0, s.capacity - s.bytes) else st.remaining_bytes end
-    from stale s
-    left join standard st on st.pool_id = s.pool_id
-   where pc.tenant_id = app_tenant() and pc.cycle_key = cycle and pc.pool_id = s.pool_id;
-end $function$;
-grant execute on function divide_overage(text,integer[]) to public;
-grant execute on function divide_overage(text,integer[]) to simherd_tenant;
-
 CREATE OR REPLACE FUNCTION public.divided_overage(cycle text, pool_ids integer[])
  RETURNS TABLE(pool_id integer, sim_id bigint, overage_bytes bigint)
  LANGUAGE sql
@@ -1883,8 +1784,6 @@ AS $function$
   select r.pool_id, r.sim_id, (r.part + case when r.place <= r.left_over then 1 else 0 end)::bigint
     from divide_into_parts(cycle, pool_ids) r
 $function$;
-grant execute on function divided_overage(text,integer[]) to public;
-grant execute on function divided_overage(text,integer[]) to simherd_tenant;
 
 CREATE OR REPLACE FUNCTION public.make_usage_partition(first_day date)
  RETURNS text
@@ -1897,7 +1796,6 @@ AS $function$
 declare
   name constant text := usage_partition(first_day);
   until constant date := first_day + interval '1 month';
-  found boolean;
 begin
   if extract(day from first_day) <> 1 then
     raise exception 'make_usage_partition: got %, expected the first day of a month', first_day;
@@ -1905,11 +1803,6 @@ begin
   perform pg_advisory_xact_lock(hashtext('simherd.partitions'));
   -- Of the table of tables itself: a session's cache of names does not know yet what another made while this one waited.
   if exists (select from pg_class where relname = name and relnamespace = 'public'::regnamespace) then return null; end if;
-  if to_regclass('usage_records_default') is not null then
-    execute 'select exists (select from usage_records_default where at >= $1 and at < $2)'
-      into found using first_day::timestamptz, until::timestamptz;
-    if found then return null; end if;
-  end if;
   execute format('create table %I (like usage_records including all)', name);
   execute format('alter table usage_records attach partition %I for values from (%L) to (%L)',
                  name, first_day::timestamptz, until::timestamptz);
@@ -1959,6 +1852,7 @@ begin
     case when in_order then 'order by id' end, case when most is not null then 'limit $5' end)
     using pattern, of_status, of_pool, after_id, most;
 end $function$;
+alter function search_sims(text,smallint,bigint,bigint,bigint,boolean) owner to simherd_search;
 grant execute on function search_sims(text,smallint,bigint,bigint,bigint,boolean) to simherd_tenant;
 
 CREATE OR REPLACE FUNCTION public.sims_with_iccids(iccids text[])
@@ -1974,6 +1868,7 @@ AS $function$
        from public.sims k where k.iccid = named.iccid limit 1
    ) s
 $function$;
+alter function sims_with_iccids(text[]) owner to simherd_search;
 grant execute on function sims_with_iccids(text[]) to simherd_tenant;
 
 CREATE OR REPLACE FUNCTION public.usage_partition(first_day date)

@@ -119,7 +119,6 @@ export const LONG: readonly LongSuite[] = [
   conformance('internal-examples', 'the internal interface under Schemathesis: examples, edges, sequences', 4),
   conformance('internal-drawn', 'the internal interface under Schemathesis: drawn requests', 4),
   suite('crowd', 'api/every-route/crowd', 'a hundred requests at once to any route let another tenant go first', 2),
-  suite('upgrade', 'store/migrate-estate', 'an estate is upgraded beside a service at work', 1),
   waiting(
     suite('two-of-each', 'e2e/two-of-each', 'the main job on two APIs and two workers, with the queues in Redis', 6),
   ),

@@ -9,7 +9,8 @@ const OWN = "n.nspname = 'public' and not c.relispartition and c.relname not lik
 
 const TABLES = `
   select c.oid::integer as oid, c.relname as name, pg_get_partkeydef(c.oid) as "partitionKey",
-         c.relrowsecurity as rls, c.relforcerowsecurity as forced, obj_description(c.oid, 'pg_class') as comment
+         array_to_string(c.reloptions, ', ') as options, c.relrowsecurity as rls, c.relforcerowsecurity as forced,
+         obj_description(c.oid, 'pg_class') as comment
     from pg_class c join pg_namespace n on n.oid = c.relnamespace
    where ${OWN} and c.relkind in ('r', 'p') order by c.relname`
 
@@ -71,6 +72,8 @@ const VIEWS = `
 
 const FUNCTIONS = `
   select pg_get_functiondef(p.oid) as body,
+         (select 'alter function ' || p.oid::regprocedure || ' owner to ' || r.rolname || ';'
+            from pg_roles r where r.oid = p.proowner and r.rolname like 'simherd_%') as owner,
          (select string_agg('grant execute on function ' || p.oid::regprocedure || ' to '
                             || case when g.grantee = 0 then 'public' else g.grantee::regrole::text end || ';', E'\\n'
                             order by g.grantee::regrole::text)
@@ -89,12 +92,12 @@ export async function schemaText(client: pg.Client): Promise<string> {
     (await client.query<{ line: string }>(query, [oid])).rows.map(({ line }) => line)
 
   const tableText = async (table: Table): Promise<string> => {
-    const { oid, name, partitionKey, rls, forced, comment } = table
+    const { oid, name, partitionKey, options, rls, forced, comment } = table
     const columns = (await client.query<Column>(COLUMNS, [oid])).rows
     const inside = [...columns.map(({ line }) => line), ...(await linesOf(CONSTRAINTS, oid))]
     const comments = columns.flatMap((column) => commentOn(`column ${name}.${column.name}`, column.comment))
     return [
-      `create table ${name} (\n${inside.map((line) => `  ${line}`).join(',\n')}\n)${partitionKey === null ? '' : ` partition by ${partitionKey}`};`,
+      `create table ${name} (\n${inside.map((line) => `  ${line}`).join(',\n')}\n)${partitionKey === null ? '' : ` partition by ${partitionKey}`}${options === null ? '' : ` with (${options})`};`,
       ...commentOn(`table ${name}`, comment),
       ...comments,
       ...(await linesOf(INDEXES, oid)),
@@ -112,8 +115,8 @@ export async function schemaText(client: pg.Client): Promise<string> {
   for (const { oid, head, body } of (await client.query<View>(VIEWS)).rows) {
     views.push([`${head}\n${body.trim()}`, ...(await linesOf(GRANTS, oid))].join('\n'))
   }
-  const functions = (await client.query<{ body: string; grants: string | null }>(FUNCTIONS)).rows.map(
-    ({ body, grants }) => `${body.trim()};${grants === null ? '' : `\n${grants}`}`,
+  const functions = (await client.query<FunctionText>(FUNCTIONS)).rows.map(({ body, owner, grants }) =>
+    [`${body.trim()};`, owner, grants].filter((text) => text !== null).join('\n'),
   )
   const sections = [HEAD, ...tables, '-- Views', ...views, '-- Functions', ...functions]
   return `${sections
@@ -126,6 +129,7 @@ interface Table {
   readonly oid: number
   readonly name: string
   readonly partitionKey: string | null
+  readonly options: string | null
   readonly rls: boolean
   readonly forced: boolean
   readonly comment: string | null
@@ -134,6 +138,11 @@ interface Column {
   readonly line: string
   readonly name: string
   readonly comment: string | null
+}
+interface FunctionText {
+  readonly body: string
+  readonly owner: string | null
+  readonly grants: string | null
 }
 interface View {
   readonly oid: number

@@ -23,7 +23,12 @@ export interface MigrateFlags {
 
 const LOOK_EVERY_MS = 2000
 
-export async function migrateDatabase(settings: Settings, flags: MigrateFlags): Promise<void> {
+/** @param given files to apply; default: those of this release */
+export async function migrateDatabase(
+  settings: Settings,
+  flags: MigrateFlags,
+  given?: readonly MigrationFile[],
+): Promise<void> {
   const url = directUrl(settings)
   if (url === '') {
     throw new CommandFailure(
@@ -31,15 +36,16 @@ export async function migrateDatabase(settings: Settings, flags: MigrateFlags): 
       ExitCode.usage,
     )
   }
-  if (flags.plan === true) return printPlan(url)
+  const files = given ?? (await readAllFiles())
+  if (flags.plan === true) return printPlan(url, files)
   const log = (line: string) => print(line)
   // No process of an earlier release is at work on an empty database.
-  const isEmpty = (await pending(url)).length === (await readAllFiles()).length
-  const applied = await migrate(url, { log, contract: isEmpty })
-  const left = await pending(url)
+  const isEmpty = (await pendingIn(url, files)).length === files.length
+  const applied = await migrate(url, { log, files, contract: isEmpty })
+  const left = await pendingIn(url, files)
   if (flags.contract === true && left.length > 0) {
     await earlierProcessesGone(url, left)
-    applied.push(...(await migrate(url, { log })))
+    applied.push(...(await migrate(url, { log, files })))
   } else if (left.length > 0) {
     print(
       `left: ${namesOf(left)}, which earlier releases could not work with: ` +
@@ -55,22 +61,22 @@ export async function migrateDatabase(settings: Settings, flags: MigrateFlags): 
 
 const namesOf = (files: readonly MigrationFile[]) => files.map(({ name }) => name).join(', ')
 
-async function pending(databaseUrl: string): Promise<MigrationFile[]> {
+async function pendingIn(databaseUrl: string, files: readonly MigrationFile[]): Promise<MigrationFile[]> {
   const { db, close } = connect(databaseUrl, { max: 1 })
   try {
-    return await pendingFiles(db)
+    return await pendingFiles(db, files)
   } finally {
     await close()
   }
 }
 
-async function printPlan(databaseUrl: string): Promise<void> {
+async function printPlan(databaseUrl: string, files: readonly MigrationFile[]): Promise<void> {
   const { db, close } = connect(databaseUrl, { max: 1 })
   try {
-    const files = await pendingFiles(db)
-    if (files.length === 0) return print('nothing to do: the database has the newest schema')
+    const pending = await pendingFiles(db, files)
+    if (pending.length === 0) return print('nothing to do: the database has the newest schema')
     const rows = []
-    for (const file of files) {
+    for (const file of pending) {
       const sizes = await tablesIn(db, file.text)
       rows.push([file.name, file.phase, file.transaction ? 'one' : 'none', sizes.map(sizeText).join(', ') || '–'])
     }

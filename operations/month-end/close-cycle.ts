@@ -88,7 +88,6 @@ export async function prepareClose(
  * @returns whether there is nothing left to do
  */
 export async function stateSlice(tx: TenantTx, cycle: Cycle, rows: number): Promise<boolean> {
-  // Shared, as who changes the ledger: a process of the release before closes with the cycle locked alone.
   await lockCycles(tx, [cycle])
   const row = await findCycle(tx, cycle.key)
   if (row === undefined || row.closedAt !== null || row.statedAt !== null) return true

@@ -13,9 +13,9 @@ import {
 } from '../../store/month-end/changes.ts'
 import { findCycle } from '../../store/month-end/progress.ts'
 import { inTenant, type Store, type TenantTx } from '../../store/tenancy.ts'
-import { cycleNamed, endedCycle, hasSettled, markSettled, tenantSettings } from '../../store/usage/cycles.ts'
-import { ALL_SIMS, isOpen, openCycle } from '../../store/usage/open-cycle.ts'
-import { openOnlySlices, settleInSlices, settleSlice } from '../../store/usage/open-in-slices.ts'
+import { cycleNamed, endedCycle, tenantSettings } from '../../store/usage/cycles.ts'
+import { isOpen, openCycle } from '../../store/usage/open-cycle.ts'
+import { openOnlySlices } from '../../store/usage/open-in-slices.ts'
 
 /**
  * A page of the changes queued before the cycle's end.
@@ -49,25 +49,21 @@ export async function monthEndBatches(
 }
 
 /**
- * Does the long part of {@link renewCycle}, in short transactions: opens the cycle for all SIMs, or determines its
- * contributors again.
+ * Does the long part of {@link renewCycle}, in short transactions: opens the cycle for all SIMs.
  *
  * @throws ServiceError `cycle_not_found`, `cycle_open`
  */
 export async function prepareRenewal(store: Store, tenantId: string, key: string): Promise<void> {
-  const { next, isOpened, isSettled } = await inTenant(store, tenantId, async (tx) => {
+  const { next, isOpened } = await inTenant(store, tenantId, async (tx) => {
     const next = await cycleAfter(tx, key)
-    return { next, isOpened: await isOpen(tx, next), isSettled: await hasSettled(tx, next.key) }
+    return { next, isOpened: await isOpen(tx, next) }
   })
-  if (!isOpened) return openOnlySlices(store, tenantId, next)
-  if (isSettled) return
-  await settleInSlices(store, tenantId, next)
-  await inTenant(store, tenantId, (tx) => markSettled(tx, next.key))
+  if (!isOpened) await openOnlySlices(store, tenantId, next)
 }
 
 /**
- * Opens the cycle after one that has ended. Its ledger starts from zero, and everything is evaluated again. If the
- * cycle was opened already, the first call determines its contributors again, unless {@link prepareRenewal} has.
+ * Opens the cycle after one that has ended, unless it was opened before. Its ledger starts from zero, and everything is
+ * evaluated again.
  *
  * @returns whether this call opened it
  * @throws ServiceError `cycle_not_found`, `cycle_open`
@@ -75,8 +71,6 @@ export async function prepareRenewal(store: Store, tenantId: string, key: string
 export async function renewCycle(tx: TenantTx, key: string): Promise<{ readonly opened: boolean }> {
   const next = await cycleAfter(tx, key)
   const opened = await openCycle(tx, next)
-  const first = await markSettled(tx, next.key)
-  if (first && !opened) await settleSlice(tx, next, { after: 0, through: ALL_SIMS })
   if (opened) await noteChange(tx, { subject: 'cycle', id: next.key, before: null, after: { openedAt: tx.now } })
   return { opened }
 }

@@ -5,7 +5,6 @@ import { inTenant, type Store, type TenantTx } from '../../store/tenancy.ts'
 import { currentCycle, tenantSettings } from '../../store/usage/cycles.ts'
 import { addToBuckets, countRecords, noteSightings, storeRecords } from '../../store/usage/merge.ts'
 import { partitionsFor } from '../../store/usage/partitions.ts'
-import { addToSimBuckets } from '../../store/usage/sim-buckets.ts'
 import { placeRecords, stageRecords } from '../../store/usage/stage.ts'
 
 /** What a SIM has used in the running cycle so far. */
@@ -35,7 +34,6 @@ export async function storeSoFar(tx: TenantTx, cycle: Cycle, used: readonly Used
   const { known } = await placeRecords(tx)
   if (known.length > 0) throw new Error(`${known.length} SIMs have usage so far in ${cycle.key} already`)
   await storeRecords(tx, null)
-  await addToSimBuckets(tx)
   await noteSightings(tx, false)
 }
 

@@ -25,7 +25,6 @@ import { openCycle } from '../../store/usage/open-cycle.ts'
 import { partitionsFor } from '../../store/usage/partitions.ts'
 import { lockPools } from '../../store/usage/pool-totals.ts'
 import { isStored, totalOutOfRange } from '../../store/usage/records.ts'
-import { addToSimBuckets } from '../../store/usage/sim-buckets.ts'
 import {
   hasMoved,
   type KnownRecord,
@@ -243,7 +242,6 @@ async function countChunk(
     await storeRecords(tx, deliveryId)
     await addToLedger(tx)
     await addToBuckets(tx)
-    await addToSimBuckets(tx)
     await noteSightings(
       tx,
       read.some(({ record }) => record.imei !== null),

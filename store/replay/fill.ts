@@ -49,7 +49,7 @@ async function fillEstate(tx: TenantTx, { from }: Span): Promise<void> {
       from public.suspensions
      where tenant_id = ${tenantId} and opened_at <= ${from} and (closed_at is null or closed_at > ${from})
      order by id`.execute(tx.q)
-  await fillSims(tx, from)
+  await fillSims(tx)
   await sql`insert into pg_temp.pools overriding system value
     select * from public.pools where tenant_id = ${tenantId}`.execute(tx.q)
   await sql`
@@ -71,7 +71,7 @@ async function fillEstate(tx: TenantTx, { from }: Span): Promise<void> {
 }
 
 /** SIMs in the state that their memberships and active spans say. */
-async function fillSims(tx: TenantTx, from: Date): Promise<void> {
+async function fillSims(tx: TenantTx): Promise<void> {
   await sql`insert into pg_temp.sims overriding system value
     select * from public.sims where tenant_id = ${tx.tenantId}`.execute(tx.q)
   await sql`
@@ -82,8 +82,7 @@ async function fillSims(tx: TenantTx, from: Date): Promise<void> {
                                         else a.from_at end, m.from_at, s.created_at),
            pool_id = nullif(m.pool_id, 0), tariff_id = m.tariff_id,
            provisioned_at = case when m.sim_id is not null then least(s.provisioned_at, m.from_at) end,
-           pending_pool_id = null, pending_tariff_id = null, pending_unassign = false, pending_since = null,
-           last_seen_at = case when s.last_seen_at <= ${from} then s.last_seen_at end
+           pending_pool_id = null, pending_tariff_id = null, pending_unassign = false, pending_since = null
       from pg_temp.sims o
       left join pg_temp.memberships m on m.sim_id = o.id and m.to_at is null
       left join pg_temp.active_spans a on a.sim_id = o.id and a.to_at is null

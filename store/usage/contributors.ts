@@ -48,7 +48,7 @@ export function contributors(tx: TenantTx, { key, ...cycle }: Cycle, among: Amon
  *
  * In a cycle that has begun an existing row keeps its own tariff, which tickets maintain. Before, it gets the SIM's.
  *
- * @returns ids of the pools with changes; the SIMs are those of {@link changedContributors}
+ * @returns ids of the pools with changes
  */
 export async function settleContributors(tx: TenantTx, cycle: Cycle, among: Among = ALL): Promise<number[]> {
   const { key } = cycle
@@ -124,11 +124,4 @@ async function findChanges(
     )
     select pool_id as "poolId", bool_and(is_new) as "isNew" from found group by pool_id order by pool_id`.execute(tx.q)
   return rows
-}
-
-/** The SIMs that {@link settleContributors} has changed last, in this transaction. */
-export async function changedContributors(tx: TenantTx): Promise<number[]> {
-  const { rows } = await sql<{ simId: number }>`
-    select distinct sim_id as "simId" from contributor_changes order by 1`.execute(tx.q)
-  return rows.map(({ simId }) => simId)
 }

@@ -124,27 +124,6 @@ export async function endedCycle(tx: TenantTx, key: string): Promise<Cycle> {
   return cycle
 }
 
-/**
- * Records that a cycle's contributors are final, except for changes made in it.
- *
- * @returns whether this call was the first
- */
-export async function markSettled(tx: TenantTx, key: string): Promise<boolean> {
-  const { rows } = await sql`
-    update cycles set settled_at = ${tx.now}
-     where tenant_id = ${mine} and key = ${key} and settled_at is null
-    returning 1`.execute(tx.q)
-  return rows.length > 0
-}
-
-/** Whether {@link markSettled} has been called for a cycle. */
-export async function hasSettled(tx: TenantTx, key: string): Promise<boolean> {
-  const { rows } = await sql`
-    select from cycles
-     where tenant_id = ${mine} and key = ${key} and settled_at is not null`.execute(tx.q)
-  return rows.length > 0
-}
-
 /** Those given cycles that have ended, and whose statement lacks lines; the earliest first. */
 export async function endedCycles(tx: TenantTx, keys: readonly string[]): Promise<Cycle[]> {
   const { rows } = await sql<{ key: string; startsAt: Date; endsAt: Date }>`

@@ -12,21 +12,13 @@ const ACTIVE_SINCE = sql`
   (select status_since from sims
     where id = (select sim_id from active_spans where tenant_id = ${mine} and to_at is null order by from_at limit 1))`
 
-/**
- * Reads the feed. The newest time bucket counts as received too: a process of the release before counts usage and does
- * not write usage_feeds.
- *
- * @throws Error if the tenant does not exist
- */
+/** Reads the feed. @throws Error if the tenant does not exist */
 export async function readFeed(tx: TenantTx): Promise<FeedRow> {
   const { rows } = await sql<FeedRow>`
-    select greatest(f.received_at, b.newest_at) as "receivedAt", greatest(f.newest_at, b.newest_at) as "newestAt",
-           ${ACTIVE_SINCE} as "activeSince", n.feed_every as "feedEvery"
+    select f.received_at as "receivedAt", f.newest_at as "newestAt", ${ACTIVE_SINCE} as "activeSince",
+           n.feed_every as "feedEvery"
       from tenants n
       left join usage_feeds f on f.tenant_id = n.id
-     cross join lateral (
-       select max(starts_at) as newest_at from usage_buckets
-        where tenant_id = ${mine} and subject_kind = 3 and subject_id = 0) b
      where n.id = ${tx.tenantId}`.execute(tx.q)
   const [row] = rows
   if (row === undefined) throw new Error(`there is no tenant ${tx.tenantId}`)

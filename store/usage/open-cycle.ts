@@ -136,15 +136,8 @@ const openedToOf = async (tx: TenantTx, cycle: Cycle): Promise<number> =>
 
 export const isOpen = async (tx: TenantTx, cycle: Cycle): Promise<boolean> => (await openedToOf(tx, cycle)) === ALL_SIMS
 
-/** Forgets how far the opening of open cycles has come. A process of the previous release opens a cycle whole. */
-export async function forgetOpenings(tx: TenantTx): Promise<void> {
-  await sql`
-    delete from cycle_openings o using cycles c
-     where o.tenant_id = ${mine} and c.tenant_id = o.tenant_id and c.key = o.cycle_key`.execute(tx.q)
-}
-
 /** The last SIM of the slice after a SIM; undefined if no SIM follows. */
-export async function endOfSlice(tx: TenantTx, after: number, sims: number): Promise<number | undefined> {
+async function endOfSlice(tx: TenantTx, after: number, sims: number): Promise<number | undefined> {
   const { rows } = await sql<{ id: number | null }>`
     select max(id) as id
       from (select id from sims where tenant_id = ${tx.tenantId} and id > ${after} order by id limit ${sims}) s`.execute(

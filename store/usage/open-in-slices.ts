@@ -1,15 +1,12 @@
 /**
- * Opens and settles cycles slice by slice, each a short transaction. Everything here may be broken off at any moment and
+ * Opens cycles slice by slice, each a short transaction. Everything here may be broken off at any moment and
  * called again, on several processes at once: each takes the next slice that is left.
  */
 
 import { type Cycle, nextCycle } from '../../domain/time/cycle.ts'
-import { markDue } from '../due.ts'
 import { inTenant, type Store, type TenantTx } from '../tenancy.ts'
-import { changedContributors, settleContributors, simsBetween } from './contributors.ts'
-import { lockCycleAlone } from './cycle-locks.ts'
 import { cyclesToOpen, tenantSettings } from './cycles.ts'
-import { endOfSlice, forgetOpenings, openSlice } from './open-cycle.ts'
+import { openSlice } from './open-cycle.ts'
 
 /** The next cycle is opened in this last share of the running one: 15 hours of a month. */
 const AHEAD = 1 / 48
@@ -36,7 +33,6 @@ export async function openRunningCycle(store: Store, tenantId: string): Promise<
  */
 export async function keepCyclesOpen(store: Store, tenantId: string): Promise<number> {
   const cycle = await openRunningCycle(store, tenantId)
-  await inTenant(store, tenantId, forgetOpenings)
   const aheadAt = cycle.endsAt - (cycle.endsAt - cycle.startsAt) * AHEAD
   if (store.clock() < aheadAt) return aheadAt
   const { billingCycle } = await inTenant(store, tenantId, tenantSettings)
@@ -47,33 +43,6 @@ export async function keepCyclesOpen(store: Store, tenantId: string): Promise<nu
 /** Opens all slices of a cycle, but not the cycle itself: that is left to the caller. */
 export const openOnlySlices = (store: Store, tenantId: string, cycle: Cycle): Promise<void> =>
   repeat(store, tenantId, (tx) => openSlice(tx, cycle, tx.opening.sims, false))
-
-/** Corrects who contributes to an open cycle, to match what opening it now would write. Marks what changes due. */
-export async function settleInSlices(store: Store, tenantId: string, cycle: Cycle): Promise<void> {
-  for (let after: number | undefined = 0; after !== undefined; ) {
-    const from: number = after
-    after = await inTenant(store, tenantId, async (tx) => {
-      const through = await endOfSlice(tx, from, tx.opening.sims)
-      if (through !== undefined) await settleSlice(tx, cycle, { after: from, through })
-      return through
-    })
-  }
-}
-
-/** As {@link settleInSlices}, for some SIMs or all, in this transaction. */
-export async function settleSlice(
-  tx: TenantTx,
-  cycle: Cycle,
-  { after, through }: { readonly after: number; readonly through: number },
-): Promise<void> {
-  await lockCycleAlone(tx, cycle.key)
-  const poolIds = await settleContributors(tx, cycle, simsBetween(after, through))
-  if (poolIds.length === 0) return
-  await markDue(tx, [
-    ...(await changedContributors(tx)).map((id) => ({ kind: 'sim' as const, id })),
-    ...poolIds.filter((id) => id !== 0).map((id) => ({ kind: 'pool' as const, id })),
-  ])
-}
 
 async function repeat(store: Store, tenantId: string, slice: (tx: TenantTx) => Promise<boolean>): Promise<void> {
   while (!(await inTenant(store, tenantId, slice)));

@@ -100,10 +100,10 @@ function seatIn({ cycle, isEnded }: SeatMoment) {
  * one of all SIMs with themselves.
  */
 export const SEEN = {
-  imei: sql`case when coalesce(g.imei_seen_at >= coalesce(s.imei_seen_at, '-infinity'), false) then g.imei else s.imei end`,
+  imei: sql`case when g.imei_seen_at is null then s.imei else g.imei end`,
   deviceChanges: sql`coalesce(g.device_changes, 0)`,
   deviceChangedAt: sql`g.device_changed_at`,
-  lastSeenAt: sql`greatest(s.last_seen_at, g.last_seen_at)`,
+  lastSeenAt: sql`g.last_seen_at`,
 } as const
 
 /** A cycle, and whether it has ended. */

@@ -14,17 +14,14 @@ const ROLES = ['simherd_tenant', 'simherd_platform', 'simherd_search']
  * @param options.roles that the login may take on. Default: all of the service
  * @param options.files of migrations to apply. Default: those of this release
  * @param options.ownsSchema whether the login has become the owner of the schema `public`. Default: true
- * @param options.contract whether no process of an earlier release is left. Default: true
  * @returns the login's url, the superuser's url, and `drop` for database and login
  */
 export async function ownDatabase({
   roles = ROLES,
-  contract = true,
   files,
   ownsSchema = true,
 }: {
   readonly roles?: readonly string[]
-  readonly contract?: boolean
   readonly files?: readonly MigrationFile[]
   readonly ownsSchema?: boolean
 } = {}): Promise<{
@@ -57,7 +54,7 @@ export async function ownDatabase({
     await administrate(`drop role ${name}`)
   }
   try {
-    await migrate(url.href, { contract, ...(files === undefined ? {} : { files }) })
+    await migrate(url.href, files === undefined ? {} : { files })
   } catch (error) {
     await drop()
     throw error

@@ -10,7 +10,7 @@ import { soon } from '../setup/soon.ts'
 
 const store = await aStore()
 
-/** As a process of the previous release changes a pool: without its sums. */
+/** Changes a pool without its sums, as a changed number of contributing SIMs does. */
 const change = (tx: TenantTx, poolId: number) =>
   sql`update pool_cycles set usage_version = usage_version + 1 where pool_id = ${poolId}`.execute(tx.q)
 

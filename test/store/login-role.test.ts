@@ -103,7 +103,7 @@ if (requirePostgres(16, 'what migrate says to a login that may not take on the r
     await expect(ownDatabase({ roles: ['simherd_tenant', 'simherd_platform'] })).rejects.toMatchObject({
       name: 'UnfitDatabase',
       message: expect.stringMatching(
-        /^migration 0051_search_sims failed: app_\w+ may not make the role simherd_search, or take it on: as a superuser, run/,
+        /^migration 0001_baseline failed: app_\w+ may not make the role simherd_search, or take it on: as a superuser, run/,
       ),
     })
   })

@@ -5,15 +5,12 @@ import { readSettings } from '../../config/index.ts'
 import { startPresence } from '../../process/presence.ts'
 import { connect } from '../../store/connect.ts'
 import { migrate, pendingFiles, pendingMigrations } from '../../store/migrate.ts'
-import { readAllFiles, readMigrationFiles } from '../../store/migration-files.ts'
+import { migrationFile, readAllFiles, readMigrationFiles } from '../../store/migration-files.ts'
 import { processesBefore, sayAtWork, sayEnded } from '../../store/processes.ts'
 import { inPlatform } from '../../store/tenancy.ts'
 import { emptyDatabase } from '../setup/database.ts'
 import { aStore } from '../setup/estate.ts'
 import { soon } from '../setup/soon.ts'
-
-const files = await readMigrationFiles()
-const contractions = files.filter(({ phase }) => phase === 'contract').map(({ name }) => name)
 
 const lines: string[] = []
 beforeEach(() => {
@@ -35,59 +32,60 @@ async function aMigrated() {
   const settings = { ...readSettings({}), DATABASE_URL: database.url }
   return { db, settings, store: { db, clock: Date.now, enqueue: () => undefined } }
 }
-const old = { id: 'an-old-worker', kind: 'worker', host: 'rack-7', pid: 4711, newestMigration: '0020_before' } as const
+const old = { id: 'an-old-worker', kind: 'worker', host: 'rack-7', pid: 4711, newestMigration: '0000_before' } as const
+
+/** The files of this release, and of the next one, which takes a column away. */
+const files = [
+  ...(await readAllFiles()),
+  migrationFile('0999_no_version', '-- phase: contract\nalter table pools drop column version;'),
+]
 
 describe('simherd migrate', () => {
   test('applies all of an empty database, for nobody works with it', async () => {
     const { db, settings } = await aMigrated()
 
-    await migrateDatabase(settings, { plan: true })
-    expect(lines.join('\n')).toMatch(/0001_tenants +expand +one/)
-    expect(lines.join('\n')).toMatch(/0031_no_default_partition +contract +one/)
-    expect((await pendingFiles(db)).length).toBe((await readAllFiles()).length)
+    await migrateDatabase(settings, { plan: true }, files)
+    expect(lines.join('\n')).toMatch(/0001_baseline +expand +one/)
+    expect(lines.join('\n')).toMatch(/0999_no_version +contract +one/)
+    expect(await pendingFiles(db, files)).toHaveLength(files.length)
     lines.length = 0
-    await migrateDatabase(settings, {})
+    await migrateDatabase(settings, {}, files)
 
     expect(lines.join('\n')).not.toContain('left: ')
-    expect(lines.at(-1)).toMatch(/^\d+ migration\(s\) applied$/)
-    expect(await pendingFiles(db)).toEqual([])
+    expect(lines.at(-1)).toBe(`${files.length} migration(s) applied`)
+    expect(await pendingFiles(db, files)).toEqual([])
   })
 
   test('leaves contract migrations and reports them', async () => {
     const { db, settings } = await aMigrated()
-    const [first] = await readAllFiles()
-    await migrate(settings.DATABASE_URL, { files: first === undefined ? [] : [first] })
+    await migrate(settings.DATABASE_URL, { files: files.slice(0, 1) })
 
-    await migrateDatabase(settings, {})
+    await migrateDatabase(settings, {}, files)
 
-    expect(lines.at(-2)).toMatch(/^left: 0031_no_default_partition, .*run "simherd migrate --contract" once/)
-    expect(lines.at(-1)).toMatch(/^\d+ migration\(s\) applied$/)
+    expect(lines.at(-2)).toMatch(/^left: 0999_no_version, .*run "simherd migrate --contract" once/)
+    expect(lines.at(-1)).toBe(`${files.length - 2} migration(s) applied`)
     expect(await pendingMigrations(db)).toEqual([])
     lines.length = 0
-    await migrateDatabase(settings, { plan: true })
-    expect(lines).toHaveLength(contractions.length + 2)
-    expect(lines[2]).toMatch(/^0031_no_default_partition +contract +one +.*usage_records \d/)
-    expect(lines[3]).toMatch(/^0059_no_sim_buckets +contract +none +.*usage_buckets \d/)
+    await migrateDatabase(settings, { plan: true }, files)
+    expect(lines).toHaveLength(3)
+    expect(lines[2]).toMatch(/^0999_no_version +contract +one +.*pools \d/)
   })
 
   test('waits for processes of earlier releases with --contract', async () => {
     const { db, settings, store } = await aMigrated()
-    await migrate(settings.DATABASE_URL, { contract: false })
+    await migrate(settings.DATABASE_URL, { files, contract: false })
     await inPlatform(store, (tx) => sayAtWork(tx, old))
 
-    const contracted = migrateDatabase(settings, { contract: true })
+    const contracted = migrateDatabase(settings, { contract: true }, files)
     await soon(() =>
       expect(lines).toEqual(['waits until no process of an earlier release is left: worker 4711 on rack-7']),
     )
-    expect((await pendingFiles(db)).map(({ name }) => name)).toEqual(contractions)
+    expect((await pendingFiles(db, files)).map(({ name }) => name)).toEqual(['0999_no_version'])
     await inPlatform(store, (tx) => sayEnded(tx, old.id))
     await contracted
 
-    expect(await pendingFiles(db)).toEqual([])
-    expect(lines.slice(1)).toEqual([
-      ...contractions.map((name) => `migrated ${name}`),
-      `${contractions.length} migration(s) applied`,
-    ])
+    expect(await pendingFiles(db, files)).toEqual([])
+    expect(lines.slice(1)).toEqual(['migrated 0999_no_version', '1 migration(s) applied'])
   })
 })
 

@@ -63,6 +63,20 @@ describe('migrate', () => {
     expect(await tablesOf(client)).toEqual([])
   })
 
+  test('refuses a database that is older than the first release, and so do doctor and /readyz', async () => {
+    const { url } = await aDatabase()
+    await migrate(url, { files: [migrationFile('0001_tenants', 'create table tenants (a int);')] })
+    const why =
+      'the database was made before the first release (it has the migration 0001_tenants), and there is no upgrade from it: ' +
+      'set DATABASE_URL to an empty database'
+
+    await expect(migrate(url)).rejects.toMatchObject({ name: 'UnfitDatabase', message: why })
+
+    const { db, close } = connect(url, { max: 1 })
+    closing.push(close)
+    await expect(pendingMigrations(db)).rejects.toThrow(why)
+  })
+
   test('applies each file once in concurrent runs', async () => {
     const { url, client } = await aDatabase()
 

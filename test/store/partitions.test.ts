@@ -1,33 +1,25 @@
 import { sql } from 'kysely'
 import pg from 'pg'
-import { afterAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { recordUsage } from '../../operations/usage/record-usage.ts'
-import { connect } from '../../store/connect.ts'
-import { migrate } from '../../store/migrate.ts'
-import { readMigrationFiles } from '../../store/migration-files.ts'
-import { inTenant, type Store } from '../../store/tenancy.ts'
+import { inTenant } from '../../store/tenancy.ts'
 import { monthsAhead, partitionsAhead, partitionsFor } from '../../store/usage/partitions.ts'
-import { emptyDatabase } from '../setup/database.ts'
 import { aStore, aTenant, someSims } from '../setup/estate.ts'
 
 const NOW = '2026-12-10T12:00:00Z'
 const store = await aStore(NOW)
-const closing: (() => Promise<void>)[] = []
-afterAll(async () => {
-  for (const close of closing.reverse()) await close()
-})
 
-const storedIn = async (of: Store = store) => {
+const storedIn = async () => {
   const { rows } = await sql<{ part: string }>`
-    select tableoid::regclass::text as part from usage_records order by at`.execute(of.db)
+    select tableoid::regclass::text as part from usage_records order by at`.execute(store.db)
   return rows.map(({ part }) => part)
 }
-async function aRecorder(of: Store = store) {
-  const tenantId = await aTenant(of)
-  const [sim] = await inTenant(of, tenantId, (tx) => someSims(tx, 1))
+async function aRecorder() {
+  const tenantId = await aTenant(store)
+  const [sim] = await inTenant(store, tenantId, (tx) => someSims(tx, 1))
   return (...instants: readonly string[]) =>
     recordUsage(
-      of,
+      store,
       tenantId,
       instants.map((at) => ({ recordId: at, simId: sim?.id, at, bytesUp: 1 })),
     )
@@ -76,35 +68,5 @@ describe('partitions of usage records', () => {
     } finally {
       await counting.end()
     }
-  })
-
-  test('take over the records of the default partition', async () => {
-    const database = await emptyDatabase()
-    closing.push(database.drop)
-    await migrate(database.url, { contract: false })
-    const { db, close } = connect(database.url, { max: 3 })
-    closing.push(close)
-    const old: Store = { db, clock: () => Date.parse(NOW), enqueue: () => undefined }
-    const record = await aRecorder(old)
-    // As in the earlier release, which made no partition for a month that was over.
-    await record('2026-12-01T00:00:00Z')
-    await sql`drop table usage_records_2026_12`.execute(db)
-    await sql`
-    insert into usage_records select * from (
-      select tenant_id, 'old-' || n, '2026-09-30T22:00:00Z'::timestamptz + n * interval '1 hour', id, 0, '2026-09', 1, 0, 0, 0,
-             null, false, '2026-10-01T12:00:00Z'::timestamptz
-      from sims, generate_series(1, 4) n) r`.execute(db)
-    expect(new Set(await storedIn(old))).toEqual(new Set(['usage_records_default']))
-    expect(await partitionsFor(old, [Date.parse('2026-09-30T23:00:00Z')])).toEqual([])
-
-    await migrate(database.url)
-
-    expect(await storedIn(old)).toEqual([
-      'usage_records_2026_09',
-      'usage_records_2026_10',
-      'usage_records_2026_10',
-      'usage_records_2026_10',
-    ])
-    expect((await readMigrationFiles()).some(({ phase }) => phase === 'contract')).toBe(true)
   })
 })

@@ -1,10 +1,9 @@
 /** Activation codes of eSIMs: who sees them, and what the audit trail records of it. */
 import { randomUUID } from 'node:crypto'
-import { readFile } from 'node:fs/promises'
 import { sql } from 'kysely'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { ownDatabase } from '../../setup/login.ts'
-import { type Ask, anIccid, aSim, asking, type Harness, useHarness } from '../harness.ts'
+import { type Ask, anIccid, aSim, asking, useHarness } from '../harness.ts'
 
 const harness = useHarness({ database: ownDatabase })
 
@@ -152,29 +151,3 @@ describe('activation codes', () => {
     expect(found).toEqual(['sims'])
   })
 })
-
-describe('migration 0021', () => {
-  test('gives scope esim to tenants’ write keys only', async () => {
-    const scopes = [['read'], ['write'], ['read', 'write', 'admin'], ['operator'], ['read', 'esim']]
-    for (const [n, of] of scopes.entries()) await insertKey(harness, `before-${n}`, of)
-    const text = await readFile(new URL('../../../store/migrations/0021_esim_scope.sql', import.meta.url), 'utf8')
-
-    // Runs as the owner of the tables, which is no superuser: forced row-level security applies to it.
-    await harness.store.db.transaction().execute((tx) => sql.raw(text).execute(tx))
-
-    const { rows } = await sql<{ scopes: string[] }>`
-      select scopes from api_keys where id like 'before-%' order by id`.execute(harness.root)
-    expect(rows.map((row) => row.scopes)).toEqual([
-      ['read'],
-      ['write', 'esim'],
-      ['read', 'write', 'admin', 'esim'],
-      ['operator'],
-      ['read', 'esim'],
-    ])
-  })
-})
-
-const insertKey = ({ root, tenant }: Harness, id: string, scopes: string[]) =>
-  sql`
-  insert into api_keys (id, tenant_id, name, scopes, secret_hash, created_at)
-  values (${id}, ${scopes.includes('operator') ? null : tenant.id}, ${id}, ${scopes}::text[], '', now())`.execute(root)

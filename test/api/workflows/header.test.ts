@@ -1,5 +1,4 @@
 /** The header Simherd-Workflow: who may send it, and what it is stored as. */
-import { readFile } from 'node:fs/promises'
 import { sql } from 'kysely'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { rememberStarts, requestWorkflows } from '../../../store/outbox.ts'
@@ -169,28 +168,4 @@ test('Simherd-Workflow accepts ids with Temporal’s suffixes and beyond ASCII',
     {},
     {},
   ])
-})
-
-test('migration 0022 fills in causes of earlier suspensions', async () => {
-  const [byRule, byPerson] = [await activeSim(), await activeSim()]
-  const rule = await watchdogRun(byRule, 'manual')
-  const person = await watchdogRun(byPerson, 'renewal')
-  const input = { simId: byPerson, cycleKey: '2026-11', rule: null, until: 'manual' }
-  await sql`update workflow_starts set input = null`.execute(harness.root)
-  await sql`delete from workflow_outbox where workflow_id = ${person}`.execute(harness.root)
-  await sql`
-    insert into audit_log (tenant_id, at, key_id, request_id, action, subject, subject_id, after)
-    values (${harness.tenant.id}, now(), 'k', 'r', 'startSuspendOnOverage', 'workflow', ${person},
-            ${JSON.stringify(input)}::jsonb)`.execute(harness.root)
-  const file = new URL('../../../store/migrations/0022_asking_workflows.sql', import.meta.url)
-  const [, filling = ''] = (await readFile(file, 'utf8')).split('-- Forced row-level security')
-  await sql.raw(`--${filling}`).execute(harness.root)
-
-  for (const [simId, workflowId, expected] of [
-    [byRule, rule, { rule: 'sim-overage', until: 'manual' }],
-    [byPerson, person, { rule: null, until: 'manual' }],
-  ] as const) {
-    const { body } = await worker('POST', '/api/tickets/suspend', { simId }, from(workflowId))
-    expect(await causeOf(body.id)).toEqual({ by: 'watchdog', cycle: '2026-11', workflowId, ...expected })
-  }
 })

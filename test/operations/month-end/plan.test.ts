@@ -331,7 +331,7 @@ async function live(
     if (one.queued === 'unassign') await harness.asTenant((tx) => queueUnprovision(tx, simId))
     if (one.queued === 'move') {
       const to = { poolId: one.to === null ? null : (pools[one.to] ?? null), tariffId: one.toOwn ? ownId : null }
-      // As queued by an earlier release, which did not refuse such a tariff: the month end applies it.
+      // As queued before the pool got a tariff that governs its SIMs: the month end applies it.
       if (one.toOwn && !governsItself(one.to ?? one.pool)) {
         await harness.asTenant((tx) => queueChange(tx, simId, { ...to, unassign: false }))
       } else await harness.asTenant((tx) => queueReprovision(tx, { id: simId, ...to }))

@@ -1,17 +1,15 @@
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { PoolType, TariffType } from '../../../domain/codes.ts'
-import { closeCycle, prepareClose, stateSlice } from '../../../operations/month-end/close-cycle.ts'
+import { prepareClose, stateSlice } from '../../../operations/month-end/close-cycle.ts'
 import { planMonthEnd } from '../../../operations/month-end/plan-month-end.ts'
-import { linesNow } from '../../../store/month-end/statement-lines.ts'
 import { allLines, type StatementLine } from '../../../store/month-end/statements.ts'
 import type { TenantTx } from '../../../store/tenancy.ts'
-import { lockCycleAlone } from '../../../store/usage/cycle-locks.ts'
 import { currentCycle, cycleNamed } from '../../../store/usage/cycles.ts'
 import { aPool, aStore, aTariff } from '../../setup/estate.ts'
 import { overlapping } from '../../setup/lock-waits.ts'
 import { aHarness, type Harness } from '../harness.ts'
-import { at, CLOSE, CYCLE, close, notifications, STEPS, statement } from './october.ts'
+import { at, CLOSE, CYCLE, close, notifications, statement } from './october.ts'
 
 const NEXT = '2026-11'
 const CLOSE_NEXT = Date.parse('2026-12-01T06:00:00Z')
@@ -210,31 +208,5 @@ describe('a statement in slices', () => {
       (await statement(harness, key)).flatMap((line) => (line.adjusts === CYCLE ? [[line.simId, line.bytes]] : []))
     expect(await bytes(NEXT)).toEqual(outside?.sims.map((id) => [id, 7]))
     expect(await bytes('2026-12')).toEqual([[outside?.sims[0], 2]])
-  })
-
-  test('is not doubled by a process of the release before', async () => {
-    const harness = await anEndedCycle()
-    /** As it closes: all lines in one transaction, under the cycle's lock. */
-    const inOne = async (tx: TenantTx) => {
-      await lockCycleAlone(tx, CYCLE)
-      await sql`
-        insert into statements (cycle_key, kind, pool_id, pool_name, sim_id, iccid, tariff_id, bytes, voice_seconds, sms_count,
-                                limit_bytes, overage_bytes, fee_micro, sms_micro, voice_micro, overage_micro)
-        select ${CYCLE}, l.* from (${linesNow(tx, harness.cycle)}) l order by pool_id, sim_id nulls first`.execute(tx.q)
-      await sql`update cycles set closed_at = ${tx.now} where key = ${CYCLE}`.execute(tx.q)
-    }
-    await harness.slices(1)
-    await expect(harness.asTenant(inOne)).rejects.toThrow('statements_once')
-    await harness.prepare()
-    await close(harness)
-
-    expect(await harness.stated()).toHaveLength(15)
-
-    const other = await anEndedCycle()
-    await overlapping(store, other.tenantId, inOne, other.prepare)
-    expect(await other.stated()).toHaveLength(15)
-    expect(await other.asTenant((tx) => closeCycle(tx, CYCLE, STEPS))).toMatchObject({
-      closedAt: new Date(CLOSE).toISOString(),
-    })
   })
 })

@@ -1,4 +1,4 @@
-/** Figures as reads compute them: before a cycle is opened, in pools too large to divide, beside an earlier release. */
+/** Figures as reads compute them: before a cycle is opened, in pools too large to divide, before sums are made up again. */
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { PoolType, TariffType } from '../../../domain/codes.ts'
@@ -81,7 +81,7 @@ describe('the overage of SIMs', () => {
     expect(await overage(2)).toEqual([222, 177, 0])
   })
 
-  test('is right after a process of the previous release changed the pool', async () => {
+  test('is right while the pool’s kept sums are of an older version', async () => {
     const { overage, asTenant, key, pools } = await over()
     const before = await overage()
     await asTenant((tx) =>

@@ -157,7 +157,7 @@ describe('poolFigures', () => {
     await fc.assert(
       fc.asyncProperty(allowance, sims, usage, async (allowanceBytes, contributing, bytes) => {
         const tariff = await harness.asTenant((tx) => aTariff(tx, TariffType['Dynamic Pool'], 0))
-        // As an earlier release accepted it: now so large a tariff is refused.
+        // Larger than the API accepts.
         await sql`update tariffs set allowance_bytes = ${allowanceBytes} where id = ${tariff.id}`.execute(store.db)
         const { id: poolId } = await harness.asTenant((tx) => aPool(tx, tariff.id, { type: PoolType.Dynamic }))
         const read = await harness.asTenant(async (tx) => {

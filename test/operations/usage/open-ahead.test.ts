@@ -48,13 +48,6 @@ async function contributing(harness: Harness) {
 }
 const isOpen = async (harness: Harness) =>
   (await harness.rows(sql`select from cycles where key = ${NEXT}`)).length === 1
-const dueSims = async (harness: Harness) =>
-  (
-    await harness.rows(sql<{ id: number }>`
-    select subject_id as id from due_subjects where subject_kind = 1 and due_at <= ${new Date(store.now)} order by 1`)
-  ).map(({ id }) => id)
-const noneDue = (harness: Harness) =>
-  harness.rows(sql`update due_subjects set due_at = 'infinity' returning subject_id`)
 const dueShards = async (harness: Harness) =>
   (await harness.rows(sql`select from watch_shards where next_at <= ${new Date(store.now)}`)).length
 /** What the lists of SIMs and pools show. */
@@ -198,57 +191,6 @@ describe('a cycle that is opened in part', () => {
     await estate.asTenant((tx) => setSuspensionUntil(tx, { id: simId, workflowId: 'w', until: 'manual' }))
 
     expect(await contributing(estate)).toEqual([[other, estate.pool]])
-  })
-})
-
-describe('beside a process of the previous release', () => {
-  /** Opens a cycle as that release does: the cycle's row, all ledger rows, the pools' totals. */
-  const openAsBefore = (harness: Harness) =>
-    harness.asTenant(async (tx) => {
-      await sql`
-        insert into cycles (key, starts_at, ends_at, opened_at)
-        values (${NEXT}, ${new Date(next.startsAt)}, ${new Date(next.endsAt)}, ${tx.now})`.execute(tx.q)
-      await sql`
-        insert into usage_ledger (cycle_key, sim_id, pool_id, tariff_id, contributing)
-        select ${NEXT}, m.sim_id, m.pool_id, m.tariff_id, true
-          from active_spans a join memberships m on m.sim_id = a.sim_id and m.to_at is null where a.to_at is null
-        on conflict (tenant_id, cycle_key, sim_id, pool_id) do update set contributing = true`.execute(tx.q)
-      await sql`
-        insert into pool_cycles as pc (cycle_key, pool_id, contributing)
-        select ${NEXT}, pool_id, count(*) filter (where contributing) from usage_ledger where cycle_key = ${NEXT} group by 2
-        on conflict (tenant_id, cycle_key, pool_id) do update
-          set contributing = excluded.contributing, usage_version = pc.usage_version + 1`.execute(tx.q)
-    })
-  /** A ticket of that release ends: nothing follows in a cycle that has not begun. */
-  const suspendAsBefore = (harness: Harness, simId: number) =>
-    harness.rows(sql`update active_spans set to_at = ${new Date(store.now)} where sim_id = ${simId} returning 1`)
-
-  test('a cycle that it opens whole stays open', async () => {
-    const estate = await anEstate(5)
-    store.now = AHEAD
-    await slice(estate)
-    store.now = BOUNDARY
-    await openAsBefore(estate)
-
-    await keepOpen(estate)
-
-    expect(await contributing(estate)).toEqual(estate.sims.map((id) => [id, estate.pool]))
-    expect(await estate.rows(sql`select from cycle_openings`)).toEqual([])
-  })
-
-  test('the renewal settles what its tickets left, slice by slice', async () => {
-    const estate = await anEstate(5)
-    const [simId = 0, ...rest] = estate.sims
-    store.now = AHEAD
-    await keepOpen(estate)
-    await suspendAsBefore(estate, simId)
-    store.now = BOUNDARY + HOUR
-    await noneDue(estate)
-
-    await prepareRenewal(store, estate.tenantId, '2026-11')
-    expect(await contributing(estate)).toEqual(rest.map((id) => [id, estate.pool]))
-    expect(await dueSims(estate)).toEqual([simId])
-    expect(await estate.asTenant((tx) => renewCycle(tx, '2026-11'))).toEqual({ opened: false })
   })
 })
 

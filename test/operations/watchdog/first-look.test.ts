@@ -125,7 +125,6 @@ const sim = fc.record({
   exempt: rarely,
   ...settings,
   mode: fc.option(fc.constantFrom(...Object.values(WatchdogMode)), { freq: 1 }),
-  lastSeenHours: fc.option(hours(60)),
   seen: fc.option(seen),
   rows: fc.array(ledgerRow, { maxLength: 2 }),
   alert: fc.oneof(
@@ -158,10 +157,9 @@ const ago = (hoursAgo: number | null) =>
 async function make({ sims, pools, receivedHours, silenced }: AnEstate): Promise<void> {
   const rows = sims.map((one, n) => ({ ...one, id: simIds[n], pool: one.status === 0 ? null : one.pool }))
   const given = JSON.stringify(
-    rows.map(({ statusHours, lastSeenHours, ...row }) => ({
+    rows.map(({ statusHours, ...row }) => ({
       ...row,
       since: ago(statusHours),
-      lastSeen: ago(lastSeenHours),
     })),
   )
   await store.db.transaction().execute(async (q) => {
@@ -171,10 +169,10 @@ async function make({ sims, pools, receivedHours, silenced }: AnEstate): Promise
       update sims s
          set status = g.status, status_since = g.since, pool_id = g.pool, tariff_id = g.tariff, tag = g.tag,
              is_watchdog_exempt = g.exempt, watchdog_mode = g.mode, warning_threshold_pct = g.threshold,
-             enable_burn_rate_alerts = g.burn, last_seen_at = g."lastSeen", imei = '1', imei_seen_at = g."lastSeen"
+             enable_burn_rate_alerts = g.burn, imei = '1'
         from jsonb_to_recordset(${given}::jsonb) as g(
           id bigint, status smallint, since timestamptz, pool integer, tariff integer, tag text, exempt boolean,
-          mode smallint, threshold smallint, burn boolean, "lastSeen" timestamptz)
+          mode smallint, threshold smallint, burn boolean)
        where s.id = g.id`.execute(q)
     for (const table of ['sim_sightings', 'usage_ledger', 'alerts', 'silences', 'usage_feeds'])
       await sql`delete from ${sql.table(table)} where tenant_id = ${tenantId}`.execute(q)

@@ -54,31 +54,31 @@ test('faultsOf wants a line per statement without a transaction', async () => {
   expect(await faults(text)).toEqual([expect.stringContaining('2 statements, 1 of them')])
 })
 
-test('readMigrationFiles reads the phase of every file', async () => {
-  const files = await readMigrationFiles()
-
-  expect(files[0]).toMatchObject({ name: '0001_tenants', phase: 'expand', transaction: true })
-  expect(files.filter(({ phase }) => phase === 'contract').map(({ name }) => name)).toEqual([
-    '0031_no_default_partition',
-    '0059_no_sim_buckets',
-    '0084_stranded_alerts',
-    '0087_rules_in_force_by_activation',
-    '0107_sims_in_place',
-    '0114_shards_without_rules',
-    '0116_qr_codes_when_shown',
-  ])
+test('migrationFile reads the phase of a file', async () => {
+  expect((await readMigrationFiles())[0]).toMatchObject({ name: '0001_baseline', phase: 'expand', transaction: true })
+  expect(migrationFile('0002_gone', '-- phase: contract\n-- no-transaction\n')).toMatchObject({
+    phase: 'contract',
+    transaction: false,
+  })
 })
 
 describe('a function’s file', () => {
   const faults = async (text: string) => functionFaultsOf(migrationFile('functions/answer@0123456789ab', text))
 
   test('may replace the function it is named after', async () => {
-    expect(await faults('create or replace function answer() returns integer return 1;')).toEqual([])
+    const text = 'create or replace function answer() returns integer return 1;'
+
+    expect(await faults(text)).toEqual([])
+    expect(await faults(`${text} revoke execute on function answer() from public;`)).toEqual([])
   })
 
   test.each([
     ['another function', 'create or replace function other() returns integer return 1;'],
     ['a function that must be new', 'create function answer() returns integer return 1;'],
+    [
+      'a grant of another',
+      'create or replace function answer() returns integer return 1; grant select on sims to public;',
+    ],
     ['a second statement', 'create or replace function answer() returns integer return 1; drop table sims;'],
     ['nothing', '-- nothing'],
   ])('may not be %s', async (_, text) => {

@@ -1,2 +1,0 @@
--- A login that owns nothing sees which migrations there are: readiness asks for it, outside of any tenant.
-grant select on kysely_migration to public;
