@@ -60,3 +60,22 @@ export async function dueWork(tx: TenantTx): Promise<{ evaluations: number; noti
   )
   return rows[0] ?? { evaluations: 0, notices: 0, requests: 0 }
 }
+
+/** How many SIMs a pool has, or (null) how many of the tenant's are provisioned. From counts that are kept. */
+export async function countSims(tx: TenantTx, poolId: number | null): Promise<number> {
+  const { rows } = await (poolId === null
+    ? sql<{ count: number }>`
+          select coalesce(sum(sims), 0)::integer as count from sim_blocks
+           where tenant_id = ${mine} and status <> ${SimStatus.Unprovisioned}`
+    : sql<{ count: number }>`select total_sim_count as count from pools where id = ${poolId}`
+  ).execute(tx.q)
+  return rows[0]?.count ?? 0
+}
+
+/** Counts the pools that are not deleted. @param enough stops counting here */
+export async function countPools(tx: TenantTx, enough: number): Promise<number> {
+  const { rows } = await sql<{ count: number }>`
+    select count(*)::integer as count
+      from (select 1 from pools where tenant_id = ${mine} and deleted_at is null limit ${enough}) p`.execute(tx.q)
+  return rows[0]?.count ?? 0
+}

@@ -367,7 +367,7 @@ create table guard_counts (
   minute timestamp with time zone not null,
   passed integer not null,
   constraint guard_counts_pkey PRIMARY KEY (tenant_id, what, rule, rule_version, pool_id, minute),
-  constraint guard_counts_what_check CHECK ((what = ANY (ARRAY['alerts'::text, 'would'::text])))
+  constraint guard_counts_what_check CHECK ((what = ANY (ARRAY['alerts'::text, 'suspensions'::text, 'would'::text])))
 );
 alter table guard_counts enable row level security;
 alter table guard_counts force row level security;
@@ -414,14 +414,12 @@ create table guard_permits (
   workflow_id text not null,
   state text not null,
   hold_id bigint,
-  counts boolean not null,
   at timestamp with time zone not null,
   over_at timestamp with time zone,
   constraint guard_permits_pkey PRIMARY KEY (id),
   constraint guard_permits_hold_id_tenant FOREIGN KEY (tenant_id, hold_id) REFERENCES guard_holds(tenant_id, id),
   constraint guard_permits_state_check CHECK ((state = ANY (ARRAY['granted'::text, 'held'::text, 'discarded'::text])))
 );
-CREATE INDEX guard_permits_counted ON public.guard_permits USING btree (tenant_id, rule, rule_version, pool_id, at) WHERE counts;
 CREATE INDEX guard_permits_hold ON public.guard_permits USING btree (hold_id) WHERE (hold_id IS NOT NULL);
 CREATE UNIQUE INDEX guard_permits_open ON public.guard_permits USING btree (tenant_id, sim_id, rule, cycle_key, rule_version) WHERE (over_at IS NULL);
 CREATE INDEX guard_permits_pool ON public.guard_permits USING btree (tenant_id, pool_id, rule) WHERE ((over_at IS NULL) AND (pool_id IS NOT NULL));

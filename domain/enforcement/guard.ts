@@ -1,4 +1,4 @@
-/** The guard on suspensions: permits that rules request before they suspend, holds, and a tenant's settings. */
+/** The guard: permits that rules request before they suspend, holds, and a tenant's settings. */
 import { type Static, Type } from 'typebox'
 import { pageQuery } from '../page.ts'
 import { Id, Instant, nullable, optional, strictObject, Text } from '../schema.ts'
@@ -54,6 +54,18 @@ const HoldStateSchema = Type.Unsafe<HoldState>({
 
 const HELD = ['suspensions', 'alerts'] as const
 export type HoldSubject = (typeof HELD)[number]
+
+/**
+ * What the guard counts and holds: the suspensions of one rule in one version of the rules, in a pool or (null) in the
+ * whole tenant. Or what the rule begins to mail or to act on, in any version: `alerts`, version 0, no pool.
+ */
+export interface GuardScope {
+  readonly what: HoldSubject
+  readonly rule: string
+  readonly version: number
+  readonly poolId: number | null
+  readonly cycleKey: string
+}
 
 export const Hold = strictObject({
   id: HoldId,

@@ -3,17 +3,9 @@ import { EventSeverity, EventType, LogLevel } from '../../domain/codes.ts'
 import type { HoldResponse } from '../../domain/enforcement/guard.ts'
 import { ServiceError } from '../../domain/errors.ts'
 import { noteChange } from '../../store/audit.ts'
-import { countWaiting, markWaitingDue } from '../../store/enforcement/alert-holds.ts'
-import {
-  answerHeld,
-  forgetCount,
-  heldBy,
-  heldIn,
-  lockGuard,
-  lockHold,
-  markDecided,
-} from '../../store/enforcement/guard.ts'
 import { forgetCounts } from '../../store/enforcement/guard-counts.ts'
+import { countWaiting, heldIn, lockHold, markDecided, markWaitingDue } from '../../store/enforcement/guard-holds.ts'
+import { answerHeld, heldBy, lockGuard } from '../../store/enforcement/permits.ts'
 import { insertEvent } from '../../store/events.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
 import { insertLogEntries, lockAlerts } from '../../store/watchdog/alerts.ts'
@@ -67,10 +59,7 @@ export async function decideHold(
   const { permits, signal } = DECISIONS[decision]
   if (isOfAlerts) await markWaitingDue(tx, holdId)
   else await answerHeld(tx, hold, permits, signal)
-  if (decision === 'released') {
-    if (isOfAlerts) await forgetCounts(tx, { what, rule, version: 0, poolId: null })
-    else await forgetCount(tx, hold)
-  }
+  if (decision === 'released') await forgetCounts(tx, hold)
   await markDecided(tx, holdId, decision, isOfAlerts ? decided : null)
   await noteChange(tx, { subject: 'hold', id: holdId, before: { state: 'held' }, after: { state: decision, decided } })
   const version = isOfAlerts ? '' : `, version ${hold.version}`

@@ -6,6 +6,7 @@
  * follows, once for each SIM, rule and cycle. So a worker may die at any moment.
  */
 import { LogLevel, WatchdogMode } from '../../domain/codes.ts'
+import type { GuardScope } from '../../domain/enforcement/guard.ts'
 import { refusalOf } from '../../domain/enforcement/refusal.ts'
 import { megabytes } from '../../domain/quantity.ts'
 import { toMB } from '../../domain/units.ts'
@@ -13,12 +14,12 @@ import type { Subject } from '../../domain/watchdog/subject.ts'
 import { pickFromPool } from '../../rules/alerts/pick-sims.ts'
 import { isAway } from '../../store/away.ts'
 import { type SimToTake, simsToTake } from '../../store/enforcement/candidates.ts'
-import { countPermits, type GuardScope, lockGuard, openHoldOf } from '../../store/enforcement/guard.ts'
-import { addCount, countedInHour } from '../../store/enforcement/guard-counts.ts'
+import { addCount } from '../../store/enforcement/guard-counts.ts'
+import { lockGuard } from '../../store/enforcement/permits.ts'
 import { dueWould, postponeWould, stillWould, takeWould, type Would } from '../../store/enforcement/would.ts'
 import { inTenant, type Store, slowly, type TenantTx } from '../../store/tenancy.ts'
 import { insertLogEntries, knownEntries, type NewLogEntry } from '../../store/watchdog/alerts.ts'
-import { allowedIn, WINDOW_MS } from './ask-permits.ts'
+import { readRoom } from './guard.ts'
 import { poolEnforcement } from './read-enforcement.ts'
 
 /** Rows about SIMs in a transaction. A pool has a transaction of its own. */
@@ -108,14 +109,12 @@ async function toSuspend(tx: TenantTx, { cycleKey }: Would, picks: readonly Pick
 
 /** How many the guard would let through. Counts them. Nothing is held: the next hour begins with a count of its own. */
 async function passing(tx: TenantTx, { rule, ruleVersion, kind, id, cycleKey }: Would, wanted: number) {
-  const scope: GuardScope = { rule, version: ruleVersion, poolId: kind === 'pool' ? id : null, cycleKey }
-  if ((await openHoldOf(tx, scope)) !== undefined) return 0
-  const counted = { what: 'would', rule, version: ruleVersion, poolId: scope.poolId } as const
-  const permitted = await countPermits(tx, scope, new Date(tx.now.getTime() - WINDOW_MS))
-  const used = permitted + (await countedInHour(tx, counted))
-  const free = Math.min(wanted, Math.max(0, (await allowedIn(tx, scope, used + wanted)) - used))
-  if (free > 0) await addCount(tx, counted, free)
-  return free
+  const poolId = kind === 'pool' ? id : null
+  const scope: GuardScope = { what: 'suspensions', rule, version: ruleVersion, poolId, cycleKey }
+  const { free } = await readRoom(tx, scope, { kind: 'sim', count: wanted }, ['suspensions', 'would'])
+  const passed = Math.min(wanted, free)
+  if (passed > 0) await addCount(tx, { ...scope, what: 'would' }, passed)
+  return passed
 }
 
 const keyOf = ({ rule, cycleKey }: Would, simId: number): string => `${rule}/sim/${simId}/${cycleKey}/wouldSuspend/0`

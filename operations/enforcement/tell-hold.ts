@@ -1,5 +1,9 @@
 /** Tells that the guard holds something: a Critical log entry, an event, and a notice for the billing contact. */
 import { EventSeverity, EventType, LogLevel } from '../../domain/codes.ts'
+import type { GuardScope } from '../../domain/enforcement/guard.ts'
+import { instant } from '../../domain/local-time.ts'
+import { count, counted } from '../../domain/quantity.ts'
+import type { Cycle } from '../../domain/time/cycle.ts'
 import type { AlertNotification } from '../../notify/notification.ts'
 import { poolName } from '../../store/estate/pools.ts'
 import { insertEvent } from '../../store/events.ts'
@@ -10,27 +14,24 @@ import { tenantSettings } from '../../store/usage/cycles.ts'
 import { insertLogEntries } from '../../store/watchdog/alerts.ts'
 import { activeRuleSet } from '../../store/watchdog/rule-sets.ts'
 import { insertWebhookEvent } from '../../store/webhooks/events.ts'
+import type { TakenHold } from './guard.ts'
 
-export interface HeldNews {
-  readonly holdId: number
-  readonly rule: string
-  /** Version of the rules in force. */
-  readonly version: number
-  /** Null: the whole tenant. */
-  readonly poolId: number | null
-  readonly cycleKey: string
+/** What a hold has taken. */
+interface HeldNews {
+  readonly hold: TakenHold
   /** SIMs, or subjects, that wait. */
   readonly waiting: number
-  readonly message: string
-  readonly whatNext: string
-  readonly howToStop: string
-  readonly explanation: unknown
+  /** The hold lapses with its cycle. */
+  readonly cycle: Pick<Cycle, 'endsAt'>
+  /** Version of the rules in force. */
+  readonly version: number
 }
 
 /** Tells of a new hold. */
-export async function tellHold(tx: TenantTx, news: HeldNews): Promise<void> {
-  const { rule, version, poolId, cycleKey, explanation } = news
-  const body = await noticeOf(tx, news)
+export async function tellHold(tx: TenantTx, scope: GuardScope, news: HeldNews): Promise<void> {
+  const { rule, poolId, cycleKey } = scope
+  const { hold, waiting, version } = news
+  const body = await noticeOf(tx, scope, news)
   const { key, message } = body
   await insertLogEntries(tx, [
     {
@@ -42,7 +43,7 @@ export async function tellHold(tx: TenantTx, news: HeldNews): Promise<void> {
       level: LogLevel.Critical,
       message,
       cycleKey,
-      explanation,
+      explanation: { holdId: hold.id, suspended: hold.used, allowed: hold.allowed, waiting },
     },
   ])
   await insertEvent(tx, {
@@ -51,43 +52,73 @@ export async function tellHold(tx: TenantTx, news: HeldNews): Promise<void> {
     title: `Guard held: ${rule}, ${body.subject.label}`,
     description: message,
   })
-  const { holdId, waiting } = news
   await insertWebhookEvent(tx, {
     type: 'guard.held',
-    data: { holdId, rule, poolId, cycle: cycleKey, waiting, message },
+    data: { holdId: hold.id, rule, poolId, cycle: cycleKey, waiting, message },
   })
   await insertNotifications(tx, [{ body, dueAt: tx.now }])
 }
 
 /** Tells more of a hold, while its notice is in no mail yet. */
-export const tellMoreOfHold = async (tx: TenantTx, news: HeldNews): Promise<void> =>
-  rewriteNotification(tx, await noticeOf(tx, news))
+export const tellMoreOfHold = async (tx: TenantTx, scope: GuardScope, news: HeldNews): Promise<void> =>
+  rewriteNotification(tx, await noticeOf(tx, scope, news))
 
-async function noticeOf(tx: TenantTx, news: HeldNews): Promise<AlertNotification> {
-  const { holdId, rule, version, poolId, message, whatNext, howToStop } = news
+async function noticeOf(tx: TenantTx, scope: GuardScope, news: HeldNews): Promise<AlertNotification> {
+  const { rule, poolId } = scope
+  const { hold, version } = news
   const tenant = await findTenant(tx)
+  const { timeZone } = await tenantSettings(tx)
   const label = poolId === null ? (tenant?.name ?? tx.tenantId) : ((await poolName(tx, poolId)) ?? String(poolId))
   const at = tx.now.toISOString()
   return {
     kind: 'fired',
-    key: `guard/${holdId}`,
+    key: `guard/${hold.id}`,
     level: LogLevel.Critical,
     at,
     tenantId: tx.tenantId,
     tenantName: tenant?.name ?? '',
-    timeZone: (await tenantSettings(tx)).timeZone,
+    timeZone,
     rule: {
       name: rule,
       file: (await activeRuleSet(tx))?.files.find((one) => one.file.endsWith(`/${rule}.json`))?.file ?? '',
       version,
     },
     subject: poolId === null ? { kind: 'tenant', id: tx.tenantId, label } : { kind: 'pool', id: poolId, label },
-    message,
     since: at,
     facts: { usageMB: null, limitMB: null, usagePct: null, overageMB: null },
     pace: null,
-    whatNext,
     why: [],
-    howToStop,
+    ...textsOf(scope, news, {
+      whose: poolId === null ? 'the tenant' : `pool ${label}`,
+      until: instant(news.cycle.endsAt, timeZone),
+      commandOf: (name) => `npx simherd enforcement ${name} ${hold.id} --tenant ${tx.tenantId}`,
+    }),
+  }
+}
+
+/** What the notice says. Pure. */
+function textsOf(
+  { what, rule }: GuardScope,
+  { hold, waiting, version }: HeldNews,
+  words: { readonly whose: string; readonly until: string; readonly commandOf: (name: string) => string },
+): Pick<AlertNotification, 'message' | 'whatNext' | 'howToStop'> {
+  const { whose, until, commandOf } = words
+  const [release, discard] = [commandOf('release'), commandOf('discard')]
+  const decide = `Decide until ${until}: ${release}, or discard.`
+  if (what === 'suspensions') {
+    return {
+      message:
+        `Decision needed: ${counted(waiting, 'suspension')} in ${whose} held. ` +
+        `Rule ${rule} of version ${version} has suspended ${counted(hold.used, 'SIM')} there in the last hour; at most ${count(hold.allowed)} go in an hour. ${decide}`,
+      whatNext: `This rule suspends nothing more here until a person decides, at the latest until ${until}.`,
+      howToStop: `Where the suspensions are right: ${release}. Where they are not: ${discard}.`,
+    }
+  }
+  return {
+    message:
+      `Decision needed: ${counted(waiting, 'alert')} of rule ${rule} held. It may begin to tell of ${counted(hold.allowed, 'subject')} in an hour. ` +
+      `${count(hold.used)} were told of; these and all further ones wait: they are logged, but neither mailed nor acted on. ${decide}`,
+    whatNext: `Nothing more of this rule is mailed or acted on until a person decides, at the latest until ${until}.`,
+    howToStop: `Where the alerts are right: ${release}. Where they are not: ${discard}.`,
   }
 }

@@ -20,13 +20,14 @@ import { simLabels } from '../../store/estate/sims.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
 import { runningCycle } from '../../store/usage/cycles.ts'
 import type { StoredAlert } from '../../store/watchdog/alerts.ts'
+import { readRoom } from '../enforcement/guard.ts'
 import { comparisonsOf } from './comparisons.ts'
 import { decideAll, type Evaluation, NOUNS } from './decisions.ts'
 import { readBatch } from './evaluate-batch.ts'
 import { type Batch, isWatched, keyOf, matchedOf, modeOf, type SubjectFacts, scopesAt } from './evaluation.ts'
 import { decisionsOf, notOpen, postponed } from './explain-decisions.ts'
 import { groundsOf } from './grounds.ts'
-import { readAnswers, roomFor } from './guard-firing.ts'
+import { alertsOf, readAnswers } from './guard-firing.ts'
 import { viewSituation } from './read-facts.ts'
 import { enforcedBy, type Followable, NOTHING_FOLLOWED, readFollowed } from './read-followed.ts'
 import type { ReadRules } from './rules-in-force.ts'
@@ -120,7 +121,7 @@ async function evaluationsOf(
   for (const { decision, outcome } of decided) {
     if (!decision.counts) continue
     const { name } = outcome.rule
-    const { free, open = 0 } = await roomFor(tx, batch.moment.cycle, name, { kind: subject.kind, count: 1 })
+    const { free, open = 0 } = await readRoom(tx, alertsOf(name, batch.moment.cycle), { kind: subject.kind, count: 1 })
     if (free === 0) held.set(name, open)
   }
   const evaluations =

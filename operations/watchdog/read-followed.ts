@@ -3,7 +3,7 @@ import { labelOf, TicketStatus, TicketType } from '../../domain/codes.ts'
 import { enforcePoolId, suspendOnOverageId } from '../../domain/temporal/ids.ts'
 import type { Followed } from '../../domain/watchdog/explanation.ts'
 import type { Subject } from '../../domain/watchdog/subject.ts'
-import { holdStates } from '../../store/enforcement/alert-holds.ts'
+import { holdStates } from '../../store/enforcement/guard-holds.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
 import {
   actionsSince,

@@ -12,7 +12,7 @@ import type { SuspendOnOverageInput } from '../../domain/temporal/suspend-on-ove
 import type { Cycle } from '../../domain/time/cycle.ts'
 import { firedMessage } from '../../rules/alerts/message.ts'
 import type { Suspend } from '../../rules/rule-file.ts'
-import { endPermits, lockGuard } from '../../store/enforcement/guard.ts'
+import { endPermits, lockGuard } from '../../store/enforcement/permits.ts'
 import { noteWould, type Would } from '../../store/enforcement/would.ts'
 import { rememberStarts, requestWorkflows } from '../../store/outbox.ts'
 import type { TenantTx } from '../../store/tenancy.ts'

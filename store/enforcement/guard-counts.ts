@@ -1,10 +1,11 @@
 /** What the guard has let through in the last hour, counted by the minute: a few rows a rule, whatever the estate. */
 import { sql } from 'kysely'
+import type { HoldSubject } from '../../domain/enforcement/guard.ts'
 import { mine, type TenantTx } from '../tenancy.ts'
 
-/** `alerts`: subjects that a rule began to tell or to act on. `would`: suspensions that are only logged. */
+/** `alerts`: subjects that a rule began to mail or to act on. `would`: suspensions that are only logged. */
 export interface CountScope {
-  readonly what: 'alerts' | 'would'
+  readonly what: HoldSubject | 'would'
   readonly rule: string
   /** 0: any. */
   readonly version: number

@@ -1120,7 +1120,8 @@ grant delete, insert, select on pool_arms to simherd_tenant;
 -- What the guard lets through, by the minute in which it did. Rows older than an hour are deleted by the next.
 create table guard_counts (
   tenant_id text not null default app_tenant(),
-  what text not null check (what in ('alerts', 'would')),   -- would: suspensions that are only logged
+  -- would: suspensions that are only logged
+  what text not null check (what in ('alerts', 'suspensions', 'would')),
   rule text not null,
   rule_version integer not null,                            -- 0 for alerts
   pool_id integer not null,                                 -- 0: the whole tenant
@@ -1167,13 +1168,11 @@ create table guard_permits (
   workflow_id text not null,                                -- who asked last, and hears of the decision
   state text not null check (state in ('granted', 'held', 'discarded')),
   hold_id bigint,                                           -- the hold that decides about it, or has
-  counts boolean not null,                                  -- in the sliding hour; a release begins it anew
   at timestamptz not null,
   over_at timestamptz,                                      -- the alert has cleared or stands down: the next one asks
                                                             -- anew
   constraint guard_permits_hold_id_tenant foreign key (tenant_id, hold_id) references guard_holds (tenant_id, id)
 );
-create index guard_permits_counted on guard_permits (tenant_id, rule, rule_version, pool_id, at) where counts;
 create index guard_permits_hold on guard_permits (hold_id) where hold_id is not null;
 create unique index guard_permits_open on guard_permits (tenant_id, sim_id, rule, cycle_key, rule_version)
   where over_at is null;

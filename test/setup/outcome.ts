@@ -87,7 +87,7 @@ export function outcomeOf(
     lines: [
       ...(inBudget ? dearest(costs) : []),
       ...failed.map((failure) => `failed: ${failure}`),
-      ...(listed.length > 0 ? [`skipped: ${listed.join('; ')}`] : []),
+      ...(listed.length > 0 ? [`skipped: ${listOf(listed)}`] : []),
       ...(properties.length > 0 ? [`properties: ${properties.length}, tried in ${runs} runs`] : []),
       `seed ${seed}: the same cases again by SEED=${seed}`,
       ...flakyLines,
@@ -96,3 +96,10 @@ export function outcomeOf(
     ],
   }
 }
+
+/** Names of what was skipped, in a line. */
+const MOST_LISTED = 10
+const listOf = (names: readonly string[]): string =>
+  names.length <= MOST_LISTED
+    ? names.join('; ')
+    : `${names.slice(0, MOST_LISTED).join('; ')}; and ${names.length - MOST_LISTED} more`

@@ -9,7 +9,7 @@ import { changeEnforcement } from '../../../operations/enforcement/change-settin
 import { decideHold } from '../../../operations/enforcement/decide-hold.ts'
 import { activateRules } from '../../../operations/watchdog/rules-in-force.ts'
 import { readRuleFiles } from '../../../process/rule-files.ts'
-import { endPermits, lockGuard } from '../../../store/enforcement/guard.ts'
+import { endPermits, lockGuard } from '../../../store/enforcement/permits.ts'
 import { pageOfHolds } from '../../../store/enforcement/guard-holds.ts'
 import { rememberStarts } from '../../../store/outbox.ts'
 import { inTenant } from '../../../store/tenancy.ts'
@@ -20,7 +20,8 @@ import { anAlert } from './an-alert.ts'
 
 const store = await aStore()
 const NOW = store.now
-const HOUR = 3_600_000
+const MINUTE = 60_000
+const HOUR = 60 * MINUTE
 const CYCLE = '2026-11'
 const RULE = 'pool-overage'
 const PERSON = { actor: 'key:anna', keyId: 'anna', requestId: 'r', action: 'releaseHold', workflowId: null }
@@ -136,7 +137,7 @@ describe('the guard', () => {
     await ask([a, b])
     store.now = NOW + HOUR / 2
     await ask([c])
-    store.now = NOW + HOUR
+    store.now = NOW + HOUR + MINUTE
     const later = await ask([d, e, f])
 
     expect(later).toMatchObject({ granted: [d, e], held: [f] })
@@ -347,7 +348,7 @@ describe('a hold', () => {
     expect(again).toMatchObject({ granted: [a, b], held: [e], discarded: [c, d] })
     expect(again.holdId).not.toBe(holdId)
     await over(true)
-    store.now += HOUR
+    store.now += HOUR + MINUTE
     await discard(again.holdId)
     expect(await ask([c, d])).toMatchObject({ granted: [c, d] })
   })

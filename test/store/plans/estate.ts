@@ -215,8 +215,8 @@ const PAST = [
   `insert into suspensions (sim_id, cause, rule, cycle_key, until, opened_at, closed_at, closed_because)
    select id, 'watchdog', 'sim-overage', '2026-09', 'renewal', ${at} - interval '30 days', ${at} - interval '19 days', 'renewal'
      from sims where tenant_id = app_tenant() order by id`,
-  `insert into guard_permits (rule, rule_version, cycle_key, sim_id, workflow_id, state, counts, at, over_at)
-   select 'sim-overage', 1, '2026-10', id, 'past:' || id, 'granted', true, ${at}, ${at} from sims where tenant_id = app_tenant() order by id`,
+  `insert into guard_permits (rule, rule_version, cycle_key, sim_id, workflow_id, state, at, over_at)
+   select 'sim-overage', 1, '2026-10', id, 'past:' || id, 'granted', ${at}, ${at} from sims where tenant_id = app_tenant() order by id`,
   `insert into month_end_changes (cycle_key, kind, sim_id, outcome)
    select '2026-09', 'move', id, 'complete' from sims where tenant_id = app_tenant() order by id`,
   `insert into statements (cycle_key, pool_id, pool_name, sim_id, iccid, kind, bytes, voice_seconds, sms_count, limit_bytes,

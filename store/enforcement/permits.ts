@@ -1,19 +1,11 @@
-/** What the guard on suspensions stores: permits that rules requested, and holds that wait for a person. */
+/** What the guard on suspensions stores of each SIM: permits that rules requested. */
 
 import { sql } from 'kysely'
-import { SimStatus } from '../../domain/codes.ts'
-import type { HoldSubject } from '../../domain/enforcement/guard.ts'
+import type { GuardScope } from '../../domain/enforcement/guard.ts'
 import type { GuardSignal } from '../../domain/temporal/signals.ts'
 import { SUBJECT_CODES } from '../../domain/watchdog/subject.ts'
 import { mine, type TenantTx } from '../tenancy.ts'
-
-/** What suspensions are counted for: one rule in one version, in a pool or (null) in the whole tenant. */
-export interface GuardScope {
-  readonly rule: string
-  readonly version: number
-  readonly poolId: number | null
-  readonly cycleKey: string
-}
+import type { HoldRow } from './guard-holds.ts'
 
 export type PermitState = 'granted' | 'held' | 'discarded'
 
@@ -55,64 +47,6 @@ export async function standingPermits(
   return rows
 }
 
-/** Condition: permits of a scope that count. Written to use an index, which `is not distinct from` would not. */
-const counting = (tx: TenantTx, { rule, version, poolId }: GuardScope) => sql`
-  tenant_id = ${mine} and rule = ${rule} and rule_version = ${version} and counts
-  and ${poolId === null ? sql`pool_id is null` : sql`pool_id = ${poolId}`}`
-
-/**
- * Counts permits of a scope after an instant, whatever became of them. There are hardly more than the guard lets
- * through in an hour.
- */
-export async function countPermits(tx: TenantTx, scope: GuardScope, since: Date): Promise<number> {
-  const { rows } = await sql<{ count: number }>`
-    select count(*)::integer as count from guard_permits where ${counting(tx, scope)} and at > ${since}`.execute(tx.q)
-  return rows[0]?.count ?? 0
-}
-
-/** How many SIMs a pool has, or (null) how many of the tenant's are provisioned. From counts that are kept. */
-export async function scopeSize(tx: TenantTx, poolId: number | null): Promise<number> {
-  const { rows } = await (poolId === null
-    ? sql<{ count: number }>`
-          select coalesce(sum(sims), 0)::integer as count from sim_blocks
-           where tenant_id = ${mine} and status <> ${SimStatus.Unprovisioned}`
-    : sql<{ count: number }>`select total_sim_count as count from pools where id = ${poolId}`
-  ).execute(tx.q)
-  return rows[0]?.count ?? 0
-}
-
-/** Id of a scope's open hold; undefined if it has none. @param what alerts are held under version 0 */
-export async function openHoldOf(
-  tx: TenantTx,
-  scope: GuardScope,
-  what: HoldSubject = 'suspensions',
-): Promise<number | undefined> {
-  const { rows } = await sql<{ id: number }>`
-    select id from guard_holds
-     where tenant_id = ${mine} and what = ${what} and rule = ${scope.rule} and rule_version = ${scope.version}
-       and cycle_key = ${scope.cycleKey} and coalesce(pool_id, 0) = ${scope.poolId ?? 0} and state = 'held'`.execute(
-    tx.q,
-  )
-  return rows[0]?.id
-}
-
-/** Opens a hold for a scope. @returns its id */
-export async function insertHold(
-  tx: TenantTx,
-  scope: GuardScope,
-  found: { readonly cycleEndsAt: Date; readonly suspended: number; readonly allowed: number },
-  what: HoldSubject = 'suspensions',
-): Promise<number> {
-  const { rows } = await sql<{ id: number }>`
-    insert into guard_holds (what, rule, rule_version, pool_id, cycle_key, cycle_ends_at, suspended, allowed, opened_at)
-    values (${what}, ${scope.rule}, ${scope.version}, ${scope.poolId}, ${scope.cycleKey}, ${found.cycleEndsAt},
-            ${found.suspended}, ${found.allowed}, ${tx.now})
-    returning id`.execute(tx.q)
-  const [row] = rows
-  if (row === undefined) throw new Error('the hold was inserted but cannot be found')
-  return row.id
-}
-
 /** Stores a permit for each SIM: held if there is a hold, otherwise granted. One statement, whatever their number. */
 export async function insertPermits(
   tx: TenantTx,
@@ -121,50 +55,12 @@ export async function insertPermits(
   answer: { readonly workflowId: string; readonly holdId: number | null },
 ): Promise<void> {
   if (simIds.length === 0) return
-  const granted = answer.holdId === null
   await sql`
-    insert into guard_permits (rule, rule_version, pool_id, cycle_key, sim_id, workflow_id, state, hold_id, counts, at)
+    insert into guard_permits (rule, rule_version, pool_id, cycle_key, sim_id, workflow_id, state, hold_id, at)
     select ${scope.rule}, ${scope.version}, ${scope.poolId}::integer, ${scope.cycleKey}, id, ${answer.workflowId},
-           ${granted ? 'granted' : 'held'}, ${answer.holdId}::bigint, ${granted}, ${tx.now}::timestamptz
+           ${answer.holdId === null ? 'granted' : 'held'}, ${answer.holdId}::bigint, ${tx.now}::timestamptz
       from unnest(${[...simIds]}::bigint[]) with ordinality as a(id, n)
      order by n`.execute(tx.q)
-}
-
-export interface HoldRow extends GuardScope {
-  readonly id: number
-  readonly what: HoldSubject
-  /** Of alerts that are decided about: how many. */
-  readonly subjects: number | null
-  readonly state: 'held' | 'released' | 'discarded'
-  readonly cycleEndsAt: Date
-}
-
-/** Locks a hold and reads it; undefined if there is none with this id. */
-export async function lockHold(tx: TenantTx, id: number): Promise<HoldRow | undefined> {
-  const { rows } = await sql<HoldRow>`
-    select id, what, subjects, rule, rule_version as version, pool_id as "poolId", cycle_key as "cycleKey", state,
-           cycle_ends_at as "cycleEndsAt"
-      from guard_holds where id = ${id}::bigint for update`.execute(tx.q)
-  return rows[0]
-}
-
-/** What a hold holds, which never changes; undefined if there is none. */
-export async function heldIn(tx: TenantTx, id: number): Promise<HoldSubject | undefined> {
-  const { rows } = await sql<{ what: HoldSubject }>`
-    select what from guard_holds where id = ${id}::bigint`.execute(tx.q)
-  return rows[0]?.what
-}
-
-/** @param subjects of alerts: how many it was decided about */
-export async function markDecided(
-  tx: TenantTx,
-  id: number,
-  state: 'released' | 'discarded',
-  subjects: number | null = null,
-): Promise<void> {
-  await sql`
-    update guard_holds set state = ${state}, subjects = ${subjects}, decided_at = ${tx.now}, decided_by = ${tx.caller?.keyId ?? null}
-     where id = ${id}`.execute(tx.q)
 }
 
 /** How many SIMs a hold covers. SIMs whose alert cleared before the decision do not count. */
@@ -205,11 +101,6 @@ export async function answerHeld(
            ${tx.now}, ${tx.now}
       from receivers order by workflow_id`.execute(tx.q)
   tx.enqueue({ queue: 'workflows' })
-}
-
-/** Restarts the count of a scope: earlier permits no longer count. */
-export async function forgetCount(tx: TenantTx, scope: GuardScope): Promise<void> {
-  await sql`update guard_permits set counts = false where ${counting(tx, scope)}`.execute(tx.q)
 }
 
 /** The alert of a rule for a SIM or a pool is over, or must not be acted on now. */
