@@ -13,8 +13,6 @@ export type For = { readonly ms: number } | { readonly cyclePct: number }
 export interface Rule {
   readonly name: string
   readonly file: string
-  /** The version that it is of, where that is only tried beside the one in force. */
-  readonly candidate?: number
   readonly description: string
   readonly subject: SubjectKind
   readonly match: Match

@@ -13,7 +13,7 @@ export interface RuleShift {
 
 /** A change of the rules that decide. */
 export interface RuleSpread {
-  /** In force from then on, or the candidate tried next to it. */
+  /** In force from then on. */
   readonly version: number
   readonly shifts: readonly RuleShift[]
 }

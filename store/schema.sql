@@ -206,32 +206,6 @@ create policy own on bulk_work for all to simherd_tenant using ( CASE WHEN (tena
 grant delete, insert, select, update on bulk_work to simherd_tenant;
 grant select on bulk_work to simherd_platform;
 
-create table candidate_alerts (
-  tenant_id text default app_tenant() not null,
-  candidacy bigint not null,
-  rule text not null,
-  subject_kind smallint not null,
-  subject_id bigint not null,
-  scope text not null,
-  state jsonb not null,
-  firing boolean not null,
-  rule_version integer not null,
-  evaluated_at timestamp with time zone not null,
-  explanation jsonb,
-  constraint candidate_alerts_pkey PRIMARY KEY (tenant_id, subject_kind, subject_id, candidacy, rule, scope),
-  constraint candidate_alerts_candidacy_fkey FOREIGN KEY (candidacy) REFERENCES rule_candidates(id),
-  constraint candidate_alerts_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id),
-  constraint candidate_alerts_subject_kind_check CHECK ((subject_kind = ANY (ARRAY[1, 2, 3])))
-);
-CREATE INDEX candidate_alerts_candidacy ON public.candidate_alerts USING btree (candidacy);
-alter table candidate_alerts enable row level security;
-alter table candidate_alerts force row level security;
-create policy all_tenants on candidate_alerts for all to simherd_platform using (true);
-create policy own on candidate_alerts for all to simherd_tenant using ( CASE WHEN (tenant_id = ( SELECT app_tenant() AS app_tenant)) THEN true ELSE NULL::boolean END) with check ((tenant_id = app_tenant()));
-grant delete on candidate_alerts to simherd_platform;
-grant delete, insert, select, update on candidate_alerts to simherd_tenant;
-grant select (candidacy, rule, scope, subject_id, subject_kind, tenant_id) on candidate_alerts to simherd_platform;
-
 create table carrier_refusals (
   credential text not null,
   since timestamp with time zone not null,
@@ -840,27 +814,6 @@ create policy all_activations on rule_activations for all to simherd_platform us
 create policy readable on rule_activations for select to simherd_tenant using (true);
 grant insert, select on rule_activations to simherd_platform;
 grant select on rule_activations to simherd_tenant;
-
-create table rule_candidates (
-  id bigint generated always as identity not null,
-  version integer not null,
-  activation bigint,
-  ended boolean not null,
-  at timestamp with time zone not null,
-  author text not null,
-  actor text,
-  reason text,
-  request_id text,
-  constraint rule_candidates_pkey PRIMARY KEY (id),
-  constraint rule_candidates_activation_fkey FOREIGN KEY (activation) REFERENCES rule_activations(id),
-  constraint rule_candidates_version_fkey FOREIGN KEY (version) REFERENCES rule_sets(version)
-);
-alter table rule_candidates enable row level security;
-alter table rule_candidates force row level security;
-create policy all_candidates on rule_candidates for all to simherd_platform using (true) with check (true);
-create policy readable on rule_candidates for select to simherd_tenant using (true);
-grant insert, select on rule_candidates to simherd_platform;
-grant select on rule_candidates to simherd_tenant;
 
 create table rule_sets (
   version integer generated always as identity not null,

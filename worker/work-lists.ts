@@ -19,7 +19,6 @@ import { tenantsWithTickets } from '../store/tickets/tickets.ts'
 import { tenantSettings } from '../store/usage/cycles.ts'
 import { keepCyclesOpen } from '../store/usage/open-in-slices.ts'
 import { monthsAhead, partitionsAhead } from '../store/usage/partitions.ts'
-import { forgetCandidateAlerts } from '../store/watchdog/candidate-alerts.ts'
 import { forgetShadowEntries } from '../store/watchdog/shadow-log.ts'
 import { forgetWebhookEvents, webhooksDue } from '../store/webhooks/deliveries.ts'
 
@@ -142,14 +141,6 @@ export function workLists({ store, webhookLogMs, onMonthsAhead }: SweptStore): S
       everyMs: HOUR_MS,
       run: () =>
         inPlatform(store, (tx) => forgetBacktests(tx, new Date(tx.now.getTime() - BACKTESTS_KEPT_MS), MOST_BACKTESTS)),
-    },
-    {
-      name: 'alerts of candidates',
-      everyMs: HOUR_MS,
-      run: async () => {
-        const forget = (tx: PlatformTx) => forgetCandidateAlerts(tx, MOST_FORGOTTEN)
-        while ((await inPlatform(store, forget)) === MOST_FORGOTTEN);
-      },
     },
   ]
 }

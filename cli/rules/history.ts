@@ -27,8 +27,6 @@ const WORDS: Readonly<Record<RuleChange['change'], string>> = {
   pushed: 'pushed',
   activated: 'activated',
   staged: 'staged',
-  candidate: 'candidate',
-  candidateEnded: 'no candidate any more',
 }
 
 const rowOf = ({ at: when, version, change, rule, stage, author, reason }: RuleChange) => [
@@ -45,9 +43,8 @@ export async function showVersion(settings: Settings, version: number, { output 
     responseOf(service.GET('/internal/rules/versions/{version}', { params: { path: { version } } })),
   )
   if (output === 'json') return print(JSON.stringify(found, null, 2))
-  const { author, createdAt, reason, activatedAt, candidateSince, files } = found
+  const { author, createdAt, reason, activatedAt, files } = found
   print(`version ${version}, by ${author} at ${at(createdAt)}${reason === null ? '' : `: ${reason}`}`)
   print(activatedAt === null ? 'never in force' : `in force last since ${at(activatedAt)}`)
-  if (candidateSince !== null) print(`candidate since ${at(candidateSince)}`)
   for (const { file, text } of files) print(`\n== ${file}\n${text.trimEnd()}`)
 }

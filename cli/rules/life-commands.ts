@@ -1,11 +1,10 @@
-/** `simherd rules load`, `push`, `activate`, `shadow`, `rollback`, `history`, `show`, `shadow-log`, `explain`, `coverage`, `promote`, `demote`, `put`, `remove`: the commands that ask a service. */
+/** `simherd rules load`, `push`, `activate`, `rollback`, `history`, `show`, `shadow-log`, `explain`, `coverage`, `promote`, `demote`, `put`, `remove`: the commands that ask a service. */
 import { type Command, Option } from 'commander'
 import type { Settings } from '../../config/index.ts'
 import { STAGES } from '../../rules/rule-file.ts'
 import { ASKS } from '../help-text.ts'
 import { id, wholeNumber } from '../option-values.ts'
 import type { ChangeFlags } from './ask.ts'
-import type { CandidateFlags } from './candidate.ts'
 import type { CheckFlags } from './check.ts'
 import type { CoverageFlags } from './coverage.ts'
 import type { ExplainFlags } from './explain.ts'
@@ -68,18 +67,6 @@ export function addLifeCommands(rules: Command, settings: () => Settings): void 
       await activateVersion(settings(), chosen, flags)
     })
   rules
-    .command('shadow')
-    .argument('<version>', 'version of the rules', id)
-    .description('Try a version beside the one in force: it is the candidate, and only the shadow log hears of it.')
-    .option('--off', 'try it no longer')
-    .option(...REASON)
-    .addOption(output())
-    .addHelpText('after', help('Whatever is put in force ends it.', 'shadow 8'))
-    .action(async (chosen: number, flags: CandidateFlags) => {
-      const { tryVersion } = await import('./candidate.ts')
-      await tryVersion(settings(), chosen, flags)
-    })
-  rules
     .command('rollback')
     .description('Put the version in force that was so before.')
     .option('--to <version>', 'another version', id)
@@ -113,7 +100,7 @@ export function addLifeCommands(rules: Command, settings: () => Settings): void 
     })
   rules
     .command('shadow-log')
-    .description('What rules in stage shadow or of a candidate would have logged, mailed and suspended; newest first.')
+    .description('What rules in stage shadow would have logged, mailed and suspended; newest first.')
     .requiredOption('--tenant <id>', 'the tenant')
     .option('--rule <name>', 'only of this rule')
     .option('--version <version>', 'only of this version of the rules', id)

@@ -1,4 +1,4 @@
-/** `simherd rules shadow-log`: what rules in stage shadow, and those of a candidate, would have done. */
+/** `simherd rules shadow-log`: what rules in stage shadow would have done. */
 import type { Settings } from '../../config/index.ts'
 import type { ShadowEntry } from '../../domain/watchdog/shadow-entry.ts'
 import { at } from '../instant.ts'

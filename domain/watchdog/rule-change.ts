@@ -28,26 +28,14 @@ export const ChangedRules = strictObject({
 })
 export type ChangedRules = Static<typeof ChangedRules>
 
-/** What came of making a version the candidate. */
-export const Shadowed = strictObject({
-  version: RuleVersion,
-  changed: Type.Boolean({ description: 'False where it was the candidate already' }),
-  rules: Type.Array(Text('Name of a rule', 'sim-overage'), {
-    description:
-      'The rules of it that are decided beside those in force: those that say something else, and are not off',
-  }),
-})
-export type Shadowed = Static<typeof Shadowed>
-
-const KINDS = ['pushed', 'activated', 'staged', 'candidate', 'candidateEnded'] as const
+const KINDS = ['pushed', 'activated', 'staged'] as const
 
 /** An entry of the history. */
 export const RuleChange = strictObject({
   change: Type.Unsafe<(typeof KINDS)[number]>({
     type: 'string',
     enum: [...KINDS],
-    description:
-      '`pushed`: the version came in; `activated`: it was put in force, which ends any candidacy; `staged`: a rule got another stage; `candidate`: the version is tried beside the one in force; `candidateEnded`: that was taken back',
+    description: '`pushed`: the version came in; `activated`: it was put in force; `staged`: a rule got another stage',
   }),
   version: RuleVersion,
   rule: nullable(Type.String({ description: 'The rule that got another stage; else null' })),

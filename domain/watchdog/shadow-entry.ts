@@ -1,4 +1,4 @@
-/** The shadow log: what rules in stage `shadow`, and those of a candidate, would have done. For the operator alone. */
+/** The shadow log: what rules in stage `shadow` would have done. For the operator alone. */
 import { type Static, Type } from 'typebox'
 import { codeSchema, LogLevel } from '../codes.ts'
 import { cursorQuery } from '../cursor.ts'

@@ -1,13 +1,12 @@
 import type { AlertState } from '../../rules/alerts/state.ts'
 import { settled } from '../../rules/alerts/take-back.ts'
-import { isOfCandidate } from '../../rules/candidate.ts'
 import type { Decisions } from './decisions.ts'
 import type { DecidedCounts } from './evaluation.ts'
 import { newlyUndecidable } from './note-undecidable.ts'
 
 type CountedNotices = DecidedCounts['notices']
 
-/** Counts decisions, but for those on a candidate's alerts. Pure. @param takenBack keys of the notices that were taken back */
+/** Counts decisions. Pure. @param takenBack keys of the notices that were taken back */
 export function decidedCounts({ evaluations, withdrawals }: Decisions, takenBack: ReadonlySet<string>): DecidedCounts {
   const decided = [
     ...evaluations.map((one) => ({
@@ -16,7 +15,7 @@ export function decidedCounts({ evaluations, withdrawals }: Decisions, takenBack
       ...one.decision,
     })),
     ...withdrawals.map((one) => ({ rule: one.stored.rule, previous: one.stored.state, ...one.decision })),
-  ].filter(({ rule }) => !isOfCandidate(rule))
+  ]
   return {
     alerts: decided
       .filter(({ previous, next }) => isOtherPhase(previous, next))
@@ -35,9 +34,7 @@ export function decidedCounts({ evaluations, withdrawals }: Decisions, takenBack
         })),
       ]
     }),
-    errors: newlyUndecidable(evaluations)
-      .map(({ outcome }) => ({ rule: outcome.rule.name }))
-      .filter(({ rule }) => !isOfCandidate(rule)),
+    errors: newlyUndecidable(evaluations).map(({ outcome }) => ({ rule: outcome.rule.name })),
   }
 }
 

@@ -137,7 +137,7 @@ async function evaluate(
 export async function readBatch(
   tx: TenantTx,
   subjects: readonly Subject[],
-  { version, decided: rules, refused, candidate }: RulesInForce,
+  { version, rules, refused }: RulesInForce,
   situation: Situation,
 ): Promise<Batch> {
   const { moment, enforcementEnabled, escalateAfterMs, mailsFrom, timeZone, tenant, silences } = situation
@@ -153,7 +153,6 @@ export async function readBatch(
     tenantName: (await tenant())?.name ?? '',
     rulesVersion: version,
     isRefused: refused !== null,
-    candidacy: candidate?.id ?? null,
     rules: byName(rules),
     poolAlerts: await alertsOfSharedPools(tx, read, moment),
     escalateAfterMs,

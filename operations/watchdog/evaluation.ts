@@ -5,7 +5,7 @@ import { settingsInForce, type WatchdogSettings } from '../../domain/watchdog/se
 import type { Subject, SubjectKind } from '../../domain/watchdog/subject.ts'
 import type { Reason } from '../../rules/alerts/decide.ts'
 import type { TellingKind } from '../../rules/alerts/keys.ts'
-import { asWanted, type Permission, permitted, permittedBeside } from '../../rules/alerts/permission.ts'
+import { asWanted, type Permission, permitted } from '../../rules/alerts/permission.ts'
 import type { Mailable, OpenSilence } from '../../rules/alerts/quiet.ts'
 import type { AlertPhase, AlertState } from '../../rules/alerts/state.ts'
 import type { RuleDifference } from '../../rules/compile/compare.ts'
@@ -72,13 +72,12 @@ export function modeOf(subject: SubjectFacts): WatchdogMode {
  * @param mailsFrom the least level of alerts that the tenant wants mailed
  */
 export function permissionOf(
-  { candidate, event: { params } }: Rule,
+  { event: { params } }: Rule,
   level: LogLevel,
   subject: SubjectFacts,
   mailsFrom: LogLevel,
 ): Permission {
-  const permittedTo = candidate === undefined ? permitted : permittedBeside
-  return asWanted(permittedTo(params.stage, modeOf(subject)), level, mailsFrom)
+  return asWanted(permitted(params.stage, modeOf(subject)), level, mailsFrom)
 }
 
 /** What rules match a subject by. */
@@ -180,9 +179,7 @@ export interface Batch {
   readonly rulesVersion: number
   /** This build refuses the set that should be in force. What the rules of that set asked for is not taken back. */
   readonly isRefused: boolean
-  /** Id of the candidacy whose rules are decided beside those in force; null: there is no candidate. */
-  readonly candidacy: number | null
-  /** The rules that are decided, by name: those in force, and the candidate's. */
+  /** The rules in force, by name. */
   readonly rules: ReadonlyMap<string, Rule>
   /** Alerts of the pools whose data the SIMs among the subjects share. */
   readonly poolAlerts: readonly StoredAlert<AlertState>[]

@@ -43,7 +43,7 @@ export async function firstLook(
   const lines = await readJudgedLines(tx, moment.cycle.key, range, most)
   const { line, count, several, beyond } = lines
   if (count === 0) return { passed: 0, unclear: [], flipsAt: NEVER, beyond }
-  const alerted = await simsWithAlerts(tx, lines, scopesAt(moment), rules.candidate?.id ?? null)
+  const alerted = await simsWithAlerts(tx, lines, scopesAt(moment))
   const unchangedUntil = judging(tx.tenantId, moment, rules, line)
   const unclear: number[] = []
   let flips = NEVER

@@ -164,7 +164,7 @@ async function judge(
   read: readonly SubjectFacts[],
   gone: readonly Subject[],
 ): Promise<Judged> {
-  const stored = await storedAlerts(tx, [...read, ...gone], scopesAt(situation.moment), rules.candidate?.id)
+  const stored = await storedAlerts(tx, [...read, ...gone], scopesAt(situation.moment))
   const alerts = Map.groupBy(stored, keyOf)
   const poolAlerts = await alertsOfSharedPools(tx, read, situation.moment)
   const around = { alerts, poolAlerts, guardOf: await readAnswers(tx, stored) }
@@ -220,7 +220,7 @@ interface StoredAlerts {
 function judging(
   tenantId: string,
   { moment, enforcementEnabled: enabled, escalateAfterMs, mailsFrom, silences }: Situation,
-  { compiled, version, comparison, decided: rules, refused }: RulesInForce,
+  { compiled, version, comparison, rules, refused }: RulesInForce,
   { alerts, poolAlerts, guardOf }: StoredAlerts,
 ): (subject: SubjectFacts, width: Width) => Finding {
   const { at: now, cycle } = moment

@@ -24,7 +24,7 @@ export async function noteUndecidable(
       body: {
         kind: 'ruleUndecidable',
         rule,
-        version: all[0]?.outcome.rule.candidate ?? version,
+        version,
         error: all[0]?.decision.next.error ?? '',
       },
       count: all.length,

@@ -5,7 +5,6 @@ import { ServiceError } from '../../domain/errors.ts'
 import type { ChangedRules } from '../../domain/watchdog/rule-change.ts'
 import { withoutMark } from '../../domain/utf8.ts'
 import type { RuleSource } from '../../domain/watchdog/rule-source.ts'
-import { besides } from '../../rules/candidate.ts'
 import { type CompiledSet, compileSet } from '../../rules/compile/compile-set.ts'
 import { faultWords, type RuleFault } from '../../rules/load/faults.ts'
 import { loadRuleSet, loadStoredRules } from '../../rules/load/load.ts'
@@ -15,7 +14,6 @@ import { noteChange } from '../../store/audit.ts'
 import { insertOperatorNotices } from '../../store/operator-notices.ts'
 import { insertSpread } from '../../store/rule-spreads.ts'
 import { inPlatform, type PlatformTx, type Store, type TenantTx } from '../../store/tenancy.ts'
-import { type Candidacy, currentCandidacy } from '../../store/watchdog/rule-candidates.ts'
 import {
   activateVersion,
   activeRuleVersion,
@@ -33,24 +31,11 @@ export interface RulesInForce {
   readonly version: number
   readonly activatedAt: Date | null
   readonly rules: readonly Rule[]
-  /** The rules that are decided: those in force, and those of the candidate. */
-  readonly decided: readonly Rule[]
-  /** The rules that are decided. */
   readonly compiled: CompiledSet
-  /** The version that is tried beside the one in force; null: there is none. */
-  readonly candidate: Candidate | null
   /** What this process has seen of the compiled rules beside the engine. */
   readonly comparison: Comparison
   /** The set that should be in force, if this build refuses it. Then the newest set that it accepts is in force. */
   readonly refused: RefusedRules | null
-}
-
-/** A version that is tried, as it is decided. */
-export interface Candidate extends Candidacy {
-  /** Those that say something else than the rules in force, under names of their own. */
-  readonly rules: readonly Rule[]
-  /** Why this build refuses the version: then none of its rules is decided. Null: it takes it. */
-  readonly refused: string | null
 }
 
 export interface RefusedRules {
@@ -81,11 +66,10 @@ const COMPARED_FIRST = 1000
 
 type LoadedRules = Pick<RulesInForce, 'version' | 'activatedAt' | 'rules' | 'refused'>
 
-/** Compiles what is decided. @param firstLeft how many subjects are compared first */
-export function compiledRules(set: LoadedRules, firstLeft: number, candidate: Candidate | null = null): RulesInForce {
-  const decided = [...set.rules, ...(candidate?.rules ?? [])]
+/** Compiles a set. @param firstLeft how many subjects are compared first */
+export function compiledRules(set: LoadedRules, firstLeft: number): RulesInForce {
   const comparison = { firstLeft, doubted: new Set<string>() }
-  return { ...set, decided, compiled: compileSet({ rules: decided }), candidate, comparison }
+  return { ...set, compiled: compileSet({ rules: set.rules }), comparison }
 }
 
 const NONE: LoadedRules = { version: 0, activatedAt: null, rules: [], refused: null }
@@ -105,7 +89,7 @@ export function rulesInForce(comparedFirst: number = COMPARED_FIRST): ReadRules 
     const { version, mark } = await rulesMark(tx)
     if (version !== null && mark !== loaded.mark) {
       const set = await newestAccepted(tx, version)
-      loaded = { mark, rules: compiledRules(set, comparedFirst, await candidateBeside(tx, set)) }
+      loaded = { mark, rules: compiledRules(set, comparedFirst) }
     }
     return loaded.rules
   }
@@ -122,20 +106,6 @@ async function newestAccepted(tx: TenantTx | PlatformTx, active: number): Promis
     refused ??= { version, reason: reasonOf(faults) }
   }
   return { ...NONE, refused }
-}
-
-/** The candidate beside a set, as it is stored; null: there is none. */
-export async function candidateBeside(
-  tx: TenantTx | PlatformTx,
-  inForce: Pick<LoadedRules, 'rules'>,
-): Promise<Candidate | null> {
-  const candidacy = await currentCandidacy(tx)
-  const set = candidacy === undefined ? undefined : await ruleSetOf(tx, candidacy.version)
-  if (candidacy === undefined || set === undefined) return null
-  const { rules, faults } = await loadStoredRules(set.files)
-  if (faults.length > 0) return { ...candidacy, rules: [], refused: reasonOf(faults) }
-  const staged = inSetStages(rules, await setStages(tx))
-  return { ...candidacy, rules: besides(inForce.rules, staged, candidacy.version), refused: null }
 }
 
 /** What is in force, as it is stored. */

@@ -5,24 +5,19 @@ import type { AlertState } from '../../rules/alerts/state.ts'
 import { knownNotifications } from '../../store/mail/mails.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
 import { knownEntries, loadAlerts, type StoredAlert } from '../../store/watchdog/alerts.ts'
-import { loadCandidateAlerts } from '../../store/watchdog/candidate-alerts.ts'
 
 /**
  * Reads the alerts of subjects in any of the given scopes.
  *
  * A state of a release before says what fired, whether or not its rule was allowed to tell it. Here it says what the log
  * and the mail were told.
- *
- * @param candidacy whose alerts are read too; null, and by default: none
  */
 export async function storedAlerts(
   tx: TenantTx,
   subjects: readonly Subject[],
   scopes: readonly string[],
-  candidacy: number | null = null,
 ): Promise<StoredAlert<AlertState>[]> {
   const alerts = await loadAlerts<AlertState>(tx, subjects, scopes)
-  if (candidacy !== null) alerts.push(...(await loadCandidateAlerts<AlertState>(tx, candidacy, subjects, scopes)))
   const keys = alerts.filter(isOfReleaseBefore).flatMap(keysOf)
   if (keys.length === 0) return alerts
   const [logged, mailed] = [await knownEntries(tx, keys), await knownNotifications(tx, keys)]

@@ -1,5 +1,4 @@
-/** Tells the operator what rules in shadow, and those of a candidate, would have logged, mailed and suspended. Tenants are told nothing of it. */
-import { isOfCandidate, plainName } from '../../rules/candidate.ts'
+/** Tells the operator what rules in shadow would have logged, mailed and suspended. Tenants are told nothing of it. */
 import type { TenantTx } from '../../store/tenancy.ts'
 import { insertShadowEntries, type NewShadowEntry } from '../../store/watchdog/shadow-log.ts'
 import { type Decisions, type Evaluation, NOUNS } from './decisions.ts'
@@ -11,26 +10,13 @@ export const tellShadow = (tx: TenantTx, batch: Batch, { evaluations, withdrawal
   insertShadowEntries(tx, [
     ...evaluations.flatMap((one) =>
       one.decision.shadow.map((telling): NewShadowEntry => {
-        const told = toldOf(one, telling, batch)
-        return telling.does === 'suspend'
-          ? {
-              ...entryOf(told, one.outcome.rule.candidate, batch),
-              does: 'suspend',
-              message: suspensionOf(one, told.message),
-            }
-          : { ...entryOf(told, one.outcome.rule.candidate, batch), does: telling.does }
+        const entry = { ...entryOf(toldOf(one, telling, batch), batch), does: telling.does }
+        return telling.does === 'suspend' ? { ...entry, message: suspensionOf(one, entry.message) } : entry
       }),
     ),
     ...withdrawals.flatMap((one) =>
       one.decision.shadow.map(
-        (telling): NewShadowEntry => ({
-          ...entryOf(
-            withdrawnOf(one, telling),
-            isOfCandidate(one.stored.rule) ? one.stored.ruleVersion : undefined,
-            batch,
-          ),
-          does: telling.does,
-        }),
+        (telling): NewShadowEntry => ({ ...entryOf(withdrawnOf(one, telling), batch), does: telling.does }),
       ),
     ),
   ])
@@ -41,15 +27,10 @@ function suspensionOf({ about: { kind, label }, outcome: { rule } }: Evaluation,
   return `${whom} would have been suspended: ${because}`
 }
 
-/** @param candidate version whose rule it is; undefined: that in force */
-const entryOf = (
-  { telling, about, rule, level, message }: Told,
-  candidate: number | undefined,
-  { rulesVersion, moment }: Batch,
-) => ({
+const entryOf = ({ telling, about, rule, level, message }: Told, { rulesVersion, moment }: Batch) => ({
   dedupeKey: telling.key,
-  rule: plainName(rule),
-  ruleVersion: candidate ?? rulesVersion,
+  rule,
+  ruleVersion: rulesVersion,
   simId: about.kind === 'sim' ? about.id : null,
   poolId: about.poolId,
   level,

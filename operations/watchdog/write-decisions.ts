@@ -3,12 +3,10 @@ import type { Subject } from '../../domain/watchdog/subject.ts'
 import { isTold } from '../../rules/alerts/inhibit.ts'
 import { type AlertState, isFiring, isOpen, isSame } from '../../rules/alerts/state.ts'
 import { settled } from '../../rules/alerts/take-back.ts'
-import { isOfCandidate } from '../../rules/candidate.ts'
 import { poolNames } from '../../store/estate/pools.ts'
 import { simLabels } from '../../store/estate/sims.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
 import { forgetAlerts, markFiringSimsDue, type StoredAlert, saveAlerts } from '../../store/watchdog/alerts.ts'
-import { saveCandidateAlerts } from '../../store/watchdog/candidate-alerts.ts'
 import { decidedCounts } from './decided-counts.ts'
 import { type AlertSubject, type Decisions, decideAll } from './decisions.ts'
 import {
@@ -42,30 +40,17 @@ export async function writeDecisions(
   evaluated: readonly EvaluatedSubject[],
   options: EvaluationOptions,
 ): Promise<Written> {
-  const stored = await storedAlerts(tx, [...evaluated, ...batch.gone], scopesAt(batch.moment), batch.candidacy)
+  const stored = await storedAlerts(tx, [...evaluated, ...batch.gone], scopesAt(batch.moment))
   const deciding = { batch, evaluated, gone: await namedOf(tx, batch.gone, stored), stored }
   const decisions = await guardFiring(tx, batch, await readAnswers(tx, stored), (guard) => decideAll(deciding, guard))
   const takenBack = await tellAll(tx, batch, decisions, options)
   await tellShadow(tx, batch, decisions)
   const { sent, again } = await reconcile(tx, batch, decisions, options)
-  await save(tx, changed(decisions, sent, takenBack, batch), batch)
+  await saveAlerts(tx, changed(decisions, sent, takenBack, batch))
   await forgetAlerts(tx, handedOver(decisions, stored))
   await markFiringSimsDue(tx, poolsNoLongerInhibiting(decisions))
   await noteUndecidable(tx, batch.rulesVersion, decisions.evaluations)
   return { checks: nextChecks(decisions, again), counts: decidedCounts(decisions, takenBack) }
-}
-
-/** Saves alerts of rules in force, and those of the candidate, each with their like. */
-async function save(
-  tx: TenantTx,
-  alerts: readonly StoredAlert<AlertState>[],
-  { candidacy }: Pick<Batch, 'candidacy'>,
-): Promise<void> {
-  const [besides = [], inForce = []] = [true, false].map((is) =>
-    alerts.filter(({ rule }) => isOfCandidate(rule) === is),
-  )
-  await saveAlerts(tx, inForce)
-  if (candidacy !== null) await saveCandidateAlerts(tx, candidacy, besides)
 }
 
 /** The subjects that are gone and have alerts, by the name that people know them by. */
@@ -116,7 +101,7 @@ function changed(
       scope: one.scope,
       state: stateOf(one),
       firing: isFiring(one.decision.next),
-      ruleVersion: one.outcome.rule.candidate ?? rulesVersion,
+      ruleVersion: rulesVersion,
       evaluatedAt: at,
       explanation: one.outcome.explanation,
       ...signalled(one),

@@ -39,12 +39,6 @@ export function permitted(stage: Stage, mode: WatchdogMode): Permission {
   return { ...permission, suspend: 'would', limit: 'mode' }
 }
 
-/** The permission of a candidate's rule: it does nothing, and the operator is told what its stage would let it do. */
-export function permittedBeside(stage: Stage, mode: WatchdogMode): Permission {
-  const inForce = permitted(stage, mode)
-  return inForce.shadow === undefined ? { ...NOTHING, shadow: inForce } : inForce
-}
-
 /** The permission without mails, if the tenant wants none of alerts of this level. @param mailsFrom the least level it wants */
 export const asWanted = (permission: Permission, level: LogLevel, mailsFrom: LogLevel): Permission =>
   permission.shadow !== undefined

@@ -812,7 +812,7 @@ grant select on rule_activations to simherd_tenant;
 -- also notes the newest it has taken. Rows are never changed.
 create table rule_spreads (
   id bigint generated always as identity primary key,
-  version integer not null,                                 -- in force from then on, or tried beside what is
+  version integer not null,                                 -- in force from then on
   shifts jsonb not null,                                    -- rules that say something else, and to whom: RuleShift in
                                                             -- store/rule-spreads.ts
   constraint rule_spreads_version_fkey foreign key (version) references rule_sets (version)
@@ -842,48 +842,6 @@ create policy all_stages on rule_stages to simherd_platform using (true) with ch
 create policy readable on rule_stages for select to simherd_tenant using (true);
 grant insert, select on rule_stages to simherd_platform;
 grant select on rule_stages to simherd_tenant;
-
--- The version that is tried beside the one in force. Rows are never changed. The newest counts, as long as it does not
--- say that it has ended and its activation is the newest: whatever is put in force ends the candidacy, whoever does
--- it.
-create table rule_candidates (
-  id bigint generated always as identity primary key,
-  version integer not null,
-  activation bigint references rule_activations (id),       -- the newest then; null: nothing was in force
-  ended boolean not null,                                   -- true: it was taken back
-  at timestamptz not null,
-  author text not null,                                     -- as the caller gave it
-  actor text,                                               -- key:<id>; null: not known
-  reason text,                                              -- null: none was given
-  request_id text,
-  constraint rule_candidates_version_fkey foreign key (version) references rule_sets (version)
-);
-create policy all_candidates on rule_candidates to simherd_platform using (true) with check (true);
-create policy readable on rule_candidates for select to simherd_tenant using (true);
-grant insert, select on rule_candidates to simherd_platform;
-grant select on rule_candidates to simherd_tenant;
-
--- Alert states of a candidate's rules. They are of its candidacy: what is left of an earlier one is not read, and
--- deleted in time.
-create table candidate_alerts (
-  tenant_id text not null default app_tenant() references tenants (id),
-  candidacy bigint not null references rule_candidates (id),
-  rule text not null,                                       -- its name, @, and the version
-  subject_kind smallint not null check (subject_kind in (1, 2, 3)),
-  subject_id bigint not null,
-  scope text not null,
-  state jsonb not null,
-  firing boolean not null,
-  rule_version integer not null,
-  evaluated_at timestamptz not null,
-  explanation jsonb,
-  primary key (tenant_id, subject_kind, subject_id, candidacy, rule, scope)
-);
-create index candidate_alerts_candidacy on candidate_alerts (candidacy);
-create policy all_tenants on candidate_alerts to simherd_platform using (true);
-grant delete on candidate_alerts to simherd_platform;
-grant delete, insert, select, update on candidate_alerts to simherd_tenant;
-grant select (candidacy, rule, scope, subject_id, subject_kind, tenant_id) on candidate_alerts to simherd_platform;
 
 -- Backtests that operators ask for: what rules would have done in a tenant's past. The platform's own; a worker does
 -- one at a time.
@@ -1514,8 +1472,8 @@ begin
     'sim_sightings', 'device_changes', 'bulk_tickets', 'tickets', 'ticket_work', 'bulk_ticket_items', 'bulk_work',
     'usage_records', 'usage_deliveries', 'usage_feeds', 'cycles', 'cycle_openings', 'usage_ledger', 'pool_cycles',
     'usage_buckets', 'restatements', 'month_end_changes', 'statements', 'statement_parts', 'statement_progress',
-    'statement_totals', 'candidate_alerts', 'changed_subjects', 'due_subjects', 'watch_shards', 'alerts',
-    'watchdog_log', 'shadow_log', 'would_suspend', 'silences', 'suspensions', 'pool_arms', 'guard_counts',
+    'statement_totals', 'changed_subjects', 'due_subjects', 'watch_shards', 'alerts', 'watchdog_log',
+    'shadow_log', 'would_suspend', 'silences', 'suspensions', 'pool_arms', 'guard_counts',
     'guard_holds', 'guard_permits', 'notifications', 'addresses', 'mails', 'mail_bodies', 'mail_work',
     'operator_notices', 'webhooks', 'webhook_events', 'webhook_deliveries', 'workflow_outbox', 'workflow_starts',
     'provision_batches', 'provision_batch_sims']

@@ -138,24 +138,16 @@ export async function loadAlerts<State>(
   return found
 }
 
-/**
- * Ids of the SIMs of a range that have an alert in any of the given scopes, whatever its state.
- *
- * @param candidacy whose alerts count too; null: none
- */
+/** Ids of the SIMs of a range that have an alert in any of the given scopes, whatever its state. */
 export async function simsWithAlerts(
   tx: TenantTx,
   { first, last }: { readonly first: number; readonly last: number },
   scopes: readonly string[],
-  candidacy: number | null,
 ): Promise<Set<number>> {
-  const of = sql`
-    tenant_id = ${mine} and subject_kind = ${SUBJECT_CODES.sim} and subject_id between ${first} and ${last}
-    and scope = any(${[...scopes]}::text[])`
   const { rows } = await sql<{ id: number }>`
-    select subject_id as id from alerts where ${of}
-     union
-    select subject_id from candidate_alerts where ${of} and candidacy = ${candidacy}`.execute(tx.q)
+    select subject_id as id from alerts
+     where tenant_id = ${mine} and subject_kind = ${SUBJECT_CODES.sim} and subject_id between ${first} and ${last}
+       and scope = any(${[...scopes]}::text[])`.execute(tx.q)
   return new Set(rows.map(({ id }) => id))
 }
 

@@ -1,6 +1,6 @@
 /**
- * What became of the rules, newest first: versions that were brought in, which of them was put in force or
- * tried when, and stages.
+ * What became of the rules, newest first: versions that were brought in, which of them was put in force when, and
+ * stages.
  */
 import { sql } from 'kysely'
 import { type Page, type PageQuery, pageRequest, toPage } from '../../domain/page.ts'
@@ -23,11 +23,7 @@ export async function pageOfRuleHistory(tx: PlatformTx, query: PageQuery): Promi
          union all
         select 'activated', version, null, null, at, author, actor, reason, request_id, 2, id from rule_activations
          union all
-        select 'staged', version, rule, stage, at, author, actor, reason, request_id, 3, id from rule_stages
-         union all
-        select case when ended then 'candidateEnded' else 'candidate' end, version, null, null, at, author, actor, reason,
-               request_id, 4, id
-          from rule_candidates) h`,
+        select 'staged', version, rule, stage, at, author, actor, reason, request_id, 3, id from rule_stages) h`,
       orderBy: sql`at desc, step desc, id desc`,
     },
     page,

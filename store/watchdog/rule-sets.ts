@@ -3,13 +3,16 @@
 import { sql } from 'kysely'
 import type { RuleSource } from '../../domain/watchdog/rule-source.ts'
 import type { PlatformTx, TenantTx } from '../tenancy.ts'
-import { type By, candidacyNow } from './rule-candidates.ts'
 
-export interface RuleSet {
-  readonly version: number
-  readonly files: readonly RuleSource[]
+/** Who changes the rules, and why. */
+export interface By {
   readonly author: string
   readonly reason: string | null
+}
+
+export interface RuleSet extends By {
+  readonly version: number
+  readonly files: readonly RuleSource[]
   readonly createdAt: Date
   /** When it was put in force last; null: never. */
   readonly activatedAt: Date | null
@@ -26,11 +29,10 @@ export async function activeRuleVersion(tx: TenantTx | PlatformTx): Promise<numb
 
 /** The version in force, null before the first, and a mark that changes with all that decides which rules are decided. */
 export async function rulesMark(tx: TenantTx | PlatformTx): Promise<{ version: number | null; mark: string }> {
-  const { rows } = await sql<{ version: number | null; stages: number | null; candidacy: number | null }>`
-    select ${versionInForce} as version, (select max(id) from rule_stages) as stages,
-           ${candidacyNow} as candidacy`.execute(tx.q)
-  const { version = null, stages = null, candidacy = null } = rows[0] ?? {}
-  return { version, mark: `${version}/${stages}/${candidacy}` }
+  const { rows } = await sql<{ version: number | null; stages: number | null }>`
+    select ${versionInForce} as version, (select max(id) from rule_stages) as stages`.execute(tx.q)
+  const { version = null, stages = null } = rows[0] ?? {}
+  return { version, mark: `${version}/${stages}` }
 }
 
 /** The rule set in force; undefined before the first activation. */

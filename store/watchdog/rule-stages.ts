@@ -1,7 +1,7 @@
 /** Stages of rules that were set without a new file. Rows are never changed: the newest of a rule counts. */
 import { sql } from 'kysely'
 import type { PlatformTx, TenantTx } from '../tenancy.ts'
-import type { By } from './rule-candidates.ts'
+import type { By } from './rule-sets.ts'
 
 export interface SetStage {
   readonly rule: string

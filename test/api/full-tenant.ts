@@ -23,12 +23,10 @@ import { noteWould } from '../../store/enforcement/would.ts'
 import { lockSim } from '../../store/estate/sim-state.ts'
 import { insertOperatorNotices } from '../../store/operator-notices.ts'
 import { rememberStarts } from '../../store/outbox.ts'
-import { inPlatform, inTenant } from '../../store/tenancy.ts'
+import { inTenant } from '../../store/tenancy.ts'
 import { endTickets } from '../../store/tickets/batches.ts'
 import { findTicket } from '../../store/tickets/tickets.ts'
 import { openCycle, openSlice } from '../../store/usage/open-cycle.ts'
-import { saveCandidateAlerts } from '../../store/watchdog/candidate-alerts.ts'
-import { currentCandidacy, insertCandidacy } from '../../store/watchdog/rule-candidates.ts'
 import { insertShadowEntries } from '../../store/watchdog/shadow-log.ts'
 import { ownDatabase } from '../setup/login.ts'
 import { type Harness, INTERNAL, NOON, type Tenant, useHarness } from './harness.ts'
@@ -306,27 +304,6 @@ async function unfinished(estate: Estate): Promise<void> {
         ruleVersion: 1,
         target: 'self',
         reason: `${word} is silent`,
-      },
-    ]),
-  )
-
-  await inPlatform(harness.store, (tx) =>
-    insertCandidacy(tx, { version: 1, ended: false, author: 'the tests', reason: null }),
-  )
-  await inTenant(harness.store, tenant.id, async (tx) =>
-    saveCandidateAlerts(tx, (await currentCandidacy(tx))?.id ?? 0, [
-      {
-        rule: 'sim-silent@1',
-        kind: 'sim',
-        id: simId,
-        scope: '',
-        state: {},
-        firing: true,
-        ruleVersion: 1,
-        evaluatedAt: tx.now,
-        explanation: null,
-        lastSignal: null,
-        lastSignalAt: null,
       },
     ]),
   )

@@ -24,7 +24,6 @@ const store = await aStore()
 const COLUMNS: Readonly<Record<string, CodeTable>> = {
   'addresses.level': LogLevel,
   'alerts.subject_kind': SUBJECT_CODES,
-  'candidate_alerts.subject_kind': SUBJECT_CODES,
   'due_subjects.subject_kind': SUBJECT_CODES,
   'events.severity': EventSeverity,
   'events.type': EventType,

@@ -8,9 +8,7 @@ import {
   expectField,
   RuleChange,
   RuleVersion,
-  Shadowed,
 } from '../../../domain/watchdog/rule-change.ts'
-import { endCandidacy, shadowVersion } from '../../../operations/watchdog/candidate.ts'
 import {
   activateRuleVersion,
   pushRules,
@@ -18,7 +16,6 @@ import {
   rollBackRules,
 } from '../../../operations/watchdog/rule-versions.ts'
 import { inPlatform } from '../../../store/tenancy.ts'
-import { currentCandidacy } from '../../../store/watchdog/rule-candidates.ts'
 import { pageOfRuleHistory } from '../../../store/watchdog/rule-history.ts'
 import { onBehalfOf } from '../../http/change.ts'
 import { idempotentInPlatform } from '../../http/idempotency.ts'
@@ -31,17 +28,12 @@ const Version = strictObject({
   author: Type.String({ description: 'Who brought it in' }),
   reason: nullable(Type.String({ description: 'Why; null where nobody said' })),
   activatedAt: nullable(Instant('When it was put in force last; null: never')),
-  candidateSince: nullable(Instant('Since when it is tried beside the one in force; null: it is not')),
   files: Type.Array(
     strictObject({
       file: Type.String({ description: 'Path below the rules folder' }),
       text: Type.String({ description: 'The file as it is' }),
     }),
   ),
-})
-const EndedCandidacy = strictObject({
-  version: RuleVersion,
-  changed: Type.Boolean({ description: 'False where it was not the candidate' }),
 })
 const OneVersion = Type.Object({ version: RuleVersion })
 const config = { tenant: 'none' } as const
@@ -76,10 +68,7 @@ export const ruleVersionRoutes: FastifyPluginAsyncTypebox<InternalOptions> = asy
       },
     },
     async ({ params }) => {
-      const [set, candidacy] = await inPlatform(store, async (tx) => [
-        await readVersion(tx, params.version),
-        await currentCandidacy(tx),
-      ])
+      const set = await inPlatform(store, (tx) => readVersion(tx, params.version))
       const { version, createdAt, author, reason, activatedAt, files } = set
       return {
         version,
@@ -87,7 +76,6 @@ export const ruleVersionRoutes: FastifyPluginAsyncTypebox<InternalOptions> = asy
         author,
         reason,
         activatedAt: activatedAt?.toISOString() ?? null,
-        candidateSince: candidacy?.version === version ? candidacy.since.toISOString() : null,
         files: files.map(({ file, text }) => ({ file, text })),
       }
     },
@@ -128,40 +116,6 @@ export const ruleVersionRoutes: FastifyPluginAsyncTypebox<InternalOptions> = asy
       },
     },
     (request) => activateRuleVersion(onBehalfOf(store, request), request.params.version, request.body),
-  )
-
-  app.post(
-    '/rules/versions/:version/shadow',
-    {
-      config: { ...config, problems: ['rules_version_not_found', 'rules_rejected'], idempotent: false },
-      schema: {
-        operationId: 'shadowRuleVersion',
-        summary: 'Try a version beside the one in force: it becomes the candidate, in place of any other',
-        description:
-          'Its rules that say something else than those in force are decided beside them, and write to the shadow log only. Whatever is put in force ends it.',
-        tags,
-        params: OneVersion,
-        body: strictObject(changeFields),
-        response: { 200: Shadowed },
-      },
-    },
-    (request) => shadowVersion(onBehalfOf(store, request), request.params.version, request.body),
-  )
-
-  app.delete(
-    '/rules/versions/:version/shadow',
-    {
-      config: { ...config, problems: ['rules_version_not_found'] },
-      schema: {
-        operationId: 'endRuleCandidacy',
-        summary: 'Try a version no longer',
-        tags,
-        params: OneVersion,
-        querystring: Type.Object(changeFields),
-        response: { 200: EndedCandidacy },
-      },
-    },
-    (request) => endCandidacy(onBehalfOf(store, request), request.params.version, request.query),
   )
 
   app.post(

@@ -1,10 +1,9 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import { Instant, nullable, strictObject, Text } from '../../../domain/schema.ts'
-import { ChangedRules, changeFields, expectField, RuleVersion } from '../../../domain/watchdog/rule-change.ts'
-import { activateRules, type Candidate, rulesInForce } from '../../../operations/watchdog/rules-in-force.ts'
+import { ChangedRules, changeFields, expectField } from '../../../domain/watchdog/rule-change.ts'
+import { activateRules, rulesInForce } from '../../../operations/watchdog/rules-in-force.ts'
 import { setStage } from '../../../operations/watchdog/set-stage.ts'
-import { plainName } from '../../../rules/candidate.ts'
 import { BOUNDS, STAGES, type Stage } from '../../../rules/rule-file.ts'
 import { countHeard } from '../../../store/rule-spreads.ts'
 import { inPlatform } from '../../../store/tenancy.ts'
@@ -26,29 +25,12 @@ const Rules = strictObject({
       { description: 'Where this build refuses the set put in force last: the newest it accepts stays; else null' },
     ),
   ),
-  candidate: nullable(
-    strictObject(
-      {
-        version: RuleVersion,
-        since: Instant('Since when it is tried'),
-        author: Text('Who tries it', 'Ann'),
-        reason: nullable(Text('Why; null where nobody said', 'A week beside the old thresholds')),
-        rules: Type.Array(Text('Name of a rule', 'sim-overage'), {
-          description: 'Names of its rules that are decided beside those in force',
-        }),
-        refused: nullable(
-          Text('Why this build refuses it: then none is decided; else null', 'sim/sim-silent.json#/match: got 7'),
-        ),
-      },
-      { description: 'The version that is tried beside the one in force; null: there is none' },
-    ),
-  ),
   heard: strictObject(
     {
       tenants: Type.Integer({ minimum: 0, description: 'Tenants that go by it' }),
       of: Type.Integer({ minimum: 0, description: 'Tenants that there are' }),
     },
-    { description: 'How far the newest change has come: version, stage or candidate' },
+    { description: 'How far the newest change has come: version or stage' },
   ),
   rules: Type.Array(
     strictObject({
@@ -77,15 +59,6 @@ export const setFields = {
 /** Most bytes of the files of a set. */
 export const RULES_BYTES = 8 * 1024 * 1024
 
-const shownCandidate = ({ version, since, author, reason, rules, refused }: Candidate) => ({
-  version,
-  since: since.toISOString(),
-  author,
-  reason,
-  rules: rules.map(({ name }) => plainName(name)),
-  refused,
-})
-
 export const ruleRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app, { store }) => {
   const inForce = rulesInForce()
   app.get(
@@ -101,7 +74,6 @@ export const ruleRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app
         version: set.version,
         activatedAt: set.activatedAt?.toISOString() ?? null,
         refused: set.refused,
-        candidate: set.candidate === null ? null : shownCandidate(set.candidate),
         heard,
         rules: set.rules.map(({ name, subject, file, event }) => ({ name, subject, file, stage: event.params.stage })),
       }

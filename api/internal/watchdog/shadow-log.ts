@@ -13,8 +13,7 @@ export const shadowLogRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async
     {
       schema: {
         operationId: 'listShadowLog',
-        summary:
-          'What rules in stage shadow, and those of a candidate, would have logged, mailed and suspended; newest first',
+        summary: 'What rules in stage shadow would have logged, mailed and suspended; newest first',
         description: 'For the operator alone: a tenant sees none of it. Kept for 90 days.',
         tags: ['Rules'],
         querystring: ShadowQuery,

@@ -2,7 +2,6 @@ import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { tryVersion } from '../../../cli/rules/candidate.ts'
 import { ruleCoverage } from '../../../cli/rules/coverage.ts'
 import { explainRules } from '../../../cli/rules/explain.ts'
 import { putRule, removeRule } from '../../../cli/rules/files.ts'
@@ -85,44 +84,6 @@ describe('rules', () => {
       exitCode: 1,
       message: expect.stringContaining('sim/bad.json'),
     })
-  })
-})
-
-describe('a candidate', () => {
-  test('is tried, shown, and taken back', async () => {
-    const { settings, harness } = command
-    const edited = await mkdtemp(join(tmpdir(), 'simherd-rules-'))
-    const silent = JSON.parse(await readFile(new URL('sim-silent.json', SHIPPED), 'utf8'))
-    await mkdir(join(edited, 'sim'))
-    await writeFile(join(edited, 'sim/sim-silent.json'), JSON.stringify({ ...silent, description: 'Another one.' }))
-    lines.length = 0
-    await pushRules(settings, edited, {})
-    await rm(edited, { recursive: true })
-    const version = Number(/version (\d+)/.exec(lines.splice(0)[0] ?? '')?.[1])
-    harness.now += 1000
-    await tryVersion(settings, version, { reason: 'a try' })
-    await tryVersion(settings, version, {})
-    const { body } = await harness.operate('GET', '/internal/rules')
-    harness.now += 1000
-    await tryVersion(settings, version, { off: true })
-    await tryVersion(settings, version, { off: true })
-    const said = lines.splice(0)
-    await ruleHistory(settings, { output: 'text' })
-
-    const besides = 'sim-silent is decided beside those in force; see "simherd rules shadow-log"'
-    expect(said).toEqual([
-      `version ${version} is the candidate: ${besides}`,
-      `version ${version} was the candidate already: ${besides}`,
-      `version ${version} is the candidate no longer`,
-      `version ${version} was not the candidate`,
-    ])
-    expect(body.candidate).toMatchObject({ version, reason: 'a try', rules: ['sim-silent'], refused: null })
-    expect(lines[2]).toMatch(new RegExp(` ${version} +no candidate any more `))
-    expect(lines[3]).toMatch(new RegExp(` ${version} +candidate .+ a try`))
-  })
-
-  test('is a version that there is', async () => {
-    await expect(tryVersion(command.settings, 999_999, {})).rejects.toMatchObject({ exitCode: 3 })
   })
 })
 

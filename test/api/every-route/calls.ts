@@ -357,19 +357,6 @@ export const LINES: Readonly<Record<string, Line>> = {
     audit: ['rules'],
     notOnce: 'a version that is already in force stays so',
   },
-  shadowRuleVersion: {
-    call: async (estate) => ({ path: { version: await pushedVersion(estate) }, body: { author: 'the tests' } }),
-    audit: ['rules'],
-    notOnce: 'a version that is the candidate already stays so',
-  },
-  endRuleCandidacy: {
-    call: async (estate) => {
-      const version = await pushedVersion(estate)
-      await estate.harness.operate('POST', `/internal/rules/versions/${version}/shadow`, { author: 'the tests' })
-      return { path: { version }, query: { author: 'the tests' } }
-    },
-    audit: ['rules'],
-  },
   rollBackRules: {
     call: async (estate) => ({ body: { author: 'the tests', to: await pushedVersion(estate) } }),
     audit: ['rules'],

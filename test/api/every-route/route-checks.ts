@@ -124,7 +124,6 @@ const OF_THE_PLATFORM = {
   pushRules: null,
   activateRuleVersion: null,
   shadowRuleVersion: null,
-  endRuleCandidacy: null,
   rollBackRules: null,
 }
 

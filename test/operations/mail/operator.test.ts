@@ -234,7 +234,7 @@ describe('the operator hears', () => {
         if (!isBroken) return inForce
         const conditions = { all: [{ fact: 'noSuchFact', operator: 'greaterThan' as const, value: 0 }] }
         const comparison = { ...inForce.comparison, doubted: new Set(['sim-overage']) }
-        return { ...inForce, decided: inForce.rules.map((rule) => ({ ...rule, conditions })), comparison }
+        return { ...inForce, rules: inForce.rules.map((rule) => ({ ...rule, conditions })), comparison }
       },
       onCompared: () => undefined,
     })

@@ -1,14 +1,10 @@
 /** Every change of the rules after every other, while an alert fires: no ghost, no second mail, nothing in the wrong log. */
-import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
-import type { RuleSource } from '../../../domain/watchdog/rule-source.ts'
-import { endCandidacy, shadowVersion } from '../../../operations/watchdog/candidate.ts'
-import { pushRules, rollBackRules } from '../../../operations/watchdog/rule-versions.ts'
+import { rollBackRules } from '../../../operations/watchdog/rule-versions.ts'
 import { rulesInForce } from '../../../operations/watchdog/rules-in-force.ts'
 import { setStage } from '../../../operations/watchdog/set-stage.ts'
 import type { Stage } from '../../../rules/rule-file.ts'
 import { inPlatform } from '../../../store/tenancy.ts'
-import { forgetCandidateAlerts } from '../../../store/watchdog/candidate-alerts.ts'
 import { aStore } from '../../setup/estate.ts'
 import { asShipped, aWorld, type Edit, only } from './alert-world.ts'
 
@@ -45,19 +41,9 @@ const CHANGES: Readonly<Record<string, (world: World) => Promise<unknown>>> = {
   'demote to log': () => staged('log'),
   'demote to shadow': () => staged('shadow'),
   'switch off': () => staged('off'),
-  'try a candidate': () => tryOut(REWORDED),
-  'try no candidate': async () => {
-    const { candidate } = await inPlatform(store, rulesInForce())
-    if (candidate !== null) await endCandidacy(store, candidate.version, BY)
-  },
 }
 
 const staged = (stage: Stage) => setStage(store, RULE, { stage, untested: true, ...BY })
-
-async function tryOut(files: readonly RuleSource[]) {
-  const { version } = await pushRules(store, files, BY)
-  await shadowVersion(store, version, BY)
-}
 
 const REFUSED = ['rule_not_found', 'no_earlier_rules', 'rules_version_in_force']
 
@@ -73,10 +59,10 @@ async function change(world: World, what: string): Promise<void> {
 
 /** What the rule may do now, and whether its conditions hold. */
 async function inForce() {
-  const { rules, candidate } = await inPlatform(store, rulesInForce())
+  const { rules } = await inPlatform(store, rulesInForce())
   const rule = rules.find(({ name }) => name === RULE)
   const holds = rule !== undefined && !JSON.stringify(rule.conditions).includes('500')
-  return { stage: rule?.event.params.stage ?? 'off', holds, candidate }
+  return { stage: rule?.event.params.stage ?? 'off', holds }
 }
 
 /** The first telling of a kind, not that of a return. */
@@ -90,21 +76,14 @@ const toldBy = async (world: World) => ({ logged: await world.logged(), mailed: 
 type Told = Awaited<ReturnType<typeof toldBy>>
 
 async function check(world: World, before: Told, said: string): Promise<void> {
-  const { stage, holds, candidate } = await inForce()
+  const { stage, holds } = await inForce()
   const firing = (await world.alerts()).filter((alert) => alert.firing).map(({ rule }) => rule)
   const { logged, mailed } = await toldBy(world)
   const told = logged.slice(before.logged.length)
 
   // No ghost, and what holds does fire.
   expect(firing, said).toEqual(holds && stage !== 'off' ? [RULE] : [])
-  await inPlatform(store, (tx) => forgetCandidateAlerts(tx, 1000))
-  const beside = await world.rows<{ rule: string }>(sql`select rule from candidate_alerts where firing`)
-  if (candidate === null) expect(beside, said).toEqual([])
   // Nothing in the wrong log.
-  expect(
-    logged.filter((key) => key.includes('@')),
-    said,
-  ).toEqual([])
   if (stage === 'shadow' || stage === 'off') expect(countOf(told, 'fired') + returnsIn(told), said).toBe(0)
   if (stage === 'log') expect(before.mailed, said).toEqual(expect.arrayContaining(mailed))
   // Told once: a return is told only of what was said to have ended.

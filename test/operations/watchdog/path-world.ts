@@ -168,7 +168,7 @@ export async function aWorld(store: TestStore) {
           ? { ...one, conditions: { all: [{ fact: 'noSuchFact', operator: 'greaterThan', value: 0 }] } }
           : one,
       )
-      return { ...inForce, decided: broken, comparison: { ...inForce.comparison, doubted: new Set(model.undecidable) } }
+      return { ...inForce, rules: broken, comparison: { ...inForce.comparison, doubted: new Set(model.undecidable) } }
     },
     onCompared: (compared: Parameters<NonNullable<typeof onCompared>>[0]) => {
       if (model.undecidable.size === 0) onCompared?.(compared)

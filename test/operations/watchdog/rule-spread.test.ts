@@ -1,7 +1,6 @@
 /** How a change of the rules reaches the tenants, though every process dies on the way. */
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
-import { shadowVersion } from '../../../operations/watchdog/candidate.ts'
 import { activateRuleVersion, pushRules, rollBackRules } from '../../../operations/watchdog/rule-versions.ts'
 import { activateRules } from '../../../operations/watchdog/rules-in-force.ts'
 import { setStage } from '../../../operations/watchdog/set-stage.ts'
@@ -25,7 +24,6 @@ const CHANGES: Readonly<Record<string, (store: Store) => Promise<unknown>>> = {
   'an activation': async (store) => activateRuleVersion(store, (await pushRules(store, WITHOUT, BY)).version, BY),
   'a rollback': (store) => inPlatform(store, (tx) => rollBackRules(tx, undefined, BY)),
   'a stage': (store) => setStage(store, RULE, { stage: 'off', ...BY }),
-  'a candidate': async (store) => shadowVersion(store, (await pushRules(store, WITHOUT, BY)).version, BY),
 }
 
 /** Three tenants that go by the rule, after others that did not have it. */
@@ -88,7 +86,7 @@ describe.each(Object.keys(CHANGES))('%s', (name) => {
       [1, 3],
       [3, 3],
     ])
-    const said = name === 'a candidate' ? [] : [{ said: expect.stringContaining(`${RULE} is gone.`) }]
+    const said = [{ said: expect.stringContaining(`${RULE} is gone.`) }]
     expect(await told()).toEqual([said, ...others.map(() => said)])
     expect(await asked()).toEqual(before.map((one) => Number(one) + 1))
     expect(await inPlatform(store, tenantsToSweep)).toEqual([])

@@ -460,7 +460,7 @@ test('a rule that cannot be decided leaves suspended SIMs as they are', async ()
         ...rule,
         conditions: { all: [{ fact: 'noSuchFact', operator: 'greaterThan', value: 0 }] },
       }))
-      return { ...inForce, decided: broken, comparison: { ...inForce.comparison, doubted: new Set(['sim-overage']) } }
+      return { ...inForce, rules: broken, comparison: { ...inForce.comparison, doubted: new Set(['sim-overage']) } }
     },
     onCompared: () => undefined,
   })

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { WatchdogMode } from '../../../domain/codes.ts'
-import { permitted, permittedBeside } from '../../../rules/alerts/permission.ts'
+import { permitted } from '../../../rules/alerts/permission.ts'
 import { fitsPattern, isAttached } from '../../../rules/engine/match.ts'
 import type { Stage } from '../../../rules/rule-file.ts'
 import { aRule, leaf } from './samples.ts'
@@ -21,22 +21,6 @@ describe('permitted', () => {
 
     const may = [log && 'log', notify && 'notify', suspend !== 'no' && `suspend ${suspend}`].filter(Boolean)
     expect(may.join(', ') || 'nothing').toBe(expected)
-  })
-})
-
-describe('permittedBeside', () => {
-  test.each<[Stage, WatchdogMode, string]>([
-    ['shadow', Enforce, 'do'],
-    ['log', Enforce, 'would'],
-    ['enforce', Monitor, 'would'],
-    ['enforce', Enforce, 'do'],
-  ])('does nothing, and tells of stage %s in mode %i: suspend %s', (stage, mode, suspend) => {
-    expect(permittedBeside(stage, mode)).toMatchObject({
-      log: false,
-      notify: false,
-      suspend: 'no',
-      shadow: { log: true, suspend },
-    })
   })
 })
 
