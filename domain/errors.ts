@@ -117,13 +117,6 @@ export const ERRORS = {
     title: 'No rule of that name is in force',
     remedy: '`GET /internal/rules` lists the rules that are.',
   },
-  rule_untested: {
-    status: 409,
-    retryable: false,
-    title: 'No backtest has tested the rule as it is',
-    remedy:
-      'Backtest it (`POST /internal/rules/backtests`), read what it would have done, and set the stage then. Or say `untested`: true.',
-  },
   rule_file_not_found: {
     status: 404,
     retryable: false,

@@ -36,10 +36,6 @@ export function diffRules(before: readonly Rule[], after: readonly Rule[]): Rule
   })
 }
 
-/** What a rule decides: all that it says but its words and its stage. The same text for two rules that decide the same. */
-export const decisionOf = (rule: Rule): string =>
-  JSON.stringify(saidBy(rule).filter(([aspect, field]) => aspect !== 'words' && field !== 'stage'))
-
 type Said = readonly (readonly [aspect: Aspect, field: string, said: readonly string[]])[]
 
 function differencesOf(was: Rule, is: Rule): Difference[] {

@@ -5,7 +5,7 @@ import { durationMs } from '../domain/time/duration.ts'
 import type { SubjectKind } from '../domain/watchdog/subject.ts'
 import type { Group } from './conditions.ts'
 import type { Ladder } from './ladder.ts'
-import type { Match, Resolve, RuleEvent, Stage } from './rule-file.ts'
+import type { Match, Resolve, RuleEvent } from './rule-file.ts'
 
 /** How long something lasts: milliseconds, or a share of the cycle in percent. */
 export type For = { readonly ms: number } | { readonly cyclePct: number }
@@ -22,10 +22,7 @@ export interface Rule {
   readonly ladder: Ladder | null
   /** Conditions that end an episode; null: it ends when `conditions` are no longer met. */
   readonly clear: Group | null
-  /** The event as in the file, but for a stage that was set without a new file. */
   readonly event: RuleEvent
-  /** The stage in the file. */
-  readonly fileStage: Stage
   /** With a ladder the highest that it may have: see `levelAt`. */
   readonly level: LogLevel
   readonly resolve: Resolve

@@ -130,7 +130,6 @@ create table backtests (
   records_done bigint default 0 not null,
   report jsonb,
   failure text,
-  tested jsonb default '{}'::jsonb not null,
   beside_active boolean default false not null,
   constraint backtests_pkey PRIMARY KEY (id),
   constraint backtests_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id),
@@ -847,29 +846,6 @@ create policy all_spreads on rule_spreads for all to simherd_platform using (tru
 create policy readable on rule_spreads for select to simherd_tenant using (true);
 grant insert, select on rule_spreads to simherd_platform;
 grant select on rule_spreads to simherd_tenant;
-
-create table rule_stages (
-  id bigint generated always as identity not null,
-  rule text not null,
-  stage text not null,
-  file_stage text not null,
-  version integer not null,
-  at timestamp with time zone not null,
-  author text not null,
-  actor text,
-  reason text,
-  request_id text,
-  constraint rule_stages_pkey PRIMARY KEY (id),
-  constraint rule_stages_version_fkey FOREIGN KEY (version) REFERENCES rule_sets(version),
-  constraint rule_stages_stage_check CHECK ((stage = ANY (ARRAY['off'::text, 'shadow'::text, 'log'::text, 'notify'::text, 'enforce'::text])))
-);
-CREATE INDEX rule_stages_rule ON public.rule_stages USING btree (rule, id DESC);
-alter table rule_stages enable row level security;
-alter table rule_stages force row level security;
-create policy all_stages on rule_stages for all to simherd_platform using (true) with check (true);
-create policy readable on rule_stages for select to simherd_tenant using (true);
-grant insert, select on rule_stages to simherd_platform;
-grant select on rule_stages to simherd_tenant;
 
 create table shadow_log (
   id bigint generated always as identity not null,

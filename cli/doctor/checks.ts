@@ -6,7 +6,7 @@ import { megabytes } from '../../domain/quantity.ts'
 import { toMB } from '../../domain/units.ts'
 import { httpNetwork } from '../../network/http.ts'
 import { checkSmtp } from '../../notify/transport.ts'
-import { inForceInstead, readRulesInForce } from '../../operations/watchdog/rules-in-force.ts'
+import { inForceInstead, rulesInForce } from '../../operations/watchdog/rules-in-force.ts'
 import { describeOffset } from '../../process/clock.ts'
 import { checkRedis } from '../../queues/check-redis.ts'
 import { openWorkflowClient } from '../../queues/temporal/client.ts'
@@ -125,7 +125,7 @@ const clock = inDatabase('clock', NONE_RUNS, async ({ db }) => {
 
 /** Whether this build takes the rules in force, so that `doctor` of a new release tells before it is installed. */
 const rules = inDatabase('rules', NONE_RUNS, async (store) => {
-  const inForce = await inPlatform(store, readRulesInForce)
+  const inForce = await inPlatform(store, rulesInForce())
   const { version, refused } = inForce
   if (refused !== null)
     return missing(

@@ -23,16 +23,10 @@ export async function ruleHistory(settings: Settings, { output, page = 1 }: Hist
   if (found.pagination.hasNextPage) print(`older: --page ${page + 1}`)
 }
 
-const WORDS: Readonly<Record<RuleChange['change'], string>> = {
-  pushed: 'pushed',
-  activated: 'activated',
-  staged: 'staged',
-}
-
-const rowOf = ({ at: when, version, change, rule, stage, author, reason }: RuleChange) => [
+const rowOf = ({ at: when, version, change, author, reason }: RuleChange) => [
   at(when),
   String(version),
-  rule === null ? WORDS[change] : `${rule} → ${stage}`,
+  change,
   author,
   reason ?? '',
 ]

@@ -1,7 +1,6 @@
-/** `simherd rules load`, `push`, `activate`, `rollback`, `history`, `show`, `shadow-log`, `explain`, `coverage`, `promote`, `demote`, `put`, `remove`: the commands that ask a service. */
+/** `simherd rules load`, `push`, `activate`, `rollback`, `history`, `show`, `shadow-log`, `explain`, `coverage`, `put`, `remove`: the commands that ask a service. */
 import { type Command, Option } from 'commander'
 import type { Settings } from '../../config/index.ts'
-import { STAGES } from '../../rules/rule-file.ts'
 import { ASKS } from '../help-text.ts'
 import { id, wholeNumber } from '../option-values.ts'
 import type { ChangeFlags } from './ask.ts'
@@ -12,7 +11,6 @@ import type { PutFlags } from './files.ts'
 import type { HistoryFlags } from './history.ts'
 import type { RollbackFlags } from './load.ts'
 import type { ShadowFlags } from './shadow-log.ts'
-import type { StageFlags } from './stages.ts'
 
 const output = () =>
   new Option('-o, --output <format>', 'text, or json for programs').choices(['text', 'json']).default('text')
@@ -153,23 +151,6 @@ export function addLifeCommands(rules: Command, settings: () => Settings): void 
       const { ruleCoverage } = await import('./coverage.ts')
       await ruleCoverage(settings(), flags)
     })
-  for (const direction of ['promote', 'demote'] as const) {
-    const word = direction === 'promote' ? 'higher' : 'lower'
-    const command = rules
-      .command(direction)
-      .argument('<rule>', 'name of a rule in force')
-      .description(`Put a rule into a ${word} stage, without a new file.`)
-      .addOption(new Option('--to <stage>', `left out: the next ${word} one`).choices([...STAGES]))
-      .option(...REASON)
-      .addOption(output())
-      .addHelpText('after', help('', `${direction} sim-overage --to ${direction === 'promote' ? 'notify' : 'shadow'}`))
-      .action(async (rule: string, flags: StageFlags) => {
-        const { moveStage } = await import('./stages.ts')
-        await moveStage(settings(), rule, direction, flags)
-      })
-    if (direction === 'promote')
-      command.option('--untested', 'to enforce, though no backtest of the last 30 days has tested the rule as it is')
-  }
   rules
     .command('put')
     .argument('<file>', 'a rule file')

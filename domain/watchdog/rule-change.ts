@@ -28,18 +28,16 @@ export const ChangedRules = strictObject({
 })
 export type ChangedRules = Static<typeof ChangedRules>
 
-const KINDS = ['pushed', 'activated', 'staged'] as const
+const KINDS = ['pushed', 'activated'] as const
 
 /** An entry of the history. */
 export const RuleChange = strictObject({
   change: Type.Unsafe<(typeof KINDS)[number]>({
     type: 'string',
     enum: [...KINDS],
-    description: '`pushed`: the version came in; `activated`: it was put in force; `staged`: a rule got another stage',
+    description: '`pushed`: the version came in; `activated`: it was put in force',
   }),
   version: RuleVersion,
-  rule: nullable(Type.String({ description: 'The rule that got another stage; else null' })),
-  stage: nullable(Text('Its stage from then on; else null', 'log')),
   at: Instant('When'),
   author: Type.String({ description: 'Who, as they named themselves' }),
   actor: nullable(Actor),

@@ -2,15 +2,12 @@
 import { ServiceError } from '../../domain/errors.ts'
 import type { Backtest } from '../../domain/replay/backtest.ts'
 import type { RuleSource } from '../../domain/watchdog/rule-source.ts'
-import type { Rule } from '../../rules/rule.ts'
 import { insertBacktest, lockBacktests } from '../../store/replay/backtests.ts'
 import type { PlatformTx } from '../../store/tenancy.ts'
 import { tenantExists } from '../../store/tenants/tenants.ts'
 import { activeRuleVersion } from '../../store/watchdog/rule-sets.ts'
-import { setStages } from '../../store/watchdog/rule-stages.ts'
 import { checkVersion } from '../watchdog/rule-versions.ts'
-import { type CheckedRules, checkRules, inSetStages } from '../watchdog/rules-in-force.ts'
-import { testedOf } from '../watchdog/tested-rules.ts'
+import { type CheckedRules, checkRules } from '../watchdog/rules-in-force.ts'
 
 /** Most backtests that wait or run. */
 const MOST_WAITING = 20
@@ -59,10 +56,10 @@ export async function askBacktest(
       errors: [{ pointer: '/tenantId', detail: `there is no tenant ${tenantId}` }],
     })
   const version = checked === undefined ? await versionOf(tx, question) : null
-  const rules = checked?.rules ?? (version === null ? [] : await rulesOf(tx, version))
+  if (version !== null) await checkVersion(tx, version)
   if ((await lockBacktests(tx)) >= MOST_WAITING)
     throw new ServiceError('backtest_limit', `${MOST_WAITING} backtests wait or run already.`)
-  return insertBacktest(tx, { tenantId, cycles, besideActive, version, files: checked?.files ?? null }, testedOf(rules))
+  return insertBacktest(tx, { tenantId, cycles, besideActive, version, files: checked?.files ?? null })
 }
 
 /** The stored version to backtest. */
@@ -71,7 +68,3 @@ async function versionOf(tx: PlatformTx, question: Pick<BacktestQuestion, 'versi
   if (version === undefined) throw new ServiceError('rules_version_not_found', 'No version of the rules is in force.')
   return version
 }
-
-/** The rules of a version in the stages that are set, as it is replayed. @throws ServiceError as `checkVersion` does */
-const rulesOf = async (tx: PlatformTx, version: number): Promise<readonly Rule[]> =>
-  inSetStages(await checkVersion(tx, version), await setStages(tx))

@@ -130,7 +130,7 @@ interface RuleFiles {
 
 const questionOf = (asked: Omit<ReplayQuestion, 'rules'>, { files, version }: RuleFiles): ReplayQuestion => ({
   ...asked,
-  rules: { version: version ?? 1, files, withStages: version !== null },
+  rules: { version: version ?? 1, files },
 })
 
 /** The files of the rules, and their version; null if they are not stored. */

@@ -9,7 +9,6 @@ import { type CompiledSet, compileSet } from '../../rules/compile/compile-set.ts
 import { faultWords, type RuleFault } from '../../rules/load/faults.ts'
 import { loadRuleSet, loadStoredRules } from '../../rules/load/load.ts'
 import type { Rule } from '../../rules/rule.ts'
-import { STAGES } from '../../rules/rule-file.ts'
 import { noteChange } from '../../store/audit.ts'
 import { insertOperatorNotices } from '../../store/operator-notices.ts'
 import { insertSpread } from '../../store/rule-spreads.ts'
@@ -20,10 +19,8 @@ import {
   earlierRuleVersions,
   lockRules,
   ruleSetOf,
-  rulesMark,
   storeRuleSet,
 } from '../../store/watchdog/rule-sets.ts'
-import { type SetStage, setStages } from '../../store/watchdog/rule-stages.ts'
 import { ruleChanges, shiftsOf } from './rule-events.ts'
 
 export interface RulesInForce {
@@ -84,13 +81,11 @@ const NONE: LoadedRules = { version: 0, activatedAt: null, rules: [], refused: n
  * @param comparedFirst how many subjects engine and compiled rules both decide first, after a version was taken up
  */
 export function rulesInForce(comparedFirst: number = COMPARED_FIRST): ReadRules {
-  let loaded = { mark: '', rules: compiledRules(NONE, comparedFirst) }
+  let loaded = { active: 0, rules: compiledRules(NONE, comparedFirst) }
   return async (tx) => {
-    const { version, mark } = await rulesMark(tx)
-    if (version !== null && mark !== loaded.mark) {
-      const set = await newestAccepted(tx, version)
-      loaded = { mark, rules: compiledRules(set, comparedFirst) }
-    }
+    const active = await activeRuleVersion(tx)
+    if (active !== undefined && active !== loaded.active)
+      loaded = { active, rules: compiledRules(await newestAccepted(tx, active), comparedFirst) }
     return loaded.rules
   }
 }
@@ -101,30 +96,10 @@ async function newestAccepted(tx: TenantTx | PlatformTx, active: number): Promis
     const set = await ruleSetOf(tx, version)
     if (set === undefined) continue
     const { rules, faults } = await loadStoredRules(set.files)
-    if (faults.length === 0)
-      return { version, activatedAt: set.activatedAt, rules: inSetStages(rules, await setStages(tx)), refused }
+    if (faults.length === 0) return { version, activatedAt: set.activatedAt, rules, refused }
     refused ??= { version, reason: reasonOf(faults) }
   }
   return { ...NONE, refused }
-}
-
-/** What is in force, as it is stored. */
-export async function readRulesInForce(tx: PlatformTx): Promise<LoadedRules> {
-  const version = await activeRuleVersion(tx)
-  return version === undefined ? NONE : newestAccepted(tx, version)
-}
-
-/** The rules in the stages that were set for them. A file that says another stage than it said then wins. Pure. */
-export function inSetStages(rules: readonly Rule[], stages: readonly SetStage[]): readonly Rule[] {
-  if (stages.length === 0) return rules
-  const byRule = new Map(stages.map((one) => [one.rule, one]))
-  return rules.map((rule) => {
-    const set = byRule.get(rule.name)
-    const stage = STAGES.find((one) => one === set?.stage)
-    if (stage === undefined || set?.fileStage !== rule.fileStage) return rule
-    const { event } = rule
-    return { ...rule, event: { ...event, params: { ...event.params, stage } } }
-  })
 }
 
 function reasonOf([first, ...others]: readonly RuleFault[]): string {
@@ -218,11 +193,10 @@ export const storeRules = (
  */
 export async function putInForce(
   tx: PlatformTx,
-  { version, rules: asInFiles }: { readonly version: number; readonly rules: readonly Rule[] },
+  { version, rules }: { readonly version: number; readonly rules: readonly Rule[] },
   inForce: number | undefined,
   { author, reason, expect }: Change,
 ): Promise<ChangedRules> {
-  const rules = inSetStages(asInFiles, await setStages(tx))
   if (version === inForce) return { version, changed: false }
   if (expect !== undefined && expect !== (inForce ?? 0)) throw moved(expect, inForce)
   const was = inForce === undefined ? [] : (await newestAccepted(tx, inForce)).rules

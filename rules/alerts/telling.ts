@@ -2,7 +2,7 @@
  * What is told about an alert, and where. Pure; instants are epoch milliseconds.
  *
  * Telling is level-triggered and separate for log and mail: while an alert fires, each is told once, as soon as the
- * rule may. So a promoted rule tells what still fires. An end is told only where the beginning was.
+ * rule may. So a rule whose stage is raised tells what still fires. An end is told only where the beginning was.
  */
 import { LogLevel } from '../../domain/codes.ts'
 import { levelAt } from '../ladder.ts'

@@ -196,7 +196,6 @@ function loaded(
     conditions,
     clear,
     event,
-    fileStage: params.stage,
     ladder,
     level,
     resolve: params.resolve ?? 'log',

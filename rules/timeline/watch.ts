@@ -22,6 +22,7 @@ import type { Facts } from '../facts.ts'
 import type { Moment } from '../facts-of.ts'
 import { levelAt } from '../ladder.ts'
 import type { Rule } from '../rule.ts'
+import type { Stage } from '../rule-file.ts'
 import type { Coverage } from './coverage.ts'
 import type { Wished } from './enforce.ts'
 import type { TimelineSubject } from './subjects.ts'
@@ -82,7 +83,7 @@ export class Watch {
   }
 
   /** Gives a rule another stage. */
-  setStage(name: string, stage: Rule['fileStage']): void {
+  setStage(name: string, stage: Stage): void {
     this.#outcomes.clear()
     this.#rules = this.#rules.map((rule) =>
       rule.name === name ? { ...rule, event: { ...rule.event, params: { ...rule.event.params, stage } } } : rule,

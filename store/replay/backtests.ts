@@ -33,19 +33,15 @@ export interface AskedBacktest {
   readonly files: readonly RuleSource[] | null
 }
 
-/** What each rule decides, hashed, by its name. */
-export type TestedRules = Readonly<Record<string, string>>
-
 /** Queues a backtest. */
 export async function insertBacktest(
   tx: PlatformTx,
   { tenantId, cycles, besideActive, version, files }: AskedBacktest,
-  tested: TestedRules,
 ): Promise<Backtest> {
   const { rows } = await sql<Row<Backtest>>`
-    insert into backtests (tenant_id, version, files, tested, cycles, beside_active, actor, asked_at)
+    insert into backtests (tenant_id, version, files, cycles, beside_active, actor, asked_at)
     values (${tenantId}, ${version}, ${files === null ? null : JSON.stringify(files)}::jsonb,
-            ${JSON.stringify(tested)}::jsonb, ${cycles}, ${besideActive}, ${tx.caller?.actor ?? null}, ${tx.now})
+            ${cycles}, ${besideActive}, ${tx.caller?.actor ?? null}, ${tx.now})
     returning ${columns}`.execute(tx.q)
   const [row] = rows
   if (row === undefined) throw new Error('the backtest was written and is not there')
@@ -86,16 +82,6 @@ export async function findBacktest(tx: PlatformTx, id: number): Promise<Backtest
     select ${columns}, report from backtests where id = ${id}`.execute(tx.q)
   const [row] = rows
   return row === undefined ? undefined : { ...shown<Backtest>(row), report: row.report }
-}
-
-/** Whether a backtest that was asked for after an instant, and is done, tested a rule that decides the same. */
-export async function isTested(tx: PlatformTx, rule: string, decides: string, after: Date): Promise<boolean> {
-  const { rows } = await sql<{ tested: boolean }>`
-    select exists (select from backtests
-                    where state = 'done' and asked_at >= ${after} and tested ->> ${rule} = ${decides}) as tested`.execute(
-    tx.q,
-  )
-  return rows[0]?.tested ?? false
 }
 
 /** Removes a backtest. @returns whether there was one */

@@ -7,17 +7,13 @@ export interface ReplayedRules {
   /** As entries of the log name it. */
   readonly version: number
   readonly files: readonly RuleSource[]
-  /** Whether the stages that were set without a new file count: not for files that are not stored. */
-  readonly withStages: boolean
 }
 
 /** Puts rules in force in the temporary tables. */
-export async function fillRules(tx: TenantTx, { version, files, withStages }: ReplayedRules, at: Date): Promise<void> {
+export async function fillRules(tx: TenantTx, { version, files }: ReplayedRules, at: Date): Promise<void> {
   await sql`
     insert into pg_temp.rule_sets (version, hash, rules, author, created_at) overriding system value
     values (${version}, '', ${JSON.stringify(files)}::jsonb, 'backtest', ${at})`.execute(tx.q)
   await sql`
     insert into pg_temp.rule_activations (version, at, author) values (${version}, ${at}, 'backtest')`.execute(tx.q)
-  if (withStages)
-    await sql`insert into pg_temp.rule_stages overriding system value select * from public.rule_stages`.execute(tx.q)
 }

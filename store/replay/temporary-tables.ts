@@ -13,7 +13,7 @@ import { makeStage, STAGE_TABLES } from '../usage/stage.ts'
 /** Tables that are read as they are: the terms of a tariff never change. */
 const LEFT_ALONE = ['tariffs']
 /** Tables without a tenant that operations read or write. */
-const BESIDE = ['tenants', 'rule_activations', 'rule_sets', 'rule_spreads', 'rule_stages']
+const BESIDE = ['tenants', 'rule_activations', 'rule_sets', 'rule_spreads']
 
 /** What is done to the past of a tenant, in order of its instants. They stand for rows of the real tables. */
 const PAST = ['usage_records', 'tickets', 'audit_log', 'pools', 'silences', 'cycles'] as const

@@ -1,7 +1,4 @@
-/**
- * What became of the rules, newest first: versions that were brought in, which of them was put in force when, and
- * stages.
- */
+/** What became of the rules, newest first: versions that were brought in, and which of them was put in force when. */
 import { sql } from 'kysely'
 import { type Page, type PageQuery, pageRequest, toPage } from '../../domain/page.ts'
 import type { RuleChange } from '../../domain/watchdog/rule-change.ts'
@@ -16,14 +13,12 @@ export async function pageOfRuleHistory(tx: PlatformTx, query: PageQuery): Promi
   const { rows, totalItems } = await readPage<Row>(
     tx,
     {
-      columns: sql`change, version, rule, stage, at, author, actor, reason, request_id as "requestId", step, id`,
+      columns: sql`change, version, at, author, actor, reason, request_id as "requestId", step, id`,
       from: sql`from (
-        select 'pushed' as change, version, null as rule, null as stage, created_at as at, author, actor, reason, request_id, 1 as step, version as id
+        select 'pushed' as change, version, created_at as at, author, actor, reason, request_id, 1 as step, version as id
           from rule_sets
          union all
-        select 'activated', version, null, null, at, author, actor, reason, request_id, 2, id from rule_activations
-         union all
-        select 'staged', version, rule, stage, at, author, actor, reason, request_id, 3, id from rule_stages) h`,
+        select 'activated', version, at, author, actor, reason, request_id, 2, id from rule_activations) h`,
       orderBy: sql`at desc, step desc, id desc`,
     },
     page,
@@ -31,11 +26,9 @@ export async function pageOfRuleHistory(tx: PlatformTx, query: PageQuery): Promi
   return toPage(
     page,
     totalItems,
-    rows.map(({ change, version, rule, stage, at, author, actor, reason, requestId }) => ({
+    rows.map(({ change, version, at, author, actor, reason, requestId }) => ({
       change,
       version,
-      rule,
-      stage,
       at: at.toISOString(),
       author,
       actor,

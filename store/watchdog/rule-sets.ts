@@ -27,14 +27,6 @@ export async function activeRuleVersion(tx: TenantTx | PlatformTx): Promise<numb
   return rows[0]?.version ?? undefined
 }
 
-/** The version in force, null before the first, and a mark that changes with all that decides which rules are decided. */
-export async function rulesMark(tx: TenantTx | PlatformTx): Promise<{ version: number | null; mark: string }> {
-  const { rows } = await sql<{ version: number | null; stages: number | null }>`
-    select ${versionInForce} as version, (select max(id) from rule_stages) as stages`.execute(tx.q)
-  const { version = null, stages = null } = rows[0] ?? {}
-  return { version, mark: `${version}/${stages}` }
-}
-
 /** The rule set in force; undefined before the first activation. */
 export async function activeRuleSet(tx: TenantTx | PlatformTx): Promise<RuleSet | undefined> {
   const version = await activeRuleVersion(tx)

@@ -438,7 +438,6 @@ describe('each table of tenants', () => {
       rule_activations: 'insert select',
       rule_sets: 'insert select',
       rule_spreads: 'insert select',
-      rule_stages: 'insert select',
       shadow_log: 'delete',
       tariffs: 'insert select',
       tenants: 'insert select update',

@@ -253,12 +253,6 @@ def file_to_remove():
     return {"path": loaded_file()["path"], "query": {"author": "conformance"}}
 
 
-def a_stage():
-    """A stage for a rule of a set that was just put in force."""
-    inside("POST", "/rules", own_rules()["body"])
-    return {"path": {"name": "sim-silent"}, "body": {"stage": "notify", "author": "conformance"}}
-
-
 REQUESTS = {
     "explainRules": lambda: {"query": {"simId": fresh_sim()}},
     "acknowledgeAlert": firing_alert,
@@ -349,7 +343,6 @@ REQUESTS = {
     "removeBacktest": backtest,
     "putRuleFile": file_to_put,
     "removeRuleFile": file_to_remove,
-    "setRuleStage": a_stage,
     "activateRuleVersion": lambda: {**rule_version(), "body": {"author": "conformance"}},
     "rollBackRules": lambda: {"body": {"author": "conformance", "to": rule_version()["path"]["version"]}},
 }

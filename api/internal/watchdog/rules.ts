@@ -1,17 +1,14 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
-import { Instant, nullable, strictObject, Text } from '../../../domain/schema.ts'
+import { Instant, nullable, strictObject } from '../../../domain/schema.ts'
 import { ChangedRules, changeFields, expectField } from '../../../domain/watchdog/rule-change.ts'
 import { activateRules, rulesInForce } from '../../../operations/watchdog/rules-in-force.ts'
-import { setStage } from '../../../operations/watchdog/set-stage.ts'
 import { BOUNDS, STAGES, type Stage } from '../../../rules/rule-file.ts'
 import { countHeard } from '../../../store/rule-spreads.ts'
 import { inPlatform } from '../../../store/tenancy.ts'
 import { onBehalfOf } from '../../http/change.ts'
 import { answersVersion } from '../../http/etag.ts'
 import type { InternalOptions } from '../../options.ts'
-
-const Staged = Type.Unsafe<Stage>({ type: 'string', enum: [...STAGES], description: 'How far the rule may go' })
 
 const Rules = strictObject({
   version: Type.Integer({ minimum: 0, description: 'Version of the set; 0 before the first' }),
@@ -30,14 +27,14 @@ const Rules = strictObject({
       tenants: Type.Integer({ minimum: 0, description: 'Tenants that go by it' }),
       of: Type.Integer({ minimum: 0, description: 'Tenants that there are' }),
     },
-    { description: 'How far the newest change has come: version or stage' },
+    { description: 'How far the newest change has come' },
   ),
   rules: Type.Array(
     strictObject({
       name: Type.String(),
       subject: Type.Unsafe<'sim' | 'pool' | 'tenant'>({ type: 'string', enum: ['sim', 'pool', 'tenant'] }),
       file: Type.String({ description: 'Path below the rules folder' }),
-      stage: Staged,
+      stage: Type.Unsafe<Stage>({ type: 'string', enum: [...STAGES], description: 'How far the rule may go' }),
     }),
   ),
 })
@@ -98,35 +95,5 @@ export const ruleRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app
       const { files, author, ...more } = request.body
       return activateRules(onBehalfOf(store, request), files, author, more)
     },
-  )
-
-  app.put(
-    '/rules/stages/:name',
-    {
-      config: { tenant: 'none', problems: ['rule_not_found', 'rule_untested'] },
-      schema: {
-        operationId: 'setRuleStage',
-        summary: 'Set the stage of a rule without a new file',
-        description:
-          'Counts until the rule’s file says another stage than it says now. To `enforce` goes a rule that a backtest has tested as it is within 30 days, or whose file says so.',
-        tags: ['Rules'],
-        params: Type.Object({ name: Text('Name of the rule', 'sim-overage', { minLength: 1, maxLength: 60 }) }),
-        body: strictObject({
-          stage: Staged,
-          untested: Type.Optional(
-            Type.Boolean({ description: 'Set `enforce` though no backtest has tested the rule. Default: false' }),
-          ),
-          ...changeFields,
-        }),
-        response: {
-          200: strictObject({
-            rule: Type.String({ description: 'Name of the rule' }),
-            stage: Staged,
-            changed: Type.Boolean({ description: 'False where it was in this stage already' }),
-          }),
-        },
-      },
-    },
-    (request) => setStage(onBehalfOf(store, request), request.params.name, request.body),
   )
 }

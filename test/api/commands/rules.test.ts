@@ -8,7 +8,6 @@ import { putRule, removeRule } from '../../../cli/rules/files.ts'
 import { ruleHistory, showVersion } from '../../../cli/rules/history.ts'
 import { activateVersion, loadRules, pushRules, rollBack } from '../../../cli/rules/load.ts'
 import { shadowLog } from '../../../cli/rules/shadow-log.ts'
-import { moveStage } from '../../../cli/rules/stages.ts'
 import { watchFolder } from '../../../cli/rules/watch.ts'
 import { LogLevel } from '../../../domain/codes.ts'
 import type { ShadowAct } from '../../../domain/watchdog/shadow-entry.ts'
@@ -124,57 +123,6 @@ describe('a watched folder', () => {
 
     const { body } = await harness.operate('GET', '/internal/rules')
     expect(body.rules).toHaveLength((await readRuleFiles('')).length)
-  })
-})
-
-describe('stages', () => {
-  test('are raised and lowered a step at a time, with a history', async () => {
-    const { settings, harness } = command
-    lines.length = 0
-    harness.now += 1000
-    await moveStage(settings, 'sim-overage', 'demote', { reason: 'too many mails' })
-    await moveStage(settings, 'sim-overage', 'demote', { to: 'shadow' })
-    await moveStage(settings, 'sim-overage', 'promote', {})
-    const moved = lines.splice(0)
-    await ruleHistory(settings, { output: 'text' })
-
-    expect(moved.map((line) => line.replace(/;.*/, ''))).toEqual([
-      'sim-overage: enforce → notify',
-      'sim-overage: notify → shadow',
-      'sim-overage: shadow → log',
-    ])
-    expect(lines.join('\n')).toMatch(/sim-overage → notify +\S+ +too many mails/)
-  })
-
-  test.each([
-    ['no rule of that name', 'sim-nobody', 'promote', {}, 3, 'no rule sim-nobody is in force'],
-    ['a stage the other way', 'sim-overage', 'promote', { to: 'off' }, 2, 'expected notify, enforce'],
-    ['a stage it is in', 'sim-overage', 'demote', { to: 'log' }, 2, 'expected off, shadow'],
-  ] as const)('refuse %s', async (_, rule, direction, flags, exitCode, message) => {
-    const moved = moveStage(command.settings, rule, direction, flags)
-
-    await expect(moved).rejects.toMatchObject({ exitCode, message: expect.stringContaining(message) })
-  })
-
-  test('are raised to enforce untested only by who says so', async () => {
-    const { settings } = command
-    const promoted = (flags = {}) => moveStage(settings, 'sim-silent', 'promote', { to: 'enforce', ...flags })
-    await expect(promoted()).rejects.toMatchObject({
-      exitCode: 4,
-      message: expect.stringMatching(/No backtest of the last 30 days .+\(409 rule_untested\)/),
-    })
-    await promoted({ untested: true })
-    expect(lines.at(-1)).toBe('sim-silent: notify → enforce; every subject is evaluated anew')
-    await moveStage(settings, 'sim-silent', 'demote', {})
-  })
-
-  test('are not set for what is not in force', async () => {
-    const body = { stage: 'log', author: 'Ann' }
-
-    expect(await command.harness.operate('PUT', '/internal/rules/stages/sim-nobody', body)).toMatchObject({
-      status: 404,
-      body: { code: 'rule_not_found' },
-    })
   })
 })
 
@@ -310,10 +258,7 @@ describe('the shadow log', () => {
 test('changes of the rules answer programs with JSON', async () => {
   const { settings } = command
   lines.splice(0)
-  await moveStage(settings, 'sim-never-seen', 'demote', { output: 'json' })
-  const moved = JSON.parse(lines.splice(0).join('\n'))
   await rollBack(settings, { output: 'json' })
 
-  expect(moved).toMatchObject({ rule: 'sim-never-seen', changed: true })
   expect(JSON.parse(lines.splice(0).join('\n'))).toEqual({ version: expect.any(Number), changed: true })
 })

@@ -337,14 +337,6 @@ export const LINES: Readonly<Record<string, Line>> = {
     },
     audit: ['rules'],
   },
-  setRuleStage: {
-    call: async ({ harness }) => {
-      await harness.operate('POST', '/internal/rules', { files: await freshRules(), author: 'the tests' })
-      await harness.operate('PUT', '/internal/rules/stages/sim-silent', { stage: 'off', author: 'the tests' })
-      return { path: { name: 'sim-silent' }, body: { stage: 'log', author: 'the tests' } }
-    },
-    audit: ['rules'],
-  },
   listRuleVersions: { call: none },
   getRuleVersion: { call: async (estate) => ({ path: { version: await pushedVersion(estate) } }) },
   pushRules: {

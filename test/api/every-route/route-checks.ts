@@ -117,7 +117,6 @@ interface AuditRow {
 
 /** What concerns no tenant. */
 const OF_THE_PLATFORM = {
-  setRuleStage: null,
   putRuleFile: null,
   removeRuleFile: null,
   loadRules: null,

@@ -72,7 +72,7 @@ export async function replayedMonth<T>(
         billingCycle: 'P1M',
         startsAt: EXAMPLE_MONTH.startsAt,
         endsAt: EXAMPLE_MONTH.startsAt + hours * HOUR + HOUR / 2,
-        rules: { version: 1, files: shipped, withStages: true },
+        rules: { version: 1, files: shipped },
       }
       const replayed = await replay(one, question, { evaluation: evaluationOptions(), render })
       return { replayed, came: await read(one) }

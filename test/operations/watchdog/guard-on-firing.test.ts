@@ -89,7 +89,7 @@ describe('a rule that fires on many subjects at once', () => {
     expect(await world.asked()).toBe(8)
   })
 
-  test('is held when it is promoted', async () => {
+  test('is held when its stage is raised', async () => {
     const world = await aGuardedWorld({ rules: only({ 'sim-overage': inStage('shadow') }) })
     await world.useAll(world.sims, 101)
     const before = [await world.noticed(), await world.holds()]

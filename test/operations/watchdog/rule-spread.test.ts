@@ -3,7 +3,6 @@ import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { activateRuleVersion, pushRules, rollBackRules } from '../../../operations/watchdog/rule-versions.ts'
 import { activateRules } from '../../../operations/watchdog/rules-in-force.ts'
-import { setStage } from '../../../operations/watchdog/set-stage.ts'
 import { sweepSubjects } from '../../../operations/watchdog/sweep-subjects.ts'
 import { countHeard } from '../../../store/rule-spreads.ts'
 import { tenantsToSweep } from '../../../store/shards.ts'
@@ -23,7 +22,6 @@ const CHANGES: Readonly<Record<string, (store: Store) => Promise<unknown>>> = {
   'a load': (store) => activateRules(store, WITHOUT, 'Ann'),
   'an activation': async (store) => activateRuleVersion(store, (await pushRules(store, WITHOUT, BY)).version, BY),
   'a rollback': (store) => inPlatform(store, (tx) => rollBackRules(tx, undefined, BY)),
-  'a stage': (store) => setStage(store, RULE, { stage: 'off', ...BY }),
 }
 
 /** Three tenants that go by the rule, after others that did not have it. */

@@ -14,7 +14,7 @@ import { asShipped, aWorld, type Edit, inStage, only } from './alert-world.ts'
 const [HOUR, DAY] = [3_600_000, 86_400_000]
 const OVERAGE = only({ 'sim-overage': asShipped })
 
-describe('a promoted rule', () => {
+describe('a rule whose stage is raised', () => {
   test('tells and asks from enforce on what fired in shadow', async () => {
     const world = await aWorld({ rules: only({ 'sim-overage': inStage('shadow') }) })
     await world.use(world.sim, 101)

@@ -88,7 +88,7 @@ describe('a rule in shadow', () => {
     expect(await world.earnest()).toEqual(NOTHING)
   })
 
-  test('tells once what still fires when it is promoted', async () => {
+  test('tells once what still fires when its stage is raised', async () => {
     const world = await aShadowWorld()
     await world.use(world.sim, 101)
     const [alert] = await world.alerts()

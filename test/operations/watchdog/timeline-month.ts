@@ -12,10 +12,12 @@ import { openPlayer } from '../../../operations/replay/play.ts'
 import { changeNotices } from '../../../operations/tenants/change-notices.ts'
 import { activateRules } from '../../../operations/watchdog/rules-in-force.ts'
 import { setSimWatchdog } from '../../../operations/watchdog/set-sim-watchdog.ts'
-import { setStage } from '../../../operations/watchdog/set-stage.ts'
+import type { Stage } from '../../../rules/rule-file.ts'
 import { readInstant } from '../../../rules/timeline/instant.ts'
 import { readSeries } from '../../../rules/timeline/series.ts'
 import type { TimelineEvent, TimelineTest } from '../../../rules/timeline/test-file.ts'
+import { inPlatform } from '../../../store/tenancy.ts'
+import { activeRuleSet } from '../../../store/watchdog/rule-sets.ts'
 import { aPool, aTariff, openStore, type TestStore } from '../../setup/estate.ts'
 import { aHarness, complete, evaluationOptions } from '../harness.ts'
 
@@ -163,12 +165,22 @@ function agendaOf(test: TimelineTest, startsAt: number): [number, Happening[]][]
   return [...agenda].toSorted(([a], [b]) => a - b)
 }
 
+/** Puts a rule in force in another stage. */
+async function restage(store: TestStore, name: string, stage: Stage): Promise<void> {
+  const set = await inPlatform(store, activeRuleSet)
+  const files = (set?.files ?? []).map((one) => {
+    const rule = JSON.parse(one.text)
+    if (rule.name === name) rule.event.params.stage = stage
+    return { ...one, text: JSON.stringify(rule) }
+  })
+  await activateRules(store, files, 'the tests')
+}
+
 /** Does what an event says, but usage. */
 async function happening({ harness, store, pools, sims }: World, event: TimelineEvent): Promise<void> {
   const { asTenant, rows } = harness
   const { stage, to, tickets, set = '', status } = event
-  if (stage !== undefined && to !== undefined)
-    await setStage(store, stage, { stage: to, author: 'the tests', untested: true })
+  if (stage !== undefined && to !== undefined) await restage(store, stage, to)
   if (tickets !== undefined) {
     const ofTypes = [
       [TicketStatus.Complete, tickets.done],

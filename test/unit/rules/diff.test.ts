@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { decisionOf, diffRules } from '../../../rules/diff.ts'
+import { diffRules } from '../../../rules/diff.ts'
 import { loadStoredRules } from '../../../rules/load/load.ts'
 import { aFile, leaf } from './samples.ts'
 
@@ -59,35 +59,5 @@ describe('diffRules', () => {
         ],
       },
     ])
-  })
-})
-
-describe('what a rule decides', () => {
-  const decided = async (...files: ReturnType<typeof aFile>[]) => (await set(...files)).map(decisionOf)
-  const few = (value: number) => ({
-    file: 'conditions/few.json',
-    text: JSON.stringify({
-      name: 'few',
-      description: 'Few.',
-      subject: 'pool',
-      conditions: { all: [above('usageMB', value)] },
-    }),
-  })
-  const withFew = aFile({ conditions: { all: [{ condition: 'few' }, eighty] } })
-
-  test.each<[string, ReturnType<typeof aFile>, boolean]>([
-    ['a message', aFile({}, { message: 'Pool {{poolName}} is full.' }), true],
-    ['a stage', aFile({}, { stage: 'shadow' }), true],
-    ['a description', aFile({ description: 'Another one.' }), true],
-    ['a level', aFile({}, { level: 'Critical' }), false],
-    ['a time', aFile({}, { for: 'PT1H' }), false],
-    ['a threshold', aFile({ conditions: { all: [above('usagePct', 81)] } }), false],
-  ])('after an edit of %s', async (_, after, isSame) => {
-    expect((await decided(aFile()))[0] === (await decided(after))[0]).toBe(isSame)
-  })
-
-  test('after an edit of a shared condition', async () => {
-    expect(await decided(few(5), withFew)).not.toEqual(await decided(few(6), withFew))
-    expect(await decided(few(5), withFew)).toEqual(await decided(few(5), withFew))
   })
 })

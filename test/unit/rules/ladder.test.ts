@@ -127,7 +127,7 @@ describe('an alert with a ladder', () => {
     expect(logged).toEqual(['0:at-80/fired', '3:at-100/fired', '4:at-100/resolved'])
   })
 
-  test('tells its present step when it is promoted', async () => {
+  test('tells its present step when its stage is raised', async () => {
     const { logged, mailed } = await told(monthly, [50, 80, 80, 80], { stages: ['shadow', 'shadow', 'log', 'notify'] })
     expect([logged, mailed]).toEqual([['2:at-80/fired'], ['3:at-80/fired']])
   })
