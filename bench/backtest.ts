@@ -9,7 +9,7 @@
 import { sql } from 'kysely'
 import pg from 'pg'
 import { to as copyTo } from 'pg-copy-streams'
-import { progress } from '../cli/rules/ask-backtest.ts'
+import { progress } from '../cli/rules/backtest.ts'
 import { cycleAt, previousCycle } from '../domain/time/cycle.ts'
 import { renderMail } from '../notify/render.ts'
 import { backtest } from '../operations/replay/backtest.ts'

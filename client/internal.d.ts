@@ -15975,7 +15975,6 @@ export interface operations {
                      *           "tenantId": "tf622080bc0a0",
                      *           "version": 1,
                      *           "cycles": 0,
-                     *           "besideActive": false,
                      *           "state": "queued",
                      *           "actor": "key:6a34354728b4",
                      *           "askedAt": "2026-11-20T12:00:00.000Z",
@@ -16010,8 +16009,6 @@ export interface operations {
                             version: number | null;
                             /** @description How many of the billing cycles that ended last */
                             cycles: number;
-                            /** @description Whether the rules in force are replayed too */
-                            besideActive: boolean;
                             /**
                              * @description One runs at a time, the oldest first
                              * @enum {string}
@@ -16081,8 +16078,7 @@ export interface operations {
                  *           "text": "{ \"name\": \"sim-overage\" }"
                  *         }
                  *       ],
-                 *       "cycles": 1,
-                 *       "besideActive": false
+                 *       "cycles": 1
                  *     }
                  */
                 "application/json": {
@@ -16105,11 +16101,6 @@ export interface operations {
                      * @default 1
                      */
                     cycles?: number;
-                    /**
-                     * @description Whether the rules in force are replayed too, and the report compares with them. Takes twice as long
-                     * @default false
-                     */
-                    besideActive?: boolean;
                 };
             };
         };
@@ -16128,7 +16119,6 @@ export interface operations {
                      *       "tenantId": "tf622080bc0a0",
                      *       "version": 1,
                      *       "cycles": 0,
-                     *       "besideActive": false,
                      *       "state": "queued",
                      *       "actor": "key:6a34354728b4",
                      *       "askedAt": "2026-11-20T12:00:00.000Z",
@@ -16151,8 +16141,6 @@ export interface operations {
                         version: number | null;
                         /** @description How many of the billing cycles that ended last */
                         cycles: number;
-                        /** @description Whether the rules in force are replayed too */
-                        besideActive: boolean;
                         /**
                          * @description One runs at a time, the oldest first
                          * @enum {string}
@@ -16271,7 +16259,6 @@ export interface operations {
                      *       "tenantId": "tf622080bc0a0",
                      *       "version": 1,
                      *       "cycles": 0,
-                     *       "besideActive": false,
                      *       "state": "queued",
                      *       "actor": "key:6a34354728b4",
                      *       "askedAt": "2026-11-20T12:00:00.000Z",
@@ -16332,38 +16319,6 @@ export interface operations {
                      *             }
                      *           ]
                      *         },
-                     *         "active": {
-                     *           "version": 1,
-                     *           "rules": [
-                     *             {
-                     *               "rule": "sim-overage",
-                     *               "entries": 0,
-                     *               "fired": 0,
-                     *               "flapped": 0,
-                     *               "wouldLog": 0,
-                     *               "wouldMail": 0,
-                     *               "wouldSuspend": 0,
-                     *               "suspended": 0
-                     *             }
-                     *           ],
-                     *           "mails": [
-                     *             {
-                     *               "recipient": "billing@meadow.example",
-                     *               "mails": 0
-                     *             }
-                     *           ],
-                     *           "both": 0,
-                     *           "onlyReplay": 0,
-                     *           "onlyActive": 0,
-                     *           "examples": [
-                     *             {
-                     *               "where": "replay",
-                     *               "key": "sim-overage/sim/7/2026-11/1/fired",
-                     *               "at": "2026-11-20T12:00:00.000Z",
-                     *               "message": "SIM meter 17 is 5 MB over its limit."
-                     *             }
-                     *           ]
-                     *         },
                      *         "undecided": {
                      *           "records": 0,
                      *           "tickets": 0,
@@ -16387,8 +16342,6 @@ export interface operations {
                         version: number | null;
                         /** @description How many of the billing cycles that ended last */
                         cycles: number;
-                        /** @description Whether the rules in force are replayed too */
-                        besideActive: boolean;
                         /**
                          * @description One runs at a time, the oldest first
                          * @enum {string}
@@ -16518,72 +16471,6 @@ export interface operations {
                                      * @enum {string}
                                      */
                                     where: "replay" | "log";
-                                    /**
-                                     * @description Key of the entry
-                                     * @example sim-overage/sim/7/2026-11/1/fired
-                                     */
-                                    key: string;
-                                    /**
-                                     * Format: date-time
-                                     * @description When
-                                     */
-                                    at: string;
-                                    /**
-                                     * @description What it says
-                                     * @example SIM meter 17 is 5 MB over its limit.
-                                     */
-                                    message: string;
-                                }[];
-                            };
-                            /** @description Beside the rules in force, replayed too; left out where that was not asked for, or these are in force */
-                            active?: {
-                                /** @description Version of the rules in force */
-                                version: number;
-                                /** @description What each rule in force would have done; one that did nothing is left out */
-                                rules: {
-                                    /**
-                                     * @description Name of the rule
-                                     * @example sim-overage
-                                     */
-                                    rule: string;
-                                    /** @description Entries of the watchdog log */
-                                    entries: number;
-                                    /** @description Alerts that fired */
-                                    fired: number;
-                                    /** @description How often it told that an alert flaps */
-                                    flapped: number;
-                                    /** @description In stage `shadow`: entries that it would have written */
-                                    wouldLog: number;
-                                    /** @description In stage `shadow`: notices that it would have mailed */
-                                    wouldMail: number;
-                                    /** @description Suspensions that its stage or the mode of the subject kept it from */
-                                    wouldSuspend: number;
-                                    /** @description Suspensions */
-                                    suspended: number;
-                                }[];
-                                /** @description Mails by recipient */
-                                mails: {
-                                    /**
-                                     * @description Address
-                                     * @example billing@meadow.example
-                                     */
-                                    recipient: string;
-                                    /** @description Mails to it */
-                                    mails: number;
-                                }[];
-                                /** @description Entries that these rules and those in force write */
-                                both: number;
-                                /** @description Entries that only these rules write */
-                                onlyReplay: number;
-                                /** @description Entries that only the rules in force write */
-                                onlyActive: number;
-                                /** @description The earliest of both kinds that only one of the two has */
-                                examples: {
-                                    /**
-                                     * @description `replay`: only these rules write it; `active`: only those in force do
-                                     * @enum {string}
-                                     */
-                                    where: "replay" | "active";
                                     /**
                                      * @description Key of the entry
                                      * @example sim-overage/sim/7/2026-11/1/fired

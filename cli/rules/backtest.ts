@@ -1,23 +1,32 @@
-/** `simherd rules backtest [folder] --tenant <id>`: what rules would have done in past billing cycles. */
+/** `simherd rules backtest [folder] --tenant <id>`: what rules would have done in past billing cycles. A worker does it. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type InternalClient, idempotent } from '../../client/client.ts'
 import type { Settings } from '../../config/index.ts'
 import type { BacktestReport } from '../../domain/replay/backtest.ts'
 import { CommandFailure, ExitCode } from '../failures.ts'
 import { print } from '../print.ts'
-import { type AskFlags, askBacktest, readReport } from './ask-backtest.ts'
+import { responseOf } from '../service.ts'
+import { askingAboutRules, filesIn } from './ask.ts'
 import { linesOf } from './backtest-report.ts'
 
-export interface BacktestFlags extends AskFlags {
+const LOOK_EVERY_MS = 1000
+/** While it waits, the service may be started anew. */
+const PATIENCE_MS = 60_000
+
+export interface BacktestFlags {
   readonly tenant?: string
+  readonly version?: number
+  readonly cycles: number
+  /** Whether to wait for the report. */
+  readonly wait: boolean
   /** A backtest that was asked for before. */
   readonly id?: number
-  /** Reads the database itself, in place of asking a service. */
-  readonly direct?: true
+  readonly output: 'text' | 'json'
 }
 
 /**
  * @param folder rule files; empty: those of `version`, or what is in force
- * @throws CommandFailure for faults in the rules, or a backtest that failed; with `direct` without DATABASE_URL, or where
- *   another runs
+ * @throws CommandFailure for faults in the rules, or a backtest that failed
  */
 export async function backtestRules(settings: Settings, folder: string, flags: BacktestFlags): Promise<void> {
   const report = await reportOf(settings, folder, flags)
@@ -26,19 +35,60 @@ export async function backtestRules(settings: Settings, folder: string, flags: B
 }
 
 async function reportOf(settings: Settings, folder: string, flags: BacktestFlags): Promise<BacktestReport | undefined> {
-  const { tenant, id, version, direct = false, wait } = flags
+  const { tenant, id, version, wait } = flags
   if (folder !== '' && version !== undefined) throw usage('got a folder and --version, expected one of them')
-  if (direct && !wait) throw usage('got --direct and --no-wait: without a service nobody goes on with it')
   if (id !== undefined) {
-    if (tenant !== undefined || version !== undefined || folder !== '' || direct)
+    if (tenant !== undefined || version !== undefined || folder !== '')
       throw usage('got --id and something to ask: --id is of a backtest that was asked for before')
-    return readReport(settings, id, flags)
+    return readReport(settings, id, wait)
   }
   if (tenant === undefined) throw usage('got neither --tenant nor --id: say whose past')
-  const question = { tenant, folder }
-  if (!direct) return askBacktest(settings, question, flags)
-  const { backtestDirectly } = await import('./direct-backtest.ts')
-  return backtestDirectly(settings, question, flags)
+  return askBacktest(settings, { ...flags, tenant, folder })
 }
 
 const usage = (message: string) => new CommandFailure(message, ExitCode.usage)
+
+/** Asks for a backtest, and waits for its report. @returns undefined without `wait`: then its id is printed */
+async function askBacktest(
+  settings: Settings,
+  { tenant: tenantId, folder, version, cycles, wait, output }: BacktestFlags & { tenant: string; folder: string },
+): Promise<BacktestReport | undefined> {
+  const rules = folder === '' ? version !== undefined && { version } : { files: await filesIn(folder) }
+  const body = { tenantId, cycles, ...rules }
+  const asked = await askingAboutRules(settings, (service) =>
+    responseOf(service.POST('/internal/rules/backtests', { params: idempotent(crypto.randomUUID()), body })),
+  )
+  if (wait) return readReport(settings, asked.id, wait)
+  print(output === 'json' ? JSON.stringify(asked, null, 2) : String(asked.id))
+  return undefined
+}
+
+/** The report of a backtest, waited for unless `wait` is false. @throws CommandFailure if it failed, or has not ended */
+const readReport = (settings: Settings, id: number, wait: boolean): Promise<BacktestReport> =>
+  askingAboutRules(settings, (service) => waitFor(service, id, wait), PATIENCE_MS)
+
+async function waitFor(service: InternalClient, id: number, wait: boolean): Promise<BacktestReport> {
+  const tell = progress()
+  for (let said = ''; ; await sleep(LOOK_EVERY_MS)) {
+    const params = { path: { id } }
+    const { state, report, failure, records, recordsDone } = await responseOf(
+      service.GET('/internal/rules/backtests/{id}', { params }),
+    )
+    if (report !== null) return report
+    if (failure !== null) throw new CommandFailure(`backtest ${id}: ${failure}`)
+    if (!wait) throw new CommandFailure(`backtest ${id} is ${state}, and has no report yet`, ExitCode.conflict)
+    if (state !== said) process.stderr.write(`backtest ${id} is ${state}\n`)
+    said = state
+    await tell(recordsDone, records ?? 0)
+  }
+}
+
+/** Says each tenth of the records. */
+export function progress(): (done: number, of: number) => Promise<void> {
+  let told = 0
+  return async (done, of) => {
+    const tenth = of === 0 ? 0 : Math.floor((10 * done) / of)
+    if (tenth > told) process.stderr.write(`${done} of ${of} usage records\n`)
+    told = Math.max(told, tenth)
+  }
+}

@@ -116,10 +116,8 @@ Example:
     .option('--tenant <id>', 'whose past')
     .option('--version <version>', 'a stored version of the rules', id)
     .option('--cycles <number>', 'how many of the billing cycles that ended last, 1 to 3', wholeNumber(1, 3), 1)
-    .option('--beside-active', 'replay what is in force too, and compare with it: takes twice as long')
     .option('--no-wait', 'print its id, and do not wait for the report')
     .option('--id <id>', 'the report of one that was asked for before', id)
-    .option('--direct', 'read the database at DATABASE_URL, and ask no service')
     .description(
       'Say what rules would have done in past billing cycles, beside the log. Changes nothing of the tenant.',
     )
@@ -128,8 +126,8 @@ Example:
       'after',
       `
 ${ASKS}
-A worker does it, one at a time, and goes on when the command ends; its report is kept for 30 days. With --direct the
-command does it itself. Either way the usage of the cycles is copied into temporary tables.
+A worker does it, one at a time, and goes on when the command ends; its report is kept for 30 days. The usage of the
+cycles is copied into temporary tables.
 
 Example:
   npx simherd rules backtest ./my-rules --tenant t0123456789ab`,

@@ -33,44 +33,26 @@ const Loud = strictObject({
 /** Subjects with the most entries. `id` is of a SIM or a pool; null: of the tenant. */
 export type Loud = Static<typeof Loud>
 
-/** Entries that only one of two has. @param other what the replay is compared with */
-const examples = <Other extends string>(other: Other, description: string) =>
-  Type.Array(
+const BesideLog = strictObject({
+  both: count('Entries that the replay and the log have'),
+  onlyReplay: count('Entries that only the replay has'),
+  onlyLog: count('Entries that only the log has'),
+  examples: Type.Array(
     strictObject({
-      where: Type.Unsafe<'replay' | Other>({ type: 'string', enum: ['replay', other], description }),
+      where: Type.Unsafe<'replay' | 'log'>({
+        type: 'string',
+        enum: ['replay', 'log'],
+        description: '`replay`: only these rules wrote it; `log`: only the tenant’s log has it',
+      }),
       key: Text('Key of the entry', 'sim-overage/sim/7/2026-11/1/fired'),
       at: Instant('When'),
       message: Text('What it says', 'SIM meter 17 is 5 MB over its limit.'),
     }),
     { description: 'The earliest of both kinds that only one of the two has' },
-  )
-
-const BesideLog = strictObject({
-  both: count('Entries that the replay and the log have'),
-  onlyReplay: count('Entries that only the replay has'),
-  onlyLog: count('Entries that only the log has'),
-  examples: examples('log', '`replay`: only these rules wrote it; `log`: only the tenant’s log has it'),
+  ),
 })
 /** Entries of the replay beside those of the tenant's log, by their keys. */
 export type BesideLog = Static<typeof BesideLog>
-
-const Mails = Type.Array(
-  strictObject({ recipient: Text('Address', 'billing@meadow.example'), mails: count('Mails to it') }),
-  { description: 'Mails by recipient' },
-)
-const BesideActive = strictObject({
-  version: Type.Integer({ minimum: 1, description: 'Version of the rules in force' }),
-  rules: Type.Array(RuleCounts, {
-    description: 'What each rule in force would have done; one that did nothing is left out',
-  }),
-  mails: Mails,
-  both: count('Entries that these rules and those in force write'),
-  onlyReplay: count('Entries that only these rules write'),
-  onlyActive: count('Entries that only the rules in force write'),
-  examples: examples('active', '`replay`: only these rules write it; `active`: only those in force do'),
-})
-/** Entries of the replay beside those of a replay of the rules in force, by their keys. */
-export type BesideActive = Static<typeof BesideActive>
 
 export const BacktestReport = strictObject({
   tenantId: Text('Whose past', 'tf622080bc0a0'),
@@ -80,7 +62,10 @@ export const BacktestReport = strictObject({
   records: count('Usage records that were replayed'),
   seconds: count('How long it took'),
   rules: Type.Array(RuleCounts, { description: 'What each rule did; one that did nothing is left out' }),
-  mails: Mails,
+  mails: Type.Array(
+    strictObject({ recipient: Text('Address', 'billing@meadow.example'), mails: count('Mails to it') }),
+    { description: 'Mails by recipient' },
+  ),
   noise: strictObject({
     entriesPerDay: perDay('Entries a day'),
     mailsPerDay: perDay('Mails a day'),
@@ -89,11 +74,6 @@ export const BacktestReport = strictObject({
     loudest: Type.Array(Loud, { description: 'The subjects with the most entries' }),
   }),
   log: BesideLog,
-  active: Type.Optional({
-    ...BesideActive,
-    description:
-      'Beside the rules in force, replayed too; left out where that was not asked for, or these are in force',
-  }),
   undecided: strictObject({
     records: count('Usage records that do not count: a correction would take a total below 0'),
     tickets: count('Tickets of persons that do not fit what these rules have done'),
@@ -112,7 +92,6 @@ const fields = {
   tenantId: Text('Whose past', 'tf622080bc0a0'),
   version: nullable({ ...RuleVersion, description: 'Version of the rules; null: files that are not stored' }),
   cycles: Type.Integer({ description: 'How many of the billing cycles that ended last' }),
-  besideActive: Type.Boolean({ description: 'Whether the rules in force are replayed too' }),
   state: Type.Unsafe<(typeof STATES)[number]>({
     type: 'string',
     enum: [...STATES],

@@ -16,8 +16,6 @@ export interface BacktestQuestion {
   readonly tenantId: string
   /** How many of the cycles that ended last, 1 to 3. */
   readonly cycles: number
-  /** Replays the rules in force too, and compares with what they would have done. Default: false. */
-  readonly besideActive?: boolean | undefined
   /** A stored version. Default: the one in force, unless files are given. */
   readonly version?: number | undefined
   /** Files that are not stored. */
@@ -50,7 +48,7 @@ export async function askBacktest(
   question: Omit<BacktestQuestion, 'files'>,
   checked: CheckedRules | undefined,
 ): Promise<Backtest> {
-  const { tenantId, cycles, besideActive = false } = question
+  const { tenantId, cycles } = question
   if (!(await tenantExists(tx, tenantId)))
     throw new ServiceError('tenant_not_found', `tenantId: there is no tenant ${tenantId}.`, {
       errors: [{ pointer: '/tenantId', detail: `there is no tenant ${tenantId}` }],
@@ -59,7 +57,7 @@ export async function askBacktest(
   if (version !== null) await checkVersion(tx, version)
   if ((await lockBacktests(tx)) >= MOST_WAITING)
     throw new ServiceError('backtest_limit', `${MOST_WAITING} backtests wait or run already.`)
-  return insertBacktest(tx, { tenantId, cycles, besideActive, version, files: checked?.files ?? null })
+  return insertBacktest(tx, { tenantId, cycles, version, files: checked?.files ?? null })
 }
 
 /** The stored version to backtest. */

@@ -3,14 +3,12 @@ import { ServiceError } from '../../domain/errors.ts'
 import { type BacktestReport, MOST_CYCLES } from '../../domain/replay/backtest.ts'
 import { type Cycle, cycleAt, previousCycle } from '../../domain/time/cycle.ts'
 import type { RuleSource } from '../../domain/watchdog/rule-source.ts'
-import { releaseBacktestLock, tryBacktestLock } from '../../store/replay/lock.ts'
-import { besideActive, besideLog, type Came, cameOf, loudestSubjects, shortAlerts } from '../../store/replay/report.ts'
-import { keepAsActive } from '../../store/replay/temporary-tables.ts'
+import { besideLog, countsByRule, loudestSubjects, mailsByRecipient, shortAlerts } from '../../store/replay/report.ts'
 import { type Db, inPlatform, inTenant, reading, type Store } from '../../store/tenancy.ts'
 import { tenantSettings } from '../../store/usage/cycles.ts'
 import { activeRuleVersion, ruleSetOf } from '../../store/watchdog/rule-sets.ts'
 import { checkRules } from '../watchdog/rules-in-force.ts'
-import { type Replayed, type ReplayOptions, type ReplayQuestion, replay } from './replay.ts'
+import { type ReplayOptions, replay } from './replay.ts'
 
 /** Most time that it takes, in milliseconds. */
 const MOST_MS = 30 * 60_000
@@ -24,8 +22,6 @@ export interface BacktestRequest {
   readonly cycles: number
   /** A stored version, files that are not stored, or null: what is in force. */
   readonly rules: number | readonly RuleSource[] | null
-  /** Replays the rules in force too, and compares with what they would have done. Default: false. */
-  readonly besideActive?: boolean
 }
 
 /** What a report cannot know. */
@@ -40,42 +36,30 @@ const LIMITS = [
 /**
  * Backtests rules. Changes no row: all is done in temporary tables.
  *
- * @param db a single connection, which its maker closes afterwards
+ * @param db a single connection that holds the lock of backtests; its maker closes it afterwards
  * @throws ServiceError `rules_rejected`, `rules_version_not_found`, `tenant_not_found`; `invalid_request` for a wrong number
- *   of cycles or too much usage; `unavailable` if another backtest runs, or after half an hour
+ *   of cycles or too much usage; `unavailable` after half an hour
  */
 export async function backtest(
   db: Db,
   clock: () => number,
-  request: BacktestRequest,
-  options: ReplayOptions,
-): Promise<BacktestReport> {
-  if (!(await tryBacktestLock(db)))
-    throw new ServiceError('unavailable', 'Another backtest runs. One runs at a time: try again when it is done.')
-  try {
-    return await backtestAlone(db, clock, request, options)
-  } finally {
-    await releaseBacktestLock(db)
-  }
-}
-
-async function backtestAlone(
-  db: Db,
-  clock: () => number,
-  { tenantId, cycles, rules, besideActive: isBesideActive = false }: BacktestRequest,
+  { tenantId, cycles, rules }: BacktestRequest,
   options: ReplayOptions,
 ): Promise<BacktestReport> {
   const began = clock()
   const store: Store = { db, clock, enqueue: () => undefined }
-  const set = await filesOf(store, rules)
+  const { files, version } = await filesOf(store, rules)
   const { billingCycle, first, last } = await cyclesOf(store, tenantId, cycles)
-  const asked = { tenantId, billingCycle, startsAt: first.startsAt, endsAt: last.endsAt }
-  const inForce = isBesideActive ? await storedSet(store, null) : null
-  const active = inForce?.version === set.version ? null : inForce
-  const replays = active === null ? 1 : 2
-  /** @param nth 0 for the first of the replays */
-  const replayOf = (of: RuleFiles, nth: number): Promise<Replayed> =>
-    replay(db, questionOf(asked, of), {
+  const replayed = await replay(
+    db,
+    {
+      tenantId,
+      billingCycle,
+      startsAt: first.startsAt,
+      endsAt: last.endsAt,
+      rules: { version: version ?? 1, files, withStages: version !== null },
+    },
+    {
       ...options,
       onProgress: async (done, of) => {
         if (clock() - began > MOST_MS)
@@ -83,39 +67,32 @@ async function backtestAlone(
             'unavailable',
             `The backtest has taken ${MOST_MS / 60_000} minutes: take fewer cycles.`,
           )
-        await options.onProgress?.(Math.floor((nth * of + done) / replays), of)
+        await options.onProgress?.(done, of)
       },
-    })
-  let ofActive: (Came & { readonly version: number }) | undefined
-  if (active !== null) {
-    await replayOf(active, 0)
-    ofActive = { version: active.version, ...(await inTenant(reading(store), tenantId, cameOf)) }
-    await keepAsActive(db)
-  }
-  const replayed = await replayOf(set, replays - 1)
+    },
+  )
   const span = { from: new Date(first.startsAt), until: new Date(last.endsAt - 1) }
   const days = (last.endsAt - first.startsAt) / DAY_MS
   return inTenant(reading(store), tenantId, async (tx) => {
-    const came = await cameOf(tx)
+    const counts = await countsByRule(tx)
+    const mails = await mailsByRecipient(tx)
     const sum = (all: readonly number[]) => all.reduce((a, b) => a + b, 0)
     return {
       tenantId,
       from: span.from.toISOString(),
       until: new Date(last.endsAt).toISOString(),
-      version: set.version,
+      version,
       records: replayed.records,
       seconds: Math.round((clock() - began) / 1000),
-      ...came,
+      rules: counts,
+      mails,
       noise: {
-        entriesPerDay: sum(came.rules.map(({ entries }) => entries)) / days,
-        mailsPerDay: sum(came.mails.map(({ mails }) => mails)) / days,
+        entriesPerDay: sum(counts.map(({ entries }) => entries)) / days,
+        mailsPerDay: sum(mails.map((one) => one.mails)) / days,
         ...(await shortAlerts(tx)),
         loudest: await loudestSubjects(tx, MOST_NAMED),
       },
       log: await besideLog(tx, span, MOST_NAMED),
-      ...(ofActive === undefined
-        ? {}
-        : { active: { ...ofActive, ...(await besideActive(tx, span.until, MOST_NAMED)) } }),
       undecided: replayed.undecided,
       limits: LIMITS,
     }
@@ -128,24 +105,14 @@ interface RuleFiles {
   readonly version: number | null
 }
 
-const questionOf = (asked: Omit<ReplayQuestion, 'rules'>, { files, version }: RuleFiles): ReplayQuestion => ({
-  ...asked,
-  rules: { version: version ?? 1, files },
-})
-
 /** The files of the rules, and their version; null if they are not stored. */
 async function filesOf(store: Store, rules: BacktestRequest['rules']): Promise<RuleFiles> {
   if (rules !== null && typeof rules !== 'number') {
     const { files } = await checkRules(rules)
     return { files, version: null }
   }
-  return storedSet(store, rules)
-}
-
-/** A stored version; null: the one in force. */
-async function storedSet(store: Store, asked: number | null) {
   return inPlatform(store, async (tx) => {
-    const version = asked ?? (await activeRuleVersion(tx))
+    const version = rules ?? (await activeRuleVersion(tx))
     const set = version === undefined ? undefined : await ruleSetOf(tx, version)
     if (set === undefined)
       throw new ServiceError('rules_version_not_found', `There is no version ${version ?? 'in force'}.`)

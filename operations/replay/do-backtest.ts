@@ -59,10 +59,9 @@ async function doOldest(own: Db, work: BacktestWork): Promise<boolean> {
     return true
   }
   try {
-    const { tenantId, cycles, besideActive, files, version } = begun
+    const { tenantId, cycles, files, version } = begun
     const options = { ...work.options, onProgress: progressOf(begun, work) }
-    const question = { tenantId, cycles, besideActive, rules: files ?? version }
-    const report = await backtest(own, store.clock, question, options)
+    const report = await backtest(own, store.clock, { tenantId, cycles, rules: files ?? version }, options)
     await inPlatform(store, (tx) => endBacktest(tx, begun, report))
     return true
   } catch (error) {

@@ -12,7 +12,7 @@ type Row<T extends Backtest> = Omit<T, 'askedAt' | 'startedAt' | 'endedAt'> & {
   readonly endedAt: Date | null
 }
 
-const columns = sql`id, tenant_id as "tenantId", version, cycles, beside_active as "besideActive", state, actor, asked_at as "askedAt",
+const columns = sql`id, tenant_id as "tenantId", version, cycles, state, actor, asked_at as "askedAt",
   started_at as "startedAt", ended_at as "endedAt", records, records_done as "recordsDone", failure`
 const waiting = sql`state in ('queued', 'running')`
 
@@ -27,8 +27,6 @@ const shown = <T extends Backtest>({ askedAt, startedAt, endedAt, ...row }: Row<
 export interface AskedBacktest {
   readonly tenantId: string
   readonly cycles: number
-  /** Whether the rules in force are replayed too. */
-  readonly besideActive: boolean
   readonly version: number | null
   readonly files: readonly RuleSource[] | null
 }
@@ -36,12 +34,12 @@ export interface AskedBacktest {
 /** Queues a backtest. */
 export async function insertBacktest(
   tx: PlatformTx,
-  { tenantId, cycles, besideActive, version, files }: AskedBacktest,
+  { tenantId, cycles, version, files }: AskedBacktest,
 ): Promise<Backtest> {
   const { rows } = await sql<Row<Backtest>>`
-    insert into backtests (tenant_id, version, files, cycles, beside_active, actor, asked_at)
+    insert into backtests (tenant_id, version, files, cycles, actor, asked_at)
     values (${tenantId}, ${version}, ${files === null ? null : JSON.stringify(files)}::jsonb,
-            ${cycles}, ${besideActive}, ${tx.caller?.actor ?? null}, ${tx.now})
+            ${cycles}, ${tx.caller?.actor ?? null}, ${tx.now})
     returning ${columns}`.execute(tx.q)
   const [row] = rows
   if (row === undefined) throw new Error('the backtest was written and is not there')
@@ -102,9 +100,7 @@ export async function beginBacktest(tx: PlatformTx): Promise<BegunBacktest | und
     update backtests
        set state = 'running', starts = starts + 1, started_at = ${tx.now}, records = null, records_done = 0
      where id = (select id from backtests where ${waiting} order by id limit 1)
-    returning id, starts, tenant_id as "tenantId", cycles, beside_active as "besideActive", version, files`.execute(
-    tx.q,
-  )
+    returning id, starts, tenant_id as "tenantId", cycles, version, files`.execute(tx.q)
   return rows[0]
 }
 

@@ -1,19 +1,10 @@
 /** What came of a replay, counted beside what the service did. Reads the temporary tables, and the log of the tenant. */
 import { type RawBuilder, sql } from 'kysely'
-import type { BesideActive, BesideLog, Loud, RuleCounts } from '../../domain/replay/backtest.ts'
+import type { BesideLog, Loud, RuleCounts } from '../../domain/replay/backtest.ts'
 import { mine, type TenantTx } from '../tenancy.ts'
-import { ACTIVE_LOG } from './temporary-tables.ts'
-
-/** What a replay came to, by rule and by recipient. */
-export type Came = Pick<BesideActive, 'rules' | 'mails'>
-
-export const cameOf = async (tx: TenantTx): Promise<Came> => ({
-  rules: await countsByRule(tx),
-  mails: await mailsByRecipient(tx),
-})
 
 /** What each rule did, and would have done in `shadow`. */
-async function countsByRule(tx: TenantTx): Promise<RuleCounts[]> {
+export async function countsByRule(tx: TenantTx): Promise<RuleCounts[]> {
   const count = (which: RawBuilder<unknown>) => sql`count(*) filter (where ${which})::integer`
   const { rows } = await sql<RuleCounts>`
     select rule, ${count(sql`does is null`)} as entries,
@@ -29,7 +20,8 @@ async function countsByRule(tx: TenantTx): Promise<RuleCounts[]> {
   return rows
 }
 
-async function mailsByRecipient(tx: TenantTx): Promise<{ recipient: string; mails: number }[]> {
+/** How many mails each recipient got. */
+export async function mailsByRecipient(tx: TenantTx): Promise<{ recipient: string; mails: number }[]> {
   const { rows } = await sql<{ recipient: string; mails: number }>`
     select recipient, count(*)::integer as mails from pg_temp.mails group by recipient order by mails desc, recipient`.execute(
     tx.q,
@@ -62,54 +54,29 @@ export async function shortAlerts(tx: TenantTx): Promise<{ fired: number; overWi
   return rows[0] ?? { fired: 0, overWithinHour: 0 }
 }
 
-/** Compares the entries with those of the tenant's log. They are the same where their keys are. */
+/** Compares the entries with those of the tenant's log. They are the same where their keys are. @param limit examples of a kind */
 export async function besideLog(
   tx: TenantTx,
   { from, until }: { readonly from: Date; readonly until: Date },
   limit: number,
 ): Promise<BesideLog> {
-  const log = sql`
-    select dedupe_key, at, message from public.watchdog_log
-     where tenant_id = ${mine} and at >= ${from} and at <= ${until}`
-  const { onlyOther: onlyLog, ...counts } = await countsBeside(tx, log, until)
-  return { ...counts, onlyLog, examples: await examplesBeside(tx, log, { until, other: 'log', limit }) }
-}
-
-/** Compares the entries with those of the rules in force, which `keepAsActive` has kept. */
-export async function besideActive(
-  tx: TenantTx,
-  until: Date,
-  limit: number,
-): Promise<Omit<BesideActive, keyof Came | 'version'>> {
-  const active = sql`select dedupe_key, at, message from ${ACTIVE_LOG} where at <= ${until}`
-  const { onlyOther: onlyActive, ...counts } = await countsBeside(tx, active, until)
-  return { ...counts, onlyActive, examples: await examplesBeside(tx, active, { until, other: 'active', limit }) }
-}
-
-/** Joins the entries of the replay, `r`, with others, `o`. */
-const joined = (others: RawBuilder<unknown>, until: Date) => sql`
-  (select dedupe_key, at, message from pg_temp.watchdog_log where at <= ${until}) r
-    full join (${others}) o using (dedupe_key)`
-
-async function countsBeside(tx: TenantTx, others: RawBuilder<unknown>, until: Date) {
-  const { rows } = await sql<{ both: number; onlyReplay: number; onlyOther: number }>`
-    select count(*) filter (where r.at is not null and o.at is not null)::integer as both,
-           count(*) filter (where o.at is null)::integer as "onlyReplay",
-           count(*) filter (where r.at is null)::integer as "onlyOther" from ${joined(others, until)}`.execute(tx.q)
-  return rows[0] ?? { both: 0, onlyReplay: 0, onlyOther: 0 }
-}
-
-async function examplesBeside<Other extends string>(
-  tx: TenantTx,
-  others: RawBuilder<unknown>,
-  { until, other, limit }: { readonly until: Date; readonly other: Other; readonly limit: number },
-) {
-  const { rows } = await sql<{ where: 'replay' | Other; key: string; at: Date; message: string }>`
+  const joined = sql`
+    (select dedupe_key, at, message from pg_temp.watchdog_log where at <= ${until}) r
+      full join (select dedupe_key, at, message from public.watchdog_log
+                  where tenant_id = ${mine} and at >= ${from} and at <= ${until}) l using (dedupe_key)`
+  const { rows: counts } = await sql<Omit<BesideLog, 'examples'>>`
+    select count(*) filter (where r.at is not null and l.at is not null)::integer as both,
+           count(*) filter (where l.at is null)::integer as "onlyReplay",
+           count(*) filter (where r.at is null)::integer as "onlyLog" from ${joined}`.execute(tx.q)
+  const { rows: examples } = await sql<{ where: 'replay' | 'log'; key: string; at: Date; message: string }>`
     select "where", key, at, message
-      from (select case when o.at is null then 'replay' else ${other} end as "where", dedupe_key as key,
-                   coalesce(r.at, o.at) as at, coalesce(r.message, o.message) as message,
-                   row_number() over (partition by o.at is null order by coalesce(r.at, o.at), dedupe_key) as n
-              from ${joined(others, until)} where r.at is null or o.at is null) e
+      from (select case when l.at is null then 'replay' else 'log' end as "where", dedupe_key as key,
+                   coalesce(r.at, l.at) as at, coalesce(r.message, l.message) as message,
+                   row_number() over (partition by l.at is null order by coalesce(r.at, l.at), dedupe_key) as n
+              from ${joined} where r.at is null or l.at is null) e
      where n <= ${limit} order by at, key`.execute(tx.q)
-  return rows.map((one) => ({ ...one, at: one.at.toISOString() }))
+  return {
+    ...(counts[0] ?? { both: 0, onlyReplay: 0, onlyLog: 0 }),
+    examples: examples.map((one) => ({ ...one, at: one.at.toISOString() })),
+  }
 }

@@ -21,10 +21,6 @@ type PastTable = (typeof PAST)[number]
 /** The table that a past is copied to. */
 const pastOf = (table: PastTable): string => `past_${table}`
 
-/** Entries of a replay of the rules in force, kept while other rules are replayed. */
-const ACTIVE_LOG_NAME = 'active_log'
-export const ACTIVE_LOG = sql.id('pg_temp', ACTIVE_LOG_NAME)
-
 /** Makes the tables, empty. Outside a transaction. @param db a single connection, without any of them */
 export async function makeTemporaryTables(db: Db): Promise<void> {
   // Their text names tables by themselves only as long as nothing stands before them.
@@ -78,25 +74,6 @@ async function makeTable(db: Db, name: string, like: string, hasIndexes: boolean
 
 const grant = (db: Db, name: string) =>
   sql`grant all on ${sql.id('pg_temp', name)} to simherd_tenant, simherd_platform`.execute(db)
-
-/** Keeps the entries of a replay, and drops its tables: another may begin on the same connection. Outside a transaction. */
-export async function keepAsActive(db: Db): Promise<void> {
-  await sql`set role simherd_tenant`.execute(db)
-  await sql`create temporary table ${sql.id(ACTIVE_LOG_NAME)} as
-    select dedupe_key, at, message from pg_temp.watchdog_log`.execute(db)
-  await grant(db, ACTIVE_LOG_NAME)
-  const { rows } = await sql<{ name: string; kind: string; owner: string }>`
-    select relname as name, case relkind when 'v' then 'view' when 'S' then 'sequence' else 'table' end as kind,
-           pg_get_userbyid(relowner) as owner
-      from pg_class c
-     where relnamespace = pg_my_temp_schema() and relkind in ('r', 'v', 'S') and relname <> ${ACTIVE_LOG_NAME}
-       and not exists (select from pg_depend where objid = c.oid and deptype = 'i' and relkind = 'S')`.execute(db)
-  for (const { name, kind, owner } of rows) {
-    await sql`set role ${sql.id(owner)}`.execute(db)
-    // One may have gone with another.
-    await sql`drop ${sql.raw(kind)} if exists ${sql.id('pg_temp', name)} cascade`.execute(db)
-  }
-}
 
 /** Tells PostgreSQL how large the tables are. Nothing else does: a temporary table is analyzed by its own session alone. */
 export async function analyzeTemporaryTables(db: Db): Promise<void> {

@@ -26,13 +26,6 @@ const NewBacktest = strictObject({
       description: 'How many of the billing cycles that ended last',
     }),
   ),
-  besideActive: Type.Optional(
-    Type.Boolean({
-      default: false,
-      description:
-        'Whether the rules in force are replayed too, and the report compares with them. Takes twice as long',
-    }),
-  ),
 })
 const OneBacktest = Type.Object({ id: Id('Backtest') })
 const config = { tenant: 'none' } as const

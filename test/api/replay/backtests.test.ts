@@ -25,7 +25,7 @@ test('asks before any rules are in force', async () => {
 describe('a backtest', () => {
   test('is queued, listed, read and removed', async () => {
     const version = await loaded()
-    const made = await ask({ ...ours(), version, cycles: 2, besideActive: true })
+    const made = await ask({ ...ours(), version, cycles: 2 })
     expect(made.status).toBe(202)
     const { id } = made.body
     const queued = {
@@ -33,7 +33,6 @@ describe('a backtest', () => {
       tenantId: harness.tenant.id,
       version,
       cycles: 2,
-      besideActive: true,
       state: 'queued',
       actor: expect.stringMatching(/^key:/),
       askedAt: new Date(harness.now).toISOString(),
@@ -46,7 +45,7 @@ describe('a backtest', () => {
     expect(made.body).toEqual(queued)
     expect((await harness.operate('GET', `${PATH}/${id}`)).body).toEqual({ ...queued, report: null })
     const files = (await ask({ ...ours(), files: shipped })).body
-    expect(files).toMatchObject({ version: null, cycles: 1, besideActive: false })
+    expect(files).toMatchObject({ version: null, cycles: 1 })
     expect((await harness.operate('GET', PATH)).body).toMatchObject({
       data: [files, queued],
       pagination: { totalItems: 2 },
