@@ -150,7 +150,6 @@ const isGrace = (kind: AlertNotification['kind']): boolean => kind === 'graceSta
 const DONE = {
   fired: 'noticed',
   resolved: 'resolved',
-  flapping: 'flaps, told',
   escalated: 'not acknowledged, told',
   graceStarted: 'grace began',
   graceEnding: 'grace ends, told',
@@ -171,15 +170,13 @@ function subjectOf(alerts: readonly AlertNotification[]): string {
  * @param named makes what is shown of a pool's name
  */
 function headlineOf(alerts: readonly AlertNotification[], named: (name: string) => string): string {
-  // An escalation, or that it flaps, is a cause of its own.
+  // An escalation is a cause of its own.
   const { kind: first, rule } = worstOf(alerts)
-  const isAside = first === 'escalated' || first === 'flapping'
-  const found = isAside ? alerts.map((told) => ({ ...told, kind: 'fired' as const })) : alerts
+  const isEscalated = first === 'escalated'
+  const found = isEscalated ? alerts.map((told) => ({ ...told, kind: 'fired' as const })) : alerts
   const said = headlineOfFound(found, named) || `${counted(alerts.length, 'notice')} of rule ${oneLine(rule.name)}`
-  return isAside ? `${ASIDE[first]}${said}` : said
+  return isEscalated ? `Not acknowledged: ${said}` : said
 }
-
-const ASIDE = { escalated: 'Not acknowledged: ', flapping: 'Flapping: ' } as const
 
 function headlineOfFound(alerts: readonly AlertNotification[], named: (name: string) => string): string {
   const simsThat = (wanted: AlertNotification['kind']) =>

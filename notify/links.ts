@@ -50,7 +50,7 @@ export function offersOf(notifications: readonly Notification[], links: MailLink
  * they are plain words.
  */
 const isAskable = ({ kind, key, cycle, rule, subject }: AlertNotification): boolean =>
-  (kind === 'fired' || kind === 'flapping' || kind === 'escalated') &&
+  (kind === 'fired' || kind === 'escalated') &&
   cycle !== undefined &&
   !key.startsWith('guard/') &&
   isPlain(rule.name) &&

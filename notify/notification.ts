@@ -34,8 +34,8 @@ interface BasicNotification {
 
 /**
 /**
- * An alert of a rule: it fired or resolved, it flaps, nobody has acknowledged it, or its grace period began or is about to
- * end; or what the rule did to a SIM: it was suspended or brought back.
+ * An alert of a rule: it fired or resolved, nobody has acknowledged it, or its grace period began or is about to end; or
+ * what the rule did to a SIM: it was suspended or brought back.
  */
 export interface AlertNotification extends BasicNotification {
   readonly kind: AlertNoticeKind

@@ -47,7 +47,6 @@ const isIccid = (label: string): boolean => /^\d{18,22}$/.test(label)
 const PREFIXES = {
   fired: '',
   resolved: 'Resolved: ',
-  flapping: 'Flapping: ',
   escalated: 'Not acknowledged: ',
   graceStarted: '',
   graceEnding: '',
@@ -146,7 +145,6 @@ function topicOf(told: Notification): Topic {
   if (told.key.startsWith('guard/')) return { noun: DECISIONS, ...alike('needed') }
   if (told.kind === 'fired' && told.rule.type === 'usage-feed-silent') return { noun: FEEDS, ...alike('silent') }
   const noun = COUNTED[told.subject.kind]
-  if (told.kind === 'flapping') return { noun, ...alike('flapping') }
   if (told.kind === 'suspended') return { noun, ...alike('suspended') }
   if (told.kind === 'broughtBack') return { noun, ...alike('brought back') }
   if (told.kind !== 'fired') return { noun, ...alike('in grace') }

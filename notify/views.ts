@@ -64,7 +64,6 @@ const TONES = { [LogLevel.Info]: 'info', [LogLevel.Warning]: 'warning', [LogLeve
 const KINDS = {
   fired: '',
   resolved: 'Resolved',
-  flapping: 'Flapping',
   escalated: 'Not acknowledged',
   graceStarted: 'Grace started',
   graceEnding: 'Grace ending',
@@ -74,7 +73,6 @@ const KINDS = {
 const FOUND = {
   fired: 'Noticed',
   resolved: 'Resolved',
-  flapping: 'Noticed',
   escalated: 'Written',
   graceStarted: 'Grace began',
   graceEnding: 'Written',

@@ -53,7 +53,6 @@ const WITHHELD: Readonly<Record<Alert['withheld'][number], string>> = {
   inhibited: 'another alert that is mailed says more of the same',
   unsubscribed: 'the tenant wants no mails of alerts of this level: see "simherd tenants notices"',
   held: 'its rule began to fire on many at once: "simherd enforcement show" lists what waits for a decision',
-  flapping: 'it fires and resolves again and again; mails and suspensions wait until it has settled',
   nodata: 'no usage is received: it stays as it is, and nothing is suspended or brought back',
   stage: "its rule's stage lets it do no more",
   mode: 'the watchdog mode of its subject lets its rule do no more',

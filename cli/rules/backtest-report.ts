@@ -11,12 +11,11 @@ export function linesOf(report: BacktestReport): string[] {
     `${whose}, tenant ${report.tenantId}, ${day(report.from)} to ${day(report.until)}: ${counted(report.records, 'usage record')} in ${report.seconds} s`,
     '',
     ...table(
-      ['rule', 'entries', 'fired', 'flapped', 'suspended', 'would log', 'would mail', 'would suspend'],
+      ['rule', 'entries', 'fired', 'suspended', 'would log', 'would mail', 'would suspend'],
       report.rules.map((one) => [
         one.rule,
         one.entries,
         one.fired,
-        one.flapped,
         one.suspended,
         one.wouldLog,
         one.wouldMail,

@@ -5,7 +5,6 @@ import { LogLevel } from '../codes.ts'
 export type AlertNoticeKind =
   | 'fired'
   | 'resolved'
-  | 'flapping'
   | 'escalated'
   | 'graceStarted'
   | 'graceEnding'
@@ -46,8 +45,6 @@ export function causeOf(about: Causal): string | null {
       return `${kind}/${cause}`
     case 'resolved':
       return null
-    case 'flapping':
-      return level === LogLevel.Critical ? `${kind}/${cause}` : null
     case 'fired':
       return level === LogLevel.Critical && !isOfEndedCycle ? cause : null
   }

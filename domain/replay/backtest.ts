@@ -14,7 +14,6 @@ const RuleCounts = strictObject({
   rule: Text('Name of the rule', 'sim-overage'),
   entries: count('Entries of the watchdog log'),
   fired: count('Alerts that fired'),
-  flapped: count('How often it told that an alert flaps'),
   wouldLog: count('In stage `shadow`: entries that it would have written'),
   wouldMail: count('In stage `shadow`: notices that it would have mailed'),
   wouldSuspend: count('Suspensions that its stage or the mode of the subject kept it from'),

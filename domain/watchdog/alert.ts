@@ -12,12 +12,12 @@ const Phase = Type.Unsafe<OpenPhase>({
   description:
     'pending: its `for` is not over; firing: its conditions are met, or its `clear` is not; recovering: they no longer are, and its `keepFiring` is not over',
 })
-const WITHHELD = ['silenced', 'inhibited', 'unsubscribed', 'held', 'flapping', 'nodata', 'stage', 'mode'] as const
+const WITHHELD = ['silenced', 'inhibited', 'unsubscribed', 'held', 'nodata', 'stage', 'mode'] as const
 const Withheld = Type.Unsafe<(typeof WITHHELD)[number]>({
   type: 'string',
   enum: [...WITHHELD],
   description:
-    'silenced: a silence holds back its mails; inhibited: another alert that is mailed says more of the same; unsubscribed: the tenant wants no mails of alerts of its level; held: its rule began to fire on many subjects at once, and the guard waits for a person; flapping: it fires and resolves again and again; nodata: the usage feed is stale, and it stays as it is; stage, mode: its rule may not do all it asks for, by its stage or the watchdog mode of its subject',
+    'silenced: a silence holds back its mails; inhibited: another alert that is mailed says more of the same; unsubscribed: the tenant wants no mails of alerts of its level; held: its rule began to fire on many subjects at once, and the guard waits for a person; nodata: the usage feed is stale, and it stays as it is; stage, mode: its rule may not do all it asks for, by its stage or the watchdog mode of its subject',
 })
 const Rule = Text('Name of the rule', 'pool-overage', { minLength: 1, maxLength: 100 })
 

@@ -84,7 +84,6 @@ const DECISIONS = [
   'unsubscribed',
   'held',
   'discarded',
-  'flapping',
   'stage',
   'mode',
   'enforcementOff',

@@ -109,7 +109,6 @@ function nextOf(
   { moment, enforcementEnabled, timeZone }: Batch,
 ): Pick<AlertNotification, 'whatNext' | 'follows'> {
   if (telling.kind === 'resolved') return { whatNext: 'Nothing: it is over.' }
-  if (telling.kind === 'flapping') return { whatNext: 'Nothing, until it has settled: SIMs stay as they are.' }
   if (telling.kind === 'escalated')
     return { whatNext: 'It is not mailed again until it ends. Acknowledge it, so that others know it is looked after.' }
   const { type, params } = outcome.rule.event

@@ -19,7 +19,7 @@ const decision = (what: DecisionKind, words: string, more: More = {}): Decision 
 
 /** What grounds say was decided. @param timeZone IANA name, in which people read instants */
 export function decisionsOf(grounds: Grounds, timeZone: string): Decision[] {
-  const { reasons, error } = grounds
+  const { error } = grounds
   if (error !== null)
     return [decision('undecided', `The rule could not be decided, so its alert stays as it is: ${error}`)]
   const at = (ms: number) => instant(ms, timeZone)
@@ -28,14 +28,6 @@ export function decisionsOf(grounds: Grounds, timeZone: string): Decision[] {
     ...waits(grounds, at),
     ...told(grounds),
     ...held(grounds, at),
-    ...(reasons.includes('flapping')
-      ? [
-          decision(
-            'flapping',
-            'It fires and resolves again and again: mails and suspensions wait until it has settled.',
-          ),
-        ]
-      : []),
     ...bounded(grounds),
     ...acts(grounds),
   ]

@@ -52,7 +52,7 @@ function noteOn({ key, rule, leaves, grounds }: Entry): string | null {
   return 'The entry says what was done. No rule decided it then, so there are no comparisons.'
 }
 
-const KINDS: readonly TellingKind[] = ['fired', 'resolved', 'withdrawn', 'flapping', 'escalated']
+const KINDS: readonly TellingKind[] = ['fired', 'resolved', 'withdrawn', 'escalated']
 
 async function ruleOf(
   tx: TenantTx,

@@ -132,7 +132,6 @@ const TITLES = {
   fired: 'Alert',
   resolved: 'Resolved',
   withdrawn: 'Withdrawn',
-  flapping: 'Flapping',
   escalated: 'Escalated',
 } as const
 

@@ -7,7 +7,6 @@ import type { LogLevel } from '../../domain/codes.ts'
 import type { ShadowAct } from '../../domain/watchdog/shadow-entry.ts'
 import { levelAt } from '../ladder.ts'
 import type { Rule } from '../rule.ts'
-import { settlesAt, withChanges } from './flapping.ts'
 import { guardState, isHeld } from './guard.ts'
 import { type AlertName, keyOfTelling, partOf } from './keys.ts'
 import type { Permission } from './permission.ts'
@@ -22,8 +21,7 @@ import { escalatesAt, type Telling, tell } from './telling.ts'
  * What an alert wishes of enforcement.
  *
  * `over`: suspend. `clear`: what it wished before is over. `standDown`: leave alone what is not yet suspended. `keep`:
- * no change, because nothing could be decided, what was read is out of date, the alert flaps or recovers, or the cycle
- * has ended.
+ * no change, because nothing could be decided, what was read is out of date, the alert recovers, or the cycle has ended.
  */
 export type Wish = 'over' | 'clear' | 'standDown' | 'keep'
 
@@ -135,13 +133,11 @@ function decideOpenly(asked: AlertQuestion): AlertDecision {
   const { rule } = outcome
   const state = { ...previous, error: null }
   const isStill = standsStill(rule, staleSince)
-  const moved = isStill
-    ? standStill(state, staleSince)
-    : withChanges(nextState(goOn(state, now), { outcome, cycle, now }), previous, cycle, now)
+  const moved = isStill ? standStill(state, staleSince) : nextState(goOn(state, now), { outcome, cycle, now })
   const name: AlertName = { rule: rule.name, subject, scope: scopeOf(rule, cycle.key) }
-  const telling = { ...question, name, settled: previous.flapping !== undefined }
   const isTold = isKnown(moved, question)
   const { state: guarded, counts } = isTold ? askGuard(moved, question) : { state: moved, counts: false }
+  const telling = { ...question, name }
   const { next: told, entries, notices } = isTold ? tell(guarded, telling) : { next: moved, entries: [], notices: [] }
   const withheld = withheldOf(told, question)
   const next = withWithheld(told, withheld)
@@ -163,7 +159,7 @@ function decideOpenly(asked: AlertQuestion): AlertDecision {
 
 /** What a rule that could be decided wishes about a subject. */
 export function wishOf(rule: Rule, state: AlertState, { suspend }: Permission): Wish {
-  if (state.flapping !== undefined || state.phase === 'recovering') return 'keep'
+  if (state.phase === 'recovering') return 'keep'
   if (state.phase !== 'firing' || rule.event.params.suspend === undefined) return 'clear'
   return suspend === 'do' && isHeld(state) ? 'keep' : 'over'
 }
@@ -199,7 +195,6 @@ function withheldOf(state: AlertState, question: AlertQuestion): Withheld[] {
     ...(mails && permission.notify && quiet !== null ? [quiet.reason] : []),
     ...(isUnsubscribed ? (['unsubscribed'] as const) : []),
     ...(isHeld(state) ? (['held'] as const) : []),
-    ...(state.flapping === undefined ? [] : (['flapping'] as const)),
     ...(standsStill(rule, staleSince) ? (['nodata'] as const) : []),
     ...(isLess && permission.limit !== null ? [permission.limit] : []),
   ]
@@ -217,7 +212,6 @@ function nextCheckAt(next: AlertState, question: AlertQuestion): number | null {
   const ofPhase = [
     next.phase === 'pending' ? next.since + forMs(rule, cycle) : null,
     next.phase === 'recovering' ? next.since + keepFiringMs(rule, cycle) : null,
-    next.flapping === undefined ? null : settlesAt(next, cycle),
   ]
   const ofTelling = [silencedUntil, escalatesAt(next, question)]
   const instants = [

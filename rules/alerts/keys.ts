@@ -9,9 +9,9 @@ import type { AlertState } from './state.ts'
 
 /**
  * `fired`: its conditions are met. `resolved`: they have ended. `withdrawn`: the rule no longer covers the subject,
- * whatever its conditions. `flapping`: it fires and resolves again and again. `escalated`: nobody has acknowledged it.
+ * whatever its conditions. `escalated`: nobody has acknowledged it.
  */
-export type TellingKind = 'fired' | 'resolved' | 'withdrawn' | 'flapping' | 'escalated'
+export type TellingKind = 'fired' | 'resolved' | 'withdrawn' | 'escalated'
 
 /** Which alert a key is of. */
 export interface AlertName {
@@ -54,7 +54,7 @@ function episodePart(rule: Rule, state: AlertState): string {
 export const keyOfTelling = ({ rule, subject, scope }: AlertName, part: string, kind: TellingKind): string =>
   `${rule}/${subject.kind}/${subject.id}${scope === '' ? '' : `/${scope}`}${part}/${kind}`
 
-const KINDS: readonly TellingKind[] = ['fired', 'resolved', 'withdrawn', 'flapping', 'escalated']
+const KINDS: readonly TellingKind[] = ['fired', 'resolved', 'withdrawn', 'escalated']
 
 /** The key of what a mark of a state says was told: the kind of telling, followed by the last part of the key. */
 export function keyOfMark(name: AlertName, mark: string): string {

@@ -126,8 +126,6 @@ export function tellingMessage(rule: Rule, facts: Facts, kind: TellingKind, step
   switch (kind) {
     case 'resolved':
       return resolvedMessage(rule, facts, step)
-    case 'flapping':
-      return `Fires and resolves again and again; further mails wait until it has settled. ${firedMessage(rule, facts, step)}`
     case 'escalated':
       return `Nobody has acknowledged this: ${firedMessage(rule, facts, step)}`
     case 'fired':

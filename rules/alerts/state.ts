@@ -14,7 +14,7 @@ import type { Rule } from '../rule.ts'
 export type AlertPhase = 'inactive' | 'pending' | 'firing' | 'recovering' | 'resolved'
 
 /** Why something is not told, or not asked of enforcement, though the alert fires. */
-export type Withheld = 'silenced' | 'inhibited' | 'unsubscribed' | 'held' | 'flapping' | 'nodata' | 'stage' | 'mode'
+export type Withheld = 'silenced' | 'inhibited' | 'unsubscribed' | 'held' | 'nodata' | 'stage' | 'mode'
 
 /** What the guard knows of an episode, by the last part of its keys. */
 export interface GuardMark {
@@ -64,10 +64,6 @@ export interface AlertState {
   readonly told: readonly string[]
   /** The same for the mail. Absent in states of releases before it, whose `told` says what fired, told or not. */
   readonly mailed?: readonly string[]
-  /** When it began or ceased to fire, newest last: as many as it takes to see that it flaps. Absent: never. */
-  readonly changes?: readonly number[]
-  /** Since when it flaps. Absent: it does not. */
-  readonly flapping?: number
   /** Who has seen it, and when. It ends with the episode. Absent: nobody. */
   readonly acknowledged?: { readonly at: number; readonly by: string | null }
   /** What is held back now, and why. Absent: nothing. */

@@ -7,7 +7,7 @@
 import { LogLevel } from '../../domain/codes.ts'
 import { levelAt } from '../ladder.ts'
 import { isHeld } from './guard.ts'
-import { type AlertName, keyOfTelling, partOf, stepOfPart, type TellingKind } from './keys.ts'
+import { type AlertName, keyOfTelling, partOf, type TellingKind } from './keys.ts'
 import type { AlertQuestion } from './question.ts'
 import type { AlertState } from './state.ts'
 
@@ -27,8 +27,6 @@ const REMEMBERED = 64
 
 interface Asked extends AlertQuestion {
   readonly name: AlertName
-  /** Whether the alert was flapping before. */
-  readonly settled: boolean
 }
 
 /** A mark of what was told: the kind, followed by the last part of the key. */
@@ -50,21 +48,21 @@ export function tell(state: AlertState, asked: Asked) {
     next: {
       ...state,
       told: add(told, log),
-      mailed: add(mailed, mail.marks),
+      mailed: add(mailed, mail.due),
       ...(mail.mailedAt === undefined ? {} : { mailedAt: mail.mailedAt }),
     },
     entries: tellingsOf(log),
-    notices: tellingsOf(mail.tells),
+    notices: tellingsOf(mail.due),
   }
 }
 
 function tellingOf({ kind, part }: Mark, state: AlertState, { name, outcome: { rule } }: Asked): Telling {
-  const { returns = 0, flapping } = state
+  const { returns = 0 } = state
   const began = state.steppedAt ?? state.began ?? state.since
   return {
     kind,
     key: keyOfTelling(name, part, kind),
-    since: kind === 'resolved' ? state.since : kind === 'flapping' ? (flapping ?? began) : began,
+    since: kind === 'resolved' ? state.since : began,
     times: rule.event.params.once === 'cycle' ? returns + 1 : 1,
   }
 }
@@ -78,19 +76,14 @@ function dueOn(
 ): Mark[] {
   if (!isPermitted) return []
   const part = state.part ?? partOf(rule, state)
-  const isNew = (mark: Mark) => !marks.includes(markOf(mark))
-  const flapping: Mark[] = state.flapping === undefined ? [] : [{ kind: 'flapping', part: spellOf(state.flapping) }]
   const changed: Mark[] =
     state.phase === 'firing'
       ? [{ kind: 'fired', part }]
       : state.phase === 'resolved' && state.withdrawn !== true && rule.resolve !== 'none'
         ? endOf(marks)
         : []
-  return [...changed, ...flapping].filter(isNew)
+  return changed.filter((mark) => !marks.includes(markOf(mark)))
 }
-
-/** Part of the key of a notice that an alert flaps. */
-const spellOf = (flapping: number): string => `/${new Date(flapping).toISOString()}`
 
 /** The end of what was last told to fire. */
 function endOf(marks: readonly string[]): Mark[] {
@@ -98,33 +91,16 @@ function endOf(marks: readonly string[]): Mark[] {
   return last?.startsWith('fired') === true ? [{ kind: 'resolved', part: last.slice('fired'.length) }] : []
 }
 
-/**
- * What is due by mail, and what counts as mailed. While an alert flaps only that is mailed. Once it has settled, what
- * differs from what was last mailed is.
- */
+/** What is due by mail, and when people are mailed that it fires. */
 function dueOnMail(mailed: readonly string[], state: AlertState, asked: Asked) {
-  const { outcome, permission, quiet, settled } = asked
+  const { outcome, permission, quiet } = asked
   const { rule } = outcome
-  const { actions } = rule.event.params
-  const due = dueOn(mailed, state, asked, permission.notify && actions.includes('email'))
-  const wanted = due.filter(({ kind }) => kind !== 'resolved' || rule.resolve === 'email')
-  const held = wanted.filter(({ kind }) =>
-    state.flapping === undefined
-      ? kind === 'resolved' || (quiet === null && !isHeld(state))
-      : kind === 'flapping' && quiet === null && !isHeld(state),
+  const due = dueOn(mailed, state, asked, permission.notify && rule.event.params.actions.includes('email')).filter(
+    ({ kind }) => (kind === 'resolved' ? rule.resolve === 'email' : quiet === null && !isHeld(state)),
   )
-  // People were told that it fires, and then that it flaps: it still fires, unless it has risen meanwhile.
-  const [known] = endOf(mailed)
-  const isKnown =
-    settled &&
-    state.flapping === undefined &&
-    known !== undefined &&
-    (stepOfPart(known.part) ?? -Infinity) >= (stepOfPart(state.part ?? '') ?? -Infinity)
-  const tells = held.filter(({ kind }) => kind !== 'fired' || !isKnown)
-  const mailedAt = tells.some(({ kind }) => kind === 'fired') ? asked.now : state.mailedAt
-  const next = { ...state, mailed: [...mailed, ...held.map(markOf)], ...(mailedAt === undefined ? {} : { mailedAt }) }
-  const escalated = escalation(next, asked)
-  return { tells: [...tells, ...escalated], marks: [...held, ...escalated], mailedAt }
+  const mailedAt = due.some(({ kind }) => kind === 'fired') ? asked.now : state.mailedAt
+  const next = { ...state, mailed: [...mailed, ...due.map(markOf)], ...(mailedAt === undefined ? {} : { mailedAt }) }
+  return { due: [...due, ...escalation(next, asked)], mailedAt }
 }
 
 /** When a Critical alert that nobody acknowledges is escalated; null if it is not, or no more. */
@@ -140,14 +116,7 @@ export function escalatesAt(
     now >= cycle.endsAt
   )
     return null
-  if (
-    isHeld(state) ||
-    state.acknowledged !== undefined ||
-    state.flapping !== undefined ||
-    quiet !== null ||
-    !permission.notify
-  )
-    return null
+  if (isHeld(state) || state.acknowledged !== undefined || quiet !== null || !permission.notify) return null
   const isMailed = (kind: TellingKind) => mailed.includes(markOf({ kind, part }))
   return isMailed('fired') && !isMailed('escalated') ? (state.mailedAt ?? state.since) + escalateAfterMs : null
 }

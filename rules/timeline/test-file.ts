@@ -117,20 +117,19 @@ const AlertAt = Type.Union(
   ],
   { description: 'When, name of SIM or pool (or "tenant"), phase; of several rules the rule too' },
 )
-const TELLINGS = ['fired', 'resolved', 'withdrawn', 'flapping'] as const
+const TELLINGS = ['fired', 'resolved', 'withdrawn'] as const
 const Entry = strictObject(
   {
     at: At,
     fired: Type.Optional(RuleName),
     resolved: Type.Optional(RuleName),
     withdrawn: Type.Optional(RuleName),
-    flapping: Type.Optional(RuleName),
     wouldSuspend: Type.Optional(Name('the SIM that would have been suspended')),
     subject: Type.Optional(Name('the SIM or pool that it is about, or "tenant"')),
     level: Type.Optional(oneOf(['Info', 'Warning', 'Critical'], 'Level')),
     says: Type.Optional(Text('What its message contains')),
   },
-  { description: 'An entry of the log: when, and fired, resolved, withdrawn, flapping or wouldSuspend' },
+  { description: 'An entry of the log: when, and fired, resolved, withdrawn or wouldSuspend' },
 )
 export type ExpectedEntry = Static<typeof Entry>
 export const ENTRY_KINDS = [...TELLINGS, 'wouldSuspend'] as const

@@ -9,7 +9,6 @@ export async function countsByRule(tx: TenantTx): Promise<RuleCounts[]> {
   const { rows } = await sql<RuleCounts>`
     select rule, ${count(sql`does is null`)} as entries,
            ${count(sql`does is null and dedupe_key like '%/fired'`)} as fired,
-           ${count(sql`does is null and dedupe_key like '%/flapping'`)} as flapped,
            ${count(sql`does = 'log'`)} as "wouldLog",
            ${count(sql`does = 'mail'`)} as "wouldMail",
            ${count(sql`does = 'suspend' or does is null and dedupe_key like '%/wouldSuspend/%'`)} as "wouldSuspend",

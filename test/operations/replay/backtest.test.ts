@@ -99,7 +99,6 @@ test('rules did what the log says, and other rules what they would have done', a
     rule: 'sim-overage',
     entries: 0,
     fired: 0,
-    flapped: 0,
     suspended: 0,
     wouldLog: 1,
     wouldMail: 1,

@@ -109,14 +109,14 @@ function tellsAll(world: World, { alerts, log, notices }: Rows): void {
         notices.map(({ key }) => key),
         base,
       )
-      if (notify && state.flapping === undefined) {
+      if (notify) {
         if (firing) expectations[isQuiet ? 'quiet' : 'mailed'] += 1
         if (firing && !isQuiet) expect(isMailed, `${what} is mailed`).toBe(true)
         if (state.phase === 'resolved') expectations.ended += 1
         if (state.phase === 'resolved' && rule === 'sim-usage-warning')
           expect(isMailed, `${what} is mailed to fire`).toBe(false)
       }
-      if (rule !== 'sim-overage' || state.flapping !== undefined) continue
+      if (rule !== 'sim-overage') continue
       if (firing && suspend === 'do') expect(found.asked, `${what} is asked for`).toBe('overLimit')
       else if (!world.state.isRefused) expect(found.asked, `${what} is asked for`).not.toBe('overLimit')
     }

@@ -32,14 +32,7 @@ async function lived(seed: number, mode: WatchdogMode, stage: string | null = nu
   const ofSim = (key: string) => key.replace(/\/wouldSuspend.*/, '')
   const log = await world.log()
   return {
-    states: alerts.map(({ rule, scope, state: { phase, since, began, flapping = null } }) => [
-      rule,
-      scope,
-      phase,
-      since,
-      began,
-      flapping,
-    ]),
+    states: alerts.map(({ rule, scope, state: { phase, since, began } }) => [rule, scope, phase, since, began]),
     entries: log.map(({ key }) => key).filter((key) => !key.includes('/wouldSuspend')),
     would: [...new Set(log.filter(({ key }) => key.includes('/wouldSuspend')).map(({ key }) => ofSim(key)))].toSorted(),
     notices: (await world.notices()).map(({ key }) => key),

@@ -228,7 +228,7 @@ async function doneIn({ harness, pools, sims }: World): Promise<Lived> {
     poolId: number | null
   }>`
     select dedupe_key as key, at, rule, level, sim_id as "simId", pool_id as "poolId" from watchdog_log
-     where dedupe_key ~ '/(fired|resolved|withdrawn|flapping)$' order by at, id`)
+     where dedupe_key ~ '/(fired|resolved|withdrawn)$' order by at, id`)
   const suspended = await harness.rows(sql<{ simId: number; rule: string; from: Date; to: Date | null }>`
     select sim_id as "simId", rule, opened_at as "from", closed_at as "to" from suspensions
      where cause = 'watchdog' order by opened_at, sim_id`)

@@ -356,13 +356,6 @@ export const EVERY_KIND: Readonly<Record<string, readonly Notification[]>> = {
   'resolved-list': [...[44, 45, 46].map(seenAgain), poolResolved],
   'again-pool': [poolWarning({ times: 2, facts: figures(2404, 3000) })],
   'again-sim': [simOver(12, 100.18, { times: 3 })],
-  flapping: [
-    simWarning(12, 80.254, {
-      kind: 'flapping',
-      message: `Fires and resolves again and again; further mails wait until it has settled. ${simWarning(12, 80.254).message}`,
-      whatNext: 'Nothing, until it has settled: SIMs stay as they are.',
-    }),
-  ],
   'feed-stale': [feed()],
   'feed-back': [
     feed({

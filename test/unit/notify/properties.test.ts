@@ -34,7 +34,6 @@ const aNotice = (text: fc.Arbitrary<string>): fc.Arbitrary<AlertNotification> =>
       kind: fc.constantFrom(
         'fired',
         'resolved',
-        'flapping',
         'escalated',
         'graceStarted',
         'graceEnding',

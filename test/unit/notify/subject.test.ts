@@ -75,7 +75,6 @@ describe('alertSubject', () => {
       ofType('', 'Decision needed: 31 suspensions in pool North held. Rule x …', { subject: NORTH }),
     ],
     ['Not acknowledged: meter-012 180 kB over: suspended', aMeterOver({ kind: 'escalated' })],
-    ['Flapping: Pool North at 80.2 % (2.4 of 3 GB)', aPoolAt(80.254, { kind: 'flapping' })],
     [
       'meter-012 over its limit (100.18 of 100 MB): the cycle has ended',
       aMeterOver({ isOfEndedCycle: true, follows: 'the cycle has ended' }),

@@ -154,15 +154,6 @@ const DISCARDED: History = {
   happenings: [{ ...CALM, met: true, guard: 1 }, { ...CALM, met: true, guard: 'discarded' }, CALM],
 }
 
-const FIRES = { ...CALM, met: true }
-/** An alert that fires, flaps, and has settled a day later: nobody has acknowledged it for longer than an escalation waits. */
-const SETTLED: History = {
-  rule: 12,
-  resolve: 'log',
-  escalate: 7_200_000,
-  happenings: [{ ...FIRES, quiet: 'silenced' }, CALM, FIRES, CALM, FIRES, { ...FIRES, hours: 30 }],
-}
-
 /** Tries a property of histories. */
 const always = (what: string, holds: (history: History) => void, examples: [History][] = []) =>
   test(what, () => fc.assert(fc.property(histories, holds), { numRuns: cases(1000), examples }))
@@ -224,23 +215,21 @@ describe('an alert, whatever happens', () => {
       if (isWithdrawal(step) || step.happening.error) continue
       const mailed = next.mailed ?? next.told
       if (next.phase === 'firing' && question.permission.log) expect(next.told).toContain(`fired${next.part}`)
-      const isLet = question.quiet === null && next.flapping === undefined && !isHeld(next)
+      const isLet = question.quiet === null && !isHeld(next)
       const mails = question.permission.notify && isLet
       if (next.phase === 'firing' && mails) expect(mailed).toContain(`fired${next.part}`)
       const believed = (marks: readonly string[]) => marks.findLast((mark) => /^(fired|resolved)/.test(mark)) ?? ''
       const { resolve: how } = question.outcome.rule
       if (next.phase !== 'resolved' || next.withdrawn === true || how === 'none') continue
       if (question.permission.log) expect(believed(next.told)).not.toMatch(/^fired/)
-      if (how === 'email' && question.permission.notify && next.flapping === undefined)
-        expect(believed(mailed)).not.toMatch(/^fired/)
+      if (how === 'email' && question.permission.notify) expect(believed(mailed)).not.toMatch(/^fired/)
     }
   })
 
-  always('mails nothing that fires while it is quiet, and nothing else while it flaps', (history) => {
+  always('mails nothing that fires while it is quiet', (history) => {
     for (const { decision, question } of stepsOf(history)) {
       const kinds = decision.notices.map(({ kind }) => kind)
       if (question.quiet !== null) expect(kinds.filter((kind) => kind !== 'resolved')).toEqual([])
-      if (decision.next.flapping !== undefined) expect(kinds.filter((kind) => kind !== 'flapping')).toEqual([])
     }
   })
 
@@ -280,33 +269,27 @@ describe('an alert, whatever happens', () => {
       happenings: history.happenings.map((each) => ({ ...each, quiet: null, guard: 'pass' as const })),
     }
     const phases = (stage: (typeof STAGES)[number]) =>
-      stepsOf(withoutStages, permitted(stage, WatchdogMode.Enforce)).map(({ decision: { next } }) => [
+      stepsOf(withoutStages, permitted(stage, WatchdogMode.Enforce)).map(({ decision: { next } }) =>
         // Whether what was never told ends as resolved or as inactive is seen by nobody.
         isFiring(next) || next.phase === 'pending' ? next.phase : 'ended',
-        next.flapping ?? null,
-        next.changes ?? [],
-      ])
+      )
     expect(phases('shadow')).toEqual(phases('enforce'))
     expect(phases('log')).toEqual(phases('enforce'))
   })
 
-  always(
-    'changes by time alone at its next check, and not before',
-    (history) => {
-      for (const step of stepsOf(history)) {
-        if (isWithdrawal(step)) continue
-        const { question, decision } = step
-        const { next, nextCheckAt = NOVEMBER.endsAt } = decision
-        for (const now of [question.now, question.now + (nextCheckAt - question.now) / 2, nextCheckAt - 1]) {
-          if (now < question.now) continue
-          const again = decideAlert({ ...question, previous: next, now })
-          expect(isSame(again.next, next), JSON.stringify([again.next, next])).toBe(true)
-          expect([...again.entries, ...again.notices]).toEqual([])
-        }
+  always('changes by time alone at its next check, and not before', (history) => {
+    for (const step of stepsOf(history)) {
+      if (isWithdrawal(step)) continue
+      const { question, decision } = step
+      const { next, nextCheckAt = NOVEMBER.endsAt } = decision
+      for (const now of [question.now, question.now + (nextCheckAt - question.now) / 2, nextCheckAt - 1]) {
+        if (now < question.now) continue
+        const again = decideAlert({ ...question, previous: next, now })
+        expect(isSame(again.next, next), JSON.stringify([again.next, next])).toBe(true)
+        expect([...again.entries, ...again.notices]).toEqual([])
       }
-    },
-    [[SETTLED]],
-  )
+    }
+  })
 
   always('goes on the same from its state in JSON', (history) => {
     for (const { question } of stepsOf(history)) {

@@ -152,15 +152,6 @@ describe('an alert with a ladder', () => {
     expect(decideAlert({ ...at, outcome, previous }).next.acknowledged).toBeUndefined()
   })
 
-  test.each([
-    ['mails nothing that was known when it has settled', 50, []],
-    ['mails a step that it reached while it flapped', 100, ['22:again-3/at-100/fired']],
-  ])('%s', async (_, later, expected) => {
-    const { mailed } = await told(monthly, [50, 0, 50, 0, 50, ...Array(25).fill(later)])
-    expect(mailed.slice(0, 2)).toEqual(['0:fired', '2:again-2/fired'])
-    expect(mailed.slice(3)).toEqual(expected)
-  })
-
   test('is escalated from a Critical step on', async () => {
     const { mailed } = await told(monthly, [80, 80, 80, 100, 100, 100], { escalateAfterMs: HOUR })
     expect(mailed).toEqual(['0:at-80/fired', '3:at-100/fired', '4:at-100/escalated'])
