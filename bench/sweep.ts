@@ -32,7 +32,7 @@ try {
   await activateRules(store, await readRuleFiles(''), 'the bench')
   let evaluated = 0
   const options: EvaluationOptions = {
-    rules: rulesInForce(0),
+    rules: rulesInForce(),
     waits: { pollMin: 'PT1S', pollMax: 'PT1S' },
     closeAfter: 'PT6H',
     groupFirstMs: 60_000,
@@ -40,7 +40,7 @@ try {
     onFailed: ({ error }) => {
       throw error
     },
-    onCompared: ({ subjects }) => {
+    onDecided: ({ subjects }) => {
       evaluated += subjects
     },
   }

@@ -18,7 +18,6 @@ const KINDS: readonly OperatorNotice['kind'][] = [
   'carrierRefuses',
   'rulesRefused',
   'ruleUndecidable',
-  'ruleDiffers',
   'addressRefused',
   'mailGivenUp',
   'rulesChanged',
@@ -102,14 +101,6 @@ function viewOf(notice: CountedNotice): NoticeView {
         lines: [
           `Loaded by ${words(body.author)}${body.actor === null ? '' : ` (${words(body.actor)})`}.`,
           ...changesOf(body),
-        ],
-      }
-    case 'ruleDiffers':
-      return {
-        title: `Rule ${words(body.rule)} decided the slow way`,
-        lines: [
-          `The compiled form of version ${body.version} differs from the rule. The rule itself decides on every subject: alerts are right, and may be late.`,
-          'This is a fault of the service: please report it, with the rule. The worker’s log names a subject.',
         ],
       }
     case 'ruleUndecidable':

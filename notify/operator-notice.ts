@@ -25,13 +25,6 @@ export interface RulesChanged {
   readonly removed: readonly string[]
 }
 
-/** A rule whose compiled form differs from the engine. */
-export interface RuleDiffers {
-  readonly kind: 'ruleDiffers'
-  readonly rule: string
-  readonly version: number
-}
-
 /** A rule that could not be decided for some subjects of a tenant. */
 export interface RuleUndecidable {
   readonly kind: 'ruleUndecidable'
@@ -72,7 +65,6 @@ export type OperatorNotice =
   | CarrierRefuses
   | RulesRefused
   | RulesChanged
-  | RuleDiffers
   | RuleUndecidable
   | MailGivenUp
   | AddressRefused

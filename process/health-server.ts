@@ -45,17 +45,6 @@ export function jobMetrics({ registry }: Metrics, queues: Queues) {
     help: 'SIMs, pools and tenants that could not be evaluated; they are tried again, others are not held up.',
     registers: [registry],
   })
-  const compared = new Counter({
-    name: 'simherd_rules_compared_total',
-    help: 'Subjects that the engine and the compiled rules both decided on.',
-    registers: [registry],
-  })
-  const differences = new Counter({
-    name: 'simherd_rules_differences_total',
-    help: 'Differences between the two: from the first on, the engine looks at every subject of the rule.',
-    labelNames: ['rule'],
-    registers: [registry],
-  })
   const months = new Gauge({
     name: 'simherd_usage_months_ahead',
     help: 'Months after this one that usage records have a partition for: three where all is well.',
@@ -90,8 +79,6 @@ export function jobMetrics({ registry }: Metrics, queues: Queues) {
     jobLost: () => lost.inc(),
     failedRunMet: (type: string) => failedRuns.inc({ type }),
     subjectFailed: () => failed.inc(),
-    rulesCompared: (subjects: number) => compared.inc(subjects),
-    rulesDiffered: (rule: string) => differences.inc({ rule }),
     monthsAhead: (count: number) => months.set(count),
     webhookTried: (verdict: string) => webhooks.inc({ verdict }),
   }

@@ -157,13 +157,6 @@ export async function startWorker(
           jobs.subjectFailed()
           log.error({ tenantId, kind, id, err: error }, 'a subject could not be evaluated')
         },
-        onCompared: ({ tenantId, version, subjects, differences }) => {
-          jobs.rulesCompared(subjects)
-          for (const difference of differences) {
-            jobs.rulesDiffered(difference.rule)
-            log.error({ tenantId, version, ...difference }, 'a compiled rule differs from the engine')
-          }
-        },
       },
       mails: { ...mailOptions(settings), onTrouble: noMail, onAccepted: alerts.onAccepted },
       webhookSender: createWebhookSender({ timeoutMs: WEBHOOK_TIMEOUT_MS, allow: webhooks.allow }),

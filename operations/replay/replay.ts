@@ -118,7 +118,7 @@ export async function replay(db: Db, question: ReplayQuestion, options: ReplayOp
     return records
   })
   await analyzeTemporaryTables(db)
-  const evaluation = { ...options.evaluation, rules: rulesInForce(0) }
+  const evaluation = { ...options.evaluation, rules: rulesInForce() }
   const player = openPlayer(store, tenantId, { evaluation, mailer: { render: options.render, transport: NOBODY } })
   const undecided = { records: 0, tickets: 0, settings: 0 }
   const again: Again = {

@@ -7,7 +7,10 @@ import { newlyUndecidable } from './note-undecidable.ts'
 type CountedNotices = DecidedCounts['notices']
 
 /** Counts decisions. Pure. @param takenBack keys of the notices that were taken back */
-export function decidedCounts({ evaluations, withdrawals }: Decisions, takenBack: ReadonlySet<string>): DecidedCounts {
+export function decidedCounts(
+  { evaluations, withdrawals }: Decisions,
+  takenBack: ReadonlySet<string>,
+): Omit<DecidedCounts, 'subjects'> {
   const decided = [
     ...evaluations.map((one) => ({
       rule: one.outcome.rule.name,

@@ -8,16 +8,12 @@
 import type { Cycle } from '../../domain/time/cycle.ts'
 import type { Subject } from '../../domain/watchdog/subject.ts'
 import { byName } from '../../rules/alerts/inhibit.ts'
-import { differencesBetween, type RuleDifference } from '../../rules/compile/compare.ts'
-import { rowOf } from '../../rules/compile/row.ts'
 import { evaluateSubject } from '../../rules/engine/evaluate.ts'
 import { rulesFor } from '../../rules/engine/match.ts'
-import type { Moment } from '../../rules/facts-of.ts'
 import { isAway } from '../../store/away.ts'
 import { noteAgain } from '../../store/changed.ts'
 import { type DueMark, markEachDue, postponeSubject, settleDue } from '../../store/due.ts'
-import { insertOperatorNotices } from '../../store/operator-notices.ts'
-import { inPlatform, inTenant, type Store, type TenantTx } from '../../store/tenancy.ts'
+import { inTenant, type Store, type TenantTx } from '../../store/tenancy.ts'
 import { keepUnclosed } from '../../store/usage/cycles.ts'
 import { lockAlerts } from '../../store/watchdog/alerts.ts'
 import {
@@ -73,11 +69,8 @@ async function evaluateBatch(
   ended: Cycle | undefined,
 ): Promise<void> {
   try {
-    const evaluated = await inTenant(store, tenantId, (tx) => evaluate(store, tx, subjects, options, ended))
-    if (evaluated !== null) {
-      options.onDecided?.(evaluated.counts)
-      await compared(store, options, evaluated)
-    }
+    const counts = await inTenant(store, tenantId, (tx) => evaluate(store, tx, subjects, options, ended))
+    if (counts !== null) options.onDecided?.(counts)
   } catch (error) {
     if (isAway(error)) throw error
     const [first, second] = subjects
@@ -97,14 +90,6 @@ const postpone = (tx: TenantTx, subject: Subject, ended: Cycle | undefined): Pro
     ? postponeSubject(tx, subject)
     : noteAgain(tx, ended.key, [{ ...subject, at: tx.now.getTime() + RETRY_ENDED_MS }])
 
-interface Evaluated {
-  readonly tenantId: string
-  readonly rules: RulesInForce
-  readonly counts: DecidedCounts
-  readonly subjects: number
-  readonly differences: readonly (Subject & RuleDifference)[]
-}
-
 /** @returns null if the cycle is closed meanwhile */
 async function evaluate(
   store: Store,
@@ -112,25 +97,19 @@ async function evaluate(
   subjects: readonly (Subject | DueMark)[],
   options: EvaluationOptions,
   ended: Cycle | undefined,
-): Promise<Evaluated | null> {
+): Promise<DecidedCounts | null> {
   await lockAlerts(tx)
   if (ended !== undefined && !(await keepUnclosed(tx, ended.key))) return null
-  const inForce = await options.rules(tx)
+  const rules = await options.rules(tx)
   // The facts are of an instant after the lock: those of an evaluation that held it before are older.
   const at = Math.max(tx.now.getTime(), store.clock())
-  const batch = await readBatch(tx, subjects, inForce, await readSituation(tx, at, ended))
+  const batch = await readBatch(tx, subjects, rules, await readSituation(tx, at, ended))
   const evaluated: EvaluatedSubject[] = []
   for (const one of batch.subjects) evaluated.push({ ...one, outcomes: await evaluateSubject(one.rules, one.facts) })
   const { checks, counts } = await writeDecisions(tx, batch, evaluated, options)
   if (ended === undefined) await settle(tx, subjects, checks)
   else await noteAgain(tx, ended.key, checksOf(subjects, checks))
-  return {
-    tenantId: tx.tenantId,
-    rules: inForce,
-    counts,
-    subjects: evaluated.length,
-    differences: evaluated.flatMap((one) => differencesOf(tx.tenantId, inForce, one, batch.moment)),
-  }
+  return counts
 }
 
 /** Reads what the decisions on subjects rest on. */
@@ -193,39 +172,3 @@ const checksOf = (subjects: readonly Subject[], checks: ReadonlyMap<string, numb
     const at = checks.get(keyOf(subject))
     return at === undefined ? [] : [{ kind: subject.kind, id: subject.id, at }]
   })
-
-function differencesOf(
-  tenantId: string,
-  { compiled }: RulesInForce,
-  subject: EvaluatedSubject,
-  moment: Moment,
-): (Subject & RuleDifference)[] {
-  const attached = isWatched(subject) ? compiled.attach(matchedOf(subject, tenantId)) : []
-  const decided = attached.filter(({ rule }) => isDecidedAt(rule, moment))
-  return differencesBetween(subject.outcomes, decided, rowOf(subject.facts)).map((difference) => ({
-    kind: subject.kind,
-    id: subject.id,
-    ...difference,
-  }))
-}
-
-/**
- * Counts what was compared. From a difference on, the engine looks at every subject of that rule, until this process
- * takes up another version. The operator hears of the first difference of a rule.
- */
-async function compared(
-  store: Store,
-  options: EvaluationOptions,
-  { tenantId, rules: { comparison, version }, subjects, differences }: Evaluated,
-): Promise<void> {
-  options.onCompared?.({ tenantId, version, subjects, differences })
-  for (const { rule } of differences) {
-    if (comparison.doubted.has(rule)) continue
-    comparison.doubted.add(rule)
-    await inPlatform(store, (tx) =>
-      insertOperatorNotices(tx, [
-        { key: `rule-differs/${version}/${rule}`, body: { kind: 'ruleDiffers', rule, version } },
-      ]),
-    )
-  }
-}

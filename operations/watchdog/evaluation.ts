@@ -8,7 +8,6 @@ import type { TellingKind } from '../../rules/alerts/keys.ts'
 import { asWanted, type Permission, permitted } from '../../rules/alerts/permission.ts'
 import type { Mailable, OpenSilence } from '../../rules/alerts/quiet.ts'
 import type { AlertPhase, AlertState } from '../../rules/alerts/state.ts'
-import type { RuleDifference } from '../../rules/compile/compare.ts'
 import type { RuleOutcome } from '../../rules/engine/evaluate.ts'
 import type { Matched } from '../../rules/engine/match.ts'
 import type { JudgedFigures, PoolFactRow, SimRow, TenantFactRow } from '../../rules/fact-rows.ts'
@@ -134,12 +133,12 @@ export interface EvaluationOptions extends WorkflowOptions {
   readonly onFailed?: (failed: FailedSubject) => void
   /** Called after the decisions of an evaluation were written. */
   readonly onDecided?: (decided: DecidedCounts) => void
-  /** Called after an evaluation, with what the engine and the compiled rules said of its subjects. */
-  readonly onCompared?: (compared: Compared) => void
 }
 
-/** What was decided about alerts. Without subjects: what counts it must not grow with the estate. */
+/** What was decided about alerts. It names no subject: what counts it must not grow with the estate. */
 export interface DecidedCounts {
+  /** How many subjects the engine decided on. */
+  readonly subjects: number
   /** Alerts that came into a phase, by rule. */
   readonly alerts: readonly { readonly rule: string; readonly phase: AlertPhase }[]
   /** Notices that are to be mailed, and those that began to be withheld, with the reason. */
@@ -150,15 +149,6 @@ export interface DecidedCounts {
 
 /** `due`: it is to be mailed. `tookBack`: it had not left when its alert ended. */
 export type NoticeReason = 'due' | 'tookBack' | Reason
-
-/** A comparison of engine and compiled rules. */
-export interface Compared {
-  readonly tenantId: string
-  /** Version of the rule set. */
-  readonly version: number
-  readonly subjects: number
-  readonly differences: readonly (Subject & RuleDifference)[]
-}
 
 /** A subject whose evaluation failed. It is retried later. */
 export interface FailedSubject extends Subject {

@@ -7,7 +7,6 @@
  */
 import type { CompiledRule } from '../../rules/compile/compile-rule.ts'
 import { NEVER, tariffBit } from '../../rules/compile/flip.ts'
-import { isSampled } from '../../rules/compile/sample.ts'
 import { beginsNothing, flipsAt } from '../../rules/compile/verdict.ts'
 import type { Matched } from '../../rules/engine/match.ts'
 import { type Moment, SIM_FACTS } from '../../rules/facts-of.ts'
@@ -63,12 +62,7 @@ export async function firstLook(
  * Makes the function that says until when an evaluation of the SIM of the present line would surely change nothing, as
  * far as time goes; null if it may now. The SIM has no alert, and no other ledger row.
  */
-function judging(
-  tenantId: string,
-  moment: Moment,
-  { compiled, version, comparison }: RulesInForce,
-  line: JudgedLine,
-): () => number | null {
+function judging(tenantId: string, moment: Moment, { compiled }: RulesInForce, line: JudgedLine): () => number | null {
   const { line: fill } = rowsFor(compiled)
   const at = { now: moment.at, cycle: moment.cycle, staleSince: moment.feed.staleSince }
   const to: Matched = {
@@ -84,17 +78,15 @@ function judging(
       return SIM_FACTS.tariffType(line, moment)
     },
   }
-  const isCompared = () =>
-    comparison.firstLeft > 0 || isSampled({ tenantId, subject: { kind: 'sim', id: line.simId }, version })
   const isKnown = (attached: readonly CompiledRule[]) =>
     line.isLimitKnown && (line.isOverageKnown || !attached.some(({ reads }) => reads.includes('overageMB')))
   return () => {
     if (!isWatchedSim(line)) return NEVER
     const attached = compiled.attach(to)
     if (attached.length === 0) return NEVER
-    if (isCompared() || !isKnown(attached)) return null
+    if (!isKnown(attached)) return null
     const row = fill(line, moment)
-    for (const one of attached) if (comparison.doubted.has(one.rule.name) || !beginsNothing(one, row)) return null
+    for (const one of attached) if (!beginsNothing(one, row)) return null
     return flipsAt(attached, row, at, tariffBit(line.tariffType))
   }
 }

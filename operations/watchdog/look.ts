@@ -14,7 +14,6 @@ import { type AlertState, isOpen, scopeOf } from '../../rules/alerts/state.ts'
 import type { CompiledRule } from '../../rules/compile/compile-rule.ts'
 import { NEVER, tariffBit } from '../../rules/compile/flip.ts'
 import type { FactRow } from '../../rules/compile/row.ts'
-import { isSampled } from '../../rules/compile/sample.ts'
 import { flipsAt, levelIn, type Verdict, verdictOn } from '../../rules/compile/verdict.ts'
 import type { Rule } from '../../rules/rule.ts'
 import { heldBack } from '../../store/due.ts'
@@ -216,11 +215,11 @@ interface StoredAlerts {
   readonly guardOf: GuardAnswers
 }
 
-/** Makes the function that judges a subject of a tenant by the facts that were read of it. Pure but for the sampling. */
+/** Makes the function that judges a subject of a tenant by the facts that were read of it. Pure. */
 function judging(
   tenantId: string,
   { moment, enforcementEnabled: enabled, escalateAfterMs, mailsFrom, silences }: Situation,
-  { compiled, version, comparison, rules, refused }: RulesInForce,
+  { compiled, rules, refused }: RulesInForce,
   { alerts, poolAlerts, guardOf }: StoredAlerts,
 ): (subject: SubjectFacts, width: Width) => Finding {
   const { at: now, cycle } = moment
@@ -257,12 +256,6 @@ function judging(
     return moment.isEnded ? attached.filter(({ rule }) => isDecidedAt(rule, moment)) : attached
   }
 
-  function isCompared(subject: SubjectFacts): boolean {
-    if (comparison.firstLeft === 0) return isSampled({ tenantId, subject, version })
-    comparison.firstLeft -= 1
-    return true
-  }
-
   function judgementOn(
     subject: SubjectFacts,
     attached: readonly CompiledRule[],
@@ -270,7 +263,6 @@ function judging(
     stored: readonly StoredAlert<AlertState>[],
   ): Judgement {
     if (!moment.isEnded && leftOf(subject, attached, stored, inForce).length > 0) return CHANGED
-    if (attached.length > 0 && isCompared(subject)) return CHANGED
     let isUnknown = false
     let first = NEVER
     for (const one of attached) {
@@ -279,7 +271,6 @@ function judging(
       const alert = alertOf(stored, rule.name, scope)
       // An open alert of another scope goes on in this one, or is closed.
       if (stored.some((one) => one.rule === rule.name && one.scope !== scope && isOpen(one.state))) return CHANGED
-      if (comparison.doubted.has(rule.name)) return CHANGED
       const level = levelIn(one, row, { cycle, staleSince, previous: alert?.state ?? null, now })
       const permission = permissionOf(rule, level, subject, mailsFrom)
       const quiet = alert === null ? null : quietFor(rule, level, subject, stored)

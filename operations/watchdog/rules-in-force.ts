@@ -29,8 +29,6 @@ export interface RulesInForce {
   readonly activatedAt: Date | null
   readonly rules: readonly Rule[]
   readonly compiled: CompiledSet
-  /** What this process has seen of the compiled rules beside the engine. */
-  readonly comparison: Comparison
   /** The set that should be in force, if this build refuses it. Then the newest set that it accepts is in force. */
   readonly refused: RefusedRules | null
 }
@@ -39,14 +37,6 @@ export interface RefusedRules {
   readonly version: number
   /** The first fault, and how many there are. */
   readonly reason: string
-}
-
-/** How far engine and compiled rules were compared since this process took up a version. */
-export interface Comparison {
-  /** Subjects that are still to be compared, whether or not an evaluation would change something. */
-  firstLeft: number
-  /** Names of the rules about which the two differed. Their compiled form is not asked any more. */
-  readonly doubted: Set<string>
 }
 
 /** Reads which rules are in force, in a transaction of a tenant or of the platform. */
@@ -58,15 +48,13 @@ export const readsUsage =
   async (tx: TenantTx, name: string): Promise<boolean> =>
     (await rules(tx)).rules.find((rule) => rule.name === name)?.readsUsage ?? false
 
-/** So many subjects are compared after a process took up a version. */
-const COMPARED_FIRST = 1000
-
 type LoadedRules = Pick<RulesInForce, 'version' | 'activatedAt' | 'rules' | 'refused'>
 
-/** Compiles a set. @param firstLeft how many subjects are compared first */
-export function compiledRules(set: LoadedRules, firstLeft: number): RulesInForce {
-  const comparison = { firstLeft, doubted: new Set<string>() }
-  return { ...set, compiled: compileSet({ rules: set.rules }), comparison }
+/** Compiles a set. */
+export const compiledRules = (set: LoadedRules): RulesInForce => ({
+  ...set,
+  compiled: compileSet({ rules: set.rules }),
+})
 }
 
 const NONE: LoadedRules = { version: 0, activatedAt: null, rules: [], refused: null }
@@ -77,15 +65,13 @@ const NONE: LoadedRules = { version: 0, activatedAt: null, rules: [], refused: n
  *
  * Another build may activate a set that this build refuses. Then the newest set that was in force and that this build
  * accepts stays in use. Which set that is does not depend on how long the process has run.
- *
- * @param comparedFirst how many subjects engine and compiled rules both decide first, after a version was taken up
  */
-export function rulesInForce(comparedFirst: number = COMPARED_FIRST): ReadRules {
-  let loaded = { active: 0, rules: compiledRules(NONE, comparedFirst) }
+export function rulesInForce(): ReadRules {
+  let loaded = { active: 0, rules: compiledRules(NONE) }
   return async (tx) => {
     const active = await activeRuleVersion(tx)
     if (active !== undefined && active !== loaded.active)
-      loaded = { active, rules: compiledRules(await newestAccepted(tx, active), comparedFirst) }
+      loaded = { active, rules: compiledRules(await newestAccepted(tx, active)) }
     return loaded.rules
   }
 }

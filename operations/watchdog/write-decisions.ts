@@ -50,7 +50,10 @@ export async function writeDecisions(
   await forgetAlerts(tx, handedOver(decisions, stored))
   await markFiringSimsDue(tx, poolsNoLongerInhibiting(decisions))
   await noteUndecidable(tx, batch.rulesVersion, decisions.evaluations)
-  return { checks: nextChecks(decisions, again), counts: decidedCounts(decisions, takenBack) }
+  return {
+    checks: nextChecks(decisions, again),
+    counts: { subjects: evaluated.length, ...decidedCounts(decisions, takenBack) },
+  }
 }
 
 /** The subjects that are gone and have alerts, by the name that people know them by. */

@@ -19,6 +19,7 @@ import { soon } from '../../setup/soon.ts'
 import { anAlert } from '../../unit/notify/notifications.ts'
 import { aHarness, evaluationOptions, operatorNotices, watch } from '../harness.ts'
 import { asShipped, aWorld, inStage, only } from '../watchdog/alert-world.ts'
+import { missingFact } from '../watchdog/missing-fact.ts'
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
@@ -47,10 +48,10 @@ async function anOperator(store: TestStore, inboxOptions: Omit<InboxOptions, 'di
         { render: renderOperatorMail, transport: by },
         { ...RETRIES, recipient: OPERATOR, ...options },
       ),
-    differs: (rule: string) =>
-      inPlatform(store, (tx) =>
-        insertOperatorNotices(tx, [{ key: `rule-differs/1/${rule}`, body: { kind: 'ruleDiffers', rule, version: 1 } }]),
-      ),
+    refuses: (build: string) => {
+      const body = { kind: 'rulesRefused' as const, version: 1, build, reason: 'a fault', instead: 'nothing' }
+      return inPlatform(store, (tx) => insertOperatorNotices(tx, [{ key: `rules-refused/1/${build}`, body }]))
+    },
     arrived: async (): Promise<Mail[]> => {
       const response = await fetch(inbox.inboxUrl, { headers: { accept: 'application/json' } })
       return ((await response.json()) as Mail[]).toReversed()
@@ -75,23 +76,23 @@ describe('mails to the operator', () => {
       return (await operator.arrived()).map(({ subject }) => subject)
     }
 
-    await operator.differs('first')
+    await operator.refuses('first')
     const atOnce = await tell(0)
-    await operator.differs('second')
-    await operator.differs('third')
+    await operator.refuses('second')
+    await operator.refuses('third')
     const soon = await tell(14 * MINUTE)
     const later = await tell(1 * MINUTE)
 
-    expect(atOnce).toEqual(['[Simherd] Rule first decided the slow way'])
+    expect(atOnce).toEqual(['[Simherd] Rules version 1 refused by build first'])
     expect(soon).toEqual(atOnce)
-    expect(later).toEqual([...atOnce, '[Simherd] Rule second decided the slow way, and 1 other notice'])
+    expect(later).toEqual([...atOnce, '[Simherd] Rules version 1 refused by build second, and 1 other notice'])
     expect(await tell(24 * HOUR)).toEqual(later)
   })
 
   test('tell each notice once, however many processes tell', async () => {
     const store = await aStore()
     const operator = await anOperator(store)
-    await Promise.all(Array.from({ length: 4 }, () => operator.differs('one')))
+    await Promise.all(Array.from({ length: 4 }, () => operator.refuses('one')))
 
     await Promise.all(Array.from({ length: 4 }, () => operator.tell()))
     store.now += HOUR
@@ -104,7 +105,7 @@ describe('mails to the operator', () => {
   test('are sent again under their Message-ID by another process if one dies while it sends', async () => {
     const store = await aStore()
     const operator = await anOperator(store)
-    await operator.differs('one')
+    await operator.refuses('one')
     // The server has the mail, and the process hears nothing more.
     const send: OperatorMailer['transport']['send'] = async (mail) => {
       await operator.transport.send(mail)
@@ -127,14 +128,14 @@ describe('mails to the operator', () => {
   test('wait while the server lets us send nothing, and later notices wait with them', async () => {
     const store = await aStore()
     const operator = await anOperator(store)
-    await operator.differs('first')
+    await operator.refuses('first')
     const refuses = createTransport({ smtpUrl: 'smtp://127.0.0.1:1', from: 'x@example.com', timeoutMs: 30_000 })
 
     for (let hours = 0; hours < 80; hours += 4) {
       await operator.tell({}, refuses)
       store.now += 4 * HOUR
     }
-    await operator.differs('second')
+    await operator.refuses('second')
     await operator.tell({}, refuses)
     const composed = await operator.mails()
     store.now += HOUR
@@ -156,27 +157,27 @@ describe('mails to the operator', () => {
     const givenUp: string[] = []
     const onGivenUp = ({ response }: { response: string }) => givenUp.push(response)
     const tell = (recipient: string) => operator.tell({ recipient, onGivenUp })
-    await operator.differs('first')
+    await operator.refuses('first')
     await tell('gone@example.com')
     store.now += HOUR
     await tell('gone@example.com')
-    await operator.differs('second')
+    await operator.refuses('second')
     await tell('gone@example.com')
     store.now += HOUR
     await tell(OPERATOR)
 
     expect(givenUp).toEqual([expect.stringContaining('550')])
     expect((await operator.arrived()).map(({ subject }) => subject)).toEqual([
-      '[Simherd] Rule second decided the slow way',
+      '[Simherd] Rules version 1 refused by build second',
     ])
   })
 
   test('leave out what is older than three days, and what is old is deleted', async () => {
     const store = await aStore()
     const operator = await anOperator(store)
-    await operator.differs('old')
+    await operator.refuses('old')
     store.now += 73 * HOUR
-    await operator.differs('new')
+    await operator.refuses('new')
 
     await operator.tell()
     const told = await operator.arrived()
@@ -184,8 +185,8 @@ describe('mails to the operator', () => {
     const kept = await operatorNotices(store)
     await inPlatform(store, (tx) => forgetOperatorNotices(tx, new Date(store.now + 1)))
 
-    expect(told.map(({ subject }) => subject)).toEqual(['[Simherd] Rule new decided the slow way'])
-    expect(kept).toMatchObject([{ body: { rule: 'new' } }])
+    expect(told.map(({ subject }) => subject)).toEqual(['[Simherd] Rules version 1 refused by build new'])
+    expect(kept).toMatchObject([{ body: { build: 'new' } }])
     expect([await operatorNotices(store), await operator.mails()]).toEqual([[], []])
   })
 })
@@ -231,12 +232,8 @@ describe('the operator hears', () => {
     Object.assign(world.options, {
       rules: async (tx: Parameters<typeof rules>[0]) => {
         const inForce = await rules(tx)
-        if (!isBroken) return inForce
-        const conditions = { all: [{ fact: 'noSuchFact', operator: 'greaterThan' as const, value: 0 }] }
-        const comparison = { ...inForce.comparison, doubted: new Set(['sim-overage']) }
-        return { ...inForce, rules: inForce.rules.map((rule) => ({ ...rule, conditions })), comparison }
+        return isBroken ? missingFact(inForce, new Set(['sim-overage'])) : inForce
       },
-      onCompared: () => undefined,
     })
     const undecidable = async () =>
       (await operatorNotices(world.store)).filter(({ body }) => body.kind === 'ruleUndecidable')

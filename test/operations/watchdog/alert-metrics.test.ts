@@ -18,6 +18,7 @@ import { temporaryFolder } from '../../setup/folder.ts'
 import { putForeignRules } from '../../setup/foreign-rules.ts'
 import { anAlert, aWarning } from '../../unit/notify/notifications.ts'
 import { asShipped, aWorld, inStage, only } from './alert-world.ts'
+import { missingFact } from './missing-fact.ts'
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
@@ -123,13 +124,7 @@ describe('metrics of what is decided', () => {
     const world = await aMeasuredWorld({ rules: only({ 'sim-overage': asShipped }), sims: 2 })
     const rules = world.options.rules
     Object.assign(world.options, {
-      rules: async (tx: Parameters<typeof rules>[0]) => {
-        const inForce = await rules(tx)
-        const conditions = { all: [{ fact: 'noSuchFact', operator: 'greaterThan' as const, value: 0 }] }
-        const comparison = { ...inForce.comparison, doubted: new Set(['sim-overage']) }
-        return { ...inForce, rules: inForce.rules.map((rule) => ({ ...rule, conditions })), comparison }
-      },
-      onCompared: () => undefined,
+      rules: async (tx: Parameters<typeof rules>[0]) => missingFact(await rules(tx), new Set(['sim-overage'])),
     })
     for (const sim of [...world.sims, ...world.sims]) await world.use(sim, 1)
 

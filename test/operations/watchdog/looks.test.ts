@@ -4,17 +4,15 @@ import { describe, expect, test } from 'vitest'
 import { PoolType, TariffType, WatchdogMode } from '../../../domain/codes.ts'
 import { MB } from '../../../domain/units.ts'
 import { evaluateSubjects } from '../../../operations/watchdog/evaluate-subjects.ts'
-import type { Compared } from '../../../operations/watchdog/evaluation.ts'
-import { activateRules, rulesInForce } from '../../../operations/watchdog/rules-in-force.ts'
+import { activateRules } from '../../../operations/watchdog/rules-in-force.ts'
 import { sweepSubjects } from '../../../operations/watchdog/sweep-subjects.ts'
 import { readRuleFiles } from '../../../process/rule-files.ts'
-import { type Answer, NO, YES } from '../../../rules/compile/answer.ts'
 import { tenantsChanged } from '../../../store/changed.ts'
 import { markDue } from '../../../store/due.ts'
 import { claimShard, lookAtAll, settleShard, splitShard, tenantsToSweep } from '../../../store/shards.ts'
 import { inPlatform } from '../../../store/tenancy.ts'
 import { aPool, aStore, aTariff } from '../../setup/estate.ts'
-import { aHarness, evaluationOptions, operatorNotices, watch } from '../harness.ts'
+import { aHarness, evaluationOptions, watch } from '../harness.ts'
 
 const HOUR = 3_600_000
 const BEGIN = '2026-11-10T00:00:00Z'
@@ -26,8 +24,11 @@ async function anEstate(count: number) {
   const harness = await aHarness(store)
   const tariff = await harness.asTenant((tx) => aTariff(tx, TariffType.Standard, 100 * MB))
   const sims = await harness.activeSims(count, { tariffId: tariff.id })
-  const compared: Compared[] = []
-  const options = { ...evaluationOptions(), onCompared: (one: Compared) => compared.push(one) }
+  let evaluated = 0
+  const onDecided = ({ subjects }: { readonly subjects: number }) => {
+    evaluated += subjects
+  }
+  const options = { ...evaluationOptions(), onDecided }
   await watch(store, options, harness.tenantId)
   return {
     ...harness,
@@ -37,7 +38,11 @@ async function anEstate(count: number) {
     watch: () => watch(store, options, harness.tenantId),
     sweep: (most?: number, page?: number) => sweepSubjects(store, options, harness.tenantId, most, page),
     /** How many subjects the engine has evaluated since the last call. */
-    evaluated: () => compared.splice(0).reduce((sum, { subjects }) => sum + subjects, 0),
+    evaluated: () => {
+      const since = evaluated
+      evaluated = 0
+      return since
+    },
     shards: () =>
       harness.rows(sql<{ kind: number; fromId: number; toId: number | null; nextAt: Date }>`
         select subject_kind as kind, from_id as "fromId", to_id as "toId", next_at as "nextAt"
@@ -262,57 +267,5 @@ describe('a due mark', () => {
     await estate.watch()
 
     expect(await marks(estate)).toEqual(again)
-  })
-})
-
-describe('a rule whose compiled form differs', () => {
-  /** An estate whose compiled `sim-overage` always answers the same. @param sampled how many subjects are compared first */
-  async function lyingEstate(answer: Answer, sampled: number) {
-    const estate = await anEstate(3)
-    const inForce = rulesInForce(sampled)
-    const differences: string[] = []
-    const options = {
-      ...estate.options,
-      onCompared: (one: Compared) => differences.push(...one.differences.map(({ rule }) => rule)),
-      rules: async (tx: Parameters<typeof inForce>[0]) => {
-        const rules = await inForce(tx)
-        const { compiled } = rules
-        const attach: typeof compiled.attach = (to) =>
-          compiled.attach(to).map((one) => (one.rule.name === 'sim-overage' ? { ...one, holds: () => answer } : one))
-        return { ...rules, compiled: { ...compiled, attach } }
-      },
-    }
-    const look = async () => {
-      await estate.asTenant((tx) => lookAtAll(tx))
-      await watch(estate.store, options, estate.tenantId)
-    }
-    const told = async () =>
-      (await operatorNotices(estate.store)).flatMap(({ body }) => (body.kind === 'ruleDiffers' ? [body.rule] : []))
-    return { ...estate, differences, look, told }
-  }
-
-  test('logs nothing that the engine does not decide, and the operator hears of it once', async () => {
-    const estate = await lyingEstate(YES, 0)
-    await estate.look()
-    await estate.look()
-
-    expect(await estate.log()).toEqual([])
-    expect(await estate.rows(sql`select 1 from events where type = 2 and severity = 2`)).toEqual([])
-    expect(await estate.told()).toEqual(['sim-overage'])
-  })
-
-  test('is found by comparing where it hides alerts, and goes by the engine alone', async () => {
-    const estate = await lyingEstate(NO, 3)
-    const over = async (n: number) => {
-      await estate.record([estate.usage(estate.sims[n] ?? 0, { bytesDown: 101 * MB })])
-      await estate.look()
-      return (await estate.log()).flatMap(({ key, simId }) => (/^sim-overage.*fired$/.test(key) ? [simId] : []))
-    }
-
-    expect(await over(0)).toEqual([estate.sims[0]])
-    expect(new Set(estate.differences)).toEqual(new Set(['sim-overage']))
-    expect(await estate.told()).toEqual(['sim-overage'])
-    expect(await over(1)).toEqual(estate.sims.slice(0, 2))
-    expect(await estate.told()).toEqual(['sim-overage'])
   })
 })

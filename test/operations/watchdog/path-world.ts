@@ -16,6 +16,7 @@ import { putForeignRules } from '../../setup/foreign-rules.ts'
 import { beside, interrupted, Killed } from '../../setup/stalled-store.ts'
 import { watch } from '../harness.ts'
 import { aWorld as anAlertWorld, only } from './alert-world.ts'
+import { missingFact } from './missing-fact.ts'
 import {
   cycleOf,
   evaluate,
@@ -158,20 +159,11 @@ export async function aWorld(store: TestStore) {
     alerts: new Map(),
   }
   // A fault of the service: the engine misses a fact that a rule reads.
-  const { rules, onCompared } = world.options
+  const { rules } = world.options
   Object.assign(world.options, {
     rules: async (tx: Parameters<typeof rules>[0]) => {
       const inForce = await rules(tx)
-      if (model.undecidable.size === 0) return inForce
-      const broken = inForce.rules.map((one) =>
-        NAMES.some((name) => name === one.name && model.undecidable.has(name))
-          ? { ...one, conditions: { all: [{ fact: 'noSuchFact', operator: 'greaterThan', value: 0 }] } }
-          : one,
-      )
-      return { ...inForce, rules: broken, comparison: { ...inForce.comparison, doubted: new Set(model.undecidable) } }
-    },
-    onCompared: (compared: Parameters<NonNullable<typeof onCompared>>[0]) => {
-      if (model.undecidable.size === 0) onCompared?.(compared)
+      return model.undecidable.size === 0 ? inForce : missingFact(inForce, model.undecidable)
     },
   })
   // A clock that is set back does not come to before the SIMs.

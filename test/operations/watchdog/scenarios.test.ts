@@ -10,6 +10,7 @@ import { addSilence, endSilence } from '../../../operations/watchdog/silence-ale
 import { tenantsWithMail } from '../../../store/mail/mails.ts'
 import { inPlatform } from '../../../store/tenancy.ts'
 import { asShipped, aWorld, type Edit, inStage, only } from './alert-world.ts'
+import { missingFact } from './missing-fact.ts'
 
 const [HOUR, DAY] = [3_600_000, 86_400_000]
 const OVERAGE = only({ 'sim-overage': asShipped })
@@ -452,17 +453,8 @@ test('a rule that cannot be decided leaves suspended SIMs as they are', async ()
   const world = await aWorld({ rules: OVERAGE })
   await world.use(world.sim, 101)
   const rules = world.options.rules
-  // What a fault of the service does: the engine misses a fact that the rule reads.
   Object.assign(world.options, {
-    rules: async (tx: Parameters<typeof rules>[0]) => {
-      const inForce = await rules(tx)
-      const broken = inForce.rules.map((rule) => ({
-        ...rule,
-        conditions: { all: [{ fact: 'noSuchFact', operator: 'greaterThan', value: 0 }] },
-      }))
-      return { ...inForce, rules: broken, comparison: { ...inForce.comparison, doubted: new Set(['sim-overage']) } }
-    },
-    onCompared: () => undefined,
+    rules: async (tx: Parameters<typeof rules>[0]) => missingFact(await rules(tx), new Set(['sim-overage'])),
   })
   await world.use(world.sim, 1)
 

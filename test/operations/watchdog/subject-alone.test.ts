@@ -34,7 +34,7 @@ async function anEstate(count: number, odd: number) {
   const oddId = sims[odd] ?? 0
   await harness.asTenant((tx) => sql`update sims set tag = 'odd' where id = ${oddId}`.execute(tx.q))
   const failed: FailedSubject[] = []
-  const inForce = compiledRules({ version: 1, activatedAt: null, rules, refused: null }, 0)
+  const inForce = compiledRules({ version: 1, activatedAt: null, rules, refused: null })
   const options = {
     rules: async () => inForce,
     waits: { pollMin: 'PT0.1S', pollMax: 'PT1S' },

@@ -407,7 +407,6 @@ export const OPERATOR_NOTICES: readonly CountedNotice[] = [
     count: 1,
     tenant: null,
   },
-  { body: { kind: 'ruleDiffers', rule: 'sim-overage', version: 8 }, count: 1, tenant: null },
   {
     body: { kind: 'ruleUndecidable', rule: 'sim-quota', version: 8, error: 'Undefined fact: quotaMB' },
     count: 12,

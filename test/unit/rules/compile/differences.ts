@@ -1,13 +1,15 @@
-/** Compares the engine's outcomes for one subject with the answers of the compiled rules. Pure. */
-import type { RuleOutcome } from '../engine/evaluate.ts'
-import { type Answer, UNKNOWN, YES } from './answer.ts'
-import type { CompiledRule } from './compile-rule.ts'
-import type { FactRow } from './row.ts'
+/** Compares the engine's outcomes for one subject with the answers of the compiled rules. */
+import { type Answer, UNKNOWN, YES } from '../../../../rules/compile/answer.ts'
+import type { CompiledRule } from '../../../../rules/compile/compile-rule.ts'
+import type { FactRow } from '../../../../rules/compile/row.ts'
+import type { RuleOutcome } from '../../../../rules/engine/evaluate.ts'
+
+export const PARTS = ['attached', 'conditions', 'clear', 'occurrence', 'step'] as const
 
 /** A rule about which the two do not agree, and what each says. */
 export interface RuleDifference {
   readonly rule: string
-  readonly part: 'attached' | 'conditions' | 'clear' | 'occurrence' | 'step'
+  readonly part: (typeof PARTS)[number]
   readonly engine: string
   readonly compiled: string
 }
