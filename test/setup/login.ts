@@ -3,7 +3,6 @@ import { randomBytes } from 'node:crypto'
 import pg from 'pg'
 import { inject } from 'vitest'
 import { migrate } from '../../store/migrate.ts'
-import type { MigrationFile } from '../../store/migration-files.ts'
 import { administrate, dropDatabase } from './database.ts'
 
 const ROLES = ['simherd_tenant', 'simherd_platform', 'simherd_search']
@@ -12,17 +11,14 @@ const ROLES = ['simherd_tenant', 'simherd_platform', 'simherd_search']
  * A database owned by a new login, which has migrated it.
  *
  * @param options.roles that the login may take on. Default: all of the service
- * @param options.files of migrations to apply. Default: those of this release
  * @param options.ownsSchema whether the login has become the owner of the schema `public`. Default: true
  * @returns the login's url, the superuser's url, and `drop` for database and login
  */
 export async function ownDatabase({
   roles = ROLES,
-  files,
   ownsSchema = true,
 }: {
   readonly roles?: readonly string[]
-  readonly files?: readonly MigrationFile[]
   readonly ownsSchema?: boolean
 } = {}): Promise<{
   url: string
@@ -54,7 +50,7 @@ export async function ownDatabase({
     await administrate(`drop role ${name}`)
   }
   try {
-    await migrate(url.href, files === undefined ? {} : { files })
+    await migrate(url.href)
   } catch (error) {
     await drop()
     throw error
