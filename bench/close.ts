@@ -12,7 +12,7 @@ import pg from 'pg'
 import { closeCycle, prepareClose } from '../operations/month-end/close-cycle.ts'
 import { recordUsage } from '../operations/usage/record-usage.ts'
 import { statementTotals } from '../store/month-end/statements.ts'
-import { inTenant, slowly, type Store } from '../store/tenancy.ts'
+import { inTenant, type Store, slowly } from '../store/tenancy.ts'
 import { currentCycle } from '../store/usage/cycles.ts'
 import { anEstate } from './estate.ts'
 import { ALLOWANCE } from './estate-rows.ts'
@@ -59,8 +59,8 @@ async function use(): Promise<void> {
   await owner.query(`
     insert into pool_cycles (cycle_key, pool_id) values ('${cycle.key}', 0) on conflict do nothing`)
   await owner.query(`
-    insert into alerts (rule, subject_kind, subject_id, scope, state, firing, rule_version, evaluated_at)
-    select 'bench', 1, id, '${cycle.key}', '{"phase": "firing", "told": []}', true, 1, now()
+    insert into alerts (rule, subject_kind, subject_id, scope, state, firing, rule_version, evaluated_at, explanation)
+    select 'bench', 1, id, '${cycle.key}', '{"phase": "firing", "told": []}', true, 1, now(), '[]'
       from sims where tenant_id = app_tenant() and id % 20 = 0`)
 }
 

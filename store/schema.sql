@@ -53,13 +53,12 @@ create table alerts (
   asked_at timestamp with time zone,
   rule_version integer not null,
   evaluated_at timestamp with time zone not null,
-  explanation jsonb,
+  explanation jsonb not null,
   constraint alerts_pkey PRIMARY KEY (tenant_id, rule, subject_kind, subject_id, scope),
   constraint alerts_subject_kind_check CHECK ((subject_kind = ANY (ARRAY[1, 2, 3])))
 ) with (autovacuum_analyze_scale_factor=0.02, autovacuum_analyze_threshold=1000);
 CREATE INDEX alerts_held ON public.alerts USING btree (tenant_id, ((state #>> '{guard,hold}'::text[]))) WHERE ((state #>> '{guard,is}'::text[]) = 'held'::text);
 CREATE INDEX alerts_not_ended ON public.alerts USING btree (tenant_id, rule, subject_kind, subject_id, scope) WHERE ((state ->> 'phase'::text) = ANY (ARRAY['pending'::text, 'firing'::text, 'recovering'::text]));
-CREATE INDEX alerts_open ON public.alerts USING btree (tenant_id, rule, subject_kind, subject_id, scope) WHERE ((state ->> 'phase'::text) = ANY (ARRAY['pending'::text, 'firing'::text]));
 CREATE INDEX alerts_subject ON public.alerts USING btree (tenant_id, subject_kind, subject_id);
 alter table alerts enable row level security;
 alter table alerts force row level security;

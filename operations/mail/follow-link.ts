@@ -81,7 +81,7 @@ async function acknowledgement(tx: TenantTx, { rule, subject, cycle }: AlertLink
   const stored = await loadAlerts<AlertState>(tx, [subject], [cycle, ''])
   const firing = stored.filter((alert) => alert.rule === rule && isFiring(alert.state)).map(({ state }) => state)
   if (firing.length === 0) return { status: 'over' as const, since: null }
-  const since = Math.min(...firing.map((state) => state.began ?? state.since))
+  const since = Math.min(...firing.map(({ began }) => began))
   const isSeen = firing.every(({ acknowledged }) => acknowledged !== undefined)
   return { status: isSeen ? ('done' as const) : ('open' as const), since }
 }

@@ -51,7 +51,7 @@ export function notificationOf(batch: Batch, tenantId: string, notice: Notice): 
     ...(telling.times > 1 ? { times: telling.times } : {}),
     ...(batch.moment.isEnded ? { isOfEndedCycle: true } : { cycle: batch.moment.cycle.key }),
     since: new Date(telling.since).toISOString(),
-    ...(!isOver || stored === null ? {} : { lastedMs: at - (stored.state.began ?? stored.state.since) }),
+    ...(!isOver || stored === null ? {} : { lastedMs: at - stored.state.began }),
     facts: figuresOf(subject),
     pace: isOver ? null : limitPassedAt(subject, batch),
     ...nextOf(notice, batch),

@@ -42,13 +42,11 @@ async function labelOfSubject(tx: TenantTx, { kind, id }: Subject): Promise<stri
   return kind === 'pool' ? ((await poolNames(tx, [id])).get(id) ?? String(id)) : tx.tenantId
 }
 
-function noteOn({ key, rule, leaves, grounds }: Entry): string | null {
+function noteOn({ key, grounds }: Entry): string | null {
   if (grounds !== null)
     return 'This is what was found then. Rule, usage and settings may be others now; what followed stands as it does now.'
   if (key.endsWith('/withdrawn'))
     return 'The alert was withdrawn: its rule no longer covered the subject. The message says why.'
-  if (rule !== null && leaves !== null)
-    return 'Written by a release that kept only the comparisons: stage, mode and decisions are not known.'
   return 'The entry says what was done. No rule decided it then, so there are no comparisons.'
 }
 
@@ -75,7 +73,7 @@ async function ruleOf(
   return {
     rule,
     version: ruleVersion,
-    isAttached: grounds !== null || leaves !== null,
+    isAttached: grounds !== null,
     misfits: [],
     stage: grounds?.stage ?? null,
     mode: grounds?.mode ?? null,

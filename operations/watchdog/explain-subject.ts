@@ -19,7 +19,7 @@ import { poolNames } from '../../store/estate/pools.ts'
 import { simLabels } from '../../store/estate/sims.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
 import { runningCycle } from '../../store/usage/cycles.ts'
-import type { StoredAlert } from '../../store/watchdog/alerts.ts'
+import { loadAlerts, type StoredAlert } from '../../store/watchdog/alerts.ts'
 import { readRoom } from '../enforcement/guard.ts'
 import { comparisonsOf } from './comparisons.ts'
 import { decideAll, type Evaluation, NOUNS } from './decisions.ts'
@@ -31,7 +31,6 @@ import { alertsOf, readAnswers } from './guard-firing.ts'
 import { viewSituation } from './read-facts.ts'
 import { enforcedBy, type Followable, NOTHING_FOLLOWED, readFollowed } from './read-followed.ts'
 import type { ReadRules } from './rules-in-force.ts'
-import { storedAlerts } from './stored-alerts.ts'
 
 type Stored = StoredAlert<AlertState>
 
@@ -64,7 +63,7 @@ export async function explainSubject(
   const inForce = await readRules(tx)
   const { isOpen, ...cycle } = await runningCycle(tx)
   const batch = await readBatch(tx, [subject], inForce, await viewSituation(tx, cycle))
-  const stored = await storedAlerts(tx, [subject], scopesAt(batch.moment))
+  const stored = await loadAlerts<AlertState>(tx, [subject], scopesAt(batch.moment))
   const found: Found = {
     tx,
     subject,
@@ -139,13 +138,13 @@ async function followedBy(
   const open = rules.flatMap((rule): Followable[] => {
     const alert = alerts.get(rule)
     if (alert === undefined) return []
-    const { told, mailed = [], began, since, guard } = alert.state
+    const { told, mailed, began, guard } = alert.state
     const next = evaluations.get(rule)?.decision.next.guard ?? guard
     return [
       {
         rule,
         keys: [...new Set([...told, ...mailed])].map((mark) => keyOfMark({ rule, subject, scope: alert.scope }, mark)),
-        since: told.length === 0 && alert.lastSignal === null ? null : (began ?? since),
+        since: told.length === 0 && alert.lastSignal === null ? null : began,
         workflowIds: alert.lastSignal === null ? [] : enforcedBy(tx.tenantId, subject, key),
         holdIds: next?.hold === undefined || next.hold === 0 ? [] : [next.hold],
       },
@@ -167,7 +166,7 @@ const shownAlert = (alert: Stored | undefined, { kind }: Subject): ExplainedRule
         since: new Date(alert.state.since).toISOString(),
         ruleVersion: alert.ruleVersion,
         changedAt: alert.evaluatedAt.toISOString(),
-        leaves: comparisonsOf(alert.explanation ?? [], kind),
+        leaves: comparisonsOf(alert.explanation, kind),
         lastSignal: alert.lastSignal,
       }
 

@@ -78,7 +78,7 @@ export function groundsOf(one: Evaluation, { moment, enforcementEnabled }: Batch
     tells: {
       log: decision.entries.length > 0,
       mail: decision.notices.length > 0,
-      before: (one.stored?.state.told ?? []).includes(`fired${next.part ?? ''}`),
+      before: (one.stored?.state.told ?? []).includes(`fired${next.part}`),
     },
   }
 }

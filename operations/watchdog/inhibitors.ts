@@ -3,9 +3,8 @@ import type { Subject } from '../../domain/watchdog/subject.ts'
 import type { AlertState } from '../../rules/alerts/state.ts'
 import type { Moment } from '../../rules/facts-of.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
-import type { StoredAlert } from '../../store/watchdog/alerts.ts'
+import { loadAlerts, type StoredAlert } from '../../store/watchdog/alerts.ts'
 import { type SubjectFacts, scopesAt } from './evaluation.ts'
-import { storedAlerts } from './stored-alerts.ts'
 
 /** Id of the pool whose data a SIM shares with others; null for other subjects. */
 export function sharedPoolOf(subject: SubjectFacts): number | null {
@@ -23,5 +22,5 @@ export async function alertsOfSharedPools(
   const poolIds = new Set(subjects.map(sharedPoolOf).filter((id) => id !== null))
   if (poolIds.size === 0) return []
   const pools = [...poolIds].map((id): Subject => ({ kind: 'pool', id }))
-  return storedAlerts(tx, pools, scopesAt(moment))
+  return loadAlerts<AlertState>(tx, pools, scopesAt(moment))
 }

@@ -19,7 +19,8 @@ import type { Rule } from '../../rules/rule.ts'
 import { heldBack } from '../../store/due.ts'
 import type { Flip } from '../../store/shards.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
-import type { StoredAlert } from '../../store/watchdog/alerts.ts'
+import { loadAlerts, type StoredAlert } from '../../store/watchdog/alerts.ts'
+import { loadCandidateAlerts } from '../../store/watchdog/candidate-alerts.ts'
 import type { Range } from '../../store/watchdog/sim-lines.ts'
 import { alertOf, type GuardAnswers, isToWithdraw, leftOf } from './decisions.ts'
 import {
@@ -39,7 +40,6 @@ import { alertsOfSharedPools, sharedPoolOf } from './inhibitors.ts'
 import { readPools, readSituation, readSubjects, readTenant, type Situation, type Width } from './read-facts.ts'
 import { rowsFor } from './rows-of-set.ts'
 import type { RulesInForce } from './rules-in-force.ts'
-import { storedAlerts } from './stored-alerts.ts'
 import { type SignalMoment, signalFor, signalsAgainAt, wishedOf } from './wished-signal.ts'
 
 export interface Looked {
@@ -163,7 +163,7 @@ async function judge(
   read: readonly SubjectFacts[],
   gone: readonly Subject[],
 ): Promise<Judged> {
-  const stored = await storedAlerts(tx, [...read, ...gone], scopesAt(situation.moment))
+  const stored = await loadAlerts<AlertState>(tx, [...read, ...gone], scopesAt(situation.moment))
   const alerts = Map.groupBy(stored, keyOf)
   const poolAlerts = await alertsOfSharedPools(tx, read, situation.moment)
   const around = { alerts, poolAlerts, guardOf: await readAnswers(tx, stored) }

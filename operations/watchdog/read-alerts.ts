@@ -30,11 +30,9 @@ export async function pageOfAlerts(tx: TenantTx, query: AlertQuery, rules: ReadR
 
 function toAlert(alert: OpenAlert<AlertState>, silencedUntil: number | null): Alert {
   const { rule, ruleVersion, kind, id, label, scope, state, lastSignal, evaluatedAt } = alert
-  const { phase, since, began = since, part, told, mailed = told, returns = 0, episode, error } = state
+  const { phase, since, began, part, told, mailed, returns = 0, episode, error } = state
   const { withheld = [], acknowledged } = state
-  const fired = `fired${part ?? ''}`
-  const isFired = (marks: readonly string[]) =>
-    isFiring(state) && (part === undefined ? marks.some((mark) => mark.startsWith('fired')) : marks.includes(fired))
+  const isFired = (marks: readonly string[]) => isFiring(state) && marks.includes(`fired${part}`)
   return {
     rule,
     ruleVersion,

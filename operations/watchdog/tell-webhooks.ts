@@ -93,11 +93,11 @@ const resolvedEvent = (
 
 /** Whether an alert fires, and webhooks were told of its present episode. */
 function wasTold(state: AlertState): boolean {
-  const { told, mailed = told, part, step, withheld = [] } = state
+  const { told, mailed, part, step, withheld = [] } = state
   if (!isFiring(state)) return false
   const marks = withheld.includes('unsubscribed') ? [...mailed, ...told] : mailed
   const last = marks.findLast((mark) => mark.startsWith('fired'))
-  if (last === undefined || part === undefined) return last !== undefined
+  if (last === undefined) return false
   // Whoever was told of a lower step of the episode is told its end.
   return step === undefined ? last === `fired${part}` : withoutStep(last) === `fired${withoutStep(part)}`
 }

@@ -1,12 +1,18 @@
 /** Decides the alerts of an evaluation, and writes what follows: tellings, signals, and the alerts themselves. */
 import type { Subject } from '../../domain/watchdog/subject.ts'
 import { isTold } from '../../rules/alerts/inhibit.ts'
-import { type AlertState, isFiring, isOpen, isSame } from '../../rules/alerts/state.ts'
+import { type AlertState, isFiring, isSame } from '../../rules/alerts/state.ts'
 import { settled } from '../../rules/alerts/take-back.ts'
 import { poolNames } from '../../store/estate/pools.ts'
 import { simLabels } from '../../store/estate/sims.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
-import { forgetAlerts, markFiringSimsDue, type StoredAlert, saveAlerts } from '../../store/watchdog/alerts.ts'
+import {
+  forgetAlerts,
+  loadAlerts,
+  markFiringSimsDue,
+  type StoredAlert,
+  saveAlerts,
+} from '../../store/watchdog/alerts.ts'
 import { decidedCounts } from './decided-counts.ts'
 import { type AlertSubject, type Decisions, decideAll } from './decisions.ts'
 import {
@@ -20,7 +26,6 @@ import {
 import { guardFiring, readAnswers } from './guard-firing.ts'
 import { noteUndecidable } from './note-undecidable.ts'
 import { type Reconciled, reconcile, type SentSignal } from './reconcile-enforcement.ts'
-import { storedAlerts } from './stored-alerts.ts'
 import { tellAll } from './tell.ts'
 import { tellShadow } from './tell-shadow.ts'
 
@@ -40,14 +45,14 @@ export async function writeDecisions(
   evaluated: readonly EvaluatedSubject[],
   options: EvaluationOptions,
 ): Promise<Written> {
-  const stored = await storedAlerts(tx, [...evaluated, ...batch.gone], scopesAt(batch.moment))
+  const stored = await loadAlerts<AlertState>(tx, [...evaluated, ...batch.gone], scopesAt(batch.moment))
   const deciding = { batch, evaluated, gone: await namedOf(tx, batch.gone, stored), stored }
   const decisions = await guardFiring(tx, batch, await readAnswers(tx, stored), (guard) => decideAll(deciding, guard))
   const takenBack = await tellAll(tx, batch, decisions, options)
   await tellShadow(tx, batch, decisions)
   const { sent, again } = await reconcile(tx, batch, decisions, options)
   await saveAlerts(tx, changed(decisions, sent, takenBack, batch))
-  await forgetAlerts(tx, handedOver(decisions, stored))
+  await forgetAlerts(tx, handedOver(decisions))
   await markFiringSimsDue(tx, poolsNoLongerInhibiting(decisions))
   await noteUndecidable(tx, batch.rulesVersion, decisions.evaluations)
   return {
@@ -128,15 +133,9 @@ function poolsNoLongerInhibiting({ evaluations, withdrawals }: Decisions): numbe
   return [...new Set(ended.map(({ about }) => about.id))]
 }
 
-/** The alerts that go on in another scope, or went on there under a release before, which left them as they were. */
-function handedOver({ evaluations }: Decisions, all: readonly StoredAlert<AlertState>[]): StoredAlert<AlertState>[] {
-  const bySubject = Map.groupBy(all, keyOf)
-  return evaluations.flatMap(({ about, outcome: { rule }, scope, stored }) =>
-    (bySubject.get(keyOf(about)) ?? []).filter(
-      (alert) => alert.rule === rule.name && alert.scope !== scope && (alert === stored || isOpen(alert.state)),
-    ),
-  )
-}
+/** The alerts that go on in another scope. */
+const handedOver = ({ evaluations }: Decisions): StoredAlert<AlertState>[] =>
+  evaluations.flatMap(({ scope, stored }) => (stored !== null && stored.scope !== scope ? [stored] : []))
 
 function nextChecks({ evaluations }: Decisions, again: Reconciled['again']): Map<string, number> {
   const checks = new Map<string, number>()

@@ -8,7 +8,7 @@ import type { ShadowAct } from '../../domain/watchdog/shadow-entry.ts'
 import { levelAt } from '../ladder.ts'
 import type { Rule } from '../rule.ts'
 import { guardState, isHeld } from './guard.ts'
-import { type AlertName, keyOfTelling, partOf } from './keys.ts'
+import { type AlertName, keyOfTelling } from './keys.ts'
 import type { Permission } from './permission.ts'
 import { forMs, keepFiringMs, nextState, withdrawnState } from './phases.ts'
 import type { AlertQuestion } from './question.ts'
@@ -77,13 +77,11 @@ function inShadow(
   { outcome: { rule }, permission, cycle, subject }: AlertQuestion,
 ): AlertDecision {
   const { next, wish } = would
-  const part = next.part ?? partOf(rule, next)
+  const { part, began } = next
   const name = { rule: rule.name, subject, scope: scopeOf(rule, cycle.key) }
   const isCut = wish === 'over' && permission.shadow?.suspend === 'do' && suspended !== part
   const key = keyOfTelling(name, part, 'fired')
-  const cut: ShadowTelling[] = isCut
-    ? [{ does: 'suspend', kind: 'fired', key, since: next.began ?? next.since, times: 1 }]
-    : []
+  const cut: ShadowTelling[] = isCut ? [{ does: 'suspend', kind: 'fired', key, since: began, times: 1 }] : []
   const marks = marksOf(next, isCut ? part : suspended)
   const checks = [decision.nextCheckAt, would.nextCheckAt].filter((at) => at !== undefined)
   return {
@@ -97,7 +95,7 @@ function inShadow(
 const doing = (does: ShadowAct, tellings: readonly Telling[]): ShadowTelling[] =>
   tellings.map((telling) => ({ ...telling, does }))
 
-const marksOf = ({ told, mailed = told, mailedAt }: AlertState, suspended: string | undefined): ShadowMarks => ({
+const marksOf = ({ told, mailed, mailedAt }: AlertState, suspended: string | undefined): ShadowMarks => ({
   told,
   mailed,
   ...(mailedAt === undefined ? {} : { mailedAt }),

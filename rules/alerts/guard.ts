@@ -20,7 +20,7 @@ export interface Guarded {
 export const holdOf = ({ guard }: AlertState): number | undefined => (guard?.is === 'held' ? guard.hold : undefined)
 
 /** Whether the alert is not told and not acted on: it waits for a person, or a person said no. */
-export const isHeld = ({ phase, guard, part = '' }: AlertState): boolean =>
+export const isHeld = ({ phase, guard, part }: AlertState): boolean =>
   phase === 'firing' && guard !== undefined && guard.is !== 'passed' && guard.part === part
 
 export interface GuardQuestion {
@@ -36,9 +36,8 @@ export function guardState(state: AlertState, { answer, isDue, isMailed }: Guard
   const { guard, ...rest } = state
   if (guard !== undefined && state.phase === 'resolved' && state.withdrawn !== true)
     return { state: rest, counts: false }
-  const { part, mailed = state.told } = state
-  // States of releases before the guard have no part, and were told or acted on.
-  if (state.phase !== 'firing' || part === undefined) return { state, counts: false }
+  if (state.phase !== 'firing') return { state, counts: false }
+  const { part, mailed } = state
   const mark = guard?.part === part ? guard : undefined
   const fired = `fired${part}`
   if (mark?.is === 'held') {

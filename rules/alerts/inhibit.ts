@@ -80,8 +80,8 @@ export const byName = (rules: readonly Rule[]): ReadonlyMap<string, Rule> =>
 
 /** Whether people know that it fires, or have silenced it. */
 export function isTold(state: AlertState): boolean {
-  const { part, told, mailed = told, withheld = [] } = state
-  return isFiring(state) && (mailed.includes(`fired${part ?? ''}`) || withheld.includes('silenced'))
+  const { part, mailed, withheld = [] } = state
+  return isFiring(state) && (mailed.includes(`fired${part}`) || withheld.includes('silenced'))
 }
 
 /** The inhibitors among alerts. */

@@ -73,10 +73,10 @@ function begin(state: AlertState, observed: Observed): AlertState {
   return fireWhenDue({ ...pending, pendingFor: fingerprintOf(outcome.rule) }, observed)
 }
 
-/** A pending alert begins to wait anew if its rule was edited meanwhile. States of releases before that do not know. */
+/** A pending alert begins to wait anew if its rule was edited meanwhile. */
 function ofRule(pending: AlertState, { outcome: { rule }, now }: Observed): AlertState {
   const pendingFor = fingerprintOf(rule)
-  const isEdited = (pending.pendingFor ?? pendingFor) !== pendingFor
+  const isEdited = pending.pendingFor !== pendingFor
   return { ...pending, pendingFor, ...(isEdited ? { since: now, began: now } : {}) }
 }
 
@@ -127,17 +127,16 @@ function climb(firing: AlertState, { outcome, now }: Observed): AlertState {
 const recover = (recovering: AlertState, observed: Observed): AlertState =>
   observed.now - recovering.since < keepFiringMs(observed.outcome.rule, observed.cycle)
     ? recovering
-    : end(recovering, observed)
+    : end(recovering, observed.now)
 
 /** The state after the conditions of a firing alert have ended. */
-function end(state: AlertState, { outcome, now }: Observed): AlertState {
-  const mark = `fired${state.part ?? partOf(outcome.rule, state)}`
-  const wasTold = state.told.includes(mark) || (state.mailed ?? []).includes(mark)
-  return { ...state, phase: 'resolved', since: now, hasEnded: wasTold }
+function end(state: AlertState, now: number): AlertState {
+  const mark = `fired${state.part}`
+  return { ...state, phase: 'resolved', since: now, hasEnded: state.told.includes(mark) || state.mailed.includes(mark) }
 }
 
 /** Whether a rule that fires once a cycle fires again, after an episode that people know of. That is told as a return. */
-const isReturn = ({ event, resolve }: Rule, { told, hasEnded = told.includes('resolved') }: AlertState): boolean =>
+const isReturn = ({ event, resolve }: Rule, { hasEnded }: AlertState): boolean =>
   event.params.once === 'cycle' && resolve !== 'none' && hasEnded
 
 /** How long a rule's conditions must be met before it fires, in milliseconds. */

@@ -40,35 +40,35 @@ export interface AlertState {
   readonly since: number
   /** Since when the time of its phase stands still. Absent: it passes. */
   readonly stillSince?: number
-  /** Fingerprint of the rule that it is pending for. Absent in other phases, and in states of releases before it. */
+  /** Fingerprint of the rule that it is pending for. Absent in other phases. */
   readonly pendingFor?: string
-  /** When the conditions of the present or last episode became met. Absent in states of releases before it: `since`. */
-  readonly began?: number
+  /** When the conditions of the present or last episode became met. Before the first: when it was first looked at. */
+  readonly began: number
   /** How many times its conditions have become met; 0 before the first time. */
   readonly episode: number
   /** How often it fired again after its conditions had ended, for rules with `once: cycle`. Absent: 0. */
   readonly returns?: number
-  /** Last part of the keys of its present or last episode, whatever becomes of its rule. Absent in states of releases before it. */
-  readonly part?: string
+  /** Last part of the keys of the episode that fired last, whatever becomes of its rule. Empty before the first. */
+  readonly part: string
   /** Highest step of its rule's ladder that its present or last episode has reached. Absent: its rule had none. */
   readonly step?: number
   /** When it reached that step after it had begun to fire. Absent: it began to fire there. */
   readonly steppedAt?: number
-  /** Whether its last episode was told and has ended by its conditions. Absent in states of releases before it. */
-  readonly hasEnded?: boolean
+  /** Whether its last episode was told and has ended by its conditions. */
+  readonly hasEnded: boolean
   /** Its rule no longer covered the subject when it was last open. What returns after that is not a new episode. */
   readonly withdrawn?: boolean
   /** The occurrence that it is pending or firing for. Only for rules with `once: occurrence`; otherwise null. */
   readonly occurrence: string | null
   /** What the watchdog log was told, newest last: `fired` or `resolved`, followed by the last part of the key. */
   readonly told: readonly string[]
-  /** The same for the mail. Absent in states of releases before it, whose `told` says what fired, told or not. */
-  readonly mailed?: readonly string[]
+  /** The same for the mail. */
+  readonly mailed: readonly string[]
   /** Who has seen it, and when. It ends with the episode. Absent: nobody. */
   readonly acknowledged?: { readonly at: number; readonly by: string | null }
   /** What is held back now, and why. Absent: nothing. */
   readonly withheld?: readonly Withheld[]
-  /** When people were to be mailed that its present or last episode fires. Absent: they were not, or by a release before it. */
+  /** When people were to be mailed that its present or last episode fires. Absent: they were not. */
   readonly mailedAt?: number
   /** What the guard on firing knows of its present episode. Absent: nothing, or its notice was told. */
   readonly guard?: GuardMark
@@ -82,7 +82,10 @@ export interface AlertState {
 export const unseen = (now: number): AlertState => ({
   phase: 'inactive',
   since: now,
+  began: now,
   episode: 0,
+  part: '',
+  hasEnded: false,
   occurrence: null,
   told: [],
   mailed: [],

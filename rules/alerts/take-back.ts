@@ -29,7 +29,7 @@ export function takeBackOf(name: AlertName, state: AlertState, what: TakeBack['w
 }
 
 /** Last parts of the keys under which mail was told that the present or last episode fires, newest first. */
-function partsOf({ told, mailed = told, step }: AlertState): string[] {
+function partsOf({ mailed, step }: AlertState): string[] {
   const parts = mailed.filter((mark) => mark.startsWith('fired')).map((mark) => mark.slice('fired'.length))
   const last = parts.at(-1)
   if (last === undefined) return []
@@ -50,7 +50,7 @@ export function settled(decision: Undone, taken: ReadonlySet<string>): Pick<Undo
   const gone = takeBack?.fired.filter(({ key }) => taken.has(key)) ?? []
   if (takeBack === null || gone.length === 0) return { next, notices }
   const marks = new Set(gone.flatMap(({ part }) => [`fired${part}`, `resolved${part}`]))
-  const mailed = (next.mailed ?? next.told).filter((mark) => !marks.has(mark))
+  const mailed = next.mailed.filter((mark) => !marks.has(mark))
   const [newest] = takeBack.fired
   if (takeBack.what === 'lower' || newest === undefined || !taken.has(newest.key))
     return { next: { ...next, mailed }, notices }

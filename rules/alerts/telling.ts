@@ -7,7 +7,7 @@
 import { LogLevel } from '../../domain/codes.ts'
 import { levelAt } from '../ladder.ts'
 import { isHeld } from './guard.ts'
-import { type AlertName, keyOfTelling, partOf, type TellingKind } from './keys.ts'
+import { type AlertName, keyOfTelling, type TellingKind } from './keys.ts'
 import type { AlertQuestion } from './question.ts'
 import type { AlertState } from './state.ts'
 
@@ -38,7 +38,7 @@ const markOf = ({ kind, part }: Mark): string => `${kind}${part}`
 
 /** Tells what is due on each channel. */
 export function tell(state: AlertState, asked: Asked) {
-  const { told, mailed = told } = state
+  const { told, mailed } = state
   const log = dueOn(told, state, asked, asked.permission.log)
   const mail = dueOnMail(mailed, state, asked)
   const tellingsOf = (marks: readonly Mark[]) => marks.map((mark) => tellingOf(mark, state, asked))
@@ -58,7 +58,7 @@ export function tell(state: AlertState, asked: Asked) {
 
 function tellingOf({ kind, part }: Mark, state: AlertState, { name, outcome: { rule } }: Asked): Telling {
   const { returns = 0 } = state
-  const began = state.steppedAt ?? state.began ?? state.since
+  const began = state.steppedAt ?? state.began
   return {
     kind,
     key: keyOfTelling(name, part, kind),
@@ -75,10 +75,9 @@ function dueOn(
   isPermitted: boolean,
 ): Mark[] {
   if (!isPermitted) return []
-  const part = state.part ?? partOf(rule, state)
   const changed: Mark[] =
     state.phase === 'firing'
-      ? [{ kind: 'fired', part }]
+      ? [{ kind: 'fired', part: state.part }]
       : state.phase === 'resolved' && state.withdrawn !== true && rule.resolve !== 'none'
         ? endOf(marks)
         : []
@@ -108,7 +107,7 @@ export function escalatesAt(
   state: AlertState,
   { outcome: { rule }, cycle, permission, quiet, escalateAfterMs, now }: AlertQuestion,
 ): number | null {
-  const { phase, told, mailed = told, part = partOf(rule, state) } = state
+  const { phase, mailed, part } = state
   if (
     escalateAfterMs === null ||
     levelAt(rule, state.step) !== LogLevel.Critical ||
@@ -123,9 +122,7 @@ export function escalatesAt(
 
 function escalation(state: AlertState, asked: Asked): Mark[] {
   const at = escalatesAt(state, asked)
-  return at !== null && at <= asked.now
-    ? [{ kind: 'escalated', part: state.part ?? partOf(asked.outcome.rule, state) }]
-    : []
+  return at !== null && at <= asked.now ? [{ kind: 'escalated', part: state.part }] : []
 }
 
 /** The level of a telling about an alert of this level: an end is no more than information. */

@@ -8,7 +8,7 @@ import { byName, inhibitorOf, inhibitorsAmong } from '../alerts/inhibit.ts'
 import type { TellingKind } from '../alerts/keys.ts'
 import { endedMessage, tellingMessage } from '../alerts/message.ts'
 import { permitted } from '../alerts/permission.ts'
-import { type AlertPhase, type AlertState, isOpen, scopeOf } from '../alerts/state.ts'
+import { type AlertPhase, type AlertState, isOpen, scopeOf, unseen } from '../alerts/state.ts'
 import { settled } from '../alerts/take-back.ts'
 import { levelOfTelling, type Telling } from '../alerts/telling.ts'
 import { COMPARISONS } from '../compile/comparisons.ts'
@@ -160,16 +160,7 @@ export class Watch {
       (one) => one.rule === rule && one.kind === kind && one.id === id && one.scope === scope,
     )
     if (known !== undefined) return known
-    const state: AlertState = {
-      phase: 'inactive',
-      since: at,
-      episode: 0,
-      occurrence: null,
-      told: [],
-      mailed: [],
-      error: null,
-    }
-    const kept: Kept = { rule, kind, id, name, scope, state }
+    const kept: Kept = { rule, kind, id, name, scope, state: unseen(at) }
     this.#alerts.push(kept)
     return kept
   }

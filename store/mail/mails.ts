@@ -60,14 +60,6 @@ async function mailDue(tx: TenantTx, at: Date): Promise<void> {
   if (at <= tx.now) tx.enqueue({ queue: 'mail' })
 }
 
-/** Those of the keys that there is a notification of. */
-export async function knownNotifications(tx: TenantTx, keys: readonly string[]): Promise<Set<string>> {
-  const { rows } = await sql<{ key: string }>`
-    select dedupe_key as key from notifications
-     where tenant_id = ${mine} and dedupe_key = any(${[...keys]}::text[])`.execute(tx.q)
-  return new Set(rows.map(({ key }) => key))
-}
-
 /** When the latest grouped mail was made; null if there was none. */
 export async function lastGroupedAt(tx: TenantTx): Promise<Date | null> {
   const { rows } = await sql<{ at: Date }>`

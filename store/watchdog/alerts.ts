@@ -70,8 +70,8 @@ export interface StoredAlert<State> {
   readonly ruleVersion: number
   /** Instant of the facts that decided this state. */
   readonly evaluatedAt: Date
-  /** The comparisons of its rule then; null: not known. */
-  readonly explanation: readonly LeafExplanation[] | null
+  /** The comparisons of its rule then. */
+  readonly explanation: readonly LeafExplanation[]
   /** The last signal that enforcement sent for it, and when; null before the first. */
   readonly lastSignal: string | null
   readonly lastSignalAt: Date | null
@@ -238,7 +238,7 @@ export async function firingSince(
   cycleKey: string,
 ): Promise<Date | undefined> {
   const { rows } = await sql<{ since: number }>`
-    select coalesce(state ->> 'began', state ->> 'since', '0')::bigint as since from alerts
+    select (state ->> 'began')::bigint as since from alerts
      where tenant_id = ${mine} and rule = ${rule} and subject_kind = ${SUBJECT_CODES[subject.kind]} and subject_id = ${subject.id}
        and scope in (${cycleKey}, '') and firing`.execute(tx.q)
   const since = rows[0]?.since

@@ -21,7 +21,7 @@ export interface StoredEntry<Grounds = unknown> {
   /** The workflow and the ticket of what was done; null: nothing was done. */
   readonly workflowId: string | null
   readonly ticketId: string | null
-  /** Null: no rule decided it, or a release before did. */
+  /** Null: no rule decided it. */
   readonly grounds: Grounds | null
 }
 

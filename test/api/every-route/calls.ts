@@ -90,7 +90,7 @@ async function givenUpMail({ tenant, harness }: Estate) {
 async function firingSim(estate: Estate): Promise<number> {
   const { id } = await activeSim(estate)
   const alert = { rule: 'sim-overage', kind: 'sim', id, scope: '2026-11', firing: true, ruleVersion: 1 } as const
-  const rest = { explanation: null, lastSignal: null, lastSignalAt: null }
+  const rest = { explanation: [], lastSignal: null, lastSignalAt: null }
   await inTenant(estate.harness.store, estate.tenant.id, (tx) =>
     saveAlerts(tx, [{ ...alert, ...rest, state: { ...unseen(0), phase: 'firing' }, evaluatedAt: tx.now }]),
   )

@@ -334,15 +334,4 @@ describe('an entry of the log', () => {
       mails: [{ status: 'pending', recipient: 'billing@meadow.example' }],
     })
   })
-
-  test('of a release before has its comparisons', async () => {
-    const world = await anExplainedWorld()
-    await world.use(world.sim, 85)
-    await sql`update watchdog_log set grounds = null where tenant_id = ${world.tenantId}`.execute(world.store.db)
-
-    expect(await world.entry()).toMatchObject({
-      note: expect.stringContaining('kept only the comparisons'),
-      rule: { stage: null, isMet: null, leaves: [{ value: 85 }], decisions: [] },
-    })
-  })
 })

@@ -11,6 +11,7 @@ import { lookAt, lookAtRange } from '../../../operations/watchdog/look.ts'
 import { readSims, readSituation } from '../../../operations/watchdog/read-facts.ts'
 import { compiledRules } from '../../../operations/watchdog/rules-in-force.ts'
 import { readRuleFiles } from '../../../process/rule-files.ts'
+import { unseen } from '../../../rules/alerts/state.ts'
 import { factsOf } from '../../../rules/facts.ts'
 import { SIM_FACTS_BY_NAME } from '../../../rules/facts-of.ts'
 import { loadRuleSet } from '../../../rules/load/load.ts'
@@ -192,11 +193,11 @@ async function make({ sims, pools, receivedHours, silenced }: AnEstate): Promise
           on conflict do nothing`.execute(q)
       if (alert !== null) {
         const since = store.now - HOUR
-        const state = { ...alert, since, began: since, episode: 1, occurrence: null, told: [], mailed: [], error: null }
+        const state = { ...unseen(since), ...alert, episode: 1 }
         await sql`
-          insert into alerts (rule, subject_kind, subject_id, scope, state, firing, rule_version, evaluated_at)
+          insert into alerts (rule, subject_kind, subject_id, scope, state, firing, rule_version, evaluated_at, explanation)
           values (${alert.rule}, 1, ${id}, ${alert.scope}, ${JSON.stringify(state)}::jsonb,
-                  ${alert.phase === 'firing'}, 1, ${ago(1)})`.execute(q)
+                  ${alert.phase === 'firing'}, 1, ${ago(1)}, '[]')`.execute(q)
       }
     }
     // Sums that are not right are added up when they are read.

@@ -81,7 +81,7 @@ function tellsOnce({ alerts, log, notices }: Rows, seen: Seen): void {
       `the notice ${key} that a mail has`,
     ).toContain(id)
   for (const { state } of alerts)
-    for (const marks of [state.told, state.mailed ?? []]) expect(new Set(marks).size, marks.join()).toBe(marks.length)
+    for (const marks of [state.told, state.mailed]) expect(new Set(marks).size, marks.join()).toBe(marks.length)
 }
 
 /** Nothing is missing that fires and may be told, and nothing is believed to fire that has ended. */

@@ -210,8 +210,9 @@ const PAST = [
   `insert into workflow_starts (workflow_id, started_at, input)
    select 'suspend-on-overage:' || app_tenant() || ':' || id || ':2026-10', ${at}, '{"rule": "sim-overage"}'
      from sims where tenant_id = app_tenant() order by id`,
-  `insert into alerts (rule, subject_kind, subject_id, scope, state, firing, rule_version, evaluated_at)
-   select 'sim-past', 1, id, '2026-10', '{"phase": "resolved", "since": 0, "episode": 1, "told": [], "mailed": []}', false, 1, ${at} from sims where tenant_id = app_tenant() order by id`,
+  `insert into alerts (rule, subject_kind, subject_id, scope, state, firing, rule_version, evaluated_at, explanation)
+   select 'sim-past', 1, id, '2026-10', '{"phase": "resolved", "since": 0, "began": 0, "episode": 1, "part": "", "hasEnded": false, "told": [], "mailed": []}', false, 1,
+          ${at}, '[]' from sims where tenant_id = app_tenant() order by id`,
   `insert into suspensions (sim_id, cause, rule, cycle_key, until, opened_at, closed_at, closed_because)
    select id, 'watchdog', 'sim-overage', '2026-09', 'renewal', ${at} - interval '30 days', ${at} - interval '19 days', 'renewal'
      from sims where tenant_id = app_tenant() order by id`,

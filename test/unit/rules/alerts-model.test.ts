@@ -213,7 +213,7 @@ describe('an alert, whatever happens', () => {
       const { decision, question } = step
       const { next } = decision
       if (isWithdrawal(step) || step.happening.error) continue
-      const mailed = next.mailed ?? next.told
+      const { mailed } = next
       if (next.phase === 'firing' && question.permission.log) expect(next.told).toContain(`fired${next.part}`)
       const isLet = question.quiet === null && !isHeld(next)
       const mails = question.permission.notify && isLet

@@ -217,14 +217,6 @@ describe('an alert with `for`', () => {
     expect(play(after, [YES], { from, start: NOON + 2 * MINUTE }).phases).toEqual(['firing'])
   })
 
-  test('waits on from a state that does not know its rule', async () => {
-    const [begun] = play(held, [YES]).steps
-    if (begun === undefined) throw new Error('nothing is pending')
-    const { pendingFor: _, ...from } = begun.next
-
-    expect(play(held, [YES, YES], { from, start: NOON + MINUTE }).phases).toEqual(['pending', 'firing'])
-  })
-
   test('accepts a share of the cycle', async () => {
     const rule = await aRule({}, { for: '10%' })
 
