@@ -249,8 +249,7 @@ export const ERRORS = {
     status: 409,
     retryable: false,
     title: 'What the mail said is not stored',
-    remedy:
-      'Nothing: a mail is kept for 13 months, and those of releases before were not kept. The watchdog log has it.',
+    remedy: 'Nothing: what a mail said is kept for 13 months. The watchdog log has it.',
   },
   silence_not_found: {
     status: 404,

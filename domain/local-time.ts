@@ -68,7 +68,7 @@ export function instant(at: number | string, timeZone = 'UTC'): string {
 }
 
 /** The same without UTC beside, where there is little room: `2026-11-21 09:40 +01:00`. */
-export const shortInstant = (at: number | string, timeZone = 'UTC'): string =>
+export const shortInstant = (at: number | string, timeZone: string): string =>
   instant(at, timeZone).replace(/ \(.*\)$/, '')
 
 const written = ({ day, time, offset }: Local): string => `${day} ${time} ${offset}`

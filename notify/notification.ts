@@ -16,8 +16,8 @@ export interface Reason {
   /** The engine's name of the operator, such as `greaterThanInclusive`. */
   readonly operator: string
   readonly operand: FactValue | readonly FactValue[]
-  /** Of the value and the operand. Absent in notifications of releases before it. */
-  readonly unit?: Unit | null
+  /** Of the value and the operand; null: they have none. */
+  readonly unit: Unit | null
 }
 
 interface BasicNotification {
@@ -28,11 +28,10 @@ interface BasicNotification {
   readonly at: string
   readonly tenantId: string
   readonly tenantName: string
-  /** IANA name of the time zone that its instants are shown in. Absent in notifications of releases before it: UTC. */
-  readonly timeZone?: string
+  /** IANA name of the time zone that its instants are shown in. */
+  readonly timeZone: string
 }
 
-/**
 /**
  * An alert of a rule: it fired or resolved, nobody has acknowledged it, or its grace period began or is about to end; or
  * what the rule did to a SIM: it was suspended or brought back.
@@ -43,7 +42,7 @@ export interface AlertNotification extends BasicNotification {
     readonly name: string
     readonly file: string
     readonly version: number
-    /** Type of its event, such as `overage`. Absent in notifications of releases before it. */
+    /** Type of its event, such as `overage`. Absent: it tells what was done, or held, because of the rule. */
     readonly type?: string
   }
   readonly subject: {
@@ -54,7 +53,7 @@ export interface AlertNotification extends BasicNotification {
     /** Of a SIM that has a tag. */
     readonly iccid?: string
   }
-  /** Name of the pool that a SIM is in. Absent: it is in none, or the notification is of a release before. */
+  /** Name of the pool that a SIM is in. Absent: it is in none. */
   readonly poolName?: string
   /** The pool whose rule has led to what happened to a SIM. Absent: a rule of the SIM itself. */
   readonly causePoolId?: number
@@ -62,7 +61,7 @@ export interface AlertNotification extends BasicNotification {
   readonly message: string
   /** How often it has fired in this billing cycle, from 2 on. Absent: for the first time. */
   readonly times?: number
-  /** Key of the running billing cycle when it was told of an alert. Absent: it is of none, or of a release before. */
+  /** Key of the running billing cycle. Absent: it is about a cycle that has ended, or about no alert. */
   readonly cycle?: string
   /** It is about a billing cycle that has ended, and waits for other notifications whatever its level. Absent: it is not. */
   readonly isOfEndedCycle?: boolean
@@ -110,7 +109,7 @@ export interface SummaryNotification extends BasicNotification {
   /**
    * Adjustments of earlier cycles in the charges, oldest first. Usage and money are differences, and may be negative.
    */
-  readonly adjustments?: readonly {
+  readonly adjustments: readonly {
     readonly cycle: string
     readonly lines: number
     readonly usageMB: number

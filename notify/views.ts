@@ -80,10 +80,7 @@ const FOUND = {
   broughtBack: 'Brought back',
 } as const
 
-function reasonText(
-  { fact, value, operator, operand, unit = null }: Reason,
-  facts: AlertNotification['facts'],
-): string {
+function reasonText({ fact, value, operator, operand, unit }: Reason, facts: AlertNotification['facts']): string {
   if (operator === 'equal' && typeof value === 'boolean') return `${oneLine(fact)} is ${value}`
   const comparison = isOperator(operator) ? OPERATORS[operator].inMail : oneLine(operator)
   const operands = Array.isArray(operand) ? operand : [operand]
@@ -233,7 +230,7 @@ export function summaryView(notification: SummaryNotification): SummaryView {
 /** Most cycles whose adjustments are listed one by one. */
 const MAX_ADJUSTED = 12
 
-function adjustmentLines({ adjustments = [] }: SummaryNotification): Line[] {
+function adjustmentLines({ adjustments }: SummaryNotification): Line[] {
   const named = adjustments.slice(-MAX_ADJUSTED).map(({ cycle, lines, usageMB, chargeMicro }) => ({
     label: `of which for ${oneLine(cycle)}`,
     value: `${money(chargeMicro)} (${counted(lines, 'adjustment')}, ${megabytes(usageMB)})`,

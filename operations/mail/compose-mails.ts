@@ -1,6 +1,6 @@
 /**
  * Puts a tenant's waiting notifications into mails, and stores each as it is rendered. From then on a mail says the same,
- * whenever it is sent and by whichever release.
+ * whenever it is sent.
  */
 
 import type { Address } from '../../domain/mail/address.ts'

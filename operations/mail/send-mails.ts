@@ -74,10 +74,7 @@ async function read(store: Store, render: Render, tenantId: string, mail: Claime
   }
 }
 
-/**
- * What a mail says. A mail that a release before has put together, or that could not be rendered then, is rendered and
- * stored now.
- */
+/** What a mail says. One that could not be rendered when it was composed is rendered and stored now. */
 async function renderedOf(tx: TenantTx, render: Render, { id, recipient }: ClaimedMail): Promise<Rendered> {
   const stored = await findBody(tx, id)
   if (stored !== undefined) return { body: stored }

@@ -64,7 +64,7 @@ async function mailDue(tx: TenantTx, at: Date): Promise<void> {
 export async function lastGroupedAt(tx: TenantTx): Promise<Date | null> {
   const { rows } = await sql<{ at: Date }>`
     select created_at as at from mails
-     where tenant_id = ${mine} and grouped order by created_at desc limit 1`.execute(tx.q)
+     where tenant_id = ${mine} and kind = 'grouped' order by created_at desc limit 1`.execute(tx.q)
   return rows[0]?.at ?? null
 }
 
@@ -157,9 +157,8 @@ export async function insertMail(
 ): Promise<string> {
   const id = newMessageId()
   await sql`
-    insert into mails (id, recipient, address_id, grouped, kind, next_attempt_at, created_at)
-    values (${id}, ${mail.recipient}, ${mail.addressId ?? null}, ${mail.kind === 'grouped'}, ${mail.kind}, ${tx.now},
-            ${tx.now})`.execute(tx.q)
+    insert into mails (id, recipient, address_id, kind, next_attempt_at, created_at)
+    values (${id}, ${mail.recipient}, ${mail.addressId ?? null}, ${mail.kind}, ${tx.now}, ${tx.now})`.execute(tx.q)
   await sql`
     update notifications set mail_id = ${id}
      where id = any(${[...notificationIds]}::bigint[])`.execute(tx.q)
@@ -175,8 +174,8 @@ export async function insertCopy(
 ): Promise<void> {
   const id = newMessageId()
   await sql`
-    insert into mails (id, recipient, address_id, copy_of, grouped, kind, next_attempt_at, created_at)
-    values (${id}, ${address.email}, ${address.id}, ${mailId}, false, 'copy', ${tx.now}, ${tx.now})`.execute(tx.q)
+    insert into mails (id, recipient, address_id, copy_of, kind, next_attempt_at, created_at)
+    values (${id}, ${address.email}, ${address.id}, ${mailId}, 'copy', ${tx.now}, ${tx.now})`.execute(tx.q)
   await insertBody(tx, id, body)
 }
 
@@ -282,8 +281,8 @@ export async function tryAgain(
 export async function insertResent(tx: TenantTx, id: string): Promise<string> {
   const newId = newMessageId()
   await sql`
-    insert into mails (id, recipient, grouped, kind, resends, subject, next_attempt_at, created_at)
-    select ${newId}, recipient, false, 'resent', id, subject, ${tx.now}::timestamptz, ${tx.now}
+    insert into mails (id, recipient, kind, resends, subject, next_attempt_at, created_at)
+    select ${newId}, recipient, 'resent', id, subject, ${tx.now}::timestamptz, ${tx.now}
       from mails where id = ${id}`.execute(tx.q)
   tx.atEnd(() => mailDue(tx, tx.now))
   return newId

@@ -1,5 +1,5 @@
 -- phase: contract
--- Only alerts of the release before have no comparisons. The index alerts_not_ended has what alerts_open has, and more.
+-- An alert has the comparisons of its rule. The index alerts_not_ended has what alerts_open has, and more.
 -- blocks: alerts, for as long as it takes to read them
 
 alter table alerts alter column explanation set not null;

@@ -71,23 +71,6 @@ describe('a composed mail', () => {
     expect(listed?.keys).toEqual(found?.keys.slice(0, 100))
   })
 
-  test('of a release before is rendered when it is sent, and kept', async () => {
-    const post = await aPost(store)
-    await post.notify(post.notification(LogLevel.Critical, 0))
-    await post.rows(sql`
-      with mail as (
-        insert into mails (id, recipient, grouped, next_attempt_at, created_at)
-        values ('<old@simherd>', 'billing@meadow.example', false, ${new Date(store.now)}, ${new Date(store.now)})
-        returning id
-      ) update notifications set mail_id = mail.id from mail returning 1`)
-    const before = await shown(post, '<old@simherd>')
-    await post.send()
-
-    const [mail] = await post.arrived()
-    expect(before).toMatchObject({ status: 'pending', body: null })
-    expect(plain((await shown(post, '<old@simherd>'))?.body?.text)).toBe(plain(mail?.text))
-  })
-
   test('is kept for thirteen months', async () => {
     const post = await aPost(store)
     await post.notify(post.notification(LogLevel.Critical, 0))

@@ -99,8 +99,8 @@ export async function aWorld({
     mailAll: () =>
       harness.asTenant(async (tx) => {
         await sql`
-          insert into mails (id, recipient, grouped, next_attempt_at, created_at)
-          values (${`<${crypto.randomUUID()}@simherd>`}, 'billing@meadow.example', false, ${tx.now}, ${tx.now})`.execute(
+          insert into mails (id, recipient, kind, next_attempt_at, created_at)
+          values (${`<${crypto.randomUUID()}@simherd>`}, 'billing@meadow.example', 'cause', ${tx.now}, ${tx.now})`.execute(
           tx.q,
         )
         await sql`update notifications set mail_id = (select max(id) from mails) where mail_id is null`.execute(tx.q)

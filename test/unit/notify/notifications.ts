@@ -17,6 +17,7 @@ export const anAlert = (over: Partial<AlertNotification> = {}): AlertNotificatio
   at: '2026-11-21T08:40:12.345Z',
   tenantId: 'ten_acme',
   tenantName: 'Acme',
+  timeZone: 'UTC',
   rule: { name: 'pool-overage', file: 'rules/pool/pool-overage.json', version: 3, type: 'overage' },
   subject: { kind: 'pool', id: 7, label: 'meters-eu' },
   message: 'Pool meters-eu is 12 MB over its 500 MB.',
@@ -56,6 +57,7 @@ export const aSummary = (over: Partial<SummaryNotification> = {}): SummaryNotifi
   at: '2026-12-01T00:05:00.000Z',
   tenantId: 'ten_acme',
   tenantName: 'Acme',
+  timeZone: 'UTC',
   cycle: { key: '2026-11', startsAt: '2026-11-01T00:00:00.000Z', endsAt: '2026-12-01T00:00:00.000Z' },
   figures: {
     simsByStatus: { Active: 1190, Suspended: 7, Unprovisioned: 3 },
@@ -68,6 +70,7 @@ export const aSummary = (over: Partial<SummaryNotification> = {}): SummaryNotifi
     reactivated: 9,
     stillSuspended: 5,
   },
+  adjustments: [],
   failures: [
     { iccid: '8944000000000000031', what: 'move to meters-us', reason: 'The carrier refused: the line is barred' },
     { iccid: '8944000000000000032', what: 'move to meters-us', reason: 'The carrier refused: the line is barred' },

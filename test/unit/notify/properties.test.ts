@@ -70,7 +70,7 @@ const aNotice = (text: fc.Arbitrary<string>): fc.Arbitrary<AlertNotification> =>
             operand: rest.facts.limitMB,
             unit: 'MB',
           },
-          { fact: rule, value: says, operator: rule, operand: [label] },
+          { fact: rule, value: says, operator: rule, operand: [label], unit: null },
         ],
         ...(follows === undefined ? {} : { follows }),
         ...(times === undefined ? {} : { times }),

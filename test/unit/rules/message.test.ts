@@ -106,35 +106,6 @@ describe('firedMessage and resolvedMessage', () => {
   })
 })
 
-describe('messages of the shipped rules', () => {
-  /** What old messages of the shipped rules say: sets in force may still have them. */
-  const OLD = [
-    'SIM {{iccid}} is {{overageMB}} MB over its limit: {{usageMB}} MB used of {{limitMB}} MB; days until renewal: {{daysUntilRenewal}}.',
-    'SIM {{iccid}} has used {{usageMB}} MB, {{usagePct}} % of its limit of {{limitMB}} MB (warning at {{warningThresholdPct}} %), with {{elapsedPct}} % of the billing cycle gone.',
-    'SIM {{iccid}} is Active and silent: it was last seen {{hoursSinceLastSeen}} hours ago, {{silentPct}} % of a billing cycle.',
-  ]
-  const facts = {
-    iccid: '8999901000000000018',
-    usageMB: 100.18,
-    limitMB: 100,
-    usagePct: 100.18,
-    overageMB: 0.18,
-    daysUntilRenewal: 9,
-    warningThresholdPct: 80,
-    elapsedPct: 66.66,
-    hoursSinceLastSeen: 76.5,
-    silentPct: 10.6,
-  }
-
-  test('read well in sets of the release before', () => {
-    expect(OLD.map((template) => fillMessage(template, facts))).toEqual([
-      'SIM 8999901000000000018 is 180 kB over its limit: 100.18 MB used of 100 MB; days until renewal: 9 d.',
-      'SIM 8999901000000000018 has used 100.18 MB, 100.18 % of its limit of 100 MB (warning at 80 %), with 66.6 % of the billing cycle gone.',
-      'SIM 8999901000000000018 is Active and silent: it was last seen 3 d 4 h ago, 10.6 % of a billing cycle.',
-    ])
-  })
-})
-
 describe('endedMessage', () => {
   test.each([
     [NOVEMBER, 'For November 2026, which has ended: Pool Vans: 40 %'],
