@@ -14,6 +14,8 @@ const MEND =
 
 interface Locked {
   readonly resolved?: string
+  /** A folder of ours: {@link resolved} is its path. */
+  readonly link?: boolean
   readonly hasInstallScript?: boolean
 }
 interface Lock {
@@ -43,7 +45,7 @@ function faultsOf(lock: Lock): string[] {
   const unknown = [...scripted].filter((name) => !allowed.has(name))
   return [
     ...Object.entries(lock.packages)
-      .filter(([, { resolved }]) => resolved !== undefined)
+      .filter(([, { resolved, link }]) => resolved !== undefined && link !== true)
       .map(([path]) => `${path} names a registry: .npmrc says omit-lockfile-registry-resolved`),
     ...unknown.map((name) => `${name} has an install script that package.json does not list under allowScripts`),
     ...idle.map((name) => `${name} is listed under allowScripts, but has no install script`),

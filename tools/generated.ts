@@ -31,7 +31,7 @@ async function descriptions(): Promise<{ readonly document: GeneratedFile; reado
   ]
 }
 
-/** Documents whose types are out of date. Only these types are made again, because that needs the network. */
+/** Documents whose types are out of date. Only these types are made again, because that takes a while. */
 async function staleTypes(): Promise<{ readonly document: GeneratedFile; readonly types: string }[]> {
   const found = await descriptions()
   const states = await Promise.all(

@@ -1,9 +1,8 @@
 /**
  * Makes the files of the OpenAPI documents, and the client's types from them.
  *
- * The types come from openapi-typescript, which needs an older TypeScript than ours. So npx downloads and runs it by
- * itself when a document has changed. A file of types holds the hash of its document and its own hash: comparing them
- * needs no network.
+ * The types come from openapi-typescript, which needs an older TypeScript than ours: both are in `openapi-types/`. It takes
+ * some seconds, and runs when a document has changed. A file of types holds the hash of its document and its own hash.
  */
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
@@ -12,9 +11,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import type { GeneratedFile } from './mail-templates.ts'
+import openapiTypes from './openapi-types/package.json' with { type: 'json' }
 
-const GENERATOR = 'openapi-typescript@7.13.0'
-const COMPILER = 'typescript@5.9.3'
+const GENERATOR = `openapi-typescript@${openapiTypes.devDependencies['openapi-typescript']}`
+const COMMAND = join(import.meta.dirname, 'openapi-types/node_modules/openapi-typescript/bin/cli.js')
 
 const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex')
 
@@ -39,15 +39,14 @@ export function isMadeFrom(document: GeneratedFile, text: string): boolean {
 /**
  * Makes the types of a document.
  *
- * @throws Error if the generator is not available, or refuses the document
+ * @throws Error if the generator refuses the document
  */
 export async function makeTypes(document: GeneratedFile): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'simherd-types-'))
   try {
     const [source, target] = [join(folder, 'document.json'), join(folder, 'types.d.ts')]
     await writeFile(source, document.content)
-    const args = ['--yes', '-p', GENERATOR, '-p', COMPILER, 'openapi-typescript', source, '-o', target]
-    await promisify(execFile)('npx', args, { cwd: folder, shell: process.platform === 'win32' })
+    await promisify(execFile)(process.execPath, [COMMAND, source, '-o', target], { cwd: folder })
     return typesText(document, await readFile(target, 'utf8'))
   } finally {
     await rm(folder, { recursive: true, force: true })
