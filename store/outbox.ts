@@ -5,6 +5,7 @@ import type { SuspendedUntil } from '../domain/suspend.ts'
 import type { OutboxRequest, TicketsEnded } from '../domain/temporal/outbox.ts'
 import type { EnforcePoolSignal, SuspendSignal } from '../domain/temporal/signals.ts'
 import { TICKETS_ENDED } from '../domain/temporal/ticket-ends.ts'
+import { insertedId } from './inserted-id.ts'
 import { kept } from './kept.ts'
 import { mine, type PlatformTx, type TenantTx } from './tenancy.ts'
 
@@ -76,10 +77,8 @@ export async function requestOwnStart(tx: TenantTx, request: OutboxRequest, take
     insert into workflow_outbox (workflow_id, request, due_at, created_at)
     values (${request.workflowId}, ${JSON.stringify(request)}::jsonb, ${takeOverAt}, ${tx.now})
     returning id`.execute(tx.q)
-  const [row] = rows
-  if (row === undefined) throw new Error(`the start of ${request.workflowId} was not written`)
   await keepInputs(tx, [request])
-  return row.id
+  return insertedId(rows)
 }
 
 /**

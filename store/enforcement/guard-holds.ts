@@ -2,6 +2,7 @@
 import { sql } from 'kysely'
 import type { GuardScope, Hold, HoldQuery, HoldState, HoldSubject } from '../../domain/enforcement/guard.ts'
 import { type Page, pageRequest, toPage } from '../../domain/page.ts'
+import { insertedId } from '../inserted-id.ts'
 import { readPage } from '../paging.ts'
 import { mine, type TenantTx } from '../tenancy.ts'
 
@@ -27,9 +28,7 @@ export async function insertHold(
     values (${scope.what}, ${scope.rule}, ${scope.version}, ${scope.poolId}, ${scope.cycleKey}, ${found.cycleEndsAt},
             ${found.suspended}, ${found.allowed}, ${tx.now})
     returning id`.execute(tx.q)
-  const [row] = rows
-  if (row === undefined) throw new Error('the hold was inserted but cannot be found')
-  return row.id
+  return insertedId(rows)
 }
 
 export interface HoldRow extends GuardScope {

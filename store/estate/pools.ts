@@ -5,6 +5,7 @@ import type { NewPool, Pool, PoolQuery } from '../../domain/estate/pool.ts'
 import { pageRequest } from '../../domain/page.ts'
 import { daysUntilRenewal } from '../../domain/time/cycle.ts'
 import { toMB, toMinutes } from '../../domain/units.ts'
+import { insertedId } from '../inserted-id.ts'
 import { KEYSET_PAGE, keysetPages, pageLimit, placeAfter } from '../keyset.ts'
 import { type Part, readPage, readPart } from '../paging.ts'
 import { mine, type Store, type TenantTx } from '../tenancy.ts'
@@ -220,8 +221,7 @@ export async function insertPool(tx: TenantTx, pool: NewPool): Promise<number> {
     values (${pool.name ?? ''}, ${pool.type}, ${pool.tariffId}, ${pool.watchdogMode}, ${pool.warningThresholdPct ?? null},
             ${pool.enableBurnRateAlerts ?? null}, ${tx.now}, ${tx.now}, ${tx.now})
     returning id`.execute(tx.q)
-  const [row] = rows
-  if (row === undefined) throw new Error('insert into pools returned no row')
-  if (pool.name == null) await sql`update pools set name = 'Pool ' || id where id = ${row.id}`.execute(tx.q)
-  return row.id
+  const id = insertedId(rows)
+  if (pool.name == null) await sql`update pools set name = 'Pool ' || id where id = ${id}`.execute(tx.q)
+  return id
 }

@@ -3,6 +3,7 @@ import { sql } from 'kysely'
 import { TariffType } from '../../domain/codes.ts'
 import type { NewTariff, Tariff, TariffTerms } from '../../domain/estate/tariff.ts'
 import { fromMoney, toGb, toMoney } from '../../domain/units.ts'
+import { insertedId } from '../inserted-id.ts'
 import { kept } from '../kept.ts'
 import type { PlatformTx, TenantTx } from '../tenancy.ts'
 
@@ -78,9 +79,7 @@ export async function insertTariff(tx: TenantTx | PlatformTx, tariff: NewTariff,
             ${fromMoney(terms.simMonthlyFee)}, ${fromMoney(terms.fixedBucketCost)}, ${fromMoney(terms.smsFee)},
             ${fromMoney(terms.voiceFee)}, ${fromMoney(terms.overageFeePerGb)}, ${tx.now})
     returning id`.execute(tx.q)
-  const [row] = rows
-  if (row === undefined) throw new Error('insert into tariffs returned no row')
-  return row.id
+  return insertedId(rows)
 }
 
 /**

@@ -2,6 +2,7 @@
 import { sql } from 'kysely'
 import { type Page, pageRequest, toPage } from '../../domain/page.ts'
 import type { UsageDelivery, UsageDeliveryQuery } from '../../domain/usage/delivery.ts'
+import { insertedId } from '../inserted-id.ts'
 import { readPage, within } from '../paging.ts'
 import type { TenantTx } from '../tenancy.ts'
 
@@ -18,9 +19,7 @@ export async function insertDelivery(tx: TenantTx): Promise<number> {
     insert into usage_deliveries (began_at, actor, key_id, request_id)
     values (${tx.now}, ${caller.actor}, ${caller.keyId}, ${caller.requestId})
     returning id`.execute(tx.q)
-  const [row] = rows
-  if (row === undefined) throw new Error('a delivery was written and has no id')
-  return row.id
+  return insertedId(rows)
 }
 
 /** The outcome of a delivery: records accepted, duplicate and rejected, and the body's size in bytes and SHA-256. */

@@ -4,6 +4,7 @@ import type { LogLevel } from '../../domain/codes.ts'
 import { type Page, pageRequest, toPage } from '../../domain/page.ts'
 import type { Silence, SilenceQuery } from '../../domain/watchdog/silence.ts'
 import type { OpenSilence } from '../../rules/alerts/quiet.ts'
+import { insertedId } from '../inserted-id.ts'
 import { readPage } from '../paging.ts'
 import { mine, type TenantTx } from '../tenancy.ts'
 
@@ -26,7 +27,7 @@ export async function insertSilence(tx: TenantTx, silence: NewSilenceRow): Promi
     insert into silences (rule, sim_id, pool_id, tag, level, reason, created_at, created_by, ends_at)
     values (${rule}, ${simId}, ${poolId}, ${tag}, ${level}, ${reason}, ${tx.now}, ${actorOf(tx)}, ${endsAt})
     returning id`.execute(tx.q)
-  return rows[0]?.id ?? 0
+  return insertedId(rows)
 }
 
 interface SilenceRow extends Omit<Silence, 'createdAt' | 'endsAt' | 'endedAt'> {

@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
 import { bodyOf, type WebhookEvent } from '../../domain/webhooks/event.ts'
+import { insertedId } from '../inserted-id.ts'
 import { mine, type TenantTx } from '../tenancy.ts'
 
 /**
@@ -55,7 +56,7 @@ export async function insertEventFor(tx: TenantTx, webhookId: number, event: Web
     insert into webhook_deliveries (webhook_id, event_id, tried_from, next_attempt_at)
     values (${webhookId}, ${id}, ${tx.now}, ${tx.now}) returning id`.execute(tx.q)
   tx.enqueue({ queue: 'webhooks', webhookId })
-  return rows[0]?.id ?? 0
+  return insertedId(rows)
 }
 
 /** The header `webhook-id`: the receiver tells by it what it has seen. */

@@ -2,6 +2,7 @@
 import { sql } from 'kysely'
 import { type Page, type PageQuery, pageRequest, toPage } from '../../domain/page.ts'
 import type { Webhook } from '../../domain/webhooks/webhook.ts'
+import { insertedId } from '../inserted-id.ts'
 import { readPage } from '../paging.ts'
 import { mine, type TenantTx } from '../tenancy.ts'
 
@@ -37,7 +38,7 @@ export async function insertWebhook(
     insert into webhooks (url, description, events, secret, created_at, created_by)
     values (${url}, ${description}, ${events}::text[], ${secret}, ${tx.now}, ${tx.caller?.actor ?? null})
     returning id`.execute(tx.q)
-  return rows[0]?.id ?? 0
+  return insertedId(rows)
 }
 
 /** Locks the tenant's endpoints against a new one, until the transaction ends. @returns how many there are */
