@@ -17,6 +17,7 @@ const lintOf = (folder: string, boundary: Boundary): OxlintOverride => ({
       ...(boundary.mayReadEnv === true ? [] : [ENV]),
       ...(boundary.noClock === true ? [CLOCK] : []),
     ],
+    'house/no-bare-code': 'error',
     'house/no-new-date-now': boundary.noClock === true ? 'error' : 'off',
   },
 })

@@ -12,6 +12,8 @@ interface Specifier {
 interface Node {
   readonly callee: { readonly type: string; readonly name?: string }
   readonly arguments: readonly unknown[]
+  readonly tag: { readonly type: string; readonly name?: string }
+  readonly quasi: { readonly quasis: readonly { readonly value: { readonly raw: string } }[] }
   readonly source?: { readonly value?: unknown } | null
   readonly importKind?: string
   readonly exportKind?: string
@@ -30,6 +32,24 @@ const noNewDateNow = {
     NewExpression(node: Node) {
       if (node.callee.type !== 'Identifier' || node.callee.name !== 'Date' || node.arguments.length > 0) return
       context.report({ node, message: 'No clock here: time is a parameter, so that tests and retries give the same.' })
+    },
+  }),
+}
+
+/** A column of codes that is compared with a number. */
+const BARE_CODE = /\b\w*(?:status|type|severity)"? *(?:[<>=!]+|(?:not )?in \(|when) *-?\d/
+
+/** SQL names a code by its table in domain/codes.ts. */
+const noBareCode = {
+  create: (context: Context) => ({
+    TaggedTemplateExpression(node: Node) {
+      if (node.tag.name !== 'sql') return
+      const [found] = node.quasi.quasis.flatMap(({ value }) => BARE_CODE.exec(value.raw)?.[0] ?? [])
+      if (found === undefined) return
+      context.report({
+        node,
+        message: `"${found}" is a code: take it from domain/codes.ts, such as \${SimStatus.Active}.`,
+      })
     },
   }),
 }
@@ -69,4 +89,7 @@ function importOf(filename: string, specifier: string, node: Node): Import {
   return { target, isPackage: !isRelative, values: isWhole ? ['*'] : values }
 }
 
-export default { meta: { name: 'house' }, rules: { 'no-new-date-now': noNewDateNow, boundaries } }
+export default {
+  meta: { name: 'house' },
+  rules: { 'no-new-date-now': noNewDateNow, 'no-bare-code': noBareCode, boundaries },
+}

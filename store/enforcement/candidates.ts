@@ -5,6 +5,7 @@ import { SimStatus, type WatchdogMode } from '../../domain/codes.ts'
 import type { PoolRow } from '../../domain/enforcement/enforcement.ts'
 import type { SuspendedUntil } from '../../domain/suspend.ts'
 import { UNPICKED_MODES } from '../../domain/watchdog/settings.ts'
+import { OPEN_STATUSES } from '../open-statuses.ts'
 import { mine, type TenantTx } from '../tenancy.ts'
 
 export interface EnforcedSim {
@@ -35,7 +36,7 @@ export async function readEnforcedSim(tx: TenantTx, simId: number): Promise<Enfo
   const { rows } = await sql<Row>`
     select s.id as "simId", s.iccid, s.status, s.pool_id as "poolId", s.watchdog_mode as "ownMode",
            p.watchdog_mode as "poolMode", s.is_watchdog_exempt as exempt,
-           (select count(*) from tickets t where t.sim_id = s.id and t.status in (0, 1))::integer as "openTickets",
+           (select count(*) from tickets t where t.sim_id = s.id and t.status in ${OPEN_STATUSES})::integer as "openTickets",
            u.cause, u.rule, u.cycle_key as cycle, u.until, u.workflow_id as "workflowId", u.opened_at as "openedAt"
       from sims s
       left join pools p on p.id = s.pool_id

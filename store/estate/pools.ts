@@ -7,6 +7,7 @@ import { daysUntilRenewal } from '../../domain/time/cycle.ts'
 import { toMB, toMinutes } from '../../domain/units.ts'
 import { insertedId } from '../inserted-id.ts'
 import { KEYSET_PAGE, keysetPages, pageLimit, placeAfter } from '../keyset.ts'
+import { OPEN_STATUSES } from '../open-statuses.ts'
 import { type Part, readPage, readPart } from '../paging.ts'
 import { mine, type Store, type TenantTx } from '../tenancy.ts'
 import { runningCycle } from '../usage/cycles.ts'
@@ -197,7 +198,9 @@ export async function poolUses(
            (select count(*) from sims
              where tenant_id = ${mine} and pending_since is not null and pending_pool_id = ${id})::integer as queued,
            (select count(*) from tickets
-             where tenant_id = ${mine} and status in (0, 1) and pool_id = ${id})::integer as tickets`.execute(tx.q)
+             where tenant_id = ${mine} and status in ${OPEN_STATUSES} and pool_id = ${id})::integer as tickets`.execute(
+    tx.q,
+  )
   return rows[0] ?? { sims: 0, queued: 0, tickets: 0 }
 }
 

@@ -1,7 +1,8 @@
 /** Writes SIMs: import, tag, queued changes and watchdog settings. What tickets change is in sim-state.ts. */
 import { type RawBuilder, sql } from 'kysely'
-import { SimStatus, type WatchdogMode } from '../../domain/codes.ts'
+import { SimStatus, SimType, type WatchdogMode } from '../../domain/codes.ts'
 import type { ImportedSim } from '../../domain/estate/sim-import.ts'
+import { OPEN_STATUSES } from '../open-statuses.ts'
 import type { TenantTx } from '../tenancy.ts'
 import { countNewSims } from './sim-counts.ts'
 
@@ -30,10 +31,10 @@ async function insertRows(tx: TenantTx, sims: readonly ImportedSim[]): Promise<(
                       enable_burn_rate_alerts, is_watchdog_exempt, status, pool_id, tariff_id, provisioned_at,
                       status_since, created_at, updated_at)
     select s.iccid, coalesce(s.imsi, ''), coalesce(s.msisdn, ''), coalesce(s.imei, ''), coalesce(s.tag, ''),
-           coalesce(s.type, 0), s."esimQrPayload", s."watchdogMode", s."warningThresholdPct", s."enableBurnRateAlerts",
-           coalesce(s."isWatchdogExempt", false), coalesce(s.status, 0), s."poolId", s."tariffId",
-           case when s.status <> 0 then coalesce(s."activatedAt", ${tx.now}) end, ${tx.now}::timestamptz, ${tx.now},
-           ${tx.now}
+           coalesce(s.type, ${SimType['Physical SIM']}), s."esimQrPayload", s."watchdogMode", s."warningThresholdPct", s."enableBurnRateAlerts",
+           coalesce(s."isWatchdogExempt", false), coalesce(s.status, ${SimStatus.Unprovisioned}), s."poolId", s."tariffId",
+           case when s.status <> ${SimStatus.Unprovisioned} then coalesce(s."activatedAt", ${tx.now}) end,
+           ${tx.now}::timestamptz, ${tx.now}, ${tx.now}
       from jsonb_to_recordset(${JSON.stringify(sims)}::jsonb)
         as s(iccid text, imsi text, msisdn text, imei text, tag text, type smallint, "esimQrPayload" text,
              "watchdogMode" smallint, "warningThresholdPct" smallint, "enableBurnRateAlerts" boolean, "isWatchdogExempt" boolean,
@@ -123,7 +124,7 @@ export async function dropIdleChanges(tx: TenantTx, simIds: readonly number[]): 
     update sims s set ${NOTHING_QUEUED}, version = version + 1, updated_at = ${tx.now}
      where s.id = any(${[...simIds]}::bigint[])
        and s.status = ${SimStatus.Unprovisioned} and s.pending_since is not null
-       and not exists (select 1 from tickets t where t.sim_id = s.id and t.status in (0, 1))
+       and not exists (select 1 from tickets t where t.sim_id = s.id and t.status in ${OPEN_STATUSES})
     returning s.id`.execute(tx.q)
   return rows.map(({ id }) => id)
 }

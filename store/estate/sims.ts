@@ -9,6 +9,7 @@ import { governingTariff } from '../../domain/usage/allowance.ts'
 import { settingsInForce, type WatchdogSettings } from '../../domain/watchdog/settings.ts'
 import { kept } from '../kept.ts'
 import { KEYSET_PAGE, keysetPages, pageLimit, placeAfter } from '../keyset.ts'
+import { OPEN_STATUSES } from '../open-statuses.ts'
 import { type Part, readPage, readPart } from '../paging.ts'
 import { mine, type Store, type TenantTx } from '../tenancy.ts'
 import { runningCycle } from '../usage/cycles.ts'
@@ -290,7 +291,7 @@ export async function findIccids(tx: TenantTx, iccids: readonly string[]): Promi
 export async function openTicketCounts(tx: TenantTx, simIds: readonly number[]): Promise<Map<number, number>> {
   const { rows } = await sql<{ simId: number; open: number }>`${kept}
     select sim_id as "simId", count(*)::integer as open from tickets
-     where sim_id = any(${[...simIds]}::bigint[]) and status in (0, 1)
+     where sim_id = any(${[...simIds]}::bigint[]) and status in ${OPEN_STATUSES}
      group by sim_id`.execute(tx.q)
   return new Map(rows.map(({ simId, open }) => [simId, open]))
 }

@@ -1,5 +1,6 @@
 /** Adds up again what is kept of the SIMs, and finds what differs. */
 import { sql } from 'kysely'
+import { SimStatus } from '../../domain/codes.ts'
 import { mine, type TenantTx } from '../tenancy.ts'
 import { MOST_WRONG, type WrongFigure } from '../wrong-figure.ts'
 
@@ -18,8 +19,8 @@ export async function wrongCounts(tx: TenantTx): Promise<WrongFigure[]> {
               select id >> 12, status, 0, count(*) from sims where tenant_id = ${mine} group by 1, 2) b
        group by 1, 2
     ), members as (
-      select pool_id, count(*) as total, count(*) filter (where status = 1) as active,
-             count(*) filter (where status = 0) as unprovisioned
+      select pool_id, count(*) as total, count(*) filter (where status = ${SimStatus.Active}) as active,
+             count(*) filter (where status = ${SimStatus.Unprovisioned}) as unprovisioned
         from sims where tenant_id = ${mine} and pool_id is not null group by 1
     ), pooled as (
       select p.id, p.total_sim_count, p.active_sim_count, coalesce(m.total, 0) as total,

@@ -3,6 +3,7 @@
  * writes the lines part by part and a plan adds them up, both from the same select.
  */
 import { type RawBuilder, sql } from 'kysely'
+import { TariffType } from '../../domain/codes.ts'
 import type { Cycle } from '../../domain/time/cycle.ts'
 import { mine, type TenantTx } from '../tenancy.ts'
 import { ALL_SIMS } from '../usage/open-cycle.ts'
@@ -40,7 +41,8 @@ export function linesNow(tx: TenantTx, cycle: Cycle, part?: Part): RawBuilder<un
   const poolsNow = sql`
     union all
     select 'pool', p.id, p.name, null, null, p.tariff_id, coalesce(u.bytes, 0), coalesce(u.voice_seconds, 0),
-           coalesce(u.sms_count, 0), case when t.type = 2 then t.allowance_bytes else coalesce(u.limit_bytes, 0) end,
+           coalesce(u.sms_count, 0),
+           case when t.type = ${TariffType['Fixed Pool']} then t.allowance_bytes else coalesce(u.limit_bytes, 0) end,
            coalesce(u.overage_bytes, 0), t.fixed_bucket_cost, 0, 0, 0
       from pools p
       join tariffs t on t.id = p.tariff_id

@@ -4,6 +4,7 @@ import { TicketStatus } from '../../domain/codes.ts'
 import type { Cause } from '../../domain/tickets/ticket.ts'
 import { type LockedSim, readSimStates } from '../estate/sim-state.ts'
 import { kept } from '../kept.ts'
+import { OPEN_STATUSES } from '../open-statuses.ts'
 import { mine, type TenantTx } from '../tenancy.ts'
 import { columns, type TicketFailure, type TicketRecord } from './tickets.ts'
 
@@ -51,7 +52,9 @@ export async function oldestOpenTickets(tx: TenantTx, simIds: readonly number[])
   const { rows } = await sql<TicketRecord>`${kept}
     select t.* from unnest(${[...simIds]}::bigint[]) as s(id)
      cross join lateral (
-       select ${columns} from tickets where sim_id = s.id and status in (0, 1) order by seq limit 1) t`.execute(tx.q)
+       select ${columns} from tickets where sim_id = s.id and status in ${OPEN_STATUSES} order by seq limit 1) t`.execute(
+    tx.q,
+  )
   return new Map(rows.map((ticket) => [ticket.simId, ticket]))
 }
 
@@ -180,7 +183,7 @@ async function settle(
         from (select distinct id from unnest(${simIds}::bigint[]) as g(id)) s
        cross join lateral (
          select cause from tickets
-          where sim_id = s.id and status in (0, 1) and id <> all(${ended}::uuid[]) order by seq limit 1) t
+          where sim_id = s.id and status in ${OPEN_STATUSES} and id <> all(${ended}::uuid[]) order by seq limit 1) t
     ), gone as (
       delete from ticket_work
        where tenant_id = ${mine} and sim_id = any(${simIds}::bigint[]) and sim_id not in (select id from open)

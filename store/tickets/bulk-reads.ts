@@ -4,6 +4,7 @@ import { TicketStatus } from '../../domain/codes.ts'
 import type { ErrorCode } from '../../domain/errors.ts'
 import { type Page, type PageQuery, pageRequest, toPage } from '../../domain/page.ts'
 import type { BulkItem, BulkItemQuery, BulkOutcome, BulkRun, BulkRunDetail } from '../../domain/tickets/bulk.ts'
+import { OPEN_STATUSES } from '../open-statuses.ts'
 import { readPage } from '../paging.ts'
 import { mine, type TenantTx } from '../tenancy.ts'
 
@@ -18,7 +19,7 @@ type RunRow = Omit<BulkRun, 'state' | 'createdAt' | 'openedAt'> & {
 
 const columns = sql`id, type, pool_id as "poolId", tariff_id as "tariffId", tag, message, state,
   created_at as "createdAt", opened_at as "openedAt", total, waiting as "notYetOpened", refused, dropped, seq,
-  exists (select 1 from tickets t where t.bulk_id = r.id and t.status in (0, 1)) as busy`
+  exists (select 1 from tickets t where t.bulk_id = r.id and t.status in ${OPEN_STATUSES}) as busy`
 
 function stateOf(state: RunRow['state'], busy: boolean): BulkRun['state'] {
   switch (state) {

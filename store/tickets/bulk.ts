@@ -6,6 +6,7 @@ import type { ErrorCode } from '../../domain/errors.ts'
 import type { BulkFilter, BulkType } from '../../domain/tickets/bulk.ts'
 import { simsAfter } from '../estate/search.ts'
 import { lockSims } from '../estate/sim-state.ts'
+import { OPEN_STATUSES } from '../open-statuses.ts'
 import { mine, type PlatformTx, type TenantTx } from '../tenancy.ts'
 import type { TicketRecord } from './tickets.ts'
 
@@ -235,7 +236,7 @@ async function cancelPending(
       select sim_id from ticket_work
        where tenant_id = ${mine} and sim_id = any(${[...simIds]}::bigint[]) order by sim_id for update
     ), open as (
-      select distinct sim_id from tickets where sim_id = any(${[...simIds]}::bigint[]) and status in (0, 1)
+      select distinct sim_id from tickets where sim_id = any(${[...simIds]}::bigint[]) and status in ${OPEN_STATUSES}
     ), gone as (
       delete from ticket_work w using work
        where w.tenant_id = ${mine} and w.sim_id = work.sim_id and work.sim_id not in (select sim_id from open)

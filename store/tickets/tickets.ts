@@ -4,6 +4,7 @@ import { type TicketStatus, TicketType } from '../../domain/codes.ts'
 import type { TicketRequest } from '../../domain/tickets/decisions.ts'
 import type { Ticket } from '../../domain/tickets/ticket.ts'
 import { KEYSET_PAGE, keysetPages, pageLimit, placeAfter } from '../keyset.ts'
+import { OPEN_STATUSES } from '../open-statuses.ts'
 import { mine, type PlatformTx, type Store, type TenantTx } from '../tenancy.ts'
 
 /** A ticket as operations use it. */
@@ -133,7 +134,7 @@ export async function findTicket(tx: TenantTx, id: string): Promise<TicketRecord
 /** Open tickets of a SIM (Pending and Processing), oldest first. Call with the SIM locked. */
 export async function openTickets(tx: TenantTx, simId: number): Promise<TicketRecord[]> {
   const { rows } = await sql<TicketRecord>`
-    select ${columns} from tickets where sim_id = ${simId} and status in (0, 1) order by seq`.execute(tx.q)
+    select ${columns} from tickets where sim_id = ${simId} and status in ${OPEN_STATUSES} order by seq`.execute(tx.q)
   return rows
 }
 
@@ -141,7 +142,7 @@ export async function openTickets(tx: TenantTx, simId: number): Promise<TicketRe
 export async function openTicketsOf(tx: TenantTx, simIds: readonly number[]): Promise<Map<number, TicketRecord[]>> {
   const { rows } = await sql<TicketRecord>`
     select ${columns} from tickets
-     where sim_id = any(${[...simIds]}::bigint[]) and status in (0, 1) order by sim_id, seq`.execute(tx.q)
+     where sim_id = any(${[...simIds]}::bigint[]) and status in ${OPEN_STATUSES} order by sim_id, seq`.execute(tx.q)
   return Map.groupBy(rows, ({ simId }) => simId)
 }
 
@@ -150,7 +151,9 @@ export async function countedTickets(tx: TenantTx, atMost: number): Promise<numb
   const { rows } = await sql<{ open: number }>`
     select count(*)::integer as open
       from (select 1 from tickets
-             where tenant_id = ${mine} and counts and status in (0, 1) limit ${atMost}) as counted`.execute(tx.q)
+             where tenant_id = ${mine} and counts and status in ${OPEN_STATUSES} limit ${atMost}) as counted`.execute(
+    tx.q,
+  )
   return rows[0]?.open ?? 0
 }
 

@@ -1,6 +1,7 @@
 /** Adds up ledger rows again, to find totals of pools that do not agree with them. */
 
 import { sql } from 'kysely'
+import { TariffType } from '../../domain/codes.ts'
 import { mine, type TenantTx } from '../tenancy.ts'
 import { MOST_WRONG, type WrongFigure } from '../wrong-figure.ts'
 
@@ -21,7 +22,8 @@ export async function wrongSums(tx: TenantTx, cycleKey?: string): Promise<WrongF
              sum(greatest(0, limit_bytes - bytes)) as remaining_bytes
         from ledger_figures where tenant_id = ${mine} ${among} group by cycle_key, pool_id
     ), kept as (
-      select k.*, coalesce(t.type, 0) <> 0 as is_shared, k.summed_version = k.usage_version as is_summed
+      select k.*, coalesce(t.type <> ${TariffType.Standard}, false) as is_shared,
+             k.summed_version = k.usage_version as is_summed
         from pool_cycles k
         left join pools p on p.id = k.pool_id
         left join tariffs t on t.id = p.tariff_id

@@ -3,6 +3,7 @@
  * Nothing is locked or written.
  */
 import { type RawBuilder, sql } from 'kysely'
+import { TariffType } from '../../domain/codes.ts'
 import type { Figures, RowFigures } from '../../rules/fact-rows.ts'
 import { kept } from '../kept.ts'
 import { mine, type TenantTx } from '../tenancy.ts'
@@ -31,13 +32,13 @@ export async function poolFigures(
   cycleKey: string,
   poolIds: readonly number[],
 ): Promise<Map<number, PoolFigures>> {
+  const capacity = sql`case when t.type = ${TariffType['Fixed Pool']} then t.allowance_bytes else 0 end`
   // A pool without totals in this cycle still has its capacity. `limit 1` makes PostgreSQL look each pool up: it takes
   // those of a cycle that it has no statistics of for one, and would read them all.
   const { rows } = await sql<PoolFigures & { poolId: number }>`
     select ids.id as "poolId",
-           coalesce(f.limit_bytes, case when t.type = 2 then t.allowance_bytes else 0 end) as "limitBytes",
-           coalesce(f.bytes, 0) as "usageBytes",
-           coalesce(f.remaining_bytes, case when t.type = 2 then t.allowance_bytes else 0 end) as "remainingBytes",
+           coalesce(f.limit_bytes, ${capacity}) as "limitBytes", coalesce(f.bytes, 0) as "usageBytes",
+           coalesce(f.remaining_bytes, ${capacity}) as "remainingBytes",
            coalesce(f.overage_bytes, 0) as "overageBytes", coalesce(f.voice_seconds, 0) as "voiceSeconds",
            coalesce(f.sms_count, 0) as "smsCount"
       from unnest(${[...poolIds]}::integer[]) as ids(id)

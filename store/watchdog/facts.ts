@@ -235,7 +235,7 @@ export async function scanPools(
     ),
     seen as (
       select s.pool_id, max(g.last_seen_at) as last_seen_at,
-             count(*) filter (where s.status = 1 and s.status_since < ${silentBefore}
+             count(*) filter (where s.status = ${SimStatus.Active} and s.status_since < ${silentBefore}
                                 and (g.last_seen_at is null or g.last_seen_at < ${silentBefore}))::integer as silent_sims
         from sims s
        cross join lateral (select * from sim_seen where tenant_id = s.tenant_id and sim_id = s.id limit 1) g
@@ -289,9 +289,9 @@ export async function tenantFactRow(tx: TenantTx, cycleKey: string): Promise<Ten
   const { rows } = await sql<TenantFactRow>`
     with by_status as (
       select coalesce(sum(sims), 0)::integer as all_sims,
-             coalesce(sum(sims) filter (where status = 0), 0)::integer as unprovisioned,
-             coalesce(sum(sims) filter (where status = 1), 0)::integer as active,
-             coalesce(sum(sims) filter (where status = 2), 0)::integer as suspended
+             coalesce(sum(sims) filter (where status = ${SimStatus.Unprovisioned}), 0)::integer as unprovisioned,
+             coalesce(sum(sims) filter (where status = ${SimStatus.Active}), 0)::integer as active,
+             coalesce(sum(sims) filter (where status = ${SimStatus.Suspended}), 0)::integer as suspended
         from sim_blocks where tenant_id = ${mine}
     ), totals as (
       select coalesce(sum(bytes), 0)::bigint as bytes, coalesce(sum(overage_bytes), 0)::bigint as overage_bytes,
