@@ -225,7 +225,7 @@ export const monthEndActivities = (clientOf: (tenantId: string) => ServiceClient
       changesFailed: changes.failed,
       renewed: renewals.complete,
     }
-    const close = internal.POST('/internal/cycles/{key}/close', { params, body: figures })
+    const close = internal.POST('/internal/cycles/{key}/close', { params })
     return { ...figures, statement: (await afterBoundary(bodyOf(close))).statement }
   },
 

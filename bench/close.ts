@@ -20,7 +20,6 @@ import { machine, median, spread, wholeNumbers } from './measure.ts'
 import { watchTransactions } from './transactions.ts'
 
 const MOST_MS = 500
-const STEPS = { moved: 0, unassigned: 0, changesFailed: 0, renewed: 0 }
 
 const { sims, rounds } = wholeNumbers({ sims: 100_000, rounds: 3 })
 const estate = await anEstate(sims)
@@ -117,7 +116,7 @@ async function measure(into: Seen, close: () => Promise<unknown>): Promise<void>
   await reopen()
 }
 
-const whole = () => inTenant(store, tenantId, (tx) => closeCycle(tx, cycle.key, STEPS))
+const whole = () => inTenant(store, tenantId, (tx) => closeCycle(tx, cycle.key))
 const inSlices = async () => {
   await prepareClose(store, tenantId, cycle.key)
   await whole()

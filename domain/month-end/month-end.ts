@@ -25,14 +25,13 @@ export const PoolChange = strictObject({
 })
 export type PoolChange = Static<typeof PoolChange>
 
-/** Results of a month end's steps, for the summary. */
+/** Counts that a close does not need: the service has them. */
 export const CloseRequest = strictObject({
-  moved: Count('SIMs moved'),
-  unassigned: Count('SIMs unassigned'),
-  changesFailed: Count('Changes that failed and stay queued'),
-  renewed: Count('SIMs brought back'),
+  moved: Type.Optional(Count('SIMs moved; not read')),
+  unassigned: Type.Optional(Count('SIMs unassigned; not read')),
+  changesFailed: Type.Optional(Count('Changes that failed and stay queued; not read')),
+  renewed: Type.Optional(Count('SIMs brought back; not read')),
 })
-export type CloseRequest = Static<typeof CloseRequest>
 
 /** A change queued for the end of a cycle, and its state in the month end. */
 export const QueuedChangeInfo = strictObject({

@@ -7,7 +7,7 @@
  * The last transaction says that the cycle is closed. Before, nobody is told of the statement, or can read it.
  */
 import { EventSeverity, EventType, LogLevel } from '../../domain/codes.ts'
-import type { CloseRequest } from '../../domain/month-end/month-end.ts'
+import type { MonthEndCounts } from '../../domain/month-end/month-end.ts'
 import { megabytes } from '../../domain/quantity.ts'
 import type { Cycle } from '../../domain/time/cycle.ts'
 import { MICRO, toMB } from '../../domain/units.ts'
@@ -43,6 +43,7 @@ import { openInSlices } from '../../store/usage/open-in-slices.ts'
 import { markChangedSince } from '../../store/usage/restatements.ts'
 import { closeAlerts } from '../../store/watchdog/alerts.ts'
 import { insertWebhookEvent } from '../../store/webhooks/events.ts'
+import { monthEndCounts } from './steps.ts'
 
 export interface Closed {
   /**
@@ -98,12 +99,12 @@ export async function stateSlice(tx: TenantTx, cycle: Cycle, rows: number): Prom
 
 /**
  * Closes a cycle that has ended: finishes the statement, and writes an event and one summary e-mail. Idempotent: a second
- * call returns the same. Does all that {@link prepareClose} has not done.
+ * call returns the same. Does all that {@link prepareClose} has not done. The summary counts the changes and the SIMs
+ * brought back until now.
  *
- * @param steps what became of the changes and the suspensions; goes into the summary
  * @throws ServiceError `cycle_not_found`, `cycle_open`
  */
-export async function closeCycle(tx: TenantTx, key: string, steps: CloseRequest): Promise<Closed> {
+export async function closeCycle(tx: TenantTx, key: string): Promise<Closed> {
   const cycle = await endedCycle(tx, key)
   await lockCycleAlone(tx, key)
   await openCycle(tx, cycle)
@@ -121,7 +122,8 @@ export async function closeCycle(tx: TenantTx, key: string, steps: CloseRequest)
   await markClosed(tx, key)
   await closeAlerts(tx, key, Number.MAX_SAFE_INTEGER)
   await noteChange(tx, { subject: 'cycle', id: key, before: { closedAt: null }, after: { closedAt: tx.now } })
-  const changed = steps.moved + steps.unassigned + steps.changesFailed + steps.renewed > 0
+  const counts = await monthEndCounts(tx, key)
+  const changed = counts.changes.complete + counts.changes.failed + counts.renewals.complete > 0
   await insertWebhookEvent(tx, {
     type: 'cycle.closed',
     data: {
@@ -132,12 +134,13 @@ export async function closeCycle(tx: TenantTx, key: string, steps: CloseRequest)
       chargesMicro: written.totalMicro,
     },
   })
-  if (written.lines > 0 || changed) await notifyClosed(tx, cycle, steps, written.totalMicro)
+  if (written.lines > 0 || changed) await notifyClosed(tx, cycle, counts, written.totalMicro)
   return { statement: written.lines > 0, closedAt: tx.now.toISOString() }
 }
 
-async function notifyClosed(tx: TenantTx, cycle: Cycle, steps: CloseRequest, chargesMicro: number): Promise<void> {
+async function notifyClosed(tx: TenantTx, cycle: Cycle, counts: MonthEndCounts, chargesMicro: number): Promise<void> {
   const { key } = cycle
+  const { move, unassign, changes, renewals } = counts
   const tenant = await findTenant(tx)
   const pools = await poolTotals(tx, key)
   const adjustments = await adjustmentTotals(tx, key)
@@ -160,10 +163,10 @@ async function notifyClosed(tx: TenantTx, cycle: Cycle, steps: CloseRequest, cha
       usageMB: toMB(total((pool) => pool.bytes)),
       overageMB: toMB(total((pool) => pool.overageBytes)),
       chargesMicro,
-      movesApplied: steps.moved,
-      movesFailed: steps.changesFailed,
-      unassigned: steps.unassigned,
-      reactivated: steps.renewed,
+      movesApplied: move.complete,
+      movesFailed: changes.failed,
+      unassigned: unassign.complete,
+      reactivated: renewals.complete,
       stillSuspended: await stillSuspended(tx),
     },
     adjustments: adjustments.map(({ cycle, lines, bytes, chargeMicro }) => ({
@@ -186,7 +189,7 @@ async function notifyClosed(tx: TenantTx, cycle: Cycle, steps: CloseRequest, cha
     type: EventType.Billing,
     severity: EventSeverity.Info,
     title: `Billing cycle ${key} closed`,
-    description: `Usage ${megabytes(toMB(total((pool) => pool.bytes)))}, charges ${chargesMicro / MICRO}${adjustedText(adjustments)}; ${steps.moved} SIM(s) moved, ${steps.unassigned} unassigned, ${steps.renewed} brought back, ${steps.changesFailed} change(s) failed.`,
+    description: `Usage ${megabytes(toMB(total((pool) => pool.bytes)))}, charges ${chargesMicro / MICRO}${adjustedText(adjustments)}; ${move.complete} SIM(s) moved, ${unassign.complete} unassigned, ${renewals.complete} brought back, ${changes.failed} change(s) failed.`,
   })
 }
 

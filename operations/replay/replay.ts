@@ -182,11 +182,8 @@ async function doAgain(again: Again, span: Between): Promise<void> {
   })
   await receiveAgain(again, span.through)
   for (const key of await inTenant(store, tenantId, (tx) => pastCloses(tx, span)))
-    await inTenant(store, tenantId, (tx) => closeCycle(tx, key, NO_CHANGES))
+    await inTenant(store, tenantId, (tx) => closeCycle(tx, key))
 }
-
-/** What became of queued changes is in tickets. */
-const NO_CHANGES = { moved: 0, unassigned: 0, changesFailed: 0, renewed: 0 }
 
 /** Ends a ticket as it ended. @returns whether it fits its SIM: a person may have brought back whom no rule has suspended */
 async function endAgain(tx: TenantTx, ticket: TicketRecord): Promise<boolean> {

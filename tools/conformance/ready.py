@@ -331,10 +331,7 @@ REQUESTS = {
     "retryFailedChanges": lambda: {**old_cycle(), "body": {"kind": "move", "afterSimId": 0}},
     "returnSuspendedSims": lambda: {**old_cycle(), "body": {"simIds": [active_sim()]}},
     "renewCycle": old_cycle,
-    "closeCycle": lambda: {
-        **old_cycle(),
-        "body": {"moved": 0, "unassigned": 0, "changesFailed": 0, "renewed": 0},
-    },
+    "closeCycle": old_cycle,
     "loadRules": own_rules,
     "pushRules": own_rules,
     "getRuleVersion": rule_version,

@@ -238,6 +238,7 @@ export const cycleRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (ap
       schema: {
         operationId: 'closeCycle',
         summary: 'Make the statement of a cycle that has ended; twice answers the same',
+        description: 'Needs no body: the service counts the changes and the SIMs brought back.',
         tags,
         params: Key,
         body: CloseRequest,
@@ -252,7 +253,7 @@ export const cycleRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (ap
     (request, reply) => {
       const { key } = request.params
       const prepare = () => prepareClose(store, request.tenantId, key)
-      return idempotentInTenant(store, { request, reply }, (tx) => closeCycle(tx, key, request.body), { prepare })
+      return idempotentInTenant(store, { request, reply }, (tx) => closeCycle(tx, key), { prepare })
     },
   )
 }

@@ -476,11 +476,7 @@ export const LINES: Readonly<Record<string, Line>> = {
     audit: ['cycle'],
   },
   renewCycle: { call: () => ({ path: { key: oldCycle() } }), foreign: 200, audit: ['cycle'] },
-  closeCycle: {
-    call: () => ({ path: { key: oldCycle() }, body: { moved: 0, unassigned: 0, changesFailed: 0, renewed: 0 } }),
-    foreign: 200,
-    audit: ['cycle'],
-  },
+  closeCycle: { call: () => ({ path: { key: oldCycle() } }), foreign: 200, audit: ['cycle'] },
   readStatement: { call: cycle, foreign: 200 },
   exportStatement: { call: cycle, foreign: 200 },
   planMonthEnd: { call: cycle, foreign: 200 },

@@ -210,12 +210,7 @@ describe('names and tags from before', () => {
     const at = new Date(NOON).toISOString()
     await harness.tenant.inside('POST', '/internal/usage', { records: [{ recordId: 'a', simId, at, bytesUp: 1e6 }] })
     harness.now = Date.UTC(2026, 11, 2)
-    await harness.tenant.inside('POST', '/internal/cycles/2026-11/close', {
-      moved: 0,
-      unassigned: 0,
-      changesFailed: 0,
-      renewed: 0,
-    })
+    await harness.tenant.inside('POST', '/internal/cycles/2026-11/close')
     const { body } = await harness.tenant.inside('GET', '/internal/cycles/2026-11/statement.csv')
     harness.now = NOON
 

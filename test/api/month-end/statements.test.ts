@@ -7,7 +7,6 @@ const harness = useHarness()
 const CLOSED = Date.UTC(2026, 11, 2)
 /** Eight messages, and six megabytes of SIMs that were never active and so have neither allowance nor fee. */
 const TOTAL = 8 * 50_000 + 6 * 2250
-const STEPS = { moved: 0, unassigned: 0, changesFailed: 0, renewed: 0 }
 const get = (what: string, key = '2026-11') => harness.tenant.inside('GET', `/internal/cycles/${key}/${what}`)
 /** Kind, pool, SIM and adjusted cycle identify a line. */
 const names = (lines: { kind: string; poolId: number; simId: number | null; adjusts: string | null }[]) =>
@@ -32,13 +31,13 @@ beforeAll(async () => {
   await provisioned(harness, tenant, outside, { tariffId: await aTariff(tenant) })
   await used(harness, tenant, outside, { smsCount: 2 })
   harness.now = CLOSED
-  await tenant.inside('POST', '/internal/cycles/2026-11/close', STEPS)
+  await tenant.inside('POST', '/internal/cycles/2026-11/close')
   // This usage comes a month late.
   await tenant.inside('POST', '/internal/usage', {
     records: [{ recordId: 'late', simId: sims[0], at: new Date(NOON).toISOString(), smsCount: 3 }],
   })
   harness.now = Date.UTC(2027, 0, 2)
-  await tenant.inside('POST', '/internal/cycles/2026-12/close', STEPS)
+  await tenant.inside('POST', '/internal/cycles/2026-12/close', { moved: 7 })
 })
 
 describe('GET /internal/cycles/{key}/statement', () => {
@@ -137,4 +136,11 @@ test('GET /internal/cycles/{key}/plan totals open and closed cycles', async () =
     adjustments: { count: 1, first: [{ cycle: '2026-11', lines: 2, totalMicro: 150_000 }] },
   })
   expect((await get('plan', '2026-13')).body).toMatchObject({ status: 404, code: 'cycle_not_found' })
+})
+
+test('POST /internal/cycles/{key}/close reads no counts', async () => {
+  const { data } = (await harness.tenant.ask('GET', '/api/events?searchTerm=Billing cycle 2026-12')).body
+  expect(data).toMatchObject([
+    { description: expect.stringContaining('; 0 SIM(s) moved, 0 unassigned, 0 brought back') },
+  ])
 })

@@ -79,7 +79,7 @@ describe('armedSims', () => {
     store.now = Date.parse('2026-12-01T12:00:00Z')
     expect(await armed()).toMatchObject({ simIds: sims })
 
-    await asTenant((tx) => closeCycle(tx, CYCLE, { moved: 0, unassigned: 0, changesFailed: 0, renewed: 0 }))
+    await asTenant((tx) => closeCycle(tx, CYCLE))
 
     expect(await rows(sql`select from pool_arms`)).toEqual([])
     expect(await armed()).toMatchObject({ simIds: [] })

@@ -16,7 +16,6 @@ import { cases } from '../../setup/cases.ts'
 import { aPool, aStore, aTariff } from '../../setup/estate.ts'
 import { everythingIn } from '../everything.ts'
 import { aHarness, evaluationOptions, type Harness } from '../harness.ts'
-import { STEPS } from '../month-end/october.ts'
 import { HOUR, type Life, type Step, seen, takeBoth, theTwins } from './twins.ts'
 
 /** Number of estates. */
@@ -99,7 +98,7 @@ describe('a takeover', () => {
     const [simId = 0] = await imported(harness, [running({ poolId, usageBytes: 7 })])
 
     await harness.record([harness.usage(simId, { bytesUp: 5, at: '2026-10-20T00:00:00Z' })])
-    await harness.asTenant((tx) => closeCycle(tx, '2026-10', STEPS))
+    await harness.asTenant((tx) => closeCycle(tx, '2026-10'))
 
     expect(await harness.ledger()).toMatchObject([
       { cycle: '2026-10', poolId: 0, contributing: false, bytes: 5 },

@@ -16,7 +16,6 @@ import { prepareSoFar } from '../../../operations/usage/count-so-far.ts'
 import { currentCycle } from '../../../store/usage/cycles.ts'
 import { aPool, type TestStore } from '../../setup/estate.ts'
 import { aHarness, type Harness } from '../harness.ts'
-import { STEPS } from '../month-end/october.ts'
 
 const BILLING_CYCLE = 'P10D'
 export const HOUR = 3_600_000
@@ -183,7 +182,7 @@ export async function takeBoth(twins: Twins, step: Step): Promise<[string | unde
   const outcome = [await attempt(twins, one, step, ended), await attempt(twins, other, step, ended)] as const
   if (step.do === 'turn') store.now += 6 * HOUR
   if (step.do === 'turn') {
-    for (const { harness } of sides) await harness.asTenant((tx) => closeCycle(tx, ended.key, STEPS))
+    for (const { harness } of sides) await harness.asTenant((tx) => closeCycle(tx, ended.key))
   }
   return [...outcome]
 }

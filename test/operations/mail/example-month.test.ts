@@ -14,7 +14,6 @@ import { aPost, SECOND } from './post.ts'
 /** Sweeps after a delivery, in seconds: causes leave half a minute after it, at the latest after two. */
 const SWEEPS = [5, 40, 130, 700, 1800]
 const HOUR = 3600 * SECOND
-const NO_CHANGES = { moved: 0, unassigned: 0, changesFailed: 0, renewed: 0 }
 
 const store = await aStore('2026-09-30T23:00:00Z')
 await activateRules(store, await readRuleFiles(''), 'the tests')
@@ -42,7 +41,7 @@ test('the example month makes some forty mails, of three thousand times that a r
     }
   }
   store.now = EXAMPLE_MONTH.endsAt + 6 * HOUR
-  await post.asTenant((tx) => closeCycle(tx, '2026-10', NO_CHANGES))
+  await post.asTenant((tx) => closeCycle(tx, '2026-10'))
   await post.send()
   store.now += 2 * HOUR
   await post.send()

@@ -128,8 +128,7 @@ describe('resendMail', () => {
     )
     await post.record([post.usage(simId, { bytesUp: 1_500_000 })])
     store.now = Date.parse('2026-12-01T06:00:00Z')
-    const steps = { moved: 0, unassigned: 0, changesFailed: 0, renewed: 0 }
-    await post.asTenant((tx) => closeCycle(tx, '2026-11', steps))
+    await post.asTenant((tx) => closeCycle(tx, '2026-11'))
     await post.send()
     await post.asTenant(async (tx) => resendMail(tx, await onlyMail(post)))
     await post.send()

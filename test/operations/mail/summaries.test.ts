@@ -16,10 +16,9 @@ describe('the summary of a cycle', () => {
     const began = store.now
     await post.record([post.usage(simId, { bytesUp: 1_500_000, smsCount: 2, voiceSeconds: 90 })])
     store.now = Date.parse('2026-12-01T06:00:00Z')
-    const steps = { moved: 0, unassigned: 0, changesFailed: 0, renewed: 0 }
     await post.notify(post.notification(LogLevel.Warning, 0), post.notification(LogLevel.Critical, 0))
-    await post.asTenant((tx) => closeCycle(tx, '2026-11', steps))
-    await post.asTenant((tx) => closeCycle(tx, '2026-11', steps))
+    await post.asTenant((tx) => closeCycle(tx, '2026-11'))
+    await post.asTenant((tx) => closeCycle(tx, '2026-11'))
 
     await post.send()
     store.now = began
@@ -53,8 +52,7 @@ describe('the summary of a cycle', () => {
         select '2026-11', id, ${id}::integer, true, 1500 from made`.execute(tx.q)
     })
     store.now = Date.parse('2026-12-01T06:00:00Z')
-    const steps = { moved: 0, unassigned: 0, changesFailed: 0, renewed: 0 }
-    await post.asTenant((tx) => closeCycle(tx, '2026-11', steps))
+    await post.asTenant((tx) => closeCycle(tx, '2026-11'))
 
     await post.send()
     store.now = began

@@ -12,7 +12,7 @@ import { poolFigures } from '../../../store/usage/figures.ts'
 import { aPool, aStore, aTariff } from '../../setup/estate.ts'
 import { overlapping } from '../../setup/lock-waits.ts'
 import { aHarness, complete, type Harness } from '../harness.ts'
-import { at, CLOSE, CYCLE, charge, close, DAY, notifications, STEPS, statement, total } from './october.ts'
+import { at, CLOSE, CYCLE, charge, close, DAY, notifications, statement, total } from './october.ts'
 
 const NEXT = '2026-11'
 const CLOSE_NEXT = Date.parse('2026-12-01T06:00:00Z')
@@ -271,7 +271,7 @@ describe('closeCycle', () => {
     await overlapping(
       store,
       harness.tenantId,
-      (tx) => closeCycle(tx, NEXT, STEPS),
+      (tx) => closeCycle(tx, NEXT),
       () => close(harness, '2026-12'),
     )
 

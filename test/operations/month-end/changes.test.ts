@@ -12,7 +12,7 @@ import { cancelTicket } from '../../../operations/tickets/open-ticket.ts'
 import { inTenant } from '../../../store/tenancy.ts'
 import { aPool, aStore, aTariff } from '../../setup/estate.ts'
 import { aHarness, type Harness } from '../harness.ts'
-import { at, BOUNDARY, CLOSE, CYCLE, close, statement } from './october.ts'
+import { at, BOUNDARY, CLOSE, CYCLE, close, notifications, statement } from './october.ts'
 
 const store = await aStore()
 const ALL = { afterSimId: 0, throughSimId: Number.MAX_SAFE_INTEGER }
@@ -44,6 +44,15 @@ async function october() {
   const [from, to] = [await aPoolOf(harness), await aPoolOf(harness)]
   return { harness, from, to }
 }
+
+/** SIMs that the watchdog has suspended until the renewal. */
+async function suspended(harness: Harness, poolId: number, count: number) {
+  const sims = await harness.activeSims(count, { poolId })
+  const cause = { by: 'watchdog', rule: 'r', cycle: CYCLE, until: 'renewal', workflowId: 'gone' } as const
+  for (const simId of sims) await harness.complete({ simId, type: TicketType.Suspend, cause })
+  return sims
+}
+const back = (harness: Harness, simIds: readonly number[]) => harness.asTenant((tx) => openReturns(tx, CYCLE, simIds))
 
 describe('applyChanges', () => {
   test('opens one ticket per change under concurrent calls', async () => {
@@ -201,14 +210,6 @@ describe('applyChanges', () => {
 })
 
 describe('openReturns', () => {
-  const suspended = async (harness: Harness, poolId: number, count: number) => {
-    const sims = await harness.activeSims(count, { poolId })
-    const cause = { by: 'watchdog', rule: 'r', cycle: CYCLE, until: 'renewal', workflowId: 'gone' } as const
-    for (const simId of sims) await harness.complete({ simId, type: TicketType.Suspend, cause })
-    return sims
-  }
-  const back = (harness: Harness, simIds: readonly number[]) => harness.asTenant((tx) => openReturns(tx, CYCLE, simIds))
-
   test('brings SIMs back once, except those that leave', async () => {
     const { harness, from } = await october()
     const [returning = 0, leaving = 0] = await suspended(harness, from, 2)
@@ -247,5 +248,34 @@ describe('openReturns', () => {
     await harness.asTenant((tx) => retryChanges(tx, CYCLE, { kind: 'return', afterSimId: 0 }))
     await carry(harness, [simId])
     expect(await counts(harness)).toMatchObject({ renewals: { total: 1, complete: 1, failed: 0 } })
+  })
+})
+
+describe('closeCycle', () => {
+  test('mails what became of changes and suspensions', async () => {
+    const { harness, from, to } = await october()
+    const [moved = 0, failing = 0, leaving = 0] = await harness.activeSims(3, { poolId: from })
+    const [returning = 0, stays = 0] = await suspended(harness, from, 2)
+    for (const id of [moved, failing]) await queueMove(harness, id, to)
+    await harness.asTenant((tx) => queueUnprovision(tx, leaving))
+    store.now = BOUNDARY.getTime()
+    await apply(harness, 'unassign')
+    await apply(harness, 'move')
+    await back(harness, [returning, stays])
+    await carry(harness, [moved, failing, leaving, returning, stays], [failing, stays])
+    store.now = CLOSE
+
+    await close(harness)
+
+    expect(
+      (await notifications(harness)).map(({ body }) => body).filter(({ kind }) => kind === 'summary'),
+    ).toMatchObject([
+      { figures: { movesApplied: 1, movesFailed: 1, unassigned: 1, reactivated: 1, stillSuspended: 1 } },
+    ])
+    const titles = await harness.rows(sql<{ text: string }>`
+      select description as text from events where title like 'Billing cycle%'`)
+    expect(titles).toMatchObject([
+      { text: expect.stringContaining('1 SIM(s) moved, 1 unassigned, 1 brought back, 1 change(s) failed.') },
+    ])
   })
 })

@@ -2,7 +2,6 @@ import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { PoolType, TariffType, TicketType } from '../../../domain/codes.ts'
 import { fromMoney } from '../../../domain/units.ts'
-import { closeCycle } from '../../../operations/month-end/close-cycle.ts'
 import { queueReprovision, queueUnprovision } from '../../../operations/month-end/queue-change.ts'
 import { changesOf, renewCycle } from '../../../operations/month-end/steps.ts'
 import { hasLateMonthEnd } from '../../../store/month-end/progress.ts'
@@ -22,7 +21,6 @@ import {
   DAY,
   MONTH_END,
   notifications,
-  STEPS,
   statement,
   total,
 } from './october.ts'
@@ -118,9 +116,14 @@ describe('closeCycle', () => {
 
   test('notifies of changes in an empty cycle', async () => {
     const harness = await aHarness(store)
+    const [failed, ...moved] = await harness.unprovisioned(3)
+    await harness.rows(sql`
+      insert into month_end_changes (cycle_key, kind, sim_id, outcome)
+      select ${CYCLE}, 'move', id, case when id = ${failed} then 'failed' else 'complete' end
+        from unnest(${[failed, ...moved]}::bigint[]) as s(id)`)
     store.now = CLOSE
 
-    await harness.asTenant((tx) => closeCycle(tx, CYCLE, { ...STEPS, moved: 2, changesFailed: 1 }))
+    await close(harness)
 
     expect(await notifications(harness)).toMatchObject([
       { body: { figures: { movesApplied: 2, movesFailed: 1 }, pools: [] } },

@@ -9,12 +9,11 @@ const BEGIN = Date.parse('2026-10-01T00:00:00Z')
 export const DAY = 86_400_000
 export const BOUNDARY = new Date('2026-11-01T00:00:00Z')
 export const CLOSE = Date.parse('2026-11-01T06:00:00Z')
-export const STEPS = { moved: 0, unassigned: 0, changesFailed: 0, renewed: 0 }
 export const CYCLE = '2026-10'
 export const MONTH_END = { by: 'month-end', cycle: CYCLE } as const
 
 export const at = (day: number) => BEGIN + day * DAY
-export const close = (harness: Harness, key = CYCLE) => harness.asTenant((tx) => closeCycle(tx, key, STEPS))
+export const close = (harness: Harness, key = CYCLE) => harness.asTenant((tx) => closeCycle(tx, key))
 export const statement = async (harness: Harness, key = CYCLE) =>
   (await harness.asTenant((tx) => pageOfLines(tx, key, { afterLine: 0, limit: 10_000 }))).lines
 export const notifications = (harness: Harness) =>

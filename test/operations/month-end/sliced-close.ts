@@ -6,7 +6,6 @@ import type { Cycle } from '../../../domain/time/cycle.ts'
 import { closeCycle, prepareClose, stateSlice } from '../../../operations/month-end/close-cycle.ts'
 import { pageOfLines, statementTotals } from '../../../store/month-end/statements.ts'
 import { placesOf, type Step, take, type World } from '../usage/figure-world.ts'
-import { STEPS } from './october.ts'
 import { AMOUNTS, type Figures, statementOf } from './statement-model.ts'
 
 export interface Slices {
@@ -88,7 +87,7 @@ export async function closeInSlices(world: World, cycle: Cycle, { rows, between,
     last = now
   }
   await prepareClose(world.store, harness.tenantId, cycle.key, { rows })
-  await harness.asTenant((tx) => closeCycle(tx, cycle.key, STEPS))
+  await harness.asTenant((tx) => closeCycle(tx, cycle.key))
 }
 
 /** Compares the lines that a slice has added with those that the model has now between two places. */

@@ -18,7 +18,7 @@ import {
   take,
   type World,
 } from '../usage/figure-world.ts'
-import { charge, STEPS, total } from './october.ts'
+import { charge, total } from './october.ts'
 import { closeInSlices, type Slices } from './sliced-close.ts'
 import { AMOUNTS, chargeOf, type Figures, statementOf } from './statement-model.ts'
 
@@ -147,7 +147,7 @@ const withoutShares = (lines: readonly Figures[]) =>
 /** @param slices how; undefined: in one transaction */
 async function close(world: World, statements: Statements, cycle: Cycle, slices?: Slices): Promise<void> {
   const plan = slices === undefined ? await world.harness.asTenant((tx) => planMonthEnd(tx, cycle.key)) : undefined
-  if (slices === undefined) await world.harness.asTenant((tx) => closeCycle(tx, cycle.key, STEPS))
+  if (slices === undefined) await world.harness.asTenant((tx) => closeCycle(tx, cycle.key))
   else await closeInSlices(world, cycle, slices)
 
   const lines = (await linesOf(world, cycle.key)).filter(({ kind }) => kind !== 'empty')

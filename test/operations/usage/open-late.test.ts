@@ -111,9 +111,7 @@ describe('the first that needs a cycle', () => {
     const estate = await anEstate()
     store.now = Date.parse('2027-01-01T12:00:00Z')
 
-    await inTenant(PATIENT, estate.tenantId, (tx) =>
-      closeCycle(tx, NEXT, { moved: 0, unassigned: 0, changesFailed: 0, renewed: 0 }),
-    )
+    await inTenant(PATIENT, estate.tenantId, (tx) => closeCycle(tx, NEXT))
 
     expect(await largest(estate)).toBe(2)
     expect(await contributing(estate)).toEqual(estate.sims)

@@ -298,8 +298,7 @@ describe('while the feed is stale', () => {
     const world = await aStaleWorld()
     world.store.now = Date.UTC(2026, 11, 1, 7)
     await world.evaluate()
-    const none = { moved: 0, unassigned: 0, changesFailed: 0, renewed: 0 }
-    await world.asTenant((tx) => closeCycle(tx, '2026-11', none))
+    await world.asTenant((tx) => closeCycle(tx, '2026-11'))
     await world.evaluate()
 
     expect(await world.alerts()).toMatchObject([

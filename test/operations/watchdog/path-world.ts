@@ -260,8 +260,6 @@ async function refuse({ store, state }: World): Promise<void> {
   state.isRefused = true
 }
 
-const NONE = { moved: 0, unassigned: 0, changesFailed: 0, renewed: 0 }
-
 /** Takes a step, has all evaluated, and evaluates the model. */
 export async function take(world: World, step: Step): Promise<void> {
   const { store, model, silences } = world
@@ -358,7 +356,7 @@ export async function take(world: World, step: Step): Promise<void> {
       // Alerts of what came last, and then the close: it waits for nobody.
       store.now = Math.max(store.now, startsAt + 7 * HOUR)
       await world.evaluate()
-      await inTenant(store, world.tenantId, (tx) => closeCycle(tx, key, NONE))
+      await inTenant(store, world.tenantId, (tx) => closeCycle(tx, key))
       world.state.closed.add(key)
       tally.closed += 1
       break

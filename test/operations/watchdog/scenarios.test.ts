@@ -356,8 +356,7 @@ test('an alert of a cycle ends silently when the cycle is closed', async () => {
   world.store.now = Date.UTC(2026, 11, 1, 7)
   await world.evaluate()
   const before = await world.alerts()
-  const none = { moved: 0, unassigned: 0, changesFailed: 0, renewed: 0 }
-  await world.asTenant((tx) => closeCycle(tx, '2026-11', none))
+  await world.asTenant((tx) => closeCycle(tx, '2026-11'))
 
   expect(before).toMatchObject([{ scope: '2026-11', firing: true }])
   expect(await world.alerts()).toMatchObject([{ scope: '2026-11', firing: false, state: { phase: 'resolved' } }])

@@ -196,9 +196,8 @@ describe('webhooks are told', () => {
     const { use, sim, told, asTenant, store } = await aWatchedWorld()
     await use(sim, 10)
     store.now = Date.parse('2026-12-01T06:00:00Z')
-    const steps = { moved: 0, unassigned: 0, changesFailed: 0, renewed: 0 }
 
-    for (let n = 0; n < 2; n += 1) await asTenant((tx) => closeCycle(tx, '2026-11', steps))
+    for (let n = 0; n < 2; n += 1) await asTenant((tx) => closeCycle(tx, '2026-11'))
 
     expect(await told()).toMatchObject([
       {

@@ -91,6 +91,6 @@ describe('month-end-reprovision on a Temporal server', () => {
     expect(harness.model.closed).toEqual([])
     harness.model.pending.clear()
     expect(await ended(look)).toMatchObject({ status: 'completed', result: { moved: 1, changesFailed: 0 } })
-    expect(harness.model.closed).toEqual([expect.objectContaining({ key: 'retried', moved: 1, changesFailed: 0 })])
+    expect(harness.model.closed).toEqual([{ key: 'retried' }])
   })
 })
