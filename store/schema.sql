@@ -129,7 +129,6 @@ create table backtests (
   records_done bigint default 0 not null,
   report jsonb,
   failure text,
-  beside_active boolean default false not null,
   constraint backtests_pkey PRIMARY KEY (id),
   constraint backtests_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id),
   constraint backtests_version_fkey FOREIGN KEY (version) REFERENCES rule_sets(version),

@@ -57,7 +57,7 @@ export async function backtest(
       billingCycle,
       startsAt: first.startsAt,
       endsAt: last.endsAt,
-      rules: { version: version ?? 1, files, withStages: version !== null },
+      rules: { version: version ?? 1, files },
     },
     {
       ...options,

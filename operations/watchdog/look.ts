@@ -20,7 +20,6 @@ import { heldBack } from '../../store/due.ts'
 import type { Flip } from '../../store/shards.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
 import { loadAlerts, type StoredAlert } from '../../store/watchdog/alerts.ts'
-import { loadCandidateAlerts } from '../../store/watchdog/candidate-alerts.ts'
 import type { Range } from '../../store/watchdog/sim-lines.ts'
 import { alertOf, type GuardAnswers, isToWithdraw, leftOf } from './decisions.ts'
 import {

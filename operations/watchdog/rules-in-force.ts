@@ -55,7 +55,6 @@ export const compiledRules = (set: LoadedRules): RulesInForce => ({
   ...set,
   compiled: compileSet({ rules: set.rules }),
 })
-}
 
 const NONE: LoadedRules = { version: 0, activatedAt: null, rules: [], refused: null }
 

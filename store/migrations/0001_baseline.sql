@@ -822,27 +822,6 @@ create policy readable on rule_spreads for select to simherd_tenant using (true)
 grant insert, select on rule_spreads to simherd_platform;
 grant select on rule_spreads to simherd_tenant;
 
--- Stages that were set without a new file. The newest row of a rule counts, as long as its file says the stage it
--- said then.
-create table rule_stages (
-  id bigint generated always as identity primary key,
-  rule text not null,
-  stage text not null check (stage in ('off', 'shadow', 'log', 'notify', 'enforce')),
-  file_stage text not null,                                 -- what the rule's file said then
-  version integer not null,                                 -- in force then
-  at timestamptz not null,
-  author text not null,                                     -- as the caller gave it
-  actor text,                                               -- key:<id>; null: not known
-  reason text,                                              -- null: none was given
-  request_id text,
-  constraint rule_stages_version_fkey foreign key (version) references rule_sets (version)
-);
-create index rule_stages_rule on rule_stages (rule, id desc);
-create policy all_stages on rule_stages to simherd_platform using (true) with check (true);
-create policy readable on rule_stages for select to simherd_tenant using (true);
-grant insert, select on rule_stages to simherd_platform;
-grant select on rule_stages to simherd_tenant;
-
 -- Backtests that operators ask for: what rules would have done in a tenant's past. The platform's own; a worker does
 -- one at a time.
 create table backtests (
@@ -861,9 +840,6 @@ create table backtests (
   records_done bigint not null default 0,
   report jsonb,
   failure text,
-  tested jsonb not null default '{}',                       -- name of each rule that is not off: what it decides,
-                                                            -- hashed
-  beside_active boolean not null default false,             -- replays the rules in force too
   constraint backtests_version_fkey foreign key (version) references rule_sets (version)
 );
 create index backtests_asked on backtests (asked_at);
@@ -942,14 +918,12 @@ create table alerts (
   asked_at timestamptz,
   rule_version integer not null,
   evaluated_at timestamptz not null,                        -- watermark: an older evaluation never overwrites
-  explanation jsonb,
+  explanation jsonb not null,                               -- comparisons of its rule
   primary key (tenant_id, rule, subject_kind, subject_id, scope)
 ) with (autovacuum_analyze_scale_factor=0.02, autovacuum_analyze_threshold=1000);
 create index alerts_held on alerts (tenant_id, ((state #>> '{guard,hold}'))) where state #>> '{guard,is}' = 'held';
 create index alerts_not_ended on alerts (tenant_id, rule, subject_kind, subject_id, scope)
   where (state ->> 'phase' in ('pending', 'firing', 'recovering'));
-create index alerts_open on alerts (tenant_id, rule, subject_kind, subject_id, scope)
-  where (state ->> 'phase' in ('pending', 'firing'));
 create index alerts_subject on alerts (tenant_id, subject_kind, subject_id);
 grant delete, insert, select, update on alerts to simherd_tenant;
 
@@ -1203,7 +1177,6 @@ create table mails (
   tenant_id text not null default app_tenant(),
   recipient text not null,
   status text not null default 'pending' check (status in ('pending', 'sent', 'failed')),
-  grouped boolean not null,                                 -- a digest: the next one keeps its distance
   subject text not null default '',
   attempts integer not null default 0,
   next_attempt_at timestamptz not null,
@@ -1212,7 +1185,7 @@ create table mails (
   sent_at timestamptz,
   tried_since timestamptz,                                  -- when the server first said: later
   refused_at timestamptz,                                   -- when the server first refused the address
-  kind text,                                                -- cause, joined, digest, grouped, summary, resent
+  kind text not null,                                       -- cause, joined, digest, grouped, summary, resent
   resends text,                                             -- the mail that this one sends again
   address_id integer,                                       -- of addresses; null: the tenant's billing address. No
                                                             -- reference: it may be removed
