@@ -155,6 +155,7 @@ export const LONG: readonly LongSuite[] = [
     'unit/rules/compile/differential',
     'unit/rules/compile/flip-at',
     'unit/rules/compile/verdict',
+    'unit/rules/compile/whole-rules',
     'unit/rules/evaluate',
     'unit/rules/explain/effective',
     'unit/rules/explain/nearest',

@@ -297,8 +297,8 @@ describe('a rule', () => {
       await world.complete({ simId, type: TicketType.Activate, cause: causeOf(simId) })
     await world.complete({ simId: byUndo, type: TicketType.Activate, cause: { by: 'workflow', workflowId: 'undo' } })
     await world.rows(sql`
-      insert into audit_log (tenant_id, at, request_id, action, subject, subject_id, after)
-      values (${world.tenantId}, now(), 'r', 'updateWorkflow', 'workflow', ${causeOf(byUpdate).workflowId},
+      insert into audit_log (tenant_id, at, actor, request_id, action, subject, subject_id, after)
+      values (${world.tenantId}, now(), 'key:anna', 'r', 'updateWorkflow', 'workflow', ${causeOf(byUpdate).workflowId},
               '{"update": "resume"}')`)
 
     expect((await world.figures(OVERAGE))?.undone).toMatchObject({ resumed: 3 })
