@@ -7,8 +7,9 @@ import { forgetCounts } from '../../store/enforcement/guard-counts.ts'
 import { countWaiting, heldIn, lockHold, markDecided, markWaitingDue } from '../../store/enforcement/guard-holds.ts'
 import { answerHeld, heldBy, lockGuard } from '../../store/enforcement/permits.ts'
 import { insertEvent } from '../../store/events.ts'
+import { insertLogEntries } from '../../store/log.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
-import { insertLogEntries, lockAlerts } from '../../store/watchdog/alerts.ts'
+import { lockAlerts } from '../../store/watchdog/alerts.ts'
 
 const DECISIONS = {
   released: {

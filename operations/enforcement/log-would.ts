@@ -17,8 +17,8 @@ import { type SimToTake, simsToTake } from '../../store/enforcement/candidates.t
 import { addCount } from '../../store/enforcement/guard-counts.ts'
 import { lockGuard } from '../../store/enforcement/permits.ts'
 import { dueWould, postponeWould, stillWould, takeWould, type Would } from '../../store/enforcement/would.ts'
+import { insertLogEntries, knownEntries, type NewLogEntry } from '../../store/log.ts'
 import { inTenant, type Store, slowly, type TenantTx } from '../../store/tenancy.ts'
-import { insertLogEntries, knownEntries, type NewLogEntry } from '../../store/watchdog/alerts.ts'
 import { readRoom } from './guard.ts'
 import { poolEnforcement } from './read-enforcement.ts'
 

@@ -11,15 +11,8 @@ import type { AlertNotification, Notification } from '../../notify/notification.
 import { type OpenSilence, quietOf } from '../../rules/alerts/quiet.ts'
 import { readAddresses } from '../../store/mail/addresses.ts'
 import { forgetBodies, insertBody } from '../../store/mail/bodies.ts'
-import {
-  insertCopy,
-  insertMail,
-  lockMailWork,
-  mailsSince,
-  putOffNotifications,
-  type WaitingNotification,
-  waitingNotifications,
-} from '../../store/mail/mails.ts'
+import { insertCopy, insertMail, lockMailWork, mailsSince } from '../../store/mail/mails.ts'
+import { putOffNotifications, type WaitingNotification, waitingNotifications } from '../../store/notifications.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
 import { findTenant } from '../../store/tenants/tenants.ts'
 import { tenantSettings } from '../../store/usage/cycles.ts'

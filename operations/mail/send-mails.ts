@@ -20,13 +20,13 @@ import {
   claimMail,
   insertMail,
   noteDelivery,
-  notificationsOf,
   putOffMails,
   settleMailWork,
 } from '../../store/mail/mails.ts'
 import { type NoticeWait, noticeWaits } from '../../store/mail/notice-waits.ts'
+import { notificationsOf } from '../../store/notifications.ts'
 import { inTenant, type Store, type TenantTx } from '../../store/tenancy.ts'
-import { insertWebhookEvent } from '../../store/webhooks/events.ts'
+import { insertWebhookEvent } from '../../store/webhook-events.ts'
 import { composeMails } from './compose-mails.ts'
 import { noteGivenUp } from './note-given-up.ts'
 import { failureOf, outcomeOf } from './outcome.ts'

@@ -16,7 +16,6 @@ import { noteChange } from '../../store/audit.ts'
 import { simsByStatus } from '../../store/counts.ts'
 import { forgetArms } from '../../store/enforcement/pool-arms.ts'
 import { insertEvent } from '../../store/events.ts'
-import { insertNotifications } from '../../store/mail/mails.ts'
 import {
   failedChanges,
   findCycle,
@@ -34,6 +33,7 @@ import {
   poolTotals,
   statementTotals,
 } from '../../store/month-end/statements.ts'
+import { insertNotifications } from '../../store/notifications.ts'
 import { inTenant, type Store, type TenantTx } from '../../store/tenancy.ts'
 import { findTenant } from '../../store/tenants/tenants.ts'
 import { lockCycleAlone, lockCycles } from '../../store/usage/cycle-locks.ts'
@@ -42,7 +42,7 @@ import { isOpen, openCycle } from '../../store/usage/open-cycle.ts'
 import { openInSlices } from '../../store/usage/open-in-slices.ts'
 import { markChangedSince } from '../../store/usage/restatements.ts'
 import { closeAlerts } from '../../store/watchdog/alerts.ts'
-import { insertWebhookEvent } from '../../store/webhooks/events.ts'
+import { insertWebhookEvent } from '../../store/webhook-events.ts'
 import { monthEndCounts } from './steps.ts'
 
 export interface Closed {

@@ -4,10 +4,10 @@
  */
 import { LogLevel } from '../../domain/codes.ts'
 import { namedSims } from '../../store/estate/sims.ts'
+import { insertLogEntries } from '../../store/log.ts'
 import { type Begun, forgetChanges, type MonthEndKind, saveEnded } from '../../store/month-end/changes.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
 import type { TicketRecord } from '../../store/tickets/tickets.ts'
-import { insertLogEntries } from '../../store/watchdog/alerts.ts'
 
 interface Ended {
   readonly ticket: Pick<TicketRecord, 'id' | 'simId' | 'cause' | 'effectiveAt'>

@@ -2,10 +2,10 @@
 import { LogLevel } from '../../domain/codes.ts'
 import { megabytes } from '../../domain/quantity.ts'
 import { toMB } from '../../domain/units.ts'
+import { insertLogEntries } from '../../store/log.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
 import { isStated, statedCycles } from '../../store/usage/restatements.ts'
 import { stagedRecords } from '../../store/usage/stage.ts'
-import { insertLogEntries } from '../../store/watchdog/alerts.ts'
 
 /**
  * Writes one Info entry per SIM, cycle and chunk, for the accepted records on the stage whose lines are stated. Call with

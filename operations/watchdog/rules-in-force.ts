@@ -2,8 +2,8 @@
 
 import { createHash } from 'node:crypto'
 import { ServiceError } from '../../domain/errors.ts'
-import type { ChangedRules } from '../../domain/watchdog/rule-change.ts'
 import { withoutMark } from '../../domain/utf8.ts'
+import type { ChangedRules } from '../../domain/watchdog/rule-change.ts'
 import type { RuleSource } from '../../domain/watchdog/rule-source.ts'
 import { type CompiledSet, compileSet } from '../../rules/compile/compile-set.ts'
 import { faultWords, type RuleFault } from '../../rules/load/faults.ts'

@@ -9,7 +9,7 @@ import { firedMessage, resolvedMessage } from '../../rules/alerts/message.ts'
 import { type AlertState, isFiring } from '../../rules/alerts/state.ts'
 import { levelAt } from '../../rules/ladder.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
-import { insertWebhookEvents } from '../../store/webhooks/events.ts'
+import { insertWebhookEvents } from '../../store/webhook-events.ts'
 import type { AlertSubject, Decisions, Evaluation, Withdrawal } from './decisions.ts'
 import type { Batch } from './evaluation.ts'
 

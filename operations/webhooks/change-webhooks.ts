@@ -14,8 +14,8 @@ import {
 import { noteChange } from '../../store/audit.ts'
 import { insertEvent } from '../../store/events.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
+import { insertEventFor } from '../../store/webhook-events.ts'
 import { replayDelivery as replay } from '../../store/webhooks/deliveries.ts'
-import { insertEventFor } from '../../store/webhooks/events.ts'
 import {
   deleteWebhook,
   endPause,

@@ -4,8 +4,8 @@ import { parseWorkflowId, type WorkflowType } from '../../domain/temporal/ids.ts
 import type { WorkflowRequest } from '../../domain/temporal/outbox.ts'
 import { poolName } from '../../store/estate/pools.ts'
 import { namedSims } from '../../store/estate/sims.ts'
+import { insertLogEntries } from '../../store/log.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
-import { insertLogEntries } from '../../store/watchdog/alerts.ts'
 import { activeRuleSet } from '../../store/watchdog/rule-sets.ts'
 
 export interface FailedRun {

@@ -1,64 +1,10 @@
-/** Notifications, the mails that carry them, and the work list of tenants with mail to send. */
+/** Mails that carry notifications, and locks of the work list. */
 import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
-import { LogLevel } from '../../domain/codes.ts'
 import type { MailKind, MailStatus } from '../../domain/mail/mail.ts'
-import type { Notification } from '../../notify/notification.ts'
+import { mailDue } from '../notifications.ts'
 import { mine, type PlatformTx, type TenantTx } from '../tenancy.ts'
 import { insertBody, type MailBody } from './bodies.ts'
-
-export interface NewNotification {
-  /** Its key is that of the telling. A tenant gets at most one notification a key. */
-  readonly body: Notification
-  /** When it may be mailed; grouped notifications wait for others. */
-  readonly dueAt: Date
-}
-
-/**
- * Writes notifications in the transaction of the facts that they report. A key that already exists is skipped.
- *
- * The tenant's row of the work list is written at the end of the transaction. All transactions that notify share that
- * row, so it is the last lock that any of them takes.
- */
-export async function insertNotifications(tx: TenantTx, notifications: readonly NewNotification[]): Promise<void> {
-  if (notifications.length === 0) return
-  await sql`
-    insert into notifications (dedupe_key, level, body, due_at, created_at)
-    select body ->> 'key', (body ->> 'level')::smallint, body, "dueAt", ${tx.now}
-      from jsonb_to_recordset(${JSON.stringify(notifications)}::jsonb) as n(body jsonb, "dueAt" timestamptz)
-     order by body ->> 'key'
-    on conflict (tenant_id, dedupe_key) do nothing`.execute(tx.q)
-  const at = new Date(Math.min(...notifications.map(({ dueAt }) => dueAt.getTime())))
-  tx.atEnd(() => mailDue(tx, at))
-}
-
-/** Replaces what a notification says, by its key, unless it is in a mail. */
-export async function rewriteNotification(tx: TenantTx, body: Notification): Promise<void> {
-  await sql`
-    update notifications set body = ${JSON.stringify(body)}::jsonb
-     where tenant_id = ${mine} and dedupe_key = ${body.key} and mail_id is null`.execute(tx.q)
-}
-
-/**
- * Deletes notifications that are in no mail yet: what they tell has ended.
- *
- * @returns the keys of those that it found
- */
-export async function takeBackNotifications(tx: TenantTx, keys: readonly string[]): Promise<Set<string>> {
-  if (keys.length === 0) return new Set()
-  const { rows } = await sql<{ key: string }>`
-    delete from notifications
-     where tenant_id = ${mine} and mail_id is null and dedupe_key = any(${[...keys]}::text[])
-    returning dedupe_key as key`.execute(tx.q)
-  return new Set(rows.map(({ key }) => key))
-}
-
-async function mailDue(tx: TenantTx, at: Date): Promise<void> {
-  await sql`
-    insert into mail_work as w (due_at) values (${at})
-    on conflict (tenant_id) do update set due_at = least(w.due_at, excluded.due_at)`.execute(tx.q)
-  if (at <= tx.now) tx.enqueue({ queue: 'mail' })
-}
 
 /** When the latest grouped mail was made; null if there was none. */
 export async function lastGroupedAt(tx: TenantTx): Promise<Date | null> {
@@ -85,64 +31,6 @@ async function lockWork(tx: TenantTx, patience = sql``): Promise<boolean> {
   const { rows } = await sql`
     select 1 from mail_work where tenant_id = ${mine} for update ${patience}`.execute(tx.q)
   return rows.length > 0
-}
-
-export interface WaitingNotification {
-  readonly id: number
-  readonly body: Notification
-  readonly dueAt: Date
-  readonly createdAt: Date
-  /** Of the SIM or pool that it is about; null outside pools. */
-  readonly poolId: number | null
-  /** Of the SIM that it is about; null for other subjects. */
-  readonly tag: string | null
-}
-
-/**
- * Notifications without a mail, locked. Critical ones come before all others, of which there may be many; then those that
- * are due; then the oldest.
- *
- * One that another transaction has locked is left out: that transaction may take it back, and then wants the tenant's row
- * of the work list, which the caller has locked.
- */
-export async function waitingNotifications(tx: TenantTx, limit: number): Promise<WaitingNotification[]> {
-  const { rows } = await sql<WaitingNotification>`
-    with waiting as (
-      select id, body, level, due_at, created_at, body #>> '{subject,kind}' as kind, body #>> '{subject,id}' as about
-        from notifications
-       where tenant_id = ${mine} and mail_id is null
-       order by level = ${LogLevel.Critical} desc, due_at <= ${tx.now} desc, id limit ${limit}
-         for update skip locked
-    )
-    select n.id, n.body, n.due_at as "dueAt", n.created_at as "createdAt", s.tag,
-           case n.kind when 'pool' then n.about::integer else s.pool_id end as "poolId"
-      from waiting n
-      left join lateral (
-        select tag, pool_id from sims
-         where id = case n.kind when 'sim' then n.about::bigint end limit 1
-      ) s on true
-     order by n.level = ${LogLevel.Critical} desc, n.id`.execute(tx.q)
-  return rows
-}
-
-/** Puts off waiting notifications. */
-export async function putOffNotifications(
-  tx: TenantTx,
-  until: readonly { readonly id: number; readonly at: number }[],
-): Promise<void> {
-  if (until.length === 0) return
-  await sql`
-    update notifications n set due_at = to_timestamp(u.at / 1000)
-      from jsonb_to_recordset(${JSON.stringify(until)}::jsonb) as u(id bigint, at double precision)
-     where n.id = u.id and n.mail_id is null`.execute(tx.q)
-}
-
-/** Makes due what waits until an instant. */
-export async function resumeNotifications(tx: TenantTx, at: Date): Promise<void> {
-  const { rows } = await sql`
-    update notifications set due_at = ${tx.now}
-     where tenant_id = ${mine} and mail_id is null and due_at = ${at} returning 1`.execute(tx.q)
-  if (rows.length > 0) tx.atEnd(() => mailDue(tx, tx.now))
 }
 
 /**
@@ -218,13 +106,6 @@ export async function claimMail(tx: TenantTx, leaseUntil: Date): Promise<Claimed
       from due where m.id = due.id
     returning m.id, m.recipient, m.attempts, m.tried_since as "triedSince", m.refused_at as "refusedAt"`.execute(tx.q)
   return rows[0]
-}
-
-/** The notifications of a mail, oldest first. */
-export async function notificationsOf(tx: TenantTx, mailId: string): Promise<{ id: number; body: Notification }[]> {
-  const { rows } = await sql<{ id: number; body: Notification }>`
-    select id, body from notifications where tenant_id = ${mine} and mail_id = ${mailId} order by id`.execute(tx.q)
-  return rows
 }
 
 /** Records the outcome of an attempt to send a mail. */

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
-import { insertNotifications } from '../../store/mail/mails.ts'
+import { insertNotifications } from '../../store/notifications.ts'
 import { inTenant } from '../../store/tenancy.ts'
 import { lockWaiters } from '../setup/lock-waits.ts'
 import { soon } from '../setup/soon.ts'

@@ -3,15 +3,8 @@
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { claimDue, type DueMark, markDue, settleDue, tenantsDue } from '../../store/due.ts'
-import {
-  insertMail,
-  insertNotifications,
-  lockMailWork,
-  settleMailWork,
-  takeBackNotifications,
-  tenantsWithMail,
-  waitingNotifications,
-} from '../../store/mail/mails.ts'
+import { insertMail, lockMailWork, settleMailWork, tenantsWithMail } from '../../store/mail/mails.ts'
+import { insertNotifications, takeBackNotifications, waitingNotifications } from '../../store/notifications.ts'
 import { claimShard, lookAtAll } from '../../store/shards.ts'
 import { inPlatform, inTenant, type TenantTx } from '../../store/tenancy.ts'
 import { aStore, aTenant } from '../setup/estate.ts'

@@ -1,9 +1,9 @@
 /** Events that webhooks are told: written in the transaction of the fact, with a delivery for each endpoint. */
 import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
-import { bodyOf, type WebhookEvent } from '../../domain/webhooks/event.ts'
-import { insertedId } from '../inserted-id.ts'
-import { mine, type TenantTx } from '../tenancy.ts'
+import { bodyOf, type WebhookEvent } from '../domain/webhooks/event.ts'
+import { insertedId } from './inserted-id.ts'
+import { mine, type TenantTx } from './tenancy.ts'
 
 /**
  * Tells the tenant's webhooks of an event, once this transaction has committed.
