@@ -125,3 +125,10 @@ export interface JudgedFigures extends Figures {
   /** Bytes used in the cycle, in all pools. */
   readonly cycleBytes: number
 }
+
+export interface DeviceChange {
+  /** 1 for the SIM's first change. */
+  readonly n: number
+  /** Of the new device. */
+  readonly imei: string
+}

@@ -7,9 +7,9 @@ import { type Inhibitor, inhibitorOf, inhibitorsAmong } from '../../rules/alerts
 import type { Permission } from '../../rules/alerts/permission.ts'
 import { type Quiet, quietOf } from '../../rules/alerts/quiet.ts'
 import { type AlertState, isOpen, scopeOf } from '../../rules/alerts/state.ts'
+import type { StoredAlert } from '../../rules/alerts/stored-alert.ts'
 import type { RuleOutcome } from '../../rules/engine/evaluate.ts'
 import type { Facts } from '../../rules/facts.ts'
-import type { StoredAlert } from '../../store/watchdog/alerts.ts'
 import {
   type Batch,
   type EvaluatedSubject,

@@ -1,9 +1,10 @@
 /** Finds the alerts that inhibit others. */
 import type { Subject } from '../../domain/watchdog/subject.ts'
 import type { AlertState } from '../../rules/alerts/state.ts'
+import type { StoredAlert } from '../../rules/alerts/stored-alert.ts'
 import type { Moment } from '../../rules/facts-of.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
-import { loadAlerts, type StoredAlert } from '../../store/watchdog/alerts.ts'
+import { loadAlerts } from '../../store/watchdog/alerts.ts'
 import { type SubjectFacts, scopesAt } from './evaluation.ts'
 
 /** Id of the pool whose data a SIM shares with others; null for other subjects. */

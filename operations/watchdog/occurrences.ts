@@ -1,8 +1,8 @@
 /** What a rule that is told once each occurrence has found: also what came and went since its alert was last decided. */
 import type { AlertState } from '../../rules/alerts/state.ts'
 import type { RuleOutcome } from '../../rules/engine/evaluate.ts'
+import type { DeviceChange } from '../../rules/fact-rows.ts'
 import type { Facts } from '../../rules/facts.ts'
-import type { DeviceChange } from '../../store/usage/device-changes.ts'
 
 /** An outcome, and the facts that its message is filled with. */
 export interface Occurrence {

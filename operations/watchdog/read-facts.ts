@@ -5,7 +5,7 @@ import type { Cycle } from '../../domain/time/cycle.ts'
 import { durationMs } from '../../domain/time/duration.ts'
 import type { Subject, SubjectKind } from '../../domain/watchdog/subject.ts'
 import type { OpenSilence } from '../../rules/alerts/quiet.ts'
-import type { TenantFactRow } from '../../rules/fact-rows.ts'
+import type { DeviceChange, TenantFactRow } from '../../rules/fact-rows.ts'
 import {
   deviceMs,
   forecastShare,
@@ -19,7 +19,7 @@ import {
 } from '../../rules/facts-of.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
 import { currentCycle, tenantSettings } from '../../store/usage/cycles.ts'
-import { type DeviceChange, deviceChanges } from '../../store/usage/device-changes.ts'
+import { deviceChanges } from '../../store/usage/device-changes.ts'
 import { readFeed } from '../../store/usage/feed.ts'
 import { rowFigures, rowFiguresBetween } from '../../store/usage/figures.ts'
 import { sumPools } from '../../store/usage/pool-totals.ts'

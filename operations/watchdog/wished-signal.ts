@@ -8,8 +8,9 @@ import type { Cycle } from '../../domain/time/cycle.ts'
 import type { Wish } from '../../rules/alerts/decide.ts'
 import type { Permission } from '../../rules/alerts/permission.ts'
 import type { AlertState } from '../../rules/alerts/state.ts'
+import type { StoredAlert } from '../../rules/alerts/stored-alert.ts'
 import type { Rule } from '../../rules/rule.ts'
-import { DELAYED, type StoredAlert } from '../../store/watchdog/alerts.ts'
+import { DELAYED } from '../../store/watchdog/alerts.ts'
 import type { SubjectFacts } from './evaluation.ts'
 
 /** `would`: only logged, what would have happened. The others are signals. */

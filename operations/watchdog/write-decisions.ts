@@ -2,17 +2,12 @@
 import type { Subject } from '../../domain/watchdog/subject.ts'
 import { isTold } from '../../rules/alerts/inhibit.ts'
 import { type AlertState, isFiring, isSame } from '../../rules/alerts/state.ts'
+import type { StoredAlert } from '../../rules/alerts/stored-alert.ts'
 import { settled } from '../../rules/alerts/take-back.ts'
 import { poolNames } from '../../store/estate/pools.ts'
 import { simLabels } from '../../store/estate/sims.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
-import {
-  forgetAlerts,
-  loadAlerts,
-  markFiringSimsDue,
-  type StoredAlert,
-  saveAlerts,
-} from '../../store/watchdog/alerts.ts'
+import { forgetAlerts, loadAlerts, markFiringSimsDue, saveAlerts } from '../../store/watchdog/alerts.ts'
 import { decidedCounts } from './decided-counts.ts'
 import { type AlertSubject, type Decisions, decideAll } from './decisions.ts'
 import {

@@ -1,13 +1,7 @@
 /** Changes of device: a SIM was found in another device than before. */
 import { sql } from 'kysely'
+import type { DeviceChange } from '../../rules/fact-rows.ts'
 import { mine, type TenantTx } from '../tenancy.ts'
-
-export interface DeviceChange {
-  /** 1 for the SIM's first change. */
-  readonly n: number
-  /** Of the new device. */
-  readonly imei: string
-}
 
 /** Most changes that are read of a SIM: the latest. */
 const MOST_READ = 20

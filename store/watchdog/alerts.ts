@@ -1,35 +1,9 @@
 /** Stores alert states. */
 import { type RawBuilder, sql } from 'kysely'
-import {
-  fromCoded,
-  SUBJECT_CODES,
-  type Subject,
-  type SubjectCode,
-  type SubjectKind,
-  toCoded,
-} from '../../domain/watchdog/subject.ts'
-import type { LeafExplanation } from '../../rules/engine/evaluate.ts'
+import { fromCoded, SUBJECT_CODES, type Subject, type SubjectCode, toCoded } from '../../domain/watchdog/subject.ts'
+import type { StoredAlert } from '../../rules/alerts/stored-alert.ts'
 import { markDue } from '../due.ts'
 import { mine, type TenantTx } from '../tenancy.ts'
-
-/** The state of one alert as it is stored. */
-export interface StoredAlert<State> {
-  readonly rule: string
-  readonly kind: SubjectKind
-  readonly id: number
-  /** The cycle's key for rules on cycle-bound facts, otherwise empty. */
-  readonly scope: string
-  readonly state: State
-  readonly firing: boolean
-  readonly ruleVersion: number
-  /** Instant of the facts that decided this state. */
-  readonly evaluatedAt: Date
-  /** The comparisons of its rule then. */
-  readonly explanation: readonly LeafExplanation[]
-  /** The last signal that enforcement sent for it, and when; null before the first. */
-  readonly lastSignal: string | null
-  readonly lastSignalAt: Date | null
-}
 
 /**
  * Locks a tenant's alerts until the transaction ends. Take it before reading facts: one evaluation at a time reads and

@@ -1,0 +1,21 @@
+import type { SubjectKind } from '../../domain/watchdog/subject.ts'
+import type { LeafExplanation } from '../engine/evaluate.ts'
+
+/** The state of one alert as it is stored. */
+export interface StoredAlert<State> {
+  readonly rule: string
+  readonly kind: SubjectKind
+  readonly id: number
+  /** The cycle's key for rules on cycle-bound facts, otherwise empty. */
+  readonly scope: string
+  readonly state: State
+  readonly firing: boolean
+  readonly ruleVersion: number
+  /** Instant of the facts that decided this state. */
+  readonly evaluatedAt: Date
+  /** The comparisons of its rule then. */
+  readonly explanation: readonly LeafExplanation[]
+  /** The last signal that enforcement sent for it, and when; null before the first. */
+  readonly lastSignal: string | null
+  readonly lastSignalAt: Date | null
+}
