@@ -1,8 +1,8 @@
 import type { SuspensionChange } from '../../domain/enforcement/enforcement.ts'
 import { ServiceError } from '../../domain/errors.ts'
 import { noteChange } from '../../store/audit.ts'
-import { setSuspensionUntil as write } from '../../store/enforcement/suspensions.ts'
 import { lockSimRecord } from '../../store/estate/sim-changes.ts'
+import { setSuspensionUntil as write } from '../../store/estate/suspensions.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
 import { holdCycles, settleAhead } from '../../store/usage/contributions.ts'
 

@@ -4,7 +4,6 @@ import { SimStatus, TicketType } from '../../domain/codes.ts'
 import { suspendOnOverageId } from '../../domain/temporal/ids.ts'
 import { stateAfter } from '../../domain/tickets/decisions.ts'
 import { markDue } from '../../store/due.ts'
-import { closeSuspensions, dueBack, writeSuspensions } from '../../store/enforcement/suspensions.ts'
 import {
   closeActiveSpans,
   closeMemberships,
@@ -15,6 +14,7 @@ import {
   type SimChange,
   writeSimStates,
 } from '../../store/estate/sim-state.ts'
+import { closeSuspensions, dueBack, writeSuspensions } from '../../store/estate/suspensions.ts'
 import { passOverStarted, signalStarted } from '../../store/outbox.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
 import type { TicketRecord } from '../../store/tickets/tickets.ts'

@@ -5,8 +5,9 @@
 import { LogLevel } from '../../domain/codes.ts'
 import { namedSims } from '../../store/estate/sims.ts'
 import { insertLogEntries } from '../../store/log.ts'
-import { type Begun, forgetChanges, type MonthEndKind, saveEnded } from '../../store/month-end/changes.ts'
+import type { Begun, MonthEndKind } from '../../store/month-end/changes.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
+import { forgetChanges, saveEnded } from '../../store/tickets/queued-changes.ts'
 import type { TicketRecord } from '../../store/tickets/tickets.ts'
 
 interface Ended {
