@@ -7,7 +7,7 @@ import { strictObject } from '../domain/schema.ts'
 import { SUSPEND_TARGETS, SUSPENDED_UNTIL } from '../domain/suspend.ts'
 import { DURATION_PATTERN } from '../domain/time/duration.ts'
 import { SUBJECT_KINDS } from '../domain/watchdog/subject.ts'
-import { LINT_CODES } from './lint/codes.ts'
+import { LINT_CODES } from './lint-codes.ts'
 
 const oneOf = <const T extends readonly string[]>(values: T, description: string) =>
   Type.Unsafe<T[number]>({ type: 'string', enum: [...values], description: `${description}: ${values.join(', ')}` })

@@ -1,7 +1,7 @@
 /** What is odd about a rule that the gate accepts. */
 import { placeInFile } from '../ladder.ts'
+import type { LintCode } from '../lint-codes.ts'
 import type { Rule } from '../rule.ts'
-import type { LintCode } from './codes.ts'
 
 export interface Finding {
   readonly rule: string

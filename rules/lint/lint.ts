@@ -1,7 +1,8 @@
 /** Finds what is odd in a rule set that the gate accepts. Pure. */
+
+import { LINT_CODES } from '../lint-codes.ts'
 import type { Rule } from '../rule.ts'
 import { adviceOn } from './advice.ts'
-import { LINT_CODES } from './codes.ts'
 import { type Finding, findingOf } from './finding.ts'
 import { checkRanges } from './ranges.ts'
 import { saidTwice } from './said-twice.ts'

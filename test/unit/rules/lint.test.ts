@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { LINT_CODES } from '../../../rules/lint/codes.ts'
 import { lintRules } from '../../../rules/lint/lint.ts'
+import { LINT_CODES } from '../../../rules/lint-codes.ts'
 import { loadRuleSet, loadStoredRules } from '../../../rules/load/load.ts'
 import { aFile, leaf, shippedFiles } from './samples.ts'
 
