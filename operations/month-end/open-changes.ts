@@ -10,15 +10,13 @@ import { randomUUID } from 'node:crypto'
 import { TicketType } from '../../domain/codes.ts'
 import { ServiceError } from '../../domain/errors.ts'
 import type { ChangesOpened } from '../../domain/month-end/month-end.ts'
+import type { ChangeKind, MonthEndKind, OpenedChange } from '../../domain/month-end/queued-change.ts'
 import { decide, type SimState, stateAfter } from '../../domain/tickets/decisions.ts'
 import type { Cycle } from '../../domain/time/cycle.ts'
 import { noteChange } from '../../store/audit.ts'
 import { type LockedSim, lockSims, readSimStates } from '../../store/estate/sim-state.ts'
 import {
-  type Begun,
-  type ChangeKind,
   type ChangeTarget,
-  type MonthEndKind,
   type SimRange,
   saveBegun,
   simsThatFailed,
@@ -101,7 +99,7 @@ async function mustBeOpen(tx: TenantTx, cycle: Cycle): Promise<void> {
   throw new ServiceError('cycle_closed', `Cycle ${cycle.key} is closed: what is queued waits for the next month end.`)
 }
 
-async function openEach(tx: TenantTx, work: Work, targets: readonly ChangeTarget[]): Promise<Begun[]> {
+async function openEach(tx: TenantTx, work: Work, targets: readonly ChangeTarget[]): Promise<OpenedChange[]> {
   const { cycle, kind } = work
   const steps = targets.map((target) => ({ target, id: stepTicketId(tx, target.simId) }))
   // If a step of the workflow is repeated, after days or after a reset, it opens nothing a second time.
@@ -126,7 +124,7 @@ async function openEach(tx: TenantTx, work: Work, targets: readonly ChangeTarget
     { ...askOf(work), tag: null, message: null, effectiveAt: new Date(cycle.endsAt), bulkId: null },
   )
   const begun = decided.map(
-    ({ target: { simId }, refusal }): Begun => ({
+    ({ target: { simId }, refusal }): OpenedChange => ({
       simId,
       ticketId: refusal === undefined ? (idOf.get(simId) ?? null) : null,
       code: refusal?.code ?? null,

@@ -3,9 +3,9 @@
  * waits for them.
  */
 import { LogLevel } from '../../domain/codes.ts'
+import type { MonthEndKind, OpenedChange } from '../../domain/month-end/queued-change.ts'
 import { namedSims } from '../../store/estate/sims.ts'
 import { insertLogEntries } from '../../store/log.ts'
-import type { Begun, MonthEndKind } from '../../store/month-end/changes.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
 import { forgetChanges, saveEnded } from '../../store/tickets/queued-changes.ts'
 import type { TicketRecord } from '../../store/tickets/tickets.ts'
@@ -64,7 +64,7 @@ export async function noteFailures(
   tx: TenantTx,
   cycleKey: string,
   kind: MonthEndKind,
-  begun: readonly Begun[],
+  begun: readonly OpenedChange[],
 ): Promise<void> {
   const failed = begun.filter(({ code }) => code !== null)
   if (failed.length === 0) return

@@ -1,12 +1,9 @@
-/** The state of each SIM's change or return in a month end; see migration 0015. */
+/** The state of each SIM's change or return in a month end. */
 import { sql } from 'kysely'
 import type { QueuedChangeInfo } from '../../domain/month-end/month-end.ts'
+import type { ChangeKind, MonthEndKind, OpenedChange } from '../../domain/month-end/queued-change.ts'
 import type { Cycle } from '../../domain/time/cycle.ts'
 import { mine, type TenantTx } from '../tenancy.ts'
-
-export type ChangeKind = 'unassign' | 'move'
-/** In a `return`, the month end itself resumes a suspended SIM, because the SIM's workflow no longer runs. */
-export type MonthEndKind = ChangeKind | 'return'
 
 /** SIMs with ids above `afterSimId`, up to and including `throughSimId`. */
 export interface SimRange {
@@ -167,20 +164,12 @@ export async function targetsOf(
   return rows
 }
 
-/** A SIM's part in a month end: its ticket, or the reason (`code`, `detail`) why there is none. */
-export interface Begun {
-  readonly simId: number
-  readonly ticketId: string | null
-  readonly code: string | null
-  readonly detail: string | null
-}
-
 /** Records what has been begun, one row a SIM. Replaces a row only if it has failed, and then counts the attempt. */
 export async function saveBegun(
   tx: TenantTx,
   cycleKey: string,
   kind: MonthEndKind,
-  begun: readonly Begun[],
+  begun: readonly OpenedChange[],
 ): Promise<void> {
   if (begun.length === 0) return
   await sql`
