@@ -1,6 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { ServiceError } from '../../domain/errors.ts'
 import { Tenant, TenantBillingEmail, TenantName, TenantResponse } from '../../domain/tenants/tenant.ts'
+import { changeBillingAddress } from '../../operations/mail/change-billing-address.ts'
 import { changeTenant } from '../../operations/tenants/change-tenant.ts'
 import { inTenant, reading } from '../../store/tenancy.ts'
 import { findTenant } from '../../store/tenants/tenants.ts'
@@ -64,7 +65,6 @@ export const tenantRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app,
         response: { 200: TenantResponse },
       },
     },
-    (request) =>
-      changeInTenant(store, request, (tx) => changeTenant(tx, 'billingEmail', request.body.billingEmail), resource),
+    (request) => changeInTenant(store, request, (tx) => changeBillingAddress(tx, request.body.billingEmail), resource),
   )
 }

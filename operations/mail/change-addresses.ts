@@ -1,4 +1,4 @@
-/** Adds addresses that a tenant's mails go to, and changes them. The billing address is the tenant's: `changeTenant`. */
+/** Adds addresses that a tenant's mails go to, and changes them. The billing address is the tenant's: `changeBillingAddress`. */
 import { EventSeverity, EventType } from '../../domain/codes.ts'
 import { ServiceError } from '../../domain/errors.ts'
 import { type Address, MOST_ADDRESSES, type NewAddress } from '../../domain/mail/address.ts'

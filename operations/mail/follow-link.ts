@@ -10,9 +10,9 @@ import { findTenant } from '../../store/tenants/tenants.ts'
 import { runningCycle } from '../../store/usage/cycles.ts'
 import { loadAlerts, lockAlerts } from '../../store/watchdog/alerts.ts'
 import { openSilences } from '../../store/watchdog/silences.ts'
-import { changeNotices } from '../tenants/change-notices.ts'
 import { acknowledgeAlert } from '../watchdog/acknowledge-alert.ts'
 import { addSilence } from '../watchdog/silence-alerts.ts'
+import { changeNotices } from './change-notices.ts'
 
 /**
  * `open`: it can be done. `done`: it is, by this link or otherwise. `over`: the alert, its cycle or its subject has ended, so

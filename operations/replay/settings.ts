@@ -14,7 +14,7 @@ import { readNoticeSettings } from '../../store/tenants/notices.ts'
 import { changeEnforcement } from '../enforcement/change-settings.ts'
 import { tagSim } from '../estate/tag-sim.ts'
 import { updatePool } from '../estate/update-pool.ts'
-import { changeNotices } from '../tenants/change-notices.ts'
+import { changeNotices } from '../mail/change-notices.ts'
 import { setSimWatchdog } from '../watchdog/set-sim-watchdog.ts'
 
 /** Fields of a thing in the audit trail, before or after a change. */

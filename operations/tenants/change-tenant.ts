@@ -3,35 +3,27 @@ import { ServiceError } from '../../domain/errors.ts'
 import type { Tenant } from '../../domain/tenants/tenant.ts'
 import { noteChange } from '../../store/audit.ts'
 import { insertEvent } from '../../store/events.ts'
-import { changeBilling } from '../../store/mail/addresses.ts'
-import { tryAgain } from '../../store/mail/mails.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
 import { lockTenant, writeTenant } from '../../store/tenants/tenants.ts'
-
-const REFUSED_KEPT_MS = 30 * 86_400_000
 
 const WORDS = { name: 'name', billingEmail: 'billing e-mail' } as const
 
 /**
- * Changes the tenant's name or billing e-mail, and records an event. What is mailed from now on goes to the
- * new address. So do mails of the last month that were given up because the address before was refused.
- * The one before is kept as an address until the new one is confirmed.
+ * Changes the tenant's name or billing e-mail, and records an event.
  *
+ * @returns the tenant's id, and the value before
  * @throws ServiceError `tenant_not_found`
  */
 export async function changeTenant<Field extends keyof typeof WORDS>(
   tx: TenantTx,
   field: Field,
   value: Tenant[Field],
-): Promise<{ id: string }> {
+): Promise<{ readonly id: string; readonly before: Tenant[Field] }> {
   const was = await lockTenant(tx)
   if (was === undefined) throw new ServiceError('tenant_not_found', `There is no tenant ${tx.tenantId}.`)
-  if (was[field] === value) return { id: was.id }
+  const answer = { id: was.id, before: was[field] }
+  if (was[field] === value) return answer
   await writeTenant(tx, { ...was, [field]: value })
-  if (field === 'billingEmail') {
-    await changeBilling(tx, was.billingEmail, value)
-    await tryAgain(tx, { refusedSince: new Date(tx.now.getTime() - REFUSED_KEPT_MS) })
-  }
   await noteChange(tx, {
     subject: 'tenant',
     id: was.id,
@@ -44,5 +36,5 @@ export async function changeTenant<Field extends keyof typeof WORDS>(
     title: `Tenant changed: ${WORDS[field]}`,
     description: `The ${WORDS[field]} is ${value} now; before: ${was[field]}.`,
   })
-  return { id: was.id }
+  return answer
 }

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { LogLevel } from '../../../domain/codes.ts'
 import { addAddress, confirmAddress, removeAddress } from '../../../operations/mail/change-addresses.ts'
-import { changeTenant } from '../../../operations/tenants/change-tenant.ts'
+import { changeBillingAddress } from '../../../operations/mail/change-billing-address.ts'
 import { readAddresses } from '../../../store/mail/addresses.ts'
 import { aStore } from '../../setup/estate.ts'
 import { anAlert } from '../../unit/notify/notifications.ts'
@@ -55,7 +55,7 @@ describe('a copy of a mail', () => {
 
 test('a changed billing address and the one before get mails until the new one is confirmed', async () => {
   const post = await aPost(store)
-  await post.asTenant((tx) => changeTenant(tx, 'billingEmail', NEW))
+  await post.asTenant((tx) => changeBillingAddress(tx, NEW))
   await post.notify(post.notification(LogLevel.Critical, 0))
   await post.send()
   const both = await reached(post)

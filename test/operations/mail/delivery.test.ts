@@ -2,9 +2,9 @@ import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { LogLevel } from '../../../domain/codes.ts'
 import { createTransport } from '../../../notify/transport.ts'
+import { changeBillingAddress } from '../../../operations/mail/change-billing-address.ts'
 import { retryMail } from '../../../operations/mail/retry-mail.ts'
 import { type Mailer, sendMails } from '../../../operations/mail/send-mails.ts'
-import { changeTenant } from '../../../operations/tenants/change-tenant.ts'
 import { aStore } from '../../setup/estate.ts'
 import { soon } from '../../setup/soon.ts'
 import { aPost, BILLING, messageId, RETRIES, SECOND } from './post.ts'
@@ -107,7 +107,7 @@ describe('a mail', () => {
       seen.push((await post.mails()).map(({ status, attempts }) => [status, attempts]))
     }
     const given = [await post.hasWork(), (await post.events()).map(({ title }) => title)]
-    await post.asTenant((tx) => changeTenant(tx, 'billingEmail', BILLING))
+    await post.asTenant((tx) => changeBillingAddress(tx, BILLING))
     await post.send()
 
     expect(seen).toEqual([[['pending', 1]], [['pending', 1]], [['failed', 2]]])
@@ -121,7 +121,7 @@ describe('a mail', () => {
     const post = await aPost(store, { refuse: () => codes.shift() })
     await post.notify(post.notification(LogLevel.Critical, 0))
     await post.send()
-    await post.asTenant((tx) => changeTenant(tx, 'billingEmail', 'new@meadow.example'))
+    await post.asTenant((tx) => changeBillingAddress(tx, 'new@meadow.example'))
     store.now += 10 * SECOND
     await post.send()
 

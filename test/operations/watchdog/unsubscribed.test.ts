@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { LogLevel } from '../../../domain/codes.ts'
 import { logAction } from '../../../operations/enforcement/log-action.ts'
-import { changeNotices } from '../../../operations/tenants/change-notices.ts'
+import { changeNotices } from '../../../operations/mail/change-notices.ts'
 import { readNoticeSettings } from '../../../store/tenants/notices.ts'
 import { asShipped, aWorld, only } from './alert-world.ts'
 

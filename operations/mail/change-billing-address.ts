@@ -1,0 +1,22 @@
+import { changeBilling } from '../../store/mail/addresses.ts'
+import { tryAgain } from '../../store/mail/mails.ts'
+import type { TenantTx } from '../../store/tenancy.ts'
+import { changeTenant } from '../tenants/change-tenant.ts'
+
+const REFUSED_KEPT_MS = 30 * 86_400_000
+
+/**
+ * Changes the tenant's billing e-mail. What is mailed from now on goes to the new address. So do mails of the last month that
+ * were given up because the address before was refused. The one before is kept as an address until the new one is
+ * confirmed.
+ *
+ * @throws ServiceError `tenant_not_found`
+ */
+export async function changeBillingAddress(tx: TenantTx, billingEmail: string): Promise<{ readonly id: string }> {
+  const { id, before } = await changeTenant(tx, 'billingEmail', billingEmail)
+  if (before !== billingEmail) {
+    await changeBilling(tx, before, billingEmail)
+    await tryAgain(tx, { refusedSince: new Date(tx.now.getTime() - REFUSED_KEPT_MS) })
+  }
+  return { id }
+}
