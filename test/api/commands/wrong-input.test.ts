@@ -149,7 +149,13 @@ describe('a database', () => {
 
   test.each([
     ['whose schema is another’s', 'createrole', false, 'migrate', /alter schema public owner to owner_/],
-    ['whose owner makes no roles', 'nocreaterole', true, 'migrate', /as a superuser, run "create role simherd_tenant nologin"/],
+    [
+      'whose owner makes no roles',
+      'nocreaterole',
+      true,
+      'migrate',
+      /as a superuser, run "create role simherd_tenant nologin"/,
+    ],
     ['that is not migrated', 'createrole', true, 'keys create-operator', /run "simherd migrate" first/],
   ])('%s makes a command say what to do', async (_, right, ownsSchema, name, says) => {
     vi.stubEnv('DATABASE_URL', await ownedBy(right, ownsSchema))
