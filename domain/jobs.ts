@@ -10,11 +10,6 @@
 export interface TenantJob {
   readonly tenantId: string
 }
-/** Tickets of a tenant. Jobs of releases before 0.2 name one SIM. */
-export interface TicketJob extends TenantJob {
-  readonly simId?: number
-}
-
 /** One endpoint: a slow one holds up no other, not even of its tenant. */
 export interface WebhookJob extends TenantJob {
   readonly webhookId: number
@@ -22,7 +17,7 @@ export interface WebhookJob extends TenantJob {
 
 /** Fields of the jobs of each queue. */
 interface Payloads {
-  readonly tickets: TicketJob
+  readonly tickets: TenantJob
   readonly bulk: TenantJob
   readonly evaluate: TenantJob
   readonly sweep: TenantJob
@@ -43,10 +38,7 @@ const perTenant = (concurrency: number): Queue<TenantJob> => ({ concurrency, ded
 
 export const QUEUES: { readonly [Q in QueueName]: Queue<Payloads[Q]> } = {
   // Mostly waits for the carrier.
-  tickets: {
-    concurrency: 20,
-    dedupeId: ({ tenantId, simId }) => (simId === undefined ? tenantId : `${tenantId}-${simId}`),
-  },
+  tickets: perTenant(20),
   // Only SQL.
   bulk: perTenant(2),
   // Only CPU and SQL.
@@ -65,5 +57,5 @@ export const QUEUE_NAMES: readonly QueueName[] = Object.keys(QUEUES).filter(isQu
 export type JobOf<Q extends QueueName> = { readonly queue: Q } & Payloads[Q]
 export type Job = { readonly [Q in QueueName]: JobOf<Q> }[QueueName]
 
-/** Deduplication id of a job: one for each tenant, or for the SIM that it names. */
+/** Deduplication id of a job: one for each tenant, or for the endpoint that it names. */
 export const dedupeId = <Q extends QueueName>(job: JobOf<Q>): string => QUEUES[job.queue].dedupeId(job)

@@ -53,7 +53,7 @@ export function createHandlers(options: HandlerOptions): Handlers {
       }
     }
   return {
-    tickets: measured(({ tenantId, simId }) => executeTickets(store, network, options.tickets, tenantId, simId)),
+    tickets: measured(({ tenantId }) => executeTickets(store, network, options.tickets, tenantId)),
     bulk: measured(({ tenantId }) => openBulkTickets(slowly(store), options.add, tenantId)),
     evaluate: measured(async ({ tenantId }) => {
       const isLeft = await evaluateSubjects(store, options.evaluation, tenantId, TURN_MS)

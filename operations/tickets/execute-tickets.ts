@@ -92,10 +92,9 @@ interface Work {
 }
 
 /**
- * Executes the open tickets of a tenant, or of one SIM.
+ * Executes the open tickets of a tenant.
  *
  * @param network the carrier. It gets at most one request an attempt, always with the ticket's id.
- * @param simId as jobs of earlier releases name it
  * @throws whatever the network throws that is no `CarrierError`, after the other tickets; the lease then runs out
  */
 export async function executeTickets(
@@ -103,7 +102,6 @@ export async function executeTickets(
   network: Network,
   options: TicketOptions,
   tenantId: string,
-  simId?: number,
 ): Promise<void> {
   const work: Work = { store, tenantId, options, credential: network.credential, hasOthers: false, errors: [] }
   // Before a SIM is locked: opening a cycle goes through the whole estate.
@@ -138,7 +136,7 @@ export async function executeTickets(
     // Before the next claim.
     await noteCredentials(work, ends)
     // The SIMs of those that end are locked, and left out: only when nothing is under way is there reason to wait.
-    const query = { limit: room, simId, wait: ends.length === 0 && outstanding.size === 0 }
+    const query = { limit: room, wait: ends.length === 0 && outstanding.size === 0 }
     const claiming = room > 0 ? claimBatch(work, query) : null
     const claimed = await both(claiming, ends.length > 0 ? endBatch(work, ends) : null)
     if (claimed !== null && claimed.found > 0) batches++

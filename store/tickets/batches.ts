@@ -12,7 +12,7 @@ import { columns, type TicketFailure, type TicketRecord } from './tickets.ts'
 export interface DueQuery {
   readonly limit: number
   /** Given: only this SIM. */
-  readonly simId?: number | undefined
+  readonly simId?: number
   /** Whether to wait for SIMs that others have locked, if these are all that are due. */
   readonly wait: boolean
 }

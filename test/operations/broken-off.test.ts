@@ -44,7 +44,7 @@ describe('a lock timeout', () => {
       openTicket(tx, { simId, type: TicketType.Provision, cause: { by: 'user' } }),
     )
     const letGo = await holding(`select 1 from sims where id = ${simId} for update`)
-    const carryOut = () => executeTickets(inHaste, carrier.network, OPTIONS, harness.tenantId, simId)
+    const carryOut = () => executeTickets(inHaste, carrier.network, OPTIONS, harness.tenantId)
 
     await expect(carryOut()).rejects.toMatchObject({ code: LOCK_TIMEOUT })
     const due = await inPlatform(store, (tx) => tenantsWithTickets(tx, 100))

@@ -34,7 +34,7 @@ for (const [name, where = { redisUrl: '', databaseUrl: '' }] of backends) {
     test('runs once for twenty jobs enqueued before it starts', async () => {
       const harness = harnessAt(where)
       let runs = 0
-      await harness.queues.add(Array.from({ length: 20 }, () => harness.sim(1)))
+      await harness.queues.add(Array.from({ length: 20 }, () => harness.job(1)))
 
       harness.consume(async () => void runs++)
       await until('the run', () => runs > 0)
@@ -49,7 +49,7 @@ for (const [name, where = { redisUrl: '', databaseUrl: '' }] of backends) {
       const log: string[] = []
       let isPast = false
       harness.consume(async (job) => {
-        if ('simId' in job && job.simId === 2) {
+        if ('webhookId' in job && job.webhookId === 2) {
           isPast = true
           return
         }
@@ -57,11 +57,11 @@ for (const [name, where = { redisUrl: '', databaseUrl: '' }] of backends) {
         await gate.opened
         log.push('end')
       })
-      await harness.queues.add([harness.sim(1)])
+      await harness.queues.add([harness.job(1)])
       await until('the first run', () => log.length === 1)
 
-      await harness.queues.add(Array.from({ length: 20 }, () => harness.sim(1)))
-      await harness.queues.add([harness.sim(2)])
+      await harness.queues.add(Array.from({ length: 20 }, () => harness.job(1)))
+      await harness.queues.add([harness.job(2)])
       await until('a job after them', () => isPast)
       const during = [...log]
       gate.open()
@@ -77,20 +77,20 @@ for (const [name, where = { redisUrl: '', databaseUrl: '' }] of backends) {
       const running = new Set<number>()
       let [overlaps, enqueued, heard] = [0, 0, 0]
       const handle = async (job: object) => {
-        const simId = 'simId' in job ? Number(job.simId) : 0
-        if (running.has(simId)) overlaps++
-        running.add(simId)
+        const work = 'webhookId' in job ? Number(job.webhookId) : 0
+        if (running.has(work)) overlaps++
+        running.add(work)
         const seen = enqueued
         await new Promise((done) => setTimeout(done, 3))
         heard = Math.max(heard, seen)
-        running.delete(simId)
+        running.delete(work)
       }
       harness.consume(handle)
       harness.consume(handle)
 
       for (let i = 0; i < 120; i++) {
         enqueued++
-        await harness.queues.add([harness.sim(i % 2)])
+        await harness.queues.add([harness.job(i % 2)])
       }
       await until('the last job', () => heard === enqueued)
       await until('all runs', () => running.size === 0)
@@ -103,11 +103,11 @@ for (const [name, where = { redisUrl: '', databaseUrl: '' }] of backends) {
       const gate = aGate()
       const running = new Set<number>()
       harness.consume(async (job) => {
-        if (job.queue === 'tickets' && job.simId !== undefined) running.add(job.simId)
+        if (job.queue === 'webhooks') running.add(job.webhookId)
         await gate.opened
       })
 
-      harness.queues.enqueue([1, 2, 3, 4, 5].map((simId) => harness.sim(simId)))
+      harness.queues.enqueue([1, 2, 3, 4, 5].map((n) => harness.job(n)))
       await until('five at once', () => running.size === 5)
       gate.open()
 
@@ -118,18 +118,20 @@ for (const [name, where = { redisUrl: '', databaseUrl: '' }] of backends) {
       const harness = harnessAt(where)
       const heard: string[] = []
       await harness.queues.add(
-        (['bulk', 'evaluate', 'mail', 'workflows'] as const).flatMap((queue) => {
+        (['bulk', 'evaluate', 'mail', 'tickets', 'workflows'] as const).flatMap((queue) => {
           const job = { queue, tenantId: harness.tenantId }
           return [job, job]
         }),
       )
-      await harness.queues.add([harness.sim(7), harness.sim(8)])
+      await harness.queues.add([harness.job(7), harness.job(8)])
 
-      harness.consume(async (job) => void heard.push(job.queue === 'tickets' ? `tickets ${job.simId}` : job.queue))
-      await until('six runs', () => heard.length === 6)
+      harness.consume(
+        async (job) => void heard.push(job.queue === 'webhooks' ? `webhooks ${job.webhookId}` : job.queue),
+      )
+      await until('seven runs', () => heard.length === 7)
       await harness.idle()
 
-      expect(heard.toSorted()).toEqual(['bulk', 'evaluate', 'mail', 'tickets 7', 'tickets 8', 'workflows'])
+      expect(heard.toSorted()).toEqual(['bulk', 'evaluate', 'mail', 'tickets', 'webhooks 7', 'webhooks 8', 'workflows'])
     })
 
     test('runs again after a handler threw', async () => {
@@ -142,14 +144,14 @@ for (const [name, where = { redisUrl: '', databaseUrl: '' }] of backends) {
         await gate.opened
         throw new Error('the first run fails')
       })
-      await harness.queues.add([harness.sim(1)])
+      await harness.queues.add([harness.job(1)])
       await until('the first run', () => runs === 1)
-      await harness.queues.add([harness.sim(1)])
+      await harness.queues.add([harness.job(1)])
       gate.open()
       await until('the job that was enqueued meanwhile', () => runs === 2)
       await harness.idle()
       expect(runs).toBe(2)
-      await harness.queues.add([harness.sim(1)])
+      await harness.queues.add([harness.job(1)])
       await until('a job after it', () => runs === 3)
 
       expect(harness.failed).toEqual(['the first run fails'])
@@ -160,19 +162,19 @@ for (const [name, where = { redisUrl: '', databaseUrl: '' }] of backends) {
       const gate = aGate()
       const log: string[] = []
       const first = harness.consume(async (job) => {
-        if ('simId' in job && job.simId !== 1) return
+        if ('webhookId' in job && job.webhookId !== 1) return
         log.push('begin')
         await gate.opened
         log.push('end')
       })
-      await harness.queues.add([harness.sim(1)])
+      await harness.queues.add([harness.job(1)])
       await until('the run', () => log.length === 1)
-      await harness.queues.add([harness.sim(1)])
+      await harness.queues.add([harness.job(1)])
 
       let others = 0
       const idle = harness.consume(async () => void others++)
       await until('a run of another consumer', async () => {
-        await harness.queues.add([harness.sim(2)])
+        await harness.queues.add([harness.job(2)])
         return others > 0
       })
       const closing = first.close().then(() => log.push('closed'))
@@ -183,7 +185,7 @@ for (const [name, where = { redisUrl: '', databaseUrl: '' }] of backends) {
       const afterClose = [...log]
       let isNext = false
       harness.consume(async (job) => {
-        if ('simId' in job && job.simId === 1) isNext = true
+        if ('webhookId' in job && job.webhookId === 1) isNext = true
       })
       await until('the next run', () => isNext)
 
@@ -198,14 +200,14 @@ for (const [name, where = { redisUrl: '', databaseUrl: '' }] of backends) {
         begun = true
         await gate.opened
       })
-      await harness.queues.add([harness.sim(1)])
+      await harness.queues.add([harness.job(1)])
       await until('the run', () => begun)
 
       const counts = await harness.queues.counts()
       gate.open()
 
-      expect(counts).toMatchObject({ tickets: { active: expect.any(Number), wait: 0 }, mail: { active: 0 } })
-      expect(counts.tickets?.active).toBeGreaterThanOrEqual(1)
+      expect(counts).toMatchObject({ webhooks: { active: expect.any(Number), wait: 0 }, mail: { active: 0 } })
+      expect(counts.webhooks?.active).toBeGreaterThanOrEqual(1)
       await expect(harness.queues.ping()).resolves.toBeUndefined()
     })
   })
@@ -218,21 +220,21 @@ describe('the sweep', () => {
     const jobless: Store = { db, clock: Date.now, enqueue: () => {} }
     const tenantId = await aTenant(jobless)
     const harness = harnessAt({ redisUrl: '', databaseUrl: database.url }, tenantId)
-    const { ticketId, simId } = await inTenant(jobless, tenantId, async (tx) => {
+    const ticketId = await inTenant(jobless, tenantId, async (tx) => {
       const [{ id: simId } = { id: 0 }] = await someSims(tx, 1)
-      return { simId, ticketId: await openTicket(tx, { simId, type: TicketType.Provision, cause: { by: 'user' } }) }
+      return openTicket(tx, { simId, type: TicketType.Provision, cause: { by: 'user' } })
     })
     const options = { leaseMs: 1000, retryMinMs: 100, retryMaxMs: 1000, attempts: 4, patienceMs: 3_600_000 }
     // Like a worker that is killed while it waits for the carrier: it leaves nothing but the lease.
     const dies = { ...carrier.network, perform: () => Promise.reject(new Error('killed')) }
-    await expect(executeTickets(jobless, dies, options, tenantId, simId)).rejects.toThrow('killed')
+    await expect(executeTickets(jobless, dies, options, tenantId)).rejects.toThrow('killed')
     const heard: string[] = []
     const { close: stopListening } = harness.consume(async (job) => {
-      heard.push(job.queue === 'tickets' && job.simId === 0 ? 'marker' : job.queue)
-      if (job.queue === 'tickets') await executeTickets(jobless, carrier.network, options, tenantId, job.simId)
+      heard.push(job.queue === 'webhooks' ? 'marker' : job.queue)
+      if (job.queue === 'tickets') await executeTickets(jobless, carrier.network, options, tenantId)
     })
     const status = async () => (await inTenant(jobless, tenantId, (tx) => findTicket(tx, ticketId)))?.status
-    await harness.queues.add([harness.sim(0)])
+    await harness.queues.add([harness.job(0)])
     await until('the marker', () => heard.length > 0)
     await harness.idle()
     const withoutJob = { heard: [...heard], status: await status() }

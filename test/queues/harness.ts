@@ -33,7 +33,8 @@ export function harnessAt(where: Where, tenantId = `t${crypto.randomUUID().slice
     lost,
     /** The messages of errors that handlers threw. */
     failed,
-    sim: (simId: number): Job => ({ queue: 'tickets', tenantId, simId }),
+    /** A job. Those of one number are one piece of work. */
+    job: (webhookId: number): Job => ({ queue: 'webhooks', tenantId, webhookId }),
     /** Waits until no job is left. A job that follows another is queued in the step that ends the other. */
     idle: () =>
       until('the end of all jobs', async () => {

@@ -21,7 +21,7 @@ describe('queues without their backend', () => {
   ])('report a lost job without throwing: %s', async (_name, where) => {
     const harness = harnessAt(where(await freePort()))
 
-    expect(() => harness.queues.enqueue([harness.sim(1), harness.sim(2)])).not.toThrow()
+    expect(() => harness.queues.enqueue([harness.job(1), harness.job(2)])).not.toThrow()
     await until('a reported error', () => harness.lost.length > 0)
   })
 })
@@ -35,7 +35,7 @@ const breakConnections = (url: string) =>
 /** Waits for a run of the consumer. Enqueues until then, because the first job may be lost. */
 const untilRun = (harness: ReturnType<typeof harnessAt>, runs: () => number) =>
   until('a run', async () => {
-    harness.queues.enqueue([harness.sim(2)])
+    harness.queues.enqueue([harness.job(2)])
     return runs() > 0
   })
 
@@ -47,7 +47,7 @@ describe('queues opened before their backend', () => {
     const harness = harnessAt({ redisUrl: '', databaseUrl: before.url })
     let runs = 0
     harness.consume(async () => void runs++)
-    harness.queues.enqueue([harness.sim(1)])
+    harness.queues.enqueue([harness.job(1)])
     await until('a reported error', () => harness.lost.length > 0)
 
     const server = await startPostgres({ dataDir, durable: false })
@@ -79,7 +79,7 @@ describe('queues whose backend was lost', () => {
     const harness = harnessAt({ redisUrl: '', databaseUrl: url })
     let runs = 0
     harness.consume(async () => void runs++)
-    await harness.queues.add([harness.sim(1)])
+    await harness.queues.add([harness.job(1)])
     await until('the first run', () => runs === 1)
 
     await breakConnections(url)
@@ -108,15 +108,15 @@ describe('queues whose backend was lost', () => {
     const harness = harnessAt({ redisUrl: `redis://127.0.0.1:${port}`, databaseUrl: '' })
     let runs = 0
     const consumers = harness.consume(async () => void runs++)
-    await harness.queues.add([harness.sim(1)])
+    await harness.queues.add([harness.job(1)])
     await until('the first run', () => runs === 1)
 
     await first?.stop()
-    expect(() => harness.queues.enqueue([harness.sim(2)])).not.toThrow()
+    expect(() => harness.queues.enqueue([harness.job(2)])).not.toThrow()
     const second = await startRedis({ port })
     onTestFinished(async () => second?.stop())
     await until('a run after the loss', async () => {
-      harness.queues.enqueue([harness.sim(2)])
+      harness.queues.enqueue([harness.job(2)])
       return runs > 1
     })
     // Closed while their Redis is there: without it consumers do not end.
@@ -138,7 +138,7 @@ describe('queues whose backend was lost', () => {
     const harness = harnessAt({ ...url, answerMs })
     let runs = 0
     harness.consume(async () => void runs++)
-    await harness.queues.add([harness.sim(1)])
+    await harness.queues.add([harness.job(1)])
     await until('the first run', () => runs === 1)
 
     line.silence()

@@ -30,7 +30,7 @@ async function inAPool(count: number) {
   for (let made = 0; made < count; made++) {
     const sim = await aSim(harness.tenant)
     await harness.tenant.inside('POST', '/internal/tickets/provision', { simId: sim.id, poolId })
-    await executeTickets(harness.store, carrier.network, OPTIONS, harness.tenant.id, sim.id)
+    await executeTickets(harness.store, carrier.network, OPTIONS, harness.tenant.id)
     sims.push(sim)
   }
   return { poolId, sims }

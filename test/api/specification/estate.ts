@@ -9,6 +9,7 @@ import { inTenant } from '../../../store/tenancy.ts'
 import { endTickets, startAttempts } from '../../../store/tickets/batches.ts'
 import { findTicket } from '../../../store/tickets/tickets.ts'
 import type { aBridge } from '../../setup/bridge.ts'
+import { withOnlySim } from '../../setup/only-sim.ts'
 import { aPool, aSim, type Harness, type Tenant } from '../harness.ts'
 
 /** An id that does not exist. */
@@ -54,7 +55,10 @@ export async function workOff(
   simIds: readonly number[],
 ) {
   const before = bridge.requests.length
-  for (const simId of simIds) await executeTickets(harness.store, bridge.network, OPTIONS, tenant.id, simId)
+  const { store } = harness
+  for (const simId of simIds) {
+    await withOnlySim(store, tenant.id, simId, () => executeTickets(store, bridge.network, OPTIONS, tenant.id))
+  }
   return bridge.requests.slice(before)
 }
 

@@ -146,7 +146,7 @@ async function workedOffByMany(real: Real, sim: SimModel): Promise<string[]> {
     atWork--
     return 'ok' as const
   }
-  await Promise.all([1, 2, 3].map(() => execute(real, sim.id)))
+  await execute(real, sim.id, { workers: 3 })
   await execute(real, sim.id)
   return asked
 }

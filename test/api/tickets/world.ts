@@ -3,6 +3,7 @@ import { expect } from 'vitest'
 import type { Network } from '../../../network/network.ts'
 import { executeTickets } from '../../../operations/tickets/execute-tickets.ts'
 import type { aBridge } from '../../setup/bridge.ts'
+import { withOnlySim } from '../../setup/only-sim.ts'
 import { anIccid, aPool, aTariff, aTenant, type Harness, type Tenant } from '../harness.ts'
 import {
   type CarrierResponse,
@@ -177,9 +178,17 @@ export async function cancel(model: Model, real: Real, which: number): Promise<v
 
 class Killed extends Error {}
 
-export const execute = ({ harness, bridge, tenant }: Real, simId: number, network: Network = bridge.network) =>
-  executeTickets(harness.store, network, OPTIONS, tenant.id, simId).catch((error) => {
-    if (!(error instanceof Killed)) throw error
+/** Executes the tickets of one SIM. @param workers how many do that at once */
+export const execute = (
+  { harness: { store }, bridge, tenant }: Real,
+  simId: number,
+  { network = bridge.network, workers = 1 }: { readonly network?: Network; readonly workers?: number } = {},
+) =>
+  withOnlySim(store, tenant.id, simId, async () => {
+    const atWork = Array.from({ length: workers }, () => executeTickets(store, network, OPTIONS, tenant.id))
+    await Promise.all(atWork).catch((error) => {
+      if (!(error instanceof Killed)) throw error
+    })
   })
 
 /** Expects the interface to show the SIMs and tickets of the model. */
@@ -259,7 +268,7 @@ export async function workOff(
       return real.bridge.network.perform(request, options)
     },
   }
-  await execute(real, sim.id, network)
+  await execute(real, sim.id, { network })
   if (wrong !== undefined) throw wrong
   expect(expected.done, `the carrier was to be asked for ${expected.value?.id}`).toBe(true)
 }

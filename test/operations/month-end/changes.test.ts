@@ -11,6 +11,7 @@ import { executeTickets } from '../../../operations/tickets/execute-tickets.ts'
 import { cancelTicket } from '../../../operations/tickets/open-ticket.ts'
 import { inTenant } from '../../../store/tenancy.ts'
 import { aPool, aStore, aTariff } from '../../setup/estate.ts'
+import { withOnlySim } from '../../setup/only-sim.ts'
 import { aHarness, type Harness } from '../harness.ts'
 import { at, BOUNDARY, CLOSE, CYCLE, close, notifications, statement } from './october.ts'
 
@@ -34,7 +35,8 @@ async function carry(harness: Harness, simIds: readonly number[], refused: reado
         throw new CarrierError('no such line', { code: 'carrier_rejected', retryable: false })
       return { ticketId, effect: 'done' }
     }
-    await executeTickets(store, { credential: 'test', perform, ping: async () => {} }, OPTIONS, harness.tenantId, simId)
+    const network = { credential: 'test', perform, ping: async () => {} }
+    await withOnlySim(store, harness.tenantId, simId, () => executeTickets(store, network, OPTIONS, harness.tenantId))
   }
 }
 

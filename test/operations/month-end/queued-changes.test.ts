@@ -11,6 +11,7 @@ import { openBulkTickets } from '../../../operations/tickets/open-bulk-tickets.t
 import { cancelTicket, type OpenTicketRequest, openTicket } from '../../../operations/tickets/open-ticket.ts'
 import { lockSimRecord } from '../../../store/estate/sim-changes.ts'
 import { aPool, aStore, aTariff } from '../../setup/estate.ts'
+import { withOnlySim } from '../../setup/only-sim.ts'
 import { aHarness } from '../harness.ts'
 import { at, BOUNDARY, CYCLE } from './october.ts'
 
@@ -45,7 +46,9 @@ async function anEstate() {
       return [sim?.pendingPoolId, sim?.pendingTariffId, sim?.pendingUnassign]
     },
     execute: (simId: number, perform: Network['perform']) =>
-      executeTickets(store, { credential: 'test', perform, ping: async () => {} }, OPTIONS, tenantId, simId),
+      withOnlySim(store, tenantId, simId, () =>
+        executeTickets(store, { credential: 'test', perform, ping: async () => {} }, OPTIONS, tenantId),
+      ),
     titles: async () =>
       (await harness.rows(sql<{ title: string }>`select title from events where title like 'Change%' order by id`)).map(
         ({ title }) => title.replace(/: SIM .*/, ''),

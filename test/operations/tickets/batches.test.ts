@@ -10,6 +10,7 @@ import { type OpenTicketRequest, openTicket } from '../../../operations/tickets/
 import { inPlatform } from '../../../store/tenancy.ts'
 import { tenantsWithTickets } from '../../../store/tickets/tickets.ts'
 import { aPool, aStore, aTariff } from '../../setup/estate.ts'
+import { withOnlySim } from '../../setup/only-sim.ts'
 import { soon, until } from '../../setup/soon.ts'
 import { aHarness, type Harness } from '../harness.ts'
 
@@ -32,8 +33,8 @@ function aNetwork(perform: (request: CarrierRequest) => Promise<void> = async ()
   }
   return { network, asked }
 }
-const execute = (harness: Harness, network = aNetwork().network, simId?: number) =>
-  executeTickets(store, network, OPTIONS, harness.tenantId, simId)
+const execute = (harness: Harness, network = aNetwork().network) =>
+  executeTickets(store, network, OPTIONS, harness.tenantId)
 const open = (harness: Harness, ask: Omit<OpenTicketRequest, 'cause'> & { readonly cause?: Cause }) =>
   harness.asTenant((tx) => openTicket(tx, { cause: { by: 'user' }, ...ask }))
 const statuses = async (harness: Harness) =>
@@ -209,16 +210,6 @@ describe('a batch', () => {
       [TicketStatus.Complete, 1],
     ])
   })
-
-  test('understands the job of an earlier release, for one SIM', async () => {
-    const estate = await toActivate(3)
-    const { network, asked } = aNetwork()
-
-    await execute(estate, network, estate.sims[1])
-
-    expect(asked).toHaveLength(1)
-    expect(await isDue(estate)).toBe(true)
-  })
 })
 
 describe('a ticket that cannot be committed', () => {
@@ -379,7 +370,7 @@ test('a batch of every kind of ticket writes what the tickets write one by one',
   const alone = await everyKind()
 
   await execute(together)
-  for (const simId of alone.all) await execute(alone, undefined, simId)
+  for (const simId of alone.all) await withOnlySim(store, alone.tenantId, simId, () => execute(alone))
 
   const expected = await written(alone)
   expect(expected.signals).not.toEqual([])

@@ -11,6 +11,7 @@ import { tenantsWithBulkWork } from '../../../store/tickets/bulk.ts'
 import { readRun } from '../../../store/tickets/bulk-reads.ts'
 import { aCarrier } from '../../setup/carrier.ts'
 import { aStore } from '../../setup/estate.ts'
+import { withOnlySim } from '../../setup/only-sim.ts'
 import { aHarness } from '../harness.ts'
 
 const store = await aStore()
@@ -166,6 +167,9 @@ describe('openBulkTickets', () => {
   })
 })
 
+const execute = (tenantId: string, simId: number, network = carrier.network) =>
+  withOnlySim(store, tenantId, simId, () => executeTickets(store, network, OPTIONS, tenantId))
+
 describe('a bulk run', () => {
   test('is done when its last ticket has ended', async () => {
     const estate = await anEstate(3)
@@ -174,15 +178,15 @@ describe('a bulk run', () => {
     await estate.work()
     const opened = await estate.run(id)
 
-    await executeTickets(store, carrier.network, OPTIONS, estate.tenantId, first)
+    await execute(estate.tenantId, first)
     const [ticket] = await estate.rows(sql<{ id: string }>`select id from tickets where sim_id = ${third}`)
     await estate.asTenant((tx) => cancelTicket(tx, ticket?.id ?? ''))
     const meanwhile = await estate.run(id)
     const dead = { ...carrier.network, perform: () => Promise.reject(new Error('killed')) }
-    await expect(executeTickets(store, dead, OPTIONS, estate.tenantId, second)).rejects.toThrow('killed')
+    await expect(execute(estate.tenantId, second, dead)).rejects.toThrow('killed')
     const underWay = await estate.run(id)
     store.now += OPTIONS.leaseMs + 1
-    await executeTickets(store, carrier.network, OPTIONS, estate.tenantId, second)
+    await execute(estate.tenantId, second)
 
     expect(opened).toMatchObject({ state: 'running', counts: { pending: 3 } })
     expect(meanwhile).toMatchObject({ state: 'running', counts: { pending: 1, complete: 1, cancelled: 1 } })
@@ -198,7 +202,7 @@ describe('cancelBulkTickets', () => {
     const { id } = await estate.start({ type: 'provision' })
     await expect(estate.work(dyingAfter(2))).rejects.toThrow('killed')
     const dead = { ...carrier.network, perform: () => Promise.reject(new Error('killed')) }
-    await expect(executeTickets(store, dead, OPTIONS, estate.tenantId, first)).rejects.toThrow('killed')
+    await expect(execute(estate.tenantId, first, dead)).rejects.toThrow('killed')
 
     const at = await estate.cancel(id)
     const dueForTheRest = await tenantsDue()

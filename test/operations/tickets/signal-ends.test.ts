@@ -14,6 +14,7 @@ import { requestWorkflows } from '../../../store/outbox.ts'
 import { inPlatform, inTenant, type TenantTx } from '../../../store/tenancy.ts'
 import { aCarrier } from '../../setup/carrier.ts'
 import { aStore, aTenant, someSims } from '../../setup/estate.ts'
+import { withOnlySim } from '../../setup/only-sim.ts'
 
 const OPTIONS = { leaseMs: 10_000, retryMinMs: 1000, retryMaxMs: 60_000, attempts: 4, patienceMs: 3_600_000 }
 const store = await aStore()
@@ -24,7 +25,7 @@ const asTenant = <T>(work: (tx: TenantTx) => Promise<T>) => inTenant(store, tena
 const aSim = async () => (await asTenant((tx) => someSims(tx, 1)))[0]?.id ?? 0
 const open = (simId: number, type: TicketType, cause: Cause) => asTenant((tx) => openTicket(tx, { simId, type, cause }))
 const execute = (simId: number, network: Network = carrier.network) =>
-  executeTickets(store, network, OPTIONS, tenantId, simId)
+  withOnlySim(store, tenantId, simId, () => executeTickets(store, network, OPTIONS, tenantId))
 const byWorkflow = (simId: number): Cause => ({ by: 'workflow', workflowId: provisionAndActivateId(tenantId, simId) })
 const rows = async () =>
   (

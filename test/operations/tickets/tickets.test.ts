@@ -14,6 +14,7 @@ import { poolFigures, simFigures } from '../../../store/usage/figures.ts'
 import { aBridge } from '../../setup/bridge.ts'
 import { aCarrier } from '../../setup/carrier.ts'
 import { aPool, aStore, aTariff, aTenant, someSims } from '../../setup/estate.ts'
+import { withOnlySim } from '../../setup/only-sim.ts'
 
 const USER: Cause = { by: 'user' }
 const OPTIONS = { leaseMs: 10_000, retryMinMs: 1000, retryMaxMs: 60_000, attempts: 4, patienceMs: 3_600_000 }
@@ -25,7 +26,8 @@ const asTenant = <T>(work: (tx: TenantTx) => Promise<T>) => inTenant(store, tena
 const aSim = async () => (await asTenant((tx) => someSims(tx, 1)))[0]?.id ?? 0
 const open = (simId: number, type: TicketType, cause: Cause = USER, also = {}) =>
   asTenant((tx) => openTicket(tx, { simId, type, cause, ...also }))
-const execute = (simId: number, network = carrier.network) => executeTickets(store, network, OPTIONS, tenantId, simId)
+const execute = (simId: number, network = carrier.network, options = OPTIONS) =>
+  withOnlySim(store, tenantId, simId, () => executeTickets(store, network, options, tenantId))
 const ticket = (id: string) => asTenant((tx) => findTicket(tx, id))
 const statusOf = async (simId: number) =>
   asTenant(async (tx) => {
@@ -251,10 +253,10 @@ describe('a ticket that failed at the carrier', () => {
     const id = await open(await aSim(), TicketType.Provision)
     const simId = (await ticket(id))?.simId ?? 0
 
-    await executeTickets(store, away, { ...OPTIONS, attempts: 2 }, tenantId, simId)
+    await execute(simId, away, { ...OPTIONS, attempts: 2 })
     const waiting = await ticket(id)
     store.now += OPTIONS.retryMaxMs
-    await executeTickets(store, away, { ...OPTIONS, attempts: 2 }, tenantId, simId)
+    await execute(simId, away, { ...OPTIONS, attempts: 2 })
 
     const [event] = await eventsOf(id)
     const failed = await ticket(id)
@@ -294,7 +296,7 @@ describe('an SMS or a refresh', () => {
     const opened = store.now
 
     for (let tries = 0; tries < 60 && (await ticket(id))?.status !== TicketStatus.Failed; tries++) {
-      await executeTickets(store, away.network, patience, tenantId, simId)
+      await execute(simId, away.network, patience)
       store.now += 60_000
     }
 

@@ -36,7 +36,7 @@ async function aWatchedPool(mode: WatchdogMode, tariffType: TariffType, bytes: n
       openTicket(tx, { simId, type: TicketType.Provision, poolId: pool.id, cause: { by: 'user' } }),
     )
     await asTenant((tx) => openTicket(tx, { simId, type: TicketType.Activate, cause: { by: 'user' } }))
-    await executeTickets(store, carrier.network, TICKETS, tenantId, simId)
+    await executeTickets(store, carrier.network, TICKETS, tenantId)
   }
   let n = 0
   const use = async (simId: number, amount: number, also = {}) => {
@@ -235,7 +235,7 @@ describe('evaluateSubjects', () => {
       if (type !== undefined) {
         const cause = { by: 'month-end', cycle: '2026-10' } as const
         await harness.asTenant((tx) => openTicket(tx, { simId, type, cause }))
-        await executeTickets(store, carrier.network, TICKETS, harness.tenantId, simId)
+        await executeTickets(store, carrier.network, TICKETS, harness.tenantId)
       }
       await harness.use(simId, 120 * MB)
       await harness.evaluate()
