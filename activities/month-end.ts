@@ -229,12 +229,6 @@ export const monthEndActivities = (clientOf: (tenantId: string) => ServiceClient
     return { ...figures, statement: (await afterBoundary(bodyOf(close))).statement }
   },
 
-  /** Reads what the month end would do. Changes nothing. */
-  async readPlan({ tenantId, cycleKey }: CycleRef): Promise<unknown> {
-    const params = { path: { key: cycleKey } }
-    return await bodyOf(clientOf(tenantId).internal.GET('/internal/cycles/{key}/plan', { params }))
-  },
-
   /**
    * Cycles whose month end is still to be run, the oldest first. They begin with the first opened cycle that is not
    * closed; if there is none, with the one after the last closed cycle. They end with `through`, and include cycles

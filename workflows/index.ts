@@ -6,7 +6,6 @@
  */
 export { enforcePool as 'enforce-pool' } from './enforce-pool.ts'
 export { monthEndBatch as 'month-end-batch' } from './month-end-batch.ts'
-export { monthEndPlan as 'month-end-plan' } from './month-end-plan.ts'
 export { monthEndReprovision as 'month-end-reprovision' } from './month-end-reprovision.ts'
 export { monthEndTimer as 'month-end-timer' } from './month-end-timer.ts'
 export { provisionAndActivate as 'provision-and-activate' } from './provision-and-activate.ts'

@@ -1,12 +1,11 @@
 /** Prints what a month end would do, as tables. */
-import { Value } from 'typebox/value'
-import { MonthEndPlan } from '../../domain/month-end/plan.ts'
+import type { InternalClient } from '../../client/client.ts'
+import type { MonthEndPlan } from '../../domain/month-end/plan.ts'
 import { CommandFailure } from '../failures.ts'
 import { at } from '../instant.ts'
 import { print } from '../print.ts'
+import { responseOf } from '../service.ts'
 import { table } from '../table.ts'
-import type { Run } from './ask.ts'
-import { printEnd } from './watch.ts'
 
 /** Rows that are shown of a list. The interface returns more. */
 const SHOWN = 20
@@ -90,16 +89,26 @@ function planLines(plan: MonthEndPlan): string[] {
 }
 
 /**
- * Prints the result of a dry run.
+ * Prints the plan of a cycle's month end.
  *
- * @throws CommandFailure if there is no plan in it
+ * @param cycle key of the cycle; undefined: the running one
+ * @throws CommandFailure if no cycle has begun yet
  */
-export function printPlan(run: Run, { json }: { readonly json?: boolean | undefined }): void {
-  const { result, workflowId } = run
-  if (run.status !== 'completed') return printEnd(run, { json })
-  if (json === true) return print(JSON.stringify(result, null, 2))
-  if (!Value.Check(MonthEndPlan, result)) {
-    throw new CommandFailure(`${workflowId} has ended with what is no plan as this version knows it: try --json`)
-  }
-  for (const line of planLines(result)) print(line)
+export async function showPlan(
+  service: InternalClient,
+  cycle: string | undefined,
+  { json }: { readonly json?: boolean },
+): Promise<void> {
+  const key = cycle ?? (await runningCycle(service))
+  const plan = await responseOf(service.GET('/internal/cycles/{key}/plan', { params: { path: { key } } }))
+  if (json === true) print(JSON.stringify(plan, null, 2))
+  else for (const line of planLines(plan)) print(line)
+}
+
+/** @throws CommandFailure if there is none: a worker opens the first within seconds */
+async function runningCycle(service: InternalClient): Promise<string> {
+  const cycles = await responseOf(service.GET('/internal/cycles'))
+  const running = cycles.find(({ startsAt }) => Date.parse(startsAt) <= Date.now())
+  if (running !== undefined) return running.key
+  throw new CommandFailure('no billing cycle of the tenant is open yet: name one with --cycle, or start a worker')
 }

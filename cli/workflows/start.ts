@@ -10,7 +10,7 @@ import { CommandFailure, ExitCode } from '../failures.ts'
 import { print } from '../print.ts'
 import { responseOf } from '../service.ts'
 import { asking, type Started } from './ask.ts'
-import { printPlan } from './plan.ts'
+import { showPlan } from './plan.ts'
 import { follow, printEnd } from './watch.ts'
 
 export interface StartFlags {
@@ -45,6 +45,8 @@ export interface UndoFlags extends StartFlags {
 }
 
 const BEGUN = 202
+/** Milliseconds: a little more than the 5 minutes that the service takes at most. */
+const PLAN_TIMEOUT_MS = 310_000
 
 function startText({ workflowId, status }: Started, begun: boolean): string {
   if (begun) return `started ${workflowId}`
@@ -109,14 +111,14 @@ export function startUndo(settings: Settings, flags: UndoFlags): Promise<void> {
   )
 }
 
-/** Always waits for a dry run: its result is all that it produces. */
+/** Starts the month end of a cycle; as a dry run prints its plan instead. */
 export function startMonthEnd(settings: Settings, flags: MonthEndFlags): Promise<void> {
-  const { cycle, dryRun, json } = flags
-  const body = { ...(cycle !== undefined && { cycle }), ...(dryRun === true && { dryRun }) }
-  return asking(ask(settings, flags), async (service) => {
-    const request = service.POST('/internal/workflows/month-end-reprovision', { body })
-    if (dryRun !== true) return goOn(service, request, flags)
-    const { workflowId } = await responseOf(request)
-    printPlan(await follow(service, workflowId, process.stderr), { json })
-  })
+  const { cycle, dryRun, tenant: tenantId } = flags
+  if (dryRun === true) {
+    return asking({ settings, tenantId, timeoutMs: PLAN_TIMEOUT_MS }, (service) => showPlan(service, cycle, flags))
+  }
+  const body = { ...(cycle !== undefined && { cycle }) }
+  return asking(ask(settings, flags), (service) =>
+    goOn(service, service.POST('/internal/workflows/month-end-reprovision', { body }), flags),
+  )
 }

@@ -1,7 +1,6 @@
 /**
  * What the end of a billing cycle would do if it happened now. Source: the internal interface,
- * /internal/cycles/{key}/plan, and the result of a month end with `dryRun`. Its size is bounded: a list has its first
- * entries, and the number of further ones.
+ * /internal/cycles/{key}/plan. Its size is bounded: a list has its first entries, and the number of further ones.
  */
 import { type Static, type TSchema, Type } from 'typebox'
 import { Id, Instant, nullable, strictObject } from '../schema.ts'
@@ -10,7 +9,7 @@ import { PoolChange } from './month-end.ts'
 const Count = (description: string) => Type.Integer({ minimum: 0, description })
 const Money = (what: string) => Type.Integer({ description: `${what}, in micro-units of the currency` })
 
-/** Most entries of each list in a plan. Together some 700 kB; a workflow's result may have 2 MB. */
+/** Most entries of each list in a plan. Together some 700 kB. */
 export const MOST_NAMED = { pools: 1000, changes: 500, conflicts: 500, renewals: 2000, adjustments: 100 } as const
 
 const listOf = <T extends TSchema>(of: T, what: string, most: number) =>

@@ -13,7 +13,6 @@ export const WORKFLOW_TYPES = [
   'undo-suspensions',
   'month-end-reprovision',
   'month-end-batch',
-  'month-end-plan',
   'month-end-timer',
 ] as const
 export type WorkflowType = (typeof WORKFLOW_TYPES)[number]
@@ -34,8 +33,6 @@ export const monthEndId = (tenantId: string, cycleKey: string) => `month-end-rep
  */
 export const monthEndBatchId = (tenantId: string, cycleKey: string, run: string, batch: string) =>
   `month-end-batch:${tenantId}:${cycleKey}:${run}:${batch}`
-export const monthEndPlanId = (tenantId: string, cycleKey: string, n: number) =>
-  `month-end-plan:${tenantId}:${cycleKey}:${n}`
 export const monthEndTimerId = (tenantId: string) => `month-end-timer:${tenantId}`
 
 /** Id of a tenant's Temporal Schedule. */
@@ -63,7 +60,6 @@ export type WorkflowIdParts = { readonly tenantId: string } & (
   | { readonly type: 'undo-suspensions'; readonly rule: string; readonly span: string }
   | { readonly type: 'month-end-reprovision'; readonly cycleKey: string }
   | { readonly type: 'month-end-batch'; readonly cycleKey: string; readonly run: string; readonly batch: string }
-  | { readonly type: 'month-end-plan'; readonly cycleKey: string; readonly n: number }
   | { readonly type: 'month-end-timer' }
 )
 
@@ -100,10 +96,6 @@ export function parseWorkflowId(workflowId: string): WorkflowIdParts | undefined
       const batch = more.join(':')
       return isWhole(rest, first, second, batch) ? { type, tenantId, cycleKey: first, run: second, batch } : undefined
     }
-    case 'month-end-plan':
-      return NUMBER.test(second) && isWhole(rest, first, second)
-        ? { type, tenantId, cycleKey: first, n: Number(second) }
-        : undefined
     case 'month-end-timer':
       return { type, tenantId }
   }

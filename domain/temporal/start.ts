@@ -51,7 +51,6 @@ const PURPOSE: Readonly<Record<WorkflowType, string>> = {
   'month-end-reprovision':
     'Ends a billing cycle: queued changes, SIMs that come back, the statement. Running it twice changes nothing.',
   'month-end-batch': 'Some of the SIMs of a month end.',
-  'month-end-plan': 'A dry run of a month end: changes nothing.',
   'month-end-timer': 'Started when a billing cycle ends: has its month end run, those left out before it first.',
 }
 

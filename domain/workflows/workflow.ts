@@ -35,10 +35,7 @@ export const StartSuspend = strictObject({
 })
 export type StartSuspend = Static<typeof StartSuspend>
 
-export const StartMonthEnd = strictObject({
-  cycle: optional(CycleKey),
-  dryRun: optional(Type.Boolean({ description: 'Answer what would be done, and change nothing' })),
-})
+export const StartMonthEnd = strictObject({ cycle: optional(CycleKey) })
 export type StartMonthEnd = Static<typeof StartMonthEnd>
 
 /** Most SIMs that one request arms. */

@@ -175,7 +175,7 @@ export const suspendInputOf = (
 })
 
 /**
- * The input of month-end-reprovision. If no cycle is named: the last one that has ended; for a dry run the running one.
+ * The input of month-end-reprovision. If no cycle is named: the last one that has ended.
  *
  * @throws ServiceError `cycle_not_found`, `cycle_open`
  */
@@ -185,9 +185,8 @@ export async function monthEndInput(
   options: WorkflowOptions,
 ): Promise<MonthEndInput> {
   const { billingCycle } = await tenantSettings(tx)
-  const running = cycleAt(billingCycle, tx.now.getTime())
-  const key = ask.cycle ?? (ask.dryRun === true ? running.key : previousCycle(billingCycle, running).key)
-  const cycle = ask.dryRun === true ? await cycleNamed(tx, key) : await endedCycle(tx, key)
+  const last = previousCycle(billingCycle, cycleAt(billingCycle, tx.now.getTime()))
+  const cycle = await endedCycle(tx, ask.cycle ?? last.key)
   const length = parseBillingCycle(billingCycle)
   return {
     tenantId: tx.tenantId,

@@ -101,7 +101,6 @@ const REUSE = {
   'undo-suspensions': 'ALLOW_DUPLICATE',
   'month-end-reprovision': 'ALLOW_DUPLICATE_FAILED_ONLY',
   'month-end-batch': 'ALLOW_DUPLICATE',
-  'month-end-plan': 'REJECT_DUPLICATE',
   'month-end-timer': 'ALLOW_DUPLICATE',
 } as const satisfies Record<WorkflowType, WorkflowStartOptions['workflowIdReusePolicy']>
 

@@ -14,13 +14,11 @@ import { appendFile, mkdir, writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { Client, Connection } from '@temporalio/client'
-import { monthEndPlanId } from '../../domain/temporal/ids.ts'
 import { userCacheDir } from '../../stack/downloads.ts'
 import { findTemporalServer } from '../../stack/temporal/binary.ts'
 import { startTemporal } from '../../stack/temporal/temporal.ts'
-import { clear, startHarness } from '../../test/workflows/harness.ts'
+import { startHarness } from '../../test/workflows/harness.ts'
 import { digestOf, writtenHistory } from '../../test/workflows/history-files.ts'
-import { TENANT } from '../../test/workflows/model/service.ts'
 import { bundleWorkflows } from '../../worker/workflow-bundle.ts'
 import { recordContinued, recordLookingOn } from './record-continued.ts'
 import { recordEnforcement } from './record-enforcement.ts'
@@ -68,14 +66,8 @@ async function on(settings: Record<string, number>, recordAll: (harness: Harness
 await on({ 'limit.historyCount.suggestContinueAsNew': 10 }, recordContinued)
 await on({ 'limit.historyCount.suggestContinueAsNew': 40 }, recordLookingOn)
 await on({}, async (harness, record) => {
-  const { workflowClient, model } = harness
   await recordProvisions(harness, record)
   await recordSuspensions(harness, record)
-  clear(model)
-  const cycleKey = '20261121T0210Z'
-  const plan = monthEndPlanId(TENANT, cycleKey, 1)
-  await workflowClient.start({ type: 'month-end-plan', workflowId: plan, input: { tenantId: TENANT, cycleKey } })
-  await record('month-end-plan', plan)
   await recordEnforcement(harness, record)
   await recordMonthEnds(harness, record)
 })

@@ -4,7 +4,7 @@ import { Type } from 'typebox'
 import { ServiceError } from '../../../domain/errors.ts'
 import { pageOf, pageRequest, toPage } from '../../../domain/page.ts'
 import { strictObject } from '../../../domain/schema.ts'
-import { monthEndId, monthEndPlanId, provisionAndActivateId, workflowTypeOf } from '../../../domain/temporal/ids.ts'
+import { monthEndId, provisionAndActivateId, workflowTypeOf } from '../../../domain/temporal/ids.ts'
 import { WORKFLOW_SIGNALS } from '../../../domain/temporal/signals.ts'
 import { ASSIGNMENT_PROBLEMS } from '../../../domain/tickets/decisions.ts'
 import {
@@ -151,21 +151,9 @@ export const workflowRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async 
     async (request, reply) => {
       const { tenantId, body } = request
       const input = await inTenant(store, tenantId, (tx) => monthEndInput(tx, body, workflowOptions))
-      const { cycleKey } = input
-      if (body.dryRun !== true) await noteStart(request, monthEndId(tenantId, cycleKey), input)
-      const run =
-        body.dryRun === true
-          ? await workflowClient.start({
-              type: 'month-end-plan',
-              workflowId: monthEndPlanId(tenantId, cycleKey, store.clock()),
-              input: { tenantId, cycleKey },
-            })
-          : await workflowClient.start({
-              type: 'month-end-reprovision',
-              workflowId: monthEndId(tenantId, cycleKey),
-              input,
-            })
-      return answerStart(reply, run)
+      const workflowId = monthEndId(tenantId, input.cycleKey)
+      await noteStart(request, workflowId, input)
+      return answerStart(reply, await workflowClient.start({ type: 'month-end-reprovision', workflowId, input }))
     },
   )
 

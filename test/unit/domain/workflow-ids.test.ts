@@ -4,7 +4,6 @@ import {
   enforcePoolId,
   monthEndBatchId,
   monthEndId,
-  monthEndPlanId,
   monthEndScheduleId,
   monthEndTimerId,
   parseWorkflowId,
@@ -27,7 +26,6 @@ const IDS = {
   'undo-suspensions': undoSuspensionsId(TENANT, 'a:rule', '1763726400000-1763730000000'),
   'month-end-reprovision': monthEndId(TENANT, '2026-11'),
   'month-end-batch': monthEndBatchId(TENANT, '2026-11', '0a1b2c3d', 'move:0'),
-  'month-end-plan': monthEndPlanId(TENANT, '2026-11', 1),
   'month-end-timer': `${monthEndTimerId(TENANT)}-2026-12-01T00:00:00Z`,
 }
 
@@ -81,10 +79,6 @@ const BUILT: { readonly [T in WorkflowIdParts['type']]: fc.Arbitrary<[WorkflowId
   'month-end-batch': of({ tenantId, cycleKey, run: word, batch: fc.constantFrom('move:0', 'renew-again:500') }).map(
     (p) => [{ type: 'month-end-batch', ...p }, monthEndBatchId(p.tenantId, p.cycleKey, p.run, p.batch)],
   ),
-  'month-end-plan': of({ tenantId, cycleKey, n: number }).map((p) => [
-    { type: 'month-end-plan', ...p },
-    monthEndPlanId(p.tenantId, p.cycleKey, p.n),
-  ]),
   'month-end-timer': of({ tenantId }).map((p) => [{ type: 'month-end-timer', ...p }, monthEndTimerId(p.tenantId)]),
 }
 

@@ -1,5 +1,4 @@
 /** Month ends in the model of the service: the work of a cycle's end, and its progress. */
-import { exampleOf } from '../../setup/documents.ts'
 import { fail, type Kind, type ModelSim, type ModelTicket, OPEN, SOME_TIME } from '../model/tickets.ts'
 
 type Body = Record<string, any>
@@ -141,16 +140,6 @@ export function monthEndRoutes(model: Model, { simOf, ticketOf, open, advance, p
         model.closed.push({ key, ...body })
         for (const row of model.cycles) if (row['key'] === key) row['closedAt'] = row['endsAt']
         return { statement: true, closedAt: SOME_TIME }
-      },
-    ],
-    [
-      /^GET \/internal\/cycles\/(.+)\/plan$/,
-      ([key]) => {
-        const changes = [...sims.values()].filter(({ change }) => change !== null)
-        const moves = changes.filter(({ change }) => change?.unassign === false).length
-        const counted = { count: changes.length, first: [], more: changes.length }
-        const unassignments = changes.length - moves
-        return { ...exampleOf('planMonthEnd'), cycle: key, changes: { ...counted, moves, unassignments } }
       },
     ],
   ]

@@ -1,6 +1,6 @@
 import type { WorkflowFailedError } from '@temporalio/client'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { monthEndId, monthEndPlanId, suspendOnOverageId } from '../../../domain/temporal/ids.ts'
+import { monthEndId, suspendOnOverageId } from '../../../domain/temporal/ids.ts'
 import type { MonthEndInput } from '../../../domain/temporal/month-end-reprovision.ts'
 import { useCommonHarness } from '../../setup/common-harness.ts'
 import { requireSkippingServer } from '../../setup/requirements.ts'
@@ -216,16 +216,5 @@ describe.skipIf(path === undefined)('month-end-reprovision', () => {
     })
     harness.model.pending.clear()
     expect(await harness.handleOf(monthEndId(TENANT, cycleKey)).result()).toMatchObject({ moved: 1 })
-  })
-
-  test('returns only a plan on a dry run', async () => {
-    harness.model.sims.set(1, aSim({ change: { poolId: 9, tariffId: null, unassign: false } }))
-    const handle = await harness.start('month-end-plan', monthEndPlanId(TENANT, cycleKey, 1), {
-      tenantId: TENANT,
-      cycleKey,
-    })
-
-    expect(await handle.result()).toMatchObject({ cycle: cycleKey, changes: { count: 1, moves: 1, unassignments: 0 } })
-    expect(harness.model.requests.filter((line) => !line.startsWith('GET'))).toEqual([])
   })
 })

@@ -1,18 +1,18 @@
-/** A dry run of the month end on the real service: its figures equal those of the month end that follows. */
+/** The plan of a month end on the real service: its figures equal those of the month end that follows. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { nextCycle } from '../../../domain/time/cycle.ts'
 import { requireSkippingServer } from '../../setup/requirements.ts'
 import { aCustomer, MB } from '../real-service/customer.ts'
 import { type RealService, startRealService } from '../real-service/service.ts'
 
-const path = requireSkippingServer('a dry run of the month end on the real service')
+const path = requireSkippingServer('the plan of a month end on the real service')
 
 const DAY = 86_400_000
 
 // biome-ignore lint/suspicious/noExplicitAny: tests look into it
 type Body = any
 
-describe.skipIf(path === undefined)('month-end-plan', () => {
+describe.skipIf(path === undefined)('planMonthEnd', () => {
   let harness: RealService
   beforeAll(async () => {
     harness = await startRealService(path ?? '')
@@ -41,16 +41,11 @@ describe.skipIf(path === undefined)('month-end-plan', () => {
     await customer.api('POST', `/api/sims/${leaving}/queue-unprovision`)
     await customer.inside('PATCH', `/internal/tariffs/${withdrawn}`, { isActive: false })
 
-    const dryRun = await customer.inside('POST', '/internal/workflows/month-end-reprovision', {
-      cycle: cycle.key,
-      dryRun: true,
-    })
-    const { result: plan, state } = await customer.ended(dryRun.workflowId)
+    const plan = await customer.inside('GET', `/internal/cycles/${cycle.key}/plan`)
     expect(await customer.tickets(moving)).toHaveLength(2)
     await harness.skipTo(cycle.endsAt + 60_000)
     const run = await customer.monthEnd(cycle)
 
-    expect(state).toMatchObject({ step: 'done', steps: [{ step: 'plan' }], waitsFor: null })
     expect(run).toMatchObject({
       moved: plan.changes.moves,
       unassigned: plan.changes.unassignments,

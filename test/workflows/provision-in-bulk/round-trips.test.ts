@@ -1,7 +1,7 @@
 /** The number of activities and workflow tasks on a workflow's normal path, counted in its history. */
 import { Connection, WorkflowClient } from '@temporalio/client'
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest'
-import { monthEndId, monthEndPlanId, monthEndTimerId, provisionInBulkId } from '../../../domain/temporal/ids.ts'
+import { monthEndId, monthEndTimerId, provisionInBulkId } from '../../../domain/temporal/ids.ts'
 import { cycleAt, previousCycle } from '../../../domain/time/cycle.ts'
 import { useCommonHarness } from '../../setup/common-harness.ts'
 import { freshNamespace } from '../../setup/service.ts'
@@ -54,14 +54,6 @@ describe('a workflow on its normal path', () => {
     expect(activities.length).toBeLessThanOrEqual(4 + timers)
     expect(tasks).toBeGreaterThanOrEqual(7)
     expect(tasks).toBeLessThanOrEqual(7 + 2 * timers)
-  })
-
-  test('takes one activity and two tasks for a plan', async () => {
-    const workflowId = monthEndPlanId(TENANT, '2026-10', 1)
-    const input = { tenantId: TENANT, cycleKey: '2026-10' }
-    await harness.workflowClient.start({ type: 'month-end-plan', workflowId, input })
-
-    expect(await roundTrips(workflowId)).toEqual({ activities: ['readPlan'], tasks: 2, timers: 0 })
   })
 
   test('takes two activities a cycle for the timer, and looks', async () => {

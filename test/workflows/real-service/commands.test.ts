@@ -125,11 +125,23 @@ describe('simherd workflows start', () => {
     expect(lines).toContainEqual(expect.stringMatching(new RegExp(`^ {2}${poolId} `)))
   })
 
+  test('prints the plan of a named cycle as JSON', async () => {
+    await startMonthEnd(settings, { tenant, cycle: '2199-01', dryRun: true, json: true })
+
+    expect(JSON.parse(lines.join('\n'))).toMatchObject({ cycle: '2199-01', closedAt: null, changes: { count: 0 } })
+  })
+
   test.each<[string, () => Promise<unknown>, number, RegExp]>([
     ['no SIM', () => startProvision(settings, { tenant }), 2, /Expected one of --sim and --iccid, got neither/],
     ['a SIM twice', () => startProvision(settings, { tenant, sim: 1, iccid: '1' }), 2, /got both/],
     ['a SIM that is not there', () => startProvision(settings, { tenant, sim: 999_999 }), 3, /There is no SIM 999999/],
     ['a grace that is none', () => startSuspend(settings, { tenant, sim: 1, grace: '2h' }), 2, /grace.*duration/],
+    [
+      'a dry run of no cycle',
+      () => startMonthEnd(settings, { tenant, cycle: '7', dryRun: true }),
+      3,
+      /cycle_not_found/,
+    ],
     ['a cycle that has not ended', () => startMonthEnd(settings, { tenant, cycle: '2199-01' }), 4, /cycle_open/],
     [
       'a file that is not there',
@@ -138,7 +150,12 @@ describe('simherd workflows start', () => {
       /nowhere.csv cannot be read/,
     ],
     ['an instant that is none', () => startUndo(settings, { tenant, rule: 'r', since: 'noon' }), 2, /since/],
-    ['a workflow that is not there', () => showWorkflow(settings, `month-end-plan:${tenant}:x`, {}), 3, /no workflow/],
+    [
+      'a workflow that is not there',
+      () => showWorkflow(settings, `month-end-reprovision:${tenant}:x`, {}),
+      3,
+      /no workflow/,
+    ],
     ['an id that is none', () => showWorkflow(settings, 'seven', {}), 2, /got the id 'seven', expected one as/],
   ])('refuses %s with what it got and expected', async (_, call, exitCode, message) => {
     const failure = await failureOf(call())

@@ -1,6 +1,0 @@
-/** Input of month-end-plan: a dry run. */
-
-export interface MonthEndPlanInput {
-  readonly tenantId: string
-  readonly cycleKey: string
-}
