@@ -33,7 +33,7 @@ export type SuspensionResult =
 /** The policy of rules/alerts/pick-sims.ts. The process that starts the worker passes it in. */
 export type PickFromPool = typeof pickFromPool
 
-export interface PoolPick {
+interface PoolPick {
   readonly over: boolean
   /** SIMs to stop now, in the order of the policy. */
   readonly simIds: readonly number[]
@@ -60,7 +60,7 @@ export interface PoolRound extends Omit<PoolPick, 'simIds'> {
   readonly armed: number
 }
 
-export interface PoolPickInput {
+interface PoolPickInput {
   readonly tenantId: string
   readonly poolId: number
   readonly cycleKey: string
@@ -129,9 +129,6 @@ export const enforcementActivities = (clientOf: (tenantId: string) => ServiceCli
     await bodyOf(clientOf(tenantId).internal.POST('/internal/watchdog/actions', { body: entry, params: {} }))
   },
 
-  /** Picks the SIMs to stop in a pool now. For runs from before decision 76. */
-  pickPoolTargets: (ask: PoolPickInput): Promise<PoolPick> => pickTargets(clientOf(ask.tenantId), ask, pick),
-
   /**
    * Runs a round of a pool: picks the SIMs to stop, asks the guard, and arms those that it grants. The service keeps the
    * armed SIMs: no list of SIMs is in the history of a workflow. Safe to run twice.
@@ -165,14 +162,6 @@ export const enforcementActivities = (clientOf: (tenantId: string) => ServiceCli
     }
     return count
   },
-
-  /**
-   * Signals the workflows of SIMs for the enforcement of their pool. Starts the workflows of SIMs stopped for the first
-   * time. Safe to run twice: a repeated signal changes nothing.
-   */
-  async armSims({ tenantId, simIds, ...ask }: ArmSims): Promise<void> {
-    await arm(clientOf(tenantId), simIds, ask)
-  },
 })
 
 /** Picks the SIMs to stop in a pool now: no SIM if the pool is no longer over, or no longer enforced. */
@@ -194,7 +183,12 @@ async function pickTargets(client: ServiceClient, ask: PoolPickInput, pick: Pick
   return { over, ...permits, tooLittle: shortfall, overageMB, passedOver, armed }
 }
 
-/** Signals the workflows of SIMs, a page at a time. @returns how many SIMs their pool had not armed before */
+/**
+ * Signals the workflows of SIMs, a page at a time. Starts the workflows of SIMs stopped for the first time. Safe to run
+ * twice: a repeated signal changes nothing.
+ *
+ * @returns how many SIMs their pool had not armed before
+ */
 async function arm(
   { internal }: ServiceClient,
   simIds: readonly number[],
@@ -222,7 +216,6 @@ type ToldArmed = Readonly<Omit<ArmRequest, 'simIds' | 'poolId'>> & {
   readonly tenantId: string
   readonly poolId: number
 }
-type ArmSims = Readonly<Omit<ArmRequest, 'simIds'>> & { readonly tenantId: string; readonly simIds: readonly number[] }
 
 /** The most SIMs that the service takes in one request. */
 const ARMED_AT_ONCE = 500

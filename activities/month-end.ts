@@ -4,18 +4,14 @@ import { idempotent } from '../client/client.ts'
 import type { ChangesOpened, MonthEndBatches, MonthEndCounts } from '../domain/month-end/month-end.ts'
 import type { MonthEndBatchInput, MonthEndBatchResult } from '../domain/temporal/month-end-batch.ts'
 import type {
-  MonthEndInput,
   MonthEndResult,
   MonthEndWork,
   RetryFailedResult,
   WorkCounts,
 } from '../domain/temporal/month-end-reprovision.ts'
-import type { Waits } from '../domain/temporal/waits.ts'
 import { cycleOfKey, nextCycle } from '../domain/time/cycle.ts'
-import { durationMs } from '../domain/time/duration.ts'
 import { bodyOf, type ServiceClient } from './client.ts'
 import { signalWorkflow } from './enforcement.ts'
-import { poll } from './waits.ts'
 
 export interface CycleRef {
   readonly tenantId: string
@@ -56,13 +52,6 @@ export interface MissedInput {
   readonly billingCycle: string
   /** Key of the last cycle that has ended. */
   readonly through: string
-}
-export interface SettleInput extends CycleRef {
-  readonly waits: Waits
-  /** Whether to wait for suspended SIMs too, and not only for changes. */
-  readonly returns: boolean
-  /** How long to wait at most, ISO 8601 duration. */
-  readonly longest: string
 }
 
 const workCounts = (counts: MonthEndCounts['renewals'] | MonthEndCounts['move']): WorkCounts => ({
@@ -197,17 +186,6 @@ export const monthEndActivities = (clientOf: (tenantId: string) => ServiceClient
     return tally((await bodyOf(post)).results)
   },
 
-  /** Waits until the tickets of a month end have ended, or until `longest` has passed. For runs from before decision 25. */
-  async awaitSettled({ tenantId, cycleKey, waits, returns, longest }: SettleInput): Promise<MonthEndLook> {
-    const client = clientOf(tenantId)
-    const until = Date.now() + durationMs(longest)
-    return await poll(waits, async () => {
-      const now = await look(client, cycleKey)
-      const settled = now.open === 0 && (!returns || now.renew.left === 0)
-      return settled || Date.now() >= until ? now : undefined
-    })
-  },
-
   /**
    * Closes the cycle. Safe to run twice: the second call returns the same.
    *
@@ -259,22 +237,13 @@ export const monthEndActivities = (clientOf: (tenantId: string) => ServiceClient
   },
 
   /** The status of a workflow's latest run. */
-  lookAtWorkflow: ({ tenantId, workflowId }: WorkflowRef): Promise<string> => statusOf(clientOf(tenantId), workflowId),
-
-  /** Waits until a workflow has ended. For runs from before decision 25. @returns its final status */
-  awaitWorkflow: ({ tenantId, workflowId, waits }: WorkflowRef & Pick<MonthEndInput, 'waits'>): Promise<string> =>
-    poll(waits, async () => {
-      const status = await statusOf(clientOf(tenantId), workflowId)
-      return status === 'running' ? undefined : status
-    }),
+  async lookAtWorkflow({ tenantId, workflowId }: WorkflowRef): Promise<string> {
+    const params = { path: { workflowId } }
+    return (await bodyOf(clientOf(tenantId).internal.GET('/internal/workflows/{workflowId}', { params }))).status
+  },
 })
 
 interface WorkflowRef {
   readonly tenantId: string
   readonly workflowId: string
-}
-
-async function statusOf({ internal }: ServiceClient, workflowId: string): Promise<string> {
-  const params = { path: { workflowId } }
-  return (await bodyOf(internal.GET('/internal/workflows/{workflowId}', { params }))).status
 }

@@ -1,11 +1,9 @@
-/** Activities of a batch: read its list, record its SIMs' outcomes, and wait for runs that are no children. */
+/** Activities of a batch: read its list, record its SIMs' outcomes, and look at runs that are no children. */
 import { ApplicationFailure, heartbeat } from '@temporalio/activity'
 import type { ProvisionAndActivateResult } from '../domain/temporal/provision-and-activate.ts'
 import type { BatchFailure, ProvisionInBulkResult } from '../domain/temporal/provision-in-bulk.ts'
-import type { Waits } from '../domain/temporal/waits.ts'
 import type { Batch, BatchNotes } from '../domain/workflows/provision-batch.ts'
 import { bodyOf, type ServiceClient } from './client.ts'
-import { poll } from './waits.ts'
 
 export interface BatchRef {
   readonly tenantId: string
@@ -203,28 +201,22 @@ export const batchActivities = (clientOf: (tenantId: string) => ServiceClient) =
     const takeNext = async () => {
       for (const [n, run] of rest) {
         heartbeat()
-        found[n] = (await endOfRun(client, run)) ?? null
+        found[n] = await endOfRun(client, run)
       }
     }
     await Promise.all(Array.from({ length: AT_ONCE }, takeNext))
     return found
-  },
-
-  /** Waits for the end of a run for a SIM. For runs from before decision 25. @returns null if there is no result */
-  async awaitSimRun({ tenantId, waits, ...run }: SimRun & { readonly tenantId: string; readonly waits: Waits }) {
-    const client = clientOf(tenantId)
-    return (await poll(waits, () => endOfRun(client, run))).end
   },
 })
 
 /** Reads under way at once. Each may wait for a worker. */
 const AT_ONCE = 10
 
-/** How a run has ended; undefined while it runs. */
-async function endOfRun(client: ServiceClient, { workflowId, runId }: SimRun): Promise<EndedRun | undefined> {
+/** How a run has ended; null while it runs. */
+async function endOfRun(client: ServiceClient, { workflowId, runId }: SimRun): Promise<EndedRun | null> {
   const run = await latestRun(client, workflowId)
   if (run === undefined || (runId !== null && run.runId !== runId)) return { end: null }
-  if (run.status === 'running') return undefined
+  if (run.status === 'running') return null
   return { end: runId === null ? null : (resultOf(run.result) ?? stopped(run.status)) }
 }
 

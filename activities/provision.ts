@@ -1,11 +1,8 @@
 /** Activities that take a SIM from Unprovisioned to Active, one ticket at a time. */
 import { ApplicationFailure } from '@temporalio/activity'
 import { labelOf, SimStatus } from '../domain/codes.ts'
-import type { TicketEnd } from '../domain/temporal/ticket-ends.ts'
-import type { Waits } from '../domain/temporal/waits.ts'
 import { bodyOf, type ServiceClient } from './client.ts'
-import { lookAtTicket, postTicket, STATE_CODES, ticketOfStep } from './tickets.ts'
-import { poll } from './waits.ts'
+import { postTicket, STATE_CODES, ticketOfStep } from './tickets.ts'
 
 /** A SIM, as provision-and-activate sees it. */
 export interface SimNow {
@@ -125,13 +122,6 @@ function decideNext(ask: NextInput, sim: SimNow): NextResult | undefined {
   return undefined
 }
 
-export interface ActivationInput {
-  readonly tenantId: string
-  readonly simId: number
-  readonly ticketId: string
-  readonly waits: Waits
-}
-
 /**
  * Opens the next ticket on a SIM's way to Active: provision, or activate if it is provisioned already.
  *
@@ -179,11 +169,4 @@ export const provisionActivities = (clientOf: (tenantId: string) => ServiceClien
   /** Reads a SIM. */
   readSim: ({ tenantId, simId }: { readonly tenantId: string; readonly simId: number }): Promise<SimNow> =>
     readSim(clientOf(tenantId), simId),
-
-  /** Waits until an activate ticket is final. If it completed, reads the SIM back. For runs from before decision 25. */
-  async awaitActivation(ask: ActivationInput): Promise<{ readonly end: TicketEnd; readonly sim: SimNow | null }> {
-    const client = clientOf(ask.tenantId)
-    const end = await poll(ask.waits, () => lookAtTicket(client, ask.ticketId))
-    return { end, sim: end.status === 'complete' ? await readSim(client, ask.simId) : null }
-  },
 })

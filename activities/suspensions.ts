@@ -1,9 +1,7 @@
 /** Activities for a suspension that a workflow is responsible for: read it, and change how long it lasts. */
 import type { SuspendedUntil } from '../domain/suspend.ts'
-import type { Waits } from '../domain/temporal/waits.ts'
 import { bodyOf, type ServiceClient } from './client.ts'
 import { isStateConflict } from './tickets.ts'
-import { poll } from './waits.ts'
 
 export interface SuspensionRef {
   readonly tenantId: string
@@ -28,16 +26,6 @@ export interface SuspensionFound {
 /** A run that looks for its suspension, and what the SIM's limit is judged by. */
 export type SuspensionAsk = SuspensionRef & { readonly cycleKey: string; readonly rule: string | null }
 
-/** Who has suspended the SIM; undefined while it has an open ticket. */
-async function findSuspension({ internal }: ServiceClient, ask: SuspensionAsk): Promise<SuspensionFound | undefined> {
-  const query = { cycle: ask.cycleKey, ...(ask.rule === null ? {} : { rule: ask.rule }) }
-  const params = { path: { id: ask.simId }, query }
-  const sim = await bodyOf(internal.GET('/internal/sims/{id}/enforcement', { params }))
-  if (sim.processing) return undefined
-  const { suspension, overLimit } = sim
-  return { suspendedBy: whoOf(suspension, ask.workflowId), until: suspension?.until ?? 'manual', overLimit }
-}
-
 export const suspensionActivities = (clientOf: (tenantId: string) => ServiceClient) => ({
   /**
    * Who has suspended the SIM.
@@ -45,12 +33,16 @@ export const suspensionActivities = (clientOf: (tenantId: string) => ServiceClie
    * @returns null while the SIM has an open ticket
    * @throws ApplicationFailure `sim_not_found`, not retried
    */
-  lookAtSuspension: async (ask: SuspensionAsk): Promise<SuspensionFound | null> =>
-    (await findSuspension(clientOf(ask.tenantId), ask)) ?? null,
-
-  /** Waits until no ticket of the SIM is open. For runs from before decision 25. */
-  findSuspension: (ask: SuspensionAsk & { readonly waits: Waits }): Promise<SuspensionFound> =>
-    poll(ask.waits, () => findSuspension(clientOf(ask.tenantId), ask)),
+  async lookAtSuspension(ask: SuspensionAsk): Promise<SuspensionFound | null> {
+    const { internal } = clientOf(ask.tenantId)
+    const query = { cycle: ask.cycleKey, ...(ask.rule === null ? {} : { rule: ask.rule }) }
+    const params = { path: { id: ask.simId }, query }
+    const { processing, suspension, overLimit } = await bodyOf(
+      internal.GET('/internal/sims/{id}/enforcement', { params }),
+    )
+    if (processing) return null
+    return { suspendedBy: whoOf(suspension, ask.workflowId), until: suspension?.until ?? 'manual', overLimit }
+  },
 
   /** Makes enforcement pass the SIM over for the cycle, because a person has acted. Safe to run twice. */
   async passOver({ tenantId, simId, cycleKey: cycle }: PassOverInput): Promise<void> {

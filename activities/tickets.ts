@@ -1,13 +1,11 @@
-/** Activities for tickets: open one, cancel it, wait for its end. */
+/** Activities for tickets: open one, cancel it, read it. */
 import { ApplicationFailure } from '@temporalio/activity'
 import { idempotent } from '../client/client.ts'
 import { SimStatus, TicketStatus } from '../domain/codes.ts'
 import { COMPLETE, cancelledEnd, type TicketEnd } from '../domain/temporal/ticket-ends.ts'
-import type { Waits } from '../domain/temporal/waits.ts'
 import { ticketIdOfStep } from '../domain/tickets/id.ts'
 import type { Cause } from '../domain/tickets/ticket.ts'
 import { bodyOf, type ServiceClient } from './client.ts'
-import { poll } from './waits.ts'
 
 export type TicketKind = 'provision' | 'activate' | 'suspend' | 'unassign'
 
@@ -82,12 +80,12 @@ async function isAlreadySo(client: ServiceClient, ask: TicketInput): Promise<boo
   }
 }
 
-/** The end of a ticket with a final status; undefined while the ticket is open. */
-async function endOf(client: ServiceClient, id: string, status: TicketStatus): Promise<TicketEnd | undefined> {
+/** The end of a ticket with a final status; null while the ticket is open. */
+async function endOf(client: ServiceClient, id: string, status: TicketStatus): Promise<TicketEnd | null> {
   switch (status) {
     case TicketStatus.Pending:
     case TicketStatus.Processing:
-      return undefined
+      return null
     case TicketStatus.Complete:
       return COMPLETE
     case TicketStatus.Cancelled:
@@ -101,12 +99,6 @@ async function endOf(client: ServiceClient, id: string, status: TicketStatus): P
       }
     }
   }
-}
-
-/** Reads a ticket. @returns how it ended; undefined while it is open */
-export const lookAtTicket = async (client: ServiceClient, id: string): Promise<TicketEnd | undefined> => {
-  const ticket = await bodyOf(client.api.GET('/api/tickets/{id}', { params: { path: { id } } }))
-  return await endOf(client, id, ticket.status)
 }
 
 /**
@@ -167,13 +159,9 @@ export const ticketActivities = (clientOf: (tenantId: string) => ServiceClient) 
   cancelTicket: ({ tenantId, ticketId }: TicketRef) => cancelTicket(clientOf(tenantId), ticketId),
 
   /** Reads a ticket once. @returns how it ended; null while it is open */
-  async lookAtTicket({ tenantId, ticketId }: TicketRef): Promise<TicketEnd | null> {
-    return (await lookAtTicket(clientOf(tenantId), ticketId)) ?? null
-  },
-
-  /** Waits until a ticket is final. For runs from before decision 25. */
-  async awaitTicket({ tenantId, ticketId, waits }: TicketRef & { readonly waits: Waits }): Promise<TicketEnd> {
+  async lookAtTicket({ tenantId, ticketId: id }: TicketRef): Promise<TicketEnd | null> {
     const client = clientOf(tenantId)
-    return await poll(waits, () => lookAtTicket(client, ticketId))
+    const { status } = await bodyOf(client.api.GET('/api/tickets/{id}', { params: { path: { id } } }))
+    return await endOf(client, id, status)
   },
 })

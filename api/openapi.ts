@@ -17,7 +17,7 @@ async function describe(build: (store: Store) => Promise<App>): Promise<object> 
 
 const nowhere = openWorkflowClient({ address: '127.0.0.1:1', namespace: 'none' })
 const esim = { smdpHost: 'smdp.simherd.example', iccidPrefix: '8999901' }
-const workflowOptions = { waits: { pollMin: 'PT1S', pollMax: 'PT1S' }, closeAfter: 'PT0S' }
+const workflowOptions = { closeAfter: 'PT0S' }
 
 /** The document of the public interface. */
 export const openapiDocument = (): Promise<object> => describe((store) => buildPublic({ store }))

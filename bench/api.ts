@@ -101,7 +101,7 @@ export const apiOf = (estate: Estate) =>
     dependencies: [],
     billingCycle: 'P1M',
     workflowClient: openWorkflowClient({ address: '127.0.0.1:1', namespace: 'default' }),
-    workflowOptions: { waits: { pollMin: 'PT1S', pollMax: 'PT10S' }, closeAfter: 'PT6H' },
+    workflowOptions: { closeAfter: 'PT6H' },
     esim: { smdpHost: 'smdp.simherd.example', iccidPrefix: '8999901' },
   })
 

@@ -41,8 +41,7 @@ try {
   const { db, close } = connect(estate.url, { max: 1 })
   try {
     await db.connection().execute(async (one) => {
-      const waits = { pollMin: 'PT1S', pollMax: 'PT1S' }
-      const evaluation = { waits, closeAfter: 'PT6H', groupFirstMs: 60_000, groupNextMs: 3_600_000 }
+      const evaluation = { groupFirstMs: 60_000, groupNextMs: 3_600_000 }
       const report = await backtest(
         one,
         Date.now,

@@ -33,8 +33,6 @@ try {
   let evaluated = 0
   const options: EvaluationOptions = {
     rules: rulesInForce(),
-    waits: { pollMin: 'PT1S', pollMax: 'PT1S' },
-    closeAfter: 'PT6H',
     groupFirstMs: 60_000,
     groupNextMs: 3_600_000,
     onFailed: ({ error }) => {

@@ -238,11 +238,6 @@ export const Settings = Type.Object({
     description: 'Tickets a tenant may have open at a time, of those that persons ask for; beyond it 429.',
   }),
   CARRIER_TIMEOUT: duration('PT20S', 'How long the carrier may take to answer.'),
-  POLL_MIN: duration(
-    'PT0.2S',
-    'First pause between reads of a ticket, by workflows begun under 0.1.0; others are told of its end.',
-  ),
-  POLL_MAX: duration('PT10S', 'Longest pause between reads of a ticket, by workflows begun under 0.1.0.'),
   STOP_DELAY: Type.String({
     pattern: '^PT(1?\\d(\\.\\d+)?|20)S$',
     expected: 'seconds from PT0S to PT20S: supervisors kill after 30 s',

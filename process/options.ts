@@ -41,13 +41,11 @@ export const operatorMailOptions = (settings: Settings): OperatorMailOptions | n
   settings.OPERATOR_EMAIL === '' ? null : { ...mailOptions(settings), recipient: settings.OPERATOR_EMAIL }
 
 export const workflowOptions = (settings: Settings): WorkflowOptions => ({
-  waits: { pollMin: settings.POLL_MIN, pollMax: settings.POLL_MAX },
   closeAfter: settings.CLOSE_AFTER,
 })
 
 /** Call once per process: it keeps the rules in force loaded. */
 export const evaluationOptions = (settings: Settings): Omit<EvaluationOptions, 'onFailed'> => ({
-  ...workflowOptions(settings),
   rules: rulesInForce(),
   groupFirstMs: durationMs(settings.MAIL_GROUP_FIRST),
   groupNextMs: durationMs(settings.MAIL_GROUP_NEXT),

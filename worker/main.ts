@@ -40,7 +40,7 @@ import { startBacktests } from './backtests.ts'
 import { carrierDependency } from './carrier.ts'
 import { createHandlers } from './handlers.ts'
 import { keyIsTaken, workersKey } from './service-key.ts'
-import { startTemporalWorkers, type TemporalWorkers } from './temporal.ts'
+import { startTemporalWorker, type TemporalWorker } from './temporal.ts'
 import { missingSchedules, workLists } from './work-lists.ts'
 import { bundleWorkflows, readBundle } from './workflow-bundle.ts'
 
@@ -111,7 +111,7 @@ export async function startWorker(
   const internalUrl = settings.SERVICE_INTERNAL_URL || `http://127.0.0.1:${settings.INTERNAL_PORT}`
   const internal = openAddresses(internalUrl)
 
-  const temporal = startTemporalWorkers({
+  const temporal = startTemporalWorker({
     address: settings.TEMPORAL_ADDRESS,
     namespace: settings.TEMPORAL_NAMESPACE,
     serviceUrl: settings.SERVICE_BASE_URL || `http://127.0.0.1:${settings.PORT}`,
@@ -249,7 +249,7 @@ async function renderer(
   return (notifications, isCopy) => renderMail(notifications, { serviceUrl, sign }, isCopy)
 }
 
-async function polls(workflowClient: WorkflowClient, temporal: TemporalWorkers): Promise<string> {
+async function polls(workflowClient: WorkflowClient, temporal: TemporalWorker): Promise<string> {
   await workflowClient.check()
   if (!temporal.isRunning()) throw new Error('reachable, but this worker does not poll it yet')
   return 'reachable, and this worker polls it'

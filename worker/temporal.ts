@@ -1,13 +1,9 @@
-/**
- * The Temporal workers of this process: one for workflows and activities, and one for activities that wait. Only runs
- * from before decision 25 have those.
- */
-
+/** The Temporal worker of this process, for workflows and activities. */
 import { DefaultLogger, NativeConnection, Runtime, Worker, type WorkerOptions } from '@temporalio/worker'
 import type { Logger } from 'pino'
 import type { ServiceAddress } from '../activities/client.ts'
 import { createActivities } from '../activities/index.ts'
-import { TASK_QUEUE, WAITING_TASK_QUEUE } from '../domain/temporal/start.ts'
+import { TASK_QUEUE } from '../domain/temporal/start.ts'
 import { backoffMs } from '../domain/time/backoff.ts'
 import { registerSearchAttributes } from '../queues/temporal/attributes.ts'
 import { pickFromPool } from '../rules/alerts/pick-sims.ts'
@@ -23,8 +19,8 @@ export interface TemporalWorkerOptions extends ServiceAddress {
   readonly shutdownGraceMs?: number
 }
 
-export interface TemporalWorkers {
-  /** Whether both workers poll. */
+export interface TemporalWorker {
+  /** Whether it polls. */
   isRunning(): boolean
   /** Takes no new work, gives running activities some time to end, closes the connection. Safe to call twice. */
   shutdown(): Promise<void>
@@ -42,64 +38,48 @@ let runtimeInstalled = false
 
 /**
  * Sends the SDK's log to ours. The SDK has one runtime per process, and the first call decides. It has to come before a
- * worker's first connection. {@link startTemporalWorkers} calls it.
+ * worker's first connection. {@link startTemporalWorker} calls it.
  */
 export function installRuntime(log: Logger): void {
   if (runtimeInstalled) return
   runtimeInstalled = true
-  const logger = new DefaultLogger('INFO', ({ level, message, meta }) => {
-    // The worker for activities that wait has no workflows, on purpose.
-    const expected = message.startsWith('No workflows registered')
-    log[expected ? 'debug' : pinoLevel[level]]({ ...meta }, message)
-  })
+  const logger = new DefaultLogger('INFO', ({ level, message, meta }) => log[pinoLevel[level]]({ ...meta }, message))
   Runtime.install({ logger, shutdownSignals: [], telemetryOptions: { logging: { forward: {}, filter: 'WARN' } } })
 }
 
-/**
- * Options of both workers. An activity that waits costs only a timer and an occasional request, so it has many slots.
- * New runs wait in no activity, so few polls are enough.
- */
 function workerOptions({ namespace, workflows, shutdownGraceMs = 10_000, ...service }: TemporalWorkerOptions) {
-  const activities = createActivities({ ...service, pickFromPool })
-  const common = {
+  return {
     namespace,
-    activities,
+    taskQueue: TASK_QUEUE,
+    workflowBundle: { code: workflows },
+    activities: createActivities({ ...service, pickFromPool }),
+    maxConcurrentActivityTaskExecutions: 100,
     shutdownGraceTime: shutdownGraceMs,
     shutdownForceTime: shutdownGraceMs + FORCED_AFTER_MS,
-  }
-  return [
-    { ...common, workflowBundle: { code: workflows }, taskQueue: TASK_QUEUE, maxConcurrentActivityTaskExecutions: 100 },
-    {
-      ...common,
-      taskQueue: WAITING_TASK_QUEUE,
-      maxConcurrentActivityTaskExecutions: 2000,
-      maxConcurrentActivityTaskPolls: 2,
-      maxHeartbeatThrottleInterval: '10 seconds',
-    },
-  ] satisfies readonly Omit<WorkerOptions, 'connection'>[]
+  } satisfies WorkerOptions
 }
 
 /**
- * Starts the Temporal workers and keeps them running. While the server is away they wait for it. After a fatal error
- * they start again.
+ * Starts the Temporal worker and keeps it running. While the server is away it waits for it. After a fatal error it
+ * starts again.
  *
- * @returns at once; {@link TemporalWorkers.isRunning} says when they poll
+ * @returns at once; {@link TemporalWorker.isRunning} says when it polls
  */
-export function startTemporalWorkers(options: TemporalWorkerOptions): TemporalWorkers {
+export function startTemporalWorker(options: TemporalWorkerOptions): TemporalWorker {
   const { address, namespace, log } = options
   installRuntime(log)
   const stop = new AbortController()
-  let workers: readonly Worker[] = []
+  let worker: Worker | undefined
 
   const once = async () => {
     const connection = await NativeConnection.connect({ address })
     try {
       await registerSearchAttributes(address, namespace)
-      workers = await Promise.all(workerOptions(options).map((each) => Worker.create({ ...each, connection })))
-      log.info({ address, namespace }, 'temporal workers run')
-      if (!stop.signal.aborted) await runAll(workers, stop.signal)
+      worker = await Worker.create({ ...workerOptions(options), connection })
+      log.info({ address, namespace }, 'the temporal worker runs')
+      if (!stop.signal.aborted) await runUntil(worker, stop.signal)
     } finally {
-      workers = []
+      worker = undefined
       await connection.close()
     }
   }
@@ -122,7 +102,7 @@ export function startTemporalWorkers(options: TemporalWorkerOptions): TemporalWo
 
   const ended = forever()
   return {
-    isRunning: () => workers.length > 0 && workers.every((worker) => worker.getState() === 'RUNNING'),
+    isRunning: () => worker?.getState() === 'RUNNING',
     async shutdown() {
       stop.abort()
       await ended
@@ -130,18 +110,13 @@ export function startTemporalWorkers(options: TemporalWorkerOptions): TemporalWo
   }
 }
 
-/** Runs workers until `stop`. If one fails, the others stop too. */
-async function runAll(workers: readonly Worker[], stop: AbortSignal): Promise<void> {
+async function runUntil(worker: Worker, stop: AbortSignal): Promise<void> {
   const shutdown = () => {
-    for (const worker of workers) if (worker.getState() === 'RUNNING') worker.shutdown()
+    if (worker.getState() === 'RUNNING') worker.shutdown()
   }
   stop.addEventListener('abort', shutdown)
   try {
-    const runs = workers.map(async (worker) => {
-      await worker.run().finally(shutdown)
-    })
-    const results = await Promise.allSettled(runs)
-    for (const result of results) if (result.status === 'rejected') throw result.reason
+    await worker.run()
   } finally {
     stop.removeEventListener('abort', shutdown)
   }

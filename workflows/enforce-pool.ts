@@ -18,11 +18,10 @@ import {
   defineSignal,
   isCancellation,
   log,
-  patched,
   setHandler,
   workflowInfo,
 } from '@temporalio/workflow'
-import type { PoolPick } from '../activities/enforcement.ts'
+import type { PoolRound } from '../activities/enforcement.ts'
 import type { EnforcePoolInput, EnforcePoolState } from '../domain/temporal/enforce-pool.ts'
 import { ALERT_SIGNALS, type AlertSignal, GUARD_SIGNALS } from '../domain/temporal/signals.ts'
 import type { WaitsFor } from '../domain/temporal/timeline.ts'
@@ -33,13 +32,13 @@ import { answerState, openTimeline, showState } from './run/timeline.ts'
 interface Carried extends EnforcePoolState {
   readonly next: Next
   readonly toldTooLittle: boolean
-  /** SIMs that runs from before decision 76 armed. */
-  readonly listed?: readonly number[]
 }
 /** What to do next. `decided`: a person has decided about a hold of the guard. */
 type Next = AlertSignal | 'decided' | null
 
 interface PoolState {
+  /** How many SIMs the service has kept as armed. */
+  armed: number
   rounds: number
   over: boolean
   tooLittle: boolean
@@ -49,9 +48,9 @@ interface PoolState {
 
 /** @param carried what a continued run takes over; absent in the first run, which begins with a round */
 export async function enforcePool(input: EnforcePoolInput, carried?: Carried): Promise<EnforcePoolState> {
-  const arms = openArms(carried)
   const timeline = openTimeline(carried)
   const state: PoolState = {
+    armed: carried?.armed ?? 0,
     rounds: carried?.rounds ?? 0,
     over: carried?.over ?? false,
     tooLittle: carried?.tooLittle ?? false,
@@ -60,7 +59,7 @@ export async function enforcePool(input: EnforcePoolInput, carried?: Carried): P
   }
   const told = { tooLittle: carried?.toldTooLittle ?? false }
   let next: Next = carried === undefined ? 'overLimit' : carried.next
-  const answer = () => ({ ...state, armed: arms.shown(), ...timeline.read() })
+  const answer = () => ({ ...state, ...timeline.read() })
   answerState(answer)
   for (const name of ALERT_SIGNALS) {
     setHandler(defineSignal(name), () => {
@@ -83,8 +82,7 @@ export async function enforcePool(input: EnforcePoolInput, carried?: Carried): P
     timeline.waits(null)
     const before = wordOf(state)
     const outcome = await outliving(
-      () =>
-        ask === 'cleared' || ask === 'standDown' ? passOn(input, arms, state, ask) : round(input, arms, state, told),
+      () => (ask === 'cleared' || ask === 'standDown' ? passOn(input, state, ask) : round(input, state, told)),
       { round: ask, poolId: input.poolId },
     )
     if (wordOf(state) !== before) showState(wordOf(state))
@@ -93,7 +91,6 @@ export async function enforcePool(input: EnforcePoolInput, carried?: Carried): P
     if (workflowInfo().continueAsNewSuggested) {
       await continueAsNew<typeof enforcePool>(input, {
         ...answer(),
-        ...arms.carried(),
         next,
         toldTooLittle: told.tooLittle,
       })
@@ -113,8 +110,7 @@ async function outliving(act: () => Promise<string>, about: Readonly<Record<stri
   try {
     return await act()
   } catch (error) {
-    if (isCancellation(error) || !(error instanceof ActivityFailure) || !patched('failed-rounds-are-outlived'))
-      throw error
+    if (isCancellation(error) || !(error instanceof ActivityFailure)) throw error
     const { code, detail } = failureOf(error)
     log.error('a round of enforcement has failed', { ...about, code, detail })
     return `failed: ${code}: ${detail}`
@@ -133,107 +129,47 @@ function waitsFor({ cycleEndsAt: until, rule }: EnforcePoolInput, { over, held, 
   return { what: `the release or discard of hold ${holdId}`, until, why }
 }
 
-/** SIMs that the run has armed. */
-interface Arms {
-  /** False for a run from before decision 76: it keeps a list. */
-  readonly inService: boolean
-  /** SIMs that the service has not kept. */
-  readonly listed: Set<number>
-  /** How many SIMs the service has kept. */
-  count: number
-  readonly shown: () => number | readonly number[]
-  readonly carried: () => Pick<Carried, 'listed'>
-}
-
-function openArms(carried: Carried | undefined): Arms {
-  const inService = patched('arms-stand-in-the-service')
-  const { armed = 0 } = carried ?? {}
-  const listed = new Set(typeof armed === 'number' ? carried?.listed : armed)
-  const arms: Arms = {
-    inService,
-    listed,
-    count: typeof armed === 'number' ? armed - listed.size : 0,
-    shown: () => (inService ? arms.count + listed.size : [...listed]),
-    carried: () => (inService && listed.size > 0 ? { listed: [...listed] } : {}),
-  }
-  return arms
-}
-
 /** Picks SIMs, asks the guard, and arms those it grants. @returns what was done; empty if nothing changed */
-async function round(
-  input: EnforcePoolInput,
-  arms: Arms,
-  state: PoolState,
-  told: { tooLittle: boolean },
-): Promise<string> {
-  if (!arms.inService) return listedRound(input, arms, state, told)
+async function round(input: EnforcePoolInput, state: PoolState, told: { tooLittle: boolean }): Promise<string> {
   const { tenantId, poolId, cycleKey, rule, ruleFile, target, grace, until } = input
   const { workflowId } = workflowInfo()
   const ask = { tenantId, poolId, cycleKey, rule, ruleFile, target, grace, until, workflowId }
   const done = await long.stopPool(ask)
-  const { over, held, holdId } = done
   const changed = note(state, done)
-  arms.count = done.armed
   await tellTooLittle(input, state, told, done)
   const isFirst = state.rounds === 0
   state.rounds += 1
-  if (isFirst && !over && done.armed > 0) return `under: ${await passOn(input, arms, state, 'cleared')}`
-  return changed || done.added > 0 ? wordsOf({ over, armed: done.told, held, holdId }) : ''
+  if (isFirst && !done.over && done.armed > 0) return `under: ${await passOn(input, state, 'cleared')}`
+  return changed || done.added > 0 ? wordsOf(done) : ''
 }
-
-/** As {@link round}, for a run from before decision 76. */
-async function listedRound(
-  input: EnforcePoolInput,
-  { listed }: Arms,
-  state: PoolState,
-  told: { tooLittle: boolean },
-): Promise<string> {
-  const { tenantId, poolId, cycleKey, rule, ruleFile, target, grace, until } = input
-  const { workflowId } = workflowInfo()
-  const pick = await short.pickPoolTargets({ tenantId, poolId, cycleKey, rule, target, workflowId })
-  const { simIds, over, held, holdId } = pick
-  const changed = note(state, pick)
-  await tellTooLittle(input, state, told, pick)
-  if (simIds.length > 0) {
-    await long.armSims({ tenantId, simIds, cycle: cycleKey, rule, ruleFile, grace, until, signal: 'overLimit' })
-  }
-  const before = listed.size
-  for (const simId of simIds) listed.add(simId)
-  state.rounds += 1
-  return changed || listed.size > before ? wordsOf({ over, armed: simIds.length, held, holdId }) : ''
-}
-
-type Found = Pick<PoolPick, 'over' | 'tooLittle' | 'held' | 'holdId'>
 
 /** @returns whether the pool is over, or waits for a person, otherwise than before */
-function note(state: PoolState, { over, tooLittle, held, holdId }: Found): boolean {
+function note(state: PoolState, { over, tooLittle, held, holdId, armed }: PoolRound): boolean {
   const changed = over !== state.over || held !== state.held
-  Object.assign(state, { over, tooLittle, held, holdId: held > 0 ? holdId : null })
+  Object.assign(state, { over, tooLittle, held, holdId: held > 0 ? holdId : null, armed })
   return changed
 }
 
-const wordsOf = ({ over, armed, held, holdId }: Omit<Found, 'tooLittle'> & { readonly armed: number }): string =>
-  `${over ? 'over' : 'under'}: ${armed} SIM(s) armed, ${held === 0 ? 'none held' : `${held} held by hold ${holdId}`}`
+const wordsOf = ({ over, told, held, holdId }: PoolRound): string =>
+  `${over ? 'over' : 'under'}: ${told} SIM(s) armed, ${held === 0 ? 'none held' : `${held} held by hold ${holdId}`}`
 
 async function tellTooLittle(
   input: EnforcePoolInput,
   { tooLittle }: PoolState,
   told: { tooLittle: boolean },
-  pick: TooLittle,
+  done: PoolRound,
 ): Promise<void> {
   if (!tooLittle || told.tooLittle) return
   told.tooLittle = true
-  await logTooLittle(input, pick)
+  await logTooLittle(input, done)
 }
 
-type TooLittle = Pick<PoolPick, 'overageMB' | 'passedOver'>
-
 /** Makes the service log, once, that the pool stays over whatever is stopped: a person has to look. */
-async function logTooLittle(input: EnforcePoolInput, pick: TooLittle): Promise<void> {
+async function logTooLittle(input: EnforcePoolInput, { overageMB, passedOver }: PoolRound): Promise<void> {
   const { tenantId, poolId, cycleKey: cycle, rule } = input
   const detail =
-    `it is ${pick.overageMB} MB over, and stopping all that rule ${rule} may stop does not cover it; ` +
-    `left alone as exempt, in a weaker mode or held: ${pick.passedOver} SIM(s)`
+    `it is ${overageMB} MB over, and stopping all that rule ${rule} may stop does not cover it; ` +
+    `left alone as exempt, in a weaker mode or held: ${passedOver} SIM(s)`
   const { workflowId } = workflowInfo()
   const entry = { poolId, cycle, rule, action: 'tooLittleToPick', counter: 0, detail, workflowId } as const
   try {
@@ -252,15 +188,12 @@ async function logTooLittle(input: EnforcePoolInput, pick: TooLittle): Promise<v
  */
 async function passOn(
   { tenantId, poolId, cycleKey: cycle, rule, ruleFile, grace, until }: EnforcePoolInput,
-  { inService, listed }: Arms,
   state: PoolState,
   signal: 'cleared' | 'standDown',
 ): Promise<string> {
-  const simIds = [...listed]
-  if (simIds.length > 0) await long.armSims({ tenantId, simIds, cycle, rule, ruleFile, grace, until, signal })
-  const told = inService ? await long.tellArmed({ tenantId, poolId, cycle, rule, ruleFile, grace, until, signal }) : 0
+  const told = await long.tellArmed({ tenantId, poolId, cycle, rule, ruleFile, grace, until, signal })
   const withdrawn = state.held === 0 ? '' : `, ${state.held} that waited are left alone`
   Object.assign(state, { held: 0, holdId: null })
   if (signal === 'cleared') Object.assign(state, { over: false, tooLittle: false })
-  return `${simIds.length + told} SIM(s) told${withdrawn}`
+  return `${told} SIM(s) told${withdrawn}`
 }

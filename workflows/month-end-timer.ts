@@ -11,8 +11,7 @@ import type { MonthEndTimerInput } from '../domain/temporal/month-end-timer.ts'
 import type { Timeline } from '../domain/temporal/timeline.ts'
 import { backoffMs } from '../domain/time/backoff.ts'
 import { cycleAt, previousCycle } from '../domain/time/cycle.ts'
-import { short, waiting } from './run/activities.ts'
-import { isSignalled } from './run/tickets.ts'
+import { short } from './run/activities.ts'
 import { answerState, openTimeline, showState } from './run/timeline.ts'
 
 export interface TimerResult {
@@ -26,8 +25,6 @@ interface CycleEnd {
 
 /** Pauses between two looks at a month end, in milliseconds. It waits hours for its close. */
 const LOOKS = { firstMs: 1000, longestMs: 300_000 }
-/** How often runs from before decision 25 check. */
-const WAITS = { pollMin: 'PT1S', pollMax: 'PT30S' } as const
 const MOST_CYCLES = 100
 
 /**
@@ -56,9 +53,7 @@ export async function monthEndTimer(input: MonthEndTimerInput): Promise<TimerRes
     begun = false
     const why = left.length === 0 ? 'it is the last' : `${left.length} more cycle(s) come after it`
     timeline.waits({ what: workflowId, until: null, why })
-    const status = isSignalled()
-      ? await endOf({ tenantId, workflowId })
-      : await waiting.awaitWorkflow({ tenantId, workflowId, waits: WAITS })
+    const status = await endOf({ tenantId, workflowId })
     if (status === null) {
       const still = { left: [cycle, ...left], cycles, failed, begun: true }
       return await continueAsNew<typeof monthEndTimer>({ tenantId, billingCycle, carried: still })

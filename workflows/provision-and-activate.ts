@@ -21,16 +21,9 @@ import type {
 } from '../domain/temporal/provision-and-activate.ts'
 import type { TicketEnd } from '../domain/temporal/ticket-ends.ts'
 import { backoffMs } from '../domain/time/backoff.ts'
-import { failureOf, short, stepKey, waiting } from './run/activities.ts'
+import { failureOf, short, stepKey } from './run/activities.ts'
 import { type Cancel, endCancelled, heedingCancel } from './run/cancellation.ts'
-import {
-  endOfTicket,
-  heedTicketEnds,
-  isSignalled,
-  type OpenTicket,
-  orWithdrawn,
-  type TicketEnds,
-} from './run/tickets.ts'
+import { endOfTicket, heedTicketEnds, type OpenTicket, type TicketEnds } from './run/tickets.ts'
 import { answerState, openTimeline, showState, type TimelineWriter } from './run/timeline.ts'
 
 /** Pauses while others have tickets open on the SIM, in milliseconds. Those tickets end within seconds. */
@@ -105,14 +98,9 @@ async function activate(next: Next, run: Run, provisioned: boolean): Promise<End
   let sim: SimNow | null = null
   const { tenantId, simId } = input
   const failure = await follow('activate', run, async (_, ticket, withdraw) => {
-    if (isSignalled()) {
-      const end = await endOfTicket(run.ends, ticket, withdraw)
-      if (end.status === 'complete') sim = await short.readSim({ tenantId, simId })
-      return end
-    }
-    const { ended } = await orWithdrawn(waiting.awaitActivation({ ...ticket, simId }), ticket, withdraw)
-    sim = ended.sim
-    return ended.end
+    const end = await endOfTicket(run.ends, ticket, withdraw)
+    if (end.status === 'complete') sim = await short.readSim({ tenantId, simId })
+    return end
   })
   // If the SIM was provisioned before this run, a cancel after its activation finds nothing to undo.
   const undone = failure !== null || cancel.requested
@@ -170,8 +158,7 @@ async function ask(from: 'provision' | 'activate', { input }: Run): Promise<Next
     ...(tag === undefined ? {} : { tag }),
   }
   try {
-    if (from === 'provision' && isSignalled()) return await short.openBothTickets(ask)
-    return await short.openNextTicket(ask)
+    return await (from === 'provision' ? short.openBothTickets(ask) : short.openNextTicket(ask))
   } catch (error) {
     return { do: 'refuse', refusal: { step: 'check', ...failureOf(error) } }
   }
@@ -187,9 +174,9 @@ async function follow(kind: Step, run: Run, wait: Wait): Promise<Failure | null>
   const ticketId = tickets[kind]
   if (ticketId === null) return null
   timeline.waits({ what: `ticket ${ticketId}`, until: null, why: `the carrier has to ${kind} the SIM` })
-  const { tenantId, waits } = input
+  const { tenantId } = input
   const behind = kind === 'provision' ? tickets.activate : null
-  const ticket = { tenantId, ticketId, waits, ...(behind === null ? {} : { behind }) }
+  const ticket = { tenantId, ticketId, ...(behind === null ? {} : { behind }) }
   const why = await ending(wait(run, ticket, () => withdraws(kind, cancel)))
   timeline.waits(null)
   timeline.done(kind, why === null ? 'complete' : wordsOf(why), ticketId)

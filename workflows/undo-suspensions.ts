@@ -95,7 +95,7 @@ async function work(input: UndoSuspensionsInput, run: Run, cancel: Cancel): Prom
 }
 
 async function undoPage(
-  { tenantId, rule, since, until, pageSize, waits }: UndoSuspensionsInput,
+  { tenantId, rule, since, until, pageSize }: UndoSuspensionsInput,
   { progress, timeline, ends }: Run,
   afterSimId: number,
   cancel: Cancel,
@@ -122,7 +122,7 @@ async function undoPage(
     why: 'no workflow runs that would bring these SIMs back',
   })
   await withConcurrency(orphans, CONCURRENCY, async (simId) => {
-    const failure = await activate({ tenantId, simId, waits }, { timeline, ends }, cancel)
+    const failure = await activate({ tenantId, simId }, { timeline, ends }, cancel)
     if (failure !== null) failed.push({ simId, ...failure })
   })
   progress.failed += failed.length
@@ -137,7 +137,7 @@ async function undoPage(
 
 /** Brings one SIM back by a ticket. @returns why not; null if it is back */
 async function activate(
-  { tenantId, simId, waits }: Pick<UndoSuspensionsInput, 'tenantId' | 'waits'> & { readonly simId: number },
+  { tenantId, simId }: { readonly tenantId: string; readonly simId: number },
   { timeline, ends }: Pick<Run, 'timeline' | 'ends'>,
   cancel: Cancel,
 ): Promise<Omit<Failure, 'simId'> | null> {
@@ -147,7 +147,7 @@ async function activate(
   try {
     const { ticketId } = await short.openTicket({ tenantId, simId, kind: 'activate', key: stepKey(step), cause })
     if (ticketId === null) return null
-    const { status, code, detail } = await endOfTicket(ends, { tenantId, ticketId, waits }, () => cancel.requested)
+    const { status, code, detail } = await endOfTicket(ends, { tenantId, ticketId }, () => cancel.requested)
     timeline.done(step, status === 'complete' ? 'complete' : `${code}: ${detail}`, ticketId)
     return status === 'complete' ? null : { code, detail }
   } catch (error) {

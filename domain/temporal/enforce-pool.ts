@@ -15,8 +15,8 @@ export interface EnforcePoolInput {
 }
 
 export interface EnforcePoolState extends Timeline {
-  /** How many SIMs it has armed in the cycle. In runs from before decision 76: their ids. */
-  readonly armed: number | readonly number[]
+  /** How many SIMs it has armed in the cycle. */
+  readonly armed: number
   readonly rounds: number
   readonly over: boolean
   /** Whether stopping every SIM that may be stopped does not cover the overage. */

@@ -1,7 +1,6 @@
 /** Input, state, result and updates of month-end-reprovision. */
 
 import type { Timeline } from './timeline.ts'
-import type { Waits } from './waits.ts'
 
 export interface MonthEndInput {
   readonly tenantId: string
@@ -15,7 +14,6 @@ export interface MonthEndInput {
   readonly parallel: number
   /** Batches that one run starts before it continues as new. */
   readonly perRun: number
-  readonly waits: Waits
   /** State that a continued run takes over; absent in the first run. */
   readonly carried?: MonthEndCarried
 }

@@ -1,7 +1,6 @@
 /** Input, state and result of provision-and-activate. */
 
 import type { Timeline } from './timeline.ts'
-import type { Waits } from './waits.ts'
 
 export interface ProvisionAndActivateInput {
   readonly tenantId: string
@@ -11,7 +10,6 @@ export interface ProvisionAndActivateInput {
   readonly tag?: string
   /** Id of the batch that it is started for. */
   readonly batchId?: string
-  readonly waits: Waits
 }
 
 export interface ProvisionAndActivateState extends Timeline {

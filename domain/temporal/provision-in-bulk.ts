@@ -2,7 +2,6 @@
 
 import type { ProvisionAndActivateResult } from './provision-and-activate.ts'
 import type { Timeline } from './timeline.ts'
-import type { Waits } from './waits.ts'
 
 export interface ProvisionInBulkInput {
   readonly tenantId: string
@@ -13,7 +12,6 @@ export interface ProvisionInBulkInput {
   readonly pageSize: number
   /** SIMs that one run starts before it continues as new. */
   readonly perRun: number
-  readonly waits: Waits
 }
 
 /** Number of a batch's SIMs by outcome. The counts add up to the batch without its refused SIMs. */

@@ -1,14 +1,8 @@
-/** How runs are started: task queues, search attributes, and what Temporal's lists show about them. */
+/** How runs are started: task queue, search attributes, and what Temporal's lists show about them. */
 import { type WorkflowType, workflowTypeOf } from './ids.ts'
 
 /** Task queue for workflows and activities. */
 export const TASK_QUEUE = 'simherd'
-
-/**
- * Task queue for activities that wait for tickets, for runs from before decision 25. It has many slots, so that a
- * carrier's outage blocks nothing else.
- */
-export const WAITING_TASK_QUEUE = 'simherd-waiting'
 
 /** What a run is about: the part of its input by which lists are filtered. */
 export interface WorkflowSubject {

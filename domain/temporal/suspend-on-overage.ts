@@ -2,7 +2,6 @@
 
 import type { SuspendedUntil } from '../../domain/suspend.ts'
 import type { Timeline } from './timeline.ts'
-import type { Waits } from './waits.ts'
 
 export interface SuspendOnOverageInput {
   readonly tenantId: string
@@ -21,7 +20,6 @@ export interface SuspendOnOverageInput {
    * reads the SIM first. If the last run had suspended the SIM, this run is responsible for resuming it.
    */
   readonly takeOver?: true
-  readonly waits: Waits
 }
 
 export interface SuspendOnOverageState extends Timeline {

@@ -1,7 +1,6 @@
 /** Input, state and result of undo-suspensions. */
 
 import type { Timeline } from './timeline.ts'
-import type { Waits } from './waits.ts'
 
 export interface UndoSuspensionsInput {
   readonly tenantId: string
@@ -14,7 +13,6 @@ export interface UndoSuspensionsInput {
   readonly pageSize: number
   /** Pages that one run processes before it continues as new. */
   readonly perRun: number
-  readonly waits: Waits
 }
 
 export interface UndoSuspensionsResult {

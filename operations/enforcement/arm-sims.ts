@@ -8,7 +8,7 @@ import { knownStarts, rememberStarts, requestWorkflows } from '../../store/outbo
 import type { TenantTx } from '../../store/tenancy.ts'
 import { cycleNamed } from '../../store/usage/cycles.ts'
 import { knownPool } from '../estate/known-pool.ts'
-import { suspendInputOf, type WorkflowOptions } from '../workflows/inputs.ts'
+import { suspendInputOf } from '../workflows/inputs.ts'
 
 /**
  * Signals the suspend-on-overage runs of SIMs for the enforcement of their pool, after the commit. Only `overLimit`
@@ -24,7 +24,6 @@ import { suspendInputOf, type WorkflowOptions } from '../workflows/inputs.ts'
 export async function armSims(
   tx: TenantTx,
   ask: ArmRequest,
-  options: WorkflowOptions,
 ): Promise<{ told: number; started: number; armed: number }> {
   const { poolId, rule, ruleFile, grace, until, signal } = ask
   const cycle = await cycleNamed(tx, ask.cycle)
@@ -49,7 +48,7 @@ export async function armSims(
             do: 'signalWithStart' as const,
             type: 'suspend-on-overage' as const,
             workflowId,
-            input: suspendInputOf(tx.tenantId, cycle, options, { simId, rule, ruleFile, grace, until }),
+            input: suspendInputOf(tx.tenantId, cycle, { simId, rule, ruleFile, grace, until }),
             signal,
           }
         : { do: 'signal' as const, workflowId, signal },

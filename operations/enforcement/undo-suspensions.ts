@@ -10,7 +10,6 @@ import { missingSims } from '../../store/estate/sims.ts'
 import { passOverRuns } from '../../store/outbox.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
 import { currentCycle, cycleNamed, runningCycle } from '../../store/usage/cycles.ts'
-import type { WorkflowOptions } from '../workflows/inputs.ts'
 
 /** Suspensions in a page. A page takes two requests, of a few seconds each at most. */
 const PAGE = 100
@@ -25,11 +24,7 @@ const PAGES = 50
  *
  * @throws ServiceError `invalid_request` if `since` is not before `until`; without `until`, if it is not before now
  */
-export function undoInput(
-  tx: TenantTx,
-  ask: StartUndo,
-  options: WorkflowOptions,
-): { workflowId: string; input: UndoSuspensionsInput } {
+export function undoInput(tx: TenantTx, ask: StartUndo): { workflowId: string; input: UndoSuspensionsInput } {
   const [since, until] = [new Date(ask.since), ask.until == null ? null : new Date(ask.until)]
   if (since >= (until ?? tx.now)) {
     const detail = `must be before ${until === null ? 'now' : 'until'}`
@@ -45,7 +40,6 @@ export function undoInput(
       until: (until ?? tx.now).toISOString(),
       pageSize: PAGE,
       perRun: PAGES,
-      waits: options.waits,
     },
   }
 }

@@ -23,7 +23,6 @@ import { logAction } from '../enforcement/log-action.ts'
 import { poolEnforcement, simEnforcement } from '../enforcement/read-enforcement.ts'
 import { applyTickets } from '../tickets/apply-tickets.ts'
 import { type OpenTicketRequest, openTicket } from '../tickets/open-ticket.ts'
-import type { WorkflowOptions } from '../workflows/inputs.ts'
 
 /** A run of suspend-on-overage. */
 interface SimRun {
@@ -43,7 +42,7 @@ export interface Enforcer {
   readonly nextAt: () => number | null
 }
 
-export function openEnforcer(store: Store, tenantId: string, options: WorkflowOptions, ofUsage: ReadsUsage): Enforcer {
+export function openEnforcer(store: Store, tenantId: string, ofUsage: ReadsUsage): Enforcer {
   const asTenant = <T>(work: (tx: TenantTx) => Promise<T>): Promise<T> => inTenant(store, tenantId, work)
   const sims = new Map<string, SimRun>()
   const pools = new Map<string, { readonly input: EnforcePoolInput; readonly armed: Set<number> }>()
@@ -104,7 +103,7 @@ export function openEnforcer(store: Store, tenantId: string, options: WorkflowOp
       if (granted.length === 0) return
       for (const simId of granted) armed.add(simId)
       const ask = { simIds: [...granted], cycle, rule, ruleFile, grace, until, signal: 'overLimit' as const }
-      await armSims(tx, ask, options)
+      await armSims(tx, ask)
     })
   }
 

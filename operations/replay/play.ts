@@ -37,7 +37,7 @@ export interface Player {
 
 export function openPlayer(store: PlayedStore, tenantId: string, { mailer, ...options }: PlayOptions): Player {
   const evaluation = { asksOnceUnseen: true, ...options.evaluation }
-  const enforcer: Enforcer = openEnforcer(store, tenantId, evaluation, readsUsage(evaluation.rules))
+  const enforcer: Enforcer = openEnforcer(store, tenantId, readsUsage(evaluation.rules))
 
   async function nextAt(): Promise<number> {
     const due = await inTenant(store, tenantId, nextDueAt)

@@ -15,7 +15,6 @@ import type { DeviceChange, JudgedFigures, PoolFactRow, SimRow, TenantFactRow } 
 import type { PoolFacts, SimFacts, TenantFacts } from '../../rules/facts.ts'
 import type { Moment } from '../../rules/facts-of.ts'
 import type { Rule } from '../../rules/rule.ts'
-import type { WorkflowOptions } from '../workflows/inputs.ts'
 import type { ReadRules } from './rules-in-force.ts'
 
 interface Of<K extends SubjectKind, Row, F> extends Subject {
@@ -117,7 +116,7 @@ export const isDecidedAt = ({ cycleBound }: Rule, { isEnded }: Moment): boolean 
 export const scopesAt = ({ cycle, isEnded }: Moment): string[] => (isEnded ? [cycle.key] : [cycle.key, ''])
 
 /** How subjects are evaluated, and how people are notified. Times are in milliseconds. */
-export interface EvaluationOptions extends WorkflowOptions {
+export interface EvaluationOptions {
   readonly rules: ReadRules
   /** How long a notification that is not critical waits for others. */
   readonly groupFirstMs: number

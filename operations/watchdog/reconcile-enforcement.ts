@@ -86,7 +86,7 @@ export async function reconcile(
     const next = signalsAgainAt(desired, moment, signalled.has(desired))
     return next === undefined ? [] : [{ about: desired.decided.about, at: next }]
   })
-  const requests = sent.flatMap(({ desired, signal }) => requestOf(tx.tenantId, batch, desired, signal, options) ?? [])
+  const requests = sent.flatMap(({ desired, signal }) => requestOf(tx.tenantId, batch, desired, signal) ?? [])
   await endClearedPermits(tx, cycle, all, sent)
   const first = await rememberStarts(
     tx,
@@ -104,13 +104,7 @@ export async function reconcile(
   return { sent: sent.map(({ desired, signal }) => ({ decided: desired.decided, signal })), again }
 }
 
-function requestOf(
-  tenantId: string,
-  batch: Batch,
-  desired: Desired,
-  signal: Signal,
-  options: EvaluationOptions,
-): WorkflowRequest | undefined {
+function requestOf(tenantId: string, batch: Batch, desired: Desired, signal: Signal): WorkflowRequest | undefined {
   if (signal === 'would') return undefined
   const { cycle } = batch.moment
   const { id } = desired.decided.about
@@ -124,7 +118,7 @@ function requestOf(
     until: desired.suspend.until,
   }
   if (!pool) {
-    const input: SuspendOnOverageInput = suspendInputOf(tenantId, cycle, options, { ...common, simId: id })
+    const input: SuspendOnOverageInput = suspendInputOf(tenantId, cycle, { ...common, simId: id })
     return { do: 'signalWithStart', type: 'suspend-on-overage', workflowId, input, signal }
   }
   const input: EnforcePoolInput = {

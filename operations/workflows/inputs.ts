@@ -7,7 +7,6 @@ import type { WorkflowRequest } from '../../domain/temporal/outbox.ts'
 import type { ProvisionAndActivateInput } from '../../domain/temporal/provision-and-activate.ts'
 import type { ProvisionInBulkInput } from '../../domain/temporal/provision-in-bulk.ts'
 import type { SuspendOnOverageInput } from '../../domain/temporal/suspend-on-overage.ts'
-import type { Waits } from '../../domain/temporal/waits.ts'
 import type { SimState } from '../../domain/tickets/decisions.ts'
 import { type Cycle, cycleAt, parseBillingCycle, previousCycle } from '../../domain/time/cycle.ts'
 import type { StartMonthEnd, StartProvision, StartSuspend } from '../../domain/workflows/workflow.ts'
@@ -29,7 +28,6 @@ import { type Conflict, checkAssignment } from '../tickets/open-ticket.ts'
 
 /** Settings that go into the inputs of workflows. */
 export interface WorkflowOptions {
-  readonly waits: Waits
   /** ISO 8601 duration from a cycle's end to its close. Shorter cycles than a day are closed without it. */
   readonly closeAfter: string
   /** How a month end is divided. Default: 500 SIMs a batch, 8 batches at once, 100 batches a run. */
@@ -70,7 +68,6 @@ export async function provisionInput(
   tx: TenantTx,
   simId: number,
   ask: StartProvision,
-  options: WorkflowOptions,
 ): Promise<ProvisionAndActivateInput> {
   const sim = await lockSim(tx, simId)
   if (sim === undefined) throw new ServiceError('sim_not_found', `There is no SIM ${simId}.`)
@@ -84,7 +81,6 @@ export async function provisionInput(
     ...(ask.poolId == null ? {} : { poolId: ask.poolId }),
     ...(ask.tariffId == null ? {} : { tariffId: ask.tariffId }),
     ...(ask.tag == null ? {} : { tag: ask.tag }),
-    waits: options.waits,
   }
 }
 
@@ -123,7 +119,6 @@ type SuspendRequest = Extract<WorkflowRequest, { type: 'suspend-on-overage' }>
 export async function takeSuspendStart(
   tx: TenantTx,
   ask: StartSuspend,
-  options: WorkflowOptions,
 ): Promise<SuspendStart & { readonly workflowId: string }> {
   if ((await readEnforcedSim(tx, ask.simId)) === undefined) {
     throw new ServiceError('sim_not_found', `There is no SIM ${ask.simId}.`)
@@ -133,7 +128,7 @@ export async function takeSuspendStart(
     throw new ServiceError('sim_state_conflict', `Cycle ${cycle.key} has ended: nothing is enforced in it any more.`)
   }
   const workflowId = suspendOnOverageId(tx.tenantId, ask.simId, cycle.key)
-  const input = suspendInputOf(tx.tenantId, cycle, options, {
+  const input = suspendInputOf(tx.tenantId, cycle, {
     simId: ask.simId,
     rule: ask.rule ?? null,
     ruleFile: null,
@@ -164,14 +159,12 @@ async function tryAgain(tx: TenantTx, workflowId: string): Promise<void> {
 export const suspendInputOf = (
   tenantId: string,
   cycle: Cycle,
-  options: WorkflowOptions,
   ask: Pick<SuspendOnOverageInput, 'simId' | 'rule' | 'ruleFile' | 'grace' | 'until'>,
 ): SuspendOnOverageInput => ({
   tenantId,
   ...ask,
   cycleKey: cycle.key,
   cycleEndsAt: new Date(cycle.endsAt).toISOString(),
-  waits: options.waits,
 })
 
 /**
@@ -194,6 +187,5 @@ export async function monthEndInput(
     cycleEndsAt: new Date(cycle.endsAt).toISOString(),
     closeAfter: length === 'month' || (length ?? 0) >= DAY_MS ? options.closeAfter : 'PT0S',
     ...(options.batches ?? BATCHES),
-    waits: options.waits,
   }
 }

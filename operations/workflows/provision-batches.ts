@@ -65,13 +65,7 @@ export async function startBatch(tx: TenantTx, ask: BatchRequest, options: Workf
     throw new ServiceError('batch_refused', detail, { errors })
   }
   const workflowId = provisionInBulkId(tx.tenantId, id)
-  const input = {
-    tenantId: tx.tenantId,
-    batchId: id,
-    parallel,
-    ...(options.provisioning ?? RUNS),
-    waits: options.waits,
-  }
+  const input = { tenantId: tx.tenantId, batchId: id, parallel, ...(options.provisioning ?? RUNS) }
   await requestWorkflows(tx, [{ do: 'start', type: 'provision-in-bulk', workflowId, input }])
   await noteChange(tx, {
     subject: 'workflow',

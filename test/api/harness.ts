@@ -61,7 +61,7 @@ export interface Harness {
 export const INTERNAL = {
   billingCycle: 'P1M',
   workflowClient: openWorkflowClient({ address: '127.0.0.1:1', namespace: 'default' }),
-  workflowOptions: { waits: { pollMin: 'PT0.2S', pollMax: 'PT10S' }, closeAfter: 'PT6H' },
+  workflowOptions: { closeAfter: 'PT6H' },
   esim: { smdpHost: 'smdp.simherd.example', iccidPrefix: '8999901' },
 }
 

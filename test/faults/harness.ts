@@ -16,8 +16,6 @@ export const LIFECYCLE_SETTINGS = {
   TICKET_RETRY_MAX: 'PT2S',
   // So many that no outage here makes a ticket fail for good. A failed ticket is a bug.
   TICKET_ATTEMPTS: 100,
-  POLL_MIN: 'PT1S',
-  POLL_MAX: 'PT2S',
   MAIL_GROUP_FIRST: 'PT1S',
   MAIL_GROUP_NEXT: 'PT2S',
   MAIL_RETRY_MAX: 'PT2S',

@@ -24,8 +24,6 @@ const USER: Cause = { by: 'user' }
 /** Options of an evaluation by the rules in force. */
 export const evaluationOptions = (): EvaluationOptions => ({
   rules: rulesInForce(),
-  waits: { pollMin: 'PT0.1S', pollMax: 'PT1S' },
-  closeAfter: 'PT6H',
   groupFirstMs: 60_000,
   groupNextMs: 3_600_000,
   onFailed: ({ error }) => {

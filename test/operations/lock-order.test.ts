@@ -25,8 +25,6 @@ const store = await aStore()
 await activateRules(store, await readRuleFiles(''), 'the tests')
 const options = {
   rules: rulesInForce(),
-  waits: { pollMin: 'PT0.1S', pollMax: 'PT1S' },
-  closeAfter: 'PT6H',
   groupFirstMs: 60_000,
   groupNextMs: 3_600_000,
 }

@@ -6,7 +6,7 @@ import { Connection, WorkflowClient } from '@temporalio/client'
 import { pino } from 'pino'
 import { afterAll, beforeAll, describe, inject, test } from 'vitest'
 import { openWorkflowClient } from '../../queues/temporal/client.ts'
-import { startTemporalWorkers } from '../../worker/temporal.ts'
+import { startTemporalWorker } from '../../worker/temporal.ts'
 import { LINES, OPERATIONS } from '../api/every-route/calls.ts'
 import {
   isIdempotent,
@@ -24,7 +24,7 @@ const workflowClient = openWorkflowClient({ address, namespace })
 const connection = await Connection.connect({ address })
 const temporal = new WorkflowClient({ connection, namespace })
 const nowhere = 'http://127.0.0.1:9'
-const workers = startTemporalWorkers({
+const worker = startTemporalWorker({
   address,
   namespace,
   serviceUrl: nowhere,
@@ -45,7 +45,7 @@ beforeAll(async () => {
   }
 })
 afterAll(async () => {
-  await workers.shutdown()
+  await worker.shutdown()
   await workflowClient.close()
   await connection.close()
 })

@@ -7,7 +7,7 @@ import type { CommandSinks } from './commands-interceptor.ts'
 type History = proto.temporal.api.history.v1.IHistory
 type Payloads = proto.temporal.api.common.v1.IPayloads | null | undefined
 
-/** The arguments of commands in JSON, by the command's name: `activity 1 openNextTicket`. */
+/** The arguments of commands in JSON, by the command's name: `activity 1 openBothTickets`. */
 export type Commands = ReadonlyMap<string, string>
 
 const argsOf = (input: Payloads) =>

@@ -9,7 +9,7 @@ import { startTemporal } from '../../stack/temporal/temporal.ts'
 import { useCommonHarness } from '../setup/common-harness.ts'
 import { soon } from '../setup/soon.ts'
 import { clear, startHarness } from './harness.ts'
-import { aSim, TENANT, WAITS } from './model/service.ts'
+import { aSim, TENANT } from './model/service.ts'
 import { aBatchSim } from './provision-in-bulk/batch-model.ts'
 
 /** A server that suggests to continue as new after this many events, and workers. */
@@ -55,7 +55,7 @@ describe('a run that continues as new', () => {
   }
   const startSuspension = (cycleKey: string) => {
     const workflowId = suspendOnOverageId(TENANT, 1, cycleKey)
-    const input = { tenantId: TENANT, simId: 1, cycleKey, cycleEndsAt, waits: WAITS, ...RULE }
+    const input = { tenantId: TENANT, simId: 1, cycleKey, cycleEndsAt, ...RULE }
     harness.model.sims.set(1, aSim())
     return { do: 'signalWithStart', type: 'suspend-on-overage', workflowId, input, signal: 'overLimit' } as const
   }
@@ -162,7 +162,7 @@ describe('a run that looks on and on', () => {
     harness.model.stuck.add('provision/301')
     const batchId = 'stuck'
     const workflowId = provisionInBulkId(TENANT, batchId)
-    const input = { tenantId: TENANT, batchId, parallel: 2, pageSize: 2, perRun: 1, waits: WAITS }
+    const input = { tenantId: TENANT, batchId, parallel: 2, pageSize: 2, perRun: 1 }
     await harness.workflowClient.start({ type: 'provision-in-bulk', workflowId, input })
     await soon(() => expect(harness.model.batch[1]?.outcome).toBe('activated'))
     await untilRuns(workflowId, 3)

@@ -5,7 +5,7 @@ import { provisionAndActivateId } from '../../domain/temporal/ids.ts'
 import { freshNamespace } from '../setup/service.ts'
 import { soon } from '../setup/soon.ts'
 import { startHarness } from './harness.ts'
-import { aSim, TENANT, WAITS } from './model/service.ts'
+import { aSim, TENANT } from './model/service.ts'
 
 describe('a worker that dies between two tickets', () => {
   let harness: Awaited<ReturnType<typeof startHarness>>
@@ -33,12 +33,12 @@ describe('a worker that dies between two tickets', () => {
       if (asked === 1) await new Promise(() => {})
     }
     const workflowId = provisionAndActivateId(TENANT, 1)
-    const input = { tenantId: TENANT, simId: 1, poolId: 7, tariffId: 3, waits: WAITS }
+    const input = { tenantId: TENANT, simId: 1, poolId: 7, tariffId: 3 }
     await harness.workflowClient.start({ type: 'provision-and-activate', workflowId, input })
     // The first ticket may have ended before the second is opened.
     await soon(() => expect(asked).toBe(1))
     await soon(() => expect(model.ticketsOf(1)).toEqual(['provision:2']))
-    const comeBack = await harness.sendWorkersAway()
+    const comeBack = await harness.sendWorkerAway()
     await comeBack()
 
     expect(await temporal.getHandle(workflowId).result()).toMatchObject({ outcome: 'activated' })

@@ -12,7 +12,6 @@ import { requestWorkflows } from '../../store/outbox.ts'
 import { inTenant } from '../../store/tenancy.ts'
 import { aPool, aSim, useHarness } from '../api/harness.ts'
 import { freshNamespace } from '../setup/service.ts'
-import { WAITS } from './model/service.ts'
 
 const [address, namespace] = [inject('temporalAddress'), await freshNamespace()]
 const workflowClient = openWorkflowClient({ address, namespace })
@@ -98,7 +97,7 @@ test('reports terminated runs, but not cancelled ones', async () => {
   const { id: simId } = await aSim(harness.tenant)
   const tenantId = harness.tenant.id
   const workflowId = suspendOnOverageId(tenantId, simId, CYCLE.cycleKey)
-  const input = { tenantId, simId, ...CYCLE, ...RULE, waits: WAITS }
+  const input = { tenantId, simId, ...CYCLE, ...RULE }
   const suspension = {
     do: 'signalWithStart',
     type: 'suspend-on-overage',

@@ -1,8 +1,8 @@
-/** The harness of workflow tests: workers, the workflow client, and a model of the service that activities call. */
+/** The harness of workflow tests: a worker, the workflow client, and a model of the service that activities call. */
 import { pino } from 'pino'
 import type { WorkflowType } from '../../domain/temporal/ids.ts'
 import { openWorkflowClient, type WorkflowInput } from '../../queues/temporal/client.ts'
-import { installRuntime, startTemporalWorkers } from '../../worker/temporal.ts'
+import { installRuntime, startTemporalWorker } from '../../worker/temporal.ts'
 import { until } from '../setup/soon.ts'
 import { workflowBundle } from '../setup/workflow-bundle.ts'
 import { type ServiceModel, startServiceModel } from './model/service.ts'
@@ -10,13 +10,13 @@ import { startSkippingServer } from './model/skipping-server.ts'
 
 const log = pino({ level: process.env.LOG_LEVEL ?? 'silent' })
 
-/** Starts workers and a model of the service against a Temporal server. @param bundle default: the run's of the tests */
+/** Starts a worker and a model of the service against a Temporal server. @param bundle default: the run's of the tests */
 export async function startHarness(address: string, namespace: string, bundle = workflowBundle()) {
   const workflowClient = openWorkflowClient({ address, namespace })
   const model = await startServiceModel(() => workflowClient)
   const workflows = await bundle
   const begin = async () => {
-    const begun = startTemporalWorkers({
+    const begun = startTemporalWorker({
       address,
       namespace,
       serviceUrl: model.url,
@@ -26,23 +26,23 @@ export async function startHarness(address: string, namespace: string, bundle = 
       log,
       shutdownGraceMs: 100,
     })
-    await until('polling workers', () => begun.isRunning())
+    await until('a polling worker', () => begun.isRunning())
     return begun
   }
-  let workers = await begin()
-  /** Stops the workers. @returns starts them again */
-  const sendWorkersAway = async () => {
-    await workers.shutdown()
+  let worker = await begin()
+  /** Stops the worker. @returns starts it again */
+  const sendWorkerAway = async () => {
+    await worker.shutdown()
     return async () => {
-      workers = await begin()
+      worker = await begin()
     }
   }
   const close = async () => {
-    await workers.shutdown()
+    await worker.shutdown()
     await workflowClient.close()
     await model.close()
   }
-  return { workflowClient, model, sendWorkersAway, close }
+  return { workflowClient, model, sendWorkerAway, close }
 }
 
 /** The same on a time-skipping server. */

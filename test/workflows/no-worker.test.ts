@@ -6,7 +6,6 @@ import type { ProvisionAndActivateInput } from '../../domain/temporal/provision-
 import { openWorkflowClient } from '../../queues/temporal/client.ts'
 import { useHarness } from '../api/harness.ts'
 import { freshNamespace } from '../setup/service.ts'
-import { WAITS } from './model/service.ts'
 
 /** Temporal's calls that wait for a worker. */
 const WAITS_FOR_A_WORKER = /\/(QueryWorkflow|UpdateWorkflowExecution|PollWorkflowExecutionUpdate)$/
@@ -54,7 +53,7 @@ describe('/internal/workflows without a worker', () => {
     const workflowId = suspendOnOverageId(tenantId, simId, cycleKey)
     const cycleEndsAt = new Date(Date.now() + 3_600_000).toISOString()
     const rule = { rule: 'r', ruleFile: 'r.json', grace: 'PT0S', until: 'renewal' } as const
-    const input = { tenantId, simId, cycleKey, cycleEndsAt, ...rule, waits: WAITS }
+    const input = { tenantId, simId, cycleKey, cycleEndsAt, ...rule }
     const start = { type: 'suspend-on-overage', workflowId, input } as const
     await workflowClient.signalWithStart({ do: 'signalWithStart', ...start, signal: 'overLimit' })
     return workflowId
@@ -62,7 +61,7 @@ describe('/internal/workflows without a worker', () => {
   const provision = async (simId: number) => {
     const tenantId = harness.tenant.id
     const workflowId = provisionAndActivateId(tenantId, simId)
-    const input: ProvisionAndActivateInput = { tenantId, simId, waits: WAITS }
+    const input: ProvisionAndActivateInput = { tenantId, simId }
     await workflowClient.start({ type: 'provision-and-activate', workflowId, input })
     return workflowId
   }

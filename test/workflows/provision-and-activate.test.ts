@@ -5,7 +5,7 @@ import { useCommonHarness } from '../setup/common-harness.ts'
 import { requireSkippingServer } from '../setup/requirements.ts'
 import { soon } from '../setup/soon.ts'
 import { clear, type SkippingHarness, startSkippingHarness } from './harness.ts'
-import { aSim, TENANT, WAITS } from './model/service.ts'
+import { aSim, TENANT } from './model/service.ts'
 import { fail } from './model/tickets.ts'
 
 const path = requireSkippingServer('provision-and-activate in skipped time')
@@ -13,7 +13,7 @@ const path = requireSkippingServer('provision-and-activate in skipped time')
 describe.skipIf(path === undefined)('provision-and-activate', () => {
   let harness: SkippingHarness
   const id = provisionAndActivateId(TENANT, 1)
-  const input = { tenantId: TENANT, simId: 1, poolId: 7, tariffId: 3, tag: 'meter', waits: WAITS }
+  const input = { tenantId: TENANT, simId: 1, poolId: 7, tariffId: 3, tag: 'meter' }
   type More = { readonly tag?: string | undefined }
   const start = ({ tag }: More = input) => {
     const { tag: _, ...rest } = input
@@ -180,15 +180,6 @@ describe.skipIf(path === undefined)('provision-and-activate', () => {
       expect(await activities()).toEqual(['openBothTickets', ...looks, 'readSim'])
       expect(harness.model.ticketsOf(1)).toEqual(inOrder)
       expect((await harness.env.currentTimeMs()) - begun).toBeGreaterThanOrEqual(2 * 60_000)
-    })
-
-    test('may say nothing, as workers of the release before send it', async () => {
-      harness.model.sims.set(1, aSim({ status: 0 }))
-      harness.model.signals = 'bare'
-
-      expect(await run({})).toMatchObject({ outcome: 'activated', failure: null })
-      expect(await signals()).toBe(2)
-      expect(await activities()).toEqual(['openBothTickets', 'lookAtTicket', 'lookAtTicket', 'readSim'])
     })
 
     test('may be lost with the reason of a failure', async () => {

@@ -73,19 +73,19 @@ describe('the replay of recorded runs', () => {
   })
 
   test.each([
-    ['another activity', '.openNextTicket(', '.openTicketOf('],
+    ['another activity', '.openBothTickets(', '.openTicketOf('],
     ['a step left out', "first.kind === 'activate'", "first.kind === 'provision'"],
   ])('catches a change that breaks runs: %s', async (_, now, broken) => {
     const changed = code.replaceAll(now, broken)
     expect(changed).not.toBe(code)
-    await expect(replay(changed, 'provision-and-activate-activated.json')).rejects.toThrow(DeterminismViolationError)
+    await expect(replay(changed, 'provision-and-activate-tagged.json')).rejects.toThrow(DeterminismViolationError)
   })
 
   test('catches a changed key of a step', async () => {
     const changed = code.replaceAll('`${workflowId}/${firstExecutionRunId}/${step}`', '`${workflowId}/${step}`')
     expect(changed).not.toBe(code)
     expect((await replay(changed, 'provision-and-activate-activated.json')).join()).toMatch(
-      /^activity 1 openNextTicket: /,
+      /^activity 1 openBothTickets: /,
     )
   })
 
@@ -101,6 +101,6 @@ describe('the replay of recorded runs', () => {
     expect(guarded).not.toBe(module)
 
     const changed = code.replace(module, () => guarded)
-    await expect(replay(changed, 'provision-and-activate-activated.json')).resolves.toEqual([])
+    await expect(replay(changed, 'provision-and-activate-tagged.json')).resolves.toEqual([])
   })
 })

@@ -5,7 +5,7 @@ import { provisionAndActivateId, suspendOnOverageId } from '../../domain/tempora
 import { freshNamespace } from '../setup/service.ts'
 import { soon } from '../setup/soon.ts'
 import { clear, startHarness } from './harness.ts'
-import { aSim, TENANT, WAITS } from './model/service.ts'
+import { aSim, TENANT } from './model/service.ts'
 
 describe('a run reset days later', () => {
   let harness: Awaited<ReturnType<typeof startHarness>>
@@ -44,7 +44,7 @@ describe('a run reset days later', () => {
   test('opens no ticket again and keeps a newer tag', async () => {
     harness.model.sims.set(1, aSim({ status: 0, poolId: null, tariffId: null }))
     const workflowId = provisionAndActivateId(TENANT, 1)
-    const input = { tenantId: TENANT, simId: 1, poolId: 7, tariffId: 3, tag: 'meter', waits: WAITS }
+    const input = { tenantId: TENANT, simId: 1, poolId: 7, tariffId: 3, tag: 'meter' }
     await harness.workflowClient.start({ type: 'provision-and-activate', workflowId, input })
     const first = await result(workflowId)
     expect(harness.model.sims.get(1)).toMatchObject({ status: 1, tag: 'meter' })
@@ -70,7 +70,6 @@ describe('a run reset days later', () => {
       ruleFile: 'r.json',
       grace: 'PT0S',
       until: 'renewal' as const,
-      waits: WAITS,
     }
     const start = { type: 'suspend-on-overage', workflowId, input, signal: 'overLimit' } as const
     await harness.workflowClient.signalWithStart({ do: 'signalWithStart', ...start })

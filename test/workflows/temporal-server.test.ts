@@ -18,13 +18,13 @@ import { userCacheDir } from '../../stack/downloads.ts'
 import { freePort } from '../../stack/ports.ts'
 import { findTemporalServer } from '../../stack/temporal/binary.ts'
 import { startTemporal } from '../../stack/temporal/temporal.ts'
-import { startTemporalWorkers } from '../../worker/temporal.ts'
+import { startTemporalWorker } from '../../worker/temporal.ts'
 import { useCommonHarness } from '../setup/common-harness.ts'
 import { freshNamespace } from '../setup/service.ts'
 import { soon, untilInstant } from '../setup/soon.ts'
 import { workflowBundle } from '../setup/workflow-bundle.ts'
 import { clear, startHarness } from './harness.ts'
-import { aSim, TENANT, WAITS } from './model/service.ts'
+import { aSim, TENANT } from './model/service.ts'
 
 describe('openWorkflowClient', () => {
   let harness: Awaited<ReturnType<typeof startHarness>>
@@ -54,7 +54,6 @@ describe('openWorkflowClient', () => {
       ruleFile: 'r.json',
       grace: 'PT0S',
       until: 'renewal' as const,
-      waits: WAITS,
     },
     signal: 'overLimit' as const,
   })
@@ -68,7 +67,7 @@ describe('openWorkflowClient', () => {
   test('lists workflows by type, status, SIM, pool and cycle', async () => {
     for (const id of [101, 102]) harness.model.sims.set(id, aSim({ status: 0 }))
     for (const simId of [101, 102]) {
-      const input = { tenantId: TENANT, simId, waits: WAITS }
+      const input = { tenantId: TENANT, simId }
       await harness.workflowClient.start({
         type: 'provision-and-activate',
         workflowId: provisionAndActivateId(TENANT, simId),
@@ -135,7 +134,7 @@ describe('openWorkflowClient', () => {
     await harness.workflowClient.start({
       type: 'provision-and-activate',
       workflowId: id,
-      input: { tenantId: TENANT, simId: 104, waits: WAITS } as never,
+      input: { tenantId: TENANT, simId: 104 },
     })
     await ended(id)
 
@@ -162,7 +161,7 @@ describe('openWorkflowClient', () => {
     }))
     harness.model.missing = missed.map(({ key, endsAt }) => ({ key, endsAt: new Date(endsAt).toISOString() }))
     const schedule = { tenantId: TENANT, billingCycle: 'PT1M' }
-    const comeBack = await harness.sendWorkersAway()
+    const comeBack = await harness.sendWorkerAway()
 
     expect(await harness.workflowClient.ensureSchedule(schedule)).toBe('made')
     expect(await harness.workflowClient.ensureSchedule(schedule)).toBe('kept')
@@ -282,7 +281,7 @@ test('reports an absent Temporal as `unavailable` until it comes', async () => {
   const address = `127.0.0.1:${port}`
   const workflowClient = openWorkflowClient({ address, namespace: 'default' })
   const log = pino({ level: 'silent' })
-  const workers = startTemporalWorkers({
+  const worker = startTemporalWorker({
     address,
     namespace: 'default',
     serviceUrl: 'http://x',
@@ -292,15 +291,15 @@ test('reports an absent Temporal as `unavailable` until it comes', async () => {
     log,
   })
   await expect(workflowClient.check()).rejects.toMatchObject({ code: 'unavailable' })
-  expect(workers.isRunning()).toBe(false)
+  expect(worker.isRunning()).toBe(false)
 
   const program = await findTemporalServer({ cacheDir: userCacheDir(), onProgress: () => undefined })
   const server = await startTemporal({ program, port })
   try {
-    await soon(() => expect(workers.isRunning()).toBe(true))
+    await soon(() => expect(worker.isRunning()).toBe(true))
     await expect(workflowClient.check()).resolves.toBeUndefined()
   } finally {
-    await workers.shutdown()
+    await worker.shutdown()
     await workflowClient.close()
     await server.stop()
   }

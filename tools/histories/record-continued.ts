@@ -13,7 +13,7 @@ import {
 import { cycleAt, previousCycle } from '../../domain/time/cycle.ts'
 import { until } from '../../test/setup/soon.ts'
 import { clear, type startHarness } from '../../test/workflows/harness.ts'
-import { aSim, TENANT, WAITS } from '../../test/workflows/model/service.ts'
+import { aSim, TENANT } from '../../test/workflows/model/service.ts'
 import { aBatchSim } from '../../test/workflows/provision-in-bulk/batch-model.ts'
 
 type Harness = Awaited<ReturnType<typeof startHarness>>
@@ -55,7 +55,7 @@ async function suspension(harness: Harness, record: Keep): Promise<void> {
   model.sims.set(1, aSim())
   const cycleKey = 'continued'
   const workflowId = suspendOnOverageId(TENANT, 1, cycleKey)
-  const input = { tenantId: TENANT, simId: 1, cycleKey, cycleEndsAt: soon(3_600_000), waits: WAITS, ...RULE }
+  const input = { tenantId: TENANT, simId: 1, cycleKey, cycleEndsAt: soon(3_600_000), ...RULE }
   const start = { type: 'suspend-on-overage', workflowId, input, signal: 'overLimit' } as const
   await workflowClient.signalWithStart({ do: 'signalWithStart', ...start })
   const { runId, later } = await firstRun(harness, workflowId)
@@ -135,12 +135,12 @@ async function stuckBatch(harness: Harness, record: Keep): Promise<void> {
   model.sims.set(simId, aSim({ status: 0, poolId: null, tariffId: null }))
   model.batch.push(aBatchSim(0, simId))
   model.stuck.add(`provision/${simId}`)
-  const others = { tenantId: TENANT, simId, poolId: 7, tariffId: 3, waits: WAITS }
+  const others = { tenantId: TENANT, simId, poolId: 7, tariffId: 3 }
   const type = 'provision-and-activate'
   await workflowClient.start({ type, workflowId: provisionAndActivateId(TENANT, simId), input: others })
   const batchId = 'waits-on'
   const workflowId = provisionInBulkId(TENANT, batchId)
-  const input = { tenantId: TENANT, batchId, parallel: 2, pageSize: 2, perRun: 200, waits: WAITS }
+  const input = { tenantId: TENANT, batchId, parallel: 2, pageSize: 2, perRun: 200 }
   await workflowClient.start({ type: 'provision-in-bulk', workflowId, input })
   const { runId, later } = await firstRun(harness, workflowId)
   await later({})

@@ -6,7 +6,7 @@ import type { SuspendOnOverageInput } from '../../domain/temporal/suspend-on-ove
 import { retryOf } from '../../operations/workflows/retry-workflow.ts'
 import { until } from '../../test/setup/soon.ts'
 import { clear, type startHarness } from '../../test/workflows/harness.ts'
-import { aSim, TENANT, WAITS } from '../../test/workflows/model/service.ts'
+import { aSim, TENANT } from '../../test/workflows/model/service.ts'
 
 type Harness = Awaited<ReturnType<typeof startHarness>>
 /** Waits for the end of a workflow and keeps its history under a name. */
@@ -132,7 +132,6 @@ export async function recordEnforcement({ workflowClient, model }: Harness, reco
         ruleFile: 'r.json',
         grace: 'PT0S',
         until: 'renewal',
-        waits: WAITS,
       }
       const signal = 'overLimit' as const
       await workflowClient.signalWithStart({
@@ -147,7 +146,7 @@ export async function recordEnforcement({ workflowClient, model }: Harness, reco
     for (const simId of [3, 4]) model.sims.set(simId, suspended(simId).sim)
     const workflowId = undoSuspensionsId(TENANT, RULE, name)
     const [since, now] = ['2026-11-01T00:00:00.000Z', '2026-12-01T00:00:00.000Z']
-    const input = { tenantId: TENANT, rule: RULE, since, until: now, pageSize: 3, perRun, waits: WAITS }
+    const input = { tenantId: TENANT, rule: RULE, since, until: now, pageSize: 3, perRun }
     await workflowClient.start({ type: 'undo-suspensions', workflowId, input })
     await act(workflowId)
     await record(`undo-suspensions-${name}`, workflowId)

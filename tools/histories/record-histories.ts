@@ -1,16 +1,17 @@
 /**
- * Records the histories that test/workflows/replay.test.ts replays: one of each path of each workflow, from runs on a
- * development server. Usage: node tools/histories/record-histories.ts [--suffix told --only '^undo-']
+ * Records the histories that test/workflows/replay.test.ts replays: one of each path of each workflow, from runs on
+ * development servers. Takes two to three minutes.
  *
- * With a suffix, the scenarios whose name fits `--only` are recorded anew beside the old ones: for a change that they
- * all take part in.
+ *   node tools/histories/record-histories.ts                           paths that have no history yet
+ *   node tools/histories/record-histories.ts --anew                    all paths; the present histories go
+ *   node tools/histories/record-histories.ts --suffix x --only '^undo-'  these paths once more, next to the present ones
  *
- * A history stands for runs that users have open. So record one for a new path, and keep the old ones. Existing files
- * are left as they are. A new file gets its line in recorded.jsonl. If a history has to be recorded again, write the
- * reason into its new line: {"file", "sha256", "why"}.
+ * A history stands for runs that users have open. So after a release record one for a new path, and keep the old ones.
+ * A new file gets its line in recorded.jsonl. If a history has to be recorded again, write the reason into its new line:
+ * {"file", "sha256", "why"}. The suffix is for a patch that many paths take part in.
  */
 import { existsSync } from 'node:fs'
-import { appendFile, mkdir, writeFile } from 'node:fs/promises'
+import { appendFile, mkdir, rm, writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { Client, Connection } from '@temporalio/client'
@@ -23,23 +24,32 @@ import { bundleWorkflows } from '../../worker/workflow-bundle.ts'
 import { recordContinued, recordLookingOn } from './record-continued.ts'
 import { recordEnforcement } from './record-enforcement.ts'
 import { recordMonthEnds } from './record-month-ends.ts'
-import { recordProvisions } from './record-provisions.ts'
+import { recordLookedAt, recordProvisions } from './record-provisions.ts'
 import { recordSuspensions } from './record-suspensions.ts'
 
-const { values } = parseArgs({ options: { suffix: { type: 'string' }, only: { type: 'string', default: '' } } })
+const { values } = parseArgs({
+  options: {
+    anew: { type: 'boolean', default: false },
+    suffix: { type: 'string' },
+    only: { type: 'string', default: '' },
+  },
+})
 const only = new RegExp(values.only)
 
 const folder = fileURLToPath(new URL('../../test/histories/', import.meta.url))
+if (values.anew) await rm(folder, { recursive: true, force: true })
 await mkdir(folder, { recursive: true })
 const program = await findTemporalServer({ cacheDir: userCacheDir(), onProgress: console.log })
+const bundle = bundleWorkflows()
 type Harness = Awaited<ReturnType<typeof startHarness>>
 /** Waits for the end of a workflow and keeps the history of a run; without `runId`, of the latest. */
 type Keep = (name: string, workflowId: string, runId?: string) => Promise<void>
 
-/** Records histories on a server of their own, with these settings. */
-async function on(settings: Record<string, number>, recordAll: (harness: Harness, record: Keep) => Promise<void>) {
-  const server = await startTemporal({ program, settings })
-  const harness = await startHarness(server.address, 'default', bundleWorkflows())
+type RecordAll = (harness: Harness, record: Keep) => Promise<void>
+
+/** Records histories on a server of their own, and stops it. */
+async function recordOn(server: Awaited<ReturnType<typeof startTemporal>>, recordAll: RecordAll): Promise<void> {
+  const harness = await startHarness(server.address, 'default', bundle)
   const connection = await Connection.connect({ address: server.address })
   const client = new Client({ connection })
   const record: Keep = async (scenario, workflowId, runId) => {
@@ -63,11 +73,21 @@ async function on(settings: Record<string, number>, recordAll: (harness: Harness
   }
 }
 
-await on({ 'limit.historyCount.suggestContinueAsNew': 10 }, recordContinued)
-await on({ 'limit.historyCount.suggestContinueAsNew': 40 }, recordLookingOn)
-await on({}, async (harness, record) => {
+const recordMost: RecordAll = async (harness, record) => {
   await recordProvisions(harness, record)
   await recordSuspensions(harness, record)
   await recordEnforcement(harness, record)
   await recordMonthEnds(harness, record)
-})
+}
+
+const recordings: Promise<void>[] = []
+for (const [recordAll, settings] of [
+  [recordMost, {}],
+  [recordLookedAt, {}],
+  [recordContinued, { 'limit.historyCount.suggestContinueAsNew': 10 }],
+  [recordLookingOn, { 'limit.historyCount.suggestContinueAsNew': 40 }],
+] as const) {
+  // One after the other: servers that start at once may choose the same ports.
+  recordings.push(recordOn(await startTemporal({ program, settings }), recordAll))
+}
+await Promise.all(recordings)

@@ -4,7 +4,7 @@ import { monthEndBatchId, monthEndId, monthEndTimerId } from '../../domain/tempo
 import type { MonthEndInput } from '../../domain/temporal/month-end-reprovision.ts'
 import { until } from '../../test/setup/soon.ts'
 import { clear, type startHarness } from '../../test/workflows/harness.ts'
-import { aSim, TENANT, WAITS } from '../../test/workflows/model/service.ts'
+import { aSim, TENANT } from '../../test/workflows/model/service.ts'
 
 type Harness = Awaited<ReturnType<typeof startHarness>>
 /** Waits for the end of a workflow and keeps its history under a name. */
@@ -37,13 +37,12 @@ export async function recordMonthEnds({ workflowClient, model }: Harness, record
     prepare()
     const workflowId = monthEndId(TENANT, name)
     const sizes = { pageSize: 1, parallel: 2, perRun: 100 }
-    const input = { tenantId: TENANT, cycleKey: name, cycleEndsAt, closeAfter: 'PT1S', ...sizes, waits: WAITS, ...more }
+    const input = { tenantId: TENANT, cycleKey: name, cycleEndsAt, closeAfter: 'PT1S', ...sizes, ...more }
     const { runId } = await workflowClient.start({ type: 'month-end-reprovision', workflowId, input })
     await act(workflowId)
     await record(`month-end-reprovision-${name}`, workflowId)
     return runId.slice(0, 8)
   }
-  const retry = (workflowId: string) => workflowClient.update(workflowId, 'retryFailedChanges', {}, 'first')
 
   const run = await monthEnd('closed', {}, () => {
     for (const id of [1, 2, 3]) model.sims.set(id, aSim({ change: MOVE }))
@@ -60,24 +59,19 @@ export async function recordMonthEnds({ workflowClient, model }: Harness, record
   await monthEnd('continued', { perRun: 1, parallel: 1 }, () => {
     for (let id = 1; id <= 10; id++) model.sims.set(id, aSim({ change: MOVE }))
   })
-  const retried = (name: string) =>
-    monthEnd(
-      name,
-      { closeAfter: 'PT20S' },
-      () => {
-        model.sims.set(1, aSim({ change: MOVE }))
-        model.failing.set('provision', 'carrier_rejected')
-      },
-      async (workflowId) => {
-        await until('step close', stepIs(workflowId, 'close'))
-        model.failing.clear()
-        await retry(workflowId)
-      },
-    )
-  // 'retried' is from earlier code, which did not wait for the tickets that were opened again. The other is from
-  // today's.
-  await retried('retried')
-  await retried('retried-and-awaited')
+  await monthEnd(
+    'retried',
+    { closeAfter: 'PT20S' },
+    () => {
+      model.sims.set(1, aSim({ change: MOVE }))
+      model.failing.set('provision', 'carrier_rejected')
+    },
+    async (workflowId) => {
+      await until('step close', stepIs(workflowId, 'close'))
+      model.failing.clear()
+      await workflowClient.update(workflowId, 'retryFailedChanges', {}, 'first')
+    },
+  )
   await monthEnd(
     'renewed-again',
     {},

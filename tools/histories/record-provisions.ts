@@ -2,7 +2,7 @@
 import { provisionAndActivateId, provisionInBulkId } from '../../domain/temporal/ids.ts'
 import { until } from '../../test/setup/soon.ts'
 import { clear, type startHarness } from '../../test/workflows/harness.ts'
-import { aSim, TENANT, WAITS } from '../../test/workflows/model/service.ts'
+import { aSim, TENANT } from '../../test/workflows/model/service.ts'
 import { aBatchSim } from '../../test/workflows/provision-in-bulk/batch-model.ts'
 
 type Harness = Awaited<ReturnType<typeof startHarness>>
@@ -18,24 +18,37 @@ export async function recordProvisions(harness: Harness, record: Keep): Promise<
   clear(harness.model)
 }
 
-async function single({ workflowClient, model }: Harness, record: Keep): Promise<void> {
-  const workflowId = provisionAndActivateId(TENANT, SIM)
-  const cancel = () => workflowClient.cancel(workflowId)
-  const has = (ticket: string) => until(ticket, () => model.ticketsOf(SIM).includes(ticket))
-  async function run(
+/** A run whose signals are lost. Takes two minutes: each look comes after one. */
+export async function recordLookedAt(harness: Harness, record: Keep): Promise<void> {
+  await singly(harness, record)('found-by-a-look', () => {
+    harness.model.signals = 'lost'
+  })
+}
+
+const WORKFLOW_ID = provisionAndActivateId(TENANT, SIM)
+
+const singly =
+  ({ workflowClient, model }: Harness, record: Keep) =>
+  async (
     name: string,
     prepare: () => void,
     act: () => Promise<void> = async () => {},
     more: object = {},
-  ): Promise<void> {
+  ): Promise<void> => {
     clear(model)
     model.sims.set(SIM, aSim(NEW))
     prepare()
-    const input = { tenantId: TENANT, simId: SIM, poolId: 7, tariffId: 3, ...more, waits: WAITS }
-    await workflowClient.start({ type: 'provision-and-activate', workflowId, input })
+    const input = { tenantId: TENANT, simId: SIM, poolId: 7, tariffId: 3, ...more }
+    await workflowClient.start({ type: 'provision-and-activate', workflowId: WORKFLOW_ID, input })
     await act()
-    await record(`provision-and-activate-${name}`, workflowId)
+    await record(`provision-and-activate-${name}`, WORKFLOW_ID)
   }
+
+async function single(harness: Harness, record: Keep): Promise<void> {
+  const { workflowClient, model } = harness
+  const run = singly(harness, record)
+  const cancel = () => workflowClient.cancel(WORKFLOW_ID)
+  const has = (ticket: string) => until(ticket, () => model.ticketsOf(SIM).includes(ticket))
 
   await run('activated', () => {})
   await run('already-active', () => model.sims.set(SIM, aSim()))
@@ -91,10 +104,6 @@ async function single({ workflowClient, model }: Harness, record: Keep): Promise
     async () => {},
     { tag: 'meter 17' },
   )
-  // Takes two minutes, as each look does.
-  await run('found-by-a-look', () => {
-    model.signals = 'lost'
-  })
 }
 
 async function batches({ workflowClient, model }: Harness, record: Keep): Promise<void> {
@@ -110,7 +119,7 @@ async function batches({ workflowClient, model }: Harness, record: Keep): Promis
       model.batch.push(aBatchSim(index, SIM + index))
       model.sims.set(SIM + index, aSim(NEW))
     }
-    const options = { parallel: 2, pageSize: 2, perRun: 100, waits: WAITS, ...more }
+    const options = { parallel: 2, pageSize: 2, perRun: 100, ...more }
     const input = { tenantId: TENANT, batchId: name, ...options }
     const ready = Promise.withResolvers<void>()
     const acted = act({
@@ -138,7 +147,7 @@ async function batches({ workflowClient, model }: Harness, record: Keep): Promis
   })
   await run('waited-for-another', 2, async ({ begun }) => {
     model.processing.add('provision')
-    const input = { tenantId: TENANT, simId: SIM, poolId: 7, tariffId: 3, waits: WAITS }
+    const input = { tenantId: TENANT, simId: SIM, poolId: 7, tariffId: 3 }
     const workflowId = provisionAndActivateId(TENANT, SIM)
     await workflowClient.start({ type: 'provision-and-activate', workflowId, input })
     await until('a ticket that is processed', () => model.ticketsOf(SIM).includes('provision:1'))

@@ -5,7 +5,7 @@ import type { SuspendSignal } from '../../domain/temporal/signals.ts'
 import type { SuspendOnOverageInput, SuspendUpdates } from '../../domain/temporal/suspend-on-overage.ts'
 import { until } from '../../test/setup/soon.ts'
 import { clear, type startHarness } from '../../test/workflows/harness.ts'
-import { aSim, TENANT, WAITS } from '../../test/workflows/model/service.ts'
+import { aSim, TENANT } from '../../test/workflows/model/service.ts'
 
 type Harness = Awaited<ReturnType<typeof startHarness>>
 /** Waits for the end of a workflow and keeps its history under a name. */
@@ -48,7 +48,6 @@ export async function recordSuspensions({ workflowClient, model }: Harness, reco
     ruleFile: 'r.json',
     grace: 'PT0S',
     until: 'renewal',
-    waits: WAITS,
     ...more,
   })
 
@@ -107,11 +106,10 @@ export async function recordSuspensions({ workflowClient, model }: Harness, reco
       await signal('personActed')
     },
   )
-  const slow = { waits: { pollMin: 'PT2S', pollMax: 'PT2S' } }
   await path(
     'taken-back-and-over-again',
     () => model.pending.add('suspend'),
-    slow,
+    {},
     async ({ phase, signal }) => {
       await ticketIs('suspend', 0)
       await signal('cleared')

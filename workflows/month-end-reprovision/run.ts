@@ -1,5 +1,5 @@
 /** The state of one run of a month end, and how it is shown. */
-import { allHandlersFinished, condition, continueAsNew, patched, workflowInfo } from '@temporalio/workflow'
+import { allHandlersFinished, condition, continueAsNew, workflowInfo } from '@temporalio/workflow'
 import type { MonthEndLook } from '../../activities/month-end.ts'
 import type {
   MonthEndCarried,
@@ -114,6 +114,6 @@ export function enter(run: MonthEndRun, step: MonthEndStep): void {
 export async function goOnAsNew(run: MonthEndRun): Promise<void> {
   if (run.batches < run.input.perRun && !workflowInfo().continueAsNewSuggested) return
   await condition(allHandlersFinished)
-  if (run.cancel.requested && patched('no-new-run-under-a-cancel')) return
+  if (run.cancel.requested) return
   await continueAsNew({ ...run.input, carried: carriedOf(run) } satisfies MonthEndInput)
 }

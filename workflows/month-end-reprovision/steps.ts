@@ -6,7 +6,6 @@ import {
   ChildWorkflowFailure,
   condition,
   executeChild,
-  patched,
   rootCause,
   workflowInfo,
 } from '@temporalio/workflow'
@@ -17,10 +16,8 @@ import type { MonthEndResult, MonthEndWork } from '../../domain/temporal/month-e
 import { startOf } from '../../domain/temporal/start.ts'
 import { backoffMs } from '../../domain/time/backoff.ts'
 import { begunText, type monthEndBatch } from '../month-end-batch.ts'
-import { cancellable, short, slow } from '../run/activities.ts'
-import { unlessCancelled } from '../run/cancellation.ts'
+import { short, slow } from '../run/activities.ts'
 import { withConcurrency } from '../run/concurrency.ts'
-import { isSignalled } from '../run/tickets.ts'
 import { enter, goOnAsNew, type MonthEndRun, note } from './run.ts'
 
 /** Batches listed at once, per batch that may be under way. With four, batches seldom wait for the next page. */
@@ -32,8 +29,6 @@ const RETURN_MS = 60_000
  * read counts all tickets, however many there are: cheaper than to be told of each.
  */
 const LOOKS = { firstMs: 1000, longestMs: 60_000 }
-/** How long the waits of runs from before decision 25 are. */
-const WAITS = { firstMs: 5000, longestMs: 60_000 }
 
 /** Waits for the boundary, and enters the first step that has something to do. */
 export async function awaitBoundary(run: MonthEndRun): Promise<void> {
@@ -118,11 +113,11 @@ async function runBatch(run: MonthEndRun, input: MonthEndBatchInput): Promise<Mo
 /** Waits until the tickets of the changes have ended. Then waits a limited time until suspended SIMs are back. */
 export async function settle(run: MonthEndRun): Promise<void> {
   // The last counts are from before these tickets were opened again.
-  if (run.retried && patched('retries-are-awaited')) run.look = null
+  if (run.retried) run.look = null
   run.retried = false
   for (let looks = 1; !isSettled(run); looks++) {
     waitForTickets(run)
-    const look = isSignalled() ? await lookAfter(run, backoffMs(looks, LOOKS)) : await awaitSettled(run, looks)
+    const look = await lookAfter(run, backoffMs(looks, LOOKS))
     if (look === null) return
     note(run, look)
     await goOnAsNew(run)
@@ -140,14 +135,6 @@ async function lookAfter(run: MonthEndRun, pauseMs: number): Promise<MonthEndLoo
   const { tenantId, cycleKey } = run.input
   await condition(() => run.cancel.requested, pauseMs)
   return run.cancel.requested ? null : await short.lookAtMonthEnd({ tenantId, cycleKey })
-}
-
-/** Waits by an activity, as runs from before decision 25 do. @returns null if it was cancelled */
-async function awaitSettled(run: MonthEndRun, looks: number): Promise<MonthEndLook | null> {
-  const { tenantId, cycleKey, waits } = run.input
-  const longest = `PT${backoffMs(looks, WAITS) / 1000}S`
-  const ask = { tenantId, cycleKey, waits, returns: run.look?.open === 0, longest }
-  return await unlessCancelled(run.cancel, () => cancellable.awaitSettled(ask))
 }
 
 /**

@@ -21,9 +21,7 @@ import type {
 } from '../../domain/temporal/provision-and-activate.ts'
 import type { ProvisionInBulkInput } from '../../domain/temporal/provision-in-bulk.ts'
 import { startOf } from '../../domain/temporal/start.ts'
-import { waiting } from '../run/activities.ts'
-import { type Cancel, unlessCancelled } from '../run/cancellation.ts'
-import { isSignalled } from '../run/tickets.ts'
+import type { Cancel } from '../run/cancellation.ts'
 import type { Lookout } from './lookout.ts'
 
 /** A SIM that is under way. */
@@ -53,13 +51,11 @@ const NOT_BEGUN: SimEnd = { outcome: 'cancelled', failure: null, ...NO_TICKETS }
 
 /** Runs a SIM's workflow to its end, whether it has begun already or not. */
 export async function untilEnd(way: UnderWay, options: BatchOptions): Promise<SimEnd> {
-  const { tenantId, waits } = options.input
-  const workflowId = provisionAndActivateId(tenantId, way.item.simId)
+  const workflowId = provisionAndActivateId(options.input.tenantId, way.item.simId)
   for (;;) {
     if (way.runId !== null) {
       const run = { workflowId, runId: way.runId }
-      const ended = isSignalled() ? options.lookout.endOf(run) : waiting.awaitSimRun({ tenantId, ...run, waits })
-      const end = await orCancelled(ended, run, options)
+      const end = await orCancelled(options.lookout.endOf(run), run, options)
       if (end !== null) return end
       way.runId = null
     }
@@ -78,13 +74,13 @@ export async function untilEnd(way: UnderWay, options: BatchOptions): Promise<Si
 async function begin(
   workflowId: string,
   way: UnderWay,
-  { tenantId, batchId, waits }: ProvisionInBulkInput,
+  { tenantId, batchId }: ProvisionInBulkInput,
 ): Promise<ChildWorkflowHandle<ProvisionAndActivate> | null> {
   const { index: _, ...sim } = way.item
   way.starting = true
   try {
     return await startChild<ProvisionAndActivate>('provision-and-activate', {
-      ...startOf(workflowId, { tenantId, ...sim, batchId, waits }),
+      ...startOf(workflowId, { tenantId, ...sim, batchId }),
       workflowIdReusePolicy: 'ALLOW_DUPLICATE',
       parentClosePolicy: 'ABANDON',
     })
@@ -131,13 +127,8 @@ async function orCancelled<T>(end: Promise<T>, { workflowId, runId }: RunRef, op
 }
 
 /** Waits until no run of the id is under way, or the batch is cancelled. Does not cancel somebody else's run. */
-async function othersEnd(workflowId: string, { input, cancel, cancelled, lookout }: BatchOptions): Promise<void> {
+async function othersEnd(workflowId: string, { cancelled, lookout }: BatchOptions): Promise<void> {
   const run = { workflowId, runId: null }
-  if (isSignalled()) {
-    await Promise.race([lookout.endOf(run), cancelled])
-    lookout.forget(run)
-    return
-  }
-  const { tenantId, waits } = input
-  await unlessCancelled(cancel, () => waiting.awaitSimRun({ tenantId, ...run, waits }))
+  await Promise.race([lookout.endOf(run), cancelled])
+  lookout.forget(run)
 }

@@ -1,14 +1,6 @@
 /** How workflows call activities: their timeouts, with reasons, and what a failed one means. */
-import {
-  ActivityCancellationType,
-  ActivityFailure,
-  ApplicationFailure,
-  proxyActivities,
-  rootCause,
-  workflowInfo,
-} from '@temporalio/workflow'
+import { ActivityFailure, ApplicationFailure, proxyActivities, rootCause, workflowInfo } from '@temporalio/workflow'
 import type { Activities } from '../../activities/index.ts'
-import { WAITING_TASK_QUEUE } from '../../domain/temporal/start.ts'
 
 /**
  * Activities of one to three requests. The timeout of 30 s is three times that of a request. Retried for as long as it
@@ -33,28 +25,6 @@ export const long = proxyActivities<Activities>({
   startToCloseTimeout: '10 minutes',
   heartbeatTimeout: '1 minute',
   retry: { initialInterval: '1 second', backoffCoefficient: 2, maximumInterval: '1 minute' },
-})
-
-const WAITING = {
-  taskQueue: WAITING_TASK_QUEUE,
-  startToCloseTimeout: '1 hour',
-  heartbeatTimeout: '30 seconds',
-  retry: { initialInterval: '1 second', backoffCoefficient: 2, maximumInterval: '30 seconds' },
-} as const
-
-/**
- * Activities that wait, on a task queue of their own, for runs from before decision 25. The wait may be longer than an
- * hour: a new attempt goes on where the last one stopped. Heartbeats reveal a killed worker after half a minute.
- */
-export const waiting = proxyActivities<Activities>(WAITING)
-
-/**
- * Like {@link waiting}, for waits that a cancel may end. It ends them at their next heartbeat. The run waits for that,
- * so none is under way when the run ends.
- */
-export const cancellable = proxyActivities<Activities>({
-  ...WAITING,
-  cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
 })
 
 /**

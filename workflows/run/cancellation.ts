@@ -1,5 +1,5 @@
 /** Turns a cancel request into a flag that the workflow checks, instead of an error wherever it waits. */
-import { CancellationScope, CancelledFailure, condition, isCancellation, upsertMemo } from '@temporalio/workflow'
+import { CancellationScope, CancelledFailure, upsertMemo } from '@temporalio/workflow'
 
 export interface Cancel {
   readonly requested: boolean
@@ -18,25 +18,6 @@ export async function heedingCancel<T>(body: (cancel: Cancel) => Promise<T>, onC
     onCancel?.()
   })
   return await CancellationScope.nonCancellable(() => body(cancel))
-}
-
-/** Waits for something that a cancel may end early. @returns null if it has */
-export async function unlessCancelled<T>(cancel: Cancel, wait: () => Promise<T>): Promise<T | null> {
-  const scope = new CancellationScope()
-  let pending = true
-  const ended = scope.run(wait).finally(() => {
-    pending = false
-  })
-  // The result or the error is taken below.
-  ended.catch(() => {})
-  await condition(() => !pending || cancel.requested)
-  if (pending) scope.cancel()
-  try {
-    return await ended
-  } catch (error) {
-    if (cancel.requested && isCancellation(error)) return null
-    throw error
-  }
 }
 
 /** Ends the workflow as cancelled. Temporal keeps no result of such a run, so the result goes into the memo. */

@@ -4,24 +4,20 @@
  * The service signals the end. A signal may come before the wait begins, twice, or not at all: the run remembers what
  * it is told, and reads the ticket itself now and then. So a lost signal costs time and nothing else.
  */
-import { condition, defineSignal, patched, setHandler } from '@temporalio/workflow'
+import { condition, defineSignal, setHandler } from '@temporalio/workflow'
 import type { TicketRef } from '../../activities/tickets.ts'
 import { cancelledEnd, type EndedTicket, TICKETS_ENDED, type TicketEnd } from '../../domain/temporal/ticket-ends.ts'
-import type { Waits } from '../../domain/temporal/waits.ts'
 import { backoffMs } from '../../domain/time/backoff.ts'
-import { short, waiting } from './activities.ts'
+import { short } from './activities.ts'
 
-export interface OpenTicket {
-  readonly tenantId: string
-  readonly ticketId: string
+export interface OpenTicket extends TicketRef {
   /** A ticket of this run behind it on the same SIM. It is cancelled with it. */
   readonly behind?: string
-  readonly waits: Waits
 }
 
 /** How a wait for a ticket ended, and whether this run has cancelled the ticket. */
-export interface Waited<T> {
-  readonly ended: T
+export interface Waited {
+  readonly ended: TicketEnd
   readonly withdrawn: boolean
 }
 
@@ -44,16 +40,12 @@ export interface TicketEnds {
  */
 const LOOKS = { firstMs: 60_000, longestMs: 900_000 }
 
-/** Whether a run has the ends of its tickets signalled, and looks by timer: see decision 25. Old runs wait by activity. */
-export const isSignalled = (): boolean => patched('ticket-ends-are-signalled')
-
 /** Takes signals of tickets' ends from now on, and those that came before at once. Call first. */
 export function heedTicketEnds(): TicketEnds {
   const known = new Map<string, TicketEnd>()
   let signals = 0
   const note = ({ ticketId, status, code, detail }: EndedTicket) => void known.set(ticketId, { status, code, detail })
-  // Workers of the release before deliver the signal without its argument.
-  setHandler(defineSignal<[(readonly EndedTicket[])?]>(TICKETS_ENDED), (ended = []) => {
+  setHandler(defineSignal<[readonly EndedTicket[]]>(TICKETS_ENDED), (ended) => {
     signals += 1
     for (const each of ended) note(each)
   })
@@ -93,9 +85,8 @@ export async function endOrWithdrawn(
   ticket: OpenTicket,
   withdraw: () => boolean,
   wait = asLongAsItTakes,
-): Promise<Waited<TicketEnd>> {
+): Promise<Waited> {
   const { tenantId, ticketId, behind } = ticket
-  if (!isSignalled()) return await orWithdrawn(waiting.awaitTicket(ticket), ticket, withdraw, wait)
   const known = ends.take(ticketId)
   if (known !== undefined) return await withCanceller(known, ticket, withdraw)
   const waited = await cancelledIf(untilEnded(ends, ticket), withdraw, wait, async () => {
@@ -119,8 +110,8 @@ async function withCanceller(
   ended: TicketEnd,
   { tenantId, ticketId }: OpenTicket,
   withdraw: () => boolean,
-): Promise<Waited<TicketEnd>> {
-  const asks = ended.status === 'cancelled' && withdraw() && patched('asks-who-cancelled')
+): Promise<Waited> {
+  const asks = ended.status === 'cancelled' && withdraw()
   return { ended, withdrawn: asks && (await short.cancelTicket({ tenantId, ticketId })) }
 }
 
@@ -133,20 +124,12 @@ async function untilEnded(ends: TicketEnds, { tenantId, ticketId }: OpenTicket):
   }
 }
 
-/** Waits for the end of an activity that waits for a ticket. For runs from before decision 25. */
-export const orWithdrawn = <T>(
-  end: Promise<T>,
-  { tenantId, ticketId }: TicketRef,
-  withdraw: () => boolean,
-  wait = asLongAsItTakes,
-): Promise<Waited<T>> => cancelledIf(end, withdraw, wait, () => short.cancelTicket({ tenantId, ticketId }))
-
-async function cancelledIf<T>(
-  end: Promise<T>,
+async function cancelledIf(
+  end: Promise<TicketEnd>,
   withdraw: () => boolean,
   wait: Wait,
   cancel: () => Promise<boolean>,
-): Promise<Waited<T>> {
+): Promise<Waited> {
   let over = false
   const noted = () => {
     over = true

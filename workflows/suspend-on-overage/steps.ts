@@ -1,6 +1,6 @@
 /** Suspends the SIM: tries as long as that is desired, and waits if the guard holds it. */
 
-import { condition, patched, workflowInfo } from '@temporalio/workflow'
+import { condition, workflowInfo } from '@temporalio/workflow'
 import type { SuspensionResult } from '../../activities/enforcement.ts'
 import type { TicketInput } from '../../activities/tickets.ts'
 import { isRefusal, type TicketEnd } from '../../domain/temporal/ticket-ends.ts'
@@ -44,9 +44,8 @@ export async function waitFor(
   kind: 'suspend' | 'activate',
   ticketId: string,
   withdraw: () => boolean,
-): Promise<Waited<TicketEnd>> {
-  const { tenantId, waits } = run.input
-  const ticket = { tenantId, ticketId, waits }
+): Promise<Waited> {
+  const ticket = { tenantId: run.input.tenantId, ticketId }
   // If the carrier is away, a ticket left behind would suspend the SIM in the next cycle, whose limit is unused.
   const wait = kind === 'suspend' ? (what: () => boolean) => beforeBoundary(run, what) : undefined
   run.timeline.waits({ what: `ticket ${ticketId}`, until: null, why: `the carrier has to ${kind} the SIM` })
@@ -85,7 +84,7 @@ export async function suspend(run: SuspendRun): Promise<void> {
       const { ended, withdrawn } = await waitFor(run, 'suspend', ticketId, () => !isWanted(run))
       // `isWanted` does not say who cancelled the ticket: the SIM may be over again since.
       if (ended.status === 'cancelled') return takenBack(run, step, ticketId, withdrawn)
-      if (isRefusal(ended) && patched('refusals-are-final')) return await refusedByCarrier(run, step, ended, ticketId)
+      if (isRefusal(ended)) return await refusedByCarrier(run, step, ended, ticketId)
       if (ended.status === 'failed') return await failed(run, step, ended, ticketId)
     }
   } catch (error) {

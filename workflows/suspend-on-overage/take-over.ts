@@ -4,8 +4,7 @@ import { condition, workflowInfo } from '@temporalio/workflow'
 import type { SuspensionAsk, SuspensionFound } from '../../activities/suspensions.ts'
 import type { SuspendedUntil } from '../../domain/suspend.ts'
 import { backoffMs } from '../../domain/time/backoff.ts'
-import { failureOf, short, waiting } from '../run/activities.ts'
-import { isSignalled } from '../run/tickets.ts'
+import { failureOf, short } from '../run/activities.ts'
 import { clear, end, refuse } from './messages.ts'
 import { type SuspendRun, takeOverSuspension } from './run.ts'
 
@@ -14,12 +13,11 @@ import { type SuspendRun, takeOverSuspension } from './run.ts'
  * for it again. If a person has, or the cycle has ended, the run ends. Else it goes on, armed only if the SIM is over.
  */
 export async function takeOver(run: SuspendRun): Promise<void> {
-  const { tenantId, simId, cycleKey, rule, waits } = run.input
+  const { tenantId, simId, cycleKey, rule } = run.input
   run.timeline.waits({ what: 'the open tickets of the SIM', until: null, why: 'the last run may have opened one' })
   const { workflowId } = workflowInfo()
   try {
-    const ask = { tenantId, simId, cycleKey, rule, workflowId }
-    const found = isSignalled() ? await untilFound(run, ask) : await waiting.findSuspension({ ...ask, waits })
+    const found = await untilFound(run, { tenantId, simId, cycleKey, rule, workflowId })
     const over = Date.now() >= run.boundaryAt
     if (found.suspendedBy === 'this') own(run, found.until, found.overLimit || over)
     else if (found.suspendedBy === 'a person') end(run.mailbox, 'personActed')

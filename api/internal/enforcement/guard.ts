@@ -27,7 +27,7 @@ import type { InternalOptions } from '../../options.ts'
 const HoldParams = Type.Object({ id: Id('Hold') })
 
 /** How much the watchdog may suspend: the tenant's switch, the guard and its holds, and the arming of SIMs. */
-export const guardRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app, { store, workflowOptions }) => {
+export const guardRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app, { store }) => {
   const tags = ['Enforcement']
   const ofUsage = readsUsage(rulesInForce())
 
@@ -138,7 +138,6 @@ export const guardRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (ap
         },
       },
     },
-    (request) =>
-      inTenant(onBehalfOf(store, request), request.tenantId, (tx) => armSims(tx, request.body, workflowOptions)),
+    (request) => inTenant(onBehalfOf(store, request), request.tenantId, (tx) => armSims(tx, request.body)),
   )
 }

@@ -10,10 +10,7 @@ import { changeInTenant, onBehalfOf } from '../../http/change.ts'
 import type { InternalOptions } from '../../options.ts'
 
 /** Undoes the suspensions of one rule. */
-export const undoRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (
-  app,
-  { store, workflowClient, workflowOptions },
-) => {
+export const undoRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app, { store, workflowClient }) => {
   app.post(
     '/workflows/undo-suspensions',
     {
@@ -30,7 +27,7 @@ export const undoRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (
     },
     async (request, reply) => {
       const { workflowId, input } = await inTenant(onBehalfOf(store, request), request.tenantId, async (tx) => {
-        const start = undoInput(tx, request.body, workflowOptions)
+        const start = undoInput(tx, request.body)
         await noteChange(tx, { subject: 'workflow', id: start.workflowId, before: null, after: start.input })
         return start
       })

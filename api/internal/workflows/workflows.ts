@@ -87,7 +87,7 @@ export const workflowRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async 
       const workflowId = provisionAndActivateId(tenantId, simId)
       const run = await known(workflowClient, workflowId, tenantId)
       if (run?.status === 'running') return answerStart(reply, { ...run, started: false })
-      const input = await inTenant(store, tenantId, (tx) => provisionInput(tx, simId, body, workflowOptions))
+      const input = await inTenant(store, tenantId, (tx) => provisionInput(tx, simId, body))
       await noteStart(request, workflowId, input)
       return answerStart(reply, await workflowClient.start({ type: 'provision-and-activate', workflowId, input }))
     },
@@ -107,9 +107,7 @@ export const workflowRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async 
     },
     async (request, reply) => {
       const { tenantId, body } = request
-      const start = await inTenant(onBehalfOf(store, request), tenantId, (tx) =>
-        takeSuspendStart(tx, body, workflowOptions),
-      )
+      const start = await inTenant(onBehalfOf(store, request), tenantId, (tx) => takeSuspendStart(tx, body))
       const { workflowId } = start
       if (start.do === 'answer') {
         const { before, input } = start

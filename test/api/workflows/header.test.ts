@@ -37,7 +37,6 @@ async function watchdogRun(simId: number, until: 'renewal' | 'manual'): Promise<
     ruleFile: 'sim/overage.yaml',
     grace: 'PT0S',
     until,
-    waits: { pollMin: 'PT1S', pollMax: 'PT1S' },
   }
   const request = { do: 'signalWithStart', type: 'suspend-on-overage', workflowId, input, signal: 'overLimit' } as const
   await inTenant(harness.store, tenantId, async (tx) => {

@@ -408,22 +408,17 @@ describe('changeEnforcement', () => {
 describe('armSims', () => {
   test('starts one run per SIM and cycle', async () => {
     const { asTenant, sims, rows, tenantId } = await aGuard(3)
-    const options = { waits: { pollMin: 'PT1S', pollMax: 'PT1M' }, closeAfter: 'PT6H' }
     const arm = (signal: 'overLimit' | 'cleared' | 'standDown', simIds: readonly number[]) =>
       asTenant((tx) =>
-        armSims(
-          tx,
-          {
-            simIds: [...simIds],
-            cycle: CYCLE,
-            rule: RULE,
-            ruleFile: 'f.json',
-            grace: 'PT0S',
-            until: 'renewal',
-            signal,
-          },
-          options,
-        ),
+        armSims(tx, {
+          simIds: [...simIds],
+          cycle: CYCLE,
+          rule: RULE,
+          ruleFile: 'f.json',
+          grace: 'PT0S',
+          until: 'renewal',
+          signal,
+        }),
       )
     const [a = 0, b = 0, c = 0] = sims
 

@@ -11,7 +11,6 @@ import { aHarness } from '../harness.ts'
 const store = await aStore()
 const NOW = store.now
 const CYCLE = '2026-11'
-const OPTIONS = { waits: { pollMin: 'PT1S', pollMax: 'PT1M' }, closeAfter: 'PT6H' }
 
 async function aPoolOf(count: number) {
   store.now = NOW
@@ -26,7 +25,7 @@ async function aPoolOf(count: number) {
     poolId,
     sims: await harness.activeSims(count, { poolId }),
     arm: (simIds: number[], signal: 'overLimit' | 'cleared' = 'overLimit', pool: number | null = poolId) =>
-      harness.asTenant((tx) => armSims(tx, { ...ask, simIds, signal, poolId: pool }, OPTIONS)),
+      harness.asTenant((tx) => armSims(tx, { ...ask, simIds, signal, poolId: pool })),
     armed: (also: object = {}) => harness.asTenant((tx) => armedSims(tx, poolId, { cycle: CYCLE, ...also })),
     count: async () => (await harness.asTenant((tx) => poolEnforcement(tx, poolId, CYCLE, 'pool-overage'))).armed,
   }

@@ -20,7 +20,6 @@ const store = await aStore()
 const CYCLE = '2026-11'
 const RULE = 'pool-overage'
 const OPTIONS = { leaseMs: 10_000, retryMinMs: 1000, retryMaxMs: 60_000, attempts: 1, patienceMs: 3_600_000 }
-const WORKFLOWS = { closeAfter: 'PT6H', waits: { pollMin: 'PT0.1S', pollMax: 'PT1S' } }
 
 /** A pool in Enforce mode, over because of two SIMs, and the carrier's answer to a suspension of the larger one. */
 async function aPoolOver(answer: { readonly code: string; readonly retryable: boolean }) {
@@ -72,7 +71,7 @@ describe('a suspension that the carrier refuses for good', () => {
 
   test('is tried again when a person asks', async () => {
     const pool = await aPoolOver(REFUSED)
-    const ask = () => pool.asTenant((tx) => takeSuspendStart(tx, { simId: pool.larger, rule: RULE }, WORKFLOWS))
+    const ask = () => pool.asTenant((tx) => takeSuspendStart(tx, { simId: pool.larger, rule: RULE }))
     const signals = () => pool.rows(sql<{ signal: string }>`select request ->> 'signal' as signal from workflow_outbox`)
 
     expect(await ask()).toMatchObject({ do: 'answer' })

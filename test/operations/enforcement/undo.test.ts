@@ -15,7 +15,6 @@ const NOW = store.now
 const HOUR = 3_600_000
 const CYCLE = '2026-11'
 const RULE = 'pool-overage'
-const OPTIONS = { waits: { pollMin: 'PT1S', pollMax: 'PT1M' }, closeAfter: 'PT6H' }
 const iso = (ms: number) => new Date(ms).toISOString()
 
 async function aPoolOf(count: number) {
@@ -132,7 +131,7 @@ describe('passOverSims', () => {
       until: 'renewal',
       signal: 'overLimit',
     } as const
-    const armed = await asTenant((tx) => armSims(tx, { ...arm, simIds: sims }, OPTIONS))
+    const armed = await asTenant((tx) => armSims(tx, { ...arm, simIds: sims }))
     expect(armed).toEqual({ told: 3, started: 1, armed: 0 })
     const started = await rows(sql<{ id: string }>`
       select workflow_id as id from workflow_outbox where request ->> 'do' = 'signalWithStart'`)
@@ -146,7 +145,7 @@ describe('undoInput', () => {
     const { asTenant, tenantId } = await aPoolOf(0)
     store.now = NOW
     const input = (also: object) =>
-      asTenant(async (tx) => undoInput(tx, { rule: RULE, since: iso(NOW - HOUR), ...also }, OPTIONS))
+      asTenant(async (tx) => undoInput(tx, { rule: RULE, since: iso(NOW - HOUR), ...also }))
 
     const open = await input({})
     expect(open).toMatchObject({

@@ -14,8 +14,6 @@ const text = await readFile(new URL(`../../../rules/${WARNING_RULE}`, import.met
 await activateRules(store, [{ file: WARNING_RULE, text }], 'the tests')
 const EVALUATION: EvaluationOptions = {
   rules: rulesInForce(),
-  waits: { pollMin: 'PT0.1S', pollMax: 'PT1S' },
-  closeAfter: 'PT6H',
   groupFirstMs: 60 * SECOND,
   groupNextMs: 3600 * SECOND,
 }

@@ -29,8 +29,6 @@ async function aWatchedSim(store: Awaited<ReturnType<typeof aStore>>) {
   const [simId = 0] = await harness.activeSims(1, { poolId })
   const options = (rules = rulesInForce()) => ({
     rules,
-    waits: { pollMin: 'PT0.1S', pollMax: 'PT1S' },
-    closeAfter: 'PT6H',
     groupFirstMs: 60_000,
     groupNextMs: 3_600_000,
   })

@@ -37,8 +37,6 @@ async function anEstate(count: number, odd: number) {
   const inForce = compiledRules({ version: 1, activatedAt: null, rules, refused: null })
   const options = {
     rules: async () => inForce,
-    waits: { pollMin: 'PT0.1S', pollMax: 'PT1S' },
-    closeAfter: 'PT6H',
     groupFirstMs: MINUTE,
     groupNextMs: 60 * MINUTE,
     onFailed: (one: FailedSubject) => failed.push(one),

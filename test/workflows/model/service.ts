@@ -101,8 +101,8 @@ export async function startServiceModel(workflowClient: () => WorkflowClient) {
     retryAfter: null as number | null,
     /** How many of the next opened or withdrawn tickets lose their response. */
     lostResponses: 0,
-    /** What becomes of the signals of tickets' ends. `bare`: without an argument, as the release before sends them. */
-    signals: 'sent' as 'sent' | 'lost' | 'twice' | 'bare',
+    /** What becomes of the signals of tickets' ends. */
+    signals: 'sent' as 'sent' | 'lost' | 'twice',
     /** Awaited before a request is handled, so that a test can hold it. */
     before: async (_line: string): Promise<void> => {},
     /** Forgets the idempotency keys, as the service does after a day. */
@@ -164,7 +164,7 @@ export async function startServiceModel(workflowClient: () => WorkflowClient) {
     for (let time = 0; time < times; time += 1) {
       // The workflow may have ended.
       workflowClient()
-        .signal(workflowId, TICKETS_ENDED, model.signals === 'bare' ? [] : [[{ ticketId, ...end }]])
+        .signal(workflowId, TICKETS_ENDED, [[{ ticketId, ...end }]])
         .catch(() => undefined)
     }
   }
@@ -369,7 +369,6 @@ export async function startServiceModel(workflowClient: () => WorkflowClient) {
             ruleFile,
             grace,
             until,
-            waits: WAITS,
           }
           await (signal === 'overLimit'
             ? workflowClient().signalWithStart({
@@ -398,7 +397,6 @@ export async function startServiceModel(workflowClient: () => WorkflowClient) {
           pageSize: 2,
           parallel: 2,
           perRun: 100,
-          waits: WAITS,
         }
         return workflowClient()
           .start({ type: 'month-end-reprovision', workflowId, input })
@@ -481,9 +479,6 @@ export async function startServiceModel(workflowClient: () => WorkflowClient) {
   return model
 }
 export type ServiceModel = Awaited<ReturnType<typeof startServiceModel>>
-
-/** Short poll intervals, because the server does not skip time while an activity polls. */
-export const WAITS = { pollMin: 'PT0.01S', pollMax: 'PT0.05S' } as const
 
 /** A valid SIM: Active, with a pool and a tariff. */
 export const aSim = (sim: Partial<ModelSim> = {}): ModelSim => ({

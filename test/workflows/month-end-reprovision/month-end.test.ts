@@ -5,7 +5,7 @@ import type { MonthEndInput } from '../../../domain/temporal/month-end-reprovisi
 import { useCommonHarness } from '../../setup/common-harness.ts'
 import { requireSkippingServer } from '../../setup/requirements.ts'
 import { clear, type SkippingHarness, startSkippingHarness } from '../harness.ts'
-import { aSim, TENANT, WAITS } from '../model/service.ts'
+import { aSim, TENANT } from '../model/service.ts'
 
 const path = requireSkippingServer('month end in skipped time')
 const HOUR = 3_600_000
@@ -38,7 +38,6 @@ describe.skipIf(path === undefined)('month-end-reprovision', () => {
       pageSize: 2,
       parallel: 2,
       perRun: 100,
-      waits: WAITS,
       ...more,
     } satisfies MonthEndInput)
   const suspended = (simId: number) =>
@@ -53,7 +52,6 @@ describe.skipIf(path === undefined)('month-end-reprovision', () => {
       ruleFile: 'r.json',
       grace: 'PT0S',
       until: 'renewal',
-      waits: WAITS,
     } as const
     const workflowId = suspendOnOverageId(TENANT, simId, cycleKey)
     await harness.workflowClient.signalWithStart({

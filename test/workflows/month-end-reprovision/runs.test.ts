@@ -6,7 +6,7 @@ import { useCommonHarness } from '../../setup/common-harness.ts'
 import { freshNamespace } from '../../setup/service.ts'
 import { soon } from '../../setup/soon.ts'
 import { clear, startHarness } from '../harness.ts'
-import { aSim, TENANT, WAITS } from '../model/service.ts'
+import { aSim, TENANT } from '../model/service.ts'
 
 describe('month-end-reprovision on a Temporal server', () => {
   let harness: Awaited<ReturnType<typeof startHarness>>
@@ -26,7 +26,7 @@ describe('month-end-reprovision on a Temporal server', () => {
     const cycleEndsAt = new Date().toISOString()
     harness.model.cycles = [{ key: cycleKey, endsAt: cycleEndsAt, closedAt: null }]
     const workflowId = monthEndId(TENANT, cycleKey)
-    const input = { tenantId: TENANT, cycleKey, cycleEndsAt, waits: WAITS, ...options }
+    const input = { tenantId: TENANT, cycleKey, cycleEndsAt, ...options }
     await harness.workflowClient.start({ type: 'month-end-reprovision', workflowId, input })
     return () => harness.workflowClient.describe(workflowId, TENANT)
   }

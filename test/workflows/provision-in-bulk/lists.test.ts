@@ -6,7 +6,7 @@ import { useCommonHarness } from '../../setup/common-harness.ts'
 import { freshNamespace } from '../../setup/service.ts'
 import { soon } from '../../setup/soon.ts'
 import { clear, startHarness } from '../harness.ts'
-import { aSim, TENANT, WAITS } from '../model/service.ts'
+import { aSim, TENANT } from '../model/service.ts'
 import { aBatchSim } from './batch-model.ts'
 
 describe('provision-in-bulk on a Temporal server', () => {
@@ -36,7 +36,7 @@ describe('provision-in-bulk on a Temporal server', () => {
       harness.model.sims.set(simId, aSim({ status: 0 }))
     }
     const workflowId = provisionInBulkId(TENANT, batchId)
-    const input = { tenantId: TENANT, batchId, parallel: 2, pageSize: 2, perRun: 3, waits: WAITS, ...more }
+    const input = { tenantId: TENANT, batchId, parallel: 2, pageSize: 2, perRun: 3, ...more }
     await harness.workflowClient.start({ type: 'provision-in-bulk', workflowId, input })
     return workflowId
   }

@@ -6,7 +6,7 @@ import { cycleAt, previousCycle } from '../../../domain/time/cycle.ts'
 import { useCommonHarness } from '../../setup/common-harness.ts'
 import { freshNamespace } from '../../setup/service.ts'
 import { clear, startHarness } from '../harness.ts'
-import { aSim, TENANT, WAITS } from '../model/service.ts'
+import { aSim, TENANT } from '../model/service.ts'
 import { aBatchSim } from './batch-model.ts'
 
 describe('a workflow on its normal path', () => {
@@ -45,7 +45,7 @@ describe('a workflow on its normal path', () => {
     harness.model.batch.push(aBatchSim(0, 1))
     harness.model.sims.set(1, aSim({ status: 0 }))
     const workflowId = provisionInBulkId(TENANT, 'one')
-    const input = { tenantId: TENANT, batchId: 'one', parallel: 10, pageSize: 10, perRun: 100, waits: WAITS }
+    const input = { tenantId: TENANT, batchId: 'one', parallel: 10, pageSize: 10, perRun: 100 }
     await harness.workflowClient.start({ type: 'provision-in-bulk', workflowId, input })
 
     const { activities, tasks, timers } = await roundTrips(workflowId)
@@ -74,7 +74,7 @@ describe('a workflow on its normal path', () => {
     const endsAt = new Date(Date.now() - 1000).toISOString()
     harness.model.cycles = [{ key: 'empty', endsAt, closedAt: null }]
     const workflowId = monthEndId(TENANT, 'empty')
-    const input = { tenantId: TENANT, cycleKey: 'empty', cycleEndsAt: endsAt, closeAfter: 'PT0S', waits: WAITS }
+    const input = { tenantId: TENANT, cycleKey: 'empty', cycleEndsAt: endsAt, closeAfter: 'PT0S' }
     await harness.workflowClient.start({ type: 'month-end-reprovision', workflowId, input })
 
     expect(await roundTrips(workflowId)).toEqual({

@@ -1,5 +1,5 @@
 /**
- * The real service on the server that skips time: both listeners on real PostgreSQL, Temporal workers on that
+ * The real service on the server that skips time: both listeners on real PostgreSQL, a Temporal worker on that
  * server, the simulated carrier, and an SMTP inbox. A pump runs the jobs and sweeps of a worker.
  *
  * Everything uses one clock, that server's time (model/server-clock.ts). It is refreshed before each request, by a
@@ -32,7 +32,7 @@ import type { Mail } from '../../../stack/inbox/mails.ts'
 import { connect } from '../../../store/connect.ts'
 import { inPlatform, type Store } from '../../../store/tenancy.ts'
 import { createHandlers } from '../../../worker/handlers.ts'
-import { installRuntime, startTemporalWorkers } from '../../../worker/temporal.ts'
+import { installRuntime, startTemporalWorker } from '../../../worker/temporal.ts'
 import { workLists } from '../../../worker/work-lists.ts'
 import { freshDatabase } from '../../setup/database.ts'
 import { until } from '../../setup/soon.ts'
@@ -45,7 +45,6 @@ import { putRulesInForce } from './rules.ts'
 const SECRET = 'secret-of-the-tests'
 /** Small batches: five hundred changes take several runs of a month end, and a few SIMs several runs of a batch. */
 const OPTIONS = {
-  waits: { pollMin: 'PT0.05S', pollMax: 'PT0.2S' },
   closeAfter: 'PT6H',
   batches: { pageSize: 10, parallel: 4, perRun: 15 },
   provisioning: { pageSize: 3, perRun: 4 },
@@ -184,7 +183,7 @@ async function startAll(path: string, closing: Closing) {
     clock.refresh,
   )
   closing.push(pump.stop)
-  const workers = startTemporalWorkers({
+  const worker = startTemporalWorker({
     ...at,
     serviceUrl: workersApi.url,
     internalUrl: workersInternal.url,
@@ -193,9 +192,9 @@ async function startAll(path: string, closing: Closing) {
     log,
     shutdownGraceMs: 100,
   })
-  closing.push(() => workers.shutdown())
+  closing.push(() => worker.shutdown())
   closing.push(async () => over.reject(new Error('the harness is closed')))
-  await until('polling workers', () => workers.isRunning())
+  await until('a polling worker', () => worker.isRunning())
 
   const skipTo = async (instant: number) => {
     await pump.settled()

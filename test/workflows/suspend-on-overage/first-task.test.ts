@@ -6,10 +6,10 @@ import { ServiceError } from '../../../domain/errors.ts'
 import { suspendOnOverageId } from '../../../domain/temporal/ids.ts'
 import type { SuspendOnOverageInput } from '../../../domain/temporal/suspend-on-overage.ts'
 import { openWorkflowClient } from '../../../queues/temporal/client.ts'
-import { startTemporalWorkers, type TemporalWorkers } from '../../../worker/temporal.ts'
+import { startTemporalWorker, type TemporalWorker } from '../../../worker/temporal.ts'
 import { freshNamespace } from '../../setup/service.ts'
 import { workflowBundle } from '../../setup/workflow-bundle.ts'
-import { aSim, type ServiceModel, startServiceModel, TENANT, WAITS } from '../model/service.ts'
+import { aSim, type ServiceModel, startServiceModel, TENANT } from '../model/service.ts'
 
 const HOUR = 3_600_000
 const at = { address: inject('temporalAddress'), namespace: await freshNamespace() }
@@ -17,13 +17,13 @@ const workflowClient = openWorkflowClient(at)
 const connection = await Connection.connect({ address: at.address })
 const client = new WorkflowClient({ connection, namespace: at.namespace })
 let model: ServiceModel
-let workers: TemporalWorkers | undefined
+let worker: TemporalWorker | undefined
 beforeAll(async () => {
   model = await startServiceModel(() => workflowClient)
   model.sims.set(1, aSim())
 })
 afterAll(async () => {
-  await workers?.shutdown()
+  await worker?.shutdown()
   await workflowClient.close()
   await connection.close()
   await model?.close()
@@ -51,7 +51,6 @@ test('checks early updates against the first task’s phase', async () => {
     ruleFile: 'r.json',
     grace: 'PT10H',
     until: 'renewal',
-    waits: WAITS,
   }
   const workflows = await workflowBundle()
   await workflowClient.signalWithStart({
@@ -67,7 +66,7 @@ test('checks early updates against the first task’s phase', async () => {
     patiently(() => workflowClient.update(workflowId, 'keepSuspended', {}, 'kept')),
   ])
   const urls = { serviceUrl: model.url, internalUrl: model.url, key: 'key' }
-  workers = startTemporalWorkers({ ...at, ...urls, workflows, log: pino({ level: 'silent' }), shutdownGraceMs: 100 })
+  worker = startTemporalWorker({ ...at, ...urls, workflows, log: pino({ level: 'silent' }), shutdownGraceMs: 100 })
 
   const [longer, kept] = await updates
   expect(longer).toMatchObject({ status: 'fulfilled', value: { phase: 'grace' } })

@@ -11,7 +11,7 @@ import type {
 } from '../../../domain/temporal/suspend-on-overage.ts'
 import { useCommonHarness } from '../../setup/common-harness.ts'
 import { clear, type SkippingHarness, startSkippingHarness } from '../harness.ts'
-import { aSim, TENANT, WAITS } from '../model/service.ts'
+import { aSim, TENANT } from '../model/service.ts'
 
 export const [SECOND, MINUTE, HOUR, DAY] = [1000, 60_000, 3_600_000, 86_400_000] as const
 
@@ -55,7 +55,6 @@ export function useSuspensions(path: string | undefined) {
     ruleFile: 'rules/sim/sim-overage.json',
     grace: 'PT0S',
     until: 'renewal',
-    waits: WAITS,
     ...more,
   })
   let updates = 0
