@@ -1,9 +1,10 @@
 /** The options of the routes. */
+
+import type { WorkflowOptions } from '../domain/temporal/workflow-options.ts'
 import type { EsimOptions } from '../operations/orders/esim-profiles.ts'
 import type { TicketQuota } from '../operations/tickets/quota.ts'
 import type { UsageOptions } from '../operations/usage/record-usage.ts'
 import type { WebhookOptions } from '../operations/webhooks/change-webhooks.ts'
-import type { WorkflowOptions } from '../operations/workflows/inputs.ts'
 import type { WorkflowClient } from '../queues/temporal/client.ts'
 import type { Store } from '../store/tenancy.ts'
 import type { KeyCache } from './http/key-cache.ts'

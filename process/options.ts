@@ -1,6 +1,7 @@
 /** Converts the settings to the options of the operations. */
 import type { Settings } from '../config/index.ts'
 import { parseNetworks } from '../domain/networks.ts'
+import type { WorkflowOptions } from '../domain/temporal/workflow-options.ts'
 import { durationMs } from '../domain/time/duration.ts'
 import { parseSecretsKeys } from '../domain/webhooks/secrets-keys.ts'
 import type { MailOptions } from '../operations/mail/send-mails.ts'
@@ -10,7 +11,6 @@ import type { TicketQuota } from '../operations/tickets/quota.ts'
 import type { EvaluationOptions } from '../operations/watchdog/evaluation.ts'
 import { rulesInForce } from '../operations/watchdog/rules-in-force.ts'
 import type { WebhookOptions } from '../operations/webhooks/change-webhooks.ts'
-import type { WorkflowOptions } from '../operations/workflows/inputs.ts'
 
 export const ticketOptions = (settings: Settings): TicketOptions => ({
   leaseMs: durationMs(settings.TICKET_LEASE),

@@ -8,7 +8,7 @@ import { knownStarts, rememberStarts, requestWorkflows } from '../../store/outbo
 import type { TenantTx } from '../../store/tenancy.ts'
 import { cycleNamed } from '../../store/usage/cycles.ts'
 import { knownPool } from '../estate/known-pool.ts'
-import { suspendInputOf } from '../workflows/inputs.ts'
+import { suspendInputOf } from './start-suspension.ts'
 
 /**
  * Signals the suspend-on-overage runs of SIMs for the enforcement of their pool, after the commit. Only `overLimit`

@@ -16,7 +16,7 @@ import { endPermits, lockGuard } from '../../store/enforcement/permits.ts'
 import { noteWould, type Would } from '../../store/enforcement/would.ts'
 import { rememberStarts, requestWorkflows } from '../../store/outbox.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
-import { suspendInputOf } from '../workflows/inputs.ts'
+import { suspendInputOf } from '../enforcement/start-suspension.ts'
 import type { AlertSubject, Decisions, Evaluation, Withdrawal } from './decisions.ts'
 import type { Batch, EvaluationOptions } from './evaluation.ts'
 import {

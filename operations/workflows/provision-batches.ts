@@ -3,6 +3,7 @@
  */
 import { type ErrorCode, type FieldError, ServiceError } from '../../domain/errors.ts'
 import { provisionInBulkId } from '../../domain/temporal/ids.ts'
+import type { WorkflowOptions } from '../../domain/temporal/workflow-options.ts'
 import type { Batch, BatchNotes, BatchRequest, BatchStarted } from '../../domain/workflows/provision-batch.ts'
 import { noteChange } from '../../store/audit.ts'
 import { requestWorkflows } from '../../store/outbox.ts'
@@ -18,7 +19,6 @@ import {
   noteStarted,
   readBatch,
 } from '../../store/workflows/provision-batches.ts'
-import type { WorkflowOptions } from './inputs.ts'
 import { batchTargets, checkDefaults } from './provision-targets.ts'
 
 const PARALLEL = 50

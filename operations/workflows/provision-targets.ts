@@ -10,9 +10,9 @@ import { findTariffs } from '../../store/estate/tariffs.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
 import type { NewBatchSim } from '../../store/workflows/provision-batches.ts'
 import { assignmentConflict, placeConflict } from '../estate/assignment.ts'
+import { activationConflict } from '../tickets/activation-conflict.ts'
 import { targetsOf } from '../tickets/bulk-targets.ts'
 import type { Conflict } from '../tickets/open-ticket.ts'
-import { activationConflict } from './inputs.ts'
 
 const checkRow = Compile(BatchRow)
 

@@ -15,7 +15,9 @@ import {
   WorkflowInfo,
   WorkflowQuery,
 } from '../../../domain/workflows/workflow.ts'
-import { monthEndInput, provisionInput, simNamed, takeSuspendStart } from '../../../operations/workflows/inputs.ts'
+import { takeSuspendStart } from '../../../operations/enforcement/start-suspension.ts'
+import { monthEndInput } from '../../../operations/month-end/month-end-input.ts'
+import { provisionInput, simNamed } from '../../../operations/workflows/inputs.ts'
 import type { Started, WorkflowClient } from '../../../queues/temporal/client.ts'
 import { noteChange } from '../../../store/audit.ts'
 import { endOwnStart, forgetRefusal } from '../../../store/outbox.ts'
