@@ -8,9 +8,8 @@ import { codeList } from '../page.ts'
 import { Id, Label, nullable, optional, strictObject, Text } from '../schema.ts'
 import { fromGb } from '../units.ts'
 
-/** 1 TB a SIM, in bytes: nine million SIMs in a pool add up within 64 bits. Earlier versions accepted 1000 TB. */
+/** 1 TB a SIM, in bytes: nine million SIMs in a pool add up within 64 bits. */
 const BASE_MAX_BYTES = 1_000_000_000_000
-const BASE_TAKEN_BYTES = 1_000_000_000_000_000
 /** Bytes; below 2^53, like the usage that it is compared with. */
 const FIXED_MAX_BYTES = 9_000_000_000_000_000
 const FEE_MAX = 1_000_000
@@ -34,8 +33,8 @@ const fixedFees = {
 
 /** Terms of Standard and Dynamic Pool tariffs. */
 export const BaseTariff = strictObject({
-  baseTariffBytes: bytes('Included data per SIM in bytes', BASE_TAKEN_BYTES),
-  baseTariffGb: gb('Included data per SIM in GB (10^9 bytes)', BASE_TAKEN_BYTES),
+  baseTariffBytes: bytes('Included data per SIM in bytes', BASE_MAX_BYTES),
+  baseTariffGb: gb('Included data per SIM in GB (10^9 bytes)', BASE_MAX_BYTES),
   ...baseFees,
 })
 
