@@ -11,18 +11,16 @@ const WORDS = { name: 'name', billingEmail: 'billing e-mail' } as const
 /**
  * Changes the tenant's name or billing e-mail, and records an event.
  *
- * @returns the tenant's id, and the value before
  * @throws ServiceError `tenant_not_found`
  */
 export async function changeTenant<Field extends keyof typeof WORDS>(
   tx: TenantTx,
   field: Field,
   value: Tenant[Field],
-): Promise<{ readonly id: string; readonly before: Tenant[Field] }> {
+): Promise<{ readonly id: string }> {
   const was = await lockTenant(tx)
   if (was === undefined) throw new ServiceError('tenant_not_found', `There is no tenant ${tx.tenantId}.`)
-  const answer = { id: was.id, before: was[field] }
-  if (was[field] === value) return answer
+  if (was[field] === value) return { id: was.id }
   await writeTenant(tx, { ...was, [field]: value })
   await noteChange(tx, {
     subject: 'tenant',
@@ -36,5 +34,5 @@ export async function changeTenant<Field extends keyof typeof WORDS>(
     title: `Tenant changed: ${WORDS[field]}`,
     description: `The ${WORDS[field]} is ${value} now; before: ${was[field]}.`,
   })
-  return answer
+  return { id: was.id }
 }

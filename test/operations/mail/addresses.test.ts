@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest'
 import { LogLevel } from '../../../domain/codes.ts'
 import type { NewAddress } from '../../../domain/mail/address.ts'
 import { addAddress, clearAddress, confirmAddress, removeAddress } from '../../../operations/mail/change-addresses.ts'
+import { changeBillingAddress } from '../../../operations/mail/change-billing-address.ts'
 import { recipientsOf } from '../../../operations/mail/recipients.ts'
-import { changeTenant } from '../../../operations/tenants/change-tenant.ts'
 import { markBad, readAddresses } from '../../../store/mail/addresses.ts'
 import { aStore } from '../../setup/estate.ts'
 import { aHarness } from '../harness.ts'
@@ -19,7 +19,7 @@ async function aContact() {
     all,
     asTenant,
     add: (ask: NewAddress) => asTenant((tx) => addAddress(tx, ask)),
-    change: (email: string) => asTenant((tx) => changeTenant(tx, 'billingEmail', email)),
+    change: (email: string) => asTenant((tx) => changeBillingAddress(tx, email)),
     confirm: async (email: string) => {
       const found = (await all()).find((one) => one.email === email)
       return asTenant((tx) => confirmAddress(tx, found?.id ?? 0))

@@ -2,10 +2,10 @@
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { LogLevel, TariffType } from '../../../domain/codes.ts'
+import { changeBillingAddress } from '../../../operations/mail/change-billing-address.ts'
 import { resendMail } from '../../../operations/mail/resend-mail.ts'
 import type { Mailer } from '../../../operations/mail/send-mails.ts'
 import { closeCycle } from '../../../operations/month-end/close-cycle.ts'
-import { changeTenant } from '../../../operations/tenants/change-tenant.ts'
 import { findMail, pageOfMails } from '../../../store/mail/log.ts'
 import { aStore, aTariff } from '../../setup/estate.ts'
 import { aPost, messageId, type Post, SECOND } from './post.ts'
@@ -100,7 +100,7 @@ describe('resendMail', () => {
     await post.notify(post.notification(LogLevel.Critical, 0))
     await post.send()
     const id = await onlyMail(post)
-    await post.asTenant((tx) => changeTenant(tx, 'billingEmail', 'new@meadow.example'))
+    await post.asTenant((tx) => changeBillingAddress(tx, 'new@meadow.example'))
     const { id: newId } = await post.asTenant((tx) => resendMail(tx, id))
     const pending = post.asTenant((tx) => resendMail(tx, newId))
     await expect(pending).rejects.toMatchObject({ code: 'mail_pending' })

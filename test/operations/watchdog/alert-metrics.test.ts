@@ -5,8 +5,8 @@ import { LogLevel } from '../../../domain/codes.ts'
 import { renderMail } from '../../../notify/render.ts'
 import { createTransport } from '../../../notify/transport.ts'
 import { addAddress, clearAddress } from '../../../operations/mail/change-addresses.ts'
+import { changeBillingAddress } from '../../../operations/mail/change-billing-address.ts'
 import { sendMails } from '../../../operations/mail/send-mails.ts'
-import { changeTenant } from '../../../operations/tenants/change-tenant.ts'
 import { addSilence } from '../../../operations/watchdog/silence-alerts.ts'
 import { alertMetrics } from '../../../process/alert-metrics.ts'
 import { createMetrics } from '../../../process/metrics.ts'
@@ -217,7 +217,7 @@ describe('metrics of mails', () => {
     const taken = await refused()
     await refuseTwice('three')
     const again = await refused()
-    await world.asTenant((tx) => changeTenant(tx, 'billingEmail', 'new@meadow.example'))
+    await world.asTenant((tx) => changeBillingAddress(tx, 'new@meadow.example'))
 
     expect([one, taken, again]).toEqual([['simherd_addresses_refused 1'], [], ['simherd_addresses_refused 1']])
     expect(await refused()).toEqual([])
