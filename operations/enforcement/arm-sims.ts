@@ -12,7 +12,7 @@ import { suspendInputOf } from './start-suspension.ts'
 
 /**
  * Signals the suspend-on-overage runs of SIMs for the enforcement of their pool, after the commit. Only `overLimit`
- * starts a run, once per SIM and cycle. A run that has ended gets no signal.
+ * starts a run, once per SIM and cycle. An ended run gets no signal.
  *
  * Safe to run twice: a repeated signal changes nothing.
  *

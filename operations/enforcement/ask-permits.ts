@@ -29,9 +29,9 @@ import { tellHold } from './tell-hold.ts'
 export type ReadsUsage = (tx: TenantTx, rule: string) => Promise<boolean>
 
 /**
- * Whether a rule may suspend SIMs now. Safe to run twice: a permit stays as it is until the alert clears, the rules
- * change, or a person decides about its hold. While the usage feed is stale, a rule that reads usage suspends no SIM, even
- * after an earlier permit: an evaluation asks again once usage is received.
+ * Decides whether a rule may suspend SIMs now. Safe to run twice: a permit stays unchanged until the alert clears, the
+ * rules change, or a person decides about its hold. While the usage feed is stale, a rule that reads usage suspends no
+ * SIM, even after an earlier permit: an evaluation asks again once usage is received.
  *
  * @returns ids of the SIMs granted, held, discarded and delayed; the hold, if any of them is held
  * @throws ServiceError `sim_not_found`, `pool_not_found`, `cycle_not_found`, `sim_state_conflict` for an ended cycle

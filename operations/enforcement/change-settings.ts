@@ -10,8 +10,8 @@ import type { TenantTx } from '../../store/tenancy.ts'
 import { lockTenant } from '../../store/tenants/tenants.ts'
 
 /**
- * Changes whether the watchdog suspends at all, and the limits of the guard. Switching it on or off marks every subject
- * due. Once it is off, their evaluation makes every run stand down. Suspended SIMs stay suspended.
+ * Switches enforcement on or off, and changes the limits of the guard. A switch marks every subject due. Once it is
+ * off, their evaluation makes every run stand down. Suspended SIMs stay suspended.
  *
  * @returns the settings after the change
  * @throws ServiceError `tenant_not_found`

@@ -29,9 +29,9 @@ const DECISIONS = {
 /**
  * Releases or discards a hold. Idempotent for the same decision.
  *
- * Of suspensions, it signals the workflows that wait. Of alerts, their subjects are evaluated: what still fires is told
- * and acted on, or counts as told. Releasing restarts the hourly count of the rule. Discarding leaves its subjects alone
- * until their alerts clear.
+ * A hold of suspensions: signals the workflows that wait. A hold of alerts: their subjects are evaluated; alerts that
+ * still fire are reported and acted on, or count as reported. Releasing restarts the hourly count of the rule.
+ * Discarding leaves its subjects alone until their alerts clear.
  *
  * @returns `decided` is the number of SIMs, or subjects, in the hold whose alert has not cleared before
  * @throws ServiceError `hold_not_found`; `hold_not_open` if it was decided the other way, or its cycle has ended
@@ -41,7 +41,7 @@ export async function decideHold(
   holdId: number,
   decision: 'released' | 'discarded',
 ): Promise<HoldResponse> {
-  // An evaluation that holds more does so under this lock: none adds to a hold that is decided.
+  // An evaluation adds to holds under this lock: none adds to a decided hold.
   if ((await heldIn(tx, holdId)) === 'alerts') await lockAlerts(tx)
   await lockGuard(tx)
   const hold = await lockHold(tx, holdId)

@@ -1,6 +1,6 @@
 /**
- * The guard: for how many subjects one rule may act in an hour, before a person has to decide about the rest. It guards
- * suspensions, and what a rule begins to mail or to act on. Source: decisions 15, 42.
+ * The guard: the number of subjects for which one rule may act in an hour, before a person has to decide about the
+ * rest. It guards suspensions, and the mails and actions that a rule begins. Source: decisions 15, 42.
  */
 import type { GuardScope } from '../../domain/enforcement/guard.ts'
 import type { Cycle } from '../../domain/time/cycle.ts'
@@ -13,9 +13,11 @@ import type { TenantTx } from '../../store/tenancy.ts'
 
 /** The room that a scope has in its hour. */
 interface Room {
-  /** Id of its open hold, which takes all: what comes later must not pass before it. Undefined if it has none. */
+  /**
+   * Id of its open hold, which takes all later subjects too: they must not pass before it. Undefined if it has none.
+   */
   readonly open: number | undefined
-  /** Subjects that have passed in the hour. */
+  /** Subjects passed in the hour. */
   readonly used: number
   readonly allowed: number
   /** For how many there is room. */
@@ -29,10 +31,10 @@ interface Asking {
 }
 
 /**
- * Reads for how many subjects of a scope there is room now. Call under the lock of those who pass: the tenant's guard
- * for suspensions, its alerts for alerts.
+ * Reads for how many subjects of a scope there is room now. Call under the lock of the subjects: the tenant's guard for
+ * suspensions, its alerts for alerts.
  *
- * @param counted what takes the room. Default: what the scope is of
+ * @param counted the scope whose count takes the room. Default: that of the scope
  */
 export async function readRoom(
   tx: TenantTx,
@@ -47,12 +49,12 @@ export async function readRoom(
   return { open, used, allowed, free: open === undefined ? Math.max(0, allowed - used) : 0 }
 }
 
-/** A hold that has taken subjects. */
+/** A hold with newly taken subjects. */
 export interface TakenHold {
   readonly id: number
   /** Whether it was opened for them. */
   readonly isNew: boolean
-  /** Subjects that have passed in the hour. */
+  /** Subjects passed in the hour. */
   readonly used: number
   readonly allowed: number
 }
@@ -65,8 +67,8 @@ interface Passage<T> {
 }
 
 /**
- * Lets subjects pass up to the hourly limit of their scope, the first of them first, and counts them. The rest goes into
- * the scope's hold, which is opened if there is none. Locks as for {@link readRoom}.
+ * Lets subjects pass up to the hourly limit of their scope, in their order, and counts them. The others go into the
+ * scope's hold, opened if there is none. Locks as for {@link readRoom}.
  */
 export async function pass<T>(
   tx: TenantTx,
@@ -85,11 +87,11 @@ export async function pass<T>(
 }
 
 /**
- * The hourly limit: the larger of a number, and a share of what there is. The share of alerts is of all subjects of their kind
- * that the tenant has, those in Monitor mode too.
+ * The hourly limit: the larger of a number and a share of the estate. The share of alerts is of all the tenant's
+ * subjects of their kind, those in Monitor mode too.
  *
- * @param wanted how many are to pass, with those that have. What there is is counted only if the number is not enough for
- *   all, and no further than decides
+ * @param wanted how many are to pass, with those passed. The estate is counted only if the number is not enough for
+ *   all, and only as far as it decides
  */
 async function allowedIn(tx: TenantTx, { what, poolId }: GuardScope, kind: SubjectKind, wanted: number) {
   const settings = await readEnforcementSettings(tx)

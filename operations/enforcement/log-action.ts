@@ -1,4 +1,4 @@
-/** Logs what enforcement did, and notifies people of it. Each is written once. */
+/** Logs actions of enforcement, and notifies people of them. Each is written once. */
 import { LogLevel } from '../../domain/codes.ts'
 import type { Action, ActionRequest } from '../../domain/enforcement/enforcement.ts'
 import { ServiceError } from '../../domain/errors.ts'
@@ -43,7 +43,7 @@ const readable = (detail: string, timeZone: string): string =>
   detail
     .replaceAll(new RegExp(INSTANT, 'g'), (at) => instant(at, timeZone))
     .replaceAll(MEGABYTES, (_, mb) => megabytes(Number(mb)))
-/** The actions that webhooks are told of. */
+/** The actions sent to webhooks. */
 const TOLD: Readonly<Partial<Record<Action, 'sim.suspended' | 'sim.brought_back'>>> = {
   suspended: 'sim.suspended',
   broughtBack: 'sim.brought_back',

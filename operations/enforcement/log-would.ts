@@ -1,9 +1,9 @@
 /**
- * Logs which SIMs rules would suspend where they may not: in Monitor mode, at a lower stage, or while enforcement is off.
+ * Logs which SIMs rules would suspend if they may not: in Monitor mode, at a lower stage, or while enforcement is off.
  * SIMs are picked, passed over and counted by the guard as in earnest; only the ticket is missing.
  *
- * Works off a list after the commit of the evaluation that wrote it. A transaction takes rows off the list and logs what
- * follows, once for each SIM, rule and cycle. So a worker may die at any moment.
+ * Works off a list after the commit of the evaluation that wrote it. A transaction takes rows off the list and writes
+ * their log entries, once for each SIM, rule and cycle. So a worker may die at any moment.
  */
 import { LogLevel, WatchdogMode } from '../../domain/codes.ts'
 import type { GuardScope } from '../../domain/enforcement/guard.ts'
@@ -22,7 +22,7 @@ import { inTenant, type Store, slowly, type TenantTx } from '../../store/tenancy
 import { readRoom } from './guard.ts'
 import { poolEnforcement } from './read-enforcement.ts'
 
-/** Rows about SIMs in a transaction. A pool has a transaction of its own. */
+/** Rows about SIMs in a transaction. A pool has a separate transaction. */
 const BATCH = 200
 const RETRY_MS = 3_600_000
 
@@ -59,7 +59,7 @@ async function logBatch(store: Store, tenantId: string, batch: readonly Would[],
 /** A SIM that would be suspended, and why. */
 interface Pick {
   readonly simId: number
-  /** Of what the rule found. */
+  /** The finding of the rule. */
   readonly because: Would
   /** Beyond its share of the pool, for a rule about pools. */
   readonly excessBytes: number | null
@@ -99,7 +99,7 @@ async function picksOf(tx: TenantTx, because: Would): Promise<Pick[]> {
   return targets.map((simId) => ({ simId, because, excessBytes: excess.get(simId) ?? 0 }))
 }
 
-/** Those that the last look before a suspension would let through, were the rule allowed to suspend. By id. */
+/** The SIMs that the last look before a suspension would let through, were the rule allowed to suspend. By id. */
 async function toSuspend(tx: TenantTx, { cycleKey }: Would, picks: readonly Pick[]): Promise<Map<number, SimToTake>> {
   const ids = picks.map(({ simId }) => simId)
   const allowed = { mode: WatchdogMode.Enforce, enforcementEnabled: true, overLimit: true, refused: false }
@@ -107,7 +107,7 @@ async function toSuspend(tx: TenantTx, { cycleKey }: Would, picks: readonly Pick
   return new Map(sims.map((sim) => [sim.simId, sim]))
 }
 
-/** How many the guard would let through. Counts them. Nothing is held: the next hour begins with a count of its own. */
+/** How many the guard would let through. Counts them. Nothing is held: the next hour begins with a new count. */
 async function passing(tx: TenantTx, { rule, ruleVersion, kind, id, cycleKey }: Would, wanted: number) {
   const poolId = kind === 'pool' ? id : null
   const scope: GuardScope = { what: 'suspensions', rule, version: ruleVersion, poolId, cycleKey }

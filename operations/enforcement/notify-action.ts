@@ -41,8 +41,8 @@ interface Entry {
 }
 
 /**
- * Adds a notification of an action that people should know of. A suspension that has ended before its mail has left is not
- * mailed, nor is its end.
+ * Adds a notification of an action for people. A suspension that ended before its mail left is not mailed, nor is its
+ * end.
  */
 export async function notifyAction(tx: TenantTx, ask: SimRequest, entry: Entry): Promise<void> {
   const { action } = ask
@@ -52,7 +52,7 @@ export async function notifyAction(tx: TenantTx, ask: SimRequest, entry: Entry):
     if ((await takeBackNotifications(tx, [began])).size > 0) return
   }
   const { billingCycle, mailsFrom, timeZone } = await tenantSettings(tx)
-  // A SIM comes back in the mails of those that were told that it was suspended.
+  // The end of a suspension is mailed if the suspension was.
   if (action !== 'broughtBack' && LEVELS[action] < mailsFrom) return
   const running = cycleAt(billingCycle, tx.now.getTime())
   const cycle = cycleOfKey(billingCycle, ask.cycle) ?? running
@@ -115,7 +115,7 @@ function messageOf({ action, rule, detail }: SimRequest, { label, tag, message }
   return `${message.replace(label, () => name)}.`
 }
 
-/** What the workflow calls the end of a suspension, in words. */
+/** The workflow's reasons for the end of a suspension, in words. */
 const WHY_BACK: Readonly<Record<string, string>> = {
   renewed: 'the next billing cycle has begun',
   boundary: 'the next billing cycle has begun',

@@ -1,4 +1,4 @@
-/** What the enforcement workflows read before they act: one response, consistent at one instant. */
+/** Data that the enforcement workflows read before they act: one response, consistent at one instant. */
 
 import type { PoolEnforcement, SimEnforcement } from '../../domain/enforcement/enforcement.ts'
 import { ServiceError } from '../../domain/errors.ts'

@@ -21,7 +21,7 @@ import { currentCycle, cycleNamed } from '../../store/usage/cycles.ts'
 /** How long the outbox leaves a start to its caller, in milliseconds. A minute is longer than any request. */
 const OWN_START_MS = 60_000
 
-/** A person's start of suspend-on-overage: either to be carried out now, or what is known of an earlier start. */
+/** A person's start of suspend-on-overage: either to be carried out now, or the state of an earlier start. */
 export type SuspendStart =
   | { readonly do: 'start'; readonly request: SuspendRequest; readonly requestId: number }
   | { readonly do: 'answer'; readonly input: SuspendOnOverageInput; readonly before: RememberedStart }
@@ -30,9 +30,10 @@ type SuspendRequest = Extract<WorkflowRequest, { type: 'suspend-on-overage' }>
 
 /**
  * Accepts a person's start of suspend-on-overage. Remembers it, and puts it into the outbox. The outbox carries it out
- * after a minute, unless the caller has ended it by then. If the carrier has refused the suspension, the run tries again.
+ * after a minute, unless the caller has ended it by then. If the carrier has refused the suspension, the run tries
+ * again.
  *
- * @throws ServiceError `sim_not_found`, `cycle_not_found`, `sim_state_conflict` for a cycle that has ended
+ * @throws ServiceError `sim_not_found`, `cycle_not_found`, `sim_state_conflict` for an ended cycle
  */
 export async function takeSuspendStart(
   tx: TenantTx,

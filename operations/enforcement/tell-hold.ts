@@ -16,7 +16,7 @@ import { activeRuleSet } from '../../store/watchdog/rule-sets.ts'
 import { insertWebhookEvent } from '../../store/webhook-events.ts'
 import type { TakenHold } from './guard.ts'
 
-/** What a hold has taken. */
+/** The subjects that a hold has taken. */
 interface HeldNews {
   readonly hold: TakenHold
   /** SIMs, or subjects, that wait. */
@@ -96,7 +96,7 @@ async function noticeOf(tx: TenantTx, scope: GuardScope, news: HeldNews): Promis
   }
 }
 
-/** What the notice says. Pure. */
+/** The texts of the notice. Pure. */
 function textsOf(
   { what, rule }: GuardScope,
   { hold, waiting, version }: HeldNews,

@@ -14,8 +14,7 @@ import { currentCycle, cycleNamed, runningCycle } from '../../store/usage/cycles
 /** Suspensions in a page. A page takes two requests, of a few seconds each at most. */
 const PAGE = 100
 /**
- * Pages in a run. That is some thousand history events: two activities a page, and two for each SIM whose workflow has
- * ended.
+ * Pages in a run. Some thousand history events: two activities a page, and two for each SIM whose workflow has ended.
  */
 const PAGES = 50
 
