@@ -3,7 +3,7 @@ import { TariffType } from '../../domain/codes.ts'
 import type { Tariff } from '../../domain/estate/tariff.ts'
 import type { PoolTariff } from '../../store/estate/pools.ts'
 
-/** Reasons why a SIM cannot have a pool or a tariff, whatever its state. */
+/** Reasons why a SIM cannot have a pool or a tariff, in any state. */
 export type AssignmentProblem =
   | 'pool_not_found'
   | 'tariff_not_found'
@@ -29,7 +29,7 @@ export interface Found {
   readonly tariff: Tariff | undefined
 }
 
-/** Why a caller may not request this pool and tariff for a SIM, given what was found; undefined if it may. Pure. */
+/** Why a caller may not request this pool and tariff for a SIM, given the rows found; undefined if it may. Pure. */
 export function assignmentConflict(
   place: Place,
   newTariffId: number | null,
@@ -43,7 +43,7 @@ export function assignmentConflict(
   return { code: 'tariff_has_no_effect', detail: `Tariff ${tariff.id} (${tariff.displayName}) ${why}.` }
 }
 
-/** Why a SIM cannot have this pool and tariff, given what was found; undefined if it can. Pure. */
+/** Why a SIM cannot have this pool and tariff, given the rows found; undefined if it can. Pure. */
 export function placeConflict(
   { poolId }: Place,
   newTariffId: number | null,

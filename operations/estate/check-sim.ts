@@ -1,4 +1,4 @@
-/** Checks a delivered SIM record. Faults say what is wrong and what to do; warnings say what looks wrong. */
+/** Checks a delivered SIM record. Faults name an error and its remedy; warnings name doubtful values. */
 import { Compile } from 'typebox/compile'
 import { labelOf, SimStatus, SimType, WatchdogMode } from '../../domain/codes.ts'
 import { CODE_FORM, wrongCode } from '../../domain/estate/activation-code.ts'
@@ -154,7 +154,7 @@ function textOf(value: unknown, { digits, secret }: Field): string {
   return /^\d+$/.test(value) ? `${quoted(value)}, ${value.length} digits` : quoted(value)
 }
 
-/** The longest JSON text that is shown whole, in characters. */
+/** The longest JSON text shown whole, in characters. */
 const SHOWN = 60
 
 function quoted(value: unknown): string {

@@ -1,6 +1,6 @@
 /**
- * Checks whether the fields of a SIM that comes in as it lives at the carrier agree with each other. Pure. Faults name the
- * field, what was got and what was expected.
+ * Checks whether the fields of a SIM taken over from the carrier agree with each other. Pure. Faults name the field,
+ * its value and the expected one.
  */
 import { SimStatus } from '../../domain/codes.ts'
 import type { ImportedSim } from '../../domain/estate/sim-import.ts'
@@ -31,7 +31,7 @@ export const activatedMs = ({ activatedAt }: ImportedSim): number | undefined =>
 export const hasUsage = (sim: ImportedSim): boolean => USAGE.some((name) => (sim[name] ?? 0) > 0)
 
 /**
- * Why a SIM cannot come in like this. None if it can. Each field alone is right.
+ * Why a SIM cannot be taken over in this state. Empty if it can. Each field by itself is right.
  *
  * @param now epoch milliseconds
  */

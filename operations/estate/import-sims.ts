@@ -1,4 +1,4 @@
-/** Imports SIMs: those that are delivered, and those that live at the carrier already. */
+/** Imports SIMs: delivered ones, and those already in use at the carrier. */
 import { SimStatus } from '../../domain/codes.ts'
 import type {
   ImportedSim,
@@ -23,7 +23,7 @@ import { cardsKnown, cardsOfList } from './same-card.ts'
 import { takeOver } from './take-over.ts'
 
 const BATCH = 5000
-/** The most warnings in a response: nobody reads more. */
+/** The most warnings in a response. */
 const MOST_WARNINGS = 1000
 
 /** First line of each record of a file, from 1. */
@@ -39,11 +39,11 @@ type Rejected = ImportResult['rejected'][number]
 type Reject = (index: number, code: Rejection, why: string) => void
 
 /**
- * Writes SIMs as they are: Unprovisioned and outside pools, or as they live at the carrier, with pool, tariff and the
- * usage of the running cycle so far. All in the caller's transaction. The carrier is not called.
+ * Writes SIMs in the state of their records: Unprovisioned and outside pools, or in use at the carrier, with pool,
+ * tariff and the usage of the running cycle so far. All in the caller's transaction. The carrier is not called.
  *
- * A bad record is rejected, and the rest is written. A card that exists already, with or without its check digit, is rejected
- * with `sim_exists`, so that a repeated delivery adds only what is missing, and its usage counts once.
+ * A bad record is rejected, and the rest is written. An existing card, with or without its check digit, is rejected
+ * with `sim_exists`. So a repeated delivery adds only the missing SIMs, and its usage counts once.
  */
 export async function importSims(
   tx: TenantTx,
@@ -74,7 +74,7 @@ function withoutSecret(sim: ImportedSim | undefined): Partial<ImportedSim> {
   return rest
 }
 
-/** What {@link importSims} would do with these records, by the same checks. Writes nothing. */
+/** The result that {@link importSims} would have for these records, by the same checks. Writes nothing. */
 export async function previewSimImport(
   tx: TenantTx,
   records: readonly unknown[],
@@ -128,7 +128,7 @@ async function takeIn<T extends { readonly iccid: string }>(
   }
 }
 
-/** The records that are right in themselves. Of several of one card, only the first is. */
+/** The records without faults. Of several of one card, only the first passes. */
 function checked(records: readonly unknown[], lines: RecordLines | undefined, now: number, reject: Reject): GoodSim[] {
   const good: GoodSim[] = []
   const waste = new Waste('faulty records')
@@ -153,7 +153,7 @@ function checked(records: readonly unknown[], lines: RecordLines | undefined, no
   return good
 }
 
-/** The field that is wrong, and what is expected of it. */
+/** The wrong field, and the value expected of it. */
 const EXPECTED: Readonly<Record<AssignmentProblem, readonly ['poolId' | 'tariffId', string]>> = {
   pool_not_found: ['poolId', 'a pool of this tenant'],
   tariff_not_found: ['tariffId', 'a tariff that this tenant may use'],
@@ -184,7 +184,7 @@ async function assignable(
   })
 }
 
-/** The SIMs whose usage can be counted: with what the tenant has used in the running cycle, no total is too large. */
+/** The SIMs whose usage can be counted: added to the tenant's usage of the running cycle, no total is too large. */
 async function countable(tx: TenantTx, sims: readonly GoodSim[], reject: Reject): Promise<readonly GoodSim[]> {
   if (!sims.some(({ sim }) => hasUsage(sim))) return sims
   const { key } = await runningCycle(tx)
@@ -218,6 +218,6 @@ function totalsOf(sims: readonly ImportedSim[]): ImportTotals {
   }
 }
 
-/** A prefix for messages: the line in which a record begins; empty if there is no file. */
+/** A prefix for messages: the line in which a record begins; empty without a file. */
 export const lineOf = (lines: RecordLines | undefined, index: number): string =>
   lines === undefined ? '' : `line ${lines[index]}: `

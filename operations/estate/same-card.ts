@@ -1,4 +1,4 @@
-/** Finds SIMs that are one card. Lists have its ICCID with its check digit and without. */
+/** Finds SIMs of the same card. Lists have its ICCID with its check digit and without. */
 import { otherIccidsOf } from '../../domain/identifiers.ts'
 import { findIccids } from '../../store/estate/sims.ts'
 import type { TenantTx } from '../../store/tenancy.ts'

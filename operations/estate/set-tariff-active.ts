@@ -4,9 +4,9 @@ import { offerTariff } from '../../store/estate/tariffs.ts'
 import type { PlatformTx, TenantTx } from '../../store/tenancy.ts'
 
 /**
- * Withdraws a tariff from new assignments, or offers it again. SIMs and pools that have it keep it. Safe to run twice.
+ * Withdraws a tariff from new assignments, or offers it again. Its SIMs and pools keep it. Safe to run twice.
  *
- * @param tx of the tenant for its own tariff, of the platform for the platform's
+ * @param tx of the tenant for its tariff, of the platform for the platform's
  * @throws ServiceError `tariff_not_found`; a tenant gets it for a tariff of the platform too
  */
 export async function setTariffActive(

@@ -1,6 +1,6 @@
 /**
- * Takes over SIMs that live at the carrier already. Afterwards everything is as if their tickets had completed: who is in
- * which pool, who contributes and pays, what is due. The carrier is not called.
+ * Takes over SIMs already in use at the carrier. Afterwards everything is as if their tickets had completed: the SIMs
+ * in each pool, those that contribute and pay, and the work due. The carrier is not called.
  */
 import { EventSeverity, EventType, SimStatus } from '../../domain/codes.ts'
 import type { ImportedSim, ImportTotals } from '../../domain/estate/sim-import.ts'
@@ -30,10 +30,10 @@ interface Taken {
 }
 
 /**
- * Writes what belongs to SIMs that this transaction has inserted in a state of their own. Does nothing for Unprovisioned
- * ones.
+ * Writes the rows that belong to SIMs inserted in this transaction with a state of the carrier. Does nothing for
+ * Unprovisioned ones.
  *
- * Nothing of it is before the running cycle: earlier ones were billed by whoever had the SIMs then.
+ * No row is before the running cycle: earlier cycles were billed by the previous operator of the SIMs.
  *
  * @param counted goes into the audit trail
  */
@@ -51,12 +51,12 @@ export async function takeOver(
   }
   await storeSoFar(tx, cycle, used)
   const rows = await insertRows(tx, cycle.key, provisioned.filter((one) => contributes(one, cycle)).map(placeOf))
-  // Up to here everything is new, and nobody waits for it. From here on others do.
+  // Up to here all rows are new, and no transaction waits for them. From here on others do.
   await countInPools(tx, poolCounts(provisioned))
   if (used.length > 0) await lockMerge(tx)
   await countRows(tx, rows, provisioned.filter(isActive).map(placeOf))
   if (used.length > 0) await addSoFar(tx)
-  // Else the feed would be stale at once: SIMs may have been Active for longer than the service knows them.
+  // Else the feed would be stale at once: SIMs may have been Active since before the service got them.
   await noteFirstReceived(tx)
   await noteSubjectsChanged(tx, {
     simIds: provisioned.map(({ id }) => id),
@@ -65,7 +65,7 @@ export async function takeOver(
   await noteTaken(tx, cycle, counted)
 }
 
-/** Writes what is a batch's alone: since when its SIMs are in their pools, and who suspended them. */
+/** Writes the rows that only a batch has: since when its SIMs are in their pools, and the cause of suspensions. */
 async function writePast(tx: TenantTx, sims: readonly Taken[], cycle: Cycle): Promise<void> {
   await writeHistories(
     tx,
@@ -95,13 +95,13 @@ const sinceOf = (sim: ImportedSim, cycle: Cycle, now: Date): number =>
 
 const isActive = ({ sim }: Taken): boolean => statusOf(sim) === SimStatus.Active
 
-/** Who was Active and is Suspended was suspended by somebody: the service does not bring it back by itself. */
+/** A SIM that was Active and is Suspended was suspended by a person: the service does not bring it back. */
 const isSuspendedByPerson = ({ sim }: Taken): boolean =>
   statusOf(sim) === SimStatus.Suspended && activatedMs(sim) !== undefined
 
 /**
- * Whether a SIM was Active in the running cycle, so that it contributes and pays. A Suspended one was if it was activated
- * in it, or has used something in it.
+ * Whether a SIM was Active in the running cycle, and so contributes and pays. A Suspended one was if it was activated
+ * in it, or has usage in it.
  */
 const contributes = (taken: Taken, cycle: Cycle): boolean =>
   isActive(taken) ||

@@ -10,9 +10,9 @@ import type { TenantTx } from '../../store/tenancy.ts'
 const SETTINGS = ['name', 'watchdogMode', 'warningThresholdPct', 'enableBurnRateAlerts'] as const
 
 /**
- * Replaces a pool's name and watchdog settings. A nullable setting that is left out becomes null. If something changes,
- * the pool and its SIMs are looked at again: rules may be for pools of some names only. An event tells of changed
- * watchdog settings. Safe to run twice.
+ * Replaces a pool's name and watchdog settings. An omitted nullable setting becomes null. If a value changes, the pool
+ * and its SIMs are looked at again: rules may be for pools of some names only. Changed watchdog settings are recorded
+ * as an event. Safe to run twice.
  *
  * @throws ServiceError `pool_not_found`
  */
