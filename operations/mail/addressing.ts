@@ -5,19 +5,19 @@ import type { Notification } from '../../notify/notification.ts'
 import { type Recipient, recipientsOf } from './recipients.ts'
 
 export interface Addressing {
-  /** Null: the tenant's billing address, as it is when the mail is sent. */
+  /** Null: the tenant's billing address at the time of sending. */
   readonly main: Recipient | null
   readonly copies: readonly CopyTo[]
 }
 
-/** An address beside that of billing. */
+/** An address other than that of billing. */
 export interface CopyTo {
   readonly id: number
   readonly email: string
 }
 
 /**
- * The mail itself goes to the billing address, or where it is an escalation, to the first address for those. The other
+ * The mail itself goes to the billing address; an escalation goes to the first address for escalations. The other
  * addresses get copies.
  *
  * @param addresses all of the tenant's

@@ -58,7 +58,7 @@ export async function confirmAddress(tx: TenantTx, id: number): Promise<Changed>
 }
 
 /**
- * Has an address get mails again for which no server took any. Safe to run twice.
+ * Sends mails again to an address that servers refused. Safe to run twice.
  *
  * @throws ServiceError `address_not_found`
  */

@@ -7,9 +7,8 @@ import { changeTenant } from '../tenants/change-tenant.ts'
 const REFUSED_KEPT_MS = 30 * 86_400_000
 
 /**
- * Changes the tenant's billing e-mail. What is mailed from now on goes to the new address. So do mails of the last month that
- * were given up because the address before was refused. The one before is kept as an address until the new one is
- * confirmed.
+ * Changes the tenant's billing e-mail. Later mails go to the new address. So do mails of the last month given up
+ * because the previous address was refused. The previous one is kept as an address until the new one is confirmed.
  *
  * @throws ServiceError `tenant_not_found`
  */

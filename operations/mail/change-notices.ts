@@ -17,9 +17,10 @@ const MAILED = {
 } as const
 
 /**
- * Replaces how a tenant wants to be told, and records an event. Another `feedEvery` or `escalateAfter` asks for a look at
- * every subject: they say whether the feed is stale, and which alerts are escalated. Another `mailsFrom` asks for an
- * evaluation of what fires: what is not wanted any more and waits for a mail is taken back, what is wanted again is mailed.
+ * Replaces a tenant's notice settings, and records an event. Another `feedEvery` or `escalateAfter` marks every subject
+ * due: they decide whether the feed is stale, and which alerts are escalated. Another `mailsFrom` asks for an
+ * evaluation of firing alerts: waiting notifications below the new level are taken back, those newly included are
+ * mailed.
  *
  * @returns the settings after the change
  * @throws ServiceError `invalid_request` with every wrong field; `tenant_not_found`

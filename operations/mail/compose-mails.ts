@@ -1,6 +1,6 @@
 /**
- * Puts a tenant's waiting notifications into mails, and stores each as it is rendered. From then on a mail says the same,
- * whenever it is sent.
+ * Puts a tenant's waiting notifications into mails, and stores each as rendered. From then on its text is the same at
+ * any time of sending.
  */
 
 import type { Address } from '../../domain/mail/address.ts'
@@ -21,7 +21,7 @@ import { addressingOf, type CopyTo } from './addressing.ts'
 import { planMails, type Waiting } from './plan-mails.ts'
 import { type Render, renderBody } from './render-body.ts'
 
-/** The most notifications that are looked at together, about ten megabytes. The rest comes next. */
+/** The most notifications looked at together, about ten megabytes. The others come next. */
 const MOST_AT_ONCE = 5000
 /** 13 months: a year of mails, and a month to ask about the oldest. */
 const KEPT_MS = 396 * 86_400_000
@@ -42,7 +42,10 @@ export async function composeMails(tx: TenantTx, render: Render): Promise<void> 
   await forgetBodies(tx, new Date(now - KEPT_MS))
 }
 
-/** Parts what is silenced from what may be sent. A hold of the guard needs a decision, so no silence holds it back. */
+/**
+ * Separates silenced notifications from those to be sent. A hold of the guard needs a decision, so no silence holds it
+ * back.
+ */
 function bySilence(waiting: readonly WaitingNotification[], silences: readonly OpenSilence[]) {
   const untilOf = ({ body, poolId, tag }: WaitingNotification): number | null => {
     if (!isSilenceable(body)) return null
@@ -75,13 +78,13 @@ interface Mailing {
   /** The tenant's billing address. */
   readonly recipient: string
   readonly kind: MailKind
-  /** All of the tenant's. */
+  /** Every address of the tenant. */
   readonly addresses: readonly Address[]
 }
 
 /**
- * Makes a mail and stores what it says; and a copy of it for each further address. Notifications that cannot be rendered
- * hold up no others: they get a mail of their own, which is rendered when it is sent, and tried like any other.
+ * Makes a mail and stores its text; and a copy of it for each further address. Notifications that cannot be rendered
+ * hold up no others: they get a separate mail, rendered when it is sent, and tried like any other.
  */
 async function compose(
   tx: TenantTx,

@@ -1,4 +1,4 @@
-/** What a link in a mail does: it acknowledges an alert, silences it for its cycle, or ends mails that are not critical. */
+/** Follows a link of a mail: it acknowledges an alert, silences it for its cycle, or ends mails below critical. */
 import { LogLevel } from '../../domain/codes.ts'
 import type { AlertLink, Link } from '../../domain/mail/link.ts'
 import { type AlertState, isFiring } from '../../rules/alerts/state.ts'
@@ -28,7 +28,7 @@ interface ForTenant {
 
 interface ForAlert extends ForTenant {
   readonly rule: string
-  /** Name of the pool, tag or ICCID of the SIM, as the tenant knows it; null for the tenant itself. */
+  /** Name of the pool, tag or ICCID of the SIM; null for the tenant itself. */
   readonly subject: { readonly kind: 'sim' | 'pool'; readonly label: string } | null
 }
 
@@ -50,7 +50,7 @@ export type LinkOutlook =
     })
   | (ForTenant & { readonly purpose: 'unsubscribe' })
 
-/** Reads what a link would do now. Changes nothing. @returns undefined if there is no such tenant */
+/** Reads the effect that a link would have now. Changes nothing. @returns undefined if there is no such tenant */
 export async function readLink(tx: TenantTx, link: Link): Promise<LinkOutlook | undefined> {
   const tenant = await findTenant(tx)
   if (tenant === undefined) return undefined
@@ -66,7 +66,7 @@ export async function readLink(tx: TenantTx, link: Link): Promise<LinkOutlook | 
     : { ...about, purpose: link.purpose, cycle: link.cycle, ...(await silenceFor(tx, link, isGone)) }
 }
 
-/** The label of a link's subject; empty for the tenant, undefined for what is gone. */
+/** The label of a link's subject; empty for the tenant, undefined for a subject that no longer exists. */
 async function labelOf(tx: TenantTx, { subject: { kind, id } }: AlertLink): Promise<string | undefined> {
   if (kind === 'tenant') return ''
   return kind === 'pool' ? poolName(tx, id) : (await simLabels(tx, [id])).get(id)
@@ -106,13 +106,13 @@ const named = ({ kind, id }: AlertLink['subject']): { simId?: number; poolId?: n
   kind === 'sim' ? { simId: id } : kind === 'pool' ? { poolId: id } : {}
 
 /**
- * Does what a link says, if it is not done. Safe to run twice, also at the same time.
+ * Carries out a link, unless it is done. Safe to run twice, also at the same time.
  *
- * @returns how things stand then; undefined if there is no such tenant
+ * @returns the state afterwards; undefined if there is no such tenant
  * @throws ServiceError `silence_limit`
  */
 export async function followLink(tx: TenantTx, link: Link): Promise<LinkOutlook | undefined> {
-  // One at a time: the second finds it done.
+  // Only one at a time: the second finds it done.
   await lockAlerts(tx)
   const before = await readLink(tx, link)
   if (before === undefined || before.status !== 'open') return before

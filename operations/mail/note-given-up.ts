@@ -3,8 +3,8 @@ import { insertOperatorNotices } from '../../store/operator-notices.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
 
 /**
- * Notes for the operator that a mail was given up. Mails that are given up because their address is refused are one
- * notice a day for the address.
+ * Notes for the operator that a mail was given up. Mails given up for a refused address are one notice a day for the
+ * address.
  */
 export async function noteGivenUp(
   tx: TenantTx,
@@ -16,7 +16,7 @@ export async function noteGivenUp(
   await insertOperatorNotices(tx, [
     trouble === 'address'
       ? { key: `address/${recipient}/${now.slice(0, 10)}`, body: { kind: 'addressRefused', recipient, response } }
-      : // A mail that is tried again may be given up again.
+      : // A retried mail may be given up again.
         { key: `mail/${mailId}/${now}`, body: { kind: 'mailGivenUp', mailId, recipient, subject, response } },
   ])
 }

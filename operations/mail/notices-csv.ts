@@ -1,4 +1,4 @@
-/** The notices of a mail as CSV for spreadsheets: attached where they are more than its table has. */
+/** The notices of a mail as CSV for spreadsheets: attached if they are more than its table has. */
 import { stringify } from 'csv-stringify/sync'
 import { LogLevel, labelOf } from '../../domain/codes.ts'
 import { CSV_FORMAT, neutralised } from '../../domain/spreadsheet.ts'

@@ -1,4 +1,4 @@
-/** What an attempt to send a mail led to. Pure. */
+/** Classifies the result of an SMTP attempt. Pure. */
 import { storable } from '../../domain/text.ts'
 import type { MailTrouble } from '../../notify/smtp-answer.ts'
 import type { MailError } from '../../notify/transport.ts'
@@ -6,12 +6,12 @@ import { afterFailure, type MailRetries } from './retry.ts'
 
 const isMailError = (error: unknown): error is MailError => error instanceof Error && error.name === 'MailError'
 
-/** What is known of a failed attempt. */
+/** Details of a failed attempt. */
 export interface Failure {
   readonly trouble: MailTrouble
-  /** What the server said, or what kept a mail from it. */
+  /** The response of the server, or the error before one. */
   readonly response: string
-  /** The same for people; null if nobody has put it into words. */
+  /** The same for people; null if there is no wording for it. */
   readonly why: string | null
 }
 

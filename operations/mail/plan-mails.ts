@@ -1,4 +1,4 @@
-/** Which waiting notifications leave now, and in which mails. Pure; instants are epoch milliseconds. */
+/** Decides which waiting notifications leave now, and in which mails. Pure; instants are epoch milliseconds. */
 import { causeOf } from '../../domain/mail/cause.ts'
 import type { MailKind } from '../../domain/mail/mail.ts'
 import type { MailWaits } from '../../domain/mail/waits.ts'
@@ -19,7 +19,7 @@ export interface PastMail {
 
 export interface MailPlan {
   readonly mails: readonly { readonly kind: MailKind; readonly parts: readonly Waiting[] }[]
-  /** Those that are due and wait longer. */
+  /** Due notifications that wait longer. */
   readonly putOff: readonly { readonly id: number; readonly at: number }[]
 }
 
@@ -30,12 +30,13 @@ const MOST_IN_AN_HOUR = 20
 
 const OF_CAUSES: ReadonlySet<MailKind> = new Set<MailKind>(['cause', 'joined', 'digest'])
 
-/** A cause and what waits of it. */
+/** The waiting notifications of a cause. */
 type Cause = readonly Waiting[]
 
 /**
- * Plans the mails of a tenant. A cause leaves once nothing new of it has come for a while. Each summary leaves alone. What
- * is not critical leaves together, as soon as one of it is due; a cause takes none of it along.
+ * Plans the mails of a tenant. A cause leaves once no notification of it has been added for a while. Each summary
+ * leaves alone. Notifications below critical leave together, as soon as one of them is due; a cause takes none of them
+ * along.
  *
  * @param past mails of the last hour; only those of causes are counted
  */
@@ -67,7 +68,7 @@ export function planMails(
   }
 }
 
-/** What is mailed by its cause, and what is grouped. */
+/** Separates notifications mailed by cause from grouped ones. */
 function apart(all: readonly Waiting[]): [readonly Cause[], readonly Waiting[]] {
   const byCause = Map.groupBy(all, ({ body }) => (body.kind === 'summary' ? null : causeOf(body)))
   const grouped = byCause.get(null) ?? []
@@ -84,7 +85,7 @@ const oldestOf = (parts: readonly Waiting[]): number => Math.min(...parts.map(({
 const restsAt = (cause: Cause, { mostMs }: MailWaits): number =>
   Math.min(oldestOf(cause) + mostMs, Math.max(...cause.map(({ dueAt }) => dueAt)))
 
-/** Each cause has its own mail, if there are few of them. */
+/** One mail for each cause, if there are few of them. */
 function causeMails(ready: readonly Cause[], few: number) {
   return ready.length <= Math.max(1, few)
     ? ready.map((cause) => mailOf('cause', cause))

@@ -1,26 +1,26 @@
-/** Whom a mail goes to. Pure. Source: decision 0048. */
+/** Decides the recipients of a mail. Pure. Source: decision 0048. */
 import type { LogLevel } from '../../domain/codes.ts'
 import type { Address } from '../../domain/mail/address.ts'
 import { fitsPattern } from '../../rules/engine/match.ts'
 
-/** What decides about the recipients of a mail. */
+/** The properties of a mail that decide its recipients. */
 export interface AddressedMail {
   /** The highest level of its notifications. */
   readonly level: LogLevel
   /** Names of the rules that it is about; none in a summary. */
   readonly rules: readonly string[]
-  /** Whether it tells of what nobody has acknowledged in time. */
+  /** Whether it reports alerts not acknowledged in time. */
   readonly isEscalation?: boolean
 }
 
 export type Recipient = Pick<Address, 'id' | 'email'>
 
 /**
- * The recipients of a mail, billing first: each address once, and none for which servers take no mails. Every one of them
- * gets the mail by itself: none sees the others.
+ * The recipients of a mail, billing first: each address once, none that servers refuse. Each gets a separate mail and
+ * does not see the others.
  *
- * A changed billing address and the one before both get mails until the new one is confirmed. An escalation goes to the
- * addresses for it; where there is none that is well, to those of billing.
+ * A changed billing address and the previous one both get mails until the new one is confirmed. An escalation goes to
+ * its addresses; if none of them is well, to those of billing.
  *
  * @param addresses all of the tenant's, its billing address included
  */
@@ -35,7 +35,7 @@ export function recipientsOf(addresses: readonly Address[], mail: AddressedMail)
 const fits = ({ level, rules }: Address, mail: AddressedMail): boolean =>
   (level === null || mail.level >= level) && (rules === null || mail.rules.some((rule) => fitsPattern(rules, rule)))
 
-/** Those that are well, each address once. One that is bad anywhere is bad. */
+/** The well addresses, each once. An address bad in one role is bad in all. */
 function wellAmong(addresses: readonly Address[]): Recipient[] {
   const bad = new Set(addresses.filter(({ badSince }) => badSince !== null).map(keyOf))
   const once = new Map<string, Recipient>()

@@ -1,4 +1,4 @@
-/** Renders what a mail says, and completes it when it is sent. */
+/** Renders the text of a mail, and completes it when it is sent. */
 import { MOST_SUBJECTS, NOTICES_FILE } from '../../domain/mail/cause.ts'
 import { storable } from '../../domain/text.ts'
 import type { Notification, SummaryNotification } from '../../notify/notification.ts'
@@ -9,17 +9,17 @@ import type { TenantTx } from '../../store/tenancy.ts'
 import { statementCsv } from '../month-end/statement-csv.ts'
 import { noticesCsv } from './notices-csv.ts'
 
-/** @param isCopy for somebody who may not unsubscribe the tenant */
+/** @param isCopy for a recipient that may not unsubscribe the tenant */
 export type Render = (notifications: readonly Notification[], isCopy?: boolean) => Mail
 
-/** What a mail says, or the error that kept it from being written. */
+/** The text of a mail, or the error that prevented it. */
 export type Rendered = { readonly body: MailBody } | { readonly error: unknown }
 
-/** The most statement lines attached to a mail: about three megabytes, which mail servers accept. */
+/** The most statement lines attached to a mail: about three megabytes, a size that mail servers accept. */
 const MOST_ATTACHED = 20_000
 
 /**
- * Renders notifications that share a mail. If some cannot be rendered, the others can, and `faulty` says which are left
+ * Renders notifications that share a mail. If some cannot be rendered, the others can, and `faulty` lists those left
  * out.
  */
 export async function renderBody(

@@ -5,10 +5,10 @@ import { insertResent, mailStatus } from '../../store/mail/mails.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
 
 /**
- * Sends a mail again as it was, as a new mail under a Message-ID of its own, to the tenant's present billing address.
+ * Sends the same mail again, as a new mail with a new Message-ID, to the tenant's present billing address.
  *
  * @returns the new mail's Message-ID
- * @throws ServiceError `mail_not_found`; `mail_pending` while it is still tried; `mail_text_gone` if what it said is no
+ * @throws ServiceError `mail_not_found`; `mail_pending` while it is still tried; `mail_text_gone` if its text is no
  *   longer kept
  */
 export async function resendMail(tx: TenantTx, id: string): Promise<{ id: string }> {

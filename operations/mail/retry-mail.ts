@@ -4,7 +4,7 @@ import { mailStatus, tryAgain } from '../../store/mail/mails.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
 
 /**
- * Tries a mail again that was given up, at the tenant's present billing address.
+ * Retries a given-up mail, at the tenant's present billing address.
  *
  * @throws ServiceError `mail_not_found`; `mail_not_failed` if it was sent, or still is tried
  */

@@ -9,11 +9,11 @@ export interface MailRetries {
   readonly giveUpAfterMs: number
 }
 
-/** What is known of a mail's attempts. */
+/** The past attempts of a mail. */
 export interface Tried {
-  /** All attempts, the last one included. */
+  /** Number of attempts, the last one included. */
   readonly attempts: number
-  /** When the server first said that it may take it later; null if it has not. */
+  /** When the server first announced that it may accept it later; null if it has not. */
   readonly triedSince: number | null
   /** When the server first refused the address; null if it has not. */
   readonly refusedAt: number | null
@@ -24,16 +24,16 @@ export interface NextAttempt extends Omit<Tried, 'attempts'> {
   readonly at: number | null
 }
 
-/** How long a sender has a mail for itself: longer than any SMTP conversation that the transport allows. */
+/** Lease of a sender on a mail: longer than any SMTP conversation that the transport allows. */
 export const LEASE_MS = 5 * 60_000
 
 const FIRST_MS = 2000
 /** Our own trouble ends when the operator has mended it, and all mails should then leave soon. */
 const OURS_MAX_MS = 300_000
-/** An address that is refused twice, so far apart, does not exist. */
+/** An address refused twice, so far apart, does not exist. */
 const ADDRESS_AGAIN_MS = 3_600_000
 
-/** Decides what becomes of a mail after a failed attempt. Our own trouble never ends it. */
+/** Decides the next step of a mail after a failed attempt. Our own trouble never ends it. */
 export function afterFailure(trouble: MailTrouble, tried: Tried, now: number, retries: MailRetries): NextAttempt {
   const { attempts, triedSince, refusedAt } = tried
   const pause = (longestMs: number) => now + backoffMs(attempts, { firstMs: FIRST_MS, longestMs })

@@ -1,5 +1,5 @@
 /**
- * Sends a tenant's mails: composes those that leave now, then sends each as it is stored.
+ * Sends a tenant's mails: composes those that leave now, then sends each as stored.
  *
  *   notifications → mail (rows, Message-ID and text fixed, committed) → SMTP → sent (committed)
  *
@@ -41,13 +41,13 @@ export interface Mailer {
 
 /** How mails are tried. */
 export interface MailOptions extends MailRetries {
-  /** Called when no mail can be sent at all, for a reason that the operator has to mend. */
+  /** Called when no mail can be sent for a reason that the operator has to mend. */
   readonly onTrouble?: (error: Error) => void
   /** Called after a mail was accepted, with how long each of its notices waited. */
   readonly onAccepted?: (waits: readonly NoticeWait[]) => void
 }
 
-/** Composes mails of what is due, and sends mails until none is due. */
+/** Composes mails of due notifications, and sends mails until none is due. */
 export async function sendMails(store: Store, mailer: Mailer, options: MailOptions, tenantId: string): Promise<void> {
   await inTenant(store, tenantId, (tx) => composeMails(tx, mailer.render))
   for (;;) {
@@ -57,10 +57,10 @@ export async function sendMails(store: Store, mailer: Mailer, options: MailOptio
   await inTenant(store, tenantId, settleMailWork)
 }
 
-/** A mail as it is sent, or the error that kept it from being written. */
+/** A mail ready to send, or the error that prevented it. */
 type Written = { readonly mail: Mail } | { readonly error: unknown }
 
-/** Reads a mail as it was rendered. */
+/** Reads a rendered mail. */
 async function read(store: Store, render: Render, tenantId: string, mail: ClaimedMail): Promise<Written> {
   try {
     return await inTenant(store, tenantId, async (tx) => {
@@ -74,7 +74,7 @@ async function read(store: Store, render: Render, tenantId: string, mail: Claime
   }
 }
 
-/** What a mail says. One that could not be rendered when it was composed is rendered and stored now. */
+/** The stored text of a mail. A mail that could not be rendered when composed is rendered and stored now. */
 async function renderedOf(tx: TenantTx, render: Render, { id, recipient }: ClaimedMail): Promise<Rendered> {
   const stored = await findBody(tx, id)
   if (stored !== undefined) return { body: stored }

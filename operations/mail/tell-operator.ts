@@ -30,7 +30,7 @@ export interface OperatorMailer {
 }
 
 export interface OperatorMailOptions extends MailRetries {
-  /** A single address. It is the one of now, also for a mail that was composed before. */
+  /** A single address: the present one, also for a mail composed before. */
   readonly recipient: string
   /** Called when a mail was given up. */
   readonly onGivenUp?: (given: { readonly mailId: string; readonly response: string }) => void
@@ -38,12 +38,12 @@ export interface OperatorMailOptions extends MailRetries {
 
 /** Least time between two mails. */
 const APART_MS = 15 * 60_000
-/** Older notices are not mailed: nobody was named to hear of them then. */
+/** Older notices are not mailed: the operator had no address then. */
 const TOLD_WITHIN_MS = 3 * 86_400_000
-/** The most notices in one mail, which counts most of them only. The rest goes into the next. */
+/** The most notices in one mail, which only counts most of them. The others go into the next. */
 const MOST_IN_ONE = 1000
 
-/** Composes a mail if notices are due, and sends the mail that is due. Safe to run anywhere, at any time. */
+/** Composes a mail if notices are due, and sends a due mail. Safe to run anywhere, at any time. */
 export async function tellOperator(store: Store, mailer: OperatorMailer, options: OperatorMailOptions): Promise<void> {
   const mail = await inPlatform(store, async (tx) => {
     if (!(await lockOperatorMails(tx))) return undefined
