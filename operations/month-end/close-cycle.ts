@@ -1,10 +1,10 @@
 /**
- * Closes a cycle, and ends the alerts that are open in it. Its statement is made once and never changes, and one summary
- * reports it. Usage that came for earlier cycles after their statements is included, as adjustments.
+ * Closes a cycle, and ends its open alerts. Its statement is made once and never changes, and one summary reports it.
+ * Usage of earlier cycles received after their statements is included, as adjustments.
  *
  *   slices of lines (`prepareClose`) → all lines are written → alerts end, some at a time → the cycle is closed
  *
- * The last transaction says that the cycle is closed. Before, nobody is told of the statement, or can read it.
+ * The last transaction marks the cycle closed. Before it, the statement is neither reported nor readable.
  */
 import { EventSeverity, EventType, LogLevel } from '../../domain/codes.ts'
 import type { MonthEndCounts } from '../../domain/month-end/month-end.ts'
@@ -54,13 +54,13 @@ export interface Closed {
   readonly closedAt: string
 }
 
-/** Alerts that are ended in a transaction: about 0.1 s. */
+/** Alerts ended in a transaction: about 0.1 s. */
 const ALERTS = 2000
 
 /**
- * Does the long part of {@link closeCycle}, in short transactions: writes the lines of the statement, and ends the alerts
- * of the cycle. Nobody sees the lines until the cycle is closed. May be broken off at any moment and called again, by
- * several at once.
+ * Does the long part of {@link closeCycle}, in short transactions: writes the lines of the statement, and ends the
+ * alerts of the cycle. The lines are visible only after the close. May be interrupted at any moment and called again,
+ * also concurrently.
  *
  * @param options.rows ledger rows of a slice
  * @throws ServiceError `cycle_not_found`, `cycle_open`
@@ -98,8 +98,8 @@ export async function stateSlice(tx: TenantTx, cycle: Cycle, rows: number): Prom
 }
 
 /**
- * Closes a cycle that has ended: finishes the statement, and writes an event and one summary e-mail. Idempotent: a second
- * call returns the same. Does all that {@link prepareClose} has not done. The summary counts the changes and the SIMs
+ * Closes an ended cycle: finishes the statement, and writes an event and one summary e-mail. Idempotent: a second call
+ * returns the same. Does the work that {@link prepareClose} has left. The summary counts the changes and the SIMs
  * brought back until now.
  *
  * @throws ServiceError `cycle_not_found`, `cycle_open`

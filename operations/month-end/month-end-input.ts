@@ -5,13 +5,13 @@ import type { StartMonthEnd } from '../../domain/workflows/workflow.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
 import { endedCycle, tenantSettings } from '../../store/usage/cycles.ts'
 
-/** Each batch is a transaction. With more in parallel they only wait for each other. A run has about 1,000 events. */
+/** Each batch is a transaction. More in parallel would only wait for each other. A run has about 1,000 events. */
 const BATCHES = { pageSize: 500, parallel: 8, perRun: 100 } as const
 
 const DAY_MS = 86_400_000
 
 /**
- * The input of month-end-reprovision. If no cycle is named: the last one that has ended.
+ * The input of month-end-reprovision. Default cycle: the last ended one.
  *
  * @throws ServiceError `cycle_not_found`, `cycle_open`
  */

@@ -37,14 +37,14 @@ const MOST = 500
 interface Work {
   readonly cycle: Cycle
   readonly kind: MonthEndKind
-  /** True for SIMs that have failed in this month end; false for those that have not been begun. */
+  /** True: SIMs that have failed in this month end; false: SIMs not begun. */
   readonly again: boolean
 }
 
 /**
- * Opens tickets for the changes of a range of SIMs: the first 500 that have no ticket yet.
+ * Opens tickets for the changes of a range of SIMs: the first 500 without a ticket.
  *
- * @returns what became of each SIM; `nextAfterSimId` is null if the range is done
+ * @returns the result of each SIM; `nextAfterSimId` is null if the range is done
  * @throws ServiceError `cycle_not_found`, `cycle_open`, `cycle_closed`
  */
 export async function applyChanges(
@@ -57,9 +57,9 @@ export async function applyChanges(
 }
 
 /**
- * Opens tickets again for changes that have failed and are still queued: the first 500 SIMs after `afterSimId`.
+ * Opens tickets again for failed changes still queued: the first 500 SIMs after `afterSimId`.
  *
- * @returns what became of each SIM; `nextAfterSimId` is null if none is left
+ * @returns the result of each SIM; `nextAfterSimId` is null if none is left
  * @throws ServiceError `cycle_not_found`, `cycle_open`, `cycle_closed`
  */
 export async function retryChanges(
@@ -72,8 +72,8 @@ export async function retryChanges(
 }
 
 /**
- * Opens tickets that bring back suspended SIMs which nothing else brings back. Only SIMs that the watchdog has
- * suspended until the renewal get one. A SIM gets none if its open tickets already lead to another state.
+ * Opens tickets that bring back suspended SIMs, unless something else does. Only SIMs that the watchdog has suspended
+ * until the renewal get one. A SIM gets none if its open tickets already lead to another state.
  *
  * @throws ServiceError `cycle_not_found`, `cycle_open`, `cycle_closed`
  */
@@ -131,7 +131,7 @@ async function openEach(tx: TenantTx, work: Work, targets: readonly ChangeTarget
       detail: refusal?.detail ?? null,
     }),
   )
-  // A SIM that cannot come back is on its way elsewhere: that is no failure.
+  // A SIM that cannot come back is on its way to another state: no failure.
   await saveBegun(tx, cycle.key, kind, kind === 'return' ? begun.filter(({ ticketId }) => ticketId !== null) : begun)
   if (kind !== 'return') await noteFailures(tx, cycle.key, kind, begun)
   if (begun.length > 0) {

@@ -1,8 +1,8 @@
 /**
- * What a month end would do as things stand: changes, capacities, charges, adjustments and conflicts. Changes nothing.
+ * Plans a month end as of now: changes, capacities, charges, adjustments and conflicts. Changes nothing.
  *
  * The charges are the lines that the close would write, from the same select. The conflicts are refusals of the
- * changes' tickets, by the same checks, or their failures so far. A month end by itself begins nothing twice.
+ * changes' tickets, by the same checks, or their failures so far. A month end begins each change once.
  */
 import { TicketType } from '../../domain/codes.ts'
 import { ServiceError } from '../../domain/errors.ts'
@@ -34,7 +34,7 @@ import { type Capacities, readCapacities } from './next-capacities.ts'
 const PAGE = 1000
 
 /**
- * Plans the month end of a cycle. All its writes are rolled back.
+ * Plans the month end of a cycle. Its writes are rolled back.
  *
  * @throws ServiceError `cycle_not_found`
  */
@@ -75,7 +75,9 @@ const firstOf = <T>(all: readonly T[], most: number) => ({
 
 type Adjustments = MonthEndPlan['adjustments']['first']
 
-/** What the statement has already, and what a close would add. A statement that is being written may have some of both. */
+/**
+ * The adjustments already in the statement, and those that a close would add. An unfinished statement may have both.
+ */
 async function adjustmentsOf(tx: TenantTx, key: string, closed: boolean): Promise<Adjustments> {
   const stated = await statedAdjustments(tx, key)
   if (closed) return stated
@@ -123,7 +125,7 @@ const NOTHING = {
   overageMicro: 0,
 }
 
-/** Pools that have charges, and pools that exist, in order of id. */
+/** Pools with charges, and existing pools, in order of id. */
 async function poolsOf(
   tx: TenantTx,
   charges: readonly PoolCharges[],
@@ -196,7 +198,7 @@ async function goThroughChanges(tx: TenantTx, cycle: Cycle, capacities: Capaciti
   }
 }
 
-/** What the month end's ticket for a change asks for. */
+/** The request of the month end's ticket for a change. */
 const askOf = ({ poolId, tariffId, unassign }: PoolChange, cycle: string) => ({
   type: TicketType.Provision,
   poolId,
@@ -206,8 +208,8 @@ const askOf = ({ poolId, tariffId, unassign }: PoolChange, cycle: string) => ({
 })
 
 /**
- * What conflicts with a change, as for its ticket behind the SIM's open tickets. A change that would do nothing is no
- * conflict: its ticket completes at once.
+ * The conflicts of a change, as for its ticket behind the SIM's open tickets. A change without effect is no conflict:
+ * its ticket completes at once.
  */
 function conflictsOf(tx: TenantTx, cycle: string) {
   const refusals = new Map<string, Refusal | undefined>()
@@ -220,7 +222,7 @@ function conflictsOf(tx: TenantTx, cycle: string) {
     }
     if (change.unassign) return undefined
     const after = { poolId: change.poolId ?? before.poolId, tariffId: change.tariffId ?? before.tariffId }
-    // Each pool and tariff is checked once for all SIMs.
+    // Checks each pool and tariff once for all SIMs.
     const key = `${after.poolId}/${change.tariffId}`
     if (!refusals.has(key)) refusals.set(key, await assignmentRefusal(tx, after, change.tariffId))
     return refusals.get(key)

@@ -1,6 +1,6 @@
 /**
- * Changes of a SIM that wait for the end of the billing cycle. The last one wins, and an event says so. Changes are
- * checked against the state that the SIM will have after its open tickets.
+ * Changes of a SIM queued for the end of the billing cycle. The last one replaces earlier ones, which an event records.
+ * Changes are checked against the state that the SIM will have after its open tickets.
  */
 import { EventSeverity, EventType, SimStatus } from '../../domain/codes.ts'
 import { ServiceError } from '../../domain/errors.ts'
@@ -37,8 +37,8 @@ export async function queueUnprovision(tx: TenantTx, id: number): Promise<{ id: 
 }
 
 /**
- * Queues a SIM's next pool, tariff or both, and drops a queued unassignment. What is left out stays as it is queued. If
- * both are left out, nothing changes.
+ * Queues a SIM's next pool, tariff or both, and drops a queued unassignment. An omitted one stays as queued. If both
+ * are omitted, nothing changes.
  *
  * @throws ServiceError `sim_not_found`, `pool_not_found`, `tariff_not_found`, `tariff_inactive`, `tariff_needs_pool`,
  *   `tariff_has_no_effect`; `sim_state_conflict` if the SIM is unprovisioned, or will be
@@ -59,7 +59,7 @@ export async function queueReprovision(
 }
 
 /**
- * Takes back what is queued for a SIM. Safe to run twice: if nothing is queued, nothing changes.
+ * Takes back a SIM's queued changes. Safe to run twice: without any, nothing changes.
  *
  * @throws ServiceError `sim_not_found`; `sim_state_conflict` if a month end is carrying the change out
  */
@@ -106,7 +106,7 @@ const targetOf = (sim: Pick<LockedSimRecord, 'pendingPoolId' | 'pendingTariffId'
 /**
  * Locks a SIM that will be provisioned after its open tickets.
  *
- * @returns the SIM as it is, and its state after its open tickets
+ * @returns the SIM now, and its state after its open tickets
  * @throws ServiceError `sim_not_found`, `sim_state_conflict`
  */
 async function lockProvisioned(tx: TenantTx, id: number): Promise<{ sim: LockedSimRecord; state: SimState }> {

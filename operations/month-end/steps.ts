@@ -32,7 +32,7 @@ export async function changesOf(
 }
 
 /**
- * The SIMs for which a step of a cycle's month end has not begun, in batches.
+ * The SIMs not begun in a step of a cycle's month end, in batches.
  *
  * @throws ServiceError `cycle_not_found`, `cycle_open`
  */
@@ -62,7 +62,7 @@ export async function prepareRenewal(store: Store, tenantId: string, key: string
 }
 
 /**
- * Opens the cycle after one that has ended, unless it was opened before. Its ledger starts from zero, and everything is
+ * Opens the cycle after an ended one, unless it was opened before. Its ledger starts from zero, and all subjects are
  * evaluated again.
  *
  * @returns whether this call opened it
