@@ -1,6 +1,6 @@
 /**
- * What a device needs to download an eSIM's profile: an activation code. It is a secret of the holder of the SIM, and must not
- * appear in any event, log, mail or audit entry.
+ * Activation codes, which a device needs to download an eSIM's profile. A code is a secret of the holder of the SIM,
+ * and must not appear in any event, log, mail or audit entry.
  */
 import { randomBytes } from 'node:crypto'
 

@@ -1,16 +1,16 @@
-/** Checks lists of ICCIDs that are to become the SIMs of an order: all of them, or none. */
+/** Checks lists of ICCIDs for the SIMs of an order: it gets all of them, or none. */
 import { type FieldError, ServiceError } from '../../domain/errors.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
 import { cardsKnown, cardsOfList } from '../estate/same-card.ts'
 
-/** Where an ICCID is in the request: its JSON pointer, from its index in the list. */
+/** The place of an ICCID in the request: its JSON pointer, from its index in the list. */
 export type PointerOf = (index: number) => string
 
 /** How many faults of a long list are reported: the first ones are enough. */
 const MOST_FAULTS = 10
 const first = (errors: readonly FieldError[]) => ({ errors: errors.slice(0, MOST_FAULTS) })
 
-/** Refuses a list that has faults. @throws ServiceError `invalid_request` if there is any */
+/** Refuses a list with faults. @throws ServiceError `invalid_request` if there is any */
 export function refuseFaults(what: string, errors: readonly FieldError[]): void {
   if (errors.length > 0) throw new ServiceError('invalid_request', `${what}: ${errors.length} do not.`, first(errors))
 }

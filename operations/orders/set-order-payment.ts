@@ -4,7 +4,7 @@ import type { TenantTx } from '../../store/tenancy.ts'
 import { noteOrder, orderNotFound } from './steps.ts'
 
 /**
- * Sets an order's invoice and receipt, whatever its status. A field that is left out stays; an empty text clears it.
+ * Sets an order's invoice and receipt, in any status. An omitted field stays; an empty text clears it.
  *
  * @throws ServiceError `order_not_found`
  */

@@ -10,8 +10,8 @@ export const toPrices = (prices: readonly OrderPrice[]): OrderPrices['prices'] =
   prices.map(({ type, priceMicro }) => ({ type, price: toMoney(priceMicro) }))
 
 /**
- * Sets the unit prices from now on: those of the platform, or a tenant's own.
- * The list replaces the previous one. A type that is not in it no longer has a price here.
+ * Sets the unit prices from now on: those of the platform, or a tenant's. The list replaces the previous one. An
+ * omitted type no longer has a price here.
  *
  * @throws ServiceError `invalid_request` if a type is named twice
  */

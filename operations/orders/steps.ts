@@ -1,6 +1,6 @@
 /**
- * Steps of an order. Those that change only the order are here: cancel, process, deliver, fail, one transaction each.
- * So is what all steps share.
+ * Steps of an order. Here are those that change only the order: cancel, process, deliver, fail, one transaction each;
+ * and the parts common to all steps.
  */
 import { EventSeverity, EventType, labelOf, OrderType } from '../../domain/codes.ts'
 import { ServiceError } from '../../domain/errors.ts'
@@ -11,7 +11,7 @@ import { insertEvent } from '../../store/events.ts'
 import { lockOrder, type OrderRecord, writeOrder } from '../../store/orders/orders.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
 
-/** What a step may change of an order besides its status. */
+/** The fields of an order that a step may change besides its status. */
 export type OrderChange = Partial<Omit<OrderRecord, 'id' | 'status' | 'version' | 'createdAt' | 'updatedAt'>>
 
 export const orderNotFound = (id: number) => new ServiceError('order_not_found', `There is no order ${id}.`)
@@ -79,7 +79,7 @@ export async function takeStep(
   return { id: order.id, status: after.status }
 }
 
-/** Writes an audit entry with the fields of an order that have changed. */
+/** Writes an audit entry with the changed fields of an order. */
 export async function noteOrder(tx: TenantTx, order: OrderRecord, after: OrderRecord): Promise<void> {
   const valuesOf = (record: OrderRecord) => {
     const { version: _version, createdAt: _createdAt, updatedAt: _updatedAt, ...values } = record
@@ -98,7 +98,7 @@ export async function noteOrder(tx: TenantTx, order: OrderRecord, after: OrderRe
 const simpleStep = (step: OrderStep) => async (tx: TenantTx, id: number) =>
   takeStep(tx, { order: await orderFor(tx, id, step), step })
 
-/** Cancels an order that is still Pending. @throws ServiceError `order_not_found`, `order_not_pending` */
+/** Cancels a Pending order. @throws ServiceError `order_not_found`, `order_not_pending` */
 export const cancelOrder = simpleStep('cancel')
 
 /**
