@@ -1,4 +1,4 @@
-/** Asks for a backtest: all that can be wrong with the question is told before it is queued. */
+/** Requests a backtest: the question is checked completely before it is queued. */
 import { ServiceError } from '../../domain/errors.ts'
 import type { Backtest } from '../../domain/replay/backtest.ts'
 import type { RuleSource } from '../../domain/watchdog/rule-source.ts'
@@ -18,7 +18,7 @@ export interface BacktestQuestion {
   readonly cycles: number
   /** A stored version. Default: the one in force, unless files are given. */
   readonly version?: number | undefined
-  /** Files that are not stored. */
+  /** Files not stored. */
   readonly files?: readonly RuleSource[] | undefined
 }
 
@@ -39,9 +39,9 @@ export async function checkQuestion({ version, files }: BacktestQuestion): Promi
 /**
  * Queues a backtest.
  *
- * @param checked what `checkQuestion` has said of the question
- * @throws ServiceError `tenant_not_found`, `rules_version_not_found`, `backtest_limit`; `rules_rejected` if this build refuses
- *   the version
+ * @param checked result of `checkQuestion`
+ * @throws ServiceError `tenant_not_found`, `rules_version_not_found`, `backtest_limit`; `rules_rejected` if this build
+ *   refuses the version
  */
 export async function askBacktest(
   tx: PlatformTx,

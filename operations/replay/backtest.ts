@@ -1,4 +1,4 @@
-/** A backtest: what a rule set would have done in a tenant's past billing cycles, beside what was done. */
+/** A backtest: the effects that a rule set would have had in a tenant's past billing cycles, compared with the log. */
 import { ServiceError } from '../../domain/errors.ts'
 import { type BacktestReport, MOST_CYCLES } from '../../domain/replay/backtest.ts'
 import { type Cycle, cycleAt, previousCycle } from '../../domain/time/cycle.ts'
@@ -20,11 +20,11 @@ export interface BacktestRequest {
   readonly tenantId: string
   /** How many of the cycles that ended last. */
   readonly cycles: number
-  /** A stored version, files that are not stored, or null: what is in force. */
+  /** A stored version, files not stored, or null: the version in force. */
   readonly rules: number | readonly RuleSource[] | null
 }
 
-/** What a report cannot know. */
+/** Limits of a report. */
 const LIMITS = [
   'Usage stays as it was recorded, though a suspension would have stopped it.',
   'The service evaluates a moment after an instant, the replay at it: what lasts for less than that lag may differ.',

@@ -1,4 +1,6 @@
-/** Does backtests that were asked for. Of the real tables it writes `backtests` alone, on another connection than it replays on. */
+/**
+ * Executes queued backtests. Of the real tables it writes only `backtests`, on another connection than the replay's.
+ */
 import { ServiceError } from '../../domain/errors.ts'
 import { isAway, isDiskFull } from '../../store/away.ts'
 import {
@@ -13,7 +15,7 @@ import { type Db, inPlatform, type Store } from '../../store/tenancy.ts'
 import { backtest } from './backtest.ts'
 import type { ReplayOptions } from './replay.ts'
 
-/** A backtest is begun so often. What was stopped with its worker in good order is not counted. */
+/** Most starts of a backtest. One stopped by its worker's orderly shutdown is not counted. */
 const MOST_STARTS = 3
 /** Least time between two notes of the progress, in milliseconds. */
 const PROGRESS_EVERY_MS = 1000
@@ -24,17 +26,17 @@ export interface BacktestWork {
   readonly options: ReplayOptions
   /** Ends the work at its next instant: the backtest goes back to the queue. */
   readonly signal: AbortSignal
-  /** Called for what is no fault of the question: a lost connection, or a fault of the service. */
+  /** Called for errors not caused by the question: a lost connection, or a fault of the service. */
   readonly onTrouble: (id: number, error: unknown) => void
   /** Default: a second. */
   readonly progressEveryMs?: number
 }
 
-/** The backtest was removed meanwhile, or is another's now. */
+/** The backtest was removed during the replay, or another process has it now. */
 class RemovedBacktest extends Error {}
 
 /**
- * Does the oldest backtest that waits, unless another process does one.
+ * Executes the oldest waiting backtest, unless another process executes one.
  *
  * @param own a single connection, which its maker closes afterwards: it holds the lock
  * @returns whether there may be another to do now
@@ -44,7 +46,7 @@ export async function doNextBacktest(own: Db, work: BacktestWork): Promise<boole
   try {
     return await doOldest(own, work)
   } finally {
-    // Where the connection is lost, the lock goes with it. To close one takes a while: it drops its temporary tables.
+    // If the connection is lost, the lock goes with it. Closing one takes a while: it drops its temporary tables.
     await releaseBacktestLock(own).catch(() => undefined)
   }
 }
@@ -69,7 +71,7 @@ async function doOldest(own: Db, work: BacktestWork): Promise<boolean> {
   }
 }
 
-/** Writes the progress now and then. @throws RemovedBacktest; the signal's reason where the work is to end */
+/** Writes the progress now and then. @throws RemovedBacktest; the signal's reason if the work is to end */
 function progressOf(begun: BegunBacktest, work: BacktestWork) {
   const { store, options, signal, progressEveryMs = PROGRESS_EVERY_MS } = work
   let toldAt = Number.NEGATIVE_INFINITY
@@ -90,7 +92,7 @@ async function failed(begun: BegunBacktest, { store, signal, onTrouble }: Backte
     return false
   }
   if (!(error instanceof ServiceError)) onTrouble(begun.id, error)
-  // It stays as it is, and whoever has the lock next begins it anew.
+  // It stays unchanged, and the next holder of the lock starts it again.
   if (isAway(error) && !isDiskFull(error)) return false
   await inPlatform(store, (tx) => endBacktest(tx, begun, wordsOf(error)))
   return true

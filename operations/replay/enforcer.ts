@@ -1,6 +1,6 @@
 /**
- * Does at once what the workflows of enforcement would do: a replay has no Temporal and no carrier, so each ticket is
- * done as soon as it is opened. Graces are waited for.
+ * Does the work of the enforcing workflows at once: a replay has no Temporal and no carrier, so each ticket is done as
+ * soon as it is opened. Graces are waited for.
  */
 import { TicketStatus, TicketType } from '../../domain/codes.ts'
 import { refusalOf } from '../../domain/enforcement/refusal.ts'
@@ -36,7 +36,7 @@ interface SimRun {
 }
 
 export interface Enforcer {
-  /** Does what was asked for since, and what is due. @returns whether a SIM has changed */
+  /** Carries out new requests and due work. @returns whether a SIM has changed */
   readonly act: () => Promise<boolean>
   /** When a grace is over next, epoch milliseconds; null: none runs. */
   readonly nextAt: () => number | null
@@ -134,7 +134,7 @@ export function openEnforcer(store: Store, tenantId: string, ofUsage: ReadsUsage
     }
   }
 
-  /** Brings back those whose billing cycle is renewed. */
+  /** Brings back SIMs whose billing cycle is renewed. */
   async function renew(): Promise<void> {
     const { key } = await asTenant(currentCycle)
     for (const { workflowId } of await asTenant((tx) => renewedSims(tx, key))) {
@@ -163,7 +163,7 @@ export function openEnforcer(store: Store, tenantId: string, ofUsage: ReadsUsage
   }
 }
 
-/** Opens a ticket that is done at once. */
+/** Opens a ticket and completes it at once. */
 async function complete(tx: TenantTx, ask: OpenTicketRequest): Promise<void> {
   const id = await openTicket(tx, ask)
   const [sim, ticket] = [await lockSim(tx, ask.simId), await findTicket(tx, id)]

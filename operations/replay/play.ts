@@ -1,6 +1,6 @@
 /**
- * Plays a tenant's time: lets the watchdog, enforcement and mails do what is due, instant by instant. On the temporary
- * tables of a replay this is what the service would have done; a test plays a real month by it.
+ * Plays a tenant's time: lets the watchdog, enforcement and mails do due work, instant by instant. On the temporary
+ * tables of a replay this repeats the work of the service; a test plays a real month by it.
  */
 import { nextDueAt } from '../../store/replay/due.ts'
 import { inTenant, type Store } from '../../store/tenancy.ts'
@@ -11,7 +11,7 @@ import { readsUsage } from '../watchdog/rules-in-force.ts'
 import { sweepSubjects } from '../watchdog/sweep-subjects.ts'
 import { type Enforcer, openEnforcer } from './enforcer.ts'
 
-/** A store whose clock can be set. */
+/** A store with a clock to set. */
 export interface PlayedStore extends Store {
   /** Epoch milliseconds. */
   now: number
@@ -22,14 +22,14 @@ export interface PlayOptions {
   readonly mailer: Mailer
 }
 
-/** What is still due at an instant after so many rounds waits for a second. */
+/** Work still due at an instant after so many rounds waits for a second. */
 const MOST_ROUNDS = 50
 const SECOND_MS = 1000
-/** Mails are accepted at once, so these say nothing. */
+/** Mails are accepted at once, so these have no effect. */
 const MAILS: MailOptions = { retryMaxMs: SECOND_MS, giveUpAfterMs: SECOND_MS }
 
 export interface Player {
-  /** Does all that is due now. */
+  /** Does the work due now. */
   readonly work: () => Promise<void>
   /** Moves the clock to an instant (epoch milliseconds), and does on the way what falls due before it. */
   readonly moveTo: (at: number) => Promise<void>

@@ -1,7 +1,7 @@
 /**
- * Replays a tenant's past by a rule set: what was known when, in the order in which it was known, goes through the
- * service's own operations, on temporary tables. Its
- * transactions are read only: PostgreSQL lets them write those, and nothing else.
+ * Replays a tenant's past by a rule set: its records, in the order in which they were received, go through the
+ * service's operations, on temporary tables. Its transactions are read only: PostgreSQL lets them write only those
+ * tables.
  */
 import { TicketStatus } from '../../domain/codes.ts'
 import { ServiceError } from '../../domain/errors.ts'
@@ -58,17 +58,17 @@ export interface ReplayQuestion {
 export interface ReplayOptions {
   readonly evaluation: Omit<EvaluationOptions, 'rules'>
   readonly render: Mailer['render']
-  /** Called after each instant: how many of the records are done. @throws whatever is to end the replay */
+  /** Called after each instant: how many of the records are done. @throws an error that ends the replay */
   readonly onProgress?: (done: number, of: number) => Promise<void>
 }
 
-/** What could not be done again. */
+/** The records that could not be repeated. */
 export interface Undecided {
   /** Usage records that do not count, because an earlier one is missing: a correction would take a total below 0. */
   records: number
-  /** Tickets of persons that do not fit what the replayed rules have done. */
+  /** Tickets of persons that do not fit the actions of the replayed rules. */
   tickets: number
-  /** Changes of settings of SIMs and pools that are not there. */
+  /** Changes of settings of SIMs and pools that do not exist. */
   settings: number
 }
 
@@ -77,11 +77,11 @@ export interface Replayed {
   readonly undecided: Readonly<Undecided>
 }
 
-/** A mail is accepted as soon as it is sent. */
+/** Accepts each mail at once. */
 const NOBODY: Mailer['transport'] = { send: async () => ({ response: '250 replayed', accepted: [] }) }
 
 /**
- * Replays a tenant's past. Afterwards the temporary tables have what came of it.
+ * Replays a tenant's past. Afterwards the temporary tables have the results.
  *
  * @param db a single connection, which its maker closes afterwards
  * @throws ServiceError `invalid_request` for too many records
@@ -143,7 +143,7 @@ export async function replay(db: Db, question: ReplayQuestion, options: ReplayOp
   return { records: of, undecided }
 }
 
-/** The past as it is done again. */
+/** The state of a replay. */
 interface Again {
   readonly store: PlayedStore
   readonly tenantId: string
@@ -158,7 +158,7 @@ interface Between {
   readonly through: Date
 }
 
-/** Takes back the settings that were changed since, and opens the cycle. */
+/** Takes back later changes of settings, and opens the cycle. */
 async function begin({ store, tenantId, undecided }: Again, { from }: Span): Promise<void> {
   const changes = await inTenant(store, tenantId, (tx) => pastSettings(tx, { after: from, through: FOR_EVER }))
   await inTenant(store, tenantId, async (tx) => {
@@ -171,7 +171,7 @@ async function begin({ store, tenantId, undecided }: Again, { from }: Span): Pro
 
 const FOR_EVER = new Date(8.64e15)
 
-/** Does again what happened in a span: SIMs first, then settings, then usage. */
+/** Repeats the records of a span: SIMs first, then settings, then usage. */
 async function doAgain(again: Again, span: Between): Promise<void> {
   const { store, tenantId, undecided } = again
   await inTenant(store, tenantId, async (tx) => {
@@ -185,7 +185,10 @@ async function doAgain(again: Again, span: Between): Promise<void> {
     await inTenant(store, tenantId, (tx) => closeCycle(tx, key))
 }
 
-/** Ends a ticket as it ended. @returns whether it fits its SIM: a person may have brought back whom no rule has suspended */
+/**
+ * Ends a ticket as in the past. @returns whether it fits its SIM: a person may have brought back a SIM that no rule has
+ * suspended
+ */
 async function endAgain(tx: TenantTx, ticket: TicketRecord): Promise<boolean> {
   const sim = await lockSim(tx, ticket.simId)
   if (sim === undefined) return false

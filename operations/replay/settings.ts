@@ -1,4 +1,4 @@
-/** Settings as they were: the changes that the audit trail has, taken back or made again by the operations that made them. */
+/** Past settings: the changes in the audit trail, taken back or repeated by the operations that made them. */
 import { Type } from 'typebox'
 import { Value } from 'typebox/value'
 import { EnforcementChange } from '../../domain/enforcement/guard.ts'
@@ -20,7 +20,7 @@ import { setSimWatchdog } from '../watchdog/set-sim-watchdog.ts'
 /** Fields of a thing in the audit trail, before or after a change. */
 type Fields = Readonly<Record<string, unknown>>
 
-/** Sets what an entry says. @returns whether it could: not for a SIM or a pool that is not there */
+/** Sets the values of an entry. @returns whether it could: not for a SIM or a pool that does not exist */
 export async function setAs(tx: TenantTx, { subject, id }: PastSetting, fields: Fields): Promise<boolean> {
   try {
     if (subject === 'sim') await setSim(tx, Number(id), fields)
