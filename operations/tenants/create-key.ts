@@ -7,7 +7,7 @@ import { noteChange } from '../../store/audit.ts'
 import type { PlatformTx } from '../../store/tenancy.ts'
 import { insertKey } from '../../store/tenants/keys.ts'
 
-/** SHA-256 of a secret. A plain hash is enough: the secret is 256 random bits, so nobody can guess it. */
+/** SHA-256 of a secret. A plain hash is enough: the secret is 256 random bits, impossible to guess. */
 export const hashSecret = (secret: string): Buffer => createHash('sha256').update(secret).digest()
 
 const FORMAT = /^sim_([0-9a-f]{12})_([A-Za-z0-9_-]{43})$/
@@ -20,7 +20,7 @@ export function parseKey(key: string): { id: string; secret: string } | undefine
 }
 
 /**
- * Creates a key. The response is the only place where its secret is ever shown.
+ * Creates a key. Its secret is shown only in the response.
  *
  * @param tenantId the tenant that the key acts for; null for an operator key, which belongs to the platform
  * @throws ServiceError `invalid_request` if scopes and tenant do not go together, if `esim` contradicts the scopes, if
@@ -38,8 +38,7 @@ export async function createKey(tx: PlatformTx, tenantId: string | null, key: Ne
 /**
  * The scopes of a new key. A tenant's key that may write also sees the codes of eSIMs, unless `esim` is false.
  *
- * An operator key sees them only if that is requested. The workers have one, and each step of a workflow would disclose
- * codes.
+ * An operator key sees them only on request. The workers have one, and each step of a workflow would disclose codes.
  *
  * @throws ServiceError `invalid_request`
  */
@@ -58,14 +57,14 @@ function scopesFor(tenantId: string | null, { scopes, esim }: NewKey): readonly 
   return sees ? [...levels, 'esim'] : levels
 }
 
-/** What a key consists of, except for its secret. */
+/** The parts of a key, except for its secret. */
 export interface KeyOptions {
   readonly name: string
   readonly scopes: readonly Scope[]
   readonly expiresAt: Date | null
 }
 
-/** Creates a key from options that were checked. @param rotatedFrom id of the key that it replaces */
+/** Creates a key from checked options. @param rotatedFrom id of the key that it replaces */
 export async function issueKey(
   tx: PlatformTx,
   tenantId: string | null,

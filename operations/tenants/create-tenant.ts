@@ -8,7 +8,7 @@ import { insertTenant } from '../../store/tenants/tenants.ts'
 import { createKey } from './create-key.ts'
 
 /**
- * Creates a tenant and its first key, which may do everything within the tenant.
+ * Creates a tenant and its first key, with all scopes within the tenant.
  *
  * @param defaultBillingCycle used if the request names no billing cycle
  * @returns id of the tenant, and the key with its secret

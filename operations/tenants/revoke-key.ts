@@ -4,7 +4,7 @@ import type { PlatformTx } from '../../store/tenancy.ts'
 import { lockKey, markRevoked } from '../../store/tenants/keys.ts'
 
 /**
- * Revokes a key: requests with it are refused from now on. A key that is revoked already keeps its first instant.
+ * Revokes a key: requests with it are refused from now on. A key revoked before keeps its first instant.
  *
  * @param tenantId the owner of the key; null for the platform
  * @throws ServiceError `key_not_found`

@@ -6,19 +6,19 @@ import type { PlatformTx } from '../../store/tenancy.ts'
 import { type HeldKey, lockKey, markReplaced } from '../../store/tenants/keys.ts'
 import { issueKey } from './create-key.ts'
 
-/** Long enough to pass the new key on to everyone who uses the old one. Short enough to be over on the same day. */
+/** Long enough to pass the new key on to every user of the old one. Short enough to be over on the same day. */
 const DEFAULT_OVERLAP = 'PT1H'
-/** Two keys that are valid for longer than this are two keys, and not one being rotated. */
+/** Two keys valid for longer than this are two keys, not a rotation. */
 const LONGEST_OVERLAP_MS = 30 * 86_400_000
 
 /**
  * Creates a key with the name, scopes and expiry of an old one. The old key still works for `expireOldAfter`: at most
- * 30 days, by default an hour. It never works beyond its own expiry.
+ * 30 days, by default an hour. It never works beyond its expiry.
  *
  * A key can be rotated once. For a further key, rotate the new one.
  *
  * @param tenantId the owner of the key; null for the platform
- * @returns the new key. The response is the only place where its secret is ever shown.
+ * @returns the new key. Its secret is shown only in the response.
  * @throws ServiceError `key_not_found`; `key_not_active` if the key was revoked, was rotated or has expired;
  *   `invalid_request` if `expireOldAfter` is too long
  */
