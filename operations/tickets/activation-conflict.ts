@@ -4,7 +4,7 @@ import type { Conflict } from './open-ticket.ts'
 
 /**
  * Why a SIM cannot be made Active in a pool and tariff; undefined if it can. A provisioned SIM must be there already,
- * and nobody may have suspended it. Does not check the pool and the tariff themselves. Pure.
+ * and must not be suspended by a person. Does not check the pool and the tariff themselves. Pure.
  */
 export function activationConflict(
   sim: SimState & { readonly simId: number },

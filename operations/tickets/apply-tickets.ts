@@ -1,4 +1,6 @@
-/** What completed tickets change: SIMs, their pools and tariffs, what they contribute, and who suspended them. */
+/**
+ * Applies completed tickets: changes SIMs, their pools and tariffs, their contributions, and the cause of suspensions.
+ */
 
 import { SimStatus, TicketType } from '../../domain/codes.ts'
 import { suspendOnOverageId } from '../../domain/temporal/ids.ts'
@@ -27,13 +29,13 @@ import {
   settleAhead,
 } from '../../store/usage/contributions.ts'
 
-/** A ticket that is complete, with its SIM as it was before. */
+/** A completed ticket, with its SIM before it. */
 export interface Completed {
   readonly sim: LockedSim
   readonly ticket: TicketRecord
 }
 
-/** What a ticket does to its SIM. Provisioning an unprovisioned SIM; a move: to another pool or tariff. */
+/** The effect of a ticket on its SIM. `provision`: of an unprovisioned SIM; `move`: to another pool or tariff. */
 type Deed = 'activate' | 'suspend' | 'provision' | 'unassign' | 'move'
 
 interface Applied extends Completed {
@@ -45,9 +47,8 @@ interface Applied extends Completed {
 }
 
 /**
- * Applies tickets to their SIMs, in the transaction that ends them: the same statements, however many there are. Call
- * with the SIMs locked; no SIM is named twice. A ticket with `effectiveAt` takes effect from that instant, whenever this
- * runs.
+ * Applies tickets to their SIMs, in the transaction that ends them: the same statements for any number. Call with the
+ * SIMs locked; no SIM is named twice. A ticket with `effectiveAt` takes effect from that instant, whenever this runs.
  *
  * Locks cycles by time, then pools by id, then the rest.
  */
@@ -86,7 +87,7 @@ function appliedOf(tx: TenantTx, { sim, ticket }: Completed): Applied[] {
   return [{ sim, ticket, simId: sim.simId, deed, after: stateAfter(sim, ticket), at: ticket.effectiveAt ?? tx.now }]
 }
 
-/** Null for a ticket that changes nothing of ours. */
+/** Null for a ticket without effect on our rows. */
 function deedOf(sim: LockedSim, ticket: TicketRecord): Deed | null {
   switch (ticket.type) {
     case TicketType.Activate:
@@ -107,7 +108,7 @@ function changeOf({ sim, ticket, deed, after, at }: Applied): SimChange[] {
     case 'activate':
       return [{ sim, after }]
     case 'suspend':
-      // A person's suspension replaces the watchdog's; the SIM stays as it is.
+      // A person's suspension replaces the watchdog's; the SIM stays unchanged.
       return isActive(sim) ? [{ sim, after }] : []
     case 'provision':
       return [{ sim, after, provisionedAt: at, tag: ticket.tag }]
@@ -147,8 +148,8 @@ async function moveSeats(
       moves.push({ simId, from, poolId: 0, tariffId: null, contributes: false, at })
     } else if (deed === 'move') {
       if (ticket.effectiveAt !== null) moves.push({ ...seat, from, contributes: true })
-      // In the middle of a cycle, usage stays where it was used. An active SIM contributes to both pools, and so does
-      // one that this cycle brings back.
+      // In the middle of a cycle, usage stays in its pool. An active SIM contributes to both pools, and so does one
+      // that this cycle brings back.
       else if (isActive(sim) || comesBack.has(simId)) active.push(seat)
       else tariffs.push(seat)
     }
@@ -171,9 +172,9 @@ async function markTouched(tx: TenantTx, applied: readonly Applied[]): Promise<v
 }
 
 /**
- * Where a person has acted on a SIM, the watchdog's workflow of this cycle steps back, if there is one. So does the
- * workflow that had suspended the SIM; it may be of a cycle that has ended. A workflow that waits to bring back a SIM
- * that is now unassigned is told to read the SIM again, and ends.
+ * If a person has acted on a SIM, the watchdog's workflow of this cycle steps back, if there is one. So does the
+ * workflow that had suspended the SIM; it may be of an ended cycle. A workflow that waits to bring back a SIM that is
+ * now unassigned is signalled to read the SIM again, and ends.
  */
 async function signalWorkflows(
   tx: TenantTx,

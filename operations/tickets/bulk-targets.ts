@@ -1,6 +1,6 @@
 /**
- * Which SIMs a bulk run covers, and which of them get no ticket. A dry run and a real run share this code, so that the
- * first predicts what the second does.
+ * The SIMs of a bulk run, and which of them get no ticket. A dry run and a real run share this code: the first predicts
+ * the second.
  */
 import { Compile } from 'typebox/compile'
 import { ServiceError } from '../../domain/errors.ts'
@@ -25,8 +25,7 @@ const PAGE = 2000
 const checkRow = Compile(BulkRow)
 
 /**
- * The SIMs of a request, page by page and in its order. Those that do not exist, cannot be parsed or are named twice
- * come with their refusal.
+ * The SIMs of a request, page by page and in its order. Missing, malformed and repeated ones come with their refusal.
  *
  * @throws ServiceError `bulk_too_large` if a filter finds more than `MOST_SIMS`
  */
@@ -116,7 +115,7 @@ function unknown({ simId, iccid, fault }: Name): Refusal {
 
 const repeated = (simId: number): Refusal => ({ code: 'sim_repeated', detail: `SIM ${simId} is named before.` })
 
-/** What the tickets of a run ask for. */
+/** The request of the tickets of a run. */
 export const askOf = ({ type, poolId, tariffId }: BulkOptions) => ({
   ...TICKET_OF[type],
   poolId,

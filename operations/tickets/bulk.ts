@@ -27,10 +27,10 @@ import { checkAssignment } from './open-ticket.ts'
 type Requested = Omit<BulkRequest, 'dryRun'>
 
 /**
- * What a run would do now: which SIMs would get a ticket, which would not, and why. Changes nothing.
+ * Plans a run as of now: which SIMs would get a ticket, which would not, and why. Changes nothing.
  *
- * @throws ServiceError `invalid_request`, `pool_not_found`, `tariff_not_found`, `tariff_inactive`,
- *   `tariff_needs_pool`, `tariff_has_no_effect`, `bulk_too_large`
+ * @throws ServiceError `invalid_request`, `pool_not_found`, `tariff_not_found`, `tariff_inactive`, `tariff_needs_pool`,
+ *   `tariff_has_no_effect`, `bulk_too_large`
  */
 export async function planBulkTickets(tx: TenantTx, asked: Requested): Promise<BulkPlan> {
   const options = await optionsOf(tx, asked)
@@ -80,8 +80,8 @@ export async function startBulkTickets(tx: TenantTx, asked: Requested): Promise<
 }
 
 /**
- * Drops the tickets that a run has not opened yet, and cancels its Pending tickets. One batch of those is cancelled
- * now; a worker cancels the rest. Does nothing to a run that is cancelled already.
+ * Drops the tickets that a run has not opened yet, and cancels its Pending tickets. One batch of them is cancelled now;
+ * a worker cancels the others. Does nothing to a cancelled run.
  *
  * @returns the run
  * @throws ServiceError `bulk_not_found`, `bulk_ended`

@@ -1,4 +1,4 @@
-/** Who asks for a ticket, and why: a workflow if the request comes from one, else a person. */
+/** The author of a ticket, and the reason: a workflow if the request comes from one, else a person. */
 
 import { ServiceError } from '../../domain/errors.ts'
 import { workflowTypeOf } from '../../domain/temporal/ids.ts'
@@ -8,9 +8,9 @@ import { suspensionStarted } from '../../store/outbox.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
 
 /**
- * Who asks for a ticket and why, and the ticket id that follows from a workflow's step. A null id leaves it open.
+ * The author and reason of a ticket, and the ticket id derived from a workflow's step. A null id leaves it open.
  *
- * @throws ServiceError `invalid_request` for a suspension that the service has not started
+ * @throws ServiceError `invalid_request` for a suspension not started by the service
  */
 export async function askedBy(tx: TenantTx): Promise<{ readonly cause: Cause; readonly id: string | null }> {
   return { cause: await causeOfCaller(tx), id: stepTicketId(tx) }

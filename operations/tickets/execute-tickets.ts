@@ -2,14 +2,14 @@
  * Executes the open tickets of a tenant in batches: of each SIM one at a time, the oldest first, until none is due.
  *
  *   claim up to 50 (commit Processing with a lease) → send the carrier a request with each ticket's id, all at once
- *     → commit together the ends of those that were answered, and claim the next meanwhile, while others are outstanding
+ *     → commit the ends of answered ones together, and claim the next while others are outstanding
  *
  * Safe to run twice and concurrently. The SIMs' row locks order the claims. The lease keeps other workers off during
- * the request. The carrier recognises the ticket's id. If a worker dies, its leases run out. Where a batch cannot be
+ * the request. The carrier recognises the ticket's id. If a worker dies, its leases run out. If a batch cannot be
  * committed, each of its tickets is tried alone, so that one does not hold up the others.
  *
- * While the carrier refuses our credentials, all workers with the same credentials together claim one ticket at a time, as
- * a probe. Other tickets wait unchanged, and a refused request uses up no attempt.
+ * While the carrier refuses our credentials, all workers with the same credentials together claim one ticket at a time,
+ * as a probe. Other tickets wait unchanged, and a refused request uses up no attempt.
  */
 
 import { TicketStatus, TicketType } from '../../domain/codes.ts'
@@ -67,7 +67,7 @@ const TOGETHER_MS = 20
 /** How often to look for new tickets while requests are outstanding. Milliseconds. */
 const LOOK_AGAIN_MS = 100
 
-/** A ticket that is claimed, and what to ask the carrier for. */
+/** A claimed ticket, and the request to the carrier. */
 interface Asked {
   readonly ticket: TicketRecord
   readonly request: CarrierRequest
@@ -78,7 +78,7 @@ interface Ended {
   readonly failure: TicketFailure | null
 }
 
-/** What a job works with. */
+/** The context of a job. */
 interface Work {
   readonly store: Store
   readonly tenantId: string
@@ -95,7 +95,7 @@ interface Work {
  * Executes the open tickets of a tenant.
  *
  * @param network the carrier. It gets at most one request an attempt, always with the ticket's id.
- * @throws whatever the network throws that is no `CarrierError`, after the other tickets; the lease then runs out
+ * @throws any error of the network other than a `CarrierError`, after the other tickets; the lease then runs out
  */
 export async function executeTickets(
   store: Store,
@@ -108,7 +108,7 @@ export async function executeTickets(
   await openRunningCycle(store, tenantId)
   const outstanding = new Set<Promise<void>>()
   const answered: Understood[] = []
-  /** Answers that are not understood yet. */
+  /** Answers not understood yet. */
   let held = 0
   const start = ({ asked, isProbe }: Claimed) => {
     const sent = sentTogether(asked.length, isProbe)
@@ -151,7 +151,7 @@ export async function executeTickets(
   if (work.errors.length > 0) throw work.errors[0]
 }
 
-/** Waits for both, also where one of them fails. @returns what the first found */
+/** Waits for both, also if one of them fails. @returns the result of the first */
 async function both<T>(one: Promise<T> | null, other: Promise<void> | null): Promise<T | null> {
   const [found, ended] = await Promise.allSettled([one, other])
   if (found.status === 'rejected') throw found.reason
@@ -167,7 +167,7 @@ async function someAnswers(outstanding: ReadonlySet<Promise<void>>, answered: re
 
 const pause = (ms: number) => new Promise<void>((resolve) => void setTimeout(resolve, ms))
 
-/** Whether the database is away. A SIM that somebody else has locked for too long is no reason to stop. */
+/** Whether the database is away. A SIM locked for too long by another transaction is no reason to stop. */
 const isGone = (error: unknown): boolean => isAway(error) && !isLockTimeout(error)
 
 interface Claimed {
@@ -204,7 +204,7 @@ async function claimProbe(work: Work, query: DueQuery): Promise<Claimed> {
   }
 }
 
-/** Claims the oldest ticket of each SIM that is due. If that fails, claims them one by one. */
+/** Claims the oldest ticket of each due SIM. If that fails, claims them one by one. */
 async function claimAll(work: Work, query: ClaimQuery): Promise<Claimed> {
   const { store, tenantId, options, errors } = work
   try {
@@ -346,7 +346,7 @@ async function noteCredentials({ store, credential, hasOthers }: Work, answered:
   else if (hasOthers && answered.some(isAcceptance)) await noteReplacedCredentials(store, credential)
 }
 
-/** Commits what the carrier answered. If that fails, commits each answer alone. */
+/** Commits the carrier's answers. If that fails, commits each answer alone. */
 async function endBatch({ store, tenantId, options, errors }: Work, answered: readonly Understood[]): Promise<void> {
   const commit = (some: readonly Understood[]) => inTenant(store, tenantId, (tx) => finish(tx, some, options))
   try {
@@ -424,7 +424,7 @@ function pauseMs(attempts: number, failure: CarrierError, options: TicketOptions
   return Math.max(own, failure.retryAfterMs ?? 0)
 }
 
-/** Ends tickets, and tells of it. What they changed is applied before. Call with their SIMs locked. */
+/** Ends tickets, and reports it. Their changes are applied before. Call with their SIMs locked. */
 async function endAll(tx: TenantTx, ended: readonly Ended[]): Promise<void> {
   if (ended.length === 0) return
   const next = await endTickets(

@@ -5,8 +5,8 @@ import { insertEvents } from '../../store/events.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
 
 /**
- * Drops changes that were queued behind tickets that came to nothing, and records an event for each. A SIM that stays
- * unprovisioned has nothing to change at month end. Call when tickets end without provisioning, with their SIMs locked.
+ * Drops changes queued behind tickets without success, and records an event for each. A SIM that stays unprovisioned
+ * has nothing to change at month end. Call when tickets end without provisioning, with their SIMs locked.
  */
 export async function dropChangesOfIdle(tx: TenantTx, simIds: readonly number[]): Promise<void> {
   const dropped = simIds.length === 0 ? [] : await dropIdleChanges(tx, simIds)

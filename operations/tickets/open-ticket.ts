@@ -30,7 +30,7 @@ export interface OpenTicketRequest {
   readonly tag?: string | null
   readonly message?: string | null
   readonly cause: Cause
-  /** The instant at which the ticket takes effect, whenever it completes. For changes at a cycle's boundary. */
+  /** The instant at which the ticket takes effect, whenever it completes. Used for changes at a cycle's boundary. */
   readonly effectiveAt?: Date | null
 }
 
@@ -77,7 +77,7 @@ export async function openTicket(tx: TenantTx, request: OpenTicketRequest, quota
   return id
 }
 
-/** The ticket that this step opened before, whatever has happened to it and to the SIM since. */
+/** The ticket that this step opened before, regardless of later changes to it and to the SIM. */
 function askedBefore({ id, simId, type, unassign }: TicketRecord, request: OpenTicketRequest): string {
   if (simId === request.simId && type === request.type && unassign === (request.unassign ?? false)) return id
   const detail = `Ticket ${id} of SIM ${simId} is this step's: another ticket takes a key of its own.`
@@ -129,8 +129,7 @@ async function check(tx: TenantTx, after: Place, newTariffId: number | null, why
 }
 
 /**
- * Cancels a ticket that is still Pending, and records an event. If the calling workflow has cancelled it before,
- * returns it again.
+ * Cancels a Pending ticket, and records an event. If the calling workflow has cancelled it before, returns it again.
  *
  * @returns the ticket, Cancelled
  * @throws ServiceError `ticket_not_found`, `ticket_not_pending`

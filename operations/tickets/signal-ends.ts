@@ -13,19 +13,19 @@ interface Ended extends Pick<TicketRecord, 'id' | 'cause'> {
 }
 
 /**
- * How long the end of a ticket waits for the end of the next one, to be told with it. A second is longer than most
- * carriers take, and nobody waits for the first end alone.
+ * How long the end of a ticket waits for the end of the next one, to be sent with it. A second is longer than most
+ * carriers take, and no workflow waits for the first end alone.
  */
 const HELD_MS = 1000
 
 /**
  * Puts a signal into the outbox for each workflow that waits for one of these tickets, in one statement.
  *
- * A completed ticket whose SIM has a ticket of the same workflow next is not told of at once, but with that one, as one
- * signal. If that takes longer than a second, the next sweep sends the first alone. One end that nothing follows has all
- * ends of the workflow told at once.
+ * If the SIM of a completed ticket has a ticket of the same workflow next, its end is not sent at once, but with the
+ * next one, as one signal. If that takes longer than a second, the next sweep sends the first alone. An end without a
+ * next ticket sends all ends of the workflow at once.
  *
- * A signal that is lost costs time and nothing else, because a workflow also looks at its tickets now and then.
+ * A lost signal costs only time, because a workflow also looks at its tickets now and then.
  *
  * @param ended in the order in which they ended
  */

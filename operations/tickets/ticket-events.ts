@@ -1,4 +1,4 @@
-/** Records the events of tickets that have ended. */
+/** Records the events of ended tickets. */
 import { EventSeverity, EventType, labelOf, TicketType } from '../../domain/codes.ts'
 import { simLabels } from '../../store/estate/sims.ts'
 import { insertEvents } from '../../store/events.ts'
@@ -8,7 +8,7 @@ import type { TicketRecord } from '../../store/tickets/tickets.ts'
 const titleOf = (ticket: Pick<TicketRecord, 'type' | 'unassign'>): string =>
   ticket.type === TicketType.Provision && ticket.unassign ? 'Unassign' : labelOf(TicketType, ticket.type)
 
-/** Writes the Connectivity events of tickets that have completed or failed. A failure is a Warning. */
+/** Writes the Connectivity events of completed and failed tickets. A failure is a Warning. */
 export async function recordTicketEvents(
   tx: TenantTx,
   ended: readonly {
@@ -38,7 +38,7 @@ export async function recordTicketEvents(
   )
 }
 
-/** Writes the Connectivity events of tickets cancelled while Pending. Uses one statement, however many there are. */
+/** Writes the Connectivity events of tickets cancelled while Pending. Uses one statement for any number. */
 export async function recordCancelEvents(
   tx: TenantTx,
   tickets: readonly Pick<TicketRecord, 'id' | 'simId' | 'type' | 'unassign'>[],
