@@ -18,8 +18,8 @@ const plus = (sums: Amounts, record: PlacedRecord): Amounts => ({
 })
 
 /**
- * Leaves out corrections that would take a ledger row below 0. They are checked in their own order, after the chunk's
- * other records. Their rejection says which amount would be negative. Call with the pools locked.
+ * Leaves out corrections that would take a ledger row below 0. They are checked in their order, after the chunk's other
+ * records. Their rejection names the amount that would be negative. Call with the pools locked.
  *
  * @param rejected faults by index; those of rejected corrections are added
  * @returns the records to write, in their order

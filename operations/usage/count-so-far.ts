@@ -7,11 +7,11 @@ import { addToBuckets, countRecords, noteSightings, storeRecords } from '../../s
 import { partitionsFor } from '../../store/usage/partitions.ts'
 import { placeRecords, stageRecords } from '../../store/usage/stage.ts'
 
-/** What a SIM has used in the running cycle so far. */
+/** The usage of a SIM in the running cycle so far. */
 export interface UsedSoFar {
   readonly simId: number
   readonly iccid: string
-  /** First instant at which it can have been used, in epoch milliseconds, in the running cycle. */
+  /** First possible instant of the usage, in epoch milliseconds, in the running cycle. */
   readonly at: number
   readonly bytes: number
   readonly voiceSeconds: number
@@ -19,9 +19,9 @@ export interface UsedSoFar {
 }
 
 /**
- * Stores the usage so far of SIMs that this transaction has inserted, each as a usage record at the first instant at which
- * it can have been: it is in no window of time that it does not belong to. The record's id is `so-far:<iccid>`, so a SIM
- * has one in a cycle. Locks nothing: {@link addSoFar} adds to what others change too.
+ * Stores the usage so far of SIMs inserted by this transaction, each as a usage record at the first possible instant:
+ * so it is only in windows of time that it belongs to. The record's id is `so-far:<iccid>`, so a SIM has one in a
+ * cycle. Locks nothing: {@link addSoFar} adds to rows that others change too.
  *
  * @throws Error if a SIM has such a record already
  */
@@ -65,7 +65,7 @@ const recordOf = ({ simId, iccid, at, bytes, voiceSeconds, smsCount }: UsedSoFar
 const STEP_MS = 27 * 86_400_000
 
 /**
- * Opens the running cycle, and makes the partitions of its months, each in a transaction of its own. Call before the
+ * Opens the running cycle, and makes the partitions of its months, each in a separate transaction. Call before the
  * transaction that counts. Safe to run twice.
  */
 export async function prepareSoFar(store: Store, tenantId: string): Promise<void> {

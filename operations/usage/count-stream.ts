@@ -10,12 +10,12 @@ const CHUNK = 20_000
 const WAIT_MS = 50
 
 /**
- * Counts records as they come.
+ * Counts records as they arrive.
  *
  * @param values records as received, unchecked, some at a time
- * @param onCounted called with what became of each chunk
+ * @param onCounted called with the result of each chunk
  * @throws ServiceError invalid_request if too many are no usage records
- * @throws whatever reading the stream or counting a chunk throws; what came before it is counted
+ * @throws any error of reading the stream or counting a chunk; earlier records are counted
  */
 export async function countStream(
   store: Store,
@@ -37,7 +37,7 @@ export async function countStream(
       }
     }
   } finally {
-    // If the stream has failed, what came before it still counts.
+    // If the stream has failed, earlier records still count.
     await chunks.end()
   }
 }
@@ -60,7 +60,7 @@ class Chunks {
     this.#onCounted = onCounted
   }
 
-  /** Whether the next chunk has to wait for the one that is being counted; or that one has failed. */
+  /** Whether the next chunk has to wait for the present one; or the present one has failed. */
   get isFull(): boolean {
     return this.#chunk.length >= CHUNK || this.#failure !== undefined
   }
@@ -70,14 +70,14 @@ class Chunks {
     if (this.#chunk.length === 1) this.#timer = setTimeout(() => this.#begin(), WAIT_MS)
   }
 
-  /** Begins with the chunk that has filled, once the one before it is counted. */
+  /** Begins with the full chunk, once the one before it is counted. */
   async takeTurn(): Promise<void> {
     await this.#counting
     if (this.#failure !== undefined) throw this.#failure.error
     this.#begin()
   }
 
-  /** Counts what is left. */
+  /** Counts the remaining records. */
   async end(): Promise<void> {
     await this.takeTurn()
     await this.takeTurn()
@@ -100,7 +100,7 @@ class Chunks {
       this.#failure = { error }
     }
     this.#counting = undefined
-    // What has come meanwhile has waited long enough.
+    // Records received during the last count have waited long enough.
     this.#begin()
   }
 }

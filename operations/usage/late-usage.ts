@@ -1,4 +1,4 @@
-/** Usage that comes after its line is stated. It changes the ledger and leads to no enforcement, and the log says so. */
+/** Usage received after its line is stated. It changes the ledger, leads to no enforcement, and is logged. */
 import { LogLevel } from '../../domain/codes.ts'
 import { megabytes } from '../../domain/quantity.ts'
 import { toMB } from '../../domain/units.ts'
@@ -8,7 +8,7 @@ import { isStated, statedCycles } from '../../store/usage/restatements.ts'
 import { stagedRecords } from '../../store/usage/stage.ts'
 
 /**
- * Writes one Info entry per SIM, cycle and chunk, for the accepted records on the stage whose lines are stated. Call with
+ * Writes one Info entry per SIM, cycle and chunk, for the accepted records on the stage with stated lines. Call with
  * the pools locked.
  *
  * @param cycleKeys cycles of the chunk

@@ -6,8 +6,8 @@ import type { TenantSettings } from '../../store/usage/cycles.ts'
 import { noteReceived } from '../../store/usage/feed.ts'
 
 /**
- * Notes that usage was received. If the feed was stale, alerts about usage have stood still: asks for a look at every
- * subject, so that they go on. Call with the merge lock.
+ * Notes that usage was received. If the feed was stale, alerts about usage have stood still: marks every subject due to
+ * continue them. Call with the merge lock.
  */
 export async function noteFeed(tx: TenantTx, { billingCycle, feedEvery }: TenantSettings): Promise<void> {
   const before = await noteReceived(tx)

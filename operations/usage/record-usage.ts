@@ -1,9 +1,9 @@
 /**
- * Counts usage records. Each counts once, however often it is sent.
+ * Counts usage records. Each counts once, also if it is sent again.
  *
  * A chunk is one transaction, and one chunk of a tenant is counted at a time. Locks are taken in the same order
- * everywhere, so that nothing deadlocks: the merge lock, then cycles, then pools by id, then the rest in key order. A
- * cycle not open yet is opened before, in separate short transactions (`openCycle`).
+ * everywhere to prevent deadlocks: the merge lock, then cycles, then pools by id, then the rest in key order. A cycle
+ * not open yet is opened before, in separate short transactions (`openCycle`).
  */
 
 import { ServiceError } from '../../domain/errors.ts'
@@ -82,11 +82,11 @@ export async function recordUsage(
 
 export type ReadResult = ReturnType<typeof readRecord>
 
-/** Reads a record as it was received: the record, or its fault. */
+/** Reads a received record: returns the record, or its fault. */
 export const readUsage = (store: Store, value: unknown, maxAgeMs?: number): ReadResult =>
   readRecord(value, store.clock(), maxAgeMs)
 
-/** As {@link recordUsage}, for records that have been read. */
+/** As {@link recordUsage}, for parsed records. */
 export async function countUsage(
   store: Store,
   tenantId: string,
@@ -163,7 +163,7 @@ async function countOpened(
   return counted
 }
 
-/** Most chunks of a tenant that wait in a process. Each is in memory. */
+/** Most chunks of a tenant waiting in a process. Each is in memory. */
 const MOST_WAITING = 50
 
 /** Of each tenant, the chunk that this process counts last, and how many are not counted yet. */
@@ -192,7 +192,7 @@ async function inTurn<T>(tenantId: string, count: () => Promise<T>): Promise<T> 
   }
 }
 
-/** Counts again while other transactions change what a chunk relies on. */
+/** Counts again while other transactions change rows that a chunk relies on. */
 async function counting(count: () => Promise<Counted>, rejected: Rejections): Promise<Counted> {
   for (let attempt = 1; ; attempt++) {
     rejected.clear()
@@ -211,7 +211,7 @@ interface Counted {
   readonly unopened: readonly Cycle[]
 }
 
-/** Another transaction has changed what this one relies on. Nothing was written; the chunk is counted again. */
+/** Another transaction has changed rows that this one relies on. Nothing was written; the chunk is counted again. */
 class Outdated extends Error {}
 
 async function countChunk(
@@ -280,7 +280,7 @@ function unknownSim({ iccid, simId }: ReadRecord): UsageFault {
 const isRepeated = (read: readonly Indexed<ReadRecord>[]): boolean =>
   new Set(read.map(({ record }) => `${record.at}/${record.recordId}`)).size < read.length
 
-/** Counts the duplicates among known records. Those that contradict what is known are rejected. */
+/** Counts the duplicates among known records. Records that contradict known ones are rejected. */
 function sortKnown(
   staged: readonly StagedRecord[],
   known: readonly KnownRecord[],
