@@ -30,18 +30,18 @@ import {
 import { newSecret, seal } from './secrets.ts'
 
 export interface WebhookOptions {
-  /** Keys of the secrets at rest: the first seals, all open. Empty: secrets are kept as they are. */
+  /** Keys of the secrets at rest: the first seals, all open. Empty: secrets are stored unsealed. */
   readonly secretsKeys: readonly Buffer[]
-  /** Networks that are no public ones, and that webhooks may be in all the same. */
+  /** Networks that are not public, but allowed for webhooks. */
   readonly allow: readonly Network[]
 }
 
 type Changed = { id: number }
 
 /**
- * Registers an endpoint. It gets what happens from now on.
+ * Registers an endpoint. It gets events from now on.
  *
- * @returns the secret that signs what it gets; this is the only place where it is ever shown
+ * @returns the secret that signs its events; shown only here
  * @throws ServiceError `invalid_request`, `webhook_limit`
  */
 export async function addWebhook(tx: TenantTx, ask: NewWebhook, options: WebhookOptions): Promise<WebhookSecret> {
@@ -71,9 +71,9 @@ function whyNotHost(url: string, { allow }: WebhookOptions): string | undefined 
 }
 
 /**
- * Gives an endpoint a new secret. For 24 hours, what it gets is signed with the one before too.
+ * Gives an endpoint a new secret. For 24 hours, its events are signed with the previous one too.
  *
- * @returns the new secret; this is the only place where it is ever shown
+ * @returns the new secret; shown only here
  * @throws ServiceError `webhook_not_found`
  */
 export async function rotateWebhook(tx: TenantTx, id: number, options: WebhookOptions): Promise<WebhookSecret> {
@@ -107,7 +107,7 @@ export async function testWebhook(tx: TenantTx, id: number): Promise<Changed> {
 }
 
 /**
- * Sends an event again, or at once where it waits: under the same webhook-id, and again for three days.
+ * Sends an event again, or at once if it waits: under the same webhook-id, and again for three days.
  *
  * @throws ServiceError `webhook_not_found`, `webhook_disabled`, `webhook_delivery_not_found`
  */
@@ -122,7 +122,7 @@ export async function replayDelivery(tx: TenantTx, id: number, deliveryId: numbe
 }
 
 /**
- * Disables an endpoint: it gets nothing any more, and what waits for it is given up. Safe to run twice.
+ * Disables an endpoint: it gets no more events, and its waiting deliveries are given up. Safe to run twice.
  *
  * @throws ServiceError `webhook_not_found`
  */
@@ -136,7 +136,8 @@ export async function disableWebhook(tx: TenantTx, id: number): Promise<Changed>
 }
 
 /**
- * Has an endpoint get events again, from now on. What was given up meanwhile can be replayed. Safe to run twice.
+ * Enables an endpoint: it gets events again, from now on. Deliveries given up before can be replayed. Safe to run
+ * twice.
  *
  * @throws ServiceError `webhook_not_found`
  */

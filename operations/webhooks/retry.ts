@@ -1,4 +1,4 @@
-/** What becomes of a delivery after an attempt. Pure; instants are epoch milliseconds. Source: decision 0047. */
+/** Decides about a delivery after an attempt. Pure; instants are epoch milliseconds. Source: decision 0047. */
 
 const SECOND_MS = 1000
 const MINUTE_MS = 60 * SECOND_MS
@@ -17,12 +17,12 @@ const PAUSES_MS: readonly number[] = [
 ]
 /** How long a delivery is tried. The last attempt is at its end. */
 export const TRIED_FOR_MS = 72 * HOUR_MS
-/** Longest pause of an endpoint that is away: it gets what waits so soon after it is back. */
+/** Longest pause of an endpoint that is away: after its return, waiting deliveries arrive within this time. */
 const LONGEST_AWAY_MS = 15 * MINUTE_MS
 
 /**
- * What an answer means. `gone`: the endpoint wants nothing any more. `away`: it could not be asked, or is not well.
- * `refused`: it does not take this delivery, and may take others.
+ * The meaning of an answer. `gone`: the endpoint accepts no more events. `away`: no answer, or the endpoint is not
+ * well. `refused`: it does not take this delivery, and may take others.
  */
 export type Verdict = 'delivered' | 'gone' | 'away' | 'refused'
 
@@ -39,10 +39,10 @@ export function verdictOn(status: number | null): Verdict {
 const pauseAfter = (times: number): number => PAUSES_MS[Math.min(Math.max(times, 1), PAUSES_MS.length) - 1] ?? HOUR_MS
 
 /**
- * When a delivery that was not taken is tried again; null: it is given up.
+ * When a failed delivery is tried again; null: it is given up.
  *
  * @param attempts how many there were, the last one included
- * @param retryAfterMs how long the endpoint asked to be left alone; undefined if it did not
+ * @param retryAfterMs pause requested by the endpoint; undefined if none
  */
 export function nextAttempt(
   { attempts, triedFrom }: { readonly attempts: number; readonly triedFrom: number },
@@ -54,6 +54,6 @@ export function nextAttempt(
   return Math.min(now + Math.max(pauseAfter(attempts), retryAfterMs), until)
 }
 
-/** Until when an endpoint that is away is left alone. @param failures attempts in a row that found it away */
+/** Until when an endpoint that is away is left alone. @param failures failed attempts in a row */
 export const pausedUntil = (failures: number, now: number, retryAfterMs = 0): number =>
   now + Math.max(Math.min(pauseAfter(failures), LONGEST_AWAY_MS), retryAfterMs)

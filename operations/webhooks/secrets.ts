@@ -1,6 +1,6 @@
 /**
- * The secrets of webhooks at rest. A secret signs each delivery, so it has to be readable: a hash would not do. Where the
- * operator gives a key (`WEBHOOK_SECRETS_KEY`), it is sealed with AES-256-GCM; otherwise it is kept as it is.
+ * The secrets of webhooks at rest. A secret signs each delivery, so it has to be readable: a hash would not do. If the
+ * operator sets a key (`WEBHOOK_SECRETS_KEY`), secrets are sealed with AES-256-GCM; otherwise they are stored unsealed.
  */
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto'
 
@@ -14,13 +14,13 @@ const SECRET_BYTES = 32
 /** A new secret, as its receiver gets it. */
 export const newSecret = (): string => `whsec_${randomBytes(SECRET_BYTES).toString('base64')}`
 
-/** Names a key without telling it. */
+/** Names a key without disclosing it. */
 const nameOf = (key: Buffer): string => createHash('sha256').update(key).digest('hex').slice(0, 8)
 
 /**
- * Seals a secret with the first of the keys; without one it stays as it is.
+ * Seals a secret with the first of the keys; without one it stays unsealed.
  *
- * @param tenantId whose it is: it cannot be opened for another tenant
+ * @param tenantId its owner: it cannot be opened for another tenant
  */
 export function seal(secret: string, tenantId: string, [key]: readonly Buffer[]): string {
   if (key === undefined) return secret

@@ -1,5 +1,5 @@
 /**
- * Sends a webhook what is due to it.
+ * Sends due deliveries to a webhook.
  *
  *   claim (lease, attempt counted, committed) → POST → delivered, failed or again (committed) → the next
  *
@@ -38,7 +38,7 @@ const LEASE_MS = 60_000
 const LONGEST_RETRY_AFTER_MS = 3_600_000
 const DAY_MS = 24 * 3_600_000
 
-/** Who sends, and for whom. */
+/** The sender, and the tenant. */
 interface Sending {
   readonly store: Store
   readonly sender: WebhookSender
@@ -54,9 +54,9 @@ interface Round {
 }
 
 /**
- * Sends until nothing is due to the endpoint, it is found away, or the turn is over.
+ * Sends until no delivery to the endpoint is due, the endpoint is found away, or the turn is over.
  *
- * @returns whether something is left that is due
+ * @returns whether due deliveries are left
  * @throws Error if the endpoint's secret cannot be opened; nothing was tried then
  */
 export async function sendWebhooks(
@@ -78,7 +78,7 @@ export async function sendWebhooks(
   }
 }
 
-/** Claims what is sent next. To an endpoint that was away, one delivery goes first: it shows whether it is back. */
+/** Claims the next deliveries. To an endpoint that was away, one delivery goes first: it shows whether it is back. */
 async function claimRound(tx: TenantTx, webhookId: number, { secretsKeys }: SendOptions): Promise<Round | undefined> {
   const webhook = await readWebhook(tx, webhookId)
   if (webhook === undefined || webhook.disabledAt !== null || webhook.pausedUntil !== null) return undefined
@@ -119,7 +119,7 @@ async function settle(
     await noteAttempt(tx, delivery.id, { status: 'delivered', answer: status, response, nextAt: tx.now })
     return
   }
-  // What follows changes the endpoint and deliveries to it. Everybody locks the endpoint first.
+  // The following changes the endpoint and deliveries to it. All transactions lock the endpoint first.
   const webhook = await readWebhook(tx, id, { lock: true })
   if (webhook === undefined) return
   const pauseMs = retryAfterMs(retryAfter, now, LONGEST_RETRY_AFTER_MS)
