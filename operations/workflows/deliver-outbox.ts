@@ -24,7 +24,7 @@ export interface RequestEars {
   readonly onFailedRun: (met: FailedRun) => void
 }
 
-/** The part of the Temporal client that is needed here. */
+/** The part of the Temporal client used here. */
 export interface WorkflowDoor {
   /** Starts the workflow, if no run of its id is running and a new one is allowed. */
   readonly start: (request: WorkflowStart) => Promise<unknown>
@@ -40,12 +40,12 @@ const BATCH = 50
 const LEASE_MS = 60_000
 const PAUSES = { firstMs: 1000, longestMs: 60_000 }
 
-/** Requests for one workflow that are sent as one. */
+/** Requests for one workflow, sent as one. */
 interface Delivery {
   readonly ids: readonly number[]
   readonly tenantId: string
   readonly request: OutboxRequest
-  /** Attempts so far: those of the request that has had the most. */
+  /** Attempts so far: the most of any of the requests. */
   readonly attempts: number
 }
 
@@ -77,7 +77,7 @@ export async function carryOutWorkflowRequests(store: Store, door: WorkflowDoor,
   }
 }
 
-/** One delivery for each request. The ends of one workflow's tickets go together, in their order. */
+/** A delivery for each request. The ends of one workflow's tickets go together, in their order. */
 function joined(rows: readonly OutboxRow[]): Delivery[] {
   const ends = Map.groupBy(
     rows.flatMap(({ request, ...row }) => (isOfTickets(request) ? [{ ...row, request }] : [])),

@@ -1,4 +1,4 @@
-/** Failed runs of enforcement. No other run starts by itself in their cycle, so people have to be informed. */
+/** Failed runs of enforcement. They are not restarted in their cycle, so people have to be informed. */
 import { LogLevel } from '../../domain/codes.ts'
 import { parseWorkflowId, type WorkflowType } from '../../domain/temporal/ids.ts'
 import type { WorkflowRequest } from '../../domain/temporal/outbox.ts'
@@ -21,7 +21,7 @@ export interface FailedRun {
   readonly status: string
 }
 
-/** Ends that count as failures. A cancel does not, nor does an end that the workflow reaches by itself. */
+/** Ends that count as failures. A cancel does not, nor does an end reached by the workflow. */
 const FAILED: ReadonlySet<string> = new Set(['failed', 'timedOut', 'terminated'])
 
 /** The run that a request found, if it was to enforce a limit and has failed; else undefined. Pure. */

@@ -25,8 +25,8 @@ const PARALLEL = 50
 /**
  * SIMs in one read of the list: some ten kilobytes of a workflow's history. SIMs in one run: about 1,000 events.
  *
- * Shorter runs mean more moments in which nothing begins. But a worker that takes over a run reads all of its history.
- * A thousand events take a second on an idle machine, and several on a busy one. Temporal gives up after ten.
+ * Shorter runs mean more moments without new starts. But a worker that takes over a run reads all of its history. A
+ * thousand events take a second on an idle machine, and several on a busy one. Temporal gives up after ten.
  */
 const RUNS = { pageSize: 100, perRun: 200 } as const
 /** The most rows that a refusal names. */
@@ -102,7 +102,7 @@ export async function noteBatch(tx: TenantTx, id: string, { started, ended }: Ba
 }
 
 /**
- * Ends a batch. SIMs that were not begun are cancelled. Safe to run twice.
+ * Ends a batch. SIMs not begun are cancelled. Safe to run twice.
  *
  * @returns the batch, and the first 100 SIMs that did not become Active
  * @throws ServiceError `batch_not_found`

@@ -1,4 +1,4 @@
-/** Which SIMs a batch covers, which pool and tariff each is to get, and which rows are not possible. */
+/** The SIMs of a batch, the pool and tariff for each, and the rows that are not possible. */
 import { Compile } from 'typebox/compile'
 import { ServiceError } from '../../domain/errors.ts'
 import { controlFault } from '../../domain/text.ts'
@@ -17,8 +17,8 @@ import type { Conflict } from '../tickets/open-ticket.ts'
 const checkRow = Compile(BatchRow)
 
 /**
- * The SIMs of a batch, page by page and in the order of the request. A row that is not possible comes with its refusal.
- * The codes are those of a provision-and-activate for that SIM alone.
+ * The SIMs of a batch, page by page and in the order of the request. An impossible row comes with its refusal. The
+ * codes are those of a provision-and-activate for that SIM alone.
  */
 export async function* batchTargets(tx: TenantTx, { sims, defaults }: BatchRequest): AsyncGenerator<NewBatchSim[]> {
   for await (const named of targetsOf(tx, { rows: sims.map(nameIn) })) {
@@ -54,7 +54,7 @@ function nameIn(row: unknown): unknown {
   return Object.fromEntries(parts)
 }
 
-/** The pool, tariff and tag for a row's SIM, or what is wrong with the row. */
+/** The pool, tariff and tag for a row's SIM, or the fault of the row. */
 function placeOf(row: unknown, defaults: BatchRequest['defaults']) {
   const nowhere = { poolId: null, tariffId: null, tag: null }
   if (!checkRow.Check(row)) {
@@ -87,7 +87,7 @@ async function foundFor(tx: TenantTx, page: readonly Requested[]) {
   })
 }
 
-/** Reads what the rows of a page name. @returns a function that says why a row is not possible */
+/** Reads the rows named by a page. @returns a function that gives the reason why a row is not possible */
 async function conflictsIn(
   tx: TenantTx,
   page: readonly Requested[],

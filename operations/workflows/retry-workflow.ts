@@ -6,19 +6,19 @@ import { WORKFLOW_TYPES, type WorkflowType } from '../../domain/temporal/ids.ts'
 import type { StartRequest, WorkflowInput } from '../../queues/temporal/client.ts'
 import type { WorkflowRun } from '../../queues/temporal/read.ts'
 
-/** Outcomes of a run that is completed for Temporal, but has not done what was requested. */
+/** Outcomes of a run completed for Temporal, but without success. */
 const FAILED_OUTCOMES: ReadonlySet<string> = new Set(['failed', 'compensated', 'cancelled', 'doneWithFailures'])
 
 const Result = Type.Object({ outcome: Type.String() })
 const outcomeOf = (result: unknown): string | null => (Value.Check(Result, result) ? result.outcome : null)
 
-/** Whether a run has ended without doing what was requested. */
+/** Whether a run has ended without success. */
 export function hasFailed({ status, result }: Pick<WorkflowRun, 'status' | 'result'>): boolean {
   if (status !== 'completed') return status !== 'running'
   const outcome = outcomeOf(result)
   return outcome !== null && FAILED_OUTCOMES.has(outcome)
 }
-/** Fields that inputs have in common. The rest is passed on unchanged. */
+/** Fields common to inputs. Other fields are passed on unchanged. */
 const Input = Type.Object({
   tenantId: Type.String(),
   simId: Type.Optional(Type.Integer()),
@@ -29,11 +29,11 @@ const Input = Type.Object({
 /**
  * The start that tries a run again, with the same id and input.
  *
- * A suspend-on-overage has to take over what the last run left: the SIM may be suspended already. A month end begins at
- * its first step, and finds what is done already.
+ * A suspend-on-overage has to take over the state left by the last run: the SIM may be suspended already. A month end
+ * begins at its first step, and skips finished work.
  *
- * @throws ServiceError `workflow_not_retryable` if the run is under way, has ended well or is part of a month end;
- *   if it is a batch with an outcome for each SIM; if its type or its input is not known
+ * @throws ServiceError `workflow_not_retryable` if the run is under way, has ended well or is part of a month end; if
+ *   it is a batch with an outcome for each SIM; if its type or its input is not known
  */
 export function retryOf(run: Pick<WorkflowRun, 'workflowId' | 'type' | 'status' | 'input' | 'result'>): StartRequest {
   const { workflowId, input } = run
