@@ -38,7 +38,7 @@ const LEASE_MS = 60_000
 const LONGEST_RETRY_AFTER_MS = 3_600_000
 const DAY_MS = 24 * 3_600_000
 
-/** The sender, and the tenant. */
+/** The context of a sender: its tenant, and how to send. */
 interface Sending {
   readonly store: Store
   readonly sender: WebhookSender
