@@ -1,4 +1,4 @@
-/** Notes that somebody has seen an alert. */
+/** Notes that a person has seen an alert. */
 import { ServiceError } from '../../domain/errors.ts'
 import type { AlertNamed } from '../../domain/watchdog/alert.ts'
 import type { Subject } from '../../domain/watchdog/subject.ts'
@@ -9,9 +9,9 @@ import { runningCycle } from '../../store/usage/cycles.ts'
 import { loadAlerts, lockAlerts, saveAlerts } from '../../store/watchdog/alerts.ts'
 
 /**
- * Acknowledges an alert that fires: it is not escalated. That ends with the episode. Safe to run twice: the first one stays.
+ * Acknowledges a firing alert: it is not escalated, until its episode ends. Safe to run twice: the first one stays.
  *
- * @param cycle key of the billing cycle that it is of, if it is of one. Default: the running one
+ * @param cycle key of its billing cycle, if it has one. Default: the running one
  * @throws ServiceError `invalid_request`, `alert_not_found`
  */
 export async function acknowledgeAlert(

@@ -1,6 +1,6 @@
 /**
- * The notification about an alert. It says what happened, how much, since when and why. It says when the limit will be
- * passed at the present rate, what happens next, and how to stop it.
+ * The notification about an alert. It states the event, amounts, start and reason; when the limit will be passed at the
+ * present rate; and the next action and how to stop it.
  */
 import { type LogLevel, labelOf } from '../../domain/codes.ts'
 import { instant } from '../../domain/local-time.ts'
@@ -24,7 +24,7 @@ export interface Notice extends Evaluation {
   readonly message: string
 }
 
-/** The notification of a notice. Amounts are in MB; a fact that is no number is null. Pure. */
+/** The notification of a notice. Amounts are in MB; a non-numeric fact is null. Pure. */
 export function notificationOf(batch: Batch, tenantId: string, notice: Notice): AlertNotification {
   const { about, subject, outcome, stored, telling } = notice
   const { rule } = outcome
@@ -80,9 +80,9 @@ function decisive(leaves: readonly LeafExplanation[]): readonly LeafExplanation[
 }
 
 /**
- * When the limit will be passed at the rate of the long burn window, which is the last twelfth of the cycle.
+ * When the limit will be passed at the rate of the long burn window, the last twelfth of the cycle.
  *
- * @returns ISO 8601; null if that is not in this cycle, or if the rate, the limit or what remains is 0 or unknown
+ * @returns ISO 8601; null if not in this cycle, or if the rate, the limit or the remaining amount is 0 or unknown
  */
 function limitPassedAt(subject: SubjectFacts, { moment: { at, knownTo, cycle } }: Batch): string | null {
   if (subject.kind === 'tenant') return null
@@ -93,7 +93,7 @@ function limitPassedAt(subject: SubjectFacts, { moment: { at, knownTo, cycle } }
   return passedAt < cycle.endsAt ? new Date(Math.round(passedAt)).toISOString() : null
 }
 
-/** A tenant has no limit of its own. */
+/** A tenant has no limit. */
 function figuresOf(subject: SubjectFacts): AlertNotification['facts'] {
   if (subject.kind === 'tenant') {
     const { usageMB, overageMB } = subject.facts
@@ -103,7 +103,7 @@ function figuresOf(subject: SubjectFacts): AlertNotification['facts'] {
   return { usageMB, limitMB, usagePct, overageMB }
 }
 
-/** What happens next: as a sentence, and in a few words if anything follows. */
+/** The next action: as a sentence, and in a few words if there is one. */
 function nextOf(
   { telling, outcome, permission, subject }: Notice,
   { moment, enforcementEnabled, timeZone }: Batch,

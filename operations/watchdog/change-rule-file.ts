@@ -1,4 +1,4 @@
-/** Puts one rule file into the set in force, or takes one out. The other files stay as they are. */
+/** Puts one rule file into the set in force, or removes one. The other files stay unchanged. */
 import { ServiceError } from '../../domain/errors.ts'
 import type { ChangedRules } from '../../domain/watchdog/rule-change.ts'
 import { inPlatform, type Store } from '../../store/tenancy.ts'
@@ -11,18 +11,19 @@ export interface FileChange extends Omit<Change, 'expect'> {
   readonly file: string
   /** Null: the file goes. */
   readonly text: string | null
-  /** Versions of which one has to be in force. Default: any. */
+  /** Versions, one of them required to be in force. Default: any. */
   readonly asSeen?: readonly number[] | undefined
 }
 
-/** Other authors who come first, before a change of any version gives up. */
+/** Attempts of a change of any version while other authors come first. */
 const MOST_TRIES = 5
 
 /**
- * Puts the set in force that differs in one file. If somebody else changes the rules while the set is checked, it is checked again
- * with theirs, unless the change is for a version that was seen.
+ * Puts a set in force that differs in one file. If another author changes the rules during the check, it is checked
+ * again with the new rules, unless the change is for a version seen before.
  *
- * @throws ServiceError `precondition_failed`, `rule_file_not_found`, `rules_rejected`, and `rules_moved` if others came first
+ * @throws ServiceError `precondition_failed`, `rule_file_not_found`, `rules_rejected`, and `rules_moved` if others came
+ *   first
  */
 export async function changeRuleFile(store: Store, change: FileChange): Promise<ChangedRules> {
   for (let tries = 1; ; tries += 1) {

@@ -1,4 +1,4 @@
-/** Says what the rules in force cover of a tenant's estate, and what each of them did. */
+/** Reports how the rules in force cover a tenant's estate, and the activity of each rule. */
 import { labelOf, TariffType, WatchdogMode } from '../../domain/codes.ts'
 import { previousCycle } from '../../domain/time/cycle.ts'
 import { governingType } from '../../domain/usage/allowance.ts'
@@ -39,8 +39,8 @@ interface Counted extends SubjectClass {
 }
 
 /**
- * Counts the subjects with and without an effective rule, and what the rules in force did. It reads the whole estate and
- * the whole log, in a number of statements that grows with neither; subjects are counted in PostgreSQL.
+ * Counts the subjects with and without an effective rule, and the activity of the rules in force. It reads the whole
+ * estate and the whole log, in a number of statements independent of their size; PostgreSQL counts the subjects.
  */
 export async function coverage(tx: TenantTx, { days }: CoverageQuery, readRules: ReadRules): Promise<RuleCoverage> {
   const { version, rules } = await readRules(tx)
@@ -76,7 +76,7 @@ async function classesOf(tx: TenantTx, rules: readonly Rule[]): Promise<Counted[
   ]
 }
 
-/** The patterns of names and tags that tell subjects of a tenant apart. */
+/** The patterns of names and tags that distinguish subjects of a tenant. */
 function patternsOf(rules: readonly Rule[], tenantId: string): Patterns {
   const own = rules.filter((rule) => concernsTenant(rule, tenantId))
   const of = (field: 'pool' | 'tag') => [...new Set(own.flatMap(({ match }) => match[field] ?? []))]

@@ -6,7 +6,7 @@ import { newlyUndecidable } from './note-undecidable.ts'
 
 type CountedNotices = DecidedCounts['notices']
 
-/** Counts decisions. Pure. @param takenBack keys of the notices that were taken back */
+/** Counts decisions. Pure. @param takenBack keys of the notices taken back */
 export function decidedCounts(
   { evaluations, withdrawals }: Decisions,
   takenBack: ReadonlySet<string>,
@@ -41,7 +41,7 @@ export function decidedCounts(
   }
 }
 
-/** An occurrence that follows another fires anew. */
+/** Another occurrence after one fires again. */
 const isOtherPhase = (previous: AlertState | null, next: AlertState): boolean =>
   (previous?.phase ?? 'inactive') !== next.phase || (previous?.episode ?? 0) !== next.episode
 

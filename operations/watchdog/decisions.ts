@@ -1,4 +1,4 @@
-/** What becomes of the alerts of some subjects. Pure. */
+/** Decides alert transitions. Pure. */
 import { WatchdogMode } from '../../domain/codes.ts'
 import type { Subject } from '../../domain/watchdog/subject.ts'
 import { type AlertDecision, decideAlert, levelOf, withdrawAlert } from '../../rules/alerts/decide.ts'
@@ -26,7 +26,7 @@ import { sharedPoolOf } from './inhibitors.ts'
 import { type Occurrence, occurrencesOf } from './occurrences.ts'
 import { isOrdered } from './wished-signal.ts'
 
-/** Whom an alert is about, as people know it. */
+/** The subject of an alert, with its label for people. */
 export interface AlertSubject extends Subject {
   readonly label: string
   /** Null outside pools. */
@@ -36,19 +36,19 @@ export interface AlertSubject extends Subject {
 interface Decided {
   readonly about: AlertSubject
   readonly scope: string
-  /** The alert as it was; null if there was none. It may be of another scope, which its rule had before. */
+  /** The alert before; null if there was none. It may have another scope, if its rule had one. */
   readonly stored: StoredAlert<AlertState> | null
   readonly decision: AlertDecision
 }
 
-/** What one rule found about one subject. */
+/** The result of one rule for one subject. */
 export interface Evaluation extends Decided {
   readonly subject: EvaluatedSubject
   readonly outcome: RuleOutcome
   readonly permission: Permission
-  /** What holds back its notices; null if nothing does. */
+  /** Holds back its notices; null if nothing does. */
   readonly quiet: Quiet | null
-  /** Facts of earlier occurrences, by the keys of what is told of them. What is told else is of the subject's facts. */
+  /** Facts of earlier occurrences, by the keys of their tellings. Other tellings have the subject's facts. */
   readonly earlier: ReadonlyMap<string, Facts>
 }
 
@@ -71,7 +71,7 @@ const aboutOf = (subject: SubjectFacts): AlertSubject => ({
   poolId: poolIdOf(subject),
 })
 
-/** What the guard on firing says of an alert of a rule and a subject. @param stored null if there is none yet */
+/** The guard's answer about an alert of a rule and a subject. @param stored null if there is none yet */
 export type GuardAnswers = (rule: string, subject: Subject, stored: StoredAlert<AlertState> | null) => GuardAnswer
 
 export interface Deciding {
@@ -82,13 +82,13 @@ export interface Deciding {
   readonly stored: readonly StoredAlert<AlertState>[]
 }
 
-/** Decides all alerts of the subjects, and of those that are gone. */
+/** Decides all alerts of the subjects, and of removed subjects. */
 export function decideAll({ batch, evaluated, gone, stored }: Deciding, guard: GuardAnswers): Decisions {
   const bySubject = Map.groupBy(stored, keyOf)
   const alertsOf = (subject: Subject) => bySubject.get(keyOf(subject)) ?? []
   return {
     evaluations: evaluateInOrder(evaluated, alertsOf, guard, batch),
-    // What is open of a cycle that has ended, its close ends.
+    // The close of an ended cycle ends its open alerts.
     withdrawals: batch.moment.isEnded ? [] : withdrawalsFrom(batch, evaluated, gone, alertsOf),
   }
 }
@@ -184,7 +184,7 @@ function evaluationsOf(
   })
 }
 
-/** Decides occurrences one after another. What is told of all of them is in the one decision. */
+/** Decides occurrences one after another. The one decision has the tellings of all of them. */
 function decideEach(
   occurrences: readonly Occurrence[],
   previous: AlertState | null,
@@ -231,8 +231,8 @@ export const isToWithdraw = ({ state, lastSignal }: StoredAlert<AlertState>): bo
   isOpen(state) || isOrdered(lastSignal)
 
 /**
- * The alerts of rules that no longer cover a subject. A rule that is only missing because this build refuses the set it
- * is in has not gone.
+ * The alerts of rules that no longer cover a subject. Rules missing only because this build refuses their set still
+ * cover it.
  */
 export function leftOf(
   subject: SubjectFacts,

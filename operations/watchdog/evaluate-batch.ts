@@ -1,8 +1,8 @@
 /**
- * Evaluates subjects: reads all their facts, lets json-rules-engine decide, and writes what follows, in one transaction
+ * Evaluates subjects: reads all their facts, lets json-rules-engine decide, and writes the results, in one transaction
  * under the tenant's lock. So no evaluation overwrites a newer one.
  *
- * What is written: alerts, log entries, events, notifications, and starts and signals of workflows. Every log entry and
+ * It writes alerts, log entries, events, notifications, and starts and signals of workflows. Every log entry and
  * notification has a key, and is written once for that key.
  */
 import type { Cycle } from '../../domain/time/cycle.ts'
@@ -34,13 +34,13 @@ import { writeDecisions } from './write-decisions.ts'
 /** Subjects in a transaction. Enough to make set-wise statements pay, few enough to be done quickly. */
 const BATCH = 200
 
-/** A subject that failed in a cycle that has ended is tried again after this time, until the cycle is closed. */
+/** Retry time of a subject that failed in an ended cycle, until the cycle is closed. */
 const RETRY_ENDED_MS = 600_000
 
 /**
  * Evaluates subjects, a batch at a time. Those with a due mark lose it, or get their next instant.
  *
- * @param ended a cycle that has ended; nothing happens if it is closed. Default: the running one
+ * @param ended an ended cycle; no effect if it is closed. Default: the running one
  */
 export async function evaluateAll(
   store: Store,
@@ -49,15 +49,15 @@ export async function evaluateAll(
   subjects: readonly (Subject | DueMark)[],
   ended?: Cycle,
 ): Promise<void> {
-  // Pools first: what they tell need not be told of their SIMs.
+  // Pools first: their tellings need not be repeated for their SIMs.
   const ordered = subjects.toSorted((a, b) => Number(b.kind === 'pool') - Number(a.kind === 'pool'))
   for (let first = 0; first < ordered.length; first += BATCH)
     await evaluateBatch(store, options, tenantId, ordered.slice(first, first + BATCH), ended)
 }
 
 /**
- * Evaluates a batch. If that fails, evaluates each half on its own, down to the single subject that fails. That subject
- * is postponed, and the others are written.
+ * Evaluates a batch. If that fails, evaluates each half alone, down to the single subject that fails. That subject is
+ * postponed, and the others are written.
  *
  * @throws if the database is away: then nothing is split or postponed
  */
@@ -90,7 +90,7 @@ const postpone = (tx: TenantTx, subject: Subject, ended: Cycle | undefined): Pro
     ? postponeSubject(tx, subject)
     : noteAgain(tx, ended.key, [{ ...subject, at: tx.now.getTime() + RETRY_ENDED_MS }])
 
-/** @returns null if the cycle is closed meanwhile */
+/** @returns null if the cycle was closed in the meantime */
 async function evaluate(
   store: Store,
   tx: TenantTx,
@@ -112,7 +112,7 @@ async function evaluate(
   return counts
 }
 
-/** Reads what the decisions on subjects rest on. */
+/** Reads the basis of the decisions on subjects. */
 export async function readBatch(
   tx: TenantTx,
   subjects: readonly Subject[],

@@ -1,13 +1,13 @@
 /**
- * Looks at a tenant's subjects that have changed or are due, and evaluates those for which something may have changed:
+ * Looks at a tenant's changed and due subjects, and evaluates those for which something may have changed:
  *
  *   claim → look at them → evaluate the suspects, a batch in a transaction → take the claim off the list →
- *   log what would be suspended
+ *   log suspensions that would happen
  *
- * Usage of a cycle that has ended is looked at in that cycle too, until the cycle is closed.
+ * Usage of an ended cycle is looked at in that cycle too, until the cycle is closed.
  *
- * A claim is a lease: what a worker leaves when it dies is claimed again. Looking and evaluating twice changes nothing.
- * A subject that cannot be evaluated does not stop the others.
+ * A claim is a lease: the claims of a dead worker are claimed again. Looking and evaluating twice changes nothing. A
+ * subject that cannot be evaluated does not stop the others.
  */
 import type { Cycle } from '../../domain/time/cycle.ts'
 import type { Subject } from '../../domain/watchdog/subject.ts'
@@ -24,7 +24,7 @@ import { type EvaluationOptions, keyOf } from './evaluation.ts'
 import { type LookedAt, lookAt, PAGE } from './look.ts'
 import { canDecide } from './rules-in-force.ts'
 
-/** Due marks that are looked at together. */
+/** Due marks looked at together. */
 const MARKS = 2000
 /** Far longer than a look and its evaluations take. Once the lease ends, another worker does what this one left. */
 const LEASE_MS = 60_000
@@ -73,7 +73,7 @@ async function lookAtChanges(store: Store, options: EvaluationOptions, tenantId:
   if (claimed === undefined || claimed.ids.length === 0) return false
   const { ids, used } = claimed
   await lookAndEvaluate(store, options, tenantId, claimed)
-  // Asked after the look at the running cycle: a cycle that has not ended yet was the running one then, and needs no more.
+  // Asked after the look at the running cycle: a cycle not ended yet was the running one then, and needs no more.
   for (const cycle of await inTenant(store, tenantId, (tx) => endedCycles(tx, [...used.keys()])))
     await lookAndEvaluate(store, options, tenantId, used.get(cycle.key) ?? NOBODY, cycle)
   await inTenant(store, tenantId, (tx) => endChanges(tx, ids))
@@ -82,7 +82,7 @@ async function lookAtChanges(store: Store, options: EvaluationOptions, tenantId:
 
 const NOBODY: ChangedIds = { simIds: [], poolIds: [] }
 
-/** @param ended a cycle that has ended. Default: the running one */
+/** @param ended an ended cycle. Default: the running one */
 async function lookAndEvaluate(
   store: Store,
   options: EvaluationOptions,
@@ -97,7 +97,7 @@ async function lookAndEvaluate(
   ]
   const { suspects, flips } = await looking(store, options, tenantId, subjects, ended)
   await evaluateAll(store, options, tenantId, suspects, ended)
-  // What has changed may be missed from another instant on: a SIM that is Active now, or the feed.
+  // A change may be missed from another instant on: of a SIM now Active, or of the feed.
   if (ended === undefined) await inTenant(store, tenantId, (tx) => lookBy(tx, flips))
 }
 
@@ -113,7 +113,7 @@ async function lookAtDue(store: Store, options: EvaluationOptions, tenantId: str
     tenantId,
     marks.filter((mark) => suspects.has(keyOf(mark))),
   )
-  // A mark whose subject has failed meanwhile, on another worker, stays as that one has left it.
+  // The mark of a subject that another worker has postponed after a failure stays unchanged.
   const rest = marks.filter((mark) => !suspects.has(keyOf(mark)) && !looked.heldBack.has(keyOf(mark)))
   await inTenant(store, tenantId, async (tx) => {
     await settleDue(

@@ -22,7 +22,7 @@ interface Of<K extends SubjectKind, Row, F> extends Subject {
   readonly row: Row
   readonly facts: F
 }
-/** A subject, the row that was read of it, and its facts. */
+/** A subject, its row, and its facts. */
 export type SubjectFacts =
   | Of<'sim', SimRow & JudgedFigures, SimFacts>
   | Of<'pool', PoolFactRow, PoolFacts>
@@ -63,10 +63,10 @@ export function modeOf(subject: SubjectFacts): WatchdogMode {
 }
 
 /**
- * What a rule may do about a subject.
+ * The permission of a rule on a subject.
  *
  * @param level of its alert
- * @param mailsFrom the least level of alerts that the tenant wants mailed
+ * @param mailsFrom the least level of alerts that the tenant gets mailed
  */
 export function permissionOf(
   { event: { params } }: Rule,
@@ -77,7 +77,7 @@ export function permissionOf(
   return asWanted(permitted(params.stage, modeOf(subject)), level, mailsFrom)
 }
 
-/** What rules match a subject by. */
+/** The properties by which rules match a subject. */
 export function matchedOf(subject: SubjectFacts, tenantId: string): Matched {
   switch (subject.kind) {
     case 'sim': {
@@ -93,7 +93,7 @@ export function matchedOf(subject: SubjectFacts, tenantId: string): Matched {
   }
 }
 
-/** What a notice of a rule is about. @param level of its alert */
+/** The contents of a notice of a rule. @param level of its alert */
 export const mailableOf = ({ name }: Rule, level: LogLevel, subject: SubjectFacts): Mailable => ({
   rule: name,
   level,
@@ -109,22 +109,22 @@ export const isWatched = (subject: SubjectFacts): boolean =>
 export const isWatchedSim = (row: Pick<SimRow, keyof WatchdogSettings | 'pool' | 'exempt'>): boolean =>
   !row.exempt && settingsInForce(row, row.pool).watchdogMode !== WatchdogMode.Disabled
 
-/** Whether a rule is decided at a moment. In a cycle that has ended, only rules that start again with each cycle are. */
+/** Whether a rule is decided at a moment. In an ended cycle, only rules that start again with each cycle are. */
 export const isDecidedAt = ({ cycleBound }: Rule, { isEnded }: Moment): boolean => cycleBound || !isEnded
 
-/** The scopes of the alerts that are decided at a moment. */
+/** The scopes of the alerts decided at a moment. */
 export const scopesAt = ({ cycle, isEnded }: Moment): string[] => (isEnded ? [cycle.key] : [cycle.key, ''])
 
 /** How subjects are evaluated, and how people are notified. Times are in milliseconds. */
 export interface EvaluationOptions {
   readonly rules: ReadRules
-  /** How long a notification that is not critical waits for others. */
+  /** How long a notification below critical waits for others. */
   readonly groupFirstMs: number
   /** The least time between two grouped mails. */
   readonly groupNextMs: number
   /**
-   * Whether a pool that stays over is asked about again only after it was looked at since: for a replay, where nothing
-   * changes unseen. Default: also by time alone.
+   * Whether a pool that stays over is signalled again only after a new look at it: for a replay, where each change is
+   * seen. Default: also by time alone.
    */
   readonly asksOnceUnseen?: boolean
   /** Called each time the evaluation of a single subject fails. */
@@ -133,13 +133,13 @@ export interface EvaluationOptions {
   readonly onDecided?: (decided: DecidedCounts) => void
 }
 
-/** What was decided about alerts. It names no subject: what counts it must not grow with the estate. */
+/** Decisions about alerts. It names no subject: its counters must not grow with the estate. */
 export interface DecidedCounts {
   /** How many subjects the engine decided on. */
   readonly subjects: number
   /** Alerts that came into a phase, by rule. */
   readonly alerts: readonly { readonly rule: string; readonly phase: AlertPhase }[]
-  /** Notices that are to be mailed, and those that began to be withheld, with the reason. */
+  /** Notices to mail, and newly withheld ones, with the reason. */
   readonly notices: readonly { readonly kind: TellingKind; readonly reason: NoticeReason }[]
   /** Rules that could be decided about a subject before, and cannot be now. */
   readonly errors: readonly { readonly rule: string }[]
@@ -148,13 +148,13 @@ export interface DecidedCounts {
 /** `due`: it is to be mailed. `tookBack`: it had not left when its alert ended. */
 export type NoticeReason = 'due' | 'tookBack' | Reason
 
-/** A subject whose evaluation failed. It is retried later. */
+/** A subject whose evaluation failed, to be retried. */
 export interface FailedSubject extends Subject {
   readonly tenantId: string
   readonly error: unknown
 }
 
-/** What the decisions on a batch of subjects rest on. */
+/** The basis of the decisions on a batch of subjects. */
 export interface Batch {
   readonly moment: Moment
   readonly tenantName: string
@@ -162,20 +162,20 @@ export interface Batch {
   readonly timeZone: string
   readonly enforcementEnabled: boolean
   readonly silences: readonly OpenSilence[]
-  /** Latest changes of device of SIMs that were found in several devices lately, oldest first, by SIM. */
+  /** Latest changes of device of SIMs found in several devices lately, oldest first, by SIM. */
   readonly deviceChanges: ReadonlyMap<number, readonly DeviceChange[]>
   readonly rulesVersion: number
-  /** This build refuses the set that should be in force. What the rules of that set asked for is not taken back. */
+  /** This build refuses the set in force. Requests by the rules of that set are not taken back. */
   readonly isRefused: boolean
   /** The rules in force, by name. */
   readonly rules: ReadonlyMap<string, Rule>
   /** Alerts of the pools whose data the SIMs among the subjects share. */
   readonly poolAlerts: readonly StoredAlert<AlertState>[]
   readonly escalateAfterMs: number | null
-  /** The least level of alerts that the tenant wants mailed. */
+  /** The least level of alerts that the tenant gets mailed. */
   readonly mailsFrom: LogLevel
   readonly subjects: readonly WatchedSubject[]
-  /** Those to evaluate that are gone: SIMs no longer provisioned, pools deleted. */
+  /** Removed subjects to evaluate: SIMs no longer provisioned, pools deleted. */
   readonly gone: readonly Subject[]
 }
 

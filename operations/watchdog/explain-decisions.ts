@@ -1,4 +1,4 @@
-/** What was decided about an alert, and what holds it back, in words. Pure. */
+/** Describes a decision about an alert, and the reasons that hold it back, in words. Pure. */
 import { labelOf, WatchdogMode } from '../../domain/codes.ts'
 import { instant } from '../../domain/local-time.ts'
 import { duration } from '../../domain/quantity.ts'
@@ -17,7 +17,7 @@ const decision = (what: DecisionKind, words: string, more: More = {}): Decision 
   ...more,
 })
 
-/** What grounds say was decided. @param timeZone IANA name, in which people read instants */
+/** The decisions recorded in grounds. @param timeZone IANA name, for the instants shown */
 export function decisionsOf(grounds: Grounds, timeZone: string): Decision[] {
   const { error } = grounds
   if (error !== null)
@@ -50,7 +50,7 @@ function waits(
   if (phase !== 'pending' && phase !== 'recovering') return []
   const lasts = phase === 'pending' ? forMs : keepFiringMs
   const left = Math.max(0, since + lasts - now)
-  // While it stands still, nobody knows when that ends.
+  // While it stands still, its end is unknown.
   const until = staleSince === null ? { until: new Date(since + lasts).toISOString() } : {}
   const end = staleSince === null ? `, until ${at(since + lasts)}` : ', and that time stands still'
   const words =
@@ -103,7 +103,7 @@ function held({ reasons, quiet, guard }: Grounds, at: (ms: number) => string): D
   return found
 }
 
-/** What stage and mode do not let it do. */
+/** The limits set by stage and mode. */
 function bounded({ reasons, stage, mode }: Grounds): Decision[] {
   const inMode = mode === null ? 'of a tenant' : `in mode ${labelOf(WatchdogMode, mode)}`
   return [
@@ -116,7 +116,7 @@ function bounded({ reasons, stage, mode }: Grounds): Decision[] {
   ]
 }
 
-/** What is asked of enforcement. */
+/** The requests to enforcement. */
 function acts({ wish, suspend, enforcementEnabled, phase }: Grounds): Decision[] {
   if (wish !== 'over' || suspend === null || phase !== 'firing') return []
   if (suspend === 'no') return []

@@ -1,4 +1,4 @@
-/** Explains an entry of the log by what was kept with it: what was, whatever has changed since. */
+/** Explains an entry of the log by the grounds kept with it: as of its time, regardless of later changes. */
 import { ServiceError } from '../../domain/errors.ts'
 import type { ExplainedRule, Explanation } from '../../domain/watchdog/explanation.ts'
 import type { Subject } from '../../domain/watchdog/subject.ts'

@@ -1,6 +1,6 @@
 /**
- * Explains what rules find about a subject now: the same facts, engine and decision as an evaluation, of which nothing is
- * written. So it says what the next evaluation would do.
+ * Explains the results of rules for a subject now: with the facts, engine and decision of an evaluation, but nothing is
+ * written. So it predicts the next evaluation.
  */
 import { labelOf, WatchdogMode } from '../../domain/codes.ts'
 import { ServiceError } from '../../domain/errors.ts'
@@ -35,7 +35,7 @@ import type { ReadRules } from './rules-in-force.ts'
 
 type Stored = StoredAlert<AlertState>
 
-/** What was found of the subject. */
+/** The findings about the subject. */
 interface Found {
   readonly tx: TenantTx
   readonly subject: Subject
@@ -246,7 +246,7 @@ function explainedRule(rule: Rule, found: Found, followed: Followed = NOTHING_FO
   }
 }
 
-/** An alert whose rule is not in force any more. */
+/** An alert whose rule is no longer in force. */
 const removedRule = (
   alert: Stored,
   { subject, facts }: Found,
@@ -270,7 +270,7 @@ const removedRule = (
   followed,
 })
 
-/** What would turn the rule: begin to hold, or end. */
+/** Changes that would turn the rule: make it begin to hold, or end. */
 function nearestOf({ outcome: { rule, met }, subject: { facts }, decision: { next } }: Evaluation, batch: Batch) {
   const { at: now, cycle } = batch.moment
   const isToEnd = met || next.phase === 'firing'

@@ -1,4 +1,4 @@
-/** Explains why rules fired or did not: an entry of the log as it was, or a subject as it is. */
+/** Explains why rules fired or did not: of an entry of the log at its time, or of a subject now. */
 import { ServiceError } from '../../domain/errors.ts'
 import type { ExplainQuery, Explanation } from '../../domain/watchdog/explanation.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
@@ -7,7 +7,7 @@ import { explainSubject } from './explain-subject.ts'
 import type { ReadRules } from './rules-in-force.ts'
 
 /**
- * Explains what is asked about; without an id the tenant itself.
+ * Explains the entry or subject of a query; without an id the tenant itself.
  *
  * @throws ServiceError `invalid_request` for more than one subject; `log_entry_not_found`, `sim_not_found`,
  *   `pool_not_found`, `rule_not_found`

@@ -1,10 +1,10 @@
-/** What SIMs are judged by. */
+/** The figures that SIMs are judged by. */
 import type { JudgedFigures, RowFigures } from '../../rules/fact-rows.ts'
 import { rowIn, sumOf } from '../../store/usage/figures.ts'
 
 /**
- * What a SIM is judged by: the ledger row in its pool. Voice, messages and `cycleBytes` are sums over all rows of the
- * cycle, because no allowance of a pool is for them.
+ * The figures that a SIM is judged by: the ledger row in its pool. Voice, messages and `cycleBytes` are sums over all
+ * rows of the cycle, because no allowance of a pool covers them.
  *
  * @param poolId null outside pools
  */

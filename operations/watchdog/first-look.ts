@@ -1,6 +1,6 @@
 /**
  * The first look of a sweep at the SIMs of a range: passes over those for which an evaluation would surely change
- * nothing. It says nothing of the others, and writes nothing.
+ * nothing. It decides nothing about the others, and writes nothing.
  *
  * It goes through all of them in one piece without an object for each. Facts, attachment and answers come from the same
  * functions as in a look (look.ts).
@@ -19,11 +19,11 @@ import type { Situation } from './read-facts.ts'
 import { rowsFor } from './rows-of-set.ts'
 import type { RulesInForce } from './rules-in-force.ts'
 
-/** What a first look found. */
+/** The result of a first look. */
 export interface FirstLook {
   /** How many SIMs it went through. */
   readonly passed: number
-  /** Ids of those that are to be looked at, in their order. */
+  /** Ids of the SIMs still to be looked at, in their order. */
   readonly unclear: readonly number[]
   /** The earliest instant at which time alone may change an answer about one of the others. */
   readonly flipsAt: number
@@ -59,8 +59,8 @@ export async function firstLook(
 }
 
 /**
- * Makes the function that says until when an evaluation of the SIM of the present line would surely change nothing, as
- * far as time goes; null if it may now. The SIM has no alert, and no other ledger row.
+ * Makes a function that returns until when time alone would surely change nothing in an evaluation of the SIM of the
+ * present line; null if it may now. The SIM has no alert, and no second ledger row.
  */
 function judging(tenantId: string, moment: Moment, { compiled }: RulesInForce, line: JudgedLine): () => number | null {
   const { line: fill } = rowsFor(compiled)

@@ -1,4 +1,4 @@
-/** What a decision about an alert rested on, as it is kept with its log entry: it says what was, whatever changes later. */
+/** The basis of a decision about an alert, kept with its log entry and independent of later changes. */
 import type { WatchdogMode } from '../../domain/codes.ts'
 import type { Reason, Wish } from '../../rules/alerts/decide.ts'
 import { placeholdersOf } from '../../rules/alerts/message.ts'
@@ -17,10 +17,10 @@ import { type Batch, modeOf } from './evaluation.ts'
 /** Instants are epoch milliseconds. */
 export interface Grounds {
   readonly at: number
-  /** Whom it was about, as people knew it. */
+  /** The label of its subject for people. */
   readonly label: string
   readonly stage: Stage
-  /** Null: of the tenant, which has none. */
+  /** Null for the tenant, which has none. */
   readonly mode: WatchdogMode | null
   readonly isMet: boolean
   /** Why the rule could not be decided; null if it was. */
@@ -41,11 +41,11 @@ export interface Grounds {
   /** Null: the rule never suspends. */
   readonly suspend: Permission['suspend'] | null
   readonly enforcementEnabled: boolean
-  /** Whether something was told; `before`: the log had been told before that it fires. */
+  /** Whether it was logged and mailed; `before`: the log has an earlier entry that it fires. */
   readonly tells: { readonly log: boolean; readonly mail: boolean; readonly before: boolean }
 }
 
-/** Characters of JSON that are kept with an entry. What is beyond is left out, facts and clear conditions first. */
+/** Most characters of JSON kept with an entry. The excess is left out, facts and clear conditions first. */
 const MOST_KEPT = 16_384
 
 /** The grounds of a decision. */
@@ -93,7 +93,7 @@ function factsOfRule({ subject, outcome: { rule } }: Evaluation): Facts {
   )
 }
 
-/** The grounds as they are kept: never more than {@link MOST_KEPT} characters. */
+/** The grounds to keep: at most {@link MOST_KEPT} characters. */
 export function kept(grounds: Grounds): Grounds {
   const isShort = (one: Grounds) => JSON.stringify(one).length <= MOST_KEPT
   if (isShort(grounds)) return grounds

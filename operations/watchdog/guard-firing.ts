@@ -1,6 +1,6 @@
 /**
- * The guard on firing: for how many subjects a rule begins to tell or to act in an hour. Beyond that, notices and wishes
- * wait in a hold until a person decides. Source: decision 0042.
+ * The guard on firing: the number of subjects that a rule may begin to report or to act on in an hour. Beyond it,
+ * notices and wishes wait in a hold until a person decides. Source: decision 0042.
  */
 import type { GuardScope } from '../../domain/enforcement/guard.ts'
 import type { Cycle } from '../../domain/time/cycle.ts'
@@ -15,7 +15,7 @@ import { tellHold, tellMoreOfHold } from '../enforcement/tell-hold.ts'
 import type { Decisions, Evaluation, GuardAnswers } from './decisions.ts'
 import { type Batch, keyOf } from './evaluation.ts'
 
-/** Reads what persons decided about those alerts that are held. What has lapsed asks anew. */
+/** Reads the decisions of persons about held alerts. Lapsed ones ask again. */
 export async function readAnswers(tx: TenantTx, alerts: readonly StoredAlert<AlertState>[]): Promise<GuardAnswers> {
   const states = await holdStates(tx, [...new Set(alerts.flatMap(({ state }) => holdOf(state) ?? []))])
   return (_rule, _subject, stored) => {
@@ -28,11 +28,11 @@ export async function readAnswers(tx: TenantTx, alerts: readonly StoredAlert<Ale
 }
 
 /**
- * Decides the alerts of a batch; again where the guard holds some of them. Counts those that pass. Call with the
- * tenant's alerts locked: the guard counts under that lock.
+ * Decides the alerts of a batch; again if the guard holds some of them. Counts those that pass. Call with the tenant's
+ * alerts locked: the guard counts under that lock.
  *
- * In a cycle that has ended it holds and counts nothing: nothing is done there, all notices go into one mail, and a hold
- * would have lapsed already.
+ * In an ended cycle it holds and counts nothing: nothing is done there, all notices go into one mail, and a hold would
+ * have lapsed already.
  */
 export async function guardFiring(
   tx: TenantTx,
@@ -54,7 +54,7 @@ export async function guardFiring(
   return decide((rule, subject, stored) => held.get(nameOf(rule, subject)) ?? answers(rule, subject, stored))
 }
 
-/** What the guard counts of a rule: what it begins to mail or to act on. */
+/** The alerts of a rule that the guard counts: those that it begins to mail or to act on. */
 export const alertsOf = (rule: string, { key }: Pick<Cycle, 'key'>): GuardScope => ({
   what: 'alerts',
   rule,
@@ -63,7 +63,7 @@ export const alertsOf = (rule: string, { key }: Pick<Cycle, 'key'>): GuardScope 
   cycleKey: key,
 })
 
-/** Lets a rule's alerts pass up to its limit. @returns those that are held, each with its hold */
+/** Lets a rule's alerts pass up to its limit. @returns the held ones, each with its hold */
 async function beyondLimit(
   tx: TenantTx,
   { moment: { cycle }, rulesVersion: version }: Batch,

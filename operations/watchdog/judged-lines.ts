@@ -1,4 +1,4 @@
-/** What the facts of SIMs follow from, read for a whole range of them without an object for each. */
+/** Source data of the facts of SIMs, read for a whole range of them without an object for each. */
 import { TariffType } from '../../domain/codes.ts'
 import { type Allowance, governingTariff, shareBytes } from '../../domain/usage/allowance.ts'
 import type { SimFactRow } from '../../rules/facts-of.ts'
@@ -26,11 +26,11 @@ export class JudgedLine extends SimLine implements SimFactRow {
   usageBytes = 0
   remainingBytes = 0
   overageBytes = 0
-  /** As long as the SIM has no other ledger row. */
+  /** Right if the SIM has only this ledger row. */
   cycleBytes = 0
   /** Whether limit and remaining bytes are right. */
   isLimitKnown = true
-  /** Whether the overage is right. In a shared pool that is over it depends on the other SIMs. */
+  /** Whether the overage is right. In a shared pool over its limit it depends on the other SIMs. */
   isOverageKnown = true
   readonly shortBytes = 0
   readonly longBytes = 0
@@ -106,7 +106,7 @@ export async function readJudgedLines(tx: TenantTx, cycleKey: string, of: Range,
   return { line: new JudgedLine(rows, seats), ...found }
 }
 
-/** What there is in some lines. */
+/** Summarises the contents of some lines. */
 function overview(rows: CopiedRows, most: number) {
   const [poolIds, tariffIds, several] = [new Set<number | null>(), new Set<number | null>(), new Set<number>()]
   let [count, first, last] = [0, 0, 0]

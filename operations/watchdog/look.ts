@@ -1,6 +1,6 @@
 /**
- * Looks at subjects: finds those for which an evaluation may change something, by the compiled rules. Nothing is written.
- * Most subjects have not changed, and a look costs far less than an evaluation.
+ * Finds subjects whose alerts may change, by the compiled rules. Writes nothing. Most subjects have not changed, and a
+ * look costs far less than an evaluation.
  */
 
 import type { LogLevel } from '../../domain/codes.ts'
@@ -45,27 +45,27 @@ import { type SignalMoment, signalFor, signalsAgainAt, wishedOf } from './wished
 export interface Looked {
   /** For an evaluation. */
   readonly suspects: readonly Subject[]
-  /** When subjects that are no suspects need an evaluation, by their `keyOf`: a `for` ends. Epoch milliseconds. */
+  /** When subjects other than suspects need an evaluation, by their `keyOf`: a `for` ends. Epoch milliseconds. */
   readonly checks: ReadonlyMap<string, number>
-  /** Subjects that wait after a failure, by their `keyOf`. None is among the suspects. */
+  /** Subjects waiting after a failure, by their `keyOf`. Suspects do not include them. */
   readonly heldBack: ReadonlySet<string>
   /** The earliest instant at which time alone may change an answer; at most the end of the cycle. Epoch milliseconds. */
   readonly flipsAt: number
   readonly cycle: Situation['moment']['cycle']
-  /** Id of the first subject beyond those that were looked at; null if there is none. */
+  /** Id of the first subject not looked at; null if there is none. */
   readonly beyond: number | null
 }
 
-/** What was found of some subjects. */
+/** The findings about some subjects. */
 export interface LookedAt extends Looked {
-  /** Of each subject for which time alone may change an answer before the cycle ends: when. */
+  /** For each subject: when time alone may change an answer, if before the cycle ends. */
   readonly flips: readonly Flip[]
 }
 
 /** Subjects of a look: as many as are in memory at a time, and as keep its transaction short. */
 export const PAGE = 4000
 
-/** Looks at some subjects, {@link PAGE} at most. @param ended a cycle that has ended. Default: the running one */
+/** Looks at some subjects, {@link PAGE} at most. @param ended an ended cycle. Default: the running one */
 export async function lookAt(
   tx: TenantTx,
   subjects: readonly Subject[],
@@ -85,17 +85,17 @@ const flipsOf = ({ findings }: Judged, { situation: { moment } }: Look): Flip[] 
     flipsAt < moment.cycle.endsAt ? [{ kind, id, at: new Date(flipsAt) }] : [],
   )
 
-/** What was found of a range of ids. */
+/** The findings about a range of ids. */
 export interface LookedAtRange extends Looked {
   /** How many subjects were gone through. */
   readonly passed: number
-  /** SIMs of the range that are still to be looked at, by {@link lookAt}. */
+  /** SIMs of the range still to be looked at, by {@link lookAt}. */
   readonly left: readonly Subject[]
 }
 
 /**
- * Looks at subjects of a kind in a range of ids. SIMs for which surely nothing changes are passed over by a first look,
- * which takes many more of them.
+ * Looks at subjects of a kind in a range of ids. A first look passes over SIMs for which surely nothing changes; it
+ * takes many more of them.
  *
  * @param most so many at most
  * @param page so many looked at in full; {@link PAGE} is sensible
@@ -145,15 +145,15 @@ interface Look {
 async function begin(tx: TenantTx, options: EvaluationOptions, ended?: Cycle): Promise<Look> {
   const situation = await readSituation(tx, tx.now.getTime(), ended)
   const rules = await options.rules(tx)
-  // A failure in the running cycle says nothing about another one.
+  // A failure in the running cycle does not concern another one.
   const isHeldBack = new Set(ended === undefined ? (await heldBack(tx)).map(keyOf) : [])
   return { tx, situation, rules, heldBack: isHeldBack }
 }
 
-/** What was found of subjects. A subject that took a second look has two findings. */
+/** The findings about subjects. A subject that took a second look has two findings. */
 interface Judged {
   readonly findings: readonly Finding[]
-  /** Subjects that are gone, and have alerts that must end. */
+  /** Removed subjects with alerts that must end. */
   readonly left: readonly Subject[]
 }
 
@@ -215,7 +215,7 @@ interface StoredAlerts {
   readonly guardOf: GuardAnswers
 }
 
-/** Makes the function that judges a subject of a tenant by the facts that were read of it. Pure. */
+/** Makes the function that judges a subject of a tenant by its facts. Pure. */
 function judging(
   tenantId: string,
   { moment, enforcementEnabled: enabled, escalateAfterMs, mailsFrom, silences }: Situation,

@@ -2,7 +2,7 @@ import { insertOperatorNotices } from '../../store/operator-notices.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
 import type { Evaluation } from './decisions.ts'
 
-/** Subjects fail together. Waiting a little gives the operator's mail a count that says how many. */
+/** Subjects fail together. After a short wait the count in the operator's mail is complete. */
 const WAIT_MS = 60_000
 
 /** The alerts whose rule could be decided before, and cannot be now. */

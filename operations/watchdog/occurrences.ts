@@ -1,4 +1,6 @@
-/** What a rule that is told once each occurrence has found: also what came and went since its alert was last decided. */
+/**
+ * The findings of a rule that reports each occurrence, with those that came and went since its alert was last decided.
+ */
 import type { AlertState } from '../../rules/alerts/state.ts'
 import type { RuleOutcome } from '../../rules/engine/evaluate.ts'
 import type { DeviceChange } from '../../rules/fact-rows.ts'

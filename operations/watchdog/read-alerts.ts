@@ -1,4 +1,4 @@
-/** Reads what the watchdog holds of a tenant's subjects now. */
+/** Reads the open alerts of a tenant's subjects. */
 import { LogLevel } from '../../domain/codes.ts'
 import type { Page } from '../../domain/page.ts'
 import type { Alert, AlertQuery } from '../../domain/watchdog/alert.ts'
@@ -12,7 +12,7 @@ import { type OpenAlert, pageOfOpenAlerts } from '../../store/watchdog/open-aler
 import { openSilences } from '../../store/watchdog/silences.ts'
 import type { ReadRules } from './rules-in-force.ts'
 
-/** A page of the alerts that are pending or firing, by rule and subject. */
+/** A page of the pending and firing alerts, by rule and subject. */
 export async function pageOfAlerts(tx: TenantTx, query: AlertQuery, rules: ReadRules): Promise<Page<Alert>> {
   const silences = await openSilences(tx)
   const inForce = byName((await rules(tx)).rules)

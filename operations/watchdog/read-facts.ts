@@ -42,20 +42,20 @@ import { openSilences } from '../../store/watchdog/silences.ts'
 import type { SubjectFacts } from './evaluation.ts'
 import { judgedFigures } from './facts.ts'
 
-/** What the facts of all subjects of a tenant have in common. */
+/** Data common to the facts of all subjects of a tenant. */
 export interface Situation {
   readonly moment: Moment
   readonly enforcementEnabled: boolean
   /** How long a Critical alert may be without acknowledgement before it is escalated; null: for ever. */
   readonly escalateAfterMs: number | null
-  /** The least level of alerts that the tenant wants mailed. */
+  /** The least level of alerts that the tenant gets mailed. */
   readonly mailsFrom: LogLevel
   /** IANA name. */
   readonly timeZone: string
   /** Reads the tenant's own row of facts, once: it adds up all its pools. */
   readonly tenant: () => Promise<TenantFactRow | undefined>
   readonly silences: readonly OpenSilence[]
-  /** Nothing is written: sums of pools that are not stored are added up at each read. */
+  /** For reading only: sums of pools that are not stored are added up at each read. */
   readonly isViewed: boolean
 }
 
@@ -63,13 +63,13 @@ export interface Situation {
  * Reads the situation. Opens the running cycle, if need be.
  *
  * @param at epoch milliseconds
- * @param ended a cycle that has ended. Default: the running one
+ * @param ended an ended cycle. Default: the running one
  */
 export async function readSituation(tx: TenantTx, at: number = tx.now.getTime(), ended?: Cycle): Promise<Situation> {
   return situationIn(tx, at, ended ?? (await currentCycle(tx, at)), false)
 }
 
-/** The same for the running cycle in a transaction that only reads. The cycle may not be open yet: then there is no usage. */
+/** The situation in the running cycle, in a read-only transaction. If the cycle is not open yet, there is no usage. */
 export const viewSituation = (tx: TenantTx, cycle: Cycle): Promise<Situation> =>
   situationIn(tx, tx.now.getTime(), cycle, true)
 
@@ -84,9 +84,7 @@ async function situationIn(tx: TenantTx, at: number, cycle: Cycle, isViewed: boo
   return { moment, enforcementEnabled, escalateAfterMs, mailsFrom, timeZone, tenant, silences, isViewed }
 }
 
-/**
- * `narrow`: only facts that stand beside the subject are right; those that take sums over windows or scans are not read.
- */
+/** `narrow`: only facts stored with the subject are right; those that take sums over windows or scans are not read. */
 export type Width = 'narrow' | 'all'
 
 type SubjectsOf<K extends SubjectKind> = Extract<SubjectFacts, { kind: K }>[]
@@ -114,7 +112,7 @@ export async function readSims(
   })
 }
 
-/** Reads pools that are not deleted, by id. @param most so many at most */
+/** Reads existing pools, by id. @param most so many at most */
 export async function readPools(
   tx: TenantTx,
   { moment, isViewed }: Situation,
@@ -155,7 +153,10 @@ export async function readTenant(
   return [{ kind: 'tenant', id: 0, row, facts: tenantFactsOf({ ...row, ...tickets, ...charges }, moment) }]
 }
 
-/** Reads the latest changes of device of SIMs that count as found in another device, by SIM. One change is in their facts. */
+/**
+ * Reads the latest changes of device of SIMs that count as found in another device, by SIM. Their facts have one
+ * change.
+ */
 export function readDeviceChanges(
   tx: TenantTx,
   { at, cycle }: Moment,

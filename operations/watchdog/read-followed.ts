@@ -1,4 +1,6 @@
-/** Reads what followed from alerts: entries of the log, mails, tickets, workflows and holds, as they stand now. */
+/**
+ * Reads the consequences of alerts: entries of the log, mails, tickets, workflows and holds, in their present state.
+ */
 import { labelOf, TicketStatus, TicketType } from '../../domain/codes.ts'
 import { enforcePoolId, suspendOnOverageId } from '../../domain/temporal/ids.ts'
 import type { Followed } from '../../domain/watchdog/explanation.ts'
@@ -14,24 +16,24 @@ import {
   workflowsOf,
 } from '../../store/watchdog/followed.ts'
 
-/** Of each kind at most so much is told, the newest. */
+/** Most items shown of each kind, the newest ones. */
 const MOST = 20
 
 /** An alert, and where to look for what followed from it. */
 export interface Followable {
   readonly rule: string
-  /** Keys of what was told of it. */
+  /** Keys of its tellings. */
   readonly keys: readonly string[]
   /** Since when it was acted on, epoch milliseconds; null: nothing is looked for. */
   readonly since: number | null
-  /** Of the workflow that enforces the rule, and of others that are known. */
+  /** Of the workflow that enforces the rule, and of other known ones. */
   readonly workflowIds: readonly string[]
   readonly holdIds: readonly number[]
 }
 
 export const NOTHING_FOLLOWED: Followed = { entries: [], mails: [], tickets: [], workflows: [], holds: [] }
 
-/** An entry as it is shown. */
+/** An entry for an explanation. */
 export const shownEntry = ({ id, message, level, at }: StoredEntry) => ({ id, message, level, date: at.toISOString() })
 
 /** Reads what followed, for each alert. The number of statements does not grow with the alerts. */

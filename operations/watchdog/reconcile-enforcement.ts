@@ -1,8 +1,9 @@
 /**
  * Signals workflows when an alert with a desired suspension fires, clears, or may no longer be acted on.
  *
- * Level-triggered: what is desired is compared with the last signal, and the difference is sent. That happens in the
- * transaction that writes the alert. Where a rule may not suspend, what it would is put on a list, and logged afterwards.
+ * Level-triggered: the wish is compared with the last signal, and the difference is sent, in the transaction that
+ * writes the alert. If a rule may not suspend, the suspension that it would cause is put on a list, and logged
+ * afterwards.
  */
 
 import type { EnforcePoolInput } from '../../domain/temporal/enforce-pool.ts'
@@ -34,10 +35,12 @@ export interface SentSignal {
   readonly signal: Signal
 }
 
-/** What enforcement has asked for, and when it asks again. */
+/** The requests to enforcement, and when to ask again. */
 export interface Reconciled {
   readonly sent: readonly SentSignal[]
-  /** When to evaluate subjects again even if nothing happens, epoch milliseconds. A pool that is over is signalled again. */
+  /**
+   * When to evaluate subjects again even without a change, epoch milliseconds. A pool still over is signalled again.
+   */
   readonly again: readonly { readonly about: AlertSubject; readonly at: number }[]
 }
 
@@ -66,7 +69,7 @@ function desiredOf({ evaluations, withdrawals }: Decisions, { isRefused }: Batch
   return [...asking, ...left]
 }
 
-/** Sends what has changed. The signals sent are to be stored with the alerts. */
+/** Sends the differences. The signals sent are to be stored with the alerts. */
 export async function reconcile(
   tx: TenantTx,
   batch: Batch,
@@ -132,7 +135,7 @@ function requestOf(tenantId: string, batch: Batch, desired: Desired, signal: Sig
   return { do: 'signalWithStart', type: 'enforce-pool', workflowId, input, signal }
 }
 
-/** Ends the permits of alerts that have cleared. If the watchdog stands down, withdraws those that are held. */
+/** Ends the permits of cleared alerts. If the watchdog stands down, withdraws the held ones. */
 async function endClearedPermits(
   tx: TenantTx,
   { key: cycleKey, startsAt }: Cycle,
@@ -155,7 +158,7 @@ async function endClearedPermits(
   await endPermits(tx, over)
 }
 
-/** What rules would suspend, for the list that is worked off after the commit. */
+/** The suspensions that rules would cause, for the list worked off after the commit. */
 function wouldOf(batch: Batch, sent: readonly { readonly desired: Desired; readonly signal: Signal }[]): Would[] {
   return sent.flatMap(({ desired: { decided, suspend, rule }, signal }): Would[] => {
     if (signal !== 'would' || suspend === null || !('subject' in decided)) return []

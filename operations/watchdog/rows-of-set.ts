@@ -1,4 +1,4 @@
-/** What fills rows of facts for the rules of a set. */
+/** Fills rows of facts for the rules of a set. */
 import type { SubjectKind } from '../../domain/watchdog/subject.ts'
 import { type CompiledSet, readsOf } from '../../rules/compile/compile-set.ts'
 import { type FactRow, filling, fillingFrom } from '../../rules/compile/row.ts'
@@ -8,15 +8,15 @@ import type { Width } from './read-facts.ts'
 
 type Fill = (facts: Facts) => FactRow
 
-/** Each fills a row of its own, again for each subject. */
+/** Functions that fill a row, each the same row again for each subject. */
 interface Rows extends Readonly<Record<SubjectKind, Readonly<Record<Width, Fill>>>> {
-  /** The narrow facts of a SIM, from what they follow from. */
+  /** The narrow facts of a SIM, from their source data. */
   readonly line: (sim: SimFactRow, moment: Moment) => FactRow
 }
 
 const rowsOfSets = new WeakMap<CompiledSet, Rows>()
 
-/** What fills rows for the rules of a set, by kind of subject. */
+/** The functions that fill rows for the rules of a set, by kind of subject. */
 export function rowsFor(compiled: CompiledSet): Rows {
   const known = rowsOfSets.get(compiled)
   if (known !== undefined) return known

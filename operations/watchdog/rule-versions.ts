@@ -16,7 +16,7 @@ import {
 import { type Change, checkRules, putInForce, rejected, storeRules } from './rules-in-force.ts'
 
 /**
- * Checks a set with its examples, and stores it as a version that is not in force.
+ * Checks a set with its examples, and stores it as a version not in force.
  *
  * @throws ServiceError `rules_rejected`
  */
@@ -51,7 +51,7 @@ export async function checkVersion(tx: PlatformTx, version: number): Promise<rea
 }
 
 /**
- * Puts a version in force that was brought in before.
+ * Puts a stored version in force.
  *
  * @throws ServiceError `rules_version_not_found`, `rules_moved`, and `rules_rejected` if this build refuses it
  */

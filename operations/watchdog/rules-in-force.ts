@@ -62,8 +62,8 @@ const NONE: LoadedRules = { version: 0, activatedAt: null, rules: [], refused: n
  * Keeps the set in force loaded. Reads its version each time, and the set itself only if the version has changed.
  * Create one for each database.
  *
- * Another build may activate a set that this build refuses. Then the newest set that was in force and that this build
- * accepts stays in use. Which set that is does not depend on how long the process has run.
+ * Another build may activate a set that this build refuses. Then the newest set formerly in force and accepted by this
+ * build stays in use. It does not depend on how long the process has run.
  */
 export function rulesInForce(): ReadRules {
   let loaded = { active: 0, rules: compiledRules(NONE) }
@@ -98,13 +98,13 @@ function reasonOf([first, ...others]: readonly RuleFault[]): string {
  */
 export const canDecide = ({ version, refused }: RulesInForce): boolean => refused === null || version > 0
 
-/** Says, in words, which version is in force while a set is refused. */
+/** States, in words, the version in force while a set is refused. */
 export const inForceInstead = ({ version }: Pick<RulesInForce, 'version'>): string =>
   version > 0 ? `version ${version} stays in force` : 'no earlier version is accepted: nothing is evaluated'
 
 /**
- * Notes for the operator that this build refuses the set in force: once for each version and build, however many
- * processes find it. Tenants are told nothing: nothing changes for them.
+ * Notes for the operator that this build refuses the set in force: once for each version and build, for any number of
+ * processes. Tenants are not informed: nothing changes for them.
  *
  * @param build version of the service
  * @returns the refused set, if this call noted it
@@ -129,16 +129,16 @@ const hashOf = (files: readonly RuleSource[]): string => {
   return createHash('sha256').update(JSON.stringify(inOrder)).digest('hex')
 }
 
-/** A change of the rules: by whom, why, and after what. */
+/** A change of the rules: its author, its reason, and the version before it. */
 export interface Change {
-  /** As whoever makes it names themselves. */
+  /** The author's name as given. */
   readonly author: string
   readonly reason?: string | undefined
-  /** Version that has to be in force before it; 0: none. Default: any. */
+  /** Version required to be in force before it; 0: none. Default: any. */
   readonly expect?: number | undefined
 }
 
-/** A set that was checked as it came in. */
+/** A set, checked on arrival. */
 export interface CheckedRules {
   readonly rules: readonly Rule[]
   /** As they are stored: without byte order marks. */

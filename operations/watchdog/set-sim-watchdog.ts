@@ -11,8 +11,8 @@ import type { TenantTx } from '../../store/tenancy.ts'
 const SETTINGS = ['watchdogMode', 'warningThresholdPct', 'enableBurnRateAlerts', 'isWatchdogExempt'] as const
 
 /**
- * Changes a SIM's own watchdog settings. A null makes the SIM inherit the setting of its pool. Marks the SIM and its
- * pool due, so that both are evaluated again.
+ * Changes a SIM's watchdog settings. A null makes the SIM inherit the setting of its pool. Marks the SIM and its pool
+ * due for evaluation.
  *
  * @throws ServiceError `sim_not_found`
  */
@@ -22,7 +22,7 @@ export async function setSimWatchdog(
 ): Promise<{ id: number }> {
   const sim = await lockSimRecord(tx, id)
   if (sim === undefined) throw new ServiceError('sim_not_found', `There is no SIM ${id}.`)
-  // An exemption cannot be inherited, so null leaves it as it is.
+  // An exemption cannot be inherited, so null leaves it unchanged.
   const changes = wordsOf(change)
   if (changes.length === 0) return { id }
   await setWatchdog(tx, id, { ...change, isWatchdogExempt: change.isWatchdogExempt ?? undefined })

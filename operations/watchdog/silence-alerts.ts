@@ -14,7 +14,7 @@ import { lockAlerts, markFiringDue } from '../../store/watchdog/alerts.ts'
 import { insertSilence, lockSilence, openSilences, writeSilenceEnd } from '../../store/watchdog/silences.ts'
 
 /**
- * Begins a silence. What is not mailed because of it is mailed when it ends, if it still is true then.
+ * Begins a silence. Mails held back by it are sent when it ends, if they are still true then.
  *
  * @throws ServiceError `invalid_request`, `sim_not_found`, `pool_not_found`, `silence_limit`
  */
@@ -30,7 +30,7 @@ export async function addSilence(tx: TenantTx, ask: NewSilence): Promise<{ id: n
   if (poolId !== null && (await poolName(tx, poolId)) === undefined) {
     throw new ServiceError('pool_not_found', `There is no pool ${poolId}.`)
   }
-  // One evaluation at a time: none that has read no silence tells after this one.
+  // One evaluation at a time: none that started without the silence reports after this one.
   await lockAlerts(tx)
   if ((await openSilences(tx)).length >= MOST_SILENCES) {
     throw new ServiceError('silence_limit', `The tenant has ${MOST_SILENCES} silences that have not ended.`)
@@ -66,7 +66,7 @@ function wordsOf({ rule, simId, poolId, tag, level }: Pick<Silence, 'rule' | 'si
 }
 
 /**
- * Ends a silence. Alerts that still fire, and whose notice it held back, are mailed. Safe to run twice.
+ * Ends a silence. Alerts that still fire are mailed if it held back their notice. Safe to run twice.
  *
  * @throws ServiceError `silence_not_found`
  */

@@ -1,11 +1,14 @@
-/** Tells the operator what rules in shadow would have logged, mailed and suspended. Tenants are told nothing of it. */
+/**
+ * Records for the operator the log entries, mails and suspensions that rules in shadow would have caused. Tenants do
+ * not see it.
+ */
 import type { TenantTx } from '../../store/tenancy.ts'
 import { insertShadowEntries, type NewShadowEntry } from '../../store/watchdog/shadow-log.ts'
 import { type Decisions, type Evaluation, NOUNS } from './decisions.ts'
 import type { Batch } from './evaluation.ts'
 import { type Told, toldOf, withdrawnOf } from './tell.ts'
 
-/** Writes the shadow log, once for each telling and what would have been done. */
+/** Writes the shadow log, once for each telling and each missing action. */
 export const tellShadow = (tx: TenantTx, batch: Batch, { evaluations, withdrawals }: Decisions): Promise<void> =>
   insertShadowEntries(tx, [
     ...evaluations.flatMap((one) =>

@@ -1,6 +1,6 @@
 /**
- * Tells webhooks of alerts. They are told that an alert fires where a notice of it is due to the mail: by the same rules,
- * in the same stages, under the same silences. Each that was told so is told the end, whatever the mail is told.
+ * Sends alerts to webhooks. An event of a firing alert is due with the notice for the mail: by the same rules, in the
+ * same stages, under the same silences. Each such event is followed by one of the end, regardless of mails.
  */
 import { LogLevel } from '../../domain/codes.ts'
 import type { AlertData, WebhookEvent } from '../../domain/webhooks/event.ts'
@@ -23,7 +23,7 @@ export const tellWebhooks = (tx: TenantTx, batch: Batch, { evaluations, withdraw
     ...withdrawals.flatMap((one) => withdrawnEvents(tx.tenantId, batch, one)),
   ])
 
-/** What all events about an alert have. */
+/** Data common to all events about an alert. */
 const about = (tenantId: string, rule: string, { kind, id, label, poolId }: AlertSubject, batch: Batch) => ({
   rule,
   subject: { kind, id: kind === 'tenant' ? tenantId : id, label },
@@ -34,7 +34,7 @@ const about = (tenantId: string, rule: string, { kind, id, label, poolId }: Aler
 function firedEvents(tenantId: string, batch: Batch, one: Evaluation): WebhookEvent[] {
   const { outcome, decision, subject, permission } = one
   const { step } = decision.next
-  // A tenant that wants no mails of the level still has systems that want the event: the log's entry goes for the notice.
+  // A tenant without mails of the level may still have systems for the event: the log's entry replaces the notice.
   return (permission.isUnsubscribed === true ? decision.entries : decision.notices)
     .filter(({ kind }) => kind === 'fired')
     .flatMap(({ since, times }): WebhookEvent[] => {
@@ -51,7 +51,7 @@ function firedEvents(tenantId: string, batch: Batch, one: Evaluation): WebhookEv
 
 const FEED = 'usage-feed-silent'
 
-/** Beside the alert, for those who want to hear of the feed alone. */
+/** Sent in addition to the alert, for receivers of the feed's state alone. */
 function staleFeed({ outcome: { rule } }: Evaluation, { moment }: Batch, message: string): WebhookEvent[] {
   if (rule.event.type !== FEED) return []
   return [{ type: 'feed.stale', data: { receivedAt: moment.feedTimes.receivedAt?.toISOString() ?? null, message } }]
@@ -91,13 +91,13 @@ const resolvedEvent = (
   data: { ...data, level: LogLevel.Info, since: new Date(since).toISOString(), times: returns + 1, reason },
 })
 
-/** Whether an alert fires, and webhooks were told of its present episode. */
+/** Whether an alert fires, and webhooks got an event of its present episode. */
 function wasTold(state: AlertState): boolean {
   const { told, mailed, part, step, withheld = [] } = state
   if (!isFiring(state)) return false
   const marks = withheld.includes('unsubscribed') ? [...mailed, ...told] : mailed
   const last = marks.findLast((mark) => mark.startsWith('fired'))
   if (last === undefined) return false
-  // Whoever was told of a lower step of the episode is told its end.
+  // After an event of a lower step of the episode, its end is sent too.
   return step === undefined ? last === `fired${part}` : withoutStep(last) === `fired${withoutStep(part)}`
 }

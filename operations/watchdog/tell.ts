@@ -1,4 +1,4 @@
-/** Tells what was decided about alerts: entries of the watchdog log, events, and notices to mail. Each is written once. */
+/** Reports decisions about alerts: entries of the watchdog log, events, and notices to mail. Each is written once. */
 import { EventSeverity, EventType, LogLevel } from '../../domain/codes.ts'
 import { mailWaits, shortenedWait } from '../../domain/mail/waits.ts'
 import { endedMessage, tellingMessage } from '../../rules/alerts/message.ts'
@@ -17,7 +17,7 @@ import type { Batch, EvaluationOptions } from './evaluation.ts'
 import { type Grounds, groundsOf, kept } from './grounds.ts'
 import { tellWebhooks } from './tell-webhooks.ts'
 
-/** A telling, with what it says of whom. */
+/** A telling, with its subject and contents. */
 export interface Told {
   readonly telling: Telling
   readonly about: AlertSubject
@@ -30,14 +30,17 @@ export interface Told {
   readonly grounds: Grounds | null
 }
 
-/** Types of rules about the SIM itself, and about what is asked of the carrier. Their events are Connectivity; those of all other rules are Billing. */
+/**
+ * Types of rules about the SIM itself, and about requests to the carrier. Their events are Connectivity; those of all
+ * other rules are Billing.
+ */
 const CONNECTIVITY: ReadonlySet<string> = new Set(['imei-change', 'silent', 'tickets-failing'])
 
 /**
- * Writes all that decisions tell. What has ended before its notice has left is not mailed at all: the notice is taken
- * back, and the end is not told either.
+ * Writes all tellings of decisions. If an alert has ended before its notice has left, nothing is mailed: the notice is
+ * taken back, and the end is not mailed either.
  *
- * @returns the keys of the notices that were taken back
+ * @returns the keys of the notices taken back
  */
 export async function tellAll(
   tx: TenantTx,
@@ -66,18 +69,18 @@ export async function tellAll(
   return takenBack
 }
 
-/** @param named facts that the message says in another way */
+/** @param named facts with another wording in the message */
 function messageOf(one: Evaluation, { kind, key }: Telling, { moment }: Batch, named: Facts = {}): string {
   const facts = { ...(one.earlier.get(key) ?? one.subject.facts), ...named }
   const message = tellingMessage(one.outcome.rule, facts, kind, one.decision.next.step)
   return moment.isEnded ? endedMessage(moment.cycle, message) : message
 }
 
-/** The message as a mail says it: with the label for the ICCID. */
+/** The message for mails: with the label for the ICCID. */
 const mailMessageOf = (one: Evaluation, telling: Telling, batch: Batch): string =>
   messageOf(one, telling, batch, one.about.kind === 'sim' ? { iccid: one.about.label } : {})
 
-/** The level of what is told of an alert. */
+/** The level of a telling about an alert. */
 const levelIn = ({ outcome: { rule }, decision: { next } }: Evaluation, telling: Telling): LogLevel =>
   levelOfTelling(telling, levelAt(rule, next.step))
 

@@ -1,6 +1,6 @@
 /**
- * Which signal enforcement needs now. Level-triggered: what an alert wishes is compared with the last signal. Pure;
- * instants are epoch milliseconds.
+ * Decides which signal enforcement needs now. Level-triggered: the wish of an alert is compared with the last signal.
+ * Pure; instants are epoch milliseconds.
  */
 import { SimStatus } from '../../domain/codes.ts'
 import type { AlertSignal } from '../../domain/temporal/signals.ts'
@@ -13,23 +13,23 @@ import type { Rule } from '../../rules/rule.ts'
 import { DELAYED } from '../../store/watchdog/alerts.ts'
 import type { SubjectFacts } from './evaluation.ts'
 
-/** `would`: only logged, what would have happened. The others are signals. */
+/** `would`: only logged, as a suspension that would have happened. The others are signals. */
 export type Signal = AlertSignal | 'would'
 
-/** A wish about a subject, and what was asked before. */
+/** A wish about a subject, and the requests before it. */
 export interface Wished {
   readonly wish: Wish
   readonly permission: Permission['suspend']
   /** The rule is older than the one that should be in force, and its stage must not take a suspension back. */
   readonly keep: boolean
   readonly stored: Pick<StoredAlert<AlertState>, 'lastSignal' | 'lastSignalAt'> | null
-  /** Of a SIM; null for another subject, or one that is gone. */
+  /** Of a SIM; null for another or a removed subject. */
   readonly sim: { readonly status: SimStatus; readonly statusSince: Date } | null
   /** Whether to signal again while it lasts: a pool's usage grows, and its workflow picks SIMs again. */
   readonly repeats: boolean
 }
 
-/** A rule, and what it may do about a subject. */
+/** A rule, and its permission on a subject. */
 export interface Wishing {
   readonly rule: Rule
   readonly subject: SubjectFacts
@@ -39,7 +39,7 @@ export interface Wishing {
   readonly isRefused: boolean
 }
 
-/** What a rule that covers a subject wishes; null if it never suspends. */
+/** The wish of a rule that covers a subject; null if it never suspends. */
 export function wishedOf(wish: Wish, { rule, subject, permission, stored, isRefused }: Wishing): Wished | null {
   const { suspend, stage } = rule.event.params
   if (suspend === undefined) return null
@@ -56,11 +56,11 @@ export function wishedOf(wish: Wish, { rule, subject, permission, stored, isRefu
 export interface SignalMoment {
   readonly at: number
   readonly cycle: Cycle
-  /** Whether the tenant lets the watchdog suspend at all. */
+  /** Whether enforcement is on for the tenant. */
   readonly enabled: boolean
 }
 
-/** A pool that is over is signalled again after a sixtieth of the cycle, or after a minute if that is shorter. */
+/** A pool still over is signalled again after a sixtieth of the cycle, or after a minute if shorter. */
 const MOST_AGAIN_MS = 60_000
 const AGAIN_PARTS = 60
 const againAfterMs = ({ startsAt, endsAt }: Cycle): number => Math.min(MOST_AGAIN_MS, (endsAt - startsAt) / AGAIN_PARTS)
@@ -90,7 +90,7 @@ export function signalFor(wished: Wished, { at, cycle, enabled }: SignalMoment):
   return isDue ? wanted : undefined
 }
 
-/** Whether a person has taken the watchdog's leave to suspend, whatever the alert. */
+/** Whether a person has removed the watchdog's permission to suspend, regardless of the alert. */
 const isBarred = ({ permission, keep }: Wished, enabled: boolean): boolean => !keep && (permission !== 'do' || !enabled)
 
 /** When to look again even if nothing happens; undefined if no signal is repeated. @param signalled one is sent now */
@@ -104,7 +104,7 @@ export function signalsAgainAt(wished: Wished, moment: SignalMoment, signalled: 
 const becameActive = ({ sim }: Wished, since: number): boolean =>
   sim !== null && sim.status === SimStatus.Active && sim.statusSince.getTime() > since
 
-/** What the alert calls for, whatever was sent before; undefined if the rule may not even log what it would do. */
+/** The signal that the alert calls for, regardless of earlier signals; undefined if the rule may not even log it. */
 function wantedFor({ wish, permission }: Wished, enabled: boolean): 'overLimit' | 'would' | undefined {
   if (wish !== 'over' || permission === 'no') return undefined
   return permission === 'do' && enabled ? 'overLimit' : 'would'

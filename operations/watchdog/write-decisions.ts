@@ -1,4 +1,4 @@
-/** Decides the alerts of an evaluation, and writes what follows: tellings, signals, and the alerts themselves. */
+/** Decides the alerts of an evaluation, and writes the results: tellings, signals, and the alerts themselves. */
 import type { Subject } from '../../domain/watchdog/subject.ts'
 import { isTold } from '../../rules/alerts/inhibit.ts'
 import { type AlertState, isFiring, isSame } from '../../rules/alerts/state.ts'
@@ -56,7 +56,7 @@ export async function writeDecisions(
   }
 }
 
-/** The subjects that are gone and have alerts, by the name that people know them by. */
+/** The removed subjects with alerts, by their name for people. */
 async function namedOf(
   tx: TenantTx,
   gone: readonly Subject[],
@@ -75,7 +75,7 @@ async function namedOf(
   }))
 }
 
-/** The alerts to save: only those that have changed. */
+/** The alerts to save: only changed ones. */
 function changed(
   { evaluations, withdrawals }: Decisions,
   sent: readonly SentSignal[],
@@ -119,7 +119,9 @@ function changed(
   ]
 }
 
-/** Ids of pools of which an alert has ended, or is no longer mailed. What it inhibited of their SIMs may now be mailed. */
+/**
+ * Ids of pools with an alert that has ended, or is no longer mailed. Inhibited alerts of their SIMs may now be mailed.
+ */
 function poolsNoLongerInhibiting({ evaluations, withdrawals }: Decisions): number[] {
   const ended = [...evaluations, ...withdrawals].filter(
     ({ about, stored, decision }) =>
