@@ -34,7 +34,7 @@ interface Asking {
  * Reads for how many subjects of a scope there is room now. Call under the lock of the subjects: the tenant's guard for
  * suspensions, its alerts for alerts.
  *
- * @param counted the scope whose count takes the room. Default: that of the scope
+ * @param counted the counts that take the room. Default: that of the scope
  */
 export async function readRoom(
   tx: TenantTx,

@@ -4,7 +4,7 @@ import { insertTariff } from '../../store/estate/tariffs.ts'
 import type { PlatformTx, TenantTx } from '../../store/tenancy.ts'
 
 /**
- * Creates a tariff, active at once. It belongs to a tenant, or to the platform, whose tariffs every tenant can use.
+ * Creates a tariff, active at once. It belongs to a tenant, or to the platform. The platform's is for every tenant.
  *
  * @returns its id
  * @throws ServiceError `invalid_request`, `tariff_units_disagree`

@@ -95,7 +95,7 @@ const sinceOf = (sim: ImportedSim, cycle: Cycle, now: Date): number =>
 
 const isActive = ({ sim }: Taken): boolean => statusOf(sim) === SimStatus.Active
 
-/** A SIM that was Active and is Suspended was suspended by a person: the service does not bring it back. */
+/** A SIM that was Active and is Suspended counts as suspended by a person: the service does not bring it back. */
 const isSuspendedByPerson = ({ sim }: Taken): boolean =>
   statusOf(sim) === SimStatus.Suspended && activatedMs(sim) !== undefined
 

@@ -58,7 +58,7 @@ export async function confirmAddress(tx: TenantTx, id: number): Promise<Changed>
 }
 
 /**
- * Sends mails again to an address that servers refused. Safe to run twice.
+ * Clears the mark of an address that servers refused: it gets mails again. Safe to run twice.
  *
  * @throws ServiceError `address_not_found`
  */

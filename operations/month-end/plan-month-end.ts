@@ -2,7 +2,7 @@
  * Plans a month end as of now: changes, capacities, charges, adjustments and conflicts. Changes nothing.
  *
  * The charges are the lines that the close would write, from the same select. The conflicts are refusals of the
- * changes' tickets, by the same checks, or their failures so far. A month end begins each change once.
+ * changes' tickets, by the same checks, or their failures so far: a month end does not retry a failed change unasked.
  */
 import { TicketType } from '../../domain/codes.ts'
 import { ServiceError } from '../../domain/errors.ts'

@@ -7,14 +7,14 @@ import type { TenantTx } from '../../store/tenancy.ts'
 import { loadAlerts } from '../../store/watchdog/alerts.ts'
 import { type SubjectFacts, scopesAt } from './evaluation.ts'
 
-/** Id of the pool in which a SIM shares data; null for other subjects. */
+/** Id of the pool whose data a SIM shares; null for other subjects. */
 export function sharedPoolOf(subject: SubjectFacts): number | null {
   if (subject.kind !== 'sim' || subject.row.poolId === null) return null
   const { tariffType } = subject.facts
   return tariffType === 'Dynamic Pool' || tariffType === 'Fixed Pool' ? subject.row.poolId : null
 }
 
-/** Alerts of the pools in which SIMs share data. */
+/** Alerts of the pools shared by SIMs. */
 export async function alertsOfSharedPools(
   tx: TenantTx,
   subjects: readonly SubjectFacts[],

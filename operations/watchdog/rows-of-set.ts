@@ -8,7 +8,7 @@ import type { Width } from './read-facts.ts'
 
 type Fill = (facts: Facts) => FactRow
 
-/** Functions that fill a row, each the same row again for each subject. */
+/** Functions that fill rows. Each has one row, and fills it again for each subject. */
 interface Rows extends Readonly<Record<SubjectKind, Readonly<Record<Width, Fill>>>> {
   /** The narrow facts of a SIM, from their source data. */
   readonly line: (sim: SimFactRow, moment: Moment) => FactRow

@@ -8,7 +8,7 @@ import { type Decisions, type Evaluation, NOUNS } from './decisions.ts'
 import type { Batch } from './evaluation.ts'
 import { type Told, toldOf, withdrawnOf } from './tell.ts'
 
-/** Writes the shadow log, once for each telling and each missing action. */
+/** Writes the shadow log: an entry for each telling and each action that would have been taken. */
 export const tellShadow = (tx: TenantTx, batch: Batch, { evaluations, withdrawals }: Decisions): Promise<void> =>
   insertShadowEntries(tx, [
     ...evaluations.flatMap((one) =>
