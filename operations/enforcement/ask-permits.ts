@@ -86,8 +86,8 @@ async function isStale(tx: TenantTx, cycle: Cycle): Promise<boolean> {
 }
 
 /**
- * Notes that the orders to suspend these SIMs wait for usage, and has them evaluated. If the feed is fresh again by then, only
- * this evaluation asks. For a pool, its next rounds ask.
+ * Notes that the orders to suspend these SIMs wait for usage, and has them evaluated. If the feed is fresh again by
+ * then, only this evaluation asks. For a pool, its next rounds ask.
  */
 async function delay(tx: TenantTx, { rule, cycle, simIds }: PermitRequest): Promise<PermitResponse> {
   await lockAlerts(tx)

@@ -50,8 +50,8 @@ const TOLD: Readonly<Partial<Record<Action, 'sim.suspended' | 'sim.brought_back'
 }
 
 /**
- * Logs an action of a workflow. Idempotent: one log entry per rule, SIM or pool, cycle, action and counter. Suspensions,
- * returns and graces of SIMs also add a notification.
+ * Logs an action of a workflow. Idempotent: one log entry per rule, SIM or pool, cycle, action and counter.
+ * Suspensions, returns and graces of SIMs also add a notification.
  *
  * @returns whether the entry was new
  * @throws ServiceError `sim_not_found`, `pool_not_found`; `invalid_request` if the action needs a SIM and a pool is

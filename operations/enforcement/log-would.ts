@@ -65,7 +65,7 @@ interface Pick {
   readonly excessBytes: number | null
 }
 
-/** Logs what rows of one rule, cycle and kind of subject come to. */
+/** Logs the results for rows of one rule, cycle and kind of subject. */
 async function logAll(tx: TenantTx, read: readonly Would[]): Promise<void> {
   const picked = read[0]?.kind === 'pool' ? await picksOf(tx, read[0]) : null
   // Locks of an evaluation are taken in this order too: the guard's, then rows of the list.

@@ -1,4 +1,4 @@
-/** Notifies people of what enforcement did to a SIM. */
+/** Notifies people of actions of enforcement on a SIM. */
 import { LogLevel } from '../../domain/codes.ts'
 import type { Action, ActionRequest } from '../../domain/enforcement/enforcement.ts'
 import { instant, shortInstant } from '../../domain/local-time.ts'

@@ -56,8 +56,8 @@ export async function simEnforcement(
 }
 
 /**
- * Which alert of the rule is firing, and since when: the SIM's or its pool's. Null if neither is. Without a rule: `sim`,
- * since ever, if the SIM has overage in the pool that it is in, else null.
+ * Which alert of the rule is firing, and since when: the SIM's or its pool's. Null if neither is. Without a rule:
+ * `sim`, since ever, if the SIM has overage in its pool, else null.
  */
 async function subjectOver(
   tx: TenantTx,

@@ -1,4 +1,4 @@
-/** Adds addresses that a tenant's mails go to, and changes them. The billing address is the tenant's: `changeBillingAddress`. */
+/** Adds and changes addresses for a tenant's mails. The billing address is the tenant's: `changeBillingAddress`. */
 import { EventSeverity, EventType } from '../../domain/codes.ts'
 import { ServiceError } from '../../domain/errors.ts'
 import { type Address, MOST_ADDRESSES, type NewAddress } from '../../domain/mail/address.ts'
@@ -43,7 +43,7 @@ export async function addAddress(tx: TenantTx, ask: NewAddress): Promise<Changed
 const WORDS = { billing: 'billing mails', copy: 'copies of mails', escalation: 'escalations' } as const
 
 /**
- * Notes that an address is right. If it is the billing address, the one before gets nothing any more. Safe to run twice.
+ * Notes that an address is right. If it is the billing address, the previous one gets no more mails. Safe to run twice.
  *
  * @throws ServiceError `address_not_found`
  */

@@ -15,8 +15,8 @@ import { addSilence } from '../watchdog/silence-alerts.ts'
 import { changeNotices } from './change-notices.ts'
 
 /**
- * `open`: it can be done. `done`: it is, by this link or otherwise. `over`: the alert, its cycle or its subject has ended, so
- * there is nothing to do.
+ * `open`: it can be done. `done`: it is, by this link or otherwise. `over`: the alert, its cycle or its subject has
+ * ended, so there is nothing to do.
  */
 type LinkStatus = 'open' | 'done' | 'over'
 

@@ -15,7 +15,7 @@ export interface Failure {
   readonly why: string | null
 }
 
-/** @param error of the transport, or of what kept a mail from being written */
+/** @param error of the transport, or of rendering */
 export const failureOf = (error: unknown): Failure =>
   isMailError(error)
     ? { trouble: error.trouble, response: storable(error.message), why: error.plainWords }

@@ -40,8 +40,8 @@ export async function renderBody(
 }
 
 /**
- * Says that a summary has its statement with it: only the lines of pools, if there are more than `MOST_ATTACHED`. The lines
- * themselves are read when the mail is sent.
+ * Notes that a summary has its statement with it: only the lines of pools, if there are more than `MOST_ATTACHED`. The
+ * lines themselves are read when the mail is sent.
  */
 async function withStatement(tx: TenantTx, summary: SummaryNotification): Promise<SummaryNotification> {
   const { key } = summary.cycle

@@ -1,4 +1,4 @@
-/** When a mail is tried again, and when it is given up. Pure; times are in milliseconds, instants epoch milliseconds. */
+/** When a mail is retried, and when it is given up. Pure; times are in milliseconds, instants epoch milliseconds. */
 import { backoffMs } from '../../domain/time/backoff.ts'
 import type { MailTrouble } from '../../notify/smtp-answer.ts'
 

@@ -3,8 +3,8 @@
  *
  *   notices → mail (notices, Message-ID and text fixed, committed) → SMTP → sent (committed)
  *
- * The first notice leaves at once, the next ones together, a quarter of an hour after it. A mail is sent at least once, as
- * those of tenants are.
+ * The first notice leaves at once, the next ones together, a quarter of an hour after it. A mail is sent at least once,
+ * like those of tenants.
  */
 import { randomUUID } from 'node:crypto'
 import { storable } from '../../domain/text.ts'

@@ -84,7 +84,7 @@ export async function prepareClose(
 }
 
 /**
- * Writes the next slice of a cycle's statement; after the last one, notes that all lines are written. Safe to call again.
+ * Writes the next slice of a cycle's statement; after the last one, notes that all lines are written. Safe to repeat.
  *
  * @returns whether there is nothing left to do
  */

@@ -13,8 +13,8 @@ import { addGiven, givenSims } from './given-sims.ts'
 import { mustBeAllowed, orderFor, takeStep } from './steps.ts'
 
 /**
- * Completes an order of eSIMs. Adds Unprovisioned SIMs: all of them, or none. SIMs of the request have the activation codes
- * that it gives, or none. Without SIMs in the request, ICCIDs and codes are made.
+ * Completes an order of eSIMs. Adds Unprovisioned SIMs: all of them, or none. SIMs of the request have its activation
+ * codes, or none. Without SIMs in the request, ICCIDs and codes are made.
  *
  * @param lines of the file that the SIMs came from, if there was one
  * @throws ServiceError `invalid_request`, `order_not_found`, `order_type_mismatch`, `order_state_conflict`,

@@ -13,8 +13,8 @@ export interface EsimOptions {
 }
 
 /**
- * Makes an activation code. Its 128 random bits cannot be guessed and never repeat; capital letters keep the QR code small.
- * Source: GSMA SGP.22, section 4.1.
+ * Makes an activation code. Its 128 random bits cannot be guessed and never repeat; capital letters keep the QR code
+ * small. Source: GSMA SGP.22, section 4.1.
  */
 export const makeCode = (smdpHost: string): string =>
   `LPA:1$${smdpHost}$${randomBytes(16).toString('hex').toUpperCase()}`

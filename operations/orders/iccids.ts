@@ -15,7 +15,7 @@ export function refuseFaults(what: string, errors: readonly FieldError[]): void 
   if (errors.length > 0) throw new ServiceError('invalid_request', `${what}: ${errors.length} do not.`, first(errors))
 }
 
-/** Refuses a list that names a card twice, also with and without its check digit. @throws ServiceError `invalid_request` */
+/** Refuses a list that names a card twice, with or without its check digit. @throws ServiceError `invalid_request` */
 export function refuseTwice(iccids: readonly string[], pointerOf: PointerOf): void {
   const repeated = cardsOfList()
   const errors = iccids.flatMap((iccid, index): FieldError[] => {

@@ -37,8 +37,8 @@ const LIMITS = [
  * Backtests rules. Changes no row: all is done in temporary tables.
  *
  * @param db a single connection that holds the lock of backtests; its maker closes it afterwards
- * @throws ServiceError `rules_rejected`, `rules_version_not_found`, `tenant_not_found`; `invalid_request` for a wrong number
- *   of cycles or too much usage; `unavailable` after half an hour
+ * @throws ServiceError `rules_rejected`, `rules_version_not_found`, `tenant_not_found`; `invalid_request` for a wrong
+ *   number of cycles or too much usage; `unavailable` after half an hour
  */
 export async function backtest(
   db: Db,

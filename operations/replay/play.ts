@@ -31,7 +31,7 @@ const MAILS: MailOptions = { retryMaxMs: SECOND_MS, giveUpAfterMs: SECOND_MS }
 export interface Player {
   /** Does the work due now. */
   readonly work: () => Promise<void>
-  /** Moves the clock to an instant (epoch milliseconds), and does on the way what falls due before it. */
+  /** Moves the clock to an instant (epoch milliseconds), and does the work due before it on the way. */
   readonly moveTo: (at: number) => Promise<void>
 }
 

@@ -83,7 +83,7 @@ interface Work {
   readonly store: Store
   readonly tenantId: string
   readonly options: TicketOptions
-  /** Names the credentials that the carrier is asked with. */
+  /** Names the credentials used with the carrier. */
   readonly credential: string
   /** Whether the carrier refuses other credentials, perhaps those that ours have replaced. */
   hasOthers: boolean
@@ -272,8 +272,8 @@ async function claimTickets(tx: TenantTx, query: ClaimQuery, work: Work): Promis
       else asked.push({ sim, ticket, operation: decision.operation })
       continue
     }
-    // A request to open a ticket that is refused may get other codes. When its turn comes, "no longer possible" has just
-    // this one.
+    // A request to open a ticket that is refused may get other codes. When its turn comes, "no longer possible" has
+    // just this one.
     const isImpossible = decision.do === 'refuse'
     ended.push({ ticket, failure: isImpossible ? { code: 'sim_state_conflict', text: decision.detail } : null })
     if (decision.do === 'record') recorded.push({ sim, ticket })

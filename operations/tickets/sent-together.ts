@@ -18,7 +18,8 @@ export const isAcceptance = ({ failure }: Answer): boolean => failure === undefi
 
 /**
  * Requests of one batch. A refused credential is refused for all of them. If the carrier accepts one of them all the
- * same, the refusals of the others concern their tickets. So refusals are held until all answers are there, or one accepts.
+ * same, the refusals of the others concern their tickets. So refusals are held until all answers are there, or one
+ * accepts.
  *
  * @param sent how many
  */

@@ -1,4 +1,4 @@
-/** Counts what SIMs have used in the running cycle before the service knew them. */
+/** Counts the usage of SIMs in the running cycle before the service got them. */
 import { bucketMs, type Cycle } from '../../domain/time/cycle.ts'
 import type { ReadRecord } from '../../domain/usage/usage-record.ts'
 import { inTenant, type Store, type TenantTx } from '../../store/tenancy.ts'
@@ -37,7 +37,7 @@ export async function storeSoFar(tx: TenantTx, cycle: Cycle, used: readonly Used
   await noteSightings(tx, false)
 }
 
-/** Adds the stored usage to the totals of pools and tenant by time. Call with the merge lock, the cycle and pools locked. */
+/** Adds the stored usage to the totals of pools and tenant by time. Call with merge lock, cycle and pools locked. */
 export async function addSoFar(tx: TenantTx): Promise<void> {
   await addToBuckets(tx)
   await countRecords(tx, new Map())

@@ -170,8 +170,8 @@ const MOST_WAITING = 50
 const turns = new Map<string, { readonly last: Promise<unknown>; readonly count: number }>()
 
 /**
- * Counts one chunk of a tenant at a time. Others would only wait for its merge lock, each with a connection of the pool,
- * until none is left for other tenants.
+ * Counts one chunk of a tenant at a time. Others would only wait for its merge lock, each with a connection of the
+ * pool, until none is left for other tenants.
  *
  * @throws ServiceError `quota_exceeded` if too many wait already
  */

@@ -16,7 +16,7 @@ import { factsOf } from '../../rules/facts.ts'
 import type { Evaluation } from './decisions.ts'
 import type { Batch, SubjectFacts } from './evaluation.ts'
 
-/** A notice of an alert, with what led to it. */
+/** A notice of an alert, with its evaluation. */
 export interface Notice extends Evaluation {
   readonly telling: Telling
   readonly level: LogLevel

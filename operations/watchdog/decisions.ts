@@ -213,8 +213,7 @@ function decideEach(
 }
 
 /**
- * The alert of a rule about a subject. If the rule has another scope than before, the open alert of the scope before goes
- * on.
+ * The alert of a rule about a subject. If the rule had another scope before, the open alert of that scope continues.
  */
 export function alertOf(
   alerts: readonly StoredAlert<AlertState>[],

@@ -26,7 +26,7 @@ import { canDecide } from './rules-in-force.ts'
 
 /** Due marks looked at together. */
 const MARKS = 2000
-/** Far longer than a look and its evaluations take. Once the lease ends, another worker does what this one left. */
+/** Far longer than a look and its evaluations take. Once the lease ends, another worker does the remaining work. */
 const LEASE_MS = 60_000
 
 const TENANT: Subject = { kind: 'tenant', id: 0 }

@@ -15,8 +15,8 @@ interface Seats {
 }
 
 /**
- * The SIM of the present line, with its pool and the figures that it is judged by. Sums over windows are 0: they are not
- * read.
+ * The SIM of the present line, with its pool and the figures that it is judged by. Sums over windows are 0: they are
+ * not read.
  */
 export class JudgedLine extends SimLine implements SimFactRow {
   readonly #seats: Seats

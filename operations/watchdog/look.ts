@@ -49,7 +49,9 @@ export interface Looked {
   readonly checks: ReadonlyMap<string, number>
   /** Subjects waiting after a failure, by their `keyOf`. Suspects do not include them. */
   readonly heldBack: ReadonlySet<string>
-  /** The earliest instant at which time alone may change an answer; at most the end of the cycle. Epoch milliseconds. */
+  /**
+   * The earliest instant at which time alone may change an answer; at most the end of the cycle. Epoch milliseconds.
+   */
   readonly flipsAt: number
   readonly cycle: Situation['moment']['cycle']
   /** Id of the first subject not looked at; null if there is none. */
@@ -269,7 +271,7 @@ function judging(
       const { rule } = one
       const scope = scopeOf(rule, cycle.key)
       const alert = alertOf(stored, rule.name, scope)
-      // An open alert of another scope goes on in this one, or is closed.
+      // An open alert of another scope continues in this one, or is closed.
       if (stored.some((one) => one.rule === rule.name && one.scope !== scope && isOpen(one.state))) return CHANGED
       const level = levelIn(one, row, { cycle, staleSince, previous: alert?.state ?? null, now })
       const permission = permissionOf(rule, level, subject, mailsFrom)

@@ -9,7 +9,9 @@ const WAIT_MS = 60_000
 export const newlyUndecidable = (evaluations: readonly Evaluation[]): Evaluation[] =>
   evaluations.filter(({ stored, decision: { next } }) => next.error !== null && (stored?.state.error ?? null) === null)
 
-/** Notes for the operator that rules cannot be decided: once an hour for a rule, with how many subjects and one error. */
+/**
+ * Notes for the operator that rules cannot be decided: once an hour for a rule, with a count of subjects and one error.
+ */
 export async function noteUndecidable(
   tx: TenantTx,
   version: number,

@@ -58,8 +58,8 @@ function rulesChangedFor(tenantId: string, shifts: readonly RuleShift[]): string
 }
 
 /**
- * Takes the changes of the rules that the tenant has not taken yet, each once. Records an event for each change that affects
- * the tenant, and asks for a look at every subject. Events contain no author: the audit trail has the author.
+ * Takes the changes of the rules that the tenant has not taken yet, each once. Records an event for each change that
+ * affects the tenant, and marks every subject due. Events contain no author: the audit trail has the author.
  */
 export async function hearOfRules(tx: TenantTx): Promise<void> {
   const spreads = await takeSpreads(tx)

@@ -43,7 +43,11 @@ export async function readVersion(tx: PlatformTx, version: number): Promise<Rule
   return set
 }
 
-/** The rules of a stored version. @throws ServiceError `rules_version_not_found`, `rules_rejected` if this build refuses it */
+/**
+ * The rules of a stored version.
+ *
+ * @throws ServiceError `rules_version_not_found`; `rules_rejected` if this build refuses it
+ */
 export async function checkVersion(tx: PlatformTx, version: number): Promise<readonly Rule[]> {
   const { rules, faults } = await loadStoredRules((await readVersion(tx, version)).files)
   if (faults.length > 0) throw rejected(faults)
@@ -66,7 +70,7 @@ export async function activateRuleVersion(store: Store, version: number, by: Cha
  * Puts the version before the present one in force, or another, in the caller's transaction.
  *
  * @param to version; undefined: the one before
- * @throws ServiceError `no_earlier_rules`, and what `activateRuleVersion` throws
+ * @throws ServiceError `no_earlier_rules`, and the errors of `activateRuleVersion`
  */
 export async function rollBackRules(tx: PlatformTx, to: number | undefined, by: Change): Promise<ChangedRules> {
   await lockRules(tx)

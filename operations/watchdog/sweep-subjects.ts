@@ -12,7 +12,7 @@ import { canDecide } from './rules-in-force.ts'
 
 /** Subjects of a shard. One with more is split. */
 const MOST_SUBJECTS = 20_000
-/** Far longer than a look takes. Once the lease ends, another worker does what this one left. */
+/** Far longer than a look takes. Once the lease ends, another worker does the remaining work. */
 const LEASE_MS = 120_000
 const LEAST_PAUSE_MS = 1000
 

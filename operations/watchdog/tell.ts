@@ -167,8 +167,8 @@ async function mailNotices(
 
 /**
  * When a notification is due. A critical one waits for others of its cause, unless its cycle has ended. Others wait for
- * more of them, and keep their distance from the last grouped mail. In a cycle shorter than a day these times are at most
- * a sixtieth and a tenth of it.
+ * more of them, and keep their distance from the last grouped mail. In a cycle shorter than a day these times are at
+ * most a sixtieth and a tenth of it.
  */
 function dueAt(
   now: number,

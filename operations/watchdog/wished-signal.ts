@@ -100,7 +100,7 @@ export function signalsAgainAt(wished: Wished, moment: SignalMoment, signalled: 
   return last === undefined ? undefined : last + againAfterMs(moment.cycle)
 }
 
-/** Whether a SIM became active after `since`. The earlier signal found it suspended, so it came to nothing. */
+/** Whether a SIM became active after `since`. The earlier signal found it suspended, so it had no effect. */
 const becameActive = ({ sim }: Wished, since: number): boolean =>
   sim !== null && sim.status === SimStatus.Active && sim.statusSince.getTime() > since
 

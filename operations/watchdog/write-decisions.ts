@@ -130,7 +130,7 @@ function poolsNoLongerInhibiting({ evaluations, withdrawals }: Decisions): numbe
   return [...new Set(ended.map(({ about }) => about.id))]
 }
 
-/** The alerts that go on in another scope. */
+/** The alerts that continue in another scope. */
 const handedOver = ({ evaluations }: Decisions): StoredAlert<AlertState>[] =>
   evaluations.flatMap(({ scope, stored }) => (stored !== null && stored.scope !== scope ? [stored] : []))
 

@@ -31,7 +31,7 @@ export function seal(secret: string, tenantId: string, [key]: readonly Buffer[])
 }
 
 /**
- * Opens what {@link seal} has made, with any of the keys.
+ * Opens a secret sealed by {@link seal}, with any of the keys.
  *
  * @throws Error if none of the keys fits, or if it was changed
  */

@@ -18,7 +18,7 @@ export interface Met {
   readonly runId: string
   readonly status: string
 }
-/** Callbacks for what goes wrong. */
+/** Callbacks for errors. */
 export interface RequestEars {
   readonly onRequestFailed: (workflowId: string, error: unknown) => void
   readonly onFailedRun: (met: FailedRun) => void
