@@ -26,7 +26,7 @@ export const burnWindowsMs = (cycle: Cycle): { readonly short: number; readonly 
 /** A time in milliseconds as a share of the cycle's length, in percent. */
 export const cyclePct = (cycle: Cycle, ms: number): number => (100 * ms) / lengthMs(cycle)
 
-/** The part of the cycle that has elapsed at an instant, in percent: 0 to 100. */
+/** The elapsed part of the cycle at an instant, in percent: 0 to 100. */
 export const elapsedPct = (cycle: Cycle, at: number): number =>
   Math.min(100, Math.max(0, cyclePct(cycle, at - cycle.startsAt)))
 
@@ -37,7 +37,7 @@ export const cycleFacts = (cycle: Cycle, at: number) => ({
   daysUntilRenewal: daysUntilRenewal(cycle, at),
 })
 
-/** No rate is told before this share of the cycle has elapsed: a few hours say little about a month. */
+/** Rates are given only after this share of the cycle: a few hours predict little about a month. */
 export const RATES_FROM_SHARE = 1 / 10
 
 /** Usage as a share of the limit, in percent; null at limit 0. */
@@ -48,7 +48,7 @@ export const usagePct = ({ usageBytes, limitBytes }: Pick<Used, 'usageBytes' | '
  * Facts about the use of a limit: percentages, and rates relative to an even use of the limit. All are null at limit 0.
  * Rates, and so the forecast, are also null in the first tenth of the cycle.
  *
- * @param knownTo the instant up to which usage is known; it may be before the cycle
+ * @param knownTo end of known usage; it may be before the cycle
  */
 export function burnFacts({ usageBytes, limitBytes, short, long }: Used, cycle: Cycle, knownTo: number) {
   const elapsed = knownTo - cycle.startsAt

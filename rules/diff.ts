@@ -1,17 +1,17 @@
-/** What differs between two rule sets, by meaning: defaults filled in, the order and nesting of conditions left aside. Pure. */
+/** Compares two rule sets by meaning: defaults filled in, the order and nesting of conditions left aside. Pure. */
 
 import { LogLevel, labelOf } from '../domain/codes.ts'
 import { type Condition, isReference } from './conditions.ts'
 import { type Ladder, ownConditions } from './ladder.ts'
 import type { For, Rule } from './rule.ts'
 
-/** What a person asks about a change: when it fires, for whom, what it then does, and with what words. */
+/** The questions about a change: when the rule fires, for which subjects, its effects, and its texts. */
 export type Aspect = 'when' | 'for whom' | 'what' | 'words'
 
 export interface Difference {
   readonly aspect: Aspect
   readonly field: string
-  /** What only the earlier rule says; empty if nothing. The same for `after`. */
+  /** Statements of the earlier rule only; empty if none. The same for `after`. */
   readonly before: readonly string[]
   readonly after: readonly string[]
 }
@@ -19,11 +19,11 @@ export interface Difference {
 export interface RuleChange {
   readonly name: string
   readonly change: 'added' | 'removed' | 'changed'
-  /** Empty for rules that were added or removed. */
+  /** Empty for added and removed rules. */
   readonly differences: readonly Difference[]
 }
 
-/** @returns rules that are not the same in both sets, by name */
+/** @returns rules that differ between the sets, by name */
 export function diffRules(before: readonly Rule[], after: readonly Rule[]): RuleChange[] {
   const [old, now] = [before, after].map((rules) => new Map(rules.map((rule) => [rule.name, rule])))
   const names = [...new Set([...before, ...after].map(({ name }) => name))].toSorted()
@@ -48,7 +48,7 @@ function differencesOf(was: Rule, is: Rule): Difference[] {
   })
 }
 
-/** Everything that a rule says, field by field, always the same fields. */
+/** All statements of a rule, field by field, always the same fields. */
 function saidBy(rule: Rule): Said {
   const { subject, match, clear, event, description, ladder } = rule
   const conditions = ownConditions(rule)
@@ -94,7 +94,7 @@ const lasting = (time: For): string => ('ms' in time ? `${time.ms / 1000} s` : `
 /** The members of a top group as texts: those of an `all` each alone, any other group as one. */
 const membersOf = (group: Condition): string[] => ('all' in group ? flat(group, 'all').toSorted() : [textOf(group)])
 
-/** A condition in words, the same whatever the order of its members. */
+/** A condition in words, the same for any order of its members. */
 export function textOf(condition: Condition): string {
   if ('fact' in condition) {
     const { fact, operator, value } = condition

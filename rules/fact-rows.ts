@@ -1,4 +1,4 @@
-/** The rows that facts are computed from: what the store reads of subjects, and what a timeline says of them. */
+/** The rows that facts are computed from, read from the store or taken from a timeline. */
 import type { PoolType, SimStatus, SimType, TariffType, WatchdogMode } from '../domain/codes.ts'
 import type { FeedTimes } from '../domain/usage/feed.ts'
 import type { PoolWatchdogSettings, WatchdogSettings } from '../domain/watchdog/settings.ts'
@@ -49,7 +49,7 @@ export interface WindowSums {
   readonly dayMessages: number
 }
 
-/** A pool, with what stands in its own rows. */
+/** A pool, with the data of its rows. */
 export interface PoolFactRow {
   readonly poolId: number
   readonly poolName: string
@@ -66,7 +66,7 @@ export interface PoolFactRow {
   readonly overageBytes: number
 }
 
-/** What takes reading all SIMs of a pool. */
+/** Values that need all SIMs of a pool. */
 export interface PoolScan {
   readonly overSimCount: number
   readonly silentSimCount: number
@@ -86,15 +86,15 @@ export interface TenantFactRow {
   readonly overageBytes: number
 }
 
-/** Tickets that have ended lately. */
+/** Recently ended tickets. */
 export interface TicketCounts {
   readonly doneTickets: number
   readonly failedTickets: number
 }
 
-/** What pools are charged in a cycle, in micro-units, as far as usage is known. */
+/** Charges of pools in a cycle, in micro-units, as far as usage is known. */
 export interface OverageCharges {
-  /** Monthly fees of SIMs that were Active, and buckets. */
+  /** Monthly fees of buckets, and of SIMs that were Active. */
   readonly feeMicro: number
   readonly overageMicro: number
   /** For overage by the end of the cycle, if each pool goes on as it did from its beginning. */

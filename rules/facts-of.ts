@@ -29,7 +29,7 @@ export const TICKETS_SHARE = 1 / 30
 /** How long a SIM counts as found in another device: a thirtieth of the cycle, a day of a month. Milliseconds. */
 export const deviceMs = ({ startsAt, endsAt }: Cycle): number => (endsAt - startsAt) / 30
 
-/** What a moment is made of: an instant (epoch milliseconds), a cycle, and the tenant's usage feed. */
+/** The parts of a moment: an instant (epoch milliseconds), a cycle, and the tenant's usage feed. */
 interface Instant {
   readonly at: number
   readonly cycle: Cycle
@@ -37,14 +37,14 @@ interface Instant {
   readonly feedTimes: FeedRow
 }
 
-/** The instant of an evaluation, and what follows from it for all subjects of a tenant. */
+/** The instant of an evaluation, with the values derived from it for all subjects of a tenant. */
 export interface Moment extends Instant {
   /** The instant that the facts are of: that of the evaluation, or the end of the cycle if it has ended. */
   readonly asOf: number
-  /** The cycle has ended. Its alerts are told, and nothing is done about them. */
+  /** The cycle has ended. Its alerts are reported, but cause no actions. */
   readonly isEnded: boolean
   readonly feed: Feed
-  /** The instant up to which usage is known, epoch milliseconds: rates and windows are as of it. */
+  /** End of known usage, epoch milliseconds: rates and windows are as of it. */
   readonly knownTo: number
   /** Starts of the windows, each rounded down to the start of a usage bucket. */
   readonly windows: Windows
@@ -110,18 +110,18 @@ const amountsOf = (row: {
   overageMB: toMB(row.overageBytes),
 })
 
-/** What the facts of a SIM follow from. */
+/** The row that the facts of a SIM are computed from. */
 export type SimFactRow = SimRow & JudgedFigures & WindowSums
 
-/** How one fact follows from what was read of its subject. Pure. */
+/** Computes one fact from the row of its subject. Pure. */
 export type FactOf<Row, Value = FactValue> = (row: Row, moment: Moment) => Value
 
 const seenMs = (row: SimFactRow, { asOf }: Moment): number | null => since(row.lastSeenAt, asOf)
 const statusMs = (row: SimFactRow, { asOf }: Moment): number => Math.max(0, asOf - row.statusSince.getTime())
 
 /**
- * The facts of a SIM, each by itself: a look asks for those few that its rules read. Units are in their names (MB,
- * minutes, hours, percent); null if not known.
+ * The facts of a SIM, each computed separately: a look needs only the few that its rules read. Units are in their names
+ * (MB, minutes, hours, percent); null if unknown.
  */
 export const SIM_FACTS: { readonly [Name in keyof SimFacts]: FactOf<SimFactRow, SimFacts[Name]> } = {
   simId: ({ simId }) => simId,
@@ -174,7 +174,7 @@ export const SIM_FACTS: { readonly [Name in keyof SimFacts]: FactOf<SimFactRow, 
 /** How each fact of a SIM follows, by its name. */
 export const SIM_FACTS_BY_NAME: ReadonlyMap<string, FactOf<SimFactRow>> = new Map(Object.entries(SIM_FACTS))
 
-/** All facts of a SIM. Pure. */
+/** Computes the facts of a SIM. Pure. */
 export function simFactsOf(row: SimFactRow, moment: Moment): SimFacts
 export function simFactsOf(row: SimFactRow, moment: Moment): Facts {
   const facts: Record<string, FactValue> = {}
@@ -213,7 +213,7 @@ const failedPct = ({ doneTickets, failedTickets }: TicketCounts): number | null 
 /** The part of the cycle that usage is known of: below 1, if it has not ended. */
 const knownShare = ({ knownTo, cycle }: Moment): number => cyclePct(cycle, knownTo - cycle.startsAt) / 100
 
-/** By what part of the cycle charges are forecast. Before rates are told it does not matter. */
+/** The part of the cycle that charges are forecast by. Before rates are given it does not matter. */
 export const forecastShare = (moment: Moment): number => Math.max(knownShare(moment), RATES_FROM_SHARE)
 
 function chargesOf({ feeMicro, overageMicro, forecastMicro }: OverageCharges, moment: Moment) {

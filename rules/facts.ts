@@ -17,33 +17,34 @@ type Presence = 'known' | 'nullable'
 type Subjects = Partial<Readonly<Record<SubjectKind, Presence>>>
 
 /**
- * How a fact changes over time. `rises`: never falls within a cycle, except by corrections and where a SIM moves to
- * another pool, and starts again with the next cycle. `cycle`: starts again with each cycle, and may fall. `free`: does not depend on cycles.
+ * How a fact changes over time. `rises`: never falls within a cycle, except by corrections and moves of a SIM to
+ * another pool, and starts again with the next cycle. `cycle`: starts again with each cycle, and may fall. `free`: does
+ * not depend on cycles.
  */
 type Course = 'rises' | 'cycle' | 'free'
 
 /**
- * What it takes to read a fact. `row`: a column beside the subject. `window`: a sum over the last hours or days.
+ * The cost of reading a fact. `row`: a column of the subject's row. `window`: a sum over the last hours or days.
  * `scan`: many rows, such as all SIMs of a pool.
  */
 export type Cost = 'row' | 'window' | 'scan'
 
 /**
- * How a fact moves within a cycle while nothing happens to its subject. Usage of the subject, its tickets and its
- * settings are something: they mark the subject due.
+ * How a fact moves within a cycle without events of its subject. Usage of the subject, its tickets and its settings are
+ * events: they mark the subject due.
  *
  * - `still`: it does not move.
  * - `ages`: it rises evenly, or does not move. If it is null, it stays null. Its unit is %, hours or minutes.
- * - `falls`: it falls, at instants that nothing says ahead.
+ * - `falls`: it falls, at instants that are not known ahead.
  * - `expires`: a boolean that is true for a while, then false.
  * - `elsewhere`: others move it, such as the other SIMs of a pool or the tenant's feed. They do not mark the subject.
  */
 export type WithTime = 'still' | 'ages' | 'falls' | 'expires' | 'elsewhere'
 
-/** One value for all kinds of subject, or one for each. */
+/** A value for all kinds of subject, or one for each. */
 type BySubject<T> = T | Partial<Readonly<Record<SubjectKind, T>>>
 
-/** What most facts do without. */
+/** Attributes that most facts leave out. */
 interface More {
   /** The table of its codes. */
   readonly codes?: CodeTable
@@ -51,13 +52,13 @@ interface More {
   readonly cost?: BySubject<Cost>
   /** Default: `still`. */
   readonly withTime?: BySubject<WithTime>
-  /** Tariffs under which others move it for a SIM. Under the rest it is still. Default: all tariffs. */
+  /** Tariffs under which others move it for a SIM. Under other tariffs it is still. Default: all tariffs. */
   readonly movedUnder?: readonly TariffType[]
   /** Least value, if there is one. */
   readonly min?: number
   /** Greatest value, if there is one. */
   readonly max?: number
-  /** Whether it says what usage records say, and so is out of date while the usage feed is stale. Default: no. */
+  /** Whether it is computed from usage records, and so is out of date while the usage feed is stale. Default: no. */
   readonly ofUsage?: boolean
 }
 
@@ -91,13 +92,11 @@ const BOTH = { sim: 'known', pool: 'known' } as const
 const BOTH_OR_NULL = { sim: 'nullable', pool: 'nullable' } as const
 const ALL = { sim: 'known', pool: 'known', tenant: 'known' } as const
 
-/**
- * Tariffs under which other SIMs move the limit of a SIM: it is the pool's limit divided by the number of its SIMs.
- */
+/** Tariffs under which other SIMs move the limit of a SIM: the pool's limit is divided by the number of its SIMs. */
 const FIXED = [TariffType['Fixed Pool']] as const
-/** Tariffs under which other SIMs move the overage of a SIM: it is a part of the pool's. */
+/** Tariffs under which other SIMs move the overage of a SIM, which is a part of the pool's. */
 const SHARED = [TariffType['Dynamic Pool'], TariffType['Fixed Pool']] as const
-/** What usage records say. What was seen once, such as a device, is no less true when the feed is stale. */
+/** Computed from usage records. Facts that were seen once, such as a device, stay true when the feed is stale. */
 const USAGE = { ofUsage: true } as const
 /**
  * A sum over a window may be below 0 after corrections. Windows end at the tenant's newest usage record, so usage of
@@ -119,7 +118,7 @@ export const BURN_SHORT_SHARE = 1 / 120
 /** Width of the long window of burn rates, as a share of the cycle (2.5 days of 30). */
 export const BURN_LONG_SHARE = 1 / 12
 
-/** What rates are as of. */
+/** The time of rates. */
 const AS_OF = '; as of the tenant’s newest usage record, null in the first tenth of the cycle'
 const FEED_AGE =
   'Time since usage of the tenant was last received, or since it has had Active SIMs, whichever is shorter'
@@ -382,7 +381,7 @@ type NamesOf<S extends SubjectKind> = {
 }[FactName]
 type NullIf<P> = P extends 'nullable' ? null : never
 
-/** All facts of one kind of subject; none may be missing. */
+/** The facts of one kind of subject; none may be missing. */
 export type FactsOf<S extends SubjectKind> = {
   readonly [N in NamesOf<S>]:
     | ValueOfType[Table[N]['type']]
@@ -401,7 +400,7 @@ export interface Fact {
   /** Null if the value is a count, a name or a code. */
   readonly unit: Unit | null
   readonly nullable: boolean
-  /** Whether it never falls within a cycle, except by corrections and where a SIM moves to another pool. */
+  /** Whether it never falls within a cycle, except by corrections and moves of a SIM to another pool. */
   readonly monotone: boolean
   /** Whether it starts again with each cycle. */
   readonly cycleBound: boolean
@@ -410,13 +409,13 @@ export interface Fact {
   readonly codes: CodeTable | null
   readonly cost: Cost
   readonly withTime: WithTime
-  /** Tariffs under which others move it, if it moves `elsewhere`; null: whatever the tariff. */
+  /** Tariffs under which others move it, if it moves `elsewhere`; null: all tariffs. */
   readonly movedUnder: readonly TariffType[] | null
   /** Least value; null if there is none, or none is known. */
   readonly min: number | null
   /** Greatest value; null if there is none, or none is known. */
   readonly max: number | null
-  /** Whether it says what usage records say. A rule that reads such a fact stands still while the feed is stale. */
+  /** Whether it is computed from usage records. A rule that reads such a fact stands still while the feed is stale. */
   readonly ofUsage: boolean
 }
 

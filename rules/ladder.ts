@@ -1,4 +1,4 @@
-/** The steps of a ladder: one rule that tells more, the higher a fact rises. Pure. */
+/** The steps of a ladder: a rule reports again when its fact reaches a higher one. Pure. */
 import type { LogLevel } from '../domain/codes.ts'
 import type { All, Group } from './conditions.ts'
 
@@ -17,17 +17,17 @@ export interface Ladder {
   readonly every: number | null
 }
 
-/** What a rule's ladder goes with. */
+/** The parts of a rule that its ladder works with. */
 interface Laddered {
   readonly level: LogLevel
   readonly conditions: Group
   readonly ladder: Ladder | null
 }
 
-/** Steps above the last are cut to so many decimals, so that their keys are short. */
+/** Decimals of steps above the last listed one, to keep their keys short. */
 const DECIMALS = 6
 
-/** The highest step that a value reaches; null below the first, and for what is no number. */
+/** The highest step that a value reaches; null below the first, and for other values than numbers. */
 export function stepReached({ steps, every }: Ladder, value: unknown): number | null {
   if (typeof value !== 'number') return null
   const last = steps.at(-1)?.at ?? steps[0].at
@@ -45,7 +45,7 @@ export function stepAbove(ladder: Ladder, value: number): number | null {
   return every === null || reached === null ? null : reached + every
 }
 
-/** The level of a rule's alert. @param step highest step that was reached; without a ladder it does not matter */
+/** The level of a rule's alert. @param step highest reached step; without a ladder it does not matter */
 export function levelAt(
   { level, ladder }: Pick<Laddered, 'level' | 'ladder'>,
   step: number | null | undefined,
@@ -79,6 +79,6 @@ export function placeInFile(rule: Pick<Laddered, 'conditions' | 'ladder'>, point
 /** Stands for the highest step in messages: `{{step}}`. */
 export const STEP = 'step'
 
-/** Names that a rule's messages may use beside facts, each with the fact whose unit it has. */
+/** Names that a rule's messages may use in addition to facts, each with the fact whose unit it has. */
 export const namesOf = (ladder: { readonly fact: string } | null): Readonly<Record<string, string>> =>
   ladder === null ? {} : { [STEP]: ladder.fact }

@@ -1,4 +1,7 @@
-/** What the linter finds. A rule may mute a finding, with the reason: `"lint": {"no-clear": "why"}`. Imports nothing. */
+/**
+ * The findings of the linter. A rule may mute a finding, with the reason: `"lint": {"no-clear": "why"}`. Imports
+ * nothing.
+ */
 export const LINT_CODES = {
   impossible: 'its conditions can never be met together',
   always: 'a comparison that is always met',

@@ -72,7 +72,7 @@ export type Suspend = Static<typeof Suspend>
 const Message = (what: string) =>
   Type.String({ minLength: 1, maxLength: 1000, description: `${what}; {{fact}} stands for a fact’s value` })
 
-/** Steps of a value at which a rule tells more. */
+/** Steps of a value at which a rule reports again. */
 export const LadderFile = strictObject(
   {
     fact: Type.String({ maxLength: 60, description: 'The fact whose value is told step by step: a number' }),
@@ -219,11 +219,11 @@ export const SharedConditionFile = strictObject(
 export const BOUNDS = {
   files: 500,
   fileChars: 65_536,
-  /** Brackets inside each other in a file. Conditions have a limit of their own. */
+  /** Depth of nested brackets in a file. Conditions have a separate limit. */
   textDepth: 32,
   /** Longest `for`, `keepFiring` and grace: longer than any billing cycle. */
   durationDays: 366,
-  /** Conditions in a rule. Shared ones count wherever they are used. */
+  /** Conditions in a rule. Shared ones count at each use. */
   nodes: 200,
   depth: 8,
   listItems: 1000,

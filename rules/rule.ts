@@ -16,7 +16,7 @@ export interface Rule {
   readonly description: string
   readonly subject: SubjectKind
   readonly match: Match
-  /** Those of the file, and for a rule with a ladder that its first step is reached. */
+  /** The conditions of the file; for a rule with a ladder, also that its first step is reached. */
   readonly conditions: Group
   /** Steps that its alert rises by; null if it has only one. */
   readonly ladder: Ladder | null
@@ -33,7 +33,7 @@ export interface Rule {
   readonly muted: Readonly<Record<string, string | undefined>>
   /** Whether it starts again with each cycle: it fires once a cycle, or reads cycle-bound facts. */
   readonly cycleBound: boolean
-  /** Whether it reads facts of usage: while the usage feed is stale, its alerts stay as they are. */
+  /** Whether it reads facts of usage: while the usage feed is stale, its alerts stand still. */
   readonly readsUsage: boolean
 }
 

@@ -1,6 +1,6 @@
 /**
- * Decides an alert after its rule was evaluated: its next state, what to tell whom, and what it wishes of enforcement.
- * Pure; instants are epoch milliseconds. Whoever calls it decides only whether to carry it out.
+ * Decides an alert after an evaluation of its rule: its next state, its tellings, and its wish to enforcement. Pure;
+ * instants are epoch milliseconds. The caller decides only whether to carry the decision out.
  */
 
 import type { LogLevel } from '../../domain/codes.ts'
@@ -18,14 +18,14 @@ import { type TakeBack, takeBackOf } from './take-back.ts'
 import { escalatesAt, type Telling, tell } from './telling.ts'
 
 /**
- * What an alert wishes of enforcement.
+ * The wish of an alert to enforcement.
  *
- * `over`: suspend. `clear`: what it wished before is over. `standDown`: leave alone what is not yet suspended. `keep`:
- * no change, because nothing could be decided, what was read is out of date, the alert recovers, or the cycle has ended.
+ * `over`: suspend. `clear`: its earlier wish is over. `standDown`: leave SIMs alone that are not yet suspended. `keep`:
+ * no change, because no decision was possible, the facts are out of date, the alert recovers, or the cycle has ended.
  */
 export type Wish = 'over' | 'clear' | 'standDown' | 'keep'
 
-/** Why something is not told, or not wished. */
+/** The reason why a telling or a wish is left out. */
 export type Reason = Withheld | 'pending' | 'told' | 'error' | 'withdrawn'
 
 /** Something that a rule in shadow would have done. */
@@ -43,13 +43,13 @@ export interface AlertDecision {
   readonly reasons: readonly Reason[]
   /** Whether it takes a place of its rule's hour: the guard on firing counts it. */
   readonly counts: boolean
-  /** What a rule in shadow would have done: for the operator alone. */
+  /** The effects that a rule in shadow would have had: for the operator alone. */
   readonly shadow: readonly ShadowTelling[]
   /** When the subject needs another evaluation even if nothing happens: a `for`, a silence or the like ends. */
   readonly nextCheckAt?: number
 }
 
-/** The time of an alert never goes back, whatever a clock does or whichever worker's it is. */
+/** The time of an alert never goes back, though clocks and workers differ. */
 const timeOf = ({ previous, now }: { readonly previous: AlertState | null; readonly now: number }): number =>
   Math.max(now, previous?.since ?? now)
 
@@ -69,7 +69,7 @@ export function decideAlert(asked: AlertQuestion): AlertDecision {
   return inShadow(decision, would, marks, asked)
 }
 
-/** The decision on an alert whose rule is in shadow. @param would as it would be if the rule might do all */
+/** The decision on an alert whose rule is in shadow. @param would the decision if the rule were permitted everything */
 function inShadow(
   decision: AlertDecision,
   would: AlertDecision,
@@ -105,7 +105,7 @@ const marksOf = ({ told, mailed, mailedAt }: AlertState, suspended: string | und
 const isEmpty = ({ told, mailed, suspended }: ShadowMarks): boolean =>
   told.length === 0 && mailed.length === 0 && suspended === undefined
 
-/** The state as if it had told what its rule in shadow would have. */
+/** The state as if the tellings of the rule in shadow had been sent. */
 function asMarked({ mailedAt: _, ...open }: AlertState, { told, mailed, mailedAt }: ShadowMarks): AlertState {
   return { ...open, told, mailed, ...(mailedAt === undefined ? {} : { mailedAt }) }
 }
@@ -146,7 +146,7 @@ function decideOpenly(asked: AlertQuestion): AlertDecision {
     entries,
     notices,
     takeBack: toTakeBack(name, previous, next),
-    // Nothing is done any more in a cycle that has ended.
+    // In an ended cycle, no more actions.
     wish: isStill || now >= cycle.endsAt ? 'keep' : wishOf(rule, next, question.permission),
     counts,
     shadow: [],
@@ -155,7 +155,7 @@ function decideOpenly(asked: AlertQuestion): AlertDecision {
   }
 }
 
-/** What a rule that could be decided wishes about a subject. */
+/** The wish about a subject of a rule that could be decided. */
 export function wishOf(rule: Rule, state: AlertState, { suspend }: Permission): Wish {
   if (state.phase === 'recovering') return 'keep'
   if (state.phase !== 'firing' || rule.event.params.suspend === undefined) return 'clear'
@@ -164,11 +164,16 @@ export function wishOf(rule: Rule, state: AlertState, { suspend }: Permission): 
 
 const pendingOf = ({ phase }: AlertState): Reason[] => (phase === 'pending' ? ['pending'] : [])
 
-/** Whether what an alert tells is known to be so: one that stands still, and whose conditions are met no longer, waits. */
+/**
+ * Whether the tellings of an alert are certain: one that stands still, but whose conditions are no longer met, waits.
+ */
 const isKnown = ({ phase }: AlertState, { outcome: { rule, met }, staleSince }: AlertQuestion): boolean =>
   !standsStill(rule, staleSince) || (phase === 'firing' && met)
 
-/** Asks the guard about what is told or acted on. While a notice is held back, only an action takes a place. */
+/**
+ * Asks the guard if the alert is due for a telling or an action. While a notice is held back, only an action takes a
+ * place.
+ */
 function askGuard(state: AlertState, { outcome: { rule }, permission, quiet, guard = 'pass' }: AlertQuestion) {
   const { actions, suspend } = rule.event.params
   const isMailed = actions.includes('email') && permission.notify
@@ -177,7 +182,7 @@ function askGuard(state: AlertState, { outcome: { rule }, permission, quiet, gua
   return isActedOn || quiet === null ? asked : { ...asked, counts: false }
 }
 
-/** Why not all is told and asked of what a rule may do about an alert that fires. */
+/** The reasons why a firing alert has fewer tellings and wishes than its rule might have. */
 function withheldOf(state: AlertState, question: AlertQuestion): Withheld[] {
   const { outcome, permission, quiet, staleSince } = question
   const { rule } = outcome
@@ -202,7 +207,7 @@ function withWithheld({ withheld: _, ...state }: AlertState, withheld: readonly 
   return withheld.length === 0 ? state : { ...state, withheld }
 }
 
-/** The earliest instant at which time alone may change the decision; null if there is none. */
+/** The earliest instant at which time alone may change the decision; null if none. */
 function nextCheckAt(next: AlertState, question: AlertQuestion): number | null {
   const { outcome, cycle, quiet, staleSince } = question
   const { rule } = outcome
@@ -220,8 +225,8 @@ function nextCheckAt(next: AlertState, question: AlertQuestion): number | null {
 }
 
 /**
- * What has ended before its notice has left is not mailed. Nor is what another alert has begun to inhibit, what the
- * tenant no longer wants, or a lower step of a ladder once a higher one is mailed.
+ * Finds notices to take back that no mail has yet: of an ended alert, of one that another alert now inhibits, of a
+ * level that the tenant no longer accepts, or of a lower step of a ladder once a higher one is mailed.
  */
 function toTakeBack(name: AlertName, previous: AlertState, next: AlertState): TakeBack | null {
   const has = ({ withheld = [] }: AlertState) => withheld.includes('inhibited') || withheld.includes('unsubscribed')
@@ -234,7 +239,7 @@ function toTakeBack(name: AlertName, previous: AlertState, next: AlertState): Ta
 /**
  * The level that an alert of a covered subject will have. Without a ladder it is the rule's.
  *
- * What holds an alert back, and who wants to hear of it, depends on its level: so it is asked before the decision.
+ * Quiet and subscriptions depend on the level, so it is computed before the decision.
  */
 export function levelOf({ outcome, cycle, staleSince, previous, now }: Leveled): LogLevel {
   const { rule } = outcome
@@ -254,7 +259,7 @@ export interface WithdrawalQuestion {
 
 /**
  * Ends an alert whose rule no longer covers its subject: the rule or the subject is gone, or they no longer match.
- * Only the log is told, where it knew of the alert.
+ * Reported to the log only, and only if the log has the alert.
  */
 export function withdrawAlert({ name, previous, now }: WithdrawalQuestion): AlertDecision {
   const { shadow: marks, ...open } = previous

@@ -1,11 +1,12 @@
-/** Tells a rule that was edited from one that was not: what is pending for an edited rule waits anew. Pure. */
+/** Detects an edited rule: a pending alert of an edited rule waits from the start. Pure. */
 import type { Rule } from '../rule.ts'
 
 const fingerprints = new WeakMap<Rule, string>()
 
 /**
- * A short name for what decides when a rule fires: its conditions, its `for`, whom it is about and how often. Texts,
- * level, stage and actions are not in it, nor is any other rule of the set. Two rules share one by chance once in 10^9.
+ * A short name for the parts of a rule that decide when it fires: its conditions, its `for`, its subjects and its
+ * frequency. Texts, level, stage and actions are left out, and so are the other rules of the set. Two rules share a
+ * name by chance once in 10^9.
  */
 export function fingerprintOf(rule: Rule): string {
   const known = fingerprints.get(rule)

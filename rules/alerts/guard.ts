@@ -1,12 +1,12 @@
 /**
- * What the guard on firing does to an alert. It bounds for how many subjects a rule begins to tell or to act in an hour:
- * beyond that, notices and wishes are held until a person decides. Pure. Source: decision 0042.
+ * Applies the guard on firing to an alert. It limits the subjects for which a rule begins tellings or actions in an
+ * hour: beyond the limit, notices and wishes are held until a person decides. Pure. Source: decision 0042.
  */
 import type { AlertState } from './state.ts'
 
 /**
- * What the guard says of an alert. `pass`: there is room for it, which it takes if it tells or acts. `released`: a person
- * let it go. `discarded`: a person said no. A number: it waits in the hold of this id.
+ * The guard's answer for an alert. `pass`: there is room; a telling or an action takes it. `released`: a person
+ * released it. `discarded`: a person discarded it. A number: it waits in the hold of this id.
  */
 export type GuardAnswer = 'pass' | 'released' | 'discarded' | number
 
@@ -19,19 +19,19 @@ export interface Guarded {
 /** The id of the hold that an alert is in; undefined if it is in none. */
 export const holdOf = ({ guard }: AlertState): number | undefined => (guard?.is === 'held' ? guard.hold : undefined)
 
-/** Whether the alert is not told and not acted on: it waits for a person, or a person said no. */
+/** Whether tellings and actions of the alert are blocked: it waits for a person, or was discarded. */
 export const isHeld = ({ phase, guard, part }: AlertState): boolean =>
   phase === 'firing' && guard !== undefined && guard.is !== 'passed' && guard.part === part
 
 export interface GuardQuestion {
   readonly answer: GuardAnswer
-  /** Whether it would be told or acted on now. */
+  /** Whether a telling or an action is due now. */
   readonly isDue: boolean
   /** Whether a notice is to be mailed of it. */
   readonly isMailed: boolean
 }
 
-/** Asks the guard about an alert whose conditions were evaluated. An end by its conditions begins anew. */
+/** Asks the guard about an alert after an evaluation. An end by its conditions begins a new episode. */
 export function guardState(state: AlertState, { answer, isDue, isMailed }: GuardQuestion): Guarded {
   const { guard, ...rest } = state
   if (guard !== undefined && state.phase === 'resolved' && state.withdrawn !== true)
@@ -44,7 +44,7 @@ export function guardState(state: AlertState, { answer, isDue, isMailed }: Guard
     if (answer === 'released') return { state: { ...rest, guard: { part, is: 'passed' } }, counts: false }
     if (answer === 'discarded') {
       const { hold } = mark
-      // It counts as told, and its end too: nobody was mailed that it began.
+      // Counts as mailed, and so does its end: its start was not mailed either.
       const told = isMailed && !mailed.includes(fired) ? [...mailed, fired, `resolved${part}`] : mailed
       return {
         state: { ...rest, mailed: told, guard: { part, is: 'discarded', ...(hold && { hold }) } },

@@ -1,6 +1,6 @@
 /**
- * Inhibition: while an alert fires that says more of the same, another is not mailed. One of a higher level says more
- * about the same subject; one of a pool that shares its data says more about its SIMs.
+ * Inhibition: an alert is not mailed while a stronger one on the same matter fires. Stronger is one of a higher level
+ * about the same subject, and one of the pool whose data a SIM shares.
  */
 import type { LogLevel } from '../../domain/codes.ts'
 import type { Subject } from '../../domain/watchdog/subject.ts'
@@ -11,7 +11,7 @@ import type { Rule } from '../rule.ts'
 import type { Inhibited } from './quiet.ts'
 import { type AlertState, isFiring } from './state.ts'
 
-/** What a rule watches. */
+/** The measure that a rule watches. */
 type Measure = 'device' | 'silence' | 'rate' | 'share' | 'usage'
 
 const FACTS_OF: Readonly<Record<Measure, readonly FactName[]>> = {
@@ -33,7 +33,9 @@ const MEASURES = ['device', 'silence', 'rate', 'share', 'usage'] as const
 
 const measures = new WeakMap<Rule, Measure | null>()
 
-/** What a rule watches: the first that its conditions read of device, silence, rate, share and usage; null if none. */
+/**
+ * The measure of a rule: the first of device, silence, rate, share and usage that its conditions read; null if none.
+ */
 function measureOf(rule: Rule): Measure | null {
   const known = measures.get(rule)
   if (known !== undefined) return known
@@ -55,11 +57,11 @@ export interface Inhibitable {
   readonly rule: Rule
   readonly level: LogLevel
   readonly subject: Subject
-  /** Id of the pool whose data the SIM shares; null for other subjects. */
+  /** Id of the pool whose data the SIM shares; null for SIMs without, and for other subjects. */
   readonly sharedPoolId: number | null
 }
 
-/** What inhibits an alert; null if nothing does. */
+/** The alert that inhibits this one; null if none. */
 export function inhibitorOf(
   inhibitors: readonly Inhibitor[],
   { rule, level, subject, sharedPoolId }: Inhibitable,
@@ -78,7 +80,7 @@ export function inhibitorOf(
 export const byName = (rules: readonly Rule[]): ReadonlyMap<string, Rule> =>
   new Map(rules.map((rule) => [rule.name, rule]))
 
-/** Whether people know that it fires, or have silenced it. */
+/** Whether its firing was mailed, or silenced by a person. */
 export function isTold(state: AlertState): boolean {
   const { part, mailed, withheld = [] } = state
   return isFiring(state) && (mailed.includes(`fired${part}`) || withheld.includes('silenced'))

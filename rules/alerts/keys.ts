@@ -1,7 +1,6 @@
 /**
- * Keys of what is told about alerts: `<rule>/<kind>/<id>[/<cycle>]<part>/<kind of telling>`. A tenant's log and its
- * notifications have at most one of each, so nothing is told twice, whatever else goes wrong. They never contain a
- * version or a value.
+ * Keys of tellings: `<rule>/<kind>/<id>[/<cycle>]<part>/<kind of telling>`. A tenant's log and its notifications have
+ * at most one of each, so no telling is repeated, even after errors. Keys never contain a version or a value.
  */
 import type { Subject } from '../../domain/watchdog/subject.ts'
 import type { Rule } from '../rule.ts'
@@ -9,7 +8,7 @@ import type { AlertState } from './state.ts'
 
 /**
  * `fired`: its conditions are met. `resolved`: they have ended. `withdrawn`: the rule no longer covers the subject,
- * whatever its conditions. `escalated`: nobody has acknowledged it.
+ * with or without its conditions met. `escalated`: the alert was not acknowledged in time.
  */
 export type TellingKind = 'fired' | 'resolved' | 'withdrawn' | 'escalated'
 
@@ -56,7 +55,9 @@ export const keyOfTelling = ({ rule, subject, scope }: AlertName, part: string, 
 
 const KINDS: readonly TellingKind[] = ['fired', 'resolved', 'withdrawn', 'escalated']
 
-/** The key of what a mark of a state says was told: the kind of telling, followed by the last part of the key. */
+/**
+ * The key of the telling that a mark of a state stands for: the kind of telling, followed by the last part of the key.
+ */
 export function keyOfMark(name: AlertName, mark: string): string {
   const kind = KINDS.find((each) => mark.startsWith(each)) ?? 'fired'
   return keyOfTelling(name, mark.slice(kind.length), kind)

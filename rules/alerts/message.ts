@@ -16,8 +16,8 @@ export const placeholdersOf = (template: string): string[] =>
   [...template.matchAll(PLACEHOLDER)].map(([, name]) => (name ?? '').trim())
 
 /**
- * The first brace of a template that is in no placeholder, and what follows it; undefined if there is none. It would be mailed
- * as it stands.
+ * The first brace of a template outside placeholders, with the text from there; undefined if there is none. It would be
+ * mailed unchanged.
  *
  * @returns `from` counts characters from 1
  */
@@ -39,7 +39,7 @@ const TYPED: Readonly<Record<Unit, RegExp>> = {
 
 const OF_LIMIT = /^ of \{\{\s*limitMB\s*\}\}/
 
-/** Names in templates that are no facts: each has the unit of a fact. */
+/** Names in templates other than facts: each has the unit of a fact. */
 type Names = Readonly<Record<string, string>>
 const NO_NAMES: Names = {}
 
@@ -65,7 +65,7 @@ const numbersOf = (facts: Facts, name: string): number[] => {
   return typeof value === 'number' ? [value] : []
 }
 
-/** `{{usageMB}} of {{limitMB}}` says the unit once: 2.4 of 3 GB. */
+/** `{{usageMB}} of {{limitMB}}` with the unit only once: 2.4 of 3 GB. */
 function usedOfLimit(name: string, facts: Facts, names: Names): string | undefined {
   const [used] = numbersOf(facts, name)
   const [limit] = numbersOf(facts, 'limitMB')
@@ -75,10 +75,10 @@ function usedOfLimit(name: string, facts: Facts, names: Names): string | undefin
 }
 
 /**
- * Fills a template with facts. A `{{…}}` inside a value is not filled again. A unit that is typed after a placeholder,
- * as in `{{usageMB}} MB`, is left out, because the value brings it.
+ * Fills a template with facts. A `{{…}}` inside a value is not filled again. A unit after a placeholder, as in
+ * `{{usageMB}} MB`, is left out, because the value has one.
  *
- * @param names names of values among the facts that are no facts themselves, each with the fact whose unit it has
+ * @param names names of other values in `facts`, each with the fact whose unit it has
  */
 export function fillMessage(template: string, facts: Facts, names: Names = NO_NAMES): string {
   let filled = ''
@@ -99,7 +99,7 @@ export function fillMessage(template: string, facts: Facts, names: Names = NO_NA
 /** A subject's facts, and the highest step that its alert has reached, if the rule has a ladder. */
 const saidFacts = (facts: Facts, step: number | undefined): Facts => ({ ...facts, [STEP]: step ?? null })
 
-/** The message when a rule fires. @param step highest step of the rule's ladder that was reached */
+/** The message of a rule that fires. @param step highest reached step of the rule's ladder */
 export const firedMessage = (rule: Rule, facts: Facts, step?: number): string =>
   fillMessage(rule.event.params.message, saidFacts(facts, step), namesOf(rule.ladder))
 
@@ -121,7 +121,7 @@ function standing(facts: Facts): string {
   return known.length === 0 ? '' : `: ${known.join(', ')}`
 }
 
-/** What is said about an alert by a kind of telling. @param step highest step of the rule's ladder that was reached */
+/** The message of a telling. @param step highest reached step of the rule's ladder */
 export function tellingMessage(rule: Rule, facts: Facts, kind: TellingKind, step?: number): string {
   switch (kind) {
     case 'resolved':
@@ -134,13 +134,13 @@ export function tellingMessage(rule: Rule, facts: Facts, kind: TellingKind, step
   }
 }
 
-/** A message about a cycle that has ended: "For November 2026, which has ended: …". */
+/** A message about an ended cycle: "For November 2026, which has ended: …". */
 export const endedMessage = (cycle: Cycle, message: string): string =>
   `For ${nameOf(cycle)}, which has ended: ${message}`
 
 const MONTH = new Intl.DateTimeFormat('en', { month: 'long', year: 'numeric', timeZone: 'UTC' })
 
-/** Cycles that are no months go by their start. */
+/** Cycles other than months go by their start. */
 const nameOf = ({ key, startsAt }: Cycle): string =>
   key.includes('T')
     ? `the billing cycle from ${new Date(startsAt).toISOString().slice(0, 16).replace('T', ' ')} UTC`

@@ -1,19 +1,22 @@
-/** What a rule may do about a subject: the weaker of its stage and the subject's mode. */
+/** The permission of a rule on a subject: the weaker of its stage and the subject's mode. */
 import { type LogLevel, WatchdogMode } from '../../domain/codes.ts'
 import type { Stage } from '../rule-file.ts'
 
-/** What may be done for a rule. */
+/** The permitted effects of a rule. */
 export interface Permission {
   /** Whether to write entries to the watchdog log, which the tenant reads. */
   readonly log: boolean
   readonly notify: boolean
   /** `would`: suspends nothing, but logs what would have been suspended. */
   readonly suspend: 'no' | 'would' | 'do'
-  /** What keeps it from doing all; null if nothing does. */
+  /** The limit on its effects; null if none. */
   readonly limit: 'stage' | 'mode' | null
-  /** The tenant wants no mails of alerts of this level, and would get them otherwise. Absent: it gets what `notify` says. */
+  /**
+   * The tenant has no mails of alerts of this level, and would get them otherwise. Absent: it gets the mails of
+   * `notify`.
+   */
   readonly isUnsubscribed?: true
-  /** What the operator is told that the rule would do: it is in shadow. Absent: it is not. */
+  /** The permission that the rule would have, reported to the operator: it is in shadow. Absent: it is not. */
   readonly shadow?: Permission
 }
 
@@ -39,7 +42,9 @@ export function permitted(stage: Stage, mode: WatchdogMode): Permission {
   return { ...permission, suspend: 'would', limit: 'mode' }
 }
 
-/** The permission without mails, if the tenant wants none of alerts of this level. @param mailsFrom the least level it wants */
+/**
+ * The permission without mails, if the tenant receives none of alerts of this level. @param mailsFrom its least level
+ */
 export const asWanted = (permission: Permission, level: LogLevel, mailsFrom: LogLevel): Permission =>
   permission.shadow !== undefined
     ? { ...permission, shadow: asWanted(permission.shadow, level, mailsFrom) }

@@ -1,4 +1,4 @@
-/** How an alert moves from phase to phase. Pure; tells nothing. */
+/** Moves alerts from phase to phase. Pure; sends no tellings. */
 import type { Cycle } from '../../domain/time/cycle.ts'
 import type { RuleOutcome } from '../engine/evaluate.ts'
 import type { For, Rule } from '../rule.ts'
@@ -56,7 +56,7 @@ const ended = ({ clear }: RuleOutcome, met: boolean): boolean => !met && clear !
 function begin(state: AlertState, observed: Observed): AlertState {
   const { outcome, now } = observed
   const { withdrawn = false, acknowledged, mailedAt, steppedAt: _, step, ...rest } = state
-  // A rule that is told once a cycle remembers its step: only a return begins anew, see `fireWhenDue`.
+  // A rule that fires once a cycle keeps its step: only a return begins from the start, see `fireWhenDue`.
   const isRemembered = withdrawn || outcome.rule.event.params.once === 'cycle'
   const pending: AlertState = {
     ...rest,
@@ -66,14 +66,14 @@ function begin(state: AlertState, observed: Observed): AlertState {
     phase: 'pending',
     since: now,
     began: now,
-    // What was withdrawn and comes back goes on.
+    // A withdrawn episode continues.
     episode: withdrawn ? Math.max(1, state.episode) : state.episode + 1,
     occurrence: outcome.rule.event.params.once === 'occurrence' ? outcome.occurrence : null,
   }
   return fireWhenDue({ ...pending, pendingFor: fingerprintOf(outcome.rule) }, observed)
 }
 
-/** A pending alert begins to wait anew if its rule was edited meanwhile. */
+/** A pending alert waits from the start if its rule was edited since. */
 function ofRule(pending: AlertState, { outcome: { rule }, now }: Observed): AlertState {
   const pendingFor = fingerprintOf(rule)
   const isEdited = pending.pendingFor !== pendingFor
@@ -105,8 +105,8 @@ function highest(before: number | undefined, { rule, step }: RuleOutcome): numbe
 }
 
 /**
- * The state of an alert that fires, after its conditions were met again. A higher step is told under a key of its own, and
- * whoever acknowledged a lower one has not seen it.
+ * The state of a firing alert after its conditions were met again. A higher step is reported under a separate key,
+ * because an acknowledgement of a lower step does not include it.
  */
 function climb(firing: AlertState, { outcome, now }: Observed): AlertState {
   const step = highest(firing.step, outcome)
@@ -123,7 +123,7 @@ function climb(firing: AlertState, { outcome, now }: Observed): AlertState {
   }
 }
 
-/** Resolves an alert that has recovered for as long as its rule keeps it firing. */
+/** Resolves an alert after its recovery has lasted for the time given by its rule. */
 const recover = (recovering: AlertState, observed: Observed): AlertState =>
   observed.now - recovering.since < keepFiringMs(observed.outcome.rule, observed.cycle)
     ? recovering
@@ -135,7 +135,7 @@ function end(state: AlertState, now: number): AlertState {
   return { ...state, phase: 'resolved', since: now, hasEnded: state.told.includes(mark) || state.mailed.includes(mark) }
 }
 
-/** Whether a rule that fires once a cycle fires again, after an episode that people know of. That is told as a return. */
+/** Whether a rule that fires once a cycle fires again, after a reported episode. It is reported as a return. */
 const isReturn = ({ event, resolve }: Rule, { hasEnded }: AlertState): boolean =>
   event.params.once === 'cycle' && resolve !== 'none' && hasEnded
 

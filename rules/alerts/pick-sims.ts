@@ -3,7 +3,7 @@ import type { PoolEnforcement, PoolRow } from '../../domain/enforcement/enforcem
 import type { SuspendTarget } from '../rule-file.ts'
 
 export interface Picked {
-  /** Ids of the SIMs to stop, the largest excess first, without those that are stopped already. */
+  /** Ids of the SIMs to stop, the largest excess first, without stopped SIMs. */
   readonly targets: readonly number[]
   /** Whether the excess of all stopped and picked SIMs is less than the pool's overage. Always false for `self`. */
   readonly shortfall: boolean
@@ -21,8 +21,9 @@ const sumOf = (rows: readonly PoolRow[]): number => rows.reduce((sum, { excessBy
  * - `all`: all SIMs.
  * - `self`: none, because a pool is not a SIM.
  *
- * The excess of SIMs already stopped counts. SIMs that are exempt, set to a weaker mode, held by a person, or refused by the
- * carrier are skipped, and their excess does not count. Ties go to the lower id: the same rows always give the same SIMs.
+ * The excess of SIMs already stopped counts. SIMs that are exempt, in a weaker mode, held by a person, or refused by
+ * the carrier are skipped, and their excess does not count. Ties go to the lower id: the same rows always give the same
+ * SIMs.
  */
 export function pickTargets(policy: SuspendTarget, poolOverageBytes: number, rows: readonly PoolRow[]): Picked {
   const stopped = sumOf(rows.filter((row) => row.stopped))

@@ -1,9 +1,12 @@
-/** What holds back notices of an alert. Entries of the log, and suspensions, are never held back. Pure. */
+/**
+ * Silences and alerts that hold back notices of an alert. Entries of the log, and suspensions, are never held back.
+ * Pure.
+ */
 import type { LogLevel } from '../../domain/codes.ts'
 import type { Subject } from '../../domain/watchdog/subject.ts'
 import { fitsPattern } from '../engine/match.ts'
 
-/** A silence that has not ended. Null fits anything. */
+/** An open silence. Null fits any value. */
 export interface OpenSilence {
   readonly id: number
   /** A pattern with `*`. */
@@ -18,7 +21,7 @@ export interface OpenSilence {
   readonly endsAt: number
 }
 
-/** What a notice is about. */
+/** The subject of a notice. */
 export interface Mailable {
   readonly rule: string
   readonly level: LogLevel
@@ -35,14 +38,14 @@ export interface Silenced {
   readonly until: number
 }
 
-/** Another alert tells more of the same: of the subject itself, or of its pool. */
+/** A stronger alert on the same matter fires: of the subject itself, or of its pool. */
 export interface Inhibited {
   readonly reason: 'inhibited'
   /** Name of its rule. */
   readonly by: string
 }
 
-/** What holds back notices. */
+/** The reason to hold back notices. */
 export type Quiet = Silenced | Inhibited
 
 /** The silence that holds back a notice the longest; null if none does. */

@@ -1,11 +1,14 @@
 /**
- * Alerts that stand still, because their rule could not be decided, or what it reads is out of date: they stay in their
- * phase, and the time that it lasts does not pass. Pure; instants are epoch milliseconds.
+ * Alerts that stand still, because their rule could not be decided, or its facts are out of date: they stay in their
+ * phase, and its time does not pass. Pure; instants are epoch milliseconds.
  */
 import type { Rule } from '../rule.ts'
 import type { AlertState } from './state.ts'
 
-/** Whether alerts of a rule stand still: what it reads of usage is out of date. @param staleSince null: the feed is not stale */
+/**
+ * Whether alerts of a rule stand still: its facts of usage are out of date. @param staleSince null: the feed is not
+ * stale
+ */
 export const standsStill = ({ readsUsage }: Rule, staleSince: number | null): staleSince is number =>
   readsUsage && staleSince !== null
 

@@ -13,18 +13,18 @@ import type { Rule } from '../rule.ts'
  */
 export type AlertPhase = 'inactive' | 'pending' | 'firing' | 'recovering' | 'resolved'
 
-/** Why something is not told, or not asked of enforcement, though the alert fires. */
+/** The reason why a firing alert has no telling or wish. */
 export type Withheld = 'silenced' | 'inhibited' | 'unsubscribed' | 'held' | 'nodata' | 'stage' | 'mode'
 
-/** What the guard knows of an episode, by the last part of its keys. */
+/** The guard's mark on an episode, by the last part of its keys. */
 export interface GuardMark {
   readonly part: string
   readonly is: 'passed' | 'held' | 'discarded'
-  /** Id of the hold, of what is not `passed`. */
+  /** Id of the hold; not for `passed`. */
   readonly hold?: number
 }
 
-/** What the operator was told that a rule in shadow would have done. The last parts of keys, as in `told`. */
+/** The tellings to the operator for a rule in shadow. The last parts of keys, as in `told`. */
 export interface ShadowMarks {
   readonly told: readonly string[]
   readonly mailed: readonly string[]
@@ -48,29 +48,29 @@ export interface AlertState {
   readonly episode: number
   /** How often it fired again after its conditions had ended, for rules with `once: cycle`. Absent: 0. */
   readonly returns?: number
-  /** Last part of the keys of the episode that fired last, whatever becomes of its rule. Empty before the first. */
+  /** Last part of the keys of the episode that fired last, also after its rule is gone. Empty before the first. */
   readonly part: string
   /** Highest step of its rule's ladder that its present or last episode has reached. Absent: its rule had none. */
   readonly step?: number
   /** When it reached that step after it had begun to fire. Absent: it began to fire there. */
   readonly steppedAt?: number
-  /** Whether its last episode was told and has ended by its conditions. */
+  /** Whether its last episode was reported and has ended by its conditions. */
   readonly hasEnded: boolean
-  /** Its rule no longer covered the subject when it was last open. What returns after that is not a new episode. */
+  /** Its rule no longer covered the subject when it was last open. A return after that is not a new episode. */
   readonly withdrawn?: boolean
   /** The occurrence that it is pending or firing for. Only for rules with `once: occurrence`; otherwise null. */
   readonly occurrence: string | null
-  /** What the watchdog log was told, newest last: `fired` or `resolved`, followed by the last part of the key. */
+  /** Tellings to the watchdog log, newest last: `fired` or `resolved`, followed by the last part of the key. */
   readonly told: readonly string[]
-  /** The same for the mail. */
+  /** The same for mail. */
   readonly mailed: readonly string[]
-  /** Who has seen it, and when. It ends with the episode. Absent: nobody. */
+  /** Its acknowledgement: time and person. Ends with the episode. Absent: not acknowledged. */
   readonly acknowledged?: { readonly at: number; readonly by: string | null }
-  /** What is held back now, and why. Absent: nothing. */
+  /** Why tellings or wishes are held back now. Absent: they are not. */
   readonly withheld?: readonly Withheld[]
   /** When people were to be mailed that its present or last episode fires. Absent: they were not. */
   readonly mailedAt?: number
-  /** What the guard on firing knows of its present episode. Absent: nothing, or its notice was told. */
+  /** The guard's mark on its present episode. Absent: none, or its notice was mailed. */
   readonly guard?: GuardMark
   /** Absent: its rule is not in shadow, or would have done nothing yet. */
   readonly shadow?: ShadowMarks
@@ -92,13 +92,13 @@ export const unseen = (now: number): AlertState => ({
   error: null,
 })
 
-/** Whether it fires, for all who ask: one that recovers has not ended. */
+/** Whether it fires, for all readers: a recovering alert has not ended. */
 export const isFiring = ({ phase }: AlertState): boolean => phase === 'firing' || phase === 'recovering'
 
 /** Whether something is still to come of it. */
 export const isOpen = (state: AlertState): boolean => state.phase === 'pending' || isFiring(state)
 
-/** Whether two states are equal, whatever the order of their fields: the database has an order of its own. */
+/** Whether two states are equal, in any order of their fields: the database orders them differently. */
 export const isSame = (one: AlertState, other: AlertState): boolean => Value.Equal(one, other)
 
 /** Scope of an alert: the cycle's key if the rule starts again with each cycle, otherwise empty. */

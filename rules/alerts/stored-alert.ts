@@ -1,7 +1,7 @@
 import type { SubjectKind } from '../../domain/watchdog/subject.ts'
 import type { LeafExplanation } from '../engine/evaluate.ts'
 
-/** The state of one alert as it is stored. */
+/** The stored state of one alert. */
 export interface StoredAlert<State> {
   readonly rule: string
   readonly kind: SubjectKind

@@ -1,4 +1,4 @@
-/** Notices of an alert that are no longer to be mailed, if no mail has them yet. Pure. */
+/** Takes back notices of an alert that are obsolete and in no mail yet. Pure. */
 import { type AlertName, keyOfTelling, withoutStep } from './keys.ts'
 import type { AlertState } from './state.ts'
 import type { Telling } from './telling.ts'
@@ -12,11 +12,11 @@ interface Fired {
 
 export interface TakeBack {
   /**
-   * Newest first. Several only for a rule with a ladder: those of the steps of one episode. What was taken back of them
-   * was never told, and so its end is not told either.
+   * Newest first. Several only for a rule with a ladder: one for each step of an episode. Notices taken back were never
+   * mailed, so their end is not mailed either.
    */
   readonly fired: readonly Fired[]
-  /** `lower`: only steps below the present one, which goes on. */
+  /** `lower`: only steps below the present one, which continues. */
   readonly what: 'all' | 'lower'
 }
 
@@ -28,7 +28,7 @@ export function takeBackOf(name: AlertName, state: AlertState, what: TakeBack['w
   return fired.length === 0 ? null : { fired, what }
 }
 
-/** Last parts of the keys under which mail was told that the present or last episode fires, newest first. */
+/** Last parts of the keys under which the firing of the present or last episode was mailed, newest first. */
 function partsOf({ mailed, step }: AlertState): string[] {
   const parts = mailed.filter((mark) => mark.startsWith('fired')).map((mark) => mark.slice('fired'.length))
   const last = parts.at(-1)
@@ -44,7 +44,10 @@ interface Undone {
   readonly takeBack: TakeBack | null
 }
 
-/** What is written of a decision, and mailed. @param taken keys of the notices that could be taken back */
+/**
+ * The state and the notices of a decision, to write and to mail. @param taken keys of the notices that could be taken
+ * back
+ */
 export function settled(decision: Undone, taken: ReadonlySet<string>): Pick<Undone, 'next' | 'notices'> {
   const { next, notices, takeBack } = decision
   const gone = takeBack?.fired.filter(({ key }) => taken.has(key)) ?? []
@@ -57,7 +60,7 @@ export function settled(decision: Undone, taken: ReadonlySet<string>): Pick<Undo
   const { mailedAt: _, ...untold } = next
   const left = takeBack.fired.find(({ key }) => !taken.has(key))
   if (left === undefined) return { next: { ...untold, mailed }, notices: [] }
-  // A lower step was mailed: its end is told in place of the end of the step that was not.
+  // A lower step was mailed: its end replaces the end of the step that was not.
   const ends = notices.filter(({ kind }) => kind === 'resolved').slice(0, 1)
   return {
     next: { ...next, mailed: [...mailed, ...ends.map(() => `resolved${left.part}`)] },

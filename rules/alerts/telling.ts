@@ -1,8 +1,9 @@
 /**
- * What is told about an alert, and where. Pure; instants are epoch milliseconds.
+ * Chooses the tellings of an alert, and their channels. Pure; instants are epoch milliseconds.
  *
- * Telling is level-triggered and separate for log and mail: while an alert fires, each is told once, as soon as the
- * rule may. So a rule whose stage is raised tells what still fires. An end is told only where the beginning was.
+ * Telling is level-triggered and separate for log and mail: each reports a firing alert once, as soon as the rule is
+ * permitted. So a rule with a raised stage reports alerts that still fire. A channel reports an end only if it has
+ * reported the beginning.
  */
 import { LogLevel } from '../../domain/codes.ts'
 import { levelAt } from '../ladder.ts'
@@ -11,7 +12,7 @@ import { type AlertName, keyOfTelling, type TellingKind } from './keys.ts'
 import type { AlertQuestion } from './question.ts'
 import type { AlertState } from './state.ts'
 
-/** Something to tell: an entry of the watchdog log, or a notice to mail. */
+/** A telling: an entry of the watchdog log, or a notice to mail. */
 export interface Telling {
   readonly kind: TellingKind
   /** Unique within the tenant's log, and within its notifications. */
@@ -29,14 +30,14 @@ interface Asked extends AlertQuestion {
   readonly name: AlertName
 }
 
-/** A mark of what was told: the kind, followed by the last part of the key. */
+/** A mark of a telling: the kind, followed by the last part of the key. */
 interface Mark {
   readonly kind: TellingKind
   readonly part: string
 }
 const markOf = ({ kind, part }: Mark): string => `${kind}${part}`
 
-/** Tells what is due on each channel. */
+/** Finds due tellings on each channel. */
 export function tell(state: AlertState, asked: Asked) {
   const { told, mailed } = state
   const log = dueOn(told, state, asked, asked.permission.log)
@@ -67,7 +68,7 @@ function tellingOf({ kind, part }: Mark, state: AlertState, { name, outcome: { r
   }
 }
 
-/** What is due where nothing is held back. */
+/** Due tellings on a channel without anything held back. */
 function dueOn(
   marks: readonly string[],
   state: AlertState,
@@ -84,13 +85,13 @@ function dueOn(
   return changed.filter((mark) => !marks.includes(markOf(mark)))
 }
 
-/** The end of what was last told to fire. */
+/** The end of the last reported firing. */
 function endOf(marks: readonly string[]): Mark[] {
   const last = marks.findLast((mark) => mark.startsWith('fired') || mark.startsWith('resolved'))
   return last?.startsWith('fired') === true ? [{ kind: 'resolved', part: last.slice('fired'.length) }] : []
 }
 
-/** What is due by mail, and when people are mailed that it fires. */
+/** Due tellings by mail, and the time at which the firing is mailed. */
 function dueOnMail(mailed: readonly string[], state: AlertState, asked: Asked) {
   const { outcome, permission, quiet } = asked
   const { rule } = outcome
@@ -102,7 +103,7 @@ function dueOnMail(mailed: readonly string[], state: AlertState, asked: Asked) {
   return { due: [...due, ...escalation(next, asked)], mailedAt }
 }
 
-/** When a Critical alert that nobody acknowledges is escalated; null if it is not, or no more. */
+/** The time at which a Critical alert without acknowledgement is escalated; null if it is not, or no longer. */
 export function escalatesAt(
   state: AlertState,
   { outcome: { rule }, cycle, permission, quiet, escalateAfterMs, now }: AlertQuestion,
@@ -125,6 +126,6 @@ function escalation(state: AlertState, asked: Asked): Mark[] {
   return at !== null && at <= asked.now ? [{ kind: 'escalated', part: state.part }] : []
 }
 
-/** The level of a telling about an alert of this level: an end is no more than information. */
+/** The level of a telling about an alert of this level: an end is only information. */
 export const levelOfTelling = ({ kind }: Telling, level: LogLevel): LogLevel =>
   kind === 'resolved' || kind === 'withdrawn' ? LogLevel.Info : level

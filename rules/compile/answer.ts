@@ -2,7 +2,7 @@
 import type { FactRow } from './row.ts'
 
 export const NO = 0
-/** A fact that was not read decides. */
+/** A fact that was not read decides the answer. */
 export const UNKNOWN = 1
 export const YES = 2
 

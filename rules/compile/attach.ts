@@ -12,7 +12,7 @@ import { compilePattern } from './pattern.ts'
  */
 export type Attach = (to: Matched) => readonly CompiledRule[]
 
-/** A question whether a tag fits a pattern. What follows from either answer is made when it is first needed. */
+/** A test of a tag against a pattern. The branch of each answer is made at its first use. */
 interface Fork {
   readonly fits: (tag: string) => boolean
   readonly make: (isFit: boolean) => Branch
@@ -25,8 +25,8 @@ type Branch = Fork | { readonly rules: readonly CompiledRule[] }
 type Classes = Map<string, Map<string | null, Map<string | null, Branch>>>
 
 /**
- * Most classes and branches that are kept. Pools that were renamed stay until then, and tenants choose their tags: the
- * memory must not grow with either.
+ * Most classes and branches in memory. Entries of renamed pools stay until then, and tenants choose their tags: neither
+ * may make the memory grow without limit.
  */
 const MOST_KEPT = 100_000
 

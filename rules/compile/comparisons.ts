@@ -1,7 +1,7 @@
 /**
  * The comparisons of rules, compiled: each operator becomes a closure over a row, made for its operand. They decide as
- * the engine does with the operators of `rules/engine/operators.ts`, which `differential.test.ts` tries. The two are
- * written apart, so that a mistake in one shows.
+ * the engine does with the operators of `rules/engine/operators.ts`, tested by `differential.test.ts`. The two are
+ * written separately, to find mistakes in either.
  */
 import type { OperatorName } from '../../domain/watchdog/operators.ts'
 import type { Scalar } from '../conditions.ts'
@@ -24,7 +24,7 @@ const isNumber = (value: unknown): value is number => typeof value === 'number' 
 const isScalar = (value: unknown): value is Scalar =>
   isNumber(value) || typeof value === 'string' || typeof value === 'boolean'
 
-/** A comparison whose operand is of a wrong type. */
+/** A comparison with an operand of a wrong type. */
 const never =
   (place: number, { unmet }: Ends): Decide =>
   (row) =>
@@ -103,7 +103,7 @@ const notEqual: Comparison = {
   },
 }
 
-/** A list from which on a set is faster. */
+/** From this length on, a set is faster than a list. */
 const LONG_LIST = 8
 
 /** Looks for a fact in a list. */

@@ -23,16 +23,16 @@ export interface CompiledRule {
    * read.
    */
   readonly occurrence: (row: FactRow) => string | null | undefined
-  /** The highest step of the rule's ladder that is reached; null below the first, and for a rule without. */
+  /** The highest reached step of the rule's ladder; null below the first, and without a ladder. */
   readonly step: (row: FactRow) => number | null
   /**
-   * The earliest instant at which time alone may change the answer of `holds` or `clear`, or the step: at most the end of the cycle,
-   * at which many facts start again. Ends of `for` are not in it.
+   * The earliest instant at which time alone may change the answer of `holds` or `clear`, or the step: at most the end
+   * of the cycle, because many facts start again there. Ends of `for` are left out.
    */
   readonly flipAt: FlipAt
 }
 
-/** Compiles a rule. @throws Error for what the load gate refuses */
+/** Compiles a rule. @throws Error for a rule that the load gate refuses */
 export function compileRule(rule: Rule, comparisons: Comparisons): CompiledRule {
   const { subject } = rule
   const conditions = compileConditions(rule.conditions, subject, comparisons)
@@ -70,7 +70,10 @@ const stepAt =
   (row: FactRow): number | null =>
     stepReached(ladder, row[place])
 
-/** When time alone may take a fact that ages to the next step; null for other facts, which the conditions read too. */
+/**
+ * The time at which an ageing fact may reach its next step by time alone; null for other facts, which the conditions
+ * read too.
+ */
 function stepFlip(ladder: Ladder, subject: SubjectKind): FlipAt | null {
   const fact = factsOf(subject).get(ladder.fact)
   if (fact?.withTime !== 'ages') return null

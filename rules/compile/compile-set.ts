@@ -1,5 +1,5 @@
 /**
- * Compiles a rule set once a version. The compiled rules are a filter: they say for which subjects nothing changes.
+ * Compiles a rule set once a version. The compiled rules are a filter: they find subjects without a change.
  * json-rules-engine decides about all others, and is the source of every explanation.
  */
 

@@ -1,4 +1,4 @@
-/** Compiles conditions to closures: one that answers, and one that says until when the answer stays. */
+/** Compiles conditions to closures: one returns the answer, the other the time until it may change. */
 
 import type { OperatorName } from '../../domain/watchdog/operators.ts'
 import type { SubjectKind } from '../../domain/watchdog/subject.ts'
@@ -17,8 +17,8 @@ export interface CompiledConditions {
 }
 
 /**
- * Compiles the conditions of rules for one kind of subject. Priorities are left out: they change which comparisons the
- * engine makes, never what it answers.
+ * Compiles the conditions of rules for one kind of subject. Priorities are left out: they change the engine's
+ * comparisons, never its answer.
  *
  * @throws Error for a fact that the subject does not have, or an unknown operator; the load gate refuses both
  */
@@ -48,8 +48,8 @@ function negated({ decide, flipAt }: CompiledConditions): CompiledConditions {
 /**
  * A group. One member with the answer `decisive` decides it: NO for `all`, YES for `any`.
  *
- * While such members stay as they are, so does the group: it lasts as long as the last of them. Without one, it lasts
- * until the first of its members changes. An empty group is met, as the engine has it.
+ * Its answer lasts as long as the last of such members keeps its own. Without one, it lasts until the first of its
+ * members changes. An empty group is met, as in the engine.
  */
 function groupOf(members: readonly CompiledConditions[], decisive: typeof NO | typeof YES): CompiledConditions {
   const [first] = members

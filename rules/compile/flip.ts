@@ -34,21 +34,21 @@ export interface FlipMoment {
  * The earliest instant at which time alone may change an answer; {@link NEVER} if it cannot. Facts that were not read
  * may have any value.
  *
- * @param tariffs bit of the tariff that governs a SIM ({@link tariffBit}); 0 without one, and for other subjects
+ * @param tariffs bit of the governing tariff of a SIM ({@link tariffBit}); 0 without one, and for other subjects
  */
 export type FlipAt = (row: FactRow, moment: FlipMoment, tariffs: number) => number
 
 /** The bit of a type of tariff; 0 without one. */
 export const tariffBit = (type: TariffType | null): number => (type === null ? 0 : 1 << type)
 
-/** What a comparison compares a fact with: a value, a list, or the fact at a place. */
+/** The other operand of a comparison: a value, a list, or the fact at a place. */
 export type Compared = { readonly value: Scalar | readonly Scalar[] } | { readonly fact: Fact; readonly place: number }
 
 const HOUR_MS = 3_600_000
 const MINUTE_MS = 60_000
 const lengthMs = ({ startsAt, endsAt }: Cycle): number => endsAt - startsAt
 
-/** How much an ageing fact rises in a millisecond. Its unit says it. */
+/** The rise of an ageing fact in a millisecond, by its unit. */
 export function agingRate({ unit, name }: Fact, cycle: Cycle): number {
   if (unit === '%') return 100 / lengthMs(cycle)
   if (unit === 'hours') return 1 / HOUR_MS
@@ -59,7 +59,7 @@ export function agingRate({ unit, name }: Fact, cycle: Cycle): number {
 const bitsOf = (tariffs: readonly TariffType[]): number =>
   tariffs.reduce<number>((bits, type) => bits | tariffBit(type), 0)
 
-/** Tariff bits under which a fact is read again `LOOKS_PER_CYCLE` times; 0: under none, null: under all. */
+/** Tariff bits under which a fact is read again `LOOKS_PER_CYCLE` times; 0: none, null: all. */
 function sampledUnder({ withTime, movedUnder }: Fact): number | null {
   if (withTime === 'falls') return null
   if (withTime === 'elsewhere') return movedUnder === null ? null : bitsOf(movedUnder)
@@ -82,7 +82,7 @@ export function flipOf(operator: OperatorName, fact: Fact, place: number, other:
 
 const nextLook = ({ now, cycle }: FlipMoment): number => nextLookAt(now, cycle)
 
-/** A fact that has expired is false until something happens to its subject. */
+/** An expired fact stays false until an event of its subject. */
 const expiryOf =
   (place: number): FlipAt =>
   (row, moment) =>
@@ -96,7 +96,7 @@ function samplingOf(facts: readonly Fact[]): FlipAt | null {
 }
 
 function agingOf(operator: OperatorName, fact: Fact, place: number, other: Compared): FlipAt | null {
-  // An ageing fact that is null stays null, and one that is known stays known.
+  // An ageing fact that is null stays null; a known one stays known.
   if (operator === 'known') return null
   const ages = fact.withTime === 'ages'
   if ('fact' in other) {
@@ -157,6 +157,6 @@ function crossing(
   }
 }
 
-/** When a distance is closed at a rate. Rounded down, so that rounding in the facts themselves is never earlier. */
+/** The time at which a distance is closed at a rate. Rounded down, so the rounding of facts is never earlier. */
 const meeting = (distance: number, rate: number, now: number): number =>
   rate === 0 ? NEVER : Math.floor(now + distance / rate)

@@ -1,8 +1,8 @@
 /** Patterns of `match`, split once. */
 
 /**
- * A function that says whether a text fits a pattern, as `fitsPattern` of `rules/engine/match.ts` does. It allocates
- * nothing.
+ * Makes a function that matches a text against a pattern, like `fitsPattern` of `rules/engine/match.ts`. It allocates
+ * no memory.
  */
 export function compilePattern(pattern: string): (text: string) => boolean {
   const [first = '', ...rest] = pattern.split('*')

@@ -1,11 +1,13 @@
-/** The form in which compiled rules get the facts of a subject: a list, one place for each fact of the catalogue. */
+/**
+ * The form in which compiled rules receive the facts of a subject: a list with a place for each fact of the catalogue.
+ */
 import type { FactValue } from '../../domain/watchdog/fact.ts'
 import { FACTS, type Facts } from '../facts.ts'
 import type { FactOf, Moment } from '../facts-of.ts'
 
 /**
- * Facts of a subject by {@link placeOf}. `undefined` stands for a fact that was not read. A row may be filled again for
- * the next subject, in all its places: compiled rules keep nothing of it.
+ * Facts of a subject by {@link placeOf}. `undefined`: not read. A row may be filled again for the next subject, in all
+ * its places: compiled rules keep no reference to it.
  */
 export type FactRow = readonly (FactValue | undefined)[]
 
@@ -26,7 +28,7 @@ export function placeOf(name: string): number {
   return place
 }
 
-/** A row with the given facts. The other facts count as not read. */
+/** A row with the given facts. Other facts count as not read. */
 export const rowOf = (facts: Facts): FactRow => NAMES.map((name) => facts[name])
 
 /**
@@ -43,7 +45,7 @@ export function filling(names: readonly string[]): (facts: Facts) => FactRow {
 }
 
 /**
- * The same from what was read of a subject, without an object for its facts.
+ * The same from the rows read of a subject, without an object for its facts.
  *
  * @param factsOf how each of the facts follows, by its name
  * @throws Error if `factsOf` has none of a name

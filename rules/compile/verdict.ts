@@ -1,4 +1,4 @@
-/** What the compiled rules say of a subject: whether an evaluation by the engine would change anything. Pure. */
+/** The verdict of compiled rules on a subject: whether an evaluation by the engine would change an alert. Pure. */
 import type { LogLevel } from '../../domain/codes.ts'
 import type { Cycle } from '../../domain/time/cycle.ts'
 import type { Subject } from '../../domain/watchdog/subject.ts'
@@ -29,8 +29,8 @@ export interface Known {
 }
 
 /**
- * `unchanged`: an evaluation would leave the alert as it is, and tell nothing. `unknown`: a fact that was not read
- * decides. What a firing alert asks of the enforcement is not looked at.
+ * `unchanged`: an evaluation would leave the alert unchanged, without tellings. `unknown`: a fact that was not read
+ * decides. The wishes of a firing alert are not compared.
  */
 export type Verdict = 'unchanged' | 'changed' | 'unknown'
 
@@ -47,7 +47,7 @@ export const beginsNothing = ({ holds }: CompiledRule, row: FactRow): boolean =>
  * The earliest instant at which time alone may change an answer of rules attached to a subject; {@link NEVER} if it
  * cannot.
  *
- * @param tariffs bit of the tariff that governs a SIM (`tariffBit`); 0 for other subjects
+ * @param tariffs bit of the governing tariff of a SIM (`tariffBit`); 0 for other subjects
  */
 export function flipsAt(
   attached: readonly CompiledRule[],
@@ -58,7 +58,7 @@ export function flipsAt(
   let first = NEVER
   for (const one of attached) {
     first = Math.min(first, one.flipAt(row, moment, tariffs))
-    // Whatever ends the stand-still, it is noticed.
+    // A look notices the end of a stand-still.
     if (standsStill(one.rule, moment.staleSince)) first = Math.min(first, nextLookAt(moment.now, moment.cycle))
   }
   return first
@@ -86,7 +86,7 @@ export function verdictOn(compiled: CompiledRule, row: FactRow, known: Known): R
     previous: stored,
     now: known.now,
   })
-  // What is told always changes the state.
+  // A telling always changes the state.
   const stays = stored === null ? next.phase === 'inactive' : isSame(next, stored)
   return stays ? { verdict: 'unchanged', checkAt: nextCheckAt } : { verdict: 'changed' }
 }
@@ -98,7 +98,7 @@ interface Answered {
   readonly which: string | null
 }
 
-/** What the engine would answer. */
+/** The answer that the engine would give. */
 function outcomeOf({ rule, step }: CompiledRule, row: FactRow, { isMet, cleared, which }: Answered): RuleOutcome {
   const reached = isMet ? step(row) : null
   return {
@@ -111,7 +111,7 @@ function outcomeOf({ rule, step }: CompiledRule, row: FactRow, { isMet, cleared,
   }
 }
 
-/** The level that a rule's alert will have. Where an answer is unknown, so is the verdict, and the level does not matter. */
+/** The level that a rule's alert will have. An unknown answer makes the verdict unknown, and the level irrelevant. */
 export function levelIn(compiled: CompiledRule, row: FactRow, known: Omit<Leveled, 'outcome'>): LogLevel {
   const { rule, holds, clear, occurrence } = compiled
   if (rule.ladder === null) return rule.level

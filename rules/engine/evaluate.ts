@@ -1,8 +1,8 @@
 /**
  * Decides which rules one subject meets, and why, with json-rules-engine.
  *
- * Pure: the same rules and facts give the same outcomes. Each evaluation of a rule has an Engine of its own.
- * Overlapping runs on one Engine can end each other early, and a rule that fails makes the others in its run fail too.
+ * Pure: the same rules and facts give the same outcomes. Each evaluation of a rule has a separate Engine. Overlapping
+ * runs on one Engine can end each other early, and a failing rule makes the others in its run fail too.
  */
 
 import { Engine, type RuleResult } from 'json-rules-engine'
@@ -13,14 +13,14 @@ import { stepReached } from '../ladder.ts'
 import type { Rule } from '../rule.ts'
 import { useStrictOperators } from './operators.ts'
 
-/** One comparison: its operands, and whether it was met. */
+/** A comparison: its operands, and whether it was met. */
 export interface LeafExplanation {
   readonly fact: string
   readonly value: FactValue
   readonly operator: string
   /** Value that the fact was compared with. */
   readonly operand: FactValue | readonly FactValue[]
-  /** Name of the fact whose value is the operand; null if the rule gives the value. */
+  /** Name of the fact that gives the operand; null if the rule gives the value. */
   readonly operandFact: string | null
   /** Null: not evaluated, because other comparisons had decided already. */
   readonly result: boolean | null
@@ -32,7 +32,7 @@ export interface RuleOutcome {
   readonly met: boolean
   /** Whether the clear conditions are met; only for rules that have some. */
   readonly clear?: boolean
-  /** Highest step of the rule's ladder that is reached; only for rules with one, and where the conditions are met. */
+  /** Highest reached step of the rule's ladder; only for rules with one, and only if the conditions are met. */
   readonly step?: number
   /** Value of the rule's `occurrence` fact as text; null if it is unknown or empty, or the rule has none. */
   readonly occurrence: string | null
@@ -68,7 +68,7 @@ async function outcomeOf(rule: Rule, facts: Facts): Promise<RuleOutcome> {
   }
 }
 
-/** The last comparison is that of the ladder: it names the step that is reached. */
+/** The last comparison is that of the ladder: it names the reached step. */
 const withStep = (leaves: readonly LeafExplanation[], step: number): LeafExplanation[] =>
   leaves.map((leaf, n) => (n === leaves.length - 1 ? { ...leaf, operand: step } : leaf))
 
@@ -81,7 +81,7 @@ function occurrenceOf({ event }: Rule, facts: Facts): string | null {
 /**
  * Decides conditions on facts.
  *
- * @throws Error if a fact that is needed is missing
+ * @throws Error if a needed fact is missing
  */
 export async function decide(
   conditions: Group,
@@ -89,7 +89,7 @@ export async function decide(
 ): Promise<{ readonly met: boolean; readonly leaves: readonly LeafExplanation[] }> {
   const engine = new Engine([{ conditions: forEngine(conditions), event: { type: 'met' } }])
   useStrictOperators(engine)
-  // Only the facts that are read, because the engine hashes every fact in every run.
+  // Only the facts that conditions read, because the engine hashes every fact in every run.
   const read = factsRead(conditions).filter((name) => Object.hasOwn(facts, name))
   const { results, failureResults } = await engine.run(Object.fromEntries(read.map((name) => [name, facts[name]])))
   const [result] = [...results, ...failureResults]
@@ -101,7 +101,7 @@ export async function decide(
 
 type ResultNode = RuleResult['conditions'] | Extract<RuleResult['conditions'], { all: unknown }>['all'][number]
 
-/** Results of the comparisons, in the order of the file; null for those that were not evaluated. */
+/** Results of the comparisons, in the order of the file; null: not evaluated. */
 function resultsOf(node: ResultNode): (boolean | null)[] {
   if ('all' in node) return node.all.flatMap(resultsOf)
   if ('any' in node) return node.any.flatMap(resultsOf)

@@ -14,7 +14,9 @@ export interface Matched {
   readonly tariffType: string | null
 }
 
-/** Whether a text fits a pattern in which `*` stands for any number of characters, even none. Case-sensitive. */
+/**
+ * Whether a text fits a pattern. In the pattern, `*` stands for any number of characters, even none. Case-sensitive.
+ */
 export function fitsPattern(pattern: string, text: string): boolean {
   const parts = pattern.split('*')
   const first = parts[0] ?? ''

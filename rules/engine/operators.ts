@@ -1,7 +1,7 @@
 /**
  * Operators of rules, under json-rules-engine's own names, but strict. The engine's own operators count `3 >= null` as
- * met, read the text `'5'` as a number, and throw on a wrong list. With ours, a value that is null or of the wrong type
- * meets no comparison except `known: false`, before any negation.
+ * met, read the text `'5'` as a number, and throw on a wrong list. With these, a value that is null or of the wrong
+ * type meets no comparison except `known: false`, before any negation.
  */
 import type { Engine } from 'json-rules-engine'
 import {

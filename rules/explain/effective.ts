@@ -10,19 +10,19 @@ import type { Facts } from '../facts.ts'
 import type { Rule } from '../rule.ts'
 import { misfitsOf } from './match.ts'
 
-/** Subjects for which every rule gives the same answer. */
+/** Subjects with the same answer from every rule. */
 export interface SubjectClass {
   readonly matched: Matched
   /** Why nothing is evaluated for them; null: they are evaluated. */
   readonly unwatched: Extract<UncoveredReason, 'notProvisioned' | 'exempt' | 'mode'> | null
-  /** The facts that are settings of theirs. All others count as not known. */
+  /** Their settings, as facts. Other facts count as unknown. */
   readonly settings: Facts
 }
 
 export interface Effective {
   /** Names of the rules attached to them. */
   readonly attached: ReadonlySet<string>
-  /** Names of those that are in stage log or higher, and that can hold with these settings, whatever other facts say. */
+  /** Names of rules in stage log or higher that can hold with these settings, for any values of the other facts. */
   readonly effective: ReadonlySet<string>
   /** Why no rule is effective; null: one is. */
   readonly reason: UncoveredReason | null
@@ -30,7 +30,10 @@ export interface Effective {
 
 const NOTHING: ReadonlySet<string> = new Set()
 
-/** Makes the function that says it of a class of subjects. @param rules the rules in force, of any kind of subject */
+/**
+ * Makes the function that finds the effective rules of a class of subjects. @param rules the rules in force, of any
+ * kind of subject
+ */
 export function effectiveBy(rules: readonly Rule[]): (to: SubjectClass) => Effective {
   const asked = rules.map((rule) => ({ rule, canHold: canHoldFor(rule.conditions, rule.subject) }))
   return (to) => {
@@ -66,13 +69,15 @@ function reasonFor(fitting: readonly Asked[], heard: readonly Asked[], settings:
   return lacksThreshold ? 'threshold' : 'settings'
 }
 
-/** Makes the function that says whether conditions can be met with these settings, whatever the facts that are not among them. */
+/**
+ * Makes the function that decides whether conditions can be met with these settings, for any values of the other facts.
+ */
 function canHoldFor(conditions: Condition, subject: SubjectKind): (settings: Facts) => boolean {
   const answer = answerBy(conditions, subject)
   return (settings) => answer(settings) !== NO
 }
 
-/** An answer in Kleene's logic, in which no is less than unknown, and unknown less than yes. */
+/** An answer in Kleene's logic: no is less than unknown, and unknown less than yes. */
 type AnswerTo = (settings: Facts) => number
 
 function answerBy(condition: Condition, subject: SubjectKind): AnswerTo {
@@ -93,7 +98,7 @@ function answerBy(condition: Condition, subject: SubjectKind): AnswerTo {
   return leafBy(condition, subject)
 }
 
-/** A comparison of two facts one of which is null has the same answer whatever the other is, so this is null then too. */
+/** A comparison of two facts with one null has the same answer for any other value, so the result is null here too. */
 function leafBy(leaf: Leaf, subject: SubjectKind): AnswerTo {
   const { decide } = compileConditions(leaf, subject)
   const { fact, value } = leaf

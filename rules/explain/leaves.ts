@@ -9,8 +9,8 @@ import { operatorNamed } from '../engine/operators.ts'
 import { type Facts, factsOf } from '../facts.ts'
 
 /**
- * The comparisons with an answer for those that the engine left out, because others had decided already. Null is left
- * where a value is unknown: such a comparison is not met, and nobody knows whether it would be.
+ * Adds answers to the comparisons that the engine skipped, because others had decided already. Null stays for an
+ * unknown value: such a comparison is not met, and its answer is unknown.
  */
 export const answered = (leaves: readonly LeafExplanation[], subject: SubjectKind): LeafExplanation[] =>
   leaves.map((leaf) => ({ ...leaf, result: answerTo(leaf, subject) }))

@@ -5,9 +5,9 @@ import type { Rule } from '../rule.ts'
 /** A field of a rule that keeps it from a subject. */
 export interface Misfit {
   readonly field: 'stage' | 'tenant' | 'pool' | 'tag' | 'tariffType'
-  /** What the rule asks for. */
+  /** The value that the rule requires. */
   readonly expected: string
-  /** What the subject has; null: nothing. */
+  /** The value of the subject; null: none. */
   readonly got: string | null
 }
 

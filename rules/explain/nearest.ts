@@ -1,8 +1,8 @@
 /**
- * The nearest miss: which facts would have to move, and how far, for conditions to be met. Pure.
+ * The nearest miss: the facts that would have to move for conditions to be met, and how far. Pure.
  *
- * One fact is moved at a time, all others staying as they are. Only where no single one is enough, several are moved
- * together: the fewest.
+ * One fact is moved at a time, with all others unchanged. Only if no single one is enough, several are moved together:
+ * the fewest.
  */
 import { SimStatus } from '../../domain/codes.ts'
 import type { Cycle } from '../../domain/time/cycle.ts'
@@ -20,27 +20,27 @@ import type { Rule } from '../rule.ts'
 export interface Move {
   readonly fact: string
   readonly from: FactValue
-  /** The value from which on it is enough; null: any value but the one it has. */
+  /** The first value that is enough; null: any value except the present one. */
   readonly to: FactValue
   readonly direction: 'rises' | 'falls' | 'becomes'
-  /** How far that is, at least 0; null where it is no distance, because a value is no number or unknown. */
+  /** The distance, at least 0; null if there is none, because a value is not a number, or unknown. */
   readonly by: number | null
   /** Whether `to` itself is not enough, but anything beyond it is. */
   readonly isBeyond: boolean
 }
 
-/** What has to come true for a rule's conditions to begin to hold, or for an episode to end. */
+/** The conditions that must come true for a rule to begin to hold, or for an episode to end. */
 export function goalOf({ conditions, clear }: Pick<Rule, 'conditions' | 'clear'>, isMet: boolean): Condition {
   if (!isMet) return conditions
   return clear === null ? { not: conditions } : { all: [{ not: conditions }, clear] }
 }
 
-/** Ways that are told. */
+/** Most ways in the result. */
 const MOST_WAYS = 6
-/** Items of a list that are tried. */
+/** Most items of a list to try. */
 const MOST_ITEMS = 50
 
-/** The ways to a goal that is not met, the nearest first; none if it is met, or no such way was found. */
+/** The ways to an unmet goal, the nearest first; none if it is met, or if no such way was found. */
 export function nearestMoves(goal: Condition, subject: SubjectKind, facts: Facts): (readonly Move[])[] {
   const isReached = reaching(goal, subject)
   if (isReached(facts)) return []
@@ -109,7 +109,7 @@ function movesOf(
   return ways.flatMap((moves) => byLength(moves).slice(0, 1))
 }
 
-/** The values that a goal compares a fact with, as they are now. */
+/** The present values that a goal compares a fact with. */
 function comparedWith(name: string, goal: Condition, facts: Facts): FactValue[] {
   const values = leavesOf(goal).flatMap(({ fact, value }): FactValue[] => {
     if (isReference(value)) {
@@ -156,7 +156,7 @@ function directionTo(from: number | null, to: number): Move['direction'] {
   return to > from ? 'rises' : 'falls'
 }
 
-/** The moves that make a condition true or false, each leaf for itself; null if a leaf cannot be moved. */
+/** The moves that make a condition true or false, each leaf separately; null if a leaf cannot be moved. */
 function needed(condition: Condition, isWanted: boolean, subject: SubjectKind, facts: Facts): readonly Move[] | null {
   if ('not' in condition) return needed(condition.not, !isWanted, subject, facts)
   if ('fact' in condition) {
@@ -181,7 +181,7 @@ function needed(condition: Condition, isWanted: boolean, subject: SubjectKind, f
 const MOST_LOOKS = 800
 
 /**
- * When a goal that is not met is met if nothing happens: facts that age do so, all others stay. Null: not in this cycle.
+ * The time at which an unmet goal is met without events: ageing facts age, all others stay. Null: not in this cycle.
  *
  * @param now epoch milliseconds
  */
@@ -205,7 +205,7 @@ export function reachedInTime(
   return null
 }
 
-/** Facts after so many milliseconds in which nothing happens. */
+/** Facts after so many milliseconds without events. */
 export function aged(facts: Facts, subject: SubjectKind, cycle: Cycle, ms: number): Facts {
   const later = Object.entries(facts).map(([name, value]) => {
     const fact = factsOf(subject).get(name)

@@ -9,7 +9,7 @@ import { operatorNamed } from '../engine/operators.ts'
 import { factsOf } from '../facts.ts'
 import type { Move } from './nearest.ts'
 
-/** Items of a list that are shown. */
+/** Most items of a list to show. */
 const MOST_ITEMS = 10
 
 /** A value of a fact: with its unit, codes by their label. @param others numbers that it must not read as */
@@ -50,7 +50,7 @@ export function leafWords(
   return `${is}: ${result ? '' : 'not '}${than}`
 }
 
-/** What must happen to a fact: `usagePct rises by 3.2 % to 80 %`. */
+/** The required move of a fact: `usagePct rises by 3.2 % to 80 %`. */
 export function moveWords({ fact, from, to, direction, by, isBeyond }: Move, subject: SubjectKind): string {
   if (to === null) return `${fact} becomes another than ${valueWords(fact, subject, from)}`
   const target = valueWords(fact, subject, to, [from])

@@ -1,4 +1,7 @@
-/** What experience says about a rule: it would be told too often, too early, or without what a person needs. Pure. */
+/**
+ * Advice from experience about a rule: it would report too often, too early, or without details that a person needs.
+ * Pure.
+ */
 
 import { placeholdersOf } from '../alerts/message.ts'
 import { factsRead, type Leaf, leavesOf } from '../conditions.ts'
@@ -12,9 +15,9 @@ import { leavesAt, rangeOf } from './ranges.ts'
 const FORECASTS: readonly string[] = ['forecastPct', 'burnRatio', 'burnShortRatio', 'burnLongRatio']
 const SILENCES: readonly string[] = ['silentPct', 'hoursSinceLastSeen', 'neverSeen', 'usageAgeMinutes']
 const FEED: readonly string[] = ['feedAgePct', 'feedAgeMinutes']
-/** Facts that say how long the cycle is, so that hours can be judged. */
+/** Facts about the length of the cycle, by which hours can be judged. */
 const CYCLE: readonly string[] = ['cycleHours', 'daysUntilRenewal']
-/** A clear that is so near to what fires, as a share of it, is passed by noise. */
+/** If the distance between clear and firing is at most this share, noise passes both. */
 const NEAR = 0.05
 
 /** Everything that one rule alone shows. */
@@ -107,7 +110,7 @@ function checkTimes({ subject, conditions }: Rule): Remark[] {
   })
 }
 
-/** Only measures are asked for: that a yes or a code decided, the message says by being there. */
+/** Only measures are required: if a yes or a code decided, the message itself implies it. */
 function checkMessage({ subject, conditions, ladder, event }: Rule): Remark[] {
   const facts = factsOf(subject)
   const named = new Set(placeholdersOf(event.params.message).map((name) => namesOf(ladder)[name] ?? name))

@@ -1,4 +1,4 @@
-/** What is odd about a rule that the gate accepts. */
+/** Findings of the linter on rules that the gate accepts. */
 import { placeInFile } from '../ladder.ts'
 import type { LintCode } from '../lint-codes.ts'
 import type { Rule } from '../rule.ts'
@@ -9,11 +9,11 @@ export interface Finding {
   /** JSON pointer into the rule's file. */
   readonly pointer: string
   readonly code: LintCode
-  /** What was found, in words. */
+  /** The finding in words. */
   readonly says: string
 }
 
-/** What one check says of a rule: without the rule. */
+/** A finding of one check, without the rule. */
 export type Remark = Pick<Finding, 'pointer' | 'code' | 'says'>
 
 export const findingOf = (rule: Rule, remark: Remark): Finding => ({

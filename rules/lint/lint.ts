@@ -1,4 +1,4 @@
-/** Finds what is odd in a rule set that the gate accepts. Pure. */
+/** Checks a rule set that the gate accepts for oddities. Pure. */
 
 import { LINT_CODES } from '../lint-codes.ts'
 import type { Rule } from '../rule.ts'
@@ -7,7 +7,7 @@ import { type Finding, findingOf } from './finding.ts'
 import { checkRanges } from './ranges.ts'
 import { saidTwice } from './said-twice.ts'
 
-/** @returns findings by file; what a rule mutes is left out */
+/** @returns findings by file, without muted ones */
 export function lintRules(rules: readonly Rule[]): Finding[] {
   const muted = new Map(rules.map(({ name, muted: codes }) => [name, codes]))
   const each = rules.flatMap((rule) =>

@@ -1,4 +1,4 @@
-/** What comparisons of one fact with numbers leave of its values. Pure. */
+/** Ranges of a fact's values that comparisons with numbers permit. Pure. */
 import type { Condition, Group, Leaf } from '../conditions.ts'
 import { textOf } from '../diff.ts'
 import { type Fact, factsOf } from '../facts.ts'
@@ -19,7 +19,7 @@ const ALL: Range = { from: -Infinity, to: Infinity, isFromOpen: false, isToOpen:
 export const required = (condition: Condition): Leaf[] =>
   'all' in condition ? condition.all.flatMap(required) : 'fact' in condition ? [condition] : []
 
-/** The numbers for which a comparison is met; undefined if it is not one range. */
+/** The numbers that meet a comparison; undefined if they are not one range. */
 export function rangeOf({ operator, value }: Leaf): Range | undefined {
   if (typeof value !== 'number') return undefined
   switch (operator) {

@@ -1,17 +1,17 @@
-/** Rules that say what another says: the same conditions, or stricter ones that do no more. Pure. */
+/** Finds redundant rules: with the same conditions as another, or stricter ones that do no more. Pure. */
 import type { Leaf } from '../conditions.ts'
 import { textOf } from '../diff.ts'
 import type { Rule } from '../rule.ts'
 import { type Finding, findingOf } from './finding.ts'
 import { isWithin, rangeOf, required } from './ranges.ts'
 
-/** What a rule does, and for whom: only rules that agree in it are compared. */
+/** The effects and the subjects of a rule: only rules that agree in both are compared. */
 const effectOf = ({ subject, match, event, level, ladder }: Rule): string => {
   const { actions, suspend = null, stage, once } = event.params
   return JSON.stringify([subject, match, level, ladder, actions.toSorted(), suspend, stage, once])
 }
 
-/** Rules that add nothing to another. Of two that say the same, the later name is reported. */
+/** Rules that add nothing to another. Of two equal ones, the later name is reported. */
 export function saidTwice(rules: readonly Rule[]): Finding[] {
   const groups = Map.groupBy(
     rules.filter(({ event }) => event.params.stage !== 'off'),

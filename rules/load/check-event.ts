@@ -104,7 +104,7 @@ function checkOccurrence({ once, occurrence }: RuleEvent['params'], subject: Sub
 
 interface Said {
   readonly subject: SubjectKind
-  /** Names beside the facts. */
+  /** Names other than facts. */
   readonly names: Readonly<Record<string, string>>
 }
 

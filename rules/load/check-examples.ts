@@ -1,4 +1,4 @@
-/** Runs the examples of a rule file. Each must give the result that it states, and both results must occur. */
+/** Runs the examples of a rule file. Each must give its stated result, and both results must occur. */
 
 import { didYouMean } from '../../domain/spelling.ts'
 import type { FactValue } from '../../domain/watchdog/fact.ts'

@@ -1,4 +1,4 @@
-/** Checks the ladder of a rule file: its fact, its steps, and what does not go with it. */
+/** Checks the ladder of a rule file: its fact, its steps, and fields that conflict with it. */
 import { Value } from 'typebox/value'
 import { LogLevel } from '../../domain/codes.ts'
 import { didYouMean } from '../../domain/spelling.ts'
@@ -47,7 +47,7 @@ function checkSteps({ steps }: LadderFile, report: Report): boolean {
   return wrong.length === 0
 }
 
-/** Reports parts of an event that do not go with a ladder, and a level that is missing without one. */
+/** Reports fields of an event that conflict with a ladder, and a missing level without one. */
 export function checkBesideLadder(hasLadder: boolean, { params }: RuleEvent, report: Report): void {
   const { level, once, actions } = params
   if (!hasLadder) {

@@ -1,4 +1,4 @@
-/** Checks a value against a schema, field by field, so that each wrong field is reported once and in words. */
+/** Checks a value against a schema, field by field. Each wrong field is reported once and in words. */
 import { type TSchema, Type } from 'typebox'
 import { Value } from 'typebox/value'
 import { didYouMean } from '../../domain/spelling.ts'
@@ -11,7 +11,7 @@ const described = (schema: TSchema): string =>
 const wordsOf = (schema: TSchema): string[] =>
   'enum' in schema && Array.isArray(schema.enum) ? schema.enum.filter((word) => typeof word === 'string') : []
 
-/** Reports what does not fit the schema. @returns whether everything fits */
+/** Reports faults against the schema. @returns whether there are none */
 export function checkShape(schema: TSchema, value: unknown, pointer: string, report: Report): boolean {
   if (Type.IsObject(schema) && isRecord(value)) return checkFields(schema.properties, value, pointer, report)
   if (Type.IsArray(schema) && Array.isArray(value)) {

@@ -9,10 +9,13 @@ import type { RuleSource } from '../../domain/watchdog/rule-source.ts'
 import { BOUNDS } from '../rule-file.ts'
 import { below, type FaultList, keysOf, type Report, type TextPlace } from './faults.ts'
 
-/** Controls that reorder the text around them: what is shown is then not what is compared (Trojan Source, 2021). */
+/**
+ * Controls that reorder the text around them: the visible text then differs from the compared one (Trojan Source,
+ * 2021).
+ */
 const BIDI_CONTROL = /\p{Bidi_Control}/u
 
-/** A file that was read as JSON. */
+/** A file parsed as JSON. */
 export interface ReadSource {
   readonly file: string
   readonly value: unknown
@@ -37,7 +40,7 @@ export function readSource({ file, text, unreadable }: RuleSource, faults: Fault
 /**
  * Reads a text, and reports every such fault at its place.
  *
- * @param reportAt makes a report that knows the places of this text
+ * @param reportAt makes a report with the places of this text
  * @returns undefined if it is not JSON
  */
 function checkText(
@@ -71,8 +74,8 @@ interface Broken extends TextPlace {
 }
 
 /**
- * The words are those of `JSON.parse`. So is the place, where they name it; otherwise it is momoa's, whose errors end in
- * it: `(2:6)`.
+ * The message is that of `JSON.parse`. So is the place, if the message has one; otherwise it is momoa's, whose errors
+ * end in it: `(2:6)`.
  */
 function brokenAt(error: unknown, text: string): Broken {
   const words = messageOf(text) ?? String(error)
@@ -171,7 +174,7 @@ export function placesIn(text: string): (pointer: string) => TextPlace {
   return (pointer) => placeOf(root, pointer)
 }
 
-/** Where a pointer's value stands; for what is not there, the nearest thing around it. */
+/** The place of a pointer's value; for a missing value, that of the nearest one around it. */
 function placeOf(root: ValueNode, pointer: string): TextPlace {
   let node: ValueNode = root
   let at: TextPlace = root.loc.start

@@ -1,9 +1,9 @@
-/** A fault in a rule file: its place, the value found, and what was expected. */
+/** A fault in a rule file: its place, the found value, and the expected one. */
 export interface RuleFault {
   readonly file: string
   /** JSON pointer into the file; empty for the whole file. */
   readonly pointer: string
-  /** Where that is in the text, both from 1; absent where the file is not known or not JSON. */
+  /** The place in the text, both from 1; absent if the file is unknown or not JSON. */
   readonly at?: TextPlace
   readonly got: string
   readonly expected: string
@@ -32,7 +32,7 @@ function shown(value: unknown): string {
   return text.length <= MOST_CHARS ? text : `${text.slice(0, MOST_CHARS - 1).toWellFormed()}…`
 }
 
-/** Ends the check of a file that has more faults than anybody reads. */
+/** Ends the check of a file that has too many faults for a reader. */
 class TooManyFaults extends Error {}
 
 /** Collects the faults of a set: each once, at most 100 of a file and 1,000 of all. */
@@ -41,7 +41,7 @@ export class FaultList {
   readonly #known = new Set<string>()
   readonly #counts = new Map<string, number>()
 
-  /** All faults so far, in the order they were found. */
+  /** The faults so far, in the order of finding. */
   get all(): readonly RuleFault[] {
     return this.#faults
   }
@@ -53,7 +53,7 @@ export class FaultList {
   /**
    * Reports faults of one file. Shared conditions are checked for every rule that uses them, and reported once.
    *
-   * @param placeOf where a pointer is in the file's text
+   * @param placeOf finds a pointer in the file's text
    */
   of(file: string, placeOf?: (pointer: string) => TextPlace | undefined): Report {
     return (pointer, got, expected, hint) => {

@@ -38,8 +38,8 @@ export async function loadRuleSet(files: readonly RuleSource[]): Promise<RuleSet
 }
 
 /**
- * Loads a set that was checked when it came in. Its texts and examples were checked then; whether this build still
- * understands its rules is checked again.
+ * Loads a stored set. Its texts and examples were checked when it was pushed; its rules are checked again, because this
+ * build may not support them.
  */
 export function loadStoredRules(files: readonly RuleSource[]): Promise<RuleSet> {
   const faults = new FaultList()
@@ -73,7 +73,7 @@ async function loadFiles(
   return { rules: faults.all.length > 0 ? [] : inOrder, faults: faults.all }
 }
 
-/** Lets what waits in this process run: a set of 8 MB takes seconds, and requests of others come in meanwhile. */
+/** Lets other work of this process run: a set of 8 MB takes seconds, and other requests arrive in that time. */
 const othersFirst = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
 const isShared = (file: string): boolean => file.split('/').at(-2) === 'conditions'
@@ -152,7 +152,7 @@ async function ruleOf(
   const rungs = field(value, 'ladder')
   const ladder = rungs === undefined ? null : readLadder(rungs, subject, report)
   if (isEvent(event)) {
-    // A step may be named whatever is wrong with the ladder.
+    // The event may use names of steps even if the ladder is wrong.
     checkEvent(event, subject, rungs === undefined ? null : (ladder ?? NO_LADDER), report)
     checkBesideLadder(rungs !== undefined, event, report)
   }

@@ -1,6 +1,6 @@
 /**
- * The JSON schemas of rule files and of shared conditions, for editors. They are made from the tables that the load gate reads, so that an editor
- * offers all existing facts, operators, levels and actions. `npm run generate` writes them to
+ * The JSON schemas of rule files and of shared conditions, for editors. They are made from the tables of the load gate,
+ * so an editor offers all existing facts, operators, levels and actions. `npm run generate` writes them to
  * `rules/rule-file.schema.json` and `rules/shared-condition.schema.json`.
  *
  * The load gate refuses more: wrong types and units of operands, negations of facts that may be unknown, and examples
@@ -137,7 +137,7 @@ export function ruleFileSchema(): Json {
 /** Name of the file that {@link ruleFileSchema} is kept in. */
 export const RULE_SCHEMA = 'rule-file.schema.json'
 
-/** The schema of files with shared conditions. It refers to that of rule files, which stands beside it. */
+/** The schema of files with shared conditions. It refers to that of rule files, in the same folder. */
 export function sharedConditionSchema(): Json {
   return {
     $schema: 'https://json-schema.org/draft/2020-12/schema',

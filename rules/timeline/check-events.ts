@@ -1,4 +1,4 @@
-/** Checks the events of a timeline: each is one thing, about something that is there. */
+/** Checks the events of a timeline: each has one kind, and its subject exists. */
 import { didYouMean } from '../../domain/spelling.ts'
 import { below, type Report } from '../load/faults.ts'
 import type { Rule } from '../rule.ts'

@@ -1,4 +1,4 @@
-/** Checks what a test expects: rules, subjects and SIMs that are there. */
+/** Checks the expectations of a test: their rules, subjects and SIMs exist. */
 import { didYouMean } from '../../domain/spelling.ts'
 import { below, type Report } from '../load/faults.ts'
 import type { Rule } from '../rule.ts'

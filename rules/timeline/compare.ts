@@ -1,4 +1,7 @@
-/** Compares what rules did with what a test expects: all of it, and of each thing the fields that are given. */
+/**
+ * Compares the reactions of rules with the expectations of a test: every reaction, by the given fields of each
+ * expectation.
+ */
 import { LogLevel, labelOf } from '../../domain/codes.ts'
 import { cycleAt } from '../../domain/time/cycle.ts'
 import { instantText, readInstant } from './instant.ts'
@@ -7,7 +10,7 @@ import { ENTRY_KINDS, type Expectation, type ExpectedEntry } from './test-file.t
 
 /** A difference, in words. */
 export interface Miss {
-  /** JSON pointer below `expect`: the thing that was expected, or the list that lacks one. */
+  /** JSON pointer below `expect`: the expectation, or the list that lacks one. */
   readonly pointer: string
   readonly expected: string
   readonly got: string
@@ -113,10 +116,10 @@ const suspensionsOf = (played: Played): Suspended[] =>
 const isSuspension = ({ sim, from, to }: NonNullable<Expectation['suspensions']>[number], got: Suspended): boolean =>
   sim === got.sim && isAt(from, got.at) && (to === undefined || (got.to !== null && isAt(to, got.to)))
 
-/** So many of what nobody expected are shown beside each thing that is missing. */
+/** Most unexpected reactions shown next to each missing one. */
 const MOST_SHOWN = 3
 
-/** Gives each expected thing one that happened, as many as there can be. What is left on either side is a miss. */
+/** Pairs expectations with reactions, as many as possible. Unpaired ones on either side are misses. */
 function matched<E extends object, H extends Happened>(
   expected: readonly E[],
   happened: readonly H[],

@@ -26,7 +26,7 @@ export interface RuleCoverage {
   readonly rule: string
   readonly file: string
   readonly leaves: readonly LeafCoverage[]
-  /** Part of the leaves that were seen in all ways, percent; 100 without any. */
+  /** Share of leaves seen in all ways, percent; 100 without any. */
   readonly pct: number
 }
 
@@ -64,7 +64,7 @@ export class Coverage {
     }
   }
 
-  /** What was seen so far, rule by rule. */
+  /** The coverage so far, rule by rule. */
   get all(): readonly RuleCoverage[] {
     return this.#rules.map(({ rule, groups }) => {
       const leaves = groups.flatMap((group) => group.leaves)

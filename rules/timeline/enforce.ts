@@ -1,4 +1,4 @@
-/** What the wishes of alerts come to in a timeline, where tickets are done at once. Instants are epoch milliseconds. */
+/** The effects of wishes in a timeline: tickets complete at once. Instants are epoch milliseconds. */
 import { SimStatus } from '../../domain/codes.ts'
 import type { Cycle } from '../../domain/time/cycle.ts'
 import { durationMs } from '../../domain/time/duration.ts'
@@ -16,12 +16,12 @@ export interface Suspension {
   readonly from: number
   /** Null: it lasts. */
   to: number | null
-  /** Kind and id of the subject whose alert wished it. */
+  /** Kind and id of the subject of the wishing alert. */
   readonly by: string
   readonly until: 'renewal' | 'manual'
 }
 
-/** A SIM whose time of grace runs. */
+/** A SIM in its grace period. */
 interface Armed {
   readonly sim: SimState
   readonly rule: Rule
@@ -46,7 +46,7 @@ export interface Wished {
 export class Enforcement {
   readonly suspensions: Suspension[] = []
   readonly would: Would[] = []
-  /** Whom rules would have suspended in the cycle. */
+  /** SIMs that rules would have suspended in the cycle. */
   #logged = new Set<string>()
   #armed: Armed[] = []
   readonly #estate: Estate
@@ -61,7 +61,7 @@ export class Enforcement {
     return instants.length === 0 ? null : Math.min(...instants)
   }
 
-  /** Carries out what an alert wishes. @returns whether the status of a SIM has changed */
+  /** Carries out the wish of an alert. @returns whether the status of a SIM has changed */
   wish({ rule, subject, wish, permission }: Wished, at: number, cycle: Cycle, staleSince: number | null): boolean {
     const by = `${subject.kind}:${subject.id}`
     const isOf = (one: { readonly rule: Rule | string; readonly by: string }) =>
@@ -107,7 +107,7 @@ export class Enforcement {
     return open.length > 0
   }
 
-  /** Brings back at a new cycle those who are suspended until then. */
+  /** Resumes SIMs at a new cycle that are suspended until then. */
   renew(at: number, cycle: Cycle): void {
     this.#armed = []
     this.#logged = new Set()

@@ -1,6 +1,6 @@
 /**
- * The estate of a timeline: SIMs, pools and their usage in memory. It gives the rows that the store would read, so that
- * facts are computed as they are live. Instants are epoch milliseconds.
+ * The estate of a timeline: SIMs, pools and their usage in memory. It gives the same rows as the store, so facts are
+ * computed as in the service. Instants are epoch milliseconds.
  */
 import { PoolType, SimStatus, SimType, TariffType, WatchdogMode } from '../../domain/codes.ts'
 import type { PoolRow } from '../../domain/enforcement/enforcement.ts'
@@ -32,7 +32,7 @@ import type { TimelineTest } from './test-file.ts'
 /** MB of a timeline in whole bytes. */
 export const bytesOf = (megabytes: number): number => Math.round(megabytes * 1e6)
 
-/** A record that was received. */
+/** A received record. */
 interface Used {
   readonly at: number
   readonly bytes: number
@@ -66,7 +66,7 @@ export interface SimState extends Settings {
   deviceChangedAt: number | null
   lastSeenAt: number | null
   readonly used: Used[]
-  /** Keys of cycles in which it was Active at some moment. */
+  /** Keys of cycles with a moment in which it was Active. */
   readonly activeIn: Set<string>
 }
 
@@ -94,7 +94,7 @@ const settingsOf = ({
   enableBurnRateAlerts: enableBurnRateAlerts ?? null,
 })
 
-/** The estate at the start. The test was checked: what it names exists. */
+/** The estate at the start. The test was checked: all its names exist. */
 export function estateOf(test: TimelineTest, startsAt: number): Estate {
   const billingCycle = test.cycle ?? 'P1M'
   const tariffs = new Map(
@@ -150,12 +150,12 @@ export function setStatus(sim: SimState, status: SimStatus, at: number, cycle: C
   if (status === SimStatus.Active) sim.activeIn.add(cycle.key)
 }
 
-/** Notes in a cycle that begins who is Active. */
+/** Notes the Active SIMs at the start of a cycle. */
 export function beginCycle({ sims }: Estate, { key }: Cycle): void {
   for (const sim of sims) if (sim.status === SimStatus.Active) sim.activeIn.add(key)
 }
 
-/** Receives a record. @param at its own instant, which may be before `receivedAt` */
+/** Receives a record. @param at the record's instant, which may be before `receivedAt` */
 export function receive(estate: Estate, sim: SimState, used: Used, receivedAt: number): void {
   sim.used.push(used)
   sim.lastSeenAt = Math.max(sim.lastSeenAt ?? used.at, used.at)
@@ -206,7 +206,7 @@ function windowSums(sims: readonly SimState[], { windows }: Moment): WindowSums 
   }
 }
 
-/** What the store would read of a SIM. */
+/** The row of a SIM, as the store would read it. */
 export function simRowOf(estate: Estate, sim: SimState, moment: Moment): SimRow & JudgedFigures & WindowSums {
   const { cycle } = moment
   const used = within(sim, cycle)
@@ -256,7 +256,7 @@ const settingsRow = ({ watchdogMode, warningThresholdPct, enableBurnRateAlerts }
   enableBurnRateAlerts,
 })
 
-/** What the store would read of a pool. */
+/** The row of a pool, as the store would read it. */
 export function poolRowOf(estate: Estate, pool: PoolState, moment: Moment): PoolFactRow & PoolScan & WindowSums {
   const { cycle, asOf } = moment
   const sims = seatsOf(estate, pool)
@@ -289,7 +289,7 @@ export function poolRowOf(estate: Estate, pool: PoolState, moment: Moment): Pool
   }
 }
 
-/** What the store would read of the tenant. Tariffs of a timeline have no fees, so nothing is charged. */
+/** The row of the tenant, as the store would read it. Tariffs of a timeline have no fees, so there are no charges. */
 export function tenantRowOf(estate: Estate, { asOf, cycle }: Moment): TenantFactRow & TicketCounts & OverageCharges {
   const { sims, pools, tickets } = estate
   const counted = (status: SimStatus) => sims.filter((sim) => sim.status === status).length

@@ -1,6 +1,6 @@
 /**
- * Instants of a timeline, as they are written: `+14d12h` after its start. What is written covers as much as its last
- * unit: `+8d` is a day, `+7d1m` a minute.
+ * Instants of a timeline in text form: `+14d12h` after its start. A text covers as much as its last unit: `+8d` is a
+ * day, `+7d1m` a minute.
  */
 const INSTANT = /^\+(?=\d)(?:(\d{1,4})d)?(?:(\d{1,4})h)?(?:(\d{1,4})m)?(?:(\d{1,4})s)?$/
 const UNITS_MS = [86_400_000, 3_600_000, 60_000, 1000]
@@ -11,7 +11,7 @@ export const INSTANT_PATTERN = INSTANT.source
 /** Milliseconds after the start of the timeline. */
 export interface Written {
   readonly at: number
-  /** First instant that is no longer meant. */
+  /** First instant after the range. */
   readonly until: number
 }
 

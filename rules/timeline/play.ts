@@ -1,4 +1,7 @@
-/** Plays a timeline: gives the estate its usage and events in their time, and evaluates the rules wherever something may change. */
+/**
+ * Plays a timeline: applies usage and events to the estate in their time, and evaluates the rules at each possible
+ * change.
+ */
 import { SimStatus, WatchdogMode } from '../../domain/codes.ts'
 import { cycleAt, nextCycle } from '../../domain/time/cycle.ts'
 import { durationMs } from '../../domain/time/duration.ts'
@@ -16,7 +19,7 @@ import { subjectsOf, TENANT } from './subjects.ts'
 import { TEST_BOUNDS, type TimelineEvent, type TimelineTest } from './test-file.ts'
 import { type Notice, type PhaseChange, type Told, Watch } from './watch.ts'
 
-/** What the rules did. Instants are epoch milliseconds. */
+/** The reactions of the rules. Instants are epoch milliseconds. */
 export interface Played {
   readonly startsAt: number
   readonly endsAt: number
@@ -32,7 +35,7 @@ export interface Played {
 
 type Action = () => void
 
-/** What happens, by the instant. */
+/** Events by their instant. */
 class Agenda {
   readonly #actions = new Map<number, Action[]>()
 
@@ -51,7 +54,7 @@ class Agenda {
   }
 }
 
-/** What stands for the usage of an estate where a rule alone is given facts. */
+/** Replaces the usage of an estate for a single rule with given facts. */
 interface Given {
   facts: Record<string, FactValue>
 }
@@ -122,7 +125,7 @@ export async function play(test: TimelineTest, rules: readonly Rule[], coverage:
       for (const wish of evaluated.wishes)
         if (enforcement.wish(wish, now, inCycle, moment.feed.staleSince)) hasChanged = true
     }
-    // Tickets are done at once: what they change is looked at in the same instant.
+    // Tickets complete at once: the subjects that they change are evaluated in the same instant.
     return hasChanged && watch.evaluations < TEST_BOUNDS.evaluations
       ? Math.min(nextAt, await evaluateAll(inCycle))
       : nextAt
@@ -155,7 +158,7 @@ function staleAt(estate: Estate, now: number, cycle: ReturnType<typeof cycleAt>)
   return ageMs === null || ageMs >= limitMs ? Number.POSITIVE_INFINITY : now + limitMs - ageMs
 }
 
-/** The estate of a rule that is given facts: one subject of its kind. */
+/** The estate of a rule with given facts: one subject of its kind. */
 function around(test: TimelineTest, { subject }: Rule): TimelineTest {
   const { mode = 'Enforce', ...rest } = test
   const tariffs = { any: { type: 'Standard' as const, allowanceMB: 0 } }

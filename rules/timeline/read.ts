@@ -17,17 +17,17 @@ import { isNumeric, readSeries } from './series.ts'
 import { TENANT } from './subjects.ts'
 import { isTestFile, TEST_BOUNDS, TestFile, type TimelineTest } from './test-file.ts'
 
-/** A test file that was checked. */
+/** A checked test file. */
 export interface ReadTests {
   readonly file: string
   readonly rules: readonly Rule[]
   readonly tests: readonly TimelineTest[]
-  /** Where a pointer is in the text. */
+  /** Finds a pointer in the text. */
   readonly placeOf: (pointer: string) => TextPlace | undefined
 }
 
 export interface TestFiles {
-  /** Those without faults. */
+  /** Files without faults. */
   readonly files: readonly ReadTests[]
   readonly faults: readonly RuleFault[]
 }
@@ -121,7 +121,7 @@ const isSpan = (text: string): boolean => {
   return ms >= 1000 && ms <= BOUNDS.durationDays * 86_400_000
 }
 
-/** What a test names must be there, and SIMs and pools need names that differ. */
+/** Checks that the things named by a test exist, and that names of SIMs and pools differ. */
 function checkNames({ tariffs = {}, pools = {}, sims = {} }: TimelineTest, at: string, report: Report): void {
   const known = (name: string | undefined, among: object, pointer: string, what: string) => {
     if (name !== undefined && !Object.hasOwn(among, name))
@@ -147,7 +147,7 @@ function checkNames({ tariffs = {}, pools = {}, sims = {} }: TimelineTest, at: s
   }
 }
 
-/** Facts by the clock and the feed, which a rule alone need not be given. */
+/** Facts of the clock and the feed, optional for a single rule. */
 const BY_ITSELF: readonly string[] = [
   'elapsedPct',
   'cycleHours',
@@ -196,7 +196,7 @@ function isValueOf({ type, nullable }: Fact, value: unknown): boolean {
   return type === 'number' ? Number.isFinite(value) : typeof value === type
 }
 
-/** Whatever a test says, it must come to an end. */
+/** Bounds the length of a test, so that every test ends. */
 function checkLength(test: TimelineTest, at: string, report: Report): void {
   const stepMs = durationMs(test.step ?? 'P1D')
   const lengthOf = (text: string) => {

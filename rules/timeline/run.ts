@@ -20,11 +20,11 @@ export interface TestResult {
 
 export interface RunTests {
   readonly results: readonly TestResult[]
-  /** What the tests have tried of each rule, also of those without any. */
+  /** Coverage of each rule by the tests, also of rules without any. */
   readonly coverage: readonly RuleCoverage[]
 }
 
-/** @param rules whose coverage is told */
+/** @param rules whose coverage is computed */
 export async function runTests(files: readonly ReadTests[], rules: readonly Rule[]): Promise<RunTests> {
   const coverage = new Coverage(rules)
   const results: TestResult[] = []

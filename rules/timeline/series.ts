@@ -12,9 +12,7 @@ const ITEM = /^(?:(_)|(-?\d{1,12}(?:\.\d{1,6})?)(?:([+-])(\d{1,12}(?:\.\d{1,6})?
 /** The longest text of a series. */
 export const MOST_CHARS = 4000
 
-/**
- * Reads a series. @returns its values, null for none; or the words that are not understood
- */
+/** Reads a series. @returns its values, null for none; or the words that are not a series */
 export function readSeries(text: string): { readonly values: readonly (number | null)[] } | { readonly wrong: string } {
   const values: (number | null)[] = []
   for (const word of text.split(/ +/).filter((each) => each !== '')) {
@@ -34,6 +32,6 @@ export function readSeries(text: string): { readonly values: readonly (number | 
 /** A byte is the millionth of a megabyte. */
 const round = (value: number): number => Math.round(value * 1e6) / 1e6
 
-/** Whether a fact is a number, so that a text is a series. */
+/** Whether a fact is a number; its text is then a series. */
 export const isNumeric = (name: string): boolean =>
   Object.entries(FACTS).some(([known, { type }]) => known === name && (type === 'number' || type === 'integer'))

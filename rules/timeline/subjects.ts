@@ -24,7 +24,7 @@ export interface TimelineSubject extends Subject {
 
 export const TENANT = 'tenant'
 
-/** Pools first: what they tell need not be told of their SIMs. */
+/** Pools first: their alerts may inhibit those of their SIMs. */
 export function subjectsOf(estate: Estate, moment: Moment, tenantId: string): TimelineSubject[] {
   const to = { tenantId, poolName: null, tag: null, tariffType: null }
   const pools = estate.pools.map((pool): TimelineSubject => {

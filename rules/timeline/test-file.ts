@@ -58,7 +58,7 @@ const Sim = strictObject(
   { description: 'A SIM: its pool or tariff, and settings of its own' },
 )
 
-/** Something that happens at an instant. Which, its own field says. */
+/** An event at an instant. Its field gives its kind. */
 const Event = strictObject(
   {
     at: At,
@@ -83,7 +83,7 @@ const Event = strictObject(
   { description: 'What happens at an instant: set, correct, use, device, stage or tickets' },
 )
 export type TimelineEvent = Static<typeof Event>
-/** The fields of which an event has exactly one, each with those that go with it. */
+/** The fields of events: an event has exactly one, each with its companion fields. */
 export const EVENT_KINDS = {
   set: ['mode', 'warningThresholdPct', 'enableBurnRateAlerts', 'exempt', 'status'],
   correct: ['MB'],

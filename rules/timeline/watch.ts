@@ -1,4 +1,7 @@
-/** The alerts of a timeline: evaluates subjects as the service does, and keeps what is told. Instants are epoch milliseconds. */
+/**
+ * The alerts of a timeline: evaluates subjects like the service, and keeps the tellings. Instants are epoch
+ * milliseconds.
+ */
 import { LogLevel } from '../../domain/codes.ts'
 import { mailWaits, shortenedWait } from '../../domain/mail/waits.ts'
 import type { Cycle } from '../../domain/time/cycle.ts'
@@ -59,7 +62,7 @@ interface Kept extends Subject {
   state: AlertState
 }
 
-/** How long a notice that is not Critical waits for others: the default of `MAIL_GROUP_FIRST`. */
+/** Time that a notice below Critical waits for others: the default of `MAIL_GROUP_FIRST`. */
 const GROUP_FIRST_MS = 60_000
 /** Time alone is looked at once a second at most. */
 const TICK_MS = 1000
@@ -75,7 +78,7 @@ export class Watch {
   readonly #alerts: Kept[] = []
   readonly #outcomes = new Map<string, RuleOutcome>()
 
-  /** @param isAlone the rule is attached whatever its `match` says: the facts are given */
+  /** @param isAlone the rule is attached with any `match`: the facts are given */
   constructor(rules: readonly Rule[], coverage: Coverage, isAlone: boolean) {
     this.#rules = rules
     this.#coverage = coverage
