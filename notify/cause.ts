@@ -1,4 +1,4 @@
-/** A mail of one cause: a rule, what it found, and what it did to SIMs. */
+/** A mail of one cause: a rule, its findings, and its suspensions. */
 import { causeOf, MOST_SUBJECTS, NOTICES_FILE } from '../domain/mail/cause.ts'
 import { count, counted, megabytes } from '../domain/quantity.ts'
 import { type DigestGroup, type DigestView, sentences, stopTexts } from './digest.ts'
@@ -15,7 +15,7 @@ const LABEL_CHARS = 50
 const NAME_CHARS = 12
 /** As many as a list of mails has room for. */
 const MOST_EXCESSES = 5
-/** Most pools that are named with their number of SIMs. */
+/** Most pools that are named, each with its number of SIMs. */
 const MAX_POOLS = 5
 
 /** The notifications, if they have a cause and all have the same; else null. */
@@ -27,7 +27,7 @@ export function alertsOfOneCause(notifications: readonly Notification[]): readon
 }
 
 /**
- * What can be shown in full: a single notification, or what a rule found about one subject together with what it did. Else
+ * The notification to show in full: a single one, or one finding about a subject that covers the actions on it. Else
  * null.
  */
 export function inOne(notifications: readonly Notification[]): Notification | null {
@@ -43,7 +43,7 @@ export function inOne(notifications: readonly Notification[]): Notification | nu
 
 const subjectKey = ({ subject }: AlertNotification): string => `${subject.kind}/${subject.id}`
 
-/** A row of the table: what a rule found about a subject, or what it did to it. */
+/** A row of the table: a finding about a subject, or an action on it. */
 interface Row {
   readonly main: AlertNotification
   readonly followed: readonly AlertNotification[]
@@ -67,7 +67,9 @@ export function causeView(alerts: readonly AlertNotification[]): DigestView {
   }
 }
 
-/** Each finding has a row, the largest excess first, and pools before SIMs. What was done follows the subject's last one. */
+/**
+ * Each finding has a row, the largest excess first, and pools before SIMs. Actions follow the subject's last finding.
+ */
 function rowsOf(alerts: readonly AlertNotification[]): Row[] {
   const rows = [...Map.groupBy(alerts, subjectKey).values()].flatMap((ofSubject) => {
     const inOrder = ofSubject.toSorted((a, b) => a.at.localeCompare(b.at))
@@ -119,7 +121,7 @@ function groupOf(alerts: readonly AlertNotification[], rows: readonly Row[]): Di
   }
 }
 
-/** Whether it is a pool that fires, and SIMs of it are suspended in the same mail: what they wait for says what comes next. */
+/** Whether a pool fires and SIMs of it are suspended in the same mail: the rows of the SIMs then show the next step. */
 const hasActed = ({ main }: Row, alerts: readonly AlertNotification[]): boolean =>
   main.kind === 'fired' &&
   main.subject.kind === 'pool' &&
@@ -157,7 +159,7 @@ const DONE = {
   broughtBack: 'brought back',
 } as const
 
-/** The headline; a pool's name is cut where it is too long for a subject. */
+/** The headline; a pool's name is cut if it is too long for a subject. */
 function subjectOf(alerts: readonly AlertNotification[]): string {
   const excess = headlineOf(alerts, (name) => name).length - SUBJECT_CHARS
   const cut = (name: string) => shortenName(name, Math.max(Math.min(name.length, NAME_CHARS), name.length - excess))
@@ -167,10 +169,10 @@ function subjectOf(alerts: readonly AlertNotification[]): string {
 /**
  * "Pool North 340 MB over: 12 SIMs suspended", "180 SIMs over their limit, 170 suspended".
  *
- * @param named makes what is shown of a pool's name
+ * @param named shortens a pool's name
  */
 function headlineOf(alerts: readonly AlertNotification[], named: (name: string) => string): string {
-  // An escalation is a cause of its own.
+  // An escalation is a separate cause.
   const { kind: first, rule } = worstOf(alerts)
   const isEscalated = first === 'escalated'
   const found = isEscalated ? alerts.map((told) => ({ ...told, kind: 'fired' as const })) : alerts

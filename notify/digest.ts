@@ -43,14 +43,14 @@ export interface DigestView {
   readonly subject: string
   readonly headline: string
   readonly counts: string
-  /** What a list of mails shows beside the subject. */
+  /** Shown next to the subject in a list of mails. */
   readonly preheader: string
   readonly tenant: string
   readonly groups: readonly DigestGroup[]
   readonly more: string | null
 }
 
-/** Nobody reads beyond 200 rows, and some mail programs cut off a mail at about 100 kB. */
+/** A reader needs no more than 200 rows, and some mail programs cut off a mail at about 100 kB. */
 const MAX_ROWS = 200
 /** Most rows of one rule if there are others, so that a rule that fires everywhere does not hide them. */
 const MAX_ROWS_OF_ONE_AMONG_OTHERS = 100
@@ -150,7 +150,7 @@ function alertRow(told: AlertNotification, badge: string): DigestRow {
   }
 }
 
-/** Whether the message tells usage and limit already. */
+/** Whether the message already contains usage and limit. */
 const isSaid = ({ facts: { usageMB, limitMB } }: AlertNotification, message: string): boolean =>
   usageMB !== null && limitMB !== null && message.includes(ofLimit(usageMB, limitMB))
 
@@ -165,7 +165,7 @@ function summaryRow(told: SummaryNotification): DigestRow {
   }
 }
 
-/** How to stop what has not ended, or what to do, of a group. */
+/** Instructions for a group: how to stop alerts that continue, or another action. */
 export const stopTexts = (alerts: readonly AlertNotification[]): string[] => sentences(alerts.flatMap(stopText))
 
 /** The different sentences of a group. If there are several, each with the number of its notifications. */

@@ -44,7 +44,7 @@ export function shorten(text: string, units: number): string {
     .trimEnd()}…`
 }
 
-/** Cuts a name in its middle, because both its ends tell it apart: `meters-nor…uth-12`. */
+/** Cuts a name in its middle, because names often differ at both ends: `meters-nor…uth-12`. */
 export function shortenName(name: string, units: number): string {
   if (name.length <= units) return name
   const characters = charactersOf(name)

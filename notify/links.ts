@@ -1,6 +1,6 @@
 /**
- * What the reader of a mail can do about its alerts: links where the service has a public address, else commands of
- * `simherd`. Pure.
+ * Actions that a mail offers for its alerts: links if the service has a public address, else commands of `simherd`.
+ * Pure.
  */
 import type { Link } from '../domain/mail/link.ts'
 import { oneLine } from './format.ts'
@@ -13,24 +13,24 @@ export interface MailLinks {
   readonly sign: (link: Link) => string
 }
 
-/** Something to do: a link, or a command to enter. One of them is null. */
+/** An action: a link, or a command to enter. Either `url` or `command` is null. */
 interface Choice {
   readonly label: string
   readonly url: string | null
   readonly command: string | null
 }
 
-/** What can be done about one alert, or about all mails. */
+/** Actions for one alert, or for all mails. */
 export interface Offer {
   /** The alert, in a mail of several; otherwise null. */
   readonly about: string | null
   readonly choices: readonly Choice[]
 }
 
-/** More alerts have no links of their own: a mail of many would be too long for some mail programs. */
+/** Further alerts have no separate links: a mail of many would be too long for some mail programs. */
 const MOST_ALERTS = 10
 
-/** What is offered in a mail of these notifications; nothing in one of summaries alone. */
+/** Actions offered in a mail of these notifications; empty for summaries only. */
 export function offersOf(notifications: readonly Notification[], links: MailLinks | null, isCopy = false): Offer[] {
   const alerts = notifications.filter((told): told is AlertNotification => told.kind !== 'summary')
   const [first] = alerts
@@ -96,9 +96,7 @@ const choice = (label: string, links: MailLinks | null, link: Link, command: str
 const urlOf = ({ serviceUrl, sign }: MailLinks, link: Link): string =>
   `${serviceUrl.replace(/\/+$/, '')}/n/${sign(link)}`
 
-/**
- * Headers with which mail programs show a button to unsubscribe. By RFC 8058 theirs works at once, which is for https only.
- */
+/** Headers for the unsubscribe button of mail programs. By RFC 8058 the button works at once, and needs https. */
 export function unsubscribeHeaders(
   notifications: readonly Notification[],
   links: MailLinks | null,

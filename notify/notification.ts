@@ -1,6 +1,6 @@
 /**
- * Notifications: written in the transaction of the fact that they report, stored as JSON, and rendered when they are put
- * into a mail. All instants are ISO 8601 in UTC.
+ * Notifications: written in the transaction of the reported fact, stored as JSON, and rendered when they are put into a
+ * mail. All instants are ISO 8601 in UTC.
  */
 
 import type { LogLevel, SimStatus } from '../domain/codes.ts'
@@ -9,7 +9,7 @@ import type { Unit } from '../domain/quantity.ts'
 import type { FactValue } from '../domain/watchdog/fact.ts'
 import type { SubjectKind } from '../domain/watchdog/subject.ts'
 
-/** One comparison that decided. */
+/** A comparison that decided. */
 export interface Reason {
   readonly fact: string
   readonly value: FactValue
@@ -33,8 +33,8 @@ interface BasicNotification {
 }
 
 /**
- * An alert of a rule: it fired or resolved, nobody has acknowledged it, or its grace period began or is about to end; or
- * what the rule did to a SIM: it was suspended or brought back.
+ * An alert of a rule: it fired or resolved, is not acknowledged, or its grace period began or is about to end; or an
+ * action of the rule on a SIM: a suspension or its end.
  */
 export interface AlertNotification extends BasicNotification {
   readonly kind: AlertNoticeKind
@@ -42,7 +42,7 @@ export interface AlertNotification extends BasicNotification {
     readonly name: string
     readonly file: string
     readonly version: number
-    /** Type of its event, such as `overage`. Absent: it tells what was done, or held, because of the rule. */
+    /** Type of its event, such as `overage`. Absent: the notification is about an action, or a hold, of the rule. */
     readonly type?: string
   }
   readonly subject: {
@@ -50,20 +50,20 @@ export interface AlertNotification extends BasicNotification {
     readonly id: number | string
     /** A SIM's tag or ICCID, or the name of a pool or tenant. Never a secret of an eSIM profile. */
     readonly label: string
-    /** Of a SIM that has a tag. */
+    /** If the SIM has a tag. */
     readonly iccid?: string
   }
   /** Name of the pool that a SIM is in. Absent: it is in none. */
   readonly poolName?: string
-  /** The pool whose rule has led to what happened to a SIM. Absent: a rule of the SIM itself. */
+  /** The pool whose rule caused the action on a SIM. Absent: a rule of the SIM itself. */
   readonly causePoolId?: number
   /** The rule's message, with its facts filled in, and the label for the ICCID. */
   readonly message: string
   /** How often it has fired in this billing cycle, from 2 on. Absent: for the first time. */
   readonly times?: number
-  /** Key of the running billing cycle. Absent: it is about a cycle that has ended, or about no alert. */
+  /** Key of the running billing cycle. Absent: the cycle has ended, or there is no alert. */
   readonly cycle?: string
-  /** It is about a billing cycle that has ended, and waits for other notifications whatever its level. Absent: it is not. */
+  /** About an ended billing cycle: waits for other notifications at any level. Absent: false. */
   readonly isOfEndedCycle?: boolean
   /** Since when the fact has been true. */
   readonly since: string
@@ -79,18 +79,18 @@ export interface AlertNotification extends BasicNotification {
   /** When usage will pass the limit if it continues at this rate; null without a forecast. */
   readonly pace: string | null
   /**
-   * What happens next, as a sentence: "The SIM will be suspended at …", "Monitor mode: it would have been suspended",
+   * The next step, as a sentence: "The SIM will be suspended at …", "Monitor mode: it would have been suspended",
    * "Nothing: for information".
    */
   readonly whatNext: string
-  /** The same in a few words for a subject: "suspended". Absent: nothing follows. */
+  /** The next step in a few words for a subject: "suspended". Absent: none. */
   readonly follows?: string
   readonly why: readonly Reason[]
   /** How to stop these notifications, as a sentence. */
   readonly howToStop: string
 }
 
-/** Summary of a billing cycle that was closed. Money in micro-units of the currency. */
+/** Summary of a closed billing cycle. Money in micro-units of the currency. */
 export interface SummaryNotification extends BasicNotification {
   readonly kind: 'summary'
   readonly cycle: { readonly key: string; readonly startsAt: string; readonly endsAt: string }
@@ -126,8 +126,8 @@ export interface SummaryNotification extends BasicNotification {
   /** The statement to attach, if there is one. It is not stored here: the sender reads it when it sends the mail. */
   readonly statementCsv?: string
   /**
-   * Number of lines of a long statement that are not attached. Its pools are attached, and the rest can be requested.
-   * Absent if the whole statement is attached.
+   * Lines of a long statement that are not attached. Its pools are attached; the other lines can be requested. Absent
+   * if the whole statement is attached.
    */
   readonly statementLinesLeftOut?: number
 }

@@ -10,10 +10,10 @@ const SUBJECT_CHARS = 120
 const TEXT_CHARS = 500
 /** Rules named in a notice: as many as a person will read. */
 const RULES_NAMED = 20
-/** Notices of a kind that are shown in full. Many mails given up have one cause. */
+/** Notices of a kind shown in full. If many mails are given up, they mostly have one cause. */
 const SHOWN = 5
 
-/** The kinds, in the order in which a mail shows them: what has to be mended first comes first. */
+/** The kinds in the order of a mail: the most urgent repairs first. */
 const KINDS: readonly OperatorNotice['kind'][] = [
   'carrierRefuses',
   'rulesRefused',

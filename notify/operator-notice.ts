@@ -1,4 +1,4 @@
-/** What the operator of the installation is told by mail. Tenants are told nothing of it. */
+/** Notices to the operator of the installation, by mail. Tenants receive none of them. */
 
 /** A rule set in the database that a build's gate refuses. */
 export interface RulesRefused {
@@ -15,7 +15,7 @@ export interface RulesRefused {
 export interface RulesChanged {
   readonly kind: 'rulesChanged'
   readonly version: number
-  /** As whoever loaded the set named themselves. */
+  /** The author given when the set was loaded. */
   readonly author: string
   /** As in the audit trail; null if the service itself put the set in force. */
   readonly actor: string | null
@@ -45,7 +45,7 @@ export interface MailGivenUp {
   readonly response: string
 }
 
-/** A tenant's address, for which mails are given up. */
+/** A tenant's address that the mail server refused: mails to it are given up. */
 export interface AddressRefused {
   readonly kind: 'addressRefused'
   readonly recipient: string
@@ -69,7 +69,7 @@ export type OperatorNotice =
   | MailGivenUp
   | AddressRefused
 
-/** A notice as it is mailed. */
+/** A notice in a mail. */
 export interface CountedNotice {
   readonly body: OperatorNotice
   /** How often it came about: subjects, or mails; 1 for all others. */

@@ -26,14 +26,14 @@ export interface Mail {
   readonly subject: string
   readonly text: string
   readonly html: string
-  /** Headers by name, beside those that every mail has. */
+  /** Headers by name, in addition to those of every mail. */
   readonly headers: Readonly<Record<string, string>>
   readonly attachments?: readonly MailAttachment[]
 }
 
-/** Nobody's automatic reply answers a mail of the service. Source: RFC 3834. */
+/** Prevents automatic replies to mails of the service. Source: RFC 3834. */
 const HEADERS = { 'Auto-Submitted': 'auto-generated', 'X-Auto-Response-Suppress': 'All' }
-/** What is different from mail to mail. */
+/** The parts that differ from mail to mail. */
 type Content = Pick<Mail, 'subject' | 'text' | 'html'>
 
 /** Of a tenant in the sender's name. */
@@ -44,7 +44,7 @@ export const TENANT_HEADER = 'Simherd-Tenant'
 
 interface Frame {
   readonly preheader: string
-  /** What the reader can do. */
+  /** Actions offered to the reader. */
   readonly offers: readonly Offer[]
 }
 
@@ -63,11 +63,11 @@ const digestHtml = template<DigestView>('digest')
 const summaryHtml = template<SummaryView>('summary')
 
 /**
- * Renders one mail for one tenant's notifications. What is about a single subject is shown in full, what has one cause as a
- * table of its subjects, all else as a table by rule, worst first.
+ * Renders one mail for one tenant's notifications. A single subject is shown in full, one cause as a table of its
+ * subjects, everything else as a table by rule, worst first.
  *
- * @param links where its links lead; without it, the mail names commands instead
- * @param isCopy of a copy: it does not unsubscribe the tenant
+ * @param links targets of its links; without them, the mail names commands instead
+ * @param isCopy a copy, which cannot unsubscribe the tenant
  * @throws Error if there is no notification
  */
 export function renderMail(
@@ -134,7 +134,7 @@ function causeBody(alerts: readonly AlertNotification[], offers: readonly Offer[
   }
 }
 
-/** The tenant, for whoever filters mails, and for the sender's name. */
+/** The tenant, for mail filters and for the sender's name. */
 function tenantHeader([first]: readonly Notification[]): Record<string, string> {
   const tenant = headerText(shorten(oneLine(first?.tenantName ?? ''), TENANT_CHARS))
   return tenant === '' ? {} : { [TENANT_HEADER]: tenant }

@@ -1,14 +1,14 @@
-/** What a failed attempt to send a mail means. Pure. Source: RFC 5321, enhanced status codes of RFC 3463. */
+/** Classifies a failed attempt to send a mail. Pure. Source: RFC 5321, enhanced status codes of RFC 3463. */
 
 /**
- * Whose trouble it is.
+ * The cause of a failure.
  *
- * `ours`: the server is away, or does not let us send at all: every mail waits until the operator has mended it.
- * `address`: the server does not know the recipient. `mail`: it refuses this mail. `later`: it may take it later.
+ * `ours`: the server is down, or refuses all our mails: every mail waits until the operator has fixed it. `address`:
+ * the server rejects the recipient as unknown. `mail`: it refuses this mail. `later`: it may accept it later.
  */
 export type MailTrouble = 'ours' | 'address' | 'mail' | 'later'
 
-/** What is known of a failed attempt: properties of nodemailer's errors. */
+/** Properties of nodemailer's errors for a failed attempt. */
 export interface SmtpFailure {
   /** nodemailer's code, such as `EAUTH` or `ETIMEDOUT`. */
   readonly code?: string | undefined
@@ -21,11 +21,11 @@ export interface SmtpFailure {
   readonly response?: string | undefined
 }
 
-/** Codes of replies that say that a mailbox does not exist, if they answer the recipient. */
+/** Reply codes for a mailbox that does not exist, if they answer the recipient. */
 const NO_MAILBOX: ReadonlySet<number> = new Set([550, 551, 553])
-/** The server is about to close, wants a password, or finds our session out of order. */
+/** The server is about to close, requires a password, or finds our session out of order. */
 const ABOUT_US: ReadonlySet<number> = new Set([421, 503, 530, 535])
-/** Failures before the server hears of a mail. A connection that ends later may be due to the mail. */
+/** Failures before the server receives a mail. A connection that ends later may be due to the mail. */
 const BEFORE_ANSWERS: ReadonlySet<string> = new Set(['EAUTH', 'ETLS', 'EDNS'])
 
 /** Classifies a failure. */
@@ -40,7 +40,7 @@ export function troubleOf({
   // No address was usable, so no server was asked.
   if (responseCode === undefined) return code === 'EENVELOPE' ? 'address' : 'later'
   const [, subject, detail] = /^\d{3}[ -][245]\.(\d{1,3})\.(\d{1,3})/.exec(response) ?? []
-  // A policy against us says so before the mail itself; after it, it may be one against this mail.
+  // A policy against us is reported before the mail itself; later, it may be a policy against this mail.
   const isPolicy = subject === '7'
   if (ABOUT_US.has(responseCode) || (isPolicy && command !== 'DATA')) return 'ours'
   if (responseCode < 500 || isPolicy) return 'later'

@@ -1,15 +1,15 @@
 /**
- * Subjects of mails: who, how much, and what follows. The tenant is in the sender's name.
+ * Subjects of mails: the name, the amount and the consequence. The tenant is in the sender's name.
  *
- * A name that is too long is cut, so that the figure and what follows stay.
+ * A name that is too long is cut, to keep the figure and the consequence.
  */
 import { count, counted, megabytes, money, ofLimit, percent } from '../domain/quantity.ts'
 import { oneLine, shorten, shortenName } from './format.ts'
 import type { AlertNotification, Notification, SummaryNotification } from './notification.ts'
 
-/** What a mail program on a phone shows. In UTF-16 units. */
+/** Visible length in a mail program on a phone. In UTF-16 units. */
 export const SUBJECT_CHARS = 70
-/** A name is not cut further, as long as its figure may still be said more briefly. */
+/** A name is not cut further while its figure has a shorter form. */
 const NAME_CHARS = 16
 
 export const NOUNS = { sim: 'SIM', pool: 'Pool', tenant: 'Tenant' } as const
@@ -30,15 +30,15 @@ export function alertSubject(alert: AlertNotification): string {
   if (alert.subject.kind !== 'tenant' && !said.includes(label)) {
     return fitted({ ...named, said: lessAndLess(`: ${said}`) })
   }
-  // The message of an escalation says by itself that it is one.
+  // The message of an escalation already names it as one.
   const prefix = alert.kind === 'escalated' ? '' : named.prefix
   return fitted({ ...named, prefix, noun: '', name: '', said: lessAndLess(said) })
 }
 
-/** What people call a subject. A label of nothing but invisible marks is none. */
+/** The label of a subject for readers. A label of only invisible marks counts as none. */
 export const labelText = ({ label, id }: AlertNotification['subject']): string => oneLine(label) || oneLine(String(id))
 
-/** A tag says by itself that it is a SIM's; an ICCID does not. The tenant is known. */
+/** A tag identifies a SIM; an ICCID does not. The tenant is known. */
 const nounOf = ({ subject: { kind, label } }: AlertNotification): string =>
   (kind === 'sim' && !isIccid(label)) || kind === 'tenant' ? '' : `${NOUNS[kind]} `
 
@@ -57,7 +57,7 @@ const PREFIXES = {
 const prefixOf = ({ kind, times = 1 }: AlertNotification): string =>
   kind === 'fired' && times > 1 ? 'Again: ' : PREFIXES[kind]
 
-/** Types of rules of which usage is all that there is to say. */
+/** Types of rules whose subject line needs the usage only. */
 const OF_USAGE: ReadonlySet<string> = new Set(['overage', 'usage-warning'])
 
 /** How much, at length and in brief; null if the rule is not about usage of a limit. */
@@ -87,10 +87,10 @@ export const summarySubject = ({ cycle, figures, failures }: SummaryNotification
   })
 
 /**
- * What several notifications say together: "5 SIMs near their limit, 3 silent, 1 resolved".
+ * Several notifications in one line: "5 SIMs near their limit, 3 silent, 1 resolved".
  *
  * @param notifications in the order of their weight
- * @param chars at most this many UTF-16 units; what does not fit is counted
+ * @param chars at most this many UTF-16 units; the remaining notifications are counted
  */
 export function gistOf(notifications: readonly Notification[], chars: number): string {
   const groups = [...Map.groupBy(notifications, (told) => JSON.stringify(topicOf(told))).values()].map(onePerSubject)
@@ -105,7 +105,7 @@ export function gistOf(notifications: readonly Notification[], chars: number): s
   return shorten(parts[0] ?? '', chars)
 }
 
-/** A SIM of which two things are told is one SIM: its grace has begun and is about to end. Alerts count one by one. */
+/** A SIM with two notifications counts as one SIM: its grace has begun and is about to end. Alerts count one by one. */
 function onePerSubject(group: readonly Notification[]): readonly Notification[] {
   const counted = (told: Notification) =>
     told.kind === 'summary' || topicOf(told).noun !== COUNTED[told.subject.kind]
@@ -165,7 +165,7 @@ function partOf(group: readonly Notification[], before: Notification | undefined
   return `${isSaid ? count(group.length) : counted(group.length, ...noun)} ${words}`
 }
 
-/** What follows for all of them; empty if that differs, or nothing does. */
+/** The consequence that all of them share; empty if they differ, or there is none. */
 function sharedConsequence(group: readonly Notification[]): string {
   const [follows, ...others] = new Set(group.map((told) => (told.kind === 'summary' ? undefined : told.follows)))
   return follows === undefined || others.length > 0 ? '' : `: ${oneLine(follows)}`
@@ -182,7 +182,7 @@ export function sentencesOf(message: string, label: string): { readonly first: s
 
 const withoutStop = (sentence: string): string => sentence.replace(/[.!?\s]+$/, '')
 
-/** A text, and what is left of it without its last clauses. */
+/** A text, and the same with one after another of its last clauses left out. */
 const lessAndLess = (text: string): readonly string[] => [
   text,
   ...[...text.matchAll(/[,;:] /g)]
@@ -195,7 +195,7 @@ interface Parts {
   readonly prefix: string
   readonly noun: string
   readonly name: string
-  /** What is said of the name, from the longest to the shortest. */
+  /** The forms of the text with the name, from the longest to the shortest. */
   readonly said: readonly string[]
   readonly follows: string
 }
@@ -203,7 +203,7 @@ interface Parts {
 /** Puts a subject together that fits. */
 function fitted({ prefix, noun, name, said, follows }: Parts): string {
   const room = SUBJECT_CHARS - prefix.length - noun.length - follows.length
-  // A part of an ICCID tells nothing.
+  // A part of an ICCID is useless.
   const least = [isIccid(name) ? name.length : NAME_CHARS, NAME_CHARS, NAME_CHARS / 2, 3].map((most) =>
     Math.min(name.length, most),
   )

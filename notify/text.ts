@@ -1,4 +1,4 @@
-/** The plain text part of each kind of mail. It says everything that the HTML part says. */
+/** The plain text part of each kind of mail. It has the same content as the HTML part. */
 import type { DigestGroup, DigestView } from './digest.ts'
 import type { Offer } from './links.ts'
 import type { AlertView, Line, SummaryView } from './views.ts'

@@ -18,16 +18,16 @@ export interface OutgoingMail extends Mail {
 }
 
 interface Delivery {
-  /** Addresses for which the server accepted the mail. */
+  /** Addresses accepted by the server. */
   readonly accepted: readonly string[]
   /** The server's last reply. */
   readonly response: string
 }
 
 export interface Transport {
-  /** Sends a mail. @throws MailError for any failure, and nothing else */
+  /** Sends a mail. @throws MailError for any failure; no other error */
   send(mail: OutgoingMail): Promise<Delivery>
-  /** Closes idle connections. Mails that are being sent are finished. */
+  /** Closes idle connections. Sending of mails is completed. */
   close(): void
 }
 
@@ -38,7 +38,7 @@ export interface TransportOptions {
   readonly from: string
   /** Time from connecting to the server's last reply, in milliseconds. Default: one minute. */
   readonly timeoutMs?: number
-  /** Whether to send unencrypted if the server offers nothing else. Default: only to this machine itself. */
+  /** Whether to send unencrypted if the server offers no encryption. Default: only to this machine. */
   readonly plain?: boolean
 }
 
@@ -50,7 +50,10 @@ const WORDS: Readonly<Record<MailTrouble, string>> = {
   mail: 'the mail server refuses the mail',
 }
 
-/** Why a mail was not accepted, or why that is unknown. The message has the server's own words, for the operator. */
+/**
+ * Reports that a mail was not accepted, or that the outcome is unknown. The message has the server's reply, for the
+ * operator.
+ */
 export class MailError extends Error {
   readonly trouble: MailTrouble
   /** The server's reply code; undefined if it gave none. */
@@ -66,11 +69,11 @@ export class MailError extends Error {
   }
 }
 
-/** One minute. RFC 5321 allows longer, but a retry is cheap and a sender that hangs is not. */
+/** One minute. RFC 5321 allows longer, but a retry is cheap and a hanging sender is not. */
 const TIMEOUT_MS = 60_000
 
 /**
- * A transport through this server, over a few connections that are kept open.
+ * A transport through this server, over a few persistent connections.
  *
  * @throws Error if the URL is not smtp:// or smtps://
  */
@@ -117,7 +120,7 @@ export async function checkSmtp({ smtpUrl, timeoutMs = TIMEOUT_MS, plain = false
 /** @throws Error if the URL is not smtp:// or smtps:// */
 function openSmtp({ smtpUrl, timeoutMs, plain }: Required<Omit<TransportOptions, 'from'>>) {
   if (!/^smtps?:$/.test(URL.canParse(smtpUrl) ? new URL(smtpUrl).protocol : '')) {
-    // The message leaves out the URL, which may contain a password.
+    // The message omits the URL, which may contain a password.
     throw new Error('the mail server must be smtp://host:port or smtps://host:port: check SMTP_URL')
   }
   return createSmtp({
@@ -135,7 +138,7 @@ function openSmtp({ smtpUrl, timeoutMs, plain }: Required<Omit<TransportOptions,
   })
 }
 
-/** The sender, with the tenant in its name. As an object it is one address, whatever the name contains. */
+/** The sender, with the tenant in its name. An object gives one address for any content of the name. */
 function senderOf(from: string, tenant: string | undefined): string | { name: string; address: string } {
   const [sender] = parseAddresses(from)
   if (tenant === undefined || sender?.address === undefined) return from

@@ -1,6 +1,6 @@
 /**
- * The view of each kind of mail, as finished strings. Both parts of a mail are written from one view, so their numbers
- * cannot differ.
+ * The view of each kind of mail, as finished strings. Both parts of a mail use the same view, so their numbers cannot
+ * differ.
  */
 
 import { LogLevel } from '../domain/codes.ts'
@@ -24,15 +24,15 @@ export interface AlertView {
   readonly badge: string
   /** The message's first sentence. */
   readonly headline: string
-  /** The rest of the message; empty if there is none. */
+  /** The remaining message; empty if there is none. */
   readonly more: string
-  /** What a list of mails shows beside the subject. */
+  /** Shown next to the subject in a list of mails. */
   readonly preheader: string
   readonly tenant: string
   readonly lines: readonly Line[]
   readonly why: readonly string[]
   readonly rule: string
-  /** What to do, as a sentence; null if it has ended. */
+  /** Instruction as a sentence; null if the alert has ended. */
   readonly howToStop: string | null
 }
 
@@ -55,7 +55,7 @@ export interface SummaryView {
   readonly attachment: string | null
 }
 
-/** Nobody reads a mail beyond these limits, and some clients cut it off. The statement has all pools. */
+/** A reader needs no more, and some mail programs cut off longer mails. The statement has all pools. */
 const MAX_POOLS = 100
 const POOL_CHARS = 60
 const MAX_FAILURES = 50
@@ -101,13 +101,13 @@ export const instantOf = ({ timeZone }: Notification, iso: string): string => on
 export const paceText = (alert: AlertNotification): string | null =>
   alert.pace === null ? null : `over the limit on ${instantOf(alert, alert.pace)}`
 
-/** Since when, and how long that is. */
+/** The start, and the time since. */
 export function sinceText(alert: AlertNotification): string {
   const ms = Date.parse(alert.at) - Date.parse(alert.since)
   return `${instantOf(alert, alert.since)}${ms >= MINUTE_MS ? `, for ${duration(ms)}` : ''}`
 }
 
-/** How long it was so; null if that is not known. */
+/** Its duration; null if unknown. */
 export const lastedText = ({ lastedMs }: AlertNotification): string | null =>
   lastedMs === undefined ? null : `lasted ${duration(lastedMs)}`
 
@@ -166,13 +166,13 @@ export function alertView(notification: AlertNotification): AlertView {
 const overText = ({ overageMB, limitMB }: AlertNotification['facts']): string | null =>
   overageMB === null || overageMB <= 0 || limitMB === null ? null : megabytes(overageMB, [limitMB])
 
-/** "How to stop this: …"; nothing for what has ended. A hold of the guard is not stopped, but decided. */
+/** "How to stop this: …"; empty for an ended alert. A hold of the guard needs a decision instead. */
 export function stopText({ kind, key, howToStop }: AlertNotification): string[] {
   if (kind === 'resolved' || kind === 'broughtBack') return []
   return [`${key.startsWith('guard/') ? 'What to do' : 'How to stop this'}: ${oneLine(howToStop)}`]
 }
 
-/** Said of what is for information only: a list of mails shows other things. */
+/** For information only: a list of mails shows another preheader. */
 const FOR_INFORMATION = 'Nothing: this is for your information.'
 
 /** "180 kB over since 2026-11-21 14:02 +01:00. The watchdog suspends the SIM now." Never empty. */
@@ -227,7 +227,7 @@ export function summaryView(notification: SummaryNotification): SummaryView {
   }
 }
 
-/** Most cycles whose adjustments are listed one by one. */
+/** Most cycles whose adjustments are listed singly. */
 const MAX_ADJUSTED = 12
 
 function adjustmentLines({ adjustments }: SummaryNotification): Line[] {

@@ -1,8 +1,8 @@
 /**
- * Sends webhooks: one POST each, signed as Standard Webhooks has it (https://www.standardwebhooks.com).
+ * Sends webhooks: one POST each, signed by Standard Webhooks (https://www.standardwebhooks.com).
  *
- * A tenant names the URL, so it is not trusted. Each attempt resolves the name once, and connects to an address that was
- * checked: a second answer of the name server cannot differ. Redirects are not followed, and no connection is kept.
+ * A tenant names the URL, so it is not trusted. Each attempt resolves the name once, and connects to a checked address:
+ * a second answer of the name server cannot differ. Redirects are not followed, and no connection is kept.
  */
 import { createHmac } from 'node:crypto'
 import { lookup as dnsLookup, type LookupAddress } from 'node:dns'
@@ -41,7 +41,7 @@ export interface WebhookSender {
 export interface SenderOptions {
   /** Longest time from the name's resolution to the last byte of the answer, in milliseconds. */
   readonly timeoutMs: number
-  /** Networks that are no public ones, and may be sent to all the same; http is for these only. */
+  /** Networks that are not public, but permitted as targets; http is for these only. */
   readonly allow: readonly Network[]
   /** Resolves names. Default: as the operating system does. */
   readonly lookup?: typeof dnsLookup
@@ -49,9 +49,9 @@ export interface SenderOptions {
   readonly ca?: string
 }
 
-/** Most of an answer's body that is read. */
+/** Most of a response's body that is read. */
 const MOST_BYTES = 65_536
-/** Most of it that is kept. */
+/** Most of a response's body that is kept. */
 const KEPT_CHARS = 500
 
 export function createWebhookSender(options: SenderOptions): WebhookSender {
@@ -74,7 +74,7 @@ export function signedHeaders({ id, timestamp, body, secrets }: Omit<WebhookMess
   return { 'webhook-id': id, 'webhook-timestamp': String(timestamp), 'webhook-signature': signatures.join(' ') }
 }
 
-/** Nothing was sent. The message is for the tenant. */
+/** No request was sent. The message is for the tenant. */
 class Refusal extends Error {}
 const notPublic = () => new Refusal('its address is not one of the public internet')
 
@@ -85,12 +85,12 @@ async function post(message: WebhookMessage, options: SenderOptions): Promise<We
   const { protocol } = new URL(message.url)
   const mayConnect = (address: string) => mayReach(protocol, address, allow)
   const host = hostOf(message.url)
-  // No name is resolved where the URL has an address.
+  // A URL with an address needs no name resolution.
   if (isAddress(host) && !mayConnect(host)) throw notPublic()
   const { promise, resolve, reject } = Promise.withResolvers<WebhookAnswer>()
   const request = (protocol === 'https:' ? https : http).request(message.url, {
     method: 'POST',
-    // An agent of its own: no connection is kept whose address was checked long ago.
+    // A separate agent keeps no connection, whose address would have been checked long ago.
     agent: false,
     lookup: checkedLookup(options.lookup ?? dnsLookup, mayConnect),
     signal: AbortSignal.timeout(timeoutMs),
