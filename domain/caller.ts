@@ -1,4 +1,4 @@
-/** Who made a request, as the audit trail and the deliveries of usage record it. */
+/** The caller of a request, as recorded in the audit trail and in deliveries of usage. */
 import { Type } from 'typebox'
 
 export const Actor = Type.String({

@@ -2,8 +2,8 @@
  * Tables of the interface's integer codes, one for each closed set.
  *
  * Schemas and metadata endpoints are derived from these tables, and the database's check constraints are compared with
- * them. Codes that the service document fixes never change. New codes are appended, so clients must tolerate codes that
- * they do not know.
+ * them. Codes that the service document fixes never change. New codes are appended, so clients must tolerate unknown
+ * codes.
  */
 import { Type } from 'typebox'
 
@@ -15,8 +15,8 @@ export const LogLevel = { Info: 0, Warning: 1, Critical: 2 } as const
 export type LogLevel = CodeOf<typeof LogLevel>
 
 /**
- * Service document, section 2.2. A SIM inherits its pool's mode. A mode of its own replaces it for rules of SIMs, and
- * can only weaken it for rules of pools.
+ * Service document, section 2.2. A SIM inherits its pool's mode. Its own mode, if set, replaces it for rules of SIMs,
+ * and can only weaken it for rules of pools.
  */
 export const WatchdogMode = { Disabled: 0, Monitor: 1, Enforce: 2 } as const
 export type WatchdogMode = CodeOf<typeof WatchdogMode>
@@ -57,7 +57,7 @@ export type TariffType = CodeOf<typeof TariffType>
 export const EventType = { Connectivity: 0, Billing: 1, Platform: 2 } as const
 export type EventType = CodeOf<typeof EventType>
 
-/** Our own. Served under the key `severty`, which is the interface's own spelling. */
+/** Not from the service document. Served under the key `severty`, the interface's spelling. */
 export const EventSeverity = { Info: 0, Warning: 1, Critical: 2 } as const
 export type EventSeverity = CodeOf<typeof EventSeverity>
 

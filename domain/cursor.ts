@@ -1,15 +1,15 @@
 /**
- * Cursors: where a walk through a list goes on, as text that a caller hands back unread.
+ * Cursors: the place to continue a walk through a list, as text that a caller returns unread.
  *
- * A walk goes by the key that the list is sorted by, so it meets each item that exists all the time exactly once,
- * however many are added or removed meanwhile.
+ * A walk follows the key that the list is sorted by, so it meets each item that exists all the time exactly once, even
+ * if others are added or removed during it.
  */
 import { Type } from 'typebox'
 import { ServiceError } from './errors.ts'
 
 /** A place in a list: the sort key of an item. */
 export interface Place {
-  /** In microseconds since 1970. 0 in a list that is sorted by id alone. */
+  /** In microseconds since 1970. 0 in a list sorted by id alone. */
   readonly micros: number
   readonly id: number
 }
@@ -23,7 +23,7 @@ export interface Cursor {
   readonly totalItems: number
 }
 
-/** The letter that a list's cursors begin with. Those of one list are refused by the others. */
+/** The first letter of a list's cursors. Other lists refuse them. */
 const LETTERS = { sims: 's', pools: 'p', log: 'l', events: 'e', orders: 'o', shadow: 'w' } as const
 export type WalkedList = keyof typeof LETTERS
 

@@ -1,6 +1,6 @@
 /**
- * Every failure that a caller can meet. Each has a code, an HTTP status, whether a retry can help, a meaning and a
- * remedy. `docs/errors.md` is generated from this table.
+ * Every failure that a caller can meet, with its code, HTTP status, whether a retry can help, meaning and remedy.
+ * `docs/errors.md` is generated from this table.
  */
 export const ERRORS = {
   invalid_request: {
@@ -489,7 +489,7 @@ export const ERRORS = {
 
 export type ErrorCode = keyof typeof ERRORS
 
-/** One wrong field: its place (a JSON pointer into the body, or a parameter's name) and what is wrong. */
+/** A wrong field: its place (a JSON pointer into the body, or a parameter's name) and its fault. */
 export interface FieldError {
   readonly pointer?: string
   readonly parameter?: string
@@ -504,7 +504,7 @@ export interface FieldError {
 export class ServiceError extends Error {
   readonly code: ErrorCode
   readonly errors: readonly FieldError[]
-  /** Seconds after which the request may be sent again; undefined: as usual for the code. */
+  /** Seconds until the request may be sent again; undefined: the usual time of the code. */
   readonly retryAfter: number | undefined
   constructor(
     code: ErrorCode,

@@ -6,8 +6,8 @@
  */
 
 /**
- * ICCID as it is written: 18 to 22 digits, and the filler of modems and carriers, see {@link withoutFiller}. Source: service
- * document, section 4.3; ITU-T E.118 has 19, 20 in many files.
+ * ICCID in its written form: 18 to 22 digits, and the filler of modems and carriers, see {@link withoutFiller}. Source:
+ * service document, section 4.3; ITU-T E.118 has 19, 20 in many files.
  */
 export const ICCID = /^\d{18,22}[Ff]*$/
 
@@ -23,8 +23,8 @@ export const MSISDN = /^\+?[1-9]\d{4,14}$/
 const DIGITS = /^\d+$/
 
 /**
- * An ICCID without its filler: a card stores 20 places, and those without a digit are F. Every ICCID that is read passes
- * here. Source: 3GPP TS 31.102, 4.2.2.
+ * An ICCID without its filler: a card stores 20 places, and places without a digit are F. Every ICCID is read through
+ * this function. Source: 3GPP TS 31.102, 4.2.2.
  */
 export function withoutFiller(iccid: string): string {
   let end = iccid.length
@@ -76,8 +76,7 @@ export function checkDigit(digits: string): string {
 }
 
 /**
- * The other ICCIDs that a card may be known by: this one with a check digit behind it and, if it ends in one, without it.
- * Files have both forms.
+ * Other forms of a card's ICCID: with a check digit added and, if it ends in one, without it. Files have both forms.
  */
 export const otherIccidsOf = (iccid: string): string[] =>
   [iccid + checkDigit(iccid), ...(luhnOk(iccid) ? [iccid.slice(0, -1)] : [])].filter((other) => ICCID.test(other))

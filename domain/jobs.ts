@@ -1,8 +1,8 @@
 /**
- * Jobs: wake-ups for work that is stored in PostgreSQL (tickets, due marks, notifications, the outbox).
+ * Jobs: wake-ups for work stored in PostgreSQL (tickets, due marks, notifications, the outbox).
  *
- * A job says only where to look, and runs one short step that is safe to run twice. Jobs are deduplicated with "keep
- * the last if one is active": at most one runs and one waits. The number of jobs therefore does not grow with the
+ * A job names only the place of the work, and runs one short step that is safe to run twice. Jobs are deduplicated with
+ * "keep the last if one is active": at most one runs and one waits. The number of jobs therefore does not grow with the
  * estate, and a job that is enqueued during a run is run after it. A failed job is not retried. A lost job only delays
  * its work until the next sweep.
  */
@@ -10,7 +10,7 @@
 export interface TenantJob {
   readonly tenantId: string
 }
-/** One endpoint: a slow one holds up no other, not even of its tenant. */
+/** One endpoint: a slow one delays no others, not even those of its tenant. */
 export interface WebhookJob extends TenantJob {
   readonly webhookId: number
 }
@@ -43,7 +43,7 @@ export const QUEUES: { readonly [Q in QueueName]: Queue<Payloads[Q]> } = {
   bulk: perTenant(2),
   // Only CPU and SQL.
   evaluate: perTenant(2),
-  // One shard of 20,000 subjects a job. Usage waits for none of them.
+  // One shard of 20,000 subjects a job. Usage waits for no sweep.
   sweep: perTenant(1),
   mail: perTenant(4),
   workflows: perTenant(4),

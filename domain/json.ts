@@ -1,7 +1,7 @@
 /**
- * Reads JSON of others: bodies, lines of files, answers. Its shape is checked in the text, before it is parsed. JSON that is
- * nested too deep, or has too many fields, would cost too much time in every reader. Of a name that stands twice only the
- * last would count. The limit for bodies also bounds the length of lists.
+ * Reads JSON of others: bodies, lines of files, responses. Its shape is checked in the text, before it is parsed. JSON
+ * with too many levels or fields would cost too much time in every reader. Of a repeated name only the last would
+ * count. The limit for bodies also bounds the length of lists.
  */
 import { ServiceError } from './errors.ts'
 
@@ -22,8 +22,8 @@ export type ReadJson = { readonly value: unknown } | { readonly fault: JsonFault
 /**
  * Reads a JSON text without a byte order mark.
  *
- * A fault is text that is no JSON, or JSON with more than 64 levels, with an object of more than 200 fields, or with a name
- * that stands twice in an object. Names are compared as they read: `"\u0061"` is `"a"`.
+ * A fault is text that is not JSON, or JSON with more than 64 levels, with an object of more than 200 fields, or with a
+ * repeated name in an object. Names are compared decoded: `"\u0061"` is `"a"`.
  */
 export function readJson(text: string): ReadJson {
   const fault = shapeFault(text)
@@ -50,7 +50,7 @@ function reasonOf(error: unknown): string {
 /** For a character that cannot be seen. */
 const codeOf = (sign: string): string => `U+${sign.codePointAt(0)?.toString(16).toUpperCase().padStart(4, '0')}`
 
-/** An object or list that is open at the current position. */
+/** An open object or list at the current position. */
 interface Level {
   readonly isObject: boolean
   /** Fields begun so far, or items ended so far. */
@@ -71,7 +71,7 @@ const [OPEN_OBJECT, CLOSE_OBJECT] = [0x7b, 0x7d]
 const [OPEN_LIST, CLOSE_LIST] = [0x5b, 0x5d]
 
 /**
- * What is wrong with the shape of a JSON text; undefined if nothing is. Text that is no JSON is left to the parser.
+ * The fault in the shape of a JSON text; undefined if none. Text that is not JSON is left to the parser.
  *
  * One pass over the text, in memory that does not grow with it.
  */

@@ -1,4 +1,4 @@
-/** Instants as people read them: ISO 8601 in a tenant's time zone, to the minute, with UTC beside. */
+/** Instants for people: ISO 8601 in a tenant's time zone, to the minute, followed by UTC. */
 
 const zones = new Map<string, Intl.DateTimeFormat>()
 
@@ -53,9 +53,9 @@ function localOf(at: Date, timeZone: string): Local {
 }
 
 /**
- * An instant in a time zone, with UTC beside: `2026-11-21 09:40 +01:00 (08:40 UTC)`.
+ * An instant in a time zone, followed by UTC: `2026-11-21 09:40 +01:00 (08:40 UTC)`.
  *
- * @param at epoch milliseconds, or ISO 8601; any other text is given back as it is
+ * @param at epoch milliseconds, or ISO 8601; any other text is returned unchanged
  * @param timeZone IANA name; UTC if there is no such zone, because a notice must not fail for it
  */
 export function instant(at: number | string, timeZone = 'UTC'): string {
@@ -67,7 +67,7 @@ export function instant(at: number | string, timeZone = 'UTC'): string {
   return `${written(here)} (${utc.day === here.day ? '' : `${utc.day} `}${utc.time} UTC)`
 }
 
-/** The same without UTC beside, where there is little room: `2026-11-21 09:40 +01:00`. */
+/** The same without UTC, for short texts: `2026-11-21 09:40 +01:00`. */
 export const shortInstant = (at: number | string, timeZone: string): string =>
   instant(at, timeZone).replace(/ \(.*\)$/, '')
 

@@ -1,12 +1,12 @@
 /**
- * Numbers as people read them: in messages, mails and their subjects. Interfaces and statements give exact ones.
+ * Numbers for people: in messages, mails and their subjects. Interfaces and statements give exact ones.
  *
- * A number has three significant digits, and all digits before its point. It is cut, not rounded: 99.96 % is 99.9 %.
- * One that would then read as another value, such as its limit, gets the digits that tell them apart.
+ * A number has three significant digits, and all digits before its point. It is cut, not rounded: 99.96 % is 99.9 %. If
+ * it would then read as another value, such as its limit, it gets more digits until they differ.
  */
 import { MB, toMoney } from './units.ts'
 
-/** What a number is of; `times` stands for a ratio. */
+/** The unit of a number; `times` stands for a ratio. */
 export type Unit = 'MB' | '%' | 'hours' | 'minutes' | 'days' | 'times'
 
 const DIGITS = 3
@@ -30,7 +30,7 @@ const cut: Write = (value, digits) => {
   return format.format(`${value + 0}`)
 }
 
-/** The fewest digits by which a value reads as none of the others. */
+/** The fewest digits that make a value read differently from the others. */
 function digitsApart(write: Write, value: number, others: readonly number[], least: number, most: number): number {
   const unequal = others.filter((other) => other !== value)
   let digits = least
@@ -38,7 +38,7 @@ function digitsApart(write: Write, value: number, others: readonly number[], lea
   return digits
 }
 
-/** With one digit more where three are too few, so that the difference can be read: 100.18 of 100 MB, not 100.1. */
+/** With one digit more if three are too few, to show the difference: 100.18 of 100 MB, not 100.1. */
 function apart(write: Write, value: number, others: readonly number[]): string {
   const digits = digitsApart(write, value, others, DIGITS, MOST_DIGITS)
   return write(value, digits === DIGITS ? DIGITS : digits + 1)
@@ -68,13 +68,13 @@ function bytesOf(mb: number): number {
 export const megabytes = (mb: number, others: readonly number[] = []): string =>
   apart(writeBytes, bytesOf(mb), others.map(bytesOf))
 
-/** What is used of a limit: `2.4 of 3 GB`, `340 MB of 3 GB`. It reads as the limit only if it is. */
+/** Usage and its limit: `2.4 of 3 GB`, `340 MB of 3 GB`. It reads as the limit only if it is equal. */
 export function ofLimit(usedMB: number, limitMB: number): string {
   const limit = megabytes(limitMB, [usedMB])
   return `${beforeLimit(usedMB, limitMB)} of ${limit}`
 }
 
-/** What stands before `of` and a limit: without its unit if the limit has the same. */
+/** The text before `of` and a limit: without its unit if the limit has the same. */
 export function beforeLimit(usedMB: number, limitMB: number): string {
   const used = megabytes(usedMB, [limitMB])
   const [number = used, unit] = used.split(' ')
@@ -96,7 +96,7 @@ const PARTS = [
   ['s', 1000],
   ['ms', 1],
 ] as const
-/** Up to here in hours, because `36 h` says more than `1 d 12 h`. */
+/** Up to here in hours, because `36 h` is clearer than `1 d 12 h`. */
 const HOURS_UP_TO_MS = 2 * 86_400_000
 const MOST_PARTS = PARTS.length
 
@@ -104,7 +104,7 @@ const writeDuration: Write = (ms, most) => {
   if (ms === 0) return '0 s'
   if (ms < 0) return `-${writeDuration(-ms, most)}`
   const first = PARTS.findIndex(([unit, size]) => ms >= (unit === 'd' ? HOURS_UP_TO_MS : size))
-  // Milliseconds only where nothing else tells two durations apart, or there is nothing else.
+  // Milliseconds only if they are needed to distinguish two durations, or are the only part.
   const shown = PARTS.slice(first, first + most).filter(([unit], n) => n === 0 || unit !== 'ms' || most > 2)
   let left = ms
   return shown
@@ -152,5 +152,5 @@ export function quantity(value: number, unit: Unit | null, others: readonly numb
 export const count = (n: number): string => COUNT.format(n)
 export const counted = (n: number, one: string, many = `${one}s`): string => `${count(n)} ${n === 1 ? one : many}`
 
-/** Formats micro-units as an amount of the tenant's currency, whose name is not known here. */
+/** Formats micro-units as an amount of the tenant's currency, whose name is unknown here. */
 export const money = (micro: number): string => MONEY.format(toMoney(micro))

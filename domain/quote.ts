@@ -45,7 +45,7 @@ const SECRETS: readonly (readonly [RegExp, string])[] = [
 export const hideSecrets = (text: string): string =>
   SECRETS.reduce((hidden, [pattern, shown]) => hidden.replace(pattern, shown), text)
 
-/** Characters at each end of a text that are searched for secrets. The rest of a long text is removed before. */
+/** Characters at each end of a text that are searched for secrets. Of a long text, the middle is removed before. */
 const LOOKED_AT = 10_000
 
 /** A text from outside as it may be shown: without secrets, and in so many bytes as JSON has it. */

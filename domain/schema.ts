@@ -33,7 +33,7 @@ export const Iccid = (description: string) =>
   })
 
 /**
- * A value or null. One schema with two types, not a union, so that a wrong value gets one message.
+ * A value or null. One schema with two types, not a union: a wrong value gets one message.
  *
  * @throws Error if the schema has no type
  */
@@ -63,5 +63,5 @@ export const Instant = (description: string) => Type.String({ format: 'date-time
 /** An identifier: a positive integer. */
 export const Id = (description: string) => Type.Integer({ description, minimum: 1, maximum: Number.MAX_SAFE_INTEGER })
 
-/** Response to most changes: the id of the thing that was created or changed. */
+/** Response to most changes: the id of the created or changed thing. */
 export const IdResponse = strictObject({ id: Id('Id of what was made or changed') })

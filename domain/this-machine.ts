@@ -1,4 +1,4 @@
-/** Which hosts are this machine: what is sent to them crosses no network. Pure. */
+/** Recognises hosts that are this machine: data sent to them crosses no network. Pure. */
 import ipaddr from 'ipaddr.js'
 
 /** @param host of a URL: a name, or an address with or without brackets */

@@ -1,6 +1,6 @@
 /** Takes the place of an unreadable record of a file, with the reason. */
 export class Unreadable {
-  /** The line in which it begins, from 1. */
+  /** Its first line, from 1. */
   readonly line: number
   /** Such as `is longer than 65536 bytes`. */
   readonly why: string

@@ -14,7 +14,7 @@ export const withoutMark = (text: string): string => (text.startsWith(MARK) ? te
 /** Skips a byte order mark. */
 const strict = new TextDecoder('utf-8', { fatal: true })
 
-/** Decodes a whole text, without its byte order mark. A fault has the first line that is not UTF-8, counted from 1. */
+/** Decodes a whole text, without its byte order mark. A fault has the first line with invalid UTF-8, counted from 1. */
 export function decode(bytes: Uint8Array): Decoded {
   const other = otherFormatOf(bytes)
   if (other !== undefined) return { fault: other, line: 1 }

@@ -1,16 +1,16 @@
-/** Bounds what a file may have that is of no use: blank lines, faulty records. */
+/** Bounds the useless parts of a file: blank lines, faulty records. */
 import { ServiceError } from './errors.ts'
 
-/** What any file may have. Beyond it, it may have one for each useful line or record. */
+/** Useless parts that any file may have. Beyond it, a file may have one for each useful line or record. */
 const MOST_WASTE = 1000
 
-/** Counts useful and useless parts of one file, as they are read. */
+/** Counts useful and useless parts of one file while it is read. */
 export class Waste {
   readonly #what: string
   #useful = 0
   #useless = 0
 
-  /** @param what the useless parts, for the message: `blank lines` */
+  /** @param what the name of the useless parts, for the message: `blank lines` */
   constructor(what: string) {
     this.#what = what
   }
@@ -20,7 +20,7 @@ export class Waste {
   }
 
   /**
-   * @param last what is wrong with this one, for the message
+   * @param last the fault of this one, for the message
    * @throws ServiceError invalid_request if there are too many
    */
   countUseless(last = ''): void {

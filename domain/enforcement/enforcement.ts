@@ -1,4 +1,6 @@
-/** What enforcing workflows learn and report about SIMs and pools. Source: the internal interface. */
+/**
+ * SIMs and pools as read by enforcing workflows, and the reports of these workflows. Source: the internal interface.
+ */
 
 import { type Static, Type } from 'typebox'
 import { codeSchema, SimStatus, WatchdogMode } from '../codes.ts'
@@ -8,7 +10,7 @@ import { Until } from '../suspend.ts'
 const Name = Type.String({ minLength: 1, maxLength: 200 })
 const CycleKey = Type.String({ minLength: 1, maxLength: 32, description: 'Key of the billing cycle' })
 
-/** Who suspended a SIM, if it is suspended. */
+/** The cause of a SIM's suspension, if it is suspended. */
 const SuspensionInfo = strictObject({
   cause: Type.Unsafe<'user' | 'watchdog'>({ type: 'string', enum: ['user', 'watchdog'] }),
   rule: nullable(Name),
@@ -76,7 +78,7 @@ export const PoolEnforcement = strictObject({
 })
 export type PoolEnforcement = Static<typeof PoolEnforcement>
 
-/** What enforcement does to a SIM. */
+/** Actions of enforcement on a SIM. */
 const SIM_ACTIONS = [
   'suspended',
   'wouldSuspend',
@@ -87,11 +89,13 @@ const SIM_ACTIONS = [
   'suspendFailed',
 ] as const
 export type SimAction = (typeof SIM_ACTIONS)[number]
-/** What enforcement does to a SIM, or `tooLittleToPick`: stopping every allowed SIM does not cover a pool's overage. */
+/**
+ * Actions of enforcement on a SIM, or `tooLittleToPick`: stopping every allowed SIM does not cover a pool's overage.
+ */
 const ACTIONS = [...SIM_ACTIONS, 'tooLittleToPick'] as const
 export type Action = (typeof ACTIONS)[number]
 
-/** What enforcement has done. Recorded once for each SIM or pool, cycle, rule, action and counter. */
+/** An action of enforcement. Recorded once for each SIM or pool, cycle, rule, action and counter. */
 export const ActionRequest = strictObject(
   {
     simId: optional(Id('The SIM; left out where the action is of a pool')),

@@ -56,8 +56,9 @@ const HELD = ['suspensions', 'alerts'] as const
 export type HoldSubject = (typeof HELD)[number]
 
 /**
- * What the guard counts and holds: the suspensions of one rule in one version of the rules, in a pool or (null) in the
- * whole tenant. Or what the rule begins to mail or to act on, in any version: `alerts`, version 0, no pool.
+ * The scope of a count and a hold of the guard: the suspensions of one rule in one version of the rules, in a pool or
+ * (null) in the whole tenant. Or the mails and actions that the rule begins, in any version: `alerts`, version 0, no
+ * pool.
  */
 export interface GuardScope {
   readonly what: HoldSubject

@@ -15,7 +15,7 @@ export type Refusal =
   | 'not active'
   | 'refused by the carrier'
 
-/** What decides about a SIM. */
+/** The fields of a SIM that decide. */
 export type Refusable = Pick<
   SimEnforcement,
   'status' | 'passedOver' | 'exempt' | 'enforcementEnabled' | 'mode' | 'overLimit' | 'refused'

@@ -1,4 +1,4 @@
-/** Undoing what one rule has suspended: the request, and what its workflow reads and sends. */
+/** Undoes the suspensions of one rule: the request, and the data that its workflow reads and sends. */
 import { type Static, Type } from 'typebox'
 import { Id, Instant, nullable, optional, strictObject, Text } from '../schema.ts'
 

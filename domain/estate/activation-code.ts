@@ -1,5 +1,5 @@
 /**
- * Activation codes of eSIMs: what a device scans to download a profile. A code is a secret of the holder of the SIM, so no
+ * Activation codes of eSIMs, which a device scans to download a profile. A code is a secret of the SIM's holder, so no
  * fault quotes one. Source: GSMA SGP.22, section 4.1.
  */
 
@@ -15,7 +15,7 @@ const OID = String.raw`[0-2](?:\.\d+)+`
 
 /** `LPA:1$host$matching-id`, then the OID of the server, then 1 if the holder has to enter a confirmation code. */
 export const ACTIVATION_CODE = new RegExp(String.raw`^LPA:1\$${HOST}\$${MATCHING_ID}(?:\$${OID}|\$(?:${OID})?\$1)?$`)
-/** The same in words. */
+/** The form of a code in words. */
 export const CODE_FORM = 'LPA:1$host$matching-id, and then $OID or $$1 or $OID$1 where there is more'
 
 const isWhole = (pattern: string, text: string): boolean => new RegExp(`^(?:${pattern})$`).test(text)

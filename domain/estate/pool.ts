@@ -121,7 +121,7 @@ const settings = {
   warningThresholdPct: optional(ThresholdPct),
   enableBurnRateAlerts: optional(BurnRate),
 }
-/** The other fields of a pool. A client that reads a pool and changes a setting sends all of it back. */
+/** The other fields of a pool. A client that reads a pool and changes a setting sends every field back. */
 const ignored = Type.Partial(
   Type.Omit(Pool, ['name', 'watchdogMode', 'warningThresholdPct', 'enableBurnRateAlerts']),
 ).properties

@@ -1,4 +1,4 @@
-/** Imports of SIMs: those that are not provisioned yet, and those that live at the carrier already. */
+/** Imports of SIMs: new ones to provision, and ones that already exist at the carrier. */
 import { type Static, Type } from 'typebox'
 import { codeSchema, SimStatus } from '../codes.ts'
 import { Id, optional, strictObject, Text } from '../schema.ts'
@@ -7,10 +7,7 @@ import { NewSim } from './sim.ts'
 
 const amount = (maximum: number, description: string) => optional(Type.Integer({ minimum: 0, maximum, description }))
 
-/**
- * A SIM to import, in the state in which it lives at the carrier. Left out: Unprovisioned, without pool, tariff and
- * usage.
- */
+/** A SIM to import, in its state at the carrier. Left out: Unprovisioned, without pool, tariff and usage. */
 export const ImportedSim = strictObject({
   ...NewSim.properties,
   status: optional(codeSchema(SimStatus, 'SIM status; left out: Unprovisioned')),
@@ -28,7 +25,7 @@ export const ImportedSim = strictObject({
 })
 export type ImportedSim = Static<typeof ImportedSim>
 
-/** Request to import SIMs. Items are checked one by one, so that a bad item is rejected alone. */
+/** Request to import SIMs. Items are checked one by one: only bad items are rejected. */
 export const ImportSims = strictObject({
   sims: Type.Array(
     Type.Unsafe<unknown>({
@@ -58,7 +55,7 @@ export const ImportQuery = Type.Object({
   dryRun: Type.Optional(Type.Boolean({ description: 'Write nothing; answer what would be created and rejected' })),
 })
 
-/** Why a record is rejected: it is wrong in itself, its ICCID exists, or it cannot have this pool or tariff. */
+/** Why a record is rejected: it has a fault, its ICCID exists, or it cannot have this pool or tariff. */
 const REJECTIONS = [
   'invalid_request',
   'sim_exists',
@@ -72,7 +69,7 @@ export type Rejection = (typeof REJECTIONS)[number]
 
 const count = (description: string) => Type.Integer({ minimum: 0, description })
 
-/** What SIMs of an import add up to. */
+/** Totals of the SIMs of an import. */
 export const ImportTotals = strictObject({
   unprovisioned: count('SIMs that are Unprovisioned'),
   active: count('SIMs that are Active'),
@@ -109,7 +106,7 @@ export const ImportResult = strictObject({
 })
 export type ImportResult = Static<typeof ImportResult>
 
-/** What an import would do. */
+/** The expected effects of an import. */
 export const ImportPreview = strictObject({
   dryRun: Type.Literal(true),
   created: Type.Array(strictObject({ iccid: Type.String() }), { description: 'What would be created' }),

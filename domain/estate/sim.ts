@@ -178,7 +178,7 @@ const ownSettings = {
   enableBurnRateAlerts: optional(BurnRate),
 }
 
-/** A SIM that is not provisioned yet. */
+/** A SIM to provision. */
 export const NewSim = strictObject({
   iccid: Iccid('ICCID'),
   imsi: optional(Type.String({ pattern: '^\\d{0,15}$', description: 'IMSI, at most 15 digits' })),
@@ -197,8 +197,8 @@ export const NewSim = strictObject({
 export type NewSim = Static<typeof NewSim>
 
 /**
- * Request to change a SIM's own watchdog settings. An omitted setting stays as it is. Null: none of its own; what is in force
- * then says `settingsInForce`.
+ * Request to change a SIM's own watchdog settings. An omitted setting stays unchanged. Null: the SIM has no own
+ * setting; `settingsInForce` then has the one in force.
  */
 export const SimWatchdogChange = strictObject({ ...ownSettings, isWatchdogExempt: optional(Exempt) })
 export type SimWatchdogChange = Static<typeof SimWatchdogChange>

@@ -108,12 +108,12 @@ export const NewTariff = strictObject(
 )
 export type NewTariff = Static<typeof NewTariff>
 
-/** The part of a tariff that may change. The rest is fixed, because cycles were charged by it. */
+/** The part of a tariff that may change. Other parts are fixed, because cycles were charged by them. */
 export const TariffOffer = strictObject({
   isActive: Type.Boolean({ description: 'Whether the tariff is available for new assignments' }),
 })
 
-/** The terms of a tariff in one shape, whatever its type. Allowance in bytes, fees in units of the currency. */
+/** The terms of a tariff in one shape for all types. Allowance in bytes, fees in units of the currency. */
 export interface TariffTerms {
   readonly allowanceBytes: number
   readonly simMonthlyFee: number

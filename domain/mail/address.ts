@@ -1,4 +1,4 @@
-/** Addresses: where a tenant's mails go. Source: decision 0048. */
+/** Addresses: the recipients of a tenant's mails. Source: decision 0048. */
 import { type Static, Type } from 'typebox'
 import { codeSchema, LogLevel } from '../codes.ts'
 import { Email, Id, Instant, nullable, optional, strictObject, Text } from '../schema.ts'
@@ -6,7 +6,10 @@ import { Email, Id, Instant, nullable, optional, strictObject, Text } from '../s
 /** Most addresses of a tenant: each mail is sent to all that fit. */
 export const MOST_ADDRESSES = 20
 
-/** `billing`: gets everything. `copy`: gets what fits. `escalation`: gets what nobody has acknowledged. */
+/**
+ * `billing`: receives everything. `copy`: receives mails that fit it. `escalation`: receives alerts without
+ * acknowledgement.
+ */
 const KINDS = ['billing', 'copy', 'escalation'] as const
 export type AddressKind = (typeof KINDS)[number]
 

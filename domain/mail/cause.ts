@@ -1,7 +1,7 @@
-/** What a notification was caused by: what share a cause share a mail. Pure. */
+/** Causes of notifications: notifications with one cause share a mail. Pure. */
 import { LogLevel } from '../codes.ts'
 
-/** What a notice says of an alert, or of what its rule did to a SIM. */
+/** The kind of a notice about an alert, or about an action of its rule on a SIM. */
 export type AlertNoticeKind =
   | 'fired'
   | 'resolved'
@@ -11,14 +11,14 @@ export type AlertNoticeKind =
   | 'suspended'
   | 'broughtBack'
 
-/** What decides which mail a notification goes into. */
+/** The fields that decide which mail a notification goes into. */
 export interface Causal {
   readonly kind: AlertNoticeKind
   readonly key: string
   readonly level: LogLevel
   readonly rule: { readonly name: string }
   readonly subject: { readonly kind: 'sim' | 'pool' | 'tenant'; readonly id: number | string }
-  /** The pool whose rule has led to what happened to a SIM. Absent: a rule of the SIM itself. */
+  /** The pool whose rule caused the action on a SIM. Absent: a rule of the SIM itself. */
   readonly causePoolId?: number
   /** The cycle has ended: nothing is to be done any more. */
   readonly isOfEndedCycle?: boolean
@@ -27,11 +27,12 @@ export interface Causal {
 /**
  * The cause: a rule, and the pool that it is about. A rule about SIMs or the tenant has one cause in the tenant.
  *
- * @returns null for what can wait for the grouped mail: alerts that are not critical, ends, and what is told of a cycle that has ended
+ * @returns null for notices that can wait for the grouped mail: alerts below Critical, ends, and notices of an ended
+ * cycle
  */
 export function causeOf(about: Causal): string | null {
   const { kind, key, level, rule, subject, causePoolId, isOfEndedCycle = false } = about
-  // A hold of the guard needs a decision of its own.
+  // A hold of the guard needs a separate decision.
   if (key.startsWith('guard/')) return key
   const poolId = subject.kind === 'pool' ? subject.id : causePoolId
   const cause = poolId === undefined ? rule.name : `${rule.name}/pool/${poolId}`
@@ -50,7 +51,7 @@ export function causeOf(about: Causal): string | null {
   }
 }
 
-/** The most subjects in the table of a mail. All of them are then in an attached file. */
+/** The most subjects in the table of a mail. If there are more, an attached file has every subject. */
 export const MOST_SUBJECTS = 100
 /** Name of that file. */
 export const NOTICES_FILE = 'notices.csv'

@@ -1,6 +1,6 @@
 /**
- * Links in mails. A token says what its link does, for whom and until when, and is signed: nothing is stored for it. What a
- * link can do only quietens or confirms. Pure. Source: decision 0049.
+ * Links in mails. A token contains the action of its link, its recipient and its end, and is signed: nothing is stored
+ * for it. A link can only quieten or confirm. Pure. Source: decision 0049.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { type Static, Type } from 'typebox'
@@ -10,7 +10,7 @@ import { fromCoded, SUBJECT_CODES, type Subject } from '../watchdog/subject.ts'
 /** How long links work, in milliseconds. */
 export const LINKS_LAST_MS = 30 * 86_400_000
 
-/** `ack` acknowledges an alert. `mute` silences its rule for its subject, to the end of the cycle that it was told in. */
+/** `ack` acknowledges an alert. `mute` silences its rule for its subject, to the end of the alert's cycle. */
 export interface AlertLink {
   readonly purpose: 'ack' | 'mute'
   readonly tenantId: string
@@ -20,7 +20,7 @@ export interface AlertLink {
   readonly cycle: string
 }
 
-/** Ends mails of alerts that are not critical. */
+/** Ends mails of alerts below Critical. */
 export interface UnsubscribeLink {
   readonly purpose: 'unsubscribe'
   readonly tenantId: string
@@ -28,7 +28,7 @@ export interface UnsubscribeLink {
 
 export type Link = AlertLink | UnsubscribeLink
 
-/** A link that was signed here. */
+/** A link that was signed by this service. */
 export interface OpenedLink {
   readonly link: Link
   readonly isExpired: boolean
@@ -49,7 +49,7 @@ const Claims = Type.Union([
 ])
 type Claims = Static<typeof Claims>
 
-/** Whatever else is ever signed with the same key is not taken for a link. */
+/** Separates links from any other use of the same key. */
 const CONTEXT = 'simherd-mail-link:'
 const FORM = /^([\w-]{1,1000})\.([\w-]{43})$/
 
@@ -71,7 +71,7 @@ const claimsOf = (link: Link, seconds: number): Claims =>
     ? [link.purpose, seconds, link.tenantId]
     : [link.purpose, seconds, link.tenantId, link.rule, SUBJECT_CODES[link.subject.kind], link.subject.id, link.cycle]
 
-/** Whether a text may be a token at all: what may not needs no key to be refused. */
+/** Whether a text has the form of a token: other texts are refused without a key. */
 export const hasTokenForm = (token: string): boolean => FORM.test(token)
 
 /** The link of a token; undefined if it was not made with this key. @param now epoch milliseconds */
@@ -82,7 +82,7 @@ export function openLink(key: Uint8Array, token: string, now: number): OpenedLin
     return undefined
   }
   const claims: unknown = JSON.parse(Buffer.from(text, 'base64url').toString())
-  // A later release may have signed what this one does not know.
+  // A later release may have signed a link that this one does not support.
   if (!Value.Check(Claims, claims)) return undefined
   return { link: linkOf(claims), isExpired: claims[1] * 1000 <= now }
 }

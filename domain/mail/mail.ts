@@ -1,8 +1,8 @@
-/** What mails are and how they stand. */
+/** Kinds and states of mails. */
 
 /**
- * What a mail carries. `cause`: all of one cause. `joined`: several causes. `digest`: all causes, in a storm.
- * `grouped`: what is not critical. `summary`: of a billing cycle. A copy has the kind `copy`, whatever it is a copy of.
+ * The content of a mail. `cause`: notices of one cause. `joined`: several causes. `digest`: all causes, in a storm.
+ * `grouped`: alerts that are not critical. `summary`: of a billing cycle. A copy of any mail has the kind `copy`.
  */
 export type MailKind = 'cause' | 'joined' | 'digest' | 'grouped' | 'summary'
 

@@ -1,25 +1,25 @@
-/** How long notifications wait for others, and in which times mails are counted. Pure; all in milliseconds. */
+/** The waits of notifications for others, and the periods in which mails are counted. Pure; all in milliseconds. */
 
 export interface MailWaits {
   /** How long a notification waits for the next of its cause. */
   readonly forNextMs: number
-  /** How long the first of a cause waits at most, however many follow. */
+  /** The longest wait of the first notification of a cause, for any number of later ones. */
   readonly mostMs: number
   /** Causes that follow within this time share a mail. Digests keep this distance. */
   readonly soonMs: number
-  /** The time in which many mails are a storm. */
+  /** The time within which many mails are a storm. */
   readonly stormMs: number
 }
 
 const DAY_MS = 86_400_000
 /** A nightly file is read and evaluated in batches, seconds apart. */
 const FOR_NEXT_MS = 30_000
-/** Nobody should learn of a cut SIM later than this. */
+/** A notice of a suspended SIM should wait no longer than this. */
 const MOST_MS = 120_000
 const SOON_MS = 600_000
 const STORM_MS = 3_600_000
 
-/** Shortens a wait in a billing cycle that is shorter than a day: at most this part of it. Source: decision 6. */
+/** Shortens a wait in a billing cycle shorter than a day: at most this part of it. Source: decision 6. */
 export const shortenedWait = (ms: number, cycleMs: number, part: number): number =>
   cycleMs < DAY_MS ? Math.min(ms, cycleMs / part) : ms
 

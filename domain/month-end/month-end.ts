@@ -91,7 +91,7 @@ export const ChangesOpened = strictObject({
 })
 export type ChangesOpened = Static<typeof ChangesOpened>
 
-/** Counts of a step's SIMs. The other counts add up to `total`. */
+/** Counts of a step's SIMs. The counts except `total` add up to it. */
 const step = {
   total: Count('All of them'),
   queued: Count('Have no ticket yet'),
@@ -115,7 +115,7 @@ export const MonthEndCounts = strictObject({
 })
 export type MonthEndCounts = Static<typeof MonthEndCounts>
 
-/** Batches of SIMs that are processed together. */
+/** Batches of SIMs processed together. */
 export const MonthEndBatches = strictObject({
   batches: Type.Array(
     strictObject({

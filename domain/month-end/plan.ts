@@ -1,5 +1,5 @@
 /**
- * What the end of a billing cycle would do if it happened now. Source: the internal interface,
+ * The effects of the end of a billing cycle if it happened now. Source: the internal interface,
  * /internal/cycles/{key}/plan. Its size is bounded: a list has its first entries, and the number of further ones.
  */
 import { type Static, type TSchema, Type } from 'typebox'

@@ -1,4 +1,4 @@
-/** What a month end does to SIMs, as its list of changes has it. */
+/** The change of a SIM at a month end, as in its list of changes. */
 export type ChangeKind = 'unassign' | 'move'
 
 /** In a `return`, the month end itself resumes a suspended SIM, because the SIM's workflow no longer runs. */

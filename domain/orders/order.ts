@@ -122,7 +122,7 @@ export type OrderStatusResponse = Static<typeof OrderStatusResponse>
 export const PricingEntry = strictObject({ type: codeSchema(OrderType, 'Order type'), price: Price })
 export type PricingEntry = Static<typeof PricingEntry>
 
-/** Prices of one owner. A type that is missing from the list has no price. */
+/** Prices of one owner. A type missing from the list has no price. */
 export const OrderPrices = strictObject({
   prices: Type.Array(PricingEntry, { maxItems: Object.keys(OrderType).length, description: 'At most one a type' }),
 })
@@ -286,7 +286,7 @@ export const Failure = strictObject({
   reason: Type.String({ minLength: 1, maxLength: 500, description: 'Why the order cannot be fulfilled' }),
 })
 
-/** Request to change an order's payment. An omitted field stays as it is; an empty text removes the value. */
+/** Request to change an order's payment. An omitted field stays unchanged; an empty text removes the value. */
 export const OrderPayment = strictObject({
   paymentInvoiceId: optional(Label('Payment provider invoice reference', 'INV-2026-0417', { maxLength: 200 })),
   paymentReceiptUrl: optional(

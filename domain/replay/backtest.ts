@@ -19,7 +19,7 @@ const RuleCounts = strictObject({
   wouldSuspend: count('Suspensions that its stage or the mode of the subject kept it from'),
   suspended: count('Suspensions'),
 })
-/** What a rule did. */
+/** Effects of a rule. */
 export type RuleCounts = Static<typeof RuleCounts>
 
 const KINDS = ['sim', 'pool', 'tenant'] as const
@@ -50,7 +50,7 @@ const BesideLog = strictObject({
     { description: 'The earliest of both kinds that only one of the two has' },
   ),
 })
-/** Entries of the replay beside those of the tenant's log, by their keys. */
+/** Entries of the replay compared with those of the tenant's log, by their keys. */
 export type BesideLog = Static<typeof BesideLog>
 
 export const BacktestReport = strictObject({
@@ -82,7 +82,7 @@ export const BacktestReport = strictObject({
     description: 'What a backtest cannot know',
   }),
 })
-/** What came of a backtest. */
+/** Result of a backtest. */
 export type BacktestReport = Static<typeof BacktestReport>
 
 const STATES = ['queued', 'running', 'done', 'failed'] as const

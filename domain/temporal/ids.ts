@@ -45,7 +45,7 @@ export const workflowTypeOf = (workflowId: string): WorkflowType | undefined =>
 /** Suffix that a Schedule appends to the id of a run that it starts: the scheduled instant. */
 const SCHEDULED_AT = /-\d{4}-\d\d-\d\dT[\d:.]+Z$/
 
-/** The tenant of a workflow, which follows the type in every id; undefined if it is not one of our ids. */
+/** The tenant of a workflow, after the type in every id; undefined if the id is not of this service. */
 export function tenantOfWorkflow(workflowId: string): string | undefined {
   if (workflowTypeOf(workflowId) === undefined) return undefined
   return workflowId.replace(SCHEDULED_AT, '').split(':')[1] || undefined

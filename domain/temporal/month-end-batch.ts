@@ -21,5 +21,5 @@ export interface MonthEndBatchState extends Timeline {
   readonly signalled: number
 }
 
-/** Tickets opened and refused, and workflows that were signalled to resume their SIM. */
+/** Tickets opened and refused, and workflows signalled to resume their SIM. */
 export type MonthEndBatchResult = Pick<MonthEndBatchState, 'opened' | 'refused' | 'signalled'>

@@ -20,12 +20,12 @@ export interface MonthEndInput {
 
 /** Temporal updates that a running month end accepts. */
 export interface MonthEndUpdates {
-  /** Opens new tickets for changes that have failed and are still queued. Accepted until the cycle is closed. */
+  /** Opens new tickets for failed changes that are still queued. Accepted until the cycle is closed. */
   readonly retryFailedChanges: Readonly<Record<string, never>>
 }
 
 export interface RetryFailedResult {
-  /** Number of tickets opened; `refused` is the number of changes that were refused again. */
+  /** Number of tickets opened; `refused` is the number of changes refused again. */
   readonly opened: number
   readonly refused: number
 }
@@ -39,9 +39,9 @@ export interface StepFigures {
   readonly done: number
   readonly failed: number
   readonly left: number
-  /** SIMs done or failed a second since the step began; 0 while that is unknown. */
+  /** SIMs done or failed a second since the step began; 0 while unknown. */
   readonly ratePerSecond: number
-  /** Null while that is unknown, or if nothing is left. */
+  /** Null while unknown, or if no SIM is left. */
   readonly estimatedEndAt: string | null
 }
 
@@ -62,7 +62,7 @@ export interface MonthEndCarried {
   readonly looks: Readonly<Record<MonthEndWork, WorkLooks>>
   /** When the SIMs' workflows were first signalled about the renewal, in epoch milliseconds; null before that. */
   readonly renewedAt: number | null
-  /** Whether the workflows of SIMs whose unassignment failed have been signalled too. */
+  /** Whether the workflows of SIMs with a failed unassignment have been signalled too. */
   readonly renewedAgain: boolean
   readonly retries: number
   /** Batches that could not be processed. The month end does not close the cycle while there are any. */

@@ -1,4 +1,4 @@
-/** Input of month-end-timer, which a tenant's Schedule starts. */
+/** Input of month-end-timer, started by a tenant's Schedule. */
 
 export interface MonthEndTimerInput {
   readonly tenantId: string
@@ -9,11 +9,11 @@ export interface MonthEndTimerInput {
 }
 
 export interface MonthEndTimerCarried {
-  /** Keys of the cycles whose month ends are still to run, in order. */
+  /** Keys of the cycles with month ends still to run, in order. */
   readonly left: readonly string[]
   /** Whether the month end of the first of them has begun. It is not started again, should it have failed since. */
   readonly begun?: boolean
-  /** The last 100 cycles whose month ends have run. */
+  /** The last 100 cycles with completed month ends. */
   readonly cycles: readonly { readonly cycle: string; readonly status: string }[]
   readonly failed: readonly string[]
 }

@@ -21,7 +21,7 @@ export interface ProvisionAndActivateState extends Timeline {
 
 export interface ProvisionAndActivateResult {
   readonly outcome: 'activated' | 'alreadyActive' | 'compensated' | 'cancelled' | 'failed'
-  /** What failed and why: the step, its ticket, and the ticket's stable failure code and text. */
+  /** The failure: the step, its ticket, and the ticket's stable failure code and text. */
   readonly failure: {
     readonly step: string
     readonly ticketId: string | null

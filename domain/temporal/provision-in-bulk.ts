@@ -8,7 +8,7 @@ export interface ProvisionInBulkInput {
   readonly batchId: string
   /** Concurrency: most SIMs under way at once, 1 to 200. */
   readonly parallel: number
-  /** SIMs of the batch's list that are read at once. */
+  /** SIMs of the batch's list read at once. */
   readonly pageSize: number
   /** SIMs that one run starts before it continues as new. */
   readonly perRun: number
@@ -20,11 +20,11 @@ export type BatchCounts = Readonly<Record<'waiting' | 'running' | ProvisionAndAc
 export interface ProvisionInBulkState extends Timeline {
   readonly total: number
   readonly counts: BatchCounts
-  /** SIMs that have not ended. */
+  /** SIMs without an end yet. */
   readonly left: number
-  /** Recent rate: SIMs that end a second; 0 while that is unknown. */
+  /** Recent rate: SIMs that end a second; 0 while unknown. */
   readonly ratePerSecond: number
-  /** Null while that is unknown. */
+  /** Null while unknown. */
   readonly estimatedEndAt: string | null
 }
 

@@ -16,7 +16,7 @@ export type SuspendSignal = (typeof SUSPEND_SIGNALS)[number]
 export const ENFORCE_POOL_SIGNALS = [...ALERT_SIGNALS, ...GUARD_SIGNALS] as const
 export type EnforcePoolSignal = (typeof ENFORCE_POOL_SIGNALS)[number]
 
-/** All signals, by type of workflow. */
+/** The signals by type of workflow. */
 export const WORKFLOW_SIGNALS: Readonly<Record<string, readonly string[]>> = {
   'suspend-on-overage': SUSPEND_SIGNALS,
   'enforce-pool': ENFORCE_POOL_SIGNALS,

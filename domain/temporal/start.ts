@@ -4,7 +4,7 @@ import { type WorkflowType, workflowTypeOf } from './ids.ts'
 /** Task queue for workflows and activities. */
 export const TASK_QUEUE = 'simherd'
 
-/** What a run is about: the part of its input by which lists are filtered. */
+/** The subject of a run: the part of its input for filters of lists. */
 export interface WorkflowSubject {
   readonly tenantId: string
   readonly simId?: number
@@ -14,7 +14,7 @@ export interface WorkflowSubject {
   readonly batchId?: string
 }
 
-/** Search attributes, by which Temporal's lists and UI can be filtered. */
+/** Search attributes, for filters of Temporal's lists and UI. */
 export const SEARCH_ATTRIBUTES = {
   tenant: { name: 'SimherdTenant', type: 'KEYWORD' },
   simId: { name: 'SimId', type: 'INT' },
@@ -24,7 +24,7 @@ export const SEARCH_ATTRIBUTES = {
   state: { name: 'SimherdState', type: 'KEYWORD' },
 } as const
 
-/** One line for Temporal's lists that says what a run is about. */
+/** One line for Temporal's lists: the subject of a run. */
 const summaryOf = ({ simId, poolId, cycleKey, batchId }: WorkflowSubject): string =>
   [
     ...(simId === undefined ? [] : [`SIM ${simId}`]),
@@ -33,7 +33,7 @@ const summaryOf = ({ simId, poolId, cycleKey, batchId }: WorkflowSubject): strin
     ...(batchId === undefined ? [] : [`batch ${batchId}`]),
   ].join(', ')
 
-/** What each type of workflow does, for people who look at a run in Temporal's UI. */
+/** The purpose of each type of workflow, for readers of a run in Temporal's UI. */
 const PURPOSE: Readonly<Record<WorkflowType, string>> = {
   'provision-and-activate':
     'Takes a SIM from Unprovisioned to Active by tickets. Undone where a step fails for good, or it is cancelled.',
@@ -48,7 +48,7 @@ const PURPOSE: Readonly<Record<WorkflowType, string>> = {
   'month-end-timer': 'Started when a billing cycle ends: has its month end run, those left out before it first.',
 }
 
-/** Markdown text that says what a run does, and where to find more about it. */
+/** Markdown text: the purpose of a run, and where to find more about it. */
 function purposeOf(workflowId: string): string {
   const type = workflowTypeOf(workflowId)
   return `${type === undefined ? '' : `${PURPOSE[type]}\n\n`}Steps, tickets and waits: \`simherd workflows show ${workflowId}\``

@@ -1,22 +1,22 @@
-/** The end of a ticket, as a workflow that waits for it is told. */
+/** The end of a ticket, as signalled to the waiting workflow. */
 import type { WorkflowType } from './ids.ts'
 
-/** How a ticket ended. Code and text say why it did not complete; they are empty if it did. */
+/** The end of a ticket. Code and text give the reason of a failure; empty if it completed. */
 export interface TicketEnd {
   readonly status: 'complete' | 'failed' | 'cancelled'
   readonly code: string
   readonly detail: string
 }
 
-/** A ticket that has ended. */
+/** An ended ticket. */
 export interface EndedTicket extends TicketEnd {
   readonly ticketId: string
 }
 
-/** Signal to the workflow that opened tickets. Its only argument: the tickets that have ended, in that order. */
+/** Signal to the workflow that opened tickets. Its only argument: the ended tickets, in that order. */
 export const TICKETS_ENDED = 'ticketsEnded'
 
-/** Types of workflow that wait for tickets of their own. Others are not told. */
+/** Types of workflow that wait for their tickets. Others get no signal. */
 export const WAIT_FOR_TICKETS: ReadonlySet<WorkflowType | undefined> = new Set<WorkflowType>([
   'provision-and-activate',
   'suspend-on-overage',

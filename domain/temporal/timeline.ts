@@ -1,6 +1,6 @@
-/** The timeline of a run: its steps, and what it waits for. */
+/** The timeline of a run: its steps, and its wait. */
 
-/** A step of a run that has ended, successfully or not. */
+/** An ended step of a run, successful or not. */
 export interface StepDone {
   /** Name within the run. A repeated step has a number: `suspend/2`. */
   readonly step: string
@@ -10,16 +10,16 @@ export interface StepDone {
   readonly ticketId: string | null
 }
 
-/** What a run waits for. */
+/** The wait of a run. */
 export interface WaitsFor {
-  /** What it waits for, in words: `ticket 7f3…`, `the end of the grace period`. */
+  /** The awaited event in words: `ticket 7f3…`, `the end of the grace period`. */
   readonly what: string
-  /** Latest instant at which the run goes on; null if only an event ends the wait. */
+  /** Latest instant at which the run continues; null if only an event ends the wait. */
   readonly until: string | null
   readonly why: string
 }
 
-/** Fields in the state of every run, besides fields of its own. */
+/** Fields in the state of every run, in addition to those of its type. */
 export interface Timeline {
   /** The newest 40 steps, in order. */
   readonly steps: readonly StepDone[]

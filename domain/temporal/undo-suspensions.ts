@@ -9,7 +9,7 @@ export interface UndoSuspensionsInput {
   readonly since: string
   /** Undoes suspensions before this instant. The default is the instant of the request. */
   readonly until: string
-  /** SIMs in a page, which are processed together. */
+  /** SIMs in a page, processed together. */
   readonly pageSize: number
   /** Pages that one run processes before it continues as new. */
   readonly perRun: number
@@ -29,7 +29,7 @@ export interface UndoSuspensionsState extends Timeline, Omit<UndoSuspensionsResu
   readonly left: number
   /** Recent rate: SIMs a second. */
   readonly ratePerSecond: number
-  /** Null while that is unknown. */
+  /** Null while unknown. */
   readonly estimatedEndAt: string | null
   /** SIMs up to this id have been processed. */
   readonly afterSimId: number

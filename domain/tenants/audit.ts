@@ -4,7 +4,7 @@ import { Actor, KeyId, RequestId } from '../caller.ts'
 import { DateFilter, pageQuery } from '../page.ts'
 import { Id, Instant, nullable, strictObject } from '../schema.ts'
 
-/** Things that a caller can change, and the activation codes of eSIMs, which it can read. */
+/** Things that a caller can change, and the activation codes of eSIMs, which a caller can read. */
 export const AUDIT_SUBJECTS = [
   'tenant',
   'key',

@@ -1,4 +1,4 @@
-/** How a tenant wants to be told: settings for mails and for the watch over its usage feed. Source: internal interface. */
+/** Settings of a tenant for mails and for the watch over its usage feed. Source: internal interface. */
 import { type Static, Type } from 'typebox'
 import { codeSchema, LogLevel } from '../codes.ts'
 import { nullable, strictObject } from '../schema.ts'
@@ -13,7 +13,7 @@ const Duration = (description: string, example: string) =>
 export const NoticeSettings = strictObject(
   {
     timeZone: Type.String({
-      // `+02:00` is no name: it does not say when summer time begins.
+      // `+02:00` is not a name: it lacks the rules of summer time.
       pattern: '^[A-Za-z][A-Za-z0-9_+\\-/]*$',
       maxLength: 64,
       description: 'IANA name of the time zone in which mails show instants',
@@ -38,13 +38,13 @@ export const NoticeSettings = strictObject(
 )
 export type NoticeSettings = Static<typeof NoticeSettings>
 
-/** A wrong field: a JSON pointer, and what is wrong. */
+/** A wrong field: a JSON pointer, and the fault. */
 export interface WrongField {
   readonly pointer: string
   readonly detail: string
 }
 
-/** What the schema does not say: the time zone is known, and the durations are in range. Pure. */
+/** Checks beyond the schema: the time zone is known, and the durations are in range. Pure. */
 export function wrongFieldsOf({ timeZone, feedEvery, escalateAfter }: NoticeSettings): WrongField[] {
   const wrong: WrongField[] = []
   if (!isTimeZone(timeZone)) {

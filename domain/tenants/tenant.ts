@@ -36,7 +36,9 @@ export const NewTenant = strictObject({
 })
 export type NewTenant = Static<typeof NewTenant>
 
-/** What a key may do. Each level includes those before it. `operator` belongs to the platform, and excludes others. */
+/**
+ * Permissions of a key. Each level includes those before it. `operator` belongs to the platform, and excludes others.
+ */
 const LEVELS = ['read', 'write', 'admin', 'operator'] as const
 type Level = (typeof LEVELS)[number]
 /** A level, or `esim` in addition to a level: the key sees the activation codes of eSIMs. */

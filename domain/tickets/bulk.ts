@@ -1,4 +1,4 @@
-/** Bulk runs: one request for many SIMs, each of which gets its own ticket. Source: the internal interface. */
+/** Bulk runs: one request for many SIMs, with one ticket each. Source: the internal interface. */
 import { type Static, Type } from 'typebox'
 import { codeSchema, SimStatus, TicketType } from '../codes.ts'
 import { ERRORS, type ErrorCode } from '../errors.ts'
@@ -93,14 +93,14 @@ export const BulkRequestQuery = Type.Object({
   dryRun: Type.Optional(dryRun),
 })
 
-/** One row of a list, which names a SIM. */
+/** One row of a list: it names a SIM. */
 export const BulkRow = strictObject({
   simId: optional(Id('SIM id')),
   iccid: optional(Iccid('ICCID')),
 })
 export type BulkRow = Static<typeof BulkRow>
 
-/** Message that says why a text is not an ICCID. */
+/** The message about a text that is not an ICCID. */
 export const notAnIccid = (text: string): string =>
   isRounded(text)
     ? `'${text}' is what a spreadsheet makes of an ICCID: its digits are lost; format the column as text and export it again`

@@ -1,12 +1,12 @@
 /**
- * Decides what a ticket may do to a SIM. Pure. Checked when the ticket is opened, against the state that the SIM will
+ * Decides the effect of a ticket on a SIM. Pure. Checked when the ticket is opened, against the state that the SIM will
  * have after its earlier tickets, and again when the ticket's turn comes.
  */
 import { SimStatus, TicketType } from '../codes.ts'
 import type { ErrorCode } from '../errors.ts'
 import type { Cause } from './ticket.ts'
 
-/** Reasons why a SIM cannot get a pool and a tariff, whatever its state. */
+/** Reasons why a SIM cannot get a pool and a tariff, in any state. */
 export const ASSIGNMENT_PROBLEMS = [
   'sim_not_found',
   'pool_not_found',
@@ -21,11 +21,13 @@ export interface SimState {
   readonly status: SimStatus
   readonly poolId: number | null
   readonly tariffId: number | null
-  /** Who suspended the SIM; null if it is not suspended, or has not been activated since it was provisioned. */
+  /**
+   * The cause of the SIM's suspension; null if it is not suspended, or has not been activated since it was provisioned.
+   */
   readonly suspendedBy: 'user' | 'watchdog' | null
 }
 
-/** The part of a ticket that decides what it does. */
+/** The part of a ticket that decides its effect. */
 export interface TicketRequest {
   readonly type: TicketType
   readonly poolId: number | null
@@ -76,7 +78,7 @@ function decideSuspend(state: SimState, ask: TicketRequest): Decision {
   return { do: 'nothing', detail: 'the SIM is suspended already' }
 }
 
-/** Decides what a ticket does to a SIM in this state. */
+/** Decides the effect of a ticket on a SIM in this state. */
 export function decide(state: SimState, ask: TicketRequest): Decision {
   switch (ask.type) {
     case TicketType.Provision:
@@ -119,7 +121,7 @@ export function stateAfter(state: SimState, ask: TicketRequest): SimState {
 /**
  * Checks whether a ticket may be opened on a SIM that has these earlier open tickets.
  *
- * @returns why not; undefined if it may. A ticket that would do nothing is a conflict too
+ * @returns the reason for a refusal; undefined if it may be opened. A ticket without effect is a conflict too
  */
 export function mayOpen(
   state: SimState,

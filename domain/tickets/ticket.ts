@@ -42,7 +42,7 @@ const WorkflowId = Text('The workflow that asks', 'suspend-on-overage:tf622080bc
 const CycleKey = Text('Key of the billing cycle', '2026-11', { minLength: 1, maxLength: 32 })
 const by = <T extends string>(who: T) => Type.Literal(who)
 
-/** Who requested a ticket, and why. */
+/** Origin and reason of a ticket. */
 export const Cause = Type.Union(
   [
     strictObject({ by: by('user') }),

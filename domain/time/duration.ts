@@ -1,13 +1,13 @@
 /** ISO 8601 durations of whole weeks, days, hours and minutes, and of seconds with fractions. Imports nothing. */
 const DURATION = /^P(?:(\d+)W)?(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:\.\d+)?)S)?)?$/
 
-/** The same durations as a pattern for JSON schemas. */
+/** A pattern of the same durations for JSON schemas. */
 export const DURATION_PATTERN = '^P(?!$)(\\d+W)?(\\d+D)?(T(?=\\d)(\\d+H)?(\\d+M)?(\\d+(\\.\\d+)?S)?)?$'
 
 /**
  * Reads a duration. @returns milliseconds, rounded
  *
- * @throws Error for anything else, including months and years, which have no fixed length
+ * @throws Error for any other text, including months and years, because their length varies
  */
 export function durationMs(text: string): number {
   const found = DURATION.exec(text)

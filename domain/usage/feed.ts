@@ -1,12 +1,12 @@
-/** The usage feed of a tenant: how long ago usage was received, and whether that is too long. Pure. */
+/** The usage feed of a tenant: the time since usage was received, and whether it is too long. Pure. */
 import type { Cycle } from '../time/cycle.ts'
 import { durationMs } from '../time/duration.ts'
 
-/** What is known of a feed. */
+/** Known times of a feed. */
 export interface FeedTimes {
-  /** When usage was last received by the service, whatever the records' own instants; null: never. */
+  /** When the service last received usage, for records of any instant; null: never. */
   readonly receivedAt: Date | null
-  /** Since when the SIM is Active that has been for longest; null: no SIM is. */
+  /** Start of the longest present activity of a SIM; null: no SIM is Active. */
   readonly activeSince: Date | null
   /** How often usage is received: an ISO 8601 duration. */
   readonly feedEvery: string
@@ -14,15 +14,18 @@ export interface FeedTimes {
 
 /** Times are in milliseconds, instants in epoch milliseconds. */
 export interface Feed {
-  /** How long nothing was received, though a SIM was Active; null if it cannot be said. */
+  /** Time without usage, though a SIM was Active; null if unknown. */
   readonly ageMs: number | null
-  /** The age from which on it is stale. */
+  /** The age at which it becomes stale. */
   readonly limitMs: number
   /** Since when it is stale; null if it is not. Without an Active SIM no usage is missed. */
   readonly staleSince: number | null
 }
 
-/** A feed is stale after one and a half times as long as it takes. A cycle that is shorter: after a quarter of it. */
+/**
+ * A feed is stale after one and a half times its usual interval. In a cycle shorter than that: after a quarter of the
+ * cycle.
+ */
 function limitMs(feedEvery: string, { startsAt, endsAt }: Cycle): number {
   const lengthMs = endsAt - startsAt
   const late = 1.5 * durationMs(feedEvery)

@@ -15,7 +15,7 @@ export const MOST_UNITS = 1_000_000_000
 const amount = (most: number, description: string) =>
   Type.Optional(Type.Integer({ minimum: -most, maximum: most, description }))
 
-/** Largest total of usage for a SIM, a pool, a tenant or a time bucket. Below 2^53, so that sums are exact. */
+/** Largest total of usage for a SIM, a pool, a tenant or a time bucket. Below 2^53, to keep sums exact. */
 export const MOST_TOTAL = 9_000_000_000_000_000
 
 /** How old a record may be by default: 90 days, in milliseconds. */
@@ -66,7 +66,7 @@ export interface UsageFault {
   readonly detail: string
 }
 
-/** A record that was read. `at` is in epoch milliseconds. */
+/** A record after reading. `at` is in epoch milliseconds. */
 export interface ReadRecord {
   readonly recordId: string
   readonly iccid: string | null

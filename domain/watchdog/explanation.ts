@@ -1,4 +1,4 @@
-/** Why rules fired or did not, for an entry of the log or a subject now. Texts say what the fields say, for people. */
+/** Why rules fired or did not, for an entry of the log or a subject now. Texts repeat the fields in words. */
 import { type Static, Type } from 'typebox'
 import { codeSchema, LogLevel, WatchdogMode } from '../codes.ts'
 import { Id, Instant, nullable, strictObject, Text } from '../schema.ts'

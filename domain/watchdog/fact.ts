@@ -1,2 +1,2 @@
-/** A fact's value. Null always means unknown, and nothing else. */
+/** A fact's value. Null always means unknown. */
 export type FactValue = string | number | boolean | null

@@ -5,12 +5,12 @@ import { Instant, Label, nullable, strictObject, Text } from '../schema.ts'
 
 export const RuleVersion = Type.Integer({ minimum: 1, maximum: 2_147_483_647, description: 'Version of the rules' })
 
-/** Fields of every change: who makes it, and why. */
+/** Fields of every change: author and reason. */
 export const changeFields = {
   author: Label('Who changes the rules', 'Ann', { minLength: 1, maxLength: 100 }),
   reason: Type.Optional(Text('Why', 'Vans are told at 80 %', { minLength: 1, maxLength: 500 })),
 }
-/** Field of a change of what is in force. */
+/** Field of a change of the version in force. */
 export const expectField = {
   expect: Type.Optional(
     Type.Integer({
@@ -21,7 +21,7 @@ export const expectField = {
   ),
 }
 
-/** What a change of what is in force came to. */
+/** Result of a change of the version in force. */
 export const ChangedRules = strictObject({
   version: RuleVersion,
   changed: Type.Boolean({ description: 'False where it was in force already' }),

@@ -1,6 +1,6 @@
 /**
- * Estate coverage: which subjects of a tenant have an effective rule, and what each rule in force did. Texts say what the
- * fields say, for people.
+ * Estate coverage: which subjects of a tenant have an effective rule, and the activity of each rule in force. Texts
+ * repeat the fields in words.
  */
 import { type Static, Type } from 'typebox'
 import { Instant, nullable, strictObject } from '../schema.ts'
@@ -10,7 +10,7 @@ const Count = (description: string) => Type.Integer({ minimum: 0, description })
 const oneOf = <const T extends readonly string[]>(values: T, description: string) =>
   Type.Unsafe<T[number]>({ type: 'string', enum: [...values], description })
 
-/** Why a subject has no effective rule, in the order in which they are asked. Each subject counts under the first. */
+/** Reasons why a subject has no effective rule, in the order of checks. Each subject counts under the first. */
 export const UNCOVERED_REASONS = [
   'notProvisioned',
   'exempt',

@@ -13,14 +13,14 @@ export interface PoolWatchdogSettings extends WatchdogSettings {
   readonly tariffType: TariffType | null
 }
 
-/** Settings of a SIM outside pools, without settings of its own. */
+/** Settings of a SIM outside pools that has none itself. */
 const NOTHING = { watchdogMode: WatchdogMode.Monitor, warningThresholdPct: null, enableBurnRateAlerts: false } as const
 
 /**
- * The mode that bounds what a rule does to a SIM. A rule of SIMs follows the SIM's own mode, else its pool's, else
+ * The mode that bounds the actions of a rule on a SIM. A rule of SIMs follows the SIM's own mode, else its pool's, else
  * Monitor. A rule of pools follows the pool's mode, or the SIM's own mode if that is weaker.
  *
- * @param subject kind of subject that the rule is evaluated for
+ * @param subject kind of the rule's subject
  * @param own mode of the SIM; null if it has none
  * @param pool mode of its pool; null outside pools
  */

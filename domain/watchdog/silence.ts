@@ -1,4 +1,4 @@
-/** Silences: notices of alerts that a person does not want mailed for a while. */
+/** Silences: for a while, a person stops mails of alerts. */
 import { type Static, Type } from 'typebox'
 import { codeSchema, LogLevel } from '../codes.ts'
 import { pageQuery } from '../page.ts'

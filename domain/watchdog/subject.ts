@@ -1,4 +1,4 @@
-/** What rules are evaluated for: a SIM, a pool or a tenant. */
+/** Subjects of rules: a SIM, a pool or a tenant. */
 
 export const SUBJECT_KINDS = ['sim', 'pool', 'tenant'] as const
 export type SubjectKind = (typeof SUBJECT_KINDS)[number]
@@ -17,5 +17,5 @@ const KINDS: Readonly<Record<SubjectCode, SubjectKind>> = { 1: 'sim', 2: 'pool',
 
 /** A row's subject with its kind as columns have it. */
 export const toCoded = <S extends { readonly kind: SubjectKind }>(row: S) => ({ ...row, kind: SUBJECT_CODES[row.kind] })
-/** The other way. */
+/** The reverse. */
 export const fromCoded = <S extends { readonly kind: SubjectCode }>(row: S) => ({ ...row, kind: KINDS[row.kind] })

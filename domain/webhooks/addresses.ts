@@ -2,7 +2,7 @@
 import ipaddr from 'ipaddr.js'
 import { isWithin, type Network } from '../networks.ts'
 
-/** All that IANA gives out of IPv6 for the public internet. */
+/** The IPv6 range from which IANA assigns addresses of the public internet. */
 const GLOBAL_UNICAST = ipaddr.IPv6.parseCIDR('2000::/3')
 
 /**
@@ -20,7 +20,7 @@ export const isAddress = (host: string): boolean => ipaddr.isValid(host)
 
 /**
  * Whether a webhook may be sent to an address: by https to the public internet, and by http and https to the networks
- * that the operator allows. Asked when a webhook is registered, and of each address that is connected to.
+ * that the operator allows. Checked when a webhook is registered, and for each address before a connection.
  *
  * @param protocol `https:` or `http:`
  */

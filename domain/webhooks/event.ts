@@ -1,4 +1,4 @@
-/** What webhooks are told: the types of events, and the data of each. No secret of an eSIM profile is in any of them. */
+/** The types of events sent to webhooks, and the data of each. No event has a secret of an eSIM profile. */
 import type { LogLevel } from '../codes.ts'
 import type { SubjectKind } from '../watchdog/subject.ts'
 
@@ -23,7 +23,7 @@ export interface AlertData {
   readonly poolId: number | null
   /** Key of the billing cycle that it was evaluated in. */
   readonly cycle: string
-  /** Since when its conditions are met; where it has resolved, since when no longer. */
+  /** Start of its conditions being met; if it has resolved, their end. */
   readonly since: string
   /** How often it has fired in the billing cycle, from 1. */
   readonly times: number
@@ -36,7 +36,7 @@ export interface SimActionData {
   /** Tag or ICCID. */
   readonly label: string
   readonly poolId: number | null
-  /** Null where a person started it. */
+  /** Null if a person started it. */
   readonly rule: string | null
   readonly cycle: string
   readonly message: string
@@ -79,7 +79,7 @@ interface WebhookData {
     readonly subject: string
     readonly why: string
   }
-  /** A person wants to see whether an endpoint takes events. */
+  /** Sent on request, to test whether an endpoint accepts events. */
   readonly 'webhook.test': { readonly webhookId: number; readonly message: string }
 }
 
@@ -88,6 +88,6 @@ export type WebhookEvent = {
   readonly [T in keyof WebhookData]: { readonly type: T; readonly data: WebhookData[T] }
 }[keyof WebhookData]
 
-/** The body that is sent. Its form is that of Standard Webhooks. @param at when it happened, ISO 8601 */
+/** The request body, in the form of Standard Webhooks. @param at time of the event, ISO 8601 */
 export const bodyOf = ({ type, data }: WebhookEvent, at: string): string =>
   JSON.stringify({ type, timestamp: at, data })

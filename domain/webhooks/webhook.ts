@@ -84,14 +84,14 @@ export type WebhookDelivery = Static<typeof WebhookDelivery>
 export const DeliveryQuery = Type.Object({ status: Type.Optional(Status), ...pageQuery })
 export type DeliveryQuery = Static<typeof DeliveryQuery>
 
-/** What {@link URL} would leave out of a URL, or encode, without a word. */
+/** Characters that {@link URL} would silently omit from a URL, or encode. */
 const UNSEEN = /[\p{C}\p{Z}]/u
 
 /**
- * Why a URL cannot be that of a webhook; undefined if it can. Asked when it is registered, and before each attempt.
+ * Why a URL cannot be that of a webhook; undefined if it can. Checked when it is registered, and before each attempt.
  * Addresses are for `mayReach`.
  *
- * @param allow networks of the operator's own; where there are some, http is taken too
+ * @param allow networks that the operator allows; if there are some, http is accepted too
  */
 export function whyNotUrl(text: string, allow: readonly Network[]): string | undefined {
   const unseen = UNSEEN.exec(text)?.[0].codePointAt(0)

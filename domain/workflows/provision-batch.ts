@@ -44,7 +44,7 @@ export const BatchRequest = strictObject(
 )
 export type BatchRequest = Static<typeof BatchRequest>
 
-/** Query of a request with a CSV body, whose rows are only the SIMs. */
+/** Query of a request with a CSV body. Its rows contain only the SIMs. */
 export const BatchRequestQuery = Type.Object({
   poolId: Type.Optional(Id('Target pool of rows that name none')),
   tariffId: Type.Optional(Id('Tariff of rows that name none')),
@@ -172,7 +172,7 @@ export const BatchSimEnd = strictObject({
 export type BatchSimEnd = Static<typeof BatchSimEnd>
 
 const MOST_NOTED = 1000
-/** What the workflow reports about its SIMs. */
+/** A report of the workflow about its SIMs. */
 export const BatchNotes = strictObject({
   started: Type.Array(index, { maxItems: MOST_NOTED, description: 'Places of SIMs that are under way now' }),
   ended: Type.Array(BatchSimEnd, { maxItems: MOST_NOTED, description: 'SIMs that have ended' }),

@@ -8,7 +8,7 @@ import { DURATION_PATTERN } from '../time/duration.ts'
 export interface WorkflowUpdate {
   /** Schema of its one argument, a plain object. */
   readonly args: TSchema
-  /** Fields of which exactly one is required. */
+  /** Fields: exactly one is required. */
   readonly oneOf?: readonly string[]
 }
 

@@ -134,7 +134,7 @@ const Fault = (description: string) =>
   )
 const WhenOrNull = (description: string) => nullable(Instant(description))
 
-/** What Temporal knows about a run that does not go on, in order to explain why. */
+/** Temporal's data on a stuck run, which explains why it is stuck. */
 export const WorkflowPending = strictObject({
   workflowId: Type.String(),
   runId: Type.String(),
