@@ -90,7 +90,7 @@ async function post(message: WebhookMessage, options: SenderOptions): Promise<We
   const { promise, resolve, reject } = Promise.withResolvers<WebhookAnswer>()
   const request = (protocol === 'https:' ? https : http).request(message.url, {
     method: 'POST',
-    // A separate agent keeps no connection, whose address would have been checked long ago.
+    // A separate agent keeps no connections: the address of a kept one would have been checked long ago.
     agent: false,
     lookup: checkedLookup(options.lookup ?? dnsLookup, mayConnect),
     signal: AbortSignal.timeout(timeoutMs),

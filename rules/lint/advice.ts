@@ -17,7 +17,7 @@ const SILENCES: readonly string[] = ['silentPct', 'hoursSinceLastSeen', 'neverSe
 const FEED: readonly string[] = ['feedAgePct', 'feedAgeMinutes']
 /** Facts about the length of the cycle, by which hours can be judged. */
 const CYCLE: readonly string[] = ['cycleHours', 'daysUntilRenewal']
-/** If the distance between clear and firing is at most this share, noise passes both. */
+/** A clear closer to the firing value than this share of it is crossed by noise. */
 const NEAR = 0.05
 
 /** Everything that one rule alone shows. */
