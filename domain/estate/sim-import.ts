@@ -1,4 +1,4 @@
-/** Imports of SIMs: new ones to provision, and ones that already exist at the carrier. */
+/** Imports of SIMs: those not yet provisioned, and those that already exist at the carrier. */
 import { type Static, Type } from 'typebox'
 import { codeSchema, SimStatus } from '../codes.ts'
 import { Id, optional, strictObject, Text } from '../schema.ts'

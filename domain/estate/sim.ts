@@ -178,7 +178,7 @@ const ownSettings = {
   enableBurnRateAlerts: optional(BurnRate),
 }
 
-/** A SIM to provision. */
+/** A SIM before it is provisioned. */
 export const NewSim = strictObject({
   iccid: Iccid('ICCID'),
   imsi: optional(Type.String({ pattern: '^\\d{0,15}$', description: 'IMSI, at most 15 digits' })),

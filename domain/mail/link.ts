@@ -1,5 +1,5 @@
 /**
- * Links in mails. A token contains the action of its link, its recipient and its end, and is signed: nothing is stored
+ * Links in mails. A token contains the action of its link, its target and its expiry, and is signed: nothing is stored
  * for it. A link can only quieten or confirm. Pure. Source: decision 0049.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto'
@@ -28,7 +28,7 @@ export interface UnsubscribeLink {
 
 export type Link = AlertLink | UnsubscribeLink
 
-/** A link that was signed by this service. */
+/** A link with a valid signature. */
 export interface OpenedLink {
   readonly link: Link
   readonly isExpired: boolean

@@ -1,4 +1,4 @@
-/** Ids of tickets that steps of workflows open. Each is derived from the step, which thus cannot open two tickets. */
+/** Ids of tickets that steps of workflows open. Each is derived from the step, so a step cannot open two tickets. */
 import { createHash } from 'node:crypto'
 
 /** Namespace of these ids: the UUIDv5 of `urn:simherd:tickets`. */
