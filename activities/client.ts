@@ -1,4 +1,4 @@
-/** Clients for the service's REST interfaces, as activities use them: for one tenant, with the operator key. */
+/** Clients of activities for the service's REST interfaces: for one tenant, with the operator key. */
 import { activityInfo, Context, cancellationSignal } from '@temporalio/activity'
 import { type Addresses, openAddresses } from '../client/addresses.ts'
 import * as client from '../client/client.ts'
@@ -20,8 +20,8 @@ export interface ServiceClient {
 }
 
 /**
- * How long a request may take, in milliseconds. It is a third of the activity's time, so that a lost request fails and
- * is retried before the activity times out. In an activity with heartbeats it is 10 s.
+ * How long a request may take, in milliseconds. A third of the activity's time: a lost request fails and is retried
+ * before the activity times out. In an activity with heartbeats it is 10 s.
  */
 function requestTimeoutMs(): number {
   const { heartbeatTimeoutMs, startToCloseTimeoutMs } = activityInfo()
@@ -29,10 +29,10 @@ function requestTimeoutMs(): number {
 }
 
 /**
- * A fetch that ends with the activity.
+ * A fetch, ended together with the activity.
  *
  * @throws CancelledFailure if the activity is cancelled
- * @throws ApplicationFailure `unavailable`, which is retried, if the service is away
+ * @throws ApplicationFailure `unavailable` if the service is away; retried
  */
 async function fetchInActivity(key: ServiceKey, addresses: Addresses, request: Request): Promise<Response> {
   const cancelled = cancellationSignal()
@@ -48,7 +48,7 @@ async function fetchInActivity(key: ServiceKey, addresses: Addresses, request: R
   }
 }
 
-/** Makes a client for a tenant. Clients hold no connection of their own. */
+/** Makes a client for a tenant. Clients hold no connection. */
 export function serviceClients({ serviceUrl, internalUrl, key }: ServiceAddress): (tenantId: string) => ServiceClient {
   const asked = typeof key === 'string' ? fixedKey(key) : key
   const [outside, inside] = [openAddresses(serviceUrl), openAddresses(internalUrl)]

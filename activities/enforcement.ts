@@ -44,7 +44,7 @@ interface PoolPick {
   /** True if stopping all that may be stopped does not end the pool's overage. */
   readonly tooLittle: boolean
   readonly overageMB: number
-  /** How many SIMs must be left alone: exempt, in a weaker mode, or passed over because of a person. */
+  /** How many SIMs must be left alone: exempt, in a weaker mode, or passed over by a person. */
   readonly passedOver: number
   /** How many SIMs the pool has armed in the cycle before. */
   readonly armed: number
@@ -124,7 +124,7 @@ export const enforcementActivities = (clientOf: (tenantId: string) => ServiceCli
     }
   },
 
-  /** Makes the service log what the watchdog did, and notify people of it. Once per counter. */
+  /** Makes the service log what the watchdog did, and notify people. Once per counter. */
   async logAction({ tenantId, entry }: { readonly tenantId: string; readonly entry: ActionRequest }): Promise<void> {
     await bodyOf(clientOf(tenantId).internal.POST('/internal/watchdog/actions', { body: entry, params: {} }))
   },

@@ -6,7 +6,7 @@ import { textIn } from '../client/problem.ts'
 import { ERRORS } from '../domain/errors.ts'
 import { retryAfterMs } from '../domain/http.ts'
 
-/** Statuses that may be gone at the next attempt. Every other 4xx is final, unless its code says otherwise. */
+/** Statuses that may be gone at the next attempt. Any different 4xx is final, unless its code says otherwise. */
 const RETRYABLE_STATUS = new Set([408, 425, 429])
 
 const RETRYABLE_CODES: ReadonlySet<string> = new Set(
@@ -50,7 +50,7 @@ export function failureOfResponse(response: Response, problem: unknown): Applica
   })
 }
 
-/** The failure for a service that does not respond. It is always retried. */
+/** The failure for an unresponsive service. It is always retried. */
 export const failureOfConnection = (url: string, error: unknown): ApplicationFailure =>
   ApplicationFailure.create({
     type: 'unavailable',

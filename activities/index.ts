@@ -1,4 +1,4 @@
-/** All activities. They use the service's REST interfaces. */
+/** The activities. They use the service's REST interfaces. */
 import { type ServiceAddress, serviceClients } from './client.ts'
 import { enforcementActivities, type PickFromPool } from './enforcement.ts'
 import { monthEndActivities } from './month-end.ts'

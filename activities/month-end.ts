@@ -21,7 +21,7 @@ export interface CycleRef {
 export type MonthEndLook = Readonly<Record<MonthEndWork, WorkCounts>> & {
   /** Changes whose tickets have not ended. */
   readonly open: number
-  /** SIMs that are still suspended and have no ticket of the month end. */
+  /** Suspended SIMs without a ticket of the month end. */
   readonly suspended: number
   readonly closed: boolean
 }
@@ -44,13 +44,13 @@ export interface ApplyInput extends CycleRef {
 export interface RenewPage {
   /** How many workflows were signalled. */
   readonly signalled: number
-  /** Suspended SIMs whose workflow no longer runs. */
+  /** Suspended SIMs without a running workflow. */
   readonly orphans: readonly number[]
 }
 export interface MissedInput {
   readonly tenantId: string
   readonly billingCycle: string
-  /** Key of the last cycle that has ended. */
+  /** Key of the last ended cycle. */
   readonly through: string
 }
 
@@ -83,8 +83,8 @@ const tally = (results: ChangesOpened['results']) => {
 const SIGNALS_AT_ONCE = 10
 
 /**
- * Retries `cycle_open` after a second. A cycle that has ended by the workflow's clock may still be open by the
- * service's: their clocks differ a little.
+ * Retries `cycle_open` after a second. The two clocks differ a little: a cycle may have ended by the workflow's clock
+ * and be open by the service's.
  */
 async function afterBoundary<T>(request: Promise<T>): Promise<T> {
   try {
@@ -106,7 +106,7 @@ export const monthEndActivities = (clientOf: (tenantId: string) => ServiceClient
     return await look(clientOf(tenantId), cycleKey)
   },
 
-  /** The SIMs for which a step has not begun, in batches; and how far the month end is. */
+  /** Lists in batches the SIMs that a step has not begun, and reads how far the month end is. */
   async listBatches({ tenantId, cycleKey, kind, afterSimId, size, limit }: BatchesInput): Promise<BatchPage> {
     const client = clientOf(tenantId)
     const params = { path: { key: cycleKey }, query: { kind, afterSimId, size, limit } }
@@ -123,7 +123,7 @@ export const monthEndActivities = (clientOf: (tenantId: string) => ServiceClient
     return { ...tally(results), nextAfterSimId }
   },
 
-  /** Opens tickets again for all that has failed and is still to be done. Unassignments come first. */
+  /** Reopens tickets for failed changes and returns that remain to be done. Unassignments come first. */
   async retryFailedChanges({
     tenantId,
     cycleKey,
@@ -171,7 +171,7 @@ export const monthEndActivities = (clientOf: (tenantId: string) => ServiceClient
     return { signalled: suspensions.length - orphans.length, orphans: orphans.sort((a, b) => a - b) }
   },
 
-  /** Opens tickets that bring back SIMs whose workflows no longer run. Safe to run twice. */
+  /** Opens activation tickets for SIMs without a running workflow. Safe to run twice. */
   async openReturns({
     tenantId,
     cycleKey,
@@ -208,9 +208,8 @@ export const monthEndActivities = (clientOf: (tenantId: string) => ServiceClient
   },
 
   /**
-   * Cycles whose month end is still to be run, the oldest first. They begin with the first opened cycle that is not
-   * closed; if there is none, with the one after the last closed cycle. They end with `through`, and include cycles
-   * that were never opened.
+   * Cycles without a finished month end, the oldest first. They begin with the first cycle that was opened and not
+   * closed, or else with the one after the last closed cycle. They end with `through`, and include cycles never opened.
    */
   async listMissed({ tenantId, billingCycle, through }: MissedInput): Promise<readonly string[]> {
     const cycles = await bodyOf(clientOf(tenantId).internal.GET('/internal/cycles', { params: {} }))

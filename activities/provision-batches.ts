@@ -1,4 +1,4 @@
-/** Activities of a batch: read its list, record its SIMs' outcomes, and look at runs that are no children. */
+/** Activities of a batch: read its list, record its SIMs' outcomes, and look at runs that this run did not start. */
 import { ApplicationFailure, heartbeat } from '@temporalio/activity'
 import type { ProvisionAndActivateResult } from '../domain/temporal/provision-and-activate.ts'
 import type { BatchFailure, ProvisionInBulkResult } from '../domain/temporal/provision-in-bulk.ts'
@@ -10,7 +10,7 @@ export interface BatchRef {
   readonly batchId: string
 }
 
-/** A SIM of a batch, with the pool, tariff and tag that it is to get. */
+/** A SIM of a batch, with its new pool, tariff and tag. */
 export interface BatchItem {
   /** Index in the list. */
   readonly index: number
@@ -40,7 +40,7 @@ export interface BatchNote extends BatchRef {
 
 export interface SimRun {
   readonly workflowId: string
-  /** Null for somebody else's run: then only its end matters. */
+  /** Null for a run started elsewhere: then only its end matters. */
   readonly runId: string | null
 }
 interface SimRuns {
@@ -48,8 +48,8 @@ interface SimRuns {
   readonly runs: readonly SimRun[]
 }
 /**
- * A run that has ended. `end` is null if no result is available: it is somebody else's run, or Temporal no longer knows
- * it. Then the SIM's state decides.
+ * An ended run. `end` is null without a result: the run was started elsewhere, or Temporal has deleted it. Then the
+ * SIM's state decides.
  */
 export interface EndedRun {
   readonly end: SimEnd | null
@@ -57,7 +57,7 @@ export interface EndedRun {
 
 const OUTCOMES = ['activated', 'alreadyActive', 'compensated', 'cancelled', 'failed'] as const
 
-/** Parses a workflow's result, JSON as the interface shows it. @returns null if there is none */
+/** Parses a workflow's result, JSON in the interface's form. @returns null if there is none */
 function resultOf(result: unknown): SimEnd | null {
   if (typeof result !== 'object' || result === null) return null
   const text = (name: string, of: object = result) => {
@@ -84,7 +84,7 @@ function resultOf(result: unknown): SimEnd | null {
   }
 }
 
-/** The outcome for a run that was stopped or broke, and so has no result. */
+/** The outcome of a stopped or broken run, which has no result. */
 const stopped = (status: string): SimEnd => ({
   outcome: 'failed',
   failure: { step: 'check', ticketId: null, code: 'workflow_stopped', detail: `its workflow ended as ${status}` },
@@ -96,7 +96,7 @@ const stopped = (status: string): SimEnd => ({
 const isUnknown = (error: unknown): boolean =>
   error instanceof ApplicationFailure && error.type === 'workflow_not_found'
 
-/** The latest run of a workflow id; undefined if Temporal knows none. */
+/** The latest run of a workflow id; undefined if Temporal has none. */
 async function latestRun({ internal }: ServiceClient, workflowId: string) {
   try {
     return await bodyOf(internal.GET('/internal/workflows/{workflowId}', { params: { path: { workflowId } } }))
@@ -159,7 +159,7 @@ export const batchActivities = (clientOf: (tenantId: string) => ServiceClient) =
     }
   },
 
-  /** Makes the service store which SIMs have begun and how others ended. Safe to run twice: the first outcome stays. */
+  /** Makes the service store starts and outcomes of SIMs. Safe to run twice: the first outcome stays. */
   async noteBatch({ tenantId, batchId, started, ended }: BatchNote): Promise<void> {
     const client = clientOf(tenantId)
     const ends = []
@@ -173,7 +173,7 @@ export const batchActivities = (clientOf: (tenantId: string) => ServiceClient) =
   },
 
   /**
-   * Ends the batch. SIMs that were not begun are cancelled. Safe to run twice.
+   * Ends the batch. SIMs not begun are cancelled. Safe to run twice.
    *
    * @returns its counts without refused rows, and its first failures
    */
@@ -190,7 +190,7 @@ export const batchActivities = (clientOf: (tenantId: string) => ServiceClient) =
   },
 
   /**
-   * Looks at runs for SIMs that are no children of this run of the batch.
+   * Looks at runs for SIMs that this run of the batch did not start.
    *
    * @returns for each of them, in the same order: null while it runs
    */

@@ -10,7 +10,7 @@ export interface SimNow {
   readonly status: string
   readonly poolId: number | null
   readonly tariffId: number | null
-  /** Who suspended it; null if it is not Suspended, or was not activated since it was provisioned. */
+  /** The origin of its suspension; null if it is not Suspended, or was not activated since it was provisioned. */
   readonly suspendedBy: 'user' | 'watchdog' | null
   /** Whether the SIM has an open ticket: then its state may change in a moment. */
   readonly unsettled: boolean
@@ -94,8 +94,8 @@ async function open(client: ServiceClient, kind: 'provision' | 'activate', ask: 
   const place = { ...(poolId === undefined ? {} : { poolId }), ...(tariffId === undefined ? {} : { tariffId }) }
   try {
     const ticket = { tenantId, kind, simId, key: keys[kind], ...(kind === 'provision' ? place : {}) }
-    // Set the tag with the activation, so that a SIM that cannot be provisioned keeps its own. Set it only before the
-    // ticket is first opened: somebody may have changed it since.
+    // Set the tag with the activation: a SIM that cannot be provisioned keeps its tag. Set it only before the ticket is
+    // first opened, because it may be changed afterwards.
     if (kind === 'activate' && tag !== undefined && (await ticketOfStep(client, ticket)) === undefined) {
       await setTag(client, simId, tag)
     }
@@ -108,7 +108,7 @@ async function open(client: ServiceClient, kind: 'provision' | 'activate', ask: 
 
 const refuse = (refusal: StepRefusal): NextResult => ({ do: 'refuse', refusal })
 
-/** What to do for a SIM whose first ticket was refused because of its state; undefined if it can be activated. */
+/** Decides the next step for a SIM after its state has refused the first ticket; undefined if it can be activated. */
 function decideNext(ask: NextInput, sim: SimNow): NextResult | undefined {
   if (sim.status === 'Unprovisioned') {
     const detail = `SIM ${sim.simId} was unprovisioned by somebody else since`
@@ -117,7 +117,7 @@ function decideNext(ask: NextInput, sim: SimNow): NextResult | undefined {
   }
   const refusal = refusalOf(ask, sim)
   if (refusal !== null) return sim.unsettled ? { do: 'later' } : refuse(refusal)
-  // Wait for open tickets: if one is about to suspend the SIM, an activation would undo what somebody has requested.
+  // Wait for open tickets: an activation would undo a suspension that is about to happen.
   if (sim.status === 'Active') return { do: sim.unsettled ? 'later' : 'stay' }
   return undefined
 }
@@ -126,7 +126,7 @@ function decideNext(ask: NextInput, sim: SimNow): NextResult | undefined {
  * Opens the next ticket on a SIM's way to Active: provision, or activate if it is provisioned already.
  *
  * Requests the ticket first, and reads the SIM only if that is refused. So the normal path takes one request, and the
- * service itself validates.
+ * service validates.
  */
 async function openNext(client: ServiceClient, ask: NextInput): Promise<NextResult> {
   const first = await open(client, ask.from, ask)
@@ -150,11 +150,11 @@ export const provisionActivities = (clientOf: (tenantId: string) => ServiceClien
 
   /**
    * Opens both tickets of an unprovisioned SIM, one behind the other: the SIM's queue keeps their order, and refuses
-   * the second if the first fails. Opens only the first if there is a tag, which is set between the two, or if the
-   * second is refused. For any other SIM does what {@link openNext} does.
+   * the second if the first fails. Opens only the first if the second is refused, or if there is a tag: it is set
+   * between the two. For any other SIM does what {@link openNext} does.
    *
-   * Safe to run twice, however late: a worker that dies between the two requests leaves the first ticket, which the
-   * next attempt finds.
+   * Safe to run twice, however late: if a worker dies between the two requests, the next attempt finds the first
+   * ticket.
    *
    * @throws ApplicationFailure `sim_not_found`, not retried
    */

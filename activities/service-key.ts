@@ -8,7 +8,7 @@ export interface ServiceKey {
   /**
    * Called when the service has refused a key, with the reason.
    *
-   * @returns the key to use instead; undefined if there is no other
+   * @returns the key to use instead; undefined if none is left
    */
   readonly refused: (key: string, why: string) => Promise<string | undefined>
   /** Called when the service has accepted a key. */
@@ -34,8 +34,8 @@ async function refusalIn(response: Response): Promise<string | undefined> {
 }
 
 /**
- * Sends a request with the current key. If the service refuses the key and there is another by now, sends it again.
- * That is safe, because a refused request has done nothing.
+ * Sends a request with the current key. If the service refuses the key and there is another by now, sends it again. A
+ * refused request has done nothing, so this is safe.
  */
 export async function sendWithKey(key: ServiceKey, request: Request, signal: AbortSignal): Promise<Response> {
   for (let tried = key.current(); ; ) {

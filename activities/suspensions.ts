@@ -1,4 +1,4 @@
-/** Activities for a suspension that a workflow is responsible for: read it, and change how long it lasts. */
+/** Activities for the suspension of a workflow: read it, and change its end. */
 import type { SuspendedUntil } from '../domain/suspend.ts'
 import { bodyOf, type ServiceClient } from './client.ts'
 import { isStateConflict } from './tickets.ts'
@@ -15,7 +15,7 @@ export interface PassOverInput {
   readonly cycleKey: string
 }
 
-/** What a run finds if it was started again under its workflow id. */
+/** The suspension found by a run that was started again under its workflow id. */
 export interface SuspensionFound {
   /** `this`: by the calling workflow, in an earlier run. */
   readonly suspendedBy: 'this' | 'another workflow' | 'a person' | 'nobody'
@@ -23,12 +23,12 @@ export interface SuspensionFound {
   readonly overLimit: boolean
 }
 
-/** A run that looks for its suspension, and what the SIM's limit is judged by. */
+/** A run that looks for its suspension, with the cycle and rule that judge the SIM's limit. */
 export type SuspensionAsk = SuspensionRef & { readonly cycleKey: string; readonly rule: string | null }
 
 export const suspensionActivities = (clientOf: (tenantId: string) => ServiceClient) => ({
   /**
-   * Who has suspended the SIM.
+   * Reads the SIM's present suspension.
    *
    * @returns null while the SIM has an open ticket
    * @throws ApplicationFailure `sim_not_found`, not retried

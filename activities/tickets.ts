@@ -17,7 +17,7 @@ export interface TicketInput {
   readonly key: string
   readonly poolId?: number
   readonly tariffId?: number
-  /** Who asks, for people who read the history. The service itself uses the calling workflow's id. */
+  /** The requester, for readers of the history. The service uses the calling workflow's id. */
   readonly cause?: Cause
   /** The boundary at which the change takes effect, ISO 8601. */
   readonly effectiveAt?: string
@@ -28,7 +28,7 @@ export interface TicketRef {
   readonly ticketId: string
 }
 
-/** Codes of a ticket that cannot be opened because of the SIM's state: the SIM is there already, or elsewhere. */
+/** Codes of tickets refused by the SIM's state: it is in the target state already, or in a wrong one. */
 export const STATE_CODES: ReadonlySet<string> = new Set(['sim_state_conflict', 'sim_already_assigned'])
 
 /** Whether a request failed with one of {@link STATE_CODES}. */
@@ -58,7 +58,7 @@ export function postTicket(client: ServiceClient, ask: TicketInput): Promise<{ r
   }
 }
 
-/** Whether the SIM has no open ticket and is where the ticket would take it: somebody else was faster. */
+/** Whether the SIM has no open ticket and is already in the ticket's target state. */
 async function isAlreadySo(client: ServiceClient, ask: TicketInput): Promise<boolean> {
   const sim = await bodyOf(
     client.api.GET('/api/sims/{idOrIccid}', { params: { path: { idOrIccid: String(ask.simId) } } }),
@@ -80,7 +80,7 @@ async function isAlreadySo(client: ServiceClient, ask: TicketInput): Promise<boo
   }
 }
 
-/** The end of a ticket with a final status; null while the ticket is open. */
+/** Reads the end of a ticket with a final status; null while the ticket is open. */
 async function endOf(client: ServiceClient, id: string, status: TicketStatus): Promise<TicketEnd | null> {
   switch (status) {
     case TicketStatus.Pending:
@@ -102,7 +102,7 @@ async function endOf(client: ServiceClient, id: string, status: TicketStatus): P
 }
 
 /**
- * The ticket that a step has opened, in an earlier attempt or before the run was reset.
+ * Finds the ticket of a step, from an earlier attempt or from before a reset of the run.
  *
  * @returns its id; undefined if the step has opened none
  */
@@ -120,9 +120,9 @@ export async function ticketOfStep(
 }
 
 /**
- * Opens a ticket. Safe to run twice, however late: the step has one ticket, whose id follows from its key.
+ * Opens a ticket. Safe to run twice, however late: the step has one ticket; its id follows from the step's key.
  *
- * @returns the ticket's id; null if the SIM is already where the ticket would take it
+ * @returns the ticket's id; null if the SIM is already in the ticket's target state
  * @throws ApplicationFailure `sim_state_conflict`, `sim_already_assigned` and others; these are not retried
  */
 export async function openTicket(

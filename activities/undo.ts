@@ -21,25 +21,25 @@ export interface UndoPageFound {
 export interface ResumeInput {
   readonly tenantId: string
   readonly suspensions: readonly SuspensionToUndo[]
-  /** Idempotency key of the step; each SIM's has its id appended. */
+  /** Idempotency key of the step; for each SIM, its id is appended. */
   readonly key: string
 }
-/** What became of the SIMs of a page. Those in neither list are handled by their workflows. */
+/** Outcomes of the SIMs of a page. A SIM in neither list is handled by its workflow. */
 export interface Resumed {
-  /** Suspended SIMs without a running workflow that would bring them back. */
+  /** Suspended SIMs without a running workflow. */
   readonly orphans: readonly number[]
   readonly failures: readonly { readonly simId: number; readonly code: string; readonly detail: string }[]
 }
 
-/** Requests under way at once. Each waits for a worker to handle its update. */
+/** Requests under way at once. A request waits until a worker has handled its update. */
 const AT_ONCE = 10
 
 const ENDED: ReadonlySet<string> = new Set(['workflow_not_running', 'workflow_not_found'])
 
 export const undoActivities = (clientOf: (tenantId: string) => ServiceClient) => ({
   /**
-   * Reads a page of the SIMs to bring back, by SIM id. Changes nothing: the list has to reach the history first. Otherwise
-   * a worker that dies in between would lose the SIMs about to be suspended.
+   * Reads a page of the SIMs to bring back, by SIM id. Changes nothing: the list has to reach the history first.
+   * Otherwise a worker's death in between would lose the SIMs about to be suspended.
    */
   takeUndoPage({ tenantId, ...query }: UndoPageInput): Promise<UndoPageFound> {
     return bodyOf(clientOf(tenantId).internal.GET('/internal/enforcement/suspensions', { params: { query } }))
