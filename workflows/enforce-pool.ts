@@ -1,12 +1,12 @@
 /**
- * Stops SIMs of a pool that is over its capacity, each time the pool is found over, until the cycle ends.
+ * Stops SIMs of a pool each time the pool is found over its capacity, until the cycle ends.
  *
  *   overLimit ──▶ pick by the rule's policy ──▶ ask the guard ──▶ arm what it grants
  *                          ▲                         └── held ──▶ wait for a person
  *                          └── guardReleased, guardDiscarded ◀───────────┘
  *   cleared, standDown ──▶ the same signal to those armed; nothing waits any more
  *
- * Signals that come while it works lead to one more round, not to one each.
+ * Signals during a round lead to one more round in total.
  *
  * The service keeps the armed SIMs, so a run started again after a cancel or a termination signals them too. If its first
  * round finds the pool under its limit, those SIMs have missed `cleared`.
@@ -28,12 +28,12 @@ import type { WaitsFor } from '../domain/temporal/timeline.ts'
 import { failureOf, long, short } from './run/activities.ts'
 import { answerState, openTimeline, showState } from './run/timeline.ts'
 
-/** What a continued run takes over. */
+/** The state passed on to a continued run. */
 interface Carried extends EnforcePoolState {
   readonly next: Next
   readonly toldTooLittle: boolean
 }
-/** What to do next. `decided`: a person has decided about a hold of the guard. */
+/** The next action. `decided`: a person has decided about a hold of the guard. */
 type Next = AlertSignal | 'decided' | null
 
 interface PoolState {
@@ -46,7 +46,7 @@ interface PoolState {
   holdId: number | null
 }
 
-/** @param carried what a continued run takes over; absent in the first run, which begins with a round */
+/** @param carried state of the run that this one continues; absent in the first run, which begins with a round */
 export async function enforcePool(input: EnforcePoolInput, carried?: Carried): Promise<EnforcePoolState> {
   const timeline = openTimeline(carried)
   const state: PoolState = {
@@ -67,7 +67,7 @@ export async function enforcePool(input: EnforcePoolInput, carried?: Carried): P
     })
   }
   for (const name of GUARD_SIGNALS) {
-    // Keep a signal of the watchdog that waits: its round asks the guard again anyway.
+    // Keep a waiting signal of the watchdog: its round asks the guard again anyway.
     setHandler(defineSignal(name), () => {
       next ??= 'decided'
     })
@@ -86,7 +86,7 @@ export async function enforcePool(input: EnforcePoolInput, carried?: Carried): P
       { round: ask, poolId: input.poolId },
     )
     if (wordOf(state) !== before) showState(wordOf(state))
-    // A pool that stays over is signalled at least every minute. A round without effect is not worth a step.
+    // A pool still over is signalled at least every minute. A round without effect is not worth a step.
     if (outcome !== '') timeline.done(`${ask}/${state.rounds}`, outcome)
     if (workflowInfo().continueAsNewSuggested) {
       await continueAsNew<typeof enforcePool>(input, {
@@ -104,7 +104,7 @@ export async function enforcePool(input: EnforcePoolInput, carried?: Carried): P
 /**
  * Survives a round that fails for good: enforcement goes on in this cycle with the next signal. A cancel ends the run.
  *
- * @returns what was done, or why nothing was
+ * @returns the actions taken, or the reason for none
  */
 async function outliving(act: () => Promise<string>, about: Readonly<Record<string, unknown>>): Promise<string> {
   try {
@@ -117,7 +117,7 @@ async function outliving(act: () => Promise<string>, about: Readonly<Record<stri
   }
 }
 
-/** The state that lists show. */
+/** The state shown in lists. */
 function wordOf({ held, over }: PoolState): 'held' | 'over' | 'under' {
   if (held > 0) return 'held'
   return over ? 'over' : 'under'
@@ -129,7 +129,7 @@ function waitsFor({ cycleEndsAt: until, rule }: EnforcePoolInput, { over, held, 
   return { what: `the release or discard of hold ${holdId}`, until, why }
 }
 
-/** Picks SIMs, asks the guard, and arms those it grants. @returns what was done; empty if nothing changed */
+/** Picks SIMs, asks the guard, and arms those it grants. @returns the actions taken; empty if nothing changed */
 async function round(input: EnforcePoolInput, state: PoolState, told: { tooLittle: boolean }): Promise<string> {
   const { tenantId, poolId, cycleKey, rule, ruleFile, target, grace, until } = input
   const { workflowId } = workflowInfo()
@@ -143,7 +143,7 @@ async function round(input: EnforcePoolInput, state: PoolState, told: { tooLittl
   return changed || done.added > 0 ? wordsOf(done) : ''
 }
 
-/** @returns whether the pool is over, or waits for a person, otherwise than before */
+/** @returns whether the pool's state changed: over or not, waiting for a person or not */
 function note(state: PoolState, { over, tooLittle, held, holdId, armed }: PoolRound): boolean {
   const changed = over !== state.over || held !== state.held
   Object.assign(state, { over, tooLittle, held, holdId: held > 0 ? holdId : null, armed })
@@ -164,7 +164,7 @@ async function tellTooLittle(
   await logTooLittle(input, done)
 }
 
-/** Makes the service log, once, that the pool stays over whatever is stopped: a person has to look. */
+/** Makes the service log, once, that stopping SIMs cannot end the pool's overage: a person has to look. */
 async function logTooLittle(input: EnforcePoolInput, { overageMB, passedOver }: PoolRound): Promise<void> {
   const { tenantId, poolId, cycleKey: cycle, rule } = input
   const detail =
@@ -181,10 +181,10 @@ async function logTooLittle(input: EnforcePoolInput, { overageMB, passedOver }: 
 }
 
 /**
- * Passes a signal on to the armed SIMs. None waits for the guard any more, because the service has withdrawn the held
+ * Passes a signal on to the armed SIMs. No SIM waits for the guard any more, because the service has withdrawn the held
  * permits.
  *
- * @returns what was done
+ * @returns the actions taken
  */
 async function passOn(
   { tenantId, poolId, cycleKey: cycle, rule, ruleFile, grace, until }: EnforcePoolInput,

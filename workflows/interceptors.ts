@@ -1,4 +1,4 @@
-/** A one-line summary for each activity and timer in Temporal's UI: what it acts on, or what is waited for. */
+/** A one-line summary for each activity and timer in Temporal's UI: its object, or the reason of the wait. */
 import { type WorkflowInterceptors, workflowInfo } from '@temporalio/workflow'
 import { waitText } from './run/timeline.ts'
 
@@ -25,7 +25,7 @@ export const interceptors = (): WorkflowInterceptors => ({
 const fieldOf = (ask: unknown, name: string): unknown =>
   typeof ask === 'object' && ask !== null ? Reflect.get(ask, name) : undefined
 
-/** Fields that say what an activity acts on, and the words before each. */
+/** Input fields that name an activity's object, and the words before each. */
 const WORDS = [
   ['kind', ''],
   ['from', ''],
@@ -53,7 +53,7 @@ const COUNTED = [
 function summaryOf(ask: unknown): string {
   const parts = [ask, fieldOf(ask, 'ticket'), fieldOf(ask, 'entry')]
   const found = (name: string) => parts.map((part) => fieldOf(part, name)).find((value) => value != null)
-  // The run's own workflow id says nothing new in its own history.
+  // A run's history does not need the run's workflow id.
   const own = workflowInfo().workflowId
   const named = WORDS.flatMap(([name, words]) => {
     const value = found(name)

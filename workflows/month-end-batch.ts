@@ -1,8 +1,8 @@
 /**
- * One batch of a month end: opens the tickets for its SIMs' changes, or signals the renewal to the workflows of its
+ * Runs a batch of a month end: opens the tickets for its SIMs' changes, or signals the renewal to the workflows of its
  * suspended SIMs.
  *
- * Waits for no ticket: the service records how each ends, and the month end counts them.
+ * Waits for no ticket: the service records their ends, and the month end counts them.
  */
 import type { MonthEndBatchInput, MonthEndBatchResult, MonthEndBatchState } from '../domain/temporal/month-end-batch.ts'
 import { long, short, slow, stepKey } from './run/activities.ts'
@@ -44,6 +44,6 @@ async function renew(input: MonthEndBatchInput, counts: Counts, timeline: Timeli
   timeline.done('return SIMs without a workflow', begunText(counts))
 }
 
-/** What was begun, in words. */
+/** The begun work, in words. */
 export const begunText = ({ opened, refused }: Pick<MonthEndBatchResult, 'opened' | 'refused'>): string =>
   `${opened} ticket(s) opened${refused === 0 ? '' : `, ${refused} refused`}`

@@ -4,11 +4,10 @@
  *   cycle ends ─▶ unassign ─▶ move ─▶ renew ─▶ settle ─▶ closeAfter passes ─▶ close
  *                                                ▲── retryFailedChanges ──┘
  *
- * Begins everything in batches, each a child workflow. Waits for no ticket before all are opened, so that SIMs come
- * back even if the carrier is away. History and memory stay bounded, however large the estate.
+ * Begins everything in batches, each a child workflow. Waits for no ticket before all are opened, because SIMs must
+ * come back even if the carrier is away. History and memory stay bounded, however large the estate.
  *
- * Safe to run twice: the service knows which changes it has begun. After a cancel nothing more is begun; open tickets
- * go on.
+ * Safe to run twice: the service stores the begun changes. After a cancel nothing more is begun; open tickets go on.
  */
 import { ApplicationFailure, allHandlersFinished, condition, defineUpdate, setHandler } from '@temporalio/workflow'
 import type {

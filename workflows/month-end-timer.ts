@@ -1,6 +1,6 @@
 /**
  * Started by a tenant's Schedule when a billing cycle ends. Makes the service start the month end of each cycle that
- * has ended and is not closed, under its fixed id. Waits for each before the next.
+ * ended and is not closed, under its fixed id. Waits for each before the next.
  *
  * The Schedule runs one timer at a time, and the others wait. So cycles missed in a downtime are made up in order.
  * Cycles that a paused Schedule has skipped come first, even those that were never opened.

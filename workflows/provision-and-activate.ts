@@ -8,8 +8,8 @@
  * opened after the first has ended, as the tag is set between them.
  *
  * The service checks as it opens the first ticket. If it refuses, the SIM's state shows whether there is less to do,
- * nothing to do, or no way. Only what a ticket of this run has completed is undone. There is one run at a time per SIM,
- * which the workflow id names.
+ * nothing to do, or no way. Only what a ticket of this run has completed is undone. There is one run at a time per SIM;
+ * the workflow id has the SIM's id.
  */
 
 import { condition, workflowInfo } from '@temporalio/workflow'
@@ -92,7 +92,7 @@ async function activate(next: Next, run: Run, provisioned: boolean): Promise<End
   run.step = 'activating'
   if (next.do === 'cancelled') return await undo(run, null)
   if (next.do === 'refuse') return await undo(run, { ticketId: null, ...next.refusal })
-  // Somebody else has activated the SIM since.
+  // The SIM was activated elsewhere since.
   if (next.do !== 'wait') return { outcome: 'activated', failure: null }
 
   let sim: SimNow | null = null
@@ -109,7 +109,7 @@ async function activate(next: Next, run: Run, provisioned: boolean): Promise<End
   return readBack(run, sim)
 }
 
-/** The failure to report. A ticket that this run has cancelled is none. */
+/** The failure to report. A ticket cancelled by this run is no failure. */
 const told = (failure: Failure | null, cancel: Cancel): Failure | null =>
   cancel.requested && failure?.code === 'ticket_cancelled' ? null : failure
 
@@ -139,7 +139,7 @@ async function openNext(from: 'provision' | 'activate', run: Run): Promise<Next>
 
 const wordsOf = ({ code, detail }: { readonly code: string; readonly detail: string }) => `${code}: ${detail}`
 
-/** What the service's check found, in words. */
+/** The result of the service's check, in words. */
 function foundBy(answer: NextResult): string {
   if (answer.do === 'refuse') return wordsOf(answer.refusal)
   if (answer.do === 'stay') return 'Active'
@@ -195,7 +195,7 @@ async function ending(end: Promise<TicketEnd>): Promise<Pick<Failure, 'code' | '
   }
 }
 
-/** Unassigns the SIM that this run has provisioned. A cancel that comes meanwhile changes nothing. */
+/** Unassigns the SIM that this run has provisioned. A cancel during the undo changes nothing. */
 async function undo(run: Run, failure: Failure | null): Promise<Ending> {
   const asked = run.cancel.requested
   run.step = 'compensating'

@@ -3,10 +3,10 @@
  *
  *   list, page by page ──▶ at most `parallel` SIMs under way ──▶ outcomes written back ──▶ counts, first failures
  *
- * It keeps a window of SIMs under way: as soon as one has ended, the next begins. So a stuck SIM holds up no other.
+ * It keeps a window of SIMs under way: as soon as one ends, the next begins. So a stuck SIM delays no others.
  *
  * Continues as new after `perRun` starts. Before that it waits a moment for SIMs under way; the next run waits for the
- * rest. On a cancel it begins nothing more, and cancels what is under way; each of those undoes itself.
+ * rest. On a cancel it begins nothing more, and cancels the runs under way; they undo their own part.
  */
 import { condition, continueAsNew, sleep, workflowInfo } from '@temporalio/workflow'
 import type { BatchItem, SimEnd } from '../activities/provision-batches.ts'
@@ -25,8 +25,8 @@ import { openRate, type Rate, type RateMark } from './run/rate.ts'
 import { answerState, openTimeline, showState, type TimelineWriter } from './run/timeline.ts'
 
 /**
- * Outcomes are written back this often (milliseconds), or as soon as there are this many. Counts that people read lag
- * by that much.
+ * Outcomes are written back this often (milliseconds), or as soon as there are this many. So displayed counts lag by
+ * that much.
  */
 const NOTE_EVERY_MS = 2000
 const NOTE_MANY = 100
@@ -35,11 +35,11 @@ const DRAIN_MS = 5000
 
 type Ended = Record<SimEnd['outcome'], number>
 
-/** What a continued run takes over. */
+/** The state passed on to a continued run. */
 interface Carried extends Timeline {
   readonly total: number
   readonly ended: Ended
-  /** Index of the last SIM that was begun. */
+  /** Index of the last SIM begun. */
   readonly afterIndex: number | null
   readonly underWay: readonly Pick<UnderWay, 'item' | 'runId'>[]
   readonly pace: readonly RateMark[]
@@ -50,18 +50,18 @@ interface Batch extends BatchOptions {
   readonly rate: Rate
   readonly ended: Ended
   readonly underWay: Set<UnderWay>
-  /** Starts and ends that are not written back yet. */
+  /** Starts and ends not written back yet. */
   readonly notes: { started: number[]; ended: (SimEnd & { readonly index: number })[]; due: boolean; timed: boolean }
   total: number
   afterIndex: number | null
-  /** SIMs that have been read from the list and not begun. */
+  /** SIMs read from the list and not begun. */
   page: BatchItem[]
   /** Whether the list goes on after the page. */
   more: boolean
   begun: number
 }
 
-/** @param carried what a continued run takes over; absent in the first run */
+/** @param carried state of the run that this one continues; absent in the first run */
 export async function provisionInBulk(input: ProvisionInBulkInput, carried?: Carried): Promise<ProvisionInBulkResult> {
   const result = await heedingCancel(async (cancel) => {
     const cancelled = condition(() => cancel.requested)
@@ -92,7 +92,7 @@ const openBatch = (options: BatchOptions, carried?: Carried): Batch => ({
   begun: 0,
 })
 
-/** Reads the counts, in the first run. A batch that is started again goes on where the last one stopped. */
+/** Reads the counts, in the first run. A restarted batch continues after its last SIM. */
 async function readCounts(batch: Batch): Promise<void> {
   const { tenantId, batchId } = batch.input
   const { total, counts } = await short.readBatch({ tenantId, batchId })
@@ -134,7 +134,7 @@ async function work(batch: Batch): Promise<void> {
   await writeBack(batch)
 }
 
-/** Whether this run's history is as long as it should get. */
+/** Whether this run's history has reached its planned length. */
 const isFull = ({ begun, input }: Batch): boolean => begun >= input.perRun || workflowInfo().continueAsNewSuggested
 
 async function beginNext(batch: Batch): Promise<void> {
@@ -177,7 +177,7 @@ function launch(batch: Batch, way: UnderWay): void {
   setNotesDue(batch)
 }
 
-/** Makes sure that outcomes are written back soon, or at once if there are many. */
+/** Schedules the write of outcomes: soon, or at once if there are many. */
 function setNotesDue({ notes }: Batch): void {
   if (notes.started.length + notes.ended.length >= NOTE_MANY) notes.due = true
   if (notes.timed) return

@@ -7,9 +7,9 @@
  *    └────────────────────┴── ticket taken back ────┘              │
  *    └───────────────────────── activating ◀───────────────────────┘
  *
- * personActed and cancel end it and leave the SIM as it is; resume and renewed bring the SIM back and end it.
- * At the cycle's end, whatever has not led to a suspension is dropped. There is one run per SIM and billing cycle; both
- * are in the workflow id. Cancelling never changes the SIM.
+ * personActed and cancel end it and leave the SIM unchanged; resume and renewed bring the SIM back and end it. At the
+ * cycle's end, an overage without a suspension is dropped. There is one run per SIM and billing cycle; both are in the
+ * workflow id. Cancelling never changes the SIM.
  */
 import { condition, continueAsNew, workflowInfo } from '@temporalio/workflow'
 import type { SuspendOnOverageInput, SuspendOnOverageResult } from '../domain/temporal/suspend-on-overage.ts'
@@ -33,7 +33,7 @@ import { suspend } from './suspend-on-overage/steps.ts'
 import { takeOver } from './suspend-on-overage/take-over.ts'
 import { takeUpdates } from './suspend-on-overage/updates.ts'
 
-/** @param carried what a continued run takes over; absent in the first run */
+/** @param carried state of the run that this one continues; absent in the first run */
 export async function suspendOnOverage(
   input: SuspendOnOverageInput,
   carried?: Carried,
@@ -45,7 +45,7 @@ export async function suspendOnOverage(
     () => untilItsEnd(run, carried === undefined && input.takeOver === true),
     () => end(mailbox, 'cancelled'),
   )
-  // Only now, when the first phase has begun: it decides about updates that came before the run.
+  // Only now, when the first phase has begun: it decides about updates sent before the run.
   takeUpdates(run)
   const outcome = await living
   endRun(run, `ended: ${outcome}`)
@@ -58,7 +58,7 @@ export async function suspendOnOverage(
 
 type Outcome = SuspendOnOverageResult['outcome']
 
-/** Endings that a person has requested. */
+/** Endings requested by a person. */
 const BY_PERSON: ReadonlySet<Outcome> = new Set<Outcome>(['resumed', 'personActed', 'cancelled'])
 
 /** Runs until an ending. If a person has ended it, enforcement passes the SIM over for the cycle. */
@@ -101,7 +101,7 @@ function outcomeOfActive(ending: NonNullable<SuspendRun['mailbox']['ending']>): 
   return ending === 'boundary' || ending === 'renewed' ? 'released' : ending
 }
 
-/** While the SIM is suspended by this run: waits for whatever brings it back. */
+/** While the SIM is suspended by this run: waits for an event that brings it back. */
 async function whileSuspended(run: SuspendRun): Promise<Outcome | null> {
   const { mailbox, state } = run
   if (state.until !== run.recordedUntil) {

@@ -1,10 +1,9 @@
 /**
- * Brings back the SIMs that one rule has suspended since a time, and makes the watchdog pass them over for the cycle.
+ * Brings back the SIMs that one rule has suspended since an instant. The watchdog passes them over for the cycle.
  *
  *   page by page, by SIM id:  mark ─▶ ask each SIM's workflow to resume ─▶ a ticket where none runs any more
  *
- * SIMs that a person has suspended stay so. A second run finds nothing left to do. Continues as new, so that memory and
- * history stay bounded.
+ * SIMs suspended by a person stay suspended. A second run has no effect. Continues as new to bound memory and history.
  */
 import { continueAsNew, workflowInfo } from '@temporalio/workflow'
 import type { Timeline } from '../domain/temporal/timeline.ts'
@@ -32,7 +31,7 @@ interface Progress {
   pages: number
 }
 
-/** What a continued run takes over. */
+/** The state passed on to a continued run. */
 interface Carried {
   readonly progress: Readonly<Progress>
   readonly view: Timeline
@@ -41,11 +40,12 @@ interface Carried {
 
 const MOST_FAILURES = 100
 /**
- * Tickets under way at once, for SIMs without a running workflow. They are few: those workflows run until the renewal.
+ * Tickets under way at once, for SIMs without a running workflow. These SIMs are few, because their workflows normally
+ * run until the renewal.
  */
 const CONCURRENCY = 10
 
-/** @param carried what a continued run takes over; absent in the first run */
+/** @param carried state of the run that this one continues; absent in the first run */
 export async function undoSuspensions(input: UndoSuspensionsInput, carried?: Carried): Promise<UndoSuspensionsResult> {
   const progress: Progress = {
     ...(carried?.progress ?? { found: 0, done: 0, failed: 0, afterSimId: 0, pages: 0 }),

@@ -108,8 +108,8 @@ export function enter(run: MonthEndRun, step: MonthEndStep): void {
 }
 
 /**
- * Goes on in a new run if this one has grown, so that its history stays bounded, however large the estate. Not after a
- * cancel, because the new run would not know of it.
+ * Continues as new if this run has grown, to bound its history for estates of any size. Not after a cancel, because the
+ * new run would not get it.
  */
 export async function goOnAsNew(run: MonthEndRun): Promise<void> {
   if (run.batches < run.input.perRun && !workflowInfo().continueAsNewSuggested) return

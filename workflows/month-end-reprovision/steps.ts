@@ -26,11 +26,11 @@ const PAGES_AHEAD = 4
 const RETURN_MS = 60_000
 /**
  * First and longest pause between two reads of the progress, in milliseconds. The progress shown may be that old. One
- * read counts all tickets, however many there are: cheaper than to be told of each.
+ * read counts all tickets, however many there are: cheaper than a signal for each.
  */
 const LOOKS = { firstMs: 1000, longestMs: 60_000 }
 
-/** Waits for the boundary, and enters the first step that has something to do. */
+/** Waits for the boundary, and enters the first step with work. */
 export async function awaitBoundary(run: MonthEndRun): Promise<void> {
   const { tenantId, cycleKey, cycleEndsAt } = run.input
   if (run.endsAt > Date.now()) {
@@ -64,7 +64,7 @@ export async function renew(run: MonthEndRun): Promise<void> {
   if (!run.cancel.requested) enter(run, 'settle')
 }
 
-/** Works through a step in batches, by SIM id. Continues after the SIMs that have been begun. */
+/** Works through a step in batches, by SIM id. Continues after the SIMs already begun. */
 async function workOff(run: MonthEndRun, kind: MonthEndWork): Promise<void> {
   const { tenantId, cycleKey, pageSize: size, parallel } = run.input
   const limit = parallel * PAGES_AHEAD
@@ -76,7 +76,7 @@ async function workOff(run: MonthEndRun, kind: MonthEndWork): Promise<void> {
     run.timeline.waits({ what: `${page.batches.length} batch(es)`, until: null, why: `their SIMs are begun: ${kind}` })
     await withConcurrency(page.batches, parallel, async (range) => {
       if (run.cancel.requested) return
-      // Batches are started in order: all up to this one have begun.
+      // Batches are started in order: this one and all before it have begun.
       run.afterSimId = range.throughSimId
       const { opened, refused, signalled } = await runBatch(run, { tenantId, cycleKey, kind, ...range })
       sum.opened += opened
@@ -138,8 +138,8 @@ async function lookAfter(run: MonthEndRun, pauseMs: number): Promise<MonthEndLoo
 }
 
 /**
- * Whether suspended SIMs are left because unassignments failed. Their workflows have released them, since they were to
- * be unassigned. So they have to be brought back after all.
+ * Whether suspended SIMs are left because unassignments failed. Their workflows have released them for the
+ * unassignment. So they have to be brought back after all.
  */
 const isForgotten = ({ look, renewedAgain }: MonthEndRun): boolean =>
   look !== null && !renewedAgain && look.unassign.failed > 0 && look.suspended > 0

@@ -2,8 +2,8 @@
  * One SIM of a batch: runs its provision-and-activate as a child, and waits for it even across continue-as-new.
  *
  * A child outlives the run that started it (ABANDON). So a batch can continue as new while some of its SIMs are stuck.
- * The next run looks at those by timer: they are few, and to be told of each would cost every SIM a signal. If somebody
- * else has started a run for the SIM, waits for that too. Then this batch's own run finds the result.
+ * The next run looks at those by timer: they are few, and a signal of each end would cost every SIM a signal. Also
+ * waits for a run that was started elsewhere. Then this batch's own run finds the result.
  */
 import {
   CancelledFailure,
@@ -24,7 +24,7 @@ import { startOf } from '../../domain/temporal/start.ts'
 import type { Cancel } from '../run/cancellation.ts'
 import type { Lookout } from './lookout.ts'
 
-/** A SIM that is under way. */
+/** A SIM under way. */
 export interface UnderWay {
   readonly item: BatchItem
   /** Id of this batch's run for the SIM; null while there is none. */
@@ -41,7 +41,7 @@ export interface BatchOptions {
   readonly lookout: Lookout
 }
 
-/** The name of an error whose class is in a package that the bundle does not import. */
+/** The name of an error from a package that the bundle does not import. */
 const ALREADY_STARTED = 'WorkflowExecutionAlreadyStartedError'
 
 type ProvisionAndActivate = (input: ProvisionAndActivateInput) => Promise<ProvisionAndActivateResult>
@@ -70,7 +70,7 @@ export async function untilEnd(way: UnderWay, options: BatchOptions): Promise<Si
   }
 }
 
-/** Starts the child. @returns null if a run that somebody else has started is under way */
+/** Starts the child. @returns null if a run started elsewhere is under way */
 async function begin(
   workflowId: string,
   way: UnderWay,
@@ -126,7 +126,7 @@ async function orCancelled<T>(end: Promise<T>, { workflowId, runId }: RunRef, op
   return await end
 }
 
-/** Waits until no run of the id is under way, or the batch is cancelled. Does not cancel somebody else's run. */
+/** Waits until no run of the id is under way, or the batch is cancelled. Does not cancel runs started elsewhere. */
 async function othersEnd(workflowId: string, { cancelled, lookout }: BatchOptions): Promise<void> {
   const run = { workflowId, runId: null }
   await Promise.race([lookout.endOf(run), cancelled])

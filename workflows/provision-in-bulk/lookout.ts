@@ -1,8 +1,8 @@
 /**
- * Looks at runs that are no children of this run of a batch: those that an earlier run of it has begun, and those of
- * others. Temporal tells nobody of their ends.
+ * Looks at runs that this run of a batch did not start: runs of an earlier run of the batch, and runs started
+ * elsewhere. Temporal does not report their ends.
  *
- * One look is for all of them, at growing pauses, so that history and requests stay few however many SIMs are stuck.
+ * One look covers all of them, at growing pauses. So history and requests stay few for any number of stuck SIMs.
  */
 import { condition } from '@temporalio/workflow'
 import type { SimEnd, SimRun } from '../../activities/provision-batches.ts'
@@ -20,7 +20,7 @@ export interface Lookout {
    * @throws ActivityFailure if the service refuses the look for good
    */
   endOf(run: SimRun): Promise<SimEnd | null>
-  /** Nobody waits for the run any more. */
+  /** Ends the wait for a run. */
   forget(run: SimRun): void
   /** Looks at once: something is happening to the runs. */
   hurry(): void

@@ -1,4 +1,4 @@
-/** How workflows call activities: their timeouts, with reasons, and what a failed one means. */
+/** How workflows call activities: their timeouts, with reasons, and the meaning of a failure. */
 import { ActivityFailure, ApplicationFailure, proxyActivities, rootCause, workflowInfo } from '@temporalio/workflow'
 import type { Activities } from '../../activities/index.ts'
 

@@ -1,4 +1,4 @@
-/** Turns a cancel request into a flag that the workflow checks, instead of an error wherever it waits. */
+/** Turns a cancel request into a flag that the workflow checks, instead of an error at each wait. */
 import { CancellationScope, CancelledFailure, upsertMemo } from '@temporalio/workflow'
 
 export interface Cancel {
@@ -8,7 +8,7 @@ export interface Cancel {
 /**
  * Runs a workflow's body shielded from cancellation, and sets `requested` when one is requested.
  *
- * @param body decides itself when to stop, so that it can finish what it has begun
+ * @param body decides when to stop, to finish begun work
  * @param onCancel called when a cancel is requested
  */
 export async function heedingCancel<T>(body: (cancel: Cancel) => Promise<T>, onCancel?: () => void): Promise<T> {

@@ -1,7 +1,7 @@
 /**
  * Works through items in their order, at most `concurrency` at a time.
  *
- * @throws what the first failing item throws; does not wait for the others that are under way
+ * @throws the error of the first failing item; does not wait for others under way
  */
 export async function withConcurrency<T>(
   items: readonly T[],

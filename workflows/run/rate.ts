@@ -1,4 +1,4 @@
-/** The recent rate of a long run, so that an outage long ago does not distort its estimated end. */
+/** The recent rate of a long run. An outage long ago does not distort the estimated end. */
 
 /** How many items had ended at an instant (epoch milliseconds). */
 export interface RateMark {
@@ -14,13 +14,13 @@ export interface Rate {
   mark(ended: number): void
   /** Items per second, to two decimals; 0 if not known yet. */
   perSecond(): number
-  /** When `left` more items will have ended, ISO 8601; null if none are left, or the rate is not known. */
+  /** When `left` more items will have ended, ISO 8601; null if none are left, or the rate is unknown. */
   endOf(left: number): string | null
   /** The marks, for a continued run. */
   read(): readonly RateMark[]
 }
 
-/** @param carried what a continued run takes over */
+/** @param carried marks of the run that this one continues */
 export function openRate(carried: readonly RateMark[] = []): Rate {
   const marks: RateMark[] = [...carried]
   const perSecond = () => {

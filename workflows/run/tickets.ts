@@ -1,8 +1,8 @@
 /**
  * Waits for the end of a ticket, with the option to cancel it.
  *
- * The service signals the end. A signal may come before the wait begins, twice, or not at all: the run remembers what
- * it is told, and reads the ticket itself now and then. So a lost signal costs time and nothing else.
+ * The service signals the end. A signal may come before the wait begins, twice, or not at all: the run stores the
+ * signals, and also reads the ticket now and then. So a lost signal only costs time.
  */
 import { condition, defineSignal, setHandler } from '@temporalio/workflow'
 import type { TicketRef } from '../../activities/tickets.ts'
@@ -24,19 +24,19 @@ export interface Waited {
 /** Waits for a condition; false if it stopped waiting before the condition was met. */
 type Wait = (what: () => boolean) => Promise<boolean>
 
-/** Ends of this run's tickets that have been signalled, and nobody has waited for yet. */
+/** Signalled ends of this run's tickets that no wait has taken yet. */
 export interface TicketEnds {
   /** Counts the signals so far. */
   readonly count: () => number
   note(ended: EndedTicket): void
-  /** @returns how the ticket ended, once; undefined if that is not known */
+  /** @returns how the ticket ended, once; undefined if its end was not signalled */
   take(ticketId: string): TicketEnd | undefined
   has(ticketId: string): boolean
 }
 
 /**
- * Pauses between two looks at a ticket whose end is not signalled, in milliseconds. Most tickets end in seconds; one
- * that takes longer is tried again for half an hour, at pauses of minutes.
+ * Pauses between two looks at a ticket whose end is not signalled, in milliseconds. Most tickets end in seconds. Slower
+ * ones are tried for half an hour, at pauses of minutes.
  */
 const LOOKS = { firstMs: 60_000, longestMs: 900_000 }
 
@@ -76,7 +76,7 @@ export const endOfTicket = async (ends: TicketEnds, ticket: OpenTicket, withdraw
   (await endOrWithdrawn(ends, ticket, withdraw)).ended
 
 /**
- * Like {@link endOfTicket}, and says whether this run has cancelled the ticket.
+ * Like {@link endOfTicket}, and returns whether this run has cancelled the ticket.
  *
  * @param wait if it stops waiting, the ticket is cancelled too
  */
@@ -90,7 +90,7 @@ export async function endOrWithdrawn(
   const known = ends.take(ticketId)
   if (known !== undefined) return await withCanceller(known, ticket, withdraw)
   const waited = await cancelledIf(untilEnded(ends, ticket), withdraw, wait, async () => {
-    // From the last to the first, so that none of them is begun meanwhile.
+    // From the last to the first, to keep any of them from being begun.
     const cancelled = [...(behind === undefined ? [] : [behind]), ticketId]
     let withdrawn = false
     for (const id of cancelled) {
@@ -103,8 +103,8 @@ export async function endOrWithdrawn(
 }
 
 /**
- * Asks the service who cancelled a ticket that this run wants cancelled too. A run that was reset is told the end of
- * the ticket that it cancelled before, together with its wish to cancel it.
+ * Asks the service which workflow cancelled a ticket. A reset run may get the end of a ticket that it cancelled before
+ * the reset, together with its own request to cancel it.
  */
 async function withCanceller(
   ended: TicketEnd,
@@ -115,7 +115,7 @@ async function withCanceller(
   return { ended, withdrawn: asks && (await short.cancelTicket({ tenantId, ticketId })) }
 }
 
-/** The signalled end of a ticket, or what a look finds. */
+/** The end of a ticket, from its signal or from a look. */
 async function untilEnded(ends: TicketEnds, { tenantId, ticketId }: OpenTicket): Promise<TicketEnd> {
   for (let looks = 1; ; looks++) {
     await condition(() => ends.has(ticketId), backoffMs(looks, LOOKS))

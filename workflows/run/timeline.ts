@@ -1,4 +1,4 @@
-/** What Temporal's lists and UI show of a workflow: its state in words, and the query `state` for all of it. */
+/** The state of a workflow in Temporal's lists and UI, in words; and the query `state` for its details. */
 import { defineQuery, setCurrentDetails, setHandler, upsertSearchAttributes } from '@temporalio/workflow'
 import type { StepDone, Timeline, WaitsFor } from '../../domain/temporal/timeline.ts'
 
@@ -10,7 +10,8 @@ import type { StepDone, Timeline, WaitsFor } from '../../domain/temporal/timelin
 export const answerState = (read: () => object): void => setHandler(defineQuery<object>('state'), read)
 
 /**
- * Sets the search attribute SimherdState. Use it for lasting states and for the outcome: it costs one history event.
+ * Sets the search attribute SimherdState. Use it for lasting states and for the outcome: each call costs one history
+ * event.
  */
 export function showState(state: string): void {
   upsertSearchAttributes([{ key: { name: 'SimherdState', type: 'KEYWORD' }, value: state }])
@@ -19,21 +20,21 @@ export function showState(state: string): void {
 /** How many steps a timeline keeps: the newest. A run that suspends and brings back all month has more. */
 const MOST_STEPS = 40
 
-/** Records what a workflow has done and what it waits for. Costs nothing in the history. */
+/** Records the steps and the wait of a workflow. Costs nothing in the history. */
 export interface TimelineWriter {
-  /** Records a step that has ended, well or not. */
+  /** Records the end of a step, successful or not. */
   done(step: string, outcome: string, ticketId?: string | null): void
-  /** Sets what the workflow waits for; null if it waits for nothing. */
+  /** Sets the workflow's wait; null for none. */
   waits(what: WaitsFor | null): void
   /** A copy, for the query and for a continued run. */
   read(): Timeline
 }
 
 let waitingNow: WaitsFor | null = null
-/** What this run waits for now, in one line. A timer that is set now is for that. */
+/** The present wait of this run, in one line. A timer set now belongs to it. */
 export const waitText = (): string | null => (waitingNow === null ? null : `${waitingNow.what}: ${waitingNow.why}`)
 
-/** @param carried what a continued run takes over */
+/** @param carried timeline of the run that this one continues */
 export function openTimeline(carried?: Timeline): TimelineWriter {
   const steps: StepDone[] = [...(carried?.steps ?? [])]
   let waitsFor: WaitsFor | null = carried?.waitsFor ?? null
@@ -56,7 +57,7 @@ export function openTimeline(carried?: Timeline): TimelineWriter {
 /** An ISO instant as text in UTC, like `2026-11-21 15:06:26`. */
 const clock = (instant: string): string => instant.slice(0, 19).replace('T', ' ')
 
-/** Markdown for Temporal's UI: first what the run waits for, then the steps. */
+/** Markdown for Temporal's UI: first the wait, then the steps. */
 function detailsOf(steps: readonly StepDone[], waitsFor: WaitsFor | null): string {
   const done = steps.map(({ step, at, outcome, ticketId }) => {
     const ticket = ticketId === null ? '' : `, ticket \`${ticketId}\``

@@ -8,7 +8,7 @@ import { beginGrace, isWanted, logAction, passGrace, type SuspendRun, stayActive
 const warningMs = (graceMs: number): number => Math.min(graceMs / 10, 3_600_000)
 
 /**
- * Waits out the grace period. It may be extended meanwhile; the new end then has its own warning.
+ * Waits out the grace period. It may be extended; the new end then has its own warning.
  *
  * @returns true if the grace has passed and the suspension is still desired. A grace that would end after the cycle
  *   lasts until the cycle ends; then the SIM is released.

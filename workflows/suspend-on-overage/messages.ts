@@ -1,5 +1,5 @@
 /**
- * Signals of suspend-on-overage, reduced to what the workflow has to know at any moment.
+ * Signals of suspend-on-overage, reduced to their present effect.
  *
  * A handler only stores the signal; the body decides. So a signal may come at any moment, even before its workflow.
  */
@@ -7,18 +7,18 @@ import { defineSignal, setHandler } from '@temporalio/workflow'
 import { SUSPEND_SIGNALS, type SuspendSignal } from '../../domain/temporal/signals.ts'
 
 /**
- * What the watchdog wants for the SIM: the last of overLimit, cleared and standDown. `refused`: the last attempt did
- * not suspend it; another overLimit tries again. `discarded`: a person has discarded the guard's hold. Another
- * overLimit then has no effect until the overage has cleared, or the watchdog has stood down.
+ * The watchdog's request for the SIM: the last of overLimit, cleared and standDown. `refused`: the last attempt did not
+ * suspend it; another overLimit tries again. `discarded`: a person has discarded the guard's hold. Another overLimit
+ * then has no effect until the overage has cleared, or the watchdog has stood down.
  */
 export type Demand = 'over' | 'cleared' | 'stoodDown' | 'refused' | 'discarded'
-/** What ends the run; `boundary` is the cycle's end by the workflow's own timer. */
+/** An ending of the run; `boundary` is the cycle's end by the workflow's own timer. */
 export type Ending = 'cancelled' | 'personActed' | 'resumed' | 'renewed' | 'boundary'
 
 /** Only this file changes it: outside, {@link Mailbox} is read only. */
 interface OwnMailbox {
   demand: Demand
-  /** How often overLimit came, to find out whether it came again meanwhile. */
+  /** Counts overLimit signals, to detect another during an attempt. */
   overs: number
   ending: Ending | null
   /**
@@ -29,7 +29,7 @@ interface OwnMailbox {
 
 export type Mailbox = Readonly<OwnMailbox>
 
-/** Endings from weakest to strongest; the strongest stays. A person who cancels or acts outweighs the cycle. */
+/** Endings from weakest to strongest; the strongest stays. A person's cancel or action outweighs the cycle. */
 const STRENGTH: readonly Ending[] = ['boundary', 'renewed', 'resumed', 'personActed', 'cancelled']
 
 /** Records an ending, unless a stronger one is there. */
@@ -37,7 +37,7 @@ export function end(mailbox: OwnMailbox, ending: Ending): void {
   if (mailbox.ending === null || STRENGTH.indexOf(ending) > STRENGTH.indexOf(mailbox.ending)) mailbox.ending = ending
 }
 
-/** The overage stays without a suspension until overLimit comes again. Nothing where it is over no longer. */
+/** The overage stays without a suspension until overLimit comes again. Without effect if the SIM is no longer over. */
 export function refuse(mailbox: OwnMailbox): void {
   if (mailbox.demand === 'over') mailbox.demand = 'refused'
 }
@@ -45,19 +45,19 @@ export function refuse(mailbox: OwnMailbox): void {
 export function discard(mailbox: OwnMailbox): void {
   mailbox.demand = 'discarded'
 }
-/** The SIM came back under its limit while no run was there. */
+/** The SIM came back under its limit between two runs. */
 export function clear(mailbox: OwnMailbox): void {
   if (mailbox.demand === 'over') mailbox.demand = 'cleared'
 }
-/** The guard is asked anew: what was decided before is about an earlier hold. */
+/** The guard is asked again: earlier decisions were about an earlier hold. */
 export function forgetGuard(mailbox: OwnMailbox): void {
   mailbox.guard = null
 }
 
 /**
- * Handles the run's signals from now on, and those that came before at once.
+ * Handles the run's signals from now on, and earlier ones at once.
  *
- * @param demand what the watchdog wants at first. A start without a signal means overLimit.
+ * @param demand the watchdog's first request. A start without a signal means overLimit.
  */
 export function openMailbox(demand: Demand = 'over'): Mailbox {
   const mailbox: OwnMailbox = { demand, overs: 0, ending: null, guard: null }

@@ -1,4 +1,4 @@
-/** Brings a suspended SIM back, or keeps it suspended if a person wants that. */
+/** Brings a suspended SIM back, or keeps it suspended at a person's request. */
 
 import { condition, workflowInfo } from '@temporalio/workflow'
 import type { TicketInput } from '../../activities/tickets.ts'
@@ -98,8 +98,8 @@ async function pauseAfter(run: SuspendRun, attempt: number, { code, detail }: Ti
 }
 
 /**
- * Makes the service record how long the suspension lasts, so that the month end brings back the right SIMs. Does
- * nothing to a suspension that is no longer this run's: a person has acted, and a signal will say so.
+ * Makes the service record how long the suspension lasts: the month end brings back SIMs by this record. Does nothing
+ * to a suspension no longer this run's: a person has acted, and a signal follows.
  */
 export async function recordUntil(run: SuspendRun): Promise<void> {
   const { tenantId, simId } = run.input
@@ -107,6 +107,6 @@ export async function recordUntil(run: SuspendRun): Promise<void> {
   const { workflowId } = workflowInfo()
   const recorded = await short.setSuspensionUntil({ tenantId, simId, until, workflowId })
   noteRecorded(run, until)
-  // The month end may have listed the SIMs that come back before this: then it sends no `renewed`.
+  // The month end may have listed the returning SIMs before this: then it sends no `renewed`.
   if (recorded && until === 'renewal' && Date.now() >= run.boundaryAt) end(run.mailbox, 'boundary')
 }

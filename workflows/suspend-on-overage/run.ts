@@ -16,7 +16,7 @@ type Counts = Partial<Record<SimAction, number>>
 type Phase = SuspendOnOverageState['phase']
 type Failure = NonNullable<SuspendOnOverageResult['failure']>
 
-/** What a run knows. Only this file changes it: outside, {@link SuspendRun} is read only. */
+/** The state of a run. Only this file changes it: outside, {@link SuspendRun} is read only. */
 interface OwnRun {
   readonly input: SuspendOnOverageInput
   readonly mailbox: Mailbox
@@ -33,14 +33,14 @@ interface OwnRun {
   readonly timeline: TimelineWriter
   /** End of the grace period in epoch milliseconds; null if none runs. */
   graceEndsAt: number | null
-  /** The grace of this overage has passed. Another attempt to suspend gets no grace of its own. */
+  /** The grace of this overage has passed. Another attempt to suspend gets no grace. */
   gracePassed: boolean
   isSuspended: boolean
   /** How long the suspension lasts, as the service has recorded it. */
   recordedUntil: SuspendedUntil
   /** How often this run has taken each action. Makes its log entries unique. */
   readonly counts: Counts
-  /** Where the counters begin. A later run under the same workflow id gets log entries of its own. */
+  /** Where the counters begin. A later run under the same workflow id writes new log entries. */
   readonly countFrom: number
   /** Failed attempts in a row. They determine the pause before the next one. */
   failures: number
@@ -51,7 +51,7 @@ export type SuspendRun = Readonly<Omit<OwnRun, 'state' | 'counts'>> & {
   readonly counts: Readonly<Counts>
 }
 
-/** What a continued run takes over. */
+/** The state passed on to a continued run. */
 export interface Carried {
   readonly demand: Demand
   readonly gracePassed: boolean
@@ -95,7 +95,7 @@ export const stateOf = ({ state, graceEndsAt, timeline }: SuspendRun): SuspendOn
   ...timeline.read(),
 })
 
-/** What the next run takes over when this one continues as new. */
+/** The state for the next run when this one continues as new. */
 export const carriedOf = (run: SuspendRun): Carried => {
   const { mailbox, gracePassed, isSuspended, recordedUntil, counts, countFrom, failures } = run
   const { demand } = mailbox
@@ -114,9 +114,9 @@ function phaseTo(run: OwnRun, phase: Phase, reason: string): void {
   if (changed && LASTING.has(phase)) showState(phase)
 }
 
-// What may happen to a run, each with the reason that is shown.
+// Events of a run, each with the reason shown to people.
 
-/** The SIM is within its limit, or is left alone: its next overage has a grace of its own. */
+/** The SIM is within its limit, or is left alone: its next overage has a new grace. */
 export function endOverage(run: OwnRun): void {
   run.gracePassed = false
 }
@@ -164,12 +164,12 @@ export function failToSuspend(run: OwnRun, failure: Omit<Failure, 'step'>, reaso
   phaseTo(run, 'idle', reason)
 }
 
-/** How long the suspension is to last: a person has decided. */
+/** Sets the length of the suspension, as decided by a person. */
 export function keepUntil(run: OwnRun, until: SuspendedUntil, reason: string): void {
   run.state.until = until
   phaseTo(run, run.state.phase, reason)
 }
-/** The service knows how long it lasts. */
+/** The service has stored its length. */
 export function noteRecorded(run: OwnRun, until: SuspendedUntil): void {
   run.recordedUntil = until
 }
@@ -193,7 +193,7 @@ export function failToReturn(run: OwnRun, failure: Omit<Failure, 'step'>, reason
   run.failure = { step: 'activate', ...failure }
   phaseTo(run, 'activating', reason)
 }
-/** A person wants the SIM back. @param phase what follows from the phase it was in */
+/** A person brings the SIM back. @param phase the phase after the present one */
 export function resumeRun(run: OwnRun, phase: Phase, reason: string): void {
   phaseTo(run, phase, reason)
 }

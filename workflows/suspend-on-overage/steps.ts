@@ -1,4 +1,4 @@
-/** Suspends the SIM: tries as long as that is desired, and waits if the guard holds it. */
+/** Suspends the SIM: retries as long as the suspension is desired, and waits if the guard holds it. */
 
 import { condition, workflowInfo } from '@temporalio/workflow'
 import type { SuspensionResult } from '../../activities/enforcement.ts'
@@ -36,8 +36,7 @@ export function ticketOf(run: SuspendRun, kind: 'suspend' | 'activate', n: numbe
 /**
  * Waits for a ticket's end.
  *
- * @param withdraw once this is true, a ticket that is still Pending is cancelled. So is a suspend ticket at the end of
- *   the cycle.
+ * @param withdraw once this is true, a Pending ticket is cancelled. So is a suspend ticket at the end of the cycle.
  */
 export async function waitFor(
   run: SuspendRun,
@@ -46,7 +45,7 @@ export async function waitFor(
   withdraw: () => boolean,
 ): Promise<Waited> {
   const ticket = { tenantId: run.input.tenantId, ticketId }
-  // If the carrier is away, a ticket left behind would suspend the SIM in the next cycle, whose limit is unused.
+  // If the carrier is away, a ticket left behind would suspend the SIM in the next cycle with its fresh limit.
   const wait = kind === 'suspend' ? (what: () => boolean) => beforeBoundary(run, what) : undefined
   run.timeline.waits({ what: `ticket ${ticketId}`, until: null, why: `the carrier has to ${kind} the SIM` })
   const waited = await endOrWithdrawn(run.ends, ticket, withdraw, wait)
@@ -54,15 +53,13 @@ export async function waitFor(
   return waited
 }
 
-/**
- * Suspends the SIM if it is still over, enforced and not exempt. Cancels a Pending ticket that is no longer desired.
- */
+/** Suspends the SIM if it is still over, enforced and not exempt. Cancels a Pending ticket no longer desired. */
 export async function suspend(run: SuspendRun): Promise<void> {
   const { input, mailbox } = run
   beginSuspending(run, `over its limit by rule ${input.rule ?? 'of a person'}`)
   const seen = mailbox.overs
   forgetGuard(mailbox)
-  // Counts tickets, not requests: a request that was refused without a ticket leaves its key unused.
+  // Counts tickets, not requests: a request refused without a ticket leaves its key unused.
   const n = run.state.suspendTickets.length + 1
   const step = `suspend/${n}`
   let ticketId: string | null = null
@@ -82,7 +79,7 @@ export async function suspend(run: SuspendRun): Promise<void> {
       ticketId = answer.ticketId
       addSuspendTicket(run, ticketId)
       const { ended, withdrawn } = await waitFor(run, 'suspend', ticketId, () => !isWanted(run))
-      // `isWanted` does not say who cancelled the ticket: the SIM may be over again since.
+      // `isWanted` does not show which side cancelled the ticket: the SIM may be over again since.
       if (ended.status === 'cancelled') return takenBack(run, step, ticketId, withdrawn)
       if (isRefusal(ended)) return await refusedByCarrier(run, step, ended, ticketId)
       if (ended.status === 'failed') return await failed(run, step, ended, ticketId)
@@ -99,13 +96,13 @@ export async function suspend(run: SuspendRun): Promise<void> {
 
 function refused(run: SuspendRun, step: string, { why, ticketId }: Refused, seen: number): void {
   endOverage(run)
-  // Count this ticket like any other: the next request needs a key of its own, or it would get this ticket again.
+  // Count this ticket like any other: with the same key the next request would get this ticket again.
   if (ticketId !== undefined) addSuspendTicket(run, ticketId)
   run.timeline.done(step, `not suspended: ${why}`, ticketId)
   stayActive(run, `not suspended: ${why}`)
   if (why === 'suspended by a person' || why === 'passed over') end(run.mailbox, 'personActed')
   if (why === 'discarded by a person') discard(run.mailbox)
-  // The service signals again while the alert fires. A signal that came meanwhile counts as a new one.
+  // The service signals again while the alert fires. A signal during the attempt counts as a new one.
   if (run.mailbox.overs === seen) refuse(run.mailbox)
 }
 

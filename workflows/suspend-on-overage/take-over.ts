@@ -1,4 +1,4 @@
-/** For a suspend-on-overage that was started again under its id: finds out what the last run has left. */
+/** Finds the suspension left by the last run, if suspend-on-overage was started again under its id. */
 
 import { condition, workflowInfo } from '@temporalio/workflow'
 import type { SuspensionAsk, SuspensionFound } from '../../activities/suspensions.ts'
@@ -10,7 +10,8 @@ import { type SuspendRun, takeOverSuspension } from './run.ts'
 
 /**
  * Waits until no ticket of the SIM is open, then reads the SIM. If this workflow has suspended it, becomes responsible
- * for it again. If a person has, or the cycle has ended, the run ends. Else it goes on, armed only if the SIM is over.
+ * for it again. If a person has, or the cycle has ended, the run ends. Otherwise it goes on, armed only if the SIM is
+ * over.
  */
 export async function takeOver(run: SuspendRun): Promise<void> {
   const { tenantId, simId, cycleKey, rule } = run.input
@@ -47,7 +48,7 @@ async function untilFound({ ends }: SuspendRun, ask: SuspensionAsk): Promise<Sus
   }
 }
 
-/** @param wanted false if the SIM came back under its limit while no run was there */
+/** @param wanted false if the SIM came back under its limit between the runs */
 function own(run: SuspendRun, until: SuspendedUntil, wanted: boolean): void {
   takeOverSuspension(run, until, `suspended by an earlier run until ${until}`)
   if (until === 'renewal' && Date.now() >= run.boundaryAt) end(run.mailbox, 'boundary')

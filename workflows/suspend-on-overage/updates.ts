@@ -1,7 +1,7 @@
 /**
- * Updates that a person may send to a running suspend-on-overage. Its present state decides whether one is accepted.
- * The result is the state after it. As for signals, a handler only stores the update and the body decides. So it
- * returns at once, whatever is under way.
+ * Updates from persons to a running suspend-on-overage. The present state decides whether an update is accepted. The
+ * result is the state after it. As for signals, a handler only stores the update and the body decides. So it returns at
+ * once.
  */
 import { defineUpdate, setHandler } from '@temporalio/workflow'
 import type {
@@ -13,7 +13,7 @@ import { durationMs } from '../../domain/time/duration.ts'
 import { end } from './messages.ts'
 import { beginGrace, keepUntil, resumeRun, type SuspendRun, stateOf } from './run.ts'
 
-/** Handles updates from now on, and those that came before at once. Call when the first phase has begun. */
+/** Handles updates from now on, and earlier ones at once. Call when the first phase has begun. */
 export function takeUpdates(run: SuspendRun): void {
   take(run, 'resume', whyNotResume, resume)
   take(run, 'keepSuspended', whyNotKeep, keep)
@@ -39,7 +39,7 @@ function take<Name extends keyof SuspendUpdates>(
   setHandler(defineUpdate<SuspendUpdateResult, [SuspendUpdates[Name]]>(name), handle, { validator })
 }
 
-/** Why the run takes no more updates: it has ended, or an ending leaves the SIM as it is. Null if it still does. */
+/** Why the run takes no more updates: it has ended, or an ending leaves the SIM unchanged. Null if it still does. */
 function whyOver({ mailbox: { ending }, state: { phase } }: SuspendRun): string | null {
   if (phase === 'ended') return 'the workflow has ended'
   if (ending === 'cancelled') return 'the workflow is being cancelled, and the SIM stays as it is'
@@ -49,7 +49,7 @@ function whyOver({ mailbox: { ending }, state: { phase } }: SuspendRun): string 
 
 const whyNotResume = (run: SuspendRun): string | null => whyOver(run)
 
-/** The phase after a resume, and what it means, by the phase before. */
+/** The phase after a resume, and its meaning, by the phase before. */
 const RESUMED = {
   idle: ['idle', 'it is not suspended in this cycle'],
   grace: ['idle', 'its grace ends, and it is not suspended in this cycle'],
@@ -106,6 +106,7 @@ function extend(run: SuspendRun, ask: SuspendUpdates['extendGrace']): void {
 }
 
 /**
- * Formats an instant, even one outside the range of dates: a validator that fails on that would not inform the caller.
+ * Formats an instant, even one outside the range of dates: otherwise the validator would fail without a message to the
+ * caller.
  */
 const iso = (at: number): string => (Math.abs(at) <= 8.64e15 ? new Date(at).toISOString() : 'no instant there is')
