@@ -1,10 +1,10 @@
-/** Tells an unavailable database from a statement that cannot succeed. */
+/** Separates an unavailable database from statements that cannot succeed. */
 
 import { ServiceError } from '../domain/errors.ts'
 
 /**
- * Codes of a lost or refused connection, a server that is starting or stopping, and too many connections. Also of
- * serialization failures, deadlock victims, lock timeouts and idle transactions that were ended.
+ * Codes of a lost or refused connection, a starting or stopping server, and too many connections. Also of serialization
+ * failures, deadlock victims, lock timeouts and terminated idle transactions.
  */
 const AWAY =
   /^(08...|57P0[123]|53[0-9A-Z]{3}|40P01|40001|55P03|25P03|ECONN\w+|EPIPE|ENOENT|ETIMEDOUT|EAI_AGAIN|ENOTFOUND)$/
@@ -21,7 +21,7 @@ export function isAway(error: unknown): boolean {
   return /Connection terminated|is not queryable|timeout exceeded when trying to connect/.test(error.message)
 }
 
-/** Whether a statement waited for a lock too long: somebody holds just what it needs, and the server is there. */
+/** Whether a statement waited for a lock too long: the server is there, but another transaction holds the lock. */
 export const isLockTimeout = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && error.code === '55P03'
 

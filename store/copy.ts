@@ -20,7 +20,7 @@ const AS_BYTES = Symbol('as bytes')
 
 /** A client that sends a statement with {@link CopyText} or {@link AS_BYTES} as COPY, on the connection of its transaction. */
 export class CopyingClient extends pg.Client {
-  // `query` has a dozen overloads; all but ours are handed on as they are.
+  // `query` has a dozen overloads; all but ours are passed on unchanged.
   // biome-ignore-start lint/suspicious/noExplicitAny: see above
   // oxlint-disable typescript/no-explicit-any
   override query(statement: any, values?: any, callback?: any): any {
@@ -38,8 +38,8 @@ export class CopyingClient extends pg.Client {
 const BLOCK_BYTES = 1 << 18
 
 /**
- * A statement that the driver sends as it is, and whose rows come as bytes: as many of them in a block as fit. The streams
- * of pg-copy-streams would copy them once more, and cut them anywhere.
+ * A statement that the driver sends unchanged. Its rows come as bytes, in blocks filled with as many rows as fit. The
+ * streams of pg-copy-streams would copy them once more, and cut them anywhere.
  */
 class CopyOut implements pg.Submittable {
   readonly #text: string

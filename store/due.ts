@@ -1,6 +1,7 @@
 /**
- * Due marks: the watchdog's work list. A mark says from which instant on a subject needs an evaluation. An evaluation
- * clears a mark only if its number is still the one it read. A change made meanwhile is therefore evaluated again.
+ * Due marks: the watchdog's work list. A mark has the instant from which on a subject needs an evaluation. An
+ * evaluation clears a mark only if the mark's number is still the one read. So a change during the evaluation is
+ * evaluated again.
  */
 
 import { type RawBuilder, sql } from 'kysely'
@@ -38,7 +39,7 @@ export async function markEachDue(
       set due_at = least(d.due_at, excluded.due_at), seq = excluded.seq`.execute(tx.q)
 }
 
-/** Subjects that are held back after a failure. */
+/** Subjects held back after a failure. */
 export async function heldBack(tx: TenantTx): Promise<Subject[]> {
   const { rows } = await sql<{ kind: SubjectCode; id: number }>`
     select subject_kind as kind, subject_id as id from due_subjects
@@ -72,10 +73,10 @@ export async function claimDue(tx: TenantTx, limit: number, leaseUntil: Date): P
 }
 
 /**
- * Sets when each subject is next evaluated, unless it was marked again meanwhile. A subject without a next evaluation
- * leaves the list: it is gone, or has nothing to evaluate. Also resets the count of failures.
+ * Sets the next evaluation of subjects, unless they were marked again since the claim. A subject without a next
+ * evaluation leaves the list: it is gone, or has nothing to evaluate. Also resets the count of failures.
  *
- * All rows are locked in key order before any is changed, the same order in which marks are set.
+ * All rows are locked in key order before any is changed, the order of setting marks.
  *
  * @param settled `nextAt`: next evaluation in epoch milliseconds; null for none
  */
@@ -108,7 +109,7 @@ const RETRY_MAX_S = 3600
 
 /**
  * Delays a subject whose evaluation failed: by a minute, doubled with each further failure, up to an hour. The subject
- * stays on the list. Marking it due meanwhile does not shorten the delay; `lookAtAll` ends it.
+ * stays on the list. Marking it due does not shorten the delay; `lookAtAll` ends it.
  */
 export async function postponeSubject(tx: TenantTx, { kind, id }: Subject): Promise<void> {
   const delayed = (failures: RawBuilder<unknown>) => sql`

@@ -1,8 +1,8 @@
 /**
- * A connection that keeps the plans of marked statements (kept.ts), and that gives up on a server that does not answer.
+ * A connection that keeps the plans of marked statements (kept.ts), and gives up on a server that does not answer.
  *
- * PostgreSQL ends statements that take too long (tenancy.ts). A server that is frozen, or a network that drops what is
- * sent, ends none. So each statement has a limit here too, above the server's.
+ * PostgreSQL ends statements that take too long (tenancy.ts). A frozen server, or a network that drops packets, ends
+ * none. So each statement has a limit here too, above the server's.
  */
 import type pg from 'pg'
 import { CopyingClient } from './copy.ts'
@@ -31,7 +31,7 @@ export interface KeepingConfig extends pg.ClientConfig {
   readonly answerMs?: number
 }
 
-/** A client that prepares marked statements, once it knows that its session is its own. */
+/** A client that prepares marked statements, once its session is known to be its own. */
 export class KeepingClient extends CopyingClient {
   #keeps = false
   readonly #answerMs: number
@@ -51,7 +51,7 @@ export class KeepingClient extends CopyingClient {
     this.#keeps = 'processID' in this && this.processID === rows[0]?.pid
   }
 
-  // `query` has a dozen overloads; all but ours are handed on as they are.
+  // `query` has a dozen overloads; all but ours are passed on unchanged.
   // biome-ignore-start lint/suspicious/noExplicitAny: see above
   // oxlint-disable typescript/no-explicit-any
   override query(statement: any, values?: any, callback?: any): any {
@@ -67,7 +67,7 @@ export class KeepingClient extends CopyingClient {
   // oxlint-enable typescript/no-explicit-any
   // biome-ignore-end lint/suspicious/noExplicitAny: see above
 
-  /** Ends the connection if the answer does not come: whatever is sent on it waits behind this statement. */
+  /** Ends the connection if the answer does not come: all later statements wait behind this one. */
   async #answerOf<T>(asked: Promise<T>): Promise<T> {
     if (this.#answerMs === 0) return asked
     const ms = this.#isPatient ? Math.max(PATIENT_MS, this.#answerMs) : this.#answerMs

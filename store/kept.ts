@@ -1,9 +1,9 @@
 /**
- * Statements whose plans a connection keeps. Planning is most of what a read of a few rows costs, and row-level security
- * makes it no cheaper.
+ * Statements whose plans a connection keeps. Planning is most of the cost of a read of a few rows, and row-level
+ * security adds to it.
  *
- * Mark a statement that is sent very often, in few versions, and whose plan hardly depends on its values. PostgreSQL
- * still plans it for its values where it finds that cheaper.
+ * Mark a statement sent very often, in few versions, with a plan that hardly depends on its values. PostgreSQL still
+ * plans it for its values if it estimates that to be cheaper.
  */
 import { sql } from 'kysely'
 
@@ -14,5 +14,5 @@ export const kept = sql.raw(MARK)
 
 export const PATIENT_MARK = '/* patient */'
 
-/** Begin a transaction's first statement with it whose statements may take minutes (store/keeping-client.ts). */
+/** Begin a transaction's first statement with it if its statements may take minutes (store/keeping-client.ts). */
 export const patient = sql.raw(PATIENT_MARK)

@@ -1,37 +1,35 @@
 /**
- * Hears notifications of the database (LISTEN), on a connection of its own. The connection has to reach PostgreSQL
- * itself, or a pooler that keeps a session: notifications are lost between transactions of several clients.
+ * Receives notifications of the database (LISTEN) on a separate connection. The connection has to reach PostgreSQL
+ * directly, or a pooler that keeps a session: notifications are lost between transactions of several clients.
  */
 import { randomUUID } from 'node:crypto'
 import pg from 'pg'
 
 export interface Listening {
-  /** Whether every notification sent until {@link BEAT_MS} ago, twice, has been heard. */
+  /** Whether every notification sent until {@link BEAT_MS} ago, twice, was received. */
   readonly isOn: () => boolean
   readonly close: () => Promise<void>
 }
 
 export interface ListenOptions {
   readonly channel: string
-  /** The function of the database that sends the notifications. Nothing is heard of a schema without it. */
+  /** The function of the database that sends the notifications. A schema without it sends none. */
   readonly sender: string
   /** A notification with this text. */
   readonly onNotice: (text: string) => void
   /** Called when listening begins: notifications before this moment may be missing. */
   readonly onBegin: () => void
-  /** Called for each lost connection. It is opened again by itself. */
+  /** Called for each lost connection. It is opened again automatically. */
   readonly onError?: (error: Error) => void
   /** How often the connection is tried, in milliseconds. Default: {@link BEAT_MS}. */
   readonly beatMs?: number
 }
 
-/**
- * 5 s. A cut connection usually says so at once. One that is silently dead is found out by the next beat.
- */
+/** 5 s. A cut connection usually fails at once. The next beat finds a silently dead one. */
 const BEAT_MS = 5000
 /** Pause before a lost connection is opened again. */
 const PAUSE_MS = 1000
-/** Longest wait for the end of a connection. A dead one never says that it has ended. */
+/** Longest wait for the end of a connection. A dead one never reports its end. */
 const FAREWELL_MS = 1000
 
 /** Listens until it is closed, over any number of lost connections. */
@@ -65,7 +63,7 @@ export function listen(databaseUrl: string, options: ListenOptions): Listening {
       options.onError?.(error)
       again(begin, PAUSE_MS)
     }
-    /** Sends itself a notification: that it comes back shows that the session still listens. */
+    /** Sends itself a notification: its return shows that the session still listens. */
     const mark = `beat ${randomUUID()}`
     let marks = 0
     const beat = async () => {

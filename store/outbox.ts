@@ -9,7 +9,7 @@ import { insertedId } from './inserted-id.ts'
 import { kept } from './kept.ts'
 import { mine, type PlatformTx, type TenantTx } from './tenancy.ts'
 
-/** A signal that tells of tickets, the only kind that is joined with others and deleted once it is sent. */
+/** A signal about tickets: the only kind joined with others, and deleted once it is sent. */
 const tellsOfTickets = (alias: 'o' | 'd' | 'e' | 'b') =>
   sql.raw(`(${alias}.request ->> 'signal' is not distinct from '${TICKETS_ENDED}')`)
 
@@ -26,10 +26,10 @@ export async function requestWorkflows(tx: TenantTx, requests: readonly OutboxRe
 }
 
 /**
- * Requests signals that tell workflows of tickets. What is held back for a workflow is due with what is due now, so
- * that both go as one signal.
+ * Requests signals to workflows about tickets. Signals held back for a workflow become due with one that is due now, to
+ * be sent as one.
  *
- * @param requests one for each workflow. One with a later `dueAt` is held back until then, and left to the sweep.
+ * @param requests one for each workflow. A request with a later `dueAt` is held back until then, and left to the sweep.
  */
 export async function tellOfTickets(
   tx: TenantTx,
@@ -66,8 +66,8 @@ async function keepInputs(tx: TenantTx, requests: readonly OutboxRequest[]): Pro
 }
 
 /**
- * Requests a start that the caller itself carries out once this transaction has committed. The caller then ends the
- * request with {@link endOwnStart}.
+ * Requests a start that the caller carries out once this transaction has committed. The caller then ends the request
+ * with {@link endOwnStart}.
  *
  * @param takeOverAt when the outbox takes over, if the request has not been ended
  * @returns the request's id
@@ -82,9 +82,9 @@ export async function requestOwnStart(tx: TenantTx, request: OutboxRequest, take
 }
 
 /**
- * Requests signals to workflows that run once. Leaves out those that were never started.
+ * Requests signals to workflows that run once. Leaves out workflows never started.
  *
- * @param known of these it is known already whether they were
+ * @param known workflows already known to be started, or not
  */
 export async function signalStarted(
   tx: TenantTx,
@@ -112,8 +112,8 @@ export interface OutboxRow {
 
 /**
  * Claims due requests, oldest first, and only the oldest request of each workflow. A signal therefore never overtakes
- * the start that it needs. Where the oldest tells of tickets that have ended, so may the next ones of that workflow:
- * they are claimed with it, to be sent as one signal. There are no more of them than the workflow has tickets at once.
+ * the start that it needs. If the oldest is about ended tickets, so may be the next ones of that workflow: they are
+ * claimed with it, to be sent as one signal. Their number is at most the number of tickets of the workflow at once.
  *
  * A claimed request is off the list for the lease, and returns unless it is ended.
  */
@@ -141,8 +141,8 @@ export async function claimWorkflowRequests(tx: PlatformTx, limit: number, lease
 }
 
 /**
- * Ends requests that have been sent. Those that told of tickets are deleted: the tickets' own rows say the same, and
- * there is one for each ticket of a workflow.
+ * Ends sent requests. Signals about tickets are deleted: the tickets' rows have the same data, and there would be a row
+ * for each ticket of a workflow.
  */
 export async function endWorkflowRequests(tx: PlatformTx, ids: readonly number[]): Promise<void> {
   if (ids.length === 0) return
@@ -152,7 +152,7 @@ export async function endWorkflowRequests(tx: PlatformTx, ids: readonly number[]
      where id = any(${[...ids]}::bigint[]) and not ${tellsOfTickets('o')}`.execute(tx.q)
 }
 
-/** Marks a request as done that the caller has carried out itself. */
+/** Marks a request as done after the caller has carried it out. */
 export async function endOwnStart(tx: TenantTx, id: number): Promise<void> {
   await sql`update workflow_outbox set done_at = ${tx.now} where id = ${id}`.execute(tx.q)
 }
@@ -162,7 +162,7 @@ export async function postponeWorkflowRequests(tx: PlatformTx, ids: readonly num
   await sql`update workflow_outbox set due_at = ${until} where id = any(${[...ids]}::bigint[])`.execute(tx.q)
 }
 
-/** Records starts of workflows that run at most once ever. @returns the ids that were not recorded before */
+/** Records starts of workflows that run at most once ever. @returns the ids not recorded before */
 export async function rememberStarts(tx: TenantTx, workflowIds: readonly string[]): Promise<Set<string>> {
   const { rows } = await sql<{ workflowId: string }>`
     insert into workflow_starts (workflow_id, started_at)

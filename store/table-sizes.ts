@@ -1,4 +1,4 @@
-/** Sizes of tables, for an operator who is about to migrate them. */
+/** Sizes of tables, for an operator about to migrate them. */
 import { sql } from 'kysely'
 import type { Db } from './tenancy.ts'
 

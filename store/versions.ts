@@ -2,7 +2,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { TenantTx } from './tenancy.ts'
 
-/** A resource that has a version. */
+/** A resource with a version. */
 export type Resource =
   | { readonly kind: 'pool' | 'sim' | 'order' | 'tariff'; readonly id: number }
   | { readonly kind: 'ticket'; readonly id: string }
@@ -33,8 +33,8 @@ export async function versionOf(tx: TenantTx, resource: Resource): Promise<numbe
 }
 
 /**
- * Locks a resource until the transaction ends. A ticket is locked by its SIM, which every change of a ticket locks
- * first.
+ * Locks a resource until the transaction ends. A ticket is locked by its SIM, because every change of a ticket locks
+ * its SIM first.
  *
  * @returns its version; undefined if there is no such resource
  */

@@ -1,4 +1,4 @@
-/** What enforcement reads about SIMs and pools. */
+/** Reads SIMs and pools for enforcement. */
 
 import { sql } from 'kysely'
 import { SimStatus, type WatchdogMode } from '../../domain/codes.ts'
@@ -31,7 +31,7 @@ type Row = Omit<EnforcedSim, 'suspension'> & {
   readonly [K in keyof NonNullable<EnforcedSim['suspension']>]: NonNullable<EnforcedSim['suspension']>[K] | null
 }
 
-/** Reads one SIM as enforcement needs it; undefined if the tenant has no such SIM. */
+/** Reads one SIM for enforcement; undefined if the tenant has no such SIM. */
 export async function readEnforcedSim(tx: TenantTx, simId: number): Promise<EnforcedSim | undefined> {
   const { rows } = await sql<Row>`
     select s.id as "simId", s.iccid, s.status, s.pool_id as "poolId", s.watchdog_mode as "ownMode",
@@ -53,9 +53,9 @@ export async function readEnforcedSim(tx: TenantTx, simId: number): Promise<Enfo
 
 /** A pool's SIMs as enforcement sees them. */
 export interface PickFrom {
-  /** Bytes above their share, summed over the SIMs that are suspended already. */
+  /** Bytes above their share, summed over the SIMs already suspended. */
   readonly stoppedExcessBytes: number
-  /** Number of SIMs that are not suspended but must be left alone: exempt, in a weaker mode, or held by a person. */
+  /** Number of unsuspended SIMs that must be left alone: exempt, in a weaker mode, or held by a person. */
   readonly passedOver: number
   /** SIMs that may be picked come before all others; within each part, the largest excess comes first. */
   readonly rows: PoolRow[]
@@ -101,7 +101,7 @@ export async function poolRows(
   }
 }
 
-/** A SIM, with what decides whether it may be suspended. */
+/** A SIM, with the conditions of its suspension. */
 export interface SimToTake {
   readonly simId: number
   /** Its tag, or its ICCID. */
@@ -114,7 +114,7 @@ export interface SimToTake {
   readonly passedOver: boolean
 }
 
-/** Reads SIMs that enforcement may take. One statement, whatever their number. */
+/** Reads SIMs that enforcement may take. Takes one statement for any number. */
 export async function simsToTake(tx: TenantTx, ids: readonly number[], cycleKey: string): Promise<SimToTake[]> {
   if (ids.length === 0) return []
   const { rows } = await sql<SimToTake>`

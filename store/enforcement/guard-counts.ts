@@ -1,9 +1,9 @@
-/** What the guard has let through in the last hour, counted by the minute: a few rows a rule, whatever the estate. */
+/** Counts by the minute what the guard has let through in the last hour: a few rows a rule, for estates of any size. */
 import { sql } from 'kysely'
 import type { HoldSubject } from '../../domain/enforcement/guard.ts'
 import { mine, type TenantTx } from '../tenancy.ts'
 
-/** `alerts`: subjects that a rule began to mail or to act on. `would`: suspensions that are only logged. */
+/** `alerts`: subjects that a rule began to report or to act on. `would`: suspensions only logged. */
 export interface CountScope {
   readonly what: HoldSubject | 'would'
   readonly rule: string
@@ -20,7 +20,10 @@ const minuteOf = (at: Date): Date => new Date(Math.floor(at.getTime() / MINUTE_M
 const within = (tx: TenantTx, { what, rule, version, poolId }: CountScope) => sql`
   tenant_id = ${mine} and what = ${what} and rule = ${rule} and rule_version = ${version} and pool_id = ${poolId ?? 0}`
 
-/** How many were let through since the minute an hour ago: never fewer than in the last hour. Call under the lock of its writers. */
+/**
+ * Counts those let through since the minute an hour ago: never fewer than in the last hour. Call under the lock of its
+ * writers.
+ */
 export async function countedInHour(tx: TenantTx, scope: CountScope): Promise<number> {
   const { rows } = await sql<{ count: number }>`
     select coalesce(sum(passed), 0)::integer as count from guard_counts
@@ -28,7 +31,7 @@ export async function countedInHour(tx: TenantTx, scope: CountScope): Promise<nu
   return rows[0]?.count ?? 0
 }
 
-/** Counts what is let through now, and forgets what is older than the hour. */
+/** Counts subjects let through now, and deletes counts older than the hour. */
 export async function addCount(tx: TenantTx, scope: CountScope, passed: number): Promise<void> {
   const { what, rule, version, poolId } = scope
   await sql`
@@ -41,7 +44,7 @@ export async function addCount(tx: TenantTx, scope: CountScope, passed: number):
       set passed = c.passed + excluded.passed`.execute(tx.q)
 }
 
-/** Begins the count anew. */
+/** Restarts the count. */
 export async function forgetCounts(tx: TenantTx, scope: CountScope): Promise<void> {
   await sql`delete from guard_counts where ${within(tx, scope)}`.execute(tx.q)
 }

@@ -1,4 +1,4 @@
-/** The guard's holds: what waits for a person to decide. */
+/** The guard's holds, which wait for a person's decision. */
 import { sql } from 'kysely'
 import type { GuardScope, Hold, HoldQuery, HoldState, HoldSubject } from '../../domain/enforcement/guard.ts'
 import { type Page, pageRequest, toPage } from '../../domain/page.ts'
@@ -33,13 +33,13 @@ export async function insertHold(
 
 export interface HoldRow extends GuardScope {
   readonly id: number
-  /** Of alerts that are decided about: how many. */
+  /** Number of alerts in a hold of alerts. */
   readonly subjects: number | null
   readonly state: 'held' | 'released' | 'discarded'
   readonly cycleEndsAt: Date
 }
 
-/** Locks a hold and reads it; undefined if there is none with this id. */
+/** Locks a hold and reads it; undefined if the id is unknown. */
 export async function lockHold(tx: TenantTx, id: number): Promise<HoldRow | undefined> {
   const { rows } = await sql<HoldRow>`
     select id, what, subjects, rule, rule_version as version, pool_id as "poolId", cycle_key as "cycleKey", state,
@@ -48,14 +48,14 @@ export async function lockHold(tx: TenantTx, id: number): Promise<HoldRow | unde
   return rows[0]
 }
 
-/** What a hold holds, which never changes; undefined if there is none. */
+/** The subject matter of a hold, which never changes; undefined if there is none. */
 export async function heldIn(tx: TenantTx, id: number): Promise<HoldSubject | undefined> {
   const { rows } = await sql<{ what: HoldSubject }>`
     select what from guard_holds where id = ${id}::bigint`.execute(tx.q)
   return rows[0]?.what
 }
 
-/** @param subjects of alerts: how many it was decided about */
+/** @param subjects number of alerts decided about, for a hold of alerts */
 export async function markDecided(
   tx: TenantTx,
   id: number,
@@ -84,7 +84,7 @@ export async function addHeld(tx: TenantTx, id: number, count: number): Promise<
   return rows[0]?.subjects ?? count
 }
 
-/** Condition: alerts that still wait in a hold. Written as the index on them is. */
+/** Condition: alerts that still wait in a hold. Written like the condition of their index. */
 const waitingIn = (tx: TenantTx, id: number) => sql`
   tenant_id = ${mine} and state #>> '{guard,is}' = 'held' and state #>> '{guard,hold}' = ${String(id)}
   and state ->> 'phase' = 'firing'`
@@ -96,7 +96,7 @@ export async function countWaiting(tx: TenantTx, id: number): Promise<number> {
   return rows[0]?.count ?? 0
 }
 
-/** Marks the subjects due whose alerts wait in a hold. One statement, whatever their number. */
+/** Marks the subjects due that have an alert waiting in a hold. Takes one statement for any number. */
 export async function markWaitingDue(tx: TenantTx, id: number): Promise<void> {
   await sql`
     insert into due_subjects as d (subject_kind, subject_id, due_at, seq)
@@ -113,7 +113,7 @@ interface ListedHold extends Omit<Hold, 'openedAt' | 'decidedAt'> {
   readonly decidedAt: Date | null
 }
 
-/** Reads a page of the holds, newest first. An open hold whose cycle has ended is shown as `lapsed`. */
+/** Reads a page of the holds, newest first. An open hold of an ended cycle is shown as `lapsed`. */
 export async function pageOfHolds(tx: TenantTx, query: HoldQuery): Promise<Page<Hold>> {
   const page = pageRequest(query)
   const state = sql`case when h.state = 'held' and h.cycle_ends_at <= ${tx.now} then 'lapsed' else h.state end`

@@ -1,4 +1,4 @@
-/** A tenant's enforcement switch, and how much one rule may suspend, or tell, in an hour before the rest is held. */
+/** A tenant's enforcement switch, and how much one rule may suspend, or report, in an hour before the rest is held. */
 import { sql } from 'kysely'
 import type { EnforcementSettings } from '../../domain/enforcement/guard.ts'
 import type { TenantTx } from '../tenancy.ts'

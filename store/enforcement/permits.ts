@@ -1,4 +1,4 @@
-/** What the guard on suspensions stores of each SIM: permits that rules requested. */
+/** The permits that rules requested for SIMs from the guard on suspensions. */
 
 import { sql } from 'kysely'
 import type { GuardScope } from '../../domain/enforcement/guard.ts'
@@ -9,7 +9,7 @@ import type { HoldRow } from './guard-holds.ts'
 
 export type PermitState = 'granted' | 'held' | 'discarded'
 
-/** Locks the tenant's guard, so that requests are counted one at a time. Take this lock after the one on alerts. */
+/** Locks the tenant's guard, so that requests are counted one at a time. Take the lock on alerts first. */
 export async function lockGuard(tx: TenantTx): Promise<void> {
   await sql`select pg_advisory_xact_lock(hashtext('simherd.guard'), hashtext(${tx.lockName}))`.execute(tx.q)
 }
@@ -47,7 +47,7 @@ export async function standingPermits(
   return rows
 }
 
-/** Stores a permit for each SIM: held if there is a hold, otherwise granted. One statement, whatever their number. */
+/** Stores a permit for each SIM: held if there is a hold, otherwise granted. Takes one statement for any number. */
 export async function insertPermits(
   tx: TenantTx,
   scope: GuardScope,
@@ -63,7 +63,7 @@ export async function insertPermits(
      order by n`.execute(tx.q)
 }
 
-/** How many SIMs a hold covers. SIMs whose alert cleared before the decision do not count. */
+/** How many SIMs a hold covers. A SIM does not count if its alert cleared before the decision. */
 export async function heldBy(tx: TenantTx, holdId: number): Promise<number> {
   const { rows } = await sql<{ count: number }>`
     select count(*)::integer as count from guard_permits
@@ -117,9 +117,9 @@ export interface PermitOver {
 }
 
 /**
- * Finds SIMs (or the pool of the scope) whose alert has cleared since the suspension was desired. Their alerts are
- * known, and none is firing for the SIM or its pool. Call with the guard locked: an alert that clears later ends its
- * permits itself.
+ * Finds SIMs (or the pool of the scope) with an alert that has cleared since the suspension was desired. Such a subject
+ * has stored alerts, and none is firing for the SIM or its pool. Call with the guard locked: an alert that clears later
+ * ends its permits itself.
  */
 export async function clearedPermits(
   tx: TenantTx,
@@ -143,7 +143,7 @@ export async function clearedPermits(
   return rows.map((one) => ({ ...one, rule, cycleKey, cleared: true }))
 }
 
-/** Ends the permits of alerts. One statement, whatever their number. Call with the guard locked. */
+/** Ends the permits of alerts. Takes one statement for any number. Call with the guard locked. */
 export async function endPermits(tx: TenantTx, over: readonly PermitOver[]): Promise<void> {
   if (over.length === 0) return
   await sql`

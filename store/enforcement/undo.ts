@@ -1,4 +1,4 @@
-/** What one rule has suspended in a span of time, in order to undo it. */
+/** Finds suspensions by one rule in a span of time, to undo them. */
 
 import { sql } from 'kysely'
 import { SUBJECT_CODES } from '../../domain/watchdog/subject.ts'
@@ -8,7 +8,7 @@ export interface UndoRequest {
   readonly rule: string
   readonly since: Date
   readonly until: Date
-  /** The running cycle, in which the pending suspensions would happen. */
+  /** The running cycle: the pending suspensions would happen in it. */
   readonly cycleKey: string
   readonly afterSimId: number
   readonly limit: number
@@ -22,11 +22,11 @@ export interface FoundSuspension {
 }
 
 /**
- * SIMs that a rule has suspended or is about to suspend, by SIM id. The latter are in a grace period, have a ticket
- * under way, or are held by the guard; a SIM counts as suspended if its ticket has ended since. SIMs that a person or another
- * rule suspended are left out, and so are SIMs that a person resumed.
+ * SIMs that a rule has suspended or is about to suspend, by SIM id. SIMs about to be suspended are in a grace period,
+ * have a ticket under way, or are held by the guard; a SIM counts as suspended if its ticket has ended since. SIMs that
+ * a person or another rule suspended are left out, and so are SIMs that a person resumed.
  *
- * @returns at most `limit` suspensions, and the total number of those with higher ids than `afterSimId`
+ * @returns at most `limit` suspensions, and the total number with ids above `afterSimId`
  */
 export async function suspensionsToUndo(
   tx: TenantTx,

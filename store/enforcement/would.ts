@@ -1,4 +1,4 @@
-/** What rules would suspend where they may not: a work list, one row for a rule and a subject. */
+/** Suspensions that rules may only log: a work list, one row for a rule and a subject. */
 import { sql } from 'kysely'
 import { fromCoded, type Subject, type SubjectCode, toCoded } from '../../domain/watchdog/subject.ts'
 import type { SuspendTarget } from '../../rules/rule-file.ts'
@@ -14,7 +14,7 @@ export interface Would extends Subject {
   readonly reason: string
 }
 
-/** Adds to the list, and enqueues the job that works it off. What is on it already is replaced: it says the newest. */
+/** Adds to the list, and enqueues the job that works it off. A newer row replaces an older one. */
 export async function noteWould(tx: TenantTx, all: readonly Would[]): Promise<void> {
   if (all.length === 0) return
   tx.enqueue({ queue: 'evaluate' })
@@ -34,7 +34,7 @@ type Coded = Omit<Would, 'kind'> & { readonly kind: SubjectCode }
 const columns = sql`w.rule, w.subject_kind as kind, w.subject_id as id, w.cycle_key as "cycleKey",
   w.rule_version as "ruleVersion", w.target, w.reason`
 
-/** Reads what is due of the list; of one rule, cycle and kind of subject. */
+/** Reads due rows of one rule, cycle and kind of subject. */
 export async function dueWould(tx: TenantTx, limit: number): Promise<Would[]> {
   const { rows } = await sql<Coded>`
     with first as (
@@ -57,7 +57,7 @@ const among = (all: readonly Would[]) => sql`
 /**
  * Takes rows off the list. Call with the guard locked.
  *
- * @returns those that were on it. One that an evaluation replaces at this moment stays, and is left out.
+ * @returns the rows that were on it. A row that an evaluation replaces at this moment stays, and is left out.
  */
 export async function takeWould(tx: TenantTx, all: readonly Would[]): Promise<Would[]> {
   const { rows } = await sql<Coded>`
@@ -79,14 +79,14 @@ export async function postponeWould(tx: TenantTx, one: Would, until: Date): Prom
     update would_suspend set due_at = ${until} where tenant_id = ${mine} and ${among([one])}`.execute(tx.q)
 }
 
-/** Ids of tenants with rows that are due. */
+/** Ids of tenants with due rows. */
 export async function tenantsWithWould(tx: PlatformTx): Promise<string[]> {
   const { rows } = await sql<{ tenantId: string }>`
     select distinct tenant_id as "tenantId" from would_suspend where due_at <= ${tx.now}`.execute(tx.q)
   return rows.map(({ tenantId }) => tenantId)
 }
 
-/** Those subjects of a rule whose alert fires, and of which enforcement was last told that it only would. */
+/** Subjects of a rule with a firing alert, if the last wish sent to enforcement was one that it may only log. */
 export async function stillWould(tx: TenantTx, all: readonly Would[]): Promise<Would[]> {
   const { rows } = await sql<{ n: number }>`
     select w.n::integer as n

@@ -1,4 +1,4 @@
-/** Addresses that a tenant's mails go to. Source: decision 0048. */
+/** Addresses of a tenant's mails. Source: decision 0048. */
 import { sql } from 'kysely'
 import type { Address, AddressKind } from '../../domain/mail/address.ts'
 import { mine, type TenantTx } from '../tenancy.ts'
@@ -64,17 +64,17 @@ export async function insertAddress(
   return rows[0]?.id
 }
 
-/** Notes that an address is right. */
+/** Records the confirmation of an address. */
 export async function writeConfirmed(tx: TenantTx, id: number): Promise<void> {
   await sql`update addresses set confirmed_at = ${tx.now} where id = ${id}`.execute(tx.q)
 }
 
-/** Has an address get mails again that was bad. */
+/** Lets a bad address get mails again. */
 export async function writeCleared(tx: TenantTx, id: number): Promise<void> {
   await sql`update addresses set bad_since = null where id = ${id}`.execute(tx.q)
 }
 
-/** Notes that no server takes mails for an address, wherever the tenant has it. One that is bad already stays so. */
+/** Marks an address bad in all its roles for the tenant: no server takes mails for it. Keeps an earlier mark. */
 export async function markBad(tx: TenantTx, email: string): Promise<void> {
   const { confirmedAt = null } =
     (await readAddresses(tx)).find((one) => one.id === null && isSame(one.email, email)) ?? {}
@@ -87,7 +87,7 @@ export async function markBad(tx: TenantTx, email: string): Promise<void> {
      where tenant_id = ${mine} and lower(email) = lower(${email}) and bad_since is null`.execute(tx.q)
 }
 
-/** Notes that a server took a mail for an address, wherever the tenant has it: it is well. */
+/** Removes the mark of a bad address in all its roles for the tenant: a server took a mail for it. */
 export async function markWell(tx: TenantTx, email: string): Promise<void> {
   await sql`
     update addresses set bad_since = null
@@ -101,7 +101,7 @@ export async function deleteAddress(tx: TenantTx, id: number): Promise<void> {
   await sql`delete from addresses where id = ${id}`.execute(tx.q)
 }
 
-/** Removes all billing addresses but this one; of the others, only those that are not confirmed with `unconfirmed`. */
+/** Removes all billing addresses but this one; with `unconfirmed` only those not confirmed. */
 export async function deleteOtherBilling(
   tx: TenantTx,
   email: string,
@@ -114,8 +114,8 @@ export async function deleteOtherBilling(
 }
 
 /**
- * Notes that the tenant's billing address has changed. The one before goes on getting mails until the new one is
- * confirmed; one that was never confirmed does not. An address that was confirmed before needs no confirmation again.
+ * Records a change of the tenant's billing address. The previous one gets mails until the new one is confirmed, unless
+ * it was never confirmed. An address confirmed before needs no new confirmation.
  */
 export async function changeBilling(tx: TenantTx, before: string, after: string): Promise<void> {
   const known = await readBilling(tx)
@@ -125,7 +125,7 @@ export async function changeBilling(tx: TenantTx, before: string, after: string)
   }
   const isConfirmed = known.some(({ email, confirmedAt }) => isSame(email, after) && confirmedAt !== null)
   await insertAddress(tx, { ...nothing, email: after, confirmedAt: null })
-  // As it is spelled now.
+  // Update the spelling.
   await sql`
     update addresses set email = ${after}
      where tenant_id = ${mine} and kind = 'billing' and lower(email) = lower(${after})`.execute(tx.q)

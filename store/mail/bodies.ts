@@ -1,13 +1,13 @@
-/** Mails as they were rendered: subject, texts and attachments. What is sent is what is stored. */
+/** Rendered mails: subject, texts and attachments. They are sent exactly as stored. */
 import { sql } from 'kysely'
 import { mine, type TenantTx } from '../tenancy.ts'
 
-/** An attachment: with its content, or of a statement, which is large and never changes. */
+/** An attachment: with its content; or a reference to a statement, because a statement is large and never changes. */
 export interface StoredAttachment {
   readonly filename: string
   readonly contentType: string
   readonly content?: string
-  /** Key of the cycle, and which lines. The lines are read when the mail is sent. */
+  /** Key of the cycle, and the kinds of lines. The lines are read when the mail is sent. */
   readonly statement?: { readonly cycle: string; readonly kinds: readonly 'pool'[] | null }
 }
 
@@ -19,7 +19,7 @@ export interface MailBody {
   readonly attachments: readonly StoredAttachment[]
 }
 
-/** Stores what a mail says, and its subject with the mail. A mail that has a body keeps it. */
+/** Stores the body of a mail, and its subject with the mail. A mail with a body keeps it. */
 export async function insertBody(tx: TenantTx, mailId: string, body: MailBody): Promise<void> {
   await sql`
     insert into mail_bodies (mail_id, subject, text, html, headers, attachments, created_at)
@@ -30,7 +30,7 @@ export async function insertBody(tx: TenantTx, mailId: string, body: MailBody): 
     update mails set subject = ${body.subject} where id = ${mailId}`.execute(tx.q)
 }
 
-/** What a mail says; undefined if it was not rendered yet, or is no longer kept. */
+/** Reads the body of a mail; undefined if it was not rendered yet, or is no longer kept. */
 export async function findBody(tx: TenantTx, mailId: string): Promise<MailBody | undefined> {
   const { rows } = await sql<MailBody>`
     select subject, text, html, headers, attachments from mail_bodies
@@ -48,10 +48,10 @@ export async function copyBody(tx: TenantTx, fromId: string, toId: string): Prom
   return rows.length > 0
 }
 
-/** Most bodies that are deleted at a time: about ten megabytes. */
+/** Most bodies deleted at a time: about ten megabytes. */
 const MOST_FORGOTTEN = 100
 
-/** Deletes bodies from before an instant; bounded, so that not all need to be gone afterwards. */
+/** Deletes bodies from before an instant; bounded: older ones may be left afterwards. */
 export async function forgetBodies(tx: TenantTx, before: Date): Promise<void> {
   await sql`
     delete from mail_bodies where mail_id in (

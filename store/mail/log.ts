@@ -30,11 +30,11 @@ const toMail = (row: MailRow): MailInfo => ({
   sentAt: row.sentAt?.toISOString() ?? null,
 })
 
-/** A mail with what it says. */
+/** A mail with its body. */
 export interface MailDetail extends MailInfo {
-  /** Message-ID of the mail that it sends again; null: it is none. */
+  /** Message-ID of the mail that it resends; null: it resends none. */
   readonly resends: string | null
-  /** As it is sent; null if it was not rendered yet, or is no longer kept. */
+  /** As sent; null if it was not rendered yet, or is no longer kept. */
   readonly body: ShownBody | null
 }
 interface ShownBody {
@@ -53,7 +53,7 @@ const columnsWith = (keys: number | null) => sql`m.id, m.recipient, m.subject, m
         array(select n.dedupe_key from notifications n
                where n.tenant_id = m.tenant_id and n.mail_id = m.id order by n.id limit ${keys}) as keys`
 
-/** A mail, with what it says; undefined if there is none. */
+/** A mail with its body; undefined if there is none. */
 export async function findMail(tx: TenantTx, id: string): Promise<MailDetail | undefined> {
   const { rows } = await sql<MailRow & Pick<MailDetail, 'resends' | 'body'>>`
     select ${columnsWith(null)}, m.resends,

@@ -34,7 +34,7 @@ async function lockWork(tx: TenantTx, patience = sql``): Promise<boolean> {
 }
 
 /**
- * Makes a mail of these notifications. From now on its notifications and its Message-ID are fixed.
+ * Makes a mail of these notifications. They and its Message-ID are then fixed.
  *
  * @returns its Message-ID
  */
@@ -53,7 +53,7 @@ export async function insertMail(
   return id
 }
 
-/** Makes a mail that says the same to another address, under a Message-ID of its own. */
+/** Copies a mail to another address, under a new Message-ID. */
 export async function insertCopy(
   tx: TenantTx,
   mailId: string,
@@ -89,7 +89,7 @@ export interface ClaimedMail {
   readonly refusedAt: Date | null
 }
 
-/** Claims the oldest mail that is due, under a lease, and counts the attempt; undefined if none is due. */
+/** Claims the oldest due mail, under a lease, and counts the attempt; undefined if none is due. */
 export async function claimMail(tx: TenantTx, leaseUntil: Date): Promise<ClaimedMail | undefined> {
   const { rows } = await sql<ClaimedMail>`
     with due as (
@@ -128,7 +128,7 @@ export async function noteDelivery(
      where id = ${mailId}`.execute(tx.q)
 }
 
-/** Puts off all mails of the tenant that wait: none can be sent before. */
+/** Delays all waiting mails of the tenant: none can be sent before. */
 export async function putOffMails(tx: TenantTx, until: Date): Promise<void> {
   await sql`
     update mails set next_attempt_at = ${until}
@@ -136,9 +136,9 @@ export async function putOffMails(tx: TenantTx, until: Date): Promise<void> {
 }
 
 /**
- * Tries mails again that were given up, with their Message-IDs: no server has taken them.
+ * Retries abandoned mails under the same Message-IDs: no server has taken them.
  *
- * @param which one mail by its Message-ID; or all since an instant whose address was refused
+ * @param which one mail by its Message-ID; or all since an instant that failed by a refused address
  * @returns how many
  */
 export async function tryAgain(
@@ -180,8 +180,8 @@ export async function mailStatus(tx: TenantTx, id: string): Promise<MailStatus |
  * Sets when a tenant's mail work is next due. Takes the tenant off the list if nothing waits.
  *
  * A transaction that writes a notification has the tenant's row locked until it commits. The row is therefore locked
- * first, in a statement of its own. The next statement then sees what was committed meanwhile, and later
- * transactions find the row as this one leaves it.
+ * first, in a separate statement. The next statement then sees all earlier commits, and later transactions find the row
+ * as left by this one.
  */
 export async function settleMailWork(tx: TenantTx): Promise<void> {
   if (!(await lockWork(tx))) return
@@ -197,7 +197,7 @@ export async function settleMailWork(tx: TenantTx): Promise<void> {
     update mail_work set due_at = next.at from next where tenant_id = ${mine} and next.at is not null`.execute(tx.q)
 }
 
-/** Ids of tenants whose mail work is due, the longest overdue first. */
+/** Ids of tenants with due mail work, the longest overdue first. */
 export async function tenantsWithMail(tx: PlatformTx, limit: number): Promise<string[]> {
   const { rows } = await sql<{ tenantId: string }>`
     select tenant_id as "tenantId" from mail_work where due_at <= ${tx.now} order by due_at limit ${limit}`.execute(

@@ -22,7 +22,7 @@ export interface WaitingNotice extends CountedNotice {
   readonly id: number
 }
 
-/** Notices that are due since an instant and in no mail, the oldest first. */
+/** Notices due since an instant and in no mail, the oldest first. */
 export async function waitingOperatorNotices(tx: PlatformTx, since: Date, limit: number): Promise<WaitingNotice[]> {
   const { rows } = await sql<WaitingNotice>`
     select n.id, n.body, n.count,
@@ -59,7 +59,7 @@ export interface ClaimedOperatorMail extends OperatorMail {
   readonly refusedAt: Date | null
 }
 
-/** Claims the mail that is due, under a lease, and counts the attempt; undefined if none is due. */
+/** Claims the due mail, under a lease, and counts the attempt; undefined if none is due. */
 export async function claimOperatorMail(tx: PlatformTx, leaseUntil: Date): Promise<ClaimedOperatorMail | undefined> {
   const { rows } = await sql<ClaimedOperatorMail>`
     with due as (

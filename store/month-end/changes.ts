@@ -11,7 +11,7 @@ export interface SimRange {
   readonly throughSimId: number
 }
 
-/** Where a change takes a SIM. Null leaves the pool or tariff as it is. */
+/** The target of a SIM's change. Null leaves the pool or tariff unchanged. */
 export interface ChangeTarget {
   readonly simId: number
   readonly poolId: number | null
@@ -19,8 +19,8 @@ export interface ChangeTarget {
 }
 
 /**
- * Condition: SIMs with a change queued before a cycle's end that the month end has not begun. A SIM whose ticket from
- * another month end is still open is left to that month end.
+ * Condition: SIMs with a change queued before a cycle's end that the month end has not begun. A SIM with an open ticket
+ * of another month end is left to that month end.
  */
 const notBegun = (cycle: Cycle, kind: ChangeKind) => sql`
   s.tenant_id = ${mine} and s.pending_since < ${new Date(cycle.endsAt)} and s.pending_unassign = ${kind === 'unassign'}
@@ -34,7 +34,7 @@ const toRenew = (cycle: Cycle) => sql`
   s.tenant_id = ${mine} and s.closed_at is null and s.cause = 'watchdog' and s.until = 'renewal'
   and s.cycle_key <= ${cycle.key}`
 
-/** Consecutive SIMs, by id, that are processed together. */
+/** Consecutive SIMs, by id, processed together. */
 export interface Batch extends SimRange {
   readonly count: number
 }
@@ -88,7 +88,7 @@ export async function changesWithState(
   return rows
 }
 
-/** Ids of the SIMs of a range whose queued change the month end has not begun, sorted. */
+/** Sorted ids of the SIMs of a range with a queued change that the month end has not begun. */
 export async function simsToChange(
   tx: TenantTx,
   cycle: Cycle,
@@ -103,7 +103,7 @@ export async function simsToChange(
   return rows.map(({ id }) => id)
 }
 
-/** Ids of the SIMs whose change or return failed in a cycle, sorted. */
+/** Sorted ids of the SIMs with a failed change or return in a cycle. */
 export async function simsThatFailed(
   tx: TenantTx,
   cycle: Cycle,
@@ -120,10 +120,10 @@ export async function simsThatFailed(
 }
 
 /**
- * Changes or returns still to be done for these SIMs. Call with them locked, so that work that another transaction has
- * done is left out.
+ * Changes or returns still to be done for these SIMs. Call with them locked, to leave out work done by another
+ * transaction.
  *
- * @param again true: those that have failed; false: those that have not been begun
+ * @param again true: failed work; false: work not begun
  */
 export async function targetsOf(
   tx: TenantTx,
@@ -164,7 +164,7 @@ export async function targetsOf(
   return rows
 }
 
-/** Records what has been begun, one row a SIM. Replaces a row only if it has failed, and then counts the attempt. */
+/** Records begun work, one row a SIM. Replaces a row only if it has failed, and then counts the attempt. */
 export async function saveBegun(
   tx: TenantTx,
   cycleKey: string,

@@ -59,7 +59,7 @@ export async function adjustmentNow(
   return rows[0] ?? { lines: 0, totalMicro: 0 }
 }
 
-/** The adjustments that are written in a cycle's statement, by the cycle that they concern, oldest first. */
+/** The adjustments in a cycle's statement, by the cycle that they concern, oldest first. */
 export async function statedAdjustments(
   tx: TenantTx,
   cycleKey: string,
@@ -81,7 +81,7 @@ export interface PlainPool {
   readonly tariffId: number
 }
 
-/** All pools that are not deleted, by id. */
+/** Reads all pools by id, without deleted ones. */
 export async function plainPools(tx: TenantTx): Promise<PlainPool[]> {
   const { rows } = await sql<PlainPool>`
     select id as "poolId", name as "poolName", tariff_id as "tariffId" from pools
@@ -119,7 +119,7 @@ export async function cycleState(tx: TenantTx, key: string): Promise<{ readonly 
 }
 
 /**
- * Does work and rolls back all that it wrote or locked. Jobs and work for the end of the transaction are dropped.
+ * Does work, then rolls back all writes and locks. Jobs and work for the end of the transaction are dropped.
  *
  * @returns the work's result
  */

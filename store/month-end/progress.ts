@@ -1,4 +1,4 @@
-/** What a month end processes: queued changes, suspensions that end with the cycle, and the cycle's row. */
+/** The work of a month end: queued changes, suspensions that end with the cycle, and the cycle's row. */
 import { sql } from 'kysely'
 import type { PoolChange } from '../../domain/month-end/month-end.ts'
 import type { Cycle } from '../../domain/time/cycle.ts'
@@ -11,7 +11,7 @@ export interface CycleRow {
   readonly endsAt: Date
   readonly openedAt: Date
   readonly closedAt: Date | null
-  /** When the last line of its statement was written; null also if that was in the transaction that closed it. */
+  /** When the last line of its statement was written; null also if the transaction that closed the cycle wrote it. */
   readonly statedAt: Date | null
   readonly recordsAccepted: number
   readonly recordsDuplicate: number
@@ -20,7 +20,7 @@ export interface CycleRow {
 const columns = sql`key, starts_at as "startsAt", ends_at as "endsAt", opened_at as "openedAt", closed_at as "closedAt",
   stated_at as "statedAt", records_accepted as "recordsAccepted", records_duplicate as "recordsDuplicate"`
 
-/** Cycles that have begun, or have usage already, and are open; newest first. */
+/** Open cycles that began or have usage already, newest first. */
 export async function listCycles(tx: TenantTx, limit: number): Promise<CycleRow[]> {
   const { rows } = await sql<CycleRow>`
     select ${columns} from cycles
@@ -42,7 +42,7 @@ export async function findCycle(tx: TenantTx, key: string): Promise<CycleRow | u
   return rows[0]
 }
 
-/** Locks and reads a cycle's row, so that only one transaction closes it; undefined if it has not been opened. */
+/** Locks and reads a cycle's row: only one transaction closes it; undefined if it has not been opened. */
 export async function lockCycle(tx: TenantTx, key: string): Promise<CycleRow | undefined> {
   const { rows } = await sql<CycleRow>`
     select ${columns} from cycles where tenant_id = ${mine} and key = ${key} for update`.execute(tx.q)
@@ -56,8 +56,8 @@ export async function markClosed(tx: TenantTx, key: string): Promise<void> {
 }
 
 /**
- * Notes that all lines of a cycle's statement are written. Waits for those who have asked `keepUnclosed`: from now on
- * nobody works on alerts of the cycle.
+ * Notes that all lines of a cycle's statement are written. Waits for transactions that called `keepUnclosed`: from now
+ * on no work on alerts of the cycle is done.
  */
 export async function markStated(tx: TenantTx, key: string): Promise<void> {
   await lockCycle(tx, key)
@@ -66,10 +66,10 @@ export async function markStated(tx: TenantTx, key: string): Promise<void> {
      where tenant_id = ${mine} and key = ${key} and stated_at is null`.execute(tx.q)
 }
 
-/** A change that is queued for a cycle's end, and what prevents it from being begun. */
+/** A change queued for a cycle's end, with the obstacles to its start. */
 export interface QueuedChange {
   readonly change: PoolChange
-  /** Why it failed at this cycle's end; null if it has not. Only a person can have it begun again. */
+  /** Why it failed at this cycle's end; null if it has not. Only a person can restart it. */
   readonly failed: { readonly code: string; readonly detail: string } | null
   /** Whether a ticket of another month end, or of a change queued earlier, is still open. The change is left to it. */
   readonly leftToOther: boolean
@@ -142,7 +142,7 @@ export async function ensureLedgerPools(tx: TenantTx, cycle: Cycle): Promise<voi
   )
 }
 
-/** Counts the SIMs that are suspended, whoever suspended them. */
+/** Counts all suspended SIMs, of any origin. */
 export async function stillSuspended(tx: TenantTx): Promise<number> {
   const { rows } = await sql<{ count: number }>`
     select count(*)::integer as count from suspensions where tenant_id = ${mine} and closed_at is null`.execute(tx.q)

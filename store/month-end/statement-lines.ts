@@ -1,6 +1,6 @@
 /**
- * The lines of a cycle's statement, calculated from its ledger, and what has changed since they were stated. A close
- * writes the lines part by part and a plan adds them up, both from the same select.
+ * The lines of a cycle's statement, calculated from its ledger, and the changes since they were stated. A close writes
+ * the lines part by part; a plan adds them up from the same select.
  */
 import { type RawBuilder, sql } from 'kysely'
 import { TariffType } from '../../domain/codes.ts'
@@ -8,7 +8,7 @@ import type { Cycle } from '../../domain/time/cycle.ts'
 import { mine, type TenantTx } from '../tenancy.ts'
 import { ALL_SIMS } from '../usage/open-cycle.ts'
 
-/** A part of a ledger: whole pools, or some SIMs of one pool that is not shared. */
+/** A part of a ledger: whole pools, or some SIMs of one unshared pool. */
 export interface Part {
   /** 0: outside pools. */
   readonly poolIds: readonly number[]
@@ -23,9 +23,8 @@ const COLUMNS = sql`pool_id, pool_name, sim_id, iccid, tariff_id, bytes, voice_s
 /**
  * Selects the lines of a cycle as they stand now, one for each SIM and each pool, unsorted. Money in micro-units.
  *
- * Fees are those of the governing tariff. A SIM pays the monthly fee for every ledger row in which it was Active. A
- * pool that existed in the cycle pays for its bucket, whether used or not. Products are exact; `div(2a + b, 2b)` rounds
- * half up.
+ * Fees are those of the governing tariff. A SIM pays the monthly fee for every ledger row with Active time. A pool that
+ * existed in the cycle pays for its bucket, whether used or not. Products are exact; `div(2a + b, 2b)` rounds half up.
  *
  * The overage of shared pools is divided here, to the byte. The select locks and changes nothing.
  *
@@ -90,7 +89,7 @@ const simsOf = (part: Part | undefined, column: RawBuilder<unknown>) =>
 
 /**
  * Selects how the charges of a part of a closed cycle now differ from all statements so far, by pool and SIM. A changed
- * share of a SIM makes no line by itself, because a share costs nothing.
+ * share of a SIM alone makes no line, because a share costs nothing.
  */
 export const differences = (tx: TenantTx, cycle: Cycle, part: Part): RawBuilder<unknown> => sql`
   select pool_id, coalesce(max(pool_name) filter (where is_now), max(pool_name)) as pool_name, sim_id,
@@ -112,18 +111,18 @@ export const differences = (tx: TenantTx, cycle: Cycle, part: Part): RawBuilder<
       or sim_id is null and sum(limit_bytes) <> 0`
 
 interface Insertion {
-  /** Key of the cycle whose statement it is. */
+  /** Key of the statement's cycle. */
   readonly closing: string
   /** Key of the cycle that the lines are about. */
   readonly ledger: string
   readonly part: Part
-  /** Id that is kept for the pool's own line. */
+  /** Id reserved for the pool's own line. */
   readonly lineId?: number | null
 }
 
 /**
- * Inserts lines, and adds them to what the statement's parts add up to. Each pool of the part gets its row, also if it has
- * no line: the row says at which version of its usage the pool was stated.
+ * Inserts lines, and adds them to the sums of the statement's parts. Every pool of the part gets a row of sums, even
+ * without lines: the row has the version of its usage at which the pool was stated.
  */
 async function insertLines(
   tx: TenantTx,
@@ -163,8 +162,8 @@ async function insertLines(
 /**
  * Writes a part of a cycle's own lines, pools by id, each pool before its SIMs. Call with the pools locked.
  *
- * Of a pool that is written in several parts, the own line is written with the last SIMs, as what the lines of all its
- * SIMs add up to. It gets an id that was drawn before theirs, so it is read before them.
+ * If a pool is written in several parts, its own line is written with the last SIMs, as the sum of the lines of all its
+ * SIMs. Its id was drawn before theirs, so it is read before them.
  */
 export async function writeLines(tx: TenantTx, cycle: Cycle, part: Part): Promise<void> {
   const [poolId] = part.poolIds
@@ -183,7 +182,7 @@ async function nextLineId(tx: TenantTx): Promise<number | null> {
   return rows[0]?.id ?? null
 }
 
-/** Writes the own line of a pool whose SIMs have theirs. */
+/** Writes the own line of a pool after the lines of its SIMs. */
 async function writeOwnLine(tx: TenantTx, cycle: Cycle, poolId: number): Promise<void> {
   await sql`
     with written as (
@@ -205,10 +204,10 @@ async function writeOwnLine(tx: TenantTx, cycle: Cycle, poolId: number): Promise
 }
 
 /**
- * Writes the changes of a part of an earlier cycle into the statement of the cycle that is being closed. Call with the
- * pools locked.
+ * Writes the changes of a part of an earlier cycle into the statement of the cycle being closed. Call with the pools
+ * locked.
  *
- * @param closing key of the cycle that is being closed
+ * @param closing key of the cycle being closed
  * @param cycle the earlier cycle
  */
 export const writeAdjustments = (tx: TenantTx, closing: string, cycle: Cycle, part: Part): Promise<void> =>
@@ -224,7 +223,7 @@ export interface Written {
   readonly totalMicro: number
 }
 
-/** Finishes a statement: writes what its parts add up to, and an `empty` line if it has no other. */
+/** Finishes a statement: writes the sums of its parts, and an `empty` line if it has no lines. */
 export async function writeTotals(tx: TenantTx, cycleKey: string): Promise<Written> {
   const { rows } = await sql<Written>`
     insert into statement_totals (cycle_key, lines, total_micro)

@@ -3,13 +3,13 @@
  *
  *   the cycle's own lines, pools by id → adjustments of earlier cycles, by cycle, then pool
  *
- * How far it has come stands in `statement_progress`, written with the lines. So a slice that is broken off leaves
- * nothing, and any process goes on with the next. Whoever writes one holds that row: several at once take turns.
+ * `statement_progress` has the progress, written with the lines. So a slice that is broken off leaves nothing, and any
+ * process goes on with the next. A writer locks that row: several at once take turns.
  *
- * A shared pool is stated whole and in one moment, under its lock: its line and those of its SIMs agree to the byte. SIMs
- * outside pools, and those of a large pool that is not shared, are cut: what one uses changes no other's line, and the
- * pool's own line is the sum of theirs. Usage that comes meanwhile waits for no other pool than its own. What changes
- * after its lines are written is not lost: it is in the next statement, as an adjustment.
+ * A shared pool is stated whole and in one moment, under its lock: its line and those of its SIMs agree to the byte.
+ * SIMs outside pools, and those of a large unshared pool, are cut: a SIM's usage changes only its own line, and the
+ * pool's own line is the sum of theirs. Usage received during a slice waits only for its own pool. Changes after the
+ * lines are written are not lost: they are in the next statement, as adjustments.
  */
 
 import { sql } from 'kysely'
@@ -29,9 +29,9 @@ export const SLICE = 5000
 const MOST_POOLS = 1000
 const OUTSIDE = 0
 
-/** What was stated last. Everything before it is stated, too. */
+/** The last stated place. Everything before it is stated, too. */
 interface Place {
-  /** The closed cycle whose changes are being stated; '': the cycle's own lines are. */
+  /** The closed cycle with changes being stated; '': the cycle's own lines are being stated. */
   readonly adjusts: string
   /** -1: none. */
   readonly poolId: number
@@ -41,8 +41,8 @@ interface Place {
 const BEFORE_ALL: Place = { adjusts: '', poolId: -1, simId: ALL_SIMS }
 
 /**
- * Writes the next slice of a cycle's statement. Call with the cycle locked, until nothing is left, and not for one that
- * is closed or stated.
+ * Writes the next slice of a cycle's statement. Call with the cycle locked, until nothing is left, and not for a closed
+ * or stated one.
  *
  * @param rows ledger rows in the slice
  * @returns whether nothing was left to write
@@ -55,7 +55,7 @@ export async function writeSlice(tx: TenantTx, cycle: Cycle, rows: number = ALL_
   await lockPools(tx, adjusts === '' ? cycle.key : adjusts, part.poolIds)
   if (adjusts === '') await writeLines(tx, cycle, part)
   else {
-    // Taken away with the first lines: what changes from now on is marked anew, for the next statement.
+    // Deleted with the first lines: changes from now on are marked again, for the next statement.
     if (part.sims === undefined || part.sims.after === 0) {
       await settleAdjusted(tx, { cycleKey: adjusts, poolIds: part.poolIds })
     }
@@ -101,7 +101,7 @@ async function nextOwn(tx: TenantTx, { key }: Cycle, last: Place, rows: number):
   return part && { adjusts: '', part }
 }
 
-/** The next of the pools of closed cycles that have changed. A mark before what was stated last is left to the next statement. */
+/** The next changed pools of closed cycles. A mark before the last stated place is left to the next statement. */
 async function nextAdjusted(tx: TenantTx, last: Place, rows: number): Promise<Next | undefined> {
   const adjusts = last.simId < ALL_SIMS ? last.adjusts : await nextMarked(tx, last)
   if (adjusts === undefined) return undefined
@@ -118,10 +118,10 @@ async function nextMarked(tx: TenantTx, { adjusts, poolId }: Place): Promise<str
 }
 
 /**
- * The next part of a ledger, after what was stated last: whole pools, or some SIMs of one that is cut.
+ * The next part of a ledger, after the last stated place: whole pools, or some SIMs of a cut pool.
  *
- * @param list where the pools are listed
- * @param rows ledger rows; a pool that has more comes alone
+ * @param list source of the pools
+ * @param rows ledger rows; a pool with more comes alone
  */
 async function nextPart(
   tx: TenantTx,
@@ -154,7 +154,7 @@ async function nextPart(
   const [first] = found.rows
   if (first === undefined) return undefined
   const isLarge = first.places >= rows
-  // The own line of a pool in an adjustment is no sum of what its SIMs' lines say: a share alone makes none.
+  // In an adjustment a pool's own line is not the sum of its SIMs' lines: a changed share alone makes no line.
   const isCut = first.poolId === OUTSIDE || (isLarge && list === 'pool_cycles' && !(await isShared(tx, first.poolId)))
   if (isCut) return simsAfter(tx, key, { poolId: first.poolId, simId: 0 }, rows)
   return { poolIds: found.rows.map(({ poolId }) => poolId) }

@@ -1,15 +1,15 @@
-/** Statements of closed cycles: what each SIM and pool used, and what it costs. Written once, never changed. */
+/** Statements of closed cycles: usage and charges of each SIM and pool. Written once, never changed. */
 import { type RawBuilder, sql } from 'kysely'
 import { KEYSET_PAGE, keysetPages, pageLimit, placeAfter } from '../keyset.ts'
 import { mine, type Store, type TenantTx } from '../tenancy.ts'
 
 /**
- * One line of a statement. Money in micro-units of the currency. Each amount is rounded half up once, and totals are
- * sums of lines.
+ * A line of a statement. Money in micro-units of the currency. An amount is rounded half up once, and totals are sums
+ * of lines.
  *
- * A `pool` line has the pool's own figures and the cost of its bucket. An `empty` line stands for a cycle in which
- * nothing happened. An `adjustment` concerns an earlier cycle: it gives the differences from all statements before, for
- * a SIM or (`simId` null) for a pool's own line.
+ * A `pool` line has the pool's own figures and the cost of its bucket. An `empty` line stands for a cycle without usage
+ * and charges. An `adjustment` concerns an earlier cycle: it gives the differences from all statements before, for a
+ * SIM or (`simId` null) for a pool's own line.
  */
 export interface StatementLine {
   readonly kind: 'sim' | 'pool' | 'empty' | 'adjustment'
@@ -71,8 +71,8 @@ async function linesAfter(
 const withoutPlace = ({ id: _, ...line }: Placed): StatementLine => line
 
 /**
- * Reads a page of a statement: pools by id, each before its SIMs, then the adjustments. Without lines as long as the cycle
- * is not closed, also if some are written.
+ * Reads a page of a statement: pools by id, each before its SIMs, then the adjustments. Has no lines until the cycle is
+ * closed, even if some are written.
  *
  * @param ask.afterLine `nextAfterLine` of the previous page; 0: from the beginning
  * @param ask.limit most lines to return
@@ -124,8 +124,8 @@ export interface PoolTotals {
 }
 
 /**
- * Totals of a cycle's statement by pool, without adjustments. Empty if nothing happened in the cycle, or if it was closed by
- * a release that kept none.
+ * Totals of a cycle's statement by pool, without adjustments. Empty if nothing happened in the cycle, or if it was
+ * closed by a release without totals.
  */
 export async function poolTotals(tx: TenantTx, cycleKey: string): Promise<PoolTotals[]> {
   const { rows } = await sql<PoolTotals>`
@@ -146,8 +146,8 @@ export interface AdjustmentTotals {
 }
 
 /**
- * Totals of the adjustments in a cycle's statement, by the cycle that they concern, oldest first. None if it was closed by a
- * release that kept none.
+ * Totals of the adjustments in a cycle's statement, by the cycle that they concern, oldest first. Empty if the cycle
+ * was closed by a release without totals.
  */
 export async function adjustmentTotals(tx: TenantTx, cycleKey: string): Promise<AdjustmentTotals[]> {
   const { rows } = await sql<AdjustmentTotals>`

@@ -8,7 +8,7 @@ import { KEYSET_PAGE, keysetPages, microsOf, olderThan, pageLimit, placeAfter, p
 import { type Part, readPage, readPart, searched, within } from '../paging.ts'
 import { mine, type Store, type TenantTx } from '../tenancy.ts'
 
-/** An order as it is stored: money in micro-units of the currency. */
+/** An order as stored: money in micro-units of the currency. */
 export interface OrderRecord extends Address {
   readonly id: number
   readonly type: OrderType
@@ -98,7 +98,7 @@ async function ordersAfter(tx: TenantTx, filter: OrderMatch, after: Place | null
 }
 
 /**
- * Reads a page of the orders, newest first, or what follows a cursor.
+ * Reads a page of the orders, newest first, or the part after a cursor.
  *
  * @throws ServiceError invalid_request if `date` is not a day of the calendar, or the cursor is none
  */

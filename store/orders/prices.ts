@@ -1,4 +1,4 @@
-/** Prices of one unit, in micro-units: the platform's, and the own prices of tenants that have some. */
+/** Prices of one unit, in micro-units: the platform's, and those of tenants with own prices. */
 import { sql } from 'kysely'
 import type { OrderType } from '../../domain/codes.ts'
 import { mine, type PlatformTx, type TenantTx } from '../tenancy.ts'
@@ -8,7 +8,7 @@ export interface OrderPrice {
   readonly priceMicro: number
 }
 
-/** The prices at which a tenant orders, by type: its own, else the platform's. */
+/** The prices for a tenant's orders, by type: its own, else the platform's. */
 export async function pricesInForce(tx: TenantTx): Promise<OrderPrice[]> {
   const { rows } = await sql<OrderPrice>`
     select distinct on (type) type, price as "priceMicro"

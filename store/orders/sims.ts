@@ -1,4 +1,4 @@
-/** SIMs of orders: which SIM came with which order, and the numbers of generated ICCIDs. */
+/** SIMs by order, and the numbers of generated ICCIDs. */
 import { sql } from 'kysely'
 import type { OrderSim } from '../../domain/orders/order.ts'
 import { type Page, type PageQuery, pageRequest, toPage } from '../../domain/page.ts'
@@ -33,7 +33,7 @@ export async function linkSims(tx: TenantTx, orderId: number, simIds: readonly n
     update sims set order_id = ${orderId} where id = any(${simIds}::bigint[])`.execute(tx.q)
 }
 
-/** Reserves account numbers that no other generated ICCID uses. */
+/** Reserves account numbers unused by generated ICCIDs. */
 export async function takeAccounts(tx: TenantTx, count: number): Promise<number[]> {
   const { rows } = await sql<{ account: number }>`
     select nextval('esim_accounts') as account from generate_series(1, ${count}::integer)`.execute(tx.q)
