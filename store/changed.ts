@@ -1,4 +1,4 @@
-/** Subjects that have changed: the watchdog's list of what to look at now. A row has the subjects of one change. */
+/** Subjects that have changed: the watchdog's list of subjects to look at now. A row has the subjects of one change. */
 
 import { type RawBuilder, sql } from 'kysely'
 import type { Subject } from '../domain/watchdog/subject.ts'
@@ -16,7 +16,7 @@ export interface Changed {
   readonly cycleKey?: string
 }
 
-/** Notes that subjects have changed, and enqueues an evaluation. */
+/** Adds changed subjects to the list, and enqueues an evaluation. */
 export async function noteChanged(tx: TenantTx, { sims, pools, cycleKey }: Changed): Promise<void> {
   await sql`
     insert into changed_subjects (cycle_key, sim_ids, pool_ids)
@@ -29,7 +29,7 @@ export async function noteChanged(tx: TenantTx, { sims, pools, cycleKey }: Chang
   tx.enqueue({ queue: 'evaluate' })
 }
 
-/** Notes that subjects need another evaluation in a cycle that has ended, each at its instant, epoch milliseconds. */
+/** Notes that subjects need another evaluation in an ended cycle, each at its instant, epoch milliseconds. */
 export async function noteAgain(
   tx: TenantTx,
   cycleKey: string,
@@ -59,7 +59,7 @@ export async function notePoolChanged(tx: TenantTx, poolId: number): Promise<voi
   })
 }
 
-/** SIMs and pools, each once. */
+/** SIMs and pools without duplicates. */
 export interface ChangedIds {
   readonly simIds: readonly number[]
   readonly poolIds: readonly number[]
@@ -68,7 +68,7 @@ export interface ChangedIds {
 /** Rows that an evaluation has claimed. */
 export interface ClaimedChanges extends ChangedIds {
   readonly ids: readonly number[]
-  /** Those whose usage has changed, by the key of its cycle. */
+  /** Subjects with changed usage, by the key of its cycle. */
   readonly used: ReadonlyMap<string, ChangedIds>
 }
 
@@ -76,7 +76,7 @@ export interface ClaimedChanges extends ChangedIds {
 const isFree = (now: Date) =>
   sql`(due_at is null or due_at <= ${now}) and (claimed_until is null or claimed_until <= ${now})`
 
-/** Most rows that are looked at together. */
+/** Most rows looked at together. */
 const MOST_ROWS = 50
 
 /**
@@ -110,7 +110,7 @@ function unionOf(rows: readonly ChangedIds[]): ChangedIds {
   return { simIds: union(rows.map(({ simIds }) => simIds)), poolIds: union(rows.map(({ poolIds }) => poolIds)) }
 }
 
-/** Takes rows off the list: what they name has been looked at. */
+/** Takes rows off the list after the look at their subjects. */
 export async function endChanges(tx: TenantTx, ids: readonly number[]): Promise<void> {
   await sql`
     delete from changed_subjects where id = any(${[...ids]}::bigint[])`.execute(tx.q)

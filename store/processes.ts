@@ -1,4 +1,4 @@
-/** Processes of the service that are at work. Each reports itself every 10 seconds. */
+/** Running processes of the service. A process reports itself every 10 seconds. */
 import { sql } from 'kysely'
 import type { PlatformTx } from './tenancy.ts'
 
@@ -7,14 +7,14 @@ export interface ServiceProcess {
   readonly kind: 'api' | 'worker'
   readonly host: string
   readonly pid: number
-  /** Name of the newest migration that the process knows. */
+  /** Name of the newest migration of the process. */
   readonly newestMigration: string
 }
 
 /** How long after its last report a process counts as gone, in milliseconds: six times the interval of the reports. */
 const GONE_AFTER_MS = 60_000
 
-/** Records that a process is at work. Deletes processes that have not been seen for a day. */
+/** Records that a process is at work. Deletes processes not seen for a day. */
 export async function sayAtWork(
   tx: PlatformTx,
   { id, kind, host, pid, newestMigration }: ServiceProcess,
@@ -26,7 +26,7 @@ export async function sayAtWork(
   await sql`delete from processes where seen_at < ${tx.now}::timestamptz - interval '1 day'`.execute(tx.q)
 }
 
-/** Records that a process has ended. */
+/** Records the end of a process. */
 export async function sayEnded(tx: PlatformTx, id: string): Promise<void> {
   await sql`delete from processes where id = ${id}`.execute(tx.q)
 }

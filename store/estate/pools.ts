@@ -78,7 +78,7 @@ async function poolsAfter(tx: TenantTx, after: number, most: number): Promise<Po
 }
 
 /**
- * Reads a page of the pools, by id, or what follows a cursor.
+ * Reads a page of the pools, by id, or the part after a cursor.
  *
  * @throws ServiceError invalid_request if the cursor is none
  */
@@ -186,7 +186,7 @@ export async function writePool(tx: TenantTx, id: number, to: PoolSettings): Pro
 }
 
 /**
- * Counts what keeps a pool from being deleted: its SIMs, queued changes into it, and open tickets into it. Call with
+ * Counts the obstacles to the deletion of a pool: its SIMs, queued changes into it, and open tickets into it. Call with
  * the pool locked.
  */
 export async function poolUses(

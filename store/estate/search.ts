@@ -2,7 +2,7 @@
  * Searches for SIMs by a part of their ICCID, IMSI, MSISDN or tag.
  *
  * The function `search_sims` uses a trigram index. It has the rights of a role that sees the SIMs of all tenants, and
- * returns those of the transaction's tenant only.
+ * returns only the SIMs of the transaction's tenant.
  */
 import { type RawBuilder, sql } from 'kysely'
 import type { SimStatus } from '../../domain/codes.ts'
@@ -36,7 +36,7 @@ interface Part {
   readonly inOrder: boolean
 }
 
-/** A source of rows `found(id)`: SIMs of the tenant that a filter lets through, so many for each text of the search. */
+/** A source of rows `found(id)`: SIMs of the tenant that match a filter, up to a number for each text of the search. */
 function foundSims({ search, status, poolId }: IndexedSearch, { after, most, inOrder }: Part): RawBuilder<unknown> {
   const each = textsOf(search).map(
     (text) => sql`
@@ -46,7 +46,7 @@ function foundSims({ search, status, poolId }: IndexedSearch, { after, most, inO
   return sql`lateral (${sql.join(each, sql` union `)}) as found(id)`
 }
 
-/** Texts of a SIM that are searched. */
+/** The searched texts of a SIM. */
 const TEXTS = ['s.iccid', 's.imsi', 's.msisdn', 's.tag']
 
 /** Conditions on the alias `s`, without the index of the search. An omitted filter matches all. */
@@ -59,9 +59,9 @@ export const simsMatching = ({ status, poolId, search }: SimFilter): RawBuilder<
 const MANY_HITS = 10_000
 
 /**
- * A condition on the alias `s`: the first `most` SIMs after an id that a filter lets through. The caller orders by id.
+ * A condition on the alias `s`: the first `most` SIMs after an id that match a filter. The caller orders by id.
  *
- * @param hits about how many SIMs the filter lets through, where that is known
+ * @param hits approximate number of matching SIMs, if known
  */
 export const simsAfter = (
   { tenantId }: TenantTx,
@@ -75,14 +75,14 @@ export const simsAfter = (
     : sql`s.tenant_id = ${tenantId} and s.id > ${after} ${simsMatching(filter)}`
 
 /**
- * Hits that are taken from the index: a thirty-second of the tenant's SIMs, at least 1,000. A text that more SIMs have is
- * found sooner by reading them all. Taking this many in vain costs a fraction of that.
+ * Hits taken from the index: a thirty-second of the tenant's SIMs, at least 1,000. If more SIMs have the text, reading
+ * all SIMs is faster. Taking this many hits in vain costs a fraction of that.
  */
 const MOST_HITS = sql`
   select greatest(1000, coalesce(sum(sims), 0) / 32)::bigint as most from sim_blocks where tenant_id = ${mine}`
 
 /**
- * Counts what a search finds, and picks the page from it, in one statement.
+ * Counts the hits of a search and picks the page from them, in one statement.
  *
  * @returns undefined if it finds more than the index is good for
  */

@@ -1,4 +1,4 @@
-/** Writes SIMs: import, tag, queued changes and watchdog settings. What tickets change is in sim-state.ts. */
+/** Writes SIMs: import, tag, queued changes and watchdog settings. The state changed by tickets is in sim-state.ts. */
 import { type RawBuilder, sql } from 'kysely'
 import { SimStatus, SimType, type WatchdogMode } from '../../domain/codes.ts'
 import type { ImportedSim } from '../../domain/estate/sim-import.ts'
@@ -7,12 +7,12 @@ import type { TenantTx } from '../tenancy.ts'
 import { countNewSims } from './sim-counts.ts'
 
 /**
- * Inserts SIMs, Unprovisioned or in the state that they say. Pools are not counted, and nothing but the SIMs is written.
- * One statement, whatever their number.
+ * Inserts SIMs, Unprovisioned or in the given state. Does not count pools, and writes only the SIMs. Takes one
+ * statement for any number.
  *
- * An ICCID that already exists, for this tenant or another, is skipped.
+ * Skips existing ICCIDs, of this tenant or another.
  *
- * @returns the SIMs that were inserted
+ * @returns the inserted SIMs
  */
 export async function insertSims(tx: TenantTx, sims: readonly ImportedSim[]): Promise<NewRow[]> {
   const rows = countNewSims(tx, await insertRows(tx, sims))
@@ -46,8 +46,8 @@ async function insertRows(tx: TenantTx, sims: readonly ImportedSim[]): Promise<(
 }
 
 /**
- * Finds which SIMs {@link insertSims} would insert. It inserts them and rolls back, because only the insert itself can
- * see the ICCIDs of other tenants. Uses up ids.
+ * Finds the SIMs that {@link insertSims} would insert. It inserts them and rolls back, because only the insert itself
+ * can see the ICCIDs of other tenants. Uses up ids.
  */
 export async function insertableSims(tx: TenantTx, sims: readonly ImportedSim[]): Promise<{ iccid: string }[]> {
   await sql`savepoint dry_run`.execute(tx.q)
@@ -115,9 +115,9 @@ const NOTHING_QUEUED = sql`
 export const dropChange = (tx: TenantTx, id: number): Promise<boolean> => changeSim(tx, id, NOTHING_QUEUED)
 
 /**
- * Removes the queued changes of those given SIMs that are Unprovisioned and have no open ticket. Call with them locked.
+ * Removes the queued changes of given SIMs that are Unprovisioned without an open ticket. Call with them locked.
  *
- * @returns ids of the SIMs whose queued change was removed
+ * @returns ids of the SIMs that lost a queued change
  */
 export async function dropIdleChanges(tx: TenantTx, simIds: readonly number[]): Promise<number[]> {
   const { rows } = await sql<{ id: number }>`

@@ -1,7 +1,7 @@
 /**
- * How many SIMs there are, by status, and where in the list a page begins. From `sim_blocks`, without counting SIMs.
+ * Counts of SIMs by status, and the start of a page in the list. From `sim_blocks`, without counting SIMs.
  *
- * Whatever inserts SIMs or changes their status counts that here.
+ * Code that inserts SIMs or changes their status counts the change here.
  */
 import { type RawBuilder, sql } from 'kysely'
 import { SimStatus } from '../../domain/codes.ts'
@@ -9,7 +9,7 @@ import { offsetOf, type PageRequest } from '../../domain/page.ts'
 import { kept } from '../kept.ts'
 import { mine, type TenantTx } from '../tenancy.ts'
 
-/** Counts SIMs that this transaction has inserted; without a status they are Unprovisioned. @returns them */
+/** Counts SIMs inserted by this transaction; without a status they are Unprovisioned. @returns them */
 export function countNewSims<Row extends { readonly id: number; readonly status?: SimStatus }>(
   tx: TenantTx,
   sims: Row[],
@@ -18,7 +18,7 @@ export function countNewSims<Row extends { readonly id: number; readonly status?
   return sims
 }
 
-/** SIMs of a pool that are more than before. */
+/** An increase of the SIMs of a pool. */
 export interface PoolMore {
   readonly poolId: number
   readonly active: number
@@ -26,7 +26,7 @@ export interface PoolMore {
 }
 
 /**
- * Counts SIMs that this transaction has inserted into pools: the trigger counts changes only. Locks the pools by id, as
+ * Counts SIMs inserted by this transaction into pools: the trigger counts changes only. Locks the pools by id, as
  * tickets do before they lock cycles.
  */
 export async function countInPools(tx: TenantTx, more: readonly PoolMore[]): Promise<void> {
@@ -59,8 +59,8 @@ const one = async (tx: TenantTx, statement: RawBuilder<IdPage>): Promise<IdPage>
   (await statement.execute(tx.q)).rows[0] ?? { ids: [], totalItems: 0 }
 
 /**
- * A page of all SIMs, or of those of a status, by id. The blocks say in which of them the page begins: of the SIMs
- * before it only those of that block are read.
+ * Reads a page of all SIMs, or of those of a status, by id. The counts of the blocks give the block in which the page
+ * begins: of the SIMs before the page only those of that block are read.
  */
 export function pageByBlocks(tx: TenantTx, status: SimStatus | undefined, page: PageRequest): Promise<IdPage> {
   const offset = offsetOf(page)
@@ -83,7 +83,9 @@ export function pageByBlocks(tx: TenantTx, status: SimStatus | undefined, page: 
   )
 }
 
-/** A page of the SIMs in a pool, by id: all, or those that are Active or Suspended. The pool knows how many it has. */
+/**
+ * A page of the SIMs in a pool, by id: all of them, or the Active or Suspended ones. The pool's row has their number.
+ */
 export function pageOfPool(
   tx: TenantTx,
   poolId: number,

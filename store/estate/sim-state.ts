@@ -1,4 +1,4 @@
-/** A SIM as tickets see it: its locked state, its memberships, and when it was Active. */
+/** The state of SIMs that tickets change: the locked state, memberships, and active spans. */
 
 import { sql } from 'kysely'
 import { SimStatus } from '../../domain/codes.ts'
@@ -39,13 +39,13 @@ export async function readSimStates(tx: TenantTx, simIds: readonly number[]): Pr
   return rows
 }
 
-/** What a ticket makes of a SIM. */
+/** The state of a SIM after a ticket. */
 export interface SimChange {
   readonly sim: LockedSim
   readonly after: SimState
-  /** Omitted: as it is. */
+  /** Omitted: unchanged. */
   readonly provisionedAt?: Date | null
-  /** Null or omitted: as it is. */
+  /** Null or omitted: unchanged. */
   readonly tag?: string | null
   /** Removes the change queued for the cycle's end: always, or only if it was queued before an instant. */
   readonly forgetQueued?: 'always' | Date
@@ -84,7 +84,7 @@ export async function writeSimStates(tx: TenantTx, changes: readonly SimChange[]
      where s.id = r."simId"`.execute(tx.q)
 }
 
-/** A SIM, and an instant from which on something holds for it. */
+/** A SIM, and the start of a state of it. */
 export interface SimSince {
   readonly simId: number
   readonly at: Date
@@ -141,7 +141,9 @@ export interface SimHistory {
   readonly activeUntil: string | null | undefined
 }
 
-/** Opens the memberships of SIMs that have none, and writes when they were Active. Two statements, whatever their number. */
+/**
+ * Opens the memberships of SIMs that have none, and writes when they were Active. Takes two statements for any number.
+ */
 export async function writeHistories(tx: TenantTx, sims: readonly SimHistory[]): Promise<void> {
   const rows = sql`
     jsonb_to_recordset(${JSON.stringify(sims)}::jsonb)

@@ -19,7 +19,7 @@ import { isIndexed, pageOfFound, type SimFilter, simsAfter, simsMatching } from 
 import { type IdPage, pageByBlocks, pageOfPool } from './sim-counts.ts'
 import { findTariffs } from './tariffs.ts'
 
-/** Columns that a SIM shows as they are. */
+/** Columns of a SIM, shown unchanged. */
 type Plain =
   | ('id' | 'tag' | 'iccid' | 'poolId' | 'tariffId' | 'imsi' | 'msisdn' | 'imei' | 'status' | 'type')
   | ('esimQrPayload' | 'pendingPoolId' | 'pendingTariffId' | 'pendingUnassign' | 'isWatchdogExempt')
@@ -50,7 +50,7 @@ const fromSims = (where: RawBuilder<unknown>) => sql`
  cross join lateral (select * from sim_seen where tenant_id = s.tenant_id and sim_id = s.id limit 1) g
  where ${where}`
 
-/** A SIM with the watchdog settings in force, its own or else its pool's, and without what else is the pool's. */
+/** A SIM with the watchdog settings in force, its own or else its pool's, and without the pool's other columns. */
 function inForce({
   poolTariffId: _,
   poolTariffType: tariffType,
@@ -114,7 +114,7 @@ async function toSims(tx: TenantTx, rows: readonly SimRow[]): Promise<StoredSim[
 }
 
 /**
- * Reads a page of the SIMs, by id, or what follows a cursor.
+ * Reads a page of the SIMs, by id, or the part after a cursor.
  *
  * @throws ServiceError invalid_request if the cursor is none
  */
@@ -160,7 +160,7 @@ async function rowsAfter(
   return rows
 }
 
-/** Finds a page without reading the whole list; undefined for filters that are served by reading it. */
+/** Finds a page without reading the whole list; undefined if the filter requires reading it. */
 async function idsOfPage(tx: TenantTx, filter: SimFilter, page: PageRequest): Promise<IdPage | undefined> {
   if (isIndexed(filter)) return pageOfFound(tx, filter, page)
   const { status, poolId, search } = filter
@@ -192,7 +192,7 @@ export async function readSim(
   return sim && { sim, version }
 }
 
-/** Reads all SIMs that are in a pool, by id, page by page. A page has the SIMs and the figures of its own moment. */
+/** Reads all SIMs of a pool, by id, page by page. A page has the SIMs and the figures of its own moment. */
 export const listPoolSims = (store: Store, tenantId: string, poolId: number): AsyncGenerator<SimSummary[]> =>
   keysetPages(store, tenantId, async (tx, after: number | null) => {
     const { rows } = await sql<SimRow>`
@@ -254,7 +254,7 @@ export const simLabels = async (tx: TenantTx, ids: readonly number[]): Promise<M
 export const simLabel = async (tx: TenantTx, id: number): Promise<string> =>
   (await simLabels(tx, [id])).get(id) ?? String(id)
 
-/** Those of the given ids that are not SIMs of the tenant. */
+/** The given ids that are not SIMs of the tenant. */
 export async function missingSims(tx: TenantTx, ids: readonly number[]): Promise<number[]> {
   const { rows } = await sql<{ id: number }>`
     select a.id from unnest(${[...ids]}::bigint[]) as a(id)

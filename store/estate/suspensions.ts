@@ -1,10 +1,10 @@
-/** Who suspended a SIM, and for how long. */
+/** Suspensions of SIMs: their origin and length. */
 
 import { sql } from 'kysely'
 import type { SuspendedUntil } from '../../domain/suspend.ts'
 import { mine, type TenantTx } from '../tenancy.ts'
 
-/** Who suspended a SIM, and until when. */
+/** A suspension: its origin and end. */
 export interface Suspension {
   readonly cause: 'user' | 'watchdog'
   readonly rule: string | null
@@ -14,9 +14,9 @@ export interface Suspension {
 }
 
 /**
- * Records who suspended SIMs. Replaces their open suspensions if there are any: a person's replaces the watchdog's.
+ * Records suspensions of SIMs. Replaces open ones: a person's replaces the watchdog's.
  *
- * @returns the workflows of the suspensions that were replaced, by SIM id
+ * @returns the workflows of the replaced suspensions, by SIM id
  */
 export async function writeSuspensions(
   tx: TenantTx,
@@ -41,7 +41,9 @@ export async function writeSuspensions(
   return new Map(rows.map(({ simId, workflowId }) => [simId, workflowId]))
 }
 
-/** Records that a person suspended these SIMs, which have no open suspension. One statement, whatever their number. */
+/**
+ * Records that a person suspended these SIMs. They must have no open suspension. Takes one statement for any number.
+ */
 export async function writePersonsSuspensions(tx: TenantTx, simIds: readonly number[]): Promise<void> {
   if (simIds.length === 0) return
   await sql`
@@ -57,7 +59,7 @@ export async function suspendedUntil(tx: TenantTx, simId: number): Promise<Suspe
   return rows[0]?.until ?? null
 }
 
-/** Those SIMs that are suspended until a renewal that has come: they contribute to the cycle, and will be resumed. */
+/** Finds SIMs suspended until a renewal that is now due: they contribute to the cycle, and will be resumed. */
 export async function dueBack(tx: TenantTx, simIds: readonly number[], cycleKey: string): Promise<Set<number>> {
   if (simIds.length === 0) return new Set()
   const { rows } = await sql<{ simId: number }>`
@@ -93,8 +95,8 @@ export async function setSuspensionUntil(
 /**
  * Ends the suspensions of SIMs.
  *
- * @param ended `because`: who resumed the SIM, or `unassign`
- * @returns the workflows that had suspended them, by SIM id
+ * @param ended `because`: the origin of the resume, or `unassign`
+ * @returns the workflows of the suspensions, by SIM id
  */
 export async function closeSuspensions(
   tx: TenantTx,

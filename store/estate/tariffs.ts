@@ -1,4 +1,4 @@
-/** Tariffs: a tenant's own, and the platform's, which all tenants may use. */
+/** Tariffs: a tenant's own, and the platform's, usable by all tenants. */
 import { sql } from 'kysely'
 import { TariffType } from '../../domain/codes.ts'
 import type { NewTariff, Tariff, TariffTerms } from '../../domain/estate/tariff.ts'
@@ -7,7 +7,7 @@ import { insertedId } from '../inserted-id.ts'
 import { kept } from '../kept.ts'
 import type { PlatformTx, TenantTx } from '../tenancy.ts'
 
-/** A tariff as it is stored: the fees of its terms are in micro-units. */
+/** A tariff as stored: the fees of its terms are in micro-units. */
 type TariffRow = Omit<Tariff, 'standardTariff' | 'dynamicPoolTariff' | 'fixedPoolTariff'> & TariffTerms
 
 const columns = sql`id, display_name as "displayName", description, is_active as "isActive", type,

@@ -1,4 +1,4 @@
-/** Adds up again what is kept of the SIMs, and finds what differs. */
+/** Recounts SIMs, and finds stored counts that differ. */
 import { sql } from 'kysely'
 import { SimStatus } from '../../domain/codes.ts'
 import { mine, type TenantTx } from '../tenancy.ts'

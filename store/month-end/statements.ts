@@ -7,9 +7,9 @@ import { mine, type Store, type TenantTx } from '../tenancy.ts'
  * A line of a statement. Money in micro-units of the currency. An amount is rounded half up once, and totals are sums
  * of lines.
  *
- * A `pool` line has the pool's own figures and the cost of its bucket. An `empty` line stands for a cycle without usage
- * and charges. An `adjustment` concerns an earlier cycle: it gives the differences from all statements before, for a
- * SIM or (`simId` null) for a pool's own line.
+ * A `pool` line has the pool's own figures and the cost of its bucket. An `empty` line stands for a cycle without
+ * activity. An `adjustment` concerns an earlier cycle: it gives the differences from all statements before, for a SIM
+ * or (`simId` null) for a pool's own line.
  */
 export interface StatementLine {
   readonly kind: 'sim' | 'pool' | 'empty' | 'adjustment'

@@ -6,7 +6,7 @@ import { mine, type TenantTx } from '../tenancy.ts'
 import { MOST_WRONG, type WrongFigure } from '../wrong-figure.ts'
 
 /**
- * Totals of pools that differ from the sums of their ledger rows; none if all is well. Sums that are known to be old
+ * Totals of pools that differ from the sums of their ledger rows; none if all is well. Sums known to be old
  * (`summed_version`) are not compared. Reads all ledger rows of the cycle.
  *
  * @param cycleKey omitted: all cycles

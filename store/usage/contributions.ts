@@ -1,6 +1,6 @@
 /**
- * Keeps ledger rows in step with a SIM's state. A SIM contributes where it was Active, and a move takes its usage
- * along.
+ * Keeps ledger rows in step with a SIM's state. A SIM contributes to the pools in which it was Active, and a move takes
+ * its usage along.
  */
 import { type RawBuilder, sql } from 'kysely'
 import { bucketMs, type Cycle, cycleAt, nextCycle } from '../../domain/time/cycle.ts'
@@ -15,15 +15,15 @@ import { addNewRows, changeLedger, lockPools, type Sums, sumsOfPlaces } from './
 
 /** The cycles that a change of a SIM's state concerns. They are locked until the transaction ends. */
 export interface HeldCycles {
-  /** From the one that contains an instant to the running one, and later ones that are open. The earliest first. */
+  /** From the one that contains an instant to the running one, and later open ones. The earliest first. */
   readonly since: readonly Cycle[]
-  /** Cycles that have not begun, and up to which SIM each is opened. */
+  /** Cycles not begun yet, and the last opened SIM of each. */
   readonly ahead: readonly (Cycle & { readonly openedTo: number })[]
 }
 
 /**
  * Locks and opens the cycles from the one that contains an instant to the running one, and locks the next. Until this
- * transaction ends, none of them is closed, and no slice of the next is opened. Call before locking pools.
+ * transaction ends, no such cycle is closed, and no slice of the next is opened. Call before locking pools.
  */
 export async function holdCycles(tx: TenantTx, at: Date): Promise<HeldCycles> {
   const { billingCycle, open } = await openSince(tx, at)
@@ -31,7 +31,7 @@ export async function holdCycles(tx: TenantTx, at: Date): Promise<HeldCycles> {
   const cycles: Cycle[] = []
   let cycle = cycleAt(billingCycle, at.getTime())
   let isAhead = false
-  // One more than those that have begun, and as many as usage may have opened.
+  // One more than the begun cycles, and as many as usage may have opened.
   while (!isAhead || cycle.startsAt <= now + FUTURE_MS) {
     isAhead = cycle.startsAt > now
     cycles.push(cycle)
@@ -55,15 +55,15 @@ export interface Placed {
   readonly tariffId: number | null
 }
 
-/** Ledger rows of a cycle that a transaction has inserted for SIMs of its own, not yet in the pools' totals. */
+/** Ledger rows of a cycle, inserted by a transaction for its new SIMs, and not yet in the pools' totals. */
 export interface NewRows {
   readonly cycleKey: string
   readonly sums: readonly Sums[]
 }
 
 /**
- * Inserts the ledger rows of SIMs that this transaction has inserted, with the usage in `usage_sums`. They contribute.
- * Nobody else sees these rows, so nothing has to be locked. {@link countRows} then adds them to the pools.
+ * Inserts the ledger rows of SIMs inserted by this transaction, with the usage in `usage_sums`. They contribute. No
+ * other transaction sees these rows, so no lock is needed. {@link countRows} then adds them to the pools.
  */
 export async function insertRows(tx: TenantTx, cycleKey: string, sims: readonly Placed[]): Promise<NewRows> {
   await sql`
@@ -81,7 +81,7 @@ export async function insertRows(tx: TenantTx, cycleKey: string, sims: readonly 
 /**
  * Adds new rows of the running cycle to the pools' totals.
  *
- * @param active those of the SIMs that contribute to later cycles too, where such have been opened
+ * @param active the SIMs that contribute to later opened cycles too
  */
 export async function countRows(tx: TenantTx, rows: NewRows, active: readonly Placed[]): Promise<void> {
   const held = await holdCycles(tx, tx.now)
@@ -99,9 +99,8 @@ export async function countRows(tx: TenantTx, rows: NewRows, active: readonly Pl
 }
 
 /**
- * Brings the ledger rows of SIMs in cycles that have not begun in line with the SIMs' state: in those that are open, and
- * in one that is being opened in slices and has come past the SIM. Call with the SIMs locked, after every change of
- * their state.
+ * Brings the ledger rows of SIMs in cycles not begun yet in line with the SIMs' state: in open cycles, and in one being
+ * opened in slices that has come past the SIM. Call with the SIMs locked, after every change of their state.
  */
 export async function settleAhead(tx: TenantTx, { ahead }: HeldCycles, simIds: readonly number[]): Promise<void> {
   for (const cycle of ahead) {
@@ -118,7 +117,7 @@ export interface SeatSince {
   readonly at: Date
 }
 
-/** A SIM that has belonged to another pool since a cycle's boundary. */
+/** A SIM that moved to another pool at or after a cycle's boundary. */
 export interface Move extends SeatSince {
   /** The old pool; 0: none. */
   readonly from: number
@@ -128,9 +127,9 @@ export interface Move extends SeatSince {
 
 /** Changes of SIMs that their ledger rows follow. No SIM is named twice. */
 export interface SeatChanges {
-  /** SIMs that are Active there since then. They contribute to every cycle since. */
+  /** SIMs Active there since then. They contribute to every cycle since. */
   readonly active: readonly SeatSince[]
-  /** SIMs that have this own tariff there since then. It applies to whole rows, in every cycle since. */
+  /** SIMs with this own tariff there since then. It applies to whole rows, in every cycle since. */
   readonly tariffs: readonly SeatSince[]
   /** Records, ledger rows and the pools' buckets since then move to the new pool. */
   readonly moves: readonly Move[]
@@ -191,8 +190,8 @@ const rowsOf = (key: string, given: readonly SeatSince[], pool = sql`r."poolId"`
      where tenant_id = ${mine} and cycle_key = ${key} and sim_id = r."simId" and pool_id = ${pool} limit 1) l`
 
 /**
- * Those of the seats that do not contribute yet with their own tariff. A SIM that comes back in its cycle does. Needs no
- * lock of pools: usage changes neither, and the SIMs and the cycle are locked.
+ * The seats that do not contribute yet with their own tariff. A SIM that comes back in its cycle contributes already.
+ * Needs no lock of pools: usage changes neither, and the SIMs and the cycle are locked.
  */
 async function notYetContributing(
   tx: TenantTx,
@@ -207,7 +206,7 @@ async function notYetContributing(
   return active.filter(({ simId }) => !contribute.has(simId))
 }
 
-/** Those of the seats whose ledger rows have another own tariff. */
+/** The seats with ledger rows that have another own tariff. */
 async function otherTariffs(tx: TenantTx, key: string, tariffs: readonly SeatSince[]): Promise<readonly SeatSince[]> {
   if (tariffs.length === 0) return []
   const { rows } = await sql<{ simId: number }>`
@@ -217,7 +216,7 @@ async function otherTariffs(tx: TenantTx, key: string, tariffs: readonly SeatSin
   return tariffs.filter(({ simId }) => differ.has(simId))
 }
 
-/** Writes the tariffs of seats that have a ledger row. */
+/** Writes the tariffs of seats with a ledger row. */
 async function writeOwnTariffs(tx: TenantTx, key: string, tariffs: readonly SeatSince[]): Promise<void> {
   if (tariffs.length === 0) return
   await sql`
@@ -227,8 +226,8 @@ async function writeOwnTariffs(tx: TenantTx, key: string, tariffs: readonly Seat
 }
 
 /**
- * Moves SIMs' ledger rows of a cycle to another pool, or changes them where they are. The pools are locked, so nobody
- * else changes a row between finding it and deleting it.
+ * Moves SIMs' ledger rows of a cycle to another pool, or changes them in place. The pools are locked, so no other
+ * transaction changes a row between the search and the deletion.
  */
 async function moveRows(tx: TenantTx, key: string, moves: readonly Move[]): Promise<void> {
   if (moves.length === 0) return

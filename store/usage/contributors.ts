@@ -1,14 +1,16 @@
-/** Who contributes to a billing cycle, by spans and memberships, and the ledger rows that say so. */
+/** The contributors to a billing cycle, by spans and memberships, and their ledger rows. */
 
 import { type RawBuilder, sql } from 'kysely'
 import type { Cycle } from '../../domain/time/cycle.ts'
 import { type Db, mine, type TenantTx } from '../tenancy.ts'
 import { changeSums, lockPools } from './pool-totals.ts'
 
-/** A condition on the id of a SIM, given its column. It stands in every branch of a select, so that each reads a part. */
+/**
+ * A condition on the id of a SIM, given its column. It stands in every branch of a select: each branch reads a part.
+ */
 export type Among = (simId: RawBuilder<unknown>) => RawBuilder<unknown>
 
-/** All SIMs. */
+/** Any SIM. */
 const ALL: Among = () => sql`true`
 export const theseSims =
   (simIds: readonly number[]): Among =>
@@ -21,8 +23,8 @@ export const simsBetween =
     sql`${simId} > ${after} and ${simId} <= ${through}`
 
 /**
- * Selects the SIMs that are Active in a cycle or resume at its start. One row for each pool that a SIM is in meanwhile,
- * with its last own tariff there.
+ * Selects the SIMs that are Active in a cycle or resume at its start. One row for each pool that a SIM belongs to in
+ * the cycle, with its last own tariff there.
  */
 export function contributors(tx: TenantTx, { key, ...cycle }: Cycle, among: Among = ALL): RawBuilder<unknown> {
   const startsAt = new Date(cycle.startsAt)
@@ -43,8 +45,8 @@ export function contributors(tx: TenantTx, { key, ...cycle }: Cycle, among: Amon
 }
 
 /**
- * Corrects who contributes to a cycle among some SIMs, and the pools' totals with it. Without ledger rows this opens the
- * cycle for these SIMs. Call with the cycle locked: alone for a range of SIMs, shared for SIMs that are locked.
+ * Corrects who contributes to a cycle among some SIMs, and the pools' totals with it. Without ledger rows this opens
+ * the cycle for these SIMs. Call with the cycle locked: alone for a range of SIMs, shared for locked SIMs.
  *
  * In a cycle that has begun an existing row keeps its own tariff, which tickets maintain. Before, it gets the SIM's.
  *
@@ -66,7 +68,7 @@ export async function settleContributors(tx: TenantTx, cycle: Cycle, among: Amon
       select ${key}, sim_id, pool_id, tariff_id, true from contributor_changes
        where is_new order by sim_id, pool_id`.execute(tx.q)
     if (pools.every(({ isNew }) => isNew)) return
-    // The pools are locked, so nobody else changes a row between finding it and deleting it.
+    // The pools are locked, so no other transaction changes a row between the search and the deletion.
     await sql`
       with found as materialized (
         select r.sim_id, r.pool_id, r.comes, ${isAhead ? sql`case when r.comes then r.tariff_id else l.tariff_id end` : sql`l.tariff_id`} as tariff_id,
@@ -87,7 +89,7 @@ export async function settleContributors(tx: TenantTx, cycle: Cycle, among: Amon
   return poolIds
 }
 
-/** Makes the table of the changes, if the session has none yet. @param atCommit what becomes of its rows */
+/** Makes the table of the changes, if the session has none yet. @param atCommit fate of its rows at the commit */
 export async function makeContributorChanges(q: Db, atCommit: 'delete rows' | 'preserve rows'): Promise<void> {
   await sql`
     create temporary table if not exists contributor_changes (
@@ -98,7 +100,7 @@ export async function makeContributorChanges(q: Db, atCommit: 'delete rows' | 'p
 /**
  * Puts the differences between the contributors and the ledger rows into `contributor_changes`.
  *
- * @returns the pools with differences, by id, and whether all of a pool's are missing rows
+ * @returns the pools with differences, by id, and whether all differences of a pool are missing rows
  */
 async function findChanges(
   tx: TenantTx,

@@ -5,7 +5,10 @@ import type { Cycle } from '../../domain/time/cycle.ts'
 import { kept } from '../kept.ts'
 import { mine, type TenantTx } from '../tenancy.ts'
 
-/** Key of a cycle's lock. Who changes the cycle's ledger takes it shared; who opens, settles or closes it, alone. */
+/**
+ * Key of a cycle's lock. Changes of the cycle's ledger take it shared. To open, settle or close the cycle, take it
+ * alone.
+ */
 const cycleLock = (tx: TenantTx, key: string | RawBuilder<unknown>) =>
   sql`hashtext('simherd.cycle'), hashtext(${tx.lockName} || '/' || ${key})`
 
@@ -13,14 +16,17 @@ const cycleLock = (tx: TenantTx, key: string | RawBuilder<unknown>) =>
  * Locks cycles against opening and closing until this transaction ends. Usage counted here is then either in the
  * statement or clearly late. Call before locking pools.
  *
- * @returns the cycles that have not been opened yet
+ * @returns the cycles not opened yet
  */
 export async function lockCycles(tx: TenantTx, cycles: readonly Cycle[]): Promise<Cycle[]> {
   await keepAsOpened(tx, cycles)
   return unopenedOf(tx, cycles)
 }
 
-/** As {@link lockCycles}, for who finds out otherwise how far the cycles are opened. Locks them in this order. */
+/**
+ * Like {@link lockCycles}, for callers that find the progress of the opening in another way. Locks the cycles in this
+ * order.
+ */
 export async function keepAsOpened(tx: TenantTx, cycles: readonly Cycle[]): Promise<void> {
   await sql`${kept}
     select pg_advisory_xact_lock_shared(${cycleLock(tx, sql`c.key`)})
@@ -28,7 +34,7 @@ export async function keepAsOpened(tx: TenantTx, cycles: readonly Cycle[]): Prom
              order by n offset 0) c`.execute(tx.q)
 }
 
-/** Those given cycles that have not been opened yet. */
+/** The given cycles that are not opened yet. */
 async function unopenedOf(tx: TenantTx, cycles: readonly Cycle[]): Promise<Cycle[]> {
   const { rows } = await sql<{ key: string }>`
     select key from cycles where tenant_id = ${mine} and key = any(${cycles.map(({ key }) => key)}::text[])`.execute(
@@ -39,8 +45,8 @@ async function unopenedOf(tx: TenantTx, cycles: readonly Cycle[]): Promise<Cycle
 }
 
 /**
- * Locks a cycle alone: waits until nobody changes its ledger, and keeps others out until this transaction ends. Not for
- * a transaction that has locked it with {@link lockCycles}: two of them would wait for each other.
+ * Locks a cycle alone: waits for all changes of its ledger, and blocks others until this transaction ends. Not for a
+ * transaction with a lock by {@link lockCycles}: two of them would wait for each other.
  */
 export async function lockCycleAlone(tx: TenantTx, key: string): Promise<void> {
   await sql`select pg_advisory_xact_lock(${cycleLock(tx, key)})`.execute(tx.q)

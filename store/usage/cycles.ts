@@ -1,4 +1,4 @@
-/** Billing cycles of a tenant: the running one, and those that have ended. */
+/** Billing cycles of a tenant: the running one, and ended ones. */
 
 import { sql } from 'kysely'
 import type { LogLevel } from '../../domain/codes.ts'
@@ -16,7 +16,7 @@ export interface TenantSettings {
   readonly enforcementEnabled: boolean
   /** ISO 8601; null: a Critical alert is never escalated. */
   readonly escalateAfter: string | null
-  /** The least level of alerts that it wants mailed. */
+  /** The least level of mailed alerts. */
   readonly mailsFrom: LogLevel
   /** IANA name: instants in messages and mails. */
   readonly timeZone: string
@@ -33,14 +33,14 @@ export async function tenantSettings(tx: TenantTx): Promise<TenantSettings> {
   return row
 }
 
-/** The cycle that runs now, for reads: it is not opened, and may not be. */
+/** The running cycle, for reads: this does not open it, and it may be unopened. */
 export async function runningCycle(tx: TenantTx): Promise<Cycle & { readonly isOpen: boolean }> {
   const { billingCycle, open } = await openSince(tx, tx.now)
   const cycle = cycleAt(billingCycle, tx.now.getTime())
   return { ...cycle, isOpen: open.includes(cycle.key) }
 }
 
-/** The cycle that runs now, and the cycles to open: the running one unless it is open, and earlier ones opened in part. */
+/** The running cycle, and the cycles to open: the running one unless it is open, and earlier ones opened in part. */
 export async function cyclesToOpen(
   tx: TenantTx,
 ): Promise<{ readonly running: Cycle; readonly unopened: readonly Cycle[] }> {
@@ -77,7 +77,7 @@ export async function openSince(
 /**
  * The cycle that runs now. The first call in a cycle opens it (`openCycle`); later calls cost only two cheap selects.
  *
- * @param at now, epoch milliseconds, for a transaction that has waited for a lock since it began
+ * @param at now, epoch milliseconds, for a transaction that waited for a lock
  */
 export async function currentCycle(tx: TenantTx, at: number = tx.now.getTime()): Promise<Cycle> {
   const { billingCycle } = await tenantSettings(tx)
@@ -86,7 +86,7 @@ export async function currentCycle(tx: TenantTx, at: number = tx.now.getTime()):
   return cycle
 }
 
-/** What a tenant has used in a cycle so far; 0 if it has not been opened. */
+/** The tenant's usage in a cycle so far; 0 if the cycle was not opened. */
 export async function usageIn(
   tx: TenantTx,
   key: string,
@@ -112,7 +112,7 @@ export async function cycleNamed(tx: TenantTx, key: string): Promise<Cycle> {
 }
 
 /**
- * As {@link cycleNamed}, for a cycle that has ended.
+ * As {@link cycleNamed}, for an ended cycle.
  *
  * @throws ServiceError `cycle_not_found`; `cycle_open` if it has not ended
  */
@@ -124,7 +124,7 @@ export async function endedCycle(tx: TenantTx, key: string): Promise<Cycle> {
   return cycle
 }
 
-/** Those given cycles that have ended, and whose statement lacks lines; the earliest first. */
+/** The given cycles that ended without all lines of their statement; the earliest first. */
 export async function endedCycles(tx: TenantTx, keys: readonly string[]): Promise<Cycle[]> {
   const { rows } = await sql<{ key: string; startsAt: Date; endsAt: Date }>`
     select key, starts_at as "startsAt", ends_at as "endsAt" from cycles
@@ -135,7 +135,7 @@ export async function endedCycles(tx: TenantTx, keys: readonly string[]): Promis
 }
 
 /**
- * Keeps a cycle from being closed until this transaction ends. It does not wait for one that is just being closed.
+ * Keeps a cycle from being closed until this transaction ends. It does not wait for a cycle that is just being closed.
  *
  * @returns false if the cycle is closed, or all lines of its statement are written
  */
@@ -146,7 +146,7 @@ export async function keepUnclosed(tx: TenantTx, key: string): Promise<boolean> 
   return rows.length > 0
 }
 
-/** Keys of those given cycles that are closed. */
+/** Keys of the given cycles that are closed. */
 export async function closedCycles(tx: TenantTx, keys: readonly string[]): Promise<string[]> {
   const { rows } = await sql<{ key: string }>`
     select key from cycles

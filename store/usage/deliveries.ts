@@ -1,4 +1,4 @@
-/** Deliveries of usage. Each has one row, written when it begins and again when it ends. */
+/** Deliveries of usage. A delivery has one row, written when it begins and again when it ends. */
 import { sql } from 'kysely'
 import { type Page, pageRequest, toPage } from '../../domain/page.ts'
 import type { UsageDelivery, UsageDeliveryQuery } from '../../domain/usage/delivery.ts'

@@ -3,7 +3,7 @@ import { sql } from 'kysely'
 import type { DeviceChange } from '../../rules/fact-rows.ts'
 import { mine, type TenantTx } from '../tenancy.ts'
 
-/** Most changes that are read of a SIM: the latest. */
+/** Most changes read of a SIM: the latest. */
 const MOST_READ = 20
 
 /**

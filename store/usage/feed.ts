@@ -5,8 +5,8 @@ import type { FeedRow } from '../../rules/fact-rows.ts'
 import { mine, type TenantTx } from '../tenancy.ts'
 
 /**
- * Since when the SIM is Active that has been for longest. Its span says which SIM that is; no index on SIMs names their
- * status, so that a change of it touches none.
+ * The start of the longest Active span still open. Found by spans: no index on SIMs has their status, to keep changes
+ * of the status cheap.
  */
 const ACTIVE_SINCE = sql`
   (select status_since from sims
@@ -25,7 +25,7 @@ export async function readFeed(tx: TenantTx): Promise<FeedRow> {
   return row
 }
 
-/** Notes that usage was received now, if none ever was: what SIMs had used before the service knew them. */
+/** Notes that usage was received now, if none ever was: the usage of SIMs from before their import. */
 export async function noteFirstReceived(tx: TenantTx): Promise<void> {
   await sql`insert into usage_feeds (received_at) values (${tx.now}) on conflict do nothing`.execute(tx.q)
 }

@@ -33,8 +33,8 @@ export async function poolFigures(
   poolIds: readonly number[],
 ): Promise<Map<number, PoolFigures>> {
   const capacity = sql`case when t.type = ${TariffType['Fixed Pool']} then t.allowance_bytes else 0 end`
-  // A pool without totals in this cycle still has its capacity. `limit 1` makes PostgreSQL look each pool up: it takes
-  // those of a cycle that it has no statistics of for one, and would read them all.
+  // A pool without totals in this cycle still has its capacity. `limit 1` makes PostgreSQL look each pool up: without
+  // statistics of a cycle it estimates one row, and would read them all.
   const { rows } = await sql<PoolFigures & { poolId: number }>`
     select ids.id as "poolId",
            coalesce(f.limit_bytes, ${capacity}) as "limitBytes", coalesce(f.bytes, 0) as "usageBytes",
@@ -84,7 +84,7 @@ export function sumOf(rows: readonly Figures[]): Figures {
   }
 }
 
-/** The ledger row of a SIM in a pool, which is what the watchdog judges it by. @param poolId null: outside pools */
+/** The ledger row of a SIM in a pool: the watchdog judges the SIM by it. @param poolId null: outside pools */
 export const rowIn = (rows: readonly RowFigures[], poolId: number | null): Figures =>
   rows.find((row) => row.poolId === (poolId ?? 0)) ?? NO_FIGURES
 

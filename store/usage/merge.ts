@@ -1,6 +1,6 @@
 /**
- * Counts the staged records: stores them, and adds them to all that sums them up. Every function is a statement or two,
- * whatever the size of the chunk.
+ * Counts the staged records: stores them, and adds them to all sums of usage. Every function takes a statement or two,
+ * for a chunk of any size.
  */
 
 import { sql } from 'kysely'
@@ -19,8 +19,8 @@ export async function lockMerge(tx: TenantTx): Promise<void> {
 }
 
 /**
- * Stores the staged records and sums them into `usage_sums`. `on conflict` would cost a third more, for what the merge
- * lock keeps from happening.
+ * Stores the staged records and sums them into `usage_sums`. `on conflict` would cost a third more, for conflicts that
+ * the merge lock prevents.
  *
  * @throws Error that `isStored` if a record is stored already
  */
@@ -40,7 +40,8 @@ export async function storeRecords(tx: TenantTx, deliveryId: number | null): Pro
 
 /**
  * Adds the sums to the ledger and to the pools' totals. If a cycle is closed, the next statement will have the
- * difference. Call with the cycles and the pools locked: nobody else then changes these rows, so each is where it was found.
+ * difference. Call with the cycles and the pools locked: no other transaction then changes these rows, so a row stays
+ * in its place.
  *
  * The row of a SIM's first usage in a cycle and pool is inserted. Its tariff is the last one of the membership in the
  * cycle, not the one at the record's instant. Tickets set later tariffs.
@@ -88,7 +89,7 @@ export async function addToLedger(tx: TenantTx): Promise<void> {
 
 /**
  * Adds the changes to the totals of pools. Rows of a pool with the same own tariff have the same limit, which is read
- * once. Without `materialized`, PostgreSQL would add up again for every pool: it knows nothing about temporary tables.
+ * once. Without `materialized`, PostgreSQL would add up again for every pool: it has no statistics of temporary tables.
  */
 async function addToPools(tx: TenantTx): Promise<void> {
   await restating(
@@ -145,7 +146,7 @@ export async function addToBuckets(tx: TenantTx): Promise<void> {
 }
 
 /**
- * Records when SIMs were last seen, and in which device: by the newest record that names one. Each change of device is
+ * Records when SIMs were last seen, and in which device: by the newest record that names one. Changes of device are
  * noted.
  *
  * @param hasDevices whether a record of the chunk names a device
@@ -160,13 +161,13 @@ export async function noteSightings(tx: TenantTx, hasDevices: boolean): Promise<
   if (hasDevices) await noteDevices(tx)
 }
 
-/** Most changes of device that are kept of a SIM in a chunk: the latest. All are counted. */
+/** Most changes of device kept of a SIM in a chunk: the latest. The count includes all. */
 const MOST_CHANGES = 20
 
 /**
- * Follows the records that name a device, in the order of their time: a record that names another one than the record
- * before it is a change of device. Records older than what is known are left out. Only SIMs with a change are followed
- * record by record.
+ * Follows the records that name a device, in the order of their time: a record with another device than the record
+ * before it is a change of device. Records older than the last sighting are left out. Only SIMs with a change are
+ * followed record by record.
  */
 async function noteDevices(tx: TenantTx): Promise<void> {
   await sql`
@@ -236,7 +237,7 @@ export async function countRecords(tx: TenantTx, duplicates: ReadonlyMap<string,
                    sum(voice_seconds)::bigint as voice_seconds, sum(sms_count)::bigint as sms_count
               from usage_sums group by cycle_key) r
       full join jsonb_to_recordset(${JSON.stringify(known)}::jsonb) as k(key text, count bigint) on k.key = r.key)`
-  // Locked in key order first. An update alone would lock the rows in whatever order it finds them.
+  // Locked in key order first. An update alone would lock the rows in any order.
   await sql`
     select from cycles where tenant_id = ${mine} and key in (select key from ${counted} x)
      order by key

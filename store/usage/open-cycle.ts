@@ -19,11 +19,12 @@ import { lockCycleAlone } from './cycle-locks.ts'
 export const ALL_SIMS = Number.MAX_SAFE_INTEGER
 
 /**
- * Opens a cycle, for all work that needs it open. Does nothing if the cycle has been opened before. Otherwise call without
+ * Opens a cycle, for work that needs it open. Does nothing if the cycle has been opened before. Otherwise call without
  * the cycle locked by `lockCycles`.
  *
- * Opens the remaining SIMs in this transaction, if they fit into a slice. If there are more, breaks this transaction off:
- * `inTenant` opens the cycle in slices, and begins again. A replay opens it whole: no one waits for its tables.
+ * Opens the remaining SIMs in this transaction, if they fit into a slice. If there are more, breaks this transaction
+ * off: `inTenant` opens the cycle in slices, and begins again. A replay opens it whole: no transaction waits for its
+ * tables.
  *
  * Looks at the subjects need no request, though cycle-bound facts start from zero: every shard is due when the
  * cycle before ends.
@@ -117,8 +118,8 @@ export async function openSlice(tx: TenantTx, cycle: Cycle, sims: number, finish
 }
 
 /**
- * Up to which SIM each of these cycles is opened, by key: {@link ALL_SIMS} if it is open. One of which nothing is opened is
- * left out.
+ * Up to which SIM each of these cycles is opened, by key: {@link ALL_SIMS} if it is open. A cycle without an opened SIM
+ * is left out.
  */
 export async function openedTo(tx: TenantTx, cycles: readonly Cycle[]): Promise<Map<string, number>> {
   const keys = cycles.map(({ key }) => key)

@@ -1,6 +1,6 @@
 /**
- * Opens cycles slice by slice, each a short transaction. Everything here may be broken off at any moment and
- * called again, on several processes at once: each takes the next slice that is left.
+ * Opens cycles slice by slice, each a short transaction. The functions here may be broken off at any moment and called
+ * again, on several processes at once: each takes the next slice left.
  */
 
 import { type Cycle, nextCycle } from '../../domain/time/cycle.ts'
@@ -26,8 +26,8 @@ export async function openRunningCycle(store: Store, tenantId: string): Promise<
 }
 
 /**
- * Does what is due for a tenant's cycles: opens the running one if it is not open, and the next in the last
- * {@link AHEAD} of the running one.
+ * Opens a tenant's due cycles: the running one if it is not open, and the next in the last {@link AHEAD} of the running
+ * one.
  *
  * @returns when there will be something to do again, epoch milliseconds
  */
@@ -40,7 +40,7 @@ export async function keepCyclesOpen(store: Store, tenantId: string): Promise<nu
   return cycle.endsAt
 }
 
-/** Opens all slices of a cycle, but not the cycle itself: that is left to the caller. */
+/** Opens all slices of a cycle. The caller then opens the cycle. */
 export const openOnlySlices = (store: Store, tenantId: string, cycle: Cycle): Promise<void> =>
   repeat(store, tenantId, (tx) => openSlice(tx, cycle, tx.opening.sims, false))
 

@@ -1,7 +1,7 @@
 /**
  * Monthly partitions of the usage records. An old month can be dropped quickly, and queries by time read few
- * partitions. A database function makes each partition separately and then attaches it. It takes no lock that blocks
- * reading or writing usage.
+ * partitions. A database function makes each partition separately and then attaches it. Its locks do not block reading
+ * or writing usage.
  */
 import { sql } from 'kysely'
 import type { Db, Store } from '../tenancy.ts'
@@ -9,13 +9,13 @@ import { inPlatform } from '../tenancy.ts'
 
 /**
  * Months to make partitions for, from the current one: the previous month for late records, the current one, and three
- * more. With three there is time to notice that none was made.
+ * more. With three there is time to notice a failure to make them.
  */
 const MONTHS = [-1, 0, 1, 2, 3]
 
 const DAY_MS = 86_400_000
 
-/** Months, by their first day, whose partition this process has seen. */
+/** Months, by their first day, with a partition that this process has seen. */
 const seen = new WeakMap<Db, Set<string>>()
 
 /** First day of a month in UTC, such as `2026-11-01`. @param ahead number of months after the instant's month */
@@ -51,7 +51,7 @@ export async function partitionsFor(store: Store, instants: readonly number[]): 
   return made
 }
 
-/** Makes missing partitions from the previous month to three months ahead. @returns names of those that were made */
+/** Makes missing partitions from the previous month to three months ahead. @returns names of the new ones */
 export const partitionsAhead = (store: Store): Promise<string[]> =>
   partitionsFor(
     store,

@@ -6,8 +6,8 @@ import { mine, type TenantTx } from '../tenancy.ts'
 import { restating } from './restatements.ts'
 
 /**
- * Makes missing rows of pool totals in a cycle, so that a pool has its capacity before any usage. Call before the pools
- * have ledger rows in the cycle: the sums of a new row are 0, and right.
+ * Makes missing rows of pool totals in a cycle: a pool has its capacity before any usage. Call before the pools have
+ * ledger rows in the cycle: the sums of a new row are 0, and right.
  *
  * @returns the pool ids, sorted and without duplicates
  */
@@ -53,8 +53,8 @@ export interface Sums {
 
 /**
  * Changes ledger rows of a cycle, and their pools' totals by the difference. Raises the pools' usage versions, even if
- * nothing differs. Call with the cycle and the pools locked. The cost is that of the given rows, however large the
- * pools are.
+ * nothing differs. Call with the cycle and the pools locked. The cost depends on the given rows, not on the size of the
+ * pools.
  *
  * @param places every row that `change` inserts, updates or deletes
  */
@@ -88,7 +88,7 @@ export async function changeSums<T>(
   return result
 }
 
-/** Adds rows that this transaction has inserted to their pools' totals. Call with the cycle and the pools locked. */
+/** Adds rows inserted by this transaction to their pools' totals. Call with the cycle and the pools locked. */
 export const addNewRows = (tx: TenantTx, cycleKey: string, sums: readonly Sums[]): Promise<void> =>
   addToPools(tx, cycleKey, { before: sums.map(({ poolId }) => ({ ...NOTHING, poolId })), after: sums })
 
@@ -112,7 +112,7 @@ const selectOf = (places: readonly LedgerPlace[]): RawBuilder<unknown> => sql`
 
 /**
  * Rows of one pool with the same own tariff have the same limit, so it is read once for all of them. `limit 1` makes
- * PostgreSQL look each row up: it knows nothing yet about a cycle that is being opened.
+ * PostgreSQL look each row up: it has no statistics yet of a cycle being opened.
  */
 async function sumsOf(tx: TenantTx, cycleKey: string, places: RawBuilder<unknown>): Promise<Sums[]> {
   const { rows } = await sql<Sums>`
@@ -187,11 +187,11 @@ const differenceOf = (after: Sums, before: Omit<Sums, 'poolId'>): Sums => ({
 })
 
 /**
- * A pool's `summed_version` after a change by which its sums were changed too. A Fixed pool with another number of
- * contributing SIMs has other shares for all of them, so its sums are no longer right.
+ * A pool's `summed_version` after a change of its rows and sums. A Fixed pool with another number of contributing SIMs
+ * has other shares for all of them, so its sums are no longer right.
  *
  * @param newShares condition: whether the number of contributing SIMs changes, and there is usage. Without usage there
- *   is no excess, whatever the shares.
+ *   is no excess, at any shares.
  */
 export const summedAfter = (newShares: RawBuilder<unknown>): RawBuilder<unknown> => sql`
   case when p.summed_version = p.usage_version
@@ -200,8 +200,8 @@ export const summedAfter = (newShares: RawBuilder<unknown>): RawBuilder<unknown>
        then p.usage_version + 1 else p.summed_version end`
 
 /**
- * Adds up the ledger rows of those given pools whose sums are not right, and stores the sums. Reading figures then costs
- * one row a pool. Locks these pools.
+ * Adds up the ledger rows of given pools with wrong sums, and stores the sums. Reading figures then costs one row a
+ * pool. Locks these pools.
  */
 export async function sumPools(tx: TenantTx, cycleKey: string, poolIds: readonly number[]): Promise<void> {
   const { rows } = await sql<{ poolId: number }>`
@@ -211,7 +211,7 @@ export async function sumPools(tx: TenantTx, cycleKey: string, poolIds: readonly
      order by pool_id
        for update`.execute(tx.q)
   if (rows.length === 0) return
-  // A statement of its own, so that it reads what the lock protects.
+  // A separate statement, to read the rows protected by the lock.
   await sql`
     update pool_cycles p
        set limit_bytes = case when f.is_shared then 0 else f.limit_bytes end, excess_bytes = f.excess_bytes,

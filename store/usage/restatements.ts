@@ -1,16 +1,16 @@
 /**
- * Restatements: pools of closed cycles whose ledger has changed since they were last stated. The next statement has the
+ * Restatements: pools of closed cycles with a changed ledger since their last statement. The next statement has the
  * difference.
  */
 import { type RawBuilder, sql } from 'kysely'
 import { mine, type TenantTx } from '../tenancy.ts'
 
 /**
- * Changes pool totals, and records which of the changed pools belong to closed cycles. One statement, which reads only
- * the cycles that the change concerns. Call with the pools and their cycles locked. If a cycle is being closed, the
- * change is then either in its statement or recorded here.
+ * Changes pool totals, and records changed pools of closed cycles. Takes one statement, and reads only the changed
+ * cycles. Call with the pools and their cycles locked. If a cycle is being closed, the change is then either in its
+ * statement or recorded here.
  *
- * @param change an insert into `pool_cycles as p` that updates what is there, without `returning`
+ * @param change an insert into `pool_cycles as p` that updates existing rows, without `returning`
  */
 export const restating = (tx: TenantTx, change: RawBuilder<unknown>): RawBuilder<unknown> => sql`
   with changed as (
@@ -25,8 +25,8 @@ export const restating = (tx: TenantTx, change: RawBuilder<unknown>): RawBuilder
   on conflict do nothing`
 
 /**
- * Records which pools of a cycle have changed since their lines were written, while the rest of the statement was: their
- * usage has another version. It does not matter by whom they were changed. Call with the cycle locked alone.
+ * Records pools of a cycle that changed after their lines were written, before the statement was complete: their usage
+ * has another version. The origin of the change does not matter. Call with the cycle locked alone.
  */
 export async function markChangedSince(tx: TenantTx, cycleKey: string): Promise<void> {
   await sql`
@@ -46,12 +46,12 @@ export interface StatedCycle {
   readonly key: string
   /** Whether it is closed, or at least all its own lines are written. */
   readonly isWhole: boolean
-  /** The last place whose line is written: all pools before it are stated, and of its pool the SIMs up to it. */
+  /** The place of the last written line: all pools before it are stated, and of its pool the SIMs up to it. */
   readonly poolId: number
   readonly simId: number
 }
 
-/** Those given cycles that are closed, or of whose statements some lines may be written. */
+/** The given cycles that are closed, or have a statement with some lines written. */
 export async function statedCycles(tx: TenantTx, keys: readonly string[]): Promise<StatedCycle[]> {
   const { rows } = await sql<StatedCycle>`
     select c.key, c.closed_at is not null or s.adjusts <> '' as "isWhole", coalesce(s.pool_id, -1) as "poolId",
@@ -75,7 +75,7 @@ export interface AdjustedCycle {
   readonly poolIds: readonly number[]
 }
 
-/** The closed cycles and pools that have changed since they were stated, oldest cycle first. */
+/** The changed pools of closed cycles to be stated again, oldest cycle first. */
 export async function changedSince(tx: TenantTx): Promise<AdjustedCycle[]> {
   const { rows } = await sql<AdjustedCycle>`
     select cycle_key as "cycleKey", array_agg(pool_id order by pool_id) as "poolIds"
@@ -83,7 +83,7 @@ export async function changedSince(tx: TenantTx): Promise<AdjustedCycle[]> {
   return rows
 }
 
-/** Deletes restatements whose difference has been stated. Call with the pools locked. */
+/** Deletes restatements after their difference was stated. Call with the pools locked. */
 export async function settleAdjusted(tx: TenantTx, { cycleKey, poolIds }: AdjustedCycle): Promise<void> {
   await sql`
     delete from restatements

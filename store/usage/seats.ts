@@ -1,25 +1,28 @@
-/** Who contributes to a cycle, whether or not it has been opened. */
+/** The SIMs that contribute to a cycle, opened or not. */
 import { type RawBuilder, sql } from 'kysely'
 import type { Cycle } from '../../domain/time/cycle.ts'
 import type { Allowance } from '../../domain/usage/allowance.ts'
 import { mine, type TenantTx } from '../tenancy.ts'
 import { contributors, theseSims } from './contributors.ts'
 
-/** Allowances of all tariffs that the tenant can see, by tariff id. */
+/** Allowances of all tariffs visible to the tenant, by tariff id. */
 export async function allowances(tx: TenantTx): Promise<Map<number, Allowance>> {
   const { rows } = await sql<Allowance & { id: number }>`
     select id, type, allowance_bytes as "allowanceBytes" from tariffs`.execute(tx.q)
   return new Map(rows.map(({ id, ...allowance }) => [id, allowance]))
 }
 
-/** A SIM that contributes to a pool (0: outside pools), with its own tariff if it has one. */
+/** A SIM that contributes to a pool (0: outside pools), with its own tariff, if any. */
 export interface Seat {
   readonly simId: number
   readonly poolId: number
   readonly tariffId: number | null
 }
 
-/** Who contributes to a cycle: by its ledger once it is opened, before that by the rows that opening it would write. */
+/**
+ * Selects the SIMs that contribute to a cycle: by its ledger once it is opened, before by the rows that opening it
+ * would write.
+ */
 const seats = (tx: TenantTx, cycle: Cycle, opened: boolean, simIds?: readonly number[]): RawBuilder<unknown> => {
   const among = simIds === undefined ? undefined : theseSims(simIds)
   if (!opened) return contributors(tx, cycle, among)
@@ -43,7 +46,7 @@ export async function seatCounts(
   return rows
 }
 
-/** The seats of each given SIM, by SIM id. A SIM that contributes nowhere is left out. */
+/** The seats of given SIMs, by SIM id. A SIM that contributes nowhere is left out. */
 export async function seatsOf(
   tx: TenantTx,
   cycle: Cycle,

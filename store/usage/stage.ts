@@ -1,5 +1,5 @@
 /**
- * Where a chunk of usage records is held while it is counted: temporary tables of the session, empty again after each
+ * Holds a chunk of usage records during its count: in temporary tables of the session, empty again after each
  * transaction.
  */
 
@@ -45,11 +45,11 @@ const TABLES = {
     n integer, record_id text, at timestamptz, cycle_key text, bucket_at timestamptz, iccid text, sim_id bigint,
     bytes_up bigint, bytes_down bigint, voice_seconds bigint, sms_count bigint, imei text, correction boolean,
     pool_id integer, is_same boolean`,
-  // Sums of what was accepted, one row for each row of the ledger.
+  // Sums of accepted records, one row for each row of the ledger.
   usage_sums: `
     cycle_key text, sim_id bigint, pool_id integer, bytes bigint, voice_seconds bigint, sms_count bigint,
     records integer, last_at timestamptz`,
-  // The ledger rows that were added to: their bytes before and after, and what was added beside bytes.
+  // The changed ledger rows: their bytes before and after, and the increase of their other columns.
   usage_changes: `
     cycle_key text, sim_id bigint, pool_id integer, tariff_id integer, contributing boolean, bytes_before bigint,
     bytes bigint, voice_seconds bigint, sms_count bigint`,
@@ -58,7 +58,7 @@ const TABLES = {
 /** Names of the temporary tables that counting works in. */
 export const STAGE_TABLES = Object.keys(TABLES)
 
-/** Makes the tables, if the session has none yet. @param atCommit what becomes of their rows */
+/** Makes the tables, if the session has none yet. @param atCommit fate of their rows at the commit */
 export async function makeStage(q: Db, atCommit: 'delete rows' | 'preserve rows'): Promise<void> {
   for (const [name, columns] of Object.entries(TABLES)) {
     await sql`
@@ -97,7 +97,7 @@ const placeOf = (simId: RawBuilder<unknown>) => sql`
              where m.sim_id = ${simId} and m.from_at <= u.at and (m.to_at is null or m.to_at > u.at)
              order by m.from_at desc limit 1), 0)`
 
-/** A staged record whose identity is known already. */
+/** A staged record with a known identity. */
 export interface KnownRecord {
   readonly index: number
   /** Whether it has the same content; else it contradicts the known one. */
@@ -123,8 +123,8 @@ export interface Unstaged {
 }
 
 /**
- * Finds SIM and pool of every staged record. Records of unknown SIMs leave the stage, and so do those whose identity is
- * stored already. Subqueries, rather than joins, keep PostgreSQL to looking up each record: it knows nothing about the
+ * Finds SIM and pool of every staged record. Records of unknown SIMs leave the stage, and so do records with a stored
+ * identity. Subqueries, rather than joins, keep PostgreSQL to looking up each record: it has no statistics of the
  * stage.
  */
 export async function placeRecords(tx: TenantTx): Promise<Unstaged> {
@@ -148,7 +148,10 @@ export async function placeRecords(tx: TenantTx): Promise<Unstaged> {
   }
 }
 
-/** Takes records off the stage whose identity appears earlier on it. The first counts, as if each were sent by itself. */
+/**
+ * Takes repeated records off the stage. Of records with the same identity the first counts, as if they were sent
+ * separately.
+ */
 export async function takeRepeated(tx: TenantTx): Promise<KnownRecord[]> {
   const { rows } = await sql<KnownRecord>`
     delete from usage_stage u
@@ -158,7 +161,7 @@ export async function takeRepeated(tx: TenantTx): Promise<KnownRecord[]> {
   return rows
 }
 
-/** Whether a staged record's SIM is known to have been in another pool by now: a ticket has moved it meanwhile. */
+/** Whether a ticket has moved the SIM of a staged record to another pool since {@link placeRecords}. */
 export async function hasMoved(tx: TenantTx): Promise<boolean> {
   const { rows } = await sql`
     select from usage_stage u where u.pool_id <> ${placeOf(sql`u.sim_id`)} limit 1`.execute(tx.q)

@@ -1,6 +1,6 @@
 /**
- * Figures in a cycle that has not been opened yet: no usage, and the limits that opening it now would give. The worker
- * opens cycles, so this lasts a moment.
+ * Figures in a cycle not opened yet: no usage, and the limits that opening it now would give. The worker opens cycles,
+ * so this lasts a moment.
  */
 import { sql } from 'kysely'
 import type { Cycle } from '../../domain/time/cycle.ts'

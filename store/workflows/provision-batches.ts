@@ -33,7 +33,7 @@ export interface NewBatchSim {
   readonly refusal: Refusal | null
 }
 
-/** Adds SIMs to a batch that this transaction made. One statement, whatever their number. */
+/** Adds SIMs to a batch made by this transaction. Takes one statement for any number. */
 export async function insertBatchSims(tx: TenantTx, batchId: string, sims: readonly NewBatchSim[]): Promise<void> {
   await sql`
     insert into provision_batch_sims (batch_id, index, sim_id, named, pool_id, tariff_id, tag, outcome, step, code, detail)
@@ -50,8 +50,8 @@ export async function insertBatchSims(tx: TenantTx, batchId: string, sims: reado
 type BatchRow = Pick<Batch, 'parallel' | 'total'> & { readonly createdAt: Date; readonly endedAt: Date | null }
 
 /**
- * Reads a batch with its counts; undefined if there is none with this id. The counts come from the list itself, by an
- * index of at most 100,000 entries.
+ * Reads a batch with its counts; undefined if the id is unknown. The counts come from the list, by an index of at most
+ * 100,000 entries.
  */
 export async function readBatch(tx: TenantTx, id: string): Promise<Batch | undefined> {
   const { rows } = await sql<BatchRow>`
@@ -118,7 +118,7 @@ async function readSims(
   return rows.map(toBatchSim)
 }
 
-/** Reads a page of a batch's SIMs, by keyset, so that every page costs the same. */
+/** Reads a page of a batch's SIMs, by keyset: every page costs the same. */
 export async function pageOfBatch(tx: TenantTx, batchId: string, query: BatchSimQuery): Promise<BatchSims> {
   const { outcome, open = false, afterIndex = -1, limit = 100 } = query
   const which = sql`
@@ -132,7 +132,7 @@ export async function pageOfBatch(tx: TenantTx, batchId: string, query: BatchSim
 export const failuresOf = (tx: TenantTx, batchId: string, limit: number): Promise<BatchSim[]> =>
   readSims(tx, batchId, { which: sql`and b.outcome in ('compensated', 'failed')`, afterIndex: -1, limit })
 
-/** Records that SIMs are under way. Those that have ended meanwhile stay ended. */
+/** Records that SIMs are under way. SIMs that have ended already stay ended. */
 export async function noteStarted(tx: TenantTx, batchId: string, places: readonly number[]): Promise<void> {
   await sql`
     update provision_batch_sims set outcome = 'running'
@@ -140,7 +140,7 @@ export async function noteStarted(tx: TenantTx, batchId: string, places: readonl
        and index = any(${[...places]}::integer[])`.execute(tx.q)
 }
 
-/** Records how SIMs ended. The first outcome of each is kept, so the call is idempotent. */
+/** Records how SIMs ended. A SIM's first outcome is kept, so the call is idempotent. */
 export async function noteEnded(tx: TenantTx, batchId: string, ends: readonly BatchSimEnd[]): Promise<void> {
   await sql`
     update provision_batch_sims b
@@ -153,7 +153,7 @@ export async function noteEnded(tx: TenantTx, batchId: string, ends: readonly Ba
        and b.outcome in ('waiting', 'running')`.execute(tx.q)
 }
 
-/** Ends a batch: SIMs that have not ended are recorded as cancelled. Safe to run twice. */
+/** Ends a batch: SIMs without an outcome are recorded as cancelled. Safe to run twice. */
 export async function endBatch(tx: TenantTx, batchId: string): Promise<void> {
   await sql`
     update provision_batch_sims set outcome = 'cancelled', ended_at = ${tx.now}
