@@ -1,23 +1,23 @@
-/** Figures of what waits for mails and for people, of all tenants together. Instants, states and counts; no names. */
+/** Figures of waiting mails and decisions, of all tenants together. Instants, states and counts; no names. */
 import { sql } from 'kysely'
 import { SimStatus } from '../domain/codes.ts'
 import type { PlatformTx } from './tenancy.ts'
 
 export interface AlertFigures {
-  /** Since when the notice waits that is overdue for longest, in a mail or not yet; null if none is overdue. */
+  /** The start of the wait of the notice overdue for longest, in a mail or not yet; null if none is overdue. */
   readonly waitingSince: Date | null
-  /** Holds of the guard that nobody has decided, in cycles that have not ended. */
+  /** Undecided holds of the guard, in cycles not ended. */
   readonly openHolds: number
-  /** Tenants whose billing address was refused for good in the last 30 days, and has accepted no mail since. */
+  /** Bad addresses of tenants, without duplicates: of billing only the present one. No server takes mails for them. */
   readonly refusedAddresses: number
   /**
-   * When usage was last received of the tenant that has waited for it for longest, of those with Active SIMs. Of a tenant
-   * that never sent any it is when the tenant was made. Null without such a tenant.
+   * Among tenants with Active SIMs, the earliest instant of the last received usage. A tenant that never sent any
+   * counts with the instant of its creation. Null without such a tenant.
    */
   readonly stalestFeed: Date | null
 }
 
-/** Reads the figures. Costs two probes of indexes for each tenant, and two more for each that has mails to send. */
+/** Reads the figures. Costs two probes of indexes for each tenant, and two more for each tenant with mails to send. */
 export async function alertFigures(tx: PlatformTx): Promise<AlertFigures> {
   const { rows } = await sql<AlertFigures>`
     select (select min(least(n.at, m.at))

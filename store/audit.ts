@@ -1,5 +1,5 @@
 /**
- * The audit trail: who made a change, for which caller, and the values before and after. An entry is written in the
+ * The audit trail: the author of a change, its caller, and the values before and after. An entry is written in the
  * transaction of its change and never updated.
  */
 import { type RawBuilder, sql } from 'kysely'
@@ -8,7 +8,7 @@ import type { AuditEntry, AuditQuery, AuditSubject } from '../domain/tenants/aud
 import { readPage, within } from './paging.ts'
 import type { PlatformTx, TenantTx } from './tenancy.ts'
 
-/** One change of one thing. */
+/** A change of a single object. */
 export interface Change {
   readonly subject: AuditSubject
   readonly id: string | number

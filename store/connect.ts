@@ -25,9 +25,9 @@ const types = {
  * Opens a pool of connections. `close` closes them all.
  *
  * @param options.max connections at most; default: 10
- * @param options.answerMs how long a statement may take, in milliseconds; 0: for ever, for migrations. Default: as
- *   store/keeping-client.ts says
- * @param options.onError called for each lost connection; the pool replaces it by itself
+ * @param options.answerMs how long a statement may take, in milliseconds; 0: for ever, for migrations. Default: that of
+ *   store/keeping-client.ts
+ * @param options.onError called for each lost connection; the pool replaces it
  */
 export function connect(
   databaseUrl: string,
@@ -53,7 +53,8 @@ export function connect(
     ...(options.lockTimeoutMs !== undefined && { lock_timeout: options.lockTimeoutMs }),
   })
   pool.on('error', (error) => options.onError?.(error))
-  // The pool handles errors of idle connections only. One that breaks between two statements would end the process.
+  // The pool handles errors of idle connections only. A connection that breaks between two statements would end the
+  // process.
   pool.on('connect', (client) => client.on('error', (error) => options.onError?.(error)))
   const db: Db = new Kysely<unknown>({ dialect: new PostgresDialect({ pool }) })
   return { db, close: () => db.destroy() }

@@ -1,6 +1,6 @@
 /** Rows in COPY's binary format, read one after the other from the bytes themselves. */
 
-/** `PGCOPY`, six more bytes, flags, and the length of what follows in the head, which PostgreSQL leaves empty. */
+/** `PGCOPY`, six more bytes, flags, and the length of the rest of the head, left empty by PostgreSQL. */
 const HEAD_BYTES = 19
 /** Instead of the number of fields: there are no more rows. */
 const END = -1
@@ -15,7 +15,7 @@ const FROM_MS = Date.UTC(2000)
 
 /**
  * Rows of a query. After `next` the functions give the fields of the row, by their number from 0 on. The type has to be
- * the one that the query gives: nothing in the bytes says it.
+ * the query's: the bytes do not show it.
  */
 export class CopiedRows {
   readonly #blocks: readonly Buffer[]
@@ -74,33 +74,33 @@ export class CopiedRows {
     return this.#startOf(field) === NULL
   }
 
-  /** A smallint, which is not null. */
+  /** A smallint, not null. */
   smallint(field: number): number {
     return this.#view.getInt16(this.#startOf(field))
   }
 
-  /** An integer, which is not null. */
+  /** An integer, not null. */
   integer(field: number): number {
     return this.#view.getInt32(this.#startOf(field))
   }
 
-  /** A bigint, which is not null. Beyond 2^53 it is not exact. */
+  /** A bigint, not null. Beyond 2^53 it is not exact. */
   bigint(field: number): number {
     const at = this.#startOf(field)
     return this.#view.getInt32(at) * 0x1_0000_0000 + this.#view.getUint32(at + 4)
   }
 
-  /** A boolean, which is not null. */
+  /** A boolean, not null. */
   boolean(field: number): boolean {
     return this.#view.getInt8(this.#startOf(field)) === 1
   }
 
-  /** A text, which is not null. */
+  /** A text, not null. */
   text(field: number): string {
     return this.#bytes.toString('utf8', this.#startOf(field), this.#ends[field])
   }
 
-  /** A timestamptz, which is not null, cut to whole milliseconds. */
+  /** A timestamptz, not null, cut to whole milliseconds. */
   instant(field: number): Date {
     return new Date(FROM_MS + Math.floor(this.bigint(field) / 1000))
   }

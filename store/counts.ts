@@ -44,8 +44,7 @@ export async function mailsByStatus(tx: TenantTx): Promise<Record<string, number
 }
 
 /**
- * Counts open work: subjects that are due or have changed, and shards that are due; notifications without a mail; outbox entries
- * not yet sent.
+ * Counts open work: due or changed subjects, and due shards; notifications without a mail; outbox entries not yet sent.
  */
 export async function dueWork(tx: TenantTx): Promise<{ evaluations: number; notices: number; requests: number }> {
   const { rows } = await sql<{ evaluations: number; notices: number; requests: number }>`
@@ -61,7 +60,7 @@ export async function dueWork(tx: TenantTx): Promise<{ evaluations: number; noti
   return rows[0] ?? { evaluations: 0, notices: 0, requests: 0 }
 }
 
-/** How many SIMs a pool has, or (null) how many of the tenant's are provisioned. From counts that are kept. */
+/** The number of SIMs in a pool, or (null) of the tenant's provisioned SIMs. From stored counts. */
 export async function countSims(tx: TenantTx, poolId: number | null): Promise<number> {
   const { rows } = await (poolId === null
     ? sql<{ count: number }>`
@@ -72,7 +71,7 @@ export async function countSims(tx: TenantTx, poolId: number | null): Promise<nu
   return rows[0]?.count ?? 0
 }
 
-/** Counts the pools that are not deleted. @param enough stops counting here */
+/** Counts the pools, without deleted ones. @param enough stops counting here */
 export async function countPools(tx: TenantTx, enough: number): Promise<number> {
   const { rows } = await sql<{ count: number }>`
     select count(*)::integer as count

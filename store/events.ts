@@ -1,4 +1,4 @@
-/** The event log: a tenant's own events, and the platform's, which every tenant sees. */
+/** The event log: a tenant's own events, and the platform's, visible to every tenant. */
 import { type RawBuilder, sql } from 'kysely'
 import type { Place } from '../domain/cursor.ts'
 import type { Event, EventQuery, NewEvent } from '../domain/event.ts'
@@ -39,7 +39,7 @@ async function eventsAfter(tx: TenantTx, query: EventQuery, after: Place | null,
 }
 
 /**
- * Reads a page of the events, newest first, or what follows a cursor.
+ * Reads a page of the events, newest first, or the part after a cursor.
  *
  * @throws ServiceError invalid_request if `date` is not a day of the calendar, or the cursor is none
  */

@@ -2,7 +2,7 @@
 import { sql } from 'kysely'
 import type { PlatformTx, TenantTx } from './tenancy.ts'
 
-/** Owner of the platform's own requests, which belong to no tenant. */
+/** Owner of the platform's requests: they belong to no tenant. */
 const PLATFORM = ''
 
 export interface KeptResponse<T> {
@@ -49,7 +49,7 @@ export async function keepResponse(
     values (${ownerOf(tx)}, ${key}, ${answer.fingerprint}, ${answer.status}, ${body}::jsonb, ${tx.now})`.execute(tx.q)
 }
 
-/** Deletes the responses of all tenants that were stored before an instant. @returns how many */
+/** Deletes responses stored before an instant, of all tenants. @returns how many */
 export async function forgetResponses(tx: PlatformTx, before: Date): Promise<number> {
   const result = await sql`delete from idempotency_keys where created_at < ${before}`.execute(tx.q)
   return Number(result.numAffectedRows ?? 0n)

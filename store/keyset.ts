@@ -1,9 +1,9 @@
-/** Reads whole lists page by page. Each page has its own transaction, which keeps memory and locks small. */
+/** Reads whole lists page by page. A page has its own transaction, to keep memory and locks small. */
 import { type RawBuilder, sql } from 'kysely'
 import type { Place } from '../domain/cursor.ts'
 import { continuing, inTenant, type Store, type TenantTx } from './tenancy.ts'
 
-/** Most rows of a page. A process does nothing else while it makes the response of them: some 5 ms. */
+/** Most rows of a page. Making the response of them blocks a process for some 5 ms. */
 export const KEYSET_PAGE = 250
 
 interface KeysetPage<Item, Place> {
@@ -13,8 +13,7 @@ interface KeysetPage<Item, Place> {
 }
 
 /**
- * Yields all non-empty pages of a list, however slowly the caller takes them. Rows written meanwhile may or may not
- * appear.
+ * Yields all non-empty pages of a list, at the pace of the caller. Rows written during the walk may or may not appear.
  *
  * @param read reads the page after a place in the list; null: the first page
  */
@@ -26,7 +25,7 @@ export async function* keysetPages<Item, Place>(
   let place: Place | null = null
   do {
     const after: Place | null = place
-    // A refusal would cut off a response that has begun.
+    // A refusal would cut off a begun response.
     const at = after === null ? store : continuing(store)
     const page: KeysetPage<Item, Place> = await inTenant(at, tenantId, (tx) => read(tx, after))
     if (page.items.length > 0) yield page.items
@@ -47,7 +46,7 @@ export const placeAfter = <Row, Place>(rows: readonly Row[], placeOf: (row: Row)
   return rows.length < KEYSET_PAGE || last === undefined ? null : placeOf(last)
 }
 
-/** The columns of a {@link Place} in a list that is sorted by this column and by id. The list has the id anyway. */
+/** The columns of a {@link Place} in a list sorted by this column and by id. The list's rows have the id anyway. */
 export const microsOf = (at: RawBuilder<unknown>): RawBuilder<unknown> =>
   sql`(extract(epoch from ${at}) * 1000000)::bigint as micros`
 
@@ -58,7 +57,7 @@ export const placeOf = ({ micros, id }: Place): Place => ({ micros, id })
 export const olderThan = (at: RawBuilder<unknown>, after: Place | null): RawBuilder<unknown> =>
   after === null ? sql`` : sql`and (${at}, id) < (${instantOf(after)}::timestamptz, ${after.id}::bigint)`
 
-/** The instant of a place, with its microseconds, which a Date drops. */
+/** The instant of a place, with its microseconds: a Date would drop them. */
 function instantOf({ micros }: Place): string {
   const ms = new Date(Math.floor(micros / 1000)).toISOString().slice(0, -1)
   return `${ms}${String(micros % 1000).padStart(3, '0')}Z`

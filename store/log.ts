@@ -14,15 +14,15 @@ export interface NewLogEntry {
   readonly message: string
   readonly cycleKey: string | null
   readonly explanation: unknown
-  /** What the decision of a rule rested on. Left out: no rule decided it. */
+  /** The grounds of a rule's decision. Omitted: no rule decided. */
   readonly grounds?: unknown
 }
 
 /**
- * Writes entries to the watchdog log. An existing key keeps its first instant and wording. One statement, whatever the
+ * Writes entries to the watchdog log. An existing key keeps its first instant and wording. Takes one statement for any
  * number of entries.
  *
- * @returns only the keys that are new, which are the ones to notify about
+ * @returns only the new keys: notify about these
  */
 export async function insertLogEntries(tx: TenantTx, entries: readonly NewLogEntry[]): Promise<Set<string>> {
   if (entries.length === 0) return new Set()
@@ -39,7 +39,7 @@ export async function insertLogEntries(tx: TenantTx, entries: readonly NewLogEnt
   return new Set(rows.map(({ dedupeKey }) => dedupeKey))
 }
 
-/** Those of the keys that the log has an entry of. */
+/** The given keys with an entry in the log. */
 export async function knownEntries(tx: TenantTx, keys: readonly string[]): Promise<Set<string>> {
   if (keys.length === 0) return new Set()
   const { rows } = await sql<{ key: string }>`

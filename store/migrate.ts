@@ -1,8 +1,8 @@
 /**
  * Migrations: forward only, each applied once, in the order of their names. Two migrators never run at once.
  *
- * Each file is a transaction of its own, unless it asks for none, so its locks end with it. A statement waits at most 3
- * seconds for a lock, because whoever waits for an exclusive lock blocks everyone behind. The file is then tried again.
+ * A file runs in its own transaction, unless it asks for none, so its locks end with it. A statement waits at most 3
+ * seconds for a lock, because a wait for an exclusive lock blocks all requests behind it. The file is then tried again.
  */
 import { sql } from 'kysely'
 import { type Migration, Migrator } from 'kysely/migration'
@@ -14,7 +14,7 @@ import type { Db } from './tenancy.ts'
 import { UnfitDatabase } from './unfit-database.ts'
 
 const LOCK_TIMEOUT_MS = 3000
-/** Ten minutes. A busy table gives the lock within that time, or somebody has to look. */
+/** Ten minutes. A busy table gives the lock within that time, or a person has to look. */
 const LOCK_PATIENCE_MS = 10 * 60_000
 const PAUSE_SECONDS = 1
 
@@ -32,9 +32,9 @@ export interface MigrateOptions {
 
 /**
  * Brings a database to the newest schema. Safe to run twice, and by several processes: the migrator's lock lets one
- * work while the others wait. Migrations that a newer release has applied are left alone.
+ * work while the others wait. Migrations applied by a newer release are left alone.
  *
- * @returns names of the migrations that were applied
+ * @returns names of the applied migrations
  * @throws UnfitDatabase if the server is too old, or the database older than the first release, or if the login may not make tables: with the statements that a
  *   superuser has to run; likewise if a migration refuses the database, gets no lock, or finds the disk full. Error for
  *   any other failed migration. Their messages name the migration; everything before it stays applied
@@ -77,7 +77,7 @@ async function refuseForeignSchema(db: Db): Promise<void> {
   }
 }
 
-/** Applies a file, and tries again after lock timeouts. @returns false if another migrator has applied it meanwhile */
+/** Applies a file, and tries again after lock timeouts. @returns false if another migrator has applied it */
 async function applyPatiently(
   db: Db,
   file: MigrationFile,
@@ -100,7 +100,7 @@ async function applyPatiently(
 /** The first migration of databases made before `0001_baseline`. */
 const UNRELEASED = '0001_tenants'
 
-/** Stands for an applied migration, whose file may be missing here. */
+/** Stands for an applied migration; its file may be missing here. */
 const DONE: Migration = { up: async () => undefined }
 
 /**
@@ -111,7 +111,7 @@ const DONE: Migration = { up: async () => undefined }
 async function apply(db: Db, file: MigrationFile): Promise<unknown> {
   const migrator = new Migrator({
     db,
-    // All applied migrations, of whichever release, and the one to apply. Called under the migrator's lock.
+    // All applied migrations, of any release, and the one to apply. Called under the migrator's lock.
     provider: {
       getMigrations: async () => {
         const applied = (await appliedNames(db)).map((name): [string, Migration] => [name, DONE])
@@ -156,7 +156,7 @@ async function pendingOf(db: Db, files: readonly MigrationFile[]): Promise<Migra
   return files.filter(({ name }) => !applied.has(name))
 }
 
-/** Files that have not been applied to a database. @param files to look at; default: those of this release */
+/** Files not yet applied to a database. @param files to look at; default: those of this release */
 export const pendingFiles = async (db: Db, files?: readonly MigrationFile[]): Promise<MigrationFile[]> =>
   pendingOf(db, files ?? (await readAllFiles()))
 

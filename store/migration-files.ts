@@ -1,19 +1,20 @@
 /**
- * Migration files: `migrations/NNNN_name.sql`. A file's first 10 lines say what it needs:
+ * Migration files: `migrations/NNNN_name.sql`. A file's first 10 lines may have options:
  *
  *     -- phase: contract
  *     -- no-transaction
  *
  * Without the first line, the phase is `expand`: processes of the previous release can work with the new schema. A
- * `contract` file removes what those processes need, and runs only once none of them is left.
+ * `contract` file removes parts that those processes need, and runs only after they have ended.
  *
- * Without the second line, the file is one transaction. With it, each statement runs by itself, as `create index
+ * Without the second line, the file is one transaction. With it, each statement runs separately, as `create index
  * concurrently` requires, and the file must be safe to run again after a failure. In such a file, a semicolon at the
  * end of a line always ends a statement.
  *
- * Functions of the database: `functions/<function>.sql`, one `create or replace function` each, and its grants. Those that
- * tables need are in the baseline. They run after the numbered files, each whenever its text is new. The database remembers a text by its hash. So an earlier release that
- * migrates again leaves a newer text alone, and a text that goes back to what it was needs another comment to run again.
+ * Functions of the database: `functions/<function>.sql`, one `create or replace function` each, and its grants.
+ * Functions needed by tables are in the baseline. The files run after the numbered ones, each whenever its text is new.
+ * The database stores the hash of a text. So an earlier release that migrates again leaves a newer text alone. A text
+ * changed back to an earlier one needs another comment to run again.
  */
 import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
@@ -24,7 +25,7 @@ const FUNCTIONS = new URL('functions/', import.meta.url)
 export type Phase = 'expand' | 'contract'
 
 export interface MigrationFile {
-  /** Name under which the database records the migration, such as `0001_baseline`. */
+  /** Name of the migration in the database, such as `0001_baseline`. */
   readonly name: string
   readonly phase: Phase
   /** Whether the file runs as one transaction. */
@@ -43,7 +44,7 @@ export function migrationFile(name: string, text: string): MigrationFile {
   }
 }
 
-/** The statements of a file, as they are sent. A file that is one transaction is sent whole. */
+/** Splits a file into the statements to send. A file in one transaction is sent whole. */
 export const statementsOf = ({ transaction, text }: MigrationFile): readonly string[] =>
   transaction ? [text] : text.split(/(?<=;)[ \t]*\n/).filter((statement) => !/^(\s|--.*)*$/.test(statement))
 
@@ -61,7 +62,7 @@ export async function readMigrationFiles(folder: URL = MIGRATIONS): Promise<Migr
   )
 }
 
-/** Those of the functions; what the database remembers each by has its hash. */
+/** The files of the functions. A file's name in the database includes its hash. */
 export async function readFunctionFiles(folder: URL = FUNCTIONS): Promise<MigrationFile[]> {
   const names = await migrationNames(folder)
   return Promise.all(
@@ -73,14 +74,14 @@ export async function readFunctionFiles(folder: URL = FUNCTIONS): Promise<Migrat
   )
 }
 
-/** What brings a database to this release: the numbered files, then the functions. */
+/** All files for this release: the numbered ones, then the functions. */
 export const readAllFiles = async (): Promise<MigrationFile[]> => [
   ...(await readMigrationFiles()),
   ...(await readFunctionFiles()),
 ]
 
 let ofThisRelease: Promise<readonly string[]> | undefined
-/** What a database of this release remembers. Read once a process. */
+/** Names that a database of this release has stored. Read once a process. */
 export const namesOfThisRelease = (): Promise<readonly string[]> => {
   ofThisRelease ??= Promise.all([migrationNames(), readFunctionFiles()]).then(([numbered, functions]) => [
     ...numbered,

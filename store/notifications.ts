@@ -29,7 +29,7 @@ export async function insertNotifications(tx: TenantTx, notifications: readonly 
   tx.atEnd(() => mailDue(tx, at))
 }
 
-/** Replaces what a notification says, by its key, unless it is in a mail. */
+/** Replaces the body of a notification, by its key, unless it is in a mail. */
 export async function rewriteNotification(tx: TenantTx, body: Notification): Promise<void> {
   await sql`
     update notifications set body = ${JSON.stringify(body)}::jsonb
@@ -37,9 +37,9 @@ export async function rewriteNotification(tx: TenantTx, body: Notification): Pro
 }
 
 /**
- * Deletes notifications that are in no mail yet: what they tell has ended.
+ * Deletes outdated notifications that are in no mail yet.
  *
- * @returns the keys of those that it found
+ * @returns the keys of the deleted ones
  */
 export async function takeBackNotifications(tx: TenantTx, keys: readonly string[]): Promise<Set<string>> {
   if (keys.length === 0) return new Set()
@@ -62,11 +62,11 @@ export interface WaitingNotification {
 }
 
 /**
- * Notifications without a mail, locked. Critical ones come before all others, of which there may be many; then those that
- * are due; then the oldest.
+ * Notifications without a mail, locked. Critical ones come first, because there may be many others; then due ones; then
+ * the oldest.
  *
- * One that another transaction has locked is left out: that transaction may take it back, and then wants the tenant's row
- * of the work list, which the caller has locked.
+ * Leaves out notifications locked by another transaction: it may delete them, and then needs the tenant's row of the
+ * work list. The caller has locked this row.
  */
 export async function waitingNotifications(tx: TenantTx, limit: number): Promise<WaitingNotification[]> {
   const { rows } = await sql<WaitingNotification>`
@@ -100,7 +100,7 @@ export async function putOffNotifications(
      where n.id = u.id and n.mail_id is null`.execute(tx.q)
 }
 
-/** Makes due what waits until an instant. */
+/** Makes due the notifications that wait until an instant. */
 export async function resumeNotifications(tx: TenantTx, at: Date): Promise<void> {
   const { rows } = await sql`
     update notifications set due_at = ${tx.now}

@@ -1,6 +1,6 @@
 /**
- * Statuses of tickets that have not ended, for `status in ${OPEN_STATUSES}`. They are literals: PostgreSQL uses the partial
- * indexes of open tickets only where it sees the same codes.
+ * Statuses of open tickets, for `status in ${OPEN_STATUSES}`. They are literals: PostgreSQL uses the partial indexes of
+ * open tickets only if the statement has the same codes.
  */
 import { sql } from 'kysely'
 import { TicketStatus } from '../domain/codes.ts'

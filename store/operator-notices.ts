@@ -4,20 +4,20 @@ import type { OperatorNotice } from '../notify/operator-notice.ts'
 import type { PlatformTx, TenantTx } from './tenancy.ts'
 
 export interface NewOperatorNotice {
-  /** What it is told once for: of the tenant, in a tenant's transaction. */
+  /** The key of the notice, sent once a key: of the tenant, in a tenant's transaction. */
   readonly key: string
   readonly body: OperatorNotice
-  /** How often it came about. Default: 1. */
+  /** Number of occurrences. Default: 1. */
   readonly count?: number
-  /** How long others are waited for, in milliseconds. Default: 0. */
+  /** How long to wait for others, in milliseconds. Default: 0. */
   readonly waitMs?: number
 }
 
 /**
- * Writes notices in the transaction of what they report. One with a key that is there already adds to its count. The body
- * stays as it was written first.
+ * Writes notices in the transaction of the facts that they report. A notice with an existing key adds to its count. The
+ * body stays as first written.
  *
- * @returns the keys that are new
+ * @returns the new keys
  */
 export async function insertOperatorNotices(
   tx: TenantTx | PlatformTx,

@@ -22,8 +22,8 @@ interface Counted {
 }
 
 /**
- * Reads a page and counts the list in one statement. The count is joined to the page, so that a page past the end has
- * the right total too.
+ * Reads a page and counts the list in one statement. The count is joined to the page: a page past the end has the right
+ * total too.
  */
 export async function readPage<Row>(
   tx: TenantTx | PlatformTx,
@@ -45,24 +45,24 @@ export async function readPage<Row>(
 
 /** A page, or the part of a list after a cursor, in the same envelope. */
 export interface Part<T> extends Page<T> {
-  /** The cursor of what follows; null at the end of the list. */
+  /** The cursor of the next part; null at the end of the list. */
   readonly next: string | null
 }
 
-/** How a list is read that is walked by cursors. */
+/** The reads of a list walked by cursors. */
 interface WalkedReads<Row, Item> {
   readonly page: () => Promise<{ readonly rows: readonly Row[]; readonly totalItems: number }>
-  /** At most so many rows after a place, in the order of the list, which had this size when the walk began. */
+  /** At most `most` rows after a place, in the order of the list. `totalItems` is its size when the walk began. */
   readonly after: (place: Place, most: number, totalItems: number) => Promise<readonly Row[]>
   readonly placeOf: (row: Row) => Place
   readonly show: (rows: readonly Row[]) => Item[] | Promise<Item[]>
 }
 
 /**
- * Reads a page, or what follows a cursor.
+ * Reads a page, or the part after a cursor.
  *
- * What follows a cursor is not counted. Its envelope continues the page that the walk began with: the total is that
- * page's. Whether there is more is read.
+ * The part after a cursor is not counted. Its envelope continues the first page of the walk, with the total of that
+ * page. It is read whether more follows.
  *
  * @throws ServiceError invalid_request if the cursor is none of this list
  */

@@ -1,7 +1,7 @@
 /**
- * Shards: ranges of ids that are looked at together, each with the instant at which time alone may change an answer for
- * one of its subjects. A tenant starts with one shard for each kind of subject. One with too many subjects is split when
- * it is looked at, so that shards hold about as many, however ids are spread over tenants.
+ * Shards: ranges of ids looked at together, each with the first instant when time alone may change an answer for one of
+ * its subjects. A tenant starts with one shard for each kind of subject. A look splits a shard with too many subjects.
+ * So shards have about the same size for any spread of ids over tenants.
  */
 
 import { sql } from 'kysely'
@@ -21,7 +21,7 @@ export interface Shard {
   readonly fromId: number
   /** Not in it; null: no end. */
   readonly toId: number | null
-  /** Changes whenever somebody asks for a look. */
+  /** Changes with each request for a look. */
   readonly asked: number
 }
 
@@ -51,8 +51,8 @@ export interface Flip extends Subject {
 }
 
 /**
- * Brings looks at shards forward, so that each subject is looked at by its instant. A shard that is looked at just now keeps
- * the earliest instant until it is settled.
+ * Brings looks at shards forward: each subject is looked at by its instant. A shard under a look keeps the earliest
+ * instant until it is settled.
  */
 export async function lookBy(tx: TenantTx, flips: readonly Flip[]): Promise<void> {
   if (flips.length === 0) return
@@ -75,7 +75,7 @@ export async function lookBy(tx: TenantTx, flips: readonly Flip[]): Promise<void
      where w.tenant_id = ${mine} and w.subject_kind = l.subject_kind and w.from_id = l.from_id`.execute(tx.q)
 }
 
-/** Makes the first shard of each kind, where a tenant has none. */
+/** Makes the first shard of each kind, if a tenant has none. */
 async function missingShards(tx: TenantTx): Promise<void> {
   await sql`
     insert into watch_shards (subject_kind, from_id, next_at)
@@ -86,9 +86,9 @@ async function missingShards(tx: TenantTx): Promise<void> {
 }
 
 /**
- * Claims the shard that has waited longest. It is off the list until the lease ends, and returns if the worker dies.
+ * Claims the shard with the longest wait. It is off the list until the lease ends, and returns if the worker dies.
  *
- * It is chosen in a CTE, which runs once. A subquery with a limit may run once for each row of the join, and then locks
+ * It is chosen in a CTE, which runs once. A subquery with a limit may run once for each row of the join, and would lock
  * another shard each time.
  */
 export async function claimShard(tx: TenantTx, leaseUntil: Date): Promise<Shard | undefined> {
@@ -109,8 +109,8 @@ export async function claimShard(tx: TenantTx, leaseUntil: Date): Promise<Shard 
 }
 
 /**
- * Sets when a shard is looked at next, unless somebody has asked for a look meanwhile. What was brought forward meanwhile is
- * not put off.
+ * Sets the next look at a shard, unless a look was requested since the claim. Keeps an instant brought forward since
+ * then.
  */
 export async function settleShard(tx: TenantTx, { kind, fromId, asked }: Shard, nextAt: Date): Promise<void> {
   await sql`

@@ -6,7 +6,7 @@ import { type RawBuilder, sql, type Transaction } from 'kysely'
 import type { SimStatus } from '../domain/codes.ts'
 import { kept } from './kept.ts'
 
-/** SIMs of a status that are more than before, or fewer. */
+/** An increase or decrease of the SIMs of a status. */
 export interface SimsMore {
   readonly simId: number
   readonly status: SimStatus
@@ -16,12 +16,12 @@ export interface SimsMore {
 /** Ids of a block of SIMs: 4,096 of them, in `sim_blocks`. */
 const BLOCK = 4096
 
-/** Says to the database that this process counts what it changes. For others a trigger does it. */
+/** Informs the database that this process counts its changes. For other processes a trigger counts. */
 export const tallies: RawBuilder<unknown> = sql`set_config('app.tallies', 'on', true)`
 
 export interface Tally {
   readonly add: (more: SimsMore) => void
-  /** Writes all that was added. */
+  /** Writes the added changes. */
   readonly write: (tx: { readonly q: Transaction<unknown>; readonly tenantId: string }) => Promise<void>
 }
 

@@ -1,8 +1,8 @@
 /**
  * The only ways to the database: as one tenant, or as the platform.
  *
- * Each opens a transaction and sets a role without login, so that row-level security applies to every statement in it.
- * The setting `app.tenant` says whose rows are visible.
+ * Each of them opens a transaction and sets a role without login: row-level security applies to every statement in it.
+ * The setting `app.tenant` names the tenant of the visible rows.
  */
 import { type Kysely, type KyselyPlugin, sql, type Transaction } from 'kysely'
 import type { Job } from '../domain/jobs.ts'
@@ -13,7 +13,7 @@ import type { Turns } from './turns.ts'
 /** A pool of connections. */
 export type Db = Kysely<unknown>
 
-/** On whose behalf a change is made. */
+/** The origin of a change. */
 export interface Caller {
   /** `key:<id>`, `cli:<user>@<host>`, `service:<process>` or `mail-link`. */
   readonly actor: string
@@ -29,18 +29,18 @@ export interface Caller {
   readonly idempotencyKey?: string
 }
 
-/** What operations run with. */
+/** The context of an operation. */
 export interface Store {
   readonly db: Db
   /** The clock, in epoch milliseconds. SQL never relies on the server's own clock. */
   readonly clock: () => number
   /** Enqueues jobs after a commit. Must not throw. */
   readonly enqueue: (jobs: readonly Job[]) => void
-  /** On whose behalf. Omitted: the service's own. */
+  /** The origin of changes. Omitted: the service. */
   readonly caller?: Caller
-  /** How tenants share the connections. Omitted: each transaction takes one that is free. */
+  /** Divides the connections among tenants. Omitted: a transaction takes any free one. */
   readonly turns?: Turns
-  /** Whether its transactions go on with what has begun: they wait for their turn, however many wait. Default: no. */
+  /** Whether its transactions continue begun work: they wait for their turn at any length of the queue. Default: no. */
   readonly continues?: boolean
   /** How often to retry a transaction that PostgreSQL ended for a deadlock. Default: 3; tests allow none. */
   readonly deadlockRetries?: number
@@ -50,9 +50,11 @@ export interface Store {
   readonly opening?: Opening
   /** Whether its statements read a whole estate and may take {@link SLOW_MS}. Default: no. */
   readonly slow?: boolean
-  /** Aborted when nobody waits for the result any more: no further statement of its transactions is sent. */
+  /** Aborted when the result is no longer needed: no further statement of its transactions is sent. */
   readonly left?: AbortSignal
-  /** Whether it works in temporary tables (store/replay/), under locks of its own: PostgreSQL refuses to write any other. */
+  /**
+   * Whether it works in temporary tables (store/replay/), under separate locks: PostgreSQL refuses to write all others.
+   */
   readonly isReplay?: boolean
 }
 
@@ -69,12 +71,16 @@ export interface Opening {
  */
 export const OPENING: Opening = { sims: 10_000, waitMs: 5000 }
 
-/** Statement timeout for a month end, an import, or work on a whole estate. All else is cancelled sooner. */
+/**
+ * Statement timeout for a month end, an import, or work on a whole estate. Statements of different work are cancelled
+ * sooner.
+ */
 const SLOW_MS = 300_000
 /**
- * Timeouts of a statement, of a wait for a lock, and of an idle transaction, in milliseconds. What they cancel is tried again:
- * callers get a 503, sweeps find lost jobs, and activities are retried. Set in the select that begins a transaction: a pooler
- * takes no such settings for a connection. A process that hangs holds its locks until its transaction counts as idle.
+ * Timeouts of a statement, of a wait for a lock, and of an idle transaction, in milliseconds. Cancelled work is tried
+ * again: callers get a 503, sweeps find lost jobs, and activities are retried. Set in the select that begins a
+ * transaction: a pooler takes no such settings for a connection. A process that hangs holds its locks until its
+ * transaction counts as idle.
  */
 const STATEMENT_MS = 30_000
 const LOCK_MS = 5000
@@ -83,7 +89,7 @@ const IDLE_MS = 15_000
 /** The same store, with a statement timeout of minutes. */
 export const slowly = (store: Store): Store => ({ ...store, slow: true })
 
-/** The same store, for what follows a first transaction, if it would be lost by a refusal. */
+/** The same store, for transactions after a first one, if a refusal would lose its work. */
 export const continuing = (store: Store): Store => ({ ...store, continues: true })
 
 /** The same store, for reads: no lock, no write, every transaction of one moment. A replica could serve it. */
@@ -100,7 +106,9 @@ const DEADLOCK_RETRIES = 3
 export interface TenantTx {
   readonly q: Transaction<unknown>
   readonly tenantId: string
-  /** What the tenant's advisory locks go by: a replay waits for nobody who works on the tenant, and nobody for it. */
+  /**
+   * The base of the keys of the tenant's advisory locks: a replay and work on the tenant do not wait for each other.
+   */
   readonly lockName: string
   /** Whether all its tables are temporary, and made beforehand. */
   readonly isReplay: boolean
@@ -108,13 +116,13 @@ export interface TenantTx {
   readonly opening: Opening
   /** The transaction's instant, the same for all that it writes. */
   readonly now: Date
-  /** Null if the service works by itself. */
+  /** Null if the service acts without a caller. */
   readonly caller: Caller | null
   /** Enqueues a job once this transaction has committed. */
   readonly enqueue: (job: JobWithoutTenant) => void
   /**
-   * Runs work after everything else in this transaction. Use it for a row that must be locked last, wherever in the
-   * transaction the need to write it arises.
+   * Runs work after everything else in this transaction. Use it for a row that must be locked last, if the need to
+   * write it arises earlier in the transaction.
    */
   readonly atEnd: (work: () => Promise<void>) => void
   /** Counts a change of the tenant's SIMs. The counts are written after everything else. */
@@ -166,22 +174,22 @@ export async function inTenant<T>(store: Store, tenantId: string, work: (tx: Ten
 
 /**
  * The transaction's tenant, as the first column of a key: `tenant_id = ${mine}`. PostgreSQL then plans for a tenant of
- * usual size. Given the name itself, it would take all rows of a tenant that its statistics do not know for one. A cycle
- * that has just been opened is asked for in the same way: `cycle_key = (select ${key}::text)`.
+ * usual size. Given the tenant's name, it would estimate a single row for a tenant absent from its statistics. Select a
+ * cycle just opened in the same way: `cycle_key = (select ${key}::text)`.
  *
- * Give the name where a list is read in an order that an index without the tenant has too (`order by id limit 10`):
- * PostgreSQL would else read that index, and the rows of others with it.
+ * Give the name to read a list in an order that an index without the tenant has too (`order by id limit 10`): otherwise
+ * PostgreSQL would read that index, and with it the rows of others.
  */
 export const mine = sql`(select app_tenant())`
 
-/** Begins a transaction. In one that is read only, temporary tables may be written. */
+/** Begins a transaction. A read-only one may write temporary tables. */
 function beginning({ db, readOnly = false, isReplay = false }: Store) {
   const transaction = db.transaction()
   if (readOnly) return transaction.setIsolationLevel('repeatable read').setAccessMode('read only')
   return isReplay ? transaction.setAccessMode('read only') : transaction
 }
 
-/** Refuses each further statement once the signal is aborted, so that its transaction is rolled back. */
+/** Refuses each further statement once the signal is aborted, to roll back its transaction. */
 const endingWith = (left: AbortSignal): KyselyPlugin => ({
   transformQuery: ({ node }) => {
     left.throwIfAborted()
@@ -224,7 +232,7 @@ async function attemptInTenant<T>(store: Store, tenantId: string, work: (tx: Ten
 export interface PlatformTx {
   readonly q: Transaction<unknown>
   readonly now: Date
-  /** Null if the service works by itself. */
+  /** Null if the service acts without a caller. */
   readonly caller: Caller | null
 }
 

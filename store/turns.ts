@@ -31,7 +31,7 @@ interface TurnOptions {
 const KEPT = 2
 const MOST_WAITING = 200
 const WAIT_MS = 10_000
-/** Seconds after which a refused request may be sent again. */
+/** Seconds until a refused request may be sent again. */
 const RETRY_AFTER = 1
 
 export function openTurns({ connections, mostWaiting = MOST_WAITING, waitMs = WAIT_MS }: TurnOptions): Turns {

@@ -1,4 +1,4 @@
-/** Events that webhooks are told: written in the transaction of the fact, with a delivery for each endpoint. */
+/** Events for webhooks: written in the transaction of the fact, with a delivery for each endpoint. */
 import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
 import { bodyOf, type WebhookEvent } from '../domain/webhooks/event.ts'
@@ -6,14 +6,13 @@ import { insertedId } from './inserted-id.ts'
 import { mine, type TenantTx } from './tenancy.ts'
 
 /**
- * Tells the tenant's webhooks of an event, once this transaction has committed.
+ * Sends an event to the tenant's webhooks, once this transaction has committed.
  *
- * Call it once for each fact. It waits for nobody but one who removes an endpoint, so it may stand anywhere in a
- * transaction.
+ * Call it once for each fact. It waits only for the removal of an endpoint, so it may stand anywhere in a transaction.
  */
 export const insertWebhookEvent = (tx: TenantTx, event: WebhookEvent): Promise<void> => insertWebhookEvents(tx, [event])
 
-/** As {@link insertWebhookEvent}, for several. Three statements, whatever their number; one where nobody gets any. */
+/** As {@link insertWebhookEvent}, for several. Takes three statements for any number, or one if no webhook gets any. */
 export async function insertWebhookEvents(tx: TenantTx, events: readonly WebhookEvent[]): Promise<void> {
   if (events.length === 0) return
   const { rows: webhooks } = await sql<{ id: number; events: string[] | null }>`
@@ -46,7 +45,7 @@ const getting =
   ({ events }: { readonly events: readonly string[] | null }): boolean =>
     events?.includes(type) ?? true
 
-/** Writes an event for one webhook, whatever types it gets. @returns id of the delivery */
+/** Writes an event for one webhook, regardless of the webhook's types. @returns id of the delivery */
 export async function insertEventFor(tx: TenantTx, webhookId: number, event: WebhookEvent): Promise<number> {
   const id = messageId()
   await sql`
@@ -59,5 +58,5 @@ export async function insertEventFor(tx: TenantTx, webhookId: number, event: Web
   return insertedId(rows)
 }
 
-/** The header `webhook-id`: the receiver tells by it what it has seen. */
+/** The header `webhook-id`: receivers recognise repeated events by it. */
 const messageId = (): string => `msg_${randomUUID().replaceAll('-', '')}`

@@ -1,4 +1,7 @@
-/** Backtests that were asked for. Who does one holds the lock of backtests, so one that stands as running under it has no worker. */
+/**
+ * Requested backtests. The worker of a backtest holds the lock of backtests. So for the holder of this lock, a stored
+ * backtest in state running has no worker.
+ */
 import { sql } from 'kysely'
 import { type Page, type PageQuery, pageRequest, toPage } from '../../domain/page.ts'
 import type { Backtest, BacktestDetail, BacktestReport } from '../../domain/replay/backtest.ts'
@@ -23,7 +26,7 @@ const shown = <T extends Backtest>({ askedAt, startedAt, endedAt, ...row }: Row<
   endedAt: endedAt?.toISOString() ?? null,
 })
 
-/** What is asked. Files are given where they are not stored as a version. */
+/** The request. It has the files if they are not stored as a version. */
 export interface AskedBacktest {
   readonly tenantId: string
   readonly cycles: number
@@ -88,7 +91,7 @@ export async function deleteBacktest(tx: PlatformTx, id: number): Promise<boolea
   return rows.length > 0
 }
 
-/** A backtest that was begun, and for which time: another start of it writes nothing here. */
+/** A begun backtest, with the number of its start: another start of it writes nothing here. */
 export interface BegunBacktest extends AskedBacktest {
   readonly id: number
   readonly starts: number
@@ -114,7 +117,7 @@ export async function noteBacktestProgress(tx: PlatformTx, begun: Begun, done: n
   return rows.length > 0
 }
 
-/** Ends a backtest with its report, or with why it failed. Nothing is written if it was removed. */
+/** Ends a backtest with its report, or with the reason of its failure. Writes nothing if it was removed. */
 export async function endBacktest(tx: PlatformTx, begun: Begun, end: BacktestReport | string): Promise<void> {
   const [state, report, failure] = typeof end === 'string' ? ['failed', null, end] : ['done', JSON.stringify(end), null]
   await sql`
@@ -124,7 +127,7 @@ export async function endBacktest(tx: PlatformTx, begun: Begun, end: BacktestRep
      where ${stillBegun(begun)}`.execute(tx.q)
 }
 
-/** Puts a backtest back that was stopped: that start does not count. */
+/** Puts a stopped backtest back: that start does not count. */
 export async function requeueBacktest(tx: PlatformTx, begun: Begun): Promise<void> {
   await sql`
     update backtests set state = 'queued', starts = starts - 1, started_at = null where ${stillBegun(begun)}`.execute(

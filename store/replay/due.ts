@@ -3,7 +3,7 @@ import { sql } from 'kysely'
 import type { OutboxRequest } from '../../domain/temporal/outbox.ts'
 import { mine, type TenantTx } from '../tenancy.ts'
 
-/** The earliest instant at which a subject, a shard, a mail or the like is due; null if nothing is. */
+/** The earliest due instant of a subject, a shard, a mail or the like; null if there is none. */
 export async function nextDueAt(tx: TenantTx): Promise<Date | null> {
   const { rows } = await sql<{ at: Date | null }>`
     select min(at) as at from (
@@ -25,7 +25,7 @@ export async function requestsAfter(
   return rows
 }
 
-/** SIMs that the watchdog keeps suspended until a renewal that has come, with the rule and the workflow that did. */
+/** SIMs that the watchdog keeps suspended until a renewal that is now due, with the rule and the workflow. */
 export async function renewedSims(
   tx: TenantTx,
   cycleKey: string,

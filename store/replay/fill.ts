@@ -1,4 +1,4 @@
-/** Fills the temporary tables of a replay with a tenant as it was at an instant, and with what happened to it since. */
+/** Fills the temporary tables of a replay with a tenant's state at an instant, and its changes since. */
 import { sql } from 'kysely'
 import { SimStatus, TicketStatus } from '../../domain/codes.ts'
 import { SUBJECT_CODES } from '../../domain/watchdog/subject.ts'
@@ -7,7 +7,7 @@ import type { TenantTx } from '../tenancy.ts'
 export interface Span {
   /** The instant that the tables are of. */
   readonly from: Date
-  /** Nothing later is replayed. */
+  /** The end of the replayed span. */
   readonly until: Date
   /** How far back usage is read that rates and the like need. */
   readonly usageFrom: Date
@@ -15,7 +15,7 @@ export interface Span {
   readonly bucketMs: number
 }
 
-/** Counts the usage records that were received in a span. */
+/** Counts the usage records received in a span. */
 export async function countPast(tx: TenantTx, { from, until, usageFrom }: Span): Promise<number> {
   const { rows } = await sql<{ records: number }>`
     select count(*)::bigint as records from public.usage_records
@@ -25,7 +25,7 @@ export async function countPast(tx: TenantTx, { from, until, usageFrom }: Span):
   return rows[0]?.records ?? 0
 }
 
-/** Fills all tables. In one transaction of one moment: it may be read only, which holds for real tables. */
+/** Fills all tables. Takes one transaction of one moment. It may be read only: that restricts only the real tables. */
 export async function fillTables(tx: TenantTx, span: Span): Promise<void> {
   await fillEstate(tx, span)
   await fillUsage(tx, span)
@@ -70,7 +70,7 @@ async function fillEstate(tx: TenantTx, { from }: Span): Promise<void> {
   await sql`update pg_temp.silences set ended_at = null, ended_by = null`.execute(tx.q)
 }
 
-/** SIMs in the state that their memberships and active spans say. */
+/** Fills SIMs, with states by their memberships and active spans. */
 async function fillSims(tx: TenantTx): Promise<void> {
   await sql`insert into pg_temp.sims overriding system value
     select * from public.sims where tenant_id = ${tx.tenantId}`.execute(tx.q)
@@ -117,7 +117,7 @@ async function fillUsage(tx: TenantTx, { from, usageFrom, bucketMs }: Span): Pro
   await sql`
     insert into pg_temp.device_changes
     select * from public.device_changes where tenant_id = ${tenantId} and recorded_at <= ${from}`.execute(tx.q)
-  // Who was last seen before the usage that is read is as the real tables say, unless seen again since.
+  // SIMs last seen before the usage read here are filled from the real tables, unless seen again since.
   await sql`
     insert into pg_temp.sim_sightings (tenant_id, sim_id, last_seen_at, imei, imei_seen_at, previous_imei, device_changes,
                                        device_changed_at)
@@ -138,7 +138,7 @@ async function fillUsage(tx: TenantTx, { from, usageFrom, bucketMs }: Span): Pro
   )
 }
 
-/** What happened since. Suspensions and returns by the watchdog are left out: the rules replayed make their own. */
+/** Fills the later changes. Suspensions and returns by the watchdog are left out: the replayed rules make their own. */
 async function fillPast(tx: TenantTx, { from, until, usageFrom }: Span): Promise<void> {
   const { tenantId } = tx
   const within = (column: string) => sql`${sql.ref(column)} > ${from} and ${sql.ref(column)} <= ${until}`

@@ -1,8 +1,8 @@
-/** One backtest at a time. A connection that breaks gives its lock back. */
+/** Allows one backtest at a time. A broken connection gives its lock back. */
 import { sql } from 'kysely'
 import type { Db } from '../tenancy.ts'
 
-/** Takes the lock of backtests for this session. @returns whether nobody else has it */
+/** Takes the lock of backtests for this session. @returns whether it was free */
 export async function tryBacktestLock(db: Db): Promise<boolean> {
   const { rows } = await sql<{ locked: boolean }>`
     select pg_try_advisory_lock(hashtext('simherd.backtest'), 0) as locked`.execute(db)

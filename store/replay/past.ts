@@ -1,4 +1,4 @@
-/** Reads, in order of its instants, what happened to a tenant: rows that a replay does again. Each span is `(after, through]`. */
+/** Reads a tenant's past in order of its instants: rows that a replay repeats. A span is `(after, through]`. */
 import { type RawBuilder, sql } from 'kysely'
 import type { TicketStatus } from '../../domain/codes.ts'
 import type { ReadRecord } from '../../domain/usage/usage-record.ts'
@@ -63,7 +63,7 @@ export async function pastTickets(tx: TenantTx, span: Between): Promise<(TicketR
   return rows
 }
 
-/** Writes a ticket that has ended, as it was. */
+/** Writes an ended ticket, unchanged. */
 export async function insertPastTicket(tx: TenantTx, id: string): Promise<void> {
   await sql`insert into tickets overriding system value select * from past_tickets where id = ${id}::uuid`.execute(tx.q)
 }
@@ -94,7 +94,7 @@ export async function hidePools(tx: TenantTx, at: Date): Promise<void> {
   )
 }
 
-/** Brings pools that came into being, and takes those that were deleted. @returns their ids */
+/** Adds new pools, and removes deleted ones. @returns their ids */
 export async function movePools(tx: TenantTx, span: Between): Promise<number[]> {
   const { rows } = await sql<{ id: number }>`
     update pools p
@@ -117,7 +117,7 @@ export async function moveSilences(tx: TenantTx, span: Between): Promise<number[
   return rows.map(({ id }) => id)
 }
 
-/** Keys of cycles that were closed. */
+/** Keys of closed cycles. */
 export async function pastCloses(tx: TenantTx, span: Between): Promise<string[]> {
   const { rows } = await sql<{ key: string }>`
     select key from past_cycles where ${between(sql`closed_at`, span)} order by starts_at`.execute(tx.q)

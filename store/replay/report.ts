@@ -1,9 +1,11 @@
-/** What came of a replay, counted beside what the service did. Reads the temporary tables, and the log of the tenant. */
+/**
+ * Counts the results of a replay next to those of the service. Reads the temporary tables, and the log of the tenant.
+ */
 import { type RawBuilder, sql } from 'kysely'
 import type { BesideLog, Loud, RuleCounts } from '../../domain/replay/backtest.ts'
 import { mine, type TenantTx } from '../tenancy.ts'
 
-/** What each rule did, and would have done in `shadow`. */
+/** Counts by rule its effects, and its would-be effects in `shadow`. */
 export async function countsByRule(tx: TenantTx): Promise<RuleCounts[]> {
   const count = (which: RawBuilder<unknown>) => sql`count(*) filter (where ${which})::integer`
   const { rows } = await sql<RuleCounts>`
@@ -53,7 +55,10 @@ export async function shortAlerts(tx: TenantTx): Promise<{ fired: number; overWi
   return rows[0] ?? { fired: 0, overWithinHour: 0 }
 }
 
-/** Compares the entries with those of the tenant's log. They are the same where their keys are. @param limit examples of a kind */
+/**
+ * Compares the entries with those of the tenant's log. Entries with the same key are the same. @param limit examples of
+ * a kind
+ */
 export async function besideLog(
   tx: TenantTx,
   { from, until }: { readonly from: Date; readonly until: Date },

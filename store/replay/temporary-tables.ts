@@ -1,21 +1,21 @@
 /**
- * The temporary tables of a replay. They have the names of the tenant's tables and stand before them, so that all that
- * operations do on this connection they do to them. Its transactions are read only: PostgreSQL lets them write temporary tables,
- * and no other.
+ * The temporary tables of a replay. They have the names of the tenant's tables and hide them: operations on this
+ * connection use the temporary tables. Its transactions are read only: PostgreSQL lets them write only temporary
+ * tables.
  *
- * A connection that has them must not go back to a pool: whoever made it closes it.
+ * A connection with them must not go back to a pool: its creator closes it.
  */
 import { sql } from 'kysely'
 import type { Db } from '../tenancy.ts'
 import { makeContributorChanges } from '../usage/contributors.ts'
 import { makeStage, STAGE_TABLES } from '../usage/stage.ts'
 
-/** Tables that are read as they are: the terms of a tariff never change. */
+/** Tables read directly: the terms of a tariff never change. */
 const LEFT_ALONE = ['tariffs']
 /** Tables without a tenant that operations read or write. */
 const BESIDE = ['tenants', 'rule_activations', 'rule_sets', 'rule_spreads']
 
-/** What is done to the past of a tenant, in order of its instants. They stand for rows of the real tables. */
+/** Changes of the past of a tenant, in order of their instants. They stand for rows of the real tables. */
 const PAST = ['usage_records', 'tickets', 'audit_log', 'pools', 'silences', 'cycles'] as const
 type PastTable = (typeof PAST)[number]
 /** The table that a past is copied to. */
@@ -23,7 +23,7 @@ const pastOf = (table: PastTable): string => `past_${table}`
 
 /** Makes the tables, empty. Outside a transaction. @param db a single connection, without any of them */
 export async function makeTemporaryTables(db: Db): Promise<void> {
-  // Their text names tables by themselves only as long as nothing stands before them.
+  // Their text names tables without a schema only as long as no tables hide them.
   const { rows: views } = await sql<{ name: string; definition: string }>`
     select relname as name, pg_get_viewdef(oid) as definition
       from pg_class where relkind = 'v' and relnamespace = 'public'::regnamespace order by oid`.execute(db)
@@ -44,7 +44,7 @@ export async function makeTemporaryTables(db: Db): Promise<void> {
     await sql`create temporary sequence ${sql.id(name)}`.execute(db)
     await sql`grant all on sequence ${sql.id('pg_temp', name)} to simherd_tenant, simherd_platform`.execute(db)
   }
-  // A login has no rights of its own. Who may read a table may make one like it.
+  // A login has no rights without a role. A role that may read a table may make one like it.
   for (const { name, role } of tables) {
     await sql`set role ${sql.id(role)}`.execute(db)
     await makeTable(db, name, name, true)
@@ -75,14 +75,14 @@ async function makeTable(db: Db, name: string, like: string, hasIndexes: boolean
 const grant = (db: Db, name: string) =>
   sql`grant all on ${sql.id('pg_temp', name)} to simherd_tenant, simherd_platform`.execute(db)
 
-/** Tells PostgreSQL how large the tables are. Nothing else does: a temporary table is analyzed by its own session alone. */
+/** Gives PostgreSQL the sizes of the tables: only its own session can analyze a temporary table. */
 export async function analyzeTemporaryTables(db: Db): Promise<void> {
   const names = ['sims', 'pools', 'memberships', 'active_spans', 'usage_records', 'sim_sightings', 'usage_ledger']
   for (const name of [...names, 'pool_cycles', 'past_usage_records', 'past_tickets'])
     await sql`analyze ${sql.id('pg_temp', name)}`.execute(db)
 }
 
-/** Gives back the room of staged records. Outside a transaction: one that is read only may not. */
+/** Frees the space of staged records. Call outside a transaction: a read-only one may not do it. */
 export async function emptyStage(db: Db): Promise<void> {
   await sql`truncate ${sql.join(STAGE_TABLES.map((name) => sql.id('pg_temp', name)))}`.execute(db)
 }

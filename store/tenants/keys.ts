@@ -1,5 +1,6 @@
 /**
- * API keys. The table is the platform's: a key says which tenant a request is for, so it is read before that is known.
+ * API keys. The table belongs to the platform: a key names the tenant of a request, so it is read before the tenant is
+ * known.
  */
 import { type RawBuilder, sql } from 'kysely'
 import type { ApiKey, Scope } from '../../domain/tenants/tenant.ts'
@@ -46,7 +47,7 @@ export async function findKey(tx: PlatformTx, id: string): Promise<StoredKey | u
   return rows[0]
 }
 
-/** All keys that are valid now, neither revoked nor expired: the SHA-256 of each secret, by key id. */
+/** Reads all valid keys, neither revoked nor expired: the SHA-256 of each secret, by key id. */
 export async function workingKeys(tx: PlatformTx): Promise<ReadonlyMap<string, Buffer>> {
   const { rows } = await sql<Pick<StoredKey, 'id' | 'secretHash'>>`
     select id, secret_hash as "secretHash"
@@ -103,7 +104,7 @@ export async function markRevoked(tx: PlatformTx, id: string): Promise<void> {
   await sql`update api_keys set revoked_at = ${tx.now} where id = ${id}`.execute(tx.q)
 }
 
-/** Records that another key replaces this one, which stays valid until `expiresAt`. */
+/** Records that another key replaces this one. This one stays valid until `expiresAt`. */
 export async function markReplaced(tx: PlatformTx, id: string, replacedBy: string, expiresAt: Date): Promise<void> {
   await sql`update api_keys set replaced_by = ${replacedBy}, expires_at = ${expiresAt} where id = ${id}`.execute(tx.q)
 }

@@ -1,4 +1,4 @@
-/** How a tenant wants to be told. */
+/** A tenant's settings for notices. */
 import { sql } from 'kysely'
 import type { NoticeSettings } from '../../domain/tenants/notices.ts'
 import type { TenantTx } from '../tenancy.ts'

@@ -1,4 +1,4 @@
-/** Tenants. Each sees its own row; the platform sees all rows. */
+/** Tenants. A tenant sees its own row; the platform sees all rows. */
 import { sql } from 'kysely'
 import type { Tenant } from '../../domain/tenants/tenant.ts'
 import { newestSpread } from '../rule-spreads.ts'

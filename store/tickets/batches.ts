@@ -1,4 +1,4 @@
-/** Tickets in batches: which are due, and what becomes of them. A SIM has at most one ticket in a batch. */
+/** Tickets in batches: finds due ones, and stores their outcomes. A SIM has at most one ticket in a batch. */
 import { type RawBuilder, sql } from 'kysely'
 import { TicketStatus } from '../../domain/codes.ts'
 import type { Cause } from '../../domain/tickets/ticket.ts'
@@ -8,12 +8,12 @@ import { OPEN_STATUSES } from '../open-statuses.ts'
 import { mine, type TenantTx } from '../tenancy.ts'
 import { columns, type TicketFailure, type TicketRecord } from './tickets.ts'
 
-/** Which SIMs to look at: those that are longest due, or one. */
+/** The SIMs to look at: the longest due ones, or a given one. */
 export interface DueQuery {
   readonly limit: number
   /** Given: only this SIM. */
   readonly simId?: number
-  /** Whether to wait for SIMs that others have locked, if these are all that are due. */
+  /** Whether to wait for SIMs locked by others, if all due SIMs are locked. */
   readonly wait: boolean
 }
 
@@ -22,15 +22,13 @@ const longestDue = (tx: TenantTx, { limit, simId }: Omit<DueQuery, 'wait'>) => s
    where tenant_id = ${mine} and due_at <= ${tx.now} ${simId === undefined ? sql`` : sql`and sim_id = ${simId}`}
    order by due_at, sim_id limit ${limit}`
 
-/** Ids of the SIMs whose tickets are longest due, the longest first. Takes no lock. */
+/** Ids of the SIMs with the longest due tickets, the longest first. Takes no lock. */
 export async function dueSims(tx: TenantTx, query: Omit<DueQuery, 'wait'>): Promise<number[]> {
   const { rows } = await longestDue(tx, query).execute(tx.q)
   return rows.map((row) => row.simId)
 }
 
-/**
- * Locks the SIMs whose tickets are longest due, by id. SIMs that others have locked are left out.
- */
+/** Locks the SIMs with the longest due tickets, by id. SIMs locked by others are left out. */
 export async function lockDueSims(tx: TenantTx, query: DueQuery): Promise<LockedSim[]> {
   const lock = async (skip: boolean) =>
     (
@@ -40,7 +38,7 @@ export async function lockDueSims(tx: TenantTx, query: DueQuery): Promise<Locked
     ).rows
   const free = await lock(true)
   const locked = free.length > 0 || !query.wait ? free : await lock(false)
-  // A statement of its own, so that it reads what the locks protect.
+  // A separate statement, to read the rows protected by the locks.
   return readSimStates(
     tx,
     locked.map(({ id }) => id),
@@ -58,7 +56,7 @@ export async function oldestOpenTickets(tx: TenantTx, simIds: readonly number[])
   return new Map(rows.map((ticket) => [ticket.simId, ticket]))
 }
 
-/** Those of the tickets that are Processing, in order of their SIMs. Call with the SIMs locked. */
+/** The Processing ones of the tickets, in order of their SIMs. Call with the SIMs locked. */
 export async function processingTickets(tx: TenantTx, ids: readonly string[]): Promise<TicketRecord[]> {
   const { rows } = await sql<TicketRecord>`${kept}
     select ${columns} from tickets
@@ -168,7 +166,7 @@ export const settleWork = (tx: TenantTx, simIds: readonly number[]): Promise<Map
     simIds.map((simId) => ({ ticket: { id: null, simId } })),
   )
 
-/** @param update ends the tickets in the same statement, which sees them as they were before */
+/** @param update ends the tickets in the same statement, so this reads their earlier state */
 async function settle(
   tx: TenantTx,
   settled: readonly { readonly ticket: { readonly id: string | null; readonly simId: number } }[],

@@ -10,7 +10,7 @@ import { OPEN_STATUSES } from '../open-statuses.ts'
 import { mine, type PlatformTx, type TenantTx } from '../tenancy.ts'
 import type { TicketRecord } from './tickets.ts'
 
-/** What all tickets of a run have in common. */
+/** The common options of all tickets of a run. */
 export interface BulkOptions {
   readonly type: BulkType
   readonly poolId: number | null
@@ -19,7 +19,7 @@ export interface BulkOptions {
   readonly message: string | null
 }
 
-/** A run whose row is locked. */
+/** A run with a locked row. */
 export interface LockedRun extends BulkOptions {
   readonly id: string
   readonly state: 'opening' | 'opened' | 'cancelling' | 'cancelled'
@@ -43,7 +43,8 @@ export async function findNamedSims(
   ids: readonly number[],
   iccids: readonly string[],
 ): Promise<FoundSim[]> {
-  // Two lists, each looked up by its own index. Joins would be planned by statistics, which a fresh estate lacks.
+  // Two lists, each looked up by its own index. The planner would need statistics for joins, and a fresh estate lacks
+  // them.
   const { rows } = await sql<FoundSim>`
     select id as "simId", iccid from sims where id = any(${[...ids]}::bigint[])
      union
@@ -84,7 +85,7 @@ export interface NewItem {
   readonly refusal: Refusal | null
 }
 
-/** Adds items to a run that this transaction made. One statement, whatever their number. */
+/** Adds items to a run that this transaction made. Takes one statement for any number. */
 export async function insertItems(tx: TenantTx, bulkId: string, items: readonly NewItem[]): Promise<void> {
   await sql`
     insert into bulk_ticket_items (bulk_id, index, sim_id, named, outcome, code, detail)
@@ -115,7 +116,7 @@ async function addWork(tx: TenantTx, bulkId: string, dueAt: Date): Promise<void>
 
 const lockedRow = sql`id, type, pool_id as "poolId", tariff_id as "tariffId", tag, message, state, waiting`
 
-/** Locks the oldest run that has something to do; undefined if none has. */
+/** Locks the oldest run with work; undefined if none has any. */
 export async function lockNextRun(tx: TenantTx): Promise<LockedRun | undefined> {
   const { rows } = await sql<LockedRun>`
     select ${lockedRow} from bulk_tickets
@@ -177,8 +178,8 @@ export async function hasPendingTickets(tx: TenantTx, bulkId: string): Promise<b
 }
 
 /**
- * Begins to cancel a run: drops the items that have no ticket yet, and puts the run on the work list for the rest. Call
- * with the run locked.
+ * Begins to cancel a run: drops the items without a ticket, and puts the run on the work list for the rest. Call with
+ * the run locked.
  */
 export async function dropWaiting(tx: TenantTx, bulkId: string): Promise<void> {
   await sql`
@@ -198,7 +199,7 @@ export type CancelledTicket = Pick<TicketRecord, 'id' | 'simId' | 'type' | 'unas
  *
  * @param limit most tickets to cancel
  * @param dueAt when the run is next due, if Pending tickets may be left
- * @returns the tickets that were cancelled
+ * @returns the cancelled tickets
  */
 export async function cancelSome(
   tx: TenantTx,

@@ -6,7 +6,7 @@ import type { TenantTx } from '../tenancy.ts'
 /**
  * Records how tickets of a month end ended.
  *
- * @returns those that it had opened and that were open, with the month end's cycle and the step
+ * @returns the open tickets among those that it had opened, with the month end's cycle and the step
  */
 export async function saveEnded(
   tx: TenantTx,

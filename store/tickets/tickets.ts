@@ -33,9 +33,9 @@ export interface TicketRecord extends TicketRequest {
 export interface TicketFailure {
   /** Stable code of the failure. */
   readonly code: string
-  /** The failure in plain words, which tenants may read. */
+  /** The failure in plain words, for tenants too. */
   readonly text: string
-  /** The full failure, for the operator only. Omitted: the text says everything. */
+  /** The full failure, for the operator only. Omitted: the text is complete. */
   readonly detail?: string
 }
 
@@ -80,8 +80,8 @@ export async function insertTicket(
 }
 
 /**
- * Inserts a Pending ticket for each of these SIMs, puts the SIMs on the work list, and enqueues a job. Call with
- * the SIMs locked. A ticket whose id already exists is left as it is.
+ * Inserts a Pending ticket for each of these SIMs, puts the SIMs on the work list, and enqueues a job. Call with the
+ * SIMs locked. A ticket with an existing id is left unchanged.
  *
  * @param each `poolId` and `tariffId` replace those of `ticket` for one SIM
  */
@@ -170,7 +170,7 @@ export const listTickets = (store: Store, tenantId: string): AsyncGenerator<Tick
     return { items: rows.map(toTicket), next: placeAfter(rows, ({ seq }) => seq) }
   })
 
-/** Ids of tenants whose tickets are due, the longest overdue first. */
+/** Ids of tenants with due tickets, the longest overdue first. */
 export async function tenantsWithTickets(tx: PlatformTx, limit: number): Promise<string[]> {
   const { rows } = await sql<{ tenantId: string }>`
     select tenant_id as "tenantId" from ticket_work where due_at <= ${tx.now}

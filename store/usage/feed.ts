@@ -5,7 +5,7 @@ import type { FeedRow } from '../../rules/fact-rows.ts'
 import { mine, type TenantTx } from '../tenancy.ts'
 
 /**
- * The start of the longest Active span still open. Found by spans: no index on SIMs has their status, to keep changes
+ * The `status_since` of the SIM Active for longest. Found by spans: no index on SIMs has their status, to keep changes
  * of the status cheap.
  */
 const ACTIVE_SINCE = sql`

@@ -66,7 +66,7 @@ export async function loadAlerts<State>(
   return found
 }
 
-/** Ids of the SIMs of a range that have an alert in any of the given scopes, whatever its state. */
+/** Ids of the SIMs of a range that have an alert of any state in one of the given scopes. */
 export async function simsWithAlerts(
   tx: TenantTx,
   { first, last }: { readonly first: number; readonly last: number },
@@ -96,7 +96,7 @@ export async function saveAlerts<State>(tx: TenantTx, alerts: readonly StoredAle
           asked_at = excluded.asked_at`.execute(tx.q)
 }
 
-/** Marks all subjects due that have a firing alert. */
+/** Marks all subjects with a firing alert due. */
 export async function markFiringDue(tx: TenantTx): Promise<void> {
   const { rows } = await sql<{ kind: SubjectCode; id: number }>`
     select distinct subject_kind as kind, subject_id as id from alerts
@@ -104,7 +104,7 @@ export async function markFiringDue(tx: TenantTx): Promise<void> {
   await markDue(tx, rows.map(fromCoded))
 }
 
-/** Marks the SIMs of pools due that have a firing alert. */
+/** Marks the SIMs of pools with a firing alert due. */
 export async function markFiringSimsDue(tx: TenantTx, poolIds: readonly number[]): Promise<void> {
   if (poolIds.length === 0) return
   const { rows } = await sql<{ id: number }>`
@@ -119,10 +119,10 @@ export async function markFiringSimsDue(tx: TenantTx, poolIds: readonly number[]
 }
 
 /**
- * Ends what is open of a cycle that nobody evaluates any more. Nothing is told: its statement says what was used.
+ * Ends open alerts of a cycle that is not evaluated any more. Sends no reports: the statement has the cycle's usage.
  *
  * @param most most alerts to end
- * @returns whether none was left
+ * @returns whether no alert was left
  */
 export async function closeAlerts(tx: TenantTx, cycleKey: string, most: number): Promise<boolean> {
   const { rows } = await sql<{ ended: number }>`

@@ -36,7 +36,7 @@ export const poolWindowSums = (
   )
 
 /**
- * Sums the usage of SIMs over the windows, by id: from the records, of which a SIM has few. The sums are those of time
+ * Sums the usage of SIMs over the windows, by id: from the records, because a SIM has few. The sums are those of time
  * buckets, because windows begin with one. A SIM without usage is left out.
  */
 export const simWindowSums = (
@@ -81,8 +81,8 @@ const SIGHTING = sql`
   left join lateral (select * from sim_sightings where tenant_id = s.tenant_id and sim_id = s.id limit 1) g on true`
 
 /**
- * Where to read the pool and the own tariff of the SIM `s`. Only provisioned SIMs have a seat. In a cycle that has ended it
- * is the last one that the SIM had in it.
+ * Source of the pool and the own tariff of the SIM `s`. Only provisioned SIMs have a seat. In an ended cycle it is the
+ * SIM's last seat there.
  */
 function seatIn({ cycle, isEnded }: SeatMoment) {
   if (!isEnded) return { seat: sql`s`, join: sql``, isProvisioned: sql`s.status <> ${SimStatus.Unprovisioned}` }
@@ -96,8 +96,8 @@ function seatIn({ cycle, isEnded }: SeatMoment) {
 }
 
 /**
- * What was seen of the SIM `s` and its sighting `g`. What is in the view sim_seen is written out: a join with it would be
- * one of all SIMs with themselves.
+ * Columns about the sighting `g` of the SIM `s`. They repeat the view sim_seen: a join with the view would join all
+ * SIMs with themselves.
  */
 export const SEEN = {
   imei: sql`case when g.imei_seen_at is null then s.imei else g.imei end`,
@@ -113,10 +113,10 @@ interface SeatMoment {
 }
 
 /**
- * Reads provisioned SIMs, by id. Unprovisioned ones are left out: there is nothing to watch.
+ * Reads provisioned SIMs, by id. Unprovisioned ones are left out: they have nothing to watch.
  *
- * @param moment in a cycle that has ended, SIMs are in the pools in which they were last
- * @param most so many at most
+ * @param moment in an ended cycle, SIMs are in their last pools
+ * @param most most SIMs to read
  */
 export async function simRows(tx: TenantTx, moment: SeatMoment, of: Among, most = 2_147_483_646): Promise<SimRow[]> {
   const { seat, join, isProvisioned } = seatIn(moment)
@@ -145,10 +145,10 @@ const figuresOfPool = (cycleKey: string) => sql`(
    where tenant_id = p.tenant_id and cycle_key = ${cycleKey} and pool_id = p.id
    limit 1)`
 
-/** Of a pool without totals, which has no ledger rows: a Fixed one has its capacity all the same. */
+/** The limit of a pool without totals, and so without ledger rows: a Fixed one has its capacity even then. */
 const LIMIT_UNUSED = sql`case when t.type = ${TariffType['Fixed Pool']} then t.allowance_bytes else 0 end`
 
-/** A SIM's pool, with what the limits of its SIMs follow from. */
+/** A SIM's pool, with the data for the limits of its SIMs. */
 export interface PoolOfLimits extends PoolOfSims {
   readonly tariff: Allowance | null
   /** SIMs that contribute to it in the cycle. */
@@ -190,7 +190,7 @@ export async function allowances(tx: TenantTx, ids: readonly number[]): Promise<
   return new Map(rows.map(({ id, ...allowance }) => [id, allowance]))
 }
 
-/** Reads pools, by id, without deleted ones. @param most so many at most */
+/** Reads pools, by id, without deleted ones. @param most most pools to read */
 export async function poolFactRows(
   tx: TenantTx,
   cycleKey: string,
@@ -251,7 +251,7 @@ export async function scanPools(
 
 export const NO_TICKETS: TicketCounts = { doneTickets: 0, failedTickets: 0 }
 
-/** Counts the tickets that were done or failed since an instant. Cancelled ones do not count: a person ended them. */
+/** Counts tickets done or failed since an instant. Cancelled ones do not count: a person ended them. */
 export async function ticketCounts(tx: TenantTx, since: Date): Promise<TicketCounts> {
   const { rows } = await sql<TicketCounts>`
     select count(*) filter (where status = ${TicketStatus.Complete})::integer as "doneTickets",
@@ -265,10 +265,10 @@ export async function ticketCounts(tx: TenantTx, since: Date): Promise<TicketCou
 export const NO_CHARGES: OverageCharges = { feeMicro: 0, overageMicro: 0, forecastMicro: 0 }
 
 /**
- * Adds up what the tenant's pools are charged. SIMs outside pools are left out. A statement charges by the SIM and
- * rounds each, so this is an estimate.
+ * Adds up the charges of the tenant's pools. SIMs outside pools are left out. A statement charges by the SIM and rounds
+ * each, so this is an estimate.
  *
- * @param share part of the cycle that usage is known of, above 0 and at most 1
+ * @param share part of the cycle with known usage, above 0 and at most 1
  */
 export async function overageCharges(tx: TenantTx, cycleKey: string, share: number): Promise<OverageCharges> {
   const { rows } = await sql<OverageCharges>`

@@ -1,10 +1,10 @@
-/** Reads an entry of the watchdog log with what it rests on, and what followed from alerts. Each statement has a limit. */
+/** Reads an entry of the watchdog log with its grounds, and the consequences of alerts. Every statement has a limit. */
 import { sql } from 'kysely'
 import type { LogLevel, TicketStatus, TicketType } from '../../domain/codes.ts'
 import type { LeafExplanation } from '../../rules/engine/evaluate.ts'
 import { mine, type TenantTx } from '../tenancy.ts'
 
-/** An entry as it is stored. */
+/** An entry as stored. */
 export interface StoredEntry<Grounds = unknown> {
   readonly id: number
   readonly key: string
@@ -18,7 +18,7 @@ export interface StoredEntry<Grounds = unknown> {
   readonly cycleKey: string | null
   /** The comparisons of its rule; null: no rule decided it. */
   readonly leaves: readonly LeafExplanation[] | null
-  /** The workflow and the ticket of what was done; null: nothing was done. */
+  /** The workflow and the ticket of the action; null without an action. */
   readonly workflowId: string | null
   readonly ticketId: string | null
   /** Null: no rule decided it. */
@@ -39,7 +39,7 @@ export async function findEntry<Grounds>(tx: TenantTx, id: number): Promise<Stor
 
 /** Rows of what followed. */
 const MOST = 100
-/** Entries of a SIM or a pool that are gone through for those of a rule. */
+/** Most entries of a SIM or a pool that are searched for those of a rule. */
 const MOST_READ = 1000
 
 /** Entries of these keys, the oldest first. */
@@ -51,7 +51,7 @@ export async function entriesOf(tx: TenantTx, keys: readonly string[]): Promise<
   return rows
 }
 
-/** Entries about what was done because of rules: of a SIM, or of a pool and its SIMs, the oldest first. */
+/** Entries about actions caused by rules: of a SIM, or of a pool and its SIMs, the oldest first. */
 export async function actionsSince(
   tx: TenantTx,
   { simId, poolId }: { readonly simId: number | null; readonly poolId: number | null },
@@ -112,7 +112,7 @@ export interface WorkflowRow {
   readonly at: Date
 }
 
-/** What is known of workflows of these ids: those that were started, and those that are to be asked still. */
+/** Reads the states of workflows by id: started, requested and not sent yet, or held by a person. */
 export async function workflowsOf(tx: TenantTx, ids: readonly string[]): Promise<WorkflowRow[]> {
   if (ids.length === 0) return []
   const { rows } = await sql<WorkflowRow>`

@@ -30,7 +30,7 @@ async function logAfter(tx: TenantTx, query: WatchdogLogQuery, after: Place | nu
 }
 
 /**
- * Reads a page of the log, newest first, or what follows a cursor.
+ * Reads a page of the log, newest first, or the part after a cursor.
  *
  * @throws ServiceError invalid_request if `date` is not a day of the calendar, or the cursor is none
  */

@@ -1,4 +1,4 @@
-/** Alerts that are pending or firing, as lists show them. */
+/** Pending and firing alerts, in the form of lists. */
 import { type RawBuilder, sql } from 'kysely'
 import { type Page, pageRequest, toPage } from '../../domain/page.ts'
 import type { AlertQuery } from '../../domain/watchdog/alert.ts'
@@ -6,7 +6,7 @@ import { fromCoded, SUBJECT_CODES, type SubjectCode, type SubjectKind } from '..
 import { readPage } from '../paging.ts'
 import { mine, type TenantTx } from '../tenancy.ts'
 
-/** An open alert. @typeParam State as it is stored */
+/** An open alert. @typeParam State as stored */
 export interface OpenAlert<State> {
   readonly rule: string
   readonly ruleVersion: number
@@ -23,7 +23,7 @@ export interface OpenAlert<State> {
 }
 
 /**
- * Reads a page of open alerts, by rule and subject. Those of other cycles are left out.
+ * Reads a page of open alerts, by rule and subject. Alerts of other cycles are left out.
  *
  * @param cycleKey key of the running cycle
  */

@@ -1,4 +1,7 @@
-/** Counts what rules did to a tenant, and what became of it: from the logs, the audit trail, silences and suspensions. */
+/**
+ * Counts the effects of rules on a tenant, and their later fate: from the logs, the audit trail, silences and
+ * suspensions.
+ */
 import { type RawBuilder, sql } from 'kysely'
 import { mine, type TenantTx } from '../tenancy.ts'
 
@@ -41,10 +44,10 @@ export interface UndoneCounts {
 }
 const UNDONE = ['withinHour', 'acknowledged', 'silences', 'resumed'] as const
 
-/** What of rules was undone since an instant, by rule. Rules of which nothing was are left out. */
+/** Counts undone effects of rules since an instant, by rule. Rules without any are left out. */
 export async function undoneByRule(tx: TenantTx, since: Date): Promise<Map<string, UndoneCounts>> {
   const counts: Record<(typeof UNDONE)[number], RawBuilder<unknown>> = {
-    // Grouped, not joined: under row-level security PostgreSQL would look at all entries for each.
+    // Grouped, not joined: under row-level security a join would look at all entries for each entry.
     withinHour: sql`
       select rule from (
         select rule, at, dedupe_key like '%/fired' as is_begin, regexp_replace(dedupe_key, '/(fired|resolved)$', '') as episode

@@ -1,4 +1,4 @@
-/** What became of the rules, newest first: versions that were brought in, and which of them was put in force when. */
+/** The history of the rules, newest first: pushed versions, and their activations. */
 import { sql } from 'kysely'
 import { type Page, type PageQuery, pageRequest, toPage } from '../../domain/page.ts'
 import type { RuleChange } from '../../domain/watchdog/rule-change.ts'

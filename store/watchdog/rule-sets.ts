@@ -1,10 +1,10 @@
-/** Versions of the rule set, which never change, and which of them is in force: that of the newest activation. */
+/** Versions of the rule set, and the one in force: that of the newest activation. A version never changes. */
 
 import { sql } from 'kysely'
 import type { RuleSource } from '../../domain/watchdog/rule-source.ts'
 import type { PlatformTx, TenantTx } from '../tenancy.ts'
 
-/** Who changes the rules, and why. */
+/** Author and reason of a change of the rules. */
 export interface By {
   readonly author: string
   readonly reason: string | null
@@ -33,7 +33,7 @@ export async function activeRuleSet(tx: TenantTx | PlatformTx): Promise<RuleSet 
   return version === undefined ? undefined : ruleSetOf(tx, version)
 }
 
-/** Versions that were in force before the current one, the latest first. */
+/** Versions in force before the current one, the latest first. */
 export async function earlierRuleVersions(tx: TenantTx | PlatformTx): Promise<number[]> {
   const { rows } = await sql<{ version: number }>`
     select version from rule_activations where version <> ${versionInForce}
@@ -50,15 +50,15 @@ export async function ruleSetOf(tx: TenantTx | PlatformTx, version: number): Pro
   return rows[0]
 }
 
-/** Locks what is in force until the end of the transaction: changes of the rules wait for each other. */
+/** Locks the version in force until the end of the transaction: changes of the rules wait for each other. */
 export async function lockRules(tx: PlatformTx): Promise<void> {
   await sql`select pg_advisory_xact_lock(hashtext('simherd.rules'))`.execute(tx.q)
 }
 
 /**
- * Stores a set. The same content keeps the same version, whoever brings it. Call with the rules locked.
+ * Stores a set. The same content keeps the same version. Call with the rules locked.
  *
- * @returns its version, and whether it was not known before
+ * @returns its version, and whether it is new
  */
 export async function storeRuleSet(
   tx: PlatformTx,

@@ -9,7 +9,7 @@ import { type Part, readPage, readPart, within } from '../paging.ts'
 import { mine, type PlatformTx, type TenantTx } from '../tenancy.ts'
 
 export interface NewShadowEntry {
-  /** Key of the telling. A tenant gets at most one entry for a key and what would have been done. */
+  /** Key of the telling. A tenant gets at most one entry for a key and a would-be action. */
   readonly dedupeKey: string
   readonly does: ShadowAct
   readonly rule: string
@@ -21,7 +21,7 @@ export interface NewShadowEntry {
   readonly cycleKey: string
 }
 
-/** Writes entries. An existing one stays as it is. */
+/** Writes entries. An existing one stays unchanged. */
 export async function insertShadowEntries(tx: TenantTx, entries: readonly NewShadowEntry[]): Promise<void> {
   if (entries.length === 0) return
   await sql`
@@ -46,7 +46,7 @@ const matching = ({ rule, version, does, date }: ShadowQuery): RawBuilder<unknow
   ${within(sql`at`, date)}`
 
 /**
- * Reads a page of the shadow log, newest first, or what follows a cursor.
+ * Reads a page of the shadow log, newest first, or the part after a cursor.
  *
  * @throws ServiceError invalid_request if `date` is not a day of the calendar, or the cursor is none
  */

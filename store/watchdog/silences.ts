@@ -20,7 +20,7 @@ export interface NewSilenceRow {
 
 const actorOf = (tx: TenantTx): string | null => tx.caller?.actor ?? null
 
-/** Adds a silence, which begins now. @returns its id */
+/** Adds a silence from now on. @returns its id */
 export async function insertSilence(tx: TenantTx, silence: NewSilenceRow): Promise<number> {
   const { rule, simId, poolId, tag, level, reason, endsAt } = silence
   const { rows } = await sql<{ id: number }>`
@@ -73,7 +73,7 @@ export async function pageOfSilences(tx: TenantTx, query: SilenceQuery): Promise
   return toPage(page, totalItems, rows.map(toSilence))
 }
 
-/** The tenant's silences that have not ended. */
+/** The tenant's open silences. */
 export async function openSilences(tx: TenantTx): Promise<OpenSilence[]> {
   const { rows } = await sql<Omit<OpenSilence, 'endsAt'> & { readonly endsAt: Date }>`
     select id, rule, sim_id as "simId", pool_id as "poolId", tag, level, ends_at as "endsAt" from silences

@@ -1,6 +1,6 @@
 /**
- * Reads SIMs for a look at all of a range: by COPY, without objects. One object shows one SIM after the other; texts and
- * instants are made only when they are asked for.
+ * Reads SIMs for a look at all of a range: by COPY, without an object for each. A single object shows one SIM after the
+ * other, and makes texts and instants only on demand.
  */
 import { type RawBuilder, sql } from 'kysely'
 import { SimStatus, SimType, WatchdogMode } from '../../domain/codes.ts'
@@ -10,7 +10,7 @@ import { copyOf } from '../copy.ts'
 import { mine, type TenantTx } from '../tenancy.ts'
 import { type Among, SEEN } from './facts.ts'
 
-/** What stands in a SIM's own rows. */
+/** The columns of a SIM's own rows. */
 type Own = Omit<SimRow, 'pool' | 'tariffType'>
 
 const COLUMNS = sql`
@@ -58,7 +58,7 @@ const statusOf = codeIn(Object.values(SimStatus))
 const typeOf = codeIn(Object.values(SimType))
 const modeOf = codeIn(Object.values(WatchdogMode))
 
-/** Calls for each line, with what is to be read beside the lines. Goes back before the first. */
+/** Calls `seen` for each line, with the data read next to the lines. Rewinds the rows at the end. */
 export function eachLine(
   rows: CopiedRows,
   seen: (simId: number, poolId: number | null, tariffId: number | null, ledgerTariffId: number | null) => void,
@@ -68,7 +68,10 @@ export function eachLine(
   rows.rewind()
 }
 
-/** The present line: a SIM beside one of its ledger rows. A SIM has a line for each of them, and one if it has none. */
+/**
+ * The present line: a SIM next to one of its ledger rows. A SIM has a line for each of them, or a single one without
+ * ledger row.
+ */
 export class SimLine implements Own {
   readonly #rows: CopiedRows
   simId = 0
@@ -141,7 +144,7 @@ export class SimLine implements Own {
   }
 }
 
-/** A range of ids, up to `toId`, which is not in it. */
+/** A range of ids, up to and excluding `toId`. */
 export type Range = Extract<Among, { fromId: number }>
 
 /** The ids of a range. COPY takes no parameters. */
@@ -151,12 +154,12 @@ const within = (column: RawBuilder<unknown>, { fromId, toId }: Range): RawBuilde
     : sql`${column} >= ${sql.lit(fromId)} and ${column} < ${sql.lit(toId)}`
 
 /**
- * Reads provisioned SIMs of a range of ids, each beside its ledger rows of a cycle, by id: for {@link SimLine}.
+ * Reads provisioned SIMs of a range of ids, each next to its ledger rows of a cycle, by id: for {@link SimLine}.
  *
- * Full joins, of which what has no SIM is thrown away: PostgreSQL does not do them by nested loops, whatever it takes the
- * sizes of the three for.
+ * Uses full joins, and drops rows without a SIM: PostgreSQL never runs them as nested loops, even with wrong estimates
+ * of the three sizes.
  *
- * @param most so many SIMs at most
+ * @param most most SIMs to read
  */
 export function readSimLines(tx: TenantTx, cycleKey: string, of: Range, most: number): Promise<CopiedRows> {
   const upTo = sql`sim_id >= ${sql.lit(of.fromId)} and sim_id <= (select max(id) from s)`

@@ -1,6 +1,6 @@
 /**
- * Counts the subjects of a tenant by what rules match them by and by their settings. One statement for each kind: rows of
- * an estate stay in PostgreSQL, and only the classes are read.
+ * Counts the subjects of a tenant by the properties that rules match, and by their settings. Takes one statement for
+ * each kind: rows of an estate stay in PostgreSQL, and only the classes are read.
  */
 import { type RawBuilder, sql } from 'kysely'
 import { SimStatus, type TariffType, type WatchdogMode } from '../../domain/codes.ts'
@@ -9,7 +9,7 @@ import { mine, type TenantTx } from '../tenancy.ts'
 
 interface Counted {
   readonly count: number
-  /** Of one of the class. All of a class fit the same patterns. Null outside pools. */
+  /** The pool of one subject of the class. The subjects of a class fit the same patterns. Null outside pools. */
   readonly poolName: string | null
   /** Ids of the first of the class. */
   readonly ids: readonly number[]
@@ -32,13 +32,13 @@ export interface PoolClass extends Counted {
   readonly enableBurnRateAlerts: boolean
 }
 
-/** Patterns of rules, in which `*` stands for any characters. */
+/** Patterns of rules; `*` stands for any characters. */
 export interface Patterns {
   readonly pool: readonly string[]
   readonly tag: readonly string[]
 }
 
-/** The same as a pattern of LIKE. */
+/** The pattern in the syntax of LIKE. */
 const likeOf = (pattern: string): string => pattern.replaceAll(/[\\%_]/g, '\\$&').replaceAll('*', '%')
 
 /** Which of the patterns a text fits, as one value. */
@@ -95,7 +95,7 @@ export async function simClasses(tx: TenantTx, patterns: Patterns, most: number)
   }))
 }
 
-/** Those of pools that are not deleted. @param most ids of a class */
+/** The classes of pools, without deleted ones. @param most ids of a class */
 export async function poolClasses(tx: TenantTx, patterns: Patterns, most: number): Promise<PoolClass[]> {
   const key = sql`mode, "tariffType", "warningThresholdPct", "enableBurnRateAlerts"`
   const { rows } = await sql<PoolClass>`

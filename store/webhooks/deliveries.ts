@@ -1,4 +1,4 @@
-/** Deliveries of events to webhooks. They are their own work list, which the platform reads without what they say. */
+/** Deliveries of events to webhooks. They are their own work list; the platform reads it without the contents. */
 import { sql } from 'kysely'
 import { type Page, pageRequest, toPage } from '../../domain/page.ts'
 import type { DeliveryQuery, DeliveryStatus, WebhookDelivery } from '../../domain/webhooks/webhook.ts'
@@ -13,7 +13,7 @@ export interface ClaimedDelivery {
   readonly triedFrom: Date
 }
 
-/** Claims the deliveries to an endpoint that are due longest, under a lease, and counts the attempt. */
+/** Claims the longest due deliveries to an endpoint under a lease, and counts the attempt. */
 export async function claimDeliveries(
   tx: TenantTx,
   webhookId: number,
@@ -43,7 +43,7 @@ export interface AttemptOutcome {
   readonly nextAt: Date
 }
 
-/** Records the outcome of an attempt, unless the delivery was ended meanwhile. */
+/** Records the outcome of an attempt, unless the delivery has ended already. */
 export async function noteAttempt(tx: TenantTx, id: number, outcome: AttemptOutcome): Promise<void> {
   const { status, answer, response, nextAt } = outcome
   await sql`
@@ -53,7 +53,7 @@ export async function noteAttempt(tx: TenantTx, id: number, outcome: AttemptOutc
      where id = ${id} and status = 'pending'`.execute(tx.q)
 }
 
-/** Gives up all deliveries to an endpoint that have been tried since before an instant. @returns how many */
+/** Gives up all deliveries to an endpoint with a first attempt before an instant. @returns how many */
 export async function giveUpDeliveries(tx: TenantTx, webhookId: number, triedSince: Date): Promise<number> {
   const { numAffectedRows } = await sql`
     update webhook_deliveries set status = 'failed', ended_at = ${tx.now}
@@ -62,7 +62,7 @@ export async function giveUpDeliveries(tx: TenantTx, webhookId: number, triedSin
   return Number(numAffectedRows ?? 0n)
 }
 
-/** Has a delivery tried from now on, whatever became of it. @returns false if the endpoint has no such delivery */
+/** Makes a delivery due again, in any state. @returns false if the endpoint has no such delivery */
 export async function replayDelivery(tx: TenantTx, webhookId: number, id: number): Promise<boolean> {
   const { rows } = await sql`
     update webhook_deliveries
@@ -119,8 +119,8 @@ export interface BusyWebhook {
 }
 
 /**
- * Endpoints with a delivery that is due, at most `limit`. It reads one row of each endpoint that something waits for,
- * however much that is.
+ * Endpoints with a due delivery, at most `limit`. Reads one row of each endpoint with waiting deliveries, for any
+ * number of them.
  */
 export async function webhooksDue(tx: PlatformTx, limit: number): Promise<BusyWebhook[]> {
   const { rows } = await sql<BusyWebhook>`
@@ -146,8 +146,8 @@ export async function webhooksDue(tx: PlatformTx, limit: number): Promise<BusyWe
 }
 
 /**
- * Deletes events of all tenants from before an instant, with their deliveries, the oldest first. One that
- * was replayed since is kept until it is taken or given up.
+ * Deletes events of all tenants from before an instant, with their deliveries, the oldest first. A delivery replayed
+ * since is kept until it is accepted or given up.
  *
  * @returns how many
  */

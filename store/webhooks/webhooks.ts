@@ -63,7 +63,7 @@ export async function pageOfWebhooks(tx: TenantTx, query: PageQuery): Promise<Pa
 /** An endpoint with its secrets. */
 export interface HeldWebhook extends Webhook {
   readonly secret: string
-  /** The one before; null where it signs no longer. */
+  /** The previous secret; null if it no longer signs. */
   readonly previousSecret: string | null
 }
 
@@ -85,7 +85,7 @@ export async function writeSecret(tx: TenantTx, id: number, secret: string, prev
      where id = ${id}`.execute(tx.q)
 }
 
-/** Disables an endpoint, and gives up what waits for it. */
+/** Disables an endpoint, and gives up its waiting deliveries. */
 export async function writeDisabled(tx: TenantTx, id: number, why: string): Promise<void> {
   await sql`
     update webhooks set disabled_at = ${tx.now}, disabled_why = ${why}, failures = 0, paused_until = null
@@ -107,9 +107,9 @@ export async function deleteWebhook(tx: TenantTx, id: number): Promise<void> {
 }
 
 /**
- * Pauses an endpoint that was found away. Of several attempts at the same time, only the first counts.
+ * Pauses an unavailable endpoint. Of several attempts at the same time, only the first counts.
  *
- * @param failures how many there were before the attempt
+ * @param failures their number before the attempt
  */
 export async function pauseWebhook(tx: TenantTx, id: number, failures: number, until: Date): Promise<void> {
   await sql`
@@ -117,14 +117,14 @@ export async function pauseWebhook(tx: TenantTx, id: number, failures: number, u
      where id = ${id} and failures = ${failures} and disabled_at is null`.execute(tx.q)
 }
 
-/** Ends the pause of an endpoint: it has answered, or a person wants it tried. */
+/** Ends the pause of an endpoint: it has answered, or a person requested an attempt. */
 export async function endPause(tx: TenantTx, id: number): Promise<void> {
   await sql`
     update webhooks set failures = 0, paused_until = null
      where id = ${id} and (failures > 0 or paused_until is not null)`.execute(tx.q)
 }
 
-/** Notes that the tenant is told of its trouble now. @returns false if it was told since an instant */
+/** Notes that the tenant is warned of the endpoint's failures now. @returns false if it was warned since an instant */
 export async function noteWarned(tx: TenantTx, id: number, since: Date): Promise<boolean> {
   const { rows } = await sql`
     update webhooks set warned_at = ${tx.now}
