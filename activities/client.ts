@@ -66,7 +66,7 @@ export function serviceClients({ serviceUrl, internalUrl, key }: ServiceAddress)
 /**
  * The body of a successful response.
  *
- * @throws ApplicationFailure whose type is the problem's code; retried if domain/errors.ts or the status says so
+ * @throws ApplicationFailure whose type is the problem's code; retried by domain/errors.ts or the status
  */
 export const bodyOf = <T>(request: Promise<client.FetchResult<T>>): Promise<T> =>
   client.bodyOf(request, failureOfResponse)

@@ -110,7 +110,7 @@ export const enforcementActivities = (clientOf: (tenantId: string) => ServiceCli
     if (refusal) {
       const ticketId = await ticketOfStep(client, ticket)
       if (ticketId === undefined) return refusal
-      // The step got a permit for what it has begun.
+      // The step has a permit for its begun suspension.
       const takenBack = why !== null && (await cancelTicket(client, ticketId))
       return takenBack ? { do: 'refuse', why, ticketId } : { do: 'wait', ticketId }
     }
@@ -124,14 +124,14 @@ export const enforcementActivities = (clientOf: (tenantId: string) => ServiceCli
     }
   },
 
-  /** Makes the service log what the watchdog did, and notify people. Once per counter. */
+  /** Makes the service log an action of the watchdog and notify people, once per counter. */
   async logAction({ tenantId, entry }: { readonly tenantId: string; readonly entry: ActionRequest }): Promise<void> {
     await bodyOf(clientOf(tenantId).internal.POST('/internal/watchdog/actions', { body: entry, params: {} }))
   },
 
   /**
-   * Runs a round of a pool: picks the SIMs to stop, asks the guard, and arms those that it grants. The service keeps the
-   * armed SIMs: no list of SIMs is in the history of a workflow. Safe to run twice.
+   * Runs a round of a pool: picks the SIMs to stop, asks the guard, and arms those that it grants. The service keeps
+   * the armed SIMs: no list of SIMs is in the history of a workflow. Safe to run twice.
    */
   async stopPool({ ruleFile, grace, until, ...ask }: PoolStop): Promise<PoolRound> {
     const { tenantId, poolId, cycleKey: cycle, rule } = ask
@@ -143,7 +143,8 @@ export const enforcementActivities = (clientOf: (tenantId: string) => ServiceCli
   },
 
   /**
-   * Passes a signal on to all SIMs that a pool has armed in the cycle. Safe to run twice: a repeated signal changes nothing.
+   * Passes a signal on to all SIMs that a pool has armed in the cycle. Safe to run twice: a repeated signal changes
+   * nothing.
    *
    * @returns how many SIMs
    */

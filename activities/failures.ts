@@ -6,7 +6,7 @@ import { textIn } from '../client/problem.ts'
 import { ERRORS } from '../domain/errors.ts'
 import { retryAfterMs } from '../domain/http.ts'
 
-/** Statuses that may be gone at the next attempt. Any different 4xx is final, unless its code says otherwise. */
+/** Statuses that may be gone at the next attempt. The remaining 4xx are final, unless their code is retryable. */
 const RETRYABLE_STATUS = new Set([408, 425, 429])
 
 const RETRYABLE_CODES: ReadonlySet<string> = new Set(
@@ -29,7 +29,7 @@ export const isKeyRefusal = (status: number, code: string): boolean => status ==
 /** Statuses that report the state of things. Workflows expect them, so they are no warning in a worker's log. */
 const ANSWERS: ReadonlySet<number> = new Set([404, 409, 422])
 
-/** The longest Retry-After that is respected, in milliseconds: an hour. */
+/** The longest respected Retry-After, in milliseconds: an hour. */
 const RETRY_AFTER_MAX_MS = 3_600_000
 
 /** The failure for an unsuccessful response. Its type is the problem's stable code, or `http_<status>` without one. */

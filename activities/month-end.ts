@@ -19,7 +19,7 @@ export interface CycleRef {
 }
 /** How far the steps of a month end are. */
 export type MonthEndLook = Readonly<Record<MonthEndWork, WorkCounts>> & {
-  /** Changes whose tickets have not ended. */
+  /** Changes with open tickets. */
   readonly open: number
   /** Suspended SIMs without a ticket of the month end. */
   readonly suspended: number
@@ -79,7 +79,7 @@ const tally = (results: ChangesOpened['results']) => {
   return { opened, refused: results.length - opened }
 }
 
-/** Signals under way at once. Each writes a row of the audit trail and calls Temporal. */
+/** Signals under way at once. A signal writes a row of the audit trail and calls Temporal. */
 const SIGNALS_AT_ONCE = 10
 
 /**

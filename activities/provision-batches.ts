@@ -30,7 +30,7 @@ export interface SimEnd
     ProvisionAndActivateResult,
     'outcome' | 'failure' | 'provisionTicket' | 'activateTicket' | 'unassignTicket'
   > {
-  /** The run in which to look up its tickets. Temporal gives a parent no result of a cancelled child. */
+  /** The run with its tickets, to look them up. Temporal gives a parent no result of a cancelled child. */
   readonly lookUp?: { readonly workflowId: string; readonly runId: string }
 }
 export interface BatchNote extends BatchRef {
@@ -135,7 +135,7 @@ export const batchActivities = (clientOf: (tenantId: string) => ServiceClient) =
     return { total, counts }
   },
 
-  /** One page of the SIMs that have not ended, after `afterIndex` in the list. */
+  /** Reads a page of the SIMs without an outcome, after `afterIndex` in the list. */
   async pageOfBatch(
     ask: BatchRef & { readonly afterIndex: number | null; readonly limit: number },
   ): Promise<BatchPage> {

@@ -15,7 +15,7 @@ export interface ServiceKey {
   readonly taken: (key: string) => void
 }
 
-/** A key that is never rotated. */
+/** A key without rotation. */
 export const fixedKey = (key: string): ServiceKey => ({
   current: () => key,
   refused: async () => undefined,

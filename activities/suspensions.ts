@@ -15,7 +15,7 @@ export interface PassOverInput {
   readonly cycleKey: string
 }
 
-/** The suspension found by a run that was started again under its workflow id. */
+/** The suspension found by a run restarted under its workflow id. */
 export interface SuspensionFound {
   /** `this`: by the calling workflow, in an earlier run. */
   readonly suspendedBy: 'this' | 'another workflow' | 'a person' | 'nobody'

@@ -8,8 +8,8 @@
  *
  * Signals during a round lead to one more round in total.
  *
- * The service keeps the armed SIMs, so a run started again after a cancel or a termination signals them too. If its first
- * round finds the pool under its limit, those SIMs have missed `cleared`.
+ * The service keeps the armed SIMs, so a run started again after a cancel or a termination signals them too. If its
+ * first round finds the pool under its limit, those SIMs have missed `cleared`.
  */
 import {
   ActivityFailure,

@@ -107,8 +107,8 @@ function refused(run: SuspendRun, step: string, { why, ticketId }: Refused, seen
 }
 
 /**
- * While the usage feed is stale: waits until an evaluation of new usage asks again, or the suspension is no longer desired. The
- * grace has passed, and is not given again: people had at least as long.
+ * While the usage feed is stale: waits until an evaluation of new usage asks again, or the suspension is no longer
+ * desired. The grace has passed, and is not given again: people had at least as long.
  */
 async function delayed(run: SuspendRun, step: string, seen: number): Promise<void> {
   const why = 'the usage feed is stale: nobody knows whether it is still over'
