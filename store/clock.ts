@@ -5,8 +5,8 @@ import type { Db } from './tenancy.ts'
  * Compares a clock with the database's.
  *
  * @param clock milliseconds since 1970
- * @returns milliseconds that the clock is ahead of the database's; negative if it is behind. Wrong by at most half of the
- *   time that the query takes
+ * @returns milliseconds that the clock is ahead of the database's; negative if it is behind. Wrong by at most half of
+ *   the time that the query takes
  */
 export async function clockOffsetMs(db: Db, clock: () => number): Promise<number> {
   const before = clock()

@@ -18,7 +18,10 @@ class CopyText {
 /** In place of a statement's only parameter: its rows are to be read in COPY's binary format. */
 const AS_BYTES = Symbol('as bytes')
 
-/** A client that sends a statement with {@link CopyText} or {@link AS_BYTES} as COPY, on the connection of its transaction. */
+/**
+ * A client that sends a statement with {@link CopyText} or {@link AS_BYTES} as COPY, on the connection of its
+ * transaction.
+ */
 export class CopyingClient extends pg.Client {
   // `query` has a dozen overloads; all but ours are passed on unchanged.
   // biome-ignore-start lint/suspicious/noExplicitAny: see above

@@ -34,9 +34,9 @@ export async function* keysetPages<Item, Place>(
 }
 
 /**
- * The limit of a page's statement, hidden from PostgreSQL's planner. The planner then expects to need a tenth of the rows, and
- * walks an index in the order of the list. With a known limit and old statistics it takes a long list for less than a page:
- * it reads and sorts the whole list for each page.
+ * The limit of a page's statement, hidden from PostgreSQL's planner. The planner then expects to need a tenth of the
+ * rows, and walks an index in the order of the list. With a known limit and old statistics it takes a long list for
+ * less than a page: it reads and sorts the whole list for each page.
  */
 export const pageLimit = (most: number): RawBuilder<unknown> => sql`(select ${most}::bigint)`
 

@@ -35,9 +35,10 @@ export interface MigrateOptions {
  * work while the others wait. Migrations applied by a newer release are left alone.
  *
  * @returns names of the applied migrations
- * @throws UnfitDatabase if the server is too old, or the database older than the first release, or if the login may not make tables: with the statements that a
- *   superuser has to run; likewise if a migration refuses the database, gets no lock, or finds the disk full. Error for
- *   any other failed migration. Their messages name the migration; everything before it stays applied
+ * @throws UnfitDatabase if the server is too old, or the database older than the first release, or if the login may not
+ *   make tables: with the statements that a superuser has to run; likewise if a migration refuses the database, gets no
+ *   lock, or finds the disk full. Error for any other failed migration. Their messages name the migration; everything
+ *   before it stays applied
  */
 export async function migrate(databaseUrl: string, options: MigrateOptions = {}): Promise<string[]> {
   const { contract = true, lockPatienceMs = LOCK_PATIENCE_MS, log } = options
@@ -61,8 +62,8 @@ export async function migrate(databaseUrl: string, options: MigrateOptions = {})
 }
 
 /**
- * Looks whether the login has the rights of the schema's owner. A database's owner has them, but not while it inherits no
- * rights from the roles that it is a member of.
+ * Looks whether the login has the rights of the schema's owner. A database's owner has them, but not while it inherits
+ * no rights from the roles that it is a member of.
  */
 async function refuseForeignSchema(db: Db): Promise<void> {
   const { rows } = await sql<{ login: string; database: string }>`

@@ -1,4 +1,7 @@
-/** Notices to the operator of the installation: a list that every noun writes. `operations/mail/tell-operator.ts` mails it. */
+/**
+ * Notices to the operator of the installation: a list that every noun writes. `operations/mail/tell-operator.ts` mails
+ * it.
+ */
 import { sql } from 'kysely'
 import type { OperatorNotice } from '../notify/operator-notice.ts'
 import type { PlatformTx, TenantTx } from './tenancy.ts'

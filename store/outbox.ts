@@ -182,7 +182,7 @@ export async function knownStarts(tx: TenantTx, workflowIds: readonly string[]):
   return new Set(rows.map(({ workflowId }) => workflowId))
 }
 
-/** Which rule suspends, for which cycle, and for how long. */
+/** The rule, the cycle and the length of a suspension. */
 export interface SuspensionStarted {
   readonly rule: string | null
   readonly cycle: string
@@ -219,7 +219,7 @@ export async function passOverStarted(tx: TenantTx, workflowIds: readonly string
   return new Map(workflowIds.map((id) => [id, started.has(id)]))
 }
 
-/** As {@link passOverStarted}, also for workflows that have not started: these never start. */
+/** As {@link passOverStarted}, also for workflows not started yet: these never start. */
 export async function passOverRuns(tx: TenantTx, workflowIds: readonly string[]): Promise<void> {
   await sql`
     insert into workflow_starts as w (workflow_id, started_at, held)
@@ -267,7 +267,7 @@ export async function tenantsWithWorkflowRequests(tx: PlatformTx, limit: number)
   return rows.map((row) => row.tenantId)
 }
 
-/** What is recorded about a workflow that runs once. */
+/** The record of a workflow that runs once. */
 export interface RememberedStart {
   /** Whether a person has ended its work for its cycle, perhaps before it started. */
   readonly held: boolean

@@ -93,8 +93,8 @@ export async function readPart<Row, Item>(
 }
 
 /**
- * The texts that a search looks for: its term without white space around it and, of a number in groups, the number too. A tag
- * may have those groups, an ICCID has none.
+ * The texts that a search looks for: its term without white space around it and, of a number in groups, the number too.
+ * A tag may have those groups, an ICCID has none.
  */
 export function textsOf(term: string): readonly string[] {
   const text = term.trim() || term

@@ -66,8 +66,8 @@ export interface Opening {
   readonly waitMs: number
 }
 /**
- * 10,000 SIMs take about 0.1 s (`bench/cycle.ts`), so a smaller estate notices nothing. In 5 s 150,000 to 500,000 are opened,
- * and callers that give a request 10 s still get their answer.
+ * 10,000 SIMs take about 0.1 s (`bench/cycle.ts`), so a smaller estate notices nothing. In 5 s 150,000 to 500,000 are
+ * opened, and callers that give a request 10 s still get their answer.
  */
 export const OPENING: Opening = { sims: 10_000, waitMs: 5000 }
 
@@ -137,7 +137,10 @@ const isDeadlock = (error: unknown): boolean => error instanceof Error && 'code'
 /** Does preparatory work in separate transactions. @param until how long to wait, by `performance.now()` */
 type First = (store: Store, tenantId: string, until: number) => Promise<void>
 
-/** Breaks off a transaction that needs something which takes longer than a transaction should. `inTenant` does that first. */
+/**
+ * Breaks off a transaction that needs something which takes longer than a transaction should. `inTenant` does that
+ * first.
+ */
 export class DoFirst extends Error {
   readonly first: First
   constructor(message: string, first: First) {
@@ -150,8 +153,8 @@ export class DoFirst extends Error {
 /**
  * Runs work in one transaction that sees and writes only this tenant's rows. Jobs are enqueued after the commit.
  *
- * If the database ends the transaction for a deadlock, the work runs again from the beginning. If the work needs other work
- * first ({@link DoFirst}), does that for at most `opening.waitMs`, and then runs the work again.
+ * If the database ends the transaction for a deadlock, the work runs again from the beginning. If the work needs other
+ * work first ({@link DoFirst}), does that for at most `opening.waitMs`, and then runs the work again.
  *
  * @throws ServiceError `unavailable` if it would have to wait longer; `quota_exceeded` if the tenant has too many
  *   transactions waiting

@@ -1,9 +1,9 @@
 /**
  * Shares a process' connections to the database among tenants: one tenant's requests do not delay another's.
  *
- * A transaction may start if more connections are free than its tenant uses. A tenant alone gets half of the connections, a
- * second tenant a quarter, and a tenant that uses none finds one free. Waiting transactions start tenant by tenant, each
- * tenant's in their order (docs/decisions/0077-tenants-take-turns.md).
+ * A transaction may start if more connections are free than its tenant uses. A tenant alone gets half of the
+ * connections, a second tenant a quarter, and a tenant that uses none finds one free. Waiting transactions start tenant
+ * by tenant, each tenant's in their order (docs/decisions/0077-tenants-take-turns.md).
  */
 import { ServiceError } from '../domain/errors.ts'
 

@@ -64,7 +64,8 @@ export interface PickFrom {
 /**
  * Reads the SIMs of a pool from which enforcement picks.
  *
- * @param since when the asking alert began; undefined if it does not fire. Earlier refusals by the carrier do not count.
+ * @param since when the asking alert began; undefined if it does not fire. Earlier refusals by the carrier do not
+ *   count.
  * @param limit most rows to return; the sums cover all SIMs
  */
 export async function poolRows(

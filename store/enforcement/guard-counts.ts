@@ -1,4 +1,7 @@
-/** Counts by the minute what the guard has let through in the last hour: a few rows a rule, for estates of any size. */
+/**
+ * Counts by the minute the subjects that the guard let through in the last hour: a few rows a rule, for estates of any
+ * size.
+ */
 import { sql } from 'kysely'
 import type { HoldSubject } from '../../domain/enforcement/guard.ts'
 import { mine, type TenantTx } from '../tenancy.ts'

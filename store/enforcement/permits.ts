@@ -9,7 +9,7 @@ import type { HoldRow } from './guard-holds.ts'
 
 export type PermitState = 'granted' | 'held' | 'discarded'
 
-/** Locks the tenant's guard, so that requests are counted one at a time. Take the lock on alerts first. */
+/** Locks the tenant's guard, to count requests one at a time. Take the lock on alerts first. */
 export async function lockGuard(tx: TenantTx): Promise<void> {
   await sql`select pg_advisory_xact_lock(hashtext('simherd.guard'), hashtext(${tx.lockName}))`.execute(tx.q)
 }
@@ -25,7 +25,7 @@ export interface StandingPermit {
 
 /**
  * Permits of SIMs under one version of a rule that have not ended, in the order of `simIds`. A SIM without a permit has
- * nulls; a SIM that the tenant does not have is left out.
+ * nulls; an unknown SIM is left out.
  */
 export async function standingPermits(
   tx: TenantTx,

@@ -52,8 +52,8 @@ export interface SimChange {
 }
 
 /**
- * Writes the state of SIMs after their tickets. Call with the SIMs locked. The trigger `sims_counted` locks and counts the
- * pools that they leave and join, by id.
+ * Writes the state of SIMs after their tickets. Call with the SIMs locked. The trigger `sims_counted` locks and counts
+ * the pools that they leave and join, by id.
  */
 export async function writeSimStates(tx: TenantTx, changes: readonly SimChange[]): Promise<void> {
   if (changes.length === 0) return

@@ -19,7 +19,7 @@ const toAddress = ({ confirmedAt, badSince, createdAt, ...row }: AddressRow): Ad
   createdAt: createdAt?.toISOString() ?? null,
 })
 
-/** All addresses of the tenant, billing first. Its billing address is among them, whether it has a row or not. */
+/** All addresses of the tenant, billing first. Its billing address is among them, even without a row. */
 export async function readAddresses(tx: TenantTx): Promise<Address[]> {
   const { rows } = await sql<AddressRow>`
     select ${columns} from addresses where tenant_id = ${mine}

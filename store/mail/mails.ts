@@ -15,7 +15,7 @@ export async function lastGroupedAt(tx: TenantTx): Promise<Date | null> {
 }
 
 /**
- * Locks a tenant's mail work, so that one worker at a time puts notifications into mails.
+ * Locks a tenant's mail work, to let one worker at a time put notifications into mails.
  *
  * @returns false if there is no work or another transaction has it locked
  */

@@ -21,10 +21,11 @@ const COLUMNS = sql`pool_id, pool_name, sim_id, iccid, tariff_id, bytes, voice_s
   overage_bytes, fee_micro, sms_micro, voice_micro, overage_micro`
 
 /**
- * Selects the lines of a cycle as they stand now, one for each SIM and each pool, unsorted. Money in micro-units.
+ * Selects the present lines of a cycle, one for each SIM and each pool, unsorted. Money in micro-units.
  *
- * Fees are those of the governing tariff. A SIM pays the monthly fee for every ledger row with Active time. A pool that
- * existed in the cycle pays for its bucket, whether used or not. Products are exact; `div(2a + b, 2b)` rounds half up.
+ * Fees are those of the governing tariff. A SIM pays the monthly fee for every ledger row that contributes: the SIM was
+ * Active in it. A pool that existed in the cycle pays for its bucket, whether used or not. Products are exact; `div(2a
+ * + b, 2b)` rounds half up.
  *
  * The overage of shared pools is divided here, to the byte. The select locks and changes nothing.
  *

@@ -3,8 +3,8 @@
  *
  *   the cycle's own lines, pools by id → adjustments of earlier cycles, by cycle, then pool
  *
- * `statement_progress` has the progress, written with the lines. So a slice that is broken off leaves nothing, and any
- * process goes on with the next. A writer locks that row: several at once take turns.
+ * `statement_progress` has the progress, written with the lines. A slice broken off leaves nothing, and any process
+ * continues with the next. A writer locks that row: several at once take turns.
  *
  * A shared pool is stated whole and in one moment, under its lock: its line and those of its SIMs agree to the byte.
  * SIMs outside pools, and those of a large unshared pool, are cut: a SIM's usage changes only its own line, and the

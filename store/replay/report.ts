@@ -55,10 +55,7 @@ export async function shortAlerts(tx: TenantTx): Promise<{ fired: number; overWi
   return rows[0] ?? { fired: 0, overWithinHour: 0 }
 }
 
-/**
- * Compares the entries with those of the tenant's log. Entries with the same key are the same. @param limit examples of
- * a kind
- */
+/** Compares the entries with the tenant's log by their keys. @param limit examples of a kind */
 export async function besideLog(
   tx: TenantTx,
   { from, until }: { readonly from: Date; readonly until: Date },

@@ -182,7 +182,9 @@ async function contribute(tx: TenantTx, key: string, active: readonly SeatSince[
       set contributing = true, tariff_id = excluded.tariff_id`.execute(tx.q)
 }
 
-/** The seats with their ledger rows `l` of a cycle, in the seat's pool or in another. Seats without a row are left out. */
+/**
+ * The seats with their ledger rows `l` of a cycle, in the seat's pool or in another. Seats without a row are left out.
+ */
 const rowsOf = (key: string, given: readonly SeatSince[], pool = sql`r."poolId"`) => sql`
   ${seats(given)}
   cross join lateral (
@@ -271,7 +273,7 @@ async function moveBuckets(tx: TenantTx, moves: readonly Move[], widthMs: number
           sms_count = b.sms_count + excluded.sms_count`.execute(tx.q)
 }
 
-/** A condition: the records `u` of moves since their instants. Names the earliest, so that older partitions are not read. */
+/** A condition: the records `u` of moves since their instants. Names the earliest instant, to skip older partitions. */
 const recordsOf = (moves: readonly Move[]): RawBuilder<unknown> => {
   const earliest = new Date(Math.min(...moves.map(({ at }) => at.getTime())))
   return sql`u.at >= ${earliest} and u.sim_id = r."simId" and u.pool_id = r."from" and u.at >= r.at

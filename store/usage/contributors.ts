@@ -45,10 +45,10 @@ export function contributors(tx: TenantTx, { key, ...cycle }: Cycle, among: Amon
 }
 
 /**
- * Corrects who contributes to a cycle among some SIMs, and the pools' totals with it. Without ledger rows this opens
+ * Corrects the contributors to a cycle among some SIMs, and with them the pools' totals. Without ledger rows this opens
  * the cycle for these SIMs. Call with the cycle locked: alone for a range of SIMs, shared for locked SIMs.
  *
- * In a cycle that has begun an existing row keeps its own tariff, which tickets maintain. Before, it gets the SIM's.
+ * In a begun cycle an existing row keeps its own tariff: tickets maintain it. Before, it gets the SIM's.
  *
  * @returns ids of the pools with changes
  */

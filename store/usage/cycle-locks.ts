@@ -1,4 +1,6 @@
-/** Locks on billing cycles. They are advisory, apart from the cycles' rows: a cycle can be locked before it is opened. */
+/**
+ * Locks on billing cycles. They are advisory, apart from the cycles' rows: a cycle can be locked before it is opened.
+ */
 
 import { type RawBuilder, sql } from 'kysely'
 import type { Cycle } from '../../domain/time/cycle.ts'

@@ -3,8 +3,8 @@
  *
  *   a slice of SIMs gets its ledger rows → the next → … → the cycle's own row
  *
- * The cycle's own row marks the cycle open, so a cycle is never seen in part. `cycle_openings` has the progress. A ticket that
- * ends during the opening keeps the rows of its SIM right (`settleAhead`).
+ * The cycle's own row marks the cycle open, so a cycle is never seen in part. `cycle_openings` has the progress. A
+ * ticket that ends during the opening keeps the rows of its SIM right (`settleAhead`).
  */
 
 import { sql } from 'kysely'
@@ -44,8 +44,8 @@ export async function openCycle(tx: TenantTx, cycle: Cycle): Promise<boolean> {
 }
 
 /**
- * Opens a cycle in this transaction, without a limit of time. Writes a ledger row for every SIM Active in it or resuming
- * at its start. The SIM then contributes from the first moment.
+ * Opens a cycle in this transaction, without a limit of time. Writes a ledger row for every SIM Active in it or
+ * resuming at its start. The SIM then contributes from the first moment.
  *
  * @returns whether this call opened it
  */
@@ -68,14 +68,14 @@ async function hasMoreThan(tx: TenantTx, after: number, sims: number): Promise<b
 }
 
 /**
- * The slices that this process opens just now, by tenant and cycle. All requests for a cycle wait for the same slice, not
- * each with a connection for the cycle's lock.
+ * The slices that this process opens just now, by tenant and cycle. All requests for a cycle wait for the same slice,
+ * not each with a connection for the cycle's lock.
  */
 const underWay = new Map<string, Promise<boolean>>()
 
 /**
- * Opens slices of a cycle until it is open. Other processes may open some too. If the time is up, a job goes on: jobs that
- * look at subjects first finish cycles opened in part.
+ * Opens slices of a cycle until it is open. Other processes may open some too. If the time is up, a job goes on: jobs
+ * that look at subjects first finish cycles opened in part.
  *
  * @throws ServiceError `unavailable` if the cycle is not open when the time is up
  */

@@ -16,8 +16,8 @@ export const openInSlices = (store: Store, tenantId: string, cycle: Cycle): Prom
   repeat(store, tenantId, (tx) => openSlice(tx, cycle, tx.opening.sims))
 
 /**
- * Opens the cycle that runs now, and earlier cycles opened in part: a process needed them, and may have died. If all are
- * open, this is one short transaction.
+ * Opens the cycle that runs now, and earlier cycles opened in part: a process needed them, and may have died. If all
+ * are open, this is one short transaction.
  */
 export async function openRunningCycle(store: Store, tenantId: string): Promise<Cycle> {
   const { running, unopened } = await inTenant(store, tenantId, cyclesToOpen)

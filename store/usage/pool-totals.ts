@@ -69,8 +69,8 @@ export async function changeLedger<T>(
 }
 
 /**
- * As {@link changeLedger}, for places that a select gives, each once: SIM id (null: none) and pool id. Both selects have
- * the same pools.
+ * As {@link changeLedger}, for places that a select gives, each once: SIM id (null: none) and pool id. Both selects
+ * have the same pools.
  *
  * @param places.before the places that have a row
  * @param places.after the places that have a row after the change

@@ -33,8 +33,8 @@ export async function delayOrders(
 const FEW = 500
 
 /**
- * Alerts of subjects. Few subjects are looked up one by one: without statistics of the tenant PostgreSQL would go through
- * all its alerts.
+ * Alerts of subjects. Few subjects are looked up one by one: without statistics of the tenant PostgreSQL would go
+ * through all its alerts.
  */
 const alertsOf = (tx: TenantTx, kind: SubjectCode, ids: readonly number[]): RawBuilder<unknown> =>
   ids.length > FEW

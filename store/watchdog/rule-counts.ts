@@ -13,7 +13,10 @@ export interface Firings {
   readonly lastFiredAt: Date
 }
 
-/** How often rules fired since an instant, and when last. Reads both logs of the tenant whole. Rules that never did are left out. */
+/**
+ * How often rules fired since an instant, and when last. Reads both logs of the tenant whole. Rules that never did are
+ * left out.
+ */
 export async function firingsByRule(tx: TenantTx, since: Date): Promise<Firings[]> {
   const { rows } = await sql<Firings>`
     with firing as (

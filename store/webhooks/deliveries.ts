@@ -53,7 +53,7 @@ export async function noteAttempt(tx: TenantTx, id: number, outcome: AttemptOutc
      where id = ${id} and status = 'pending'`.execute(tx.q)
 }
 
-/** Gives up all deliveries to an endpoint with a first attempt before an instant. @returns how many */
+/** Gives up all pending deliveries to an endpoint that were written or replayed before an instant. @returns how many */
 export async function giveUpDeliveries(tx: TenantTx, webhookId: number, triedSince: Date): Promise<number> {
   const { numAffectedRows } = await sql`
     update webhook_deliveries set status = 'failed', ended_at = ${tx.now}
