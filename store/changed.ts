@@ -1,4 +1,4 @@
-/** Subjects that have changed: the watchdog's list of subjects to look at now. A row has the subjects of one change. */
+/** Changed subjects: the watchdog's list of subjects to look at now. A row has the subjects of one change. */
 
 import { type RawBuilder, sql } from 'kysely'
 import type { Subject } from '../domain/watchdog/subject.ts'

@@ -5,7 +5,8 @@ import { UnfitDatabase } from './unfit-database.ts'
 const OLDEST_POSTGRES = 15
 
 /**
- * @param number as `server_version_num` gives it: 150018. @throws UnfitDatabase that names the version if it is too old
+ * @param number as `server_version_num` gives it: 150018
+ * @throws UnfitDatabase that names the version, if it is too old
  */
 export function refuseOldServer(number: number): void {
   const [major, minor] = [Math.floor(number / 10_000), number % 10_000]

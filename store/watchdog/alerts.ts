@@ -96,7 +96,7 @@ export async function saveAlerts<State>(tx: TenantTx, alerts: readonly StoredAle
           asked_at = excluded.asked_at`.execute(tx.q)
 }
 
-/** Marks all subjects with a firing alert due. */
+/** Marks due all subjects with a firing alert. */
 export async function markFiringDue(tx: TenantTx): Promise<void> {
   const { rows } = await sql<{ kind: SubjectCode; id: number }>`
     select distinct subject_kind as kind, subject_id as id from alerts
@@ -104,7 +104,7 @@ export async function markFiringDue(tx: TenantTx): Promise<void> {
   await markDue(tx, rows.map(fromCoded))
 }
 
-/** Marks the SIMs of pools with a firing alert due. */
+/** Marks due the SIMs of pools that have a firing alert. */
 export async function markFiringSimsDue(tx: TenantTx, poolIds: readonly number[]): Promise<void> {
   if (poolIds.length === 0) return
   const { rows } = await sql<{ id: number }>`
