@@ -104,7 +104,7 @@ export async function markFiringDue(tx: TenantTx): Promise<void> {
   await markDue(tx, rows.map(fromCoded))
 }
 
-/** Marks due the SIMs of pools that have a firing alert. */
+/** Marks due the SIMs in these pools with a firing alert. */
 export async function markFiringSimsDue(tx: TenantTx, poolIds: readonly number[]): Promise<void> {
   if (poolIds.length === 0) return
   const { rows } = await sql<{ id: number }>`
