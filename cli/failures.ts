@@ -1,11 +1,11 @@
-/** How a command ends: its exit code, and what it prints before. */
+/** How a command ends: its exit code and its last output. */
 import { UnfitDatabase } from '../store/unfit-database.ts'
 
 /** Exit codes of all commands. */
 export const ExitCode = { ok: 0, failure: 1, usage: 2, notFound: 3, conflict: 4, unreachable: 5 } as const
 export type ExitCode = (typeof ExitCode)[keyof typeof ExitCode]
 
-/** A failure that the user can fix. Its message says what to do, and no stack is shown. */
+/** A failure that the user can fix. Its message names the fix; no stack is shown. */
 export class CommandFailure extends Error {
   readonly exitCode: ExitCode
   constructor(message: string, exitCode: ExitCode = ExitCode.failure, options?: ErrorOptions) {
@@ -39,7 +39,7 @@ const MENDABLE: readonly (readonly [codes: RegExp, ExitCode, advice: string])[] 
     ExitCode.unreachable,
     'check the address, and whether the server runs',
   ],
-  // PostgreSQL: login, database name, and a server that is starting or full.
+  // PostgreSQL: login, database name, and a starting or full server.
   [/^(28...|3D...)$/, ExitCode.usage, 'check user, password and database in DATABASE_URL'],
   [/^42501$/, ExitCode.usage, 'check the rights of the login in DATABASE_URL: docs/runbook.md says which it needs'],
   [/^(08...|53300|57P0.)$/, ExitCode.unreachable, 'the database takes no connection now: try again'],
@@ -65,7 +65,7 @@ function codesOf(error: unknown): string[] {
   return [...own, ...[...parts, error.cause].flatMap(codesOf)]
 }
 
-/** @throws CommandFailure with the names of all settings that have no value */
+/** @throws CommandFailure with the names of all settings without a value */
 export function requireSettings<K extends string>(settings: Readonly<Record<K, string>>, names: readonly K[]): void {
   const missing = names.filter((name) => settings[name] === '')
   if (missing.length === 0) return

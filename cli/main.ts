@@ -3,7 +3,7 @@ import { run } from './run.ts'
 
 const LEFT_OPEN_MS = 1000
 
-// The reader of our output may close it early. That is no failure.
+// The reader of our output may close it early, without a failure.
 process.stdout.on('error', () => undefined)
 process.exitCode = await run(process.argv.slice(2))
 // A start that failed may have left open what it opened first: a listener, a connection that tries again.

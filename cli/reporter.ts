@@ -7,7 +7,7 @@ export interface Reporter {
   readonly say: (line: string) => void
   /** Prints the title of a table. */
   readonly title: (line: string) => void
-  /** Prints something that the reader should act on, or at least know. */
+  /** Prints a warning for the reader. */
   readonly warn: (line: string) => void
   readonly heading: (line: string) => void
   /**

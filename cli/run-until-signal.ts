@@ -6,7 +6,7 @@ export interface Running {
   readonly stop: () => Promise<void>
 }
 
-/** A supervisor kills after 30 s. Work that has not ended by then is left to its lease. */
+/** A supervisor kills after 30 s. Unfinished work is then left to its lease. */
 const STOP_MS = 25_000
 
 /** How long a start may go on after a signal. */
@@ -20,7 +20,7 @@ const INTERRUPTED = 130
  * at once. A signal during the start waits a moment for its end; a start that goes on is ended as it is, like one that is
  * killed.
  *
- * @throws whatever the start throws
+ * @throws any error of the start
  */
 export async function runUntilSignal(
   log: Logger,

@@ -8,7 +8,7 @@ import { program } from './program.ts'
  * A failure that the user can fix is printed in one line, with one more line for each wrong field. Only a defect of
  * Simherd itself is printed with its stack.
  *
- * @param args what follows `simherd`
+ * @param args the arguments after `simherd`
  * @returns the exit code
  */
 export async function run(args: readonly string[]): Promise<ExitCode> {

@@ -1,4 +1,4 @@
-/** Which service a command sends its requests to, and with which key. */
+/** The service address and the key of a command's requests. */
 import type { Settings } from '../config/index.ts'
 import { readServiceKey } from '../process/key-file.ts'
 import { CommandFailure, ExitCode } from './failures.ts'

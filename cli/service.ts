@@ -37,7 +37,7 @@ export interface ServiceOptions {
   readonly url: string
   readonly key: string
   readonly tenantId?: string
-  /** How long to wait for a service that is away, in milliseconds. Default: one minute. */
+  /** How long to wait for an unreachable service, in milliseconds. Default: one minute. */
   readonly patienceMs?: number
   /** How long a response may take, in milliseconds. Default: half a minute. */
   readonly timeoutMs?: number
@@ -90,7 +90,7 @@ interface Patience {
 /**
  * Sends a request, and repeats it while that may help.
  *
- * @throws CommandFailure if that has not helped by the end of the patience
+ * @throws CommandFailure if that has not helped before the patience ends
  */
 async function fetchPatiently(request: Request, options: Patience): Promise<Response> {
   const deadline = performance.now() + options.patienceMs

@@ -5,12 +5,12 @@ import { printable } from './print.ts'
 export type Cell = string | number
 
 const grouped = new Intl.NumberFormat('en-US')
-/** A cell fits on one line, whatever its content. */
+/** A cell with any content fits on one line. */
 const textOf = (cell: Cell) =>
   typeof cell === 'number' ? grouped.format(cell) : printable(cell).replaceAll('\n', '\\n').replaceAll('\t', ' ')
 
 /**
- * The lines of a table. Each column is as wide as its widest cell.
+ * The lines of a table. A column is as wide as its widest cell.
  *
  * @param head column titles; empty for none
  */

@@ -1,4 +1,4 @@
-/** `simherd addresses …`: where a tenant's mails go. */
+/** `simherd addresses …`: addresses for a tenant's mails. */
 import { idempotent } from '../../client/client.ts'
 import type { Settings } from '../../config/index.ts'
 import { LogLevel, labelOf } from '../../domain/codes.ts'
@@ -64,7 +64,7 @@ export function confirmAddress(settings: Settings, id: number, { tenant: tenantI
   })
 }
 
-/** Has an address get mails again for which no server took any. */
+/** Sends mails again to an address that no server accepted. */
 export function clearAddress(settings: Settings, id: number, { tenant: tenantId }: TenantFlags): Promise<void> {
   return asking({ settings, tenantId }, async (service) => {
     const params = { path: { id }, ...idempotent(crypto.randomUUID()) }

@@ -1,4 +1,4 @@
-/** `simherd alerts` and `simherd silences …`: what the watchdog holds now, and what it does not mail for a while. */
+/** `simherd alerts` and `simherd silences …`: lists open alerts and silences. */
 import { idempotent } from '../../client/client.ts'
 import type { Settings } from '../../config/index.ts'
 import type { Alert } from '../../domain/watchdog/alert.ts'
@@ -19,7 +19,7 @@ export interface AlertFlags extends TenantFlags {
   readonly pool?: number
 }
 
-/** Lists alerts that are pending or firing. */
+/** Lists pending and firing alerts. */
 export function listAlerts(settings: Settings, { tenant: tenantId, rule, sim, pool }: AlertFlags): Promise<void> {
   return asking({ settings, tenantId }, async (service) => {
     const query = {
@@ -47,7 +47,7 @@ export function showAlert(settings: Settings, flags: AlertFlags & { readonly rul
   })
 }
 
-/** What holds back a mail or a suspension, as a sentence. */
+/** The reason that holds back a mail or a suspension, as a sentence. */
 const WITHHELD: Readonly<Record<Alert['withheld'][number], string>> = {
   silenced: 'a silence holds back its mails; what still fires at its end is mailed',
   inhibited: 'another alert that is mailed says more of the same',
@@ -116,7 +116,7 @@ function alertLines(alerts: readonly Alert[], total: number): string[] {
 
 const moreThan = (total: number, shown: number): string[] => (total > shown ? [`… and ${total - shown} more`] : [])
 
-/** Lists silences that have not ended; all of them with `all`. */
+/** Lists silences that have not ended; with `all`, ended ones too. */
 export function listSilences(
   settings: Settings,
   { tenant: tenantId, all }: TenantFlags & { all?: boolean },

@@ -31,7 +31,7 @@ export interface BulkFlags {
 
 type Run = components['schemas']['BulkRunDetail']
 
-/** How long to wait for a service that is away. Short, because a person is waiting. */
+/** How long to wait for an unreachable service. Short, because a person is waiting. */
 const PATIENCE_MS = 10_000
 const LOOK_EVERY_MS = 1000
 /** Refused SIMs that a dry run shows. The interface returns up to a thousand. */

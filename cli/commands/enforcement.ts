@@ -10,7 +10,7 @@ import { responseOf } from '../service.ts'
 import { table } from '../table.ts'
 import { asking } from '../workflows/ask.ts'
 
-/** Holds that are shown. More than a person decides in one go. */
+/** Most holds shown. More than a person decides at once. */
 const SHOWN = 50
 
 export interface TenantFlags {
@@ -29,11 +29,11 @@ export function showEnforcement(settings: Settings, { tenant: tenantId }: Tenant
 }
 
 export interface ChangeFlags extends TenantFlags {
-  /** Suspensions by one rule in an hour that are always allowed. */
+  /** Suspensions by one rule in an hour, always allowed. */
   readonly least?: number
-  /** Share of the SIMs, in percent, that is allowed if it is more than `least`. */
+  /** Allowed share of the SIMs, in percent, if it is more than `least`. */
   readonly pct?: number
-  /** Subjects that one rule may begin to tell of in an hour. */
+  /** Subjects that one rule may begin to report in an hour. */
   readonly alertsLeast?: number
   /** Share of the SIMs or pools, in percent, if it is more than `alertsLeast`. */
   readonly alertsPct?: number

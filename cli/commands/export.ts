@@ -62,7 +62,7 @@ async function toFile(csv: () => Promise<Readable>, out: string): Promise<void> 
   }
 }
 
-/** Writes to standard output. Its reader may close it early; that is no failure. */
+/** Writes to standard output. Its reader may close it early, without a failure. */
 const toOutput = (csv: Readable): Promise<void> =>
   pipeline(csv, process.stdout, { end: false }).catch((error: unknown) => {
     if (!(error instanceof Error && 'code' in error && error.code === 'EPIPE')) throw error

@@ -34,7 +34,7 @@ export function listMails(settings: Settings, { tenant: tenantId, status }: Mail
   })
 }
 
-/** Tries a mail again that was given up. */
+/** Retries a mail after its attempts were given up. */
 export function retryMail(settings: Settings, id: string, { tenant: tenantId }: TenantFlags): Promise<void> {
   return asking({ settings, tenantId }, async (service) => {
     const params = { path: { id }, ...idempotent(crypto.randomUUID()) }
@@ -47,7 +47,7 @@ export interface ShowFlags extends TenantFlags {
   readonly html?: boolean
 }
 
-/** Shows a mail as it is sent. */
+/** Shows a mail in the form sent. */
 export function showMail(settings: Settings, id: string, { tenant: tenantId, html = false }: ShowFlags): Promise<void> {
   return asking({ settings, tenantId }, async (service) => {
     const params = { path: { id } }
@@ -65,7 +65,7 @@ export function showMail(settings: Settings, id: string, { tenant: tenantId, htm
   })
 }
 
-/** Sends a mail again, as it was. */
+/** Sends a mail again, unchanged. */
 export function resendMail(settings: Settings, id: string, { tenant: tenantId }: TenantFlags): Promise<void> {
   return asking({ settings, tenantId }, async (service) => {
     const params = { path: { id }, ...idempotent(crypto.randomUUID()) }

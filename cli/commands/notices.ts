@@ -1,4 +1,4 @@
-/** `simherd tenants notices`: how a tenant wants to be told. */
+/** `simherd tenants notices`: a tenant's notification settings. */
 import type { Settings } from '../../config/index.ts'
 import { LogLevel, labelOf } from '../../domain/codes.ts'
 import type { NoticeSettings } from '../../domain/tenants/notices.ts'
@@ -17,7 +17,7 @@ export interface NoticeFlags extends TenantFlags {
 
 const LEVELS = { info: LogLevel.Info, warning: LogLevel.Warning, critical: LogLevel.Critical } as const
 
-/** Shows the settings, after it has changed those that are given. */
+/** Changes the given settings, then shows all. */
 export function tenantNotices(
   settings: Settings,
   { tenant: tenantId, timeZone, feedEvery, escalateAfter, mailsFrom }: NoticeFlags,
@@ -32,7 +32,7 @@ export function tenantNotices(
     const read = await service.GET('/internal/tenant/notices')
     const was = await responseOf(Promise.resolve(read))
     const body = { ...was, ...change }
-    // Of what another has changed meanwhile nothing is taken back.
+    // The ETag keeps concurrent changes by others from being undone.
     const params = { header: { 'If-Match': read.response.headers.get('etag') ?? '*' } }
     const now =
       Object.keys(change).length === 0

@@ -4,7 +4,7 @@ import { print } from '../print.ts'
 import { internalClient, refused, responseOf } from '../service.ts'
 import { serviceOf } from '../service-address.ts'
 
-/** How long to wait for a service that is away. Short, because a person is waiting. */
+/** How long to wait for an unreachable service. Short, because a person is waiting. */
 const PATIENCE_MS = 5000
 
 export async function setSchedule(settings: Settings, action: 'pause' | 'resume', tenantId: string): Promise<void> {

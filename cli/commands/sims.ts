@@ -23,11 +23,11 @@ interface Remark {
   readonly detail: string
 }
 
-/** How long to wait for a service that is away. Short, because a person is waiting. */
+/** How long to wait for an unreachable service. Short, because a person is waiting. */
 const PATIENCE_MS = 5000
 /** Longest wait for the response. 100,000 SIMs take half a minute, or minutes on a busy database. */
 const TIMEOUT_MS = 5 * 60_000
-/** Rejected records and warnings that are shown, of each. */
+/** Most rejected records shown, and most warnings. */
 const SHOWN = 20
 
 export interface SimImport {
@@ -84,7 +84,7 @@ export async function importSimFile(settings: Settings, { file, tenantId, dryRun
   }
 }
 
-/** What came in as it lives at the carrier, to be compared with what the carrier says. */
+/** Import counts by state, and usage, to compare with the carrier's figures. */
 function takenOver({
   unprovisioned,
   active,

@@ -4,7 +4,7 @@ import { responseOf } from '../service.ts'
 import { asking } from '../workflows/ask.ts'
 
 /**
- * Cancels the change that is queued for a SIM, and prints that.
+ * Cancels the queued change of a SIM, and prints the result.
  *
  * @throws CommandFailure with the service's response
  */

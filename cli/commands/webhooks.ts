@@ -1,4 +1,4 @@
-/** `simherd webhooks …`: where a tenant's events are sent, and what became of each. */
+/** `simherd webhooks …`: a tenant's webhooks and their deliveries. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { idempotent } from '../../client/client.ts'
 import type { Settings } from '../../config/index.ts'
@@ -70,7 +70,7 @@ export function rotateWebhook(settings: Settings, id: number, { tenant: tenantId
 }
 
 /**
- * Sends a test, and prints what came of it.
+ * Sends a test, and prints the result.
  *
  * @throws CommandFailure if the endpoint has not taken it
  */
@@ -128,7 +128,7 @@ export function listDeliveries(
   })
 }
 
-/** Sends an event again, or at once where it waits. */
+/** Sends an event again, or at once if it waits. */
 export function replayDelivery(
   settings: Settings,
   id: number,

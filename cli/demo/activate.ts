@@ -1,4 +1,4 @@
-/** Step 1: takes every SIM from unprovisioned to active, each by a workflow of its own. */
+/** Step 1: takes every SIM from unprovisioned to active, each by its own workflow. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { InternalClient } from '../../client/client.ts'
 import { SimStatus } from '../../domain/codes.ts'
@@ -19,7 +19,7 @@ const STALLED_MS = 30_000
 const ROUNDS = 4
 
 /**
- * Takes all SIMs to Active. A SIM that the service refuses stays as it is, such as one that a person has suspended.
+ * Takes all SIMs to Active. Refused SIMs stay unchanged, such as one suspended by a person.
  *
  * @returns how many were activated
  * @throws Error if SIMs are still not active after all rounds

@@ -1,4 +1,4 @@
-/** Maps a month of usage onto a few minutes: which cycle it is played in, and where each instant goes. Pure. */
+/** Maps a month of usage onto a few minutes: chooses the cycle and maps each instant. Pure. */
 import { type Cycle, cycleAt, nextCycle } from '../../domain/time/cycle.ts'
 import type { Mapping } from './progress.ts'
 

@@ -1,11 +1,11 @@
-/** Prints the watchdog's log entries as they are written during the month. */
+/** Prints the watchdog's new log entries during the month. */
 
 import type { PublicClient } from '../../client/client.ts'
 import { LogLevel, labelOf } from '../../domain/codes.ts'
 import type { Reporter } from '../reporter.ts'
 import { responseOf } from '../service.ts'
 
-/** More at once would scroll away unread. The rest is only counted. */
+/** More at once would scroll away unread. Further entries are only counted. */
 const MOST_AT_ONCE = 4
 
 /** @returns a function that prints the entries since its last call */

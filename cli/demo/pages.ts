@@ -9,7 +9,7 @@ interface Page<T> {
 }
 
 /**
- * All items of a paged list.
+ * Reads every item of a paged list.
  *
  * @param read reads one page
  */

@@ -3,7 +3,7 @@
  *
  *   estate ─▶ activate ─▶ choose a cycle ─▶ queue changes · deliver usage ─▶ month end ─▶ summary
  *
- * Every step first looks at what exists. So an interrupted demonstration continues where it stopped.
+ * Every step first looks at what exists. An interrupted demonstration resumes.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { demoEstate } from '../../examples/estate.ts'
@@ -101,7 +101,7 @@ async function keptMapping({ note, internal }: Play, reporter: Reporter): Promis
   return mapping
 }
 
-/** Activates the SIMs and chooses the cycle. Both ends of the mapping are stored before the first record is sent. */
+/** Activates the SIMs and chooses the cycle. Stores both ends of the mapping before the first record. */
 async function begin(play: Play, ids: SetUp, { reporter, signal }: Reporting): Promise<Mapping> {
   await activate(play, demoEstate(), ids, reporter, signal)
   const now = Date.now()

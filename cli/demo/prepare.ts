@@ -25,9 +25,9 @@ export interface Prepared {
   readonly tenantId: string | null
   readonly tenantKey: string | null
   readonly state: Stack['demo']
-  /** What to play; undefined if nothing is to be played. */
+  /** The play to run; undefined for none. */
   readonly play: Play | undefined
-  /** Why nothing is played; empty if nobody wanted it. */
+  /** The reason for playing nothing; empty if not requested. */
   readonly why: string
 }
 

@@ -1,11 +1,11 @@
-/** `<data folder>/demo.json`: the demonstration's progress, so that an interrupted one continues where it stopped. */
+/** `<data folder>/demo.json`: the demonstration's progress, to resume an interrupted one. */
 import { join } from 'node:path'
 import { type Static, Type } from 'typebox'
 import { readJson, writeJson } from '../files.ts'
 
 const Instant = Type.Integer({ description: 'Epoch milliseconds' })
 
-/** Both ends of the mapping from the usage file's month to a billing cycle. Written before the first record is sent. */
+/** Maps the usage file's month to a billing cycle, by start and end. Written before the first record is sent. */
 export const Mapping = Type.Object({
   cycle: Type.Object({ key: Type.String(), startsAt: Instant, endsAt: Instant }),
   /** The file's month, `[from, to)`. */

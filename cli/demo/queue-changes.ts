@@ -1,4 +1,4 @@
-/** Queues the changes for the month's end: moves, tariffs, and SIMs that are handed back. */
+/** Queues the changes for the month's end: moves, tariffs, and returned SIMs. */
 import type { Estate } from '../../examples/estate.ts'
 import type { Reporter } from '../reporter.ts'
 import { ProblemResponse, responseOf } from '../service.ts'

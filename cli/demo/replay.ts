@@ -14,7 +14,7 @@ const MOST_ROWS = 2000
 const REPORT_EVERY_MS = 10_000
 
 /**
- * The rows that are due: those after the posted ones, up to `now`, at most `most`.
+ * The due rows: those after the posted ones, up to `now`, at most `most`.
  *
  * @returns the end of the rows, exclusive
  */

@@ -1,4 +1,4 @@
-/** Makes the demonstration's estate through the interfaces: tariffs, pools, SIMs. Leaves what exists as it is. */
+/** Makes the demonstration's estate through the interfaces: tariffs, pools, SIMs. Keeps existing objects unchanged. */
 
 import { idempotent, type PublicClient } from '../../client/client.ts'
 import type { Estate, EstateSim } from '../../examples/estate.ts'
@@ -44,7 +44,7 @@ export async function setUp({ api, internal, progress }: Play, estate: Estate): 
   return { tariffs, pools }
 }
 
-/** All SIMs of the tenant. */
+/** Reads every SIM of the tenant. */
 export const allSims = (api: PublicClient) => allOf((query) => responseOf(api.GET('/api/sims', { params: { query } })))
 
 /** SIMs arrive unprovisioned. Pool, tariff and the behaviour of their devices are not part of the delivery. */

@@ -32,13 +32,13 @@ export interface Finding {
   /** `absent`: not there, but not needed either. */
   readonly state: 'ok' | 'missing' | 'absent'
   readonly detail: string
-  /** What to do; empty if there is nothing to do. */
+  /** The suggested fix; empty if none is needed. */
   readonly advice: string
 }
 
 export interface Looked {
   readonly settings: Settings
-  /** What `simherd start` runs in the data folder; undefined if nothing is running. */
+  /** The running stack of the data folder; undefined if none. */
   readonly stack: Stack | undefined
 }
 
@@ -55,7 +55,7 @@ const PATIENCE_MS = 2000
 const READY_MS = 5000
 /** Most that this machine's clock and the database's may differ. */
 const CLOCK_MS = 1000
-/** Most wrong figures that are named. */
+/** Most wrong figures listed. */
 const MOST_WRONG = 20
 
 const disk: Check = async ({ settings }) => {
@@ -88,7 +88,7 @@ const temporalProgram: Check = async ({ settings }) => {
   )
 }
 
-/** Looks at a database over a connection of its own. */
+/** Checks a database over a separate connection. */
 async function lookInDatabase<T>(url: string, look: (store: Store) => Promise<T>): Promise<T> {
   const { db, close } = connect(url, { max: 1 })
   try {
@@ -98,7 +98,7 @@ async function lookInDatabase<T>(url: string, look: (store: Store) => Promise<T>
   }
 }
 
-/** A check of what the database holds. */
+/** A check of the database's contents. */
 const inDatabase =
   (what: string, none: string, look: (store: Store) => Promise<Finding>): Check =>
   async ({ settings, stack }) => {
@@ -123,7 +123,7 @@ const clock = inDatabase('clock', NONE_RUNS, async ({ db }) => {
   return missing('clock', words, 'set the clock of this machine or of the database, and keep both right by NTP')
 })
 
-/** Whether this build takes the rules in force, so that `doctor` of a new release tells before it is installed. */
+/** Whether this build takes the rules in force. `doctor` of a new release shows it before the upgrade. */
 const rules = inDatabase('rules', NONE_RUNS, async (store) => {
   const inForce = await inPlatform(store, rulesInForce())
   const { version, refused } = inForce
@@ -239,5 +239,5 @@ export const CHECKS: readonly (readonly [string, Check, string])[] = [
   ['worker', process('worker', ({ WORKER_PORT }) => WORKER_PORT, 'WORKER_PORT'), ''],
 ]
 
-/** Only where it is asked for: it takes about a second for each million SIMs. */
+/** Only on request: takes about a second for each million SIMs. */
 export const FIGURES: (typeof CHECKS)[number] = ['figures', figures, 'check DATABASE_URL and whether it is migrated']

@@ -1,4 +1,4 @@
-/** `simherd doctor`: shows what is installed, reachable and migrated, and what to do about the rest. */
+/** `simherd doctor`: checks installation, connections and migrations; suggests fixes. */
 import { styleText } from 'node:util'
 import type { Settings } from '../../config/index.ts'
 import { CommandFailure, ExitCode, wordsOf } from '../failures.ts'

@@ -11,24 +11,24 @@ import { internalClient, refused } from '../service.ts'
 import { serviceOf } from '../service-address.ts'
 import { lineOfFault } from './check.ts'
 
-/** How long to wait for a service that is away. Short, because a person is waiting. */
+/** How long to wait for an unreachable service. Short, because a person is waiting. */
 const PATIENCE_MS = 5000
 
 /** Options of every change. */
 export interface ChangeFlags {
   readonly reason?: string
-  /** Version that has to be in force before. */
+  /** Version required in force before the change. */
   readonly expect?: number
   /** Default: text. */
   readonly output?: 'text' | 'json'
 }
 
-/** Prints what a change came to: the service's answer, or words. */
+/** Prints the result of a change: the service's answer, or words. */
 export function tell<T extends object>({ output }: ChangeFlags, answer: T, words: (answer: T) => string): void {
   print(output === 'json' ? JSON.stringify(answer, null, 2) : words(answer))
 }
 
-/** What a request says of a change: by whom, and what the options say. */
+/** A request's description of a change: its author, and the options. */
 export const changeBody = ({ reason, expect }: ChangeFlags) => ({
   author: userInfo().username,
   ...(reason !== undefined && { reason }),

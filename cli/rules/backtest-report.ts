@@ -1,4 +1,4 @@
-/** What a backtest's report says, for people. */
+/** The text of a backtest's report, for people. */
 import { counted } from '../../domain/quantity.ts'
 import type { BacktestReport } from '../../domain/replay/backtest.ts'
 import { table } from '../table.ts'

@@ -10,7 +10,7 @@ import { askingAboutRules, filesIn } from './ask.ts'
 import { linesOf } from './backtest-report.ts'
 
 const LOOK_EVERY_MS = 1000
-/** While it waits, the service may be started anew. */
+/** The service may restart during the wait. */
 const PATIENCE_MS = 60_000
 
 export interface BacktestFlags {
@@ -19,13 +19,13 @@ export interface BacktestFlags {
   readonly cycles: number
   /** Whether to wait for the report. */
   readonly wait: boolean
-  /** A backtest that was asked for before. */
+  /** A backtest requested earlier. */
   readonly id?: number
   readonly output: 'text' | 'json'
 }
 
 /**
- * @param folder rule files; empty: those of `version`, or what is in force
+ * @param folder rule files; empty: those of `version`, or the rules in force
  * @throws CommandFailure for faults in the rules, or a backtest that failed
  */
 export async function backtestRules(settings: Settings, folder: string, flags: BacktestFlags): Promise<void> {

@@ -46,7 +46,7 @@ export async function checkedRules(folder: string, { output }: CheckFlags, withT
 const printJson = (files: number, rules: readonly Rule[], faults: readonly RuleFault[]): void =>
   print(JSON.stringify({ files, rules: rules.map(({ name }) => name), faults }, null, 2))
 
-/** One fault a line, as editors and CI read them: file, line and column, then what is wrong. */
+/** One fault a line, as editors and CI read them: file, line and column, then the fault. */
 export function lineOfFault(fault: RuleFault): string {
   const { at, ...rest } = fault
   const place = at === undefined ? fault.file : `${fault.file}:${at.line}:${at.column}`

@@ -1,4 +1,4 @@
-/** `simherd rules coverage`: what the rules in force cover of a tenant's estate. */
+/** `simherd rules coverage`: shows which subjects of a tenant's estate the rules in force cover. */
 import type { Settings } from '../../config/index.ts'
 import type { CoveredKind, RuleCoverage, RuleFigures } from '../../domain/watchdog/rule-coverage.ts'
 import { print } from '../print.ts'
@@ -16,7 +16,7 @@ export interface CoverageFlags extends CheckFlags {
 /** As long as the service lets a statement over a whole estate take. */
 const TIMEOUT_MS = 5 * 60_000
 
-/** Prints who has no effective rule and why, and what each rule did. */
+/** Prints the subjects without an effective rule, with reasons, and each rule's activity. */
 export function ruleCoverage(settings: Settings, { tenant: tenantId, days, output }: CoverageFlags): Promise<void> {
   return asking({ settings, tenantId, timeoutMs: TIMEOUT_MS }, async (service) => {
     const query = days === undefined ? {} : { days }

@@ -1,4 +1,4 @@
-/** `simherd rules history` and `simherd rules show`: which versions there are, and what became of them. */
+/** `simherd rules history` and `simherd rules show`: the versions and their activations. */
 import type { Settings } from '../../config/index.ts'
 import type { RuleChange } from '../../domain/watchdog/rule-change.ts'
 import { at } from '../instant.ts'
@@ -12,7 +12,7 @@ export interface HistoryFlags extends CheckFlags {
   readonly page?: number
 }
 
-/** Lists what became of the rules, newest first. */
+/** Lists the history of the rules, newest first. */
 export async function ruleHistory(settings: Settings, { output, page = 1 }: HistoryFlags): Promise<void> {
   const params = { query: { page } }
   const found = await askingAboutRules(settings, (service) =>

@@ -15,7 +15,7 @@ export interface LintFlags extends CheckFlags {
 }
 
 /**
- * Says what is odd in the rules of a folder. They are checked first.
+ * Lints the rules of a folder, after checking them.
  *
  * @param folder empty: the shipped rules
  * @throws CommandFailure for a fault; with `strict`, for a finding too
@@ -32,7 +32,7 @@ export async function lintFolder(folder: string, flags: LintFlags): Promise<void
 
 export type PlacedFinding = Finding & { readonly at: TextPlace }
 
-/** What the linter finds in rules, with the places in their files. */
+/** The linter's findings in rules, with the places in their files. */
 export function findingsOf(files: readonly RuleSource[], rules: readonly Rule[]): PlacedFinding[] {
   const texts = new Map(files.map(({ file, text }) => [file, text]))
   return lintRules(rules).map((finding) => ({

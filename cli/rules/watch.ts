@@ -1,4 +1,4 @@
-/** `simherd rules watch <folder>`: says what each save has changed, and puts each good state in force where it is asked to. */
+/** `simherd rules watch <folder>`: prints the effect of each save; on request activates good states. */
 import { type FSWatcher, watch } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Settings } from '../../config/index.ts'
@@ -19,20 +19,20 @@ import { findingsOf, lineOfFinding, type PlacedFinding } from './lint.ts'
 import { tellChanged } from './load.ts'
 
 export interface WatchFlags {
-  /** Whether to put each state without faults, whose tests pass, in force. */
+  /** Whether to put each state in force that has no faults and passes its tests. */
   readonly load?: true
   readonly reason?: string
 }
 
 /** An editor writes in several steps. */
 const SETTLES_MS = 100
-/** No change is missed for longer, whatever the file system tells. */
+/** No change is missed for longer, even without a file system event. */
 const LOOKS_AGAIN_MS = 1000
 
 /**
  * Watches a folder of rule files until the signal.
  *
- * @param settings reads the settings; called only where it loads
+ * @param settings reads the settings; called only to load
  * @throws CommandFailure if the folder cannot be read at the start; with exit code 4 if somebody else has changed the rules in force
  */
 export async function watchFolder(
@@ -54,15 +54,15 @@ export async function watchFolder(
   })
 }
 
-/** What was found in a folder. */
+/** The findings in a folder. */
 interface Look {
   /** The files as one text: the same as long as none has changed. */
   readonly text: string
-  /** What is wrong or odd, by what it is, wherever it stands: the line that is printed of it. */
+  /** Printed line of each fault or finding, by its content without its place. */
   readonly says: ReadonlyMap<string, string>
   /** In a few words, whether this is a good state. */
   readonly summary: string
-  /** Null where they have a fault, or a test fails. */
+  /** Null if they have a fault, or a test fails. */
   readonly files: readonly RuleSource[] | null
 }
 
@@ -87,7 +87,7 @@ async function look(folder: string): Promise<Look> {
 
 const FAULTS = 'faults: see above'
 
-/** What it is, and the line that is printed of it. */
+/** Its kind, and the printed line. */
 type Said = readonly [what: string, line: string]
 
 const saidOfFault = ({ at, ...fault }: RuleFault): Said => [
@@ -112,7 +112,7 @@ function changesBetween(before: Look, now: Look): string[] {
   return [...gone, ...fresh, ...(now.summary === before.summary ? [] : [now.summary])]
 }
 
-/** Puts files in force, as long as nobody else has put others in force since. */
+/** Puts files in force, unless another person has put others in force since. */
 async function loader(
   settings: Settings,
   { reason }: WatchFlags,
@@ -129,7 +129,7 @@ async function loader(
       tellChanged({}, changed)
     } catch (error) {
       if (!(error instanceof CommandFailure) || error.exitCode === ExitCode.conflict) throw error
-      // Of a service that is away, or of another build: the next save tries again.
+      // The service is unreachable or of another build: the next save tries again.
       print(error.message)
     }
   }
@@ -139,7 +139,7 @@ async function loader(
 async function eachChange(folder: string, signal: AbortSignal, work: () => Promise<void>): Promise<void> {
   let change = Promise.withResolvers<void>()
   const watcher: FSWatcher = watch(folder, { recursive: true }, () => change.resolve())
-  // A folder that is taken away is told by the next look.
+  // The next look reports a removed folder.
   watcher.on('error', () => change.resolve())
   const ended = new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }))
   try {

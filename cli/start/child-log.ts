@@ -15,7 +15,7 @@ const WARN = 40
 const Entry = Type.Object({ level: Type.Number(), msg: Type.String(), reason: Type.Optional(Type.String()) })
 
 /**
- * The terminal's form of a log line; undefined for a line that is not for people.
+ * The terminal's form of a log line; undefined for lines not meant for people.
  *
  * @param everything includes lines below a warning
  */

@@ -12,7 +12,7 @@ import { join } from 'node:path'
 import { userCacheDir } from '../../stack/downloads.ts'
 import { readPid, writePid } from '../../stack/pids.ts'
 
-/** One folder for all starts of a user, whatever their data folders. */
+/** The same folder for all starts of a user, with any data folder. */
 export const claimsFolder = (): string => join(userCacheDir(), 'ports')
 
 /** @returns a function that releases the port; undefined if a living process has claimed it */

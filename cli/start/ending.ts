@@ -5,7 +5,7 @@ import { wordsOf } from '../failures.ts'
 import type { Reporter } from '../reporter.ts'
 import type { Pids } from '../stack-file.ts'
 
-/** What has to be ended, and the signal that starts the ending. */
+/** The parts to end, and the signal that starts the ending. */
 export class Ending {
   readonly told: Promise<void>
   readonly signal: AbortSignal

@@ -25,7 +25,7 @@ export interface Bootstrap {
 /**
  * The keys of the last run if they are still valid, else new ones. They are kept in the data folder.
  *
- * @param may.mayMake false: a database of the operator's own gets no keys that nobody requested
+ * @param may.mayMake false: the operator's own database gets only requested keys
  * @throws CommandFailure if new keys are needed, and `mayMake` is false
  */
 export async function bootstrap(

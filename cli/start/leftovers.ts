@@ -1,4 +1,4 @@
-/** What an earlier start left behind: processes of a start that was killed, and data, for `--fresh`. */
+/** Leftovers of an earlier start: processes of a killed start, and data, for `--fresh`. */
 import { readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { commandOf, endProcess, readPid, startedAt } from '../../stack/pids.ts'
@@ -15,7 +15,7 @@ const KNOWN_BY = {
   postgres: 'postgres',
 } as const
 
-/** Ends what a killed start has left running, in the order of a normal stop. */
+/** Ends the processes of a killed start, in the order of a normal stop. */
 export async function endLeftovers(dataDir: string, reporter: Reporter): Promise<void> {
   const stack = await readStack(dataDir)
   for (const name of ['worker', 'api', 'carrier', 'temporal', 'postgres'] as const) {
@@ -28,7 +28,7 @@ export async function endLeftovers(dataDir: string, reporter: Reporter): Promise
   await removeStack(dataDir)
 }
 
-/** What `start` keeps in its data folder. Other files there are left alone. */
+/** The files of `start` in its data folder. Other files there are left alone. */
 const OURS = ['postgres', 'temporal', 'mails', 'carrier', 'logs', 'stack.json', 'keys.json', 'demo.json', 'ports.json']
 
 /** Deletes the data of earlier starts. */
@@ -38,7 +38,7 @@ export async function deleteData(dataDir: string): Promise<void> {
   await rm(standInFor(join(dataDir, 'postgres')), { recursive: true, force: true })
 }
 
-/** Ends servers whose start was killed before it wrote stack.json. They have pid files beside their data. */
+/** Ends servers whose start was killed before it wrote stack.json. They have pid files next to their data. */
 async function endServers(dataDir: string): Promise<void> {
   const folders = [join(dataDir, 'postgres'), standInFor(join(dataDir, 'postgres'))]
   for (const folder of folders) {

@@ -24,7 +24,7 @@ export interface ChosenPorts {
 }
 
 /**
- * Takes requested ports as they are. Else takes the first free one of: the last run's port, the usual port, any port.
+ * Takes requested ports unchanged. Else takes the first free one of: the last run's port, the usual port, any port.
  * Two simultaneous starts never choose the same port.
  */
 export async function choosePorts(

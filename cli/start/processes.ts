@@ -1,4 +1,4 @@
-/** The API and the worker, as processes of their own that are started again when they die. */
+/** The API and the worker, as child processes, restarted when they die. */
 import { fileURLToPath } from 'node:url'
 import { childEnv } from '../../config/child-env.ts'
 import type { Settings } from '../../config/index.ts'

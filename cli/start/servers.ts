@@ -23,7 +23,7 @@ export interface ServerContext {
   readonly ports: Ports
   readonly reporter: Reporter
   readonly onChildLine: (line: string) => void
-  /** Called with the pids of every process that is started. */
+  /** Called with the pids of every started process. */
   readonly onPid: (pids: Partial<Pids>) => Promise<void>
   /** Called with the function that stops a server, in the order of the starts. */
   readonly onStop: (name: string, stop: () => Promise<void>) => void
@@ -75,7 +75,7 @@ interface Server {
 }
 
 /**
- * Keeps a server running that is not a child of this process.
+ * Keeps a server running, though it is no child of this process.
  *
  * @param onPid called with the pid of each process, the first one's too
  */

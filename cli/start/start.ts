@@ -39,7 +39,7 @@ export interface StartOptions {
 /**
  * Runs until a signal ends it.
  *
- * @throws CommandFailure that says what to do
+ * @throws CommandFailure with the fix
  */
 export async function start(given: Settings, options: StartOptions): Promise<void> {
   // Files that this process and its children make are readable by their owner only: logs, journals, databases.
@@ -165,7 +165,7 @@ async function bringEverythingUp(
   reporter.heading('Everything is up. Ctrl-C ends it; "npm start" goes on with the same data.')
 }
 
-/** Makes the data folder and those in it, and closes those that are there to others. */
+/** Makes the data folder and those in it, and closes existing ones to other users. */
 async function makeFolders(dataDir: string): Promise<void> {
   await makeWayToDatabase(dataDir)
   for (const name of ['temporal', 'mails', 'carrier', 'logs']) await makeOwnFolder(join(dataDir, name))

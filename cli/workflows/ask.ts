@@ -12,14 +12,14 @@ export type Run = components['schemas']['WorkflowInfo']
 export type Started = components['schemas']['StartResponse']
 export type Pending = components['schemas']['WorkflowPending']
 
-/** How long to wait for a service that is away. Following a run includes waiting while a new release is deployed. */
+/** How long to wait for an unreachable service. Following a run includes waiting while a new release is deployed. */
 const PATIENCE_MS = 10_000
 const FOLLOWING_MS = 10 * 60_000
 
 export interface Asking {
   readonly settings: Settings
   readonly tenantId: string
-  /** The command runs for long, so it waits for a service that is away. */
+  /** The command runs for long, so it waits for an unreachable service. */
   readonly follows?: boolean | undefined
   /** How long a response may take, in milliseconds. Default: half a minute. */
   readonly timeoutMs?: number

@@ -4,7 +4,7 @@
  */
 import { printable } from '../print.ts'
 
-/** Where the line is written: standard output, or a test's buffer. */
+/** Output of the line: standard output, or a test's buffer. */
 export interface Output {
   readonly isTTY?: boolean | undefined
   readonly columns?: number | undefined
@@ -14,7 +14,7 @@ export interface Output {
 export interface LiveLine {
   /** @param news a change of it gets a line in a pipe at once; default: the line itself */
   readonly show: (line: string, news?: string) => void
-  /** Ends the output, and leaves the last line as it is. */
+  /** Ends the output, and leaves the last line unchanged. */
   readonly end: () => void
 }
 

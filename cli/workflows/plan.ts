@@ -1,4 +1,4 @@
-/** Prints what a month end would do, as tables. */
+/** Prints the plan of a month end, as tables. */
 import type { InternalClient } from '../../client/client.ts'
 import type { MonthEndPlan } from '../../domain/month-end/plan.ts'
 import { CommandFailure } from '../failures.ts'
@@ -7,7 +7,7 @@ import { print } from '../print.ts'
 import { responseOf } from '../service.ts'
 import { table } from '../table.ts'
 
-/** Rows that are shown of a list. The interface returns more. */
+/** Most rows shown of a list. The interface returns more. */
 const SHOWN = 20
 const MEGABYTE = 1_000_000
 const MICRO = 1_000_000

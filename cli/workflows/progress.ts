@@ -20,7 +20,7 @@ const BySteps = Type.Object({ step: Type.String(), progress: Type.Record(Type.St
 
 const figure = new Intl.NumberFormat('en-US')
 
-/** Counts of what has not ended: SIMs that wait or are in progress. They are included in `left`. */
+/** Counts of unfinished SIMs: waiting or in progress. They are included in `left`. */
 const UNDER_WAY: ReadonlySet<string> = new Set(['waiting', 'running'])
 
 function countsText({ counts, done, failed, left }: Figures): string {

@@ -56,7 +56,7 @@ function valueText(value: unknown): string {
 }
 
 const Rows = Type.Array(Fields, { minItems: 1 })
-/** Most rows of a list that are shown. */
+/** Most rows shown of a list. */
 const ROWS_SHOWN = 20
 
 /** A list of objects as a table under its name. */
@@ -124,10 +124,10 @@ function activityLine({ type, attempt, nextAttemptAt, startedAt, lastFailure, st
   return `  ${type}: ${now}${why}`
 }
 
-/** Most activities that are shown. A month end has one for each change in progress. */
+/** Most activities shown. A month end has one for each change in progress. */
 const SHOWN = 10
 
-/** Why a run does not go on, as far as Temporal knows. */
+/** The reason that a run does not continue, from Temporal. */
 export function pendingLines({ activities, children, task, workers }: Pending, state: unknown): string[] {
   const some = activities.slice(0, SHOWN).map(activityLine)
   const more = activities.length > some.length ? [`  … and ${activities.length - some.length} more`] : []
@@ -148,9 +148,9 @@ export function pendingLines({ activities, children, task, workers }: Pending, s
 }
 
 /**
- * All lines about a run.
+ * The lines of text about a run.
  *
- * @param more.pending left out for a run that has ended
+ * @param more.pending left out for an ended run
  */
 export function runLines(run: Run, more: { readonly pending?: Pending; readonly historyUrl?: string | null } = {}) {
   const { state, input, result, failure } = run

@@ -12,7 +12,7 @@ export interface ShowFlags {
 
 const HISTORY_LINK = /<([^>]+)>; rel="history"/
 
-/** Prints a workflow: its state, what it has done, what it waits for, and what it is stuck on. */
+/** Prints a workflow: its state, finished steps, waits, and failing activities. */
 export async function showWorkflow(settings: Settings, workflowId: string, { tenant, json }: ShowFlags): Promise<void> {
   await asking({ settings, tenantId: tenantOf(workflowId, tenant) }, async (service) => {
     const answered = await service.GET('/internal/workflows/{workflowId}', { params: { path: { workflowId } } })

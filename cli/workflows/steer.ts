@@ -90,7 +90,7 @@ export async function updateWorkflow(settings: Settings, workflowId: string, nam
 /**
  * Asks a workflow to cancel itself.
  *
- * @throws CommandFailure, with `wait`, if it ended by itself before it could be cancelled
+ * @throws CommandFailure, with `wait`, if it ended before it could be cancelled
  */
 export async function cancelWorkflow(settings: Settings, workflowId: string, { tenant, wait, key }: SteerFlags) {
   await asking({ settings, tenantId: tenantOf(workflowId, tenant), follows: wait }, async (service) => {

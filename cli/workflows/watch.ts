@@ -63,7 +63,7 @@ export async function followSoon(service: InternalClient, workflowId: string, ou
 }
 
 /**
- * Prints a run that has ended.
+ * Prints an ended run.
  *
  * @throws CommandFailure if it failed, for the exit code
  */
