@@ -84,7 +84,7 @@ export async function importSimFile(settings: Settings, { file, tenantId, dryRun
   }
 }
 
-/** Import counts by state, and usage, to compare with the carrier's figures. */
+/** States and usage of imported SIMs, to compare with the carrier's figures. */
 function takenOver({
   unprovisioned,
   active,
