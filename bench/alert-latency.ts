@@ -4,7 +4,7 @@
  *
  *   a tenant's file ──▶ API ──▶ worker: log, notices ──▶ the stated wait ──▶ worker: mail ──▶ SMTP server, which answers 250
  *
- * Each tenant sends a file of its own, one after the other, as mediations do. Half of its alerts are critical: their mail
+ * Tenants send one file each, in sequence, like mediations. Half of its alerts are critical: their mail
  * leaves 30 s after the last notice of the cause, or 2 minutes after the first. The others warn: their mail leaves a
  * minute after the first.
  *
@@ -144,7 +144,7 @@ interface Notice {
   readonly at: Date
 }
 
-/** Waits until every alert is in a mail that was accepted. */
+/** Waits until every alert is in an accepted mail. */
 async function untilAccepted(alerts: number): Promise<Notice[]> {
   for (const deadline = Date.now() + PATIENCE_MS; ; await sleep(500)) {
     const { rows } = await owner.query<Notice>(
@@ -158,7 +158,7 @@ async function untilAccepted(alerts: number): Promise<Notice[]> {
   }
 }
 
-/** When a mail should leave: by the notices that are in it. */
+/** The due time of a mail, from its notices. */
 function leavesAt(notices: readonly Notice[]): number {
   const [first, last] = [Math.min, Math.max].map((pick) => pick(...notices.map(({ at }) => at.getTime())))
   if (first === undefined || last === undefined) return Number.NaN

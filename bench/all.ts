@@ -1,6 +1,6 @@
 /**
- * Runs all benches, one after the other, at sizes that fit ten minutes together on two cores. Each prints what it
- * measured, beside what, and its targets. `docs/performance.md` says what they have shown, at larger sizes too.
+ * Runs all benches, one after the other, at sizes that fit ten minutes together on two cores. Benches print the figures
+ * measured, the comparison, and the targets. `docs/performance.md` has results, at larger sizes too.
  *
  * Usage: npm run bench [-- <name> …]. Exits with 1 if a bench has missed a target.
  */

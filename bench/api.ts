@@ -13,7 +13,7 @@ import { supervise } from '../stack/supervise.ts'
 import { bundleHeader, bundleWorkflows } from '../worker/workflow-bundle.ts'
 import type { Estate } from './estate.ts'
 
-/** Prints the beginning of a line. Whole stacks say no more. */
+/** Prints the beginning of a line. Whole stacks add nothing. */
 const say = (line: string) => console.error(line.slice(0, 300))
 const COMMAND = fileURLToPath(new URL('../cli/simherd.js', import.meta.url))
 

@@ -23,7 +23,7 @@ export const ATTACKS = {
 } as const
 export type Attack = keyof typeof ATTACKS
 
-/** What an attack can use. */
+/** The means of an attack. */
 export interface Weapons {
   readonly apiUrl: string
   readonly internalUrl: string

@@ -1,5 +1,5 @@
 /**
- * Measures a backtest of the shipped rules over a month's usage: how long it takes, and what memory and disk, beside COPY
+ * Measures a backtest of the shipped rules over a month's usage: its time, memory and disk space, compared with COPY
  * of the same records. Every Active SIM has a record each six hours, which are received together. One SIM in fifty uses
  * more than its allowance.
  *
@@ -79,7 +79,7 @@ try {
   await estate.close()
 }
 
-/** Writes the month's usage as it was received. @returns how many records */
+/** Writes the month's usage in order of receipt. @returns how many records */
 async function receive(): Promise<number> {
   const day = (at: number) => new Date(at).toISOString().slice(0, 10)
   await owner.query(`select make_usage_partition(date_trunc('month', $1::timestamptz)::date)`, [day(month.startsAt)])
@@ -114,7 +114,7 @@ async function timed(work: () => Promise<unknown>): Promise<number> {
   return performance.now() - from
 }
 
-/** Reads the records as COPY gives them, in the order in which they were received. */
+/** Reads the records as COPY gives them, in order of receipt. */
 async function copied(): Promise<void> {
   const stream = owner.query(
     copyTo(`copy (select * from usage_records where tenant_id = '${estate.tenantId}' order by received_at) to stdout`),

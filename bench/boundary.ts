@@ -1,8 +1,8 @@
 /**
- * Measures what the end of a billing cycle costs those who send usage and read lists meanwhile: posts of usage, GETs and
+ * Measures what the end of a billing cycle costs concurrent senders and readers: posts of usage, GETs and
  * the longest transaction before and after it, and how long it takes until all subjects have been looked at in the new
  * cycle and the old one is closed. API, worker, PostgreSQL and Temporal are real processes, and go by the real clock: the
- * tenants' cycle is some hours long, and ends at the next full minute for which all is ready. Such a cycle is closed as
+ * tenants' cycle is some hours long, and ends at the next full minute after preparation. Such a cycle is closed as
  * soon as it has ended, and not six hours later.
  *
  * Usage: node bench/boundary.ts [--sims 100000] [--before 20] [--after 30], in seconds. Exits with 1 if a transaction takes
@@ -116,7 +116,7 @@ function cycleThatEndsAfter(ms: number): { readonly billingCycle: string; readon
   }
 }
 
-/** Sends usage and GETs at fixed instants, however long those before take. */
+/** Sends usage and GETs at fixed instants, even if earlier ones are slow. */
 function startTraffic({ apiUrl, internalUrl }: { readonly apiUrl: string; readonly internalUrl: string }) {
   let posts: number[] = []
   let gets: Record<string, number[]> = {}
@@ -166,7 +166,7 @@ function startTraffic({ apiUrl, internalUrl }: { readonly apiUrl: string; readon
   }
   const running = Promise.all([every(POST_MS, send), every(GET_MS, get)])
   return {
-    /** What has ended since this was last called. */
+    /** The posts and GETs ended since the last call. */
     taken: () => {
       const taken = { posts, gets, failed }
       posts = []
@@ -174,7 +174,7 @@ function startTraffic({ apiUrl, internalUrl }: { readonly apiUrl: string; readon
       failed = 0
       return taken
     },
-    /** @returns how many records were accepted; undefined if something has failed, and that is not known */
+    /** @returns how many records were accepted; undefined after a failure, when the number is unknown */
     stop: async () => {
       stopping.abort()
       await running

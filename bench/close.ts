@@ -1,9 +1,9 @@
 /**
- * Measures the closing of a billing cycle: total time and longest transaction, in slices and beside it in one transaction,
- * and the slowest post of late usage meanwhile.
+ * Measures the closing of a billing cycle: total time and longest transaction, in slices and also in one transaction,
+ * and the slowest concurrent post of late usage.
  *
  * A third of the SIMs is outside pools, the others are in shared pools of 1,000, every second of which is over. A
- * twentieth of the SIMs has an alert that fires. A late record for one SIM after the other is sent meanwhile.
+ * twentieth of the SIMs has an alert that fires. A late record for one SIM after the other is sent during the close.
  *
  * Usage: node bench/close.ts [--sims 100000] [--rounds 3]. Exits with 1 if a transaction takes longer than 500 ms.
  */
@@ -63,7 +63,7 @@ async function use(): Promise<void> {
       from sims where tenant_id = app_tenant() and id % 20 = 0`)
 }
 
-/** Takes back what a close has written. */
+/** Deletes the rows written by a close. */
 async function reopen(): Promise<void> {
   for (const table of ['statements', 'statement_totals', 'statement_parts', 'restatements', 'notifications', 'events'])
     await owner.query(`delete from ${table} where tenant_id = $1`, [tenantId])
@@ -83,7 +83,7 @@ async function lateUsage(until: { readonly closed: boolean }): Promise<number> {
     const sent = performance.now()
     const record = { recordId: `late-${records}`, iccid: estate.activeIccid(records * 7919), bytesDown: 1 }
     const at = new Date(cycle.startsAt + 1).toISOString()
-    // One that waits for a lock for more than 5 s fails, and its sender sends it again.
+    // A post that waits for a lock for more than 5 s fails, and its sender repeats it.
     await recordUsage(store, tenantId, [{ ...record, at }]).catch((error: unknown) => {
       if (!(error instanceof Error && 'code' in error && error.code === '55P03')) throw error
     })

@@ -42,7 +42,7 @@ interface Seen {
 const nothing = (): Seen => ({ took: [], longest: [], get: [] })
 const seen = { slices: nothing(), whole: nothing() }
 
-/** Runs transactions until one says that nothing is left, and reads SIMs one after the other meanwhile. */
+/** Runs transactions until no work is left, and reads SIMs one after the other at the same time. */
 async function measure(into: Seen | undefined, work: (tx: TenantTx) => Promise<boolean>): Promise<void> {
   const readers = { goOn: true }
   let longest = 0
@@ -70,7 +70,7 @@ async function measure(into: Seen | undefined, work: (tx: TenantTx) => Promise<b
   into?.get.push(slowest)
 }
 
-/** Checks what was opened, and takes it away again. @param isSummed whether the sums of pools are kept too */
+/** Checks the opened rows, and deletes them. @param isSummed whether the sums of pools are kept too */
 async function takeBack(opened: Cycle, isSummed: boolean): Promise<void> {
   const { rows, wrong } = await inTenant(store, tenantId, async (tx) => ({
     rows: (
@@ -91,7 +91,7 @@ async function takeBack(opened: Cycle, isSummed: boolean): Promise<void> {
 
 try {
   console.log(`${machine()}\n${sims} SIMs, slices of ${OPENING.sims}; milliseconds, median of ${ROUNDS} (least–most)\n`)
-  // Each opens a cycle later than the last: none has begun.
+  // Every call opens a cycle later than the last: none has begun.
   let cycle: Cycle = cycleAt('P1M', Date.now())
   for (let round = 0; round <= ROUNDS; round++) {
     const into = round === 0 ? undefined : seen

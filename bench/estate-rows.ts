@@ -1,14 +1,14 @@
-/** Rows of an estate of any size, by a few statements: for benches, and for tests of what a large estate costs. */
+/** Rows of an estate of any size, by a few statements: for benches, and for tests of a large estate's cost. */
 
 const FIRST_ICCID = 8_944_500_000_000_000_000n
-/** Bytes a SIM: more than a bench sends, so that no pool is over. */
+/** Bytes a SIM: more than a bench sends, to keep pools within their limits. */
 export const ALLOWANCE = 10 ** 12
 
 /** The ICCID of the SIM with this number. */
 export const iccidOf = (n: number): string => String(FIRST_ICCID + BigInt(n))
 
 export interface EstateRows {
-  /** Number of the first SIM, from which its ICCID follows. */
+  /** Number of the first SIM. Its ICCID follows from it. */
   readonly first: number
   readonly sims: number
   readonly simsAPool: number
@@ -16,7 +16,7 @@ export interface EstateRows {
   readonly madeAt?: Date
 }
 
-/** All rows are the tenant's: the tables take it from the setting, and the owner reads past row-level security. */
+/** The rows are the tenant's: the tables take it from the setting, and the owner reads past row-level security. */
 const mine = 'tenant_id = app_tenant()'
 
 /**

@@ -1,4 +1,4 @@
-/** An estate of any size in a PostgreSQL of its own, for benches. */
+/** An estate of any size in a separate PostgreSQL, for benches. */
 import { chmod, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

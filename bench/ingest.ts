@@ -1,5 +1,5 @@
 /**
- * Usage records a second through `POST /internal/usage`, beside the least that PostgreSQL has to do for them: COPY into
+ * Usage records a second through `POST /internal/usage`, compared with the least work of PostgreSQL for them: COPY into
  * a staging table, one insert into usage_records, one upsert of the ledger, in chunks of the same size. In turns.
  *
  * Usage: node bench/ingest.ts [--sims 100000] [--records 200000] [--rounds 5]

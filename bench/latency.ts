@@ -1,6 +1,6 @@
 /**
- * Measures how long a usage record takes to become a log entry of the watchdog: at rest, and beside sweeps of the whole
- * estate. An API and a worker run as processes of their own, with the shipped rules.
+ * Measures how long a usage record takes to become a log entry of the watchdog: at rest, and during sweeps of the whole
+ * estate. An API and a worker run as separate processes, with the shipped rules.
  *
  * Usage: node bench/latency.ts [--sims 100000] [--rate 1000] [--seconds 20] [--every 50]. Every so many records one takes
  * a SIM past its threshold. Exits with 1 if the p99 misses its target.
@@ -66,7 +66,7 @@ function postsOf(from: Source, forSeconds: number): Post[] {
   })
 }
 
-/** Asks for a look at all subjects as soon as the last has ended. @returns `stop` says how many sweeps were begun */
+/** Asks for a look at all subjects as soon as the last has ended. @returns `stop` returns the number of sweeps begun */
 function keepSweeping({ store, tenantId, url }: Estate) {
   const onError = (error: Error) => console.error(`queues: ${error.message}`)
   const queues = openQueues({ redisUrl: '', databaseUrl: url, onError })

@@ -19,7 +19,7 @@ const LITTLE = 1000
 const LOOK_MS = 3
 /** Entries may commit in another order than that of their ids. */
 const OUT_OF_ORDER = 5000
-/** Patience for entries that have not come. */
+/** Patience for missing entries. */
 const PATIENCE_MS = 60_000
 
 /** A SIM that will pass its threshold, once. */
@@ -28,7 +28,7 @@ interface Quiet {
   readonly iccid: string
 }
 
-/** Whose usage it is. */
+/** The owner of the usage. */
 export interface Source {
   readonly tenantId: string
   /** ICCIDs of the records that change nothing, in turn. */
@@ -52,7 +52,7 @@ export interface Target {
 }
 
 export interface Latencies {
-  /** Milliseconds, one for each record that has passed a threshold. */
+  /** Milliseconds, one for each record past a threshold. */
   readonly logged: readonly number[]
   /** Milliseconds that each post took. */
   readonly posts: readonly number[]
@@ -107,9 +107,9 @@ export async function untilSwept(url: string): Promise<void> {
 }
 
 /**
- * Sends posts, each at its instant however long those before it take, and waits for the log entries.
+ * Sends posts, each at its instant even if earlier ones are slow, and waits for the log entries.
  *
- * @throws Error unless each entry that is due has come exactly once, and no other
+ * @throws Error unless exactly the due entries have come, once each
  */
 export async function measureLatency(url: string, to: Target, posts: readonly Post[]): Promise<Latencies> {
   const log = await watchLog(url)
@@ -160,7 +160,7 @@ async function send({ internalUrl, operatorKey }: Target, posts: readonly Post[]
     const posting = post(internalUrl, operatorKey, from.tenantId, lines).then(() => {
       tookMs.push(performance.now() - sent)
     })
-    // Its failure is thrown below; until then nobody else hears of it.
+    // Its failure is thrown below; until then it must not count as unhandled.
     posting.catch(() => undefined)
     under.push(posting)
   }

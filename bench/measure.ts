@@ -46,9 +46,9 @@ export const machine = (): string =>
   `${cpus().length} × ${cpus()[0]?.model}, ${(totalmem() / 2 ** 30).toFixed(0)} GiB, load ${loadavg()[0]?.toFixed(1)}, Node ${process.version}`
 
 /**
- * Reads options that are whole numbers above 0.
+ * Reads options with whole numbers above 0.
  *
- * @param defaults the options' names and what they are if left out
+ * @param defaults the options' names and default values
  * @throws Error that names the option
  */
 export function wholeNumbers<N extends string>(defaults: Readonly<Record<N, number>>): Record<N, number> {

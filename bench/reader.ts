@@ -1,4 +1,4 @@
-/** A thread that sends GET requests, eight at a time, and says how long they took. Started by reads.ts. */
+/** A thread that sends GET requests, eight at a time, and reports how long they took. Started by reads.ts. */
 import { parentPort } from 'node:worker_threads'
 
 export interface Reading {

@@ -1,5 +1,5 @@
 /**
- * Measures reads of SIMs over HTTP: one SIM, and pages of lists. Beside them a bare Fastify server with pg, without keys,
+ * Measures reads of SIMs over HTTP: one SIM, and pages of lists. Also of a bare Fastify server with pg, without keys,
  * figures and row-level security, that gives the same SIMs by their ids.
  *
  * Usage: node bench/reads.ts [--sims 1000000] [--requests 400]. Exits with 1 if a ratio is below its target.

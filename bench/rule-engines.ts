@@ -18,7 +18,7 @@ import { operatorNamed, useStrictOperators } from '../rules/engine/operators.ts'
 import { type Facts, factsOf } from '../rules/facts.ts'
 import type { Rule } from '../rules/rule.ts'
 
-/** Facts of a subject, in the two forms that are not part of what is measured. */
+/** Facts of a subject, in the two forms left out of the measurement. */
 export interface BenchSubject {
   readonly facts: Facts
   readonly row: FactRow
@@ -58,7 +58,7 @@ export function compiledRules(rules: readonly Rule[], fills: boolean): Contender
   }
 }
 
-/** One engine, reused. It gets only the facts that are read, because it hashes every fact in every run. */
+/** An engine, reused. It gets only the facts read by rules, because it hashes every fact in every run. */
 export function jsonRulesEngine(rules: readonly Rule[]): Contender {
   const engine = new Engine(
     rules.map(({ conditions }, n) => ({ name: String(n), conditions: forEngine(conditions), event: { type: 'met' } })),
@@ -85,7 +85,7 @@ export function jsonRulesEngine(rules: readonly Rule[]): Contender {
   }
 }
 
-/** One decision with an expression for each rule. */
+/** A decision with an expression for each rule. */
 export function zenEngine(rules: readonly Rule[]): Contender {
   const expressions = rules.map(({ conditions }, n) => ({ id: `${n}`, key: `rule${n}`, value: zenOf(conditions) }))
   const at = { position: { x: 0, y: 0 } }
@@ -115,7 +115,7 @@ export function zenEngine(rules: readonly Rule[]): Contender {
   }
 }
 
-/** A function for each rule, which the engine generates. */
+/** A generated function for each rule. */
 export function jsonLogicEngine(rules: readonly Rule[]): Contender {
   const engine = new LogicEngine()
   const decides = rules.map(({ conditions }) => engine.build(logicOf(conditions)))

@@ -1,5 +1,5 @@
 /**
- * Measures how many SIMs a second the compiled rules decide, beside json-rules-engine (one engine, reused),
+ * Measures how many SIMs a second the compiled rules decide, compared with json-rules-engine (one engine, reused),
  * @gorules/zen-engine and json-logic-engine, with 10 and with 100 rules. What the others were not asked stands in
  * bench/rule-engines.ts.
  *
@@ -33,7 +33,7 @@ if (!Number.isInteger(rounds) || rounds < 1 || !Number.isInteger(sims) || sims <
 }
 
 const TARGET = 200
-/** Rules of the run that has the target. */
+/** Rules of the run with the target. */
 const MANY = 100
 /** A contender is measured at least so long in a round. */
 const ROUND_MS = 300
@@ -140,7 +140,7 @@ function conditionLike(condition: Condition): Condition {
   return isAmount ? { ...condition, value: Math.round(value * (0.5 + random())) } : condition
 }
 
-/** All facts of a SIM, each as likely as any other value of its kind. */
+/** The facts of a SIM, each as likely as any other value of its kind. */
 function factsOfSim(): Facts {
   return Object.fromEntries([...factsOf('sim')].map(([name, fact]) => [name, valueOf(fact)]))
 }

@@ -1,5 +1,5 @@
 /**
- * Measures searches over SIMs: by field, length and hits, beside the statement that reads all SIMs of the tenant. Both
+ * Measures searches over SIMs: by field, length and hits, and of the statement that reads all SIMs of the tenant. Both
  * give the first 100 ids and the total, as the tenant's role. Then page 2 of searches with many hits, by number and by
  * cursor, with all that a list shows.
  *

@@ -1,5 +1,5 @@
 /**
- * Measures a sweep of all SIMs of a tenant by the shipped rules, when nothing has changed, beside COPY of the columns that
+ * Measures a sweep of all SIMs of a tenant by the shipped rules, when nothing has changed, and COPY of the columns that
  * the facts come from.
  *
  * Usage: node bench/sweep.ts [--sims 100000] [--rounds 5]. Exits with 1 if a sweep takes more than three times as long, or

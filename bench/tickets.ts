@@ -79,7 +79,7 @@ const open = ({ tenantId, simIds }: Some, type: TicketType) =>
 
 type Execute = (some: readonly Some[], type: TicketType) => Promise<void>
 
-/** All tickets are open. */
+/** The tickets are all open. */
 const inBatches: Execute = async (some) => {
   for (const { tenantId } of some) await executeTickets(store, network, OPTIONS, tenantId)
 }

@@ -1,4 +1,4 @@
-/** Watches the transactions of a database from a connection of its own, and keeps the one that takes longest. */
+/** Watches the transactions of a database from a separate connection, and keeps the longest one. */
 import pg from 'pg'
 import { everyMs } from './measure.ts'
 
@@ -18,7 +18,7 @@ interface Met {
 }
 
 /**
- * Looks at all transactions every 10 ms, so that one may be taken for up to 10 ms shorter than it is.
+ * Looks at all transactions every 10 ms, so a duration may be up to 10 ms too short.
  *
  * @returns `longest` gives the longest since it was last called
  */

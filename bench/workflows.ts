@@ -1,8 +1,8 @@
 /**
- * Measures the rate of provision-and-activate (B) beside a bare Temporal workflow of four activities that do nothing
+ * Measures the rate of provision-and-activate (B) against a bare Temporal workflow of four activities that do nothing
  * (A): what Simherd adds to Temporal's own cost. A has four since provision-and-activate had four, and keeps them.
  *
- * Both use one service, one server and one machine, in turns: A, B, and B with all SIMs in one pool, five rounds after a
+ * They share a service, a server and one machine, in turns: A, B, and B with all SIMs in one pool, five rounds after a
  * warm-up. Every run's result is checked.
  *
  * Usage: node bench/workflows.ts [--count 100] [--rounds 5] [--at-once 50]. Exits with 1 below the target.
@@ -75,7 +75,7 @@ try {
     ready: async () => true,
   })
 
-  /** Each measures a round, and returns the rate. */
+  /** These functions measure a round, and return the rate. */
   const ways = {
     A: async (size: number) => rate(Array.from({ length: size }), bare),
     B: async (size: number) => rate(await newSims(size), (iccid) => simherd(iccid, {})),
