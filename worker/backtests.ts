@@ -1,6 +1,6 @@
 /**
  * Backtests, one at a time in all workers. They are no job of a queue: one may take half an hour, and needs a connection of
- * its own, whose end gives back the lock whatever becomes of the worker.
+ * its own. The connection's end releases the lock, even if the worker dies.
  */
 import type { Logger } from 'pino'
 import { type BacktestWork, doNextBacktest } from '../operations/replay/do-backtest.ts'

@@ -3,10 +3,10 @@
  *
  *   queues ──▶ tickets · evaluation · mails · workflow requests
  *   Temporal ──▶ workflows and their activities
- *   sweeps ──▶ jobs for due work that has none
+ *   sweeps ──▶ jobs for due work without one
  *   the table `backtests` ──▶ backtests, one at a time
  *
- * It waits for a dependency that is away, at the start or later. The process stays, and `/readyz` says what is away.
+ * It waits for unreachable dependencies, at the start or later. The process stays, and `/readyz` names them.
  */
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
@@ -44,7 +44,7 @@ import { startTemporalWorker, type TemporalWorker } from './temporal.ts'
 import { missingSchedules, workLists } from './work-lists.ts'
 import { bundleWorkflows, readBundle } from './workflow-bundle.ts'
 
-/** Least months of partitions ahead. Three are made; with fewer than two left, somebody has to act. */
+/** Least months of partitions ahead. Three are made; with fewer than two left, the operator has to act. */
 const MONTHS_AHEAD_LEAST = 2
 /** How long a webhook may take to answer, the connection included. */
 const WEBHOOK_TIMEOUT_MS = 15_000
@@ -189,7 +189,7 @@ export async function startWorker(
       sweepMs,
       log,
     )
-    // Beside the sweeps, which must wait neither for Temporal nor for a mail server.
+    // Apart from the sweeps: those must wait neither for Temporal nor for a mail server.
     const schedules = startSweeps(
       [missingSchedules(store, (schedule) => workflowClient.ensureSchedule(schedule))],
       sweepMs,
@@ -236,7 +236,7 @@ export async function startWorker(
   }
 }
 
-/** What renders mails: with links, if the service has a public address. @returns undefined if it is stopped meanwhile */
+/** The renderer of mails: with links, if the service has a public address. @returns undefined if stopped before */
 async function renderer(
   { SERVICE_URL: serviceUrl }: Settings,
   store: Store,

@@ -1,4 +1,4 @@
-/** The workers' own key to the service. It comes from a file, which may change while they run, or from a setting. */
+/** The workers' own key to the service. It comes from a setting, or from a file that may change while they run. */
 import { type ServiceKey, sendWithKey } from '../activities/service-key.ts'
 import type { Addresses } from '../client/addresses.ts'
 import { type KeySettings, readServiceKey } from '../process/key-file.ts'
@@ -45,7 +45,7 @@ export async function workersKey(
 const PATIENCE_MS = 2000
 
 /**
- * Checks now whether the service accepts the key. A service that is away has refused nothing.
+ * Checks now whether the service accepts the key. An unreachable service has refused nothing.
  *
  * @throws Error if the key is refused
  */

@@ -29,7 +29,7 @@ export interface TemporalWorker {
 /** Pauses between attempts to reach the server, or to run again after a fatal error, in milliseconds. */
 const PAUSES = { firstMs: 500, longestMs: 15_000 }
 
-/** Added to the grace period. Activities that have not ended by then are left to other workers. Milliseconds. */
+/** Added to the grace period. Unfinished activities are then left to other workers. Milliseconds. */
 const FORCED_AFTER_MS = 5000
 
 const pinoLevel = { TRACE: 'trace', DEBUG: 'debug', INFO: 'debug', WARN: 'warn', ERROR: 'error' } as const
@@ -63,7 +63,7 @@ function workerOptions({ namespace, workflows, shutdownGraceMs = 10_000, ...serv
  * Starts the Temporal worker and keeps it running. While the server is away it waits for it. After a fatal error it
  * starts again.
  *
- * @returns at once; {@link TemporalWorker.isRunning} says when it polls
+ * @returns at once; {@link TemporalWorker.isRunning} is true when it polls
  */
 export function startTemporalWorker(options: TemporalWorkerOptions): TemporalWorker {
   const { address, namespace, log } = options

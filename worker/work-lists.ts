@@ -24,12 +24,12 @@ import { forgetWebhookEvents, webhooksDue } from '../store/webhooks/deliveries.t
 
 /** Most jobs of one round. The next round finds the rest. */
 const MOST_JOBS = 1000
-/** Most events of webhooks that are deleted in one transaction. */
+/** Most webhook events deleted in one transaction. */
 const MOST_FORGOTTEN = 1000
 const HOUR_MS = 3_600_000
 /** How long the shadow log is kept: a quarter of a year, over which a rule is tried. */
 const SHADOW_KEPT_MS = 90 * 24 * HOUR_MS
-/** How long a backtest that has ended is kept, and how many of them. */
+/** How long ended backtests are kept, and how many. */
 const BACKTESTS_KEPT_MS = 30 * 24 * HOUR_MS
 const MOST_BACKTESTS = 200
 const TEN_MINUTES_MS = 600_000
@@ -38,7 +38,7 @@ const SCHEDULES_CHECKED_MS = 300_000
 
 export interface SweptStore {
   readonly store: Store
-  /** How long events that were sent to webhooks are kept, in milliseconds. */
+  /** How long events sent to webhooks are kept, in milliseconds. */
   readonly webhookLogMs: number
   /** Called with the number of months ahead that usage records have partitions for. Normally three. */
   readonly onMonthsAhead: (months: number) => void
@@ -163,7 +163,7 @@ function cycleBoundaries(store: Store): Sweep {
 }
 
 /**
- * Makes month-end Schedules. It runs beside the work lists: while Temporal is away, each attempt waits for it, and mails and
+ * Makes month-end Schedules. It runs separately: while Temporal is away, each attempt waits for it, and mails and
  * tickets must not.
  *
  * @param ensureSchedule makes a tenant's Schedule if it is missing; updates one that an earlier version made

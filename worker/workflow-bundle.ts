@@ -11,7 +11,7 @@ const path = (relative: string) => fileURLToPath(new URL(relative, import.meta.u
 /**
  * Bundles the workflows on disk with their interceptors. Takes about a second.
  *
- * @param more files with further interceptors, which come after the workflows' own
+ * @param more files with further interceptors, placed after the workflows' own
  */
 export async function bundleWorkflows(more: readonly string[] = []): Promise<string> {
   const { code } = await bundleWorkflowCode({
