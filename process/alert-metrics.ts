@@ -2,8 +2,8 @@
  * Metrics of alerts, of their notices and of mails. Labels are rules, phases, kinds and reasons: never a SIM, an address or
  * a tenant.
  *
- * What is decided or sent is counted by the process that does it: add up over workers. What waits is read from the
- * database, by one statement a scrape: each worker says the same.
+ * Decisions and sent mails are counted by their process: add up over workers. Waiting work is read from the
+ * database, by one statement a scrape: workers report the same.
  */
 import { Counter, Gauge, Histogram } from '@prometheus-io/client'
 import { LogLevel, labelOf } from '../domain/codes.ts'
@@ -96,7 +96,7 @@ export function alertMetrics({ registry }: Metrics, store: Store, rules: ReadRul
   }
 }
 
-/** Far below any scrape interval: gauges that are collected together share what was read. */
+/** Far below any scrape interval: gauges collected together share the rows read. */
 const SHARED_MS = 1000
 
 function gauges(registers: Metrics['registry'][], store: Store, rules: ReadRules): void {
@@ -115,7 +115,7 @@ function gauges(registers: Metrics['registry'][], store: Store, rules: ReadRules
       help,
       registers,
       async collect() {
-        // Nothing is known without a database: no comparison with NaN holds.
+        // Values are unknown without a database: no comparison with NaN holds.
         this.set(await figures().then(valueOf, () => Number.NaN))
       },
     })

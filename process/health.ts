@@ -177,7 +177,7 @@ export const databaseDependency = (db: Db): Dependency => ({
   },
 })
 
-/** Checks that the rule set in force is the newest: this build accepts the set that was loaded last. */
+/** Checks that the rule set in force is the newest: this build accepts the set loaded last. */
 export const rulesDependency = (store: Store, rules: ReadRules): Dependency => ({
   name: 'rules',
   isRequired: true,

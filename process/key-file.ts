@@ -1,4 +1,4 @@
-/** Where the key to the service comes from: a file, which may change, or a setting. */
+/** Source of the key to the service: a setting, or a file that may change. */
 import { readFile } from 'node:fs/promises'
 import { decode } from '../domain/utf8.ts'
 

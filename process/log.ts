@@ -52,7 +52,7 @@ export function createLog(settings: Pick<Settings, 'LOG_LEVEL'>, name: string, t
     // Every entry passes here: texts of requests, carriers, mail servers, errors and their causes.
     hooks: { streamWrite: boundLine },
   }
-  // Not pino's own writer for the file descriptor: at exit it would try for ever to write to a reader that is gone.
+  // Not pino's own writer for the file descriptor: at exit it would try for ever to write to a reader after its end.
   if (to !== undefined || !process.stdout.isTTY) return pino(options, to ?? process.stdout)
   return pino({ ...options, transport: { target: 'pino-pretty', options: { ignore: 'pid,hostname,name' } } })
 }

@@ -1,4 +1,4 @@
-/** What is done for the operator of the installation: notices are mailed, and deleted when they are old. */
+/** Sweeps for the operator of the installation: mail notices, and delete old ones. */
 import type { Logger } from 'pino'
 import type { Settings } from '../config/index.ts'
 import { type OperatorMailer, tellOperator } from '../operations/mail/tell-operator.ts'
@@ -10,7 +10,7 @@ import type { Sweep } from './sweeps.ts'
 const HOUR_MS = 3_600_000
 const KEPT_MS = 90 * 86_400_000
 
-/** The sweeps. They may wait for the mail server as long as a mail takes: run them beside others. */
+/** The sweeps. They may wait for the mail server as long as a mail takes: run them next to others. */
 export function operatorSweeps(store: Store, mailer: OperatorMailer, settings: Settings, log: Logger): Sweep[] {
   const options = operatorMailOptions(settings)
   const onGivenUp = (given: object) => log.error(given, 'a mail to the operator was given up')

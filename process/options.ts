@@ -36,7 +36,7 @@ export const webhookOptions = (settings: Settings): WebhookOptions => ({
   allow: parseNetworks(settings.WEBHOOK_ALLOW) ?? [],
 })
 
-/** Null: the operator is told nothing. */
+/** Null: the operator gets no notices. */
 export const operatorMailOptions = (settings: Settings): OperatorMailOptions | null =>
   settings.OPERATOR_EMAIL === '' ? null : { ...mailOptions(settings), recipient: settings.OPERATOR_EMAIL }
 
@@ -51,6 +51,6 @@ export const evaluationOptions = (settings: Settings): Omit<EvaluationOptions, '
   groupNextMs: durationMs(settings.MAIL_GROUP_NEXT),
 })
 
-/** Where to connect with what needs a connection of its own. */
+/** Database address for work that needs a separate connection. */
 export const directUrl = (settings: Pick<Settings, 'DATABASE_URL' | 'DATABASE_DIRECT_URL'>): string =>
   settings.DATABASE_DIRECT_URL || settings.DATABASE_URL

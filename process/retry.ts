@@ -1,4 +1,4 @@
-/** Repeats an attempt until it works: a dependency that is away must not end the process. */
+/** Repeats an attempt until it works: an unreachable dependency must not end the process. */
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'

@@ -29,7 +29,7 @@ const WORKER = { actor: 'service:worker', keyId: null, workflowId: null }
 const isJson = (entry: Dirent): boolean =>
   entry.isFile() && entry.name.endsWith('.json') && !entry.name.endsWith('.schema.json')
 
-/** Rule files of a folder, and the test files beside them. */
+/** Rule files of a folder, and the test files next to them. */
 export interface RuleFolder {
   readonly rules: readonly RuleSource[]
   readonly tests: readonly RuleSource[]
@@ -86,7 +86,7 @@ export async function activateFirstRules(store: Store, files: readonly RuleSourc
     log.info({ version, files: files.length }, 'the first rules are in force')
     return true
   } catch (error) {
-    // Meanwhile an operator has loaded others: those count.
+    // An operator has loaded others since: those count.
     if (error instanceof ServiceError && error.code === 'rules_moved') return activateFirstRules(store, files, log)
     if (!(error instanceof ServiceError && error.code === 'rules_rejected')) throw error
     for (const { pointer, detail } of error.errors)

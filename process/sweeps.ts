@@ -1,5 +1,5 @@
 /**
- * Sweeps find due work that has no job, because a process died, a job was lost, or its time has come.
+ * Sweeps find due work without a job, because a process died, a job was lost, or its time has come.
  *
  * They read the work lists of PostgreSQL and enqueue jobs. The handlers of the queues do the work. A worker runs one
  * sweep at a time. Several workers may sweep at once, because every job is deduplicated and all work is claimed.
@@ -15,7 +15,7 @@ export interface Sweep {
   readonly run: () => Promise<void>
 }
 
-/** Random share of the pause, so that workers started together do not sweep together. */
+/** Random share of the pause, to keep workers started together from sweeping together. */
 const JITTER = 0.25
 
 /**
