@@ -33,7 +33,7 @@ export function whyInTheClear(name: string, value: string): string | undefined {
   )
 }
 
-/** Whether a connection to a URL is encrypted or local. True for other text, which is refused elsewhere. */
+/** Whether a connection to a URL is encrypted or local. True for other text: it is refused elsewhere. */
 function staysSecret(text: string): boolean {
   const url = URL.parse(text.trim())
   if (url === null || /^(https|rediss):$/.test(url.protocol)) return true

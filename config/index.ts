@@ -1,7 +1,7 @@
 /**
  * Settings. Only this module reads settings from the environment.
  *
- * All settings are in one table, from which the parser, the defaults and docs/configuration.md are derived. All faults
+ * One table has the settings. The parser, the defaults and docs/configuration.md are derived from it. All faults
  * are reported at once. Durations are ISO 8601.
  */
 import { type Static, Type } from 'typebox'
@@ -22,7 +22,7 @@ const duration = (def: string, description: string) =>
     default: def,
     description,
   })
-/** A setting that may be omitted. `expected` says which values it takes otherwise. */
+/** A setting that may be omitted. `expected` describes its values otherwise. */
 const optional = (check: (value: string) => boolean, expected: string, description: string) =>
   Type.Refine(
     Type.String({ default: '', description }),
@@ -58,7 +58,7 @@ const isPublicUrl = (value: string): boolean => {
   return /^https?:$/.test(protocol) && !search && !hash && !username && !password
 }
 const isAddress = (value: string): boolean => /^(\[[0-9a-fA-F:.]+\]|[^\s:/@]+):\d{1,5}$/.test(value)
-/** A secret. It is sent in an HTTP header, which restricts its characters. */
+/** A secret. It is sent in an HTTP header: its characters are restricted. */
 const secret = (description: string) =>
   optional((value) => /^[\x21-\x7e]+$/.test(value), 'printable characters without spaces or line breaks', description)
 
@@ -264,13 +264,13 @@ export const Settings = Type.Object({
 })
 export type Settings = Static<typeof Settings>
 
-/** Says in words which values a setting takes; undefined if its schema does not say so. */
+/** Describes the values of a setting; undefined if its schema has no description. */
 function expectedOf(instancePath: string): string | undefined {
   const schema = Object.entries(Settings.properties).find(([name]) => name === instancePath.slice(1))?.[1]
   return schema !== undefined && 'expected' in schema ? `must be ${String(schema.expected)}` : undefined
 }
 
-/** A setting as it was given, with secrets and passwords hidden, and control characters as their numbers. */
+/** The given text of a setting, with secrets and passwords hidden, and control characters as their numbers. */
 function shown(name: string, value: string): string {
   if (/_(KEY|SECRET)$/.test(name)) return `${name} (${value.length} characters, not shown)`
   const open = value
