@@ -1,8 +1,8 @@
 /**
  * The demonstration estate: Meadow Metering, its tariffs, pools and 300 SIMs, as plain data.
  *
- * Each SIM has the future behaviour of its device (`device`) beside the data for its provisioning. So it is known in
- * advance what the watchdog finds in the usage made from it (usage.ts). Its numbers belong to nobody: ICCIDs and
+ * Each SIM has the future behaviour of its device (`device`) next to the data for its provisioning. So it is known in
+ * advance what the watchdog finds in the usage made from it (usage.ts). Its numbers are unassigned: ICCIDs and
  * MSISDNs use the unassigned country code 999, IMSIs the test network 001-01, IMEIs the test range 00.
  */
 import { PoolType, TariffType, WatchdogMode } from '../domain/codes.ts'
@@ -22,7 +22,7 @@ export interface EstatePool extends Omit<NewPool, 'tariffId'> {
   /** Key of the pool's tariff. */
   readonly tariff: string
 }
-/** A change that is queued during the month and takes effect at its end. */
+/** A change, queued during the month, effective at its end. */
 export type QueuedChange =
   | { readonly iccid: string; readonly kind: 'unassign' }
   | { readonly iccid: string; readonly kind: 'reprovision'; readonly pool?: string; readonly tariff?: string }
@@ -177,7 +177,7 @@ const POOLS: readonly EstatePool[] = [
 
 /**
  * The changes queued for the month's end. Five SIMs of other pools, one of them over its limit, move to the chargers.
- * Two of the households get a tariff of their own. Four are handed back, one of them over its limit.
+ * Two of the households get their own tariff. Four are handed back, one of them over its limit.
  */
 function queuedChanges(sims: readonly EstateSim[]): QueuedChange[] {
   const named = (pool: string, places: readonly number[]) => {

@@ -5,9 +5,9 @@ export interface Profile {
   readonly recordsPerDay: number
   /** Records on a Saturday or Sunday, as a multiple of a working day's. */
   readonly weekend: number
-  /** Weight of each hour of the day. None is 0, because an estate is never completely quiet. */
+  /** Weight of each hour of the day. Weights are above 0, because an estate is never completely quiet. */
   readonly hours: readonly number[]
-  /** Share of the bytes that is sent, not received: lowest and highest, 0 to 1. */
+  /** Share of sent bytes, the others being received: lowest and highest, 0 to 1. */
   readonly upShare: readonly [number, number]
   /** Share of the records that contain short messages, 0 to 1. */
   readonly sms: number

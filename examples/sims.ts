@@ -11,7 +11,7 @@ import { GB, MB } from '../domain/units.ts'
 import { type Random, random } from './random.ts'
 import type { ProfileName } from './rhythm.ts'
 
-/** What a device does with its SIM during the month. */
+/** The behaviour of a device with its SIM during the month. */
 export interface Device {
   readonly profile: ProfileName
   /** 15 digits with a correct check digit. */
@@ -199,7 +199,7 @@ function simsOf(group: Group, seed: number, serial: number): EstateSim[] {
   })
 }
 
-/** All SIMs of the estate, in the order of their ICCIDs. The same seed makes the same SIMs. */
+/** The SIMs of the estate, in the order of their ICCIDs. The same seed makes the same SIMs. */
 export function makeSims(seed: number): EstateSim[] {
   const sims: EstateSim[] = []
   for (const group of GROUPS) sims.push(...simsOf(group, seed, sims.length + 1))

@@ -81,7 +81,7 @@ function drafted(sim: EstateSim, at: number, runaway: boolean, profile: Profile,
   }
 }
 
-/** One day of a device. The profile spreads its records over the day. At least two, so that no gap is long. */
+/** One day of a device. The profile spreads its records over the day. At least two, to avoid long gaps. */
 function dayOf(sim: EstateSim, startsAt: number, runaway: boolean, dice: Random): Draft[] {
   const profile: Profile = PROFILES[sim.device.profile]
   const weekday = new Date(startsAt).getUTCDay()
