@@ -3,7 +3,7 @@
  * is kept for the life of the process, and returned again without a pause. A connection that breaks between two
  * statements of its migrations, or while it closes, ends the process.
  *
- * Its tables are in a schema of their own beside the service's.
+ * Its tables are in a separate schema next to the service's.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import {
@@ -21,7 +21,7 @@ const SCHEMA = 'simherd_queues'
 
 /** Longest wait for a new connection, and for a free one, in milliseconds. */
 const CONNECT_MS = 10_000
-/** Pause between two attempts to reach a server that is away, in milliseconds. */
+/** Pause between two attempts to reach an unreachable server, in milliseconds. */
 const PAUSE_MS = 1000
 
 /**

@@ -1,4 +1,4 @@
-/** The Redis in which several API processes count requests together. */
+/** The Redis for the common request counts of several API processes. */
 import { Redis } from 'ioredis'
 
 /** Counting must not delay a request for longer, in milliseconds. */
@@ -8,7 +8,7 @@ const ANSWERS_WITHIN_MS = 500
  * Connects to Redis for counting. A Redis that is away or slow is an error within half a second, and nothing is queued
  * for its return.
  *
- * @param onError called when a connection is lost; it is made again by itself
+ * @param onError called when a connection is lost; it reconnects automatically
  * @param commandTimeout longest wait for an answer, in milliseconds
  */
 export function openRequestCounts(

@@ -47,7 +47,7 @@ function isThere(error: unknown): object {
   throw error
 }
 
-/** Adds the search attributes with a connection of its own. */
+/** Adds the search attributes over a separate connection. */
 export async function registerSearchAttributes(address: string, namespace: string): Promise<void> {
   const connection = await Connection.connect({ address })
   try {

@@ -104,7 +104,7 @@ const REUSE = {
   'month-end-timer': 'ALLOW_DUPLICATE',
 } as const satisfies Record<WorkflowType, WorkflowStartOptions['workflowIdReusePolicy']>
 
-/** How long a call may take, in milliseconds. A server that is away must not delay a request. */
+/** How long a call may take, in milliseconds. An unreachable server must not delay a request. */
 const CALL_TIMEOUT_MS = 10_000
 
 const startOptions = ({ type, workflowId, input }: StartRequest, memo: object) => {
@@ -159,7 +159,7 @@ export function openWorkflowClient({ address, namespace }: { address: string; na
     return { workflowId, runId, status: statusOf(status.name), started: false }
   }
 
-  /** Does something with a workflow that has to be running. Otherwise throws whether it is unknown or has ended. */
+  /** Does something with a workflow, required to run. Otherwise throws whether it is unknown or has ended. */
   const onRunning = <T>(workflowId: string, act: (client: Client) => Promise<T>): Promise<T> =>
     call(async (client) => {
       try {
@@ -206,7 +206,7 @@ export function openWorkflowClient({ address, namespace }: { address: string; na
       call(async (client) => {
         const { type, workflowId, signal } = request
         try {
-          // The response does not say whether the call started a run. The memo of the run does.
+          // The response does not show whether the call started a run. The memo of the run does.
           const startId = crypto.randomUUID()
           const handle = await client.workflow.signalWithStart(type, {
             ...startOptions(request, { startId }),
@@ -256,14 +256,14 @@ function asServiceError(error: unknown, address: string, workflowId: string): un
   if (error instanceof ScheduleNotFoundError)
     return new ServiceError('not_found', 'the tenant has no month-end schedule')
   const status = grpcErrorOf(error)
-  // A wrong request, or a fault of our own, stays wrong however often it is repeated.
+  // A wrong request, or our own fault, stays wrong after any number of repetitions.
   return status === undefined || status.code === INVALID_ARGUMENT ? error : unavailable(error, address)
 }
 
 /** gRPC status of a request that the server cannot carry out, such as one with an unknown search attribute. */
 const INVALID_ARGUMENT = 3
 
-/** The gRPC error of the server or its connection. The SDK wraps it in errors of its own. */
+/** The gRPC error of the server or its connection. The SDK wraps it in its own errors. */
 function grpcErrorOf(error: unknown): { readonly code: number; readonly details: string } | undefined {
   if (isGrpcServiceError(error)) return error
   return error instanceof Error && error.cause !== undefined ? grpcErrorOf(error.cause) : undefined

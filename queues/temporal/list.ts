@@ -45,7 +45,7 @@ export function queryOf({ tenantId, type, status, simId, poolId, cycle, state }:
 
 /** Most runs in one response of the server. */
 const MOST_LISTED = 1000
-/** How many results of closed runs are read at once. Each is a request of its own. */
+/** How many results of closed runs are read at once, each by a separate request. */
 const AT_ONCE = 10
 
 /**

@@ -27,7 +27,7 @@ export interface PendingWork {
   readonly status: RunStatus
   /** Workers that poll for the workflow's tasks. */
   readonly workers: number
-  /** What a worker has to do next in the workflow's own code. Null while the workflow waits. */
+  /** A worker's next step in the workflow's own code. Null while the workflow waits. */
   readonly task: {
     readonly attempt: number
     readonly scheduledAt: string | null

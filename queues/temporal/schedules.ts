@@ -19,7 +19,7 @@ export interface MonthEndSchedule {
   /** Whether a cycle ended, and was not closed, before the Schedule existed. Then the first run starts at once. */
   readonly isLate?: boolean
 }
-/** What was done to a tenant's Schedule: `changed` if it differed from the one that this build makes. */
+/** The change to a tenant's Schedule: `changed` if it differed from this build's. */
 export type ScheduleEnsured = 'made' | 'changed' | 'kept'
 
 const DAY_MS = 86_400_000
@@ -66,7 +66,7 @@ export function scheduleOf(billingCycle: string) {
   }
 }
 
-/** All of a Schedule except its state, which belongs to the operator. */
+/** A Schedule without its state: that belongs to the operator. */
 function wantedSchedule({ tenantId, billingCycle }: MonthEndSchedule) {
   const { spec, catchupMs } = scheduleOf(billingCycle)
   const input = { tenantId, billingCycle }
