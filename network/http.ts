@@ -6,8 +6,8 @@
  *                           401, 403: the secret is refused for every request; all wait until it is accepted
  *   GET  {url}/healthz      2xx if the carrier can take requests; sent without the secret
  *
- * The bridge must be idempotent: it acts once for each ticket id, and repeats its first response for a repeated id. All
- * code here relies on that. A request whose response got lost is simply sent again.
+ * The bridge must be idempotent: it acts once for each ticket id, and repeats its first response for a repeated id. The
+ * code here relies on it. After a lost response, the request is sent again.
  */
 
 import { credentialOf } from '../domain/tickets/credential.ts'
@@ -105,7 +105,7 @@ function baseOf(url: string): string {
 const unanswered = (message: string, cause: unknown) =>
   new CarrierError(message, { code: 'carrier_timeout', retryable: true, cause })
 
-/** The message of the innermost cause, because fetch itself says only "fetch failed". */
+/** The message of the innermost cause, because fetch reports only "fetch failed". */
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   return error.cause instanceof Error ? reasonOf(error.cause) : error.message || error.name

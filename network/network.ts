@@ -29,13 +29,13 @@ export interface Network {
    *
    * Idempotent for a ticket id. Repeat the request if no response came, because the carrier may have acted.
    *
-   * @throws CarrierError for any failure, and nothing else
+   * @throws CarrierError for any failure, and no other error
    */
   perform(request: CarrierRequest, options?: { readonly signal?: AbortSignal }): Promise<CarrierResponse>
   /**
    * Checks whether the carrier can be reached. Changes nothing there.
    *
-   * @throws CarrierError for any failure, and nothing else
+   * @throws CarrierError for any failure, and no other error
    */
   ping(options?: { readonly signal?: AbortSignal }): Promise<void>
 }
@@ -45,14 +45,14 @@ export interface CarrierFailure {
   readonly code: string
   /** Whether the same request may succeed later. */
   readonly retryable: boolean
-  /** How long to wait before the next request, in milliseconds, if the carrier said so. */
+  /** How long to wait before the next request, in milliseconds, if the carrier sent it. */
   readonly retryAfterMs?: number
   readonly cause?: unknown
 }
 
 const UNAUTHORIZED: CarrierFault = 'carrier_unauthorized'
 
-/** Words for tenants, by code. They contain nothing from the bridge, which is somebody else's program. */
+/** Words for tenants, by code. They contain nothing from the bridge, a third party's program. */
 const PLAIN_WORDS: ReadonlyMap<string, string> = new Map<CarrierFault, string>([
   ['carrier_busy', 'the carrier is busy'],
   ['carrier_timeout', 'the carrier did not answer in time'],

@@ -1,5 +1,5 @@
 /**
- * Reads responses from a bridge to the carrier. The bridge is somebody else's program, so nothing in them is trusted.
+ * Reads responses from a bridge to the carrier. The bridge is foreign software, so its responses are not trusted.
  */
 import { retryAfterMs } from '../domain/http.ts'
 import { readJson } from '../domain/json.ts'
@@ -39,7 +39,7 @@ export async function readBounded(response: Response): Promise<string> {
  * Reads the response to one operation.
  *
  * Only a 4xx with a `code` from the bridge itself fails for good. A proxy's error page, a redirect, a refused secret or
- * a response about another ticket says nothing about the SIM. Such a request is tried again.
+ * a response about another ticket proves nothing about the SIM. Such a request is tried again.
  *
  * @throws CarrierError for everything but a 200 with `{ticketId, effect}` of this ticket
  */
