@@ -20,7 +20,7 @@ const fetchOnce: Send = (request, signal) => fetch(request, { signal })
 export interface Addresses {
   /** The base URL to build requests with. {@link Addresses.send} puts another in its place. */
   readonly first: string
-  /** All of them, for messages. */
+  /** The addresses, for messages. */
   readonly names: string
   /**
    * Sends a request to one address after the other, until one responds with anything but 502, 503 or 504. An address that
@@ -73,7 +73,7 @@ export function openAddresses(setting: string, now: () => number = () => perform
         const mayLeave = () => !isLast() || isHanging()
         const timer = setInterval(() => mayLeave() && attempt.abort(), Math.min(ATTEMPT_MS, timeoutMs / 3))
         try {
-          // What is sent is for this address only, so a redirect is an answer like any other.
+          // What is sent is for this address only, so a redirect counts as an answer.
           const moved = new Request(new Request(address.url + path, request.clone()), { redirect: 'manual' })
           const response = await send(moved, AbortSignal.any([whole, attempt.signal]))
           address.silentAt = -Infinity

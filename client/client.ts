@@ -7,14 +7,14 @@ export type PublicClient = Client<PublicPaths>
 export type InternalClient = Client<InternalPaths>
 
 export interface ClientOptions {
-  /** One listener, without a trailing slash. */
+  /** A listener's address, without a trailing slash. */
   readonly baseUrl: string
   readonly headers: Readonly<Record<string, string>>
   /** Sends a request. An activity's request ends with the activity; a command's request is repeated. */
   readonly fetch: (request: Request) => Promise<Response>
 }
 
-/** A client of the public listener. Clients hold no connection of their own. */
+/** A client of the public listener. Clients hold no separate connections. */
 export const publicClient = (options: ClientOptions): PublicClient => createClient<PublicPaths>(options)
 
 /** A client of the internal listener. */
