@@ -5,7 +5,7 @@
 import { WORDS } from './example-words.ts'
 import { isObject, type Json, type JsonObject } from './json.ts'
 
-/** Examples by format, for a field without an example of its own. */
+/** Examples by format, for a field without its own. */
 const OF_FORMAT: Readonly<Record<string, string>> = {
   'date-time': '2026-11-20T12:00:00.000Z',
   date: '2026-11-20',

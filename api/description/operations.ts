@@ -5,7 +5,7 @@ import { isObject, type Json, type JsonObject } from './json.ts'
 import { linksOf, type Place } from './links.ts'
 import { codesOf, type Declared, LIMIT_HEADERS, problemResponses, takesIdempotencyKey } from './responses.ts'
 
-/** What the routes declare, by operation id. */
+/** The declarations of the routes, by operation id. */
 export type Declarations = ReadonlyMap<string, Declared>
 
 const parameter = (name: string) => ({ $ref: `#/components/parameters/${name}` })
@@ -48,7 +48,7 @@ function headersOf(method: string, declared: Declared): JsonObject[] {
   ]
 }
 
-/** Puts the example beside the schema, where pages and tools look for it. Allows an empty value for a filter. */
+/** Puts the example next to the schema, where pages and tools look for it. Allows an empty value for a filter. */
 function completeParameter(one: Json, { also }: Declared): void {
   if (!isObject(one) || !isObject(one.schema)) return
   if (typeof one.name === 'string') Object.assign(one.schema, also.parameters[one.name])
@@ -67,7 +67,7 @@ function completeBody(body: Json | undefined, { files, also }: Declared): void {
     if (!isObject(media) || !isObject(media.schema)) continue
     if (type !== 'application/json') {
       const example = files[type]
-      // NDJSON is never refused as a whole: a line that is no record is rejected by itself.
+      // NDJSON is never refused as a whole: a line without a record is rejected alone.
       const schema = type === 'text/csv' ? { type: 'string' } : { description: 'A record a line' }
       body.content[type] = { schema, ...(example === undefined ? {} : { example }) }
       continue
@@ -77,12 +77,12 @@ function completeBody(body: Json | undefined, { files, also }: Declared): void {
       body.required = false
       media.schema = { ...media.schema, type: ['object', 'null'] }
     }
-    // Beside the schema, not in it: a schema is recognised by its whole content, and so keeps its name.
+    // Next to the schema, not in it: a schema is recognised by its whole content, and so keeps its name.
     if (Object.keys(also.body).length > 0) media.schema = { allOf: [media.schema, also.body] }
   }
 }
 
-/** Puts an example beside a schema. An example of the schema's own has already been moved there. */
+/** Puts an example next to a schema. An example of the schema's own has already been moved there. */
 function illustrate(media: JsonObject): void {
   const example = media.example ?? exampleOf(media.schema)
   if (example !== undefined) media.example = example

@@ -31,7 +31,7 @@ declare module 'fastify' {
   }
 }
 
-/** What a route declares about its operation. */
+/** A route's declaration of its operation. */
 export interface Declared {
   readonly problems: readonly ErrorCode[]
   readonly idempotent: boolean

@@ -1,4 +1,4 @@
-/** Writes lists as CSV (RFC 4180), page by page. Memory stays bounded, however long the list. */
+/** Writes lists as CSV (RFC 4180), page by page. Memory stays bounded for lists of any length. */
 import { stringify } from 'csv-stringify/sync'
 import type { TSchema } from 'typebox'
 import { asTextCell, CSV_FORMAT, neutralised } from '../../domain/spreadsheet.ts'

@@ -3,7 +3,7 @@
  * once. Between the rounds all other requests are answered.
  */
 
-/** Bytes that are read at once. The dearest take some 10 ms: rows of CSV of two bytes, each of which is a faulty record. */
+/** Bytes read at once. The dearest take some 10 ms: rows of CSV of two bytes, each of which is a faulty record. */
 export const PART_BYTES = 1024
 /** How long a turn lasts, in milliseconds: so long that reading alone is as fast as without turns. */
 const TURN_MS = 5

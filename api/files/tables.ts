@@ -10,7 +10,7 @@ import { DIGIT_FIELDS } from '../../operations/estate/check-sim.ts'
 import { type Row, rowsOf } from './csv-rows.ts'
 import type { FileRecord } from './lines.ts'
 
-/** What a table may have. */
+/** The permitted columns of a table. */
 export interface Table {
   /** The fields of a record, with their schemas. The name of a column is that of its field, in upper or lower case. */
   readonly fields: TProperties
@@ -109,7 +109,7 @@ function strangeness(name: string, { fields, ignored }: Table): string | undefin
   return `${quote(JSON.stringify(name), SHOWN)}${meant === undefined ? '' : `: ${meant}`}`
 }
 
-/** Most bytes of a cell that are shown. */
+/** Most bytes shown of a cell. */
 const SHOWN = 60
 
 /** `did you mean …?`, for a name that resembles a field: `pool_id`, `Target pool`, `tarifId`. */

@@ -1,4 +1,4 @@
-/** The bytes of a stream that is sent, plain or packed with gzip, with bounds that no packing evades. */
+/** The bytes of a sent stream, plain or packed with gzip, with bounds that no packing evades. */
 import { addAbortSignal, PassThrough, pipeline, type Readable } from 'node:stream'
 import { createGunzip } from 'node:zlib'
 import { ServiceError } from '../../domain/errors.ts'

@@ -25,7 +25,7 @@ export function takeFiles(app: FastifyInstance, readers: Readonly<Record<string,
 }
 
 /**
- * All records of a file.
+ * The records of a file.
  *
  * @throws ServiceError invalid_request if there are none, or more than any request takes: the rest is not read
  */

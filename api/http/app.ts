@@ -1,4 +1,4 @@
-/** What both listeners share: request ids, validation, problems, 404 and 405, metrics, routes without a body. */
+/** Shared by both listeners: request ids, validation, problems, 404 and 405, metrics, routes without a body. */
 import { randomUUID } from 'node:crypto'
 import { Socket } from 'node:net'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
@@ -21,7 +21,7 @@ export interface AppOptions {
   readonly ending?: AbortSignal
   /** Networks of the proxies with a trusted `X-Forwarded-For`. Default: none. */
   readonly trustedProxies?: readonly Network[]
-  /** For tests: fails a response that is sent differently from what its handler meant. */
+  /** For tests: fails a response sent differently from its handler's value. */
   readonly checkAnswers?: boolean
   /** Longest time for a request to arrive, in milliseconds. Default: one minute. */
   readonly arrivalMs?: number

@@ -20,13 +20,13 @@ declare module 'fastify' {
     tenantId: string
     /** Id of the request's key. */
     keyId: string
-    /** What the request's key may do. */
+    /** The permissions of the request's key. */
     keyScopes: readonly Scope[]
     /** The tenant of the request's key. Null for an operator key. */
     keyTenantId: string | null
   }
   interface FastifyContextConfig {
-    /** Whom an operator key has to name: a tenant (default), a tenant or the platform, or nobody. */
+    /** Subject that an operator key has to name: a tenant (default), a tenant or the platform, or none. */
     tenant?: 'required' | 'or-platform' | 'none'
     /** The scope that the key needs. Default: read for GET and HEAD, else write. */
     scope?: Scope

@@ -10,7 +10,7 @@ import { once } from './once.ts'
  * Serves a page at `/docs` that shows the description. The page loads nothing from other hosts, and sends them nothing.
  */
 export function useDocsPage(app: App): void {
-  // The page is made once, with one nonce. Each response gets a nonce of its own in its place.
+  // The page is made once, with one nonce. Responses get their own nonce in its place.
   const written = nonce()
   const page = once(() => makePage(written))
   const hidden = { schema: { hide: true } }

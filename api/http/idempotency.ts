@@ -23,7 +23,7 @@ interface Options {
   readonly secret?: boolean
   /** The resource that `If-Match` is about. */
   readonly resource?: Resource
-  /** The long part of the work, in transactions of its own, safe to run twice. Left out if the key is known already. */
+  /** The long part of the work, in separate transactions, safe to run twice. Left out if the key is known already. */
   readonly prepare?: () => Promise<void>
 }
 interface Outcome<T> {

@@ -9,7 +9,7 @@ import { inPlatform, type Store } from '../../store/tenancy.ts'
 import { findKey, type StoredKey } from '../../store/tenants/keys.ts'
 import { tenantExists } from '../../store/tenants/tenants.ts'
 
-/** Whom a request names. */
+/** The tenant and key of a request. */
 interface Named {
   readonly keyId: string
   /** Undefined if the request names no tenant. */
@@ -62,7 +62,7 @@ export function rememberKeys(store: Store, options: CacheOptions): KeyCache & Pi
   const { most = MOST } = options
   const keys = new Map<string, StoredKey>()
   const tenants = new Map<string, true>()
-  /** What is read from the database is kept only if this is what it was before. */
+  /** Rows from the database are kept only if this is unchanged. */
   let changes = 0
   const forget = (known: Map<string, unknown>, id: string) => {
     changes += 1

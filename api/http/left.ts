@@ -1,4 +1,4 @@
-/** Ends the work for a request whose sender has left: nobody reads its answer. */
+/** Ends the work for a request after its sender has left: its answer is not read. */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { ServiceError } from '../../domain/errors.ts'
 import type { Store } from '../../store/tenancy.ts'
@@ -18,7 +18,7 @@ export function watchConnections(app: FastifyInstance): void {
   })
 }
 
-/** Aborted when the sender leaves before the answer. Undefined in a scope that is not watched. */
+/** Aborted when the sender leaves before the answer. Undefined in an unwatched scope. */
 export const leavingOf = (request: FastifyRequest): AbortSignal | undefined => signals.get(request)
 
 /** The same store, whose transactions end when the sender leaves. */

@@ -12,7 +12,7 @@ export const EventParams = Type.Object({ id: Id('Event id') })
 export const OrderParams = Type.Object({ orderId: Id('Order id') })
 export const UsageDeliveryParams = Type.Object({ id: Id('Delivery id') })
 export const TariffParams = Type.Object({ id: Id('Tariff id') })
-/** Not checked as a UUID here: text that is no UUID names no ticket, so the response is 404. */
+/** Not checked as a UUID here: other text names no ticket, so the response is 404. */
 export const TicketParams = Type.Object({ id: Text('Ticket id (UUID)', '0192f4c1-7d3a-7b52-9c55-2f6f1d0c8a11') })
 /** Not checked as a UUID here, like a ticket id. */
 export const BulkParams = Type.Object({ id: Text('Id of the bulk run (UUID)', '0192f4c1-7d3a-7b52-9c55-2f6f1d0c8a11') })

@@ -1,4 +1,4 @@
-/** Every failure is sent as `application/problem+json` (RFC 9457), wherever it occurs. */
+/** Every failure is sent as `application/problem+json` (RFC 9457). */
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest, FastifySchemaValidationError } from 'fastify'
 import { type Static, Type } from 'typebox'
 import { emailLengthFault } from '../../domain/email-length.ts'
@@ -107,7 +107,7 @@ function quotedErrors(errors: readonly FieldError[]): FieldError[] {
   return quoted
 }
 
-/** The error that the caller gets for whatever was thrown. */
+/** The caller's error for any thrown value. */
 export function asServiceError(error: unknown): ServiceError {
   if (error instanceof ServiceError) return error
   if (!(error instanceof Error)) return new ServiceError('internal_error', INTERNAL, { cause: error })
@@ -145,7 +145,7 @@ function fromFastify(error: FastifyError): ServiceError | undefined {
   }
 }
 
-/** Most faults in one response. Nobody reads more. */
+/** Most faults in one response. More is not useful. */
 const MOST_ERRORS = 100
 
 /**

@@ -2,7 +2,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { ErrorCode } from '../../domain/errors.ts'
 
-/** Why a request was refused, in words that are bounded. */
+/** Why a request was refused, in bounded words. */
 interface Refusal {
   readonly code: ErrorCode
   readonly detail: string

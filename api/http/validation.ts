@@ -14,7 +14,7 @@ import { ServiceError } from '../../domain/errors.ts'
 import { withoutFiller } from '../../domain/identifiers.ts'
 import { instantMs, isDay } from '../../domain/instant.ts'
 
-/** Verbose: failures carry their schema, whose description says what was expected. */
+/** Verbose: failures carry their schema, whose description has the expected values. */
 const COMMON: Options = { verbose: true, strict: true, strictRequired: false, allowUnionTypes: true }
 
 const ofLibrary = addFormats.default(new Ajv(), ['date-time', 'email'])

@@ -12,7 +12,7 @@ import { workingKeys } from '../../store/tenants/keys.ts'
  */
 export const READ_AGAIN_MS = 1000
 
-/** @returns a function that says whether a key works, as of 1 s ago at the most */
+/** @returns a function that returns whether a key works, as of 1 s ago at the most */
 export function knowWorkingKeys(store: Store) {
   let known: ReadonlyMap<string, Buffer> = new Map()
   let readAt = Number.NEGATIVE_INFINITY

@@ -39,7 +39,7 @@ const eventQuery = Type.Object({ ...Type.Omit(EventQuery, PAGE).properties, ...s
 const logQuery = Type.Object({ ...Type.Omit(WatchdogLogQuery, PAGE).properties, ...spreadsheet })
 const orderQuery = Type.Object({ ...Type.Omit(OrderQuery, PAGE).properties, ...spreadsheet })
 
-/** All tariffs in one page: there are few. */
+/** The tariffs in one page: there are few. */
 async function* allTariffs(store: Store, tenantId: string) {
   yield await inTenant(store, tenantId, listTariffs)
 }

@@ -17,7 +17,7 @@ import { asServiceError } from '../http/problems.ts'
 import type { RouteOptions } from '../options.ts'
 import { outlookPage, PAGE_HEADERS, refusalPage } from './page.ts'
 
-/** Requests a minute that are answered for one token. A person needs two. */
+/** Answered requests a minute for one token. A person needs two. */
 const PER_MINUTE = 30
 /** A form without fields, or the one of RFC 8058. */
 const BODY_BYTES = 4096
@@ -41,7 +41,7 @@ export const mailLinkRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (ap
   const links = new WeakMap<FastifyRequest, Link>()
   const linkOf = (request: FastifyRequest): Link => links.get(request) ?? refuse()
 
-  // What a mail program sends says nothing that the token does not.
+  // The body of a mail program adds nothing to the token.
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit: BODY_BYTES }, (_request, _body, done) => done(null))
   app.setErrorHandler((error, request, reply) => sendRefusal(error, request, reply))

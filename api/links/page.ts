@@ -8,7 +8,7 @@ interface Page {
   readonly title: string
   readonly sentences: readonly string[]
   readonly facts: readonly { readonly label: string; readonly value: string }[]
-  /** What the button says; null: there is nothing to do. */
+  /** Text of the button; null: no action is left. */
   readonly button: string | null
   /** How whoever runs the service undoes it; null: nothing was done. */
   readonly command: { readonly before: string; readonly text: string } | null
@@ -19,7 +19,7 @@ const style = read('page.css')
 // All values are escaped but the style, which is ours. A name that a page lacks must fail here.
 const template = Handlebars.compile<Page & { readonly style: string }>(read('page.hbs'), { strict: true })
 
-/** Headers of every page: it runs nothing, loads nothing but its own style, is in no frame, and tells nobody its address. */
+/** Headers of every page: it runs nothing, loads nothing but its own style, is in no frame, and sends no referrer. */
 export const PAGE_HEADERS = {
   'content-security-policy':
     `default-src 'none'; style-src 'sha256-${createHash('sha256').update(style).digest('base64')}'; ` +
@@ -29,10 +29,10 @@ export const PAGE_HEADERS = {
   'content-type': 'text/html; charset=utf-8',
 } as const
 
-/** The page that says how things stand about a link. */
+/** The page with the state of a link. */
 export const outlookPage = (outlook: LinkOutlook): string => template({ ...pageOf(outlook), style })
 
-/** A page that says why nothing was done. */
+/** A page with the reason why nothing was done. */
 export const refusalPage = (title: string, sentence: string): string =>
   template({ title, sentences: [sentence], facts: [], button: null, command: null, style })
 

@@ -15,7 +15,7 @@ import type { InternalOptions } from '../../options.ts'
 const Cycle = Type.String({ minLength: 1, maxLength: 32, description: 'Key of the cycle' })
 const Rule = Type.String({ minLength: 1, maxLength: 100, description: 'Rule that asks to suspend' })
 
-/** What the enforcing workflows read before they act, and where they log what they did. */
+/** Routes of the enforcing workflows: state to read before they act, and logging of their actions. */
 export const enforcementRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app, { store }) => {
   const tags = ['Enforcement']
 

@@ -1,4 +1,4 @@
-/** Changes that are queued for the end of the billing cycle. Queued by tickets; taken back here. */
+/** Changes queued for the end of the billing cycle. Queued by tickets; taken back here. */
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { IdResponse } from '../../../domain/schema.ts'
 import { takeBackChange } from '../../../operations/month-end/queue-change.ts'

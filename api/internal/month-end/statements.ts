@@ -1,4 +1,4 @@
-/** What a billing cycle costs: the statement of a closed cycle, and the plan for a cycle that is not closed yet. */
+/** The costs of a billing cycle: the statement of a closed cycle, and the plan for an open one. */
 import type { Readable } from 'node:stream'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'

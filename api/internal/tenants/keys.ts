@@ -19,7 +19,7 @@ const ownerOf = ({ tenantId }: { readonly tenantId: string }) => (tenantId === '
 export const keyRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app, { store, keys }) => {
   const tags = ['Keys']
   const config = { tenant: 'or-platform' } as const
-  /** Changes a key. This process asks for it anew before the caller has the response. */
+  /** Changes a key. This process reads it again before the caller has the response. */
   const forgetting = async <T>(id: string, change: () => Promise<T>): Promise<T> => {
     try {
       return await change()

@@ -9,7 +9,7 @@ import { changeInTenant } from '../../http/change.ts'
 import { answersVersion } from '../../http/etag.ts'
 import type { InternalOptions } from '../../options.ts'
 
-/** How a tenant wants to be told. */
+/** A tenant's notification settings. */
 export const noticeRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app, { store }) => {
   const tags = ['Alerts']
   const config = { versioned: true, problems: ['tenant_not_found'] } as const

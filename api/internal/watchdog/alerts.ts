@@ -8,7 +8,7 @@ import { inTenant, reading } from '../../../store/tenancy.ts'
 import { idempotentInTenant } from '../../http/idempotency.ts'
 import type { InternalOptions } from '../../options.ts'
 
-/** Alerts that have not ended. */
+/** Open alerts. */
 export const alertRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app, { store }) => {
   const rules = rulesInForce()
   app.get(

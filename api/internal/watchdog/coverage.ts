@@ -5,7 +5,7 @@ import { rulesInForce } from '../../../operations/watchdog/rules-in-force.ts'
 import { inTenant, reading, slowly } from '../../../store/tenancy.ts'
 import type { InternalOptions } from '../../options.ts'
 
-/** What the rules in force cover of an estate. */
+/** Coverage of an estate by the rules in force. */
 export const coverageRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app, { store }) => {
   const rules = rulesInForce()
   app.get(

@@ -6,7 +6,7 @@ import { pageOfShadowLog } from '../../../store/watchdog/shadow-log.ts'
 import { linked, takesCursor } from '../../http/links.ts'
 import type { InternalOptions } from '../../options.ts'
 
-/** What rules in shadow would have done. */
+/** The log of rules in shadow. */
 export const shadowLogRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app, { store }) => {
   app.get(
     '/rules/shadow-log',

@@ -11,7 +11,7 @@ import type { InternalOptions } from '../../options.ts'
 
 const tags = ['Alerts']
 
-/** Silences: what is not mailed for a while. */
+/** Silences: hold back mails for a while. */
 export const silenceRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app, { store }) => {
   app.get(
     '/silences',

@@ -27,7 +27,7 @@ const WebhookParams = Type.Object({ id: Id('Webhook') })
 const DeliveryParams = Type.Object({ id: Id('Webhook'), deliveryId: Id('Delivery') })
 const PUBLIC_ONLY: WebhookOptions = { secretsKeys: [], allow: [] }
 
-/** Webhooks: where a tenant's events are sent, and what became of each. */
+/** Webhooks: a tenant's endpoints, and their deliveries. */
 export const webhookRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app, options) => {
   const { store, webhooks = PUBLIC_ONLY } = options
 

@@ -1,4 +1,4 @@
-/** Stuck or failed workflows: what they wait for, and how to start them again. */
+/** Stuck or failed workflows: their waits and their restart. */
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import { StartResponse, WorkflowPending } from '../../../domain/workflows/workflow.ts'
