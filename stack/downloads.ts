@@ -1,4 +1,4 @@
-/** Files that are downloaded or built once per user, and kept outside the checkout. */
+/** Files downloaded or built once per user, and kept outside the checkout. */
 import { type ExecFileException, execFile } from 'node:child_process'
 import { access, constants, mkdir, mkdtemp, rename, rm } from 'node:fs/promises'
 import { homedir } from 'node:os'
@@ -47,7 +47,7 @@ const canAccess = (path: string, mode: number): Promise<boolean> =>
 /**
  * Runs a program to its end. Every five seconds it reports how long the program has been running.
  *
- * @returns what the program printed on stdout
+ * @returns the program's output on stdout
  * @throws Error with the last lines that it printed
  */
 export async function runWithProgress(

@@ -13,7 +13,7 @@ const KEEP_ALIVE_MS = 72_000
  * Serves on loopback.
  *
  * @param port 0 takes any free port
- * @throws Error that says what to do if the port is taken
+ * @throws Error with the fix if the port is taken
  */
 export async function serve(
   port: number,

@@ -41,7 +41,7 @@ export const isPortFree = async (port: number, host = LOOPBACK): Promise<boolean
  *
  * @param what name of the server that needs it
  * @param setting name of the setting for another port, for the message
- * @throws Error that says what to do
+ * @throws Error with the fix
  */
 export async function requireFreePort(port: number, what: string, setting?: string): Promise<void> {
   if (port === 0) return

@@ -34,7 +34,7 @@ export interface Carrier {
 /**
  * Starts the simulated carrier. With an existing file it remembers what it did.
  *
- * @throws Error that says what to do: port in use, a knob out of range, a file that is not a journal of its own
+ * @throws Error with the fix: port in use, a knob out of range, a file that is not a journal of its own
  */
 export async function startCarrier(options: CarrierOptions): Promise<Carrier> {
   let knobs = turnKnobs(options.knobs ?? {})

@@ -60,7 +60,7 @@ export interface Mishaps {
   readonly lost: 'no' | 'dropped' | 'late'
 }
 
-/** What goes wrong with one call of a ticket. The same for the same seed, ticket and attempt. */
+/** The faults of one call of a ticket. The same for the same seed, ticket and attempt. */
 export function drawMishaps(knobs: Knobs, ticketId: string, attempt: number): Mishaps {
   const hash = createHash('sha256').update(`${knobs.seed}/${ticketId}/${attempt}`).digest()
   const draw = (index: number) => hash.readUInt32LE(index * 4) / 2 ** 32

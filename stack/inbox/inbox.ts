@@ -25,7 +25,7 @@ export interface InboxOptions {
   readonly httpPort?: number
   /** Refuses a recipient with this SMTP code, such as 451 (later) or 550 (never). */
   readonly refuse?: (recipient: string) => number | undefined
-  /** Breaks the connection after a mail is stored, before the sender gets the response: the sender cannot know. */
+  /** Breaks the connection after a mail is stored, before the response: the sender cannot tell the outcome. */
   readonly dropAfterData?: (recipients: readonly string[]) => boolean
 }
 
@@ -38,7 +38,7 @@ export interface Inbox {
 /**
  * Starts the inbox on loopback.
  *
- * @throws Error that says what to do if a port is in use
+ * @throws Error with the fix if a port is in use
  */
 export async function startInbox(options: InboxOptions): Promise<Inbox> {
   const mails = await openMails(options.dir)
@@ -90,7 +90,7 @@ async function startSmtp(options: InboxOptions, mails: Mails) {
       })
     },
   })
-  // A client may break its connection. That is no failure here.
+  // A client may break its connection, without a failure here.
   server.on('error', () => undefined)
   server.server.on('connection', (socket: Socket) => {
     const { remotePort } = socket
@@ -156,7 +156,7 @@ function answerPage(response: ServerResponse, html: string): void {
   answerText(response, 200, 'text/html', html)
 }
 
-/** The mail's HTML may show itself and inline pictures. Nothing else is loaded, and no script runs. */
+/** The mail's HTML may show itself and inline pictures. Other resources and scripts are blocked. */
 function answerMailHtml(response: ServerResponse, html: string): void {
   const policy = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
   const sandbox = 'sandbox allow-popups allow-popups-to-escape-sandbox'

@@ -6,7 +6,7 @@
  *   <folder>/port          the port of the last run, reused if it is free
  *   <folder>/owner.pid     the process that runs the server
  *
- * The server is a session of its own. It survives the death of its parent (SIGKILL), and the terminal's Ctrl-C does not
+ * The server has its own session. It survives the death of its parent (SIGKILL), and the terminal's Ctrl-C does not
  * reach it. The next start finds it by the cluster's postmaster.pid and adopts it.
  */
 import { execFile } from 'node:child_process'
@@ -67,7 +67,7 @@ const logFileOf = ({ dir }: Cluster): string => join(dir, 'server.log')
  * Starts PostgreSQL with a folder, or adopts the server that a killed process left running there. Safe with an existing
  * folder: its data stays.
  *
- * @throws Error that says what to do: port in use, disk full, folder in use by another living process
+ * @throws Error with the fix: port in use, disk full, folder in use by another living process
  */
 export async function startPostgres(options: PostgresOptions): Promise<Postgres> {
   const log = options.log ?? (() => undefined)

