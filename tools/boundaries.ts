@@ -165,7 +165,7 @@ export interface Import {
   readonly values: readonly string[]
 }
 
-/** Floors that have one folder for each noun. */
+/** Floors with a folder for each noun. */
 const BY_NOUN = ['domain', 'store', 'operations']
 /** The nouns, and which others each may import on its own floor. A floor's root is below them: it imports none. */
 const NOUNS: Readonly<Record<string, readonly string[]>> = {
@@ -216,7 +216,7 @@ export function whyNotImport(file: string, wanted: Import): string | undefined {
   return refuse(`it does not import ${target}`)
 }
 
-/** The noun of a file on a floor that has nouns; undefined if the file is beside them. */
+/** The noun of a file on a floor with nouns; undefined for a file next to them. */
 const nounOf = (path: string): string | undefined => {
   const [, noun = '', file] = path.split('/')
   return file !== undefined && noun in NOUNS ? noun : undefined

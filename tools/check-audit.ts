@@ -14,7 +14,7 @@ const PATIENCE = ['--fetch-retries=0', '--fetch-timeout=20000']
 
 const QUESTIONS = ['audit --omit=dev --audit-level=high', 'audit signatures --omit=dev'] as const
 
-/** What npm prints with `--json`, as far as it is read. */
+/** The fields read of npm's output with `--json`. */
 interface Answer {
   /** Of `npm audit`: by package. */
   readonly vulnerabilities?: Readonly<Record<string, { readonly severity: string; readonly range: string }>>
@@ -62,7 +62,7 @@ async function ask(question: string): Promise<{ readonly question: string; reado
   const { promise, resolve } = Promise.withResolvers<string>()
   const args = [...question.split(' '), '--json', ...PATIENCE]
   const options = { cwd: join(import.meta.dirname, '..'), shell: process.platform === 'win32', maxBuffer: 2 ** 26 }
-  // Findings are an exit code too, so the code tells nothing.
+  // Findings are an exit code too, so the code proves nothing.
   execFile('npm', args, { ...options, timeout: PATIENCE_MS }, (_error, stdout) => resolve(stdout))
   return { question, verdict: verdictOf(await promise) }
 }

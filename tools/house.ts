@@ -14,7 +14,7 @@ import { arrowsOf, circlesOf } from './house/circles.ts'
 import { readCodeFiles } from './house/code-file.ts'
 import { figuresOf } from './house/figures.ts'
 
-/** The floors of lint, and one folder that is large enough for a line of its own. */
+/** The floors of lint, and a folder large enough for its own line. */
 const SHOWN = [...Object.keys(FLOORS), 'api/internal']
 const { values, positionals } = parseArgs({
   allowPositionals: true,

@@ -36,7 +36,7 @@ const noNewDateNow = {
   }),
 }
 
-/** A column of codes that is compared with a number. */
+/** A column of codes, compared with a number. */
 const BARE_CODE = /\b\w*(?:status|type|severity)"? *(?:[<>=!]+|(?:not )?in \(|when) *-?\d/
 
 /** SQL names a code by its table in domain/codes.ts. */

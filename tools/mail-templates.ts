@@ -38,7 +38,7 @@ async function compile(name: string): Promise<GeneratedFile> {
   return { path: `${FOLDER}/${name}.generated.html`, content: `${mark}\n${tidy(html)}\n` }
 }
 
-/** One element a line, so that a diff shows what changed. Removes blanks at line ends and empty lines. */
+/** One element a line, for readable diffs. Removes blanks at line ends and empty lines. */
 const tidy = (html: string): string =>
   html
     .split('\n')

@@ -51,7 +51,7 @@ const POLICIES = `
          || coalesce(' with check (' || pg_get_expr(polwithcheck, polrelid) || ')', '') || ';' as line
     from pg_policy where polrelid = $1 order by polname`
 
-/** What others than the owner may do: on the whole, then on columns. */
+/** Privileges of others than the owner: on the whole, then on columns. */
 const GRANTS = `
   select 'grant ' || string_agg(lower(g.privilege_type), ', ' order by g.privilege_type) || ' on ' || $1::oid::regclass
          || ' to ' || g.grantee::regrole || ';' as line

@@ -1,4 +1,4 @@
-/** Schemathesis, in a Python environment of its own. It is made once and kept in the user's cache. */
+/** Schemathesis, in its own Python environment, made once and kept in the user's cache. */
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'

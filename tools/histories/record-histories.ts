@@ -47,7 +47,7 @@ type Keep = (name: string, workflowId: string, runId?: string) => Promise<void>
 
 type RecordAll = (harness: Harness, record: Keep) => Promise<void>
 
-/** Records histories on a server of their own, and stops it. */
+/** Records histories on a separate server, and stops it. */
 async function recordOn(server: Awaited<ReturnType<typeof startTemporal>>, recordAll: RecordAll): Promise<void> {
   const harness = await startHarness(server.address, 'default', bundle)
   const connection = await Connection.connect({ address: server.address })

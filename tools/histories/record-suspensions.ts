@@ -11,7 +11,7 @@ type Harness = Awaited<ReturnType<typeof startHarness>>
 /** Waits for the end of a workflow and keeps its history under a name. */
 type Keep = (name: string, workflowId: string) => Promise<void>
 
-/** What a path can do with its run. */
+/** The actions of a path on its run. */
 interface Run {
   readonly id: string
   readonly signal: (name: SuspendSignal) => Promise<void>

@@ -34,7 +34,7 @@ export function circlesOf(arrows: Arrows): string[][] {
   return [...circles.values()]
 }
 
-/** All that is reached by at least one step. */
+/** The rooms reached by at least one step. */
 export function reachedFrom(starts: readonly string[], next: (at: string) => Iterable<string>): Set<string> {
   const seen = new Set<string>()
   const open = [...starts]

@@ -39,7 +39,7 @@ export interface CodeFile {
   /** Files of the tree that it imports. Packages are left out. */
   readonly imports: readonly Import[]
   readonly exports: readonly string[]
-  /** Names of its types and classes, also of those that are not exported. */
+  /** Names of its types and classes, exported or not. */
   readonly types: readonly string[]
   readonly functions: readonly { readonly lines: number; readonly parameters: number }[]
   /** Its lines of code, trimmed, without imports, comments and lines that have no letter. */

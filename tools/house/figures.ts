@@ -14,7 +14,7 @@ export interface Figure {
 
 export interface Tree {
   readonly root: string
-  /** All files that git has, by their paths. */
+  /** The files of git, by their paths. */
   readonly paths: readonly string[]
   readonly files: readonly CodeFile[]
 }
