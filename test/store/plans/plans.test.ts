@@ -26,15 +26,28 @@ const grows = (few: Pick<Statement, 'buffers' | 'rows'>, many: Statement): boole
 const plain = (text: string) => text.replace(/\s+/g, ' ').trim()
 const needed = new Set<string>()
 
-/** Does work in both estates. @returns a line for each statement that grows */
+/**
+ * Does work in both estates; again if a statement grows, because a session that reads a changed catalog again has up to
+ * 150 blocks more, once.
+ *
+ * @returns a line for each statement that grows each time
+ */
 async function growing(name: string, mayGrow: readonly MayGrow[] = MAY_GROW): Promise<string[]> {
+  const first = await grown(name, mayGrow)
+  if (first.size === 0) return []
+  const again = await grown(name, mayGrow)
+  return [...again].flatMap(([text, line]) => (first.has(text) ? [line] : []))
+}
+
+/** Does work in both estates, once. @returns by text: a line for each statement that grows */
+async function grown(name: string, mayGrow: readonly MayGrow[]): Promise<Map<string, string>> {
   const work = HOT[name]
   if (work === undefined) throw new Error(`there is no ${name}`)
   const [small, large] = estates
   const few = await statementsOf(() => work(small))
   const many = await statementsOf(() => work(large))
   expect(many.size).toBeGreaterThan(0)
-  return [...many.values()].flatMap((statement) => {
+  const lines = [...many.values()].flatMap((statement): [string, string][] => {
     const before = few.get(statement.text) ?? NONE
     if (!grows(before, statement)) return []
     const text = plain(statement.text)
@@ -44,8 +57,10 @@ async function growing(name: string, mayGrow: readonly MayGrow[] = MAY_GROW): Pr
       return []
     }
     const scans = statement.scans.map(({ table, rows }) => `${table}: ${rows}`)
-    return `${before.buffers} → ${statement.buffers} blocks, ${before.rows} → ${statement.rows} rows (read whole: ${scans.join(', ')}): ${text}`
+    const line = `${before.buffers} → ${statement.buffers} blocks, ${before.rows} → ${statement.rows} rows (read whole: ${scans.join(', ')}): ${text}`
+    return [[text, line]]
   })
+  return new Map(lines)
 }
 
 /** What other work has left to do is not part of what is measured. */
