@@ -1,28 +1,7 @@
 /** Reads TypeScript files: what each imports, exports and declares, by the compiler's own parser. */
 import { readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path/posix'
-import {
-  type ImportDeclaration,
-  isCallExpression,
-  isClassDeclaration,
-  isExportDeclaration,
-  isFunctionDeclaration,
-  isFunctionLikeDeclaration,
-  isIdentifier,
-  isImportDeclaration,
-  isImportTypeNode,
-  isInterfaceDeclaration,
-  isLiteralTypeNode,
-  isNamedExports,
-  isNamedImports,
-  isStringLiteral,
-  isTypeAliasDeclaration,
-  isVariableStatement,
-  type Node,
-  type SourceFile,
-  type Statement,
-  SyntaxKind,
-} from 'typescript/unstable/ast'
+import * as ts from 'typescript/unstable/ast'
 import { API } from 'typescript/unstable/sync'
 
 export interface Import {
@@ -62,7 +41,7 @@ export function readCodeFiles(root: string, paths: readonly string[]): CodeFile[
   }
 }
 
-function codeFileOf(root: string, path: string, source: SourceFile | undefined): CodeFile {
+function codeFileOf(root: string, path: string, source: ts.SourceFile | undefined): CodeFile {
   const text = readFileSync(join(root, path), 'utf8')
   const nodes = source === undefined ? [] : [...nodesUnder(source)]
   const statements = source?.statements ?? []
@@ -72,16 +51,16 @@ function codeFileOf(root: string, path: string, source: SourceFile | undefined):
     imports: nodes.flatMap(importsOf).map(({ path: to, isType }) => ({ path: join(dirname(path), to), isType })),
     exports: statements.flatMap(exportsOf),
     types: statements.flatMap((one) => (isTypeDeclaration(one) ? (one.name?.text ?? []) : [])),
-    functions: nodes.filter(isFunctionLikeDeclaration).map((one) => ({
+    functions: nodes.filter(ts.isFunctionLikeDeclaration).map((one) => ({
       lines: one.getText(source).split('\n').length,
       parameters: one.parameters.length,
     })),
-    code: linesOfCode(text, statements.findLast(isImportDeclaration)?.end ?? 0),
+    code: linesOfCode(text, statements.findLast(ts.isImportDeclaration)?.end ?? 0),
   }
 }
 
-function* nodesUnder(node: Node): Generator<Node> {
-  const children: Node[] = []
+function* nodesUnder(node: ts.Node): Generator<ts.Node> {
+  const children: ts.Node[] = []
   node.forEachChild((child) => {
     children.push(child)
   })
@@ -91,40 +70,40 @@ function* nodesUnder(node: Node): Generator<Node> {
   }
 }
 
-function importsOf(node: Node): Import[] {
-  if (isImportDeclaration(node)) return fileOf(node.moduleSpecifier, isOfTypes(node))
-  if (isExportDeclaration(node)) return fileOf(node.moduleSpecifier, node.isTypeOnly)
-  if (isImportTypeNode(node) && isLiteralTypeNode(node.argument)) return fileOf(node.argument.literal, true)
-  const isImportCall = isCallExpression(node) && node.expression.kind === SyntaxKind.ImportKeyword
+function importsOf(node: ts.Node): Import[] {
+  if (ts.isImportDeclaration(node)) return fileOf(node.moduleSpecifier, isOfTypes(node))
+  if (ts.isExportDeclaration(node)) return fileOf(node.moduleSpecifier, node.isTypeOnly)
+  if (ts.isImportTypeNode(node) && ts.isLiteralTypeNode(node.argument)) return fileOf(node.argument.literal, true)
+  const isImportCall = ts.isCallExpression(node) && node.expression.kind === ts.SyntaxKind.ImportKeyword
   return isImportCall ? fileOf(node.arguments[0], false) : []
 }
 
-const fileOf = (name: Node | undefined, isType: boolean): Import[] =>
-  name !== undefined && isStringLiteral(name) && name.text.startsWith('.') ? [{ path: name.text, isType }] : []
+const fileOf = (name: ts.Node | undefined, isType: boolean): Import[] =>
+  name !== undefined && ts.isStringLiteral(name) && name.text.startsWith('.') ? [{ path: name.text, isType }] : []
 
-function isOfTypes({ importClause }: ImportDeclaration): boolean {
+function isOfTypes({ importClause }: ts.ImportDeclaration): boolean {
   if (importClause === undefined) return false
   const { phaseModifier, name, namedBindings } = importClause
-  if (phaseModifier === SyntaxKind.TypeKeyword) return true
-  if (name !== undefined || namedBindings === undefined || !isNamedImports(namedBindings)) return false
+  if (phaseModifier === ts.SyntaxKind.TypeKeyword) return true
+  if (name !== undefined || namedBindings === undefined || !ts.isNamedImports(namedBindings)) return false
   return namedBindings.elements.every(({ isTypeOnly }) => isTypeOnly)
 }
 
-const isTypeDeclaration = (node: Node) =>
-  isInterfaceDeclaration(node) || isTypeAliasDeclaration(node) || isClassDeclaration(node)
+const isTypeDeclaration = (node: ts.Node) =>
+  ts.isInterfaceDeclaration(node) || ts.isTypeAliasDeclaration(node) || ts.isClassDeclaration(node)
 
-function exportsOf(statement: Statement): string[] {
-  if (isExportDeclaration(statement)) {
+function exportsOf(statement: ts.Statement): string[] {
+  if (ts.isExportDeclaration(statement)) {
     const { exportClause } = statement
-    return exportClause !== undefined && isNamedExports(exportClause)
+    return exportClause !== undefined && ts.isNamedExports(exportClause)
       ? exportClause.elements.map(({ name }) => name.text)
       : []
   }
-  const isVariable = isVariableStatement(statement)
-  if (!isVariable && !isFunctionDeclaration(statement) && !isTypeDeclaration(statement)) return []
-  if (statement.modifiers?.some(({ kind }) => kind === SyntaxKind.ExportKeyword) !== true) return []
+  const isVariable = ts.isVariableStatement(statement)
+  if (!isVariable && !ts.isFunctionDeclaration(statement) && !isTypeDeclaration(statement)) return []
+  if (statement.modifiers?.some(({ kind }) => kind === ts.SyntaxKind.ExportKeyword) !== true) return []
   const names = isVariable ? statement.declarationList.declarations.map(({ name }) => name) : [statement.name]
-  return names.flatMap((name) => (name !== undefined && isIdentifier(name) ? name.text : []))
+  return names.flatMap((name) => (name !== undefined && ts.isIdentifier(name) ? name.text : []))
 }
 
 /** @param from where the imports end */
