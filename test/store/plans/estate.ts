@@ -67,15 +67,17 @@ export function useLargeEstate(sims: number): LargeEstate {
     analyze: () => onClient(url(), (run) => run('vacuum (analyze)')),
     hideAmongMany: () => onClient(url(), (run) => run(A_THOUSAND)),
     take: (count) => {
-      // The last digits 2 to 9 are Active SIMs that are in a pool.
-      const place = 2 + (taken % 8) + 10 * Math.floor(taken / 8)
-      taken += 1
+      // One of each tenth of the pools, then of their neighbours. The last digits 2 to 9 are Active SIMs in a pool.
       const pools = Math.floor(sims / SIMS_A_POOL)
-      if (count > MOST_TAKEN || place >= SIMS_A_POOL)
+      const aPool = 0.8 * SIMS_A_POOL
+      const [round, nth] = [Math.floor(taken / aPool), taken % aPool]
+      const place = 2 + (nth % 8) + 10 * Math.floor(nth / 8)
+      taken += 1
+      if (count > MOST_TAKEN || round >= Math.floor(pools / MOST_TAKEN))
         throw new Error(`the estate of ${sims} SIMs has no ${count} SIMs left`)
       return Array.from(
         { length: count },
-        (_, n) => estate.firstSim + SIMS_A_POOL * Math.floor((n * pools) / MOST_TAKEN) + place,
+        (_, n) => estate.firstSim + SIMS_A_POOL * (Math.floor((n * pools) / MOST_TAKEN) + round) + place,
       )
     },
     iccid: (simId) => iccidOf(firstNumber(sims) + simId - estate.firstSim),
