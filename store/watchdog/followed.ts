@@ -1,21 +1,15 @@
 /** Reads an entry of the watchdog log with its grounds, and the consequences of alerts. Every statement has a limit. */
 import { sql } from 'kysely'
-import type { LogLevel, TicketStatus, TicketType } from '../../domain/codes.ts'
+import type { TicketStatus, TicketType } from '../../domain/codes.ts'
 import type { LeafExplanation } from '../../rules/engine/evaluate.ts'
+import type { NewLogEntry } from '../log.ts'
 import { mine, type TenantTx } from '../tenancy.ts'
 
 /** An entry as stored. */
-export interface StoredEntry<Grounds = unknown> {
+export interface StoredEntry<Grounds = unknown> extends Omit<NewLogEntry, 'dedupeKey' | 'explanation' | 'grounds'> {
   readonly id: number
   readonly key: string
-  readonly rule: string | null
-  readonly ruleVersion: number | null
-  readonly simId: number | null
-  readonly poolId: number | null
-  readonly level: LogLevel
-  readonly message: string
   readonly at: Date
-  readonly cycleKey: string | null
   /** The comparisons of its rule; null: no rule decided it. */
   readonly leaves: readonly LeafExplanation[] | null
   /** The workflow and the ticket of the action; null without an action. */
