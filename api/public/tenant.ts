@@ -3,7 +3,7 @@ import { ServiceError } from '../../domain/errors.ts'
 import { Tenant, TenantBillingEmail, TenantName, TenantResponse } from '../../domain/tenants/tenant.ts'
 import { changeBillingAddress } from '../../operations/mail/change-billing-address.ts'
 import { changeTenant } from '../../operations/tenants/change-tenant.ts'
-import { inTenant, reading } from '../../store/tenancy.ts'
+import { inTenant, reading, type TenantTx } from '../../store/tenancy.ts'
 import { findTenant } from '../../store/tenants/tenants.ts'
 import { versionOf } from '../../store/versions.ts'
 import { changeInTenant } from '../http/change.ts'
@@ -49,7 +49,10 @@ export const tenantRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app,
         response: { 200: TenantResponse },
       },
     },
-    (request) => changeInTenant(store, request, (tx) => changeTenant(tx, 'name', request.body.name), resource),
+    (request) => {
+      const rename = async (tx: TenantTx) => ({ id: (await changeTenant(tx, 'name', request.body.name)).id })
+      return changeInTenant(store, request, rename, resource)
+    },
   )
 
   app.patch(

@@ -1,7 +1,6 @@
 import { changeBilling } from '../../store/mail/addresses.ts'
 import { tryAgain } from '../../store/mail/mails.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
-import { lockTenant } from '../../store/tenants/tenants.ts'
 import { changeTenant } from '../tenants/change-tenant.ts'
 
 const REFUSED_KEPT_MS = 30 * 86_400_000
@@ -13,11 +12,10 @@ const REFUSED_KEPT_MS = 30 * 86_400_000
  * @throws ServiceError `tenant_not_found`
  */
 export async function changeBillingAddress(tx: TenantTx, billingEmail: string): Promise<{ readonly id: string }> {
-  const was = await lockTenant(tx)
-  const changed = await changeTenant(tx, 'billingEmail', billingEmail)
-  if (was !== undefined && was.billingEmail !== billingEmail) {
-    await changeBilling(tx, was.billingEmail, billingEmail)
+  const { id, billingEmail: before } = await changeTenant(tx, 'billingEmail', billingEmail)
+  if (before !== billingEmail) {
+    await changeBilling(tx, before, billingEmail)
     await tryAgain(tx, { refusedSince: new Date(tx.now.getTime() - REFUSED_KEPT_MS) })
   }
-  return changed
+  return { id }
 }

@@ -11,16 +11,17 @@ const WORDS = { name: 'name', billingEmail: 'billing e-mail' } as const
 /**
  * Changes the tenant's name or billing e-mail, and records an event.
  *
+ * @returns the tenant as it was
  * @throws ServiceError `tenant_not_found`
  */
 export async function changeTenant<Field extends keyof typeof WORDS>(
   tx: TenantTx,
   field: Field,
   value: Tenant[Field],
-): Promise<{ readonly id: string }> {
+): Promise<Tenant> {
   const was = await lockTenant(tx)
   if (was === undefined) throw new ServiceError('tenant_not_found', `There is no tenant ${tx.tenantId}.`)
-  if (was[field] === value) return { id: was.id }
+  if (was[field] === value) return was
   await writeTenant(tx, { ...was, [field]: value })
   await noteChange(tx, {
     subject: 'tenant',
@@ -34,5 +35,5 @@ export async function changeTenant<Field extends keyof typeof WORDS>(
     title: `Tenant changed: ${WORDS[field]}`,
     description: `The ${WORDS[field]} is ${value} now; before: ${was[field]}.`,
   })
-  return { id: was.id }
+  return was
 }
