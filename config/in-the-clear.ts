@@ -2,7 +2,7 @@
  * Finds addresses that would carry keys, passwords or secret links unencrypted to another machine (decision 0082). Mails have
  * their own setting (notify/transport.ts). Temporal gets no key. Pure.
  */
-import { isThisMachine } from '../domain/this-machine.ts'
+import { isThisMachine } from '../domain/networks.ts'
 
 /** The condition for each setting with an address on another machine. */
 const ENCRYPTED: Readonly<Record<string, string>> = {

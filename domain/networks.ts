@@ -31,3 +31,9 @@ export function isWithin(networks: readonly Network[], address: string): boolean
   const parsed = ipaddr.process(address)
   return networks.some(([network, bits]) => network.kind() === parsed.kind() && parsed.match(network, bits))
 }
+
+/** Whether data sent to a host crosses no network. @param host of a URL: a name, or an address with or without brackets */
+export function isThisMachine(host: string): boolean {
+  const bare = host.replaceAll(/^\[|\]$/g, '')
+  return /^localhost$/i.test(bare) || (ipaddr.isValid(bare) && ipaddr.process(bare).range() === 'loopback')
+}

@@ -121,3 +121,11 @@ export async function mailDue(tx: TenantTx, at: Date): Promise<void> {
     on conflict (tenant_id) do update set due_at = least(w.due_at, excluded.due_at)`.execute(tx.q)
   if (at <= tx.now) tx.enqueue({ queue: 'mail' })
 }
+
+/** When the latest grouped mail was made; null if there was none. */
+export async function lastGroupedAt(tx: TenantTx): Promise<Date | null> {
+  const { rows } = await sql<{ at: Date }>`
+    select created_at as at from mails
+     where tenant_id = ${mine} and kind = 'grouped' order by created_at desc limit 1`.execute(tx.q)
+  return rows[0]?.at ?? null
+}

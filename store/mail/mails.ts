@@ -6,14 +6,6 @@ import { mailDue } from '../notifications.ts'
 import { mine, type PlatformTx, type TenantTx } from '../tenancy.ts'
 import { insertBody, type MailBody } from './bodies.ts'
 
-/** When the latest grouped mail was made; null if there was none. */
-export async function lastGroupedAt(tx: TenantTx): Promise<Date | null> {
-  const { rows } = await sql<{ at: Date }>`
-    select created_at as at from mails
-     where tenant_id = ${mine} and kind = 'grouped' order by created_at desc limit 1`.execute(tx.q)
-  return rows[0]?.at ?? null
-}
-
 /**
  * Locks a tenant's mail work, to let one worker at a time put notifications into mails.
  *
