@@ -1,5 +1,5 @@
 /** Activities for the suspension of a workflow: read it, and change its end. */
-import type { SuspendedUntil } from '../domain/suspend.ts'
+import type { SuspendedUntil } from '../domain/enforcement/suspend.ts'
 import { bodyOf, type ServiceClient } from './client.ts'
 import { isStateConflict } from './tickets.ts'
 

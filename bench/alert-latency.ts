@@ -1,6 +1,6 @@
 /**
  * Measures how long a usage record takes to become a mail that the mail server has accepted, beyond the times that notices
- * wait on purpose (domain/mail/waits.ts, MAIL_GROUP_FIRST): at so many alerts a second, with the queues in PostgreSQL.
+ * wait on purpose (domain/notifications/waits.ts, MAIL_GROUP_FIRST): at so many alerts a second, with the queues in PostgreSQL.
  *
  *   a tenant's file ──▶ API ──▶ worker: log, notices ──▶ the stated wait ──▶ worker: mail ──▶ SMTP server, which answers 250
  *
@@ -24,7 +24,7 @@ import { machine, quantile, wholeNumbers } from './measure.ts'
 /** A sweep finds mails whose wait has ended: SWEEP_EVERY and a quarter; and as long for the work as a log entry may take, twice. */
 const MOST_MS = 7250
 const SIMS = 200
-/** As stated: domain/mail/waits.ts for a cycle of a day or more, and MAIL_GROUP_FIRST. */
+/** As stated: domain/notifications/waits.ts for a cycle of a day or more, and MAIL_GROUP_FIRST. */
 const WAITS = { forNextMs: 30_000, mostMs: 120_000, groupFirstMs: 60_000 }
 const PATIENCE_MS = 240_000
 const CRITICAL = 2

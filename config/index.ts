@@ -6,11 +6,11 @@
  */
 import { type Static, Type } from 'typebox'
 import { Value } from 'typebox/value'
+import { parseSecretsKeys } from '../domain/channels/secrets-keys.ts'
 import { emailLengthFault } from '../domain/email-length.ts'
 import { parseNetworks } from '../domain/networks.ts'
 import { parseBillingCycle } from '../domain/time/cycle.ts'
 import { DURATION_PATTERN } from '../domain/time/duration.ts'
-import { parseSecretsKeys } from '../domain/webhooks/secrets-keys.ts'
 import { whyInTheClear } from './in-the-clear.ts'
 
 const port = (def: number, description: string) =>

@@ -6,8 +6,8 @@
  * MSISDNs use the unassigned country code 999, IMSIs the test network 001-01, IMEIs the test range 00.
  */
 import { PoolType, TariffType, WatchdogMode } from '../domain/codes.ts'
-import type { NewPool } from '../domain/estate/pool.ts'
-import type { NewTariff } from '../domain/estate/tariff.ts'
+import type { NewPool } from '../domain/pools/pool.ts'
+import type { NewTariff } from '../domain/tariffs/tariff.ts'
 import { GB, MB } from '../domain/units.ts'
 import { type EstateSim, makeSims } from './sims.ts'
 

@@ -5,8 +5,8 @@
  * firing, 20 suspended per rule and hour) holds anything. A test checks this.
  */
 import { SimType } from '../domain/codes.ts'
-import type { NewSim } from '../domain/estate/sim.ts'
 import { iccidOf, imeiOf } from '../domain/identifiers.ts'
+import type { NewSim } from '../domain/sims/sim.ts'
 import { GB, MB } from '../domain/units.ts'
 import { type Random, random } from './random.ts'
 import type { ProfileName } from './rhythm.ts'

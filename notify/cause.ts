@@ -1,5 +1,5 @@
 /** A mail of one cause: a rule, its findings, and its suspensions. */
-import { causeOf, MOST_SUBJECTS, NOTICES_FILE } from '../domain/mail/cause.ts'
+import { causeOf, MOST_SUBJECTS, NOTICES_FILE } from '../domain/notifications/cause.ts'
 import { count, counted, megabytes } from '../domain/quantity.ts'
 import { type DigestGroup, type DigestView, sentences, stopTexts } from './digest.ts'
 import { oneLine, shorten, shortenName } from './format.ts'

@@ -2,7 +2,7 @@
  * Actions that a mail offers for its alerts: links if the service has a public address, else commands of `simherd`.
  * Pure.
  */
-import type { Link } from '../domain/mail/link.ts'
+import type { Link } from '../domain/channels/link.ts'
 import { oneLine } from './format.ts'
 import type { AlertNotification, Notification } from './notification.ts'
 

@@ -4,7 +4,7 @@
  */
 
 import type { LogLevel, SimStatus } from '../domain/codes.ts'
-import type { AlertNoticeKind } from '../domain/mail/cause.ts'
+import type { AlertNoticeKind } from '../domain/notifications/cause.ts'
 import type { Unit } from '../domain/quantity.ts'
 import type { FactValue } from '../domain/watchdog/fact.ts'
 import type { SubjectKind } from '../domain/watchdog/subject.ts'

@@ -1,6 +1,6 @@
 /** Source of the key to the service: a setting, or a file that may change. */
 import { readFile } from 'node:fs/promises'
-import { decode } from '../domain/utf8.ts'
+import { decode } from '../domain/files/utf8.ts'
 
 export interface KeySettings {
   /** Takes precedence; empty if there is no file. */

@@ -1,9 +1,9 @@
 /** Converts the settings to the options of the operations. */
 import type { Settings } from '../config/index.ts'
+import { parseSecretsKeys } from '../domain/channels/secrets-keys.ts'
 import { parseNetworks } from '../domain/networks.ts'
 import type { WorkflowOptions } from '../domain/temporal/workflow-options.ts'
 import { durationMs } from '../domain/time/duration.ts'
-import { parseSecretsKeys } from '../domain/webhooks/secrets-keys.ts'
 import type { MailOptions } from '../operations/mail/send-mails.ts'
 import type { OperatorMailOptions } from '../operations/mail/tell-operator.ts'
 import type { TicketOptions } from '../operations/tickets/execute-tickets.ts'

@@ -7,8 +7,8 @@ import { join, relative, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Logger } from 'pino'
 import { ServiceError } from '../domain/errors.ts'
-import { decode } from '../domain/utf8.ts'
-import type { RuleSource } from '../domain/watchdog/rule-source.ts'
+import { decode } from '../domain/files/utf8.ts'
+import type { RuleSource } from '../domain/rules/rule-source.ts'
 import {
   activateRules,
   inForceInstead,

@@ -1,7 +1,7 @@
 /** Shared by the small servers of this folder: listening on loopback, reading a body, sending a response. */
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http'
+import { decode } from '../domain/files/utf8.ts'
 import { readJson } from '../domain/json.ts'
-import { decode } from '../domain/utf8.ts'
 import { LOOPBACK, requireFreePort } from './ports.ts'
 
 /** 1 MB: these servers take only a few lines. */

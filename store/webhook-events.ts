@@ -1,7 +1,7 @@
 /** Events for webhooks: written in the transaction of the fact, with a delivery for each endpoint. */
 import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
-import { bodyOf, type WebhookEvent } from '../domain/webhooks/event.ts'
+import { bodyOf, type WebhookEvent } from '../domain/notifications/event.ts'
 import { insertedId } from './inserted-id.ts'
 import { mine, type TenantTx } from './tenancy.ts'
 

@@ -2,8 +2,8 @@
 
 import { Settings } from '../config/index.ts'
 import { ERRORS } from '../domain/errors.ts'
+import { OPERATORS } from '../domain/rules/operators.ts'
 import { DURATION_PATTERN } from '../domain/time/duration.ts'
-import { OPERATORS } from '../domain/watchdog/operators.ts'
 import { SUBJECT_KINDS } from '../domain/watchdog/subject.ts'
 import { type Fact, factsOf } from '../rules/facts.ts'
 import type { GeneratedFile } from './mail-templates.ts'

@@ -1,7 +1,7 @@
 /** Reads the rows of a CSV file, saved by any program, in bounded memory. */
 import { parse } from 'csv-parse'
 import { ServiceError } from '../../domain/errors.ts'
-import { Waste } from '../../domain/waste.ts'
+import { Waste } from '../../domain/files/waste.ts'
 import { delimiterOf } from './delimiter.ts'
 import { LINE_TOO_LONG, MOST_LINE } from './lines.ts'
 import { unreadable } from './unpack.ts'

@@ -1,7 +1,7 @@
 /** Writes lists as CSV (RFC 4180), page by page. Memory stays bounded for lists of any length. */
 import { stringify } from 'csv-stringify/sync'
 import type { TSchema } from 'typebox'
-import { asTextCell, CSV_FORMAT, neutralised } from '../../domain/spreadsheet.ts'
+import { asTextCell, CSV_FORMAT, neutralised } from '../../domain/files/spreadsheet.ts'
 import { DIGIT_FIELDS } from '../../operations/estate/check-sim.ts'
 
 const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null

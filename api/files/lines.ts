@@ -1,9 +1,9 @@
 /** Reads the records of NDJSON in bounded memory. An endless line never fills it. */
 import { isUtf8 } from 'node:buffer'
+import { Unreadable } from '../../domain/files/unreadable.ts'
+import { withoutMark } from '../../domain/files/utf8.ts'
+import { Waste } from '../../domain/files/waste.ts'
 import { readJson } from '../../domain/json.ts'
-import { Unreadable } from '../../domain/unreadable.ts'
-import { withoutMark } from '../../domain/utf8.ts'
-import { Waste } from '../../domain/waste.ts'
 import { NOT_UTF8 } from './utf8-parts.ts'
 
 /** Longest line of NDJSON and longest record of CSV, in bytes. */

@@ -1,6 +1,6 @@
 /** Reads lists of SIMs from CSV and NDJSON. Makes the same body as JSON, with unchecked records. */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { ImportedSim } from '../../domain/estate/sim-import.ts'
+import { ImportedSim } from '../../domain/sims/sim-import.ts'
 import { type FileRecord, recordsOfLines } from './lines.ts'
 import { recordsOfTable, type Table } from './tables.ts'
 import { takeFiles, upToMost } from './whole-files.ts'

@@ -3,7 +3,7 @@
  * SIMs can be sent back: what it has besides is not read.
  */
 import type { FastifyInstance } from 'fastify'
-import { Sim } from '../../domain/estate/sim.ts'
+import { Sim } from '../../domain/sims/sim.ts'
 import { BulkRow } from '../../domain/tickets/bulk.ts'
 import { BatchRow } from '../../domain/workflows/provision-batch.ts'
 import { columnsOf } from './csv.ts'

@@ -1,11 +1,11 @@
 /** Reads tables: CSV with a line of columns. Every list in CSV passes this reader. */
 import type { TProperties, TSchema } from 'typebox'
 import { ServiceError } from '../../domain/errors.ts'
+import { digitsOf, meantBy } from '../../domain/files/spreadsheet.ts'
+import { Unreadable } from '../../domain/files/unreadable.ts'
 import { quote } from '../../domain/quote.ts'
 import { didYouMean } from '../../domain/spelling.ts'
-import { digitsOf, meantBy } from '../../domain/spreadsheet.ts'
 import { LABEL_PATTERN } from '../../domain/text.ts'
-import { Unreadable } from '../../domain/unreadable.ts'
 import { DIGIT_FIELDS } from '../../operations/estate/check-sim.ts'
 import { type Row, rowsOf } from './csv-rows.ts'
 import type { FileRecord } from './lines.ts'

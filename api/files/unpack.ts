@@ -2,7 +2,7 @@
 import { addAbortSignal, PassThrough, pipeline, type Readable } from 'node:stream'
 import { createGunzip } from 'node:zlib'
 import { ServiceError } from '../../domain/errors.ts'
-import { otherFormatOf } from '../../domain/utf8.ts'
+import { otherFormatOf } from '../../domain/files/utf8.ts'
 import { partsOf } from './reading-turns.ts'
 
 /**

@@ -4,8 +4,8 @@
  */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { ServiceError } from '../../domain/errors.ts'
+import { decode, isGzip } from '../../domain/files/utf8.ts'
 import { readJson, wrongJson } from '../../domain/json.ts'
-import { decode, isGzip } from '../../domain/utf8.ts'
 import { isPacked, unsupported } from './content-encoding.ts'
 
 declare module 'fastify' {

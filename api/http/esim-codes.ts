@@ -4,7 +4,7 @@
  */
 import type { FastifyRequest } from 'fastify'
 import { toDataURL } from 'qrcode'
-import type { Sim, StoredSim } from '../../domain/estate/sim.ts'
+import type { Sim, StoredSim } from '../../domain/sims/sim.ts'
 import { allows } from '../../domain/tenants/tenant.ts'
 import { noteChange } from '../../store/audit.ts'
 import { inTenant, type Store, type TenantTx } from '../../store/tenancy.ts'

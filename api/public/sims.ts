@@ -1,5 +1,8 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { SubjectLogQuery, WatchdogLogEntry } from '../../domain/alerts/log-entry.ts'
 import { ServiceError } from '../../domain/errors.ts'
+import { pageOf } from '../../domain/page.ts'
+import { IdResponse } from '../../domain/schema.ts'
 import {
   lookupOf,
   QueueReprovision,
@@ -8,11 +11,8 @@ import {
   SimQuery,
   simMetadata,
   TagChange,
-} from '../../domain/estate/sim.ts'
-import { pageOf } from '../../domain/page.ts'
-import { IdResponse } from '../../domain/schema.ts'
+} from '../../domain/sims/sim.ts'
 import { ASSIGNMENT_PROBLEMS } from '../../domain/tickets/decisions.ts'
-import { SubjectLogQuery, WatchdogLogEntry } from '../../domain/watchdog/log-entry.ts'
 import { tagSim } from '../../operations/estate/tag-sim.ts'
 import { queueReprovision, queueUnprovision } from '../../operations/month-end/queue-change.ts'
 import { pageOfSims, readSim, simExists } from '../../store/estate/sims.ts'

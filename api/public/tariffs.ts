@@ -1,7 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import { ServiceError } from '../../domain/errors.ts'
-import { Tariff, TariffMetadata, tariffMetadata } from '../../domain/estate/tariff.ts'
+import { Tariff, TariffMetadata, tariffMetadata } from '../../domain/tariffs/tariff.ts'
 import { findTariff, listTariffs } from '../../store/estate/tariffs.ts'
 import { inTenant, reading } from '../../store/tenancy.ts'
 import { versionOf } from '../../store/versions.ts'

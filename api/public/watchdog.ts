@@ -1,11 +1,11 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { pageOf } from '../../domain/page.ts'
 import {
   WatchdogLogEntry,
   WatchdogLogQuery,
   WatchdogMetadata,
   watchdogMetadata,
-} from '../../domain/watchdog/log-entry.ts'
+} from '../../domain/alerts/log-entry.ts'
+import { pageOf } from '../../domain/page.ts'
 import { inTenant, reading } from '../../store/tenancy.ts'
 import { pageOfLog } from '../../store/watchdog/log.ts'
 import { linked, takesCursor } from '../http/links.ts'

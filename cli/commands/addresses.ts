@@ -1,8 +1,8 @@
 /** `simherd addresses …`: addresses for a tenant's mails. */
 import { idempotent } from '../../client/client.ts'
 import type { Settings } from '../../config/index.ts'
+import type { Address, NewAddress } from '../../domain/channels/address.ts'
 import { LogLevel, labelOf } from '../../domain/codes.ts'
-import type { Address, NewAddress } from '../../domain/mail/address.ts'
 import { at } from '../instant.ts'
 import { print } from '../print.ts'
 import { responseOf } from '../service.ts'

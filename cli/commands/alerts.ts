@@ -1,8 +1,8 @@
 /** `simherd alerts` and `simherd silences …`: lists open alerts and silences. */
 import { idempotent } from '../../client/client.ts'
 import type { Settings } from '../../config/index.ts'
-import type { Alert } from '../../domain/watchdog/alert.ts'
-import type { NewSilence, Silence } from '../../domain/watchdog/silence.ts'
+import type { Alert } from '../../domain/alerts/alert.ts'
+import type { NewSilence, Silence } from '../../domain/alerts/silence.ts'
 import { at } from '../instant.ts'
 import { print } from '../print.ts'
 import { responseOf } from '../service.ts'

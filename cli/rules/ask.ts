@@ -2,7 +2,7 @@
 import { userInfo } from 'node:os'
 import type { InternalClient } from '../../client/client.ts'
 import type { Settings } from '../../config/index.ts'
-import type { RuleSource } from '../../domain/watchdog/rule-source.ts'
+import type { RuleSource } from '../../domain/rules/rule-source.ts'
 import { readRuleFiles } from '../../process/rule-files.ts'
 import { loadRuleSet } from '../../rules/load/load.ts'
 import { CommandFailure, ExitCode, wordsOf } from '../failures.ts'

@@ -1,6 +1,7 @@
 /** The text of a backtest's report, for people. */
+
+import type { BacktestReport } from '../../domain/backtests/backtest.ts'
 import { counted } from '../../domain/quantity.ts'
-import type { BacktestReport } from '../../domain/replay/backtest.ts'
 import { table } from '../table.ts'
 
 export function linesOf(report: BacktestReport): string[] {

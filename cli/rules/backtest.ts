@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type InternalClient, idempotent } from '../../client/client.ts'
 import type { Settings } from '../../config/index.ts'
-import type { BacktestReport } from '../../domain/replay/backtest.ts'
+import type { BacktestReport } from '../../domain/backtests/backtest.ts'
 import { CommandFailure, ExitCode } from '../failures.ts'
 import { print } from '../print.ts'
 import { responseOf } from '../service.ts'

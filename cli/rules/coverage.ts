@@ -1,6 +1,6 @@
 /** `simherd rules coverage`: shows which subjects of a tenant's estate the rules in force cover. */
 import type { Settings } from '../../config/index.ts'
-import type { CoveredKind, RuleCoverage, RuleFigures } from '../../domain/watchdog/rule-coverage.ts'
+import type { CoveredKind, RuleCoverage, RuleFigures } from '../../domain/rules/rule-coverage.ts'
 import { print } from '../print.ts'
 import { responseOf } from '../service.ts'
 import { type Cell, table } from '../table.ts'

@@ -1,6 +1,6 @@
 /** `simherd rules history` and `simherd rules show`: the versions and their activations. */
 import type { Settings } from '../../config/index.ts'
-import type { RuleChange } from '../../domain/watchdog/rule-change.ts'
+import type { RuleChange } from '../../domain/rules/rule-change.ts'
 import { at } from '../instant.ts'
 import { print } from '../print.ts'
 import { responseOf } from '../service.ts'

@@ -1,5 +1,5 @@
 /** `simherd rules lint [folder]` */
-import type { RuleSource } from '../../domain/watchdog/rule-source.ts'
+import type { RuleSource } from '../../domain/rules/rule-source.ts'
 import type { Finding } from '../../rules/lint/finding.ts'
 import { lintRules } from '../../rules/lint/lint.ts'
 import { placesIn } from '../../rules/load/check-text.ts'

@@ -2,7 +2,7 @@
 import { idempotent } from '../../client/client.ts'
 import type { Settings } from '../../config/index.ts'
 import { counted } from '../../domain/quantity.ts'
-import type { ChangedRules } from '../../domain/watchdog/rule-change.ts'
+import type { ChangedRules } from '../../domain/rules/rule-change.ts'
 import { responseOf } from '../service.ts'
 import { askingAboutRules, type ChangeFlags, changeBody, filesIn, tell } from './ask.ts'
 

@@ -1,6 +1,6 @@
 /** `simherd rules shadow-log`: what rules in stage shadow would have done. */
 import type { Settings } from '../../config/index.ts'
-import type { ShadowEntry } from '../../domain/watchdog/shadow-entry.ts'
+import type { ShadowEntry } from '../../domain/alerts/shadow-entry.ts'
 import { at } from '../instant.ts'
 import { print } from '../print.ts'
 import { responseOf } from '../service.ts'

@@ -3,7 +3,7 @@ import { type FSWatcher, watch } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Settings } from '../../config/index.ts'
 import { counted } from '../../domain/quantity.ts'
-import type { RuleSource } from '../../domain/watchdog/rule-source.ts'
+import type { RuleSource } from '../../domain/rules/rule-source.ts'
 import { readRuleFolder } from '../../process/rule-files.ts'
 
 import type { RuleFault } from '../../rules/load/faults.ts'

@@ -2,7 +2,7 @@
 
 import { type Command, Option } from 'commander'
 import type { Settings } from '../../config/index.ts'
-import { SUSPENDED_UNTIL } from '../../domain/suspend.ts'
+import { SUSPENDED_UNTIL } from '../../domain/enforcement/suspend.ts'
 import { ASKS } from '../help-text.ts'
 import { id, wholeNumber } from '../option-values.ts'
 import type { MonthEndFlags, ProvisionFlags, SuspendFlags, UndoFlags } from './start.ts'

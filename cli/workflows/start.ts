@@ -5,7 +5,7 @@
 
 import type { FetchResult, InternalClient } from '../../client/client.ts'
 import type { Settings } from '../../config/index.ts'
-import type { SuspendedUntil } from '../../domain/suspend.ts'
+import type { SuspendedUntil } from '../../domain/enforcement/suspend.ts'
 import { CommandFailure, ExitCode } from '../failures.ts'
 import { print } from '../print.ts'
 import { responseOf } from '../service.ts'

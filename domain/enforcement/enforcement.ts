@@ -5,7 +5,7 @@
 import { type Static, Type } from 'typebox'
 import { codeSchema, SimStatus, WatchdogMode } from '../codes.ts'
 import { Id, Instant, nullable, optional, strictObject } from '../schema.ts'
-import { Until } from '../suspend.ts'
+import { Until } from './suspend.ts'
 
 const Name = Type.String({ minLength: 1, maxLength: 200 })
 const CycleKey = Type.String({ minLength: 1, maxLength: 32, description: 'Key of the billing cycle' })

@@ -1,5 +1,5 @@
 /** Input and state of enforce-pool. */
-import type { SuspendedUntil, SuspendTarget } from '../../domain/suspend.ts'
+import type { SuspendedUntil, SuspendTarget } from '../enforcement/suspend.ts'
 import type { Timeline } from './timeline.ts'
 
 export interface EnforcePoolInput {

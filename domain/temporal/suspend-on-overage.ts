@@ -1,6 +1,6 @@
 /** Input, state, result and updates of suspend-on-overage. */
 
-import type { SuspendedUntil } from '../../domain/suspend.ts'
+import type { SuspendedUntil } from '../enforcement/suspend.ts'
 import type { Timeline } from './timeline.ts'
 
 export interface SuspendOnOverageInput {

@@ -2,10 +2,10 @@
 import { type Static, Type } from 'typebox'
 import { codeSchema, SimStatus, TicketType } from '../codes.ts'
 import { ERRORS, type ErrorCode } from '../errors.ts'
-import { Tag } from '../estate/sim.ts'
+import { isRounded } from '../files/spreadsheet.ts'
 import { pageQuery } from '../page.ts'
 import { Iccid, Id, Instant, nullable, optional, strictObject } from '../schema.ts'
-import { isRounded } from '../spreadsheet.ts'
+import { Tag } from '../sims/sim.ts'
 
 /** Most SIMs of one run. Its request writes them all in one transaction. */
 export const MOST_SIMS = 100_000

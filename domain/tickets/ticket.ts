@@ -2,10 +2,10 @@
 
 import { type Static, Type } from 'typebox'
 import { codeSchema, metadataOf, TicketStatus, TicketType } from '../codes.ts'
-import { Tag } from '../estate/sim.ts'
+import { Until } from '../enforcement/suspend.ts'
 import { codeList } from '../page.ts'
 import { Id, Instant, nullable, optional, strictObject, Text } from '../schema.ts'
-import { Until } from '../suspend.ts'
+import { Tag } from '../sims/sim.ts'
 
 const ProvisioningInfo = strictObject({
   pendingPoolId: nullable(Id('Target pool')),

@@ -1,12 +1,12 @@
 /** A usage record as a carrier's mediation system delivers it, and its possible faults. Pure. */
 import { type Static, Type } from 'typebox'
 import { Compile } from 'typebox/compile'
+import { ifDayZero } from '../files/spreadsheet.ts'
+import { Unreadable } from '../files/unreadable.ts'
 import { withoutFiller } from '../identifiers.ts'
 import { instantMs } from '../instant.ts'
 import { Iccid } from '../schema.ts'
-import { ifDayZero } from '../spreadsheet.ts'
 import { isStorable } from '../text.ts'
-import { Unreadable } from '../unreadable.ts'
 
 /** 1 TB in one record. Above that, and above 30 years of voice in seconds, a record is a mistake. */
 const MOST_BYTES = 1_000_000_000_000

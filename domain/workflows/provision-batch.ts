@@ -1,7 +1,7 @@
 /** Batches: many SIMs that one workflow provisions and activates. Source: the internal interface. */
 import { type Static, Type } from 'typebox'
-import { Tag } from '../estate/sim.ts'
 import { Iccid, Id, Instant, nullable, optional, strictObject, Text } from '../schema.ts'
+import { Tag } from '../sims/sim.ts'
 import { MOST_SIMS } from '../tickets/bulk.ts'
 
 const poolId = Id('Target pool; left out: the default, else none')

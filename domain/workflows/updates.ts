@@ -1,8 +1,8 @@
 /** Temporal updates that running workflows accept, by the type that their id begins with. */
 
 import { type Static, type TSchema, Type } from 'typebox'
+import { Until } from '../enforcement/suspend.ts'
 import { Instant, optional, strictObject } from '../schema.ts'
-import { Until } from '../suspend.ts'
 import { DURATION_PATTERN } from '../time/duration.ts'
 
 export interface WorkflowUpdate {

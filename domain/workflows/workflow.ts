@@ -1,10 +1,10 @@
 /** Requests of the internal interface that start workflows, and how it shows runs. */
 
 import { type Static, Type } from 'typebox'
-import { Tag } from '../estate/sim.ts'
+import { Until } from '../enforcement/suspend.ts'
 import { pageQuery } from '../page.ts'
 import { Iccid, Id, Instant, nullable, optional, strictObject } from '../schema.ts'
-import { Until } from '../suspend.ts'
+import { Tag } from '../sims/sim.ts'
 import { WORKFLOW_TYPES } from '../temporal/ids.ts'
 import { ALERT_SIGNALS, type AlertSignal } from '../temporal/signals.ts'
 import { DURATION_PATTERN } from '../time/duration.ts'

@@ -2,7 +2,7 @@
 import { LogLevel } from '../../domain/codes.ts'
 import type { Action, ActionRequest } from '../../domain/enforcement/enforcement.ts'
 import { instant, shortInstant } from '../../domain/local-time.ts'
-import { mailWaits } from '../../domain/mail/waits.ts'
+import { mailWaits } from '../../domain/notifications/waits.ts'
 import { type Cycle, cycleAt, cycleOfKey } from '../../domain/time/cycle.ts'
 import { toMB } from '../../domain/units.ts'
 import type { AlertNotification } from '../../notify/notification.ts'

@@ -1,6 +1,6 @@
 /** Whether a SIM may have a pool and a tariff. Pure. */
 import { TariffType } from '../../domain/codes.ts'
-import type { Tariff } from '../../domain/estate/tariff.ts'
+import type { Tariff } from '../../domain/tariffs/tariff.ts'
 import type { PoolTariff } from '../../store/estate/pools.ts'
 
 /** Reasons why a SIM cannot have a pool or a tariff, in any state. */

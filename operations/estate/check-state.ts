@@ -3,9 +3,9 @@
  * its value and the expected one.
  */
 import { SimStatus } from '../../domain/codes.ts'
-import type { ImportedSim } from '../../domain/estate/sim-import.ts'
+import { ifDayZero } from '../../domain/files/spreadsheet.ts'
 import { instantMs } from '../../domain/instant.ts'
-import { ifDayZero } from '../../domain/spreadsheet.ts'
+import type { ImportedSim } from '../../domain/sims/sim-import.ts'
 
 /** Something that looks wrong about a SIM. The SIM is written all the same. */
 export interface SimWarning {

@@ -1,6 +1,6 @@
 import { ServiceError } from '../../domain/errors.ts'
-import { mustFit, type NewPool } from '../../domain/estate/pool.ts'
-import { mustBeActive } from '../../domain/estate/tariff.ts'
+import { mustFit, type NewPool } from '../../domain/pools/pool.ts'
+import { mustBeActive } from '../../domain/tariffs/tariff.ts'
 import { noteChange } from '../../store/audit.ts'
 import { markDue } from '../../store/due.ts'
 import { insertPool } from '../../store/estate/pools.ts'

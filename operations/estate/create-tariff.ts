@@ -1,4 +1,4 @@
-import { type NewTariff, termsOf } from '../../domain/estate/tariff.ts'
+import { type NewTariff, termsOf } from '../../domain/tariffs/tariff.ts'
 import { noteChange } from '../../store/audit.ts'
 import { insertTariff } from '../../store/estate/tariffs.ts'
 import type { PlatformTx, TenantTx } from '../../store/tenancy.ts'

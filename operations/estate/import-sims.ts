@@ -1,15 +1,9 @@
 /** Imports SIMs: delivered ones, and those already in use at the carrier. */
 import { SimStatus } from '../../domain/codes.ts'
-import type {
-  ImportedSim,
-  ImportPreview,
-  ImportResult,
-  ImportTotals,
-  Rejection,
-} from '../../domain/estate/sim-import.ts'
-import { Unreadable } from '../../domain/unreadable.ts'
+import { Unreadable } from '../../domain/files/unreadable.ts'
+import { Waste } from '../../domain/files/waste.ts'
+import type { ImportedSim, ImportPreview, ImportResult, ImportTotals, Rejection } from '../../domain/sims/sim-import.ts'
 import { MOST_TOTAL } from '../../domain/usage/usage-record.ts'
-import { Waste } from '../../domain/waste.ts'
 import { noteCreated } from '../../store/audit.ts'
 import { lockPoolTariffs, type PoolTariff, poolTariffs } from '../../store/estate/pools.ts'
 import { insertableSims, insertSims } from '../../store/estate/sim-changes.ts'

@@ -3,8 +3,8 @@
  * in each pool, those that contribute and pay, and the work due. The carrier is not called.
  */
 import { EventSeverity, EventType, SimStatus } from '../../domain/codes.ts'
-import type { ImportedSim, ImportTotals } from '../../domain/estate/sim-import.ts'
 import { megabytes } from '../../domain/quantity.ts'
+import type { ImportedSim, ImportTotals } from '../../domain/sims/sim-import.ts'
 import type { Cycle } from '../../domain/time/cycle.ts'
 import { toMB } from '../../domain/units.ts'
 import { noteChange } from '../../store/audit.ts'

@@ -1,6 +1,6 @@
 import { EventSeverity, EventType, labelOf, WatchdogMode } from '../../domain/codes.ts'
 import { ServiceError } from '../../domain/errors.ts'
-import type { PoolUpdate } from '../../domain/estate/pool.ts'
+import type { PoolUpdate } from '../../domain/pools/pool.ts'
 import { noteChange } from '../../store/audit.ts'
 import { notePoolChanged } from '../../store/changed.ts'
 import { lockPool, type PoolSettings, writePool } from '../../store/estate/pools.ts'

@@ -1,6 +1,7 @@
 /** To which addresses a composed mail goes. Pure. Source: decision 0048. */
+
+import type { Address } from '../../domain/channels/address.ts'
 import { LogLevel } from '../../domain/codes.ts'
-import type { Address } from '../../domain/mail/address.ts'
 import type { Notification } from '../../notify/notification.ts'
 import { type Recipient, recipientsOf } from './recipients.ts'
 

@@ -1,7 +1,8 @@
 /** Adds and changes addresses for a tenant's mails. The billing address is the tenant's: `changeBillingAddress`. */
+
+import { type Address, MOST_ADDRESSES, type NewAddress } from '../../domain/channels/address.ts'
 import { EventSeverity, EventType } from '../../domain/codes.ts'
 import { ServiceError } from '../../domain/errors.ts'
-import { type Address, MOST_ADDRESSES, type NewAddress } from '../../domain/mail/address.ts'
 import { noteChange } from '../../store/audit.ts'
 import { insertEvent } from '../../store/events.ts'
 import {

@@ -3,9 +3,9 @@
  * any time of sending.
  */
 
-import type { Address } from '../../domain/mail/address.ts'
-import type { MailKind } from '../../domain/mail/mail.ts'
-import { mailWaits } from '../../domain/mail/waits.ts'
+import type { Address } from '../../domain/channels/address.ts'
+import type { MailKind } from '../../domain/channels/mail.ts'
+import { mailWaits } from '../../domain/notifications/waits.ts'
 import { cycleAt } from '../../domain/time/cycle.ts'
 import type { AlertNotification, Notification } from '../../notify/notification.ts'
 import { type OpenSilence, quietOf } from '../../rules/alerts/quiet.ts'

@@ -1,6 +1,7 @@
 /** Follows a link of a mail: it acknowledges an alert, silences it for its cycle, or ends mails below critical. */
+
+import type { AlertLink, Link } from '../../domain/channels/link.ts'
 import { LogLevel } from '../../domain/codes.ts'
-import type { AlertLink, Link } from '../../domain/mail/link.ts'
 import { type AlertState, isFiring } from '../../rules/alerts/state.ts'
 import { poolName } from '../../store/estate/pools.ts'
 import { simLabels } from '../../store/estate/sims.ts'

@@ -1,7 +1,7 @@
 /** The notices of a mail as CSV for spreadsheets: attached if they are more than its table has. */
 import { stringify } from 'csv-stringify/sync'
 import { LogLevel, labelOf } from '../../domain/codes.ts'
-import { CSV_FORMAT, neutralised } from '../../domain/spreadsheet.ts'
+import { CSV_FORMAT, neutralised } from '../../domain/files/spreadsheet.ts'
 import type { AlertNotification } from '../../notify/notification.ts'
 
 /** Columns of the file, in order. Add new ones at the end. */

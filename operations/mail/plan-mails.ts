@@ -1,7 +1,8 @@
 /** Decides which waiting notifications leave now, and in which mails. Pure; instants are epoch milliseconds. */
-import { causeOf } from '../../domain/mail/cause.ts'
-import type { MailKind } from '../../domain/mail/mail.ts'
-import type { MailWaits } from '../../domain/mail/waits.ts'
+
+import type { MailKind } from '../../domain/channels/mail.ts'
+import { causeOf } from '../../domain/notifications/cause.ts'
+import type { MailWaits } from '../../domain/notifications/waits.ts'
 import type { Notification } from '../../notify/notification.ts'
 
 export interface Waiting {

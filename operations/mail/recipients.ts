@@ -1,6 +1,7 @@
 /** Decides the recipients of a mail. Pure. Source: decision 0048. */
+
+import type { Address } from '../../domain/channels/address.ts'
 import type { LogLevel } from '../../domain/codes.ts'
-import type { Address } from '../../domain/mail/address.ts'
 import { fitsPattern } from '../../rules/engine/match.ts'
 
 /** The properties of a mail that decide its recipients. */

@@ -1,5 +1,5 @@
 /** Renders the text of a mail, and completes it when it is sent. */
-import { MOST_SUBJECTS, NOTICES_FILE } from '../../domain/mail/cause.ts'
+import { MOST_SUBJECTS, NOTICES_FILE } from '../../domain/notifications/cause.ts'
 import { storable } from '../../domain/text.ts'
 import type { Notification, SummaryNotification } from '../../notify/notification.ts'
 import type { Mail, MailAttachment } from '../../notify/render.ts'

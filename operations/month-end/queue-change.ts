@@ -4,7 +4,7 @@
  */
 import { EventSeverity, EventType, SimStatus } from '../../domain/codes.ts'
 import { ServiceError } from '../../domain/errors.ts'
-import type { QueueReprovision } from '../../domain/estate/sim.ts'
+import type { QueueReprovision } from '../../domain/sims/sim.ts'
 import { type SimState, stateAfter } from '../../domain/tickets/decisions.ts'
 import { noteChange } from '../../store/audit.ts'
 import {

@@ -3,7 +3,7 @@
  * six decimals.
  */
 import { stringify } from 'csv-stringify/sync'
-import { CSV_FORMAT, neutralised } from '../../domain/spreadsheet.ts'
+import { CSV_FORMAT, neutralised } from '../../domain/files/spreadsheet.ts'
 import { MICRO, toMB, toMinutes } from '../../domain/units.ts'
 import type { StatementLine } from '../../store/month-end/statements.ts'
 

@@ -1,9 +1,9 @@
 /** The SIMs that a request brings for an order: all of them become SIMs of the estate, or none. */
 import { labelOf, SimType } from '../../domain/codes.ts'
 import { type FieldError, ServiceError } from '../../domain/errors.ts'
-import type { NewSim } from '../../domain/estate/sim.ts'
+import { Unreadable } from '../../domain/files/unreadable.ts'
 import type { SimsOfOrder } from '../../domain/orders/order.ts'
-import { Unreadable } from '../../domain/unreadable.ts'
+import type { NewSim } from '../../domain/sims/sim.ts'
 import { insertSims } from '../../store/estate/sim-changes.ts'
 import { linkSims } from '../../store/orders/sims.ts'
 import type { TenantTx } from '../../store/tenancy.ts'

@@ -1,7 +1,8 @@
 /** Requests a backtest: the question is checked completely before it is queued. */
+
+import type { Backtest } from '../../domain/backtests/backtest.ts'
 import { ServiceError } from '../../domain/errors.ts'
-import type { Backtest } from '../../domain/replay/backtest.ts'
-import type { RuleSource } from '../../domain/watchdog/rule-source.ts'
+import type { RuleSource } from '../../domain/rules/rule-source.ts'
 import { insertBacktest, lockBacktests } from '../../store/replay/backtests.ts'
 import type { PlatformTx } from '../../store/tenancy.ts'
 import { tenantExists } from '../../store/tenants/tenants.ts'

@@ -1,8 +1,9 @@
 /** A backtest: the effects that a rule set would have had in a tenant's past billing cycles, compared with the log. */
+
+import { type BacktestReport, MOST_CYCLES } from '../../domain/backtests/backtest.ts'
 import { ServiceError } from '../../domain/errors.ts'
-import { type BacktestReport, MOST_CYCLES } from '../../domain/replay/backtest.ts'
+import type { RuleSource } from '../../domain/rules/rule-source.ts'
 import { type Cycle, cycleAt, previousCycle } from '../../domain/time/cycle.ts'
-import type { RuleSource } from '../../domain/watchdog/rule-source.ts'
 import { besideLog, countsByRule, loudestSubjects, mailsByRecipient, shortAlerts } from '../../store/replay/report.ts'
 import { type Db, inPlatform, inTenant, reading, type Store } from '../../store/tenancy.ts'
 import { tenantSettings } from '../../store/usage/cycles.ts'

@@ -4,9 +4,9 @@
  */
 import { Compile } from 'typebox/compile'
 import { ServiceError } from '../../domain/errors.ts'
+import { Unreadable } from '../../domain/files/unreadable.ts'
 import { ICCID, withoutFiller } from '../../domain/identifiers.ts'
 import { BulkRow, type BulkSims, MOST_SIMS, notAnIccid, TICKET_OF } from '../../domain/tickets/bulk.ts'
-import { Unreadable } from '../../domain/unreadable.ts'
 import { readSimStates } from '../../store/estate/sim-state.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
 import {

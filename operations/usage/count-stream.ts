@@ -1,6 +1,6 @@
 /** Counts a stream of usage records, chunk by chunk. The next chunk is read while one is being counted. */
 
-import { Waste } from '../../domain/waste.ts'
+import { Waste } from '../../domain/files/waste.ts'
 import type { Store } from '../../store/tenancy.ts'
 import { countUsage, type ReadResult, readUsage, type UsageOptions, type UsageResponse } from './record-usage.ts'
 

@@ -1,6 +1,7 @@
 /** Notes that a person has seen an alert. */
+
+import type { AlertNamed } from '../../domain/alerts/alert.ts'
 import { ServiceError } from '../../domain/errors.ts'
-import type { AlertNamed } from '../../domain/watchdog/alert.ts'
 import type { Subject } from '../../domain/watchdog/subject.ts'
 import { type AlertState, isFiring } from '../../rules/alerts/state.ts'
 import { noteChange } from '../../store/audit.ts'

@@ -1,6 +1,6 @@
 /** Puts one rule file into the set in force, or removes one. The other files stay unchanged. */
 import { ServiceError } from '../../domain/errors.ts'
-import type { ChangedRules } from '../../domain/watchdog/rule-change.ts'
+import type { ChangedRules } from '../../domain/rules/rule-change.ts'
 import { inPlatform, type Store } from '../../store/tenancy.ts'
 import { activeRuleSet } from '../../store/watchdog/rule-sets.ts'
 import { activateRules, type Change } from './rules-in-force.ts'

@@ -1,5 +1,5 @@
 /** Comparisons of rules, as the interface shows them. */
-import type { Comparison } from '../../domain/watchdog/explanation.ts'
+import type { Comparison } from '../../domain/rules/explanation.ts'
 import type { FactValue } from '../../domain/watchdog/fact.ts'
 import type { SubjectKind } from '../../domain/watchdog/subject.ts'
 import type { LeafExplanation } from '../../rules/engine/evaluate.ts'

@@ -1,7 +1,5 @@
 /** Reports how the rules in force cover a tenant's estate, and the activity of each rule. */
 import { labelOf, TariffType, WatchdogMode } from '../../domain/codes.ts'
-import { previousCycle } from '../../domain/time/cycle.ts'
-import { governingType } from '../../domain/usage/allowance.ts'
 import {
   type CoverageQuery,
   type CoveredKind,
@@ -10,7 +8,9 @@ import {
   type RuleFigures,
   UNCOVERED_REASONS,
   type UncoveredReason,
-} from '../../domain/watchdog/rule-coverage.ts'
+} from '../../domain/rules/rule-coverage.ts'
+import { previousCycle } from '../../domain/time/cycle.ts'
+import { governingType } from '../../domain/usage/allowance.ts'
 import { settingsInForce } from '../../domain/watchdog/settings.ts'
 import { SUBJECT_KINDS, type SubjectKind } from '../../domain/watchdog/subject.ts'
 import { concernsTenant } from '../../rules/engine/match.ts'

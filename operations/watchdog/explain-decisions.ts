@@ -2,7 +2,7 @@
 import { labelOf, WatchdogMode } from '../../domain/codes.ts'
 import { instant } from '../../domain/local-time.ts'
 import { duration } from '../../domain/quantity.ts'
-import type { Decision, DecisionKind } from '../../domain/watchdog/explanation.ts'
+import type { Decision, DecisionKind } from '../../domain/rules/explanation.ts'
 import type { Grounds } from './grounds.ts'
 
 type More = Partial<Omit<Decision, 'what' | 'words'>>

@@ -1,6 +1,6 @@
 /** Explains an entry of the log by the grounds kept with it: as of its time, regardless of later changes. */
 import { ServiceError } from '../../domain/errors.ts'
-import type { ExplainedRule, Explanation } from '../../domain/watchdog/explanation.ts'
+import type { ExplainedRule, Explanation } from '../../domain/rules/explanation.ts'
 import type { Subject } from '../../domain/watchdog/subject.ts'
 import type { TellingKind } from '../../rules/alerts/keys.ts'
 import { poolNames } from '../../store/estate/pools.ts'

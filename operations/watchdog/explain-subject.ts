@@ -4,7 +4,7 @@
  */
 import { labelOf, WatchdogMode } from '../../domain/codes.ts'
 import { ServiceError } from '../../domain/errors.ts'
-import type { ExplainedRule, Explanation, Followed } from '../../domain/watchdog/explanation.ts'
+import type { ExplainedRule, Explanation, Followed } from '../../domain/rules/explanation.ts'
 import type { Subject } from '../../domain/watchdog/subject.ts'
 import { keyOfMark } from '../../rules/alerts/keys.ts'
 import type { AlertState } from '../../rules/alerts/state.ts'

@@ -1,6 +1,6 @@
 /** Explains why rules fired or did not: of an entry of the log at its time, or of a subject now. */
 import { ServiceError } from '../../domain/errors.ts'
-import type { ExplainQuery, Explanation } from '../../domain/watchdog/explanation.ts'
+import type { ExplainQuery, Explanation } from '../../domain/rules/explanation.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
 import { explainEntry } from './explain-entry.ts'
 import { explainSubject } from './explain-subject.ts'

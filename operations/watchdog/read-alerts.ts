@@ -1,7 +1,8 @@
 /** Reads the open alerts of a tenant's subjects. */
+
+import type { Alert, AlertQuery } from '../../domain/alerts/alert.ts'
 import { LogLevel } from '../../domain/codes.ts'
 import type { Page } from '../../domain/page.ts'
-import type { Alert, AlertQuery } from '../../domain/watchdog/alert.ts'
 import { byName } from '../../rules/alerts/inhibit.ts'
 import { quietOf } from '../../rules/alerts/quiet.ts'
 import { type AlertState, isFiring } from '../../rules/alerts/state.ts'

@@ -2,8 +2,8 @@
  * Reads the consequences of alerts: entries of the log, mails, tickets, workflows and holds, in their present state.
  */
 import { labelOf, TicketStatus, TicketType } from '../../domain/codes.ts'
+import type { Followed } from '../../domain/rules/explanation.ts'
 import { enforcePoolId, suspendOnOverageId } from '../../domain/temporal/ids.ts'
-import type { Followed } from '../../domain/watchdog/explanation.ts'
 import type { Subject } from '../../domain/watchdog/subject.ts'
 import { holdStates } from '../../store/enforcement/guard-holds.ts'
 import type { TenantTx } from '../../store/tenancy.ts'

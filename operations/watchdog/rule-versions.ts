@@ -1,7 +1,7 @@
 /** Versions of the rules: brought in without being put in force, put in force, and taken back. */
 import { ServiceError } from '../../domain/errors.ts'
-import type { ChangedRules } from '../../domain/watchdog/rule-change.ts'
-import type { RuleSource } from '../../domain/watchdog/rule-source.ts'
+import type { ChangedRules } from '../../domain/rules/rule-change.ts'
+import type { RuleSource } from '../../domain/rules/rule-source.ts'
 import { loadStoredRules } from '../../rules/load/load.ts'
 import type { Rule } from '../../rules/rule.ts'
 import { noteChange } from '../../store/audit.ts'

@@ -2,9 +2,9 @@
 
 import { createHash } from 'node:crypto'
 import { ServiceError } from '../../domain/errors.ts'
-import { withoutMark } from '../../domain/utf8.ts'
-import type { ChangedRules } from '../../domain/watchdog/rule-change.ts'
-import type { RuleSource } from '../../domain/watchdog/rule-source.ts'
+import { withoutMark } from '../../domain/files/utf8.ts'
+import type { ChangedRules } from '../../domain/rules/rule-change.ts'
+import type { RuleSource } from '../../domain/rules/rule-source.ts'
 import { type CompiledSet, compileSet } from '../../rules/compile/compile-set.ts'
 import { faultWords, type RuleFault } from '../../rules/load/faults.ts'
 import { loadRuleSet, loadStoredRules } from '../../rules/load/load.ts'

@@ -1,6 +1,6 @@
 import { EventSeverity, EventType, labelOf, WatchdogMode } from '../../domain/codes.ts'
 import { ServiceError } from '../../domain/errors.ts'
-import type { SimWatchdogChange } from '../../domain/estate/sim.ts'
+import type { SimWatchdogChange } from '../../domain/sims/sim.ts'
 import { noteChange } from '../../store/audit.ts'
 import { markDue } from '../../store/due.ts'
 import { lockSimRecord, setWatchdog } from '../../store/estate/sim-changes.ts'

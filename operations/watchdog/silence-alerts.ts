@@ -1,8 +1,9 @@
 /** Begins and ends silences. */
+
+import { LONGEST_SILENCE_MS, MOST_SILENCES, type NewSilence, type Silence } from '../../domain/alerts/silence.ts'
 import { EventSeverity, EventType } from '../../domain/codes.ts'
 import { ServiceError } from '../../domain/errors.ts'
 import { durationMs } from '../../domain/time/duration.ts'
-import { LONGEST_SILENCE_MS, MOST_SILENCES, type NewSilence, type Silence } from '../../domain/watchdog/silence.ts'
 import { noteChange } from '../../store/audit.ts'
 import { poolName } from '../../store/estate/pools.ts'
 import { simExists } from '../../store/estate/sims.ts'

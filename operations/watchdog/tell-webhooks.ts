@@ -3,7 +3,7 @@
  * same stages, under the same silences. Each such event is followed by one of the end, regardless of mails.
  */
 import { LogLevel } from '../../domain/codes.ts'
-import type { AlertData, WebhookEvent } from '../../domain/webhooks/event.ts'
+import type { AlertData, WebhookEvent } from '../../domain/notifications/event.ts'
 import { withoutStep } from '../../rules/alerts/keys.ts'
 import { firedMessage, resolvedMessage } from '../../rules/alerts/message.ts'
 import { type AlertState, isFiring } from '../../rules/alerts/state.ts'

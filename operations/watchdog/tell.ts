@@ -1,6 +1,6 @@
 /** Reports decisions about alerts: entries of the watchdog log, events, and notices to mail. Each is written once. */
 import { EventSeverity, EventType, LogLevel } from '../../domain/codes.ts'
-import { mailWaits, shortenedWait } from '../../domain/mail/waits.ts'
+import { mailWaits, shortenedWait } from '../../domain/notifications/waits.ts'
 import { endedMessage, tellingMessage } from '../../rules/alerts/message.ts'
 import { settled } from '../../rules/alerts/take-back.ts'
 import { levelOfTelling, type Telling } from '../../rules/alerts/telling.ts'

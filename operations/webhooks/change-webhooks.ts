@@ -1,8 +1,6 @@
 /** Registers webhooks, and changes them. */
-import { EventSeverity, EventType } from '../../domain/codes.ts'
-import { ServiceError } from '../../domain/errors.ts'
-import type { Network } from '../../domain/networks.ts'
-import { isAddress, mayReach } from '../../domain/webhooks/addresses.ts'
+
+import { isAddress, mayReach } from '../../domain/channels/addresses.ts'
 import {
   hostOf,
   MOST_WEBHOOKS,
@@ -10,7 +8,10 @@ import {
   ROTATION_MS,
   type WebhookSecret,
   whyNotUrl,
-} from '../../domain/webhooks/webhook.ts'
+} from '../../domain/channels/webhook.ts'
+import { EventSeverity, EventType } from '../../domain/codes.ts'
+import { ServiceError } from '../../domain/errors.ts'
+import type { Network } from '../../domain/networks.ts'
 import { noteChange } from '../../store/audit.ts'
 import { insertEvent } from '../../store/events.ts'
 import type { TenantTx } from '../../store/tenancy.ts'

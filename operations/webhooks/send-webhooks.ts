@@ -6,10 +6,11 @@
  * At least once, in practice once. A sender that dies between the answer and the commit leaves a lease that runs out,
  * and the delivery goes out again under the same webhook-id.
  */
+
+import type { Webhook } from '../../domain/channels/webhook.ts'
 import { EventSeverity, EventType } from '../../domain/codes.ts'
 import { retryAfterMs } from '../../domain/http.ts'
 import { storable } from '../../domain/text.ts'
-import type { Webhook } from '../../domain/webhooks/webhook.ts'
 import type { WebhookAnswer, WebhookSender } from '../../notify/webhook-sender.ts'
 import { insertEvent } from '../../store/events.ts'
 import { inTenant, type Store, type TenantTx } from '../../store/tenancy.ts'

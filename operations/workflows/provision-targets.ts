@@ -1,8 +1,8 @@
 /** The SIMs of a batch, the pool and tariff for each, and the rows that are not possible. */
 import { Compile } from 'typebox/compile'
 import { ServiceError } from '../../domain/errors.ts'
+import { Unreadable } from '../../domain/files/unreadable.ts'
 import { controlFault } from '../../domain/text.ts'
-import { Unreadable } from '../../domain/unreadable.ts'
 import { type BatchRequest, BatchRow } from '../../domain/workflows/provision-batch.ts'
 import { poolTariffs } from '../../store/estate/pools.ts'
 import { readSimStates } from '../../store/estate/sim-state.ts'

@@ -3,8 +3,8 @@
  * instants are epoch milliseconds. The caller decides only whether to carry the decision out.
  */
 
+import type { ShadowAct } from '../../domain/alerts/shadow-entry.ts'
 import type { LogLevel } from '../../domain/codes.ts'
-import type { ShadowAct } from '../../domain/watchdog/shadow-entry.ts'
 import { levelAt } from '../ladder.ts'
 import type { Rule } from '../rule.ts'
 import { guardState, isHeld } from './guard.ts'

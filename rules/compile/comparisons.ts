@@ -3,7 +3,7 @@
  * the engine does with the operators of `rules/engine/operators.ts`, tested by `differential.test.ts`. The two are
  * written separately, to find mistakes in either.
  */
-import type { OperatorName } from '../../domain/watchdog/operators.ts'
+import type { OperatorName } from '../../domain/rules/operators.ts'
 import type { Scalar } from '../conditions.ts'
 import { type Answer, type Decide, UNKNOWN } from './answer.ts'
 

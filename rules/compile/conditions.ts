@@ -1,6 +1,6 @@
 /** Compiles conditions to closures: one returns the answer, the other the time until it may change. */
 
-import type { OperatorName } from '../../domain/watchdog/operators.ts'
+import type { OperatorName } from '../../domain/rules/operators.ts'
 import type { SubjectKind } from '../../domain/watchdog/subject.ts'
 import { type Condition, isReference, type Leaf } from '../conditions.ts'
 import { operatorNamed } from '../engine/operators.ts'
@@ -111,7 +111,7 @@ function leafOf({ fact: name, operator, value }: Leaf, subject: SubjectKind, com
 
 function operatorOf(name: string): { readonly base: OperatorName; readonly ends: Ends } {
   const found = operatorNamed(name)
-  if (found === undefined) throw new Error(`got the operator ${name}, expected one of domain/watchdog/operators.ts`)
+  if (found === undefined) throw new Error(`got the operator ${name}, expected one of domain/rules/operators.ts`)
   const { base, negated: isNegated } = found
   return { base, ends: isNegated ? { met: NO, unmet: YES } : { met: YES, unmet: NO } }
 }

@@ -7,9 +7,9 @@
  */
 
 import type { TariffType } from '../../domain/codes.ts'
+import type { OperatorName } from '../../domain/rules/operators.ts'
 import type { Cycle } from '../../domain/time/cycle.ts'
 import type { FactValue } from '../../domain/watchdog/fact.ts'
-import type { OperatorName } from '../../domain/watchdog/operators.ts'
 import type { Scalar } from '../conditions.ts'
 import type { Fact } from '../facts.ts'
 import type { FactRow } from './row.ts'

@@ -4,13 +4,7 @@
  * type meets no comparison except `known: false`, before any negation.
  */
 import type { Engine } from 'json-rules-engine'
-import {
-  isOperator,
-  NEGATION,
-  OPERATORS,
-  type OperatorName,
-  type OperatorWords,
-} from '../../domain/watchdog/operators.ts'
+import { isOperator, NEGATION, OPERATORS, type OperatorName, type OperatorWords } from '../../domain/rules/operators.ts'
 
 const isNumber = (value: unknown): value is number => typeof value === 'number' && Number.isFinite(value)
 const isScalar = (value: unknown): boolean => isNumber(value) || typeof value === 'string' || typeof value === 'boolean'

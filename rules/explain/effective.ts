@@ -1,5 +1,5 @@
 /** Which rules are effective for subjects that share their settings, and why none is. Pure. */
-import type { UncoveredReason } from '../../domain/watchdog/rule-coverage.ts'
+import type { UncoveredReason } from '../../domain/rules/rule-coverage.ts'
 import type { SubjectKind } from '../../domain/watchdog/subject.ts'
 import { NO, YES } from '../compile/answer.ts'
 import { compileConditions } from '../compile/conditions.ts'

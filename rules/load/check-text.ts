@@ -4,8 +4,8 @@
  * of an editor: lines and columns from 1.
  */
 import { type MemberNode, parse, tokenize, type ValueNode } from '@humanwhocodes/momoa'
+import type { RuleSource } from '../../domain/rules/rule-source.ts'
 import { isStorable } from '../../domain/text.ts'
-import type { RuleSource } from '../../domain/watchdog/rule-source.ts'
 import { BOUNDS } from '../rule-file.ts'
 import { below, type FaultList, keysOf, type Report, type TextPlace } from './faults.ts'
 

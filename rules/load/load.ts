@@ -4,7 +4,7 @@
  */
 
 import { LogLevel } from '../../domain/codes.ts'
-import type { RuleSource } from '../../domain/watchdog/rule-source.ts'
+import type { RuleSource } from '../../domain/rules/rule-source.ts'
 import { SUBJECT_KINDS, type SubjectKind } from '../../domain/watchdog/subject.ts'
 import { factsRead } from '../conditions.ts'
 import { factsOf } from '../facts.ts'

@@ -1,6 +1,6 @@
 /** Reads the operand of a comparison: a value, a list of values or another fact, of the fact's own type and unit. */
 
-import type { OperatorWords } from '../../domain/watchdog/operators.ts'
+import type { OperatorWords } from '../../domain/rules/operators.ts'
 import type { SubjectKind } from '../../domain/watchdog/subject.ts'
 import type { FactReference, Operand, Scalar } from '../conditions.ts'
 import type { Fact } from '../facts.ts'

@@ -7,7 +7,7 @@
  * with a wrong result.
  */
 
-import { NEGATION, OPERATORS } from '../../domain/watchdog/operators.ts'
+import { NEGATION, OPERATORS } from '../../domain/rules/operators.ts'
 import { SUBJECT_KINDS, type SubjectKind } from '../../domain/watchdog/subject.ts'
 import { type Fact, factsOf } from '../facts.ts'
 import { BOUNDS, RuleFile, SharedConditionFile } from '../rule-file.ts'

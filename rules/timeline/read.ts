@@ -1,8 +1,9 @@
 /** Reads test files, and checks them against the rules that they name. Every fault has its place. */
+
+import type { RuleSource } from '../../domain/rules/rule-source.ts'
 import { didYouMean } from '../../domain/spelling.ts'
 import { parseBillingCycle } from '../../domain/time/cycle.ts'
 import { DURATION_PATTERN, durationMs } from '../../domain/time/duration.ts'
-import type { RuleSource } from '../../domain/watchdog/rule-source.ts'
 import { factsRead } from '../conditions.ts'
 import { type Fact, factsOf } from '../facts.ts'
 import { checkShape } from '../load/check-shape.ts'

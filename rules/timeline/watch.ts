@@ -3,7 +3,7 @@
  * milliseconds.
  */
 import { LogLevel } from '../../domain/codes.ts'
-import { mailWaits, shortenedWait } from '../../domain/mail/waits.ts'
+import { mailWaits, shortenedWait } from '../../domain/notifications/waits.ts'
 import type { Cycle } from '../../domain/time/cycle.ts'
 import type { Subject } from '../../domain/watchdog/subject.ts'
 import { type AlertDecision, decideAlert, levelOf, withdrawAlert } from '../alerts/decide.ts'

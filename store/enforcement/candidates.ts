@@ -3,7 +3,7 @@
 import { sql } from 'kysely'
 import { SimStatus, type WatchdogMode } from '../../domain/codes.ts'
 import type { PoolRow } from '../../domain/enforcement/enforcement.ts'
-import type { SuspendedUntil } from '../../domain/suspend.ts'
+import type { SuspendedUntil } from '../../domain/enforcement/suspend.ts'
 import { UNPICKED_MODES } from '../../domain/watchdog/settings.ts'
 import { OPEN_STATUSES } from '../open-statuses.ts'
 import { mine, type TenantTx } from '../tenancy.ts'

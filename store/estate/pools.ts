@@ -1,8 +1,8 @@
 /** Pools, with their figures for the running cycle. */
 import { type RawBuilder, sql } from 'kysely'
 import type { TariffType } from '../../domain/codes.ts'
-import type { NewPool, Pool, PoolQuery } from '../../domain/estate/pool.ts'
 import { pageRequest } from '../../domain/page.ts'
+import type { NewPool, Pool, PoolQuery } from '../../domain/pools/pool.ts'
 import { daysUntilRenewal } from '../../domain/time/cycle.ts'
 import { toMB, toMinutes } from '../../domain/units.ts'
 import { insertedId } from '../inserted-id.ts'

@@ -1,7 +1,7 @@
 /** Writes SIMs: import, tag, queued changes and watchdog settings. The state changed by tickets is in sim-state.ts. */
 import { type RawBuilder, sql } from 'kysely'
 import { SimStatus, SimType, type WatchdogMode } from '../../domain/codes.ts'
-import type { ImportedSim } from '../../domain/estate/sim-import.ts'
+import type { ImportedSim } from '../../domain/sims/sim-import.ts'
 import { OPEN_STATUSES } from '../open-statuses.ts'
 import type { TenantTx } from '../tenancy.ts'
 import { countNewSims } from './sim-counts.ts'

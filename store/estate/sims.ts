@@ -1,9 +1,9 @@
 /** SIMs, with their figures for the running cycle, their open tickets and the tariff that governs them. */
 import { type RawBuilder, sql } from 'kysely'
 import { SimStatus, type TariffType, type WatchdogMode } from '../../domain/codes.ts'
-import type { SimLookup, SimQuery, SimSummary, StoredSim } from '../../domain/estate/sim.ts'
-import type { Tariff } from '../../domain/estate/tariff.ts'
 import { type PageRequest, pageRequest } from '../../domain/page.ts'
+import type { SimLookup, SimQuery, SimSummary, StoredSim } from '../../domain/sims/sim.ts'
+import type { Tariff } from '../../domain/tariffs/tariff.ts'
 import { toMB, toMinutes } from '../../domain/units.ts'
 import { governingTariff } from '../../domain/usage/allowance.ts'
 import { settingsInForce, type WatchdogSettings } from '../../domain/watchdog/settings.ts'

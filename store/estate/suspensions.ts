@@ -1,7 +1,7 @@
 /** Suspensions of SIMs: their origin and length. */
 
 import { sql } from 'kysely'
-import type { SuspendedUntil } from '../../domain/suspend.ts'
+import type { SuspendedUntil } from '../../domain/enforcement/suspend.ts'
 import { mine, type TenantTx } from '../tenancy.ts'
 
 /** A suspension: its origin and end. */

@@ -1,7 +1,7 @@
 /** Tariffs: a tenant's own, and the platform's, usable by all tenants. */
 import { sql } from 'kysely'
 import { TariffType } from '../../domain/codes.ts'
-import type { NewTariff, Tariff, TariffTerms } from '../../domain/estate/tariff.ts'
+import type { NewTariff, Tariff, TariffTerms } from '../../domain/tariffs/tariff.ts'
 import { fromMoney, toGb, toMoney } from '../../domain/units.ts'
 import { insertedId } from '../inserted-id.ts'
 import { kept } from '../kept.ts'

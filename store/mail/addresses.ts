@@ -1,6 +1,6 @@
 /** Addresses of a tenant's mails. Source: decision 0048. */
 import { sql } from 'kysely'
-import type { Address, AddressKind } from '../../domain/mail/address.ts'
+import type { Address, AddressKind } from '../../domain/channels/address.ts'
 import { mine, type TenantTx } from '../tenancy.ts'
 
 interface AddressRow extends Omit<Address, 'confirmedAt' | 'badSince' | 'createdAt'> {

@@ -1,6 +1,6 @@
 /** Mails and their delivery, for the operator of the service. */
 import { sql } from 'kysely'
-import type { MailStatus } from '../../domain/mail/mail.ts'
+import type { MailStatus } from '../../domain/channels/mail.ts'
 import { type Page, type PageQuery, pageRequest, toPage } from '../../domain/page.ts'
 import { readPage } from '../paging.ts'
 import { mine, type TenantTx } from '../tenancy.ts'

@@ -1,7 +1,7 @@
 /** Mails that carry notifications, and locks of the work list. */
 import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
-import type { MailKind, MailStatus } from '../../domain/mail/mail.ts'
+import type { MailKind, MailStatus } from '../../domain/channels/mail.ts'
 import { mailDue } from '../notifications.ts'
 import { mine, type PlatformTx, type TenantTx } from '../tenancy.ts'
 import { insertBody, type MailBody } from './bodies.ts'

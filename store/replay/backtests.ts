@@ -3,9 +3,9 @@
  * backtest in state running has no worker.
  */
 import { sql } from 'kysely'
+import type { Backtest, BacktestDetail, BacktestReport } from '../../domain/backtests/backtest.ts'
 import { type Page, type PageQuery, pageRequest, toPage } from '../../domain/page.ts'
-import type { Backtest, BacktestDetail, BacktestReport } from '../../domain/replay/backtest.ts'
-import type { RuleSource } from '../../domain/watchdog/rule-source.ts'
+import type { RuleSource } from '../../domain/rules/rule-source.ts'
 import { readPage } from '../paging.ts'
 import type { PlatformTx } from '../tenancy.ts'
 

@@ -2,7 +2,7 @@
  * Counts the results of a replay next to those of the service. Reads the temporary tables, and the log of the tenant.
  */
 import { type RawBuilder, sql } from 'kysely'
-import type { BesideLog, Loud, RuleCounts } from '../../domain/replay/backtest.ts'
+import type { BesideLog, Loud, RuleCounts } from '../../domain/backtests/backtest.ts'
 import { mine, type TenantTx } from '../tenancy.ts'
 
 /** Counts by rule its effects, and its would-be effects in `shadow`. */

@@ -1,6 +1,6 @@
 /** The rules of a replay, in force there alone. */
 import { sql } from 'kysely'
-import type { RuleSource } from '../../domain/watchdog/rule-source.ts'
+import type { RuleSource } from '../../domain/rules/rule-source.ts'
 import type { TenantTx } from '../tenancy.ts'
 
 export interface ReplayedRules {

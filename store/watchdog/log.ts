@@ -1,8 +1,8 @@
 /** Reads the watchdog log. Entries are written together with the alerts that they describe. */
 import { type RawBuilder, sql } from 'kysely'
+import type { WatchdogLogEntry, WatchdogLogQuery } from '../../domain/alerts/log-entry.ts'
 import type { Place } from '../../domain/cursor.ts'
 import { pageRequest } from '../../domain/page.ts'
-import type { WatchdogLogEntry, WatchdogLogQuery } from '../../domain/watchdog/log-entry.ts'
 import { KEYSET_PAGE, keysetPages, microsOf, olderThan, pageLimit, placeAfter, placeOf } from '../keyset.ts'
 import { type Part, readPage, readPart, searched, within } from '../paging.ts'
 import { mine, type Store, type TenantTx } from '../tenancy.ts'

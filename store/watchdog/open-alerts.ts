@@ -1,7 +1,7 @@
 /** Pending and firing alerts, in the form of lists. */
 import { type RawBuilder, sql } from 'kysely'
+import type { AlertQuery } from '../../domain/alerts/alert.ts'
 import { type Page, pageRequest, toPage } from '../../domain/page.ts'
-import type { AlertQuery } from '../../domain/watchdog/alert.ts'
 import { fromCoded, SUBJECT_CODES, type SubjectCode, type SubjectKind } from '../../domain/watchdog/subject.ts'
 import { readPage } from '../paging.ts'
 import { mine, type TenantTx } from '../tenancy.ts'

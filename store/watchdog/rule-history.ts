@@ -1,7 +1,7 @@
 /** The history of the rules, newest first: pushed versions, and their activations. */
 import { sql } from 'kysely'
 import { type Page, type PageQuery, pageRequest, toPage } from '../../domain/page.ts'
-import type { RuleChange } from '../../domain/watchdog/rule-change.ts'
+import type { RuleChange } from '../../domain/rules/rule-change.ts'
 import { readPage } from '../paging.ts'
 import type { PlatformTx } from '../tenancy.ts'
 

@@ -1,7 +1,7 @@
 /** Versions of the rule set, and the one in force: that of the newest activation. A version never changes. */
 
 import { sql } from 'kysely'
-import type { RuleSource } from '../../domain/watchdog/rule-source.ts'
+import type { RuleSource } from '../../domain/rules/rule-source.ts'
 import type { PlatformTx, TenantTx } from '../tenancy.ts'
 
 /** Author and reason of a change of the rules. */

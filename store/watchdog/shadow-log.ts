@@ -1,9 +1,9 @@
 /** The shadow log. Entries are written together with the alerts that they describe, and kept for a while. */
 import { type RawBuilder, sql } from 'kysely'
+import type { ShadowAct, ShadowEntry, ShadowQuery } from '../../domain/alerts/shadow-entry.ts'
 import type { LogLevel } from '../../domain/codes.ts'
 import type { Place } from '../../domain/cursor.ts'
 import { pageRequest } from '../../domain/page.ts'
-import type { ShadowAct, ShadowEntry, ShadowQuery } from '../../domain/watchdog/shadow-entry.ts'
 import { microsOf, olderThan, placeOf } from '../keyset.ts'
 import { type Part, readPage, readPart, within } from '../paging.ts'
 import { mine, type PlatformTx, type TenantTx } from '../tenancy.ts'

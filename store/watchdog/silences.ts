@@ -1,8 +1,8 @@
 /** Silences. Source: decision 0038. */
 import { sql } from 'kysely'
+import type { Silence, SilenceQuery } from '../../domain/alerts/silence.ts'
 import type { LogLevel } from '../../domain/codes.ts'
 import { type Page, pageRequest, toPage } from '../../domain/page.ts'
-import type { Silence, SilenceQuery } from '../../domain/watchdog/silence.ts'
 import type { OpenSilence } from '../../rules/alerts/quiet.ts'
 import { insertedId } from '../inserted-id.ts'
 import { readPage } from '../paging.ts'

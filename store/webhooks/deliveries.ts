@@ -1,7 +1,7 @@
 /** Deliveries of events to webhooks. They are their own work list; the platform reads it without the contents. */
 import { sql } from 'kysely'
+import type { DeliveryQuery, DeliveryStatus, WebhookDelivery } from '../../domain/channels/webhook.ts'
 import { type Page, pageRequest, toPage } from '../../domain/page.ts'
-import type { DeliveryQuery, DeliveryStatus, WebhookDelivery } from '../../domain/webhooks/webhook.ts'
 import { readPage } from '../paging.ts'
 import { mine, type PlatformTx, type TenantTx } from '../tenancy.ts'
 

@@ -1,7 +1,7 @@
 /** The endpoints of tenants. Secrets are as `operations/webhooks/secrets.ts` seals them, and are in no list. */
 import { sql } from 'kysely'
+import type { Webhook } from '../../domain/channels/webhook.ts'
 import { type Page, type PageQuery, pageRequest, toPage } from '../../domain/page.ts'
-import type { Webhook } from '../../domain/webhooks/webhook.ts'
 import { insertedId } from '../inserted-id.ts'
 import { readPage } from '../paging.ts'
 import { mine, type TenantTx } from '../tenancy.ts'

@@ -1,6 +1,6 @@
 /** A rule set that another build has accepted and put in force. */
 import { sql } from 'kysely'
-import type { RuleSource } from '../../domain/watchdog/rule-source.ts'
+import type { RuleSource } from '../../domain/rules/rule-source.ts'
 import type { Db } from '../../store/tenancy.ts'
 
 /** Puts files in force without a check. @returns their version */

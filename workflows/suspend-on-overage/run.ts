@@ -1,7 +1,7 @@
 /** The state of one run of suspend-on-overage, and how it is shown and logged. */
 import { ActivityFailure, condition, log, workflowInfo } from '@temporalio/workflow'
 import type { SimAction } from '../../domain/enforcement/enforcement.ts'
-import type { SuspendedUntil } from '../../domain/suspend.ts'
+import type { SuspendedUntil } from '../../domain/enforcement/suspend.ts'
 import type {
   SuspendOnOverageInput,
   SuspendOnOverageResult,

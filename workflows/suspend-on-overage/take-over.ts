@@ -2,7 +2,7 @@
 
 import { condition, workflowInfo } from '@temporalio/workflow'
 import type { SuspensionAsk, SuspensionFound } from '../../activities/suspensions.ts'
-import type { SuspendedUntil } from '../../domain/suspend.ts'
+import type { SuspendedUntil } from '../../domain/enforcement/suspend.ts'
 import { backoffMs } from '../../domain/time/backoff.ts'
 import { failureOf, short } from '../run/activities.ts'
 import { clear, end, refuse } from './messages.ts'

@@ -1,6 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
-import { ImportPreview, ImportQuery, ImportResult, ImportSims } from '../../../domain/estate/sim-import.ts'
+import { ImportPreview, ImportQuery, ImportResult, ImportSims } from '../../../domain/sims/sim-import.ts'
 import { importSims, previewSimImport } from '../../../operations/estate/import-sims.ts'
 import { prepareSoFar } from '../../../operations/usage/count-so-far.ts'
 import { inTenant, slowly } from '../../../store/tenancy.ts'

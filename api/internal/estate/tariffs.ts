@@ -1,6 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { NewTariff, TariffOffer } from '../../../domain/estate/tariff.ts'
 import { IdResponse } from '../../../domain/schema.ts'
+import { NewTariff, TariffOffer } from '../../../domain/tariffs/tariff.ts'
 import { createTariff } from '../../../operations/estate/create-tariff.ts'
 import { setTariffActive } from '../../../operations/estate/set-tariff-active.ts'
 import { inPlatform } from '../../../store/tenancy.ts'

@@ -1,6 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
-import { Address, NewAddress } from '../../../domain/mail/address.ts'
+import { Address, NewAddress } from '../../../domain/channels/address.ts'
 import { Id, IdResponse } from '../../../domain/schema.ts'
 import { addAddress, clearAddress, confirmAddress, removeAddress } from '../../../operations/mail/change-addresses.ts'
 import { readAddresses } from '../../../store/mail/addresses.ts'

@@ -1,6 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Alert, AlertNamed, AlertQuery } from '../../../domain/alerts/alert.ts'
 import { pageOf } from '../../../domain/page.ts'
-import { Alert, AlertNamed, AlertQuery } from '../../../domain/watchdog/alert.ts'
 import { acknowledgeAlert } from '../../../operations/watchdog/acknowledge-alert.ts'
 import { pageOfAlerts } from '../../../operations/watchdog/read-alerts.ts'
 import { rulesInForce } from '../../../operations/watchdog/rules-in-force.ts'

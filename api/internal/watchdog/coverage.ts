@@ -1,5 +1,5 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { CoverageQuery, RuleCoverage } from '../../../domain/watchdog/rule-coverage.ts'
+import { CoverageQuery, RuleCoverage } from '../../../domain/rules/rule-coverage.ts'
 import { coverage } from '../../../operations/watchdog/coverage.ts'
 import { rulesInForce } from '../../../operations/watchdog/rules-in-force.ts'
 import { inTenant, reading, slowly } from '../../../store/tenancy.ts'

@@ -1,5 +1,5 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { ExplainQuery, Explanation } from '../../../domain/watchdog/explanation.ts'
+import { ExplainQuery, Explanation } from '../../../domain/rules/explanation.ts'
 import { explain } from '../../../operations/watchdog/explain.ts'
 import { rulesInForce } from '../../../operations/watchdog/rules-in-force.ts'
 import { inTenant, reading } from '../../../store/tenancy.ts'

@@ -1,14 +1,8 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import { PageQuery, pageOf } from '../../../domain/page.ts'
+import { ChangedRules, changeFields, expectField, RuleChange, RuleVersion } from '../../../domain/rules/rule-change.ts'
 import { Instant, nullable, strictObject } from '../../../domain/schema.ts'
-import {
-  ChangedRules,
-  changeFields,
-  expectField,
-  RuleChange,
-  RuleVersion,
-} from '../../../domain/watchdog/rule-change.ts'
 import {
   activateRuleVersion,
   pushRules,

@@ -1,7 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
+import { ChangedRules, changeFields, expectField } from '../../../domain/rules/rule-change.ts'
 import { Instant, nullable, strictObject } from '../../../domain/schema.ts'
-import { ChangedRules, changeFields, expectField } from '../../../domain/watchdog/rule-change.ts'
 import { activateRules, rulesInForce } from '../../../operations/watchdog/rules-in-force.ts'
 import { BOUNDS, STAGES, type Stage } from '../../../rules/rule-file.ts'
 import { countHeard } from '../../../store/rule-spreads.ts'

@@ -1,6 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { ShadowEntry, ShadowQuery } from '../../../domain/alerts/shadow-entry.ts'
 import { pageOf } from '../../../domain/page.ts'
-import { ShadowEntry, ShadowQuery } from '../../../domain/watchdog/shadow-entry.ts'
 import { inTenant, reading } from '../../../store/tenancy.ts'
 import { pageOfShadowLog } from '../../../store/watchdog/shadow-log.ts'
 import { linked, takesCursor } from '../../http/links.ts'

@@ -1,6 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { SimWatchdogChange } from '../../../domain/estate/sim.ts'
 import { IdResponse } from '../../../domain/schema.ts'
+import { SimWatchdogChange } from '../../../domain/sims/sim.ts'
 import { setSimWatchdog } from '../../../operations/watchdog/set-sim-watchdog.ts'
 import { changeInTenant } from '../../http/change.ts'
 import { SimParams } from '../../http/params.ts'

@@ -1,8 +1,8 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
+import { DeliveryQuery, NewWebhook, Webhook, WebhookDelivery, WebhookSecret } from '../../../domain/channels/webhook.ts'
 import { PageQuery, pageOf } from '../../../domain/page.ts'
 import { Id, IdResponse } from '../../../domain/schema.ts'
-import { DeliveryQuery, NewWebhook, Webhook, WebhookDelivery, WebhookSecret } from '../../../domain/webhooks/webhook.ts'
 import {
   addWebhook,
   disableWebhook,

@@ -1,7 +1,7 @@
 import { parse } from 'csv-parse/sync'
 import { sql } from 'kysely'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { Sim } from '../../../domain/estate/sim.ts'
+import { Sim } from '../../../domain/sims/sim.ts'
 import { importSims } from '../../../operations/estate/import-sims.ts'
 import { insertEvent } from '../../../store/events.ts'
 import { KEYSET_PAGE } from '../../../store/keyset.ts'

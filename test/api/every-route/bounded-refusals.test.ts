@@ -1,7 +1,7 @@
 /** What a refused request costs in bytes, whatever is sent, and what it never leaves in the log. */
 import { beforeEach, describe, expect, test } from 'vitest'
 import { internalOpenapiDocument, openapiDocument } from '../../../api/openapi.ts'
-import { sealLink } from '../../../domain/mail/link.ts'
+import { sealLink } from '../../../domain/channels/link.ts'
 import { createLog } from '../../../process/log.ts'
 import { linkKey } from '../../../store/mail/link-key.ts'
 import { inPlatform } from '../../../store/tenancy.ts'

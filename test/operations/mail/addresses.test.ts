@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
+import type { NewAddress } from '../../../domain/channels/address.ts'
 import { LogLevel } from '../../../domain/codes.ts'
-import type { NewAddress } from '../../../domain/mail/address.ts'
 import { addAddress, clearAddress, confirmAddress, removeAddress } from '../../../operations/mail/change-addresses.ts'
 import { changeBillingAddress } from '../../../operations/mail/change-billing-address.ts'
 import { recipientsOf } from '../../../operations/mail/recipients.ts'

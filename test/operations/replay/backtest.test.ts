@@ -1,8 +1,8 @@
 /** A backtest's report, of a billing cycle of six hours. */
 import { expect, test } from 'vitest'
 import { PoolType, TariffType, WatchdogMode } from '../../../domain/codes.ts'
+import type { RuleSource } from '../../../domain/rules/rule-source.ts'
 import { MB } from '../../../domain/units.ts'
-import type { RuleSource } from '../../../domain/watchdog/rule-source.ts'
 import { renderMail } from '../../../notify/render.ts'
 import { backtest } from '../../../operations/replay/backtest.ts'
 import { openPlayer } from '../../../operations/replay/play.ts'

@@ -2,7 +2,7 @@
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { TariffType, WatchdogMode } from '../../../domain/codes.ts'
-import type { ExplainQuery } from '../../../domain/watchdog/explanation.ts'
+import type { ExplainQuery } from '../../../domain/rules/explanation.ts'
 import { changeEnforcement } from '../../../operations/enforcement/change-settings.ts'
 import { explain } from '../../../operations/watchdog/explain.ts'
 import { setSimWatchdog } from '../../../operations/watchdog/set-sim-watchdog.ts'

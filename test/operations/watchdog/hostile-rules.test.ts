@@ -1,6 +1,6 @@
 /** Whatever rule file the gate accepts can be stored, evaluated, told and mailed. */
 import { expect, test } from 'vitest'
-import type { RuleSource } from '../../../domain/watchdog/rule-source.ts'
+import type { RuleSource } from '../../../domain/rules/rule-source.ts'
 import { renderMail } from '../../../notify/render.ts'
 import { SUBJECT_CHARS } from '../../../notify/subject.ts'
 import { loadRuleSet } from '../../../rules/load/load.ts'

@@ -5,9 +5,9 @@ import { Type } from 'typebox'
 import { describe, expect, test } from 'vitest'
 import { type FileRecord, recordsOfLines } from '../../../api/files/lines.ts'
 import { recordsOfTable, type Table } from '../../../api/files/tables.ts'
-import { Tag } from '../../../domain/estate/sim.ts'
+import { Unreadable } from '../../../domain/files/unreadable.ts'
 import { Iccid, Id, optional } from '../../../domain/schema.ts'
-import { Unreadable } from '../../../domain/unreadable.ts'
+import { Tag } from '../../../domain/sims/sim.ts'
 
 const TABLE: Table = {
   fields: {

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { ACTIVATION_CODE, MOST_CODE, wrongCode } from '../../../domain/estate/activation-code.ts'
+import { ACTIVATION_CODE, MOST_CODE, wrongCode } from '../../../domain/sims/activation-code.ts'
 
 describe('an activation code', () => {
   test.each([

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { hasTokenForm, type Link, openLink, sealLink } from '../../../domain/mail/link.ts'
+import { hasTokenForm, type Link, openLink, sealLink } from '../../../domain/channels/link.ts'
 
 const KEY = Buffer.alloc(32, 7)
 const NOW = Date.UTC(2026, 10, 21)

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { lookupOf } from '../../../domain/estate/sim.ts'
 import { spanOf, toPage } from '../../../domain/page.ts'
+import { lookupOf } from '../../../domain/sims/sim.ts'
 import { allows } from '../../../domain/tenants/tenant.ts'
 
 describe('lookupOf', () => {

@@ -10,7 +10,7 @@ import {
   looksRounded,
   meantBy,
   neutralised,
-} from '../../../domain/spreadsheet.ts'
+} from '../../../domain/files/spreadsheet.ts'
 
 const SIGNS = ['=', '+', '-', '@', '\uFF1D', '\uFF0B', '\uFF0D', '\uFF20']
 const NUMBER = /^[+-]?\d+(\.\d+)?$/

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
+import { isPublic, mayReach } from '../../../domain/channels/addresses.ts'
+import { whyNotUrl } from '../../../domain/channels/webhook.ts'
 import { parseNetworks } from '../../../domain/networks.ts'
-import { isPublic, mayReach } from '../../../domain/webhooks/addresses.ts'
-import { whyNotUrl } from '../../../domain/webhooks/webhook.ts'
 
 test.each([
   ['93.184.215.14', true],

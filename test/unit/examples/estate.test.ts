@@ -1,10 +1,10 @@
 import { Value } from 'typebox/value'
 import { describe, expect, test } from 'vitest'
 import { PoolType, SimType, TariffType, WatchdogMode } from '../../../domain/codes.ts'
-import { NewPool } from '../../../domain/estate/pool.ts'
-import { NewSim } from '../../../domain/estate/sim.ts'
-import { NewTariff, termsOf } from '../../../domain/estate/tariff.ts'
 import { ICCID, IMEI, IMSI, luhnOk, MSISDN } from '../../../domain/identifiers.ts'
+import { NewPool } from '../../../domain/pools/pool.ts'
+import { NewSim } from '../../../domain/sims/sim.ts'
+import { NewTariff, termsOf } from '../../../domain/tariffs/tariff.ts'
 import { poolTakesTariff } from '../../../domain/usage/allowance.ts'
 import { demoEstate } from '../../../examples/estate.ts'
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { openLink } from '../../../domain/mail/link.ts'
+import { openLink } from '../../../domain/channels/link.ts'
 import type { AlertNotification } from '../../../notify/notification.ts'
 import { renderMail } from '../../../notify/render.ts'
 import { anAlert, aSummary, aWarning, MAIL_LINKS } from './notifications.ts'

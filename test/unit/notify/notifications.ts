@@ -1,6 +1,7 @@
 /** Valid notifications: a test sets only the fields that it tests. */
+
+import { sealLink } from '../../../domain/channels/link.ts'
 import { LogLevel } from '../../../domain/codes.ts'
-import { sealLink } from '../../../domain/mail/link.ts'
 import type { MailLinks } from '../../../notify/links.ts'
 import type { AlertNotification, SummaryNotification } from '../../../notify/notification.ts'
 

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import type { MailKind } from '../../../domain/channels/mail.ts'
 import { LogLevel } from '../../../domain/codes.ts'
-import type { MailKind } from '../../../domain/mail/mail.ts'
-import { mailWaits } from '../../../domain/mail/waits.ts'
+import { mailWaits } from '../../../domain/notifications/waits.ts'
 import { type PastMail, planMails, type Waiting } from '../../../operations/mail/plan-mails.ts'
 import { anAlert, aSummary, aWarning } from '../notify/notifications.ts'
 

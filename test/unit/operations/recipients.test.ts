@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
+import type { Address } from '../../../domain/channels/address.ts'
 import { LogLevel } from '../../../domain/codes.ts'
-import type { Address } from '../../../domain/mail/address.ts'
 import { recipientsOf } from '../../../operations/mail/recipients.ts'
 
 let id = 0

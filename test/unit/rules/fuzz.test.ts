@@ -1,7 +1,7 @@
 /** Hostile rule files, and as many hostile test files: none crashes or hangs the gate, and none is half accepted. */
 import { describe, expect, test } from 'vitest'
+import type { RuleSource } from '../../../domain/rules/rule-source.ts'
 import { isStorable } from '../../../domain/text.ts'
-import type { RuleSource } from '../../../domain/watchdog/rule-source.ts'
 import { readRuleFolder } from '../../../process/rule-files.ts'
 import { fillMessage } from '../../../rules/alerts/message.ts'
 import { compileSet } from '../../../rules/compile/compile-set.ts'

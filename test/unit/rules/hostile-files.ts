@@ -1,5 +1,5 @@
 /** Rule files as they come from tired hands and from attackers, made at random from a seed. */
-import type { RuleSource } from '../../../domain/watchdog/rule-source.ts'
+import type { RuleSource } from '../../../domain/rules/rule-source.ts'
 import type { Random } from '../../setup/seed.ts'
 
 /** Pieces of text that break readers, stores, terminals or mails. */

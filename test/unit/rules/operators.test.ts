@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { OPERATORS } from '../../../domain/rules/operators.ts'
 import type { FactValue } from '../../../domain/watchdog/fact.ts'
-import { OPERATORS } from '../../../domain/watchdog/operators.ts'
 import { decide } from '../../../rules/engine/evaluate.ts'
 import { operatorNamed } from '../../../rules/engine/operators.ts'
 import { factsOf } from '../../../rules/facts.ts'

@@ -1,8 +1,8 @@
 /** Valid rule files and rules: a test sets only the fields that it tests. */
 
 import { globSync, readFileSync } from 'node:fs'
+import type { RuleSource } from '../../../domain/rules/rule-source.ts'
 import { cycleAt } from '../../../domain/time/cycle.ts'
-import type { RuleSource } from '../../../domain/watchdog/rule-source.ts'
 import { loadRuleSet } from '../../../rules/load/load.ts'
 import type { Rule } from '../../../rules/rule.ts'
 

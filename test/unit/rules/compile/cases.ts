@@ -1,6 +1,6 @@
 /** Conditions and facts made at random from a seed, ill-typed ones among them. */
 
-import { OPERATORS, operatorNames } from '../../../../domain/watchdog/operators.ts'
+import { OPERATORS, operatorNames } from '../../../../domain/rules/operators.ts'
 import type { Condition, Group, Operand } from '../../../../rules/conditions.ts'
 import { operatorNamed } from '../../../../rules/engine/operators.ts'
 import type { Facts } from '../../../../rules/facts.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { TariffType } from '../../../../domain/codes.ts'
-import { operatorNames } from '../../../../domain/watchdog/operators.ts'
+import { operatorNames } from '../../../../domain/rules/operators.ts'
 import { SUBJECT_KINDS, type SubjectKind } from '../../../../domain/watchdog/subject.ts'
 import { compileConditions } from '../../../../rules/compile/conditions.ts'
 import { LOOKS_PER_CYCLE, NEVER, tariffBit } from '../../../../rules/compile/flip.ts'

@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { LogLevel } from '../../../../domain/codes.ts'
-import { type OPERATORS, operatorNames } from '../../../../domain/watchdog/operators.ts'
+import { type OPERATORS, operatorNames } from '../../../../domain/rules/operators.ts'
 import { SUBJECT_KINDS, type SubjectKind } from '../../../../domain/watchdog/subject.ts'
 import { NO, UNKNOWN, YES } from '../../../../rules/compile/answer.ts'
 import { COMPARISONS } from '../../../../rules/compile/comparisons.ts'

@@ -3,8 +3,8 @@ import { type Static, Type } from 'typebox'
 import { codeSchema, LogLevel } from '../codes.ts'
 import { cursorQuery } from '../cursor.ts'
 import { DateFilter, pageQuery } from '../page.ts'
+import { RuleVersion } from '../rules/rule-change.ts'
 import { Id, Instant, nullable, strictObject, Text } from '../schema.ts'
-import { RuleVersion } from './rule-change.ts'
 
 const DOES = ['log', 'mail', 'suspend'] as const
 export type ShadowAct = (typeof DOES)[number]

@@ -5,8 +5,8 @@ import { cursorQuery } from '../cursor.ts'
 import { ServiceError } from '../errors.ts'
 import { codeList, pageQuery } from '../page.ts'
 import { Id, Instant, Label, nullable, optional, strictObject } from '../schema.ts'
+import { TariffSummary } from '../tariffs/tariff.ts'
 import { poolTakesTariff } from '../usage/allowance.ts'
-import { TariffSummary } from './tariff.ts'
 
 const ThresholdPct = Type.Integer({
   minimum: 1,

@@ -5,8 +5,8 @@ import { cursorQuery } from '../cursor.ts'
 import { ICCID, withoutFiller } from '../identifiers.ts'
 import { codeList, pageQuery } from '../page.ts'
 import { Iccid, Id, Instant, Label, nullable, optional, strictObject, Text } from '../schema.ts'
+import { TARIFF_EXAMPLE, Tariff } from '../tariffs/tariff.ts'
 import { ACTIVATION_CODE, MOST_CODE } from './activation-code.ts'
-import { TARIFF_EXAMPLE, Tariff } from './tariff.ts'
 
 const ThresholdPct = Type.Integer({
   minimum: 1,

@@ -1,9 +1,9 @@
 /** Webhooks: a tenant's HTTPS endpoints. Source: decision 0047. */
 import { type Static, Type } from 'typebox'
 import type { Network } from '../networks.ts'
+import { WEBHOOK_EVENTS, type WebhookEventType } from '../notifications/event.ts'
 import { pageQuery } from '../page.ts'
 import { Id, Instant, Label, nullable, optional, strictObject, Text } from '../schema.ts'
-import { WEBHOOK_EVENTS, type WebhookEventType } from './event.ts'
 
 /** Most webhooks of a tenant: each event is delivered to all of them. */
 export const MOST_WEBHOOKS = 10

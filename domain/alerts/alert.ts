@@ -2,7 +2,7 @@
 import { type Static, Type } from 'typebox'
 import { pageQuery } from '../page.ts'
 import { Id, Instant, nullable, optional, strictObject, Text } from '../schema.ts'
-import { SUBJECT_KINDS, type SubjectKind } from './subject.ts'
+import { SUBJECT_KINDS, type SubjectKind } from '../watchdog/subject.ts'
 
 const PHASES = ['pending', 'firing', 'recovering'] as const
 type OpenPhase = (typeof PHASES)[number]

@@ -2,7 +2,7 @@
  * How spreadsheet programs change the cells of a CSV file, and how to prevent it. They run a cell that begins like a
  * formula. They turn long digits into numbers with 15 significant digits.
  */
-import { digitsIn } from './identifiers.ts'
+import { digitsIn } from '../identifiers.ts'
 
 /** A number as programs write it. It is harmless with or without a sign, and so is a telephone number. */
 const NUMBER = String.raw`[+-]?\d+(?:\.\d+)?`

@@ -4,7 +4,7 @@
  */
 import { type Static, Type } from 'typebox'
 import { Instant, nullable, strictObject } from '../schema.ts'
-import { SUBJECT_KINDS } from './subject.ts'
+import { SUBJECT_KINDS } from '../watchdog/subject.ts'
 
 const Count = (description: string) => Type.Integer({ minimum: 0, description })
 const oneOf = <const T extends readonly string[]>(values: T, description: string) =>

@@ -1,5 +1,5 @@
 /** Bounds the useless parts of a file: blank lines, faulty records. */
-import { ServiceError } from './errors.ts'
+import { ServiceError } from '../errors.ts'
 
 /** Useless parts that any file may have. Beyond it, a file may have one for each useful line or record. */
 const MOST_WASTE = 1000

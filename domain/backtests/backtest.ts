@@ -1,8 +1,8 @@
 /** Backtests: what rules would have done in past billing cycles of a tenant, as the internal interface has it. */
 import { type Static, Type } from 'typebox'
 import { Actor } from '../caller.ts'
+import { RuleVersion } from '../rules/rule-change.ts'
 import { Id, Instant, nullable, strictObject, Text } from '../schema.ts'
-import { RuleVersion } from '../watchdog/rule-change.ts'
 
 /** Most billing cycles of a backtest. */
 export const MOST_CYCLES = 3

@@ -2,7 +2,7 @@
 import { type Static, Type } from 'typebox'
 import { codeSchema, LogLevel, WatchdogMode } from '../codes.ts'
 import { Id, Instant, nullable, strictObject, Text } from '../schema.ts'
-import { SUBJECT_KINDS } from './subject.ts'
+import { SUBJECT_KINDS } from '../watchdog/subject.ts'
 
 /** Field of a `enum` of texts. */
 const oneOf = <const T extends readonly string[]>(values: T, description: string) =>
