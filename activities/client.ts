@@ -1,7 +1,7 @@
 /** Clients of activities for the service's REST interfaces: for one tenant, with the operator key. */
 import { activityInfo, Context, cancellationSignal } from '@temporalio/activity'
-import { type Addresses, openAddresses } from '../client/addresses.ts'
-import * as client from '../client/client.ts'
+import { type Addresses, openAddresses } from '../adapters/rest/addresses.ts'
+import * as client from '../adapters/rest/client.ts'
 import { failureOfConnection, failureOfResponse } from './failures.ts'
 import { fixedKey, type ServiceKey, sendWithKey } from './service-key.ts'
 

@@ -1,6 +1,6 @@
 /** Activities of the watchdog's enforcement: check again, suspend, log, pick a pool's SIMs and arm them. */
 import { ApplicationFailure, heartbeat } from '@temporalio/activity'
-import type { paths as InternalPaths } from '../client/internal.d.ts'
+import type { paths as InternalPaths } from '../adapters/rest/internal.d.ts'
 import { WatchdogMode } from '../domain/codes.ts'
 import type { ActionRequest } from '../domain/enforcement/enforcement.ts'
 import { type Refusal, refusalOf } from '../domain/enforcement/refusal.ts'

@@ -1,6 +1,6 @@
 /** Activities of the month end: list the work, open its tickets, bring SIMs back, read the progress, close. */
 import { ApplicationFailure, heartbeat } from '@temporalio/activity'
-import { idempotent } from '../client/client.ts'
+import { idempotent } from '../adapters/rest/client.ts'
 import type { ChangesOpened, MonthEndBatches, MonthEndCounts } from '../domain/month-end/month-end.ts'
 import type { MonthEndBatchInput, MonthEndBatchResult } from '../domain/temporal/month-end-batch.ts'
 import type {

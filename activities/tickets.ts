@@ -1,6 +1,6 @@
 /** Activities for tickets: open one, cancel it, read it. */
 import { ApplicationFailure } from '@temporalio/activity'
-import { idempotent } from '../client/client.ts'
+import { idempotent } from '../adapters/rest/client.ts'
 import { SimStatus, TicketStatus } from '../domain/codes.ts'
 import { COMPLETE, cancelledEnd, type TicketEnd } from '../domain/temporal/ticket-ends.ts'
 import { ticketIdOfStep } from '../domain/tickets/id.ts'

@@ -1,6 +1,6 @@
 /** Activities that undo the suspensions of one rule. */
 import { ApplicationFailure, heartbeat } from '@temporalio/activity'
-import { idempotent } from '../client/client.ts'
+import { idempotent } from '../adapters/rest/client.ts'
 import type { SuspensionToUndo } from '../domain/enforcement/undo.ts'
 import { bodyOf, type ServiceClient } from './client.ts'
 

@@ -1,5 +1,5 @@
 /** Makes the OpenAPI documents for files, without a database, from the same applications that serve requests. */
-import { openWorkflowClient } from '../queues/temporal/client.ts'
+import { openWorkflowClient } from '../adapters/temporal/client.ts'
 import { connect } from '../store/connect.ts'
 import type { Store } from '../store/tenancy.ts'
 import type { App } from './http/app.ts'

@@ -5,7 +5,7 @@
  * Usage: node bench/latency.ts [--sims 100000] [--rate 1000] [--seconds 20] [--every 50]. Every so many records one takes
  * a SIM past its threshold. Exits with 1 if the p99 misses its target.
  */
-import { openQueues } from '../queues/backend.ts'
+import { openQueues } from '../adapters/queues/backend.ts'
 import { lookAtAll } from '../store/shards.ts'
 import { inTenant } from '../store/tenancy.ts'
 import { startApiAndWorker } from './api.ts'

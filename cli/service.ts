@@ -5,9 +5,9 @@
 
 import { Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Addresses, openAddresses } from '../client/addresses.ts'
-import * as client from '../client/client.ts'
-import { faultsOf, textIn } from '../client/problem.ts'
+import { type Addresses, openAddresses } from '../adapters/rest/addresses.ts'
+import * as client from '../adapters/rest/client.ts'
+import { faultsOf, textIn } from '../adapters/rest/problem.ts'
 import { backoffMs } from '../domain/time/backoff.ts'
 import { CommandFailure, ExitCode, wordsOf } from './failures.ts'
 

@@ -1,6 +1,6 @@
 /**
  * Finds addresses that would carry keys, passwords or secret links unencrypted to another machine (decision 0082). Mails have
- * their own setting (notify/transport.ts). Temporal gets no key. Pure.
+ * their own setting (adapters/channels/mail/transport.ts). Temporal gets no key. Pure.
  */
 import { isThisMachine } from '../domain/networks.ts'
 

@@ -1,7 +1,7 @@
 /** The worker's own small server: liveness, readiness, metrics. It listens on the address of the internal interface. */
 import { Counter, Gauge, Histogram } from '@prometheus-io/client'
 import type { FastifyInstance } from 'fastify'
-import type { Queues } from '../queues/backend.ts'
+import type { Queues } from '../adapters/queues/backend.ts'
 import { type Dependency, healthRoutes } from './health.ts'
 import type { Metrics } from './metrics.ts'
 

@@ -1,7 +1,7 @@
 /** Notifications: facts that wait to be mailed, and the work list of tenants with mail to send. */
 import { sql } from 'kysely'
 import { LogLevel } from '../domain/codes.ts'
-import type { Notification } from '../notify/notification.ts'
+import type { Notification } from '../domain/notifications/notification.ts'
 import { mine, type TenantTx } from './tenancy.ts'
 
 export interface NewNotification {

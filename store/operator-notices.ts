@@ -3,7 +3,7 @@
  * it.
  */
 import { sql } from 'kysely'
-import type { OperatorNotice } from '../notify/operator-notice.ts'
+import type { OperatorNotice } from '../domain/notifications/operator-notice.ts'
 import type { PlatformTx, TenantTx } from './tenancy.ts'
 
 export interface NewOperatorNotice {

@@ -94,7 +94,7 @@ export const FLOORS: Readonly<Record<string, Boundary>> = {
     imports: ['domain', 'rules', 'store'],
     types: ['notify', 'network', 'queues'],
     packages: ['csv-stringify', 'typebox', 'node:crypto'],
-    values: { 'network/network.ts': ['CarrierError'] },
+    values: { 'adapters/carrier/network.ts': ['CarrierError'] },
     noClock: true,
   },
   activities: {

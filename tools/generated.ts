@@ -22,11 +22,11 @@ async function descriptions(): Promise<{ readonly document: GeneratedFile; reado
   return [
     {
       document: { path: 'api/generated/openapi.json', content: documentText(await openapiDocument()) },
-      types: 'client/public.d.ts',
+      types: 'adapters/rest/public.d.ts',
     },
     {
       document: { path: 'api/generated/internal-openapi.json', content: documentText(await internalOpenapiDocument()) },
-      types: 'client/internal.d.ts',
+      types: 'adapters/rest/internal.d.ts',
     },
   ]
 }

@@ -1,5 +1,5 @@
 /**
- * Compiles the mail templates: from MJML in `notify/templates/` to HTML with Handlebars expressions. The HTML is
+ * Compiles the mail templates: from MJML in `adapters/channels/mail/templates/` to HTML with Handlebars expressions. The HTML is
  * committed beside the MJML, so that the service needs no MJML. `npm run generate` writes it, `npm run check` compares
  * it.
  */
@@ -7,7 +7,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import mjml2html from 'mjml'
 
-const FOLDER = 'notify/templates'
+const FOLDER = 'adapters/channels/mail/templates'
 const NAMES = ['alert', 'digest', 'summary'] as const
 
 export interface GeneratedFile {

@@ -4,8 +4,8 @@
  */
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { renderOperatorMail } from '../notify/operator-mail.ts'
-import { type Mail, renderMail } from '../notify/render.ts'
+import { renderOperatorMail } from '../adapters/channels/mail/operator-mail.ts'
+import { type Mail, renderMail } from '../adapters/channels/mail/render.ts'
 import { EVERY_KIND, OPERATOR_NOTICES } from '../test/unit/notify/every-kind.ts'
 import { MAIL_LINKS } from '../test/unit/notify/notifications.ts'
 

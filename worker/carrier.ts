@@ -1,6 +1,6 @@
 /** The carrier as a dependency of the worker: whether it is there, and whether it accepts our credentials. */
 import { Gauge } from '@prometheus-io/client'
-import type { Network } from '../network/network.ts'
+import type { Network } from '../adapters/carrier/network.ts'
 import type { Dependency } from '../process/health.ts'
 import type { Metrics } from '../process/metrics.ts'
 import { inPlatform, type Store } from '../store/tenancy.ts'

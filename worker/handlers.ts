@@ -1,7 +1,9 @@
 /** The job of each queue: one line for each operation. */
+
+import type { Network } from '../adapters/carrier/network.ts'
+import type { WebhookSender } from '../adapters/channels/webhook/webhook-sender.ts'
+import type { Handlers } from '../adapters/queues/backend.ts'
 import type { Job, QueueName } from '../domain/jobs.ts'
-import type { Network } from '../network/network.ts'
-import type { WebhookSender } from '../notify/webhook-sender.ts'
 import { type Mailer, type MailOptions, sendMails } from '../operations/mail/send-mails.ts'
 import { executeTickets, type TicketOptions } from '../operations/tickets/execute-tickets.ts'
 import { openBulkTickets } from '../operations/tickets/open-bulk-tickets.ts'
@@ -11,7 +13,6 @@ import { sweepSubjects } from '../operations/watchdog/sweep-subjects.ts'
 import { type SendOptions, sendWebhooks } from '../operations/webhooks/send-webhooks.ts'
 import { carryOutWorkflowRequests, type WorkflowDoor } from '../operations/workflows/deliver-outbox.ts'
 import type { FailedRun } from '../operations/workflows/failed-runs.ts'
-import type { Handlers } from '../queues/backend.ts'
 import { type Store, slowly } from '../store/tenancy.ts'
 
 /** A tenant's turn. After it, others have theirs. */

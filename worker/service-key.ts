@@ -1,6 +1,6 @@
 /** The workers' own key to the service. It comes from a setting, or from a file that may change while they run. */
 import { type ServiceKey, sendWithKey } from '../activities/service-key.ts'
-import type { Addresses } from '../client/addresses.ts'
+import type { Addresses } from '../adapters/rest/addresses.ts'
 import { type KeySettings, readServiceKey } from '../process/key-file.ts'
 
 export interface WorkersKey extends ServiceKey {

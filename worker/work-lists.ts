@@ -1,8 +1,9 @@
 /** The sweeps: the work lists of PostgreSQL, and work that becomes due by time alone. */
+
+import type { MonthEndSchedule } from '../adapters/temporal/schedules.ts'
 import { RESPONSES_KEPT_MS } from '../domain/http.ts'
 import type { Job, JobOf, QueueName } from '../domain/jobs.ts'
 import type { Sweep } from '../process/sweeps.ts'
-import type { MonthEndSchedule } from '../queues/temporal/schedules.ts'
 import { tenantsChanged } from '../store/changed.ts'
 import { tenantsDue } from '../store/due.ts'
 import { tenantsWithWould } from '../store/enforcement/would.ts'

@@ -1,5 +1,5 @@
 /** `simherd addresses …`: addresses for a tenant's mails. */
-import { idempotent } from '../../client/client.ts'
+import { idempotent } from '../../adapters/rest/client.ts'
 import type { Settings } from '../../config/index.ts'
 import type { Address, NewAddress } from '../../domain/channels/address.ts'
 import { LogLevel, labelOf } from '../../domain/codes.ts'

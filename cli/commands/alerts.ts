@@ -1,5 +1,5 @@
 /** `simherd alerts` and `simherd silences …`: lists open alerts and silences. */
-import { idempotent } from '../../client/client.ts'
+import { idempotent } from '../../adapters/rest/client.ts'
 import type { Settings } from '../../config/index.ts'
 import type { Alert } from '../../domain/alerts/alert.ts'
 import type { NewSilence, Silence } from '../../domain/alerts/silence.ts'

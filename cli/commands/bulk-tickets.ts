@@ -1,8 +1,8 @@
 /** `simherd tickets bulk <type>` */
 import { readFile } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type InternalClient, idempotent } from '../../client/client.ts'
-import type { components } from '../../client/internal.d.ts'
+import { type InternalClient, idempotent } from '../../adapters/rest/client.ts'
+import type { components } from '../../adapters/rest/internal.d.ts'
 import type { Settings } from '../../config/index.ts'
 import type { SimStatus } from '../../domain/codes.ts'
 import type { BulkPlan, BulkRequest, BulkType } from '../../domain/tickets/bulk.ts'

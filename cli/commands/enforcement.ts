@@ -1,6 +1,6 @@
 /** `simherd enforcement …`: how much a tenant's watchdog may suspend, and what its guard holds. */
 
-import { idempotent } from '../../client/client.ts'
+import { idempotent } from '../../adapters/rest/client.ts'
 import type { Settings } from '../../config/index.ts'
 import type { EnforcementSettings, Hold } from '../../domain/enforcement/guard.ts'
 import { CommandFailure, ExitCode } from '../failures.ts'

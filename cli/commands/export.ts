@@ -2,7 +2,7 @@
 import { open, rename, rm } from 'node:fs/promises'
 import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import type { paths as InternalPaths } from '../../client/internal.d.ts'
+import type { paths as InternalPaths } from '../../adapters/rest/internal.d.ts'
 import type { Settings } from '../../config/index.ts'
 import { CommandFailure, ExitCode, wordsOf } from '../failures.ts'
 import { internalClient, refused, streamOf } from '../service.ts'

@@ -1,5 +1,5 @@
 /** `simherd mails …`: a tenant's mails and their delivery. */
-import { idempotent } from '../../client/client.ts'
+import { idempotent } from '../../adapters/rest/client.ts'
 import type { Settings } from '../../config/index.ts'
 import { at } from '../instant.ts'
 import { print } from '../print.ts'

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { extname } from 'node:path'
-import { idempotent } from '../../client/client.ts'
+import { idempotent } from '../../adapters/rest/client.ts'
 import type { Settings } from '../../config/index.ts'
 import type { ImportTotals } from '../../domain/sims/sim-import.ts'
 import { CommandFailure, ExitCode, wordsOf } from '../failures.ts'

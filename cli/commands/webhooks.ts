@@ -1,6 +1,6 @@
 /** `simherd webhooks …`: a tenant's webhooks and their deliveries. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { idempotent } from '../../client/client.ts'
+import { idempotent } from '../../adapters/rest/client.ts'
 import type { Settings } from '../../config/index.ts'
 import type { DeliveryStatus, Webhook, WebhookDelivery } from '../../domain/channels/webhook.ts'
 import type { WebhookEventType } from '../../domain/notifications/event.ts'

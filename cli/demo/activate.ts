@@ -1,6 +1,6 @@
 /** Step 1: takes every SIM from unprovisioned to active, each by its own workflow. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { InternalClient } from '../../client/client.ts'
+import type { InternalClient } from '../../adapters/rest/client.ts'
 import { SimStatus } from '../../domain/codes.ts'
 import type { Estate, EstateSim } from '../../examples/estate.ts'
 import type { Reporter } from '../reporter.ts'

@@ -1,6 +1,6 @@
 /** Prints the watchdog's new log entries during the month. */
 
-import type { PublicClient } from '../../client/client.ts'
+import type { PublicClient } from '../../adapters/rest/client.ts'
 import { LogLevel, labelOf } from '../../domain/codes.ts'
 import type { Reporter } from '../reporter.ts'
 import { responseOf } from '../service.ts'

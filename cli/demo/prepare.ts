@@ -1,6 +1,6 @@
 /** Decides whether to play the demonstration, and for which tenant. */
 
-import type { InternalClient, PublicClient } from '../../client/client.ts'
+import type { InternalClient, PublicClient } from '../../adapters/rest/client.ts'
 import { demoEstate } from '../../examples/estate.ts'
 import { internalClient, ProblemResponse, publicClient, responseOf } from '../service.ts'
 import type { Stack } from '../stack-file.ts'

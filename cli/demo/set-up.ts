@@ -1,6 +1,6 @@
 /** Makes the demonstration's estate through the interfaces: tariffs, pools, SIMs. Keeps existing objects unchanged. */
 
-import { idempotent, type PublicClient } from '../../client/client.ts'
+import { idempotent, type PublicClient } from '../../adapters/rest/client.ts'
 import type { Estate, EstateSim } from '../../examples/estate.ts'
 import { responseOf } from '../service.ts'
 import { allOf } from './pages.ts'

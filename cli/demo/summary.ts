@@ -1,6 +1,6 @@
 /** Step 7: the result. Every figure is read back through the interfaces. */
 
-import type { components, operations } from '../../client/internal.d.ts'
+import type { components, operations } from '../../adapters/rest/internal.d.ts'
 import type { Reporter } from '../reporter.ts'
 import { responseOf } from '../service.ts'
 import { type Cell, table } from '../table.ts'

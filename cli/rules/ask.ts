@@ -1,6 +1,6 @@
 /** Requests to the internal interface about the rules, for the commands. */
 import { userInfo } from 'node:os'
-import type { InternalClient } from '../../client/client.ts'
+import type { InternalClient } from '../../adapters/rest/client.ts'
 import type { Settings } from '../../config/index.ts'
 import type { RuleSource } from '../../domain/rules/rule-source.ts'
 import { readRuleFiles } from '../../process/rule-files.ts'

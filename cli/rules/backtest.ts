@@ -1,6 +1,6 @@
 /** `simherd rules backtest [folder] --tenant <id>`: what rules would have done in past billing cycles. A worker does it. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type InternalClient, idempotent } from '../../client/client.ts'
+import { type InternalClient, idempotent } from '../../adapters/rest/client.ts'
 import type { Settings } from '../../config/index.ts'
 import type { BacktestReport } from '../../domain/backtests/backtest.ts'
 import { CommandFailure, ExitCode } from '../failures.ts'

@@ -1,5 +1,5 @@
 /** `simherd rules load`, `push`, `activate` and `rollback`: which version of the rules is in force. */
-import { idempotent } from '../../client/client.ts'
+import { idempotent } from '../../adapters/rest/client.ts'
 import type { Settings } from '../../config/index.ts'
 import { counted } from '../../domain/quantity.ts'
 import type { ChangedRules } from '../../domain/rules/rule-change.ts'

@@ -1,7 +1,7 @@
 /** Requests to the internal interface about workflows, for the commands. */
 
-import type { InternalClient } from '../../client/client.ts'
-import type { components } from '../../client/internal.d.ts'
+import type { InternalClient } from '../../adapters/rest/client.ts'
+import type { components } from '../../adapters/rest/internal.d.ts'
 import type { Settings } from '../../config/index.ts'
 import { tenantOfWorkflow } from '../../domain/temporal/ids.ts'
 import { CommandFailure, ExitCode } from '../failures.ts'

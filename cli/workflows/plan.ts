@@ -1,5 +1,5 @@
 /** Prints the plan of a month end, as tables. */
-import type { InternalClient } from '../../client/client.ts'
+import type { InternalClient } from '../../adapters/rest/client.ts'
 import type { MonthEndPlan } from '../../domain/month-end/plan.ts'
 import { CommandFailure } from '../failures.ts'
 import { at } from '../instant.ts'

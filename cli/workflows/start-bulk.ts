@@ -1,6 +1,6 @@
 /** `simherd workflows start provision-in-bulk <file>` */
 import { readFile } from 'node:fs/promises'
-import { idempotent } from '../../client/client.ts'
+import { idempotent } from '../../adapters/rest/client.ts'
 import type { Settings } from '../../config/index.ts'
 import { CommandFailure, ExitCode, wordsOf } from '../failures.ts'
 import { print } from '../print.ts'

@@ -3,7 +3,7 @@
  * no failure.
  */
 
-import type { FetchResult, InternalClient } from '../../client/client.ts'
+import type { FetchResult, InternalClient } from '../../adapters/rest/client.ts'
 import type { Settings } from '../../config/index.ts'
 import type { SuspendedUntil } from '../../domain/enforcement/suspend.ts'
 import { CommandFailure, ExitCode } from '../failures.ts'

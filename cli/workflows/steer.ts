@@ -1,7 +1,7 @@
 /** `simherd workflows signal|update|cancel|retry <id>` */
 
-import { type FetchResult, idempotent } from '../../client/client.ts'
-import type { paths } from '../../client/internal.d.ts'
+import { type FetchResult, idempotent } from '../../adapters/rest/client.ts'
+import type { paths } from '../../adapters/rest/internal.d.ts'
 import type { Settings } from '../../config/index.ts'
 import { workflowTypeOf } from '../../domain/temporal/ids.ts'
 import { WORKFLOW_SIGNALS } from '../../domain/temporal/signals.ts'

@@ -2,7 +2,7 @@
 
 import type { Address } from '../../domain/channels/address.ts'
 import { LogLevel } from '../../domain/codes.ts'
-import type { Notification } from '../../notify/notification.ts'
+import type { Notification } from '../../domain/notifications/notification.ts'
 import { type Recipient, recipientsOf } from './recipients.ts'
 
 export interface Addressing {

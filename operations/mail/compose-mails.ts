@@ -5,9 +5,9 @@
 
 import type { Address } from '../../domain/channels/address.ts'
 import type { MailKind } from '../../domain/channels/mail.ts'
+import type { AlertNotification, Notification } from '../../domain/notifications/notification.ts'
 import { mailWaits } from '../../domain/notifications/waits.ts'
 import { cycleAt } from '../../domain/time/cycle.ts'
-import type { AlertNotification, Notification } from '../../notify/notification.ts'
 import { type OpenSilence, quietOf } from '../../rules/alerts/quiet.ts'
 import { readAddresses } from '../../store/mail/addresses.ts'
 import { forgetBodies, insertBody } from '../../store/mail/bodies.ts'

@@ -1,4 +1,4 @@
-import type { MailTrouble } from '../../notify/smtp-answer.ts'
+import type { MailTrouble } from '../../adapters/channels/mail/smtp-answer.ts'
 import { insertOperatorNotices } from '../../store/operator-notices.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
 

@@ -2,7 +2,7 @@
 import { stringify } from 'csv-stringify/sync'
 import { LogLevel, labelOf } from '../../domain/codes.ts'
 import { CSV_FORMAT, neutralised } from '../../domain/files/spreadsheet.ts'
-import type { AlertNotification } from '../../notify/notification.ts'
+import type { AlertNotification } from '../../domain/notifications/notification.ts'
 
 /** Columns of the file, in order. Add new ones at the end. */
 const COLUMNS = [

@@ -1,7 +1,8 @@
 /** Classifies the result of an SMTP attempt. Pure. */
+
+import type { MailTrouble } from '../../adapters/channels/mail/smtp-answer.ts'
+import type { MailError } from '../../adapters/channels/mail/transport.ts'
 import { storable } from '../../domain/text.ts'
-import type { MailTrouble } from '../../notify/smtp-answer.ts'
-import type { MailError } from '../../notify/transport.ts'
 import { afterFailure, type MailRetries } from './retry.ts'
 
 const isMailError = (error: unknown): error is MailError => error instanceof Error && error.name === 'MailError'

@@ -2,8 +2,8 @@
 
 import type { MailKind } from '../../domain/channels/mail.ts'
 import { causeOf } from '../../domain/notifications/cause.ts'
+import type { Notification } from '../../domain/notifications/notification.ts'
 import type { MailWaits } from '../../domain/notifications/waits.ts'
-import type { Notification } from '../../notify/notification.ts'
 
 export interface Waiting {
   readonly id: number

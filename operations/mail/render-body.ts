@@ -1,8 +1,9 @@
 /** Renders the text of a mail, and completes it when it is sent. */
+
+import type { Mail, MailAttachment } from '../../adapters/channels/mail/render.ts'
 import { MOST_SUBJECTS, NOTICES_FILE } from '../../domain/notifications/cause.ts'
+import type { Notification, SummaryNotification } from '../../domain/notifications/notification.ts'
 import { storable } from '../../domain/text.ts'
-import type { Notification, SummaryNotification } from '../../notify/notification.ts'
-import type { Mail, MailAttachment } from '../../notify/render.ts'
 import type { MailBody, StoredAttachment } from '../../store/mail/bodies.ts'
 import { pageOfLines, statementTotals } from '../../store/month-end/statements.ts'
 import type { TenantTx } from '../../store/tenancy.ts'

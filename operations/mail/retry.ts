@@ -1,6 +1,7 @@
 /** When a mail is retried, and when it is given up. Pure; times are in milliseconds, instants epoch milliseconds. */
+
+import type { MailTrouble } from '../../adapters/channels/mail/smtp-answer.ts'
 import { backoffMs } from '../../domain/time/backoff.ts'
-import type { MailTrouble } from '../../notify/smtp-answer.ts'
 
 export interface MailRetries {
   /** Longest pause between attempts. */

@@ -7,10 +7,10 @@
  * goes out again under the same Message-ID.
  */
 
+import type { Mail } from '../../adapters/channels/mail/render.ts'
+import type { Transport } from '../../adapters/channels/mail/transport.ts'
 import { EventSeverity, EventType } from '../../domain/codes.ts'
 import { storable } from '../../domain/text.ts'
-import type { Mail } from '../../notify/render.ts'
-import type { Transport } from '../../notify/transport.ts'
 import { isAway } from '../../store/away.ts'
 import { insertEvent } from '../../store/events.ts'
 import { markBad, markWell } from '../../store/mail/addresses.ts'

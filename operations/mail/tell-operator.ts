@@ -7,10 +7,10 @@
  * like those of tenants.
  */
 import { randomUUID } from 'node:crypto'
+import type { Mail } from '../../adapters/channels/mail/render.ts'
+import type { Transport } from '../../adapters/channels/mail/transport.ts'
+import type { CountedNotice } from '../../domain/notifications/operator-notice.ts'
 import { storable } from '../../domain/text.ts'
-import type { CountedNotice } from '../../notify/operator-notice.ts'
-import type { Mail } from '../../notify/render.ts'
-import type { Transport } from '../../notify/transport.ts'
 import {
   type ClaimedOperatorMail,
   claimOperatorMail,

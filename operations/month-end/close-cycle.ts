@@ -8,10 +8,10 @@
  */
 import { EventSeverity, EventType, LogLevel } from '../../domain/codes.ts'
 import type { MonthEndCounts } from '../../domain/month-end/month-end.ts'
+import type { SummaryNotification } from '../../domain/notifications/notification.ts'
 import { megabytes } from '../../domain/quantity.ts'
 import type { Cycle } from '../../domain/time/cycle.ts'
 import { MICRO, toMB } from '../../domain/units.ts'
-import type { SummaryNotification } from '../../notify/notification.ts'
 import { noteChange } from '../../store/audit.ts'
 import { simsByStatus } from '../../store/counts.ts'
 import { forgetArms } from '../../store/enforcement/pool-arms.ts'

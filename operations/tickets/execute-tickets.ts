@@ -12,12 +12,12 @@
  * as a probe. Other tickets wait unchanged, and a refused request uses up no attempt.
  */
 
+import { CarrierError, type CarrierRequest, type Network } from '../../adapters/carrier/network.ts'
 import { TicketStatus, TicketType } from '../../domain/codes.ts'
 import { COMPLETE, isRefusal, type TicketEnd } from '../../domain/temporal/ticket-ends.ts'
 import { type CarrierRefusal, isRefused } from '../../domain/tickets/carrier-refusal.ts'
 import { type CarrierOperation, decide } from '../../domain/tickets/decisions.ts'
 import { backoffMs } from '../../domain/time/backoff.ts'
-import { CarrierError, type CarrierRequest, type Network } from '../../network/network.ts'
 import { isAway, isLockTimeout } from '../../store/away.ts'
 import { poolNames } from '../../store/estate/pools.ts'
 import { type LockedSim, lockSims, readSimStates } from '../../store/estate/sim-state.ts'

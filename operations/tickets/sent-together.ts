@@ -1,5 +1,5 @@
 /** Interprets the carrier's answers to a batch together. Pure, but for the answers that it holds. */
-import type { CarrierError } from '../../network/network.ts'
+import type { CarrierError } from '../../adapters/carrier/network.ts'
 import type { TicketRecord } from '../../store/tickets/tickets.ts'
 
 export interface Answer {

@@ -4,11 +4,11 @@
  */
 import { type LogLevel, labelOf } from '../../domain/codes.ts'
 import { instant } from '../../domain/local-time.ts'
+import type { AlertNotification, Reason } from '../../domain/notifications/notification.ts'
 import { duration } from '../../domain/quantity.ts'
 import { durationMs } from '../../domain/time/duration.ts'
 import type { FactValue } from '../../domain/watchdog/fact.ts'
 import type { SubjectKind } from '../../domain/watchdog/subject.ts'
-import type { AlertNotification, Reason } from '../../notify/notification.ts'
 import type { Telling } from '../../rules/alerts/telling.ts'
 
 import type { LeafExplanation } from '../../rules/engine/evaluate.ts'

@@ -7,11 +7,11 @@
  * and the delivery goes out again under the same webhook-id.
  */
 
+import type { WebhookAnswer, WebhookSender } from '../../adapters/channels/webhook/webhook-sender.ts'
 import type { Webhook } from '../../domain/channels/webhook.ts'
 import { EventSeverity, EventType } from '../../domain/codes.ts'
 import { retryAfterMs } from '../../domain/http.ts'
 import { storable } from '../../domain/text.ts'
-import type { WebhookAnswer, WebhookSender } from '../../notify/webhook-sender.ts'
 import { insertEvent } from '../../store/events.ts'
 import { inTenant, type Store, type TenantTx } from '../../store/tenancy.ts'
 import {

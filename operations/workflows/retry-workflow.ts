@@ -1,10 +1,10 @@
 /** Starts a failed workflow again. */
 import { Type } from 'typebox'
 import { Value } from 'typebox/value'
+import type { StartRequest, WorkflowInput } from '../../adapters/temporal/client.ts'
+import type { WorkflowRun } from '../../adapters/temporal/read.ts'
 import { ServiceError } from '../../domain/errors.ts'
 import { WORKFLOW_TYPES, type WorkflowType } from '../../domain/temporal/ids.ts'
-import type { StartRequest, WorkflowInput } from '../../queues/temporal/client.ts'
-import type { WorkflowRun } from '../../queues/temporal/read.ts'
 
 /** Outcomes of a run completed for Temporal, but without success. */
 const FAILED_OUTCOMES: ReadonlySet<string> = new Set(['failed', 'compensated', 'cancelled', 'doneWithFailures'])

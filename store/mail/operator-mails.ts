@@ -1,6 +1,6 @@
 /** Mails to the operator of the installation. Their text is fixed when they are composed. */
 import { sql } from 'kysely'
-import type { CountedNotice } from '../../notify/operator-notice.ts'
+import type { CountedNotice } from '../../domain/notifications/operator-notice.ts'
 import type { PlatformTx } from '../tenancy.ts'
 
 /** Locks the mails to the operator until the transaction ends: one process at a time composes or claims. */

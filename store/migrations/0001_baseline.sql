@@ -1138,7 +1138,7 @@ create table notifications (
   tenant_id text not null default app_tenant(),
   dedupe_key text not null,
   level smallint not null check (level in (0, 1, 2)),       -- LogLevel
-  body jsonb not null,                                      -- notify/notification.ts: Notification
+  body jsonb not null,                                      -- domain/notifications/notification.ts: Notification
   due_at timestamptz not null,
   mail_id text,                                             -- the mail it leaves with, fixed before SMTP
   created_at timestamptz not null,

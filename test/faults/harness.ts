@@ -35,7 +35,7 @@ const SLOW: Partial<Knobs> = { latencyMs: [700, 900] }
 
 /** How long a killed server is away: longer than connections, sweeps and queues wait before they try again. */
 export const AWAY_MS = 3000
-/** Longer than the client retries a call to Temporal (CALL_TIMEOUT_MS, queues/temporal/client.ts): so callers must retry. */
+/** Longer than the client retries a call to Temporal (CALL_TIMEOUT_MS, adapters/temporal/client.ts): so callers must retry. */
 export const TEMPORAL_AWAY_MS = 12_000
 
 /** Time limit for all work to end. A killed worker's claim is free after a minute, its mail after five. */

@@ -1,6 +1,6 @@
 /** Sends requests through all outages: lists, tickets and usage of a separate tenant, to all APIs. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { openAddresses } from '../../client/addresses.ts'
+import { openAddresses } from '../../adapters/rest/addresses.ts'
 import { iccidOf } from '../../domain/identifiers.ts'
 import { roomyCycle } from '../setup/cycles.ts'
 import type { Service } from '../setup/service.ts'

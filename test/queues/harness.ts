@@ -1,7 +1,7 @@
 /** The queues of a test: jobs of its own tenant, and a handler that the test gives. */
 import { onTestFinished } from 'vitest'
+import { consume, type Handlers, openQueues, type QueuesAt } from '../../adapters/queues/backend.ts'
 import type { Job } from '../../domain/jobs.ts'
-import { consume, type Handlers, openQueues, type QueuesAt } from '../../queues/backend.ts'
 import { until } from '../setup/soon.ts'
 
 /** The backend: Redis if `redisUrl` is not empty, else PostgreSQL. */

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { checkRedis } from '../../queues/check-redis.ts'
+import { checkRedis } from '../../adapters/queues/check-redis.ts'
 import { freePort } from '../../stack/ports.ts'
 import { startPostgres } from '../../stack/postgres/postgres.ts'
 import { startRedis } from '../../stack/redis.ts'

@@ -4,11 +4,11 @@
  *   node test/queues/webhook-worker.ts '{"redisUrl": "", "databaseUrl": "postgres://…", "clockAheadMs": 0}'
  */
 import { pino } from 'pino'
+import { createWebhookSender } from '../../adapters/channels/webhook/webhook-sender.ts'
+import { consume, openQueues } from '../../adapters/queues/backend.ts'
 import { parseNetworks } from '../../domain/networks.ts'
-import { createWebhookSender } from '../../notify/webhook-sender.ts'
 import { sendWebhooks } from '../../operations/webhooks/send-webhooks.ts'
 import { startSweeps } from '../../process/sweeps.ts'
-import { consume, openQueues } from '../../queues/backend.ts'
 import { connect } from '../../store/connect.ts'
 import type { Store } from '../../store/tenancy.ts'
 import { workLists } from '../../worker/work-lists.ts'

@@ -3,8 +3,8 @@ import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { json } from 'node:stream/consumers'
 import { afterAll } from 'vitest'
-import { httpNetwork } from '../../network/http.ts'
-import type { CarrierRequest } from '../../network/network.ts'
+import { httpNetwork } from '../../adapters/carrier/http.ts'
+import type { CarrierRequest } from '../../adapters/carrier/network.ts'
 
 /** Done; refused for good; not available now; response lost, whether done or not. */
 export type BridgeResponse = 'ok' | 'refused' | 'away' | 'lost'

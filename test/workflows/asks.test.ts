@@ -5,7 +5,7 @@
 import { Connection, WorkflowClient } from '@temporalio/client'
 import { pino } from 'pino'
 import { afterAll, beforeAll, describe, inject, test } from 'vitest'
-import { openWorkflowClient } from '../../queues/temporal/client.ts'
+import { openWorkflowClient } from '../../adapters/temporal/client.ts'
 import { startTemporalWorker } from '../../worker/temporal.ts'
 import { LINES, OPERATIONS } from '../api/every-route/calls.ts'
 import {

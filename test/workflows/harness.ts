@@ -1,7 +1,7 @@
 /** The harness of workflow tests: a worker, the workflow client, and a model of the service that activities call. */
 import { pino } from 'pino'
+import { openWorkflowClient, type WorkflowInput } from '../../adapters/temporal/client.ts'
 import type { WorkflowType } from '../../domain/temporal/ids.ts'
-import { openWorkflowClient, type WorkflowInput } from '../../queues/temporal/client.ts'
 import { installRuntime, startTemporalWorker } from '../../worker/temporal.ts'
 import { until } from '../setup/soon.ts'
 import { workflowBundle } from '../setup/workflow-bundle.ts'

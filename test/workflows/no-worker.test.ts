@@ -1,9 +1,9 @@
 /** Signals, cancels, updates and retries without a worker: Temporal accepts them, and no caller waits for one. */
 import { Connection, WorkflowClient } from '@temporalio/client'
 import { afterAll, describe, expect, inject, test, vi } from 'vitest'
+import { openWorkflowClient } from '../../adapters/temporal/client.ts'
 import { provisionAndActivateId, suspendOnOverageId } from '../../domain/temporal/ids.ts'
 import type { ProvisionAndActivateInput } from '../../domain/temporal/provision-and-activate.ts'
-import { openWorkflowClient } from '../../queues/temporal/client.ts'
 import { useHarness } from '../api/harness.ts'
 import { freshNamespace } from '../setup/service.ts'
 

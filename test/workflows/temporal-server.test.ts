@@ -2,6 +2,10 @@
 import { Connection, ScheduleClient } from '@temporalio/client'
 import { pino } from 'pino'
 import { beforeEach, describe, expect, inject, test } from 'vitest'
+import { registerSearchAttributes } from '../../adapters/temporal/attributes.ts'
+import { openWorkflowClient } from '../../adapters/temporal/client.ts'
+import { queryOf } from '../../adapters/temporal/list.ts'
+import { scheduleOf } from '../../adapters/temporal/schedules.ts'
 import {
   monthEndId,
   monthEndScheduleId,
@@ -10,10 +14,6 @@ import {
   suspendOnOverageId,
 } from '../../domain/temporal/ids.ts'
 import { cycleAt, previousCycle } from '../../domain/time/cycle.ts'
-import { registerSearchAttributes } from '../../queues/temporal/attributes.ts'
-import { openWorkflowClient } from '../../queues/temporal/client.ts'
-import { queryOf } from '../../queues/temporal/list.ts'
-import { scheduleOf } from '../../queues/temporal/schedules.ts'
 import { userCacheDir } from '../../stack/downloads.ts'
 import { freePort } from '../../stack/ports.ts'
 import { findTemporalServer } from '../../stack/temporal/binary.ts'

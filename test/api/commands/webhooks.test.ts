@@ -1,4 +1,5 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { createWebhookSender } from '../../../adapters/channels/webhook/webhook-sender.ts'
 import {
   addWebhook,
   disableWebhook,
@@ -11,7 +12,6 @@ import {
   testWebhook,
 } from '../../../cli/commands/webhooks.ts'
 import { parseNetworks } from '../../../domain/networks.ts'
-import { createWebhookSender } from '../../../notify/webhook-sender.ts'
 import { sendWebhooks } from '../../../operations/webhooks/send-webhooks.ts'
 import { CERTIFICATE } from '../../setup/certificate.ts'
 import { until } from '../../setup/soon.ts'

@@ -2,7 +2,7 @@
 import { MockActivityEnvironment } from '@temporalio/testing'
 import { describe, expect, test } from 'vitest'
 import { undoActivities } from '../../../activities/undo.ts'
-import { internalClient, publicClient } from '../../../client/client.ts'
+import { internalClient, publicClient } from '../../../adapters/rest/client.ts'
 import { TicketType } from '../../../domain/codes.ts'
 import { suspendOnOverageId } from '../../../domain/temporal/ids.ts'
 import { openTicket } from '../../../operations/tickets/open-ticket.ts'

@@ -1,8 +1,8 @@
 /** Service document, sections 4.6, 2.7 and 8. */
 import { expect, onTestFinished, test } from 'vitest'
+import { renderMail } from '../../../adapters/channels/mail/render.ts'
+import { createTransport } from '../../../adapters/channels/mail/transport.ts'
 import { LogLevel } from '../../../domain/codes.ts'
-import { renderMail } from '../../../notify/render.ts'
-import { createTransport } from '../../../notify/transport.ts'
 import { sendMails } from '../../../operations/mail/send-mails.ts'
 import { startInbox } from '../../../stack/inbox/inbox.ts'
 import type { Mail } from '../../../stack/inbox/mails.ts'

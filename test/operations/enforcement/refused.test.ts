@@ -1,10 +1,10 @@
 /** Suspensions that the carrier refuses for good: which SIMs enforcement leaves alone, and until when. */
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
+import { CarrierError } from '../../../adapters/carrier/network.ts'
 import { PoolType, TariffType, TicketType, WatchdogMode } from '../../../domain/codes.ts'
 import { suspendOnOverageId } from '../../../domain/temporal/ids.ts'
 import type { Subject } from '../../../domain/watchdog/subject.ts'
-import { CarrierError } from '../../../network/network.ts'
 import { poolEnforcement, simEnforcement } from '../../../operations/enforcement/read-enforcement.ts'
 import { takeSuspendStart } from '../../../operations/enforcement/start-suspension.ts'
 import { executeTickets } from '../../../operations/tickets/execute-tickets.ts'

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
+import { createTransport } from '../../../adapters/channels/mail/transport.ts'
 import { LogLevel } from '../../../domain/codes.ts'
-import { createTransport } from '../../../notify/transport.ts'
 import { changeBillingAddress } from '../../../operations/mail/change-billing-address.ts'
 import { retryMail } from '../../../operations/mail/retry-mail.ts'
 import { type Mailer, sendMails } from '../../../operations/mail/send-mails.ts'

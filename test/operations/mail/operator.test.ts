@@ -1,9 +1,9 @@
 /** What the operator of the installation is mailed, over a real mail server. Each test has a database of its own. */
 import { sql } from 'kysely'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { renderOperatorMail } from '../../../notify/operator-mail.ts'
-import { renderMail } from '../../../notify/render.ts'
-import { createTransport } from '../../../notify/transport.ts'
+import { renderOperatorMail } from '../../../adapters/channels/mail/operator-mail.ts'
+import { renderMail } from '../../../adapters/channels/mail/render.ts'
+import { createTransport } from '../../../adapters/channels/mail/transport.ts'
 import { sendMails } from '../../../operations/mail/send-mails.ts'
 import { type OperatorMailer, type OperatorMailOptions, tellOperator } from '../../../operations/mail/tell-operator.ts'
 import { activateRules } from '../../../operations/watchdog/rules-in-force.ts'

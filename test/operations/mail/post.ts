@@ -1,9 +1,9 @@
 /** A tenant of a test's own store, whose mails go to an SMTP inbox of its own. */
 import { sql } from 'kysely'
 import { onTestFinished } from 'vitest'
+import { renderMail } from '../../../adapters/channels/mail/render.ts'
+import { createTransport } from '../../../adapters/channels/mail/transport.ts'
 import { LogLevel } from '../../../domain/codes.ts'
-import { renderMail } from '../../../notify/render.ts'
-import { createTransport } from '../../../notify/transport.ts'
 import { type Mailer, sendMails } from '../../../operations/mail/send-mails.ts'
 import { type InboxOptions, startInbox } from '../../../stack/inbox/inbox.ts'
 import type { Mail } from '../../../stack/inbox/mails.ts'

@@ -1,8 +1,8 @@
 /** The tickets of a month end: opened in batches, and how they end. */
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
+import { CarrierError, type Network } from '../../../adapters/carrier/network.ts'
 import { LogLevel, TariffType, TicketType } from '../../../domain/codes.ts'
-import { CarrierError, type Network } from '../../../network/network.ts'
 import { setTariffActive } from '../../../operations/estate/set-tariff-active.ts'
 import { applyChanges, openReturns, retryChanges } from '../../../operations/month-end/open-changes.ts'
 import { queueReprovision, queueUnprovision } from '../../../operations/month-end/queue-change.ts'

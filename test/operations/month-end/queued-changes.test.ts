@@ -1,8 +1,8 @@
 /** Changes queued for the end of a cycle: checked behind open tickets, dropped with them, taken back. */
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
+import { CarrierError, type Network } from '../../../adapters/carrier/network.ts'
 import { PoolType, TariffType, TicketType } from '../../../domain/codes.ts'
-import { CarrierError, type Network } from '../../../network/network.ts'
 import { applyChanges } from '../../../operations/month-end/open-changes.ts'
 import { queueReprovision, queueUnprovision, takeBackChange } from '../../../operations/month-end/queue-change.ts'
 import { cancelBulkTickets, startBulkTickets } from '../../../operations/tickets/bulk.ts'

@@ -1,9 +1,9 @@
 /** A backtest's report, of a billing cycle of six hours. */
 import { expect, test } from 'vitest'
+import { renderMail } from '../../../adapters/channels/mail/render.ts'
 import { PoolType, TariffType, WatchdogMode } from '../../../domain/codes.ts'
 import type { RuleSource } from '../../../domain/rules/rule-source.ts'
 import { MB } from '../../../domain/units.ts'
-import { renderMail } from '../../../notify/render.ts'
 import { backtest } from '../../../operations/replay/backtest.ts'
 import { openPlayer } from '../../../operations/replay/play.ts'
 import { activateRules } from '../../../operations/watchdog/rules-in-force.ts'

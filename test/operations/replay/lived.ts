@@ -1,7 +1,7 @@
 /** The example month as the service has lived it, and what a replay of it comes to. */
 import { sql } from 'kysely'
+import { renderMail } from '../../../adapters/channels/mail/render.ts'
 import type { WatchdogMode } from '../../../domain/codes.ts'
-import { renderMail } from '../../../notify/render.ts'
 import { openPlayer } from '../../../operations/replay/play.ts'
 import { replay } from '../../../operations/replay/replay.ts'
 import { activateRules } from '../../../operations/watchdog/rules-in-force.ts'

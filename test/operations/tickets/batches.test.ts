@@ -1,10 +1,10 @@
 /** Tickets of many SIMs are executed together, and end as if each were executed alone. */
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
+import { CarrierError, type CarrierRequest, type Network } from '../../../adapters/carrier/network.ts'
 import { TariffType, TicketStatus, TicketType } from '../../../domain/codes.ts'
 import { suspendOnOverageId } from '../../../domain/temporal/ids.ts'
 import type { Cause } from '../../../domain/tickets/ticket.ts'
-import { CarrierError, type CarrierRequest, type Network } from '../../../network/network.ts'
 import { executeTickets } from '../../../operations/tickets/execute-tickets.ts'
 import { type OpenTicketRequest, openTicket } from '../../../operations/tickets/open-ticket.ts'
 import { inPlatform } from '../../../store/tenancy.ts'

@@ -1,9 +1,9 @@
 /** The carrier refuses our credentials: probes, waiting tickets, and notices to people. */
 import { sql } from 'kysely'
 import { beforeEach, describe, expect, test } from 'vitest'
+import { httpNetwork } from '../../../adapters/carrier/http.ts'
+import { CarrierError, type Network } from '../../../adapters/carrier/network.ts'
 import { EventSeverity, TicketStatus, TicketType } from '../../../domain/codes.ts'
-import { httpNetwork } from '../../../network/http.ts'
-import { CarrierError, type Network } from '../../../network/network.ts'
 import { executeTickets } from '../../../operations/tickets/execute-tickets.ts'
 import { openTicket } from '../../../operations/tickets/open-ticket.ts'
 import { createMetrics } from '../../../process/metrics.ts'

@@ -1,9 +1,9 @@
 /** The metrics of alerts, notices and mails, as a scrape reads them. */
 import { sql } from 'kysely'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { renderMail } from '../../../adapters/channels/mail/render.ts'
+import { createTransport } from '../../../adapters/channels/mail/transport.ts'
 import { LogLevel } from '../../../domain/codes.ts'
-import { renderMail } from '../../../notify/render.ts'
-import { createTransport } from '../../../notify/transport.ts'
 import { addAddress, clearAddress } from '../../../operations/mail/change-addresses.ts'
 import { changeBillingAddress } from '../../../operations/mail/change-billing-address.ts'
 import { sendMails } from '../../../operations/mail/send-mails.ts'

@@ -1,9 +1,9 @@
 /** A tenant with a pool of Active SIMs, whose alerts a test follows. Rules are in force for all tenants: each has a store of its own. */
 import { sql } from 'kysely'
 import { PoolType, TariffType, WatchdogMode } from '../../../domain/codes.ts'
+import type { AlertNotification } from '../../../domain/notifications/notification.ts'
 import type { RuleSource } from '../../../domain/rules/rule-source.ts'
 import { MB } from '../../../domain/units.ts'
-import type { AlertNotification } from '../../../notify/notification.ts'
 import { changeNotices } from '../../../operations/mail/change-notices.ts'
 import { activateRules } from '../../../operations/watchdog/rules-in-force.ts'
 import { readRuleFiles } from '../../../process/rule-files.ts'

@@ -1,8 +1,8 @@
 /** Whatever rule file the gate accepts can be stored, evaluated, told and mailed. */
 import { expect, test } from 'vitest'
+import { renderMail } from '../../../adapters/channels/mail/render.ts'
+import { SUBJECT_CHARS } from '../../../adapters/channels/mail/subject.ts'
 import type { RuleSource } from '../../../domain/rules/rule-source.ts'
-import { renderMail } from '../../../notify/render.ts'
-import { SUBJECT_CHARS } from '../../../notify/subject.ts'
 import { loadRuleSet } from '../../../rules/load/load.ts'
 import { randomFrom, SEED } from '../../setup/seed.ts'
 

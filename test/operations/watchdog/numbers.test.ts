@@ -1,7 +1,7 @@
 /** What people read of an alert's figures, in the log, in events and in mails. */
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
-import { renderMail } from '../../../notify/render.ts'
+import { renderMail } from '../../../adapters/channels/mail/render.ts'
 import { numbersOf, wordsOf } from '../../unit/notify/reading.ts'
 import { asShipped, aWorld, only } from './alert-world.ts'
 

@@ -1,11 +1,11 @@
 /** A timeline as the service lives it: its estate in PostgreSQL, its records received, its events done, each in its time. */
 import { sql } from 'kysely'
+import { renderMail } from '../../../adapters/channels/mail/render.ts'
 import { LogLevel, PoolType, TariffType, TicketStatus, TicketType, WatchdogMode } from '../../../domain/codes.ts'
 import { iccidOf } from '../../../domain/identifiers.ts'
 import type { RuleSource } from '../../../domain/rules/rule-source.ts'
 import { durationMs } from '../../../domain/time/duration.ts'
 import { MB } from '../../../domain/units.ts'
-import { renderMail } from '../../../notify/render.ts'
 import { importSims } from '../../../operations/estate/import-sims.ts'
 import { updatePool } from '../../../operations/estate/update-pool.ts'
 import { changeNotices } from '../../../operations/mail/change-notices.ts'

@@ -1,9 +1,9 @@
 /** Which facts webhooks are told, and when. */
 import { sql } from 'kysely'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { renderMail } from '../../../adapters/channels/mail/render.ts'
+import { createTransport } from '../../../adapters/channels/mail/transport.ts'
 import { LogLevel } from '../../../domain/codes.ts'
-import { renderMail } from '../../../notify/render.ts'
-import { createTransport } from '../../../notify/transport.ts'
 import { changeEnforcement } from '../../../operations/enforcement/change-settings.ts'
 import { logAction } from '../../../operations/enforcement/log-action.ts'
 import { sendMails } from '../../../operations/mail/send-mails.ts'

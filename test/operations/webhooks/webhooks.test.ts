@@ -1,10 +1,10 @@
 import { sql } from 'kysely'
 import { Webhook } from 'standardwebhooks'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { createWebhookSender, type WebhookSender } from '../../../adapters/channels/webhook/webhook-sender.ts'
 import type { NewWebhook } from '../../../domain/channels/webhook.ts'
 import { parseNetworks } from '../../../domain/networks.ts'
 import type { WebhookEvent } from '../../../domain/notifications/event.ts'
-import { createWebhookSender, type WebhookSender } from '../../../notify/webhook-sender.ts'
 import {
   addWebhook,
   disableWebhook,

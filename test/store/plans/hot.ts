@@ -1,8 +1,8 @@
 /** What the service does at each request, chunk of usage, look, ticket, batch, mail and delivery. */
 import { sql } from 'kysely'
+import type { Network } from '../../../adapters/carrier/network.ts'
 import { otherIccidsOf } from '../../../domain/identifiers.ts'
 import { cycleAt, previousCycle } from '../../../domain/time/cycle.ts'
-import type { Network } from '../../../network/network.ts'
 import { sendMails } from '../../../operations/mail/send-mails.ts'
 import { executeTickets } from '../../../operations/tickets/execute-tickets.ts'
 import { openBulkTickets } from '../../../operations/tickets/open-bulk-tickets.ts'

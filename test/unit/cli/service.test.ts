@@ -3,8 +3,8 @@ import { once } from 'node:events'
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
+import { idempotent } from '../../../adapters/rest/client.ts'
 import { internalClient, responseOf } from '../../../cli/service.ts'
-import { idempotent } from '../../../client/client.ts'
 import { exampleOf, problemOf, standInCheck } from '../../setup/documents.ts'
 
 const fault = standInCheck()

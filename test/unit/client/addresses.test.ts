@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { openAddresses } from '../../../client/addresses.ts'
+import { openAddresses } from '../../../adapters/rest/addresses.ts'
 
 /** An API, and the requests that it got. */
 async function anApi(answer: RequestListener = (_request, response) => void response.end('here')) {

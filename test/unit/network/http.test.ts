@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, describe, expect, test } from 'vitest'
-import { httpNetwork } from '../../../network/http.ts'
-import { CarrierError, type CarrierRequest } from '../../../network/network.ts'
+import { httpNetwork } from '../../../adapters/carrier/http.ts'
+import { CarrierError, type CarrierRequest } from '../../../adapters/carrier/network.ts'
 import { type Answering, answering, startBridge } from './bridge.ts'
 
 const TICKET = '0d5fb0d3-5d1f-4a37-9f43-0f4b44c3a001'

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
+import { renderMail } from '../../../adapters/channels/mail/render.ts'
 import { LogLevel } from '../../../domain/codes.ts'
-import type { AlertNotification } from '../../../notify/notification.ts'
-import { renderMail } from '../../../notify/render.ts'
+import type { AlertNotification } from '../../../domain/notifications/notification.ts'
 import { anAlert, aWarning } from './notifications.ts'
 import { numbersOf, wordsOf } from './reading.ts'
 

@@ -1,8 +1,8 @@
 /** Notices of every kind of mail, as the service writes them: the messages are those of the shipped rules. */
 import { readFileSync } from 'node:fs'
 import { LogLevel } from '../../../domain/codes.ts'
-import type { AlertNotification, Notification } from '../../../notify/notification.ts'
-import type { CountedNotice } from '../../../notify/operator-notice.ts'
+import type { AlertNotification, Notification } from '../../../domain/notifications/notification.ts'
+import type { CountedNotice } from '../../../domain/notifications/operator-notice.ts'
 import { fillMessage } from '../../../rules/alerts/message.ts'
 import type { Facts } from '../../../rules/facts.ts'
 import { anAlert, aSummary } from './notifications.ts'

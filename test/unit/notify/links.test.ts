@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
+import { renderMail } from '../../../adapters/channels/mail/render.ts'
 import { openLink } from '../../../domain/channels/link.ts'
-import type { AlertNotification } from '../../../notify/notification.ts'
-import { renderMail } from '../../../notify/render.ts'
+import type { AlertNotification } from '../../../domain/notifications/notification.ts'
 import { anAlert, aSummary, aWarning, MAIL_LINKS } from './notifications.ts'
 import { linksOf, wordsOf } from './reading.ts'
 

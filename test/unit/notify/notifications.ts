@@ -1,9 +1,9 @@
 /** Valid notifications: a test sets only the fields that it tests. */
 
+import type { MailLinks } from '../../../adapters/channels/mail/links.ts'
 import { sealLink } from '../../../domain/channels/link.ts'
 import { LogLevel } from '../../../domain/codes.ts'
-import type { MailLinks } from '../../../notify/links.ts'
-import type { AlertNotification, SummaryNotification } from '../../../notify/notification.ts'
+import type { AlertNotification, SummaryNotification } from '../../../domain/notifications/notification.ts'
 
 /** Links of a service at a public address, made with a key of tests. */
 export const MAIL_LINKS: MailLinks = {

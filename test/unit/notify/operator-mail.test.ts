@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { renderOperatorMail } from '../../../notify/operator-mail.ts'
-import type { CountedNotice, OperatorNotice } from '../../../notify/operator-notice.ts'
+import { renderOperatorMail } from '../../../adapters/channels/mail/operator-mail.ts'
+import type { CountedNotice, OperatorNotice } from '../../../domain/notifications/operator-notice.ts'
 
 const MEADOW = { id: 't1', name: 'Meadow' }
 const notice = (body: OperatorNotice, count = 1, tenant: CountedNotice['tenant'] = null): CountedNotice => ({

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
+import { renderMail } from '../../../adapters/channels/mail/render.ts'
 import { LogLevel } from '../../../domain/codes.ts'
-import type { Notification } from '../../../notify/notification.ts'
-import { renderMail } from '../../../notify/render.ts'
+import type { Notification } from '../../../domain/notifications/notification.ts'
 import { anAlert, aSummary, aWarning, MAIL_LINKS } from './notifications.ts'
 import { linksOf, numbersOf, wordsOf } from './reading.ts'
 

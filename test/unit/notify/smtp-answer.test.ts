@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { troubleOf } from '../../../notify/smtp-answer.ts'
+import { troubleOf } from '../../../adapters/channels/mail/smtp-answer.ts'
 import { afterFailure } from '../../../operations/mail/retry.ts'
 
 describe('troubleOf', () => {

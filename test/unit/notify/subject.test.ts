@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
+import { alertSubject, gistOf, SUBJECT_CHARS } from '../../../adapters/channels/mail/subject.ts'
 import { LogLevel } from '../../../domain/codes.ts'
-import type { AlertNotification } from '../../../notify/notification.ts'
-import { alertSubject, gistOf, SUBJECT_CHARS } from '../../../notify/subject.ts'
+import type { AlertNotification } from '../../../domain/notifications/notification.ts'
 import { anAlert, aSummary, aWarning } from './notifications.ts'
 
 const METER = { kind: 'sim', id: 12, label: 'meter-012', iccid: '8944000000000000012' } as const

@@ -6,8 +6,10 @@ describe('compileTemplates', () => {
   test('makes the templates that are committed', async () => {
     const made = await compileTemplates()
 
-    const folder = readdirSync('notify/templates').filter((name) => name.endsWith('.generated.html'))
-    expect(made.map(({ path }) => path)).toEqual(folder.toSorted().map((name) => `notify/templates/${name}`))
+    const folder = readdirSync('adapters/channels/mail/templates').filter((name) => name.endsWith('.generated.html'))
+    expect(made.map(({ path }) => path)).toEqual(
+      folder.toSorted().map((name) => `adapters/channels/mail/templates/${name}`),
+    )
     for (const { path, content } of made) expect(readFileSync(path, 'utf8'), path).toBe(content)
   })
 

@@ -2,8 +2,14 @@ import type { AddressInfo } from 'node:net'
 import { createServer, type Socket } from 'node:net'
 import type { SMTPServerOptions } from 'smtp-server'
 import { afterEach, describe, expect, test } from 'vitest'
-import { renderMail } from '../../../notify/render.ts'
-import { checkSmtp, createTransport, MailError, type OutgoingMail, type Transport } from '../../../notify/transport.ts'
+import { renderMail } from '../../../adapters/channels/mail/render.ts'
+import {
+  checkSmtp,
+  createTransport,
+  MailError,
+  type OutgoingMail,
+  type Transport,
+} from '../../../adapters/channels/mail/transport.ts'
 import { HOSTILE_NAMES } from './hostile.ts'
 import { refusal, startMailbox } from './mailbox.ts'
 import { anAlert, aSummary, MAIL_LINKS } from './notifications.ts'

@@ -1,8 +1,12 @@
 import type { lookup as dnsLookup } from 'node:dns'
 import { Webhook } from 'standardwebhooks'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import {
+  createWebhookSender,
+  type SenderOptions,
+  signedHeaders,
+} from '../../../adapters/channels/webhook/webhook-sender.ts'
 import { parseNetworks } from '../../../domain/networks.ts'
-import { createWebhookSender, type SenderOptions, signedHeaders } from '../../../notify/webhook-sender.ts'
 import { CERTIFICATE } from '../../setup/certificate.ts'
 import { soon } from '../../setup/soon.ts'
 import { answers, startReceiver } from '../../setup/webhook-receiver.ts'

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 import { temporal } from '@temporalio/proto'
 import { onTestFinished, test } from 'vitest'
-import { openWorkflowClient, type WorkflowInput } from '../../../queues/temporal/client.ts'
+import { openWorkflowClient, type WorkflowInput } from '../../../adapters/temporal/client.ts'
 
 /** gRPC status codes. */
 const OK = 0

@@ -8,8 +8,12 @@ describe('whyNotImport', () => {
   test.each([
     ['a folder below', 'operations/mail/send-mails.ts', file('store/mail/mails.ts', 'lockMails')],
     ['its own folder', 'store/mail/mails.ts', file('store/tenancy.ts', 'inTenant')],
-    ['types of a folder that gives it types', 'store/mail/mails.ts', file('notify/notification.ts')],
-    ['the value that is named', 'operations/tickets/apply-tickets.ts', file('network/network.ts', 'CarrierError')],
+    ['types of a folder that gives it types', 'store/mail/mails.ts', file('domain/notifications/notification.ts')],
+    [
+      'the value that is named',
+      'operations/tickets/apply-tickets.ts',
+      file('adapters/carrier/network.ts', 'CarrierError'),
+    ],
     ['a file of the bundle', 'workflows/run/rate.ts', file('domain/time/duration.ts', 'durationMs')],
     ['types of any package', 'domain/page.ts', packaged('kysely')],
     ['a package of its list', 'store/mail/mails.ts', packaged('kysely', 'sql')],
@@ -23,9 +27,14 @@ describe('whyNotImport', () => {
 
   test.each([
     ['a folder above', 'domain/page.ts', file('store/paging.ts'), 'it does not import store/paging.ts'],
-    ['a value where types are given', 'store/mail/mails.ts', file('notify/render.ts', 'renderMail'), 'types only'],
-    ['another value than the named', 'operations/x.ts', file('network/network.ts', 'send'), 'types only'],
-    ['all of a file', 'store/mail/mails.ts', file('notify/render.ts', '*'), 'types only'],
+    [
+      'a value where types are given',
+      'store/mail/mails.ts',
+      file('adapters/channels/mail/render.ts', 'renderMail'),
+      'types only',
+    ],
+    ['another value than the named', 'operations/x.ts', file('adapters/carrier/network.ts', 'send'), 'types only'],
+    ['all of a file', 'store/mail/mails.ts', file('adapters/channels/mail/render.ts', '*'), 'types only'],
     ['a door from another', 'api/main.ts', file('worker/main.ts', 'startWorker'), 'it does not import worker/main.ts'],
     [
       'a package that is not of its list',

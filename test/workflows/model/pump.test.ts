@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Handlers } from '../../../queues/backend.ts'
+import type { Handlers } from '../../../adapters/queues/backend.ts'
 import { makePump } from './pump.ts'
 
 const idle = async () => undefined

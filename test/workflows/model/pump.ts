@@ -3,9 +3,9 @@
  * the other; one that is enqueued during a run causes one more run. The work lists are swept as in a worker.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { Handlers } from '../../../adapters/queues/backend.ts'
 import { dedupeId, type Job, type QueueName } from '../../../domain/jobs.ts'
 import type { Sweep } from '../../../process/sweeps.ts'
-import type { Handlers } from '../../../queues/backend.ts'
 
 const SWEEP_EVERY_MS = 100
 /** Work that is still due after so many rounds is not finished by its handlers. */

@@ -5,10 +5,10 @@
  */
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
+import type { WorkflowClient } from '../../../adapters/temporal/client.ts'
 import { monthEndId, suspendOnOverageId } from '../../../domain/temporal/ids.ts'
 import { COMPLETE, cancelledEnd, TICKETS_ENDED } from '../../../domain/temporal/ticket-ends.ts'
 import { ticketIdOfStep } from '../../../domain/tickets/id.ts'
-import type { WorkflowClient } from '../../../queues/temporal/client.ts'
 import { exampleOf } from '../../setup/documents.ts'
 import { monthEndRoutes } from '../month-end-reprovision/model.ts'
 import { batchRoutes, type ModelBatchSim } from '../provision-in-bulk/batch-model.ts'

@@ -1,9 +1,9 @@
 /** The month end on the real service in skipped time: failures, outages, and runs stopped in the middle. */
 import { sql } from 'kysely'
 import { afterEach, describe, expect, test } from 'vitest'
+import { CarrierError } from '../../../adapters/carrier/network.ts'
 import { monthEndId, monthEndTimerId } from '../../../domain/temporal/ids.ts'
 import { type Cycle, nextCycle } from '../../../domain/time/cycle.ts'
-import { CarrierError } from '../../../network/network.ts'
 import { inTenant } from '../../../store/tenancy.ts'
 import { byHand } from '../../setup/estate.ts'
 import { requireSkippingServer } from '../../setup/requirements.ts'

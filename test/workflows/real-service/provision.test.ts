@@ -1,7 +1,7 @@
 /** provision-and-activate on the real service: refusals, cancels in each state, outages, expired idempotency keys. */
 import { describe, expect, test } from 'vitest'
+import { CarrierError, type CarrierRequest } from '../../../adapters/carrier/network.ts'
 import { provisionAndActivateId } from '../../../domain/temporal/ids.ts'
-import { CarrierError, type CarrierRequest } from '../../../network/network.ts'
 import { requireSkippingServer } from '../../setup/requirements.ts'
 import { soon } from '../../setup/soon.ts'
 import type { Fate } from '../model/server-clock.ts'

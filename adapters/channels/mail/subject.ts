@@ -3,9 +3,14 @@
  *
  * A name that is too long is cut, to keep the figure and the consequence.
  */
-import { count, counted, megabytes, money, ofLimit, percent } from '../domain/quantity.ts'
+
+import type {
+  AlertNotification,
+  Notification,
+  SummaryNotification,
+} from '../../../domain/notifications/notification.ts'
+import { count, counted, megabytes, money, ofLimit, percent } from '../../../domain/quantity.ts'
 import { oneLine, shorten, shortenName } from './format.ts'
-import type { AlertNotification, Notification, SummaryNotification } from './notification.ts'
 
 /** Visible length in a mail program on a phone. In UTF-16 units. */
 export const SUBJECT_CHARS = 70

@@ -6,11 +6,15 @@
  */
 import { readFileSync } from 'node:fs'
 import Handlebars from 'handlebars'
+import type {
+  AlertNotification,
+  Notification,
+  SummaryNotification,
+} from '../../../domain/notifications/notification.ts'
 import { alertsOfOneCause, causeView, inOne } from './cause.ts'
 import { type DigestView, digestView } from './digest.ts'
 import { headerText, oneLine, shorten } from './format.ts'
 import { type MailLinks, type Offer, offersOf, unsubscribeHeaders } from './links.ts'
-import type { AlertNotification, Notification, SummaryNotification } from './notification.ts'
 import { alertSubject, summarySubject } from './subject.ts'
 import { alertText, digestText, summaryText } from './text.ts'
 import { type AlertView, alertView, type SummaryView, statementName, summaryView } from './views.ts'

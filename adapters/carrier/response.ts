@@ -1,10 +1,10 @@
 /**
  * Reads responses from a bridge to the carrier. The bridge is foreign software, so its responses are not trusted.
  */
-import { retryAfterMs } from '../domain/http.ts'
-import { readJson } from '../domain/json.ts'
-import { isOwnCode } from '../domain/temporal/ticket-ends.ts'
-import { storable } from '../domain/text.ts'
+import { retryAfterMs } from '../../domain/http.ts'
+import { readJson } from '../../domain/json.ts'
+import { isOwnCode } from '../../domain/temporal/ticket-ends.ts'
+import { storable } from '../../domain/text.ts'
 import { CarrierError, type CarrierResponse } from './network.ts'
 
 /** 64 KiB. A response is two short fields; anything longer is not a response. */

@@ -1,8 +1,8 @@
 /** How mails write text from outside, and facts. The HTML and the text part use the same strings. */
 
-import { LogLevel, labelOf } from '../domain/codes.ts'
-import { quantity, type Unit } from '../domain/quantity.ts'
-import type { FactValue } from '../domain/watchdog/fact.ts'
+import { LogLevel, labelOf } from '../../../domain/codes.ts'
+import { quantity, type Unit } from '../../../domain/quantity.ts'
+import type { FactValue } from '../../../domain/watchdog/fact.ts'
 
 const CHARACTERS = new Intl.Segmenter('en', { granularity: 'grapheme' })
 

@@ -6,7 +6,7 @@
  */
 import { createTransport as createSmtp } from 'nodemailer'
 import parseAddresses from 'nodemailer/lib/addressparser'
-import { isThisMachine } from '../domain/networks.ts'
+import { isThisMachine } from '../../../domain/networks.ts'
 import { type Mail, TENANT_HEADER } from './render.ts'
 import { type MailTrouble, type SmtpFailure, troubleOf } from './smtp-answer.ts'
 

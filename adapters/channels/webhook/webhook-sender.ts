@@ -9,9 +9,9 @@ import { lookup as dnsLookup, type LookupAddress } from 'node:dns'
 import http from 'node:http'
 import https from 'node:https'
 import type { LookupFunction } from 'node:net'
-import { isAddress, mayReach } from '../domain/channels/addresses.ts'
-import { hostOf, whyNotUrl } from '../domain/channels/webhook.ts'
-import type { Network } from '../domain/networks.ts'
+import { isAddress, mayReach } from '../../../domain/channels/addresses.ts'
+import { hostOf, whyNotUrl } from '../../../domain/channels/webhook.ts'
+import type { Network } from '../../../domain/networks.ts'
 
 export interface WebhookMessage {
   readonly url: string

@@ -2,9 +2,9 @@
  * Actions that a mail offers for its alerts: links if the service has a public address, else commands of `simherd`.
  * Pure.
  */
-import type { Link } from '../domain/channels/link.ts'
+import type { Link } from '../../../domain/channels/link.ts'
+import type { AlertNotification, Notification } from '../../../domain/notifications/notification.ts'
 import { oneLine } from './format.ts'
-import type { AlertNotification, Notification } from './notification.ts'
 
 export interface MailLinks {
   /** Public address of the service, http or https, with or without a slash at its end. */

@@ -3,11 +3,11 @@
  * mail. All instants are ISO 8601 in UTC.
  */
 
-import type { LogLevel, SimStatus } from '../domain/codes.ts'
-import type { AlertNoticeKind } from '../domain/notifications/cause.ts'
-import type { Unit } from '../domain/quantity.ts'
-import type { FactValue } from '../domain/watchdog/fact.ts'
-import type { SubjectKind } from '../domain/watchdog/subject.ts'
+import type { LogLevel, SimStatus } from '../codes.ts'
+import type { Unit } from '../quantity.ts'
+import type { FactValue } from '../watchdog/fact.ts'
+import type { SubjectKind } from '../watchdog/subject.ts'
+import type { AlertNoticeKind } from './cause.ts'
 
 /** A comparison that decided. */
 export interface Reason {

@@ -3,12 +3,17 @@
  * differ.
  */
 
-import { LogLevel } from '../domain/codes.ts'
-import { instant, shortInstant } from '../domain/local-time.ts'
-import { count, counted, duration, megabytes, money, ofLimit, percent } from '../domain/quantity.ts'
-import { isOperator, OPERATORS } from '../domain/rules/operators.ts'
+import { LogLevel } from '../../../domain/codes.ts'
+import { instant, shortInstant } from '../../../domain/local-time.ts'
+import type {
+  AlertNotification,
+  Notification,
+  Reason,
+  SummaryNotification,
+} from '../../../domain/notifications/notification.ts'
+import { count, counted, duration, megabytes, money, ofLimit, percent } from '../../../domain/quantity.ts'
+import { isOperator, OPERATORS } from '../../../domain/rules/operators.ts'
 import { factValue, levelLabel, oneLine, shortenName } from './format.ts'
-import type { AlertNotification, Notification, Reason, SummaryNotification } from './notification.ts'
 import { labelText, NOUNS, sentencesOf } from './subject.ts'
 
 export interface Line {

@@ -1,8 +1,8 @@
 /** Renders notices to the operator of the installation as a mail. Pure. */
 import Handlebars from 'handlebars'
-import { counted } from '../domain/quantity.ts'
+import type { CountedNotice, OperatorNotice, RulesChanged } from '../../../domain/notifications/operator-notice.ts'
+import { counted } from '../../../domain/quantity.ts'
 import { oneLine, shorten } from './format.ts'
-import type { CountedNotice, OperatorNotice, RulesChanged } from './operator-notice.ts'
 import type { Mail } from './render.ts'
 
 const SUBJECT_CHARS = 120

@@ -1,7 +1,12 @@
 /** Several notifications in one mail: grouped by rule, worst first, limited in size. */
-import { count, counted, ofLimit } from '../domain/quantity.ts'
+
+import type {
+  AlertNotification,
+  Notification,
+  SummaryNotification,
+} from '../../../domain/notifications/notification.ts'
+import { count, counted, ofLimit } from '../../../domain/quantity.ts'
 import { oneLine, shorten, shortenName } from './format.ts'
-import type { AlertNotification, Notification, SummaryNotification } from './notification.ts'
 import { gistOf, labelText, SUBJECT_CHARS } from './subject.ts'
 import {
   badgeOf,

@@ -1,6 +1,6 @@
 /** Requests to a carrier, and how they can fail. */
-import type { CarrierFault } from '../domain/temporal/ticket-ends.ts'
-import type { CarrierOperation } from '../domain/tickets/decisions.ts'
+import type { CarrierFault } from '../../domain/temporal/ticket-ends.ts'
+import type { CarrierOperation } from '../../domain/tickets/decisions.ts'
 
 export interface CarrierRequest {
   /** UUID. The carrier acts once for each id, so a repeated request must have the same id. */

@@ -1,9 +1,9 @@
 /** A mail of one cause: a rule, its findings, and its suspensions. */
-import { causeOf, MOST_SUBJECTS, NOTICES_FILE } from '../domain/notifications/cause.ts'
-import { count, counted, megabytes } from '../domain/quantity.ts'
+import { causeOf, MOST_SUBJECTS, NOTICES_FILE } from '../../../domain/notifications/cause.ts'
+import type { AlertNotification, Notification } from '../../../domain/notifications/notification.ts'
+import { count, counted, megabytes } from '../../../domain/quantity.ts'
 import { type DigestGroup, type DigestView, sentences, stopTexts } from './digest.ts'
 import { oneLine, shorten, shortenName } from './format.ts'
-import type { AlertNotification, Notification } from './notification.ts'
 import { labelText, SUBJECT_CHARS } from './subject.ts'
 import { badgeOf, instantOf, originText, sinceText, toneOf, usageText } from './views.ts'
 

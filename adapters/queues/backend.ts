@@ -1,7 +1,7 @@
 /** Chooses where the queues live: in Redis if there is one, else in PostgreSQL. The only place that decides this. */
 import { Queue, Worker } from 'bullmq'
 import { Redis } from 'ioredis'
-import { dedupeId, type Job, type JobOf, QUEUE_NAMES, QUEUES, type QueueName } from '../domain/jobs.ts'
+import { dedupeId, type Job, type JobOf, QUEUE_NAMES, QUEUES, type QueueName } from '../../domain/jobs.ts'
 import { openPostgres } from './postgres.ts'
 
 export interface QueuesAt {
