@@ -66,7 +66,7 @@ export interface Opening {
   readonly waitMs: number
 }
 /**
- * 10,000 SIMs take about 0.1 s (`bench/cycle.ts`), so a smaller estate notices nothing. In 5 s 150,000 to 500,000 are
+ * 10,000 SIMs take about 0.1 s (`tools/bench/cycle.ts`), so a smaller estate notices nothing. In 5 s 150,000 to 500,000 are
  * opened, and callers that give a request 10 s still get their answer.
  */
 export const OPENING: Opening = { sims: 10_000, waitMs: 5000 }

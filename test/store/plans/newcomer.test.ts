@@ -3,7 +3,6 @@
  * month may cost twice what it costs where they are made anew before each step. Blocks and rows are counted, not time.
  */
 import { beforeAll, expect, test } from 'vitest'
-import { iccidOf } from '../../../bench/estate-rows.ts'
 import { executeTickets } from '../../../operations/tickets/execute-tickets.ts'
 import { openBulkTickets } from '../../../operations/tickets/open-bulk-tickets.ts'
 import { evaluateSubjects } from '../../../operations/watchdog/evaluate-subjects.ts'
@@ -13,6 +12,7 @@ import { lookAtAll } from '../../../store/shards.ts'
 import { inTenant } from '../../../store/tenancy.ts'
 import { keepCyclesOpen } from '../../../store/usage/open-in-slices.ts'
 import { partitionsFor } from '../../../store/usage/partitions.ts'
+import { iccidOf } from '../../../tools/bench/estate-rows.ts'
 import { aPool, aTariff, type Harness, NOON, type Tenant } from '../../api/harness.ts'
 import { evaluationOptions } from '../../operations/harness.ts'
 import { type Statement, statementsOf } from './caught.ts'

@@ -5,17 +5,17 @@
  * tenants' cycle is some hours long, and ends at the next full minute after preparation. Such a cycle is closed as
  * soon as it has ended, and not six hours later.
  *
- * Usage: node bench/boundary.ts [--sims 100000] [--before 20] [--after 30], in seconds. Exits with 1 if a transaction takes
+ * Usage: node tools/bench/boundary.ts [--sims 100000] [--before 20] [--after 30], in seconds. Exits with 1 if a transaction takes
  * longer than 500 ms, or if the p99 of the posts after the end is more than three times that before.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
-import { type Cycle, cycleAt } from '../domain/time/cycle.ts'
-import { userCacheDir } from '../stack/downloads.ts'
-import { findTemporalServer } from '../stack/temporal/binary.ts'
-import { startTemporal } from '../stack/temporal/temporal.ts'
-import { inTenant } from '../store/tenancy.ts'
-import { wrongSums } from '../store/usage/check-sums.ts'
+import { type Cycle, cycleAt } from '../../domain/time/cycle.ts'
+import { userCacheDir } from '../../stack/downloads.ts'
+import { findTemporalServer } from '../../stack/temporal/binary.ts'
+import { startTemporal } from '../../stack/temporal/temporal.ts'
+import { inTenant } from '../../store/tenancy.ts'
+import { wrongSums } from '../../store/usage/check-sums.ts'
 import { startApiAndWorker } from './api.ts'
 import { anEstate } from './estate.ts'
 import { makeQuiet, post } from './log-latency.ts'

@@ -10,13 +10,13 @@
 import { ZenEngine } from '@gorules/zen-engine'
 import { LogicEngine } from 'json-logic-engine'
 import { Engine } from 'json-rules-engine'
-import { YES } from '../rules/compile/answer.ts'
-import { compileSet } from '../rules/compile/compile-set.ts'
-import { type FactRow, placeOf, ROW_LENGTH, rowOf } from '../rules/compile/row.ts'
-import { type Condition, factsRead, forEngine, isReference, type Leaf } from '../rules/conditions.ts'
-import { operatorNamed, useStrictOperators } from '../rules/engine/operators.ts'
-import { type Facts, factsOf } from '../rules/facts.ts'
-import type { Rule } from '../rules/rule.ts'
+import { YES } from '../../rules/compile/answer.ts'
+import { compileSet } from '../../rules/compile/compile-set.ts'
+import { type FactRow, placeOf, ROW_LENGTH, rowOf } from '../../rules/compile/row.ts'
+import { type Condition, factsRead, forEngine, isReference, type Leaf } from '../../rules/conditions.ts'
+import { operatorNamed, useStrictOperators } from '../../rules/engine/operators.ts'
+import { type Facts, factsOf } from '../../rules/facts.ts'
+import type { Rule } from '../../rules/rule.ts'
 
 /** Facts of a subject, in the two forms left out of the measurement. */
 export interface BenchSubject {

@@ -2,17 +2,17 @@
  * Measures the opening of a billing cycle ahead, in slices: total time, longest transaction, slowest GET beside it. Beside
  * it one insert…select of the same ledger rows in one transaction, which is how a cycle was opened before at the least.
  *
- * Usage: node bench/cycle.ts [--sims 100000]. Exits with 1 if a transaction takes longer than 500 ms.
+ * Usage: node tools/bench/cycle.ts [--sims 100000]. Exits with 1 if a transaction takes longer than 500 ms.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { sql } from 'kysely'
 import pg from 'pg'
-import { type Cycle, cycleAt, nextCycle } from '../domain/time/cycle.ts'
-import { inTenant, OPENING, slowly, type TenantTx } from '../store/tenancy.ts'
-import { wrongSums } from '../store/usage/check-sums.ts'
-import { contributors } from '../store/usage/contributors.ts'
-import { openSlice } from '../store/usage/open-cycle.ts'
+import { type Cycle, cycleAt, nextCycle } from '../../domain/time/cycle.ts'
+import { inTenant, OPENING, slowly, type TenantTx } from '../../store/tenancy.ts'
+import { wrongSums } from '../../store/usage/check-sums.ts'
+import { contributors } from '../../store/usage/contributors.ts'
+import { openSlice } from '../../store/usage/open-cycle.ts'
 import { apiOf } from './api.ts'
 import { anEstate } from './estate.ts'
 import { machine, median, spread } from './measure.ts'

@@ -2,18 +2,18 @@
  * Measures a sweep of all SIMs of a tenant by the shipped rules, when nothing has changed, and COPY of the columns that
  * the facts come from.
  *
- * Usage: node bench/sweep.ts [--sims 100000] [--rounds 5]. Exits with 1 if a sweep takes more than three times as long, or
+ * Usage: node tools/bench/sweep.ts [--sims 100000] [--rounds 5]. Exits with 1 if a sweep takes more than three times as long, or
  * the process more memory than its target.
  */
 import { parseArgs } from 'node:util'
 import pg from 'pg'
 import { to as copyTo } from 'pg-copy-streams'
-import type { EvaluationOptions } from '../operations/watchdog/evaluation.ts'
-import { activateRules, rulesInForce } from '../operations/watchdog/rules-in-force.ts'
-import { sweepSubjects } from '../operations/watchdog/sweep-subjects.ts'
-import { readRuleFiles } from '../process/rule-files.ts'
-import { lookAtAll } from '../store/shards.ts'
-import { inTenant } from '../store/tenancy.ts'
+import type { EvaluationOptions } from '../../operations/watchdog/evaluation.ts'
+import { activateRules, rulesInForce } from '../../operations/watchdog/rules-in-force.ts'
+import { sweepSubjects } from '../../operations/watchdog/sweep-subjects.ts'
+import { readRuleFiles } from '../../process/rule-files.ts'
+import { lookAtAll } from '../../store/shards.ts'
+import { inTenant } from '../../store/tenancy.ts'
 import { anEstate } from './estate.ts'
 import { inTurn, machine, median, spread } from './measure.ts'
 

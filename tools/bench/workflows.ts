@@ -5,15 +5,15 @@
  * They share a service, a server and one machine, in turns: A, B, and B with all SIMs in one pool, five rounds after a
  * warm-up. Every run's result is checked.
  *
- * Usage: node bench/workflows.ts [--count 100] [--rounds 5] [--at-once 50]. Exits with 1 below the target.
+ * Usage: node tools/bench/workflows.ts [--count 100] [--rounds 5] [--at-once 50]. Exits with 1 below the target.
  */
 import { cpus } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { Client, Connection } from '@temporalio/client'
-import { childEnv } from '../config/child-env.ts'
-import { supervise } from '../stack/supervise.ts'
-import { startService } from '../tools/conformance/service.ts'
+import { childEnv } from '../../config/child-env.ts'
+import { supervise } from '../../stack/supervise.ts'
+import { startService } from '../conformance/service.ts'
 import { BARE_QUEUE } from './bare-worker.ts'
 
 /** Least rate of B, as a share of A's. */

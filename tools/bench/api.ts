@@ -4,18 +4,18 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { openWorkflowClient } from '../adapters/temporal/client.ts'
-import { startApi as startApiHere } from '../api/main.ts'
-import { childEnv } from '../config/child-env.ts'
-import type { Settings } from '../config/index.ts'
-import { freePort } from '../stack/ports.ts'
-import { supervise } from '../stack/supervise.ts'
-import { bundleHeader, bundleWorkflows } from '../worker/workflow-bundle.ts'
+import { openWorkflowClient } from '../../adapters/temporal/client.ts'
+import { startApi as startApiHere } from '../../api/main.ts'
+import { childEnv } from '../../config/child-env.ts'
+import type { Settings } from '../../config/index.ts'
+import { freePort } from '../../stack/ports.ts'
+import { supervise } from '../../stack/supervise.ts'
+import { bundleHeader, bundleWorkflows } from '../../worker/workflow-bundle.ts'
 import type { Estate } from './estate.ts'
 
 /** Prints the beginning of a line. Whole stacks add nothing. */
 const say = (line: string) => console.error(line.slice(0, 300))
-const COMMAND = fileURLToPath(new URL('../cli/simherd.js', import.meta.url))
+const COMMAND = fileURLToPath(new URL('../../cli/simherd.js', import.meta.url))
 
 /** @param settings override those of the process, which reaches no Temporal */
 export async function startApi(databaseUrl: string, settings: Partial<Settings> = {}) {

@@ -3,19 +3,19 @@
  * of the same records. Every Active SIM has a record each six hours, which are received together. One SIM in fifty uses
  * more than its allowance.
  *
- * Usage: node bench/backtest.ts [--records 1000000]. Exits with 1 if it takes longer than half an hour, which is when a
+ * Usage: node tools/bench/backtest.ts [--records 1000000]. Exits with 1 if it takes longer than half an hour, which is when a
  * backtest is ended, or if the process takes more memory than its target.
  */
 import { sql } from 'kysely'
 import pg from 'pg'
 import { to as copyTo } from 'pg-copy-streams'
-import { renderMail } from '../adapters/channels/mail/render.ts'
-import { progress } from '../cli/rules/backtest.ts'
-import { cycleAt, previousCycle } from '../domain/time/cycle.ts'
-import { backtest } from '../operations/replay/backtest.ts'
-import { activateRules } from '../operations/watchdog/rules-in-force.ts'
-import { readRuleFiles } from '../process/rule-files.ts'
-import { connect } from '../store/connect.ts'
+import { renderMail } from '../../adapters/channels/mail/render.ts'
+import { progress } from '../../cli/rules/backtest.ts'
+import { cycleAt, previousCycle } from '../../domain/time/cycle.ts'
+import { backtest } from '../../operations/replay/backtest.ts'
+import { activateRules } from '../../operations/watchdog/rules-in-force.ts'
+import { readRuleFiles } from '../../process/rule-files.ts'
+import { connect } from '../../store/connect.ts'
 import { anEstate } from './estate.ts'
 import { machine, wholeNumbers } from './measure.ts'
 

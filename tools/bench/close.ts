@@ -5,15 +5,15 @@
  * A third of the SIMs is outside pools, the others are in shared pools of 1,000, every second of which is over. A
  * twentieth of the SIMs has an alert that fires. A late record for one SIM after the other is sent during the close.
  *
- * Usage: node bench/close.ts [--sims 100000] [--rounds 3]. Exits with 1 if a transaction takes longer than 500 ms.
+ * Usage: node tools/bench/close.ts [--sims 100000] [--rounds 3]. Exits with 1 if a transaction takes longer than 500 ms.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
-import { closeCycle, prepareClose } from '../operations/month-end/close-cycle.ts'
-import { recordUsage } from '../operations/usage/record-usage.ts'
-import { statementTotals } from '../store/month-end/statements.ts'
-import { inTenant, type Store, slowly } from '../store/tenancy.ts'
-import { currentCycle } from '../store/usage/cycles.ts'
+import { closeCycle, prepareClose } from '../../operations/month-end/close-cycle.ts'
+import { recordUsage } from '../../operations/usage/record-usage.ts'
+import { statementTotals } from '../../store/month-end/statements.ts'
+import { inTenant, type Store, slowly } from '../../store/tenancy.ts'
+import { currentCycle } from '../../store/usage/cycles.ts'
 import { anEstate } from './estate.ts'
 import { ALLOWANCE } from './estate-rows.ts'
 import { machine, median, spread, wholeNumbers } from './measure.ts'

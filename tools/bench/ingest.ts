@@ -2,7 +2,7 @@
  * Usage records a second through `POST /internal/usage`, compared with the least work of PostgreSQL for them: COPY into
  * a staging table, one insert into usage_records, one upsert of the ledger, in chunks of the same size. In turns.
  *
- * Usage: node bench/ingest.ts [--sims 100000] [--records 200000] [--rounds 5]
+ * Usage: node tools/bench/ingest.ts [--sims 100000] [--records 200000] [--rounds 5]
  */
 import { finished } from 'node:stream/promises'
 import { parseArgs } from 'node:util'

@@ -2,7 +2,7 @@
  * Measures reads of SIMs over HTTP: one SIM, and pages of lists. Also of a bare Fastify server with pg, without keys,
  * figures and row-level security, that gives the same SIMs by their ids.
  *
- * Usage: node bench/reads.ts [--sims 1000000] [--requests 400]. Exits with 1 if a ratio is below its target.
+ * Usage: node tools/bench/reads.ts [--sims 1000000] [--requests 400]. Exits with 1 if a ratio is below its target.
  */
 import { once } from 'node:events'
 import { parseArgs } from 'node:util'
@@ -10,7 +10,7 @@ import { Worker } from 'node:worker_threads'
 import fastify from 'fastify'
 import { sql } from 'kysely'
 import pg from 'pg'
-import { inTenant } from '../store/tenancy.ts'
+import { inTenant } from '../../store/tenancy.ts'
 import { apiOf } from './api.ts'
 import { anEstate } from './estate.ts'
 import { inTurn, machine, median, spread } from './measure.ts'

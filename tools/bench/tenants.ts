@@ -2,7 +2,7 @@
  * Measures what a loud tenant costs the others: how long a usage record of theirs takes to become a log entry of the
  * watchdog, while one tenant sends its share of the records, and while it sends a hundred times as much. In turns.
  *
- * Usage: node bench/tenants.ts [--tenants 200] [--sims 200] [--rate 200] [--seconds 8] [--rounds 2]. The rate is that of
+ * Usage: node tools/bench/tenants.ts [--tenants 200] [--sims 200] [--rate 200] [--seconds 8] [--rounds 2]. The rate is that of
  * all tenants together where each sends its share, in posts of 10 records. Exits with 1 if the p99 misses a target.
  */
 import { startApiAndWorker } from './api.ts'

@@ -1,4 +1,4 @@
-/** A worker for `bare`, in a separate process like Simherd's worker. Usage: node bench/bare-worker.ts <address> */
+/** A worker for `bare`, in a separate process like Simherd's worker. Usage: node tools/bench/bare-worker.ts <address> */
 import { fileURLToPath } from 'node:url'
 import { NativeConnection, Worker } from '@temporalio/worker'
 

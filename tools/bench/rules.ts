@@ -1,19 +1,19 @@
 /**
  * Measures how many SIMs a second the compiled rules decide, compared with json-rules-engine (one engine, reused),
  * @gorules/zen-engine and json-logic-engine, with 10 and with 100 rules. What the others were not asked stands in
- * bench/rule-engines.ts.
+ * tools/bench/rule-engines.ts.
  *
  * All must decide every rule of every SIM the same before anything is measured. Rounds alternate, after one to warm up.
  * Exit code 1 if the compiled rules are less than `TARGET` times as fast as json-rules-engine with 100 rules.
  *
- * Usage: node bench/rules.ts [--rounds 7] [--sims 2000]
+ * Usage: node tools/bench/rules.ts [--rounds 7] [--sims 2000]
  */
 import { parseArgs } from 'node:util'
-import { readRuleFiles } from '../process/rule-files.ts'
-import type { Condition, Group } from '../rules/conditions.ts'
-import { type Fact, type Facts, factsOf } from '../rules/facts.ts'
-import { loadRuleSet } from '../rules/load/load.ts'
-import type { Rule } from '../rules/rule.ts'
+import { readRuleFiles } from '../../process/rule-files.ts'
+import type { Condition, Group } from '../../rules/conditions.ts'
+import { type Fact, type Facts, factsOf } from '../../rules/facts.ts'
+import { loadRuleSet } from '../../rules/load/load.ts'
+import type { Rule } from '../../rules/rule.ts'
 import { machine, median } from './measure.ts'
 import {
   benchSubject,

@@ -2,14 +2,14 @@
  * Seconds in which `POST /internal/sims` takes over SIMs as they live at the carrier, with pools and usage, beside as many
  * that come in as delivered. In turns, each file with new SIMs, into a tenant whose other SIMs send usage meanwhile.
  *
- * Usage: node bench/take-over.ts [--sims 100000] [--rounds 3]
+ * Usage: node tools/bench/take-over.ts [--sims 100000] [--rounds 3]
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
-import { connect } from '../store/connect.ts'
-import { wrongCounts } from '../store/estate/wrong-counts.ts'
-import { inTenant } from '../store/tenancy.ts'
-import { wrongSums } from '../store/usage/check-sums.ts'
+import { connect } from '../../store/connect.ts'
+import { wrongCounts } from '../../store/estate/wrong-counts.ts'
+import { inTenant } from '../../store/tenancy.ts'
+import { wrongSums } from '../../store/usage/check-sums.ts'
 import { peakMiB, startApi } from './api.ts'
 import { anEstate, type Estate } from './estate.ts'
 import { machine, median, spread } from './measure.ts'

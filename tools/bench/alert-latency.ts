@@ -8,13 +8,13 @@
  * leaves 30 s after the last notice of the cause, or 2 minutes after the first. The others warn: their mail leaves a
  * minute after the first.
  *
- * Usage: node bench/alert-latency.ts [--rate 100] [--seconds 60] [--each 60]. The rate is alerts a second of all tenants
+ * Usage: node tools/bench/alert-latency.ts [--rate 100] [--seconds 60] [--each 60]. The rate is alerts a second of all tenants
  * together, `each` the alerts of a tenant's file. Exits with 1 if an alert is missing, or if the p99 misses its target.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { SMTPServer } from 'smtp-server'
-import { freePort } from '../stack/ports.ts'
+import { freePort } from '../../stack/ports.ts'
 import { startApiAndWorker } from './api.ts'
 import { anEstate } from './estate.ts'
 import { ALLOWANCE } from './estate-rows.ts'

@@ -2,12 +2,12 @@
  * Measures how long a usage record takes to become a log entry of the watchdog: at rest, and during sweeps of the whole
  * estate. An API and a worker run as separate processes, with the shipped rules.
  *
- * Usage: node bench/latency.ts [--sims 100000] [--rate 1000] [--seconds 20] [--every 50]. Every so many records one takes
+ * Usage: node tools/bench/latency.ts [--sims 100000] [--rate 1000] [--seconds 20] [--every 50]. Every so many records one takes
  * a SIM past its threshold. Exits with 1 if the p99 misses its target.
  */
-import { openQueues } from '../adapters/queues/backend.ts'
-import { lookAtAll } from '../store/shards.ts'
-import { inTenant } from '../store/tenancy.ts'
+import { openQueues } from '../../adapters/queues/backend.ts'
+import { lookAtAll } from '../../store/shards.ts'
+import { inTenant } from '../../store/tenancy.ts'
 import { startApiAndWorker } from './api.ts'
 import { anEstate, type Estate } from './estate.ts'
 import {

@@ -3,19 +3,19 @@
  * when the one before has ended. The carrier answers at once. Beside them two bare transactions of one row a ticket, 16
  * at once: what claiming and ending it needs at the least.
  *
- * Usage: node bench/tickets.ts [--sims 100000] [--tickets 800]. Pools have 1,000 SIMs. Exits with 1 below a target.
+ * Usage: node tools/bench/tickets.ts [--sims 100000] [--tickets 800]. Pools have 1,000 SIMs. Exits with 1 below a target.
  */
 import { randomUUID } from 'node:crypto'
 import { parseArgs } from 'node:util'
 import { sql } from 'kysely'
 import pg from 'pg'
-import type { Network } from '../adapters/carrier/network.ts'
-import { TicketStatus, TicketType } from '../domain/codes.ts'
-import { executeTickets } from '../operations/tickets/execute-tickets.ts'
-import { connect } from '../store/connect.ts'
-import { inTenant, type Store } from '../store/tenancy.ts'
-import { insertTickets } from '../store/tickets/tickets.ts'
-import { wrongSums } from '../store/usage/check-sums.ts'
+import type { Network } from '../../adapters/carrier/network.ts'
+import { TicketStatus, TicketType } from '../../domain/codes.ts'
+import { executeTickets } from '../../operations/tickets/execute-tickets.ts'
+import { connect } from '../../store/connect.ts'
+import { inTenant, type Store } from '../../store/tenancy.ts'
+import { insertTickets } from '../../store/tickets/tickets.ts'
+import { wrongSums } from '../../store/usage/check-sums.ts'
 import { anEstate } from './estate.ts'
 import { machine, median, spread } from './measure.ts'
 

@@ -2,7 +2,7 @@
  * Measures what attacks cost other tenants: the latency of another tenant's requests, at rest and under each attack of
  * attacker.ts. The service, the attacker and this process are separate processes on one machine.
  *
- * Usage: node bench/attacks.ts [--seconds 20] [--attack 'changes of one SIM']
+ * Usage: node tools/bench/attacks.ts [--seconds 20] [--attack 'changes of one SIM']
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -11,7 +11,7 @@ import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import { startService } from '../tools/conformance/service.ts'
+import { startService } from '../conformance/service.ts'
 import { ATTACKS, type Weapons } from './attacker.ts'
 
 const { values } = parseArgs({

@@ -3,14 +3,14 @@
  * give the first 100 ids and the total, as the tenant's role. Then page 2 of searches with many hits, by number and by
  * cursor, with all that a list shows.
  *
- * Usage: node bench/search.ts [--sims 1000000]. Exits with 1 if a search misses its target.
+ * Usage: node tools/bench/search.ts [--sims 1000000]. Exits with 1 if a search misses its target.
  */
 import { parseArgs } from 'node:util'
 import { sql } from 'kysely'
-import { type IndexedSearch, isIndexed, pageOfFound } from '../store/estate/search.ts'
-import { pageOfSims } from '../store/estate/sims.ts'
-import { containing } from '../store/paging.ts'
-import { inTenant, slowly, type TenantTx } from '../store/tenancy.ts'
+import { type IndexedSearch, isIndexed, pageOfFound } from '../../store/estate/search.ts'
+import { pageOfSims } from '../../store/estate/sims.ts'
+import { containing } from '../../store/paging.ts'
+import { inTenant, slowly, type TenantTx } from '../../store/tenancy.ts'
 import { anEstate } from './estate.ts'
 import { inTurn, machine, median, spread } from './measure.ts'
 
