@@ -1,6 +1,6 @@
 /** The `simherd` command: its subcommands and their options. Each subcommand is loaded when it runs. */
 import { Command } from 'commander'
-import { readSettings, type Settings } from '../config/index.ts'
+import { readSettings, type Settings } from '../process/settings.ts'
 import { addAddressCommands } from './commands/address-commands.ts'
 import { addAlertCommands } from './commands/alert-commands.ts'
 import { addEnforcementCommands } from './commands/enforcement-commands.ts'

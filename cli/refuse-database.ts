@@ -1,6 +1,6 @@
-import type { Settings } from '../config/index.ts'
 import { databaseDependency, within } from '../process/health.ts'
 import { directUrl } from '../process/options.ts'
+import type { Settings } from '../process/settings.ts'
 import { connect } from '../store/connect.ts'
 import { asCommandFailure, CommandFailure, ExitCode } from './failures.ts'
 

@@ -1,6 +1,7 @@
 /** The service address and the key of a command's requests. */
-import type { Settings } from '../config/index.ts'
+
 import { readServiceKey } from '../process/key-file.ts'
+import type { Settings } from '../process/settings.ts'
 import { CommandFailure, ExitCode } from './failures.ts'
 import { readStack } from './stack-file.ts'
 

@@ -1,7 +1,7 @@
 /** The log of a long-running process: JSON lines, formatted for reading on a terminal. */
 import pino, { type DestinationStream, type Logger } from 'pino'
-import type { Settings } from '../config/index.ts'
 import { hideSecrets, shorten } from '../domain/quote.ts'
+import type { Settings } from './settings.ts'
 
 /** Fields that never reach the log, at any of the first three levels of an entry. */
 const SECRET = [

@@ -1,10 +1,10 @@
 /** Sweeps for the operator of the installation: mail notices, and delete old ones. */
 import type { Logger } from 'pino'
-import type { Settings } from '../config/index.ts'
 import { type OperatorMailer, tellOperator } from '../operations/mail/tell-operator.ts'
 import { forgetOperatorNotices } from '../store/mail/operator-mails.ts'
 import { inPlatform, type Store } from '../store/tenancy.ts'
 import { operatorMailOptions } from './options.ts'
+import type { Settings } from './settings.ts'
 import type { Sweep } from './sweeps.ts'
 
 const HOUR_MS = 3_600_000

@@ -1,5 +1,5 @@
 /** Converts the settings to the options of the operations. */
-import type { Settings } from '../config/index.ts'
+
 import { parseSecretsKeys } from '../domain/channels/secrets-keys.ts'
 import { parseNetworks } from '../domain/networks.ts'
 import type { WorkflowOptions } from '../domain/temporal/workflow-options.ts'
@@ -11,6 +11,7 @@ import type { TicketQuota } from '../operations/tickets/quota.ts'
 import type { EvaluationOptions } from '../operations/watchdog/evaluation.ts'
 import { rulesInForce } from '../operations/watchdog/rules-in-force.ts'
 import type { WebhookOptions } from '../operations/webhooks/change-webhooks.ts'
+import type { Settings } from './settings.ts'
 
 export const ticketOptions = (settings: Settings): TicketOptions => ({
   leaseMs: durationMs(settings.TICKET_LEASE),

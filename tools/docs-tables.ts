@@ -1,10 +1,10 @@
 /** Generates the tables in docs/ that repeat what the code says. The text around them is written by hand. */
 
-import { Settings } from '../config/index.ts'
 import { ERRORS } from '../domain/errors.ts'
 import { OPERATORS } from '../domain/rules/operators.ts'
 import { DURATION_PATTERN } from '../domain/time/duration.ts'
 import { SUBJECT_KINDS } from '../domain/watchdog/subject.ts'
+import { Settings } from '../process/settings.ts'
 import { type Fact, factsOf } from '../rules/facts.ts'
 import type { GeneratedFile } from './mail-templates.ts'
 

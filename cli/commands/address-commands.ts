@@ -1,7 +1,7 @@
 /** `simherd addresses …`: the commands and their options. */
 import { Argument, type Command, Option } from 'commander'
-import type { Settings } from '../../config/index.ts'
 import { LogLevel } from '../../domain/codes.ts'
+import type { Settings } from '../../process/settings.ts'
 import { ASKS } from '../help-text.ts'
 import { id } from '../option-values.ts'
 import type { AddFlags } from './addresses.ts'

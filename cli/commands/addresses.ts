@@ -1,8 +1,8 @@
 /** `simherd addresses …`: addresses for a tenant's mails. */
 import { idempotent } from '../../adapters/rest/client.ts'
-import type { Settings } from '../../config/index.ts'
 import type { Address, NewAddress } from '../../domain/channels/address.ts'
 import { LogLevel, labelOf } from '../../domain/codes.ts'
+import type { Settings } from '../../process/settings.ts'
 import { at } from '../instant.ts'
 import { print } from '../print.ts'
 import { responseOf } from '../service.ts'

@@ -1,6 +1,6 @@
 /** `simherd alerts`, `simherd silences …` and `simherd mails …`: the commands and their options. */
 import { Argument, type Command, Option } from 'commander'
-import type { Settings } from '../../config/index.ts'
+import type { Settings } from '../../process/settings.ts'
 import { ASKS } from '../help-text.ts'
 import { id } from '../option-values.ts'
 import type { AlertFlags, SilenceFlags } from './alerts.ts'

@@ -1,8 +1,8 @@
 /** `simherd alerts` and `simherd silences …`: lists open alerts and silences. */
 import { idempotent } from '../../adapters/rest/client.ts'
-import type { Settings } from '../../config/index.ts'
 import type { Alert } from '../../domain/alerts/alert.ts'
 import type { NewSilence, Silence } from '../../domain/alerts/silence.ts'
+import type { Settings } from '../../process/settings.ts'
 import { at } from '../instant.ts'
 import { print } from '../print.ts'
 import { responseOf } from '../service.ts'

@@ -1,6 +1,6 @@
 /** `simherd enforcement …`: the commands and their options. */
 import { Argument, type Command } from 'commander'
-import type { Settings } from '../../config/index.ts'
+import type { Settings } from '../../process/settings.ts'
 import { ASKS } from '../help-text.ts'
 import { decimal, id, wholeNumber } from '../option-values.ts'
 import type { ChangeFlags, TenantFlags } from './enforcement.ts'

@@ -1,8 +1,8 @@
 /** `simherd enforcement …`: how much a tenant's watchdog may suspend, and what its guard holds. */
 
 import { idempotent } from '../../adapters/rest/client.ts'
-import type { Settings } from '../../config/index.ts'
 import type { EnforcementSettings, Hold } from '../../domain/enforcement/guard.ts'
+import type { Settings } from '../../process/settings.ts'
 import { CommandFailure, ExitCode } from '../failures.ts'
 import { at } from '../instant.ts'
 import { print } from '../print.ts'

@@ -1,8 +1,8 @@
 /** `simherd sims …`, `export` and `tickets bulk`: the commands and their options. */
 import { Argument, type Command, InvalidArgumentError } from 'commander'
-import type { Settings } from '../../config/index.ts'
 import type { SimStatus } from '../../domain/codes.ts'
 import type { BulkType } from '../../domain/tickets/bulk.ts'
+import type { Settings } from '../../process/settings.ts'
 import { ASKS } from '../help-text.ts'
 import { id } from '../option-values.ts'
 import type { BulkFlags } from './bulk-tickets.ts'

@@ -1,6 +1,6 @@
 /** `simherd mails …`: a tenant's mails and their delivery. */
 import { idempotent } from '../../adapters/rest/client.ts'
-import type { Settings } from '../../config/index.ts'
+import type { Settings } from '../../process/settings.ts'
 import { at } from '../instant.ts'
 import { print } from '../print.ts'
 import { responseOf } from '../service.ts'

@@ -1,9 +1,9 @@
 /** `simherd migrate [--plan] [--contract]` */
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Settings } from '../../config/index.ts'
 import { megabytes } from '../../domain/quantity.ts'
 import { toMB } from '../../domain/units.ts'
 import { directUrl } from '../../process/options.ts'
+import type { Settings } from '../../process/settings.ts'
 import { connect } from '../../store/connect.ts'
 import { migrate, pendingFiles } from '../../store/migrate.ts'
 import { type MigrationFile, readAllFiles } from '../../store/migration-files.ts'

@@ -1,7 +1,8 @@
 /** `simherd tenants notices`: a tenant's notification settings. */
-import type { Settings } from '../../config/index.ts'
+
 import { LogLevel, labelOf } from '../../domain/codes.ts'
 import type { NoticeSettings } from '../../domain/tenants/notices.ts'
+import type { Settings } from '../../process/settings.ts'
 import { print } from '../print.ts'
 import { responseOf } from '../service.ts'
 import { asking } from '../workflows/ask.ts'

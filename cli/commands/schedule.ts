@@ -1,5 +1,5 @@
 /** `simherd schedule pause|resume --tenant <id>` */
-import type { Settings } from '../../config/index.ts'
+import type { Settings } from '../../process/settings.ts'
 import { print } from '../print.ts'
 import { internalClient, refused, responseOf } from '../service.ts'
 import { serviceOf } from '../service-address.ts'

@@ -1,6 +1,6 @@
 /** `simherd tenants …`: the commands and their options. */
 import { type Command, Option } from 'commander'
-import type { Settings } from '../../config/index.ts'
+import type { Settings } from '../../process/settings.ts'
 import { ASKS } from '../help-text.ts'
 import type { NoticeFlags } from './notices.ts'
 

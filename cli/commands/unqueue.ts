@@ -1,5 +1,5 @@
 /** `simherd sims unqueue --tenant <id> --sim <id>` */
-import type { Settings } from '../../config/index.ts'
+import type { Settings } from '../../process/settings.ts'
 import { responseOf } from '../service.ts'
 import { asking } from '../workflows/ask.ts'
 

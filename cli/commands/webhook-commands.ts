@@ -1,7 +1,7 @@
 /** `simherd webhooks …`: the commands and their options. */
 import { Argument, type Command, Option } from 'commander'
-import type { Settings } from '../../config/index.ts'
 import { WEBHOOK_EVENTS } from '../../domain/notifications/event.ts'
+import type { Settings } from '../../process/settings.ts'
 import { ASKS } from '../help-text.ts'
 import { id } from '../option-values.ts'
 import type { TenantFlags } from './enforcement.ts'

@@ -1,9 +1,9 @@
 /** `simherd webhooks …`: a tenant's webhooks and their deliveries. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { idempotent } from '../../adapters/rest/client.ts'
-import type { Settings } from '../../config/index.ts'
 import type { DeliveryStatus, Webhook, WebhookDelivery } from '../../domain/channels/webhook.ts'
 import type { WebhookEventType } from '../../domain/notifications/event.ts'
+import type { Settings } from '../../process/settings.ts'
 import { CommandFailure, ExitCode } from '../failures.ts'
 import { at } from '../instant.ts'
 import { print } from '../print.ts'

@@ -1,6 +1,6 @@
 /** `simherd doctor`: checks installation, connections and migrations; suggests fixes. */
 import { styleText } from 'node:util'
-import type { Settings } from '../../config/index.ts'
+import type { Settings } from '../../process/settings.ts'
 import { CommandFailure, ExitCode, wordsOf } from '../failures.ts'
 import { printable } from '../print.ts'
 import { readStack } from '../stack-file.ts'

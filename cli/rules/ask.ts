@@ -1,9 +1,9 @@
 /** Requests to the internal interface about the rules, for the commands. */
 import { userInfo } from 'node:os'
 import type { InternalClient } from '../../adapters/rest/client.ts'
-import type { Settings } from '../../config/index.ts'
 import type { RuleSource } from '../../domain/rules/rule-source.ts'
 import { readRuleFiles } from '../../process/rule-files.ts'
+import type { Settings } from '../../process/settings.ts'
 import { loadRuleSet } from '../../rules/load/load.ts'
 import { CommandFailure, ExitCode, wordsOf } from '../failures.ts'
 import { print } from '../print.ts'

@@ -1,8 +1,8 @@
 /** `simherd rules backtest [folder] --tenant <id>`: what rules would have done in past billing cycles. A worker does it. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type InternalClient, idempotent } from '../../adapters/rest/client.ts'
-import type { Settings } from '../../config/index.ts'
 import type { BacktestReport } from '../../domain/backtests/backtest.ts'
+import type { Settings } from '../../process/settings.ts'
 import { CommandFailure, ExitCode } from '../failures.ts'
 import { print } from '../print.ts'
 import { responseOf } from '../service.ts'

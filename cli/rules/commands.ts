@@ -1,6 +1,6 @@
 /** `simherd rules …`: the commands and their options. */
 import { type Command, InvalidArgumentError, Option } from 'commander'
-import type { Settings } from '../../config/index.ts'
+import type { Settings } from '../../process/settings.ts'
 import { ASKS } from '../help-text.ts'
 import { id, wholeNumber } from '../option-values.ts'
 import type { BacktestFlags } from './backtest.ts'

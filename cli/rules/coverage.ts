@@ -1,6 +1,7 @@
 /** `simherd rules coverage`: shows which subjects of a tenant's estate the rules in force cover. */
-import type { Settings } from '../../config/index.ts'
+
 import type { CoveredKind, RuleCoverage, RuleFigures } from '../../domain/rules/rule-coverage.ts'
+import type { Settings } from '../../process/settings.ts'
 import { print } from '../print.ts'
 import { responseOf } from '../service.ts'
 import { type Cell, table } from '../table.ts'

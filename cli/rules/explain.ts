@@ -1,6 +1,7 @@
 /** `simherd rules explain`: why rules fired, or did not. */
-import type { Settings } from '../../config/index.ts'
+
 import type { ExplainedRule, Explanation } from '../../domain/rules/explanation.ts'
+import type { Settings } from '../../process/settings.ts'
 import { at } from '../instant.ts'
 import { print } from '../print.ts'
 import { responseOf } from '../service.ts'

@@ -1,8 +1,8 @@
 /** `simherd rules put` and `remove`: one rule of the set in force. */
 import { readFile } from 'node:fs/promises'
 import { basename, dirname } from 'node:path'
-import type { Settings } from '../../config/index.ts'
 import { sourceOf } from '../../process/rule-files.ts'
+import type { Settings } from '../../process/settings.ts'
 import { CommandFailure, ExitCode, wordsOf } from '../failures.ts'
 import { responseOf } from '../service.ts'
 import { askingAboutRules, type ChangeFlags, changeBody, refuseUnreadable } from './ask.ts'

@@ -1,6 +1,7 @@
 /** `simherd rules history` and `simherd rules show`: the versions and their activations. */
-import type { Settings } from '../../config/index.ts'
+
 import type { RuleChange } from '../../domain/rules/rule-change.ts'
+import type { Settings } from '../../process/settings.ts'
 import { at } from '../instant.ts'
 import { print } from '../print.ts'
 import { responseOf } from '../service.ts'

@@ -1,6 +1,6 @@
 /** `simherd rules load`, `push`, `activate`, `rollback`, `history`, `show`, `shadow-log`, `explain`, `coverage`, `put`, `remove`: the commands that ask a service. */
 import { type Command, Option } from 'commander'
-import type { Settings } from '../../config/index.ts'
+import type { Settings } from '../../process/settings.ts'
 import { ASKS } from '../help-text.ts'
 import { id, wholeNumber } from '../option-values.ts'
 import type { ChangeFlags } from './ask.ts'

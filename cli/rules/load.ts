@@ -1,8 +1,8 @@
 /** `simherd rules load`, `push`, `activate` and `rollback`: which version of the rules is in force. */
 import { idempotent } from '../../adapters/rest/client.ts'
-import type { Settings } from '../../config/index.ts'
 import { counted } from '../../domain/quantity.ts'
 import type { ChangedRules } from '../../domain/rules/rule-change.ts'
+import type { Settings } from '../../process/settings.ts'
 import { responseOf } from '../service.ts'
 import { askingAboutRules, type ChangeFlags, changeBody, filesIn, tell } from './ask.ts'
 

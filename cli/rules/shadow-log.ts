@@ -1,6 +1,7 @@
 /** `simherd rules shadow-log`: what rules in stage shadow would have done. */
-import type { Settings } from '../../config/index.ts'
+
 import type { ShadowEntry } from '../../domain/alerts/shadow-entry.ts'
+import type { Settings } from '../../process/settings.ts'
 import { at } from '../instant.ts'
 import { print } from '../print.ts'
 import { responseOf } from '../service.ts'

@@ -1,10 +1,10 @@
 /** `simherd rules watch <folder>`: prints the effect of each save; on request activates good states. */
 import { type FSWatcher, watch } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Settings } from '../../config/index.ts'
 import { counted } from '../../domain/quantity.ts'
 import type { RuleSource } from '../../domain/rules/rule-source.ts'
 import { readRuleFolder } from '../../process/rule-files.ts'
+import type { Settings } from '../../process/settings.ts'
 
 import type { RuleFault } from '../../rules/load/faults.ts'
 import { loadRuleSet } from '../../rules/load/load.ts'

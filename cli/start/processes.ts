@@ -1,7 +1,7 @@
 /** The API and the worker, as child processes, restarted when they die. */
 import { fileURLToPath } from 'node:url'
-import { childEnv } from '../../config/child-env.ts'
-import type { Settings } from '../../config/index.ts'
+import { childEnv } from '../../process/child-env.ts'
+import type { Settings } from '../../process/settings.ts'
 import { supervise } from '../../stack/supervise.ts'
 import { hasAll } from './answers.ts'
 import type { ServerContext } from './servers.ts'

@@ -7,7 +7,7 @@
  * a killed one has left.
  */
 import { join, resolve } from 'node:path'
-import type { Settings } from '../../config/index.ts'
+import type { Settings } from '../../process/settings.ts'
 import { makeOwnFolder, makeWayToDatabase } from '../../stack/own-folder.ts'
 import { claimFolder } from '../../stack/pids.ts'
 import { requireFreePort } from '../../stack/ports.ts'

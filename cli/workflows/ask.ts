@@ -2,8 +2,8 @@
 
 import type { InternalClient } from '../../adapters/rest/client.ts'
 import type { components } from '../../adapters/rest/internal.d.ts'
-import type { Settings } from '../../config/index.ts'
 import { tenantOfWorkflow } from '../../domain/temporal/ids.ts'
+import type { Settings } from '../../process/settings.ts'
 import { CommandFailure, ExitCode } from '../failures.ts'
 import { internalClient, refused, responseOf } from '../service.ts'
 import { serviceOf } from '../service-address.ts'

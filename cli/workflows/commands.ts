@@ -1,10 +1,10 @@
 /** `simherd workflows …`: the commands and their options. Each command is loaded when it runs. */
 
 import { Argument, type Command, Option } from 'commander'
-import type { Settings } from '../../config/index.ts'
 import { WORKFLOW_TYPES } from '../../domain/temporal/ids.ts'
 import { WORKFLOW_SIGNALS } from '../../domain/temporal/signals.ts'
 import { STATUSES } from '../../domain/workflows/workflow.ts'
+import type { Settings } from '../../process/settings.ts'
 import { ASKS } from '../help-text.ts'
 import { id, idempotencyKey, wholeNumber } from '../option-values.ts'
 import type { ListFlags } from './list.ts'

@@ -1,7 +1,7 @@
 /** `simherd workflows list` */
 
 import type { WorkflowFilter } from '../../adapters/temporal/list.ts'
-import type { Settings } from '../../config/index.ts'
+import type { Settings } from '../../process/settings.ts'
 import { at } from '../instant.ts'
 import { print } from '../print.ts'
 import { responseOf } from '../service.ts'

@@ -1,5 +1,5 @@
 /** `simherd workflows show <id>` */
-import type { Settings } from '../../config/index.ts'
+import type { Settings } from '../../process/settings.ts'
 import { print } from '../print.ts'
 import { responseOf } from '../service.ts'
 import { asking, readPending, tenantOf } from './ask.ts'

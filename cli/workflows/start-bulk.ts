@@ -1,7 +1,7 @@
 /** `simherd workflows start provision-in-bulk <file>` */
 import { readFile } from 'node:fs/promises'
 import { idempotent } from '../../adapters/rest/client.ts'
-import type { Settings } from '../../config/index.ts'
+import type { Settings } from '../../process/settings.ts'
 import { CommandFailure, ExitCode, wordsOf } from '../failures.ts'
 import { print } from '../print.ts'
 import { delivered, responseOf } from '../service.ts'

@@ -1,8 +1,8 @@
 /** `simherd workflows start …`: the workflows that can be started, and their options. */
 
 import { type Command, Option } from 'commander'
-import type { Settings } from '../../config/index.ts'
 import { SUSPENDED_UNTIL } from '../../domain/enforcement/suspend.ts'
+import type { Settings } from '../../process/settings.ts'
 import { ASKS } from '../help-text.ts'
 import { id, wholeNumber } from '../option-values.ts'
 import type { MonthEndFlags, ProvisionFlags, SuspendFlags, UndoFlags } from './start.ts'

@@ -4,8 +4,8 @@
  */
 
 import type { FetchResult, InternalClient } from '../../adapters/rest/client.ts'
-import type { Settings } from '../../config/index.ts'
 import type { SuspendedUntil } from '../../domain/enforcement/suspend.ts'
+import type { Settings } from '../../process/settings.ts'
 import { CommandFailure, ExitCode } from '../failures.ts'
 import { print } from '../print.ts'
 import { responseOf } from '../service.ts'

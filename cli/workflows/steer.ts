@@ -2,10 +2,10 @@
 
 import { type FetchResult, idempotent } from '../../adapters/rest/client.ts'
 import type { paths } from '../../adapters/rest/internal.d.ts'
-import type { Settings } from '../../config/index.ts'
 import { workflowTypeOf } from '../../domain/temporal/ids.ts'
 import { WORKFLOW_SIGNALS } from '../../domain/temporal/signals.ts'
 import { WORKFLOW_UPDATES } from '../../domain/workflows/updates.ts'
+import type { Settings } from '../../process/settings.ts'
 import { CommandFailure, ExitCode } from '../failures.ts'
 import { print } from '../print.ts'
 import { responseOf } from '../service.ts'

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
-import { childEnv } from '../../config/child-env.ts'
+import { childEnv } from '../../process/child-env.ts'
 import { freePort } from '../../stack/ports.ts'
 import { emptyDatabase, freshDatabase } from '../setup/database.ts'
 

@@ -1,6 +1,6 @@
 /** A service with servers that can be killed, and the steps of a fault test: make a herd, cause the fault, wait, check. */
 import { expect } from 'vitest'
-import type { Settings } from '../../config/index.ts'
+import type { Settings } from '../../process/settings.ts'
 import type { Knobs } from '../../stack/carrier/knobs.ts'
 import { ownServers } from '../setup/own-servers.ts'
 import { startService } from '../setup/service.ts'

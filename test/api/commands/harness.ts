@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, vi } from 'vitest'
-import { readSettings, type Settings } from '../../../config/index.ts'
+import { readSettings, type Settings } from '../../../process/settings.ts'
 import { type Harness, useHarness } from '../harness.ts'
 
 interface CommandHarness {

@@ -1,5 +1,5 @@
 /** A service whose mails go to the mail server with manners, with servers that can be killed. */
-import type { Settings } from '../../../config/index.ts'
+import type { Settings } from '../../../process/settings.ts'
 import { ownServers } from '../../setup/own-servers.ts'
 import { startService } from '../../setup/service.ts'
 import { openSources } from '../witnesses.ts'

@@ -4,7 +4,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { cancelWorkflow, retryWorkflow, updateWorkflow } from '../../../cli/workflows/steer.ts'
-import { readSettings } from '../../../config/index.ts'
+import { readSettings } from '../../../process/settings.ts'
 import { standInCheck } from '../../setup/documents.ts'
 
 const WORKFLOW = 'suspend-on-overage:t0123456789ab:7:2026-11'

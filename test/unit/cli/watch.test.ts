@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { childEnv } from '../../../config/child-env.ts'
+import { childEnv } from '../../../process/child-env.ts'
 import { soon } from '../../setup/soon.ts'
 import { aFile, leaf } from '../rules/samples.ts'
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { serviceOf } from '../../../cli/service-address.ts'
 import { tenantOf } from '../../../cli/workflows/ask.ts'
-import { readSettings } from '../../../config/index.ts'
+import { readSettings } from '../../../process/settings.ts'
 
 test.each([
   ['suspend-on-overage:t0123456789ab:7:2026-11', 't0123456789ab'],

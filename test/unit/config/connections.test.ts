@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { ENQUEUERS } from '../../../adapters/queues/backend.ts'
-import { readSettings } from '../../../config/index.ts'
+import { readSettings } from '../../../process/settings.ts'
 
 /** PostgreSQL's default of 100 connections, less 3 reserved for superusers, and 7 for commands and for people. */
 const ROOM = 100 - 3 - 7

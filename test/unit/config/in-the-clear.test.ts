@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { readSettings } from '../../../config/index.ts'
+import { readSettings } from '../../../process/settings.ts'
 
 /** What is said of a setting; empty if it is taken. */
 function saidOf(settings: Readonly<Record<string, string>>): string {

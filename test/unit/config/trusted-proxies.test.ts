@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { readSettings } from '../../../config/index.ts'
+import { readSettings } from '../../../process/settings.ts'
 
 test.each(['proxy.example', '10.0.0.0/33', '10', '0.0.0.0/0', '10.0.0.1,::/0', 'true', '1'])(
   'TRUSTED_PROXIES=%s is refused with what it takes',

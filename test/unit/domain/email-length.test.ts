@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { readSettings } from '../../../config/index.ts'
 import { emailLengthFault } from '../../../domain/email-length.ts'
+import { readSettings } from '../../../process/settings.ts'
 
 const LONGEST = `${'a'.repeat(64)}@${`${'b'.repeat(63)}.`.repeat(2)}${'c'.repeat(57)}.org`
 const FAULTY: readonly (readonly [string, string])[] = [

@@ -9,7 +9,7 @@ import { startMonthEnd, startProvision, startSuspend, startUndo } from '../../..
 import { startBulk } from '../../../cli/workflows/start-bulk.ts'
 import { cancelWorkflow, retryWorkflow, signalWorkflow, updateWorkflow } from '../../../cli/workflows/steer.ts'
 import { watchWorkflow } from '../../../cli/workflows/watch.ts'
-import { readSettings, type Settings } from '../../../config/index.ts'
+import { readSettings, type Settings } from '../../../process/settings.ts'
 import { failureOf } from '../../setup/command-failure.ts'
 import { useCommonHarness } from '../../setup/common-harness.ts'
 import { type Service, startService } from '../../setup/service.ts'

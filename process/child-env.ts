@@ -1,5 +1,5 @@
 /** The environment of child processes. */
-import type { Settings } from './index.ts'
+import type { Settings } from './settings.ts'
 
 type Some = Partial<Settings>
 
