@@ -7,9 +7,9 @@ import { armedSims } from '../../../operations/enforcement/arm-sims.ts'
 import { logAction } from '../../../operations/enforcement/log-action.ts'
 import { poolEnforcement, simEnforcement } from '../../../operations/enforcement/read-enforcement.ts'
 import { inTenant, reading } from '../../../store/tenancy.ts'
-import { actionOf } from '../../description/together.ts'
 import { idempotentInTenant } from '../../http/idempotency.ts'
 import { PoolParams, SimParams } from '../../http/params.ts'
+import { actionOf } from '../../openapi/together.ts'
 import type { InternalOptions } from '../../options.ts'
 
 const Cycle = Type.String({ minLength: 1, maxLength: 32, description: 'Key of the cycle' })

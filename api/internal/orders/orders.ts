@@ -19,13 +19,13 @@ import { deliverOrder, failOrder, orderNotFound, processOrder } from '../../../o
 import { findOrder, type OrderRecord, toOrderDetail } from '../../../store/orders/orders.ts'
 import { orderSimCount, pageOfOrderSims } from '../../../store/orders/sims.ts'
 import { inTenant, reading, type TenantTx } from '../../../store/tenancy.ts'
-import { eitherOf, noneTwice, notBoth } from '../../description/together.ts'
 import { SIM_FILES, takeSimFiles } from '../../files/sim-files.ts'
 import { takeNoBody } from '../../http/app.ts'
 import { changeInTenant } from '../../http/change.ts'
 import { idempotentInTenant } from '../../http/idempotency.ts'
 import { whileThere } from '../../http/left.ts'
 import { OrderParams } from '../../http/params.ts'
+import { eitherOf, noneTwice, notBoth } from '../../openapi/together.ts'
 import type { InternalOptions } from '../../options.ts'
 
 /** Problems of the routes that make an order's SIMs. */

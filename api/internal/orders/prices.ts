@@ -4,8 +4,8 @@ import { OrderPrices } from '../../../domain/orders/order.ts'
 import { setOrderPrices, toPrices } from '../../../operations/orders/set-order-prices.ts'
 import { ownPrices } from '../../../store/orders/prices.ts'
 import { inPlatform, inTenant, reading } from '../../../store/tenancy.ts'
-import { onePriceOf } from '../../description/together.ts'
 import { changeInTenant, onBehalfOf } from '../../http/change.ts'
+import { onePriceOf } from '../../openapi/together.ts'
 import type { InternalOptions } from '../../options.ts'
 
 export const orderPriceRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app, { store }) => {

@@ -18,13 +18,13 @@ import {
 } from '../../../operations/tickets/bulk.ts'
 import { inTenant, reading, slowly } from '../../../store/tenancy.ts'
 import { pageOfItems, pageOfRuns, runExists } from '../../../store/tickets/bulk-reads.ts'
-import { TERMS_OF_A_BULK_RUN } from '../../description/together.ts'
 import { takeBulkFiles } from '../../files/sim-tables.ts'
 import { takeNoBody } from '../../http/app.ts'
 import { changeInTenant } from '../../http/change.ts'
 import { idempotentInTenant } from '../../http/idempotency.ts'
 import { whileThere } from '../../http/left.ts'
 import { BulkParams, bulkIdOf } from '../../http/params.ts'
+import { TERMS_OF_A_BULK_RUN } from '../../openapi/together.ts'
 import type { InternalOptions } from '../../options.ts'
 
 /** Limit for a body, in bytes. Enough for 100,000 SIMs in the longest form. */

@@ -22,9 +22,9 @@ import { provisionInput, simNamed } from '../../../operations/workflows/inputs.t
 import { noteChange } from '../../../store/audit.ts'
 import { endOwnStart, forgetRefusal } from '../../../store/outbox.ts'
 import { inTenant, type TenantTx } from '../../../store/tenancy.ts'
-import { eitherOf } from '../../description/together.ts'
 import { onBehalfOf } from '../../http/change.ts'
 import { idempotentElsewhere } from '../../http/idempotency.ts'
+import { eitherOf } from '../../openapi/together.ts'
 import type { InternalOptions } from '../../options.ts'
 import { mustBeOwn } from './own-workflow.ts'
 

@@ -12,7 +12,7 @@ import { takeNoBody } from '../../http/app.ts'
 import { onBehalfOf } from '../../http/change.ts'
 import { idempotentInPlatform } from '../../http/idempotency.ts'
 import type { InternalOptions } from '../../options.ts'
-import { filesOfSet, RULES_BYTES } from '../watchdog/rules.ts'
+import { filesOfSet, RULES_BYTES } from '../rules/rules.ts'
 
 const NewBacktest = strictObject({
   tenantId: Text('Whose past', 'tf622080bc0a0', { minLength: 1, maxLength: 60 }),

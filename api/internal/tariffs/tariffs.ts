@@ -4,10 +4,10 @@ import { NewTariff, TariffOffer } from '../../../domain/tariffs/tariff.ts'
 import { createTariff } from '../../../operations/estate/create-tariff.ts'
 import { setTariffActive } from '../../../operations/estate/set-tariff-active.ts'
 import { inPlatform } from '../../../store/tenancy.ts'
-import { TERMS_OF_A_TARIFF } from '../../description/together.ts'
 import { changeInTenant, onBehalfOf } from '../../http/change.ts'
 import { idempotentInPlatform, idempotentInTenant } from '../../http/idempotency.ts'
 import { TariffParams } from '../../http/params.ts'
+import { TERMS_OF_A_TARIFF } from '../../openapi/together.ts'
 import type { InternalOptions } from '../../options.ts'
 
 export const tariffRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app, { store }) => {
