@@ -2,10 +2,10 @@
 
 import type { WorkflowClient } from '../adapters/temporal/client.ts'
 import type { WorkflowOptions } from '../domain/temporal/workflow-options.ts'
-import type { EsimOptions } from '../operations/orders/esim-profiles.ts'
-import type { TicketQuota } from '../operations/tickets/quota.ts'
-import type { UsageOptions } from '../operations/usage/record-usage.ts'
-import type { WebhookOptions } from '../operations/webhooks/change-webhooks.ts'
+import type { WebhookOptions } from '../service/channels/change-webhooks.ts'
+import type { EsimOptions } from '../service/orders/esim-profiles.ts'
+import type { TicketQuota } from '../service/tickets/quota.ts'
+import type { UsageOptions } from '../service/usage/record-usage.ts'
 import type { Store } from '../store/tenancy.ts'
 import type { KeyCache } from './http/key-cache.ts'
 

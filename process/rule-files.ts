@@ -9,14 +9,9 @@ import type { Logger } from 'pino'
 import { ServiceError } from '../domain/errors.ts'
 import { decode } from '../domain/files/utf8.ts'
 import type { RuleSource } from '../domain/rules/rule-source.ts'
-import {
-  activateRules,
-  inForceInstead,
-  noteRefusedRules,
-  type ReadRules,
-} from '../operations/watchdog/rules-in-force.ts'
 import packageJson from '../package.json' with { type: 'json' }
 import { isTestName } from '../rules/timeline/read.ts'
+import { activateRules, inForceInstead, noteRefusedRules, type ReadRules } from '../service/rules/rules-in-force.ts'
 import { inPlatform, type Store } from '../store/tenancy.ts'
 import { activeRuleVersion } from '../store/watchdog/rule-sets.ts'
 import type { Sweep } from './sweeps.ts'

@@ -1,5 +1,5 @@
 /**
- * Notices to the operator of the installation: a list that every noun writes. `operations/mail/tell-operator.ts` mails
+ * Notices to the operator of the installation: a list that every noun writes. `service/channels/tell-operator.ts` mails
  * it.
  */
 import { sql } from 'kysely'

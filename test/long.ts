@@ -140,7 +140,7 @@ export const LONG: readonly LongSuite[] = [
   suite('ended-run', 'workflows/ended-run', 'a test run that is ended leaves no process behind', 1),
   suite('continued', 'workflows/continued', 'bulk runs continue as new', 2),
   suite('temporal-server', 'workflows/temporal-server', "Temporal's own server: Schedules, searches, restarts", 3),
-  suite('backtest', 'operations/replay/backtest', 'a backtest decides as the service did', 2),
+  suite('backtest', 'service/backtests/backtest', 'a backtest decides as the service did', 2),
   suite('backtest-jobs', 'operations/replay/backtest-jobs', 'backtests asked of the service', 2),
   suite('life-pairs', 'operations/watchdog/life-pairs', 'pairs of changes of rules in force', 2),
   suite('example-month', 'operations/replay/example-month', 'ten hours of the example month, backtested', 1),
@@ -168,7 +168,7 @@ export const LONG: readonly LongSuite[] = [
   drawn(
     'operations',
     2,
-    'operations/estate/take-over',
+    'service/sims/take-over',
     'operations/month-end/plan',
     'operations/month-end/statement',
     'operations/month-end/statement-histories',
@@ -178,7 +178,7 @@ export const LONG: readonly LongSuite[] = [
   drawn(
     'watchdog',
     1,
-    'operations/watchdog/first-look',
+    'service/watchdog/first-look/first-look',
     'operations/watchdog/path-histories',
     'operations/watchdog/path-order',
   ),

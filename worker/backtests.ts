@@ -3,9 +3,9 @@
  * its own. The connection's end releases the lock, even if the worker dies.
  */
 import type { Logger } from 'pino'
-import { type BacktestWork, doNextBacktest } from '../operations/replay/do-backtest.ts'
 import { reasonOf } from '../process/retry.ts'
 import { startSweeps } from '../process/sweeps.ts'
+import { type BacktestWork, doNextBacktest } from '../service/backtests/do-backtest.ts'
 import { connect } from '../store/connect.ts'
 import { countWaitingBacktests } from '../store/replay/backtests.ts'
 import { backendOf, endBackend } from '../store/replay/lock.ts'

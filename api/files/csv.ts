@@ -2,7 +2,7 @@
 import { stringify } from 'csv-stringify/sync'
 import type { TSchema } from 'typebox'
 import { asTextCell, CSV_FORMAT, neutralised } from '../../domain/files/spreadsheet.ts'
-import { DIGIT_FIELDS } from '../../operations/estate/check-sim.ts'
+import { DIGIT_FIELDS } from '../../service/sims/check-sim.ts'
 
 const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null
 const partOf = (value: unknown, name: string): unknown =>

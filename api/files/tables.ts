@@ -6,7 +6,7 @@ import { Unreadable } from '../../domain/files/unreadable.ts'
 import { quote } from '../../domain/quote.ts'
 import { didYouMean } from '../../domain/spelling.ts'
 import { LABEL_PATTERN } from '../../domain/text.ts'
-import { DIGIT_FIELDS } from '../../operations/estate/check-sim.ts'
+import { DIGIT_FIELDS } from '../../service/sims/check-sim.ts'
 import { type Row, rowsOf } from './csv-rows.ts'
 import type { FileRecord } from './lines.ts'
 

@@ -6,7 +6,7 @@
 import type { FastifyInstance } from 'fastify'
 import { ServiceError } from '../../domain/errors.ts'
 import { tenantOfWorkflow } from '../../domain/temporal/ids.ts'
-import { wrongWorkflow } from '../../operations/tickets/cause.ts'
+import { wrongWorkflow } from '../../service/tickets/cause.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {

@@ -2,7 +2,7 @@
  * Knows which keys work, without a database query for each. For callers who share an address with a flood of bad keys.
  */
 import { timingSafeEqual } from 'node:crypto'
-import { hashSecret } from '../../operations/tenants/create-key.ts'
+import { hashSecret } from '../../service/tenants/create-key.ts'
 import { inPlatform, type Store } from '../../store/tenancy.ts'
 import { workingKeys } from '../../store/tenants/keys.ts'
 

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import Handlebars from 'handlebars'
-import type { LinkOutlook } from '../../operations/mail/follow-link.ts'
+import type { LinkOutlook } from '../../service/channels/follow-link.ts'
 
 interface Page {
   readonly title: string

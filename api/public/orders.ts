@@ -12,9 +12,9 @@ import {
   PricingEntry,
 } from '../../domain/orders/order.ts'
 import { pageOf } from '../../domain/page.ts'
-import { createOrder } from '../../operations/orders/create-order.ts'
-import { toPrices } from '../../operations/orders/set-order-prices.ts'
-import { cancelOrder, orderNotFound } from '../../operations/orders/steps.ts'
+import { createOrder } from '../../service/orders/create-order.ts'
+import { toPrices } from '../../service/orders/set-order-prices.ts'
+import { cancelOrder, orderNotFound } from '../../service/orders/steps.ts'
 import { findOrder, pageOfOrders, toOrder } from '../../store/orders/orders.ts'
 import { pricesInForce } from '../../store/orders/prices.ts'
 import { inTenant, reading } from '../../store/tenancy.ts'

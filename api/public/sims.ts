@@ -13,8 +13,8 @@ import {
   TagChange,
 } from '../../domain/sims/sim.ts'
 import { ASSIGNMENT_PROBLEMS } from '../../domain/tickets/decisions.ts'
-import { tagSim } from '../../operations/estate/tag-sim.ts'
-import { queueReprovision, queueUnprovision } from '../../operations/month-end/queue-change.ts'
+import { queueReprovision, queueUnprovision } from '../../service/month-end/queue-change.ts'
+import { tagSim } from '../../service/sims/tag-sim.ts'
 import { pageOfSims, readSim, simExists } from '../../store/estate/sims.ts'
 import { inTenant, reading } from '../../store/tenancy.ts'
 import { pageOfLog } from '../../store/watchdog/log.ts'

@@ -13,8 +13,8 @@ import {
   TicketResponse,
   ticketMetadata,
 } from '../../domain/tickets/ticket.ts'
-import { askedBy } from '../../operations/tickets/cause.ts'
-import { cancelTicket, type OpenTicketRequest, openTicket } from '../../operations/tickets/open-ticket.ts'
+import { askedBy } from '../../service/tickets/cause.ts'
+import { cancelTicket, type OpenTicketRequest, openTicket } from '../../service/tickets/open-ticket.ts'
 import { inTenant, reading, type TenantTx } from '../../store/tenancy.ts'
 import { findTicket, listTickets, toTicket } from '../../store/tickets/tickets.ts'
 import { takeNoBody } from '../http/app.ts'

@@ -1,7 +1,7 @@
 /** `simherd keys create-operator`: makes the platform's first key. Every other request needs a key. */
 
-import { createKey } from '../../operations/tenants/create-key.ts'
 import type { Settings } from '../../process/settings.ts'
+import { createKey } from '../../service/tenants/create-key.ts'
 import { connect } from '../../store/connect.ts'
 import { pendingMigrations } from '../../store/migrate.ts'
 import { inPlatform } from '../../store/tenancy.ts'

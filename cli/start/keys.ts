@@ -2,7 +2,7 @@
 import { timingSafeEqual } from 'node:crypto'
 import { join } from 'node:path'
 import { Type } from 'typebox'
-import { createKey, hashSecret, parseKey } from '../../operations/tenants/create-key.ts'
+import { createKey, hashSecret, parseKey } from '../../service/tenants/create-key.ts'
 import { connect } from '../../store/connect.ts'
 import { inPlatform, type PlatformTx } from '../../store/tenancy.ts'
 import { findKey } from '../../store/tenants/keys.ts'

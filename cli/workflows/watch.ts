@@ -1,8 +1,8 @@
 /** `simherd workflows watch <id>`, and following a run that another command has started. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { InternalClient } from '../../adapters/rest/client.ts'
-import { hasFailed } from '../../operations/workflows/retry-workflow.ts'
 import type { Settings } from '../../process/settings.ts'
+import { hasFailed } from '../../service/workflows/retry-workflow.ts'
 import { CommandFailure } from '../failures.ts'
 import { print } from '../print.ts'
 import { ProblemResponse } from '../service.ts'

@@ -1,4 +1,4 @@
-/** The endpoints of tenants. Secrets are as `operations/webhooks/secrets.ts` seals them, and are in no list. */
+/** The endpoints of tenants. Secrets are as `service/channels/secrets.ts` seals them, and are in no list. */
 import { sql } from 'kysely'
 import type { Webhook } from '../../domain/channels/webhook.ts'
 import { type Page, type PageQuery, pageRequest, toPage } from '../../domain/page.ts'

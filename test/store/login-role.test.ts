@@ -1,9 +1,9 @@
 /** The database under an installation's login role: no superuser, owner of its tables, member of two roles it can assume. */
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { importSims } from '../../operations/estate/import-sims.ts'
-import { createTenant } from '../../operations/tenants/create-tenant.ts'
-import { recordUsage } from '../../operations/usage/record-usage.ts'
+import { importSims } from '../../service/sims/import-sims.ts'
+import { createTenant } from '../../service/tenants/create-tenant.ts'
+import { recordUsage } from '../../service/usage/record-usage.ts'
 import { connect } from '../../store/connect.ts'
 import { pendingMigrations } from '../../store/migrate.ts'
 import { type Db, inPlatform, inTenant, type Store } from '../../store/tenancy.ts'

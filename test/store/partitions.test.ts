@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import pg from 'pg'
 import { describe, expect, test } from 'vitest'
-import { recordUsage } from '../../operations/usage/record-usage.ts'
+import { recordUsage } from '../../service/usage/record-usage.ts'
 import { inTenant } from '../../store/tenancy.ts'
 import { monthsAhead, partitionsAhead, partitionsFor } from '../../store/usage/partitions.ts'
 import { aStore, aTenant, someSims } from '../setup/estate.ts'

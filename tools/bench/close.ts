@@ -9,8 +9,8 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
-import { closeCycle, prepareClose } from '../../operations/month-end/close-cycle.ts'
-import { recordUsage } from '../../operations/usage/record-usage.ts'
+import { closeCycle, prepareClose } from '../../service/month-end/close-cycle.ts'
+import { recordUsage } from '../../service/usage/record-usage.ts'
 import { statementTotals } from '../../store/month-end/statements.ts'
 import { inTenant, type Store, slowly } from '../../store/tenancy.ts'
 import { currentCycle } from '../../store/usage/cycles.ts'

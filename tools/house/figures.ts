@@ -23,8 +23,8 @@ const OTHER = /^(test|tools|bench|examples)\//
 /** Where the way of a usage record begins, and what it asks for: the first path of each line that is there. */
 const WAY = [
   ['api/internal/usage/usage.ts'],
-  ['service/watchdog/evaluate-subjects.ts', 'operations/watchdog/evaluate-subjects.ts'],
-  ['service/channels/deliver.ts', 'service/channels/send-mails.ts', 'operations/mail/send-mails.ts'],
+  ['service/watchdog/evaluate-subjects.ts', 'service/watchdog/evaluate-subjects.ts'],
+  ['service/channels/deliver.ts', 'service/channels/send-mails.ts', 'service/channels/send-mails.ts'],
   ['adapters/channels/mail/render.ts', 'adapters/channels/mail/render.ts'],
 ]
 /** Participles without -ed, and what stands like one for a noun. */

@@ -13,7 +13,7 @@ import {
   rotateWebhook,
   testWebhook,
   type WebhookOptions,
-} from '../../../operations/webhooks/change-webhooks.ts'
+} from '../../../service/channels/change-webhooks.ts'
 import { inTenant, reading } from '../../../store/tenancy.ts'
 import { pageOfDeliveries } from '../../../store/webhooks/deliveries.ts'
 import { pageOfWebhooks } from '../../../store/webhooks/webhooks.ts'

@@ -1,7 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { SuspensionChange } from '../../../domain/enforcement/enforcement.ts'
 import { IdResponse } from '../../../domain/schema.ts'
-import { setSuspensionUntil } from '../../../operations/enforcement/set-suspension-until.ts'
+import { setSuspensionUntil } from '../../../service/enforcement/set-suspension-until.ts'
 import { changeInTenant } from '../../http/change.ts'
 import { SimParams } from '../../http/params.ts'
 import type { InternalOptions } from '../../options.ts'

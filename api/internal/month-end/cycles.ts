@@ -12,15 +12,15 @@ import {
   ReturnSims,
 } from '../../../domain/month-end/month-end.ts'
 import { Id, Instant, nullable, strictObject } from '../../../domain/schema.ts'
-import { closeCycle, prepareClose } from '../../../operations/month-end/close-cycle.ts'
-import { applyChanges, openReturns, retryChanges } from '../../../operations/month-end/open-changes.ts'
+import { closeCycle, prepareClose } from '../../../service/month-end/close-cycle.ts'
+import { applyChanges, openReturns, retryChanges } from '../../../service/month-end/open-changes.ts'
 import {
   changesOf,
   monthEndBatches,
   monthEndCounts,
   prepareRenewal,
   renewCycle,
-} from '../../../operations/month-end/steps.ts'
+} from '../../../service/month-end/steps.ts'
 import { listCycles, suspensionsToRenew } from '../../../store/month-end/progress.ts'
 import { inTenant, reading, slowly } from '../../../store/tenancy.ts'
 import { cycleNamed } from '../../../store/usage/cycles.ts'

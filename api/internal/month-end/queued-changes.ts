@@ -1,7 +1,7 @@
 /** Changes queued for the end of the billing cycle. Queued by tickets; taken back here. */
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { IdResponse } from '../../../domain/schema.ts'
-import { takeBackChange } from '../../../operations/month-end/queue-change.ts'
+import { takeBackChange } from '../../../service/month-end/queue-change.ts'
 import { takeNoBody } from '../../http/app.ts'
 import { changeInTenant } from '../../http/change.ts'
 import { SimParams } from '../../http/params.ts'

@@ -4,8 +4,8 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import { MonthEndPlan } from '../../../domain/month-end/plan.ts'
 import { Id, nullable, strictObject } from '../../../domain/schema.ts'
-import { planMonthEnd } from '../../../operations/month-end/plan-month-end.ts'
-import { STATEMENT_COLUMNS, statementRows } from '../../../operations/month-end/statement-csv.ts'
+import { planMonthEnd } from '../../../service/month-end/plan-month-end.ts'
+import { STATEMENT_COLUMNS, statementRows } from '../../../service/month-end/statement-csv.ts'
 import {
   allLines,
   type StatementLine as Line,

@@ -1,7 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { OrderType } from '../../../domain/codes.ts'
 import { OrderPrices } from '../../../domain/orders/order.ts'
-import { setOrderPrices, toPrices } from '../../../operations/orders/set-order-prices.ts'
+import { setOrderPrices, toPrices } from '../../../service/orders/set-order-prices.ts'
 import { ownPrices } from '../../../store/orders/prices.ts'
 import { inPlatform, inTenant, reading } from '../../../store/tenancy.ts'
 import { changeInTenant, onBehalfOf } from '../../http/change.ts'

@@ -1,7 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { CoverageQuery, RuleCoverage } from '../../../domain/rules/rule-coverage.ts'
-import { coverage } from '../../../operations/watchdog/coverage.ts'
-import { rulesInForce } from '../../../operations/watchdog/rules-in-force.ts'
+import { coverage } from '../../../service/rules/coverage.ts'
+import { rulesInForce } from '../../../service/rules/rules-in-force.ts'
 import { inTenant, reading, slowly } from '../../../store/tenancy.ts'
 import type { InternalOptions } from '../../options.ts'
 

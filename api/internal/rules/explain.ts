@@ -1,7 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { ExplainQuery, Explanation } from '../../../domain/rules/explanation.ts'
-import { explain } from '../../../operations/watchdog/explain.ts'
-import { rulesInForce } from '../../../operations/watchdog/rules-in-force.ts'
+import { rulesInForce } from '../../../service/rules/rules-in-force.ts'
+import { explain } from '../../../service/watchdog/explain/explain.ts'
 import { inTenant, reading } from '../../../store/tenancy.ts'
 import type { InternalOptions } from '../../options.ts'
 

@@ -3,12 +3,7 @@ import { Type } from 'typebox'
 import { PageQuery, pageOf } from '../../../domain/page.ts'
 import { ChangedRules, changeFields, expectField, RuleChange, RuleVersion } from '../../../domain/rules/rule-change.ts'
 import { Instant, nullable, strictObject } from '../../../domain/schema.ts'
-import {
-  activateRuleVersion,
-  pushRules,
-  readVersion,
-  rollBackRules,
-} from '../../../operations/watchdog/rule-versions.ts'
+import { activateRuleVersion, pushRules, readVersion, rollBackRules } from '../../../service/rules/rule-versions.ts'
 import { inPlatform } from '../../../store/tenancy.ts'
 import { pageOfRuleHistory } from '../../../store/watchdog/rule-history.ts'
 import { onBehalfOf } from '../../http/change.ts'

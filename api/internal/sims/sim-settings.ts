@@ -1,7 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { IdResponse } from '../../../domain/schema.ts'
 import { SimWatchdogChange } from '../../../domain/sims/sim.ts'
-import { setSimWatchdog } from '../../../operations/watchdog/set-sim-watchdog.ts'
+import { setSimWatchdog } from '../../../service/sims/set-sim-watchdog.ts'
 import { changeInTenant } from '../../http/change.ts'
 import { SimParams } from '../../http/params.ts'
 import type { InternalOptions } from '../../options.ts'

@@ -1,7 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { ServiceError } from '../../../domain/errors.ts'
 import { NoticeSettings } from '../../../domain/tenants/notices.ts'
-import { changeNotices } from '../../../operations/mail/change-notices.ts'
+import { changeNotices } from '../../../service/channels/change-notices.ts'
 import { inTenant, reading } from '../../../store/tenancy.ts'
 import { readNoticeSettings } from '../../../store/tenants/notices.ts'
 import { versionOf } from '../../../store/versions.ts'

@@ -1,6 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { NewTenant, WithSecret } from '../../../domain/tenants/tenant.ts'
-import { createTenant } from '../../../operations/tenants/create-tenant.ts'
+import { createTenant } from '../../../service/tenants/create-tenant.ts'
 import { idempotentInPlatform } from '../../http/idempotency.ts'
 import type { InternalOptions } from '../../options.ts'
 

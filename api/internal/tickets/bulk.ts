@@ -15,7 +15,7 @@ import {
   planBulkTickets,
   runOf,
   startBulkTickets,
-} from '../../../operations/tickets/bulk.ts'
+} from '../../../service/tickets/bulk.ts'
 import { inTenant, reading, slowly } from '../../../store/tenancy.ts'
 import { pageOfItems, pageOfRuns, runExists } from '../../../store/tickets/bulk-reads.ts'
 import { takeBulkFiles } from '../../files/sim-tables.ts'

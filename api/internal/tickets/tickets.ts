@@ -11,8 +11,8 @@ import {
   TicketResponse,
 } from '../../../domain/tickets/ticket.ts'
 import { cycleAt } from '../../../domain/time/cycle.ts'
-import { askedBy } from '../../../operations/tickets/cause.ts'
-import { cancelTicket, openTicket } from '../../../operations/tickets/open-ticket.ts'
+import { askedBy } from '../../../service/tickets/cause.ts'
+import { cancelTicket, openTicket } from '../../../service/tickets/open-ticket.ts'
 import { inTenant, reading, type TenantTx } from '../../../store/tenancy.ts'
 import { findTicket, type TicketRecord, toTicket } from '../../../store/tickets/tickets.ts'
 import { tenantSettings } from '../../../store/usage/cycles.ts'

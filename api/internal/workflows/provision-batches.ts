@@ -11,7 +11,7 @@ import {
   BatchSims,
   BatchStarted,
 } from '../../../domain/workflows/provision-batch.ts'
-import { batchOf, closeBatch, noBatch, noteBatch, startBatch } from '../../../operations/workflows/provision-batches.ts'
+import { batchOf, closeBatch, noBatch, noteBatch, startBatch } from '../../../service/tickets/provision-batches.ts'
 import { inTenant, reading, slowly } from '../../../store/tenancy.ts'
 import { batchExists, pageOfBatch } from '../../../store/workflows/provision-batches.ts'
 import { takeBatchFiles } from '../../files/sim-tables.ts'

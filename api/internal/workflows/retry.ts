@@ -2,7 +2,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import { StartResponse, WorkflowPending } from '../../../domain/workflows/workflow.ts'
-import { retryOf } from '../../../operations/workflows/retry-workflow.ts'
+import { retryOf } from '../../../service/workflows/retry-workflow.ts'
 import { noteChange } from '../../../store/audit.ts'
 import { releaseRun } from '../../../store/outbox.ts'
 import { idempotentElsewhere } from '../../http/idempotency.ts'

@@ -16,9 +16,9 @@ import {
   WorkflowInfo,
   WorkflowQuery,
 } from '../../../domain/workflows/workflow.ts'
-import { takeSuspendStart } from '../../../operations/enforcement/start-suspension.ts'
-import { monthEndInput } from '../../../operations/month-end/month-end-input.ts'
-import { provisionInput, simNamed } from '../../../operations/workflows/inputs.ts'
+import { takeSuspendStart } from '../../../service/enforcement/start-suspension.ts'
+import { monthEndInput } from '../../../service/month-end/month-end-input.ts'
+import { provisionInput, simNamed } from '../../../service/workflows/inputs.ts'
 import { noteChange } from '../../../store/audit.ts'
 import { endOwnStart, forgetRefusal } from '../../../store/outbox.ts'
 import { inTenant, type TenantTx } from '../../../store/tenancy.ts'

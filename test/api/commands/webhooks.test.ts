@@ -12,7 +12,7 @@ import {
   testWebhook,
 } from '../../../cli/commands/webhooks.ts'
 import { parseNetworks } from '../../../domain/networks.ts'
-import { sendWebhooks } from '../../../operations/webhooks/send-webhooks.ts'
+import { sendWebhooks } from '../../../service/channels/send-webhooks.ts'
 import { CERTIFICATE } from '../../setup/certificate.ts'
 import { until } from '../../setup/soon.ts'
 import { answers, startReceiver } from '../../setup/webhook-receiver.ts'

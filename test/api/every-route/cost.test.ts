@@ -2,7 +2,7 @@
 import { sql } from 'kysely'
 import pg from 'pg'
 import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
-import { recordUsage } from '../../../operations/usage/record-usage.ts'
+import { recordUsage } from '../../../service/usage/record-usage.ts'
 import { inTenant } from '../../../store/tenancy.ts'
 import { byHand } from '../../setup/estate.ts'
 import { aPool, aSim, aTariff, aTenant, type Tenant, useHarness } from '../harness.ts'

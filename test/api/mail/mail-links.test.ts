@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { type AlertLink, LINKS_LAST_MS, type Link, sealLink } from '../../../domain/channels/link.ts'
 import { LogLevel, TicketType } from '../../../domain/codes.ts'
-import { activateRules } from '../../../operations/watchdog/rules-in-force.ts'
+import { activateRules } from '../../../service/rules/rules-in-force.ts'
 import { linkKey } from '../../../store/mail/link-key.ts'
 import { inPlatform, inTenant } from '../../../store/tenancy.ts'
 import { complete, evaluationOptions, watch } from '../../operations/harness.ts'

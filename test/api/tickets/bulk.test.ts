@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
-import { openBulkTickets } from '../../../operations/tickets/open-bulk-tickets.ts'
+import { openBulkTickets } from '../../../service/tickets/open-bulk-tickets.ts'
 import { inTenant } from '../../../store/tenancy.ts'
 import { anIccid, aPool, aSim, aTariff, provisioned, type Tenant, useHarness } from '../harness.ts'
 

@@ -2,7 +2,7 @@
 import { CompiledQuery, sql } from 'kysely'
 import pg from 'pg'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
-import { openTicket } from '../../../operations/tickets/open-ticket.ts'
+import { openTicket } from '../../../service/tickets/open-ticket.ts'
 import { inTenant } from '../../../store/tenancy.ts'
 import { aSim, aTenant, provisioned, type Tenant, useHarness } from '../harness.ts'
 

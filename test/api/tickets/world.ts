@@ -1,7 +1,7 @@
 /** A tenant and its model: both get each request, and then the API must show the SIMs and tickets of the model. */
 import { expect } from 'vitest'
 import type { Network } from '../../../adapters/carrier/network.ts'
-import { executeTickets } from '../../../operations/tickets/execute-tickets.ts'
+import { executeTickets } from '../../../service/tickets/execute-tickets.ts'
 import type { aBridge } from '../../setup/bridge.ts'
 import { withOnlySim } from '../../setup/only-sim.ts'
 import { anIccid, aPool, aTariff, aTenant, type Harness, type Tenant } from '../harness.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { TicketType } from '../../../domain/codes.ts'
-import { activateRules } from '../../../operations/watchdog/rules-in-force.ts'
+import { activateRules } from '../../../service/rules/rules-in-force.ts'
 import { inTenant } from '../../../store/tenancy.ts'
 import { complete, evaluationOptions, watch } from '../../operations/harness.ts'
 import { only } from '../../operations/watchdog/alert-world.ts'

@@ -2,9 +2,9 @@
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { TariffType } from '../../../domain/codes.ts'
-import { armedSims, armSims } from '../../../operations/enforcement/arm-sims.ts'
-import { poolEnforcement } from '../../../operations/enforcement/read-enforcement.ts'
-import { closeCycle } from '../../../operations/month-end/close-cycle.ts'
+import { armedSims, armSims } from '../../../service/enforcement/arm-sims.ts'
+import { poolEnforcement } from '../../../service/enforcement/read-enforcement.ts'
+import { closeCycle } from '../../../service/month-end/close-cycle.ts'
 import { aPool, aStore, aTariff } from '../../setup/estate.ts'
 import { aHarness } from '../harness.ts'
 

@@ -1,8 +1,8 @@
 /** Which addresses a mail reaches beside the billing address. */
 import { describe, expect, test } from 'vitest'
 import { LogLevel } from '../../../domain/codes.ts'
-import { addAddress, confirmAddress, removeAddress } from '../../../operations/mail/change-addresses.ts'
-import { changeBillingAddress } from '../../../operations/mail/change-billing-address.ts'
+import { addAddress, confirmAddress, removeAddress } from '../../../service/channels/change-addresses.ts'
+import { changeBillingAddress } from '../../../service/channels/change-billing-address.ts'
 import { readAddresses } from '../../../store/mail/addresses.ts'
 import { aStore } from '../../setup/estate.ts'
 import { anAlert } from '../../unit/notify/notifications.ts'

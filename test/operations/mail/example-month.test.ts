@@ -1,9 +1,9 @@
 /** How many mails the example month makes, and how many a naive system would send. docs/alerts.md has the numbers. */
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
-import { closeCycle } from '../../../operations/month-end/close-cycle.ts'
-import { activateRules } from '../../../operations/watchdog/rules-in-force.ts'
 import { readRuleFiles } from '../../../process/rule-files.ts'
+import { closeCycle } from '../../../service/month-end/close-cycle.ts'
+import { activateRules } from '../../../service/rules/rules-in-force.ts'
 import { inPlatform } from '../../../store/tenancy.ts'
 import { aStore } from '../../setup/estate.ts'
 import { EXAMPLE_MONTH, exampleMonth } from '../example-month.ts'

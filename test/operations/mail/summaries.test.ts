@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { LogLevel, TariffType } from '../../../domain/codes.ts'
-import { closeCycle } from '../../../operations/month-end/close-cycle.ts'
+import { closeCycle } from '../../../service/month-end/close-cycle.ts'
 import { aPool, aStore, aTariff, byHand } from '../../setup/estate.ts'
 import { aPost } from './post.ts'
 

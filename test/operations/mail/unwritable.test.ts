@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { EventSeverity, LogLevel } from '../../../domain/codes.ts'
-import type { Mailer } from '../../../operations/mail/send-mails.ts'
+import type { Mailer } from '../../../service/channels/send-mails.ts'
 import { aStore } from '../../setup/estate.ts'
 import { aPost, type Post, RETRIES, SECOND } from './post.ts'
 

@@ -1,7 +1,7 @@
 /** October 2026, the billing cycle in tests of statements and month ends: its instants, and helpers to close it. */
 import { sql } from 'kysely'
 import type { SummaryNotification } from '../../../domain/notifications/notification.ts'
-import { closeCycle } from '../../../operations/month-end/close-cycle.ts'
+import { closeCycle } from '../../../service/month-end/close-cycle.ts'
 import { pageOfLines, type StatementLine } from '../../../store/month-end/statements.ts'
 import type { Harness } from '../harness.ts'
 

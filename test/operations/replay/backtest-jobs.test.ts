@@ -1,10 +1,10 @@
 /** Backtests that a worker does: one at a time, anew after a worker that died, and without a change of any other row. */
 import { pino } from 'pino'
 import { afterEach, expect, test } from 'vitest'
-import { askBacktest, type BacktestQuestion, checkQuestion } from '../../../operations/replay/ask-backtest.ts'
-import { backtest } from '../../../operations/replay/backtest.ts'
-import { activateRules } from '../../../operations/watchdog/rules-in-force.ts'
 import { readRuleFiles } from '../../../process/rule-files.ts'
+import { askBacktest, type BacktestQuestion, checkQuestion } from '../../../service/backtests/ask-backtest.ts'
+import { backtest } from '../../../service/backtests/backtest.ts'
+import { activateRules } from '../../../service/rules/rules-in-force.ts'
 import { connect } from '../../../store/connect.ts'
 import { deleteBacktest, findBacktest, forgetBacktests } from '../../../store/replay/backtests.ts'
 import { backendOf, endBackend, tryBacktestLock } from '../../../store/replay/lock.ts'

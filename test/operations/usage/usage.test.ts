@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { LogLevel, TariffType, TicketType } from '../../../domain/codes.ts'
-import { closeCycle } from '../../../operations/month-end/close-cycle.ts'
+import { closeCycle } from '../../../service/month-end/close-cycle.ts'
 import { aPool, aStore, aTariff } from '../../setup/estate.ts'
 import { overlapping } from '../../setup/lock-waits.ts'
 import { aHarness, type Harness } from '../harness.ts'

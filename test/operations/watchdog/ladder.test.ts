@@ -1,8 +1,8 @@
 /** A rule with a ladder: what its steps write, and when. */
 import { describe, expect, test } from 'vitest'
 import { MB } from '../../../domain/units.ts'
-import { lookAt } from '../../../operations/watchdog/look.ts'
-import { addSilence } from '../../../operations/watchdog/silence-alerts.ts'
+import { addSilence } from '../../../service/alerts/silence-alerts.ts'
+import { lookAt } from '../../../service/watchdog/look.ts'
 import { aWorld, type Edit, only } from './alert-world.ts'
 
 const steps: Edit = (rule) => {

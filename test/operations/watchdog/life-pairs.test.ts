@@ -1,7 +1,7 @@
 /** Every change of the rules after every other, while an alert fires: no ghost, no second mail, nothing in the wrong log. */
 import { describe, expect, test } from 'vitest'
-import { rollBackRules } from '../../../operations/watchdog/rule-versions.ts'
-import { rulesInForce } from '../../../operations/watchdog/rules-in-force.ts'
+import { rollBackRules } from '../../../service/rules/rule-versions.ts'
+import { rulesInForce } from '../../../service/rules/rules-in-force.ts'
 import { inPlatform } from '../../../store/tenancy.ts'
 import { aStore } from '../../setup/estate.ts'
 import { asShipped, aWorld, type Edit, inStage, only } from './alert-world.ts'

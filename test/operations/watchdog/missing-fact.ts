@@ -1,6 +1,7 @@
 /** Rules after a fault of the service: a fact that they read is missing. */
-import type { RulesInForce } from '../../../operations/watchdog/rules-in-force.ts'
+
 import { type Answer, NO, YES } from '../../../rules/compile/answer.ts'
+import type { RulesInForce } from '../../../service/rules/rules-in-force.ts'
 
 const ANSWERS: readonly Answer[] = [YES, NO]
 

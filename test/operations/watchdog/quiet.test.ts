@@ -2,9 +2,9 @@
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { TariffType } from '../../../domain/codes.ts'
-import { acknowledgeAlert } from '../../../operations/watchdog/acknowledge-alert.ts'
-import { setSimWatchdog } from '../../../operations/watchdog/set-sim-watchdog.ts'
-import { addSilence } from '../../../operations/watchdog/silence-alerts.ts'
+import { acknowledgeAlert } from '../../../service/alerts/acknowledge-alert.ts'
+import { addSilence } from '../../../service/alerts/silence-alerts.ts'
+import { setSimWatchdog } from '../../../service/sims/set-sim-watchdog.ts'
 import { asShipped, aWorld, only } from './alert-world.ts'
 
 const HOUR = 3_600_000

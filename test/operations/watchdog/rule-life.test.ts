@@ -1,6 +1,6 @@
 /** The rules are changed while alerts fire. */
 import { expect, test } from 'vitest'
-import { rollBackRules } from '../../../operations/watchdog/rule-versions.ts'
+import { rollBackRules } from '../../../service/rules/rule-versions.ts'
 import { inPlatform } from '../../../store/tenancy.ts'
 import { asShipped, aWorld, inStage, only } from './alert-world.ts'
 

@@ -1,9 +1,9 @@
 /** How a change of the rules reaches the tenants, though every process dies on the way. */
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
-import { activateRuleVersion, pushRules, rollBackRules } from '../../../operations/watchdog/rule-versions.ts'
-import { activateRules } from '../../../operations/watchdog/rules-in-force.ts'
-import { sweepSubjects } from '../../../operations/watchdog/sweep-subjects.ts'
+import { activateRuleVersion, pushRules, rollBackRules } from '../../../service/rules/rule-versions.ts'
+import { activateRules } from '../../../service/rules/rules-in-force.ts'
+import { sweepSubjects } from '../../../service/watchdog/sweep-subjects.ts'
 import { countHeard } from '../../../store/rule-spreads.ts'
 import { tenantsToSweep } from '../../../store/shards.ts'
 import { inPlatform, inTenant, type Store } from '../../../store/tenancy.ts'

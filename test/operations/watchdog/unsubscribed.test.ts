@@ -1,8 +1,8 @@
 /** What is not mailed because the tenant wants no mails of alerts of that level. */
 import { describe, expect, test } from 'vitest'
 import { LogLevel } from '../../../domain/codes.ts'
-import { logAction } from '../../../operations/enforcement/log-action.ts'
-import { changeNotices } from '../../../operations/mail/change-notices.ts'
+import { changeNotices } from '../../../service/channels/change-notices.ts'
+import { logAction } from '../../../service/enforcement/log-action.ts'
 import { readNoticeSettings } from '../../../store/tenants/notices.ts'
 import { asShipped, aWorld, only } from './alert-world.ts'
 

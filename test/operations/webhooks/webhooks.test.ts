@@ -14,8 +14,8 @@ import {
   rotateWebhook,
   testWebhook,
   type WebhookOptions,
-} from '../../../operations/webhooks/change-webhooks.ts'
-import { sendWebhooks } from '../../../operations/webhooks/send-webhooks.ts'
+} from '../../../service/channels/change-webhooks.ts'
+import { sendWebhooks } from '../../../service/channels/send-webhooks.ts'
 import { inPlatform, inTenant } from '../../../store/tenancy.ts'
 import { insertWebhookEvent, insertWebhookEvents } from '../../../store/webhook-events.ts'
 import { forgetWebhookEvents, pageOfDeliveries, webhooksDue } from '../../../store/webhooks/deliveries.ts'

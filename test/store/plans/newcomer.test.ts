@@ -3,11 +3,11 @@
  * month may cost twice what it costs where they are made anew before each step. Blocks and rows are counted, not time.
  */
 import { beforeAll, expect, test } from 'vitest'
-import { executeTickets } from '../../../operations/tickets/execute-tickets.ts'
-import { openBulkTickets } from '../../../operations/tickets/open-bulk-tickets.ts'
-import { evaluateSubjects } from '../../../operations/watchdog/evaluate-subjects.ts'
-import { sweepSubjects } from '../../../operations/watchdog/sweep-subjects.ts'
 import { readRuleFiles } from '../../../process/rule-files.ts'
+import { executeTickets } from '../../../service/tickets/execute-tickets.ts'
+import { openBulkTickets } from '../../../service/tickets/open-bulk-tickets.ts'
+import { evaluateSubjects } from '../../../service/watchdog/evaluate-subjects.ts'
+import { sweepSubjects } from '../../../service/watchdog/sweep-subjects.ts'
 import { lookAtAll } from '../../../store/shards.ts'
 import { inTenant } from '../../../store/tenancy.ts'
 import { keepCyclesOpen } from '../../../store/usage/open-in-slices.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { troubleOf } from '../../../adapters/channels/mail/smtp-answer.ts'
-import { afterFailure } from '../../../operations/mail/retry.ts'
+import { afterFailure } from '../../../service/channels/retry.ts'
 
 describe('troubleOf', () => {
   test.each([

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { SimType } from '../../../domain/codes.ts'
-import { checkImport, checkSim, SIM_FIELDS } from '../../../operations/estate/check-sim.ts'
+import { checkImport, checkSim, SIM_FIELDS } from '../../../service/sims/check-sim.ts'
 
 const iccid = '8999900000000000014'
 const code = 'LPA:1$smdp.example.com$04386-AGYFT'

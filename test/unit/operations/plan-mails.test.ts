@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import type { MailKind } from '../../../domain/channels/mail.ts'
 import { LogLevel } from '../../../domain/codes.ts'
 import { mailWaits } from '../../../domain/notifications/waits.ts'
-import { type PastMail, planMails, type Waiting } from '../../../operations/mail/plan-mails.ts'
+import { type PastMail, planMails, type Waiting } from '../../../service/channels/plan-mails.ts'
 import { anAlert, aSummary, aWarning } from '../notify/notifications.ts'
 
 const MONTH = 30 * 86_400_000

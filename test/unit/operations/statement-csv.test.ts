@@ -1,6 +1,6 @@
 import { parse } from 'csv-parse/sync'
 import { expect, test } from 'vitest'
-import { statementCsv } from '../../../operations/month-end/statement-csv.ts'
+import { statementCsv } from '../../../service/month-end/statement-csv.ts'
 import { STATEMENT_LINE } from '../../setup/statement-line.ts'
 
 test('statementCsv neutralises formulas, but keeps amounts as numbers', () => {

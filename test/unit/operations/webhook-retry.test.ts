@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { nextAttempt, pausedUntil, verdictOn } from '../../../operations/webhooks/retry.ts'
-import { newSecret, open, seal } from '../../../operations/webhooks/secrets.ts'
+import { nextAttempt, pausedUntil, verdictOn } from '../../../service/channels/retry-webhook.ts'
+import { newSecret, open, seal } from '../../../service/channels/secrets.ts'
 
 const HOUR = 3_600_000
 const FROM = Date.UTC(2026, 10, 20, 12)

@@ -6,12 +6,12 @@ const packaged = (target: string, ...values: string[]) => ({ target, isPackage: 
 
 describe('whyNotImport', () => {
   test.each([
-    ['a folder below', 'operations/mail/send-mails.ts', file('store/mail/mails.ts', 'lockMails')],
+    ['a folder below', 'service/channels/send-mails.ts', file('store/mail/mails.ts', 'lockMails')],
     ['its own folder', 'store/mail/mails.ts', file('store/tenancy.ts', 'inTenant')],
     ['types of a folder that gives it types', 'store/mail/mails.ts', file('domain/notifications/notification.ts')],
     [
       'the value that is named',
-      'operations/tickets/apply-tickets.ts',
+      'service/tickets/apply-tickets.ts',
       file('adapters/carrier/network.ts', 'CarrierError'),
     ],
     ['a file of the bundle', 'workflows/run/rate.ts', file('domain/time/duration.ts', 'durationMs')],
@@ -20,7 +20,7 @@ describe('whyNotImport', () => {
     ['anything, for a test', 'test/unit/x.test.ts', file('workflows/run/rate.ts', 'pace')],
     ['a noun that another stands on', 'store/tickets/tickets.ts', file('store/estate/sims.ts', 'simLabels')],
     ['the root of a floor', 'store/tickets/tickets.ts', file('store/tenancy.ts', 'inTenant')],
-    ['any noun of a floor below', 'operations/mail/send-mails.ts', file('store/watchdog/alerts.ts', 'saveAlerts')],
+    ['any noun of a floor below', 'service/channels/send-mails.ts', file('store/watchdog/alerts.ts', 'saveAlerts')],
   ])('allows a file to import %s', (_, from, wanted) => {
     expect(whyNotImport(from, wanted)).toBeUndefined()
   })
@@ -55,6 +55,6 @@ describe('whyNotImport', () => {
   })
 
   test('treats `operations/workflows/` as operations, not as workflows', () => {
-    expect(whyNotImport('api/main.ts', file('operations/workflows/inputs.ts', 'inputs'))).toBeUndefined()
+    expect(whyNotImport('api/main.ts', file('service/workflows/inputs.ts', 'inputs'))).toBeUndefined()
   })
 })

@@ -1,6 +1,6 @@
 /** The rules of the tests on the real service: the shipped rules that suspend, and a variant with a grace. */
 import { readFile } from 'node:fs/promises'
-import { activateRules } from '../../../operations/watchdog/rules-in-force.ts'
+import { activateRules } from '../../../service/rules/rules-in-force.ts'
 import type { Store } from '../../../store/tenancy.ts'
 
 const shipped = async (file: string) =>

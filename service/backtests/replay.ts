@@ -1,0 +1,221 @@
+/**
+ * Replays a tenant's past by a rule set: its records, in the order in which they were received, go through the
+ * service's operations, on temporary tables. Its transactions are read only: PostgreSQL lets them write only those
+ * tables.
+ */
+import { TicketStatus } from '../../domain/codes.ts'
+import { ServiceError } from '../../domain/errors.ts'
+import { mayOpen } from '../../domain/tickets/decisions.ts'
+import { bucketMs } from '../../domain/time/cycle.ts'
+import { notePoolChanged } from '../../store/changed.ts'
+import { markDue } from '../../store/due.ts'
+import { lockSim } from '../../store/estate/sim-state.ts'
+import { countPast, fillTables, type Span } from '../../store/replay/fill.ts'
+import {
+  hidePools,
+  insertPastTicket,
+  movePools,
+  moveSilences,
+  nextPastAt,
+  type PastRecord,
+  pastCloses,
+  pastSettings,
+  pastTickets,
+  pastUsage,
+} from '../../store/replay/past.ts'
+import { fillRules, type ReplayedRules } from '../../store/replay/rules.ts'
+import { analyzeTemporaryTables, emptyStage, makeTemporaryTables } from '../../store/replay/temporary-tables.ts'
+import { lookAtAll } from '../../store/shards.ts'
+import { type Db, inTenant, reading, slowly, type TenantTx } from '../../store/tenancy.ts'
+import type { TicketRecord } from '../../store/tickets/tickets.ts'
+import { openRunningCycle } from '../../store/usage/open-in-slices.ts'
+import { endSilence } from '../alerts/silence-alerts.ts'
+import type { Mailer } from '../channels/send-mails.ts'
+import { closeCycle } from '../month-end/close-cycle.ts'
+import { rulesInForce } from '../rules/rules-in-force.ts'
+import { applyTickets } from '../tickets/apply-tickets.ts'
+import { countUsage } from '../usage/record-usage.ts'
+import type { EvaluationOptions } from '../watchdog/evaluation.ts'
+import { openPlayer, type PlayedStore } from './play.ts'
+import { setAs } from './settings.ts'
+
+/** Records in a transaction, as of a delivery. */
+const CHUNK = 20_000
+/** Facts look back over a week at most, and over a share of the cycle. */
+const LOOK_BACK_MS = 8 * 86_400_000
+/** A replay of more records is refused. */
+const MOST_RECORDS = 50_000_000
+
+export interface ReplayQuestion {
+  readonly tenantId: string
+  readonly billingCycle: string
+  /** Start of the first cycle, and end of the last. */
+  readonly startsAt: number
+  readonly endsAt: number
+  readonly rules: ReplayedRules
+}
+
+export interface ReplayOptions {
+  readonly evaluation: Omit<EvaluationOptions, 'rules'>
+  readonly render: Mailer['render']
+  /** Called after each instant: how many of the records are done. @throws an error that ends the replay */
+  readonly onProgress?: (done: number, of: number) => Promise<void>
+}
+
+/** The records that could not be repeated. */
+export interface Undecided {
+  /** Usage records that do not count, because an earlier one is missing: a correction would take a total below 0. */
+  records: number
+  /** Tickets of persons that do not fit the actions of the replayed rules. */
+  tickets: number
+  /** Changes of settings of SIMs and pools that do not exist. */
+  settings: number
+}
+
+export interface Replayed {
+  readonly records: number
+  readonly undecided: Readonly<Undecided>
+}
+
+/** Accepts each mail at once. */
+const NOBODY: Mailer['transport'] = { send: async () => ({ response: '250 replayed', accepted: [] }) }
+
+/**
+ * Replays a tenant's past. Afterwards the temporary tables have the results.
+ *
+ * @param db a single connection, which its maker closes afterwards
+ * @throws ServiceError `invalid_request` for too many records
+ */
+export async function replay(db: Db, question: ReplayQuestion, options: ReplayOptions): Promise<Replayed> {
+  const { tenantId, billingCycle, startsAt, endsAt, rules } = question
+  const usageFrom = new Date(startsAt - Math.max(LOOK_BACK_MS, endsAt - startsAt))
+  // The end belongs to the next cycle.
+  const span: Span = {
+    from: new Date(startsAt),
+    until: new Date(endsAt - 1),
+    usageFrom,
+    bucketMs: bucketMs(billingCycle),
+  }
+  const store: PlayedStore = {
+    db,
+    now: startsAt,
+    clock: () => store.now,
+    enqueue: () => undefined,
+    isReplay: true,
+    slow: true,
+  }
+  await makeTemporaryTables(db)
+  const real = slowly(reading({ ...store, isReplay: false }))
+  const of = await inTenant(real, tenantId, async (tx) => {
+    const records = await countPast(tx, span)
+    if (records > MOST_RECORDS)
+      throw new ServiceError(
+        'invalid_request',
+        `got ${records} usage records, expected ${MOST_RECORDS} at most: take fewer cycles`,
+      )
+    await fillTables(tx, span)
+    await fillRules(tx, rules, span.from)
+    return records
+  })
+  await analyzeTemporaryTables(db)
+  const evaluation = { ...options.evaluation, rules: rulesInForce() }
+  const player = openPlayer(store, tenantId, { evaluation, mailer: { render: options.render, transport: NOBODY } })
+  const undecided = { records: 0, tickets: 0, settings: 0 }
+  const again: Again = {
+    store,
+    tenantId,
+    undecided,
+    done: 0,
+    last: { receivedAt: span.from, recordId: '\u{10FFFF}', at: 0 },
+  }
+  await begin(again, span)
+  await player.work()
+  for (;;) {
+    const after = new Date(store.now)
+    const next = await inTenant(store, tenantId, (tx) => nextPastAt(tx, after))
+    if (next === null || next > span.until) break
+    await player.moveTo(next.getTime())
+    await doAgain(again, { after, through: next })
+    await player.work()
+    await options.onProgress?.(again.done, of)
+  }
+  await player.moveTo(endsAt)
+  return { records: of, undecided }
+}
+
+/** The state of a replay. */
+interface Again {
+  readonly store: PlayedStore
+  readonly tenantId: string
+  readonly undecided: Undecided
+  /** Usage records so far. */
+  done: number
+  last: Pick<PastRecord, 'receivedAt' | 'recordId' | 'at'>
+}
+
+interface Between {
+  readonly after: Date
+  readonly through: Date
+}
+
+/** Takes back later changes of settings, and opens the cycle. */
+async function begin({ store, tenantId, undecided }: Again, { from }: Span): Promise<void> {
+  const changes = await inTenant(store, tenantId, (tx) => pastSettings(tx, { after: from, through: FOR_EVER }))
+  await inTenant(store, tenantId, async (tx) => {
+    for (const change of changes.toReversed()) if (!(await setAs(tx, change, change.before))) undecided.settings += 1
+    await hidePools(tx, from)
+  })
+  await openRunningCycle(store, tenantId)
+  await inTenant(store, tenantId, lookAtAll)
+}
+
+const FOR_EVER = new Date(8.64e15)
+
+/** Repeats the records of a span: SIMs first, then settings, then usage. */
+async function doAgain(again: Again, span: Between): Promise<void> {
+  const { store, tenantId, undecided } = again
+  await inTenant(store, tenantId, async (tx) => {
+    for (const id of await movePools(tx, span)) await notePoolChanged(tx, id)
+    for (const ticket of await pastTickets(tx, span)) if (!(await endAgain(tx, ticket))) undecided.tickets += 1
+    for (const change of await pastSettings(tx, span)) await setAs(tx, change, change.after)
+    for (const id of await moveSilences(tx, span)) await endSilence(tx, id)
+  })
+  await receiveAgain(again, span.through)
+  for (const key of await inTenant(store, tenantId, (tx) => pastCloses(tx, span)))
+    await inTenant(store, tenantId, (tx) => closeCycle(tx, key))
+}
+
+/**
+ * Ends a ticket as in the past. @returns whether it fits its SIM: a person may have brought back a SIM that no rule has
+ * suspended
+ */
+async function endAgain(tx: TenantTx, ticket: TicketRecord): Promise<boolean> {
+  const sim = await lockSim(tx, ticket.simId)
+  if (sim === undefined) return false
+  await insertPastTicket(tx, ticket.id)
+  await markDue(tx, [{ kind: 'tenant', id: 0 }])
+  if (ticket.status !== TicketStatus.Complete) return true
+  if (mayOpen(sim, [], ticket) !== undefined) return false
+  await applyTickets(tx, [{ sim, ticket }])
+  return true
+}
+
+async function receiveAgain(again: Again, through: Date): Promise<void> {
+  const { store, tenantId, undecided } = again
+  for (;;) {
+    const records = await inTenant(store, tenantId, (tx) => pastUsage(tx, through, again.last, CHUNK))
+    const last = records.at(-1)
+    if (last === undefined) return
+    await emptyStage(store.db)
+    const { rejected } = await countUsage(
+      store,
+      tenantId,
+      records.map((record) => ({ record })),
+      0,
+      {},
+    )
+    undecided.records += rejected.length
+    again.done += records.length
+    again.last = last
+  }
+}

@@ -1,0 +1,163 @@
+/**
+ * Looks at a tenant's changed and due subjects, and evaluates those for which something may have changed:
+ *
+ *   claim → look at them → evaluate the suspects, a batch in a transaction → take the claim off the list →
+ *   log suspensions that would happen
+ *
+ * Usage of an ended cycle is looked at in that cycle too, until the cycle is closed.
+ *
+ * A claim is a lease: the claims of a dead worker are claimed again. Looking and evaluating twice changes nothing. A
+ * subject that cannot be evaluated does not stop the others.
+ */
+import type { Cycle } from '../../domain/time/cycle.ts'
+import type { Subject } from '../../domain/watchdog/subject.ts'
+import { isAway } from '../../store/away.ts'
+import { type ChangedIds, claimChanges, endChanges } from '../../store/changed.ts'
+import { claimDue, settleDue } from '../../store/due.ts'
+import { lookBy } from '../../store/shards.ts'
+import { inTenant, type Store, slowly, type TenantTx } from '../../store/tenancy.ts'
+import { endedCycles } from '../../store/usage/cycles.ts'
+import { openRunningCycle } from '../../store/usage/open-in-slices.ts'
+import { logWould } from '../enforcement/log-would.ts'
+import { canDecide } from '../rules/rules-in-force.ts'
+import { evaluateAll } from './evaluate-batch.ts'
+import { type EvaluationOptions, keyOf } from './evaluation.ts'
+import { type LookedAt, lookAt, PAGE } from './look.ts'
+
+/** Due marks looked at together. */
+const MARKS = 2000
+/** Far longer than a look and its evaluations take. Once the lease ends, another worker does the remaining work. */
+const LEASE_MS = 60_000
+
+const TENANT: Subject = { kind: 'tenant', id: 0 }
+
+/**
+ * Works until nothing of the tenant has changed or is due, or until its turn is over.
+ *
+ * @param turnMs how long its turn is; at least one piece of work is done. Default: no end
+ * @returns whether work may be left
+ */
+export async function evaluateSubjects(
+  store: Store,
+  options: EvaluationOptions,
+  tenantId: string,
+  turnMs: number = Number.POSITIVE_INFINITY,
+): Promise<boolean> {
+  // Before any look: opening a cycle goes through the whole estate.
+  await openRunningCycle(store, tenantId)
+  const began = performance.now()
+  for (;;) {
+    const changed = await lookAtChanges(store, options, tenantId)
+    const due = await lookAtDue(store, options, tenantId)
+    const isLeft = changed || due
+    if (isLeft && performance.now() - began < turnMs) continue
+    await logWould(store, tenantId, options.onFailed)
+    return isLeft
+  }
+}
+
+async function claiming<T>(
+  store: Store,
+  options: EvaluationOptions,
+  tenantId: string,
+  claim: (tx: TenantTx, leaseUntil: Date) => Promise<T>,
+): Promise<T | undefined> {
+  return inTenant(store, tenantId, async (tx) =>
+    canDecide(await options.rules(tx)) ? claim(tx, new Date(tx.now.getTime() + LEASE_MS)) : undefined,
+  )
+}
+
+/** @returns whether there were any */
+async function lookAtChanges(store: Store, options: EvaluationOptions, tenantId: string): Promise<boolean> {
+  const claimed = await claiming(store, options, tenantId, claimChanges)
+  if (claimed === undefined || claimed.ids.length === 0) return false
+  const { ids, used } = claimed
+  await lookAndEvaluate(store, options, tenantId, claimed)
+  // Asked after the look at the running cycle: a cycle not ended yet was the running one then, and needs no more.
+  for (const cycle of await inTenant(store, tenantId, (tx) => endedCycles(tx, [...used.keys()])))
+    await lookAndEvaluate(store, options, tenantId, used.get(cycle.key) ?? NOBODY, cycle)
+  await inTenant(store, tenantId, (tx) => endChanges(tx, ids))
+  return true
+}
+
+const NOBODY: ChangedIds = { simIds: [], poolIds: [] }
+
+/** @param ended an ended cycle. Default: the running one */
+async function lookAndEvaluate(
+  store: Store,
+  options: EvaluationOptions,
+  tenantId: string,
+  { simIds, poolIds }: ChangedIds,
+  ended?: Cycle,
+): Promise<void> {
+  const subjects = [
+    ...simIds.map((id): Subject => ({ kind: 'sim', id })),
+    ...poolIds.map((id): Subject => ({ kind: 'pool', id })),
+    TENANT,
+  ]
+  const { suspects, flips } = await looking(store, options, tenantId, subjects, ended)
+  await evaluateAll(store, options, tenantId, suspects, ended)
+  // A change may be missed from another instant on: of a SIM now Active, or of the feed.
+  if (ended === undefined) await inTenant(store, tenantId, (tx) => lookBy(tx, flips))
+}
+
+/** @returns whether there were any */
+async function lookAtDue(store: Store, options: EvaluationOptions, tenantId: string): Promise<boolean> {
+  const marks = await claiming(store, options, tenantId, (tx, leaseUntil) => claimDue(tx, MARKS, leaseUntil))
+  if (marks === undefined || marks.length === 0) return false
+  const looked = await looking(store, options, tenantId, marks)
+  const suspects = new Set(looked.suspects.map(keyOf))
+  await evaluateAll(
+    store,
+    options,
+    tenantId,
+    marks.filter((mark) => suspects.has(keyOf(mark))),
+  )
+  // The mark of a subject that another worker has postponed after a failure stays unchanged.
+  const rest = marks.filter((mark) => !suspects.has(keyOf(mark)) && !looked.heldBack.has(keyOf(mark)))
+  await inTenant(store, tenantId, async (tx) => {
+    await settleDue(
+      tx,
+      rest.map((mark) => ({ ...mark, nextAt: looked.checks.get(keyOf(mark)) ?? null })),
+    )
+    await lookBy(tx, looked.flips)
+  })
+  return true
+}
+
+type Seen = Pick<LookedAt, 'suspects' | 'checks' | 'heldBack' | 'flips'>
+
+/** Looks at subjects, a page in a transaction. */
+async function looking(
+  store: Store,
+  options: EvaluationOptions,
+  tenantId: string,
+  subjects: readonly Subject[],
+  ended?: Cycle,
+): Promise<Seen> {
+  const pages: Seen[] = []
+  for (let from = 0; from < subjects.length; from += PAGE)
+    pages.push(await lookingAt(store, options, tenantId, subjects.slice(from, from + PAGE), ended))
+  return {
+    suspects: pages.flatMap(({ suspects }) => suspects),
+    checks: new Map(pages.flatMap(({ checks }) => [...checks])),
+    heldBack: new Set(pages.flatMap(({ heldBack }) => [...heldBack])),
+    flips: pages.flatMap(({ flips }) => flips),
+  }
+}
+
+/** Looks at a page. If its subjects cannot be looked at together, each needs an evaluation. */
+async function lookingAt(
+  store: Store,
+  options: EvaluationOptions,
+  tenantId: string,
+  subjects: readonly Subject[],
+  ended: Cycle | undefined,
+): Promise<Seen> {
+  try {
+    return await inTenant(slowly(store), tenantId, (tx) => lookAt(tx, subjects, options, ended))
+  } catch (error) {
+    if (isAway(error)) throw error
+    return { suspects: subjects, checks: new Map(), heldBack: new Set(), flips: [] }
+  }
+}

@@ -1,0 +1,287 @@
+/**
+ * Explains the results of rules for a subject now: with the facts, engine and decision of an evaluation, but nothing is
+ * written. So it predicts the next evaluation.
+ */
+import { labelOf, WatchdogMode } from '../../../domain/codes.ts'
+import { ServiceError } from '../../../domain/errors.ts'
+import type { ExplainedRule, Explanation, Followed } from '../../../domain/rules/explanation.ts'
+import type { Subject } from '../../../domain/watchdog/subject.ts'
+import { keyOfMark } from '../../../rules/alerts/keys.ts'
+import type { AlertState } from '../../../rules/alerts/state.ts'
+import type { StoredAlert } from '../../../rules/alerts/stored-alert.ts'
+import { evaluateSubject } from '../../../rules/engine/evaluate.ts'
+import { leavesOn } from '../../../rules/explain/leaves.ts'
+import { misfitsOf } from '../../../rules/explain/match.ts'
+import { goalOf, nearestMoves, reachedInTime } from '../../../rules/explain/nearest.ts'
+import { inTimeWords, moveWords } from '../../../rules/explain/words.ts'
+import type { Rule } from '../../../rules/rule.ts'
+import { heldBack } from '../../../store/due.ts'
+import { poolNames } from '../../../store/estate/pools.ts'
+import { simLabels } from '../../../store/estate/sims.ts'
+import type { TenantTx } from '../../../store/tenancy.ts'
+import { runningCycle } from '../../../store/usage/cycles.ts'
+import { loadAlerts } from '../../../store/watchdog/alerts.ts'
+import { readRoom } from '../../enforcement/guard.ts'
+import type { ReadRules } from '../../rules/rules-in-force.ts'
+import { decideAll, type Evaluation, NOUNS } from '../decisions.ts'
+import { readBatch } from '../evaluate-batch.ts'
+import { type Batch, isWatched, keyOf, matchedOf, modeOf, type SubjectFacts, scopesAt } from '../evaluation.ts'
+import { groundsOf } from '../grounds.ts'
+import { alertsOf, readAnswers } from '../guard-firing.ts'
+import { viewSituation } from '../read-facts.ts'
+import { comparisonsOf } from './comparisons.ts'
+import { decisionsOf, notOpen, postponed } from './explain-decisions.ts'
+import { enforcedBy, type Followable, NOTHING_FOLLOWED, readFollowed } from './read-followed.ts'
+
+type Stored = StoredAlert<AlertState>
+
+/** The findings about the subject. */
+interface Found {
+  readonly tx: TenantTx
+  readonly subject: Subject
+  readonly batch: Batch
+  /** Undefined: the subject is gone, and no rule watches it. */
+  readonly facts: SubjectFacts | undefined
+  readonly version: number
+  /** By rule. */
+  readonly evaluations: ReadonlyMap<string, Evaluation>
+  readonly alerts: ReadonlyMap<string, Stored>
+  readonly isOpen: boolean
+  readonly isPostponed: boolean
+}
+
+/**
+ * @param only name of a rule; undefined: all for subjects of this kind
+ * @throws ServiceError `sim_not_found`, `pool_not_found`, `rule_not_found`
+ */
+export async function explainSubject(
+  tx: TenantTx,
+  subject: Subject,
+  only: string | undefined,
+  readRules: ReadRules,
+): Promise<Explanation> {
+  const label = await labelOfSubject(tx, subject)
+  const inForce = await readRules(tx)
+  const { isOpen, ...cycle } = await runningCycle(tx)
+  const batch = await readBatch(tx, [subject], inForce, await viewSituation(tx, cycle))
+  const stored = await loadAlerts<AlertState>(tx, [subject], scopesAt(batch.moment))
+  const found: Found = {
+    tx,
+    subject,
+    batch,
+    facts: batch.subjects[0],
+    version: inForce.version,
+    evaluations: await evaluationsOf(tx, batch, stored),
+    alerts: new Map(stored.map((alert) => [alert.rule, alert])),
+    isOpen,
+    isPostponed: (await heldBack(tx)).some((one) => keyOf(one) === keyOf(subject)),
+  }
+  const rules = inForce.rules.filter(
+    ({ name, subject: kind }) => kind === subject.kind && (only === undefined || name === only),
+  )
+  const former = stored.filter(({ rule }) => !batch.rules.has(rule) && (only === undefined || rule === only))
+  if (only !== undefined && rules.length + former.length === 0)
+    throw new ServiceError('rule_not_found', `There is no rule ${only} about ${NOUNS[subject.kind]}s in force.`)
+  const followed = await followedBy(found, [...rules.map(({ name }) => name), ...former.map(({ rule }) => rule)])
+  const explained = [
+    ...rules.map((rule) => explainedRule(rule, found, followed.get(rule.name))),
+    ...former.map((alert) => removedRule(alert, found, followed.get(alert.rule))),
+  ]
+  return {
+    of: 'subject',
+    at: tx.now.toISOString(),
+    subject: { ...subject, label },
+    cycle: cycle.key,
+    entry: null,
+    note: null,
+    rules: explained.toSorted((a, b) => Number(b.isAttached) - Number(a.isAttached)),
+  }
+}
+
+async function labelOfSubject(tx: TenantTx, { kind, id }: Subject): Promise<string> {
+  if (kind === 'tenant') return tx.tenantId
+  const label = (await (kind === 'sim' ? simLabels(tx, [id]) : poolNames(tx, [id]))).get(id)
+  if (label !== undefined) return label
+  throw new ServiceError(kind === 'sim' ? 'sim_not_found' : 'pool_not_found', `There is no ${NOUNS[kind]} ${id}.`)
+}
+
+/** Evaluates and decides, as `evaluateAll` would. The guard is asked, and nothing is counted. */
+async function evaluationsOf(
+  tx: TenantTx,
+  batch: Batch,
+  stored: readonly Stored[],
+): Promise<ReadonlyMap<string, Evaluation>> {
+  const [subject] = batch.subjects
+  if (subject === undefined) return new Map()
+  const evaluated = [{ ...subject, outcomes: await evaluateSubject(subject.rules, subject.facts) }]
+  const deciding = { batch, evaluated, gone: [], stored }
+  const answers = await readAnswers(tx, stored)
+  const decided = decideAll(deciding, answers).evaluations
+  const held = new Map<string, number>()
+  for (const { decision, outcome } of decided) {
+    if (!decision.counts) continue
+    const { name } = outcome.rule
+    const { free, open = 0 } = await readRoom(tx, alertsOf(name, batch.moment.cycle), { kind: subject.kind, count: 1 })
+    if (free === 0) held.set(name, open)
+  }
+  const evaluations =
+    held.size === 0
+      ? decided
+      : decideAll(deciding, (rule, about, alert) => held.get(rule) ?? answers(rule, about, alert)).evaluations
+  return new Map(evaluations.map((one) => [one.outcome.rule.name, one]))
+}
+
+async function followedBy(
+  { tx, subject, batch, evaluations, alerts }: Found,
+  rules: readonly string[],
+): Promise<ReadonlyMap<string, Followed>> {
+  const { key } = batch.moment.cycle
+  const open = rules.flatMap((rule): Followable[] => {
+    const alert = alerts.get(rule)
+    if (alert === undefined) return []
+    const { told, mailed, began, guard } = alert.state
+    const next = evaluations.get(rule)?.decision.next.guard ?? guard
+    return [
+      {
+        rule,
+        keys: [...new Set([...told, ...mailed])].map((mark) => keyOfMark({ rule, subject, scope: alert.scope }, mark)),
+        since: told.length === 0 && alert.lastSignal === null ? null : began,
+        workflowIds: alert.lastSignal === null ? [] : enforcedBy(tx.tenantId, subject, key),
+        holdIds: next?.hold === undefined || next.hold === 0 ? [] : [next.hold],
+      },
+    ]
+  })
+  const about = {
+    simId: subject.kind === 'sim' ? subject.id : null,
+    poolId: subject.kind === 'pool' ? subject.id : null,
+  }
+  const followed = await readFollowed(tx, about, open)
+  return new Map(open.map(({ rule }, n) => [rule, followed[n] ?? NOTHING_FOLLOWED]))
+}
+
+const shownAlert = (alert: Stored | undefined, { kind }: Subject): ExplainedRule['alert'] =>
+  alert === undefined
+    ? null
+    : {
+        phase: alert.state.phase,
+        since: new Date(alert.state.since).toISOString(),
+        ruleVersion: alert.ruleVersion,
+        changedAt: alert.evaluatedAt.toISOString(),
+        leaves: comparisonsOf(alert.explanation, kind),
+        lastSignal: alert.lastSignal,
+      }
+
+type Misfit = ExplainedRule['misfits'][number]
+
+function misfitsFor(rule: Rule, { tx, facts, subject }: Found): Misfit[] {
+  const noun = NOUNS[subject.kind]
+  if (facts === undefined) {
+    const words =
+      subject.kind === 'sim' ? 'The SIM is not provisioned: no rule watches it.' : `The ${noun} was deleted.`
+    return [{ field: 'subject', expected: 'one that is watched', got: null, words }]
+  }
+  const own: Misfit[] = []
+  if (facts.kind === 'sim' && facts.row.exempt)
+    own.push({ field: 'exempt', expected: 'false', got: 'true', words: 'The SIM is exempt from the watchdog.' })
+  else if (!isWatched(facts)) {
+    const words = `The watchdog is Disabled for the ${noun}: no rule watches it.`
+    own.push({ field: 'mode', expected: 'Monitor or Enforce', got: labelOf(WatchdogMode, modeOf(facts)), words })
+  }
+  const fields = misfitsOf(rule, matchedOf(facts, tx.tenantId)).map(({ field, expected, got }) => ({
+    field,
+    expected,
+    got,
+    words:
+      field === 'stage'
+        ? 'The rule is in stage off: it is attached to nobody.'
+        : `match.${field} asks for ${expected}; the ${noun} has ${got === null || got === '' ? 'none' : got}.`,
+  }))
+  return [...own, ...fields]
+}
+
+/** A rule about which nothing was decided. */
+const undecided = {
+  isMet: null,
+  leaves: [],
+  isClear: null,
+  clearLeaves: [],
+  nearest: [],
+  phase: null,
+  since: null,
+  decisions: [],
+}
+
+function explainedRule(rule: Rule, found: Found, followed: Followed = NOTHING_FOLLOWED): ExplainedRule {
+  const { batch, facts, subject, version } = found
+  const common = {
+    rule: rule.name,
+    version,
+    misfits: misfitsFor(rule, found),
+    stage: rule.event.params.stage,
+    mode: facts === undefined || facts.kind === 'tenant' ? null : modeOf(facts),
+    alert: shownAlert(found.alerts.get(rule.name), subject),
+    followed,
+  }
+  const one = found.evaluations.get(rule.name)
+  if (one === undefined) return { ...undecided, ...common, isAttached: false }
+  const grounds = groundsOf(one, batch)
+  const { outcome } = one
+  const hasFailed = outcome.error !== undefined
+  const leaves = hasFailed ? leavesOn(rule.conditions, rule.subject, one.subject.facts) : outcome.explanation
+  return {
+    ...common,
+    isAttached: true,
+    isMet: hasFailed ? null : outcome.met,
+    leaves: comparisonsOf(leaves, rule.subject),
+    isClear: grounds.clear?.isMet ?? null,
+    clearLeaves: comparisonsOf(grounds.clear?.leaves ?? [], rule.subject),
+    nearest: hasFailed ? [] : nearestOf(one, batch),
+    phase: grounds.phase,
+    since: new Date(grounds.since).toISOString(),
+    decisions: [
+      ...(found.isOpen ? [] : [notOpen(batch.moment.cycle.key)]),
+      ...(found.isPostponed ? [postponed()] : []),
+      ...decisionsOf(grounds, batch.timeZone),
+    ],
+  }
+}
+
+/** An alert whose rule is no longer in force. */
+const removedRule = (
+  alert: Stored,
+  { subject, facts }: Found,
+  followed: Followed = NOTHING_FOLLOWED,
+): ExplainedRule => ({
+  ...undecided,
+  rule: alert.rule,
+  version: alert.ruleVersion,
+  isAttached: false,
+  misfits: [
+    {
+      field: 'rules',
+      expected: 'a rule in force',
+      got: null,
+      words: 'The rule is not in force: it was removed, or renamed.',
+    },
+  ],
+  stage: null,
+  mode: facts === undefined || facts.kind === 'tenant' ? null : modeOf(facts),
+  alert: shownAlert(alert, subject),
+  followed,
+})
+
+/** Changes that would turn the rule: make it begin to hold, or end. */
+function nearestOf({ outcome: { rule, met }, subject: { facts }, decision: { next } }: Evaluation, batch: Batch) {
+  const { at: now, cycle } = batch.moment
+  const isToEnd = met || next.phase === 'firing'
+  const goal = goalOf(rule, isToEnd)
+  const would = isToEnd ? 'ends' : 'holds'
+  const ways = nearestMoves(goal, rule.subject, facts).map((moves): ExplainedRule['nearest'][number] => ({
+    moves: [...moves],
+    at: null,
+    words: `${would} if ${moves.map((move) => moveWords(move, rule.subject)).join(', and ')}`,
+  }))
+  const at = reachedInTime(goal, rule.subject, facts, { now, cycle })
+  if (at === null) return ways
+  return [...ways, { moves: [], at: new Date(at).toISOString(), words: `${would} ${inTimeWords(at, batch.timeZone)}` }]
+}

@@ -1,0 +1,105 @@
+/**
+ * Reads the consequences of alerts: entries of the log, mails, tickets, workflows and holds, in their present state.
+ */
+import { labelOf, TicketStatus, TicketType } from '../../../domain/codes.ts'
+import type { Followed } from '../../../domain/rules/explanation.ts'
+import { enforcePoolId, suspendOnOverageId } from '../../../domain/temporal/ids.ts'
+import type { Subject } from '../../../domain/watchdog/subject.ts'
+import { holdStates } from '../../../store/enforcement/guard-holds.ts'
+import type { TenantTx } from '../../../store/tenancy.ts'
+import {
+  actionsSince,
+  entriesOf,
+  noticesOf,
+  type StoredEntry,
+  ticketsOf,
+  workflowsOf,
+} from '../../../store/watchdog/followed.ts'
+
+/** Most items shown of each kind, the newest ones. */
+const MOST = 20
+
+/** An alert, and where to look for what followed from it. */
+export interface Followable {
+  readonly rule: string
+  /** Keys of its tellings. */
+  readonly keys: readonly string[]
+  /** Since when it was acted on, epoch milliseconds; null: nothing is looked for. */
+  readonly since: number | null
+  /** Of the workflow that enforces the rule, and of other known ones. */
+  readonly workflowIds: readonly string[]
+  readonly holdIds: readonly number[]
+}
+
+export const NOTHING_FOLLOWED: Followed = { entries: [], mails: [], tickets: [], workflows: [], holds: [] }
+
+/** An entry for an explanation. */
+export const shownEntry = ({ id, message, level, at }: StoredEntry) => ({ id, message, level, date: at.toISOString() })
+
+/** Reads what followed, for each alert. The number of statements does not grow with the alerts. */
+export async function readFollowed(
+  tx: TenantTx,
+  about: { readonly simId: number | null; readonly poolId: number | null },
+  alerts: readonly Followable[],
+): Promise<Followed[]> {
+  if (alerts.length === 0) return []
+  const keys = alerts.flatMap((one) => one.keys)
+  const since = Math.min(...alerts.flatMap((one) => one.since ?? []))
+  const told = await entriesOf(tx, keys)
+  const rules = alerts.map(({ rule }) => rule)
+  const acted = Number.isFinite(since) ? await actionsSince(tx, about, rules, new Date(since)) : []
+  const notices = await noticesOf(tx, [...keys, ...acted.map(({ key }) => key)])
+  const tickets = await ticketsOf(
+    tx,
+    idsOf([...told, ...acted], ({ ticketId }) => ticketId),
+  )
+  const named = idsOf([...told, ...acted], ({ workflowId }) => workflowId)
+  const workflows = await workflowsOf(tx, [...new Set([...alerts.flatMap((one) => one.workflowIds), ...named])])
+  const holds = await holdStates(tx, [...new Set(alerts.flatMap((one) => one.holdIds))])
+  return alerts.map((one) => {
+    const actions = acted.filter(({ rule, at }) => rule === one.rule && at.getTime() >= (one.since ?? Infinity))
+    const entries = [...told.filter(({ key }) => one.keys.includes(key)), ...actions]
+    const ofEntries = new Set(entries.map(({ key }) => key))
+    const ids = new Set(idsOf(entries, ({ ticketId }) => ticketId))
+    const runs = new Set([...one.workflowIds, ...idsOf(entries, ({ workflowId }) => workflowId)])
+    return {
+      entries: entries.slice(-MOST).map(shownEntry),
+      mails: notices
+        .filter(({ key }) => ofEntries.has(key) || one.keys.includes(key))
+        .slice(-MOST)
+        .map(({ mailId, status, recipient, sentAt, dueAt }) => ({
+          id: mailId,
+          status: mailId === null ? ('waiting' as const) : (status ?? 'pending'),
+          recipient,
+          at: (sentAt ?? dueAt).toISOString(),
+        })),
+      tickets: tickets
+        .filter(({ id }) => ids.has(id))
+        .slice(-MOST)
+        .map(({ id, simId, type, status }) => ({
+          id,
+          simId,
+          type: labelOf(TicketType, type),
+          status: labelOf(TicketStatus, status),
+        })),
+      workflows: workflows
+        .filter(({ id }) => runs.has(id))
+        .slice(-MOST)
+        .map(({ id, state, at }) => ({ id, state, at: at.toISOString() })),
+      holds: one.holdIds.flatMap((id) => {
+        const state = holds.get(id)
+        return state === undefined ? [] : [{ id, state }]
+      }),
+    }
+  })
+}
+
+const idsOf = (entries: readonly StoredEntry[], of: (entry: StoredEntry) => string | null): string[] => [
+  ...new Set(entries.map(of).filter((id) => id !== null)),
+]
+
+/** Ids of the workflow that enforces rules about a subject in a cycle. */
+export function enforcedBy(tenantId: string, { kind, id }: Subject, cycleKey: string): string[] {
+  if (kind === 'sim') return [suspendOnOverageId(tenantId, id, cycleKey)]
+  return kind === 'pool' ? [enforcePoolId(tenantId, id, cycleKey)] : []
+}

@@ -1,0 +1,128 @@
+/** Source data of the facts of SIMs, read for a whole range of them without an object for each. */
+import { TariffType } from '../../../domain/codes.ts'
+import { type Allowance, governingTariff, shareBytes } from '../../../domain/usage/allowance.ts'
+import type { SimFactRow } from '../../../rules/facts-of.ts'
+import type { CopiedRows } from '../../../store/copied-rows.ts'
+import type { TenantTx } from '../../../store/tenancy.ts'
+import { sumPools } from '../../../store/usage/pool-totals.ts'
+import { allowances, type PoolOfLimits, poolsOfSims } from '../../../store/watchdog/facts.ts'
+import { eachLine, type Range, readSimLines, SimLine } from '../../../store/watchdog/sim-lines.ts'
+
+/** Pools and tariffs of the SIMs of some lines, by id. */
+interface Seats {
+  readonly pools: ReadonlyMap<number, PoolOfLimits>
+  readonly tariffs: ReadonlyMap<number, Allowance>
+}
+
+/**
+ * The SIM of the present line, with its pool and the figures that it is judged by. Sums over windows are 0: they are
+ * not read.
+ */
+export class JudgedLine extends SimLine implements SimFactRow {
+  readonly #seats: Seats
+  pool: PoolOfLimits | null = null
+  tariffType: TariffType | null = null
+  limitBytes = 0
+  usageBytes = 0
+  remainingBytes = 0
+  overageBytes = 0
+  /** Right if the SIM has only this ledger row. */
+  cycleBytes = 0
+  /** Whether limit and remaining bytes are right. */
+  isLimitKnown = true
+  /** Whether the overage is right. In a shared pool over its limit it depends on the other SIMs. */
+  isOverageKnown = true
+  readonly shortBytes = 0
+  readonly longBytes = 0
+  readonly dayBytes = 0
+  readonly weekBytes = 0
+  readonly dayMessages = 0
+
+  constructor(rows: CopiedRows, seats: Seats) {
+    super(rows)
+    this.#seats = seats
+  }
+
+  override next(): boolean {
+    if (!super.next()) return false
+    const pool = this.poolId === null ? null : (this.#seats.pools.get(this.poolId) ?? null)
+    this.pool = pool
+    this.tariffType = governingTariff(this.#tariff(this.tariffId), pool?.tariff ?? null)?.type ?? null
+    this.cycleBytes = this.bytes
+    const isJudged = this.ledgerPoolId === (this.poolId ?? 0)
+    this.#judge(isJudged ? this.bytes : 0, isJudged && this.contributing, pool)
+    return true
+  }
+
+  /** As the view `ledger_figures` and `rowFigures` have it for one ledger row. */
+  #judge(bytes: number, contributing: boolean, pool: PoolOfLimits | null): void {
+    const governing = governingTariff(this.#tariff(this.ledgerTariffId), pool?.tariff ?? null)
+    const isShared = pool !== null && governing !== null && governing.type !== TariffType.Standard
+    const limit = contributing ? shareBytes(governing, pool?.contributing ?? 0) : 0
+    const excess = governing === null ? 0 : Math.max(0, bytes - limit)
+    this.usageBytes = bytes
+    this.limitBytes = limit
+    this.remainingBytes = Math.max(0, limit - bytes)
+    this.overageBytes = excess
+    // A Fixed share outside pools is one of all SIMs outside pools, which are not counted here.
+    this.isLimitKnown = pool !== null || governing?.type !== TariffType['Fixed Pool']
+    this.isOverageKnown = !isShared || excess === 0
+    if (isShared && pool.overageBytes === 0) {
+      this.overageBytes = 0
+      this.isOverageKnown = true
+    }
+  }
+
+  #tariff(id: number | null): Allowance | null {
+    return id === null ? null : (this.#seats.tariffs.get(id) ?? null)
+  }
+}
+
+/** The SIMs of a range of ids, to be gone through once. */
+export interface JudgedLines {
+  /** Before the first line. A SIM with several ledger rows has several lines. */
+  readonly line: JudgedLine
+  /** How many SIMs there are, without the one beyond. */
+  readonly count: number
+  /** Ids of the first and the last SIM. */
+  readonly first: number
+  readonly last: number
+  /** SIMs with several ledger rows in the cycle: not all that they are judged by stands in one line. */
+  readonly several: ReadonlySet<number>
+  /** Id of the first SIM beyond `most`, whose line is the last; null if there is none. */
+  readonly beyond: number | null
+}
+
+/**
+ * Reads provisioned SIMs of a range of ids, with their ledger rows of the running cycle.
+ *
+ * @param most so many SIMs at most
+ */
+export async function readJudgedLines(tx: TenantTx, cycleKey: string, of: Range, most: number): Promise<JudgedLines> {
+  const rows = await readSimLines(tx, cycleKey, of, most + 1)
+  const { poolIds, tariffIds, ...found } = overview(rows, most)
+  await sumPools(tx, cycleKey, poolIds)
+  const seats = { pools: await poolsOfSims(tx, cycleKey, poolIds), tariffs: await allowances(tx, tariffIds) }
+  return { line: new JudgedLine(rows, seats), ...found }
+}
+
+/** Summarises the contents of some lines. */
+function overview(rows: CopiedRows, most: number) {
+  const [poolIds, tariffIds, several] = [new Set<number | null>(), new Set<number | null>(), new Set<number>()]
+  let [count, first, last] = [0, 0, 0]
+  let beyond: number | null = null
+  eachLine(rows, (simId, poolId, tariffId, ledgerTariffId) => {
+    if (beyond !== null) return
+    if (simId === last) several.add(simId)
+    else if (count === most) beyond = simId
+    else {
+      if (count === 0) first = simId
+      last = simId
+      count += 1
+    }
+    poolIds.add(poolId)
+    tariffIds.add(tariffId).add(ledgerTariffId)
+  })
+  const present = (ids: ReadonlySet<number | null>) => [...ids].filter((id) => id !== null)
+  return { count, first, last, several, beyond, poolIds: present(poolIds), tariffIds: present(tariffIds) }
+}

@@ -1,0 +1,85 @@
+/** Sweeps a tenant's subjects: looks at those of a range of ids when time alone may have changed an answer. */
+import type { Cycle } from '../../domain/time/cycle.ts'
+import { LOOKS_PER_CYCLE } from '../../rules/compile/flip.ts'
+import { claimShard, hasDueShard, type Shard, settleShard, splitShard } from '../../store/shards.ts'
+import { inTenant, type Store, slowly, type TenantTx } from '../../store/tenancy.ts'
+import { openRunningCycle } from '../../store/usage/open-in-slices.ts'
+import { hearOfRules } from '../rules/rule-events.ts'
+import { canDecide } from '../rules/rules-in-force.ts'
+import { evaluateAll } from './evaluate-batch.ts'
+import type { EvaluationOptions } from './evaluation.ts'
+import { type Looked, lookAt, lookAtRange, PAGE } from './look.ts'
+
+/** Subjects of a shard. One with more is split. */
+const MOST_SUBJECTS = 20_000
+/** Far longer than a look takes. Once the lease ends, another worker does the remaining work. */
+const LEASE_MS = 120_000
+const LEAST_PAUSE_MS = 1000
+
+/**
+ * Takes up changes of the rules, looks at the tenant's longest waiting shard, and evaluates the suspects.
+ *
+ * @param most subjects of a shard; one with more is split. Default: 20,000
+ * @param page subjects that a transaction looks at in full. Default: 4,000
+ * @returns whether another shard is due
+ */
+export async function sweepSubjects(
+  store: Store,
+  options: EvaluationOptions,
+  tenantId: string,
+  most: number = MOST_SUBJECTS,
+  page: number = PAGE,
+): Promise<boolean> {
+  await openRunningCycle(store, tenantId)
+  const shard = await inTenant(store, tenantId, async (tx) => {
+    await hearOfRules(tx)
+    return canDecide(await options.rules(tx)) ? claimShard(tx, new Date(tx.now.getTime() + LEASE_MS)) : undefined
+  })
+  if (shard === undefined) return false
+  const { beyond, ...looked } = await lookAtAll(store, options, tenantId, shard, { most, page })
+  return inTenant(store, tenantId, async (tx) => {
+    const seen = beyond === null ? shard : await splitShard(tx, shard, beyond)
+    await settleShard(tx, seen, new Date(nextSweep(tx.now.getTime(), shard, looked)))
+    return hasDueShard(tx)
+  })
+}
+
+/** Looks at the subjects of a shard, a page in a transaction, and evaluates the suspects of each. */
+async function lookAtAll(
+  store: Store,
+  options: EvaluationOptions,
+  tenantId: string,
+  { kind, fromId, toId }: Shard,
+  { most, page }: { readonly most: number; readonly page: number },
+): Promise<Pick<Looked, 'flipsAt' | 'cycle' | 'beyond'>> {
+  let flipsAt = Number.POSITIVE_INFINITY
+  const evaluating = async <T extends Looked>(look: (tx: TenantTx) => Promise<T>): Promise<T> => {
+    const looked = await inTenant(slowly(store), tenantId, look)
+    await evaluateAll(store, options, tenantId, looked.suspects)
+    flipsAt = Math.min(flipsAt, looked.flipsAt)
+    return looked
+  }
+  for (let from = fromId, passed = 0; ; ) {
+    const range = { fromId: from, toId }
+    const looked = await evaluating((tx) => lookAtRange(tx, kind, range, { most: most - passed, page }, options))
+    for (let at = 0; at < looked.left.length; at += page)
+      await evaluating((tx) => lookAt(tx, looked.left.slice(at, at + page), options))
+    passed += looked.passed
+    if (looked.beyond === null || passed >= most) return { flipsAt, cycle: looked.cycle, beyond: looked.beyond }
+    from = looked.beyond
+  }
+}
+
+/**
+ * When to sweep a shard next: when time alone may change an answer, but not before a `LOOKS_PER_CYCLE`th of the cycle
+ * has passed, nor a second. The tenant is a single subject, and is looked at in time: its feed may be one of minutes.
+ */
+function nextSweep(
+  now: number,
+  { kind }: Shard,
+  { flipsAt, cycle }: { readonly flipsAt: number; readonly cycle: Cycle },
+): number {
+  const share = kind === 'tenant' ? 0 : (cycle.endsAt - cycle.startsAt) / LOOKS_PER_CYCLE
+  const pauseMs = Math.max(LEAST_PAUSE_MS, share)
+  return Math.min(cycle.endsAt, Math.max(flipsAt, now + pauseMs))
+}
