@@ -1,5 +1,5 @@
 /** How a command ends: its exit code and its last output. */
-import { UnfitDatabase } from '../store/unfit-database.ts'
+import { UnfitDatabase } from '../store/migrate/unfit-database.ts'
 
 /** Exit codes of all commands. */
 export const ExitCode = { ok: 0, failure: 1, usage: 2, notFound: 3, conflict: 4, unreachable: 5 } as const

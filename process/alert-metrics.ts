@@ -7,12 +7,12 @@
  */
 import { Counter, Gauge, Histogram } from '@prometheus-io/client'
 import { LogLevel, labelOf } from '../domain/codes.ts'
+import { alertFigures } from '../service/alerts/rows/alert-figures.ts'
 import { failureOf } from '../service/channels/outcome.ts'
 import type { MailOptions } from '../service/channels/send-mails.ts'
 import type { OperatorMailer } from '../service/channels/tell-operator.ts'
 import type { ReadRules } from '../service/rules/rules-in-force.ts'
 import type { EvaluationOptions } from '../service/watchdog/evaluation.ts'
-import { alertFigures } from '../store/alert-figures.ts'
 import { inPlatform, type Store } from '../store/tenancy.ts'
 import type { Metrics } from './metrics.ts'
 

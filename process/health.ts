@@ -6,7 +6,7 @@ import { sql } from 'kysely'
 import { type Static, Type } from 'typebox'
 import { strictObject } from '../domain/schema.ts'
 import { inForceInstead, type ReadRules } from '../service/rules/rules-in-force.ts'
-import { pendingMigrations } from '../store/migrate.ts'
+import { pendingMigrations } from '../store/migrate/migrate.ts'
 import { type Db, inPlatform, type Store } from '../store/tenancy.ts'
 import type { Metrics } from './metrics.ts'
 

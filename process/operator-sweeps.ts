@@ -1,7 +1,7 @@
 /** Sweeps for the operator of the installation: mail notices, and delete old ones. */
 import type { Logger } from 'pino'
+import { forgetOperatorNotices } from '../service/channels/rows/operator-mails.ts'
 import { type OperatorMailer, tellOperator } from '../service/channels/tell-operator.ts'
-import { forgetOperatorNotices } from '../store/mail/operator-mails.ts'
 import { inPlatform, type Store } from '../store/tenancy.ts'
 import { operatorMailOptions } from './options.ts'
 import type { Settings } from './settings.ts'

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import type { Logger } from 'pino'
-import { migrationNames } from '../store/migration-files.ts'
+import { migrationNames } from '../store/migrate/migration-files.ts'
 import { type ServiceProcess, sayAtWork, sayEnded } from '../store/processes.ts'
 import { inPlatform, type Store } from '../store/tenancy.ts'
 

@@ -11,9 +11,9 @@ import { decode } from '../domain/files/utf8.ts'
 import type { RuleSource } from '../domain/rules/rule-source.ts'
 import packageJson from '../package.json' with { type: 'json' }
 import { isTestName } from '../rules/timeline/read.ts'
+import { activeRuleVersion } from '../service/rules/rows/rule-sets.ts'
 import { activateRules, inForceInstead, noteRefusedRules, type ReadRules } from '../service/rules/rules-in-force.ts'
 import { inPlatform, type Store } from '../store/tenancy.ts'
-import { activeRuleVersion } from '../store/watchdog/rule-sets.ts'
 import type { Sweep } from './sweeps.ts'
 
 const SHIPPED = fileURLToPath(new URL('../rules/', import.meta.url))

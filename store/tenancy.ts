@@ -53,7 +53,7 @@ export interface Store {
   /** Aborted when the result is no longer needed: no further statement of its transactions is sent. */
   readonly left?: AbortSignal
   /**
-   * Whether it works in temporary tables (store/replay/), under separate locks: PostgreSQL refuses to write all others.
+   * Whether it works in temporary tables (service/backtests/rows/), under separate locks: PostgreSQL refuses to write all others.
    */
   readonly isReplay?: boolean
 }

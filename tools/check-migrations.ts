@@ -7,7 +7,12 @@
  * empty databases, and is not checked.
  */
 import { loadModule, type Node, parse } from 'libpg-query'
-import { type MigrationFile, readFunctionFiles, readMigrationFiles, statementsOf } from '../store/migration-files.ts'
+import {
+  type MigrationFile,
+  readFunctionFiles,
+  readMigrationFiles,
+  statementsOf,
+} from '../store/migrate/migration-files.ts'
 
 const BASELINE = '0001_baseline'
 const SAYS_WHY = /^-- blocks: \S.{20,}/m

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
 import { startPostgres } from '../stack/postgres/postgres.ts'
-import { migrate } from '../store/migrate.ts'
+import { migrate } from '../store/migrate/migrate.ts'
 import { schemaText } from './schema-text.ts'
 
 const dataDir = await mkdtemp(join(tmpdir(), 'simherd-schema-'))

@@ -6,9 +6,9 @@ import type { Logger } from 'pino'
 import { reasonOf } from '../process/retry.ts'
 import { startSweeps } from '../process/sweeps.ts'
 import { type BacktestWork, doNextBacktest } from '../service/backtests/do-backtest.ts'
+import { countWaitingBacktests } from '../service/backtests/rows/backtests.ts'
+import { backendOf, endBackend } from '../service/backtests/rows/lock.ts'
 import { connect } from '../store/connect.ts'
-import { countWaitingBacktests } from '../store/replay/backtests.ts'
-import { backendOf, endBackend } from '../store/replay/lock.ts'
 import { inPlatform } from '../store/tenancy.ts'
 
 export interface BacktestsAt extends Omit<BacktestWork, 'signal' | 'onTrouble'> {

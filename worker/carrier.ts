@@ -3,8 +3,8 @@ import { Gauge } from '@prometheus-io/client'
 import type { Network } from '../adapters/carrier/network.ts'
 import type { Dependency } from '../process/health.ts'
 import type { Metrics } from '../process/metrics.ts'
+import { refusalNow } from '../service/tickets/rows/carrier-refusals.ts'
 import { inPlatform, type Store } from '../store/tenancy.ts'
-import { refusalNow } from '../store/tickets/carrier-refusals.ts'
 
 /** Registers the metric of refused credentials. */
 export function carrierDependency({ registry }: Metrics, store: Store, network: Network): Dependency {

@@ -4,10 +4,11 @@
  * Secret, revocation and expiry are checked on each use (auth.ts). A change of a key or a tenant reaches every process
  * as a notification. While a process does not listen, it asks the database each time.
  */
+
+import { findKey, type StoredKey } from '../../service/tenants/rows/keys.ts'
+import { tenantExists } from '../../service/tenants/rows/tenants.ts'
 import { type Listening, listen } from '../../store/listen.ts'
 import { inPlatform, type Store } from '../../store/tenancy.ts'
-import { findKey, type StoredKey } from '../../store/tenants/keys.ts'
-import { tenantExists } from '../../store/tenants/tenants.ts'
 
 /** The tenant and key of a request. */
 interface Named {

@@ -3,8 +3,8 @@
  */
 import { timingSafeEqual } from 'node:crypto'
 import { hashSecret } from '../../service/tenants/create-key.ts'
+import { workingKeys } from '../../service/tenants/rows/keys.ts'
 import { inPlatform, type Store } from '../../store/tenancy.ts'
-import { workingKeys } from '../../store/tenants/keys.ts'
 
 /**
  * A new key works behind such an address after this time, in milliseconds. A flood causes no more frequent reads. A

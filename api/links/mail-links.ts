@@ -10,7 +10,7 @@ import { hasTokenForm, type Link, openLink } from '../../domain/channels/link.ts
 import { ERRORS, ServiceError } from '../../domain/errors.ts'
 import { quote } from '../../domain/quote.ts'
 import { followLink, type LinkOutlook, readLink } from '../../service/channels/follow-link.ts'
-import { linkKey } from '../../store/mail/link-key.ts'
+import { linkKey } from '../../service/channels/rows/link-key.ts'
 import { type Caller, inPlatform, inTenant, reading } from '../../store/tenancy.ts'
 import { once } from '../http/once.ts'
 import { asServiceError } from '../http/problems.ts'

@@ -13,11 +13,11 @@ import {
   TagChange,
 } from '../../domain/sims/sim.ts'
 import { ASSIGNMENT_PROBLEMS } from '../../domain/tickets/decisions.ts'
+import { pageOfLog } from '../../service/alerts/rows/log.ts'
 import { queueReprovision, queueUnprovision } from '../../service/month-end/queue-change.ts'
+import { pageOfSims, readSim, simExists } from '../../service/sims/rows/sims.ts'
 import { tagSim } from '../../service/sims/tag-sim.ts'
-import { pageOfSims, readSim, simExists } from '../../store/estate/sims.ts'
 import { inTenant, reading } from '../../store/tenancy.ts'
-import { pageOfLog } from '../../store/watchdog/log.ts'
 import { takeNoBody } from '../http/app.ts'
 import { changeInTenant } from '../http/change.ts'
 import { readAllowed, withPictures } from '../http/esim-codes.ts'

@@ -6,8 +6,8 @@ import {
   watchdogMetadata,
 } from '../../domain/alerts/log-entry.ts'
 import { pageOf } from '../../domain/page.ts'
+import { pageOfLog } from '../../service/alerts/rows/log.ts'
 import { inTenant, reading } from '../../store/tenancy.ts'
-import { pageOfLog } from '../../store/watchdog/log.ts'
 import { linked, takesCursor } from '../http/links.ts'
 import type { RouteOptions } from '../options.ts'
 

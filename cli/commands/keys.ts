@@ -3,7 +3,7 @@
 import type { Settings } from '../../process/settings.ts'
 import { createKey } from '../../service/tenants/create-key.ts'
 import { connect } from '../../store/connect.ts'
-import { pendingMigrations } from '../../store/migrate.ts'
+import { pendingMigrations } from '../../store/migrate/migrate.ts'
 import { inPlatform } from '../../store/tenancy.ts'
 import { CommandFailure, ExitCode, requireSettings } from '../failures.ts'
 import { commandStore } from '../on-behalf.ts'

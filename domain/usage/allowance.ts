@@ -1,7 +1,7 @@
 /**
  * Calculates allowances and overage, in whole bytes.
  *
- * This is the definition for the SQL behind store/usage/figures.ts, and a property test compares both. All inputs are
+ * This is the definition for the SQL behind service/usage/rows/figures.ts, and a property test compares both. All inputs are
  * safe integers. Products use bigint to keep every byte.
  */
 import { PoolType, TariffType } from '../codes.ts'

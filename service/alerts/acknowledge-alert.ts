@@ -6,8 +6,8 @@ import type { Subject } from '../../domain/watchdog/subject.ts'
 import { type AlertState, isFiring } from '../../rules/alerts/state.ts'
 import { noteChange } from '../../store/audit.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
-import { runningCycle } from '../../store/usage/cycles.ts'
-import { loadAlerts, lockAlerts, saveAlerts } from '../../store/watchdog/alerts.ts'
+import { runningCycle } from '../usage/rows/cycles.ts'
+import { loadAlerts, lockAlerts, saveAlerts } from './rows/alerts.ts'
 
 /**
  * Acknowledges a firing alert: it is not escalated, until its episode ends. Safe to run twice: the first one stays.

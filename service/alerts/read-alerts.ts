@@ -8,10 +8,10 @@ import { quietOf } from '../../rules/alerts/quiet.ts'
 import { type AlertState, isFiring } from '../../rules/alerts/state.ts'
 import { levelAt } from '../../rules/ladder.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
-import { runningCycle } from '../../store/usage/cycles.ts'
-import { type OpenAlert, pageOfOpenAlerts } from '../../store/watchdog/open-alerts.ts'
-import { openSilences } from '../../store/watchdog/silences.ts'
 import type { ReadRules } from '../rules/rules-in-force.ts'
+import { runningCycle } from '../usage/rows/cycles.ts'
+import { type OpenAlert, pageOfOpenAlerts } from './rows/open-alerts.ts'
+import { openSilences } from './rows/silences.ts'
 
 /** A page of the pending and firing alerts, by rule and subject. */
 export async function pageOfAlerts(tx: TenantTx, query: AlertQuery, rules: ReadRules): Promise<Page<Alert>> {

@@ -3,12 +3,12 @@
 import type { Backtest } from '../../domain/backtests/backtest.ts'
 import { ServiceError } from '../../domain/errors.ts'
 import type { RuleSource } from '../../domain/rules/rule-source.ts'
-import { insertBacktest, lockBacktests } from '../../store/replay/backtests.ts'
 import type { PlatformTx } from '../../store/tenancy.ts'
-import { tenantExists } from '../../store/tenants/tenants.ts'
-import { activeRuleVersion } from '../../store/watchdog/rule-sets.ts'
+import { activeRuleVersion } from '../rules/rows/rule-sets.ts'
 import { checkVersion } from '../rules/rule-versions.ts'
 import { type CheckedRules, checkRules } from '../rules/rules-in-force.ts'
+import { tenantExists } from '../tenants/rows/tenants.ts'
+import { insertBacktest, lockBacktests } from './rows/backtests.ts'
 
 /** Most backtests that wait or run. */
 const MOST_WAITING = 20

@@ -4,12 +4,12 @@ import { type BacktestReport, MOST_CYCLES } from '../../domain/backtests/backtes
 import { ServiceError } from '../../domain/errors.ts'
 import type { RuleSource } from '../../domain/rules/rule-source.ts'
 import { type Cycle, cycleAt, previousCycle } from '../../domain/time/cycle.ts'
-import { besideLog, countsByRule, loudestSubjects, mailsByRecipient, shortAlerts } from '../../store/replay/report.ts'
 import { type Db, inPlatform, inTenant, reading, type Store } from '../../store/tenancy.ts'
-import { tenantSettings } from '../../store/usage/cycles.ts'
-import { activeRuleVersion, ruleSetOf } from '../../store/watchdog/rule-sets.ts'
+import { activeRuleVersion, ruleSetOf } from '../rules/rows/rule-sets.ts'
 import { checkRules } from '../rules/rules-in-force.ts'
+import { tenantSettings } from '../usage/rows/cycles.ts'
 import { type ReplayOptions, replay } from './replay.ts'
+import { besideLog, countsByRule, loudestSubjects, mailsByRecipient, shortAlerts } from './rows/report.ts'
 
 /** Most time that it takes, in milliseconds. */
 const MOST_MS = 30 * 60_000

@@ -3,17 +3,17 @@
  */
 import { ServiceError } from '../../domain/errors.ts'
 import { isAway, isDiskFull } from '../../store/away.ts'
+import { type Db, inPlatform, type Store } from '../../store/tenancy.ts'
+import { backtest } from './backtest.ts'
+import type { ReplayOptions } from './replay.ts'
 import {
   type BegunBacktest,
   beginBacktest,
   endBacktest,
   noteBacktestProgress,
   requeueBacktest,
-} from '../../store/replay/backtests.ts'
-import { releaseBacktestLock, tryBacktestLock } from '../../store/replay/lock.ts'
-import { type Db, inPlatform, type Store } from '../../store/tenancy.ts'
-import { backtest } from './backtest.ts'
-import type { ReplayOptions } from './replay.ts'
+} from './rows/backtests.ts'
+import { releaseBacktestLock, tryBacktestLock } from './rows/lock.ts'
 
 /** Most starts of a backtest. One stopped by its worker's orderly shutdown is not counted. */
 const MOST_STARTS = 3

@@ -11,18 +11,18 @@ import type { SuspendOnOverageInput } from '../../domain/temporal/suspend-on-ove
 import type { Cause } from '../../domain/tickets/ticket.ts'
 import { durationMs } from '../../domain/time/duration.ts'
 import { pickFromPool } from '../../rules/alerts/pick-sims.ts'
-import { lockSim } from '../../store/estate/sim-state.ts'
-import { renewedSims, requestsAfter } from '../../store/replay/due.ts'
 import { inTenant, type Store, type TenantTx } from '../../store/tenancy.ts'
-import { endTickets } from '../../store/tickets/batches.ts'
-import { findTicket } from '../../store/tickets/tickets.ts'
-import { currentCycle } from '../../store/usage/cycles.ts'
 import { armSims } from '../enforcement/arm-sims.ts'
 import { askPermits, type ReadsUsage } from '../enforcement/ask-permits.ts'
 import { logAction } from '../enforcement/log-action.ts'
 import { poolEnforcement, simEnforcement } from '../enforcement/read-enforcement.ts'
+import { lockSim } from '../sims/rows/sim-state.ts'
 import { applyTickets } from '../tickets/apply-tickets.ts'
 import { type OpenTicketRequest, openTicket } from '../tickets/open-ticket.ts'
+import { endTickets } from '../tickets/rows/batches.ts'
+import { findTicket } from '../tickets/rows/tickets.ts'
+import { currentCycle } from '../usage/rows/cycles.ts'
+import { renewedSims, requestsAfter } from './rows/due.ts'
 
 /** A run of suspend-on-overage. */
 interface SimRun {

@@ -2,7 +2,7 @@
  * Plays a tenant's time: lets the watchdog, enforcement and mails do due work, instant by instant. On the temporary
  * tables of a replay this repeats the work of the service; a test plays a real month by it.
  */
-import { nextDueAt } from '../../store/replay/due.ts'
+
 import { inTenant, type Store } from '../../store/tenancy.ts'
 import { type Mailer, type MailOptions, sendMails } from '../channels/send-mails.ts'
 import { readsUsage } from '../rules/rules-in-force.ts'
@@ -10,6 +10,7 @@ import { evaluateSubjects } from '../watchdog/evaluate-subjects.ts'
 import type { EvaluationOptions } from '../watchdog/evaluation.ts'
 import { sweepSubjects } from '../watchdog/sweep-subjects.ts'
 import { type Enforcer, openEnforcer } from './enforcer.ts'
+import { nextDueAt } from './rows/due.ts'
 
 /** A store with a clock to set. */
 export interface PlayedStore extends Store {

@@ -9,8 +9,20 @@ import { mayOpen } from '../../domain/tickets/decisions.ts'
 import { bucketMs } from '../../domain/time/cycle.ts'
 import { notePoolChanged } from '../../store/changed.ts'
 import { markDue } from '../../store/due.ts'
-import { lockSim } from '../../store/estate/sim-state.ts'
-import { countPast, fillTables, type Span } from '../../store/replay/fill.ts'
+import { lookAtAll } from '../../store/shards.ts'
+import { type Db, inTenant, reading, slowly, type TenantTx } from '../../store/tenancy.ts'
+import { endSilence } from '../alerts/silence-alerts.ts'
+import type { Mailer } from '../channels/send-mails.ts'
+import { closeCycle } from '../month-end/close-cycle.ts'
+import { rulesInForce } from '../rules/rules-in-force.ts'
+import { lockSim } from '../sims/rows/sim-state.ts'
+import { applyTickets } from '../tickets/apply-tickets.ts'
+import type { TicketRecord } from '../tickets/rows/tickets.ts'
+import { countUsage } from '../usage/record-usage.ts'
+import { openRunningCycle } from '../usage/rows/open-in-slices.ts'
+import type { EvaluationOptions } from '../watchdog/evaluation.ts'
+import { openPlayer, type PlayedStore } from './play.ts'
+import { countPast, fillTables, type Span } from './rows/fill.ts'
 import {
   hidePools,
   insertPastTicket,
@@ -22,21 +34,9 @@ import {
   pastSettings,
   pastTickets,
   pastUsage,
-} from '../../store/replay/past.ts'
-import { fillRules, type ReplayedRules } from '../../store/replay/rules.ts'
-import { analyzeTemporaryTables, emptyStage, makeTemporaryTables } from '../../store/replay/temporary-tables.ts'
-import { lookAtAll } from '../../store/shards.ts'
-import { type Db, inTenant, reading, slowly, type TenantTx } from '../../store/tenancy.ts'
-import type { TicketRecord } from '../../store/tickets/tickets.ts'
-import { openRunningCycle } from '../../store/usage/open-in-slices.ts'
-import { endSilence } from '../alerts/silence-alerts.ts'
-import type { Mailer } from '../channels/send-mails.ts'
-import { closeCycle } from '../month-end/close-cycle.ts'
-import { rulesInForce } from '../rules/rules-in-force.ts'
-import { applyTickets } from '../tickets/apply-tickets.ts'
-import { countUsage } from '../usage/record-usage.ts'
-import type { EvaluationOptions } from '../watchdog/evaluation.ts'
-import { openPlayer, type PlayedStore } from './play.ts'
+} from './rows/past.ts'
+import { fillRules, type ReplayedRules } from './rows/rules.ts'
+import { analyzeTemporaryTables, emptyStage, makeTemporaryTables } from './rows/temporary-tables.ts'
 import { setAs } from './settings.ts'
 
 /** Records in a transaction, as of a delivery. */

@@ -7,15 +7,15 @@ import { PoolUpdate } from '../../domain/pools/pool.ts'
 import { strictObject } from '../../domain/schema.ts'
 import { SimWatchdogChange } from '../../domain/sims/sim.ts'
 import { NoticeSettings } from '../../domain/tenants/notices.ts'
-import { lockPool } from '../../store/estate/pools.ts'
-import type { PastSetting } from '../../store/replay/past.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
-import { readNoticeSettings } from '../../store/tenants/notices.ts'
 import { changeNotices } from '../channels/change-notices.ts'
 import { changeEnforcement } from '../enforcement/change-settings.ts'
+import { lockPool } from '../pools/rows/pools.ts'
 import { updatePool } from '../pools/update-pool.ts'
 import { setSimWatchdog } from '../sims/set-sim-watchdog.ts'
 import { tagSim } from '../sims/tag-sim.ts'
+import { readNoticeSettings } from '../tenants/rows/notices.ts'
+import type { PastSetting } from './rows/past.ts'
 
 /** Fields of a thing in the audit trail, before or after a change. */
 type Fields = Readonly<Record<string, unknown>>

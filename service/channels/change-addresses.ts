@@ -5,6 +5,8 @@ import { EventSeverity, EventType } from '../../domain/codes.ts'
 import { ServiceError } from '../../domain/errors.ts'
 import { noteChange } from '../../store/audit.ts'
 import { insertEvent } from '../../store/events.ts'
+import type { TenantTx } from '../../store/tenancy.ts'
+import { findTenant } from '../tenants/rows/tenants.ts'
 import {
   deleteAddress,
   deleteOtherBilling,
@@ -13,9 +15,7 @@ import {
   lockAddresses,
   writeCleared,
   writeConfirmed,
-} from '../../store/mail/addresses.ts'
-import type { TenantTx } from '../../store/tenancy.ts'
-import { findTenant } from '../../store/tenants/tenants.ts'
+} from './rows/addresses.ts'
 
 type Changed = { id: number }
 

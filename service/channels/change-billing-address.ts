@@ -1,7 +1,7 @@
-import { changeBilling } from '../../store/mail/addresses.ts'
-import { tryAgain } from '../../store/mail/mails.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
 import { changeTenant } from '../tenants/change-tenant.ts'
+import { changeBilling } from './rows/addresses.ts'
+import { tryAgain } from './rows/mails.ts'
 
 const REFUSED_KEPT_MS = 30 * 86_400_000
 

@@ -6,9 +6,9 @@ import { noteChange } from '../../store/audit.ts'
 import { insertEvent } from '../../store/events.ts'
 import { lookAtAll } from '../../store/shards.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
-import { readNoticeSettings, writeNoticeSettings } from '../../store/tenants/notices.ts'
-import { lockTenant } from '../../store/tenants/tenants.ts'
-import { markFiringDue } from '../../store/watchdog/alerts.ts'
+import { markFiringDue } from '../alerts/rows/alerts.ts'
+import { readNoticeSettings, writeNoticeSettings } from '../tenants/rows/notices.ts'
+import { lockTenant } from '../tenants/rows/tenants.ts'
 
 const MAILED = {
   [LogLevel.Info]: 'alerts of all levels',

@@ -16,7 +16,7 @@ import { noteChange } from '../../store/audit.ts'
 import { insertEvent } from '../../store/events.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
 import { insertEventFor } from '../../store/webhook-events.ts'
-import { replayDelivery as replay } from '../../store/webhooks/deliveries.ts'
+import { replayDelivery as replay } from './rows/webhook-deliveries.ts'
 import {
   deleteWebhook,
   endPause,
@@ -27,7 +27,7 @@ import {
   writeDisabled,
   writeEnabled,
   writeSecret,
-} from '../../store/webhooks/webhooks.ts'
+} from './rows/webhooks.ts'
 import { newSecret, seal } from './secrets.ts'
 
 export interface WebhookOptions {

@@ -9,17 +9,17 @@ import type { AlertNotification, Notification } from '../../domain/notifications
 import { mailWaits } from '../../domain/notifications/waits.ts'
 import { cycleAt } from '../../domain/time/cycle.ts'
 import { type OpenSilence, quietOf } from '../../rules/alerts/quiet.ts'
-import { readAddresses } from '../../store/mail/addresses.ts'
-import { forgetBodies, insertBody } from '../../store/mail/bodies.ts'
-import { insertCopy, insertMail, lockMailWork, mailsSince } from '../../store/mail/mails.ts'
 import { putOffNotifications, type WaitingNotification, waitingNotifications } from '../../store/notifications.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
-import { findTenant } from '../../store/tenants/tenants.ts'
-import { tenantSettings } from '../../store/usage/cycles.ts'
-import { openSilences } from '../../store/watchdog/silences.ts'
+import { openSilences } from '../alerts/rows/silences.ts'
+import { findTenant } from '../tenants/rows/tenants.ts'
+import { tenantSettings } from '../usage/rows/cycles.ts'
 import { addressingOf, type CopyTo } from './addressing.ts'
 import { planMails, type Waiting } from './plan-mails.ts'
 import { type Render, renderBody } from './render-body.ts'
+import { readAddresses } from './rows/addresses.ts'
+import { forgetBodies, insertBody } from './rows/bodies.ts'
+import { insertCopy, insertMail, lockMailWork, mailsSince } from './rows/mails.ts'
 
 /** The most notifications looked at together, about ten megabytes. The others come next. */
 const MOST_AT_ONCE = 5000

@@ -4,11 +4,11 @@ import type { Mail, MailAttachment } from '../../adapters/channels/mail/render.t
 import { MOST_SUBJECTS, NOTICES_FILE } from '../../domain/notifications/cause.ts'
 import type { Notification, SummaryNotification } from '../../domain/notifications/notification.ts'
 import { storable } from '../../domain/text.ts'
-import type { MailBody, StoredAttachment } from '../../store/mail/bodies.ts'
-import { pageOfLines, statementTotals } from '../../store/month-end/statements.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
+import { pageOfLines, statementTotals } from '../month-end/rows/statements.ts'
 import { statementCsv } from '../month-end/statement-csv.ts'
 import { noticesCsv } from './notices-csv.ts'
+import type { MailBody, StoredAttachment } from './rows/bodies.ts'
 
 /** @param isCopy for a recipient that may not unsubscribe the tenant */
 export type Render = (notifications: readonly Notification[], isCopy?: boolean) => Mail

@@ -1,8 +1,8 @@
 import { ServiceError } from '../../domain/errors.ts'
 import { noteChange } from '../../store/audit.ts'
-import { copyBody } from '../../store/mail/bodies.ts'
-import { insertResent, mailStatus } from '../../store/mail/mails.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
+import { copyBody } from './rows/bodies.ts'
+import { insertResent, mailStatus } from './rows/mails.ts'
 
 /**
  * Sends the same mail again, as a new mail with a new Message-ID, to the tenant's present billing address.

@@ -1,7 +1,7 @@
 import { ServiceError } from '../../domain/errors.ts'
 import { noteChange } from '../../store/audit.ts'
-import { mailStatus, tryAgain } from '../../store/mail/mails.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
+import { mailStatus, tryAgain } from './rows/mails.ts'
 
 /**
  * Retries a given-up mail, at the tenant's present billing address.

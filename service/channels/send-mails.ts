@@ -13,17 +13,6 @@ import { EventSeverity, EventType } from '../../domain/codes.ts'
 import { storable } from '../../domain/text.ts'
 import { isAway } from '../../store/away.ts'
 import { insertEvent } from '../../store/events.ts'
-import { markBad, markWell } from '../../store/mail/addresses.ts'
-import { findBody, insertBody } from '../../store/mail/bodies.ts'
-import {
-  type ClaimedMail,
-  claimMail,
-  insertMail,
-  noteDelivery,
-  putOffMails,
-  settleMailWork,
-} from '../../store/mail/mails.ts'
-import { type NoticeWait, noticeWaits } from '../../store/mail/notice-waits.ts'
 import { notificationsOf } from '../../store/notifications.ts'
 import { inTenant, type Store, type TenantTx } from '../../store/tenancy.ts'
 import { insertWebhookEvent } from '../../store/webhook-events.ts'
@@ -32,6 +21,10 @@ import { noteGivenUp } from './note-given-up.ts'
 import { failureOf, outcomeOf } from './outcome.ts'
 import { attachmentsOf, type Render, type Rendered, renderBody } from './render-body.ts'
 import { LEASE_MS, type MailRetries } from './retry.ts'
+import { markBad, markWell } from './rows/addresses.ts'
+import { findBody, insertBody } from './rows/bodies.ts'
+import { type ClaimedMail, claimMail, insertMail, noteDelivery, putOffMails, settleMailWork } from './rows/mails.ts'
+import { type NoticeWait, noticeWaits } from './rows/notice-waits.ts'
 
 /** How mails are rendered and sent. */
 export interface Mailer {

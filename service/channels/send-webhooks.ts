@@ -14,14 +14,9 @@ import { retryAfterMs } from '../../domain/http.ts'
 import { storable } from '../../domain/text.ts'
 import { insertEvent } from '../../store/events.ts'
 import { inTenant, type Store, type TenantTx } from '../../store/tenancy.ts'
-import {
-  type ClaimedDelivery,
-  claimDeliveries,
-  giveUpDeliveries,
-  noteAttempt,
-} from '../../store/webhooks/deliveries.ts'
-import { endPause, noteWarned, pauseWebhook, readWebhook, writeDisabled } from '../../store/webhooks/webhooks.ts'
 import { nextAttempt, pausedUntil, TRIED_FOR_MS, type Verdict, verdictOn } from './retry-webhook.ts'
+import { type ClaimedDelivery, claimDeliveries, giveUpDeliveries, noteAttempt } from './rows/webhook-deliveries.ts'
+import { endPause, noteWarned, pauseWebhook, readWebhook, writeDisabled } from './rows/webhooks.ts'
 import { open } from './secrets.ts'
 
 export interface SendOptions {

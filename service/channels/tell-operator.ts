@@ -11,6 +11,9 @@ import type { Mail } from '../../adapters/channels/mail/render.ts'
 import type { Transport } from '../../adapters/channels/mail/transport.ts'
 import type { CountedNotice } from '../../domain/notifications/operator-notice.ts'
 import { storable } from '../../domain/text.ts'
+import { inPlatform, type PlatformTx, type Store } from '../../store/tenancy.ts'
+import { failureOf, outcomeOf } from './outcome.ts'
+import { LEASE_MS, type MailRetries } from './retry.ts'
 import {
   type ClaimedOperatorMail,
   claimOperatorMail,
@@ -19,10 +22,7 @@ import {
   lockOperatorMails,
   noteOperatorDelivery,
   waitingOperatorNotices,
-} from '../../store/mail/operator-mails.ts'
-import { inPlatform, type PlatformTx, type Store } from '../../store/tenancy.ts'
-import { failureOf, outcomeOf } from './outcome.ts'
-import { LEASE_MS, type MailRetries } from './retry.ts'
+} from './rows/operator-mails.ts'
 
 export interface OperatorMailer {
   readonly render: (notices: readonly CountedNotice[]) => Mail

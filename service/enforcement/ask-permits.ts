@@ -9,20 +9,14 @@ import { ServiceError } from '../../domain/errors.ts'
 import type { Cycle } from '../../domain/time/cycle.ts'
 import { feedAt } from '../../domain/usage/feed.ts'
 import { markDue } from '../../store/due.ts'
-import {
-  clearedPermits,
-  endPermits,
-  insertPermits,
-  lockGuard,
-  standingPermits,
-} from '../../store/enforcement/permits.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
-import { cycleNamed } from '../../store/usage/cycles.ts'
-import { readFeed } from '../../store/usage/feed.ts'
-import { delayOrders, lockAlerts } from '../../store/watchdog/alerts.ts'
-import { activeRuleVersion } from '../../store/watchdog/rule-sets.ts'
+import { delayOrders, lockAlerts } from '../alerts/rows/alerts.ts'
 import { knownPool } from '../pools/known-pool.ts'
+import { activeRuleVersion } from '../rules/rows/rule-sets.ts'
+import { cycleNamed } from '../usage/rows/cycles.ts'
+import { readFeed } from '../usage/rows/feed.ts'
 import { pass } from './guard.ts'
+import { clearedPermits, endPermits, insertPermits, lockGuard, standingPermits } from './rows/permits.ts'
 import { tellHold } from './tell-hold.ts'
 
 /** Whether a rule in force reads facts of usage. */

@@ -3,11 +3,11 @@ import { EventSeverity, EventType } from '../../domain/codes.ts'
 import type { EnforcementChange, EnforcementSettings } from '../../domain/enforcement/guard.ts'
 import { ServiceError } from '../../domain/errors.ts'
 import { noteChange } from '../../store/audit.ts'
-import { readEnforcementSettings, writeEnforcementSettings } from '../../store/enforcement/guard-settings.ts'
 import { insertEvent } from '../../store/events.ts'
 import { lookAtAll } from '../../store/shards.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
-import { lockTenant } from '../../store/tenants/tenants.ts'
+import { lockTenant } from '../tenants/rows/tenants.ts'
+import { readEnforcementSettings, writeEnforcementSettings } from './rows/guard-settings.ts'
 
 /**
  * Switches enforcement on or off, and changes the limits of the guard. A switch marks every subject due. Once it is

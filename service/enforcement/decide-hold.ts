@@ -3,13 +3,13 @@ import { EventSeverity, EventType, LogLevel } from '../../domain/codes.ts'
 import type { HoldResponse } from '../../domain/enforcement/guard.ts'
 import { ServiceError } from '../../domain/errors.ts'
 import { noteChange } from '../../store/audit.ts'
-import { forgetCounts } from '../../store/enforcement/guard-counts.ts'
-import { countWaiting, heldIn, lockHold, markDecided, markWaitingDue } from '../../store/enforcement/guard-holds.ts'
-import { answerHeld, heldBy, lockGuard } from '../../store/enforcement/permits.ts'
 import { insertEvent } from '../../store/events.ts'
 import { insertLogEntries } from '../../store/log.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
-import { lockAlerts } from '../../store/watchdog/alerts.ts'
+import { lockAlerts } from '../alerts/rows/alerts.ts'
+import { forgetCounts } from './rows/guard-counts.ts'
+import { countWaiting, heldIn, lockHold, markDecided, markWaitingDue } from './rows/guard-holds.ts'
+import { answerHeld, heldBy, lockGuard } from './rows/permits.ts'
 
 const DECISIONS = {
   released: {

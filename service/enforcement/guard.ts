@@ -6,10 +6,10 @@ import type { GuardScope } from '../../domain/enforcement/guard.ts'
 import type { Cycle } from '../../domain/time/cycle.ts'
 import type { SubjectKind } from '../../domain/watchdog/subject.ts'
 import { countPools, countSims } from '../../store/counts.ts'
-import { addCount, type CountScope, countedInHour } from '../../store/enforcement/guard-counts.ts'
-import { insertHold, openHoldOf } from '../../store/enforcement/guard-holds.ts'
-import { readEnforcementSettings } from '../../store/enforcement/guard-settings.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
+import { addCount, type CountScope, countedInHour } from './rows/guard-counts.ts'
+import { insertHold, openHoldOf } from './rows/guard-holds.ts'
+import { readEnforcementSettings } from './rows/guard-settings.ts'
 
 /** The room that a scope has in its hour. */
 interface Room {

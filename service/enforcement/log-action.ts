@@ -6,11 +6,11 @@ import { instant } from '../../domain/local-time.ts'
 import { megabytes } from '../../domain/quantity.ts'
 import { insertLogEntries } from '../../store/log.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
-import { tenantSettings } from '../../store/usage/cycles.ts'
-import { activeRuleSet } from '../../store/watchdog/rule-sets.ts'
 import { insertWebhookEvent } from '../../store/webhook-events.ts'
 import { knownPool } from '../pools/known-pool.ts'
+import { activeRuleSet } from '../rules/rows/rule-sets.ts'
 import { knownSim } from '../sims/known-sim.ts'
+import { tenantSettings } from '../usage/rows/cycles.ts'
 import { notifyAction } from './notify-action.ts'
 
 const LEVEL: Readonly<Record<Action, LogLevel>> = {

@@ -13,14 +13,14 @@ import { toMB } from '../../domain/units.ts'
 import type { Subject } from '../../domain/watchdog/subject.ts'
 import { pickFromPool } from '../../rules/alerts/pick-sims.ts'
 import { isAway } from '../../store/away.ts'
-import { type SimToTake, simsToTake } from '../../store/enforcement/candidates.ts'
-import { addCount } from '../../store/enforcement/guard-counts.ts'
-import { lockGuard } from '../../store/enforcement/permits.ts'
-import { dueWould, postponeWould, stillWould, takeWould, type Would } from '../../store/enforcement/would.ts'
 import { insertLogEntries, knownEntries, type NewLogEntry } from '../../store/log.ts'
 import { inTenant, type Store, slowly, type TenantTx } from '../../store/tenancy.ts'
 import { readRoom } from './guard.ts'
 import { poolEnforcement } from './read-enforcement.ts'
+import { type SimToTake, simsToTake } from './rows/candidates.ts'
+import { addCount } from './rows/guard-counts.ts'
+import { lockGuard } from './rows/permits.ts'
+import { dueWould, postponeWould, stillWould, takeWould, type Would } from './rows/would.ts'
 
 /** Rows about SIMs in a transaction. A pool has a separate transaction. */
 const BATCH = 200

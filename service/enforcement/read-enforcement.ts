@@ -4,14 +4,14 @@ import type { PoolEnforcement, SimEnforcement } from '../../domain/enforcement/e
 import { ServiceError } from '../../domain/errors.ts'
 import { suspendOnOverageId } from '../../domain/temporal/ids.ts'
 import { modeInForce } from '../../domain/watchdog/settings.ts'
-import { poolRows, readEnforcedSim } from '../../store/enforcement/candidates.ts'
-import { countArms } from '../../store/enforcement/pool-arms.ts'
-import { findPool } from '../../store/estate/pools.ts'
 import { rememberedStart } from '../../store/outbox.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
-import { cycleNamed, runningCycle, tenantSettings } from '../../store/usage/cycles.ts'
-import { poolFigures, rowFigures, rowIn } from '../../store/usage/figures.ts'
-import { firingSince } from '../../store/watchdog/alerts.ts'
+import { firingSince } from '../alerts/rows/alerts.ts'
+import { findPool } from '../pools/rows/pools.ts'
+import { countArms } from '../sims/rows/pool-arms.ts'
+import { cycleNamed, runningCycle, tenantSettings } from '../usage/rows/cycles.ts'
+import { poolFigures, rowFigures, rowIn } from '../usage/rows/figures.ts'
+import { poolRows, readEnforcedSim } from './rows/candidates.ts'
 
 /**
  * The most SIMs in one response. In a larger pool the SIMs picked first are suspended by the next read, and make room

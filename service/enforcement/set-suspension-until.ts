@@ -1,10 +1,10 @@
 import type { SuspensionChange } from '../../domain/enforcement/enforcement.ts'
 import { ServiceError } from '../../domain/errors.ts'
 import { noteChange } from '../../store/audit.ts'
-import { lockSimRecord } from '../../store/estate/sim-changes.ts'
-import { setSuspensionUntil as write } from '../../store/estate/suspensions.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
-import { holdCycles, settleAhead } from '../../store/usage/contributions.ts'
+import { lockSimRecord } from '../sims/rows/sim-changes.ts'
+import { setSuspensionUntil as write } from '../sims/rows/suspensions.ts'
+import { holdCycles, settleAhead } from '../usage/rows/contributions.ts'
 
 /**
  * Changes how long the watchdog's suspension of a SIM lasts. Safe to run twice.

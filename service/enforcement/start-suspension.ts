@@ -6,7 +6,6 @@ import type { SuspendOnOverageInput } from '../../domain/temporal/suspend-on-ove
 import type { Cycle } from '../../domain/time/cycle.ts'
 import type { StartSuspend } from '../../domain/workflows/workflow.ts'
 import { noteChange } from '../../store/audit.ts'
-import { readEnforcedSim } from '../../store/enforcement/candidates.ts'
 import {
   forgetRefusal,
   type RememberedStart,
@@ -16,7 +15,8 @@ import {
   requestWorkflows,
 } from '../../store/outbox.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
-import { currentCycle, cycleNamed } from '../../store/usage/cycles.ts'
+import { currentCycle, cycleNamed } from '../usage/rows/cycles.ts'
+import { readEnforcedSim } from './rows/candidates.ts'
 
 /** How long the outbox leaves a start to its caller, in milliseconds. A minute is longer than any request. */
 const OWN_START_MS = 60_000

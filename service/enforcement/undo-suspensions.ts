@@ -5,11 +5,11 @@ import { ServiceError } from '../../domain/errors.ts'
 import { suspendOnOverageId, undoSuspensionsId } from '../../domain/temporal/ids.ts'
 import type { UndoSuspensionsInput } from '../../domain/temporal/undo-suspensions.ts'
 import { noteCreated } from '../../store/audit.ts'
-import { suspensionsToUndo } from '../../store/enforcement/undo.ts'
-import { missingSims } from '../../store/estate/sims.ts'
 import { passOverRuns } from '../../store/outbox.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
-import { currentCycle, cycleNamed, runningCycle } from '../../store/usage/cycles.ts'
+import { missingSims } from '../sims/rows/sims.ts'
+import { currentCycle, cycleNamed, runningCycle } from '../usage/rows/cycles.ts'
+import { suspensionsToUndo } from './rows/undo.ts'
 
 /** Suspensions in a page. A page takes two requests, of a few seconds each at most. */
 const PAGE = 100

@@ -14,35 +14,28 @@ import type { Cycle } from '../../domain/time/cycle.ts'
 import { MICRO, toMB } from '../../domain/units.ts'
 import { noteChange } from '../../store/audit.ts'
 import { simsByStatus } from '../../store/counts.ts'
-import { forgetArms } from '../../store/enforcement/pool-arms.ts'
 import { insertEvent } from '../../store/events.ts'
-import {
-  failedChanges,
-  findCycle,
-  lockCycle,
-  markClosed,
-  markStated,
-  stillSuspended,
-} from '../../store/month-end/progress.ts'
-import { writeTotals } from '../../store/month-end/statement-lines.ts'
-import { forgetProgress, SLICE, writeSlice } from '../../store/month-end/statement-slices.ts'
+import { insertNotifications } from '../../store/notifications.ts'
+import { inTenant, type Store, type TenantTx } from '../../store/tenancy.ts'
+import { insertWebhookEvent } from '../../store/webhook-events.ts'
+import { closeAlerts } from '../alerts/rows/alerts.ts'
+import { forgetArms } from '../sims/rows/pool-arms.ts'
+import { findTenant } from '../tenants/rows/tenants.ts'
+import { lockCycleAlone, lockCycles } from '../usage/rows/cycle-locks.ts'
+import { endedCycle, tenantSettings } from '../usage/rows/cycles.ts'
+import { isOpen, openCycle } from '../usage/rows/open-cycle.ts'
+import { openInSlices } from '../usage/rows/open-in-slices.ts'
+import { markChangedSince } from '../usage/rows/restatements.ts'
+import { failedChanges, findCycle, lockCycle, markClosed, markStated, stillSuspended } from './rows/progress.ts'
+import { writeTotals } from './rows/statement-lines.ts'
+import { forgetProgress, SLICE, writeSlice } from './rows/statement-slices.ts'
 import {
   type AdjustmentTotals,
   adjustmentTotals,
   type PoolTotals,
   poolTotals,
   statementTotals,
-} from '../../store/month-end/statements.ts'
-import { insertNotifications } from '../../store/notifications.ts'
-import { inTenant, type Store, type TenantTx } from '../../store/tenancy.ts'
-import { findTenant } from '../../store/tenants/tenants.ts'
-import { lockCycleAlone, lockCycles } from '../../store/usage/cycle-locks.ts'
-import { endedCycle, tenantSettings } from '../../store/usage/cycles.ts'
-import { isOpen, openCycle } from '../../store/usage/open-cycle.ts'
-import { openInSlices } from '../../store/usage/open-in-slices.ts'
-import { markChangedSince } from '../../store/usage/restatements.ts'
-import { closeAlerts } from '../../store/watchdog/alerts.ts'
-import { insertWebhookEvent } from '../../store/webhook-events.ts'
+} from './rows/statements.ts'
 import { monthEndCounts } from './steps.ts'
 
 export interface Closed {

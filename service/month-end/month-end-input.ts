@@ -3,7 +3,7 @@ import type { WorkflowOptions } from '../../domain/temporal/workflow-options.ts'
 import { cycleAt, parseBillingCycle, previousCycle } from '../../domain/time/cycle.ts'
 import type { StartMonthEnd } from '../../domain/workflows/workflow.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
-import { endedCycle, tenantSettings } from '../../store/usage/cycles.ts'
+import { endedCycle, tenantSettings } from '../usage/rows/cycles.ts'
 
 /** Each batch is a transaction. More in parallel would only wait for each other. A run has about 1,000 events. */
 const BATCHES = { pageSize: 500, parallel: 8, perRun: 100 } as const

@@ -7,10 +7,10 @@ import { SimStatus } from '../../domain/codes.ts'
 import type { SimState } from '../../domain/tickets/decisions.ts'
 import type { Cycle } from '../../domain/time/cycle.ts'
 import { capacityOf } from '../../domain/usage/allowance.ts'
-import type { LockedSim } from '../../store/estate/sim-state.ts'
-import { cycleState, plainPools } from '../../store/month-end/plan.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
-import { allowances, type Seat, seatCounts, seatsOf } from '../../store/usage/seats.ts'
+import type { LockedSim } from '../sims/rows/sim-state.ts'
+import { allowances, type Seat, seatCounts, seatsOf } from '../usage/rows/seats.ts'
+import { cycleState, plainPools } from './rows/plan.ts'
 
 export interface Capacities {
   /** Capacity of a pool in bytes; pool 0 stands for SIMs outside pools. */
@@ -18,7 +18,7 @@ export interface Capacities {
   /** Capacity in bytes that a pool has without contributors. */
   empty(poolId: number): number
   /**
-   * Applies changes at the cycle's beginning, as their tickets would (see `moveUsage` in store/usage/contributions.ts).
+   * Applies changes at the cycle's beginning, as their tickets would (see `moveUsage` in service/usage/rows/contributions.ts).
    */
   apply(changes: readonly { readonly sim: LockedSim; readonly after: SimState }[]): Promise<void>
 }

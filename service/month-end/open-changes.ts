@@ -14,22 +14,15 @@ import type { ChangeKind, MonthEndKind, OpenedChange } from '../../domain/month-
 import { decide, type SimState, stateAfter } from '../../domain/tickets/decisions.ts'
 import type { Cycle } from '../../domain/time/cycle.ts'
 import { noteChange } from '../../store/audit.ts'
-import { type LockedSim, lockSims, readSimStates } from '../../store/estate/sim-state.ts'
-import {
-  type ChangeTarget,
-  type SimRange,
-  saveBegun,
-  simsThatFailed,
-  simsToChange,
-  targetsOf,
-} from '../../store/month-end/changes.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
-import { insertTickets, openTicketsOf, ticketsThatExist } from '../../store/tickets/tickets.ts'
-import { lockCycles } from '../../store/usage/cycle-locks.ts'
-import { closedCycles, endedCycle } from '../../store/usage/cycles.ts'
+import { type LockedSim, lockSims, readSimStates } from '../sims/rows/sim-state.ts'
 import { stepTicketId } from '../tickets/cause.ts'
 import { noteFailures } from '../tickets/change-outcome.ts'
 import { checkPlace } from '../tickets/open-ticket.ts'
+import { insertTickets, openTicketsOf, ticketsThatExist } from '../tickets/rows/tickets.ts'
+import { lockCycles } from '../usage/rows/cycle-locks.ts'
+import { closedCycles, endedCycle } from '../usage/rows/cycles.ts'
+import { type ChangeTarget, type SimRange, saveBegun, simsThatFailed, simsToChange, targetsOf } from './rows/changes.ts'
 
 /** SIMs in a transaction, which locks them for about a fifth of a second. */
 const MOST = 500

@@ -10,7 +10,14 @@ import type { PoolChange } from '../../domain/month-end/month-end.ts'
 import { type Conflict, MOST_NAMED, type MonthEndPlan, type PlannedPool } from '../../domain/month-end/plan.ts'
 import { decide, type SimState, stateAfter } from '../../domain/tickets/decisions.ts'
 import { type Cycle, nextCycle } from '../../domain/time/cycle.ts'
-import { type LockedSim, readSimStates } from '../../store/estate/sim-state.ts'
+import type { TenantTx } from '../../store/tenancy.ts'
+import { type LockedSim, readSimStates } from '../sims/rows/sim-state.ts'
+import { checkPlace } from '../tickets/open-ticket.ts'
+import { openTicketsOf, type TicketRecord } from '../tickets/rows/tickets.ts'
+import { cycleNamed, tenantSettings } from '../usage/rows/cycles.ts'
+import { openCycle, openWhole } from '../usage/rows/open-cycle.ts'
+import { changedSince } from '../usage/rows/restatements.ts'
+import { type Capacities, readCapacities } from './next-capacities.ts'
 import {
   adjustmentNow,
   cycleState,
@@ -20,15 +27,8 @@ import {
   renewals,
   statedAdjustments,
   takenBack,
-} from '../../store/month-end/plan.ts'
-import { queuedChanges } from '../../store/month-end/progress.ts'
-import type { TenantTx } from '../../store/tenancy.ts'
-import { openTicketsOf, type TicketRecord } from '../../store/tickets/tickets.ts'
-import { cycleNamed, tenantSettings } from '../../store/usage/cycles.ts'
-import { openCycle, openWhole } from '../../store/usage/open-cycle.ts'
-import { changedSince } from '../../store/usage/restatements.ts'
-import { checkPlace } from '../tickets/open-ticket.ts'
-import { type Capacities, readCapacities } from './next-capacities.ts'
+} from './rows/plan.ts'
+import { queuedChanges } from './rows/progress.ts'
 
 /** Changes in one read: some hundred kilobytes. */
 const PAGE = 1000

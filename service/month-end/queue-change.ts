@@ -7,20 +7,20 @@ import { ServiceError } from '../../domain/errors.ts'
 import type { QueueReprovision } from '../../domain/sims/sim.ts'
 import { type SimState, stateAfter } from '../../domain/tickets/decisions.ts'
 import { noteChange } from '../../store/audit.ts'
+import { insertEvent } from '../../store/events.ts'
+import type { TenantTx } from '../../store/tenancy.ts'
 import {
   dropChange,
   type LockedSimRecord,
   lockSimRecord,
   type QueuedChange,
   queueChange,
-} from '../../store/estate/sim-changes.ts'
-import { lockSim } from '../../store/estate/sim-state.ts'
-import { simLabel } from '../../store/estate/sims.ts'
-import { insertEvent } from '../../store/events.ts'
-import { ticketOfChange } from '../../store/month-end/changes.ts'
-import type { TenantTx } from '../../store/tenancy.ts'
-import { openTickets } from '../../store/tickets/tickets.ts'
+} from '../sims/rows/sim-changes.ts'
+import { lockSim } from '../sims/rows/sim-state.ts'
+import { simLabel } from '../sims/rows/sims.ts'
 import { checkAssignment } from '../tickets/open-ticket.ts'
+import { openTickets } from '../tickets/rows/tickets.ts'
+import { ticketOfChange } from './rows/changes.ts'
 
 /**
  * Queues a SIM to be unprovisioned and taken out of its pool. Drops a queued pool or tariff. Safe to run twice.

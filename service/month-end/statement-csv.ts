@@ -5,7 +5,7 @@
 import { stringify } from 'csv-stringify/sync'
 import { CSV_FORMAT, neutralised } from '../../domain/files/spreadsheet.ts'
 import { MICRO, toMB, toMinutes } from '../../domain/units.ts'
-import type { StatementLine } from '../../store/month-end/statements.ts'
+import type { StatementLine } from './rows/statements.ts'
 
 const money = (micro: number) => (micro / MICRO).toFixed(6)
 

@@ -4,18 +4,12 @@ import type { MonthEndBatches, MonthEndCounts, QueuedChangeInfo } from '../../do
 import type { ChangeKind } from '../../domain/month-end/queued-change.ts'
 import { type Cycle, nextCycle } from '../../domain/time/cycle.ts'
 import { noteChange } from '../../store/audit.ts'
-import {
-  batchesOf,
-  changesWithState,
-  countChanges,
-  countRenewals,
-  type StepCounts,
-} from '../../store/month-end/changes.ts'
-import { findCycle } from '../../store/month-end/progress.ts'
 import { inTenant, type Store, type TenantTx } from '../../store/tenancy.ts'
-import { cycleNamed, endedCycle, tenantSettings } from '../../store/usage/cycles.ts'
-import { isOpen, openCycle } from '../../store/usage/open-cycle.ts'
-import { openOnlySlices } from '../../store/usage/open-in-slices.ts'
+import { cycleNamed, endedCycle, tenantSettings } from '../usage/rows/cycles.ts'
+import { isOpen, openCycle } from '../usage/rows/open-cycle.ts'
+import { openOnlySlices } from '../usage/rows/open-in-slices.ts'
+import { batchesOf, changesWithState, countChanges, countRenewals, type StepCounts } from './rows/changes.ts'
+import { findCycle } from './rows/progress.ts'
 
 /**
  * A page of the changes queued before the cycle's end.

@@ -4,9 +4,9 @@ import { totalMicroOf } from '../../domain/orders/decisions.ts'
 import type { NewOrder, OrderResponse } from '../../domain/orders/order.ts'
 import { toMoney } from '../../domain/units.ts'
 import { noteChange } from '../../store/audit.ts'
-import { insertOrder, toOrder } from '../../store/orders/orders.ts'
-import { pricesInForce } from '../../store/orders/prices.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
+import { insertOrder, toOrder } from './rows/orders.ts'
+import { pricesInForce } from './rows/prices.ts'
 import { recordOrderEvent } from './steps.ts'
 
 /**

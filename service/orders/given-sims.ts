@@ -4,12 +4,12 @@ import { type FieldError, ServiceError } from '../../domain/errors.ts'
 import { Unreadable } from '../../domain/files/unreadable.ts'
 import type { SimsOfOrder } from '../../domain/orders/order.ts'
 import type { NewSim } from '../../domain/sims/sim.ts'
-import { insertSims } from '../../store/estate/sim-changes.ts'
-import { linkSims } from '../../store/orders/sims.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
 import { checkSim } from '../sims/check-sim.ts'
 import { lineOf, type RecordLines } from '../sims/import-sims.ts'
+import { insertSims } from '../sims/rows/sim-changes.ts'
 import { type PointerOf, refuseExisting, refuseFaults, refuseTwice } from './iccids.ts'
+import { linkSims } from './rows/sims.ts'
 
 /** Checked SIMs, none of them twice. */
 export interface GivenSims {

@@ -1,6 +1,6 @@
 import type { OrderPayment, OrderStatusResponse } from '../../domain/orders/order.ts'
-import { lockOrder, writeOrder } from '../../store/orders/orders.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
+import { lockOrder, writeOrder } from './rows/orders.ts'
 import { noteOrder, orderNotFound } from './steps.ts'
 
 /**

@@ -2,8 +2,8 @@ import { ServiceError } from '../../domain/errors.ts'
 import type { OrderPrices } from '../../domain/orders/order.ts'
 import { fromMoney, toMoney } from '../../domain/units.ts'
 import { noteChange } from '../../store/audit.ts'
-import { type OrderPrice, ownPrices, replacePrices } from '../../store/orders/prices.ts'
 import type { PlatformTx, TenantTx } from '../../store/tenancy.ts'
+import { type OrderPrice, ownPrices, replacePrices } from './rows/prices.ts'
 
 /** Prices as the interface shows them. */
 export const toPrices = (prices: readonly OrderPrice[]): OrderPrices['prices'] =>

@@ -8,8 +8,8 @@ import { ORDER_STEPS, type OrderStep, type Refusal, whyNot } from '../../domain/
 import type { OrderStatus, OrderStatusResponse } from '../../domain/orders/order.ts'
 import { noteChange } from '../../store/audit.ts'
 import { insertEvent } from '../../store/events.ts'
-import { lockOrder, type OrderRecord, writeOrder } from '../../store/orders/orders.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
+import { lockOrder, type OrderRecord, writeOrder } from './rows/orders.ts'
 
 /** The fields of an order that a step may change besides its status. */
 export type OrderChange = Partial<Omit<OrderRecord, 'id' | 'status' | 'version' | 'createdAt' | 'updatedAt'>>

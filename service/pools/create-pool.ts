@@ -3,9 +3,9 @@ import { mustFit, type NewPool } from '../../domain/pools/pool.ts'
 import { mustBeActive } from '../../domain/tariffs/tariff.ts'
 import { noteChange } from '../../store/audit.ts'
 import { markDue } from '../../store/due.ts'
-import { insertPool } from '../../store/estate/pools.ts'
-import { findTariff } from '../../store/estate/tariffs.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
+import { findTariff } from '../tariffs/rows/tariffs.ts'
+import { insertPool } from './rows/pools.ts'
 
 /**
  * Creates a pool, Active at once.

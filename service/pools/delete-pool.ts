@@ -1,8 +1,8 @@
 import { ServiceError } from '../../domain/errors.ts'
 import { noteChange } from '../../store/audit.ts'
 import { markDue } from '../../store/due.ts'
-import { lockPool, poolUses, removePool } from '../../store/estate/pools.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
+import { lockPool, poolUses, removePool } from './rows/pools.ts'
 
 /**
  * Deletes a pool, unless a SIM is in it, is queued to move into it, or has an open ticket into it. The ledger,

@@ -1,6 +1,6 @@
 import { ServiceError } from '../../domain/errors.ts'
-import { poolName } from '../../store/estate/pools.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
+import { poolName } from './rows/pools.ts'
 
 /**
  * The name of a pool, for a caller that may name a pool that does not exist.

@@ -3,9 +3,9 @@ import { ServiceError } from '../../domain/errors.ts'
 import type { PoolUpdate } from '../../domain/pools/pool.ts'
 import { noteChange } from '../../store/audit.ts'
 import { notePoolChanged } from '../../store/changed.ts'
-import { lockPool, type PoolSettings, writePool } from '../../store/estate/pools.ts'
 import { insertEvent } from '../../store/events.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
+import { lockPool, type PoolSettings, writePool } from './rows/pools.ts'
 
 const SETTINGS = ['name', 'watchdogMode', 'warningThresholdPct', 'enableBurnRateAlerts'] as const
 

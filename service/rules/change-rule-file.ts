@@ -2,7 +2,7 @@
 import { ServiceError } from '../../domain/errors.ts'
 import type { ChangedRules } from '../../domain/rules/rule-change.ts'
 import { inPlatform, type Store } from '../../store/tenancy.ts'
-import { activeRuleSet } from '../../store/watchdog/rule-sets.ts'
+import { activeRuleSet } from './rows/rule-sets.ts'
 import { activateRules, type Change } from './rules-in-force.ts'
 
 /** A change of one file. */

@@ -16,18 +16,12 @@ import { SUBJECT_KINDS, type SubjectKind } from '../../domain/watchdog/subject.t
 import { concernsTenant } from '../../rules/engine/match.ts'
 import { type Effective, effectiveBy, type SubjectClass } from '../../rules/explain/effective.ts'
 import type { Rule } from '../../rules/rule.ts'
-import { poolNames } from '../../store/estate/pools.ts'
-import { simLabels } from '../../store/estate/sims.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
-import { runningCycle, tenantSettings } from '../../store/usage/cycles.ts'
-import { firingsByRule, logBegan, NOTHING_UNDONE, undoneByRule } from '../../store/watchdog/rule-counts.ts'
-import {
-  type Patterns,
-  type PoolClass,
-  poolClasses,
-  type SimClass,
-  simClasses,
-} from '../../store/watchdog/subject-classes.ts'
+import { poolNames } from '../pools/rows/pools.ts'
+import { simLabels } from '../sims/rows/sims.ts'
+import { runningCycle, tenantSettings } from '../usage/rows/cycles.ts'
+import { firingsByRule, logBegan, NOTHING_UNDONE, undoneByRule } from './rows/rule-counts.ts'
+import { type Patterns, type PoolClass, poolClasses, type SimClass, simClasses } from './rows/subject-classes.ts'
 import type { ReadRules } from './rules-in-force.ts'
 
 const DAY_MS = 86_400_000

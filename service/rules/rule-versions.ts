@@ -6,13 +6,7 @@ import { loadStoredRules } from '../../rules/load/load.ts'
 import type { Rule } from '../../rules/rule.ts'
 import { noteChange } from '../../store/audit.ts'
 import { inPlatform, type PlatformTx, type Store } from '../../store/tenancy.ts'
-import {
-  activeRuleVersion,
-  earlierRuleVersions,
-  lockRules,
-  type RuleSet,
-  ruleSetOf,
-} from '../../store/watchdog/rule-sets.ts'
+import { activeRuleVersion, earlierRuleVersions, lockRules, type RuleSet, ruleSetOf } from './rows/rule-sets.ts'
 import { type Change, checkRules, putInForce, rejected, storeRules } from './rules-in-force.ts'
 
 /**

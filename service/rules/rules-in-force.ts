@@ -20,7 +20,7 @@ import {
   lockRules,
   ruleSetOf,
   storeRuleSet,
-} from '../../store/watchdog/rule-sets.ts'
+} from './rows/rule-sets.ts'
 import { ruleChanges, shiftsOf } from './rule-events.ts'
 
 export interface RulesInForce {

@@ -1,7 +1,7 @@
 /** Whether a SIM may have a pool and a tariff. Pure. */
 import { TariffType } from '../../domain/codes.ts'
 import type { Tariff } from '../../domain/tariffs/tariff.ts'
-import type { PoolTariff } from '../../store/estate/pools.ts'
+import type { PoolTariff } from '../pools/rows/pools.ts'
 
 /** Reasons why a SIM cannot have a pool or a tariff, in any state. */
 export type AssignmentProblem =

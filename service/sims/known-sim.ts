@@ -1,6 +1,6 @@
 import { ServiceError } from '../../domain/errors.ts'
-import { type NamedSim, namedSims } from '../../store/estate/sims.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
+import { type NamedSim, namedSims } from './rows/sims.ts'
 
 /**
  * The label and the pool of a SIM, for a caller that may name a SIM that does not exist.

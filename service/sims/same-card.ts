@@ -1,7 +1,7 @@
 /** Finds SIMs of the same card. Lists have its ICCID with its check digit and without. */
 import { otherIccidsOf } from '../../domain/identifiers.ts'
-import { findIccids } from '../../store/estate/sims.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
+import { findIccids } from './rows/sims.ts'
 
 /** A card that a list has named before. */
 interface Repeated {

@@ -3,10 +3,10 @@ import { ServiceError } from '../../domain/errors.ts'
 import type { SimWatchdogChange } from '../../domain/sims/sim.ts'
 import { noteChange } from '../../store/audit.ts'
 import { markDue } from '../../store/due.ts'
-import { lockSimRecord, setWatchdog } from '../../store/estate/sim-changes.ts'
-import { simLabel } from '../../store/estate/sims.ts'
 import { insertEvent } from '../../store/events.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
+import { lockSimRecord, setWatchdog } from './rows/sim-changes.ts'
+import { simLabel } from './rows/sims.ts'
 
 const SETTINGS = ['watchdogMode', 'warningThresholdPct', 'enableBurnRateAlerts', 'isWatchdogExempt'] as const
 

@@ -1,8 +1,8 @@
 import { ServiceError } from '../../domain/errors.ts'
 import { noteChange } from '../../store/audit.ts'
 import { markDue } from '../../store/due.ts'
-import { lockSimRecord, setTag } from '../../store/estate/sim-changes.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
+import { lockSimRecord, setTag } from './rows/sim-changes.ts'
 
 /**
  * Sets the tag of a SIM; an empty tag removes it. Marks the SIM due: rules may be for some tags only.

@@ -1,7 +1,7 @@
 import { type NewTariff, termsOf } from '../../domain/tariffs/tariff.ts'
 import { noteChange } from '../../store/audit.ts'
-import { insertTariff } from '../../store/estate/tariffs.ts'
 import type { PlatformTx, TenantTx } from '../../store/tenancy.ts'
+import { insertTariff } from './rows/tariffs.ts'
 
 /**
  * Creates a tariff, active at once. It belongs to a tenant, or to the platform. The platform's is for every tenant.

@@ -1,7 +1,7 @@
 import { ServiceError } from '../../domain/errors.ts'
 import { noteChange } from '../../store/audit.ts'
-import { offerTariff } from '../../store/estate/tariffs.ts'
 import type { PlatformTx, TenantTx } from '../../store/tenancy.ts'
+import { offerTariff } from './rows/tariffs.ts'
 
 /**
  * Withdraws a tariff from new assignments, or offers it again. Its SIMs and pools keep it. Safe to run twice.

@@ -4,7 +4,7 @@ import type { Tenant } from '../../domain/tenants/tenant.ts'
 import { noteChange } from '../../store/audit.ts'
 import { insertEvent } from '../../store/events.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
-import { lockTenant, writeTenant } from '../../store/tenants/tenants.ts'
+import { lockTenant, writeTenant } from './rows/tenants.ts'
 
 const WORDS = { name: 'name', billingEmail: 'billing e-mail' } as const
 

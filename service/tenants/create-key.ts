@@ -5,7 +5,7 @@ import { allows, levelsOf, type NewKey, type Scope, type WithSecret } from '../.
 import { controlFault } from '../../domain/text.ts'
 import { noteChange } from '../../store/audit.ts'
 import type { PlatformTx } from '../../store/tenancy.ts'
-import { insertKey } from '../../store/tenants/keys.ts'
+import { insertKey } from './rows/keys.ts'
 
 /** SHA-256 of a secret. A plain hash is enough: the secret is 256 random bits, impossible to guess. */
 export const hashSecret = (secret: string): Buffer => createHash('sha256').update(secret).digest()

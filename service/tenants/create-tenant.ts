@@ -4,8 +4,8 @@ import type { NewTenant, WithSecret } from '../../domain/tenants/tenant.ts'
 import { parseBillingCycle } from '../../domain/time/cycle.ts'
 import { noteChange } from '../../store/audit.ts'
 import type { PlatformTx } from '../../store/tenancy.ts'
-import { insertTenant } from '../../store/tenants/tenants.ts'
 import { createKey } from './create-key.ts'
+import { insertTenant } from './rows/tenants.ts'
 
 /**
  * Creates a tenant and its first key, with all scopes within the tenant.

@@ -1,7 +1,7 @@
 import { ServiceError } from '../../domain/errors.ts'
 import { noteChange } from '../../store/audit.ts'
 import type { PlatformTx } from '../../store/tenancy.ts'
-import { lockKey, markRevoked } from '../../store/tenants/keys.ts'
+import { lockKey, markRevoked } from './rows/keys.ts'
 
 /**
  * Revokes a key: requests with it are refused from now on. A key revoked before keeps its first instant.

@@ -3,8 +3,8 @@ import type { RotateKey, WithSecret } from '../../domain/tenants/tenant.ts'
 import { durationMs } from '../../domain/time/duration.ts'
 import { noteChange } from '../../store/audit.ts'
 import type { PlatformTx } from '../../store/tenancy.ts'
-import { type HeldKey, lockKey, markReplaced } from '../../store/tenants/keys.ts'
 import { issueKey } from './create-key.ts'
+import { type HeldKey, lockKey, markReplaced } from './rows/keys.ts'
 
 /** Long enough to pass the new key on to every user of the old one. Short enough to be over on the same day. */
 const DEFAULT_OVERLAP = 'PT1H'

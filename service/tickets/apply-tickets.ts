@@ -6,6 +6,8 @@ import { SimStatus, TicketType } from '../../domain/codes.ts'
 import { suspendOnOverageId } from '../../domain/temporal/ids.ts'
 import { stateAfter } from '../../domain/tickets/decisions.ts'
 import { markDue } from '../../store/due.ts'
+import { passOverStarted, signalStarted } from '../../store/outbox.ts'
+import type { TenantTx } from '../../store/tenancy.ts'
 import {
   closeActiveSpans,
   closeMemberships,
@@ -15,11 +17,8 @@ import {
   openMemberships,
   type SimChange,
   writeSimStates,
-} from '../../store/estate/sim-state.ts'
-import { closeSuspensions, dueBack, writeSuspensions } from '../../store/estate/suspensions.ts'
-import { passOverStarted, signalStarted } from '../../store/outbox.ts'
-import type { TenantTx } from '../../store/tenancy.ts'
-import type { TicketRecord } from '../../store/tickets/tickets.ts'
+} from '../sims/rows/sim-state.ts'
+import { closeSuspensions, dueBack, writeSuspensions } from '../sims/rows/suspensions.ts'
 import {
   changeSeats,
   type HeldCycles,
@@ -27,7 +26,8 @@ import {
   type Move,
   type SeatSince,
   settleAhead,
-} from '../../store/usage/contributions.ts'
+} from '../usage/rows/contributions.ts'
+import type { TicketRecord } from './rows/tickets.ts'
 
 /** A completed ticket, with its SIM before it. */
 export interface Completed {

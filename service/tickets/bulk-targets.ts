@@ -7,17 +7,11 @@ import { ServiceError } from '../../domain/errors.ts'
 import { Unreadable } from '../../domain/files/unreadable.ts'
 import { ICCID, withoutFiller } from '../../domain/identifiers.ts'
 import { BulkRow, type BulkSims, MOST_SIMS, notAnIccid, TICKET_OF } from '../../domain/tickets/bulk.ts'
-import { readSimStates } from '../../store/estate/sim-state.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
-import {
-  type BulkOptions,
-  findMatchingSims,
-  findNamedSims,
-  type NewItem,
-  type Refusal,
-} from '../../store/tickets/bulk.ts'
-import { openTicketsOf } from '../../store/tickets/tickets.ts'
+import { readSimStates } from '../sims/rows/sim-state.ts'
 import { checkAssignment, conflictOf } from './open-ticket.ts'
+import { type BulkOptions, findMatchingSims, findNamedSims, type NewItem, type Refusal } from './rows/bulk.ts'
+import { openTicketsOf } from './rows/tickets.ts'
 
 /** SIMs in one read: some hundred kilobytes. */
 const PAGE = 2000

@@ -10,6 +10,9 @@ import { type ErrorCode, type FieldError, ServiceError } from '../../domain/erro
 import { type BulkPlan, type BulkRequest, type BulkRunDetail, MOST_LISTED } from '../../domain/tickets/bulk.ts'
 import { noteChange } from '../../store/audit.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
+import { refusalsOf, targetsOf } from './bulk-targets.ts'
+import { cancelBatch } from './open-bulk-tickets.ts'
+import { checkAssignment } from './open-ticket.ts'
 import {
   type BulkOptions,
   dropWaiting,
@@ -18,11 +21,8 @@ import {
   insertRun,
   lockRun,
   releaseRun,
-} from '../../store/tickets/bulk.ts'
-import { readRun } from '../../store/tickets/bulk-reads.ts'
-import { refusalsOf, targetsOf } from './bulk-targets.ts'
-import { cancelBatch } from './open-bulk-tickets.ts'
-import { checkAssignment } from './open-ticket.ts'
+} from './rows/bulk.ts'
+import { readRun } from './rows/bulk-reads.ts'
 
 type Requested = Omit<BulkRequest, 'dryRun'>
 

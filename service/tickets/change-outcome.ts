@@ -4,11 +4,11 @@
  */
 import { LogLevel } from '../../domain/codes.ts'
 import type { MonthEndKind, OpenedChange } from '../../domain/month-end/queued-change.ts'
-import { namedSims } from '../../store/estate/sims.ts'
 import { insertLogEntries } from '../../store/log.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
-import { forgetChanges, saveEnded } from '../../store/tickets/queued-changes.ts'
-import type { TicketRecord } from '../../store/tickets/tickets.ts'
+import { namedSims } from '../sims/rows/sims.ts'
+import { forgetChanges, saveEnded } from './rows/queued-changes.ts'
+import type { TicketRecord } from './rows/tickets.ts'
 
 interface Ended {
   readonly ticket: Pick<TicketRecord, 'id' | 'simId' | 'cause' | 'effectiveAt'>

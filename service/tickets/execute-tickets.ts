@@ -19,11 +19,16 @@ import { type CarrierRefusal, isRefused } from '../../domain/tickets/carrier-ref
 import { type CarrierOperation, decide } from '../../domain/tickets/decisions.ts'
 import { backoffMs } from '../../domain/time/backoff.ts'
 import { isAway, isLockTimeout } from '../../store/away.ts'
-import { poolNames } from '../../store/estate/pools.ts'
-import { type LockedSim, lockSims, readSimStates } from '../../store/estate/sim-state.ts'
-import { tariffNames } from '../../store/estate/tariffs.ts'
 import { noteRefused } from '../../store/outbox.ts'
 import { inPlatform, inTenant, type Store, type TenantTx } from '../../store/tenancy.ts'
+import { poolNames } from '../pools/rows/pools.ts'
+import { type LockedSim, lockSims, readSimStates } from '../sims/rows/sim-state.ts'
+import { tariffNames } from '../tariffs/rows/tariffs.ts'
+import { openRunningCycle } from '../usage/rows/open-in-slices.ts'
+import { applyTickets, type Completed } from './apply-tickets.ts'
+import { noteMonthEnd } from './change-outcome.ts'
+import { dropChangesOfIdle } from './idle-changes.ts'
+import { noteProbe, noteRefusedCredentials, noteReplacedCredentials } from './note-credentials.ts'
 import {
   type DueQuery,
   dueSims,
@@ -36,14 +41,9 @@ import {
   setDue,
   settleWork,
   startAttempts,
-} from '../../store/tickets/batches.ts'
-import { readCarrierRefusals, returnCarrierProbe, takeCarrierProbe } from '../../store/tickets/carrier-refusals.ts'
-import type { TicketFailure, TicketRecord } from '../../store/tickets/tickets.ts'
-import { openRunningCycle } from '../../store/usage/open-in-slices.ts'
-import { applyTickets, type Completed } from './apply-tickets.ts'
-import { noteMonthEnd } from './change-outcome.ts'
-import { dropChangesOfIdle } from './idle-changes.ts'
-import { noteProbe, noteRefusedCredentials, noteReplacedCredentials } from './note-credentials.ts'
+} from './rows/batches.ts'
+import { readCarrierRefusals, returnCarrierProbe, takeCarrierProbe } from './rows/carrier-refusals.ts'
+import type { TicketFailure, TicketRecord } from './rows/tickets.ts'
 import { isAcceptance, sentTogether, type Understood } from './sent-together.ts'
 import { signalEnds } from './signal-ends.ts'
 import { recordTicketEvents } from './ticket-events.ts'

@@ -1,8 +1,8 @@
 import { EventSeverity, EventType } from '../../domain/codes.ts'
-import { dropIdleChanges } from '../../store/estate/sim-changes.ts'
-import { simLabels } from '../../store/estate/sims.ts'
 import { insertEvents } from '../../store/events.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
+import { dropIdleChanges } from '../sims/rows/sim-changes.ts'
+import { simLabels } from '../sims/rows/sims.ts'
 
 /**
  * Drops changes queued behind tickets without success, and records an event for each. A SIM that stays unprovisioned

@@ -17,7 +17,7 @@ import {
 import { insertEvents } from '../../store/events.ts'
 import { insertOperatorNotices } from '../../store/operator-notices.ts'
 import { inPlatform, type PlatformTx, type Store } from '../../store/tenancy.ts'
-import { lockCarrierRefusal, readCarrierRefusals, saveCarrierRefusal } from '../../store/tickets/carrier-refusals.ts'
+import { lockCarrierRefusal, readCarrierRefusals, saveCarrierRefusal } from './rows/carrier-refusals.ts'
 
 /** Another credential without a probe for so long is no longer in use by any worker. Milliseconds. */
 const REPLACED_AFTER_MS = 60_000

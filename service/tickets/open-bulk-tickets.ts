@@ -9,12 +9,12 @@
  */
 import { randomUUID } from 'node:crypto'
 import type { Job } from '../../domain/jobs.ts'
-import { lockSims } from '../../store/estate/sim-state.ts'
 import { inTenant, type Store, type TenantTx } from '../../store/tenancy.ts'
-import { cancelSome, type LockedRun, lockNextRun, settleBatch, waitingSims } from '../../store/tickets/bulk.ts'
-import { insertTickets } from '../../store/tickets/tickets.ts'
+import { lockSims } from '../sims/rows/sim-state.ts'
 import { askOf, refusalsOf } from './bulk-targets.ts'
 import { dropChangesOfIdle } from './idle-changes.ts'
+import { cancelSome, type LockedRun, lockNextRun, settleBatch, waitingSims } from './rows/bulk.ts'
+import { insertTickets } from './rows/tickets.ts'
 import { recordCancelEvents } from './ticket-events.ts'
 
 /** SIMs in a transaction. It locks them for about a tenth of a second, and their own tickets wait that long. */

@@ -8,6 +8,7 @@ import type { Batch, BatchNotes, BatchRequest, BatchStarted } from '../../domain
 import { noteChange } from '../../store/audit.ts'
 import { requestWorkflows } from '../../store/outbox.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
+import { batchTargets, checkDefaults } from './provision-targets.ts'
 import {
   batchExists,
   endBatch,
@@ -18,8 +19,7 @@ import {
   noteEnded,
   noteStarted,
   readBatch,
-} from '../../store/workflows/provision-batches.ts'
-import { batchTargets, checkDefaults } from './provision-targets.ts'
+} from './rows/provision-batches.ts'
 
 const PARALLEL = 50
 /**

@@ -7,7 +7,7 @@
 import { TicketType } from '../../domain/codes.ts'
 import { ServiceError } from '../../domain/errors.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
-import { countedTickets, type TicketRecord } from '../../store/tickets/tickets.ts'
+import { countedTickets, type TicketRecord } from './rows/tickets.ts'
 
 /** Numbers of open tickets: Pending and Processing. */
 export interface TicketQuota {

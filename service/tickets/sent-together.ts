@@ -1,6 +1,6 @@
 /** Interprets the carrier's answers to a batch together. Pure, but for the answers that it holds. */
 import type { CarrierError } from '../../adapters/carrier/network.ts'
-import type { TicketRecord } from '../../store/tickets/tickets.ts'
+import type { TicketRecord } from './rows/tickets.ts'
 
 export interface Answer {
   readonly ticket: TicketRecord

@@ -4,7 +4,7 @@ import { type EndedTicket, TICKETS_ENDED, type TicketEnd, WAIT_FOR_TICKETS } fro
 import type { Cause } from '../../domain/tickets/ticket.ts'
 import { tellOfTickets } from '../../store/outbox.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
-import type { TicketRecord } from '../../store/tickets/tickets.ts'
+import type { TicketRecord } from './rows/tickets.ts'
 
 interface Ended extends Pick<TicketRecord, 'id' | 'cause'> {
   readonly end: TicketEnd

@@ -1,9 +1,9 @@
 /** Records the events of ended tickets. */
 import { EventSeverity, EventType, labelOf, TicketType } from '../../domain/codes.ts'
-import { simLabels } from '../../store/estate/sims.ts'
 import { insertEvents } from '../../store/events.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
-import type { TicketRecord } from '../../store/tickets/tickets.ts'
+import { simLabels } from '../sims/rows/sims.ts'
+import type { TicketRecord } from './rows/tickets.ts'
 
 const titleOf = (ticket: Pick<TicketRecord, 'type' | 'unassign'>): string =>
   ticket.type === TicketType.Provision && ticket.unassign ? 'Unassign' : labelOf(TicketType, ticket.type)

@@ -1,7 +1,7 @@
 /** Corrections may take usage back, but never make a ledger row negative. */
 import type { UsageFault } from '../../domain/usage/usage-record.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
-import { type Amounts, ledgerSums, type PlacedRecord } from '../../store/usage/records.ts'
+import { type Amounts, ledgerSums, type PlacedRecord } from './rows/records.ts'
 
 interface Indexed {
   readonly index: number

@@ -2,10 +2,10 @@
 import { bucketMs, type Cycle } from '../../domain/time/cycle.ts'
 import type { ReadRecord } from '../../domain/usage/usage-record.ts'
 import { inTenant, type Store, type TenantTx } from '../../store/tenancy.ts'
-import { currentCycle, tenantSettings } from '../../store/usage/cycles.ts'
-import { addToBuckets, countRecords, noteSightings, storeRecords } from '../../store/usage/merge.ts'
-import { partitionsFor } from '../../store/usage/partitions.ts'
-import { placeRecords, stageRecords } from '../../store/usage/stage.ts'
+import { currentCycle, tenantSettings } from './rows/cycles.ts'
+import { addToBuckets, countRecords, noteSightings, storeRecords } from './rows/merge.ts'
+import { partitionsFor } from './rows/partitions.ts'
+import { placeRecords, stageRecords } from './rows/stage.ts'
 
 /** The usage of a SIM in the running cycle so far. */
 export interface UsedSoFar {

@@ -4,8 +4,8 @@ import { megabytes } from '../../domain/quantity.ts'
 import { toMB } from '../../domain/units.ts'
 import { insertLogEntries } from '../../store/log.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
-import { isStated, statedCycles } from '../../store/usage/restatements.ts'
-import { stagedRecords } from '../../store/usage/stage.ts'
+import { isStated, statedCycles } from './rows/restatements.ts'
+import { stagedRecords } from './rows/stage.ts'
 
 /**
  * Writes one Info entry per SIM, cycle and chunk, for the accepted records on the stage with stated lines. Call with

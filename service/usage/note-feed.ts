@@ -2,8 +2,8 @@ import { cycleAt } from '../../domain/time/cycle.ts'
 import { feedAt } from '../../domain/usage/feed.ts'
 import { lookAtAll } from '../../store/shards.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
-import type { TenantSettings } from '../../store/usage/cycles.ts'
-import { noteReceived } from '../../store/usage/feed.ts'
+import type { TenantSettings } from './rows/cycles.ts'
+import { noteReceived } from './rows/feed.ts'
 
 /**
  * Notes that usage was received. If the feed was stale, alerts about usage have stood still: marks every subject due to

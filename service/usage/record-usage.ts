@@ -10,8 +10,11 @@ import { ServiceError } from '../../domain/errors.ts'
 import { bucketMs, type Cycle, cycleAt, cycleOfKey } from '../../domain/time/cycle.ts'
 import { MOST_TOTAL, type ReadRecord, readRecord, type UsageFault } from '../../domain/usage/usage-record.ts'
 import { inTenant, type Store, type TenantTx } from '../../store/tenancy.ts'
-import { lockCycles } from '../../store/usage/cycle-locks.ts'
-import { tenantSettings } from '../../store/usage/cycles.ts'
+import { refuseNegativeTotals } from './corrections.ts'
+import { noteLateUsage } from './late-usage.ts'
+import { noteFeed } from './note-feed.ts'
+import { lockCycles } from './rows/cycle-locks.ts'
+import { tenantSettings } from './rows/cycles.ts'
 import {
   addToBuckets,
   addToLedger,
@@ -20,11 +23,11 @@ import {
   noteSightings,
   noteUsed,
   storeRecords,
-} from '../../store/usage/merge.ts'
-import { openCycle } from '../../store/usage/open-cycle.ts'
-import { partitionsFor } from '../../store/usage/partitions.ts'
-import { lockPools } from '../../store/usage/pool-totals.ts'
-import { isStored, totalOutOfRange } from '../../store/usage/records.ts'
+} from './rows/merge.ts'
+import { openCycle } from './rows/open-cycle.ts'
+import { partitionsFor } from './rows/partitions.ts'
+import { lockPools } from './rows/pool-totals.ts'
+import { isStored, totalOutOfRange } from './rows/records.ts'
 import {
   hasMoved,
   type KnownRecord,
@@ -35,10 +38,7 @@ import {
   stageRecords,
   takeRepeated,
   unstage,
-} from '../../store/usage/stage.ts'
-import { refuseNegativeTotals } from './corrections.ts'
-import { noteLateUsage } from './late-usage.ts'
-import { noteFeed } from './note-feed.ts'
+} from './rows/stage.ts'
 
 export interface UsageResponse {
   readonly accepted: number

@@ -14,9 +14,9 @@ import { isAway } from '../../store/away.ts'
 import { noteAgain } from '../../store/changed.ts'
 import { type DueMark, markEachDue, postponeSubject, settleDue } from '../../store/due.ts'
 import { inTenant, type Store, type TenantTx } from '../../store/tenancy.ts'
-import { keepUnclosed } from '../../store/usage/cycles.ts'
-import { lockAlerts } from '../../store/watchdog/alerts.ts'
+import { lockAlerts } from '../alerts/rows/alerts.ts'
 import type { RulesInForce } from '../rules/rules-in-force.ts'
+import { keepUnclosed } from '../usage/rows/cycles.ts'
 import {
   type Batch,
   type DecidedCounts,

@@ -1,6 +1,6 @@
 /** The figures that SIMs are judged by. */
 import type { JudgedFigures, RowFigures } from '../../rules/fact-rows.ts'
-import { rowIn, sumOf } from '../../store/usage/figures.ts'
+import { rowIn, sumOf } from '../usage/rows/figures.ts'
 
 /**
  * The figures that a SIM is judged by: the ledger row in its pool. Voice, messages and `cycleBytes` are sums over all

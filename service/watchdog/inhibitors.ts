@@ -4,7 +4,7 @@ import type { AlertState } from '../../rules/alerts/state.ts'
 import type { StoredAlert } from '../../rules/alerts/stored-alert.ts'
 import type { Moment } from '../../rules/facts-of.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
-import { loadAlerts } from '../../store/watchdog/alerts.ts'
+import { loadAlerts } from '../alerts/rows/alerts.ts'
 import { type SubjectFacts, scopesAt } from './evaluation.ts'
 
 /** Id of the pool whose data a SIM shares; null for other subjects. */

@@ -18,11 +18,14 @@ import {
   tenantFactsOf,
 } from '../../rules/facts-of.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
-import { currentCycle, tenantSettings } from '../../store/usage/cycles.ts'
-import { deviceChanges } from '../../store/usage/device-changes.ts'
-import { readFeed } from '../../store/usage/feed.ts'
-import { rowFigures, rowFiguresBetween } from '../../store/usage/figures.ts'
-import { sumPools } from '../../store/usage/pool-totals.ts'
+import { openSilences } from '../alerts/rows/silences.ts'
+import { currentCycle, tenantSettings } from '../usage/rows/cycles.ts'
+import { deviceChanges } from '../usage/rows/device-changes.ts'
+import { readFeed } from '../usage/rows/feed.ts'
+import { rowFigures, rowFiguresBetween } from '../usage/rows/figures.ts'
+import { sumPools } from '../usage/rows/pool-totals.ts'
+import type { SubjectFacts } from './evaluation.ts'
+import { judgedFigures } from './facts.ts'
 import {
   type Among,
   NO_CHARGES,
@@ -37,10 +40,7 @@ import {
   simWindowSums,
   tenantFactRow,
   ticketCounts,
-} from '../../store/watchdog/facts.ts'
-import { openSilences } from '../../store/watchdog/silences.ts'
-import type { SubjectFacts } from './evaluation.ts'
-import { judgedFigures } from './facts.ts'
+} from './rows/facts.ts'
 
 /** Data common to the facts of all subjects of a tenant. */
 export interface Situation {

@@ -3,7 +3,7 @@
  * not see it.
  */
 import type { TenantTx } from '../../store/tenancy.ts'
-import { insertShadowEntries, type NewShadowEntry } from '../../store/watchdog/shadow-log.ts'
+import { insertShadowEntries, type NewShadowEntry } from '../alerts/rows/shadow-log.ts'
 import { type Decisions, type Evaluation, NOUNS } from './decisions.ts'
 import type { Batch } from './evaluation.ts'
 import { type Told, toldOf, withdrawnOf } from './tell.ts'

@@ -10,7 +10,7 @@ import type { Permission } from '../../rules/alerts/permission.ts'
 import type { AlertState } from '../../rules/alerts/state.ts'
 import type { StoredAlert } from '../../rules/alerts/stored-alert.ts'
 import type { Rule } from '../../rules/rule.ts'
-import { DELAYED } from '../../store/watchdog/alerts.ts'
+import { DELAYED } from '../alerts/rows/alerts.ts'
 import type { SubjectFacts } from './evaluation.ts'
 
 /** `would`: only logged, as a suspension that would have happened. The others are signals. */

@@ -2,11 +2,11 @@
 import { LogLevel } from '../../domain/codes.ts'
 import { parseWorkflowId, type WorkflowType } from '../../domain/temporal/ids.ts'
 import type { WorkflowRequest } from '../../domain/temporal/outbox.ts'
-import { poolName } from '../../store/estate/pools.ts'
-import { namedSims } from '../../store/estate/sims.ts'
 import { insertLogEntries } from '../../store/log.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
-import { activeRuleSet } from '../../store/watchdog/rule-sets.ts'
+import { poolName } from '../pools/rows/pools.ts'
+import { activeRuleSet } from '../rules/rows/rule-sets.ts'
+import { namedSims } from '../sims/rows/sims.ts'
 
 export interface FailedRun {
   readonly workflowId: string

@@ -1523,7 +1523,7 @@ grant create on schema public to simherd_search;
 set local role simherd_search;
 
 -- Ids of the SIMs with a text like this pattern, after an id: all, or so many of them, by id or as they are found.
--- No field has a line break that a pattern could name: store/estate/search.ts. Planned anew each time, for the pattern.
+-- No field has a line break that a pattern could name: service/sims/rows/search.ts. Planned anew each time, for the pattern.
 create function search_sims(pattern text, of_status smallint, of_pool bigint, after_id bigint, most bigint, in_order boolean)
   returns setof bigint
   language plpgsql stable security definer rows 100

@@ -6,7 +6,7 @@ import pg from 'pg'
 import type { TestProject } from 'vitest/node'
 import { startPostgres } from '../../stack/postgres/postgres.ts'
 import { startRedis } from '../../stack/redis.ts'
-import { migrate } from '../../store/migrate.ts'
+import { migrate } from '../../store/migrate/migrate.ts'
 import { share } from './shared.ts'
 import { TEMPLATE } from './template.ts'
 

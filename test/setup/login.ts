@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import pg from 'pg'
 import { inject } from 'vitest'
-import { migrate } from '../../store/migrate.ts'
+import { migrate } from '../../store/migrate/migrate.ts'
 import { administrate, dropDatabase } from './database.ts'
 
 const ROLES = ['simherd_tenant', 'simherd_platform', 'simherd_search']

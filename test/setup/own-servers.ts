@@ -16,7 +16,7 @@ import { startRedis } from '../../stack/redis.ts'
 import { supervise } from '../../stack/supervise.ts'
 import { findTemporalServer } from '../../stack/temporal/binary.ts'
 import { startTemporal } from '../../stack/temporal/temporal.ts'
-import { migrate } from '../../store/migrate.ts'
+import { migrate } from '../../store/migrate/migrate.ts'
 import { noteServer } from './notes.ts'
 import type { Servers } from './service.ts'
 

@@ -2,8 +2,8 @@
 import net from 'node:net'
 import { sql } from 'kysely'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { readSim } from '../../service/sims/rows/sims.ts'
 import { connect } from '../../store/connect.ts'
-import { readSim } from '../../store/estate/sims.ts'
 import { inTenant, reading, type Store } from '../../store/tenancy.ts'
 import { aStore, aTenant, someSims } from '../setup/estate.ts'
 

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import pg from 'pg'
 import { expect, test } from 'vitest'
-import { migrate } from '../../store/migrate.ts'
+import { migrate } from '../../store/migrate/migrate.ts'
 import { schemaText } from '../../tools/schema-text.ts'
 import { emptyDatabase } from '../setup/database.ts'
 

@@ -1,7 +1,7 @@
 /** SIMs are counted by blocks, in transactions that tally and in SQL by hand. */
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
-import { wrongCounts } from '../../store/estate/wrong-counts.ts'
+import { wrongCounts } from '../../service/sims/rows/wrong-counts.ts'
 import { inTenant } from '../../store/tenancy.ts'
 import { aStore, aTenant, byHand, someSims } from '../setup/estate.ts'
 

@@ -2,9 +2,9 @@ import { type RawBuilder, sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { importSims } from '../../service/sims/import-sims.ts'
 import { createTenant } from '../../service/tenants/create-tenant.ts'
+import { partitionsFor } from '../../service/usage/rows/partitions.ts'
 import { connect } from '../../store/connect.ts'
 import { type Db, inPlatform, inTenant, type Store, type TenantTx } from '../../store/tenancy.ts'
-import { partitionsFor } from '../../store/usage/partitions.ts'
 import { freshDatabase } from '../setup/database.ts'
 
 let store: Store

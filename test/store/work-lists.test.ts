@@ -2,8 +2,8 @@
 
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
+import { insertMail, lockMailWork, settleMailWork, tenantsWithMail } from '../../service/channels/rows/mails.ts'
 import { claimDue, type DueMark, markDue, settleDue, tenantsDue } from '../../store/due.ts'
-import { insertMail, lockMailWork, settleMailWork, tenantsWithMail } from '../../store/mail/mails.ts'
 import { insertNotifications, takeBackNotifications, waitingNotifications } from '../../store/notifications.ts'
 import { claimShard, lookAtAll } from '../../store/shards.ts'
 import { inPlatform, inTenant, type TenantTx } from '../../store/tenancy.ts'

@@ -5,11 +5,11 @@ import { join } from 'node:path'
 import pg from 'pg'
 import { createKey } from '../../service/tenants/create-key.ts'
 import { createTenant } from '../../service/tenants/create-tenant.ts'
+import { openRunningCycle } from '../../service/usage/rows/open-in-slices.ts'
 import { startPostgres } from '../../stack/postgres/postgres.ts'
 import { connect } from '../../store/connect.ts'
-import { migrate } from '../../store/migrate.ts'
+import { migrate } from '../../store/migrate/migrate.ts'
 import { inPlatform, type Store } from '../../store/tenancy.ts'
-import { openRunningCycle } from '../../store/usage/open-in-slices.ts'
 import { type EstateRows, estateRows, iccidOf } from './estate-rows.ts'
 
 export interface Estate extends Tenant {

@@ -7,8 +7,8 @@
  */
 import { parseArgs } from 'node:util'
 import { sql } from 'kysely'
-import { type IndexedSearch, isIndexed, pageOfFound } from '../../store/estate/search.ts'
-import { pageOfSims } from '../../store/estate/sims.ts'
+import { type IndexedSearch, isIndexed, pageOfFound } from '../../service/sims/rows/search.ts'
+import { pageOfSims } from '../../service/sims/rows/sims.ts'
 import { containing } from '../../store/paging.ts'
 import { inTenant, slowly, type TenantTx } from '../../store/tenancy.ts'
 import { anEstate } from './estate.ts'

@@ -6,10 +6,10 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
+import { wrongCounts } from '../../service/sims/rows/wrong-counts.ts'
+import { wrongSums } from '../../service/usage/rows/check-sums.ts'
 import { connect } from '../../store/connect.ts'
-import { wrongCounts } from '../../store/estate/wrong-counts.ts'
 import { inTenant } from '../../store/tenancy.ts'
-import { wrongSums } from '../../store/usage/check-sums.ts'
 import { peakMiB, startApi } from './api.ts'
 import { anEstate, type Estate } from './estate.ts'
 import { machine, median, spread } from './measure.ts'

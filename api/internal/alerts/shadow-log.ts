@@ -1,8 +1,8 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { ShadowEntry, ShadowQuery } from '../../../domain/alerts/shadow-entry.ts'
 import { pageOf } from '../../../domain/page.ts'
+import { pageOfShadowLog } from '../../../service/alerts/rows/shadow-log.ts'
 import { inTenant, reading } from '../../../store/tenancy.ts'
-import { pageOfShadowLog } from '../../../store/watchdog/shadow-log.ts'
 import { linked, takesCursor } from '../../http/links.ts'
 import type { InternalOptions } from '../../options.ts'
 

@@ -14,9 +14,9 @@ import {
   testWebhook,
   type WebhookOptions,
 } from '../../../service/channels/change-webhooks.ts'
+import { pageOfDeliveries } from '../../../service/channels/rows/webhook-deliveries.ts'
+import { pageOfWebhooks } from '../../../service/channels/rows/webhooks.ts'
 import { inTenant, reading } from '../../../store/tenancy.ts'
-import { pageOfDeliveries } from '../../../store/webhooks/deliveries.ts'
-import { pageOfWebhooks } from '../../../store/webhooks/webhooks.ts'
 import { takeNoBody } from '../../http/app.ts'
 import { changeInTenant } from '../../http/change.ts'
 import { idempotentInTenant } from '../../http/idempotency.ts'

@@ -14,6 +14,7 @@ import {
 import { Id, Instant, nullable, strictObject } from '../../../domain/schema.ts'
 import { closeCycle, prepareClose } from '../../../service/month-end/close-cycle.ts'
 import { applyChanges, openReturns, retryChanges } from '../../../service/month-end/open-changes.ts'
+import { listCycles, suspensionsToRenew } from '../../../service/month-end/rows/progress.ts'
 import {
   changesOf,
   monthEndBatches,
@@ -21,9 +22,8 @@ import {
   prepareRenewal,
   renewCycle,
 } from '../../../service/month-end/steps.ts'
-import { listCycles, suspensionsToRenew } from '../../../store/month-end/progress.ts'
+import { cycleNamed } from '../../../service/usage/rows/cycles.ts'
 import { inTenant, reading, slowly } from '../../../store/tenancy.ts'
-import { cycleNamed } from '../../../store/usage/cycles.ts'
 import { idempotentInTenant } from '../../http/idempotency.ts'
 import type { InternalOptions } from '../../options.ts'
 

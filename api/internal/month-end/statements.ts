@@ -5,15 +5,15 @@ import { Type } from 'typebox'
 import { MonthEndPlan } from '../../../domain/month-end/plan.ts'
 import { Id, nullable, strictObject } from '../../../domain/schema.ts'
 import { planMonthEnd } from '../../../service/month-end/plan-month-end.ts'
-import { STATEMENT_COLUMNS, statementRows } from '../../../service/month-end/statement-csv.ts'
 import {
   allLines,
   type StatementLine as Line,
   pageOfLines,
   statementTotals,
-} from '../../../store/month-end/statements.ts'
+} from '../../../service/month-end/rows/statements.ts'
+import { STATEMENT_COLUMNS, statementRows } from '../../../service/month-end/statement-csv.ts'
+import { cycleNamed } from '../../../service/usage/rows/cycles.ts'
 import { inTenant, reading, slowly } from '../../../store/tenancy.ts'
-import { cycleNamed } from '../../../store/usage/cycles.ts'
 import { csvOf } from '../../files/csv.ts'
 import { streamed } from '../../http/streaming.ts'
 import type { InternalOptions } from '../../options.ts'

@@ -16,8 +16,8 @@ import {
   runOf,
   startBulkTickets,
 } from '../../../service/tickets/bulk.ts'
+import { pageOfItems, pageOfRuns, runExists } from '../../../service/tickets/rows/bulk-reads.ts'
 import { inTenant, reading, slowly } from '../../../store/tenancy.ts'
-import { pageOfItems, pageOfRuns, runExists } from '../../../store/tickets/bulk-reads.ts'
 import { takeBulkFiles } from '../../files/sim-tables.ts'
 import { takeNoBody } from '../../http/app.ts'
 import { changeInTenant } from '../../http/change.ts'

@@ -12,8 +12,8 @@ import {
   BatchStarted,
 } from '../../../domain/workflows/provision-batch.ts'
 import { batchOf, closeBatch, noBatch, noteBatch, startBatch } from '../../../service/tickets/provision-batches.ts'
+import { batchExists, pageOfBatch } from '../../../service/tickets/rows/provision-batches.ts'
 import { inTenant, reading, slowly } from '../../../store/tenancy.ts'
-import { batchExists, pageOfBatch } from '../../../store/workflows/provision-batches.ts'
 import { takeBatchFiles } from '../../files/sim-tables.ts'
 import { idempotentInTenant } from '../../http/idempotency.ts'
 import { whileThere } from '../../http/left.ts'

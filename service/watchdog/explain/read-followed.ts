@@ -5,16 +5,9 @@ import { labelOf, TicketStatus, TicketType } from '../../../domain/codes.ts'
 import type { Followed } from '../../../domain/rules/explanation.ts'
 import { enforcePoolId, suspendOnOverageId } from '../../../domain/temporal/ids.ts'
 import type { Subject } from '../../../domain/watchdog/subject.ts'
-import { holdStates } from '../../../store/enforcement/guard-holds.ts'
 import type { TenantTx } from '../../../store/tenancy.ts'
-import {
-  actionsSince,
-  entriesOf,
-  noticesOf,
-  type StoredEntry,
-  ticketsOf,
-  workflowsOf,
-} from '../../../store/watchdog/followed.ts'
+import { holdStates } from '../../enforcement/rows/guard-holds.ts'
+import { actionsSince, entriesOf, noticesOf, type StoredEntry, ticketsOf, workflowsOf } from '../rows/followed.ts'
 
 /** Most items shown of each kind, the newest ones. */
 const MOST = 20

@@ -4,9 +4,9 @@ import { type Allowance, governingTariff, shareBytes } from '../../../domain/usa
 import type { SimFactRow } from '../../../rules/facts-of.ts'
 import type { CopiedRows } from '../../../store/copied-rows.ts'
 import type { TenantTx } from '../../../store/tenancy.ts'
-import { sumPools } from '../../../store/usage/pool-totals.ts'
-import { allowances, type PoolOfLimits, poolsOfSims } from '../../../store/watchdog/facts.ts'
-import { eachLine, type Range, readSimLines, SimLine } from '../../../store/watchdog/sim-lines.ts'
+import { sumPools } from '../../usage/rows/pool-totals.ts'
+import { allowances, type PoolOfLimits, poolsOfSims } from '../rows/facts.ts'
+import { eachLine, type Range, readSimLines, SimLine } from '../rows/sim-lines.ts'
 
 /** Pools and tariffs of the SIMs of some lines, by id. */
 interface Seats {

@@ -6,7 +6,7 @@ import {
   listAddresses,
   removeAddress,
 } from '../../../cli/commands/addresses.ts'
-import { markBad } from '../../../store/mail/addresses.ts'
+import { markBad } from '../../../service/channels/rows/addresses.ts'
 import { inTenant } from '../../../store/tenancy.ts'
 import { useCommandHarness } from './harness.ts'
 

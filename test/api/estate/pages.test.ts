@@ -1,7 +1,7 @@
 /** Pages of SIMs and their totals are those of the SIMs counted one by one, whatever happens to them meanwhile. */
 import { sql } from 'kysely'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { wrongCounts } from '../../../store/estate/wrong-counts.ts'
+import { wrongCounts } from '../../../service/sims/rows/wrong-counts.ts'
 import { inTenant } from '../../../store/tenancy.ts'
 import { aPool, aSim, provisioned, useHarness } from '../harness.ts'
 

@@ -1,10 +1,10 @@
 /** A search over SIMs finds the same with its index as without it. */
 import { sql } from 'kysely'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { listSims, pageOfSims } from '../../../store/estate/sims.ts'
+import { listSims, pageOfSims } from '../../../service/sims/rows/sims.ts'
+import { findMatchingSims } from '../../../service/tickets/rows/bulk.ts'
 import { textsOf } from '../../../store/paging.ts'
 import { inTenant } from '../../../store/tenancy.ts'
-import { findMatchingSims } from '../../../store/tickets/bulk.ts'
 import { useHarness } from '../harness.ts'
 
 const harness = useHarness()

@@ -7,9 +7,9 @@ import { internalOpenapiDocument, openapiDocument } from '../../../api/openapi.t
 import type { AuditSubject } from '../../../domain/tenants/audit.ts'
 import { readRuleFiles } from '../../../process/rule-files.ts'
 import { unseen } from '../../../rules/alerts/state.ts'
-import { insertBody } from '../../../store/mail/bodies.ts'
+import { saveAlerts } from '../../../service/alerts/rows/alerts.ts'
+import { insertBody } from '../../../service/channels/rows/bodies.ts'
 import { inTenant } from '../../../store/tenancy.ts'
-import { saveAlerts } from '../../../store/watchdog/alerts.ts'
 import {
   activeSim,
   type Estate,

@@ -13,7 +13,7 @@ import { renewCycle } from '../../../service/month-end/steps.ts'
 import { importSims } from '../../../service/sims/import-sims.ts'
 import { createTariff } from '../../../service/tariffs/create-tariff.ts'
 import { prepareSoFar } from '../../../service/usage/count-so-far.ts'
-import { currentCycle } from '../../../store/usage/cycles.ts'
+import { currentCycle } from '../../../service/usage/rows/cycles.ts'
 import { aPool, type TestStore } from '../../setup/estate.ts'
 import { aHarness, type Harness } from '../harness.ts'
 

@@ -4,7 +4,7 @@ import { LogLevel } from '../../../domain/codes.ts'
 import { addAddress, clearAddress, confirmAddress, removeAddress } from '../../../service/channels/change-addresses.ts'
 import { changeBillingAddress } from '../../../service/channels/change-billing-address.ts'
 import { recipientsOf } from '../../../service/channels/recipients.ts'
-import { markBad, readAddresses } from '../../../store/mail/addresses.ts'
+import { markBad, readAddresses } from '../../../service/channels/rows/addresses.ts'
 import { aStore } from '../../setup/estate.ts'
 import { aHarness } from '../harness.ts'
 

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { LogLevel } from '../../../domain/codes.ts'
-import { lockMailWork } from '../../../store/mail/mails.ts'
+import { lockMailWork } from '../../../service/channels/rows/mails.ts'
 import { insertNotifications } from '../../../store/notifications.ts'
 import type { TenantTx } from '../../../store/tenancy.ts'
 import { aStore } from '../../setup/estate.ts'

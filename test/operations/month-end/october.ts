@@ -2,7 +2,7 @@
 import { sql } from 'kysely'
 import type { SummaryNotification } from '../../../domain/notifications/notification.ts'
 import { closeCycle } from '../../../service/month-end/close-cycle.ts'
-import { pageOfLines, type StatementLine } from '../../../store/month-end/statements.ts'
+import { pageOfLines, type StatementLine } from '../../../service/month-end/rows/statements.ts'
 import type { Harness } from '../harness.ts'
 
 const BEGIN = Date.parse('2026-10-01T00:00:00Z')

@@ -4,7 +4,7 @@ import { expect } from 'vitest'
 import { TariffType } from '../../../domain/codes.ts'
 import type { Cycle } from '../../../domain/time/cycle.ts'
 import { closeCycle, prepareClose, stateSlice } from '../../../service/month-end/close-cycle.ts'
-import { pageOfLines, statementTotals } from '../../../store/month-end/statements.ts'
+import { pageOfLines, statementTotals } from '../../../service/month-end/rows/statements.ts'
 import { placesOf, type Step, take, type World } from '../usage/figure-world.ts'
 import { AMOUNTS, type Figures, statementOf } from './statement-model.ts'
 

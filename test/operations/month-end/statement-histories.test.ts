@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { type Cycle, cycleAt, nextCycle } from '../../../domain/time/cycle.ts'
 import { closeCycle } from '../../../service/month-end/close-cycle.ts'
 import { planMonthEnd } from '../../../service/month-end/plan-month-end.ts'
-import { pageOfLines, type StatementLine, statementTotals } from '../../../store/month-end/statements.ts'
+import { pageOfLines, type StatementLine, statementTotals } from '../../../service/month-end/rows/statements.ts'
 import { cases } from '../../setup/cases.ts'
 import { aStore } from '../../setup/estate.ts'
 import {

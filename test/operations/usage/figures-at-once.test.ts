@@ -1,8 +1,8 @@
 /** Figures read while usage is counted. */
 import { describe, expect, test } from 'vitest'
 import { PoolType, TariffType } from '../../../domain/codes.ts'
-import { currentCycle } from '../../../store/usage/cycles.ts'
-import { poolFigures, simFigures } from '../../../store/usage/figures.ts'
+import { currentCycle } from '../../../service/usage/rows/cycles.ts'
+import { poolFigures, simFigures } from '../../../service/usage/rows/figures.ts'
 import { aPool, aStore, aTariff } from '../../setup/estate.ts'
 import { aHarness } from '../harness.ts'
 

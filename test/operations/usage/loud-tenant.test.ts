@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
+import { lockMerge } from '../../../service/usage/rows/merge.ts'
 import { inTenant } from '../../../store/tenancy.ts'
-import { lockMerge } from '../../../store/usage/merge.ts'
 import { aStore } from '../../setup/estate.ts'
 import { aHarness } from '../harness.ts'
 

@@ -1,7 +1,7 @@
 /** What SIMs have used in a window is summed over their records. */
 import { describe, expect, test } from 'vitest'
 import { TariffType } from '../../../domain/codes.ts'
-import { poolWindowSums, simWindowSums } from '../../../store/watchdog/facts.ts'
+import { poolWindowSums, simWindowSums } from '../../../service/watchdog/rows/facts.ts'
 import { aPool, aStore, aTariff } from '../../setup/estate.ts'
 import { aHarness } from '../harness.ts'
 

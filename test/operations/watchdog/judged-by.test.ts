@@ -6,8 +6,8 @@ import { refusalOf } from '../../../domain/enforcement/refusal.ts'
 import { MB } from '../../../domain/units.ts'
 import { pickTargets } from '../../../rules/alerts/pick-sims.ts'
 import { poolEnforcement, simEnforcement } from '../../../service/enforcement/read-enforcement.ts'
+import { readSim } from '../../../service/sims/rows/sims.ts'
 import { setSimWatchdog } from '../../../service/sims/set-sim-watchdog.ts'
-import { readSim } from '../../../store/estate/sims.ts'
 import { asShipped, aWorld, only } from './alert-world.ts'
 
 type World = Awaited<ReturnType<typeof aWorld>>

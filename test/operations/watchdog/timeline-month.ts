@@ -13,11 +13,11 @@ import type { TimelineEvent, TimelineTest } from '../../../rules/timeline/test-f
 import { openPlayer } from '../../../service/backtests/play.ts'
 import { changeNotices } from '../../../service/channels/change-notices.ts'
 import { updatePool } from '../../../service/pools/update-pool.ts'
+import { activeRuleSet } from '../../../service/rules/rows/rule-sets.ts'
 import { activateRules } from '../../../service/rules/rules-in-force.ts'
 import { importSims } from '../../../service/sims/import-sims.ts'
 import { setSimWatchdog } from '../../../service/sims/set-sim-watchdog.ts'
 import { inPlatform } from '../../../store/tenancy.ts'
-import { activeRuleSet } from '../../../store/watchdog/rule-sets.ts'
 import { aPool, aTariff, openStore, type TestStore } from '../../setup/estate.ts'
 import { aHarness, complete, evaluationOptions } from '../harness.ts'
 

@@ -15,11 +15,15 @@ import {
   testWebhook,
   type WebhookOptions,
 } from '../../../service/channels/change-webhooks.ts'
+import {
+  forgetWebhookEvents,
+  pageOfDeliveries,
+  webhooksDue,
+} from '../../../service/channels/rows/webhook-deliveries.ts'
+import { pageOfWebhooks } from '../../../service/channels/rows/webhooks.ts'
 import { sendWebhooks } from '../../../service/channels/send-webhooks.ts'
 import { inPlatform, inTenant } from '../../../store/tenancy.ts'
 import { insertWebhookEvent, insertWebhookEvents } from '../../../store/webhook-events.ts'
-import { forgetWebhookEvents, pageOfDeliveries, webhooksDue } from '../../../store/webhooks/deliveries.ts'
-import { pageOfWebhooks } from '../../../store/webhooks/webhooks.ts'
 import { aStore } from '../../setup/estate.ts'
 import { overlapping } from '../../setup/lock-waits.ts'
 import { answers, type Received, startReceiver } from '../../setup/webhook-receiver.ts'

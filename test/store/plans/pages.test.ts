@@ -2,11 +2,11 @@
 import { CompiledQuery, sql } from 'kysely'
 import pg from 'pg'
 import { beforeAll, expect, onTestFinished, test, vi } from 'vitest'
-import { listPoolSims, listSims } from '../../../store/estate/sims.ts'
+import { listLog } from '../../../service/alerts/rows/log.ts'
+import { listPoolSims, listSims } from '../../../service/sims/rows/sims.ts'
+import { listTickets } from '../../../service/tickets/rows/tickets.ts'
 import { listEvents } from '../../../store/events.ts'
 import { inTenant } from '../../../store/tenancy.ts'
-import { listTickets } from '../../../store/tickets/tickets.ts'
-import { listLog } from '../../../store/watchdog/log.ts'
 import { anIccid, aPool, useHarness } from '../../api/harness.ts'
 
 const harness = useHarness()

@@ -6,9 +6,13 @@ const packaged = (target: string, ...values: string[]) => ({ target, isPackage: 
 
 describe('whyNotImport', () => {
   test.each([
-    ['a folder below', 'service/channels/send-mails.ts', file('store/mail/mails.ts', 'lockMails')],
-    ['its own folder', 'store/mail/mails.ts', file('store/tenancy.ts', 'inTenant')],
-    ['types of a folder that gives it types', 'store/mail/mails.ts', file('domain/notifications/notification.ts')],
+    ['a folder below', 'service/channels/send-mails.ts', file('service/channels/rows/mails.ts', 'lockMails')],
+    ['its own folder', 'service/channels/rows/mails.ts', file('store/tenancy.ts', 'inTenant')],
+    [
+      'types of a folder that gives it types',
+      'service/channels/rows/mails.ts',
+      file('domain/notifications/notification.ts'),
+    ],
     [
       'the value that is named',
       'service/tickets/apply-tickets.ts',
@@ -16,11 +20,19 @@ describe('whyNotImport', () => {
     ],
     ['a file of the bundle', 'workflows/run/rate.ts', file('domain/time/duration.ts', 'durationMs')],
     ['types of any package', 'domain/page.ts', packaged('kysely')],
-    ['a package of its list', 'store/mail/mails.ts', packaged('kysely', 'sql')],
+    ['a package of its list', 'service/channels/rows/mails.ts', packaged('kysely', 'sql')],
     ['anything, for a test', 'test/unit/x.test.ts', file('workflows/run/rate.ts', 'pace')],
-    ['a noun that another stands on', 'store/tickets/tickets.ts', file('store/estate/sims.ts', 'simLabels')],
-    ['the root of a floor', 'store/tickets/tickets.ts', file('store/tenancy.ts', 'inTenant')],
-    ['any noun of a floor below', 'service/channels/send-mails.ts', file('store/watchdog/alerts.ts', 'saveAlerts')],
+    [
+      'a noun that another stands on',
+      'service/tickets/rows/tickets.ts',
+      file('service/sims/rows/sims.ts', 'simLabels'),
+    ],
+    ['the root of a floor', 'service/tickets/rows/tickets.ts', file('store/tenancy.ts', 'inTenant')],
+    [
+      'any noun of a floor below',
+      'service/channels/send-mails.ts',
+      file('service/alerts/rows/alerts.ts', 'saveAlerts'),
+    ],
   ])('allows a file to import %s', (_, from, wanted) => {
     expect(whyNotImport(from, wanted)).toBeUndefined()
   })
@@ -29,12 +41,12 @@ describe('whyNotImport', () => {
     ['a folder above', 'domain/page.ts', file('store/paging.ts'), 'it does not import store/paging.ts'],
     [
       'a value where types are given',
-      'store/mail/mails.ts',
+      'service/channels/rows/mails.ts',
       file('adapters/channels/mail/render.ts', 'renderMail'),
       'types only',
     ],
     ['another value than the named', 'operations/x.ts', file('adapters/carrier/network.ts', 'send'), 'types only'],
-    ['all of a file', 'store/mail/mails.ts', file('adapters/channels/mail/render.ts', '*'), 'types only'],
+    ['all of a file', 'service/channels/rows/mails.ts', file('adapters/channels/mail/render.ts', '*'), 'types only'],
     ['a door from another', 'api/main.ts', file('worker/main.ts', 'startWorker'), 'it does not import worker/main.ts'],
     [
       'a package that is not of its list',
@@ -48,8 +60,18 @@ describe('whyNotImport', () => {
       file('domain/codes.ts', 'labelOf'),
       'enters the bundle',
     ],
-    ['a noun that stands on it', 'store/estate/sims.ts', file('store/tickets/tickets.ts', 'x'), 'only usage; it does'],
-    ['a noun, from the root', 'store/tenancy.ts', file('store/tickets/tickets.ts'), 'no other noun; it does not'],
+    [
+      'a noun that stands on it',
+      'service/sims/rows/sims.ts',
+      file('service/tickets/rows/tickets.ts', 'x'),
+      'only usage; it does',
+    ],
+    [
+      'a noun, from the root',
+      'store/tenancy.ts',
+      file('service/tickets/rows/tickets.ts'),
+      'no other noun; it does not',
+    ],
   ])('forbids a file to import %s', (_, from, wanted, why) => {
     expect(whyNotImport(from, wanted)).toContain(why)
   })

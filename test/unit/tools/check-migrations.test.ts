@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { migrationFile, readMigrationFiles } from '../../../store/migration-files.ts'
+import { migrationFile, readMigrationFiles } from '../../../store/migrate/migration-files.ts'
 import { faultsOf, functionFaultsOf } from '../../../tools/check-migrations.ts'
 
 const faults = async (text: string) => (await faultsOf(migrationFile('0099_test', text))).map(({ what }) => what)

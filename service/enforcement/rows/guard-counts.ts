@@ -1,0 +1,53 @@
+/**
+ * Counts by the minute the subjects that the guard let through in the last hour: a few rows a rule, for estates of any
+ * size.
+ */
+import { sql } from 'kysely'
+import type { HoldSubject } from '../../../domain/enforcement/guard.ts'
+import { mine, type TenantTx } from '../../../store/tenancy.ts'
+
+/** `alerts`: subjects that a rule began to report or to act on. `would`: suspensions only logged. */
+export interface CountScope {
+  readonly what: HoldSubject | 'would'
+  readonly rule: string
+  /** 0: any. */
+  readonly version: number
+  /** Null: the whole tenant. */
+  readonly poolId: number | null
+}
+
+const HOUR_MS = 3_600_000
+const MINUTE_MS = 60_000
+const minuteOf = (at: Date): Date => new Date(Math.floor(at.getTime() / MINUTE_MS) * MINUTE_MS)
+
+const within = (tx: TenantTx, { what, rule, version, poolId }: CountScope) => sql`
+  tenant_id = ${mine} and what = ${what} and rule = ${rule} and rule_version = ${version} and pool_id = ${poolId ?? 0}`
+
+/**
+ * Counts those let through since the minute an hour ago: never fewer than in the last hour. Call under the lock of its
+ * writers.
+ */
+export async function countedInHour(tx: TenantTx, scope: CountScope): Promise<number> {
+  const { rows } = await sql<{ count: number }>`
+    select coalesce(sum(passed), 0)::integer as count from guard_counts
+     where ${within(tx, scope)} and minute >= ${minuteOf(new Date(tx.now.getTime() - HOUR_MS))}`.execute(tx.q)
+  return rows[0]?.count ?? 0
+}
+
+/** Counts subjects let through now, and deletes counts older than the hour. */
+export async function addCount(tx: TenantTx, scope: CountScope, passed: number): Promise<void> {
+  const { what, rule, version, poolId } = scope
+  await sql`
+    delete from guard_counts
+     where ${within(tx, scope)} and minute < ${minuteOf(new Date(tx.now.getTime() - HOUR_MS))}`.execute(tx.q)
+  await sql`
+    insert into guard_counts as c (what, rule, rule_version, pool_id, minute, passed)
+    values (${what}, ${rule}, ${version}, ${poolId ?? 0}, ${minuteOf(tx.now)}, ${passed})
+    on conflict (tenant_id, what, rule, rule_version, pool_id, minute) do update
+      set passed = c.passed + excluded.passed`.execute(tx.q)
+}
+
+/** Restarts the count. */
+export async function forgetCounts(tx: TenantTx, scope: CountScope): Promise<void> {
+  await sql`delete from guard_counts where ${within(tx, scope)}`.execute(tx.q)
+}

@@ -1,0 +1,151 @@
+/** The guard's holds, which wait for a person's decision. */
+import { sql } from 'kysely'
+import type { GuardScope, Hold, HoldQuery, HoldState, HoldSubject } from '../../../domain/enforcement/guard.ts'
+import { type Page, pageRequest, toPage } from '../../../domain/page.ts'
+import { insertedId } from '../../../store/inserted-id.ts'
+import { readPage } from '../../../store/paging.ts'
+import { mine, type TenantTx } from '../../../store/tenancy.ts'
+
+/** Id of a scope's open hold; undefined if it has none. */
+export async function openHoldOf(tx: TenantTx, scope: GuardScope): Promise<number | undefined> {
+  const { rows } = await sql<{ id: number }>`
+    select id from guard_holds
+     where tenant_id = ${mine} and what = ${scope.what} and rule = ${scope.rule} and rule_version = ${scope.version}
+       and cycle_key = ${scope.cycleKey} and coalesce(pool_id, 0) = ${scope.poolId ?? 0} and state = 'held'`.execute(
+    tx.q,
+  )
+  return rows[0]?.id
+}
+
+/** Opens a hold for a scope. @returns its id */
+export async function insertHold(
+  tx: TenantTx,
+  scope: GuardScope,
+  found: { readonly cycleEndsAt: Date; readonly suspended: number; readonly allowed: number },
+): Promise<number> {
+  const { rows } = await sql<{ id: number }>`
+    insert into guard_holds (what, rule, rule_version, pool_id, cycle_key, cycle_ends_at, suspended, allowed, opened_at)
+    values (${scope.what}, ${scope.rule}, ${scope.version}, ${scope.poolId}, ${scope.cycleKey}, ${found.cycleEndsAt},
+            ${found.suspended}, ${found.allowed}, ${tx.now})
+    returning id`.execute(tx.q)
+  return insertedId(rows)
+}
+
+export interface HoldRow extends GuardScope {
+  readonly id: number
+  /** Number of alerts in a hold of alerts. */
+  readonly subjects: number | null
+  readonly state: 'held' | 'released' | 'discarded'
+  readonly cycleEndsAt: Date
+}
+
+/** Locks a hold and reads it; undefined if the id is unknown. */
+export async function lockHold(tx: TenantTx, id: number): Promise<HoldRow | undefined> {
+  const { rows } = await sql<HoldRow>`
+    select id, what, subjects, rule, rule_version as version, pool_id as "poolId", cycle_key as "cycleKey", state,
+           cycle_ends_at as "cycleEndsAt"
+      from guard_holds where id = ${id}::bigint for update`.execute(tx.q)
+  return rows[0]
+}
+
+/** The subject matter of a hold, which never changes; undefined if there is none. */
+export async function heldIn(tx: TenantTx, id: number): Promise<HoldSubject | undefined> {
+  const { rows } = await sql<{ what: HoldSubject }>`
+    select what from guard_holds where id = ${id}::bigint`.execute(tx.q)
+  return rows[0]?.what
+}
+
+/** @param subjects number of alerts decided about, for a hold of alerts */
+export async function markDecided(
+  tx: TenantTx,
+  id: number,
+  state: 'released' | 'discarded',
+  subjects: number | null = null,
+): Promise<void> {
+  await sql`
+    update guard_holds set state = ${state}, subjects = ${subjects}, decided_at = ${tx.now}, decided_by = ${tx.caller?.keyId ?? null}
+     where id = ${id}`.execute(tx.q)
+}
+
+/** The states of holds, by id. */
+export async function holdStates(tx: TenantTx, ids: readonly number[]): Promise<Map<number, HoldState>> {
+  if (ids.length === 0) return new Map()
+  const { rows } = await sql<{ id: number; state: HoldState }>`
+    select id, case when state = 'held' and cycle_ends_at <= ${tx.now} then 'lapsed' else state end as state
+      from guard_holds where id = any(${[...ids]}::bigint[])`.execute(tx.q)
+  return new Map(rows.map(({ id, state }) => [id, state]))
+}
+
+/** Adds subjects to a hold. @returns how many it has held since it opened */
+export async function addHeld(tx: TenantTx, id: number, count: number): Promise<number> {
+  const { rows } = await sql<{ subjects: number }>`
+    update guard_holds set subjects = coalesce(subjects, 0) + ${count}
+     where id = ${id} returning subjects`.execute(tx.q)
+  return rows[0]?.subjects ?? count
+}
+
+/** Condition: alerts that still wait in a hold. Written like the condition of their index. */
+const waitingIn = (tx: TenantTx, id: number) => sql`
+  tenant_id = ${mine} and state #>> '{guard,is}' = 'held' and state #>> '{guard,hold}' = ${String(id)}
+  and state ->> 'phase' = 'firing'`
+
+/** How many alerts still wait in a hold. */
+export async function countWaiting(tx: TenantTx, id: number): Promise<number> {
+  const { rows } = await sql<{ count: number }>`
+    select count(*)::integer as count from alerts where ${waitingIn(tx, id)}`.execute(tx.q)
+  return rows[0]?.count ?? 0
+}
+
+/** Marks the subjects due that have an alert waiting in a hold. Takes one statement for any number. */
+export async function markWaitingDue(tx: TenantTx, id: number): Promise<void> {
+  await sql`
+    insert into due_subjects as d (subject_kind, subject_id, due_at, seq)
+    select subject_kind, subject_id, ${tx.now}, nextval('due_seq')
+      from (select distinct subject_kind, subject_id from alerts
+             where ${waitingIn(tx, id)} order by subject_kind, subject_id) a
+    on conflict (tenant_id, subject_kind, subject_id) do update
+      set due_at = least(d.due_at, excluded.due_at), seq = excluded.seq`.execute(tx.q)
+  tx.enqueue({ queue: 'evaluate' })
+}
+
+interface ListedHold extends Omit<Hold, 'openedAt' | 'decidedAt'> {
+  readonly openedAt: Date
+  readonly decidedAt: Date | null
+}
+
+/** Reads a page of the holds, newest first. An open hold of an ended cycle is shown as `lapsed`. */
+export async function pageOfHolds(tx: TenantTx, query: HoldQuery): Promise<Page<Hold>> {
+  const page = pageRequest(query)
+  const state = sql`case when h.state = 'held' and h.cycle_ends_at <= ${tx.now} then 'lapsed' else h.state end`
+  const { rows, totalItems } = await readPage<ListedHold>(
+    tx,
+    {
+      columns: sql`h.id, h.what, h.rule, h.rule_version as "ruleVersion", h.pool_id as "poolId", h.cycle_key as cycle,
+                   ${state} as state, h.suspended, h.allowed, h.opened_at as "openedAt", h.decided_at as "decidedAt",
+                   h.decided_by as "decidedBy",
+                   case when h.what = 'suspensions' then
+                     (select count(*)::integer from guard_permits p
+                       where p.hold_id = h.id and (p.state <> 'held' or p.over_at is null))
+                   when h.decided_at is not null then coalesce(h.subjects, 0)
+                   else
+                     (select count(*)::integer from alerts a
+                       where a.tenant_id = h.tenant_id and a.state #>> '{guard,is}' = 'held'
+                         and a.state #>> '{guard,hold}' = h.id::text and a.state ->> 'phase' = 'firing')
+                   end as waiting`,
+      from: sql`
+        from guard_holds h
+       where h.tenant_id = ${tx.tenantId} ${query.state === undefined ? sql`` : sql`and ${state} = ${query.state}`}`,
+      orderBy: sql`id desc`,
+    },
+    page,
+  )
+  return toPage(
+    page,
+    totalItems,
+    rows.map((row) => ({
+      ...row,
+      openedAt: row.openedAt.toISOString(),
+      decidedAt: row.decidedAt?.toISOString() ?? null,
+    })),
+  )
+}

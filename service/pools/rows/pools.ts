@@ -1,0 +1,230 @@
+/** Pools, with their figures for the running cycle. */
+import { type RawBuilder, sql } from 'kysely'
+import type { TariffType } from '../../../domain/codes.ts'
+import { pageRequest } from '../../../domain/page.ts'
+import type { NewPool, Pool, PoolQuery } from '../../../domain/pools/pool.ts'
+import { daysUntilRenewal } from '../../../domain/time/cycle.ts'
+import { toMB, toMinutes } from '../../../domain/units.ts'
+import { insertedId } from '../../../store/inserted-id.ts'
+import { KEYSET_PAGE, keysetPages, pageLimit, placeAfter } from '../../../store/keyset.ts'
+import { OPEN_STATUSES } from '../../../store/open-statuses.ts'
+import { type Part, readPage, readPart } from '../../../store/paging.ts'
+import { mine, type Store, type TenantTx } from '../../../store/tenancy.ts'
+import { runningCycle } from '../../usage/rows/cycles.ts'
+import { NO_FIGURES, type PoolFigures, poolFigures } from '../../usage/rows/figures.ts'
+import { unopenedPoolFigures } from '../../usage/rows/unopened.ts'
+
+/** A pool's own settings, without its figures. */
+export type PoolRecord = Pick<
+  Pool,
+  'id' | 'name' | 'type' | 'watchdogMode' | 'warningThresholdPct' | 'enableBurnRateAlerts' | 'status' | 'tariffId'
+>
+
+type PoolRow = PoolRecord &
+  Pick<Pool, 'activeSimCount' | 'totalSimCount'> & {
+    readonly createdAt: Date
+    readonly updatedAt: Date
+    readonly activatedAt: Date
+    readonly tariffName: string
+    readonly tariffType: TariffType
+  }
+
+const columns = sql`p.id, p.name, p.type, p.watchdog_mode as "watchdogMode",
+  p.warning_threshold_pct as "warningThresholdPct", p.enable_burn_rate_alerts as "enableBurnRateAlerts", p.status,
+  p.created_at as "createdAt", p.updated_at as "updatedAt", p.activated_at as "activatedAt",
+  p.active_sim_count as "activeSimCount", p.total_sim_count as "totalSimCount", p.tariff_id as "tariffId",
+  t.display_name as "tariffName", t.type as "tariffType"`
+
+const fromPools = (tx: TenantTx, where: RawBuilder<unknown>) => sql`
+  from pools p join tariffs t on t.id = p.tariff_id
+ where p.tenant_id = ${tx.tenantId} and p.deleted_at is null ${where}`
+
+function toPool(row: PoolRow, figures: PoolFigures, days: number): Pool {
+  const { tariffId, tariffName, tariffType, ...pool } = row
+  return {
+    ...pool,
+    createdAt: pool.createdAt.toISOString(),
+    updatedAt: pool.updatedAt.toISOString(),
+    activatedAt: pool.activatedAt.toISOString(),
+    limitMB: toMB(figures.limitBytes),
+    usageMB: toMB(figures.usageBytes),
+    isOverage: figures.overageBytes > 0,
+    remainingMB: toMB(figures.remainingBytes),
+    overageMB: toMB(figures.overageBytes),
+    voiceMins: toMinutes(figures.voiceSeconds),
+    smsCount: figures.smsCount,
+    tariffId,
+    tariff: { id: tariffId, displayName: tariffName, type: tariffType },
+    daysUntilRenewal: days,
+  }
+}
+
+async function withFigures(tx: TenantTx, rows: readonly PoolRow[]): Promise<Pool[]> {
+  if (rows.length === 0) return []
+  const cycle = await runningCycle(tx)
+  const ids = rows.map((row) => row.id)
+  const figures = cycle.isOpen ? await poolFigures(tx, cycle.key, ids) : await unopenedPoolFigures(tx, cycle, ids)
+  const days = daysUntilRenewal(cycle, tx.now.getTime())
+  return rows.map((row) => toPool(row, figures.get(row.id) ?? NO_FIGURES, days))
+}
+
+/** The first pools after an id, without figures. */
+async function poolsAfter(tx: TenantTx, after: number, most: number): Promise<PoolRow[]> {
+  const { rows } = await sql<PoolRow>`
+    select ${columns} ${fromPools(tx, sql`and p.id > ${after}::bigint`)} order by p.id limit ${pageLimit(most)}`.execute(
+    tx.q,
+  )
+  return rows
+}
+
+/**
+ * Reads a page of the pools, by id, or the part after a cursor.
+ *
+ * @throws ServiceError invalid_request if the cursor is none
+ */
+export function pageOfPools(tx: TenantTx, query: PoolQuery): Promise<Part<Pool>> {
+  const page = pageRequest(query)
+  return readPart<PoolRow, Pool>(
+    'pools',
+    { page, cursor: query.cursor },
+    {
+      page: () => readPage<PoolRow>(tx, { columns, from: fromPools(tx, sql``), orderBy: sql`id` }, page),
+      after: ({ id }, most) => poolsAfter(tx, id, most),
+      placeOf: ({ id }) => ({ micros: 0, id }),
+      show: (rows) => withFigures(tx, rows),
+    },
+  )
+}
+
+/** Reads all pools, by id, page by page. */
+export const listPools = (store: Store, tenantId: string): AsyncGenerator<Pool[]> =>
+  keysetPages(store, tenantId, async (tx, after: number | null) => {
+    const rows = await poolsAfter(tx, after ?? 0, KEYSET_PAGE)
+    return { items: await withFigures(tx, rows), next: placeAfter(rows, ({ id }) => id) }
+  })
+
+/** Reads a pool with its figures; undefined if there is none with this id. */
+export async function readPool(tx: TenantTx, id: number): Promise<Pool | undefined> {
+  const { rows } = await sql<PoolRow>`select ${columns} ${fromPools(tx, sql`and p.id = ${id}::bigint`)}`.execute(tx.q)
+  const [pool] = await withFigures(tx, rows)
+  return pool
+}
+
+/** Reads a pool's settings without figures; undefined if there is none with this id. */
+export async function findPool(tx: TenantTx, id: number): Promise<PoolRecord | undefined> {
+  return findPoolRecord(tx, id, sql``)
+}
+
+/** Locks a pool against every other change, and against anyone about to put a SIM into it. */
+export const lockPool = (tx: TenantTx, id: number): Promise<PoolRecord | undefined> =>
+  findPoolRecord(tx, id, sql`for update`)
+
+/** The tariff of a pool. */
+export interface PoolTariff {
+  readonly tariffId: number
+  readonly type: TariffType
+}
+
+/** Tariffs by pool id. Pools that do not exist are left out. */
+export const poolTariffs = (tx: TenantTx, ids: readonly number[]): Promise<Map<number, PoolTariff>> =>
+  readPoolTariffs(tx, ids, sql``)
+
+/**
+ * Keeps a pool from being deleted until the transaction ends.
+ *
+ * @returns its tariff; undefined if there is no such pool
+ */
+export const lockPoolTariff = async (tx: TenantTx, id: number): Promise<PoolTariff | undefined> =>
+  (await lockPoolTariffs(tx, [id])).get(id)
+
+/** As {@link poolTariffs}. Keeps the pools from being deleted until the transaction ends. */
+export const lockPoolTariffs: typeof poolTariffs = (tx, ids) =>
+  readPoolTariffs(tx, ids, sql`order by p.id for key share of p`)
+
+async function readPoolTariffs(tx: TenantTx, ids: readonly number[], lock: RawBuilder<unknown>) {
+  const { rows } = await sql<PoolTariff & { id: number }>`
+    select p.id, p.tariff_id as "tariffId", t.type
+      from pools p join tariffs t on t.id = p.tariff_id
+     where p.tenant_id = ${mine} and p.deleted_at is null and p.id = any(${[...ids]}::bigint[]) ${lock}`.execute(tx.q)
+  return new Map(rows.map(({ id, ...tariff }) => [id, tariff]))
+}
+
+async function findPoolRecord(tx: TenantTx, id: number, lock: RawBuilder<unknown>): Promise<PoolRecord | undefined> {
+  const { rows } = await sql<PoolRecord>`
+    select id, name, type, watchdog_mode as "watchdogMode", warning_threshold_pct as "warningThresholdPct",
+           enable_burn_rate_alerts as "enableBurnRateAlerts", status, tariff_id as "tariffId"
+      from pools
+     where id = ${id}::bigint and deleted_at is null ${lock}`.execute(tx.q)
+  return rows[0]
+}
+
+/** Name of a pool, even a deleted one; undefined if it never existed. */
+export async function poolName(tx: TenantTx, id: number): Promise<string | undefined> {
+  const { rows } = await sql<{ name: string }>`
+    select name from pools where id = ${id}::bigint`.execute(tx.q)
+  return rows[0]?.name
+}
+
+/** Names of pools, by id. */
+export async function poolNames(tx: TenantTx, ids: readonly number[]): Promise<Map<number, string>> {
+  if (ids.length === 0) return new Map()
+  const { rows } = await sql<{ id: number; name: string }>`
+    select id, name from pools where id = any(${[...ids]}::bigint[])`.execute(tx.q)
+  return new Map(rows.map(({ id, name }) => [id, name]))
+}
+
+/** The part of a pool that a caller may replace. */
+export type PoolSettings = Pick<PoolRecord, 'name' | 'watchdogMode' | 'warningThresholdPct' | 'enableBurnRateAlerts'>
+
+/** Replaces a pool's settings. Call with the pool locked. */
+export async function writePool(tx: TenantTx, id: number, to: PoolSettings): Promise<void> {
+  await sql`
+    update pools
+       set name = ${to.name}, watchdog_mode = ${to.watchdogMode}, warning_threshold_pct = ${to.warningThresholdPct},
+           enable_burn_rate_alerts = ${to.enableBurnRateAlerts}, version = version + 1, updated_at = ${tx.now}
+     where id = ${id}`.execute(tx.q)
+}
+
+/**
+ * Counts the obstacles to the deletion of a pool: its SIMs, queued changes into it, and open tickets into it. Call with
+ * the pool locked.
+ */
+export async function poolUses(
+  tx: TenantTx,
+  id: number,
+): Promise<{ readonly sims: number; readonly queued: number; readonly tickets: number }> {
+  const { rows } = await sql<{ sims: number; queued: number; tickets: number }>`
+    select (select total_sim_count from pools where id = ${id}) as sims,
+           (select count(*) from sims
+             where tenant_id = ${mine} and pending_since is not null and pending_pool_id = ${id})::integer as queued,
+           (select count(*) from tickets
+             where tenant_id = ${mine} and status in ${OPEN_STATUSES} and pool_id = ${id})::integer as tickets`.execute(
+    tx.q,
+  )
+  return rows[0] ?? { sims: 0, queued: 0, tickets: 0 }
+}
+
+/** Marks a pool deleted, which hides it. Call with the pool locked and unused. */
+export async function removePool(tx: TenantTx, id: number): Promise<void> {
+  await sql`
+    update pools set deleted_at = ${tx.now}, version = version + 1, updated_at = ${tx.now} where id = ${id}`.execute(
+    tx.q,
+  )
+}
+
+/**
+ * Inserts a pool, Active from now on. A pool without a name is named after its id: `Pool 7`.
+ *
+ * @returns its id
+ */
+export async function insertPool(tx: TenantTx, pool: NewPool): Promise<number> {
+  const { rows } = await sql<{ id: number }>`
+    insert into pools (name, type, tariff_id, watchdog_mode, warning_threshold_pct, enable_burn_rate_alerts,
+                       created_at, updated_at, activated_at)
+    values (${pool.name ?? ''}, ${pool.type}, ${pool.tariffId}, ${pool.watchdogMode}, ${pool.warningThresholdPct ?? null},
+            ${pool.enableBurnRateAlerts ?? null}, ${tx.now}, ${tx.now}, ${tx.now})
+    returning id`.execute(tx.q)
+  const id = insertedId(rows)
+  if (pool.name == null) await sql`update pools set name = 'Pool ' || id where id = ${id}`.execute(tx.q)
+  return id
+}

@@ -1,0 +1,86 @@
+/** Versions of the rule set, and the one in force: that of the newest activation. A version never changes. */
+
+import { sql } from 'kysely'
+import type { RuleSource } from '../../../domain/rules/rule-source.ts'
+import type { PlatformTx, TenantTx } from '../../../store/tenancy.ts'
+
+/** Author and reason of a change of the rules. */
+export interface By {
+  readonly author: string
+  readonly reason: string | null
+}
+
+export interface RuleSet extends By {
+  readonly version: number
+  readonly files: readonly RuleSource[]
+  readonly createdAt: Date
+  /** When it was put in force last; null: never. */
+  readonly activatedAt: Date | null
+}
+
+/** SQL of the version in force; null before the first activation. */
+export const versionInForce = sql`(select version from rule_activations order by id desc limit 1)`
+
+/** Version of the set in force. A cheap way to find out whether a loaded set is still in force. */
+export async function activeRuleVersion(tx: TenantTx | PlatformTx): Promise<number | undefined> {
+  const { rows } = await sql<{ version: number | null }>`select ${versionInForce} as version`.execute(tx.q)
+  return rows[0]?.version ?? undefined
+}
+
+/** The rule set in force; undefined before the first activation. */
+export async function activeRuleSet(tx: TenantTx | PlatformTx): Promise<RuleSet | undefined> {
+  const version = await activeRuleVersion(tx)
+  return version === undefined ? undefined : ruleSetOf(tx, version)
+}
+
+/** Versions in force before the current one, the latest first. */
+export async function earlierRuleVersions(tx: TenantTx | PlatformTx): Promise<number[]> {
+  const { rows } = await sql<{ version: number }>`
+    select version from rule_activations where version <> ${versionInForce}
+     group by version order by max(id) desc`.execute(tx.q)
+  return rows.map(({ version }) => version)
+}
+
+/** Reads a rule set by its version; undefined if there is none. */
+export async function ruleSetOf(tx: TenantTx | PlatformTx, version: number): Promise<RuleSet | undefined> {
+  const { rows } = await sql<RuleSet>`
+    select version, rules as files, author, reason, created_at as "createdAt",
+           (select at from rule_activations a where a.version = s.version order by id desc limit 1) as "activatedAt"
+      from rule_sets s where version = ${version}`.execute(tx.q)
+  return rows[0]
+}
+
+/** Locks the version in force until the end of the transaction: changes of the rules wait for each other. */
+export async function lockRules(tx: PlatformTx): Promise<void> {
+  await sql`select pg_advisory_xact_lock(hashtext('simherd.rules'))`.execute(tx.q)
+}
+
+/**
+ * Stores a set. The same content keeps the same version. Call with the rules locked.
+ *
+ * @returns its version, and whether it is new
+ */
+export async function storeRuleSet(
+  tx: PlatformTx,
+  { hash, files, author, reason }: By & { readonly hash: string; readonly files: readonly RuleSource[] },
+): Promise<{ version: number; isNew: boolean }> {
+  const known = await sql<{ version: number }>`select version from rule_sets where hash = ${hash}`.execute(tx.q)
+  const [found] = known.rows
+  if (found !== undefined) return { version: found.version, isNew: false }
+  const { rows } = await sql<{ version: number }>`
+    insert into rule_sets (hash, rules, author, actor, reason, request_id, created_at)
+    values (${hash}, ${JSON.stringify(files)}::jsonb, ${author}, ${tx.caller?.actor ?? null}, ${reason},
+            ${tx.caller?.requestId ?? null}, ${tx.now})
+    returning version`.execute(tx.q)
+  const [row] = rows
+  if (row === undefined) throw new Error('the rule set was written and is not there')
+  return { version: row.version, isNew: true }
+}
+
+/** Puts a stored version in force. Call with the rules locked. */
+export async function activateVersion(tx: PlatformTx, version: number, { author, reason }: By): Promise<void> {
+  await sql`
+    insert into rule_activations (version, at, author, actor, reason, request_id)
+    values (${version}, ${tx.now}, ${author}, ${tx.caller?.actor ?? null}, ${reason},
+            ${tx.caller?.requestId ?? null})`.execute(tx.q)
+}

@@ -1,0 +1,151 @@
+/** Writes SIMs: import, tag, queued changes and watchdog settings. The state changed by tickets is in sim-state.ts. */
+import { type RawBuilder, sql } from 'kysely'
+import { SimStatus, SimType, type WatchdogMode } from '../../../domain/codes.ts'
+import type { ImportedSim } from '../../../domain/sims/sim-import.ts'
+import { OPEN_STATUSES } from '../../../store/open-statuses.ts'
+import type { TenantTx } from '../../../store/tenancy.ts'
+import { countNewSims } from './sim-counts.ts'
+
+/**
+ * Inserts SIMs, Unprovisioned or in the given state. Does not count pools, and writes only the SIMs. Takes one
+ * statement for any number.
+ *
+ * Skips existing ICCIDs, of this tenant or another.
+ *
+ * @returns the inserted SIMs
+ */
+export async function insertSims(tx: TenantTx, sims: readonly ImportedSim[]): Promise<NewRow[]> {
+  const rows = countNewSims(tx, await insertRows(tx, sims))
+  return rows.map(({ iccid, id }) => ({ iccid, id }))
+}
+
+interface NewRow {
+  readonly iccid: string
+  readonly id: number
+}
+
+async function insertRows(tx: TenantTx, sims: readonly ImportedSim[]): Promise<(NewRow & { status: SimStatus })[]> {
+  if (sims.length === 0) return []
+  const { rows } = await sql<NewRow & { status: SimStatus }>`
+    insert into sims (iccid, imsi, msisdn, imei, tag, type, esim_qr_payload, watchdog_mode, warning_threshold_pct,
+                      enable_burn_rate_alerts, is_watchdog_exempt, status, pool_id, tariff_id, provisioned_at,
+                      status_since, created_at, updated_at)
+    select s.iccid, coalesce(s.imsi, ''), coalesce(s.msisdn, ''), coalesce(s.imei, ''), coalesce(s.tag, ''),
+           coalesce(s.type, ${SimType['Physical SIM']}), s."esimQrPayload", s."watchdogMode", s."warningThresholdPct", s."enableBurnRateAlerts",
+           coalesce(s."isWatchdogExempt", false), coalesce(s.status, ${SimStatus.Unprovisioned}), s."poolId", s."tariffId",
+           case when s.status <> ${SimStatus.Unprovisioned} then coalesce(s."activatedAt", ${tx.now}) end,
+           ${tx.now}::timestamptz, ${tx.now}, ${tx.now}
+      from jsonb_to_recordset(${JSON.stringify(sims)}::jsonb)
+        as s(iccid text, imsi text, msisdn text, imei text, tag text, type smallint, "esimQrPayload" text,
+             "watchdogMode" smallint, "warningThresholdPct" smallint, "enableBurnRateAlerts" boolean, "isWatchdogExempt" boolean,
+             status smallint, "poolId" integer, "tariffId" integer, "activatedAt" timestamptz)
+     order by s.iccid
+    on conflict (iccid) do nothing
+    returning iccid, id, status`.execute(tx.q)
+  return rows
+}
+
+/**
+ * Finds the SIMs that {@link insertSims} would insert. It inserts them and rolls back, because only the insert itself
+ * can see the ICCIDs of other tenants. Uses up ids.
+ */
+export async function insertableSims(tx: TenantTx, sims: readonly ImportedSim[]): Promise<{ iccid: string }[]> {
+  await sql`savepoint dry_run`.execute(tx.q)
+  const inserted = await insertRows(tx, sims)
+  await sql`rollback to savepoint dry_run`.execute(tx.q)
+  return inserted.map(({ iccid }) => ({ iccid }))
+}
+
+/** The part of a SIM that decides changes to its tag, queued change and watchdog settings. */
+export interface LockedSimRecord {
+  readonly tag: string
+  readonly status: SimStatus
+  readonly poolId: number | null
+  readonly tariffId: number | null
+  readonly pendingPoolId: number | null
+  readonly pendingTariffId: number | null
+  readonly pendingUnassign: boolean
+  readonly watchdogMode: WatchdogMode | null
+  readonly warningThresholdPct: number | null
+  readonly enableBurnRateAlerts: boolean | null
+  readonly isWatchdogExempt: boolean
+}
+
+/** Locks a SIM and reads the part that callers change directly; undefined if there is no such SIM. */
+export async function lockSimRecord(tx: TenantTx, id: number): Promise<LockedSimRecord | undefined> {
+  const { rows } = await sql<LockedSimRecord>`
+    select tag, status, pool_id as "poolId", tariff_id as "tariffId", pending_pool_id as "pendingPoolId",
+           pending_tariff_id as "pendingTariffId", pending_unassign as "pendingUnassign",
+           watchdog_mode as "watchdogMode", warning_threshold_pct as "warningThresholdPct",
+           enable_burn_rate_alerts as "enableBurnRateAlerts", is_watchdog_exempt as "isWatchdogExempt"
+      from sims where id = ${id} for update`.execute(tx.q)
+  return rows[0]
+}
+
+async function changeSim(tx: TenantTx, id: number, set: RawBuilder<unknown>): Promise<boolean> {
+  const { rows } = await sql`
+    update sims set ${set}, version = version + 1, updated_at = ${tx.now} where id = ${id} returning 1`.execute(tx.q)
+  return rows.length > 0
+}
+
+/** Sets a SIM's tag. @returns whether there is such a SIM */
+export const setTag = (tx: TenantTx, id: number, tag: string): Promise<boolean> => changeSim(tx, id, sql`tag = ${tag}`)
+
+/** A change that waits for the end of the billing cycle. */
+export interface QueuedChange {
+  readonly poolId: number | null
+  readonly tariffId: number | null
+  readonly unassign: boolean
+}
+
+/** Queues a change as of now, replacing any queued before. @returns whether there is such a SIM */
+export const queueChange = (tx: TenantTx, id: number, change: QueuedChange): Promise<boolean> =>
+  changeSim(
+    tx,
+    id,
+    sql`pending_pool_id = ${change.poolId}, pending_tariff_id = ${change.tariffId},
+        pending_unassign = ${change.unassign}, pending_since = ${tx.now}`,
+  )
+
+/** Columns of a SIM without a queued change. */
+const NOTHING_QUEUED = sql`
+  pending_pool_id = null, pending_tariff_id = null, pending_unassign = false, pending_since = null`
+
+/** Removes a SIM's queued change. @returns whether there is such a SIM */
+export const dropChange = (tx: TenantTx, id: number): Promise<boolean> => changeSim(tx, id, NOTHING_QUEUED)
+
+/**
+ * Removes the queued changes of given SIMs that are Unprovisioned without an open ticket. Call with them locked.
+ *
+ * @returns ids of the SIMs that lost a queued change
+ */
+export async function dropIdleChanges(tx: TenantTx, simIds: readonly number[]): Promise<number[]> {
+  const { rows } = await sql<{ id: number }>`
+    update sims s set ${NOTHING_QUEUED}, version = version + 1, updated_at = ${tx.now}
+     where s.id = any(${[...simIds]}::bigint[])
+       and s.status = ${SimStatus.Unprovisioned} and s.pending_since is not null
+       and not exists (select 1 from tickets t where t.sim_id = s.id and t.status in ${OPEN_STATUSES})
+    returning s.id`.execute(tx.q)
+  return rows.map(({ id }) => id)
+}
+
+/** A SIM's own watchdog settings: undefined leaves a setting as it is, null inherits the pool's. */
+export interface OwnWatchdogSettings {
+  readonly watchdogMode?: WatchdogMode | null | undefined
+  readonly warningThresholdPct?: number | null | undefined
+  readonly enableBurnRateAlerts?: boolean | null | undefined
+  readonly isWatchdogExempt?: boolean | undefined
+}
+
+/** Changes a SIM's own watchdog settings. @returns whether there is such a SIM */
+export function setWatchdog(tx: TenantTx, id: number, settings: OwnWatchdogSettings): Promise<boolean> {
+  const given = (column: RawBuilder<unknown>, value: unknown) => (value === undefined ? column : sql`${value}`)
+  return changeSim(
+    tx,
+    id,
+    sql`watchdog_mode = ${given(sql`watchdog_mode`, settings.watchdogMode)},
+        warning_threshold_pct = ${given(sql`warning_threshold_pct`, settings.warningThresholdPct)},
+        enable_burn_rate_alerts = ${given(sql`enable_burn_rate_alerts`, settings.enableBurnRateAlerts)},
+        is_watchdog_exempt = ${given(sql`is_watchdog_exempt`, settings.isWatchdogExempt)}`,
+  )
+}

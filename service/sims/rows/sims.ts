@@ -1,0 +1,297 @@
+/** SIMs, with their figures for the running cycle, their open tickets and the tariff that governs them. */
+import { type RawBuilder, sql } from 'kysely'
+import { SimStatus, type TariffType, type WatchdogMode } from '../../../domain/codes.ts'
+import { type PageRequest, pageRequest } from '../../../domain/page.ts'
+import type { SimLookup, SimQuery, SimSummary, StoredSim } from '../../../domain/sims/sim.ts'
+import type { Tariff } from '../../../domain/tariffs/tariff.ts'
+import { toMB, toMinutes } from '../../../domain/units.ts'
+import { governingTariff } from '../../../domain/usage/allowance.ts'
+import { settingsInForce, type WatchdogSettings } from '../../../domain/watchdog/settings.ts'
+import { kept } from '../../../store/kept.ts'
+import { KEYSET_PAGE, keysetPages, pageLimit, placeAfter } from '../../../store/keyset.ts'
+import { OPEN_STATUSES } from '../../../store/open-statuses.ts'
+import { type Part, readPage, readPart } from '../../../store/paging.ts'
+import { mine, type Store, type TenantTx } from '../../../store/tenancy.ts'
+import { findTariffs } from '../../tariffs/rows/tariffs.ts'
+import { runningCycle } from '../../usage/rows/cycles.ts'
+import { NO_FIGURES, type SimFigures, simFigures } from '../../usage/rows/figures.ts'
+import { unopenedSimFigures } from '../../usage/rows/unopened.ts'
+import { isIndexed, pageOfFound, type SimFilter, simsAfter, simsMatching } from './search.ts'
+import { type IdPage, pageByBlocks, pageOfPool } from './sim-counts.ts'
+
+/** Columns of a SIM, shown unchanged. */
+type Plain =
+  | ('id' | 'tag' | 'iccid' | 'poolId' | 'tariffId' | 'imsi' | 'msisdn' | 'imei' | 'status' | 'type')
+  | ('esimQrPayload' | 'pendingPoolId' | 'pendingTariffId' | 'pendingUnassign' | 'isWatchdogExempt')
+
+/** A SIM with its own watchdog settings, and with the tariff and the settings of its pool. */
+interface SimRow extends Pick<StoredSim, Plain>, WatchdogSettings {
+  readonly updatedAt: Date
+  readonly provisionedAt: Date | null
+  readonly lastSeenAt: Date | null
+  readonly poolTariffId: number | null
+  readonly poolTariffType: TariffType | null
+  readonly poolMode: WatchdogMode | null
+  readonly poolThresholdPct: number | null
+  readonly poolBurnRateAlerts: boolean | null
+}
+
+const columns = sql`s.id, s.tag, s.iccid, s.pool_id as "poolId", s.tariff_id as "tariffId", s.imsi, s.msisdn, g.imei,
+  s.status, s.updated_at as "updatedAt", s.provisioned_at as "provisionedAt", g.last_seen_at as "lastSeenAt", s.type,
+  s.esim_qr_payload as "esimQrPayload", s.pending_pool_id as "pendingPoolId",
+  s.pending_tariff_id as "pendingTariffId", s.pending_unassign as "pendingUnassign",
+  s.watchdog_mode as "watchdogMode", s.is_watchdog_exempt as "isWatchdogExempt",
+  s.warning_threshold_pct as "warningThresholdPct", s.enable_burn_rate_alerts as "enableBurnRateAlerts",
+  p.tariff_id as "poolTariffId", pt.type as "poolTariffType", p.watchdog_mode as "poolMode",
+  p.warning_threshold_pct as "poolThresholdPct", p.enable_burn_rate_alerts as "poolBurnRateAlerts"`
+
+const fromSims = (where: RawBuilder<unknown>) => sql`
+  from sims s left join pools p on p.id = s.pool_id left join tariffs pt on pt.id = p.tariff_id
+ cross join lateral (select * from sim_seen where tenant_id = s.tenant_id and sim_id = s.id limit 1) g
+ where ${where}`
+
+/** A SIM with the watchdog settings in force, its own or else its pool's, and without the pool's other columns. */
+function inForce({
+  poolTariffId: _,
+  poolTariffType: tariffType,
+  poolMode: watchdogMode,
+  poolThresholdPct: warningThresholdPct,
+  poolBurnRateAlerts: enableBurnRateAlerts,
+  ...sim
+}: SimRow) {
+  const pool = { tariffType, watchdogMode, warningThresholdPct, enableBurnRateAlerts }
+  return { ...sim, ...settingsInForce(sim, sim.poolId === null ? null : pool) }
+}
+
+const usageOf = (figures: SimFigures) => ({
+  limitMB: toMB(figures.limitBytes),
+  usageMB: toMB(figures.usageBytes),
+  remainingMB: toMB(figures.remainingBytes),
+  isOverage: figures.overageBytes > 0,
+  overageMB: toMB(figures.overageBytes),
+})
+
+function governing(row: SimRow, tariffs: ReadonlyMap<number, Tariff>): Tariff | undefined {
+  const own = row.tariffId === null ? undefined : tariffs.get(row.tariffId)
+  const pool = row.poolTariffId === null ? undefined : tariffs.get(row.poolTariffId)
+  // Only the type decides which of the two governs.
+  const asAllowance = (tariff: Tariff | undefined) =>
+    tariff === undefined ? null : { type: tariff.type, allowanceBytes: 0, tariff }
+  return governingTariff(asAllowance(own), asAllowance(pool))?.tariff
+}
+
+function toSim(row: SimRow, figures: SimFigures, openTickets: number, tariff: Tariff | undefined): StoredSim {
+  return {
+    ...inForce(row),
+    updatedAt: row.updatedAt.toISOString(),
+    provisionedAt: row.provisionedAt?.toISOString() ?? null,
+    lastSeenAt: row.lastSeenAt?.toISOString() ?? null,
+    ...usageOf(figures),
+    voiceMins: toMinutes(figures.voiceSeconds),
+    smsCount: figures.smsCount,
+    processingTicket: openTickets > 0,
+    processingTicketCount: openTickets,
+    tariff: tariff ?? {},
+  }
+}
+
+/** Figures in the running cycle. */
+async function figuresNow(tx: TenantTx, ids: readonly number[]): Promise<Map<number, SimFigures>> {
+  const cycle = await runningCycle(tx)
+  return cycle.isOpen ? simFigures(tx, cycle.key, ids) : unopenedSimFigures(tx, cycle, ids)
+}
+
+async function toSims(tx: TenantTx, rows: readonly SimRow[]): Promise<StoredSim[]> {
+  if (rows.length === 0) return []
+  const ids = rows.map((row) => row.id)
+  const figures = await figuresNow(tx, ids)
+  const open = await openTicketCounts(tx, ids)
+  const tariffIds = rows.flatMap((row) => [row.tariffId, row.poolTariffId]).filter((id) => id !== null)
+  const tariffs = await findTariffs(tx, tariffIds)
+  return rows.map((row) =>
+    toSim(row, figures.get(row.id) ?? NO_FIGURES, open.get(row.id) ?? 0, governing(row, tariffs)),
+  )
+}
+
+/**
+ * Reads a page of the SIMs, by id, or the part after a cursor.
+ *
+ * @throws ServiceError invalid_request if the cursor is none
+ */
+export function pageOfSims(tx: TenantTx, query: SimQuery): Promise<Part<StoredSim>> {
+  const page = pageRequest(query)
+  return readPart<SimRow, StoredSim>(
+    'sims',
+    { page, cursor: query.cursor },
+    {
+      page: () => rowsOfPage(tx, query, page),
+      after: ({ id }, most, totalItems) => rowsAfter(tx, query, id, most, totalItems),
+      placeOf: ({ id }) => ({ micros: 0, id }),
+      show: (rows) => toSims(tx, rows),
+    },
+  )
+}
+
+async function rowsOfPage(tx: TenantTx, query: SimQuery, page: PageRequest) {
+  const found = await idsOfPage(tx, query, page)
+  if (found === undefined) {
+    return readPage<SimRow>(
+      tx,
+      { columns, from: fromSims(sql`s.tenant_id = ${tx.tenantId} ${simsMatching(query)}`), orderBy: sql`id` },
+      page,
+    )
+  }
+  const { rows } = await sql<SimRow>`${kept}
+    select ${columns} ${fromSims(sql`s.id = any(${found.ids}::bigint[])`)} order by s.id`.execute(tx.q)
+  return { rows, totalItems: found.totalItems }
+}
+
+/** The first SIMs after an id that a filter lets through. */
+async function rowsAfter(
+  tx: TenantTx,
+  filter: SimFilter,
+  after: number,
+  most: number,
+  hits?: number,
+): Promise<SimRow[]> {
+  const { rows } = await sql<SimRow>`
+    select ${columns} ${fromSims(simsAfter(tx, filter, after, most, hits))}
+     order by s.id limit ${pageLimit(most)}`.execute(tx.q)
+  return rows
+}
+
+/** Finds a page without reading the whole list; undefined if the filter requires reading it. */
+async function idsOfPage(tx: TenantTx, filter: SimFilter, page: PageRequest): Promise<IdPage | undefined> {
+  if (isIndexed(filter)) return pageOfFound(tx, filter, page)
+  const { status, poolId, search } = filter
+  if (search != null) return undefined
+  if (poolId == null) return pageByBlocks(tx, status ?? undefined, page)
+  // A pool has no Unprovisioned SIM, and keeps no count of them.
+  return status === SimStatus.Unprovisioned ? undefined : pageOfPool(tx, poolId, status ?? undefined, page)
+}
+
+/** Reads all SIMs, by id, page by page. */
+export const listSims = (store: Store, tenantId: string, filter: SimFilter): AsyncGenerator<StoredSim[]> =>
+  keysetPages(store, tenantId, async (tx, after: number | null) => {
+    const rows = await rowsAfter(tx, filter, after ?? 0, KEYSET_PAGE)
+    return { items: await toSims(tx, rows), next: placeAfter(rows, ({ id }) => id) }
+  })
+
+/** Reads a SIM, and its version; undefined if there is none with this id or ICCID. */
+export async function readSim(
+  tx: TenantTx,
+  lookup: SimLookup,
+): Promise<{ readonly sim: StoredSim; readonly version: number } | undefined> {
+  const which = lookup.by === 'id' ? sql`s.id = ${lookup.id}` : sql`s.iccid = ${lookup.iccid}`
+  const { rows } = await sql<SimRow & { version: number }>`${kept}
+    select ${columns}, s.version ${fromSims(which)}`.execute(tx.q)
+  const [found] = rows
+  if (found === undefined) return undefined
+  const { version, ...row } = found
+  const [sim] = await toSims(tx, [row])
+  return sim && { sim, version }
+}
+
+/** Reads all SIMs of a pool, by id, page by page. A page has the SIMs and the figures of its own moment. */
+export const listPoolSims = (store: Store, tenantId: string, poolId: number): AsyncGenerator<SimSummary[]> =>
+  keysetPages(store, tenantId, async (tx, after: number | null) => {
+    const { rows } = await sql<SimRow>`
+      select ${columns} ${fromSims(sql`s.pool_id = ${poolId}::bigint and s.id > ${after ?? 0}`)}
+       order by s.id limit ${pageLimit(KEYSET_PAGE)}`.execute(tx.q)
+    const figures = await figuresNow(
+      tx,
+      rows.map(({ id }) => id),
+    )
+    return {
+      items: rows.map((row) => toSummary(row, figures.get(row.id) ?? NO_FIGURES)),
+      next: placeAfter(rows, ({ id }) => id),
+    }
+  })
+
+function toSummary(row: SimRow, figures: SimFigures): SimSummary {
+  const sim = inForce(row)
+  return {
+    id: sim.id,
+    iccid: sim.iccid,
+    tag: sim.tag,
+    status: sim.status,
+    ...usageOf(figures),
+    watchdogMode: sim.watchdogMode,
+    isWatchdogExempt: sim.isWatchdogExempt,
+    warningThresholdPct: sim.warningThresholdPct,
+    enableBurnRateAlerts: sim.enableBurnRateAlerts,
+  }
+}
+
+/** A SIM's label for people (ICCID, and its tag if it has one), and its pool. */
+export interface NamedSim {
+  readonly label: string
+  readonly iccid: string
+  /** Empty if it has none. */
+  readonly tag: string
+  /** Null outside pools. */
+  readonly poolId: number | null
+}
+
+/** Labels and pools of SIMs, by id. SIMs that do not exist are left out. */
+export async function namedSims(tx: TenantTx, ids: readonly number[]): Promise<Map<number, NamedSim>> {
+  const { rows } = await sql<{ id: number; iccid: string; tag: string; poolId: number | null }>`${kept}
+    select id, iccid, tag, pool_id as "poolId" from sims
+     where id = any(${[...ids]}::bigint[])`.execute(tx.q)
+  return new Map(
+    rows.map(({ id, iccid, tag, poolId }) => [
+      id,
+      { label: tag === '' ? iccid : `${iccid} (${tag})`, iccid, tag, poolId },
+    ]),
+  )
+}
+
+/** Labels of SIMs, by id. SIMs that do not exist are left out. */
+export const simLabels = async (tx: TenantTx, ids: readonly number[]): Promise<Map<number, string>> =>
+  new Map([...(await namedSims(tx, ids))].map(([id, { label }]) => [id, label]))
+
+/** Label of one SIM; its id if there is no such SIM. */
+export const simLabel = async (tx: TenantTx, id: number): Promise<string> =>
+  (await simLabels(tx, [id])).get(id) ?? String(id)
+
+/** The given ids that are not SIMs of the tenant. */
+export async function missingSims(tx: TenantTx, ids: readonly number[]): Promise<number[]> {
+  const { rows } = await sql<{ id: number }>`
+    select a.id from unnest(${[...ids]}::bigint[]) as a(id)
+     where not exists (select from sims s where s.id = a.id)`.execute(tx.q)
+  return rows.map(({ id }) => id)
+}
+
+/** @returns whether there is such a SIM */
+export async function simExists(tx: TenantTx, id: number): Promise<boolean> {
+  const { rows } = await sql`select 1 from sims where id = ${id}`.execute(tx.q)
+  return rows.length > 0
+}
+
+/** Id of the SIM with this id or ICCID; undefined if there is none. */
+export async function findSimId(tx: TenantTx, lookup: SimLookup): Promise<number | undefined> {
+  const which = lookup.by === 'id' ? sql`id = ${lookup.id}` : sql`iccid = ${lookup.iccid}`
+  const { rows } = await sql<{ id: number }>`
+    select id from sims where tenant_id = ${mine} and ${which}`.execute(tx.q)
+  return rows[0]?.id
+}
+
+/**
+ * Finds which of these ICCIDs SIMs have.
+ *
+ * @returns the SIM's id by ICCID; null for a SIM of another tenant
+ */
+export async function findIccids(tx: TenantTx, iccids: readonly string[]): Promise<Map<string, number | null>> {
+  const { rows } = await sql<{ iccid: string; id: number | null }>`
+    select iccid, id from sims_with_iccids(${[...iccids]}::text[])`.execute(tx.q)
+  return new Map(rows.map(({ iccid, id }) => [iccid, id]))
+}
+
+/** Number of open tickets of each given SIM. SIMs without any are left out. */
+export async function openTicketCounts(tx: TenantTx, simIds: readonly number[]): Promise<Map<number, number>> {
+  const { rows } = await sql<{ simId: number; open: number }>`${kept}
+    select sim_id as "simId", count(*)::integer as open from tickets
+     where sim_id = any(${[...simIds]}::bigint[]) and status in ${OPEN_STATUSES}
+     group by sim_id`.execute(tx.q)
+  return new Map(rows.map(({ simId, open }) => [simId, open]))
+}

@@ -1,0 +1,44 @@
+/** Tenants. A tenant sees its own row; the platform sees all rows. */
+import { sql } from 'kysely'
+import type { Tenant } from '../../../domain/tenants/tenant.ts'
+import { newestSpread } from '../../../store/rule-spreads.ts'
+import type { PlatformTx, TenantTx } from '../../../store/tenancy.ts'
+
+/** The tenant of this transaction. */
+export async function findTenant(tx: TenantTx): Promise<Tenant | undefined> {
+  const { rows } = await sql<Tenant>`
+    select id, name, billing_email as "billingEmail" from tenants where id = ${tx.tenantId}`.execute(tx.q)
+  return rows[0]
+}
+
+/** The tenant of this transaction, with its row locked. */
+export async function lockTenant(tx: TenantTx): Promise<Tenant | undefined> {
+  const { rows } = await sql<Tenant>`
+    select id, name, billing_email as "billingEmail" from tenants where id = ${tx.tenantId} for update`.execute(tx.q)
+  return rows[0]
+}
+
+/** Writes the part of a tenant that it may change itself. */
+export async function writeTenant(tx: TenantTx, { name, billingEmail }: Tenant): Promise<void> {
+  await sql`
+    update tenants set name = ${name}, billing_email = ${billingEmail}, version = version + 1, updated_at = ${tx.now}
+     where id = ${tx.tenantId}`.execute(tx.q)
+}
+
+export async function tenantExists(tx: PlatformTx, id: string): Promise<boolean> {
+  const { rows } = await sql`select 1 from tenants where id = ${id}`.execute(tx.q)
+  return rows.length > 0
+}
+
+/** Ids of all tenants, oldest first. */
+export async function tenantIds(tx: PlatformTx): Promise<string[]> {
+  const { rows } = await sql<{ id: string }>`select id from tenants order by created_at, id`.execute(tx.q)
+  return rows.map(({ id }) => id)
+}
+
+export async function insertTenant(tx: PlatformTx, tenant: Tenant & { readonly billingCycle: string }): Promise<void> {
+  await sql`
+    insert into tenants (id, name, billing_email, billing_cycle, created_at, updated_at, rules_heard)
+    values (${tenant.id}, ${tenant.name}, ${tenant.billingEmail}, ${tenant.billingCycle}, ${tx.now}, ${tx.now},
+            ${newestSpread})`.execute(tx.q)
+}

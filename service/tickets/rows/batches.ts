@@ -1,0 +1,196 @@
+/** Tickets in batches: finds due ones, and stores their outcomes. A SIM has at most one ticket in a batch. */
+import { type RawBuilder, sql } from 'kysely'
+import { TicketStatus } from '../../../domain/codes.ts'
+import type { Cause } from '../../../domain/tickets/ticket.ts'
+import { kept } from '../../../store/kept.ts'
+import { OPEN_STATUSES } from '../../../store/open-statuses.ts'
+import { mine, type TenantTx } from '../../../store/tenancy.ts'
+import { type LockedSim, readSimStates } from '../../sims/rows/sim-state.ts'
+import { columns, type TicketFailure, type TicketRecord } from './tickets.ts'
+
+/** The SIMs to look at: the longest due ones, or a given one. */
+export interface DueQuery {
+  readonly limit: number
+  /** Given: only this SIM. */
+  readonly simId?: number
+  /** Whether to wait for SIMs locked by others, if all due SIMs are locked. */
+  readonly wait: boolean
+}
+
+const longestDue = (tx: TenantTx, { limit, simId }: Omit<DueQuery, 'wait'>) => sql<{ simId: number }>`
+  select sim_id as "simId" from ticket_work
+   where tenant_id = ${mine} and due_at <= ${tx.now} ${simId === undefined ? sql`` : sql`and sim_id = ${simId}`}
+   order by due_at, sim_id limit ${limit}`
+
+/** Ids of the SIMs with the longest due tickets, the longest first. Takes no lock. */
+export async function dueSims(tx: TenantTx, query: Omit<DueQuery, 'wait'>): Promise<number[]> {
+  const { rows } = await longestDue(tx, query).execute(tx.q)
+  return rows.map((row) => row.simId)
+}
+
+/** Locks the SIMs with the longest due tickets, by id. SIMs locked by others are left out. */
+export async function lockDueSims(tx: TenantTx, query: DueQuery): Promise<LockedSim[]> {
+  const lock = async (skip: boolean) =>
+    (
+      await sql<{ id: number }>`${kept}
+        select id from sims where id = any(array(${longestDue(tx, query)}))
+         order by id for update ${skip ? sql`skip locked` : sql``}`.execute(tx.q)
+    ).rows
+  const free = await lock(true)
+  const locked = free.length > 0 || !query.wait ? free : await lock(false)
+  // A separate statement, to read the rows protected by the locks.
+  return readSimStates(
+    tx,
+    locked.map(({ id }) => id),
+  )
+}
+
+/** The oldest open ticket of each SIM, by SIM id. Call with the SIMs locked. */
+export async function oldestOpenTickets(tx: TenantTx, simIds: readonly number[]): Promise<Map<number, TicketRecord>> {
+  const { rows } = await sql<TicketRecord>`${kept}
+    select t.* from unnest(${[...simIds]}::bigint[]) as s(id)
+     cross join lateral (
+       select ${columns} from tickets where sim_id = s.id and status in ${OPEN_STATUSES} order by seq limit 1) t`.execute(
+    tx.q,
+  )
+  return new Map(rows.map((ticket) => [ticket.simId, ticket]))
+}
+
+/** The Processing ones of the tickets, in order of their SIMs. Call with the SIMs locked. */
+export async function processingTickets(tx: TenantTx, ids: readonly string[]): Promise<TicketRecord[]> {
+  const { rows } = await sql<TicketRecord>`${kept}
+    select ${columns} from tickets
+     where id = any(${[...ids]}::uuid[]) and status = ${TicketStatus.Processing} order by sim_id`.execute(tx.q)
+  return rows
+}
+
+/** Starts attempts: the tickets are Processing, under a lease. After the lease another worker may take over. */
+export async function startAttempts(tx: TenantTx, tickets: readonly TicketRecord[], leaseUntil: Date): Promise<void> {
+  if (tickets.length === 0) return
+  await sql`${kept}
+    with started as (
+      update tickets set status = ${TicketStatus.Processing}, attempts = attempts + 1, lease_until = ${leaseUntil}
+       where id = any(${tickets.map(({ id }) => id)}::uuid[])
+    )
+    update ticket_work set due_at = ${leaseUntil}
+     where tenant_id = ${mine} and sim_id = any(${tickets.map(({ simId }) => simId)}::bigint[])`.execute(tx.q)
+}
+
+/** A failed attempt, and when the next is made. */
+export interface Postponed {
+  readonly ticket: TicketRecord
+  readonly until: Date
+  readonly why: TicketFailure
+  /** Whether the attempt counts: not if the carrier refused our credentials. */
+  readonly counts: boolean
+}
+
+/**
+ * Schedules the next attempts. The tickets stay Processing, and their SIMs' later tickets wait. If a ticket has no
+ * attempt that counts, it is Pending again: the carrier has not looked at it.
+ */
+export async function postponeTickets(tx: TenantTx, postponed: readonly Postponed[]): Promise<void> {
+  if (postponed.length === 0) return
+  const rows = postponed.map(({ ticket: { id }, until, why, counts }) => ({
+    id,
+    until,
+    text: why.text,
+    detail: why.detail,
+    back: counts ? 0 : 1,
+  }))
+  await sql`
+    update tickets t
+       set next_attempt_at = r.until, lease_until = null, failure_text = r.text, failure_detail = r.detail,
+           attempts = t.attempts - r.back,
+           status = case when t.attempts = r.back then ${TicketStatus.Pending} else t.status end
+      from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb)
+        as r(id uuid, until timestamptz, text text, detail text, back integer)
+     where t.id = r.id`.execute(tx.q)
+  await setDue(
+    tx,
+    postponed.map(({ ticket: { simId }, until }) => ({ simId, at: until })),
+  )
+}
+
+/** Sets when SIMs on the work list are due. Call with the SIMs locked. */
+export async function setDue(
+  tx: TenantTx,
+  sims: readonly { readonly simId: number; readonly at: Date }[],
+): Promise<void> {
+  if (sims.length === 0) return
+  await sql`
+    update ticket_work w set due_at = r.at
+      from unnest(${sims.map(({ simId }) => simId)}::bigint[], ${sims.map(({ at }) => at)}::timestamptz[]) as r(sim_id, at)
+     where w.tenant_id = ${mine} and w.sim_id = r.sim_id`.execute(tx.q)
+}
+
+/** A ticket that ends, and why it failed; null if it did not. */
+export interface EndedTicket {
+  readonly ticket: Pick<TicketRecord, 'id' | 'simId'>
+  readonly status: TicketStatus
+  readonly failure: TicketFailure | null
+}
+
+/**
+ * Ends tickets. SIMs without another open ticket leave the work list; the others are due at once. Records the workflow
+ * that cancelled a ticket, if one did. Call with the SIMs locked.
+ *
+ * @returns the causes of the SIMs' next open tickets, by SIM
+ */
+export async function endTickets(tx: TenantTx, ended: readonly EndedTicket[]): Promise<Map<number, Cause>> {
+  if (ended.length === 0) return new Map()
+  const rows = ended.map(({ ticket: { id }, status, failure }) => ({
+    id,
+    status,
+    ...failure,
+    withdrawnBy: status === TicketStatus.Cancelled ? (tx.caller?.workflowId ?? null) : null,
+  }))
+  const update = sql`
+    update tickets t
+       set status = r.status, finished_at = ${tx.now}, lease_until = null, failure_code = r.code, failure_text = r.text,
+           failure_detail = r.detail, withdrawn_by = r."withdrawnBy"
+      from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as r(
+             id uuid, status smallint, code text, text text, detail text, "withdrawnBy" text)
+     where t.id = r.id`
+  return settle(tx, ended, update)
+}
+
+/**
+ * SIMs without an open ticket leave the work list; the others are due at once. Call with the SIMs locked.
+ *
+ * @returns the causes of the SIMs' next open tickets, by SIM
+ */
+export const settleWork = (tx: TenantTx, simIds: readonly number[]): Promise<Map<number, Cause>> =>
+  settle(
+    tx,
+    simIds.map((simId) => ({ ticket: { id: null, simId } })),
+  )
+
+/** @param update ends the tickets in the same statement, so this reads their earlier state */
+async function settle(
+  tx: TenantTx,
+  settled: readonly { readonly ticket: { readonly id: string | null; readonly simId: number } }[],
+  update?: RawBuilder<unknown>,
+): Promise<Map<number, Cause>> {
+  if (settled.length === 0) return new Map()
+  const simIds = settled.map(({ ticket: { simId } }) => simId)
+  const ended = settled.flatMap(({ ticket: { id } }) => id ?? [])
+  const { rows } = await sql<{ simId: number; cause: Cause }>`${kept}
+    with open as (
+      select s.id, t.cause
+        from (select distinct id from unnest(${simIds}::bigint[]) as g(id)) s
+       cross join lateral (
+         select cause from tickets
+          where sim_id = s.id and status in ${OPEN_STATUSES} and id <> all(${ended}::uuid[]) order by seq limit 1) t
+    ), gone as (
+      delete from ticket_work
+       where tenant_id = ${mine} and sim_id = any(${simIds}::bigint[]) and sim_id not in (select id from open)
+    ), due as (
+      update ticket_work set due_at = ${tx.now}
+       where tenant_id = ${mine} and sim_id = any(${simIds}::bigint[]) and sim_id in (select id from open)
+    )${update === undefined ? sql`` : sql`, ended as (${update})`}
+    select id as "simId", cause from open`.execute(tx.q)
+  if (rows.length === 0) return new Map()
+  tx.enqueue({ queue: 'tickets' })
+  return new Map(rows.map(({ simId, cause }) => [simId, cause]))
+}

@@ -1,0 +1,256 @@
+/** The processing of bulk runs: the run's row, its items, and the work list of runs. */
+import { randomUUID } from 'node:crypto'
+import { sql } from 'kysely'
+import { TicketStatus } from '../../../domain/codes.ts'
+import type { ErrorCode } from '../../../domain/errors.ts'
+import type { BulkFilter, BulkType } from '../../../domain/tickets/bulk.ts'
+import { OPEN_STATUSES } from '../../../store/open-statuses.ts'
+import { mine, type PlatformTx, type TenantTx } from '../../../store/tenancy.ts'
+import { simsAfter } from '../../sims/rows/search.ts'
+import { lockSims } from '../../sims/rows/sim-state.ts'
+import type { TicketRecord } from './tickets.ts'
+
+/** The common options of all tickets of a run. */
+export interface BulkOptions {
+  readonly type: BulkType
+  readonly poolId: number | null
+  readonly tariffId: number | null
+  readonly tag: string | null
+  readonly message: string | null
+}
+
+/** A run with a locked row. */
+export interface LockedRun extends BulkOptions {
+  readonly id: string
+  readonly state: 'opening' | 'opened' | 'cancelling' | 'cancelled'
+  readonly waiting: number
+}
+
+/** Why a SIM gets no ticket. */
+export interface Refusal {
+  readonly code: ErrorCode
+  readonly detail: string
+}
+
+export interface FoundSim {
+  readonly simId: number
+  readonly iccid: string
+}
+
+/** Finds the SIMs with these ids, and those with these ICCIDs. An id or ICCID that names no SIM is skipped. */
+export async function findNamedSims(
+  tx: TenantTx,
+  ids: readonly number[],
+  iccids: readonly string[],
+): Promise<FoundSim[]> {
+  // Two lists, each looked up by its own index. The planner would need statistics for joins, and a fresh estate lacks
+  // them.
+  const { rows } = await sql<FoundSim>`
+    select id as "simId", iccid from sims where id = any(${[...ids]}::bigint[])
+     union
+    select id, iccid from sims where tenant_id = ${mine} and iccid = any(${[...iccids]}::text[])`.execute(tx.q)
+  return rows
+}
+
+/** Finds SIMs by a filter, with ids above `afterId`, sorted by id. */
+export async function findMatchingSims(
+  tx: TenantTx,
+  filter: BulkFilter,
+  afterId: number,
+  limit: number,
+): Promise<FoundSim[]> {
+  const { rows } = await sql<FoundSim>`
+    select s.id as "simId", s.iccid from sims s
+     where ${simsAfter(tx, filter, afterId, limit)}
+     order by s.id limit ${limit}`.execute(tx.q)
+  return rows
+}
+
+/** Inserts a run without items. @returns its id */
+export async function insertRun(tx: TenantTx, options: BulkOptions): Promise<string> {
+  const id = randomUUID()
+  await sql`
+    insert into bulk_tickets (id, type, pool_id, tariff_id, tag, message, state, created_at)
+    values (${id}, ${options.type}, ${options.poolId}, ${options.tariffId}, ${options.tag}, ${options.message}, 'opening',
+            ${tx.now})`.execute(tx.q)
+  return id
+}
+
+/** A SIM of a run: it waits for its ticket, or is refused with a reason. */
+export interface NewItem {
+  readonly index: number
+  /** Null if there is no such SIM. */
+  readonly simId: number | null
+  readonly iccid: string | null
+  readonly refusal: Refusal | null
+}
+
+/** Adds items to a run that this transaction made. Takes one statement for any number. */
+export async function insertItems(tx: TenantTx, bulkId: string, items: readonly NewItem[]): Promise<void> {
+  await sql`
+    insert into bulk_ticket_items (bulk_id, index, sim_id, named, outcome, code, detail)
+    select ${bulkId}::uuid, i.index, i."simId", case when i."simId" is null then i.iccid end,
+           case when i.refusal is null then 'waiting' else 'refused' end, i.refusal->>'code', i.refusal->>'detail'
+      from jsonb_to_recordset(${JSON.stringify(items)}::jsonb)
+        as i(index integer, "simId" bigint, iccid text, refusal jsonb)`.execute(tx.q)
+  const refused = items.filter(({ refusal }) => refusal !== null).length
+  await sql`
+    update bulk_tickets set total = total + ${items.length}, waiting = waiting + ${items.length - refused},
+           refused = refused + ${refused} where id = ${bulkId}`.execute(tx.q)
+}
+
+/** Puts a run on the work list and enqueues a job. A run without a waiting item counts as opened at once. */
+export async function releaseRun(tx: TenantTx, bulkId: string): Promise<void> {
+  const { rows } = await sql`
+    update bulk_tickets set state = 'opened', opened_at = ${tx.now} where id = ${bulkId} and waiting = 0
+    returning 1`.execute(tx.q)
+  if (rows.length === 0) await addWork(tx, bulkId, tx.now)
+}
+
+async function addWork(tx: TenantTx, bulkId: string, dueAt: Date): Promise<void> {
+  await sql`
+    insert into bulk_work (bulk_id, due_at) values (${bulkId}, ${dueAt})
+    on conflict (tenant_id, bulk_id) do update set due_at = excluded.due_at`.execute(tx.q)
+  tx.enqueue({ queue: 'bulk' })
+}
+
+const lockedRow = sql`id, type, pool_id as "poolId", tariff_id as "tariffId", tag, message, state, waiting`
+
+/** Locks the oldest run with work; undefined if none has any. */
+export async function lockNextRun(tx: TenantTx): Promise<LockedRun | undefined> {
+  const { rows } = await sql<LockedRun>`
+    select ${lockedRow} from bulk_tickets
+     where tenant_id = ${mine} and state in ('opening', 'cancelling') order by seq limit 1 for update`.execute(tx.q)
+  return rows[0]
+}
+
+export async function lockRun(tx: TenantTx, id: string): Promise<LockedRun | undefined> {
+  const { rows } = await sql<LockedRun>`
+    select ${lockedRow} from bulk_tickets where id = ${id} for update`.execute(tx.q)
+  return rows[0]
+}
+
+/** Ids of a run's SIMs that wait for their tickets, sorted. Call with the run locked. */
+export async function waitingSims(tx: TenantTx, bulkId: string, limit: number): Promise<number[]> {
+  const { rows } = await sql<{ simId: number }>`
+    select sim_id as "simId" from bulk_ticket_items
+     where bulk_id = ${bulkId} and outcome = 'waiting' order by sim_id limit ${limit}`.execute(tx.q)
+  return rows.map(({ simId }) => simId)
+}
+
+/**
+ * Records that a batch of SIMs got tickets or were refused. After the last batch, the run is opened and leaves the work
+ * list. Call with the run locked.
+ *
+ * @param dueAt when a sweep picks up the run, in case its worker dies before the next batch
+ */
+export async function settleBatch(
+  tx: TenantTx,
+  bulkId: string,
+  settled: readonly { readonly simId: number; readonly refusal: Refusal | null }[],
+  dueAt: Date,
+): Promise<void> {
+  const simIds = settled.map(({ simId }) => simId)
+  const refused = settled.filter(({ refusal }) => refusal !== null)
+  await sql`
+    update bulk_ticket_items i
+       set outcome = case when r.code is null then 'opened' else 'refused' end, code = r.code, detail = r.detail
+      from unnest(${simIds}::bigint[], ${settled.map(({ refusal }) => refusal?.code ?? null)}::text[],
+                  ${settled.map(({ refusal }) => refusal?.detail ?? null)}::text[]) as r(sim_id, code, detail)
+     where i.bulk_id = ${bulkId} and i.outcome = 'waiting' and i.sim_id = any(${simIds}::bigint[])
+       and i.sim_id = r.sim_id`.execute(tx.q)
+  const { rows } = await sql<{ waiting: number }>`
+    update bulk_tickets set waiting = waiting - ${settled.length}, refused = refused + ${refused.length}
+     where id = ${bulkId} returning waiting`.execute(tx.q)
+  if ((rows[0]?.waiting ?? 0) > 0) {
+    await sql`update bulk_work set due_at = ${dueAt} where tenant_id = ${mine} and bulk_id = ${bulkId}`.execute(tx.q)
+  } else {
+    await sql`update bulk_tickets set state = 'opened', opened_at = ${tx.now} where id = ${bulkId}`.execute(tx.q)
+    await sql`delete from bulk_work where tenant_id = ${mine} and bulk_id = ${bulkId}`.execute(tx.q)
+  }
+}
+
+/** Whether a ticket of a run is still Pending. */
+export async function hasPendingTickets(tx: TenantTx, bulkId: string): Promise<boolean> {
+  const { rows } = await sql`
+    select 1 from tickets where bulk_id = ${bulkId} and status = ${TicketStatus.Pending} limit 1`.execute(tx.q)
+  return rows.length > 0
+}
+
+/**
+ * Begins to cancel a run: drops the items without a ticket, and puts the run on the work list for the rest. Call with
+ * the run locked.
+ */
+export async function dropWaiting(tx: TenantTx, bulkId: string): Promise<void> {
+  await sql`
+    update bulk_ticket_items set outcome = 'dropped' where bulk_id = ${bulkId} and outcome = 'waiting'`.execute(tx.q)
+  await sql`
+    update bulk_tickets set state = 'cancelling', dropped = dropped + waiting, waiting = 0 where id = ${bulkId}`.execute(
+    tx.q,
+  )
+  await addWork(tx, bulkId, tx.now)
+}
+
+/** The part of a cancelled ticket that events and notifications need. */
+export type CancelledTicket = Pick<TicketRecord, 'id' | 'simId' | 'type' | 'unassign'>
+
+/**
+ * Cancels some of a run's Pending tickets, and finishes the cancellation if none is left. Call with the run locked.
+ *
+ * @param limit most tickets to cancel
+ * @param dueAt when the run is next due, if Pending tickets may be left
+ * @returns the cancelled tickets
+ */
+export async function cancelSome(
+  tx: TenantTx,
+  bulkId: string,
+  limit: number,
+  dueAt: Date,
+): Promise<readonly CancelledTicket[]> {
+  const { rows } = await sql<{ simId: number }>`
+    select sim_id as "simId" from tickets
+     where bulk_id = ${bulkId} and status = ${TicketStatus.Pending} order by sim_id limit ${limit}`.execute(tx.q)
+  const simIds = rows.map(({ simId }) => simId)
+  const cancelled = simIds.length === 0 ? [] : await cancelPending(tx, bulkId, simIds)
+  if (simIds.length === limit) {
+    await sql`update bulk_work set due_at = ${dueAt} where tenant_id = ${mine} and bulk_id = ${bulkId}`.execute(tx.q)
+    return cancelled
+  }
+  await sql`update bulk_tickets set state = 'cancelled' where id = ${bulkId}`.execute(tx.q)
+  await sql`delete from bulk_work where tenant_id = ${mine} and bulk_id = ${bulkId}`.execute(tx.q)
+  return cancelled
+}
+
+/** Cancels Pending tickets of a run. SIMs without another open ticket leave the work list. */
+async function cancelPending(
+  tx: TenantTx,
+  bulkId: string,
+  simIds: readonly number[],
+): Promise<readonly CancelledTicket[]> {
+  await lockSims(tx, simIds)
+  const cancelled = await sql<CancelledTicket>`
+    update tickets set status = ${TicketStatus.Cancelled}, finished_at = ${tx.now}
+     where bulk_id = ${bulkId} and sim_id = any(${[...simIds]}::bigint[]) and status = ${TicketStatus.Pending}
+    returning id, sim_id as "simId", type, unassign`.execute(tx.q)
+  const { rows } = await sql<{ simId: number }>`
+    with work as (
+      select sim_id from ticket_work
+       where tenant_id = ${mine} and sim_id = any(${[...simIds]}::bigint[]) order by sim_id for update
+    ), open as (
+      select distinct sim_id from tickets where sim_id = any(${[...simIds]}::bigint[]) and status in ${OPEN_STATUSES}
+    ), gone as (
+      delete from ticket_work w using work
+       where w.tenant_id = ${mine} and w.sim_id = work.sim_id and work.sim_id not in (select sim_id from open)
+    )
+    select sim_id as "simId" from open`.execute(tx.q)
+  if (rows.length > 0) tx.enqueue({ queue: 'tickets' })
+  return cancelled.rows
+}
+
+/** Ids of tenants with due runs, the longest overdue first. */
+export async function tenantsWithBulkWork(tx: PlatformTx, limit: number): Promise<string[]> {
+  const { rows } = await sql<{ tenantId: string }>`
+    select tenant_id as "tenantId" from bulk_work where due_at <= ${tx.now}
+     group by tenant_id order by min(due_at) limit ${limit}`.execute(tx.q)
+  return rows.map(({ tenantId }) => tenantId)
+}

@@ -1,0 +1,252 @@
+/**
+ * Counts the staged records: stores them, and adds them to all sums of usage. Every function takes a statement or two,
+ * for a chunk of any size.
+ */
+
+import { sql } from 'kysely'
+import { SUBJECT_CODES } from '../../../domain/watchdog/subject.ts'
+import { noteChanged } from '../../../store/changed.ts'
+import { mine, type TenantTx } from '../../../store/tenancy.ts'
+import { summedAfter } from './pool-totals.ts'
+import { restating } from './restatements.ts'
+
+/**
+ * Takes the tenant's merge lock until this transaction ends: one chunk of a tenant is counted at a time. Take it before
+ * all others.
+ */
+export async function lockMerge(tx: TenantTx): Promise<void> {
+  await sql`select pg_advisory_xact_lock(hashtext('simherd.merge'), hashtext(${tx.lockName}))`.execute(tx.q)
+}
+
+/**
+ * Stores the staged records and sums them into `usage_sums`. `on conflict` would cost a third more, for conflicts that
+ * the merge lock prevents.
+ *
+ * @throws Error that `isStored` if a record is stored already
+ */
+export async function storeRecords(tx: TenantTx, deliveryId: number | null): Promise<void> {
+  await sql`
+    with stored as (
+      insert into usage_records (tenant_id, record_id, at, sim_id, pool_id, cycle_key, bytes_up, bytes_down,
+                                 voice_seconds, sms_count, imei, correction, received_at, delivery_id)
+      select ${tx.tenantId}, record_id, at, sim_id, pool_id, cycle_key, bytes_up, bytes_down, voice_seconds, sms_count,
+             imei, correction, ${tx.now}::timestamptz, ${deliveryId}::bigint
+        from usage_stage
+    )
+    insert into usage_sums
+    select cycle_key, sim_id, pool_id, sum(bytes_up + bytes_down), sum(voice_seconds), sum(sms_count), count(*), max(at)
+      from usage_stage group by cycle_key, sim_id, pool_id`.execute(tx.q)
+}
+
+/**
+ * Adds the sums to the ledger and to the pools' totals. If a cycle is closed, the next statement will have the
+ * difference. Call with the cycles and the pools locked: no other transaction then changes these rows, so a row stays
+ * in its place.
+ *
+ * The row of a SIM's first usage in a cycle and pool is inserted. Its tariff is the last one of the membership in the
+ * cycle, not the one at the record's instant. Tickets set later tariffs.
+ */
+export async function addToLedger(tx: TenantTx): Promise<void> {
+  const { rows } = await sql<{ isWhole: boolean }>`
+    with given as materialized (
+      select r.cycle_key, r.sim_id, r.pool_id, r.bytes, r.voice_seconds, r.sms_count, coalesce(l.bytes, 0) as bytes_before,
+             coalesce(l.voice_seconds, 0) as voice_before, coalesce(l.sms_count, 0) as sms_before,
+             coalesce(l.contributing, false) as contributing, l.place,
+             case when l.sim_id is null then (
+               select m.tariff_id from memberships m
+                where m.sim_id = r.sim_id and m.pool_id = r.pool_id and m.from_at < c.ends_at
+                  and coalesce(m.to_at, 'infinity') > greatest(m.from_at, c.starts_at)
+                order by m.from_at desc limit 1) else l.tariff_id end as tariff_id
+        from usage_sums r
+       cross join lateral (
+         select starts_at, ends_at from cycles where tenant_id = ${mine} and key = r.cycle_key limit 1) c
+        left join lateral (
+          select *, ctid as place from usage_ledger
+           where tenant_id = ${mine} and cycle_key = r.cycle_key and sim_id = r.sim_id and pool_id = r.pool_id limit 1
+        ) l on true
+    ), known as (
+      update usage_ledger l
+         set bytes = g.bytes_before + g.bytes, voice_seconds = g.voice_before + g.voice_seconds,
+             sms_count = g.sms_before + g.sms_count
+        from given g where l.ctid = g.place
+      returning 1
+    ), first as (
+      insert into usage_ledger (cycle_key, sim_id, pool_id, tariff_id, bytes, voice_seconds, sms_count)
+      select cycle_key, sim_id, pool_id, tariff_id, bytes, voice_seconds, sms_count
+        from given where place is null order by cycle_key, sim_id, pool_id
+    ), noted as (
+      insert into usage_changes
+      select cycle_key, sim_id, pool_id, tariff_id, contributing, bytes_before, bytes_before + bytes, voice_seconds,
+             sms_count
+        from given
+    )
+    select (select count(*) from known) = (select count(*) from given where place is not null) as "isWhole"`.execute(
+    tx.q,
+  )
+  if (rows[0]?.isWhole !== true) throw new Error('a ledger row was changed by somebody who had not locked its pool')
+  await addToPools(tx)
+}
+
+/**
+ * Adds the changes to the totals of pools. Rows of a pool with the same own tariff have the same limit, which is read
+ * once. Without `materialized`, PostgreSQL would add up again for every pool: it has no statistics of temporary tables.
+ */
+async function addToPools(tx: TenantTx): Promise<void> {
+  await restating(
+    tx,
+    sql`
+      with alike as materialized (
+        select cycle_key, pool_id, tariff_id, contributing, min(sim_id) as sim_id
+          from usage_changes group by cycle_key, pool_id, tariff_id, contributing
+      ), terms as materialized (
+        select a.cycle_key, a.pool_id, a.tariff_id, a.contributing, f.limit_bytes, f.governing_type is not null as is_governed,
+               coalesce(f.is_shared, false) as is_shared
+          from alike a
+         cross join lateral (
+           select * from ledger_figures f
+            where f.tenant_id = ${mine} and f.cycle_key = a.cycle_key and f.sim_id = a.sim_id
+              and f.pool_id = a.pool_id limit 1) f
+      ), added as materialized (
+        select c.cycle_key, c.pool_id, sum(c.bytes - c.bytes_before)::bigint as bytes,
+               sum(c.voice_seconds)::bigint as voice_seconds, sum(c.sms_count)::bigint as sms_count,
+               coalesce(sum(greatest(0, c.bytes - t.limit_bytes) - greatest(0, c.bytes_before - t.limit_bytes))
+                 filter (where t.is_governed), 0)::bigint as excess,
+               coalesce(sum(greatest(0, t.limit_bytes - c.bytes) - greatest(0, t.limit_bytes - c.bytes_before))
+                 filter (where not t.is_shared), 0)::bigint as remaining
+          from usage_changes c
+          join terms t
+            on t.cycle_key = c.cycle_key and t.pool_id = c.pool_id and t.contributing = c.contributing
+           and coalesce(t.tariff_id, 0) = coalesce(c.tariff_id, 0)
+         group by c.cycle_key, c.pool_id
+      )
+      insert into pool_cycles as p (cycle_key, pool_id, bytes, voice_seconds, sms_count, excess_bytes, remaining_bytes)
+      select cycle_key, pool_id, bytes, voice_seconds, sms_count, excess, remaining from added order by cycle_key, pool_id
+      on conflict (tenant_id, cycle_key, pool_id) do update
+        set bytes = p.bytes + excluded.bytes, voice_seconds = p.voice_seconds + excluded.voice_seconds,
+            sms_count = p.sms_count + excluded.sms_count, excess_bytes = p.excess_bytes + excluded.excess_bytes,
+            remaining_bytes = p.remaining_bytes + excluded.remaining_bytes, usage_version = p.usage_version + 1,
+            summed_version = ${summedAfter(sql`false`)}`,
+  ).execute(tx.q)
+}
+
+/** Adds the staged records to the time buckets of pools and tenant, behind the facts over windows. */
+export async function addToBuckets(tx: TenantTx): Promise<void> {
+  await sql`
+    insert into usage_buckets as b (subject_kind, subject_id, starts_at, bytes, voice_seconds, sms_count)
+    select case grouping(u.pool_id) when 0 then ${SUBJECT_CODES.pool}::smallint else ${SUBJECT_CODES.tenant}::smallint end,
+           coalesce(u.pool_id, 0), u.bucket_at, sum(u.bytes_up + u.bytes_down)::bigint, sum(u.voice_seconds)::bigint,
+           sum(u.sms_count)::bigint
+      from usage_stage u
+     group by grouping sets ((u.pool_id, u.bucket_at), (u.bucket_at))
+    having grouping(u.pool_id) = 1 or u.pool_id <> 0
+     order by 1, 2, 3
+    on conflict (tenant_id, subject_kind, subject_id, starts_at) do update
+      set bytes = b.bytes + excluded.bytes, voice_seconds = b.voice_seconds + excluded.voice_seconds,
+          sms_count = b.sms_count + excluded.sms_count`.execute(tx.q)
+}
+
+/**
+ * Records when SIMs were last seen, and in which device: by the newest record that names one. Changes of device are
+ * noted.
+ *
+ * @param hasDevices whether a record of the chunk names a device
+ */
+export async function noteSightings(tx: TenantTx, hasDevices: boolean): Promise<void> {
+  await sql`
+    insert into sim_sightings as g (sim_id, last_seen_at, imei, previous_imei)
+    select sim_id, max(last_at), '', '' from usage_sums group by sim_id order by sim_id
+    on conflict (tenant_id, sim_id) do update set last_seen_at = greatest(g.last_seen_at, excluded.last_seen_at)`.execute(
+    tx.q,
+  )
+  if (hasDevices) await noteDevices(tx)
+}
+
+/** Most changes of device kept of a SIM in a chunk: the latest. The count includes all. */
+const MOST_CHANGES = 20
+
+/**
+ * Follows the records that name a device, in the order of their time: a record with another device than the record
+ * before it is a change of device. Records older than the last sighting are left out. Only SIMs with a change are
+ * followed record by record.
+ */
+async function noteDevices(tx: TenantTx): Promise<void> {
+  await sql`
+    with latest as materialized (
+      select d.sim_id, d.imei, d.at, d.several, s.imei as known, s.imei_seen_at as known_at, s.previous_imei
+        from (select sim_id, (array_agg(imei order by at desc, n))[1] as imei, max(at) as at,
+                     min(imei) <> max(imei) as several
+                from usage_stage where imei is not null group by sim_id) d
+       cross join lateral (select * from sim_seen where tenant_id = ${mine} and sim_id = d.sim_id limit 1) s
+       where s.imei_seen_at is null or d.at > s.imei_seen_at
+    ), named as (
+      select u.sim_id, u.imei, u.at, lag(u.imei, 1, l.known) over w as before, row_number() over w as place
+        from latest l
+        join usage_stage u on u.sim_id = l.sim_id
+       where (l.several or l.imei <> l.known) and u.imei is not null and (l.known_at is null or u.at > l.known_at)
+      window w as (partition by u.sim_id order by u.at, u.n desc)
+    ), changed as (
+      select sim_id, imei, at, before, row_number() over (partition by sim_id order by place) as k
+        from named where before not in ('', imei)
+    ), counted as (
+      select sim_id, count(*)::integer as changes, (array_agg(before order by k desc))[1] as before
+        from changed group by sim_id
+    ), written as (
+      insert into device_changes (sim_id, n, imei, at, recorded_at)
+      select c.sim_id, g.device_changes + c.k, c.imei, c.at, ${tx.now}::timestamptz
+        from changed c
+        join counted t on t.sim_id = c.sim_id and c.k > t.changes - ${MOST_CHANGES}
+       cross join lateral (
+         select device_changes from sim_sightings where tenant_id = ${mine} and sim_id = c.sim_id limit 1) g
+    )
+    insert into sim_sightings as g (sim_id, last_seen_at, imei, imei_seen_at, previous_imei, device_changes,
+                                    device_changed_at)
+    select d.sim_id, d.at, d.imei, d.at, coalesce(c.before, d.previous_imei), coalesce(c.changes, 0),
+           case when c.sim_id is not null then ${tx.now}::timestamptz end
+      from latest d
+      left join counted c on c.sim_id = d.sim_id
+     order by d.sim_id
+    on conflict (tenant_id, sim_id) do update
+      set imei = excluded.imei, imei_seen_at = excluded.imei_seen_at, previous_imei = excluded.previous_imei,
+          device_changes = g.device_changes + excluded.device_changes,
+          device_changed_at = coalesce(excluded.device_changed_at, g.device_changed_at)`.execute(tx.q)
+}
+
+/** Notes that the SIMs and pools with usage in these cycles have changed. */
+export async function noteUsed(tx: TenantTx, cycleKeys: readonly string[]): Promise<void> {
+  for (const cycleKey of cycleKeys) {
+    await noteChanged(tx, {
+      sims: sql`select sim_id as id from usage_sums where cycle_key = ${cycleKey}`,
+      pools: sql`select pool_id as id from usage_sums where cycle_key = ${cycleKey}`,
+      cycleKey,
+    })
+  }
+}
+
+/**
+ * Adds to the cycles' counts of received records, and to the tenant's usage in them.
+ *
+ * @param duplicates numbers of duplicates, by cycle
+ */
+export async function countRecords(tx: TenantTx, duplicates: ReadonlyMap<string, number>): Promise<void> {
+  const known = [...duplicates].map(([key, count]) => ({ key, count }))
+  const counted = sql`(
+    select coalesce(r.key, k.key) as key, coalesce(r.records, 0) as records, coalesce(k.count, 0) as duplicates,
+           coalesce(r.bytes, 0) as bytes, coalesce(r.voice_seconds, 0) as voice_seconds,
+           coalesce(r.sms_count, 0) as sms_count
+      from (select cycle_key as key, sum(records) as records, sum(bytes)::bigint as bytes,
+                   sum(voice_seconds)::bigint as voice_seconds, sum(sms_count)::bigint as sms_count
+              from usage_sums group by cycle_key) r
+      full join jsonb_to_recordset(${JSON.stringify(known)}::jsonb) as k(key text, count bigint) on k.key = r.key)`
+  // Locked in key order first. An update alone would lock the rows in any order.
+  await sql`
+    select from cycles where tenant_id = ${mine} and key in (select key from ${counted} x)
+     order by key
+       for no key update`.execute(tx.q)
+  await sql`
+    update cycles c
+       set records_accepted = c.records_accepted + r.records, records_duplicate = c.records_duplicate + r.duplicates,
+           bytes = c.bytes + r.bytes, voice_seconds = c.voice_seconds + r.voice_seconds,
+           sms_count = c.sms_count + r.sms_count, version = c.version + 1
+      from ${counted} r
+     where c.tenant_id = ${mine} and c.key = r.key`.execute(tx.q)
+}

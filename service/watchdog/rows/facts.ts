@@ -1,0 +1,308 @@
+/** Reads the values behind the facts of subjects. The number of statements does not grow with the batch. */
+import { type RawBuilder, sql } from 'kysely'
+import { SimStatus, TariffType, TicketStatus } from '../../../domain/codes.ts'
+import type { Cycle } from '../../../domain/time/cycle.ts'
+import { type Allowance, governingType } from '../../../domain/usage/allowance.ts'
+import { SUBJECT_CODES } from '../../../domain/watchdog/subject.ts'
+import type {
+  OverageCharges,
+  PoolFactRow,
+  PoolOfSims,
+  PoolScan,
+  SimRow,
+  TenantFactRow,
+  TicketCounts,
+  WindowSums,
+  Windows,
+} from '../../../rules/fact-rows.ts'
+import { mine, type TenantTx } from '../../../store/tenancy.ts'
+
+export const NO_USAGE: WindowSums = { shortBytes: 0, longBytes: 0, dayBytes: 0, weekBytes: 0, dayMessages: 0 }
+
+/** Sums the usage of pools over the windows, by id: from time buckets. A pool without usage is left out. */
+export const poolWindowSums = (
+  tx: TenantTx,
+  ids: readonly number[],
+  windows: Windows,
+): Promise<Map<number, WindowSums>> =>
+  sumsOver(
+    tx,
+    windows,
+    sql`
+      select subject_id as id, starts_at as at, bytes, sms_count from usage_buckets
+       where tenant_id = ${mine} and subject_kind = ${SUBJECT_CODES.pool}
+         and subject_id = any(${[...ids]}::bigint[]) and starts_at >= ${earliest(windows)}
+         and starts_at < ${windows.until}`,
+  )
+
+/**
+ * Sums the usage of SIMs over the windows, by id: from the records, because a SIM has few. The sums are those of time
+ * buckets, because windows begin with one. A SIM without usage is left out.
+ */
+export const simWindowSums = (
+  tx: TenantTx,
+  ids: readonly number[],
+  windows: Windows,
+): Promise<Map<number, WindowSums>> =>
+  sumsOver(
+    tx,
+    windows,
+    sql`
+      select sim_id as id, at, bytes_up + bytes_down as bytes, sms_count from usage_records
+       where sim_id = any(${[...ids]}::bigint[]) and at >= ${earliest(windows)} and at < ${windows.until}`,
+  )
+
+const earliest = ({ week, long }: Windows): Date => (week < long ? week : long)
+
+async function sumsOver(tx: TenantTx, windows: Windows, usage: RawBuilder<unknown>): Promise<Map<number, WindowSums>> {
+  const { rows } = await sql<WindowSums & { id: number }>`
+    select id, coalesce(sum(bytes) filter (where at >= ${windows.short}), 0)::bigint as "shortBytes",
+           coalesce(sum(bytes) filter (where at >= ${windows.long}), 0)::bigint as "longBytes",
+           coalesce(sum(bytes) filter (where at >= ${windows.day}), 0)::bigint as "dayBytes",
+           coalesce(sum(bytes) filter (where at >= ${windows.week}), 0)::bigint as "weekBytes",
+           coalesce(sum(sms_count) filter (where at >= ${windows.day}), 0)::bigint as "dayMessages"
+      from (${usage}) u group by id`.execute(tx.q)
+  return new Map(rows.map(({ id, ...sums }) => [id, sums]))
+}
+
+/** SIMs by id, or those of a range of ids. */
+export type Among = { readonly ids: readonly number[] } | { readonly fromId: number; readonly toId: number | null }
+
+/** A condition on rows whose `id` is global. A range is read by the key that begins with the tenant. */
+const among = ({ tenantId }: TenantTx, alias: 's' | 'p', of: Among): RawBuilder<unknown> => {
+  const [id, tenant] = [sql.ref(`${alias}.id`), sql.ref(`${alias}.tenant_id`)]
+  return 'ids' in of
+    ? sql`${id} = any(${[...of.ids]}::bigint[])`
+    : sql`${tenant} = ${tenantId} and ${id} >= ${of.fromId} and (${of.toId}::bigint is null or ${id} < ${of.toId})`
+}
+
+/** Joins the sighting of the SIM `s`, if there is one. */
+const SIGHTING = sql`
+  left join lateral (select * from sim_sightings where tenant_id = s.tenant_id and sim_id = s.id limit 1) g on true`
+
+/**
+ * Source of the pool and the own tariff of the SIM `s`. Only provisioned SIMs have a seat. In an ended cycle it is the
+ * SIM's last seat there.
+ */
+function seatIn({ cycle, isEnded }: SeatMoment) {
+  if (!isEnded) return { seat: sql`s`, join: sql``, isProvisioned: sql`s.status <> ${SimStatus.Unprovisioned}` }
+  const join = sql`
+     cross join lateral (
+       select nullif(pool_id, 0) as pool_id, tariff_id from memberships
+        where sim_id = s.id and from_at < ${new Date(cycle.endsAt)}
+          and coalesce(to_at, 'infinity') > ${new Date(cycle.startsAt)}
+        order by from_at desc limit 1) m`
+  return { seat: sql`m`, join, isProvisioned: sql`true` }
+}
+
+/**
+ * Columns about the sighting `g` of the SIM `s`. They repeat the view sim_seen: a join with the view would join all
+ * SIMs with themselves.
+ */
+export const SEEN = {
+  imei: sql`case when g.imei_seen_at is null then s.imei else g.imei end`,
+  deviceChanges: sql`coalesce(g.device_changes, 0)`,
+  deviceChangedAt: sql`g.device_changed_at`,
+  lastSeenAt: sql`g.last_seen_at`,
+} as const
+
+/** A cycle, and whether it has ended. */
+interface SeatMoment {
+  readonly cycle: Cycle
+  readonly isEnded: boolean
+}
+
+/**
+ * Reads provisioned SIMs, by id. Unprovisioned ones are left out: they have nothing to watch.
+ *
+ * @param moment in an ended cycle, SIMs are in their last pools
+ * @param most most SIMs to read
+ */
+export async function simRows(tx: TenantTx, moment: SeatMoment, of: Among, most = 2_147_483_646): Promise<SimRow[]> {
+  const { seat, join, isProvisioned } = seatIn(moment)
+  const { rows } = await sql<Omit<SimRow, 'pool' | 'tariffType'> & { tariffId: number | null }>`
+    select s.id as "simId", s.iccid, s.tag, s.type, s.status, s.status_since as "statusSince", ${seat}.pool_id as "poolId",
+           ${seat}.tariff_id as "tariffId", s.is_watchdog_exempt as exempt, s.watchdog_mode as "watchdogMode",
+           s.warning_threshold_pct as "warningThresholdPct", s.enable_burn_rate_alerts as "enableBurnRateAlerts",
+           ${SEEN.imei} as imei, ${SEEN.deviceChanges} as "deviceChanges", ${SEEN.deviceChangedAt} as "deviceChangedAt",
+           ${SEEN.lastSeenAt} as "lastSeenAt"
+      from sims s ${SIGHTING}${join}
+     where ${among(tx, 's', of)} and ${isProvisioned}
+     order by s.id limit ${most}`.execute(tx.q)
+  const present = (ids: readonly (number | null)[]) => [...new Set(ids)].filter((id) => id !== null)
+  const pools = await poolsOfSims(tx, moment.cycle.key, present(rows.map(({ poolId }) => poolId)))
+  const tariffs = await allowances(tx, present(rows.map(({ tariffId }) => tariffId)))
+  return rows.map(({ tariffId, ...row }) => {
+    const pool = pools.get(row.poolId ?? 0) ?? null
+    const tariffType = governingType(tariffs.get(tariffId ?? 0)?.type ?? null, pool?.tariffType ?? null)
+    return { ...row, pool, tariffType }
+  })
+}
+
+/** Figures of the pool `p`. `limit 1` looks each pool up: in a cycle without statistics, a join would read them all. */
+const figuresOfPool = (cycleKey: string) => sql`(
+  select * from pool_figures
+   where tenant_id = p.tenant_id and cycle_key = ${cycleKey} and pool_id = p.id
+   limit 1)`
+
+/** The limit of a pool without totals, and so without ledger rows: a Fixed one has its capacity even then. */
+const LIMIT_UNUSED = sql`case when t.type = ${TariffType['Fixed Pool']} then t.allowance_bytes else 0 end`
+
+/** A SIM's pool, with the data for the limits of its SIMs. */
+export interface PoolOfLimits extends PoolOfSims {
+  readonly tariff: Allowance | null
+  /** SIMs that contribute to it in the cycle. */
+  readonly contributing: number
+  readonly overageBytes: number
+}
+
+/** Reads the pools of SIMs, by id. */
+export async function poolsOfSims(
+  tx: TenantTx,
+  cycleKey: string,
+  ids: readonly number[],
+): Promise<Map<number, PoolOfLimits>> {
+  if (ids.length === 0) return new Map()
+  const { rows } = await sql<Omit<PoolOfLimits, 'tariff'> & { id: number; allowanceBytes: number }>`
+    select p.id, p.name, p.watchdog_mode as "watchdogMode", p.warning_threshold_pct as "warningThresholdPct",
+           p.enable_burn_rate_alerts as "enableBurnRateAlerts", t.type as "tariffType",
+           coalesce(t.allowance_bytes, 0) as "allowanceBytes", coalesce(f.contributing, 0) as contributing,
+           coalesce(f.bytes, 0) as "usageBytes", coalesce(f.limit_bytes, ${LIMIT_UNUSED}) as "limitBytes",
+           coalesce(f.overage_bytes, 0) as "overageBytes"
+      from pools p
+      left join tariffs t on t.id = p.tariff_id
+      left join lateral ${figuresOfPool(cycleKey)} f on true
+     where p.id = any(${[...ids]}::integer[])`.execute(tx.q)
+  return new Map(
+    rows.map(({ id, allowanceBytes, ...pool }) => {
+      const tariff = pool.tariffType === null ? null : { type: pool.tariffType, allowanceBytes }
+      return [id, { ...pool, tariff }]
+    }),
+  )
+}
+
+/** Reads what allowances follow from of tariffs, by id. */
+export async function allowances(tx: TenantTx, ids: readonly number[]): Promise<Map<number, Allowance>> {
+  if (ids.length === 0) return new Map()
+  const { rows } = await sql<Allowance & { id: number }>`
+    select id, type, allowance_bytes as "allowanceBytes" from tariffs
+     where id = any(${[...ids]}::integer[])`.execute(tx.q)
+  return new Map(rows.map(({ id, ...allowance }) => [id, allowance]))
+}
+
+/** Reads pools, by id, without deleted ones. @param most most pools to read */
+export async function poolFactRows(
+  tx: TenantTx,
+  cycleKey: string,
+  of: Among,
+  most = 2_147_483_646,
+): Promise<PoolFactRow[]> {
+  const { rows } = await sql<PoolFactRow>`
+    select p.id as "poolId", p.name as "poolName", p.type as "poolType", t.type as "tariffType",
+           p.watchdog_mode as mode, p.warning_threshold_pct as "warningThresholdPct",
+           coalesce(p.enable_burn_rate_alerts, false) as "enableBurnRateAlerts",
+           p.active_sim_count as "activeSimCount", p.total_sim_count as "totalSimCount",
+           coalesce(pc.bytes, 0) as "usageBytes", coalesce(pc.limit_bytes, ${LIMIT_UNUSED}) as "limitBytes",
+           coalesce(pc.remaining_bytes, ${LIMIT_UNUSED}) as "remainingBytes",
+           coalesce(pc.overage_bytes, 0) as "overageBytes"
+      from pools p
+      join tariffs t on t.id = p.tariff_id
+      left join lateral ${figuresOfPool(cycleKey)} pc on true
+     where ${among(tx, 'p', of)} and p.deleted_at is null
+     order by p.id limit ${most}`.execute(tx.q)
+  return rows
+}
+
+export const NO_SIMS: PoolScan = { overSimCount: 0, silentSimCount: 0, topSimBytes: 0, lastSeenAt: null }
+
+/**
+ * Reads the SIMs of pools, by pool.
+ *
+ * @param silentBefore a SIM is silent if it has been Active, and has not been seen, since before this instant
+ */
+export async function scanPools(
+  tx: TenantTx,
+  cycleKey: string,
+  ids: readonly number[],
+  silentBefore: Date,
+): Promise<Map<number, PoolScan>> {
+  const { rows } = await sql<PoolScan & { id: number }>`
+    with used as (
+      select pool_id, count(*) filter (where bytes > limit_bytes)::integer as over_sims, max(bytes) as top_bytes
+        from ledger_figures
+       where tenant_id = ${mine} and cycle_key = (select ${cycleKey}::text) and pool_id = any(${[...ids]}::integer[])
+       group by pool_id
+    ),
+    seen as (
+      select s.pool_id, max(g.last_seen_at) as last_seen_at,
+             count(*) filter (where s.status = ${SimStatus.Active} and s.status_since < ${silentBefore}
+                                and (g.last_seen_at is null or g.last_seen_at < ${silentBefore}))::integer as silent_sims
+        from sims s
+       cross join lateral (select * from sim_seen where tenant_id = s.tenant_id and sim_id = s.id limit 1) g
+       where s.pool_id = any(${[...ids]}::integer[]) group by s.pool_id
+    )
+    select p.id, coalesce(u.over_sims, 0) as "overSimCount", coalesce(seen.silent_sims, 0) as "silentSimCount",
+           coalesce(u.top_bytes, 0) as "topSimBytes", seen.last_seen_at as "lastSeenAt"
+      from unnest(${[...ids]}::integer[]) as p(id)
+      left join used u on u.pool_id = p.id
+      left join seen on seen.pool_id = p.id`.execute(tx.q)
+  return new Map(rows.map(({ id, ...scan }) => [id, scan]))
+}
+
+export const NO_TICKETS: TicketCounts = { doneTickets: 0, failedTickets: 0 }
+
+/** Counts tickets done or failed since an instant. Cancelled ones do not count: a person ended them. */
+export async function ticketCounts(tx: TenantTx, since: Date): Promise<TicketCounts> {
+  const { rows } = await sql<TicketCounts>`
+    select count(*) filter (where status = ${TicketStatus.Complete})::integer as "doneTickets",
+           count(*) filter (where status = ${TicketStatus.Failed})::integer as "failedTickets"
+      from tickets
+     where tenant_id = ${mine} and finished_at >= ${since}
+       and status in (${TicketStatus.Complete}, ${TicketStatus.Failed})`.execute(tx.q)
+  return rows[0] ?? NO_TICKETS
+}
+
+export const NO_CHARGES: OverageCharges = { feeMicro: 0, overageMicro: 0, forecastMicro: 0 }
+
+/**
+ * Adds up the charges of the tenant's pools. SIMs outside pools are left out. A statement charges by the SIM and rounds
+ * each, so this is an estimate.
+ *
+ * @param share part of the cycle with known usage, above 0 and at most 1
+ */
+export async function overageCharges(tx: TenantTx, cycleKey: string, share: number): Promise<OverageCharges> {
+  const { rows } = await sql<OverageCharges>`
+    select coalesce(sum(f.contributing::bigint * t.sim_monthly_fee + t.fixed_bucket_cost), 0)::bigint as "feeMicro",
+           coalesce(sum(f.overage_bytes::numeric * t.overage_fee_per_gb) / 1000000000, 0)::bigint as "overageMicro",
+           coalesce(sum(case when f.is_shared then greatest(0, f.bytes / ${share}::numeric - f.limit_bytes)
+                             else f.overage_bytes / ${share}::numeric end * t.overage_fee_per_gb) / 1000000000, 0)::bigint
+             as "forecastMicro"
+      from pool_figures f
+      join pools p on p.tenant_id = f.tenant_id and p.id = f.pool_id
+      join tariffs t on t.id = p.tariff_id
+     where f.tenant_id = ${mine} and f.cycle_key = ${cycleKey}`.execute(tx.q)
+  return rows[0] ?? NO_CHARGES
+}
+
+/** Reads the values behind the tenant's facts. */
+export async function tenantFactRow(tx: TenantTx, cycleKey: string): Promise<TenantFactRow | undefined> {
+  const { rows } = await sql<TenantFactRow>`
+    with by_status as (
+      select coalesce(sum(sims), 0)::integer as all_sims,
+             coalesce(sum(sims) filter (where status = ${SimStatus.Unprovisioned}), 0)::integer as unprovisioned,
+             coalesce(sum(sims) filter (where status = ${SimStatus.Active}), 0)::integer as active,
+             coalesce(sum(sims) filter (where status = ${SimStatus.Suspended}), 0)::integer as suspended
+        from sim_blocks where tenant_id = ${mine}
+    ), totals as (
+      select coalesce(sum(bytes), 0)::bigint as bytes, coalesce(sum(overage_bytes), 0)::bigint as overage_bytes,
+             count(*) filter (where overage_bytes > 0 and pool_id <> 0)::integer as over_pools
+        from pool_figures where tenant_id = ${mine} and cycle_key = ${cycleKey}
+    )
+    select n.name, s.all_sims as "simCount", s.active as "activeSimCount", s.suspended as "suspendedSimCount",
+           s.unprovisioned as "unprovisionedSimCount",
+           (select count(*) from pools where tenant_id = ${mine} and deleted_at is null)::integer as "poolCount",
+           c.over_pools as "overPoolCount", c.bytes as "usageBytes", c.overage_bytes as "overageBytes"
+      from tenants n, by_status s, totals c
+     where n.id = ${tx.tenantId}`.execute(tx.q)
+  return rows[0]
+}

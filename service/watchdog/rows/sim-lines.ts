@@ -1,0 +1,183 @@
+/**
+ * Reads SIMs for a look at all of a range: by COPY, without an object for each. A single object shows one SIM after the
+ * other, and makes texts and instants only on demand.
+ */
+import { type RawBuilder, sql } from 'kysely'
+import { SimStatus, SimType, WatchdogMode } from '../../../domain/codes.ts'
+import type { SimRow } from '../../../rules/fact-rows.ts'
+import type { CopiedRows } from '../../../store/copied-rows.ts'
+import { copyOf } from '../../../store/copy.ts'
+import { mine, type TenantTx } from '../../../store/tenancy.ts'
+import { type Among, SEEN } from './facts.ts'
+
+/** The columns of a SIM's own rows. */
+type Own = Omit<SimRow, 'pool' | 'tariffType'>
+
+const COLUMNS = sql`
+  s.id, s.iccid, s.tag, s.type, s.status, s.status_since, s.pool_id, s.tariff_id, s.is_watchdog_exempt, s.watchdog_mode,
+  s.warning_threshold_pct, s.enable_burn_rate_alerts, ${SEEN.imei}, ${SEEN.deviceChanges}, ${SEEN.deviceChangedAt},
+  ${SEEN.lastSeenAt}, l.pool_id, l.tariff_id, l.contributing, l.bytes, l.voice_seconds, l.sms_count`
+
+/** Numbers of the columns. */
+const AT = {
+  id: 0,
+  iccid: 1,
+  tag: 2,
+  type: 3,
+  status: 4,
+  statusSince: 5,
+  poolId: 6,
+  tariffId: 7,
+  exempt: 8,
+  watchdogMode: 9,
+  warningThresholdPct: 10,
+  enableBurnRateAlerts: 11,
+  imei: 12,
+  deviceChanges: 13,
+  deviceChangedAt: 14,
+  lastSeenAt: 15,
+  ledgerPoolId: 16,
+  ledgerTariffId: 17,
+  contributing: 18,
+  bytes: 19,
+  voiceSeconds: 20,
+  smsCount: 21,
+} as const
+
+/** Makes the function that takes a number for one of a table's codes. */
+function codeIn<Code extends number>(codes: readonly Code[]): (code: number) => Code {
+  const known: Code[] = []
+  for (const code of codes) known[code] = code
+  return (code) => {
+    const found = known[code]
+    if (found === undefined) throw new Error(`got the code ${code}, expected one of ${codes.join(', ')}`)
+    return found
+  }
+}
+const statusOf = codeIn(Object.values(SimStatus))
+const typeOf = codeIn(Object.values(SimType))
+const modeOf = codeIn(Object.values(WatchdogMode))
+
+/** Calls `seen` for each line, with the data read next to the lines. Rewinds the rows at the end. */
+export function eachLine(
+  rows: CopiedRows,
+  seen: (simId: number, poolId: number | null, tariffId: number | null, ledgerTariffId: number | null) => void,
+): void {
+  const integer = (field: number) => (rows.isNull(field) ? null : rows.integer(field))
+  while (rows.next()) seen(rows.bigint(AT.id), integer(AT.poolId), integer(AT.tariffId), integer(AT.ledgerTariffId))
+  rows.rewind()
+}
+
+/**
+ * The present line: a SIM next to one of its ledger rows. A SIM has a line for each of them, or a single one without
+ * ledger row.
+ */
+export class SimLine implements Own {
+  readonly #rows: CopiedRows
+  simId = 0
+  status: SimStatus = SimStatus.Unprovisioned
+  poolId: number | null = null
+  tariffId: number | null = null
+  exempt = false
+  watchdogMode: WatchdogMode | null = null
+  warningThresholdPct: number | null = null
+  enableBurnRateAlerts: boolean | null = null
+  /** Pool of the ledger row, 0 outside pools; null without a row. */
+  ledgerPoolId: number | null = null
+  /** Of the ledger row, as all below. 0 and false without one. */
+  ledgerTariffId: number | null = null
+  contributing = false
+  bytes = 0
+  voiceSeconds = 0
+  smsCount = 0
+
+  constructor(rows: CopiedRows) {
+    this.#rows = rows
+  }
+
+  /** Goes to the next line, if there is one. */
+  next(): boolean {
+    const rows = this.#rows
+    if (!rows.next()) return false
+    const integer = (field: number) => (rows.isNull(field) ? null : rows.integer(field))
+    this.simId = rows.bigint(AT.id)
+    this.status = statusOf(rows.smallint(AT.status))
+    this.poolId = integer(AT.poolId)
+    this.tariffId = integer(AT.tariffId)
+    this.exempt = rows.boolean(AT.exempt)
+    this.watchdogMode = rows.isNull(AT.watchdogMode) ? null : modeOf(rows.smallint(AT.watchdogMode))
+    this.warningThresholdPct = rows.isNull(AT.warningThresholdPct) ? null : rows.smallint(AT.warningThresholdPct)
+    this.enableBurnRateAlerts = rows.isNull(AT.enableBurnRateAlerts) ? null : rows.boolean(AT.enableBurnRateAlerts)
+    this.ledgerPoolId = integer(AT.ledgerPoolId)
+    this.ledgerTariffId = integer(AT.ledgerTariffId)
+    const hasRow = this.ledgerPoolId !== null
+    this.contributing = hasRow && rows.boolean(AT.contributing)
+    this.bytes = hasRow ? rows.bigint(AT.bytes) : 0
+    this.voiceSeconds = hasRow ? rows.bigint(AT.voiceSeconds) : 0
+    this.smsCount = hasRow ? rows.bigint(AT.smsCount) : 0
+    return true
+  }
+
+  get iccid(): string {
+    return this.#rows.text(AT.iccid)
+  }
+  get tag(): string {
+    return this.#rows.text(AT.tag)
+  }
+  get type(): SimType {
+    return typeOf(this.#rows.smallint(AT.type))
+  }
+  get statusSince(): Date {
+    return this.#rows.instant(AT.statusSince)
+  }
+  get imei(): string {
+    return this.#rows.text(AT.imei)
+  }
+  get deviceChanges(): number {
+    return this.#rows.integer(AT.deviceChanges)
+  }
+  get deviceChangedAt(): Date | null {
+    return this.#rows.isNull(AT.deviceChangedAt) ? null : this.#rows.instant(AT.deviceChangedAt)
+  }
+  get lastSeenAt(): Date | null {
+    return this.#rows.isNull(AT.lastSeenAt) ? null : this.#rows.instant(AT.lastSeenAt)
+  }
+}
+
+/** A range of ids, up to and excluding `toId`. */
+export type Range = Extract<Among, { fromId: number }>
+
+/** The ids of a range. COPY takes no parameters. */
+const within = (column: RawBuilder<unknown>, { fromId, toId }: Range): RawBuilder<unknown> =>
+  toId === null
+    ? sql`${column} >= ${sql.lit(fromId)}`
+    : sql`${column} >= ${sql.lit(fromId)} and ${column} < ${sql.lit(toId)}`
+
+/**
+ * Reads provisioned SIMs of a range of ids, each next to its ledger rows of a cycle, by id: for {@link SimLine}.
+ *
+ * Uses full joins, and drops rows without a SIM: PostgreSQL never runs them as nested loops, even with wrong estimates
+ * of the three sizes.
+ *
+ * @param most most SIMs to read
+ */
+export function readSimLines(tx: TenantTx, cycleKey: string, of: Range, most: number): Promise<CopiedRows> {
+  const upTo = sql`sim_id >= ${sql.lit(of.fromId)} and sim_id <= (select max(id) from s)`
+  return copyOf(
+    tx,
+    sql`
+      with s as materialized (
+        select * from sims
+         where tenant_id = ${sql.lit(tx.tenantId)} and ${within(sql`id`, of)}
+           and status <> ${sql.lit(SimStatus.Unprovisioned)}
+         order by id limit ${sql.lit(most)}
+      )
+      select ${COLUMNS}
+        from s
+        full join (select * from sim_sightings where tenant_id = ${mine} and ${upTo}) g on g.sim_id = s.id
+        full join (select * from usage_ledger
+                    where tenant_id = ${mine} and cycle_key = (select ${sql.lit(cycleKey)}) and ${upTo}) l on l.sim_id = s.id
+       where coalesce(s.id, 0) > 0
+       order by s.id`,
+  )
+}
