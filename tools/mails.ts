@@ -6,8 +6,8 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { renderOperatorMail } from '../adapters/channels/mail/operator-mail.ts'
 import { type Mail, renderMail } from '../adapters/channels/mail/render.ts'
-import { EVERY_KIND, OPERATOR_NOTICES } from '../test/unit/notify/every-kind.ts'
-import { MAIL_LINKS } from '../test/unit/notify/notifications.ts'
+import { EVERY_KIND, OPERATOR_NOTICES } from '../test/unit/channels/every-kind.ts'
+import { MAIL_LINKS } from '../test/unit/channels/notifications.ts'
 
 const [folder] = process.argv.slice(2)
 if (folder === undefined) throw new Error('usage: node tools/mails.ts <folder>')

@@ -1,7 +1,7 @@
 /** The PostgreSQL servers that Simherd works with. */
 import { UnfitDatabase } from './unfit-database.ts'
 
-/** The oldest major version: `test/store`, `test/operations/usage` and the quick start run on it too. */
+/** The oldest major version: `test/store`, `test/service/usage` and the quick start run on it too. */
 const OLDEST_POSTGRES = 15
 
 /**

@@ -4,7 +4,7 @@ import { insertNotifications } from '../../store/notifications.ts'
 import { inTenant } from '../../store/tenancy.ts'
 import { lockWaiters } from '../setup/lock-waits.ts'
 import { soon } from '../setup/soon.ts'
-import { aWarning } from '../unit/notify/notifications.ts'
+import { aWarning } from '../unit/channels/notifications.ts'
 import { useHarness } from './harness.ts'
 
 const harness = useHarness()

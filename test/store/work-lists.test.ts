@@ -9,7 +9,7 @@ import { claimShard, lookAtAll } from '../../store/shards.ts'
 import { inPlatform, inTenant, type TenantTx } from '../../store/tenancy.ts'
 import { aStore, aTenant } from '../setup/estate.ts'
 import { overlapping } from '../setup/lock-waits.ts'
-import { anAlert } from '../unit/notify/notifications.ts'
+import { anAlert } from '../unit/channels/notifications.ts'
 
 const store = await aStore()
 

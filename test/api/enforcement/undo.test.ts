@@ -7,7 +7,7 @@ import { TicketType } from '../../../domain/codes.ts'
 import { suspendOnOverageId } from '../../../domain/temporal/ids.ts'
 import { openTicket } from '../../../service/tickets/open-ticket.ts'
 import { inTenant } from '../../../store/tenancy.ts'
-import { complete, endTicket } from '../../operations/harness.ts'
+import { complete, endTicket } from '../../service/harness.ts'
 import { aPool, aSim, aTariff, provisioned, useHarness } from '../harness.ts'
 
 const harness = useHarness()

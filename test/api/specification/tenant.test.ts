@@ -9,7 +9,7 @@ import type { Mail } from '../../../stack/inbox/mails.ts'
 import { insertNotifications } from '../../../store/notifications.ts'
 import { inTenant } from '../../../store/tenancy.ts'
 import { temporaryFolder } from '../../setup/folder.ts'
-import { anAlert } from '../../unit/notify/notifications.ts'
+import { anAlert } from '../../unit/channels/notifications.ts'
 import { asking, useHarness } from '../harness.ts'
 import { expectShape, TENANT } from './shape.ts'
 

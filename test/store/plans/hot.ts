@@ -18,8 +18,8 @@ import { insertNotifications } from '../../../store/notifications.ts'
 import { requestWorkflows, tenantsWithWorkflowRequests } from '../../../store/outbox.ts'
 import { lookAtAll } from '../../../store/shards.ts'
 import { inPlatform, inTenant, type TenantTx } from '../../../store/tenancy.ts'
-import { evaluationOptions } from '../../operations/harness.ts'
-import { anAlert } from '../../unit/notify/notifications.ts'
+import { evaluationOptions } from '../../service/harness.ts'
+import { anAlert } from '../../unit/channels/notifications.ts'
 import type { LargeEstate } from './estate.ts'
 
 type Work = (estate: LargeEstate) => Promise<unknown>

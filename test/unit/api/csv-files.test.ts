@@ -7,7 +7,7 @@ import { neutralised } from '../../../domain/files/spreadsheet.ts'
 import { noticesCsv } from '../../../service/channels/notices-csv.ts'
 import { statementCsv } from '../../../service/month-end/statement-csv.ts'
 import { STATEMENT_LINE } from '../../setup/statement-line.ts'
-import { anAlert } from '../notify/notifications.ts'
+import { anAlert } from '../channels/notifications.ts'
 
 const TEXTS = [
   'c\nd',

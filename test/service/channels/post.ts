@@ -12,7 +12,7 @@ import { insertNotifications, type NewNotification } from '../../../store/notifi
 import { inPlatform } from '../../../store/tenancy.ts'
 import type { TestStore } from '../../setup/estate.ts'
 import { temporaryFolder } from '../../setup/folder.ts'
-import { anAlert, aWarning } from '../../unit/notify/notifications.ts'
+import { anAlert, aWarning } from '../../unit/channels/notifications.ts'
 import { aHarness } from '../harness.ts'
 
 export const RETRIES = { retryMaxMs: 60_000, giveUpAfterMs: 3_600_000 }

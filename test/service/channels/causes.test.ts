@@ -9,7 +9,7 @@ import { logAction } from '../../../service/enforcement/log-action.ts'
 import { activateRules } from '../../../service/rules/rules-in-force.ts'
 import { insertNotifications } from '../../../store/notifications.ts'
 import { aPool, aStore, aTariff } from '../../setup/estate.ts'
-import { anAlert, aWarning } from '../../unit/notify/notifications.ts'
+import { anAlert, aWarning } from '../../unit/channels/notifications.ts'
 import { asShipped, only } from '../watchdog/alert-world.ts'
 import { aPost, type Post, SECOND } from './post.ts'
 

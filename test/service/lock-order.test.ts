@@ -18,7 +18,7 @@ import { inTenant, type TenantTx } from '../../store/tenancy.ts'
 import { aPool, aStore, aTariff } from '../setup/estate.ts'
 import { lockWaiters } from '../setup/lock-waits.ts'
 import { soon } from '../setup/soon.ts'
-import { anAlert } from '../unit/notify/notifications.ts'
+import { anAlert } from '../unit/channels/notifications.ts'
 import { aHarness, askedPermits, watch } from './harness.ts'
 
 const store = await aStore()

@@ -14,7 +14,7 @@ import { setSimWatchdog } from '../../../service/sims/set-sim-watchdog.ts'
 import { inTenant, reading } from '../../../store/tenancy.ts'
 import { aTariff, byHand } from '../../setup/estate.ts'
 import { aHarness } from '../harness.ts'
-import { asShipped, aWorld, type Edit, inStage, only, type WorldOptions } from './alert-world.ts'
+import { asShipped, aWorld, type Edit, inStage, only, type WorldOptions } from '../watchdog/alert-world.ts'
 
 const MINUTE = 60_000
 const [WARNING, OVERAGE, BURN] = ['sim-usage-warning', 'sim-overage', 'sim-burn-rate']

@@ -9,7 +9,7 @@ import { putInForce, storeRules } from '../../../service/rules/rules-in-force.ts
 import { inPlatform } from '../../../store/tenancy.ts'
 import { aStore } from '../../setup/estate.ts'
 import { soon } from '../../setup/soon.ts'
-import { asShipped, only } from './alert-world.ts'
+import { asShipped, only } from '../watchdog/alert-world.ts'
 
 const SHIPPED = only({ 'sim-overage': asShipped, 'sim-silent': asShipped })
 const OPERATORS = only({ 'sim-overage': asShipped })

@@ -16,7 +16,7 @@ import { insertNotifications } from '../../../store/notifications.ts'
 import type { TestStore } from '../../setup/estate.ts'
 import { temporaryFolder } from '../../setup/folder.ts'
 import { putForeignRules } from '../../setup/foreign-rules.ts'
-import { anAlert, aWarning } from '../../unit/notify/notifications.ts'
+import { anAlert, aWarning } from '../../unit/channels/notifications.ts'
 import { asShipped, aWorld, inStage, only } from './alert-world.ts'
 import { missingFact } from './missing-fact.ts'
 

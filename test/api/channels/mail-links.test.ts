@@ -4,8 +4,8 @@ import { LogLevel, TicketType } from '../../../domain/codes.ts'
 import { linkKey } from '../../../service/channels/rows/link-key.ts'
 import { activateRules } from '../../../service/rules/rules-in-force.ts'
 import { inPlatform, inTenant } from '../../../store/tenancy.ts'
-import { complete, evaluationOptions, watch } from '../../operations/harness.ts'
-import { asShipped, only } from '../../operations/watchdog/alert-world.ts'
+import { complete, evaluationOptions, watch } from '../../service/harness.ts'
+import { asShipped, only } from '../../service/watchdog/alert-world.ts'
 import { aPool, aSim, aTariff, provisioned, type Tenant, useHarness } from '../harness.ts'
 
 const harness = useHarness()

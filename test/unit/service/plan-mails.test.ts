@@ -4,7 +4,7 @@ import type { MailKind } from '../../../domain/channels/mail.ts'
 import { LogLevel } from '../../../domain/codes.ts'
 import { mailWaits } from '../../../domain/notifications/waits.ts'
 import { type PastMail, planMails, type Waiting } from '../../../service/channels/plan-mails.ts'
-import { anAlert, aSummary, aWarning } from '../notify/notifications.ts'
+import { anAlert, aSummary, aWarning } from '../channels/notifications.ts'
 
 const MONTH = 30 * 86_400_000
 const [SECOND, MINUTE] = [1000, 60_000]

@@ -9,7 +9,7 @@ import { tenantsToSweep } from '../../../store/shards.ts'
 import { inPlatform, inTenant, type Store } from '../../../store/tenancy.ts'
 import { aStore, aTenant } from '../../setup/estate.ts'
 import { evaluationOptions, watch } from '../harness.ts'
-import { asShipped, only } from './alert-world.ts'
+import { asShipped, only } from '../watchdog/alert-world.ts'
 
 const RULE = 'sim-overage'
 const BY = { author: 'Ann' }

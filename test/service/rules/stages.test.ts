@@ -1,6 +1,6 @@
 /** A rule whose file gets another stage while its alert fires. */
 import { expect, test } from 'vitest'
-import { aWorld, inStage, only } from './alert-world.ts'
+import { aWorld, inStage, only } from '../watchdog/alert-world.ts'
 
 const inFile = (stage: string) => only({ 'sim-overage': inStage(stage) })
 

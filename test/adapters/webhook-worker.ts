@@ -1,7 +1,7 @@
 /**
  * A process that does the jobs of webhooks and finds those that were lost, as a worker does. A test kills it.
  *
- *   node test/queues/webhook-worker.ts '{"redisUrl": "", "databaseUrl": "postgres://…", "clockAheadMs": 0}'
+ *   node test/adapters/webhook-worker.ts '{"redisUrl": "", "databaseUrl": "postgres://…", "clockAheadMs": 0}'
  */
 import { pino } from 'pino'
 import { createWebhookSender } from '../../adapters/channels/webhook/webhook-sender.ts'

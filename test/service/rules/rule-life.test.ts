@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { rollBackRules } from '../../../service/rules/rule-versions.ts'
 import { inPlatform } from '../../../store/tenancy.ts'
-import { asShipped, aWorld, inStage, only } from './alert-world.ts'
+import { asShipped, aWorld, inStage, only } from '../watchdog/alert-world.ts'
 
 const BOTH = only({ 'sim-overage': asShipped, 'sim-usage-warning': asShipped })
 const WARNING = only({ 'sim-usage-warning': asShipped })

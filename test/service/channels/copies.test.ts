@@ -5,7 +5,7 @@ import { addAddress, confirmAddress, removeAddress } from '../../../service/chan
 import { changeBillingAddress } from '../../../service/channels/change-billing-address.ts'
 import { readAddresses } from '../../../service/channels/rows/addresses.ts'
 import { aStore } from '../../setup/estate.ts'
-import { anAlert } from '../../unit/notify/notifications.ts'
+import { anAlert } from '../../unit/channels/notifications.ts'
 import { aPost, BILLING, messageId, type Post } from './post.ts'
 
 const store = await aStore()

@@ -13,7 +13,7 @@ import { closeCycle } from '../../../service/month-end/close-cycle.ts'
 import { startInbox } from '../../../stack/inbox/inbox.ts'
 import { insertNotifications } from '../../../store/notifications.ts'
 import { temporaryFolder } from '../../setup/folder.ts'
-import { anAlert } from '../../unit/notify/notifications.ts'
+import { anAlert } from '../../unit/channels/notifications.ts'
 import { askedPermits } from '../harness.ts'
 import { asShipped, aWorld, inStage, only, type WorldOptions } from '../watchdog/alert-world.ts'
 

@@ -8,7 +8,7 @@ import { randomFrom, SEED } from '../../setup/seed.ts'
 
 import { hostileFile } from '../../unit/rules/hostile-files.ts'
 import { LADDERS, shippedFiles } from '../../unit/rules/samples.ts'
-import { aWorld } from './alert-world.ts'
+import { aWorld } from '../watchdog/alert-world.ts'
 
 /** Fewer than a set may have, because each of them has an alert, an entry and a mail here. */
 const RULES = 200

@@ -2,7 +2,7 @@
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import { renderMail } from '../../../adapters/channels/mail/render.ts'
-import { numbersOf, wordsOf } from '../../unit/notify/reading.ts'
+import { numbersOf, wordsOf } from '../../unit/channels/reading.ts'
 import { asShipped, aWorld, only } from './alert-world.ts'
 
 const RULES = only({ 'sim-overage': asShipped, 'sim-usage-warning': asShipped, 'pool-usage-warning': asShipped })

@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest'
 import { TicketType } from '../../../domain/codes.ts'
 import { activateRules } from '../../../service/rules/rules-in-force.ts'
 import { inTenant } from '../../../store/tenancy.ts'
-import { complete, evaluationOptions, watch } from '../../operations/harness.ts'
-import { only } from '../../operations/watchdog/alert-world.ts'
+import { complete, evaluationOptions, watch } from '../../service/harness.ts'
+import { only } from '../../service/watchdog/alert-world.ts'
 import { aPool, aSim, aTariff, provisioned, useHarness } from '../harness.ts'
 
 const harness = useHarness()
