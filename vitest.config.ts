@@ -35,9 +35,9 @@ export default defineConfig({
     projects: [
       shared('unit', 30),
       shared('store', 60, [DATABASE]),
-      shared('operations', 60, [DATABASE]),
+      shared('service', 60, [DATABASE]),
       shared('api', 60, [DATABASE]),
-      project('queues', 120, [DATABASE]),
+      project('adapters', 120, [DATABASE]),
       project('stack', 120),
       shared('workflows', 240, [DATABASE, TEMPORAL, BUNDLE]),
       project('e2e', 900, [DATABASE, TEMPORAL, BUNDLE]),

@@ -166,7 +166,7 @@ export const LONG: readonly LongSuite[] = [
   drawn('store', 1, 'store/copy', 'store/figures', 'store/pool-counts'),
   drawn('api', 2, 'api/sims/cursors', 'api/http/idempotency', 'api/tickets/histories'),
   drawn(
-    'operations',
+    'service',
     2,
     'service/sims/take-over',
     'service/month-end/plan',
@@ -175,13 +175,7 @@ export const LONG: readonly LongSuite[] = [
     'service/usage/figure-histories',
     'service/usage/limits',
   ),
-  drawn(
-    'watchdog',
-    1,
-    'service/watchdog/first-look/first-look',
-    'service/watchdog/path-histories',
-    'service/watchdog/path-order',
-  ),
+  drawn('watchdog', 1, 'service/watchdog/first-look', 'service/watchdog/path-histories', 'service/watchdog/path-order'),
 ]
 
 /** Test files that only the long suites run. */

@@ -1,5 +1,5 @@
 /**
- * Which folder may import which, and why. Imports point downwards; bench/, test/ and tools/ may import anything. The
+ * Which folder may import which, and why. Imports point downwards; test/ and tools/ may import anything. The
  * rule `house/boundaries` (tools/lint-rules.ts) reads these tables. The workflows' bundle has a table of its own.
  */
 
@@ -9,25 +9,20 @@ import { BUNDLED } from '../worker/bundled.ts'
 
 const FOLDERS = [
   'domain',
-  'config',
   'rules',
   'store',
-  'queues',
-  'notify',
-  'network',
-  'operations',
-  'client',
-  'process',
+  'adapters',
+  'service',
   'activities',
   'workflows',
+  'process',
   'api',
   'worker',
   'cli',
   'stack',
   'examples',
-  'bench',
-  'test',
   'tools',
+  'test',
 ]
 
 export interface Boundary {
@@ -43,22 +38,25 @@ export interface Boundary {
   readonly values?: Readonly<Record<string, readonly string[]>>
   /** No clock: time is a parameter here. */
   readonly noClock?: true
-  readonly mayReadEnv?: true
+  /** Its files that may read the environment, as a glob. */
+  readonly readsEnv?: string
 }
 
+/** An adapter speaks to one other system, and imports no other adapter. */
+const adapterOf = (system: string, packages: readonly string[]): Boundary => ({
+  why: `adapters/ speak to other systems: this one to ${system}, without database and rules`,
+  imports: ['domain'],
+  packages,
+})
+
+/** By folder. A file belongs to the longest that fits; `rows` is the folder of a noun's SQL in `service/`. */
 export const FLOORS: Readonly<Record<string, Boundary>> = {
   domain: {
-    why: 'domain/ defines the words: it knows no other folder, no file, no network and no clock',
+    why: 'domain/ defines the words: it imports no other folder, no file, no network and no clock',
     imports: [],
     // A hash is arithmetic: ids of tickets are made from it. So are addresses and their networks.
     packages: ['typebox', 'node:crypto', 'ipaddr.js'],
     noClock: true,
-  },
-  config: {
-    why: 'config/ is imported by everything: it imports only domain/',
-    imports: ['domain'],
-    packages: ['typebox'],
-    mayReadEnv: true,
   },
   rules: {
     why: 'rules/ decides, and the same facts always give the same result: no clock, file, network or database',
@@ -67,87 +65,84 @@ export const FLOORS: Readonly<Record<string, Boundary>> = {
     noClock: true,
   },
   store: {
-    why: 'store/ is SQL and nothing else: from folders that decide or send, it imports only types',
+    why: 'store/ is the SQL that every noun needs: it imports no noun, and of rules/ only types',
     imports: ['domain'],
-    types: ['notify', 'rules'],
+    types: ['rules'],
     packages: ['kysely', 'pg', 'pg-copy-streams', 'node:crypto', 'node:fs', 'node:stream'],
     noClock: true,
   },
-  queues: {
-    why: 'queues/ reaches BullMQ, with its Redis or PostgreSQL, and Temporal; what a job does is in operations/',
-    imports: ['domain'],
-    packages: ['bullmq', 'ioredis', 'pg', 'node:timers', 'node:util', '@temporalio/client', '@temporalio/common'],
-  },
-  notify: {
-    why: 'notify/ renders and sends what it is given: no database, no queue',
-    imports: ['domain'],
-    packages: ['handlebars', 'nodemailer', 'node:crypto', 'node:fs', 'node:dns', 'node:http', 'node:https', 'node:net'],
+  'adapters/queues': adapterOf('BullMQ, with its Redis or PostgreSQL', [
+    'bullmq',
+    'ioredis',
+    'pg',
+    'node:timers',
+    'node:util',
+  ]),
+  'adapters/temporal': adapterOf('Temporal', ['@temporalio/client', '@temporalio/common', 'node:timers', 'node:util']),
+  'adapters/carrier': adapterOf('a carrier', []),
+  'adapters/rest': adapterOf("the service's own REST interfaces, as callers see them", ['openapi-fetch', 'typebox']),
+  'adapters/channels': {
+    ...adapterOf('SMTP servers and webhooks', [
+      'handlebars',
+      'nodemailer',
+      'node:crypto',
+      'node:fs',
+      'node:dns',
+      'node:http',
+      'node:https',
+      'node:net',
+    ]),
     noClock: true,
   },
-  network: {
-    why: 'network/ speaks to a carrier: it knows no tickets table and no queue',
-    imports: ['domain'],
-    packages: [],
-  },
-  operations: {
-    why: 'operations/ changes state through store/; it gets carrier, mail and queues as arguments, so it imports only their types',
+  service: {
+    why: 'service/ changes state, a folder a noun; it gets carrier, mail and queues as arguments, so it imports only their types',
     imports: ['domain', 'rules', 'store'],
-    types: ['notify', 'network', 'queues'],
-    packages: ['csv-stringify', 'typebox', 'node:crypto'],
+    types: ['adapters'],
+    packages: ['csv-stringify', 'typebox', 'kysely', 'node:crypto'],
     values: { 'adapters/carrier/network.ts': ['CarrierError'] },
+    noClock: true,
+  },
+  rows: {
+    why: 'rows/ is the SQL of a noun: from folders that decide or send, it imports only types',
+    imports: ['domain', 'store'],
+    types: ['rules', 'adapters'],
+    packages: ['kysely', 'pg', 'pg-copy-streams', 'node:crypto', 'node:fs', 'node:stream'],
     noClock: true,
   },
   activities: {
     why: 'activities/ reach the service through its REST interface, like any client: never its database or its code',
-    imports: ['domain', 'client'],
+    imports: ['domain', 'adapters/rest'],
     types: ['rules'],
     packages: ['@temporalio/activity', '@temporalio/common'],
   },
-  client: {
-    why: 'client/ is the REST interfaces as callers see them: it knows nothing of the service behind them',
-    imports: ['domain'],
-    packages: ['openapi-fetch', 'typebox'],
-  },
-  process: {
-    why: 'process/ is what every long-running process has: it knows no door, and gets the kind of process as an argument',
-    imports: ['domain', 'rules', 'store', 'operations', 'queues'],
-    types: ['config'],
-  },
   workflows: {
-    why: 'workflows/ is replayed, so its bundle holds only workflows/, domain/temporal/ and domain/time/',
+    why: 'workflows/ is replayed, so its bundle holds only what worker/bundled.ts lists',
     imports: [],
     types: ['domain', 'activities'],
     packages: ['@temporalio/workflow'],
   },
+  process: {
+    why: 'process/ is what every long-running process has: it imports no entry point; the kind of process is an argument',
+    imports: ['domain', 'rules', 'store', 'service', 'adapters/queues', 'adapters/temporal'],
+    readsEnv: 'process/{settings,child-env}.ts',
+  },
   api: {
-    why: 'api/ is the HTTP door: it calls operations/ and store/, and knows no other door and no workflow code',
-    imports: ['domain', 'rules', 'store', 'operations', 'queues', 'process'],
-    types: ['notify'],
+    why: 'api/ is the entry point by HTTP: it calls service/ and store/, and imports no other entry point and no workflow',
+    imports: ['domain', 'rules', 'store', 'service', 'adapters/queues', 'adapters/temporal', 'process'],
+    types: ['adapters'],
   },
   worker: {
-    why: 'worker/ is the door of jobs and workflows: cli/ starts it and passes its settings; it knows no other door',
-    imports: [
-      'domain',
-      'rules',
-      'store',
-      'queues',
-      'notify',
-      'network',
-      'operations',
-      'activities',
-      'client',
-      'process',
-    ],
-    types: ['config'],
+    why: 'worker/ is the entry point of jobs and workflows: cli/ starts it and passes its settings',
+    imports: ['domain', 'rules', 'store', 'service', 'adapters', 'activities', 'process'],
   },
   cli: {
     why: 'cli/ imports only what is shipped: tests and tools are not',
-    imports: FOLDERS.filter((folder) => !['bench', 'test', 'tools', 'workflows', 'activities'].includes(folder)),
+    imports: FOLDERS.filter((folder) => !['test', 'tools', 'workflows', 'activities'].includes(folder)),
   },
   stack: {
-    why: 'stack/ starts servers, and does not know what they are used for',
-    imports: ['config', 'domain'],
-    mayReadEnv: true,
+    why: 'stack/ starts servers, and does not import what they are used for',
+    imports: ['domain'],
+    readsEnv: 'stack/**',
   },
   examples: {
     why: 'examples/ describes an estate in the words of domain/, the same on every machine',
@@ -165,22 +160,38 @@ export interface Import {
   readonly values: readonly string[]
 }
 
-/** Floors with a folder for each noun. */
-const BY_NOUN = ['domain', 'store', 'operations']
-/** The nouns, and which others each may import on its own floor. A floor's root is below them: it imports none. */
+/** The nouns, and which others each may import in `service/`: those below it. */
 const NOUNS: Readonly<Record<string, readonly string[]>> = {
   tenants: [],
   usage: [],
-  estate: ['usage'],
-  tickets: ['estate', 'usage'],
-  orders: ['estate'],
-  workflows: ['tickets', 'estate'],
-  enforcement: ['workflows', 'estate'],
-  watchdog: ['enforcement', 'workflows'],
-  'month-end': ['tickets', 'usage'],
-  mail: ['month-end', 'tenants', 'watchdog'],
-  webhooks: ['watchdog'],
-  replay: ['tenants', 'usage', 'estate', 'tickets', 'workflows', 'enforcement', 'watchdog', 'month-end', 'mail'],
+  tariffs: [],
+  pools: ['tariffs', 'usage'],
+  sims: ['pools', 'tariffs', 'usage'],
+  rules: ['tenants', 'pools', 'sims', 'usage'],
+  tickets: ['sims', 'pools', 'tariffs', 'usage'],
+  orders: ['sims'],
+  alerts: ['rules', 'sims', 'pools', 'usage'],
+  workflows: ['tickets', 'rules', 'sims', 'pools', 'usage'],
+  enforcement: ['alerts', 'rules', 'sims', 'pools', 'usage', 'tenants'],
+  'month-end': ['tickets', 'alerts', 'sims', 'usage', 'tenants'],
+  watchdog: ['enforcement', 'alerts', 'rules', 'sims', 'pools', 'usage'],
+  channels: ['month-end', 'alerts', 'sims', 'pools', 'usage', 'tenants'],
+  backtests: [
+    'channels',
+    'watchdog',
+    'month-end',
+    'enforcement',
+    'workflows',
+    'alerts',
+    'orders',
+    'tickets',
+    'rules',
+    'sims',
+    'pools',
+    'tariffs',
+    'usage',
+    'tenants',
+  ],
 }
 
 const PACKAGES = [...Object.keys(packageJson.dependencies), ...builtinModules.map((name) => `node:${name}`)]
@@ -197,36 +208,43 @@ export function whyNotImport(file: string, wanted: Import): string | undefined {
   if (isBundled(file) && !isOf(file, ['workflows']) && !mayBundle) {
     return `${file} enters the bundle of the workflows: it imports only types from outside it, and ${target} is more.`
   }
-  const folder = file.split('/')[0] ?? ''
-  const floor = FLOORS[folder]
-  if (floor === undefined) return undefined
+  const place = floorOf(file)
+  const floor = place === undefined ? undefined : FLOORS[place]
+  if (place === undefined || floor === undefined) return undefined
   const refuse = (what: string) => `${floor.why}; ${what}. (tools/boundaries.ts)`
   if (wanted.isPackage) {
     const isFree =
       isTypesOnly || floor.packages === undefined || !isOf(target, PACKAGES) || isOf(target, floor.packages)
     return isFree ? undefined : refuse(`of ${target} it imports types only`)
   }
-  const to = target.split('/')[0] ?? ''
-  if (to === folder && BY_NOUN.includes(folder)) return whyNotNoun(file, target)
-  if (to === folder || !FOLDERS.includes(to) || floor.imports.includes(to)) return undefined
+  const from = nounOf(file)
+  const to = nounOf(target)
+  if (from !== undefined && to !== undefined && from !== to && !(NOUNS[from] ?? []).includes(to)) {
+    return whyNotNoun(from, target)
+  }
+  if (place === 'rows' && to !== undefined && !target.includes('/rows/'))
+    return isTypesOnly ? undefined : refuse(`of ${target} it imports types only`)
+  const isOwn = isOf(target, [place === 'rows' ? 'service' : place])
+  if (isOwn || !FOLDERS.includes(target.split('/')[0] ?? '') || isOf(target, floor.imports)) return undefined
   if (isBundled(file) && isBundled(target)) return undefined
   const named = floor.values?.[target]
   if (named !== undefined && values.every((value) => named.includes(value))) return undefined
-  if (floor.types?.includes(to) === true) return isTypesOnly ? undefined : refuse(`of ${target} it imports types only`)
+  if (isOf(target, floor.types ?? [])) return isTypesOnly ? undefined : refuse(`of ${target} it imports types only`)
   return refuse(`it does not import ${target}`)
 }
 
-/** The noun of a file on a floor with nouns; undefined for a file next to them. */
-const nounOf = (path: string): string | undefined => {
-  const [, noun = '', file] = path.split('/')
-  return file !== undefined && noun in NOUNS ? noun : undefined
+/** The floor of a file; undefined outside of all. */
+function floorOf(path: string): string | undefined {
+  if (nounOf(path) !== undefined && path.includes('/rows/')) return 'rows'
+  const [folder = '', part = ''] = path.split('/')
+  return [`${folder}/${part}`, folder].find((floor) => floor in FLOORS)
 }
 
-function whyNotNoun(file: string, target: string): string | undefined {
-  const [from, to] = [nounOf(file), nounOf(target)]
-  if (to === undefined || from === to) return undefined
-  const allowed = from === undefined ? [] : (NOUNS[from] ?? [])
-  if (allowed.includes(to)) return undefined
-  const which = allowed.length === 0 ? 'no other noun' : `of the nouns only ${allowed.join(' and ')}`
-  return `${from ?? 'the root of a floor'} imports ${which}; it does not import ${target}. (tools/boundaries.ts)`
+/** The noun of a file in `service/`; undefined elsewhere. */
+const nounOf = (path: string): string | undefined => /^service\/([^/]+)\/./.exec(path)?.[1]
+
+function whyNotNoun(from: string, target: string): string {
+  const allowed = NOUNS[from] ?? []
+  const which = allowed.length === 0 ? 'no other noun' : `of the nouns only ${allowed.join(', ')}`
+  return `${from} imports ${which}; it does not import ${target}. (tools/boundaries.ts)`
 }

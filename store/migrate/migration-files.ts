@@ -19,8 +19,8 @@
 import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 
-const MIGRATIONS = new URL('migrations/', import.meta.url)
-const FUNCTIONS = new URL('functions/', import.meta.url)
+const MIGRATIONS = new URL('../migrations/', import.meta.url)
+const FUNCTIONS = new URL('../functions/', import.meta.url)
 
 export type Phase = 'expand' | 'contract'
 

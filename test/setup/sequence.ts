@@ -10,19 +10,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
 import minutes from '../minutes.json' with { type: 'json' }
 import { randomFrom, SEED } from './seed.ts'
 
-const PROJECTS = [
-  'demo',
-  'faults',
-  'e2e',
-  'workflows',
-  'stack',
-  'queues',
-  'alone',
-  'operations',
-  'api',
-  'store',
-  'unit',
-]
+const PROJECTS = ['demo', 'faults', 'e2e', 'workflows', 'stack', 'adapters', 'alone', 'service', 'api', 'store', 'unit']
 const TOOK: Readonly<Record<string, number>> = minutes
 /** A new file may be long. */
 const UNKNOWN = Number.MAX_VALUE

@@ -28,11 +28,8 @@ describe('whyNotImport', () => {
       file('service/sims/rows/sims.ts', 'simLabels'),
     ],
     ['the root of a floor', 'service/tickets/rows/tickets.ts', file('store/tenancy.ts', 'inTenant')],
-    [
-      'any noun of a floor below',
-      'service/channels/send-mails.ts',
-      file('service/alerts/rows/alerts.ts', 'saveAlerts'),
-    ],
+    ['its own rows', 'service/alerts/read-alerts.ts', file('service/alerts/rows/alerts.ts', 'saveAlerts')],
+    ['another adapter, for an entry point', 'worker/main.ts', file('adapters/queues/backend.ts', 'connect')],
   ])('allows a file to import %s', (_, from, wanted) => {
     expect(whyNotImport(from, wanted)).toBeUndefined()
   })
@@ -45,8 +42,10 @@ describe('whyNotImport', () => {
       file('adapters/channels/mail/render.ts', 'renderMail'),
       'types only',
     ],
-    ['another value than the named', 'operations/x.ts', file('adapters/carrier/network.ts', 'send'), 'types only'],
+    ['another value than the named', 'service/tickets/x.ts', file('adapters/carrier/network.ts', 'send'), 'types only'],
     ['all of a file', 'service/channels/rows/mails.ts', file('adapters/channels/mail/render.ts', '*'), 'types only'],
+    ['what decides, from rows', 'service/sims/rows/sims.ts', file('service/sims/tag-sim.ts', 'tagSim'), 'types only'],
+    ['another adapter', 'adapters/temporal/client.ts', file('adapters/queues/backend.ts', 'x'), 'it does not import'],
     ['a door from another', 'api/main.ts', file('worker/main.ts', 'startWorker'), 'it does not import worker/main.ts'],
     [
       'a package that is not of its list',
@@ -64,19 +63,19 @@ describe('whyNotImport', () => {
       'a noun that stands on it',
       'service/sims/rows/sims.ts',
       file('service/tickets/rows/tickets.ts', 'x'),
-      'only usage; it does',
+      'only pools, tariffs, usage; it does',
     ],
     [
-      'a noun, from the root',
+      'a noun, from the root of the store',
       'store/tenancy.ts',
       file('service/tickets/rows/tickets.ts'),
-      'no other noun; it does not',
+      'it imports no noun',
     ],
   ])('forbids a file to import %s', (_, from, wanted, why) => {
     expect(whyNotImport(from, wanted)).toContain(why)
   })
 
-  test('treats `operations/workflows/` as operations, not as workflows', () => {
+  test('treats `service/workflows/` as service, not as workflows', () => {
     expect(whyNotImport('api/main.ts', file('service/workflows/inputs.ts', 'inputs'))).toBeUndefined()
   })
 })

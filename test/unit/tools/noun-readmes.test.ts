@@ -6,17 +6,17 @@ const ROOT = join(import.meta.dirname, '../../..')
 const MOST_LINES = 40
 const HEADINGS = ['For', 'Words', 'Walk', 'Files', 'Tables', 'Never', 'Not here', 'Begin with']
 
-const nouns = readdirSync(join(ROOT, 'operations'), { withFileTypes: true })
+const nouns = readdirSync(join(ROOT, 'service'), { withFileTypes: true })
   .filter((entry) => entry.isDirectory())
   .map(({ name }) => name)
-const readme = (noun: string): string => readFileSync(join(ROOT, 'operations', noun, 'README.md'), 'utf8')
+const readme = (noun: string): string => readFileSync(join(ROOT, 'service', noun, 'README.md'), 'utf8')
 
 /** The paths in backticks, from the root of the repository: `floor/file.ts`, or `file.ts` beside the README. */
 const pathsOf = (noun: string): string[] =>
   [...readme(noun).matchAll(/`([^`]+)`/g)]
     .map(([, code = '']) => code)
     .filter((code) => code.includes('/') || code.endsWith('.ts'))
-    .map((path) => (existsSync(join(ROOT, path.split('/')[0] ?? '')) ? path : `operations/${noun}/${path}`))
+    .map((path) => (existsSync(join(ROOT, path.split('/')[0] ?? '')) ? path : `service/${noun}/${path}`))
 
 describe.each(nouns)('the README of %s', (noun) => {
   test(`has at most ${MOST_LINES} lines`, () => {
