@@ -1,4 +1,4 @@
-/** Converts the settings to the options of the operations. */
+/** Converts the settings to options of `service/`. */
 
 import { parseSecretsKeys } from '../domain/channels/secrets-keys.ts'
 import { parseNetworks } from '../domain/networks.ts'

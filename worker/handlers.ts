@@ -1,4 +1,4 @@
-/** The job of each queue: one line for each operation. */
+/** The job of each queue: one line for each function of `service/`. */
 
 import type { Network } from '../adapters/carrier/network.ts'
 import type { WebhookSender } from '../adapters/channels/webhook/webhook-sender.ts'

@@ -449,7 +449,7 @@ create table tickets (
   unassign boolean not null default false,
   tag text,                                                 -- provisioning: applied on completion
   message text,                                             -- Send SMS
-  cause jsonb not null,                                     -- who asked: see domain/ticket.ts
+  cause jsonb not null,                                     -- who asked: domain/tickets/ticket.ts
   effective_at timestamptz,                                 -- changes at a cycle boundary: the boundary
   attempts integer not null default 0,
   next_attempt_at timestamptz not null,
@@ -912,7 +912,7 @@ create table alerts (
   subject_kind smallint not null check (subject_kind in (1, 2, 3)),
   subject_id bigint not null,
   scope text not null,
-  state jsonb not null,                                     -- rules/alerts.ts: AlertState
+  state jsonb not null,                                     -- rules/alerts/state.ts: AlertState
   firing boolean not null,
   asked text,                                               -- the last signal that enforcement sent for it
   asked_at timestamptz,
@@ -1343,7 +1343,7 @@ create table workflow_outbox (
   id bigint generated always as identity primary key,
   tenant_id text not null default app_tenant(),
   workflow_id text not null,                                -- requests to one workflow are done in their order
-  request jsonb not null,                                   -- domain/lifecycle.ts: WorkflowRequest
+  request jsonb not null,                                   -- domain/temporal/outbox.ts: WorkflowRequest
   due_at timestamptz not null,
   attempts integer not null default 0,
   created_at timestamptz not null,
@@ -1362,7 +1362,7 @@ create table workflow_starts (
   workflow_id text not null,
   started_at timestamptz not null,
   held boolean not null default false,                      -- a person has ended it: not again this cycle
-  input jsonb,                                              -- domain/lifecycle.ts; null: passed over before it was
+  input jsonb,                                              -- domain/temporal/; null: passed over before it was
                                                             -- started
   type text generated always as (split_part(workflow_id, ':', 1)) stored,
   sim_id bigint generated always as (

@@ -1,4 +1,4 @@
-/** The harness for tests of operations: a tenant for one test, whose tickets complete at once, without a carrier. */
+/** The harness for tests of `service/`: a tenant for one test, whose tickets complete at once, without a carrier. */
 import { sql } from 'kysely'
 import { TicketStatus, TicketType } from '../../domain/codes.ts'
 import type { PermitRequest } from '../../domain/enforcement/guard.ts'

@@ -1,4 +1,4 @@
-/** A database for a test file, and tenants, tariffs, pools and SIMs created by the real operations. */
+/** A database for a test file, and tenants, tariffs, pools and SIMs created by `service/`. */
 import { sql } from 'kysely'
 import { afterAll } from 'vitest'
 import { PoolType, TariffType, WatchdogMode } from '../../domain/codes.ts'
@@ -56,7 +56,7 @@ export async function openStore(
   }
 }
 
-/** Lets the database count what the rest of the transaction changes of SIMs by SQL, as operations count by themselves. */
+/** Lets the database count what the rest of the transaction changes of SIMs by SQL, as `service/` counts. */
 export const byHand = (tx: Pick<TenantTx, 'q'>): Promise<unknown> =>
   sql`select set_config('app.tallies', 'off', true)`.execute(tx.q)
 

@@ -123,7 +123,7 @@ function expected(
   })
 }
 
-/** Runs the random month through the operations and closes it. */
+/** Runs the random month through the service and closes it. */
 async function lived({ lives, tariffs, own }: typeof month extends fc.Arbitrary<infer T> ? T : never) {
   const harness = await aHarness(store)
   store.now = at(0)

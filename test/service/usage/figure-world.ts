@@ -1,5 +1,5 @@
 /**
- * Random histories of a small estate. Each step is taken twice: in the service, by its operations, and in the model
+ * Random histories of a small estate. Each step is taken twice: in the service, by its functions, and in the model
  * (figure-model.ts), as the service promises to behave.
  */
 import fc from 'fast-check'

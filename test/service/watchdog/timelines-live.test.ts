@@ -1,4 +1,4 @@
-/** A timeline and the same time through PostgreSQL agree: those of the shipped rules are lived by the service's own operations. */
+/** A timeline and the same time through PostgreSQL agree: those of the shipped rules are lived by `service/` itself. */
 import { expect, test } from 'vitest'
 import { cycleAt } from '../../../domain/time/cycle.ts'
 import { readRuleFolder } from '../../../process/rule-files.ts'

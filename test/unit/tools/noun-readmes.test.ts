@@ -11,7 +11,7 @@ const nouns = readdirSync(join(ROOT, 'service'), { withFileTypes: true })
   .map(({ name }) => name)
 const readme = (noun: string): string => readFileSync(join(ROOT, 'service', noun, 'README.md'), 'utf8')
 
-/** The paths in backticks, from the root of the repository: `floor/file.ts`, or `file.ts` beside the README. */
+/** The paths in backticks, from the root of the repository: `folder/file.ts`, or `file.ts` next to the README. */
 const pathsOf = (noun: string): string[] =>
   [...readme(noun).matchAll(/`([^`]+)`/g)]
     .map(([, code = '']) => code)
