@@ -111,7 +111,7 @@ const LATELY = 'within the last thirtieth of the cycle’s length, a day of a mo
 
 /** Charges of all pools of the tenant, added up. */
 const CHARGED = { ...USAGE, cost: 'window', withTime: 'elsewhere', min: 0 } as const
-const OF_FEES = 'in the money of the tariffs’ fees'
+const OF_FEES = 'in the currency of the tariffs’ fees'
 
 /** Width of the short window of burn rates, as a share of the cycle (6 hours of 30 days). */
 export const BURN_SHORT_SHARE = 1 / 120
@@ -133,16 +133,16 @@ export const FACTS = {
     null,
     'free',
     { sim: 'nullable', pool: 'known' },
-    'Type of the tariff that governs: Standard, Dynamic Pool or Fixed Pool; null for a SIM without one',
+    'Type of the effective tariff: Standard, Dynamic Pool or Fixed Pool; null for a SIM without tariff',
   ),
   poolType: integer(null, 'free', POOL, 'Type of the pool', { codes: PoolType }),
 
-  usageMB: number('MB', 'rises', ALL, 'Data used in the cycle; by a SIM, in the pool that it is in', {
+  usageMB: number('MB', 'rises', ALL, 'Data used in the cycle; of a SIM, in its present pool', {
     ...USAGE,
     cost: { tenant: 'scan' },
     min: 0,
   }),
-  usageCycleMB: number('MB', 'rises', SIM, 'Data used in the cycle, in all pools that the SIM was in', {
+  usageCycleMB: number('MB', 'rises', SIM, 'Data used in the cycle, in all pools of the SIM', {
     ...USAGE,
     min: 0,
   }),
@@ -151,7 +151,7 @@ export const FACTS = {
     movedUnder: FIXED,
     min: 0,
   }),
-  usagePct: number('%', 'cycle', BOTH_OR_NULL, 'Data used, of the limit; null where the limit is 0', {
+  usagePct: number('%', 'cycle', BOTH_OR_NULL, 'Data used, as a share of the limit; null if the limit is 0', {
     ...USAGE,
     withTime: { sim: 'elsewhere' },
     movedUnder: FIXED,
@@ -163,13 +163,19 @@ export const FACTS = {
     movedUnder: FIXED,
     min: 0,
   }),
-  overageMB: number('MB', 'cycle', ALL, 'Overage of the cycle; of a SIM in a shared pool its part of the pool’s', {
-    ...USAGE,
-    cost: { tenant: 'scan' },
-    withTime: { sim: 'elsewhere', tenant: 'elsewhere' },
-    movedUnder: SHARED,
-    min: 0,
-  }),
+  overageMB: number(
+    'MB',
+    'cycle',
+    ALL,
+    'Overage of the cycle; of a SIM in a shared pool, its part of the pool’s overage',
+    {
+      ...USAGE,
+      cost: { tenant: 'scan' },
+      withTime: { sim: 'elsewhere', tenant: 'elsewhere' },
+      movedUnder: SHARED,
+      min: 0,
+    },
+  ),
   usage24hMB: number(
     'MB',
     'free',
@@ -193,11 +199,17 @@ export const FACTS = {
     'Messages sent in the 24 hours up to the tenant’s newest usage record, earlier cycles included',
     WINDOW,
   ),
-  poolUsagePct: number('%', 'cycle', SIM_OR_NULL, 'Usage of the SIM’s pool, of the pool’s limit; null outside pools', {
-    ...USAGE,
-    withTime: 'elsewhere',
-    min: 0,
-  }),
+  poolUsagePct: number(
+    '%',
+    'cycle',
+    SIM_OR_NULL,
+    'Usage of the SIM’s pool, as a share of the pool’s limit; null outside pools',
+    {
+      ...USAGE,
+      withTime: 'elsewhere',
+      min: 0,
+    },
+  ),
 
   burnRatio: number(
     'times',
@@ -224,10 +236,10 @@ export const FACTS = {
     '%',
     'cycle',
     BOTH_OR_NULL,
-    `Data used at the end of the cycle, of the limit, if it goes on at the rate over 1/12 of the cycle${AS_OF}`,
+    `Forecast of the data used at the end of the cycle, as a share of the limit, at the rate over 1/12 of the cycle${AS_OF}`,
     WINDOW,
   ),
-  elapsedPct: number('%', 'rises', ALL, 'Part of the cycle that has elapsed', { withTime: 'ages', min: 0, max: 100 }),
+  elapsedPct: number('%', 'rises', ALL, 'Elapsed part of the cycle', { withTime: 'ages', min: 0, max: 100 }),
   cycleHours: number('hours', 'free', ALL, 'Length of the cycle', { min: 0 }),
   daysUntilRenewal: integer('days', 'cycle', ALL, 'Days to the end of the cycle, rounded up', {
     withTime: 'falls',
@@ -252,7 +264,7 @@ export const FACTS = {
     'Time Active without a break, as a share of the cycle’s length; 0 if not Active',
     { withTime: 'ages' },
   ),
-  imei: string(null, 'free', SIM, 'IMEI of the device it was last seen in; empty until known'),
+  imei: string(null, 'free', SIM, 'IMEI of its last seen device; empty until known'),
   imeiChanged: boolean(
     null,
     'free',
@@ -275,22 +287,22 @@ export const FACTS = {
 
   watchdogMode: integer(null, 'free', BOTH, 'Watchdog mode in effect', { codes: WatchdogMode }),
   isWatchdogExempt: boolean(null, 'free', SIM, 'Whether the watchdog is off for the SIM'),
-  warningThresholdPct: integer('%', 'free', BOTH_OR_NULL, 'Usage from which the owner wants a warning; null: none', {
+  warningThresholdPct: integer('%', 'free', BOTH_OR_NULL, 'Usage that causes a warning, set by the owner; null: none', {
     min: 1,
     max: 100,
   }),
-  enableBurnRateAlerts: boolean(null, 'free', BOTH, 'Whether the owner wants burn rate alerts'),
+  enableBurnRateAlerts: boolean(null, 'free', BOTH, 'Whether the owner has enabled burn rate alerts'),
 
-  activeSimCount: integer(null, 'free', { pool: 'known', tenant: 'known' }, 'SIMs that are Active', {
+  activeSimCount: integer(null, 'free', { pool: 'known', tenant: 'known' }, 'Active SIMs', {
     cost: { tenant: 'scan' },
     withTime: { tenant: 'elsewhere' },
     min: 0,
   }),
-  suspendedSimCount: integer(null, 'free', TENANT, 'SIMs that are Suspended', COUNTED),
-  unprovisionedSimCount: integer(null, 'free', TENANT, 'SIMs that are not provisioned', COUNTED),
+  suspendedSimCount: integer(null, 'free', TENANT, 'Suspended SIMs', COUNTED),
+  unprovisionedSimCount: integer(null, 'free', TENANT, 'Unprovisioned SIMs', COUNTED),
   totalSimCount: integer(null, 'free', POOL, 'SIMs in the pool', { min: 0 }),
   simCount: integer(null, 'free', TENANT, 'SIMs of the tenant', COUNTED),
-  overSimCount: integer(null, 'cycle', POOL, 'SIMs in the pool that have used more than their share', {
+  overSimCount: integer(null, 'cycle', POOL, 'SIMs in the pool over their share', {
     ...USAGE,
     ...COUNTED,
   }),
@@ -305,7 +317,7 @@ export const FACTS = {
     '%',
     'cycle',
     { pool: 'nullable' },
-    'Part of the pool’s usage by its largest SIM; null without usage',
+    'Share of the pool’s usage by its largest SIM; null without usage',
     { ...USAGE, ...COUNTED, max: 100 },
   ),
   poolCount: integer(null, 'free', TENANT, 'Pools of the tenant', COUNTED),
@@ -314,7 +326,7 @@ export const FACTS = {
     '%',
     'free',
     { tenant: 'nullable' },
-    `Part of the tickets done or failed that failed ${LATELY}; null if there were none`,
+    `Share of failed tickets among the tickets that ended ${LATELY}; null without such tickets`,
     { ...ENDED, max: 100 },
   ),
   overPoolCount: integer(null, 'cycle', TENANT, 'Pools with overage', { ...USAGE, ...COUNTED }),
@@ -329,14 +341,14 @@ export const FACTS = {
     null,
     'cycle',
     { tenant: 'nullable' },
-    `Charge for the overage of the tenant’s pools at the end of the cycle, if each goes on as it did from its beginning, ${OF_FEES}${AS_OF}`,
+    `Forecast of the charge for the overage of the tenant’s pools at the end of the cycle, each at its rate since the start of the cycle, ${OF_FEES}${AS_OF}`,
     CHARGED,
   ),
   forecastOverageCostPct: number(
     '%',
     'cycle',
     { tenant: 'nullable' },
-    `The same, as a share of what the pools cost without overage (SIMs that were Active, buckets); null also where they cost nothing`,
+    `The same, as a share of the pools’ charges without overage (SIMs that were Active, buckets); null also without such charges`,
     CHARGED,
   ),
 
@@ -362,7 +374,7 @@ export const FACTS = {
     'minutes',
     'free',
     TENANT,
-    'Age from which on the tenant’s usage feed is stale: one and a half times its `feedEvery`, or a quarter of a shorter cycle',
+    'Age that makes the tenant’s usage feed stale: one and a half times its `feedEvery`, or a quarter of a shorter cycle',
     { min: 0 },
   ),
 } as const

@@ -42,12 +42,12 @@ function settingsTable(): string {
     kindOf(schema),
     schema.description,
   ])
-  return table(['setting', 'default', 'takes', 'what it is'], rows)
+  return table(['setting', 'default', 'takes', 'meaning'], rows)
 }
 
 const errorsTable = (): string =>
   table(
-    ['code', 'status', 'try again', 'meaning', 'what to do'],
+    ['code', 'status', 'try again', 'meaning', 'remedy'],
     Object.entries(ERRORS).map(([name, { status, retryable, title, remedy }]) => [
       code(name),
       String(status),
@@ -60,7 +60,7 @@ const errorsTable = (): string =>
 const typeOf = ({ type, unit, nullable }: Fact): string =>
   [type, unit === null ? '' : ` in ${unit}`, nullable ? ', or null' : ''].join('')
 const courseOf = ({ monotone, cycleBound }: Fact): string =>
-  monotone ? 'rises in the cycle' : cycleBound ? 'starts anew with the cycle' : 'goes on'
+  monotone ? 'rises in the cycle' : cycleBound ? 'resets with the cycle' : 'continues'
 const codesOf = ({ codes }: Fact): string =>
   codes === null
     ? ''
@@ -82,7 +82,7 @@ const factsTables = (): string =>
 
 const operatorsTable = (): string =>
   table(
-    ['operator', 'takes', 'holds where the fact'],
+    ['operator', 'takes', 'true if the fact'],
     Object.entries(OPERATORS).map(([name, { takes, meaning }]) => [code(name), takes, `${meaning} the value`]),
   )
 

@@ -198,7 +198,7 @@ describe('endpoints without a key', () => {
       code: 'sim_not_found',
       status: 404,
       retryable: false,
-      title: 'There is no such SIM',
+      title: 'SIM not found',
       remedy: expect.stringContaining('ICCID'),
     })
   })

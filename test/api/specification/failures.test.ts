@@ -49,7 +49,7 @@ test('a problem has exactly its fields', async () => {
 
   expect(body).toEqual({
     type: '/problems/pool_not_found',
-    title: 'There is no such pool',
+    title: 'Pool not found',
     status: 404,
     detail: 'There is no pool 4711.',
     instance: '/api/pools/4711',
