@@ -1,26 +1,16 @@
 /** A worker that dies in the middle of an activity: what it had begun is found by the next. */
-import { Connection, WorkflowClient } from '@temporalio/client'
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { provisionAndActivateId } from '../../domain/temporal/ids.ts'
-import { freshNamespace } from '../setup/service.ts'
 import { soon } from '../setup/soon.ts'
-import { startHarness } from './harness.ts'
+import { startServerHarness } from './development-server.ts'
 import { aSim, TENANT } from './model/service.ts'
 
 describe('a worker that dies between two tickets', () => {
-  let harness: Awaited<ReturnType<typeof startHarness>>
-  let connection: Connection
-  let temporal: WorkflowClient
+  let harness: Awaited<ReturnType<typeof startServerHarness>>
   beforeAll(async () => {
-    const namespace = await freshNamespace()
-    harness = await startHarness(inject('temporalAddress'), namespace)
-    connection = await Connection.connect({ address: inject('temporalAddress') })
-    temporal = new WorkflowClient({ connection, namespace })
+    harness = await startServerHarness()
   })
-  afterAll(async () => {
-    await harness?.close()
-    await connection?.close()
-  })
+  afterAll(() => harness?.close())
 
   test('leaves the first to the next worker', async () => {
     const { model } = harness
@@ -41,7 +31,7 @@ describe('a worker that dies between two tickets', () => {
     const comeBack = await harness.sendWorkerAway()
     await comeBack()
 
-    expect(await temporal.getHandle(workflowId).result()).toMatchObject({ outcome: 'activated' })
+    expect(await harness.temporal.getHandle(workflowId).result()).toMatchObject({ outcome: 'activated' })
     expect(model.ticketsOf(1)).toEqual(['provision:2', 'activate:2'])
     expect(model.calls('POST /api/tickets/provision')).toBe(2)
   })

@@ -1,8 +1,6 @@
 /** A failed run of enforcement. No other run starts in that cycle, so each later attempt to start one is reported. */
-import { Connection, WorkflowClient } from '@temporalio/client'
 import proto from '@temporalio/proto'
-import { afterAll, expect, inject, test } from 'vitest'
-import { openWorkflowClient } from '../../adapters/temporal/client.ts'
+import { expect, test } from 'vitest'
 import type { EnforcePoolInput } from '../../domain/temporal/enforce-pool.ts'
 import { enforcePoolId, suspendOnOverageId } from '../../domain/temporal/ids.ts'
 import { TASK_QUEUE } from '../../domain/temporal/start.ts'
@@ -11,17 +9,10 @@ import type { FailedRun } from '../../service/workflows/failed-runs.ts'
 import { requestWorkflows } from '../../store/outbox.ts'
 import { inTenant } from '../../store/tenancy.ts'
 import { aPool, aSim, useHarness } from '../api/harness.ts'
-import { freshNamespace } from '../setup/service.ts'
+import { useTemporal } from './development-server.ts'
 
-const [address, namespace] = [inject('temporalAddress'), await freshNamespace()]
-const workflowClient = openWorkflowClient({ address, namespace })
-const connection = await Connection.connect({ address })
-const temporal = new WorkflowClient({ connection, namespace })
+const { namespace, workflowClient, connection, temporal } = await useTemporal()
 const harness = useHarness({ workflowClient })
-afterAll(async () => {
-  await workflowClient.close()
-  await connection.close()
-})
 
 const CYCLE = { cycleKey: '2026-11', cycleEndsAt: '2026-12-01T00:00:00.000Z' }
 const RULE = { rule: 'pool-overage', ruleFile: 'pool/pool-overage.json', grace: 'PT0S', until: 'renewal' } as const

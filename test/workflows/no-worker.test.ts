@@ -1,11 +1,10 @@
 /** Signals, cancels, updates and retries without a worker: Temporal accepts them, and no caller waits for one. */
-import { Connection, WorkflowClient } from '@temporalio/client'
-import { afterAll, describe, expect, inject, test, vi } from 'vitest'
-import { openWorkflowClient } from '../../adapters/temporal/client.ts'
+import { Connection } from '@temporalio/client'
+import { describe, expect, test, vi } from 'vitest'
 import { provisionAndActivateId, suspendOnOverageId } from '../../domain/temporal/ids.ts'
 import type { ProvisionAndActivateInput } from '../../domain/temporal/provision-and-activate.ts'
 import { useHarness } from '../api/harness.ts'
-import { freshNamespace } from '../setup/service.ts'
+import { useTemporal } from './development-server.ts'
 
 /** Temporal's calls that wait for a worker. */
 const WAITS_FOR_A_WORKER = /\/(QueryWorkflow|UpdateWorkflowExecution|PollWorkflowExecutionUpdate)$/
@@ -24,14 +23,7 @@ vi.spyOn(Connection, 'connect').mockImplementation((options) =>
   }),
 )
 
-const [address, namespace] = [inject('temporalAddress'), await freshNamespace()]
-const workflowClient = openWorkflowClient({ address, namespace })
-const connection = await Connection.connect({ address })
-const temporal = new WorkflowClient({ connection, namespace })
-afterAll(async () => {
-  await workflowClient.close()
-  await connection.close()
-})
+const { workflowClient, temporal } = await useTemporal()
 
 /** Expects a response that asks Temporal, and waits for no worker. */
 async function atOnce<T>(ask: () => Promise<T>): Promise<T> {
@@ -104,20 +96,5 @@ describe('/internal/workflows without a worker', () => {
       status: 409,
       body: { code: 'workflow_not_retryable' },
     })
-  })
-
-  test('answers 404 for another tenant’s or unknown workflow', async () => {
-    const workflowId = await suspension(4)
-    const never = suspendOnOverageId(harness.tenant.id, 5, '2026-11')
-    const notFound = { status: 404, body: { code: 'workflow_not_found' } }
-    for (const call of ['signals/cleared', 'cancel', 'retry']) {
-      expect(await harness.other.inside('POST', `${path(workflowId)}/${call}`)).toMatchObject(notFound)
-      expect(await harness.tenant.inside('POST', `${path(never)}/${call}`)).toMatchObject(notFound)
-    }
-    expect(await harness.other.inside('POST', `${path(workflowId)}/updates/resume`, {})).toMatchObject(notFound)
-    expect(await harness.tenant.inside('POST', `${path(never)}/updates/resume`, {})).toMatchObject(notFound)
-    expect(await harness.tenant.inside('POST', `${path('made-up')}/cancel`)).toMatchObject(notFound)
-    const signals = (await events(workflowId)).filter((event) => event.workflowExecutionSignaledEventAttributes != null)
-    expect(signals).toHaveLength(1)
   })
 })

@@ -1,45 +1,35 @@
 /** Runs that an operator resets in Temporal days later: their steps run again, but have no second effect. */
-import { Connection, WorkflowClient } from '@temporalio/client'
-import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { provisionAndActivateId, suspendOnOverageId } from '../../domain/temporal/ids.ts'
-import { freshNamespace } from '../setup/service.ts'
 import { soon } from '../setup/soon.ts'
-import { clear, startHarness } from './harness.ts'
+import { startServerHarness } from './development-server.ts'
+import { clear } from './harness.ts'
 import { aSim, TENANT } from './model/service.ts'
 
 describe('a run reset days later', () => {
-  let harness: Awaited<ReturnType<typeof startHarness>>
-  let connection: Connection
-  let temporal: WorkflowClient
-  let namespace = ''
+  let harness: Awaited<ReturnType<typeof startServerHarness>>
   beforeAll(async () => {
-    namespace = await freshNamespace()
-    harness = await startHarness(inject('temporalAddress'), namespace)
-    connection = await Connection.connect({ address: inject('temporalAddress') })
-    temporal = new WorkflowClient({ connection, namespace })
+    harness = await startServerHarness()
   })
-  afterAll(async () => {
-    await harness?.close()
-    await connection?.close()
-  })
+  afterAll(() => harness?.close())
   beforeEach(() => clear(harness.model))
 
   /** Resets a run to before its first activity of this name, after the service has forgotten the idempotency keys. */
   async function resetBefore(workflowId: string, activity: string): Promise<void> {
-    const { events } = await temporal.getHandle(workflowId).fetchHistory()
+    const { events } = await harness.temporal.getHandle(workflowId).fetchHistory()
     const scheduled = events?.find(
       (event) => event.activityTaskScheduledEventAttributes?.activityType?.name === activity,
     )
     harness.model.forgetKeys()
-    await connection.workflowService.resetWorkflowExecution({
-      namespace,
+    await harness.connection.workflowService.resetWorkflowExecution({
+      namespace: harness.namespace,
       workflowExecution: { workflowId },
       workflowTaskFinishEventId: scheduled?.activityTaskScheduledEventAttributes?.workflowTaskCompletedEventId ?? null,
       requestId: crypto.randomUUID(),
       reason: 'for the test',
     })
   }
-  const result = (workflowId: string) => temporal.getHandle(workflowId).result()
+  const result = (workflowId: string) => harness.temporal.getHandle(workflowId).result()
 
   test('opens no ticket again and keeps a newer tag', async () => {
     harness.model.sims.set(1, aSim({ status: 0, poolId: null, tariffId: null }))
@@ -89,11 +79,11 @@ describe('a run reset days later', () => {
     await harness.workflowClient.signal(workflowId, 'cleared')
     const idle = { phase: 'idle', step: 'suspend/1', outcome: 'its suspend ticket was taken back' }
     await soon(async () => expect(await lastStep(workflowId)).toMatchObject(idle))
-    const { runId } = await temporal.getHandle(workflowId).describe()
+    const { runId } = await harness.temporal.getHandle(workflowId).describe()
 
     await resetBefore(workflowId, 'cancelTicket')
     await soon(async () => {
-      expect((await temporal.getHandle(workflowId).describe()).runId).not.toBe(runId)
+      expect((await harness.temporal.getHandle(workflowId).describe()).runId).not.toBe(runId)
       expect(await lastStep(workflowId)).toMatchObject(idle)
     })
     expect(harness.model.ticketsOf(2)).toEqual(['suspend:4'])

@@ -1,24 +1,20 @@
 /** A person starts a suspension, and the API process or the Temporal server is lost in the middle. */
 import { createServer } from 'node:net'
 import { sql } from 'kysely'
-import { afterAll, beforeAll, expect, inject, test } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openWorkflowClient } from '../../adapters/temporal/client.ts'
 import { buildInternal } from '../../api/server.ts'
 import { carryOutWorkflowRequests } from '../../service/workflows/deliver-outbox.ts'
 import { aPool, aSim, asking, INTERNAL, provisioned, useHarness } from '../api/harness.ts'
-import { freshNamespace } from '../setup/service.ts'
 import { soon } from '../setup/soon.ts'
+import { useTemporal } from './development-server.ts'
 
-const [address, namespace] = [inject('temporalAddress'), await freshNamespace()]
-const workflowClient = openWorkflowClient({ address, namespace })
+const { namespace, workflowClient } = await useTemporal()
 /** Accepts connections and never responds, like a server that hangs. */
 const silent = createServer(() => {})
 const harness = useHarness({ workflowClient })
 beforeAll(() => new Promise<void>((done) => silent.listen(0, '127.0.0.1', done)))
-afterAll(async () => {
-  await workflowClient.close()
-  silent.close()
-})
+afterAll(() => void silent.close())
 
 /** The same service, with Temporal at another address. */
 async function serviceAt(temporal: string) {

@@ -1,7 +1,6 @@
 /** What the time-skipping server lacks: search attributes, lists and Schedules. Also a server that is down. */
-import { Connection, ScheduleClient } from '@temporalio/client'
 import { pino } from 'pino'
-import { beforeEach, describe, expect, inject, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { registerSearchAttributes } from '../../adapters/temporal/attributes.ts'
 import { openWorkflowClient } from '../../adapters/temporal/client.ts'
 import { queryOf } from '../../adapters/temporal/list.ts'
@@ -20,25 +19,18 @@ import { findTemporalServer } from '../../stack/temporal/binary.ts'
 import { startTemporal } from '../../stack/temporal/temporal.ts'
 import { startTemporalWorker } from '../../worker/temporal.ts'
 import { useCommonHarness } from '../setup/common-harness.ts'
-import { freshNamespace } from '../setup/service.ts'
 import { soon, untilInstant } from '../setup/soon.ts'
 import { workflowBundle } from '../setup/workflow-bundle.ts'
-import { clear, startHarness } from './harness.ts'
+import { startServerHarness } from './development-server.ts'
+import { clear } from './harness.ts'
 import { aSim, TENANT } from './model/service.ts'
 
 describe('openWorkflowClient', () => {
-  let harness: Awaited<ReturnType<typeof startHarness>>
-  let namespace: string
+  let harness: Awaited<ReturnType<typeof startServerHarness>>
   const page = { page: 1, pageSize: 100 }
-  useCommonHarness(
-    async () => {
-      namespace = await freshNamespace()
-      return startHarness(inject('temporalAddress'), namespace)
-    },
-    (started) => {
-      harness = started
-    },
-  )
+  useCommonHarness(startServerHarness, (started) => {
+    harness = started
+  })
   beforeEach(() => clear(harness.model))
 
   const suspension = (simId: number, cycleKey: string) => ({
@@ -205,34 +197,24 @@ describe('openWorkflowClient', () => {
 
   describe('ensureSchedule', () => {
     const DAY_MS = 86_400_000
-    const calls = async <T>(call: (client: ScheduleClient) => Promise<T>): Promise<T> => {
-      const connection = await Connection.connect({ address: inject('temporalAddress') })
-      try {
-        return await call(new ScheduleClient({ connection, namespace }))
-      } finally {
-        await connection.close()
-      }
-    }
-    const read = (tenantId: string) => calls((client) => client.getHandle(monthEndScheduleId(tenantId)).describe())
+    const read = (tenantId: string) => harness.schedules.getHandle(monthEndScheduleId(tenantId)).describe()
 
     test('updates one of an earlier version, and keeps it paused', async () => {
       const tenantId = 'earlier'
       const input = { tenantId, billingCycle: 'P1M' }
-      await calls((client) =>
-        client.create({
-          scheduleId: monthEndScheduleId(tenantId),
-          spec: { calendars: [{ dayOfMonth: 1, hour: 0, minute: 0, second: 0 }], timezone: 'UTC' },
-          policies: { overlap: 'BUFFER_ALL', catchupWindow: 30 * DAY_MS },
-          action: {
-            type: 'startWorkflow',
-            workflowType: 'month-end-timer',
-            workflowId: monthEndTimerId(tenantId),
-            taskQueue: 'elsewhere',
-            args: [input],
-          },
-          state: { paused: true, note: 'for a migration' },
-        }),
-      )
+      await harness.schedules.create({
+        scheduleId: monthEndScheduleId(tenantId),
+        spec: { calendars: [{ dayOfMonth: 1, hour: 0, minute: 0, second: 0 }], timezone: 'UTC' },
+        policies: { overlap: 'BUFFER_ALL', catchupWindow: 30 * DAY_MS },
+        action: {
+          type: 'startWorkflow',
+          workflowType: 'month-end-timer',
+          workflowId: monthEndTimerId(tenantId),
+          taskQueue: 'elsewhere',
+          args: [input],
+        },
+        state: { paused: true, note: 'for a migration' },
+      })
 
       expect(await harness.workflowClient.ensureSchedule(input)).toBe('changed')
       expect(await harness.workflowClient.ensureSchedule(input)).toBe('kept')
@@ -270,7 +252,7 @@ describe('openWorkflowClient', () => {
   })
 
   test('registers search attributes again without a failure', async () => {
-    const register = () => registerSearchAttributes(inject('temporalAddress'), namespace)
+    const register = () => registerSearchAttributes(harness.address, harness.namespace)
     await Promise.all([register(), register()])
     await expect(register()).resolves.toBeUndefined()
   })

@@ -105,23 +105,6 @@ describe.skipIf(path === undefined)('enforcement of a pool', () => {
     expect(await customer.sim(sims[0] ?? 0)).toMatchObject({ status: 1 })
   })
 
-  test('leaves exempt, Monitor-mode and passed-over SIMs active', async () => {
-    const poolId = await customer.pool('aboveShare', await customer.dynamicTariff(100), 1)
-    const [exempt = 0, weaker = 0, resumed = 0, plain = 0] = await customer.active(4, poolId)
-    await customer.inside('PATCH', `/internal/sims/${exempt}/watchdog`, { isWatchdogExempt: true })
-    await customer.inside('PATCH', `/internal/sims/${weaker}/watchdog`, { watchdogMode: 1 })
-    await customer.inside('POST', '/internal/enforcement/pass-over', { simIds: [resumed] })
-    for (const simId of [plain, exempt, weaker, resumed]) await customer.usage(simId, 200)
-    await customer.untilSim(plain, { status: 2 })
-    await harness.skipTo((await harness.now()) + 10 * MINUTE)
-
-    for (const simId of [exempt, weaker, resumed]) expect(await customer.sim(simId)).toMatchObject({ status: 1 })
-    expect((await customer.workflow(enforcePoolId(customer.tenantId, poolId, cycle.key))).state).toMatchObject({
-      armed: 1,
-      tooLittle: true,
-    })
-  })
-
   describe('with a hold', () => {
     /** The policy picks all three SIMs: one is suspended, two are held. */
     async function held() {
@@ -163,29 +146,6 @@ describe.skipIf(path === undefined)('enforcement of a pool', () => {
 
       await pool.untilState({ held: 0, holdId: null, over: true })
       expect(await customer.inside('GET', '/internal/enforcement/holds?state=held')).toMatchObject({ data: [] })
-    })
-
-    test('leaves the held SIMs active after a discard', async () => {
-      const pool = await held()
-      await decide(pool.holdId, 'discard')
-      await pool.untilState({ held: 0, holdId: null })
-      await harness.skipTo((await harness.now()) + 3 * HOUR)
-
-      expect(await pool.suspended()).toEqual([2])
-      expect(await customer.inside('GET', '/internal/enforcement/holds')).toMatchObject({
-        data: [{ state: 'discarded', waiting: 2 }],
-      })
-    })
-
-    test('suspends nobody when released after the overage cleared', async () => {
-      const pool = await held()
-      await customer.usage(pool.sims[2] ?? 0, -200, { correction: true })
-      await untilSuspended(pool, [])
-      await pool.untilState({ held: 0, holdId: null, over: false })
-      await decide(pool.holdId, 'release')
-      await harness.skipTo((await harness.now()) + HOUR)
-
-      expect(await pool.suspended()).toEqual([])
     })
 
     test('holds SIMs only while the pool is in Enforce mode', async () => {

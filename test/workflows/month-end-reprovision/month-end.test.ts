@@ -161,17 +161,6 @@ describe.skipIf(path === undefined)('month-end-reprovision', () => {
         ),
       }
     }
-    await (await monthEnd()).result()
-    const empty = await counts(monthEndId(TENANT, cycleKey))
-    expect(empty).toMatchObject({
-      activities: ['lookAtMonthEnd', 'renewCycle', 'listBatches', 'closeCycle'],
-      batches: [],
-    })
-    expect(empty.tasks).toBeLessThanOrEqual(7)
-
-    cycleKey = `${cycleKey}-full`
-    endsAt = (await harness.env.currentTimeMs()) + HOUR
-    harness.model.cycles.push({ key: cycleKey, endsAt: new Date(endsAt).toISOString(), closedAt: null })
     for (const id of [1, 2])
       harness.model.sims.set(id, aSim({ change: { poolId: 9, tariffId: null, unassign: false } }))
     harness.model.sims.set(3, aSim({ change: { poolId: null, tariffId: null, unassign: true } }))

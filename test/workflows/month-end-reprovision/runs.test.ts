@@ -1,21 +1,18 @@
 /** Month ends on the development server: a cancel while a run continues as new, and a retry just before the close. */
-import { beforeEach, describe, expect, inject, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { monthEndId } from '../../../domain/temporal/ids.ts'
 import type { MonthEndInput } from '../../../domain/temporal/month-end-reprovision.ts'
 import { useCommonHarness } from '../../setup/common-harness.ts'
-import { freshNamespace } from '../../setup/service.ts'
 import { soon } from '../../setup/soon.ts'
-import { clear, startHarness } from '../harness.ts'
+import { startServerHarness } from '../development-server.ts'
+import { clear } from '../harness.ts'
 import { aSim, TENANT } from '../model/service.ts'
 
 describe('month-end-reprovision on a Temporal server', () => {
-  let harness: Awaited<ReturnType<typeof startHarness>>
-  useCommonHarness(
-    async () => startHarness(inject('temporalAddress'), await freshNamespace()),
-    (started) => {
-      harness = started
-    },
-  )
+  let harness: Awaited<ReturnType<typeof startServerHarness>>
+  useCommonHarness(startServerHarness, (started) => {
+    harness = started
+  })
   beforeEach(() => clear(harness.model))
 
   /** Starts the month end of a cycle that has just ended. @returns describes its workflow */

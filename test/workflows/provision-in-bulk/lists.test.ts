@@ -1,33 +1,19 @@
 /** Batches on the development server: how lists and descriptions show them and their SIMs. */
-import { Client, Connection } from '@temporalio/client'
-import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { provisionAndActivateId, provisionInBulkId } from '../../../domain/temporal/ids.ts'
 import { useCommonHarness } from '../../setup/common-harness.ts'
-import { freshNamespace } from '../../setup/service.ts'
 import { soon } from '../../setup/soon.ts'
-import { clear, startHarness } from '../harness.ts'
+import { startServerHarness } from '../development-server.ts'
+import { clear } from '../harness.ts'
 import { aSim, TENANT } from '../model/service.ts'
 import { aBatchSim } from './batch-model.ts'
 
 describe('provision-in-bulk on a Temporal server', () => {
-  let harness: Awaited<ReturnType<typeof startHarness>>
-  let connection: Connection
-  let client: Client
+  let harness: Awaited<ReturnType<typeof startServerHarness>>
   const page = { page: 1, pageSize: 100 }
-  beforeAll(async () => {
-    connection = await Connection.connect({ address: inject('temporalAddress') })
+  useCommonHarness(startServerHarness, (started) => {
+    harness = started
   })
-  afterAll(() => connection?.close())
-  useCommonHarness(
-    async () => {
-      const namespace = await freshNamespace()
-      return { namespace, ...(await startHarness(inject('temporalAddress'), namespace)) }
-    },
-    (started) => {
-      harness = started
-      client = new Client({ connection, namespace: started.namespace })
-    },
-  )
   beforeEach(() => clear(harness.model))
 
   const start = async (batchId: string, simIds: readonly number[], more: object = {}) => {
@@ -69,10 +55,10 @@ describe('provision-in-bulk on a Temporal server', () => {
     expect(items).toMatchObject([
       { type: 'provision-and-activate', state: 'activated', input: { simId: 203, batchId: 'listed' } },
     ])
-    const run = await client.workflow.getHandle(provisionAndActivateId(TENANT, 203)).describe()
+    const run = await harness.temporal.getHandle(provisionAndActivateId(TENANT, 203)).describe()
     expect(await run.staticSummary()).toBe('SIM 203, pool 7, batch listed')
     expect(run.parentExecution?.workflowId).toBe(workflowId)
-    const found = await client.workflow.count("BatchId = 'listed' AND WorkflowType = 'provision-and-activate'")
+    const found = await harness.temporal.count("BatchId = 'listed' AND WorkflowType = 'provision-and-activate'")
     expect(found.count).toBe(7)
   })
 
@@ -117,7 +103,7 @@ describe('provision-in-bulk on a Temporal server', () => {
     const workflowId = await start('stopped', [221, 222, 223, 224, 225])
     await soon(() => expect(harness.model.ticketsOf(225)).toContain('provision:1'))
     for (const id of [221, 225])
-      await client.workflow.getHandle(provisionAndActivateId(TENANT, id)).terminate('stopped')
+      await harness.temporal.getHandle(provisionAndActivateId(TENANT, id)).terminate('stopped')
 
     const { result } = await ended(workflowId)
     expect(result).toMatchObject({ outcome: 'doneWithFailures', counts: { activated: 3, failed: 2 } })

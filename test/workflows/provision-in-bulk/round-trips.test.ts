@@ -1,37 +1,23 @@
 /** The number of activities and workflow tasks on a workflow's normal path, counted in its history. */
-import { Connection, WorkflowClient } from '@temporalio/client'
-import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { monthEndId, monthEndTimerId, provisionInBulkId } from '../../../domain/temporal/ids.ts'
 import { cycleAt, previousCycle } from '../../../domain/time/cycle.ts'
 import { useCommonHarness } from '../../setup/common-harness.ts'
-import { freshNamespace } from '../../setup/service.ts'
-import { clear, startHarness } from '../harness.ts'
+import { startServerHarness } from '../development-server.ts'
+import { clear } from '../harness.ts'
 import { aSim, TENANT } from '../model/service.ts'
 import { aBatchSim } from './batch-model.ts'
 
 describe('a workflow on its normal path', () => {
-  let harness: Awaited<ReturnType<typeof startHarness>>
-  let connection: Connection
-  let temporal: WorkflowClient
-  beforeAll(async () => {
-    connection = await Connection.connect({ address: inject('temporalAddress') })
+  let harness: Awaited<ReturnType<typeof startServerHarness>>
+  useCommonHarness(startServerHarness, (started) => {
+    harness = started
   })
-  afterAll(() => connection?.close())
-  useCommonHarness(
-    async () => {
-      const namespace = await freshNamespace()
-      return { namespace, ...(await startHarness(inject('temporalAddress'), namespace)) }
-    },
-    (started) => {
-      harness = started
-      temporal = new WorkflowClient({ connection, namespace: started.namespace })
-    },
-  )
   beforeEach(() => clear(harness.model))
 
   /** Sends no query before the end: on this server a query can cost a workflow task too. */
   const roundTrips = async (workflowId: string) => {
-    const handle = temporal.getHandle(workflowId)
+    const handle = harness.temporal.getHandle(workflowId)
     await handle.result()
     const events = (await handle.fetchHistory()).events ?? []
     return {

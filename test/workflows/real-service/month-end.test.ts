@@ -12,7 +12,7 @@ import { aCustomer, type Customer, MB, useCustomer } from './customer.ts'
 import type { RealService } from './service.ts'
 
 const path = requireSkippingServer('the month end on the real service in skipped time')
-const [MINUTE, HOUR] = [60_000, 3_600_000]
+const HOUR = 3_600_000
 /** Tickets of `begun`: 5 SIMs provisioned and activated, one suspended and brought back, 4 changed. */
 const ALL_TICKETS = 16
 
@@ -38,10 +38,6 @@ describe.skipIf(path === undefined)('month-end-reprovision on the real service',
   const queueUnassign = (simId: number) => customer.api('POST', `/api/sims/${simId}/queue-unprovision`)
   const idOf = (cycle: Cycle) => monthEndId(customer.tenantId, cycle.key)
   const progressOf = (cycle: Cycle) => customer.inside('GET', `/internal/cycles/${cycle.key}/progress`)
-  const changesOf = async (cycle: Cycle): Promise<Body[]> =>
-    (await customer.inside('GET', `/internal/cycles/${cycle.key}/changes`)).changes
-  const retry = (cycle: Cycle) =>
-    customer.tryInside('POST', `/internal/workflows/${idOf(cycle)}/updates/retryFailedChanges`, {})
   const untilStep = (cycle: Cycle, step: string): Promise<Body> =>
     soon(async () => {
       const { state } = await customer.workflow(idOf(cycle))
@@ -75,60 +71,6 @@ describe.skipIf(path === undefined)('month-end-reprovision on the real service',
     for (const id of ids) await customer.untilPhase(id, cycle.key, 'suspended')
     return ids
   }
-
-  test('keeps a failed change queued until a retry succeeds', async () => {
-    const cycle = await harness.skipToMonth(28)
-    const [old, target] = [await plainPool(), await plainPool('plain two', 300)]
-    const [moving = 0, failing = 0, leaving = 0] = await customer.active(3, old)
-    const { iccid } = await customer.sim(failing)
-    await queueMove(moving, target)
-    await queueMove(failing, target)
-    await queueUnassign(leaving)
-    await harness.carrier.lose(iccid)
-    await harness.skipTo(cycle.endsAt + MINUTE)
-    await customer.usage(failing, 7, { at: new Date(cycle.endsAt).toISOString() })
-    await customer.startMonthEnd(cycle.key)
-    const state = await untilStep(cycle, 'close')
-
-    expect(state).toMatchObject({
-      progress: {
-        unassign: { total: 1, done: 1, failed: 0, left: 0 },
-        move: { total: 2, done: 1, failed: 1, left: 0 },
-        renew: { total: 0, done: 0, failed: 0, left: 0 },
-      },
-      waitsFor: { until: new Date(cycle.endsAt + 6 * HOUR).toISOString() },
-    })
-    const [failed] = await changesOf(cycle)
-    expect(failed).toMatchObject({ simId: failing, poolId: target, state: 'failed', detail: 'the carrier refused it' })
-    const log = [`2 The change queued for SIM at the end of cycle ${cycle.key} failed and stays queued`]
-    expect(await customer.log()).toEqual(log)
-
-    // The retry fails too, but makes no further log entry.
-    expect(await retry(cycle)).toMatchObject({ status: 200, body: { opened: 1, refused: 0 } })
-    await soon(async () => expect((await progressOf(cycle)).move).toMatchObject({ failed: 1 }))
-    await harness.carrier.find(iccid)
-    await untilStep(cycle, 'close')
-    expect(await retry(cycle)).toMatchObject({ status: 200, body: { opened: 1, refused: 0 } })
-    await soon(async () => expect((await progressOf(cycle)).move).toMatchObject({ complete: 2 }))
-    expect(await retry(cycle)).toMatchObject({ status: 200, body: { opened: 0, refused: 0 } })
-    expect(await closed(cycle)).toMatchObject({
-      status: 'completed',
-      result: { moved: 2, unassigned: 1, changesFailed: 0, renewed: 0, statement: true },
-    })
-
-    expect(await customer.log()).toEqual(log)
-    expect(await customer.sim(failing)).toMatchObject({ poolId: target, pendingPoolId: null, usageMB: 7 })
-    expect(await customer.api('GET', `/api/pools/${target}`)).toMatchObject({ usageMB: 7, totalSimCount: 2 })
-    expect(await changesOf(cycle)).toEqual([])
-    const [summary] = await customer.mails()
-    expect(summary?.text).not.toContain('the carrier refused it')
-    expect(await retry(cycle)).toMatchObject({ status: 409, body: { code: 'workflow_not_running' } })
-    const again = { kind: 'move', afterSimId: 0, throughSimId: 1_000_000_000 }
-    expect(await customer.tryInside('POST', `/internal/cycles/${cycle.key}/changes/apply`, again)).toMatchObject({
-      status: 409,
-      body: { code: 'cycle_closed' },
-    })
-  })
 
   test('brings SIMs back while other changes hang', async () => {
     const cycle = await harness.skipToMonth(20)
@@ -216,19 +158,6 @@ describe.skipIf(path === undefined)('month-end-reprovision on the real service',
 
       expect(await closed(cycle)).toMatchObject({ result: { moved: 3, unassigned: 1, renewed: 1 } })
       expect(await ticketsWithStatus(0, 1, 2, 3, 4)).toBe(ALL_TICKETS)
-    })
-
-    test('leaves the cycle open until started again', async () => {
-      const cycle = await harness.skipToMonth(20)
-      const { letGo } = await begun(cycle)
-      letGo()
-      await untilStep(cycle, 'close')
-      await customer.inside('POST', `/internal/workflows/${idOf(cycle)}/cancel`)
-      expect(await customer.ended(idOf(cycle))).toMatchObject({ status: 'cancelled' })
-      expect(await progressOf(cycle)).toMatchObject({ closedAt: null, changes: { total: 4, complete: 4 } })
-      await customer.startMonthEnd(cycle.key)
-
-      expect(await closed(cycle)).toMatchObject({ status: 'completed', result: { moved: 3, unassigned: 1 } })
     })
   })
 

@@ -160,29 +160,6 @@ describe.skipIf(path === undefined)('provision-and-activate on the real service'
     expect(await customer.sim(sim.id)).toMatchObject({ status: 1, poolId, tag: 'door 4' })
   })
 
-  test('activates but never undoes what others provisioned', async () => {
-    const [one, two] = [await aSim(), await aSim()]
-    for (const { id } of [one, two]) {
-      await customer.api('POST', '/api/tickets/provision', { simId: id, poolId })
-      await customer.untilSim(id, { status: 2 })
-    }
-    await customer.start(one.id, poolId)
-    expect(await customer.ended(one.workflowId)).toMatchObject({
-      result: { outcome: 'activated', provisionTicket: null, activateTicket: expect.any(String) },
-    })
-    failOn('activate')
-    await customer.start(two.id, poolId)
-
-    const { result } = await customer.ended(two.workflowId)
-    expect(result).toMatchObject({
-      outcome: 'failed',
-      unassignTicket: null,
-      failure: { step: 'activate', code: 'line_barred' },
-    })
-    expect(await tickets(two)).toEqual(['provision/complete', 'activate/failed'])
-    expect(await customer.sim(two.id)).toMatchObject({ status: 2, poolId })
-  })
-
   test('waits for the open tickets of others', async () => {
     const sim = await aSim()
     const letGo = hangOn('provision')
@@ -256,29 +233,6 @@ describe.skipIf(path === undefined)('provision-and-activate on the real service'
       expect(await customer.ended(sim.workflowId)).toMatchObject({ status: 'cancelled' })
       letGo()
       await untilTickets(sim, ['provision/complete'])
-    })
-
-    test.each([
-      ['Pending', ['provision/complete', 'activate/cancelled', 'provision/complete'], ['provision', 'unprovision']],
-      ['Processing', [...BOTH, 'provision/complete'], ['provision', 'activate', 'unprovision']],
-    ])('undoes provisioning while the activate ticket is %s', async (at, all, done) => {
-      const sim = await aSim()
-      const letGo = hangOn(at === 'Pending' ? 'provision' : 'activate')
-      await customer.start(sim.id, poolId)
-      if (at === 'Pending') {
-        await untilTickets(sim, ['provision/processing', 'activate/pending'])
-        await cancel(sim)
-        await untilTickets(sim, ['provision/processing', 'activate/cancelled'])
-        letGo()
-      } else {
-        await untilTickets(sim, ['provision/complete', 'activate/processing'])
-        await cancel(sim)
-        letGo()
-      }
-
-      await isCancelled(sim)
-      expect(await tickets(sim)).toEqual(all)
-      expect(await effects(sim)).toEqual(done)
     })
 
     test('lets the undoing of a failure finish', async () => {
@@ -379,13 +333,11 @@ describe.skipIf(path === undefined)('provision-and-activate on the real service'
 
   describe('an hour without the service', () => {
     test.each([
-      ['at the start', []],
       ['while the carrier provisions', ['provision/processing', 'activate/pending']],
       ['while the carrier activates', ['provision/complete', 'activate/processing']],
     ] as const)('opens each ticket once: %s', async (_, at) => {
       const sim = await aSim()
       const letGo = hangOn(at[0] === 'provision/processing' ? 'provision' : 'activate')
-      if (at.length === 0) harness.line.fateOf = () => 'away'
       await customer.start(sim.id, poolId)
       await untilTickets(sim, at)
       harness.line.fateOf = () => 'away'

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
-import { enforcePoolId, provisionAndActivateId } from '../../../domain/temporal/ids.ts'
+import { enforcePoolId } from '../../../domain/temporal/ids.ts'
 import { nextCycle } from '../../../domain/time/cycle.ts'
 import { requireSkippingServer } from '../../setup/requirements.ts'
 import { soon } from '../../setup/soon.ts'
 import { type Customer, MB, useCustomer } from './customer.ts'
 import type { RealService } from './service.ts'
 
-const path = requireSkippingServer('the three workflows on the real service in skipped time')
+const path = requireSkippingServer('enforcement and month ends on the real service in skipped time')
 const [SECOND, MINUTE, HOUR, DAY] = [1000, 60_000, 3_600_000, 86_400_000]
 
 describe.skipIf(path === undefined)('workflows on the real service', () => {
@@ -24,71 +24,6 @@ describe.skipIf(path === undefined)('workflows on the real service', () => {
 
   const plainPool = async () => customer.pool('plain', await customer.standardTariff(100))
   const is31 = (startsAt: Date) => [0, 2, 4, 6, 7, 9, 11].includes(startsAt.getUTCMonth())
-
-  describe('provision-and-activate', () => {
-    const oneSim = async () => {
-      const [sim = { id: 0, iccid: '' }] = await customer.unprovisioned(1)
-      return { ...sim, workflowId: provisionAndActivateId(customer.tenantId, sim.id) }
-    }
-
-    test('takes a SIM to Active by two tickets', async () => {
-      const poolId = await plainPool()
-      const { id, iccid, workflowId } = await oneSim()
-      await customer.start(id, poolId)
-
-      expect(await customer.ended(workflowId)).toMatchObject({ status: 'completed', result: { outcome: 'activated' } })
-      expect(await customer.sim(id)).toMatchObject({ status: 1, poolId, limitMB: 100, processingTicketCount: 0 })
-      await customer.start(id, poolId)
-      expect(await customer.ended(workflowId)).toMatchObject({ result: { outcome: 'alreadyActive' } })
-      expect(await customer.tickets(id)).toEqual(['provision/complete', 'activate/complete'])
-      expect(await harness.carrier.effects(iccid)).toEqual(['provision', 'activate'])
-    })
-
-    test('undoes the provisioning when the carrier refuses activation', async () => {
-      const { id, iccid, workflowId } = await oneSim()
-      harness.carrier.knobs.before = async ({ operation }) => {
-        if (operation === 'activate') await harness.carrier.lose(iccid)
-      }
-      await customer.start(id, await plainPool())
-
-      const { result } = await customer.ended(workflowId)
-      expect(result).toMatchObject({
-        outcome: 'compensated',
-        failure: { step: 'activate', ticketId: result.activateTicket, code: 'line_unknown' },
-      })
-      expect(await customer.tickets(id)).toEqual(['provision/complete', 'activate/failed', 'provision/complete'])
-      expect(await customer.sim(id)).toMatchObject({ status: 0, poolId: null, provisionedAt: null })
-    })
-
-    test('takes back a Pending ticket when cancelled', async () => {
-      const { id, iccid, workflowId } = await oneSim()
-      const letGo = harness.pump.hold('tickets')
-      await customer.start(id, await plainPool())
-      await soon(async () => expect(await customer.tickets(id)).toEqual(['provision/pending', 'activate/pending']))
-      await customer.inside('POST', `/internal/workflows/${workflowId}/cancel`)
-
-      const ended = await customer.ended(workflowId)
-      letGo()
-      expect(ended).toMatchObject({ status: 'cancelled', result: { outcome: 'cancelled' } })
-      expect(await customer.tickets(id)).toEqual(['provision/cancelled', 'activate/cancelled'])
-      expect(await harness.carrier.effects(iccid)).toEqual([])
-    })
-
-    test('undoes a Processing ticket when cancelled', async () => {
-      const { id, iccid, workflowId } = await oneSim()
-      const slow = Promise.withResolvers<void>()
-      harness.carrier.knobs.before = () => slow.promise
-      await customer.start(id, await plainPool())
-      await soon(async () => expect(await customer.tickets(id)).toEqual(['provision/processing', 'activate/pending']))
-      await customer.inside('POST', `/internal/workflows/${workflowId}/cancel`)
-      await soon(async () => expect(await customer.tickets(id)).toEqual(['provision/processing', 'activate/cancelled']))
-      slow.resolve()
-
-      expect(await customer.ended(workflowId)).toMatchObject({ status: 'cancelled', result: { outcome: 'cancelled' } })
-      expect(await harness.carrier.effects(iccid)).toEqual(['provision', 'unprovision'])
-      expect(await customer.sim(id)).toMatchObject({ status: 0, poolId: null })
-    })
-  })
 
   describe('suspend-on-overage', () => {
     /** A SIM in a pool, 50 MB over its limit of 100 MB. */

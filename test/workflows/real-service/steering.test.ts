@@ -1,46 +1,25 @@
 /** Steering workflows over the internal interface, on the development server, with and without a worker. */
-import { Connection, WorkflowClient } from '@temporalio/client'
 import { sql } from 'kysely'
-import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest'
-import { openWorkflowClient } from '../../../adapters/temporal/client.ts'
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { enforcePoolId, provisionAndActivateId } from '../../../domain/temporal/ids.ts'
 import { activeSim } from '../../api/full-tenant.ts'
 import { aPool, aSim, useHarness } from '../../api/harness.ts'
 import { useCommonHarness } from '../../setup/common-harness.ts'
-import { freshNamespace } from '../../setup/service.ts'
 import { soon } from '../../setup/soon.ts'
+import { useTemporal } from '../development-server.ts'
 import { clear, startHarness } from '../harness.ts'
 import * as model from '../model/service.ts'
 
-const address = inject('temporalAddress')
-
-/** A workflow client for a new namespace, and Temporal's own client for calls that bypass the service. */
-async function aDoor() {
-  const namespace = await freshNamespace()
-  const connection = await Connection.connect({ address })
-  const temporal = new WorkflowClient({ connection, namespace })
-  return {
-    namespace,
-    temporal,
-    workflowClient: openWorkflowClient({ address, namespace }),
-    close: () => connection.close(),
-  }
-}
-
 describe('/internal/workflows with a worker', async () => {
-  const door = await aDoor()
+  const door = await useTemporal()
   const harness = useHarness({ workflowClient: door.workflowClient })
   let workers: Awaited<ReturnType<typeof startHarness>>
   let poolId: number
   beforeAll(async () => {
     poolId = await aPool(harness.tenant)
   })
-  afterAll(async () => {
-    await door.workflowClient.close()
-    await door.close()
-  })
   useCommonHarness(
-    () => startHarness(address, door.namespace),
+    () => startHarness(door.address, door.namespace),
     (started) => {
       workers = started
       workers.model.tenantId = harness.tenant.id
@@ -189,26 +168,6 @@ describe('/internal/workflows with a worker', async () => {
     expect(await get(`/${line.workflowId}/pending`)).toMatchObject({ status: 'completed', activities: [], task: null })
   })
 
-  test('shows the ticket that a run waits for', async () => {
-    const line = await aLine()
-    workers.model.processing.add('activate')
-    await start(line)
-
-    const state = await soon(async () => {
-      const { state } = await get(`/${line.workflowId}`)
-      expect(state).toMatchObject({ step: 'activating', waitsFor: { why: 'the carrier has to activate the SIM' } })
-      return state
-    })
-    const [provision, activate] = workers.model.tickets
-    expect(state.steps).toEqual([
-      expect.objectContaining({ step: 'check', ticketId: null }),
-      expect.objectContaining({ step: 'provision', outcome: 'complete', ticketId: provision?.id }),
-    ])
-    expect(state.waitsFor.what).toBe(`ticket ${activate?.id}`)
-    workers.model.processing.clear()
-    await ended(line.workflowId)
-  })
-
   test('describes runs and activities on Temporal’s page', async () => {
     const line = await aLine()
     workers.model.processing.add('provision')
@@ -263,12 +222,8 @@ describe('/internal/workflows with a worker', async () => {
 })
 
 describe('/internal/workflows without a worker', async () => {
-  const door = await aDoor()
+  const door = await useTemporal()
   const harness = useHarness({ workflowClient: door.workflowClient })
-  afterAll(async () => {
-    await door.workflowClient.close()
-    await door.close()
-  })
   async function aRun() {
     const poolId = await aPool(harness.tenant)
     const { id: simId } = await activeSim({
@@ -326,20 +281,5 @@ describe('/internal/workflows without a worker', async () => {
     expect((await harness.tenant.inside('GET', `/internal/workflows/${workflowId}`)).body.input).toMatchObject({
       takeOver: true,
     })
-  })
-
-  test('hides another tenant’s workflow from pending and retry', async () => {
-    const { workflowId } = await aRun()
-    await door.temporal.getHandle(workflowId).terminate('for the test')
-
-    for (const [method, what] of [
-      ['GET', 'pending'],
-      ['POST', 'retry'],
-    ] as const) {
-      expect(await harness.other.inside(method, `/internal/workflows/${workflowId}/${what}`)).toMatchObject({
-        status: 404,
-        body: { code: 'workflow_not_found' },
-      })
-    }
   })
 })

@@ -1,21 +1,16 @@
 /** Updates that reach a run before a worker has taken its first task, on Temporal's development server. */
-import { Connection, WorkflowClient } from '@temporalio/client'
 import { pino } from 'pino'
-import { afterAll, beforeAll, expect, inject, test } from 'vitest'
-import { openWorkflowClient } from '../../../adapters/temporal/client.ts'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { ServiceError } from '../../../domain/errors.ts'
 import { suspendOnOverageId } from '../../../domain/temporal/ids.ts'
 import type { SuspendOnOverageInput } from '../../../domain/temporal/suspend-on-overage.ts'
 import { startTemporalWorker, type TemporalWorker } from '../../../worker/temporal.ts'
-import { freshNamespace } from '../../setup/service.ts'
 import { workflowBundle } from '../../setup/workflow-bundle.ts'
+import { useTemporal } from '../development-server.ts'
 import { aSim, type ServiceModel, startServiceModel, TENANT } from '../model/service.ts'
 
 const HOUR = 3_600_000
-const at = { address: inject('temporalAddress'), namespace: await freshNamespace() }
-const workflowClient = openWorkflowClient(at)
-const connection = await Connection.connect({ address: at.address })
-const client = new WorkflowClient({ connection, namespace: at.namespace })
+const { address, namespace, workflowClient, temporal } = await useTemporal()
 let model: ServiceModel
 let worker: TemporalWorker | undefined
 beforeAll(async () => {
@@ -24,8 +19,6 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   await worker?.shutdown()
-  await workflowClient.close()
-  await connection.close()
   await model?.close()
 })
 
@@ -65,8 +58,8 @@ test('checks early updates against the first task’s phase', async () => {
     patiently(() => workflowClient.update(workflowId, 'extendGrace', { by: 'PT5H' }, 'longer')),
     patiently(() => workflowClient.update(workflowId, 'keepSuspended', {}, 'kept')),
   ])
-  const urls = { serviceUrl: model.url, internalUrl: model.url, key: 'key' }
-  worker = startTemporalWorker({ ...at, ...urls, workflows, log: pino({ level: 'silent' }), shutdownGraceMs: 100 })
+  const at = { address, namespace, serviceUrl: model.url, internalUrl: model.url, key: 'key' }
+  worker = startTemporalWorker({ ...at, workflows, log: pino({ level: 'silent' }), shutdownGraceMs: 100 })
 
   const [longer, kept] = await updates
   expect(longer).toMatchObject({ status: 'fulfilled', value: { phase: 'grace' } })
@@ -76,7 +69,7 @@ test('checks early updates against the first task’s phase', async () => {
     status: 'rejected',
     reason: { code: 'update_refused', message: expect.stringContaining('phase grace') },
   })
-  const { events } = await client.getHandle(workflowId).fetchHistory()
+  const { events } = await temporal.getHandle(workflowId).fetchHistory()
   const accepted = events?.find((event) => event.workflowExecutionUpdateAcceptedEventAttributes)
   const firstTask = events?.find((event) => event.workflowTaskCompletedEventAttributes)
   expect(Number(accepted?.eventId) - Number(firstTask?.eventId)).toBeLessThan(5)
