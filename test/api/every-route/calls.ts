@@ -62,7 +62,7 @@ const orderAfter =
 /** A cycle long ago that was never opened. */
 const oldCycle = () => {
   const month = next() * 2
-  return `${1990 + Math.floor(month / 12)}-${String((month % 12) + 1).padStart(2, '0')}`
+  return `${1970 + Math.floor(month / 12)}-${String((month % 12) + 1).padStart(2, '0')}`
 }
 const cycle = () => ({ path: { key: '2026-10' } })
 const runId = ({ tenant, simId }: Estate) => `suspend-on-overage:${tenant.id}:${simId}:2026-11`

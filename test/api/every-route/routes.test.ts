@@ -1,8 +1,8 @@
-/** Every route with every key that must not open it, and with another tenant's key. */
+/** Every route: with keys that must not open it and another tenant's, its entries in the audit trail, and sent twice. */
 import { beforeAll, describe, expect, test } from 'vitest'
 import { fingerprintOf, spyOn, tenantTables, useEstates } from '../full-tenant.ts'
-import { LINES, lineOf, OPERATIONS } from './calls.ts'
-import { type Keys, opensToNobodyElse, someKeys } from './route-checks.ts'
+import { LINES, OPERATIONS, type Operation } from './calls.ts'
+import { isIdempotent, type Keys, opensToNobodyElse, someKeys } from './route-checks.ts'
 
 const estates = useEstates()
 const { harness } = estates
@@ -45,10 +45,36 @@ test('every route has a line in LINES, and conversely', () => {
   expect(Object.keys(LINES).filter((id) => !known.includes(id))).toEqual([])
 })
 
+const takesKey = ({ headers }: Operation) => headers.includes('Idempotency-Key')
+
+test('every POST takes an Idempotency-Key or says why not, and nothing else does', () => {
+  const faults = OPERATIONS.filter((operation) => {
+    const mayTake = operation.method === 'POST' && LINES[operation.operationId]?.notOnce === undefined
+    return takesKey(operation) !== mayTake
+  })
+
+  expect(faults.map(({ operationId }) => operationId)).toEqual([])
+})
+
+test('every change declares its audit entry or why none, and no read does', () => {
+  const faults = OPERATIONS.filter(
+    ({ method, operationId }) => (method === 'GET') !== (LINES[operationId]?.audit === undefined),
+  )
+
+  expect(faults.map(({ operationId }) => operationId)).toEqual([])
+})
+
+// Operations that need Temporal are tested in test/workflows/asks.test.ts.
+const here = OPERATIONS.filter(({ operationId }) => LINES[operationId]?.asksTemporal !== true)
+
 describe('routes', () => {
-  const here = OPERATIONS.filter((operation) => LINES[operation.operationId]?.asksTemporal !== true)
-  test.each(here)('$method $path opens to its own keys only', async (operation) => {
-    lineOf(operation)
+  test.each(here)('$method $path opens to its own keys only, and leaves its trail', async (operation) => {
     await opensToNobodyElse(estates, keys, operation)
+  })
+})
+
+describe('Idempotency-Key', () => {
+  test.each(here.filter(takesKey))('has one effect on $method $path', async (operation) => {
+    await isIdempotent(estates, operation)
   })
 })
