@@ -11,6 +11,7 @@ const WRONG = {
   id: [...NO_ID, null, undefined],
   'id?': NO_ID,
   code: ['2', 'Monitor', 7, -1, 0.5, true, [], null, undefined],
+  'order type': ['1', 'eSIM', 0, 3, -1, 1.5, true, [], null, undefined],
   'percent?': ['80', 0, -1, 101, 1.5, true, [], {}],
   'flag?': ['true', 0, 1, [], {}],
   quantity: ['1', 0, -1, 1.5, 10_001, UNSAFE, true, null, undefined],
@@ -66,7 +67,7 @@ const WRITES: readonly Write[] = [
   },
   {
     call: 'POST /api/orders',
-    fields: { type: 'code', quantity: 'quantity', ...address },
+    fields: { type: 'order type', quantity: 'quantity', ...address },
     body: { type: 1, quantity: 1 },
   },
   { call: 'PATCH /api/tenant/name', fields: { name: 'text' }, body: { name: 'Ours' } },
@@ -75,12 +76,27 @@ const WRITES: readonly Write[] = [
 /** Texts of a wrong length or form. */
 const TEXTS: readonly (readonly [call: string, field: string, wrong: readonly string[]])[] = [
   ['POST /api/pools', 'name', ['', 'x'.repeat(51)]],
-  ['PUT /api/pools/1', 'name', ['', 'ab', 'x'.repeat(51)]],
-  ['PATCH /api/sims/1/tag', 'tag', ['x'.repeat(129)]],
+  ['PUT /api/pools/1', 'name', ['', 'ab', '💧💧', 'x'.repeat(51)]],
+  ['PATCH /api/sims/1/tag', 'tag', ['x'.repeat(129), '💧'.repeat(129)]],
   ['POST /api/tickets/send-sms', 'message', ['', 'x'.repeat(1601)]],
   ...Object.keys(address).map((field) => ['POST /api/orders', field, ['x'.repeat(1001)]] as const),
-  ['PATCH /api/tenant/name', 'name', ['', 'a', 'x'.repeat(101)]],
-  ['PATCH /api/tenant/billing-email', 'billingEmail', ['', 'nobody', 'a b@example.com']],
+  ['PATCH /api/tenant/name', 'name', ['', 'a', '💧', 'x'.repeat(101)]],
+  [
+    'PATCH /api/tenant/billing-email',
+    'billingEmail',
+    [
+      '',
+      'nobody',
+      '@example.com',
+      'a@',
+      'a b@example.com',
+      'a@b@example.com',
+      'a@example.com\r\nBcc: all@example.com',
+      'Name <a@example.com>',
+      'a@example.com, b@example.com',
+      `a@${'x'.repeat(260)}.example`,
+    ],
+  ],
 ]
 const WITHOUT_BODY = [
   'DELETE /api/pools/1',
@@ -146,17 +162,13 @@ describe('a body', () => {
   )
 
   test.each(WRITES)('of $call is refused if unreadable', async ({ call, body }) => {
-    for (const [text, type, status, code] of [
-      ['{"a":', 'application/json', 400, 'invalid_request'],
-      ['{"__proto__":{"a":1}}', 'application/json', 400, 'invalid_request'],
-      [JSON.stringify({ ...body, x: 'a\u0000b' }), 'application/json', 400, 'invalid_request'],
-      [JSON.stringify({ ...body, x: '\ud800' }), 'application/json', 400, 'invalid_request'],
-      ['<a/>', 'application/xml', 415, 'unsupported_media_type'],
-      ['a=1', 'application/x-www-form-urlencoded', 415, 'unsupported_media_type'],
-      ['{}', 'text/plain', 415, 'unsupported_media_type'],
-      [JSON.stringify({ x: 'x'.repeat(1_100_000) }), 'application/json', 413, 'payload_too_large'],
-    ] as const) {
-      expect(await send(call, text, type)).toMatchObject({ status, body: { code, status } })
+    for (const text of [
+      '{"a":',
+      '{"__proto__":{"a":1}}',
+      JSON.stringify({ ...body, x: 'a\u0000b' }),
+      JSON.stringify({ ...body, x: '\ud800' }),
+    ]) {
+      expect(await send(call, text)).toMatchObject({ status: 400, body: { code: 'invalid_request', status: 400 } })
     }
   })
 

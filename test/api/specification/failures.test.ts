@@ -71,16 +71,6 @@ describe('every path', () => {
     }
   })
 
-  test.each([...PATHS])('%s answers 401 without a key', async (path, methods) => {
-    for (const method of methods) {
-      const answer = await asking(harness.outside, {})(method, filled(path))
-
-      expect(answer.status).toBe(401)
-      expectProblem(answer, 'unauthorized')
-      expect(answer.headers['www-authenticate']).toBe('Bearer realm="simherd"')
-    }
-  })
-
   test.each([...PATHS].filter(([, methods]) => methods.has('GET')))(
     '%s answers HEAD like GET without a body',
     async (path) => {
@@ -96,6 +86,29 @@ describe('every path', () => {
       ])
     },
   )
+})
+
+describe('an id in a path', () => {
+  const BODIES: Readonly<Record<string, object>> = {
+    'PUT /api/pools/{id}': { name: 'Fleet', watchdogMode: 0 },
+    'PATCH /api/sims/{id}/tag': { tag: 'x' },
+  }
+  // A SIM is found by its ICCID too, and the ids of tickets are no numbers.
+  const numbered = [...PATHS].filter(([path]) => path.includes('{') && !/tickets|sims\/\{id\}$/.test(path))
+
+  test.each(numbered)('of %s is a number that is there', async (path, methods) => {
+    const [parameter = ''] = /\w+(?=\})/.exec(path) ?? []
+    const [, noun = ''] = /^\/api\/(\w+)s\//.exec(path) ?? []
+    for (const method of methods) {
+      const ask = (id: string) => harness.tenant.ask(method, path.replace(/\{\w+\}/, id), BODIES[`${method} ${path}`])
+      for (const id of ['4711000', '99999999999']) {
+        expect(await ask(id), method).toMatchObject({ status: 404, body: { code: `${noun}_not_found` } })
+      }
+      for (const id of ['9007199254740992', '8944500102198304826', '0', '1.5', 'abc']) {
+        expect(await ask(id), method).toMatchObject({ status: 400, body: { errors: [{ parameter }] } })
+      }
+    }
+  })
 })
 
 test.each([

@@ -43,7 +43,10 @@ beforeAll(async () => {
 }, 60_000)
 
 const page = async (path: string, query = '') =>
-  harness.tenant.ask('GET', `${path.replace('{sim}', `${inPath.sim}`).replace('{pool}', `${inPath.pool}`)}?${query}`)
+  harness.tenant.ask(
+    'GET',
+    `${path.replace('{sim}', `${inPath.sim}`).replace('{pool}', `${inPath.pool}`)}?${encodeURI(query)}`,
+  )
 
 describe('pages', () => {
   test.each(BY_HUNDRED)('8 pageSize on pools, SIMs, watchdog logs, events: %s has 100 by default', async (path) => {
@@ -60,7 +63,7 @@ describe('pages', () => {
       const { body } = await page(path, `pageSize=${size}`)
       expect([body.data.length, body.pagination.pageSize]).toEqual([size, size])
     }
-    for (const wrong of ['0', '-1', '101', '1.5', 'x', '1e300', '2,3']) {
+    for (const wrong of ['0', '-1', '101', '1.5', 'x', '1e300', '2,3', '٣', 'NaN', '1&pageSize=2']) {
       expect(await page(path, `pageSize=${wrong}`)).toMatchObject({
         status: 400,
         body: { code: 'invalid_request', errors: [{ parameter: 'pageSize' }] },
@@ -112,7 +115,7 @@ describe('pages', () => {
   })
 
   test.each(LISTS)('8 page: %s refuses an invalid page', async (path) => {
-    for (const wrong of ['0', '-1', '1.5', 'x', '1e300', '9007199254740992']) {
+    for (const wrong of ['0', '-1', '1.5', 'x', '1e300', '9007199254740992', '٣', 'NaN', '1&page=2']) {
       expect(await page(path, `page=${wrong}`)).toMatchObject({
         status: 400,
         body: { code: 'invalid_request', errors: [{ parameter: 'page' }] },
@@ -162,13 +165,6 @@ describe('field limits', () => {
     expect((await harness.other.ask('GET', `/api/pools/${inOther.pool}`)).body.name).toBe(name)
   })
 
-  test.each(['', 'ab', '💧💧', 'x'.repeat(51), null, undefined, 5])(
-    '8 Pool name on update: refuses the name %j',
-    async (name) => {
-      expect(await put({ name })).toMatchObject({ status: 400, body: { errors: [{ pointer: '/name' }] } })
-    },
-  )
-
   test.each([1, 100])('8 warningThresholdPct: accepts %i for new and existing pools', async (warningThresholdPct) => {
     const id = await aPool(harness.other, { warningThresholdPct })
     await put({ name: 'Fleet', warningThresholdPct })
@@ -176,31 +172,5 @@ describe('field limits', () => {
     for (const pool of [id, inOther.pool]) {
       expect((await harness.other.ask('GET', `/api/pools/${pool}`)).body).toMatchObject({ warningThresholdPct })
     }
-  })
-
-  test.each([0, -1, 101, 1.5, '80', true])(
-    '8 warningThresholdPct: refuses %j for new and existing pools',
-    async (warningThresholdPct) => {
-      const tariffId = await aTariff(harness.other)
-      const answers = [
-        await harness.other.ask('POST', '/api/pools', { type: 0, tariffId, watchdogMode: 0, warningThresholdPct }),
-        await put({ name: 'Fleet', warningThresholdPct }),
-      ]
-
-      for (const answer of answers) {
-        expect(answer).toMatchObject({ status: 400, body: { errors: [{ pointer: '/warningThresholdPct' }] } })
-      }
-    },
-  )
-
-  test.each(['x'.repeat(128), '💧'.repeat(128)])('8 SIM tag: accepts the 128 characters %j', async (tag) => {
-    expect((await harness.tenant.ask('PATCH', `/api/sims/${inPath.sim}/tag`, { tag })).status).toBe(200)
-  })
-
-  test.each(['x'.repeat(129), '💧'.repeat(129), null, undefined, 5])('8 SIM tag: refuses the tag %j', async (tag) => {
-    expect(await harness.tenant.ask('PATCH', `/api/sims/${inPath.sim}/tag`, { tag })).toMatchObject({
-      status: 400,
-      body: { errors: [{ pointer: '/tag' }] },
-    })
   })
 })

@@ -219,6 +219,13 @@ export const EVENT = {
   date: 'datetime',
 } as const satisfies Shape
 
-/** A list of codes as the metadata endpoints send it. */
-export const codes = (labels: Readonly<Record<number, string>>) =>
-  Object.entries(labels).map(([code, description]) => ({ code: Number(code), description }))
+/** Expects the labels of codes that a metadata endpoint sends, under these keys in this order, and no others. */
+export function expectLabels(
+  { status, body }: { readonly status: number; readonly body: object },
+  labels: Readonly<Record<string, Readonly<Record<number, string>>>>,
+) {
+  const codes = (of: Readonly<Record<number, string>>) =>
+    Object.entries(of).map(([code, description]) => ({ code: Number(code), description }))
+  expect(status).toBe(200)
+  expect(Object.entries(body)).toEqual(Object.entries(labels).map(([key, of]) => [key, codes(of)]))
+}
