@@ -16,7 +16,7 @@ interface Shown {
 
 const CODE = 'LPA:1$rsp.example.com$04386-AGYFT-A74Y8-3F815$$1'
 
-/** The first was imported with its code, the others came with an order. */
+/** The first was imported with its code, the others came with orders. */
 let esims: Shown[]
 beforeAll(async () => {
   const sims = [
@@ -32,6 +32,11 @@ beforeAll(async () => {
   const once = { 'idempotency-key': 'the codes are not kept' }
   await harness.tenant.inside('POST', `/internal/orders/${order}/process`)
   await harness.tenant.inside('POST', `/internal/orders/${order}/complete`, {}, once)
+  const given = (await harness.tenant.ask('POST', '/api/orders', { type: 2, quantity: 1 })).body.id
+  await harness.tenant.inside('POST', `/internal/orders/${given}/process`)
+  const body = { sims: [{ iccid: anIccid(), esimQrPayload: CODE }] }
+  const completed = { 'idempotency-key': 'nor are those of the request' }
+  await harness.tenant.inside('POST', `/internal/orders/${given}/complete`, body, completed)
   await aSim(harness.tenant)
   const { data } = (await harness.tenant.ask('GET', '/api/sims')).body
   esims = data.filter(({ type }: { type: number }) => type === 1)
@@ -66,7 +71,7 @@ describe('activation codes', () => {
       esimQrPayload: CODE,
       esimQrDataUrl: expect.stringMatching(/^data:image\/png;base64,/),
     })
-    expect(esims).toHaveLength(3)
+    expect(esims).toHaveLength(4)
   })
 
   const SHOWN = { esimQrPayload: expect.stringMatching(/^LPA:1\$/), esimQrDataUrl: expect.stringMatching(/^data:/) }

@@ -155,9 +155,3 @@ describe('exports of events and log entries', () => {
     expect(await get('events', '?date=2026-02-30')).toMatchObject({ status: 400, body: { code: 'invalid_request' } })
   })
 })
-
-test('exports are forbidden to a tenant’s own key', async () => {
-  const headers = { authorization: `Bearer ${harness.tenant.key}` }
-
-  expect((await harness.inside.inject({ url: '/internal/exports/sims.csv', headers })).statusCode).toBe(403)
-})

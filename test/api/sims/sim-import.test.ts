@@ -180,17 +180,10 @@ describe('CSV', () => {
     ])
   })
 
-  test.each([
-    ['tabs', (iccid: string) => `iccid\ttag\n${iccid}\tA, b; c\n`, 'A, b; c'],
-    ['a row that ends early', (iccid: string) => `iccid,tag,imsi\n${iccid}\n`, ''],
-    ['spaces within digits', (iccid: string) => `tag,iccid\nA,${iccid.slice(0, 4)} ${iccid.slice(4)}\n`, 'A'],
-    ['digits kept as text', (iccid: string) => `iccid,tag\n"=""${iccid}""",A\n`, 'A'],
-    ['an apostrophe before digits', (iccid: string) => `iccid,tag\n'${iccid},A\n`, 'A'],
-    ['carriage returns alone', (iccid: string) => `iccid,tag\r${iccid},A\r`, 'A'],
-  ])('is read with %s', async (_, csv, tag) => {
+  test('is read with a row that ends early', async () => {
     const iccid = anIccid()
 
-    expect(await imported(csv(iccid))).toMatchObject([{ iccid, tag }])
+    expect(await imported(`iccid,tag,imsi\n${iccid}\n`)).toMatchObject([{ iccid, tag: '' }])
   })
 
   test('names the line of each rejected row', async () => {
@@ -215,14 +208,6 @@ describe('CSV', () => {
   })
 
   test.each([
-    [
-      'an unknown column',
-      'iccid,Warning_Threshold\n',
-      'unknown column "Warning_Threshold": did you mean warningThresholdPct?',
-    ],
-    ['a mistyped column', 'icid,tag\n', 'unknown column "icid": did you mean iccid?; expected some of iccid, imsi,'],
-    ['a column twice', 'iccid,Tag,tag\n', 'column tag is there twice'],
-    ['no iccid', 'tag,imsi\n', 'no column iccid, got tag, imsi'],
     ['nothing', '', 'The file names no SIM: expected a record for each'],
     ['a line of columns alone', 'iccid\n', 'The file names no SIM: expected a record for each'],
     ['an open quote', 'iccid,tag\n"open', 'Quote Not Closed'],

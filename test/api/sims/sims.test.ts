@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { inTenant } from '../../../store/tenancy.ts'
-import { anIccid, aPool, aSim, aTariff, provisioned, useHarness } from '../harness.ts'
+import { anIccid, aPool, aSim, provisioned, useHarness } from '../harness.ts'
 
 const harness = useHarness()
 const get = async (id: number) => (await harness.tenant.ask('GET', `/api/sims/${id}`)).body
@@ -41,17 +41,6 @@ describe('POST /internal/sims', () => {
     expect(body.rejected[0].detail).toContain('iccid')
   })
 
-  test('adds only ICCIDs that no tenant has', async () => {
-    const [known, fresh] = [anIccid(), anIccid()]
-    await harness.tenant.inside('POST', '/internal/sims', { sims: [{ iccid: known }] })
-
-    const again = await harness.tenant.inside('POST', '/internal/sims', { sims: [{ iccid: known }, { iccid: fresh }] })
-    const theirs = await harness.other.inside('POST', '/internal/sims', { sims: [{ iccid: known }] })
-
-    expect(again.body.created.map(({ iccid }: { iccid: string }) => iccid)).toEqual([fresh])
-    expect(theirs.body).toMatchObject({ created: [], rejected: [{ index: 0, code: 'sim_exists' }] })
-  })
-
   test('reads CSV and NDJSON like JSON', async () => {
     const [a, b, c] = [anIccid(), anIccid(), anIccid()]
     const csv = `iccid,tag,type,warningThresholdPct,isWatchdogExempt\r\n${a},"Pump, north",1,75,TRUE\r\n${b},,,,\r\n`
@@ -73,14 +62,6 @@ describe('POST /internal/sims', () => {
     })
     expect(await get(first.body.created[1].id)).toMatchObject({ tag: '', type: 0, warningThresholdPct: null })
     expect(second.body).toMatchObject({ created: [{ iccid: c }], rejected: [{ index: 1 }] })
-  })
-
-  test('refuses unreadable CSV as a whole', async () => {
-    const answer = await harness.tenant.inside('POST', '/internal/sims', 'iccid,tag\n"open', {
-      'content-type': 'text/csv',
-    })
-
-    expect(answer).toMatchObject({ status: 400, body: { code: 'invalid_request' } })
   })
 })
 
@@ -109,35 +90,6 @@ describe('watchdog settings', () => {
       enableBurnRateAlerts: true,
       isWatchdogExempt: true,
     })
-  })
-
-  test('apply to a SIM in no pool', async () => {
-    const { id } = await aSim(harness.tenant)
-
-    const answer = await harness.tenant.inside('PATCH', `/internal/sims/${id}/watchdog`, { watchdogMode: 2 })
-
-    expect(answer).toMatchObject({ status: 200, body: { id } })
-    expect(await get(id)).toMatchObject({ watchdogMode: 2 })
-  })
-
-  test.each([
-    ['Dynamic', { type: 1, tariffType: 1 }],
-    ['Fixed', { type: 0, tariffType: 2 }],
-  ] as const)('in a %s pool inherit the mode only', async (_name, of) => {
-    const { id } = await aSim(harness.tenant)
-    const tariffId = await aTariff(harness.tenant, of.tariffType)
-    const settings = { watchdogMode: 2, warningThresholdPct: 90, enableBurnRateAlerts: true }
-    const poolId = await aPool(harness.tenant, { type: of.type, tariffId, ...settings })
-    await provisioned(harness, harness.tenant, id, { poolId })
-    const summary = async () => (await harness.tenant.ask('GET', `/api/pools/${poolId}/sims`)).body[0]
-
-    const shared = { watchdogMode: 2, warningThresholdPct: null, enableBurnRateAlerts: false }
-    expect(await get(id)).toMatchObject(shared)
-    expect(await summary()).toMatchObject(shared)
-    const own = { warningThresholdPct: 40, enableBurnRateAlerts: true }
-    await harness.tenant.inside('PATCH', `/internal/sims/${id}/watchdog`, own)
-    expect(await get(id)).toMatchObject(own)
-    expect(await summary()).toMatchObject(own)
   })
 
   test('trigger an evaluation and an event when changed', async () => {

@@ -200,29 +200,21 @@ describe('one card', () => {
 })
 
 describe('a search', () => {
-  const SHAPES: readonly (readonly [string, (iccid: string) => string])[] = [
-    ['a space behind', (iccid) => `${iccid} `],
-    ['white space around', (iccid) => `\t\u00A0${iccid}\r\n`],
-    ['groups of four', (iccid) => iccid.replaceAll(/(.{4})/g, '$1 ')],
-    ['hyphens', (iccid) => iccid.replaceAll(/(.{4})(?=.)/g, '$1-')],
-    ['dots', (iccid) => iccid.replaceAll(/(.{4})(?=.)/g, '$1.')],
-    ['filler', (iccid) => `${iccid}F`],
-    ['all of it', (iccid) => ` ${iccid.replaceAll(/(.{4})/g, '$1-')}F `],
-  ]
   const found = async (path: string, term: string) => {
     const { body } = await ask(`${path}=${encodeURIComponent(term)}`)
     return body.data
   }
 
-  test.each(SHAPES)('finds a SIM by its ICCID with %s', async (_, written) => {
+  test('finds a SIM by its ICCID as it is written, in list, export and bulk run', async () => {
     const { id, iccid } = await aSim(harness.tenant)
-    const term = encodeURIComponent(written(iccid))
+    const written = ` ${iccid.replaceAll(/(.{4})/g, '$1-')}F `
+    const term = encodeURIComponent(written)
 
     const csv = await inside('GET', `/internal/exports/sims.csv?search=${term}`)
-    const sims = { filter: { search: written(iccid) } }
+    const sims = { filter: { search: written } }
     const bulk = await inside('POST', '/internal/bulk-tickets', { type: 'suspend', sims, dryRun: true })
 
-    expect(await found('/api/sims?search', written(iccid))).toMatchObject([{ id }])
+    expect(await found('/api/sims?search', written)).toMatchObject([{ id }])
     expect(csv.body.trim().split(/\r\n/)).toHaveLength(2)
     expect(bulk.body).toMatchObject({ total: 1 })
   })

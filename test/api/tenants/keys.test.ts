@@ -18,8 +18,6 @@ const withKey = (key: string) => asking(harness.outside, { authorization: `Beare
 
 describe('API keys', () => {
   test.each([
-    ['no key', {}],
-    ['a malformed key', { authorization: 'Bearer hello' }],
     ['an unknown key', { authorization: `Bearer sim_000000000000_${'a'.repeat(43)}` }],
     ['another scheme', { authorization: 'Basic aGVsbG86d29ybGQ=' }],
   ])('%s answers 401 with WWW-Authenticate', async (_which, headers) => {
@@ -29,28 +27,10 @@ describe('API keys', () => {
     expect(answer.headers['www-authenticate']).toBe('Bearer realm="simherd"')
   })
 
-  test('are refused with another secret', async () => {
-    const { key } = await keyWith({ scopes: ['read'] })
-
-    const answer = await withKey(`${key.slice(0, -1)}${key.endsWith('A') ? 'B' : 'A'}`)('GET', '/api/pools')
-
-    expect(answer.status).toBe(401)
-  })
-
   test('are accepted in X-API-Key too', async () => {
     const answer = await asking(harness.outside, { 'x-api-key': harness.tenant.key })('GET', '/api/tenant')
 
     expect(answer).toMatchObject({ status: 200, body: { id: harness.tenant.id } })
-  })
-
-  test('with scope read may not write', async () => {
-    const { key } = await keyWith({ scopes: ['read'] })
-
-    const read = await withKey(key)('GET', '/api/pools')
-    const write = await withKey(key)('POST', '/api/pools', { type: 0, tariffId: 1, watchdogMode: 0 })
-
-    expect(read.status).toBe(200)
-    expect(write).toMatchObject({ status: 403, body: { code: 'forbidden' } })
   })
 
   test('work until they expire', async () => {
@@ -114,14 +94,6 @@ describe('API keys', () => {
     expect(used).toEqual([at(0), at(0), at(61)])
   })
 
-  test('cannot be revoked by another tenant', async () => {
-    const { id } = await keyWith({ scopes: ['read'] })
-
-    const answer = await harness.other.inside('DELETE', `/internal/keys/${id}`)
-
-    expect(answer).toMatchObject({ status: 404, body: { code: 'key_not_found' } })
-  })
-
   test('have scopes that fit the tenant or platform', async () => {
     const ofTenant = await harness.tenant.inside('POST', '/internal/keys', { name: 'k', scopes: ['operator'] })
     const ofPlatform = await harness.operate('POST', '/internal/keys', { name: 'k', scopes: ['read'] })
@@ -175,17 +147,6 @@ describe('API keys', () => {
     const refused = await harness.operate('GET', '/internal/counts')
 
     expect(refused).toMatchObject({ status: 400, body: { errors: [{ parameter: 'X-Tenant-Id' }] } })
-  })
-
-  test('of a tenant reach neither other tenants nor /internal', async () => {
-    const elsewhere = await harness.tenant.ask('GET', '/api/tenant', undefined, { 'x-tenant-id': harness.other.id })
-    const inside = await asking(harness.inside, { authorization: `Bearer ${harness.tenant.key}` })(
-      'GET',
-      '/internal/keys',
-    )
-
-    expect(elsewhere.status).toBe(403)
-    expect(inside).toMatchObject({ status: 403, body: { code: 'forbidden' } })
   })
 })
 
@@ -318,8 +279,6 @@ describe('rotating a key', () => {
 })
 
 describe('Idempotency-Key', () => {
-  const tenant = { name: 'Third', billingEmail: 'third@example.com' }
-
   test('replays the response of the first request', async () => {
     const body = {
       displayName: 'Once',
@@ -373,16 +332,6 @@ describe('Idempotency-Key', () => {
     expect(after.status).toBe(200)
   })
 
-  test('does not replay a response with a secret', async () => {
-    const headers = { 'idempotency-key': 'e' }
-
-    const first = await harness.operate('POST', '/internal/tenants', tenant, headers)
-    const second = await harness.operate('POST', '/internal/tenants', tenant, headers)
-
-    expect(first).toMatchObject({ status: 201, body: { id: expect.any(String), key: expect.stringMatching(/^sim_/) } })
-    expect(second).toMatchObject({ status: 409, body: { code: 'secret_already_shown' } })
-  })
-
   test('is free again after 24 hours', async () => {
     const headers = { 'idempotency-key': 'f' }
     await harness.tenant.inside('POST', '/internal/sims', { sims: [] }, headers)
@@ -407,17 +356,5 @@ describe('tenants', () => {
     const answer = await harness.operate('POST', '/internal/tenants', body)
 
     expect(answer).toMatchObject({ status: 400, body: { errors: [{ pointer }] } })
-  })
-
-  test('see the tariffs of the platform', async () => {
-    const standardTariff = { baseTariffGb: 2, simMonthlyFee: 1, smsFee: 0, voiceFee: 0, overageFeePerGb: 0 }
-    const made = await harness.operate('POST', '/internal/tariffs', { displayName: 'For all', type: 0, standardTariff })
-
-    const seen = [
-      await harness.tenant.ask('GET', `/api/tariffs/${made.body.id}`),
-      await harness.other.ask('GET', `/api/tariffs/${made.body.id}`),
-    ]
-
-    expect(seen.map(({ status }) => status)).toEqual([200, 200])
   })
 })
