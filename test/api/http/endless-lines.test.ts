@@ -69,11 +69,8 @@ describe('an endless line', () => {
     expect(grown).toBeLessThan(BOUND)
   })
 
-  test.each([
-    ['one cell', 'x'],
-    ['empty cells', ','],
-    ['quoted cells with newlines', '"\n",,,,,'],
-  ])('of %s breaks a CSV off, naming the line', async (_, text) => {
+  test('of quoted cells with newlines breaks a CSV off, naming the line', async () => {
+    const text = '"\n",,,,,'
     const iccid = await aSim()
     const head = `recordId,iccid,at\r\na,${iccid},2026-11-20T10:00:00Z\r\n`
 

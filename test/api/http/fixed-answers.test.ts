@@ -69,15 +69,21 @@ describe('Accept-Encoding', () => {
 })
 
 describe('the page at /docs', () => {
-  test('has a nonce of its own, and its script has none', async () => {
+  test('has a nonce of its own, its script has none, and nothing comes from elsewhere', async () => {
     const [first, second] = [await get('/docs/'), await get('/docs/')]
     const nonces = [first, second].map(
       ({ headers }) => /'nonce-([^']+)'/.exec(String(headers['content-security-policy']))?.[1],
     )
+    const policy = String(first.headers['content-security-policy'])
     const script = await get(SCRIPT)
 
     expect(new Set(nonces).size).toBe(2)
-    expect(first.body).toContain(`nonce="${nonces[0]}"`)
+    expect(new Set([...first.body.matchAll(/ nonce="([^"]+)"/g)].map(([, nonce]) => nonce))).toEqual(
+      new Set([nonces[0]]),
+    )
+    expect(policy).toContain("default-src 'self'")
+    expect(policy).toContain(`script-src 'nonce-${nonces[0]}';`)
+    expect(first.body).not.toMatch(/(src|href)="?https?:/)
     expect(second.body).not.toContain(String(nonces[0]))
     expect(first.headers['cache-control']).toBe('no-store')
     expect(script.rawPayload.length).toBeGreaterThan(4 * MIB)

@@ -1,7 +1,5 @@
 import { connect as connectTo } from 'node:net'
-import { Writable } from 'node:stream'
 import { text } from 'node:stream/consumers'
-import { pino } from 'pino'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { startApi } from '../../../api/main.ts'
 import { buildInternal } from '../../../api/server.ts'
@@ -100,26 +98,6 @@ describe('startApi', () => {
 
     await expect(second).rejects.toMatchObject({ code: 'EADDRINUSE' })
     await first.close()
-  })
-
-  test('logs the request id and no key', async () => {
-    const lines: string[] = []
-    const to = new Writable({
-      write: (chunk, _encoding, done) => {
-        lines.push(String(chunk))
-        done()
-      },
-    })
-    const logger = pino(to)
-    const api = await startApi({ ...local, store: harness.store, port: 0, internalPort: 0, dependencies: [], logger })
-
-    const headers = { authorization: `Bearer ${harness.tenant.key}`, 'x-request-id': 'find-me' }
-    await fetch(`${api.apiUrl}/api/pools`, { headers })
-    await api.close()
-
-    const log = lines.join('')
-    expect(log).toContain('find-me')
-    expect(log).not.toContain(harness.tenant.key.slice(-43))
   })
 
   test('answers bytes that are not HTTP with a problem', async () => {
