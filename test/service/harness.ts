@@ -1,6 +1,6 @@
 /** The harness for tests of `service/`: a tenant for one test, whose tickets complete at once, without a carrier. */
 import { sql } from 'kysely'
-import { TicketStatus, TicketType } from '../../domain/codes.ts'
+import { PoolType, TariffType, TicketStatus, TicketType } from '../../domain/codes.ts'
 import type { PermitRequest } from '../../domain/enforcement/guard.ts'
 import type { OperatorNotice } from '../../domain/notifications/operator-notice.ts'
 import type { Cause } from '../../domain/tickets/ticket.ts'
@@ -17,7 +17,7 @@ import { evaluateSubjects } from '../../service/watchdog/evaluate-subjects.ts'
 import type { EvaluationOptions } from '../../service/watchdog/evaluation.ts'
 import { sweepSubjects } from '../../service/watchdog/sweep-subjects.ts'
 import { inTenant, type Store, type TenantTx } from '../../store/tenancy.ts'
-import { aTenant, someSims, type TestStore } from '../setup/estate.ts'
+import { aPool, aTariff, aTenant, someSims, type TestStore } from '../setup/estate.ts'
 
 const USER: Cause = { by: 'user' }
 
@@ -81,6 +81,12 @@ export async function aHarness(store: TestStore, billingCycle = 'P1M') {
     tenantId,
     asTenant,
     rows,
+    /** A pool with a tariff of its own. @returns its id */
+    aPool: (type: TariffType = TariffType.Standard, bytes = 1000, also: Parameters<typeof aPool>[2] = {}) =>
+      asTenant(async (tx) => {
+        const of = type === TariffType['Dynamic Pool'] ? PoolType.Dynamic : PoolType.Standard
+        return (await aPool(tx, (await aTariff(tx, type, bytes)).id, { type: of, ...also })).id
+      }),
     unprovisioned: async (count: number) => (await asTenant((tx) => someSims(tx, count))).map(({ id }) => id),
     /** Provisions and activates SIMs. @returns their ids */
     activeSims: (count: number, assignment: { poolId?: number; tariffId?: number } = {}) =>

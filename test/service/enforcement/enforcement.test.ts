@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
-import { LogLevel, PoolType, SimStatus, TariffType, TicketType, WatchdogMode } from '../../../domain/codes.ts'
+import { LogLevel, SimStatus, TariffType, TicketType, WatchdogMode } from '../../../domain/codes.ts'
 import type { ActionRequest } from '../../../domain/enforcement/enforcement.ts'
 import { enforcePoolId, suspendOnOverageId } from '../../../domain/temporal/ids.ts'
 import type { Cause } from '../../../domain/tickets/ticket.ts'
@@ -9,7 +9,7 @@ import { saveAlerts } from '../../../service/alerts/rows/alerts.ts'
 import { logAction } from '../../../service/enforcement/log-action.ts'
 import { poolEnforcement, simEnforcement } from '../../../service/enforcement/read-enforcement.ts'
 import { rememberStarts } from '../../../store/outbox.ts'
-import { aPool, aStore, aTariff } from '../../setup/estate.ts'
+import { aStore } from '../../setup/estate.ts'
 import { aHarness, type Harness } from '../harness.ts'
 import { anAlert } from './an-alert.ts'
 
@@ -28,10 +28,7 @@ const fire = (harness: Harness, subject: Subject, also: { rule?: string; firing?
 async function aPoolOf(count: number, mode: WatchdogMode = WatchdogMode.Enforce) {
   store.now = NOW
   const harness = await aHarness(store)
-  const poolId = await harness.asTenant(async (tx) => {
-    const tariff = await aTariff(tx, TariffType['Dynamic Pool'], 100)
-    return (await aPool(tx, tariff.id, { type: PoolType.Dynamic, watchdogMode: mode })).id
-  })
+  const poolId = await harness.aPool(TariffType['Dynamic Pool'], 100, { watchdogMode: mode })
   const sims = await harness.activeSims(count, { poolId })
   return {
     ...harness,
@@ -132,17 +129,6 @@ describe('simEnforcement', () => {
     expect(await harness.sim(byPerson)).toMatchObject({
       suspension: { cause: 'user', rule: null, until: null, workflowId: null },
     })
-  })
-
-  test('limits a pool’s rule to the pool’s mode', async () => {
-    const harness = await aPoolOf(1, WatchdogMode.Monitor)
-    const [simId = 0] = harness.sims
-    await harness.set(simId, 'watchdog_mode', WatchdogMode.Enforce)
-    const byItself = await harness.sim(simId)
-    await fire(harness, { kind: 'pool', id: harness.poolId })
-
-    expect(byItself.mode).toBe(WatchdogMode.Enforce)
-    expect((await harness.sim(simId)).mode).toBe(WatchdogMode.Monitor)
   })
 
   test('reports that the tenant has switched enforcement off', async () => {

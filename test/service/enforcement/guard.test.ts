@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
-import { LogLevel, PoolType, TariffType, WatchdogMode } from '../../../domain/codes.ts'
+import { LogLevel, TariffType, WatchdogMode } from '../../../domain/codes.ts'
 import type { EnforcementChange, HoldState } from '../../../domain/enforcement/guard.ts'
 import { enforcePoolId, suspendOnOverageId } from '../../../domain/temporal/ids.ts'
 import type { Subject } from '../../../domain/watchdog/subject.ts'
@@ -14,7 +14,7 @@ import { endPermits, lockGuard } from '../../../service/enforcement/rows/permits
 import { activateRules } from '../../../service/rules/rules-in-force.ts'
 import { rememberStarts } from '../../../store/outbox.ts'
 import { inTenant } from '../../../store/tenancy.ts'
-import { aPool, aStore, aTariff, byHand } from '../../setup/estate.ts'
+import { aStore, byHand } from '../../setup/estate.ts'
 import { aHarness, askedPermits } from '../harness.ts'
 import { anAlert } from './an-alert.ts'
 
@@ -30,10 +30,7 @@ const PERSON = { actor: 'key:anna', keyId: 'anna', requestId: 'r', action: 'rele
 async function aGuard(count: number, settings: EnforcementChange = { guardLeast: 3, guardPct: 50 }) {
   store.now = NOW
   const harness = await aHarness(store)
-  const poolId = await harness.asTenant(async (tx) => {
-    const tariff = await aTariff(tx, TariffType['Dynamic Pool'], 100)
-    return (await aPool(tx, tariff.id, { type: PoolType.Dynamic, watchdogMode: WatchdogMode.Enforce })).id
-  })
+  const poolId = await harness.aPool(TariffType['Dynamic Pool'], 100, { watchdogMode: WatchdogMode.Enforce })
   const sims = await harness.activeSims(count, { poolId })
   await harness.asTenant((tx) => changeEnforcement(tx, settings))
   const workflowId = enforcePoolId(harness.tenantId, poolId, CYCLE)

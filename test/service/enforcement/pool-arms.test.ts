@@ -5,7 +5,7 @@ import { TariffType } from '../../../domain/codes.ts'
 import { armedSims, armSims } from '../../../service/enforcement/arm-sims.ts'
 import { poolEnforcement } from '../../../service/enforcement/read-enforcement.ts'
 import { closeCycle } from '../../../service/month-end/close-cycle.ts'
-import { aPool, aStore, aTariff } from '../../setup/estate.ts'
+import { aStore } from '../../setup/estate.ts'
 import { aHarness } from '../harness.ts'
 
 const store = await aStore()
@@ -15,10 +15,7 @@ const CYCLE = '2026-11'
 async function aPoolOf(count: number) {
   store.now = NOW
   const harness = await aHarness(store)
-  const poolId = await harness.asTenant(async (tx) => {
-    const tariff = await aTariff(tx, TariffType['Dynamic Pool'], 100)
-    return (await aPool(tx, tariff.id, { type: 1 })).id
-  })
+  const poolId = await harness.aPool(TariffType['Dynamic Pool'], 100)
   const ask = { cycle: CYCLE, rule: 'pool-overage', ruleFile: 'f', grace: 'PT0S', until: 'renewal' } as const
   return {
     ...harness,

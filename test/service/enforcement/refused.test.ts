@@ -2,7 +2,7 @@
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { CarrierError } from '../../../adapters/carrier/network.ts'
-import { PoolType, TariffType, TicketType, WatchdogMode } from '../../../domain/codes.ts'
+import { TariffType, TicketType, WatchdogMode } from '../../../domain/codes.ts'
 import { suspendOnOverageId } from '../../../domain/temporal/ids.ts'
 import type { Subject } from '../../../domain/watchdog/subject.ts'
 import { pickFromPool } from '../../../rules/alerts/pick-sims.ts'
@@ -12,7 +12,7 @@ import { takeSuspendStart } from '../../../service/enforcement/start-suspension.
 import { executeTickets } from '../../../service/tickets/execute-tickets.ts'
 import { openTicket } from '../../../service/tickets/open-ticket.ts'
 import { releaseRun, rememberStarts } from '../../../store/outbox.ts'
-import { aPool, aStore, aTariff } from '../../setup/estate.ts'
+import { aStore } from '../../setup/estate.ts'
 import { aHarness } from '../harness.ts'
 import { anAlert } from './an-alert.ts'
 
@@ -25,10 +25,7 @@ const OPTIONS = { leaseMs: 10_000, retryMinMs: 1000, retryMaxMs: 60_000, attempt
 async function aPoolOver(answer: { readonly code: string; readonly retryable: boolean }) {
   const harness = await aHarness(store)
   const { tenantId, asTenant } = harness
-  const poolId = await asTenant(async (tx) => {
-    const tariff = await aTariff(tx, TariffType['Dynamic Pool'], 100)
-    return (await aPool(tx, tariff.id, { type: PoolType.Dynamic, watchdogMode: WatchdogMode.Enforce })).id
-  })
+  const poolId = await harness.aPool(TariffType['Dynamic Pool'], 100, { watchdogMode: WatchdogMode.Enforce })
   const [larger = 0, smaller = 0] = await harness.activeSims(2, { poolId })
   await harness.record([harness.usage(larger, { bytesUp: 400 }), harness.usage(smaller, { bytesUp: 300 })])
   const fire = (subject: Subject) => {

@@ -1,12 +1,12 @@
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
-import { PoolType, TariffType, TicketType, WatchdogMode } from '../../../domain/codes.ts'
+import { TariffType, TicketType, WatchdogMode } from '../../../domain/codes.ts'
 import { suspendOnOverageId } from '../../../domain/temporal/ids.ts'
 import { saveAlerts } from '../../../service/alerts/rows/alerts.ts'
 import { armSims } from '../../../service/enforcement/arm-sims.ts'
 import { poolEnforcement, simEnforcement } from '../../../service/enforcement/read-enforcement.ts'
 import { passOverSims, undoInput, undoPage } from '../../../service/enforcement/undo-suspensions.ts'
-import { aPool, aStore, aTariff } from '../../setup/estate.ts'
+import { aStore } from '../../setup/estate.ts'
 import { aHarness, askedPermits } from '../harness.ts'
 import { anAlert } from './an-alert.ts'
 
@@ -20,10 +20,7 @@ const iso = (ms: number) => new Date(ms).toISOString()
 async function aPoolOf(count: number) {
   store.now = NOW
   const harness = await aHarness(store)
-  const poolId = await harness.asTenant(async (tx) => {
-    const tariff = await aTariff(tx, TariffType['Dynamic Pool'], 100)
-    return (await aPool(tx, tariff.id, { type: PoolType.Dynamic, watchdogMode: WatchdogMode.Enforce })).id
-  })
+  const poolId = await harness.aPool(TariffType['Dynamic Pool'], 100, { watchdogMode: WatchdogMode.Enforce })
   const sims = await harness.activeSims(count, { poolId })
   const runOf = (simId: number) => suspendOnOverageId(harness.tenantId, simId, CYCLE)
   return {

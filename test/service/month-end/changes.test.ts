@@ -10,7 +10,7 @@ import { setTariffActive } from '../../../service/tariffs/set-tariff-active.ts'
 import { executeTickets } from '../../../service/tickets/execute-tickets.ts'
 import { cancelTicket } from '../../../service/tickets/open-ticket.ts'
 import { inTenant } from '../../../store/tenancy.ts'
-import { aPool, aStore, aTariff } from '../../setup/estate.ts'
+import { aStore, aTariff } from '../../setup/estate.ts'
 import { withOnlySim } from '../../setup/only-sim.ts'
 import { aHarness, type Harness } from '../harness.ts'
 import { at, BOUNDARY, CLOSE, CYCLE, close, notifications, statement } from './october.ts'
@@ -19,8 +19,6 @@ const store = await aStore()
 const ALL = { afterSimId: 0, throughSimId: Number.MAX_SAFE_INTEGER }
 const OPTIONS = { leaseMs: 1000, retryMinMs: 1, retryMaxMs: 1, attempts: 1, patienceMs: 3_600_000 }
 
-const aPoolOf = (harness: Harness) =>
-  harness.asTenant(async (tx) => (await aPool(tx, (await aTariff(tx, TariffType.Standard, 1000)).id)).id)
 const apply = (harness: Harness, kind: 'unassign' | 'move', range = ALL, key = CYCLE) =>
   harness.asTenant((tx) => applyChanges(tx, key, { kind, ...range }))
 const counts = (harness: Harness, key = CYCLE) => harness.asTenant((tx) => monthEndCounts(tx, key))
@@ -43,7 +41,7 @@ async function carry(harness: Harness, simIds: readonly number[], refused: reado
 async function october() {
   store.now = at(3)
   const harness = await aHarness(store)
-  const [from, to] = [await aPoolOf(harness), await aPoolOf(harness)]
+  const [from, to] = [await harness.aPool(), await harness.aPool()]
   return { harness, from, to }
 }
 

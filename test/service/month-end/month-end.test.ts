@@ -1,13 +1,13 @@
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
-import { PoolType, TariffType, TicketType } from '../../../domain/codes.ts'
+import { TariffType, TicketType } from '../../../domain/codes.ts'
 import { fromMoney } from '../../../domain/units.ts'
 import { queueReprovision, queueUnprovision } from '../../../service/month-end/queue-change.ts'
 import { hasLateMonthEnd } from '../../../service/month-end/rows/progress.ts'
 import { changesOf, renewCycle } from '../../../service/month-end/steps.ts'
 import { currentCycle } from '../../../service/usage/rows/cycles.ts'
 import { poolFigures } from '../../../service/usage/rows/figures.ts'
-import { aPool, aStore, aTariff } from '../../setup/estate.ts'
+import { aStore, aTariff } from '../../setup/estate.ts'
 import { lockWaiters } from '../../setup/lock-waits.ts'
 import { soon } from '../../setup/soon.ts'
 import { aHarness, complete, type Harness } from '../harness.ts'
@@ -27,17 +27,11 @@ import {
 
 const store = await aStore()
 
-const aPoolOf = (harness: Harness, type: TariffType = TariffType.Standard, bytes = 1000) =>
-  harness.asTenant(async (tx) => {
-    const pool = { type: type === TariffType['Dynamic Pool'] ? PoolType.Dynamic : PoolType.Standard }
-    return (await aPool(tx, (await aTariff(tx, type, bytes)).id, pool)).id
-  })
-
 describe('closeCycle', () => {
   test('keeps statement, summary and event when repeated', async () => {
     store.now = at(3)
     const harness = await aHarness(store)
-    const poolId = await aPoolOf(harness)
+    const poolId = await harness.aPool()
     const [simId = 0] = await harness.activeSims(1, { poolId })
     await harness.record([harness.usage(simId, { bytesUp: 1500 })])
     store.now = CLOSE
@@ -78,7 +72,7 @@ describe('closeCycle', () => {
   test('counts as late from the cycle’s end until done', async () => {
     store.now = BOUNDARY.getTime() - 1
     const harness = await aHarness(store)
-    await harness.activeSims(1, { poolId: await aPoolOf(harness) })
+    await harness.activeSims(1, { poolId: await harness.aPool() })
     const isLate = () => harness.asTenant(hasLateMonthEnd)
     const before = await isLate()
     store.now = BOUNDARY.getTime()
@@ -103,7 +97,7 @@ describe('closeCycle', () => {
   test('writes one row and no notification if empty', async () => {
     store.now = at(3)
     const harness = await aHarness(store)
-    await aPoolOf(harness)
+    await harness.aPool()
     store.now = CLOSE
 
     const answers = [await close(harness), await close(harness)]
@@ -133,9 +127,9 @@ describe('closeCycle', () => {
   test('charges a bucket once per cycle its pool exists', async () => {
     store.now = at(3)
     const harness = await aHarness(store)
-    const early = await aPoolOf(harness, TariffType['Fixed Pool'])
+    const early = await harness.aPool(TariffType['Fixed Pool'])
     store.now = BOUNDARY.getTime() + 1000
-    const late = await aPoolOf(harness, TariffType['Fixed Pool'])
+    const late = await harness.aPool(TariffType['Fixed Pool'])
     store.now = CLOSE
     await close(harness)
     store.now = Date.parse('2026-12-01T06:00:00Z')
@@ -155,7 +149,7 @@ describe('changesOf', () => {
   test('pages changes queued before the boundary, by kind', async () => {
     store.now = at(3)
     const harness = await aHarness(store)
-    const [from, to] = [await aPoolOf(harness), await aPoolOf(harness)]
+    const [from, to] = [await harness.aPool(), await harness.aPool()]
     const sims = await harness.activeSims(6, { poolId: from })
     await harness.asTenant(async (tx) => {
       for (const [i, id] of sims.slice(0, 5).entries()) {
@@ -214,7 +208,7 @@ describe('renewCycle', () => {
   test('takes contributors from the start, even if opened early', async () => {
     store.now = at(3)
     const harness = await aHarness(store)
-    const [from, to] = [await aPoolOf(harness, TariffType['Dynamic Pool']), await aPoolOf(harness)]
+    const [from, to] = [await harness.aPool(TariffType['Dynamic Pool']), await harness.aPool()]
     const sims = await harness.activeSims(5, { poolId: from })
     const [stays = 0, suspended = 0, unassigned = 0, moved = 0, dueBack = 0] = sims
     store.now = BOUNDARY.getTime() - 3 * MINUTE
@@ -262,7 +256,7 @@ describe('renewCycle', () => {
   test('includes a SIM whose ticket spans the boundary', async () => {
     store.now = at(3)
     const harness = await aHarness(store)
-    const poolId = await aPoolOf(harness)
+    const poolId = await harness.aPool()
     const [stays = 0] = await harness.activeSims(1, { poolId })
     const [comes = 0] = await harness.unprovisioned(1)
     await harness.complete({ simId: comes, type: TicketType.Provision, poolId })
@@ -323,7 +317,7 @@ describe('a ticket effective at the boundary', () => {
   async function twoPools() {
     store.now = at(3)
     const harness = await aHarness(store)
-    const [from, to] = [await aPoolOf(harness), await aPoolOf(harness)]
+    const [from, to] = [await harness.aPool(), await harness.aPool()]
     const [simId = 0, stays = 0] = await harness.activeSims(2, { poolId: from })
     await harness.record([harness.usage(simId, { bytesUp: 1 }), harness.usage(stays, { bytesUp: 2 })])
     store.now = Date.parse(later(5))
@@ -427,7 +421,7 @@ describe('a ticket effective at the boundary', () => {
   test('changes the tariff for the new cycle only', async () => {
     store.now = at(3)
     const harness = await aHarness(store)
-    const poolId = await aPoolOf(harness)
+    const poolId = await harness.aPool()
     const own = await harness.asTenant((tx) => aTariff(tx, TariffType.Standard, 5000))
     const [simId = 0] = await harness.activeSims(1, { poolId })
     store.now = Date.parse(later(5))

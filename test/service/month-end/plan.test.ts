@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { sql } from 'kysely'
 import pg from 'pg'
 import { describe, expect, test } from 'vitest'
-import { PoolType, TariffType, TicketType } from '../../../domain/codes.ts'
+import { TariffType, TicketType } from '../../../domain/codes.ts'
 import type { MonthEndPlan } from '../../../domain/month-end/plan.ts'
 import { MOST_NAMED } from '../../../domain/month-end/plan.ts'
 import { decide } from '../../../domain/tickets/decisions.ts'
@@ -23,7 +23,7 @@ import { endTickets } from '../../../service/tickets/rows/batches.ts'
 import { findTicket } from '../../../service/tickets/rows/tickets.ts'
 import { poolFigures } from '../../../service/usage/rows/figures.ts'
 import { cases } from '../../setup/cases.ts'
-import { aPool, aStore, aTariff } from '../../setup/estate.ts'
+import { aStore, aTariff } from '../../setup/estate.ts'
 import { everythingIn } from '../everything.ts'
 import { aHarness, type Harness } from '../harness.ts'
 import { at, BOUNDARY, CLOSE, CYCLE, charge, close, statement, total } from './october.ts'
@@ -38,12 +38,6 @@ const watchdog = (until: 'renewal' | 'manual' = 'renewal'): Cause => ({
   until,
   workflowId: 'w',
 })
-
-const aPoolOf = (harness: Harness, type: TariffType = TariffType.Standard, bytes = 1000) =>
-  harness.asTenant(async (tx) => {
-    const pool = { type: type === TariffType['Dynamic Pool'] ? PoolType.Dynamic : PoolType.Standard }
-    return (await aPool(tx, (await aTariff(tx, type, bytes)).id, pool)).id
-  })
 
 /** Runs SQL as the superuser, past row-level security. */
 async function pastAll(query: string, values: unknown[] = []) {
@@ -64,7 +58,7 @@ describe('planMonthEnd', () => {
   ])('changes nothing: %s', async (_, cycle, now, state) => {
     store.now = at(-20)
     const harness = await aHarness(store)
-    const pools = [await aPoolOf(harness), await aPoolOf(harness, TariffType['Dynamic Pool'])]
+    const pools = [await harness.aPool(), await harness.aPool(TariffType['Dynamic Pool'])]
     const [simId = 0, other = 0] = await harness.activeSims(2, { poolId: pools[1] ?? 0 })
     await harness.record([harness.usage(simId, { bytesUp: 1500 })])
     store.now = at(3)
@@ -89,9 +83,9 @@ describe('planMonthEnd', () => {
   test('lists charges, capacities, adjustments, changes and renewals', async () => {
     store.now = at(-20)
     const harness = await aHarness(store)
-    const from = await aPoolOf(harness, TariffType['Dynamic Pool'])
-    const to = await aPoolOf(harness, TariffType['Dynamic Pool'])
-    const unused = await aPoolOf(harness, TariffType['Fixed Pool'], 7000)
+    const from = await harness.aPool(TariffType['Dynamic Pool'])
+    const to = await harness.aPool(TariffType['Dynamic Pool'])
+    const unused = await harness.aPool(TariffType['Fixed Pool'], 7000)
     const [moved = 0, gone = 0, stopped = 0, stays = 0] = await harness.activeSims(4, { poolId: from })
     store.now = at(3)
     await close(harness, '2026-09')
@@ -164,10 +158,10 @@ describe('planMonthEnd', () => {
   test('explains each change that would fail', async () => {
     store.now = at(3)
     const harness = await aHarness(store)
-    const [from, to] = [await aPoolOf(harness), await aPoolOf(harness)]
+    const [from, to] = [await harness.aPool(), await harness.aPool()]
     const own = await harness.asTenant((tx) => aTariff(tx, TariffType.Standard, 5000))
     const [noPool = 0, noTariff = 0, leaving = 0, fine = 0] = await harness.activeSims(4, { poolId: from })
-    const lost = await aPoolOf(harness)
+    const lost = await harness.aPool()
     await harness.asTenant(async (tx) => {
       await queueReprovision(tx, { id: noPool, poolId: lost })
       await queueReprovision(tx, { id: noTariff, tariffId: own.id })
@@ -198,7 +192,7 @@ describe('planMonthEnd', () => {
   test('leaves begun and failed changes to their month end', async () => {
     store.now = at(3)
     const harness = await aHarness(store)
-    const [from, to, lost] = [await aPoolOf(harness), await aPoolOf(harness), await aPoolOf(harness)]
+    const [from, to, lost] = [await harness.aPool(), await harness.aPool(), await harness.aPool()]
     const [failed = 0, moves = 0, queued = 0, open = 0] = await harness.activeSims(4, { poolId: from })
     await harness.asTenant(async (tx) => {
       await queueReprovision(tx, { id: failed, poolId: lost })
@@ -228,7 +222,7 @@ describe('planMonthEnd', () => {
   test('repeats the statement of a closed cycle', async () => {
     store.now = at(3)
     const harness = await aHarness(store)
-    const poolId = await aPoolOf(harness)
+    const poolId = await harness.aPool()
     const [simId = 0] = await harness.activeSims(1, { poolId })
     await harness.record([harness.usage(simId, { bytesUp: 1500 })])
     store.now = CLOSE
@@ -381,7 +375,7 @@ describe('planMonthEnd', () => {
         const harness = await aHarness(store)
         const pools: number[] = []
         for (const type of [TariffType.Standard, TariffType['Dynamic Pool'], TariffType['Fixed Pool']])
-          pools.push(await aPoolOf(harness, type, 1001))
+          pools.push(await harness.aPool(type, 1001))
         const { id: ownId } = await harness.asTenant((tx) => aTariff(tx, TariffType.Standard, 300))
         const sims = await live(harness, pools, ownId, lives)
         if (withdrawn) await harness.asTenant((tx) => setTariffActive(tx, { id: ownId, isActive: false }))

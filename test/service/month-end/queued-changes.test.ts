@@ -2,7 +2,7 @@
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { CarrierError, type Network } from '../../../adapters/carrier/network.ts'
-import { PoolType, TariffType, TicketType } from '../../../domain/codes.ts'
+import { TariffType, TicketType } from '../../../domain/codes.ts'
 import { applyChanges } from '../../../service/month-end/open-changes.ts'
 import { queueReprovision, queueUnprovision, takeBackChange } from '../../../service/month-end/queue-change.ts'
 import { lockSimRecord } from '../../../service/sims/rows/sim-changes.ts'
@@ -10,7 +10,7 @@ import { cancelBulkTickets, startBulkTickets } from '../../../service/tickets/bu
 import { executeTickets } from '../../../service/tickets/execute-tickets.ts'
 import { openBulkTickets } from '../../../service/tickets/open-bulk-tickets.ts'
 import { cancelTicket, type OpenTicketRequest, openTicket } from '../../../service/tickets/open-ticket.ts'
-import { aPool, aStore, aTariff } from '../../setup/estate.ts'
+import { aStore, aTariff } from '../../setup/estate.ts'
 import { withOnlySim } from '../../setup/only-sim.ts'
 import { aHarness } from '../harness.ts'
 import { at, BOUNDARY, CYCLE } from './october.ts'
@@ -22,11 +22,7 @@ async function anEstate() {
   store.now = at(3)
   const harness = await aHarness(store)
   const { asTenant, tenantId } = harness
-  const aPoolWith = (type: TariffType) =>
-    asTenant(async (tx) => {
-      const poolType = type === TariffType['Dynamic Pool'] ? PoolType.Dynamic : PoolType.Standard
-      return (await aPool(tx, (await aTariff(tx, type, 1000)).id, { type: poolType })).id
-    })
+  const aPoolWith = (type: TariffType) => harness.aPool(type)
   const fresh = async () => (await harness.unprovisioned(1))[0] ?? 0
   const open = (simId: number, ticket: Omit<OpenTicketRequest, 'simId' | 'cause'>) =>
     asTenant((tx) => openTicket(tx, { simId, cause: { by: 'user' }, ...ticket }))

@@ -1,26 +1,20 @@
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
-import { PoolType, TariffType } from '../../../domain/codes.ts'
+import { TariffType } from '../../../domain/codes.ts'
 import { prepareClose, stateSlice } from '../../../service/month-end/close-cycle.ts'
 import { planMonthEnd } from '../../../service/month-end/plan-month-end.ts'
 import { allLines, type StatementLine } from '../../../service/month-end/rows/statements.ts'
 import { currentCycle, cycleNamed } from '../../../service/usage/rows/cycles.ts'
 import type { TenantTx } from '../../../store/tenancy.ts'
-import { aPool, aStore, aTariff } from '../../setup/estate.ts'
+import { aStore, aTariff } from '../../setup/estate.ts'
 import { overlapping } from '../../setup/lock-waits.ts'
-import { aHarness, type Harness } from '../harness.ts'
+import { aHarness } from '../harness.ts'
 import { at, CLOSE, CYCLE, close, notifications, statement } from './october.ts'
 
 const NEXT = '2026-11'
 const CLOSE_NEXT = Date.parse('2026-12-01T06:00:00Z')
 const DAY_4 = new Date(at(4)).toISOString()
 const store = await aStore()
-
-const aPoolOf = (harness: Harness, type: TariffType) =>
-  harness.asTenant(async (tx) => {
-    const pool = { type: type === TariffType['Dynamic Pool'] ? PoolType.Dynamic : PoolType.Standard }
-    return (await aPool(tx, (await aTariff(tx, type, 1000)).id, pool)).id
-  })
 
 /** Three SIMs in each of two Dynamic pools and a Standard one, and three outside pools, with 100 bytes each. */
 async function anEndedCycle() {
@@ -30,7 +24,7 @@ async function anEndedCycle() {
   const types = [TariffType['Dynamic Pool'], TariffType['Dynamic Pool'], TariffType.Standard]
   const places: { poolId: number; sims: number[] }[] = [{ poolId: 0, sims: await harness.activeSims(3, { tariffId }) }]
   for (const type of types) {
-    const poolId = await aPoolOf(harness, type)
+    const poolId = await harness.aPool(type)
     places.push({ poolId, sims: await harness.activeSims(3, { poolId }) })
   }
   await harness.record(places.flatMap(({ sims }) => sims.map((id) => harness.usage(id, { bytesUp: 100 }))))

@@ -13,7 +13,7 @@ import { evaluateSubjects } from '../../../service/watchdog/evaluate-subjects.ts
 import { connect } from '../../../store/connect.ts'
 import { inTenant } from '../../../store/tenancy.ts'
 import { cases } from '../../setup/cases.ts'
-import { aPool, aStore, aTariff } from '../../setup/estate.ts'
+import { aStore } from '../../setup/estate.ts'
 import { everythingIn } from '../everything.ts'
 import { aHarness, evaluationOptions, type Harness } from '../harness.ts'
 import { HOUR, type Life, type Step, seen, takeBoth, theTwins } from './twins.ts'
@@ -77,11 +77,7 @@ describe('a SIM that was taken over', () => {
 let serial = 0
 const anIccid = () => `8944501${String(++serial).padStart(12, '0')}`
 const LONG_AGO = '2024-03-01T00:00:00Z'
-const poolOf = (harness: Harness) =>
-  harness.asTenant(async (tx) => {
-    const tariff = await aTariff(tx, TariffType.Standard, 100 * MB)
-    return (await aPool(tx, tariff.id, { enableBurnRateAlerts: true })).id
-  })
+const poolOf = (harness: Harness) => harness.aPool(TariffType.Standard, 100 * MB, { enableBurnRateAlerts: true })
 const running = (more: object) => ({ iccid: anIccid(), status: SimStatus.Active, activatedAt: LONG_AGO, ...more })
 const imported = async (harness: Harness, sims: readonly object[]) => {
   await prepareSoFar(store, harness.tenantId)

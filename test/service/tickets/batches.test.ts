@@ -50,10 +50,7 @@ const isDue = async (harness: Harness) =>
 async function toActivate(count: number) {
   store.now = NOW
   const harness = await aHarness(store)
-  const poolId = await harness.asTenant(async (tx) => {
-    const tariff = await aTariff(tx, TariffType['Dynamic Pool'], 1000)
-    return (await aPool(tx, tariff.id, { type: 1 })).id
-  })
+  const poolId = await harness.aPool(TariffType['Dynamic Pool'], 1000)
   const sims = await harness.unprovisioned(count)
   for (const simId of sims) {
     await harness.complete({ simId, type: TicketType.Provision, poolId })

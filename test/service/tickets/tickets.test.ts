@@ -8,7 +8,7 @@ import { executeTickets } from '../../../service/tickets/execute-tickets.ts'
 import { cancelTicket, openTicket } from '../../../service/tickets/open-ticket.ts'
 import { findTicket, tenantsWithTickets } from '../../../service/tickets/rows/tickets.ts'
 import { currentCycle } from '../../../service/usage/rows/cycles.ts'
-import { poolFigures, simFigures } from '../../../service/usage/rows/figures.ts'
+import { poolFigures } from '../../../service/usage/rows/figures.ts'
 import { freePort } from '../../../stack/ports.ts'
 import { inPlatform, inTenant, type TenantTx } from '../../../store/tenancy.ts'
 import { aBridge } from '../../setup/bridge.ts'
@@ -62,26 +62,6 @@ describe('tickets of a SIM', () => {
     expect(work.rows).toEqual([])
   })
 
-  test.each([
-    ['activate an unprovisioned SIM', TicketType.Activate, 'sim_state_conflict'],
-    ['suspend an unprovisioned SIM', TicketType.Suspend, 'sim_state_conflict'],
-    ['refresh an unprovisioned SIM', TicketType.Refresh, 'sim_state_conflict'],
-  ])('are refused if they %s', async (_, type, code) => {
-    const simId = await aSim()
-
-    await expect(open(simId, type)).rejects.toMatchObject({ code })
-  })
-
-  test('are checked against the future SIM state', async () => {
-    const simId = await aSim()
-    await open(simId, TicketType.Provision)
-
-    await expect(open(simId, TicketType.Provision)).rejects.toMatchObject({ code: 'sim_already_assigned' })
-    await expect(open(simId, TicketType.Refresh)).rejects.toMatchObject({ code: 'sim_state_conflict' })
-    await expect(open(simId, TicketType.Activate)).resolves.toMatch(/^[0-9a-f-]{36}$/)
-    await expect(open(simId, TicketType.Activate)).rejects.toMatchObject({ code: 'sim_state_conflict' })
-  })
-
   test('fail without the carrier if no longer valid', async () => {
     const simId = await aSim()
     const provision = await open(simId, TicketType.Provision)
@@ -115,14 +95,6 @@ describe('tickets of a SIM', () => {
     expect(await ticket(activate)).toMatchObject({ status: TicketStatus.Complete, attempts: 0, failureCode: null })
     expect(await statusOf(simId)).toBe(SimStatus.Active)
     expect((await carrier.stats()).calls).toBe(calls)
-  })
-
-  test('can be cancelled only while pending', async () => {
-    const simId = await aSim()
-    const id = await open(simId, TicketType.Provision)
-    await execute(simId)
-
-    await expect(asTenant((tx) => cancelTicket(tx, id))).rejects.toMatchObject({ code: 'ticket_not_pending' })
   })
 
   test('are retried after a pause, in order', async () => {
@@ -333,28 +305,5 @@ describe('allowances', () => {
     await note()
 
     expect(limits).toEqual([0, 1000, 2000, 2000])
-  })
-
-  test('move with a SIM from the boundary on', async () => {
-    const tariff = await asTenant((tx) => aTariff(tx, TariffType['Dynamic Pool'], 1000))
-    const [from, to] = [
-      await asTenant((tx) => aPool(tx, tariff.id, { type: 1 })),
-      await asTenant((tx) => aPool(tx, tariff.id, { type: 1 })),
-    ]
-    const simId = await activeSim({ poolId: from.id })
-    store.now = Date.parse('2026-12-01T00:10:00Z')
-    const boundary = new Date('2026-12-01T00:00:00Z')
-    const atBoundary = await asTenant(async (tx) => poolFigures(tx, (await currentCycle(tx)).key, [from.id, to.id]))
-
-    const cause: Cause = { by: 'month-end', cycle: '2026-11' }
-    await open(simId, TicketType.Provision, cause, { poolId: to.id, effectiveAt: boundary })
-    await execute(simId)
-
-    const after = await asTenant(async (tx) => poolFigures(tx, (await currentCycle(tx)).key, [from.id, to.id]))
-    const before = await asTenant((tx) => poolFigures(tx, '2026-11', [from.id, to.id]))
-    expect([from, to].map(({ id }) => atBoundary.get(id)?.limitBytes)).toEqual([1000, 0])
-    expect([from, to].map(({ id }) => after.get(id)?.limitBytes)).toEqual([0, 1000])
-    expect([from, to].map(({ id }) => before.get(id)?.limitBytes)).toEqual([1000, 0])
-    expect((await asTenant((tx) => simFigures(tx, '2026-12', [simId]))).get(simId)?.limitBytes).toBe(1000)
   })
 })

@@ -13,7 +13,7 @@ import { currentCycle } from '../../../service/usage/rows/cycles.ts'
 import { openSlice } from '../../../service/usage/rows/open-cycle.ts'
 import { keepCyclesOpen } from '../../../service/usage/rows/open-in-slices.ts'
 import { inTenant, reading, type Store } from '../../../store/tenancy.ts'
-import { aPool, aStore, aTariff } from '../../setup/estate.ts'
+import { aStore } from '../../setup/estate.ts'
 import { overlapping } from '../../setup/lock-waits.ts'
 import { aHarness, evaluationOptions, type Harness, watch } from '../harness.ts'
 
@@ -29,10 +29,7 @@ const AHEAD = BOUNDARY - 14 * HOUR
 async function anEstate(count: number) {
   store.now = Date.parse('2026-11-10T12:00:00Z')
   const harness = await aHarness(store)
-  const pool = await harness.asTenant(async (tx) => {
-    const tariff = await aTariff(tx, TariffType['Dynamic Pool'], 1000)
-    return (await aPool(tx, tariff.id, { type: 1 })).id
-  })
+  const pool = await harness.aPool(TariffType['Dynamic Pool'], 1000)
   return { ...harness, pool, sims: await harness.activeSims(count, { poolId: pool }) }
 }
 const inTwos: Store = { ...store, opening: { sims: 2, waitMs: 60_000 } }

@@ -16,7 +16,7 @@ import { keepAsOpened } from '../../../service/usage/rows/cycle-locks.ts'
 import { evaluateAll } from '../../../service/watchdog/evaluate-batch.ts'
 import { evaluateSubjects } from '../../../service/watchdog/evaluate-subjects.ts'
 import { inTenant, type Store, type TenantTx } from '../../../store/tenancy.ts'
-import { aPool, aStore, aTariff } from '../../setup/estate.ts'
+import { aStore } from '../../setup/estate.ts'
 import { until } from '../../setup/soon.ts'
 import { aHarness, complete, evaluationOptions, type Harness } from '../harness.ts'
 
@@ -32,10 +32,7 @@ const HASTY: Store = { ...store, opening: { sims: 2, waitMs: 0 } }
 async function anEstate(count = 5) {
   store.now = BOUNDARY - 20 * 86_400_000
   const harness = await aHarness(store)
-  const pool = await harness.asTenant(async (tx) => {
-    const tariff = await aTariff(tx, TariffType['Dynamic Pool'], 1000)
-    return (await aPool(tx, tariff.id, { type: 1 })).id
-  })
+  const pool = await harness.aPool(TariffType['Dynamic Pool'], 1000)
   const sims = await harness.activeSims(count, { poolId: pool })
   store.now = BOUNDARY + 3_600_000
   const [simId = 0] = sims

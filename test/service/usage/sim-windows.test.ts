@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { TariffType } from '../../../domain/codes.ts'
 import { poolWindowSums, simWindowSums } from '../../../service/watchdog/rows/facts.ts'
-import { aPool, aStore, aTariff } from '../../setup/estate.ts'
+import { aStore } from '../../setup/estate.ts'
 import { aHarness } from '../harness.ts'
 
 const NOW = Date.UTC(2026, 10, 20, 12, 3)
@@ -16,9 +16,7 @@ describe('windows of a SIM', () => {
     const store = await aStore()
     store.now = NOW
     const harness = await aHarness(store)
-    const poolId = await harness.asTenant(
-      async (tx) => (await aPool(tx, (await aTariff(tx, TariffType.Standard, 1)).id)).id,
-    )
+    const poolId = await harness.aPool(TariffType.Standard, 1)
     const [simId = 0] = await harness.activeSims(1, { poolId })
     store.now = NOW + 30 * DAY
     const start = (ms: number) => Math.floor((store.now - ms) / BUCKET) * BUCKET

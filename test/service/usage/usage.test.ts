@@ -1,8 +1,8 @@
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
-import { LogLevel, TariffType, TicketType } from '../../../domain/codes.ts'
+import { LogLevel, TicketType } from '../../../domain/codes.ts'
 import { closeCycle } from '../../../service/month-end/close-cycle.ts'
-import { aPool, aStore, aTariff } from '../../setup/estate.ts'
+import { aStore } from '../../setup/estate.ts'
 import { overlapping } from '../../setup/lock-waits.ts'
 import { aHarness, type Harness } from '../harness.ts'
 
@@ -10,8 +10,6 @@ const store = await aStore()
 const NOW = Date.parse('2026-11-10T12:00:00Z')
 const MINUTE = 60_000
 
-const aPoolOf = (harness: Harness, bytes = 1000) =>
-  harness.asTenant(async (tx) => (await aPool(tx, (await aTariff(tx, TariffType.Standard, bytes)).id)).id)
 const counts = (harness: Harness) =>
   harness.rows(sql<{ key: string; accepted: number; duplicate: number }>`
     select key, records_accepted as accepted, records_duplicate as duplicate from cycles order by key`)
@@ -33,7 +31,7 @@ async function expectOneTruth(harness: Harness) {
 describe('a usage record', () => {
   test('counts bytes, voice seconds and messages', async () => {
     const harness = await aHarness(store)
-    const poolId = await aPoolOf(harness)
+    const poolId = await harness.aPool()
     const [simId = 0] = await harness.activeSims(1, { poolId })
 
     await harness.record([
@@ -96,7 +94,7 @@ describe('a usage record', () => {
 
   test('counts in the pool its SIM was in', async () => {
     const harness = await aHarness(store)
-    const [before, after] = [await aPoolOf(harness), await aPoolOf(harness)]
+    const [before, after] = [await harness.aPool(), await harness.aPool()]
     store.now = Date.parse('2026-10-10T12:00:00Z')
     const [simId = 0] = await harness.activeSims(1, { poolId: before })
     store.now = NOW
@@ -134,7 +132,7 @@ describe('a usage record', () => {
 
   test('is noted as a change of its SIM and its pool, and enqueues an evaluation', async () => {
     const harness = await aHarness(store)
-    const poolId = await aPoolOf(harness)
+    const poolId = await harness.aPool()
     const [simId = 0] = await harness.activeSims(2, { poolId })
     await harness.rows(sql`delete from changed_subjects returning 1`)
     store.jobs.length = 0
@@ -299,7 +297,7 @@ describe('concurrent deliveries', () => {
 
   test('count overlapping records once, without deadlock', async () => {
     const harness = await aHarness(store)
-    const pools = [await aPoolOf(harness), await aPoolOf(harness), await aPoolOf(harness)]
+    const pools = [await harness.aPool(), await harness.aPool(), await harness.aPool()]
     const sims = (await Promise.all(pools.map((poolId) => harness.activeSims(4, { poolId })))).flat()
     const records = Array.from({ length: 240 }, (_, i) =>
       harness.usage(sims[i % sims.length] ?? 0, {
@@ -341,7 +339,7 @@ describe('concurrent deliveries', () => {
   test('open a new cycle without deadlock', async () => {
     for (let round = 0; round < 6; round++) {
       const harness = await aHarness(store, 'PT1H')
-      const poolId = await aPoolOf(harness)
+      const poolId = await harness.aPool()
       const sims = await harness.activeSims(8, { poolId })
       const at = (hour: number) => new Date(NOW - hour * 60 * MINUTE).toISOString()
 
@@ -401,7 +399,7 @@ describe('late records', () => {
   test('are either stated or logged during a close', async () => {
     for (let round = 0; round < 5; round++) {
       const harness = await aHarness(store)
-      const poolId = await aPoolOf(harness)
+      const poolId = await harness.aPool()
       const sims = await harness.activeSims(6, { poolId })
       await harness.record(sims.map((simId) => harness.usage(simId, { at: '2026-10-05T00:00:00Z', bytesUp: 1 })))
       const late = sims.map((simId) =>
