@@ -72,10 +72,7 @@ describe('a start', () => {
       4,
       /EADDRINUSE.*: stop the program that listens/,
     ],
-    ['on an internal port that is taken', 'api', () => ({ INTERNAL_PORT: String(taken) }), 4, /EADDRINUSE/],
     ['on a health port that is taken', 'worker', () => ({ WORKER_PORT: String(taken) }), 4, /EADDRINUSE/],
-    ['with a setting that is none', 'api', () => ({ PORT: 'http' }), 2, /PORT=http: must be integer/],
-    ['without a database', 'api', () => ({ DATABASE_URL: '' }), 2, /DATABASE_URL is not set/],
     ['without the service key', 'worker', () => ({ SERVICE_KEY: '' }), 2, /SERVICE_KEY is not set/],
     ['with rules that are not there', 'worker', () => ({ RULES_DIR: '/no/rules' }), 3, /no\/rules/],
     [
