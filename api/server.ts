@@ -11,6 +11,7 @@ import { createMetrics } from '../process/metrics.ts'
 import { type App, type AppOptions, buildApp, refuseOtherMethods } from './http/app.ts'
 import { type RefusalLimit, useKeys } from './http/auth.ts'
 import { checkBodies } from './http/bodies.ts'
+import type { Route } from './http/declare-routes.ts'
 import { useDocsPage } from './http/docs-page.ts'
 import { useIdempotencyKeys } from './http/idempotency.ts'
 import { type AnonymousLimit, type RequestLimit, useAnonymousLimit, useRateLimit } from './http/rate-limit.ts'
@@ -65,7 +66,7 @@ import { tenantRoutes } from './public/tenant.ts'
 import { ticketRoutes } from './public/tickets.ts'
 import { watchdogRoutes } from './public/watchdog.ts'
 
-const PUBLIC: readonly FastifyPluginAsyncTypebox<RouteOptions>[] = [
+const PUBLIC: readonly Route<RouteOptions>[][] = [
   watchdogRoutes,
   poolRoutes,
   simRoutes,
@@ -132,7 +133,7 @@ export async function buildPublic(
     useIdempotencyKeys(api)
     checkBodies(api)
     if (routes.requestLimit !== undefined) await useRateLimit(api, routes.requestLimit)
-    for (const plugin of PUBLIC) await api.register(plugin, routes)
+    for (const route of PUBLIC.flat()) await route(api, routes)
   }
   await app.register(scope, { prefix: '/api' })
   if (routes.hasMailLinks === true) await app.register(mailLinkRoutes, routes)

@@ -20,9 +20,9 @@ interface Options {
   /** Status of the first response; default 200. */
   readonly status?: number
   /** The response holds a secret. It is kept without its body, and a replay is refused. */
-  readonly secret?: boolean
+  readonly secret?: boolean | undefined
   /** The resource that `If-Match` is about. */
-  readonly resource?: Resource
+  readonly resource?: Resource | undefined
   /** The long part of the work, in separate transactions, safe to run twice. Left out if the key is known already. */
   readonly prepare?: () => Promise<void>
 }

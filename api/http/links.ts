@@ -5,7 +5,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { readCursor, type WalkedList } from '../../domain/cursor.ts'
 import { ServiceError } from '../../domain/errors.ts'
-import type { Page } from '../../domain/page.ts'
 import type { Part } from '../../store/paging.ts'
 
 /**
@@ -22,16 +21,22 @@ export const takesCursor = (list: WalkedList) => async (request: FastifyRequest)
   throw new ServiceError('invalid_request', `cursor ${detail}.`, { errors: [{ parameter: 'cursor', detail }] })
 }
 
+/** A part of a list, as {@link Part}. */
+export type Walked = Pick<Part<unknown>, 'next' | 'pagination'>
+
 /** Sets the links of a response. @returns its body */
-export function linked<T>(request: FastifyRequest, reply: FastifyReply, part: Part<T>): Page<T> {
-  const { next, data, pagination } = part
-  const isFirst = pagination.page === 1
+export function linked<P extends Walked>(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { next, ...page }: P,
+): Omit<P, 'next'> {
+  const isFirst = page.pagination.page === 1
   const links = [
     ...(next === null ? [] : [`<${linkTo(request, next)}>; rel="next"`]),
     ...(isFirst ? [] : [`<${linkTo(request, null)}>; rel="first"`]),
   ]
   if (links.length > 0) reply.header('link', links.join(', '))
-  return { data, pagination }
+  return page
 }
 
 /** The request's path with its filters and the page's size, from a cursor on or from the beginning. */

@@ -107,6 +107,17 @@ function quotedErrors(errors: readonly FieldError[]): FieldError[] {
   return quoted
 }
 
+/**
+ * The value that was found.
+ *
+ * @param what kind and id of the missing object, as in "There is no pool 5."
+ * @throws ServiceError of this code for undefined
+ */
+export function mustBeFound<T>(found: T | undefined, code: ErrorCode, what: string): T {
+  if (found === undefined) throw new ServiceError(code, `There is no ${what}.`)
+  return found
+}
+
 /** The caller's error for any thrown value. */
 export function asServiceError(error: unknown): ServiceError {
   if (error instanceof ServiceError) return error
