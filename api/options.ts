@@ -4,6 +4,7 @@ import type { WorkflowClient } from '../adapters/temporal/client.ts'
 import type { WorkflowOptions } from '../domain/temporal/workflow-options.ts'
 import type { WebhookOptions } from '../service/channels/change-webhooks.ts'
 import type { EsimOptions } from '../service/orders/esim-profiles.ts'
+import type { ReadRules } from '../service/rules/rules-in-force.ts'
 import type { TicketQuota } from '../service/tickets/quota.ts'
 import type { UsageOptions } from '../service/usage/record-usage.ts'
 import type { Store } from '../store/tenancy.ts'
@@ -34,4 +35,9 @@ export interface InternalOptions extends RouteOptions {
   readonly esim: EsimOptions
   /** How webhooks are kept, and where they may be; left out: no key for secrets, public addresses only. */
   readonly webhooks?: WebhookOptions
+}
+
+/** What internal routes get. */
+export interface InternalContext extends InternalOptions {
+  readonly rules: ReadRules
 }

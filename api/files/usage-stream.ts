@@ -52,9 +52,6 @@ export function takeUsage(app: FastifyInstance): void {
   })
 }
 
-/** A request with a delivery. It may have no body. */
-export type UsageRequest = FastifyRequest<{ Body: Readable | undefined }>
-
 /**
  * The records of a usage delivery, unchecked, in their order, some at a time.
  *
@@ -62,10 +59,10 @@ export type UsageRequest = FastifyRequest<{ Body: Readable | undefined }>
  * @throws ServiceError `unsupported_media_type` for an encoding other than gzip
  * @throws ServiceError `payload_too_large` for a body above its maximum size, or that unpacks to too much
  */
-export function usageRecords(request: UsageRequest, arrived: Arrived): AsyncGenerator<readonly unknown[]> {
+export function usageRecords(request: FastifyRequest, arrived: Arrived): AsyncGenerator<readonly unknown[]> {
   const type = (request.headers['content-type'] ?? '').split(';')[0]?.trim().toLowerCase() ?? ''
   const isJson = !NDJSON.includes(type) && type !== 'text/csv'
-  const bytes = bytesOf(request.body ?? Readable.from([]), {
+  const bytes = bytesOf(request.body instanceof Readable ? request.body : Readable.from([]), {
     isPacked: isPacked(request, true),
     onArrival: (chunk) => arrived.add(chunk),
     left: leavingOf(request),

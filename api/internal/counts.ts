@@ -1,8 +1,7 @@
-import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import { strictObject } from '../../domain/schema.ts'
 import { dueWork, logByRule, mailsByStatus, simsByStatus, ticketsByStatus } from '../../store/counts.ts'
-import { inTenant, reading } from '../../store/tenancy.ts'
+import { declareRoutes } from '../http/declare-routes.ts'
 import type { InternalOptions } from '../options.ts'
 
 const Count = Type.Integer({ minimum: 0 })
@@ -15,25 +14,23 @@ const Counts = strictObject({
   due: strictObject({ evaluations: Count, notices: Count, requests: Count }),
 })
 
-export const countRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app, { store }) => {
-  const tags = ['Operation']
+const route = declareRoutes<InternalOptions>('Operation')
 
-  app.get(
-    '/counts',
-    {
-      schema: { operationId: 'readCounts', summary: "Counts over a tenant's estate", tags, response: { 200: Counts } },
+export const countRoutes = [
+  route('GET', '/counts', {
+    operationId: 'readCounts',
+    summary: "Counts over a tenant's estate",
+    response: { 200: Counts },
+    read: async (tx) => {
+      // Due work becomes tickets and mail. Counted in this order, no work in transit is missed between two counts.
+      const due = await dueWork(tx)
+      return {
+        due,
+        ticketsByStatus: await ticketsByStatus(tx),
+        mailsByStatus: await mailsByStatus(tx),
+        simsByStatus: await simsByStatus(tx),
+        logByRule: await logByRule(tx),
+      }
     },
-    ({ tenantId }) =>
-      inTenant(reading(store), tenantId, async (tx) => {
-        // Due work becomes tickets and mail. Counted in this order, no work in transit is missed between two counts.
-        const due = await dueWork(tx)
-        return {
-          due,
-          ticketsByStatus: await ticketsByStatus(tx),
-          mailsByStatus: await mailsByStatus(tx),
-          simsByStatus: await simsByStatus(tx),
-          logByRule: await logByRule(tx),
-        }
-      }),
-  )
-}
+  }),
+]

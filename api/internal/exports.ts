@@ -2,7 +2,6 @@
  * Every list as a CSV file: the columns of the public objects, the filters of the public lists, all pages in one file.
  */
 import type { Readable } from 'node:stream'
-import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyReply } from 'fastify'
 import { Type } from 'typebox'
 import { WatchdogLogEntry, WatchdogLogQuery } from '../../domain/alerts/log-entry.ts'
@@ -22,6 +21,7 @@ import { listEvents } from '../../store/events.ts'
 import { inTenant, reading, type Store } from '../../store/tenancy.ts'
 import { columnsOf, csvOf } from '../files/csv.ts'
 import { SIM_COLUMNS } from '../files/sim-tables.ts'
+import { declareRoutes } from '../http/declare-routes.ts'
 import { streamed } from '../http/streaming.ts'
 import type { InternalOptions } from '../options.ts'
 
@@ -58,8 +58,7 @@ async function send(reply: FastifyReply, query: { readonly spreadsheet?: boolean
     .send(file)
 }
 
-const common = {
-  tags: ['Exports'],
+const csv = {
   produces: ['text/csv'],
   response: {
     200: Type.Unsafe<Readable>(
@@ -71,90 +70,75 @@ const common = {
   },
 }
 
-export const exportRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app, options) => {
-  const store = reading(options.store)
-  app.get(
-    '/exports/sims.csv',
-    { schema: { operationId: 'exportSims', summary: 'SIMs as CSV, by id', querystring: simQuery, ...common } },
-    ({ tenantId, query }, reply) =>
-      send(reply, query, { name: 'sims', columns: SIM_COLUMNS, pages: listSims(store, tenantId, query) }),
-  )
+const route = declareRoutes<InternalOptions>('Exports')
 
-  app.get(
-    '/exports/pools.csv',
-    { schema: { operationId: 'exportPools', summary: 'Pools as CSV, by id', querystring: plainQuery, ...common } },
-    ({ tenantId, query }, reply) =>
-      send(reply, query, { name: 'pools', columns: columnsOf(Pool), pages: listPools(store, tenantId) }),
-  )
-
-  app.get(
-    '/exports/tariffs.csv',
-    { schema: { operationId: 'exportTariffs', summary: 'Tariffs as CSV, by id', querystring: plainQuery, ...common } },
-    ({ tenantId, query }, reply) =>
-      send(reply, query, { name: 'tariffs', columns: columnsOf(Tariff), pages: allTariffs(store, tenantId) }),
-  )
-
-  app.get(
-    '/exports/tickets.csv',
-    {
-      schema: {
-        operationId: 'exportTickets',
-        summary: 'Tickets as CSV, newest first',
-        querystring: plainQuery,
-        ...common,
-      },
-    },
-    ({ tenantId, query }, reply) =>
-      send(reply, query, { name: 'tickets', columns: columnsOf(Ticket), pages: listTickets(store, tenantId) }),
-  )
-
-  app.get(
-    '/exports/orders.csv',
-    {
-      schema: {
-        operationId: 'exportOrders',
-        summary: 'Orders as CSV, newest first',
-        querystring: orderQuery,
-        ...common,
-      },
-    },
-    ({ tenantId, query }, reply) =>
+export const exportRoutes = [
+  route('GET', '/exports/sims.csv', {
+    operationId: 'exportSims',
+    summary: 'SIMs as CSV, by id',
+    query: simQuery,
+    ...csv,
+    handle: ({ tenantId, query }, { store, reply }) =>
+      send(reply, query, { name: 'sims', columns: SIM_COLUMNS, pages: listSims(reading(store), tenantId, query) }),
+  }),
+  route('GET', '/exports/pools.csv', {
+    operationId: 'exportPools',
+    summary: 'Pools as CSV, by id',
+    query: plainQuery,
+    ...csv,
+    handle: ({ tenantId, query }, { store, reply }) =>
+      send(reply, query, { name: 'pools', columns: columnsOf(Pool), pages: listPools(reading(store), tenantId) }),
+  }),
+  route('GET', '/exports/tariffs.csv', {
+    operationId: 'exportTariffs',
+    summary: 'Tariffs as CSV, by id',
+    query: plainQuery,
+    ...csv,
+    handle: ({ tenantId, query }, { store, reply }) =>
+      send(reply, query, { name: 'tariffs', columns: columnsOf(Tariff), pages: allTariffs(reading(store), tenantId) }),
+  }),
+  route('GET', '/exports/tickets.csv', {
+    operationId: 'exportTickets',
+    summary: 'Tickets as CSV, newest first',
+    query: plainQuery,
+    ...csv,
+    handle: ({ tenantId, query }, { store, reply }) =>
+      send(reply, query, { name: 'tickets', columns: columnsOf(Ticket), pages: listTickets(reading(store), tenantId) }),
+  }),
+  route('GET', '/exports/orders.csv', {
+    operationId: 'exportOrders',
+    summary: 'Orders as CSV, newest first',
+    query: orderQuery,
+    ...csv,
+    handle: ({ tenantId, query }, { store, reply }) =>
       send(reply, query, {
         name: 'orders',
         columns: columnsOf(Order),
-        pages: listOrders(store, tenantId, filterOf(query)),
+        pages: listOrders(reading(store), tenantId, filterOf(query)),
       }),
-  )
-
-  app.get(
-    '/exports/events.csv',
-    {
-      schema: {
-        operationId: 'exportEvents',
-        summary: 'Events as CSV, newest first',
-        querystring: eventQuery,
-        ...common,
-      },
-    },
-    ({ tenantId, query }, reply) =>
-      send(reply, query, { name: 'events', columns: columnsOf(Event), pages: listEvents(store, tenantId, query) }),
-  )
-
-  app.get(
-    '/exports/watchdog-logs.csv',
-    {
-      schema: {
-        operationId: 'exportWatchdogLogs',
-        summary: 'Watchdog log as CSV, newest first',
-        querystring: logQuery,
-        ...common,
-      },
-    },
-    ({ tenantId, query }, reply) =>
+  }),
+  route('GET', '/exports/events.csv', {
+    operationId: 'exportEvents',
+    summary: 'Events as CSV, newest first',
+    query: eventQuery,
+    ...csv,
+    handle: ({ tenantId, query }, { store, reply }) =>
+      send(reply, query, {
+        name: 'events',
+        columns: columnsOf(Event),
+        pages: listEvents(reading(store), tenantId, query),
+      }),
+  }),
+  route('GET', '/exports/watchdog-logs.csv', {
+    operationId: 'exportWatchdogLogs',
+    summary: 'Watchdog log as CSV, newest first',
+    query: logQuery,
+    ...csv,
+    handle: ({ tenantId, query }, { store, reply }) =>
       send(reply, query, {
         name: 'watchdog-logs',
         columns: columnsOf(WatchdogLogEntry),
-        pages: listLog(store, tenantId, query),
+        pages: listLog(reading(store), tenantId, query),
       }),
-  )
-}
+  }),
+]

@@ -1,4 +1,3 @@
-import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, Type } from 'typebox'
 import { ServiceError } from '../../../domain/errors.ts'
 import { pageOf, pageQuery } from '../../../domain/page.ts'
@@ -6,8 +5,8 @@ import { Instant, nullable, strictObject, Text } from '../../../domain/schema.ts
 import { resendMail } from '../../../service/channels/resend-mail.ts'
 import { retryMail } from '../../../service/channels/retry-mail.ts'
 import { findMail, pageOfMails } from '../../../service/channels/rows/log.ts'
-import { inTenant, reading, type TenantTx } from '../../../store/tenancy.ts'
-import { idempotentInTenant } from '../../http/idempotency.ts'
+import { type TenantTx } from '../../../store/tenancy.ts'
+import { declareRoutes } from '../../http/declare-routes.ts'
 import type { InternalOptions } from '../../options.ts'
 
 const FIELDS = {
@@ -82,73 +81,45 @@ const MailQuery = Type.Object({
 })
 const MailId = Text('Message-ID', '<0192f4c1-7d3a-7b52@simherd.example>', { minLength: 1, maxLength: 200 })
 
-export const mailRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app, { store }) => {
-  const tags = ['Operation']
+const route = declareRoutes<InternalOptions>('Operation')
 
-  app.get(
-    '/mails',
-    {
-      schema: {
-        operationId: 'listMails',
-        summary: 'Mails and their delivery, the newest first',
-        tags,
-        querystring: MailQuery,
-        response: { 200: pageOf(Mail) },
-      },
-    },
-    ({ tenantId, query }) => inTenant(reading(store), tenantId, (tx) => pageOfMails(tx, query)),
-  )
-
-  app.get(
-    '/mails/:id',
-    {
-      config: { problems: ['mail_not_found'] },
-      schema: {
-        operationId: 'getMail',
-        summary: 'A mail, with what it says',
-        description: 'Its texts are those that are sent: a mail is stored as it is rendered, for 13 months.',
-        tags,
-        params: Type.Object({ id: MailId }),
-        response: { 200: MailDetail },
-      },
-    },
-    ({ tenantId, params }) => inTenant(reading(store), tenantId, (tx) => mailNamed(tx, params.id)),
-  )
-
-  app.post(
-    '/mails/:id/resend',
-    {
-      config: { problems: ['mail_not_found', 'mail_pending', 'mail_text_gone'] },
-      schema: {
-        operationId: 'resendMail',
-        summary: 'Send a mail again',
-        description:
-          "It goes to the tenant's present billing address, as it was, as a new mail under a Message-ID of its own.",
-        tags,
-        params: Type.Object({ id: MailId }),
-        response: { 200: strictObject({ id: MailId }) },
-      },
-    },
-    (request, reply) => idempotentInTenant(store, { request, reply }, (tx) => resendMail(tx, request.params.id)),
-  )
-
-  app.post(
-    '/mails/:id/retry',
-    {
-      config: { problems: ['mail_not_found', 'mail_not_failed'] },
-      schema: {
-        operationId: 'retryMail',
-        summary: 'Try a mail again that was given up',
-        description:
-          "It goes to the tenant's present billing address, with the same Message-ID: no server has taken it.",
-        tags,
-        params: Type.Object({ id: MailId }),
-        response: { 200: strictObject({ id: MailId }) },
-      },
-    },
-    (request, reply) => idempotentInTenant(store, { request, reply }, (tx) => retryMail(tx, request.params.id)),
-  )
-}
+export const mailRoutes = [
+  route('GET', '/mails', {
+    operationId: 'listMails',
+    summary: 'Mails and their delivery, the newest first',
+    query: MailQuery,
+    response: { 200: pageOf(Mail) },
+    read: (tx, { query }) => pageOfMails(tx, query),
+  }),
+  route('GET', '/mails/:id', {
+    operationId: 'getMail',
+    summary: 'A mail, with what it says',
+    description: 'Its texts are those that are sent: a mail is stored as it is rendered, for 13 months.',
+    problems: ['mail_not_found'],
+    params: Type.Object({ id: MailId }),
+    response: { 200: MailDetail },
+    read: (tx, { params }) => mailNamed(tx, params.id),
+  }),
+  route('POST', '/mails/:id/resend', {
+    operationId: 'resendMail',
+    summary: 'Send a mail again',
+    description:
+      "It goes to the tenant's present billing address, as it was, as a new mail under a Message-ID of its own.",
+    problems: ['mail_not_found', 'mail_pending', 'mail_text_gone'],
+    params: Type.Object({ id: MailId }),
+    response: { 200: strictObject({ id: MailId }) },
+    change: (tx, { params }) => resendMail(tx, params.id),
+  }),
+  route('POST', '/mails/:id/retry', {
+    operationId: 'retryMail',
+    summary: 'Try a mail again that was given up',
+    description: "It goes to the tenant's present billing address, with the same Message-ID: no server has taken it.",
+    problems: ['mail_not_found', 'mail_not_failed'],
+    params: Type.Object({ id: MailId }),
+    response: { 200: strictObject({ id: MailId }) },
+    change: (tx, { params }) => retryMail(tx, params.id),
+  }),
+]
 
 async function mailNamed(tx: TenantTx, id: string): Promise<Static<typeof MailDetail>> {
   const mail = await findMail(tx, id)

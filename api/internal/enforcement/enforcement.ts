@@ -1,4 +1,3 @@
-import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import { ActionRequest, PoolEnforcement, SimEnforcement } from '../../../domain/enforcement/enforcement.ts'
 import { strictObject } from '../../../domain/schema.ts'
@@ -6,8 +5,7 @@ import { ArmedQuery, ArmedSims } from '../../../domain/workflows/workflow.ts'
 import { armedSims } from '../../../service/enforcement/arm-sims.ts'
 import { logAction } from '../../../service/enforcement/log-action.ts'
 import { poolEnforcement, simEnforcement } from '../../../service/enforcement/read-enforcement.ts'
-import { inTenant, reading } from '../../../store/tenancy.ts'
-import { idempotentInTenant } from '../../http/idempotency.ts'
+import { declareRoutes } from '../../http/declare-routes.ts'
 import { PoolParams, SimParams } from '../../http/params.ts'
 import { actionOf } from '../../openapi/together.ts'
 import type { InternalOptions } from '../../options.ts'
@@ -16,73 +14,43 @@ const Cycle = Type.String({ minLength: 1, maxLength: 32, description: 'Key of th
 const Rule = Type.String({ minLength: 1, maxLength: 100, description: 'Rule that asks to suspend' })
 
 /** Routes of the enforcing workflows: state to read before they act, and logging of their actions. */
-export const enforcementRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app, { store }) => {
-  const tags = ['Enforcement']
+const route = declareRoutes<InternalOptions>('Enforcement')
 
-  app.get(
-    '/sims/:id/enforcement',
-    {
-      config: { problems: ['sim_not_found', 'cycle_not_found'] },
-      schema: {
-        operationId: 'readSimEnforcement',
-        summary: 'A SIM as enforcement sees it; without a cycle in the running one',
-        tags,
-        params: SimParams,
-        querystring: Type.Object({ cycle: Type.Optional(Cycle), rule: Type.Optional(Rule) }),
-        response: { 200: SimEnforcement },
-      },
-    },
-    ({ tenantId, params, query }) =>
-      inTenant(reading(store), tenantId, (tx) =>
-        simEnforcement(tx, params.id, query.cycle ?? null, query.rule ?? null),
-      ),
-  )
-
-  app.get(
-    '/pools/:id/enforcement',
-    {
-      config: { problems: ['pool_not_found', 'cycle_not_found'] },
-      schema: {
-        operationId: 'readPoolEnforcement',
-        summary: 'A pool as enforcement sees it, and whom to pick from',
-        tags,
-        params: PoolParams,
-        querystring: Type.Object({ cycle: Cycle, rule: Rule }),
-        response: { 200: PoolEnforcement },
-      },
-    },
-    ({ tenantId, params, query }) =>
-      inTenant(reading(store), tenantId, (tx) => poolEnforcement(tx, params.id, query.cycle, query.rule)),
-  )
-
-  app.get(
-    '/pools/:id/armed-sims',
-    {
-      config: { problems: ['pool_not_found', 'cycle_not_found'] },
-      schema: {
-        operationId: 'listArmedSims',
-        summary: 'SIMs that the enforcement of a pool has armed in a cycle, until that is closed',
-        tags,
-        params: PoolParams,
-        querystring: ArmedQuery,
-        response: { 200: ArmedSims },
-      },
-    },
-    ({ tenantId, params, query }) => inTenant(reading(store), tenantId, (tx) => armedSims(tx, params.id, query)),
-  )
-
-  app.post(
-    '/watchdog/actions',
-    {
-      config: { problems: ['sim_not_found', 'pool_not_found'], also: { body: actionOf('tooLittleToPick') } },
-      schema: {
-        operationId: 'logAction',
-        summary: 'Log what enforcement did, once',
-        tags,
-        body: ActionRequest,
-        response: { 200: strictObject({ logged: Type.Boolean({ description: 'False where it was logged before' }) }) },
-      },
-    },
-    (request, reply) => idempotentInTenant(store, { request, reply }, (tx) => logAction(tx, request.body)),
-  )
-}
+export const enforcementRoutes = [
+  route('GET', '/sims/:id/enforcement', {
+    operationId: 'readSimEnforcement',
+    summary: 'A SIM as enforcement sees it; without a cycle in the running one',
+    problems: ['sim_not_found', 'cycle_not_found'],
+    params: SimParams,
+    query: Type.Object({ cycle: Type.Optional(Cycle), rule: Type.Optional(Rule) }),
+    response: { 200: SimEnforcement },
+    read: (tx, { params, query }) => simEnforcement(tx, params.id, query.cycle ?? null, query.rule ?? null),
+  }),
+  route('GET', '/pools/:id/enforcement', {
+    operationId: 'readPoolEnforcement',
+    summary: 'A pool as enforcement sees it, and whom to pick from',
+    problems: ['pool_not_found', 'cycle_not_found'],
+    params: PoolParams,
+    query: Type.Object({ cycle: Cycle, rule: Rule }),
+    response: { 200: PoolEnforcement },
+    read: (tx, { params, query }) => poolEnforcement(tx, params.id, query.cycle, query.rule),
+  }),
+  route('GET', '/pools/:id/armed-sims', {
+    operationId: 'listArmedSims',
+    summary: 'SIMs that the enforcement of a pool has armed in a cycle, until that is closed',
+    problems: ['pool_not_found', 'cycle_not_found'],
+    params: PoolParams,
+    query: ArmedQuery,
+    response: { 200: ArmedSims },
+    read: (tx, { params, query }) => armedSims(tx, params.id, query),
+  }),
+  route('POST', '/watchdog/actions', {
+    operationId: 'logAction',
+    summary: 'Log what enforcement did, once',
+    problems: ['sim_not_found', 'pool_not_found'],
+    also: { body: actionOf('tooLittleToPick') },
+    body: ActionRequest,
+    response: { 200: strictObject({ logged: Type.Boolean({ description: 'False where it was logged before' }) }) },
+    change: (tx, { body }) => logAction(tx, body),
+  }),
+]

@@ -1,10 +1,10 @@
-import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { Instant, nullable, strictObject } from '../../../domain/schema.ts'
 import { noteChange } from '../../../store/audit.ts'
 import { inTenant } from '../../../store/tenancy.ts'
 import { onBehalfOf } from '../../http/change.ts'
+import { declareRoutes } from '../../http/declare-routes.ts'
 import type { InternalOptions } from '../../options.ts'
 
 const ScheduleInfo = strictObject({
@@ -15,62 +15,41 @@ const ScheduleInfo = strictObject({
   lastAt: nullable(Instant('When it started a month end the last time')),
 })
 
-export const scheduleRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app, { store, workflowClient }) => {
-  const tags = ['Workflows']
-  const note = (request: FastifyRequest, paused: boolean) =>
-    inTenant(onBehalfOf(store, request), request.tenantId, (tx) =>
-      noteChange(tx, { subject: 'schedule', id: 'month-end', before: null, after: { paused } }),
-    )
-
-  app.get(
-    '/schedules/month-end',
-    {
-      config: { problems: ['not_found'] },
-      schema: {
-        operationId: 'readMonthEndSchedule',
-        summary: 'The Schedule that starts the month end',
-        tags,
-        response: { 200: ScheduleInfo },
-      },
-    },
-    ({ tenantId }) => workflowClient.describeSchedule(tenantId),
+/** Writes the request to the audit trail before Temporal gets it. */
+async function setPaused(request: FastifyRequest, { store, workflowClient }: InternalOptions, paused: boolean) {
+  const { tenantId } = request
+  await inTenant(onBehalfOf(store, request), tenantId, (tx) =>
+    noteChange(tx, { subject: 'schedule', id: 'month-end', before: null, after: { paused } }),
   )
-
-  app.post(
-    '/schedules/month-end/pause',
-    {
-      config: { problems: ['not_found'], idempotent: false },
-      schema: {
-        operationId: 'pauseMonthEndSchedule',
-        summary: 'Start no month ends until it is resumed',
-        tags,
-        response: { 200: ScheduleInfo },
-      },
-    },
-    async (request) => {
-      const { tenantId } = request
-      await note(request, true)
-      await workflowClient.pauseSchedule(tenantId, 'paused by the internal interface')
-      return workflowClient.describeSchedule(tenantId)
-    },
-  )
-
-  app.post(
-    '/schedules/month-end/resume',
-    {
-      config: { problems: ['not_found'], idempotent: false },
-      schema: {
-        operationId: 'resumeMonthEndSchedule',
-        summary: 'Start month ends again',
-        tags,
-        response: { 200: ScheduleInfo },
-      },
-    },
-    async (request) => {
-      const { tenantId } = request
-      await note(request, false)
-      await workflowClient.resumeSchedule(tenantId, 'resumed by the internal interface')
-      return workflowClient.describeSchedule(tenantId)
-    },
-  )
+  if (paused) await workflowClient.pauseSchedule(tenantId, 'paused by the internal interface')
+  else await workflowClient.resumeSchedule(tenantId, 'resumed by the internal interface')
+  return workflowClient.describeSchedule(tenantId)
 }
+
+const route = declareRoutes<InternalOptions>('Workflows')
+
+export const scheduleRoutes = [
+  route('GET', '/schedules/month-end', {
+    operationId: 'readMonthEndSchedule',
+    summary: 'The Schedule that starts the month end',
+    problems: ['not_found'],
+    response: { 200: ScheduleInfo },
+    handle: ({ tenantId }, { workflowClient }) => workflowClient.describeSchedule(tenantId),
+  }),
+  route('POST', '/schedules/month-end/pause', {
+    operationId: 'pauseMonthEndSchedule',
+    summary: 'Start no month ends until it is resumed',
+    problems: ['not_found'],
+    idempotent: false,
+    response: { 200: ScheduleInfo },
+    handle: (request, options) => setPaused(request, options, true),
+  }),
+  route('POST', '/schedules/month-end/resume', {
+    operationId: 'resumeMonthEndSchedule',
+    summary: 'Start month ends again',
+    problems: ['not_found'],
+    idempotent: false,
+    response: { 200: ScheduleInfo },
+    handle: (request, options) => setPaused(request, options, false),
+  }),
+]

@@ -1,6 +1,5 @@
 /** The costs of a billing cycle: the statement of a closed cycle, and the plan for an open one. */
 import type { Readable } from 'node:stream'
-import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import { MonthEndPlan } from '../../../domain/month-end/plan.ts'
 import { Id, nullable, strictObject } from '../../../domain/schema.ts'
@@ -13,8 +12,9 @@ import {
 } from '../../../service/month-end/rows/statements.ts'
 import { STATEMENT_COLUMNS, statementRows } from '../../../service/month-end/statement-csv.ts'
 import { cycleNamed } from '../../../service/usage/rows/cycles.ts'
-import { inTenant, reading, slowly } from '../../../store/tenancy.ts'
+import { inTenant, reading } from '../../../store/tenancy.ts'
 import { csvOf } from '../../files/csv.ts'
+import { declareRoutes } from '../../http/declare-routes.ts'
 import { streamed } from '../../http/streaming.ts'
 import type { InternalOptions } from '../../options.ts'
 
@@ -71,62 +71,48 @@ const StatementLine = strictObject({
   overageMicro: money('Overage'),
 })
 
-export const statementRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app, { store }) => {
-  const tags = ['Cycles']
+const route = declareRoutes<InternalOptions>('Cycles')
 
-  app.get(
-    '/cycles/:key/statement',
-    {
-      config: { problems: ['cycle_not_found'] },
-      schema: {
-        operationId: 'readStatement',
-        summary: 'The statement of a closed cycle, page by page',
-        description: 'Pools by id, each before its SIMs; adjustments of earlier cycles after all of them.',
-        tags,
-        params: Key,
-        querystring: PageQuery,
-        response: {
-          200: strictObject({
-            cycle: Type.String(),
-            totalMicro: money('Sum of all lines of the statement, not only of this page'),
-            lineCount: Type.Integer({ minimum: 0, description: 'All lines of the statement' }),
-            lines: Type.Array(StatementLine),
-            nextAfterLine: nullable(Id('Ask for what follows after it; null at the end')),
-          }),
-        },
-      },
-    },
-    ({ tenantId, params: { key }, query: { afterLine = 0, limit = 1000, poolId, simId } }) =>
-      inTenant(reading(store), tenantId, async (tx) => {
-        await cycleNamed(tx, key)
-        const { lines: lineCount, totalMicro } = (await statementTotals(tx, key)) ?? { lines: 0, totalMicro: 0 }
-        const page = await pageOfLines(tx, key, { afterLine, limit, poolId, simId })
-        return { cycle: key, totalMicro, lineCount, ...page }
+export const statementRoutes = [
+  route('GET', '/cycles/:key/statement', {
+    operationId: 'readStatement',
+    summary: 'The statement of a closed cycle, page by page',
+    description: 'Pools by id, each before its SIMs; adjustments of earlier cycles after all of them.',
+    problems: ['cycle_not_found'],
+    params: Key,
+    query: PageQuery,
+    response: {
+      200: strictObject({
+        cycle: Type.String(),
+        totalMicro: money('Sum of all lines of the statement, not only of this page'),
+        lineCount: Type.Integer({ minimum: 0, description: 'All lines of the statement' }),
+        lines: Type.Array(StatementLine),
+        nextAfterLine: nullable(Id('Ask for what follows after it; null at the end')),
       }),
-  )
-
-  app.get(
-    '/cycles/:key/statement.csv',
-    {
-      config: { problems: ['cycle_not_found'] },
-      schema: {
-        operationId: 'exportStatement',
-        summary: 'The statement of a closed cycle as CSV, as it is mailed',
-        tags,
-        params: Key,
-        querystring: CsvQuery,
-        produces: ['text/csv'],
-        response: {
-          200: Type.Unsafe<Readable>(
-            Type.String({
-              description: 'CSV; the first line names the columns. Amounts are in units of the currency',
-              examples: [`${STATEMENT_COLUMNS.join()}\r\n`],
-            }),
-          ),
-        },
-      },
     },
-    async ({ tenantId, params: { key }, query: { poolId, simId, spreadsheet = false } }, reply) => {
+    read: async (tx, { params: { key }, query: { afterLine = 0, limit = 1000, poolId, simId } }) => {
+      await cycleNamed(tx, key)
+      const { lines: lineCount, totalMicro } = (await statementTotals(tx, key)) ?? { lines: 0, totalMicro: 0 }
+      const page = await pageOfLines(tx, key, { afterLine, limit, poolId, simId })
+      return { cycle: key, totalMicro, lineCount, ...page }
+    },
+  }),
+  route('GET', '/cycles/:key/statement.csv', {
+    operationId: 'exportStatement',
+    summary: 'The statement of a closed cycle as CSV, as it is mailed',
+    problems: ['cycle_not_found'],
+    params: Key,
+    query: CsvQuery,
+    produces: ['text/csv'],
+    response: {
+      200: Type.Unsafe<Readable>(
+        Type.String({
+          description: 'CSV; the first line names the columns. Amounts are in units of the currency',
+          examples: [`${STATEMENT_COLUMNS.join()}\r\n`],
+        }),
+      ),
+    },
+    handle: async ({ tenantId, params: { key }, query: { poolId, simId, spreadsheet = false } }, { store, reply }) => {
       await inTenant(reading(store), tenantId, (tx) => cycleNamed(tx, key))
       const pages = asRows(allLines(store, tenantId, key, { poolId, simId }))
       const file = await streamed(reply, csvOf(pages, { columns: STATEMENT_COLUMNS, spreadsheet }))
@@ -135,24 +121,19 @@ export const statementRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async
         .header('content-disposition', `attachment; filename="statement-${key}.csv"`)
         .send(file)
     },
-  )
-
-  app.get(
-    '/cycles/:key/plan',
-    {
-      config: { problems: ['cycle_not_found'] },
-      schema: {
-        operationId: 'planMonthEnd',
-        summary: 'What the month end would do, without doing it',
-        description: 'As things stand now, of bounded size. Nothing is changed by it.',
-        tags,
-        params: Key,
-        response: { 200: MonthEndPlan },
-      },
-    },
-    ({ tenantId, params }) => inTenant(slowly(store), tenantId, (tx) => planMonthEnd(tx, params.key)),
-  )
-}
+  }),
+  route('GET', '/cycles/:key/plan', {
+    operationId: 'planMonthEnd',
+    summary: 'What the month end would do, without doing it',
+    description: 'As things stand now, of bounded size. Nothing is changed by it.',
+    problems: ['cycle_not_found'],
+    params: Key,
+    response: { 200: MonthEndPlan },
+    slow: true,
+    // It writes, and takes that back.
+    handle: ({ tenantId, params }, { store }) => inTenant(store, tenantId, (tx) => planMonthEnd(tx, params.key)),
+  }),
+]
 
 async function* asRows(pages: AsyncGenerator<Line[]>) {
   for await (const lines of pages) yield statementRows(lines)

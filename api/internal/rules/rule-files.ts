@@ -1,4 +1,3 @@
-import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { ChangedRules, changeFields } from '../../../domain/rules/rule-change.ts'
@@ -6,6 +5,7 @@ import { strictObject } from '../../../domain/schema.ts'
 import { BOUNDS } from '../../../rules/rule-file.ts'
 import { changeRuleFile } from '../../../service/rules/change-rule-file.ts'
 import { onBehalfOf } from '../../http/change.ts'
+import { declareRoutes } from '../../http/declare-routes.ts'
 import { versionsAsked } from '../../http/etag.ts'
 import type { InternalOptions } from '../../options.ts'
 
@@ -24,50 +24,36 @@ const asSeen = (request: FastifyRequest): readonly number[] | undefined => {
 }
 
 /** One file of the set in force. `If-Match` is about the version of the set: the ETag of `GET /internal/rules`. */
-export const ruleFileRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app, { store }) => {
-  const config = { tenant: 'none', versioned: true } as const
-  const tags = ['Rules']
+const route = declareRoutes<InternalOptions>('Rules', { tenant: 'none', versioned: true })
 
-  app.put(
-    '/rules/files/:file',
-    {
-      config: { ...config, problems: ['rules_rejected', 'rules_moved'] },
-      schema: {
-        operationId: 'putRuleFile',
-        summary: 'Put one file into the rule set in force; the others stay',
-        description: 'Checked with the others, as a whole; with any fault the set before stays.',
-        tags,
-        params: OneFile,
-        body: strictObject({
-          text: Type.String({ maxLength: BOUNDS.fileChars, description: 'The file as it is' }),
-          ...changeFields,
-        }),
-        response: { 200: ChangedRules },
-      },
-    },
-    (request) =>
+export const ruleFileRoutes = [
+  route('PUT', '/rules/files/:file', {
+    operationId: 'putRuleFile',
+    summary: 'Put one file into the rule set in force; the others stay',
+    description: 'Checked with the others, as a whole; with any fault the set before stays.',
+    problems: ['rules_rejected', 'rules_moved'],
+    params: OneFile,
+    body: strictObject({
+      text: Type.String({ maxLength: BOUNDS.fileChars, description: 'The file as it is' }),
+      ...changeFields,
+    }),
+    response: { 200: ChangedRules },
+    handle: (request, { store }) =>
       changeRuleFile(onBehalfOf(store, request), { ...request.params, ...request.body, asSeen: asSeen(request) }),
-  )
-
-  app.delete(
-    '/rules/files/:file',
-    {
-      config: { ...config, problems: ['rule_file_not_found', 'rules_rejected', 'rules_moved'] },
-      schema: {
-        operationId: 'removeRuleFile',
-        summary: 'Take one file out of the rule set in force; the others stay',
-        tags,
-        params: OneFile,
-        querystring: Type.Object(changeFields),
-        response: { 200: ChangedRules },
-      },
-    },
-    (request) =>
+  }),
+  route('DELETE', '/rules/files/:file', {
+    operationId: 'removeRuleFile',
+    summary: 'Take one file out of the rule set in force; the others stay',
+    problems: ['rule_file_not_found', 'rules_rejected', 'rules_moved'],
+    params: OneFile,
+    query: Type.Object(changeFields),
+    response: { 200: ChangedRules },
+    handle: (request, { store }) =>
       changeRuleFile(onBehalfOf(store, request), {
         ...request.params,
         ...request.query,
         text: null,
         asSeen: asSeen(request),
       }),
-  )
-}
+  }),
+]

@@ -1,13 +1,11 @@
-import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import { PageQuery, pageOf } from '../../../domain/page.ts'
 import { ChangedRules, changeFields, expectField, RuleChange, RuleVersion } from '../../../domain/rules/rule-change.ts'
 import { Instant, nullable, strictObject } from '../../../domain/schema.ts'
 import { pageOfRuleHistory } from '../../../service/rules/rows/rule-history.ts'
 import { activateRuleVersion, pushRules, readVersion, rollBackRules } from '../../../service/rules/rule-versions.ts'
-import { inPlatform } from '../../../store/tenancy.ts'
 import { onBehalfOf } from '../../http/change.ts'
-import { idempotentInPlatform } from '../../http/idempotency.ts'
+import { declareRoutes } from '../../http/declare-routes.ts'
 import type { InternalOptions } from '../../options.ts'
 import { RULES_BYTES, setFields } from './rules.ts'
 
@@ -25,40 +23,25 @@ const Version = strictObject({
   ),
 })
 const OneVersion = Type.Object({ version: RuleVersion })
-const config = { tenant: 'none' } as const
-const tags = ['Rules']
 
-export const ruleVersionRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app, { store }) => {
-  app.get(
-    '/rules/versions',
-    {
-      config,
-      schema: {
-        operationId: 'listRuleVersions',
-        summary: 'Versions that came in, and which was put in force when, by whom and why; newest first',
-        tags,
-        querystring: PageQuery,
-        response: { 200: pageOf(RuleChange) },
-      },
-    },
-    ({ query }) => inPlatform(store, (tx) => pageOfRuleHistory(tx, query)),
-  )
+const route = declareRoutes<InternalOptions>('Rules', { tenant: 'none' })
 
-  app.get(
-    '/rules/versions/:version',
-    {
-      config: { ...config, problems: ['rules_version_not_found'] },
-      schema: {
-        operationId: 'getRuleVersion',
-        summary: 'A version with its files',
-        tags,
-        params: OneVersion,
-        response: { 200: Version },
-      },
-    },
-    async ({ params }) => {
-      const set = await inPlatform(store, (tx) => readVersion(tx, params.version))
-      const { version, createdAt, author, reason, activatedAt, files } = set
+export const ruleVersionRoutes = [
+  route('GET', '/rules/versions', {
+    operationId: 'listRuleVersions',
+    summary: 'Versions that came in, and which was put in force when, by whom and why; newest first',
+    query: PageQuery,
+    response: { 200: pageOf(RuleChange) },
+    readPlatform: (tx, { query }) => pageOfRuleHistory(tx, query),
+  }),
+  route('GET', '/rules/versions/:version', {
+    operationId: 'getRuleVersion',
+    summary: 'A version with its files',
+    problems: ['rules_version_not_found'],
+    params: OneVersion,
+    response: { 200: Version },
+    readPlatform: async (tx, { params }) => {
+      const { version, createdAt, author, reason, activatedAt, files } = await readVersion(tx, params.version)
       return {
         version,
         createdAt: createdAt.toISOString(),
@@ -68,63 +51,35 @@ export const ruleVersionRoutes: FastifyPluginAsyncTypebox<InternalOptions> = asy
         files: files.map(({ file, text }) => ({ file, text })),
       }
     },
-  )
-
-  app.post(
-    '/rules/versions',
-    {
-      bodyLimit: RULES_BYTES,
-      config: { ...config, problems: ['rules_rejected'], idempotent: false },
-      schema: {
-        operationId: 'pushRules',
-        summary: 'Bring in a rule set without putting it in force',
-        description: 'Checked as a whole, with its examples. The same files keep their version.',
-        tags,
-        body: strictObject(setFields),
-        response: { 200: OneVersion },
-      },
-    },
-    (request) => pushRules(onBehalfOf(store, request), request.body.files, request.body),
-  )
-
-  app.post(
-    '/rules/versions/:version/activate',
-    {
-      config: {
-        ...config,
-        problems: ['rules_version_not_found', 'rules_rejected', 'rules_moved'],
-        idempotent: false,
-      },
-      schema: {
-        operationId: 'activateRuleVersion',
-        summary: 'Put a version in force',
-        tags,
-        params: OneVersion,
-        body: strictObject({ ...changeFields, ...expectField }),
-        response: { 200: ChangedRules },
-      },
-    },
-    (request) => activateRuleVersion(onBehalfOf(store, request), request.params.version, request.body),
-  )
-
-  app.post(
-    '/rules/rollback',
-    {
-      config: {
-        ...config,
-        problems: ['rules_version_not_found', 'rules_rejected', 'rules_moved', 'no_earlier_rules'],
-      },
-      schema: {
-        operationId: 'rollBackRules',
-        summary: 'Put the version in force that was so before',
-        tags,
-        body: strictObject({ ...changeFields, ...expectField, to: Type.Optional(RuleVersion) }),
-        response: { 200: ChangedRules },
-      },
-    },
-    (request, reply) => {
-      const { to, ...by } = request.body
-      return idempotentInPlatform(store, { request, reply }, (tx) => rollBackRules(tx, to, by))
-    },
-  )
-}
+  }),
+  route('POST', '/rules/versions', {
+    operationId: 'pushRules',
+    summary: 'Bring in a rule set without putting it in force',
+    description: 'Checked as a whole, with its examples. The same files keep their version.',
+    problems: ['rules_rejected'],
+    idempotent: false,
+    body: strictObject(setFields),
+    response: { 200: OneVersion },
+    bodyLimit: RULES_BYTES,
+    handle: (request, { store }) => pushRules(onBehalfOf(store, request), request.body.files, request.body),
+  }),
+  route('POST', '/rules/versions/:version/activate', {
+    operationId: 'activateRuleVersion',
+    summary: 'Put a version in force',
+    problems: ['rules_version_not_found', 'rules_rejected', 'rules_moved'],
+    idempotent: false,
+    params: OneVersion,
+    body: strictObject({ ...changeFields, ...expectField }),
+    response: { 200: ChangedRules },
+    handle: (request, { store }) =>
+      activateRuleVersion(onBehalfOf(store, request), request.params.version, request.body),
+  }),
+  route('POST', '/rules/rollback', {
+    operationId: 'rollBackRules',
+    summary: 'Put the version in force that was so before',
+    problems: ['rules_version_not_found', 'rules_rejected', 'rules_moved', 'no_earlier_rules'],
+    body: strictObject({ ...changeFields, ...expectField, to: Type.Optional(RuleVersion) }),
+    response: { 200: ChangedRules },
+    changePlatform: (tx, { body: { to, ...by } }) => rollBackRules(tx, to, by),
+  }),
+]

@@ -1,14 +1,13 @@
-import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import { ChangedRules, changeFields, expectField } from '../../../domain/rules/rule-change.ts'
 import { Instant, nullable, strictObject } from '../../../domain/schema.ts'
 import { BOUNDS, STAGES, type Stage } from '../../../rules/rule-file.ts'
-import { activateRules, rulesInForce } from '../../../service/rules/rules-in-force.ts'
+import { activateRules } from '../../../service/rules/rules-in-force.ts'
 import { countHeard } from '../../../store/rule-spreads.ts'
-import { inPlatform } from '../../../store/tenancy.ts'
 import { onBehalfOf } from '../../http/change.ts'
+import { declareRoutes } from '../../http/declare-routes.ts'
 import { answersVersion } from '../../http/etag.ts'
-import type { InternalOptions } from '../../options.ts'
+import type { InternalContext } from '../../options.ts'
 
 const Rules = strictObject({
   version: Type.Integer({ minimum: 0, description: 'Version of the set; 0 before the first' }),
@@ -56,16 +55,16 @@ export const setFields = {
 /** Most bytes of the files of a set. */
 export const RULES_BYTES = 8 * 1024 * 1024
 
-export const ruleRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app, { store }) => {
-  const inForce = rulesInForce()
-  app.get(
-    '/rules',
-    {
-      config: { tenant: 'none', versioned: true },
-      schema: { operationId: 'listRules', summary: 'The rule set in force', tags: ['Rules'], response: { 200: Rules } },
-    },
-    async (_request, reply) => {
-      const [set, heard] = await inPlatform(store, async (tx) => [await inForce(tx), await countHeard(tx)])
+const route = declareRoutes<InternalContext>('Rules', { tenant: 'none' })
+
+export const ruleRoutes = [
+  route('GET', '/rules', {
+    operationId: 'listRules',
+    summary: 'The rule set in force',
+    versioned: true,
+    response: { 200: Rules },
+    readPlatform: async (tx, _request, { rules, reply }) => {
+      const [set, heard] = [await rules(tx), await countHeard(tx)]
       answersVersion(reply, set.refused?.version ?? set.version)
       return {
         version: set.version,
@@ -75,25 +74,19 @@ export const ruleRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app
         rules: set.rules.map(({ name, subject, file, event }) => ({ name, subject, file, stage: event.params.stage })),
       }
     },
-  )
-
-  app.post(
-    '/rules',
-    {
-      bodyLimit: RULES_BYTES,
-      config: { tenant: 'none', problems: ['rules_rejected', 'rules_moved'], idempotent: false },
-      schema: {
-        operationId: 'loadRules',
-        summary: 'Put a rule set in force, the whole of it or nothing',
-        description: 'Checked as a whole; with any fault the set before stays, and the answer lists every fault.',
-        tags: ['Rules'],
-        body: strictObject({ ...setFields, ...expectField }),
-        response: { 200: ChangedRules },
-      },
-    },
-    (request) => {
+  }),
+  route('POST', '/rules', {
+    operationId: 'loadRules',
+    summary: 'Put a rule set in force, the whole of it or nothing',
+    description: 'Checked as a whole; with any fault the set before stays, and the answer lists every fault.',
+    problems: ['rules_rejected', 'rules_moved'],
+    idempotent: false,
+    body: strictObject({ ...setFields, ...expectField }),
+    response: { 200: ChangedRules },
+    bodyLimit: RULES_BYTES,
+    handle: (request, { store }) => {
       const { files, author, ...more } = request.body
       return activateRules(onBehalfOf(store, request), files, author, more)
     },
-  )
-}
+  }),
+]

@@ -1,10 +1,10 @@
-import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import { ImportPreview, ImportQuery, ImportResult, ImportSims } from '../../../domain/sims/sim-import.ts'
 import { importSims, previewSimImport } from '../../../service/sims/import-sims.ts'
 import { prepareSoFar } from '../../../service/usage/count-so-far.ts'
 import { inTenant, slowly } from '../../../store/tenancy.ts'
 import { SIM_FILES, takeSimFiles } from '../../files/sim-files.ts'
+import { declareRoutes } from '../../http/declare-routes.ts'
 import { idempotentInTenant } from '../../http/idempotency.ts'
 import { whileThere } from '../../http/left.ts'
 import type { InternalOptions } from '../../options.ts'
@@ -12,37 +12,30 @@ import type { InternalOptions } from '../../options.ts'
 /** Limit for a body, in bytes. Enough for 100,000 SIMs with all their fields. */
 const IMPORT_BYTES = 64 * 1024 * 1024
 
-export const simRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app, { store }) => {
-  const files: FastifyPluginAsyncTypebox = async (scope) => {
-    takeSimFiles(scope)
-    scope.post(
-      '/sims',
-      {
-        bodyLimit: IMPORT_BYTES,
-        config: { files: SIM_FILES },
-        schema: {
-          operationId: 'importSims',
-          summary: 'Take in SIMs: as delivered, or as they live at the carrier already',
-          tags: ['SIMs'],
-          consumes: ['application/json', 'application/x-ndjson', 'text/csv'],
-          querystring: ImportQuery,
-          body: ImportSims,
-          response: { 200: Type.Union([ImportResult, ImportPreview]) },
-        },
-      },
-      async (request, reply) => {
-        const { sims } = request.body
-        const lines = request.recordLines ?? undefined
-        const there = whileThere(slowly(store), request)
-        // A dry run leaves nothing behind, not even a response kept under an Idempotency-Key. The key stays free for
-        // the real run.
-        if (request.query.dryRun === true) {
-          return inTenant(there, request.tenantId, (tx) => previewSimImport(tx, sims, lines))
-        }
-        await prepareSoFar(store, request.tenantId)
-        return idempotentInTenant(there, { request, reply }, (tx) => importSims(tx, sims, lines))
-      },
-    )
-  }
-  await app.register(files)
-}
+const route = declareRoutes<InternalOptions>('SIMs')
+
+export const simRoutes = [
+  route('POST', '/sims', {
+    operationId: 'importSims',
+    summary: 'Take in SIMs: as delivered, or as they live at the carrier already',
+    files: SIM_FILES,
+    consumes: ['application/json', 'application/x-ndjson', 'text/csv'],
+    bodies: takeSimFiles,
+    query: ImportQuery,
+    body: ImportSims,
+    response: { 200: Type.Union([ImportResult, ImportPreview]) },
+    bodyLimit: IMPORT_BYTES,
+    handle: async (request, { store, reply }) => {
+      const { sims } = request.body
+      const lines = request.recordLines ?? undefined
+      const there = whileThere(slowly(store), request)
+      // A dry run leaves nothing behind, not even a response kept under an Idempotency-Key. The key stays free for
+      // the real run.
+      if (request.query.dryRun === true) {
+        return inTenant(there, request.tenantId, (tx) => previewSimImport(tx, sims, lines))
+      }
+      await prepareSoFar(store, request.tenantId)
+      return idempotentInTenant(there, { request, reply }, (tx) => importSims(tx, sims, lines))
+    },
+  }),
+]

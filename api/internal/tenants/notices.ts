@@ -1,54 +1,31 @@
-import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { ServiceError } from '../../../domain/errors.ts'
 import { NoticeSettings } from '../../../domain/tenants/notices.ts'
 import { changeNotices } from '../../../service/channels/change-notices.ts'
 import { readNoticeSettings } from '../../../service/tenants/rows/notices.ts'
-import { inTenant, reading } from '../../../store/tenancy.ts'
-import { versionOf } from '../../../store/versions.ts'
-import { changeInTenant } from '../../http/change.ts'
-import { answersVersion } from '../../http/etag.ts'
+import { declareRoutes } from '../../http/declare-routes.ts'
+import { mustBeFound } from '../../http/problems.ts'
 import type { InternalOptions } from '../../options.ts'
 
 /** A tenant's notification settings. */
-export const noticeRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app, { store }) => {
-  const tags = ['Alerts']
-  const config = { versioned: true, problems: ['tenant_not_found'] } as const
-  const resource = { kind: 'tenant' } as const
+const route = declareRoutes<InternalOptions>('Alerts')
 
-  app.get(
-    '/tenant/notices',
-    {
-      config,
-      schema: {
-        operationId: 'readNotices',
-        summary: 'How the tenant wants to be told',
-        tags,
-        response: { 200: NoticeSettings },
-      },
-    },
-    ({ tenantId }, reply) =>
-      inTenant(reading(store), tenantId, async (tx) => {
-        answersVersion(reply, await versionOf(tx, resource))
-        const settings = await readNoticeSettings(tx)
-        if (settings === undefined) throw new ServiceError('tenant_not_found', `There is no tenant ${tenantId}.`)
-        return settings
-      }),
-  )
-
-  app.put(
-    '/tenant/notices',
-    {
-      config,
-      schema: {
-        operationId: 'changeNotices',
-        summary: 'Replace how the tenant wants to be told',
-        description:
-          'The time zone of its mails, how often its usage is received, and after how long a Critical alert is escalated.',
-        tags,
-        body: NoticeSettings,
-        response: { 200: NoticeSettings },
-      },
-    },
-    (request) => changeInTenant(store, request, (tx) => changeNotices(tx, request.body), resource),
-  )
-}
+export const noticeRoutes = [
+  route('GET', '/tenant/notices', {
+    operationId: 'readNotices',
+    summary: 'How the tenant wants to be told',
+    problems: ['tenant_not_found'],
+    response: { 200: NoticeSettings },
+    resource: () => ({ kind: 'tenant' }),
+    read: async (tx) => mustBeFound(await readNoticeSettings(tx), 'tenant_not_found', `tenant ${tx.tenantId}`),
+  }),
+  route('PUT', '/tenant/notices', {
+    operationId: 'changeNotices',
+    summary: 'Replace how the tenant wants to be told',
+    description:
+      'The time zone of its mails, how often its usage is received, and after how long a Critical alert is escalated.',
+    problems: ['tenant_not_found'],
+    body: NoticeSettings,
+    response: { 200: NoticeSettings },
+    resource: () => ({ kind: 'tenant' }),
+    change: (tx, { body }) => changeNotices(tx, body),
+  }),
+]

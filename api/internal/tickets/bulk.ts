@@ -1,4 +1,3 @@
-import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { PageQuery, pageOf } from '../../../domain/page.ts'
 import {
   BulkItem,
@@ -17,10 +16,10 @@ import {
   startBulkTickets,
 } from '../../../service/tickets/bulk.ts'
 import { pageOfItems, pageOfRuns, runExists } from '../../../service/tickets/rows/bulk-reads.ts'
-import { inTenant, reading, slowly } from '../../../store/tenancy.ts'
+import { inTenant } from '../../../store/tenancy.ts'
 import { takeBulkFiles } from '../../files/sim-tables.ts'
 import { takeNoBody } from '../../http/app.ts'
-import { changeInTenant } from '../../http/change.ts'
+import { declareRoutes } from '../../http/declare-routes.ts'
 import { idempotentInTenant } from '../../http/idempotency.ts'
 import { whileThere } from '../../http/left.ts'
 import { BulkParams, bulkIdOf } from '../../http/params.ts'
@@ -30,122 +29,80 @@ import type { InternalOptions } from '../../options.ts'
 /** Limit for a body, in bytes. Enough for 100,000 SIMs in the longest form. */
 const ASK_BYTES = 8 * 1024 * 1024
 
-export const bulkTicketRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app, { store }) => {
-  const tags = ['Bulk tickets']
+const route = declareRoutes<InternalOptions>('Bulk tickets')
 
-  const files: FastifyPluginAsyncTypebox = async (scope) => {
-    takeBulkFiles(scope)
-    scope.post(
-      '/bulk-tickets',
-      {
-        bodyLimit: ASK_BYTES,
-        config: {
-          problems: [
-            'pool_not_found',
-            'tariff_not_found',
-            'tariff_inactive',
-            'tariff_needs_pool',
-            'tariff_has_no_effect',
-            'bulk_too_large',
-          ],
-          also: { body: TERMS_OF_A_BULK_RUN },
-          files: { 'text/csv': 'iccid\n8999900000000000017\n' },
-        },
-        schema: {
-          operationId: 'startBulkTickets',
-          summary: 'Open a ticket on each of many SIMs; as a dry run only say on which, and which are refused',
-          description:
-            'SIMs by id, by ICCID, by a filter, or as CSV with a column iccid or simId; with CSV the other fields ' +
-            'stand in the query. At most 100,000. The SIMs are fixed at once; their tickets are opened after the ' +
-            'answer, run after run. A SIM that cannot have the ticket is refused by itself.',
-          tags,
-          consumes: ['application/json', 'text/csv'],
-          querystring: BulkRequestQuery,
-          body: BulkRequest,
-          response: { 200: BulkPlan, 202: BulkRunDetail },
-        },
-      },
-      (request, reply) => {
-        const asked = { ...request.query, ...request.body }
-        const there = whileThere(slowly(store), request)
-        // A dry run may be requested in the query or in the body. Its Idempotency-Key stays free for the real run.
-        if (request.query.dryRun === true || request.body.dryRun === true) {
-          return inTenant(there, request.tenantId, (tx) => planBulkTickets(tx, asked))
-        }
-        return idempotentInTenant(there, { request, reply }, (tx) => startBulkTickets(tx, asked), {
-          status: 202,
-        })
-      },
-    )
-  }
-  await app.register(files)
-
-  app.get(
-    '/bulk-tickets',
-    {
-      schema: {
-        operationId: 'listBulkTickets',
-        summary: 'Bulk runs, newest first',
-        tags,
-        querystring: PageQuery,
-        response: { 200: pageOf(BulkRun) },
-      },
+export const bulkTicketRoutes = [
+  route('POST', '/bulk-tickets', {
+    operationId: 'startBulkTickets',
+    summary: 'Open a ticket on each of many SIMs; as a dry run only say on which, and which are refused',
+    description:
+      'SIMs by id, by ICCID, by a filter, or as CSV with a column iccid or simId; with CSV the other fields ' +
+      'stand in the query. At most 100,000. The SIMs are fixed at once; their tickets are opened after the ' +
+      'answer, run after run. A SIM that cannot have the ticket is refused by itself.',
+    problems: [
+      'pool_not_found',
+      'tariff_not_found',
+      'tariff_inactive',
+      'tariff_needs_pool',
+      'tariff_has_no_effect',
+      'bulk_too_large',
+    ],
+    also: { body: TERMS_OF_A_BULK_RUN },
+    files: { 'text/csv': 'iccid\n8999900000000000017\n' },
+    consumes: ['application/json', 'text/csv'],
+    bodies: takeBulkFiles,
+    query: BulkRequestQuery,
+    body: BulkRequest,
+    response: { 200: BulkPlan, 202: BulkRunDetail },
+    bodyLimit: ASK_BYTES,
+    slow: true,
+    handle: async (request, { store, reply }) => {
+      const asked = { ...request.query, ...request.body }
+      const there = whileThere(store, request)
+      // A dry run may be requested in the query or in the body. Its Idempotency-Key stays free for the real run.
+      if (request.query.dryRun === true || request.body.dryRun === true) {
+        return inTenant(there, request.tenantId, (tx) => planBulkTickets(tx, asked))
+      }
+      return idempotentInTenant(there, { request, reply }, (tx) => startBulkTickets(tx, asked), {
+        status: 202,
+      })
     },
-    ({ tenantId, query }) => inTenant(reading(store), tenantId, (tx) => pageOfRuns(tx, query)),
-  )
-
-  app.get(
-    '/bulk-tickets/:id',
-    {
-      config: { problems: ['bulk_not_found'] },
-      schema: {
-        operationId: 'getBulkTickets',
-        summary: 'A bulk run, with its SIMs by what has become of them',
-        tags,
-        params: BulkParams,
-        response: { 200: BulkRunDetail },
-      },
+  }),
+  route('GET', '/bulk-tickets', {
+    operationId: 'listBulkTickets',
+    summary: 'Bulk runs, newest first',
+    query: PageQuery,
+    response: { 200: pageOf(BulkRun) },
+    read: (tx, { query }) => pageOfRuns(tx, query),
+  }),
+  route('GET', '/bulk-tickets/:id', {
+    operationId: 'getBulkTickets',
+    summary: 'A bulk run, with its SIMs by what has become of them',
+    problems: ['bulk_not_found'],
+    params: BulkParams,
+    response: { 200: BulkRunDetail },
+    read: (tx, { params }) => runOf(tx, bulkIdOf(params.id)),
+  }),
+  route('GET', '/bulk-tickets/:id/items', {
+    operationId: 'listBulkTicketItems',
+    summary: 'The SIMs of a bulk run, in the order of its request',
+    problems: ['bulk_not_found'],
+    params: BulkParams,
+    query: BulkItemQuery,
+    response: { 200: pageOf(BulkItem) },
+    read: async (tx, { params, query }) => {
+      const id = bulkIdOf(params.id)
+      if (!(await runExists(tx, id))) throw noBulkRun(id)
+      return pageOfItems(tx, id, query)
     },
-    ({ tenantId, params }) => inTenant(reading(store), tenantId, (tx) => runOf(tx, bulkIdOf(params.id))),
-  )
-
-  app.get(
-    '/bulk-tickets/:id/items',
-    {
-      config: { problems: ['bulk_not_found'] },
-      schema: {
-        operationId: 'listBulkTicketItems',
-        summary: 'The SIMs of a bulk run, in the order of its request',
-        tags,
-        params: BulkParams,
-        querystring: BulkItemQuery,
-        response: { 200: pageOf(BulkItem) },
-      },
-    },
-    ({ tenantId, params, query }) =>
-      inTenant(reading(store), tenantId, async (tx) => {
-        const id = bulkIdOf(params.id)
-        if (!(await runExists(tx, id))) throw noBulkRun(id)
-        return pageOfItems(tx, id, query)
-      }),
-  )
-
-  const withoutBody: FastifyPluginAsyncTypebox = async (scope) => {
-    takeNoBody(scope)
-    scope.delete(
-      '/bulk-tickets/:id',
-      {
-        config: { problems: ['bulk_not_found', 'bulk_ended'] },
-        schema: {
-          operationId: 'cancelBulkTickets',
-          summary: 'Cancel what a bulk run has not opened yet, and its pending tickets',
-          tags,
-          params: BulkParams,
-          response: { 200: BulkRunDetail },
-        },
-      },
-      (request) => changeInTenant(store, request, (tx) => cancelBulkTickets(tx, bulkIdOf(request.params.id))),
-    )
-  }
-  await app.register(withoutBody)
-}
+  }),
+  route('DELETE', '/bulk-tickets/:id', {
+    operationId: 'cancelBulkTickets',
+    summary: 'Cancel what a bulk run has not opened yet, and its pending tickets',
+    problems: ['bulk_not_found', 'bulk_ended'],
+    bodies: takeNoBody,
+    params: BulkParams,
+    response: { 200: BulkRunDetail },
+    change: (tx, { params }) => cancelBulkTickets(tx, bulkIdOf(params.id)),
+  }),
+]

@@ -1,4 +1,3 @@
-import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { TicketStatus, TicketType } from '../../../domain/codes.ts'
 import { ServiceError } from '../../../domain/errors.ts'
 import { ASSIGNMENT_PROBLEMS } from '../../../domain/tickets/decisions.ts'
@@ -6,22 +5,21 @@ import {
   type Cause,
   InternalProvisionRequest,
   InternalSimRequest,
-  Ticket,
   TicketDetail,
   TicketResponse,
 } from '../../../domain/tickets/ticket.ts'
 import { cycleAt } from '../../../domain/time/cycle.ts'
 import { askedBy } from '../../../service/tickets/cause.ts'
-import { cancelTicket, openTicket } from '../../../service/tickets/open-ticket.ts'
+import { openTicket } from '../../../service/tickets/open-ticket.ts'
 import { findTicket, type TicketRecord, toTicket } from '../../../service/tickets/rows/tickets.ts'
 import { tenantSettings } from '../../../service/usage/rows/cycles.ts'
-import { inTenant, reading, type TenantTx } from '../../../store/tenancy.ts'
-import { takeNoBody } from '../../http/app.ts'
-import { changeInTenant } from '../../http/change.ts'
+import { type TenantTx } from '../../../store/tenancy.ts'
+import { declareRoutes } from '../../http/declare-routes.ts'
 import { answersVersion } from '../../http/etag.ts'
-import { idempotentInTenant } from '../../http/idempotency.ts'
 import { TicketParams, ticketIdOf } from '../../http/params.ts'
+import { mustBeFound } from '../../http/problems.ts'
 import type { InternalOptions } from '../../options.ts'
+import { cancelTicketRoute } from '../../public/tickets.ts'
 
 /** The fields that all requests for internal tickets share: SIM, cause and effective time. */
 const commonOf = async (tx: TenantTx, body: InternalSimRequest) => ({
@@ -72,116 +70,77 @@ const toDetail = (ticket: TicketRecord): TicketDetail => ({
   withdrawnBy: ticket.withdrawnBy,
 })
 
-export const ticketRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app, { store }) => {
-  const tags = ['Tickets']
-  const response = { 200: TicketResponse }
+const response = { 200: TicketResponse }
+const route = declareRoutes<InternalOptions>('Tickets')
 
-  app.post(
-    '/tickets/provision',
-    {
-      config: {
-        problems: [...ASSIGNMENT_PROBLEMS, 'sim_already_assigned', 'sim_state_conflict'],
-      },
-      schema: {
-        operationId: 'openProvisionTicket',
-        summary: 'Provision an unprovisioned SIM; with a cause of month end, move a provisioned one',
-        tags,
-        body: InternalProvisionRequest,
-        response,
-      },
+export const ticketRoutes = [
+  route('POST', '/tickets/provision', {
+    operationId: 'openProvisionTicket',
+    summary: 'Provision an unprovisioned SIM; with a cause of month end, move a provisioned one',
+    problems: [...ASSIGNMENT_PROBLEMS, 'sim_already_assigned', 'sim_state_conflict'],
+    body: InternalProvisionRequest,
+    response,
+    change: async (tx, { body }) => {
+      const { poolId = null, tariffId = null, tag = null } = body
+      return {
+        id: await openTicket(tx, {
+          ...(await commonOf(tx, body)),
+          type: TicketType.Provision,
+          poolId,
+          tariffId,
+          tag,
+        }),
+      }
     },
-    (request, reply) =>
-      idempotentInTenant(store, { request, reply }, async (tx) => {
-        const { poolId = null, tariffId = null, tag = null } = request.body
-        return {
-          id: await openTicket(tx, {
-            ...(await commonOf(tx, request.body)),
-            type: TicketType.Provision,
-            poolId,
-            tariffId,
-            tag,
-          }),
-        }
-      }),
-  )
-
-  const asks = [
-    {
-      path: 'unassign',
-      operationId: 'openUnassignTicket',
-      type: TicketType.Provision,
-      unassign: true,
-      summary: 'Unprovision a SIM',
-    },
-    {
-      path: 'suspend',
-      operationId: 'openSuspendTicket',
-      type: TicketType.Suspend,
-      unassign: false,
-      summary: 'Suspend an active SIM',
-    },
-    {
-      path: 'activate',
-      operationId: 'openActivateTicket',
-      type: TicketType.Activate,
-      unassign: false,
-      summary: 'Activate a suspended SIM',
-    },
-  ] as const
-  for (const { path, operationId, type, unassign, summary } of asks) {
-    app.post(
-      `/tickets/${path}`,
+  }),
+  ...(
+    [
       {
-        config: { problems: ['sim_not_found', 'sim_state_conflict'] },
-        schema: { operationId, summary, tags, body: InternalSimRequest, response },
+        path: 'unassign',
+        operationId: 'openUnassignTicket',
+        type: TicketType.Provision,
+        unassign: true,
+        summary: 'Unprovision a SIM',
       },
-      (request, reply) =>
-        idempotentInTenant(store, { request, reply }, async (tx) => ({
-          id: await openTicket(tx, { ...(await commonOf(tx, request.body)), type, unassign }),
-        })),
-    )
-  }
-
-  app.get(
-    '/tickets/:id',
-    {
-      config: { problems: ['ticket_not_found'], versioned: true },
-      schema: {
-        operationId: 'getTicketDetail',
-        summary: 'A ticket, with its attempts and why it failed',
-        tags,
-        params: TicketParams,
-        response: { 200: TicketDetail },
-      },
-    },
-    ({ tenantId, params }, reply) =>
-      inTenant(reading(store), tenantId, async (tx) => {
-        const ticket = await findTicket(tx, ticketIdOf(params.id))
-        answersVersion(reply, ticket?.status)
-        if (ticket === undefined) throw new ServiceError('ticket_not_found', `There is no ticket ${params.id}.`)
-        return toDetail(ticket)
-      }),
-  )
-
-  const withoutBody: FastifyPluginAsyncTypebox = async (scope) => {
-    takeNoBody(scope)
-    scope.delete(
-      '/tickets/:id',
       {
-        config: { problems: ['ticket_not_found', 'ticket_not_pending'], versioned: true },
-        schema: {
-          operationId: 'cancelTicketInternally',
-          summary: 'Cancel a pending ticket',
-          tags,
-          params: TicketParams,
-          response: { 200: Ticket },
-        },
+        path: 'suspend',
+        operationId: 'openSuspendTicket',
+        type: TicketType.Suspend,
+        unassign: false,
+        summary: 'Suspend an active SIM',
       },
-      (request) => {
-        const id = ticketIdOf(request.params.id)
-        return changeInTenant(store, request, (tx) => cancelTicket(tx, id), { kind: 'ticket', id })
+      {
+        path: 'activate',
+        operationId: 'openActivateTicket',
+        type: TicketType.Activate,
+        unassign: false,
+        summary: 'Activate a suspended SIM',
       },
-    )
-  }
-  await app.register(withoutBody)
-}
+    ] as const
+  ).map(({ path, operationId, type, unassign, summary }) =>
+    route('POST', `/tickets/${path}`, {
+      operationId,
+      summary,
+      problems: ['sim_not_found', 'sim_state_conflict'],
+      body: InternalSimRequest,
+      response,
+      change: async (tx, { body }) => ({
+        id: await openTicket(tx, { ...(await commonOf(tx, body)), type, unassign }),
+      }),
+    }),
+  ),
+  route('GET', '/tickets/:id', {
+    operationId: 'getTicketDetail',
+    summary: 'A ticket, with its attempts and why it failed',
+    problems: ['ticket_not_found'],
+    versioned: true,
+    params: TicketParams,
+    response: { 200: TicketDetail },
+    read: async (tx, { params: { id } }, { reply }) => {
+      const ticket = mustBeFound(await findTicket(tx, ticketIdOf(id)), 'ticket_not_found', `ticket ${id}`)
+      answersVersion(reply, ticket.status)
+      return toDetail(ticket)
+    },
+  }),
+  cancelTicketRoute('cancelTicketInternally'),
+]

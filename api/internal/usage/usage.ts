@@ -1,19 +1,19 @@
-import type { Readable } from 'node:stream'
-import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { FastifyRequest } from 'fastify'
 import { type Static, Type } from 'typebox'
-import { ServiceError } from '../../../domain/errors.ts'
 import { pageOf } from '../../../domain/page.ts'
 import { Id, strictObject } from '../../../domain/schema.ts'
 import { UsageDelivery, UsageDeliveryQuery } from '../../../domain/usage/delivery.ts'
 import { UsageRecord } from '../../../domain/usage/usage-record.ts'
 import { countStream } from '../../../service/usage/count-stream.ts'
-import type { UsageResponse as Counted, UsageOptions } from '../../../service/usage/record-usage.ts'
+import type { UsageResponse as Counted } from '../../../service/usage/record-usage.ts'
 import { endDelivery, findDelivery, insertDelivery, pageOfDeliveries } from '../../../service/usage/rows/deliveries.ts'
-import { continuing, inTenant, reading, type Store } from '../../../store/tenancy.ts'
-import { Arrived, takeUsage, type UsageRequest, usageRecords } from '../../files/usage-stream.ts'
+import { continuing, inTenant } from '../../../store/tenancy.ts'
+import { Arrived, takeUsage, usageRecords } from '../../files/usage-stream.ts'
 import { onBehalfOf } from '../../http/change.ts'
+import { declareRoutes } from '../../http/declare-routes.ts'
 import { whileThere } from '../../http/left.ts'
 import { UsageDeliveryParams } from '../../http/params.ts'
+import { mustBeFound } from '../../http/problems.ts'
 import type { InternalOptions } from '../../options.ts'
 
 const count = (description: string) => Type.Integer({ minimum: 0, description })
@@ -39,76 +39,50 @@ const USAGE = Type.Object({
 
 const MOST_REJECTED = 1000
 
-export const usageRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app, { store, usage }) => {
-  takeUsage(app)
-  app.post<{ Body: Readable | undefined }>(
-    '/usage',
-    {
-      config: {
-        idempotent: false,
-        streamed: USAGE,
-        takesGzip: true,
-        files: {
-          'text/csv':
-            'recordId,iccid,at,bytesUp,bytesDown\ncdr-17,8999900000000000017,2026-11-20T11:58:07Z,1200,48000\n',
-          'application/x-ndjson':
-            '{"recordId":"cdr-17","iccid":"8999900000000000017","at":"2026-11-20T11:58:07Z","bytesDown":48000}\n',
-        },
-      },
-      schema: {
-        operationId: 'recordUsage',
-        summary: 'Take in usage records: JSON, NDJSON or CSV, gzip accepted',
-        description:
-          'Each record counts once, however often it is sent: (recordId, at) is its identity. A bad record rejects itself, not the rest. Committed in chunks: send a broken delivery again.',
-        tags: ['Usage'],
-        consumes: ['application/json', 'application/x-ndjson', 'text/csv'],
-        response: { 200: UsageResponse },
-      },
-    },
-    (request) => takeIn(store, request, usage),
-  )
+const route = declareRoutes<InternalOptions>('Usage')
 
-  app.get(
-    '/usage-deliveries',
-    {
-      schema: {
-        operationId: 'listUsageDeliveries',
-        summary: 'Deliveries of usage: who sent what, when, and what was made of it; newest first',
-        description: 'Part of the audit trail. Records that were counted name the delivery they first came with.',
-        tags: ['Usage'],
-        querystring: UsageDeliveryQuery,
-        response: { 200: pageOf(UsageDelivery) },
-      },
+export const usageRoutes = [
+  route('POST', '/usage', {
+    operationId: 'recordUsage',
+    summary: 'Take in usage records: JSON, NDJSON or CSV, gzip accepted',
+    description:
+      'Each record counts once, however often it is sent: (recordId, at) is its identity. A bad record rejects itself, not the rest. Committed in chunks: send a broken delivery again.',
+    idempotent: false,
+    streamed: USAGE,
+    takesGzip: true,
+    files: {
+      'text/csv': 'recordId,iccid,at,bytesUp,bytesDown\ncdr-17,8999900000000000017,2026-11-20T11:58:07Z,1200,48000\n',
+      'application/x-ndjson':
+        '{"recordId":"cdr-17","iccid":"8999900000000000017","at":"2026-11-20T11:58:07Z","bytesDown":48000}\n',
     },
-    ({ tenantId, query }) => inTenant(reading(store), tenantId, (tx) => pageOfDeliveries(tx, query)),
-  )
-
-  app.get(
-    '/usage-deliveries/:id',
-    {
-      config: { problems: ['usage_delivery_not_found'] },
-      schema: {
-        operationId: 'getUsageDelivery',
-        summary: 'A delivery of usage',
-        tags: ['Usage'],
-        params: UsageDeliveryParams,
-        response: { 200: UsageDelivery },
-      },
-    },
-    ({ tenantId, params: { id } }) =>
-      inTenant(reading(store), tenantId, async (tx) => {
-        const delivery = await findDelivery(tx, id)
-        if (delivery !== undefined) return delivery
-        throw new ServiceError('usage_delivery_not_found', `There is no delivery of usage ${id}.`)
-      }),
-  )
-}
+    consumes: ['application/json', 'application/x-ndjson', 'text/csv'],
+    bodies: takeUsage,
+    response: { 200: UsageResponse },
+    handle: takeIn,
+  }),
+  route('GET', '/usage-deliveries', {
+    operationId: 'listUsageDeliveries',
+    summary: 'Deliveries of usage: who sent what, when, and what was made of it; newest first',
+    description: 'Part of the audit trail. Records that were counted name the delivery they first came with.',
+    query: UsageDeliveryQuery,
+    response: { 200: pageOf(UsageDelivery) },
+    read: (tx, { query }) => pageOfDeliveries(tx, query),
+  }),
+  route('GET', '/usage-deliveries/:id', {
+    operationId: 'getUsageDelivery',
+    summary: 'A delivery of usage',
+    problems: ['usage_delivery_not_found'],
+    params: UsageDeliveryParams,
+    response: { 200: UsageDelivery },
+    read: async (tx, { params: { id } }) =>
+      mustBeFound(await findDelivery(tx, id), 'usage_delivery_not_found', `delivery of usage ${id}`),
+  }),
+]
 
 /** Takes in a delivery. Its row is written when it begins, and when it ends, even with an error. */
 async function takeIn(
-  store: Store,
-  request: UsageRequest,
-  options: UsageOptions | undefined,
+  request: FastifyRequest,
+  { store, usage }: InternalOptions,
 ): Promise<Static<typeof UsageResponse>> {
   const { tenantId } = request
   const arrived = new Arrived()
@@ -129,7 +103,7 @@ async function takeIn(
       whileThere(rest, request),
       tenantId,
       usageRecords(request, arrived),
-      { ...options, deliveryId },
+      { ...usage, deliveryId },
       add,
     )
     outcome = 'complete'

@@ -1,58 +1,42 @@
 /** Stuck or failed workflows: their waits and their restart. */
-import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import { StartResponse, WorkflowPending } from '../../../domain/workflows/workflow.ts'
 import { retryOf } from '../../../service/workflows/retry-workflow.ts'
 import { noteChange } from '../../../store/audit.ts'
 import { releaseRun } from '../../../store/outbox.ts'
+import { declareRoutes } from '../../http/declare-routes.ts'
 import { idempotentElsewhere } from '../../http/idempotency.ts'
 import type { InternalOptions } from '../../options.ts'
 
 const WorkflowId = Type.Object({ workflowId: Type.String({ maxLength: 300, description: 'Id of the workflow' }) })
 
-export const workflowRetryRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (
-  app,
-  { store, workflowClient },
-) => {
-  const tags = ['Workflows']
+const route = declareRoutes<InternalOptions>('Workflows')
 
-  app.get(
-    '/workflows/:workflowId/pending',
-    {
-      config: { problems: ['workflow_not_found'] },
-      schema: {
-        operationId: 'readPending',
-        summary: 'What a workflow waits for at Temporal: activities with their attempts and failures, workers',
-        tags,
-        description: "Answers without a worker too. What it waits for in its own words is in the workflow's `state`.",
-        params: WorkflowId,
-        response: { 200: WorkflowPending },
-      },
-    },
-    async ({ tenantId, params }) => {
+export const workflowRetryRoutes = [
+  route('GET', '/workflows/:workflowId/pending', {
+    operationId: 'readPending',
+    summary: 'What a workflow waits for at Temporal: activities with their attempts and failures, workers',
+    description: "Answers without a worker too. What it waits for in its own words is in the workflow's `state`.",
+    problems: ['workflow_not_found'],
+    params: WorkflowId,
+    response: { 200: WorkflowPending },
+    handle: async ({ tenantId, params }, { workflowClient }) => {
       const pending = await workflowClient.pending(params.workflowId, tenantId)
       return { ...pending, activities: [...pending.activities], children: [...pending.children] }
     },
-  )
-
-  app.post(
-    '/workflows/:workflowId/retry',
-    {
-      config: { problems: ['workflow_not_found', 'workflow_not_retryable'] },
-      schema: {
-        operationId: 'retryWorkflow',
-        summary: 'Start a workflow that has failed again, under its id and with its input',
-        tags,
-        description:
-          'For a run that failed, was cancelled, was stopped at Temporal or timed out, and for one that ended with ' +
-          'the outcome failed, compensated, cancelled or doneWithFailures. Also where its id may not run again ' +
-          'otherwise. A suspension takes over its SIM as the run before has left it; a month end begins anew and finds ' +
-          'done what is done. Not for a month-end-batch, nor for a provision-in-bulk that is through its list.',
-        params: WorkflowId,
-        response: { 202: StartResponse },
-      },
-    },
-    async (request, reply) => {
+  }),
+  route('POST', '/workflows/:workflowId/retry', {
+    operationId: 'retryWorkflow',
+    summary: 'Start a workflow that has failed again, under its id and with its input',
+    description:
+      'For a run that failed, was cancelled, was stopped at Temporal or timed out, and for one that ended with ' +
+      'the outcome failed, compensated, cancelled or doneWithFailures. Also where its id may not run again ' +
+      'otherwise. A suspension takes over its SIM as the run before has left it; a month end begins anew and finds ' +
+      'done what is done. Not for a month-end-batch, nor for a provision-in-bulk that is through its list.',
+    problems: ['workflow_not_found', 'workflow_not_retryable'],
+    params: WorkflowId,
+    response: { 202: StartResponse },
+    handle: async (request, { store, workflowClient, reply }) => {
       const { tenantId } = request
       const { workflowId } = request.params
       const last = await workflowClient.look(workflowId, tenantId)
@@ -77,5 +61,5 @@ export const workflowRetryRoutes: FastifyPluginAsyncTypebox<InternalOptions> = a
         { status: 202 },
       )
     },
-  )
-}
+  }),
+]

@@ -1,10 +1,10 @@
-import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { ServiceError } from '../../../domain/errors.ts'
 import { workflowTypeOf } from '../../../domain/temporal/ids.ts'
 import { UpdateArgs, UpdateResponse, WORKFLOW_UPDATES, type WorkflowUpdate } from '../../../domain/workflows/updates.ts'
 import { noteChange } from '../../../store/audit.ts'
+import { declareRoutes } from '../../http/declare-routes.ts'
 import { idempotentElsewhere } from '../../http/idempotency.ts'
 import { invalid } from '../../http/problems.ts'
 import type { InternalOptions } from '../../options.ts'
@@ -48,33 +48,25 @@ function mustFit(request: FastifyRequest, { args, oneOf }: WorkflowUpdate): void
   throw new ServiceError('invalid_request', detail, { errors: [{ pointer: '', detail }] })
 }
 
-export const workflowUpdateRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (
-  app,
-  { store, workflowClient },
-) => {
-  app.post(
-    '/workflows/:workflowId/updates/:name',
-    {
-      config: {
-        problems: ['workflow_not_found', 'workflow_not_running', 'update_refused'],
-        also: { parameters: { name: { enum: Object.values(WORKFLOW_UPDATES).flatMap(Object.keys) } } },
-      },
-      schema: {
-        operationId: 'updateWorkflow',
-        summary: 'Ask a running workflow for a change; it judges it by where it stands, and answers',
-        description:
-          'suspend-on-overage takes `resume` `{}`, `keepSuspended` `{until?}` and `extendGrace` `{by}` or `{until}`; ' +
-          'month-end-reprovision `retryFailedChanges` `{}`. ' +
-          'With an `Idempotency-Key` a request that got no answer can be sent again: the workflow does it once.',
-        tags: ['Workflows'],
-        params: UpdateParams,
-        body: UpdateArgs,
-        response: { 200: UpdateResponse },
-      },
-    },
-    async (request, reply) => {
-      const { tenantId, body } = request
+const route = declareRoutes<InternalOptions>('Workflows')
+
+export const workflowUpdateRoutes = [
+  route('POST', '/workflows/:workflowId/updates/:name', {
+    operationId: 'updateWorkflow',
+    summary: 'Ask a running workflow for a change; it judges it by where it stands, and answers',
+    description:
+      'suspend-on-overage takes `resume` `{}`, `keepSuspended` `{until?}` and `extendGrace` `{by}` or `{until}`; ' +
+      'month-end-reprovision `retryFailedChanges` `{}`. ' +
+      'With an `Idempotency-Key` a request that got no answer can be sent again: the workflow does it once.',
+    problems: ['workflow_not_found', 'workflow_not_running', 'update_refused'],
+    also: { parameters: { name: { enum: Object.values(WORKFLOW_UPDATES).flatMap(Object.keys) } } },
+    params: UpdateParams,
+    body: UpdateArgs,
+    response: { 200: UpdateResponse },
+    handle: async (request, { store, workflowClient, reply }) => {
+      const { tenantId } = request
       const { workflowId, name } = request.params
+      const body: UpdateArgs = Object(request.body)
       mustBeOwn(workflowId, tenantId)
       mustFit(request, updateNamed(workflowId, name))
       return idempotentElsewhere(
@@ -87,5 +79,5 @@ export const workflowUpdateRoutes: FastifyPluginAsyncTypebox<InternalOptions> = 
         },
       )
     },
-  )
-}
+  }),
+]

@@ -1,4 +1,3 @@
-import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import type { Started, WorkflowClient } from '../../../adapters/temporal/client.ts'
@@ -21,8 +20,9 @@ import { monthEndInput } from '../../../service/month-end/month-end-input.ts'
 import { provisionInput, simNamed } from '../../../service/workflows/inputs.ts'
 import { noteChange } from '../../../store/audit.ts'
 import { endOwnStart, forgetRefusal } from '../../../store/outbox.ts'
-import { inTenant, type TenantTx } from '../../../store/tenancy.ts'
+import { inTenant, type Store, type TenantTx } from '../../../store/tenancy.ts'
 import { onBehalfOf } from '../../http/change.ts'
+import { declareRoutes } from '../../http/declare-routes.ts'
 import { idempotentElsewhere } from '../../http/idempotency.ts'
 import { eitherOf } from '../../openapi/together.ts'
 import type { InternalOptions } from '../../options.ts'
@@ -57,57 +57,40 @@ async function known(workflowClient: WorkflowClient, workflowId: string, tenantI
 const noteAsked = (tx: TenantTx, workflowId: string, after: object) =>
   noteChange(tx, { subject: 'workflow', id: workflowId, before: null, after })
 
-export const workflowRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (
-  app,
-  { store, workflowClient, workflowOptions, historyUrl },
-) => {
-  const tags = ['Workflows']
+/** Writes a request about a workflow to the audit trail. Call it before the request goes to Temporal. */
+const noteStart = (store: Store, request: FastifyRequest, workflowId: string, after: object) =>
+  inTenant(onBehalfOf(store, request), request.tenantId, (tx) => noteAsked(tx, workflowId, after))
 
-  /** Writes a request about a workflow to the audit trail. Call it before the request goes to Temporal. */
-  const noteStart = (request: FastifyRequest, workflowId: string, after: object) =>
-    inTenant(onBehalfOf(store, request), request.tenantId, (tx) => noteAsked(tx, workflowId, after))
+const route = declareRoutes<InternalOptions>('Workflows')
 
-  app.post(
-    '/workflows/provision-and-activate',
-    {
-      config: {
-        problems: [...ASSIGNMENT_PROBLEMS, 'sim_already_assigned', 'sim_state_conflict'],
-        idempotent: false,
-        also: { body: eitherOf('simId', 'iccid'), needed: true },
-      },
-      schema: {
-        operationId: 'startProvisionAndActivate',
-        summary: 'Take a SIM from unprovisioned to active',
-        tags,
-        body: StartProvision,
-        response: startResponses,
-      },
-    },
-    async (request, reply) => {
+export const workflowRoutes = [
+  route('POST', '/workflows/provision-and-activate', {
+    operationId: 'startProvisionAndActivate',
+    summary: 'Take a SIM from unprovisioned to active',
+    problems: [...ASSIGNMENT_PROBLEMS, 'sim_already_assigned', 'sim_state_conflict'],
+    idempotent: false,
+    also: { body: eitherOf('simId', 'iccid'), needed: true },
+    body: StartProvision,
+    response: startResponses,
+    handle: async (request, { store, workflowClient, reply }) => {
       const { tenantId, body } = request
       const simId = await inTenant(store, tenantId, (tx) => simNamed(tx, body))
       const workflowId = provisionAndActivateId(tenantId, simId)
       const run = await known(workflowClient, workflowId, tenantId)
       if (run?.status === 'running') return answerStart(reply, { ...run, started: false })
       const input = await inTenant(store, tenantId, (tx) => provisionInput(tx, simId, body))
-      await noteStart(request, workflowId, input)
+      await noteStart(store, request, workflowId, input)
       return answerStart(reply, await workflowClient.start({ type: 'provision-and-activate', workflowId, input }))
     },
-  )
-
-  app.post(
-    '/workflows/suspend-on-overage',
-    {
-      config: { problems: ['sim_not_found', 'cycle_not_found', 'sim_state_conflict'], idempotent: false },
-      schema: {
-        operationId: 'startSuspendOnOverage',
-        summary: 'Suspend a SIM that is over its limit; once a SIM and cycle',
-        tags,
-        body: StartSuspend,
-        response: startResponses,
-      },
-    },
-    async (request, reply) => {
+  }),
+  route('POST', '/workflows/suspend-on-overage', {
+    operationId: 'startSuspendOnOverage',
+    summary: 'Suspend a SIM that is over its limit; once a SIM and cycle',
+    problems: ['sim_not_found', 'cycle_not_found', 'sim_state_conflict'],
+    idempotent: false,
+    body: StartSuspend,
+    response: startResponses,
+    handle: async (request, { store, workflowClient, reply }) => {
       const { tenantId, body } = request
       const start = await inTenant(onBehalfOf(store, request), tenantId, (tx) => takeSuspendStart(tx, body))
       const { workflowId } = start
@@ -134,84 +117,55 @@ export const workflowRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async 
         return answerStart(reply, { workflowId, runId: '', status: 'running', started: true })
       }
     },
-  )
-
-  app.post(
-    '/workflows/month-end-reprovision',
-    {
-      config: { problems: ['cycle_not_found', 'cycle_open'], idempotent: false },
-      schema: {
-        operationId: 'startMonthEnd',
-        summary: 'End a billing cycle: apply queued changes, bring back, close; once a cycle',
-        tags,
-        body: StartMonthEnd,
-        response: startResponses,
-      },
-    },
-    async (request, reply) => {
+  }),
+  route('POST', '/workflows/month-end-reprovision', {
+    operationId: 'startMonthEnd',
+    summary: 'End a billing cycle: apply queued changes, bring back, close; once a cycle',
+    problems: ['cycle_not_found', 'cycle_open'],
+    idempotent: false,
+    body: StartMonthEnd,
+    response: startResponses,
+    handle: async (request, { store, workflowClient, workflowOptions, reply }) => {
       const { tenantId, body } = request
       const input = await inTenant(store, tenantId, (tx) => monthEndInput(tx, body, workflowOptions))
       const workflowId = monthEndId(tenantId, input.cycleKey)
-      await noteStart(request, workflowId, input)
+      await noteStart(store, request, workflowId, input)
       return answerStart(reply, await workflowClient.start({ type: 'month-end-reprovision', workflowId, input }))
     },
-  )
-
-  app.get(
-    '/workflows',
-    {
-      schema: {
-        operationId: 'listWorkflows',
-        summary: 'Workflows of a tenant, the newest first',
-        tags,
-        querystring: WorkflowQuery,
-        response: { 200: pageOf(WorkflowInfo) },
-      },
-    },
-    async ({ tenantId, query: { page: _page, pageSize: _pageSize, ...filter }, query }) => {
+  }),
+  route('GET', '/workflows', {
+    operationId: 'listWorkflows',
+    summary: 'Workflows of a tenant, the newest first',
+    query: WorkflowQuery,
+    response: { 200: pageOf(WorkflowInfo) },
+    handle: async ({ tenantId, query: { page: _page, pageSize: _pageSize, ...filter }, query }, { workflowClient }) => {
       const page = pageRequest(query)
       const { items, totalItems } = await workflowClient.list({ tenantId, ...filter }, page)
       return toPage(page, totalItems, [...items])
     },
-  )
-
-  app.get(
-    '/workflows/:workflowId',
-    {
-      config: { problems: ['workflow_not_found'] },
-      schema: {
-        operationId: 'readWorkflow',
-        summary: 'A workflow: where it stands, what it was given, how it ended',
-        tags,
-        description: "Where Temporal's own page is known, the header `Link` (rel=history) leads to the run's history.",
-        params: WorkflowId,
-        response: { 200: WorkflowInfo },
-      },
-    },
-    async ({ tenantId, params }, reply) => {
+  }),
+  route('GET', '/workflows/:workflowId', {
+    operationId: 'readWorkflow',
+    summary: 'A workflow: where it stands, what it was given, how it ended',
+    description: "Where Temporal's own page is known, the header `Link` (rel=history) leads to the run's history.",
+    problems: ['workflow_not_found'],
+    params: WorkflowId,
+    response: { 200: WorkflowInfo },
+    handle: async ({ tenantId, params }, { workflowClient, historyUrl, reply }) => {
       const { startId: _startId, ...run } = await workflowClient.describe(params.workflowId, tenantId)
       if (historyUrl != null) reply.header('link', `<${historyUrl(run)}>; rel="history"`)
       return run
     },
-  )
-
-  app.post(
-    '/workflows/:workflowId/signals/:name',
-    {
-      config: {
-        problems: ['workflow_not_found', 'workflow_not_running'],
-        idempotent: false,
-        also: { parameters: { name: { enum: [...new Set(Object.values(WORKFLOW_SIGNALS).flat())] } } },
-      },
-      schema: {
-        operationId: 'signalWorkflow',
-        summary: 'Signal a running workflow',
-        tags,
-        params: SignalParams,
-        response: { 202: strictObject({}) },
-      },
-    },
-    async (request, reply) => {
+  }),
+  route('POST', '/workflows/:workflowId/signals/:name', {
+    operationId: 'signalWorkflow',
+    summary: 'Signal a running workflow',
+    problems: ['workflow_not_found', 'workflow_not_running'],
+    idempotent: false,
+    also: { parameters: { name: { enum: [...new Set(Object.values(WORKFLOW_SIGNALS).flat())] } } },
+    params: SignalParams,
+    response: { 202: strictObject({}) },
+    handle: async (request, { store, workflowClient }) => {
       const { tenantId } = request
       const { workflowId, name } = request.params
       mustBeOwn(workflowId, tenantId)
@@ -225,23 +179,16 @@ export const workflowRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async 
         if (name === 'overLimit') await forgetRefusal(tx, workflowId)
       })
       await workflowClient.signal(workflowId, name)
-      return reply.code(202).send({})
+      return {}
     },
-  )
-
-  app.post(
-    '/workflows/:workflowId/cancel',
-    {
-      config: { problems: ['workflow_not_found', 'workflow_not_running'] },
-      schema: {
-        operationId: 'cancelWorkflow',
-        summary: 'Ask a running workflow to cancel itself',
-        tags,
-        params: WorkflowId,
-        response: { 202: strictObject({}) },
-      },
-    },
-    async (request, reply) => {
+  }),
+  route('POST', '/workflows/:workflowId/cancel', {
+    operationId: 'cancelWorkflow',
+    summary: 'Ask a running workflow to cancel itself',
+    problems: ['workflow_not_found', 'workflow_not_running'],
+    params: WorkflowId,
+    response: { 202: strictObject({}) },
+    handle: async (request, { store, workflowClient, reply }) => {
       const { workflowId } = request.params
       mustBeOwn(workflowId, request.tenantId)
       return idempotentElsewhere(
@@ -258,5 +205,5 @@ export const workflowRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async 
         { status: 202 },
       )
     },
-  )
-}
+  }),
+]
