@@ -48,21 +48,7 @@ export async function* rowsOf(parts: AsyncGenerator<Buffer>): AsyncGenerator<Row
     line += 1 + breaksIn(cells)
     begun = end
   }
-  const parser = parse({
-    bom: true,
-    delimiter,
-    record_delimiter: ['\r\n', '\n', '\r'],
-    relax_column_count: true,
-    relax_quotes: true,
-    trim: true,
-    on_record: (cells: string[], { bytes }) => {
-      take(cells, bytes)
-      // The parser keeps nothing.
-      return null
-    },
-  })
-  // Each write has its own answer; without a listener a failure would end the process.
-  parser.on('error', () => undefined)
+  const parser = parserOf(delimiter, take)
   try {
     for await (const part of all) {
       written += part.length
@@ -82,6 +68,26 @@ export async function* rowsOf(parts: AsyncGenerator<Buffer>): AsyncGenerator<Row
     throw error instanceof ServiceError ? error : unreadable('CSV', error)
   }
   if (rows.length > 0) yield rows
+}
+
+/** @param take gets each record, and the place of its end in bytes */
+function parserOf(delimiter: string, take: (cells: readonly string[], end: number) => void) {
+  const parser = parse({
+    bom: true,
+    delimiter,
+    record_delimiter: ['\r\n', '\n', '\r'],
+    relax_column_count: true,
+    relax_quotes: true,
+    trim: true,
+    on_record: (cells: string[], { bytes }) => {
+      take(cells, bytes)
+      // The parser keeps nothing.
+      return null
+    },
+  })
+  // Each write has its own answer; without a listener a failure would end the process.
+  parser.on('error', () => undefined)
+  return parser
 }
 
 const breaksIn = (cells: readonly string[]): number =>

@@ -80,12 +80,7 @@ export function useKeys(
     const waitSeconds = refusals.waitSeconds(address)
     if (waitSeconds > 0 && (parsed === undefined || !(await works(parsed)))) {
       // The key may be new: then it works after the next read.
-      const retryAfter = parsed === undefined ? waitSeconds : READ_AGAIN_MS / 1000
-      throw new ServiceError(
-        'rate_limited',
-        `Too many requests from ${address} were refused for their key: go on in ${retryAfter} second(s).`,
-        { retryAfter },
-      )
+      throw tooManyRefused(address, parsed === undefined ? waitSeconds : READ_AGAIN_MS / 1000)
     }
     const takeBack = refusals.note(address)
     if (given === undefined) throw unauthorized('Send an API key: Authorization: Bearer <key>, or X-API-Key.')
@@ -115,6 +110,12 @@ export function useKeys(
   })
 }
 
+const tooManyRefused = (address: string, retryAfter: number) =>
+  new ServiceError(
+    'rate_limited',
+    `Too many requests from ${address} were refused for their key: go on in ${retryAfter} second(s).`,
+    { retryAfter },
+  )
 const forbidden = (message: string) => new ServiceError('forbidden', message)
 const unauthorized = (message: string) => new ServiceError('unauthorized', message)
 

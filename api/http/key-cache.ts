@@ -84,14 +84,6 @@ export function rememberKeys(store: Store, options: CacheOptions): KeyCache & Pi
       tenants.clear()
     },
   })
-  const remember = <T>(known: Map<string, T>, id: string, value: T) => {
-    known.delete(id)
-    for (const oldest of known.keys()) {
-      if (known.size < most) break
-      known.delete(oldest)
-    }
-    known.set(id, value)
-  }
   const database = askEachTime(store)
   return {
     find: async (named) => {
@@ -103,8 +95,8 @@ export function rememberKeys(store: Store, options: CacheOptions): KeyCache & Pi
       const before = changes
       const found = await database.find(named)
       if (changes === before && listening.isOn()) {
-        if (found.key !== undefined) remember(keys, keyId, found.key)
-        if (tenantId !== undefined && found.hasTenant) remember(tenants, tenantId, true)
+        if (found.key !== undefined) remember(keys, keyId, found.key, most)
+        if (tenantId !== undefined && found.hasTenant) remember(tenants, tenantId, true, most)
       }
       return found
     },
@@ -116,4 +108,14 @@ export function rememberKeys(store: Store, options: CacheOptions): KeyCache & Pi
     isOn: listening.isOn,
     close: listening.close,
   }
+}
+
+/** Keeps a value among the `most` that are known. */
+function remember<T>(known: Map<string, T>, id: string, value: T, most: number): void {
+  known.delete(id)
+  for (const oldest of known.keys()) {
+    if (known.size < most) break
+    known.delete(oldest)
+  }
+  known.set(id, value)
 }

@@ -75,17 +75,23 @@ export async function useOpenapi(app: App, listener: 'public' | 'internal'): Pro
       return { ...openapiObject, components: { ...openapiObject.components, ...componentsFor(paths) }, paths }
     },
   })
-  const json = 'application/json; charset=utf-8'
-  const hidden = { hide: true }
   app.get(
     '/openapi.json',
-    { schema: hidden },
-    serveFixed(json, () => JSON.stringify(app.swagger())),
+    { schema: { hide: true } },
+    serveFixed(JSON_TYPE, () => JSON.stringify(app.swagger())),
   )
-  const kinds = new Map(CODES.map((code) => [code, serveFixed(json, () => JSON.stringify({ code, ...ERRORS[code] }))]))
+  serveProblems(app)
+}
+
+const JSON_TYPE = 'application/json; charset=utf-8'
+
+function serveProblems(app: App): void {
+  const kinds = new Map(
+    CODES.map((code) => [code, serveFixed(JSON_TYPE, () => JSON.stringify({ code, ...ERRORS[code] }))]),
+  )
   app.get(
     '/problems/:code',
-    { schema: { ...hidden, params: Type.Object({ code: Type.String() }) } },
+    { schema: { hide: true, params: Type.Object({ code: Type.String() }) } },
     async (request, reply) => {
       const { code } = request.params
       const answer = isCode(code) ? kinds.get(code) : undefined
