@@ -87,13 +87,13 @@ const LOCK_MS = 5000
 const IDLE_MS = 15_000
 
 /** The same store, with a statement timeout of minutes. */
-export const slowly = (store: Store): Store => ({ ...store, slow: true })
+export const withLongTimeout = (store: Store): Store => ({ ...store, slow: true })
 
 /** The same store, for transactions after a first one, if a refusal would lose its work. */
 export const continuing = (store: Store): Store => ({ ...store, continues: true })
 
 /** The same store, for reads: no lock, no write, every transaction of one moment. A replica could serve it. */
-export const reading = (store: Store): Store => ({ ...store, readOnly: true })
+export const readOnly = (store: Store): Store => ({ ...store, readOnly: true })
 
 const limits = ({ slow = false }: Store) => sql`
   set_config('statement_timeout', ${sql.lit(String(slow ? SLOW_MS : STATEMENT_MS))}, true),

@@ -13,7 +13,7 @@ import type { EvaluationOptions } from '../service/watchdog/evaluation.ts'
 import { sweepSubjects } from '../service/watchdog/sweep-subjects.ts'
 import { carryOutWorkflowRequests, type WorkflowDoor } from '../service/workflows/deliver-outbox.ts'
 import type { FailedRun } from '../service/workflows/failed-runs.ts'
-import { type Store, slowly } from '../store/tenancy.ts'
+import { type Store, withLongTimeout } from '../store/tenancy.ts'
 
 /** A tenant's turn. After it, others have theirs. */
 const TURN_MS = 200
@@ -55,7 +55,7 @@ export function createHandlers(options: HandlerOptions): Handlers {
     }
   return {
     tickets: measured(({ tenantId }) => executeTickets(store, network, options.tickets, tenantId)),
-    bulk: measured(({ tenantId }) => openBulkTickets(slowly(store), options.add, tenantId)),
+    bulk: measured(({ tenantId }) => openBulkTickets(withLongTimeout(store), options.add, tenantId)),
     evaluate: measured(async ({ tenantId }) => {
       const isLeft = await evaluateSubjects(store, options.evaluation, tenantId, TURN_MS)
       if (isLeft) await options.add([{ queue: 'evaluate', tenantId }])

@@ -21,7 +21,7 @@ import { tenantsDue } from '../store/due.ts'
 import { forgetResponses } from '../store/idempotency.ts'
 import { tenantsWithWorkflowRequests } from '../store/outbox.ts'
 import { tenantsToSweep } from '../store/shards.ts'
-import { inPlatform, inTenant, type PlatformTx, type Store, slowly } from '../store/tenancy.ts'
+import { inPlatform, inTenant, type PlatformTx, type Store, withLongTimeout } from '../store/tenancy.ts'
 
 /** Most jobs of one round. The next round finds the rest. */
 const MOST_JOBS = 1000
@@ -106,7 +106,7 @@ export function workLists({ store, webhookLogMs, onMonthsAhead }: SweptStore): S
       everyMs: HOUR_MS,
       run: async () => {
         try {
-          await partitionsAhead(slowly(store))
+          await partitionsAhead(withLongTimeout(store))
         } finally {
           onMonthsAhead(await monthsAhead(store))
         }
@@ -116,7 +116,9 @@ export function workLists({ store, webhookLogMs, onMonthsAhead }: SweptStore): S
       name: 'kept answers',
       everyMs: TEN_MINUTES_MS,
       run: async () => {
-        await inPlatform(slowly(store), (tx) => forgetResponses(tx, new Date(tx.now.getTime() - RESPONSES_KEPT_MS)))
+        await inPlatform(withLongTimeout(store), (tx) =>
+          forgetResponses(tx, new Date(tx.now.getTime() - RESPONSES_KEPT_MS)),
+        )
       },
     },
     {

@@ -9,10 +9,10 @@ import {
   inPlatform,
   inTenant,
   type PlatformTx,
-  reading as readOnly,
+  readOnly,
   type Store,
   type TenantTx,
-  slowly as withLongTimeout,
+  withLongTimeout,
 } from '../../store/tenancy.ts'
 import { type Resource, versionOf } from '../../store/versions.ts'
 import { changeInTenant, onBehalfOf } from './change.ts'

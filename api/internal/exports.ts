@@ -18,7 +18,7 @@ import { listSims } from '../../service/sims/rows/sims.ts'
 import { listTariffs } from '../../service/tariffs/rows/tariffs.ts'
 import { listTickets } from '../../service/tickets/rows/tickets.ts'
 import { listEvents } from '../../store/events.ts'
-import { inTenant, reading, type Store } from '../../store/tenancy.ts'
+import { inTenant, readOnly, type Store } from '../../store/tenancy.ts'
 import { columnsOf, csvOf } from '../files/csv.ts'
 import { SIM_COLUMNS } from '../files/sim-tables.ts'
 import { declareRoutes } from '../http/declare-routes.ts'
@@ -79,7 +79,7 @@ export const exportRoutes = [
     query: simQuery,
     ...csv,
     handle: ({ tenantId, query }, { store, reply }) =>
-      send(reply, query, { name: 'sims', columns: SIM_COLUMNS, pages: listSims(reading(store), tenantId, query) }),
+      send(reply, query, { name: 'sims', columns: SIM_COLUMNS, pages: listSims(readOnly(store), tenantId, query) }),
   }),
   route('GET', '/exports/pools.csv', {
     operationId: 'exportPools',
@@ -87,7 +87,7 @@ export const exportRoutes = [
     query: plainQuery,
     ...csv,
     handle: ({ tenantId, query }, { store, reply }) =>
-      send(reply, query, { name: 'pools', columns: columnsOf(Pool), pages: listPools(reading(store), tenantId) }),
+      send(reply, query, { name: 'pools', columns: columnsOf(Pool), pages: listPools(readOnly(store), tenantId) }),
   }),
   route('GET', '/exports/tariffs.csv', {
     operationId: 'exportTariffs',
@@ -95,7 +95,7 @@ export const exportRoutes = [
     query: plainQuery,
     ...csv,
     handle: ({ tenantId, query }, { store, reply }) =>
-      send(reply, query, { name: 'tariffs', columns: columnsOf(Tariff), pages: allTariffs(reading(store), tenantId) }),
+      send(reply, query, { name: 'tariffs', columns: columnsOf(Tariff), pages: allTariffs(readOnly(store), tenantId) }),
   }),
   route('GET', '/exports/tickets.csv', {
     operationId: 'exportTickets',
@@ -103,7 +103,11 @@ export const exportRoutes = [
     query: plainQuery,
     ...csv,
     handle: ({ tenantId, query }, { store, reply }) =>
-      send(reply, query, { name: 'tickets', columns: columnsOf(Ticket), pages: listTickets(reading(store), tenantId) }),
+      send(reply, query, {
+        name: 'tickets',
+        columns: columnsOf(Ticket),
+        pages: listTickets(readOnly(store), tenantId),
+      }),
   }),
   route('GET', '/exports/orders.csv', {
     operationId: 'exportOrders',
@@ -114,7 +118,7 @@ export const exportRoutes = [
       send(reply, query, {
         name: 'orders',
         columns: columnsOf(Order),
-        pages: listOrders(reading(store), tenantId, filterOf(query)),
+        pages: listOrders(readOnly(store), tenantId, filterOf(query)),
       }),
   }),
   route('GET', '/exports/events.csv', {
@@ -126,7 +130,7 @@ export const exportRoutes = [
       send(reply, query, {
         name: 'events',
         columns: columnsOf(Event),
-        pages: listEvents(reading(store), tenantId, query),
+        pages: listEvents(readOnly(store), tenantId, query),
       }),
   }),
   route('GET', '/exports/watchdog-logs.csv', {
@@ -138,7 +142,7 @@ export const exportRoutes = [
       send(reply, query, {
         name: 'watchdog-logs',
         columns: columnsOf(WatchdogLogEntry),
-        pages: listLog(reading(store), tenantId, query),
+        pages: listLog(readOnly(store), tenantId, query),
       }),
   }),
 ]

@@ -11,7 +11,7 @@ import { ERRORS, ServiceError } from '../../domain/errors.ts'
 import { quote } from '../../domain/quote.ts'
 import { followLink, type LinkOutlook, readLink } from '../../service/channels/follow-link.ts'
 import { linkKey } from '../../service/channels/rows/link-key.ts'
-import { type Caller, inPlatform, inTenant, reading } from '../../store/tenancy.ts'
+import { type Caller, inPlatform, inTenant, readOnly } from '../../store/tenancy.ts'
 import { once } from '../http/once.ts'
 import { asServiceError } from '../http/problems.ts'
 import type { RouteOptions } from '../options.ts'
@@ -67,7 +67,7 @@ export const mailLinkRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (ap
 
   app.get('/n/:token', config, async (request, reply) => {
     const link = linkOf(request)
-    return send(reply, await inTenant(reading(store), link.tenantId, (tx) => readLink(tx, link)))
+    return send(reply, await inTenant(readOnly(store), link.tenantId, (tx) => readLink(tx, link)))
   })
 
   app.post('/n/:token', config, async (request, reply) => {

@@ -11,7 +11,7 @@ import { deletePool } from '../../service/pools/delete-pool.ts'
 import { findPool, pageOfPools, readPool } from '../../service/pools/rows/pools.ts'
 import { updatePool } from '../../service/pools/update-pool.ts'
 import { listPoolSims } from '../../service/sims/rows/sims.ts'
-import { inTenant, reading, type TenantTx } from '../../store/tenancy.ts'
+import { inTenant, readOnly, type TenantTx } from '../../store/tenancy.ts'
 import { takeNoBody } from '../http/app.ts'
 import { byId, declareRoutes } from '../http/declare-routes.ts'
 import { PoolParams } from '../http/params.ts'
@@ -102,8 +102,8 @@ export const poolRoutes = [
     params: PoolParams,
     response: { 200: Type.Unsafe<Readable>(Type.Array(SimSummary)) },
     handle: async ({ tenantId, params: { id } }, { store, reply }) => {
-      await inTenant(reading(store), tenantId, (tx) => knownPool(tx, id))
-      return sendArray(reply, listPoolSims(reading(store), tenantId, id))
+      await inTenant(readOnly(store), tenantId, (tx) => knownPool(tx, id))
+      return sendArray(reply, listPoolSims(readOnly(store), tenantId, id))
     },
   }),
   route('GET', '/pools/:id/watchdog-logs', {

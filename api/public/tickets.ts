@@ -15,7 +15,7 @@ import { askedBy } from '../../service/tickets/cause.ts'
 import { cancelTicket, type OpenTicketRequest, openTicket } from '../../service/tickets/open-ticket.ts'
 import type { TicketQuota } from '../../service/tickets/quota.ts'
 import { findTicket, listTickets, toTicket } from '../../service/tickets/rows/tickets.ts'
-import { reading, type TenantTx } from '../../store/tenancy.ts'
+import { readOnly, type TenantTx } from '../../store/tenancy.ts'
 import { takeNoBody } from '../http/app.ts'
 import { declareRoutes } from '../http/declare-routes.ts'
 import { answersVersion } from '../http/etag.ts'
@@ -56,7 +56,7 @@ export const ticketRoutes = [
     summary: 'All tickets, newest first',
     description: 'Without pages: the answer is streamed, however many there are.',
     response: { 200: Type.Unsafe<Readable>(Type.Array(Ticket)) },
-    handle: async ({ tenantId }, { store, reply }) => sendArray(reply, listTickets(reading(store), tenantId)),
+    handle: async ({ tenantId }, { store, reply }) => sendArray(reply, listTickets(readOnly(store), tenantId)),
   }),
   route('GET', '/tickets/metadata', {
     operationId: 'getTicketMetadata',

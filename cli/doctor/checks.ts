@@ -23,7 +23,7 @@ import { findPip } from '../../stack/temporal/wheels.ts'
 import { clockOffsetMs } from '../../store/clock.ts'
 import { connect } from '../../store/connect.ts'
 import { pendingMigrations } from '../../store/migrate/migrate.ts'
-import { inPlatform, inTenant, reading, type Store, slowly } from '../../store/tenancy.ts'
+import { inPlatform, inTenant, readOnly, type Store, withLongTimeout } from '../../store/tenancy.ts'
 import type { Stack } from '../stack-file.ts'
 import { readinessAt } from '../start/answers.ts'
 
@@ -92,7 +92,7 @@ const temporalProgram: Check = async ({ settings }) => {
 async function lookInDatabase<T>(url: string, look: (store: Store) => Promise<T>): Promise<T> {
   const { db, close } = connect(url, { max: 1 })
   try {
-    return await look(reading({ db, clock: Date.now, enqueue: () => undefined }))
+    return await look(readOnly({ db, clock: Date.now, enqueue: () => undefined }))
   } finally {
     await close()
   }
@@ -138,7 +138,7 @@ const rules = inDatabase('rules', NONE_RUNS, async (store) => {
 
 /** Adds up again what is kept of the SIMs and of this cycle's usage, tenant by tenant. Reads all SIMs. */
 const figures = inDatabase('figures', NONE_RUNS, async (quick) => {
-  const store = slowly(quick)
+  const store = withLongTimeout(quick)
   const tenants = await inPlatform(store, tenantIds)
   const wrong: string[] = []
   for (const tenantId of tenants) {

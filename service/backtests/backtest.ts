@@ -4,7 +4,7 @@ import { type BacktestReport, MOST_CYCLES } from '../../domain/backtests/backtes
 import { ServiceError } from '../../domain/errors.ts'
 import type { RuleSource } from '../../domain/rules/rule-source.ts'
 import { type Cycle, cycleAt, previousCycle } from '../../domain/time/cycle.ts'
-import { type Db, inPlatform, inTenant, reading, type Store } from '../../store/tenancy.ts'
+import { type Db, inPlatform, inTenant, readOnly, type Store } from '../../store/tenancy.ts'
 import { activeRuleVersion, ruleSetOf } from '../rules/rows/rule-sets.ts'
 import { checkRules } from '../rules/rules-in-force.ts'
 import { tenantSettings } from '../usage/rows/cycles.ts'
@@ -74,7 +74,7 @@ export async function backtest(
   )
   const span = { from: new Date(first.startsAt), until: new Date(last.endsAt - 1) }
   const days = (last.endsAt - first.startsAt) / DAY_MS
-  return inTenant(reading(store), tenantId, async (tx) => {
+  return inTenant(readOnly(store), tenantId, async (tx) => {
     const counts = await countsByRule(tx)
     const mails = await mailsByRecipient(tx)
     const sum = (all: readonly number[]) => all.reduce((a, b) => a + b, 0)
@@ -129,7 +129,7 @@ async function cyclesOf(
 ): Promise<{ billingCycle: string; first: Cycle; last: Cycle }> {
   if (!Number.isInteger(cycles) || cycles < 1 || cycles > MOST_CYCLES)
     throw new ServiceError('invalid_request', `cycles: got ${cycles}, expected 1 to ${MOST_CYCLES}`)
-  const { billingCycle } = await inTenant(reading(store), tenantId, tenantSettings)
+  const { billingCycle } = await inTenant(readOnly(store), tenantId, tenantSettings)
   const last = previousCycle(billingCycle, cycleAt(billingCycle, store.clock()))
   let first = last
   for (let n = 1; n < cycles; n += 1) first = previousCycle(billingCycle, first)

@@ -10,7 +10,7 @@ import { bucketMs } from '../../domain/time/cycle.ts'
 import { notePoolChanged } from '../../store/changed.ts'
 import { markDue } from '../../store/due.ts'
 import { lookAtAll } from '../../store/shards.ts'
-import { type Db, inTenant, reading, slowly, type TenantTx } from '../../store/tenancy.ts'
+import { type Db, inTenant, readOnly, type TenantTx, withLongTimeout } from '../../store/tenancy.ts'
 import { endSilence } from '../alerts/silence-alerts.ts'
 import type { Mailer } from '../channels/send-mails.ts'
 import { closeCycle } from '../month-end/close-cycle.ts'
@@ -105,7 +105,7 @@ export async function replay(db: Db, question: ReplayQuestion, options: ReplayOp
     slow: true,
   }
   await makeTemporaryTables(db)
-  const real = slowly(reading({ ...store, isReplay: false }))
+  const real = withLongTimeout(readOnly({ ...store, isReplay: false }))
   const of = await inTenant(real, tenantId, async (tx) => {
     const records = await countPast(tx, span)
     if (records > MOST_RECORDS)

@@ -14,7 +14,7 @@ import type { Subject } from '../../domain/watchdog/subject.ts'
 import { pickFromPool } from '../../rules/alerts/pick-sims.ts'
 import { isAway } from '../../store/away.ts'
 import { insertLogEntries, knownEntries, type NewLogEntry } from '../../store/log.ts'
-import { inTenant, type Store, slowly, type TenantTx } from '../../store/tenancy.ts'
+import { inTenant, type Store, type TenantTx, withLongTimeout } from '../../store/tenancy.ts'
 import { readRoom } from './guard.ts'
 import { poolEnforcement } from './read-enforcement.ts'
 import { type SimToTake, simsToTake } from './rows/candidates.ts'
@@ -42,7 +42,7 @@ export async function logWould(store: Store, tenantId: string, onFailed?: OnFail
 
 async function logBatch(store: Store, tenantId: string, batch: readonly Would[], onFailed?: OnFailed): Promise<void> {
   try {
-    await inTenant(slowly(store), tenantId, (tx) => logAll(tx, batch))
+    await inTenant(withLongTimeout(store), tenantId, (tx) => logAll(tx, batch))
   } catch (error) {
     if (isAway(error)) throw error
     const [first, second] = batch

@@ -15,7 +15,7 @@ import { isAway } from '../../store/away.ts'
 import { type ChangedIds, claimChanges, endChanges } from '../../store/changed.ts'
 import { claimDue, settleDue } from '../../store/due.ts'
 import { lookBy } from '../../store/shards.ts'
-import { inTenant, type Store, slowly, type TenantTx } from '../../store/tenancy.ts'
+import { inTenant, type Store, type TenantTx, withLongTimeout } from '../../store/tenancy.ts'
 import { logWould } from '../enforcement/log-would.ts'
 import { canDecide } from '../rules/rules-in-force.ts'
 import { endedCycles } from '../usage/rows/cycles.ts'
@@ -155,7 +155,7 @@ async function lookingAt(
   ended: Cycle | undefined,
 ): Promise<Seen> {
   try {
-    return await inTenant(slowly(store), tenantId, (tx) => lookAt(tx, subjects, options, ended))
+    return await inTenant(withLongTimeout(store), tenantId, (tx) => lookAt(tx, subjects, options, ended))
   } catch (error) {
     if (isAway(error)) throw error
     return { suspects: subjects, checks: new Map(), heldBack: new Set(), flips: [] }

@@ -2,7 +2,7 @@
 import type { Cycle } from '../../domain/time/cycle.ts'
 import { LOOKS_PER_CYCLE } from '../../rules/compile/flip.ts'
 import { claimShard, hasDueShard, type Shard, settleShard, splitShard } from '../../store/shards.ts'
-import { inTenant, type Store, slowly, type TenantTx } from '../../store/tenancy.ts'
+import { inTenant, type Store, type TenantTx, withLongTimeout } from '../../store/tenancy.ts'
 import { hearOfRules } from '../rules/rule-events.ts'
 import { canDecide } from '../rules/rules-in-force.ts'
 import { openRunningCycle } from '../usage/rows/open-in-slices.ts'
@@ -54,7 +54,7 @@ async function lookAtAll(
 ): Promise<Pick<Looked, 'flipsAt' | 'cycle' | 'beyond'>> {
   let flipsAt = Number.POSITIVE_INFINITY
   const evaluating = async <T extends Looked>(look: (tx: TenantTx) => Promise<T>): Promise<T> => {
-    const looked = await inTenant(slowly(store), tenantId, look)
+    const looked = await inTenant(withLongTimeout(store), tenantId, look)
     await evaluateAll(store, options, tenantId, looked.suspects)
     flipsAt = Math.min(flipsAt, looked.flipsAt)
     return looked

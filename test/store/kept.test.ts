@@ -4,7 +4,7 @@ import { sql } from 'kysely'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { readSim } from '../../service/sims/rows/sims.ts'
 import { connect } from '../../store/connect.ts'
-import { inTenant, reading, type Store } from '../../store/tenancy.ts'
+import { inTenant, readOnly, type Store } from '../../store/tenancy.ts'
 import { aStore, aTenant, someSims } from '../setup/estate.ts'
 
 const store = await aStore()
@@ -52,7 +52,7 @@ describe('a kept statement', () => {
     )
     for (let round = 0; round < 8; round++) {
       for (const tenantId of tenants) {
-        const seen = await inTenant(reading(one), tenantId, async (tx) =>
+        const seen = await inTenant(readOnly(one), tenantId, async (tx) =>
           Promise.all(sims.map(async (id) => (await readSim(tx, { by: 'id', id }))?.sim.id)),
         )
         expect(seen).toEqual(sims.map((id, n) => (tenants[n] === tenantId ? id : undefined)))
@@ -66,7 +66,7 @@ describe('a kept statement', () => {
     const [sim] = await inTenant(store, tenantId, (tx) => someSims(tx, 1))
     const one = overOne(await pooler(store.databaseUrl))
 
-    const seen = await inTenant(reading(one), tenantId, (tx) => readSim(tx, { by: 'id', id: sim?.id ?? 0 }))
+    const seen = await inTenant(readOnly(one), tenantId, (tx) => readSim(tx, { by: 'id', id: sim?.id ?? 0 }))
 
     expect([seen?.sim.id, await keptBy(one)]).toEqual([sim?.id, 0])
   })

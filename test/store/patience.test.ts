@@ -3,7 +3,7 @@ import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { asServiceError } from '../../api/http/problems.ts'
 import { connect } from '../../store/connect.ts'
-import { type Db, inPlatform, inTenant, type Store, slowly } from '../../store/tenancy.ts'
+import { type Db, inPlatform, inTenant, type Store, withLongTimeout } from '../../store/tenancy.ts'
 import { cutLine } from '../setup/cut-line.ts'
 import { freshDatabase } from '../setup/database.ts'
 import { until } from '../setup/soon.ts'
@@ -41,8 +41,8 @@ describe('a transaction', () => {
 
   test('allows 5-minute statements in slow transactions only', async () => {
     const seen = [
-      await inTenant(slowly(store), 'a', ({ q }) => limitsOf(q)),
-      await inPlatform(slowly(store), ({ q }) => limitsOf(q)),
+      await inTenant(withLongTimeout(store), 'a', ({ q }) => limitsOf(q)),
+      await inPlatform(withLongTimeout(store), ({ q }) => limitsOf(q)),
       await inTenant(store, 'a', ({ q }) => limitsOf(q)),
       await inPlatform(store, ({ q }) => limitsOf(q)),
     ]
@@ -84,7 +84,7 @@ describe('a server that does not answer', () => {
     const waiting = ({ q }: { readonly q: Db }) => sql`select pg_sleep(0.3)`.execute(q)
 
     await expect(inPlatform({ ...store, db: quick }, waiting)).rejects.toThrow(/did not answer|not queryable/)
-    await inPlatform(slowly({ ...store, db: quick }), waiting)
+    await inPlatform(withLongTimeout({ ...store, db: quick }), waiting)
     await expect(inPlatform({ ...store, db: quick }, waiting)).rejects.toThrow(/did not answer|not queryable/)
 
     await close()

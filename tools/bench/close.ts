@@ -13,7 +13,7 @@ import { closeCycle, prepareClose } from '../../service/month-end/close-cycle.ts
 import { statementTotals } from '../../service/month-end/rows/statements.ts'
 import { recordUsage } from '../../service/usage/record-usage.ts'
 import { currentCycle } from '../../service/usage/rows/cycles.ts'
-import { inTenant, type Store, slowly } from '../../store/tenancy.ts'
+import { inTenant, type Store, withLongTimeout } from '../../store/tenancy.ts'
 import { anEstate } from './estate.ts'
 import { ALLOWANCE } from './estate-rows.ts'
 import { machine, median, spread, wholeNumbers } from './measure.ts'
@@ -26,7 +26,7 @@ const estate = await anEstate(sims)
 const { tenantId } = estate
 const cycle = await inTenant(estate.store, tenantId, currentCycle)
 /** By its clock the cycle has just ended. */
-const store: Store = slowly({ ...estate.store, clock: () => cycle.endsAt })
+const store: Store = withLongTimeout({ ...estate.store, clock: () => cycle.endsAt })
 const owner = new pg.Client({ connectionString: estate.url, application_name: 'bench' })
 await owner.connect()
 

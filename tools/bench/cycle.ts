@@ -12,7 +12,7 @@ import { type Cycle, cycleAt, nextCycle } from '../../domain/time/cycle.ts'
 import { wrongSums } from '../../service/usage/rows/check-sums.ts'
 import { contributors } from '../../service/usage/rows/contributors.ts'
 import { openSlice } from '../../service/usage/rows/open-cycle.ts'
-import { inTenant, OPENING, slowly, type TenantTx } from '../../store/tenancy.ts'
+import { inTenant, OPENING, type TenantTx, withLongTimeout } from '../../store/tenancy.ts'
 import { apiOf } from './api.ts'
 import { anEstate } from './estate.ts'
 import { machine, median, spread } from './measure.ts'
@@ -29,7 +29,7 @@ const estate = await anEstate(sims)
 const { tenantId } = estate
 /** Of ten SIMs eight are Active. */
 const active = sims * 0.8
-const store = slowly(estate.store)
+const store = withLongTimeout(estate.store)
 const api = await apiOf(estate)
 const owner = new pg.Client({ connectionString: estate.url })
 await owner.connect()

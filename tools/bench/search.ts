@@ -10,7 +10,7 @@ import { sql } from 'kysely'
 import { type IndexedSearch, isIndexed, pageOfFound } from '../../service/sims/rows/search.ts'
 import { pageOfSims } from '../../service/sims/rows/sims.ts'
 import { containing } from '../../store/paging.ts'
-import { inTenant, slowly, type TenantTx } from '../../store/tenancy.ts'
+import { inTenant, type TenantTx, withLongTimeout } from '../../store/tenancy.ts'
 import { anEstate } from './estate.ts'
 import { inTurn, machine, median, spread } from './measure.ts'
 
@@ -39,7 +39,7 @@ async function readingAll(tx: TenantTx, { search }: IndexedSearch) {
 
 const estate = await anEstate(sims)
 try {
-  const store = slowly(estate.store)
+  const store = withLongTimeout(estate.store)
   const inside = <T>(work: (tx: TenantTx) => Promise<T>) => inTenant(store, estate.tenantId, work)
   const { rows } = await inside((tx) =>
     sql<{ iccid: string; imsi: string; msisdn: string; tag: string }>`

@@ -12,7 +12,7 @@ import {
 } from '../../../service/month-end/rows/statements.ts'
 import { STATEMENT_COLUMNS, statementRows } from '../../../service/month-end/statement-csv.ts'
 import { cycleNamed } from '../../../service/usage/rows/cycles.ts'
-import { inTenant, reading } from '../../../store/tenancy.ts'
+import { inTenant, readOnly } from '../../../store/tenancy.ts'
 import { csvOf } from '../../files/csv.ts'
 import { declareRoutes } from '../../http/declare-routes.ts'
 import { streamed } from '../../http/streaming.ts'
@@ -113,7 +113,7 @@ export const statementRoutes = [
       ),
     },
     handle: async ({ tenantId, params: { key }, query: { poolId, simId, spreadsheet = false } }, { store, reply }) => {
-      await inTenant(reading(store), tenantId, (tx) => cycleNamed(tx, key))
+      await inTenant(readOnly(store), tenantId, (tx) => cycleNamed(tx, key))
       const pages = asRows(allLines(store, tenantId, key, { poolId, simId }))
       const file = await streamed(reply, csvOf(pages, { columns: STATEMENT_COLUMNS, spreadsheet }))
       return reply

@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import { ImportPreview, ImportQuery, ImportResult, ImportSims } from '../../../domain/sims/sim-import.ts'
 import { importSims, previewSimImport } from '../../../service/sims/import-sims.ts'
 import { prepareSoFar } from '../../../service/usage/count-so-far.ts'
-import { inTenant, slowly } from '../../../store/tenancy.ts'
+import { inTenant, withLongTimeout } from '../../../store/tenancy.ts'
 import { SIM_FILES, takeSimFiles } from '../../files/sim-files.ts'
 import { declareRoutes } from '../../http/declare-routes.ts'
 import { idempotentInTenant } from '../../http/idempotency.ts'
@@ -28,7 +28,7 @@ export const simRoutes = [
     handle: async (request, { store, reply }) => {
       const { sims } = request.body
       const lines = request.recordLines ?? undefined
-      const there = whileThere(slowly(store), request)
+      const there = whileThere(withLongTimeout(store), request)
       // A dry run leaves nothing behind, not even a response kept under an Idempotency-Key. The key stays free for
       // the real run.
       if (request.query.dryRun === true) {

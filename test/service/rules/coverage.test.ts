@@ -11,7 +11,7 @@ import { addSilence } from '../../../service/alerts/silence-alerts.ts'
 import { updatePool } from '../../../service/pools/update-pool.ts'
 import { coverage } from '../../../service/rules/coverage.ts'
 import { setSimWatchdog } from '../../../service/sims/set-sim-watchdog.ts'
-import { inTenant, reading } from '../../../store/tenancy.ts'
+import { inTenant, readOnly } from '../../../store/tenancy.ts'
 import { aTariff, byHand } from '../../setup/estate.ts'
 import { aHarness } from '../harness.ts'
 import { asShipped, aWorld, type Edit, inStage, only, type WorldOptions } from '../watchdog/alert-world.ts'
@@ -28,7 +28,7 @@ const matching =
 async function aCountedWorld(options: Partial<WorldOptions> = {}) {
   const world = await aWorld({ rules: warning(), mode: WatchdogMode.Monitor, ...options })
   const ask = (query: CoverageQuery = {}, tenantId = world.tenantId) =>
-    inTenant(reading(world.store), tenantId, (tx) => coverage(tx, query, world.options.rules))
+    inTenant(readOnly(world.store), tenantId, (tx) => coverage(tx, query, world.options.rules))
   return {
     ...world,
     ask,
@@ -194,7 +194,7 @@ describe('subjects', () => {
     })
     const counted = async () => {
       statements = 0
-      const store = { ...reading(world.store), db }
+      const store = { ...readOnly(world.store), db }
       const found = await inTenant(store, world.tenantId, (tx) => coverage(tx, {}, world.options.rules))
       return { statements, sims: found.subjects[0] }
     }

@@ -7,7 +7,7 @@ import { pageOfSims } from '../../../service/sims/rows/sims.ts'
 import { currentCycle } from '../../../service/usage/rows/cycles.ts'
 import { poolFigures, simFigures } from '../../../service/usage/rows/figures.ts'
 import { sumPools } from '../../../service/usage/rows/pool-totals.ts'
-import { inTenant, reading } from '../../../store/tenancy.ts'
+import { inTenant, readOnly } from '../../../store/tenancy.ts'
 import { aPool, aStore, aTariff } from '../../setup/estate.ts'
 import { aHarness } from '../harness.ts'
 
@@ -39,7 +39,7 @@ describe('figures before the cycle is opened', () => {
     const { tenantId, pools, asTenant } = await anEstate()
     const later = { ...store, clock: () => store.now + 40 * 86_400_000 }
     const read = () =>
-      inTenant(reading(later), tenantId, async (tx) => ({
+      inTenant(readOnly(later), tenantId, async (tx) => ({
         sims: (await pageOfSims(tx, {})).data,
         pools: (await pageOfPools(tx, {})).data,
       }))

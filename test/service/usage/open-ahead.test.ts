@@ -12,7 +12,7 @@ import { wrongSums } from '../../../service/usage/rows/check-sums.ts'
 import { currentCycle } from '../../../service/usage/rows/cycles.ts'
 import { openSlice } from '../../../service/usage/rows/open-cycle.ts'
 import { keepCyclesOpen } from '../../../service/usage/rows/open-in-slices.ts'
-import { inTenant, reading, type Store } from '../../../store/tenancy.ts'
+import { inTenant, readOnly, type Store } from '../../../store/tenancy.ts'
 import { aStore } from '../../setup/estate.ts'
 import { overlapping } from '../../setup/lock-waits.ts'
 import { aHarness, evaluationOptions, type Harness, watch } from '../harness.ts'
@@ -49,7 +49,7 @@ const dueShards = async (harness: Harness) =>
   (await harness.rows(sql`select from watch_shards where next_at <= ${new Date(store.now)}`)).length
 /** What the lists of SIMs and pools show. */
 const shown = (harness: Harness) =>
-  inTenant(reading(store), harness.tenantId, async (tx) => ({
+  inTenant(readOnly(store), harness.tenantId, async (tx) => ({
     sims: (await pageOfSims(tx, {})).data,
     pools: (await pageOfPools(tx, {})).data,
   }))

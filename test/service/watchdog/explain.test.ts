@@ -7,7 +7,7 @@ import { addSilence } from '../../../service/alerts/silence-alerts.ts'
 import { changeEnforcement } from '../../../service/enforcement/change-settings.ts'
 import { setSimWatchdog } from '../../../service/sims/set-sim-watchdog.ts'
 import { explain } from '../../../service/watchdog/explain/explain.ts'
-import { inTenant, reading } from '../../../store/tenancy.ts'
+import { inTenant, readOnly } from '../../../store/tenancy.ts'
 import { asShipped, aWorld, type Edit, inStage, only, type WorldOptions } from './alert-world.ts'
 
 const HOUR = 3_600_000
@@ -17,7 +17,7 @@ const warning = (edit: Edit = asShipped) => only({ [WARNING]: edit })
 async function anExplainedWorld(options: Partial<WorldOptions> = {}) {
   const world = await aWorld({ rules: warning(), mode: WatchdogMode.Monitor, ...options })
   const ask = (query: ExplainQuery) =>
-    inTenant(reading(world.store), world.tenantId, (tx) => explain(tx, query, world.options.rules))
+    inTenant(readOnly(world.store), world.tenantId, (tx) => explain(tx, query, world.options.rules))
   return {
     ...world,
     ask,
