@@ -122,17 +122,6 @@ interface AuditRow {
   readonly after: object | null
 }
 
-/** What concerns no tenant. */
-const OF_THE_PLATFORM = {
-  putRuleFile: null,
-  removeRuleFile: null,
-  loadRules: null,
-  pushRules: null,
-  activateRuleVersion: null,
-  shadowRuleVersion: null,
-  rollBackRules: null,
-}
-
 /** The request has written the audit entries of its line and no others. @param made the id in its answer, if there is one */
 async function leavesItsTrail(
   { harness, ours }: Estates,
@@ -147,8 +136,8 @@ async function leavesItsTrail(
   const subjects = typeof audit === 'object' ? audit : []
   expect(rows.map(({ subject }) => subject)).toEqual(subjects.toSorted())
   const key = operation.listener === 'outside' ? ours.tenant.key : harness.operatorKey
-  const owners: Record<string, string | null> = { createTenant: made, ...OF_THE_PLATFORM }
-  const owner = operation.operationId in owners ? owners[operation.operationId] : ours.tenant.id
+  const ofPlatform = operation.operationId === 'createTenant' ? made : null
+  const owner = operation.headers.includes('X-Tenant-Id') ? ours.tenant.id : ofPlatform
   for (const row of rows) {
     expect(row).toMatchObject({ action: operation.operationId, keyId: key.split('_')[1], tenantId: owner })
     expect(row.subjectId).not.toBe('')
