@@ -5,7 +5,7 @@ import { PLATFORM } from '../../domain/tenants/tenant.ts'
 import { sparedExample } from './examples.ts'
 import type { Json, JsonObject } from './json.ts'
 import { namedSchemas } from './named.ts'
-import { sharedResponses } from './responses.ts'
+import { headers, sharedResponses } from './responses.ts'
 
 const text = (description: string, example: string, more: JsonObject = {}): JsonObject => ({
   description,
@@ -87,10 +87,7 @@ const HEADERS: JsonObject = {
 const RESPONSES: JsonObject = {
   NotModified: {
     description: 'It is still what `If-None-Match` names; there is no body.',
-    headers: {
-      'X-Request-Id': { $ref: '#/components/headers/X-Request-Id' },
-      ETag: { $ref: '#/components/headers/ETag' },
-    },
+    headers: headers('X-Request-Id', 'ETag'),
   },
 }
 

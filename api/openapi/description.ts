@@ -1,6 +1,5 @@
 /** Builds the OpenAPI 3.1 document from the schemas that validate requests. Also describes the kinds of problem. */
 import swagger from '@fastify/swagger'
-import type { RouteOptions } from 'fastify'
 import { Type } from 'typebox'
 import { ERRORS, ServiceError } from '../../domain/errors.ts'
 import packageJson from '../../package.json' with { type: 'json' }
@@ -8,39 +7,19 @@ import type { App } from '../http/app.ts'
 import { serveFixed } from '../http/fixed-answer.ts'
 import { CODES, isCode } from '../http/problems.ts'
 import { componentsFor } from './components.ts'
-import { isObject, type JsonObject, plain } from './json.ts'
+import { plain } from './json.ts'
 import { withReferences } from './named.ts'
 import { completed } from './operations.ts'
 import type { Declared } from './responses.ts'
 import { INTERNAL, PUBLIC } from './words.ts'
 
-const jsonObject = (value: object): JsonObject => {
-  const json = plain(value)
-  return isObject(json) ? json : {}
-}
-
-const declaredBy = ({ config }: RouteOptions, limited: boolean): Declared => ({
-  problems: config?.problems ?? [],
-  idempotent: config?.idempotent ?? true,
-  versioned: config?.versioned ?? false,
-  also: {
-    body: jsonObject(config?.also?.body ?? {}),
-    needed: config?.also?.needed ?? false,
-    parameters: Object.fromEntries(
-      Object.entries(config?.also?.parameters ?? {}).map(([name, schema]) => [name, jsonObject(schema)]),
-    ),
-  },
-  files: config?.files ?? {},
-  tenant: config?.tenant ?? 'required',
-  limited,
-})
-
 /** Describes the routes registered after this call, and serves the description at `/openapi.json`. */
 export async function useOpenapi(app: App, listener: 'public' | 'internal'): Promise<void> {
   const { title, description, tags } = listener === 'public' ? PUBLIC : INTERNAL
-  const routes = new Map<string, RouteOptions>()
-  app.addHook('onRoute', (route) => {
-    if (route.schema?.operationId !== undefined) routes.set(route.schema.operationId, route)
+  const declared = new Map<string, Declared>()
+  app.addHook('onRoute', ({ schema, config }) => {
+    if (schema?.operationId !== undefined)
+      declared.set(schema.operationId, { ...config, limited: listener === 'public' })
   })
   await app.register(swagger, {
     // Keeps constants as the schemas have them: a schema is recognised by its whole content.
@@ -70,7 +49,6 @@ export async function useOpenapi(app: App, listener: 'public' | 'internal'): Pro
     transformObject: (document) => {
       if (!('openapiObject' in document)) return {}
       const { openapiObject } = document
-      const declared = new Map([...routes].map(([id, route]) => [id, declaredBy(route, listener === 'public')]))
       const paths = withReferences(completed(plain(openapiObject.paths), declared))
       return { ...openapiObject, components: { ...openapiObject.components, ...componentsFor(paths) }, paths }
     },

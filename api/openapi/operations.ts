@@ -3,13 +3,12 @@ import { mayBeLeftOut } from '../http/validation.ts'
 import { exampleOf, sparedExample } from './examples.ts'
 import { isObject, type Json, type JsonObject } from './json.ts'
 import { linksOf, type Place } from './links.ts'
-import { codesOf, type Declared, LIMIT_HEADERS, problemResponses, takesIdempotencyKey } from './responses.ts'
+import { codesOf, type Declared, headers, LIMIT_HEADERS, problemResponses, takesIdempotencyKey } from './responses.ts'
 
 /** The declarations of the routes, by operation id. */
 export type Declarations = ReadonlyMap<string, Declared>
 
 const parameter = (name: string) => ({ $ref: `#/components/parameters/${name}` })
-const header = (name: string) => ({ [name]: { $ref: `#/components/headers/${name}` } })
 
 export function completed(paths: Json, declarations: Declarations): Json {
   if (!isObject(paths)) return paths
@@ -44,14 +43,14 @@ function headersOf(method: string, declared: Declared): JsonObject[] {
   return [
     ...(declared.tenant === 'none' ? [] : [parameter('X-Tenant-Id')]),
     ...(takesIdempotencyKey(method, declared) ? [parameter('Idempotency-Key')] : []),
-    ...(declared.versioned ? [parameter(method === 'get' ? 'If-None-Match' : 'If-Match')] : []),
+    ...(declared.versioned === true ? [parameter(method === 'get' ? 'If-None-Match' : 'If-Match')] : []),
   ]
 }
 
 /** Puts the example next to the schema, where pages and tools look for it. Allows an empty value for a filter. */
 function completeParameter(one: Json, { also }: Declared): void {
   if (!isObject(one) || !isObject(one.schema)) return
-  if (typeof one.name === 'string') Object.assign(one.schema, also.parameters[one.name])
+  if (typeof one.name === 'string') Object.assign(one.schema, also?.parameters?.[one.name])
   if (one.in === 'query' && one.required !== true) one.allowEmptyValue = true
   const example = one.example ?? exampleOf(one.schema, typeof one.name === 'string' ? one.name : '')
   if (example === undefined) return
@@ -61,7 +60,7 @@ function completeParameter(one: Json, { also }: Declared): void {
 }
 
 /** Describes a body. A file has no schema but text. A body with only optional fields may be null or absent. */
-function completeBody(body: Json | undefined, { files, also }: Declared): void {
+function completeBody(body: Json | undefined, { files = {}, also = {} }: Declared): void {
   if (!isObject(body) || !isObject(body.content)) return
   for (const [type, media] of Object.entries(body.content)) {
     if (!isObject(media) || !isObject(media.schema)) continue
@@ -73,12 +72,12 @@ function completeBody(body: Json | undefined, { files, also }: Declared): void {
       continue
     }
     illustrate(media)
-    if (!also.needed && mayBeLeftOut(media.schema)) {
+    if (also.needed !== true && mayBeLeftOut(media.schema)) {
       body.required = false
       media.schema = { ...media.schema, type: ['object', 'null'] }
     }
     // Next to the schema, not in it: a schema is recognised by its whole content, and so keeps its name.
-    if (Object.keys(also.body).length > 0) media.schema = { allOf: [media.schema, also.body] }
+    if (also.body !== undefined) media.schema = { allOf: [media.schema, also.body] }
   }
 }
 
@@ -94,7 +93,7 @@ function successes(place: Place, declared: Declared): JsonObject {
   const completed: JsonObject = Object.fromEntries(
     answers.flatMap(([status, answer]) => (isObject(answer) ? [[status, success(place, declared, answer)]] : [])),
   )
-  if (place.method !== 'get' || !declared.versioned) return completed
+  if (place.method !== 'get' || declared.versioned !== true) return completed
   return { ...completed, 304: { $ref: '#/components/responses/NotModified' } }
 }
 
@@ -112,10 +111,10 @@ function success(place: Place, declared: Declared, answer: JsonObject): JsonObje
     ...answer,
     description: description === 'Default Response' ? 'The answer' : (description ?? ''),
     headers: {
-      ...header('X-Request-Id'),
-      ...(method === 'get' && declared.versioned ? header('ETag') : {}),
-      ...(isWalked(place) ? header('Link') : {}),
-      ...(takesIdempotencyKey(method, declared) ? header('Idempotency-Replayed') : {}),
+      ...headers('X-Request-Id'),
+      ...(method === 'get' && declared.versioned === true ? headers('ETag') : {}),
+      ...(isWalked(place) ? headers('Link') : {}),
+      ...(takesIdempotencyKey(method, declared) ? headers('Idempotency-Replayed') : {}),
       ...(declared.limited ? LIMIT_HEADERS : {}),
     },
     ...(Object.keys(links).length > 0 ? { links } : {}),

@@ -1,4 +1,5 @@
 /** The failures that an operation can respond with: by its kind, and by what its route declares. */
+import type { FastifyContextConfig } from 'fastify'
 import type { TSchema } from 'typebox'
 import { ERRORS, type ErrorCode } from '../../domain/errors.ts'
 import { CODES } from '../http/problems.ts'
@@ -21,10 +22,10 @@ declare module 'fastify' {
      * body's schema, or to a parameter's, by its name.
      */
     also?: {
-      readonly body?: Readonly<Record<string, unknown>>
+      readonly body?: JsonObject
       /** The body is required, though each of its fields is optional. */
       readonly needed?: true
-      readonly parameters?: Readonly<Record<string, Readonly<Record<string, unknown>>>>
+      readonly parameters?: Readonly<Record<string, JsonObject>>
     }
     /** Example files that the route takes instead of JSON, by content type. */
     files?: Readonly<Record<string, string>>
@@ -32,17 +33,7 @@ declare module 'fastify' {
 }
 
 /** A route's declaration of its operation. */
-export interface Declared {
-  readonly problems: readonly ErrorCode[]
-  readonly idempotent: boolean
-  readonly versioned: boolean
-  readonly also: {
-    readonly body: JsonObject
-    readonly needed: boolean
-    readonly parameters: Readonly<Record<string, JsonObject>>
-  }
-  readonly files: Readonly<Record<string, string>>
-  readonly tenant: 'required' | 'or-platform' | 'none'
+export interface Declared extends FastifyContextConfig {
   /** Whether requests count towards the rate limit of their key. */
   readonly limited: boolean
 }
@@ -50,11 +41,12 @@ export interface Declared {
 const isChange = (method: string) => !['get', 'head'].includes(method)
 
 /** Whether the operation takes an `Idempotency-Key`. */
-export const takesIdempotencyKey = (method: string, { idempotent }: Declared) => method === 'post' && idempotent
+export const takesIdempotencyKey = (method: string, { idempotent }: Declared) =>
+  method === 'post' && idempotent !== false
 
 /** Every problem code that an operation with a key can respond with. */
 export function codesOf(method: string, path: string, declared: Declared): ErrorCode[] {
-  const { problems, versioned, tenant } = declared
+  const { problems = [], versioned = false, tenant } = declared
   const codes: readonly (ErrorCode | false)[] = [
     'invalid_request',
     'unauthorized',
@@ -89,29 +81,25 @@ const SHARED: Readonly<Record<number, string>> = {
   503: 'Unavailable',
 }
 
+/** References to headers. */
+export const headers = (...names: readonly string[]): JsonObject =>
+  Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]))
+
 /** Headers of the rate limit, for routes that have one. */
-export const LIMIT_HEADERS = Object.fromEntries(
-  ['limit', 'remaining', 'reset'].map((what) => [
-    `ratelimit-${what}`,
-    { $ref: `#/components/headers/ratelimit-${what}` },
-  ]),
-)
+export const LIMIT_HEADERS = headers('ratelimit-limit', 'ratelimit-remaining', 'ratelimit-reset')
 const HEADERS_OF: Readonly<Record<number, JsonObject>> = {
-  401: { 'WWW-Authenticate': { $ref: '#/components/headers/WWW-Authenticate' } },
-  409: { 'Retry-After': { $ref: '#/components/headers/Retry-After' } },
-  415: {
-    Accept: { $ref: '#/components/headers/Accept' },
-    'Accept-Encoding': { $ref: '#/components/headers/Accept-Encoding' },
-  },
-  429: { 'Retry-After': { $ref: '#/components/headers/Retry-After' }, ...LIMIT_HEADERS },
-  503: { 'Retry-After': { $ref: '#/components/headers/Retry-After' } },
+  401: headers('WWW-Authenticate'),
+  409: headers('Retry-After'),
+  415: headers('Accept', 'Accept-Encoding'),
+  429: { ...headers('Retry-After'), ...LIMIT_HEADERS },
+  503: headers('Retry-After'),
 }
 
 function problemResponse(status: number, codes: readonly ErrorCode[]): JsonObject {
   return {
     description: codes.map((code) => `\`${code}\`: ${ERRORS[code].title}.`).join('\n\n'),
     'x-codes': [...codes],
-    headers: { 'X-Request-Id': { $ref: '#/components/headers/X-Request-Id' }, ...HEADERS_OF[status] },
+    headers: { ...headers('X-Request-Id'), ...HEADERS_OF[status] },
     content: {
       'application/problem+json': {
         schema: { $ref: '#/components/schemas/Problem' },
