@@ -15,11 +15,11 @@ import {
   withLongTimeout,
 } from '../../store/tenancy.ts'
 import { type Resource, versionOf } from '../../store/versions.ts'
-import { changeInTenant, onBehalfOf } from './change.ts'
-import { answersVersion } from './etag.ts'
+import { answersVersion, mustBeAsSeen } from './etag.ts'
 import { idempotentInPlatform, idempotentInTenant } from './idempotency.ts'
 import { whileThere } from './left.ts'
 import { linked, takesCursor, type Walked } from './links.ts'
+import { onBehalfOf } from './on-behalf-of.ts'
 
 /** Adds a route to a listener with these options. */
 export type Route<Options> = (app: FastifyInstance, options: Options) => Promise<void>
@@ -141,17 +141,17 @@ async function answer<Request extends FastifyRequest, C extends Context, Answer>
   const { read, walk, change, readPlatform, changePlatform, handle, resource, prepare, secret } = works
   const { store, reply } = context
   const { tenantId } = request
-  if (handle !== undefined) return handle(request, context)
   const seen = resource?.(request)
   const options = {
     status: reply.statusCode,
     secret,
-    resource: seen,
     ...(prepare && { prepare: () => prepare(request, context) }),
   }
-  if (tenantId === '' || (read ?? walk ?? change) === undefined) {
-    if (readPlatform !== undefined) return inPlatform(readOnly(store), (tx) => readPlatform(tx, request, context))
-    if (changePlatform === undefined) throw new Error(`${request.routeOptions.url} has no work`)
+  const isOfPlatform = tenantId === '' || (read ?? walk ?? change) === undefined
+  if (isOfPlatform && readPlatform !== undefined) {
+    return inPlatform(readOnly(store), (tx) => readPlatform(tx, request, context))
+  }
+  if (isOfPlatform && changePlatform !== undefined) {
     const work = (tx: PlatformTx) => changePlatform(tx, request, context)
     if (isOnce) return idempotentInPlatform(store, { request, reply }, work, options)
     return inPlatform(onBehalfOf(store, request), work)
@@ -165,8 +165,15 @@ async function answer<Request extends FastifyRequest, C extends Context, Answer>
   if (walk !== undefined) {
     return linked(request, reply, await inTenant(readOnly(store), tenantId, (tx) => walk(tx, request, context)))
   }
-  if (change === undefined) throw new Error(`${request.routeOptions.url} has no work`)
-  const work = (tx: TenantTx) => change(tx, request, context)
-  if (isOnce) return idempotentInTenant(whileThere(store, request), { request, reply }, work, options)
-  return changeInTenant(whileThere(store, request), request, work, seen)
+  if (change !== undefined) {
+    const work = async (tx: TenantTx) => {
+      if (seen !== undefined) await mustBeAsSeen(tx, request, seen)
+      return change(tx, request, context)
+    }
+    const there = whileThere(store, request)
+    if (isOnce) return idempotentInTenant(there, { request, reply }, work, options)
+    return inTenant(onBehalfOf(there, request), tenantId, work)
+  }
+  if (handle !== undefined) return handle(request, context)
+  throw new Error(`${request.method} ${request.url} has no work`)
 }

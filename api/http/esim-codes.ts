@@ -8,7 +8,7 @@ import type { Sim, StoredSim } from '../../domain/sims/sim.ts'
 import { allows } from '../../domain/tenants/tenant.ts'
 import { noteChange } from '../../store/audit.ts'
 import { inTenant, type Store, type TenantTx } from '../../store/tenancy.ts'
-import { onBehalfOf } from './change.ts'
+import { onBehalfOf } from './on-behalf-of.ts'
 
 /** Reads SIMs. `show` removes the activation codes that the request's key may not see. */
 export const readAllowed = <T>(

@@ -4,7 +4,10 @@
  * So `If-None-Match` never takes an old response for a new one.
  */
 import { createHash } from 'node:crypto'
-import type { FastifyInstance, FastifyReply } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { ServiceError } from '../../domain/errors.ts'
+import type { TenantTx } from '../../store/tenancy.ts'
+import { lockVersion, type Resource } from '../../store/versions.ts'
 
 declare module 'fastify' {
   interface FastifyReply {
@@ -58,4 +61,21 @@ export function versionsAsked(header: string | undefined): readonly number[] | '
     const version = /^"(\d{1,15})(\.[\w-]*)?"$/.exec(tag)?.[1]
     return version === undefined ? [] : [Number(version)]
   })
+}
+
+/**
+ * Locks a resource and compares its version with `If-Match`. If there is no such resource, the change itself reports
+ * that.
+ *
+ * @throws ServiceError precondition_failed
+ */
+export async function mustBeAsSeen(tx: TenantTx, request: FastifyRequest, resource: Resource): Promise<void> {
+  const asked = versionsAsked(request.headers['if-match'])
+  if (asked === undefined || asked === 'any') return
+  const version = await lockVersion(tx, resource)
+  if (version === undefined || asked.includes(version)) return
+  throw new ServiceError(
+    'precondition_failed',
+    `This ${resource.kind} has changed since: it is at version ${version} now, and If-Match asks for ${asked.join(' or ') || 'no version there is'}.`,
+  )
 }

@@ -8,9 +8,7 @@ import { ServiceError } from '../../domain/errors.ts'
 import { RESPONSES_KEPT_MS } from '../../domain/http.ts'
 import { keepResponse, keptResponse, lockIdempotencyKey } from '../../store/idempotency.ts'
 import { continuing, inPlatform, inTenant, type PlatformTx, type Store, type TenantTx } from '../../store/tenancy.ts'
-import type { Resource } from '../../store/versions.ts'
-import { mustBeAsSeen, onBehalfOf } from './change.ts'
-import { keyOf } from './idempotency-key.ts'
+import { keyOf, onBehalfOf } from './on-behalf-of.ts'
 
 interface Exchange {
   readonly request: FastifyRequest
@@ -21,8 +19,6 @@ interface Options {
   readonly status?: number
   /** The response holds a secret. It is kept without its body, and a replay is refused. */
   readonly secret?: boolean | undefined
-  /** The resource that `If-Match` is about. */
-  readonly resource?: Resource | undefined
   /** The long part of the work, in separate transactions, safe to run twice. Left out if the key is known already. */
   readonly prepare?: () => Promise<void>
 }
@@ -36,7 +32,7 @@ interface Outcome<T> {
  * Makes a tenant's change, idempotent by the request's key.
  *
  * @returns the response's body; on a replay, the kept one
- * @throws ServiceError idempotency_in_progress, idempotency_key_reused, precondition_failed, secret_already_shown
+ * @throws ServiceError idempotency_in_progress, idempotency_key_reused, secret_already_shown
  */
 export async function idempotentInTenant<T>(
   store: Store,
@@ -45,13 +41,9 @@ export async function idempotentInTenant<T>(
   options: Options = {},
 ): Promise<T> {
   const { request } = exchange
-  const guarded = async (tx: TenantTx) => {
-    if (options.resource !== undefined) await mustBeAsSeen(tx, request, options.resource)
-    return work(tx)
-  }
   if (options.prepare !== undefined && !(await isKept(store, request))) await options.prepare()
   const outcome = await inTenant(onBehalfOf(store, request), request.tenantId, (tx) =>
-    idempotent(tx, request, guarded, options),
+    idempotent(tx, request, work, options),
   )
   return answer(exchange, outcome)
 }

@@ -7,8 +7,7 @@ import { quote } from '../../domain/quote.ts'
 import { strictObject } from '../../domain/schema.ts'
 import { controlFault, LABEL_PATTERN } from '../../domain/text.ts'
 import { isAway } from '../../store/away.ts'
-import { takenBy } from './bodies.ts'
-import { unsupported } from './content-encoding.ts'
+import { takenBy, unsupported } from './bodies.ts'
 import { noteRefusal } from './request-log.ts'
 
 export const isCode = (code: string): code is ErrorCode => Object.hasOwn(ERRORS, code)

@@ -15,11 +15,12 @@ import { createOrder } from '../../service/orders/create-order.ts'
 import { findOrder, pageOfOrders, toOrder } from '../../service/orders/rows/orders.ts'
 import { pricesInForce } from '../../service/orders/rows/prices.ts'
 import { toPrices } from '../../service/orders/set-order-prices.ts'
-import { cancelOrder, orderNotFound } from '../../service/orders/steps.ts'
+import { cancelOrder } from '../../service/orders/steps.ts'
 import { takeNoBody } from '../http/app.ts'
 import { declareRoutes } from '../http/declare-routes.ts'
 import { answersVersion } from '../http/etag.ts'
 import { OrderParams } from '../http/params.ts'
+import { mustBeFound } from '../http/problems.ts'
 import type { RouteOptions } from '../options.ts'
 
 const route = declareRoutes<RouteOptions>('Orders')
@@ -66,9 +67,8 @@ export const orderRoutes = [
     params: OrderParams,
     response: { 200: Order },
     read: async (tx, { params: { orderId } }, { reply }) => {
-      const order = await findOrder(tx, orderId)
-      answersVersion(reply, order?.version)
-      if (order === undefined) throw orderNotFound(orderId)
+      const order = mustBeFound(await findOrder(tx, orderId), 'order_not_found', `order ${orderId}`)
+      answersVersion(reply, order.version)
       return toOrder(order)
     },
   }),

@@ -5,9 +5,9 @@ import { pageOfAlerts } from '../../../service/alerts/read-alerts.ts'
 import { declareRoutes } from '../../http/declare-routes.ts'
 import type { InternalContext } from '../../options.ts'
 
-/** Open alerts. */
 const route = declareRoutes<InternalContext>('Alerts')
 
+/** Open alerts. */
 export const alertRoutes = [
   route('GET', '/alerts', {
     operationId: 'listAlerts',

@@ -4,9 +4,9 @@ import { pageOfShadowLog } from '../../../service/alerts/rows/shadow-log.ts'
 import { declareRoutes } from '../../http/declare-routes.ts'
 import type { InternalOptions } from '../../options.ts'
 
-/** The log of rules in shadow. */
 const route = declareRoutes<InternalOptions>('Rules')
 
+/** The log of rules in shadow. */
 export const shadowLogRoutes = [
   route('GET', '/rules/shadow-log', {
     operationId: 'listShadowLog',

@@ -7,9 +7,9 @@ import { addSilence, endSilence } from '../../../service/alerts/silence-alerts.t
 import { declareRoutes } from '../../http/declare-routes.ts'
 import type { InternalOptions } from '../../options.ts'
 
-/** Silences: hold back mails for a while. */
 const route = declareRoutes<InternalOptions>('Alerts')
 
+/** Silences: hold back mails for a while. */
 export const silenceRoutes = [
   route('GET', '/silences', {
     operationId: 'listSilences',

@@ -27,9 +27,9 @@ const NewBacktest = strictObject({
 })
 const OneBacktest = Type.Object({ id: Id('Backtest') })
 
-/** Backtests that a worker does: what rules would have done in a tenant's past. */
 const route = declareRoutes<InternalOptions>('Rules', { tenant: 'none' })
 
+/** Backtests that a worker does: what rules would have done in a tenant's past. */
 export const backtestRoutes = [
   route('GET', '/rules/backtests', {
     operationId: 'listBacktests',

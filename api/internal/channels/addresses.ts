@@ -9,9 +9,9 @@ import type { InternalOptions } from '../../options.ts'
 
 const AddressParams = Type.Object({ id: Id('Address') })
 
-/** Addresses that a tenant's mails go to. */
 const route = declareRoutes<InternalOptions>('Operation')
 
+/** Addresses that a tenant's mails go to. */
 export const addressRoutes = [
   route('GET', '/addresses', {
     operationId: 'listAddresses',

@@ -1,12 +1,11 @@
-import { type Static, Type } from 'typebox'
-import { ServiceError } from '../../../domain/errors.ts'
+import { Type } from 'typebox'
 import { pageOf, pageQuery } from '../../../domain/page.ts'
 import { Instant, nullable, strictObject, Text } from '../../../domain/schema.ts'
 import { resendMail } from '../../../service/channels/resend-mail.ts'
 import { retryMail } from '../../../service/channels/retry-mail.ts'
 import { findMail, pageOfMails } from '../../../service/channels/rows/log.ts'
-import { type TenantTx } from '../../../store/tenancy.ts'
 import { declareRoutes } from '../../http/declare-routes.ts'
+import { mustBeFound } from '../../http/problems.ts'
 import type { InternalOptions } from '../../options.ts'
 
 const FIELDS = {
@@ -98,7 +97,7 @@ export const mailRoutes = [
     problems: ['mail_not_found'],
     params: Type.Object({ id: MailId }),
     response: { 200: MailDetail },
-    read: (tx, { params }) => mailNamed(tx, params.id),
+    read: async (tx, { params: { id } }) => mustBeFound(await findMail(tx, id), 'mail_not_found', `mail ${id}`),
   }),
   route('POST', '/mails/:id/resend', {
     operationId: 'resendMail',
@@ -120,9 +119,3 @@ export const mailRoutes = [
     change: (tx, { params }) => retryMail(tx, params.id),
   }),
 ]
-
-async function mailNamed(tx: TenantTx, id: string): Promise<Static<typeof MailDetail>> {
-  const mail = await findMail(tx, id)
-  if (mail === undefined) throw new ServiceError('mail_not_found', `There is no mail ${id}.`)
-  return mail
-}

@@ -23,9 +23,9 @@ const WebhookParams = Type.Object({ id: Id('Webhook') })
 const DeliveryParams = Type.Object({ id: Id('Webhook'), deliveryId: Id('Delivery') })
 const PUBLIC_ONLY: WebhookOptions = { secretsKeys: [], allow: [] }
 
-/** Webhooks: a tenant's endpoints, and their deliveries. */
 const route = declareRoutes<InternalOptions>('Webhooks')
 
+/** Webhooks: a tenant's endpoints, and their deliveries. */
 export const webhookRoutes = [
   route('GET', '/webhooks', {
     operationId: 'listWebhooks',

@@ -13,9 +13,9 @@ import type { InternalOptions } from '../../options.ts'
 const Cycle = Type.String({ minLength: 1, maxLength: 32, description: 'Key of the cycle' })
 const Rule = Type.String({ minLength: 1, maxLength: 100, description: 'Rule that asks to suspend' })
 
-/** Routes of the enforcing workflows: state to read before they act, and logging of their actions. */
 const route = declareRoutes<InternalOptions>('Enforcement')
 
+/** Routes of the enforcing workflows: state to read before they act, and logging of their actions. */
 export const enforcementRoutes = [
   route('GET', '/sims/:id/enforcement', {
     operationId: 'readSimEnforcement',

@@ -23,9 +23,9 @@ import type { InternalContext } from '../../options.ts'
 
 const HoldParams = Type.Object({ id: Id('Hold') })
 
-/** How much the watchdog may suspend: the tenant's switch, the guard and its holds, and the arming of SIMs. */
 const route = declareRoutes<InternalContext>('Enforcement')
 
+/** How much the watchdog may suspend: the tenant's switch, the guard and its holds, and the arming of SIMs. */
 export const guardRoutes = [
   route('GET', '/tenant/enforcement', {
     operationId: 'readEnforcement',

@@ -5,14 +5,14 @@ import { StartResponse } from '../../../domain/workflows/workflow.ts'
 import { passOverSims, undoInput, undoPage } from '../../../service/enforcement/undo-suspensions.ts'
 import { noteChange } from '../../../store/audit.ts'
 import { inTenant } from '../../../store/tenancy.ts'
-import { onBehalfOf } from '../../http/change.ts'
 import { declareRoutes } from '../../http/declare-routes.ts'
+import { onBehalfOf } from '../../http/on-behalf-of.ts'
 import type { InternalOptions } from '../../options.ts'
 
-/** Undoes the suspensions of one rule. */
 const route = declareRoutes<InternalOptions>('Enforcement')
 const workflowRoute = declareRoutes<InternalOptions>('Workflows')
 
+/** Undoes the suspensions of one rule. */
 export const undoRoutes = [
   workflowRoute('POST', '/workflows/undo-suspensions', {
     operationId: 'startUndoSuspensions',

@@ -3,8 +3,8 @@ import { Type } from 'typebox'
 import { Instant, nullable, strictObject } from '../../../domain/schema.ts'
 import { noteChange } from '../../../store/audit.ts'
 import { inTenant } from '../../../store/tenancy.ts'
-import { onBehalfOf } from '../../http/change.ts'
 import { declareRoutes } from '../../http/declare-routes.ts'
+import { onBehalfOf } from '../../http/on-behalf-of.ts'
 import type { InternalOptions } from '../../options.ts'
 
 const ScheduleInfo = strictObject({

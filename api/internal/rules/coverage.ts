@@ -3,9 +3,9 @@ import { coverage } from '../../../service/rules/coverage.ts'
 import { declareRoutes } from '../../http/declare-routes.ts'
 import type { InternalContext } from '../../options.ts'
 
-/** Coverage of an estate by the rules in force. */
 const route = declareRoutes<InternalContext>('Rules')
 
+/** Coverage of an estate by the rules in force. */
 export const coverageRoutes = [
   route('GET', '/rules/coverage', {
     operationId: 'showRuleCoverage',

@@ -3,9 +3,9 @@ import { explain } from '../../../service/watchdog/explain/explain.ts'
 import { declareRoutes } from '../../http/declare-routes.ts'
 import type { InternalContext } from '../../options.ts'
 
-/** Why rules fired, or did not. */
 const route = declareRoutes<InternalContext>('Rules')
 
+/** Why rules fired, or did not. */
 export const explainRoutes = [
   route('GET', '/rules/explain', {
     operationId: 'explainRules',

@@ -4,8 +4,8 @@ import { ChangedRules, changeFields, expectField, RuleChange, RuleVersion } from
 import { Instant, nullable, strictObject } from '../../../domain/schema.ts'
 import { pageOfRuleHistory } from '../../../service/rules/rows/rule-history.ts'
 import { activateRuleVersion, pushRules, readVersion, rollBackRules } from '../../../service/rules/rule-versions.ts'
-import { onBehalfOf } from '../../http/change.ts'
 import { declareRoutes } from '../../http/declare-routes.ts'
+import { onBehalfOf } from '../../http/on-behalf-of.ts'
 import type { InternalOptions } from '../../options.ts'
 import { RULES_BYTES, setFields } from './rules.ts'
 

@@ -4,9 +4,9 @@ import { Instant, nullable, strictObject } from '../../../domain/schema.ts'
 import { BOUNDS, STAGES, type Stage } from '../../../rules/rule-file.ts'
 import { activateRules } from '../../../service/rules/rules-in-force.ts'
 import { countHeard } from '../../../store/rule-spreads.ts'
-import { onBehalfOf } from '../../http/change.ts'
 import { declareRoutes } from '../../http/declare-routes.ts'
 import { answersVersion } from '../../http/etag.ts'
+import { onBehalfOf } from '../../http/on-behalf-of.ts'
 import type { InternalContext } from '../../options.ts'
 
 const Rules = strictObject({

@@ -5,9 +5,9 @@ import { declareRoutes } from '../../http/declare-routes.ts'
 import { mustBeFound } from '../../http/problems.ts'
 import type { InternalOptions } from '../../options.ts'
 
-/** A tenant's notification settings. */
 const route = declareRoutes<InternalOptions>('Alerts')
 
+/** A tenant's notification settings. */
 export const noticeRoutes = [
   route('GET', '/tenant/notices', {
     operationId: 'readNotices',

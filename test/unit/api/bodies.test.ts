@@ -2,8 +2,7 @@
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { buildApp, takeNoBody } from '../../../api/http/app.ts'
-import { checkBodies } from '../../../api/http/bodies.ts'
-import { isPacked } from '../../../api/http/content-encoding.ts'
+import { checkBodies, isPacked } from '../../../api/http/bodies.ts'
 
 const app = buildApp({})
 beforeAll(async () => {
