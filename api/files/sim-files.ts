@@ -12,14 +12,17 @@ declare module 'fastify' {
   }
 }
 
-/** Example files, by content type. */
+/** For routes that take NDJSON and CSV besides JSON. */
 export const SIM_FILES = {
-  'text/csv': 'iccid,imsi,tag\n8999900000000000018,001010000000018,meter 18\n',
-  'application/x-ndjson': '{"iccid":"8999900000000000018","tag":"meter 18"}\n',
+  files: {
+    'text/csv': 'iccid,imsi,tag\n8999900000000000018,001010000000018,meter 18\n',
+    'application/x-ndjson': '{"iccid":"8999900000000000018","tag":"meter 18"}\n',
+  },
+  consumes: ['application/json', 'application/x-ndjson', 'text/csv'],
+  bodies: takeSimFiles,
 }
 
-/** Makes a scope accept NDJSON and CSV besides JSON. */
-export function takeSimFiles(app: FastifyInstance): void {
+function takeSimFiles(app: FastifyInstance): void {
   app.decorateRequest('recordLines', null)
   const asBody =
     (recordsOf: (parts: AsyncGenerator<Buffer>) => AsyncGenerator<FileRecord[]>) =>

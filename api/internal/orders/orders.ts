@@ -18,7 +18,7 @@ import { setOrderPayment } from '../../../service/orders/set-order-payment.ts'
 import { shipOrder } from '../../../service/orders/ship-order.ts'
 import { deliverOrder, failOrder, processOrder } from '../../../service/orders/steps.ts'
 import { type TenantTx } from '../../../store/tenancy.ts'
-import { SIM_FILES, takeSimFiles } from '../../files/sim-files.ts'
+import { SIM_FILES } from '../../files/sim-files.ts'
 import { takeNoBody } from '../../http/app.ts'
 import { declareRoutes } from '../../http/declare-routes.ts'
 import { OrderParams } from '../../http/params.ts'
@@ -106,9 +106,7 @@ export const orderRoutes = [
       'All or nothing. JSON has everything; CSV and NDJSON have the SIMs, as an import has, and the query names carrier and tracking number.',
     problems: [...FULFILMENT_PROBLEMS, 'shipping_address_missing'],
     also: { body: { ...eitherOf('iccids', 'sims'), ...noneTwice('iccids') } },
-    files: SIM_FILES,
-    consumes: ['application/json', 'application/x-ndjson', 'text/csv'],
-    bodies: takeSimFiles,
+    ...SIM_FILES,
     params: OrderParams,
     query: ShipmentQuery,
     body: Shipment,
@@ -129,9 +127,7 @@ export const orderRoutes = [
       'All or nothing. Profiles of a carrier come as ICCIDs, or as SIMs with their activation codes: in JSON, or as CSV or NDJSON as an import has. Where none are given, ICCIDs and activation codes are made.',
     problems: FULFILMENT_PROBLEMS,
     also: { body: { ...notBoth('iccids', 'sims'), ...noneTwice('iccids') } },
-    files: SIM_FILES,
-    consumes: ['application/json', 'application/x-ndjson', 'text/csv'],
-    bodies: takeSimFiles,
+    ...SIM_FILES,
     params: OrderParams,
     body: Completion,
     response,

@@ -3,7 +3,7 @@ import { ImportPreview, ImportQuery, ImportResult, ImportSims } from '../../../d
 import { importSims, previewSimImport } from '../../../service/sims/import-sims.ts'
 import { prepareSoFar } from '../../../service/usage/count-so-far.ts'
 import { inTenant, withLongTimeout } from '../../../store/tenancy.ts'
-import { SIM_FILES, takeSimFiles } from '../../files/sim-files.ts'
+import { SIM_FILES } from '../../files/sim-files.ts'
 import { declareRoutes } from '../../http/declare-routes.ts'
 import { idempotentInTenant } from '../../http/idempotency.ts'
 import { whileThere } from '../../http/left.ts'
@@ -18,9 +18,7 @@ export const simRoutes = [
   route('POST', '/sims', {
     operationId: 'importSims',
     summary: 'Take in SIMs: as delivered, or as they live at the carrier already',
-    files: SIM_FILES,
-    consumes: ['application/json', 'application/x-ndjson', 'text/csv'],
-    bodies: takeSimFiles,
+    ...SIM_FILES,
     query: ImportQuery,
     body: ImportSims,
     response: { 200: Type.Union([ImportResult, ImportPreview]) },
