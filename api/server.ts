@@ -5,7 +5,7 @@
  *
  * To add a resource, add a file in public/ or internal/<noun>/ and its line in the list here.
  */
-import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { FastifyPluginAsync } from 'fastify'
 import { type Dependency, healthRoutes } from '../process/health.ts'
 import { createMetrics } from '../process/metrics.ts'
 import { rulesInForce } from '../service/rules/rules-in-force.ts'
@@ -128,7 +128,7 @@ export async function buildPublic(
   await useAnonymousLimit(app, routes)
   await useOpenapi(app, 'public')
   useDocsPage(app)
-  const scope: FastifyPluginAsyncTypebox = async (api) => {
+  const scope: FastifyPluginAsync = async (api) => {
     useKeys(api, { ...routes, listener: 'public' })
     useWorkflowHeader(api)
     useIdempotencyKeys(api)
@@ -154,7 +154,7 @@ export async function buildInternal(
   await useAnonymousLimit(app, routes)
   await useOpenapi(app, 'internal')
   await app.register(healthRoutes, { dependencies: routes.dependencies, metrics })
-  const scope: FastifyPluginAsyncTypebox = async (internal) => {
+  const scope: FastifyPluginAsync = async (internal) => {
     useKeys(internal, { ...routes, listener: 'internal' })
     useWorkflowHeader(internal)
     useIdempotencyKeys(internal)

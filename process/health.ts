@@ -1,7 +1,7 @@
 /** Routes for liveness, readiness and metrics. They need no key. */
 
-import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Gauge } from '@prometheus-io/client'
+import type { FastifyPluginAsync } from 'fastify'
 import { sql } from 'kysely'
 import { type Static, Type } from 'typebox'
 import { strictObject } from '../domain/schema.ts'
@@ -41,7 +41,7 @@ const GLANCE_MS = 500
 /** How old the outcome of a check may be that stands in for one that takes longer than that. */
 const OUTCOME_MS = 30_000
 
-export const healthRoutes: FastifyPluginAsyncTypebox<{
+export const healthRoutes: FastifyPluginAsync<{
   readonly dependencies: readonly Dependency[]
   readonly metrics: Metrics
 }> = async (app, { dependencies, metrics }) => {

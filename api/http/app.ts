@@ -1,7 +1,6 @@
 /** Shared by both listeners: request ids, validation, problems, 404 and 405, metrics, routes without a body. */
 import { randomUUID } from 'node:crypto'
 import { Socket } from 'node:net'
-import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import fastify, { type FastifyBaseLogger, type FastifyInstance, type FastifyRequest, LogController } from 'fastify'
 import { ERRORS, ServiceError } from '../../domain/errors.ts'
 import type { Network } from '../../domain/networks.ts'
@@ -38,7 +37,7 @@ const TAKING_MS = 120_000
 /** Fastify's default limit for a body. A route with a higher limit takes files. */
 const BODY_BYTES = 1024 * 1024
 
-export type App = ReturnType<typeof buildApp>
+export type App = FastifyInstance
 
 /** A response has the type that it states, and no intermediary keeps it: it belongs to one key. */
 const SAFE_HEADERS = { 'x-content-type-options': 'nosniff', 'cache-control': 'no-store' }
@@ -46,7 +45,7 @@ const SAFE_HEADERS = { 'x-content-type-options': 'nosniff', 'cache-control': 'no
 /** A caller's request id is kept if it is harmless in a log and in the audit trail: a key is not. */
 const isRequestId = (given: string): boolean => /^[\w.:/-]{1,128}$/.test(given) && hideSecrets(given) === given
 
-export function buildApp(options: AppOptions) {
+export function buildApp(options: AppOptions): App {
   const { trustedProxies = [] } = options
   const app = fastify({
     ...(options.logger === undefined ? {} : { loggerInstance: options.logger }),
@@ -65,7 +64,7 @@ export function buildApp(options: AppOptions) {
       reply.header('x-request-id', request.id).headers(SAFE_HEADERS)
       sendProblem(request, reply, asServiceError(error))
     },
-  }).withTypeProvider<TypeBoxTypeProvider>()
+  })
   app.addHook('onRequest', async (request, reply) => {
     reply.header('x-request-id', request.id).headers(SAFE_HEADERS)
     if (options.ending?.aborted) reply.header('connection', 'close')

@@ -3,8 +3,7 @@
  * links to look at them. They take no API key: the token is the permission (decision 0049).
  */
 import rateLimit from '@fastify/rate-limit'
-import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { hasTokenForm, type Link, openLink } from '../../domain/channels/link.ts'
 import { ERRORS, ServiceError } from '../../domain/errors.ts'
@@ -36,7 +35,7 @@ class RefusedLink extends Error {
   }
 }
 
-export const mailLinkRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, { store }) => {
+export const mailLinkRoutes: FastifyPluginAsync<RouteOptions> = async (app, { store }) => {
   const keyOf = once(() => inPlatform(store, linkKey))
   const links = new WeakMap<FastifyRequest, Link>()
   const linkOf = (request: FastifyRequest): Link => links.get(request) ?? refuse()

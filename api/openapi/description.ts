@@ -67,7 +67,7 @@ function serveProblems(app: App): void {
   const kinds = new Map(
     CODES.map((code) => [code, serveFixed(JSON_TYPE, () => JSON.stringify({ code, ...ERRORS[code] }))]),
   )
-  app.get(
+  app.get<{ Params: { code: string } }>(
     '/problems/:code',
     { schema: { hide: true, params: Type.Object({ code: Type.String() }) } },
     async (request, reply) => {
