@@ -1531,7 +1531,8 @@ SELECT l.tenant_id,
             WHEN (g.id IS NULL) THEN (0)::bigint
             ELSE GREATEST((0)::bigint, (l.bytes - r.limit_bytes))
         END AS excess_bytes,
-    ((l.pool_id <> 0) AND (g.type <> 0)) AS is_shared
+    GREATEST((0)::bigint, (r.limit_bytes - l.bytes)) AS remaining_bytes,
+    (COALESCE((pt.type)::integer, 0) <> 0) AS is_shared
    FROM ((((((usage_ledger l
      LEFT JOIN pools p ON ((p.id = l.pool_id)))
      LEFT JOIN tariffs pt ON ((pt.id = p.tariff_id)))
@@ -1598,7 +1599,7 @@ SELECT pc.tenant_id,
             sum_rows.remaining_bytes
            FROM ( SELECT (COALESCE(sum(f.limit_bytes) FILTER (WHERE (NOT c.is_shared)), (0)::numeric))::bigint AS limit_bytes,
                     (COALESCE(sum(f.excess_bytes), (0)::numeric))::bigint AS excess_bytes,
-                    (COALESCE(sum(GREATEST((0)::bigint, (f.limit_bytes - f.bytes))) FILTER (WHERE (NOT c.is_shared)), (0)::numeric))::bigint AS remaining_bytes
+                    (COALESCE(sum(f.remaining_bytes) FILTER (WHERE (NOT c.is_shared)), (0)::numeric))::bigint AS remaining_bytes
                    FROM ledger_figures f
                   WHERE ((f.tenant_id = pc.tenant_id) AND (f.cycle_key = pc.cycle_key) AND (f.pool_id = pc.pool_id))) sum_rows
           WHERE (pc.summed_version <> pc.usage_version)) s);
@@ -1665,50 +1666,6 @@ begin
   return null;
 end $function$;
 
-CREATE OR REPLACE FUNCTION public.divide_into_parts(cycle text, pool_ids integer[])
- RETURNS TABLE(pool_id integer, sim_id bigint, part numeric, remainder numeric, place bigint, left_over numeric)
- LANGUAGE sql
- STABLE
-AS $function$
-  -- Pool by pool (`limit`, `offset`): PostgreSQL takes the rows of a cycle that it has no statistics of for one, and
-  -- would join all of them with all pools.
-  with overs as materialized (
-    select p.pool_id, p.overage_bytes::numeric as overage, greatest(1, p.excess_bytes)::numeric as total
-      from unnest(pool_ids) as ids(id)
-     cross join lateral (
-       select f.pool_id, f.is_shared, f.overage_bytes, f.excess_bytes from pool_figures f
-        where f.tenant_id = app_tenant() and f.cycle_key = cycle and f.pool_id = ids.id
-        limit 1
-     ) p
-     where p.is_shared and p.overage_bytes > 0
-  ), weighted as (
-    select o.pool_id, f.sim_id, o.overage, o.total, f.excess_bytes::numeric as weight
-      from overs o
-     cross join lateral (
-       select l.sim_id, l.excess_bytes from ledger_figures l
-        where l.tenant_id = app_tenant() and l.cycle_key = cycle and l.pool_id = o.pool_id
-       offset 0
-     ) f
-  ), parts as (
-    select w.pool_id, w.sim_id, w.overage, div(w.overage * w.weight, w.total) as part,
-           mod(w.overage * w.weight, w.total) as remainder
-      from weighted w
-  )
-  select pool_id, sim_id, part, remainder,
-         row_number() over (partition by pool_id order by remainder desc, sim_id),
-         overage - sum(part) over (partition by pool_id)
-    from parts
-$function$;
-
-CREATE OR REPLACE FUNCTION public.divided_overage(cycle text, pool_ids integer[])
- RETURNS TABLE(pool_id integer, sim_id bigint, overage_bytes bigint)
- LANGUAGE sql
- STABLE
-AS $function$
-  select r.pool_id, r.sim_id, (r.part + case when r.place <= r.left_over then 1 else 0 end)::bigint
-    from divide_into_parts(cycle, pool_ids) r
-$function$;
-
 CREATE OR REPLACE FUNCTION public.make_usage_partition(first_day date)
  RETURNS text
  LANGUAGE plpgsql
@@ -1744,19 +1701,35 @@ begin
 end $function$;
 
 CREATE OR REPLACE FUNCTION public.overage_places(cycle text, pool_ids integer[], most integer)
- RETURNS TABLE(pool_id integer, remainder numeric, sim_id bigint)
+ RETURNS TABLE(pool_id integer, overage numeric, excess numeric, remainder numeric, sim_id bigint)
  LANGUAGE sql
  STABLE
 AS $function$
-  with small as (
-    select id from unnest(pool_ids) as p(id)
-     where (select count(*) from (select from usage_ledger l
-                                   where l.tenant_id = app_tenant() and l.cycle_key = cycle and l.pool_id = p.id
-                                   limit most + 1) counted) <= most
-  )
-  select r.pool_id, r.remainder, r.sim_id
-    from divide_into_parts(cycle, array(select id from small)) r
-   where r.place = r.left_over
+  -- Pool by pool (`limit`, `offset`): PostgreSQL takes the rows of a cycle that it has no statistics of for one, and
+  -- would join all of them with all pools.
+  select p.pool_id, p.overage, p.excess, l.remainder, l.sim_id
+    from unnest(pool_ids) as ids(id)
+   cross join lateral (
+     select f.pool_id, f.overage_bytes::numeric as overage, greatest(1, f.excess_bytes)::numeric as excess, f.is_shared
+       from pool_figures f
+      where f.tenant_id = app_tenant() and f.cycle_key = cycle and f.pool_id = ids.id
+      limit 1
+   ) p
+    left join lateral (
+      select r.remainder, r.sim_id
+        from (select f.sim_id, mod(p.overage * f.excess_bytes, p.excess) as remainder,
+                     row_number() over (order by mod(p.overage * f.excess_bytes, p.excess) desc, f.sim_id) as place,
+                     p.overage - sum(div(p.overage * f.excess_bytes, p.excess)) over () as left_over
+                from ledger_figures f
+               where f.tenant_id = app_tenant() and f.cycle_key = cycle and f.pool_id = p.pool_id
+                 and (most is null
+                      or (select count(*) from (select from usage_ledger l
+                                                 where l.tenant_id = app_tenant() and l.cycle_key = cycle
+                                                   and l.pool_id = p.pool_id
+                                                 limit most + 1) counted) <= most)) r
+       where r.place = r.left_over
+    ) l on true
+   where p.is_shared and p.overage > 0
 $function$;
 
 CREATE OR REPLACE FUNCTION public.search_sims(pattern text, of_status smallint, of_pool bigint, after_id bigint, most bigint, in_order boolean)

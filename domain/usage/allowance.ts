@@ -1,8 +1,8 @@
 /**
  * Calculates allowances and overage, in whole bytes.
  *
- * This is the definition for the SQL behind service/usage/rows/figures.ts, and a property test compares both. All inputs are
- * safe integers. Products use bigint to keep every byte.
+ * The same in SQL: the views `ledger_figures` and `pool_figures`, and the function `overage_places`. Property tests
+ * compare both. All inputs are safe integers. Products use bigint to keep every byte.
  */
 import { PoolType, TariffType } from '../codes.ts'
 
@@ -23,9 +23,15 @@ export interface LedgerRow {
   readonly own: Allowance | null
 }
 
-export interface RowFigures {
-  readonly simId: number
+export interface LedgerFigures {
   readonly limitBytes: number
+  /** Bytes above the limit; 0 if no tariff governs. */
+  readonly excessBytes: number
+  readonly remainingBytes: number
+}
+export interface RowFigures extends LedgerFigures {
+  readonly simId: number
+  readonly usageBytes: number
   readonly overageBytes: number
 }
 export interface PoolFigures {
@@ -117,50 +123,64 @@ export function divideBytes(
   return divided
 }
 
-function sharedPool(tariff: Allowance, rows: readonly LedgerRow[]): PoolFigures {
-  const contributing = rows.filter((row) => row.contributing).length
-  const limitBytes =
-    tariff.type === TariffType['Fixed Pool'] ? tariff.allowanceBytes : tariff.allowanceBytes * contributing
-  const usageBytes = rows.reduce((acc, row) => acc + row.usageBytes, 0)
-  const overageBytes = Math.max(0, usageBytes - limitBytes)
-  const share = shareBytes(tariff, contributing)
-  const limits = rows.map((row) => ({ ...row, limitBytes: row.contributing ? share : 0 }))
-  const excess = limits.map((row) => ({ simId: row.simId, weight: Math.max(0, row.usageBytes - row.limitBytes) }))
-  // Shares never add up to more than the limit, so a pool over its limit has rows above their shares.
-  const parts = divideBytes(overageBytes, excess)
+/** Whether SIMs share capacity and overage. @param pool tariff of their pool; null outside pools */
+export const isShared = (pool: Allowance | null): boolean => pool !== null && pool.type !== TariffType.Standard
+
+/**
+ * Limit, excess and remaining bytes of a ledger row. In a shared pool, the excess is the weight of the row in the
+ * division of the overage; elsewhere it is the row's overage.
+ *
+ * @param contributing as in {@link shareBytes}
+ */
+export function ledgerFigures(
+  governing: Allowance | null,
+  row: Pick<LedgerRow, 'usageBytes' | 'contributing'>,
+  contributing: number,
+): LedgerFigures {
+  const limitBytes = row.contributing ? shareBytes(governing, contributing) : 0
   return {
     limitBytes,
-    usageBytes,
-    overageBytes,
-    remainingBytes: limitBytes - usageBytes + overageBytes,
-    rows: limits.map((row) => ({
-      simId: row.simId,
-      limitBytes: row.limitBytes,
-      overageBytes: parts.get(row.simId) ?? 0,
-    })),
+    excessBytes: governing === null ? 0 : Math.max(0, row.usageBytes - limitBytes),
+    remainingBytes: Math.max(0, limitBytes - row.usageBytes),
   }
 }
 
 /**
- * Limit, usage, overage and remaining bytes of a pool in a cycle, and the limit and overage of each of its ledger rows.
- * The rows' overage adds up exactly to the pool's.
+ * Limit, usage, overage and remaining bytes of a pool in a cycle, and the figures of each of its ledger rows. The rows'
+ * overage adds up exactly to the pool's.
  *
  * @param tariff the pool's tariff; null for ledger rows outside pools
  */
-export function poolFigures(tariff: Allowance | null, rows: readonly LedgerRow[]): PoolFigures {
-  if (tariff !== null && tariff.type !== TariffType.Standard) return sharedPool(tariff, rows)
-  const figures = rows.map((row) => {
-    const governing = governingTariff(row.own, tariff)
-    const limitBytes = row.contributing ? shareBytes(governing, 1) : 0
-    const overageBytes = governing === null ? 0 : Math.max(0, row.usageBytes - limitBytes)
-    return { simId: row.simId, usageBytes: row.usageBytes, limitBytes, overageBytes }
-  })
-  const sum = (of: (row: (typeof figures)[number]) => number) => figures.reduce((acc, row) => acc + of(row), 0)
+export function poolFigures(tariff: Allowance | null, ledger: readonly LedgerRow[]): PoolFigures {
+  const contributing = ledger.filter((row) => row.contributing).length
+  const rows = ledger.map((row) => ({
+    simId: row.simId,
+    usageBytes: row.usageBytes,
+    ...ledgerFigures(governingTariff(row.own, tariff), row, contributing),
+  }))
+  const sum = (of: (row: (typeof rows)[number]) => number) => rows.reduce((acc, row) => acc + of(row), 0)
+  const usageBytes = sum((row) => row.usageBytes)
+  const limitBytes = tariff?.type === TariffType['Fixed Pool'] ? tariff.allowanceBytes : sum((row) => row.limitBytes)
+  if (!isShared(tariff)) {
+    return {
+      limitBytes,
+      usageBytes,
+      overageBytes: sum((row) => row.excessBytes),
+      remainingBytes: sum((row) => row.remainingBytes),
+      rows: rows.map((row) => ({ ...row, overageBytes: row.excessBytes })),
+    }
+  }
+  const overageBytes = Math.max(0, usageBytes - limitBytes)
+  // Shares never add up to more than the limit, so a pool over its limit has rows above their shares.
+  const parts = divideBytes(
+    overageBytes,
+    rows.map(({ simId, excessBytes }) => ({ simId, weight: excessBytes })),
+  )
   return {
-    limitBytes: sum((row) => row.limitBytes),
-    usageBytes: sum((row) => row.usageBytes),
-    overageBytes: sum((row) => row.overageBytes),
-    remainingBytes: sum((row) => Math.max(0, row.limitBytes - row.usageBytes)),
-    rows: figures.map(({ simId, limitBytes, overageBytes }) => ({ simId, limitBytes, overageBytes })),
+    limitBytes,
+    usageBytes,
+    overageBytes,
+    remainingBytes: Math.max(0, limitBytes - usageBytes),
+    rows: rows.map((row) => ({ ...row, overageBytes: parts.get(row.simId) ?? 0 })),
   }
 }

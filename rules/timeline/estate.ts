@@ -6,13 +6,7 @@ import { PoolType, SimStatus, SimType, TariffType, WatchdogMode } from '../../do
 import type { PoolRow } from '../../domain/enforcement/enforcement.ts'
 import type { Cycle } from '../../domain/time/cycle.ts'
 import { cycleAt } from '../../domain/time/cycle.ts'
-import {
-  type Allowance,
-  governingType,
-  type PoolFigures,
-  poolFigures,
-  shareBytes,
-} from '../../domain/usage/allowance.ts'
+import { type Allowance, governingType, type PoolFigures, poolFigures } from '../../domain/usage/allowance.ts'
 import { mayBePicked } from '../../domain/watchdog/settings.ts'
 import type {
   FeedRow,
@@ -209,11 +203,9 @@ function windowSums(sims: readonly SimState[], { windows }: Moment): WindowSums 
 /** The row of a SIM, as the store would read it. */
 export function simRowOf(estate: Estate, sim: SimState, moment: Moment): SimRow & JudgedFigures & WindowSums {
   const { cycle } = moment
-  const used = within(sim, cycle)
   const pool = figuresOf(estate, sim.pool, cycle)
   const row = pool.rows.find(({ simId }) => simId === sim.id)
-  const usageBytes = Math.max(0, sumOf(used, 'bytes'))
-  const limitBytes = row?.limitBytes ?? 0
+  const usageBytes = row?.usageBytes ?? 0
   return {
     ...settingsRow(sim),
     simId: sim.id,
@@ -239,12 +231,12 @@ export function simRowOf(estate: Estate, sim: SimState, moment: Moment): SimRow 
     deviceChanges: sim.devices,
     deviceChangedAt: sim.deviceChangedAt === null ? null : new Date(sim.deviceChangedAt),
     lastSeenAt: sim.lastSeenAt === null ? null : new Date(sim.lastSeenAt),
-    limitBytes,
+    limitBytes: row?.limitBytes ?? 0,
     usageBytes,
-    remainingBytes: Math.max(0, limitBytes - usageBytes),
+    remainingBytes: row?.remainingBytes ?? 0,
     overageBytes: row?.overageBytes ?? 0,
     voiceSeconds: 0,
-    smsCount: sumOf(used, 'sms'),
+    smsCount: sumOf(within(sim, cycle), 'sms'),
     cycleBytes: usageBytes,
     ...windowSums([sim], moment),
   }
@@ -261,7 +253,6 @@ export function poolRowOf(estate: Estate, pool: PoolState, moment: Moment): Pool
   const { cycle, asOf } = moment
   const sims = seatsOf(estate, pool)
   const figures = figuresOf(estate, pool, cycle)
-  const bytes = new Map(sims.map((sim) => [sim.id, Math.max(0, sumOf(within(sim, cycle), 'bytes'))]))
   const silentBefore = asOf - SILENT_SHARE * (cycle.endsAt - cycle.startsAt)
   const seen = sims.map(({ lastSeenAt }) => lastSeenAt).filter((at) => at !== null)
   return {
@@ -278,12 +269,12 @@ export function poolRowOf(estate: Estate, pool: PoolState, moment: Moment): Pool
     limitBytes: figures.limitBytes,
     remainingBytes: figures.remainingBytes,
     overageBytes: figures.overageBytes,
-    overSimCount: figures.rows.filter(({ simId, limitBytes }) => (bytes.get(simId) ?? 0) > limitBytes).length,
+    overSimCount: figures.rows.filter(({ excessBytes }) => excessBytes > 0).length,
     silentSimCount: sims.filter(
       ({ status, statusSince, lastSeenAt }) =>
         status === SimStatus.Active && statusSince < silentBefore && (lastSeenAt === null || lastSeenAt < silentBefore),
     ).length,
-    topSimBytes: Math.max(0, ...bytes.values()),
+    topSimBytes: Math.max(0, ...figures.rows.map((row) => row.usageBytes)),
     lastSeenAt: seen.length === 0 ? null : new Date(Math.max(...seen)),
     ...windowSums(sims, moment),
   }
@@ -320,18 +311,17 @@ export function pickable(
   pool: PoolState,
   cycle: Cycle,
 ): { readonly overageBytes: number; readonly rows: readonly PoolRow[] } {
-  const { overageBytes, limitBytes: _, rows } = figuresOf(estate, pool, cycle)
-  const sims = seatsOf(estate, pool)
+  const { overageBytes, rows } = figuresOf(estate, pool, cycle)
+  const figures = new Map(rows.map((row) => [row.simId, row]))
   return {
     overageBytes,
-    rows: sims.map((sim) => {
-      const usageBytes = Math.max(0, sumOf(within(sim, cycle), 'bytes'))
-      const share = rows.find(({ simId }) => simId === sim.id)?.limitBytes ?? shareBytes(null, 0)
+    rows: seatsOf(estate, pool).map((sim) => {
+      const row = figures.get(sim.id)
       return {
         simId: sim.id,
-        usageBytes,
-        shareBytes: share,
-        excessBytes: Math.max(0, usageBytes - share),
+        usageBytes: row?.usageBytes ?? 0,
+        shareBytes: row?.limitBytes ?? 0,
+        excessBytes: row?.excessBytes ?? 0,
         stopped: sim.status === SimStatus.Suspended,
         exempt: sim.exempt,
         weaker: !mayBePicked({ exempt: false, ownMode: sim.watchdogMode }),

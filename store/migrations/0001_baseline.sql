@@ -1459,12 +1459,14 @@ end $$;
 
 -- === Views ===
 
--- Limit and excess of a SIM in a pool and cycle, by the tariff that governs it.
+-- Limit, excess and remaining bytes of a SIM in a pool and cycle, by the tariff that governs it. In a shared pool the
+-- excess is the SIM's weight in the division of the overage, elsewhere its overage. The same in TypeScript:
+-- domain/usage/allowance.ts.
 create view ledger_figures with (security_invoker = true) as
 select l.tenant_id, l.cycle_key, l.sim_id, l.pool_id, l.tariff_id, l.contributing, l.bytes, l.voice_seconds, l.sms_count,
        g.id as governing_tariff_id, g.type as governing_type, r.limit_bytes,
        case when g.id is null then 0 else greatest(0, l.bytes - r.limit_bytes) end as excess_bytes,
-       l.pool_id <> 0 and g.type <> 0 as is_shared
+       greatest(0, r.limit_bytes - l.bytes) as remaining_bytes, coalesce(pt.type, 0) <> 0 as is_shared
   from usage_ledger l
   left join pools p on p.id = l.pool_id
   left join tariffs pt on pt.id = p.tariff_id
@@ -1499,8 +1501,7 @@ select pc.tenant_id, pc.cycle_key, pc.pool_id, pc.usage_version, pc.bytes, pc.vo
     select sum_rows.limit_bytes, sum_rows.excess_bytes, sum_rows.remaining_bytes
       from (select coalesce(sum(f.limit_bytes) filter (where not c.is_shared), 0)::bigint as limit_bytes,
                    coalesce(sum(f.excess_bytes), 0)::bigint as excess_bytes,
-                   coalesce(sum(greatest(0, f.limit_bytes - f.bytes)) filter (where not c.is_shared), 0)::bigint
-                     as remaining_bytes
+                   coalesce(sum(f.remaining_bytes) filter (where not c.is_shared), 0)::bigint as remaining_bytes
               from ledger_figures f
              where f.tenant_id = pc.tenant_id and f.cycle_key = pc.cycle_key and f.pool_id = pc.pool_id) sum_rows
      where pc.summed_version <> pc.usage_version) s;

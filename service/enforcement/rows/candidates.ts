@@ -76,7 +76,7 @@ export async function poolRows(
   const { rows } = await sql<PoolRow & Omit<PickFrom, 'rows'>>`
     with seen as (
       select s.id as "simId", coalesce(f.bytes, 0) as "usageBytes", coalesce(f.limit_bytes, 0) as "shareBytes",
-             greatest(0, coalesce(f.bytes - f.limit_bytes, 0)) as "excessBytes", s.status = ${SimStatus.Suspended} as stopped,
+             coalesce(f.excess_bytes, 0) as "excessBytes", s.status = ${SimStatus.Suspended} as stopped,
              s.is_watchdog_exempt as exempt,
              coalesce(s.watchdog_mode = any(${[...UNPICKED_MODES]}::smallint[]), false) as weaker,
              coalesce(w.held, false) as held, coalesce(w.refused_at >= ${since ?? null}, false) as refused

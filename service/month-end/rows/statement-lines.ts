@@ -3,9 +3,9 @@
  * the lines part by part; a plan adds them up from the same select.
  */
 import { type RawBuilder, sql } from 'kysely'
-import { TariffType } from '../../../domain/codes.ts'
 import type { Cycle } from '../../../domain/time/cycle.ts'
 import { mine, type TenantTx } from '../../../store/tenancy.ts'
+import { EMPTY_CAPACITY, OVERAGE_BYTES } from '../../usage/rows/figures.ts'
 import { ALL_SIMS } from '../../usage/rows/open-cycle.ts'
 
 /** A part of a ledger: whole pools, or some SIMs of one unshared pool. */
@@ -42,7 +42,7 @@ export function linesNow(tx: TenantTx, cycle: Cycle, part?: Part): RawBuilder<un
     union all
     select 'pool', p.id, p.name, null, null, p.tariff_id, coalesce(u.bytes, 0), coalesce(u.voice_seconds, 0),
            coalesce(u.sms_count, 0),
-           case when t.type = ${TariffType['Fixed Pool']} then t.allowance_bytes else coalesce(u.limit_bytes, 0) end,
+           greatest(${EMPTY_CAPACITY}, coalesce(u.limit_bytes, 0)),
            coalesce(u.overage_bytes, 0), t.fixed_bucket_cost, 0, 0, 0
       from pools p
       join tariffs t on t.id = p.tariff_id
@@ -52,17 +52,21 @@ export function linesNow(tx: TenantTx, cycle: Cycle, part?: Part): RawBuilder<un
             or t.fixed_bucket_cost > 0 and p.created_at < ${new Date(cycle.endsAt)}
                and (p.deleted_at is null or p.deleted_at > ${new Date(cycle.startsAt)}))`
   return sql`
-    with figures as (
+    with places as materialized (
+      select * from overage_places(
+        ${cycle.key},
+        array(select pool_id from pool_cycles
+               where tenant_id = ${mine} and cycle_key = ${cycle.key} and pool_id <> 0 ${among(sql`pool_id`)}),
+        null)
+    ), figures as (
+      -- A full join is never run as nested loops. Each of the places has ledger rows.
       select f.pool_id, f.sim_id, f.governing_tariff_id, f.contributing, f.bytes, f.voice_seconds, f.sms_count,
-             f.limit_bytes,
-             case when f.is_shared then coalesce(d.overage_bytes, 0) else f.excess_bytes end as overage_bytes
-        from ledger_figures f
-        left join divided_overage(
-               ${cycle.key}, array(select pool_id from pool_cycles
-                                    where tenant_id = ${mine} and cycle_key = ${cycle.key} and pool_id <> 0
-                                          ${among(sql`pool_id`)})) d
-          on d.pool_id = f.pool_id and d.sim_id = f.sim_id
-       where f.tenant_id = ${mine} and f.cycle_key = (select ${cycle.key}::text) ${among(sql`f.pool_id`)} ${simsOf(part, sql`f.sim_id`)}
+             f.limit_bytes, ${OVERAGE_BYTES} as overage_bytes
+        from (select * from ledger_figures
+               where tenant_id = ${mine} and cycle_key = (select ${cycle.key}::text) ${among(sql`pool_id`)}
+                     ${simsOf(part, sql`sim_id`)}) f
+        full join places o on o.pool_id = f.pool_id
+       where coalesce(f.sim_id, 0) > 0
     ), pools_used as (
       select pool_id, sum(bytes)::bigint as bytes, sum(voice_seconds)::bigint as voice_seconds,
              sum(sms_count)::bigint as sms_count, sum(limit_bytes)::bigint as limit_bytes,

@@ -19,7 +19,7 @@ export async function wrongSums(tx: TenantTx, cycleKey?: string): Promise<WrongF
       select cycle_key, pool_id, sum(bytes)::bigint as bytes, sum(voice_seconds)::bigint as voice_seconds,
              sum(sms_count)::bigint as sms_count, count(*) filter (where contributing)::bigint as contributing,
              sum(limit_bytes) as limit_bytes, sum(excess_bytes)::bigint as excess_bytes,
-             sum(greatest(0, limit_bytes - bytes)) as remaining_bytes
+             sum(remaining_bytes) as remaining_bytes
         from ledger_figures where tenant_id = ${mine} ${among} group by cycle_key, pool_id
     ), kept as (
       select k.*, coalesce(t.type <> ${TariffType.Standard}, false) as is_shared,

@@ -32,25 +32,34 @@ export async function poolFigures(
   cycleKey: string,
   poolIds: readonly number[],
 ): Promise<Map<number, PoolFigures>> {
-  const capacity = sql`case when t.type = ${TariffType['Fixed Pool']} then t.allowance_bytes else 0 end`
-  // A pool without totals in this cycle still has its capacity. `limit 1` makes PostgreSQL look each pool up: without
-  // statistics of a cycle it estimates one row, and would read them all.
   const { rows } = await sql<PoolFigures & { poolId: number }>`
-    select ids.id as "poolId",
-           coalesce(f.limit_bytes, ${capacity}) as "limitBytes", coalesce(f.bytes, 0) as "usageBytes",
-           coalesce(f.remaining_bytes, ${capacity}) as "remainingBytes",
-           coalesce(f.overage_bytes, 0) as "overageBytes", coalesce(f.voice_seconds, 0) as "voiceSeconds",
-           coalesce(f.sms_count, 0) as "smsCount"
+    select ids.id as "poolId", f."limitBytes", f."usageBytes", f."remainingBytes", f."overageBytes", f."voiceSeconds",
+           f."smsCount"
       from unnest(${[...poolIds]}::integer[]) as ids(id)
       left join pools p on p.id = ids.id
       left join tariffs t on t.id = p.tariff_id
-      left join lateral (
-        select * from pool_figures f
-         where f.tenant_id = ${mine} and f.cycle_key = ${cycleKey} and f.pool_id = ids.id
-         limit 1
-      ) f on true`.execute(tx.q)
+     cross join lateral ${figuresOfPool(cycleKey, sql`ids.id`)} f`.execute(tx.q)
   return new Map(rows.map(({ poolId, ...figures }) => [poolId, figures]))
 }
+
+/** Capacity of a pool with the tariff `t` before any SIM contributes: a Fixed one has all of it. */
+export const EMPTY_CAPACITY = sql`case when t.type = ${TariffType['Fixed Pool']} then t.allowance_bytes else 0 end`
+
+/**
+ * The row of `pool_figures` of a pool with the tariff `t`, for a lateral join; of a pool without totals in the cycle,
+ * its empty capacity. `limit 1` makes PostgreSQL look each pool up: without statistics of a cycle it estimates one row,
+ * and would read them all.
+ */
+export const figuresOfPool = (cycleKey: string, poolId: RawBuilder<unknown>): RawBuilder<unknown> => sql`(
+  select coalesce(f.contributing, 0) as contributing, coalesce(f.limit_bytes, u.bytes) as "limitBytes",
+         coalesce(f.bytes, 0) as "usageBytes", coalesce(f.remaining_bytes, u.bytes) as "remainingBytes",
+         coalesce(f.overage_bytes, 0) as "overageBytes", coalesce(f.voice_seconds, 0) as "voiceSeconds",
+         coalesce(f.sms_count, 0) as "smsCount"
+    from (select ${EMPTY_CAPACITY} as bytes) u
+    left join lateral (
+      select * from pool_figures
+       where tenant_id = ${mine} and cycle_key = ${cycleKey} and pool_id = ${poolId}
+       limit 1) f on true)`
 
 /**
  * Figures of SIMs, by id: sums over a SIM's ledger rows of the cycle. A SIM without rows is left out.
@@ -110,6 +119,13 @@ export const rowFiguresBetween = (
 ): Promise<Map<number, RowFigures[]>> =>
   readRowFigures(tx, cycleKey, sql`sim_id between ${first} and ${last}`, EXACT_ROWS)
 
+/** Overage of the row `f` of `ledger_figures`. If its pool is shared and over, `o` is its row of `overage_places`. */
+export const OVERAGE_BYTES = sql`
+  case when not f.is_shared then f.excess_bytes
+       else coalesce(div(o.overage * f.excess_bytes, o.excess)
+                     + case when (mod(o.overage * f.excess_bytes, o.excess), -f.sim_id) >= (o.remainder, -o.sim_id)
+                            then 1 else 0 end, 0)::bigint end`
+
 async function readRowFigures(
   tx: TenantTx,
   cycleKey: string,
@@ -118,37 +134,22 @@ async function readRowFigures(
 ): Promise<Map<number, RowFigures[]>> {
   const { rows } = await sql<RowFigures & { simId: number }>`${kept}
     with own as materialized (
-      select f.sim_id, f.pool_id, f.bytes, f.limit_bytes, f.voice_seconds, f.sms_count,
-             coalesce(f.is_shared, false) as is_shared, f.excess_bytes
+      select f.*
         from (select sim_id, pool_id from usage_ledger
                where tenant_id = ${mine} and cycle_key = (select ${cycleKey}::text) and ${among}) l
        cross join lateral (
          select * from ledger_figures
           where tenant_id = ${mine} and cycle_key = ${cycleKey} and sim_id = l.sim_id and pool_id = l.pool_id limit 1) f
-    ), overs as materialized (
-      select p.pool_id, p.overage_bytes::numeric as overage, greatest(1, p.excess_bytes)::numeric as total
-        from (select distinct pool_id from own where is_shared and excess_bytes > 0) ids
-       cross join lateral (
-         select f.pool_id, f.overage_bytes, f.excess_bytes from pool_figures f
-          where f.tenant_id = ${mine} and f.cycle_key = ${cycleKey} and f.pool_id = ids.pool_id
-          limit 1
-       ) p
-       where p.overage_bytes > 0
     ), places as materialized (
-      -- Not called where no pool is over: its plan may read the cycle's ledger for nothing.
-      select l.* from (select array_agg(pool_id) as ids from overs having count(*) > 0) o
-       cross join lateral overage_places(${cycleKey}, o.ids, ${exactRows}) l
+      select o.*
+        from (select array_agg(distinct pool_id) as ids from own where is_shared and excess_bytes > 0) used
+       cross join lateral overage_places(${cycleKey}, used.ids, ${exactRows}) o
     )
-    select m.sim_id as "simId", m.pool_id as "poolId", m.limit_bytes as "limitBytes",
-           m.bytes as "usageBytes", greatest(0, m.limit_bytes - m.bytes) as "remainingBytes",
-           m.voice_seconds as "voiceSeconds", m.sms_count as "smsCount",
-           case when not m.is_shared then m.excess_bytes
-                else (div(coalesce(o.overage, 0) * m.excess_bytes, coalesce(o.total, 1))
-                      + case when (mod(o.overage * m.excess_bytes, o.total), -m.sim_id) >= (l.remainder, -l.sim_id)
-                             then 1 else 0 end)::bigint end as "overageBytes"
-      from own m
-      left join overs o on m.is_shared and m.excess_bytes > 0 and o.pool_id = m.pool_id
-      left join places l on l.pool_id = o.pool_id`.execute(tx.q)
+    select f.sim_id as "simId", f.pool_id as "poolId", f.limit_bytes as "limitBytes", f.bytes as "usageBytes",
+           f.remaining_bytes as "remainingBytes", f.voice_seconds as "voiceSeconds", f.sms_count as "smsCount",
+           ${OVERAGE_BYTES} as "overageBytes"
+      from own f
+      left join places o on f.is_shared and f.excess_bytes > 0 and o.pool_id = f.pool_id`.execute(tx.q)
   const bySim = new Map<number, RowFigures[]>()
   for (const { simId, ...figures } of rows) {
     const known = bySim.get(simId)

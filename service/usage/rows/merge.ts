@@ -7,7 +7,7 @@ import { sql } from 'kysely'
 import { SUBJECT_CODES } from '../../../domain/watchdog/subject.ts'
 import { noteChanged } from '../../../store/changed.ts'
 import { mine, type TenantTx } from '../../../store/tenancy.ts'
-import { summedAfter } from './pool-totals.ts'
+import { excessOf, remainingOf, rowTerms, summedAfter } from './pool-totals.ts'
 import { restating } from './restatements.ts'
 
 /**
@@ -88,31 +88,18 @@ export async function addToLedger(tx: TenantTx): Promise<void> {
 }
 
 /**
- * Adds the changes to the totals of pools. Rows of a pool with the same own tariff have the same limit, which is read
- * once. Without `materialized`, PostgreSQL would add up again for every pool: it has no statistics of temporary tables.
+ * Adds the changes to the totals of pools. Without `materialized`, PostgreSQL would add up again for every pool: it has
+ * no statistics of temporary tables.
  */
 async function addToPools(tx: TenantTx): Promise<void> {
   await restating(
     tx,
     sql`
-      with alike as materialized (
-        select cycle_key, pool_id, tariff_id, contributing, min(sim_id) as sim_id
-          from usage_changes group by cycle_key, pool_id, tariff_id, contributing
-      ), terms as materialized (
-        select a.cycle_key, a.pool_id, a.tariff_id, a.contributing, f.limit_bytes, f.governing_type is not null as is_governed,
-               coalesce(f.is_shared, false) as is_shared
-          from alike a
-         cross join lateral (
-           select * from ledger_figures f
-            where f.tenant_id = ${mine} and f.cycle_key = a.cycle_key and f.sim_id = a.sim_id
-              and f.pool_id = a.pool_id limit 1) f
-      ), added as materialized (
+      with terms as materialized (${rowTerms(sql`usage_changes`)}), added as materialized (
         select c.cycle_key, c.pool_id, sum(c.bytes - c.bytes_before)::bigint as bytes,
                sum(c.voice_seconds)::bigint as voice_seconds, sum(c.sms_count)::bigint as sms_count,
-               coalesce(sum(greatest(0, c.bytes - t.limit_bytes) - greatest(0, c.bytes_before - t.limit_bytes))
-                 filter (where t.is_governed), 0)::bigint as excess,
-               coalesce(sum(greatest(0, t.limit_bytes - c.bytes) - greatest(0, t.limit_bytes - c.bytes_before))
-                 filter (where not t.is_shared), 0)::bigint as remaining
+               sum(${excessOf(sql`c.bytes`)} - ${excessOf(sql`c.bytes_before`)})::bigint as excess,
+               sum(${remainingOf(sql`c.bytes`)} - ${remainingOf(sql`c.bytes_before`)})::bigint as remaining
           from usage_changes c
           join terms t
             on t.cycle_key = c.cycle_key and t.pool_id = c.pool_id and t.contributing = c.contributing

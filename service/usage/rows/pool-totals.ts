@@ -111,40 +111,48 @@ const selectOf = (places: readonly LedgerPlace[]): RawBuilder<unknown> => sql`
     from jsonb_to_recordset(${JSON.stringify(places)}::jsonb) as p("simId" bigint, "poolId" integer)`
 
 /**
- * Rows of one pool with the same own tariff have the same limit, so it is read once for all of them. `limit 1` makes
- * PostgreSQL look each row up: it has no statistics yet of a cycle being opened.
+ * Selects the limit of each kind of row in a set of ledger rows, for many rows: rows of a pool with the same own tariff
+ * have the same limit. `limit 1` makes PostgreSQL look each row up: it has no statistics yet of a cycle being opened.
+ *
+ * @param rows with cycle_key, sim_id, pool_id, tariff_id, contributing
  */
+export const rowTerms = (rows: RawBuilder<unknown>): RawBuilder<unknown> => sql`
+  select a.*, f.limit_bytes, f.is_shared, f.governing_type is not null as is_governed
+    from (select cycle_key, pool_id, tariff_id, contributing, min(sim_id) as sim_id
+            from ${rows} group by cycle_key, pool_id, tariff_id, contributing) a
+   cross join lateral (
+     select * from ledger_figures f
+      where f.tenant_id = ${mine} and f.cycle_key = a.cycle_key and f.sim_id = a.sim_id
+        and f.pool_id = a.pool_id limit 1) f`
+
+/** What a row with these bytes and the terms `t` adds to its pool's sums, as the view `pool_figures` adds them up. */
+export const excessOf = (bytes: RawBuilder<unknown>): RawBuilder<unknown> =>
+  sql`case when t.is_governed then greatest(0, ${bytes} - t.limit_bytes) else 0 end`
+export const remainingOf = (bytes: RawBuilder<unknown>): RawBuilder<unknown> =>
+  sql`case when t.is_shared then 0 else greatest(0, t.limit_bytes - ${bytes}) end`
+
 async function sumsOf(tx: TenantTx, cycleKey: string, places: RawBuilder<unknown>): Promise<Sums[]> {
   const { rows } = await sql<Sums>`
     with given as materialized (
-      select k."poolId", l.sim_id, l.tariff_id, coalesce(l.contributing, false) as contributing, l.bytes, l.voice_seconds,
-             l.sms_count
+      select ${cycleKey}::text as cycle_key, k."poolId" as pool_id, l.sim_id, l.tariff_id,
+             coalesce(l.contributing, false) as contributing, l.bytes, l.voice_seconds, l.sms_count
         from (${places}) as k("simId", "poolId")
         left join lateral (
           select * from usage_ledger u
            where u.tenant_id = ${mine} and u.cycle_key = ${cycleKey} and u.sim_id = k."simId"
              and u.pool_id = k."poolId" limit 1) l on true
-    ), terms as materialized (
-      select r."poolId", r.tariff_id, r.contributing, f.limit_bytes, coalesce(f.is_shared, false) as is_shared,
-             f.governing_type is not null as is_governed
-        from (select "poolId", tariff_id, contributing, min(sim_id) as sim_id
-                from given group by "poolId", tariff_id, contributing) r
-        cross join lateral (
-          select * from ledger_figures f
-           where f.tenant_id = ${mine} and f.cycle_key = ${cycleKey} and f.sim_id = r.sim_id
-             and f.pool_id = r."poolId" limit 1) f
-    )
-    select g."poolId", coalesce(sum(g.bytes), 0)::bigint as bytes,
+    ), terms as materialized (${rowTerms(sql`given`)})
+    select g.pool_id as "poolId", coalesce(sum(g.bytes), 0)::bigint as bytes,
            coalesce(sum(g.voice_seconds), 0)::bigint as "voiceSeconds", coalesce(sum(g.sms_count), 0)::bigint as "smsCount",
            count(*) filter (where g.contributing)::integer as contributing,
            coalesce(sum(t.limit_bytes) filter (where not t.is_shared), 0)::bigint as "limitBytes",
-           coalesce(sum(greatest(0, g.bytes - t.limit_bytes)) filter (where t.is_governed), 0)::bigint as "excessBytes",
-           coalesce(sum(greatest(0, t.limit_bytes - g.bytes)) filter (where not t.is_shared), 0)::bigint as "remainingBytes"
+           sum(${excessOf(sql`g.bytes`)})::bigint as "excessBytes",
+           sum(${remainingOf(sql`g.bytes`)})::bigint as "remainingBytes"
       from given g
       left join terms t
-        on t."poolId" = g."poolId" and coalesce(t.tariff_id, 0) = coalesce(g.tariff_id, 0)
+        on t.pool_id = g.pool_id and coalesce(t.tariff_id, 0) = coalesce(g.tariff_id, 0)
        and t.contributing = g.contributing and g.sim_id is not null
-     group by g."poolId"`.execute(tx.q)
+     group by g.pool_id`.execute(tx.q)
   return rows
 }
 

@@ -1,6 +1,6 @@
 /** Source data of the facts of SIMs, read for a whole range of them without an object for each. */
 import { TariffType } from '../../../domain/codes.ts'
-import { type Allowance, governingTariff, shareBytes } from '../../../domain/usage/allowance.ts'
+import { type Allowance, governingTariff, isShared, ledgerFigures } from '../../../domain/usage/allowance.ts'
 import type { SimFactRow } from '../../../rules/facts-of.ts'
 import type { CopiedRows } from '../../../store/copied-rows.ts'
 import type { TenantTx } from '../../../store/tenancy.ts'
@@ -54,23 +54,17 @@ export class JudgedLine extends SimLine implements SimFactRow {
     return true
   }
 
-  /** As the view `ledger_figures` and `rowFigures` have it for one ledger row. */
-  #judge(bytes: number, contributing: boolean, pool: PoolOfLimits | null): void {
+  #judge(usageBytes: number, contributing: boolean, pool: PoolOfLimits | null): void {
     const governing = governingTariff(this.#tariff(this.ledgerTariffId), pool?.tariff ?? null)
-    const isShared = pool !== null && governing !== null && governing.type !== TariffType.Standard
-    const limit = contributing ? shareBytes(governing, pool?.contributing ?? 0) : 0
-    const excess = governing === null ? 0 : Math.max(0, bytes - limit)
-    this.usageBytes = bytes
-    this.limitBytes = limit
-    this.remainingBytes = Math.max(0, limit - bytes)
-    this.overageBytes = excess
+    const figures = ledgerFigures(governing, { usageBytes, contributing }, pool?.contributing ?? 0)
+    const isDivided = pool !== null && isShared(pool.tariff)
+    this.usageBytes = usageBytes
+    this.limitBytes = figures.limitBytes
+    this.remainingBytes = figures.remainingBytes
+    this.overageBytes = isDivided && pool.overageBytes === 0 ? 0 : figures.excessBytes
     // A Fixed share outside pools is one of all SIMs outside pools, which are not counted here.
     this.isLimitKnown = pool !== null || governing?.type !== TariffType['Fixed Pool']
-    this.isOverageKnown = !isShared || excess === 0
-    if (isShared && pool.overageBytes === 0) {
-      this.overageBytes = 0
-      this.isOverageKnown = true
-    }
+    this.isOverageKnown = !isDivided || this.overageBytes === 0
   }
 
   #tariff(id: number | null): Allowance | null {

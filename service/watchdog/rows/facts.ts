@@ -1,6 +1,6 @@
 /** Reads the values behind the facts of subjects. The number of statements does not grow with the batch. */
 import { type RawBuilder, sql } from 'kysely'
-import { SimStatus, TariffType, TicketStatus } from '../../../domain/codes.ts'
+import { SimStatus, TicketStatus } from '../../../domain/codes.ts'
 import type { Cycle } from '../../../domain/time/cycle.ts'
 import { type Allowance, governingType } from '../../../domain/usage/allowance.ts'
 import { SUBJECT_CODES } from '../../../domain/watchdog/subject.ts'
@@ -16,6 +16,7 @@ import type {
   Windows,
 } from '../../../rules/fact-rows.ts'
 import { mine, type TenantTx } from '../../../store/tenancy.ts'
+import { figuresOfPool } from '../../usage/rows/figures.ts'
 
 export const NO_USAGE: WindowSums = { shortBytes: 0, longBytes: 0, dayBytes: 0, weekBytes: 0, dayMessages: 0 }
 
@@ -139,15 +140,6 @@ export async function simRows(tx: TenantTx, moment: SeatMoment, of: Among, most 
   })
 }
 
-/** Figures of the pool `p`. `limit 1` looks each pool up: in a cycle without statistics, a join would read them all. */
-const figuresOfPool = (cycleKey: string) => sql`(
-  select * from pool_figures
-   where tenant_id = p.tenant_id and cycle_key = ${cycleKey} and pool_id = p.id
-   limit 1)`
-
-/** The limit of a pool without totals, and so without ledger rows: a Fixed one has its capacity even then. */
-const LIMIT_UNUSED = sql`case when t.type = ${TariffType['Fixed Pool']} then t.allowance_bytes else 0 end`
-
 /** A SIM's pool, with the data for the limits of its SIMs. */
 export interface PoolOfLimits extends PoolOfSims {
   readonly tariff: Allowance | null
@@ -166,12 +158,11 @@ export async function poolsOfSims(
   const { rows } = await sql<Omit<PoolOfLimits, 'tariff'> & { id: number; allowanceBytes: number }>`
     select p.id, p.name, p.watchdog_mode as "watchdogMode", p.warning_threshold_pct as "warningThresholdPct",
            p.enable_burn_rate_alerts as "enableBurnRateAlerts", t.type as "tariffType",
-           coalesce(t.allowance_bytes, 0) as "allowanceBytes", coalesce(f.contributing, 0) as contributing,
-           coalesce(f.bytes, 0) as "usageBytes", coalesce(f.limit_bytes, ${LIMIT_UNUSED}) as "limitBytes",
-           coalesce(f.overage_bytes, 0) as "overageBytes"
+           coalesce(t.allowance_bytes, 0) as "allowanceBytes", f.contributing, f."usageBytes", f."limitBytes",
+           f."overageBytes"
       from pools p
       left join tariffs t on t.id = p.tariff_id
-      left join lateral ${figuresOfPool(cycleKey)} f on true
+     cross join lateral ${figuresOfPool(cycleKey, sql`p.id`)} f
      where p.id = any(${[...ids]}::integer[])`.execute(tx.q)
   return new Map(
     rows.map(({ id, allowanceBytes, ...pool }) => {
@@ -202,12 +193,10 @@ export async function poolFactRows(
            p.watchdog_mode as mode, p.warning_threshold_pct as "warningThresholdPct",
            coalesce(p.enable_burn_rate_alerts, false) as "enableBurnRateAlerts",
            p.active_sim_count as "activeSimCount", p.total_sim_count as "totalSimCount",
-           coalesce(pc.bytes, 0) as "usageBytes", coalesce(pc.limit_bytes, ${LIMIT_UNUSED}) as "limitBytes",
-           coalesce(pc.remaining_bytes, ${LIMIT_UNUSED}) as "remainingBytes",
-           coalesce(pc.overage_bytes, 0) as "overageBytes"
+           f."usageBytes", f."limitBytes", f."remainingBytes", f."overageBytes"
       from pools p
       join tariffs t on t.id = p.tariff_id
-      left join lateral ${figuresOfPool(cycleKey)} pc on true
+     cross join lateral ${figuresOfPool(cycleKey, sql`p.id`)} f
      where ${among(tx, 'p', of)} and p.deleted_at is null
      order by p.id limit ${most}`.execute(tx.q)
   return rows
@@ -228,7 +217,7 @@ export async function scanPools(
 ): Promise<Map<number, PoolScan>> {
   const { rows } = await sql<PoolScan & { id: number }>`
     with used as (
-      select pool_id, count(*) filter (where bytes > limit_bytes)::integer as over_sims, max(bytes) as top_bytes
+      select pool_id, count(*) filter (where excess_bytes > 0)::integer as over_sims, max(bytes) as top_bytes
         from ledger_figures
        where tenant_id = ${mine} and cycle_key = (select ${cycleKey}::text) and pool_id = any(${[...ids]}::integer[])
        group by pool_id

@@ -6,7 +6,7 @@ import { type Cycle, cycleAt } from '../../../domain/time/cycle.ts'
 import { pageOfPools } from '../../../service/pools/rows/pools.ts'
 import { wrongSums } from '../../../service/usage/rows/check-sums.ts'
 import { currentCycle } from '../../../service/usage/rows/cycles.ts'
-import { poolFigures, simFigures } from '../../../service/usage/rows/figures.ts'
+import { OVERAGE_BYTES, poolFigures, simFigures } from '../../../service/usage/rows/figures.ts'
 import { cases } from '../../setup/cases.ts'
 import { aStore } from '../../setup/estate.ts'
 import { figuresOf } from './figure-model.ts'
@@ -113,11 +113,11 @@ async function look(world: World, cycles: readonly Cycle[]): Promise<void> {
             smsCount: number
           }>`
             select f.sim_id as "simId", f.pool_id as "poolId", f.governing_type = 0 as own, f.limit_bytes as "limit", f.bytes,
-                   case when f.is_shared then coalesce(d.overage_bytes, 0) else f.excess_bytes end as overage,
+                   ${OVERAGE_BYTES} as overage,
                    f.voice_seconds as "voiceSeconds", f.sms_count as "smsCount"
               from ledger_figures f
-              left join divided_overage(${cycle.key}, ${placesOf(world).map(({ id }) => id)}::integer[]) d
-                on d.pool_id = f.pool_id and d.sim_id = f.sim_id
+              left join overage_places(${cycle.key}, ${placesOf(world).map(({ id }) => id)}::integer[], null) o
+                on o.pool_id = f.pool_id
              where f.cycle_key = ${cycle.key} order by f.pool_id, f.sim_id`.execute(tx.q)
         ).rows,
       }
