@@ -46,7 +46,7 @@ export async function simEnforcement(
     processing: sim.openTickets > 0,
     // Once the cycle has ended, no rule enforces anything in it.
     overLimit: asking !== null && tx.now.getTime() < cycle.endsAt,
-    mode: modeInForce(asking?.subject ?? 'sim', sim.ownMode, sim.poolMode),
+    mode: modeInForce(asking?.subject ?? 'sim', sim.watchdogMode, sim.poolMode),
     exempt: sim.exempt,
     enforcementEnabled: settings.enforcementEnabled,
     passedOver: before?.held === true,

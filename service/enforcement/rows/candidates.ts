@@ -7,13 +7,14 @@ import type { SuspendedUntil } from '../../../domain/enforcement/suspend.ts'
 import { UNPICKED_MODES } from '../../../domain/watchdog/settings.ts'
 import { OPEN_STATUSES } from '../../../store/open-statuses.ts'
 import { mine, type TenantTx } from '../../../store/tenancy.ts'
+import { simColumns } from '../../sims/rows/sims.ts'
 
 export interface EnforcedSim {
   readonly simId: number
   readonly iccid: string
   readonly status: 0 | 1 | 2
   readonly poolId: number | null
-  readonly ownMode: WatchdogMode | null
+  readonly watchdogMode: WatchdogMode | null
   readonly poolMode: WatchdogMode | null
   readonly exempt: boolean
   readonly openTickets: number
@@ -34,8 +35,7 @@ type Row = Omit<EnforcedSim, 'suspension'> & {
 /** Reads one SIM for enforcement; undefined if the tenant has no such SIM. */
 export async function readEnforcedSim(tx: TenantTx, simId: number): Promise<EnforcedSim | undefined> {
   const { rows } = await sql<Row>`
-    select s.id as "simId", s.iccid, s.status, s.pool_id as "poolId", s.watchdog_mode as "ownMode",
-           p.watchdog_mode as "poolMode", s.is_watchdog_exempt as exempt,
+    select s.id as "simId", ${simColumns()}, p.watchdog_mode as "poolMode",
            (select count(*) from tickets t where t.sim_id = s.id and t.status in ${OPEN_STATUSES})::integer as "openTickets",
            u.cause, u.rule, u.cycle_key as cycle, u.until, u.workflow_id as "workflowId", u.opened_at as "openedAt"
       from sims s

@@ -29,11 +29,16 @@ type PoolRow = PoolRecord &
     readonly tariffType: TariffType
   }
 
-const columns = sql`p.id, p.name, p.type, p.watchdog_mode as "watchdogMode",
-  p.warning_threshold_pct as "warningThresholdPct", p.enable_burn_rate_alerts as "enableBurnRateAlerts", p.status,
-  p.created_at as "createdAt", p.updated_at as "updatedAt", p.activated_at as "activatedAt",
-  p.active_sim_count as "activeSimCount", p.total_sim_count as "totalSimCount", p.tariff_id as "tariffId",
-  t.display_name as "tariffName", t.type as "tariffType"`
+/** The watchdog settings of a SIM `s` or a pool `p`. */
+export const settingsColumns = (of: 's' | 'p'): RawBuilder<unknown> => {
+  const column = (name: string) => sql.ref(`${of}.${name}`)
+  return sql`${column('watchdog_mode')} as "watchdogMode", ${column('warning_threshold_pct')} as "warningThresholdPct",
+    ${column('enable_burn_rate_alerts')} as "enableBurnRateAlerts"`
+}
+
+const columns = sql`p.id, p.name, p.type, ${settingsColumns('p')}, p.status, p.created_at as "createdAt",
+  p.updated_at as "updatedAt", p.activated_at as "activatedAt", p.active_sim_count as "activeSimCount",
+  p.total_sim_count as "totalSimCount", p.tariff_id as "tariffId", t.display_name as "tariffName", t.type as "tariffType"`
 
 const fromPools = (tx: TenantTx, where: RawBuilder<unknown>) => sql`
   from pools p join tariffs t on t.id = p.tariff_id
@@ -151,10 +156,9 @@ async function readPoolTariffs(tx: TenantTx, ids: readonly number[], lock: RawBu
 
 async function findPoolRecord(tx: TenantTx, id: number, lock: RawBuilder<unknown>): Promise<PoolRecord | undefined> {
   const { rows } = await sql<PoolRecord>`
-    select id, name, type, watchdog_mode as "watchdogMode", warning_threshold_pct as "warningThresholdPct",
-           enable_burn_rate_alerts as "enableBurnRateAlerts", status, tariff_id as "tariffId"
-      from pools
-     where id = ${id}::bigint and deleted_at is null ${lock}`.execute(tx.q)
+    select p.id, p.name, p.type, ${settingsColumns('p')}, p.status, p.tariff_id as "tariffId"
+      from pools p
+     where p.id = ${id}::bigint and p.deleted_at is null ${lock}`.execute(tx.q)
   return rows[0]
 }
 

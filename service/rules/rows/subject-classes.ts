@@ -6,6 +6,7 @@ import { type RawBuilder, sql } from 'kysely'
 import { SimStatus, type TariffType, type WatchdogMode } from '../../../domain/codes.ts'
 import type { PoolWatchdogSettings, WatchdogSettings } from '../../../domain/watchdog/settings.ts'
 import { mine, type TenantTx } from '../../../store/tenancy.ts'
+import { settingsColumns } from '../../pools/rows/pools.ts'
 
 interface Counted {
   readonly count: number
@@ -48,30 +49,19 @@ const fitting = (text: RawBuilder<unknown>, patterns: readonly string[]): RawBui
 /** @param most ids of a class */
 export async function simClasses(tx: TenantTx, patterns: Patterns, most: number): Promise<SimClass[]> {
   const settings = sql`
-    "isProvisioned", exempt, "watchdogMode", "warningThresholdPct", "enableBurnRateAlerts", "ownType", "isInPool",
-    "poolMode", "poolThreshold", "poolBurn", "poolType"`
+    "isProvisioned", exempt, "watchdogMode", "warningThresholdPct", "enableBurnRateAlerts", "ownType", pool`
   const key = sql`${settings}, fits_pool, fits_tag`
-  const { rows } = await sql<
-    Omit<SimClass, 'pool'> & {
-      isInPool: boolean
-      poolMode: WatchdogMode
-      poolThreshold: number | null
-      poolBurn: boolean | null
-      poolType: TariffType | null
-    }
-  >`
+  const { rows } = await sql<SimClass>`
     with pool as (
-      select p.id, p.name, p.watchdog_mode as mode, p.warning_threshold_pct as threshold,
-             p.enable_burn_rate_alerts as burn, t.type, ${fitting(sql`p.name`, patterns.pool)} as fits
-        from pools p left join tariffs t on t.id = p.tariff_id
+      select p.id, p.name, to_jsonb(settings) as settings, ${fitting(sql`p.name`, patterns.pool)} as fits
+        from pools p
+        left join tariffs t on t.id = p.tariff_id
+       cross join lateral (select ${settingsColumns('p')}, t.type as "tariffType") settings
        where p.tenant_id = ${mine}
     ), sim as (
       select s.id, s.tag, p.name, s.status <> ${SimStatus.Unprovisioned} as "isProvisioned",
-             s.is_watchdog_exempt as exempt, s.watchdog_mode as "watchdogMode",
-             s.warning_threshold_pct as "warningThresholdPct", s.enable_burn_rate_alerts as "enableBurnRateAlerts",
-             o.type as "ownType", p.id is not null as "isInPool", p.mode as "poolMode", p.threshold as "poolThreshold",
-             p.burn as "poolBurn", p.type as "poolType", p.fits as fits_pool,
-             ${fitting(sql`s.tag`, patterns.tag)} as fits_tag
+             s.is_watchdog_exempt as exempt, ${settingsColumns('s')}, o.type as "ownType",
+             p.settings as pool, p.fits as fits_pool, ${fitting(sql`s.tag`, patterns.tag)} as fits_tag
         from sims s
         left join pool p on p.id = s.pool_id
         left join tariffs o on o.id = s.tariff_id
@@ -82,17 +72,7 @@ export async function simClasses(tx: TenantTx, patterns: Patterns, most: number)
     select ${settings}, min(tag) as tag, min(name) as "poolName", count(*)::integer as count,
            json_agg(id order by id) filter (where n <= ${most}) as ids
       from numbered group by ${key}`.execute(tx.q)
-  return rows.map(({ isInPool, poolMode, poolThreshold, poolBurn, poolType, ...row }) => ({
-    ...row,
-    pool: isInPool
-      ? {
-          watchdogMode: poolMode,
-          warningThresholdPct: poolThreshold,
-          enableBurnRateAlerts: poolBurn,
-          tariffType: poolType,
-        }
-      : null,
-  }))
+  return rows
 }
 
 /** The classes of pools, without deleted ones. @param most ids of a class */

@@ -4,6 +4,7 @@ import { SimStatus, SimType, type WatchdogMode } from '../../../domain/codes.ts'
 import type { ImportedSim } from '../../../domain/sims/sim-import.ts'
 import { OPEN_STATUSES } from '../../../store/open-statuses.ts'
 import type { TenantTx } from '../../../store/tenancy.ts'
+import { settingsColumns } from '../../pools/rows/pools.ts'
 import { countNewSims } from './sim-counts.ts'
 
 /**
@@ -75,10 +76,9 @@ export interface LockedSimRecord {
 export async function lockSimRecord(tx: TenantTx, id: number): Promise<LockedSimRecord | undefined> {
   const { rows } = await sql<LockedSimRecord>`
     select tag, status, pool_id as "poolId", tariff_id as "tariffId", pending_pool_id as "pendingPoolId",
-           pending_tariff_id as "pendingTariffId", pending_unassign as "pendingUnassign",
-           watchdog_mode as "watchdogMode", warning_threshold_pct as "warningThresholdPct",
-           enable_burn_rate_alerts as "enableBurnRateAlerts", is_watchdog_exempt as "isWatchdogExempt"
-      from sims where id = ${id} for update`.execute(tx.q)
+           pending_tariff_id as "pendingTariffId", pending_unassign as "pendingUnassign", ${settingsColumns('s')},
+           is_watchdog_exempt as "isWatchdogExempt"
+      from sims s where id = ${id} for update`.execute(tx.q)
   return rows[0]
 }
 

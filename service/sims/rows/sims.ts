@@ -12,6 +12,7 @@ import { KEYSET_PAGE, keysetPages, pageLimit, placeAfter } from '../../../store/
 import { OPEN_STATUSES } from '../../../store/open-statuses.ts'
 import { type Part, readPage, readPart } from '../../../store/paging.ts'
 import { mine, type Store, type TenantTx } from '../../../store/tenancy.ts'
+import { settingsColumns } from '../../pools/rows/pools.ts'
 import { findTariffs } from '../../tariffs/rows/tariffs.ts'
 import { runningCycle } from '../../usage/rows/cycles.ts'
 import { NO_FIGURES, type SimFigures, simFigures } from '../../usage/rows/figures.ts'
@@ -19,13 +20,19 @@ import { unopenedSimFigures } from '../../usage/rows/unopened.ts'
 import { isIndexed, pageOfFound, type SimFilter, simsAfter, simsMatching } from './search.ts'
 import { type IdPage, pageByBlocks, pageOfPool } from './sim-counts.ts'
 
+/** A SIM `s` with its own watchdog settings. @param seat source of its pool and tariff */
+export const simColumns = (seat: RawBuilder<unknown> = sql`s`): RawBuilder<unknown> => sql`
+  s.iccid, s.tag, s.type, s.status, ${seat}.pool_id as "poolId", ${seat}.tariff_id as "tariffId",
+  s.is_watchdog_exempt as exempt, ${settingsColumns('s')}`
+
 /** Columns of a SIM, shown unchanged. */
 type Plain =
   | ('id' | 'tag' | 'iccid' | 'poolId' | 'tariffId' | 'imsi' | 'msisdn' | 'imei' | 'status' | 'type')
-  | ('esimQrPayload' | 'pendingPoolId' | 'pendingTariffId' | 'pendingUnassign' | 'isWatchdogExempt')
+  | ('esimQrPayload' | 'pendingPoolId' | 'pendingTariffId' | 'pendingUnassign')
 
 /** A SIM with its own watchdog settings, and with the tariff and the settings of its pool. */
 interface SimRow extends Pick<StoredSim, Plain>, WatchdogSettings {
+  readonly exempt: boolean
   readonly updatedAt: Date
   readonly provisionedAt: Date | null
   readonly lastSeenAt: Date | null
@@ -36,14 +43,12 @@ interface SimRow extends Pick<StoredSim, Plain>, WatchdogSettings {
   readonly poolBurnRateAlerts: boolean | null
 }
 
-const columns = sql`s.id, s.tag, s.iccid, s.pool_id as "poolId", s.tariff_id as "tariffId", s.imsi, s.msisdn, g.imei,
-  s.status, s.updated_at as "updatedAt", s.provisioned_at as "provisionedAt", g.last_seen_at as "lastSeenAt", s.type,
-  s.esim_qr_payload as "esimQrPayload", s.pending_pool_id as "pendingPoolId",
-  s.pending_tariff_id as "pendingTariffId", s.pending_unassign as "pendingUnassign",
-  s.watchdog_mode as "watchdogMode", s.is_watchdog_exempt as "isWatchdogExempt",
-  s.warning_threshold_pct as "warningThresholdPct", s.enable_burn_rate_alerts as "enableBurnRateAlerts",
-  p.tariff_id as "poolTariffId", pt.type as "poolTariffType", p.watchdog_mode as "poolMode",
-  p.warning_threshold_pct as "poolThresholdPct", p.enable_burn_rate_alerts as "poolBurnRateAlerts"`
+const columns = sql`s.id, ${simColumns()}, s.imsi, s.msisdn, g.imei, s.updated_at as "updatedAt",
+  s.provisioned_at as "provisionedAt", g.last_seen_at as "lastSeenAt", s.esim_qr_payload as "esimQrPayload",
+  s.pending_pool_id as "pendingPoolId", s.pending_tariff_id as "pendingTariffId",
+  s.pending_unassign as "pendingUnassign", p.tariff_id as "poolTariffId", pt.type as "poolTariffType",
+  p.watchdog_mode as "poolMode", p.warning_threshold_pct as "poolThresholdPct",
+  p.enable_burn_rate_alerts as "poolBurnRateAlerts"`
 
 const fromSims = (where: RawBuilder<unknown>) => sql`
   from sims s left join pools p on p.id = s.pool_id left join tariffs pt on pt.id = p.tariff_id
@@ -57,10 +62,11 @@ function inForce({
   poolMode: watchdogMode,
   poolThresholdPct: warningThresholdPct,
   poolBurnRateAlerts: enableBurnRateAlerts,
+  exempt: isWatchdogExempt,
   ...sim
 }: SimRow) {
   const pool = { tariffType, watchdogMode, warningThresholdPct, enableBurnRateAlerts }
-  return { ...sim, ...settingsInForce(sim, sim.poolId === null ? null : pool) }
+  return { ...sim, isWatchdogExempt, ...settingsInForce(sim, sim.poolId === null ? null : pool) }
 }
 
 const usageOf = (figures: SimFigures) => ({

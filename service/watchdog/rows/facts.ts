@@ -16,6 +16,8 @@ import type {
   Windows,
 } from '../../../rules/fact-rows.ts'
 import { mine, type TenantTx } from '../../../store/tenancy.ts'
+import { settingsColumns } from '../../pools/rows/pools.ts'
+import { simColumns } from '../../sims/rows/sims.ts'
 import { figuresOfPool } from '../../usage/rows/figures.ts'
 
 export const NO_USAGE: WindowSums = { shortBytes: 0, longBytes: 0, dayBytes: 0, weekBytes: 0, dayMessages: 0 }
@@ -122,10 +124,8 @@ interface SeatMoment {
 export async function simRows(tx: TenantTx, moment: SeatMoment, of: Among, most = 2_147_483_646): Promise<SimRow[]> {
   const { seat, join, isProvisioned } = seatIn(moment)
   const { rows } = await sql<Omit<SimRow, 'pool' | 'tariffType'> & { tariffId: number | null }>`
-    select s.id as "simId", s.iccid, s.tag, s.type, s.status, s.status_since as "statusSince", ${seat}.pool_id as "poolId",
-           ${seat}.tariff_id as "tariffId", s.is_watchdog_exempt as exempt, s.watchdog_mode as "watchdogMode",
-           s.warning_threshold_pct as "warningThresholdPct", s.enable_burn_rate_alerts as "enableBurnRateAlerts",
-           ${SEEN.imei} as imei, ${SEEN.deviceChanges} as "deviceChanges", ${SEEN.deviceChangedAt} as "deviceChangedAt",
+    select s.id as "simId", ${simColumns(seat)}, s.status_since as "statusSince", ${SEEN.imei} as imei,
+           ${SEEN.deviceChanges} as "deviceChanges", ${SEEN.deviceChangedAt} as "deviceChangedAt",
            ${SEEN.lastSeenAt} as "lastSeenAt"
       from sims s ${SIGHTING}${join}
      where ${among(tx, 's', of)} and ${isProvisioned}
@@ -156,8 +156,7 @@ export async function poolsOfSims(
 ): Promise<Map<number, PoolOfLimits>> {
   if (ids.length === 0) return new Map()
   const { rows } = await sql<Omit<PoolOfLimits, 'tariff'> & { id: number; allowanceBytes: number }>`
-    select p.id, p.name, p.watchdog_mode as "watchdogMode", p.warning_threshold_pct as "warningThresholdPct",
-           p.enable_burn_rate_alerts as "enableBurnRateAlerts", t.type as "tariffType",
+    select p.id, p.name, ${settingsColumns('p')}, t.type as "tariffType",
            coalesce(t.allowance_bytes, 0) as "allowanceBytes", f.contributing, f."usageBytes", f."limitBytes",
            f."overageBytes"
       from pools p

@@ -8,30 +8,30 @@ import type { SimRow } from '../../../rules/fact-rows.ts'
 import type { CopiedRows } from '../../../store/copied-rows.ts'
 import { copyOf } from '../../../store/copy.ts'
 import { mine, type TenantTx } from '../../../store/tenancy.ts'
+import { simColumns } from '../../sims/rows/sims.ts'
 import { type Among, SEEN } from './facts.ts'
 
 /** The columns of a SIM's own rows. */
 type Own = Omit<SimRow, 'pool' | 'tariffType'>
 
 const COLUMNS = sql`
-  s.id, s.iccid, s.tag, s.type, s.status, s.status_since, s.pool_id, s.tariff_id, s.is_watchdog_exempt, s.watchdog_mode,
-  s.warning_threshold_pct, s.enable_burn_rate_alerts, ${SEEN.imei}, ${SEEN.deviceChanges}, ${SEEN.deviceChangedAt},
+  s.id, ${simColumns()}, s.status_since, ${SEEN.imei}, ${SEEN.deviceChanges}, ${SEEN.deviceChangedAt},
   ${SEEN.lastSeenAt}, l.pool_id, l.tariff_id, l.contributing, l.bytes, l.voice_seconds, l.sms_count`
 
-/** Numbers of the columns. */
+/** Numbers of the columns. Those of `simColumns` are in its order. */
 const AT = {
   id: 0,
   iccid: 1,
   tag: 2,
   type: 3,
   status: 4,
-  statusSince: 5,
-  poolId: 6,
-  tariffId: 7,
-  exempt: 8,
-  watchdogMode: 9,
-  warningThresholdPct: 10,
-  enableBurnRateAlerts: 11,
+  poolId: 5,
+  tariffId: 6,
+  exempt: 7,
+  watchdogMode: 8,
+  warningThresholdPct: 9,
+  enableBurnRateAlerts: 10,
+  statusSince: 11,
   imei: 12,
   deviceChanges: 13,
   deviceChangedAt: 14,
