@@ -19,7 +19,7 @@ import { poolEnforcement, simEnforcement } from '../enforcement/read-enforcement
 import { lockSim } from '../sims/rows/sim-state.ts'
 import { applyTickets } from '../tickets/apply-tickets.ts'
 import { type OpenTicketRequest, openTicket } from '../tickets/open-ticket.ts'
-import { endTickets } from '../tickets/rows/batches.ts'
+import { writeTicketEnds } from '../tickets/rows/batches.ts'
 import { findTicket } from '../tickets/rows/tickets.ts'
 import { currentCycle } from '../usage/rows/cycles.ts'
 import { renewedSims, requestsAfter } from './rows/due.ts'
@@ -169,5 +169,5 @@ async function complete(tx: TenantTx, ask: OpenTicketRequest): Promise<void> {
   const [sim, ticket] = [await lockSim(tx, ask.simId), await findTicket(tx, id)]
   if (sim === undefined || ticket === undefined) throw new Error(`ticket ${id} of SIM ${ask.simId} is gone`)
   await applyTickets(tx, [{ sim, ticket }])
-  await endTickets(tx, [{ ticket, status: TicketStatus.Complete, failure: null }])
+  await writeTicketEnds(tx, [{ ticket, status: TicketStatus.Complete, failure: null }])
 }

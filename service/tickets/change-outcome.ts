@@ -4,6 +4,7 @@
  */
 import { LogLevel } from '../../domain/codes.ts'
 import type { MonthEndKind, OpenedChange } from '../../domain/month-end/queued-change.ts'
+import type { TicketEnd } from '../../domain/temporal/ticket-ends.ts'
 import { insertLogEntries } from '../../store/log.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
 import { namedSims } from '../sims/rows/sims.ts'
@@ -12,8 +13,7 @@ import type { TicketRecord } from './rows/tickets.ts'
 
 interface Ended {
   readonly ticket: Pick<TicketRecord, 'id' | 'simId' | 'cause' | 'effectiveAt'>
-  /** Null if the ticket is complete. */
-  readonly failure: { readonly code: string; readonly text: string } | null
+  readonly end: TicketEnd
 }
 
 /**
@@ -24,10 +24,9 @@ export async function noteMonthEnd(tx: TenantTx, ended: readonly Ended[]): Promi
   const own = new Map(ended.filter(({ ticket }) => ticket.cause.by === 'month-end').map((one) => [one.ticket.id, one]))
   const noted = await saveEnded(
     tx,
-    [...own.values()].map(({ ticket: { id }, failure }) => ({
+    [...own.values()].map(({ ticket: { id }, end }) => ({
       ticketId: id,
-      code: failure?.code ?? null,
-      text: failure?.text ?? null,
+      ...(end.status === 'complete' ? { code: null, text: null } : { code: end.code, text: end.detail }),
     })),
   )
   const begun = noted.flatMap((one) => {
@@ -37,23 +36,18 @@ export async function noteMonthEnd(tx: TenantTx, ended: readonly Ended[]): Promi
   // Applying a change takes it off the queue. A change that found the SIM in place was not applied, so do it here.
   await forgetChanges(
     tx,
-    begun.flatMap(({ kind, failure, ticket: { simId, effectiveAt } }) =>
-      failure === null && effectiveAt !== null && kind !== 'return' ? [{ simId, before: effectiveAt }] : [],
+    begun.flatMap(({ kind, end, ticket: { simId, effectiveAt } }) =>
+      end.status === 'complete' && effectiveAt !== null && kind !== 'return' ? [{ simId, before: effectiveAt }] : [],
     ),
   )
-  const failed = begun.filter(({ failure }) => failure !== null)
+  const failed = begun.filter(({ end }) => end.status !== 'complete')
   for (const [kind, ofKind] of Map.groupBy(failed, ({ kind }) => kind)) {
     for (const [cycleKey, all] of Map.groupBy(ofKind, ({ cycleKey }) => cycleKey)) {
       await noteFailures(
         tx,
         cycleKey,
         kind,
-        all.map(({ ticket: { simId }, ticketId, failure }) => ({
-          simId,
-          ticketId,
-          code: failure?.code ?? null,
-          detail: failure?.text ?? null,
-        })),
+        all.map(({ ticket: { simId }, ticketId, end: { code, detail } }) => ({ simId, ticketId, code, detail })),
       )
     }
   }

@@ -13,26 +13,23 @@
  */
 
 import { CarrierError, type CarrierRequest, type Network } from '../../adapters/carrier/network.ts'
-import { TicketStatus, TicketType } from '../../domain/codes.ts'
-import { COMPLETE, isRefusal, type TicketEnd } from '../../domain/temporal/ticket-ends.ts'
+import { TicketType } from '../../domain/codes.ts'
 import { type CarrierRefusal, isRefused } from '../../domain/tickets/carrier-refusal.ts'
 import { type CarrierOperation, decide } from '../../domain/tickets/decisions.ts'
 import { backoffMs } from '../../domain/time/backoff.ts'
 import { isAway, isLockTimeout } from '../../store/away.ts'
-import { noteRefused } from '../../store/outbox.ts'
 import { inPlatform, inTenant, type Store, type TenantTx } from '../../store/tenancy.ts'
 import { poolNames } from '../pools/rows/pools.ts'
 import { type LockedSim, lockSims, readSimStates } from '../sims/rows/sim-state.ts'
 import { tariffNames } from '../tariffs/rows/tariffs.ts'
 import { openRunningCycle } from '../usage/rows/open-in-slices.ts'
 import { applyTickets, type Completed } from './apply-tickets.ts'
-import { noteMonthEnd } from './change-outcome.ts'
+import { type Ended, endTickets } from './end-tickets.ts'
 import { dropChangesOfIdle } from './idle-changes.ts'
 import { noteProbe, noteRefusedCredentials, noteReplacedCredentials } from './note-credentials.ts'
 import {
   type DueQuery,
   dueSims,
-  endTickets,
   lockDueSims,
   oldestOpenTickets,
   type Postponed,
@@ -45,8 +42,6 @@ import {
 import { readCarrierRefusals, returnCarrierProbe, takeCarrierProbe } from './rows/carrier-refusals.ts'
 import type { TicketFailure, TicketRecord } from './rows/tickets.ts'
 import { isAcceptance, sentTogether, type Understood } from './sent-together.ts'
-import { signalEnds } from './signal-ends.ts'
-import { recordTicketEvents } from './ticket-events.ts'
 
 /** How tickets are tried. Times are in milliseconds. */
 export interface TicketOptions {
@@ -72,12 +67,6 @@ interface Asked {
   readonly ticket: TicketRecord
   readonly request: CarrierRequest
 }
-interface Ended {
-  readonly ticket: TicketRecord
-  /** Null if it is complete. */
-  readonly failure: TicketFailure | null
-}
-
 /** The context of a job. */
 interface Work {
   readonly store: Store
@@ -282,7 +271,7 @@ async function claimTickets(tx: TenantTx, query: ClaimQuery, work: Work): Promis
   await settleWork(tx, without)
   await setDue(tx, later)
   await applyTickets(tx, recorded)
-  await endAll(tx, ended)
+  await endTickets(tx, ended)
   await dropChangesOfIdle(tx, nothing)
   await startAttempts(
     tx,
@@ -394,7 +383,7 @@ async function finish(tx: TenantTx, answered: readonly Understood[], options: Ti
   }
   await applyTickets(tx, completed)
   await postponeTickets(tx, postponed)
-  await endAll(tx, ended)
+  await endTickets(tx, ended)
 }
 
 const FOR_NOW: ReadonlySet<TicketType> = new Set([TicketType['Send SMS'], TicketType.Refresh])
@@ -423,32 +412,3 @@ function pauseMs(attempts: number, failure: CarrierError, options: TicketOptions
   const own = backoffMs(attempts, { firstMs: options.retryMinMs, longestMs: options.retryMaxMs })
   return Math.max(own, failure.retryAfterMs ?? 0)
 }
-
-/** Ends tickets, and reports it. Their changes are applied before. Call with their SIMs locked. */
-async function endAll(tx: TenantTx, ended: readonly Ended[]): Promise<void> {
-  if (ended.length === 0) return
-  const next = await endTickets(
-    tx,
-    ended.map(({ ticket, failure }) => {
-      return { ticket, status: failure === null ? TicketStatus.Complete : TicketStatus.Failed, failure }
-    }),
-  )
-  await noteRefused(tx, ended.flatMap(refusedRun))
-  await noteMonthEnd(tx, ended)
-  await recordTicketEvents(tx, ended)
-  await signalEnds(
-    tx,
-    ended.map(({ ticket, failure }) => ({ ...ticket, end: endOf(failure), next: next.get(ticket.simId) ?? null })),
-  )
-  await dropChangesOfIdle(
-    tx,
-    ended.filter(({ failure }) => failure !== null).map(({ ticket }) => ticket.simId),
-  )
-}
-
-/** The workflow that asked for a suspension on the watchdog's behalf, if the carrier has refused it for good. */
-const refusedRun = ({ ticket: { type, cause }, failure }: Ended): string[] =>
-  type === TicketType.Suspend && cause.by === 'watchdog' && isRefusal(endOf(failure)) ? [cause.workflowId] : []
-
-const endOf = (failure: TicketFailure | null): TicketEnd =>
-  failure === null ? COMPLETE : { status: 'failed', code: failure.code, detail: failure.text }

@@ -9,13 +9,14 @@
  */
 import { randomUUID } from 'node:crypto'
 import type { Job } from '../../domain/jobs.ts'
+import { cancelledEnd } from '../../domain/temporal/ticket-ends.ts'
 import { inTenant, type Store, type TenantTx } from '../../store/tenancy.ts'
 import { lockSims } from '../sims/rows/sim-state.ts'
 import { askOf, refusalsOf } from './bulk-targets.ts'
 import { dropChangesOfIdle } from './idle-changes.ts'
 import { cancelSome, type LockedRun, lockNextRun, settleBatch, waitingSims } from './rows/bulk.ts'
 import { insertTickets } from './rows/tickets.ts'
-import { recordCancelEvents } from './ticket-events.ts'
+import { recordTicketEvents } from './ticket-events.ts'
 
 /** SIMs in a transaction. It locks them for about a tenth of a second, and their own tickets wait that long. */
 export const BATCH = 500
@@ -59,7 +60,10 @@ async function workOffBatch(tx: TenantTx): Promise<boolean> {
 /** Cancels the next Pending tickets of a run, at most `BATCH`, and records their events. Call with the run locked. */
 export async function cancelBatch(tx: TenantTx, bulkId: string): Promise<void> {
   const cancelled = await cancelSome(tx, bulkId, BATCH, dueAfter(tx))
-  await recordCancelEvents(tx, cancelled)
+  await recordTicketEvents(
+    tx,
+    cancelled.map((ticket) => ({ ticket, end: cancelledEnd(ticket.id) })),
+  )
   await dropChangesOfIdle(
     tx,
     cancelled.map(({ simId }) => simId),

@@ -2,7 +2,6 @@
 import { randomUUID } from 'node:crypto'
 import { TicketStatus, type TicketType } from '../../domain/codes.ts'
 import { type ErrorCode, ServiceError } from '../../domain/errors.ts'
-import { cancelledEnd } from '../../domain/temporal/ticket-ends.ts'
 import { mayOpen, type SimState, stateAfter, type TicketRequest } from '../../domain/tickets/decisions.ts'
 import type { Cause, Ticket } from '../../domain/tickets/ticket.ts'
 import { noteChange } from '../../store/audit.ts'
@@ -11,13 +10,9 @@ import { lockPoolTariff } from '../pools/rows/pools.ts'
 import { assignmentConflict, type Place, placeConflict } from '../sims/assignment.ts'
 import { lockSim } from '../sims/rows/sim-state.ts'
 import { findTariff } from '../tariffs/rows/tariffs.ts'
-import { noteMonthEnd } from './change-outcome.ts'
-import { dropChangesOfIdle } from './idle-changes.ts'
+import { endTickets } from './end-tickets.ts'
 import { mustFitQuota, type TicketQuota } from './quota.ts'
-import { endTickets } from './rows/batches.ts'
 import { findTicket, insertTicket, openTickets, type TicketRecord, toTicket } from './rows/tickets.ts'
-import { signalEnds } from './signal-ends.ts'
-import { recordCancelEvents } from './ticket-events.ts'
 
 export interface OpenTicketRequest {
   /** UUID that follows from the caller's step. A repeated request with it returns the same ticket. */
@@ -143,12 +138,7 @@ export async function cancelTicket(tx: TenantTx, id: string): Promise<Ticket> {
   if (ticket?.status !== TicketStatus.Pending) {
     throw new ServiceError('ticket_not_pending', `Ticket ${id} cannot be cancelled any more: only a pending one can.`)
   }
-  await endTickets(tx, [{ ticket, status: TicketStatus.Cancelled, failure: null }])
-  const end = cancelledEnd(id)
-  await noteMonthEnd(tx, [{ ticket, failure: { code: end.code, text: end.detail } }])
-  await signalEnds(tx, [{ ...ticket, end, next: null }])
-  await recordCancelEvents(tx, [ticket])
-  await dropChangesOfIdle(tx, [ticket.simId])
+  await endTickets(tx, [{ ticket, failure: null, isCancelled: true }])
   const status = { before: { status: ticket.status }, after: { status: TicketStatus.Cancelled } }
   await noteChange(tx, { subject: 'ticket', id, ...status })
   return toTicket({ ...ticket, status: TicketStatus.Cancelled })

@@ -20,7 +20,7 @@ import { rulesInForce } from '../../service/rules/rules-in-force.ts'
 import { lockSim } from '../../service/sims/rows/sim-state.ts'
 import { applyTickets } from '../../service/tickets/apply-tickets.ts'
 import { type OpenTicketRequest, openTicket } from '../../service/tickets/open-ticket.ts'
-import { endTickets } from '../../service/tickets/rows/batches.ts'
+import { writeTicketEnds } from '../../service/tickets/rows/batches.ts'
 import { findTicket } from '../../service/tickets/rows/tickets.ts'
 import { openCycle, openSlice } from '../../service/usage/rows/open-cycle.ts'
 import { evaluateSubjects } from '../../service/watchdog/evaluate-subjects.ts'
@@ -106,7 +106,7 @@ async function carriedOut(
     const [sim, ticket] = [await lockSim(tx, ask.simId), await findTicket(tx, id)]
     if (sim === undefined || ticket === undefined) throw new Error(`ticket ${id} of SIM ${ask.simId} is gone`)
     await applyTickets(tx, [{ sim, ticket }])
-    await endTickets(tx, [{ ticket, status: TicketStatus.Complete, failure: null }])
+    await writeTicketEnds(tx, [{ ticket, status: TicketStatus.Complete, failure: null }])
     return id
   })
 }

@@ -12,7 +12,7 @@ import { createKey } from '../../service/tenants/create-key.ts'
 import { applyTickets } from '../../service/tickets/apply-tickets.ts'
 import { openTicket } from '../../service/tickets/open-ticket.ts'
 import type { TicketQuota } from '../../service/tickets/quota.ts'
-import { endTickets } from '../../service/tickets/rows/batches.ts'
+import { writeTicketEnds } from '../../service/tickets/rows/batches.ts'
 import { findTicket } from '../../service/tickets/rows/tickets.ts'
 import { connect } from '../../store/connect.ts'
 import { type Db, inPlatform, inTenant, type Store } from '../../store/tenancy.ts'
@@ -232,6 +232,6 @@ export async function provisioned(
     const ticket = await findTicket(tx, id)
     if (sim === undefined || ticket === undefined) throw new Error(`SIM ${simId} or its ticket is gone`)
     await applyTickets(tx, [{ sim, ticket }])
-    await endTickets(tx, [{ ticket, status: TicketStatus.Complete, failure: null }])
+    await writeTicketEnds(tx, [{ ticket, status: TicketStatus.Complete, failure: null }])
   })
 }

@@ -9,7 +9,7 @@ import { readsUsage, rulesInForce } from '../../service/rules/rules-in-force.ts'
 import { lockSim } from '../../service/sims/rows/sim-state.ts'
 import { applyTickets } from '../../service/tickets/apply-tickets.ts'
 import { type OpenTicketRequest, openTicket } from '../../service/tickets/open-ticket.ts'
-import { endTickets } from '../../service/tickets/rows/batches.ts'
+import { writeTicketEnds } from '../../service/tickets/rows/batches.ts'
 import { findTicket } from '../../service/tickets/rows/tickets.ts'
 import { recordUsage } from '../../service/usage/record-usage.ts'
 import { currentCycle } from '../../service/usage/rows/cycles.ts'
@@ -50,7 +50,7 @@ export async function endTicket(tx: TenantTx, simId: number, id: string): Promis
   const [sim, ticket] = [await lockSim(tx, simId), await findTicket(tx, id)]
   if (sim === undefined || ticket === undefined) throw new Error(`ticket ${id} of SIM ${simId} is gone`)
   await applyTickets(tx, [{ sim, ticket }])
-  await endTickets(tx, [{ ticket, status: TicketStatus.Complete, failure: null }])
+  await writeTicketEnds(tx, [{ ticket, status: TicketStatus.Complete, failure: null }])
 }
 
 /** All notices to the operator, the oldest first. */

@@ -137,7 +137,7 @@ export interface EndedTicket {
  *
  * @returns the causes of the SIMs' next open tickets, by SIM
  */
-export async function endTickets(tx: TenantTx, ended: readonly EndedTicket[]): Promise<Map<number, Cause>> {
+export async function writeTicketEnds(tx: TenantTx, ended: readonly EndedTicket[]): Promise<Map<number, Cause>> {
   if (ended.length === 0) return new Map()
   const rows = ended.map(({ ticket: { id }, status, failure }) => ({
     id,

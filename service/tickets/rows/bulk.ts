@@ -192,7 +192,7 @@ export async function dropWaiting(tx: TenantTx, bulkId: string): Promise<void> {
 }
 
 /** The part of a cancelled ticket that events and notifications need. */
-export type CancelledTicket = Pick<TicketRecord, 'id' | 'simId' | 'type' | 'unassign'>
+export type CancelledTicket = Pick<TicketRecord, 'id' | 'simId' | 'type' | 'unassign' | 'attempts'>
 
 /**
  * Cancels some of a run's Pending tickets, and finishes the cancellation if none is left. Call with the run locked.
@@ -231,7 +231,7 @@ async function cancelPending(
   const cancelled = await sql<CancelledTicket>`
     update tickets set status = ${TicketStatus.Cancelled}, finished_at = ${tx.now}
      where bulk_id = ${bulkId} and sim_id = any(${[...simIds]}::bigint[]) and status = ${TicketStatus.Pending}
-    returning id, sim_id as "simId", type, unassign`.execute(tx.q)
+    returning id, sim_id as "simId", type, unassign, attempts`.execute(tx.q)
   const { rows } = await sql<{ simId: number }>`
     with work as (
       select sim_id from ticket_work

@@ -5,7 +5,7 @@ import { TicketStatus } from '../../../domain/codes.ts'
 import { lockSim } from '../../../service/sims/rows/sim-state.ts'
 import { applyTickets } from '../../../service/tickets/apply-tickets.ts'
 import { executeTickets } from '../../../service/tickets/execute-tickets.ts'
-import { endTickets, startAttempts } from '../../../service/tickets/rows/batches.ts'
+import { startAttempts, writeTicketEnds } from '../../../service/tickets/rows/batches.ts'
 import { findTicket } from '../../../service/tickets/rows/tickets.ts'
 import { inTenant } from '../../../store/tenancy.ts'
 import type { aBridge } from '../../setup/bridge.ts'
@@ -42,7 +42,7 @@ export const complete = (harness: Harness, tenant: Tenant, simId: number, ticket
     const [sim, ticket] = [await lockSim(tx, simId), await findTicket(tx, ticketId)]
     if (sim === undefined || ticket === undefined) throw new Error(`SIM ${simId} or ticket ${ticketId} is gone`)
     await applyTickets(tx, [{ sim, ticket }])
-    await endTickets(tx, [{ ticket, status: TicketStatus.Complete, failure: null }])
+    await writeTicketEnds(tx, [{ ticket, status: TicketStatus.Complete, failure: null }])
   })
 
 const OPTIONS = { leaseMs: 10_000, retryMinMs: 1000, retryMaxMs: 60_000, attempts: 1, patienceMs: 3_600_000 }

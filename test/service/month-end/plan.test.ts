@@ -19,7 +19,7 @@ import { lockSim } from '../../../service/sims/rows/sim-state.ts'
 import { setTariffActive } from '../../../service/tariffs/set-tariff-active.ts'
 import { applyTickets } from '../../../service/tickets/apply-tickets.ts'
 import { openTicket } from '../../../service/tickets/open-ticket.ts'
-import { endTickets } from '../../../service/tickets/rows/batches.ts'
+import { writeTicketEnds } from '../../../service/tickets/rows/batches.ts'
 import { findTicket } from '../../../service/tickets/rows/tickets.ts'
 import { poolFigures } from '../../../service/usage/rows/figures.ts'
 import { cases } from '../../setup/cases.ts'
@@ -355,7 +355,7 @@ async function apply(harness: Harness, leftOpen: readonly number[] = []) {
         const [sim, ticket] = [await lockSim(tx, simId), await findTicket(tx, ticketId)]
         if (sim === undefined || ticket === undefined) throw new Error(`ticket ${ticketId} is gone`)
         if (decide(sim, ticket).do !== 'nothing') await applyTickets(tx, [{ sim, ticket }])
-        await endTickets(tx, [{ ticket, status: 2, failure: null }])
+        await writeTicketEnds(tx, [{ ticket, status: 2, failure: null }])
       })
       done[kind] += 1
     }
