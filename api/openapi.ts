@@ -1,5 +1,7 @@
 /** Makes the OpenAPI documents for files, without a database, from the same applications that serve requests. */
+
 import { openWorkflowClient } from '../adapters/temporal/client.ts'
+import { rulesInForce } from '../service/rules/rules-in-force.ts'
 import { connect } from '../store/connect.ts'
 import type { Store } from '../store/tenancy.ts'
 import type { App } from './http/app.ts'
@@ -15,15 +17,17 @@ async function describe(build: (store: Store) => Promise<App>): Promise<object> 
   return document
 }
 
-const nowhere = openWorkflowClient({ address: '127.0.0.1:1', namespace: 'none' })
-const esim = { smdpHost: 'smdp.simherd.example', iccidPrefix: '8999901' }
-const workflowOptions = { closeAfter: 'PT0S' }
+const options = {
+  billingCycle: 'P1M',
+  rules: rulesInForce(),
+  workflowClient: openWorkflowClient({ address: '127.0.0.1:1', namespace: 'none' }),
+  workflowOptions: { closeAfter: 'PT0S' },
+  esim: { smdpHost: 'smdp.simherd.example', iccidPrefix: '8999901' },
+  dependencies: [],
+}
 
 /** The document of the public interface. */
 export const openapiDocument = (): Promise<object> => describe((store) => buildPublic({ store }))
 
 /** The document of the internal interface. */
-export const internalOpenapiDocument = (): Promise<object> =>
-  describe((store) =>
-    buildInternal({ store, billingCycle: 'P1M', workflowClient: nowhere, workflowOptions, esim, dependencies: [] }),
-  )
+export const internalOpenapiDocument = (): Promise<object> => describe((store) => buildInternal({ store, ...options }))

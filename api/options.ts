@@ -24,6 +24,8 @@ export interface RouteOptions {
 export interface InternalOptions extends RouteOptions {
   /** Billing cycle of a new tenant that names none, as an ISO 8601 duration. */
   readonly billingCycle: string
+  /** The rules in force: the same reader for all routes of the process. */
+  readonly rules: ReadRules
   readonly workflowClient: WorkflowClient
   /** Address of the page with a workflow's history; null if there is no such page. */
   readonly historyUrl?: ((run: { readonly workflowId: string; readonly runId: string }) => string) | null
@@ -35,9 +37,4 @@ export interface InternalOptions extends RouteOptions {
   readonly esim: EsimOptions
   /** How webhooks are kept, and where they may be; left out: no key for secrets, public addresses only. */
   readonly webhooks?: WebhookOptions
-}
-
-/** What internal routes get. */
-export interface InternalContext extends InternalOptions {
-  readonly rules: ReadRules
 }

@@ -8,7 +8,6 @@
 import type { FastifyPluginAsync } from 'fastify'
 import { type Dependency, healthRoutes } from '../process/health.ts'
 import { createMetrics } from '../process/metrics.ts'
-import { rulesInForce } from '../service/rules/rules-in-force.ts'
 import { type App, type AppOptions, buildApp, refuseOtherMethods } from './http/app.ts'
 import { type RefusalLimit, useKeys } from './http/auth.ts'
 import { checkBodies } from './http/bodies.ts'
@@ -57,7 +56,7 @@ import { workflowUpdateRoutes } from './internal/workflows/updates.ts'
 import { workflowRoutes } from './internal/workflows/workflows.ts'
 import { mailLinkRoutes } from './links/mail-links.ts'
 import { useOpenapi } from './openapi/description.ts'
-import type { InternalContext, InternalOptions, RouteOptions } from './options.ts'
+import type { InternalOptions, RouteOptions } from './options.ts'
 import { eventRoutes } from './public/events.ts'
 import { orderRoutes } from './public/orders.ts'
 import { poolRoutes } from './public/pools.ts'
@@ -77,7 +76,7 @@ const PUBLIC: readonly Route<RouteOptions>[][] = [
   tariffRoutes,
   eventRoutes,
 ]
-const INTERNAL: readonly Route<InternalContext>[][] = [
+const INTERNAL: readonly Route<InternalOptions>[][] = [
   internalTenantRoutes,
   noticeRoutes,
   keyRoutes,
@@ -159,8 +158,7 @@ export async function buildInternal(
     useWorkflowHeader(internal)
     useIdempotencyKeys(internal)
     checkBodies(internal)
-    const context = { ...routes, rules: rulesInForce() }
-    for (const route of INTERNAL.flat()) await route(internal, context)
+    for (const route of INTERNAL.flat()) await route(internal, routes)
   }
   await app.register(scope, { prefix: '/internal' })
   complete()

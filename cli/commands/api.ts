@@ -43,6 +43,7 @@ export async function runApi(settings: Settings, log: Logger): Promise<Running> 
   const counts = settings.REDIS_URL === '' ? undefined : openRequestCounts(settings.REDIS_URL, lost)
   const turns = openTurns({ connections: settings.DATABASE_POOL })
   const store: Store = { db: database.db, clock: Date.now, enqueue: queues.enqueue, turns }
+  const rules = rulesInForce()
   const metrics = createMetrics()
   registerClockOffset(metrics, store)
   registerTurns(metrics, turns)
@@ -58,7 +59,8 @@ export async function runApi(settings: Settings, log: Logger): Promise<Running> 
     ticketQuota: ticketQuota(settings),
     hasMailLinks: settings.SERVICE_URL !== '',
     billingCycle: settings.BILLING_CYCLE,
-    workflowClient: workflowClient,
+    rules,
+    workflowClient,
     historyUrl: historyUrlOf(settings),
     workflowOptions: workflowOptions(settings),
     usage: { maxAgeMs: durationMs(settings.USAGE_MAX_AGE) },
@@ -70,7 +72,7 @@ export async function runApi(settings: Settings, log: Logger): Promise<Running> 
     internalPort: settings.INTERNAL_PORT,
     dependencies: [
       databaseDependency(database.db),
-      rulesDependency(store, rulesInForce()),
+      rulesDependency(store, rules),
       clockDependency(store, false),
       { name: 'queues', isRequired: false, check: async () => (await queues.ping(), 'reachable') },
       { name: 'temporal', isRequired: false, check: async () => (await workflowClient.check(), 'reachable') },

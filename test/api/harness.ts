@@ -7,6 +7,7 @@ import { buildInternal, buildPublic } from '../../api/server.ts'
 import { TicketStatus, TicketType } from '../../domain/codes.ts'
 import type { Job } from '../../domain/jobs.ts'
 import { PLATFORM } from '../../domain/tenants/tenant.ts'
+import { rulesInForce } from '../../service/rules/rules-in-force.ts'
 import { lockSim } from '../../service/sims/rows/sim-state.ts'
 import { createKey } from '../../service/tenants/create-key.ts'
 import { applyTickets } from '../../service/tickets/apply-tickets.ts'
@@ -60,6 +61,10 @@ export interface Harness {
 /** Workflows are tested elsewhere: nothing here calls a Temporal server. */
 export const INTERNAL = {
   billingCycle: 'P1M',
+  /** Read by a spread, so each application has its own: the versions are those of one database. */
+  get rules() {
+    return rulesInForce()
+  },
   workflowClient: openWorkflowClient({ address: '127.0.0.1:1', namespace: 'default' }),
   workflowOptions: { closeAfter: 'PT6H' },
   esim: { smdpHost: 'smdp.simherd.example', iccidPrefix: '8999901' },

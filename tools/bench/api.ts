@@ -8,6 +8,7 @@ import { openWorkflowClient } from '../../adapters/temporal/client.ts'
 import { startApi as startApiHere } from '../../api/main.ts'
 import { childEnv } from '../../process/child-env.ts'
 import type { Settings } from '../../process/settings.ts'
+import { rulesInForce } from '../../service/rules/rules-in-force.ts'
 import { freePort } from '../../stack/ports.ts'
 import { supervise } from '../../stack/supervise.ts'
 import { bundleHeader, bundleWorkflows } from '../../worker/workflow-bundle.ts'
@@ -93,6 +94,7 @@ export async function startApiAndWorker(
 export const apiOf = (estate: Estate) =>
   startApiHere({
     store: estate.store,
+    rules: rulesInForce(),
     databaseUrl: estate.url,
     host: '127.0.0.1',
     port: 0,

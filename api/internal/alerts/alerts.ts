@@ -3,9 +3,9 @@ import { pageOf } from '../../../domain/page.ts'
 import { acknowledgeAlert } from '../../../service/alerts/acknowledge-alert.ts'
 import { pageOfAlerts } from '../../../service/alerts/read-alerts.ts'
 import { declareRoutes } from '../../http/declare-routes.ts'
-import type { InternalContext } from '../../options.ts'
+import type { InternalOptions } from '../../options.ts'
 
-const route = declareRoutes<InternalContext>('Alerts')
+const route = declareRoutes<InternalOptions>('Alerts')
 
 /** Open alerts. */
 export const alertRoutes = [

@@ -1,9 +1,9 @@
 import { CoverageQuery, RuleCoverage } from '../../../domain/rules/rule-coverage.ts'
 import { coverage } from '../../../service/rules/coverage.ts'
 import { declareRoutes } from '../../http/declare-routes.ts'
-import type { InternalContext } from '../../options.ts'
+import type { InternalOptions } from '../../options.ts'
 
-const route = declareRoutes<InternalContext>('Rules')
+const route = declareRoutes<InternalOptions>('Rules')
 
 /** Coverage of an estate by the rules in force. */
 export const coverageRoutes = [

@@ -1,9 +1,9 @@
 import { ExplainQuery, Explanation } from '../../../domain/rules/explanation.ts'
 import { explain } from '../../../service/watchdog/explain/explain.ts'
 import { declareRoutes } from '../../http/declare-routes.ts'
-import type { InternalContext } from '../../options.ts'
+import type { InternalOptions } from '../../options.ts'
 
-const route = declareRoutes<InternalContext>('Rules')
+const route = declareRoutes<InternalOptions>('Rules')
 
 /** Why rules fired, or did not. */
 export const explainRoutes = [

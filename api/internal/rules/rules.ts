@@ -7,7 +7,7 @@ import { countHeard } from '../../../store/rule-spreads.ts'
 import { declareRoutes } from '../../http/declare-routes.ts'
 import { answersVersion } from '../../http/etag.ts'
 import { onBehalfOf } from '../../http/on-behalf-of.ts'
-import type { InternalContext } from '../../options.ts'
+import type { InternalOptions } from '../../options.ts'
 
 const Rules = strictObject({
   version: Type.Integer({ minimum: 0, description: 'Version of the set; 0 before the first' }),
@@ -55,7 +55,7 @@ export const setFields = {
 /** Most bytes of the files of a set. */
 export const RULES_BYTES = 8 * 1024 * 1024
 
-const route = declareRoutes<InternalContext>('Rules', { tenant: 'none' })
+const route = declareRoutes<InternalOptions>('Rules', { tenant: 'none' })
 
 export const ruleRoutes = [
   route('GET', '/rules', {

@@ -131,7 +131,8 @@ async function startAll(path: string, closing: Closing) {
   const workflowClient = openWorkflowClient(at)
   closing.push(() => workflowClient.close())
   const anyPort = { host: '127.0.0.1', port: 0, internalHost: '127.0.0.1', internalPort: 0 }
-  const options = { workflowClient, workflowOptions: OPTIONS, billingCycle: 'P1M', esim: ESIM, dependencies: [] }
+  const rules = rulesInForce()
+  const options = { rules, workflowClient, workflowOptions: OPTIONS, billingCycle: 'P1M', esim: ESIM, dependencies: [] }
   const api = await startApi({ ...anyPort, ...options, store, databaseUrl: database.url, logger: log })
   closing.push(api.close)
   const [apiProxy, internalProxy] = [
@@ -166,7 +167,7 @@ async function startAll(path: string, closing: Closing) {
     mailer: { render: (told, isCopy) => renderMail(told, null, isCopy), transport },
     door: workflowClient,
     tickets: TICKETS,
-    evaluation: { ...OPTIONS, ...GROUPING, rules: rulesInForce() },
+    evaluation: { ...OPTIONS, ...GROUPING, rules },
     mails: MAILS,
     webhookSender: createWebhookSender({ timeoutMs: 30_000, allow: [] }),
     webhooks: { secretsKeys: [] },
