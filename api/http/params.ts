@@ -1,6 +1,6 @@
 /** Path parameters. */
 import { Type } from 'typebox'
-import { ServiceError } from '../../domain/errors.ts'
+import { type ErrorCode, ServiceError } from '../../domain/errors.ts'
 import { Id, Text } from '../../domain/schema.ts'
 
 export const PoolParams = Type.Object({ id: Id('Pool id') })
@@ -21,32 +21,20 @@ export const KeyParams = Type.Object({ id: Text('Key id', '6a34354728b4') })
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
-/**
- * The ticket id in a path segment, in lower case.
- *
- * @throws ServiceError ticket_not_found if it is no UUID
- */
-export function ticketIdOf(segment: string): string {
+/** @throws ServiceError with this code and text if a path segment is no UUID. @returns the id, in lower case */
+function uuidOf(segment: string, code: ErrorCode, detail: string): string {
   if (UUID.test(segment)) return segment.toLowerCase()
-  throw new ServiceError('ticket_not_found', `There is no ticket ${segment}: ticket ids are UUIDs.`)
+  throw new ServiceError(code, detail)
 }
 
-/**
- * The id of a bulk run in a path segment, in lower case.
- *
- * @throws ServiceError bulk_not_found if it is no UUID
- */
-export function bulkIdOf(segment: string): string {
-  if (UUID.test(segment)) return segment.toLowerCase()
-  throw new ServiceError('bulk_not_found', `There is no bulk run ${segment}: their ids are UUIDs.`)
-}
+/** @throws ServiceError ticket_not_found if the segment is no UUID */
+export const ticketIdOf = (segment: string): string =>
+  uuidOf(segment, 'ticket_not_found', `There is no ticket ${segment}: ticket ids are UUIDs.`)
 
-/**
- * The batch id in a path segment, in lower case.
- *
- * @throws ServiceError batch_not_found if it is no UUID
- */
-export function batchIdOf(segment: string): string {
-  if (UUID.test(segment)) return segment.toLowerCase()
-  throw new ServiceError('batch_not_found', `There is no batch ${segment}: their ids are UUIDs.`)
-}
+/** @throws ServiceError bulk_not_found if the segment is no UUID */
+export const bulkIdOf = (segment: string): string =>
+  uuidOf(segment, 'bulk_not_found', `There is no bulk run ${segment}: their ids are UUIDs.`)
+
+/** @throws ServiceError batch_not_found if the segment is no UUID */
+export const batchIdOf = (segment: string): string =>
+  uuidOf(segment, 'batch_not_found', `There is no batch ${segment}: their ids are UUIDs.`)
