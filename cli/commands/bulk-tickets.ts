@@ -95,19 +95,17 @@ async function askOf(type: BulkType, flags: BulkFlags) {
 
 function printPlan({ total, touched, refused }: BulkPlan): void {
   print(`dry run: of ${total} SIM(s) ${touched.count} would get a ticket, ${refused.count} would be refused`)
-  printRefusals(refused.byCode)
+  printRefusals('refused because', refused.byCode)
   for (const { index, iccid, detail } of refused.sims.slice(0, SHOWN))
     print(`  ${index + 1}. ${iccid ?? ''}: ${detail}`)
   if (refused.count > SHOWN) print(`  … and ${refused.count - SHOWN} more`)
 }
 
-function printRefusals(refusals: BulkPlan['refused']['byCode']): void {
+/** Prints the refused SIMs by code, under a heading; nothing if there are none. */
+export function printRefusals(heading: string, refusals: readonly { code: string; count: number }[]): void {
   if (refusals.length === 0) return
-  for (const line of table(
-    ['refused because', 'SIMs'],
-    refusals.map(({ code, count }) => [code, count]),
-  ))
-    print(line)
+  const rows = refusals.map(({ code, count }) => [code, count])
+  for (const line of table([heading, 'SIMs'], rows)) print(line)
 }
 
 /** Polls a run until all its tickets have ended. */
@@ -125,7 +123,7 @@ const waitFor = (service: InternalClient, run: Run): Promise<Run> =>
 function printEnd(run: Run): void {
   const counts = Object.entries(run.counts).filter(([, count]) => count > 0)
   for (const line of table(['outcome', 'SIMs'], counts)) print(line)
-  printRefusals(run.refusals)
+  printRefusals('refused because', run.refusals)
   const { failed } = run.counts
   if (failed === 0) return
   throw new CommandFailure(

@@ -2,10 +2,10 @@
 import { readFile } from 'node:fs/promises'
 import { idempotent } from '../../adapters/rest/client.ts'
 import type { Settings } from '../../process/settings.ts'
+import { printRefusals } from '../commands/bulk-tickets.ts'
 import { CommandFailure, ExitCode, wordsOf } from '../failures.ts'
 import { print } from '../print.ts'
 import { delivered, responseOf } from '../service.ts'
-import { table } from '../table.ts'
 import { asking } from './ask.ts'
 import type { StartFlags } from './start.ts'
 import { followSoon, printEnd } from './watch.ts'
@@ -43,8 +43,7 @@ export async function startBulk(settings: Settings, file: string, flags: BulkFla
     )
     if (json !== true) {
       print(`started ${batch.workflowId}: ${batch.total - batch.refused} SIM(s), ${batch.refused} left out`)
-      const rows = batch.refusals.map(({ code, count }) => [code, count])
-      if (rows.length > 0) for (const line of table(['left out because', 'SIMs'], rows)) print(line)
+      printRefusals('left out because', batch.refusals)
     } else if (wait !== true) print(JSON.stringify(batch, null, 2))
     if (wait !== true) return
     printEnd(await followSoon(service, batch.workflowId, json === true ? process.stderr : process.stdout), { json })
