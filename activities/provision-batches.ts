@@ -2,7 +2,7 @@
 import { ApplicationFailure, heartbeat } from '@temporalio/activity'
 import type { ProvisionAndActivateResult } from '../domain/temporal/provision-and-activate.ts'
 import type { BatchFailure, ProvisionInBulkResult } from '../domain/temporal/provision-in-bulk.ts'
-import type { Batch, BatchNotes } from '../domain/workflows/provision-batch.ts'
+import type { Batch, BatchNotes, BatchSim } from '../domain/tickets/bulk.ts'
 import { bodyOf, type ServiceClient } from './client.ts'
 
 export interface BatchRef {
@@ -220,17 +220,7 @@ async function endOfRun(client: ServiceClient, { workflowId, runId }: SimRun): P
   return { end: runId === null ? null : (resultOf(run.result) ?? stopped(run.status)) }
 }
 
-function toFailure(sim: {
-  readonly index: number
-  readonly simId: number | null
-  readonly outcome: string
-  readonly step: string | null
-  readonly provisionTicket: string | null
-  readonly activateTicket: string | null
-  readonly unassignTicket: string | null
-  readonly code: string | null
-  readonly detail: string | null
-}): BatchFailure[] {
+function toFailure(sim: BatchSim): BatchFailure[] {
   const { index, simId, outcome, step, code, detail } = sim
   if (simId === null || (outcome !== 'failed' && outcome !== 'compensated')) return []
   const tickets: Readonly<Record<string, string | null>> = {

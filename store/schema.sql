@@ -141,26 +141,35 @@ alter table backtests force row level security;
 create policy all_backtests on backtests for all to simherd_platform using (true) with check (true);
 grant delete, insert, select, update on backtests to simherd_platform;
 
-create table bulk_ticket_items (
+create table bulk_items (
   tenant_id text default app_tenant() not null,
   bulk_id uuid not null,
   index integer not null,
   sim_id bigint,
   named text,
+  pool_id bigint,
+  tariff_id bigint,
+  tag text,
   outcome text not null,
+  provision_ticket uuid,
+  activate_ticket uuid,
+  unassign_ticket uuid,
+  step text,
   code text,
   detail text,
-  constraint bulk_ticket_items_pkey PRIMARY KEY (bulk_id, index),
-  constraint bulk_ticket_items_bulk_id_tenant FOREIGN KEY (tenant_id, bulk_id) REFERENCES bulk_tickets(tenant_id, id),
-  constraint bulk_ticket_items_outcome_check CHECK ((outcome = ANY (ARRAY['waiting'::text, 'opened'::text, 'refused'::text, 'dropped'::text])))
+  ended_at timestamp with time zone,
+  constraint bulk_items_pkey PRIMARY KEY (bulk_id, index),
+  constraint bulk_items_bulk_id_tenant FOREIGN KEY (tenant_id, bulk_id) REFERENCES bulk_runs(tenant_id, id),
+  constraint bulk_items_outcome_check CHECK ((outcome = ANY (ARRAY['waiting'::text, 'refused'::text, 'opened'::text, 'running'::text, 'activated'::text, 'alreadyActive'::text, 'compensated'::text, 'cancelled'::text, 'failed'::text])))
 );
-CREATE UNIQUE INDEX bulk_ticket_items_waiting ON public.bulk_ticket_items USING btree (bulk_id, sim_id) WHERE (outcome = 'waiting'::text);
-alter table bulk_ticket_items enable row level security;
-alter table bulk_ticket_items force row level security;
-create policy own on bulk_ticket_items for all to simherd_tenant using ( CASE WHEN (tenant_id = ( SELECT app_tenant() AS app_tenant)) THEN true ELSE NULL::boolean END) with check ((tenant_id = app_tenant()));
-grant insert, select, update on bulk_ticket_items to simherd_tenant;
+CREATE INDEX bulk_items_outcome ON public.bulk_items USING btree (bulk_id, outcome, index);
+CREATE UNIQUE INDEX bulk_items_waiting ON public.bulk_items USING btree (bulk_id, sim_id) WHERE (outcome = 'waiting'::text);
+alter table bulk_items enable row level security;
+alter table bulk_items force row level security;
+create policy own on bulk_items for all to simherd_tenant using ( CASE WHEN (tenant_id = ( SELECT app_tenant() AS app_tenant)) THEN true ELSE NULL::boolean END) with check ((tenant_id = app_tenant()));
+grant insert, select, update on bulk_items to simherd_tenant;
 
-create table bulk_tickets (
+create table bulk_runs (
   id uuid not null,
   tenant_id text default app_tenant() not null,
   seq bigint generated always as identity not null,
@@ -169,25 +178,27 @@ create table bulk_tickets (
   tariff_id integer,
   tag text,
   message text,
-  state text not null,
+  parallel integer,
+  state text default 'opened'::text not null,
   created_at timestamp with time zone not null,
-  opened_at timestamp with time zone,
+  done_at timestamp with time zone,
   total integer default 0 not null,
   waiting integer default 0 not null,
   refused integer default 0 not null,
-  dropped integer default 0 not null,
-  constraint bulk_tickets_pkey PRIMARY KEY (id),
-  constraint bulk_tickets_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id),
-  constraint bulk_tickets_state_check CHECK ((state = ANY (ARRAY['opening'::text, 'opened'::text, 'cancelling'::text, 'cancelled'::text]))),
-  constraint bulk_tickets_type_check CHECK ((type = ANY (ARRAY['activate'::text, 'suspend'::text, 'refresh'::text, 'send-sms'::text, 'provision'::text, 'unassign'::text])))
+  constraint bulk_runs_pkey PRIMARY KEY (id),
+  constraint bulk_runs_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id),
+  constraint bulk_runs_check CHECK (((type = 'provision-and-activate'::text) = (parallel IS NOT NULL))),
+  constraint bulk_runs_parallel_check CHECK (((parallel >= 1) AND (parallel <= 200))),
+  constraint bulk_runs_state_check CHECK ((state = ANY (ARRAY['opening'::text, 'opened'::text, 'cancelling'::text, 'cancelled'::text]))),
+  constraint bulk_runs_type_check CHECK ((type = ANY (ARRAY['activate'::text, 'suspend'::text, 'refresh'::text, 'send-sms'::text, 'provision'::text, 'unassign'::text, 'provision-and-activate'::text])))
 );
-CREATE INDEX bulk_tickets_open ON public.bulk_tickets USING btree (tenant_id, seq) WHERE (state = ANY (ARRAY['opening'::text, 'cancelling'::text]));
-CREATE INDEX bulk_tickets_tenant ON public.bulk_tickets USING btree (tenant_id, seq DESC);
-CREATE UNIQUE INDEX bulk_tickets_tenant_id ON public.bulk_tickets USING btree (tenant_id, id);
-alter table bulk_tickets enable row level security;
-alter table bulk_tickets force row level security;
-create policy own on bulk_tickets for all to simherd_tenant using ( CASE WHEN (tenant_id = ( SELECT app_tenant() AS app_tenant)) THEN true ELSE NULL::boolean END) with check ((tenant_id = app_tenant()));
-grant insert, select, update on bulk_tickets to simherd_tenant;
+CREATE INDEX bulk_runs_of_tickets ON public.bulk_runs USING btree (tenant_id, seq DESC) WHERE (type <> 'provision-and-activate'::text);
+CREATE INDEX bulk_runs_open ON public.bulk_runs USING btree (tenant_id, seq) WHERE (state = ANY (ARRAY['opening'::text, 'cancelling'::text]));
+CREATE UNIQUE INDEX bulk_runs_tenant_id ON public.bulk_runs USING btree (tenant_id, id);
+alter table bulk_runs enable row level security;
+alter table bulk_runs force row level security;
+create policy own on bulk_runs for all to simherd_tenant using ( CASE WHEN (tenant_id = ( SELECT app_tenant() AS app_tenant)) THEN true ELSE NULL::boolean END) with check ((tenant_id = app_tenant()));
+grant insert, select, update on bulk_runs to simherd_tenant;
 
 create table bulk_work (
   tenant_id text default app_tenant() not null,
@@ -735,52 +746,6 @@ create table processes (
 );
 grant delete, insert, select, update on processes to simherd_platform;
 
-create table provision_batch_sims (
-  tenant_id text default app_tenant() not null,
-  batch_id uuid not null,
-  index integer not null,
-  sim_id bigint,
-  named text,
-  pool_id bigint,
-  tariff_id bigint,
-  tag text,
-  outcome text not null,
-  provision_ticket uuid,
-  activate_ticket uuid,
-  unassign_ticket uuid,
-  step text,
-  code text,
-  detail text,
-  ended_at timestamp with time zone,
-  constraint provision_batch_sims_pkey PRIMARY KEY (batch_id, index),
-  constraint provision_batch_sims_batch_id_tenant FOREIGN KEY (tenant_id, batch_id) REFERENCES provision_batches(tenant_id, id),
-  constraint provision_batch_sims_outcome_check CHECK ((outcome = ANY (ARRAY['refused'::text, 'waiting'::text, 'running'::text, 'activated'::text, 'alreadyActive'::text, 'compensated'::text, 'cancelled'::text, 'failed'::text])))
-);
-CREATE UNIQUE INDEX provision_batch_sims_once ON public.provision_batch_sims USING btree (batch_id, sim_id) WHERE (outcome <> 'refused'::text);
-CREATE INDEX provision_batch_sims_outcome ON public.provision_batch_sims USING btree (batch_id, outcome, index);
-alter table provision_batch_sims enable row level security;
-alter table provision_batch_sims force row level security;
-create policy own on provision_batch_sims for all to simherd_tenant using ( CASE WHEN (tenant_id = ( SELECT app_tenant() AS app_tenant)) THEN true ELSE NULL::boolean END) with check ((tenant_id = app_tenant()));
-grant insert, select, update on provision_batch_sims to simherd_tenant;
-
-create table provision_batches (
-  id uuid not null,
-  tenant_id text default app_tenant() not null,
-  parallel integer not null,
-  total integer default 0 not null,
-  created_at timestamp with time zone not null,
-  ended_at timestamp with time zone,
-  constraint provision_batches_pkey PRIMARY KEY (id),
-  constraint provision_batches_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id),
-  constraint provision_batches_parallel_check CHECK (((parallel >= 1) AND (parallel <= 200)))
-);
-CREATE INDEX provision_batches_tenant ON public.provision_batches USING btree (tenant_id, created_at DESC);
-CREATE UNIQUE INDEX provision_batches_tenant_id ON public.provision_batches USING btree (tenant_id, id);
-alter table provision_batches enable row level security;
-alter table provision_batches force row level security;
-create policy own on provision_batches for all to simherd_tenant using ( CASE WHEN (tenant_id = ( SELECT app_tenant() AS app_tenant)) THEN true ELSE NULL::boolean END) with check ((tenant_id = app_tenant()));
-grant insert, select, update on provision_batches to simherd_tenant;
-
 create table restatements (
   tenant_id text default app_tenant() not null,
   cycle_key text not null,
@@ -1202,7 +1167,7 @@ create table tickets (
   counts boolean default false not null,
   withdrawn_by text,
   constraint tickets_pkey PRIMARY KEY (id),
-  constraint tickets_bulk_id_tenant FOREIGN KEY (tenant_id, bulk_id) REFERENCES bulk_tickets(tenant_id, id),
+  constraint tickets_bulk_id_tenant FOREIGN KEY (tenant_id, bulk_id) REFERENCES bulk_runs(tenant_id, id),
   constraint tickets_sim_id_tenant FOREIGN KEY (tenant_id, sim_id) REFERENCES sims(tenant_id, id),
   constraint tickets_status_check CHECK ((status = ANY (ARRAY[0, 1, 2, 3, 4]))),
   constraint tickets_type_check CHECK ((type = ANY (ARRAY[0, 1, 2, 3, 4])))

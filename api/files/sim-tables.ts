@@ -4,8 +4,7 @@
  */
 import type { FastifyInstance } from 'fastify'
 import { Sim } from '../../domain/sims/sim.ts'
-import { BulkRow } from '../../domain/tickets/bulk.ts'
-import { BatchRow } from '../../domain/workflows/provision-batch.ts'
+import { BatchRow, BulkRow } from '../../domain/tickets/bulk.ts'
 import { columnsOf } from './csv.ts'
 import { recordsOfTable, type Table } from './tables.ts'
 import { takeFiles, upToMost } from './whole-files.ts'

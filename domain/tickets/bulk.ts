@@ -1,15 +1,18 @@
-/** Bulk runs: one request for many SIMs, with one ticket each. Source: the internal interface. */
+/**
+ * Bulk runs: one request for many SIMs. Each gets a ticket or, in a batch, a provision-and-activate of one workflow.
+ * Source: the internal interface.
+ */
 import { type Static, Type } from 'typebox'
 import { codeSchema, SimStatus, TicketType } from '../codes.ts'
 import { ERRORS, type ErrorCode } from '../errors.ts'
 import { isRounded } from '../files/spreadsheet.ts'
 import { pageQuery } from '../page.ts'
-import { Iccid, Id, Instant, nullable, optional, strictObject } from '../schema.ts'
+import { Iccid, Id, Instant, nullable, optional, strictObject, Text } from '../schema.ts'
 import { Tag } from '../sims/sim.ts'
 
 /** Most SIMs of one run. Its request writes them all in one transaction. */
 export const MOST_SIMS = 100_000
-/** Most SIMs, and most refusals, that a dry run lists. */
+/** Most SIMs, and most refusals, that an answer lists. */
 export const MOST_LISTED = 1000
 
 const TYPES = ['activate', 'suspend', 'refresh', 'send-sms', 'provision', 'unassign'] as const
@@ -108,14 +111,14 @@ export const notAnIccid = (text: string): string =>
 
 const CODES = Object.keys(ERRORS).filter((code): code is ErrorCode => code in ERRORS)
 const code = Type.Unsafe<ErrorCode>({ type: 'string', enum: CODES, description: 'Why: a code of docs/errors.md' })
-const refusals = Type.Array(strictObject({ code, count: Type.Integer({ description: 'How many' }) }), {
-  description: 'Refused, by code',
-})
-const index = Type.Integer({
-  minimum: 0,
-  description: 'Place in the request, from 0; in a CSV the header does not count',
-})
-const iccid = Type.String({ description: 'ICCID' })
+const count = (description: string) => Type.Integer({ description })
+const refusals = Type.Array(strictObject({ code, count: count('How many') }), { description: 'Refused, by code' })
+const INDEX = 'Place in the request, from 0; in a CSV the header does not count'
+const index = Type.Integer({ minimum: 0, description: INDEX })
+const target = {
+  simId: nullable(Id('SIM id; null where there is no such SIM')),
+  iccid: nullable(Type.String({ description: 'ICCID; what the request said where there is no such SIM' })),
+}
 
 /** Response to a dry run. */
 export const BulkPlan = strictObject({
@@ -123,7 +126,9 @@ export const BulkPlan = strictObject({
   total: Type.Integer({ description: 'SIMs that the request names' }),
   touched: strictObject({
     count: Type.Integer({ description: 'SIMs that would get a ticket' }),
-    sims: Type.Array(strictObject({ index, simId: Id('SIM id'), iccid }), { description: 'The first 1,000' }),
+    sims: Type.Array(strictObject({ index, simId: Id('SIM id'), iccid: Type.String({ description: 'ICCID' }) }), {
+      description: 'The first 1,000',
+    }),
   }),
   refused: strictObject({
     count: Type.Integer({ description: 'SIMs that would be refused' }),
@@ -131,8 +136,7 @@ export const BulkPlan = strictObject({
     sims: Type.Array(
       strictObject({
         index,
-        simId: nullable(Id('SIM id; null where there is no such SIM')),
-        iccid: nullable(iccid),
+        ...target,
         code,
         detail: Type.String({ description: 'Why, in words' }),
       }),
@@ -150,7 +154,6 @@ const outcome = Type.Unsafe<BulkOutcome>({
   enum: [...OUTCOMES],
   description: 'waiting: its ticket is not opened yet; refused: it gets none; else the status of its ticket',
 })
-const count = (description: string) => Type.Integer({ description })
 
 const run = {
   id: Type.String({ format: 'uuid', description: 'Id of the run' }),
@@ -196,8 +199,7 @@ export type BulkRunDetail = Static<typeof BulkRunDetail>
 
 export const BulkItem = strictObject({
   index,
-  simId: nullable(Id('SIM id; null where there is no such SIM')),
-  iccid: nullable(Type.String({ description: 'ICCID; what the request said where there is no such SIM' })),
+  ...target,
   outcome,
   ticketId: nullable(Type.String({ format: 'uuid', description: 'Its ticket; null where it has none' })),
   code: nullable(Type.String({ description: 'Why it was refused, or has failed' })),
@@ -207,3 +209,171 @@ export type BulkItem = Static<typeof BulkItem>
 
 export const BulkItemQuery = Type.Object({ outcome: Type.Optional(outcome), ...pageQuery })
 export type BulkItemQuery = Static<typeof BulkItemQuery>
+
+/** A row of the list: the SIM, by id or ICCID, and its target pool, tariff and tag. */
+export const BatchRow = strictObject({
+  ...BulkRow.properties,
+  poolId: optional(Id('Target pool; left out: the default, else none')),
+  tariffId: optional(Id('Tariff of its own; left out: the default, else none')),
+  tag: optional(Tag('Tag to set with the activation')),
+})
+export type BatchRow = Static<typeof BatchRow>
+
+const parallel = Type.Integer({ minimum: 1, maximum: 200, description: 'Most SIMs under way at once; default 50' })
+const skipInvalid = Type.Boolean({
+  description: 'Leave out rows that cannot be, and start with the rest; default: one such row refuses the whole',
+})
+export const BatchRequest = strictObject(
+  {
+    sims: Type.Array(
+      Type.Unsafe<unknown>({
+        description: 'A row: `simId` or `iccid`, and `poolId`, `tariffId`, `tag` as wanted',
+      }),
+      { minItems: 1, maxItems: MOST_SIMS, description: 'The SIMs, at most 100,000' },
+    ),
+    defaults: optional(
+      strictObject(
+        { poolId: optional(Id('Target pool')), tariffId: optional(Id('Tariff of its own')) },
+        { description: 'For rows that name no pool, or no tariff' },
+      ),
+    ),
+    parallel: optional(parallel),
+    skipInvalid: optional(skipInvalid),
+  },
+  {
+    examples: [
+      { sims: [{ simId: 1, tag: 'door 4' }, { iccid: '8999900000000000017' }], defaults: { poolId: 1 }, parallel: 50 },
+    ],
+  },
+)
+export type BatchRequest = Static<typeof BatchRequest>
+
+/** Query of a request with a CSV body. Its rows contain only the SIMs. */
+export const BatchRequestQuery = Type.Object({
+  poolId: Type.Optional(Id('Target pool of rows that name none')),
+  tariffId: Type.Optional(Id('Tariff of rows that name none')),
+  parallel: Type.Optional(parallel),
+  skipInvalid: Type.Optional(skipInvalid),
+})
+export type BatchRequestQuery = Static<typeof BatchRequestQuery>
+
+const natural = (description: string) => Type.Integer({ minimum: 0, description })
+const reasonCode = Type.String({ description: 'A code of docs/errors.md, or the ticket’s failure code' })
+const batch = {
+  id: Type.String({ format: 'uuid', description: 'Id of the batch' }),
+  workflowId: Text(
+    'The workflow that works it off',
+    'provision-in-bulk:tf622080bc0a0:0192f4c1-7d3a-7b52-9c55-2f6f1d0c8a11',
+  ),
+}
+const batchRefusals = Type.Array(strictObject({ code: reasonCode, count: natural('How many') }), {
+  description: 'Refused, by code',
+})
+
+/** Response to an accepted batch. */
+export const BatchStarted = strictObject({
+  ...batch,
+  total: natural('SIMs of the request'),
+  refused: natural('Of these, rows left out because they cannot be'),
+  refusals: batchRefusals,
+})
+export type BatchStarted = Static<typeof BatchStarted>
+
+/** States of a SIM in a batch. The last five are outcomes of its provision-and-activate. */
+const BATCH_OUTCOMES = [
+  'refused',
+  'waiting',
+  'running',
+  'activated',
+  'alreadyActive',
+  'compensated',
+  'cancelled',
+  'failed',
+] as const
+export type BatchOutcome = (typeof BATCH_OUTCOMES)[number]
+
+/** A batch with its counts. */
+export const Batch = strictObject({
+  ...batch,
+  parallel,
+  createdAt: Instant('When it was asked for'),
+  endedAt: nullable(Instant('When its workflow had ended; null until then')),
+  total: natural('SIMs of the request'),
+  counts: strictObject(
+    {
+      refused: natural('Rows that were left out'),
+      waiting: natural('Not begun'),
+      running: natural('Under way'),
+      activated: natural('Active now'),
+      alreadyActive: natural('Active there before'),
+      compensated: natural('A step failed, and what was done is undone'),
+      cancelled: natural('Cancelled, before they were begun or after: what was done is undone'),
+      failed: natural('Failed, and nothing of it to be undone'),
+    } satisfies Record<BatchOutcome, unknown>,
+    { description: 'SIMs by what has become of them; their sum is the total' },
+  ),
+  refusals: batchRefusals,
+})
+export type Batch = Static<typeof Batch>
+
+const ticket = (step: string) =>
+  nullable(Type.String({ format: 'uuid', description: `Ticket that ${step}; null where there was none` }))
+const batchIndex = Type.Integer({ minimum: 0, maximum: MOST_SIMS, description: INDEX })
+const tickets = {
+  provisionTicket: ticket('provisioned it'),
+  activateTicket: ticket('activated it'),
+  unassignTicket: ticket('undid the provisioning'),
+}
+const reason = {
+  step: nullable(Type.String({ description: 'The step that failed' })),
+  code: nullable(reasonCode),
+  detail: nullable(Type.String({ description: 'The same in words' })),
+}
+const outcomes = (values: readonly BatchOutcome[]) =>
+  Type.Unsafe<BatchOutcome>({ type: 'string', enum: [...values], description: 'What has become of it' })
+
+export const BatchSim = strictObject({
+  index: batchIndex,
+  ...target,
+  poolId: nullable(Id('Target pool')),
+  tariffId: nullable(Id('Target tariff')),
+  tag: nullable(Type.String({ description: 'Tag to set' })),
+  outcome: outcomes(BATCH_OUTCOMES),
+  ...tickets,
+  ...reason,
+  endedAt: nullable(Instant('When it ended; null until then')),
+})
+export type BatchSim = Static<typeof BatchSim>
+
+export const BatchSimQuery = Type.Object({
+  outcome: Type.Optional(outcomes(BATCH_OUTCOMES)),
+  open: Type.Optional(Type.Boolean({ description: 'Only those that have not ended: waiting or running' })),
+  afterIndex: Type.Optional(
+    Type.Integer({ minimum: 0, maximum: MOST_SIMS, description: 'Those behind this place; left out: from the first' }),
+  ),
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000, default: 100, description: 'Most of the page' })),
+})
+export type BatchSimQuery = Static<typeof BatchSimQuery>
+
+export const BatchSims = strictObject({
+  sims: Type.Array(BatchSim, { description: 'In the order of the request' }),
+  nextAfterIndex: nullable(Type.Integer({ description: '`afterIndex` of the next page; null on the last' })),
+})
+export type BatchSims = Static<typeof BatchSims>
+
+/** How a SIM of a batch ended. */
+export const BatchSimEnd = strictObject({
+  index: batchIndex,
+  outcome: Type.Unsafe<Exclude<BatchOutcome, 'refused' | 'waiting' | 'running'>>(outcomes(BATCH_OUTCOMES.slice(3))),
+  ...tickets,
+  ...reason,
+})
+export type BatchSimEnd = Static<typeof BatchSimEnd>
+
+const MOST_NOTED = 1000
+/** A report of the workflow about its SIMs. */
+export const BatchNotes = strictObject({
+  started: Type.Array(batchIndex, { maxItems: MOST_NOTED, description: 'Places of SIMs that are under way now' }),
+  ended: Type.Array(BatchSimEnd, { maxItems: MOST_NOTED, description: 'SIMs that have ended' }),
+})
+export type BatchNotes = Static<typeof BatchNotes>

@@ -1,15 +1,28 @@
 /**
- * The SIMs of a bulk run, and which of them get no ticket. A dry run and a real run share this code: the first predicts
- * the second.
+ * The SIMs of a bulk run or a batch, and which of them are refused. A dry run and a real run share this code: the first
+ * predicts the second.
  */
 import { Compile } from 'typebox/compile'
 import { ServiceError } from '../../domain/errors.ts'
 import { Unreadable } from '../../domain/files/unreadable.ts'
 import { ICCID, withoutFiller } from '../../domain/identifiers.ts'
-import { BulkRow, type BulkSims, MOST_SIMS, notAnIccid, TICKET_OF } from '../../domain/tickets/bulk.ts'
+import { controlFault } from '../../domain/text.ts'
+import {
+  type BatchRequest,
+  BatchRow,
+  BulkRow,
+  type BulkSims,
+  MOST_SIMS,
+  notAnIccid,
+  TICKET_OF,
+} from '../../domain/tickets/bulk.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
+import { poolTariffs } from '../pools/rows/pools.ts'
+import { assignmentConflict, type Place, placeConflict } from '../sims/assignment.ts'
 import { readSimStates } from '../sims/rows/sim-state.ts'
-import { checkAssignment, conflictOf } from './open-ticket.ts'
+import { findTariffs } from '../tariffs/rows/tariffs.ts'
+import { activationConflict } from './activation-conflict.ts'
+import { type Conflict, checkAssignment, conflictOf } from './open-ticket.ts'
 import { type BulkOptions, findMatchingSims, findNamedSims, type NewItem, type Refusal } from './rows/bulk.ts'
 import { openTicketsOf } from './rows/tickets.ts'
 
@@ -17,6 +30,7 @@ import { openTicketsOf } from './rows/tickets.ts'
 const PAGE = 2000
 
 const checkRow = Compile(BulkRow)
+const checkBatchRow = Compile(BatchRow)
 
 /**
  * The SIMs of a request, page by page and in its order. Missing, malformed and repeated ones come with their refusal.
@@ -29,9 +43,9 @@ export async function* targetsOf(tx: TenantTx, sims: BulkSims): AsyncGenerator<N
     return
   }
   const seen = new Set<number>()
-  const count = 'ids' in sims ? sims.ids.length : 'iccids' in sims ? sims.iccids.length : sims.rows.length
-  for (let start = 0; start < count; start += PAGE) {
-    const names = Array.from({ length: Math.min(PAGE, count - start) }, (_, at) => nameAt(sims, start + at))
+  const rows = rowsOf(sims)
+  for (let start = 0; start < rows.length; start += PAGE) {
+    const names = rows.slice(start, start + PAGE).map((row, at) => readName(row, start + at))
     const readable = names.filter((name) => name.fault === null)
     const ids = readable.flatMap(({ simId }) => (simId === null ? [] : [simId]))
     const iccids = readable.flatMap(({ iccid }) => (iccid === null ? [] : [iccid]))
@@ -74,12 +88,14 @@ interface Name {
   readonly fault: string | null
 }
 
-function nameAt(sims: Exclude<BulkSims, { filter: unknown }>, index: number): Name {
-  const nobody = { index, simId: null, iccid: null }
-  if ('ids' in sims) return { ...nobody, simId: sims.ids[index] ?? null, fault: null }
-  if ('iccids' in sims) return byIccid(index, sims.iccids[index] ?? '')
-  const row = sims.rows[index]
-  if (row instanceof Unreadable) return { ...nobody, fault: String(row) }
+function rowsOf(sims: Exclude<BulkSims, { filter: unknown }>): readonly unknown[] {
+  if ('ids' in sims) return sims.ids.map((simId) => ({ simId }))
+  return 'iccids' in sims ? sims.iccids.map((iccid) => ({ iccid })) : sims.rows
+}
+
+function readName(row: unknown, index: number): Name {
+  const unnamed = { index, simId: null, iccid: null }
+  if (row instanceof Unreadable) return { ...unnamed, fault: String(row) }
   if (checkRow.Check(row)) {
     const { simId = null } = row
     const iccid = row.iccid == null ? null : withoutFiller(row.iccid)
@@ -87,15 +103,18 @@ function nameAt(sims: Exclude<BulkSims, { filter: unknown }>, index: number): Na
     return { index, simId, iccid, fault }
   }
   const iccid = typeof row === 'object' && row !== null && 'iccid' in row ? row.iccid : undefined
-  if (typeof iccid === 'string' && !ICCID.test(iccid)) return byIccid(index, iccid)
-  const faults = checkRow.Errors(row).map(({ instancePath, message }) => `${instancePath || 'row'}: ${message}`)
-  return { ...nobody, fault: faults.join('; ') }
+  if (typeof iccid === 'string' && !ICCID.test(iccid)) return { ...unnamed, iccid, fault: notAnIccid(iccid) }
+  return { ...unnamed, fault: faultsIn(checkRow, row) }
 }
 
-const byIccid = (index: number, text: string): Name =>
-  ICCID.test(text)
-    ? { index, simId: null, iccid: withoutFiller(text), fault: null }
-    : { index, simId: null, iccid: text, fault: notAnIccid(text) }
+const faultsIn = (check: typeof checkRow | typeof checkBatchRow, row: unknown): string =>
+  check
+    .Errors(row)
+    .map(({ instancePath, message }) => {
+      const control = instancePath === '/tag' ? controlFault(String(Object(row).tag)) : undefined
+      return `${instancePath || 'row'}: ${control ?? message}`
+    })
+    .join('; ')
 
 const textOf = (id: number | null): string | null => (id === null ? null : String(id))
 
@@ -131,16 +150,19 @@ export async function refusalsOf(
   const sims = await readSimStates(tx, simIds)
   const open = await openTicketsOf(tx, simIds)
   const assignment = await assignmentRefusal(tx, options)
-  const there = new Set(sims.map(({ simId }) => simId))
-  const gone = simIds.filter((id) => !there.has(id)).map((id) => [id, unknown(nameOf(id))] as const)
-  const refused = sims.flatMap((sim) => {
-    const refusal = conflictOf(sim, open.get(sim.simId) ?? [], ask) ?? assignment
-    return refusal === undefined ? [] : [[sim.simId, refusal] as const]
-  })
-  return new Map([...gone, ...refused])
+  const byId = new Map(sims.map((sim) => [sim.simId, sim]))
+  const reasonOf = (id: number): Refusal | undefined => {
+    const sim = byId.get(id)
+    if (sim === undefined) return { code: 'sim_not_found', detail: `There is no SIM ${id}.` }
+    return conflictOf(sim, open.get(id) ?? [], ask) ?? assignment
+  }
+  return new Map(
+    simIds.flatMap((id) => {
+      const refusal = reasonOf(id)
+      return refusal === undefined ? [] : [[id, refusal] as const]
+    }),
+  )
 }
-
-const nameOf = (simId: number): Name => ({ index: 0, simId, iccid: null, fault: null })
 
 /** Why no SIM can be assigned to the run's pool and tariff. They are the same for all SIMs: they fit all or none. */
 async function assignmentRefusal(tx: TenantTx, { poolId, tariffId }: BulkOptions): Promise<Refusal | undefined> {
@@ -150,5 +172,88 @@ async function assignmentRefusal(tx: TenantTx, { poolId, tariffId }: BulkOptions
   } catch (error) {
     if (error instanceof ServiceError) return { code: error.code, detail: error.message }
     throw error
+  }
+}
+
+/**
+ * The SIMs of a batch, page by page and in the order of the request. An impossible row comes with its refusal. The
+ * codes are those of a provision-and-activate for that SIM alone.
+ */
+export async function* batchTargets(tx: TenantTx, { sims, defaults }: BatchRequest): AsyncGenerator<NewItem[]> {
+  for await (const named of targetsOf(tx, { rows: sims.map(nameIn) })) {
+    const asked = named.map(({ index, ...sim }) => ({ index, ...sim, ...placeOf(sims[index], defaults) }))
+    const conflict = await conflictsIn(tx, asked)
+    yield asked.map(({ fault, ...sim }) => ({ ...sim, refusal: sim.refusal ?? fault ?? conflict(sim) ?? null }))
+  }
+}
+
+/**
+ * Checks that the default pool and tariff exist, and that the tariff is active. Whether the tariff needs a pool, or has
+ * an effect in it, is checked row by row.
+ *
+ * @throws ServiceError `pool_not_found`, `tariff_not_found`, `tariff_inactive`
+ */
+export async function checkDefaults(tx: TenantTx, defaults: BatchRequest['defaults']): Promise<void> {
+  const { poolId = null, tariffId = null } = defaults ?? {}
+  const place = { poolId, tariffId }
+  const found = await foundFor(tx, [place])
+  const conflict = placeConflict(place, tariffId, found(place))
+  if (conflict !== undefined && conflict.code !== 'tariff_needs_pool') {
+    throw new ServiceError(conflict.code, conflict.detail)
+  }
+}
+
+/** The name of a row's SIM. A row without one comes back unchanged. */
+function nameIn(row: unknown): unknown {
+  if (typeof row !== 'object' || row === null || Array.isArray(row) || row instanceof Unreadable) return row
+  const parts = (['simId', 'iccid'] as const).flatMap((name) => {
+    const value: unknown = Reflect.get(row, name)
+    return value === undefined ? [] : [[name, value]]
+  })
+  return Object.fromEntries(parts)
+}
+
+/** The pool, tariff and tag for a row's SIM, or the fault of the row. */
+function placeOf(row: unknown, defaults: BatchRequest['defaults']) {
+  const nowhere = { poolId: null, tariffId: null, tag: null }
+  if (!checkBatchRow.Check(row)) {
+    return { ...nowhere, fault: { code: 'invalid_request', detail: faultsIn(checkBatchRow, row) } as const }
+  }
+  const { poolId, tariffId, tag } = row
+  return {
+    poolId: poolId ?? defaults?.poolId ?? null,
+    tariffId: tariffId ?? defaults?.tariffId ?? null,
+    tag: tag ?? null,
+    fault: null,
+  }
+}
+
+const some = (ids: readonly (number | null)[]) => [...new Set(ids.filter((id) => id !== null))]
+
+/** Reads the pools and tariffs that the rows of a page name, all at once. */
+async function foundFor(tx: TenantTx, page: readonly Place[]) {
+  const pools = await poolTariffs(tx, some(page.map(({ poolId }) => poolId)))
+  const tariffs = await findTariffs(tx, some(page.map(({ tariffId }) => tariffId)))
+  return ({ poolId, tariffId }: Place) => ({
+    pool: poolId === null ? null : pools.get(poolId),
+    tariff: tariffId === null ? undefined : tariffs.get(tariffId),
+  })
+}
+
+/** A SIM of a batch, and where it is to be. */
+type PlacedSim = Place & Pick<NewItem, 'simId'>
+
+/** Reads the rows named by a page. @returns a function that gives the reason why a row is not possible */
+async function conflictsIn(
+  tx: TenantTx,
+  page: readonly PlacedSim[],
+): Promise<(asked: PlacedSim) => Conflict | undefined> {
+  const sims = await readSimStates(tx, some(page.map(({ simId }) => simId)))
+  const byId = new Map(sims.map((sim) => [sim.simId, sim]))
+  const found = await foundFor(tx, page)
+  return (asked) => {
+    const sim = asked.simId === null ? undefined : byId.get(asked.simId)
+    if (sim === undefined) return undefined
+    return activationConflict(sim, asked) ?? assignmentConflict(asked, asked.tariffId, found(asked))
   }
 }

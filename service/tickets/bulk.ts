@@ -1,28 +1,56 @@
 /**
- * Bulk runs: one request of a person, for tickets on many SIMs.
+ * Bulk runs: one request of a person, for many SIMs.
  *
- *   plan (dry run)
- *   start: fixes the SIMs and puts the run on the work list → open-bulk-tickets.ts opens their tickets
- *   cancel: ends the run early
+ *   tickets: plan (dry run)
+ *            start: fixes the SIMs and puts the run on the work list → open-bulk-tickets.ts opens their tickets
+ *            cancel: ends the run early
+ *   batches: start: fixes the SIMs; accepted as a whole or refused → the workflow provision-in-bulk makes them Active
+ *            note, close: what the workflow reports
  */
 
 import { type ErrorCode, type FieldError, ServiceError } from '../../domain/errors.ts'
-import { type BulkPlan, type BulkRequest, type BulkRunDetail, MOST_LISTED } from '../../domain/tickets/bulk.ts'
+import type { WorkflowOptions } from '../../domain/temporal/workflow-options.ts'
+import {
+  type Batch,
+  type BatchNotes,
+  type BatchRequest,
+  type BatchStarted,
+  type BulkPlan,
+  type BulkRequest,
+  type BulkRunDetail,
+  MOST_LISTED,
+} from '../../domain/tickets/bulk.ts'
 import { noteChange } from '../../store/audit.ts'
+import { requestWorkflows } from '../../store/outbox.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
-import { refusalsOf, targetsOf } from './bulk-targets.ts'
+import { batchTargets, checkDefaults, refusalsOf, targetsOf } from './bulk-targets.ts'
 import { cancelBatch } from './open-bulk-tickets.ts'
 import { checkAssignment } from './open-ticket.ts'
 import {
   type BulkOptions,
   dropWaiting,
+  endBatch,
   hasPendingTickets,
   insertItems,
   insertRun,
   lockRun,
+  type RunKind,
   releaseRun,
+  type SettledItem,
+  settleItems,
 } from './rows/bulk.ts'
-import { readRun } from './rows/bulk-reads.ts'
+import { failuresOf, readBatch, readRun, runExists } from './rows/bulk-reads.ts'
+
+const PARALLEL = 50
+/**
+ * SIMs in one read of the list: some ten kilobytes of a workflow's history. SIMs in one run: about 1,000 events.
+ *
+ * Shorter runs mean more moments without new starts. But a worker that takes over a run reads all of its history. A
+ * thousand events take a second on an idle machine, and several on a busy one. Temporal gives up after ten.
+ */
+const RUNS = { pageSize: 100, perRun: 200 } as const
+/** The most failures that a batch's result lists. */
+const MOST_FAILURES = 100
 
 type Requested = Omit<BulkRequest, 'dryRun'>
 
@@ -65,9 +93,7 @@ export async function planBulkTickets(tx: TenantTx, asked: Requested): Promise<B
 export async function startBulkTickets(tx: TenantTx, asked: Requested): Promise<BulkRunDetail> {
   const options = await optionsOf(tx, asked)
   const id = await insertRun(tx, options)
-  for await (const targets of targetsOf(tx, asked.sims)) {
-    if (targets.length > 0) await insertItems(tx, id, targets)
-  }
+  for await (const targets of targetsOf(tx, asked.sims)) await insertItems(tx, id, targets)
   await releaseRun(tx, id)
   const run = await runOf(tx, id)
   await noteChange(tx, {
@@ -88,7 +114,7 @@ export async function startBulkTickets(tx: TenantTx, asked: Requested): Promise<
  */
 export async function cancelBulkTickets(tx: TenantTx, id: string): Promise<BulkRunDetail> {
   const locked = await lockRun(tx, id)
-  if (locked === undefined) throw noBulkRun(id)
+  if (locked === undefined) throw noRun('tickets', id)
   if (locked.state === 'cancelling' || locked.state === 'cancelled') return runOf(tx, id)
   if (locked.waiting === 0 && !(await hasPendingTickets(tx, id))) {
     throw new ServiceError('bulk_ended', `Nothing of the bulk run ${id} waits any more: there is nothing to cancel.`)
@@ -107,11 +133,19 @@ export async function cancelBulkTickets(tx: TenantTx, id: string): Promise<BulkR
 /** @throws ServiceError `bulk_not_found` */
 export async function runOf(tx: TenantTx, id: string): Promise<BulkRunDetail> {
   const run = await readRun(tx, id)
-  if (run === undefined) throw noBulkRun(id)
+  if (run === undefined) throw noRun('tickets', id)
   return run
 }
 
-export const noBulkRun = (id: string) => new ServiceError('bulk_not_found', `There is no bulk run ${id}.`)
+/** @throws ServiceError `bulk_not_found`, `batch_not_found` if there is no run of this kind with this id */
+export async function mustExist(tx: TenantTx, kind: RunKind, id: string): Promise<void> {
+  if (!(await runExists(tx, kind, id))) throw noRun(kind, id)
+}
+
+const noRun = (kind: RunKind, id: string) =>
+  kind === 'batch'
+    ? new ServiceError('batch_not_found', `There is no batch ${id}.`)
+    : new ServiceError('bulk_not_found', `There is no bulk run ${id}.`)
 
 /**
  * The options that all tickets of a run share, checked against the type of the run.
@@ -135,4 +169,71 @@ async function optionsOf(tx: TenantTx, asked: Requested): Promise<BulkOptions> {
   }
   if (poolId !== null || tariffId !== null) await checkAssignment(tx, { poolId, tariffId }, tariffId)
   return { type, poolId, tariffId, tag, message }
+}
+
+/**
+ * Accepts a batch. Its list is fixed now; its workflow starts after the commit.
+ *
+ * @throws ServiceError `batch_refused` with the rows that cannot be provisioned, unless `skipInvalid` leaves them out;
+ *   `pool_not_found`, `tariff_not_found`, `tariff_inactive` for the defaults
+ */
+export async function startBatch(tx: TenantTx, ask: BatchRequest, options: WorkflowOptions): Promise<BatchStarted> {
+  const parallel = ask.parallel ?? PARALLEL
+  await checkDefaults(tx, ask.defaults)
+  const id = await insertRun(tx, { type: 'provision-and-activate', parallel })
+  const errors: FieldError[] = []
+  for await (const targets of batchTargets(tx, ask)) {
+    await insertItems(tx, id, targets)
+    const refused = targets.flatMap(({ index, refusal }) =>
+      refusal === null ? [] : { pointer: `/sims/${index}`, ...refusal },
+    )
+    errors.push(...refused.slice(0, MOST_LISTED - errors.length))
+  }
+  const { workflowId, total, counts, refusals } = await batchOf(tx, id)
+  const { refused } = counts
+  if (refused > 0 && ask.skipInvalid !== true) {
+    const why = refusals.map(({ code, count }) => `${code} ${count}`).join(', ')
+    const detail = `${refused} of ${total} rows cannot be provisioned, so none was: ${why}.`
+    throw new ServiceError('batch_refused', detail, { errors })
+  }
+  const input = { tenantId: tx.tenantId, batchId: id, parallel, ...(options.provisioning ?? RUNS) }
+  await requestWorkflows(tx, [{ do: 'start', type: 'provision-in-bulk', workflowId, input }])
+  await noteChange(tx, {
+    subject: 'workflow',
+    id: workflowId,
+    before: null,
+    after: { batchId: id, total, refused, parallel, defaults: ask.defaults ?? null },
+  })
+  return { id, workflowId, total, refused, refusals }
+}
+
+/** @throws ServiceError `batch_not_found` */
+export async function batchOf(tx: TenantTx, id: string): Promise<Batch> {
+  const batch = await readBatch(tx, id)
+  if (batch === undefined) throw noRun('batch', id)
+  return batch
+}
+
+/**
+ * Stores the progress of a batch's SIMs, as its workflow reports it. Safe to repeat: the first outcome of a SIM stays.
+ *
+ * @throws ServiceError `batch_not_found`
+ */
+export async function noteBatch(tx: TenantTx, id: string, { started, ended }: BatchNotes): Promise<void> {
+  await mustExist(tx, 'batch', id)
+  await settleItems(tx, id, ended)
+  const running = started.map((index): SettledItem => ({ index, outcome: 'running' }))
+  await settleItems(tx, id, running)
+}
+
+/**
+ * Ends a batch. SIMs not begun are cancelled. Safe to run twice.
+ *
+ * @returns the batch, and the first 100 SIMs that did not become Active
+ * @throws ServiceError `batch_not_found`
+ */
+export async function closeBatch(tx: TenantTx, id: string) {
+  await mustExist(tx, 'batch', id)
+  await endBatch(tx, id)
+  return { batch: await batchOf(tx, id), failures: await failuresOf(tx, id, MOST_FAILURES) }
 }

@@ -14,7 +14,7 @@ import { inTenant, type Store, type TenantTx } from '../../store/tenancy.ts'
 import { lockSims } from '../sims/rows/sim-state.ts'
 import { askOf, refusalsOf } from './bulk-targets.ts'
 import { dropChangesOfIdle } from './idle-changes.ts'
-import { cancelSome, type LockedRun, lockNextRun, settleBatch, waitingSims } from './rows/bulk.ts'
+import { cancelSome, type LockedRun, lockNextRun, type SettledItem, settleBatch, waitingItems } from './rows/bulk.ts'
 import { insertTickets } from './rows/tickets.ts'
 import { recordTicketEvents } from './ticket-events.ts'
 
@@ -71,14 +71,16 @@ export async function cancelBatch(tx: TenantTx, bulkId: string): Promise<void> {
 }
 
 async function openBatch(tx: TenantTx, run: LockedRun): Promise<void> {
-  const simIds = await waitingSims(tx, run.id, BATCH)
+  const items = await waitingItems(tx, run.id, BATCH)
+  const simIds = items.map(({ simId }) => simId)
   await lockSims(tx, simIds)
   const refusals = await refusalsOf(tx, run, simIds)
-  const opened = simIds.filter((id) => !refusals.has(id)).map((simId) => ({ id: randomUUID(), simId }))
-  if (opened.length > 0) {
-    const { tag, message } = run
-    await insertTickets(tx, opened, { ...askOf(run), tag, message, effectiveAt: null, bulkId: run.id })
-  }
-  const settled = simIds.map((simId) => ({ simId, refusal: refusals.get(simId) ?? null }))
-  await settleBatch(tx, run.id, settled, dueAfter(tx))
+  const opened = simIds.filter((simId) => !refusals.has(simId)).map((simId) => ({ id: randomUUID(), simId }))
+  const { id, tag, message } = run
+  await insertTickets(tx, opened, { ...askOf(run), tag, message, effectiveAt: null, bulkId: id })
+  const settled = items.map(({ index, simId }): SettledItem => {
+    const refusal = refusals.get(simId)
+    return refusal === undefined ? { index, outcome: 'opened' } : { index, outcome: 'refused', ...refusal }
+  })
+  await settleBatch(tx, id, settled, dueAfter(tx))
 }

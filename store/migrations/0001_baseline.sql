@@ -412,29 +412,33 @@ grant insert, select on device_changes to simherd_tenant;
 
 -- === Tickets ===
 
--- Bulk runs: one ask of a person for many SIMs. The request fixes the SIMs; a worker opens their tickets in batches.
-create table bulk_tickets (
+-- Bulk runs: one request for many SIMs, which it fixes. A worker opens their tickets in batches. Of a
+-- provision-and-activate, called a batch, the workflow provision-in-bulk reads the SIMs and writes outcomes back.
+create table bulk_runs (
   id uuid primary key,
   tenant_id text not null default app_tenant() references tenants (id),
   seq bigint generated always as identity not null,         -- order of acceptance: a tenant's runs are opened one by
                                                             -- one
-  type text not null check (type in ('activate', 'suspend', 'refresh', 'send-sms', 'provision', 'unassign')),
-  pool_id integer,                                          -- provisioning: the target
+  type text not null
+    check (type in ('activate', 'suspend', 'refresh', 'send-sms', 'provision', 'unassign', 'provision-and-activate')),
+  pool_id integer,                                          -- provision: the target
   tariff_id integer,
-  tag text,                                                 -- provisioning: applied on completion
+  tag text,                                                 -- provision: applied on completion
   message text,                                             -- Send SMS
-  state text not null check (state in ('opening', 'opened', 'cancelling', 'cancelled')),
+  parallel integer check (parallel between 1 and 200),      -- batch: most SIMs under way at once
+  state text not null default 'opened'                      -- a batch: always opened
+    check (state in ('opening', 'opened', 'cancelling', 'cancelled')),
   created_at timestamptz not null,
-  opened_at timestamptz,                                    -- since then no SIM waits for its ticket
-  total integer not null default 0,                         -- items; what is neither of these three has a ticket
-  waiting integer not null default 0,
+  done_at timestamptz,                                      -- since then no SIM waits for its ticket, or the batch has ended
+  total integer not null default 0,                         -- items
+  waiting integer not null default 0,                       -- items whose tickets are not opened yet; a batch: 0
   refused integer not null default 0,
-  dropped integer not null default 0                        -- cancelled before their tickets were opened
+  check ((type = 'provision-and-activate') = (parallel is not null))
 );
-create index bulk_tickets_open on bulk_tickets (tenant_id, seq) where state in ('opening', 'cancelling');
-create index bulk_tickets_tenant on bulk_tickets (tenant_id, seq desc);
-create unique index bulk_tickets_tenant_id on bulk_tickets (tenant_id, id);
-grant insert, select, update on bulk_tickets to simherd_tenant;
+create index bulk_runs_open on bulk_runs (tenant_id, seq) where state in ('opening', 'cancelling');
+create index bulk_runs_of_tickets on bulk_runs (tenant_id, seq desc) where type <> 'provision-and-activate';
+create unique index bulk_runs_tenant_id on bulk_runs (tenant_id, id);
+grant insert, select, update on bulk_runs to simherd_tenant;
 
 create table tickets (
   id uuid primary key,
@@ -461,7 +465,7 @@ create table tickets (
   failure_detail text,
   counts boolean not null default false,
   withdrawn_by text,                                        -- the workflow; null: a person, or it was not taken back
-  constraint tickets_bulk_id_tenant foreign key (tenant_id, bulk_id) references bulk_tickets (tenant_id, id),
+  constraint tickets_bulk_id_tenant foreign key (tenant_id, bulk_id) references bulk_runs (tenant_id, id),
   constraint tickets_sim_id_tenant foreign key (tenant_id, sim_id) references sims (tenant_id, id)
 ) with (autovacuum_analyze_scale_factor=0.02, autovacuum_analyze_threshold=1000);
 create unique index tickets_bulk on tickets (bulk_id, sim_id) where bulk_id is not null;
@@ -485,20 +489,31 @@ create policy all_tenants on ticket_work to simherd_platform using (true) with c
 grant delete, insert, select, update on ticket_work to simherd_tenant;
 grant select, update on ticket_work to simherd_platform;
 
-create table bulk_ticket_items (
+create table bulk_items (
   tenant_id text not null default app_tenant(),
   bulk_id uuid not null,
   index integer not null,                                   -- place in the request, from 0
   sim_id bigint,                                            -- null: there is no such SIM
   named text,                                               -- what the request called a SIM that is not there
-  outcome text not null check (outcome in ('waiting', 'opened', 'refused', 'dropped')),
-  code text,                                                -- refused: why
+  pool_id bigint,                                           -- batch: the target; null: none
+  tariff_id bigint,
+  tag text,                                                 -- batch: applied on completion
+  outcome text not null                                     -- opened: its ticket has a status
+    check (outcome in ('waiting', 'refused', 'opened', 'running', 'activated', 'alreadyActive', 'compensated',
+                       'cancelled', 'failed')),
+  provision_ticket uuid,                                    -- batch: the tickets of its provision-and-activate
+  activate_ticket uuid,
+  unassign_ticket uuid,
+  step text,                                                -- refused, compensated, failed: where, and why
+  code text,
   detail text,
+  ended_at timestamptz,                                     -- null: refused, opened, or not ended
   primary key (bulk_id, index),
-  constraint bulk_ticket_items_bulk_id_tenant foreign key (tenant_id, bulk_id) references bulk_tickets (tenant_id, id)
+  constraint bulk_items_bulk_id_tenant foreign key (tenant_id, bulk_id) references bulk_runs (tenant_id, id)
 );
-create unique index bulk_ticket_items_waiting on bulk_ticket_items (bulk_id, sim_id) where outcome = 'waiting';
-grant insert, select, update on bulk_ticket_items to simherd_tenant;
+create index bulk_items_outcome on bulk_items (bulk_id, outcome, index);
+create unique index bulk_items_waiting on bulk_items (bulk_id, sim_id) where outcome = 'waiting';
+grant insert, select, update on bulk_items to simherd_tenant;
 
 -- Work list: runs with tickets to open or to cancel. The queue's job only rings the bell.
 create table bulk_work (
@@ -1381,46 +1396,6 @@ comment on column workflow_starts.refused_at is
   'when the carrier refused for good to suspend its SIM; null if it did not, or a person has asked again since';
 grant delete, insert, select, update on workflow_starts to simherd_tenant;
 
--- Batches of SIMs to take from unprovisioned to active: what was asked for, and what has become of each SIM. The
--- workflow provision-in-bulk pages through the list and writes outcomes back.
-create table provision_batches (
-  id uuid primary key,
-  tenant_id text not null default app_tenant() references tenants (id),
-  parallel integer not null check (parallel between 1 and 200), -- most SIMs under way at once
-  total integer not null default 0,
-  created_at timestamptz not null,
-  ended_at timestamptz                                      -- since then no SIM of it waits
-);
-create index provision_batches_tenant on provision_batches (tenant_id, created_at desc);
-create unique index provision_batches_tenant_id on provision_batches (tenant_id, id);
-grant insert, select, update on provision_batches to simherd_tenant;
-
-create table provision_batch_sims (
-  tenant_id text not null default app_tenant(),
-  batch_id uuid not null,
-  index integer not null,                                   -- place in the request, from 0
-  sim_id bigint,                                            -- null: there is no such SIM
-  named text,                                               -- what the request called a SIM that is not there
-  pool_id bigint,                                           -- the target; null: none
-  tariff_id bigint,
-  tag text,                                                 -- applied on completion
-  outcome text not null
-    check (outcome in ('refused', 'waiting', 'running', 'activated', 'alreadyActive', 'compensated', 'cancelled', 'failed')),
-  provision_ticket uuid,
-  activate_ticket uuid,
-  unassign_ticket uuid,
-  step text,                                                -- refused, compensated, failed: where, and why
-  code text,
-  detail text,
-  ended_at timestamptz,
-  primary key (batch_id, index),
-  constraint provision_batch_sims_batch_id_tenant foreign key (tenant_id, batch_id)
-    references provision_batches (tenant_id, id)
-);
-create unique index provision_batch_sims_once on provision_batch_sims (batch_id, sim_id) where (outcome <> 'refused');
-create index provision_batch_sims_outcome on provision_batch_sims (batch_id, outcome, index);
-grant insert, select, update on provision_batch_sims to simherd_tenant;
-
 -- === Row-level security ===
 
 -- Every table with rows of tenants has it, forced, so that the owner is bound too. The others are the platform's alone.
@@ -1442,14 +1417,13 @@ declare name text;
 begin
   foreach name in array array[
     'idempotency_keys', 'audit_log', 'pools', 'orders', 'sims', 'memberships', 'active_spans', 'sim_blocks',
-    'sim_sightings', 'device_changes', 'bulk_tickets', 'tickets', 'ticket_work', 'bulk_ticket_items', 'bulk_work',
+    'sim_sightings', 'device_changes', 'bulk_runs', 'tickets', 'ticket_work', 'bulk_items', 'bulk_work',
     'usage_records', 'usage_deliveries', 'usage_feeds', 'cycles', 'cycle_openings', 'usage_ledger', 'pool_cycles',
     'usage_buckets', 'restatements', 'month_end_changes', 'statements', 'statement_parts', 'statement_progress',
     'statement_totals', 'changed_subjects', 'due_subjects', 'watch_shards', 'alerts', 'watchdog_log',
     'shadow_log', 'would_suspend', 'silences', 'suspensions', 'pool_arms', 'guard_counts',
     'guard_holds', 'guard_permits', 'notifications', 'addresses', 'mails', 'mail_bodies', 'mail_work',
-    'operator_notices', 'webhooks', 'webhook_events', 'webhook_deliveries', 'workflow_outbox', 'workflow_starts',
-    'provision_batches', 'provision_batch_sims']
+    'operator_notices', 'webhooks', 'webhook_events', 'webhook_deliveries', 'workflow_outbox', 'workflow_starts']
   loop
     execute format(
       'create policy own on %I to simherd_tenant

@@ -10,12 +10,12 @@ import {
 } from '../../../domain/tickets/bulk.ts'
 import {
   cancelBulkTickets,
-  noBulkRun,
+  mustExist,
   planBulkTickets,
   runOf,
   startBulkTickets,
 } from '../../../service/tickets/bulk.ts'
-import { pageOfItems, pageOfRuns, runExists } from '../../../service/tickets/rows/bulk-reads.ts'
+import { pageOfItems, pageOfRuns } from '../../../service/tickets/rows/bulk-reads.ts'
 import { inTenant } from '../../../store/tenancy.ts'
 import { takeBulkFiles } from '../../files/sim-tables.ts'
 import { takeNoBody } from '../../http/app.ts'
@@ -92,7 +92,7 @@ export const bulkTicketRoutes = [
     response: { 200: pageOf(BulkItem) },
     read: async (tx, { params, query }) => {
       const id = bulkIdOf(params.id)
-      if (!(await runExists(tx, id))) throw noBulkRun(id)
+      await mustExist(tx, 'tickets', id)
       return pageOfItems(tx, id, query)
     },
   }),

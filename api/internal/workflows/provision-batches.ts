@@ -9,9 +9,9 @@ import {
   BatchSimQuery,
   BatchSims,
   BatchStarted,
-} from '../../../domain/workflows/provision-batch.ts'
-import { batchOf, closeBatch, noBatch, noteBatch, startBatch } from '../../../service/tickets/provision-batches.ts'
-import { batchExists, pageOfBatch } from '../../../service/tickets/rows/provision-batches.ts'
+} from '../../../domain/tickets/bulk.ts'
+import { batchOf, closeBatch, mustExist, noteBatch, startBatch } from '../../../service/tickets/bulk.ts'
+import { pageOfBatch } from '../../../service/tickets/rows/bulk-reads.ts'
 import { inTenant } from '../../../store/tenancy.ts'
 import { takeBatchFiles } from '../../files/sim-tables.ts'
 import { declareRoutes } from '../../http/declare-routes.ts'
@@ -63,7 +63,7 @@ export const provisionBatchRoutes = [
     response: { 200: BatchSims },
     read: async (tx, { params, query }) => {
       const id = batchIdOf(params.id)
-      if (!(await batchExists(tx, id))) throw noBatch(id)
+      await mustExist(tx, 'batch', id)
       return pageOfBatch(tx, id, query)
     },
   }),

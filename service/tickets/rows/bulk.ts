@@ -1,14 +1,21 @@
-/** The processing of bulk runs: the run's row, its items, and the work list of runs. */
+/** The processing of bulk runs: the run's row, its items, and the work list of runs that open or cancel tickets. */
 import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
 import { TicketStatus } from '../../../domain/codes.ts'
 import type { ErrorCode } from '../../../domain/errors.ts'
-import type { BulkFilter, BulkType } from '../../../domain/tickets/bulk.ts'
+import type { BatchSimEnd, BulkFilter, BulkType } from '../../../domain/tickets/bulk.ts'
 import { OPEN_STATUSES } from '../../../store/open-statuses.ts'
 import { mine, type PlatformTx, type TenantTx } from '../../../store/tenancy.ts'
 import { simsAfter } from '../../sims/rows/search.ts'
 import { lockSims } from '../../sims/rows/sim-state.ts'
 import type { TicketRecord } from './tickets.ts'
+
+/** Condition on `bulk_runs`: the runs that open tickets, and the batches, which a workflow provisions and activates. */
+export const RUNS_OF = {
+  tickets: sql`type <> 'provision-and-activate'`,
+  batch: sql`type = 'provision-and-activate'`,
+} as const
+export type RunKind = keyof typeof RUNS_OF
 
 /** The common options of all tickets of a run. */
 export interface BulkOptions {
@@ -66,50 +73,97 @@ export async function findMatchingSims(
   return rows
 }
 
-/** Inserts a run without items. @returns its id */
-export async function insertRun(tx: TenantTx, options: BulkOptions): Promise<string> {
+/** Inserts a run without items: of tickets, or a batch with its concurrency (1 to 200). @returns its id */
+export async function insertRun(
+  tx: TenantTx,
+  run: BulkOptions | { readonly type: 'provision-and-activate'; readonly parallel: number },
+): Promise<string> {
   const id = randomUUID()
+  const row = { poolId: null, tariffId: null, tag: null, message: null, parallel: null, ...run }
   await sql`
-    insert into bulk_tickets (id, type, pool_id, tariff_id, tag, message, state, created_at)
-    values (${id}, ${options.type}, ${options.poolId}, ${options.tariffId}, ${options.tag}, ${options.message}, 'opening',
+    insert into bulk_runs (id, type, pool_id, tariff_id, tag, message, parallel, created_at)
+    values (${id}, ${row.type}, ${row.poolId}, ${row.tariffId}, ${row.tag}, ${row.message}, ${row.parallel},
             ${tx.now})`.execute(tx.q)
   return id
 }
 
-/** A SIM of a run: it waits for its ticket, or is refused with a reason. */
+/** A SIM of a run: it waits for its turn, or is refused with a reason. */
 export interface NewItem {
   readonly index: number
   /** Null if there is no such SIM. */
   readonly simId: number | null
   readonly iccid: string | null
+  /** Of a batch: what this SIM gets. */
+  readonly poolId?: number | null
+  readonly tariffId?: number | null
+  readonly tag?: string | null
   readonly refusal: Refusal | null
 }
 
 /** Adds items to a run that this transaction made. Takes one statement for any number. */
 export async function insertItems(tx: TenantTx, bulkId: string, items: readonly NewItem[]): Promise<void> {
   await sql`
-    insert into bulk_ticket_items (bulk_id, index, sim_id, named, outcome, code, detail)
-    select ${bulkId}::uuid, i.index, i."simId", case when i."simId" is null then i.iccid end,
-           case when i.refusal is null then 'waiting' else 'refused' end, i.refusal->>'code', i.refusal->>'detail'
+    insert into bulk_items (bulk_id, index, sim_id, named, pool_id, tariff_id, tag, outcome, step, code, detail)
+    select ${bulkId}::uuid, i.index, i."simId", case when i."simId" is null then i.iccid end, i."poolId", i."tariffId",
+           i.tag, case when i.refusal is null then 'waiting' else 'refused' end,
+           case when i.refusal is not null then 'check' end, i.refusal->>'code', i.refusal->>'detail'
       from jsonb_to_recordset(${JSON.stringify(items)}::jsonb)
-        as i(index integer, "simId" bigint, iccid text, refusal jsonb)`.execute(tx.q)
+        as i(index integer, "simId" bigint, iccid text, "poolId" bigint, "tariffId" bigint, tag text, refusal jsonb)`.execute(
+    tx.q,
+  )
   const refused = items.filter(({ refusal }) => refusal !== null).length
   await sql`
-    update bulk_tickets set total = total + ${items.length}, waiting = waiting + ${items.length - refused},
-           refused = refused + ${refused} where id = ${bulkId}`.execute(tx.q)
+    update bulk_runs set total = total + ${items.length}, refused = refused + ${refused} where id = ${bulkId}`.execute(
+    tx.q,
+  )
+}
+
+/** What has become of an item. */
+export type SettledItem = Pick<BatchSimEnd, 'index'> & {
+  readonly outcome: BatchSimEnd['outcome'] | 'running' | 'opened' | 'refused'
+} & Partial<Omit<BatchSimEnd, 'outcome'>>
+
+/** Records what has become of items. Only those that wait or run change, so the call is idempotent. */
+export async function settleItems(tx: TenantTx, bulkId: string, items: readonly SettledItem[]): Promise<void> {
+  if (items.length === 0) return
+  await sql`
+    update bulk_items i
+       set outcome = e.outcome, provision_ticket = e."provisionTicket", activate_ticket = e."activateTicket",
+           unassign_ticket = e."unassignTicket", step = e.step, code = e.code, detail = e.detail,
+           ended_at = case when e.outcome not in ('running', 'opened', 'refused') then ${tx.now}::timestamptz end
+      from jsonb_to_recordset(${JSON.stringify(items)}::jsonb)
+        as e(index integer, outcome text, "provisionTicket" uuid, "activateTicket" uuid, "unassignTicket" uuid,
+             step text, code text, detail text)
+     where i.tenant_id = ${mine} and i.bulk_id = ${bulkId} and i.outcome in ('waiting', 'running')
+       and i.index = any(${items.map(({ index }) => index)}::integer[]) and i.index = e.index`.execute(tx.q)
+}
+
+/** Cancels the items that wait or run. */
+async function cancelItems(tx: TenantTx, bulkId: string): Promise<void> {
+  await sql`
+    update bulk_items set outcome = 'cancelled', ended_at = ${tx.now}
+     where tenant_id = ${mine} and bulk_id = ${bulkId} and outcome in ('waiting', 'running')`.execute(tx.q)
+}
+
+/** Ends a batch: SIMs without an outcome are recorded as cancelled. Safe to run twice. */
+export async function endBatch(tx: TenantTx, bulkId: string): Promise<void> {
+  await cancelItems(tx, bulkId)
+  await sql`update bulk_runs set done_at = coalesce(done_at, ${tx.now}) where id = ${bulkId}`.execute(tx.q)
 }
 
 /** Puts a run on the work list and enqueues a job. A run without a waiting item counts as opened at once. */
 export async function releaseRun(tx: TenantTx, bulkId: string): Promise<void> {
-  const { rows } = await sql`
-    update bulk_tickets set state = 'opened', opened_at = ${tx.now} where id = ${bulkId} and waiting = 0
-    returning 1`.execute(tx.q)
-  if (rows.length === 0) await addWork(tx, bulkId, tx.now)
+  const { rows } = await sql<{ waiting: number }>`
+    update bulk_runs
+       set waiting = total - refused, state = case when total > refused then 'opening' else state end,
+           done_at = case when total = refused then ${tx.now}::timestamptz end
+     where id = ${bulkId} returning waiting`.execute(tx.q)
+  if (rows[0]?.waiting !== 0) await addWork(tx, bulkId)
 }
 
-async function addWork(tx: TenantTx, bulkId: string, dueAt: Date): Promise<void> {
+async function addWork(tx: TenantTx, bulkId: string): Promise<void> {
   await sql`
-    insert into bulk_work (bulk_id, due_at) values (${bulkId}, ${dueAt})
+    insert into bulk_work (bulk_id, due_at) values (${bulkId}, ${tx.now})
     on conflict (tenant_id, bulk_id) do update set due_at = excluded.due_at`.execute(tx.q)
   tx.enqueue({ queue: 'bulk' })
 }
@@ -119,23 +173,28 @@ const lockedRow = sql`id, type, pool_id as "poolId", tariff_id as "tariffId", ta
 /** Locks the oldest run with work; undefined if none has any. */
 export async function lockNextRun(tx: TenantTx): Promise<LockedRun | undefined> {
   const { rows } = await sql<LockedRun>`
-    select ${lockedRow} from bulk_tickets
+    select ${lockedRow} from bulk_runs
      where tenant_id = ${mine} and state in ('opening', 'cancelling') order by seq limit 1 for update`.execute(tx.q)
   return rows[0]
 }
 
+/** Locks a run of tickets; undefined if there is none with this id. */
 export async function lockRun(tx: TenantTx, id: string): Promise<LockedRun | undefined> {
   const { rows } = await sql<LockedRun>`
-    select ${lockedRow} from bulk_tickets where id = ${id} for update`.execute(tx.q)
+    select ${lockedRow} from bulk_runs where id = ${id} and ${RUNS_OF.tickets} for update`.execute(tx.q)
   return rows[0]
 }
 
-/** Ids of a run's SIMs that wait for their tickets, sorted. Call with the run locked. */
-export async function waitingSims(tx: TenantTx, bulkId: string, limit: number): Promise<number[]> {
-  const { rows } = await sql<{ simId: number }>`
-    select sim_id as "simId" from bulk_ticket_items
+/** Items that wait for their tickets, by SIM id. Call with the run locked. */
+export async function waitingItems(
+  tx: TenantTx,
+  bulkId: string,
+  limit: number,
+): Promise<{ readonly index: number; readonly simId: number }[]> {
+  const { rows } = await sql<{ index: number; simId: number }>`
+    select index, sim_id as "simId" from bulk_items
      where bulk_id = ${bulkId} and outcome = 'waiting' order by sim_id limit ${limit}`.execute(tx.q)
-  return rows.map(({ simId }) => simId)
+  return rows
 }
 
 /**
@@ -147,25 +206,18 @@ export async function waitingSims(tx: TenantTx, bulkId: string, limit: number): 
 export async function settleBatch(
   tx: TenantTx,
   bulkId: string,
-  settled: readonly { readonly simId: number; readonly refusal: Refusal | null }[],
+  settled: readonly SettledItem[],
   dueAt: Date,
 ): Promise<void> {
-  const simIds = settled.map(({ simId }) => simId)
-  const refused = settled.filter(({ refusal }) => refusal !== null)
-  await sql`
-    update bulk_ticket_items i
-       set outcome = case when r.code is null then 'opened' else 'refused' end, code = r.code, detail = r.detail
-      from unnest(${simIds}::bigint[], ${settled.map(({ refusal }) => refusal?.code ?? null)}::text[],
-                  ${settled.map(({ refusal }) => refusal?.detail ?? null)}::text[]) as r(sim_id, code, detail)
-     where i.bulk_id = ${bulkId} and i.outcome = 'waiting' and i.sim_id = any(${simIds}::bigint[])
-       and i.sim_id = r.sim_id`.execute(tx.q)
+  await settleItems(tx, bulkId, settled)
+  const refused = settled.filter(({ outcome }) => outcome === 'refused').length
   const { rows } = await sql<{ waiting: number }>`
-    update bulk_tickets set waiting = waiting - ${settled.length}, refused = refused + ${refused.length}
+    update bulk_runs set waiting = waiting - ${settled.length}, refused = refused + ${refused}
      where id = ${bulkId} returning waiting`.execute(tx.q)
   if ((rows[0]?.waiting ?? 0) > 0) {
     await sql`update bulk_work set due_at = ${dueAt} where tenant_id = ${mine} and bulk_id = ${bulkId}`.execute(tx.q)
   } else {
-    await sql`update bulk_tickets set state = 'opened', opened_at = ${tx.now} where id = ${bulkId}`.execute(tx.q)
+    await sql`update bulk_runs set state = 'opened', done_at = ${tx.now} where id = ${bulkId}`.execute(tx.q)
     await sql`delete from bulk_work where tenant_id = ${mine} and bulk_id = ${bulkId}`.execute(tx.q)
   }
 }
@@ -182,13 +234,9 @@ export async function hasPendingTickets(tx: TenantTx, bulkId: string): Promise<b
  * the run locked.
  */
 export async function dropWaiting(tx: TenantTx, bulkId: string): Promise<void> {
-  await sql`
-    update bulk_ticket_items set outcome = 'dropped' where bulk_id = ${bulkId} and outcome = 'waiting'`.execute(tx.q)
-  await sql`
-    update bulk_tickets set state = 'cancelling', dropped = dropped + waiting, waiting = 0 where id = ${bulkId}`.execute(
-    tx.q,
-  )
-  await addWork(tx, bulkId, tx.now)
+  await cancelItems(tx, bulkId)
+  await sql`update bulk_runs set state = 'cancelling', waiting = 0 where id = ${bulkId}`.execute(tx.q)
+  await addWork(tx, bulkId)
 }
 
 /** The part of a cancelled ticket that events and notifications need. */
@@ -216,7 +264,7 @@ export async function cancelSome(
     await sql`update bulk_work set due_at = ${dueAt} where tenant_id = ${mine} and bulk_id = ${bulkId}`.execute(tx.q)
     return cancelled
   }
-  await sql`update bulk_tickets set state = 'cancelled' where id = ${bulkId}`.execute(tx.q)
+  await sql`update bulk_runs set state = 'cancelled' where id = ${bulkId}`.execute(tx.q)
   await sql`delete from bulk_work where tenant_id = ${mine} and bulk_id = ${bulkId}`.execute(tx.q)
   return cancelled
 }

@@ -31,9 +31,7 @@ const rowsOf = (tenant: Tenant, table: string) =>
     return rows[0]?.count
   })
 const everything = async (tenant: Tenant) =>
-  Promise.all(
-    ['tickets', 'ticket_work', 'bulk_tickets', 'bulk_ticket_items', 'bulk_work'].map((t) => rowsOf(tenant, t)),
-  )
+  Promise.all(['tickets', 'ticket_work', 'bulk_runs', 'bulk_items', 'bulk_work'].map((t) => rowsOf(tenant, t)))
 
 async function started(tenant: Tenant, body: object) {
   const answer = await tenant.inside('POST', PATH, body)
@@ -290,12 +288,12 @@ describe('POST /internal/bulk-tickets', () => {
   })
 
   test('takes dryRun from the query with JSON too', async () => {
-    const before = await rowsOf(harness.tenant, 'bulk_tickets')
+    const before = await rowsOf(harness.tenant, 'bulk_runs')
 
     const answer = await harness.tenant.inside('POST', `${PATH}?dryRun=true`, { type: 'refresh', sims: { filter: {} } })
 
     expect(answer.status).toBe(200)
-    expect(await rowsOf(harness.tenant, 'bulk_tickets')).toBe(before)
+    expect(await rowsOf(harness.tenant, 'bulk_runs')).toBe(before)
   })
 })
 

@@ -104,6 +104,27 @@ describe('POST /internal/workflows/provision-in-bulk', () => {
     }
     expect(await harness.tenant.inside('GET', '/internal/provision-batches/none')).toMatchObject({ status: 404 })
   })
+
+  test('makes a batch that is no bulk run of tickets', async () => {
+    const { inside } = harness.tenant
+    const [sim] = await fresh(1)
+    const { id } = await started({ sims: [{ simId: sim?.id }] })
+    const run = await inside('POST', '/internal/bulk-tickets', { type: 'refresh', sims: { ids: [sim?.id] } })
+
+    for (const [method, url, code] of [
+      ['GET', `/internal/bulk-tickets/${id}`, 'bulk_not_found'],
+      ['GET', `/internal/bulk-tickets/${id}/items`, 'bulk_not_found'],
+      ['DELETE', `/internal/bulk-tickets/${id}`, 'bulk_not_found'],
+      ['GET', `/internal/provision-batches/${run.body.id}`, 'batch_not_found'],
+      ['GET', `/internal/provision-batches/${run.body.id}/sims`, 'batch_not_found'],
+      ['POST', `/internal/provision-batches/${run.body.id}/end`, 'batch_not_found'],
+    ] as const) {
+      expect(await inside(method, url)).toMatchObject({ status: 404, body: { code } })
+    }
+    expect((await inside('GET', '/internal/bulk-tickets')).body.data).toEqual([
+      expect.objectContaining({ id: run.body.id }),
+    ])
+  })
 })
 
 describe('invalid rows of a batch', () => {

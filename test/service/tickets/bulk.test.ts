@@ -83,12 +83,10 @@ describe('openBulkTickets', () => {
     const estate = await anEstate(3)
     const { id } = await estate.start({ type: 'provision' })
     // Fails after the tickets are inserted, when their items are settled.
-    await sql`alter table bulk_ticket_items add constraint broken check (outcome <> 'opened') not valid`.execute(
-      store.db,
-    )
+    await sql`alter table bulk_items add constraint broken check (outcome <> 'opened') not valid`.execute(store.db)
 
     await expect(estate.work()).rejects.toThrow(/broken/)
-    await sql`alter table bulk_ticket_items drop constraint broken`.execute(store.db)
+    await sql`alter table bulk_items drop constraint broken`.execute(store.db)
 
     expect(await estate.ticketsOf()).toEqual([])
     expect(await estate.run(id)).toMatchObject({ notYetOpened: 3, counts: { waiting: 3, pending: 0 } })

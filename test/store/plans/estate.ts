@@ -235,9 +235,9 @@ const PAST = [
   `insert into orders (type, quantity, unit_price, total, status, created_at, updated_at)
    select 1, 1, 1, 1, 'Delivered', ${at}, ${at} from sims where tenant_id = app_tenant() order by id`,
   `with run as (
-     insert into bulk_tickets (id, type, state, created_at, opened_at, total)
+     insert into bulk_runs (id, type, state, created_at, done_at, total)
      values (gen_random_uuid(), 'refresh', 'opened', ${at}, ${at}, 1) returning id
    )
-   insert into bulk_ticket_items (bulk_id, index, sim_id, outcome)
+   insert into bulk_items (bulk_id, index, sim_id, outcome)
    select run.id, row_number() over (order by s.id), s.id, 'opened' from sims s, run where s.tenant_id = app_tenant()`,
 ]

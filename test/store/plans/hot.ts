@@ -233,6 +233,17 @@ export const HOT: Readonly<Record<string, Work>> = {
     await execute(estate)
     await get(estate, `/internal/bulk-tickets/${id}`, 'inside')
   },
+  'a batch of SIMs to provision': async (estate) => {
+    const sims = Array.from({ length: FEW }, (_, n) => ({ simId: estate.firstSim + n }))
+    const asked = { sims, skipInvalid: true }
+    const { id } = await send(estate, 'inside', 'POST', '/internal/workflows/provision-in-bulk', asked)
+    const batch = `/internal/provision-batches/${id}`
+    const open = await get(estate, `${batch}/sims?open=true`, 'inside')
+    const started = open.sims.map(({ index }: { index: number }) => index)
+    await send(estate, 'inside', 'POST', `${batch}/outcomes`, { started, ended: [] })
+    await send(estate, 'inside', 'POST', `${batch}/end`)
+    await get(estate, batch, 'inside')
+  },
   'a POST repeated': async (estate) => {
     const ask = () =>
       estate.tenant.ask('POST', '/api/tickets/refresh', { simId: estate.firstSim + 1 }, { 'idempotency-key': 'again' })

@@ -1,5 +1,5 @@
 /** Batches in the model of the service: one list at a time. */
-import type { BatchNotes, BatchOutcome, BatchSimEnd } from '../../../domain/workflows/provision-batch.ts'
+import type { BatchNotes, BatchOutcome, BatchSimEnd } from '../../../domain/tickets/bulk.ts'
 
 /** A SIM of the list: its pool and tariff, and the outcome that the workflow has reported. */
 export interface ModelBatchSim extends Partial<Omit<BatchSimEnd, 'outcome'>> {
