@@ -1,47 +1,10 @@
-/** The `simherd` command: its subcommands and their options. Each subcommand is loaded when it runs. */
-import { Command } from 'commander'
-import { readSettings, type Settings } from '../process/settings.ts'
-import { addAddressCommands } from './commands/address-commands.ts'
-import { addAlertCommands } from './commands/alert-commands.ts'
-import { addEnforcementCommands } from './commands/enforcement-commands.ts'
-import { addEstateCommands } from './commands/estate-commands.ts'
-import type { MigrateFlags } from './commands/migrate.ts'
-import { addTenantCommands } from './commands/tenant-commands.ts'
-import { addWebhookCommands } from './commands/webhook-commands.ts'
-import { CommandFailure, ExitCode, requireSettings, wordsOf } from './failures.ts'
-import { ASKS } from './help-text.ts'
+/** The `simherd` command: its processes, and all other commands below it. */
+import { Option } from 'commander'
+import { command, group, settingsWith, withSettings } from './command.ts'
+import { tenantCommands } from './commands/index.ts'
 import { port } from './option-values.ts'
-import { addRuleCommands } from './rules/commands.ts'
-import { addWorkflowCommands } from './workflows/commands.ts'
-
-export const program = new Command('simherd')
-  .description('Connectivity management for estates of IoT SIMs.')
-  .configureHelp({ showGlobalOptions: true })
-  .exitOverride()
-  .addHelpText(
-    'after',
-    `
-Settings come from the environment (docs/configuration.md lists them).
-Exit codes: 0 done, 1 failed, 2 wrong usage, 3 not found, 4 conflict, 5 unreachable.
-
-Examples:
-  npm start                                 all of it on embedded servers, with a demonstration
-  DATABASE_URL=… TEMPORAL_ADDRESS=… SERVICE_KEY=… node cli/simherd.js api
-  npx simherd doctor                        what is installed, reachable, migrated`,
-  )
-
-/**
- * The settings of the environment, with the overrides of the command line.
- *
- * @throws CommandFailure for a wrong setting
- */
-function settingsWith(change: Partial<Settings>): Settings {
-  try {
-    return { ...readSettings(), ...change }
-  } catch (error) {
-    throw new CommandFailure(wordsOf(error), ExitCode.usage, { cause: error })
-  }
-}
+import { rules } from './rules/index.ts'
+import { workflows } from './workflows/index.ts'
 
 interface StartFlags {
   readonly fresh?: boolean
@@ -56,191 +19,113 @@ interface StartFlags {
   readonly verbose?: boolean
 }
 
-program
-  .command('start')
-  .description(
-    'Run everything on this machine: servers, API and worker, and play the demonstration on an empty database.',
-  )
-  .option('--fresh', 'begin anew: delete what earlier runs left in the data folder')
-  .option('--bootstrap', 'make operator keys in a database of yours (DATABASE_URL) that has none for this data folder')
-  .option('--demo', 'play the demonstration even where it has been played before')
+const start = command(
+  'start',
+  'Run everything on this machine: servers, API and worker; on an empty database play the demonstration.',
+  {
+    notes: `These settings name your servers in place of the embedded ones:
+DATABASE_URL, TEMPORAL_ADDRESS, REDIS_URL, SMTP_URL, CARRIER_URL.
+Addresses, keys and process ids are written to <data folder>/stack.json.
+Ctrl-C ends everything in order, a second Ctrl-C at once. Starting again continues with the same data.`,
+    examples: [
+      'npm start                            play the demonstration, then stay up',
+      'npm start -- --fresh                 the same, from nothing',
+      'npm start -- --no-demo --port 9080   no demonstration, another port',
+      'DATA_DIR=/tmp/trial npm start        a second one at the same time (give it other ports)',
+    ],
+  },
+)
+  .option('--fresh', 'delete the data of earlier runs from the data folder first')
+  .option('--bootstrap', 'make operator keys in your database (DATABASE_URL) if it has none for this data folder')
+  .option('--demo', 'play the demonstration even if it was played before')
   .option('--no-demo', 'do not play the demonstration')
   .option('--port <n>', 'port of the public API (PORT, 8080)', port)
   .option('--internal-port <n>', 'port of the internal API (INTERNAL_PORT, 8081)', port)
   .option('--worker-port <n>', "port of the worker's health and metrics (WORKER_PORT, 8082)", port)
   .option('--inbox-port <n>', 'port of the inbox page (8025, or any free one)', port)
   .option('--temporal-ui-port <n>', "port of Temporal's own page (8233, or any free one)", port)
-  .option('--data-dir <dir>', 'where the embedded servers keep their data (DATA_DIR, .data)')
+  .option('--data-dir <dir>', 'data folder of the embedded servers (DATA_DIR, .data)')
   .option('--verbose', 'show every log line of API and worker, not only warnings')
-  .addHelpText(
-    'after',
-    `
-Servers of your own are used instead of the embedded ones, each by its setting:
-DATABASE_URL, TEMPORAL_ADDRESS, REDIS_URL, SMTP_URL, CARRIER_URL.
-Addresses, keys and process ids are written to <data folder>/stack.json.
-Ctrl-C ends everything in order, a second Ctrl-C at once. Starting again continues with the same data.
-
-Examples:
-  npm start                            play the demonstration, then stay up
-  npm start -- --fresh                 the same, from nothing
-  npm start -- --no-demo --port 9080   no demonstration, another port
-  DATA_DIR=/tmp/trial npm start        a second one beside it (give it other ports)`,
-  )
   .action(async (flags: StartFlags) => {
+    const { fresh = false, bootstrap = false, demo = 'once', verbose = false, inboxPort, temporalUiPort } = flags
     const settings = settingsWith({
       ...(flags.port !== undefined && { PORT: flags.port }),
       ...(flags.internalPort !== undefined && { INTERNAL_PORT: flags.internalPort }),
       ...(flags.workerPort !== undefined && { WORKER_PORT: flags.workerPort }),
       ...(flags.dataDir !== undefined && { DATA_DIR: flags.dataDir }),
     })
-    const { start } = await import('./start/start.ts')
-    await start(settings, {
-      fresh: flags.fresh ?? false,
-      bootstrap: flags.bootstrap ?? false,
-      demo: flags.demo ?? 'once',
-      verbose: flags.verbose ?? false,
-      ...(flags.inboxPort !== undefined && { inboxPort: flags.inboxPort }),
-      ...(flags.temporalUiPort !== undefined && { temporalUiPort: flags.temporalUiPort }),
+    await (await import('./start/start.ts')).start(settings, {
+      fresh,
+      bootstrap,
+      demo,
+      verbose,
+      ...(inboxPort !== undefined && { inboxPort }),
+      ...(temporalUiPort !== undefined && { temporalUiPort }),
     })
   })
 
-program
-  .command('api')
-  .description('Run the API: the public and the internal listener.')
-  .addHelpText(
-    'after',
-    `
-Needs DATABASE_URL (migrated) and TEMPORAL_ADDRESS; REDIS_URL where the queues live in Redis.
-Any number may run behind a load balancer. SIGTERM ends it after the requests under way.
+const api = command('api', 'Run the API: the public and the internal listener.', {
+  notes: `Needs DATABASE_URL (migrated) and TEMPORAL_ADDRESS; REDIS_URL if the queues are in Redis.
+Any number may run behind a load balancer. SIGTERM ends it after its open requests.`,
+  examples: ['DATABASE_URL=… TEMPORAL_ADDRESS=temporal:7233 HOST=0.0.0.0 node cli/simherd.js api'],
+}).action(withSettings(async () => (await import('./commands/api.ts')).serveApi))
 
-Example:
-  DATABASE_URL=… TEMPORAL_ADDRESS=temporal:7233 HOST=0.0.0.0 node cli/simherd.js api`,
-  )
-  .action(async () => {
-    const settings = settingsWith({})
-    const [{ runApi }, { createLog }, { runUntilSignal }] = await Promise.all([
-      import('./commands/api.ts'),
-      import('../process/log.ts'),
-      import('./run-until-signal.ts'),
-    ])
-    const log = createLog(settings, 'api')
-    await runUntilSignal(log, () => runApi(settings, log))
-  })
+const worker = command('worker', 'Run a worker: tickets, watchdog, e-mails, workflows.', {
+  notes: `Needs DATABASE_URL (migrated), TEMPORAL_ADDRESS, SMTP_URL, CARRIER_URL with CARRIER_SECRET, SERVICE_KEY (an operator
+key) or SERVICE_KEY_FILE; SERVICE_BASE_URL and SERVICE_INTERNAL_URL if the API is on another machine.
+Any number may run. SIGTERM ends it after its present work; the next worker takes up the rest.`,
+  examples: [
+    'DATABASE_URL=… TEMPORAL_ADDRESS=… SMTP_URL=… CARRIER_URL=… CARRIER_SECRET=… SERVICE_KEY=… node cli/simherd.js worker',
+  ],
+}).action(withSettings(async () => (await import('./commands/worker.ts')).runWorker))
 
-program
-  .command('worker')
-  .description('Run a worker: tickets, watchdog, e-mails, workflows.')
-  .addHelpText(
-    'after',
-    `
-Needs DATABASE_URL (migrated), TEMPORAL_ADDRESS, SMTP_URL, CARRIER_URL with CARRIER_SECRET, SERVICE_KEY (an operator
-key) or SERVICE_KEY_FILE, and SERVICE_BASE_URL and SERVICE_INTERNAL_URL where the API is not on this machine.
-Any number may run. SIGTERM ends it after the work under way; whatever is left is taken up by the next.
+const migrate = command(
+  'migrate',
+  'Bring the database at DATABASE_URL to the newest schema. Safe to run again, and by several at once.',
+  {
+    notes: `Processes of the release before continue to work during and after it; --contract ends that. Processes of a release
+without --contract do not register: end those first.`,
+    examples: [
+      'DATABASE_URL=… npx simherd migrate --plan',
+      'DATABASE_URL=… npx simherd migrate',
+      'DATABASE_URL=… npx simherd migrate --contract',
+    ],
+  },
+)
+  .option('--plan', 'only list the pending migrations, their phase, and the size of their tables')
+  .option('--contract', 'wait until no process of an earlier release is left, and remove parts that only they needed')
+  .action(withSettings(async () => (await import('./commands/migrate.ts')).migrateDatabase))
 
-Example:
-  DATABASE_URL=… TEMPORAL_ADDRESS=… SMTP_URL=… CARRIER_URL=… CARRIER_SECRET=… SERVICE_KEY=… node cli/simherd.js worker`,
-  )
-  .action(async () => {
-    const settings = settingsWith({})
-    const [{ startWorker }, { refuseDatabase }, { buildApp }, { createLog }, { runUntilSignal }] = await Promise.all([
-      import('../worker/main.ts'),
-      import('./refuse-database.ts'),
-      import('../api/http/app.ts'),
-      import('../process/log.ts'),
-      import('./run-until-signal.ts'),
-    ])
-    requireSettings(settings, [
-      'DATABASE_URL',
-      'TEMPORAL_ADDRESS',
-      'SMTP_URL',
-      'CARRIER_URL',
-      'CARRIER_SECRET',
-      ...(settings.SERVICE_KEY_FILE === '' ? (['SERVICE_KEY'] as const) : []),
-    ])
-    const log = createLog(settings, 'worker')
-    await runUntilSignal(log, async () => {
-      await refuseDatabase(settings)
-      return startWorker(settings, log, buildApp({}))
-    })
-  })
-
-program
-  .command('migrate')
-  .description('Bring the database at DATABASE_URL to the newest schema. Safe to run again, and by several at once.')
-  .option('--plan', 'only say which migrations there are to do, of which phase, and how large their tables are')
-  .option('--contract', 'wait until no process of an earlier release is left, and take away what only they needed')
-  .addHelpText(
-    'after',
-    `
-Processes of the release before go on working while and after it runs; --contract ends that. Processes of a release
-without --contract do not say that they are at work: end those first.
-
-Examples:
-  DATABASE_URL=… npx simherd migrate --plan
-  DATABASE_URL=… npx simherd migrate
-  DATABASE_URL=… npx simherd migrate --contract`,
-  )
-  .action(async (flags: MigrateFlags) => {
-    const { migrateDatabase } = await import('./commands/migrate.ts')
-    await migrateDatabase(settingsWith({}), flags)
-  })
-
-program
-  .command('doctor')
-  .description('Say what is installed, reachable and migrated, and what to do about what is not. Changes nothing.')
-  .option('-o, --output <format>', 'table or json', 'table')
+const doctor = command('doctor', 'Check installation, connections and migrations; suggest fixes. Changes nothing.', {
+  notes: 'The exit code is 1 if something is missing.',
+  examples: ['npx simherd doctor -o json'],
+})
+  .addOption(new Option('-o, --output <format>', 'table or json').choices(['table', 'json']).default('table'))
   .option(
     '--figures',
-    'add up again what is kept of the SIMs and their usage, and name what differs: seconds for a million SIMs',
+    'add up the kept figures of SIMs and usage again, and list differences: seconds for a million SIMs',
   )
-  .addHelpText('after', '\nExit code 1 where something is missing.\n\nExample:\n  npx simherd doctor -o json')
-  .action(async ({ output, figures = false }: { readonly output: string; readonly figures?: boolean }) => {
-    if (output !== 'table' && output !== 'json') {
-      throw new CommandFailure(`--output: got ${output}, expected table or json`, ExitCode.usage)
-    }
-    const { doctor } = await import('./doctor/doctor.ts')
-    await doctor(settingsWith({}), { output, figures })
+  .action(withSettings(async () => (await import('./doctor/doctor.ts')).doctor))
+
+const keys = group('keys', 'API keys. All but the first are made by the internal API.', [
+  command('create-operator', 'Make an operator key directly in the database at DATABASE_URL, and print it.', {
+    examples: ['DATABASE_URL=… npx simherd keys create-operator'],
   })
+    .option('--name <name>', 'its purpose', 'made by the command line')
+    .action(withSettings(async () => (await import('./commands/keys.ts')).createOperatorKey)),
+])
 
-const schedule = program
-  .command('schedule')
-  .description("A tenant's month-end Schedule, which starts the month end when a billing cycle ends.")
-for (const action of ['pause', 'resume'] as const) {
-  schedule
-    .command(action)
-    .description(action === 'pause' ? 'Let no month end start by itself.' : 'Let month ends start by themselves again.')
-    .requiredOption('--tenant <id>', 'the tenant')
-    .addHelpText(
-      'after',
-      `
-${ASKS}
-
-Example:
-  npx simherd schedule ${action} --tenant t0123456789ab`,
-    )
-    .action(async ({ tenant }: { readonly tenant: string }) => {
-      const { setSchedule } = await import('./commands/schedule.ts')
-      await setSchedule(settingsWith({}), action, tenant)
-    })
-}
-
-program
-  .command('keys')
-  .description('API keys. All but the first are made by the internal API.')
-  .command('create-operator')
-  .description('Make an operator key straight in the database at DATABASE_URL, and print it.')
-  .option('--name <name>', 'what it is for', 'made by the command line')
-  .addHelpText('after', '\nExample:\n  DATABASE_URL=… npx simherd keys create-operator')
-  .action(async ({ name }: { readonly name: string }) => {
-    const { createOperatorKey } = await import('./commands/keys.ts')
-    await createOperatorKey(settingsWith({}), name)
-  })
-
-addEstateCommands(program, () => settingsWith({}))
-addWorkflowCommands(program, () => settingsWith({}))
-addAlertCommands(program, () => settingsWith({}))
-addWebhookCommands(program, () => settingsWith({}))
-addAddressCommands(program, () => settingsWith({}))
-addEnforcementCommands(program, () => settingsWith({}))
-addTenantCommands(program, () => settingsWith({}))
-addRuleCommands(program, () => settingsWith({}))
+export const program = group(
+  'simherd',
+  'Connectivity management for estates of IoT SIMs.',
+  [start, api, worker, migrate, doctor, keys, ...tenantCommands, workflows, rules],
+  {
+    notes: `Settings come from the environment (docs/configuration.md lists them).
+Exit codes: 0 done, 1 failed, 2 wrong usage, 3 not found, 4 conflict, 5 unreachable.`,
+    examples: [
+      'npm start                                 everything on embedded servers, with a demonstration',
+      'DATABASE_URL=… TEMPORAL_ADDRESS=… SERVICE_KEY=… node cli/simherd.js api',
+      'npx simherd doctor                        check installation, connections and migrations',
+    ],
+  },
+)

@@ -3,16 +3,16 @@ import { idempotent } from '../../adapters/rest/client.ts'
 import type { Address, NewAddress } from '../../domain/channels/address.ts'
 import { LogLevel, labelOf } from '../../domain/codes.ts'
 import type { Settings } from '../../process/settings.ts'
+import { askService } from '../ask-service.ts'
+import type { TenantFlags } from '../command.ts'
 import { at } from '../instant.ts'
 import { print } from '../print.ts'
 import { responseOf } from '../service.ts'
 import { table } from '../table.ts'
-import { asking } from '../workflows/ask.ts'
-import type { TenantFlags } from './enforcement.ts'
 
 /** Lists addresses, billing first. */
 export function listAddresses(settings: Settings, { tenant: tenantId }: TenantFlags): Promise<void> {
-  return asking({ settings, tenantId }, async (service) => {
+  return askService({ settings, tenantId }, async (service) => {
     const addresses = await responseOf(service.GET('/internal/addresses'))
     if (addresses.length === 0) return print('there is no address: mails wait for one')
     const rows = addresses.map((address) => [
@@ -32,7 +32,7 @@ function stateOf({ kind, badSince, confirmedAt }: Address): string {
   return kind === 'billing' && confirmedAt === null ? 'not confirmed' : 'in use'
 }
 
-export interface AddFlags extends TenantFlags {
+interface AddFlags extends TenantFlags {
   readonly escalation?: boolean
   readonly level?: keyof typeof LogLevel
   readonly rules?: string
@@ -47,7 +47,7 @@ export function addAddress(settings: Settings, email: string, flags: AddFlags): 
     ...(level !== undefined && { level: LogLevel[level] }),
     ...(rules !== undefined && { rules }),
   }
-  return asking({ settings, tenantId }, async (service) => {
+  return askService({ settings, tenantId }, async (service) => {
     const { id } = await responseOf(
       service.POST('/internal/addresses', { body, params: idempotent(crypto.randomUUID()) }),
     )
@@ -57,7 +57,7 @@ export function addAddress(settings: Settings, email: string, flags: AddFlags): 
 
 /** Notes that an address is right. */
 export function confirmAddress(settings: Settings, id: number, { tenant: tenantId }: TenantFlags): Promise<void> {
-  return asking({ settings, tenantId }, async (service) => {
+  return askService({ settings, tenantId }, async (service) => {
     const params = { path: { id }, ...idempotent(crypto.randomUUID()) }
     await responseOf(service.POST('/internal/addresses/{id}/confirm', { params }))
     print(`address ${id} is confirmed; a billing address before it gets nothing any more`)
@@ -66,7 +66,7 @@ export function confirmAddress(settings: Settings, id: number, { tenant: tenantI
 
 /** Sends mails again to an address that no server accepted. */
 export function clearAddress(settings: Settings, id: number, { tenant: tenantId }: TenantFlags): Promise<void> {
-  return asking({ settings, tenantId }, async (service) => {
+  return askService({ settings, tenantId }, async (service) => {
     const params = { path: { id }, ...idempotent(crypto.randomUUID()) }
     await responseOf(service.POST('/internal/addresses/{id}/clear', { params }))
     print(`address ${id} gets mails again`)
@@ -75,7 +75,7 @@ export function clearAddress(settings: Settings, id: number, { tenant: tenantId 
 
 /** Removes an address. */
 export function removeAddress(settings: Settings, id: number, { tenant: tenantId }: TenantFlags): Promise<void> {
-  return asking({ settings, tenantId }, async (service) => {
+  return askService({ settings, tenantId }, async (service) => {
     await responseOf(service.DELETE('/internal/addresses/{id}', { params: { path: { id } } }))
     print(`address ${id} gets nothing any more`)
   })

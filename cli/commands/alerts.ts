@@ -3,17 +3,17 @@ import { idempotent } from '../../adapters/rest/client.ts'
 import type { Alert } from '../../domain/alerts/alert.ts'
 import type { NewSilence, Silence } from '../../domain/alerts/silence.ts'
 import type { Settings } from '../../process/settings.ts'
+import { askService } from '../ask-service.ts'
+import type { TenantFlags } from '../command.ts'
 import { at } from '../instant.ts'
 import { print } from '../print.ts'
 import { responseOf } from '../service.ts'
 import { table } from '../table.ts'
-import { asking } from '../workflows/ask.ts'
-import type { TenantFlags } from './enforcement.ts'
 
 /** Most lines of a list. */
 const SHOWN = 50
 
-export interface AlertFlags extends TenantFlags {
+interface AlertFlags extends TenantFlags {
   readonly rule?: string
   readonly sim?: number
   readonly pool?: number
@@ -21,7 +21,7 @@ export interface AlertFlags extends TenantFlags {
 
 /** Lists pending and firing alerts. */
 export function listAlerts(settings: Settings, { tenant: tenantId, rule, sim, pool }: AlertFlags): Promise<void> {
-  return asking({ settings, tenantId }, async (service) => {
+  return askService({ settings, tenantId }, async (service) => {
     const query = {
       page: 1,
       pageSize: SHOWN,
@@ -34,10 +34,13 @@ export function listAlerts(settings: Settings, { tenant: tenantId, rule, sim, po
   })
 }
 
-/** Shows one alert. @throws CliError if it is neither pending nor firing */
-export function showAlert(settings: Settings, flags: AlertFlags & { readonly rule: string }): Promise<void> {
-  const { tenant: tenantId, rule, sim, pool } = flags
-  return asking({ settings, tenantId }, async (service) => {
+/** Shows one alert. Prints a note if it is neither pending nor firing */
+export function showAlert(
+  settings: Settings,
+  rule: string,
+  { tenant: tenantId, sim, pool }: AlertFlags,
+): Promise<void> {
+  return askService({ settings, tenantId }, async (service) => {
     const query = { rule, ...(sim !== undefined && { simId: sim }), ...(pool !== undefined && { poolId: pool }) }
     const { data } = await responseOf(service.GET('/internal/alerts', { params: { query } }))
     const kind = sim !== undefined ? 'sim' : pool !== undefined ? 'pool' : 'tenant'
@@ -79,9 +82,12 @@ function linesOf(alert: Alert): string[] {
 }
 
 /** Acknowledges an alert. */
-export function acknowledge(settings: Settings, flags: AlertFlags & { readonly rule: string }): Promise<void> {
-  const { tenant: tenantId, rule, sim, pool } = flags
-  return asking({ settings, tenantId }, async (service) => {
+export function acknowledge(
+  settings: Settings,
+  rule: string,
+  { tenant: tenantId, sim, pool }: AlertFlags,
+): Promise<void> {
+  return askService({ settings, tenantId }, async (service) => {
     const body = { rule, ...(sim !== undefined && { simId: sim }), ...(pool !== undefined && { poolId: pool }) }
     await responseOf(service.POST('/internal/alerts/acknowledge', { body, params: idempotent(crypto.randomUUID()) }))
     print(`${rule} is acknowledged: it is not escalated until it ends and fires again`)
@@ -121,7 +127,7 @@ export function listSilences(
   settings: Settings,
   { tenant: tenantId, all }: TenantFlags & { all?: boolean },
 ): Promise<void> {
-  return asking({ settings, tenantId }, async (service) => {
+  return askService({ settings, tenantId }, async (service) => {
     const query = { page: 1, pageSize: SHOWN, ...(all !== true && { open: true }) }
     const { data, pagination } = await responseOf(service.GET('/internal/silences', { params: { query } }))
     for (const line of silenceLines(data, pagination.totalItems)) print(line)
@@ -150,7 +156,7 @@ const matched = ({ rule, simId, poolId, tag, level }: Silence): string =>
     .flatMap(([name, value]) => (value === null ? [] : [`${name} ${value}`]))
     .join(', ')
 
-export interface SilenceFlags extends AlertFlags {
+interface SilenceFlags extends AlertFlags {
   readonly tag?: string
   readonly for?: string
   readonly until?: string
@@ -169,7 +175,7 @@ export function addSilence(settings: Settings, flags: SilenceFlags): Promise<voi
     ...(lasts !== undefined && { lasts }),
     ...(until !== undefined && { endsAt: until }),
   }
-  return asking({ settings, tenantId }, async (service) => {
+  return askService({ settings, tenantId }, async (service) => {
     const options = { body, params: idempotent(crypto.randomUUID()) }
     const { id } = await responseOf(service.POST('/internal/silences', options))
     print(`silence ${id} has begun: the log and suspensions go on; "simherd silences end ${id}" ends it`)
@@ -178,7 +184,7 @@ export function addSilence(settings: Settings, flags: SilenceFlags): Promise<voi
 
 /** Ends a silence. */
 export function endSilence(settings: Settings, id: number, { tenant: tenantId }: TenantFlags): Promise<void> {
-  return asking({ settings, tenantId }, async (service) => {
+  return askService({ settings, tenantId }, async (service) => {
     const options = { params: { path: { id }, ...idempotent(crypto.randomUUID()) } }
     await responseOf(service.POST('/internal/silences/{id}/end', options))
     print(`silence ${id} has ended: what still fires is mailed`)

@@ -10,6 +10,7 @@ import { parseNetworks } from '../../domain/networks.ts'
 import { durationMs } from '../../domain/time/duration.ts'
 import { clockDependency, registerClockOffset } from '../../process/clock.ts'
 import { databaseDependency, rulesDependency } from '../../process/health.ts'
+import { createLog } from '../../process/log.ts'
 import { createMetrics, registerTurns } from '../../process/metrics.ts'
 import { directUrl, ticketQuota, webhookOptions, workflowOptions } from '../../process/options.ts'
 import { startPresence } from '../../process/presence.ts'
@@ -21,7 +22,13 @@ import type { Store } from '../../store/tenancy.ts'
 import { openTurns } from '../../store/turns.ts'
 import { requireSettings } from '../failures.ts'
 import { refuseDatabase } from '../refuse-database.ts'
-import type { Running } from '../run-until-signal.ts'
+import { type Running, runUntilSignal } from '../run-until-signal.ts'
+
+/** Runs the API until a signal. @throws as {@link runApi} */
+export async function serveApi(settings: Settings): Promise<void> {
+  const log = createLog(settings, 'api')
+  await runUntilSignal(log, () => runApi(settings, log))
+}
 
 /**
  * Starts the API. It listens even if a dependency is missing. Then `/readyz` reports it, and requests that need it get
@@ -29,7 +36,7 @@ import type { Running } from '../run-until-signal.ts'
  *
  * @throws Error if a port is not available; CommandFailure if the database refuses the process for good
  */
-export async function runApi(settings: Settings, log: Logger): Promise<Running> {
+async function runApi(settings: Settings, log: Logger): Promise<Running> {
   requireSettings(settings, ['DATABASE_URL', 'TEMPORAL_ADDRESS'])
   await refuseDatabase(settings)
   const lost = everySoOften((error, silenced) => log.warn({ reason: error.message, silenced }, 'a connection was lost'))

@@ -6,16 +6,16 @@ import type { components } from '../../adapters/rest/internal.d.ts'
 import type { SimStatus } from '../../domain/codes.ts'
 import type { BulkPlan, BulkRequest, BulkType } from '../../domain/tickets/bulk.ts'
 import type { Settings } from '../../process/settings.ts'
+import { askService } from '../ask-service.ts'
+import type { TenantFlags } from '../command.ts'
 import { CommandFailure, ExitCode } from '../failures.ts'
 import { print } from '../print.ts'
 import { createReporter } from '../reporter.ts'
-import { delivered, internalClient, refused, responseOf } from '../service.ts'
-import { serviceOf } from '../service-address.ts'
+import { delivered, responseOf } from '../service.ts'
 import { table } from '../table.ts'
 
 /** Options of `simherd tickets bulk`. */
-export interface BulkFlags {
-  readonly tenant: string
+export interface BulkFlags extends TenantFlags {
   readonly file?: string
   readonly search?: string
   readonly filterStatus?: SimStatus
@@ -31,8 +31,6 @@ export interface BulkFlags {
 
 type Run = components['schemas']['BulkRunDetail']
 
-/** How long to wait for an unreachable service. Short, because a person is waiting. */
-const PATIENCE_MS = 10_000
 const LOOK_EVERY_MS = 1000
 /** Refused SIMs that a dry run shows. The interface returns up to a thousand. */
 const SHOWN = 20
@@ -43,17 +41,13 @@ const SHOWN = 20
  * @throws CommandFailure if the service refuses the whole request, or, with `wait`, if a ticket has failed
  */
 export async function bulkTickets(settings: Settings, type: BulkType, flags: BulkFlags): Promise<void> {
-  const { url, key } = await serviceOf(settings)
-  const service = internalClient({ url, key, tenantId: flags.tenant, patienceMs: PATIENCE_MS })
   const asked = await askOf(type, flags)
-  try {
+  await askService({ settings, tenantId: flags.tenant }, async (service) => {
     const run = await responseOf(service.POST('/internal/bulk-tickets', asked))
     if ('touched' in run) return printPlan(run)
     print(`bulk run ${run.id}: ${run.total - run.refused} SIM(s) get a ticket, ${run.refused} refused so far`)
     if (flags.wait === true) printEnd(await waitFor(service, run))
-  } catch (error) {
-    refused(error)
-  }
+  })
 }
 
 /**

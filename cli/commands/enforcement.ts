@@ -3,23 +3,20 @@
 import { idempotent } from '../../adapters/rest/client.ts'
 import type { EnforcementSettings, Hold } from '../../domain/enforcement/guard.ts'
 import type { Settings } from '../../process/settings.ts'
+import { askService } from '../ask-service.ts'
+import type { TenantFlags } from '../command.ts'
 import { CommandFailure, ExitCode } from '../failures.ts'
 import { at } from '../instant.ts'
 import { print } from '../print.ts'
 import { responseOf } from '../service.ts'
 import { table } from '../table.ts'
-import { asking } from '../workflows/ask.ts'
 
 /** Most holds shown. More than a person decides at once. */
 const SHOWN = 50
 
-export interface TenantFlags {
-  readonly tenant: string
-}
-
 /** Shows the switch, the guard's limits, and the holds that wait for a decision, newest first. */
 export function showEnforcement(settings: Settings, { tenant: tenantId }: TenantFlags): Promise<void> {
-  return asking({ settings, tenantId }, async (service) => {
+  return askService({ settings, tenantId }, async (service) => {
     const options = await responseOf(service.GET('/internal/tenant/enforcement'))
     const { data, pagination } = await responseOf(
       service.GET('/internal/enforcement/holds', { params: { query: { state: 'held', page: 1, pageSize: SHOWN } } }),
@@ -28,7 +25,9 @@ export function showEnforcement(settings: Settings, { tenant: tenantId }: Tenant
   })
 }
 
-export interface ChangeFlags extends TenantFlags {
+interface ChangeFlags extends TenantFlags {
+  /** Whether the watchdog may suspend. Default: unchanged. */
+  readonly enabled?: boolean
   /** Suspensions by one rule in an hour, always allowed. */
   readonly least?: number
   /** Allowed share of the SIMs, in percent, if it is more than `least`. */
@@ -42,11 +41,10 @@ export interface ChangeFlags extends TenantFlags {
 /**
  * Changes the switch, the guard's limits, or both.
  *
- * @param enabled whether the watchdog may suspend; undefined: unchanged
  * @throws CommandFailure if there is nothing to change
  */
-export async function changeEnforcement(settings: Settings, flags: ChangeFlags, enabled?: boolean): Promise<void> {
-  const { tenant: tenantId, least, pct, alertsLeast, alertsPct } = flags
+export async function changeEnforcement(settings: Settings, flags: ChangeFlags): Promise<void> {
+  const { tenant: tenantId, enabled, least, pct, alertsLeast, alertsPct } = flags
   const body = {
     ...(enabled !== undefined && { enabled }),
     ...(least !== undefined && { guardLeast: least }),
@@ -57,7 +55,7 @@ export async function changeEnforcement(settings: Settings, flags: ChangeFlags, 
   if (Object.keys(body).length === 0) {
     throw new CommandFailure('got no limit, expected --least, --pct, --alerts-least or --alerts-pct', ExitCode.usage)
   }
-  await asking({ settings, tenantId }, async (service) => {
+  await askService({ settings, tenantId }, async (service) => {
     for (const line of settingsLines(await responseOf(service.PATCH('/internal/tenant/enforcement', { body })))) {
       print(line)
     }
@@ -75,7 +73,7 @@ export function decide(
   holdId: number,
   { tenant: tenantId }: TenantFlags,
 ): Promise<void> {
-  return asking({ settings, tenantId }, async (service) => {
+  return askService({ settings, tenantId }, async (service) => {
     const options = { params: { path: { id: holdId }, ...idempotent(crypto.randomUUID()) } }
     const answer = await responseOf(service.POST(`/internal/enforcement/holds/{id}/${decision}`, options))
     print(`hold ${holdId} is ${answer.state}: ${answer.decided} subject(s) ${DECISIONS[decision]}`)

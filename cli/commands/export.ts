@@ -4,26 +4,24 @@ import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { paths as InternalPaths } from '../../adapters/rest/internal.d.ts'
 import type { Settings } from '../../process/settings.ts'
+import { askService } from '../ask-service.ts'
+import type { TenantFlags } from '../command.ts'
 import { CommandFailure, ExitCode, wordsOf } from '../failures.ts'
-import { internalClient, refused, streamOf } from '../service.ts'
-import { serviceOf } from '../service-address.ts'
+import { streamOf } from '../service.ts'
 
 /** The lists that can be exported, by the names of their paths. */
 type Named<Path> = Path extends `/internal/exports/${infer Name}.csv` ? Name : never
 export type ExportedList = Named<keyof InternalPaths>
 
-/** A person waits only briefly for the export to begin. A list of millions may then take up to an hour. */
-const PATIENCE_MS = 5000
+/** A list of millions may take up to an hour. */
 const TIMEOUT_MS = 3_600_000
 
-export interface ListExport {
-  readonly what: ExportedList
-  readonly tenantId: string
+interface ExportFlags extends TenantFlags {
   /** Filters of the list, each as `name=value`. */
-  readonly filters: readonly string[]
+  readonly filter: readonly string[]
   /** Identifiers of digits stay text in a spreadsheet program. */
-  readonly spreadsheet: boolean
-  /** The file to write or replace; left out: standard output. */
+  readonly spreadsheet?: boolean
+  /** The file to write or replace. Default: standard output. */
   readonly out?: string
 }
 
@@ -32,19 +30,20 @@ export interface ListExport {
  *
  * @throws CommandFailure if the service refuses, the file cannot be written, or the export breaks off
  */
-export async function exportList(settings: Settings, { what, tenantId, filters, spreadsheet, out }: ListExport) {
-  const query = new URLSearchParams(filters.map(pairOf))
-  if (spreadsheet) query.set('spreadsheet', 'true')
-  const { url, key } = await serviceOf(settings)
-  const service = internalClient({ url, key, tenantId, patienceMs: PATIENCE_MS, timeoutMs: TIMEOUT_MS, streams: true })
+export async function exportList(settings: Settings, what: ExportedList, flags: ExportFlags): Promise<void> {
+  const { tenant: tenantId, filter, spreadsheet, out } = flags
+  const query = new URLSearchParams(filter.map(pairOf))
+  if (spreadsheet === true) query.set('spreadsheet', 'true')
   const csv = () =>
-    streamOf(
-      service.GET(`/internal/exports/${what}.csv`, {
-        params: { query: {} },
-        querySerializer: () => query.toString(),
-        parseAs: 'stream',
-      }),
-    ).catch(refused)
+    askService({ settings, tenantId, timeoutMs: TIMEOUT_MS, streams: true }, (service) =>
+      streamOf(
+        service.GET(`/internal/exports/${what}.csv`, {
+          params: { query: {} },
+          querySerializer: () => query.toString(),
+          parseAs: 'stream',
+        }),
+      ),
+    )
   await (out === undefined ? toOutput(await csv()).catch(brokenOff) : toFile(csv, out))
 }
 

@@ -10,7 +10,7 @@ import { commandStore } from '../on-behalf.ts'
 import { print } from '../print.ts'
 
 /** Makes an operator key directly in the database at DATABASE_URL, and prints it. It is shown only this once. */
-export async function createOperatorKey(settings: Settings, name: string): Promise<void> {
+export async function createOperatorKey(settings: Settings, { name }: { readonly name: string }): Promise<void> {
   requireSettings(settings, ['DATABASE_URL'])
   const { db, close } = connect(settings.DATABASE_URL, { max: 1 })
   try {

@@ -1,23 +1,23 @@
 /** `simherd mails …`: a tenant's mails and their delivery. */
 import { idempotent } from '../../adapters/rest/client.ts'
 import type { Settings } from '../../process/settings.ts'
+import { askService } from '../ask-service.ts'
+import type { TenantFlags } from '../command.ts'
 import { at } from '../instant.ts'
 import { print } from '../print.ts'
 import { responseOf } from '../service.ts'
 import { table } from '../table.ts'
-import { asking } from '../workflows/ask.ts'
-import type { TenantFlags } from './enforcement.ts'
 
 /** Most lines of the list. */
 const SHOWN = 50
 
-export interface MailFlags extends TenantFlags {
+interface MailFlags extends TenantFlags {
   readonly status?: 'pending' | 'sent' | 'failed'
 }
 
 /** Lists mails, the newest first. */
 export function listMails(settings: Settings, { tenant: tenantId, status }: MailFlags): Promise<void> {
-  return asking({ settings, tenantId }, async (service) => {
+  return askService({ settings, tenantId }, async (service) => {
     const query = { page: 1, pageSize: SHOWN, ...(status !== undefined && { status }) }
     const { data, pagination } = await responseOf(service.GET('/internal/mails', { params: { query } }))
     if (data.length === 0) return print('there is no such mail')
@@ -36,20 +36,20 @@ export function listMails(settings: Settings, { tenant: tenantId, status }: Mail
 
 /** Retries a mail after its attempts were given up. */
 export function retryMail(settings: Settings, id: string, { tenant: tenantId }: TenantFlags): Promise<void> {
-  return asking({ settings, tenantId }, async (service) => {
+  return askService({ settings, tenantId }, async (service) => {
     const params = { path: { id }, ...idempotent(crypto.randomUUID()) }
     await responseOf(service.POST('/internal/mails/{id}/retry', { params }))
     print(`mail ${id} is tried again, at the tenant's present billing address`)
   })
 }
 
-export interface ShowFlags extends TenantFlags {
+interface ShowFlags extends TenantFlags {
   readonly html?: boolean
 }
 
 /** Shows a mail in the form sent. */
 export function showMail(settings: Settings, id: string, { tenant: tenantId, html = false }: ShowFlags): Promise<void> {
-  return asking({ settings, tenantId }, async (service) => {
+  return askService({ settings, tenantId }, async (service) => {
     const params = { path: { id } }
     const mail = await responseOf(service.GET('/internal/mails/{id}', { params }))
     const { body } = mail
@@ -67,7 +67,7 @@ export function showMail(settings: Settings, id: string, { tenant: tenantId, htm
 
 /** Sends a mail again, unchanged. */
 export function resendMail(settings: Settings, id: string, { tenant: tenantId }: TenantFlags): Promise<void> {
-  return asking({ settings, tenantId }, async (service) => {
+  return askService({ settings, tenantId }, async (service) => {
     const params = { path: { id }, ...idempotent(crypto.randomUUID()) }
     const { id: newId } = await responseOf(service.POST('/internal/mails/{id}/resend', { params }))
     print(`mail ${id} is sent again as ${newId}, to the tenant's present billing address`)

@@ -14,21 +14,18 @@ import { CommandFailure, ExitCode } from '../failures.ts'
 import { print } from '../print.ts'
 import { table } from '../table.ts'
 
-export interface MigrateFlags {
+interface MigrateFlags {
   /** Only prints what would be done. */
   readonly plan?: boolean
   /** Waits until no process of an earlier release is left, then removes what only they needed. */
   readonly contract?: boolean
+  /** Files to apply. Default: those of this release. */
+  readonly files?: readonly MigrationFile[]
 }
 
 const LOOK_EVERY_MS = 2000
 
-/** @param given files to apply; default: those of this release */
-export async function migrateDatabase(
-  settings: Settings,
-  flags: MigrateFlags,
-  given?: readonly MigrationFile[],
-): Promise<void> {
+export async function migrateDatabase(settings: Settings, flags: MigrateFlags): Promise<void> {
   const url = directUrl(settings)
   if (url === '') {
     throw new CommandFailure(
@@ -36,7 +33,7 @@ export async function migrateDatabase(
       ExitCode.usage,
     )
   }
-  const files = given ?? (await readAllFiles())
+  const files = flags.files ?? (await readAllFiles())
   if (flags.plan === true) return printPlan(url, files)
   const log = (line: string) => print(line)
   // No process of an earlier release is at work on an empty database.

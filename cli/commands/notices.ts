@@ -3,12 +3,12 @@
 import { LogLevel, labelOf } from '../../domain/codes.ts'
 import type { NoticeSettings } from '../../domain/tenants/notices.ts'
 import type { Settings } from '../../process/settings.ts'
+import { askService } from '../ask-service.ts'
+import type { TenantFlags } from '../command.ts'
 import { print } from '../print.ts'
 import { responseOf } from '../service.ts'
-import { asking } from '../workflows/ask.ts'
-import type { TenantFlags } from './enforcement.ts'
 
-export interface NoticeFlags extends TenantFlags {
+interface NoticeFlags extends TenantFlags {
   readonly timeZone?: string
   readonly feedEvery?: string
   /** False: never. */
@@ -29,7 +29,7 @@ export function tenantNotices(
     ...(escalateAfter !== undefined && { escalateAfter: escalateAfter === false ? null : escalateAfter }),
     ...(mailsFrom !== undefined && { mailsFrom: LEVELS[mailsFrom] }),
   }
-  return asking({ settings, tenantId }, async (service) => {
+  return askService({ settings, tenantId }, async (service) => {
     const read = await service.GET('/internal/tenant/notices')
     const was = await responseOf(Promise.resolve(read))
     const body = { ...was, ...change }

@@ -4,13 +4,13 @@ import { idempotent } from '../../adapters/rest/client.ts'
 import type { DeliveryStatus, Webhook, WebhookDelivery } from '../../domain/channels/webhook.ts'
 import type { WebhookEventType } from '../../domain/notifications/event.ts'
 import type { Settings } from '../../process/settings.ts'
+import { askService } from '../ask-service.ts'
+import type { TenantFlags } from '../command.ts'
 import { CommandFailure, ExitCode } from '../failures.ts'
 import { at } from '../instant.ts'
 import { print } from '../print.ts'
 import { responseOf } from '../service.ts'
 import { table } from '../table.ts'
-import { asking } from '../workflows/ask.ts'
-import type { TenantFlags } from './enforcement.ts'
 
 /** Most lines of a list. */
 const SHOWN = 50
@@ -20,7 +20,7 @@ const LOOK_MS = 300
 
 /** Lists webhooks, the newest first. */
 export function listWebhooks(settings: Settings, { tenant: tenantId }: TenantFlags): Promise<void> {
-  return asking({ settings, tenantId }, async (service) => {
+  return askService({ settings, tenantId }, async (service) => {
     const { data } = await responseOf(
       service.GET('/internal/webhooks', { params: { query: { page: 1, pageSize: SHOWN } } }),
     )
@@ -42,7 +42,7 @@ function stateOf({ disabledAt, disabledWhy, pausedUntil, failures }: Webhook): s
   return 'in use'
 }
 
-export interface AddFlags extends TenantFlags {
+interface AddFlags extends TenantFlags {
   readonly events?: WebhookEventType[]
   readonly description?: string
 }
@@ -51,7 +51,7 @@ export interface AddFlags extends TenantFlags {
 export function addWebhook(settings: Settings, url: string, flags: AddFlags): Promise<void> {
   const { tenant: tenantId, events, description } = flags
   const body = { url, ...(events !== undefined && { events }), ...(description !== undefined && { description }) }
-  return asking({ settings, tenantId }, async (service) => {
+  return askService({ settings, tenantId }, async (service) => {
     const options = { body, params: idempotent(crypto.randomUUID()) }
     const { id, secret } = await responseOf(service.POST('/internal/webhooks', options))
     print(`webhook ${id} gets what happens from now on; "simherd webhooks test ${id}" tries it`)
@@ -61,7 +61,7 @@ export function addWebhook(settings: Settings, url: string, flags: AddFlags): Pr
 
 /** Gives a webhook a new secret, and prints it. */
 export function rotateWebhook(settings: Settings, id: number, { tenant: tenantId }: TenantFlags): Promise<void> {
-  return asking({ settings, tenantId }, async (service) => {
+  return askService({ settings, tenantId }, async (service) => {
     const options = { params: { path: { id }, ...idempotent(crypto.randomUUID()) } }
     const { secret } = await responseOf(service.POST('/internal/webhooks/{id}/rotate', options))
     print(`webhook ${id} has a new secret; the one before signs too for 24 hours`)
@@ -77,10 +77,9 @@ export function rotateWebhook(settings: Settings, id: number, { tenant: tenantId
 export function testWebhook(
   settings: Settings,
   id: number,
-  { tenant: tenantId }: TenantFlags,
-  { waitMs = TESTED_MS } = {},
+  { tenant: tenantId, waitMs = TESTED_MS }: TenantFlags & { readonly waitMs?: number },
 ): Promise<void> {
-  return asking({ settings, tenantId }, async (service) => {
+  return askService({ settings, tenantId }, async (service) => {
     const options = { params: { path: { id }, ...idempotent(crypto.randomUUID()) } }
     const { id: delivery } = await responseOf(service.POST('/internal/webhooks/{id}/test', options))
     for (let waited = 0; waited < waitMs; waited += LOOK_MS) {
@@ -99,7 +98,7 @@ export function testWebhook(
 const answerOf = ({ answer, response }: WebhookDelivery): string =>
   answer === null ? (response ?? 'not tried yet') : [`it answered ${answer}`, response].filter(Boolean).join(': ')
 
-export interface DeliveryFlags extends TenantFlags {
+interface DeliveryFlags extends TenantFlags {
   readonly status?: DeliveryStatus
 }
 
@@ -109,7 +108,7 @@ export function listDeliveries(
   id: number,
   { tenant: tenantId, status }: DeliveryFlags,
 ): Promise<void> {
-  return asking({ settings, tenantId }, async (service) => {
+  return askService({ settings, tenantId }, async (service) => {
     const query = { page: 1, pageSize: SHOWN, ...(status !== undefined && { status }) }
     const params = { path: { id }, query }
     const { data, pagination } = await responseOf(service.GET('/internal/webhooks/{id}/deliveries', { params }))
@@ -135,7 +134,7 @@ export function replayDelivery(
   deliveryId: number,
   { tenant: tenantId }: TenantFlags,
 ): Promise<void> {
-  return asking({ settings, tenantId }, async (service) => {
+  return askService({ settings, tenantId }, async (service) => {
     const options = { params: { path: { id, deliveryId }, ...idempotent(crypto.randomUUID()) } }
     await responseOf(service.POST('/internal/webhooks/{id}/deliveries/{deliveryId}/replay', options))
     print(`delivery ${deliveryId} is sent again, under the same webhook-id`)
@@ -144,7 +143,7 @@ export function replayDelivery(
 
 /** Sends a webhook nothing any more. */
 export function disableWebhook(settings: Settings, id: number, { tenant: tenantId }: TenantFlags): Promise<void> {
-  return asking({ settings, tenantId }, async (service) => {
+  return askService({ settings, tenantId }, async (service) => {
     const options = { params: { path: { id }, ...idempotent(crypto.randomUUID()) } }
     await responseOf(service.POST('/internal/webhooks/{id}/disable', options))
     print(`webhook ${id} is disabled: what waited for it is given up`)
@@ -153,7 +152,7 @@ export function disableWebhook(settings: Settings, id: number, { tenant: tenantI
 
 /** Sends a webhook events again. */
 export function enableWebhook(settings: Settings, id: number, { tenant: tenantId }: TenantFlags): Promise<void> {
-  return asking({ settings, tenantId }, async (service) => {
+  return askService({ settings, tenantId }, async (service) => {
     const options = { params: { path: { id }, ...idempotent(crypto.randomUUID()) } }
     await responseOf(service.POST('/internal/webhooks/{id}/enable', options))
     print(`webhook ${id} gets what happens from now on`)
@@ -162,7 +161,7 @@ export function enableWebhook(settings: Settings, id: number, { tenant: tenantId
 
 /** Removes a webhook. */
 export function removeWebhook(settings: Settings, id: number, { tenant: tenantId }: TenantFlags): Promise<void> {
-  return asking({ settings, tenantId }, async (service) => {
+  return askService({ settings, tenantId }, async (service) => {
     await responseOf(service.DELETE('/internal/webhooks/{id}', { params: { path: { id } } }))
     print(`webhook ${id} is gone, with the log of its deliveries`)
   })

@@ -16,7 +16,7 @@ const MARK = { ok: styleText('green', '✓'), missing: styleText('red', '✗'), 
  */
 export async function doctor(
   settings: Settings,
-  { output, figures }: { readonly output: 'table' | 'json'; readonly figures: boolean },
+  { output, figures = false }: { readonly output: 'table' | 'json'; readonly figures?: boolean },
 ): Promise<void> {
   const looked: Looked = { settings, stack: await readStack(settings.DATA_DIR) }
   const findings: Finding[] = [

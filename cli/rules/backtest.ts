@@ -3,17 +3,18 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type InternalClient, idempotent } from '../../adapters/rest/client.ts'
 import type { BacktestReport } from '../../domain/backtests/backtest.ts'
 import type { Settings } from '../../process/settings.ts'
+import { askService } from '../ask-service.ts'
 import { CommandFailure, ExitCode } from '../failures.ts'
 import { print } from '../print.ts'
 import { responseOf } from '../service.ts'
-import { askingAboutRules, filesIn } from './ask.ts'
+import { filesIn } from './ask.ts'
 import { linesOf } from './backtest-report.ts'
 
 const LOOK_EVERY_MS = 1000
 /** The service may restart during the wait. */
 const PATIENCE_MS = 60_000
 
-export interface BacktestFlags {
+interface BacktestFlags {
   readonly tenant?: string
   readonly version?: number
   readonly cycles: number
@@ -55,7 +56,7 @@ async function askBacktest(
 ): Promise<BacktestReport | undefined> {
   const rules = folder === '' ? version !== undefined && { version } : { files: await filesIn(folder) }
   const body = { tenantId, cycles, ...rules }
-  const asked = await askingAboutRules(settings, (service) =>
+  const asked = await askService({ settings }, (service) =>
     responseOf(service.POST('/internal/rules/backtests', { params: idempotent(crypto.randomUUID()), body })),
   )
   if (wait) return readReport(settings, asked.id, wait)
@@ -65,7 +66,7 @@ async function askBacktest(
 
 /** The report of a backtest, waited for unless `wait` is false. @throws CommandFailure if it failed, or has not ended */
 const readReport = (settings: Settings, id: number, wait: boolean): Promise<BacktestReport> =>
-  askingAboutRules(settings, (service) => waitFor(service, id, wait), PATIENCE_MS)
+  askService({ settings, patienceMs: PATIENCE_MS }, (service) => waitFor(service, id, wait))
 
 async function waitFor(service: InternalClient, id: number, wait: boolean): Promise<BacktestReport> {
   const tell = progress()

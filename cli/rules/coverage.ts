@@ -2,13 +2,13 @@
 
 import type { CoveredKind, RuleCoverage, RuleFigures } from '../../domain/rules/rule-coverage.ts'
 import type { Settings } from '../../process/settings.ts'
+import { askService } from '../ask-service.ts'
 import { print } from '../print.ts'
 import { responseOf } from '../service.ts'
 import { type Cell, table } from '../table.ts'
-import { asking } from '../workflows/ask.ts'
 import type { CheckFlags } from './check.ts'
 
-export interface CoverageFlags extends CheckFlags {
+interface CoverageFlags extends CheckFlags {
   readonly tenant: string
   /** Days of the log that firings are counted in. Default: this billing cycle and the one before. */
   readonly days?: number
@@ -19,7 +19,7 @@ const TIMEOUT_MS = 5 * 60_000
 
 /** Prints the subjects without an effective rule, with reasons, and each rule's activity. */
 export function ruleCoverage(settings: Settings, { tenant: tenantId, days, output }: CoverageFlags): Promise<void> {
-  return asking({ settings, tenantId, timeoutMs: TIMEOUT_MS }, async (service) => {
+  return askService({ settings, tenantId, timeoutMs: TIMEOUT_MS }, async (service) => {
     const query = days === undefined ? {} : { days }
     const found = await responseOf(service.GET('/internal/rules/coverage', { params: { query } }))
     if (output === 'json') return print(JSON.stringify(found, null, 2))

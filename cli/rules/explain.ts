@@ -2,13 +2,13 @@
 
 import type { ExplainedRule, Explanation } from '../../domain/rules/explanation.ts'
 import type { Settings } from '../../process/settings.ts'
+import { askService } from '../ask-service.ts'
 import { at } from '../instant.ts'
 import { print } from '../print.ts'
 import { responseOf } from '../service.ts'
-import { asking } from '../workflows/ask.ts'
 import type { CheckFlags } from './check.ts'
 
-export interface ExplainFlags extends CheckFlags {
+interface ExplainFlags extends CheckFlags {
   readonly tenant: string
   readonly entry?: number
   readonly sim?: number
@@ -19,7 +19,7 @@ export interface ExplainFlags extends CheckFlags {
 /** Explains an entry of the log, a SIM, a pool, or the tenant itself. */
 export function explainRules(settings: Settings, flags: ExplainFlags): Promise<void> {
   const { tenant: tenantId, entry, sim, pool, rule, output } = flags
-  return asking({ settings, tenantId }, async (service) => {
+  return askService({ settings, tenantId }, async (service) => {
     const query = {
       ...(entry !== undefined && { entryId: entry }),
       ...(sim !== undefined && { simId: sim }),

@@ -3,12 +3,13 @@ import { readFile } from 'node:fs/promises'
 import { basename, dirname } from 'node:path'
 import { sourceOf } from '../../process/rule-files.ts'
 import type { Settings } from '../../process/settings.ts'
+import { askService } from '../ask-service.ts'
 import { CommandFailure, ExitCode, wordsOf } from '../failures.ts'
 import { responseOf } from '../service.ts'
-import { askingAboutRules, type ChangeFlags, changeBody, refuseUnreadable } from './ask.ts'
+import { type ChangeFlags, changeBody, refuseUnreadable } from './ask.ts'
 import { tellChanged } from './load.ts'
 
-export interface PutFlags extends ChangeFlags {
+interface PutFlags extends ChangeFlags {
   /** Path below the rules folder. Default: the file's folder and name. */
   readonly as?: string
 }
@@ -28,7 +29,7 @@ export async function putRule(settings: Settings, path: string, flags: PutFlags)
   const body = { text: source.text, ...changeBody(rest) }
   tellChanged(
     flags,
-    await askingAboutRules(settings, (service) =>
+    await askService({ settings }, (service) =>
       responseOf(service.PUT('/internal/rules/files/{file}', { params, body })),
     ),
   )
@@ -39,7 +40,7 @@ export async function removeRule(settings: Settings, name: string, flags: Change
   const { expect, ...rest } = flags
   tellChanged(
     flags,
-    await askingAboutRules(settings, async (service) => {
+    await askService({ settings }, async (service) => {
       const { version, rules } = await responseOf(service.GET('/internal/rules'))
       const rule = rules.find((one) => one.name === name)
       if (rule === undefined) throw new CommandFailure(`no rule ${name} is in force`, ExitCode.notFound)

@@ -2,21 +2,21 @@
 
 import type { RuleChange } from '../../domain/rules/rule-change.ts'
 import type { Settings } from '../../process/settings.ts'
+import { askService } from '../ask-service.ts'
 import { at } from '../instant.ts'
 import { print } from '../print.ts'
 import { responseOf } from '../service.ts'
 import { table } from '../table.ts'
-import { askingAboutRules } from './ask.ts'
 import type { CheckFlags } from './check.ts'
 
-export interface HistoryFlags extends CheckFlags {
+interface HistoryFlags extends CheckFlags {
   readonly page?: number
 }
 
 /** Lists the history of the rules, newest first. */
 export async function ruleHistory(settings: Settings, { output, page = 1 }: HistoryFlags): Promise<void> {
   const params = { query: { page } }
-  const found = await askingAboutRules(settings, (service) =>
+  const found = await askService({ settings }, (service) =>
     responseOf(service.GET('/internal/rules/versions', { params })),
   )
   if (output === 'json') return print(JSON.stringify(found, null, 2))
@@ -34,7 +34,7 @@ const rowOf = ({ at: when, version, change, author, reason }: RuleChange) => [
 
 /** Shows the files of a version. */
 export async function showVersion(settings: Settings, version: number, { output }: CheckFlags): Promise<void> {
-  const found = await askingAboutRules(settings, (service) =>
+  const found = await askService({ settings }, (service) =>
     responseOf(service.GET('/internal/rules/versions/{version}', { params: { path: { version } } })),
   )
   if (output === 'json') return print(JSON.stringify(found, null, 2))

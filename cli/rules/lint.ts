@@ -9,7 +9,7 @@ import { CommandFailure } from '../failures.ts'
 import { print } from '../print.ts'
 import { type CheckFlags, checkedRules } from './check.ts'
 
-export interface LintFlags extends CheckFlags {
+interface LintFlags extends CheckFlags {
   /** Whether a finding is a failure. */
   readonly strict?: true
 }

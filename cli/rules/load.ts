@@ -3,8 +3,9 @@ import { idempotent } from '../../adapters/rest/client.ts'
 import { counted } from '../../domain/quantity.ts'
 import type { ChangedRules } from '../../domain/rules/rule-change.ts'
 import type { Settings } from '../../process/settings.ts'
+import { askService } from '../ask-service.ts'
 import { responseOf } from '../service.ts'
-import { askingAboutRules, type ChangeFlags, changeBody, filesIn, tell } from './ask.ts'
+import { type ChangeFlags, changeBody, filesIn, tell } from './ask.ts'
 
 /**
  * Puts the rule files of a folder in force: all of them, or none.
@@ -15,7 +16,7 @@ import { askingAboutRules, type ChangeFlags, changeBody, filesIn, tell } from '.
 export async function loadRules(settings: Settings, folder: string, flags: ChangeFlags): Promise<void> {
   const files = await filesIn(folder || settings.RULES_DIR)
   const body = { files, ...changeBody(flags) }
-  const loaded = await askingAboutRules(settings, (service) => responseOf(service.POST('/internal/rules', { body })))
+  const loaded = await askService({ settings }, (service) => responseOf(service.POST('/internal/rules', { body })))
   tell(flags, loaded, ({ version, changed }) =>
     changed
       ? `version ${version} is in force: ${files.length} files; every subject is evaluated anew`
@@ -28,7 +29,7 @@ export async function pushRules(settings: Settings, folder: string, flags: Chang
   const { reason } = flags
   const files = await filesIn(folder || settings.RULES_DIR)
   const body = { files, ...changeBody(reason === undefined ? {} : { reason }) }
-  const pushed = await askingAboutRules(settings, (service) =>
+  const pushed = await askService({ settings }, (service) =>
     responseOf(service.POST('/internal/rules/versions', { body })),
   )
   tell(
@@ -44,13 +45,13 @@ export async function activateVersion(settings: Settings, version: number, flags
   const params = { path: { version } }
   tellChanged(
     flags,
-    await askingAboutRules(settings, (service) =>
+    await askService({ settings }, (service) =>
       responseOf(service.POST('/internal/rules/versions/{version}/activate', { params, body: changeBody(flags) })),
     ),
   )
 }
 
-export interface RollbackFlags extends ChangeFlags {
+interface RollbackFlags extends ChangeFlags {
   readonly to?: number
 }
 
@@ -59,7 +60,7 @@ export async function rollBack(settings: Settings, flags: RollbackFlags): Promis
   const body = { ...changeBody(flags), ...(flags.to !== undefined && { to: flags.to }) }
   tellChanged(
     flags,
-    await askingAboutRules(settings, (service) =>
+    await askService({ settings }, (service) =>
       responseOf(service.POST('/internal/rules/rollback', { params: idempotent(crypto.randomUUID()), body })),
     ),
   )

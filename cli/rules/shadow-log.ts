@@ -2,14 +2,14 @@
 
 import type { ShadowEntry } from '../../domain/alerts/shadow-entry.ts'
 import type { Settings } from '../../process/settings.ts'
+import { askService } from '../ask-service.ts'
 import { at } from '../instant.ts'
 import { print } from '../print.ts'
 import { responseOf } from '../service.ts'
 import { table } from '../table.ts'
-import { asking } from '../workflows/ask.ts'
 import type { CheckFlags } from './check.ts'
 
-export interface ShadowFlags extends CheckFlags {
+interface ShadowFlags extends CheckFlags {
   readonly tenant: string
   readonly rule?: string
   readonly version?: number
@@ -20,7 +20,7 @@ export interface ShadowFlags extends CheckFlags {
 /** Lists the shadow log of a tenant, newest first. */
 export function shadowLog(settings: Settings, flags: ShadowFlags): Promise<void> {
   const { tenant: tenantId, rule, version, does, page = 1, output } = flags
-  return asking({ settings, tenantId }, async (service) => {
+  return askService({ settings, tenantId }, async (service) => {
     const query = {
       page,
       ...(rule !== undefined && { rule }),

@@ -8,7 +8,7 @@ import { print } from '../print.ts'
 import { type CheckFlags, checkedRules } from './check.ts'
 import { junitOf } from './junit.ts'
 
-export interface TestFlags extends CheckFlags {
+interface TestFlags extends CheckFlags {
   readonly coverage?: true
   /** Percent. */
   readonly threshold?: number

@@ -5,15 +5,15 @@ import { counted } from '../../domain/quantity.ts'
 import type { RuleSource } from '../../domain/rules/rule-source.ts'
 import { readRuleFolder } from '../../process/rule-files.ts'
 import type { Settings } from '../../process/settings.ts'
-
 import type { RuleFault } from '../../rules/load/faults.ts'
 import { loadRuleSet } from '../../rules/load/load.ts'
 import { readTestFiles } from '../../rules/timeline/read.ts'
 import { runTests, type TestResult } from '../../rules/timeline/run.ts'
+import { askService } from '../ask-service.ts'
 import { CommandFailure, ExitCode, wordsOf } from '../failures.ts'
 import { print } from '../print.ts'
 import { responseOf } from '../service.ts'
-import { askingAboutRules, changeBody } from './ask.ts'
+import { changeBody } from './ask.ts'
 import { lineOfFault } from './check.ts'
 import { findingsOf, lineOfFinding, type PlacedFinding } from './lint.ts'
 import { tellChanged } from './load.ts'
@@ -117,14 +117,12 @@ async function loader(
   settings: Settings,
   { reason }: WatchFlags,
 ): Promise<(files: readonly RuleSource[]) => Promise<void>> {
-  const inForce = await askingAboutRules(settings, (service) => responseOf(service.GET('/internal/rules')))
+  const inForce = await askService({ settings }, (service) => responseOf(service.GET('/internal/rules')))
   let expect = inForce.refused?.version ?? inForce.version
   return async (files) => {
     const body = { files: [...files], ...changeBody({ expect, ...(reason === undefined ? {} : { reason }) }) }
     try {
-      const changed = await askingAboutRules(settings, (service) =>
-        responseOf(service.POST('/internal/rules', { body })),
-      )
+      const changed = await askService({ settings }, (service) => responseOf(service.POST('/internal/rules', { body })))
       expect = changed.version
       tellChanged({}, changed)
     } catch (error) {

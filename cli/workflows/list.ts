@@ -2,14 +2,15 @@
 
 import type { WorkflowFilter } from '../../adapters/temporal/list.ts'
 import type { Settings } from '../../process/settings.ts'
+import { askService } from '../ask-service.ts'
 import { at } from '../instant.ts'
 import { print } from '../print.ts'
 import { responseOf } from '../service.ts'
 import { table } from '../table.ts'
-import { asking, type Run } from './ask.ts'
+import { type Run } from './ask.ts'
 import { wordOf } from './run-text.ts'
 
-export interface ListFlags {
+interface ListFlags {
   readonly tenant: string
   readonly type?: WorkflowFilter['type']
   readonly status?: WorkflowFilter['status']
@@ -35,7 +36,7 @@ export function listWorkflows(settings: Settings, flags: ListFlags): Promise<voi
   const { tenant: tenantId, type, status, state, sim: simId, pool: poolId, cycle, page, pageSize, json } = flags
   const filters = { type, status, state, simId, poolId, cycle }
   const given = Object.fromEntries(Object.entries(filters).filter(([, value]) => value !== undefined))
-  return asking({ settings, tenantId }, async (service) => {
+  return askService({ settings, tenantId }, async (service) => {
     const found = await responseOf(
       service.GET('/internal/workflows', { params: { query: { ...given, page, pageSize } } }),
     )

@@ -1,11 +1,13 @@
 /** `simherd workflows show <id>` */
+
 import type { Settings } from '../../process/settings.ts'
+import { askService } from '../ask-service.ts'
 import { print } from '../print.ts'
 import { responseOf } from '../service.ts'
-import { asking, readPending, tenantOf } from './ask.ts'
+import { readPending, tenantOf } from './ask.ts'
 import { runLines } from './run-text.ts'
 
-export interface ShowFlags {
+interface ShowFlags {
   readonly tenant?: string
   readonly json?: boolean
 }
@@ -14,7 +16,7 @@ const HISTORY_LINK = /<([^>]+)>; rel="history"/
 
 /** Prints a workflow: its state, finished steps, waits, and failing activities. */
 export async function showWorkflow(settings: Settings, workflowId: string, { tenant, json }: ShowFlags): Promise<void> {
-  await asking({ settings, tenantId: tenantOf(workflowId, tenant) }, async (service) => {
+  await askService({ settings, tenantId: tenantOf(workflowId, tenant) }, async (service) => {
     const answered = await service.GET('/internal/workflows/{workflowId}', { params: { path: { workflowId } } })
     const run = await responseOf(Promise.resolve(answered))
     const pending = run.status === 'running' ? await readPending(service, workflowId) : undefined

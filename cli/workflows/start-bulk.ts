@@ -2,15 +2,15 @@
 import { readFile } from 'node:fs/promises'
 import { idempotent } from '../../adapters/rest/client.ts'
 import type { Settings } from '../../process/settings.ts'
+import { askService } from '../ask-service.ts'
 import { printRefusals } from '../commands/bulk-tickets.ts'
 import { CommandFailure, ExitCode, wordsOf } from '../failures.ts'
 import { print } from '../print.ts'
 import { delivered, responseOf } from '../service.ts'
-import { asking } from './ask.ts'
 import type { StartFlags } from './start.ts'
 import { followSoon, printEnd } from './watch.ts'
 
-export interface BulkFlags extends StartFlags {
+interface BulkFlags extends StartFlags {
   readonly pool?: number
   readonly tariff?: number
   readonly parallel?: number
@@ -33,7 +33,7 @@ export async function startBulk(settings: Settings, file: string, flags: BulkFla
     ...(parallel !== undefined && { parallel }),
     ...(skipInvalid === true && { skipInvalid }),
   }
-  await asking({ settings, tenantId, follows: wait }, async (service) => {
+  await askService({ settings, tenantId, follows: wait }, async (service) => {
     const batch = await responseOf(
       service.POST('/internal/workflows/provision-in-bulk', {
         params: { ...idempotent(crypto.randomUUID()), query },

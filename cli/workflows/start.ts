@@ -6,10 +6,11 @@
 import type { FetchResult, InternalClient } from '../../adapters/rest/client.ts'
 import type { SuspendedUntil } from '../../domain/enforcement/suspend.ts'
 import type { Settings } from '../../process/settings.ts'
+import { askService } from '../ask-service.ts'
 import { CommandFailure, ExitCode } from '../failures.ts'
 import { print } from '../print.ts'
 import { responseOf } from '../service.ts'
-import { asking, type Started } from './ask.ts'
+import { type Started } from './ask.ts'
 import { showPlan } from './plan.ts'
 import { follow, printEnd } from './watch.ts'
 
@@ -19,26 +20,26 @@ export interface StartFlags {
   readonly wait?: boolean
   readonly json?: boolean
 }
-export interface ProvisionFlags extends StartFlags {
+interface ProvisionFlags extends StartFlags {
   readonly sim?: number
   readonly iccid?: string
   readonly pool?: number
   readonly tariff?: number
   readonly tag?: string
 }
-export interface SuspendFlags extends StartFlags {
+interface SuspendFlags extends StartFlags {
   readonly sim: number
   readonly cycle?: string
   readonly rule?: string
   readonly grace?: string
   readonly until?: SuspendedUntil
 }
-export interface MonthEndFlags extends StartFlags {
+interface MonthEndFlags extends StartFlags {
   readonly cycle?: string
   readonly dryRun?: boolean
 }
 
-export interface UndoFlags extends StartFlags {
+interface UndoFlags extends StartFlags {
   readonly rule: string
   readonly since: string
   readonly until?: string
@@ -84,7 +85,7 @@ export async function startProvision(settings: Settings, flags: ProvisionFlags):
     ...(tariffId !== undefined && { tariffId }),
     ...(tag !== undefined && { tag }),
   }
-  await asking(ask(settings, flags), (service) =>
+  await askService(ask(settings, flags), (service) =>
     goOn(service, service.POST('/internal/workflows/provision-and-activate', { body }), flags),
   )
 }
@@ -98,7 +99,7 @@ export function startSuspend(settings: Settings, flags: SuspendFlags): Promise<v
     ...(grace !== undefined && { grace }),
     ...(until !== undefined && { until }),
   }
-  return asking(ask(settings, flags), (service) =>
+  return askService(ask(settings, flags), (service) =>
     goOn(service, service.POST('/internal/workflows/suspend-on-overage', { body }), flags),
   )
 }
@@ -106,7 +107,7 @@ export function startSuspend(settings: Settings, flags: SuspendFlags): Promise<v
 export function startUndo(settings: Settings, flags: UndoFlags): Promise<void> {
   const { rule, since, until } = flags
   const body = { rule, since, ...(until !== undefined && { until }) }
-  return asking(ask(settings, flags), (service) =>
+  return askService(ask(settings, flags), (service) =>
     goOn(service, service.POST('/internal/workflows/undo-suspensions', { body }), flags),
   )
 }
@@ -115,10 +116,10 @@ export function startUndo(settings: Settings, flags: UndoFlags): Promise<void> {
 export function startMonthEnd(settings: Settings, flags: MonthEndFlags): Promise<void> {
   const { cycle, dryRun, tenant: tenantId } = flags
   if (dryRun === true) {
-    return asking({ settings, tenantId, timeoutMs: PLAN_TIMEOUT_MS }, (service) => showPlan(service, cycle, flags))
+    return askService({ settings, tenantId, timeoutMs: PLAN_TIMEOUT_MS }, (service) => showPlan(service, cycle, flags))
   }
   const body = { ...(cycle !== undefined && { cycle }) }
-  return asking(ask(settings, flags), (service) =>
+  return askService(ask(settings, flags), (service) =>
     goOn(service, service.POST('/internal/workflows/month-end-reprovision', { body }), flags),
   )
 }

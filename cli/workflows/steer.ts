@@ -6,14 +6,15 @@ import { workflowTypeOf } from '../../domain/temporal/ids.ts'
 import { WORKFLOW_SIGNALS } from '../../domain/temporal/signals.ts'
 import { WORKFLOW_UPDATES } from '../../domain/workflows/updates.ts'
 import type { Settings } from '../../process/settings.ts'
+import { askService } from '../ask-service.ts'
 import { CommandFailure, ExitCode } from '../failures.ts'
 import { print } from '../print.ts'
 import { responseOf } from '../service.ts'
-import { asking, tenantOf } from './ask.ts'
+import { tenantOf } from './ask.ts'
 import { fieldLines } from './run-text.ts'
 import { follow, printEnd } from './watch.ts'
 
-export interface SteerFlags {
+interface SteerFlags {
   readonly tenant?: string
   /** Follows the run until it ends. */
   readonly wait?: boolean
@@ -57,7 +58,7 @@ const typeOf = (workflowId: string): string => workflowTypeOf(workflowId) ?? ''
 
 export async function signalWorkflow(settings: Settings, workflowId: string, name: string, flags: SteerFlags) {
   if (!isSignal(name)) throw unknownName(name, WORKFLOW_SIGNALS[typeOf(workflowId)])
-  await asking({ settings, tenantId: tenantOf(workflowId, flags.tenant) }, async (service) => {
+  await askService({ settings, tenantId: tenantOf(workflowId, flags.tenant) }, async (service) => {
     await responseOf(
       service.POST('/internal/workflows/{workflowId}/signals/{name}', { params: { path: { workflowId, name } } }),
     )
@@ -65,7 +66,7 @@ export async function signalWorkflow(settings: Settings, workflowId: string, nam
   })
 }
 
-export interface UpdateFlags extends SteerFlags {
+interface UpdateFlags extends SteerFlags {
   readonly by?: string
   readonly until?: string
 }
@@ -75,7 +76,7 @@ export async function updateWorkflow(settings: Settings, workflowId: string, nam
   if (!isUpdate(name)) throw unknownName(name, Object.keys(WORKFLOW_UPDATES[typeOf(workflowId)] ?? {}))
   const { by, until, key } = flags
   const body = { ...(by !== undefined && { by }), ...(until !== undefined && { until }) }
-  await asking({ settings, tenantId: tenantOf(workflowId, flags.tenant) }, async (service) => {
+  await askService({ settings, tenantId: tenantOf(workflowId, flags.tenant) }, async (service) => {
     const answer = await idempotently(key, (options) =>
       service.POST('/internal/workflows/{workflowId}/updates/{name}', {
         params: { path: { workflowId, name }, ...options },
@@ -93,7 +94,7 @@ export async function updateWorkflow(settings: Settings, workflowId: string, nam
  * @throws CommandFailure, with `wait`, if it ended before it could be cancelled
  */
 export async function cancelWorkflow(settings: Settings, workflowId: string, { tenant, wait, key }: SteerFlags) {
-  await asking({ settings, tenantId: tenantOf(workflowId, tenant), follows: wait }, async (service) => {
+  await askService({ settings, tenantId: tenantOf(workflowId, tenant), follows: wait }, async (service) => {
     await idempotently(key, (options) =>
       service.POST('/internal/workflows/{workflowId}/cancel', { params: { path: { workflowId }, ...options } }),
     )
@@ -112,7 +113,7 @@ export async function cancelWorkflow(settings: Settings, workflowId: string, { t
  * @throws CommandFailure, with `wait`, if it fails again
  */
 export async function retryWorkflow(settings: Settings, workflowId: string, { tenant, wait, key }: SteerFlags) {
-  await asking({ settings, tenantId: tenantOf(workflowId, tenant), follows: wait }, async (service) => {
+  await askService({ settings, tenantId: tenantOf(workflowId, tenant), follows: wait }, async (service) => {
     const { runId } = await idempotently(key, (options) =>
       service.POST('/internal/workflows/{workflowId}/retry', { params: { path: { workflowId }, ...options } }),
     )

@@ -3,10 +3,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { InternalClient } from '../../adapters/rest/client.ts'
 import type { Settings } from '../../process/settings.ts'
 import { hasFailed } from '../../service/workflows/retry-workflow.ts'
+import { askService } from '../ask-service.ts'
 import { CommandFailure } from '../failures.ts'
 import { print } from '../print.ts'
 import { ProblemResponse } from '../service.ts'
-import { asking, type Run, readRun, tenantOf } from './ask.ts'
+import { type Run, readRun, tenantOf } from './ask.ts'
 import { liveLine, type Output } from './live-line.ts'
 import { standOf } from './progress.ts'
 import { outcomeOf, runLines } from './run-text.ts'
@@ -86,7 +87,7 @@ export async function watchWorkflow(
   workflowId: string,
   { tenant, json }: WatchFlags,
 ): Promise<void> {
-  await asking({ settings, tenantId: tenantOf(workflowId, tenant), follows: true }, async (service) =>
+  await askService({ settings, tenantId: tenantOf(workflowId, tenant), follows: true }, async (service) =>
     printEnd(await follow(service, workflowId, json === true ? process.stderr : process.stdout), { json }),
   )
 }

@@ -44,12 +44,12 @@ describe('simherd migrate', () => {
   test('applies all of an empty database, for nobody works with it', async () => {
     const { db, settings } = await aMigrated()
 
-    await migrateDatabase(settings, { plan: true }, files)
+    await migrateDatabase(settings, { plan: true, files })
     expect(lines.join('\n')).toMatch(/0001_baseline +expand +one/)
     expect(lines.join('\n')).toMatch(/0999_no_version +contract +one/)
     expect(await pendingFiles(db, files)).toHaveLength(files.length)
     lines.length = 0
-    await migrateDatabase(settings, {}, files)
+    await migrateDatabase(settings, { files })
 
     expect(lines.join('\n')).not.toContain('left: ')
     expect(lines.at(-1)).toBe(`${files.length} migration(s) applied`)
@@ -60,13 +60,13 @@ describe('simherd migrate', () => {
     const { db, settings } = await aMigrated()
     await migrate(settings.DATABASE_URL, { files: files.slice(0, 1) })
 
-    await migrateDatabase(settings, {}, files)
+    await migrateDatabase(settings, { files })
 
     expect(lines.at(-2)).toMatch(/^left: 0999_no_version, .*run "simherd migrate --contract" once/)
     expect(lines.at(-1)).toBe(`${files.length - 2} migration(s) applied`)
     expect(await pendingMigrations(db)).toEqual([])
     lines.length = 0
-    await migrateDatabase(settings, { plan: true }, files)
+    await migrateDatabase(settings, { plan: true, files })
     expect(lines).toHaveLength(3)
     expect(lines[2]).toMatch(/^0999_no_version +contract +one +.*pools \d/)
   })
@@ -76,7 +76,7 @@ describe('simherd migrate', () => {
     await migrate(settings.DATABASE_URL, { files, contract: false })
     await inPlatform(store, (tx) => sayAtWork(tx, old))
 
-    const contracted = migrateDatabase(settings, { contract: true }, files)
+    const contracted = migrateDatabase(settings, { contract: true, files })
     await soon(() =>
       expect(lines).toEqual(['waits until no process of an earlier release is left: worker 4711 on rack-7']),
     )

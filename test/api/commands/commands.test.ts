@@ -5,8 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { exportList } from '../../../cli/commands/export.ts'
-import { importSimFile } from '../../../cli/commands/sims.ts'
-import { unqueueSim } from '../../../cli/commands/unqueue.ts'
+import { importSimFile, unqueueSim } from '../../../cli/commands/sims.ts'
 import { iccidOf } from '../../../domain/identifiers.ts'
 import { failureOf } from '../../setup/command-failure.ts'
 import { anIccid, aSim } from '../harness.ts'
@@ -41,11 +40,11 @@ describe('sims import', () => {
     const right = iccidOf('894450010900000005')
     const iccid = `${right.slice(0, -1)}${(Number(right.at(-1)) + 1) % 10}`
     const file = await aFile('delivery.csv', `iccid;tag\r\n${iccid};A\r\n8,94E+18;B\r\n`)
-    const tenantId = harness.tenant.id
+    const tenant = harness.tenant.id
 
-    const dry = await failureOf(importSimFile(command.settings, { file, tenantId, dryRun: true }))
+    const dry = await failureOf(importSimFile(command.settings, file, { tenant, dryRun: true }))
     const said = lines.splice(0)
-    const run = await failureOf(importSimFile(command.settings, { file, tenantId, dryRun: false }))
+    const run = await failureOf(importSimFile(command.settings, file, { tenant }))
 
     expect([dry.exitCode, dry.message]).toEqual([1, '1 of 2 records would be rejected'])
     expect(said.slice(0, 4)).toEqual([
@@ -64,7 +63,7 @@ describe('sims import', () => {
   test('succeeds if every record is created', async () => {
     const file = await aFile('more.ndjson', `{"iccid":"${anIccid()}"}\n`)
 
-    await importSimFile(command.settings, { file, tenantId: harness.tenant.id, dryRun: false })
+    await importSimFile(command.settings, file, { tenant: harness.tenant.id })
 
     expect(lines[0]).toBe('created   1')
   })
@@ -76,7 +75,7 @@ describe('sims import', () => {
     const csv = `iccid,status,activatedAt,usageBytes\n${active}${three},2,,\n${four},,,\n`
     const file = await aFile('estate.csv', csv)
 
-    await importSimFile(command.settings, { file, tenantId: harness.tenant.id, dryRun: false })
+    await importSimFile(command.settings, file, { tenant: harness.tenant.id })
 
     expect(lines.slice(0, 9)).toEqual([
       'created            4',
@@ -98,7 +97,7 @@ describe('sims import', () => {
   ])('refuses %s', async (_, name, exitCode, message) => {
     if (name === 'wrong.csv') await aFile(name, 'icid\n1\n')
     const failure = await failureOf(
-      importSimFile(command.settings, { file: join(command.folder, name), tenantId: harness.tenant.id, dryRun: false }),
+      importSimFile(command.settings, join(command.folder, name), { tenant: harness.tenant.id }),
     )
 
     expect([failure.exitCode, failure.message]).toEqual([exitCode, expect.stringContaining(message)])
@@ -106,13 +105,13 @@ describe('sims import', () => {
 })
 
 describe('export', () => {
-  const ask = { what: 'sims' as const, filters: ['search=only this'], spreadsheet: false }
+  const ask = { filter: ['search=only this'] }
 
   test('writes the SIMs that match the filters', async () => {
     await harness.tenant.inside('POST', '/internal/sims', { sims: [{ iccid: anIccid(), tag: 'Only this' }] })
     const out = join(command.folder, 'sims.csv')
 
-    await exportList(command.settings, { ...ask, tenantId: harness.tenant.id, out })
+    await exportList(command.settings, 'sims', { ...ask, tenant: harness.tenant.id, out })
 
     const csv = await readFile(out, 'utf8')
     expect(csv.split('\r\n')).toHaveLength(3)
@@ -129,7 +128,7 @@ describe('export', () => {
     const there = { ...command.settings, SERVICE_INTERNAL_URL: `http://127.0.0.1:${port}` }
 
     const failure = await failureOf(
-      exportList(there, { ...ask, tenantId: harness.tenant.id, out: join(command.folder, 'broken.csv') }),
+      exportList(there, 'sims', { ...ask, tenant: harness.tenant.id, out: join(command.folder, 'broken.csv') }),
     )
     server.close()
 
@@ -140,12 +139,12 @@ describe('export', () => {
   test('leaves no file if it fails', async () => {
     const out = join(command.folder, 'none.csv')
 
-    const unknown = await failureOf(exportList(command.settings, { ...ask, tenantId: 't000000000000', out }))
+    const unknown = await failureOf(exportList(command.settings, 'sims', { ...ask, tenant: 't000000000000', out }))
     const wrong = await failureOf(
-      exportList(command.settings, { ...ask, filters: ['status=9'], tenantId: harness.tenant.id, out }),
+      exportList(command.settings, 'sims', { ...ask, filter: ['status=9'], tenant: harness.tenant.id, out }),
     )
     const shape = await failureOf(
-      exportList(command.settings, { ...ask, filters: ['status'], tenantId: harness.tenant.id, out }),
+      exportList(command.settings, 'sims', { ...ask, filter: ['status'], tenant: harness.tenant.id, out }),
     )
 
     expect([unknown.exitCode, wrong.exitCode, shape.exitCode]).toEqual([3, 2, 2])

@@ -47,11 +47,11 @@ describe('enforcement', () => {
 
   test('switches off and on, keeping the limits', async () => {
     await changeEnforcement(command.settings, { ...ours(), least: 7, alertsLeast: 9 })
-    await changeEnforcement(command.settings, ours(), false)
+    await changeEnforcement(command.settings, { ...ours(), enabled: false })
     expect(lines).toContain('enforcement is off: nothing is suspended, rules only say what they would do')
     lines.length = 0
 
-    await changeEnforcement(command.settings, ours(), true)
+    await changeEnforcement(command.settings, { ...ours(), enabled: true })
 
     expect(lines[0]).toBe('enforcement is on')
     expect(lines[1]).toContain('at most 7 SIM(s) an hour')

@@ -83,7 +83,7 @@ describe('webhooks', () => {
       exitCode: 1,
       message: `webhook ${webhook} has not taken the test: it answered 401: no signature?`,
     })
-    await expect(testWebhook(command.settings, webhook, ours(), { waitMs: 1 })).rejects.toThrow('does a worker run?')
+    await expect(testWebhook(command.settings, webhook, { ...ours(), waitMs: 1 })).rejects.toThrow('does a worker run?')
   })
 
   test('refuses a URL that is not https, naming what it expects', async () => {

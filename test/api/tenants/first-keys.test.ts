@@ -47,7 +47,7 @@ describe('the audit trail', () => {
     const said = vi.spyOn(console, 'log').mockImplementation(() => undefined)
     vi.spyOn(console, 'error').mockImplementation(() => undefined)
 
-    await createOperatorKey({ ...readSettings({}), DATABASE_URL: database.url }, 'first')
+    await createOperatorKey({ ...readSettings({}), DATABASE_URL: database.url }, { name: 'first' })
 
     const [id] = await database.keys()
     expect(said.mock.calls).toEqual([[expect.stringContaining(`sim_${id}_`)]])
@@ -61,7 +61,7 @@ describe('the audit trail', () => {
   test('has no key whose name has a control character', async () => {
     const database = await aDatabase()
 
-    const made = createOperatorKey({ ...readSettings({}), DATABASE_URL: database.url }, 'a\nb')
+    const made = createOperatorKey({ ...readSettings({}), DATABASE_URL: database.url }, { name: 'a\nb' })
 
     await expect(made).rejects.toThrow('/name: has the control character U+000A at character 2; expected none')
     expect(await database.keys()).toEqual([])

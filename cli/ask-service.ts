@@ -1,0 +1,33 @@
+/** Requests of a command to the internal interface. */
+import type { InternalClient } from '../adapters/rest/client.ts'
+import type { Settings } from '../process/settings.ts'
+import { internalClient, refused, type ServiceOptions } from './service.ts'
+import { serviceOf } from './service-address.ts'
+
+/** How long to wait for an unreachable service. Following a run includes waiting while a new release is deployed. */
+const PATIENCE_MS = 10_000
+const FOLLOWING_MS = 10 * 60_000
+
+export interface Asking extends Omit<ServiceOptions, 'url' | 'key'> {
+  readonly settings: Settings
+  /** The command runs for long, so it waits for an unreachable service. */
+  readonly follows?: boolean | undefined
+}
+
+/**
+ * Works with a client of the service that the settings name.
+ *
+ * @throws CommandFailure with the service's response, each wrong field on a line
+ */
+export async function askService<T>(
+  { settings, follows, ...options }: Asking,
+  work: (service: InternalClient) => Promise<T>,
+): Promise<T> {
+  const { url, key } = await serviceOf(settings)
+  const patienceMs = follows === true ? FOLLOWING_MS : PATIENCE_MS
+  try {
+    return await work(internalClient({ url, key, patienceMs, ...options }))
+  } catch (error) {
+    return refused(error)
+  }
+}
