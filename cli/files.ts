@@ -1,10 +1,10 @@
-/** Small files of the data folder: written completely or not at all, and readable by their owner only. */
+/** Small files of the data folder: written completely or not at all, and readable only by their owner. */
 import { open, readFile, rename } from 'node:fs/promises'
 import type { Static, TSchema } from 'typebox'
 import { Value } from 'typebox/value'
 
 /** Writes JSON atomically: a reader, or a crash, sees either the old file or the new one. Mode 0600. */
-export async function writeJson(path: string, value: unknown): Promise<void> {
+export async function writeJsonFile(path: string, value: unknown): Promise<void> {
   const unfinished = `${path}.new`
   const file = await open(unfinished, 'w', 0o600)
   try {
@@ -22,7 +22,7 @@ export async function writeJson(path: string, value: unknown): Promise<void> {
  *
  * @returns undefined if there is no such file, or if it has another form
  */
-export async function readJson<T extends TSchema>(path: string, schema: T): Promise<Static<T> | undefined> {
+export async function readJsonFile<T extends TSchema>(path: string, schema: T): Promise<Static<T> | undefined> {
   const text = await readFile(path, 'utf8').catch(() => undefined)
   if (text === undefined) return undefined
   try {

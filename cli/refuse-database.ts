@@ -1,4 +1,4 @@
-import { databaseDependency, within } from '../process/health.ts'
+import { databaseDependency, withTimeLimit } from '../process/health.ts'
 import { directUrl } from '../process/options.ts'
 import type { Settings } from '../process/settings.ts'
 import { connect } from '../store/connect.ts'
@@ -18,7 +18,7 @@ export async function refuseDatabase(settings: Settings): Promise<void> {
     const { db, close } = connect(url, { max: 1 })
     const look = databaseDependency(db).check()
     try {
-      await within(LOOK_MS, look)
+      await withTimeLimit(LOOK_MS, look)
     } catch (error) {
       const failure = asCommandFailure(error)
       if (failure instanceof CommandFailure && failure.exitCode === ExitCode.usage) throw failure

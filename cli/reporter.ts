@@ -22,6 +22,12 @@ export interface Reporter {
   ) => Promise<T>
 }
 
+/** A reporter, and the end of what it reports. */
+export interface Reporting {
+  readonly reporter: Reporter
+  readonly signal: AbortSignal
+}
+
 const FIRST_SIGN_MS = 2000
 const NEXT_SIGN_MS = 10_000
 

@@ -2,7 +2,7 @@
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Static, Type } from 'typebox'
-import { readJson, writeJson } from './files.ts'
+import { readJsonFile, writeJsonFile } from './files.ts'
 
 const Text = Type.Union([Type.String(), Type.Null()])
 const Pid = Type.Union([Type.Integer(), Type.Null()])
@@ -29,7 +29,7 @@ export type Pids = Stack['pids']
 
 const pathOf = (dataDir: string) => join(dataDir, 'stack.json')
 
-export const readStack = (dataDir: string): Promise<Stack | undefined> => readJson(pathOf(dataDir), Stack)
+export const readStack = (dataDir: string): Promise<Stack | undefined> => readJsonFile(pathOf(dataDir), Stack)
 export const removeStack = (dataDir: string): Promise<void> => rm(pathOf(dataDir), { force: true })
 
 export interface StackFile {
@@ -44,7 +44,7 @@ export function stackFile(dataDir: string, first: Stack): StackFile {
   let isOpen = false
   let last = Promise.resolve()
   const write = () => {
-    if (isOpen) last = last.then(() => writeJson(pathOf(dataDir), stack))
+    if (isOpen) last = last.then(() => writeJsonFile(pathOf(dataDir), stack))
     return last
   }
   return {

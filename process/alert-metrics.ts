@@ -28,24 +28,15 @@ export interface AlertMetrics {
 /** Registers the metrics. */
 export function alertMetrics({ registry }: Metrics, store: Store, rules: ReadRules): AlertMetrics {
   const registers = [registry]
-  const alerts = new Counter({
-    name: 'simherd_alerts_total',
-    help: 'Alerts that came into a phase, by rule.',
-    labelNames: ['rule', 'phase'],
-    registers,
-  })
-  const notices = new Counter({
-    name: 'simherd_notices_total',
-    help: 'Notices by kind: due, or withheld for a reason.',
-    labelNames: ['kind', 'reason'],
-    registers,
-  })
-  const errors = new Counter({
-    name: 'simherd_rule_errors_total',
-    help: 'Subjects about which a rule could be decided before, and no longer can.',
-    labelNames: ['rule'],
-    registers,
-  })
+  const counter = (name: string, help: string, ...labelNames: string[]) =>
+    new Counter({ name, help, labelNames, registers })
+  const alerts = counter('simherd_alerts_total', 'Alerts that came into a phase, by rule.', 'rule', 'phase')
+  const notices = counter('simherd_notices_total', 'Notices by kind: due, or withheld for a reason.', 'kind', 'reason')
+  const errors = counter(
+    'simherd_rule_errors_total',
+    'Subjects about which a rule could be decided before, and no longer can.',
+    'rule',
+  )
   const delay = new Histogram({
     name: 'simherd_notice_delivery_seconds',
     help: 'Time from the decision to tell a notice until the mail server accepted its mail.',
@@ -54,12 +45,11 @@ export function alertMetrics({ registry }: Metrics, store: Store, rules: ReadRul
     buckets: [1, 5, 15, 30, 60, 120, 300, 900, 3600, 14_400, 86_400, 259_200],
     registers,
   })
-  const deliveries = new Counter({
-    name: 'simherd_mail_attempts_total',
-    help: 'Attempts to send a mail: accepted, or whose trouble it met.',
-    labelNames: ['class'],
-    registers,
-  })
+  const deliveries = counter(
+    'simherd_mail_attempts_total',
+    'Attempts to send a mail: accepted, or whose trouble it met.',
+    'class',
+  )
   const up = new Gauge({
     name: 'simherd_smtp_up',
     help: '0 from the mail that the server did not let us send until the one that it answers; 1 otherwise.',
@@ -68,9 +58,9 @@ export function alertMetrics({ registry }: Metrics, store: Store, rules: ReadRul
   up.set(1)
   gauges(registers, store, rules)
 
-  const noteAttempt = (trouble: 'accepted' | 'ours' | 'later' | 'address' | 'mail') => {
-    deliveries.inc({ class: trouble })
-    up.set(trouble === 'ours' ? 0 : 1)
+  const noteAttempt = (attempt: Attempt) => {
+    deliveries.inc({ class: attempt })
+    up.set(attempt === 'ours' ? 0 : 1)
   }
   return {
     onDecided: (decided) => {
@@ -81,20 +71,24 @@ export function alertMetrics({ registry }: Metrics, store: Store, rules: ReadRul
     onAccepted: (waits) => {
       for (const { level, seconds } of waits) delay.observe({ level: labelOf(LogLevel, level) }, seconds)
     },
-    counted: (transport) => ({
-      send: async (mail) => {
-        try {
-          const delivery = await transport.send(mail)
-          noteAttempt('accepted')
-          return delivery
-        } catch (error) {
-          noteAttempt(failureOf(error).trouble)
-          throw error
-        }
-      },
-    }),
+    counted: (transport) => countedSender(transport, noteAttempt),
   }
 }
+
+type Attempt = 'accepted' | 'ours' | 'later' | 'address' | 'mail'
+
+const countedSender = (transport: Sender, note: (attempt: Attempt) => void): Sender => ({
+  send: async (mail) => {
+    try {
+      const delivery = await transport.send(mail)
+      note('accepted')
+      return delivery
+    } catch (error) {
+      note(failureOf(error).trouble)
+      throw error
+    }
+  },
+})
 
 /** Far below any scrape interval: gauges collected together share the rows read. */
 const SHARED_MS = 1000

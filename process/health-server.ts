@@ -26,42 +26,55 @@ export async function startHealth({
   return { stop: () => app.close() }
 }
 
+export type JobMetrics = ReturnType<typeof jobMetrics>
+
 /** Metrics of the jobs that this worker runs, and of the queues of all workers. */
 export function jobMetrics({ registry }: Metrics, queues: Queues) {
+  const registers = [registry]
+  const counter = (name: string, help: string, ...labelNames: string[]) =>
+    new Counter({ name, help, labelNames, registers })
   const seconds = new Histogram({
     name: 'simherd_job_duration_seconds',
     help: 'Time a job took.',
     labelNames: ['queue', 'outcome'],
     buckets: [0.01, 0.05, 0.2, 1, 5, 20, 60],
-    registers: [registry],
+    registers,
   })
-  const lost = new Counter({
-    name: 'simherd_bells_lost_total',
-    help: 'Wake-ups that did not reach the queues; the sweeps find their work.',
-    registers: [registry],
-  })
-  const failed = new Counter({
-    name: 'simherd_subjects_failed_total',
-    help: 'SIMs, pools and tenants that could not be evaluated; they are tried again, others are not held up.',
-    registers: [registry],
-  })
+  const lost = counter(
+    'simherd_bells_lost_total',
+    'Wake-ups that did not reach the queues; the sweeps find their work.',
+  )
+  const failed = counter(
+    'simherd_subjects_failed_total',
+    'SIMs, pools and tenants that could not be evaluated; they are tried again, others are not held up.',
+  )
   const months = new Gauge({
     name: 'simherd_usage_months_ahead',
     help: 'Months after this one that usage records have a partition for: three where all is well.',
-    registers: [registry],
+    registers,
   })
-  const failedRuns = new Counter({
-    name: 'simherd_failed_runs_met_total',
-    help: 'Starts of enforcement that met a run of the cycle which had failed: it enforces nothing until it is retried.',
-    labelNames: ['type'],
-    registers: [registry],
-  })
-  const webhooks = new Counter({
-    name: 'simherd_webhook_attempts_total',
-    help: 'Attempts to deliver an event to a webhook, by what came of them.',
-    labelNames: ['verdict'],
-    registers: [registry],
-  })
+  const failedRuns = counter(
+    'simherd_failed_runs_met_total',
+    'Starts of enforcement that met a run of the cycle which had failed: it enforces nothing until it is retried.',
+    'type',
+  )
+  const webhooks = counter(
+    'simherd_webhook_attempts_total',
+    'Attempts to deliver an event to a webhook, by what came of them.',
+    'verdict',
+  )
+  queueGauge(registry, queues)
+  return {
+    observe: (queue: string, outcome: 'done' | 'failed', ms: number) => seconds.observe({ queue, outcome }, ms / 1000),
+    jobLost: () => lost.inc(),
+    failedRunMet: (type: string) => failedRuns.inc({ type }),
+    subjectFailed: () => failed.inc(),
+    monthsAhead: (count: number) => months.set(count),
+    webhookTried: (verdict: string) => webhooks.inc({ verdict }),
+  }
+}
+
+function queueGauge(registry: Metrics['registry'], queues: Queues): void {
   new Gauge({
     name: 'simherd_jobs',
     help: 'Jobs in the queues.',
@@ -74,12 +87,4 @@ export function jobMetrics({ registry }: Metrics, queues: Queues) {
       }
     },
   })
-  return {
-    observe: (queue: string, outcome: 'done' | 'failed', ms: number) => seconds.observe({ queue, outcome }, ms / 1000),
-    jobLost: () => lost.inc(),
-    failedRunMet: (type: string) => failedRuns.inc({ type }),
-    subjectFailed: () => failed.inc(),
-    monthsAhead: (count: number) => months.set(count),
-    webhookTried: (verdict: string) => webhooks.inc({ verdict }),
-  }
 }

@@ -96,7 +96,7 @@ export const healthRoutes: FastifyPluginAsync<{
 }
 
 /** A dependency without overlapping checks: requests during a check wait for its result. */
-interface Watched {
+interface WatchedDependency {
   readonly name: string
   readonly isRequired: boolean
   /** @param patienceMs how long to wait for a check before a recent outcome is taken, if there is one */
@@ -104,7 +104,7 @@ interface Watched {
 }
 type State = Readiness['dependencies'][number]
 
-function watch(dependency: Dependency): Watched {
+function watch(dependency: Dependency): WatchedDependency {
   const { name, isRequired } = dependency
   let running: Promise<State> | undefined
   let last: { readonly state: State; readonly at: number } | undefined
@@ -119,10 +119,10 @@ function watch(dependency: Dependency): Watched {
     isRequired,
     state: async (patienceMs) => {
       running ??= check()
-      const state = await within(patienceMs, running)
+      const state = await withTimeLimit(patienceMs, running)
       if (state !== undefined) return state
       if (last !== undefined && performance.now() - last.at < OUTCOME_MS) return last.state
-      return { name, required: isRequired, ok: false, detail: `no answer within ${patienceMs / 1000} s` }
+      return { name, required: isRequired, ok: false, detail: `no answer withTimeLimit ${patienceMs / 1000} s` }
     },
   }
 }
@@ -130,9 +130,9 @@ function watch(dependency: Dependency): Watched {
 /** @returns always, after the longest time of a check at the latest */
 async function checkNow({ name, isRequired: required, check }: Dependency): Promise<State> {
   try {
-    const detail = await within(CHECK_MS, check())
+    const detail = await withTimeLimit(CHECK_MS, check())
     if (detail !== undefined) return { name, required, ok: true, detail }
-    return { name, required, ok: false, detail: `no answer within ${CHECK_MS / 1000} s` }
+    return { name, required, ok: false, detail: `no answer withTimeLimit ${CHECK_MS / 1000} s` }
   } catch (error) {
     const detail = error instanceof Error ? error.message || error.name : String(error)
     return { name, required, ok: false, detail }
@@ -140,7 +140,7 @@ async function checkNow({ name, isRequired: required, check }: Dependency): Prom
 }
 
 /** @returns undefined if the work takes longer; it goes on */
-export async function within<T>(ms: number, work: Promise<T>): Promise<T | undefined> {
+export async function withTimeLimit<T>(ms: number, work: Promise<T>): Promise<T | undefined> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<undefined>((resolve) => {
     timer = setTimeout(resolve, ms, undefined)
@@ -152,7 +152,7 @@ export async function within<T>(ms: number, work: Promise<T>): Promise<T | undef
   }
 }
 
-function registerUp({ registry }: Metrics, watched: readonly Watched[]): void {
+function registerUp({ registry }: Metrics, watched: readonly WatchedDependency[]): void {
   new Gauge({
     name: 'simherd_dependency_up',
     help: 'Whether a dependency of this process is there: 1, else 0.',

@@ -15,7 +15,7 @@ const HEALTHY_AFTER_MS = 30_000
 const READY_TIMEOUT_MS = 60_000
 
 /** A process that runs now. */
-export interface Running {
+export interface RunningProcess {
   readonly pid: number | undefined
   /** How it has ended. Never rejects. */
   readonly ended: Promise<string>
@@ -23,7 +23,7 @@ export interface Running {
   readonly stop: (options?: StopOptions) => Promise<void>
 }
 
-export interface Supervised {
+export interface SupervisedProcess {
   /** Pid of the current process. In the pause before a restart, undefined. */
   readonly pid: () => number | undefined
   /**
@@ -40,7 +40,11 @@ export interface Supervised {
  * @param again starts it with the same data and the same port
  * @param onEnd called with what happened and when it is started again: `ended unasked (SIGKILL); starting it again in 0.5 s`
  */
-export function keepRunning(first: Running, again: () => Promise<Running>, onEnd: (text: string) => void): Supervised {
+export function keepRunning(
+  first: RunningProcess,
+  again: () => Promise<RunningProcess>,
+  onEnd: (text: string) => void,
+): SupervisedProcess {
   const stopping = new AbortController()
   let run = first
   let isUp = true
@@ -94,7 +98,7 @@ export interface SuperviseOptions extends ChildOptions {
  * @returns when it is ready
  * @throws Error with its last lines if the first start fails; that start is not repeated
  */
-export async function supervise(options: SuperviseOptions): Promise<Supervised> {
+export async function supervise(options: SuperviseOptions): Promise<SupervisedProcess> {
   const first = startChild(options)
   try {
     await waitUntilReady(options, first)

@@ -98,6 +98,14 @@ export function workLists({ store, webhookLogMs, onMonthsAhead }: SweptStore): S
       },
     }),
   )
+  /** @param forget deletes at most {@link MOST_FORGOTTEN} rows, and returns how many */
+  const forgetting = (name: string, everyMs: number, forget: (tx: PlatformTx) => Promise<number>): Sweep => ({
+    name,
+    everyMs,
+    run: async () => {
+      while ((await inPlatform(store, forget)) === MOST_FORGOTTEN);
+    },
+  })
   return [
     cycleBoundaries(store),
     ...due,
@@ -121,24 +129,12 @@ export function workLists({ store, webhookLogMs, onMonthsAhead }: SweptStore): S
         )
       },
     },
-    {
-      name: 'log of webhooks',
-      everyMs: TEN_MINUTES_MS,
-      run: async () => {
-        const forget = (tx: PlatformTx) =>
-          forgetWebhookEvents(tx, new Date(tx.now.getTime() - webhookLogMs), MOST_FORGOTTEN)
-        while ((await inPlatform(store, forget)) === MOST_FORGOTTEN);
-      },
-    },
-    {
-      name: 'shadow log',
-      everyMs: HOUR_MS,
-      run: async () => {
-        const forget = (tx: PlatformTx) =>
-          forgetShadowEntries(tx, new Date(tx.now.getTime() - SHADOW_KEPT_MS), MOST_FORGOTTEN)
-        while ((await inPlatform(store, forget)) === MOST_FORGOTTEN);
-      },
-    },
+    forgetting('log of webhooks', TEN_MINUTES_MS, (tx) =>
+      forgetWebhookEvents(tx, new Date(tx.now.getTime() - webhookLogMs), MOST_FORGOTTEN),
+    ),
+    forgetting('shadow log', HOUR_MS, (tx) =>
+      forgetShadowEntries(tx, new Date(tx.now.getTime() - SHADOW_KEPT_MS), MOST_FORGOTTEN),
+    ),
     {
       name: 'old backtests',
       everyMs: HOUR_MS,

@@ -12,7 +12,7 @@
 
 import { credentialOf } from '../../domain/tickets/credential.ts'
 import { CarrierError, type Network } from './network.ts'
-import { quote, readBounded, readResponse } from './response.ts'
+import { quoteBody, readBounded, readResponse } from './response.ts'
 
 export interface BridgeOptions {
   /** URL of the bridge, http or https, with or without a path. */
@@ -34,30 +34,6 @@ export function httpNetwork({ url, secret, timeoutMs }: BridgeOptions): Network 
     throw new Error('the secret of the carrier must be visible ASCII characters without blanks: check CARRIER_SECRET')
   }
 
-  const call = async <T>(
-    path: string,
-    init: RequestInit,
-    outer: AbortSignal | undefined,
-    read: (response: Response, text: string) => T,
-  ): Promise<T> => {
-    const timeout = AbortSignal.timeout(timeoutMs)
-    const signal = outer === undefined ? timeout : AbortSignal.any([timeout, outer])
-    try {
-      // The secret is for this address only, so a redirect is not followed. It counts as a wrong response.
-      const response = await fetch(base + path, { ...init, signal, redirect: 'manual' })
-      return read(response, await readBounded(response))
-    } catch (error) {
-      if (error instanceof CarrierError) throw error
-      if (timeout.aborted) throw unanswered(`The carrier did not answer within ${timeoutMs} ms`, error)
-      if (outer?.aborted) throw unanswered('The carrier was not waited for any longer', error)
-      throw new CarrierError(`The carrier cannot be reached: ${reasonOf(error)}`, {
-        code: 'carrier_unreachable',
-        retryable: true,
-        cause: error,
-      })
-    }
-  }
-
   let credential: string | undefined
   return {
     get credential() {
@@ -65,8 +41,8 @@ export function httpNetwork({ url, secret, timeoutMs }: BridgeOptions): Network 
       return credential
     },
     perform: (request, options) =>
-      call(
-        '/operations',
+      askBridge(
+        { url: `${base}/operations`, timeoutMs, outer: options?.signal },
         {
           method: 'POST',
           headers: {
@@ -76,17 +52,46 @@ export function httpNetwork({ url, secret, timeoutMs }: BridgeOptions): Network 
           },
           body: JSON.stringify(request),
         },
-        options?.signal,
         (response, text) => readResponse(request.ticketId, response, text),
       ),
     ping: (options) =>
-      call('/healthz', { method: 'GET' }, options?.signal, (response, text) => {
+      askBridge({ url: `${base}/healthz`, timeoutMs, outer: options?.signal }, {}, (response, text) => {
         if (response.ok) return
-        throw new CarrierError(`The carrier is not well: ${response.status} with ${quote(text)}`, {
+        throw new CarrierError(`The carrier is not well: ${response.status} with ${quoteBody(text)}`, {
           code: 'carrier_unavailable',
           retryable: true,
         })
       }),
+  }
+}
+
+interface BridgeCall {
+  readonly url: string
+  readonly timeoutMs: number
+  /** Ends the call earlier. */
+  readonly outer: AbortSignal | undefined
+}
+
+async function askBridge<T>(
+  { url, timeoutMs, outer }: BridgeCall,
+  init: RequestInit,
+  read: (response: Response, text: string) => T,
+): Promise<T> {
+  const timeout = AbortSignal.timeout(timeoutMs)
+  const signal = outer === undefined ? timeout : AbortSignal.any([timeout, outer])
+  try {
+    // The secret is for this address only, so a redirect is not followed. It counts as a wrong response.
+    const response = await fetch(url, { ...init, signal, redirect: 'manual' })
+    return read(response, await readBounded(response))
+  } catch (error) {
+    if (error instanceof CarrierError) throw error
+    if (timeout.aborted) throw unanswered(`The carrier did not answer within ${timeoutMs} ms`, error)
+    if (outer?.aborted) throw unanswered('The carrier was not waited for any longer', error)
+    throw new CarrierError(`The carrier cannot be reached: ${reasonOf(error)}`, {
+      code: 'carrier_unreachable',
+      retryable: true,
+      cause: error,
+    })
   }
 }
 

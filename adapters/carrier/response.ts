@@ -56,10 +56,10 @@ export function readResponse(ticketId: string, response: Response, text: string)
     }
     throw again(
       'carrier_unreadable',
-      `The carrier answered 200 with ${quote(text)}, not with the effect of this ticket`,
+      `The carrier answered 200 with ${quoteBody(text)}, not with the effect of this ticket`,
     )
   }
-  const said = typeof body?.code === 'string' ? `${plain(body.code, CODE_CHARS)}: ${detailOf(body)}` : quote(text)
+  const said = typeof body?.code === 'string' ? `${plain(body.code, CODE_CHARS)}: ${detailOf(body)}` : quoteBody(text)
   if (status === 429) throw again('carrier_busy', `The carrier wants to be asked later (429): ${said}`)
   if (status >= 500 || status === 408 || status === 425) {
     throw again('carrier_unavailable', `The carrier could not do it now (${status}): ${said}`)
@@ -71,7 +71,7 @@ export function readResponse(ticketId: string, response: Response, text: string)
     const code = /^[\w.-]{1,64}$/.test(body.code) && !isOwnCode(body.code) ? body.code : 'carrier_refused'
     throw new CarrierError(`The carrier refused (${status}): ${detailOf(body)}`, { code, retryable: false })
   }
-  throw again('carrier_unreadable', `The carrier answered ${status} with ${quote(text)}; check CARRIER_URL`)
+  throw again('carrier_unreadable', `The carrier answered ${status} with ${quoteBody(text)}; check CARRIER_URL`)
 }
 
 interface Body {
@@ -101,7 +101,7 @@ function detailOf(body: Body): string {
 }
 
 /** Quotes a body, short and on one line. */
-export function quote(text: string): string {
+export function quoteBody(text: string): string {
   const shown = plain(text)
   if (shown === '') return 'an empty body'
   return shown.length > QUOTED_CHARS ? `“${plain(shown, QUOTED_CHARS)}…”` : `“${shown}”`

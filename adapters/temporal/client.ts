@@ -4,51 +4,18 @@ import {
   Connection,
   isGrpcServiceError,
   ScheduleNotFoundError,
-  WorkflowExecutionAlreadyStartedError,
   WorkflowNotFoundError,
-  type WorkflowStartOptions,
 } from '@temporalio/client'
 import { ServiceError } from '../../domain/errors.ts'
-import type { WorkflowType } from '../../domain/temporal/ids.ts'
-import type { WorkflowRequest } from '../../domain/temporal/outbox.ts'
-import { startOf, type WorkflowSubject } from '../../domain/temporal/start.ts'
 import { addSearchAttributes } from './attributes.ts'
 import { listWorkflows, type WorkflowFilter, type WorkflowPage } from './list.ts'
 import { type PendingWork, readPending } from './pending.ts'
-import { type LatestRun, type RunStatus, readLatestRun, readRun, startIdOf, statusOf } from './read.ts'
+import { type LatestRun, readLatestRun, readRun } from './read.ts'
 import { type ScheduleCalls, scheduleCalls } from './schedules.ts'
+import { latestRun, type StartCalls, startCalls } from './start-calls.ts'
 import { updateCalls } from './updates.ts'
 
-export interface StartRequest {
-  readonly type: WorkflowType
-  readonly workflowId: string
-  /** The workflow's input: one plain object. */
-  readonly input: WorkflowInput
-}
-export type WorkflowInput = WorkflowSubject
-
-export interface Started {
-  readonly workflowId: string
-  readonly runId: string
-  readonly status: RunStatus
-  /** False if the id is running already, or may not run again. */
-  readonly started: boolean
-}
-
-export type SignalWithStart = Extract<WorkflowRequest, { do: 'signalWithStart' }>
-
-export interface WorkflowClient extends ScheduleCalls {
-  /** Starts a workflow. A second start of the same id returns the first run. */
-  start(request: StartRequest): Promise<Started>
-  /**
-   * Starts a workflow again under an id that has run, even if its type may not run again. For a person's retry.
-   *
-   * @param startId repeated while its run goes on, it gets that run
-   * @throws ServiceError `workflow_not_retryable` if the id runs because of another request
-   */
-  startAgain(request: StartRequest, startId: string): Promise<Started>
-  /** Signals a workflow, and starts it if it is not running and may run. One that may not run again gets no signal. */
-  signalWithStart(request: SignalWithStart): Promise<Started>
+export interface WorkflowClient extends StartCalls, ScheduleCalls {
   /**
    * @param args the signal's arguments; default: none
    * @throws ServiceError `workflow_not_running`, `workflow_not_found`
@@ -92,25 +59,9 @@ export interface WorkflowClient extends ScheduleCalls {
   check(): Promise<void>
   close(): Promise<void>
 }
-/** Which ids may run again. Source: docs/workflows.md, table of ids. */
-const REUSE = {
-  'provision-and-activate': 'ALLOW_DUPLICATE',
-  'provision-in-bulk': 'ALLOW_DUPLICATE_FAILED_ONLY',
-  'suspend-on-overage': 'REJECT_DUPLICATE',
-  'enforce-pool': 'REJECT_DUPLICATE',
-  'undo-suspensions': 'ALLOW_DUPLICATE',
-  'month-end-reprovision': 'ALLOW_DUPLICATE_FAILED_ONLY',
-  'month-end-batch': 'ALLOW_DUPLICATE',
-  'month-end-timer': 'ALLOW_DUPLICATE',
-} as const satisfies Record<WorkflowType, WorkflowStartOptions['workflowIdReusePolicy']>
 
 /** How long a call may take, in milliseconds. An unreachable server must not delay a request. */
 const CALL_TIMEOUT_MS = 10_000
-
-const startOptions = ({ type, workflowId, input }: StartRequest, memo: object) => {
-  const start = startOf(workflowId, input)
-  return { ...start, workflowIdReusePolicy: REUSE[type], memo: { ...start.memo, ...memo } }
-}
 
 /**
  * Makes a client that connects when it is first used. After a failed attempt it tries again at the next call.
@@ -119,44 +70,16 @@ const startOptions = ({ type, workflowId, input }: StartRequest, memo: object) =
  * repetition cannot help.
  */
 export function openWorkflowClient({ address, namespace }: { address: string; namespace: string }): WorkflowClient {
-  let connecting: Promise<Client> | undefined
-  /** The search attributes that the namespace lacks. Checks again until it lacks none. */
-  let stillMissing: () => Promise<readonly string[]> = async () => []
-  const connect = async () => {
-    const connection = await Connection.connect({ address, connectTimeout: '5 seconds' }).catch((error: unknown) => {
-      throw unavailable(error, address)
-    })
-    let missing = await addSearchAttributes(connection, namespace).catch(async (error: unknown) => {
-      await connection.close()
-      throw error
-    })
-    stillMissing = async () => {
-      if (missing.length > 0) missing = await addSearchAttributes(connection, namespace)
-      return missing
-    }
-    return new Client({ connection, namespace })
-  }
-  const connected = () => {
-    connecting ??= connect().catch((error: unknown) => {
-      connecting = undefined
-      throw error
-    })
-    return connecting
-  }
+  const connection = connectLazily(address, namespace)
 
   /** Calls the server within the time limit. Turns failures into errors of the service. */
   const call = async <T>(work: (client: Client) => Promise<T>, workflowId = ''): Promise<T> => {
     try {
-      const client = await connected()
+      const client = await connection.connected()
       return await client.withDeadline(Date.now() + CALL_TIMEOUT_MS, () => work(client))
     } catch (error) {
       throw asServiceError(error, address, workflowId)
     }
-  }
-
-  const existing = async (client: Client, workflowId: string): Promise<Started> => {
-    const { runId, status } = await client.workflow.getHandle(workflowId).describe()
-    return { workflowId, runId, status: statusOf(status.name), started: false }
   }
 
   /** Does something with a workflow, required to run. Otherwise throws whether it is unknown or has ended. */
@@ -166,61 +89,14 @@ export function openWorkflowClient({ address, namespace }: { address: string; na
         return await act(client)
       } catch (error) {
         if (!(error instanceof WorkflowNotFoundError)) throw error
-        const { status } = await existing(client, workflowId)
-        throw new ServiceError(
-          'workflow_not_running',
-          `workflow ${workflowId} is ${status}; only a running one takes this`,
-        )
+        const { status } = await latestRun(client, workflowId)
+        const detail = `workflow ${workflowId} is ${status}; only a running one takes this`
+        throw new ServiceError('workflow_not_running', detail)
       }
     }, workflowId)
 
   return {
-    start: (request) =>
-      call(async (client) => {
-        const { type, workflowId } = request
-        try {
-          const handle = await client.workflow.start(type, startOptions(request, {}))
-          return { workflowId, runId: handle.firstExecutionRunId, status: 'running', started: true }
-        } catch (error) {
-          if (error instanceof WorkflowExecutionAlreadyStartedError) return await existing(client, workflowId)
-          throw error
-        }
-      }, request.workflowId),
-
-    startAgain: (request, startId) =>
-      call(async (client) => {
-        const { type, workflowId } = request
-        try {
-          const options = { ...startOptions(request, { startId }), workflowIdReusePolicy: 'ALLOW_DUPLICATE' as const }
-          const handle = await client.workflow.start(type, options)
-          return { workflowId, runId: handle.firstExecutionRunId, status: 'running', started: true }
-        } catch (error) {
-          if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error
-          const run = await client.workflow.getHandle(workflowId).describe()
-          if (startIdOf(run) === startId) return { workflowId, runId: run.runId, status: 'running', started: false }
-          throw new ServiceError('workflow_not_retryable', `workflow ${workflowId} runs already`, { cause: error })
-        }
-      }, request.workflowId),
-
-    signalWithStart: (request) =>
-      call(async (client) => {
-        const { type, workflowId, signal } = request
-        try {
-          // The response does not show whether the call started a run. The memo of the run does.
-          const startId = crypto.randomUUID()
-          const handle = await client.workflow.signalWithStart(type, {
-            ...startOptions(request, { startId }),
-            signal,
-            signalArgs: [],
-          })
-          const run = await handle.describe()
-          return { workflowId, runId: run.runId, status: 'running', started: startIdOf(run) === startId }
-        } catch (error) {
-          if (error instanceof WorkflowExecutionAlreadyStartedError) return await existing(client, workflowId)
-          throw error
-        }
-      }, request.workflowId),
-
+    ...startCalls(call),
     signal: (workflowId, name, args = []) =>
       onRunning(workflowId, (client) => client.workflow.getHandle(workflowId).signal(name, ...args)),
     cancel: async (workflowId) => {
@@ -235,12 +111,44 @@ export function openWorkflowClient({ address, namespace }: { address: string; na
     check: () =>
       call(async (client) => {
         await client.workflowService.getSystemInfo({})
-        const missing = await stillMissing()
+        const missing = await connection.missingAttributes()
         if (missing.length === 0) return
         const detail = `namespace ${namespace} lacks search attributes, which its owner has to add: ${missing.join(', ')}`
         throw new ServiceError('unavailable', detail)
       }),
-    async close() {
+    close: connection.close,
+  }
+}
+
+/** The connection to the server, made at its first use. After a failed attempt the next use tries again. */
+function connectLazily(address: string, namespace: string) {
+  let connecting: Promise<Client> | undefined
+  /** The search attributes that the namespace lacks. Checks again until it lacks none. */
+  let missingAttributes: () => Promise<readonly string[]> = async () => []
+  const connect = async () => {
+    const connection = await Connection.connect({ address, connectTimeout: '5 seconds' }).catch((error: unknown) => {
+      throw unavailable(error, address)
+    })
+    let missing = await addSearchAttributes(connection, namespace).catch(async (error: unknown) => {
+      await connection.close()
+      throw error
+    })
+    missingAttributes = async () => {
+      if (missing.length > 0) missing = await addSearchAttributes(connection, namespace)
+      return missing
+    }
+    return new Client({ connection, namespace })
+  }
+  return {
+    connected: () => {
+      connecting ??= connect().catch((error: unknown) => {
+        connecting = undefined
+        throw error
+      })
+      return connecting
+    },
+    missingAttributes: () => missingAttributes(),
+    close: async () => {
       const client = await connecting?.catch(() => undefined)
       connecting = undefined
       await client?.connection.close()

@@ -1,7 +1,7 @@
 /** Finds out from Temporal why a run does not go on. */
 import type { Client } from '@temporalio/client'
 import type { temporal } from '@temporalio/proto'
-import { describeOfTenant, type RunStatus, statusOf } from './read.ts'
+import { describeOfTenant, type RunStatus, runStatusOf } from './read.ts'
 
 /** Why an attempt ended: the service's stable code if it gave one, and text for people. */
 interface Fault {
@@ -118,7 +118,7 @@ export async function readPending(client: Client, workflowId: string, tenantId: 
   return {
     workflowId,
     runId,
-    status: statusOf(run.status.name),
+    status: runStatusOf(run.status.name),
     workers,
     task: task == null ? null : { attempt, scheduledAt: instantOf(task.scheduledTime), lastFailure },
     activities: (pendingActivities ?? []).map(toActivity),

@@ -35,7 +35,7 @@ const STATUS: Readonly<Record<string, RunStatus>> = {
   TIMED_OUT: 'timedOut',
 }
 /** Status by the server's name. Any name that is not an end counts as running. */
-export const statusOf = (name: string): RunStatus => STATUS[name] ?? 'running'
+export const runStatusOf = (name: string): RunStatus => STATUS[name] ?? 'running'
 
 /** A run, as the server lists and describes it. */
 export interface Run {
@@ -58,7 +58,7 @@ const QUERY_TIMEOUT_MS = 3000
  * The result of a cancelled run is in its memo, because Temporal itself keeps none.
  */
 export async function toRun(client: Client, run: Run): Promise<WorkflowRun> {
-  const status = statusOf(run.status.name)
+  const status = runStatusOf(run.status.name)
   const { workflowId, runId, type, startTime, closeTime, memo } = run
   return {
     workflowId,

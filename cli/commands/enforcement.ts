@@ -67,7 +67,7 @@ const DECISIONS = {
   discard: 'are left alone until their alert has cleared',
 }
 
-export function decide(
+export function decideHold(
   settings: Settings,
   decision: keyof typeof DECISIONS,
   holdId: number,

@@ -10,8 +10,8 @@ import { CommandFailure, ExitCode, wordsOf } from '../failures.ts'
 import { streamOf } from '../service.ts'
 
 /** The lists that can be exported, by the names of their paths. */
-type Named<Path> = Path extends `/internal/exports/${infer Name}.csv` ? Name : never
-export type ExportedList = Named<keyof InternalPaths>
+type ListName<Path> = Path extends `/internal/exports/${infer Name}.csv` ? Name : never
+export type ExportedList = ListName<keyof InternalPaths>
 
 /** A list of millions may take up to an hour. */
 const TIMEOUT_MS = 3_600_000

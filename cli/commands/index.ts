@@ -259,8 +259,8 @@ const decided = (name: 'release' | 'discard', description: string) =>
     .addArgument(numberOf('hold', 'show'))
     .action(
       withSettings(async () => {
-        const { decide } = await import('./enforcement.ts')
-        return (settings, hold: number, flags: TenantFlags) => decide(settings, name, hold, flags)
+        const { decideHold } = await import('./enforcement.ts')
+        return (settings, hold: number, flags: TenantFlags) => decideHold(settings, name, hold, flags)
       }),
     )
 

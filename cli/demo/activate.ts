@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { InternalClient } from '../../adapters/rest/client.ts'
 import { SimStatus } from '../../domain/codes.ts'
 import type { Estate, EstateSim } from '../../examples/estate.ts'
-import type { Reporter } from '../reporter.ts'
+import type { Reporting } from '../reporter.ts'
 import { ProblemResponse, responseOf } from '../service.ts'
 import type { Play } from './prepare.ts'
 import { allSims, idOf, type SetUp } from './set-up.ts'
@@ -24,12 +24,11 @@ const ROUNDS = 4
  * @returns how many were activated
  * @throws Error if SIMs are still not active after all rounds
  */
-export async function activate(
+export async function activateSims(
   play: Play,
   estate: Estate,
   ids: SetUp,
-  reporter: Reporter,
-  signal: AbortSignal,
+  { reporter, signal }: Reporting,
 ): Promise<number> {
   const ofEstate = new Map(estate.sims.map((sim) => [sim.iccid, sim]))
   const refused = new Set<number>()
@@ -46,7 +45,7 @@ export async function activate(
         doing: `${jobs.length} SIMs: provision ticket, activate ticket, each by a workflow`,
         done: `${jobs.length} SIMs provisioned and activated`,
       },
-      (note) => run(play, jobs, refused, note, signal),
+      (note) => runWorkflows(play, jobs, refused, { note, signal }),
     )
   }
 }
@@ -71,12 +70,11 @@ interface Job {
  *
  * @returns how many SIMs became active
  */
-async function run(
+async function runWorkflows(
   { internal }: Play,
   jobs: readonly Job[],
   refused: Set<number>,
-  note: (text: string) => void,
-  signal: AbortSignal,
+  { note, signal }: { readonly note: (text: string) => void; readonly signal: AbortSignal },
 ): Promise<number> {
   const activeNow = async () => (await responseOf(internal.GET('/internal/counts'))).simsByStatus['Active'] ?? 0
   const refusedBefore = refused.size

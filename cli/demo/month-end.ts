@@ -1,5 +1,5 @@
 /**
- * Step 6: the month end, which the tenant's Schedule starts when the cycle ends, and everything that follows from it.
+ * Step 6: the month end, started by the tenant's Schedule when the cycle ends, and all its effects.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { monthEndId } from '../../domain/temporal/ids.ts'
@@ -67,7 +67,7 @@ async function readRun({ internal }: Play, id: string): Promise<MonthEndSeen | u
 }
 
 /** Waits until no tickets, workflows or mail are in progress any more. One minute at the most. */
-export async function settle(play: Play, reporter: Reporter, signal: AbortSignal): Promise<void> {
+export async function awaitRest(play: Play, reporter: Reporter, signal: AbortSignal): Promise<void> {
   const step = { doing: 'the last tickets, workflows and e-mails', done: 'nothing is under way any more' }
   const wait = reporter.step(step, async (note) => {
     const done = await poll(SETTLE_MS, signal, async () => {

@@ -8,23 +8,18 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { demoEstate } from '../../examples/estate.ts'
 import { wordsOf } from '../failures.ts'
-import { type Reporter, span } from '../reporter.ts'
+import { type Reporter, type Reporting, span } from '../reporter.ts'
 import { ProblemResponse, responseOf } from '../service.ts'
-import { activate } from './activate.ts'
+import { activateSims } from './activate.ts'
 import { chooseCycle, mapOnto } from './mapping.ts'
-import { awaitMonthEnd, settle } from './month-end.ts'
+import { awaitMonthEnd, awaitRest } from './month-end.ts'
 import { DEMO_CYCLE, type Play } from './prepare.ts'
 import type { Mapping } from './progress.ts'
 import { queueChanges } from './queue-changes.ts'
-import { replay } from './replay.ts'
+import { replayUsage } from './replay.ts'
 import { type SetUp, setUp } from './set-up.ts'
 import { printSummary, summarise } from './summary.ts'
 import { FILE_MONTH, readUsageFile } from './usage-file.ts'
-
-interface Reporting {
-  readonly reporter: Reporter
-  readonly signal: AbortSignal
-}
 
 /** @returns how it ended; `running` after an abort by `signal`: it continues at the next start */
 export async function playDemo(play: Play, { reporter, signal }: Reporting): Promise<'running' | 'done' | 'failed'> {
@@ -75,10 +70,10 @@ async function perform(play: Play, { reporter, signal }: Reporting): Promise<voi
   reporter.say(
     `${rows.length.toLocaleString('en-US')} usage records of October are delivered until ${clock(mapping.onto.to)}`,
   )
-  await replay(play, rows, mapping, reporter, signal)
+  await replayUsage(play, rows, mapping, { reporter, signal })
   await awaitMonthEnd(play, mapping, reporter, signal)
   await setSchedule(play, 'pause', signal)
-  await settle(play, reporter, signal)
+  await awaitRest(play, reporter, signal)
 
   reporter.heading(`What came of it, read back through the interfaces (cycle ${mapping.cycle.key})`)
   printSummary(await summarise(play, mapping, rows.length), reporter)
@@ -103,7 +98,7 @@ async function keptMapping({ note, internal }: Play, reporter: Reporter): Promis
 
 /** Activates the SIMs and chooses the cycle. Stores both ends of the mapping before the first record. */
 async function begin(play: Play, ids: SetUp, { reporter, signal }: Reporting): Promise<Mapping> {
-  await activate(play, demoEstate(), ids, reporter, signal)
+  await activateSims(play, demoEstate(), ids, { reporter, signal })
   const now = Date.now()
   const { cycle, waitMs } = chooseCycle(DEMO_CYCLE, now)
   if (waitMs > 0) {

@@ -21,7 +21,7 @@ export interface Play {
   readonly dataDir: string
 }
 
-export interface Prepared {
+export interface Preparation {
   readonly tenantId: string | null
   readonly tenantKey: string | null
   readonly state: Stack['demo']
@@ -40,7 +40,7 @@ interface DemoOptions {
 }
 
 /** Decides, and makes the tenant if needed. Safe to run again after a crash. */
-export async function prepareDemo({ stack, dataDir, tenants, wanted }: DemoOptions): Promise<Prepared> {
+export async function prepareDemo({ stack, dataDir, tenants, wanted }: DemoOptions): Promise<Preparation> {
   const kept = await readProgress(dataDir)
   const known = kept !== undefined && tenants.includes(kept.tenantId) ? kept : undefined
   if (known === undefined) {
@@ -75,7 +75,7 @@ async function keep(dataDir: string, progress: DemoProgress): Promise<DemoProgre
   return progress
 }
 
-function toPlay(first: DemoProgress, stack: Stack, dataDir: string): Prepared {
+function toPlay(first: DemoProgress, stack: Stack, dataDir: string): Preparation {
   let progress: DemoProgress = { ...first }
   const { tenantId, tenantKey } = progress
   const note = async (change: Partial<DemoProgress>) => {

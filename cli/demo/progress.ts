@@ -1,7 +1,7 @@
 /** `<data folder>/demo.json`: the demonstration's progress, to resume an interrupted one. */
 import { join } from 'node:path'
 import { type Static, Type } from 'typebox'
-import { readJson, writeJson } from '../files.ts'
+import { readJsonFile, writeJsonFile } from '../files.ts'
 
 const Instant = Type.Integer({ description: 'Epoch milliseconds' })
 
@@ -41,6 +41,6 @@ export const newProgress = (tenant: { readonly tenantId: string; readonly tenant
 const pathOf = (dataDir: string) => join(dataDir, 'demo.json')
 
 export const readProgress = (dataDir: string): Promise<DemoProgress | undefined> =>
-  readJson(pathOf(dataDir), DemoProgress)
+  readJsonFile(pathOf(dataDir), DemoProgress)
 export const writeProgress = (dataDir: string, progress: DemoProgress): Promise<void> =>
-  writeJson(pathOf(dataDir), progress)
+  writeJsonFile(pathOf(dataDir), progress)

@@ -1,6 +1,6 @@
 /** Step 2: delivers the month's usage as time passes, in the carrier's order of delivery. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Reporter, span } from '../reporter.ts'
+import { type Reporting, span } from '../reporter.ts'
 import { delivered, responseOf } from '../service.ts'
 import { deliveryTimes } from './mapping.ts'
 import { newsOf } from './news.ts'
@@ -28,13 +28,12 @@ export function dueUpTo(times: readonly number[], posted: number, now: number, m
  * Delivers the rest of the file. Safe to interrupt and repeat: a delivery that was taken in but not noted is sent
  * again, and its records count once.
  */
-export async function replay(
+export async function replayUsage(
   play: Play,
   rows: readonly UsageRow[],
   mapping: Mapping,
-  reporter: Reporter,
-  signal: AbortSignal,
-) {
+  { reporter, signal }: Reporting,
+): Promise<void> {
   const times = deliveryTimes(
     mapping,
     rows.map(({ at }) => at),

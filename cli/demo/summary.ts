@@ -73,7 +73,7 @@ function log(entries: Counts['logByRule']): Block {
 }
 
 /** How a workflow ended: the outcome in its result, else its status. */
-export function outcomeOf({ status, result }: Workflow): string {
+export function workflowOutcome({ status, result }: Workflow): string {
   const outcome: unknown =
     typeof result === 'object' && result !== null
       ? Object.entries(result).find(([name]) => name === 'outcome')?.[1]
@@ -82,7 +82,7 @@ export function outcomeOf({ status, result }: Workflow): string {
 }
 
 function outcomes(workflows: readonly Workflow[]): Block {
-  const byKind = Map.groupBy(workflows, (workflow) => `${workflow.type}\n${outcomeOf(workflow)}`)
+  const byKind = Map.groupBy(workflows, (workflow) => `${workflow.type}\n${workflowOutcome(workflow)}`)
   const rows = [...byKind]
     .map(([kind, group]) => [...kind.split('\n'), group.length])
     .toSorted((a, b) => String(a[0]).localeCompare(String(b[0])) || Number(b[2]) - Number(a[2]))

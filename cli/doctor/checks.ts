@@ -27,7 +27,7 @@ import { inPlatform, inTenant, readOnly, type Store, withLongTimeout } from '../
 import type { Stack } from '../stack-file.ts'
 import { readinessAt } from '../start/answers.ts'
 
-export interface Finding {
+export interface CheckResult {
   readonly what: string
   /** `absent`: not there, but not needed either. */
   readonly state: 'ok' | 'missing' | 'absent'
@@ -36,17 +36,22 @@ export interface Finding {
   readonly advice: string
 }
 
-export interface Looked {
+export interface CheckContext {
   readonly settings: Settings
   /** The running stack of the data folder; undefined if none. */
   readonly stack: Stack | undefined
 }
 
-type Check = (looked: Looked) => Promise<Finding>
+type Check = (looked: CheckContext) => Promise<CheckResult>
 
-const found = (what: string, detail: string): Finding => ({ what, state: 'ok', detail, advice: '' })
-const missing = (what: string, detail: string, advice: string): Finding => ({ what, state: 'missing', detail, advice })
-const absent = (what: string, detail: string): Finding => ({ what, state: 'absent', detail, advice: '' })
+const found = (what: string, detail: string): CheckResult => ({ what, state: 'ok', detail, advice: '' })
+const missing = (what: string, detail: string, advice: string): CheckResult => ({
+  what,
+  state: 'missing',
+  detail,
+  advice,
+})
+const absent = (what: string, detail: string): CheckResult => ({ what, state: 'absent', detail, advice: '' })
 
 /** 1 GB: for the database, Temporal's state and Temporal's program. */
 const DISK_BYTES = 1_000_000_000
@@ -100,7 +105,7 @@ async function lookInDatabase<T>(url: string, look: (store: Store) => Promise<T>
 
 /** A check of the database's contents. */
 const inDatabase =
-  (what: string, none: string, look: (store: Store) => Promise<Finding>): Check =>
+  (what: string, none: string, look: (store: Store) => Promise<CheckResult>): Check =>
   async ({ settings, stack }) => {
     const url = settings.DATABASE_URL || stack?.databaseUrl
     return url === undefined ? absent(what, none) : lookInDatabase(url, look)
@@ -136,7 +141,7 @@ const rules = inDatabase('rules', NONE_RUNS, async (store) => {
   return version === 0 ? absent('rules', 'none was loaded yet') : found('rules', `version ${version} is in force`)
 })
 
-/** Adds up again what is kept of the SIMs and of this cycle's usage, tenant by tenant. Reads all SIMs. */
+/** Adds up the kept figures of SIMs and of this cycle's usage again, tenant by tenant. Reads all SIMs. */
 const figures = inDatabase('figures', NONE_RUNS, async (quick) => {
   const store = withLongTimeout(quick)
   const tenants = await inPlatform(store, tenantIds)

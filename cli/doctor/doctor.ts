@@ -4,22 +4,22 @@ import type { Settings } from '../../process/settings.ts'
 import { CommandFailure, ExitCode, wordsOf } from '../failures.ts'
 import { printable } from '../print.ts'
 import { readStack } from '../stack-file.ts'
-import { CHECKS, FIGURES, type Finding, type Looked } from './checks.ts'
+import { CHECKS, type CheckContext, type CheckResult, FIGURES } from './checks.ts'
 
 const MARK = { ok: styleText('green', '✓'), missing: styleText('red', '✗'), absent: styleText('dim', '–') } as const
 
 /**
  * Prints all findings.
  *
- * @param options.figures whether to add up again what is kept of the SIMs too
+ * @param options.figures whether to add up the kept figures of SIMs and usage again
  * @throws CommandFailure if something is missing, after all findings are printed
  */
 export async function doctor(
   settings: Settings,
   { output, figures = false }: { readonly output: 'table' | 'json'; readonly figures?: boolean },
 ): Promise<void> {
-  const looked: Looked = { settings, stack: await readStack(settings.DATA_DIR) }
-  const findings: Finding[] = [
+  const looked: CheckContext = { settings, stack: await readStack(settings.DATA_DIR) }
+  const findings: CheckResult[] = [
     { what: 'Node', state: 'ok', detail: process.version, advice: '' },
     ...(await Promise.all(
       [...CHECKS, ...(figures ? [FIGURES] : [])].map(([what, check, advice]) =>
@@ -35,7 +35,7 @@ export async function doctor(
   }
 }
 
-async function lookAt(what: string, check: () => Promise<Finding>, advice: string): Promise<Finding> {
+async function lookAt(what: string, check: () => Promise<CheckResult>, advice: string): Promise<CheckResult> {
   try {
     return await check()
   } catch (error) {
@@ -45,7 +45,7 @@ async function lookAt(what: string, check: () => Promise<Finding>, advice: strin
 
 const WIDTH = 22
 
-function linesOf({ what, state, detail, advice }: Finding): string[] {
+function linesOf({ what, state, detail, advice }: CheckResult): string[] {
   const line = `${MARK[state]} ${what.padEnd(WIDTH)} ${printable(detail)}`
   return advice === '' ? [line] : [line, `  ${' '.repeat(WIDTH)} → ${advice}`]
 }

@@ -17,7 +17,7 @@ export interface ChangeFlags {
 }
 
 /** Prints the result of a change: the service's answer, or words. */
-export function tell<T extends object>({ output }: ChangeFlags, answer: T, words: (answer: T) => string): void {
+export function printChange<T extends object>({ output }: ChangeFlags, answer: T, words: (answer: T) => string): void {
   print(output === 'json' ? JSON.stringify(answer, null, 2) : words(answer))
 }
 

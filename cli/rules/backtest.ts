@@ -69,7 +69,7 @@ const readReport = (settings: Settings, id: number, wait: boolean): Promise<Back
   askService({ settings, patienceMs: PATIENCE_MS }, (service) => waitFor(service, id, wait))
 
 async function waitFor(service: InternalClient, id: number, wait: boolean): Promise<BacktestReport> {
-  const tell = progress()
+  const printChange = progress()
   for (let said = ''; ; await sleep(LOOK_EVERY_MS)) {
     const params = { path: { id } }
     const { state, report, failure, records, recordsDone } = await responseOf(
@@ -80,7 +80,7 @@ async function waitFor(service: InternalClient, id: number, wait: boolean): Prom
     if (!wait) throw new CommandFailure(`backtest ${id} is ${state}, and has no report yet`, ExitCode.conflict)
     if (state !== said) process.stderr.write(`backtest ${id} is ${state}\n`)
     said = state
-    await tell(recordsDone, records ?? 0)
+    await printChange(recordsDone, records ?? 0)
   }
 }
 

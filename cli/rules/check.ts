@@ -18,7 +18,7 @@ export interface CheckFlags {
  * @param folder empty: the shipped rules
  * @throws CommandFailure if there is a fault; each was printed
  */
-export async function checkRules(folder: string, flags: CheckFlags): Promise<void> {
+export async function checkFolder(folder: string, flags: CheckFlags): Promise<void> {
   const { files, rules, tests } = await checkedRules(folder, flags, true)
   if (flags.output === 'json') printJson(files.length, rules, [])
   else

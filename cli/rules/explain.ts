@@ -48,60 +48,32 @@ function explained({ subject, at: when, cycle, entry, note, rules }: Explanation
 function ruleLines(one: ExplainedRule): string[] {
   const version = one.version === null ? '' : `, version ${one.version}`
   const stage = one.stage === null ? '' : `, stage ${one.stage}`
-  const part = (title: string, lines: readonly string[]) =>
-    lines.map((line, n) => `  ${n === 0 ? title.padEnd(9) : ' '.repeat(9)} ${line}`)
+  const { alert, followed } = one
+  const parts: Readonly<Record<string, readonly string[]>> = {
+    because: one.misfits.map(({ words }) => words),
+    compares: one.leaves.map(markedLeaf),
+    clear: one.clearLeaves.map(markedLeaf),
+    nearest: one.nearest.map(({ words }) => words),
+    decided: one.decisions.map(({ words }) => words),
+    alert: alert === null ? [] : [`${alert.phase} since ${at(alert.since)}, changed last ${at(alert.changedAt)}`],
+    entries: followed.entries.map(({ id, date, message }) => `${id} ${at(date)} ${message}`),
+    mails: followed.mails.map(({ id, status, at: when, recipient }) =>
+      `${status} ${at(when)} ${recipient ?? ''} ${id ?? ''}`.trimEnd(),
+    ),
+    tickets: followed.tickets.map(({ id, type, status, simId }) => `${id} ${type} of SIM ${simId}: ${status}`),
+    workflows: followed.workflows.map(({ id, state, at: when }) => `${id} ${state} ${at(when)}`),
+    holds: followed.holds.map(({ id, state }) => `${id} ${state}: npx simherd enforcement show`),
+  }
   return [
     `${one.rule}${version}${stage}: ${standing(one)}`,
-    ...part(
-      'because',
-      one.misfits.map(({ words }) => words),
-    ),
-    ...part(
-      'compares',
-      one.leaves.map(({ words, result }) => `${MARKS[String(result)] ?? ' '} ${words}`),
-    ),
-    ...part(
-      'clear',
-      one.clearLeaves.map(({ words, result }) => `${MARKS[String(result)] ?? ' '} ${words}`),
-    ),
-    ...part(
-      'nearest',
-      one.nearest.map(({ words }) => words),
-    ),
-    ...part(
-      'decided',
-      one.decisions.map(({ words }) => words),
-    ),
-    ...part(
-      'alert',
-      one.alert === null
-        ? []
-        : [`${one.alert.phase} since ${at(one.alert.since)}, changed last ${at(one.alert.changedAt)}`],
-    ),
-    ...part(
-      'entries',
-      one.followed.entries.map(({ id, date, message }) => `${id} ${at(date)} ${message}`),
-    ),
-    ...part(
-      'mails',
-      one.followed.mails.map(({ id, status, at: when, recipient }) =>
-        `${status} ${at(when)} ${recipient ?? ''} ${id ?? ''}`.trimEnd(),
-      ),
-    ),
-    ...part(
-      'tickets',
-      one.followed.tickets.map(({ id, type, status, simId }) => `${id} ${type} of SIM ${simId}: ${status}`),
-    ),
-    ...part(
-      'workflows',
-      one.followed.workflows.map(({ id, state, at: when }) => `${id} ${state} ${at(when)}`),
-    ),
-    ...part(
-      'holds',
-      one.followed.holds.map(({ id, state }) => `${id} ${state}: npx simherd enforcement show`),
+    ...Object.entries(parts).flatMap(([title, lines]) =>
+      lines.map((line, n) => `  ${(n === 0 ? title : '').padEnd(9)} ${line}`),
     ),
   ]
 }
+
+const markedLeaf = ({ words, result }: ExplainedRule['leaves'][number]): string =>
+  `${MARKS[String(result)] ?? ' '} ${words}`
 
 const MARKS: Readonly<Record<string, string>> = { true: '✓', false: '✗', null: '?' }
 

@@ -7,7 +7,7 @@ import { askService } from '../ask-service.ts'
 import { CommandFailure, ExitCode, wordsOf } from '../failures.ts'
 import { responseOf } from '../service.ts'
 import { type ChangeFlags, changeBody, refuseUnreadable } from './ask.ts'
-import { tellChanged } from './load.ts'
+import { printChanged } from './load.ts'
 
 interface PutFlags extends ChangeFlags {
   /** Path below the rules folder. Default: the file's folder and name. */
@@ -27,7 +27,7 @@ export async function putRule(settings: Settings, path: string, flags: PutFlags)
   await refuseUnreadable([source])
   const params = { path: { file }, ...(expect === undefined ? {} : seen(expect)) }
   const body = { text: source.text, ...changeBody(rest) }
-  tellChanged(
+  printChanged(
     flags,
     await askService({ settings }, (service) =>
       responseOf(service.PUT('/internal/rules/files/{file}', { params, body })),
@@ -38,7 +38,7 @@ export async function putRule(settings: Settings, path: string, flags: PutFlags)
 /** Takes a rule out of the set in force: the one that it was looked up in, or `expect`. */
 export async function removeRule(settings: Settings, name: string, flags: ChangeFlags): Promise<void> {
   const { expect, ...rest } = flags
-  tellChanged(
+  printChanged(
     flags,
     await askService({ settings }, async (service) => {
       const { version, rules } = await responseOf(service.GET('/internal/rules'))

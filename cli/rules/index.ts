@@ -40,7 +40,7 @@ const local = [
     'Each fault is a line: file, line, column, place, value found, value expected. With any fault the exit code is 1.',
   )
     .argument(...RULES)
-    .action(withoutSettings(async () => (await import('./check.ts')).checkRules)),
+    .action(withoutSettings(async () => (await import('./check.ts')).checkFolder)),
   onFolder(
     'lint',
     'Find odd rules in a folder: never met, redundant, too frequent.',

@@ -5,7 +5,7 @@ import type { ChangedRules } from '../../domain/rules/rule-change.ts'
 import type { Settings } from '../../process/settings.ts'
 import { askService } from '../ask-service.ts'
 import { responseOf } from '../service.ts'
-import { type ChangeFlags, changeBody, filesIn, tell } from './ask.ts'
+import { type ChangeFlags, changeBody, filesIn, printChange } from './ask.ts'
 
 /**
  * Puts the rule files of a folder in force: all of them, or none.
@@ -17,7 +17,7 @@ export async function loadRules(settings: Settings, folder: string, flags: Chang
   const files = await filesIn(folder || settings.RULES_DIR)
   const body = { files, ...changeBody(flags) }
   const loaded = await askService({ settings }, (service) => responseOf(service.POST('/internal/rules', { body })))
-  tell(flags, loaded, ({ version, changed }) =>
+  printChange(flags, loaded, ({ version, changed }) =>
     changed
       ? `version ${version} is in force: ${files.length} files; every subject is evaluated anew`
       : `version ${version} with these ${files.length} files was in force already`,
@@ -32,7 +32,7 @@ export async function pushRules(settings: Settings, folder: string, flags: Chang
   const pushed = await askService({ settings }, (service) =>
     responseOf(service.POST('/internal/rules/versions', { body })),
   )
-  tell(
+  printChange(
     flags,
     pushed,
     ({ version }) =>
@@ -43,7 +43,7 @@ export async function pushRules(settings: Settings, folder: string, flags: Chang
 /** Puts a version in force. */
 export async function activateVersion(settings: Settings, version: number, flags: ChangeFlags): Promise<void> {
   const params = { path: { version } }
-  tellChanged(
+  printChanged(
     flags,
     await askService({ settings }, (service) =>
       responseOf(service.POST('/internal/rules/versions/{version}/activate', { params, body: changeBody(flags) })),
@@ -58,7 +58,7 @@ interface RollbackFlags extends ChangeFlags {
 /** Puts the version in force that was so before, or the one that `to` names. */
 export async function rollBack(settings: Settings, flags: RollbackFlags): Promise<void> {
   const body = { ...changeBody(flags), ...(flags.to !== undefined && { to: flags.to }) }
-  tellChanged(
+  printChanged(
     flags,
     await askService({ settings }, (service) =>
       responseOf(service.POST('/internal/rules/rollback', { params: idempotent(crypto.randomUUID()), body })),
@@ -66,8 +66,9 @@ export async function rollBack(settings: Settings, flags: RollbackFlags): Promis
   )
 }
 
-/** What is in force after a change of the rules. */
-export const tellChanged = (flags: ChangeFlags, changed: ChangedRules): void => tell(flags, changed, changeWords)
+/** Prints the version in force after a change of the rules. */
+export const printChanged = (flags: ChangeFlags, changed: ChangedRules): void =>
+  printChange(flags, changed, changeWords)
 
 const changeWords = ({ version, changed }: ChangedRules): string =>
   changed

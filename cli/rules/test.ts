@@ -1,7 +1,7 @@
 /** `simherd rules test [folder] [files…]` */
 import { writeFile } from 'node:fs/promises'
 import { placesIn } from '../../rules/load/check-text.ts'
-import { type LeafCoverage, type RuleCoverage, WAYS, type Way } from '../../rules/timeline/coverage.ts'
+import { type LeafCoverage, type TestCoverage, WAYS, type Way } from '../../rules/timeline/coverage.ts'
 import { type Failure, runTests, type TestResult } from '../../rules/timeline/run.ts'
 import { CommandFailure, ExitCode } from '../failures.ts'
 import { print } from '../print.ts'
@@ -54,7 +54,7 @@ export async function testRules(folder: string, only: readonly string[], flags: 
   }
 }
 
-function missesOf({ file, leaves }: RuleCoverage, text: string) {
+function missesOf({ file, leaves }: TestCoverage, text: string) {
   const placeOf = placesIn(text)
   const missing = ({ seen }: LeafCoverage): Way[] => WAYS.filter((way) => !seen.has(way))
   return leaves

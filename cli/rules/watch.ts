@@ -16,7 +16,7 @@ import { responseOf } from '../service.ts'
 import { changeBody } from './ask.ts'
 import { lineOfFault } from './check.ts'
 import { findingsOf, lineOfFinding, type PlacedFinding } from './lint.ts'
-import { tellChanged } from './load.ts'
+import { printChanged } from './load.ts'
 
 export interface WatchFlags {
   /** Whether to put each state in force that has no faults and passes its tests. */
@@ -33,7 +33,7 @@ const LOOKS_AGAIN_MS = 1000
  * Watches a folder of rule files until the signal.
  *
  * @param settings reads the settings; called only to load
- * @throws CommandFailure if the folder cannot be read at the start; with exit code 4 if somebody else has changed the rules in force
+ * @throws CommandFailure if the folder cannot be read at the start; with exit code 4 if another person has changed the rules in force
  */
 export async function watchFolder(
   folder: string,
@@ -88,19 +88,19 @@ async function look(folder: string): Promise<Look> {
 const FAULTS = 'faults: see above'
 
 /** Its kind, and the printed line. */
-type Said = readonly [what: string, line: string]
+type KeyedLine = readonly [what: string, line: string]
 
-const saidOfFault = ({ at, ...fault }: RuleFault): Said => [
+const saidOfFault = ({ at, ...fault }: RuleFault): KeyedLine => [
   lineOfFault(fault),
   lineOfFault(at === undefined ? fault : { ...fault, at }),
 ]
 
-const saidOfFinding = (finding: PlacedFinding): Said => [
+const saidOfFinding = (finding: PlacedFinding): KeyedLine => [
   `${finding.file}: ${finding.code}: ${finding.says}`,
   lineOfFinding(finding),
 ]
 
-const failuresIn = ({ file, title, failures }: TestResult): Said[] =>
+const failuresIn = ({ file, title, failures }: TestResult): KeyedLine[] =>
   failures.map(({ at, expected, got }) => {
     const says = `${title}: expected ${expected}, got ${got}`
     return [`${file}: ${says}`, `${file}:${at?.line ?? 1}:${at?.column ?? 1}: ${says}`]
@@ -124,7 +124,7 @@ async function loader(
     try {
       const changed = await askService({ settings }, (service) => responseOf(service.POST('/internal/rules', { body })))
       expect = changed.version
-      tellChanged({}, changed)
+      printChanged({}, changed)
     } catch (error) {
       if (!(error instanceof CommandFailure) || error.exitCode === ExitCode.conflict) throw error
       // The service is unreachable or of another build: the next save tries again.

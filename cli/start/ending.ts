@@ -6,7 +6,7 @@ import type { Reporter } from '../reporter.ts'
 import type { Pids } from '../stack-file.ts'
 
 /** The parts to end, and the signal that starts the ending. */
-export class Ending {
+export class StartEnding {
   readonly told: Promise<void>
   readonly signal: AbortSignal
   readonly #abort = new AbortController()

@@ -8,7 +8,7 @@ import { tenantIds } from '../../service/tenants/rows/tenants.ts'
 import { connect } from '../../store/connect.ts'
 import { inPlatform, type PlatformTx } from '../../store/tenancy.ts'
 import { CommandFailure, ExitCode } from '../failures.ts'
-import { readJson, writeJson } from '../files.ts'
+import { readJsonFile, writeJsonFile } from '../files.ts'
 import { commandStore } from '../on-behalf.ts'
 
 const Keys = Type.Object({ operatorKey: Type.String(), serviceKey: Type.String() })
@@ -34,7 +34,7 @@ export async function bootstrap(
   { mayMake }: { readonly mayMake: boolean },
 ): Promise<Bootstrap> {
   const path = join(dataDir, 'keys.json')
-  const kept = await readJson(path, Keys)
+  const kept = await readJsonFile(path, Keys)
   const { db, close } = connect(databaseUrl, { max: 1 })
   try {
     const result = await inPlatform(commandStore(db, 'start'), async (tx) => {
@@ -49,7 +49,7 @@ export async function bootstrap(
         tenants: await tenantIds(tx),
       }
     })
-    await writeJson(path, { operatorKey: result.operatorKey, serviceKey: result.serviceKey })
+    await writeJsonFile(path, { operatorKey: result.operatorKey, serviceKey: result.serviceKey })
     return result
   } finally {
     await close()

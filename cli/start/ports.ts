@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import { type Static, Type } from 'typebox'
 import { freePort, isPortFree } from '../../stack/ports.ts'
-import { readJson, writeJson } from '../files.ts'
+import { readJsonFile, writeJsonFile } from '../files.ts'
 import { claimPort, claimsFolder } from './claims.ts'
 
 const Ports = Type.Object({
@@ -33,7 +33,7 @@ export async function choosePorts(
   claims = claimsFolder(),
 ): Promise<ChosenPorts> {
   const path = join(dataDir, 'ports.json')
-  const last = await readJson(path, Ports)
+  const last = await readJsonFile(path, Ports)
   const taken: (() => Promise<void>)[] = []
   const take = async (port: number): Promise<boolean> => {
     const giveBack = await claimPort(claims, port)
@@ -56,7 +56,7 @@ export async function choosePorts(
   }
   const ports = { ...USUAL }
   for (const name of ['temporal', 'temporalUi', 'smtp', 'inbox', 'carrier'] as const) ports[name] = await choose(name)
-  await writeJson(path, ports)
+  await writeJsonFile(path, ports)
   const giveBack = async () => {
     for (const one of taken) await one()
   }

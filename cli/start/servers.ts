@@ -10,7 +10,7 @@ import { startInbox } from '../../stack/inbox/inbox.ts'
 import { waitForEnd } from '../../stack/pids.ts'
 import { requireFreePort } from '../../stack/ports.ts'
 import { startPostgres } from '../../stack/postgres/postgres.ts'
-import { keepRunning, type Running, type Supervised, supervise } from '../../stack/supervise.ts'
+import { keepRunning, type RunningProcess, type SupervisedProcess, supervise } from '../../stack/supervise.ts'
 import { findTemporalServer } from '../../stack/temporal/binary.ts'
 import { startTemporal } from '../../stack/temporal/temporal.ts'
 import type { Reporter } from '../reporter.ts'
@@ -84,8 +84,8 @@ async function keepServer(
   first: Server,
   again: () => Promise<Server>,
   { reporter, onPid }: { readonly reporter: Reporter; readonly onPid: (pid: number) => Promise<void> },
-): Promise<Supervised> {
-  const running = async (server: Server): Promise<Running> => {
+): Promise<SupervisedProcess> {
+  const running = async (server: Server): Promise<RunningProcess> => {
     const { pid } = server
     await onPid(pid)
     const stopped = new AbortController()

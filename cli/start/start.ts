@@ -3,8 +3,8 @@
  *
  *   PostgreSQL · Temporal · carrier · inbox ──▶ migrations ──▶ API · worker ──▶ demonstration ──▶ stays up
  *
- * The servers are stopped in the opposite order. The data folder notes every process, so that the next start finds what
- * a killed one has left.
+ * The servers are stopped in the opposite order. The data folder notes every process: the next start finds the leftovers
+ * of a killed one.
  */
 import { join, resolve } from 'node:path'
 import type { Settings } from '../../process/settings.ts'
@@ -18,7 +18,7 @@ import { CommandFailure, ExitCode, wordsOf } from '../failures.ts'
 import { createReporter, type Reporter } from '../reporter.ts'
 import { removeStack, type Stack, type StackFile, stackFile } from '../stack-file.ts'
 import { childLog } from './child-log.ts'
-import { Ending } from './ending.ts'
+import { StartEnding } from './ending.ts'
 import { bootstrap } from './keys.ts'
 import { deleteData, endLeftovers } from './leftovers.ts'
 import { choosePorts } from './ports.ts'
@@ -46,7 +46,7 @@ export async function start(given: Settings, options: StartOptions): Promise<voi
   process.umask(0o077)
   const settings = { ...given, DATA_DIR: resolve(given.DATA_DIR) }
   const reporter = createReporter()
-  const ending = new Ending(reporter)
+  const ending = new StartEnding(reporter)
   ending.listen()
   try {
     await bringEverythingUp(settings, options, ending, reporter)
@@ -61,27 +61,12 @@ export async function start(given: Settings, options: StartOptions): Promise<voi
 async function bringEverythingUp(
   settings: Settings,
   options: StartOptions,
-  ending: Ending,
+  ending: StartEnding,
   reporter: Reporter,
 ): Promise<void> {
   const { DATA_DIR } = settings
   reporter.heading(`Simherd, data in ${DATA_DIR}`)
-  await makeFolders(DATA_DIR).catch((error: unknown) => {
-    throw new CommandFailure(`DATA_DIR ${DATA_DIR} cannot be made: ${wordsOf(error)}`, ExitCode.usage, { cause: error })
-  })
-  const giveBack = await claimFolder(DATA_DIR, 'the data')
-  ending.add('', giveBack)
-  await endLeftovers(DATA_DIR, reporter)
-  if (options.fresh) await beginAnew(settings, reporter)
-  await requireFreePort(settings.PORT, 'the public API', 'PORT')
-  await requireFreePort(settings.INTERNAL_PORT, 'the internal API', 'INTERNAL_PORT')
-  await requireFreePort(settings.WORKER_PORT, "the worker's health", 'WORKER_PORT')
-  const { ports, giveBack: giveBackPorts } = await choosePorts(DATA_DIR, {
-    ...(options.inboxPort !== undefined && { inbox: options.inboxPort }),
-    ...(options.temporalUiPort !== undefined && { temporalUi: options.temporalUiPort }),
-  })
-  ending.add('', giveBackPorts)
-
+  const ports = await takePlace(settings, options, ending, reporter)
   let file: StackFile | undefined
   const pids: Partial<Stack['pids']>[] = []
   const context: ServerContext = {
@@ -97,11 +82,62 @@ async function bringEverythingUp(
     onStop: ending.add,
   }
   const goOn = () => ending.signal.throwIfAborted()
+  const servers = await bringUpServers(context, options, goOn)
+  const stack = stackOf(settings, servers)
+  file = stackFile(DATA_DIR, stack)
+  for (const change of pids) await file.change({ pids: change })
+  ending.add('', () => removeStack(DATA_DIR))
 
+  const common = settingsOf(settings, servers)
+  await bringUp('api', common, `${stack.internalUrl}/readyz`, context)
+  goOn()
+  await bringUp('worker', common, `http://127.0.0.1:${settings.WORKER_PORT}/readyz`, context)
+  goOn()
+
+  const { tenants } = servers.keys
+  const demo = await prepareDemo({ stack, dataDir: DATA_DIR, tenants, wanted: options.demo })
+  await file.change({ tenantId: demo.tenantId, tenantKey: demo.tenantKey, demo: demo.state })
+  await file.open()
+  sayWhere({ ...stack, tenantId: demo.tenantId }, settings, reporter)
+  if (demo.play === undefined) {
+    if (demo.why !== '') reporter.say(demo.why)
+  } else {
+    const state = await playDemo(demo.play, { reporter, signal: ending.signal })
+    goOn()
+    await file.change({ demo: state })
+  }
+  reporter.heading('Everything is up. Ctrl-C ends it; "npm start" goes on with the same data.')
+}
+
+/** Takes the data folder and the ports, after the processes of an earlier start have ended. */
+async function takePlace(settings: Settings, options: StartOptions, ending: StartEnding, reporter: Reporter) {
+  const { DATA_DIR } = settings
+  await makeFolders(DATA_DIR).catch((error: unknown) => {
+    throw new CommandFailure(`DATA_DIR ${DATA_DIR} cannot be made: ${wordsOf(error)}`, ExitCode.usage, { cause: error })
+  })
+  ending.add('', await claimFolder(DATA_DIR, 'the data'))
+  await endLeftovers(DATA_DIR, reporter)
+  if (options.fresh) await beginAnew(settings, reporter)
+  await requireFreePort(settings.PORT, 'the public API', 'PORT')
+  await requireFreePort(settings.INTERNAL_PORT, 'the internal API', 'INTERNAL_PORT')
+  await requireFreePort(settings.WORKER_PORT, "the worker's health", 'WORKER_PORT')
+  const { ports, giveBack } = await choosePorts(DATA_DIR, {
+    ...(options.inboxPort !== undefined && { inbox: options.inboxPort }),
+    ...(options.temporalUiPort !== undefined && { temporalUi: options.temporalUiPort }),
+  })
+  ending.add('', giveBack)
+  return ports
+}
+
+type Servers = Awaited<ReturnType<typeof bringUpServers>>
+
+/** Brings up the servers and the schema, and makes the keys. @param goOn throws after a signal */
+async function bringUpServers(context: ServerContext, options: StartOptions, goOn: () => void) {
+  const { settings, reporter } = context
   const { databaseUrl } = await bringUpPostgres(context)
   goOn()
   await reporter.step('database schema', (note) => migrate(databaseUrl, { log: note }))
-  const keys = await bootstrap(databaseUrl, DATA_DIR, {
+  const keys = await bootstrap(databaseUrl, settings.DATA_DIR, {
     mayMake: settings.DATABASE_URL === '' || options.bootstrap,
   })
   goOn()
@@ -110,12 +146,14 @@ async function bringEverythingUp(
   const inbox = await bringUpInbox(context)
   const carrier = await bringUpCarrier(context)
   goOn()
+  return { databaseUrl, keys, temporal, inbox, carrier }
+}
 
+function stackOf(settings: Settings, { databaseUrl, keys, temporal, inbox }: Servers): Stack {
   const apiUrl = `http://127.0.0.1:${settings.PORT}`
-  const internalUrl = `http://127.0.0.1:${settings.INTERNAL_PORT}`
-  const stack: Stack = {
+  return {
     apiUrl,
-    internalUrl,
+    internalUrl: `http://127.0.0.1:${settings.INTERNAL_PORT}`,
     docsUrl: `${apiUrl}/docs`,
     tenantId: null,
     tenantKey: null,
@@ -129,41 +167,25 @@ async function bringEverythingUp(
     pids: { api: null, worker: null, postgres: null, temporal: null, carrier: null },
     demo: null,
   }
-  file = stackFile(DATA_DIR, stack)
-  for (const change of pids) await file.change({ pids: change })
-  ending.add('', () => removeStack(DATA_DIR))
-
-  const common: Partial<Settings> = {
-    DATA_DIR,
-    DATABASE_URL: databaseUrl,
-    TEMPORAL_ADDRESS: temporal.address,
-    ...(temporal.uiUrl === null ? {} : { TEMPORAL_UI_URL: temporal.uiUrl }),
-    PORT: settings.PORT,
-    INTERNAL_PORT: settings.INTERNAL_PORT,
-    WORKER_PORT: settings.WORKER_PORT,
-    SMTP_URL: inbox.smtpUrl,
-    CARRIER_URL: carrier.url,
-    CARRIER_SECRET: carrier.secret,
-    SERVICE_KEY: settings.SERVICE_KEY || keys.serviceKey,
-  }
-  await bringUp('api', common, `${internalUrl}/readyz`, context)
-  goOn()
-  await bringUp('worker', common, `http://127.0.0.1:${settings.WORKER_PORT}/readyz`, context)
-  goOn()
-
-  const demo = await prepareDemo({ stack, dataDir: DATA_DIR, tenants: keys.tenants, wanted: options.demo })
-  await file.change({ tenantId: demo.tenantId, tenantKey: demo.tenantKey, demo: demo.state })
-  await file.open()
-  sayWhere({ ...stack, tenantId: demo.tenantId }, settings, reporter)
-  if (demo.play === undefined) {
-    if (demo.why !== '') reporter.say(demo.why)
-  } else {
-    const state = await playDemo(demo.play, { reporter, signal: ending.signal })
-    goOn()
-    await file.change({ demo: state })
-  }
-  reporter.heading('Everything is up. Ctrl-C ends it; "npm start" goes on with the same data.')
 }
+
+/** The settings of API and worker. */
+const settingsOf = (
+  settings: Settings,
+  { databaseUrl, keys, temporal, inbox, carrier }: Servers,
+): Partial<Settings> => ({
+  DATA_DIR: settings.DATA_DIR,
+  DATABASE_URL: databaseUrl,
+  TEMPORAL_ADDRESS: temporal.address,
+  ...(temporal.uiUrl === null ? {} : { TEMPORAL_UI_URL: temporal.uiUrl }),
+  PORT: settings.PORT,
+  INTERNAL_PORT: settings.INTERNAL_PORT,
+  WORKER_PORT: settings.WORKER_PORT,
+  SMTP_URL: inbox.smtpUrl,
+  CARRIER_URL: carrier.url,
+  CARRIER_SECRET: carrier.secret,
+  SERVICE_KEY: settings.SERVICE_KEY || keys.serviceKey,
+})
 
 /** Makes the data folder and those in it, and closes existing ones to other users. */
 async function makeFolders(dataDir: string): Promise<void> {

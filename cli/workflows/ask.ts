@@ -7,7 +7,7 @@ import { CommandFailure, ExitCode } from '../failures.ts'
 import { responseOf } from '../service.ts'
 
 export type Run = components['schemas']['WorkflowInfo']
-export type Started = components['schemas']['StartResponse']
+export type StartResponse = components['schemas']['StartResponse']
 export type Pending = components['schemas']['WorkflowPending']
 
 /**

@@ -5,7 +5,7 @@ import { CommandFailure } from '../failures.ts'
 import { at } from '../instant.ts'
 import { print } from '../print.ts'
 import { responseOf } from '../service.ts'
-import { table } from '../table.ts'
+import { type Cell, table } from '../table.ts'
 
 /** Most rows shown of a list. The interface returns more. */
 const SHOWN = 20
@@ -15,78 +15,73 @@ const MICRO = 1_000_000
 const megabytes = (bytes: number): number => Math.round((bytes / MEGABYTE) * 10) / 10
 const money = (micro: number): string => (micro / MICRO).toFixed(2)
 
-interface Listed<T> {
+interface Excerpt<T> {
   readonly count: number
   readonly first: readonly T[]
 }
 
 /** The first rows of a list, and the number of the rest. */
-function listLines<T>(title: string, { count, first }: Listed<T>, reporter: (rows: readonly T[]) => readonly string[]) {
+function listLines<T>(title: string, { count, first }: Excerpt<T>, linesOf: (rows: readonly T[]) => readonly string[]) {
   if (count === 0) return []
   const rows = first.slice(0, SHOWN)
   const more = count > rows.length ? [`  … and ${count - rows.length} more`] : []
-  return ['', `${title} (${count})`, ...reporter(rows).map((line) => `  ${line}`), ...more]
+  return ['', `${title} (${count})`, ...linesOf(rows).map((line) => `  ${line}`), ...more]
 }
+
+const inTable =
+  <T>(head: readonly string[], rowOf: (row: T) => readonly Cell[]) =>
+  (rows: readonly T[]): string[] =>
+    table(head, rows.map(rowOf))
 
 function planLines(plan: MonthEndPlan): string[] {
   const { cycle, endsAt, closedAt, totals, pools, changes, conflicts, renewals, adjustments } = plan
   const when = closedAt === null ? `ends at ${at(endsAt)}` : `was closed at ${at(closedAt)}: nothing is left to do`
+  const sums: Cell[][] = [
+    ['moves', changes.moves],
+    ['unassignments', changes.unassignments],
+    ['would fail', conflicts.count],
+    ['brought back', renewals.count],
+    ['lines of the statement', totals.lines],
+    ['charges', money(totals.totalMicro)],
+  ]
   return [
     `dry run of the end of cycle ${cycle}, which ${when}; nothing was changed`,
-    ...table(
-      [],
-      [
-        ['moves', changes.moves],
-        ['unassignments', changes.unassignments],
-        ['would fail', conflicts.count],
-        ['brought back', renewals.count],
-        ['lines of the statement', totals.lines],
-        ['charges', money(totals.totalMicro)],
-      ],
-    ).map((line) => `  ${line}`),
-    ...listLines('Pools', pools, (rows) =>
-      table(
-        ['pool', 'used MB', 'capacity MB', 'over MB', 'next MB', 'charges'],
-        rows.map((row) => [
-          row.poolId === 0 ? 'outside pools' : `${row.poolId} ${row.poolName}`,
-          megabytes(row.usageBytes),
-          megabytes(row.limitBytes),
-          megabytes(row.overageBytes),
-          megabytes(row.nextLimitBytes),
-          money(row.totalMicro),
-        ]),
-      ),
+    ...table([], sums).map((line) => `  ${line}`),
+    ...listLines('Pools', pools, inTable(['pool', 'used MB', 'capacity MB', 'over MB', 'next MB', 'charges'], poolRow)),
+    ...listLines(
+      'Adjustments of closed cycles',
+      adjustments,
+      inTable(['cycle', 'lines', 'charges'], (row) => [row.cycle, row.lines, money(row.totalMicro)]),
     ),
-    ...listLines('Adjustments of closed cycles', adjustments, (rows) =>
-      table(
-        ['cycle', 'lines', 'charges'],
-        rows.map((row) => [row.cycle, row.lines, money(row.totalMicro)]),
-      ),
+    ...listLines(
+      'Changes',
+      changes,
+      inTable(['SIM', 'ICCID', 'change'], (row) => [String(row.simId), row.iccid, changeText(row)]),
     ),
-    ...listLines('Changes', changes, (rows) =>
-      table(
-        ['SIM', 'ICCID', 'change'],
-        rows.map(({ simId, iccid, unassign, poolId, tariffId }) => [
-          String(simId),
-          iccid,
-          unassign
-            ? 'unassign'
-            : [
-                ...(poolId === null ? [] : [`to pool ${poolId}`]),
-                ...(tariffId === null ? [] : [`tariff ${tariffId}`]),
-              ].join(', '),
-        ]),
-      ),
-    ),
-    ...listLines('Would fail, and stay queued', conflicts, (rows) =>
-      table(
-        ['SIM', 'code', 'why'],
-        rows.map(({ simId, code, detail }) => [String(simId), code, detail]),
-      ),
+    ...listLines(
+      'Would fail, and stay queued',
+      conflicts,
+      inTable(['SIM', 'code', 'why'], ({ simId, code, detail }) => [String(simId), code, detail]),
     ),
     ...listLines('SIMs that come back', renewals, (rows) => [rows.join(', ')]),
   ]
 }
+
+const poolRow = (row: MonthEndPlan['pools']['first'][number]): Cell[] => [
+  row.poolId === 0 ? 'outside pools' : `${row.poolId} ${row.poolName}`,
+  megabytes(row.usageBytes),
+  megabytes(row.limitBytes),
+  megabytes(row.overageBytes),
+  megabytes(row.nextLimitBytes),
+  money(row.totalMicro),
+]
+
+const changeText = ({ unassign, poolId, tariffId }: MonthEndPlan['changes']['first'][number]): string =>
+  unassign
+    ? 'unassign'
+    : [...(poolId === null ? [] : [`to pool ${poolId}`]), ...(tariffId === null ? [] : [`tariff ${tariffId}`])].join(
+        ', ',
+      )
 
 /**
  * Prints the plan of a cycle's month end.

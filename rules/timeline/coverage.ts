@@ -22,7 +22,7 @@ export interface LeafCoverage {
   readonly seen: ReadonlySet<Way>
 }
 
-export interface RuleCoverage {
+export interface TestCoverage {
   readonly rule: string
   readonly file: string
   readonly leaves: readonly LeafCoverage[]
@@ -65,7 +65,7 @@ export class Coverage {
   }
 
   /** The coverage so far, rule by rule. */
-  get all(): readonly RuleCoverage[] {
+  get all(): readonly TestCoverage[] {
     return this.#rules.map(({ rule, groups }) => {
       const leaves = groups.flatMap((group) => group.leaves)
       const full = leaves.filter(({ seen }) => seen.size === WAYS.length).length

@@ -2,7 +2,7 @@
 import type { TextPlace } from '../load/faults.ts'
 import type { Rule } from '../rule.ts'
 import { compare, type Miss } from './compare.ts'
-import { Coverage, type RuleCoverage } from './coverage.ts'
+import { Coverage, type TestCoverage } from './coverage.ts'
 import { play } from './play.ts'
 import type { ReadTests } from './read.ts'
 import { TEST_BOUNDS } from './test-file.ts'
@@ -21,7 +21,7 @@ export interface TestResult {
 export interface RunTests {
   readonly results: readonly TestResult[]
   /** Coverage of each rule by the tests, also of rules without any. */
-  readonly coverage: readonly RuleCoverage[]
+  readonly coverage: readonly TestCoverage[]
 }
 
 /** @param rules whose coverage is computed */

@@ -109,26 +109,26 @@ export async function openBook(file: string): Promise<CarrierBook> {
     return { ticketId: request.ticketId, effect: result.effect, repeated: false }
   }
 
-  const stats = (): CarrierStats => {
-    const byOperation: Record<string, number> = Object.fromEntries(OPERATIONS.map((operation) => [operation, 0]))
-    for (const { operation } of effects) byOperation[operation] = (byOperation[operation] ?? 0) + 1
-    return {
-      calls: Object.values(counts).reduce((sum, count) => sum + count, 0),
-      effects: effects.length,
-      byOperation,
-      already: counts.already,
-      duplicates: counts.duplicate,
-      refused: counts.refused,
-      failed: counts.failed,
-      doubleEffects: effects.length - new Set(effects.map(({ ticketId }) => ticketId)).size,
-    }
-  }
-
   return {
     perform,
     noteFailure: (request) => record(request, 'failed'),
-    stats,
+    stats: () => statsOf(counts, effects),
     effectsOf: (iccid) => (iccid === undefined ? effects : effects.filter((effect) => effect.iccid === iccid)),
     close: journal.close,
+  }
+}
+
+function statsOf(counts: Readonly<Record<Outcome, number>>, effects: readonly EffectRecord[]): CarrierStats {
+  const byOperation: Record<string, number> = Object.fromEntries(OPERATIONS.map((operation) => [operation, 0]))
+  for (const { operation } of effects) byOperation[operation] = (byOperation[operation] ?? 0) + 1
+  return {
+    calls: Object.values(counts).reduce((sum, count) => sum + count, 0),
+    effects: effects.length,
+    byOperation,
+    already: counts.already,
+    duplicates: counts.duplicate,
+    refused: counts.refused,
+    failed: counts.failed,
+    doubleEffects: effects.length - new Set(effects.map(({ ticketId }) => ticketId)).size,
   }
 }

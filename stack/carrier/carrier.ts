@@ -43,31 +43,6 @@ export async function startCarrier(options: CarrierOptions): Promise<Carrier> {
   const book = await openBook(options.file)
   const attempts = new Map<string, number>()
 
-  const operate = async (request: IncomingMessage, response: ServerResponse) => {
-    const body = await readBody(request)
-    if (!Value.Check(OperationBody, body)) {
-      const faults = [...Value.Errors(OperationBody, body)].map(
-        ({ instancePath, message }) => `${instancePath} ${message}`,
-      )
-      return answerJson(response, 400, { code: 'invalid_request', detail: faults.join('; ') })
-    }
-    const attempt = (attempts.get(body.ticketId) ?? 0) + 1
-    attempts.set(body.ticketId, attempt)
-    const mishaps = drawMishaps(knobs, body.ticketId, attempt)
-    if (mishaps.latencyMs > 0) await sleep(mishaps.latencyMs)
-    if (mishaps.fails) {
-      await book.noteFailure(body)
-      return answerJson(response, 503, { code: 'unavailable', detail: 'simulated failure: try again' })
-    }
-    const answer = await book.perform(body)
-    if ('code' in answer) return answerJson(response, 409, answer)
-    const { repeated, ...result } = answer
-    // Only the first response gets lost: a repeated request gets its response.
-    if (!repeated && mishaps.lost === 'dropped') return request.socket.destroy()
-    if (!repeated && mishaps.lost === 'late') await sleep(knobs.lateMs, undefined, { ref: false })
-    answerJson(response, 200, result)
-  }
-
   const handle = async (request: IncomingMessage, response: ServerResponse) => {
     const { pathname, searchParams } = new URL(request.url ?? '/', 'http://carrier')
     const route = `${request.method} ${pathname}`
@@ -77,7 +52,7 @@ export async function startCarrier(options: CarrierOptions): Promise<Carrier> {
     }
     switch (route) {
       case 'POST /operations':
-        if (!knobs.refusesSecret) return operate(request, response)
+        if (!knobs.refusesSecret) return operate(request, response, { book, attempts, knobs })
         refusals += 1
         return answerJson(response, 401, { code: 'unauthorized', detail: 'simulated: the secret has expired' })
       case 'GET /operations':
@@ -101,6 +76,38 @@ export async function startCarrier(options: CarrierOptions): Promise<Carrier> {
     throw error
   })
   return { url: server.url, stop: () => stopAll(server, book) }
+}
+
+interface OperateOptions {
+  readonly book: CarrierBook
+  /** Attempts of each ticket so far. */
+  readonly attempts: Map<string, number>
+  readonly knobs: Knobs
+}
+
+async function operate(request: IncomingMessage, response: ServerResponse, { book, attempts, knobs }: OperateOptions) {
+  const body = await readBody(request)
+  if (!Value.Check(OperationBody, body)) {
+    const faults = [...Value.Errors(OperationBody, body)].map(
+      ({ instancePath, message }) => `${instancePath} ${message}`,
+    )
+    return answerJson(response, 400, { code: 'invalid_request', detail: faults.join('; ') })
+  }
+  const attempt = (attempts.get(body.ticketId) ?? 0) + 1
+  attempts.set(body.ticketId, attempt)
+  const mishaps = drawMishaps(knobs, body.ticketId, attempt)
+  if (mishaps.latencyMs > 0) await sleep(mishaps.latencyMs)
+  if (mishaps.fails) {
+    await book.noteFailure(body)
+    return answerJson(response, 503, { code: 'unavailable', detail: 'simulated failure: try again' })
+  }
+  const answer = await book.perform(body)
+  if ('code' in answer) return answerJson(response, 409, answer)
+  const { repeated, ...result } = answer
+  // Only the first response gets lost: a repeated request gets its response.
+  if (!repeated && mishaps.lost === 'dropped') return request.socket.destroy()
+  if (!repeated && mishaps.lost === 'late') await sleep(knobs.lateMs, undefined, { ref: false })
+  answerJson(response, 200, result)
 }
 
 async function stopAll(server: { readonly stop: () => Promise<void> }, book: CarrierBook): Promise<void> {

@@ -18,9 +18,9 @@ export type Effect = 'done' | 'already'
 type CheckResult = { readonly effect: Effect } | { readonly code: string; readonly detail: string }
 
 interface Line {
-  state: 'inactive' | 'active'
-  tariff: string | undefined
-  pool: string | undefined
+  readonly state: 'inactive' | 'active'
+  readonly tariff: string | undefined
+  readonly pool: string | undefined
 }
 
 export interface Lines {
@@ -36,57 +36,52 @@ export interface Lines {
  */
 export function makeLines(): Lines {
   const lines = new Map<string, Line | 'gone'>()
+  return {
+    check: (request) => checkLine(lines.get(request.iccid), request),
+    apply: (request) => {
+      lines.set(
+        request.iccid,
+        request.operation === 'unprovision' ? 'gone' : changedLine(lines.get(request.iccid), request),
+      )
+    },
+  }
+}
 
-  const check = (request: OperationRequest): CheckResult => {
-    const line = lines.get(request.iccid)
-    const { operation } = request
-    const isKnown = line !== undefined && line !== 'gone'
-    if (operation === 'provision') return { effect: isKnown ? 'already' : 'done' }
-    if (operation === 'unprovision') return { effect: isKnown ? 'done' : 'already' }
-    if (line === undefined) return { effect: 'done' }
-    if (line === 'gone') {
+function checkLine(line: Line | 'gone' | undefined, request: OperationRequest): CheckResult {
+  const { operation } = request
+  const isKnown = line !== undefined && line !== 'gone'
+  if (operation === 'provision') return { effect: isKnown ? 'already' : 'done' }
+  if (operation === 'unprovision') return { effect: isKnown ? 'done' : 'already' }
+  if (line === undefined) return { effect: 'done' }
+  if (line === 'gone') {
+    return {
+      code: 'line_unknown',
+      detail: `${operation}: the carrier has no line ${request.iccid}; provision it first`,
+    }
+  }
+  switch (operation) {
+    case 'activate':
+      return { effect: line.state === 'active' ? 'already' : 'done' }
+    case 'suspend':
+      return { effect: line.state === 'inactive' ? 'already' : 'done' }
+    case 'move':
+      return { effect: line.tariff === request.tariff && line.pool === request.pool ? 'already' : 'done' }
+    case 'refresh':
+    case 'sendSms':
+      if (line.state === 'active') return { effect: 'done' }
       return {
-        code: 'line_unknown',
-        detail: `${operation}: the carrier has no line ${request.iccid}; provision it first`,
+        code: 'line_not_active',
+        detail: `${operation}: line ${request.iccid} is ${line.state}; activate it first`,
       }
-    }
-    switch (operation) {
-      case 'activate':
-        return { effect: line.state === 'active' ? 'already' : 'done' }
-      case 'suspend':
-        return { effect: line.state === 'inactive' ? 'already' : 'done' }
-      case 'move':
-        return { effect: line.tariff === request.tariff && line.pool === request.pool ? 'already' : 'done' }
-      case 'refresh':
-      case 'sendSms':
-        if (line.state === 'active') return { effect: 'done' }
-        return {
-          code: 'line_not_active',
-          detail: `${operation}: line ${request.iccid} is ${line.state}; activate it first`,
-        }
-    }
   }
+}
 
-  const apply = ({ operation, iccid, tariff, pool }: OperationRequest): void => {
-    const known = lines.get(iccid)
-    if (operation === 'unprovision') {
-      lines.set(iccid, 'gone')
-      return
-    }
-    const line: Line =
-      operation === 'provision'
-        ? { state: 'inactive', tariff, pool }
-        : known === undefined || known === 'gone'
-          ? { state: 'active', tariff: undefined, pool: undefined }
-          : known
-    lines.set(iccid, line)
-    if (operation === 'activate') line.state = 'active'
-    if (operation === 'suspend') line.state = 'inactive'
-    if (operation === 'move') {
-      line.tariff = tariff
-      line.pool = pool
-    }
-  }
-
-  return { check, apply }
+/** The line after an operation that does not end it. */
+function changedLine(known: Line | 'gone' | undefined, { operation, tariff, pool }: OperationRequest): Line {
+  if (operation === 'provision') return { state: 'inactive', tariff, pool }
+  const line: Line =
+    known === undefined || known === 'gone' ? { state: 'active', tariff: undefined, pool: undefined } : known
+  if (operation === 'activate') return { ...line, state: 'active' }
+  if (operation === 'suspend') return { ...line, state: 'inactive' }
+  return operation === 'move' ? { ...line, tariff, pool } : line
 }

@@ -1,6 +1,7 @@
 /** The harness of workflow tests: a worker, the workflow client, and a model of the service that activities call. */
 import { pino } from 'pino'
-import { openWorkflowClient, type WorkflowInput } from '../../adapters/temporal/client.ts'
+import { openWorkflowClient } from '../../adapters/temporal/client.ts'
+import type { WorkflowInput } from '../../adapters/temporal/start-calls.ts'
 import type { WorkflowType } from '../../domain/temporal/ids.ts'
 import { installRuntime, startTemporalWorker } from '../../worker/temporal.ts'
 import { until } from '../setup/soon.ts'

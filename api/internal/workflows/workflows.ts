@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
-import type { Started, WorkflowClient } from '../../../adapters/temporal/client.ts'
+import type { WorkflowClient } from '../../../adapters/temporal/client.ts'
+import type { StartedRun } from '../../../adapters/temporal/start-calls.ts'
 import { ServiceError } from '../../../domain/errors.ts'
 import { pageOf, pageRequest, toPage } from '../../../domain/page.ts'
 import { strictObject } from '../../../domain/schema.ts'
@@ -38,7 +39,7 @@ const SignalParams = Type.Object({
 })
 
 /** Responds 202 to a start, and 200 if the id is running or may not run again. */
-function answerStart(reply: FastifyReply, { workflowId, runId, status, started }: Started) {
+function answerStart(reply: FastifyReply, { workflowId, runId, status, started }: StartedRun) {
   reply.code(started ? 202 : 200)
   return { workflowId, runId, status }
 }

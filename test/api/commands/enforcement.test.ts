@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { changeEnforcement, decide, showEnforcement } from '../../../cli/commands/enforcement.ts'
+import { changeEnforcement, decideHold, showEnforcement } from '../../../cli/commands/enforcement.ts'
 import { CommandFailure, ExitCode } from '../../../cli/failures.ts'
 import { aSim } from '../harness.ts'
 import { useCommandHarness } from './harness.ts'
@@ -27,7 +27,7 @@ describe('enforcement', () => {
     lines.length = 0
 
     await showEnforcement(command.settings, ours())
-    await decide(command.settings, 'discard', hold, ours())
+    await decideHold(command.settings, 'discard', hold, ours())
     await showEnforcement(command.settings, ours())
 
     expect(lines[0]).toBe('enforcement is on')
@@ -42,7 +42,7 @@ describe('enforcement', () => {
     )
     expect(lines).toContain(`hold ${hold} is discarded: 2 subject(s) are left alone until their alert has cleared`)
     expect(lines.at(-1)).toBe('nothing is held')
-    await expect(decide(command.settings, 'release', hold, ours())).rejects.toMatchObject({ exitCode: 4 })
+    await expect(decideHold(command.settings, 'release', hold, ours())).rejects.toMatchObject({ exitCode: 4 })
   })
 
   test('switches off and on, keeping the limits', async () => {

@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { checkRules } from '../../../cli/rules/check.ts'
+import { checkFolder } from '../../../cli/rules/check.ts'
 import { diffFolders } from '../../../cli/rules/diff.ts'
 import { lintFolder } from '../../../cli/rules/lint.ts'
 import { aFile, leaf } from '../rules/samples.ts'
@@ -22,7 +22,7 @@ async function printed(command: () => Promise<void>) {
   log.mockRestore()
   return { text: lines.join('\n'), failure }
 }
-const checked = (where: string, output: 'text' | 'json' = 'text') => printed(() => checkRules(where, { output }))
+const checked = (where: string, output: 'text' | 'json' = 'text') => printed(() => checkFolder(where, { output }))
 
 const write = (name: string, text: string | Buffer) => writeFile(join(folder, 'pool', `${name}.json`), text)
 const wrong = JSON.stringify(

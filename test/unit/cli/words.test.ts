@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { outcomeOf } from '../../../cli/demo/summary.ts'
+import { workflowOutcome } from '../../../cli/demo/summary.ts'
 import { CommandFailure, requireSettings, wordsOf } from '../../../cli/failures.ts'
 import { readable } from '../../../cli/start/child-log.ts'
 import { table } from '../../../cli/table.ts'
@@ -69,12 +69,12 @@ test('requireSettings names all missing settings together', () => {
   expect(ask).toThrow(/^DATABASE_URL, SERVICE_KEY are not set/)
 })
 
-describe('outcomeOf', () => {
+describe('workflowOutcome', () => {
   test.each([
     ['the outcome of its result', { type: 't', status: 'completed', result: { outcome: 'renewed' } }, 'renewed'],
     ['the status of an ended run without result', { type: 't', status: 'failed', result: null }, 'failed'],
     ['that a run is still running', { type: 't', status: 'running', result: undefined }, 'running'],
   ])('returns %s', (_, workflow, outcome) => {
-    expect(outcomeOf(workflow)).toBe(outcome)
+    expect(workflowOutcome(workflow)).toBe(outcome)
   })
 })

@@ -4,7 +4,8 @@ import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 import { temporal } from '@temporalio/proto'
 import { onTestFinished, test } from 'vitest'
-import { openWorkflowClient, type WorkflowInput } from '../../../adapters/temporal/client.ts'
+import { openWorkflowClient } from '../../../adapters/temporal/client.ts'
+import type { WorkflowInput } from '../../../adapters/temporal/start-calls.ts'
 
 /** gRPC status codes. */
 const OK = 0

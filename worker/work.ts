@@ -1,0 +1,155 @@
+/** The work of a worker: its jobs, sweeps and backtests. */
+import type { Logger } from 'pino'
+import type { Network } from '../adapters/carrier/network.ts'
+import { renderOperatorMail } from '../adapters/channels/mail/operator-mail.ts'
+import { renderMail } from '../adapters/channels/mail/render.ts'
+import { createWebhookSender } from '../adapters/channels/webhook/webhook-sender.ts'
+import { consume, type Queues, type QueuesAt } from '../adapters/queues/backend.ts'
+import type { WorkflowClient } from '../adapters/temporal/client.ts'
+import { LINKS_LAST_MS, type Link, sealLink } from '../domain/channels/link.ts'
+import type { RuleSource } from '../domain/rules/rule-source.ts'
+import { durationMs } from '../domain/time/duration.ts'
+import type { AlertMetrics } from '../process/alert-metrics.ts'
+import type { Dependency } from '../process/health.ts'
+import type { JobMetrics } from '../process/health-server.ts'
+import { operatorSweeps } from '../process/operator-sweeps.ts'
+import { directUrl, evaluationOptions, mailOptions, ticketOptions, webhookOptions } from '../process/options.ts'
+import { startPresence } from '../process/presence.ts'
+import { everySoOften, reasonOf, untilDone } from '../process/retry.ts'
+import { activateFirstRules, refusedRules } from '../process/rule-files.ts'
+import type { Settings } from '../process/settings.ts'
+import { startSweeps } from '../process/sweeps.ts'
+import { linkKey } from '../service/channels/rows/link-key.ts'
+import type { Mailer } from '../service/channels/send-mails.ts'
+import type { OperatorMailer } from '../service/channels/tell-operator.ts'
+import { inPlatform, type Store } from '../store/tenancy.ts'
+import { startBacktests } from './backtests.ts'
+import { createHandlers } from './handlers.ts'
+import { missingSchedules, workLists } from './work-lists.ts'
+
+/** Least months of partitions ahead. Three are made; with fewer than two left, the operator has to act. */
+const MONTHS_AHEAD_LEAST = 2
+/** How long a webhook may take to answer, the connection included. */
+const WEBHOOK_TIMEOUT_MS = 15_000
+
+/** Everything that the work uses. It is opened before, and closed after. */
+interface WorkOptions {
+  readonly settings: Settings
+  readonly log: Logger
+  /** Ends the wait for the database. */
+  readonly signal: AbortSignal
+  readonly ruleFiles: readonly RuleSource[]
+  readonly schema: Dependency
+  readonly store: Store
+  readonly at: QueuesAt
+  readonly queues: Queues
+  readonly network: Network
+  readonly smtp: OperatorMailer['transport']
+  readonly workflowClient: WorkflowClient
+  readonly evaluation: ReturnType<typeof evaluationOptions>
+  readonly alerts: AlertMetrics
+  readonly jobs: JobMetrics
+}
+
+/**
+ * Starts the jobs and sweeps. They need the schema, and a worker may start before the migrations.
+ *
+ * @returns undefined if stopped before
+ */
+export async function startWork(options: WorkOptions) {
+  const { settings, log, signal, store, schema, at, alerts } = options
+  const patience = { log, signal }
+  if ((await untilDone('the database', schema.check, patience)) === undefined) return undefined
+  const rules = await untilDone('the rules', () => activateFirstRules(store, options.ruleFiles, log), patience)
+  if (rules === undefined) return undefined
+  const render = await renderer(settings, store, patience)
+  if (render === undefined) return undefined
+  const presence = startPresence(store, 'worker', log)
+  const transport = alerts.counted(options.smtp)
+  const consumers = consume(at, handlersFor(options, { render, transport }), (queue, error) =>
+    log.error({ queue, err: error }, 'a job failed'),
+  )
+  const everyMs = durationMs(settings.SWEEP_EVERY)
+  const sweeps = sweepsOf(options, transport).map((all) => startSweeps(all, everyMs, log))
+  const backtests = startBacktests({
+    store,
+    databaseUrl: directUrl(settings),
+    options: {
+      evaluation: evaluationOptions(settings),
+      render: (notifications, isCopy) => renderMail(notifications, null, isCopy),
+    },
+    everyMs,
+    log,
+  })
+  log.info('the worker works')
+  const stop = () => Promise.all([...sweeps.map((one) => one.stop()), backtests.stop(), consumers.close()])
+  return { presence, stop }
+}
+
+function handlersFor(options: WorkOptions, mailer: Mailer) {
+  const { settings, log, store, network, workflowClient, evaluation, alerts, jobs } = options
+  const webhooks = webhookOptions(settings)
+  const noMail = everySoOften((error, silenced) =>
+    log.error({ reason: error.message, silenced }, 'no mail can be sent: all wait until the mail server takes them'),
+  )
+  return createHandlers({
+    store,
+    network,
+    mailer,
+    door: workflowClient,
+    tickets: ticketOptions(settings),
+    evaluation: {
+      ...evaluation,
+      onDecided: alerts.onDecided,
+      onFailed: ({ tenantId, kind, id, error }) => {
+        jobs.subjectFailed()
+        log.error({ tenantId, kind, id, err: error }, 'a subject could not be evaluated')
+      },
+    },
+    mails: { ...mailOptions(settings), onTrouble: noMail, onAccepted: alerts.onAccepted },
+    webhookSender: createWebhookSender({ timeoutMs: WEBHOOK_TIMEOUT_MS, allow: webhooks.allow }),
+    webhooks: { ...webhooks, onAttempt: jobs.webhookTried },
+    add: options.queues.add,
+    onRequestFailed: (workflowId, error) =>
+      log.warn({ workflowId, reason: reasonOf(error) }, 'a workflow request failed'),
+    onFailedRun: ({ workflowId, type, status }) => {
+      jobs.failedRunMet(type)
+      log.error({ workflowId, status }, 'enforcement stands still: its workflow has failed and does not start again')
+    },
+    observe: jobs.observe,
+  })
+}
+
+/** The sweeps, in lists that run separately: work lists must wait neither for Temporal nor for a mail server. */
+const sweepsOf = (
+  { settings, log, store, workflowClient, evaluation, jobs }: WorkOptions,
+  transport: OperatorMailer['transport'],
+) => [
+  [
+    ...workLists({
+      store,
+      webhookLogMs: durationMs(settings.WEBHOOK_LOG),
+      onMonthsAhead: (months) => {
+        jobs.monthsAhead(months)
+        if (months < MONTHS_AHEAD_LEAST)
+          log.error({ months }, 'partitions of the usage records are missing: ingest stops when the months end')
+      },
+    }),
+    refusedRules(store, evaluation.rules, log),
+  ],
+  [missingSchedules(store, (schedule) => workflowClient.ensureSchedule(schedule))],
+  operatorSweeps(store, { render: renderOperatorMail, transport }, settings, log),
+]
+
+/** The renderer of mails: with links, if the service has a public address. @returns undefined if stopped before */
+async function renderer(
+  { SERVICE_URL: serviceUrl }: Settings,
+  store: Store,
+  patience: { readonly log: Logger; readonly signal: AbortSignal },
+): Promise<Mailer['render'] | undefined> {
+  if (serviceUrl === '') return (notifications, isCopy) => renderMail(notifications, null, isCopy)
+  const key = await untilDone('the key of links in mails', () => inPlatform(store, linkKey), patience)
+  if (key === undefined) return undefined
+  const sign = (link: Link) => sealLink(key, link, store.clock() + LINKS_LAST_MS)
+  return (notifications, isCopy) => renderMail(notifications, { serviceUrl, sign }, isCopy)
+}
