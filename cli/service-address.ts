@@ -1,6 +1,6 @@
 /** The service address and the key of a command's requests. */
 
-import { readServiceKey } from '../process/key-file.ts'
+import { readServiceKey } from '../process/read-service-key.ts'
 import type { Settings } from '../process/settings.ts'
 import { CommandFailure, ExitCode } from './failures.ts'
 import { readStack } from './stack-file.ts'

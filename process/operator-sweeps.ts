@@ -5,7 +5,7 @@ import { type OperatorMailer, tellOperator } from '../service/channels/tell-oper
 import { inPlatform, type Store } from '../store/tenancy.ts'
 import { operatorMailOptions } from './options.ts'
 import type { Settings } from './settings.ts'
-import type { Sweep } from './sweeps.ts'
+import type { Sweep } from './start-sweeps.ts'
 
 const HOUR_MS = 3_600_000
 const KEPT_MS = 90 * 86_400_000

@@ -14,7 +14,7 @@ import { isTestName } from '../rules/timeline/read.ts'
 import { activeRuleVersion } from '../service/rules/rows/rule-sets.ts'
 import { activateRules, inForceInstead, noteRefusedRules, type ReadRules } from '../service/rules/rules-in-force.ts'
 import { inPlatform, type Store } from '../store/tenancy.ts'
-import type { Sweep } from './sweeps.ts'
+import type { Sweep } from './start-sweeps.ts'
 
 const SHIPPED = fileURLToPath(new URL('../rules/', import.meta.url))
 

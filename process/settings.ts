@@ -11,7 +11,7 @@ import { emailLengthFault } from '../domain/email-length.ts'
 import { parseNetworks } from '../domain/networks.ts'
 import { parseBillingCycle } from '../domain/time/cycle.ts'
 import { DURATION_PATTERN } from '../domain/time/duration.ts'
-import { whyInTheClear } from './in-the-clear.ts'
+import { whyInTheClear } from './why-in-the-clear.ts'
 
 const port = (def: number, description: string) =>
   Type.Integer({ minimum: 0, maximum: 65535, default: def, description })

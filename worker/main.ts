@@ -27,10 +27,10 @@ import { readRuleFiles } from '../process/rule-files.ts'
 import type { Settings } from '../process/settings.ts'
 import { connect } from '../store/connect.ts'
 import type { Store } from '../store/tenancy.ts'
-import { carrierDependency } from './carrier.ts'
-import { keyIsTaken, workersKey } from './service-key.ts'
+import { carrierDependency } from './carrier-dependency.ts'
+import { startWork } from './start-work.ts'
 import { startTemporalWorker, type TemporalWorker } from './temporal.ts'
-import { startWork } from './work.ts'
+import { keyIsTaken, workersKey } from './workers-key.ts'
 import { bundleWorkflows, readBundle } from './workflow-bundle.ts'
 
 /**

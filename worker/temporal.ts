@@ -3,7 +3,7 @@ import { DefaultLogger, NativeConnection, Runtime, Worker, type WorkerOptions } 
 import type { Logger } from 'pino'
 import type { ServiceAddress } from '../activities/client.ts'
 import { createActivities } from '../activities/index.ts'
-import { registerSearchAttributes } from '../adapters/temporal/attributes.ts'
+import { registerSearchAttributes } from '../adapters/temporal/add-search-attributes.ts'
 import { TASK_QUEUE } from '../domain/temporal/start.ts'
 import { backoffMs } from '../domain/time/backoff.ts'
 import { pickFromPool } from '../rules/alerts/pick-sims.ts'

@@ -1,9 +1,9 @@
 /** The sweeps: the work lists of PostgreSQL, and work that becomes due by time alone. */
 
-import type { MonthEndSchedule } from '../adapters/temporal/schedules.ts'
+import type { MonthEndSchedule } from '../adapters/temporal/schedule-calls.ts'
 import { RESPONSES_KEPT_MS } from '../domain/http.ts'
 import type { Job, JobOf, QueueName } from '../domain/jobs.ts'
-import type { Sweep } from '../process/sweeps.ts'
+import type { Sweep } from '../process/start-sweeps.ts'
 import { forgetShadowEntries } from '../service/alerts/rows/shadow-log.ts'
 import { forgetBacktests } from '../service/backtests/rows/backtests.ts'
 import { tenantsWithMail } from '../service/channels/rows/mails.ts'
@@ -88,16 +88,16 @@ interface Due<J> {
   readonly find: (tx: PlatformTx) => Promise<readonly J[]>
 }
 
+const dueSweeps = (store: Store): Sweep[] =>
+  Object.values<Due<Job>>(DUE).map(({ name, find }) => ({
+    name,
+    run: async () => {
+      const jobs = await inPlatform(store, find)
+      if (jobs.length > 0) store.enqueue(jobs)
+    },
+  }))
+
 export function workLists({ store, webhookLogMs, onMonthsAhead }: SweptStore): Sweep[] {
-  const due = Object.values<Due<Job>>(DUE).map(
-    ({ name, find }): Sweep => ({
-      name,
-      run: async () => {
-        const jobs = await inPlatform(store, find)
-        if (jobs.length > 0) store.enqueue(jobs)
-      },
-    }),
-  )
   /** @param forget deletes at most {@link MOST_FORGOTTEN} rows, and returns how many */
   const forgetting = (name: string, everyMs: number, forget: (tx: PlatformTx) => Promise<number>): Sweep => ({
     name,
@@ -108,7 +108,7 @@ export function workLists({ store, webhookLogMs, onMonthsAhead }: SweptStore): S
   })
   return [
     cycleBoundaries(store),
-    ...due,
+    ...dueSweeps(store),
     {
       name: 'usage partitions',
       everyMs: HOUR_MS,

@@ -12,7 +12,7 @@
 
 import { credentialOf } from '../../domain/tickets/credential.ts'
 import { CarrierError, type Network } from './network.ts'
-import { quoteBody, readBounded, readResponse } from './response.ts'
+import { quoteBody, readBounded, readResponse } from './read-response.ts'
 
 export interface BridgeOptions {
   /** URL of the bridge, http or https, with or without a path. */

@@ -2,7 +2,7 @@
 import { Queue, Worker } from 'bullmq'
 import { Redis } from 'ioredis'
 import { dedupeId, type Job, type JobOf, QUEUE_NAMES, QUEUES, type QueueName } from '../../domain/jobs.ts'
-import { openPostgres } from './postgres.ts'
+import { openPostgres } from './open-postgres.ts'
 
 export interface QueuesAt {
   /** Empty: the queues live in PostgreSQL. */

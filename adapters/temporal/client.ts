@@ -7,13 +7,13 @@ import {
   WorkflowNotFoundError,
 } from '@temporalio/client'
 import { ServiceError } from '../../domain/errors.ts'
-import { addSearchAttributes } from './attributes.ts'
-import { listWorkflows, type WorkflowFilter, type WorkflowPage } from './list.ts'
-import { type PendingWork, readPending } from './pending.ts'
-import { type LatestRun, readLatestRun, readRun } from './read.ts'
-import { type ScheduleCalls, scheduleCalls } from './schedules.ts'
+import { addSearchAttributes } from './add-search-attributes.ts'
+import { listWorkflows, type WorkflowFilter, type WorkflowPage } from './list-workflows.ts'
+import { type PendingWork, readPending } from './read-pending.ts'
+import { type LatestRun, readLatestRun, readRun } from './read-run.ts'
+import { type ScheduleCalls, scheduleCalls } from './schedule-calls.ts'
 import { latestRun, type StartCalls, startCalls } from './start-calls.ts'
-import { updateCalls } from './updates.ts'
+import { updateCalls } from './update-calls.ts'
 
 export interface WorkflowClient extends StartCalls, ScheduleCalls {
   /**

@@ -4,7 +4,7 @@ import { ServiceError } from '../../domain/errors.ts'
 import type { WorkflowType } from '../../domain/temporal/ids.ts'
 import type { WorkflowRequest } from '../../domain/temporal/outbox.ts'
 import { startOf, type WorkflowSubject } from '../../domain/temporal/start.ts'
-import { type RunStatus, runStatusOf, startIdOf } from './read.ts'
+import { type RunStatus, runStatusOf, startIdOf } from './read-run.ts'
 
 export interface StartRequest {
   readonly type: WorkflowType

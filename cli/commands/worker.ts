@@ -1,6 +1,6 @@
 /** `simherd worker` */
 import { buildApp } from '../../api/http/app.ts'
-import { createLog } from '../../process/log.ts'
+import { createLog } from '../../process/create-log.ts'
 import type { Settings } from '../../process/settings.ts'
 import { startWorker } from '../../worker/main.ts'
 import { requireSettings } from '../failures.ts'

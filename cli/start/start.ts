@@ -8,7 +8,7 @@
  */
 import { join, resolve } from 'node:path'
 import type { Settings } from '../../process/settings.ts'
-import { makeOwnFolder, makeWayToDatabase } from '../../stack/own-folder.ts'
+import { makeOwnFolder, makeWayToDatabase } from '../../stack/make-own-folder.ts'
 import { claimFolder } from '../../stack/pids.ts'
 import { requireFreePort } from '../../stack/ports.ts'
 import { migrate } from '../../store/migrate/migrate.ts'

@@ -1,6 +1,6 @@
 /** `simherd workflows list` */
 
-import type { WorkflowFilter } from '../../adapters/temporal/list.ts'
+import type { WorkflowFilter } from '../../adapters/temporal/list-workflows.ts'
 import type { Settings } from '../../process/settings.ts'
 import { askService } from '../ask-service.ts'
 import { at } from '../instant.ts'

@@ -1,7 +1,7 @@
 /** Starts a failed workflow again. */
 import { Type } from 'typebox'
 import { Value } from 'typebox/value'
-import type { WorkflowRun } from '../../adapters/temporal/read.ts'
+import type { WorkflowRun } from '../../adapters/temporal/read-run.ts'
 import type { StartRequest, WorkflowInput } from '../../adapters/temporal/start-calls.ts'
 import { ServiceError } from '../../domain/errors.ts'
 import { WORKFLOW_TYPES, type WorkflowType } from '../../domain/temporal/ids.ts'

@@ -13,7 +13,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Value } from 'typebox/value'
 import { answerJson, readBody, serve } from '../http.ts'
-import { type CarrierBook, OperationBody, openBook } from './book.ts'
+import { type CarrierBook, OperationBody, openBook } from './carrier-book.ts'
 import { drawMishaps, type Knobs, turnKnobs } from './knobs.ts'
 
 export interface CarrierOptions {

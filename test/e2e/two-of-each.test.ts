@@ -6,7 +6,7 @@ import { startService } from '../setup/service.ts'
 import { playMainJob } from './main-job.ts'
 import { expectOutcome } from './outcome.ts'
 
-/** The queues' schema in PostgreSQL (adapters/queues/postgres.ts). */
+/** The queues' schema in PostgreSQL (adapters/queues/open-postgres.ts). */
 const QUEUES = 'simherd_queues'
 
 const redis = requireRedis('the main job on Redis, on two APIs and two workers')

@@ -1,7 +1,7 @@
 import { chmod, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { makeOwnFolder, makeWayToDatabase } from '../../stack/own-folder.ts'
+import { makeOwnFolder, makeWayToDatabase } from '../../stack/make-own-folder.ts'
 import { temporaryFolder } from '../setup/folder.ts'
 
 // Under root the embedded database runs as another user, who has to pass through.

@@ -1,7 +1,7 @@
 import { appendFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { boundServerLog } from '../../stack/server-log.ts'
+import { boundServerLog } from '../../stack/bound-server-log.ts'
 import { temporaryFolder } from '../setup/folder.ts'
 import { soon } from '../setup/soon.ts'
 

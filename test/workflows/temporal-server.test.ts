@@ -1,10 +1,10 @@
 /** What the time-skipping server lacks: search attributes, lists and Schedules. Also a server that is down. */
 import { pino } from 'pino'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { registerSearchAttributes } from '../../adapters/temporal/attributes.ts'
+import { registerSearchAttributes } from '../../adapters/temporal/add-search-attributes.ts'
 import { openWorkflowClient } from '../../adapters/temporal/client.ts'
-import { queryOf } from '../../adapters/temporal/list.ts'
-import { scheduleOf } from '../../adapters/temporal/schedules.ts'
+import { queryOf } from '../../adapters/temporal/list-workflows.ts'
+import { scheduleOf } from '../../adapters/temporal/schedule-calls.ts'
 import {
   monthEndId,
   monthEndScheduleId,

@@ -2,7 +2,7 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { internalOpenapiDocument, openapiDocument } from '../../../api/openapi.ts'
 import { sealLink } from '../../../domain/channels/link.ts'
-import { createLog } from '../../../process/log.ts'
+import { createLog } from '../../../process/create-log.ts'
 import { linkKey } from '../../../service/channels/rows/link-key.ts'
 import { inPlatform } from '../../../store/tenancy.ts'
 import { aSim, useHarness } from '../harness.ts'

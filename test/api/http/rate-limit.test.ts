@@ -1,7 +1,7 @@
 /** How many requests a key may make in a minute. */
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { openRequestCounts } from '../../../adapters/queues/request-counts.ts'
+import { openRequestCounts } from '../../../adapters/queues/open-request-counts.ts'
 import type { RequestLimit } from '../../../api/http/rate-limit.ts'
 import { buildPublic } from '../../../api/server.ts'
 import { requireRedis } from '../../setup/requirements.ts'

@@ -9,7 +9,7 @@ import { backendOf, endBackend, tryBacktestLock } from '../../../service/backtes
 import { activateRules } from '../../../service/rules/rules-in-force.ts'
 import { connect } from '../../../store/connect.ts'
 import { type Db, inPlatform } from '../../../store/tenancy.ts'
-import { startBacktests } from '../../../worker/backtests.ts'
+import { startBacktests } from '../../../worker/start-backtests.ts'
 import { aStore } from '../../setup/estate.ts'
 import { loginOfProcesses } from '../../setup/login.ts'
 import { until } from '../../setup/soon.ts'

@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { readServiceKey } from '../../../process/key-file.ts'
+import { readServiceKey } from '../../../process/read-service-key.ts'
 
 let folder: string
 beforeAll(async () => {

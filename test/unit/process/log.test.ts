@@ -1,6 +1,6 @@
 /** What the log takes, whoever writes to it. */
 import { describe, expect, test } from 'vitest'
-import { createLog } from '../../../process/log.ts'
+import { createLog } from '../../../process/create-log.ts'
 
 const MOST_BYTES = 4096
 const KEY = 'sim_0123456789ab_abcdefghijklmnopqrstuvwxyz_-ABCDEFGHIJ01234'

@@ -5,7 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Handlers } from '../../../adapters/queues/backend.ts'
 import { dedupeId, type Job, type QueueName } from '../../../domain/jobs.ts'
-import type { Sweep } from '../../../process/sweeps.ts'
+import type { Sweep } from '../../../process/start-sweeps.ts'
 
 const SWEEP_EVERY_MS = 100
 /** Work that is still due after so many rounds is not finished by its handlers. */

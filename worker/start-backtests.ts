@@ -4,7 +4,7 @@
  */
 import type { Logger } from 'pino'
 import { reasonOf } from '../process/retry.ts'
-import { startSweeps } from '../process/sweeps.ts'
+import { startSweeps } from '../process/start-sweeps.ts'
 import { type BacktestWork, doNextBacktest } from '../service/backtests/do-backtest.ts'
 import { countWaitingBacktests } from '../service/backtests/rows/backtests.ts'
 import { backendOf, endBackend } from '../service/backtests/rows/lock.ts'

@@ -1,7 +1,7 @@
 /** The workers' own key to the service. It comes from a setting, or from a file that may change while they run. */
 import { type ServiceKey, sendWithKey } from '../activities/service-key.ts'
 import type { Addresses } from '../adapters/rest/addresses.ts'
-import { type KeySettings, readServiceKey } from '../process/key-file.ts'
+import { type KeySettings, readServiceKey } from '../process/read-service-key.ts'
 
 export interface WorkersKey extends ServiceKey {
   /** Why the service refuses the current key; undefined if it does not. */

@@ -1,6 +1,6 @@
 /** Lists workflows by search attributes. */
 import type { Client } from '@temporalio/client'
-import { type RunStatus, toRun, type WorkflowRun } from './read.ts'
+import { type RunStatus, toRun, type WorkflowRun } from './read-run.ts'
 
 export interface WorkflowFilter {
   readonly tenantId: string

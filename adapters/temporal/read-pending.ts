@@ -1,7 +1,7 @@
 /** Finds out from Temporal why a run does not go on. */
 import type { Client } from '@temporalio/client'
 import type { temporal } from '@temporalio/proto'
-import { describeOfTenant, type RunStatus, runStatusOf } from './read.ts'
+import { describeOfTenant, type RunStatus, runStatusOf } from './read-run.ts'
 
 /** Why an attempt ended: the service's stable code if it gave one, and text for people. */
 interface Fault {
