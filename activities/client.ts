@@ -69,4 +69,4 @@ export function serviceClients({ serviceUrl, internalUrl, key }: ServiceAddress)
  * @throws ApplicationFailure whose type is the problem's code; retried by domain/errors.ts or the status
  */
 export const bodyOf = <T>(request: Promise<client.FetchResult<T>>): Promise<T> =>
-  client.bodyOf(request, failureOfResponse)
+  client.bodyOrThrow(request, failureOfResponse)

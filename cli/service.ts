@@ -151,7 +151,7 @@ async function bodyIn(response: Response): Promise<unknown> {
  * @throws ProblemResponse for a problem, CommandFailure if the service stays away
  */
 export const responseOf = <T>(request: Promise<client.FetchResult<T>>): Promise<T> =>
-  client.bodyOf(request, (response, error) => {
+  client.bodyOrThrow(request, (response, error) => {
     const message = `${asked.get(response) ?? response.url}: ${detailOf(response.status, error)}`
     return new ProblemResponse(response.status, codeOf(error), message, faultsOf(error))
   })

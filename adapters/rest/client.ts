@@ -35,7 +35,7 @@ export interface FetchResult<T> {
  *
  * @param failure makes the error for any other response
  */
-export async function bodyOf<T>(
+export async function bodyOrThrow<T>(
   request: Promise<FetchResult<T>>,
   failure: (response: Response, problem: unknown) => Error,
 ): Promise<T> {

@@ -3,7 +3,7 @@ import { Type } from 'typebox'
 import { Value } from 'typebox/value'
 import { at } from '../instant.ts'
 import type { Run } from './ask.ts'
-import { viewOf, waitText, wordOf } from './run-text.ts'
+import { viewOf, waitLine, wordOf } from './run-text.ts'
 
 /** The counts of a run, or of one of its steps. */
 const Figures = Type.Object({
@@ -70,7 +70,7 @@ export function standOf(run: Run): { readonly line: string; readonly news: strin
   const steps = viewOf(state)?.steps ?? []
   const last = steps.at(-1)
   const lastText = last === undefined ? null : [`${last.step}: ${last.outcome}`]
-  const wait = waitText(state)
+  const wait = waitLine(state)
   const word = wordOf(run)
   const where =
     status === 'running'

@@ -106,7 +106,7 @@ const stepLines = (state: unknown): string[] => {
 }
 
 /** `ticket 7f3… until 2026-12-01 00:00:00: the carrier has to activate the SIM`; null if it waits for nothing. */
-export function waitText(state: unknown): string | null {
+export function waitLine(state: unknown): string | null {
   const waits = viewOf(state)?.waitsFor ?? null
   if (waits === null) return null
   const until = waits.until === null ? '' : ` until ${at(waits.until)}`
@@ -154,7 +154,7 @@ export function pendingLines({ activities, children, task, workers }: Pending, s
  */
 export function runLines(run: Run, more: { readonly pending?: Pending; readonly historyUrl?: string | null } = {}) {
   const { state, input, result, failure } = run
-  const wait = run.status === 'running' ? waitText(state) : null
+  const wait = run.status === 'running' ? waitLine(state) : null
   return [
     ...headLines(run, more.historyUrl ?? null),
     ...section('State', typeof state === 'string' ? [] : fieldLines(state, ['steps', 'waitsFor'])),
