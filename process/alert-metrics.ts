@@ -12,7 +12,7 @@ import { failureOf } from '../service/channels/outcome.ts'
 import type { MailOptions } from '../service/channels/send-mails.ts'
 import type { OperatorMailer } from '../service/channels/tell-operator.ts'
 import type { ReadRules } from '../service/rules/rules-in-force.ts'
-import type { EvaluationOptions } from '../service/watchdog/evaluation.ts'
+import type { EvaluationOptions } from '../service/watchdog/options.ts'
 import { inPlatform, type Store } from '../store/tenancy.ts'
 import type { Metrics } from './metrics.ts'
 

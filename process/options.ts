@@ -10,7 +10,7 @@ import type { OperatorMailOptions } from '../service/channels/tell-operator.ts'
 import { rulesInForce } from '../service/rules/rules-in-force.ts'
 import type { TicketOptions } from '../service/tickets/execute-tickets.ts'
 import type { TicketQuota } from '../service/tickets/quota.ts'
-import type { EvaluationOptions } from '../service/watchdog/evaluation.ts'
+import type { EvaluationOptions } from '../service/watchdog/options.ts'
 import type { Settings } from './settings.ts'
 
 export const ticketOptions = (settings: Settings): TicketOptions => ({

@@ -154,7 +154,7 @@ export const LONG: readonly LongSuite[] = [
     'unit/rules/compile/compile-set',
     'unit/rules/compile/differential',
     'unit/rules/compile/flip-at',
-    'unit/rules/compile/verdict',
+    'unit/rules/compile/judge-subject',
     'unit/rules/compile/whole-rules',
     'unit/rules/evaluate',
     'unit/rules/explain/effective',

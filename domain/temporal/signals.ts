@@ -8,6 +8,12 @@ export type GuardSignal = (typeof GUARD_SIGNALS)[number]
 export const ALERT_SIGNALS = ['overLimit', 'cleared', 'standDown'] as const
 export type AlertSignal = (typeof ALERT_SIGNALS)[number]
 
+/** In place of an alert's last signal: an order to suspend that waits until usage is received. */
+export const DELAYED = 'delayed'
+
+/** Whether the last signal of an alert is an order to suspend, be it one that waits for usage. */
+export const isOrdered = (signal: string | null): boolean => signal === 'overLimit' || signal === DELAYED
+
 /** Signals to suspend-on-overage. */
 export const SUSPEND_SIGNALS = [...ALERT_SIGNALS, 'personActed', 'renewed', ...GUARD_SIGNALS] as const
 export type SuspendSignal = (typeof SUSPEND_SIGNALS)[number]

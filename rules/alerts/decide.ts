@@ -156,7 +156,7 @@ function decideOpenly(asked: AlertQuestion): AlertDecision {
 }
 
 /** The wish about a subject of a rule that could be decided. */
-export function wishOf(rule: Rule, state: AlertState, { suspend }: Permission): Wish {
+function wishOf(rule: Rule, state: AlertState, { suspend }: Permission): Wish {
   if (state.phase === 'recovering') return 'keep'
   if (state.phase !== 'firing' || rule.event.params.suspend === undefined) return 'clear'
   return suspend === 'do' && isHeld(state) ? 'keep' : 'over'

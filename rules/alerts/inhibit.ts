@@ -86,11 +86,14 @@ export function isTold(state: AlertState): boolean {
   return isFiring(state) && (mailed.includes(`fired${part}`) || withheld.includes('silenced'))
 }
 
+/** An alert that may inhibit others. */
+export interface PossibleInhibitor extends Subject {
+  readonly rule: string
+  readonly state: AlertState
+}
+
 /** The inhibitors among alerts. */
-export function inhibitorsAmong(
-  alerts: readonly (Subject & { readonly rule: string; readonly state: AlertState })[],
-  rules: ReadonlyMap<string, Rule>,
-): Inhibitor[] {
+export function inhibitorsAmong(alerts: readonly PossibleInhibitor[], rules: ReadonlyMap<string, Rule>): Inhibitor[] {
   return alerts.flatMap(({ rule: name, kind, id, state }) => {
     const rule = rules.get(name)
     const measure = rule === undefined ? null : measureOf(rule)
@@ -98,3 +101,9 @@ export function inhibitorsAmong(
     return [{ rule: name, kind, id, level: levelAt(rule, state.step), measure }]
   })
 }
+
+/** The inhibitors among alerts of pools, by pool. */
+export const inhibitorsByPool = (
+  alerts: readonly PossibleInhibitor[],
+  rules: ReadonlyMap<string, Rule>,
+): ReadonlyMap<number, readonly Inhibitor[]> => Map.groupBy(inhibitorsAmong(alerts, rules), ({ id }) => id)

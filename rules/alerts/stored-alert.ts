@@ -1,14 +1,15 @@
 import type { SubjectKind } from '../../domain/watchdog/subject.ts'
 import type { LeafExplanation } from '../engine/evaluate.ts'
+import type { AlertState } from './state.ts'
 
 /** The stored state of one alert. */
-export interface StoredAlert<State> {
+export interface StoredAlert {
   readonly rule: string
   readonly kind: SubjectKind
   readonly id: number
   /** The cycle's key for rules on cycle-bound facts, otherwise empty. */
   readonly scope: string
-  readonly state: State
+  readonly state: AlertState
   readonly firing: boolean
   readonly ruleVersion: number
   /** Instant of the facts that decided this state. */

@@ -4,15 +4,27 @@
  */
 
 import type { SubjectKind } from '../../domain/watchdog/subject.ts'
+import { type Facts, factsOf } from '../facts.ts'
+import { type Moment, SIM_FACTS_BY_NAME, type SimFactRow } from '../facts-of.ts'
 import type { Rule } from '../rule.ts'
 import { type Attach, attacher } from './attach.ts'
 import { COMPARISONS, type Comparisons } from './comparisons.ts'
 import { type CompiledRule, compileRule } from './compile-rule.ts'
+import { type FactRow, filling, fillingFrom } from './row.ts'
 
 export interface CompiledSet {
   /** In the order of the set. */
   readonly rules: readonly CompiledRule[]
   readonly attach: Attach
+  readonly rows: Rows
+}
+
+type Fill = (facts: Facts) => FactRow
+
+/** Functions that fill rows, by kind of subject. Each has one row, and fills it again for each subject. */
+interface Rows extends Readonly<Record<SubjectKind, Readonly<Record<'narrow' | 'all', Fill>>>> {
+  /** The narrow facts of a SIM, from their source data. */
+  readonly line: (sim: SimFactRow, moment: Moment) => FactRow
 }
 
 /** Compiles the rules of a loaded set. @param comparisons other operators, for tests */
@@ -21,7 +33,19 @@ export function compileSet(
   comparisons: Comparisons = COMPARISONS,
 ): CompiledSet {
   const compiled = rules.map((rule) => compileRule(rule, comparisons))
-  return { rules: compiled, attach: attacher(compiled) }
+  return { rules: compiled, attach: attacher(compiled), rows: rowsOf(compiled) }
+}
+
+function rowsOf(rules: readonly CompiledRule[]): Rows {
+  // The counts of a tenant are read with its name.
+  const narrow = (subject: SubjectKind) =>
+    readsOf(rules, subject).filter((name) => {
+      const cost = factsOf(subject).get(name)?.cost
+      return cost === 'row' || (subject === 'tenant' && cost === 'scan')
+    })
+  const of = (subject: SubjectKind) => ({ narrow: filling(narrow(subject)), all: filling(readsOf(rules, subject)) })
+  const line = fillingFrom(narrow('sim'), SIM_FACTS_BY_NAME)
+  return { sim: of('sim'), pool: of('pool'), tenant: of('tenant'), line }
 }
 
 /** Names of the facts that rules read for one kind of subject, without duplicates. */

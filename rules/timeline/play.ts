@@ -117,10 +117,10 @@ export async function play(test: TimelineTest, rules: readonly Rule[], coverage:
     const moment = momentOf({ at: now, cycle: inCycle, billingCycle, feedTimes: feedOf(estate) })
     let nextAt = Number.POSITIVE_INFINITY
     let hasChanged = enforcement.suspendDue(now, inCycle, moment.feed.staleSince)
-    for (const subject of subjectsOf(estate, moment, 'timeline')) {
+    for (const subject of subjectsOf(estate, moment)) {
       if (alone !== undefined && subject.kind !== alone.subject) continue
       const facts: Facts = alone === undefined ? subject.facts : { ...subject.facts, ...given.facts }
-      const evaluated = await watch.evaluate({ ...subject, facts }, moment)
+      const evaluated = await watch.evaluate(subject, facts, moment)
       nextAt = Math.min(nextAt, evaluated.nextAt)
       for (const wish of evaluated.wishes)
         if (enforcement.wish(wish, now, inCycle, moment.feed.staleSince)) hasChanged = true

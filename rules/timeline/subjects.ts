@@ -1,76 +1,27 @@
 /** The subjects of a timeline at a moment, with the facts that they would have live. */
-import { labelOf, TariffType, WatchdogMode } from '../../domain/codes.ts'
-import { settingsInForce } from '../../domain/watchdog/settings.ts'
-import type { Subject, SubjectKind } from '../../domain/watchdog/subject.ts'
-import { tariffBit } from '../compile/flip.ts'
-import type { Matched } from '../engine/match.ts'
-import type { Facts } from '../facts.ts'
+import type { SubjectKind } from '../../domain/watchdog/subject.ts'
+import type { SubjectFacts } from '../alerts/subject.ts'
 import { type Moment, poolFactsOf, simFactsOf, tenantFactsOf } from '../facts-of.ts'
 import { type Estate, poolRowOf, simRowOf, tenantRowOf } from './estate.ts'
 import type { TimelineTest } from './test-file.ts'
 
-export interface TimelineSubject extends Subject {
-  /** As the test names it; the tenant is `tenant`. */
-  readonly name: string
-  readonly facts: Facts
-  readonly matched: Matched
-  readonly mode: WatchdogMode
-  /** Neither exempt nor Disabled. */
-  readonly isWatched: boolean
-  readonly sharedPoolId: number | null
-  /** Bit of the governing tariff of a SIM; 0 for others. */
-  readonly tariffs: number
-}
+/** A subject by its name in the test; the tenant is `tenant`. */
+export type TimelineSubject = SubjectFacts & { readonly name: string }
 
 export const TENANT = 'tenant'
 
 /** Pools first: their alerts may inhibit those of their SIMs. */
-export function subjectsOf(estate: Estate, moment: Moment, tenantId: string): TimelineSubject[] {
-  const to = { tenantId, poolName: null, tag: null, tariffType: null }
+export function subjectsOf(estate: Estate, moment: Moment): TimelineSubject[] {
   const pools = estate.pools.map((pool): TimelineSubject => {
     const row = poolRowOf(estate, pool, moment)
-    const tariffType = labelOf(TariffType, row.tariffType)
-    return {
-      kind: 'pool',
-      id: pool.id,
-      name: pool.name,
-      facts: poolFactsOf(row, moment),
-      matched: { ...to, subject: 'pool', poolName: pool.name, tariffType },
-      mode: row.mode,
-      isWatched: row.mode !== WatchdogMode.Disabled,
-      sharedPoolId: null,
-      tariffs: 0,
-    }
+    return { kind: 'pool', id: pool.id, name: pool.name, row, facts: poolFactsOf(row, moment) }
   })
   const sims = estate.sims.map((sim): TimelineSubject => {
     const row = simRowOf(estate, sim, moment)
-    const facts = simFactsOf(row, moment)
-    const { watchdogMode: mode } = settingsInForce(row, row.pool)
-    const isShared = row.tariffType !== null && row.tariffType !== TariffType.Standard
-    return {
-      kind: 'sim',
-      id: sim.id,
-      name: sim.name,
-      facts,
-      matched: { ...to, subject: 'sim', poolName: facts.poolName, tag: facts.tag, tariffType: facts.tariffType },
-      mode,
-      isWatched: !sim.exempt && mode !== WatchdogMode.Disabled,
-      sharedPoolId: isShared ? row.poolId : null,
-      tariffs: row.tariffType === null ? 0 : tariffBit(row.tariffType),
-    }
+    return { kind: 'sim', id: sim.id, name: sim.name, row, facts: simFactsOf(row, moment) }
   })
-  const tenant: TimelineSubject = {
-    kind: 'tenant',
-    id: 0,
-    name: TENANT,
-    facts: tenantFactsOf(tenantRowOf(estate, moment), moment),
-    matched: { ...to, subject: 'tenant' },
-    mode: WatchdogMode.Monitor,
-    isWatched: true,
-    sharedPoolId: null,
-    tariffs: 0,
-  }
-  return [...pools, tenant, ...sims]
+  const row = tenantRowOf(estate, moment)
+  return [...pools, { kind: 'tenant', id: 0, name: TENANT, row, facts: tenantFactsOf(row, moment) }, ...sims]
 }
 
 /** Names of subjects that a test may speak of. */

@@ -6,17 +6,18 @@ import { LogLevel } from '../../domain/codes.ts'
 import { mailWaits, shortenedWait } from '../../domain/notifications/waits.ts'
 import type { Cycle } from '../../domain/time/cycle.ts'
 import type { Subject } from '../../domain/watchdog/subject.ts'
-import { type AlertDecision, decideAlert, levelOf, withdrawAlert } from '../alerts/decide.ts'
-import { byName, inhibitorOf, inhibitorsAmong } from '../alerts/inhibit.ts'
+import { withdrawAlert } from '../alerts/decide.ts'
+import { changesAlert, type DecidedAlert, decideSubject, type KeptAlert, leftOf } from '../alerts/decide-subject.ts'
+import { byName, inhibitorsByPool } from '../alerts/inhibit.ts'
 import type { TellingKind } from '../alerts/keys.ts'
 import { endedMessage, tellingMessage } from '../alerts/message.ts'
-import { permitted } from '../alerts/permission.ts'
-import { type AlertPhase, type AlertState, isOpen, scopeOf, unseen } from '../alerts/state.ts'
+import { type AlertPhase, isDecidedAt, scopesAt } from '../alerts/state.ts'
+import { isWatched, keyOf, matchedOf, sharedPoolOf } from '../alerts/subject.ts'
 import { settled } from '../alerts/take-back.ts'
 import { levelOfTelling, type Telling } from '../alerts/telling.ts'
 import { COMPARISONS } from '../compile/comparisons.ts'
 import { compileRule } from '../compile/compile-rule.ts'
-import { NEVER } from '../compile/flip.ts'
+import { NEVER, tariffBit } from '../compile/flip.ts'
 import { rowOf } from '../compile/row.ts'
 import { factsRead } from '../conditions.ts'
 import { evaluateSubject, type RuleOutcome } from '../engine/evaluate.ts'
@@ -55,13 +56,6 @@ export interface PhaseChange {
   readonly phase: AlertPhase
 }
 
-interface Kept extends Subject {
-  readonly rule: string
-  readonly name: string
-  readonly scope: string
-  state: AlertState
-}
-
 /** Time that a notice below Critical waits for others: the default of `MAIL_GROUP_FIRST`. */
 const GROUP_FIRST_MS = 60_000
 /** Time alone is looked at once a second at most. */
@@ -75,7 +69,7 @@ export class Watch {
   readonly #coverage: Coverage
   #rules: readonly Rule[]
   readonly #isAlone: boolean
-  readonly #alerts: Kept[] = []
+  readonly #alerts = new Map<string, KeptAlert>()
   readonly #outcomes = new Map<string, RuleOutcome>()
 
   /** @param isAlone the rule is attached with any `match`: the facts are given */
@@ -96,53 +90,65 @@ export class Watch {
   /**
    * Evaluates a subject.
    *
+   * @param facts those that its rules read
    * @returns what its alerts wish, and when time alone may change something
    */
   async evaluate(
     subject: TimelineSubject,
+    facts: Facts,
     moment: Moment,
   ): Promise<{ readonly wishes: Wished[]; readonly nextAt: number }> {
     this.evaluations += 1
-    const { at, cycle, isEnded } = moment
-    const attached = this.#rules.filter((rule) => this.#covers(rule, subject) && (rule.cycleBound || !isEnded))
+    const { at: now, cycle } = moment
+    const decided = isWatched(subject) ? this.#rules.filter((rule) => isDecidedAt(rule, moment)) : []
+    const attached = decided.filter((rule) => this.#covers(rule, subject))
+    const tariffs = tariffBit(subject.kind === 'sim' ? subject.row.tariffType : null)
+    const outcomes: RuleOutcome[] = []
     const wishes: Wished[] = []
     let nextAt = NEVER
-    const leveled: { rule: Rule; outcome: RuleOutcome; kept: Kept; level: LogLevel }[] = []
     for (const rule of attached) {
-      const outcome = await this.#outcomeOf(rule, subject.facts)
-      const kept = this.#alertOf(rule, subject, scopeOf(rule, cycle.key), at)
-      const asked = { outcome, cycle, staleSince: moment.feed.staleSince, previous: kept.state, now: at }
-      leveled.push({ rule, outcome, kept, level: levelOf(asked) })
-      const flip = compileRule(rule, COMPARISONS).flipAt(rowOf(subject.facts), { now: at, cycle }, subject.tariffs)
-      nextAt = Math.min(nextAt, flip)
+      outcomes.push(await this.#outcomeOf(rule, facts))
+      nextAt = Math.min(nextAt, compileRule(rule, COMPARISONS).flipAt(rowOf(facts), { now, cycle }, tariffs))
     }
-    // An alert inhibits those of lower levels.
-    for (const one of leveled.toSorted((a, b) => b.level - a.level)) {
-      const permission = permitted(one.rule.event.params.stage, subject.mode)
-      const decision = decideAlert({
-        outcome: one.outcome,
-        subject,
-        cycle,
-        permission,
-        quiet: this.#quietFor(one.rule, one.level, subject),
-        escalateAfterMs: null,
-        staleSince: moment.feed.staleSince,
-        previous: one.kept.state,
-        now: at,
-      })
-      this.#carryOut(decision, one, subject, moment)
-      nextAt = Math.min(nextAt, decision.nextCheckAt ?? NEVER)
-      if (one.rule.event.params.suspend !== undefined)
-        wishes.push({ rule: one.rule, subject, wish: decision.wish, permission: permission.suspend })
+    const stored = this.#alertsOf(subject, moment)
+    const around = this.#around(subject, moment)
+    for (const one of decideSubject(subject, outcomes, stored, around)) {
+      this.#carryOut(one, subject, facts, moment)
+      nextAt = Math.min(nextAt, one.decision.nextCheckAt ?? NEVER)
+      const { rule } = one.outcome
+      if (rule.event.params.suspend !== undefined)
+        wishes.push({ rule, subject, wish: one.decision.wish, permission: one.permission.suspend })
     }
-    if (!isEnded) wishes.push(...this.#withdrawFrom(subject, attached, at, cycle))
-    return { wishes, nextAt: Math.max(nextAt, at + TICK_MS) }
+    for (const alert of leftOf(subject, outcomes, stored, around)) wishes.push(...this.#withdraw(alert, subject, now))
+    return { wishes, nextAt: Math.max(nextAt, now + TICK_MS) }
+  }
+
+  /** Nothing is silenced, held by the guard or escalated in a timeline, and the tenant gets all mails. */
+  #around(subject: TimelineSubject, moment: Moment) {
+    const rules = byName(this.#rules)
+    const poolId = sharedPoolOf(subject)
+    const ofPool = poolId === null ? [] : this.#alertsOf({ kind: 'pool', id: poolId }, moment)
+    return {
+      moment,
+      rules,
+      isRefused: false,
+      silences: [],
+      deviceChanges: new Map(),
+      escalateAfterMs: null,
+      mailsFrom: LogLevel.Info,
+      inhibitors: inhibitorsByPool(ofPool, rules),
+      guardOf: () => 'pass' as const,
+    }
+  }
+
+  #alertsOf(subject: Subject, moment: Moment): KeptAlert[] {
+    const scopes = scopesAt(moment)
+    return [...this.#alerts.values()].filter((alert) => keyOf(alert) === keyOf(subject) && scopes.includes(alert.scope))
   }
 
   #covers(rule: Rule, subject: TimelineSubject): boolean {
-    if (!subject.isWatched || rule.subject !== subject.kind) return false
     const { tenant: _, ...match } = rule.match
-    return isAttached({ ...rule, match: this.#isAlone ? {} : match }, subject.matched)
+    return isAttached({ ...rule, match: this.#isAlone ? {} : match }, matchedOf(subject, 'timeline'))
   }
 
   async #outcomeOf(rule: Rule, facts: Facts): Promise<RuleOutcome> {
@@ -158,36 +164,20 @@ export class Watch {
     return outcome
   }
 
-  #alertOf({ name: rule }: Rule, { kind, id, name }: TimelineSubject, scope: string, at: number): Kept {
-    const known = this.#alerts.find(
-      (one) => one.rule === rule && one.kind === kind && one.id === id && one.scope === scope,
-    )
-    if (known !== undefined) return known
-    const kept: Kept = { rule, kind, id, name, scope, state: unseen(at) }
-    this.#alerts.push(kept)
-    return kept
-  }
-
-  #quietFor(rule: Rule, level: LogLevel, subject: TimelineSubject) {
-    const { sharedPoolId } = subject
-    const near = this.#alerts.filter(
-      ({ kind, id }) => (kind === subject.kind && id === subject.id) || (kind === 'pool' && id === sharedPoolId),
-    )
-    return inhibitorOf(inhibitorsAmong(near, byName(this.#rules)), { rule, level, subject, sharedPoolId })
-  }
-
   #carryOut(
-    decision: AlertDecision,
-    { rule, kept }: { readonly rule: Rule; readonly kept: Kept },
+    one: DecidedAlert<KeptAlert>,
     subject: TimelineSubject,
+    facts: Facts,
     { at, cycle, isEnded }: Moment,
   ): void {
+    const { scope, decision } = one
+    const { rule } = one.outcome
     const waiting = new Set(this.notices.filter(({ dueAt }) => dueAt > at).map(({ key }) => key))
     const taken = new Set(decision.takeBack?.fired.map(({ key }) => key).filter((key) => waiting.has(key)) ?? [])
     this.notices = this.notices.filter(({ key }) => !taken.has(key))
     const { next, notices } = settled(decision, taken)
     const toldOf = (telling: Telling): Told => {
-      const message = tellingMessage(rule, subject.facts, telling.kind, next.step)
+      const message = tellingMessage(rule, facts, telling.kind, next.step)
       return {
         at,
         kind: telling.kind,
@@ -202,45 +192,39 @@ export class Watch {
     this.notices.push(
       ...notices.map(toldOf).map((told) => ({ ...told, dueAt: at + waitOf(told.level, cycle, isEnded) })),
     )
-    this.#keep(kept, next, at)
+    if (!changesAlert(one)) return
+    const { kind, id, name } = subject
+    this.#keep({ rule: rule.name, kind, id, scope, state: next, lastSignal: null }, name, at)
   }
 
-  #keep(kept: Kept, next: AlertState, at: number): void {
-    const { rule, name, scope } = kept
-    if (kept.state.phase !== next.phase) this.phases.push({ at, rule, subject: name, scope, phase: next.phase })
-    kept.state = next
+  #keep(alert: KeptAlert, name: string, at: number): void {
+    const { rule, scope, state } = alert
+    const key = `${rule}/${keyOf(alert)}/${scope}`
+    const before = this.#alerts.get(key)?.state.phase ?? 'inactive'
+    if (before !== state.phase) this.phases.push({ at, rule, subject: name, scope, phase: state.phase })
+    this.#alerts.set(key, alert)
   }
 
-  /** Withdraws the open alerts of rules that no longer cover a subject. */
-  #withdrawFrom(subject: TimelineSubject, attached: readonly Rule[], at: number, cycle: Cycle): Wished[] {
-    const left = this.#alerts.filter(
-      (one) =>
-        one.kind === subject.kind &&
-        one.id === subject.id &&
-        (one.scope === '' || one.scope === cycle.key) &&
-        isOpen(one.state) &&
-        !attached.some(({ name }) => name === one.rule),
+  /** Withdraws an open alert of a rule that no longer covers a subject. */
+  #withdraw(alert: KeptAlert, subject: TimelineSubject, at: number): Wished[] {
+    const { rule: name, scope, state: previous } = alert
+    const { next, entries, takeBack, wish } = withdrawAlert({ name: { rule: name, subject, scope }, previous, now: at })
+    const rule = this.#rules.find((one) => one.name === name)
+    this.entries.push(
+      ...entries.map(({ kind, key }) => ({
+        at,
+        kind,
+        key,
+        rule: name,
+        subject: subject.name,
+        level: LogLevel.Info,
+        message: `Rule ${name} no longer watches ${subject.name}`,
+      })),
     )
-    return left.flatMap((kept): Wished[] => {
-      const { rule: name, scope, state: previous } = kept
-      const decision = withdrawAlert({ name: { rule: name, subject, scope }, previous, now: at })
-      const rule = this.#rules.find((one) => one.name === name)
-      this.entries.push(
-        ...decision.entries.map((telling) => ({
-          at,
-          kind: telling.kind,
-          key: telling.key,
-          rule: name,
-          subject: subject.name,
-          level: LogLevel.Info,
-          message: `Rule ${name} no longer watches ${subject.name}`,
-        })),
-      )
-      const gone = new Set(decision.takeBack?.fired.map(({ key }) => key))
-      this.notices = this.notices.filter(({ key, dueAt }) => dueAt <= at || !gone.has(key))
-      this.#keep(kept, decision.next, at)
-      return rule === undefined ? [] : [{ rule, subject, wish: decision.wish, permission: 'no' }]
-    })
+    const gone = new Set(takeBack?.fired.map(({ key }) => key))
+    this.notices = this.notices.filter(({ key, dueAt }) => dueAt <= at || !gone.has(key))
+    this.#keep({ ...alert, state: next }, subject.name, at)
+    return rule === undefined ? [] : [{ rule, subject, wish, permission: 'no' }]
   }
 }
 

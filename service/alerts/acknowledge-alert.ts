@@ -3,7 +3,7 @@
 import type { AlertNamed } from '../../domain/alerts/alert.ts'
 import { ServiceError } from '../../domain/errors.ts'
 import type { Subject } from '../../domain/watchdog/subject.ts'
-import { type AlertState, isFiring } from '../../rules/alerts/state.ts'
+import { isFiring } from '../../rules/alerts/state.ts'
 import { noteChange } from '../../store/audit.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
 import { runningCycle } from '../usage/rows/cycles.ts'
@@ -30,7 +30,7 @@ export async function acknowledgeAlert(
       : poolId !== null
         ? { kind: 'pool', id: poolId }
         : { kind: 'tenant', id: 0 }
-  const stored = await loadAlerts<AlertState>(tx, [subject], [cycle ?? (await runningCycle(tx)).key, ''])
+  const stored = await loadAlerts(tx, [subject], [cycle ?? (await runningCycle(tx)).key, ''])
   const firing = stored.filter((alert) => alert.rule === rule && isFiring(alert.state))
   if (firing.length === 0) {
     throw new ServiceError('alert_not_found', `Rule ${rule} does not fire for ${subject.kind} ${subject.id}.`)

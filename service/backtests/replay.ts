@@ -20,7 +20,7 @@ import { applyTickets } from '../tickets/apply-tickets.ts'
 import type { TicketRecord } from '../tickets/rows/tickets.ts'
 import { countUsage } from '../usage/record-usage.ts'
 import { openRunningCycle } from '../usage/rows/open-in-slices.ts'
-import type { EvaluationOptions } from '../watchdog/evaluation.ts'
+import type { EvaluationOptions } from '../watchdog/options.ts'
 import { openPlayer, type PlayedStore } from './play.ts'
 import { countPast, fillTables, type Span } from './rows/fill.ts'
 import {

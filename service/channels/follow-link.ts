@@ -2,7 +2,7 @@
 
 import type { AlertLink, Link } from '../../domain/channels/link.ts'
 import { LogLevel } from '../../domain/codes.ts'
-import { type AlertState, isFiring } from '../../rules/alerts/state.ts'
+import { isFiring } from '../../rules/alerts/state.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
 import { acknowledgeAlert } from '../alerts/acknowledge-alert.ts'
 import { loadAlerts, lockAlerts } from '../alerts/rows/alerts.ts'
@@ -79,7 +79,7 @@ async function unsubscribed(tx: TenantTx): Promise<LinkStatus> {
 }
 
 async function acknowledgement(tx: TenantTx, { rule, subject, cycle }: AlertLink) {
-  const stored = await loadAlerts<AlertState>(tx, [subject], [cycle, ''])
+  const stored = await loadAlerts(tx, [subject], [cycle, ''])
   const firing = stored.filter((alert) => alert.rule === rule && isFiring(alert.state)).map(({ state }) => state)
   if (firing.length === 0) return { status: 'over' as const, since: null }
   const since = Math.min(...firing.map(({ began }) => began))

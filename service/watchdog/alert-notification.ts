@@ -9,12 +9,12 @@ import { duration } from '../../domain/quantity.ts'
 import { durationMs } from '../../domain/time/duration.ts'
 import type { FactValue } from '../../domain/watchdog/fact.ts'
 import type { SubjectKind } from '../../domain/watchdog/subject.ts'
+import type { Evaluation } from '../../rules/alerts/decide-all.ts'
+import type { SubjectFacts } from '../../rules/alerts/subject.ts'
 import type { Telling } from '../../rules/alerts/telling.ts'
-
 import type { LeafExplanation } from '../../rules/engine/evaluate.ts'
 import { factsOf } from '../../rules/facts.ts'
-import type { Evaluation } from './decisions.ts'
-import type { Batch, SubjectFacts } from './evaluation.ts'
+import type { Batch } from './read-facts.ts'
 
 /** A notice of an alert, with its evaluation. */
 export interface Notice extends Evaluation {

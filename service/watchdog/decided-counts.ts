@@ -1,8 +1,8 @@
+import type { Decisions } from '../../rules/alerts/decide-all.ts'
 import type { AlertState } from '../../rules/alerts/state.ts'
 import { settled } from '../../rules/alerts/take-back.ts'
-import type { Decisions } from './decisions.ts'
-import type { DecidedCounts } from './evaluation.ts'
 import { newlyUndecidable } from './note-undecidable.ts'
+import type { DecidedCounts } from './options.ts'
 
 type CountedNotices = DecidedCounts['notices']
 

@@ -7,28 +7,17 @@
  */
 import type { Cycle } from '../../domain/time/cycle.ts'
 import type { Subject } from '../../domain/watchdog/subject.ts'
-import { byName } from '../../rules/alerts/inhibit.ts'
+import type { EvaluatedSubject } from '../../rules/alerts/decide-all.ts'
+import { keyOf } from '../../rules/alerts/subject.ts'
 import { evaluateSubject } from '../../rules/engine/evaluate.ts'
-import { rulesFor } from '../../rules/engine/match.ts'
 import { isAway } from '../../store/away.ts'
 import { noteAgain } from '../../store/changed.ts'
 import { type DueMark, markEachDue, postponeSubject, settleDue } from '../../store/due.ts'
 import { inTenant, type Store, type TenantTx } from '../../store/tenancy.ts'
 import { lockAlerts } from '../alerts/rows/alerts.ts'
-import type { RulesInForce } from '../rules/rules-in-force.ts'
 import { keepUnclosed } from '../usage/rows/cycles.ts'
-import {
-  type Batch,
-  type DecidedCounts,
-  type EvaluatedSubject,
-  type EvaluationOptions,
-  isDecidedAt,
-  isWatched,
-  keyOf,
-  matchedOf,
-} from './evaluation.ts'
-import { alertsOfSharedPools } from './inhibitors.ts'
-import { readDeviceChanges, readSituation, readSubjects, type Situation } from './read-facts.ts'
+import type { DecidedCounts, EvaluationOptions } from './options.ts'
+import { readBatch, readSituation } from './read-facts.ts'
 import { writeDecisions } from './write-decisions.ts'
 
 /** Subjects in a transaction. Enough to make set-wise statements pay, few enough to be done quickly. */
@@ -110,38 +99,6 @@ async function evaluate(
   if (ended === undefined) await settle(tx, subjects, checks)
   else await noteAgain(tx, ended.key, checksOf(subjects, checks))
   return counts
-}
-
-/** Reads the basis of the decisions on subjects. */
-export async function readBatch(
-  tx: TenantTx,
-  subjects: readonly Subject[],
-  { version, rules, refused }: RulesInForce,
-  situation: Situation,
-): Promise<Batch> {
-  const { moment, enforcementEnabled, escalateAfterMs, mailsFrom, timeZone, tenant, silences } = situation
-  const decided = rules.filter((rule) => isDecidedAt(rule, moment))
-  const read = await readSubjects(tx, situation, subjects, 'all')
-  const found = new Set(read.map(keyOf))
-  return {
-    moment,
-    enforcementEnabled,
-    timeZone,
-    silences,
-    deviceChanges: await readDeviceChanges(tx, moment, read),
-    tenantName: (await tenant())?.name ?? '',
-    rulesVersion: version,
-    isRefused: refused !== null,
-    rules: byName(rules),
-    poolAlerts: await alertsOfSharedPools(tx, read, moment),
-    escalateAfterMs,
-    mailsFrom,
-    subjects: read.map((subject) => ({
-      ...subject,
-      rules: isWatched(subject) ? rulesFor(decided, matchedOf(subject, tx.tenantId)) : [],
-    })),
-    gone: subjects.filter((subject) => !found.has(keyOf(subject))).map(({ kind, id }) => ({ kind, id })),
-  }
 }
 
 /**

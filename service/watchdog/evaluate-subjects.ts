@@ -11,6 +11,7 @@
  */
 import type { Cycle } from '../../domain/time/cycle.ts'
 import type { Subject } from '../../domain/watchdog/subject.ts'
+import { keyOf } from '../../rules/alerts/subject.ts'
 import { isAway } from '../../store/away.ts'
 import { type ChangedIds, claimChanges, endChanges } from '../../store/changed.ts'
 import { claimDue, settleDue } from '../../store/due.ts'
@@ -21,8 +22,8 @@ import { canDecide } from '../rules/rules-in-force.ts'
 import { endedCycles } from '../usage/rows/cycles.ts'
 import { openRunningCycle } from '../usage/rows/open-in-slices.ts'
 import { evaluateAll } from './evaluate-batch.ts'
-import { type EvaluationOptions, keyOf } from './evaluation.ts'
 import { type LookedAt, lookAt, PAGE } from './look.ts'
+import type { EvaluationOptions } from './options.ts'
 
 /** Due marks looked at together. */
 const MARKS = 2000

@@ -1,18 +1,19 @@
 /** The basis of a decision about an alert, kept with its log entry and independent of later changes. */
 import type { WatchdogMode } from '../../domain/codes.ts'
 import type { Reason, Wish } from '../../rules/alerts/decide.ts'
+import type { Evaluation } from '../../rules/alerts/decide-all.ts'
 import { placeholdersOf } from '../../rules/alerts/message.ts'
 import type { Permission } from '../../rules/alerts/permission.ts'
 import { forMs, keepFiringMs } from '../../rules/alerts/phases.ts'
 import type { Quiet } from '../../rules/alerts/quiet.ts'
 import type { AlertState } from '../../rules/alerts/state.ts'
+import { modeOf } from '../../rules/alerts/subject.ts'
 import { factsRead } from '../../rules/conditions.ts'
 import type { LeafExplanation } from '../../rules/engine/evaluate.ts'
 import { leavesOn } from '../../rules/explain/leaves.ts'
 import type { Facts } from '../../rules/facts.ts'
 import type { Stage } from '../../rules/rule-file.ts'
-import type { Evaluation } from './decisions.ts'
-import { type Batch, modeOf } from './evaluation.ts'
+import type { Batch } from './read-facts.ts'
 
 /** Instants are epoch milliseconds. */
 export interface Grounds {

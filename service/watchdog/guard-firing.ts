@@ -5,18 +5,19 @@
 import type { GuardScope } from '../../domain/enforcement/guard.ts'
 import type { Cycle } from '../../domain/time/cycle.ts'
 import type { Subject } from '../../domain/watchdog/subject.ts'
+import type { Decisions, Evaluation } from '../../rules/alerts/decide-all.ts'
+import type { GuardAnswers } from '../../rules/alerts/decide-subject.ts'
 import { holdOf } from '../../rules/alerts/guard.ts'
-import type { AlertState } from '../../rules/alerts/state.ts'
 import type { StoredAlert } from '../../rules/alerts/stored-alert.ts'
+import { keyOf } from '../../rules/alerts/subject.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
 import { pass } from '../enforcement/guard.ts'
 import { addHeld, holdStates } from '../enforcement/rows/guard-holds.ts'
 import { tellHold, tellMoreOfHold } from '../enforcement/tell-hold.ts'
-import type { Decisions, Evaluation, GuardAnswers } from './decisions.ts'
-import { type Batch, keyOf } from './evaluation.ts'
+import type { Batch } from './read-facts.ts'
 
 /** Reads the decisions of persons about held alerts. Lapsed ones ask again. */
-export async function readAnswers(tx: TenantTx, alerts: readonly StoredAlert<AlertState>[]): Promise<GuardAnswers> {
+export async function readAnswers(tx: TenantTx, alerts: readonly StoredAlert[]): Promise<GuardAnswers> {
   const states = await holdStates(tx, [...new Set(alerts.flatMap(({ state }) => holdOf(state) ?? []))])
   return (_rule, _subject, stored) => {
     const id = stored === null ? undefined : holdOf(stored.state)

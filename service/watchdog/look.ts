@@ -3,44 +3,35 @@
  * look costs far less than an evaluation.
  */
 
-import type { LogLevel } from '../../domain/codes.ts'
 import type { Cycle } from '../../domain/time/cycle.ts'
 import type { Subject, SubjectKind } from '../../domain/watchdog/subject.ts'
-import { wishOf } from '../../rules/alerts/decide.ts'
-import { byName, inhibitorOf, inhibitorsAmong } from '../../rules/alerts/inhibit.ts'
-import { type Quiet, quietOf } from '../../rules/alerts/quiet.ts'
-import { standsStill } from '../../rules/alerts/stand-still.ts'
-import { type AlertState, isOpen, scopeOf } from '../../rules/alerts/state.ts'
+import { type GuardAnswers, isToWithdraw } from '../../rules/alerts/decide-subject.ts'
+import { byName, inhibitorsByPool } from '../../rules/alerts/inhibit.ts'
+import { isDecidedAt, scopesAt } from '../../rules/alerts/state.ts'
 import type { StoredAlert } from '../../rules/alerts/stored-alert.ts'
-import type { CompiledRule } from '../../rules/compile/compile-rule.ts'
+import { isWatched, keyOf, matchedOf, type SubjectFacts } from '../../rules/alerts/subject.ts'
 import { NEVER, tariffBit } from '../../rules/compile/flip.ts'
-import type { FactRow } from '../../rules/compile/row.ts'
-import { flipsAt, levelIn, type Verdict, verdictOn } from '../../rules/compile/verdict.ts'
-import type { Rule } from '../../rules/rule.ts'
+import { flipsAt, judgeSubject, type SubjectVerdict } from '../../rules/compile/judge-subject.ts'
+import type { DeviceChange } from '../../rules/fact-rows.ts'
 import { heldBack } from '../../store/due.ts'
 import type { Flip } from '../../store/shards.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
 import { loadAlerts } from '../alerts/rows/alerts.ts'
 import type { RulesInForce } from '../rules/rules-in-force.ts'
-import { alertOf, type GuardAnswers, isToWithdraw, leftOf } from './decisions.ts'
-import {
-  type EvaluationOptions,
-  isDecidedAt,
-  isWatched,
-  keyOf,
-  mailableOf,
-  matchedOf,
-  permissionOf,
-  type SubjectFacts,
-  scopesAt,
-} from './evaluation.ts'
 import { firstLook } from './first-look/first-look.ts'
 import { readAnswers } from './guard-firing.ts'
-import { alertsOfSharedPools, sharedPoolOf } from './inhibitors.ts'
-import { readPools, readSituation, readSubjects, readTenant, type Situation, type Width } from './read-facts.ts'
+import type { EvaluationOptions } from './options.ts'
+import {
+  alertsOfSharedPools,
+  readPools,
+  readSituation,
+  readSubjects,
+  readTenant,
+  type Situation,
+  type Width,
+} from './read-facts.ts'
 import type { Range } from './rows/sim-lines.ts'
-import { rowsFor } from './rows-of-set.ts'
-import { type SignalMoment, signalFor, signalsAgainAt, wishedOf } from './wished-signal.ts'
+import { signalFor, signalsAgainAt, wishedOf } from './wished-signal.ts'
 
 export interface Looked {
   /** For an evaluation. */
@@ -165,7 +156,7 @@ async function judge(
   read: readonly SubjectFacts[],
   gone: readonly Subject[],
 ): Promise<Judged> {
-  const stored = await loadAlerts<AlertState>(tx, [...read, ...gone], scopesAt(situation.moment))
+  const stored = await loadAlerts(tx, [...read, ...gone], scopesAt(situation.moment))
   const alerts = Map.groupBy(stored, keyOf)
   const poolAlerts = await alertsOfSharedPools(tx, read, situation.moment)
   const around = { alerts, poolAlerts, guardOf: await readAnswers(tx, stored) }
@@ -198,107 +189,64 @@ function looked({ situation, heldBack }: Look, { findings, left }: Judged, beyon
   }
 }
 
-interface Finding extends Judgement {
+interface Finding {
   readonly subject: SubjectFacts
+  readonly verdict: SubjectVerdict<StoredAlert>['is']
+  /** When an evaluation is due even if nothing happens: a `for` ends; {@link NEVER} if none is. */
+  readonly checkAt: number
   readonly flipsAt: number
 }
-interface Judgement {
-  readonly verdict: Verdict
-  /** When a `for` ends; {@link NEVER} if none runs. */
-  readonly checkAt: number
-}
-
-const CHANGED: Judgement = { verdict: 'changed', checkAt: NEVER }
 
 interface StoredAlerts {
   /** By the `keyOf` their subject. */
-  readonly alerts: ReadonlyMap<string, readonly StoredAlert<AlertState>[]>
-  readonly poolAlerts: readonly StoredAlert<AlertState>[]
+  readonly alerts: ReadonlyMap<string, readonly StoredAlert[]>
+  readonly poolAlerts: readonly StoredAlert[]
   readonly guardOf: GuardAnswers
 }
+
+/** Changes of device are not read: one that was missed changes the occurrence too. */
+const NO_CHANGES: ReadonlyMap<number, readonly DeviceChange[]> = new Map()
 
 /** Makes the function that judges a subject of a tenant by its facts. Pure. */
 function judging(
   tenantId: string,
-  { moment, enforcementEnabled: enabled, escalateAfterMs, mailsFrom, silences }: Situation,
-  { compiled, rules, refused }: RulesInForce,
+  situation: Situation,
+  { compiled, rules: all, refused }: RulesInForce,
   { alerts, poolAlerts, guardOf }: StoredAlerts,
 ): (subject: SubjectFacts, width: Width) => Finding {
+  const { moment, enforcementEnabled: enabled } = situation
   const { at: now, cycle } = moment
   const { staleSince } = moment.feed
-  const signalMoment: SignalMoment = { at: now, cycle, enabled }
-  const inForce = { isRefused: refused !== null, rules: byName(rules) }
-  const ofPools = Map.groupBy(inhibitorsAmong(poolAlerts, inForce.rules), ({ id }) => id)
-  const rows = rowsFor(compiled)
+  const rules = byName(all)
+  const isRefused = refused !== null
+  const inhibitors = inhibitorsByPool(poolAlerts, rules)
+  const around = { ...situation, rules, isRefused, deviceChanges: NO_CHANGES, inhibitors, guardOf }
   return (subject, width) => {
-    const attached = attachedTo(subject)
-    const stored = alerts.get(keyOf(subject)) ?? []
-    const row = rows[subject.kind][width](subject.facts)
+    const attached = isWatched(subject)
+      ? compiled.attach(matchedOf(subject, tenantId)).filter(({ rule }) => isDecidedAt(rule, moment))
+      : []
+    const row = compiled.rows[subject.kind][width](subject.facts)
     const tariffs = tariffBit(subject.kind === 'sim' ? subject.row.tariffType : null)
     const flips = flipsAt(attached, row, { now, cycle, staleSince }, tariffs)
-    return { subject, ...judgementOn(subject, attached, row, stored), flipsAt: flips }
+    const verdict = judgeSubject(subject, { attached, row }, alerts.get(keyOf(subject)) ?? [], around)
+    return { subject, ...signalled(subject, verdict), flipsAt: flips }
   }
 
-  function quietFor(
-    rule: Rule,
-    level: LogLevel,
+  /** Adds to a verdict the signals that enforcement needs. */
+  function signalled(
     subject: SubjectFacts,
-    stored: readonly StoredAlert<AlertState>[],
-  ): Quiet | null {
-    const silenced = silences.length === 0 ? null : quietOf(silences, mailableOf(rule, level, subject))
-    if (silenced !== null) return silenced
-    const sharedPoolId = sharedPoolOf(subject)
-    const ofPool = sharedPoolId === null ? [] : (ofPools.get(sharedPoolId) ?? [])
-    return inhibitorOf([...ofPool, ...inhibitorsAmong(stored, inForce.rules)], { rule, level, subject, sharedPoolId })
-  }
-
-  function attachedTo(subject: SubjectFacts): readonly CompiledRule[] {
-    if (!isWatched(subject)) return []
-    const attached = compiled.attach(matchedOf(subject, tenantId))
-    return moment.isEnded ? attached.filter(({ rule }) => isDecidedAt(rule, moment)) : attached
-  }
-
-  function judgementOn(
-    subject: SubjectFacts,
-    attached: readonly CompiledRule[],
-    row: FactRow,
-    stored: readonly StoredAlert<AlertState>[],
-  ): Judgement {
-    if (!moment.isEnded && leftOf(subject, attached, stored, inForce).length > 0) return CHANGED
-    let isUnknown = false
-    let first = NEVER
-    for (const one of attached) {
-      const { rule } = one
-      const scope = scopeOf(rule, cycle.key)
-      const alert = alertOf(stored, rule.name, scope)
-      // An open alert of another scope continues in this one, or is closed.
-      if (stored.some((one) => one.rule === rule.name && one.scope !== scope && isOpen(one.state))) return CHANGED
-      const level = levelIn(one, row, { cycle, staleSince, previous: alert?.state ?? null, now })
-      const permission = permissionOf(rule, level, subject, mailsFrom)
-      const quiet = alert === null ? null : quietFor(rule, level, subject, stored)
-      const guard = guardOf(rule.name, subject, alert)
-      const known = {
-        subject,
-        cycle,
-        now,
-        permission,
-        quiet,
-        guard,
-        escalateAfterMs,
-        staleSince,
-        stored: alert?.state ?? null,
-      }
-      const { verdict, checkAt = NEVER } = verdictOn(one, row, known)
-      if (verdict === 'changed') return CHANGED
-      if (verdict === 'unknown') isUnknown = true
-      const wishing = { rule, subject, permission, stored: alert, isRefused: inForce.isRefused }
-      const wish = alert === null || standsStill(rule, staleSince) ? 'keep' : wishOf(rule, alert.state, permission)
-      const wished = alert === null || moment.isEnded ? null : wishedOf(wish, wishing)
-      if (wished !== null && signalFor(wished, signalMoment) !== undefined) return CHANGED
-      const again = wished === null ? NEVER : (signalsAgainAt(wished, signalMoment, false) ?? NEVER)
-      first = Math.min(first, again)
-      first = Math.min(first, checkAt)
+    verdict: SubjectVerdict<StoredAlert>,
+  ): Pick<Finding, 'verdict' | 'checkAt'> {
+    if (verdict.is !== 'unchanged') return { verdict: verdict.is, checkAt: NEVER }
+    let checkAt = NEVER
+    for (const { outcome, decision, permission, stored } of verdict.decided) {
+      checkAt = Math.min(checkAt, decision.nextCheckAt ?? NEVER)
+      const wished = wishedOf(decision.wish, { rule: outcome.rule, subject, permission, stored, isRefused })
+      if (wished === null) continue
+      const signalMoment = { at: now, cycle, enabled }
+      if (signalFor(wished, signalMoment) !== undefined) return { verdict: 'changed', checkAt: NEVER }
+      checkAt = Math.min(checkAt, signalsAgainAt(wished, signalMoment, false) ?? NEVER)
     }
-    return { verdict: isUnknown ? 'unknown' : 'unchanged', checkAt: first }
+    return { verdict: 'unchanged', checkAt }
   }
 }

@@ -1,6 +1,6 @@
+import type { Evaluation } from '../../rules/alerts/decide-all.ts'
 import { insertOperatorNotices } from '../../store/operator-notices.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
-import type { Evaluation } from './decisions.ts'
 
 /** Subjects fail together. After a short wait the count in the operator's mail is complete. */
 const WAIT_MS = 60_000

@@ -1,11 +1,14 @@
 /** Reads the facts of subjects at one instant. The number of statements does not grow with the subjects. */
-
-import type { LogLevel } from '../../domain/codes.ts'
 import type { Cycle } from '../../domain/time/cycle.ts'
 import { durationMs } from '../../domain/time/duration.ts'
 import type { Subject, SubjectKind } from '../../domain/watchdog/subject.ts'
-import type { OpenSilence } from '../../rules/alerts/quiet.ts'
-import type { DeviceChange, TenantFactRow } from '../../rules/fact-rows.ts'
+import type { Circumstances } from '../../rules/alerts/decide-subject.ts'
+import { byName } from '../../rules/alerts/inhibit.ts'
+import { isDecidedAt, scopesAt } from '../../rules/alerts/state.ts'
+import type { StoredAlert } from '../../rules/alerts/stored-alert.ts'
+import { isWatched, keyOf, matchedOf, type SubjectFacts, sharedPoolOf } from '../../rules/alerts/subject.ts'
+import { rulesFor } from '../../rules/engine/match.ts'
+import type { DeviceChange, JudgedFigures, RowFigures, TenantFactRow } from '../../rules/fact-rows.ts'
 import {
   deviceMs,
   forecastShare,
@@ -17,15 +20,16 @@ import {
   TICKETS_SHARE,
   tenantFactsOf,
 } from '../../rules/facts-of.ts'
+import type { Rule } from '../../rules/rule.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
+import { loadAlerts } from '../alerts/rows/alerts.ts'
 import { openSilences } from '../alerts/rows/silences.ts'
+import type { RulesInForce } from '../rules/rules-in-force.ts'
 import { currentCycle, tenantSettings } from '../usage/rows/cycles.ts'
 import { deviceChanges } from '../usage/rows/device-changes.ts'
 import { readFeed } from '../usage/rows/feed.ts'
-import { rowFigures, rowFiguresBetween } from '../usage/rows/figures.ts'
+import { rowFigures, rowFiguresBetween, rowIn, sumOf } from '../usage/rows/figures.ts'
 import { sumPools } from '../usage/rows/pool-totals.ts'
-import type { SubjectFacts } from './evaluation.ts'
-import { judgedFigures } from './facts.ts'
 import {
   type Among,
   NO_CHARGES,
@@ -43,18 +47,12 @@ import {
 } from './rows/facts.ts'
 
 /** Data common to the facts of all subjects of a tenant. */
-export interface Situation {
-  readonly moment: Moment
+export interface Situation extends Pick<Circumstances, 'moment' | 'silences' | 'escalateAfterMs' | 'mailsFrom'> {
   readonly enforcementEnabled: boolean
-  /** How long a Critical alert may be without acknowledgement before it is escalated; null: for ever. */
-  readonly escalateAfterMs: number | null
-  /** The least level of alerts that the tenant gets mailed. */
-  readonly mailsFrom: LogLevel
   /** IANA name. */
   readonly timeZone: string
   /** Reads the tenant's own row of facts, once: it adds up all its pools. */
   readonly tenant: () => Promise<TenantFactRow | undefined>
-  readonly silences: readonly OpenSilence[]
   /** For reading only: sums of pools that are not stored are added up at each read. */
   readonly isViewed: boolean
 }
@@ -112,6 +110,18 @@ export async function readSims(
   })
 }
 
+/**
+ * The figures that a SIM is judged by: the ledger row in its pool. Voice, messages and `cycleBytes` are sums over all
+ * rows of the cycle, because no allowance of a pool covers them.
+ *
+ * @param poolId null outside pools
+ */
+function judgedFigures(rows: readonly RowFigures[], poolId: number | null): JudgedFigures {
+  const { limitBytes, usageBytes, remainingBytes, overageBytes } = rowIn(rows, poolId)
+  const { usageBytes: cycleBytes, voiceSeconds, smsCount } = sumOf(rows)
+  return { limitBytes, usageBytes, remainingBytes, overageBytes, voiceSeconds, smsCount, cycleBytes }
+}
+
 /** Reads existing pools, by id. @param most so many at most */
 export async function readPools(
   tx: TenantTx,
@@ -157,7 +167,7 @@ export async function readTenant(
  * Reads the latest changes of device of SIMs that count as found in another device, by SIM. Their facts have one
  * change.
  */
-export function readDeviceChanges(
+function readDeviceChanges(
   tx: TenantTx,
   { at, cycle }: Moment,
   subjects: readonly SubjectFacts[],
@@ -184,4 +194,55 @@ export async function readSubjects(
     ...(poolIds.length === 0 ? [] : await readPools(tx, situation, { ids: poolIds }, width)),
     ...(idsOf('tenant').length === 0 ? [] : await readTenant(tx, situation, width)),
   ]
+}
+
+/** Alerts of the pools shared by SIMs. */
+export async function alertsOfSharedPools(
+  tx: TenantTx,
+  subjects: readonly SubjectFacts[],
+  moment: Moment,
+): Promise<StoredAlert[]> {
+  const poolIds = new Set(subjects.map(sharedPoolOf).filter((id) => id !== null))
+  if (poolIds.size === 0) return []
+  const pools = [...poolIds].map((id): Subject => ({ kind: 'pool', id }))
+  return loadAlerts(tx, pools, scopesAt(moment))
+}
+
+/** The basis of the decisions on a batch of subjects. */
+export interface Batch extends Situation, Circumstances {
+  readonly tenantName: string
+  readonly rulesVersion: number
+  /** Alerts of the pools whose data the SIMs among the subjects share. */
+  readonly poolAlerts: readonly StoredAlert[]
+  /** With the rules attached to each; none if it is not watched. */
+  readonly subjects: readonly (SubjectFacts & { readonly rules: readonly Rule[] })[]
+  /** Removed subjects to evaluate: SIMs no longer provisioned, pools deleted. */
+  readonly gone: readonly Subject[]
+}
+
+/** Reads the basis of the decisions on subjects. */
+export async function readBatch(
+  tx: TenantTx,
+  subjects: readonly Subject[],
+  { version, rules, refused }: RulesInForce,
+  situation: Situation,
+): Promise<Batch> {
+  const { moment } = situation
+  const decided = rules.filter((rule) => isDecidedAt(rule, moment))
+  const read = await readSubjects(tx, situation, subjects, 'all')
+  const found = new Set(read.map(keyOf))
+  return {
+    ...situation,
+    deviceChanges: await readDeviceChanges(tx, moment, read),
+    tenantName: (await situation.tenant())?.name ?? '',
+    rulesVersion: version,
+    isRefused: refused !== null,
+    rules: byName(rules),
+    poolAlerts: await alertsOfSharedPools(tx, read, moment),
+    subjects: read.map((subject) => ({
+      ...subject,
+      rules: isWatched(subject) ? rulesFor(decided, matchedOf(subject, tx.tenantId)) : [],
+    })),
+    gone: subjects.filter((subject) => !found.has(keyOf(subject))).map(({ kind, id }) => ({ kind, id })),
+  }
 }

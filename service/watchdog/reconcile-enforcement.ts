@@ -11,6 +11,7 @@ import { enforcePoolId, suspendOnOverageId } from '../../domain/temporal/ids.ts'
 import type { WorkflowRequest } from '../../domain/temporal/outbox.ts'
 import type { SuspendOnOverageInput } from '../../domain/temporal/suspend-on-overage.ts'
 import type { Cycle } from '../../domain/time/cycle.ts'
+import type { AlertSubject, Decisions, Evaluation, Withdrawal } from '../../rules/alerts/decide-all.ts'
 import { firedMessage } from '../../rules/alerts/message.ts'
 import type { Suspend } from '../../rules/rule-file.ts'
 import { rememberStarts, requestWorkflows } from '../../store/outbox.ts'
@@ -18,8 +19,8 @@ import type { TenantTx } from '../../store/tenancy.ts'
 import { endPermits, lockGuard } from '../enforcement/rows/permits.ts'
 import { noteWould, type Would } from '../enforcement/rows/would.ts'
 import { suspendInputOf } from '../enforcement/start-suspension.ts'
-import type { AlertSubject, Decisions, Evaluation, Withdrawal } from './decisions.ts'
-import type { Batch, EvaluationOptions } from './evaluation.ts'
+import type { EvaluationOptions } from './options.ts'
+import type { Batch } from './read-facts.ts'
 import {
   lastSignalSince,
   type Signal,

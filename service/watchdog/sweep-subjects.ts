@@ -7,8 +7,8 @@ import { hearOfRules } from '../rules/rule-events.ts'
 import { canDecide } from '../rules/rules-in-force.ts'
 import { openRunningCycle } from '../usage/rows/open-in-slices.ts'
 import { evaluateAll } from './evaluate-batch.ts'
-import type { EvaluationOptions } from './evaluation.ts'
 import { type Looked, lookAt, lookAtRange, PAGE } from './look.ts'
+import type { EvaluationOptions } from './options.ts'
 
 /** Subjects of a shard. One with more is split. */
 const MOST_SUBJECTS = 20_000

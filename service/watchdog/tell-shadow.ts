@@ -2,10 +2,11 @@
  * Records for the operator the log entries, mails and suspensions that rules in shadow would have caused. Tenants do
  * not see it.
  */
+import type { Decisions, Evaluation } from '../../rules/alerts/decide-all.ts'
+import { NOUNS } from '../../rules/alerts/subject.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
 import { insertShadowEntries, type NewShadowEntry } from '../alerts/rows/shadow-log.ts'
-import { type Decisions, type Evaluation, NOUNS } from './decisions.ts'
-import type { Batch } from './evaluation.ts'
+import type { Batch } from './read-facts.ts'
 import { type Told, toldOf, withdrawnOf } from './tell.ts'
 
 /** Writes the shadow log: an entry for each telling and each action that would have been taken. */

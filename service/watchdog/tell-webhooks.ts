@@ -4,14 +4,14 @@
  */
 import { LogLevel } from '../../domain/codes.ts'
 import type { AlertData, WebhookEvent } from '../../domain/notifications/event.ts'
+import type { AlertSubject, Decisions, Evaluation, Withdrawal } from '../../rules/alerts/decide-all.ts'
 import { withoutStep } from '../../rules/alerts/keys.ts'
 import { firedMessage, resolvedMessage } from '../../rules/alerts/message.ts'
 import { type AlertState, isFiring } from '../../rules/alerts/state.ts'
 import { levelAt } from '../../rules/ladder.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
 import { insertWebhookEvents } from '../../store/webhook-events.ts'
-import type { AlertSubject, Decisions, Evaluation, Withdrawal } from './decisions.ts'
-import type { Batch } from './evaluation.ts'
+import type { Batch } from './read-facts.ts'
 
 /** Writes the events of all decisions, once for each. */
 export const tellWebhooks = (tx: TenantTx, batch: Batch, { evaluations, withdrawals }: Decisions): Promise<void> =>

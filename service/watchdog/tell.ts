@@ -1,7 +1,9 @@
 /** Reports decisions about alerts: entries of the watchdog log, events, and notices to mail. Each is written once. */
 import { EventSeverity, EventType, LogLevel } from '../../domain/codes.ts'
 import { mailWaits, shortenedWait } from '../../domain/notifications/waits.ts'
+import type { AlertSubject, Decisions, Evaluation, Withdrawal } from '../../rules/alerts/decide-all.ts'
 import { endedMessage, tellingMessage } from '../../rules/alerts/message.ts'
+import { NOUNS } from '../../rules/alerts/subject.ts'
 import { settled } from '../../rules/alerts/take-back.ts'
 import { levelOfTelling, type Telling } from '../../rules/alerts/telling.ts'
 import type { Facts } from '../../rules/facts.ts'
@@ -11,9 +13,9 @@ import { insertLogEntries, type NewLogEntry } from '../../store/log.ts'
 import { insertNotifications, lastGroupedAt, takeBackNotifications } from '../../store/notifications.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
 import { notificationOf } from './alert-notification.ts'
-import { type AlertSubject, type Decisions, type Evaluation, NOUNS, type Withdrawal } from './decisions.ts'
-import type { Batch, EvaluationOptions } from './evaluation.ts'
 import { type Grounds, groundsOf, kept } from './grounds.ts'
+import type { EvaluationOptions } from './options.ts'
+import type { Batch } from './read-facts.ts'
 import { tellWebhooks } from './tell-webhooks.ts'
 
 /** A telling, with its subject and contents. */

@@ -3,15 +3,13 @@
  * Pure; instants are epoch milliseconds.
  */
 import { SimStatus } from '../../domain/codes.ts'
-import type { AlertSignal } from '../../domain/temporal/signals.ts'
+import { type AlertSignal, isOrdered } from '../../domain/temporal/signals.ts'
 import type { Cycle } from '../../domain/time/cycle.ts'
 import type { Wish } from '../../rules/alerts/decide.ts'
 import type { Permission } from '../../rules/alerts/permission.ts'
-import type { AlertState } from '../../rules/alerts/state.ts'
 import type { StoredAlert } from '../../rules/alerts/stored-alert.ts'
+import type { SubjectFacts } from '../../rules/alerts/subject.ts'
 import type { Rule } from '../../rules/rule.ts'
-import { DELAYED } from '../alerts/rows/alerts.ts'
-import type { SubjectFacts } from './evaluation.ts'
 
 /** `would`: only logged, as a suspension that would have happened. The others are signals. */
 export type Signal = AlertSignal | 'would'
@@ -22,7 +20,7 @@ export interface Wished {
   readonly permission: Permission['suspend']
   /** The rule is older than the one that should be in force, and its stage must not take a suspension back. */
   readonly keep: boolean
-  readonly stored: Pick<StoredAlert<AlertState>, 'lastSignal' | 'lastSignalAt'> | null
+  readonly stored: Pick<StoredAlert, 'lastSignal' | 'lastSignalAt'> | null
   /** Of a SIM; null for another or a removed subject. */
   readonly sim: { readonly status: SimStatus; readonly statusSince: Date } | null
   /** Whether to signal again while it lasts: a pool's usage grows, and its workflow picks SIMs again. */
@@ -69,9 +67,6 @@ const againAfterMs = ({ startsAt, endsAt }: Cycle): number => Math.min(MOST_AGAI
 export function lastSignalSince(startsAt: number, { stored }: Pick<Wished, 'stored'>): string | null {
   return stored !== null && (stored.lastSignalAt?.getTime() ?? 0) >= startsAt ? stored.lastSignal : null
 }
-
-/** Whether the last signal is an order to suspend, be it one that waits for usage. */
-export const isOrdered = (signal: string | null): boolean => signal === 'overLimit' || signal === DELAYED
 
 /** The signal to send now; undefined if nothing has changed since the last one. */
 export function signalFor(wished: Wished, { at, cycle, enabled }: SignalMoment): Signal | undefined {

@@ -1,25 +1,21 @@
 /** Decides the alerts of an evaluation, and writes the results: tellings, signals, and the alerts themselves. */
 import type { Subject } from '../../domain/watchdog/subject.ts'
+import { type AlertSubject, type Decisions, decideAll, type EvaluatedSubject } from '../../rules/alerts/decide-all.ts'
+import { changesAlert } from '../../rules/alerts/decide-subject.ts'
 import { isTold } from '../../rules/alerts/inhibit.ts'
-import { type AlertState, isFiring, isSame } from '../../rules/alerts/state.ts'
+import { type AlertState, isFiring, scopesAt } from '../../rules/alerts/state.ts'
 import type { StoredAlert } from '../../rules/alerts/stored-alert.ts'
+import { keyOf } from '../../rules/alerts/subject.ts'
 import { settled } from '../../rules/alerts/take-back.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
 import { forgetAlerts, loadAlerts, markFiringSimsDue, saveAlerts } from '../alerts/rows/alerts.ts'
 import { poolNames } from '../pools/rows/pools.ts'
 import { simLabels } from '../sims/rows/sims.ts'
 import { decidedCounts } from './decided-counts.ts'
-import { type AlertSubject, type Decisions, decideAll } from './decisions.ts'
-import {
-  type Batch,
-  type DecidedCounts,
-  type EvaluatedSubject,
-  type EvaluationOptions,
-  keyOf,
-  scopesAt,
-} from './evaluation.ts'
 import { guardFiring, readAnswers } from './guard-firing.ts'
 import { noteUndecidable } from './note-undecidable.ts'
+import type { DecidedCounts, EvaluationOptions } from './options.ts'
+import type { Batch } from './read-facts.ts'
 import { type Reconciled, reconcile, type SentSignal } from './reconcile-enforcement.ts'
 import { tellAll } from './tell.ts'
 import { tellShadow } from './tell-shadow.ts'
@@ -40,9 +36,11 @@ export async function writeDecisions(
   evaluated: readonly EvaluatedSubject[],
   options: EvaluationOptions,
 ): Promise<Written> {
-  const stored = await loadAlerts<AlertState>(tx, [...evaluated, ...batch.gone], scopesAt(batch.moment))
-  const deciding = { batch, evaluated, gone: await namedOf(tx, batch.gone, stored), stored }
-  const decisions = await guardFiring(tx, batch, await readAnswers(tx, stored), (guard) => decideAll(deciding, guard))
+  const stored = await loadAlerts(tx, [...evaluated, ...batch.gone], scopesAt(batch.moment))
+  const deciding = { evaluated, gone: await namedOf(tx, batch.gone, stored), stored }
+  const decisions = await guardFiring(tx, batch, await readAnswers(tx, stored), (guardOf) =>
+    decideAll(batch, deciding, guardOf),
+  )
   const takenBack = await tellAll(tx, batch, decisions, options)
   await tellShadow(tx, batch, decisions)
   const { sent, again } = await reconcile(tx, batch, decisions, options)
@@ -60,7 +58,7 @@ export async function writeDecisions(
 async function namedOf(
   tx: TenantTx,
   gone: readonly Subject[],
-  alerts: readonly StoredAlert<AlertState>[],
+  alerts: readonly StoredAlert[],
 ): Promise<AlertSubject[]> {
   const alerted = new Set(alerts.map(keyOf))
   const left = gone.filter((subject) => alerted.has(keyOf(subject)))
@@ -81,7 +79,7 @@ function changed(
   sent: readonly SentSignal[],
   takenBack: ReadonlySet<string>,
   { moment, rulesVersion }: Batch,
-): StoredAlert<AlertState>[] {
+): StoredAlert[] {
   const at = new Date(moment.at)
   const signals = new Map(sent.map(({ decided, signal }) => [decided, signal]))
   const signalled = (decided: SentSignal['decided']) => {
@@ -90,12 +88,7 @@ function changed(
     return signal === undefined ? { lastSignal, lastSignalAt } : { lastSignal: signal, lastSignalAt: at }
   }
   const stateOf = ({ decision }: SentSignal['decided']): AlertState => settled(decision, takenBack).next
-  const isWritten = (decided: SentSignal['decided']): boolean => {
-    const { stored, scope, decision } = decided
-    if (signals.has(decided)) return true
-    if (stored === null) return decision.next.phase !== 'inactive' || decision.next.error !== null
-    return stored.scope !== scope || !isSame(stored.state, decision.next)
-  }
+  const isWritten = (decided: SentSignal['decided']): boolean => signals.has(decided) || changesAlert(decided)
   return [
     ...evaluations.filter(isWritten).map((one) => ({
       rule: one.outcome.rule.name,
@@ -131,7 +124,7 @@ function poolsNoLongerInhibiting({ evaluations, withdrawals }: Decisions): numbe
 }
 
 /** The alerts that continue in another scope. */
-const handedOver = ({ evaluations }: Decisions): StoredAlert<AlertState>[] =>
+const handedOver = ({ evaluations }: Decisions): StoredAlert[] =>
   evaluations.flatMap(({ scope, stored }) => (stored !== null && stored.scope !== scope ? [stored] : []))
 
 function nextChecks({ evaluations }: Decisions, again: Reconciled['again']): Map<string, number> {

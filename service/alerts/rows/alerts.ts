@@ -1,5 +1,6 @@
 /** Stores alert states. */
 import { type RawBuilder, sql } from 'kysely'
+import { DELAYED } from '../../../domain/temporal/signals.ts'
 import { fromCoded, SUBJECT_CODES, type Subject, type SubjectCode, toCoded } from '../../../domain/watchdog/subject.ts'
 import type { StoredAlert } from '../../../rules/alerts/stored-alert.ts'
 import { markDue } from '../../../store/due.ts'
@@ -12,9 +13,6 @@ import { mine, type TenantTx } from '../../../store/tenancy.ts'
 export async function lockAlerts(tx: TenantTx): Promise<void> {
   await sql`select pg_advisory_xact_lock(hashtext('simherd.alerts'), hashtext(${tx.lockName}))`.execute(tx.q)
 }
-
-/** In place of the last signal to enforcement: an order to suspend that waits until usage is received. */
-export const DELAYED = 'delayed'
 
 /** Notes that the orders to suspend SIMs wait. Call with the alerts locked. @returns the SIMs with an open order */
 export async function delayOrders(
@@ -48,15 +46,15 @@ const alertsOf = (tx: TenantTx, kind: SubjectCode, ids: readonly number[]): RawB
             ) l)`
 
 /** Reads the alerts of subjects in any of the given scopes. A statement for each kind of subject. */
-export async function loadAlerts<State>(
+export async function loadAlerts(
   tx: TenantTx,
   subjects: readonly Subject[],
   scopes: readonly string[],
-): Promise<StoredAlert<State>[]> {
-  const found: StoredAlert<State>[] = []
+): Promise<StoredAlert[]> {
+  const found: StoredAlert[] = []
   for (const [kind, ofKind] of Map.groupBy(subjects, (subject) => subject.kind)) {
     const ids = ofKind.map(({ id }) => id)
-    const { rows } = await sql<Omit<StoredAlert<State>, 'kind'> & { readonly kind: SubjectCode }>`
+    const { rows } = await sql<Omit<StoredAlert, 'kind'> & { readonly kind: SubjectCode }>`
       select rule, subject_kind as kind, subject_id as id, scope, state, firing, rule_version as "ruleVersion",
              evaluated_at as "evaluatedAt", explanation, asked as "lastSignal", asked_at as "lastSignalAt"
         from ${alertsOf(tx, SUBJECT_CODES[kind], ids)} a
@@ -80,7 +78,7 @@ export async function simsWithAlerts(
 }
 
 /** Writes alert states. Call with the alerts locked. */
-export async function saveAlerts<State>(tx: TenantTx, alerts: readonly StoredAlert<State>[]): Promise<void> {
+export async function saveAlerts(tx: TenantTx, alerts: readonly StoredAlert[]): Promise<void> {
   if (alerts.length === 0) return
   await sql`
     insert into alerts as a (rule, subject_kind, subject_id, scope, state, firing, rule_version, evaluated_at,

@@ -6,9 +6,11 @@ import { labelOf, WatchdogMode } from '../../../domain/codes.ts'
 import { ServiceError } from '../../../domain/errors.ts'
 import type { ExplainedRule, Explanation, Followed } from '../../../domain/rules/explanation.ts'
 import type { Subject } from '../../../domain/watchdog/subject.ts'
+import { decideAll, type Evaluation } from '../../../rules/alerts/decide-all.ts'
 import { keyOfMark } from '../../../rules/alerts/keys.ts'
-import type { AlertState } from '../../../rules/alerts/state.ts'
+import { scopesAt } from '../../../rules/alerts/state.ts'
 import type { StoredAlert } from '../../../rules/alerts/stored-alert.ts'
+import { isWatched, keyOf, matchedOf, modeOf, NOUNS, type SubjectFacts } from '../../../rules/alerts/subject.ts'
 import { evaluateSubject } from '../../../rules/engine/evaluate.ts'
 import { leavesOn } from '../../../rules/explain/leaves.ts'
 import { misfitsOf } from '../../../rules/explain/match.ts'
@@ -23,17 +25,12 @@ import { poolNames } from '../../pools/rows/pools.ts'
 import type { ReadRules } from '../../rules/rules-in-force.ts'
 import { simLabels } from '../../sims/rows/sims.ts'
 import { runningCycle } from '../../usage/rows/cycles.ts'
-import { decideAll, type Evaluation, NOUNS } from '../decisions.ts'
-import { readBatch } from '../evaluate-batch.ts'
-import { type Batch, isWatched, keyOf, matchedOf, modeOf, type SubjectFacts, scopesAt } from '../evaluation.ts'
 import { groundsOf } from '../grounds.ts'
 import { alertsOf, readAnswers } from '../guard-firing.ts'
-import { viewSituation } from '../read-facts.ts'
+import { type Batch, readBatch, viewSituation } from '../read-facts.ts'
 import { comparisonsOf } from './comparisons.ts'
 import { decisionsOf, notOpen, postponed } from './explain-decisions.ts'
 import { enforcedBy, type Followable, NOTHING_FOLLOWED, readFollowed } from './read-followed.ts'
-
-type Stored = StoredAlert<AlertState>
 
 /** The findings about the subject. */
 interface Found {
@@ -45,7 +42,7 @@ interface Found {
   readonly version: number
   /** By rule. */
   readonly evaluations: ReadonlyMap<string, Evaluation>
-  readonly alerts: ReadonlyMap<string, Stored>
+  readonly alerts: ReadonlyMap<string, StoredAlert>
   readonly isOpen: boolean
   readonly isPostponed: boolean
 }
@@ -64,7 +61,7 @@ export async function explainSubject(
   const inForce = await readRules(tx)
   const { isOpen, ...cycle } = await runningCycle(tx)
   const batch = await readBatch(tx, [subject], inForce, await viewSituation(tx, cycle))
-  const stored = await loadAlerts<AlertState>(tx, [subject], scopesAt(batch.moment))
+  const stored = await loadAlerts(tx, [subject], scopesAt(batch.moment))
   const found: Found = {
     tx,
     subject,
@@ -109,14 +106,14 @@ async function labelOfSubject(tx: TenantTx, { kind, id }: Subject): Promise<stri
 async function evaluationsOf(
   tx: TenantTx,
   batch: Batch,
-  stored: readonly Stored[],
+  stored: readonly StoredAlert[],
 ): Promise<ReadonlyMap<string, Evaluation>> {
   const [subject] = batch.subjects
   if (subject === undefined) return new Map()
   const evaluated = [{ ...subject, outcomes: await evaluateSubject(subject.rules, subject.facts) }]
-  const deciding = { batch, evaluated, gone: [], stored }
+  const deciding = { evaluated, gone: [], stored }
   const answers = await readAnswers(tx, stored)
-  const decided = decideAll(deciding, answers).evaluations
+  const decided = decideAll(batch, deciding, answers).evaluations
   const held = new Map<string, number>()
   for (const { decision, outcome } of decided) {
     if (!decision.counts) continue
@@ -127,7 +124,7 @@ async function evaluationsOf(
   const evaluations =
     held.size === 0
       ? decided
-      : decideAll(deciding, (rule, about, alert) => held.get(rule) ?? answers(rule, about, alert)).evaluations
+      : decideAll(batch, deciding, (rule, about, alert) => held.get(rule) ?? answers(rule, about, alert)).evaluations
   return new Map(evaluations.map((one) => [one.outcome.rule.name, one]))
 }
 
@@ -159,7 +156,7 @@ async function followedBy(
   return new Map(open.map(({ rule }, n) => [rule, followed[n] ?? NOTHING_FOLLOWED]))
 }
 
-const shownAlert = (alert: Stored | undefined, { kind }: Subject): ExplainedRule['alert'] =>
+const shownAlert = (alert: StoredAlert | undefined, { kind }: Subject): ExplainedRule['alert'] =>
   alert === undefined
     ? null
     : {
@@ -248,7 +245,7 @@ function explainedRule(rule: Rule, found: Found, followed: Followed = NOTHING_FO
 
 /** An alert whose rule is no longer in force. */
 const removedRule = (
-  alert: Stored,
+  alert: StoredAlert,
   { subject, facts }: Found,
   followed: Followed = NOTHING_FOLLOWED,
 ): ExplainedRule => ({

@@ -5,18 +5,18 @@
  * It goes through all of them in one piece without an object for each. Facts, attachment and answers come from the same
  * functions as in a look (look.ts).
  */
+import { scopesAt } from '../../../rules/alerts/state.ts'
+import { isWatchedSim } from '../../../rules/alerts/subject.ts'
 import type { CompiledRule } from '../../../rules/compile/compile-rule.ts'
 import { NEVER, tariffBit } from '../../../rules/compile/flip.ts'
-import { beginsNothing, flipsAt } from '../../../rules/compile/verdict.ts'
+import { beginsNothing, flipsAt } from '../../../rules/compile/judge-subject.ts'
 import type { Matched } from '../../../rules/engine/match.ts'
 import { type Moment, SIM_FACTS } from '../../../rules/facts-of.ts'
 import type { TenantTx } from '../../../store/tenancy.ts'
 import { simsWithAlerts } from '../../alerts/rows/alerts.ts'
 import type { RulesInForce } from '../../rules/rules-in-force.ts'
-import { isWatchedSim, scopesAt } from '../evaluation.ts'
 import type { Situation } from '../read-facts.ts'
 import type { Range } from '../rows/sim-lines.ts'
-import { rowsFor } from '../rows-of-set.ts'
 import { type JudgedLine, readJudgedLines } from './judged-lines.ts'
 
 /** The result of a first look. */
@@ -63,7 +63,6 @@ export async function firstLook(
  * present line; null if it may now. The SIM has no alert, and no second ledger row.
  */
 function judging(tenantId: string, moment: Moment, { compiled }: RulesInForce, line: JudgedLine): () => number | null {
-  const { line: fill } = rowsFor(compiled)
   const at = { now: moment.at, cycle: moment.cycle, staleSince: moment.feed.staleSince }
   const to: Matched = {
     subject: 'sim',
@@ -85,7 +84,7 @@ function judging(tenantId: string, moment: Moment, { compiled }: RulesInForce, l
     const attached = compiled.attach(to)
     if (attached.length === 0) return NEVER
     if (!isKnown(attached)) return null
-    const row = fill(line, moment)
+    const row = compiled.rows.line(line, moment)
     for (const one of attached) if (!beginsNothing(one, row)) return null
     return flipsAt(attached, row, at, tariffBit(line.tariffType))
   }

@@ -1,4 +1,5 @@
 import type { Subject } from '../../../domain/watchdog/subject.ts'
+import { unseen } from '../../../rules/alerts/state.ts'
 import type { saveAlerts } from '../../../service/alerts/rows/alerts.ts'
 
 type SavedAlert = Parameters<typeof saveAlerts>[1][number]
@@ -11,7 +12,7 @@ export const anAlert = (
   kind,
   id,
   firing: true,
-  state: { began: 0 },
+  state: unseen(0),
   ruleVersion: 1,
   explanation: [],
   lastSignal: null,

@@ -6,6 +6,7 @@ import { TariffType, TicketType, WatchdogMode } from '../../../domain/codes.ts'
 import { suspendOnOverageId } from '../../../domain/temporal/ids.ts'
 import type { Subject } from '../../../domain/watchdog/subject.ts'
 import { pickFromPool } from '../../../rules/alerts/pick-sims.ts'
+import { unseen } from '../../../rules/alerts/state.ts'
 import { saveAlerts } from '../../../service/alerts/rows/alerts.ts'
 import { poolEnforcement, simEnforcement } from '../../../service/enforcement/read-enforcement.ts'
 import { takeSuspendStart } from '../../../service/enforcement/start-suspension.ts'
@@ -29,7 +30,7 @@ async function aPoolOver(answer: { readonly code: string; readonly retryable: bo
   const [larger = 0, smaller = 0] = await harness.activeSims(2, { poolId })
   await harness.record([harness.usage(larger, { bytesUp: 400 }), harness.usage(smaller, { bytesUp: 300 })])
   const fire = (subject: Subject) => {
-    const [state, evaluatedAt] = [{ began: store.now }, new Date(store.now)]
+    const [state, evaluatedAt] = [unseen(store.now), new Date(store.now)]
     return asTenant((tx) => saveAlerts(tx, [anAlert(subject, { rule: RULE, scope: CYCLE, state, evaluatedAt })]))
   }
   await fire({ kind: 'pool', id: poolId })

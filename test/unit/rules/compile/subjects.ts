@@ -19,7 +19,7 @@ import type { Random } from '../../../setup/seed.ts'
 
 const BILLING_CYCLES = ['P1M', 'P1D', 'PT5M'] as const
 
-function aMoment(random: Random): Moment {
+export function aMoment(random: Random): Moment {
   const billingCycle = random.pick(BILLING_CYCLES)
   const cycle = cycleAt(billingCycle, Date.UTC(2026, random.below(12), 1 + random.below(28)))
   const at = cycle.startsAt + random.below(cycle.endsAt - cycle.startsAt)
@@ -59,7 +59,7 @@ const settings = (random: Random) => ({
   enableBurnRateAlerts: random.pick([null, true, false]),
 })
 
-const aSim = (random: Random, { at, cycle }: Moment): SimRow & JudgedFigures & WindowSums => {
+export const aSim = (random: Random, { at, cycle }: Moment): SimRow & JudgedFigures & WindowSums => {
   const length = cycle.endsAt - cycle.startsAt
   const tariffType = random.pick([null, ...Object.values(TariffType)])
   const inPool = random.chance(0.7)

@@ -1,0 +1,142 @@
+/** Decides the alerts of a batch of subjects, and withdraws those whose rule no longer covers its subject. Pure. */
+import { WatchdogMode } from '../../domain/codes.ts'
+import type { Subject } from '../../domain/watchdog/subject.ts'
+import type { RuleOutcome } from '../engine/evaluate.ts'
+import { type AlertDecision, withdrawAlert } from './decide.ts'
+import {
+  type Circumstances,
+  type DecidedAlert,
+  decideSubject,
+  type GuardAnswers,
+  isToWithdraw,
+  leftOf,
+} from './decide-subject.ts'
+import { inhibitorsByPool, type PossibleInhibitor } from './inhibit.ts'
+import type { StoredAlert } from './stored-alert.ts'
+import { keyOf, modeOf, NOUNS, poolIdOf, type SubjectFacts, subjectLabel } from './subject.ts'
+
+/** The subject of an alert, with its label for people. */
+export interface AlertSubject extends Subject {
+  readonly label: string
+  /** Null outside pools. */
+  readonly poolId: number | null
+}
+
+/** A subject and the outcomes of its rules. */
+export type EvaluatedSubject = SubjectFacts & { readonly outcomes: readonly RuleOutcome[] }
+
+/** The result of one rule for one subject. */
+export interface Evaluation extends DecidedAlert {
+  readonly about: AlertSubject
+  readonly subject: SubjectFacts
+}
+
+/** An alert whose rule no longer covers its subject. */
+export interface Withdrawal {
+  readonly about: AlertSubject
+  readonly scope: string
+  readonly stored: StoredAlert
+  /** As a clause: "the SIM is exempt from the watchdog". */
+  readonly why: string
+  readonly decision: AlertDecision
+}
+
+export interface Decisions {
+  readonly evaluations: readonly Evaluation[]
+  readonly withdrawals: readonly Withdrawal[]
+}
+
+/** The subjects of a batch. */
+export interface Deciding {
+  readonly evaluated: readonly EvaluatedSubject[]
+  /** Removed subjects. */
+  readonly gone: readonly AlertSubject[]
+  /** The alerts of all of them. */
+  readonly stored: readonly StoredAlert[]
+}
+
+interface OfBatch extends Circumstances {
+  /** Alerts of the pools whose data SIMs of the batch share. */
+  readonly poolAlerts: readonly StoredAlert[]
+}
+
+/** Decides all alerts of the subjects, and of removed subjects. */
+export function decideAll(batch: OfBatch, { evaluated, gone, stored }: Deciding, guardOf: GuardAnswers): Decisions {
+  const { moment, rules } = batch
+  const bySubject = Map.groupBy(stored, keyOf)
+  const alertsOf = (subject: Subject) => bySubject.get(keyOf(subject)) ?? []
+  const withdrawalOf = (about: AlertSubject, alert: StoredAlert, why: string): Withdrawal => {
+    const name = { rule: alert.rule, subject: about, scope: alert.scope }
+    const decision = withdrawAlert({ name, previous: alert.state, now: moment.at })
+    return { about, scope: alert.scope, stored: alert, why, decision }
+  }
+  const left = evaluated.flatMap((subject) =>
+    leftOf(subject, subject.outcomes, alertsOf(subject), batch).map((alert) =>
+      withdrawalOf(aboutOf(subject), alert, whyWithdrawn(subject, alert.rule, rules)),
+    ),
+  )
+  const ofGone = gone.flatMap((about) =>
+    alertsOf(about)
+      .filter(isToWithdraw)
+      .map((alert) => withdrawalOf(about, alert, whyGone(about))),
+  )
+  return {
+    evaluations: evaluateInOrder(batch, evaluated, alertsOf, guardOf),
+    withdrawals: moment.isEnded ? [] : [...left, ...ofGone],
+  }
+}
+
+/** Pools first: their alerts inhibit those of their SIMs. */
+function evaluateInOrder(
+  batch: OfBatch,
+  evaluated: readonly EvaluatedSubject[],
+  alertsOf: (subject: Subject) => readonly StoredAlert[],
+  guardOf: GuardAnswers,
+): Evaluation[] {
+  const evaluationsOf = (subjects: readonly EvaluatedSubject[], ofPools: readonly PossibleInhibitor[]) => {
+    const around = { ...batch, guardOf, inhibitors: inhibitorsByPool(ofPools, batch.rules) }
+    return subjects.flatMap((subject) =>
+      decideSubject(subject, subject.outcomes, alertsOf(subject), around).map(
+        (one): Evaluation => ({ ...one, about: aboutOf(subject), subject }),
+      ),
+    )
+  }
+  const isPool = ({ kind }: Subject) => kind === 'pool'
+  const ofPools = evaluationsOf(evaluated.filter(isPool), [])
+  const decided = new Set(evaluated.filter(isPool).map(keyOf))
+  const others = evaluationsOf(
+    evaluated.filter((subject) => !isPool(subject)),
+    [...batch.poolAlerts.filter((alert) => !decided.has(keyOf(alert))), ...ofPools.map(asInhibitor)],
+  )
+  return [...ofPools, ...others]
+}
+
+const asInhibitor = ({
+  outcome: { rule },
+  about: { kind, id },
+  decision: { next },
+}: Evaluation): PossibleInhibitor => ({
+  rule: rule.name,
+  kind,
+  id,
+  state: next,
+})
+
+const aboutOf = (subject: SubjectFacts): AlertSubject => ({
+  kind: subject.kind,
+  id: subject.id,
+  label: subjectLabel(subject),
+  poolId: poolIdOf(subject),
+})
+
+function whyWithdrawn(subject: SubjectFacts, rule: string, rules: Circumstances['rules']): string {
+  if (subject.kind === 'sim' && subject.row.exempt) return 'the SIM is exempt from the watchdog'
+  if (modeOf(subject) === WatchdogMode.Disabled) return `the watchdog is disabled for the ${NOUNS[subject.kind]}`
+  const known = rules.get(rule)
+  if (known === undefined) return 'the rule was removed'
+  if (known.event.params.stage === 'off') return 'the rule was switched off'
+  return `the rule no longer covers the ${NOUNS[subject.kind]}`
+}
+
+const whyGone = ({ kind }: Subject): string =>
+  kind === 'sim' ? 'the SIM is no longer provisioned' : `the ${NOUNS[kind]} was deleted`

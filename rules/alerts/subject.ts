@@ -1,0 +1,82 @@
+/** Subjects of rules: SIMs, pools and the tenant, with their facts. */
+import { WatchdogMode } from '../../domain/codes.ts'
+import { settingsInForce, type WatchdogSettings } from '../../domain/watchdog/settings.ts'
+import type { Subject, SubjectKind } from '../../domain/watchdog/subject.ts'
+import type { Matched } from '../engine/match.ts'
+import type { JudgedFigures, PoolFactRow, SimRow, TenantFactRow } from '../fact-rows.ts'
+import type { PoolFacts, SimFacts, TenantFacts } from '../facts.ts'
+
+interface Of<K extends SubjectKind, Row, F> extends Subject {
+  readonly kind: K
+  readonly row: Row
+  readonly facts: F
+}
+/** A subject, its row, and its facts. */
+export type SubjectFacts =
+  | Of<'sim', SimRow & JudgedFigures, SimFacts>
+  | Of<'pool', PoolFactRow, PoolFacts>
+  | Of<'tenant', TenantFactRow, TenantFacts>
+
+/** Kinds of subjects in a sentence. */
+export const NOUNS = { sim: 'SIM', pool: 'pool', tenant: 'tenant' } as const
+
+/** The name people use for a subject. */
+export function subjectLabel(subject: SubjectFacts): string {
+  switch (subject.kind) {
+    case 'sim':
+      return subject.row.tag === '' ? subject.row.iccid : subject.row.tag
+    case 'pool':
+      return subject.row.poolName
+    case 'tenant':
+      return subject.row.name
+  }
+}
+
+/** The pool of a SIM, or the pool itself. */
+export const poolIdOf = (subject: SubjectFacts): number | null =>
+  subject.kind === 'tenant' ? null : subject.row.poolId
+
+/** Id of the pool whose data a SIM shares; null for other subjects. */
+export function sharedPoolOf(subject: SubjectFacts): number | null {
+  if (subject.kind !== 'sim' || subject.row.poolId === null) return null
+  const { tariffType } = subject.facts
+  return tariffType === 'Dynamic Pool' || tariffType === 'Fixed Pool' ? subject.row.poolId : null
+}
+
+/** The mode in force. A tenant has none: Monitor. */
+export function modeOf(subject: SubjectFacts): WatchdogMode {
+  switch (subject.kind) {
+    case 'sim':
+      return settingsInForce(subject.row, subject.row.pool).watchdogMode
+    case 'pool':
+      return subject.row.mode
+    case 'tenant':
+      return WatchdogMode.Monitor
+  }
+}
+
+/** The properties by which rules match a subject. */
+export function matchedOf(subject: SubjectFacts, tenantId: string): Matched {
+  switch (subject.kind) {
+    case 'sim': {
+      const { poolName, tag, tariffType } = subject.facts
+      return { subject: 'sim', tenantId, poolName, tag, tariffType }
+    }
+    case 'pool': {
+      const { poolName, tariffType } = subject.facts
+      return { subject: 'pool', tenantId, poolName, tag: null, tariffType }
+    }
+    case 'tenant':
+      return { subject: 'tenant', tenantId, poolName: null, tag: null, tariffType: null }
+  }
+}
+
+/** Whether rules are evaluated for it: neither exempt nor Disabled. */
+export const isWatched = (subject: SubjectFacts): boolean =>
+  subject.kind === 'sim' ? isWatchedSim(subject.row) : modeOf(subject) !== WatchdogMode.Disabled
+
+export const isWatchedSim = (row: Pick<SimRow, keyof WatchdogSettings | 'pool' | 'exempt'>): boolean =>
+  !row.exempt && settingsInForce(row, row.pool).watchdogMode !== WatchdogMode.Disabled
+
+/** A map key for a subject: `<kind>/<id>`. */
+export const keyOf = ({ kind, id }: Subject): string => `${kind}/${id}`
