@@ -30,8 +30,8 @@ import {
   type Situation,
   type Width,
 } from './read-facts.ts'
+import { signalFor, signalsAgainAt, wishedOf } from './reconcile-enforcement.ts'
 import type { Range } from './rows/sim-lines.ts'
-import { signalFor, signalsAgainAt, wishedOf } from './wished-signal.ts'
 
 export interface Looked {
   /** For an evaluation. */

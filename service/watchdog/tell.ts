@@ -1,8 +1,11 @@
 /** Reports decisions about alerts: entries of the watchdog log, events, and notices to mail. Each is written once. */
 import { EventSeverity, EventType, LogLevel } from '../../domain/codes.ts'
+import type { AlertData, WebhookEvent } from '../../domain/notifications/event.ts'
 import { mailWaits, shortenedWait } from '../../domain/notifications/waits.ts'
 import type { AlertSubject, Decisions, Evaluation, Withdrawal } from '../../rules/alerts/decide-all.ts'
-import { endedMessage, tellingMessage } from '../../rules/alerts/message.ts'
+import { withoutStep } from '../../rules/alerts/keys.ts'
+import { endedMessage, firedMessage, resolvedMessage, tellingMessage } from '../../rules/alerts/message.ts'
+import { type AlertState, isFiring } from '../../rules/alerts/state.ts'
 import { NOUNS } from '../../rules/alerts/subject.ts'
 import { settled } from '../../rules/alerts/take-back.ts'
 import { levelOfTelling, type Telling } from '../../rules/alerts/telling.ts'
@@ -12,14 +15,15 @@ import { insertEvent } from '../../store/events.ts'
 import { insertLogEntries, type NewLogEntry } from '../../store/log.ts'
 import { insertNotifications, lastGroupedAt, takeBackNotifications } from '../../store/notifications.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
+import { insertWebhookEvents } from '../../store/webhook-events.ts'
+import { insertShadowEntries, type NewShadowEntry } from '../alerts/rows/shadow-log.ts'
 import { notificationOf } from './alert-notification.ts'
 import { type Grounds, groundsOf, kept } from './grounds.ts'
 import type { EvaluationOptions } from './options.ts'
 import type { Batch } from './read-facts.ts'
-import { tellWebhooks } from './tell-webhooks.ts'
 
 /** A telling, with its subject and contents. */
-export interface Told {
+interface Told {
   readonly telling: Telling
   readonly about: AlertSubject
   readonly rule: string
@@ -67,6 +71,7 @@ export async function tellAll(
     options,
   )
   await tellWebhooks(tx, batch, decisions)
+  await tellShadow(tx, batch, decisions)
   return takenBack
 }
 
@@ -85,7 +90,7 @@ const mailMessageOf = (one: Evaluation, telling: Telling, batch: Batch): string 
 const levelIn = ({ outcome: { rule }, decision: { next } }: Evaluation, telling: Telling): LogLevel =>
   levelOfTelling(telling, levelAt(rule, next.step))
 
-export const toldOf = (one: Evaluation, telling: Telling, batch: Batch): Told => ({
+const toldOf = (one: Evaluation, telling: Telling, batch: Batch): Told => ({
   telling,
   about: one.about,
   rule: one.outcome.rule.name,
@@ -96,7 +101,7 @@ export const toldOf = (one: Evaluation, telling: Telling, batch: Batch): Told =>
   grounds: groundsOf(one, batch),
 })
 
-export const withdrawnOf = ({ about, stored: { rule }, why }: Withdrawal, telling: Telling): Told => ({
+const withdrawnOf = ({ about, stored: { rule }, why }: Withdrawal, telling: Telling): Told => ({
   telling,
   about,
   rule,
@@ -110,22 +115,24 @@ export const withdrawnOf = ({ about, stored: { rule }, why }: Withdrawal, tellin
 async function tellLog(tx: TenantTx, batch: Batch, all: readonly Told[]): Promise<void> {
   const fresh = await insertLogEntries(
     tx,
-    all.map((told) => entryOf(told, batch)),
+    all.map((told): NewLogEntry => {
+      const { explanation, grounds } = told
+      return { ...entryOf(told, batch), explanation, grounds: grounds === null ? null : kept(grounds) }
+    }),
   )
   for (const told of all.filter(({ telling }) => fresh.has(telling.key))) await insertEvent(tx, eventOf(told))
 }
 
-const entryOf = ({ telling, about, rule, level, message, explanation, grounds }: Told, batch: Batch): NewLogEntry => ({
+/** The part of an entry that the watchdog log and the shadow log both have. */
+const entryOf = ({ telling, about, rule, level, message }: Told, { rulesVersion, moment }: Batch) => ({
   dedupeKey: telling.key,
   rule,
-  ruleVersion: batch.rulesVersion,
+  ruleVersion: rulesVersion,
   simId: about.kind === 'sim' ? about.id : null,
   poolId: about.poolId,
   level,
   message,
-  cycleKey: batch.moment.cycle.key,
-  explanation,
-  grounds: grounds === null ? null : kept(grounds),
+  cycleKey: moment.cycle.key,
 })
 
 const SEVERITY = {
@@ -183,4 +190,113 @@ function dueAt(
   const first = now + shortenedWait(options.groupFirstMs, length, 60)
   const next = (lastAt?.getTime() ?? Number.NEGATIVE_INFINITY) + shortenedWait(options.groupNextMs, length, 10)
   return new Date(Math.max(first, next))
+}
+
+/**
+ * Records for the operator the log entries, mails and suspensions that rules in shadow would have caused. Tenants do
+ * not see it.
+ */
+const tellShadow = (tx: TenantTx, batch: Batch, { evaluations, withdrawals }: Decisions): Promise<void> =>
+  insertShadowEntries(tx, [
+    ...evaluations.flatMap((one) =>
+      one.decision.shadow.map((telling): NewShadowEntry => {
+        const entry = { ...entryOf(toldOf(one, telling, batch), batch), does: telling.does }
+        return telling.does === 'suspend' ? { ...entry, message: suspensionOf(one, entry.message) } : entry
+      }),
+    ),
+    ...withdrawals.flatMap((one) =>
+      one.decision.shadow.map(
+        (telling): NewShadowEntry => ({ ...entryOf(withdrawnOf(one, telling), batch), does: telling.does }),
+      ),
+    ),
+  ])
+
+function suspensionOf({ about: { kind, label }, outcome: { rule } }: Evaluation, because: string): string {
+  const whom =
+    kind === 'pool' ? `SIMs of pool ${label}, by ${rule.event.params.suspend?.target},` : `${NOUNS[kind]} ${label}`
+  return `${whom} would have been suspended: ${because}`
+}
+
+/**
+ * Sends alerts to webhooks. An event of a firing alert is due with the notice for the mail: by the same rules, in the
+ * same stages, under the same silences. Each such event is followed by one of the end, regardless of mails.
+ */
+const tellWebhooks = (tx: TenantTx, batch: Batch, { evaluations, withdrawals }: Decisions): Promise<void> =>
+  insertWebhookEvents(tx, [
+    ...evaluations.flatMap((one) => [
+      ...firedEvents(tx.tenantId, batch, one),
+      ...resolvedEvents(tx.tenantId, batch, one),
+    ]),
+    ...withdrawals.flatMap((one) =>
+      endEvents(one, 'withdrawn', {
+        ...about(tx.tenantId, one.stored.rule, one.about, batch),
+        message: `Rule ${one.stored.rule} no longer watches ${one.about.label}: ${one.why}.`,
+      }),
+    ),
+  ])
+
+/** Data common to all events about an alert. */
+const about = (tenantId: string, rule: string, { kind, id, label, poolId }: AlertSubject, batch: Batch) => ({
+  rule,
+  subject: { kind, id: kind === 'tenant' ? tenantId : id, label },
+  poolId,
+  cycle: batch.moment.cycle.key,
+})
+
+function firedEvents(tenantId: string, batch: Batch, one: Evaluation): WebhookEvent[] {
+  const { outcome, decision, subject, permission } = one
+  const { step } = decision.next
+  // A tenant without mails of the level may still have systems for the event: the log's entry replaces the notice.
+  return (permission.isUnsubscribed === true ? decision.entries : decision.notices)
+    .filter(({ kind }) => kind === 'fired')
+    .flatMap(({ since, times }): WebhookEvent[] => {
+      const data: AlertData = {
+        ...about(tenantId, outcome.rule.name, one.about, batch),
+        level: levelAt(outcome.rule, step),
+        since: new Date(since).toISOString(),
+        times,
+        message: firedMessage(outcome.rule, subject.facts, step),
+      }
+      return [{ type: 'alert.fired', data }, ...staleFeed(one, batch, data.message)]
+    })
+}
+
+const FEED = 'usage-feed-silent'
+
+/** Sent in addition to the alert, for receivers of the feed's state alone. */
+function staleFeed({ outcome: { rule } }: Evaluation, { moment }: Batch, message: string): WebhookEvent[] {
+  if (rule.event.type !== FEED) return []
+  return [{ type: 'feed.stale', data: { receivedAt: moment.feedTimes.receivedAt?.toISOString() ?? null, message } }]
+}
+
+function resolvedEvents(tenantId: string, batch: Batch, one: Evaluation): WebhookEvent[] {
+  const { outcome, decision, subject } = one
+  const { phase, step } = decision.next
+  if (phase !== 'resolved') return []
+  const message = resolvedMessage(outcome.rule, subject.facts, step)
+  return endEvents(one, 'cleared', { ...about(tenantId, outcome.rule.name, one.about, batch), message })
+}
+
+/** The event of an alert's end, if webhooks got one of its present episode. */
+function endEvents(
+  { stored, decision }: Evaluation | Withdrawal,
+  reason: 'cleared' | 'withdrawn',
+  data: Omit<AlertData, 'level' | 'since' | 'times'>,
+): WebhookEvent[] {
+  if (stored === null || !wasTold(stored.state)) return []
+  const { since, returns = 0 } = decision.next
+  const level = LogLevel.Info
+  const ended = { ...data, level, since: new Date(since).toISOString(), times: returns + 1, reason }
+  return [{ type: 'alert.resolved', data: ended }]
+}
+
+/** Whether an alert fires, and webhooks got an event of its present episode. */
+function wasTold(state: AlertState): boolean {
+  const { told, mailed, part, step, withheld = [] } = state
+  if (!isFiring(state)) return false
+  const marks = withheld.includes('unsubscribed') ? [...mailed, ...told] : mailed
+  const last = marks.findLast((mark) => mark.startsWith('fired'))
+  if (last === undefined) return false
+  // After an event of a lower step of the episode, its end is sent too.
+  return step === undefined ? last === `fired${part}` : withoutStep(last) === `fired${withoutStep(part)}`
 }

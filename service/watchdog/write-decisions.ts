@@ -1,24 +1,28 @@
 /** Decides the alerts of an evaluation, and writes the results: tellings, signals, and the alerts themselves. */
 import type { Subject } from '../../domain/watchdog/subject.ts'
-import { type AlertSubject, type Decisions, decideAll, type EvaluatedSubject } from '../../rules/alerts/decide-all.ts'
+import {
+  type AlertSubject,
+  type Decisions,
+  decideAll,
+  type EvaluatedSubject,
+  type Evaluation,
+} from '../../rules/alerts/decide-all.ts'
 import { changesAlert } from '../../rules/alerts/decide-subject.ts'
 import { isTold } from '../../rules/alerts/inhibit.ts'
 import { type AlertState, isFiring, scopesAt } from '../../rules/alerts/state.ts'
 import type { StoredAlert } from '../../rules/alerts/stored-alert.ts'
 import { keyOf } from '../../rules/alerts/subject.ts'
 import { settled } from '../../rules/alerts/take-back.ts'
+import { insertOperatorNotices } from '../../store/operator-notices.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
 import { forgetAlerts, loadAlerts, markFiringSimsDue, saveAlerts } from '../alerts/rows/alerts.ts'
 import { poolNames } from '../pools/rows/pools.ts'
 import { simLabels } from '../sims/rows/sims.ts'
-import { decidedCounts } from './decided-counts.ts'
 import { guardFiring, readAnswers } from './guard-firing.ts'
-import { noteUndecidable } from './note-undecidable.ts'
 import type { DecidedCounts, EvaluationOptions } from './options.ts'
 import type { Batch } from './read-facts.ts'
 import { type Reconciled, reconcile, type SentSignal } from './reconcile-enforcement.ts'
 import { tellAll } from './tell.ts'
-import { tellShadow } from './tell-shadow.ts'
 
 export interface Written {
   /** When to evaluate subjects again (epoch milliseconds), by their `keyOf`. */
@@ -42,7 +46,6 @@ export async function writeDecisions(
     decideAll(batch, deciding, guardOf),
   )
   const takenBack = await tellAll(tx, batch, decisions, options)
-  await tellShadow(tx, batch, decisions)
   const { sent, again } = await reconcile(tx, batch, decisions, options)
   await saveAlerts(tx, changed(decisions, sent, takenBack, batch))
   await forgetAlerts(tx, handedOver(decisions))
@@ -136,3 +139,76 @@ function nextChecks({ evaluations }: Decisions, again: Reconciled['again']): Map
   for (const { about, at } of again) note(keyOf(about), at)
   return checks
 }
+
+/** Subjects fail together. After a short wait the count in the operator's mail is complete. */
+const WAIT_MS = 60_000
+
+/** The alerts whose rule could be decided before, and cannot be now. */
+const newlyUndecidable = (evaluations: readonly Evaluation[]): Evaluation[] =>
+  evaluations.filter(({ stored, decision: { next } }) => next.error !== null && (stored?.state.error ?? null) === null)
+
+/**
+ * Notes for the operator that rules cannot be decided: once an hour for a rule, with a count of subjects and one error.
+ */
+async function noteUndecidable(tx: TenantTx, version: number, evaluations: readonly Evaluation[]): Promise<void> {
+  const hour = tx.now.toISOString().slice(0, 'yyyy-mm-ddThh'.length)
+  const byRule = Map.groupBy(newlyUndecidable(evaluations), ({ outcome }) => outcome.rule.name)
+  await insertOperatorNotices(
+    tx,
+    [...byRule].map(([rule, all]) => ({
+      key: `rule-undecidable/${rule}/${hour}`,
+      body: {
+        kind: 'ruleUndecidable',
+        rule,
+        version,
+        error: all[0]?.decision.next.error ?? '',
+      },
+      count: all.length,
+      waitMs: WAIT_MS,
+    })),
+  )
+}
+
+type CountedNotices = DecidedCounts['notices']
+
+/** Counts decisions. @param takenBack keys of the notices taken back */
+function decidedCounts(
+  { evaluations, withdrawals }: Decisions,
+  takenBack: ReadonlySet<string>,
+): Omit<DecidedCounts, 'subjects'> {
+  const decided = [
+    ...evaluations.map((one) => ({
+      rule: one.outcome.rule.name,
+      previous: one.stored?.state ?? null,
+      ...one.decision,
+    })),
+    ...withdrawals.map((one) => ({ rule: one.stored.rule, previous: one.stored.state, ...one.decision })),
+  ]
+  return {
+    alerts: decided
+      .filter(({ previous, next }) => isOtherPhase(previous, next))
+      .map(({ rule, next: { phase } }) => ({ rule, phase })),
+    notices: decided.flatMap(({ previous, next, notices, takeBack }): CountedNotices => {
+      const tookBack = takeBack?.fired.filter(({ key }) => takenBack.has(key)) ?? []
+      return [
+        ...tookBack.map(() => ({ kind: 'fired' as const, reason: 'tookBack' as const })),
+        ...settled({ next, notices, takeBack }, takenBack).notices.map(({ kind }) => ({
+          kind,
+          reason: 'due' as const,
+        })),
+        ...(tookBack.length > 0 ? [] : newlyWithheld(previous, next)).map((reason) => ({
+          kind: 'fired' as const,
+          reason,
+        })),
+      ]
+    }),
+    errors: newlyUndecidable(evaluations).map(({ outcome }) => ({ rule: outcome.rule.name })),
+  }
+}
+
+/** Another occurrence after one fires again. */
+const isOtherPhase = (previous: AlertState | null, next: AlertState): boolean =>
+  (previous?.phase ?? 'inactive') !== next.phase || (previous?.episode ?? 0) !== next.episode
+
+const newlyWithheld = (previous: AlertState | null, { withheld = [] }: AlertState) =>
+  withheld.filter((reason) => previous?.withheld?.includes(reason) !== true)
