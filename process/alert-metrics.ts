@@ -6,23 +6,22 @@
  * database, by one statement a scrape: workers report the same.
  */
 import { Counter, Gauge, Histogram } from '@prometheus-io/client'
+import type { Transport } from '../adapters/channels/mail/transport.ts'
 import { LogLevel, labelOf } from '../domain/codes.ts'
 import { alertFigures } from '../service/alerts/rows/alert-figures.ts'
-import { failureOf } from '../service/channels/outcome.ts'
 import type { MailOptions } from '../service/channels/send-mails.ts'
-import type { OperatorMailer } from '../service/channels/tell-operator.ts'
 import type { ReadRules } from '../service/rules/rules-in-force.ts'
 import type { EvaluationOptions } from '../service/watchdog/options.ts'
 import { inPlatform, type Store } from '../store/tenancy.ts'
 import type { Metrics } from './metrics.ts'
 
-type Sender = OperatorMailer['transport']
+const CLASSES = { delivered: 'accepted', later: 'later', refused: 'mail', gone: 'address', ours: 'ours' } as const
 
 export interface AlertMetrics {
   readonly onDecided: NonNullable<EvaluationOptions['onDecided']>
   readonly onAccepted: NonNullable<MailOptions['onAccepted']>
   /** The same transport, with its attempts counted. */
-  readonly counted: (transport: Sender) => Sender
+  readonly counted: (transport: Pick<Transport, 'send'>) => Pick<Transport, 'send'>
 }
 
 /** Registers the metrics. */
@@ -58,10 +57,6 @@ export function alertMetrics({ registry }: Metrics, store: Store, rules: ReadRul
   up.set(1)
   gauges(registers, store, rules)
 
-  const noteAttempt = (attempt: Attempt) => {
-    deliveries.inc({ class: attempt })
-    up.set(attempt === 'ours' ? 0 : 1)
-  }
   return {
     onDecided: (decided) => {
       for (const { rule, phase } of decided.alerts) alerts.inc({ rule, phase })
@@ -71,24 +66,16 @@ export function alertMetrics({ registry }: Metrics, store: Store, rules: ReadRul
     onAccepted: (waits) => {
       for (const { level, seconds } of waits) delay.observe({ level: labelOf(LogLevel, level) }, seconds)
     },
-    counted: (transport) => countedSender(transport, noteAttempt),
+    counted: (transport) => ({
+      send: async (mail) => {
+        const attempt = await transport.send(mail)
+        deliveries.inc({ class: CLASSES[attempt.outcome] })
+        up.set(attempt.outcome === 'ours' ? 0 : 1)
+        return attempt
+      },
+    }),
   }
 }
-
-type Attempt = 'accepted' | 'ours' | 'later' | 'address' | 'mail'
-
-const countedSender = (transport: Sender, note: (attempt: Attempt) => void): Sender => ({
-  send: async (mail) => {
-    try {
-      const delivery = await transport.send(mail)
-      note('accepted')
-      return delivery
-    } catch (error) {
-      note(failureOf(error).trouble)
-      throw error
-    }
-  },
-})
 
 /** Far below any scrape interval: gauges collected together share the rows read. */
 const SHARED_MS = 1000

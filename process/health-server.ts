@@ -2,6 +2,7 @@
 import { Counter, Gauge, Histogram } from '@prometheus-io/client'
 import type { FastifyInstance } from 'fastify'
 import type { Queues } from '../adapters/queues/backend.ts'
+import type { Outcome } from '../domain/channels/channel.ts'
 import { type Dependency, healthRoutes } from './health.ts'
 import type { Metrics } from './metrics.ts'
 
@@ -70,7 +71,7 @@ export function jobMetrics({ registry }: Metrics, queues: Queues) {
     failedRunMet: (type: string) => failedRuns.inc({ type }),
     subjectFailed: () => failed.inc(),
     monthsAhead: (count: number) => months.set(count),
-    webhookTried: (verdict: string) => webhooks.inc({ verdict }),
+    webhookTried: (outcome: Outcome) => webhooks.inc({ verdict: outcome === 'later' ? 'away' : outcome }),
   }
 }
 

@@ -38,8 +38,8 @@ export async function logByRule(tx: TenantTx): Promise<{ rule: string; level: st
 /** Counts mails by status: pending, sent or failed. */
 export async function mailsByStatus(tx: TenantTx): Promise<Record<string, number>> {
   const { rows } = await sql<{ status: string; count: number }>`
-    select status, count(*)::integer as count from mails
-     where tenant_id = ${mine} group by status order by status`.execute(tx.q)
+    select status, count(*)::integer as count from deliveries
+     where tenant_id = ${mine} and mail_id is not null group by status order by status`.execute(tx.q)
   return Object.fromEntries(rows.map(({ status, count }) => [status, count]))
 }
 

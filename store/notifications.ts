@@ -125,7 +125,9 @@ export async function mailDue(tx: TenantTx, at: Date): Promise<void> {
 /** When the latest grouped mail was made; null if there was none. */
 export async function lastGroupedAt(tx: TenantTx): Promise<Date | null> {
   const { rows } = await sql<{ at: Date }>`
-    select created_at as at from mails
-     where tenant_id = ${mine} and kind = 'grouped' order by created_at desc limit 1`.execute(tx.q)
+    select created_at as at from deliveries
+     where tenant_id = ${mine} and mail_id is not null and kind = 'grouped' order by created_at desc limit 1`.execute(
+    tx.q,
+  )
   return rows[0]?.at ?? null
 }

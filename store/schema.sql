@@ -285,6 +285,50 @@ alter table cycles force row level security;
 create policy own on cycles for all to simherd_tenant using ( CASE WHEN (tenant_id = ( SELECT app_tenant() AS app_tenant)) THEN true ELSE NULL::boolean END) with check ((tenant_id = app_tenant()));
 grant delete, insert, select, update on cycles to simherd_tenant;
 
+create table deliveries (
+  id bigint generated always as identity not null,
+  tenant_id text default app_tenant() not null,
+  status text default 'pending'::text not null,
+  attempts integer default 0 not null,
+  next_attempt_at timestamp with time zone not null,
+  tried_since timestamp with time zone,
+  refused_at timestamp with time zone,
+  answer integer,
+  response text,
+  created_at timestamp with time zone not null,
+  ended_at timestamp with time zone,
+  webhook_id integer,
+  event_id text,
+  mail_id text,
+  recipient text,
+  subject text default ''::text not null,
+  kind text,
+  resends text,
+  address_id integer,
+  copy_of text,
+  constraint deliveries_pkey PRIMARY KEY (id),
+  constraint deliveries_mail_id_key UNIQUE (mail_id),
+  constraint deliveries_tenant_id_event_id_fkey FOREIGN KEY (tenant_id, event_id) REFERENCES webhook_events(tenant_id, id) ON DELETE CASCADE,
+  constraint deliveries_tenant_id_webhook_id_fkey FOREIGN KEY (tenant_id, webhook_id) REFERENCES webhooks(tenant_id, id) ON DELETE CASCADE,
+  constraint deliveries_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'sent'::text, 'failed'::text]))),
+  constraint deliveries_whole CHECK (
+CASE
+    WHEN (webhook_id IS NULL) THEN ((event_id IS NULL) AND (num_nulls(mail_id, recipient, kind) = 0))
+    ELSE ((event_id IS NOT NULL) AND (num_nonnulls(mail_id, recipient, kind) = 0))
+END)
+);
+CREATE INDEX deliveries_due ON public.deliveries USING btree (tenant_id, webhook_id, next_attempt_at) WHERE ((status = 'pending'::text) AND (webhook_id IS NOT NULL));
+CREATE INDEX deliveries_event ON public.deliveries USING btree (tenant_id, event_id) WHERE (event_id IS NOT NULL);
+CREATE INDEX deliveries_mails ON public.deliveries USING btree (tenant_id, created_at DESC) WHERE (mail_id IS NOT NULL);
+CREATE INDEX deliveries_mails_due ON public.deliveries USING btree (tenant_id, created_at) WHERE ((status = 'pending'::text) AND (mail_id IS NOT NULL));
+CREATE INDEX deliveries_webhook ON public.deliveries USING btree (tenant_id, webhook_id, id DESC) WHERE (webhook_id IS NOT NULL);
+alter table deliveries enable row level security;
+alter table deliveries force row level security;
+create policy all_tenants on deliveries for select to simherd_platform using (true);
+create policy own on deliveries for all to simherd_tenant using ( CASE WHEN (tenant_id = ( SELECT app_tenant() AS app_tenant)) THEN true ELSE NULL::boolean END) with check ((tenant_id = app_tenant()));
+grant insert, select, update on deliveries to simherd_tenant;
+grant select (created_at, event_id, mail_id, next_attempt_at, status, tenant_id, tried_since, webhook_id) on deliveries to simherd_platform;
+
 create table device_changes (
   tenant_id text default app_tenant() not null,
   sim_id bigint not null,
@@ -467,35 +511,6 @@ create policy all_tenants on mail_work for all to simherd_platform using (true);
 create policy own on mail_work for all to simherd_tenant using ( CASE WHEN (tenant_id = ( SELECT app_tenant() AS app_tenant)) THEN true ELSE NULL::boolean END) with check ((tenant_id = app_tenant()));
 grant delete, insert, select, update on mail_work to simherd_tenant;
 grant select on mail_work to simherd_platform;
-
-create table mails (
-  id text not null,
-  tenant_id text default app_tenant() not null,
-  recipient text not null,
-  status text default 'pending'::text not null,
-  subject text default ''::text not null,
-  attempts integer default 0 not null,
-  next_attempt_at timestamp with time zone not null,
-  response text,
-  created_at timestamp with time zone not null,
-  sent_at timestamp with time zone,
-  tried_since timestamp with time zone,
-  refused_at timestamp with time zone,
-  kind text not null,
-  resends text,
-  address_id integer,
-  copy_of text,
-  constraint mails_pkey PRIMARY KEY (id),
-  constraint mails_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'sent'::text, 'failed'::text])))
-);
-CREATE INDEX mails_pending ON public.mails USING btree (tenant_id, created_at) WHERE (status = 'pending'::text);
-CREATE INDEX mails_tenant ON public.mails USING btree (tenant_id, created_at DESC);
-alter table mails enable row level security;
-alter table mails force row level security;
-create policy figures on mails for select to simherd_platform using (true);
-create policy own on mails for all to simherd_tenant using ( CASE WHEN (tenant_id = ( SELECT app_tenant() AS app_tenant)) THEN true ELSE NULL::boolean END) with check ((tenant_id = app_tenant()));
-grant delete, insert, select, update on mails to simherd_tenant;
-grant select (created_at, recipient, sent_at, status, tenant_id) on mails to simherd_platform;
 
 create table memberships (
   id bigint generated always as identity not null,
@@ -1329,34 +1344,6 @@ alter table watchdog_log force row level security;
 create policy own on watchdog_log for all to simherd_tenant using ( CASE WHEN (tenant_id = ( SELECT app_tenant() AS app_tenant)) THEN true ELSE NULL::boolean END) with check ((tenant_id = app_tenant()));
 grant insert, select on watchdog_log to simherd_tenant;
 
-create table webhook_deliveries (
-  id bigint generated always as identity not null,
-  tenant_id text default app_tenant() not null,
-  webhook_id integer not null,
-  event_id text not null,
-  status text default 'pending'::text not null,
-  attempts integer default 0 not null,
-  tried_from timestamp with time zone not null,
-  next_attempt_at timestamp with time zone not null,
-  answer integer,
-  response text,
-  ended_at timestamp with time zone,
-  constraint webhook_deliveries_pkey PRIMARY KEY (id),
-  constraint webhook_deliveries_tenant_id_event_id_fkey FOREIGN KEY (tenant_id, event_id) REFERENCES webhook_events(tenant_id, id) ON DELETE CASCADE,
-  constraint webhook_deliveries_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id),
-  constraint webhook_deliveries_tenant_id_webhook_id_fkey FOREIGN KEY (tenant_id, webhook_id) REFERENCES webhooks(tenant_id, id) ON DELETE CASCADE,
-  constraint webhook_deliveries_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'delivered'::text, 'failed'::text])))
-);
-CREATE INDEX webhook_deliveries_due ON public.webhook_deliveries USING btree (tenant_id, webhook_id, next_attempt_at) WHERE (status = 'pending'::text);
-CREATE INDEX webhook_deliveries_event ON public.webhook_deliveries USING btree (tenant_id, event_id);
-CREATE INDEX webhook_deliveries_webhook ON public.webhook_deliveries USING btree (tenant_id, webhook_id, id DESC);
-alter table webhook_deliveries enable row level security;
-alter table webhook_deliveries force row level security;
-create policy all_tenants on webhook_deliveries for all to simherd_platform using (true);
-create policy own on webhook_deliveries for all to simherd_tenant using ( CASE WHEN (tenant_id = ( SELECT app_tenant() AS app_tenant)) THEN true ELSE NULL::boolean END) with check ((tenant_id = app_tenant()));
-grant insert, select, update on webhook_deliveries to simherd_tenant;
-grant select (event_id, next_attempt_at, status, tenant_id, tried_from, webhook_id) on webhook_deliveries to simherd_platform;
-
 create table webhook_events (
   tenant_id text default app_tenant() not null,
   id text not null,
@@ -1378,6 +1365,7 @@ grant select (at, id, tenant_id) on webhook_events to simherd_platform;
 create table webhooks (
   id integer generated always as identity not null,
   tenant_id text default app_tenant() not null,
+  channel text default 'webhook'::text not null,
   url text not null,
   description text not null,
   events text[],
@@ -1393,7 +1381,8 @@ create table webhooks (
   created_by text,
   constraint webhooks_pkey PRIMARY KEY (id),
   constraint webhooks_tenant_id_id_key UNIQUE (tenant_id, id),
-  constraint webhooks_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
+  constraint webhooks_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id),
+  constraint webhooks_channel_check CHECK ((channel = 'webhook'::text))
 );
 alter table webhooks enable row level security;
 alter table webhooks force row level security;

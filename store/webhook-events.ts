@@ -30,8 +30,8 @@ export async function insertWebhookEvents(tx: TenantTx, events: readonly Webhook
       from jsonb_to_recordset(${JSON.stringify(bodies)}::jsonb) as e(id text, type text, body text)`.execute(tx.q)
   const deliveries = told.flatMap(({ id, webhookIds }) => webhookIds.map((webhookId) => ({ id, webhookId })))
   await sql`
-    insert into webhook_deliveries (webhook_id, event_id, tried_from, next_attempt_at)
-    select "webhookId", id, ${tx.now}::timestamptz, ${tx.now}::timestamptz
+    insert into deliveries (webhook_id, event_id, tried_since, next_attempt_at, created_at)
+    select "webhookId", id, ${tx.now}::timestamptz, ${tx.now}::timestamptz, ${tx.now}::timestamptz
       from unnest(${deliveries.map(({ webhookId }) => webhookId)}::integer[], ${deliveries.map(({ id }) => id)}::text[])
              with ordinality as d("webhookId", id, n)
      order by n`.execute(tx.q)
@@ -52,8 +52,8 @@ export async function insertEventFor(tx: TenantTx, webhookId: number, event: Web
     insert into webhook_events (id, type, body, at)
     values (${id}, ${event.type}, ${bodyOf(event, tx.now.toISOString())}, ${tx.now})`.execute(tx.q)
   const { rows } = await sql<{ id: number }>`
-    insert into webhook_deliveries (webhook_id, event_id, tried_from, next_attempt_at)
-    values (${webhookId}, ${id}, ${tx.now}, ${tx.now}) returning id`.execute(tx.q)
+    insert into deliveries (webhook_id, event_id, tried_since, next_attempt_at, created_at)
+    values (${webhookId}, ${id}, ${tx.now}, ${tx.now}, ${tx.now}) returning id`.execute(tx.q)
   tx.enqueue({ queue: 'webhooks', webhookId })
   return insertedId(rows)
 }

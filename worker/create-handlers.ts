@@ -1,10 +1,11 @@
 /** The job of each queue: one line for each function of `service/`. */
 
 import type { Network } from '../adapters/carrier/network.ts'
-import type { WebhookSender } from '../adapters/channels/webhook/webhook-sender.ts'
+import type { MailChannel } from '../adapters/channels/mail/mail-channel.ts'
 import type { Handlers } from '../adapters/queues/backend.ts'
+import type { EndpointChannels } from '../domain/channels/channel.ts'
 import type { Job, QueueName } from '../domain/jobs.ts'
-import { type Mailer, type MailOptions, sendMails } from '../service/channels/send-mails.ts'
+import { type MailOptions, sendMails } from '../service/channels/send-mails.ts'
 import { type SendOptions, sendWebhooks } from '../service/channels/send-webhooks.ts'
 import { executeTickets, type TicketOptions } from '../service/tickets/execute-tickets.ts'
 import { openBulkTickets } from '../service/tickets/open-bulk-tickets.ts'
@@ -23,12 +24,12 @@ const WEBHOOK_TURN_MS = 5000
 export interface HandlerOptions {
   readonly store: Store
   readonly network: Network
-  readonly mailer: Mailer
+  readonly mailer: MailChannel
   readonly door: WorkflowDoor
   readonly tickets: TicketOptions
   readonly evaluation: EvaluationOptions
   readonly mails: MailOptions
-  readonly webhookSender: WebhookSender
+  readonly endpointChannels: EndpointChannels
   readonly webhooks: SendOptions
   /** Enqueues jobs, and resolves when all are in the queue. */
   readonly add: (jobs: readonly Job[]) => Promise<void>
@@ -68,7 +69,7 @@ export function createHandlers(options: HandlerOptions): Handlers {
     workflows: measured(() => carryOutWorkflowRequests(store, door, options)),
     webhooks: measured(async ({ tenantId, webhookId }) => {
       const job = { tenantId, webhookId }
-      const isLeft = await sendWebhooks(store, options.webhookSender, options.webhooks, job, WEBHOOK_TURN_MS)
+      const isLeft = await sendWebhooks(store, options.endpointChannels, options.webhooks, job, WEBHOOK_TURN_MS)
       if (isLeft) await options.add([{ queue: 'webhooks', ...job }])
     }),
   }

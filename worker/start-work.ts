@@ -1,9 +1,11 @@
 /** The work of a worker: its jobs, sweeps and backtests. */
 import type { Logger } from 'pino'
 import type { Network } from '../adapters/carrier/network.ts'
+import { endpointChannels } from '../adapters/channels/index.ts'
+import type { MailLinks } from '../adapters/channels/mail/links.ts'
+import { mailChannel } from '../adapters/channels/mail/mail-channel.ts'
 import { renderOperatorMail } from '../adapters/channels/mail/operator-mail.ts'
-import { renderMail } from '../adapters/channels/mail/render.ts'
-import { createWebhookSender } from '../adapters/channels/webhook/webhook-sender.ts'
+import type { Transport } from '../adapters/channels/mail/transport.ts'
 import { consume, type Queues, type QueuesAt } from '../adapters/queues/backend.ts'
 import type { WorkflowClient } from '../adapters/temporal/client.ts'
 import { LINKS_LAST_MS, type Link, sealLink } from '../domain/channels/link.ts'
@@ -20,8 +22,6 @@ import type { Settings } from '../process/settings.ts'
 import { startPresence } from '../process/start-presence.ts'
 import { startSweeps } from '../process/start-sweeps.ts'
 import { linkKey } from '../service/channels/rows/link-key.ts'
-import type { Mailer } from '../service/channels/send-mails.ts'
-import type { OperatorMailer } from '../service/channels/tell-operator.ts'
 import { inPlatform, type Store } from '../store/tenancy.ts'
 import { createHandlers } from './create-handlers.ts'
 import { startBacktests } from './start-backtests.ts'
@@ -44,7 +44,7 @@ interface WorkOptions {
   readonly at: QueuesAt
   readonly queues: Queues
   readonly network: Network
-  readonly smtp: OperatorMailer['transport']
+  readonly smtp: Pick<Transport, 'send'>
   readonly workflowClient: WorkflowClient
   readonly evaluation: ReturnType<typeof evaluationOptions>
   readonly alerts: AlertMetrics
@@ -62,11 +62,11 @@ export async function startWork(options: WorkOptions) {
   if ((await untilDone('the database', schema.check, patience)) === undefined) return undefined
   const rules = await untilDone('the rules', () => activateFirstRules(store, options.ruleFiles, log), patience)
   if (rules === undefined) return undefined
-  const render = await renderer(settings, store, patience)
-  if (render === undefined) return undefined
+  const links = await mailLinks(settings, store, patience)
+  if (links === undefined) return undefined
   const presence = startPresence(store, 'worker', log)
   const transport = alerts.counted(options.smtp)
-  const consumers = consume(at, handlersFor(options, { render, transport }), (queue, error) =>
+  const consumers = consume(at, handlersFor(options, mailChannel(transport, links)), (queue, error) =>
     log.error({ queue, err: error }, 'a job failed'),
   )
   const everyMs = durationMs(settings.SWEEP_EVERY)
@@ -76,7 +76,7 @@ export async function startWork(options: WorkOptions) {
     databaseUrl: directUrl(settings),
     options: {
       evaluation: evaluationOptions(settings),
-      render: (notifications, isCopy) => renderMail(notifications, null, isCopy),
+      render: mailChannel(transport).render,
     },
     everyMs,
     log,
@@ -86,7 +86,7 @@ export async function startWork(options: WorkOptions) {
   return { presence, stop }
 }
 
-function handlersFor(options: WorkOptions, mailer: Mailer) {
+function handlersFor(options: WorkOptions, mailer: ReturnType<typeof mailChannel>) {
   const { settings, log, store, network, workflowClient, evaluation, alerts, jobs } = options
   const webhooks = webhookOptions(settings)
   const noMail = everySoOften((error, silenced) =>
@@ -106,8 +106,12 @@ function handlersFor(options: WorkOptions, mailer: Mailer) {
         log.error({ tenantId, kind, id, err: error }, 'a subject could not be evaluated')
       },
     },
-    mails: { ...mailOptions(settings), onTrouble: noMail, onAccepted: alerts.onAccepted },
-    webhookSender: createWebhookSender({ timeoutMs: WEBHOOK_TIMEOUT_MS, allow: webhooks.allow }),
+    mails: {
+      ...mailOptions(settings),
+      onTrouble: (response) => noMail(new Error(response)),
+      onAccepted: alerts.onAccepted,
+    },
+    endpointChannels: endpointChannels({ clock: store.clock, timeoutMs: WEBHOOK_TIMEOUT_MS, allow: webhooks.allow }),
     webhooks: { ...webhooks, onAttempt: jobs.webhookTried },
     add: options.queues.add,
     onRequestFailed: (workflowId, error) =>
@@ -123,7 +127,7 @@ function handlersFor(options: WorkOptions, mailer: Mailer) {
 /** The sweeps, in lists that run separately: work lists must wait neither for Temporal nor for a mail server. */
 const sweepsOf = (
   { settings, log, store, workflowClient, evaluation, jobs }: WorkOptions,
-  transport: OperatorMailer['transport'],
+  transport: Pick<Transport, 'send'>,
 ) => [
   [
     ...workLists({
@@ -138,18 +142,17 @@ const sweepsOf = (
     refusedRules(store, evaluation.rules, log),
   ],
   [missingSchedules(store, (schedule) => workflowClient.ensureSchedule(schedule))],
-  operatorSweeps(store, { render: renderOperatorMail, transport }, settings, log),
+  operatorSweeps(store, { ...mailChannel(transport), render: renderOperatorMail }, settings, log),
 ]
 
-/** The renderer of mails: with links, if the service has a public address. @returns undefined if stopped before */
-async function renderer(
+/** The links in mails; null without a public address of the service. @returns undefined if stopped before */
+async function mailLinks(
   { SERVICE_URL: serviceUrl }: Settings,
   store: Store,
   patience: { readonly log: Logger; readonly signal: AbortSignal },
-): Promise<Mailer['render'] | undefined> {
-  if (serviceUrl === '') return (notifications, isCopy) => renderMail(notifications, null, isCopy)
+): Promise<MailLinks | null | undefined> {
+  if (serviceUrl === '') return null
   const key = await untilDone('the key of links in mails', () => inPlatform(store, linkKey), patience)
   if (key === undefined) return undefined
-  const sign = (link: Link) => sealLink(key, link, store.clock() + LINKS_LAST_MS)
-  return (notifications, isCopy) => renderMail(notifications, { serviceUrl, sign }, isCopy)
+  return { serviceUrl, sign: (link: Link) => sealLink(key, link, store.clock() + LINKS_LAST_MS) }
 }

@@ -2,9 +2,9 @@
  * Plays a tenant's time: lets the watchdog, enforcement and mails do due work, instant by instant. On the temporary
  * tables of a replay this repeats the work of the service; a test plays a real month by it.
  */
-
+import type { MailChannel } from '../../adapters/channels/mail/mail-channel.ts'
 import { inTenant, type Store } from '../../store/tenancy.ts'
-import { type Mailer, type MailOptions, sendMails } from '../channels/send-mails.ts'
+import { type MailOptions, sendMails } from '../channels/send-mails.ts'
 import { readsUsage } from '../rules/rules-in-force.ts'
 import { evaluateSubjects } from '../watchdog/evaluate-subjects.ts'
 import type { EvaluationOptions } from '../watchdog/options.ts'
@@ -20,7 +20,7 @@ export interface PlayedStore extends Store {
 
 export interface PlayOptions {
   readonly evaluation: EvaluationOptions
-  readonly mailer: Mailer
+  readonly mailer: MailChannel
 }
 
 /** Work still due at an instant after so many rounds waits for a second. */

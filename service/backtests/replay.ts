@@ -3,6 +3,7 @@
  * service's operations, on temporary tables. Its transactions are read only: PostgreSQL lets them write only those
  * tables.
  */
+import type { MailChannel } from '../../adapters/channels/mail/mail-channel.ts'
 import { TicketStatus } from '../../domain/codes.ts'
 import { ServiceError } from '../../domain/errors.ts'
 import { mayOpen } from '../../domain/tickets/decisions.ts'
@@ -12,7 +13,6 @@ import { markDue } from '../../store/due.ts'
 import { lookAtAll } from '../../store/shards.ts'
 import { type Db, inTenant, readOnly, type TenantTx, withLongTimeout } from '../../store/tenancy.ts'
 import { endSilence } from '../alerts/silence-alerts.ts'
-import type { Mailer } from '../channels/send-mails.ts'
 import { closeCycle } from '../month-end/close-cycle.ts'
 import { rulesInForce } from '../rules/rules-in-force.ts'
 import { lockSim } from '../sims/rows/sim-state.ts'
@@ -57,7 +57,7 @@ export interface ReplayQuestion {
 
 export interface ReplayOptions {
   readonly evaluation: Omit<EvaluationOptions, 'rules'>
-  readonly render: Mailer['render']
+  readonly render: MailChannel['render']
   /** Called after each instant: how many of the records are done. @throws an error that ends the replay */
   readonly onProgress?: (done: number, of: number) => Promise<void>
 }
@@ -78,7 +78,7 @@ export interface Replayed {
 }
 
 /** Accepts each mail at once. */
-const NOBODY: Mailer['transport'] = { send: async () => ({ response: '250 replayed', accepted: [] }) }
+const send: MailChannel['send'] = async () => ({ outcome: 'delivered', code: null, response: '250 replayed', why: '' })
 
 /**
  * Replays a tenant's past. Afterwards the temporary tables have the results.
@@ -119,7 +119,7 @@ export async function replay(db: Db, question: ReplayQuestion, options: ReplayOp
   })
   await analyzeTemporaryTables(db)
   const evaluation = { ...options.evaluation, rules: rulesInForce() }
-  const player = openPlayer(store, tenantId, { evaluation, mailer: { render: options.render, transport: NOBODY } })
+  const player = openPlayer(store, tenantId, { evaluation, mailer: { render: options.render, send } })
   const undecided = { records: 0, tickets: 0, settings: 0 }
   const again: Again = {
     store,

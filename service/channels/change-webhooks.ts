@@ -16,7 +16,7 @@ import { noteChange } from '../../store/audit.ts'
 import { insertEvent } from '../../store/events.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
 import { insertEventFor } from '../../store/webhook-events.ts'
-import { replayDelivery as replay } from './rows/webhook-deliveries.ts'
+import { replayDelivery as replay } from './rows/deliveries.ts'
 import {
   deleteWebhook,
   endPause,

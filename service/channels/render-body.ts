@@ -1,5 +1,5 @@
 /** Renders the text of a mail, and completes it when it is sent. */
-
+import type { MailChannel } from '../../adapters/channels/mail/mail-channel.ts'
 import type { Mail, MailAttachment } from '../../adapters/channels/mail/render.ts'
 import { MOST_SUBJECTS, NOTICES_FILE } from '../../domain/notifications/cause.ts'
 import type { Notification, SummaryNotification } from '../../domain/notifications/notification.ts'
@@ -10,8 +10,7 @@ import { statementCsv } from '../month-end/statement-csv.ts'
 import { noticesCsv } from './notices-csv.ts'
 import type { MailBody, StoredAttachment } from './rows/bodies.ts'
 
-/** @param isCopy for a recipient that may not unsubscribe the tenant */
-export type Render = (notifications: readonly Notification[], isCopy?: boolean) => Mail
+export type Render = MailChannel['render']
 
 /** The text of a mail, or the error that prevented it. */
 export type Rendered = { readonly body: MailBody } | { readonly error: unknown }

@@ -2,51 +2,55 @@
  * Sends a tenant's mails: composes those that leave now, then sends each as stored.
  *
  *   notifications → mail (rows, Message-ID and text fixed, committed) → SMTP → sent (committed)
- *
- * A mail is sent at least once, in practice once. If the sender dies between the SMTP response and the commit, the mail
- * goes out again under the same Message-ID.
  */
 
+import type { MailChannel } from '../../adapters/channels/mail/mail-channel.ts'
 import type { Mail } from '../../adapters/channels/mail/render.ts'
-import type { Transport } from '../../adapters/channels/mail/transport.ts'
+import { type MailRetries, mailRetries } from '../../domain/channels/retry.ts'
 import { EventSeverity, EventType } from '../../domain/codes.ts'
-import { storable } from '../../domain/text.ts'
 import { isAway } from '../../store/away.ts'
 import { insertEvent } from '../../store/events.ts'
 import { notificationsOf } from '../../store/notifications.ts'
 import { inTenant, type Store, type TenantTx } from '../../store/tenancy.ts'
 import { insertWebhookEvent } from '../../store/webhook-events.ts'
 import { composeMails } from './compose-mails.ts'
+import { deliver, type Result } from './deliver.ts'
 import { noteGivenUp } from './note-given-up.ts'
-import { failureOf, outcomeOf } from './outcome.ts'
 import { attachmentsOf, type Render, type Rendered, renderBody } from './render-body.ts'
-import { LEASE_MS, type MailRetries } from './retry.ts'
 import { markBad, markWell } from './rows/addresses.ts'
 import { findBody, insertBody } from './rows/bodies.ts'
-import { type ClaimedMail, claimMail, insertMail, noteDelivery, putOffMails, settleMailWork } from './rows/mails.ts'
+import { type ClaimedMail, claimMail, noteAttempt } from './rows/deliveries.ts'
+import { insertMail, putOffMails, settleMailWork } from './rows/mails.ts'
 import { type NoticeWait, noticeWaits } from './rows/notice-waits.ts'
-
-/** How mails are rendered and sent. */
-export interface Mailer {
-  readonly render: Render
-  readonly transport: Pick<Transport, 'send'>
-}
 
 /** How mails are tried. */
 export interface MailOptions extends MailRetries {
   /** Called when no mail can be sent for a reason that the operator has to mend. */
-  readonly onTrouble?: (error: Error) => void
+  readonly onTrouble?: (response: string) => void
   /** Called after a mail was accepted, with how long each of its notices waited. */
   readonly onAccepted?: (waits: readonly NoticeWait[]) => void
 }
 
 /** Composes mails of due notifications, and sends mails until none is due. */
-export async function sendMails(store: Store, mailer: Mailer, options: MailOptions, tenantId: string): Promise<void> {
-  await inTenant(store, tenantId, (tx) => composeMails(tx, mailer.render))
-  for (;;) {
-    const mail = await inTenant(store, tenantId, (tx) => claimMail(tx, new Date(tx.now.getTime() + LEASE_MS)))
-    if (mail === undefined || !(await send(store, mailer, options, tenantId, mail))) break
-  }
+export async function sendMails(
+  store: Store,
+  channel: MailChannel,
+  options: MailOptions,
+  tenantId: string,
+): Promise<void> {
+  await inTenant(store, tenantId, (tx) => composeMails(tx, channel.render))
+  await deliver(store, {
+    within: (work) => inTenant(store, tenantId, work),
+    retries: mailRetries(options),
+    claim: claimMail,
+    send: async (mail) => {
+      const written = await read(store, channel.render, tenantId, mail)
+      return 'mail' in written
+        ? channel.send(written.mail, mail.recipient, mail.mailId)
+        : { outcome: 'later', code: null, response: String(written.error), why: 'it could not be written' }
+    },
+    settle: (tx, mail, result) => settle(tx, options, mail, result),
+  })
   await inTenant(store, tenantId, settleMailWork)
 }
 
@@ -68,79 +72,60 @@ async function read(store: Store, render: Render, tenantId: string, mail: Claime
 }
 
 /** The stored text of a mail. A mail that could not be rendered when composed is rendered and stored now. */
-async function renderedOf(tx: TenantTx, render: Render, { id, recipient }: ClaimedMail): Promise<Rendered> {
-  const stored = await findBody(tx, id)
+async function renderedOf(tx: TenantTx, render: Render, { mailId, recipient }: ClaimedMail): Promise<Rendered> {
+  const stored = await findBody(tx, mailId)
   if (stored !== undefined) return { body: stored }
-  const notifications = await notificationsOf(tx, id)
+  const notifications = await notificationsOf(tx, mailId)
   const { rendered, faulty } = await renderBody(
     tx,
     render,
     notifications.map(({ body }) => body),
   )
-  if ('body' in rendered) await insertBody(tx, id, rendered.body)
+  if ('body' in rendered) await insertBody(tx, mailId, rendered.body)
   const left = notifications.flatMap((one, n) => (faulty[n] === true ? [one.id] : []))
   if (left.length > 0) await insertMail(tx, { recipient, kind: 'joined' }, left)
   return rendered
 }
 
-/** Sends a mail. @returns whether others may be sent now: not if the trouble is ours */
-async function send(
-  store: Store,
-  { render, transport }: Mailer,
-  options: MailOptions,
-  tenantId: string,
+async function settle(
+  tx: TenantTx,
+  { onAccepted, onTrouble }: MailOptions,
   mail: ClaimedMail,
-): Promise<boolean> {
-  const written = await read(store, render, tenantId, mail)
-  const failed = (error: unknown, otherwise: string) => {
-    const failure = failureOf(error)
-    return { ...failure, why: failure.why ?? otherwise, error }
+  result: Result,
+): Promise<(() => void) | undefined> {
+  const { outcome, status, response } = result
+  const noted = await noteAttempt(tx, mail.id, result)
+  if (outcome === 'ours') {
+    await putOffMails(tx, result.nextAt)
+    return () => onTrouble?.(response)
   }
-  const result =
-    'error' in written
-      ? failed(written.error, 'it could not be written')
-      : await transport.send({ to: mail.recipient, messageId: mail.id, ...written.mail }).then(
-          ({ response }) => ({ trouble: null, response: storable(response), why: '', error: null }),
-          (error: unknown) => failed(error, 'it could not be sent'),
-        )
-  const { trouble, response, why, error } = result
-  const subject = 'error' in written ? 'notices that cannot be written' : written.mail.subject
-  const waits = await inTenant(store, tenantId, async (tx) => {
-    const outcome = outcomeOf(trouble, mail, tx.now.getTime(), options)
-    await noteDelivery(tx, mail.id, { ...outcome, response })
-    if (trouble === 'ours') await putOffMails(tx, outcome.nextAt)
-    if (outcome.status === 'pending') return []
-    await recordDeliveryEvent(tx, mail, subject, { status: outcome.status, why })
-    if (outcome.status === 'sent') {
-      await markWell(tx, mail.recipient)
-      return noticeWaits(tx, mail.id)
-    }
-    await noteGivenUp(tx, { ...mail, subject }, { trouble, response })
-    if (trouble === 'address') await markBad(tx, mail.recipient)
-    return []
-  })
-  if (waits.length > 0) options.onAccepted?.(waits)
-  if (trouble === 'ours' && error instanceof Error) options.onTrouble?.(error)
-  return trouble !== 'ours'
+  if (noted === undefined || status === 'pending') return undefined
+  const subject = noted || 'notices that cannot be written'
+  await recordDeliveryEvent(tx, mail, subject, result)
+  if (status === 'sent') {
+    await markWell(tx, mail.recipient)
+    const waits = await noticeWaits(tx, mail.mailId)
+    return () => onAccepted?.(waits)
+  }
+  await noteGivenUp(tx, { ...mail, subject }, result)
+  if (outcome === 'gone') await markBad(tx, mail.recipient)
+  return undefined
 }
 
 async function recordDeliveryEvent(
   tx: TenantTx,
-  mail: ClaimedMail,
+  { mailId, recipient, attempts }: ClaimedMail,
   subject: string,
-  outcome: { readonly status: 'sent' | 'failed'; readonly why: string },
+  { status, why }: Result,
 ): Promise<void> {
-  const sent = outcome.status === 'sent'
-  if (!sent) {
-    const data = { mailId: mail.id, recipient: mail.recipient, subject, why: outcome.why }
-    await insertWebhookEvent(tx, { type: 'mail.failed', data })
-  }
+  const sent = status === 'sent'
+  if (!sent) await insertWebhookEvent(tx, { type: 'mail.failed', data: { mailId, recipient, subject, why } })
   await insertEvent(tx, {
     type: EventType.Billing,
     severity: sent ? EventSeverity.Info : EventSeverity.Critical,
     title: sent ? `E-mail sent: ${subject}` : `E-mail given up: ${subject}`,
     description: sent
-      ? `Sent to ${mail.recipient} as ${mail.id}.`
-      : `Not delivered to ${mail.recipient} after ${mail.attempts} attempt(s): ${outcome.why}.`,
+      ? `Sent to ${recipient} as ${mailId}.`
+      : `Not delivered to ${recipient} after ${attempts} attempt(s): ${why}.`,
   })
 }

@@ -8,12 +8,11 @@
  */
 import { randomUUID } from 'node:crypto'
 import type { Mail } from '../../adapters/channels/mail/render.ts'
-import type { Transport } from '../../adapters/channels/mail/transport.ts'
+import type { Channel } from '../../domain/channels/channel.ts'
+import { type MailRetries, mailRetries } from '../../domain/channels/retry.ts'
 import type { CountedNotice } from '../../domain/notifications/operator-notice.ts'
-import { storable } from '../../domain/text.ts'
 import { inPlatform, type PlatformTx, type Store } from '../../store/tenancy.ts'
-import { failureOf, outcomeOf } from './outcome.ts'
-import { LEASE_MS, type MailRetries } from './retry.ts'
+import { deliver, type Outbox } from './deliver.ts'
 import {
   type ClaimedOperatorMail,
   claimOperatorMail,
@@ -24,10 +23,8 @@ import {
   waitingOperatorNotices,
 } from './rows/operator-mails.ts'
 
-export interface OperatorMailer {
-  readonly render: (notices: readonly CountedNotice[]) => Mail
-  readonly transport: Pick<Transport, 'send'>
-}
+/** Sends notices to an address. */
+export type OperatorChannel = Channel<CountedNotice, string, Mail>
 
 export interface OperatorMailOptions extends MailRetries {
   /** A single address: the present one, also for a mail composed before. */
@@ -40,20 +37,35 @@ export interface OperatorMailOptions extends MailRetries {
 const APART_MS = 15 * 60_000
 /** Older notices are not mailed: the operator had no address then. */
 const TOLD_WITHIN_MS = 3 * 86_400_000
+/** A turn that ends with its first mail. */
+const ONE_MAIL = 0
 /** The most notices in one mail, which only counts most of them. The others go into the next. */
 const MOST_IN_ONE = 1000
 
 /** Composes a mail if notices are due, and sends a due mail. Safe to run anywhere, at any time. */
-export async function tellOperator(store: Store, mailer: OperatorMailer, options: OperatorMailOptions): Promise<void> {
-  const mail = await inPlatform(store, async (tx) => {
-    if (!(await lockOperatorMails(tx))) return undefined
-    await compose(tx, mailer.render)
-    return claimOperatorMail(tx, new Date(tx.now.getTime() + LEASE_MS))
-  })
-  if (mail !== undefined) await send(store, mailer.transport, options, mail)
+export async function tellOperator(
+  store: Store,
+  { render, send }: OperatorChannel,
+  { recipient, onGivenUp, ...retries }: OperatorMailOptions,
+): Promise<void> {
+  const outbox: Outbox<PlatformTx, ClaimedOperatorMail> = {
+    within: (work) => inPlatform(store, work),
+    retries: mailRetries(retries),
+    claim: async (tx, leaseUntil) => {
+      if (!(await lockOperatorMails(tx))) return []
+      await compose(tx, render)
+      return claimOperatorMail(tx, leaseUntil)
+    },
+    send: ({ id, subject, text, html }) => send({ subject, text, html, headers: {} }, recipient, id),
+    settle: async (tx, { id }, result) => {
+      await noteOperatorDelivery(tx, id, result)
+      return result.status === 'failed' ? () => onGivenUp?.({ mailId: id, response: result.response }) : undefined
+    },
+  }
+  await deliver(store, outbox, ONE_MAIL)
 }
 
-async function compose(tx: PlatformTx, render: OperatorMailer['render']): Promise<void> {
+async function compose(tx: PlatformTx, render: OperatorChannel['render']): Promise<void> {
   const now = tx.now.getTime()
   const latest = await latestOperatorMail(tx)
   // While a mail cannot be sent, notices gather for the next one.
@@ -65,22 +77,4 @@ async function compose(tx: PlatformTx, render: OperatorMailer['render']): Promis
     { id: `<${randomUUID()}@simherd>`, ...render(notices) },
     notices.map(({ id }) => id),
   )
-}
-
-async function send(
-  store: Store,
-  transport: OperatorMailer['transport'],
-  { recipient, onGivenUp, ...retries }: OperatorMailOptions,
-  mail: ClaimedOperatorMail,
-): Promise<void> {
-  const { id, subject, text, html } = mail
-  const result = await transport
-    .send({ to: recipient, messageId: id, subject, text, html, headers: {} })
-    .then(({ response }) => ({ trouble: null, response: storable(response) }), failureOf)
-  const isGivenUp = await inPlatform(store, async (tx) => {
-    const outcome = outcomeOf(result.trouble, mail, tx.now.getTime(), retries)
-    await noteOperatorDelivery(tx, id, { ...outcome, response: result.response })
-    return outcome.status === 'failed'
-  })
-  if (isGivenUp) onGivenUp?.({ mailId: id, response: result.response })
 }

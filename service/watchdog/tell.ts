@@ -1,4 +1,5 @@
 /** Reports decisions about alerts: entries of the watchdog log, events, and notices to mail. Each is written once. */
+
 import { EventSeverity, EventType, LogLevel } from '../../domain/codes.ts'
 import type { AlertData, WebhookEvent } from '../../domain/notifications/event.ts'
 import { mailWaits, shortenedWait } from '../../domain/notifications/waits.ts'

@@ -1186,32 +1186,6 @@ create policy figures on addresses for select to simherd_platform using (true);
 grant delete, insert, select, update on addresses to simherd_tenant;
 grant select (bad_since, email, kind, tenant_id) on addresses to simherd_platform;
 
--- Mails: rows and Message-ID fixed at the claim; one record a delivery.
-create table mails (
-  id text primary key,                                      -- the Message-ID
-  tenant_id text not null default app_tenant(),
-  recipient text not null,
-  status text not null default 'pending' check (status in ('pending', 'sent', 'failed')),
-  subject text not null default '',
-  attempts integer not null default 0,
-  next_attempt_at timestamptz not null,
-  response text,
-  created_at timestamptz not null,
-  sent_at timestamptz,
-  tried_since timestamptz,                                  -- when the server first said: later
-  refused_at timestamptz,                                   -- when the server first refused the address
-  kind text not null,                                       -- cause, joined, digest, grouped, summary, resent
-  resends text,                                             -- the mail that this one sends again
-  address_id integer,                                       -- of addresses; null: the tenant's billing address. No
-                                                            -- reference: it may be removed
-  copy_of text                                              -- the mail that this one is a copy of
-);
-create index mails_pending on mails (tenant_id, created_at) where status = 'pending';
-create index mails_tenant on mails (tenant_id, created_at desc);
-create policy figures on mails for select to simherd_platform using (true);
-grant delete, insert, select, update on mails to simherd_tenant;
-grant select (created_at, recipient, sent_at, status, tenant_id) on mails to simherd_platform;
-
 -- Mails as they were rendered: what is sent, shown and sent again.
 create table mail_bodies (
   mail_id text primary key,
@@ -1287,10 +1261,11 @@ grant insert, select, update on operator_notices to simherd_tenant;
 
 -- Webhooks: a tenant's endpoints, the events that are told to them, and the delivery of each event to each endpoint.
 --
--- The deliveries are their own work list: the platform reads whose are due, and nothing of what they say.
+-- Those deliveries are their own work list: the platform reads whose are due, and nothing of what they say.
 create table webhooks (
   id integer generated always as identity primary key,
   tenant_id text not null default app_tenant() references tenants (id),
+  channel text not null default 'webhook' check (channel in ('webhook')), -- adapters/channels/index.ts
   url text not null,
   description text not null,
   events text[],                                            -- null: all, also those of later releases
@@ -1325,31 +1300,49 @@ grant delete on webhook_events to simherd_platform;
 grant insert, select on webhook_events to simherd_tenant;
 grant select (at, id, tenant_id) on webhook_events to simherd_platform;
 
-create table webhook_deliveries (
+-- Deliveries of mails, and of events to endpoints: one record each. Rows and Message-ID of a mail are fixed when it is
+-- composed.
+create table deliveries (
   id bigint generated always as identity primary key,
-  tenant_id text not null default app_tenant() references tenants (id),
-  webhook_id integer not null,
-  event_id text not null,
-  status text not null default 'pending' check (status in ('pending', 'delivered', 'failed')),
+  tenant_id text not null default app_tenant(),
+  status text not null default 'pending' check (status in ('pending', 'sent', 'failed')),
   attempts integer not null default 0,
-  tried_from timestamptz not null,                          -- when it was written, or replayed last: it is tried for
-                                                            -- three days
   next_attempt_at timestamptz not null,
-  answer integer,                                           -- HTTP status of the last attempt; null: none came
+  tried_since timestamptz,                                  -- a mail: when the server first said: later; an event:
+                                                            -- when it was written, or replayed last
+  refused_at timestamptz,                                   -- when the server first refused the address
+  answer integer,                                           -- SMTP's reply code or HTTP's status of the last attempt
   response text,                                            -- beginning of the last answer, or why none came
+  created_at timestamptz not null,
   ended_at timestamptz,
-  constraint webhook_deliveries_tenant_id_event_id_fkey foreign key (tenant_id, event_id)
+  webhook_id integer,                                       -- null: a mail
+  event_id text,
+  mail_id text unique,                                      -- the Message-ID
+  recipient text,
+  subject text not null default '',
+  kind text,                                                -- cause, joined, digest, grouped, summary, resent, copy
+  resends text,                                             -- the mail that this one sends again
+  address_id integer,                                       -- of addresses; null: the tenant's billing address. No
+                                                            -- reference: it may be removed
+  copy_of text,                                             -- the mail that this one is a copy of
+  constraint deliveries_whole check (
+    case when webhook_id is null then event_id is null and num_nulls(mail_id, recipient, kind) = 0
+         else event_id is not null and num_nonnulls(mail_id, recipient, kind) = 0 end),
+  constraint deliveries_tenant_id_event_id_fkey foreign key (tenant_id, event_id)
     references webhook_events (tenant_id, id) on delete cascade,
-  constraint webhook_deliveries_tenant_id_webhook_id_fkey foreign key (tenant_id, webhook_id)
+  constraint deliveries_tenant_id_webhook_id_fkey foreign key (tenant_id, webhook_id)
     references webhooks (tenant_id, id) on delete cascade
 );
-create index webhook_deliveries_due on webhook_deliveries (tenant_id, webhook_id, next_attempt_at)
-  where status = 'pending';
-create index webhook_deliveries_event on webhook_deliveries (tenant_id, event_id);
-create index webhook_deliveries_webhook on webhook_deliveries (tenant_id, webhook_id, id desc);
-create policy all_tenants on webhook_deliveries to simherd_platform using (true);
-grant insert, select, update on webhook_deliveries to simherd_tenant;
-grant select (event_id, next_attempt_at, status, tenant_id, tried_from, webhook_id) on webhook_deliveries to simherd_platform;
+create index deliveries_due on deliveries (tenant_id, webhook_id, next_attempt_at)
+  where status = 'pending' and webhook_id is not null;
+create index deliveries_event on deliveries (tenant_id, event_id) where event_id is not null;
+create index deliveries_mails on deliveries (tenant_id, created_at desc) where mail_id is not null;
+create index deliveries_mails_due on deliveries (tenant_id, created_at)
+  where status = 'pending' and mail_id is not null;
+create index deliveries_webhook on deliveries (tenant_id, webhook_id, id desc) where webhook_id is not null;
+create policy all_tenants on deliveries for select to simherd_platform using (true);
+grant insert, select, update on deliveries to simherd_tenant;
+grant select (created_at, event_id, mail_id, next_attempt_at, status, tenant_id, tried_since, webhook_id) on deliveries to simherd_platform;
 
 -- === Workflows: what is started and signalled ===
 
@@ -1422,8 +1415,8 @@ begin
     'usage_buckets', 'restatements', 'month_end_changes', 'statements', 'statement_parts', 'statement_progress',
     'statement_totals', 'changed_subjects', 'due_subjects', 'watch_shards', 'alerts', 'watchdog_log',
     'shadow_log', 'would_suspend', 'silences', 'suspensions', 'pool_arms', 'guard_counts',
-    'guard_holds', 'guard_permits', 'notifications', 'addresses', 'mails', 'mail_bodies', 'mail_work',
-    'operator_notices', 'webhooks', 'webhook_events', 'webhook_deliveries', 'workflow_outbox', 'workflow_starts']
+    'guard_holds', 'guard_permits', 'notifications', 'addresses', 'mail_bodies', 'mail_work',
+    'operator_notices', 'webhooks', 'webhook_events', 'deliveries', 'workflow_outbox', 'workflow_starts']
   loop
     execute format(
       'create policy own on %I to simherd_tenant

@@ -4,7 +4,7 @@
  *   node test/adapters/webhook-worker.ts '{"redisUrl": "", "databaseUrl": "postgres://…", "clockAheadMs": 0}'
  */
 import { pino } from 'pino'
-import { createWebhookSender } from '../../adapters/channels/webhook/webhook-sender.ts'
+import { endpointChannels } from '../../adapters/channels/index.ts'
 import { consume, openQueues } from '../../adapters/queues/backend.ts'
 import { parseNetworks } from '../../domain/networks.ts'
 import { startSweeps } from '../../process/start-sweeps.ts'
@@ -18,7 +18,7 @@ const at = { redisUrl, databaseUrl, onError: () => undefined }
 const queues = openQueues(at)
 const { db } = connect(databaseUrl, { max: 5 })
 const store: Store = { db, clock: () => Date.now() + clockAheadMs, enqueue: queues.enqueue }
-const sender = createWebhookSender({ timeoutMs: 30_000, allow: parseNetworks('127.0.0.1/32') ?? [] })
+const channels = endpointChannels({ clock: store.clock, timeoutMs: 30_000, allow: parseNetworks('127.0.0.1/32') ?? [] })
 const nothing = async () => undefined
 
 consume(
@@ -30,7 +30,7 @@ consume(
     sweep: nothing,
     mail: nothing,
     workflows: nothing,
-    webhooks: async (job) => void (await sendWebhooks(store, sender, { secretsKeys: [] }, job, 1000)),
+    webhooks: async (job) => void (await sendWebhooks(store, channels, { secretsKeys: [] }, job, 1000)),
   },
   () => undefined,
 )

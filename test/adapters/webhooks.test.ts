@@ -4,11 +4,11 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { Webhook } from 'standardwebhooks'
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest'
-import { createWebhookSender } from '../../adapters/channels/webhook/webhook-sender.ts'
+import { endpointChannels } from '../../adapters/channels/index.ts'
 import { consume, openQueues } from '../../adapters/queues/backend.ts'
 import { parseNetworks } from '../../domain/networks.ts'
 import { addWebhook } from '../../service/channels/change-webhooks.ts'
-import { pageOfDeliveries } from '../../service/channels/rows/webhook-deliveries.ts'
+import { pageOfDeliveries } from '../../service/channels/rows/deliveries.ts'
 import { sendWebhooks } from '../../service/channels/send-webhooks.ts'
 import { connect } from '../../store/connect.ts'
 import { inTenant, type Store } from '../../store/tenancy.ts'
@@ -69,7 +69,7 @@ for (const [name, where = { redisUrl: '', databaseUrl: '' }] of backends) {
       const store = storeOn()
       const [slow, fast] = [await aReceiver(), await aReceiver()]
       slow.answer = () => undefined
-      const sender = createWebhookSender({ timeoutMs: 300_000, allow: OPTIONS.allow })
+      const channels = endpointChannels({ clock: Date.now, timeoutMs: 300_000, allow: OPTIONS.allow })
       const nothing = async () => undefined
       const consumers = consume(
         { ...where, onError: () => undefined },
@@ -80,7 +80,7 @@ for (const [name, where = { redisUrl: '', databaseUrl: '' }] of backends) {
           sweep: nothing,
           mail: nothing,
           workflows: nothing,
-          webhooks: async (job) => void (await sendWebhooks(store, sender, OPTIONS, job, 1000)),
+          webhooks: async (job) => void (await sendWebhooks(store, channels, OPTIONS, job, 1000)),
         },
         () => undefined,
       )

@@ -20,7 +20,7 @@ test('GET /internal/counts misses no notification while a mail takes it', async 
     const counts = harness.tenant.inside('GET', '/internal/counts')
     await soon(async () => expect(await lockWaiters(harness.store)).toBe(1))
     await sql`
-      insert into mails (tenant_id, id, recipient, kind, next_attempt_at, created_at)
+      insert into deliveries (tenant_id, mail_id, recipient, kind, next_attempt_at, created_at)
       values (${tenantId}, '<1@simherd>', 'billing@meadow.example', 'grouped', now(), now())`.execute(sender)
     await sql`update notifications set mail_id = '<1@simherd>' where tenant_id = ${tenantId}`.execute(sender)
     return { counts }

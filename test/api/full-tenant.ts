@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { sql } from 'kysely'
 import { beforeAll } from 'vitest'
-import { renderMail } from '../../adapters/channels/mail/render.ts'
+import { mailChannel } from '../../adapters/channels/mail/mail-channel.ts'
 import { createTransport } from '../../adapters/channels/mail/transport.ts'
 import { LogLevel, TicketStatus, TicketType } from '../../domain/codes.ts'
 import { cycleAt, nextCycle } from '../../domain/time/cycle.ts'
@@ -356,12 +356,7 @@ async function mailsSent(harness: Harness, tenantId: string): Promise<void> {
   const inbox = await startInbox({ dir })
   const transport = createTransport({ smtpUrl: inbox.smtpUrl, from: 'Simherd <simherd@localhost>', timeoutMs: 30_000 })
   try {
-    await sendMails(
-      harness.store,
-      { render: (told, isCopy) => renderMail(told, null, isCopy), transport },
-      { retryMaxMs: 1000, giveUpAfterMs: 1000 },
-      tenantId,
-    )
+    await sendMails(harness.store, mailChannel(transport), { retryMaxMs: 1000, giveUpAfterMs: 1000 }, tenantId)
   } finally {
     transport.close()
     await inbox.stop()

@@ -97,7 +97,10 @@ export function witnessesOf({ rows: query, temporal, journal }: Sources, tenantI
       rows<{ key: string; mail_id: string | null }>(
         'select dedupe_key as key, mail_id from notifications where tenant_id = $1 order by id',
       ),
-    mails: () => rows<{ id: string; status: string }>('select id, status from mails where tenant_id = $1'),
+    mails: () =>
+      rows<{ id: string; status: string }>(
+        'select mail_id as id, status from deliveries where mail_id is not null and tenant_id = $1',
+      ),
     requestsLeft: async (): Promise<number> => {
       const [row] = await rows<{ left: number }>(
         'select count(*)::integer as left from workflow_outbox where tenant_id = $1 and done_at is null',

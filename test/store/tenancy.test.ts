@@ -48,6 +48,9 @@ const VALUES: Readonly<Record<string, RawBuilder<unknown>>> = {
   'month_end_changes.kind': sql`'move'`,
   'month_end_changes.outcome': sql`'open'`,
   'addresses.kind': sql`'copy'`,
+  'deliveries.mail_id': sql`gen_random_uuid()::text`,
+  'deliveries.recipient': sql`'billing@meadow.example'`,
+  'deliveries.kind': sql`'cause'`,
   'suspensions.cause': sql`'user'`,
   'statements.kind': sql`'sim'`,
   text: sql`gen_random_uuid()::text`,
@@ -61,12 +64,13 @@ const VALUES: Readonly<Record<string, RawBuilder<unknown>>> = {
   bigint: sql`floor(random() * 1e9)`,
 }
 
-/** Inserts a row of a tenant with the required columns only. */
+/** Inserts a row of a tenant with the required columns, and those of `VALUES`. */
 async function writeRow(q: Db | TenantTx['q'], table: string, tenant: string): Promise<void> {
   const { rows } = await sql<{ name: string; type: string }>`
     select column_name as name, data_type as type from information_schema.columns
      where table_schema = 'public' and table_name = ${table} and column_name <> 'tenant_id'
-       and is_nullable = 'NO' and column_default is null and is_identity = 'NO'`.execute(db)
+       and (is_nullable = 'NO' or table_name || '.' || column_name = any(${Object.keys(VALUES)}::text[]))
+       and column_default is null and is_identity = 'NO'`.execute(db)
   const values = rows.map(({ name, type }) => VALUES[`${table}.${name}`] ?? VALUES[type] ?? sql`null`)
   await sql`
     insert into ${sql.table(table)} (${sql.join(['tenant_id', ...rows.map(({ name }) => name)].map((name) => sql.ref(name)))})
@@ -188,14 +192,16 @@ describe('row-level security', () => {
     await expect(read).rejects.toThrow(/permission denied/)
   })
 
-  test.each(['body from notifications', 'subject from mails', 'response from mails', 'rule from guard_holds'])(
-    'denies the platform %s: it reads instants and states only',
-    async (what) => {
-      const read = inPlatform(store, (tx) => sql`select ${sql.raw(what)}`.execute(tx.q))
+  test.each([
+    'body from notifications',
+    'subject from deliveries',
+    'response from deliveries',
+    'rule from guard_holds',
+  ])('denies the platform %s: it reads instants and states only', async (what) => {
+    const read = inPlatform(store, (tx) => sql`select ${sql.raw(what)}`.execute(tx.q))
 
-      await expect(read).rejects.toThrow(/permission denied/)
-    },
-  )
+    await expect(read).rejects.toThrow(/permission denied/)
+  })
 
   test('denies tenants the mails to the operator', async () => {
     const read = inTenant(store, ours, (tx) => sql`select 1 from operator_mails`.execute(tx.q))
@@ -258,6 +264,7 @@ const TENANT_TABLES = [
   'changed_subjects',
   'cycle_openings',
   'cycles',
+  'deliveries',
   'device_changes',
   'due_subjects',
   'events',
@@ -267,7 +274,6 @@ const TENANT_TABLES = [
   'idempotency_keys',
   'mail_bodies',
   'mail_work',
-  'mails',
   'memberships',
   'month_end_changes',
   'notifications',
@@ -298,7 +304,6 @@ const TENANT_TABLES = [
   'usage_records',
   'watch_shards',
   'watchdog_log',
-  'webhook_deliveries',
   'webhook_events',
   'webhooks',
   'would_suspend',
@@ -419,11 +424,20 @@ describe('each table of tenants', () => {
     const { rows } = await sql<{ name: string; columns: string[] }>`
       select table_name as name, array_agg(column_name::text order by column_name) as columns
         from information_schema.role_column_grants
-       where grantee = 'simherd_platform' and privilege_type = 'SELECT' and table_name like 'webhook%'
+       where grantee = 'simherd_platform' and privilege_type = 'SELECT' and (table_name like 'webhook%' or table_name = 'deliveries')
        group by 1 order by 1`.execute(db)
 
     expect(Object.fromEntries(rows.map(({ name, columns }) => [name, columns]))).toEqual({
-      webhook_deliveries: ['event_id', 'next_attempt_at', 'status', 'tenant_id', 'tried_from', 'webhook_id'],
+      deliveries: [
+        'created_at',
+        'event_id',
+        'mail_id',
+        'next_attempt_at',
+        'status',
+        'tenant_id',
+        'tried_since',
+        'webhook_id',
+      ],
       webhook_events: ['at', 'id', 'tenant_id'],
       webhooks: ['disabled_at', 'id', 'paused_until', 'tenant_id'],
     })

@@ -24,7 +24,7 @@ const sendAll = async (tx: TenantTx) => {
     { recipient: 'billing@meadow.example', kind: 'cause' },
     rows.map(({ id }) => id),
   )
-  await sql`update mails set status = 'sent'`.execute(tx.q)
+  await sql`update deliveries set status = 'sent' where mail_id is not null`.execute(tx.q)
 }
 const withMail = () => inPlatform(store, (tx) => tenantsWithMail(tx, 100))
 

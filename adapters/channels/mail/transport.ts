@@ -6,9 +6,10 @@
  */
 import { createTransport as createSmtp } from 'nodemailer'
 import parseAddresses from 'nodemailer/lib/addressparser'
+import type { Attempt, Outcome } from '../../../domain/channels/channel.ts'
 import { isThisMachine } from '../../../domain/networks.ts'
 import { type Mail, TENANT_HEADER } from './render.ts'
-import { type MailTrouble, type SmtpFailure, troubleOf } from './smtp-answer.ts'
+import { type SmtpFailure, smtpOutcome } from './smtp-outcome.ts'
 
 export interface OutgoingMail extends Mail {
   /** A single address. */
@@ -17,16 +18,9 @@ export interface OutgoingMail extends Mail {
   readonly messageId: string
 }
 
-interface Delivery {
-  /** Addresses accepted by the server. */
-  readonly accepted: readonly string[]
-  /** The server's last reply. */
-  readonly response: string
-}
-
 export interface Transport {
-  /** Sends a mail. @throws MailError for any failure; no other error */
-  send(mail: OutgoingMail): Promise<Delivery>
+  /** Makes one attempt. Never rejects. */
+  send(mail: OutgoingMail): Promise<Attempt>
   /** Closes idle connections. Sending of mails is completed. */
   close(): void
 }
@@ -42,33 +36,6 @@ export interface TransportOptions {
   readonly plain?: boolean
 }
 
-const NOT_NOW = 'the mail server cannot be reached, or does not take it now'
-const WORDS: Readonly<Record<MailTrouble, string>> = {
-  ours: NOT_NOW,
-  later: NOT_NOW,
-  address: 'the mail server refuses this address',
-  mail: 'the mail server refuses the mail',
-}
-
-/**
- * Reports that a mail was not accepted, or that the outcome is unknown. The message has the server's reply, for the
- * operator.
- */
-export class MailError extends Error {
-  readonly trouble: MailTrouble
-  /** The server's reply code; undefined if it gave none. */
-  readonly responseCode: number | undefined
-  /** The message for a tenant: without addresses, and with only the reply code from the server. */
-  readonly plainWords: string
-  constructor(message: string, trouble: MailTrouble, responseCode: number | undefined, cause: unknown) {
-    super(message, { cause })
-    this.name = 'MailError'
-    this.trouble = trouble
-    this.responseCode = responseCode
-    this.plainWords = responseCode === undefined ? WORDS[trouble] : `${WORDS[trouble]} (${responseCode})`
-  }
-}
-
 /** One minute. RFC 5321 allows longer, but a retry is cheap and a hanging sender is not. */
 const TIMEOUT_MS = 60_000
 
@@ -82,7 +49,7 @@ export function createTransport({ smtpUrl, from, timeoutMs = TIMEOUT_MS, plain =
   return {
     send: async ({ to, attachments, ...mail }) => {
       try {
-        const { accepted, response } = await smtp.sendMail({
+        const { response } = await smtp.sendMail({
           ...mail,
           from: senderOf(from, mail.headers[TENANT_HEADER]),
           // As an object it is one address, even if it contains commas.
@@ -92,9 +59,9 @@ export function createTransport({ smtpUrl, from, timeoutMs = TIMEOUT_MS, plain =
           // The timeouts above restart with each byte. A server that trickles bytes would block us forever.
           signal: AbortSignal.timeout(timeoutMs),
         })
-        return { accepted, response }
+        return { outcome: 'delivered', code: null, response, why: '' }
       } catch (error) {
-        throw asMailError(error)
+        return failed(error)
       }
     },
     close: () => smtp.close(),
@@ -104,14 +71,14 @@ export function createTransport({ smtpUrl, from, timeoutMs = TIMEOUT_MS, plain =
 /**
  * Checks that the mail server takes our connection, with the TLS and the login of its URL. Sends no mail.
  *
- * @throws MailError for any failure
+ * @throws Error with the server's reply for any failure
  */
 export async function checkSmtp({ smtpUrl, timeoutMs = TIMEOUT_MS, plain = false }: Omit<TransportOptions, 'from'>) {
   const smtp = openSmtp({ smtpUrl, timeoutMs, plain })
   try {
     await smtp.verify()
   } catch (error) {
-    throw asMailError(error)
+    throw new Error(failed(error).response, { cause: error })
   } finally {
     smtp.close()
   }
@@ -147,8 +114,20 @@ function senderOf(from: string, tenant: string | undefined): string | { name: st
 
 const isFailure = (error: unknown): error is Error & SmtpFailure => error instanceof Error
 
-function asMailError(error: unknown): MailError {
-  if (!isFailure(error)) return new MailError(String(error), 'later', undefined, error)
+const NOT_NOW = 'the mail server cannot be reached, or does not take it now'
+/** For a tenant: without addresses, and with only the reply code from the server. */
+const WORDS: Readonly<Record<Outcome, string>> = {
+  delivered: '',
+  ours: NOT_NOW,
+  later: NOT_NOW,
+  gone: 'the mail server refuses this address',
+  refused: 'the mail server refuses the mail',
+}
+
+function failed(error: unknown): Attempt {
+  if (!isFailure(error)) return { outcome: 'later', code: null, response: String(error), why: NOT_NOW }
   const said = error.response ?? `${error.message || error.name}${error.code === undefined ? '' : ` (${error.code})`}`
-  return new MailError(said.replace(/\s+/g, ' ').trim(), troubleOf(error), error.responseCode, error)
+  const response = said.replace(/\s+/g, ' ').trim()
+  const [outcome, code] = [smtpOutcome(error), error.responseCode ?? null]
+  return { outcome, code, response, why: code === null ? WORDS[outcome] : `${WORDS[outcome]} (${code})` }
 }

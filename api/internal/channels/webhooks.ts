@@ -13,7 +13,7 @@ import {
   testWebhook,
   type WebhookOptions,
 } from '../../../service/channels/change-webhooks.ts'
-import { pageOfDeliveries } from '../../../service/channels/rows/webhook-deliveries.ts'
+import { pageOfDeliveries } from '../../../service/channels/rows/deliveries.ts'
 import { pageOfWebhooks } from '../../../service/channels/rows/webhooks.ts'
 import { takeNoBody } from '../../http/app.ts'
 import { declareRoutes } from '../../http/declare-routes.ts'

@@ -27,7 +27,8 @@ export async function alertFigures(tx: PlatformTx): Promise<AlertFigures> {
                select min(due_at) as at from notifications
                 where tenant_id = w.tenant_id and mail_id is null and due_at <= ${tx.now}) n
              cross join lateral (
-               select min(created_at) as at from mails where tenant_id = w.tenant_id and status = 'pending') m
+               select min(created_at) as at from deliveries
+                where tenant_id = w.tenant_id and mail_id is not null and status = 'pending') m
            ) as "waitingSince",
            (select count(*) from guard_holds where state = 'held' and cycle_ends_at > ${tx.now})::integer as "openHolds",
            (select count(distinct (t.id, lower(a.email)))

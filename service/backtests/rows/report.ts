@@ -24,7 +24,7 @@ export async function countsByRule(tx: TenantTx): Promise<RuleCounts[]> {
 /** How many mails each recipient got. */
 export async function mailsByRecipient(tx: TenantTx): Promise<{ recipient: string; mails: number }[]> {
   const { rows } = await sql<{ recipient: string; mails: number }>`
-    select recipient, count(*)::integer as mails from pg_temp.mails group by recipient order by mails desc, recipient`.execute(
+    select recipient, count(*)::integer as mails from pg_temp.deliveries where mail_id is not null group by recipient order by mails desc, recipient`.execute(
     tx.q,
   )
   return rows

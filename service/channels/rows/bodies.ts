@@ -27,7 +27,7 @@ export async function insertBody(tx: TenantTx, mailId: string, body: MailBody): 
             ${JSON.stringify(body.attachments)}::jsonb, ${tx.now})
     on conflict (mail_id) do nothing`.execute(tx.q)
   await sql`
-    update mails set subject = ${body.subject} where id = ${mailId}`.execute(tx.q)
+    update deliveries set subject = ${body.subject} where mail_id = ${mailId}`.execute(tx.q)
 }
 
 /** Reads the body of a mail; undefined if it was not rendered yet, or is no longer kept. */

@@ -48,10 +48,12 @@ interface ShownBody {
 const LISTED_KEYS = 100
 
 /** @param keys most keys of a mail; null: all */
-const columnsWith = (keys: number | null) => sql`m.id, m.recipient, m.subject, m.status, m.attempts, m.response,
-        m.created_at as "createdAt", m.sent_at as "sentAt",
+const columnsWith = (
+  keys: number | null,
+) => sql`m.mail_id as id, m.recipient, m.subject, m.status, m.attempts, m.response,
+        m.created_at as "createdAt", case m.status when 'sent' then m.ended_at end as "sentAt",
         array(select n.dedupe_key from notifications n
-               where n.tenant_id = m.tenant_id and n.mail_id = m.id order by n.id limit ${keys}) as keys`
+               where n.tenant_id = m.tenant_id and n.mail_id = m.mail_id order by n.id limit ${keys}) as keys`
 
 /** A mail with its body; undefined if there is none. */
 export async function findMail(tx: TenantTx, id: string): Promise<MailDetail | undefined> {
@@ -61,9 +63,9 @@ export async function findMail(tx: TenantTx, id: string): Promise<MailDetail | u
              jsonb_build_object('text', b.text, 'html', b.html, 'headers', b.headers, 'attachments', array(
                select jsonb_build_object('filename', a ->> 'filename', 'contentType', a ->> 'contentType')
                  from jsonb_array_elements(b.attachments) a)) end as body
-      from mails m
-      left join mail_bodies b on b.tenant_id = m.tenant_id and b.mail_id = m.id
-     where m.id = ${id}`.execute(tx.q)
+      from deliveries m
+      left join mail_bodies b on b.tenant_id = m.tenant_id and b.mail_id = m.mail_id
+     where m.mail_id = ${id}`.execute(tx.q)
   const [row] = rows
   return row === undefined ? undefined : { ...toMail(row), resends: row.resends, body: row.body }
 }
@@ -76,7 +78,7 @@ export async function pageOfMails(tx: TenantTx, query: MailQuery): Promise<Page<
     {
       columns: columnsWith(LISTED_KEYS),
       from: sql`
-        from mails m where m.tenant_id = ${mine} ${query.status === undefined ? sql`` : sql`and m.status = ${query.status}`}`,
+        from deliveries m where m.tenant_id = ${mine} and m.mail_id is not null ${query.status === undefined ? sql`` : sql`and m.status = ${query.status}`}`,
       orderBy: sql`"createdAt" desc, id`,
     },
     page,

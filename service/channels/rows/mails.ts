@@ -5,6 +5,7 @@ import type { MailKind, MailStatus } from '../../../domain/channels/mail.ts'
 import { mailDue } from '../../../store/notifications.ts'
 import { mine, type PlatformTx, type TenantTx } from '../../../store/tenancy.ts'
 import { insertBody, type MailBody } from './bodies.ts'
+import { renewDeliveries } from './deliveries.ts'
 
 /**
  * Locks a tenant's mail work, to let one worker at a time put notifications into mails.
@@ -37,7 +38,7 @@ export async function insertMail(
 ): Promise<string> {
   const id = newMessageId()
   await sql`
-    insert into mails (id, recipient, address_id, kind, next_attempt_at, created_at)
+    insert into deliveries (mail_id, recipient, address_id, kind, next_attempt_at, created_at)
     values (${id}, ${mail.recipient}, ${mail.addressId ?? null}, ${mail.kind}, ${tx.now}, ${tx.now})`.execute(tx.q)
   await sql`
     update notifications set mail_id = ${id}
@@ -54,7 +55,7 @@ export async function insertCopy(
 ): Promise<void> {
   const id = newMessageId()
   await sql`
-    insert into mails (id, recipient, address_id, copy_of, kind, next_attempt_at, created_at)
+    insert into deliveries (mail_id, recipient, address_id, copy_of, kind, next_attempt_at, created_at)
     values (${id}, ${address.email}, ${address.id}, ${mailId}, 'copy', ${tx.now}, ${tx.now})`.execute(tx.q)
   await insertBody(tx, id, body)
 }
@@ -64,67 +65,21 @@ const newMessageId = (): string => `<${randomUUID()}@simherd>`
 /** Mails composed of causes since an instant, the newest first, with their instants in epoch milliseconds. */
 export async function mailsSince(tx: TenantTx, since: Date): Promise<{ kind: MailKind; at: number }[]> {
   const { rows } = await sql<{ kind: MailKind; at: Date }>`
-    select kind, created_at as at from mails
-     where tenant_id = ${mine} and created_at > ${since} and kind in ('cause', 'joined', 'digest')
+    select kind, created_at as at from deliveries
+     where tenant_id = ${mine} and mail_id is not null and created_at > ${since} and kind in ('cause', 'joined', 'digest')
      order by created_at desc limit ${MOST_COUNTED}`.execute(tx.q)
   return rows.map(({ kind, at }) => ({ kind, at: at.getTime() }))
 }
 /** More than are ever composed of causes in an hour. */
 const MOST_COUNTED = 100
 
-export interface ClaimedMail {
-  readonly id: string
-  /** The address now: the tenant's billing address may have changed since the mail was made. */
-  readonly recipient: string
-  readonly attempts: number
-  readonly triedSince: Date | null
-  readonly refusedAt: Date | null
-}
-
-/** Claims the oldest due mail, under a lease, and counts the attempt; undefined if none is due. */
-export async function claimMail(tx: TenantTx, leaseUntil: Date): Promise<ClaimedMail | undefined> {
-  const { rows } = await sql<ClaimedMail>`
-    with due as (
-      select id from mails
-       where tenant_id = ${mine} and status = 'pending' and next_attempt_at <= ${tx.now}
-       order by created_at limit 1
-         for update skip locked
-    )
-    update mails m set next_attempt_at = ${leaseUntil}, attempts = attempts + 1,
-                       recipient = case when m.address_id is null
-                         then coalesce(nullif((select billing_email from tenants where id = ${tx.tenantId}), ''), m.recipient)
-                         else coalesce((select email from addresses a where a.id = m.address_id),
-                                       m.recipient) end
-      from due where m.id = due.id
-    returning m.id, m.recipient, m.attempts, m.tried_since as "triedSince", m.refused_at as "refusedAt"`.execute(tx.q)
-  return rows[0]
-}
-
-/** Records the outcome of an attempt to send a mail. */
-export async function noteDelivery(
-  tx: TenantTx,
-  mailId: string,
-  delivery: {
-    readonly status: MailStatus
-    readonly response: string
-    readonly nextAt: Date
-    readonly triedSince: Date | null
-    readonly refusedAt: Date | null
-  },
-): Promise<void> {
-  await sql`
-    update mails
-       set status = ${delivery.status}, response = ${delivery.response},
-           next_attempt_at = ${delivery.nextAt}, tried_since = ${delivery.triedSince},
-           refused_at = ${delivery.refusedAt}, sent_at = ${delivery.status === 'sent' ? tx.now : null}
-     where id = ${mailId}`.execute(tx.q)
-}
-
 /** Delays all waiting mails of the tenant: none can be sent before. */
 export async function putOffMails(tx: TenantTx, until: Date): Promise<void> {
   await sql`
-    update mails set next_attempt_at = ${until}
-     where tenant_id = ${mine} and status = 'pending' and next_attempt_at < ${until}`.execute(tx.q)
+    update deliveries set next_attempt_at = ${until}
+     where tenant_id = ${mine} and mail_id is not null and status = 'pending' and next_attempt_at < ${until}`.execute(
+    tx.q,
+  )
 }
 
 /**
@@ -137,13 +92,11 @@ export async function tryAgain(
   tx: TenantTx,
   which: { readonly id: string } | { readonly refusedSince: Date },
 ): Promise<number> {
-  const { rows } = await sql`
-    update mails set status = 'pending', attempts = 0, next_attempt_at = ${tx.now}, tried_since = null, refused_at = null
-     where tenant_id = ${mine} and status = 'failed'
-       and ${'id' in which ? sql`id = ${which.id}` : sql`refused_at >= ${which.refusedSince}`}
-    returning 1`.execute(tx.q)
-  if (rows.length > 0) tx.atEnd(() => mailDue(tx, tx.now))
-  return rows.length
+  const those =
+    'id' in which ? sql`mail_id = ${which.id}` : sql`mail_id is not null and refused_at >= ${which.refusedSince}`
+  const count = await renewDeliveries(tx, sql`status = 'failed' and ${those}`)
+  if (count > 0) tx.atEnd(() => mailDue(tx, tx.now))
+  return count
 }
 
 /**
@@ -154,9 +107,9 @@ export async function tryAgain(
 export async function insertResent(tx: TenantTx, id: string): Promise<string> {
   const newId = newMessageId()
   await sql`
-    insert into mails (id, recipient, kind, resends, subject, next_attempt_at, created_at)
-    select ${newId}, recipient, 'resent', id, subject, ${tx.now}::timestamptz, ${tx.now}
-      from mails where id = ${id}`.execute(tx.q)
+    insert into deliveries (mail_id, recipient, kind, resends, subject, next_attempt_at, created_at)
+    select ${newId}, recipient, 'resent', mail_id, subject, ${tx.now}::timestamptz, ${tx.now}
+      from deliveries where mail_id = ${id}`.execute(tx.q)
   tx.atEnd(() => mailDue(tx, tx.now))
   return newId
 }
@@ -164,7 +117,7 @@ export async function insertResent(tx: TenantTx, id: string): Promise<string> {
 /** The status of a mail; undefined if there is none. */
 export async function mailStatus(tx: TenantTx, id: string): Promise<MailStatus | undefined> {
   const { rows } = await sql<{ status: MailStatus }>`
-    select status from mails where id = ${id}`.execute(tx.q)
+    select status from deliveries where mail_id = ${id}`.execute(tx.q)
   return rows[0]?.status
 }
 
@@ -182,7 +135,8 @@ export async function settleMailWork(tx: TenantTx): Promise<void> {
       select min(at) as at
         from (select min(due_at) as at from notifications where tenant_id = ${mine} and mail_id is null
               union all
-              select min(next_attempt_at) from mails where tenant_id = ${mine} and status = 'pending') waiting
+              select min(next_attempt_at) from deliveries
+               where tenant_id = ${mine} and mail_id is not null and status = 'pending') waiting
     ), gone as (
       delete from mail_work using next where tenant_id = ${mine} and next.at is null
     )

@@ -1,5 +1,6 @@
 /** Mails to the operator of the installation. Their text is fixed when they are composed. */
 import { sql } from 'kysely'
+import type { NextStep, Tried } from '../../../domain/channels/retry.ts'
 import type { CountedNotice } from '../../../domain/notifications/operator-notice.ts'
 import type { PlatformTx } from '../../../store/tenancy.ts'
 
@@ -53,14 +54,10 @@ export async function insertOperatorMail(
   await sql`update operator_notices set mail_id = ${id} where id = any(${[...noticeIds]}::bigint[])`.execute(tx.q)
 }
 
-export interface ClaimedOperatorMail extends OperatorMail {
-  readonly attempts: number
-  readonly triedSince: Date | null
-  readonly refusedAt: Date | null
-}
+export interface ClaimedOperatorMail extends OperatorMail, Tried {}
 
-/** Claims the due mail, under a lease, and counts the attempt; undefined if none is due. */
-export async function claimOperatorMail(tx: PlatformTx, leaseUntil: Date): Promise<ClaimedOperatorMail | undefined> {
+/** Claims the due mail, under a lease, and counts the attempt; none if none is due. */
+export async function claimOperatorMail(tx: PlatformTx, leaseUntil: Date): Promise<ClaimedOperatorMail[]> {
   const { rows } = await sql<ClaimedOperatorMail>`
     with due as (
       select id from operator_mails where status = 'pending' and next_attempt_at <= ${tx.now}
@@ -71,20 +68,14 @@ export async function claimOperatorMail(tx: PlatformTx, leaseUntil: Date): Promi
     returning m.id, m.subject, m.text, m.html, m.attempts, m.tried_since as "triedSince", m.refused_at as "refusedAt"`.execute(
     tx.q,
   )
-  return rows[0]
+  return rows
 }
 
 /** Records the outcome of an attempt. */
 export async function noteOperatorDelivery(
   tx: PlatformTx,
   id: string,
-  delivery: {
-    readonly status: 'pending' | 'sent' | 'failed'
-    readonly response: string
-    readonly nextAt: Date
-    readonly triedSince: Date | null
-    readonly refusedAt: Date | null
-  },
+  delivery: NextStep & { readonly response: string },
 ): Promise<void> {
   await sql`
     update operator_mails

@@ -1,10 +1,12 @@
 /** The endpoints of tenants. Secrets are as `service/channels/secrets.ts` seals them, and are in no list. */
 import { sql } from 'kysely'
+import type { EndpointChannelName } from '../../../domain/channels/channel.ts'
 import type { Webhook } from '../../../domain/channels/webhook.ts'
 import { type Page, type PageQuery, pageRequest, toPage } from '../../../domain/page.ts'
 import { insertedId } from '../../../store/inserted-id.ts'
 import { readPage } from '../../../store/paging.ts'
 import { mine, type TenantTx } from '../../../store/tenancy.ts'
+import { giveUpDeliveries } from './deliveries.ts'
 
 type WebhookRow = {
   readonly [F in keyof Webhook]: F extends `${string}At` | `${string}Until`
@@ -62,6 +64,7 @@ export async function pageOfWebhooks(tx: TenantTx, query: PageQuery): Promise<Pa
 
 /** An endpoint with its secrets. */
 export interface HeldWebhook extends Webhook {
+  readonly channel: EndpointChannelName
   readonly secret: string
   /** The previous secret; null if it no longer signs. */
   readonly previousSecret: string | null
@@ -69,13 +72,13 @@ export interface HeldWebhook extends Webhook {
 
 /** Reads an endpoint; undefined if there is none. @param lock whether to lock it until the transaction ends */
 export async function readWebhook(tx: TenantTx, id: number, { lock = false } = {}): Promise<HeldWebhook | undefined> {
-  const { rows } = await sql<WebhookRow & { readonly secret: string; readonly previousSecret: string | null }>`
-    select ${columns}, secret, case when previous_until > ${tx.now} then previous_secret end as "previousSecret"
+  const { rows } = await sql<WebhookRow & Pick<HeldWebhook, 'channel' | 'secret' | 'previousSecret'>>`
+    select ${columns}, channel, secret, case when previous_until > ${tx.now} then previous_secret end as "previousSecret"
       from webhooks where id = ${id}::bigint ${lock ? sql`for no key update` : sql``}`.execute(tx.q)
   const [row] = rows
   if (row === undefined) return undefined
-  const { secret, previousSecret, ...rest } = row
-  return { ...toWebhook(tx.now)(rest), secret, previousSecret }
+  const { channel, secret, previousSecret, ...rest } = row
+  return { ...toWebhook(tx.now)(rest), channel, secret, previousSecret }
 }
 
 /** Gives an endpoint a new secret. The one before signs too until an instant; one before that no longer does. */
@@ -90,9 +93,7 @@ export async function writeDisabled(tx: TenantTx, id: number, why: string): Prom
   await sql`
     update webhooks set disabled_at = ${tx.now}, disabled_why = ${why}, failures = 0, paused_until = null
      where id = ${id}`.execute(tx.q)
-  await sql`
-    update webhook_deliveries set status = 'failed', ended_at = ${tx.now}
-     where tenant_id = ${mine} and webhook_id = ${id} and status = 'pending'`.execute(tx.q)
+  await giveUpDeliveries(tx, id)
 }
 
 /** Has an endpoint get events again, from now on. */

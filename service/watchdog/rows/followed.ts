@@ -78,8 +78,8 @@ export interface NoticeRow {
 export async function noticesOf(tx: TenantTx, keys: readonly string[]): Promise<NoticeRow[]> {
   if (keys.length === 0) return []
   const { rows } = await sql<NoticeRow>`
-    select n.dedupe_key as key, n.mail_id as "mailId", m.status, m.recipient, n.due_at as "dueAt", m.sent_at as "sentAt"
-      from notifications n left join mails m on m.id = n.mail_id and m.tenant_id = n.tenant_id
+    select n.dedupe_key as key, n.mail_id as "mailId", m.status, m.recipient, n.due_at as "dueAt", case m.status when 'sent' then m.ended_at end as "sentAt"
+      from notifications n left join deliveries m on m.mail_id = n.mail_id and m.tenant_id = n.tenant_id
      where n.tenant_id = ${mine} and n.dedupe_key = any(${[...keys]}::text[]) order by n.id limit 1000`.execute(tx.q)
   return rows
 }

@@ -57,7 +57,7 @@ describe('mails', () => {
   test('shows what a mail says, and sends it again', async () => {
     const body = { subject: 'Over', text: 'It is over.', html: '<p>It is over.</p>', headers: { 'X-A': 'b' } }
     await inTenant(harness.store, harness.tenant.id, async (tx) => {
-      await sql`insert into mails (id, recipient, kind, status, next_attempt_at, created_at)
+      await sql`insert into deliveries (mail_id, recipient, kind, status, next_attempt_at, created_at)
                 values ('<2@simherd>', 'billing@meadow.example', 'cause', 'sent', ${tx.now}, ${tx.now})`.execute(tx.q)
       const attachments = [{ filename: 'notices.csv', contentType: 'text/csv', content: 'a' }]
       await insertBody(tx, '<2@simherd>', { ...body, attachments })
@@ -88,7 +88,7 @@ describe('mails', () => {
 
   test('lists those that were given up, and tries one again', async () => {
     await inTenant(harness.store, harness.tenant.id, ({ q, now }) =>
-      sql`insert into mails (id, recipient, kind, status, response, next_attempt_at, created_at)
+      sql`insert into deliveries (mail_id, recipient, kind, status, response, next_attempt_at, created_at)
           values ('<1@simherd>', 'gone@meadow.example', 'cause', 'failed', '550 5.1.1 unknown', ${now}, ${now})`.execute(
         q,
       ),

@@ -1,5 +1,5 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { createWebhookSender } from '../../../adapters/channels/webhook/webhook-sender.ts'
+import { endpointChannels } from '../../../adapters/channels/index.ts'
 import {
   addWebhook,
   disableWebhook,
@@ -21,7 +21,8 @@ import { useCommandHarness } from './harness.ts'
 const command = useCommandHarness()
 const { harness, lines } = command
 const ours = () => ({ tenant: harness.tenant.id })
-const sender = createWebhookSender({
+const channels = endpointChannels({
+  clock: Date.now,
   timeoutMs: 30_000,
   allow: parseNetworks('127.0.0.1/32') ?? [],
   ca: CERTIFICATE,
@@ -35,7 +36,7 @@ async function work(webhookId: number) {
   const isOurs = (job: object) => 'webhookId' in job && job.webhookId === webhookId
   await until('the job', () => harness.jobs.some(isOurs))
   harness.jobs.length = 0
-  await sendWebhooks(harness.store, sender, OPTIONS, { tenantId: harness.tenant.id, webhookId }, 1000)
+  await sendWebhooks(harness.store, channels, OPTIONS, { tenantId: harness.tenant.id, webhookId }, 1000)
 }
 
 describe('webhooks', () => {

@@ -81,7 +81,7 @@ async function stoppedRun(estate: Estate) {
 async function givenUpMail({ tenant, harness }: Estate) {
   const id = `<given-up-${next()}@simherd>`
   await inTenant(harness.store, tenant.id, ({ q, now }) =>
-    sql`insert into mails (id, recipient, kind, status, next_attempt_at, created_at)
+    sql`insert into deliveries (mail_id, recipient, kind, status, next_attempt_at, created_at)
         values (${id}, 'billing@meadow.example', 'cause', 'failed', ${now}, ${now})`.execute(q),
   )
   return { path: { id } }
@@ -101,7 +101,7 @@ async function sentMail({ tenant, harness }: Estate) {
   const id = `<sent-${next()}@simherd>`
   const body = { subject: 'Sent', text: 'Sent', html: '<p>Sent</p>', headers: {}, attachments: [] }
   await inTenant(harness.store, tenant.id, async (tx) => {
-    await sql`insert into mails (id, recipient, kind, status, next_attempt_at, created_at)
+    await sql`insert into deliveries (mail_id, recipient, kind, status, next_attempt_at, created_at)
               values (${id}, 'billing@meadow.example', 'cause', 'sent', ${tx.now}, ${tx.now})`.execute(tx.q)
     await insertBody(tx, id, body)
   })

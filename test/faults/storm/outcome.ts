@@ -101,10 +101,10 @@ export async function reportOnStorm({ sources, post, service }: Storm, played: P
     check(times === 1, () => `SIM ${iccid} is in ${times} mails`)
   }
 
-  const idsOf = async (table: string) =>
-    new Set((await sources.rows<{ id: string }>(`select id from ${table}`, [])).map(({ id }) => id))
-  const operatorIds = await idsOf('operator_mails')
-  const known = await idsOf('mails')
+  const idsOf = async (statement: string) =>
+    new Set((await sources.rows<{ id: string }>(statement, [])).map(({ id }) => id))
+  const operatorIds = await idsOf('select id from operator_mails')
+  const known = await idsOf('select mail_id as id from deliveries where mail_id is not null')
   for (const { messageId } of kept)
     check(known.has(messageId) || operatorIds.has(messageId), () => `the server kept ${messageId}, which nobody knows`)
 
@@ -140,13 +140,13 @@ type Read = <R extends object>(statement: string) => Promise<R[]>
 const mailRows = async (rows: Read): Promise<MailRow[]> =>
   (
     await rows<MailRow>(`
-    select m.id, m.tenant_id as tenant, m.status, m.response,
+    select m.mail_id as id, m.tenant_id as tenant, m.status, m.response,
            coalesce(b.text || b.attachments::text, '') as text,
            array(select s.iccid from notifications n
                    join sims s on s.tenant_id = n.tenant_id and s.id = (n.body #>> '{subject,id}')::bigint
-                  where n.mail_id = m.id) as iccids
-      from mails m left join mail_bodies b on b.mail_id = m.id
-     where m.tenant_id = any($1) order by m.created_at`)
+                  where n.mail_id = m.mail_id) as iccids
+      from deliveries m left join mail_bodies b on b.mail_id = m.mail_id
+     where m.mail_id is not null and m.tenant_id = any($1) order by m.created_at`)
   ).map((mail) => ({ ...mail, iccids: mail.iccids.toSorted() }))
 
 async function keptMails({ mails, answers }: Storm['post']): Promise<KeptMail[]> {
@@ -223,7 +223,7 @@ async function wrongEvents(rows: Read, mails: readonly MailRow[]): Promise<strin
 async function leftWork(rows: Read): Promise<string[]> {
   const [left] = await rows<{ notices: number; mails: number; orphans: number }>(`
     with notices as (select tenant_id from notifications where mail_id is null and tenant_id = any($1)),
-         waiting as (select tenant_id from mails where status = 'pending' and tenant_id = any($1))
+         waiting as (select tenant_id from deliveries where mail_id is not null and status = 'pending' and tenant_id = any($1))
     select (select count(*)::integer from notices) as notices,
            (select count(*)::integer from waiting) as mails,
            (select count(*)::integer from (select tenant_id from notices union select tenant_id from waiting) w

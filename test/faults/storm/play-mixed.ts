@@ -81,7 +81,8 @@ export async function playMixedStorm(storm: Storm): Promise<PlayedMixed> {
     const [seen] = await sources.rows<{ logged: number; pending: number; open: number }>(
       `select (select count(*)::integer from watchdog_log
                 where tenant_id = any($1) and dedupe_key like '%/fired') as logged,
-              (select count(*)::integer from mails where tenant_id = any($1) and status = 'pending') as pending,
+              (select count(*)::integer from deliveries
+                where mail_id is not null and tenant_id = any($1) and status = 'pending') as pending,
               (select count(*)::integer from tickets where tenant_id = any($2) and status in (0, 1)) as open`,
       [ids, herds.map(({ tenantId }) => tenantId)],
     )

@@ -65,7 +65,7 @@ export function countsOf({ sources: { rows }, post }: Storm, tenants: readonly S
     logged: () => count("from watchdog_log where dedupe_key like '%/fired'"),
     unmailed: () => count('from notifications where mail_id is null'),
     /** Mails that wait or are being sent, of all tenants or of some. */
-    pending: (of?: readonly string[]) => count("from mails where status = 'pending'", of),
+    pending: (of?: readonly string[]) => count("from deliveries where mail_id is not null and status = 'pending'", of),
     kept: post.kept,
   }
 }

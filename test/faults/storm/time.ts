@@ -31,8 +31,8 @@ export async function passEvaluationLeases(rows: Rows, claimedBefore: Date): Pro
 export async function passMailLeases(rows: Rows, workerKilledAt: Date): Promise<void> {
   // A claim is five minutes long; the other pauses of this test are two seconds, or an hour.
   await rows(
-    `update mails set next_attempt_at = now()
-      where status = 'pending'
+    `update deliveries set next_attempt_at = now()
+      where mail_id is not null and status = 'pending'
         and next_attempt_at > now() + interval '1 minute' and next_attempt_at - interval '5 minutes' <= $1`,
     [workerKilledAt],
   )
@@ -42,8 +42,8 @@ export async function passMailLeases(rows: Rows, workerKilledAt: Date): Promise<
 /** As if an hour had passed for mails whose address was refused once. None of them is being sent: they wait. */
 export async function passAddressHour(rows: Rows): Promise<void> {
   await rows(
-    `update mails set refused_at = refused_at - interval '1 hour', next_attempt_at = next_attempt_at - interval '1 hour'
-      where status = 'pending' and refused_at is not null and next_attempt_at > now() + interval '10 minutes'`,
+    `update deliveries set refused_at = refused_at - interval '1 hour', next_attempt_at = next_attempt_at - interval '1 hour'
+      where mail_id is not null and status = 'pending' and refused_at is not null and next_attempt_at > now() + interval '10 minutes'`,
     [],
   )
   await makeDue(rows)
@@ -52,8 +52,8 @@ export async function passAddressHour(rows: Rows): Promise<void> {
 /** As if three days had passed for mails that the server may take later. */
 export async function passThreeDays(rows: Rows, tenantIds: readonly string[]): Promise<void> {
   await rows(
-    `update mails set tried_since = tried_since - interval '3 days'
-      where status = 'pending' and tried_since > now() - interval '1 day' and tenant_id = any($1)`,
+    `update deliveries set tried_since = tried_since - interval '3 days'
+      where mail_id is not null and status = 'pending' and tried_since > now() - interval '1 day' and tenant_id = any($1)`,
     [tenantIds],
   )
 }
@@ -62,7 +62,8 @@ export async function passThreeDays(rows: Rows, tenantIds: readonly string[]): P
 const makeDue = (rows: Rows) =>
   rows(
     `update mail_work w set due_at = least(w.due_at, m.at)
-       from (select tenant_id, min(next_attempt_at) as at from mails where status = 'pending' group by tenant_id) m
+       from (select tenant_id, min(next_attempt_at) as at from deliveries
+              where mail_id is not null and status = 'pending' group by tenant_id) m
       where m.tenant_id = w.tenant_id`,
     [],
   )

@@ -1,6 +1,7 @@
 /** A backtest's report, of a billing cycle of six hours. */
+
 import { expect, test } from 'vitest'
-import { renderMail } from '../../../adapters/channels/mail/render.ts'
+import { mailChannel } from '../../../adapters/channels/mail/mail-channel.ts'
 import { PoolType, TariffType, WatchdogMode } from '../../../domain/codes.ts'
 import type { RuleSource } from '../../../domain/rules/rule-source.ts'
 import { MB } from '../../../domain/units.ts'
@@ -10,6 +11,7 @@ import { openPlayer } from '../../../service/backtests/play.ts'
 import { activateRules } from '../../../service/rules/rules-in-force.ts'
 import { connect } from '../../../store/connect.ts'
 import type { Db } from '../../../store/tenancy.ts'
+import { accepting } from '../../setup/accepting.ts'
 import { aPool, aStore, aTariff } from '../../setup/estate.ts'
 import { aHarness, evaluationOptions } from '../harness.ts'
 
@@ -18,12 +20,11 @@ const HOUR = 60 * MINUTE
 const shipped = await readRuleFiles('')
 const store = await aStore('2026-11-10T12:00:00Z')
 await activateRules(store, shipped, 'the tests')
+const mailer = mailChannel(accepting)
 const options = {
   evaluation: evaluationOptions(),
-  render: (...[told, isCopy]: Parameters<Parameters<typeof openPlayer>[2]['mailer']['render']>) =>
-    renderMail(told, null, isCopy),
+  render: mailer.render,
 }
-const mailer = { render: options.render, transport: { send: async () => ({ response: '250 ok', accepted: [] }) } }
 
 /** Lives a cycle in which a SIM passes its limit, and a shared pool its own. @returns the tenant */
 async function aLivedCycle(): Promise<string> {

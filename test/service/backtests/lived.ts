@@ -1,5 +1,7 @@
 /** The example month as the service has lived it, and what a replay of it comes to. */
+
 import { sql } from 'kysely'
+import { mailChannel } from '../../../adapters/channels/mail/mail-channel.ts'
 import { renderMail } from '../../../adapters/channels/mail/render.ts'
 import type { WatchdogMode } from '../../../domain/codes.ts'
 import { readRuleFiles } from '../../../process/rule-files.ts'
@@ -8,6 +10,7 @@ import { replay } from '../../../service/backtests/replay.ts'
 import { activateRules } from '../../../service/rules/rules-in-force.ts'
 import { connect } from '../../../store/connect.ts'
 import type { Db } from '../../../store/tenancy.ts'
+import { accepting } from '../../setup/accepting.ts'
 import type { TestStore } from '../../setup/estate.ts'
 import { EXAMPLE_MONTH, exampleMonth } from '../example-month.ts'
 import { aHarness, evaluationOptions, type Harness } from '../harness.ts'
@@ -15,7 +18,6 @@ import { settle, usageOf } from '../lived-month.ts'
 
 const shipped = await readRuleFiles('')
 const render: Parameters<typeof replay>[2]['render'] = (told, isCopy) => renderMail(told, null, isCopy)
-const accepting = { send: async () => ({ response: '250 ok', accepted: [] }) }
 const HOUR = 3_600_000
 /** Devices use so much more than in the example where less than the month is lived: its first hours have what else takes a month. */
 const FASTER = 40
@@ -43,7 +45,7 @@ export async function livedMonth(store: TestStore, { mode, onHour, hours }: Live
   const sims = await settle(harness, { ...month, estate })
   const player = openPlayer(store, harness.tenantId, {
     evaluation: evaluationOptions(),
-    mailer: { render, transport: accepting },
+    mailer: mailChannel(accepting),
   })
   await player.work()
   for (const { at, records } of month.steps.slice(0, hours)) {
@@ -88,7 +90,7 @@ export async function doneIn(db: Db, tenantId: string) {
     select dedupe_key as key, at, rule, level, sim_id, pool_id, cycle_key, message
       from watchdog_log where tenant_id = ${tenantId} order by at, dedupe_key`.execute(db)
   const mails = await sql`
-    select created_at as at, recipient, subject, status, kind from mails where tenant_id = ${tenantId}
+    select created_at as at, recipient, subject, status, kind from deliveries where mail_id is not null and tenant_id = ${tenantId}
      order by created_at, subject`.execute(db)
   const suspensions = await sql`
     select sim_id, rule, cause, until, opened_at, closed_at from suspensions where tenant_id = ${tenantId}

@@ -42,7 +42,7 @@ const find = (post: Post, ...bodies: AlertNotification[]) =>
       bodies.map((body) => ({ body, dueAt: new Date(store.now + FOR_NEXT) })),
     ),
   )
-const kindsOf = sql<{ kind: string }>`select kind from mails order by created_at`
+const kindsOf = sql<{ kind: string }>`select kind from deliveries order by created_at`
 const labelsOf = sql<{ iccid: string }>`select iccid from sims order by id`
 const subjects = async (post: Post) => (await post.arrived()).map(({ subject }) => subject)
 

@@ -1,10 +1,11 @@
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
+import { type MailChannel, mailChannel } from '../../../adapters/channels/mail/mail-channel.ts'
 import { createTransport } from '../../../adapters/channels/mail/transport.ts'
 import { LogLevel } from '../../../domain/codes.ts'
 import { changeBillingAddress } from '../../../service/channels/change-billing-address.ts'
 import { retryMail } from '../../../service/channels/retry-mail.ts'
-import { type Mailer, sendMails } from '../../../service/channels/send-mails.ts'
+import { sendMails } from '../../../service/channels/send-mails.ts'
 import { aStore } from '../../setup/estate.ts'
 import { soon } from '../../setup/soon.ts'
 import { aPost, BILLING, messageId, RETRIES, SECOND } from './post.ts'
@@ -15,12 +16,12 @@ describe('a mail', () => {
   test('is marked as sent, whatever the server responds', async () => {
     const post = await aPost(store)
     await post.notify(post.notification(LogLevel.Critical, 0))
-    const send: Mailer['transport']['send'] = async (mail) => ({
-      ...(await post.mailer.transport.send(mail)),
+    const send: MailChannel['send'] = async (...mail) => ({
+      ...(await post.mailer.send(...mail)),
       response: '250 taken \0 \ud800',
     })
 
-    await post.send({ ...post.mailer, transport: { send } })
+    await post.send({ ...post.mailer, send })
     store.now += 3600 * SECOND
     await post.send()
 
@@ -31,14 +32,12 @@ describe('a mail', () => {
   test('keeps its Message-ID when resent after a crash', async () => {
     const post = await aPost(store)
     await post.notify(post.notification(LogLevel.Critical, 0))
-    const dies: Mailer = {
+    const dies: MailChannel = {
       ...post.mailer,
-      transport: {
-        send: async (mail) => {
-          await post.mailer.transport.send(mail)
-          // As in a killed process: nothing runs after this, not even the mark of a failure.
-          return new Promise(() => undefined)
-        },
+      send: async (...mail) => {
+        await post.mailer.send(...mail)
+        // As in a killed process: nothing runs after this, not even the mark of a failure.
+        return new Promise(() => undefined)
       },
     }
 
@@ -139,7 +138,7 @@ describe('a mail', () => {
     })
     const troubles: string[] = []
     const send = () =>
-      sendMails(store, post.mailer, { ...RETRIES, onTrouble: ({ message }) => troubles.push(message) }, post.tenantId)
+      sendMails(store, post.mailer, { ...RETRIES, onTrouble: (response) => troubles.push(response) }, post.tenantId)
     for (let n = 0; n < 5; n += 1) {
       await post.notify(post.notification(LogLevel.Critical, 0))
       // So far apart that they do not share a mail.
@@ -195,7 +194,7 @@ describe('a given-up mail', () => {
     expect(event?.description).toBe(
       `Not delivered to ${BILLING} after 1 attempt(s): the mail server refuses the mail (554).`,
     )
-    expect(await post.rows(sql`select response from mails`)).toEqual([
+    expect(await post.rows(sql`select response from deliveries`)).toEqual([
       { response: expect.stringContaining(`refused: ${BILLING}`) },
     ])
   })
@@ -204,11 +203,11 @@ describe('a given-up mail', () => {
     const post = await aPost(store)
     const transport = createTransport({ smtpUrl: 'smtp://127.0.0.1:9', from: 'Simherd <s@meadow.example>' })
     await post.notify(post.notification(LogLevel.Critical, 0))
-    await post.send({ ...post.mailer, transport })
+    await post.send(mailChannel(transport))
     transport.close()
 
     expect(await post.events()).toEqual([])
-    expect(await post.rows(sql`select response from mails`)).toEqual([
+    expect(await post.rows(sql`select response from deliveries`)).toEqual([
       { response: expect.stringContaining('127.0.0.1:9') },
     ])
   })

@@ -1,7 +1,7 @@
 /** Which facts webhooks are told, and when. */
 import { sql } from 'kysely'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { renderMail } from '../../../adapters/channels/mail/render.ts'
+import { mailChannel } from '../../../adapters/channels/mail/mail-channel.ts'
 import { createTransport } from '../../../adapters/channels/mail/transport.ts'
 import { LogLevel } from '../../../domain/codes.ts'
 import { addSilence, endSilence } from '../../../service/alerts/silence-alerts.ts'
@@ -27,7 +27,7 @@ async function aWatchedWorld(options: Partial<WorldOptions> = {}) {
     ...world,
     told: async () => {
       const rows = await world.rows(sql<{ body: string }>`
-        select e.body from webhook_events e join webhook_deliveries d on d.event_id = e.id order by d.id`)
+        select e.body from webhook_events e join deliveries d on d.event_id = e.id order by d.id`)
       return rows.map(({ body }) => JSON.parse(body) as { type: string; data: Record<string, unknown> })
     },
   }
@@ -227,12 +227,7 @@ describe('webhooks are told', () => {
     })
     await asTenant((tx) => insertNotifications(tx, [{ body: anAlert({ key: 'k' }), dueAt: tx.now }]))
 
-    await sendMails(
-      store,
-      { render: (told, isCopy) => renderMail(told, null, isCopy), transport },
-      { retryMaxMs: 1000, giveUpAfterMs: 1000 },
-      tenantId,
-    )
+    await sendMails(store, mailChannel(transport), { retryMaxMs: 1000, giveUpAfterMs: 1000 }, tenantId)
 
     expect(await told()).toMatchObject([
       { type: 'mail.failed', data: { recipient: 'billing@meadow.example', why: expect.stringContaining('554') } },

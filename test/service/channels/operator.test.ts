@@ -1,12 +1,12 @@
 /** What the operator of the installation is mailed, over a real mail server. Each test has a database of its own. */
 import { sql } from 'kysely'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { mailChannel } from '../../../adapters/channels/mail/mail-channel.ts'
 import { renderOperatorMail } from '../../../adapters/channels/mail/operator-mail.ts'
-import { renderMail } from '../../../adapters/channels/mail/render.ts'
-import { createTransport } from '../../../adapters/channels/mail/transport.ts'
+import { createTransport, type Transport } from '../../../adapters/channels/mail/transport.ts'
 import { forgetOperatorNotices } from '../../../service/channels/rows/operator-mails.ts'
 import { sendMails } from '../../../service/channels/send-mails.ts'
-import { type OperatorMailer, type OperatorMailOptions, tellOperator } from '../../../service/channels/tell-operator.ts'
+import { type OperatorMailOptions, tellOperator } from '../../../service/channels/tell-operator.ts'
 import { activateRules } from '../../../service/rules/rules-in-force.ts'
 import { type InboxOptions, startInbox } from '../../../stack/inbox/inbox.ts'
 import type { Mail } from '../../../stack/inbox/mails.ts'
@@ -42,10 +42,10 @@ async function anOperator(store: TestStore, inboxOptions: Omit<InboxOptions, 'di
   })
   return {
     transport,
-    tell: (options: Partial<OperatorMailOptions> = {}, by: OperatorMailer['transport'] = transport) =>
+    tell: (options: Partial<OperatorMailOptions> = {}, by: Pick<Transport, 'send'> = transport) =>
       tellOperator(
         store,
-        { render: renderOperatorMail, transport: by },
+        { ...mailChannel(by), render: renderOperatorMail },
         { ...RETRIES, recipient: OPERATOR, ...options },
       ),
     refuses: (build: string) => {
@@ -107,7 +107,7 @@ describe('mails to the operator', () => {
     const operator = await anOperator(store)
     await operator.refuses('one')
     // The server has the mail, and the process hears nothing more.
-    const send: OperatorMailer['transport']['send'] = async (mail) => {
+    const send: Transport['send'] = async (mail) => {
       await operator.transport.send(mail)
       return new Promise<never>(() => undefined)
     }
@@ -270,23 +270,13 @@ describe('the operator hears', () => {
     const alerts = ['one', 'two'].map((key) => ({ body: anAlert({ key, message: key }), dueAt: new Date(store.now) }))
     for (const alert of alerts) {
       await harness.asTenant((tx) => insertNotifications(tx, [alert]))
-      await sendMails(
-        store,
-        { render: (told, isCopy) => renderMail(told, null, isCopy), transport: refusing.transport },
-        RETRIES,
-        harness.tenantId,
-      )
+      await sendMails(store, mailChannel(refusing.transport), RETRIES, harness.tenantId)
     }
     store.now += HOUR
-    await sendMails(
-      store,
-      { render: (told, isCopy) => renderMail(told, null, isCopy), transport: refusing.transport },
-      RETRIES,
-      harness.tenantId,
-    )
+    await sendMails(store, mailChannel(refusing.transport), RETRIES, harness.tenantId)
     await operator.tell()
 
-    const mails = await harness.rows(sql<{ status: string; attempts: number }>`select status, attempts from mails`)
+    const mails = await harness.rows(sql<{ status: string; attempts: number }>`select status, attempts from deliveries`)
     expect(mails).toEqual([
       { status: 'failed', attempts },
       { status: 'failed', attempts },

@@ -1,11 +1,11 @@
 /** A tenant of a test's own store, whose mails go to an SMTP inbox of its own. */
 import { sql } from 'kysely'
 import { onTestFinished } from 'vitest'
-import { renderMail } from '../../../adapters/channels/mail/render.ts'
+import { type MailChannel, mailChannel } from '../../../adapters/channels/mail/mail-channel.ts'
 import { createTransport } from '../../../adapters/channels/mail/transport.ts'
 import { LogLevel } from '../../../domain/codes.ts'
 import { tenantsWithMail } from '../../../service/channels/rows/mails.ts'
-import { type Mailer, sendMails } from '../../../service/channels/send-mails.ts'
+import { sendMails } from '../../../service/channels/send-mails.ts'
 import { type InboxOptions, startInbox } from '../../../stack/inbox/inbox.ts'
 import type { Mail } from '../../../stack/inbox/mails.ts'
 import { insertNotifications, type NewNotification } from '../../../store/notifications.ts'
@@ -32,9 +32,9 @@ export async function aPost(store: TestStore, options: Omit<InboxOptions, 'dir'>
     transport.close()
     await inbox.stop()
   })
-  const mailer: Mailer = { render: (told, isCopy) => renderMail(told, null, isCopy), transport }
+  const mailer = mailChannel(transport)
   const hasWork = async () => (await inPlatform(store, (tx) => tenantsWithMail(tx, 1000))).includes(harness.tenantId)
-  const send = (by: Mailer = mailer) => sendMails(store, by, RETRIES, harness.tenantId)
+  const send = (by: MailChannel = mailer) => sendMails(store, by, RETRIES, harness.tenantId)
   let number = 0
   const notification = (level: LogLevel, dueInMs: number, key = `notice/${number++}`): NewNotification => {
     const { rule, ...alert } = level === LogLevel.Critical ? anAlert({ key }) : aWarning({ key, level })
@@ -64,9 +64,9 @@ export async function aPost(store: TestStore, options: Omit<InboxOptions, 'dir'>
       (await fetch(`${inbox.inboxUrl.replace(/\/$/, '')}/mails/${mail?.id}/attachments/0`)).text(),
     mails: () =>
       harness.rows(sql<{ id: string; status: string; attempts: number; nextAt: Date; keys: string[] }>`
-        select m.id, m.status, m.attempts, m.next_attempt_at as "nextAt",
-               array(select dedupe_key from notifications n where n.mail_id = m.id order by n.id) as keys
-          from mails m order by m.created_at, m.id`),
+        select m.mail_id as id, m.status, m.attempts, m.next_attempt_at as "nextAt",
+               array(select dedupe_key from notifications n where n.mail_id = m.mail_id order by n.id) as keys
+          from deliveries m where m.mail_id is not null order by m.created_at, m.mail_id`),
     events: () =>
       harness.rows(sql<{ title: string; description: string; severity: number }>`
       select title, description, severity from events where type = 1 order by id`),

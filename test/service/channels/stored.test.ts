@@ -1,11 +1,11 @@
 /** A mail is stored as it is rendered: what is sent, shown and sent again is that. */
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
+import type { MailChannel } from '../../../adapters/channels/mail/mail-channel.ts'
 import { LogLevel, TariffType } from '../../../domain/codes.ts'
 import { changeBillingAddress } from '../../../service/channels/change-billing-address.ts'
 import { resendMail } from '../../../service/channels/resend-mail.ts'
 import { findMail, pageOfMails } from '../../../service/channels/rows/log.ts'
-import type { Mailer } from '../../../service/channels/send-mails.ts'
 import { closeCycle } from '../../../service/month-end/close-cycle.ts'
 import { aStore, aTariff } from '../../setup/estate.ts'
 import { aPost, messageId, type Post, SECOND } from './post.ts'
@@ -13,7 +13,7 @@ import { aPost, messageId, type Post, SECOND } from './post.ts'
 const store = await aStore()
 
 /** Renders as a later release does. */
-const later = (post: Post): Mailer => ({
+const later = (post: Post): MailChannel => ({
   ...post.mailer,
   render: () => ({ subject: 'later', text: 'later', html: 'later', headers: {} }),
 })

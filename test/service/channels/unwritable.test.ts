@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
+import type { MailChannel } from '../../../adapters/channels/mail/mail-channel.ts'
 import { EventSeverity, LogLevel } from '../../../domain/codes.ts'
-import type { Mailer } from '../../../service/channels/send-mails.ts'
 import { aStore } from '../../setup/estate.ts'
 import { aPost, type Post, RETRIES, SECOND } from './post.ts'
 
@@ -9,7 +9,7 @@ const store = await aStore()
 describe('a notification that cannot be rendered', () => {
   const ODD = 'odd'
   /** Renders as a build that knows the notification `ODD` only once `knows()` is true. */
-  const renders = (post: Post, knows: () => boolean): Mailer => ({
+  const renders = (post: Post, knows: () => boolean): MailChannel => ({
     ...post.mailer,
     render: (notifications) => {
       if (!knows() && notifications.some(({ key }) => key === ODD))

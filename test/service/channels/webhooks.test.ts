@@ -1,7 +1,8 @@
 import { sql } from 'kysely'
 import { Webhook } from 'standardwebhooks'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { createWebhookSender, type WebhookSender } from '../../../adapters/channels/webhook/webhook-sender.ts'
+import { endpointChannels } from '../../../adapters/channels/index.ts'
+import type { EndpointChannel, EndpointChannels } from '../../../domain/channels/channel.ts'
 import type { NewWebhook } from '../../../domain/channels/webhook.ts'
 import { parseNetworks } from '../../../domain/networks.ts'
 import type { WebhookEvent } from '../../../domain/notifications/event.ts'
@@ -15,11 +16,7 @@ import {
   testWebhook,
   type WebhookOptions,
 } from '../../../service/channels/change-webhooks.ts'
-import {
-  forgetWebhookEvents,
-  pageOfDeliveries,
-  webhooksDue,
-} from '../../../service/channels/rows/webhook-deliveries.ts'
+import { forgetWebhookEvents, pageOfDeliveries, webhooksDue } from '../../../service/channels/rows/deliveries.ts'
 import { pageOfWebhooks } from '../../../service/channels/rows/webhooks.ts'
 import { sendWebhooks } from '../../../service/channels/send-webhooks.ts'
 import { inPlatform, inTenant } from '../../../store/tenancy.ts'
@@ -49,16 +46,16 @@ async function anEndpoint(ask: Partial<NewWebhook> = {}) {
   const receiver = await startReceiver()
   onTestFinished(receiver.stop)
   const { id, secret } = await asTenant((tx) => addWebhook(tx, { url: receiver.url, ...ask }, OPTIONS))
-  const sender = createWebhookSender({ timeoutMs: 30_000, allow: OPTIONS.allow })
+  const channels = endpointChannels({ clock: store.clock, timeoutMs: 30_000, allow: OPTIONS.allow })
   return {
     ...harness,
     receiver,
     id,
     secret,
     tell: (...events: WebhookEvent[]) => asTenant((tx) => insertWebhookEvents(tx, events)),
-    send: (by: WebhookSender = sender, options = OPTIONS) =>
+    send: (by: EndpointChannels = channels, options = OPTIONS) =>
       sendWebhooks(store, by, options, { tenantId, webhookId: id }, TURN_MS),
-    sender,
+    channels,
     deliveries: async () => (await asTenant((tx) => pageOfDeliveries(tx, id, {}))).data.toReversed(),
     webhook: async () => (await asTenant((tx) => pageOfWebhooks(tx, {}))).data.find((one) => one.id === id),
     isDue: async () =>
@@ -126,7 +123,7 @@ describe('an event', () => {
     })
 
     await expect(broken).rejects.toThrow('was not written')
-    expect([await rows(sql`select 1 from webhook_deliveries`), store.jobs]).toEqual([[], []])
+    expect([await rows(sql`select 1 from deliveries`), store.jobs]).toEqual([[], []])
 
     await asTenant((tx) => insertWebhookEvent(tx, anEvent()))
 
@@ -143,7 +140,7 @@ describe('an event', () => {
       () => tell(anEvent()),
     )
 
-    expect(await rows(sql`select 1 from webhook_deliveries`)).toEqual([])
+    expect(await rows(sql`select 1 from deliveries`)).toEqual([])
   })
 })
 
@@ -220,20 +217,18 @@ describe('a delivery', () => {
   })
 
   test('goes out again under the same webhook-id after its sender died', async () => {
-    const { tell, send, sender, receiver, deliveries } = await anEndpoint()
+    const { tell, send: sendBy, channels, receiver, deliveries } = await anEndpoint()
     await tell(anEvent())
-    const dying: WebhookSender = {
-      send: async (message) => {
-        await sender.send(message)
-        throw new Error('killed before the commit')
-      },
+    const send: EndpointChannel['send'] = async (...message) => {
+      await channels.webhook.send(...message)
+      throw new Error('killed before the commit')
     }
 
-    await expect(send(dying)).rejects.toThrow('killed')
-    await send()
+    await expect(sendBy({ webhook: { ...channels.webhook, send } })).rejects.toThrow('killed')
+    await sendBy()
     const during = receiver.received.length
     waitFor(MINUTE)
-    await send()
+    await sendBy()
 
     expect(during).toBe(1)
     expect(receiver.received.map(idOf)).toEqual([
@@ -365,7 +360,7 @@ describe('an endpoint that is away', () => {
   })
 
   test('holds up no other endpoint of its tenant', async () => {
-    const { tell, send, sender, receiver, asTenant, tenantId } = await anEndpoint()
+    const { tell, send, channels, receiver, asTenant, tenantId } = await anEndpoint()
     receiver.answer = () => undefined
     const fast = await startReceiver()
     onTestFinished(fast.stop)
@@ -374,7 +369,7 @@ describe('an endpoint that is away', () => {
     const order: string[] = []
 
     const slow = send().then(() => order.push('slow'))
-    await sendWebhooks(store, sender, OPTIONS, { tenantId, webhookId }, TURN_MS).then(() => order.push('fast'))
+    await sendWebhooks(store, channels, OPTIONS, { tenantId, webhookId }, TURN_MS).then(() => order.push('fast'))
     await slow
 
     expect([order, fast.received.length]).toEqual([['fast', 'slow'], 1])

@@ -1,7 +1,7 @@
 /** The metrics of alerts, notices and mails, as a scrape reads them. */
 import { sql } from 'kysely'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
-import { renderMail } from '../../../adapters/channels/mail/render.ts'
+import { mailChannel } from '../../../adapters/channels/mail/mail-channel.ts'
 import { createTransport } from '../../../adapters/channels/mail/transport.ts'
 import { LogLevel } from '../../../domain/codes.ts'
 import { alertMetrics } from '../../../process/alert-metrics.ts'
@@ -77,12 +77,7 @@ async function aPost({ counted, onAccepted, ...world }: Awaited<ReturnType<typeo
       const transport = isAway ? away : there
       if (transport === undefined) throw new Error('there is no transport')
       const options = { retryMaxMs: MINUTE, giveUpAfterMs: HOUR, onAccepted }
-      await sendMails(
-        world.store,
-        { render: (told, isCopy) => renderMail(told, null, isCopy), transport },
-        options,
-        world.tenantId,
-      )
+      await sendMails(world.store, mailChannel(transport), options, world.tenantId)
     },
     notify: (key: string, level: LogLevel = LogLevel.Critical) =>
       world.asTenant((tx) => {

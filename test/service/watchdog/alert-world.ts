@@ -99,11 +99,13 @@ export async function aWorld({
     mailAll: () =>
       harness.asTenant(async (tx) => {
         await sql`
-          insert into mails (id, recipient, kind, next_attempt_at, created_at)
+          insert into deliveries (mail_id, recipient, kind, next_attempt_at, created_at)
           values (${`<${crypto.randomUUID()}@simherd>`}, 'billing@meadow.example', 'cause', ${tx.now}, ${tx.now})`.execute(
           tx.q,
         )
-        await sql`update notifications set mail_id = (select max(id) from mails) where mail_id is null`.execute(tx.q)
+        await sql`update notifications set mail_id = (select max(mail_id) from deliveries) where mail_id is null`.execute(
+          tx.q,
+        )
       }),
     signals: async () => {
       const rows = await harness.rows(sql<{ signal: string }>`

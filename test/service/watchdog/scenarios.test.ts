@@ -1,4 +1,5 @@
 /** What becomes of alerts when rules, subjects and figures change. */
+
 import { describe, expect, test } from 'vitest'
 import { TariffType, TicketType, WatchdogMode } from '../../../domain/codes.ts'
 import { addSilence, endSilence } from '../../../service/alerts/silence-alerts.ts'
@@ -9,6 +10,7 @@ import { deletePool } from '../../../service/pools/delete-pool.ts'
 import { updatePool } from '../../../service/pools/update-pool.ts'
 import { setSimWatchdog } from '../../../service/sims/set-sim-watchdog.ts'
 import { inPlatform } from '../../../store/tenancy.ts'
+import { accepting } from '../../setup/accepting.ts'
 import { asShipped, aWorld, type Edit, inStage, only } from './alert-world.ts'
 import { missingFact } from './missing-fact.ts'
 
@@ -418,11 +420,9 @@ describe('a silence', () => {
     const sent: unknown[] = []
     const mailer = {
       render: () => ({ subject: '', text: '', html: '', headers: {} }),
-      transport: {
-        send: (mail: unknown) => {
-          sent.push(mail)
-          return Promise.resolve({ response: '250 OK', accepted: [] })
-        },
+      send: (mail: unknown) => {
+        sent.push(mail)
+        return accepting.send()
       },
     }
     const send = () => sendMails(world.store, mailer, { retryMaxMs: 1000, giveUpAfterMs: 1000 }, world.tenantId)

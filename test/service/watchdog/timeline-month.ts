@@ -1,6 +1,7 @@
 /** A timeline as the service lives it: its estate in PostgreSQL, its records received, its events done, each in its time. */
+
 import { sql } from 'kysely'
-import { renderMail } from '../../../adapters/channels/mail/render.ts'
+import { mailChannel } from '../../../adapters/channels/mail/mail-channel.ts'
 import { LogLevel, PoolType, TariffType, TicketStatus, TicketType, WatchdogMode } from '../../../domain/codes.ts'
 import { iccidOf } from '../../../domain/identifiers.ts'
 import type { RuleSource } from '../../../domain/rules/rule-source.ts'
@@ -18,11 +19,9 @@ import { activateRules } from '../../../service/rules/rules-in-force.ts'
 import { importSims } from '../../../service/sims/import-sims.ts'
 import { setSimWatchdog } from '../../../service/sims/set-sim-watchdog.ts'
 import { inPlatform } from '../../../store/tenancy.ts'
+import { accepting } from '../../setup/accepting.ts'
 import { aPool, aTariff, openStore, type TestStore } from '../../setup/estate.ts'
 import { aHarness, complete, evaluationOptions } from '../harness.ts'
-
-const accepting = { send: async () => ({ response: '250 ok', accepted: [] }) }
-const render = (told: Parameters<typeof renderMail>[0], isCopy?: boolean) => renderMail(told, null, isCopy)
 
 type Harness = Awaited<ReturnType<typeof aHarness>>
 type Names = ReadonlyMap<string, number>
@@ -60,7 +59,7 @@ export async function livedTimeline(test: TimelineTest, rules: readonly RuleSour
     const harness = await aHarness(store, test.cycle ?? 'P1M')
     const world = { harness, store, ...(await settle(harness, test)) }
     const evaluation = evaluationOptions()
-    const player = openPlayer(store, harness.tenantId, { evaluation, mailer: { render, transport: accepting } })
+    const player = openPlayer(store, harness.tenantId, { evaluation, mailer: mailChannel(accepting) })
     await player.work()
     for (const [at, happenings] of agendaOf(test, startsAt)) {
       await player.moveTo(at)

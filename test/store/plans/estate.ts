@@ -203,7 +203,7 @@ const PAST = [
    select app_tenant(), id % 3, 0, 'event', 'of the past', ${at} + id * interval '1 second' from sims where tenant_id = app_tenant() order by id`,
   `insert into audit_log (tenant_id, at, actor, key_id, request_id, action, subject, subject_id)
    select app_tenant(), ${at}, 'key:past', 'past', 'request', 'suspendSim', 'sim', id::text from sims where tenant_id = app_tenant() order by id`,
-  `insert into mails (id, recipient, status, kind, next_attempt_at, created_at, sent_at)
+  `insert into deliveries (mail_id, recipient, status, kind, next_attempt_at, created_at, ended_at)
    select 'mail ' || id, 'billing@meadow.example', 'sent', 'grouped', ${at}, ${at}, ${at} from sims where tenant_id = app_tenant() and id % 10 = 0`,
   `insert into notifications (dedupe_key, level, body, due_at, mail_id, created_at)
    select 'past ' || id, 0, '{}', ${at}, 'mail ' || (id - id % 10), ${at} from sims where tenant_id = app_tenant() order by id`,

@@ -1,4 +1,5 @@
 /** What the service does at each request, chunk of usage, look, ticket, batch, mail and delivery. */
+
 import { sql } from 'kysely'
 import type { Network } from '../../../adapters/carrier/network.ts'
 import { otherIccidsOf } from '../../../domain/identifiers.ts'
@@ -19,6 +20,7 @@ import { requestWorkflows, tenantsWithWorkflowRequests } from '../../../store/ou
 import { lookAtAll } from '../../../store/shards.ts'
 import { inPlatform, inTenant, type TenantTx } from '../../../store/tenancy.ts'
 import { evaluationOptions } from '../../service/harness.ts'
+import { accepting } from '../../setup/accepting.ts'
 import { anAlert } from '../../unit/channels/notifications.ts'
 import type { LargeEstate } from './estate.ts'
 
@@ -315,9 +317,8 @@ export const HOT: Readonly<Record<string, Work>> = {
         Array.from({ length: FEW }, () => ({ body: anAlert({ key: `hot ${next()}` }), dueAt: tx.now })),
       ),
     )
-    const transport = { send: async () => ({ response: '250 OK' }) }
     const render = () => ({ subject: 'mail', text: '', html: '', headers: {} })
-    await sendMails(harness.store, { render, transport } as never, { retryMaxMs: 1000, giveUpAfterMs: 1000 }, tenant.id)
+    await sendMails(harness.store, { render, ...accepting }, { retryMaxMs: 1000, giveUpAfterMs: 1000 }, tenant.id)
   },
   'the outbox': async (estate) => {
     await asTenant(estate, (tx) =>

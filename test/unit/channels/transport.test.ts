@@ -6,7 +6,6 @@ import { renderMail } from '../../../adapters/channels/mail/render.ts'
 import {
   checkSmtp,
   createTransport,
-  MailError,
   type OutgoingMail,
   type Transport,
 } from '../../../adapters/channels/mail/transport.ts'
@@ -40,15 +39,6 @@ async function mailboxAndTransport(options: SMTPServerOptions = {}) {
   return { mailbox, transport: transportTo(mailbox.url) }
 }
 
-const failureOf = async (sending: Promise<unknown>): Promise<MailError> => {
-  const failure = await sending.then(
-    () => expect.fail('it was sent'),
-    (error: unknown) => error,
-  )
-  expect(failure).toBeInstanceOf(MailError)
-  return failure as MailError
-}
-
 describe('a remote SMTP server', () => {
   // Reaches this machine, under an address that does not count as local.
   const elsewhere = (url: string) => url.replace(/127\.0\.0\.1|localhost/, '0.0.0.0')
@@ -56,11 +46,11 @@ describe('a remote SMTP server', () => {
   test('receives nothing unless it offers encryption', async () => {
     const { mailbox } = await mailboxAndTransport({ hideSTARTTLS: true, disabledCommands: ['AUTH', 'STARTTLS'] })
 
-    const failure = await failureOf(transportTo(elsewhere(mailbox.url)).send(aMail()))
+    const failure = await transportTo(elsewhere(mailbox.url)).send(aMail())
 
-    expect(failure.trouble).toBe('ours')
+    expect(failure.outcome).toBe('ours')
     expect(mailbox.received).toEqual([])
-    await expect(checkSmtp({ smtpUrl: elsewhere(mailbox.url) })).rejects.toMatchObject({ trouble: 'ours' })
+    await expect(checkSmtp({ smtpUrl: elsewhere(mailbox.url) })).rejects.toThrow('500 Error')
     await expect(checkSmtp({ smtpUrl: elsewhere(mailbox.url), plain: true })).resolves.toBeUndefined()
   })
 
@@ -82,7 +72,7 @@ describe('send', () => {
 
     const delivery = await transport.send(mail)
 
-    expect(delivery.accepted).toEqual(['billing@acme.example'])
+    expect(delivery.outcome).toBe('delivered')
     expect(delivery.response).toMatch(/^250 /)
     const [received] = mailbox.received
     expect(received?.to).toEqual(['billing@acme.example'])
@@ -173,9 +163,7 @@ describe('send', () => {
     const mean = 'x\r\nBcc: thief@example.org\r\n\r\nbody'
 
     await transport.send(aMail({ subject: mean, messageId: '<id\r\nBcc: thief@example.org>' }))
-    await transport
-      .send(aMail({ to: 'billing@acme.example, thief@example.org' }))
-      .catch((error: unknown) => expect(error).toBeInstanceOf(MailError))
+    await transport.send(aMail({ to: 'billing@acme.example, thief@example.org' }))
 
     expect(mailbox.received.flatMap(({ to }) => to)).not.toContain('thief@example.org')
     expect(mailbox.received[0]?.source).not.toMatch(/^bcc:/im)
@@ -186,28 +174,28 @@ describe('a failure to send', () => {
   test.each([
     ['greylisting', 451, 'later'],
     ['a full mailbox', 452, 'later'],
-    ['an unknown mailbox', 550, 'address'],
-    ['a refused message', 554, 'mail'],
+    ['an unknown mailbox', 550, 'gone'],
+    ['a refused message', 554, 'refused'],
     ['a muddled session', 503, 'ours'],
     ['a demand for a password', 530, 'ours'],
-  ])('after %s (%i at RCPT) is %s', async (_, code, trouble) => {
+  ])('after %s (%i at RCPT) is %s', async (_, code, outcome) => {
     const { transport } = await mailboxAndTransport({ onRcptTo: (_to, _s, done) => done(refusal(code, 'not now')) })
 
-    const failure = await failureOf(transport.send(aMail()))
+    const failure = await transport.send(aMail())
 
-    expect(failure).toMatchObject({ trouble, responseCode: code })
-    expect(failure.message).toContain(`${code} not now`)
+    expect(failure).toMatchObject({ outcome, code })
+    expect(failure.response).toContain(`${code} not now`)
   })
 
   test.each([
     [451, 'later'],
-    [554, 'mail'],
-  ])('with %i after the message is %s', async (code, trouble) => {
+    [554, 'refused'],
+  ])('with %i after the message is %s', async (code, outcome) => {
     const { transport } = await mailboxAndTransport({
       onData: (stream, _s, done) => void stream.resume().on('end', () => done(refusal(code, 'no'))),
     })
 
-    expect(await failureOf(transport.send(aMail()))).toMatchObject({ trouble, responseCode: code })
+    expect(await transport.send(aMail())).toMatchObject({ outcome, code })
   })
 
   test('is ours for a refused password', async () => {
@@ -219,10 +207,10 @@ describe('a failure to send', () => {
     cleanups.push(mailbox.stop)
     const transport = transportTo(mailbox.url.replace('smtp://', 'smtp://user:s3cret@'))
 
-    const failure = await failureOf(transport.send(aMail()))
+    const failure = await transport.send(aMail())
 
-    expect(failure).toMatchObject({ trouble: 'ours', responseCode: 535 })
-    expect(failure.message).not.toContain('s3cret')
+    expect(failure).toMatchObject({ outcome: 'ours', code: 535 })
+    expect(failure.response).not.toContain('s3cret')
     await expect(checkSmtp({ smtpUrl: mailbox.url.replace('smtp://', 'smtp://user:s3cret@') })).rejects.toThrow('535')
   })
 
@@ -230,16 +218,16 @@ describe('a failure to send', () => {
     const mailbox = await startMailbox()
     await mailbox.stop()
 
-    const failure = await failureOf(transportTo(mailbox.url).send(aMail()))
+    const failure = await transportTo(mailbox.url).send(aMail())
 
-    expect(failure).toMatchObject({ trouble: 'ours', responseCode: undefined })
-    expect(failure.message).toContain('ECONNREFUSED')
+    expect(failure).toMatchObject({ outcome: 'ours', code: null })
+    expect(failure.response).toContain('ECONNREFUSED')
   })
 
   test('is the address’s without one', async () => {
     const { transport } = await mailboxAndTransport()
 
-    expect(await failureOf(transport.send(aMail({ to: '' })))).toMatchObject({ trouble: 'address' })
+    expect(await transport.send(aMail({ to: '' }))).toMatchObject({ outcome: 'gone' })
   })
 })
 
@@ -285,16 +273,16 @@ describe('an SMTP server that misbehaves', () => {
       (socket) => socket.destroy(),
     )
 
-    const failure = await failureOf(transportTo(server.url).send(aMail()))
+    const failure = await transportTo(server.url).send(aMail())
 
-    expect(failure.trouble).toBe('later')
+    expect(failure.outcome).toBe('later')
     expect(server.messages()).toBe(1)
   })
 
   test('is given up if it never greets', async () => {
     const server = await aServer(() => {})
 
-    expect((await failureOf(transportTo(server.url, 200).send(aMail()))).trouble).toBe('later')
+    expect((await transportTo(server.url, 200).send(aMail())).outcome).toBe('later')
   })
 
   test('is given up though it trickles for ever', async () => {
@@ -305,9 +293,9 @@ describe('an SMTP server that misbehaves', () => {
     })
     server.trickle()
 
-    const failure = await failureOf(transportTo(server.url, 300).send(aMail()))
+    const failure = await transportTo(server.url, 300).send(aMail())
 
-    expect(failure.trouble).toBe('later')
+    expect(failure.outcome).toBe('later')
   })
 })
 

@@ -2,10 +2,11 @@ import type { lookup as dnsLookup } from 'node:dns'
 import { Webhook } from 'standardwebhooks'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import {
-  createWebhookSender,
-  type SenderOptions,
+  httpOutcome,
   signedHeaders,
-} from '../../../adapters/channels/webhook/webhook-sender.ts'
+  type WebhookChannelOptions,
+  webhookChannel,
+} from '../../../adapters/channels/webhook/webhook-channel.ts'
 import { parseNetworks } from '../../../domain/networks.ts'
 import { CERTIFICATE } from '../../setup/certificate.ts'
 import { soon } from '../../setup/soon.ts'
@@ -17,16 +18,15 @@ const BODY = '{"type":"webhook.test","data":{"message":"für Ann"}}'
 const LOOPBACK = parseNetworks('127.0.0.1/32') ?? []
 const now = () => Math.floor(Date.now() / 1000)
 
-const aMessage = (url: string) => ({ url, id: 'msg_1', timestamp: now(), body: BODY, secrets: [SECRET] })
-
 async function aReceiver(options: Parameters<typeof startReceiver>[0] = {}) {
   const receiver = await startReceiver(options)
   onTestFinished(receiver.stop)
   return receiver
 }
 
-const sendTo = (url: string, options: Partial<SenderOptions> = {}) =>
-  createWebhookSender({ timeoutMs: 30_000, allow: LOOPBACK, ca: CERTIFICATE, ...options }).send(aMessage(url))
+const OPTIONS = { clock: Date.now, timeoutMs: 30_000, allow: LOOPBACK, ca: CERTIFICATE }
+const sendTo = (url: string, options: Partial<WebhookChannelOptions> = {}) =>
+  webhookChannel({ ...OPTIONS, ...options }).send(BODY, { url, secrets: [SECRET] }, 'msg_1')
 
 /** A name server that gives one answer after the other, and then the last again. */
 function nameServer(...all: string[][]) {
@@ -67,7 +67,7 @@ describe('an endpoint', () => {
     const answer = await sendTo(`${receiver.url}/simherd?x=1`)
 
     const [received] = receiver.received
-    expect(answer).toEqual({ status: 200, text: 'thank you', retryAfter: null })
+    expect(answer).toMatchObject({ outcome: 'delivered', code: 200, response: 'thank you', why: '' })
     expect(received).toMatchObject({ path: '/simherd?x=1', body: BODY })
     expect(received?.headers).toMatchObject({ 'content-type': 'application/json', 'webhook-id': 'msg_1' })
     expect(new Webhook(SECRET).verify(received?.body ?? '', received?.headers as Record<string, string>)).toEqual(
@@ -77,11 +77,11 @@ describe('an endpoint', () => {
 
   test('whose certificate nobody trusts receives nothing', async () => {
     const receiver = await aReceiver({ tls: true })
-    const { ca: _, ...options } = { timeoutMs: 30_000, allow: LOOPBACK, ca: '' }
+    const { ca: _, ...options } = OPTIONS
 
-    const answer = await createWebhookSender(options).send(aMessage(receiver.url))
+    const answer = await webhookChannel(options).send(BODY, { url: receiver.url, secrets: [SECRET] }, 'msg_1')
 
-    expect(answer).toMatchObject({ status: null, text: 'no connection: DEPTH_ZERO_SELF_SIGNED_CERT' })
+    expect(answer).toMatchObject({ code: null, response: 'no connection: DEPTH_ZERO_SELF_SIGNED_CERT' })
     expect(receiver.received).toEqual([])
   })
 
@@ -89,7 +89,7 @@ describe('an endpoint', () => {
     const [receiver, other] = [await aReceiver(), await aReceiver()]
     receiver.answer = answers(302, '', { location: other.url })
 
-    expect(await sendTo(receiver.url)).toMatchObject({ status: 302 })
+    expect(await sendTo(receiver.url)).toMatchObject({ code: 302 })
     expect(other.received).toEqual([])
   })
 
@@ -97,7 +97,13 @@ describe('an endpoint', () => {
     const receiver = await aReceiver()
     receiver.answer = answers(429, 'slowly', { 'retry-after': '120' })
 
-    expect(await sendTo(receiver.url)).toEqual({ status: 429, text: 'slowly', retryAfter: '120' })
+    expect(await sendTo(receiver.url)).toMatchObject({
+      outcome: 'later',
+      code: 429,
+      response: 'slowly',
+      why: 'it answered 429',
+      retryAfter: '120',
+    })
   })
 
   test('that does not answer is left after the timeout', async () => {
@@ -105,8 +111,8 @@ describe('an endpoint', () => {
     receiver.answer = () => undefined
 
     expect(await sendTo(receiver.url, { timeoutMs: 300 })).toMatchObject({
-      status: null,
-      text: 'no answer within 0.3 s',
+      code: null,
+      response: 'no answer within 0.3 s',
     })
   })
 
@@ -131,8 +137,8 @@ describe('an endpoint', () => {
 
     const answer = await sendTo(receiver.url, { timeoutMs })
 
-    expect(answer.status).toBe(200)
-    expect(answer.text.length).toBeLessThanOrEqual(500)
+    expect(answer.code).toBe(200)
+    expect(answer.response.length).toBeLessThanOrEqual(500)
     await soon(() => expect(closed).toBe(true))
     // What sockets buffer on the way comes on top of the 64 kB that are read.
     expect(sent).toBeLessThan(1000)
@@ -141,22 +147,32 @@ describe('an endpoint', () => {
   test.each([
     ['that refuses connections', 'http://127.0.0.1:1', 'no connection: ECONNREFUSED'],
     ['whose name is unknown', 'https://nobody.invalid', 'no connection: ENOTFOUND'],
-  ])('%s says why, without an address', async (_what, url, text) => {
+  ])('%s says why, without an address', async (_what, url, response) => {
     const unknown = ((_name: string, _options: object, callback: (error: Error, found: object[]) => void) =>
       callback(Object.assign(new Error('getaddrinfo ENOTFOUND'), { code: 'ENOTFOUND' }), [])) as never
 
-    expect(await sendTo(url, { lookup: unknown })).toEqual({ status: null, text, retryAfter: null })
+    expect(await sendTo(url, { lookup: unknown })).toEqual({ outcome: 'later', code: null, response, why: response })
   })
 })
 
-const REFUSED = { status: null, text: 'its address is not one of the public internet', retryAfter: null }
+test.each([
+  ['delivered', [200, 204, 299]],
+  ['gone', [410]],
+  ['later', [null, 408, 425, 429, 500, 502, 503, 504]],
+  ['refused', [301, 307, 400, 401, 404, 413]],
+] as const)('finds an endpoint %s by its answer', (outcome, statuses) => {
+  expect(statuses.map(httpOutcome)).toEqual(statuses.map(() => outcome))
+})
+
+const NOT_PUBLIC = 'its address is not one of the public internet'
+const REFUSED = { outcome: 'later', code: null, response: NOT_PUBLIC, why: NOT_PUBLIC }
 
 test.each(['\n', '\r', '\t'])('a URL with %j in it is not sent to', async (control) => {
   const receiver = await aReceiver()
 
   expect(await sendTo(`${receiver.url}/a${control}b`)).toMatchObject({
-    status: null,
-    text: expect.stringMatching(/^its URL is refused: got a URL with the character U\+000/),
+    code: null,
+    response: expect.stringMatching(/^its URL is refused: got a URL with the character U\+000/),
   })
   expect(receiver.received).toEqual([])
 })
@@ -205,7 +221,7 @@ describe('an address that is not public', () => {
     const askedOnce = names.asked.length
     const second = await sendTo(url, { lookup: names.lookup })
 
-    expect([first.status, askedOnce]).toEqual([204, 1])
+    expect([first.code, askedOnce]).toEqual([204, 1])
     expect(second).toEqual(REFUSED)
     expect(receiver.received.map(({ address }) => address)).toEqual(['127.0.0.1'])
   })
@@ -214,7 +230,7 @@ describe('an address that is not public', () => {
     const receiver = await aReceiver({ tls: true })
     const { lookup } = nameServer(['127.0.0.2', '127.0.0.1'])
 
-    expect(await sendTo(`https://receiver.example:${receiver.port}`, { lookup })).toMatchObject({ status: 204 })
+    expect(await sendTo(`https://receiver.example:${receiver.port}`, { lookup })).toMatchObject({ code: 204 })
     expect(receiver.received.map(({ address }) => address)).toEqual(['127.0.0.1'])
   })
 

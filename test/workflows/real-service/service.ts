@@ -17,9 +17,9 @@ import { join } from 'node:path'
 import { pino } from 'pino'
 import { httpNetwork } from '../../../adapters/carrier/http.ts'
 import type { CarrierRequest, Network } from '../../../adapters/carrier/network.ts'
-import { renderMail } from '../../../adapters/channels/mail/render.ts'
+import { endpointChannels } from '../../../adapters/channels/index.ts'
+import { mailChannel } from '../../../adapters/channels/mail/mail-channel.ts'
 import { createTransport } from '../../../adapters/channels/mail/transport.ts'
-import { createWebhookSender } from '../../../adapters/channels/webhook/webhook-sender.ts'
 import { openWorkflowClient } from '../../../adapters/temporal/client.ts'
 import { startApi } from '../../../api/main.ts'
 import { monthEndTimerId } from '../../../domain/temporal/ids.ts'
@@ -164,12 +164,12 @@ async function startAll(path: string, closing: Closing) {
   const handlers = createHandlers({
     store,
     network,
-    mailer: { render: (told, isCopy) => renderMail(told, null, isCopy), transport },
+    mailer: mailChannel(transport),
     door: workflowClient,
     tickets: TICKETS,
     evaluation: { ...OPTIONS, ...GROUPING, rules },
     mails: MAILS,
-    webhookSender: createWebhookSender({ timeoutMs: 30_000, allow: [] }),
+    endpointChannels: endpointChannels({ clock: Date.now, timeoutMs: 30_000, allow: [] }),
     webhooks: { secretsKeys: [] },
     add: async (jobs) => pump.enqueue(jobs),
     onRequestFailed: (_, error) => log.warn({ err: error }, 'a workflow request failed'),

@@ -1,12 +1,5 @@
 /** Classifies a failed attempt to send a mail. Pure. Source: RFC 5321, enhanced status codes of RFC 3463. */
-
-/**
- * The cause of a failure.
- *
- * `ours`: the server is down, or refuses all our mails: every mail waits until the operator has fixed it. `address`:
- * the server rejects the recipient as unknown. `mail`: it refuses this mail. `later`: it may accept it later.
- */
-export type MailTrouble = 'ours' | 'address' | 'mail' | 'later'
+import type { Outcome } from '../../../domain/channels/channel.ts'
 
 /** Properties of nodemailer's errors for a failed attempt. */
 export interface SmtpFailure {
@@ -28,26 +21,29 @@ const ABOUT_US: ReadonlySet<number> = new Set([421, 503, 530, 535])
 /** Failures before the server receives a mail. A connection that ends later may be due to the mail. */
 const BEFORE_ANSWERS: ReadonlySet<string> = new Set(['EAUTH', 'ETLS', 'EDNS'])
 
-/** Classifies a failure. */
-export function troubleOf({
+/**
+ * Classifies a failure. `ours`: the server is down, or refuses all our mails. `gone`: it rejects the recipient as
+ * unknown. `refused`: it refuses this mail.
+ */
+export function smtpOutcome({
   code = '',
   command = '',
   syscall = '',
   responseCode,
   response = '',
-}: SmtpFailure): MailTrouble {
+}: SmtpFailure): Outcome {
   if (BEFORE_ANSWERS.has(code) || syscall === 'connect') return 'ours'
   // No address was usable, so no server was asked.
-  if (responseCode === undefined) return code === 'EENVELOPE' ? 'address' : 'later'
+  if (responseCode === undefined) return code === 'EENVELOPE' ? 'gone' : 'later'
   const [, subject, detail] = /^\d{3}[ -][245]\.(\d{1,3})\.(\d{1,3})/.exec(response) ?? []
   // A policy against us is reported before the mail itself; later, it may be a policy against this mail.
   const isPolicy = subject === '7'
   if (ABOUT_US.has(responseCode) || (isPolicy && command !== 'DATA')) return 'ours'
   if (responseCode < 500 || isPolicy) return 'later'
   if (command === 'MAIL FROM') return 'ours'
-  if (subject === '1') return 'address'
+  if (subject === '1') return 'gone'
   // A full mailbox may be emptied.
   if (subject === '2' && detail === '2') return 'later'
   const isBare = subject === undefined
-  return command === 'RCPT TO' && isBare && NO_MAILBOX.has(responseCode) ? 'address' : 'mail'
+  return command === 'RCPT TO' && isBare && NO_MAILBOX.has(responseCode) ? 'gone' : 'refused'
 }

@@ -10,35 +10,24 @@ import http from 'node:http'
 import https from 'node:https'
 import type { LookupFunction } from 'node:net'
 import { isAddress, mayReach } from '../../../domain/channels/addresses.ts'
+import type { Attempt, EndpointChannel, Outcome } from '../../../domain/channels/channel.ts'
 import { hostOf, whyNotUrl } from '../../../domain/channels/webhook.ts'
 import type { Network } from '../../../domain/networks.ts'
 
+/** A signed request. */
 export interface WebhookMessage {
-  readonly url: string
   /** The header `webhook-id`: the same for each attempt. */
   readonly id: string
   /** Of the attempt, in seconds since 1970. */
   readonly timestamp: number
   readonly body: string
-  /** `whsec_…`; there is a signature with each. */
+  /** There is a signature with each. */
   readonly secrets: readonly string[]
 }
 
-export interface WebhookAnswer {
-  /** HTTP status; null if no answer came. */
-  readonly status: number | null
-  /** Beginning of the answer's body, or why none came: plain words, without addresses. */
-  readonly text: string
-  /** The header Retry-After; null without one. */
-  readonly retryAfter: string | null
-}
-
-export interface WebhookSender {
-  /** Makes one attempt. Never rejects. */
-  readonly send: (message: WebhookMessage) => Promise<WebhookAnswer>
-}
-
-export interface SenderOptions {
+export interface WebhookChannelOptions {
+  /** Epoch milliseconds. */
+  readonly clock: () => number
   /** Longest time from the name's resolution to the last byte of the answer, in milliseconds. */
   readonly timeoutMs: number
   /** Networks that are not public, but permitted as targets; http is for these only. */
@@ -54,19 +43,32 @@ const MOST_BYTES = 65_536
 /** Most of a response's body that is kept. */
 const KEPT_CHARS = 500
 
-export function createWebhookSender(options: SenderOptions): WebhookSender {
-  return {
-    send: (message) =>
-      post(message, options).catch((error: unknown) => ({
-        status: null,
-        text: wordsOf(error, options.timeoutMs),
-        retryAfter: null,
-      })),
-  }
+/** The response of an attempt is the beginning of the answer's body, or why none came: plain words, without addresses. */
+export const webhookChannel = (options: WebhookChannelOptions): EndpointChannel => ({
+  render: ([event = '']) => event,
+  send: (body, { url, secrets }, id) =>
+    post(url, { id, body, secrets, timestamp: Math.floor(options.clock() / 1000) }, options).catch(
+      (error: unknown): Attempt => {
+        const why = wordsOf(error, options.timeoutMs)
+        return { outcome: 'later', code: null, response: why, why }
+      },
+    ),
+})
+
+/** Of the 4xx, those that ask for patience. */
+const NOT_NOW: ReadonlySet<number> = new Set([408, 425, 429])
+
+const WHY: Partial<Record<Outcome, string>> = { delivered: '', gone: 'it answered 410 Gone' }
+
+/** @param status HTTP status of the answer; null if none came */
+export function httpOutcome(status: number | null): Outcome {
+  if (status === null || status >= 500 || NOT_NOW.has(status)) return 'later'
+  if (status >= 200 && status < 300) return 'delivered'
+  return status === 410 ? 'gone' : 'refused'
 }
 
 /** The headers of a message: `webhook-id`, `webhook-timestamp`, `webhook-signature`. */
-export function signedHeaders({ id, timestamp, body, secrets }: Omit<WebhookMessage, 'url'>): Record<string, string> {
+export function signedHeaders({ id, timestamp, body, secrets }: WebhookMessage): Record<string, string> {
   const signatures = secrets.map((secret) => {
     const key = Buffer.from(secret.replace(/^whsec_/, ''), 'base64')
     return `v1,${createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64')}`
@@ -78,17 +80,17 @@ export function signedHeaders({ id, timestamp, body, secrets }: Omit<WebhookMess
 class Refusal extends Error {}
 const notPublic = () => new Refusal('its address is not one of the public internet')
 
-async function post(message: WebhookMessage, options: SenderOptions): Promise<WebhookAnswer> {
+async function post(url: string, message: WebhookMessage, options: WebhookChannelOptions): Promise<Attempt> {
   const { timeoutMs, allow, ca } = options
-  const why = whyNotUrl(message.url, allow)
+  const why = whyNotUrl(url, allow)
   if (why !== undefined) throw new Refusal(`its URL is refused: ${why}`)
-  const { protocol } = new URL(message.url)
+  const { protocol } = new URL(url)
   const mayConnect = (address: string) => mayReach(protocol, address, allow)
-  const host = hostOf(message.url)
+  const host = hostOf(url)
   // A URL with an address needs no name resolution.
   if (isAddress(host) && !mayConnect(host)) throw notPublic()
-  const { promise, resolve, reject } = Promise.withResolvers<WebhookAnswer>()
-  const request = (protocol === 'https:' ? https : http).request(message.url, {
+  const { promise, resolve, reject } = Promise.withResolvers<Attempt>()
+  const request = (protocol === 'https:' ? https : http).request(url, {
     method: 'POST',
     // A separate agent keeps no connections: the address of a kept one would have been checked long ago.
     agent: false,
@@ -110,7 +112,15 @@ async function post(message: WebhookMessage, options: SenderOptions): Promise<We
       .catch(() => '')
       .then((text) => {
         request.destroy()
-        resolve({ status: response.statusCode ?? null, text, retryAfter: response.headers['retry-after'] ?? null })
+        const code = response.statusCode ?? null
+        const [outcome, retryAfter] = [httpOutcome(code), response.headers['retry-after'] ?? null]
+        resolve({
+          outcome,
+          code,
+          response: text,
+          why: WHY[outcome] ?? `it answered ${code}`,
+          retryAfter,
+        })
       }, reject)
   })
   request.end(message.body)
