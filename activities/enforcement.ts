@@ -3,7 +3,7 @@ import { ApplicationFailure, heartbeat } from '@temporalio/activity'
 import type { paths as InternalPaths } from '../adapters/rest/internal.d.ts'
 import { WatchdogMode } from '../domain/codes.ts'
 import type { ActionRequest } from '../domain/enforcement/enforcement.ts'
-import { type Refusal, refusalOf } from '../domain/enforcement/refusal.ts'
+import { answerOfGuard, refusalOf, type SuspensionAnswer } from '../domain/enforcement/refusal.ts'
 import { toMB } from '../domain/units.ts'
 import type { ArmRequest } from '../domain/workflows/workflow.ts'
 import type { pickFromPool } from '../rules/alerts/pick-sims.ts'
@@ -18,17 +18,6 @@ export interface SuspensionInput {
   readonly rule: string | null
   readonly workflowId: string
 }
-
-/**
- * `wait`: a ticket is under way. `hold`: the guard holds the suspension. `stay`: an earlier attempt has suspended the
- * SIM already. `refuse`: the SIM is not suspended; `ticketId` is the ticket of an earlier attempt, if that was
- * cancelled now.
- */
-export type SuspensionResult =
-  | { readonly do: 'wait'; readonly ticketId: string }
-  | { readonly do: 'hold'; readonly holdId: number }
-  | { readonly do: 'stay' }
-  | { readonly do: 'refuse'; readonly why: Refusal; readonly ticketId?: string }
 
 /** The policy of rules/alerts/pick-sims.ts. The process that starts the worker passes it in. */
 export type PickFromPool = typeof pickFromPool
@@ -98,7 +87,7 @@ export const enforcementActivities = (clientOf: (tenantId: string) => ServiceCli
    * Safe to run twice, however late. If the step has succeeded before, the result is its effect or its ticket. If the
    * SIM is not to be suspended any more, that ticket is cancelled first, as long as it is Pending.
    */
-  async openSuspension({ ticket, cycleKey, rule, workflowId }: SuspensionInput): Promise<SuspensionResult> {
+  async openSuspension({ ticket, cycleKey, rule, workflowId }: SuspensionInput): Promise<SuspensionAnswer> {
     const client = clientOf(ticket.tenantId)
     const params = { path: { id: ticket.simId }, query: { cycle: cycleKey, ...(rule === null ? {} : { rule }) } }
     const sim = await bodyOf(client.internal.GET('/internal/sims/{id}/enforcement', { params }))
@@ -260,15 +249,10 @@ async function askPermit(
     simId,
     ...ask
   }: { readonly rule: string; readonly cycle: string; readonly simId: number; readonly workflowId: string },
-): Promise<Extract<SuspensionResult, { do: 'hold' | 'refuse' }> | null> {
+): Promise<SuspensionAnswer | null> {
   try {
     const body = { ...ask, simIds: [simId] }
-    const { granted, delayed, holdId } = await bodyOf(
-      client.internal.POST('/internal/enforcement/permits', { params: {}, body }),
-    )
-    if (granted.length > 0) return null
-    if (delayed.length > 0) return { do: 'refuse', why: 'usage feed is stale' }
-    return holdId === null ? { do: 'refuse', why: 'discarded by a person' } : { do: 'hold', holdId }
+    return answerOfGuard(await bodyOf(client.internal.POST('/internal/enforcement/permits', { params: {}, body })))
   } catch (error) {
     if (isStateConflict(error)) return { do: 'refuse', why: 'not over' }
     throw error

@@ -1,5 +1,7 @@
 /** Activities for the suspension of a workflow: read it, and change its end. */
+
 import type { SuspendedUntil } from '../domain/enforcement/suspend.ts'
+import type { SuspensionFound } from '../domain/enforcement/suspension-state.ts'
 import { bodyOf, type ServiceClient } from './client.ts'
 import { isStateConflict } from './tickets.ts'
 
@@ -13,14 +15,6 @@ export interface PassOverInput {
   readonly tenantId: string
   readonly simId: number
   readonly cycleKey: string
-}
-
-/** The suspension found by a run restarted under its workflow id. */
-export interface SuspensionFound {
-  /** `this`: by the calling workflow, in an earlier run. */
-  readonly suspendedBy: 'this' | 'another workflow' | 'a person' | 'nobody'
-  readonly until: SuspendedUntil
-  readonly overLimit: boolean
 }
 
 /** A run that looks for its suspension, with the cycle and rule that judge the SIM's limit. */

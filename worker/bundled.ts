@@ -1,2 +1,11 @@
-/** Our folders whose code is part of the workflows' bundle. Lint, the bundle's hash and its test read this list. */
-export const BUNDLED: readonly string[] = ['workflows', 'domain/temporal', 'domain/time']
+/**
+ * Our folders and files whose code is part of the workflows' bundle. Lint, the bundle's hash and its test read this list.
+ */
+export const BUNDLED: readonly string[] = [
+  'workflows',
+  'domain/temporal',
+  'domain/time',
+  'domain/enforcement/suspension.ts',
+  'domain/enforcement/suspension-state.ts',
+  'domain/enforcement/suspension-updates.ts',
+]

@@ -45,8 +45,10 @@ const sdkVersion = (): string => createRequire(import.meta.url)('@temporalio/wor
 
 /** Paths of all our own files that may be part of a bundle. */
 export async function bundledSources(): Promise<string[]> {
-  const folders = BUNDLED.map(async (folder) =>
-    (await readdir(path(`../${folder}/`), { recursive: true })).map((name) => `${folder}/${name}`),
+  const folders = BUNDLED.map(async (entry) =>
+    entry.endsWith('.ts')
+      ? [entry]
+      : (await readdir(path(`../${entry}/`), { recursive: true })).map((name) => `${entry}/${name}`),
   )
   return (await Promise.all(folders))
     .flat()

@@ -1,147 +1,247 @@
 /**
- * Suspends a SIM that is over its limit, and is responsible for its return until the billing cycle is renewed.
+ * Suspends a SIM that is over its limit, and is responsible for its return until the billing cycle is renewed. It
+ * carries out the commands of domain/enforcement/suspension.ts, with activities and timers.
  *
- *   idle ──overLimit──▶ grace ──still over?──▶ suspending ──▶ suspended
- *    ▲                    │ cleared, standDown      │ ▲            │ cleared
- *    │                    │                    held─┘ └─released   │
- *    └────────────────────┴── ticket taken back ────┘              │
- *    └───────────────────────── activating ◀───────────────────────┘
- *
- * personActed and cancel end it and leave the SIM unchanged; resume and renewed bring the SIM back and end it. At the
- * cycle's end, an overage without a suspension is dropped. There is one run per SIM and billing cycle; both are in the
- * workflow id. Cancelling never changes the SIM.
+ * There is one run per SIM and billing cycle; both are in the workflow id. Cancelling never changes the SIM.
  */
-import { condition, continueAsNew, workflowInfo } from '@temporalio/workflow'
-import type { SuspendOnOverageInput, SuspendOnOverageResult } from '../domain/temporal/suspend-on-overage.ts'
-import { short } from './run/activities.ts'
-import { endCancelled, heedingCancel } from './run/cancellation.ts'
-import { answerState, showState } from './run/timeline.ts'
-import { sitOutGrace } from './suspend-on-overage/grace.ts'
-import { end, openMailbox } from './suspend-on-overage/messages.ts'
-import { bringBack, recordUntil } from './suspend-on-overage/return.ts'
 import {
-  beforeBoundary,
-  beginRun,
-  type Carried,
-  carriedOf,
-  endOverage,
-  endRun,
-  type SuspendRun,
-  stateOf,
-} from './suspend-on-overage/run.ts'
-import { suspend } from './suspend-on-overage/steps.ts'
-import { takeOver } from './suspend-on-overage/take-over.ts'
-import { takeUpdates } from './suspend-on-overage/updates.ts'
+  ActivityFailure,
+  condition,
+  continueAsNew,
+  defineSignal,
+  defineUpdate,
+  log,
+  setHandler,
+  workflowInfo,
+} from '@temporalio/workflow'
+import type { TicketInput } from '../activities/tickets.ts'
+import { beginSuspension, step, withdrawsTicket } from '../domain/enforcement/suspension.ts'
+import {
+  ACTIVE,
+  GO_ON,
+  iso,
+  type SuspensionCommand,
+  type SuspensionEvent,
+  type SuspensionFound,
+  type SuspensionOutcome,
+  type SuspensionState,
+  type SuspensionUpdate,
+} from '../domain/enforcement/suspension-state.ts'
+import { whyNotUpdate } from '../domain/enforcement/suspension-updates.ts'
+import { SUSPEND_SIGNALS } from '../domain/temporal/signals.ts'
+import type {
+  SuspendOnOverageInput,
+  SuspendOnOverageResult,
+  SuspendOnOverageState,
+  SuspendUpdateResult,
+} from '../domain/temporal/suspend-on-overage.ts'
+import type { Timeline } from '../domain/temporal/timeline.ts'
+import { backoffMs } from '../domain/time/backoff.ts'
+import { failureOf, short, stepKey } from './run/activities.ts'
+import { endCancelled, heedingCancel } from './run/cancellation.ts'
+import { endOrWithdrawn, heedTicketEnds, type TicketEnds } from './run/tickets.ts'
+import { answerState, openTimeline, showState, type TimelineWriter } from './run/timeline.ts'
+
+/** The state passed on to a continued run. */
+export interface Carried {
+  readonly state: SuspensionState
+  readonly timeline: Timeline
+}
+
+/** A run; only {@link take} changes its state. */
+interface Run {
+  readonly input: SuspendOnOverageInput
+  state: SuspensionState
+  readonly ends: TicketEnds
+  readonly timeline: TimelineWriter
+}
 
 /** @param carried state of the run that this one continues; absent in the first run */
 export async function suspendOnOverage(
   input: SuspendOnOverageInput,
   carried?: Carried,
 ): Promise<SuspendOnOverageResult> {
-  const mailbox = openMailbox(carried?.demand)
-  const run = beginRun(input, mailbox, carried)
+  const run: Run = {
+    input,
+    state: carried?.state ?? beginSuspension(input, Date.now(), input.takeOver === true),
+    ends: heedTicketEnds(),
+    timeline: openTimeline(carried?.timeline),
+  }
+  // A handler only notes the signal; the body decides. So a signal may come at any moment, even before its workflow.
+  for (const signal of SUSPEND_SIGNALS)
+    setHandler(defineSignal(signal), () => void take(run, { type: 'signal', signal }))
   answerState(() => stateOf(run))
   const living = heedingCancel(
-    () => untilItsEnd(run, carried === undefined && input.takeOver === true),
-    () => end(mailbox, 'cancelled'),
+    () => untilItsEnd(run),
+    () => void take(run, { type: 'signal', signal: 'cancelled' }),
   )
   // Only now, when the first phase has begun: it decides about updates sent before the run.
   takeUpdates(run)
   const outcome = await living
-  endRun(run, `ended: ${outcome}`)
   showState(outcome)
-  const { suspended = 0, broughtBack = 0 } = run.counts
-  const result: SuspendOnOverageResult = { outcome, suspended, broughtBack, failure: run.failure }
+  const { counts, failure } = run.state
+  const { suspended = 0, broughtBack = 0 } = counts
+  const result: SuspendOnOverageResult = { outcome, suspended, broughtBack, failure }
   if (outcome === 'cancelled') endCancelled(result, 'cancelled; the SIM stays as it is')
   return result
 }
 
-type Outcome = SuspendOnOverageResult['outcome']
-
-/** Endings requested by a person. */
-const BY_PERSON: ReadonlySet<Outcome> = new Set<Outcome>(['resumed', 'personActed', 'cancelled'])
-
-/** Runs until an ending. If a person has ended it, enforcement passes the SIM over for the cycle. */
-async function untilItsEnd(run: SuspendRun, again: boolean): Promise<Outcome> {
-  const outcome = await live(run, again)
-  const { tenantId, simId, cycleKey } = run.input
-  if (BY_PERSON.has(outcome)) await short.passOver({ tenantId, simId, cycleKey })
-  return outcome
+/** A copy of the run's state, for the query. */
+function stateOf({ state, timeline }: Run): SuspendOnOverageState {
+  const { phase, until, suspendTickets, activateTickets, reason } = state
+  const graceEndsAt = state.graceEndsAt === null ? null : iso(state.graceEndsAt)
+  return { phase, until, suspendTickets, activateTickets, reason, graceEndsAt, ...timeline.read() }
 }
 
-async function live(run: SuspendRun, again: boolean): Promise<Outcome> {
-  if (again) await takeOver(run)
-  for (;;) {
-    const outcome = run.isSuspended ? await whileSuspended(run) : await whileActive(run)
-    if (outcome !== null) return outcome
-    if (workflowInfo().continueAsNewSuggested && run.mailbox.ending === null) {
-      await continueAsNew<typeof suspendOnOverage>(run.input, carriedOf(run))
+/** Phases that last. Temporal's lists show these; the query's response shows the short ones too. */
+const LASTING: ReadonlySet<SuspensionState['phase']> = new Set(['idle', 'grace', 'held', 'suspended'])
+
+/** Takes an event. @returns the commands that follow */
+function take(run: Run, event: SuspensionEvent): readonly SuspensionCommand[] {
+  const { state, commands } = step(run.state, event, Date.now())
+  const isNew = state.phase !== run.state.phase
+  run.state = state
+  if (isNew && LASTING.has(state.phase)) showState(state.phase)
+  return commands
+}
+
+/** Handles updates from now on, and earlier ones at once. A handler only notes the update, so it returns at once. */
+function takeUpdates(run: Run): void {
+  for (const name of ['resume', 'keepSuspended', 'extendGrace'] as const) {
+    const validator = (ask: SuspensionUpdate['ask']) => {
+      const why = whyNotUpdate(run.state, { name, ask })
+      if (why !== null) throw new Error(why)
+    }
+    const handle = (ask: SuspensionUpdate['ask']): SuspendUpdateResult => {
+      take(run, { type: 'update', update: { name, ask } })
+      const { phase, graceEndsAt, until, reason } = stateOf(run)
+      run.timeline.done(name, reason)
+      return { phase, graceEndsAt, until, reason }
+    }
+    setHandler(defineUpdate<SuspendUpdateResult, [SuspensionUpdate['ask']]>(name), handle, { validator })
+  }
+}
+
+/** Whether the run may continue as new now, and should. */
+const isLong = ({ state }: Run): boolean =>
+  state.at.on === 'rest' && state.ending === null && workflowInfo().continueAsNewSuggested
+
+async function untilItsEnd(run: Run): Promise<SuspensionOutcome> {
+  for (let event = GO_ON; ; ) {
+    const { input, state, timeline } = run
+    if (isLong(run)) await continueAsNew<typeof suspendOnOverage>(input, { state, timeline: timeline.read() })
+    const commands = take(run, event)
+    event = GO_ON
+    for (const command of commands) {
+      if (command.do === 'end') return command.outcome
+      event = await carryOut(run, command)
     }
   }
 }
 
-/** While the SIM is not suspended: waits for overLimit, waits out the grace, and suspends it. */
-async function whileActive(run: SuspendRun): Promise<Outcome | null> {
-  const { mailbox, timeline } = run
-  if (mailbox.demand !== 'over') {
-    endOverage(run)
-    const woken = () => mailbox.demand === 'over' || mailbox.ending !== null || workflowInfo().continueAsNewSuggested
-    timeline.waits({ what: 'its next overage', until: run.input.cycleEndsAt, why: run.state.reason })
-    if (!(await beforeBoundary(run, woken))) end(mailbox, 'boundary')
-    timeline.waits(null)
+/** Commands whose failure is an answer. Others are retried until they succeed; a refusal of these fails the run. */
+const ANSWERED: ReadonlySet<SuspensionCommand['do']> = new Set(['look', 'suspend', 'activate', 'awaitTicket'])
+
+async function carryOut(run: Run, command: SuspensionCommand): Promise<SuspensionEvent> {
+  try {
+    return await answerTo(run, command)
+  } catch (error) {
+    if (!ANSWERED.has(command.do)) throw error
+    return { type: 'failed', ...failureOf(error) }
+  } finally {
+    run.timeline.waits(null)
   }
-  // A suspension still desired when the cycle ends is not tried again.
-  if (Date.now() >= run.boundaryAt) end(mailbox, 'boundary')
-  if (mailbox.ending !== null) return outcomeOfActive(mailbox.ending)
-  if (mailbox.demand === 'over' && (await sitOutGrace(run))) await suspend(run)
-  return null
 }
 
-function outcomeOfActive(ending: NonNullable<SuspendRun['mailbox']['ending']>): Outcome {
-  return ending === 'boundary' || ending === 'renewed' ? 'released' : ending
-}
-
-/** While the SIM is suspended by this run: waits for an event that brings it back. */
-async function whileSuspended(run: SuspendRun): Promise<Outcome | null> {
-  const { mailbox, state } = run
-  if (state.until !== run.recordedUntil) {
-    await recordUntil(run)
-    return null
+async function answerTo(run: Run, command: SuspensionCommand): Promise<SuspensionEvent> {
+  const { tenantId, simId, cycleKey, rule, cycleEndsAt } = run.input
+  const { workflowId } = workflowInfo()
+  const waits = (what: string, why: string) => run.timeline.waits({ what, until: null, why })
+  switch (command.do) {
+    case 'note':
+      run.timeline.done(command.step, command.outcome, command.ticketId)
+      return GO_ON
+    case 'log':
+      await logAction(run, command)
+      return GO_ON
+    case 'wait':
+      run.timeline.waits({ what: command.what, until: iso(command.until), why: command.why })
+      await waitOn(run, command)
+      return GO_ON
+    case 'passOver':
+      await short.passOver({ tenantId, simId, cycleKey })
+      return GO_ON
+    case 'record': {
+      const { until } = command
+      return { type: 'recorded', isOwn: await short.setSuspensionUntil({ tenantId, simId, until, workflowId }) }
+    }
+    case 'look':
+      waits('the open tickets of the SIM', 'the last run may have opened one')
+      return { type: 'found', found: await untilFound(run) }
+    case 'suspend': {
+      waits('the service', 'it looks at the SIM once more before it is suspended')
+      const ticket = ticketOf(run, 'suspend', command.n)
+      return { type: 'answered', answer: await short.openSuspension({ ticket, cycleKey, rule, workflowId }) }
+    }
+    case 'activate': {
+      waits('the service', 'it has to open the ticket that brings the SIM back')
+      const ticket = ticketOf(run, 'activate', command.n)
+      const { ticketId } = await short.openTicket(
+        command.isAtBoundary ? { ...ticket, effectiveAt: cycleEndsAt } : ticket,
+      )
+      return ticketId === null ? ACTIVE : { type: 'opened', ticketId }
+    }
+    case 'awaitTicket': {
+      const { kind, ticketId } = command
+      waits(`ticket ${ticketId}`, `the carrier has to ${kind} the SIM`)
+      const withdraws = () => withdrawsTicket(run.state, Date.now())
+      // If the carrier is away, a ticket left behind would suspend the SIM in the next cycle with its fresh limit.
+      const left = kind === 'suspend' ? Math.max(0, Date.parse(cycleEndsAt) - Date.now()) : null
+      return { type: 'ended', ...(await endOrWithdrawn(run.ends, { tenantId, ticketId }, withdraws, left)) }
+    }
+    case 'end':
+      return GO_ON
   }
-  const manual = state.until === 'manual'
-  const woken = () =>
-    mailbox.ending !== null ||
-    (mailbox.demand === 'cleared' && !manual) ||
-    state.until !== run.recordedUntil ||
-    workflowInfo().continueAsNewSuggested
-  await suspended(run, manual, woken)
-
-  const { ending } = mailbox
-  if (state.until !== run.recordedUntil) return null
-  if (ending === 'personActed' || ending === 'cancelled') return ending
-  if (manual && (ending === 'renewed' || ending === 'boundary')) return 'manual'
-  if (ending === null && (manual || mailbox.demand !== 'cleared')) return null
-  const back = await bringBack(run)
-  if (back === 'failed') return 'failed'
-  if (back === 'released') return 'released'
-  return afterReturn(run, back)
 }
 
-async function suspended(run: SuspendRun, manual: boolean, woken: () => boolean): Promise<void> {
-  const { mailbox, timeline, state, input } = run
-  const what = manual ? 'a person: resume, keepSuspended, or a ticket' : 'the renewal of the billing cycle'
-  const why = manual ? `${state.reason}; where nobody acts the workflow ends then, and the SIM stays` : state.reason
-  timeline.waits({ what, until: input.cycleEndsAt, why })
-  // The month end signals the return, after the SIM's own change. Only a suspension that stays ends by this timer.
-  if (!manual) await condition(woken)
-  else if (!(await beforeBoundary(run, woken))) end(mailbox, 'boundary')
-  timeline.waits(null)
+function ticketOf({ input }: Run, kind: 'suspend' | 'activate', n: number): TicketInput {
+  const { tenantId, simId, rule, cycleKey: cycle, until } = input
+  const cause = { by: 'watchdog', rule, cycle, until, workflowId: workflowInfo().workflowId } as const
+  return { tenantId, simId, kind, key: stepKey(`${kind}/${n}`), cause }
 }
 
-/** The outcome once the SIM has come back, or a cancel or a person has kept it suspended; null if the run goes on. */
-function afterReturn(run: SuspendRun, back: 'back' | 'kept'): Outcome | null {
-  const { ending } = run.mailbox
-  if (back === 'kept') return ending === 'cancelled' ? 'cancelled' : 'personActed'
-  if (ending === null) return null
-  return ending === 'boundary' ? 'renewed' : ending
+/** Waits until an instant, or until `goOn` gives another command, or the run should continue as new. */
+async function waitOn(run: Run, { at, what }: Extract<SuspensionCommand, { do: 'wait' }>): Promise<void> {
+  const isWoken = () => {
+    const next = step(run.state, GO_ON, Date.now()).commands.at(-1)
+    return next?.do !== 'wait' || next.at !== at || next.what !== what || isLong(run)
+  }
+  await (at === null ? condition(isWoken) : condition(isWoken, at - Date.now()))
+}
+
+/** Pauses while tickets of the SIM are open, in milliseconds. The ends of this workflow's own are signalled. */
+const PAUSES = { firstMs: 1000, longestMs: 60_000 }
+
+async function untilFound({ input, ends }: Run): Promise<SuspensionFound> {
+  const { tenantId, simId, cycleKey, rule } = input
+  const { workflowId } = workflowInfo()
+  for (let looks = 1; ; looks++) {
+    const seen = ends.count()
+    const found = await short.lookAtSuspension({ tenantId, simId, cycleKey, rule, workflowId })
+    if (found !== null) return found
+    await condition(() => ends.count() > seen, backoffMs(looks, PAUSES))
+  }
+}
+
+/** If the service refuses the entry, enforcement goes on all the same, and the refusal is in the worker's log. */
+async function logAction({ input }: Run, command: Extract<SuspensionCommand, { do: 'log' }>): Promise<void> {
+  const { tenantId, simId, cycleKey: cycle, rule } = input
+  const { action, counter, detail, ticketId } = command
+  const entry = { simId, cycle, rule, action, counter, detail, workflowId: workflowInfo().workflowId }
+  try {
+    await short.logAction({ tenantId, entry: { ...entry, ...(ticketId === null ? {} : { ticketId }) } })
+  } catch (error) {
+    if (!(error instanceof ActivityFailure)) throw error
+    log.error('the service refuses a log entry', { action, simId, reason: error.cause?.message })
+  }
 }

@@ -1,12 +1,20 @@
 /** The effects of wishes in a timeline: tickets complete at once. Instants are epoch milliseconds. */
 import { SimStatus } from '../../domain/codes.ts'
+import { beginSuspension, step } from '../../domain/enforcement/suspension.ts'
+import {
+  ACTIVE,
+  GO_ON,
+  type SuspensionCommand,
+  type SuspensionEvent,
+  type SuspensionState,
+} from '../../domain/enforcement/suspension-state.ts'
 import type { Cycle } from '../../domain/time/cycle.ts'
-import { durationMs } from '../../domain/time/duration.ts'
 import type { Subject } from '../../domain/watchdog/subject.ts'
 import type { Wish } from '../alerts/decide.ts'
 import type { Permission } from '../alerts/permission.ts'
 import { pickTargets } from '../alerts/pick-sims.ts'
 import { standsStill } from '../alerts/stand-still.ts'
+import type { Moment } from '../facts-of.ts'
 import type { Rule } from '../rule.ts'
 import { type Estate, pickable, type SimState, setStatus } from './estate.ts'
 
@@ -21,14 +29,17 @@ export interface Suspension {
   readonly until: 'renewal' | 'manual'
 }
 
-/** A SIM in its grace period. */
-interface Armed {
+/** The machine of a SIM that a rule suspends for a subject in the running cycle, or is about to. */
+interface Run {
   readonly sim: SimState
   readonly rule: Rule
   readonly by: string
-  /** Null: it has passed while the usage feed was stale, and the SIM waits for the next wish. */
-  dueAt: number | null
+  state: SuspensionState
+  suspension: Suspension | null
 }
+
+/** An instant. `staleSince`: null if the usage feed is not stale. */
+type When = Pick<Moment, 'at' | 'cycle'> & { readonly staleSince: number | null }
 
 export interface Would {
   readonly at: number
@@ -48,7 +59,7 @@ export class Enforcement {
   readonly would: Would[] = []
   /** SIMs that rules would have suspended in the cycle. */
   #logged = new Set<string>()
-  #armed: Armed[] = []
+  #runs: Run[] = []
   readonly #estate: Estate
 
   constructor(estate: Estate) {
@@ -57,61 +68,43 @@ export class Enforcement {
 
   /** When the next time of grace ends; null if none runs. */
   get nextAt(): number | null {
-    const instants = this.#armed.flatMap(({ dueAt }) => dueAt ?? [])
+    const instants = this.#runs.flatMap(({ state }) => state.graceEndsAt ?? [])
     return instants.length === 0 ? null : Math.min(...instants)
   }
 
   /** Carries out the wish of an alert. @returns whether the status of a SIM has changed */
-  wish({ rule, subject, wish, permission }: Wished, at: number, cycle: Cycle, staleSince: number | null): boolean {
-    const by = `${subject.kind}:${subject.id}`
-    const isOf = (one: { readonly rule: Rule | string; readonly by: string }) =>
-      one.by === by && (typeof one.rule === 'string' ? one.rule : one.rule.name) === rule.name
+  wish({ rule, subject, wish, permission }: Wished, when: When): boolean {
     if (wish === 'keep') return false
-    if (wish !== 'over' || permission !== 'do') this.#armed = this.#armed.filter((one) => !isOf(one))
-    if (wish === 'clear') {
-      return this.#bringBack((one) => isOf(one) && one.until === 'renewal', at, cycle)
-    }
-    if (wish !== 'over' || permission === 'no') return false
-    const targets = this.#targetsOf(rule, subject, cycle, permission === 'would')
-    if (permission === 'would') {
-      for (const sim of targets) {
+    const by = `${subject.kind}:${subject.id}`
+    const runs = this.#runs.filter((run) => run.by === by && run.rule.name === rule.name)
+    if (wish !== 'over' || permission !== 'do') {
+      const would = wish === 'over' && permission === 'would' ? this.#targetsOf(rule, subject, when.cycle, true) : []
+      for (const sim of would) {
         this.#logged.add(`${rule.name}/${sim.id}`)
-        this.would.push({ at, rule: rule.name, sim: sim.name })
+        this.would.push({ at: when.at, rule: rule.name, sim: sim.name })
       }
-      return false
+      return this.#takeAll(runs, { type: 'signal', signal: wish === 'clear' ? 'cleared' : 'standDown' }, when)
     }
-    const dueAt = at + durationMs(rule.event.params.suspend?.grace ?? 'PT0S')
-    for (const one of this.#armed) if (isOf(one)) one.dueAt ??= at
-    const known = new Set(this.#armed.filter(isOf).map(({ sim }) => sim))
-    this.#armed.push(...targets.filter((sim) => !known.has(sim)).map((sim) => ({ sim, rule, by, dueAt })))
-    return this.suspendDue(at, cycle, staleSince)
+    const { grace = 'PT0S', until = 'renewal' } = rule.event.params.suspend ?? {}
+    const order = { rule: rule.name, grace, until, cycleEndsAt: new Date(when.cycle.endsAt).toISOString() }
+    const targets = this.#targetsOf(rule, subject, when.cycle, false)
+    const fresh = targets.filter((sim) => !runs.some((run) => run.sim === sim))
+    const begun = fresh.map((sim) => ({ sim, rule, by, state: beginSuspension(order, when.at), suspension: null }))
+    this.#runs.push(...begun)
+    return this.#takeAll([...runs, ...begun], { type: 'signal', signal: 'overLimit' }, when)
   }
 
-  /**
-   * Suspends SIMs at the end of their grace. While the feed is stale, SIMs of rules that read usage wait.
-   *
-   * @param staleSince null: the feed is not stale
-   * @returns whether any SIM was due
-   */
-  suspendDue(at: number, cycle: Cycle, staleSince: number | null): boolean {
-    const isOver = ({ dueAt }: Armed) => dueAt !== null && dueAt <= at
-    for (const one of this.#armed) if (isOver(one) && standsStill(one.rule, staleSince)) one.dueAt = null
-    const due = this.#armed.filter(isOver)
-    this.#armed = this.#armed.filter((one) => !isOver(one))
-    const open = due.filter(({ sim }) => mayBeSuspended(sim, cycle))
-    for (const { sim, rule, by } of open) {
-      setStatus(sim, SimStatus.Suspended, at, cycle)
-      const until = rule.event.params.suspend?.until ?? 'renewal'
-      this.suspensions.push({ sim: sim.name, rule: rule.name, from: at, to: null, by, until })
-    }
-    return open.length > 0
+  /** Suspends SIMs at the end of their grace. @returns whether any was suspended */
+  suspendDue(when: When): boolean {
+    const due = this.#runs.filter(({ state }) => state.graceEndsAt !== null && state.graceEndsAt <= when.at)
+    return this.#takeAll(due, GO_ON, when)
   }
 
   /** Resumes SIMs at a new cycle that are suspended until then. */
   renew(at: number, cycle: Cycle): void {
-    this.#armed = []
+    this.#takeAll(this.#runs, { type: 'signal', signal: 'renewed' }, { at, cycle, staleSince: null })
+    this.#runs = []
     this.#logged = new Set()
-    this.#bringBack(({ until }) => until === 'renewal', at, cycle)
   }
 
   /** A person gives a SIM a status: the watchdog leaves it alone for the cycle. */
@@ -119,16 +112,40 @@ export class Enforcement {
     sim.heldIn = cycle.key
     for (const one of this.suspensions) if (one.sim === sim.name && one.to === null) one.to = at
     setStatus(sim, status, at, cycle)
+    this.#runs = this.#runs.filter((run) => run.sim !== sim)
   }
 
-  #bringBack(isMeant: (one: Suspension) => boolean, at: number, cycle: Cycle): boolean {
-    const back = this.suspensions.filter((one) => one.to === null && isMeant(one))
-    for (const one of back) {
-      one.to = at
-      const sim = this.#estate.sims.find(({ name }) => name === one.sim)
-      if (sim !== undefined) setStatus(sim, SimStatus.Active, at, cycle)
+  /** Gives machines an event, and carries out all that follows. @returns whether a SIM's status has changed */
+  #takeAll(runs: readonly Run[], event: SuspensionEvent, when: When): boolean {
+    const before = runs.map(({ sim }) => sim.status)
+    for (const run of runs)
+      for (let next: SuspensionEvent | null = event; next !== null; ) {
+        const { state, commands } = step(run.state, next, when.at)
+        run.state = state
+        next = GO_ON
+        for (const command of commands) next = this.#carryOut(run, command, when)
+      }
+    this.#runs = this.#runs.filter(({ state }) => state.isSuspended || state.at.on !== 'rest')
+    return runs.some(({ sim }, n) => sim.status !== before[n])
+  }
+
+  /** @returns the answer; null if the machine waits or has ended */
+  #carryOut(run: Run, command: SuspensionCommand, { at, cycle, staleSince }: When): SuspensionEvent | null {
+    if (command.do === 'wait' || command.do === 'end') return null
+    const { sim, rule, by, state } = run
+    if (command.do === 'activate') {
+      if (run.suspension !== null) run.suspension.to = at
+      setStatus(sim, SimStatus.Active, at, cycle)
+      return ACTIVE
     }
-    return back.length > 0
+    if (command.do !== 'suspend') return GO_ON
+    const isStale = standsStill(rule, staleSince)
+    if (isStale || !mayBeSuspended(sim, cycle))
+      return { type: 'answered', answer: { do: 'refuse', why: isStale ? 'usage feed is stale' : 'not active' } }
+    run.suspension = { sim: sim.name, rule: rule.name, from: at, to: null, by, until: state.until }
+    this.suspensions.push(run.suspension)
+    setStatus(sim, SimStatus.Suspended, at, cycle)
+    return { type: 'answered', answer: { do: 'stay' } }
   }
 
   #targetsOf(rule: Rule, subject: Subject, cycle: Cycle, isWould: boolean): SimState[] {

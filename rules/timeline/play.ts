@@ -116,14 +116,14 @@ export async function play(test: TimelineTest, rules: readonly Rule[], coverage:
   async function evaluateAll(inCycle = cycleNow()): Promise<number> {
     const moment = momentOf({ at: now, cycle: inCycle, billingCycle, feedTimes: feedOf(estate) })
     let nextAt = Number.POSITIVE_INFINITY
-    let hasChanged = enforcement.suspendDue(now, inCycle, moment.feed.staleSince)
+    const when = { at: now, cycle: inCycle, staleSince: moment.feed.staleSince }
+    let hasChanged = enforcement.suspendDue(when)
     for (const subject of subjectsOf(estate, moment)) {
       if (alone !== undefined && subject.kind !== alone.subject) continue
       const facts: Facts = alone === undefined ? subject.facts : { ...subject.facts, ...given.facts }
       const evaluated = await watch.evaluate(subject, facts, moment)
       nextAt = Math.min(nextAt, evaluated.nextAt)
-      for (const wish of evaluated.wishes)
-        if (enforcement.wish(wish, now, inCycle, moment.feed.staleSince)) hasChanged = true
+      for (const wish of evaluated.wishes) if (enforcement.wish(wish, when)) hasChanged = true
     }
     // Tickets complete at once: the subjects that they change are evaluated in the same instant.
     return hasChanged && watch.evaluations < TEST_BOUNDS.evaluations

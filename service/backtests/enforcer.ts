@@ -3,13 +3,21 @@
  * soon as it is opened. Graces are waited for.
  */
 import { TicketStatus, TicketType } from '../../domain/codes.ts'
-import { refusalOf } from '../../domain/enforcement/refusal.ts'
+import { answerOfGuard, refusalOf } from '../../domain/enforcement/refusal.ts'
+import { beginSuspension, step } from '../../domain/enforcement/suspension.ts'
+import {
+  ACTIVE,
+  GO_ON,
+  type SuspensionCommand,
+  type SuspensionEvent,
+  type SuspensionState,
+} from '../../domain/enforcement/suspension-state.ts'
 import type { EnforcePoolInput } from '../../domain/temporal/enforce-pool.ts'
 import { suspendOnOverageId } from '../../domain/temporal/ids.ts'
 import type { OutboxRequest } from '../../domain/temporal/outbox.ts'
+import type { SuspendSignal } from '../../domain/temporal/signals.ts'
 import type { SuspendOnOverageInput } from '../../domain/temporal/suspend-on-overage.ts'
-import type { Cause } from '../../domain/tickets/ticket.ts'
-import { durationMs } from '../../domain/time/duration.ts'
+import { TICKETS_ENDED } from '../../domain/temporal/ticket-ends.ts'
 import { pickFromPool } from '../../rules/alerts/pick-sims.ts'
 import { inTenant, type Store, type TenantTx } from '../../store/tenancy.ts'
 import { armSims } from '../enforcement/arm-sims.ts'
@@ -24,21 +32,22 @@ import { findTicket } from '../tickets/rows/tickets.ts'
 import { currentCycle } from '../usage/rows/cycles.ts'
 import { renewedSims, requestsAfter } from './rows/due.ts'
 
-/** A run of suspend-on-overage. */
+/** A run of suspend-on-overage, until it has ended. */
 interface SimRun {
+  readonly workflowId: string
   readonly input: SuspendOnOverageInput
-  /** When its grace is over, epoch milliseconds; null: the suspension is not wanted. */
-  dueAt: number | null
-  /** Its grace has passed, and it waits for usage. */
-  isDelayed: boolean
-  suspended: number
-  broughtBack: number
+  state: SuspensionState
+  /** When it goes on, epoch milliseconds; null: once it is signalled. */
+  wakesAt: number | null
 }
+
+/** Another run or a person is responsible for the SIM. */
+const NOT_ITS_OWN = { type: 'failed', code: 'sim_state_conflict', detail: 'not suspended by this run' } as const
 
 export interface Enforcer {
   /** Carries out new requests and due work. @returns whether a SIM has changed */
   readonly act: () => Promise<boolean>
-  /** When a grace is over next, epoch milliseconds; null: none runs. */
+  /** When a grace or another wait ends next, epoch milliseconds; null: none runs. */
   readonly nextAt: () => number | null
 }
 
@@ -49,48 +58,55 @@ export function openEnforcer(store: Store, tenantId: string, ofUsage: ReadsUsage
   let last = 0
   let hasChanged = false
 
-  const ticket = (tx: TenantTx, type: TicketType, { input }: SimRun, workflowId: string): Promise<void> => {
-    const { rule, cycleKey: cycle, until } = input
-    const cause: Cause = { by: 'watchdog', rule, cycle, until, workflowId }
-    return complete(tx, { simId: input.simId, type, cause })
+  const ticket = (tx: TenantTx, type: TicketType, { input, workflowId }: SimRun): Promise<void> => {
+    const { simId, rule, cycleKey: cycle, until } = input
+    hasChanged = true
+    return complete(tx, { simId, type, cause: { by: 'watchdog', rule, cycle, until, workflowId } })
   }
 
-  async function suspend(workflowId: string, run: SimRun): Promise<void> {
-    const { simId, rule, cycleKey: cycle, until } = run.input
-    run.dueAt = null
-    await asTenant(async (tx) => {
-      if (refusalOf(await simEnforcement(tx, simId, cycle, rule)) !== null) return
-      const ask = { rule: rule ?? '', cycle, simIds: [simId], workflowId }
-      const { granted, delayed } = await askPermits(tx, ask, ofUsage)
-      run.isDelayed = delayed.includes(simId)
-      if (!granted.includes(simId)) return
-      await ticket(tx, TicketType.Suspend, run, workflowId)
-      const detail = `suspended by rule ${rule ?? 'of a person'} until ${until}`
-      await logAction(tx, { simId, cycle, rule, action: 'suspended', counter: run.suspended, detail, workflowId })
-      run.suspended += 1
-      hasChanged = true
-    })
+  /** Carries out all that follows until the run waits or has ended. */
+  async function goOn(run: SimRun): Promise<void> {
+    for (let next: SuspensionEvent | null = GO_ON; next !== null; ) {
+      const { state, commands } = step(run.state, next, store.clock())
+      run.state = state
+      next = GO_ON
+      for (const command of commands) {
+        run.wakesAt = command.do === 'wait' ? command.at : null
+        if (command.do === 'end') sims.delete(run.workflowId)
+        next = command.do === 'wait' || command.do === 'end' ? null : await asTenant((tx) => carryOut(tx, run, command))
+      }
+    }
   }
 
-  async function bringBack(workflowId: string, run: SimRun, because: string): Promise<void> {
-    const { simId, rule, cycleKey: cycle } = run.input
-    run.dueAt = null
-    await asTenant(async (tx) => {
-      const { suspension } = await simEnforcement(tx, simId, cycle, rule)
-      if (suspension?.workflowId !== workflowId) return
-      await ticket(tx, TicketType.Activate, run, workflowId)
-      await logAction(tx, {
-        simId,
-        cycle,
-        rule,
-        action: 'broughtBack',
-        counter: run.broughtBack,
-        detail: because,
-        workflowId,
-      })
-      run.broughtBack += 1
-      hasChanged = true
-    })
+  async function carryOut(tx: TenantTx, run: SimRun, command: SuspensionCommand): Promise<SuspensionEvent> {
+    const { workflowId, input } = run
+    const { simId, rule, cycleKey: cycle } = input
+    if (command.do === 'log') {
+      const { action, counter, detail } = command
+      await logAction(tx, { simId, cycle, rule, action, counter, detail, workflowId })
+    }
+    if (command.do !== 'suspend' && command.do !== 'activate') return GO_ON
+    const sim = await simEnforcement(tx, simId, cycle, rule)
+    if (command.do === 'activate') {
+      if (sim.suspension?.workflowId !== workflowId) return NOT_ITS_OWN
+      await ticket(tx, TicketType.Activate, run)
+      return ACTIVE
+    }
+    const why = refusalOf(sim)
+    if (why !== null) return { type: 'answered', answer: { do: 'refuse', why } }
+    const ask = { rule: rule ?? '', cycle, simIds: [simId], workflowId }
+    const answer = answerOfGuard(await askPermits(tx, ask, ofUsage))
+    if (answer === null) await ticket(tx, TicketType.Suspend, run)
+    return { type: 'answered', answer: answer ?? { do: 'stay' } }
+  }
+
+  /** Gives a run a signal. It suspends its SIM only after all requests of the instant. */
+  async function signalSim(workflowId: string, signal: SuspendSignal): Promise<void> {
+    const run = sims.get(workflowId)
+    if (run === undefined) return
+    run.state = step(run.state, { type: 'signal', signal }, store.clock()).state
+    if (signal === 'overLimit') run.wakesAt = store.clock()
+    else await goOn(run)
   }
 
   async function pick(workflowId: string, { input, armed }: { input: EnforcePoolInput; armed: Set<number> }) {
@@ -107,40 +123,26 @@ export function openEnforcer(store: Store, tenantId: string, ofUsage: ReadsUsage
     })
   }
 
-  async function toSim(workflowId: string, run: SimRun, signal: string): Promise<void> {
-    if (signal === 'overLimit') run.dueAt ??= store.clock() + (run.isDelayed ? 0 : durationMs(run.input.grace))
-    else run.isDelayed = false
-    if (signal === 'standDown' || signal === 'personActed') run.dueAt = null
-    if (signal === 'cleared' && run.input.until !== 'manual') await bringBack(workflowId, run, 'under its limit again')
-  }
-
   async function obey(request: OutboxRequest): Promise<void> {
-    if (request.do === 'start') return
+    if (request.do === 'start' || request.signal === TICKETS_ENDED) return
     const { workflowId, signal } = request
     if (request.do === 'signalWithStart') {
-      if (request.type === 'enforce-pool') pools.set(workflowId, { input: request.input, armed: new Set() })
-      else sims.set(workflowId, { input: request.input, dueAt: null, isDelayed: false, suspended: 0, broughtBack: 0 })
+      const { type, input } = request
+      if (type === 'enforce-pool') pools.set(workflowId, { input, armed: new Set() })
+      else sims.set(workflowId, { workflowId, input, state: beginSuspension(input, store.clock()), wakesAt: null })
     }
-    const [sim, pool] = [sims.get(workflowId), pools.get(workflowId)]
-    if (sim !== undefined) await toSim(workflowId, sim, signal)
+    await signalSim(workflowId, signal)
+    const pool = pools.get(workflowId)
     if (pool === undefined) return
     if (signal === 'overLimit') await pick(workflowId, pool)
-    if (signal === 'cleared' || signal === 'standDown') {
-      for (const simId of pool.armed) {
-        const own = suspendOnOverageId(tenantId, simId, pool.input.cycleKey)
-        const run = sims.get(own)
-        if (run !== undefined) await toSim(own, run, signal)
-      }
-    }
+    if (signal === 'cleared' || signal === 'standDown')
+      for (const simId of pool.armed) await signalSim(suspendOnOverageId(tenantId, simId, pool.input.cycleKey), signal)
   }
 
   /** Brings back SIMs whose billing cycle is renewed. */
   async function renew(): Promise<void> {
     const { key } = await asTenant(currentCycle)
-    for (const { workflowId } of await asTenant((tx) => renewedSims(tx, key))) {
-      const run = sims.get(workflowId)
-      if (run !== undefined) await bringBack(workflowId, run, 'renewed')
-    }
+    for (const { workflowId } of await asTenant((tx) => renewedSims(tx, key))) await signalSim(workflowId, 'renewed')
   }
 
   return {
@@ -151,13 +153,13 @@ export function openEnforcer(store: Store, tenantId: string, ofUsage: ReadsUsage
         const asked = await asTenant((tx) => requestsAfter(tx, last))
         last = asked.at(-1)?.id ?? last
         for (const { request } of asked) await obey(request)
-        const due = [...sims].filter(([, { dueAt }]) => dueAt !== null && dueAt <= store.clock())
-        for (const [workflowId, run] of due) await suspend(workflowId, run)
+        const due = [...sims.values()].filter(({ wakesAt }) => wakesAt !== null && wakesAt <= store.clock())
+        for (const run of due) await goOn(run)
         if (asked.length === 0 && due.length === 0) return hasChanged
       }
     },
     nextAt: () => {
-      const due = [...sims.values()].flatMap(({ dueAt }) => dueAt ?? [])
+      const due = [...sims.values()].flatMap(({ wakesAt }) => wakesAt ?? [])
       return due.length === 0 ? null : Math.min(...due)
     },
   }

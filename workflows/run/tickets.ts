@@ -21,9 +21,6 @@ export interface Waited {
   readonly withdrawn: boolean
 }
 
-/** Waits for a condition; false if it stopped waiting before the condition was met. */
-type Wait = (what: () => boolean) => Promise<boolean>
-
 /** Signalled ends of this run's tickets that no wait has taken yet. */
 export interface TicketEnds {
   /** Counts the signals so far. */
@@ -61,11 +58,6 @@ export function heedTicketEnds(): TicketEnds {
   }
 }
 
-const asLongAsItTakes: Wait = async (what) => {
-  await condition(what)
-  return true
-}
-
 /**
  * Waits until a ticket has ended.
  *
@@ -78,18 +70,18 @@ export const endOfTicket = async (ends: TicketEnds, ticket: OpenTicket, withdraw
 /**
  * Like {@link endOfTicket}, and returns whether this run has cancelled the ticket.
  *
- * @param wait if it stops waiting, the ticket is cancelled too
+ * @param mostMs after so many milliseconds the ticket is cancelled too; null: never
  */
 export async function endOrWithdrawn(
   ends: TicketEnds,
   ticket: OpenTicket,
   withdraw: () => boolean,
-  wait = asLongAsItTakes,
+  mostMs: number | null = null,
 ): Promise<Waited> {
   const { tenantId, ticketId, behind } = ticket
   const known = ends.take(ticketId)
   if (known !== undefined) return await withCanceller(known, ticket, withdraw)
-  const waited = await cancelledIf(untilEnded(ends, ticket), withdraw, wait, async () => {
+  const waited = await cancelledIf(untilEnded(ends, ticket), withdraw, mostMs, async () => {
     // From the last to the first, to keep any of them from being begun.
     const cancelled = [...(behind === undefined ? [] : [behind]), ticketId]
     let withdrawn = false
@@ -127,7 +119,7 @@ async function untilEnded(ends: TicketEnds, { tenantId, ticketId }: OpenTicket):
 async function cancelledIf(
   end: Promise<TicketEnd>,
   withdraw: () => boolean,
-  wait: Wait,
+  mostMs: number | null,
   cancel: () => Promise<boolean>,
 ): Promise<Waited> {
   let over = false
@@ -135,7 +127,13 @@ async function cancelledIf(
     over = true
   }
   end.then(noted, noted)
-  const woken = await wait(() => over || withdraw())
+  const woken = await waitFor(() => over || withdraw(), mostMs)
   const withdrawn = !over && (!woken || withdraw()) && (await cancel())
   return { ended: await end, withdrawn }
+}
+
+async function waitFor(what: () => boolean, mostMs: number | null): Promise<boolean> {
+  if (mostMs !== null) return mostMs > 0 ? await condition(what, mostMs) : what()
+  await condition(what)
+  return true
 }
