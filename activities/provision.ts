@@ -86,10 +86,10 @@ async function setTag({ api }: ServiceClient, simId: number, tag: string): Promi
   await bodyOf(api.PATCH('/api/sims/{id}/tag', { params: { path: { id: simId } }, body: { tag } }))
 }
 
-type Opened = { readonly ticketId: string } | StepRefusal
+type OpenResult = { readonly ticketId: string } | StepRefusal
 
 /** Opens a ticket. @returns its id, or why the service refuses it for good */
-async function open(client: ServiceClient, kind: 'provision' | 'activate', ask: NextInput): Promise<Opened> {
+async function open(client: ServiceClient, kind: 'provision' | 'activate', ask: NextInput): Promise<OpenResult> {
   const { tenantId, simId, keys, poolId, tariffId, tag } = ask
   const place = { ...(poolId === undefined ? {} : { poolId }), ...(tariffId === undefined ? {} : { tariffId }) }
   try {

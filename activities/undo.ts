@@ -25,7 +25,7 @@ export interface ResumeInput {
   readonly key: string
 }
 /** Outcomes of the SIMs of a page. A SIM in neither list is handled by its workflow. */
-export interface Resumed {
+export interface ResumeResult {
   /** Suspended SIMs without a running workflow. */
   readonly orphans: readonly number[]
   readonly failures: readonly { readonly simId: number; readonly code: string; readonly detail: string }[]
@@ -49,7 +49,7 @@ export const undoActivities = (clientOf: (tenantId: string) => ServiceClient) =>
    * Has the watchdog pass the SIMs over, and sends `resume` to the workflow of each: it brings the SIM back and ends.
    * Safe to run twice.
    */
-  async resumeSims({ tenantId, suspensions, key }: ResumeInput): Promise<Resumed> {
+  async resumeSims({ tenantId, suspensions, key }: ResumeInput): Promise<ResumeResult> {
     const client = clientOf(tenantId)
     const simIds = suspensions.map(({ simId }) => simId)
     await bodyOf(client.internal.POST('/internal/enforcement/pass-over', { body: { simIds } }))

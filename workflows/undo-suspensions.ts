@@ -32,7 +32,7 @@ interface Progress {
 }
 
 /** The state passed on to a continued run. */
-interface Carried {
+interface CarriedState {
   readonly progress: Readonly<Progress>
   readonly view: Timeline
   readonly pace: readonly RateMark[]
@@ -46,7 +46,10 @@ const MOST_FAILURES = 100
 const CONCURRENCY = 10
 
 /** @param carried state of the run that this one continues; absent in the first run */
-export async function undoSuspensions(input: UndoSuspensionsInput, carried?: Carried): Promise<UndoSuspensionsResult> {
+export async function undoSuspensions(
+  input: UndoSuspensionsInput,
+  carried?: CarriedState,
+): Promise<UndoSuspensionsResult> {
   const progress: Progress = {
     ...(carried?.progress ?? { found: 0, done: 0, failed: 0, afterSimId: 0, pages: 0 }),
     failures: [...(carried?.progress.failures ?? [])],

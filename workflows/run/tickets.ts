@@ -16,7 +16,7 @@ export interface OpenTicket extends TicketRef {
 }
 
 /** How a wait for a ticket ended, and whether this run has cancelled the ticket. */
-export interface Waited {
+interface WaitEnd {
   readonly ended: TicketEnd
   readonly withdrawn: boolean
 }
@@ -77,7 +77,7 @@ export async function endOrWithdrawn(
   ticket: OpenTicket,
   withdraw: () => boolean,
   mostMs: number | null = null,
-): Promise<Waited> {
+): Promise<WaitEnd> {
   const { tenantId, ticketId, behind } = ticket
   const known = ends.take(ticketId)
   if (known !== undefined) return await withCanceller(known, ticket, withdraw)
@@ -102,7 +102,7 @@ async function withCanceller(
   ended: TicketEnd,
   { tenantId, ticketId }: OpenTicket,
   withdraw: () => boolean,
-): Promise<Waited> {
+): Promise<WaitEnd> {
   const asks = ended.status === 'cancelled' && withdraw()
   return { ended, withdrawn: asks && (await short.cancelTicket({ tenantId, ticketId })) }
 }
@@ -121,7 +121,7 @@ async function cancelledIf(
   withdraw: () => boolean,
   mostMs: number | null,
   cancel: () => Promise<boolean>,
-): Promise<Waited> {
+): Promise<WaitEnd> {
   let over = false
   const noted = () => {
     over = true
