@@ -24,39 +24,27 @@ import {
 import type { PoolRound } from '../activities/enforcement.ts'
 import type { EnforcePoolInput, EnforcePoolState } from '../domain/temporal/enforce-pool.ts'
 import { ALERT_SIGNALS, type AlertSignal, GUARD_SIGNALS } from '../domain/temporal/signals.ts'
-import type { WaitsFor } from '../domain/temporal/timeline.ts'
-import { failureOf, long, short } from './run/activities.ts'
+import type { Timeline, WaitsFor } from '../domain/temporal/timeline.ts'
+import { failureOf, logAction, long } from './run/activities.ts'
 import { answerState, openTimeline, showState } from './run/timeline.ts'
 
 /** The state passed on to a continued run. */
-interface Carried extends EnforcePoolState {
+interface CarriedState {
+  readonly state: PoolState
+  readonly timeline: Timeline
   readonly next: Next
   readonly toldTooLittle: boolean
 }
 /** The next action. `decided`: a person has decided about a hold of the guard. */
 type Next = AlertSignal | 'decided' | null
 
-interface PoolState {
-  /** How many SIMs the service has kept as armed. */
-  armed: number
-  rounds: number
-  over: boolean
-  tooLittle: boolean
-  held: number
-  holdId: number | null
-}
+type PoolState = { -readonly [Key in keyof Omit<EnforcePoolState, keyof Timeline>]: EnforcePoolState[Key] }
 
 /** @param carried state of the run that this one continues; absent in the first run, which begins with a round */
-export async function enforcePool(input: EnforcePoolInput, carried?: Carried): Promise<EnforcePoolState> {
-  const timeline = openTimeline(carried)
-  const state: PoolState = {
-    armed: carried?.armed ?? 0,
-    rounds: carried?.rounds ?? 0,
-    over: carried?.over ?? false,
-    tooLittle: carried?.tooLittle ?? false,
-    held: carried?.held ?? 0,
-    holdId: carried?.holdId ?? null,
-  }
+export async function enforcePool(input: EnforcePoolInput, carried?: CarriedState): Promise<EnforcePoolState> {
+  const timeline = openTimeline(carried?.timeline)
+  const none: PoolState = { armed: 0, rounds: 0, over: false, tooLittle: false, held: 0, holdId: null }
+  const state = carried?.state ?? none
   const told = { tooLittle: carried?.toldTooLittle ?? false }
   let next: Next = carried === undefined ? 'overLimit' : carried.next
   const answer = () => ({ ...state, ...timeline.read() })
@@ -89,11 +77,8 @@ export async function enforcePool(input: EnforcePoolInput, carried?: Carried): P
     // A pool still over is signalled at least every minute. A round without effect is not worth a step.
     if (outcome !== '') timeline.done(`${ask}/${state.rounds}`, outcome)
     if (workflowInfo().continueAsNewSuggested) {
-      await continueAsNew<typeof enforcePool>(input, {
-        ...answer(),
-        next,
-        toldTooLittle: told.tooLittle,
-      })
+      const toldTooLittle = told.tooLittle
+      await continueAsNew<typeof enforcePool>(input, { state, timeline: timeline.read(), next, toldTooLittle })
     }
   }
   showState('ended')
@@ -136,7 +121,9 @@ async function round(input: EnforcePoolInput, state: PoolState, told: { tooLittl
   const ask = { tenantId, poolId, cycleKey, rule, ruleFile, target, grace, until, workflowId }
   const done = await long.stopPool(ask)
   const changed = note(state, done)
-  await tellTooLittle(input, state, told, done)
+  const isNews = state.tooLittle && !told.tooLittle
+  told.tooLittle ||= state.tooLittle
+  if (isNews) await logTooLittle(input, done)
   const isFirst = state.rounds === 0
   state.rounds += 1
   if (isFirst && !done.over && done.armed > 0) return `under: ${await passOn(input, state, 'cleared')}`
@@ -153,17 +140,6 @@ function note(state: PoolState, { over, tooLittle, held, holdId, armed }: PoolRo
 const wordsOf = ({ over, told, held, holdId }: PoolRound): string =>
   `${over ? 'over' : 'under'}: ${told} SIM(s) armed, ${held === 0 ? 'none held' : `${held} held by hold ${holdId}`}`
 
-async function tellTooLittle(
-  input: EnforcePoolInput,
-  { tooLittle }: PoolState,
-  told: { tooLittle: boolean },
-  done: PoolRound,
-): Promise<void> {
-  if (!tooLittle || told.tooLittle) return
-  told.tooLittle = true
-  await logTooLittle(input, done)
-}
-
 /** Makes the service log, once, that stopping SIMs cannot end the pool's overage: a person has to look. */
 async function logTooLittle(input: EnforcePoolInput, { overageMB, passedOver }: PoolRound): Promise<void> {
   const { tenantId, poolId, cycleKey: cycle, rule } = input
@@ -171,13 +147,7 @@ async function logTooLittle(input: EnforcePoolInput, { overageMB, passedOver }: 
     `it is ${overageMB} MB over, and stopping all that rule ${rule} may stop does not cover it; ` +
     `left alone as exempt, in a weaker mode or held: ${passedOver} SIM(s)`
   const { workflowId } = workflowInfo()
-  const entry = { poolId, cycle, rule, action: 'tooLittleToPick', counter: 0, detail, workflowId } as const
-  try {
-    await short.logAction({ tenantId, entry })
-  } catch (error) {
-    if (!(error instanceof ActivityFailure)) throw error
-    log.error('the service refuses a log entry', { action: entry.action, poolId, reason: error.cause?.message })
-  }
+  await logAction(tenantId, { poolId, cycle, rule, action: 'tooLittleToPick', counter: 0, detail, workflowId })
 }
 
 /**

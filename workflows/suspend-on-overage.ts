@@ -4,17 +4,9 @@
  *
  * There is one run per SIM and billing cycle; both are in the workflow id. Cancelling never changes the SIM.
  */
-import {
-  ActivityFailure,
-  condition,
-  continueAsNew,
-  defineSignal,
-  defineUpdate,
-  log,
-  setHandler,
-  workflowInfo,
-} from '@temporalio/workflow'
+import { condition, continueAsNew, defineSignal, defineUpdate, setHandler, workflowInfo } from '@temporalio/workflow'
 import type { TicketInput } from '../activities/tickets.ts'
+import type { ActionRequest } from '../domain/enforcement/enforcement.ts'
 import { beginSuspension, step, withdrawsTicket } from '../domain/enforcement/suspension.ts'
 import {
   ACTIVE,
@@ -37,13 +29,13 @@ import type {
 } from '../domain/temporal/suspend-on-overage.ts'
 import type { Timeline } from '../domain/temporal/timeline.ts'
 import { backoffMs } from '../domain/time/backoff.ts'
-import { failureOf, short, stepKey } from './run/activities.ts'
+import { failureOf, logAction, short, stepKey } from './run/activities.ts'
 import { endCancelled, heedingCancel } from './run/cancellation.ts'
 import { endOrWithdrawn, heedTicketEnds, type TicketEnds } from './run/tickets.ts'
 import { answerState, openTimeline, showState, type TimelineWriter } from './run/timeline.ts'
 
 /** The state passed on to a continued run. */
-export interface Carried {
+interface CarriedState {
   readonly state: SuspensionState
   readonly timeline: Timeline
 }
@@ -59,7 +51,7 @@ interface Run {
 /** @param carried state of the run that this one continues; absent in the first run */
 export async function suspendOnOverage(
   input: SuspendOnOverageInput,
-  carried?: Carried,
+  carried?: CarriedState,
 ): Promise<SuspendOnOverageResult> {
   const run: Run = {
     input,
@@ -162,7 +154,7 @@ async function answerTo(run: Run, command: SuspensionCommand): Promise<Suspensio
       run.timeline.done(command.step, command.outcome, command.ticketId)
       return GO_ON
     case 'log':
-      await logAction(run, command)
+      await logAction(tenantId, entryOf(run, command))
       return GO_ON
     case 'wait':
       run.timeline.waits({ what: command.what, until: iso(command.until), why: command.why })
@@ -204,6 +196,13 @@ async function answerTo(run: Run, command: SuspensionCommand): Promise<Suspensio
   }
 }
 
+function entryOf({ input }: Run, command: Extract<SuspensionCommand, { do: 'log' }>): ActionRequest {
+  const { simId, cycleKey: cycle, rule } = input
+  const { action, counter, detail, ticketId } = command
+  const entry = { simId, cycle, rule, action, counter, detail, workflowId: workflowInfo().workflowId }
+  return ticketId === null ? entry : { ...entry, ticketId }
+}
+
 function ticketOf({ input }: Run, kind: 'suspend' | 'activate', n: number): TicketInput {
   const { tenantId, simId, rule, cycleKey: cycle, until } = input
   const cause = { by: 'watchdog', rule, cycle, until, workflowId: workflowInfo().workflowId } as const
@@ -230,18 +229,5 @@ async function untilFound({ input, ends }: Run): Promise<SuspensionFound> {
     const found = await short.lookAtSuspension({ tenantId, simId, cycleKey, rule, workflowId })
     if (found !== null) return found
     await condition(() => ends.count() > seen, backoffMs(looks, PAUSES))
-  }
-}
-
-/** If the service refuses the entry, enforcement goes on all the same, and the refusal is in the worker's log. */
-async function logAction({ input }: Run, command: Extract<SuspensionCommand, { do: 'log' }>): Promise<void> {
-  const { tenantId, simId, cycleKey: cycle, rule } = input
-  const { action, counter, detail, ticketId } = command
-  const entry = { simId, cycle, rule, action, counter, detail, workflowId: workflowInfo().workflowId }
-  try {
-    await short.logAction({ tenantId, entry: { ...entry, ...(ticketId === null ? {} : { ticketId }) } })
-  } catch (error) {
-    if (!(error instanceof ActivityFailure)) throw error
-    log.error('the service refuses a log entry', { action, simId, reason: error.cause?.message })
   }
 }

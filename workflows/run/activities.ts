@@ -1,6 +1,14 @@
 /** How workflows call activities: their timeouts, with reasons, and the meaning of a failure. */
-import { ActivityFailure, ApplicationFailure, proxyActivities, rootCause, workflowInfo } from '@temporalio/workflow'
+import {
+  ActivityFailure,
+  ApplicationFailure,
+  log,
+  proxyActivities,
+  rootCause,
+  workflowInfo,
+} from '@temporalio/workflow'
 import type { Activities } from '../../activities/index.ts'
+import type { ActionRequest } from '../../domain/enforcement/enforcement.ts'
 
 /**
  * Activities of one to three requests. The timeout of 30 s is three times that of a request. Retried for as long as it
@@ -44,4 +52,18 @@ export function failureOf(error: unknown): { readonly code: string; readonly det
   const cause = error.cause
   if (cause instanceof ApplicationFailure) return { code: cause.type ?? 'internal_error', detail: cause.message }
   return { code: 'internal_error', detail: rootCause(error) ?? error.message }
+}
+
+/**
+ * Makes the service log an action and notify people of it, once per counter. If the service refuses the entry,
+ * enforcement goes on all the same, and the refusal is in the worker's log.
+ */
+export async function logAction(tenantId: string, entry: ActionRequest): Promise<void> {
+  try {
+    await short.logAction({ tenantId, entry })
+  } catch (error) {
+    if (!(error instanceof ActivityFailure)) throw error
+    const { action, simId, poolId } = entry
+    log.error('the service refuses a log entry', { action, simId, poolId, reason: error.cause?.message })
+  }
 }

@@ -279,14 +279,8 @@ describe.skipIf(path === undefined)('enforce-pool', () => {
   test('keeps its state when it continues as new, and takes the count of the service', async () => {
     over(1, 2)
     const carried = {
-      armed: 5,
-      rounds: 41,
-      over: true,
-      tooLittle: true,
-      held: 3,
-      holdId: 9,
-      steps: [],
-      waitsFor: null,
+      state: { armed: 5, rounds: 41, over: true, tooLittle: true, held: 3, holdId: 9 },
+      timeline: { steps: [], waitsFor: null },
       next: 'decided',
       toldTooLittle: true,
     }
