@@ -124,6 +124,7 @@ export const FLOORS: Readonly<Record<string, Boundary>> = {
   process: {
     why: 'process/ is what every long-running process has: it imports no entry point; the kind of process is an argument',
     imports: ['domain', 'rules', 'store', 'service', 'adapters/queues', 'adapters/temporal'],
+    types: ['adapters'],
     readsEnv: 'process/{settings,child-env}.ts',
   },
   api: {
