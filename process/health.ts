@@ -122,7 +122,7 @@ function watch(dependency: Dependency): WatchedDependency {
       const state = await withTimeLimit(patienceMs, running)
       if (state !== undefined) return state
       if (last !== undefined && performance.now() - last.at < OUTCOME_MS) return last.state
-      return { name, required: isRequired, ok: false, detail: `no answer withTimeLimit ${patienceMs / 1000} s` }
+      return { name, required: isRequired, ok: false, detail: `no answer within ${patienceMs / 1000} s` }
     },
   }
 }
@@ -132,7 +132,7 @@ async function checkNow({ name, isRequired: required, check }: Dependency): Prom
   try {
     const detail = await withTimeLimit(CHECK_MS, check())
     if (detail !== undefined) return { name, required, ok: true, detail }
-    return { name, required, ok: false, detail: `no answer withTimeLimit ${CHECK_MS / 1000} s` }
+    return { name, required, ok: false, detail: `no answer within ${CHECK_MS / 1000} s` }
   } catch (error) {
     const detail = error instanceof Error ? error.message || error.name : String(error)
     return { name, required, ok: false, detail }
