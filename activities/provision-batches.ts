@@ -19,7 +19,7 @@ export interface BatchItem {
   readonly tariffId?: number
   readonly tag?: string
 }
-export interface BatchPage {
+export interface ProvisionPage {
   readonly sims: readonly BatchItem[]
   readonly nextAfterIndex: number | null
 }
@@ -138,7 +138,7 @@ export const batchActivities = (clientOf: (tenantId: string) => ServiceClient) =
   /** Reads a page of the SIMs without an outcome, after `afterIndex` in the list. */
   async pageOfBatch(
     ask: BatchRef & { readonly afterIndex: number | null; readonly limit: number },
-  ): Promise<BatchPage> {
+  ): Promise<ProvisionPage> {
     const { tenantId, batchId, afterIndex, limit } = ask
     const query = { open: true, limit, ...(afterIndex === null ? {} : { afterIndex }) }
     const params = { path: { id: batchId }, query }

@@ -1,7 +1,7 @@
 /** Requests of a command to the internal interface. */
 import type { InternalClient } from '../adapters/rest/client.ts'
 import type { Settings } from '../process/settings.ts'
-import { internalClient, refused, type ServiceOptions } from './service.ts'
+import { openInternalClient, refused, type ServiceOptions } from './service.ts'
 import { serviceOf } from './service-address.ts'
 
 /** How long to wait for an unreachable service. Following a run includes waiting while a new release is deployed. */
@@ -26,7 +26,7 @@ export async function askService<T>(
   const { url, key } = await serviceOf(settings)
   const patienceMs = follows === true ? FOLLOWING_MS : PATIENCE_MS
   try {
-    return await work(internalClient({ url, key, patienceMs, ...options }))
+    return await work(openInternalClient({ url, key, patienceMs, ...options }))
   } catch (error) {
     return refused(error)
   }

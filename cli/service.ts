@@ -49,10 +49,10 @@ export interface ServiceOptions {
 }
 
 /** A client of the public listener. */
-export const publicClient = (options: ServiceOptions): client.PublicClient => client.publicClient(patient(options))
+export const openPublicClient = (options: ServiceOptions): client.PublicClient => client.publicClient(patient(options))
 
 /** A client of the internal listener. */
-export const internalClient = (options: ServiceOptions): client.InternalClient =>
+export const openInternalClient = (options: ServiceOptions): client.InternalClient =>
   client.internalClient(patient(options))
 
 const patient = ({

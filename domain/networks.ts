@@ -2,20 +2,20 @@
 import ipaddr from 'ipaddr.js'
 
 /** A network: its address, and how many bits of it count. */
-export type Network = readonly [ipaddr.IPv4 | ipaddr.IPv6, number]
+export type IpNetwork = readonly [ipaddr.IPv4 | ipaddr.IPv6, number]
 
 /**
  * Reads addresses, and networks in CIDR notation, with commas between them. An address is a network of one.
  *
  * @returns undefined if one of them is none
  */
-export function parseNetworks(text: string): readonly Network[] | undefined {
+export function parseNetworks(text: string): readonly IpNetwork[] | undefined {
   const words = text.split(',').map((word) => word.trim())
   const networks = words.filter((word) => word !== '').map(parseNetwork)
   return networks.every((network) => network !== undefined) ? networks : undefined
 }
 
-function parseNetwork(word: string): Network | undefined {
+function parseNetwork(word: string): IpNetwork | undefined {
   const cidr = word.includes('/') ? word : `${word}/${word.includes(':') ? 128 : 32}`
   // The library would else take `10/8` for 0.0.0.10/8.
   if (!ipaddr.IPv4.isValidCIDRFourPartDecimal(cidr) && !ipaddr.IPv6.isValidCIDR(cidr)) return undefined
@@ -26,7 +26,7 @@ function parseNetwork(word: string): Network | undefined {
 }
 
 /** Whether an address is in one of the networks. @param address IPv4 or IPv6; a mapped IPv4 counts as IPv4 */
-export function isWithin(networks: readonly Network[], address: string): boolean {
+export function isWithin(networks: readonly IpNetwork[], address: string): boolean {
   if (!ipaddr.isValid(address)) return false
   const parsed = ipaddr.process(address)
   return networks.some(([network, bits]) => network.kind() === parsed.kind() && parsed.match(network, bits))

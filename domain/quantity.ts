@@ -86,7 +86,7 @@ export const percent = (pct: number, others: readonly number[] = []): string =>
   apart(writePercent, pct, [100, ...others])
 
 /** A number without a unit. Whole ones are exact, and ungrouped as ids are. */
-export const plain = (value: number, others: readonly number[] = []): string =>
+export const plainNumber = (value: number, others: readonly number[] = []): string =>
   Number.isSafeInteger(value) ? String(value) : apart(cut, value, others)
 
 const PARTS = [
@@ -144,7 +144,7 @@ export function quantity(value: number, unit: Unit | null, others: readonly numb
     }
     case 'times':
     case null:
-      return plain(value, others)
+      return plainNumber(value, others)
   }
 }
 

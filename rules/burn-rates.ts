@@ -8,7 +8,7 @@ export interface Window {
   readonly ms: number
 }
 
-export interface Used {
+export interface UsageWindows {
   readonly usageBytes: number
   readonly limitBytes: number
   readonly short: Window
@@ -41,7 +41,7 @@ export const cycleFacts = (cycle: Cycle, at: number) => ({
 export const RATES_FROM_SHARE = 1 / 10
 
 /** Usage as a share of the limit, in percent; null at limit 0. */
-export const usagePct = ({ usageBytes, limitBytes }: Pick<Used, 'usageBytes' | 'limitBytes'>): number | null =>
+export const usagePct = ({ usageBytes, limitBytes }: Pick<UsageWindows, 'usageBytes' | 'limitBytes'>): number | null =>
   limitBytes === 0 ? null : (100 * usageBytes) / limitBytes
 
 /**
@@ -50,7 +50,7 @@ export const usagePct = ({ usageBytes, limitBytes }: Pick<Used, 'usageBytes' | '
  *
  * @param knownTo end of known usage; it may be before the cycle
  */
-export function burnFacts({ usageBytes, limitBytes, short, long }: Used, cycle: Cycle, knownTo: number) {
+export function burnFacts({ usageBytes, limitBytes, short, long }: UsageWindows, cycle: Cycle, knownTo: number) {
   const elapsed = knownTo - cycle.startsAt
   const evenRate = limitBytes / lengthMs(cycle)
   const isTold = limitBytes > 0 && elapsed >= lengthMs(cycle) * RATES_FROM_SHARE

@@ -8,22 +8,22 @@ export interface FactReference {
 }
 export type Operand = Scalar | readonly Scalar[] | FactReference
 
-interface Ordered {
+interface Priority {
   /** Conditions with a higher priority are decided first. Default: 1. */
   readonly priority?: number
 }
-export interface Leaf extends Ordered {
+export interface Leaf extends Priority {
   readonly fact: string
   readonly operator: string
   readonly value: Operand
 }
-export interface All extends Ordered {
+export interface All extends Priority {
   readonly all: readonly Condition[]
 }
-export interface AnyOf extends Ordered {
+export interface AnyOf extends Priority {
   readonly any: readonly Condition[]
 }
-export interface Not extends Ordered {
+export interface Not extends Priority {
   readonly not: Condition
 }
 export type Group = All | AnyOf | Not

@@ -16,7 +16,7 @@ export interface Difference {
   readonly after: readonly string[]
 }
 
-export interface RuleChange {
+export interface RuleDifference {
   readonly name: string
   readonly change: 'added' | 'removed' | 'changed'
   /** Empty for added and removed rules. */
@@ -24,10 +24,10 @@ export interface RuleChange {
 }
 
 /** @returns rules that differ between the sets, by name */
-export function diffRules(before: readonly Rule[], after: readonly Rule[]): RuleChange[] {
+export function diffRules(before: readonly Rule[], after: readonly Rule[]): RuleDifference[] {
   const [old, now] = [before, after].map((rules) => new Map(rules.map((rule) => [rule.name, rule])))
   const names = [...new Set([...before, ...after].map(({ name }) => name))].toSorted()
-  return names.flatMap((name): RuleChange[] => {
+  return names.flatMap((name): RuleDifference[] => {
     const [was, is] = [old?.get(name), now?.get(name)]
     if (was === undefined) return [{ name, change: 'added', differences: [] }]
     if (is === undefined) return [{ name, change: 'removed', differences: [] }]
@@ -36,7 +36,7 @@ export function diffRules(before: readonly Rule[], after: readonly Rule[]): Rule
   })
 }
 
-type Said = readonly (readonly [aspect: Aspect, field: string, said: readonly string[]])[]
+type RuleText = readonly (readonly [aspect: Aspect, field: string, said: readonly string[]])[]
 
 function differencesOf(was: Rule, is: Rule): Difference[] {
   const later = saidBy(is)
@@ -49,7 +49,7 @@ function differencesOf(was: Rule, is: Rule): Difference[] {
 }
 
 /** All statements of a rule, field by field, always the same fields. */
-function saidBy(rule: Rule): Said {
+function saidBy(rule: Rule): RuleText {
   const { subject, match, clear, event, description, ladder } = rule
   const conditions = ownConditions(rule)
   const { level, actions, suspend, once, occurrence, stage, message, resolvedMessage } = event.params
@@ -92,15 +92,15 @@ const stepsOf = ({ fact, steps, every }: Ladder): string[] => [
 const lasting = (time: For): string => ('ms' in time ? `${time.ms / 1000} s` : `${time.cyclePct} % of the cycle`)
 
 /** The members of a top group as texts: those of an `all` each alone, any other group as one. */
-const membersOf = (group: Condition): string[] => ('all' in group ? flat(group, 'all').toSorted() : [textOf(group)])
+const membersOf = (group: Condition): string[] => ('all' in group ? flat(group, 'all').toSorted() : [ruleText(group)])
 
 /** A condition in words, the same for any order of its members. */
-export function textOf(condition: Condition): string {
+export function ruleText(condition: Condition): string {
   if ('fact' in condition) {
     const { fact, operator, value } = condition
     return `${fact} ${operator} ${isReference(value) ? value.fact : JSON.stringify(value)}`
   }
-  if ('not' in condition) return `not (${textOf(condition.not)})`
+  if ('not' in condition) return `not (${ruleText(condition.not)})`
   const kind = 'all' in condition ? 'all' : 'any'
   return `${kind} of (${[...new Set(flat(condition, kind))].toSorted().join('; ')})`
 }
@@ -109,5 +109,5 @@ export function textOf(condition: Condition): string {
 function flat(condition: Condition, kind: 'all' | 'any'): string[] {
   const members =
     kind === 'all' && 'all' in condition ? condition.all : kind === 'any' && 'any' in condition ? condition.any : null
-  return members === null ? [textOf(condition)] : members.flatMap((member) => flat(member, kind))
+  return members === null ? [ruleText(condition)] : members.flatMap((member) => flat(member, kind))
 }

@@ -111,7 +111,7 @@ export interface Figures {
 }
 
 /** Figures of a ledger row. Pool 0: outside pools. */
-export interface RowFigures extends Figures {
+export interface FactFigures extends Figures {
   readonly poolId: number
 }
 

@@ -18,7 +18,7 @@ export interface Ladder {
 }
 
 /** The parts of a rule that its ladder works with. */
-interface Laddered {
+interface LadderRule {
   readonly level: LogLevel
   readonly conditions: Group
   readonly ladder: Ladder | null
@@ -47,7 +47,7 @@ export function stepAbove(ladder: Ladder, value: number): number | null {
 
 /** The level of a rule's alert. @param step highest reached step; without a ladder it does not matter */
 export function levelAt(
-  { level, ladder }: Pick<Laddered, 'level' | 'ladder'>,
+  { level, ladder }: Pick<LadderRule, 'level' | 'ladder'>,
   step: number | null | undefined,
 ): LogLevel {
   if (ladder === null) return level
@@ -61,14 +61,14 @@ export function withFirstStep(own: Group | null, { fact, steps: [first] }: Ladde
 }
 
 /** The conditions as in the rule's file; null if it has only a ladder. */
-export function ownConditions({ conditions, ladder }: Pick<Laddered, 'conditions' | 'ladder'>): Group | null {
+export function ownConditions({ conditions, ladder }: Pick<LadderRule, 'conditions' | 'ladder'>): Group | null {
   if (ladder === null || !('all' in conditions)) return conditions
   const [own, reached] = conditions.all
   return reached === undefined || own === undefined || 'fact' in own ? null : own
 }
 
 /** The place in the rule's file of a place in its conditions. @param pointer JSON pointer, as if all stood in `conditions` */
-export function placeInFile(rule: Pick<Laddered, 'conditions' | 'ladder'>, pointer: string): string {
+export function placeInFile(rule: Pick<LadderRule, 'conditions' | 'ladder'>, pointer: string): string {
   if (rule.ladder === null || !pointer.startsWith('/conditions/all/')) return pointer
   const own = ownConditions(rule)
   const reached = `/conditions/all/${own === null ? 0 : 1}`

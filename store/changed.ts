@@ -7,7 +7,7 @@ import { mine, type PlatformTx, type TenantTx } from './tenancy.ts'
 /** Most SIMs in a row. */
 const MOST_SIMS = 20_000
 
-export interface Changed {
+export interface ChangedRows {
   /** Query of the SIMs' ids, `select id …`. */
   readonly sims: RawBuilder<unknown>
   /** Query of the pools' ids, `select id …`. */
@@ -17,7 +17,7 @@ export interface Changed {
 }
 
 /** Adds changed subjects to the list, and enqueues an evaluation. */
-export async function noteChanged(tx: TenantTx, { sims, pools, cycleKey }: Changed): Promise<void> {
+export async function noteChanged(tx: TenantTx, { sims, pools, cycleKey }: ChangedRows): Promise<void> {
   await sql`
     insert into changed_subjects (cycle_key, sim_ids, pool_ids)
     select ${cycleKey ?? null}, sim_ids[n * ${MOST_SIMS} + 1:(n + 1) * ${MOST_SIMS}],

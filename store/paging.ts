@@ -16,7 +16,7 @@ export interface PagedSelect {
 }
 
 /** Columns that the statement adds to each row of the page. */
-interface Counted {
+interface CountColumns {
   readonly present: true | null
   readonly totalItems: number
 }
@@ -29,8 +29,8 @@ export async function readPage<Row>(
   tx: TenantTx | PlatformTx,
   { columns, from, orderBy }: PagedSelect,
   page: PageRequest,
-): Promise<{ rows: Omit<Row & Counted, keyof Counted>[]; totalItems: number }> {
-  const { rows } = await sql<Row & Counted>`
+): Promise<{ rows: Omit<Row & CountColumns, keyof CountColumns>[]; totalItems: number }> {
+  const { rows } = await sql<Row & CountColumns>`
     with counted as (
       select count(*)::integer as "totalItems" ${from}
     ), page as (

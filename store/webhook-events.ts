@@ -1,7 +1,7 @@
 /** Events for webhooks: written in the transaction of the fact, with a delivery for each endpoint. */
 import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
-import { bodyOf, type WebhookEvent } from '../domain/notifications/event.ts'
+import { eventBody, type WebhookEvent } from '../domain/notifications/event.ts'
 import { insertedId } from './inserted-id.ts'
 import { mine, type TenantTx } from './tenancy.ts'
 
@@ -23,7 +23,7 @@ export async function insertWebhookEvents(tx: TenantTx, events: readonly Webhook
     .filter(({ webhookIds }) => webhookIds.length > 0)
   if (told.length === 0) return
   const at = tx.now.toISOString()
-  const bodies = told.map(({ event, id }) => ({ id, type: event.type, body: bodyOf(event, at) }))
+  const bodies = told.map(({ event, id }) => ({ id, type: event.type, body: eventBody(event, at) }))
   await sql`
     insert into webhook_events (id, type, body, at)
     select id, type, body, ${tx.now}::timestamptz
@@ -50,7 +50,7 @@ export async function insertEventFor(tx: TenantTx, webhookId: number, event: Web
   const id = messageId()
   await sql`
     insert into webhook_events (id, type, body, at)
-    values (${id}, ${event.type}, ${bodyOf(event, tx.now.toISOString())}, ${tx.now})`.execute(tx.q)
+    values (${id}, ${event.type}, ${eventBody(event, tx.now.toISOString())}, ${tx.now})`.execute(tx.q)
   const { rows } = await sql<{ id: number }>`
     insert into deliveries (webhook_id, event_id, tried_since, next_attempt_at, created_at)
     values (${webhookId}, ${id}, ${tx.now}, ${tx.now}, ${tx.now}) returning id`.execute(tx.q)

@@ -33,12 +33,12 @@ const NOTE_MANY = 100
 /** How long to wait for SIMs under way before continuing as new, in milliseconds. Most take a second or two. */
 const DRAIN_MS = 5000
 
-type Ended = Record<SimEnd['outcome'], number>
+type EndCounts = Record<SimEnd['outcome'], number>
 
 /** The state passed on to a continued run. */
-interface Carried extends Timeline {
+interface BulkCarryOver extends Timeline {
   readonly total: number
-  readonly ended: Ended
+  readonly ended: EndCounts
   /** Index of the last SIM begun. */
   readonly afterIndex: number | null
   readonly underWay: readonly Pick<UnderWay, 'item' | 'runId'>[]
@@ -48,7 +48,7 @@ interface Carried extends Timeline {
 interface Batch extends BatchOptions {
   readonly timeline: TimelineWriter
   readonly rate: Rate
-  readonly ended: Ended
+  readonly ended: EndCounts
   readonly underWay: Set<UnderWay>
   /** Starts and ends not written back yet. */
   readonly notes: { started: number[]; ended: (SimEnd & { readonly index: number })[]; due: boolean; timed: boolean }
@@ -62,7 +62,10 @@ interface Batch extends BatchOptions {
 }
 
 /** @param carried state of the run that this one continues; absent in the first run */
-export async function provisionInBulk(input: ProvisionInBulkInput, carried?: Carried): Promise<ProvisionInBulkResult> {
+export async function provisionInBulk(
+  input: ProvisionInBulkInput,
+  carried?: BulkCarryOver,
+): Promise<ProvisionInBulkResult> {
   const result = await heedingCancel(async (cancel) => {
     const cancelled = condition(() => cancel.requested)
     const lookout = openLookout(input.tenantId)
@@ -78,7 +81,7 @@ export async function provisionInBulk(input: ProvisionInBulkInput, carried?: Car
   return result
 }
 
-const openBatch = (options: BatchOptions, carried?: Carried): Batch => ({
+const openBatch = (options: BatchOptions, carried?: BulkCarryOver): Batch => ({
   ...options,
   timeline: openTimeline(carried),
   rate: openRate(carried?.pace),
@@ -233,4 +236,4 @@ async function end(batch: Batch): Promise<ProvisionInBulkResult> {
   return { outcome: cancel.requested ? 'cancelled' : failed > 0 ? 'doneWithFailures' : 'done', ...closed }
 }
 
-const pickEnded = ({ waiting: _, running: __, ...ended }: BatchCounts): Ended => ended
+const pickEnded = ({ waiting: _, running: __, ...ended }: BatchCounts): EndCounts => ended

@@ -15,7 +15,7 @@ const FREE_BYTES = 1024 * 1024
 /** Most bytes of a file, unpacked: 10 million records. */
 const MOST_BYTES = 2 * 1024 * 1024 * 1024
 
-interface Sent {
+interface Body {
   readonly isPacked: boolean
   /** Called with what arrives, as it arrives. */
   readonly onArrival: (chunk: Buffer) => void
@@ -33,7 +33,7 @@ interface Sent {
  */
 export async function* bytesOf(
   body: Readable,
-  { isPacked, onArrival, left, most = { bytes: MOST_BYTES, inPlace: 'it in parts' } }: Sent,
+  { isPacked, onArrival, left, most = { bytes: MOST_BYTES, inPlace: 'it in parts' } }: Body,
 ): AsyncGenerator<Buffer> {
   const unpacked = isPacked ? createGunzip() : new PassThrough()
   if (left !== undefined) addAbortSignal(left, unpacked)

@@ -25,7 +25,7 @@ const NDJSON = ['application/x-ndjson', 'application/ndjson']
 const TYPES = ['application/json', ...NDJSON, 'text/csv']
 
 /** Counts and hashes the bytes of a body as they arrive. */
-export class Arrived {
+export class ArrivalHash {
   bytes = 0
   readonly #hash = createHash('sha256')
 
@@ -58,7 +58,7 @@ export function takeUsage(app: FastifyInstance): void {
  * @throws ServiceError `unsupported_media_type` for an encoding other than gzip
  * @throws ServiceError `payload_too_large` for a body above its maximum size, or that unpacks to too much
  */
-export function usageRecords(request: FastifyRequest, arrived: Arrived): AsyncGenerator<readonly unknown[]> {
+export function usageRecords(request: FastifyRequest, arrived: ArrivalHash): AsyncGenerator<readonly unknown[]> {
   const type = (request.headers['content-type'] ?? '').split(';')[0]?.trim().toLowerCase() ?? ''
   const isJson = !NDJSON.includes(type) && type !== 'text/csv'
   const bytes = bytesOf(request.body instanceof Readable ? request.body : Readable.from([]), {

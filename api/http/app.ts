@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { Socket } from 'node:net'
 import fastify, { type FastifyBaseLogger, type FastifyInstance, type FastifyRequest, LogController } from 'fastify'
 import { ERRORS, ServiceError } from '../../domain/errors.ts'
-import type { Network } from '../../domain/networks.ts'
+import type { IpNetwork } from '../../domain/networks.ts'
 import { hideSecrets } from '../../domain/quote.ts'
 import type { Metrics } from '../../process/metrics.ts'
 import { jsonOf, textOf } from './bodies.ts'
@@ -19,7 +19,7 @@ export interface AppOptions {
   /** Aborted when the process begins to end: from then on each response closes its connection. */
   readonly ending?: AbortSignal
   /** Networks of the proxies with a trusted `X-Forwarded-For`. Default: none. */
-  readonly trustedProxies?: readonly Network[]
+  readonly trustedProxies?: readonly IpNetwork[]
   /** For tests: fails a response sent differently from its handler's value. */
   readonly checkAnswers?: boolean
   /** Longest time for a request to arrive, in milliseconds. Default: one minute. */

@@ -2,7 +2,7 @@
 import { isIP } from 'node:net'
 import { normalizeIP } from '@fastify/rate-limit'
 import type { FastifyRequest } from 'fastify'
-import { isWithin, type Network } from '../../domain/networks.ts'
+import { type IpNetwork, isWithin } from '../../domain/networks.ts'
 
 /** Longest chain of proxies. A header may name thousands, and each request is looked at. */
 const MOST_PROXIES = 10
@@ -22,7 +22,7 @@ function addressIn(hop: string): string | undefined {
  *
  * @param proxies networks of the proxies
  */
-export const trusts = (proxies: readonly Network[]) => (hop: string, distance: number) => {
+export const trusts = (proxies: readonly IpNetwork[]) => (hop: string, distance: number) => {
   const address = addressIn(hop)
   return distance < MOST_PROXIES && address !== undefined && isWithin(proxies, address)
 }

@@ -18,7 +18,7 @@ import { type Resource, versionOf } from '../../store/versions.ts'
 import { answersVersion, mustBeAsSeen } from './etag.ts'
 import { idempotentInPlatform, idempotentInTenant } from './idempotency.ts'
 import { whileThere } from './left.ts'
-import { linked, takesCursor, type Walked } from './links.ts'
+import { linked, takesCursor, type WalkPage } from './links.ts'
 import { onBehalfOf } from './on-behalf-of.ts'
 
 /** Adds a route to a listener with these options. */
@@ -37,7 +37,7 @@ interface Works<Request, Context, Answer> {
   /** Reads, in a read-only transaction. */
   readonly read?: Work<TenantTx, Request, Context, Answer>
   /** Reads a part of the list that `cursor` names. */
-  readonly walk?: Work<TenantTx, Request, Context, Answer & Walked>
+  readonly walk?: Work<TenantTx, Request, Context, Answer & WalkPage>
   readonly change?: Work<TenantTx, Request, Context, Answer>
   readonly readPlatform?: Work<PlatformTx, Request, Context, Answer>
   readonly changePlatform?: Work<PlatformTx, Request, Context, Answer>

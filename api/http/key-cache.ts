@@ -11,13 +11,13 @@ import { type Listening, listen } from '../../store/listen.ts'
 import { inPlatform, type Store } from '../../store/tenancy.ts'
 
 /** The tenant and key of a request. */
-interface Named {
+interface KeyLookup {
   readonly keyId: string
   /** Undefined if the request names no tenant. */
   readonly tenantId: string | undefined
 }
 
-interface Found {
+interface KeyAnswer {
   /** Undefined if there is no such key. */
   readonly key: StoredKey | undefined
   /** Whether there is the tenant that the request names. */
@@ -26,7 +26,7 @@ interface Found {
 
 export interface KeyCache {
   /** Finds a key, even if it is revoked or expired, and a tenant. */
-  readonly find: (named: Named) => Promise<Found>
+  readonly find: (named: KeyLookup) => Promise<KeyAnswer>
   /** Notes that a key is used now. */
   readonly noteUse: (keyId: string, at: Date) => void
   /** Forgets a key. Call after the commit of its change, and before the response. */

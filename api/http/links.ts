@@ -22,10 +22,10 @@ export const takesCursor = (list: WalkedList) => async (request: FastifyRequest)
 }
 
 /** A part of a list, as {@link Part}. */
-export type Walked = Pick<Part<unknown>, 'next' | 'pagination'>
+export type WalkPage = Pick<Part<unknown>, 'next' | 'pagination'>
 
 /** Sets the links of a response. @returns its body */
-export function linked<P extends Walked>(
+export function linked<P extends WalkPage>(
   request: FastifyRequest,
   reply: FastifyReply,
   { next, ...page }: P,

@@ -10,13 +10,13 @@ import { componentsFor } from './components.ts'
 import { plain } from './json.ts'
 import { withReferences } from './named.ts'
 import { completed } from './operations.ts'
-import type { Declared } from './responses.ts'
+import type { Declaration } from './responses.ts'
 import { INTERNAL, PUBLIC } from './words.ts'
 
 /** Describes the routes registered after this call, and serves the description at `/openapi.json`. */
 export async function useOpenapi(app: App, listener: 'public' | 'internal'): Promise<void> {
   const { title, description, tags } = listener === 'public' ? PUBLIC : INTERNAL
-  const declared = new Map<string, Declared>()
+  const declared = new Map<string, Declaration>()
   app.addHook('onRoute', ({ schema, config }) => {
     if (schema?.operationId !== undefined)
       declared.set(schema.operationId, { ...config, limited: listener === 'public' })

@@ -8,7 +8,7 @@ interface Item {
 }
 
 /** An operation and its place in the document. */
-export interface Place {
+export interface LinkPlace {
   readonly paths: JsonObject
   readonly path: string
   readonly method: string
@@ -61,7 +61,7 @@ const nameIn = (item: Json | undefined, parameter: string): string | undefined =
   isObject(item) ? [parameter, 'id'].find((name) => name in item) : undefined
 
 /** The links of a response. Empty if it has no id, or if the id leads only to the operation itself. */
-export function linksOf({ paths, path, method, operation }: Place, example: Json | undefined): JsonObject {
+export function linksOf({ paths, path, method, operation }: LinkPlace, example: Json | undefined): JsonObject {
   const items = method === 'get' ? itemsOf(paths, path) : nearestItems(paths, path)
   const links: JsonObject = {}
   for (const { operationId, parameter } of items) {

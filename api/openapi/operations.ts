@@ -2,11 +2,18 @@
 import { mayBeLeftOut } from '../http/validation.ts'
 import { exampleOf, sparedExample } from './examples.ts'
 import { isObject, type Json, type JsonObject } from './json.ts'
-import { linksOf, type Place } from './links.ts'
-import { codesOf, type Declared, headers, LIMIT_HEADERS, problemResponses, takesIdempotencyKey } from './responses.ts'
+import { type LinkPlace, linksOf } from './links.ts'
+import {
+  codesOf,
+  type Declaration,
+  headers,
+  LIMIT_HEADERS,
+  problemResponses,
+  takesIdempotencyKey,
+} from './responses.ts'
 
 /** The declarations of the routes, by operation id. */
-export type Declarations = ReadonlyMap<string, Declared>
+export type Declarations = ReadonlyMap<string, Declaration>
 
 const parameter = (name: string) => ({ $ref: `#/components/parameters/${name}` })
 
@@ -21,7 +28,7 @@ export function completed(paths: Json, declarations: Declarations): Json {
   return paths
 }
 
-function complete(place: Place, declarations: Declarations): void {
+function complete(place: LinkPlace, declarations: Declarations): void {
   const { path, method, operation } = place
   const { operationId } = operation
   const declared = typeof operationId === 'string' ? declarations.get(operationId) : undefined
@@ -39,7 +46,7 @@ function complete(place: Place, declarations: Declarations): void {
   }
 }
 
-function headersOf(method: string, declared: Declared): JsonObject[] {
+function headersOf(method: string, declared: Declaration): JsonObject[] {
   return [
     ...(declared.tenant === 'none' ? [] : [parameter('X-Tenant-Id')]),
     ...(takesIdempotencyKey(method, declared) ? [parameter('Idempotency-Key')] : []),
@@ -48,7 +55,7 @@ function headersOf(method: string, declared: Declared): JsonObject[] {
 }
 
 /** Puts the example next to the schema, where pages and tools look for it. Allows an empty value for a filter. */
-function completeParameter(one: Json, { also }: Declared): void {
+function completeParameter(one: Json, { also }: Declaration): void {
   if (!isObject(one) || !isObject(one.schema)) return
   if (typeof one.name === 'string') Object.assign(one.schema, also?.parameters?.[one.name])
   if (one.in === 'query' && one.required !== true) one.allowEmptyValue = true
@@ -60,7 +67,7 @@ function completeParameter(one: Json, { also }: Declared): void {
 }
 
 /** Describes a body. A file has no schema but text. A body with only optional fields may be null or absent. */
-function completeBody(body: Json | undefined, { files = {}, also = {} }: Declared): void {
+function completeBody(body: Json | undefined, { files = {}, also = {} }: Declaration): void {
   if (!isObject(body) || !isObject(body.content)) return
   for (const [type, media] of Object.entries(body.content)) {
     if (!isObject(media) || !isObject(media.schema)) continue
@@ -87,7 +94,7 @@ function illustrate(media: JsonObject): void {
   if (example !== undefined) media.example = example
 }
 
-function successes(place: Place, declared: Declared): JsonObject {
+function successes(place: LinkPlace, declared: Declaration): JsonObject {
   const { responses } = place.operation
   const answers = isObject(responses) ? Object.entries(responses) : []
   const completed: JsonObject = Object.fromEntries(
@@ -98,10 +105,10 @@ function successes(place: Place, declared: Declared): JsonObject {
 }
 
 /** Whether the list goes on by cursors. */
-const isWalked = ({ operation: { parameters } }: Place): boolean =>
+const isWalked = ({ operation: { parameters } }: LinkPlace): boolean =>
   Array.isArray(parameters) && parameters.some((one) => isObject(one) && one.in === 'query' && one.name === 'cursor')
 
-function success(place: Place, declared: Declared, answer: JsonObject): JsonObject {
+function success(place: LinkPlace, declared: Declaration, answer: JsonObject): JsonObject {
   const { method } = place
   const { description, content } = answer
   const media = isObject(content) ? Object.values(content).filter(isObject) : []

@@ -33,7 +33,7 @@ declare module 'fastify' {
 }
 
 /** A route's declaration of its operation. */
-export interface Declared extends FastifyContextConfig {
+export interface Declaration extends FastifyContextConfig {
   /** Whether requests count towards the rate limit of their key. */
   readonly limited: boolean
 }
@@ -41,11 +41,11 @@ export interface Declared extends FastifyContextConfig {
 const isChange = (method: string) => !['get', 'head'].includes(method)
 
 /** Whether the operation takes an `Idempotency-Key`. */
-export const takesIdempotencyKey = (method: string, { idempotent }: Declared) =>
+export const takesIdempotencyKey = (method: string, { idempotent }: Declaration) =>
   method === 'post' && idempotent !== false
 
 /** Every problem code that an operation with a key can respond with. */
-export function codesOf(method: string, path: string, declared: Declared): ErrorCode[] {
+export function codesOf(method: string, path: string, declared: Declaration): ErrorCode[] {
   const { problems = [], versioned = false, tenant } = declared
   const codes: readonly (ErrorCode | false)[] = [
     'invalid_request',

@@ -2,7 +2,7 @@
 
 import type { InternalClient, PublicClient } from '../../adapters/rest/client.ts'
 import { demoEstate } from '../../examples/estate.ts'
-import { internalClient, ProblemResponse, publicClient, responseOf } from '../service.ts'
+import { openInternalClient, openPublicClient, ProblemResponse, responseOf } from '../service.ts'
 import type { Stack } from '../stack-file.ts'
 import { type DemoProgress, newProgress, readProgress, writeProgress } from './progress.ts'
 
@@ -83,13 +83,13 @@ function toPlay(first: DemoProgress, stack: Stack, dataDir: string): Preparation
     await writeProgress(dataDir, progress)
     return progress
   }
-  const api = publicClient({ url: stack.apiUrl, key: tenantKey })
-  const internal = internalClient({ url: stack.internalUrl, key: stack.operatorKey, tenantId })
+  const api = openPublicClient({ url: stack.apiUrl, key: tenantKey })
+  const internal = openInternalClient({ url: stack.internalUrl, key: stack.operatorKey, tenantId })
   return { tenantId, tenantKey, state: 'running', why: '', play: { progress, note, api, internal, stack, dataDir } }
 }
 
 async function makeTenant(stack: Stack) {
-  const platform = internalClient({ url: stack.internalUrl, key: stack.operatorKey })
+  const platform = openInternalClient({ url: stack.internalUrl, key: stack.operatorKey })
   const { tenant } = demoEstate()
   const body = { ...tenant, billingCycle: DEMO_CYCLE }
   const { id, key } = await responseOf(platform.POST('/internal/tenants', { body }))
@@ -99,14 +99,14 @@ async function makeTenant(stack: Stack) {
 /** The tenant's key of the last run if it is still valid, else a new one. */
 async function validKey({ tenantId, tenantKey }: DemoProgress, stack: Stack): Promise<string> {
   try {
-    const { id } = await responseOf(publicClient({ url: stack.apiUrl, key: tenantKey }).GET('/api/tenant'))
+    const { id } = await responseOf(openPublicClient({ url: stack.apiUrl, key: tenantKey }).GET('/api/tenant'))
     if (id === tenantId) return tenantKey
     throw new Error(
       `${stack.apiUrl}/api/tenant answered tenant ${id}, expected ${tenantId}: the key is another tenant's`,
     )
   } catch (error) {
     if (!(error instanceof ProblemResponse && error.status === 401)) throw error
-    const operator = internalClient({ url: stack.internalUrl, key: stack.operatorKey, tenantId })
+    const operator = openInternalClient({ url: stack.internalUrl, key: stack.operatorKey, tenantId })
     const body = { name: 'simherd start', scopes: ['read' as const, 'write' as const, 'admin' as const] }
     return (await responseOf(operator.POST('/internal/keys', { body }))).key
   }

@@ -1,5 +1,5 @@
 /** `simherd rules diff <before> <after>` */
-import { type Difference, diffRules, type RuleChange } from '../../rules/diff.ts'
+import { type Difference, diffRules, type RuleDifference } from '../../rules/diff.ts'
 import { print } from '../print.ts'
 import { type CheckFlags, checkedRules } from './check.ts'
 
@@ -16,7 +16,7 @@ export async function diffFolders(before: string, after: string, flags: CheckFla
 
 const SIGNS = { added: '+', removed: '-', changed: '~' } as const
 
-const textOf = ({ name, change, differences }: RuleChange): string =>
+const textOf = ({ name, change, differences }: RuleDifference): string =>
   [`${SIGNS[change]} ${name}`, ...differences.map(lineOf)].join('\n')
 
 const lineOf = ({ aspect, field, before, after }: Difference): string =>

@@ -2,7 +2,7 @@
 import { writeFile } from 'node:fs/promises'
 import { placesIn } from '../../rules/load/check-text.ts'
 import { type LeafCoverage, type TestCoverage, WAYS, type Way } from '../../rules/timeline/coverage.ts'
-import { type Failure, runTests, type TestResult } from '../../rules/timeline/run.ts'
+import { runTests, type TestFailure, type TestResult } from '../../rules/timeline/run.ts'
 import { CommandFailure, ExitCode } from '../failures.ts'
 import { print } from '../print.ts'
 import { type CheckFlags, checkedRules } from './check.ts'
@@ -68,5 +68,5 @@ const textOf = ({ file, title, failures }: TestResult): string =>
     ...failures.map((one) => failureText(file, one)),
   ].join('\n')
 
-const failureText = (file: string, { at, expected, got }: Failure): string =>
+const failureText = (file: string, { at, expected, got }: TestFailure): string =>
   `     ${file}:${at?.line ?? 1}:${at?.column ?? 1}:\n       expected ${expected}\n       got      ${got}`

@@ -6,8 +6,8 @@ import { tenantOfWorkflow } from '../../domain/temporal/ids.ts'
 import { CommandFailure, ExitCode } from '../failures.ts'
 import { responseOf } from '../service.ts'
 
-export type Run = components['schemas']['WorkflowInfo']
-export type StartResponse = components['schemas']['StartResponse']
+export type RunInfo = components['schemas']['WorkflowInfo']
+export type StartAnswer = components['schemas']['StartResponse']
 export type Pending = components['schemas']['WorkflowPending']
 
 /**
@@ -25,8 +25,8 @@ export function tenantOf(workflowId: string, tenant: string | undefined): string
   )
 }
 
-export const readRun = (service: InternalClient, workflowId: string): Promise<Run> =>
+export const askRun = (service: InternalClient, workflowId: string): Promise<RunInfo> =>
   responseOf(service.GET('/internal/workflows/{workflowId}', { params: { path: { workflowId } } }))
 
-export const readPending = (service: InternalClient, workflowId: string): Promise<Pending> =>
+export const askPending = (service: InternalClient, workflowId: string): Promise<Pending> =>
   responseOf(service.GET('/internal/workflows/{workflowId}/pending', { params: { path: { workflowId } } }))

@@ -121,7 +121,7 @@ const list = tenantCommand(
   .option('--page <n>', 'page, from 1', wholeNumber(1, 1_000_000), 1)
   .option('--page-size <n>', 'most of a page, 1 to 100', wholeNumber(1, 100), 50)
   .option('--json', 'answer as JSON')
-  .action(withSettings(async () => (await import('./list.ts')).listWorkflows))
+  .action(withSettings(async () => (await import('./list.ts')).printWorkflows))
 
 const show = ofWorkflow(
   'show',

@@ -7,7 +7,7 @@ import { at } from '../instant.ts'
 import { print } from '../print.ts'
 import { responseOf } from '../service.ts'
 import { table } from '../table.ts'
-import { type Run } from './ask.ts'
+import { type RunInfo } from './ask.ts'
 import { wordOf } from './run-text.ts'
 
 interface ListFlags {
@@ -23,7 +23,7 @@ interface ListFlags {
   readonly json?: boolean
 }
 
-const rowOf = (run: Run) => [
+const rowOf = (run: RunInfo) => [
   run.workflowId,
   run.status,
   wordOf(run),
@@ -32,7 +32,7 @@ const rowOf = (run: Run) => [
 ]
 
 /** Prints one page of a tenant's workflows, newest first. */
-export function listWorkflows(settings: Settings, flags: ListFlags): Promise<void> {
+export function printWorkflows(settings: Settings, flags: ListFlags): Promise<void> {
   const { tenant: tenantId, type, status, state, sim: simId, pool: poolId, cycle, page, pageSize, json } = flags
   const filters = { type, status, state, simId, poolId, cycle }
   const given = Object.fromEntries(Object.entries(filters).filter(([, value]) => value !== undefined))

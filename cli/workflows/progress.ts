@@ -2,7 +2,7 @@
 import { Type } from 'typebox'
 import { Value } from 'typebox/value'
 import { at } from '../instant.ts'
-import type { Run } from './ask.ts'
+import type { RunInfo } from './ask.ts'
 import { viewOf, waitLine, wordOf } from './run-text.ts'
 
 /** The counts of a run, or of one of its steps. */
@@ -65,7 +65,7 @@ const endText = (status: string, word: string) => (word === '' || word === statu
  *
  * @returns the line, and the part whose change is news; counts and rate change all the time
  */
-export function standOf(run: Run): { readonly line: string; readonly news: string } {
+export function standOf(run: RunInfo): { readonly line: string; readonly news: string } {
   const { status, state } = run
   const steps = viewOf(state)?.steps ?? []
   const last = steps.at(-1)

@@ -4,7 +4,7 @@ import { Value } from 'typebox/value'
 import { at } from '../instant.ts'
 import { span } from '../reporter.ts'
 import { table } from '../table.ts'
-import type { Pending, Run } from './ask.ts'
+import type { Pending, RunInfo } from './ask.ts'
 
 const Text = Type.Union([Type.String(), Type.Null()])
 /** The fields that the state of every workflow has. Source: domain/temporal/timeline.ts. */
@@ -22,11 +22,11 @@ const Subject = Type.Object({
 
 export const viewOf = (state: unknown) => (Value.Check(View, state) ? state : null)
 /** The outcome of a run, in one word. Null while it runs, and for types without outcomes. */
-export const outcomeOf = ({ result }: Pick<Run, 'result'>): string | null =>
+export const outcomeOf = ({ result }: Pick<RunInfo, 'result'>): string | null =>
   Value.Check(Outcome, result) ? result.outcome : null
 
 /** The subject of a run: `SIM 7`, `pool 3, cycle 2026-11`. */
-function subjectOf({ input }: Pick<Run, 'input'>): string {
+function subjectOf({ input }: Pick<RunInfo, 'input'>): string {
   if (!Value.Check(Subject, input)) return ''
   const { simId, poolId, cycleKey } = input
   return [
@@ -37,7 +37,7 @@ function subjectOf({ input }: Pick<Run, 'input'>): string {
 }
 
 /** The word that describes a run: its outcome, else its phase or step. */
-export function wordOf(run: Pick<Run, 'state' | 'result'>): string {
+export function wordOf(run: Pick<RunInfo, 'state' | 'result'>): string {
   const { state } = run
   if (typeof state === 'string') return state
   const own = Value.Check(Fields, state) ? (state['phase'] ?? state['step']) : undefined
@@ -78,7 +78,7 @@ export function fieldLines(value: unknown, leftOut: readonly string[] = []): str
 
 const section = (title: string, lines: readonly string[]): string[] => (lines.length === 0 ? [] : ['', title, ...lines])
 
-function headLines(run: Run, historyUrl: string | null): string[] {
+function headLines(run: RunInfo, historyUrl: string | null): string[] {
   const { workflowId, runId, type, status, startedAt, closedAt } = run
   const [subject, word] = [subjectOf(run), wordOf(run)]
   const took = closedAt === null ? '' : `, after ${span(Date.parse(closedAt) - Date.parse(startedAt))}`
@@ -152,7 +152,7 @@ export function pendingLines({ activities, children, task, workers }: Pending, s
  *
  * @param more.pending left out for an ended run
  */
-export function runLines(run: Run, more: { readonly pending?: Pending; readonly historyUrl?: string | null } = {}) {
+export function runLines(run: RunInfo, more: { readonly pending?: Pending; readonly historyUrl?: string | null } = {}) {
   const { state, input, result, failure } = run
   const wait = run.status === 'running' ? waitLine(state) : null
   return [

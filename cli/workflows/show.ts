@@ -4,7 +4,7 @@ import type { Settings } from '../../process/settings.ts'
 import { askService } from '../ask-service.ts'
 import { print } from '../print.ts'
 import { responseOf } from '../service.ts'
-import { readPending, tenantOf } from './ask.ts'
+import { askPending, tenantOf } from './ask.ts'
 import { runLines } from './run-text.ts'
 
 interface ShowFlags {
@@ -19,7 +19,7 @@ export async function showWorkflow(settings: Settings, workflowId: string, { ten
   await askService({ settings, tenantId: tenantOf(workflowId, tenant) }, async (service) => {
     const answered = await service.GET('/internal/workflows/{workflowId}', { params: { path: { workflowId } } })
     const run = await responseOf(Promise.resolve(answered))
-    const pending = run.status === 'running' ? await readPending(service, workflowId) : undefined
+    const pending = run.status === 'running' ? await askPending(service, workflowId) : undefined
     const historyUrl = HISTORY_LINK.exec(answered.response.headers.get('link') ?? '')?.[1] ?? null
     if (json === true) return print(JSON.stringify({ ...run, pending: pending ?? null, historyUrl }, null, 2))
     for (const line of runLines(run, { historyUrl, ...(pending !== undefined && { pending }) })) print(line)

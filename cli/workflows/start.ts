@@ -10,7 +10,7 @@ import { askService } from '../ask-service.ts'
 import { CommandFailure, ExitCode } from '../failures.ts'
 import { print } from '../print.ts'
 import { responseOf } from '../service.ts'
-import { type StartResponse } from './ask.ts'
+import { type StartAnswer } from './ask.ts'
 import { showPlan } from './plan.ts'
 import { follow, printEnd } from './watch.ts'
 
@@ -49,7 +49,7 @@ const BEGUN = 202
 /** Milliseconds: a little more than the 5 minutes that the service takes at most. */
 const PLAN_TIMEOUT_MS = 310_000
 
-function startText({ workflowId, status }: StartResponse, begun: boolean): string {
+function startText({ workflowId, status }: StartAnswer, begun: boolean): string {
   if (begun) return `started ${workflowId}`
   if (status === 'running') return `${workflowId} runs already`
   return `${workflowId} is ${status} and does not run again; "simherd workflows retry" starts one that failed again`
@@ -58,7 +58,7 @@ function startText({ workflowId, status }: StartResponse, begun: boolean): strin
 /** Prints the result of a start, and follows the run with `wait`. */
 async function goOn(
   service: InternalClient,
-  request: Promise<FetchResult<StartResponse>>,
+  request: Promise<FetchResult<StartAnswer>>,
   { wait, json }: Pick<StartFlags, 'wait' | 'json'>,
 ): Promise<void> {
   const answered = await request

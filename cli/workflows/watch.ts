@@ -7,7 +7,7 @@ import { askService } from '../ask-service.ts'
 import { CommandFailure } from '../failures.ts'
 import { print } from '../print.ts'
 import { ProblemResponse } from '../service.ts'
-import { type Run, readRun, tenantOf } from './ask.ts'
+import { askRun, type RunInfo, tenantOf } from './ask.ts'
 import { liveLine, type Output } from './live-line.ts'
 import { standOf } from './progress.ts'
 import { outcomeOf, runLines } from './run-text.ts'
@@ -17,7 +17,7 @@ const LOOK_FIRST_MS = 1000
 const LOOK_LATER_MS = 5000
 const LOOKS_FIRST = 120
 
-export interface WatchFlags {
+export interface FollowFlags {
   readonly tenant?: string
   readonly json?: boolean
 }
@@ -31,11 +31,11 @@ export async function follow(
   service: InternalClient,
   workflowId: string,
   output: Output = process.stdout,
-): Promise<Run> {
+): Promise<RunInfo> {
   const live = liveLine(output)
   try {
     for (let looks = 1; ; looks++) {
-      const run = await readRun(service, workflowId)
+      const run = await askRun(service, workflowId)
       const { line, news } = standOf(run)
       live.show(line, news)
       if (run.status !== 'running') return run
@@ -50,7 +50,7 @@ export async function follow(
 const COMING_MS = 60_000
 
 /** Like {@link follow}, for a run that the service starts after its response. */
-export async function followSoon(service: InternalClient, workflowId: string, output?: Output): Promise<Run> {
+export async function followSoon(service: InternalClient, workflowId: string, output?: Output): Promise<RunInfo> {
   const deadline = performance.now() + COMING_MS
   for (;;) {
     try {
@@ -68,7 +68,7 @@ export async function followSoon(service: InternalClient, workflowId: string, ou
  *
  * @throws CommandFailure if it failed, for the exit code
  */
-export function printEnd(run: Run, { json }: { readonly json?: boolean | undefined } = {}): void {
+export function printEnd(run: RunInfo, { json }: { readonly json?: boolean | undefined } = {}): void {
   if (json === true) print(JSON.stringify(run, null, 2))
   else for (const line of ['', ...runLines(run)]) print(line)
   if (!hasFailed(run)) return
@@ -85,7 +85,7 @@ export function printEnd(run: Run, { json }: { readonly json?: boolean | undefin
 export async function watchWorkflow(
   settings: Settings,
   workflowId: string,
-  { tenant, json }: WatchFlags,
+  { tenant, json }: FollowFlags,
 ): Promise<void> {
   await askService({ settings, tenantId: tenantOf(workflowId, tenant), follows: true }, async (service) =>
     printEnd(await follow(service, workflowId, json === true ? process.stderr : process.stdout), { json }),

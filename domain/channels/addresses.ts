@@ -1,6 +1,6 @@
 /** Which addresses webhooks may be sent to. Pure. */
 import ipaddr from 'ipaddr.js'
-import { isWithin, type Network } from '../networks.ts'
+import { type IpNetwork, isWithin } from '../networks.ts'
 
 /** The IPv6 range from which IANA assigns addresses of the public internet. */
 const GLOBAL_UNICAST = ipaddr.IPv6.parseCIDR('2000::/3')
@@ -24,5 +24,5 @@ export const isAddress = (host: string): boolean => ipaddr.isValid(host)
  *
  * @param protocol `https:` or `http:`
  */
-export const mayReach = (protocol: string, address: string, allow: readonly Network[]): boolean =>
+export const mayReach = (protocol: string, address: string, allow: readonly IpNetwork[]): boolean =>
   (protocol === 'https:' && isPublic(address)) || isWithin(allow, address)

@@ -77,7 +77,7 @@ export const pausedUntil = (failures: number, now: Date, askedMs = 0): Date =>
   new Date(now.getTime() + Math.max(Math.min(pauseAfter(failures), 15 * MINUTE_MS), askedMs))
 
 /** The attempts at a delivery. */
-export interface Tried {
+export interface PastAttempts {
   /** Number of attempts, the last one included. */
   readonly attempts: number
   /** Since when it is tried: the first `later` of a mail, the writing of a webhook's; null if it has not begun. */
@@ -86,7 +86,7 @@ export interface Tried {
   readonly refusedAt: Date | null
 }
 
-export interface NextStep extends Omit<Tried, 'attempts'> {
+export interface NextStep extends Omit<PastAttempts, 'attempts'> {
   readonly status: 'pending' | 'sent' | 'failed'
   /** The time of the next attempt; now unless it is pending. */
   readonly nextAt: Date
@@ -97,7 +97,7 @@ export interface NextStep extends Omit<Tried, 'attempts'> {
  *
  * @param askedMs the pause requested by the target
  */
-export function nextStep(outcome: Outcome, tried: Tried, now: Date, retries: Retries, askedMs = 0): NextStep {
+export function nextStep(outcome: Outcome, tried: PastAttempts, now: Date, retries: Retries, askedMs = 0): NextStep {
   const since = {
     triedSince: tried.triedSince ?? (outcome === 'later' ? now : null),
     refusedAt: tried.refusedAt ?? (outcome === 'gone' ? now : null),

@@ -1,6 +1,6 @@
 /** Webhooks: a tenant's HTTPS endpoints. Source: decision 0047. */
 import { type Static, Type } from 'typebox'
-import type { Network } from '../networks.ts'
+import type { IpNetwork } from '../networks.ts'
 import { WEBHOOK_EVENTS, type WebhookEventType } from '../notifications/event.ts'
 import { pageQuery } from '../page.ts'
 import { Id, Instant, Label, nullable, optional, strictObject, Text } from '../schema.ts'
@@ -93,7 +93,7 @@ const UNSEEN = /[\p{C}\p{Z}]/u
  *
  * @param allow networks that the operator allows; if there are some, http is accepted too
  */
-export function whyNotUrl(text: string, allow: readonly Network[]): string | undefined {
+export function whyNotUrl(text: string, allow: readonly IpNetwork[]): string | undefined {
   const unseen = UNSEEN.exec(text)?.[0].codePointAt(0)
   if (unseen !== undefined) {
     const hex = unseen.toString(16).toUpperCase().padStart(4, '0')

@@ -3,7 +3,7 @@
  */
 
 /** Bytes as text, or why they are none, in words that follow the name of the file: `is not UTF-8, …`. */
-export type Decoded = { readonly text: string } | { readonly fault: string; readonly line: number }
+export type Decoding = { readonly text: string } | { readonly fault: string; readonly line: number }
 
 const MARK = '\uFEFF'
 const NEXT = 'save it as UTF-8 (in Excel: "CSV UTF-8") and send it again'
@@ -15,7 +15,7 @@ export const withoutMark = (text: string): string => (text.startsWith(MARK) ? te
 const strict = new TextDecoder('utf-8', { fatal: true })
 
 /** Decodes a whole text, without its byte order mark. A fault has the first line with invalid UTF-8, counted from 1. */
-export function decode(bytes: Uint8Array): Decoded {
+export function decode(bytes: Uint8Array): Decoding {
   const other = otherFormatOf(bytes)
   if (other !== undefined) return { fault: other, line: 1 }
   const text = decoded(bytes)

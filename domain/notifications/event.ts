@@ -89,5 +89,5 @@ export type WebhookEvent = {
 }[keyof WebhookData]
 
 /** The request body, in the form of Standard Webhooks. @param at time of the event, ISO 8601 */
-export const bodyOf = ({ type, data }: WebhookEvent, at: string): string =>
+export const eventBody = ({ type, data }: WebhookEvent, at: string): string =>
   JSON.stringify({ type, timestamp: at, data })

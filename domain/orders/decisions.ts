@@ -7,7 +7,7 @@
  */
 import { labelOf, OrderType } from '../codes.ts'
 import type { ErrorCode } from '../errors.ts'
-import type { Address, OrderStatus } from './order.ts'
+import type { OrderAddress, OrderStatus } from './order.ts'
 
 interface Step {
   readonly from: readonly OrderStatus[]
@@ -33,7 +33,7 @@ export interface OrderState {
   readonly status: OrderStatus
 }
 
-export interface Refusal {
+export interface OrderRefusal {
   readonly code: ErrorCode
   /** Predicate that follows the order's name in a message. */
   readonly detail: string
@@ -42,7 +42,7 @@ export interface Refusal {
 const PENDING_ONLY: ReadonlySet<OrderStep> = new Set(['cancel', 'process'])
 
 /** Why an order may not take a step; undefined if it may. */
-export function whyNot(step: OrderStep, order: OrderState): Refusal | undefined {
+export function whyNot(step: OrderStep, order: OrderState): OrderRefusal | undefined {
   const { from, type }: Step = ORDER_STEPS[step]
   if (type !== null && type !== order.type) {
     return {
@@ -58,7 +58,7 @@ export function whyNot(step: OrderStep, order: OrderState): Refusal | undefined 
 }
 
 /** Why this number of SIMs does not fulfil an order; undefined if it does. */
-export function whyNotSoMany(given: number, quantity: number): Refusal | undefined {
+export function whyNotSoMany(given: number, quantity: number): OrderRefusal | undefined {
   if (given === quantity) return undefined
   return { code: 'order_quantity_mismatch', detail: `is for ${quantity} SIM(s), and ${given} were given` }
 }
@@ -67,7 +67,7 @@ export function whyNotSoMany(given: number, quantity: number): Refusal | undefin
  * Why nothing can be shipped to an address; undefined if something can. Only the first line is required, because which
  * other lines are needed depends on the country.
  */
-export function whyNotThere(address: Address): Refusal | undefined {
+export function whyNotThere(address: OrderAddress): OrderRefusal | undefined {
   if ((address.shippingLine1 ?? '').trim() !== '') return undefined
   return { code: 'shipping_address_missing', detail: 'has no shipping address: shippingLine1 is empty' }
 }

@@ -19,8 +19,8 @@ export const ORDER_STATUSES = [
 export type OrderStatus = (typeof ORDER_STATUSES)[number]
 
 /** Most SIMs of one order. */
-export const MOST_SIMS = 10_000
-/** In units of the currency. Multiplied by {@link MOST_SIMS}, it is still exact in micro-units. */
+export const MOST_ORDERED = 10_000
+/** In units of the currency. Multiplied by {@link MOST_ORDERED}, it is still exact in micro-units. */
 const PRICE_MAX = 100_000
 
 const text = (description: string, maxLength = 1000) => Type.String({ maxLength, description })
@@ -34,7 +34,7 @@ const ADDRESS = {
   shippingExtraInfo: text('Delivery instructions'),
 }
 type AddressField = keyof typeof ADDRESS
-export type Address = Readonly<Record<AddressField, string | null>>
+export type OrderAddress = Readonly<Record<AddressField, string | null>>
 export const ADDRESS_FIELDS: readonly AddressField[] = [
   'shippingCompany',
   'shippingLine1',
@@ -63,8 +63,8 @@ const Status = Type.Unsafe<OrderStatus>({
 })
 const Quantity = Type.Integer({
   minimum: 1,
-  maximum: MOST_SIMS,
-  description: `Number of SIMs ordered, 1 to ${MOST_SIMS}`,
+  maximum: MOST_ORDERED,
+  description: `Number of SIMs ordered, 1 to ${MOST_ORDERED}`,
 })
 const Price = Type.Number({ minimum: 0, maximum: PRICE_MAX, description: 'Price per unit' })
 
@@ -221,12 +221,12 @@ export function filterOf({
 }
 
 const someIccids = (description: string) =>
-  optional(Type.Array(Iccid('ICCID'), { minItems: 1, maxItems: MOST_SIMS, description }))
+  optional(Type.Array(Iccid('ICCID'), { minItems: 1, maxItems: MOST_ORDERED, description }))
 const someSims = (description: string) =>
   optional(
     Type.Array(Type.Unsafe<unknown>({ description: 'A SIM: iccid and what else is known of it' }), {
       minItems: 1,
-      maxItems: MOST_SIMS,
+      maxItems: MOST_ORDERED,
       description,
     }),
   )

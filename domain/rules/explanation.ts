@@ -145,7 +145,7 @@ const Hold = strictObject({
   id: Id('Hold of the guard'),
   state: oneOf(['held', 'released', 'discarded', 'lapsed'] as const, 'held: waits for a person'),
 })
-const Followed = strictObject(
+const Consequences = strictObject(
   {
     entries: Type.Array(Entry, { description: 'Entries of the log' }),
     mails: Type.Array(Mail, { description: 'Mails' }),
@@ -155,7 +155,7 @@ const Followed = strictObject(
   },
   { description: 'What followed, at most 20 of each, as it stands now' },
 )
-export type Followed = Static<typeof Followed>
+export type Consequences = Static<typeof Consequences>
 
 const ExplainedRule = strictObject({
   rule: Type.String({ description: 'Name of the rule' }),
@@ -173,7 +173,7 @@ const ExplainedRule = strictObject({
   since: nullable(Instant('Since when it is in it')),
   decisions: Type.Array(Decision, { description: 'What was decided, and what holds it back' }),
   alert: nullable(StoredAlert),
-  followed: Followed,
+  followed: Consequences,
 })
 export type ExplainedRule = Static<typeof ExplainedRule>
 

@@ -30,7 +30,7 @@ const TOLD_APART_MS = 15 * 60_000
 export const isRefused = ({ endedAt }: CarrierRefusal): boolean => endedAt === null
 
 /** Whether people were notified of the refusal, and not yet of its end. */
-export const isTold = ({ toldAt, since }: CarrierRefusal): boolean => toldAt !== null && toldAt >= since
+export const isRefusalReported = ({ toldAt, since }: CarrierRefusal): boolean => toldAt !== null && toldAt >= since
 
 /**
  * The state after refusals. People are notified once two tickets were refused: the fault may be in a single ticket.

@@ -36,7 +36,7 @@ export interface TicketRequest {
   readonly cause: Cause
 }
 
-export type Decision =
+export type TicketDecision =
   /** A request to the carrier is needed. */
   | { readonly do: 'carrier'; readonly operation: CarrierOperation }
   /** Only our own record of the SIM changes. */
@@ -47,13 +47,13 @@ export type Decision =
 
 export type CarrierOperation = 'provision' | 'activate' | 'suspend' | 'unprovision' | 'move' | 'refresh' | 'sendSms'
 
-const refuse = (code: ErrorCode, detail: string): Decision => ({ do: 'refuse', code, detail })
-const carrier = (operation: CarrierOperation): Decision => ({ do: 'carrier', operation })
+const refuse = (code: ErrorCode, detail: string): TicketDecision => ({ do: 'refuse', code, detail })
+const carrier = (operation: CarrierOperation): TicketDecision => ({ do: 'carrier', operation })
 
 /** Whether a Provision ticket is a move. Only the month end moves SIMs; all others provision unprovisioned SIMs. */
 const isMove = (ask: TicketRequest): boolean => ask.cause.by === 'month-end' && !ask.unassign
 
-function decideProvision(state: SimState, ask: TicketRequest): Decision {
+function decideProvision(state: SimState, ask: TicketRequest): TicketDecision {
   if (ask.unassign) {
     return state.status === SimStatus.Unprovisioned
       ? { do: 'nothing', detail: 'the SIM is unprovisioned already' }
@@ -70,7 +70,7 @@ function decideProvision(state: SimState, ask: TicketRequest): Decision {
     : refuse('sim_already_assigned', 'only an unprovisioned SIM can be provisioned')
 }
 
-function decideSuspend(state: SimState, ask: TicketRequest): Decision {
+function decideSuspend(state: SimState, ask: TicketRequest): TicketDecision {
   if (state.status === SimStatus.Active) return carrier('suspend')
   if (state.status === SimStatus.Unprovisioned)
     return refuse('sim_state_conflict', 'an unprovisioned SIM cannot be suspended')
@@ -79,7 +79,7 @@ function decideSuspend(state: SimState, ask: TicketRequest): Decision {
 }
 
 /** Decides the effect of a ticket on a SIM in this state. */
-export function decide(state: SimState, ask: TicketRequest): Decision {
+export function decide(state: SimState, ask: TicketRequest): TicketDecision {
   switch (ask.type) {
     case TicketType.Provision:
       return decideProvision(state, ask)

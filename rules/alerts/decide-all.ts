@@ -13,7 +13,7 @@ import {
 } from './decide-subject.ts'
 import { inhibitorsByPool, type PossibleInhibitor } from './inhibit.ts'
 import type { StoredAlert } from './stored-alert.ts'
-import { keyOf, modeOf, NOUNS, poolIdOf, type SubjectFacts, subjectLabel } from './subject.ts'
+import { modeOf, NOUNS, poolIdOf, type SubjectFacts, subjectKey, subjectLabel } from './subject.ts'
 
 /** The subject of an alert, with its label for people. */
 export interface AlertSubject extends Subject {
@@ -63,8 +63,8 @@ interface OfBatch extends Circumstances {
 /** Decides all alerts of the subjects, and of removed subjects. */
 export function decideAll(batch: OfBatch, { evaluated, gone, stored }: Deciding, guardOf: GuardAnswers): Decisions {
   const { moment, rules } = batch
-  const bySubject = Map.groupBy(stored, keyOf)
-  const alertsOf = (subject: Subject) => bySubject.get(keyOf(subject)) ?? []
+  const bySubject = Map.groupBy(stored, subjectKey)
+  const alertsOf = (subject: Subject) => bySubject.get(subjectKey(subject)) ?? []
   const withdrawalOf = (about: AlertSubject, alert: StoredAlert, why: string): Withdrawal => {
     const name = { rule: alert.rule, subject: about, scope: alert.scope }
     const decision = withdrawAlert({ name, previous: alert.state, now: moment.at })
@@ -103,10 +103,10 @@ function evaluateInOrder(
   }
   const isPool = ({ kind }: Subject) => kind === 'pool'
   const ofPools = evaluationsOf(evaluated.filter(isPool), [])
-  const decided = new Set(evaluated.filter(isPool).map(keyOf))
+  const decided = new Set(evaluated.filter(isPool).map(subjectKey))
   const others = evaluationsOf(
     evaluated.filter((subject) => !isPool(subject)),
-    [...batch.poolAlerts.filter((alert) => !decided.has(keyOf(alert))), ...ofPools.map(asInhibitor)],
+    [...batch.poolAlerts.filter((alert) => !decided.has(subjectKey(alert))), ...ofPools.map(asInhibitor)],
   )
   return [...ofPools, ...others]
 }

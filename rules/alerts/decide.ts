@@ -13,7 +13,7 @@ import type { Permission } from './permission.ts'
 import { forMs, keepFiringMs, nextState, withdrawnState } from './phases.ts'
 import type { AlertQuestion } from './question.ts'
 import { goOn, standStill, standsStill } from './stand-still.ts'
-import { type AlertState, isFiring, isOpen, type ShadowMarks, scopeOf, unseen, type Withheld } from './state.ts'
+import { type AlertState, isFiring, isOpen, type ShadowMarks, scopeOf, unseen, type WithholdReason } from './state.ts'
 import { type TakeBack, takeBackOf } from './take-back.ts'
 import { escalatesAt, type Telling, tell } from './telling.ts'
 
@@ -26,7 +26,7 @@ import { escalatesAt, type Telling, tell } from './telling.ts'
 export type Wish = 'over' | 'clear' | 'standDown' | 'keep'
 
 /** The reason why a telling or a wish is left out. */
-export type Reason = Withheld | 'pending' | 'told' | 'error' | 'withdrawn'
+export type AlertReason = WithholdReason | 'pending' | 'told' | 'error' | 'withdrawn'
 
 /** Something that a rule in shadow would have done. */
 export interface ShadowTelling extends Telling {
@@ -40,7 +40,7 @@ export interface AlertDecision {
   /** Notices that fired, and are no longer to be mailed; null if there are none. See `settled`. */
   readonly takeBack: TakeBack | null
   readonly wish: Wish
-  readonly reasons: readonly Reason[]
+  readonly reasons: readonly AlertReason[]
   /** Whether it takes a place of its rule's hour: the guard on firing counts it. */
   readonly counts: boolean
   /** The effects that a rule in shadow would have had: for the operator alone. */
@@ -162,7 +162,7 @@ function wishOf(rule: Rule, state: AlertState, { suspend }: Permission): Wish {
   return suspend === 'do' && isHeld(state) ? 'keep' : 'over'
 }
 
-const pendingOf = ({ phase }: AlertState): Reason[] => (phase === 'pending' ? ['pending'] : [])
+const pendingOf = ({ phase }: AlertState): AlertReason[] => (phase === 'pending' ? ['pending'] : [])
 
 /**
  * Whether the tellings of an alert are certain: one that stands still, but whose conditions are no longer met, waits.
@@ -183,7 +183,7 @@ function askGuard(state: AlertState, { outcome: { rule }, permission, quiet, gua
 }
 
 /** The reasons why a firing alert has fewer tellings and wishes than its rule might have. */
-function withheldOf(state: AlertState, question: AlertQuestion): Withheld[] {
+function withheldOf(state: AlertState, question: AlertQuestion): WithholdReason[] {
   const { outcome, permission, quiet, staleSince } = question
   const { rule } = outcome
   if (!isFiring(state)) return []
@@ -203,7 +203,7 @@ function withheldOf(state: AlertState, question: AlertQuestion): Withheld[] {
   ]
 }
 
-function withWithheld({ withheld: _, ...state }: AlertState, withheld: readonly Withheld[]): AlertState {
+function withWithheld({ withheld: _, ...state }: AlertState, withheld: readonly WithholdReason[]): AlertState {
   return withheld.length === 0 ? state : { ...state, withheld }
 }
 
@@ -241,7 +241,7 @@ function toTakeBack(name: AlertName, previous: AlertState, next: AlertState): Ta
  *
  * Quiet and subscriptions depend on the level, so it is computed before the decision.
  */
-export function levelOf({ outcome, cycle, staleSince, previous, now }: Leveled): LogLevel {
+export function levelOf({ outcome, cycle, staleSince, previous, now }: LevelQuestion): LogLevel {
   const { rule } = outcome
   if (rule.ladder === null) return rule.level
   const state = previous ?? unseen(now)
@@ -249,7 +249,7 @@ export function levelOf({ outcome, cycle, staleSince, previous, now }: Leveled):
   return levelAt(rule, (stays ? state : nextState(state, { outcome, cycle, now })).step)
 }
 
-export type Leveled = Pick<AlertQuestion, 'outcome' | 'cycle' | 'staleSince' | 'previous' | 'now'>
+export type LevelQuestion = Pick<AlertQuestion, 'outcome' | 'cycle' | 'staleSince' | 'previous' | 'now'>
 
 export interface WithdrawalQuestion {
   readonly name: AlertName

@@ -10,7 +10,7 @@ import type { AlertState } from './state.ts'
  */
 export type GuardAnswer = 'pass' | 'released' | 'discarded' | number
 
-export interface Guarded {
+export interface GuardStep {
   readonly state: AlertState
   /** Whether it takes a place in the rule's hour. */
   readonly counts: boolean
@@ -32,7 +32,7 @@ export interface GuardQuestion {
 }
 
 /** Asks the guard about an alert after an evaluation. An end by its conditions begins a new episode. */
-export function guardState(state: AlertState, { answer, isDue, isMailed }: GuardQuestion): Guarded {
+export function guardState(state: AlertState, { answer, isDue, isMailed }: GuardQuestion): GuardStep {
   const { guard, ...rest } = state
   if (guard !== undefined && state.phase === 'resolved' && state.withdrawn !== true)
     return { state: rest, counts: false }

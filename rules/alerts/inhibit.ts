@@ -8,7 +8,7 @@ import { factsRead } from '../conditions.ts'
 import type { FactName } from '../facts.ts'
 import { levelAt } from '../ladder.ts'
 import type { Rule } from '../rule.ts'
-import type { Inhibited } from './quiet.ts'
+import type { QuietByAlert } from './quiet.ts'
 import { type AlertState, isFiring } from './state.ts'
 
 /** The measure that a rule watches. */
@@ -65,7 +65,7 @@ export interface Inhibitable {
 export function inhibitorOf(
   inhibitors: readonly Inhibitor[],
   { rule, level, subject, sharedPoolId }: Inhibitable,
-): Inhibited | null {
+): QuietByAlert | null {
   if (inhibitors.length === 0) return null
   const measure = measureOf(rule)
   const found = inhibitors.find((other) => {

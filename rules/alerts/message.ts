@@ -1,7 +1,7 @@
 /** Messages of rules: templates with `{{fact}}` placeholders. */
 
 import { labelOf } from '../../domain/codes.ts'
-import { beforeLimit, plain, quantity, type Unit } from '../../domain/quantity.ts'
+import { beforeLimit, plainNumber, quantity, type Unit } from '../../domain/quantity.ts'
 import type { Cycle } from '../../domain/time/cycle.ts'
 import { FACTS, type Facts } from '../facts.ts'
 import { namesOf, STEP } from '../ladder.ts'
@@ -57,7 +57,7 @@ function valueText(name: string, facts: Facts, names: Names): string {
   const spec = specOf(name, names)
   if (spec?.codes != null) return labelOf(spec.codes, value)
   if (spec?.unit === 'MB') return quantity(value, 'MB', numbersOf(facts, name === 'limitMB' ? 'usageMB' : 'limitMB'))
-  return spec?.unit == null ? plain(value) : quantity(value, spec.unit)
+  return spec?.unit == null ? plainNumber(value) : quantity(value, spec.unit)
 }
 
 const numbersOf = (facts: Facts, name: string): number[] => {

@@ -6,7 +6,7 @@ import { fingerprintOf } from './edited.ts'
 import { partOf } from './keys.ts'
 import type { AlertState } from './state.ts'
 
-export interface Observed {
+export interface Observation {
   /** Of a rule that could be decided. */
   readonly outcome: RuleOutcome
   readonly cycle: Cycle
@@ -14,7 +14,7 @@ export interface Observed {
 }
 
 /** The state after an outcome. */
-export function nextState(state: AlertState, observed: Observed): AlertState {
+export function nextState(state: AlertState, observed: Observation): AlertState {
   const { outcome, now } = observed
   const { once } = outcome.rule.event.params
   const met = outcome.met && (once !== 'occurrence' || outcome.occurrence !== null)
@@ -53,7 +53,7 @@ export const withdrawnState = (state: AlertState, now: number): AlertState => ({
  */
 const ended = ({ clear }: RuleOutcome, met: boolean): boolean => !met && clear !== false
 
-function begin(state: AlertState, observed: Observed): AlertState {
+function begin(state: AlertState, observed: Observation): AlertState {
   const { outcome, now } = observed
   const { withdrawn = false, acknowledged, mailedAt, steppedAt: _, step, ...rest } = state
   // A rule that fires once a cycle keeps its step: only a return begins from the start, see `fireWhenDue`.
@@ -74,7 +74,7 @@ function begin(state: AlertState, observed: Observed): AlertState {
 }
 
 /** A pending alert waits from the start if its rule was edited since. */
-function ofRule(pending: AlertState, { outcome: { rule }, now }: Observed): AlertState {
+function ofRule(pending: AlertState, { outcome: { rule }, now }: Observation): AlertState {
   const pendingFor = fingerprintOf(rule)
   const isEdited = pending.pendingFor !== pendingFor
   return { ...pending, pendingFor, ...(isEdited ? { since: now, began: now } : {}) }
@@ -82,7 +82,7 @@ function ofRule(pending: AlertState, { outcome: { rule }, now }: Observed): Aler
 
 const withoutRule = ({ pendingFor: _, ...state }: AlertState): AlertState => state
 
-function fireWhenDue(pending: AlertState, { outcome, cycle, now }: Observed): AlertState {
+function fireWhenDue(pending: AlertState, { outcome, cycle, now }: Observation): AlertState {
   if (now - pending.since < forMs(outcome.rule, cycle)) return pending
   const isAgain = isReturn(outcome.rule, pending)
   const again = isAgain ? { returns: (pending.returns ?? 0) + 1, hasEnded: false } : {}
@@ -108,7 +108,7 @@ function highest(before: number | undefined, { rule, step }: RuleOutcome): numbe
  * The state of a firing alert after its conditions were met again. A higher step is reported under a separate key,
  * because an acknowledgement of a lower step does not include it.
  */
-function climb(firing: AlertState, { outcome, now }: Observed): AlertState {
+function climb(firing: AlertState, { outcome, now }: Observation): AlertState {
   const step = highest(firing.step, outcome)
   if (step === undefined || step === firing.step) return firing
   const { acknowledged, ...rest } = firing
@@ -124,7 +124,7 @@ function climb(firing: AlertState, { outcome, now }: Observed): AlertState {
 }
 
 /** Resolves an alert after its recovery has lasted for the time given by its rule. */
-const recover = (recovering: AlertState, observed: Observed): AlertState =>
+const recover = (recovering: AlertState, observed: Observation): AlertState =>
   observed.now - recovering.since < keepFiringMs(observed.outcome.rule, observed.cycle)
     ? recovering
     : end(recovering, observed.now)

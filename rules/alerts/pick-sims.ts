@@ -2,7 +2,7 @@
 import type { PoolEnforcement, PoolRow } from '../../domain/enforcement/enforcement.ts'
 import type { SuspendTarget } from '../rule-file.ts'
 
-export interface Picked {
+export interface SimPick {
   /** Ids of the SIMs to stop, the largest excess first, without stopped SIMs. */
   readonly targets: readonly number[]
   /** Whether the excess of all stopped and picked SIMs is less than the pool's overage. Always false for `self`. */
@@ -25,7 +25,7 @@ const sumOf = (rows: readonly PoolRow[]): number => rows.reduce((sum, { excessBy
  * the carrier are skipped, and their excess does not count. Ties go to the lower id: the same rows always give the same
  * SIMs.
  */
-export function pickTargets(policy: SuspendTarget, poolOverageBytes: number, rows: readonly PoolRow[]): Picked {
+export function pickTargets(policy: SuspendTarget, poolOverageBytes: number, rows: readonly PoolRow[]): SimPick {
   const stopped = sumOf(rows.filter((row) => row.stopped))
   const open = rows.filter((row) => !row.stopped && !isSkipped(row)).toSorted(byExcess)
   const picked = chosen(policy, poolOverageBytes - stopped, open)
@@ -39,7 +39,7 @@ export function pickTargets(policy: SuspendTarget, poolOverageBytes: number, row
 export const pickFromPool = (
   policy: SuspendTarget,
   { overageBytes, stoppedExcessBytes, rows }: Pick<PoolEnforcement, 'overageBytes' | 'stoppedExcessBytes' | 'rows'>,
-): Picked =>
+): SimPick =>
   pickTargets(
     policy,
     overageBytes - stoppedExcessBytes,

@@ -32,24 +32,24 @@ export interface Mailable {
 }
 
 /** A silence that holds back notices, until an instant in epoch milliseconds. */
-export interface Silenced {
+export interface QuietBySilence {
   readonly reason: 'silenced'
   readonly silenceId: number
   readonly until: number
 }
 
 /** A stronger alert on the same matter fires: of the subject itself, or of its pool. */
-export interface Inhibited {
+export interface QuietByAlert {
   readonly reason: 'inhibited'
   /** Name of its rule. */
   readonly by: string
 }
 
 /** The reason to hold back notices. */
-export type Quiet = Silenced | Inhibited
+export type Quiet = QuietBySilence | QuietByAlert
 
 /** The silence that holds back a notice the longest; null if none does. */
-export function quietOf(silences: readonly OpenSilence[], about: Mailable): Silenced | null {
+export function quietOf(silences: readonly OpenSilence[], about: Mailable): QuietBySilence | null {
   let found: OpenSilence | null = null
   for (const silence of silences) {
     if (!isSilencedBy(silence, about)) continue

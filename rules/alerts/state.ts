@@ -15,7 +15,7 @@ import type { Rule } from '../rule.ts'
 export type AlertPhase = 'inactive' | 'pending' | 'firing' | 'recovering' | 'resolved'
 
 /** The reason why a firing alert has no telling or wish. */
-export type Withheld = 'silenced' | 'inhibited' | 'unsubscribed' | 'held' | 'nodata' | 'stage' | 'mode'
+export type WithholdReason = 'silenced' | 'inhibited' | 'unsubscribed' | 'held' | 'nodata' | 'stage' | 'mode'
 
 /** The guard's mark on an episode, by the last part of its keys. */
 export interface GuardMark {
@@ -68,7 +68,7 @@ export interface AlertState {
   /** Its acknowledgement: time and person. Ends with the episode. Absent: not acknowledged. */
   readonly acknowledged?: { readonly at: number; readonly by: string | null }
   /** Why tellings or wishes are held back now. Absent: they are not. */
-  readonly withheld?: readonly Withheld[]
+  readonly withheld?: readonly WithholdReason[]
   /** When people were to be mailed that its present or last episode fires. Absent: they were not. */
   readonly mailedAt?: number
   /** The guard's mark on its present episode. Absent: none, or its notice was mailed. */

@@ -2,7 +2,7 @@
 import { WatchdogMode } from '../../domain/codes.ts'
 import { settingsInForce, type WatchdogSettings } from '../../domain/watchdog/settings.ts'
 import type { Subject, SubjectKind } from '../../domain/watchdog/subject.ts'
-import type { Matched } from '../engine/match.ts'
+import type { MatchProperties } from '../engine/match.ts'
 import type { JudgedFigures, PoolFactRow, SimRow, TenantFactRow } from '../fact-rows.ts'
 import type { PoolFacts, SimFacts, TenantFacts } from '../facts.ts'
 
@@ -56,7 +56,7 @@ export function modeOf(subject: SubjectFacts): WatchdogMode {
 }
 
 /** The properties by which rules match a subject. */
-export function matchedOf(subject: SubjectFacts, tenantId: string): Matched {
+export function matchedOf(subject: SubjectFacts, tenantId: string): MatchProperties {
   switch (subject.kind) {
     case 'sim': {
       const { poolName, tag, tariffType } = subject.facts
@@ -79,4 +79,4 @@ export const isWatchedSim = (row: Pick<SimRow, keyof WatchdogSettings | 'pool' |
   !row.exempt && settingsInForce(row, row.pool).watchdogMode !== WatchdogMode.Disabled
 
 /** A map key for a subject: `<kind>/<id>`. */
-export const keyOf = ({ kind, id }: Subject): string => `${kind}/${id}`
+export const subjectKey = ({ kind, id }: Subject): string => `${kind}/${id}`

@@ -4,7 +4,7 @@ import type { AlertState } from './state.ts'
 import type { Telling } from './telling.ts'
 
 /** A notice that an alert fires. */
-interface Fired {
+interface FiringNotice {
   readonly key: string
   /** Last part of the key. */
   readonly part: string
@@ -15,7 +15,7 @@ export interface TakeBack {
    * Newest first. Several only for a rule with a ladder: one for each step of an episode. Notices taken back were never
    * mailed, so their end is not mailed either.
    */
-  readonly fired: readonly Fired[]
+  readonly fired: readonly FiringNotice[]
   /** `lower`: only steps below the present one, which continues. */
   readonly what: 'all' | 'lower'
 }
@@ -38,7 +38,7 @@ function partsOf({ mailed, step }: AlertState): string[] {
 }
 
 /** A decision as far as it depends on what could be taken back. */
-interface Undone {
+interface TakeBackStep {
   readonly next: AlertState
   readonly notices: readonly Telling[]
   readonly takeBack: TakeBack | null
@@ -48,7 +48,7 @@ interface Undone {
  * The state and the notices of a decision, to write and to mail. @param taken keys of the notices that could be taken
  * back
  */
-export function settled(decision: Undone, taken: ReadonlySet<string>): Pick<Undone, 'next' | 'notices'> {
+export function settled(decision: TakeBackStep, taken: ReadonlySet<string>): Pick<TakeBackStep, 'next' | 'notices'> {
   const { next, notices, takeBack } = decision
   const gone = takeBack?.fired.filter(({ key }) => taken.has(key)) ?? []
   if (takeBack === null || gone.length === 0) return { next, notices }

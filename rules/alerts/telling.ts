@@ -26,7 +26,7 @@ export interface Telling {
 /** Most tellings that a state remembers. Beyond them, the unique key in the database prevents a second one. */
 const REMEMBERED = 64
 
-interface Asked extends AlertQuestion {
+interface TellingQuestion extends AlertQuestion {
   readonly name: AlertName
 }
 
@@ -38,7 +38,7 @@ interface Mark {
 const markOf = ({ kind, part }: Mark): string => `${kind}${part}`
 
 /** Finds due tellings on each channel. */
-export function tell(state: AlertState, asked: Asked) {
+export function tell(state: AlertState, asked: TellingQuestion) {
   const { told, mailed } = state
   const log = dueOn(told, state, asked, asked.permission.log)
   const mail = dueOnMail(mailed, state, asked)
@@ -57,7 +57,7 @@ export function tell(state: AlertState, asked: Asked) {
   }
 }
 
-function tellingOf({ kind, part }: Mark, state: AlertState, { name, outcome: { rule } }: Asked): Telling {
+function tellingOf({ kind, part }: Mark, state: AlertState, { name, outcome: { rule } }: TellingQuestion): Telling {
   const { returns = 0 } = state
   const began = state.steppedAt ?? state.began
   return {
@@ -72,7 +72,7 @@ function tellingOf({ kind, part }: Mark, state: AlertState, { name, outcome: { r
 function dueOn(
   marks: readonly string[],
   state: AlertState,
-  { outcome: { rule } }: Asked,
+  { outcome: { rule } }: TellingQuestion,
   isPermitted: boolean,
 ): Mark[] {
   if (!isPermitted) return []
@@ -92,7 +92,7 @@ function endOf(marks: readonly string[]): Mark[] {
 }
 
 /** Due tellings by mail, and the time at which the firing is mailed. */
-function dueOnMail(mailed: readonly string[], state: AlertState, asked: Asked) {
+function dueOnMail(mailed: readonly string[], state: AlertState, asked: TellingQuestion) {
   const { outcome, permission, quiet } = asked
   const { rule } = outcome
   const due = dueOn(mailed, state, asked, permission.notify && rule.event.params.actions.includes('email')).filter(
@@ -121,7 +121,7 @@ export function escalatesAt(
   return isMailed('fired') && !isMailed('escalated') ? (state.mailedAt ?? state.since) + escalateAfterMs : null
 }
 
-function escalation(state: AlertState, asked: Asked): Mark[] {
+function escalation(state: AlertState, asked: TellingQuestion): Mark[] {
   const at = escalatesAt(state, asked)
   return at !== null && at <= asked.now ? [{ kind: 'escalated', part: state.part }] : []
 }

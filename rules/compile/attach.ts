@@ -2,7 +2,7 @@
  * Which compiled rules are attached to a subject: those of `isAttached`, but found once for all subjects of a tenant, a
  * pool, a type of tariff and a tag class. Tags are of one class if they fit the same of the rules' tag patterns.
  */
-import { isAttached, type Matched } from '../engine/match.ts'
+import { isAttached, type MatchProperties } from '../engine/match.ts'
 import type { CompiledRule } from './compile-rule.ts'
 import { compilePattern } from './pattern.ts'
 
@@ -10,7 +10,7 @@ import { compilePattern } from './pattern.ts'
  * The rules attached to a subject, in the set's order. Subjects of one class get the same list. Allocates nothing for a
  * class that it has met.
  */
-export type Attach = (to: Matched) => readonly CompiledRule[]
+export type Attach = (to: MatchProperties) => readonly CompiledRule[]
 
 /** A test of a tag against a pattern. The branch of each answer is made at its first use. */
 interface Fork {
@@ -32,7 +32,10 @@ const MOST_KEPT = 100_000
 
 /** Makes the function for the rules of a set. @param mostKept with so much kept, it forgets everything and starts again */
 export function attacher(rules: readonly CompiledRule[], mostKept: number = MOST_KEPT): Attach {
-  const classes = { sim: new Map(), pool: new Map(), tenant: new Map() } satisfies Record<Matched['subject'], Classes>
+  const classes = { sim: new Map(), pool: new Map(), tenant: new Map() } satisfies Record<
+    MatchProperties['subject'],
+    Classes
+  >
   /** By the names of the rules to choose from: most pools have the same. */
   const branches = new Map<string, Branch>()
   let kept = 0
@@ -43,7 +46,7 @@ export function attacher(rules: readonly CompiledRule[], mostKept: number = MOST
     kept = 0
   }
 
-  function addClass(to: Matched): Branch {
+  function addClass(to: MatchProperties): Branch {
     kept += 1
     const candidates = rules.filter((rule) => isCandidate(rule, to))
     const key = candidates.map(({ rule }) => rule.name).join(' ')
@@ -78,7 +81,7 @@ export function attacher(rules: readonly CompiledRule[], mostKept: number = MOST
 }
 
 /** Whether a rule is attached to a subject if the tag fits. */
-function isCandidate({ rule }: CompiledRule, to: Matched): boolean {
+function isCandidate({ rule }: CompiledRule, to: MatchProperties): boolean {
   const { tag: _, ...match } = rule.match
   return isAttached({ ...rule, match }, to)
 }

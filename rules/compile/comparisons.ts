@@ -13,7 +13,7 @@ export interface Ends {
   readonly unmet: Answer
 }
 
-export interface Comparison {
+export interface CompiledComparison {
   /** Compares the fact at a place with a value or a list that the rule gives. */
   readonly withValue: (place: number, operand: Scalar | readonly Scalar[], ends: Ends) => Decide
   /** Compares two facts that were read. */
@@ -34,7 +34,7 @@ const never =
 const ordered = (
   isMet: (a: number, b: number) => boolean,
   withNumber: (place: number, operand: number, ends: Ends) => Decide,
-): Comparison => ({
+): CompiledComparison => ({
   isMet: (a, b) => isNumber(a) && isNumber(b) && isMet(a, b),
   withValue: (place, operand, ends) => (isNumber(operand) ? withNumber(place, operand, ends) : never(place, ends)),
 })
@@ -76,7 +76,7 @@ const greaterThanInclusive = ordered(
     },
 )
 
-const equal: Comparison = {
+const equal: CompiledComparison = {
   isMet: (a, b) => isScalar(a) && a === b,
   withValue(place, operand, ends) {
     if (!isScalar(operand)) return never(place, ends)
@@ -89,7 +89,7 @@ const equal: Comparison = {
   },
 }
 
-const notEqual: Comparison = {
+const notEqual: CompiledComparison = {
   isMet: (a, b) => isScalar(a) && isScalar(b) && typeof a === typeof b && a !== b,
   withValue(place, operand, ends) {
     if (!isScalar(operand)) return never(place, ends)
@@ -107,7 +107,7 @@ const notEqual: Comparison = {
 const LONG_LIST = 8
 
 /** Looks for a fact in a list. */
-const listed = (isIn: boolean): Comparison => ({
+const listed = (isIn: boolean): CompiledComparison => ({
   isMet: (a, b) => isScalar(a) && Array.isArray(b) && b.includes(a) === isIn,
   withValue(place, operand, ends) {
     if (!Array.isArray(operand)) return never(place, ends)
@@ -126,7 +126,7 @@ const listed = (isIn: boolean): Comparison => ({
   },
 })
 
-const known: Comparison = {
+const known: CompiledComparison = {
   isMet: (a, b) => typeof b === 'boolean' && isScalar(a) === b,
   withValue(place, operand, ends) {
     if (typeof operand !== 'boolean') return never(place, ends)
@@ -139,7 +139,7 @@ const known: Comparison = {
   },
 }
 
-export type Comparisons = Readonly<Record<OperatorName, Comparison>>
+export type Comparisons = Readonly<Record<OperatorName, CompiledComparison>>
 
 export const COMPARISONS: Comparisons = {
   equal,

@@ -8,7 +8,7 @@ import type { Decide } from './answer.ts'
 import type { Comparisons } from './comparisons.ts'
 import { compileConditions } from './conditions.ts'
 import { type FlipAt, flipOf, NEVER } from './flip.ts'
-import { type FactRow, placeOf } from './row.ts'
+import { type FactRow, placeOfFact } from './row.ts'
 
 export interface CompiledRule {
   readonly rule: Rule
@@ -47,8 +47,8 @@ export function compileRule(rule: Rule, comparisons: Comparisons): CompiledRule 
     reads: [...new Set(occurrence === undefined ? reads : [...reads, occurrence])],
     holds: conditions.decide,
     clear: clear === null ? null : clear.decide,
-    occurrence: occurrence === undefined ? () => null : occurrenceAt(placeOf(occurrence)),
-    step: ladder === null ? () => null : stepAt(ladder, placeOf(ladder.fact)),
+    occurrence: occurrence === undefined ? () => null : occurrenceAt(placeOfFact(occurrence)),
+    step: ladder === null ? () => null : stepAt(ladder, placeOfFact(ladder.fact)),
     flipAt(row, moment, tariffs) {
       let first = NEVER
       for (const flipAt of flips) first = Math.min(first, flipAt(row, moment, tariffs))
@@ -77,7 +77,7 @@ const stepAt =
 function stepFlip(ladder: Ladder, subject: SubjectKind): FlipAt | null {
   const fact = factsOf(subject).get(ladder.fact)
   if (fact?.withTime !== 'ages') return null
-  const place = placeOf(ladder.fact)
+  const place = placeOfFact(ladder.fact)
   return (row, moment, tariffs) => {
     const value = row[place]
     const next = typeof value === 'number' ? stepAbove(ladder, value) : null

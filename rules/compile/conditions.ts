@@ -7,8 +7,8 @@ import { operatorNamed } from '../engine/operators.ts'
 import { type Fact, factsOf } from '../facts.ts'
 import { type Decide, NO, UNKNOWN, YES } from './answer.ts'
 import { COMPARISONS, type Comparisons, type Ends } from './comparisons.ts'
-import { type Compared, type FlipAt, flipOf, NEVER } from './flip.ts'
-import { placeOf } from './row.ts'
+import { type FlipAt, flipOf, NEVER, type OtherOperand } from './flip.ts'
+import { placeOfFact } from './row.ts'
 
 export interface CompiledConditions {
   readonly decide: Decide
@@ -91,13 +91,13 @@ function groupFlip(members: readonly CompiledConditions[], decisive: typeof NO |
 function leafOf({ fact: name, operator, value }: Leaf, subject: SubjectKind, comparisons: Comparisons) {
   const { base, ends } = operatorOf(operator)
   const fact = factOf(name, subject)
-  const place = placeOf(name)
+  const place = placeOfFact(name)
   const { withValue, isMet } = comparisons[base]
   if (!isReference(value)) {
-    const other: Compared = { value }
+    const other: OtherOperand = { value }
     return { decide: withValue(place, value, ends), flipAt: flipOf(base, fact, place, other) }
   }
-  const otherPlace = placeOf(value.fact)
+  const otherPlace = placeOfFact(value.fact)
   const { met, unmet } = ends
   const decide: Decide = (row) => {
     const a = row[place]
@@ -105,7 +105,7 @@ function leafOf({ fact: name, operator, value }: Leaf, subject: SubjectKind, com
     if (a === undefined || b === undefined) return UNKNOWN
     return isMet(a, b) ? met : unmet
   }
-  const other: Compared = { fact: factOf(value.fact, subject), place: otherPlace }
+  const other: OtherOperand = { fact: factOf(value.fact, subject), place: otherPlace }
   return { decide, flipAt: flipOf(base, fact, place, other) }
 }
 

@@ -42,7 +42,9 @@ export type FlipAt = (row: FactRow, moment: FlipMoment, tariffs: number) => numb
 export const tariffBit = (type: TariffType | null): number => (type === null ? 0 : 1 << type)
 
 /** The other operand of a comparison: a value, a list, or the fact at a place. */
-export type Compared = { readonly value: Scalar | readonly Scalar[] } | { readonly fact: Fact; readonly place: number }
+export type OtherOperand =
+  | { readonly value: Scalar | readonly Scalar[] }
+  | { readonly fact: Fact; readonly place: number }
 
 const HOUR_MS = 3_600_000
 const MINUTE_MS = 60_000
@@ -67,7 +69,7 @@ function sampledUnder({ withTime, movedUnder }: Fact): number | null {
 }
 
 /** When a comparison may flip. @returns null if time alone never flips it */
-export function flipOf(operator: OperatorName, fact: Fact, place: number, other: Compared): FlipAt | null {
+export function flipOf(operator: OperatorName, fact: Fact, place: number, other: OtherOperand): FlipAt | null {
   const read = [{ fact, place }, ...('fact' in other ? [other] : [])]
   const flips = [
     samplingOf(read.map((one) => one.fact)),
@@ -95,7 +97,7 @@ function samplingOf(facts: readonly Fact[]): FlipAt | null {
   return bits === 0 ? null : (_, moment, tariffs) => ((tariffs & bits) === 0 ? NEVER : nextLook(moment))
 }
 
-function agingOf(operator: OperatorName, fact: Fact, place: number, other: Compared): FlipAt | null {
+function agingOf(operator: OperatorName, fact: Fact, place: number, other: OtherOperand): FlipAt | null {
   // An ageing fact that is null stays null; a known one stays known.
   if (operator === 'known') return null
   const ages = fact.withTime === 'ages'

@@ -6,7 +6,7 @@ import { FACTS, type Facts } from '../facts.ts'
 import type { FactOf, Moment } from '../facts-of.ts'
 
 /**
- * Facts of a subject by {@link placeOf}. `undefined`: not read. A row may be filled again for the next subject, in all
+ * Facts of a subject by {@link placeOfFact}. `undefined`: not read. A row may be filled again for the next subject, in all
  * its places: compiled rules keep no reference to it.
  */
 export type FactRow = readonly (FactValue | undefined)[]
@@ -22,7 +22,7 @@ export const ROW_LENGTH = NAMES.length
  *
  * @throws Error if the catalogue has no such fact
  */
-export function placeOf(name: string): number {
+export function placeOfFact(name: string): number {
   const place = PLACES.get(name)
   if (place === undefined) throw new Error(`got the fact ${name}, expected one of the catalogue (rules/facts.ts)`)
   return place
@@ -37,7 +37,7 @@ export const rowOf = (facts: Facts): FactRow => NAMES.map((name) => facts[name])
  */
 export function filling(names: readonly string[]): (facts: Facts) => FactRow {
   const row: (FactValue | undefined)[] = NAMES.map(() => undefined)
-  const read = names.map((name) => ({ name, place: placeOf(name) }))
+  const read = names.map((name) => ({ name, place: placeOfFact(name) }))
   return (facts) => {
     for (const { name, place } of read) row[place] = facts[name]
     return row
@@ -58,7 +58,7 @@ export function fillingFrom<Row>(
   const read = names.map((name) => {
     const factOf = factsOf.get(name)
     if (factOf === undefined) throw new Error(`got the fact ${name}, expected one of the subject`)
-    return { place: placeOf(name), factOf }
+    return { place: placeOfFact(name), factOf }
   })
   return (from, moment) => {
     for (const { place, factOf } of read) row[place] = factOf(from, moment)

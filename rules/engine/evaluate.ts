@@ -52,8 +52,8 @@ export async function evaluateSubject(rules: readonly Rule[], facts: Facts): Pro
 async function outcomeOf(rule: Rule, facts: Facts): Promise<RuleOutcome> {
   const occurrence = occurrenceOf(rule, facts)
   try {
-    const { met, leaves } = await decide(rule.conditions, facts)
-    const clear = rule.clear === null ? {} : { clear: (await decide(rule.clear, facts)).met }
+    const { met, leaves } = await decideRule(rule.conditions, facts)
+    const clear = rule.clear === null ? {} : { clear: (await decideRule(rule.clear, facts)).met }
     const step = met && rule.ladder !== null ? stepReached(rule.ladder, facts[rule.ladder.fact]) : null
     if (step === null) return { rule, met, ...clear, occurrence, explanation: leaves }
     return { rule, met, step, ...clear, occurrence, explanation: withStep(leaves, step) }
@@ -83,7 +83,7 @@ function occurrenceOf({ event }: Rule, facts: Facts): string | null {
  *
  * @throws Error if a needed fact is missing
  */
-export async function decide(
+export async function decideRule(
   conditions: Group,
   facts: Facts,
 ): Promise<{ readonly met: boolean; readonly leaves: readonly LeafExplanation[] }> {

@@ -3,7 +3,7 @@ import type { SubjectKind } from '../../domain/watchdog/subject.ts'
 import type { Rule } from '../rule.ts'
 
 /** The properties of a subject that a rule's `match` is compared with. */
-export interface Matched {
+export interface MatchProperties {
   readonly subject: SubjectKind
   readonly tenantId: string
   /** Name of the pool; null outside pools. */
@@ -40,7 +40,7 @@ const fits = (pattern: string | undefined, text: string | null): boolean =>
 export const concernsTenant = ({ match }: Rule, tenantId: string): boolean => fits(match.tenant, tenantId)
 
 /** Whether a rule is attached to a subject. A rule in stage `off` is attached to none. */
-export function isAttached({ subject, match, event }: Rule, to: Matched): boolean {
+export function isAttached({ subject, match, event }: Rule, to: MatchProperties): boolean {
   const types = match.tariffType === undefined ? null : [match.tariffType].flat()
   return (
     event.params.stage !== 'off' &&
@@ -53,4 +53,5 @@ export function isAttached({ subject, match, event }: Rule, to: Matched): boolea
 }
 
 /** The rules attached to a subject, in the given order. */
-export const rulesFor = (rules: readonly Rule[], to: Matched): Rule[] => rules.filter((rule) => isAttached(rule, to))
+export const rulesFor = (rules: readonly Rule[], to: MatchProperties): Rule[] =>
+  rules.filter((rule) => isAttached(rule, to))

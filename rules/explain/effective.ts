@@ -5,14 +5,14 @@ import { NO, YES } from '../compile/answer.ts'
 import { compileConditions } from '../compile/conditions.ts'
 import { rowOf } from '../compile/row.ts'
 import { type Condition, isReference, type Leaf } from '../conditions.ts'
-import type { Matched } from '../engine/match.ts'
+import type { MatchProperties } from '../engine/match.ts'
 import type { Facts } from '../facts.ts'
 import type { Rule } from '../rule.ts'
 import { misfitsOf } from './match.ts'
 
 /** Subjects with the same answer from every rule. */
 export interface SubjectClass {
-  readonly matched: Matched
+  readonly matched: MatchProperties
   /** Why nothing is evaluated for them; null: they are evaluated. */
   readonly unwatched: Extract<UncoveredReason, 'notProvisioned' | 'exempt' | 'mode'> | null
   /** Their settings, as facts. Other facts count as unknown. */
@@ -53,15 +53,15 @@ export function effectiveBy(rules: readonly Rule[]): (to: SubjectClass) => Effec
   }
 }
 
-interface Asked {
+interface RuleQuestion {
   readonly rule: Rule
   readonly canHold: (settings: Facts) => boolean
 }
 
-const stageOf = ({ rule }: Asked) => rule.event.params.stage
-const namesOf = (some: readonly Asked[]): ReadonlySet<string> => new Set(some.map(({ rule }) => rule.name))
+const stageOf = ({ rule }: RuleQuestion) => rule.event.params.stage
+const namesOf = (some: readonly RuleQuestion[]): ReadonlySet<string> => new Set(some.map(({ rule }) => rule.name))
 
-function reasonFor(fitting: readonly Asked[], heard: readonly Asked[], settings: Facts): UncoveredReason {
+function reasonFor(fitting: readonly RuleQuestion[], heard: readonly RuleQuestion[], settings: Facts): UncoveredReason {
   if (fitting.length === 0) return 'match'
   if (heard.length === 0) return 'stage'
   const { warningThresholdPct, ...others } = settings

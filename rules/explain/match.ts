@@ -1,5 +1,5 @@
 /** Why a rule is not attached to a subject. Pure. */
-import { fitsPattern, type Matched } from '../engine/match.ts'
+import { fitsPattern, type MatchProperties } from '../engine/match.ts'
 import type { Rule } from '../rule.ts'
 
 /** A field of a rule that keeps it from a subject. */
@@ -12,7 +12,7 @@ export interface Misfit {
 }
 
 /** The fields that do not fit a subject of the rule's kind; none if the rule is attached to it. */
-export function misfitsOf({ match, event }: Rule, to: Matched): Misfit[] {
+export function misfitsOf({ match, event }: Rule, to: MatchProperties): Misfit[] {
   const misfits: Misfit[] =
     event.params.stage === 'off' ? [{ field: 'stage', expected: 'any but off', got: 'off' }] : []
   const compare = (field: 'tenant' | 'pool' | 'tag', got: string | null) => {

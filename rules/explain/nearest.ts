@@ -17,7 +17,7 @@ import { type Fact, type Facts, factsOf } from '../facts.ts'
 import type { Rule } from '../rule.ts'
 
 /** A change of one fact. */
-export interface Move {
+export interface NearestMove {
   readonly fact: string
   readonly from: FactValue
   /** The first value that is enough; null: any value except the present one. */
@@ -41,7 +41,7 @@ const MOST_WAYS = 6
 const MOST_ITEMS = 50
 
 /** The ways to an unmet goal, the nearest first; none if it is met, or if no such way was found. */
-export function nearestMoves(goal: Condition, subject: SubjectKind, facts: Facts): (readonly Move[])[] {
+export function nearestMoves(goal: Condition, subject: SubjectKind, facts: Facts): (readonly NearestMove[])[] {
   const isReached = reaching(goal, subject)
   if (isReached(facts)) return []
   const single = factsRead(goal).flatMap((name) => movesOf(name, goal, subject, facts, isReached))
@@ -60,18 +60,18 @@ const reaching = (goal: Condition, subject: SubjectKind): ((facts: Facts) => boo
 }
 
 /** Distances of facts of different units are compared as shares of the values. */
-const distance = ({ from, to, by }: Move): number =>
+const distance = ({ from, to, by }: NearestMove): number =>
   by === null || typeof from !== 'number' || typeof to !== 'number'
     ? Number.MAX_VALUE
     : Math.abs(by) / Math.max(Math.abs(from), Math.abs(to), Number.MIN_VALUE)
 
 /** The facts once they have moved: just as far as is enough. */
-export const afterMoves = (facts: Facts, moves: readonly Move[]): Facts => ({
+export const afterMoves = (facts: Facts, moves: readonly NearestMove[]): Facts => ({
   ...facts,
   ...Object.fromEntries(moves.map((move) => [move.fact, valueAfter(move)])),
 })
 
-function valueAfter({ from, to, direction, isBeyond }: Move): FactValue {
+function valueAfter({ from, to, direction, isBeyond }: NearestMove): FactValue {
   if (to === null) return another(from)
   if (!isBeyond || typeof to !== 'number') return to
   return direction === 'falls' ? -nextAbove(-to) : nextAbove(to)
@@ -96,14 +96,14 @@ function movesOf(
   subject: SubjectKind,
   facts: Facts,
   isReached: (facts: Facts) => boolean,
-): Move[] {
+): NearestMove[] {
   const fact = factsOf(subject).get(name)
   if (fact === undefined) return []
   const from = facts[name] ?? null
   const enough = candidatesOf(fact, from, comparedWith(name, goal, facts)).filter((move) =>
     isReached(afterMoves(facts, [move])),
   )
-  const byLength = (moves: readonly Move[]) =>
+  const byLength = (moves: readonly NearestMove[]) =>
     moves.toSorted((a, b) => (a.by ?? 0) - (b.by ?? 0) || Number(a.isBeyond) - Number(b.isBeyond))
   const ways = from === null ? [enough] : [...Map.groupBy(enough, ({ direction }) => direction).values()]
   return ways.flatMap((moves) => byLength(moves).slice(0, 1))
@@ -122,9 +122,9 @@ function comparedWith(name: string, goal: Condition, facts: Facts): FactValue[] 
   return [...new Set(values)].filter((value) => value !== null)
 }
 
-function candidatesOf(fact: Fact, from: FactValue, values: readonly FactValue[]): Move[] {
+function candidatesOf(fact: Fact, from: FactValue, values: readonly FactValue[]): NearestMove[] {
   const { name, type, codes } = fact
-  const becomes = (to: FactValue): Move[] =>
+  const becomes = (to: FactValue): NearestMove[] =>
     to === from ? [] : [{ fact: name, from, to, direction: 'becomes', by: null, isBeyond: false }]
   if (type === 'boolean') return [true, false].flatMap(becomes)
   if (codes !== null) return Object.values(codes).flatMap(becomes)
@@ -134,7 +134,7 @@ function candidatesOf(fact: Fact, from: FactValue, values: readonly FactValue[])
 }
 
 /** To a number, and just above and below it. Whole numbers have no such just. */
-function movesTo({ name, type, min, max }: Fact, from: number | null, value: number): Move[] {
+function movesTo({ name, type, min, max }: Fact, from: number | null, value: number): NearestMove[] {
   const isWhole = type === 'integer'
   const numbers = isWhole
     ? [...new Set([value - 1, value, value + 1].flatMap((one) => [Math.floor(one), Math.ceil(one)]))]
@@ -151,13 +151,18 @@ function movesTo({ name, type, min, max }: Fact, from: number | null, value: num
   ].map((move) => ({ fact: name, from, by: from === null ? null : Math.abs(move.to - from), ...move }))
 }
 
-function directionTo(from: number | null, to: number): Move['direction'] {
+function directionTo(from: number | null, to: number): NearestMove['direction'] {
   if (from === null) return 'becomes'
   return to > from ? 'rises' : 'falls'
 }
 
 /** The moves that make a condition true or false, each leaf separately; null if a leaf cannot be moved. */
-function needed(condition: Condition, isWanted: boolean, subject: SubjectKind, facts: Facts): readonly Move[] | null {
+function needed(
+  condition: Condition,
+  isWanted: boolean,
+  subject: SubjectKind,
+  facts: Facts,
+): readonly NearestMove[] | null {
   if ('not' in condition) return needed(condition.not, !isWanted, subject, facts)
   if ('fact' in condition) {
     const goal: Condition = isWanted ? condition : { not: condition }

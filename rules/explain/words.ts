@@ -7,7 +7,7 @@ import type { SubjectKind } from '../../domain/watchdog/subject.ts'
 import type { LeafExplanation } from '../engine/evaluate.ts'
 import { operatorNamed } from '../engine/operators.ts'
 import { factsOf } from '../facts.ts'
-import type { Move } from './nearest.ts'
+import type { NearestMove } from './nearest.ts'
 
 /** Most items of a list to show. */
 const MOST_ITEMS = 10
@@ -51,7 +51,7 @@ export function leafWords(
 }
 
 /** The required move of a fact: `usagePct rises by 3.2 % to 80 %`. */
-export function moveWords({ fact, from, to, direction, by, isBeyond }: Move, subject: SubjectKind): string {
+export function moveWords({ fact, from, to, direction, by, isBeyond }: NearestMove, subject: SubjectKind): string {
   if (to === null) return `${fact} becomes another than ${valueWords(fact, subject, from)}`
   const target = valueWords(fact, subject, to, [from])
   const where = isBeyond ? `${direction === 'falls' ? 'below' : 'above'} ${target}` : `to ${target}`

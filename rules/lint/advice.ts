@@ -5,7 +5,7 @@
 
 import { placeholdersOf } from '../alerts/message.ts'
 import { factsRead, type Leaf, leavesOf } from '../conditions.ts'
-import { textOf } from '../diff.ts'
+import { ruleText } from '../diff.ts'
 import { type Fact, factsOf } from '../facts.ts'
 import { namesOf } from '../ladder.ts'
 import { type For, forOf, type Rule } from '../rule.ts'
@@ -43,7 +43,7 @@ function checkClear({ subject, conditions, clear, keepFiring, event }: Rule): Re
       {
         pointer: '/event/params',
         code: 'no-clear',
-        says: `${textOf(falling)}: what hovers there begins and ends again and again; give it a clear or a keepFiring`,
+        says: `${ruleText(falling)}: what hovers there begins and ends again and again; give it a clear or a keepFiring`,
       },
     ]
   }
@@ -51,7 +51,7 @@ function checkClear({ subject, conditions, clear, keepFiring, event }: Rule): Re
     const near = thresholds.find((other) => other.fact === leaf.fact && isNear(leaf, other))
     return near === undefined || !isNone(keepFiring)
       ? []
-      : [{ pointer, code: 'flappy', says: `clears at ${textOf(leaf)}, and fires at ${textOf(near)}` }]
+      : [{ pointer, code: 'flappy', says: `clears at ${ruleText(leaf)}, and fires at ${ruleText(near)}` }]
   })
 }
 
@@ -103,7 +103,7 @@ function checkTimes({ subject, conditions }: Rule): Remark[] {
           {
             pointer,
             code: 'absolute-time',
-            says: `${textOf(leaf)}: the same as a share of the cycle holds for every cycle`,
+            says: `${ruleText(leaf)}: the same as a share of the cycle holds for every cycle`,
           },
         ]
       : []

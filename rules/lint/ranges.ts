@@ -1,6 +1,6 @@
 /** Ranges of a fact's values that comparisons with numbers permit. Pure. */
 import type { Condition, Group, Leaf } from '../conditions.ts'
-import { textOf } from '../diff.ts'
+import { ruleText } from '../diff.ts'
 import { type Fact, factsOf } from '../facts.ts'
 import type { Ladder } from '../ladder.ts'
 import type { Rule } from '../rule.ts'
@@ -57,7 +57,7 @@ const isEmpty = ({ from, to, isFromOpen, isToOpen }: Range): boolean =>
   from > to || (from === to && (isFromOpen || isToOpen))
 
 /** Whether every number of one range is in the other. */
-export const isWithin = (inner: Range, outer: Range): boolean =>
+export const isRangeWithin = (inner: Range, outer: Range): boolean =>
   (inner.from > outer.from || (inner.from === outer.from && (inner.isFromOpen || !outer.isFromOpen))) &&
   (inner.to < outer.to || (inner.to === outer.to && (inner.isToOpen || !outer.isToOpen)))
 
@@ -72,8 +72,8 @@ export function checkRanges({ subject, conditions, ladder }: Rule): Remark[] {
   const always = leavesAt(conditions, '/conditions').flatMap(([leaf, pointer]): Remark[] => {
     const fact = facts.get(leaf.fact)
     const range = rangeOf(leaf)
-    if (fact === undefined || fact.nullable || range === undefined || !isWithin(possible(fact), range)) return []
-    return [{ pointer, code: 'always', says: `${textOf(leaf)} is always met: ${boundsOf(fact)}` }]
+    if (fact === undefined || fact.nullable || range === undefined || !isRangeWithin(possible(fact), range)) return []
+    return [{ pointer, code: 'always', says: `${ruleText(leaf)} is always met: ${boundsOf(fact)}` }]
   })
   return [...remarks, ...always, ...(ladder === null ? [] : beyondReach(ladder, facts.get(ladder.fact)))]
 }
@@ -99,7 +99,7 @@ function contradictions(group: Group, pointer: string, facts: ReadonlyMap<string
       ),
     )
     if (!isEmpty(ranges.reduce(both, start)) && values.size < 2) return []
-    const says = `${ofFact.map(textOf).join(' and ')} can never be met together${fact === undefined || ofFact.length > 1 ? '' : `: ${boundsOf(fact)}`}`
+    const says = `${ofFact.map(ruleText).join(' and ')} can never be met together${fact === undefined || ofFact.length > 1 ? '' : `: ${boundsOf(fact)}`}`
     return [{ pointer, code: 'impossible', says }]
   })
 }

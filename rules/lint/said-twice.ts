@@ -1,9 +1,9 @@
 /** Finds redundant rules: with the same conditions as another, or stricter ones that do no more. Pure. */
 import type { Leaf } from '../conditions.ts'
-import { textOf } from '../diff.ts'
+import { ruleText } from '../diff.ts'
 import type { Rule } from '../rule.ts'
 import { type Finding, findingOf } from './finding.ts'
-import { isWithin, rangeOf, required } from './ranges.ts'
+import { isRangeWithin, rangeOf, required } from './ranges.ts'
 
 /** The effects and the subjects of a rule: only rules that agree in both are compared. */
 const effectOf = ({ subject, match, event, level, ladder }: Rule): string => {
@@ -19,7 +19,7 @@ export function saidTwice(rules: readonly Rule[]): Finding[] {
   )
   return [...groups.values()].flatMap((alike) =>
     alike.flatMap((rule, n) => {
-      const same = alike.slice(0, n).find((other) => textOf(other.conditions) === textOf(rule.conditions))
+      const same = alike.slice(0, n).find((other) => ruleText(other.conditions) === ruleText(rule.conditions))
       if (same !== undefined) {
         const says = `${same.name} (${same.file}) has the same conditions, level and actions`
         return [findingOf(rule, { pointer: '/conditions', code: 'duplicate', says })]
@@ -36,7 +36,7 @@ export function saidTwice(rules: readonly Rule[]): Finding[] {
 function isImplied(rule: Rule, other: Rule): boolean {
   const [ours, theirs] = [plainLeaves(rule), plainLeaves(other)]
   if (ours === undefined || theirs === undefined) return false
-  if (textOf(rule.conditions) === textOf(other.conditions)) return false
+  if (ruleText(rule.conditions) === ruleText(other.conditions)) return false
   return theirs.every((their) => ours.some((our) => implies(our, their)))
 }
 
@@ -50,6 +50,6 @@ function plainLeaves({ conditions }: Rule): Leaf[] | undefined {
 function implies(our: Leaf, their: Leaf): boolean {
   if (our.fact !== their.fact) return false
   const [inner, outer] = [rangeOf(our), rangeOf(their)]
-  if (inner !== undefined && outer !== undefined) return isWithin(inner, outer)
-  return textOf(our) === textOf(their)
+  if (inner !== undefined && outer !== undefined) return isRangeWithin(inner, outer)
+  return ruleText(our) === ruleText(their)
 }

@@ -102,13 +102,13 @@ function checkOccurrence({ once, occurrence }: RuleEvent['params'], subject: Sub
   }
 }
 
-interface Said {
+interface EventNames {
   readonly subject: SubjectKind
   /** Names other than facts. */
   readonly names: Readonly<Record<string, string>>
 }
 
-function checkMessage(message: string, pointer: string, { subject, names }: Said, report: Report): void {
+function checkMessage(message: string, pointer: string, { subject, names }: EventNames, report: Report): void {
   const facts = factsOf(subject)
   const stray = strayBrace(message)
   if (stray !== undefined) {

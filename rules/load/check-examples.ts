@@ -4,13 +4,13 @@ import { didYouMean } from '../../domain/spelling.ts'
 import type { FactValue } from '../../domain/watchdog/fact.ts'
 import type { SubjectKind } from '../../domain/watchdog/subject.ts'
 import { factsRead, type Group } from '../conditions.ts'
-import { decide } from '../engine/evaluate.ts'
+import { decideRule } from '../engine/evaluate.ts'
 import { type Fact, type Facts, factsOf } from '../facts.ts'
 import { type Ladder, stepReached } from '../ladder.ts'
 import type { Examples } from '../rule-file.ts'
 import { below, type Report } from './faults.ts'
 
-interface Exampled {
+interface ExampleRule {
   readonly subject: SubjectKind
   readonly conditions: Group
   /** Null: the rule has none. */
@@ -20,13 +20,13 @@ interface Exampled {
 
 /** Reports examples with missing or wrong facts, or with another result than stated. Also reports a missing result. */
 export async function checkExamples(
-  { subject, conditions, ladder, examples }: Exampled,
+  { subject, conditions, ladder, examples }: ExampleRule,
   report: Report,
 ): Promise<void> {
   for (const [n, { fires, facts, step }] of examples.entries()) {
     const pointer = `/examples/${n}`
     if (!checkFacts(facts, { subject, conditions, pointer: `${pointer}/facts` }, report)) continue
-    const { met, leaves } = await decide(conditions, facts)
+    const { met, leaves } = await decideRule(conditions, facts)
     checkStep(step, met && ladder !== null ? stepReached(ladder, facts[ladder.fact]) : null, pointer, report)
     if (met === fires) continue
     const seen = leaves.map(

@@ -69,7 +69,7 @@ function checkText(
 }
 
 /** Why a text is not JSON, and where. */
-interface Broken extends TextPlace {
+interface TextFault extends TextPlace {
   readonly error: string
 }
 
@@ -77,7 +77,7 @@ interface Broken extends TextPlace {
  * The message is that of `JSON.parse`. So is the place, if the message has one; otherwise it is momoa's, whose errors
  * end in it: `(2:6)`.
  */
-function brokenAt(error: unknown, text: string): Broken {
+function brokenAt(error: unknown, text: string): TextFault {
   const words = messageOf(text) ?? String(error)
   const place = / at position \d+ \(line (\d+) column (\d+)\)$/.exec(words) ?? /\((\d+):(\d+)\)$/.exec(String(error))
   const lines = text.split('\n')
@@ -105,7 +105,7 @@ interface Nesting {
 }
 
 /** How deep brackets are nested, read token by token: what nests endlessly never reaches a parser. */
-function nestingOf(text: string): Nesting | Broken {
+function nestingOf(text: string): Nesting | TextFault {
   try {
     let open = 0
     let depth = 0
@@ -121,7 +121,7 @@ function nestingOf(text: string): Nesting | Broken {
   }
 }
 
-function parsed(text: string): { readonly root: ValueNode; readonly value: unknown } | Broken {
+function parsed(text: string): { readonly root: ValueNode; readonly value: unknown } | TextFault {
   try {
     return { root: parse(text).body, value: JSON.parse(text) }
   } catch (error) {

@@ -17,16 +17,16 @@ import { checkBesideLadder, readLadder } from './check-ladder.ts'
 import { checkShape } from './check-shape.ts'
 import { type ReadSource, readSource } from './check-text.ts'
 import { FaultList, isRecord, type RuleFault } from './faults.ts'
-import { readConditions, type Shared } from './read-conditions.ts'
+import { readConditions, type SharedSource } from './read-conditions.ts'
 
-export interface RuleSet {
+export interface LoadedRuleSet {
   /** Sorted by name; empty if there are faults. */
   readonly rules: readonly Rule[]
   readonly faults: readonly RuleFault[]
 }
 
 /** Checks and loads a set of rule files. Files in a folder named `conditions` contain shared conditions. */
-export async function loadRuleSet(files: readonly RuleSource[]): Promise<RuleSet> {
+export async function loadRuleSet(files: readonly RuleSource[]): Promise<LoadedRuleSet> {
   const faults = new FaultList()
   if (files.length > BOUNDS.files) {
     faults.of('')('', files.length, `at most ${BOUNDS.files} rule files`)
@@ -41,7 +41,7 @@ export async function loadRuleSet(files: readonly RuleSource[]): Promise<RuleSet
  * Loads a stored set. Its texts and examples were checked when it was pushed; its rules are checked again, because this
  * build may not support them.
  */
-export function loadStoredRules(files: readonly RuleSource[]): Promise<RuleSet> {
+export function loadStoredRules(files: readonly RuleSource[]): Promise<LoadedRuleSet> {
   const faults = new FaultList()
   return loadFiles(files, faults, (file) => readStored(file, faults), false)
 }
@@ -51,7 +51,7 @@ async function loadFiles(
   faults: FaultList,
   readFile: (file: RuleSource) => ReadSource | undefined,
   withExamples: boolean,
-): Promise<RuleSet> {
+): Promise<LoadedRuleSet> {
   const read: ReadSource[] = []
   for (const file of files) {
     const source = await faults.until(() => readFile(file))
@@ -122,8 +122,8 @@ function checkNames(sources: readonly ReadSource[]): void {
 const subjectOf = (value: unknown): SubjectKind | undefined =>
   SUBJECT_KINDS.find((subject) => subject === field(value, 'subject'))
 
-async function sharedOf(sources: readonly ReadSource[], faults: FaultList): Promise<ReadonlyMap<string, Shared>> {
-  const shared = new Map<string, Shared>()
+async function sharedOf(sources: readonly ReadSource[], faults: FaultList): Promise<ReadonlyMap<string, SharedSource>> {
+  const shared = new Map<string, SharedSource>()
   for (const { value, report } of sources) {
     await faults.until(() => checkShape(SharedConditionFile, value, '', report))
     const name = field(value, 'name')
@@ -140,7 +140,7 @@ async function sharedOf(sources: readonly ReadSource[], faults: FaultList): Prom
 
 async function ruleOf(
   { file, value, report }: ReadSource,
-  shared: ReadonlyMap<string, Shared>,
+  shared: ReadonlyMap<string, SharedSource>,
   withExamples: boolean,
 ): Promise<Rule | undefined> {
   checkShape(RuleFile, value, '', report)

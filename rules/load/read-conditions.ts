@@ -21,7 +21,7 @@ import { below, isRecord, type Report } from './faults.ts'
 import { readOperand } from './read-operand.ts'
 
 /** Shared conditions, as in their file. */
-export interface Shared {
+export interface SharedSource {
   readonly subject: SubjectKind
   readonly conditions: unknown
   readonly report: Report
@@ -30,7 +30,7 @@ export interface Shared {
 /** The reader's place in a rule. */
 interface Place {
   readonly subject: SubjectKind
-  readonly shared: ReadonlyMap<string, Shared>
+  readonly shared: ReadonlyMap<string, SharedSource>
   readonly report: Report
   readonly pointer: string
   readonly depth: number

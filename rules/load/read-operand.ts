@@ -7,7 +7,7 @@ import type { Fact } from '../facts.ts'
 import { BOUNDS } from '../rule-file.ts'
 import { below, isRecord, type Report } from './faults.ts'
 
-interface Asked {
+interface OperandSource {
   readonly fact: Fact
   readonly operator: OperatorWords
   readonly pointer: string
@@ -24,7 +24,7 @@ const unitOf = ({ unit }: Fact): string => (unit === null ? '' : ` in ${unit}`)
 const kindOf = (fact: Fact): string => (isNumeric(fact) ? `number${unitOf(fact)}` : fact.type)
 
 /** Reads an operand, and reports one that does not fit. @returns undefined if it does not fit */
-export function readOperand(value: unknown, asked: Asked): Operand | undefined {
+export function readOperand(value: unknown, asked: OperandSource): Operand | undefined {
   const { fact, operator, pointer, place } = asked
   const refuse = (expected: string, hint?: string): undefined => {
     place.report(pointer, value, expected, hint)
@@ -62,7 +62,7 @@ function readScalar(value: unknown, fact: Fact): Scalar | undefined {
   return typeof value === 'string' && value.length <= BOUNDS.textChars ? value : undefined
 }
 
-function readList(value: unknown, { fact, pointer, place }: Asked): readonly Scalar[] | undefined {
+function readList(value: unknown, { fact, pointer, place }: OperandSource): readonly Scalar[] | undefined {
   if (!Array.isArray(value) || value.length === 0 || value.length > BOUNDS.listItems) {
     place.report(pointer, value, `a list of 1 to ${BOUNDS.listItems} values, each ${expectedOf(fact)}`)
     return undefined
@@ -75,7 +75,7 @@ function readList(value: unknown, { fact, pointer, place }: Asked): readonly Sca
   return read.length === value.length ? read : undefined
 }
 
-function readReference(value: Readonly<Record<string, unknown>>, asked: Asked): FactReference | undefined {
+function readReference(value: Readonly<Record<string, unknown>>, asked: OperandSource): FactReference | undefined {
   const { fact, pointer, place, readFact } = asked
   const strangers = Object.keys(value).filter((key) => key !== 'fact')
   for (const key of strangers) {

@@ -5,7 +5,7 @@
 import { LogLevel, labelOf } from '../../domain/codes.ts'
 import { cycleAt } from '../../domain/time/cycle.ts'
 import { instantText, readInstant } from './instant.ts'
-import type { Played } from './play.ts'
+import type { PlayResult } from './play.ts'
 import { ENTRY_KINDS, type Expectation, type ExpectedEntry } from './test-file.ts'
 
 /** A difference, in words. */
@@ -18,7 +18,7 @@ export interface Miss {
 
 export function compare(
   { alerts = [], entries = [], mails = [], suspensions = [] }: Expectation,
-  played: Played,
+  played: PlayResult,
 ): Miss[] {
   return [
     ...alerts.flatMap((asked, n) => missedPhase(asked, `/alerts/${n}`, played)),
@@ -28,7 +28,7 @@ export function compare(
   ]
 }
 
-const after = (ms: number, { startsAt }: Played): number => ms - startsAt
+const after = (ms: number, { startsAt }: PlayResult): number => ms - startsAt
 const isAt = (text: string, ms: number): boolean => {
   const { at, until } = readInstant(text)
   return ms >= at && ms < until
@@ -37,7 +37,7 @@ const isAt = (text: string, ms: number): boolean => {
 function missedPhase(
   [when, subject, phase, rule]: NonNullable<Expectation['alerts']>[number],
   pointer: string,
-  played: Played,
+  played: PlayResult,
 ): Miss[] {
   const { startsAt, billingCycle, phases } = played
   const at = startsAt + readInstant(when).at
@@ -54,11 +54,11 @@ function missedPhase(
     : [{ pointer, expected: `${when} ${subject} ${phase}`, got: got.join(', ') }]
 }
 
-interface Happened {
+interface Occasion {
   readonly at: number
   readonly words: string
 }
-interface LogEntry extends Happened {
+interface LogEntry extends Occasion {
   readonly kind: string
   readonly what: string
   readonly subject: string
@@ -66,7 +66,7 @@ interface LogEntry extends Happened {
   readonly message: string
 }
 
-const entriesOf = (played: Played): LogEntry[] =>
+const entriesOf = (played: PlayResult): LogEntry[] =>
   [
     ...played.entries.map(({ at, kind, rule, subject, level, message }) => ({
       at: after(at, played),
@@ -100,12 +100,12 @@ function isEntry(expected: ExpectedEntry, entry: LogEntry): boolean {
   )
 }
 
-interface Suspended extends Happened {
+interface SuspensionOccasion extends Occasion {
   readonly sim: string
   readonly to: number | null
 }
 
-const suspensionsOf = (played: Played): Suspended[] =>
+const suspensionsOf = (played: PlayResult): SuspensionOccasion[] =>
   played.suspensions.map(({ sim, rule, from, to }) => ({
     at: after(from, played),
     sim,
@@ -113,14 +113,16 @@ const suspensionsOf = (played: Played): Suspended[] =>
     words: `${sim} from ${instantText(after(from, played))} to ${to === null ? 'the end' : instantText(after(to, played))}, by ${rule}`,
   }))
 
-const isSuspension = ({ sim, from, to }: NonNullable<Expectation['suspensions']>[number], got: Suspended): boolean =>
-  sim === got.sim && isAt(from, got.at) && (to === undefined || (got.to !== null && isAt(to, got.to)))
+const isSuspension = (
+  { sim, from, to }: NonNullable<Expectation['suspensions']>[number],
+  got: SuspensionOccasion,
+): boolean => sim === got.sim && isAt(from, got.at) && (to === undefined || (got.to !== null && isAt(to, got.to)))
 
 /** Most unexpected reactions shown next to each missing one. */
 const MOST_SHOWN = 3
 
 /** Pairs expectations with reactions, as many as possible. Unpaired ones on either side are misses. */
-function matched<E extends object, H extends Happened>(
+function matched<E extends object, H extends Occasion>(
   expected: readonly E[],
   happened: readonly H[],
   list: string,
@@ -154,7 +156,7 @@ function matched<E extends object, H extends Happened>(
 }
 
 /** Notices are counted by the time their mail leaves at the earliest. */
-function missedMails(mails: NonNullable<Expectation['mails']>, played: Played): Miss[] {
+function missedMails(mails: NonNullable<Expectation['mails']>, played: PlayResult): Miss[] {
   const due = played.notices.map((notice) => ({ ...notice, due: after(notice.dueAt, played) }))
   const wrong = mails.flatMap(({ at, notices }, n): Miss[] => {
     const there = due.filter((one) => isAt(at, one.due))

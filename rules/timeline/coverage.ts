@@ -30,7 +30,7 @@ export interface TestCoverage {
   readonly pct: number
 }
 
-interface Tried extends LeafCoverage {
+interface LeafTrial extends LeafCoverage {
   readonly seen: Set<Way>
   readonly isMet: (facts: Facts) => boolean
 }
@@ -39,7 +39,7 @@ interface Tried extends LeafCoverage {
 export class Coverage {
   readonly #rules: readonly {
     readonly rule: Rule
-    readonly groups: readonly { readonly group: Group; readonly leaves: readonly Tried[] }[]
+    readonly groups: readonly { readonly group: Group; readonly leaves: readonly LeafTrial[] }[]
   }[]
 
   constructor(rules: readonly Rule[]) {
@@ -75,7 +75,7 @@ export class Coverage {
 }
 
 function groupOf(rule: Rule, group: Group, pointer: string) {
-  const leaves = placesOf(group, pointer).map(({ leaf, at }): Tried => {
+  const leaves = placesOf(group, pointer).map(({ leaf, at }): LeafTrial => {
     const { decide } = compileConditions(leaf, rule.subject)
     const operand = JSON.stringify(leaf.value)
     return {

@@ -16,9 +16,9 @@ import { pickTargets } from '../alerts/pick-sims.ts'
 import { standsStill } from '../alerts/stand-still.ts'
 import type { Moment } from '../facts-of.ts'
 import type { Rule } from '../rule.ts'
-import { type Estate, pickable, type SimState, setStatus } from './estate.ts'
+import { type Estate, pickable, setStatus, type TimelineSim } from './estate.ts'
 
-export interface Suspension {
+export interface TimelineSuspension {
   readonly sim: string
   readonly rule: string
   readonly from: number
@@ -31,23 +31,23 @@ export interface Suspension {
 
 /** The machine of a SIM that a rule suspends for a subject in the running cycle, or is about to. */
 interface Run {
-  readonly sim: SimState
+  readonly sim: TimelineSim
   readonly rule: Rule
   readonly by: string
   state: SuspensionState
-  suspension: Suspension | null
+  suspension: TimelineSuspension | null
 }
 
 /** An instant. `staleSince`: null if the usage feed is not stale. */
 type When = Pick<Moment, 'at' | 'cycle'> & { readonly staleSince: number | null }
 
-export interface Would {
+export interface WouldSuspension {
   readonly at: number
   readonly rule: string
   readonly sim: string
 }
 
-export interface Wished {
+export interface EnforcementWish {
   readonly rule: Rule
   readonly subject: Subject
   readonly wish: Wish
@@ -55,8 +55,8 @@ export interface Wished {
 }
 
 export class Enforcement {
-  readonly suspensions: Suspension[] = []
-  readonly would: Would[] = []
+  readonly suspensions: TimelineSuspension[] = []
+  readonly would: WouldSuspension[] = []
   /** SIMs that rules would have suspended in the cycle. */
   #logged = new Set<string>()
   #runs: Run[] = []
@@ -73,7 +73,7 @@ export class Enforcement {
   }
 
   /** Carries out the wish of an alert. @returns whether the status of a SIM has changed */
-  wish({ rule, subject, wish, permission }: Wished, when: When): boolean {
+  wish({ rule, subject, wish, permission }: EnforcementWish, when: When): boolean {
     if (wish === 'keep') return false
     const by = `${subject.kind}:${subject.id}`
     const runs = this.#runs.filter((run) => run.by === by && run.rule.name === rule.name)
@@ -108,7 +108,7 @@ export class Enforcement {
   }
 
   /** A person gives a SIM a status: the watchdog leaves it alone for the cycle. */
-  byPerson(sim: SimState, status: SimStatus, at: number, cycle: Cycle): void {
+  byPerson(sim: TimelineSim, status: SimStatus, at: number, cycle: Cycle): void {
     sim.heldIn = cycle.key
     for (const one of this.suspensions) if (one.sim === sim.name && one.to === null) one.to = at
     setStatus(sim, status, at, cycle)
@@ -148,10 +148,10 @@ export class Enforcement {
     return { type: 'answered', answer: { do: 'stay' } }
   }
 
-  #targetsOf(rule: Rule, subject: Subject, cycle: Cycle, isWould: boolean): SimState[] {
+  #targetsOf(rule: Rule, subject: Subject, cycle: Cycle, isWould: boolean): TimelineSim[] {
     const { sims, pools } = this.#estate
     const isLogged = (id: number) => isWould && this.#logged.has(`${rule.name}/${id}`)
-    const isOpen = (sim: SimState) => mayBeSuspended(sim, cycle) && !isLogged(sim.id)
+    const isOpen = (sim: TimelineSim) => mayBeSuspended(sim, cycle) && !isLogged(sim.id)
     if (subject.kind === 'sim') return sims.filter((sim) => sim.id === subject.id && isOpen(sim))
     const pool = pools.find(({ id }) => id === subject.id)
     if (subject.kind !== 'pool' || pool === undefined) return []
@@ -162,5 +162,5 @@ export class Enforcement {
   }
 }
 
-const mayBeSuspended = ({ status, exempt, heldIn }: SimState, { key }: Cycle): boolean =>
+const mayBeSuspended = ({ status, exempt, heldIn }: TimelineSim, { key }: Cycle): boolean =>
   status === SimStatus.Active && !exempt && heldIn !== key

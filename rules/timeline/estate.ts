@@ -24,10 +24,10 @@ import { type Moment, SILENT_SHARE, TICKETS_SHARE } from '../facts-of.ts'
 import type { TimelineTest } from './test-file.ts'
 
 /** MB of a timeline in whole bytes. */
-export const bytesOf = (megabytes: number): number => Math.round(megabytes * 1e6)
+export const usedBytes = (megabytes: number): number => Math.round(megabytes * 1e6)
 
 /** A received record. */
-interface Used {
+interface UsageEntry {
   readonly at: number
   readonly bytes: number
   readonly sms: number
@@ -45,7 +45,7 @@ export interface PoolState extends Settings {
   readonly tariff: Allowance
 }
 
-export interface SimState extends Settings {
+export interface TimelineSim extends Settings {
   readonly id: number
   readonly name: string
   readonly tag: string
@@ -59,7 +59,7 @@ export interface SimState extends Settings {
   devices: number
   deviceChangedAt: number | null
   lastSeenAt: number | null
-  readonly used: Used[]
+  readonly used: UsageEntry[]
   /** Keys of cycles with a moment in which it was Active. */
   readonly activeIn: Set<string>
 }
@@ -67,7 +67,7 @@ export interface SimState extends Settings {
 export interface Estate {
   readonly billingCycle: string
   readonly pools: readonly PoolState[]
-  readonly sims: readonly SimState[]
+  readonly sims: readonly TimelineSim[]
   readonly tickets: { readonly at: number; readonly done: number; readonly failed: number }[]
   readonly feedEvery: string
   receivedAt: number | null
@@ -94,7 +94,7 @@ export function estateOf(test: TimelineTest, startsAt: number): Estate {
   const tariffs = new Map(
     Object.entries(test.tariffs ?? {}).map(([name, { type, allowanceMB }]) => [
       name,
-      { type: TariffType[type], allowanceBytes: bytesOf(allowanceMB) },
+      { type: TariffType[type], allowanceBytes: usedBytes(allowanceMB) },
     ]),
   )
   const pools = Object.entries(test.pools ?? {}).map(
@@ -106,7 +106,7 @@ export function estateOf(test: TimelineTest, startsAt: number): Estate {
     }),
   )
   const { key } = cycleAt(billingCycle, startsAt)
-  const sims = Object.entries(test.sims ?? {}).map(([name, sim], n): SimState => {
+  const sims = Object.entries(test.sims ?? {}).map(([name, sim], n): TimelineSim => {
     const status = SimStatus[sim.status ?? 'Active']
     return {
       ...settingsOf(sim),
@@ -137,7 +137,7 @@ export function estateOf(test: TimelineTest, startsAt: number): Estate {
   }
 }
 
-export function setStatus(sim: SimState, status: SimStatus, at: number, cycle: Cycle): void {
+export function setStatus(sim: TimelineSim, status: SimStatus, at: number, cycle: Cycle): void {
   if (sim.status === status) return
   sim.status = status
   sim.statusSince = at
@@ -150,7 +150,7 @@ export function beginCycle({ sims }: Estate, { key }: Cycle): void {
 }
 
 /** Receives a record. @param at the record's instant, which may be before `receivedAt` */
-export function receive(estate: Estate, sim: SimState, used: Used, receivedAt: number): void {
+export function receive(estate: Estate, sim: TimelineSim, used: UsageEntry, receivedAt: number): void {
   sim.used.push(used)
   sim.lastSeenAt = Math.max(sim.lastSeenAt ?? used.at, used.at)
   estate.newestAt = Math.max(estate.newestAt ?? used.at, used.at)
@@ -167,9 +167,10 @@ export function feedOf({ sims, receivedAt, newestAt, feedEvery }: Estate): FeedR
   }
 }
 
-const within = ({ used }: SimState, { startsAt, endsAt }: Cycle): Used[] =>
+const within = ({ used }: TimelineSim, { startsAt, endsAt }: Cycle): UsageEntry[] =>
   used.filter(({ at }) => at >= startsAt && at < endsAt)
-const sumOf = (used: readonly Used[], what: 'bytes' | 'sms'): number => used.reduce((sum, one) => sum + one[what], 0)
+const sumOf = (used: readonly UsageEntry[], what: 'bytes' | 'sms'): number =>
+  used.reduce((sum, one) => sum + one[what], 0)
 
 const seatsOf = ({ sims }: Estate, pool: PoolState | null) => sims.filter((sim) => sim.pool === pool)
 
@@ -184,7 +185,7 @@ function figuresOf(estate: Estate, pool: PoolState | null, cycle: Cycle): PoolFi
   return poolFigures(pool?.tariff ?? null, rows)
 }
 
-function windowSums(sims: readonly SimState[], { windows }: Moment): WindowSums {
+function windowSums(sims: readonly TimelineSim[], { windows }: Moment): WindowSums {
   const all = sims.flatMap(({ used }) => used).filter(({ at }) => at < windows.until.getTime())
   const since = (from: Date, what: 'bytes' | 'sms') =>
     sumOf(
@@ -201,7 +202,7 @@ function windowSums(sims: readonly SimState[], { windows }: Moment): WindowSums 
 }
 
 /** The row of a SIM, as the store would read it. */
-export function simRowOf(estate: Estate, sim: SimState, moment: Moment): SimRow & JudgedFigures & WindowSums {
+export function simRowOf(estate: Estate, sim: TimelineSim, moment: Moment): SimRow & JudgedFigures & WindowSums {
   const { cycle } = moment
   const pool = figuresOf(estate, sim.pool, cycle)
   const row = pool.rows.find(({ simId }) => simId === sim.id)

@@ -9,14 +9,14 @@ const UNITS_MS = [86_400_000, 3_600_000, 60_000, 1000]
 export const INSTANT_PATTERN = INSTANT.source
 
 /** Milliseconds after the start of the timeline. */
-export interface Written {
+export interface InstantRange {
   readonly at: number
   /** First instant after the range. */
   readonly until: number
 }
 
 /** Reads an instant. @throws Error for anything else */
-export function readInstant(text: string): Written {
+export function readInstant(text: string): InstantRange {
   const found = INSTANT.exec(text)
   if (found === null) throw new Error(`not an instant of a timeline: ${text}`)
   const parts = found.slice(1)

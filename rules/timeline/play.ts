@@ -11,24 +11,24 @@ import type { Facts } from '../facts.ts'
 import { momentOf } from '../facts-of.ts'
 import type { Rule } from '../rule.ts'
 import type { Coverage } from './coverage.ts'
-import { Enforcement, type Suspension, type Would } from './enforce.ts'
-import { beginCycle, bytesOf, type Estate, estateOf, feedOf, receive, type SimState } from './estate.ts'
+import { Enforcement, type TimelineSuspension, type WouldSuspension } from './enforce.ts'
+import { beginCycle, type Estate, estateOf, feedOf, receive, type TimelineSim, usedBytes } from './estate.ts'
 import { readInstant } from './instant.ts'
 import { isNumeric, readSeries } from './series.ts'
 import { subjectsOf, TENANT } from './subjects.ts'
 import { TEST_BOUNDS, type TimelineEvent, type TimelineTest } from './test-file.ts'
-import { type Notice, type PhaseChange, type Told, Watch } from './watch.ts'
+import { type PhaseChange, type TimelineNotice, type TimelineTelling, Watch } from './watch.ts'
 
 /** The reactions of the rules. Instants are epoch milliseconds. */
-export interface Played {
+export interface PlayResult {
   readonly startsAt: number
   readonly endsAt: number
   readonly billingCycle: string
-  readonly entries: readonly Told[]
-  readonly notices: readonly Notice[]
+  readonly entries: readonly TimelineTelling[]
+  readonly notices: readonly TimelineNotice[]
   readonly phases: readonly PhaseChange[]
-  readonly suspensions: readonly Suspension[]
-  readonly would: readonly Would[]
+  readonly suspensions: readonly TimelineSuspension[]
+  readonly would: readonly WouldSuspension[]
   /** It was ended, because it took more evaluations than a test may. */
   readonly isCutOff: boolean
 }
@@ -55,12 +55,12 @@ class Agenda {
 }
 
 /** Replaces the usage of an estate for a single rule with given facts. */
-interface Given {
+interface GivenFacts {
   facts: Record<string, FactValue>
 }
 
 /** @param rules those that the test is about; the test was checked against them */
-export async function play(test: TimelineTest, rules: readonly Rule[], coverage: Coverage): Promise<Played> {
+export async function play(test: TimelineTest, rules: readonly Rule[], coverage: Coverage): Promise<PlayResult> {
   const startsAt = Date.parse(test.start)
   const stepMs = durationMs(test.step ?? 'P1D')
   const [alone] = test.facts === undefined ? [] : rules
@@ -68,16 +68,16 @@ export async function play(test: TimelineTest, rules: readonly Rule[], coverage:
   const watch = new Watch(rules, coverage, alone !== undefined)
   const enforcement = new Enforcement(estate)
   const agenda = new Agenda()
-  const given: Given = { facts: {} }
+  const given: GivenFacts = { facts: {} }
   const late = new Set<number>()
   const arrival = arrivalOf(test, startsAt)
   const { billingCycle } = estate
   const isLate = (at: number, now: number) => at < cycleAt(billingCycle, now).startsAt
 
-  const record = (sim: SimState, at: number, used: { readonly MB?: number; readonly sms?: number }) => {
+  const record = (sim: TimelineSim, at: number, used: { readonly MB?: number; readonly sms?: number }) => {
     const now = arrival(at)
     agenda.add(now, () => {
-      receive(estate, sim, { at, bytes: bytesOf(used.MB ?? 0), sms: used.sms ?? 0 }, now)
+      receive(estate, sim, { at, bytes: usedBytes(used.MB ?? 0), sms: used.sms ?? 0 }, now)
       if (isLate(at, now)) late.add(at)
     })
   }
@@ -179,8 +179,8 @@ function arrivalOf({ feed }: TimelineTest, startsAt: number): (at: number) => nu
 
 interface Planning {
   readonly estate: Estate
-  readonly record: (sim: SimState, at: number, used: { readonly MB?: number; readonly sms?: number }) => void
-  readonly given: Given
+  readonly record: (sim: TimelineSim, at: number, used: { readonly MB?: number; readonly sms?: number }) => void
+  readonly given: GivenFacts
   readonly agenda: Agenda
   readonly arrival: (at: number) => number
 }

@@ -7,7 +7,7 @@ import { play } from './play.ts'
 import type { ReadTests } from './read.ts'
 import { TEST_BOUNDS } from './test-file.ts'
 
-export interface Failure extends Miss {
+export interface TestFailure extends Miss {
   readonly at?: TextPlace
 }
 
@@ -15,7 +15,7 @@ export interface TestResult {
   readonly file: string
   readonly title: string
   /** Empty: it has passed. */
-  readonly failures: readonly Failure[]
+  readonly failures: readonly TestFailure[]
 }
 
 export interface RunTests {

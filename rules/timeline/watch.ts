@@ -12,7 +12,7 @@ import { byName, inhibitorsByPool } from '../alerts/inhibit.ts'
 import type { TellingKind } from '../alerts/keys.ts'
 import { endedMessage, tellingMessage } from '../alerts/message.ts'
 import { type AlertPhase, isDecidedAt, scopesAt } from '../alerts/state.ts'
-import { isWatched, keyOf, matchedOf, sharedPoolOf } from '../alerts/subject.ts'
+import { isWatched, matchedOf, sharedPoolOf, subjectKey } from '../alerts/subject.ts'
 import { settled } from '../alerts/take-back.ts'
 import { levelOfTelling, type Telling } from '../alerts/telling.ts'
 import { COMPARISONS } from '../compile/comparisons.ts'
@@ -28,10 +28,10 @@ import { levelAt } from '../ladder.ts'
 import type { Rule } from '../rule.ts'
 import type { Stage } from '../rule-file.ts'
 import type { Coverage } from './coverage.ts'
-import type { Wished } from './enforce.ts'
+import type { EnforcementWish } from './enforce.ts'
 import type { TimelineSubject } from './subjects.ts'
 
-export interface Told {
+export interface TimelineTelling {
   readonly at: number
   readonly kind: TellingKind
   readonly key: string
@@ -41,7 +41,7 @@ export interface Told {
   readonly message: string
 }
 
-export interface Notice extends Told {
+export interface TimelineNotice extends TimelineTelling {
   /** When its mail leaves at the earliest. */
   readonly dueAt: number
 }
@@ -62,8 +62,8 @@ const GROUP_FIRST_MS = 60_000
 const TICK_MS = 1000
 
 export class Watch {
-  readonly entries: Told[] = []
-  notices: Notice[] = []
+  readonly entries: TimelineTelling[] = []
+  notices: TimelineNotice[] = []
   readonly phases: PhaseChange[] = []
   evaluations = 0
   readonly #coverage: Coverage
@@ -97,14 +97,14 @@ export class Watch {
     subject: TimelineSubject,
     facts: Facts,
     moment: Moment,
-  ): Promise<{ readonly wishes: Wished[]; readonly nextAt: number }> {
+  ): Promise<{ readonly wishes: EnforcementWish[]; readonly nextAt: number }> {
     this.evaluations += 1
     const { at: now, cycle } = moment
     const decided = isWatched(subject) ? this.#rules.filter((rule) => isDecidedAt(rule, moment)) : []
     const attached = decided.filter((rule) => this.#covers(rule, subject))
     const tariffs = tariffBit(subject.kind === 'sim' ? subject.row.tariffType : null)
     const outcomes: RuleOutcome[] = []
-    const wishes: Wished[] = []
+    const wishes: EnforcementWish[] = []
     let nextAt = NEVER
     for (const rule of attached) {
       outcomes.push(await this.#outcomeOf(rule, facts))
@@ -143,7 +143,9 @@ export class Watch {
 
   #alertsOf(subject: Subject, moment: Moment): KeptAlert[] {
     const scopes = scopesAt(moment)
-    return [...this.#alerts.values()].filter((alert) => keyOf(alert) === keyOf(subject) && scopes.includes(alert.scope))
+    return [...this.#alerts.values()].filter(
+      (alert) => subjectKey(alert) === subjectKey(subject) && scopes.includes(alert.scope),
+    )
   }
 
   #covers(rule: Rule, subject: TimelineSubject): boolean {
@@ -176,7 +178,7 @@ export class Watch {
     const taken = new Set(decision.takeBack?.fired.map(({ key }) => key).filter((key) => waiting.has(key)) ?? [])
     this.notices = this.notices.filter(({ key }) => !taken.has(key))
     const { next, notices } = settled(decision, taken)
-    const toldOf = (telling: Telling): Told => {
+    const toldOf = (telling: Telling): TimelineTelling => {
       const message = tellingMessage(rule, facts, telling.kind, next.step)
       return {
         at,
@@ -199,14 +201,14 @@ export class Watch {
 
   #keep(alert: KeptAlert, name: string, at: number): void {
     const { rule, scope, state } = alert
-    const key = `${rule}/${keyOf(alert)}/${scope}`
+    const key = `${rule}/${subjectKey(alert)}/${scope}`
     const before = this.#alerts.get(key)?.state.phase ?? 'inactive'
     if (before !== state.phase) this.phases.push({ at, rule, subject: name, scope, phase: state.phase })
     this.#alerts.set(key, alert)
   }
 
   /** Withdraws an open alert of a rule that no longer covers a subject. */
-  #withdraw(alert: KeptAlert, subject: TimelineSubject, at: number): Wished[] {
+  #withdraw(alert: KeptAlert, subject: TimelineSubject, at: number): EnforcementWish[] {
     const { rule: name, scope, state: previous } = alert
     const { next, entries, takeBack, wish } = withdrawAlert({ name: { rule: name, subject, scope }, previous, now: at })
     const rule = this.#rules.find((one) => one.name === name)

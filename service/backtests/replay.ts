@@ -22,7 +22,7 @@ import { countUsage } from '../usage/record-usage.ts'
 import { openRunningCycle } from '../usage/rows/open-in-slices.ts'
 import type { EvaluationOptions } from '../watchdog/options.ts'
 import { openPlayer, type PlayedStore } from './play.ts'
-import { countPast, fillTables, type Span } from './rows/fill.ts'
+import { countPast, fillTables, type ReplaySpan } from './rows/fill.ts'
 import {
   hidePools,
   insertPastTicket,
@@ -63,7 +63,7 @@ export interface ReplayOptions {
 }
 
 /** The records that could not be repeated. */
-export interface Undecided {
+export interface ReplayGaps {
   /** Usage records that do not count, because an earlier one is missing: a correction would take a total below 0. */
   records: number
   /** Tickets of persons that do not fit the actions of the replayed rules. */
@@ -72,9 +72,9 @@ export interface Undecided {
   settings: number
 }
 
-export interface Replayed {
+export interface ReplayResult {
   readonly records: number
-  readonly undecided: Readonly<Undecided>
+  readonly undecided: Readonly<ReplayGaps>
 }
 
 /** Accepts each mail at once. */
@@ -86,11 +86,11 @@ const send: MailChannel['send'] = async () => ({ outcome: 'delivered', code: nul
  * @param db a single connection, which its maker closes afterwards
  * @throws ServiceError `invalid_request` for too many records
  */
-export async function replay(db: Db, question: ReplayQuestion, options: ReplayOptions): Promise<Replayed> {
+export async function replay(db: Db, question: ReplayQuestion, options: ReplayOptions): Promise<ReplayResult> {
   const { tenantId, billingCycle, startsAt, endsAt, rules } = question
   const usageFrom = new Date(startsAt - Math.max(LOOK_BACK_MS, endsAt - startsAt))
   // The end belongs to the next cycle.
-  const span: Span = {
+  const span: ReplaySpan = {
     from: new Date(startsAt),
     until: new Date(endsAt - 1),
     usageFrom,
@@ -147,7 +147,7 @@ export async function replay(db: Db, question: ReplayQuestion, options: ReplayOp
 interface Again {
   readonly store: PlayedStore
   readonly tenantId: string
-  readonly undecided: Undecided
+  readonly undecided: ReplayGaps
   /** Usage records so far. */
   done: number
   last: Pick<PastRecord, 'receivedAt' | 'recordId' | 'at'>
@@ -159,7 +159,7 @@ interface Between {
 }
 
 /** Takes back later changes of settings, and opens the cycle. */
-async function begin({ store, tenantId, undecided }: Again, { from }: Span): Promise<void> {
+async function begin({ store, tenantId, undecided }: Again, { from }: ReplaySpan): Promise<void> {
   const changes = await inTenant(store, tenantId, (tx) => pastSettings(tx, { after: from, through: FOR_EVER }))
   await inTenant(store, tenantId, async (tx) => {
     for (const change of changes.toReversed()) if (!(await setAs(tx, change, change.before))) undecided.settings += 1

@@ -17,14 +17,14 @@ import {
   writeConfirmed,
 } from './rows/addresses.ts'
 
-type Changed = { id: number }
+type AddressRef = { id: number }
 
 /**
  * Adds an address that gets copies, or escalations.
  *
  * @throws ServiceError `address_exists`, `address_limit`; `invalid_request` if an escalation has a level or rules
  */
-export async function addAddress(tx: TenantTx, ask: NewAddress): Promise<Changed> {
+export async function addAddress(tx: TenantTx, ask: NewAddress): Promise<AddressRef> {
   const { kind, email, level = null, rules = null } = ask
   if (kind === 'escalation' && (level !== null || rules !== null)) {
     const pointer = level === null ? '/rules' : '/level'
@@ -48,7 +48,7 @@ const WORDS = { billing: 'billing mails', copy: 'copies of mails', escalation: '
  *
  * @throws ServiceError `address_not_found`
  */
-export async function confirmAddress(tx: TenantTx, id: number): Promise<Changed> {
+export async function confirmAddress(tx: TenantTx, id: number): Promise<AddressRef> {
   const { kind, email, confirmedAt } = await knownAddress(tx, id)
   if (confirmedAt !== null) return { id }
   await writeConfirmed(tx, id)
@@ -63,7 +63,7 @@ export async function confirmAddress(tx: TenantTx, id: number): Promise<Changed>
  *
  * @throws ServiceError `address_not_found`
  */
-export async function clearAddress(tx: TenantTx, id: number): Promise<Changed> {
+export async function clearAddress(tx: TenantTx, id: number): Promise<AddressRef> {
   const { email, badSince } = await knownAddress(tx, id)
   if (badSince === null) return { id }
   await writeCleared(tx, id)
@@ -77,7 +77,7 @@ export async function clearAddress(tx: TenantTx, id: number): Promise<Changed> {
  *
  * @throws ServiceError `address_not_found`; `address_in_use` for the tenant's billing address
  */
-export async function removeAddress(tx: TenantTx, id: number): Promise<Changed> {
+export async function removeAddress(tx: TenantTx, id: number): Promise<AddressRef> {
   const { kind, email, level, rules } = await knownAddress(tx, id)
   const isBilling = kind === 'billing' && (await findTenant(tx))?.billingEmail.toLowerCase() === email.toLowerCase()
   if (isBilling) throw new ServiceError('address_in_use', `${email} is the tenant's billing address.`)

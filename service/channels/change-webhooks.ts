@@ -11,12 +11,12 @@ import {
 } from '../../domain/channels/webhook.ts'
 import { EventSeverity, EventType } from '../../domain/codes.ts'
 import { ServiceError } from '../../domain/errors.ts'
-import type { Network } from '../../domain/networks.ts'
+import type { IpNetwork } from '../../domain/networks.ts'
 import { noteChange } from '../../store/audit.ts'
 import { insertEvent } from '../../store/events.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
 import { insertEventFor } from '../../store/webhook-events.ts'
-import { replayDelivery as replay } from './rows/deliveries.ts'
+import { renewDelivery as replay } from './rows/deliveries.ts'
 import {
   deleteWebhook,
   endPause,
@@ -34,10 +34,10 @@ export interface WebhookOptions {
   /** Keys of the secrets at rest: the first seals, all open. Empty: secrets are stored unsealed. */
   readonly secretsKeys: readonly Buffer[]
   /** Networks that are not public, but allowed for webhooks. */
-  readonly allow: readonly Network[]
+  readonly allow: readonly IpNetwork[]
 }
 
-type Changed = { id: number }
+type WebhookRef = { id: number }
 
 /**
  * Registers an endpoint. It gets events from now on.
@@ -98,7 +98,7 @@ export async function rotateWebhook(tx: TenantTx, id: number, options: WebhookOp
  * @returns id of the delivery
  * @throws ServiceError `webhook_not_found`, `webhook_disabled`
  */
-export async function testWebhook(tx: TenantTx, id: number): Promise<Changed> {
+export async function testWebhook(tx: TenantTx, id: number): Promise<WebhookRef> {
   await usableWebhook(tx, id)
   await endPause(tx, id)
   const data = { webhookId: id, message: 'This is a test.' }
@@ -112,7 +112,7 @@ export async function testWebhook(tx: TenantTx, id: number): Promise<Changed> {
  *
  * @throws ServiceError `webhook_not_found`, `webhook_disabled`, `webhook_delivery_not_found`
  */
-export async function replayDelivery(tx: TenantTx, id: number, deliveryId: number): Promise<Changed> {
+export async function replayDelivery(tx: TenantTx, id: number, deliveryId: number): Promise<WebhookRef> {
   await usableWebhook(tx, id)
   await endPause(tx, id)
   if (!(await replay(tx, id, deliveryId))) {
@@ -127,7 +127,7 @@ export async function replayDelivery(tx: TenantTx, id: number, deliveryId: numbe
  *
  * @throws ServiceError `webhook_not_found`
  */
-export async function disableWebhook(tx: TenantTx, id: number): Promise<Changed> {
+export async function disableWebhook(tx: TenantTx, id: number): Promise<WebhookRef> {
   const webhook = await lockedWebhook(tx, id)
   if (webhook.disabledAt !== null) return { id }
   await writeDisabled(tx, id, 'A person has disabled it.')
@@ -142,7 +142,7 @@ export async function disableWebhook(tx: TenantTx, id: number): Promise<Changed>
  *
  * @throws ServiceError `webhook_not_found`
  */
-export async function enableWebhook(tx: TenantTx, id: number): Promise<Changed> {
+export async function enableWebhook(tx: TenantTx, id: number): Promise<WebhookRef> {
   const { disabledAt, url } = await lockedWebhook(tx, id)
   if (disabledAt === null) return { id }
   await writeEnabled(tx, id)
@@ -156,7 +156,7 @@ export async function enableWebhook(tx: TenantTx, id: number): Promise<Changed> 
  *
  * @throws ServiceError `webhook_not_found`
  */
-export async function removeWebhook(tx: TenantTx, id: number): Promise<Changed> {
+export async function removeWebhook(tx: TenantTx, id: number): Promise<WebhookRef> {
   const { url, description, events } = await lockedWebhook(tx, id)
   await deleteWebhook(tx, id)
   await noteChange(tx, { subject: 'webhook', id, before: { url, description, events }, after: null })

@@ -7,7 +7,7 @@
  * and the delivery is sent again under the same id.
  */
 import type { Attempt, Outcome } from '../../domain/channels/channel.ts'
-import { type NextStep, nextStep, type Retries, type Tried } from '../../domain/channels/retry.ts'
+import { type NextStep, nextStep, type PastAttempts, type Retries } from '../../domain/channels/retry.ts'
 import { retryAfterMs } from '../../domain/http.ts'
 import { storable } from '../../domain/text.ts'
 import type { PlatformTx, Store, TenantTx } from '../../store/tenancy.ts'
@@ -19,7 +19,7 @@ export interface Result extends Omit<Attempt, 'retryAfter'>, NextStep {
 }
 
 /** Deliveries that are sent in turn: the mails of a tenant or to the operator, or the events for an endpoint. */
-export interface Outbox<Tx extends TenantTx | PlatformTx, Delivery extends Tried> {
+export interface Outbox<Tx extends TenantTx | PlatformTx, Delivery extends PastAttempts> {
   readonly within: <T>(work: (tx: Tx) => Promise<T>) => Promise<T>
   readonly retries: Retries
   /** Claims the next deliveries, to be sent side by side. None: nothing is due. */
@@ -37,7 +37,7 @@ const LONGEST_ASKED_MS = 3_600_000
  *
  * @returns whether due deliveries may be left
  */
-export async function deliver<Tx extends TenantTx | PlatformTx, Delivery extends Tried>(
+export async function deliver<Tx extends TenantTx | PlatformTx, Delivery extends PastAttempts>(
   { clock }: Pick<Store, 'clock'>,
   outbox: Outbox<Tx, Delivery>,
   turnMs = Number.POSITIVE_INFINITY,
@@ -52,7 +52,7 @@ export async function deliver<Tx extends TenantTx | PlatformTx, Delivery extends
   }
 }
 
-async function attempt<Tx extends TenantTx | PlatformTx, Delivery extends Tried>(
+async function attempt<Tx extends TenantTx | PlatformTx, Delivery extends PastAttempts>(
   { within, send, settle, retries }: Outbox<Tx, Delivery>,
   delivery: Delivery,
 ): Promise<Outcome> {

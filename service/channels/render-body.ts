@@ -13,7 +13,7 @@ import type { MailBody, StoredAttachment } from './rows/bodies.ts'
 export type Render = MailChannel['render']
 
 /** The text of a mail, or the error that prevented it. */
-export type Rendered = { readonly body: MailBody } | { readonly error: unknown }
+export type Rendering = { readonly body: MailBody } | { readonly error: unknown }
 
 /** The most statement lines attached to a mail: about three megabytes, a size that mail servers accept. */
 const MOST_ATTACHED = 20_000
@@ -26,7 +26,7 @@ export async function renderBody(
   tx: TenantTx,
   render: Render,
   notifications: readonly Notification[],
-): Promise<{ readonly rendered: Rendered; readonly faulty: readonly boolean[] }> {
+): Promise<{ readonly rendered: Rendering; readonly faulty: readonly boolean[] }> {
   const complete = await Promise.all(
     notifications.map(async (one) => (one.kind === 'summary' ? withStatement(tx, one) : one)),
   )
@@ -51,7 +51,7 @@ async function withStatement(tx: TenantTx, summary: SummaryNotification): Promis
   return { ...summary, statementCsv: '', statementLinesLeftOut: lines - pools }
 }
 
-function attempt(render: Render, notifications: readonly Notification[]): Rendered {
+function attempt(render: Render, notifications: readonly Notification[]): Rendering {
   try {
     return { body: bodyOf(render(notifications), notifications) }
   } catch (error) {

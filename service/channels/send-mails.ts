@@ -16,7 +16,7 @@ import { insertWebhookEvent } from '../../store/webhook-events.ts'
 import { composeMails } from './compose-mails.ts'
 import { deliver, type Result } from './deliver.ts'
 import { noteGivenUp } from './note-given-up.ts'
-import { attachmentsOf, type Render, type Rendered, renderBody } from './render-body.ts'
+import { attachmentsOf, type Render, type Rendering, renderBody } from './render-body.ts'
 import { markBad, markWell } from './rows/addresses.ts'
 import { findBody, insertBody } from './rows/bodies.ts'
 import { type ClaimedMail, claimMail, noteAttempt } from './rows/deliveries.ts'
@@ -55,10 +55,10 @@ export async function sendMails(
 }
 
 /** A mail ready to send, or the error that prevented it. */
-type Written = { readonly mail: Mail } | { readonly error: unknown }
+type MailContent = { readonly mail: Mail } | { readonly error: unknown }
 
 /** Reads a rendered mail. */
-async function read(store: Store, render: Render, tenantId: string, mail: ClaimedMail): Promise<Written> {
+async function read(store: Store, render: Render, tenantId: string, mail: ClaimedMail): Promise<MailContent> {
   try {
     return await inTenant(store, tenantId, async (tx) => {
       const rendered = await renderedOf(tx, render, mail)
@@ -72,7 +72,7 @@ async function read(store: Store, render: Render, tenantId: string, mail: Claime
 }
 
 /** The stored text of a mail. A mail that could not be rendered when composed is rendered and stored now. */
-async function renderedOf(tx: TenantTx, render: Render, { mailId, recipient }: ClaimedMail): Promise<Rendered> {
+async function renderedOf(tx: TenantTx, render: Render, { mailId, recipient }: ClaimedMail): Promise<Rendering> {
   const stored = await findBody(tx, mailId)
   if (stored !== undefined) return { body: stored }
   const notifications = await notificationsOf(tx, mailId)

@@ -34,7 +34,7 @@ export const sendWebhooks = (
   { tenantId, webhookId }: { readonly tenantId: string; readonly webhookId: number },
   turnMs: number,
 ): Promise<boolean> =>
-  deliver<TenantTx, Claimed>(
+  deliver<TenantTx, WebhookClaim>(
     store,
     {
       within: (work) => inTenant(store, tenantId, work),
@@ -52,7 +52,7 @@ export const sendWebhooks = (
     turnMs,
   )
 
-type Claimed = Awaited<ReturnType<typeof claim>>[number]
+type WebhookClaim = Awaited<ReturnType<typeof claim>>[number]
 
 /** Claims the next deliveries. To an endpoint that was away, one delivery goes first: it shows whether it is back. */
 async function claim(tx: TenantTx, webhookId: number, secretsKeys: readonly Buffer[], leaseUntil: Date) {
@@ -67,7 +67,7 @@ async function claim(tx: TenantTx, webhookId: number, secretsKeys: readonly Buff
 
 async function settle(
   tx: TenantTx,
-  { id: deliveryId, endpoint: { id, failures } }: Claimed,
+  { id: deliveryId, endpoint: { id, failures } }: WebhookClaim,
   result: Result,
 ): Promise<void> {
   const { outcome, status, askedMs } = result

@@ -20,7 +20,7 @@ import { poolEnforcement } from './read-enforcement.ts'
 import { type SimToTake, simsToTake } from './rows/candidates.ts'
 import { addCount } from './rows/guard-counts.ts'
 import { lockGuard } from './rows/permits.ts'
-import { dueWould, postponeWould, stillWould, takeWould, type Would } from './rows/would.ts'
+import { dueWould, postponeWould, stillWould, takeWould, type WouldSuspendRow } from './rows/would.ts'
 
 /** Rows about SIMs in a transaction. A pool has a separate transaction. */
 const BATCH = 200
@@ -40,7 +40,12 @@ export async function logWould(store: Store, tenantId: string, onFailed?: OnFail
   }
 }
 
-async function logBatch(store: Store, tenantId: string, batch: readonly Would[], onFailed?: OnFailed): Promise<void> {
+async function logBatch(
+  store: Store,
+  tenantId: string,
+  batch: readonly WouldSuspendRow[],
+  onFailed?: OnFailed,
+): Promise<void> {
   try {
     await inTenant(withLongTimeout(store), tenantId, (tx) => logAll(tx, batch))
   } catch (error) {
@@ -60,13 +65,13 @@ async function logBatch(store: Store, tenantId: string, batch: readonly Would[],
 interface Pick {
   readonly simId: number
   /** The finding of the rule. */
-  readonly because: Would
+  readonly because: WouldSuspendRow
   /** Beyond its share of the pool, for a rule about pools. */
   readonly excessBytes: number | null
 }
 
 /** Logs the results for rows of one rule, cycle and kind of subject. */
-async function logAll(tx: TenantTx, read: readonly Would[]): Promise<void> {
+async function logAll(tx: TenantTx, read: readonly WouldSuspendRow[]): Promise<void> {
   const picked = read[0]?.kind === 'pool' ? await picksOf(tx, read[0]) : null
   // Locks of an evaluation are taken in this order too: the guard's, then rows of the list.
   await lockGuard(tx)
@@ -88,10 +93,10 @@ async function logAll(tx: TenantTx, read: readonly Would[]): Promise<void> {
   )
 }
 
-const pickOf = (because: Would): Pick => ({ simId: because.id, because, excessBytes: null })
+const pickOf = (because: WouldSuspendRow): Pick => ({ simId: because.id, because, excessBytes: null })
 
 /** The SIMs that a pool's rule picks. */
-async function picksOf(tx: TenantTx, because: Would): Promise<Pick[]> {
+async function picksOf(tx: TenantTx, because: WouldSuspendRow): Promise<Pick[]> {
   const pool = await poolEnforcement(tx, because.id, because.cycleKey, because.rule)
   if (!pool.over) return []
   const excess = new Map(pool.rows.map(({ simId, excessBytes }) => [simId, excessBytes]))
@@ -100,7 +105,11 @@ async function picksOf(tx: TenantTx, because: Would): Promise<Pick[]> {
 }
 
 /** The SIMs that the last look before a suspension would let through, were the rule allowed to suspend. By id. */
-async function toSuspend(tx: TenantTx, { cycleKey }: Would, picks: readonly Pick[]): Promise<Map<number, SimToTake>> {
+async function toSuspend(
+  tx: TenantTx,
+  { cycleKey }: WouldSuspendRow,
+  picks: readonly Pick[],
+): Promise<Map<number, SimToTake>> {
   const ids = picks.map(({ simId }) => simId)
   const allowed = { mode: WatchdogMode.Enforce, enforcementEnabled: true, overLimit: true, refused: false }
   const sims = (await simsToTake(tx, ids, cycleKey)).filter((sim) => refusalOf({ ...sim, ...allowed }) === null)
@@ -108,7 +117,7 @@ async function toSuspend(tx: TenantTx, { cycleKey }: Would, picks: readonly Pick
 }
 
 /** How many the guard would let through. Counts them. Nothing is held: the next hour begins with a new count. */
-async function passing(tx: TenantTx, { rule, ruleVersion, kind, id, cycleKey }: Would, wanted: number) {
+async function passing(tx: TenantTx, { rule, ruleVersion, kind, id, cycleKey }: WouldSuspendRow, wanted: number) {
   const poolId = kind === 'pool' ? id : null
   const scope: GuardScope = { what: 'suspensions', rule, version: ruleVersion, poolId, cycleKey }
   const { free } = await readRoom(tx, scope, { kind: 'sim', count: wanted }, ['suspensions', 'would'])
@@ -117,7 +126,8 @@ async function passing(tx: TenantTx, { rule, ruleVersion, kind, id, cycleKey }: 
   return passed
 }
 
-const keyOf = ({ rule, cycleKey }: Would, simId: number): string => `${rule}/sim/${simId}/${cycleKey}/wouldSuspend/0`
+const keyOf = ({ rule, cycleKey }: WouldSuspendRow, simId: number): string =>
+  `${rule}/sim/${simId}/${cycleKey}/wouldSuspend/0`
 
 function entryOf({ simId, because, excessBytes }: Pick, sim: SimToTake | undefined, passes: boolean): NewLogEntry {
   const { rule, ruleVersion, cycleKey, reason } = because

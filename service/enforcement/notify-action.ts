@@ -15,16 +15,16 @@ import { findTenant } from '../tenants/rows/tenants.ts'
 import { tenantSettings } from '../usage/rows/cycles.ts'
 import { simFigures } from '../usage/rows/figures.ts'
 
-type Told = 'suspended' | 'broughtBack' | 'graceStarted' | 'graceEnding'
+type ActionKind = 'suspended' | 'broughtBack' | 'graceStarted' | 'graceEnding'
 type SimRequest = ActionRequest & { readonly simId: number }
 
-const LEVELS: Readonly<Record<Told, LogLevel>> = {
+const LEVELS: Readonly<Record<ActionKind, LogLevel>> = {
   suspended: LogLevel.Critical,
   broughtBack: LogLevel.Info,
   graceStarted: LogLevel.Warning,
   graceEnding: LogLevel.Warning,
 }
-const isTold = (action: Action): action is Told => action in LEVELS
+const isTold = (action: Action): action is ActionKind => action in LEVELS
 
 /** The log's entry of the action, and the rules in force. */
 interface Entry {
@@ -63,7 +63,7 @@ export async function notifyAction(tx: TenantTx, ask: SimRequest, entry: Entry):
 
 async function notificationOf(
   tx: TenantTx,
-  ask: SimRequest & { readonly action: Told },
+  ask: SimRequest & { readonly action: ActionKind },
   entry: Entry,
   { cycle, timeZone }: { readonly cycle: Cycle; readonly timeZone: string },
 ): Promise<AlertNotification> {
@@ -122,7 +122,7 @@ const WHY_BACK: Readonly<Record<string, string>> = {
   resumed: 'a person has resumed it',
 }
 
-const NEXT: Readonly<Record<Exclude<Told, 'suspended'>, (detail: string) => string>> = {
+const NEXT: Readonly<Record<Exclude<ActionKind, 'suspended'>, (detail: string) => string>> = {
   broughtBack: () => 'Nothing: it is active again.',
   graceStarted: (detail) => `It is ${detail}.`,
   graceEnding: (detail) => `It is ${detail}.`,

@@ -10,7 +10,7 @@ import { firingSince } from '../alerts/rows/alerts.ts'
 import { findPool } from '../pools/rows/pools.ts'
 import { countArms } from '../sims/rows/pool-arms.ts'
 import { cycleNamed, runningCycle, tenantSettings } from '../usage/rows/cycles.ts'
-import { poolFigures, rowFigures, rowIn } from '../usage/rows/figures.ts'
+import { readPoolFigures, rowFigures, rowIn } from '../usage/rows/figures.ts'
 import { poolRows, readEnforcedSim } from './rows/candidates.ts'
 
 /**
@@ -91,7 +91,7 @@ export async function poolEnforcement(
     throw new ServiceError('pool_not_found', `There is no pool ${poolId}.`)
   const cycle = await cycleNamed(tx, cycleKey)
   const settings = await tenantSettings(tx)
-  const figures = await poolFigures(tx, cycleKey, [poolId])
+  const figures = await readPoolFigures(tx, cycleKey, [poolId])
   const since = await firingSince(tx, rule, { kind: 'pool' as const, id: poolId }, cycleKey)
   return {
     poolId,

@@ -3,7 +3,7 @@ import { ServiceError } from '../../domain/errors.ts'
 import { noteChange } from '../../store/audit.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
 import { lockSimRecord } from '../sims/rows/sim-changes.ts'
-import { setSuspensionUntil as write } from '../sims/rows/suspensions.ts'
+import { writeSuspensionUntil as write } from '../sims/rows/suspensions.ts'
 import { holdCycles, settleAhead } from '../usage/rows/contributions.ts'
 
 /**

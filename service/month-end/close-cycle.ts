@@ -23,7 +23,7 @@ import { forgetArms } from '../sims/rows/pool-arms.ts'
 import { findTenant } from '../tenants/rows/tenants.ts'
 import { lockCycleAlone, lockCycles } from '../usage/rows/cycle-locks.ts'
 import { endedCycle, tenantSettings } from '../usage/rows/cycles.ts'
-import { isOpen, openCycle } from '../usage/rows/open-cycle.ts'
+import { isCycleOpen, openCycle } from '../usage/rows/open-cycle.ts'
 import { openInSlices } from '../usage/rows/open-in-slices.ts'
 import { markChangedSince } from '../usage/rows/restatements.ts'
 import { failedChanges, findCycle, lockCycle, markClosed, markStated, stillSuspended } from './rows/progress.ts'
@@ -38,7 +38,7 @@ import {
 } from './rows/statements.ts'
 import { monthEndCounts } from './steps.ts'
 
-export interface Closed {
+export interface CloseResult {
   /**
    * False if the statement has no lines. Then no summary is sent, unless a change was made or failed, or a SIM came
    * back.
@@ -66,7 +66,7 @@ export async function prepareClose(
 ): Promise<void> {
   const { cycle, isOpened } = await inTenant(store, tenantId, async (tx) => {
     const cycle = await endedCycle(tx, key)
-    return { cycle, isOpened: await isOpen(tx, cycle) }
+    return { cycle, isOpened: await isCycleOpen(tx, cycle) }
   })
   if (!isOpened) await openInSlices(store, tenantId, cycle)
   const repeat = async (slice: (tx: TenantTx) => Promise<boolean>) => {
@@ -97,7 +97,7 @@ export async function stateSlice(tx: TenantTx, cycle: Cycle, rows: number): Prom
  *
  * @throws ServiceError `cycle_not_found`, `cycle_open`
  */
-export async function closeCycle(tx: TenantTx, key: string): Promise<Closed> {
+export async function closeCycle(tx: TenantTx, key: string): Promise<CloseResult> {
   const cycle = await endedCycle(tx, key)
   await lockCycleAlone(tx, key)
   await openCycle(tx, cycle)

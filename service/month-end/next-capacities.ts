@@ -9,7 +9,7 @@ import type { Cycle } from '../../domain/time/cycle.ts'
 import { capacityOf } from '../../domain/usage/allowance.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
 import type { LockedSim } from '../sims/rows/sim-state.ts'
-import { allowances, type Seat, seatCounts, seatsOf } from '../usage/rows/seats.ts'
+import { readAllowances, type Seat, seatCounts, seatsOf } from '../usage/rows/seats.ts'
 import { cycleState, plainPools } from './rows/plan.ts'
 
 export interface Capacities {
@@ -28,7 +28,7 @@ const OUTSIDE = 0
 /** Reads the capacities at the start of a cycle, opened or not, before any change takes effect. */
 export async function readCapacities(tx: TenantTx, cycle: Cycle): Promise<Capacities> {
   const opened = (await cycleState(tx, cycle.key)) !== undefined
-  const tariffs = await allowances(tx)
+  const tariffs = await readAllowances(tx)
   const poolTariffs = new Map((await plainPools(tx)).map(({ poolId, tariffId }) => [poolId, tariffs.get(tariffId)]))
   /** Numbers of SIMs, by pool and own tariff. */
   const counts = new Map<number, Map<number | null, number>>()

@@ -22,7 +22,14 @@ import { checkPlace } from '../tickets/open-ticket.ts'
 import { insertTickets, openTicketsOf, ticketsThatExist } from '../tickets/rows/tickets.ts'
 import { lockCycles } from '../usage/rows/cycle-locks.ts'
 import { closedCycles, endedCycle } from '../usage/rows/cycles.ts'
-import { type ChangeTarget, type SimRange, saveBegun, simsThatFailed, simsToChange, targetsOf } from './rows/changes.ts'
+import {
+  type ChangeTarget,
+  changeTargets,
+  type SimRange,
+  saveBegun,
+  simsThatFailed,
+  simsToChange,
+} from './rows/changes.ts'
 
 /** SIMs in a transaction, which locks them for about a fifth of a second. */
 const MOST = 500
@@ -77,7 +84,7 @@ export async function openReturns(tx: TenantTx, key: string, simIds: readonly nu
 async function openPage(tx: TenantTx, work: Work, simIds: readonly number[]): Promise<ChangesOpened> {
   await lockSims(tx, simIds)
   await mustBeOpen(tx, work.cycle)
-  const results = await openEach(tx, work, await targetsOf(tx, work.cycle, work.kind, simIds, work.again))
+  const results = await openEach(tx, work, await changeTargets(tx, work.cycle, work.kind, simIds, work.again))
   return { results, nextAfterSimId: simIds.length < MOST ? null : (simIds.at(-1) ?? null) }
 }
 

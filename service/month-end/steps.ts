@@ -6,7 +6,7 @@ import { type Cycle, nextCycle } from '../../domain/time/cycle.ts'
 import { noteChange } from '../../store/audit.ts'
 import { inTenant, type Store, type TenantTx } from '../../store/tenancy.ts'
 import { cycleNamed, endedCycle, tenantSettings } from '../usage/rows/cycles.ts'
-import { isOpen, openCycle } from '../usage/rows/open-cycle.ts'
+import { isCycleOpen, openCycle } from '../usage/rows/open-cycle.ts'
 import { openOnlySlices } from '../usage/rows/open-in-slices.ts'
 import { batchesOf, changesWithState, countChanges, countRenewals, type StepCounts } from './rows/changes.ts'
 import { findCycle } from './rows/progress.ts'
@@ -50,7 +50,7 @@ export async function monthEndBatches(
 export async function prepareRenewal(store: Store, tenantId: string, key: string): Promise<void> {
   const { next, isOpened } = await inTenant(store, tenantId, async (tx) => {
     const next = await cycleAfter(tx, key)
-    return { next, isOpened: await isOpen(tx, next) }
+    return { next, isOpened: await isCycleOpen(tx, next) }
   })
   if (!isOpened) await openOnlySlices(store, tenantId, next)
 }

@@ -1,6 +1,11 @@
 import { SimType } from '../../domain/codes.ts'
 import { whyNotSoMany, whyNotThere } from '../../domain/orders/decisions.ts'
-import { ADDRESS_FIELDS, type Address, type OrderStatusResponse, type Shipment } from '../../domain/orders/order.ts'
+import {
+  ADDRESS_FIELDS,
+  type OrderAddress,
+  type OrderStatusResponse,
+  type Shipment,
+} from '../../domain/orders/order.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
 import type { RecordLines } from '../sims/import-sims.ts'
 import { addGiven, eitherOf, givenSims } from './given-sims.ts'
@@ -33,5 +38,5 @@ export async function shipOrder(
 }
 
 /** The address fields that the shipment gives. */
-const addressOf = (shipment: Shipment): Partial<Address> =>
+const addressOf = (shipment: Shipment): Partial<OrderAddress> =>
   Object.fromEntries(ADDRESS_FIELDS.flatMap((field) => (shipment[field] == null ? [] : [[field, shipment[field]]])))

@@ -4,7 +4,7 @@
  */
 import { EventSeverity, EventType, labelOf, OrderType } from '../../domain/codes.ts'
 import { ServiceError } from '../../domain/errors.ts'
-import { ORDER_STEPS, type OrderStep, type Refusal, whyNot } from '../../domain/orders/decisions.ts'
+import { ORDER_STEPS, type OrderRefusal, type OrderStep, whyNot } from '../../domain/orders/decisions.ts'
 import type { OrderStatus, OrderStatusResponse } from '../../domain/orders/order.ts'
 import { noteChange } from '../../store/audit.ts'
 import { insertEvent } from '../../store/events.ts'
@@ -17,7 +17,7 @@ export type OrderChange = Partial<Omit<OrderRecord, 'id' | 'status' | 'version' 
 export const orderNotFound = (id: number) => new ServiceError('order_not_found', `There is no order ${id}.`)
 
 /** Throws the refusal, if there is one. @throws ServiceError with the code of the refusal */
-export function mustBeAllowed(orderId: number, refusal: Refusal | undefined): void {
+export function mustBeAllowed(orderId: number, refusal: OrderRefusal | undefined): void {
   if (refusal !== undefined) throw new ServiceError(refusal.code, `Order ${orderId} ${refusal.detail}.`)
 }
 

@@ -3,10 +3,10 @@ import { ServiceError } from '../../domain/errors.ts'
 import type { ChangedRules } from '../../domain/rules/rule-change.ts'
 import { inPlatform, type Store } from '../../store/tenancy.ts'
 import { activeRuleSet } from './rows/rule-sets.ts'
-import { activateRules, type Change } from './rules-in-force.ts'
+import { activateRules, type RulesChange } from './rules-in-force.ts'
 
 /** A change of one file. */
-export interface FileChange extends Omit<Change, 'expect'> {
+export interface FileChange extends Omit<RulesChange, 'expect'> {
   /** Path below the rules folder. */
   readonly file: string
   /** Null: the file goes. */

@@ -7,7 +7,7 @@ import type { Rule } from '../../rules/rule.ts'
 import { noteChange } from '../../store/audit.ts'
 import { inPlatform, type PlatformTx, type Store } from '../../store/tenancy.ts'
 import { activeRuleVersion, earlierRuleVersions, lockRules, type RuleSet, ruleSetOf } from './rows/rule-sets.ts'
-import { type Change, checkRules, putInForce, rejected, storeRules } from './rules-in-force.ts'
+import { checkRules, putInForce, type RulesChange, rejected, storeRules } from './rules-in-force.ts'
 
 /**
  * Checks a set with its examples, and stores it as a version not in force.
@@ -17,7 +17,7 @@ import { type Change, checkRules, putInForce, rejected, storeRules } from './rul
 export async function pushRules(
   store: Store,
   given: readonly RuleSource[],
-  by: Omit<Change, 'expect'>,
+  by: Omit<RulesChange, 'expect'>,
 ): Promise<{ version: number }> {
   const { files } = await checkRules(given)
   return inPlatform(store, async (tx) => {
@@ -53,7 +53,7 @@ export async function checkVersion(tx: PlatformTx, version: number): Promise<rea
  *
  * @throws ServiceError `rules_version_not_found`, `rules_moved`, and `rules_rejected` if this build refuses it
  */
-export async function activateRuleVersion(store: Store, version: number, by: Change): Promise<ChangedRules> {
+export async function activateRuleVersion(store: Store, version: number, by: RulesChange): Promise<ChangedRules> {
   return inPlatform(store, async (tx) => {
     await lockRules(tx)
     return bringBack(tx, version, await activeRuleVersion(tx), by)
@@ -66,7 +66,7 @@ export async function activateRuleVersion(store: Store, version: number, by: Cha
  * @param to version; undefined: the one before
  * @throws ServiceError `no_earlier_rules`, and the errors of `activateRuleVersion`
  */
-export async function rollBackRules(tx: PlatformTx, to: number | undefined, by: Change): Promise<ChangedRules> {
+export async function rollBackRules(tx: PlatformTx, to: number | undefined, by: RulesChange): Promise<ChangedRules> {
   await lockRules(tx)
   const version = to ?? (await earlierRuleVersions(tx))[0]
   if (version === undefined) throw new ServiceError('no_earlier_rules', 'No other version was in force before.')
@@ -77,7 +77,7 @@ async function bringBack(
   tx: PlatformTx,
   version: number,
   inForce: number | undefined,
-  by: Change,
+  by: RulesChange,
 ): Promise<ChangedRules> {
   return putInForce(tx, { version, rules: await checkVersion(tx, version) }, inForce, by)
 }

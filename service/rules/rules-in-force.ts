@@ -14,9 +14,9 @@ import { insertOperatorNotices } from '../../store/operator-notices.ts'
 import { insertSpread } from '../../store/rule-spreads.ts'
 import { inPlatform, type PlatformTx, type Store, type TenantTx } from '../../store/tenancy.ts'
 import {
-  activateVersion,
   activeRuleVersion,
   earlierRuleVersions,
+  insertActivation,
   lockRules,
   ruleSetOf,
   storeRuleSet,
@@ -130,7 +130,7 @@ const hashOf = (files: readonly RuleSource[]): string => {
 }
 
 /** A change of the rules: its author, its reason, and the version before it. */
-export interface Change {
+export interface RulesChange {
   /** The author's name as given. */
   readonly author: string
   readonly reason?: string | undefined
@@ -166,7 +166,7 @@ export function rejected(faults: readonly RuleFault[]): ServiceError {
 export const storeRules = (
   tx: PlatformTx,
   files: readonly RuleSource[],
-  { author, reason }: Pick<Change, 'author' | 'reason'>,
+  { author, reason }: Pick<RulesChange, 'author' | 'reason'>,
 ): Promise<{ version: number; isNew: boolean }> =>
   storeRuleSet(tx, { hash: hashOf(files), files, author, reason: reason ?? null })
 
@@ -180,12 +180,12 @@ export async function putInForce(
   tx: PlatformTx,
   { version, rules }: { readonly version: number; readonly rules: readonly Rule[] },
   inForce: number | undefined,
-  { author, reason, expect }: Change,
+  { author, reason, expect }: RulesChange,
 ): Promise<ChangedRules> {
   if (version === inForce) return { version, changed: false }
   if (expect !== undefined && expect !== (inForce ?? 0)) throw moved(expect, inForce)
   const was = inForce === undefined ? [] : (await newestAccepted(tx, inForce)).rules
-  await activateVersion(tx, version, { author, reason: reason ?? null })
+  await insertActivation(tx, version, { author, reason: reason ?? null })
   const earlier = inForce === undefined ? null : { version: inForce }
   await noteChange(tx, {
     subject: 'rules',
@@ -216,7 +216,7 @@ export async function activateRules(
   store: Store,
   given: readonly RuleSource[],
   author: string,
-  { reason, expect }: Omit<Change, 'author'> = {},
+  { reason, expect }: Omit<RulesChange, 'author'> = {},
 ): Promise<ChangedRules> {
   const { rules, files } = await checkRules(given)
   return inPlatform(store, async (tx) => {

@@ -18,22 +18,22 @@ export interface AssignmentConflict {
 }
 
 /** The pool and the own tariff that a SIM is to have. */
-export interface Place {
+export interface AssignmentPlace {
   readonly poolId: number | null
   readonly tariffId: number | null
 }
 
 /** The pool and the tariff to assign, as found. The pool is null if none is named, undefined if it does not exist. */
-export interface Found {
+export interface AssignmentRows {
   readonly pool: PoolTariff | null | undefined
   readonly tariff: Tariff | undefined
 }
 
 /** Why a caller may not request this pool and tariff for a SIM, given the rows found; undefined if it may. Pure. */
 export function assignmentConflict(
-  place: Place,
+  place: AssignmentPlace,
   newTariffId: number | null,
-  found: Found,
+  found: AssignmentRows,
 ): AssignmentConflict | undefined {
   const conflict = placeConflict(place, newTariffId, found)
   const { pool, tariff } = found
@@ -45,9 +45,9 @@ export function assignmentConflict(
 
 /** Why a SIM cannot have this pool and tariff, given the rows found; undefined if it can. Pure. */
 export function placeConflict(
-  { poolId }: Place,
+  { poolId }: AssignmentPlace,
   newTariffId: number | null,
-  { pool, tariff }: Found,
+  { pool, tariff }: AssignmentRows,
 ): AssignmentConflict | undefined {
   if (pool === undefined) return { code: 'pool_not_found', detail: `There is no pool ${poolId}.` }
   if (newTariffId === null) return undefined

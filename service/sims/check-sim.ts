@@ -12,7 +12,7 @@ import { didYouMean } from '../../domain/spelling.ts'
 import { MOST_TOTAL, MOST_UNITS } from '../../domain/usage/usage-record.ts'
 import { type SimWarning, stateFaults, stateWarnings } from './check-state.ts'
 
-export type Checked<T> = { readonly sim: T; readonly warnings: readonly SimWarning[] } | { readonly fault: string }
+export type SimCheck<T> = { readonly sim: T; readonly warnings: readonly SimWarning[] } | { readonly fault: string }
 
 const newSim = Compile(NewSim)
 const importedSim = Compile(ImportedSim)
@@ -86,7 +86,7 @@ const unknownField = (name: string): string => {
  * @param ordered its type; a record may leave it out
  * @returns the SIM with its type, and its warnings, or its faults in words
  */
-export function checkSim(record: unknown, ordered: SimType): Checked<NewSim> {
+export function checkSim(record: unknown, ordered: SimType): SimCheck<NewSim> {
   if (!newSim.Check(record)) return { fault: faultsOf(record, NEW_FIELDS).join('. ') }
   const type = record.type ?? ordered
   if (type !== ordered) return { fault: `type: got ${type}; expected ${typeWords(ordered)}, as was ordered` }
@@ -112,7 +112,7 @@ function codeFaults({ esimQrPayload }: NewSim, type: NewSim['type']): string[] {
  * @param now epoch milliseconds
  * @returns the SIM and its warnings, or its faults in words
  */
-export function checkImport(record: unknown, now: number): Checked<ImportedSim> {
+export function checkImport(record: unknown, now: number): SimCheck<ImportedSim> {
   if (!importedSim.Check(record) || !IMPORT_FIELDS.activatedAt.fits(record.activatedAt ?? null)) {
     return { fault: faultsOf(record, IMPORT_FIELDS).join('. ') }
   }

@@ -29,7 +29,7 @@ interface GoodSim {
   readonly warnings: readonly SimWarning[]
 }
 
-type Rejected = ImportResult['rejected'][number]
+type RejectedSim = ImportResult['rejected'][number]
 type Reject = (index: number, code: Rejection, why: string) => void
 
 /**
@@ -85,7 +85,7 @@ async function takeIn<T extends { readonly iccid: string }>(
   readPools: typeof poolTariffs,
   insert: (sims: readonly ImportedSim[]) => Promise<readonly T[]>,
 ) {
-  const rejected: Rejected[] = []
+  const rejected: RejectedSim[] = []
   const reject: Reject = (index, code, why) => rejected.push({ index, code, detail: `${lineOf(lines, index)}${why}` })
   const fitting = checked(records, lines, tx.now.getTime(), reject)
   const placed = await assignable(tx, fitting, readPools, reject)

@@ -4,7 +4,7 @@ import type { TenantTx } from '../../store/tenancy.ts'
 import { findIccids } from './rows/sims.ts'
 
 /** A card that a list has named before. */
-interface Repeated {
+interface CardRepeat {
   /** Place of the first ICCID of the card in the list, from 0. */
   readonly first: number
   /** This ICCID in words. @param first words for that place, such as `record 0` */
@@ -12,7 +12,7 @@ interface Repeated {
 }
 
 /** Makes a function that takes the ICCIDs of a list in turn, and returns undefined for those of a new card. */
-export function cardsOfList(): (iccid: string, index: number) => Repeated | undefined {
+export function cardsOfList(): (iccid: string, index: number) => CardRepeat | undefined {
   const places = new Map<string, number>()
   return (iccid, index) => {
     const known = [iccid, ...otherIccidsOf(iccid)].find((one) => places.has(one))

@@ -24,7 +24,7 @@ import { writePersonsSuspensions } from './rows/suspensions.ts'
 const BATCH = 5000
 
 /** A SIM that this transaction has inserted. */
-interface Taken {
+interface InsertedSim {
   readonly id: number
   readonly sim: ImportedSim
 }
@@ -39,7 +39,7 @@ interface Taken {
  */
 export async function takeOver(
   tx: TenantTx,
-  taken: readonly Taken[],
+  taken: readonly InsertedSim[],
   counted: ImportTotals & { readonly rejected: number },
 ): Promise<void> {
   const provisioned = taken.filter(({ sim }) => statusOf(sim) !== SimStatus.Unprovisioned)
@@ -66,7 +66,7 @@ export async function takeOver(
 }
 
 /** Writes the rows that only a batch has: since when its SIMs are in their pools, and the cause of suspensions. */
-async function writePast(tx: TenantTx, sims: readonly Taken[], cycle: Cycle): Promise<void> {
+async function writePast(tx: TenantTx, sims: readonly InsertedSim[], cycle: Cycle): Promise<void> {
   await writeHistories(
     tx,
     sims.map((one) => historyOf(one, cycle, tx.now)),
@@ -77,7 +77,7 @@ async function writePast(tx: TenantTx, sims: readonly Taken[], cycle: Cycle): Pr
   )
 }
 
-function poolCounts(sims: readonly Taken[]) {
+function poolCounts(sims: readonly InsertedSim[]) {
   const counts = new Map<number, { readonly poolId: number; active: number; total: number }>()
   for (const { sim } of sims) {
     if (sim.poolId == null) continue
@@ -93,23 +93,23 @@ function poolCounts(sims: readonly Taken[]) {
 const sinceOf = (sim: ImportedSim, cycle: Cycle, now: Date): number =>
   Math.max(cycle.startsAt, activatedMs(sim) ?? now.getTime())
 
-const isActive = ({ sim }: Taken): boolean => statusOf(sim) === SimStatus.Active
+const isActive = ({ sim }: InsertedSim): boolean => statusOf(sim) === SimStatus.Active
 
 /** A SIM that was Active and is Suspended counts as suspended by a person: the service does not bring it back. */
-const isSuspendedByPerson = ({ sim }: Taken): boolean =>
+const isSuspendedByPerson = ({ sim }: InsertedSim): boolean =>
   statusOf(sim) === SimStatus.Suspended && activatedMs(sim) !== undefined
 
 /**
  * Whether a SIM was Active in the running cycle, and so contributes and pays. A Suspended one was if it was activated
  * in it, or has usage in it.
  */
-const contributes = (taken: Taken, cycle: Cycle): boolean =>
+const contributes = (taken: InsertedSim, cycle: Cycle): boolean =>
   isActive(taken) ||
   (isSuspendedByPerson(taken) && (hasUsage(taken.sim) || (activatedMs(taken.sim) ?? 0) >= cycle.startsAt))
 
-const placeOf = ({ id, sim }: Taken) => ({ simId: id, poolId: sim.poolId ?? 0, tariffId: sim.tariffId ?? null })
+const placeOf = ({ id, sim }: InsertedSim) => ({ simId: id, poolId: sim.poolId ?? 0, tariffId: sim.tariffId ?? null })
 
-function historyOf(taken: Taken, cycle: Cycle, now: Date): SimHistory {
+function historyOf(taken: InsertedSim, cycle: Cycle, now: Date): SimHistory {
   const since = sinceOf(taken.sim, cycle, now)
   // A span without length would not contribute.
   const until = new Date(Math.max(now.getTime(), since + 1)).toISOString()
@@ -117,7 +117,7 @@ function historyOf(taken: Taken, cycle: Cycle, now: Date): SimHistory {
   return { ...placeOf(taken), since: new Date(since).toISOString(), activeUntil }
 }
 
-function usedSoFar({ id, sim }: Taken, cycle: Cycle, now: Date): UsedSoFar[] {
+function usedSoFar({ id, sim }: InsertedSim, cycle: Cycle, now: Date): UsedSoFar[] {
   if (!hasUsage(sim)) return []
   const { usageBytes, voiceSeconds, smsCount } = sim
   return [

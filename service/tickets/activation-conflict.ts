@@ -1,6 +1,6 @@
 import { SimStatus } from '../../domain/codes.ts'
 import type { SimState } from '../../domain/tickets/decisions.ts'
-import type { Conflict } from './open-ticket.ts'
+import type { TicketConflict } from './open-ticket.ts'
 
 /**
  * Why a SIM cannot be made Active in a pool and tariff; undefined if it can. A provisioned SIM must be there already,
@@ -9,7 +9,7 @@ import type { Conflict } from './open-ticket.ts'
 export function activationConflict(
   sim: SimState & { readonly simId: number },
   asked: Pick<SimState, 'poolId' | 'tariffId'>,
-): Conflict | undefined {
+): TicketConflict | undefined {
   if (sim.status === SimStatus.Unprovisioned) return undefined
   if (sim.poolId !== asked.poolId || sim.tariffId !== asked.tariffId) {
     const there = `pool ${sim.poolId ?? 'none'}, tariff ${sim.tariffId ?? 'none'}`

@@ -30,7 +30,7 @@ import {
 import type { TicketRecord } from './rows/tickets.ts'
 
 /** A completed ticket, with its SIM before it. */
-export interface Completed {
+export interface Completion {
   readonly sim: LockedSim
   readonly ticket: TicketRecord
 }
@@ -38,7 +38,7 @@ export interface Completed {
 /** The effect of a ticket on its SIM. `provision`: of an unprovisioned SIM; `move`: to another pool or tariff. */
 type Deed = 'activate' | 'suspend' | 'provision' | 'unassign' | 'move'
 
-interface Applied extends Completed {
+interface TicketEffect extends Completion {
   readonly simId: number
   readonly deed: Deed
   readonly after: ReturnType<typeof stateAfter>
@@ -52,7 +52,7 @@ interface Applied extends Completed {
  *
  * Locks cycles by time, then pools by id, then the rest.
  */
-export async function applyTickets(tx: TenantTx, completed: readonly Completed[]): Promise<void> {
+export async function applyTickets(tx: TenantTx, completed: readonly Completion[]): Promise<void> {
   const applied = completed.flatMap((one) => appliedOf(tx, one)).toSorted((a, b) => a.simId - b.simId)
   if (applied.length === 0) return
   const cycles = await holdCycles(tx, new Date(Math.min(...applied.map(({ at }) => at.getTime()))))
@@ -81,7 +81,7 @@ export async function applyTickets(tx: TenantTx, completed: readonly Completed[]
   await signalWorkflows(tx, running.key, applied, { replaced, ended })
 }
 
-function appliedOf(tx: TenantTx, { sim, ticket }: Completed): Applied[] {
+function appliedOf(tx: TenantTx, { sim, ticket }: Completion): TicketEffect[] {
   const deed = deedOf(sim, ticket)
   if (deed === null) return []
   return [{ sim, ticket, simId: sim.simId, deed, after: stateAfter(sim, ticket), at: ticket.effectiveAt ?? tx.now }]
@@ -103,7 +103,7 @@ function deedOf(sim: LockedSim, ticket: TicketRecord): Deed | null {
   }
 }
 
-function changeOf({ sim, ticket, deed, after, at }: Applied): SimChange[] {
+function changeOf({ sim, ticket, deed, after, at }: TicketEffect): SimChange[] {
   switch (deed) {
     case 'activate':
       return [{ sim, after }]
@@ -120,7 +120,7 @@ function changeOf({ sim, ticket, deed, after, at }: Applied): SimChange[] {
   }
 }
 
-function suspensionOf({ simId, ticket: { cause } }: Applied) {
+function suspensionOf({ simId, ticket: { cause } }: TicketEffect) {
   if (cause.by !== 'watchdog')
     return { simId, cause: 'user' as const, rule: null, cycle: null, until: null, workflowId: null }
   const { rule, cycle, until, workflowId } = cause
@@ -131,7 +131,7 @@ async function moveSeats(
   tx: TenantTx,
   cycles: HeldCycles,
   running: string,
-  applied: readonly Applied[],
+  applied: readonly TicketEffect[],
 ): Promise<void> {
   const active: SeatSince[] = []
   const tariffs: SeatSince[] = []
@@ -162,7 +162,7 @@ async function moveSeats(
   )
 }
 
-async function markTouched(tx: TenantTx, applied: readonly Applied[]): Promise<void> {
+async function markTouched(tx: TenantTx, applied: readonly TicketEffect[]): Promise<void> {
   const pools = new Set(applied.flatMap(({ sim, after }) => [sim.poolId, after.poolId]).filter((id) => id !== null))
   await markDue(tx, [
     ...applied.map(({ simId }) => ({ kind: 'sim' as const, id: simId })),
@@ -179,7 +179,7 @@ async function markTouched(tx: TenantTx, applied: readonly Applied[]): Promise<v
 async function signalWorkflows(
   tx: TenantTx,
   cycleKey: string,
-  applied: readonly Applied[],
+  applied: readonly TicketEffect[],
   { replaced, ended }: { readonly replaced: ReadonlyMap<number, string>; readonly ended: ReadonlyMap<number, string> },
 ): Promise<void> {
   const ownOf = (simId: number) => suspendOnOverageId(tx.tenantId, simId, cycleKey)

@@ -18,12 +18,12 @@ import {
 } from '../../domain/tickets/bulk.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
 import { poolTariffs } from '../pools/rows/pools.ts'
-import { assignmentConflict, type Place, placeConflict } from '../sims/assignment.ts'
+import { type AssignmentPlace, assignmentConflict, placeConflict } from '../sims/assignment.ts'
 import { readSimStates } from '../sims/rows/sim-state.ts'
 import { findTariffs } from '../tariffs/rows/tariffs.ts'
 import { activationConflict } from './activation-conflict.ts'
-import { type Conflict, checkAssignment, conflictOf } from './open-ticket.ts'
-import { type BulkOptions, findMatchingSims, findNamedSims, type NewItem, type Refusal } from './rows/bulk.ts'
+import { checkAssignment, conflictOf, type TicketConflict } from './open-ticket.ts'
+import { type BulkOptions, findMatchingSims, findNamedSims, type ItemRefusal, type NewItem } from './rows/bulk.ts'
 import { openTicketsOf } from './rows/tickets.ts'
 
 /** SIMs in one read: some hundred kilobytes. */
@@ -118,7 +118,7 @@ const faultsIn = (check: typeof checkRow | typeof checkBatchRow, row: unknown): 
 
 const textOf = (id: number | null): string | null => (id === null ? null : String(id))
 
-function unknown({ simId, iccid, fault }: Name): Refusal {
+function unknown({ simId, iccid, fault }: Name): ItemRefusal {
   if (fault !== null) return { code: 'invalid_request', detail: fault }
   const who = [simId === null ? '' : `SIM ${simId}`, iccid === null ? '' : `ICCID ${iccid}`]
     .filter(Boolean)
@@ -126,7 +126,7 @@ function unknown({ simId, iccid, fault }: Name): Refusal {
   return { code: 'sim_not_found', detail: `There is no ${who}.` }
 }
 
-const repeated = (simId: number): Refusal => ({ code: 'sim_repeated', detail: `SIM ${simId} is named before.` })
+const repeated = (simId: number): ItemRefusal => ({ code: 'sim_repeated', detail: `SIM ${simId} is named before.` })
 
 /** The request of the tickets of a run. */
 export const askOf = ({ type, poolId, tariffId }: BulkOptions) => ({
@@ -145,13 +145,13 @@ export async function refusalsOf(
   tx: TenantTx,
   options: BulkOptions,
   simIds: readonly number[],
-): Promise<Map<number, Refusal>> {
+): Promise<Map<number, ItemRefusal>> {
   const ask = askOf(options)
   const sims = await readSimStates(tx, simIds)
   const open = await openTicketsOf(tx, simIds)
   const assignment = await assignmentRefusal(tx, options)
   const byId = new Map(sims.map((sim) => [sim.simId, sim]))
-  const reasonOf = (id: number): Refusal | undefined => {
+  const reasonOf = (id: number): ItemRefusal | undefined => {
     const sim = byId.get(id)
     if (sim === undefined) return { code: 'sim_not_found', detail: `There is no SIM ${id}.` }
     return conflictOf(sim, open.get(id) ?? [], ask) ?? assignment
@@ -165,7 +165,7 @@ export async function refusalsOf(
 }
 
 /** Why no SIM can be assigned to the run's pool and tariff. They are the same for all SIMs: they fit all or none. */
-async function assignmentRefusal(tx: TenantTx, { poolId, tariffId }: BulkOptions): Promise<Refusal | undefined> {
+async function assignmentRefusal(tx: TenantTx, { poolId, tariffId }: BulkOptions): Promise<ItemRefusal | undefined> {
   try {
     if (poolId !== null || tariffId !== null) await checkAssignment(tx, { poolId, tariffId }, tariffId)
     return undefined
@@ -231,23 +231,23 @@ function placeOf(row: unknown, defaults: BatchRequest['defaults']) {
 const some = (ids: readonly (number | null)[]) => [...new Set(ids.filter((id) => id !== null))]
 
 /** Reads the pools and tariffs that the rows of a page name, all at once. */
-async function foundFor(tx: TenantTx, page: readonly Place[]) {
+async function foundFor(tx: TenantTx, page: readonly AssignmentPlace[]) {
   const pools = await poolTariffs(tx, some(page.map(({ poolId }) => poolId)))
   const tariffs = await findTariffs(tx, some(page.map(({ tariffId }) => tariffId)))
-  return ({ poolId, tariffId }: Place) => ({
+  return ({ poolId, tariffId }: AssignmentPlace) => ({
     pool: poolId === null ? null : pools.get(poolId),
     tariff: tariffId === null ? undefined : tariffs.get(tariffId),
   })
 }
 
 /** A SIM of a batch, and where it is to be. */
-type PlacedSim = Place & Pick<NewItem, 'simId'>
+type PlacedSim = AssignmentPlace & Pick<NewItem, 'simId'>
 
 /** Reads the rows named by a page. @returns a function that gives the reason why a row is not possible */
 async function conflictsIn(
   tx: TenantTx,
   page: readonly PlacedSim[],
-): Promise<(asked: PlacedSim) => Conflict | undefined> {
+): Promise<(asked: PlacedSim) => TicketConflict | undefined> {
   const sims = await readSimStates(tx, some(page.map(({ simId }) => simId)))
   const byId = new Map(sims.map((sim) => [sim.simId, sim]))
   const found = await foundFor(tx, page)

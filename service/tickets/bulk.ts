@@ -35,11 +35,11 @@ import {
   insertRun,
   lockRun,
   type RunKind,
-  releaseRun,
+  releaseBulkRun,
   type SettledItem,
   settleItems,
 } from './rows/bulk.ts'
-import { failuresOf, readBatch, readRun, runExists } from './rows/bulk-reads.ts'
+import { failuresOf, readBulkRun, readProvisionBatch, runExists } from './rows/bulk-reads.ts'
 
 const PARALLEL = 50
 /**
@@ -52,7 +52,7 @@ const RUNS = { pageSize: 100, perRun: 200 } as const
 /** The most failures that a batch's result lists. */
 const MOST_FAILURES = 100
 
-type Requested = Omit<BulkRequest, 'dryRun'>
+type BulkOrder = Omit<BulkRequest, 'dryRun'>
 
 /**
  * Plans a run as of now: which SIMs would get a ticket, which would not, and why. Changes nothing.
@@ -60,7 +60,7 @@ type Requested = Omit<BulkRequest, 'dryRun'>
  * @throws ServiceError `invalid_request`, `pool_not_found`, `tariff_not_found`, `tariff_inactive`, `tariff_needs_pool`,
  *   `tariff_has_no_effect`, `bulk_too_large`
  */
-export async function planBulkTickets(tx: TenantTx, asked: Requested): Promise<BulkPlan> {
+export async function planBulkTickets(tx: TenantTx, asked: BulkOrder): Promise<BulkPlan> {
   const options = await optionsOf(tx, asked)
   const touched: BulkPlan['touched'] = { count: 0, sims: [] }
   const refused: BulkPlan['refused'] = { count: 0, byCode: [], sims: [] }
@@ -90,11 +90,11 @@ export async function planBulkTickets(tx: TenantTx, asked: Requested): Promise<B
  * @returns the run
  * @throws ServiceError as `planBulkTickets`
  */
-export async function startBulkTickets(tx: TenantTx, asked: Requested): Promise<BulkRunDetail> {
+export async function startBulkTickets(tx: TenantTx, asked: BulkOrder): Promise<BulkRunDetail> {
   const options = await optionsOf(tx, asked)
   const id = await insertRun(tx, options)
   for await (const targets of targetsOf(tx, asked.sims)) await insertItems(tx, id, targets)
-  await releaseRun(tx, id)
+  await releaseBulkRun(tx, id)
   const run = await runOf(tx, id)
   await noteChange(tx, {
     subject: 'bulk-tickets',
@@ -132,7 +132,7 @@ export async function cancelBulkTickets(tx: TenantTx, id: string): Promise<BulkR
 
 /** @throws ServiceError `bulk_not_found` */
 export async function runOf(tx: TenantTx, id: string): Promise<BulkRunDetail> {
-  const run = await readRun(tx, id)
+  const run = await readBulkRun(tx, id)
   if (run === undefined) throw noRun('tickets', id)
   return run
 }
@@ -153,7 +153,7 @@ const noRun = (kind: RunKind, id: string) =>
  * @throws ServiceError `invalid_request`, `pool_not_found`, `tariff_not_found`, `tariff_inactive`,
  *   `tariff_needs_pool`, `tariff_has_no_effect`
  */
-async function optionsOf(tx: TenantTx, asked: Requested): Promise<BulkOptions> {
+async function optionsOf(tx: TenantTx, asked: BulkOrder): Promise<BulkOptions> {
   const { type, poolId = null, tariffId = null, tag = null, message = null } = asked
   const faults: FieldError[] = []
   if (type === 'send-sms' && message === null) faults.push({ pointer: '/message', detail: 'is required by send-sms' })
@@ -209,7 +209,7 @@ export async function startBatch(tx: TenantTx, ask: BatchRequest, options: Workf
 
 /** @throws ServiceError `batch_not_found` */
 export async function batchOf(tx: TenantTx, id: string): Promise<Batch> {
-  const batch = await readBatch(tx, id)
+  const batch = await readProvisionBatch(tx, id)
   if (batch === undefined) throw noRun('batch', id)
   return batch
 }

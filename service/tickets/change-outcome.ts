@@ -11,7 +11,7 @@ import { namedSims } from '../sims/rows/sims.ts'
 import { forgetChanges, saveEnded } from './rows/queued-changes.ts'
 import type { TicketRecord } from './rows/tickets.ts'
 
-interface Ended {
+interface ChangeEnd {
   readonly ticket: Pick<TicketRecord, 'id' | 'simId' | 'cause' | 'effectiveAt'>
   readonly end: TicketEnd
 }
@@ -20,7 +20,7 @@ interface Ended {
  * Records the ends of tickets that a month end opened; leaves out other tickets. A completed change is no longer queued.
  * A failed one stays queued, and is logged.
  */
-export async function noteMonthEnd(tx: TenantTx, ended: readonly Ended[]): Promise<void> {
+export async function noteMonthEnd(tx: TenantTx, ended: readonly ChangeEnd[]): Promise<void> {
   const own = new Map(ended.filter(({ ticket }) => ticket.cause.by === 'month-end').map((one) => [one.ticket.id, one]))
   const noted = await saveEnded(
     tx,

@@ -11,7 +11,7 @@ import { signalEnds } from './signal-ends.ts'
 import { recordTicketEvents } from './ticket-events.ts'
 
 /** A ticket, and how it ends. */
-export interface Ended {
+export interface TicketEnding {
   readonly ticket: TicketRecord
   /** Null if it is complete or cancelled. */
   readonly failure: TicketFailure | null
@@ -28,7 +28,7 @@ const STATUS = {
  * Ends tickets, for any number in the same statements: their rows and the work list, the month end, events, and signals
  * to the workflows that wait. Call with their SIMs locked, and after the changes of completed ones were applied.
  */
-export async function endTickets(tx: TenantTx, tickets: readonly Ended[]): Promise<void> {
+export async function endTickets(tx: TenantTx, tickets: readonly TicketEnding[]): Promise<void> {
   if (tickets.length === 0) return
   const ended = tickets.map((one) => ({ ...one, end: endOf(one) }))
   const next = await writeTicketEnds(
@@ -51,7 +51,7 @@ export async function endTickets(tx: TenantTx, tickets: readonly Ended[]): Promi
   )
 }
 
-function endOf({ ticket, failure, isCancelled }: Ended): TicketEnd {
+function endOf({ ticket, failure, isCancelled }: TicketEnding): TicketEnd {
   if (isCancelled) return cancelledEnd(ticket.id)
   return failure === null ? COMPLETE : { status: 'failed', code: failure.code, detail: failure.text }
 }

@@ -23,8 +23,8 @@ import { poolNames } from '../pools/rows/pools.ts'
 import { type LockedSim, lockSims, readSimStates } from '../sims/rows/sim-state.ts'
 import { tariffNames } from '../tariffs/rows/tariffs.ts'
 import { openRunningCycle } from '../usage/rows/open-in-slices.ts'
-import { applyTickets, type Completed } from './apply-tickets.ts'
-import { type Ended, endTickets } from './end-tickets.ts'
+import { applyTickets, type Completion } from './apply-tickets.ts'
+import { endTickets, type TicketEnding } from './end-tickets.ts'
 import { dropChangesOfIdle } from './idle-changes.ts'
 import { noteProbe, noteRefusedCredentials, noteReplacedCredentials } from './note-credentials.ts'
 import {
@@ -32,7 +32,7 @@ import {
   dueSims,
   lockDueSims,
   oldestOpenTickets,
-  type Postponed,
+  type Postponement,
   postponeTickets,
   processingTickets,
   setDue,
@@ -63,7 +63,7 @@ const TOGETHER_MS = 20
 const LOOK_AGAIN_MS = 100
 
 /** A claimed ticket, and the request to the carrier. */
-interface Asked {
+interface CarrierCall {
   readonly ticket: TicketRecord
   readonly request: CarrierRequest
 }
@@ -99,7 +99,7 @@ export async function executeTickets(
   const answered: Understood[] = []
   /** Answers not understood yet. */
   let held = 0
-  const start = ({ asked, isProbe }: Claimed) => {
+  const start = ({ asked, isProbe }: TicketClaim) => {
     const sent = sentTogether(asked.length, isProbe)
     for (const { ticket, request } of asked) {
       const asking = ask(network, request, options.leaseMs)
@@ -159,27 +159,27 @@ const pause = (ms: number) => new Promise<void>((resolve) => void setTimeout(res
 /** Whether the database is away. A SIM locked for too long by another transaction is no reason to stop. */
 const isGone = (error: unknown): boolean => isAway(error) && !isLockTimeout(error)
 
-interface Claimed {
+interface TicketClaim {
   /** SIMs that were due and could be looked at. */
   readonly found: number
-  readonly asked: readonly Asked[]
+  readonly asked: readonly CarrierCall[]
   readonly isProbe: boolean
   /** Only a probe may be claimed now, and it is due. */
   readonly mayProbe: boolean
 }
-const NOTHING: Claimed = { found: 0, asked: [], isProbe: false, mayProbe: false }
+const NOTHING: TicketClaim = { found: 0, asked: [], isProbe: false, mayProbe: false }
 
 /** Tickets to claim. `isProbe`: one ticket, to see whether the carrier accepts our credentials again. */
 type ClaimQuery = DueQuery & { readonly isProbe?: true }
 
 /** Claims the tickets to send now: a batch, or one ticket while the carrier refuses our credentials. */
-async function claimBatch(work: Work, query: DueQuery): Promise<Claimed> {
+async function claimBatch(work: Work, query: DueQuery): Promise<TicketClaim> {
   const claimed = await claimAll(work, query)
   return claimed.mayProbe ? claimProbe(work, query) : claimed
 }
 
 /** Claims a probe, unless another worker was faster. */
-async function claimProbe(work: Work, query: DueQuery): Promise<Claimed> {
+async function claimProbe(work: Work, query: DueQuery): Promise<TicketClaim> {
   const { store, credential, options } = work
   // A worker that dies leaves the probe to others after the lease of its ticket.
   const until = new Date(store.clock() + options.leaseMs)
@@ -194,7 +194,7 @@ async function claimProbe(work: Work, query: DueQuery): Promise<Claimed> {
 }
 
 /** Claims the oldest ticket of each due SIM. If that fails, claims them one by one. */
-async function claimAll(work: Work, query: ClaimQuery): Promise<Claimed> {
+async function claimAll(work: Work, query: ClaimQuery): Promise<TicketClaim> {
   const { store, tenantId, options, errors } = work
   try {
     return await inTenant(store, tenantId, (tx) => claimTickets(tx, query, work))
@@ -203,7 +203,7 @@ async function claimAll(work: Work, query: ClaimQuery): Promise<Claimed> {
   }
   const due = await inTenant(store, tenantId, (tx) => dueSims(tx, query))
   let found = 0
-  const asked: Asked[] = []
+  const asked: CarrierCall[] = []
   for (const simId of due) {
     try {
       const only = { ...query, limit: 1, simId, wait: true }
@@ -222,7 +222,7 @@ async function claimAll(work: Work, query: ClaimQuery): Promise<Claimed> {
   return { found, asked, isProbe: query.isProbe === true, mayProbe: false }
 }
 
-async function claimTickets(tx: TenantTx, query: ClaimQuery, work: Work): Promise<Claimed> {
+async function claimTickets(tx: TenantTx, query: ClaimQuery, work: Work): Promise<TicketClaim> {
   const { options, credential } = work
   const { isProbe = false } = query
   const refusals = await readCarrierRefusals(tx)
@@ -239,9 +239,9 @@ async function claimTickets(tx: TenantTx, query: ClaimQuery, work: Work): Promis
   )
   const without: number[] = []
   const later: { simId: number; at: Date }[] = []
-  const ended: Ended[] = []
+  const ended: TicketEnding[] = []
   const nothing: number[] = []
-  const recorded: Completed[] = []
+  const recorded: Completion[] = []
   const asked: { sim: LockedSim; ticket: TicketRecord; operation: CarrierOperation }[] = []
   for (const sim of sims) {
     const { simId } = sim
@@ -284,7 +284,7 @@ async function claimTickets(tx: TenantTx, query: ClaimQuery, work: Work): Promis
 async function requestsOf(
   tx: TenantTx,
   asked: readonly { sim: LockedSim; ticket: TicketRecord; operation: CarrierOperation }[],
-): Promise<Asked[]> {
+): Promise<CarrierCall[]> {
   const idsOf = (of: (ticket: TicketRecord) => number | null) => [
     ...new Set(asked.map(({ ticket }) => of(ticket)).filter((id) => id !== null)),
   ]
@@ -359,9 +359,9 @@ async function finish(tx: TenantTx, answered: readonly Understood[], options: Ti
   await lockSims(tx, simIds)
   const sims = new Map((await readSimStates(tx, simIds)).map((sim) => [sim.simId, sim]))
   const answers = new Map(answered.map((answer) => [answer.ticket.id, answer]))
-  const completed: Completed[] = []
-  const ended: Ended[] = []
-  const postponed: Postponed[] = []
+  const completed: Completion[] = []
+  const ended: TicketEnding[] = []
+  const postponed: Postponement[] = []
   // Where another worker took over after the lease and was faster, the ticket is no longer Processing. The carrier sent
   // both the same response.
   for (const ticket of await processingTickets(tx, [...answers.keys()])) {

@@ -10,8 +10,8 @@ import {
   afterRefusal,
   afterSilentProbe,
   type CarrierRefusal,
+  isRefusalReported,
   isRefused,
-  isTold,
   type RefusedTickets,
 } from '../../domain/tickets/carrier-refusal.ts'
 import { insertEvents } from '../../store/events.ts'
@@ -67,7 +67,7 @@ export const noteReplacedCredentials = (store: Store, credential: string): Promi
 
 async function end(tx: PlatformTx, credential: string, before: CarrierRefusal): Promise<void> {
   await saveCarrierRefusal(tx, credential, afterAcceptance(before, tx.now))
-  if (!isTold(before)) return
+  if (!isRefusalReported(before)) return
   await insertEvents(tx, [
     {
       type: EventType.Connectivity,

@@ -7,7 +7,7 @@ import type { Cause, Ticket } from '../../domain/tickets/ticket.ts'
 import { noteChange } from '../../store/audit.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
 import { lockPoolTariff } from '../pools/rows/pools.ts'
-import { assignmentConflict, type Place, placeConflict } from '../sims/assignment.ts'
+import { type AssignmentPlace, assignmentConflict, placeConflict } from '../sims/assignment.ts'
 import { lockSim } from '../sims/rows/sim-state.ts'
 import { findTariff } from '../tariffs/rows/tariffs.ts'
 import { endTickets } from './end-tickets.ts'
@@ -80,7 +80,7 @@ function askedBefore({ id, simId, type, unassign }: TicketRecord, request: OpenT
 }
 
 /** Why something is not possible: the error code for the caller, and the reason in words. */
-export interface Conflict {
+export interface TicketConflict {
   readonly code: ErrorCode
   readonly detail: string
 }
@@ -90,7 +90,7 @@ export function conflictOf(
   sim: SimState & { readonly simId: number },
   before: readonly TicketRequest[],
   ask: TicketRequest,
-): Conflict | undefined {
+): TicketConflict | undefined {
   const conflict = mayOpen(sim, before, ask)
   return conflict && { ...conflict, detail: `SIM ${sim.simId}: ${conflict.detail}${waitingFor(before.length)}.` }
 }
@@ -105,7 +105,7 @@ const waitingFor = (count: number) => (count === 0 ? '' : `, after the ${count} 
  * @throws ServiceError `pool_not_found`, `tariff_not_found`, `tariff_inactive`, `tariff_needs_pool`,
  *   `tariff_has_no_effect`
  */
-export const checkAssignment = (tx: TenantTx, after: Place, newTariffId: number | null): Promise<void> =>
+export const checkAssignment = (tx: TenantTx, after: AssignmentPlace, newTariffId: number | null): Promise<void> =>
   check(tx, after, newTariffId, assignmentConflict)
 
 /**
@@ -113,10 +113,15 @@ export const checkAssignment = (tx: TenantTx, after: Place, newTariffId: number 
  *
  * @throws ServiceError `pool_not_found`, `tariff_not_found`, `tariff_inactive`, `tariff_needs_pool`
  */
-export const checkPlace = (tx: TenantTx, after: Place, newTariffId: number | null): Promise<void> =>
+export const checkPlace = (tx: TenantTx, after: AssignmentPlace, newTariffId: number | null): Promise<void> =>
   check(tx, after, newTariffId, placeConflict)
 
-async function check(tx: TenantTx, after: Place, newTariffId: number | null, why: typeof placeConflict): Promise<void> {
+async function check(
+  tx: TenantTx,
+  after: AssignmentPlace,
+  newTariffId: number | null,
+  why: typeof placeConflict,
+): Promise<void> {
   const pool = after.poolId === null ? null : await lockPoolTariff(tx, after.poolId)
   const tariff = newTariffId === null ? undefined : await findTariff(tx, newTariffId)
   const conflict = why(after, newTariffId, { pool, tariff })

@@ -2,19 +2,19 @@
 import type { CarrierError } from '../../adapters/carrier/network.ts'
 import type { TicketRecord } from './rows/tickets.ts'
 
-export interface Answer {
+export interface SharedAnswer {
   readonly ticket: TicketRecord
   /** Why the carrier did not do it; undefined if it did. */
   readonly failure: CarrierError | undefined
 }
-export interface Understood extends Answer {
+export interface Understood extends SharedAnswer {
   /** Whether the carrier refused our credentials, and not this ticket. */
   readonly isRefused: boolean
   readonly isProbe: boolean
 }
 
 /** Whether the carrier has looked at the request itself, and so has accepted our credentials. */
-export const isAcceptance = ({ failure }: Answer): boolean => failure === undefined || !failure.retryable
+export const isAcceptance = ({ failure }: SharedAnswer): boolean => failure === undefined || !failure.retryable
 
 /**
  * Requests of one batch. A refused credential is refused for all of them. If the carrier accepts one of them all the
@@ -26,14 +26,14 @@ export const isAcceptance = ({ failure }: Answer): boolean => failure === undefi
 export function sentTogether(sent: number, isProbe: boolean) {
   let waiting = sent
   let isAccepted = false
-  const held: Answer[] = []
+  const held: SharedAnswer[] = []
   return {
     /**
      * Takes an answer, or null if a request failed without one.
      *
      * @returns the answers understood now
      */
-    take(answer: Answer | null): Understood[] {
+    take(answer: SharedAnswer | null): Understood[] {
       waiting -= 1
       const known: Understood[] = []
       if (answer?.failure?.concerns === 'account') held.push(answer)

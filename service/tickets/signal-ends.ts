@@ -6,7 +6,7 @@ import { tellOfTickets } from '../../store/outbox.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
 import type { TicketRecord } from './rows/tickets.ts'
 
-interface Ended extends Pick<TicketRecord, 'id' | 'cause'> {
+interface EndSignal extends Pick<TicketRecord, 'id' | 'cause'> {
   readonly end: TicketEnd
   /** The cause of the SIM's next ticket; null if it has none. */
   readonly next: Cause | null
@@ -29,7 +29,7 @@ const HELD_MS = 1000
  *
  * @param ended in the order in which they ended
  */
-export async function signalEnds(tx: TenantTx, ended: readonly Ended[]): Promise<void> {
+export async function signalEnds(tx: TenantTx, ended: readonly EndSignal[]): Promise<void> {
   const byWorkflow = new Map<string, { ends: EndedTicket[]; held: boolean }>()
   for (const { id: ticketId, cause, end, next } of ended) {
     const workflowId = waiterOf(tx, cause)

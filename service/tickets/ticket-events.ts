@@ -6,13 +6,13 @@ import type { TenantTx } from '../../store/tenancy.ts'
 import { simLabels } from '../sims/rows/sims.ts'
 import type { TicketRecord } from './rows/tickets.ts'
 
-type Ended = {
+type EventTicket = {
   readonly ticket: Pick<TicketRecord, 'id' | 'simId' | 'type' | 'unassign' | 'attempts'>
   readonly end: TicketEnd
 }
 
 /** Writes the Connectivity events of ended tickets, in one statement for any number. A failure is a Warning. */
-export async function recordTicketEvents(tx: TenantTx, ended: readonly Ended[]): Promise<void> {
+export async function recordTicketEvents(tx: TenantTx, ended: readonly EventTicket[]): Promise<void> {
   const labels = await simLabels(
     tx,
     ended.map(({ ticket }) => ticket.simId),
@@ -33,7 +33,7 @@ export async function recordTicketEvents(tx: TenantTx, ended: readonly Ended[]):
   )
 }
 
-function descriptionOf({ ticket: { id, attempts }, end }: Ended, label: string): string {
+function descriptionOf({ ticket: { id, attempts }, end }: EventTicket, label: string): string {
   switch (end.status) {
     case 'complete':
       return `Ticket ${id} has completed on SIM ${label}.`

@@ -3,7 +3,7 @@ import type { UsageFault } from '../../domain/usage/usage-record.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
 import { type Amounts, ledgerSums, type PlacedRecord } from './rows/records.ts'
 
-interface Indexed {
+interface IndexedRecord {
   readonly index: number
   readonly record: PlacedRecord
 }
@@ -26,9 +26,9 @@ const plus = (sums: Amounts, record: PlacedRecord): Amounts => ({
  */
 export async function refuseNegativeTotals(
   tx: TenantTx,
-  placed: readonly Indexed[],
+  placed: readonly IndexedRecord[],
   rejected: Map<number, UsageFault>,
-): Promise<readonly Indexed[]> {
+): Promise<readonly IndexedRecord[]> {
   const corrections = placed.filter(({ record }) => record.correction)
   if (corrections.length === 0) return placed
   const none: Amounts = { bytes: 0, voiceSeconds: 0, smsCount: 0 }

@@ -46,7 +46,7 @@ export interface UsageResponse {
   readonly rejected: readonly ({ readonly index: number } & UsageFault)[]
 }
 
-interface Indexed<T> {
+interface AtIndex<T> {
   readonly index: number
   readonly record: T
 }
@@ -95,7 +95,7 @@ export async function countUsage(
   { deliveryId }: { readonly deliveryId?: number | undefined },
 ): Promise<UsageResponse> {
   const rejected: Rejections = new Map()
-  const read: Indexed<ReadRecord>[] = []
+  const read: AtIndex<ReadRecord>[] = []
   results.forEach((result, i) => {
     if ('fault' in result) rejected.set(firstIndex + i, result.fault)
     else read.push({ index: firstIndex + i, record: result.record })
@@ -105,7 +105,7 @@ export async function countUsage(
   return { accepted, duplicates, rejected: inOrder.map(([index, fault]) => ({ index, ...fault })) }
 }
 
-interface Whose {
+interface DeliveryOf {
   readonly store: Store
   readonly tenantId: string
   readonly deliveryId: number | null
@@ -116,10 +116,10 @@ interface Whose {
  * counts each half on its own, down to the record that causes it. That record is rejected.
  */
 async function countAll(
-  whose: Whose,
-  read: readonly Indexed<ReadRecord>[],
+  whose: DeliveryOf,
+  read: readonly AtIndex<ReadRecord>[],
   rejected: Rejections,
-): Promise<Pick<Counted, 'accepted' | 'duplicates'>> {
+): Promise<Pick<ChunkResult, 'accepted' | 'duplicates'>> {
   const refused: Rejections = new Map()
   try {
     const counted = await countOpened(whose, read, refused)
@@ -143,11 +143,11 @@ async function countAll(
 
 /** Counts records in one transaction. Before that, opens the cycles that they belong to. */
 async function countOpened(
-  { store, tenantId, deliveryId }: Whose,
-  read: readonly Indexed<ReadRecord>[],
+  { store, tenantId, deliveryId }: DeliveryOf,
+  read: readonly AtIndex<ReadRecord>[],
   rejected: Rejections,
-): Promise<Counted> {
-  let counted: Counted = { accepted: 0, duplicates: 0, unopened: [] }
+): Promise<ChunkResult> {
+  let counted: ChunkResult = { accepted: 0, duplicates: 0, unopened: [] }
   await partitionsFor(
     store,
     read.map(({ record }) => record.at),
@@ -193,18 +193,18 @@ async function inTurn<T>(tenantId: string, count: () => Promise<T>): Promise<T> 
 }
 
 /** Counts again while other transactions change rows that a chunk relies on. */
-async function counting(count: () => Promise<Counted>, rejected: Rejections): Promise<Counted> {
+async function counting(count: () => Promise<ChunkResult>, rejected: Rejections): Promise<ChunkResult> {
   for (let attempt = 1; ; attempt++) {
     rejected.clear()
     try {
       return await count()
     } catch (error) {
-      if (!(error instanceof Outdated || isStored(error)) || attempt === MOST_ATTEMPTS) throw error
+      if (!(error instanceof OutdatedError || isStored(error)) || attempt === MOST_ATTEMPTS) throw error
     }
   }
 }
 
-interface Counted {
+interface ChunkResult {
   readonly accepted: number
   readonly duplicates: number
   /** Cycles that must be opened first. If there are any, nothing was written. */
@@ -212,14 +212,14 @@ interface Counted {
 }
 
 /** Another transaction has changed rows that this one relies on. Nothing was written; the chunk is counted again. */
-class Outdated extends Error {}
+class OutdatedError extends Error {}
 
 async function countChunk(
   tx: TenantTx,
-  read: readonly Indexed<ReadRecord>[],
+  read: readonly AtIndex<ReadRecord>[],
   rejected: Rejections,
   deliveryId: number | null,
-): Promise<Counted> {
+): Promise<ChunkResult> {
   await lockMerge(tx)
   const settings = await tenantSettings(tx)
   const { billingCycle } = settings
@@ -235,7 +235,7 @@ async function countChunk(
   const duplicates = sortKnown(staged, [...known, ...repeated], rejected)
   for (const { cycleKey, poolIds } of await stagedPools(tx)) await lockPools(tx, cycleKey, poolIds)
   // From here on no ticket can move a SIM out of these pools.
-  if (await hasMoved(tx)) throw new Outdated('a SIM has moved')
+  if (await hasMoved(tx)) throw new OutdatedError('a SIM has moved')
   if (read.some(({ record }) => record.correction)) await refuseCorrections(tx, keys, rejected)
   const accepted = read.length - rejected.size - duplicates.total
   if (accepted > 0) {
@@ -255,7 +255,7 @@ async function countChunk(
 }
 
 /** The records with their cycles and time buckets. Records of one time mostly belong to one cycle. */
-function inCycles(read: readonly Indexed<ReadRecord>[], billingCycle: string): StagedRecord[] {
+function inCycles(read: readonly AtIndex<ReadRecord>[], billingCycle: string): StagedRecord[] {
   const widthMs = bucketMs(billingCycle)
   let cycle: Cycle | undefined
   return read.map(({ index, record }) => {
@@ -277,7 +277,7 @@ function unknownSim({ iccid, simId }: ReadRecord): UsageFault {
 }
 
 /** Whether an identity appears more than once. */
-const isRepeated = (read: readonly Indexed<ReadRecord>[]): boolean =>
+const isRepeated = (read: readonly AtIndex<ReadRecord>[]): boolean =>
   new Set(read.map(({ record }) => `${record.at}/${record.recordId}`)).size < read.length
 
 /** Counts the duplicates among known records. Records that contradict known ones are rejected. */

@@ -14,7 +14,7 @@ import type { SubjectFacts } from '../../rules/alerts/subject.ts'
 import type { Telling } from '../../rules/alerts/telling.ts'
 import type { LeafExplanation } from '../../rules/engine/evaluate.ts'
 import { factsOf } from '../../rules/facts.ts'
-import type { Batch } from './read-facts.ts'
+import type { EvaluationBatch } from './read-facts.ts'
 
 /** A notice of an alert, with its evaluation. */
 export interface Notice extends Evaluation {
@@ -25,7 +25,7 @@ export interface Notice extends Evaluation {
 }
 
 /** The notification of a notice. Amounts are in MB; a non-numeric fact is null. Pure. */
-export function notificationOf(batch: Batch, tenantId: string, notice: Notice): AlertNotification {
+export function notificationOf(batch: EvaluationBatch, tenantId: string, notice: Notice): AlertNotification {
   const { about, subject, outcome, stored, telling } = notice
   const { rule } = outcome
   const { at } = batch.moment
@@ -84,7 +84,7 @@ function decisive(leaves: readonly LeafExplanation[]): readonly LeafExplanation[
  *
  * @returns ISO 8601; null if not in this cycle, or if the rate, the limit or the remaining amount is 0 or unknown
  */
-function limitPassedAt(subject: SubjectFacts, { moment: { at, knownTo, cycle } }: Batch): string | null {
+function limitPassedAt(subject: SubjectFacts, { moment: { at, knownTo, cycle } }: EvaluationBatch): string | null {
   if (subject.kind === 'tenant') return null
   const { remainingMB: remaining, limitMB: limit, burnLongRatio: ratio } = subject.facts
   if (!remaining || !limit || !ratio) return null
@@ -106,7 +106,7 @@ function figuresOf(subject: SubjectFacts): AlertNotification['facts'] {
 /** The next action: as a sentence, and in a few words if there is one. */
 function nextOf(
   { telling, outcome, permission, subject }: Notice,
-  { moment, enforcementEnabled, timeZone }: Batch,
+  { moment, enforcementEnabled, timeZone }: EvaluationBatch,
 ): Pick<AlertNotification, 'whatNext' | 'follows'> {
   if (telling.kind === 'resolved') return { whatNext: 'Nothing: it is over.' }
   if (telling.kind === 'escalated')

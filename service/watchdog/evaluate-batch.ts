@@ -8,7 +8,7 @@
 import type { Cycle } from '../../domain/time/cycle.ts'
 import type { Subject } from '../../domain/watchdog/subject.ts'
 import type { EvaluatedSubject } from '../../rules/alerts/decide-all.ts'
-import { keyOf } from '../../rules/alerts/subject.ts'
+import { subjectKey } from '../../rules/alerts/subject.ts'
 import { evaluateSubject } from '../../rules/engine/evaluate.ts'
 import { isAway } from '../../store/away.ts'
 import { noteAgain } from '../../store/changed.ts'
@@ -113,7 +113,7 @@ async function settle(
   const marks = subjects.filter((subject) => 'seq' in subject)
   await settleDue(
     tx,
-    marks.map((mark) => ({ ...mark, nextAt: checks.get(keyOf(mark)) ?? null })),
+    marks.map((mark) => ({ ...mark, nextAt: checks.get(subjectKey(mark)) ?? null })),
   )
   await markEachDue(
     tx,
@@ -126,6 +126,6 @@ async function settle(
 
 const checksOf = (subjects: readonly Subject[], checks: ReadonlyMap<string, number>) =>
   subjects.flatMap((subject) => {
-    const at = checks.get(keyOf(subject))
+    const at = checks.get(subjectKey(subject))
     return at === undefined ? [] : [{ kind: subject.kind, id: subject.id, at }]
   })

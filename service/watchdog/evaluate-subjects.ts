@@ -11,7 +11,7 @@
  */
 import type { Cycle } from '../../domain/time/cycle.ts'
 import type { Subject } from '../../domain/watchdog/subject.ts'
-import { keyOf } from '../../rules/alerts/subject.ts'
+import { subjectKey } from '../../rules/alerts/subject.ts'
 import { isAway } from '../../store/away.ts'
 import { type ChangedIds, claimChanges, endChanges } from '../../store/changed.ts'
 import { claimDue, settleDue } from '../../store/due.ts'
@@ -107,26 +107,26 @@ async function lookAtDue(store: Store, options: EvaluationOptions, tenantId: str
   const marks = await claiming(store, options, tenantId, (tx, leaseUntil) => claimDue(tx, MARKS, leaseUntil))
   if (marks === undefined || marks.length === 0) return false
   const looked = await looking(store, options, tenantId, marks)
-  const suspects = new Set(looked.suspects.map(keyOf))
+  const suspects = new Set(looked.suspects.map(subjectKey))
   await evaluateAll(
     store,
     options,
     tenantId,
-    marks.filter((mark) => suspects.has(keyOf(mark))),
+    marks.filter((mark) => suspects.has(subjectKey(mark))),
   )
   // The mark of a subject that another worker has postponed after a failure stays unchanged.
-  const rest = marks.filter((mark) => !suspects.has(keyOf(mark)) && !looked.heldBack.has(keyOf(mark)))
+  const rest = marks.filter((mark) => !suspects.has(subjectKey(mark)) && !looked.heldBack.has(subjectKey(mark)))
   await inTenant(store, tenantId, async (tx) => {
     await settleDue(
       tx,
-      rest.map((mark) => ({ ...mark, nextAt: looked.checks.get(keyOf(mark)) ?? null })),
+      rest.map((mark) => ({ ...mark, nextAt: looked.checks.get(subjectKey(mark)) ?? null })),
     )
     await lookBy(tx, looked.flips)
   })
   return true
 }
 
-type Seen = Pick<LookedAt, 'suspects' | 'checks' | 'heldBack' | 'flips'>
+type PageOfLooks = Pick<LookedAt, 'suspects' | 'checks' | 'heldBack' | 'flips'>
 
 /** Looks at subjects, a page in a transaction. */
 async function looking(
@@ -135,8 +135,8 @@ async function looking(
   tenantId: string,
   subjects: readonly Subject[],
   ended?: Cycle,
-): Promise<Seen> {
-  const pages: Seen[] = []
+): Promise<PageOfLooks> {
+  const pages: PageOfLooks[] = []
   for (let from = 0; from < subjects.length; from += PAGE)
     pages.push(await lookingAt(store, options, tenantId, subjects.slice(from, from + PAGE), ended))
   return {
@@ -154,7 +154,7 @@ async function lookingAt(
   tenantId: string,
   subjects: readonly Subject[],
   ended: Cycle | undefined,
-): Promise<Seen> {
+): Promise<PageOfLooks> {
   try {
     return await inTenant(withLongTimeout(store), tenantId, (tx) => lookAt(tx, subjects, options, ended))
   } catch (error) {

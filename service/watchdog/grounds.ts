@@ -1,6 +1,6 @@
 /** The basis of a decision about an alert, kept with its log entry and independent of later changes. */
 import type { WatchdogMode } from '../../domain/codes.ts'
-import type { Reason, Wish } from '../../rules/alerts/decide.ts'
+import type { AlertReason, Wish } from '../../rules/alerts/decide.ts'
 import type { Evaluation } from '../../rules/alerts/decide-all.ts'
 import { placeholdersOf } from '../../rules/alerts/message.ts'
 import type { Permission } from '../../rules/alerts/permission.ts'
@@ -13,7 +13,7 @@ import type { LeafExplanation } from '../../rules/engine/evaluate.ts'
 import { leavesOn } from '../../rules/explain/leaves.ts'
 import type { Facts } from '../../rules/facts.ts'
 import type { Stage } from '../../rules/rule-file.ts'
-import type { Batch } from './read-facts.ts'
+import type { EvaluationBatch } from './read-facts.ts'
 
 /** Instants are epoch milliseconds. */
 export interface Grounds {
@@ -34,7 +34,7 @@ export interface Grounds {
   readonly since: number
   readonly forMs: number
   readonly keepFiringMs: number
-  readonly reasons: readonly Reason[]
+  readonly reasons: readonly AlertReason[]
   readonly quiet: Quiet | null
   readonly guard: AlertState['guard'] | null
   readonly staleSince: number | null
@@ -50,7 +50,7 @@ export interface Grounds {
 const MOST_KEPT = 16_384
 
 /** The grounds of a decision. */
-export function groundsOf(one: Evaluation, { moment, enforcementEnabled }: Batch): Grounds {
+export function groundsOf(one: Evaluation, { moment, enforcementEnabled }: EvaluationBatch): Grounds {
   const { subject, outcome, decision, permission, quiet } = one
   const { rule, met, error = null, clear = false } = outcome
   const { suspend, stage } = rule.event.params
@@ -95,7 +95,7 @@ function factsOfRule({ subject, outcome: { rule } }: Evaluation): Facts {
 }
 
 /** The grounds to keep: at most {@link MOST_KEPT} characters. */
-export function kept(grounds: Grounds): Grounds {
+export function keptGrounds(grounds: Grounds): Grounds {
   const isShort = (one: Grounds) => JSON.stringify(one).length <= MOST_KEPT
   if (isShort(grounds)) return grounds
   const fewer = { ...grounds, clear: grounds.clear === null ? null : { ...grounds.clear, leaves: [] } }

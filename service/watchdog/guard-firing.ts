@@ -9,12 +9,12 @@ import type { Decisions, Evaluation } from '../../rules/alerts/decide-all.ts'
 import type { GuardAnswers } from '../../rules/alerts/decide-subject.ts'
 import { holdOf } from '../../rules/alerts/guard.ts'
 import type { StoredAlert } from '../../rules/alerts/stored-alert.ts'
-import { keyOf } from '../../rules/alerts/subject.ts'
+import { subjectKey } from '../../rules/alerts/subject.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
 import { pass } from '../enforcement/guard.ts'
 import { addHeld, holdStates } from '../enforcement/rows/guard-holds.ts'
 import { tellHold, tellMoreOfHold } from '../enforcement/tell-hold.ts'
-import type { Batch } from './read-facts.ts'
+import type { EvaluationBatch } from './read-facts.ts'
 
 /** Reads the decisions of persons about held alerts. Lapsed ones ask again. */
 export async function readAnswers(tx: TenantTx, alerts: readonly StoredAlert[]): Promise<GuardAnswers> {
@@ -37,14 +37,14 @@ export async function readAnswers(tx: TenantTx, alerts: readonly StoredAlert[]):
  */
 export async function guardFiring(
   tx: TenantTx,
-  batch: Batch,
+  batch: EvaluationBatch,
   answers: GuardAnswers,
   decide: (answers: GuardAnswers) => Decisions,
 ): Promise<Decisions> {
   const decided = decide(answers)
   if (batch.moment.isEnded) return decided
   const asking = decided.evaluations.filter(({ decision }) => decision.counts)
-  const nameOf = (rule: string, subject: Subject) => `${rule}/${keyOf(subject)}`
+  const nameOf = (rule: string, subject: Subject) => `${rule}/${subjectKey(subject)}`
   const held = new Map<string, number>()
   for (const [rule, evaluations] of Map.groupBy(asking, ({ outcome }) => outcome.rule.name)) {
     for (const [{ about }, holdId] of await beyondLimit(tx, batch, rule, evaluations)) {
@@ -67,7 +67,7 @@ export const alertsOf = (rule: string, { key }: Pick<Cycle, 'key'>): GuardScope 
 /** Lets a rule's alerts pass up to its limit. @returns the held ones, each with its hold */
 async function beyondLimit(
   tx: TenantTx,
-  { moment: { cycle }, rulesVersion: version }: Batch,
+  { moment: { cycle }, rulesVersion: version }: EvaluationBatch,
   rule: string,
   asking: readonly Evaluation[],
 ): Promise<[Evaluation, number][]> {

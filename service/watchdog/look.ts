@@ -9,7 +9,7 @@ import { type GuardAnswers, isToWithdraw } from '../../rules/alerts/decide-subje
 import { byName, inhibitorsByPool } from '../../rules/alerts/inhibit.ts'
 import { isDecidedAt, scopesAt } from '../../rules/alerts/state.ts'
 import type { StoredAlert } from '../../rules/alerts/stored-alert.ts'
-import { isWatched, keyOf, matchedOf, type SubjectFacts } from '../../rules/alerts/subject.ts'
+import { isWatched, matchedOf, type SubjectFacts, subjectKey } from '../../rules/alerts/subject.ts'
 import { NEVER, tariffBit } from '../../rules/compile/flip.ts'
 import { flipsAt, judgeSubject, type SubjectVerdict } from '../../rules/compile/judge-subject.ts'
 import type { DeviceChange } from '../../rules/fact-rows.ts'
@@ -33,7 +33,7 @@ import {
 import { signalFor, signalsAgainAt, wishedOf } from './reconcile-enforcement.ts'
 import type { Range } from './rows/sim-lines.ts'
 
-export interface Looked {
+export interface LookResult {
   /** For an evaluation. */
   readonly suspects: readonly Subject[]
   /** When subjects other than suspects need an evaluation, by their `keyOf`: a `for` ends. Epoch milliseconds. */
@@ -50,7 +50,7 @@ export interface Looked {
 }
 
 /** The findings about some subjects. */
-export interface LookedAt extends Looked {
+export interface LookedAt extends LookResult {
   /** For each subject: when time alone may change an answer, if before the cycle ends. */
   readonly flips: readonly Flip[]
 }
@@ -67,19 +67,19 @@ export async function lookAt(
 ): Promise<LookedAt> {
   const look = await begin(tx, options, ended)
   const read = await readSubjects(tx, look.situation, subjects, 'narrow')
-  const isThere = new Set(read.map(keyOf))
-  const gone = ended === undefined ? subjects.filter((subject) => !isThere.has(keyOf(subject))) : []
+  const isThere = new Set(read.map(subjectKey))
+  const gone = ended === undefined ? subjects.filter((subject) => !isThere.has(subjectKey(subject))) : []
   const judged = await judge(look, read, gone)
   return { ...looked(look, judged, null), flips: flipsOf(judged, look) }
 }
 
-const flipsOf = ({ findings }: Judged, { situation: { moment } }: Look): Flip[] =>
+const flipsOf = ({ findings }: Judgement, { situation: { moment } }: Look): Flip[] =>
   findings.flatMap(({ subject: { kind, id }, flipsAt }) =>
     flipsAt < moment.cycle.endsAt ? [{ kind, id, at: new Date(flipsAt) }] : [],
   )
 
 /** The findings about a range of ids. */
-export interface LookedAtRange extends Looked {
+export interface LookedAtRange extends LookResult {
   /** How many subjects were gone through. */
   readonly passed: number
   /** SIMs of the range still to be looked at, by {@link lookAt}. */
@@ -139,12 +139,12 @@ async function begin(tx: TenantTx, options: EvaluationOptions, ended?: Cycle): P
   const situation = await readSituation(tx, tx.now.getTime(), ended)
   const rules = await options.rules(tx)
   // A failure in the running cycle does not concern another one.
-  const isHeldBack = new Set(ended === undefined ? (await heldBack(tx)).map(keyOf) : [])
+  const isHeldBack = new Set(ended === undefined ? (await heldBack(tx)).map(subjectKey) : [])
   return { tx, situation, rules, heldBack: isHeldBack }
 }
 
 /** The findings about subjects. A subject that took a second look has two findings. */
-interface Judged {
+interface Judgement {
   readonly findings: readonly Finding[]
   /** Removed subjects with alerts that must end. */
   readonly left: readonly Subject[]
@@ -155,9 +155,9 @@ async function judge(
   { tx, situation, rules }: Look,
   read: readonly SubjectFacts[],
   gone: readonly Subject[],
-): Promise<Judged> {
+): Promise<Judgement> {
   const stored = await loadAlerts(tx, [...read, ...gone], scopesAt(situation.moment))
-  const alerts = Map.groupBy(stored, keyOf)
+  const alerts = Map.groupBy(stored, subjectKey)
   const poolAlerts = await alertsOfSharedPools(tx, read, situation.moment)
   const around = { alerts, poolAlerts, guardOf: await readAnswers(tx, stored) }
   const judged = judging(tx.tenantId, situation, rules, around)
@@ -165,11 +165,11 @@ async function judge(
   // Few subjects need sums over windows, or scans.
   const unclear = findings.filter(({ verdict }) => verdict === 'unknown').map(({ subject }) => subject)
   const again = (await readSubjects(tx, situation, unclear, 'all')).map((subject) => judged(subject, 'all'))
-  const left = gone.filter((subject) => alerts.get(keyOf(subject))?.some(isToWithdraw) === true)
+  const left = gone.filter((subject) => alerts.get(subjectKey(subject))?.some(isToWithdraw) === true)
   return { findings: [...findings, ...again], left }
 }
 
-function looked({ situation, heldBack }: Look, { findings, left }: Judged, beyond: number | null): Looked {
+function looked({ situation, heldBack }: Look, { findings, left }: Judgement, beyond: number | null): LookResult {
   const { cycle } = situation.moment
   const suspects: Subject[] = [...left]
   const checks = new Map<string, number>()
@@ -177,10 +177,10 @@ function looked({ situation, heldBack }: Look, { findings, left }: Judged, beyon
   for (const { subject, verdict, checkAt, flipsAt } of findings) {
     first = Math.min(first, flipsAt)
     if (verdict === 'changed') suspects.push(subject)
-    if (verdict === 'unchanged' && checkAt !== NEVER) checks.set(keyOf(subject), checkAt)
+    if (verdict === 'unchanged' && checkAt !== NEVER) checks.set(subjectKey(subject), checkAt)
   }
   return {
-    suspects: suspects.filter((subject) => !heldBack.has(keyOf(subject))).map(({ kind, id }) => ({ kind, id })),
+    suspects: suspects.filter((subject) => !heldBack.has(subjectKey(subject))).map(({ kind, id }) => ({ kind, id })),
     heldBack,
     checks,
     flipsAt: first,
@@ -228,7 +228,7 @@ function judging(
     const row = compiled.rows[subject.kind][width](subject.facts)
     const tariffs = tariffBit(subject.kind === 'sim' ? subject.row.tariffType : null)
     const flips = flipsAt(attached, row, { now, cycle, staleSince }, tariffs)
-    const verdict = judgeSubject(subject, { attached, row }, alerts.get(keyOf(subject)) ?? [], around)
+    const verdict = judgeSubject(subject, { attached, row }, alerts.get(subjectKey(subject)) ?? [], around)
     return { subject, ...signalled(subject, verdict), flipsAt: flips }
   }
 

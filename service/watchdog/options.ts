@@ -1,6 +1,6 @@
 /** How subjects are evaluated, and the reports of evaluations. */
 import type { Subject } from '../../domain/watchdog/subject.ts'
-import type { Reason } from '../../rules/alerts/decide.ts'
+import type { AlertReason } from '../../rules/alerts/decide.ts'
 import type { TellingKind } from '../../rules/alerts/keys.ts'
 import type { AlertPhase } from '../../rules/alerts/state.ts'
 import type { ReadRules } from '../rules/rules-in-force.ts'
@@ -36,7 +36,7 @@ export interface DecidedCounts {
 }
 
 /** `due`: it is to be mailed. `tookBack`: it had not left when its alert ended. */
-export type NoticeReason = 'due' | 'tookBack' | Reason
+export type NoticeReason = 'due' | 'tookBack' | AlertReason
 
 /** A subject whose evaluation failed, to be retried. */
 export interface FailedSubject extends Subject {

@@ -6,9 +6,9 @@ import type { Circumstances } from '../../rules/alerts/decide-subject.ts'
 import { byName } from '../../rules/alerts/inhibit.ts'
 import { isDecidedAt, scopesAt } from '../../rules/alerts/state.ts'
 import type { StoredAlert } from '../../rules/alerts/stored-alert.ts'
-import { isWatched, keyOf, matchedOf, type SubjectFacts, sharedPoolOf } from '../../rules/alerts/subject.ts'
+import { isWatched, matchedOf, type SubjectFacts, sharedPoolOf, subjectKey } from '../../rules/alerts/subject.ts'
 import { rulesFor } from '../../rules/engine/match.ts'
-import type { DeviceChange, JudgedFigures, RowFigures, TenantFactRow } from '../../rules/fact-rows.ts'
+import type { DeviceChange, FactFigures, JudgedFigures, TenantFactRow } from '../../rules/fact-rows.ts'
 import {
   deviceMs,
   forecastShare,
@@ -34,7 +34,7 @@ import {
   type Among,
   NO_CHARGES,
   NO_SIMS,
-  NO_TICKETS,
+  NO_TICKET_COUNTS,
   NO_USAGE,
   overageCharges,
   poolFactRows,
@@ -116,7 +116,7 @@ export async function readSims(
  *
  * @param poolId null outside pools
  */
-function judgedFigures(rows: readonly RowFigures[], poolId: number | null): JudgedFigures {
+function judgedFigures(rows: readonly FactFigures[], poolId: number | null): JudgedFigures {
   const { limitBytes, usageBytes, remainingBytes, overageBytes } = rowIn(rows, poolId)
   const { usageBytes: cycleBytes, voiceSeconds, smsCount } = sumOf(rows)
   return { limitBytes, usageBytes, remainingBytes, overageBytes, voiceSeconds, smsCount, cycleBytes }
@@ -159,7 +159,7 @@ export async function readTenant(
   const [tickets, charges] =
     width === 'all'
       ? [await ticketCounts(tx, since), await overageCharges(tx, cycle.key, forecastShare(moment))]
-      : [NO_TICKETS, NO_CHARGES]
+      : [NO_TICKET_COUNTS, NO_CHARGES]
   return [{ kind: 'tenant', id: 0, row, facts: tenantFactsOf({ ...row, ...tickets, ...charges }, moment) }]
 }
 
@@ -209,7 +209,7 @@ export async function alertsOfSharedPools(
 }
 
 /** The basis of the decisions on a batch of subjects. */
-export interface Batch extends Situation, Circumstances {
+export interface EvaluationBatch extends Situation, Circumstances {
   readonly tenantName: string
   readonly rulesVersion: number
   /** Alerts of the pools whose data the SIMs among the subjects share. */
@@ -226,11 +226,11 @@ export async function readBatch(
   subjects: readonly Subject[],
   { version, rules, refused }: RulesInForce,
   situation: Situation,
-): Promise<Batch> {
+): Promise<EvaluationBatch> {
   const { moment } = situation
   const decided = rules.filter((rule) => isDecidedAt(rule, moment))
   const read = await readSubjects(tx, situation, subjects, 'all')
-  const found = new Set(read.map(keyOf))
+  const found = new Set(read.map(subjectKey))
   return {
     ...situation,
     deviceChanges: await readDeviceChanges(tx, moment, read),
@@ -243,6 +243,6 @@ export async function readBatch(
       ...subject,
       rules: isWatched(subject) ? rulesFor(decided, matchedOf(subject, tx.tenantId)) : [],
     })),
-    gone: subjects.filter((subject) => !found.has(keyOf(subject))).map(({ kind, id }) => ({ kind, id })),
+    gone: subjects.filter((subject) => !found.has(subjectKey(subject))).map(({ kind, id }) => ({ kind, id })),
   }
 }

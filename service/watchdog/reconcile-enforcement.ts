@@ -24,16 +24,16 @@ import type { Suspend } from '../../rules/rule-file.ts'
 import { rememberStarts, requestWorkflows } from '../../store/outbox.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
 import { endPermits, lockGuard } from '../enforcement/rows/permits.ts'
-import { noteWould, type Would } from '../enforcement/rows/would.ts'
+import { noteWould, type WouldSuspendRow } from '../enforcement/rows/would.ts'
 import { suspendInputOf } from '../enforcement/start-suspension.ts'
 import type { EvaluationOptions } from './options.ts'
-import type { Batch } from './read-facts.ts'
+import type { EvaluationBatch } from './read-facts.ts'
 
 /** `would`: only logged, as a suspension that would have happened. The others are signals. */
 type Signal = AlertSignal | 'would'
 
 /** A wish about a subject, and the requests before it. */
-interface Wished {
+interface SignalWish {
   readonly wish: Wish
   readonly permission: Permission['suspend']
   /** The rule is older than the one that should be in force, and its stage must not take a suspension back. */
@@ -50,13 +50,13 @@ interface Wishing {
   readonly rule: Rule
   readonly subject: SubjectFacts
   readonly permission: Permission
-  readonly stored: Wished['stored']
+  readonly stored: SignalWish['stored']
   /** This build refuses the rule set that should be in force, so an older one decides. */
   readonly isRefused: boolean
 }
 
 /** The wish of a rule that covers a subject; null if it never suspends. */
-export function wishedOf(wish: Wish, { rule, subject, permission, stored, isRefused }: Wishing): Wished | null {
+export function wishedOf(wish: Wish, { rule, subject, permission, stored, isRefused }: Wishing): SignalWish | null {
   const { suspend, stage } = rule.event.params
   if (suspend === undefined) return null
   return {
@@ -82,12 +82,12 @@ const AGAIN_PARTS = 60
 const againAfterMs = ({ startsAt, endsAt }: Cycle): number => Math.min(MOST_AGAIN_MS, (endsAt - startsAt) / AGAIN_PARTS)
 
 /** The last signal of this cycle. Earlier ones do not count: the runs of a cycle end with it. */
-function lastSignalSince(startsAt: number, { stored }: Pick<Wished, 'stored'>): string | null {
+function lastSignalSince(startsAt: number, { stored }: Pick<SignalWish, 'stored'>): string | null {
   return stored !== null && (stored.lastSignalAt?.getTime() ?? 0) >= startsAt ? stored.lastSignal : null
 }
 
 /** The signal to send now; undefined if nothing has changed since the last one. */
-export function signalFor(wished: Wished, { at, cycle, enabled }: SignalMoment): Signal | undefined {
+export function signalFor(wished: SignalWish, { at, cycle, enabled }: SignalMoment): Signal | undefined {
   const before = lastSignalSince(cycle.startsAt, wished)
   if (wished.wish === 'keep') {
     return isOrdered(before) && at < cycle.endsAt && isBarred(wished, enabled) ? 'standDown' : undefined
@@ -104,21 +104,22 @@ export function signalFor(wished: Wished, { at, cycle, enabled }: SignalMoment):
 }
 
 /** Whether a person has removed the watchdog's permission to suspend, regardless of the alert. */
-const isBarred = ({ permission, keep }: Wished, enabled: boolean): boolean => !keep && (permission !== 'do' || !enabled)
+const isBarred = ({ permission, keep }: SignalWish, enabled: boolean): boolean =>
+  !keep && (permission !== 'do' || !enabled)
 
 /** When to look again even if nothing happens; undefined if no signal is repeated. @param signalled one is sent now */
-export function signalsAgainAt(wished: Wished, moment: SignalMoment, signalled: boolean): number | undefined {
+export function signalsAgainAt(wished: SignalWish, moment: SignalMoment, signalled: boolean): number | undefined {
   if (!wished.repeats || wantedFor(wished, moment.enabled) === undefined) return undefined
   const last = signalled ? moment.at : wished.stored?.lastSignalAt?.getTime()
   return last === undefined ? undefined : last + againAfterMs(moment.cycle)
 }
 
 /** Whether a SIM became active after `since`. The earlier signal found it suspended, so it had no effect. */
-const becameActive = ({ sim }: Wished, since: number): boolean =>
+const becameActive = ({ sim }: SignalWish, since: number): boolean =>
   sim !== null && sim.status === SimStatus.Active && sim.statusSince.getTime() > since
 
 /** The signal that the alert calls for, regardless of earlier signals; undefined if the rule may not even log it. */
-function wantedFor({ wish, permission }: Wished, enabled: boolean): 'overLimit' | 'would' | undefined {
+function wantedFor({ wish, permission }: SignalWish, enabled: boolean): 'overLimit' | 'would' | undefined {
   if (wish !== 'over' || permission === 'no') return undefined
   return permission === 'do' && enabled ? 'overLimit' : 'would'
 }
@@ -129,7 +130,7 @@ export interface SentSignal {
 }
 
 /** The requests to enforcement, and when to ask again. */
-export interface Reconciled {
+export interface ReconcileResult {
   readonly sent: readonly SentSignal[]
   /**
    * When to evaluate subjects again even without a change, epoch milliseconds. A pool still over is signalled again.
@@ -138,7 +139,7 @@ export interface Reconciled {
 }
 
 /** An alert whose rule asks to suspend, or did so before. */
-interface Desired extends Wished {
+interface DesiredSuspension extends SignalWish {
   readonly decided: Evaluation | Withdrawal
   readonly rule: { readonly name: string; readonly file: string }
   /** Null if the rule no longer covers the subject. */
@@ -146,14 +147,14 @@ interface Desired extends Wished {
 }
 
 /** The alerts of a batch that enforcement has to do with. */
-function desiredOf({ evaluations, withdrawals }: Decisions, { isRefused }: Batch): Desired[] {
-  const asking = evaluations.flatMap((decided): Desired[] => {
+function desiredOf({ evaluations, withdrawals }: Decisions, { isRefused }: EvaluationBatch): DesiredSuspension[] {
+  const asking = evaluations.flatMap((decided): DesiredSuspension[] => {
     const { subject, outcome, permission, decision, stored } = decided
     const { rule } = outcome
     const wished = wishedOf(decision.wish, { rule, subject, permission, stored, isRefused })
     return wished === null ? [] : [{ ...wished, decided, rule, suspend: rule.event.params.suspend ?? null }]
   })
-  const left = withdrawals.map((decided): Desired => {
+  const left = withdrawals.map((decided): DesiredSuspension => {
     const { stored, decision } = decided
     const rule = { name: stored.rule, file: '' }
     const { wish } = decision
@@ -165,10 +166,10 @@ function desiredOf({ evaluations, withdrawals }: Decisions, { isRefused }: Batch
 /** Sends the differences. The signals sent are to be stored with the alerts. */
 export async function reconcile(
   tx: TenantTx,
-  batch: Batch,
+  batch: EvaluationBatch,
   decisions: Decisions,
   options: EvaluationOptions,
-): Promise<Reconciled> {
+): Promise<ReconcileResult> {
   const { at, cycle } = batch.moment
   const moment: SignalMoment = { at, cycle, enabled: batch.enforcementEnabled }
   const all = desiredOf(decisions, batch)
@@ -200,7 +201,12 @@ export async function reconcile(
   return { sent: sent.map(({ desired, signal }) => ({ decided: desired.decided, signal })), again }
 }
 
-function requestOf(tenantId: string, batch: Batch, desired: Desired, signal: Signal): WorkflowRequest | undefined {
+function requestOf(
+  tenantId: string,
+  batch: EvaluationBatch,
+  desired: DesiredSuspension,
+  signal: Signal,
+): WorkflowRequest | undefined {
   if (signal === 'would') return undefined
   const { cycle } = batch.moment
   const { id } = desired.decided.about
@@ -232,8 +238,8 @@ function requestOf(tenantId: string, batch: Batch, desired: Desired, signal: Sig
 async function endClearedPermits(
   tx: TenantTx,
   { key: cycleKey, startsAt }: Cycle,
-  all: readonly Desired[],
-  sent: readonly { readonly desired: Desired; readonly signal: Signal }[],
+  all: readonly DesiredSuspension[],
+  sent: readonly { readonly desired: DesiredSuspension; readonly signal: Signal }[],
 ): Promise<void> {
   const stoodDown = new Set(sent.filter(({ signal }) => signal === 'standDown').map(({ desired }) => desired))
   const over = all.flatMap((desired) => {
@@ -252,8 +258,11 @@ async function endClearedPermits(
 }
 
 /** The suspensions that rules would cause, for the list worked off after the commit. */
-function wouldOf(batch: Batch, sent: readonly { readonly desired: Desired; readonly signal: Signal }[]): Would[] {
-  return sent.flatMap(({ desired: { decided, suspend, rule }, signal }): Would[] => {
+function wouldOf(
+  batch: EvaluationBatch,
+  sent: readonly { readonly desired: DesiredSuspension; readonly signal: Signal }[],
+): WouldSuspendRow[] {
+  return sent.flatMap(({ desired: { decided, suspend, rule }, signal }): WouldSuspendRow[] => {
     if (signal !== 'would' || suspend === null || !('subject' in decided)) return []
     const { about, outcome, subject } = decided
     const { kind, id } = about

@@ -7,7 +7,7 @@ import { hearOfRules } from '../rules/rule-events.ts'
 import { canDecide } from '../rules/rules-in-force.ts'
 import { openRunningCycle } from '../usage/rows/open-in-slices.ts'
 import { evaluateAll } from './evaluate-batch.ts'
-import { type Looked, lookAt, lookAtRange, PAGE } from './look.ts'
+import { type LookResult, lookAt, lookAtRange, PAGE } from './look.ts'
 import type { EvaluationOptions } from './options.ts'
 
 /** Subjects of a shard. One with more is split. */
@@ -51,9 +51,9 @@ async function lookAtAll(
   tenantId: string,
   { kind, fromId, toId }: Shard,
   { most, page }: { readonly most: number; readonly page: number },
-): Promise<Pick<Looked, 'flipsAt' | 'cycle' | 'beyond'>> {
+): Promise<Pick<LookResult, 'flipsAt' | 'cycle' | 'beyond'>> {
   let flipsAt = Number.POSITIVE_INFINITY
-  const evaluating = async <T extends Looked>(look: (tx: TenantTx) => Promise<T>): Promise<T> => {
+  const evaluating = async <T extends LookResult>(look: (tx: TenantTx) => Promise<T>): Promise<T> => {
     const looked = await inTenant(withLongTimeout(store), tenantId, look)
     await evaluateAll(store, options, tenantId, looked.suspects)
     flipsAt = Math.min(flipsAt, looked.flipsAt)

@@ -19,12 +19,12 @@ import type { TenantTx } from '../../store/tenancy.ts'
 import { insertWebhookEvents } from '../../store/webhook-events.ts'
 import { insertShadowEntries, type NewShadowEntry } from '../alerts/rows/shadow-log.ts'
 import { notificationOf } from './alert-notification.ts'
-import { type Grounds, groundsOf, kept } from './grounds.ts'
+import { type Grounds, groundsOf, keptGrounds } from './grounds.ts'
 import type { EvaluationOptions } from './options.ts'
-import type { Batch } from './read-facts.ts'
+import type { EvaluationBatch } from './read-facts.ts'
 
 /** A telling, with its subject and contents. */
-interface Told {
+interface TellingEntry {
   readonly telling: Telling
   readonly about: AlertSubject
   readonly rule: string
@@ -50,7 +50,7 @@ const CONNECTIVITY: ReadonlySet<string> = new Set(['imei-change', 'silent', 'tic
  */
 export async function tellAll(
   tx: TenantTx,
-  batch: Batch,
+  batch: EvaluationBatch,
   decisions: Decisions,
   options: EvaluationOptions,
 ): Promise<ReadonlySet<string>> {
@@ -77,21 +77,21 @@ export async function tellAll(
 }
 
 /** @param named facts with another wording in the message */
-function messageOf(one: Evaluation, { kind, key }: Telling, { moment }: Batch, named: Facts = {}): string {
+function messageOf(one: Evaluation, { kind, key }: Telling, { moment }: EvaluationBatch, named: Facts = {}): string {
   const facts = { ...(one.earlier.get(key) ?? one.subject.facts), ...named }
   const message = tellingMessage(one.outcome.rule, facts, kind, one.decision.next.step)
   return moment.isEnded ? endedMessage(moment.cycle, message) : message
 }
 
 /** The message for mails: with the label for the ICCID. */
-const mailMessageOf = (one: Evaluation, telling: Telling, batch: Batch): string =>
+const mailMessageOf = (one: Evaluation, telling: Telling, batch: EvaluationBatch): string =>
   messageOf(one, telling, batch, one.about.kind === 'sim' ? { iccid: one.about.label } : {})
 
 /** The level of a telling about an alert. */
 const levelIn = ({ outcome: { rule }, decision: { next } }: Evaluation, telling: Telling): LogLevel =>
   levelOfTelling(telling, levelAt(rule, next.step))
 
-const toldOf = (one: Evaluation, telling: Telling, batch: Batch): Told => ({
+const toldOf = (one: Evaluation, telling: Telling, batch: EvaluationBatch): TellingEntry => ({
   telling,
   about: one.about,
   rule: one.outcome.rule.name,
@@ -102,7 +102,7 @@ const toldOf = (one: Evaluation, telling: Telling, batch: Batch): Told => ({
   grounds: groundsOf(one, batch),
 })
 
-const withdrawnOf = ({ about, stored: { rule }, why }: Withdrawal, telling: Telling): Told => ({
+const withdrawnOf = ({ about, stored: { rule }, why }: Withdrawal, telling: Telling): TellingEntry => ({
   telling,
   about,
   rule,
@@ -113,19 +113,22 @@ const withdrawnOf = ({ about, stored: { rule }, why }: Withdrawal, telling: Tell
   grounds: null,
 })
 
-async function tellLog(tx: TenantTx, batch: Batch, all: readonly Told[]): Promise<void> {
+async function tellLog(tx: TenantTx, batch: EvaluationBatch, all: readonly TellingEntry[]): Promise<void> {
   const fresh = await insertLogEntries(
     tx,
     all.map((told): NewLogEntry => {
       const { explanation, grounds } = told
-      return { ...entryOf(told, batch), explanation, grounds: grounds === null ? null : kept(grounds) }
+      return { ...entryOf(told, batch), explanation, grounds: grounds === null ? null : keptGrounds(grounds) }
     }),
   )
   for (const told of all.filter(({ telling }) => fresh.has(telling.key))) await insertEvent(tx, eventOf(told))
 }
 
 /** The part of an entry that the watchdog log and the shadow log both have. */
-const entryOf = ({ telling, about, rule, level, message }: Told, { rulesVersion, moment }: Batch) => ({
+const entryOf = (
+  { telling, about, rule, level, message }: TellingEntry,
+  { rulesVersion, moment }: EvaluationBatch,
+) => ({
   dedupeKey: telling.key,
   rule,
   ruleVersion: rulesVersion,
@@ -148,7 +151,7 @@ const TITLES = {
   escalated: 'Escalated',
 } as const
 
-const eventOf = ({ telling, about, rule, type, level, message }: Told) => ({
+const eventOf = ({ telling, about, rule, type, level, message }: TellingEntry) => ({
   type,
   severity: SEVERITY[level],
   title: `${TITLES[telling.kind]}: ${rule}, ${about.label}`,
@@ -157,7 +160,7 @@ const eventOf = ({ telling, about, rule, type, level, message }: Told) => ({
 
 async function mailNotices(
   tx: TenantTx,
-  batch: Batch,
+  batch: EvaluationBatch,
   all: readonly { readonly one: Evaluation; readonly telling: Telling }[],
   options: EvaluationOptions,
 ): Promise<void> {
@@ -183,7 +186,7 @@ function dueAt(
   now: number,
   level: LogLevel,
   lastAt: Date | null,
-  { moment: { cycle, isEnded } }: Batch,
+  { moment: { cycle, isEnded } }: EvaluationBatch,
   options: EvaluationOptions,
 ): Date {
   const length = cycle.endsAt - cycle.startsAt
@@ -197,7 +200,7 @@ function dueAt(
  * Records for the operator the log entries, mails and suspensions that rules in shadow would have caused. Tenants do
  * not see it.
  */
-const tellShadow = (tx: TenantTx, batch: Batch, { evaluations, withdrawals }: Decisions): Promise<void> =>
+const tellShadow = (tx: TenantTx, batch: EvaluationBatch, { evaluations, withdrawals }: Decisions): Promise<void> =>
   insertShadowEntries(tx, [
     ...evaluations.flatMap((one) =>
       one.decision.shadow.map((telling): NewShadowEntry => {
@@ -222,7 +225,7 @@ function suspensionOf({ about: { kind, label }, outcome: { rule } }: Evaluation,
  * Sends alerts to webhooks. An event of a firing alert is due with the notice for the mail: by the same rules, in the
  * same stages, under the same silences. Each such event is followed by one of the end, regardless of mails.
  */
-const tellWebhooks = (tx: TenantTx, batch: Batch, { evaluations, withdrawals }: Decisions): Promise<void> =>
+const tellWebhooks = (tx: TenantTx, batch: EvaluationBatch, { evaluations, withdrawals }: Decisions): Promise<void> =>
   insertWebhookEvents(tx, [
     ...evaluations.flatMap((one) => [
       ...firedEvents(tx.tenantId, batch, one),
@@ -237,14 +240,14 @@ const tellWebhooks = (tx: TenantTx, batch: Batch, { evaluations, withdrawals }: 
   ])
 
 /** Data common to all events about an alert. */
-const about = (tenantId: string, rule: string, { kind, id, label, poolId }: AlertSubject, batch: Batch) => ({
+const about = (tenantId: string, rule: string, { kind, id, label, poolId }: AlertSubject, batch: EvaluationBatch) => ({
   rule,
   subject: { kind, id: kind === 'tenant' ? tenantId : id, label },
   poolId,
   cycle: batch.moment.cycle.key,
 })
 
-function firedEvents(tenantId: string, batch: Batch, one: Evaluation): WebhookEvent[] {
+function firedEvents(tenantId: string, batch: EvaluationBatch, one: Evaluation): WebhookEvent[] {
   const { outcome, decision, subject, permission } = one
   const { step } = decision.next
   // A tenant without mails of the level may still have systems for the event: the log's entry replaces the notice.
@@ -265,12 +268,12 @@ function firedEvents(tenantId: string, batch: Batch, one: Evaluation): WebhookEv
 const FEED = 'usage-feed-silent'
 
 /** Sent in addition to the alert, for receivers of the feed's state alone. */
-function staleFeed({ outcome: { rule } }: Evaluation, { moment }: Batch, message: string): WebhookEvent[] {
+function staleFeed({ outcome: { rule } }: Evaluation, { moment }: EvaluationBatch, message: string): WebhookEvent[] {
   if (rule.event.type !== FEED) return []
   return [{ type: 'feed.stale', data: { receivedAt: moment.feedTimes.receivedAt?.toISOString() ?? null, message } }]
 }
 
-function resolvedEvents(tenantId: string, batch: Batch, one: Evaluation): WebhookEvent[] {
+function resolvedEvents(tenantId: string, batch: EvaluationBatch, one: Evaluation): WebhookEvent[] {
   const { outcome, decision, subject } = one
   const { phase, step } = decision.next
   if (phase !== 'resolved') return []

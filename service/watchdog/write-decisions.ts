@@ -11,7 +11,7 @@ import { changesAlert } from '../../rules/alerts/decide-subject.ts'
 import { isTold } from '../../rules/alerts/inhibit.ts'
 import { type AlertState, isFiring, scopesAt } from '../../rules/alerts/state.ts'
 import type { StoredAlert } from '../../rules/alerts/stored-alert.ts'
-import { keyOf } from '../../rules/alerts/subject.ts'
+import { subjectKey } from '../../rules/alerts/subject.ts'
 import { settled } from '../../rules/alerts/take-back.ts'
 import { insertOperatorNotices } from '../../store/operator-notices.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
@@ -20,11 +20,11 @@ import { poolNames } from '../pools/rows/pools.ts'
 import { simLabels } from '../sims/rows/sims.ts'
 import { guardFiring, readAnswers } from './guard-firing.ts'
 import type { DecidedCounts, EvaluationOptions } from './options.ts'
-import type { Batch } from './read-facts.ts'
-import { type Reconciled, reconcile, type SentSignal } from './reconcile-enforcement.ts'
+import type { EvaluationBatch } from './read-facts.ts'
+import { type ReconcileResult, reconcile, type SentSignal } from './reconcile-enforcement.ts'
 import { tellAll } from './tell.ts'
 
-export interface Written {
+export interface WriteResult {
   /** When to evaluate subjects again (epoch milliseconds), by their `keyOf`. */
   readonly checks: Map<string, number>
   readonly counts: DecidedCounts
@@ -36,10 +36,10 @@ export interface Written {
  */
 export async function writeDecisions(
   tx: TenantTx,
-  batch: Batch,
+  batch: EvaluationBatch,
   evaluated: readonly EvaluatedSubject[],
   options: EvaluationOptions,
-): Promise<Written> {
+): Promise<WriteResult> {
   const stored = await loadAlerts(tx, [...evaluated, ...batch.gone], scopesAt(batch.moment))
   const deciding = { evaluated, gone: await namedOf(tx, batch.gone, stored), stored }
   const decisions = await guardFiring(tx, batch, await readAnswers(tx, stored), (guardOf) =>
@@ -63,8 +63,8 @@ async function namedOf(
   gone: readonly Subject[],
   alerts: readonly StoredAlert[],
 ): Promise<AlertSubject[]> {
-  const alerted = new Set(alerts.map(keyOf))
-  const left = gone.filter((subject) => alerted.has(keyOf(subject)))
+  const alerted = new Set(alerts.map(subjectKey))
+  const left = gone.filter((subject) => alerted.has(subjectKey(subject)))
   if (left.length === 0) return []
   const idsOf = (kind: Subject['kind']) => left.filter((subject) => subject.kind === kind).map(({ id }) => id)
   const names = { sim: await simLabels(tx, idsOf('sim')), pool: await poolNames(tx, idsOf('pool')), tenant: new Map() }
@@ -81,7 +81,7 @@ function changed(
   { evaluations, withdrawals }: Decisions,
   sent: readonly SentSignal[],
   takenBack: ReadonlySet<string>,
-  { moment, rulesVersion }: Batch,
+  { moment, rulesVersion }: EvaluationBatch,
 ): StoredAlert[] {
   const at = new Date(moment.at)
   const signals = new Map(sent.map(({ decided, signal }) => [decided, signal]))
@@ -130,13 +130,13 @@ function poolsNoLongerInhibiting({ evaluations, withdrawals }: Decisions): numbe
 const handedOver = ({ evaluations }: Decisions): StoredAlert[] =>
   evaluations.flatMap(({ scope, stored }) => (stored !== null && stored.scope !== scope ? [stored] : []))
 
-function nextChecks({ evaluations }: Decisions, again: Reconciled['again']): Map<string, number> {
+function nextChecks({ evaluations }: Decisions, again: ReconcileResult['again']): Map<string, number> {
   const checks = new Map<string, number>()
   const note = (key: string, at: number | undefined) => {
     if (at !== undefined) checks.set(key, Math.min(at, checks.get(key) ?? Number.POSITIVE_INFINITY))
   }
-  for (const { about, decision } of evaluations) note(keyOf(about), decision.nextCheckAt)
-  for (const { about, at } of again) note(keyOf(about), at)
+  for (const { about, decision } of evaluations) note(subjectKey(about), decision.nextCheckAt)
+  for (const { about, at } of again) note(subjectKey(about), at)
   return checks
 }
 

@@ -14,7 +14,7 @@ import { inPlatform, inTenant, type Store } from '../../store/tenancy.ts'
 import { type FailedRun, failedRun, logFailedRun } from './failed-runs.ts'
 
 /** The run that a start or signal found under a workflow id. */
-export interface Met {
+export interface MetRun {
   readonly runId: string
   readonly status: string
 }
@@ -29,11 +29,11 @@ export interface WorkflowDoor {
   /** Starts the workflow, if no run of its id is running and a new one is allowed. */
   readonly start: (request: WorkflowStart) => Promise<unknown>
   /** Starts the workflow if its id never ran, and signals it in any case. */
-  readonly signalWithStart: (request: Extract<WorkflowRequest, { do: 'signalWithStart' }>) => Promise<Met>
+  readonly signalWithStart: (request: Extract<WorkflowRequest, { do: 'signalWithStart' }>) => Promise<MetRun>
   /** @throws ServiceError `workflow_not_running`, `workflow_not_found` */
   readonly signal: (workflowId: string, signal: string, args?: readonly unknown[]) => Promise<unknown>
   /** The latest run of a workflow id. */
-  readonly look: (workflowId: string, tenantId: string) => Promise<Met>
+  readonly look: (workflowId: string, tenantId: string) => Promise<MetRun>
 }
 
 const BATCH = 50

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import PostalMime, { type Address, type Email } from 'postal-mime'
 
 /** A mail, as `GET /` returns it. */
-export interface Mail {
+export interface InboxMail {
   readonly id: string
   /** As in the mail's header: `Name <address>`, or the address alone. Several are separated by commas. */
   readonly from: string
@@ -26,15 +26,15 @@ interface MailAttachment {
 }
 
 export interface StoredMail {
-  readonly mail: Mail
+  readonly mail: InboxMail
   readonly attachments: readonly MailAttachment[]
 }
 
 export interface Mails {
   /** Keeps a mail. Resolves when it is on disk. */
-  readonly add: (source: Buffer) => Promise<Mail>
+  readonly add: (source: Buffer) => Promise<InboxMail>
   /** Newest first. */
-  readonly list: () => readonly Mail[]
+  readonly list: () => readonly InboxMail[]
   readonly find: (id: string) => StoredMail | undefined
   readonly source: (id: string) => Promise<Buffer>
   readonly clear: () => Promise<void>
@@ -54,7 +54,7 @@ export async function openMails(dir: string): Promise<Mails> {
   const pathOf = (id: string) => join(dir, `${id}${SUFFIX}`)
   let counter = 0
 
-  const add = async (source: Buffer): Promise<Mail> => {
+  const add = async (source: Buffer): Promise<InboxMail> => {
     counter += 1
     // Sorts by time of arrival, even across restarts.
     const id = `${Date.now()}-${String(counter).padStart(6, '0')}-${randomBytes(3).toString('hex')}`
@@ -89,7 +89,7 @@ export async function openMails(dir: string): Promise<Mails> {
 async function parse(id: string, source: Buffer): Promise<StoredMail> {
   const email = await PostalMime.parse(source)
   const arrived = Number(id.split('-')[0])
-  const mail: Mail = {
+  const mail: InboxMail = {
     id,
     from: addresses(email.from === undefined ? [] : [email.from]),
     to: addresses(email.to ?? []),

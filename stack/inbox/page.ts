@@ -1,5 +1,5 @@
 /** The inbox as web pages: a list, and one mail. No scripts, and nothing from other hosts. */
-import type { Mail, StoredMail } from './mails.ts'
+import type { InboxMail, StoredMail } from './mails.ts'
 
 /** Escapes text for HTML, attributes included. */
 const escapeHtml = (text: string): string => text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)
@@ -53,9 +53,9 @@ function page(title: string, body: string): string {
 /** `2026-11-30T09:15:00.000Z` as `2026-11-30 09:15:00 UTC`. */
 const showTime = (iso: string) => `<time datetime="${iso}">${iso.slice(0, 19).replace('T', ' ')} UTC</time>`
 
-const subjectOf = (mail: Mail) => (mail.subject === '' ? '(no subject)' : mail.subject)
+const subjectOf = (mail: InboxMail) => (mail.subject === '' ? '(no subject)' : mail.subject)
 
-export function listPage(mails: readonly Mail[]): string {
+export function listPage(mails: readonly InboxMail[]): string {
   const count = mails.length === 1 ? '1 mail' : `${mails.length} mails`
   const intro = `<h1>Inbox</h1><p class="quiet">${count}, newest first. Nothing here has left this machine.</p>`
   const empty = '<p class="card empty quiet">No mail yet. It appears here as soon as Simherd sends one.</p>'

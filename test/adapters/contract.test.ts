@@ -7,7 +7,7 @@ import { startBulkTickets } from '../../service/tickets/bulk.ts'
 import { executeTickets } from '../../service/tickets/execute-tickets.ts'
 import { openBulkTickets } from '../../service/tickets/open-bulk-tickets.ts'
 import { openTicket } from '../../service/tickets/open-ticket.ts'
-import { readRun } from '../../service/tickets/rows/bulk-reads.ts'
+import { readBulkRun } from '../../service/tickets/rows/bulk-reads.ts'
 import { findTicket } from '../../service/tickets/rows/tickets.ts'
 import { connect } from '../../store/connect.ts'
 import { inTenant, type Store } from '../../store/tenancy.ts'
@@ -280,7 +280,7 @@ describe('the sweep', () => {
     await until('the job of the tickets', () => isWoken)
     await sweeping.stop()
     await stopListening()
-    const after = await inTenant(jobless, tenantId, (tx) => readRun(tx, run.id))
+    const after = await inTenant(jobless, tenantId, (tx) => readBulkRun(tx, run.id))
     await close()
 
     expect(run).toMatchObject({ notYetOpened: 3 })

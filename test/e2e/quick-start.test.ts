@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url'
 import { afterEach, describe, expect, inject, test } from 'vitest'
 import { findOnPath } from '../../stack/downloads.ts'
 import { startInbox } from '../../stack/inbox/inbox.ts'
-import type { Mail } from '../../stack/inbox/mails.ts'
+import type { InboxMail } from '../../stack/inbox/mails.ts'
 import { freePort } from '../../stack/ports.ts'
 import { startPostgres } from '../../stack/postgres/postgres.ts'
 import { type Block, blocksOf, isAsShown, typedIn } from '../setup/console.ts'
@@ -119,7 +119,7 @@ async function play(programs?: string): Promise<void> {
     await follow(n === 0 ? withValues(block, values) : block, shell)
   }
   const response = await fetch(inbox.inboxUrl, { headers: { accept: 'application/json' } })
-  const mails = (await response.json()) as readonly Mail[]
+  const mails = (await response.json()) as readonly InboxMail[]
 
   expect(mails.map(({ to, subject }) => `${to}: ${subject}`)).toContainEqual(
     expect.stringMatching(/^billing@meadow\.example: meter-1 over its limit/),

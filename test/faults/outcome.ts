@@ -1,6 +1,6 @@
 /** The state that a herd must reach whatever the fault, and how far it is. */
 import { provisionAndActivateId, suspendOnOverageId } from '../../domain/temporal/ids.ts'
-import type { Mail } from '../../stack/inbox/mails.ts'
+import type { InboxMail } from '../../stack/inbox/mails.ts'
 import { GROUPS, type Group, type Herd, type HerdSim } from './herd.ts'
 
 interface Fate {
@@ -133,7 +133,7 @@ const faultOf = (what: string, id: number | string, got: unknown, wanted: unknow
  *
  * @param received the mails that arrived, also those to others
  */
-export async function reportOn(herd: Herd, received: readonly Mail[]): Promise<Report> {
+export async function reportOn(herd: Herd, received: readonly InboxMail[]): Promise<Report> {
   const { witnesses, sims } = herd
   const runs = await witnesses.runs()
   const tickets = await witnesses.tickets()
@@ -247,7 +247,7 @@ async function wrongStates(herd: Herd): Promise<string[]> {
 }
 
 /** Mails in the database and in the inbox. A mail that a killed worker was sending may arrive twice, with one message id. */
-async function mailsOf({ billingEmail, witnesses }: Herd, arrived: readonly Mail[]) {
+async function mailsOf({ billingEmail, witnesses }: Herd, arrived: readonly InboxMail[]) {
   const notifications = await witnesses.notifications()
   const mails = await witnesses.mails()
   const received = arrived.filter(({ to }) => to.includes(billingEmail))

@@ -16,7 +16,7 @@ import type { Settings } from '../../process/settings.ts'
 import { createKey } from '../../service/tenants/create-key.ts'
 import { startCarrier } from '../../stack/carrier/carrier.ts'
 import { startInbox } from '../../stack/inbox/inbox.ts'
-import type { Mail } from '../../stack/inbox/mails.ts'
+import type { InboxMail } from '../../stack/inbox/mails.ts'
 import { freePort } from '../../stack/ports.ts'
 import { supervise } from '../../stack/supervise.ts'
 import { connect } from '../../store/connect.ts'
@@ -190,8 +190,8 @@ export async function startService(
         await client.end()
       }
     },
-    mails: async (): Promise<Mail[]> =>
-      (await fetch(inbox.inboxUrl, { headers: { accept: 'application/json' } })).json() as Promise<Mail[]>,
+    mails: async (): Promise<InboxMail[]> =>
+      (await fetch(inbox.inboxUrl, { headers: { accept: 'application/json' } })).json() as Promise<InboxMail[]>,
     carrierStats: async () =>
       (
         await fetch(`${servers.carrierUrl}/stats`, { headers: { authorization: `Bearer ${servers.carrierSecret}` } })

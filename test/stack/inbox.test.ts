@@ -1,7 +1,7 @@
 import { createTransport } from 'nodemailer'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { type InboxOptions, startInbox } from '../../stack/inbox/inbox.ts'
-import type { Mail } from '../../stack/inbox/mails.ts'
+import type { InboxMail } from '../../stack/inbox/mails.ts'
 import { temporaryFolder } from '../setup/folder.ts'
 
 async function anInbox(options: Partial<InboxOptions> = {}) {
@@ -19,7 +19,7 @@ async function anInbox(options: Partial<InboxOptions> = {}) {
     })
   const list = async () => {
     const response = await fetch(inbox.inboxUrl, { headers: { accept: 'application/json' } })
-    return (await response.json()) as Mail[]
+    return (await response.json()) as InboxMail[]
   }
   return { ...inbox, dir, send, list }
 }

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { PoolType, TariffType } from '../../domain/codes.ts'
 import { poolFigures as definition, type LedgerRow } from '../../domain/usage/allowance.ts'
 import { currentCycle } from '../../service/usage/rows/cycles.ts'
-import { NO_FIGURES, poolFigures, simFigures } from '../../service/usage/rows/figures.ts'
+import { NO_FIGURES, readPoolFigures, simFigures } from '../../service/usage/rows/figures.ts'
 import { inTenant, type TenantTx } from '../../store/tenancy.ts'
 import { cases } from '../setup/cases.ts'
 import { aPool, aStore, aTariff, aTenant, someSims } from '../setup/estate.ts'
@@ -53,7 +53,7 @@ async function stored(tx: TenantTx, of: typeof figures extends fc.Arbitrary<infe
     insert into pool_cycles (cycle_key, pool_id, bytes, contributing)
     select ${cycle.key}, ${pool.id}, coalesce(sum(bytes), 0)::bigint, count(*) filter (where contributing)
       from usage_ledger where cycle_key = ${cycle.key} and pool_id = ${pool.id}`.execute(tx.q)
-  const figures = await poolFigures(tx, cycle.key, [pool.id])
+  const figures = await readPoolFigures(tx, cycle.key, [pool.id])
   const { voiceSeconds: _, smsCount: __, ...ofPool } = figures.get(pool.id) ?? NO_FIGURES
   const lines = await simFigures(
     tx,

@@ -12,7 +12,7 @@ import { LogicEngine } from 'json-logic-engine'
 import { Engine } from 'json-rules-engine'
 import { YES } from '../../rules/compile/answer.ts'
 import { compileSet } from '../../rules/compile/compile-set.ts'
-import { type FactRow, placeOf, ROW_LENGTH, rowOf } from '../../rules/compile/row.ts'
+import { type FactRow, placeOfFact, ROW_LENGTH, rowOf } from '../../rules/compile/row.ts'
 import { type Condition, factsRead, forEngine, isReference, type Leaf } from '../../rules/conditions.ts'
 import { operatorNamed, useStrictOperators } from '../../rules/engine/operators.ts'
 import { type Facts, factsOf } from '../../rules/facts.ts'
@@ -38,7 +38,7 @@ const numbersOf = (answers: readonly boolean[]): number[] => answers.flatMap((is
 /** Our closures over a row. @param fills whether a row is filled from the facts first, as a sweep does */
 export function compiledRules(rules: readonly Rule[], fills: boolean): Contender {
   const decides = compileSet({ rules }).rules.map(({ holds }) => holds)
-  const places = [...factsOf('sim').keys()].map((name) => ({ name, place: placeOf(name) }))
+  const places = [...factsOf('sim').keys()].map((name) => ({ name, place: placeOfFact(name) }))
   const reused = Array.from<FactRow[number]>({ length: ROW_LENGTH })
   const filled = ({ facts }: BenchSubject): FactRow => {
     for (const { name, place } of places) reused[place] = facts[name]

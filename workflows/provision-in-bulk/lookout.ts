@@ -28,13 +28,13 @@ export interface Lookout {
   isWatching(): boolean
 }
 
-interface Awaited {
+interface PendingWait {
   readonly resolve: (end: SimEnd | null) => void
   readonly reject: (error: unknown) => void
 }
 
 export function openLookout(tenantId: string): Lookout {
-  const awaited = new Map<SimRun, Awaited>()
+  const awaited = new Map<SimRun, PendingWait>()
   let looks = 0
   let hurried = false
   let running = false

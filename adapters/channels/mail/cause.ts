@@ -3,7 +3,7 @@ import { causeOf, MOST_SUBJECTS, NOTICES_FILE } from '../../../domain/notificati
 import type { AlertNotification, Notification } from '../../../domain/notifications/notification.ts'
 import { count, counted, megabytes } from '../../../domain/quantity.ts'
 import { type DigestGroup, type DigestView, sentences, stopTexts } from './digest.ts'
-import { oneLine, shorten, shortenName } from './format.ts'
+import { oneLine, shortenLabel, shortenName } from './format.ts'
 import { labelText, SUBJECT_CHARS } from './subject.ts'
 import { badgeOf, instantOf, originText, sinceText, toneOf, usageText } from './views.ts'
 
@@ -136,7 +136,7 @@ function rowOf({ main, followed }: Row): DigestGroup['rows'][number] {
   return {
     tone: toneOf(followed.at(-1) ?? main),
     label: shortenName(labelText(main.subject), LABEL_CHARS),
-    message: shorten(isFinding ? oneLine(main.message) : (figures ?? oneLine(main.message)), MESSAGE_CHARS),
+    message: shortenLabel(isFinding ? oneLine(main.message) : (figures ?? oneLine(main.message)), MESSAGE_CHARS),
     detail: [
       ...(isFinding ? [figures, `since ${sinceText(main)}`] : []),
       ...done.map((told) => `${DONE[told.kind]} ${instantOf(told, told.at)}`),
@@ -163,7 +163,7 @@ const DONE = {
 function subjectOf(alerts: readonly AlertNotification[]): string {
   const excess = headlineOf(alerts, (name) => name).length - SUBJECT_CHARS
   const cut = (name: string) => shortenName(name, Math.max(Math.min(name.length, NAME_CHARS), name.length - excess))
-  return shorten(headlineOf(alerts, excess > 0 ? cut : (name) => name), SUBJECT_CHARS)
+  return shortenLabel(headlineOf(alerts, excess > 0 ? cut : (name) => name), SUBJECT_CHARS)
 }
 
 /**

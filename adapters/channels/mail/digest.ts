@@ -6,7 +6,7 @@ import type {
   SummaryNotification,
 } from '../../../domain/notifications/notification.ts'
 import { count, counted, ofLimit } from '../../../domain/quantity.ts'
-import { oneLine, shorten, shortenName } from './format.ts'
+import { oneLine, shortenLabel, shortenName } from './format.ts'
 import { gistOf, labelText, SUBJECT_CHARS } from './subject.ts'
 import {
   badgeOf,
@@ -140,7 +140,7 @@ function groupView(members: readonly Notification[], shown: readonly Notificatio
 function alertRow(told: AlertNotification, badge: string): DigestRow {
   const own = badgeOf(told)
   const pace = paceText(told)
-  const message = shorten(oneLine(told.message), MESSAGE_CHARS)
+  const message = shortenLabel(oneLine(told.message), MESSAGE_CHARS)
   const detail = [
     own === badge ? null : own,
     isSaid(told, message) ? null : usageText(told.facts),

@@ -37,7 +37,7 @@ export const oneLine = (text: string): string =>
 export const headerText = (text: string): string => text.replace(/=\?+/g, '=').trim()
 
 /** Cuts text to at most this many UTF-16 units, with an ellipsis if it was cut. Never cuts inside a character. */
-export function shorten(text: string, units: number): string {
+export function shortenLabel(text: string, units: number): string {
   if (text.length <= units) return text
   return `${first(charactersOf(text), units - 1)
     .join('')

@@ -2,7 +2,7 @@
 import Handlebars from 'handlebars'
 import type { CountedNotice, OperatorNotice, RulesChanged } from '../../../domain/notifications/operator-notice.ts'
 import { counted } from '../../../domain/quantity.ts'
-import { oneLine, shorten } from './format.ts'
+import { oneLine, shortenLabel } from './format.ts'
 import type { Mail } from './render.ts'
 
 const SUBJECT_CHARS = 120
@@ -41,7 +41,7 @@ export function renderOperatorMail(notices: readonly CountedNotice[]): Mail {
   const also = notices.length === 1 ? '' : `, and ${counted(notices.length - 1, 'other notice')}`
   const text = views.map(({ title, lines }) => [title, ...lines.map((line) => `  ${line}`)].join('\n'))
   return {
-    subject: `${shorten(`[Simherd] ${first.title}`, SUBJECT_CHARS - also.length)}${also}`,
+    subject: `${shortenLabel(`[Simherd] ${first.title}`, SUBJECT_CHARS - also.length)}${also}`,
     text: `${[...text, `-- \n${FOOT}`].join('\n\n')}\n`,
     html: html({ views, foot: FOOT }),
     headers: {},
@@ -70,7 +70,7 @@ function viewsOf(notices: readonly CountedNotice[]): NoticeView[] {
   return left <= 0 ? views : [...views, { title: `${counted(left, 'more notice')} of this kind`, lines: [] }]
 }
 
-const words = (text: string): string => shorten(oneLine(text), TEXT_CHARS)
+const words = (text: string): string => shortenLabel(oneLine(text), TEXT_CHARS)
 const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1)
 const nameOf = ({ tenant }: CountedNotice): string => (tenant === null ? '' : `${words(tenant.name)} (${tenant.id})`)
 

@@ -13,7 +13,7 @@ import type {
 } from '../../../domain/notifications/notification.ts'
 import { alertsOfOneCause, causeView, inOne } from './cause.ts'
 import { type DigestView, digestView } from './digest.ts'
-import { headerText, oneLine, shorten } from './format.ts'
+import { headerText, oneLine, shortenLabel } from './format.ts'
 import { type MailLinks, type Offer, offersOf, unsubscribeHeaders } from './links.ts'
 import { alertSubject, summarySubject } from './subject.ts'
 import { alertText, digestText, summaryText } from './text.ts'
@@ -140,7 +140,7 @@ function causeBody(alerts: readonly AlertNotification[], offers: readonly Offer[
 
 /** The tenant, for mail filters and for the sender's name. */
 function tenantHeader([first]: readonly Notification[]): Record<string, string> {
-  const tenant = headerText(shorten(oneLine(first?.tenantName ?? ''), TENANT_CHARS))
+  const tenant = headerText(shortenLabel(oneLine(first?.tenantName ?? ''), TENANT_CHARS))
   return tenant === '' ? {} : { [TENANT_HEADER]: tenant }
 }
 

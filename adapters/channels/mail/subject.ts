@@ -10,14 +10,14 @@ import type {
   SummaryNotification,
 } from '../../../domain/notifications/notification.ts'
 import { count, counted, megabytes, money, ofLimit, percent } from '../../../domain/quantity.ts'
-import { oneLine, shorten, shortenName } from './format.ts'
+import { oneLine, shortenLabel, shortenName } from './format.ts'
 
 /** Visible length in a mail program on a phone. In UTF-16 units. */
 export const SUBJECT_CHARS = 70
 /** A name is not cut further while its figure has a shorter form. */
 const NAME_CHARS = 16
 
-export const NOUNS = { sim: 'SIM', pool: 'Pool', tenant: 'Tenant' } as const
+export const SUBJECT_NOUNS = { sim: 'SIM', pool: 'Pool', tenant: 'Tenant' } as const
 
 /** Subject of a mail of one alert: "meter-012 over its limit (100.18 of 100 MB): suspended". */
 export function alertSubject(alert: AlertNotification): string {
@@ -28,7 +28,7 @@ export function alertSubject(alert: AlertNotification): string {
   const figures = figuresOf(alert)
   if (figures !== null) return fitted({ ...named, said: figures })
   const said = withoutStop(sentencesOf(message, label).first)
-  const who = `${NOUNS[alert.subject.kind]} ${label}`
+  const who = `${SUBJECT_NOUNS[alert.subject.kind]} ${label}`
   if (message.startsWith(`${who} `)) {
     return fitted({ ...named, said: lessAndLess(said.slice(who.length)) })
   }
@@ -45,7 +45,7 @@ export const labelText = ({ label, id }: AlertNotification['subject']): string =
 
 /** A tag identifies a SIM; an ICCID does not. The tenant is known. */
 const nounOf = ({ subject: { kind, label } }: AlertNotification): string =>
-  (kind === 'sim' && !isIccid(label)) || kind === 'tenant' ? '' : `${NOUNS[kind]} `
+  (kind === 'sim' && !isIccid(label)) || kind === 'tenant' ? '' : `${SUBJECT_NOUNS[kind]} `
 
 const isIccid = (label: string): boolean => /^\d{18,22}$/.test(label)
 
@@ -107,7 +107,7 @@ export function gistOf(notifications: readonly Notification[], chars: number): s
     const gist = [...parts.slice(0, shown), ...(left === 0 ? [] : [`${count(left)} more`])].join(', ')
     if (gist.length <= chars) return gist
   }
-  return shorten(parts[0] ?? '', chars)
+  return shortenLabel(parts[0] ?? '', chars)
 }
 
 /** A SIM with two notifications counts as one SIM: its grace has begun and is about to end. Alerts count one by one. */
@@ -213,6 +213,6 @@ function fitted({ prefix, noun, name, said, follows }: Parts): string {
     Math.min(name.length, most),
   )
   const fit = least.flatMap((kept) => said.find((text) => text.length + kept <= room) ?? [])[0]
-  const text = fit ?? shorten(said.at(-1) ?? '', room - Math.min(name.length, NAME_CHARS))
-  return shorten(`${prefix}${noun}${shortenName(name, room - text.length)}${text}`.trim() + follows, SUBJECT_CHARS)
+  const text = fit ?? shortenLabel(said.at(-1) ?? '', room - Math.min(name.length, NAME_CHARS))
+  return shortenLabel(`${prefix}${noun}${shortenName(name, room - text.length)}${text}`.trim() + follows, SUBJECT_CHARS)
 }

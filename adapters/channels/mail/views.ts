@@ -14,7 +14,7 @@ import type {
 import { count, counted, duration, megabytes, money, ofLimit, percent } from '../../../domain/quantity.ts'
 import { isOperator, OPERATORS } from '../../../domain/rules/operators.ts'
 import { factValue, levelLabel, oneLine, shortenName } from './format.ts'
-import { labelText, NOUNS, sentencesOf } from './subject.ts'
+import { labelText, SUBJECT_NOUNS, sentencesOf } from './subject.ts'
 
 export interface Line {
   readonly label: string
@@ -147,7 +147,7 @@ export function alertView(notification: AlertNotification): AlertView {
     preheader: preheaderOf(notification, over, rest),
     tenant: oneLine(notification.tenantName),
     lines: [
-      line(NOUNS[subject.kind], `${labelText(subject)} (${ids.filter((id) => id !== null).join(', ')})`),
+      line(SUBJECT_NOUNS[subject.kind], `${labelText(subject)} (${ids.filter((id) => id !== null).join(', ')})`),
       line('Usage', usageText(facts)),
       line('Over the limit by', over),
       line('Since', kind === 'resolved' ? null : sinceText(notification)),

@@ -12,7 +12,7 @@ import type { LookupFunction } from 'node:net'
 import { isAddress, mayReach } from '../../../domain/channels/addresses.ts'
 import type { Attempt, EndpointChannel, Outcome } from '../../../domain/channels/channel.ts'
 import { hostOf, whyNotUrl } from '../../../domain/channels/webhook.ts'
-import type { Network } from '../../../domain/networks.ts'
+import type { IpNetwork } from '../../../domain/networks.ts'
 
 /** A signed request. */
 export interface WebhookMessage {
@@ -31,7 +31,7 @@ export interface WebhookChannelOptions {
   /** Longest time from the name's resolution to the last byte of the answer, in milliseconds. */
   readonly timeoutMs: number
   /** Networks that are not public, but permitted as targets; http is for these only. */
-  readonly allow: readonly Network[]
+  readonly allow: readonly IpNetwork[]
   /** Resolves names. Default: as the operating system does. */
   readonly lookup?: typeof dnsLookup
   /** Certificates to trust, in PEM. Default: those of Node. */

@@ -49,7 +49,7 @@ function missing(parameter: string): never {
 const response = { 200: OrderStatusResponse }
 const route = declareRoutes<InternalOptions>('Orders')
 
-export const orderRoutes = [
+export const internalOrderRoutes = [
   route('GET', '/orders/:orderId', {
     operationId: 'getOrderDetail',
     summary: 'An order, with why it failed and how many SIMs were made for it',

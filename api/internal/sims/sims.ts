@@ -14,7 +14,7 @@ const IMPORT_BYTES = 64 * 1024 * 1024
 
 const route = declareRoutes<InternalOptions>('SIMs')
 
-export const simRoutes = [
+export const internalSimRoutes = [
   route('POST', '/sims', {
     operationId: 'importSims',
     summary: 'Take in SIMs: as delivered, or as they live at the carrier already',

@@ -9,7 +9,7 @@ import type { InternalOptions } from '../../options.ts'
 
 const route = declareRoutes<InternalOptions>('Tariffs', { tenant: 'or-platform' })
 
-export const tariffRoutes = [
+export const internalTariffRoutes = [
   route('POST', '/tariffs', {
     operationId: 'createTariff',
     summary: 'Make a tariff of a tenant; one that every tenant is offered, where X-Tenant-Id is @platform',

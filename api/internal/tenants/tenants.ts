@@ -5,7 +5,7 @@ import type { InternalOptions } from '../../options.ts'
 
 const route = declareRoutes<InternalOptions>('Tenants')
 
-export const tenantRoutes = [
+export const internalTenantRoutes = [
   route('POST', '/tenants', {
     operationId: 'createTenant',
     summary: 'Make a tenant and its first key',

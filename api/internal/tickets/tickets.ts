@@ -73,7 +73,7 @@ const toDetail = (ticket: TicketRecord): TicketDetail => ({
 const response = { 200: TicketResponse }
 const route = declareRoutes<InternalOptions>('Tickets')
 
-export const ticketRoutes = [
+export const internalTicketRoutes = [
   route('POST', '/tickets/provision', {
     operationId: 'openProvisionTicket',
     summary: 'Provision an unprovisioned SIM; with a cause of month end, move a provisioned one',

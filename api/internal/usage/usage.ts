@@ -6,9 +6,14 @@ import { UsageDelivery, UsageDeliveryQuery } from '../../../domain/usage/deliver
 import { UsageRecord } from '../../../domain/usage/usage-record.ts'
 import { countStream } from '../../../service/usage/count-stream.ts'
 import type { UsageResponse as Counted } from '../../../service/usage/record-usage.ts'
-import { endDelivery, findDelivery, insertDelivery, pageOfDeliveries } from '../../../service/usage/rows/deliveries.ts'
+import {
+  endDelivery,
+  findDelivery,
+  insertDelivery,
+  pageOfUsageDeliveries,
+} from '../../../service/usage/rows/deliveries.ts'
 import { continuing, inTenant } from '../../../store/tenancy.ts'
-import { Arrived, takeUsage, usageRecords } from '../../files/usage-stream.ts'
+import { ArrivalHash, takeUsage, usageRecords } from '../../files/usage-stream.ts'
 import { declareRoutes } from '../../http/declare-routes.ts'
 import { whileThere } from '../../http/left.ts'
 import { onBehalfOf } from '../../http/on-behalf-of.ts'
@@ -66,7 +71,7 @@ export const usageRoutes = [
     description: 'Part of the audit trail. Records that were counted name the delivery they first came with.',
     query: UsageDeliveryQuery,
     response: { 200: pageOf(UsageDelivery) },
-    read: (tx, { query }) => pageOfDeliveries(tx, query),
+    read: (tx, { query }) => pageOfUsageDeliveries(tx, query),
   }),
   route('GET', '/usage-deliveries/:id', {
     operationId: 'getUsageDelivery',
@@ -85,7 +90,7 @@ async function takeIn(
   { store, usage }: InternalOptions,
 ): Promise<Static<typeof UsageResponse>> {
   const { tenantId } = request
-  const arrived = new Arrived()
+  const arrived = new ArrivalHash()
   const deliveryId = await inTenant(onBehalfOf(store, request), tenantId, insertDelivery)
   const rest = continuing(store)
   const answer = { accepted: 0, duplicates: 0, rejectedCount: 0 }

@@ -107,18 +107,23 @@ export async function beginBacktest(tx: PlatformTx): Promise<BegunBacktest | und
   return rows[0]
 }
 
-type Begun = Pick<BegunBacktest, 'id' | 'starts'>
-const stillBegun = ({ id, starts }: Begun) => sql`id = ${id} and starts = ${starts} and state = 'running'`
+type BegunRef = Pick<BegunBacktest, 'id' | 'starts'>
+const stillBegun = ({ id, starts }: BegunRef) => sql`id = ${id} and starts = ${starts} and state = 'running'`
 
 /** Writes how far a backtest is. @returns false if it was removed, or is another's now */
-export async function noteBacktestProgress(tx: PlatformTx, begun: Begun, done: number, of: number): Promise<boolean> {
+export async function noteBacktestProgress(
+  tx: PlatformTx,
+  begun: BegunRef,
+  done: number,
+  of: number,
+): Promise<boolean> {
   const { rows } = await sql`
     update backtests set records = ${of}, records_done = ${done} where ${stillBegun(begun)} returning id`.execute(tx.q)
   return rows.length > 0
 }
 
 /** Ends a backtest with its report, or with the reason of its failure. Writes nothing if it was removed. */
-export async function endBacktest(tx: PlatformTx, begun: Begun, end: BacktestReport | string): Promise<void> {
+export async function endBacktest(tx: PlatformTx, begun: BegunRef, end: BacktestReport | string): Promise<void> {
   const [state, report, failure] = typeof end === 'string' ? ['failed', null, end] : ['done', JSON.stringify(end), null]
   await sql`
     update backtests
@@ -128,7 +133,7 @@ export async function endBacktest(tx: PlatformTx, begun: Begun, end: BacktestRep
 }
 
 /** Puts a stopped backtest back: that start does not count. */
-export async function requeueBacktest(tx: PlatformTx, begun: Begun): Promise<void> {
+export async function requeueBacktest(tx: PlatformTx, begun: BegunRef): Promise<void> {
   await sql`
     update backtests set state = 'queued', starts = starts - 1, started_at = null where ${stillBegun(begun)}`.execute(
     tx.q,

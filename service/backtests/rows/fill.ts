@@ -4,7 +4,7 @@ import { SimStatus, TicketStatus } from '../../../domain/codes.ts'
 import { SUBJECT_CODES } from '../../../domain/watchdog/subject.ts'
 import type { TenantTx } from '../../../store/tenancy.ts'
 
-export interface Span {
+export interface ReplaySpan {
   /** The instant that the tables are of. */
   readonly from: Date
   /** The end of the replayed span. */
@@ -16,7 +16,7 @@ export interface Span {
 }
 
 /** Counts the usage records received in a span. */
-export async function countPast(tx: TenantTx, { from, until, usageFrom }: Span): Promise<number> {
+export async function countPast(tx: TenantTx, { from, until, usageFrom }: ReplaySpan): Promise<number> {
   const { rows } = await sql<{ records: number }>`
     select count(*)::bigint as records from public.usage_records
      where tenant_id = ${tx.tenantId} and at >= ${usageFrom} and received_at > ${from} and received_at <= ${until}`.execute(
@@ -26,13 +26,13 @@ export async function countPast(tx: TenantTx, { from, until, usageFrom }: Span):
 }
 
 /** Fills all tables. Takes one transaction of one moment. It may be read only: that restricts only the real tables. */
-export async function fillTables(tx: TenantTx, span: Span): Promise<void> {
+export async function fillTables(tx: TenantTx, span: ReplaySpan): Promise<void> {
   await fillEstate(tx, span)
   await fillUsage(tx, span)
   await fillPast(tx, span)
 }
 
-async function fillEstate(tx: TenantTx, { from }: Span): Promise<void> {
+async function fillEstate(tx: TenantTx, { from }: ReplaySpan): Promise<void> {
   const { tenantId } = tx
   await sql`insert into pg_temp.tenants select * from public.tenants where id = ${tenantId}`.execute(tx.q)
   await sql`
@@ -91,7 +91,7 @@ async function fillSims(tx: TenantTx): Promise<void> {
      where s.id = o.id`.execute(tx.q)
 }
 
-async function fillUsage(tx: TenantTx, { from, usageFrom, bucketMs }: Span): Promise<void> {
+async function fillUsage(tx: TenantTx, { from, usageFrom, bucketMs }: ReplaySpan): Promise<void> {
   const { tenantId } = tx
   await sql`
     insert into pg_temp.usage_records
@@ -139,7 +139,7 @@ async function fillUsage(tx: TenantTx, { from, usageFrom, bucketMs }: Span): Pro
 }
 
 /** Fills the later changes. Suspensions and returns by the watchdog are left out: the replayed rules make their own. */
-async function fillPast(tx: TenantTx, { from, until, usageFrom }: Span): Promise<void> {
+async function fillPast(tx: TenantTx, { from, until, usageFrom }: ReplaySpan): Promise<void> {
   const { tenantId } = tx
   const within = (column: string) => sql`${sql.ref(column)} > ${from} and ${sql.ref(column)} <= ${until}`
   await sql`

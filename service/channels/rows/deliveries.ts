@@ -1,13 +1,13 @@
 /** Deliveries: a tenant's mails, and events to its endpoints. The platform reads which are due, without the contents. */
 import { type RawBuilder, sql } from 'kysely'
 import type { Attempt } from '../../../domain/channels/channel.ts'
-import type { NextStep, Tried } from '../../../domain/channels/retry.ts'
+import type { NextStep, PastAttempts } from '../../../domain/channels/retry.ts'
 import type { DeliveryQuery, WebhookDelivery } from '../../../domain/channels/webhook.ts'
 import { type Page, pageRequest, toPage } from '../../../domain/page.ts'
 import { readPage } from '../../../store/paging.ts'
 import { mine, type PlatformTx, type TenantTx } from '../../../store/tenancy.ts'
 
-interface ClaimedDelivery extends Tried {
+interface ClaimedDelivery extends PastAttempts {
   readonly id: number
 }
 
@@ -100,7 +100,7 @@ export async function giveUpDeliveries(tx: TenantTx, webhookId: number, until?: 
 }
 
 /** Makes a delivery due again, in any state. @returns false if the endpoint has no such delivery */
-export async function replayDelivery(tx: TenantTx, webhookId: number, id: number): Promise<boolean> {
+export async function renewDelivery(tx: TenantTx, webhookId: number, id: number): Promise<boolean> {
   const isKnown = (await renewDeliveries(tx, sql`webhook_id = ${webhookId} and id = ${id}::bigint`)) > 0
   if (isKnown) tx.enqueue({ queue: 'webhooks', webhookId })
   return isKnown

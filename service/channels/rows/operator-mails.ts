@@ -1,6 +1,6 @@
 /** Mails to the operator of the installation. Their text is fixed when they are composed. */
 import { sql } from 'kysely'
-import type { NextStep, Tried } from '../../../domain/channels/retry.ts'
+import type { NextStep, PastAttempts } from '../../../domain/channels/retry.ts'
 import type { CountedNotice } from '../../../domain/notifications/operator-notice.ts'
 import type { PlatformTx } from '../../../store/tenancy.ts'
 
@@ -54,7 +54,7 @@ export async function insertOperatorMail(
   await sql`update operator_notices set mail_id = ${id} where id = any(${[...noticeIds]}::bigint[])`.execute(tx.q)
 }
 
-export interface ClaimedOperatorMail extends OperatorMail, Tried {}
+export interface ClaimedOperatorMail extends OperatorMail, PastAttempts {}
 
 /** Claims the due mail, under a lease, and counts the attempt; none if none is due. */
 export async function claimOperatorMail(tx: PlatformTx, leaseUntil: Date): Promise<ClaimedOperatorMail[]> {

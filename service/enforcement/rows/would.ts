@@ -5,7 +5,7 @@ import type { SuspendTarget } from '../../../rules/rule-file.ts'
 import { mine, type PlatformTx, type TenantTx } from '../../../store/tenancy.ts'
 
 /** A rule that would suspend a SIM, or SIMs of a pool. */
-export interface Would extends Subject {
+export interface WouldSuspendRow extends Subject {
   readonly rule: string
   readonly cycleKey: string
   readonly ruleVersion: number
@@ -15,7 +15,7 @@ export interface Would extends Subject {
 }
 
 /** Adds to the list, and enqueues the job that works it off. A newer row replaces an older one. */
-export async function noteWould(tx: TenantTx, all: readonly Would[]): Promise<void> {
+export async function noteWould(tx: TenantTx, all: readonly WouldSuspendRow[]): Promise<void> {
   if (all.length === 0) return
   tx.enqueue({ queue: 'evaluate' })
   await sql`
@@ -29,14 +29,14 @@ export async function noteWould(tx: TenantTx, all: readonly Would[]): Promise<vo
           reason = excluded.reason, due_at = excluded.due_at`.execute(tx.q)
 }
 
-type Coded = Omit<Would, 'kind'> & { readonly kind: SubjectCode }
+type WouldCode = Omit<WouldSuspendRow, 'kind'> & { readonly kind: SubjectCode }
 
 const columns = sql`w.rule, w.subject_kind as kind, w.subject_id as id, w.cycle_key as "cycleKey",
   w.rule_version as "ruleVersion", w.target, w.reason`
 
 /** Reads due rows of one rule, cycle and kind of subject. */
-export async function dueWould(tx: TenantTx, limit: number): Promise<Would[]> {
-  const { rows } = await sql<Coded>`
+export async function dueWould(tx: TenantTx, limit: number): Promise<WouldSuspendRow[]> {
+  const { rows } = await sql<WouldCode>`
     with first as (
       select rule, subject_kind, cycle_key from would_suspend
        where tenant_id = ${mine} and due_at <= ${tx.now} order by rule, subject_kind, subject_id limit 1
@@ -49,7 +49,7 @@ export async function dueWould(tx: TenantTx, limit: number): Promise<Would[]> {
 }
 
 /** Condition: the rows of these subjects and rules. */
-const among = (all: readonly Would[]) => sql`
+const among = (all: readonly WouldSuspendRow[]) => sql`
   (rule, subject_kind, subject_id) in (
     select rule, kind, id from jsonb_to_recordset(${JSON.stringify(all.map(toCoded))}::jsonb) as w(
       rule text, kind smallint, id bigint))`
@@ -59,8 +59,8 @@ const among = (all: readonly Would[]) => sql`
  *
  * @returns the rows that were on it. A row that an evaluation replaces at this moment stays, and is left out.
  */
-export async function takeWould(tx: TenantTx, all: readonly Would[]): Promise<Would[]> {
-  const { rows } = await sql<Coded>`
+export async function takeWould(tx: TenantTx, all: readonly WouldSuspendRow[]): Promise<WouldSuspendRow[]> {
+  const { rows } = await sql<WouldCode>`
     with found as (
       select rule, subject_kind, subject_id from would_suspend
        where tenant_id = ${mine} and ${among(all)} order by rule, subject_kind, subject_id
@@ -74,7 +74,7 @@ export async function takeWould(tx: TenantTx, all: readonly Would[]): Promise<Wo
 }
 
 /** Puts a row off, after a failure. */
-export async function postponeWould(tx: TenantTx, one: Would, until: Date): Promise<void> {
+export async function postponeWould(tx: TenantTx, one: WouldSuspendRow, until: Date): Promise<void> {
   await sql`
     update would_suspend set due_at = ${until} where tenant_id = ${mine} and ${among([one])}`.execute(tx.q)
 }
@@ -87,7 +87,7 @@ export async function tenantsWithWould(tx: PlatformTx): Promise<string[]> {
 }
 
 /** Subjects of a rule with a firing alert, if the last wish sent to enforcement was one that it may only log. */
-export async function stillWould(tx: TenantTx, all: readonly Would[]): Promise<Would[]> {
+export async function stillWould(tx: TenantTx, all: readonly WouldSuspendRow[]): Promise<WouldSuspendRow[]> {
   const { rows } = await sql<{ n: number }>`
     select w.n::integer as n
       from jsonb_to_recordset(${JSON.stringify(all.map((one, n) => toCoded({ ...one, n })))}::jsonb) as w(

@@ -35,7 +35,7 @@ const toRenew = (cycle: Cycle) => sql`
   and s.cycle_key <= ${cycle.key}`
 
 /** Consecutive SIMs, by id, processed together. */
-export interface Batch extends SimRange {
+export interface ChangeBatch extends SimRange {
   readonly count: number
 }
 
@@ -50,7 +50,7 @@ export async function batchesOf(
   cycle: Cycle,
   kind: ChangeKind | 'renew',
   ask: { readonly afterSimId: number; readonly size: number; readonly limit: number },
-): Promise<Batch[]> {
+): Promise<ChangeBatch[]> {
   const { afterSimId, size, limit } = ask
   const ids =
     kind === 'renew'
@@ -58,7 +58,7 @@ export async function batchesOf(
              order by s.sim_id limit ${size * limit}`
       : sql`select s.id from sims s where ${notBegun(cycle, kind)} and s.id > ${afterSimId}
              order by s.id limit ${size * limit}`
-  const { rows } = await sql<Batch>`
+  const { rows } = await sql<ChangeBatch>`
     select min(id) - 1 as "afterSimId", max(id) as "throughSimId", count(*)::integer as count
       from (select id, (row_number() over (order by id) - 1) / ${size}::integer as batch from (${ids}) i) n
      group by batch order by batch`.execute(tx.q)
@@ -125,7 +125,7 @@ export async function simsThatFailed(
  *
  * @param again true: failed work; false: work not begun
  */
-export async function targetsOf(
+export async function changeTargets(
   tx: TenantTx,
   cycle: Cycle,
   kind: MonthEndKind,

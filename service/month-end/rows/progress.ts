@@ -67,7 +67,7 @@ export async function markStated(tx: TenantTx, key: string): Promise<void> {
 }
 
 /** A change queued for a cycle's end, with the obstacles to its start. */
-export interface QueuedChange {
+export interface ProgressChange {
   readonly change: PoolChange
   /** Why it failed at this cycle's end; null if it has not. Only a person can restart it. */
   readonly failed: { readonly code: string; readonly detail: string } | null
@@ -80,10 +80,11 @@ export async function queuedChanges(
   tx: TenantTx,
   cycle: Cycle,
   ask: { readonly afterSimId: number; readonly limit: number },
-): Promise<QueuedChange[]> {
+): Promise<ProgressChange[]> {
   const kind = sql`case when s.pending_unassign then 'unassign' else 'move' end`
   const { rows } = await sql<
-    PoolChange & Pick<QueuedChange, 'leftToOther'> & { hasFailed: boolean; code: string | null; detail: string | null }
+    PoolChange &
+      Pick<ProgressChange, 'leftToOther'> & { hasFailed: boolean; code: string | null; detail: string | null }
   >`
     select s.id as "simId", s.iccid, s.pending_pool_id as "poolId", s.pending_tariff_id as "tariffId",
            s.pending_unassign as unassign, m.sim_id is not null as "hasFailed", m.code, m.detail,

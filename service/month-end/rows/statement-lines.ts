@@ -9,7 +9,7 @@ import { EMPTY_CAPACITY, OVERAGE_BYTES } from '../../usage/rows/figures.ts'
 import { ALL_SIMS } from '../../usage/rows/open-cycle.ts'
 
 /** A part of a ledger: whole pools, or some SIMs of one unshared pool. */
-export interface Part {
+export interface StatementPart {
   /** 0: outside pools. */
   readonly poolIds: readonly number[]
   /** Only SIMs with a higher id than `after`, up to `through`, and not the pool's own line. */
@@ -31,7 +31,7 @@ const COLUMNS = sql`pool_id, pool_name, sim_id, iccid, tariff_id, bytes, voice_s
  *
  * @param part omitted: all
  */
-export function linesNow(tx: TenantTx, cycle: Cycle, part?: Part): RawBuilder<unknown> {
+export function linesNow(tx: TenantTx, cycle: Cycle, part?: StatementPart): RawBuilder<unknown> {
   const among = (column: RawBuilder<unknown>) => (part === undefined ? sql`` : sql`and ${inPools(column, part)}`)
   // Rows of a part are looked up one by one (`limit 1`): a join would read all SIMs of the estate for it.
   const ofSims =
@@ -86,8 +86,9 @@ export function linesNow(tx: TenantTx, cycle: Cycle, part?: Part): RawBuilder<un
       left join tariffs t on t.id = f.governing_tariff_id ${part?.sims === undefined ? poolsNow : sql``}`
 }
 
-const inPools = (column: RawBuilder<unknown>, { poolIds }: Part) => sql`${column} = any(${[...poolIds]}::integer[])`
-const simsOf = (part: Part | undefined, column: RawBuilder<unknown>) =>
+const inPools = (column: RawBuilder<unknown>, { poolIds }: StatementPart) =>
+  sql`${column} = any(${[...poolIds]}::integer[])`
+const simsOf = (part: StatementPart | undefined, column: RawBuilder<unknown>) =>
   part?.sims === undefined
     ? sql``
     : sql`and ${column} > ${part.sims.after}::bigint and ${column} <= ${part.sims.through}::bigint`
@@ -96,7 +97,7 @@ const simsOf = (part: Part | undefined, column: RawBuilder<unknown>) =>
  * Selects how the charges of a part of a closed cycle now differ from all statements so far, by pool and SIM. A changed
  * share of a SIM alone makes no line, because a share costs nothing.
  */
-export const differences = (tx: TenantTx, cycle: Cycle, part: Part): RawBuilder<unknown> => sql`
+export const differences = (tx: TenantTx, cycle: Cycle, part: StatementPart): RawBuilder<unknown> => sql`
   select pool_id, coalesce(max(pool_name) filter (where is_now), max(pool_name)) as pool_name, sim_id,
          max(iccid) as iccid, coalesce(max(tariff_id) filter (where is_now), max(tariff_id)) as tariff_id,
          sum(bytes)::bigint as bytes, sum(voice_seconds)::bigint as voice_seconds, sum(sms_count)::bigint as sms_count,
@@ -120,7 +121,7 @@ interface Insertion {
   readonly closing: string
   /** Key of the cycle that the lines are about. */
   readonly ledger: string
-  readonly part: Part
+  readonly part: StatementPart
   /** Id reserved for the pool's own line. */
   readonly lineId?: number | null
 }
@@ -170,7 +171,7 @@ async function insertLines(
  * If a pool is written in several parts, its own line is written with the last SIMs, as the sum of the lines of all its
  * SIMs. Its id was drawn before theirs, so it is read before them.
  */
-export async function writeLines(tx: TenantTx, cycle: Cycle, part: Part): Promise<void> {
+export async function writeLines(tx: TenantTx, cycle: Cycle, part: StatementPart): Promise<void> {
   const [poolId] = part.poolIds
   const cut = part.sims !== undefined && poolId !== undefined && poolId !== 0 ? { ...part.sims, poolId } : undefined
   await insertLines(
@@ -215,7 +216,7 @@ async function writeOwnLine(tx: TenantTx, cycle: Cycle, poolId: number): Promise
  * @param closing key of the cycle being closed
  * @param cycle the earlier cycle
  */
-export const writeAdjustments = (tx: TenantTx, closing: string, cycle: Cycle, part: Part): Promise<void> =>
+export const writeAdjustments = (tx: TenantTx, closing: string, cycle: Cycle, part: StatementPart): Promise<void> =>
   insertLines(
     tx,
     { closing, ledger: cycle.key, part },
@@ -223,14 +224,14 @@ export const writeAdjustments = (tx: TenantTx, closing: string, cycle: Cycle, pa
   )
 
 /** Number of a statement's lines, and the sum of their charges in micro-units. */
-export interface Written {
+export interface StatementSum {
   readonly lines: number
   readonly totalMicro: number
 }
 
 /** Finishes a statement: writes the sums of its parts, and an `empty` line if it has no lines. */
-export async function writeTotals(tx: TenantTx, cycleKey: string): Promise<Written> {
-  const { rows } = await sql<Written>`
+export async function writeTotals(tx: TenantTx, cycleKey: string): Promise<StatementSum> {
+  const { rows } = await sql<StatementSum>`
     insert into statement_totals (cycle_key, lines, total_micro)
     select ${cycleKey}, coalesce(sum(lines), 0), coalesce(sum(charge_micro), 0)
       from statement_parts where tenant_id = ${mine} and cycle_key = ${cycleKey}

@@ -21,7 +21,7 @@ import { ALL_SIMS } from '../../usage/rows/open-cycle.ts'
 import { lockPools } from '../../usage/rows/pool-totals.ts'
 import { settleAdjusted } from '../../usage/rows/restatements.ts'
 import { ensureLedgerPools } from './progress.ts'
-import { type Part, writeAdjustments, writeLines } from './statement-lines.ts'
+import { type StatementPart, writeAdjustments, writeLines } from './statement-lines.ts'
 
 /** Ledger rows in a slice, unless one shared pool has more. They take about 0.1 s. */
 export const SLICE = 5000
@@ -91,7 +91,7 @@ async function lockProgress(tx: TenantTx, cycle: Cycle): Promise<Place> {
 
 interface Next {
   readonly adjusts: string
-  readonly part: Part
+  readonly part: StatementPart
 }
 
 /** The next of the cycle's own lines. */
@@ -129,7 +129,7 @@ async function nextPart(
   key: string,
   last: Place,
   rows: number,
-): Promise<Part | undefined> {
+): Promise<StatementPart | undefined> {
   if (last.simId < ALL_SIMS) return simsAfter(tx, key, last, rows)
   const found = await sql<{ poolId: number; places: number }>`
     with recursive walk (pool_id, pools, places) as (
@@ -173,7 +173,7 @@ async function simsAfter(
   key: string,
   { poolId, simId: after }: Pick<Place, 'poolId' | 'simId'>,
   rows: number,
-): Promise<Part> {
+): Promise<StatementPart> {
   // The last SIM of the slice, and the one after it.
   const found = await sql<{ id: number }>`
     select sim_id as id from usage_ledger

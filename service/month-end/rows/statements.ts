@@ -40,7 +40,7 @@ export interface LineFilter {
   readonly kinds?: readonly StatementLine['kind'][]
 }
 
-interface Placed extends StatementLine {
+interface NumberedLine extends StatementLine {
   readonly id: number
 }
 
@@ -53,8 +53,8 @@ async function linesAfter(
   filter: LineFilter,
   afterLine: number,
   limit: number,
-): Promise<Placed[]> {
-  const { rows } = await sql<Placed>`
+): Promise<NumberedLine[]> {
+  const { rows } = await sql<NumberedLine>`
     select id, kind, adjusts, pool_id as "poolId", pool_name as "poolName", sim_id as "simId", iccid,
            tariff_id as "tariffId", bytes, voice_seconds as "voiceSeconds", sms_count as "smsCount",
            limit_bytes as "limitBytes", overage_bytes as "overageBytes", fee_micro as "feeMicro",
@@ -68,7 +68,7 @@ async function linesAfter(
   return rows
 }
 
-const withoutPlace = ({ id: _, ...line }: Placed): StatementLine => line
+const withoutPlace = ({ id: _, ...line }: NumberedLine): StatementLine => line
 
 /**
  * Reads a page of a statement: pools by id, each before its SIMs, then the adjustments. Has no lines until the cycle is

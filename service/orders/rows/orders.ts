@@ -2,14 +2,14 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { OrderType } from '../../../domain/codes.ts'
 import type { Place } from '../../../domain/cursor.ts'
-import type { Address, Order, OrderDetail, OrderFilter, OrderStatus } from '../../../domain/orders/order.ts'
+import type { Order, OrderAddress, OrderDetail, OrderFilter, OrderStatus } from '../../../domain/orders/order.ts'
 import { toMoney } from '../../../domain/units.ts'
 import { KEYSET_PAGE, keysetPages, microsOf, olderThan, pageLimit, placeAfter, placeOf } from '../../../store/keyset.ts'
 import { type Part, readPage, readPart, searched, within } from '../../../store/paging.ts'
 import { mine, type Store, type TenantTx } from '../../../store/tenancy.ts'
 
 /** An order as stored: money in micro-units of the currency. */
-export interface OrderRecord extends Address {
+export interface OrderRecord extends OrderAddress {
   readonly id: number
   readonly type: OrderType
   readonly quantity: number
@@ -139,7 +139,7 @@ export async function lockOrder(tx: TenantTx, id: number): Promise<OrderRecord |
 }
 
 /** An order to create: money in micro-units. */
-export interface OrderToInsert extends Address {
+export interface OrderToInsert extends OrderAddress {
   readonly type: OrderType
   readonly quantity: number
   readonly unitPriceMicro: number

@@ -11,7 +11,7 @@ import { OPEN_STATUSES } from '../../../store/open-statuses.ts'
 import { type Part, readPage, readPart } from '../../../store/paging.ts'
 import { mine, type Store, type TenantTx } from '../../../store/tenancy.ts'
 import { runningCycle } from '../../usage/rows/cycles.ts'
-import { NO_FIGURES, type PoolFigures, poolFigures } from '../../usage/rows/figures.ts'
+import { NO_FIGURES, type PoolFigureRow, readPoolFigures } from '../../usage/rows/figures.ts'
 import { unopenedPoolFigures } from '../../usage/rows/unopened.ts'
 
 /** A pool's own settings, without its figures. */
@@ -44,7 +44,7 @@ const fromPools = (tx: TenantTx, where: RawBuilder<unknown>) => sql`
   from pools p join tariffs t on t.id = p.tariff_id
  where p.tenant_id = ${tx.tenantId} and p.deleted_at is null ${where}`
 
-function toPool(row: PoolRow, figures: PoolFigures, days: number): Pool {
+function toPool(row: PoolRow, figures: PoolFigureRow, days: number): Pool {
   const { tariffId, tariffName, tariffType, ...pool } = row
   return {
     ...pool,
@@ -68,7 +68,7 @@ async function withFigures(tx: TenantTx, rows: readonly PoolRow[]): Promise<Pool
   if (rows.length === 0) return []
   const cycle = await runningCycle(tx)
   const ids = rows.map((row) => row.id)
-  const figures = cycle.isOpen ? await poolFigures(tx, cycle.key, ids) : await unopenedPoolFigures(tx, cycle, ids)
+  const figures = cycle.isOpen ? await readPoolFigures(tx, cycle.key, ids) : await unopenedPoolFigures(tx, cycle, ids)
   const days = daysUntilRenewal(cycle, tx.now.getTime())
   return rows.map((row) => toPool(row, figures.get(row.id) ?? NO_FIGURES, days))
 }

@@ -78,7 +78,7 @@ export async function storeRuleSet(
 }
 
 /** Puts a stored version in force. Call with the rules locked. */
-export async function activateVersion(tx: PlatformTx, version: number, { author, reason }: By): Promise<void> {
+export async function insertActivation(tx: PlatformTx, version: number, { author, reason }: By): Promise<void> {
   await sql`
     insert into rule_activations (version, at, author, actor, reason, request_id)
     values (${version}, ${tx.now}, ${author}, ${tx.caller?.actor ?? null}, ${reason},

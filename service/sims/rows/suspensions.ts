@@ -74,7 +74,7 @@ export async function dueBack(tx: TenantTx, simIds: readonly number[], cycleKey:
  *
  * @returns its previous value; undefined if the SIM is not suspended by that workflow
  */
-export async function setSuspensionUntil(
+export async function writeSuspensionUntil(
   tx: TenantTx,
   simId: number,
   { workflowId, until }: { readonly workflowId: string; readonly until: SuspendedUntil },

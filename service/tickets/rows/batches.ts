@@ -77,7 +77,7 @@ export async function startAttempts(tx: TenantTx, tickets: readonly TicketRecord
 }
 
 /** A failed attempt, and when the next is made. */
-export interface Postponed {
+export interface Postponement {
   readonly ticket: TicketRecord
   readonly until: Date
   readonly why: TicketFailure
@@ -89,7 +89,7 @@ export interface Postponed {
  * Schedules the next attempts. The tickets stay Processing, and their SIMs' later tickets wait. If a ticket has no
  * attempt that counts, it is Pending again: the carrier has not looked at it.
  */
-export async function postponeTickets(tx: TenantTx, postponed: readonly Postponed[]): Promise<void> {
+export async function postponeTickets(tx: TenantTx, postponed: readonly Postponement[]): Promise<void> {
   if (postponed.length === 0) return
   const rows = postponed.map(({ ticket: { id }, until, why, counts }) => ({
     id,
@@ -125,7 +125,7 @@ export async function setDue(
 }
 
 /** A ticket that ends, and why it failed; null if it did not. */
-export interface EndedTicket {
+export interface TicketEndRow {
   readonly ticket: Pick<TicketRecord, 'id' | 'simId'>
   readonly status: TicketStatus
   readonly failure: TicketFailure | null
@@ -137,7 +137,7 @@ export interface EndedTicket {
  *
  * @returns the causes of the SIMs' next open tickets, by SIM
  */
-export async function writeTicketEnds(tx: TenantTx, ended: readonly EndedTicket[]): Promise<Map<number, Cause>> {
+export async function writeTicketEnds(tx: TenantTx, ended: readonly TicketEndRow[]): Promise<Map<number, Cause>> {
   if (ended.length === 0) return new Map()
   const rows = ended.map(({ ticket: { id }, status, failure }) => ({
     id,

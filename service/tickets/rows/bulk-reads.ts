@@ -97,7 +97,7 @@ async function readProgress(tx: TenantTx, bulkId: string) {
 }
 
 /** Reads a run with its counts by outcome; undefined if there is none with this id. */
-export async function readRun(tx: TenantTx, id: string): Promise<BulkRunDetail | undefined> {
+export async function readBulkRun(tx: TenantTx, id: string): Promise<BulkRunDetail | undefined> {
   const { rows } = await sql<RunRow>`
     select ${columns} from bulk_runs r where r.id = ${id} and ${RUNS_OF.tickets}`.execute(tx.q)
   const [row] = rows
@@ -116,7 +116,7 @@ export async function readRun(tx: TenantTx, id: string): Promise<BulkRunDetail |
 }
 
 /** Reads a batch with its counts; undefined if the id is unknown. */
-export async function readBatch(tx: TenantTx, id: string): Promise<Batch | undefined> {
+export async function readProvisionBatch(tx: TenantTx, id: string): Promise<Batch | undefined> {
   const { rows } = await sql<{ parallel: number; createdAt: Date; endedAt: Date | null; total: number }>`
     select parallel, created_at as "createdAt", done_at as "endedAt", total from bulk_runs
      where id = ${id} and ${RUNS_OF.batch}`.execute(tx.q)

@@ -34,7 +34,7 @@ export interface LockedRun extends BulkOptions {
 }
 
 /** Why a SIM gets no ticket. */
-export interface Refusal {
+export interface ItemRefusal {
   readonly code: ErrorCode
   readonly detail: string
 }
@@ -97,7 +97,7 @@ export interface NewItem {
   readonly poolId?: number | null
   readonly tariffId?: number | null
   readonly tag?: string | null
-  readonly refusal: Refusal | null
+  readonly refusal: ItemRefusal | null
 }
 
 /** Adds items to a run that this transaction made. Takes one statement for any number. */
@@ -156,7 +156,7 @@ export async function endBatch(tx: TenantTx, bulkId: string): Promise<void> {
 }
 
 /** Puts a run on the work list and enqueues a job. A run without a waiting item counts as opened at once. */
-export async function releaseRun(tx: TenantTx, bulkId: string): Promise<void> {
+export async function releaseBulkRun(tx: TenantTx, bulkId: string): Promise<void> {
   const { rows } = await sql<{ waiting: number }>`
     update bulk_runs
        set waiting = total - refused, state = case when total > refused then 'opening' else state end,

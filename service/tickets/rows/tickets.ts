@@ -158,12 +158,12 @@ export async function countedTickets(tx: TenantTx, atMost: number): Promise<numb
 }
 
 /** A ticket with its place in the list. */
-type Placed = TicketRecord & { readonly seq: number }
+type NumberedTicket = TicketRecord & { readonly seq: number }
 
 /** Reads all tickets, newest first, page by page. */
 export const listTickets = (store: Store, tenantId: string): AsyncGenerator<Ticket[]> =>
   keysetPages(store, tenantId, async (tx, before: number | null) => {
-    const { rows } = await sql<Placed>`
+    const { rows } = await sql<NumberedTicket>`
       select ${columns}, seq from tickets
        where tenant_id = ${mine} and (${before}::bigint is null or seq < ${before})
        order by seq desc limit ${pageLimit(KEYSET_PAGE)}`.execute(tx.q)

@@ -49,7 +49,7 @@ export async function holdCycles(tx: TenantTx, at: Date): Promise<HeldCycles> {
 }
 
 /** A SIM in a pool (0: none), with its own tariff if it has one. */
-export interface Placed {
+export interface Placement {
   readonly simId: number
   readonly poolId: number
   readonly tariffId: number | null
@@ -65,7 +65,7 @@ export interface NewRows {
  * Inserts the ledger rows of SIMs inserted by this transaction, with the usage in `usage_sums`. They contribute. No
  * other transaction sees these rows, so no lock is needed. {@link countRows} then adds them to the pools.
  */
-export async function insertRows(tx: TenantTx, cycleKey: string, sims: readonly Placed[]): Promise<NewRows> {
+export async function insertRows(tx: TenantTx, cycleKey: string, sims: readonly Placement[]): Promise<NewRows> {
   await sql`
     insert into usage_ledger (cycle_key, sim_id, pool_id, tariff_id, contributing, bytes, voice_seconds, sms_count)
     select ${cycleKey}, s."simId", s."poolId", s."tariffId", true, coalesce(u.bytes, 0), coalesce(u.voice_seconds, 0),
@@ -83,7 +83,7 @@ export async function insertRows(tx: TenantTx, cycleKey: string, sims: readonly 
  *
  * @param active the SIMs that contribute to later opened cycles too
  */
-export async function countRows(tx: TenantTx, rows: NewRows, active: readonly Placed[]): Promise<void> {
+export async function countRows(tx: TenantTx, rows: NewRows, active: readonly Placement[]): Promise<void> {
   const held = await holdCycles(tx, tx.now)
   await lockPools(
     tx,

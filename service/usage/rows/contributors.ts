@@ -8,17 +8,17 @@ import { changeSums, lockPools } from './pool-totals.ts'
 /**
  * A condition on the id of a SIM, given its column. It stands in every branch of a select: each branch reads a part.
  */
-export type Among = (simId: RawBuilder<unknown>) => RawBuilder<unknown>
+export type ContributorRange = (simId: RawBuilder<unknown>) => RawBuilder<unknown>
 
 /** Any SIM. */
-const ALL: Among = () => sql`true`
+const ALL: ContributorRange = () => sql`true`
 export const theseSims =
-  (simIds: readonly number[]): Among =>
+  (simIds: readonly number[]): ContributorRange =>
   (simId) =>
     sql`${simId} = any(${[...simIds]}::bigint[])`
 /** SIMs with an id above `after`, up to `through`. */
 export const simsBetween =
-  (after: number, through: number): Among =>
+  (after: number, through: number): ContributorRange =>
   (simId) =>
     sql`${simId} > ${after} and ${simId} <= ${through}`
 
@@ -26,7 +26,11 @@ export const simsBetween =
  * Selects the SIMs that are Active in a cycle or resume at its start. One row for each pool that a SIM belongs to in
  * the cycle, with its last own tariff there.
  */
-export function contributors(tx: TenantTx, { key, ...cycle }: Cycle, among: Among = ALL): RawBuilder<unknown> {
+export function contributors(
+  tx: TenantTx,
+  { key, ...cycle }: Cycle,
+  among: ContributorRange = ALL,
+): RawBuilder<unknown> {
   const startsAt = new Date(cycle.startsAt)
   const endsAt = new Date(cycle.endsAt)
   return sql`
@@ -52,7 +56,7 @@ export function contributors(tx: TenantTx, { key, ...cycle }: Cycle, among: Amon
  *
  * @returns ids of the pools with changes
  */
-export async function settleContributors(tx: TenantTx, cycle: Cycle, among: Among = ALL): Promise<number[]> {
+export async function settleContributors(tx: TenantTx, cycle: Cycle, among: ContributorRange = ALL): Promise<number[]> {
   const { key } = cycle
   const isAhead = cycle.startsAt > tx.now.getTime()
   const pools = await findChanges(tx, cycle, isAhead, among)
@@ -106,7 +110,7 @@ async function findChanges(
   tx: TenantTx,
   cycle: Cycle,
   isAhead: boolean,
-  among: Among,
+  among: ContributorRange,
 ): Promise<{ readonly poolId: number; readonly isNew: boolean }[]> {
   if (!tx.isReplay) await makeContributorChanges(tx.q, 'delete rows')
   const { rows } = await sql<{ poolId: number; isNew: boolean }>`

@@ -61,7 +61,7 @@ export async function findDelivery(tx: TenantTx, id: number): Promise<UsageDeliv
  *
  * @throws ServiceError invalid_request if `date` is not a day of the calendar
  */
-export async function pageOfDeliveries(tx: TenantTx, query: UsageDeliveryQuery): Promise<Page<UsageDelivery>> {
+export async function pageOfUsageDeliveries(tx: TenantTx, query: UsageDeliveryQuery): Promise<Page<UsageDelivery>> {
   const page = pageRequest(query)
   const { rows, totalItems } = await readPage<DeliveryRow>(
     tx,

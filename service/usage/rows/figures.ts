@@ -4,7 +4,7 @@
  */
 import { type RawBuilder, sql } from 'kysely'
 import { TariffType } from '../../../domain/codes.ts'
-import type { Figures, RowFigures } from '../../../rules/fact-rows.ts'
+import type { FactFigures, Figures } from '../../../rules/fact-rows.ts'
 import { kept } from '../../../store/kept.ts'
 import { mine, type TenantTx } from '../../../store/tenancy.ts'
 
@@ -18,7 +18,7 @@ export const NO_FIGURES: Figures = {
   smsCount: 0,
 }
 export type SimFigures = Figures
-export type PoolFigures = Figures
+export type PoolFigureRow = Figures
 
 /**
  * Ledger rows of a shared pool up to which a SIM's overage is exact. In larger pools it is rounded down, so the SIMs'
@@ -27,12 +27,12 @@ export type PoolFigures = Figures
 const EXACT_ROWS = 10_000
 
 /** Figures of pools, by id. A pool's sums include SIMs that left it during the cycle. */
-export async function poolFigures(
+export async function readPoolFigures(
   tx: TenantTx,
   cycleKey: string,
   poolIds: readonly number[],
-): Promise<Map<number, PoolFigures>> {
-  const { rows } = await sql<PoolFigures & { poolId: number }>`
+): Promise<Map<number, PoolFigureRow>> {
+  const { rows } = await sql<PoolFigureRow & { poolId: number }>`
     select ids.id as "poolId", f."limitBytes", f."usageBytes", f."remainingBytes", f."overageBytes", f."voiceSeconds",
            f."smsCount"
       from unnest(${[...poolIds]}::integer[]) as ids(id)
@@ -94,7 +94,7 @@ export function sumOf(rows: readonly Figures[]): Figures {
 }
 
 /** The ledger row of a SIM in a pool: the watchdog judges the SIM by it. @param poolId null: outside pools */
-export const rowIn = (rows: readonly RowFigures[], poolId: number | null): Figures =>
+export const rowIn = (rows: readonly FactFigures[], poolId: number | null): Figures =>
   rows.find((row) => row.poolId === (poolId ?? 0)) ?? NO_FIGURES
 
 /** The ledger rows of SIMs, by SIM. A SIM without rows is left out. @param exactRows as in {@link simFigures} */
@@ -103,7 +103,7 @@ export async function rowFigures(
   cycleKey: string,
   simIds: readonly number[],
   exactRows = EXACT_ROWS,
-): Promise<Map<number, RowFigures[]>> {
+): Promise<Map<number, FactFigures[]>> {
   if (simIds.length === 0) return new Map()
   // PostgreSQL takes a list of unknown length for ten ids, and would plan anew for each single SIM.
   const [only] = simIds
@@ -116,7 +116,7 @@ export const rowFiguresBetween = (
   tx: TenantTx,
   cycleKey: string,
   { first, last }: { readonly first: number; readonly last: number },
-): Promise<Map<number, RowFigures[]>> =>
+): Promise<Map<number, FactFigures[]>> =>
   readRowFigures(tx, cycleKey, sql`sim_id between ${first} and ${last}`, EXACT_ROWS)
 
 /** Overage of the row `f` of `ledger_figures`. If its pool is shared and over, `o` is its row of `overage_places`. */
@@ -131,8 +131,8 @@ async function readRowFigures(
   cycleKey: string,
   among: RawBuilder<unknown>,
   exactRows: number,
-): Promise<Map<number, RowFigures[]>> {
-  const { rows } = await sql<RowFigures & { simId: number }>`${kept}
+): Promise<Map<number, FactFigures[]>> {
+  const { rows } = await sql<FactFigures & { simId: number }>`${kept}
     with own as materialized (
       select f.*
         from (select sim_id, pool_id from usage_ledger
@@ -150,7 +150,7 @@ async function readRowFigures(
            ${OVERAGE_BYTES} as "overageBytes"
       from own f
       left join places o on f.is_shared and f.excess_bytes > 0 and o.pool_id = f.pool_id`.execute(tx.q)
-  const bySim = new Map<number, RowFigures[]>()
+  const bySim = new Map<number, FactFigures[]>()
   for (const { simId, ...figures } of rows) {
     const known = bySim.get(simId)
     if (known === undefined) bySim.set(simId, [figures])

@@ -135,7 +135,8 @@ export async function openedTo(tx: TenantTx, cycles: readonly Cycle[]): Promise<
 const openedToOf = async (tx: TenantTx, cycle: Cycle): Promise<number> =>
   (await openedTo(tx, [cycle])).get(cycle.key) ?? 0
 
-export const isOpen = async (tx: TenantTx, cycle: Cycle): Promise<boolean> => (await openedToOf(tx, cycle)) === ALL_SIMS
+export const isCycleOpen = async (tx: TenantTx, cycle: Cycle): Promise<boolean> =>
+  (await openedToOf(tx, cycle)) === ALL_SIMS
 
 /** The last SIM of the slice after a SIM; undefined if no SIM follows. */
 async function endOfSlice(tx: TenantTx, after: number, sims: number): Promise<number | undefined> {

@@ -6,7 +6,7 @@ import { mine, type TenantTx } from '../../../store/tenancy.ts'
 import { contributors, theseSims } from './contributors.ts'
 
 /** Allowances of all tariffs visible to the tenant, by tariff id. */
-export async function allowances(tx: TenantTx): Promise<Map<number, Allowance>> {
+export async function readAllowances(tx: TenantTx): Promise<Map<number, Allowance>> {
   const { rows } = await sql<Allowance & { id: number }>`
     select id, type, allowance_bytes as "allowanceBytes" from tariffs`.execute(tx.q)
   return new Map(rows.map(({ id, ...allowance }) => [id, allowance]))

@@ -116,7 +116,7 @@ const content = (simId: RawBuilder<unknown>) =>
   )
 
 /** Records that left the stage. */
-export interface Unstaged {
+export interface StageResult {
   /** Indices of records of unknown SIMs. */
   readonly strangers: readonly number[]
   readonly known: readonly KnownRecord[]
@@ -127,7 +127,7 @@ export interface Unstaged {
  * identity. Subqueries, rather than joins, keep PostgreSQL to looking up each record: it has no statistics of the
  * stage.
  */
-export async function placeRecords(tx: TenantTx): Promise<Unstaged> {
+export async function placeRecords(tx: TenantTx): Promise<StageResult> {
   await sql`
     update usage_stage u
        set (sim_id, pool_id, is_same) = (

@@ -6,8 +6,8 @@ import { sql } from 'kysely'
 import type { Cycle } from '../../../domain/time/cycle.ts'
 import { type Allowance, capacityOf, governingTariff, shareBytes } from '../../../domain/usage/allowance.ts'
 import type { TenantTx } from '../../../store/tenancy.ts'
-import { NO_FIGURES, type PoolFigures, type SimFigures } from './figures.ts'
-import { allowances, seatCounts, seatsOf } from './seats.ts'
+import { NO_FIGURES, type PoolFigureRow, type SimFigures } from './figures.ts'
+import { readAllowances, seatCounts, seatsOf } from './seats.ts'
 
 const unused = (limitBytes: number) => ({ ...NO_FIGURES, limitBytes, remainingBytes: limitBytes })
 
@@ -16,7 +16,7 @@ export async function unopenedPoolFigures(
   tx: TenantTx,
   cycle: Cycle,
   poolIds: readonly number[],
-): Promise<Map<number, PoolFigures>> {
+): Promise<Map<number, PoolFigureRow>> {
   const { tariffs, poolTariffs, counts } = await readSeats(tx, cycle, poolIds)
   return new Map(poolIds.map((id) => [id, unused(capacityOf(poolTariffs.get(id) ?? null, counts.get(id), tariffs))]))
 }
@@ -44,7 +44,7 @@ export async function unopenedSimFigures(
 }
 
 async function readSeats(tx: TenantTx, cycle: Cycle, poolIds: readonly number[]) {
-  const tariffs = await allowances(tx)
+  const tariffs = await readAllowances(tx)
   const { rows } = await sql<{ id: number; tariffId: number }>`
     select id, tariff_id as "tariffId" from pools where id = any(${[...poolIds]}::integer[])`.execute(tx.q)
   const poolTariffs = new Map<number, Allowance | undefined>(

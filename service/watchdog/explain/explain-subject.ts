@@ -4,13 +4,13 @@
  */
 import { labelOf, WatchdogMode } from '../../../domain/codes.ts'
 import { ServiceError } from '../../../domain/errors.ts'
-import type { ExplainedRule, Explanation, Followed } from '../../../domain/rules/explanation.ts'
+import type { Consequences, ExplainedRule, Explanation } from '../../../domain/rules/explanation.ts'
 import type { Subject } from '../../../domain/watchdog/subject.ts'
 import { decideAll, type Evaluation } from '../../../rules/alerts/decide-all.ts'
 import { keyOfMark } from '../../../rules/alerts/keys.ts'
 import { scopesAt } from '../../../rules/alerts/state.ts'
 import type { StoredAlert } from '../../../rules/alerts/stored-alert.ts'
-import { isWatched, keyOf, matchedOf, modeOf, NOUNS, type SubjectFacts } from '../../../rules/alerts/subject.ts'
+import { isWatched, matchedOf, modeOf, NOUNS, type SubjectFacts, subjectKey } from '../../../rules/alerts/subject.ts'
 import { evaluateSubject } from '../../../rules/engine/evaluate.ts'
 import { leavesOn } from '../../../rules/explain/leaves.ts'
 import { misfitsOf } from '../../../rules/explain/match.ts'
@@ -27,16 +27,16 @@ import { simLabels } from '../../sims/rows/sims.ts'
 import { runningCycle } from '../../usage/rows/cycles.ts'
 import { groundsOf } from '../grounds.ts'
 import { alertsOf, readAnswers } from '../guard-firing.ts'
-import { type Batch, readBatch, viewSituation } from '../read-facts.ts'
+import { type EvaluationBatch, readBatch, viewSituation } from '../read-facts.ts'
 import { comparisonsOf } from './comparisons.ts'
 import { decisionsOf, notOpen, postponed } from './explain-decisions.ts'
 import { enforcedBy, type Followable, NOTHING_FOLLOWED, readFollowed } from './read-followed.ts'
 
 /** The findings about the subject. */
-interface Found {
+interface Findings {
   readonly tx: TenantTx
   readonly subject: Subject
-  readonly batch: Batch
+  readonly batch: EvaluationBatch
   /** Undefined: the subject is gone, and no rule watches it. */
   readonly facts: SubjectFacts | undefined
   readonly version: number
@@ -62,7 +62,7 @@ export async function explainSubject(
   const { isOpen, ...cycle } = await runningCycle(tx)
   const batch = await readBatch(tx, [subject], inForce, await viewSituation(tx, cycle))
   const stored = await loadAlerts(tx, [subject], scopesAt(batch.moment))
-  const found: Found = {
+  const found: Findings = {
     tx,
     subject,
     batch,
@@ -71,7 +71,7 @@ export async function explainSubject(
     evaluations: await evaluationsOf(tx, batch, stored),
     alerts: new Map(stored.map((alert) => [alert.rule, alert])),
     isOpen,
-    isPostponed: (await heldBack(tx)).some((one) => keyOf(one) === keyOf(subject)),
+    isPostponed: (await heldBack(tx)).some((one) => subjectKey(one) === subjectKey(subject)),
   }
   const rules = inForce.rules.filter(
     ({ name, subject: kind }) => kind === subject.kind && (only === undefined || name === only),
@@ -105,7 +105,7 @@ async function labelOfSubject(tx: TenantTx, { kind, id }: Subject): Promise<stri
 /** Evaluates and decides, as `evaluateAll` would. The guard is asked, and nothing is counted. */
 async function evaluationsOf(
   tx: TenantTx,
-  batch: Batch,
+  batch: EvaluationBatch,
   stored: readonly StoredAlert[],
 ): Promise<ReadonlyMap<string, Evaluation>> {
   const [subject] = batch.subjects
@@ -129,9 +129,9 @@ async function evaluationsOf(
 }
 
 async function followedBy(
-  { tx, subject, batch, evaluations, alerts }: Found,
+  { tx, subject, batch, evaluations, alerts }: Findings,
   rules: readonly string[],
-): Promise<ReadonlyMap<string, Followed>> {
+): Promise<ReadonlyMap<string, Consequences>> {
   const { key } = batch.moment.cycle
   const open = rules.flatMap((rule): Followable[] => {
     const alert = alerts.get(rule)
@@ -170,7 +170,7 @@ const shownAlert = (alert: StoredAlert | undefined, { kind }: Subject): Explaine
 
 type Misfit = ExplainedRule['misfits'][number]
 
-function misfitsFor(rule: Rule, { tx, facts, subject }: Found): Misfit[] {
+function misfitsFor(rule: Rule, { tx, facts, subject }: Findings): Misfit[] {
   const noun = NOUNS[subject.kind]
   if (facts === undefined) {
     const words =
@@ -208,7 +208,7 @@ const undecided = {
   decisions: [],
 }
 
-function explainedRule(rule: Rule, found: Found, followed: Followed = NOTHING_FOLLOWED): ExplainedRule {
+function explainedRule(rule: Rule, found: Findings, followed: Consequences = NOTHING_FOLLOWED): ExplainedRule {
   const { batch, facts, subject, version } = found
   const common = {
     rule: rule.name,
@@ -246,8 +246,8 @@ function explainedRule(rule: Rule, found: Found, followed: Followed = NOTHING_FO
 /** An alert whose rule is no longer in force. */
 const removedRule = (
   alert: StoredAlert,
-  { subject, facts }: Found,
-  followed: Followed = NOTHING_FOLLOWED,
+  { subject, facts }: Findings,
+  followed: Consequences = NOTHING_FOLLOWED,
 ): ExplainedRule => ({
   ...undecided,
   rule: alert.rule,
@@ -268,7 +268,10 @@ const removedRule = (
 })
 
 /** Changes that would turn the rule: make it begin to hold, or end. */
-function nearestOf({ outcome: { rule, met }, subject: { facts }, decision: { next } }: Evaluation, batch: Batch) {
+function nearestOf(
+  { outcome: { rule, met }, subject: { facts }, decision: { next } }: Evaluation,
+  batch: EvaluationBatch,
+) {
   const { at: now, cycle } = batch.moment
   const isToEnd = met || next.phase === 'firing'
   const goal = goalOf(rule, isToEnd)

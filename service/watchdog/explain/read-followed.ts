@@ -2,7 +2,7 @@
  * Reads the consequences of alerts: entries of the log, mails, tickets, workflows and holds, in their present state.
  */
 import { labelOf, TicketStatus, TicketType } from '../../../domain/codes.ts'
-import type { Followed } from '../../../domain/rules/explanation.ts'
+import type { Consequences } from '../../../domain/rules/explanation.ts'
 import { enforcePoolId, suspendOnOverageId } from '../../../domain/temporal/ids.ts'
 import type { Subject } from '../../../domain/watchdog/subject.ts'
 import type { TenantTx } from '../../../store/tenancy.ts'
@@ -24,7 +24,7 @@ export interface Followable {
   readonly holdIds: readonly number[]
 }
 
-export const NOTHING_FOLLOWED: Followed = { entries: [], mails: [], tickets: [], workflows: [], holds: [] }
+export const NOTHING_FOLLOWED: Consequences = { entries: [], mails: [], tickets: [], workflows: [], holds: [] }
 
 /** An entry for an explanation. */
 export const shownEntry = ({ id, message, level, at }: StoredEntry) => ({ id, message, level, date: at.toISOString() })
@@ -34,7 +34,7 @@ export async function readFollowed(
   tx: TenantTx,
   about: { readonly simId: number | null; readonly poolId: number | null },
   alerts: readonly Followable[],
-): Promise<Followed[]> {
+): Promise<Consequences[]> {
   if (alerts.length === 0) return []
   const keys = alerts.flatMap((one) => one.keys)
   const since = Math.min(...alerts.flatMap((one) => one.since ?? []))

@@ -10,7 +10,7 @@ import { isWatchedSim } from '../../../rules/alerts/subject.ts'
 import type { CompiledRule } from '../../../rules/compile/compile-rule.ts'
 import { NEVER, tariffBit } from '../../../rules/compile/flip.ts'
 import { beginsNothing, flipsAt } from '../../../rules/compile/judge-subject.ts'
-import type { Matched } from '../../../rules/engine/match.ts'
+import type { MatchProperties } from '../../../rules/engine/match.ts'
 import { type Moment, SIM_FACTS } from '../../../rules/facts-of.ts'
 import type { TenantTx } from '../../../store/tenancy.ts'
 import { simsWithAlerts } from '../../alerts/rows/alerts.ts'
@@ -64,7 +64,7 @@ export async function firstLook(
  */
 function judging(tenantId: string, moment: Moment, { compiled }: RulesInForce, line: JudgedLine): () => number | null {
   const at = { now: moment.at, cycle: moment.cycle, staleSince: moment.feed.staleSince }
-  const to: Matched = {
+  const to: MatchProperties = {
     subject: 'sim',
     tenantId,
     get poolName() {

@@ -237,7 +237,7 @@ export async function scanPools(
   return new Map(rows.map(({ id, ...scan }) => [id, scan]))
 }
 
-export const NO_TICKETS: TicketCounts = { doneTickets: 0, failedTickets: 0 }
+export const NO_TICKET_COUNTS: TicketCounts = { doneTickets: 0, failedTickets: 0 }
 
 /** Counts tickets done or failed since an instant. Cancelled ones do not count: a person ended them. */
 export async function ticketCounts(tx: TenantTx, since: Date): Promise<TicketCounts> {
@@ -247,7 +247,7 @@ export async function ticketCounts(tx: TenantTx, since: Date): Promise<TicketCou
       from tickets
      where tenant_id = ${mine} and finished_at >= ${since}
        and status in (${TicketStatus.Complete}, ${TicketStatus.Failed})`.execute(tx.q)
-  return rows[0] ?? NO_TICKETS
+  return rows[0] ?? NO_TICKET_COUNTS
 }
 
 export const NO_CHARGES: OverageCharges = { feeMicro: 0, overageMicro: 0, forecastMicro: 0 }

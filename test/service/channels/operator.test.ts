@@ -9,7 +9,7 @@ import { sendMails } from '../../../service/channels/send-mails.ts'
 import { type OperatorMailOptions, tellOperator } from '../../../service/channels/tell-operator.ts'
 import { activateRules } from '../../../service/rules/rules-in-force.ts'
 import { type InboxOptions, startInbox } from '../../../stack/inbox/inbox.ts'
-import type { Mail } from '../../../stack/inbox/mails.ts'
+import type { InboxMail } from '../../../stack/inbox/mails.ts'
 import { insertNotifications } from '../../../store/notifications.ts'
 import { insertOperatorNotices } from '../../../store/operator-notices.ts'
 import { inPlatform } from '../../../store/tenancy.ts'
@@ -52,9 +52,9 @@ async function anOperator(store: TestStore, inboxOptions: Omit<InboxOptions, 'di
       const body = { kind: 'rulesRefused' as const, version: 1, build, reason: 'a fault', instead: 'nothing' }
       return inPlatform(store, (tx) => insertOperatorNotices(tx, [{ key: `rules-refused/1/${build}`, body }]))
     },
-    arrived: async (): Promise<Mail[]> => {
+    arrived: async (): Promise<InboxMail[]> => {
       const response = await fetch(inbox.inboxUrl, { headers: { accept: 'application/json' } })
-      return ((await response.json()) as Mail[]).toReversed()
+      return ((await response.json()) as InboxMail[]).toReversed()
     },
     mails: async () => {
       const { rows } = await sql<{ id: string; status: string; attempts: number; nextAt: Date }>`

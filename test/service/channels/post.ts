@@ -7,7 +7,7 @@ import { LogLevel } from '../../../domain/codes.ts'
 import { tenantsWithMail } from '../../../service/channels/rows/mails.ts'
 import { sendMails } from '../../../service/channels/send-mails.ts'
 import { type InboxOptions, startInbox } from '../../../stack/inbox/inbox.ts'
-import type { Mail } from '../../../stack/inbox/mails.ts'
+import type { InboxMail } from '../../../stack/inbox/mails.ts'
 import { insertNotifications, type NewNotification } from '../../../store/notifications.ts'
 import { inPlatform } from '../../../store/tenancy.ts'
 import type { TestStore } from '../../setup/estate.ts'
@@ -56,11 +56,11 @@ export async function aPost(store: TestStore, options: Omit<InboxOptions, 'dir'>
       }
     },
     /** The mails that have arrived, the oldest first. */
-    arrived: async (): Promise<Mail[]> => {
+    arrived: async (): Promise<InboxMail[]> => {
       const response = await fetch(inbox.inboxUrl, { headers: { accept: 'application/json' } })
-      return ((await response.json()) as Mail[]).toReversed()
+      return ((await response.json()) as InboxMail[]).toReversed()
     },
-    statement: async (mail: Mail | undefined) =>
+    statement: async (mail: InboxMail | undefined) =>
       (await fetch(`${inbox.inboxUrl.replace(/\/$/, '')}/mails/${mail?.id}/attachments/0`)).text(),
     mails: () =>
       harness.rows(sql<{ id: string; status: string; attempts: number; nextAt: Date; keys: string[] }>`
@@ -76,4 +76,4 @@ export async function aPost(store: TestStore, options: Omit<InboxOptions, 'dir'>
 
 export type Post = Awaited<ReturnType<typeof aPost>>
 
-export const messageId = (mail: Mail) => mail.headers['message-id']
+export const messageId = (mail: InboxMail) => mail.headers['message-id']

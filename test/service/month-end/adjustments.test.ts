@@ -7,7 +7,7 @@ import { fromMoney } from '../../../domain/units.ts'
 import { closeCycle } from '../../../service/month-end/close-cycle.ts'
 import { statementCsv } from '../../../service/month-end/statement-csv.ts'
 import { currentCycle } from '../../../service/usage/rows/cycles.ts'
-import { poolFigures } from '../../../service/usage/rows/figures.ts'
+import { readPoolFigures } from '../../../service/usage/rows/figures.ts'
 import { aStore, aTariff } from '../../setup/estate.ts'
 import { overlapping } from '../../setup/lock-waits.ts'
 import { aHarness, complete } from '../harness.ts'
@@ -260,7 +260,7 @@ describe('closeCycle', () => {
       await harness.asTenant(currentCycle)
     }
     // October's overage is divided already, so no close has to wait for that.
-    await harness.asTenant((tx) => poolFigures(tx, CYCLE, [0]))
+    await harness.asTenant((tx) => readPoolFigures(tx, CYCLE, [0]))
 
     await overlapping(
       store,

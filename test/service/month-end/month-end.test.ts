@@ -6,7 +6,7 @@ import { queueReprovision, queueUnprovision } from '../../../service/month-end/q
 import { hasLateMonthEnd } from '../../../service/month-end/rows/progress.ts'
 import { changesOf, renewCycle } from '../../../service/month-end/steps.ts'
 import { currentCycle } from '../../../service/usage/rows/cycles.ts'
-import { poolFigures } from '../../../service/usage/rows/figures.ts'
+import { readPoolFigures } from '../../../service/usage/rows/figures.ts'
 import { aStore, aTariff } from '../../setup/estate.ts'
 import { lockWaiters } from '../../setup/lock-waits.ts'
 import { soon } from '../../setup/soon.ts'
@@ -225,7 +225,7 @@ describe('renewCycle', () => {
     store.now = BOUNDARY.getTime() + 1000
     await harness.asTenant((tx) => renewCycle(tx, CYCLE))
     const renewed = await contributing(harness)
-    const figures = await harness.asTenant((tx) => poolFigures(tx, '2026-11', [from]))
+    const figures = await harness.asTenant((tx) => readPoolFigures(tx, '2026-11', [from]))
     // A suspension within the cycle ends no contribution, even if the month end runs again.
     store.now += MINUTE
     await harness.complete({ simId: dueBack, type: TicketType.Suspend })

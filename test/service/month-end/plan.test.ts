@@ -21,7 +21,7 @@ import { applyTickets } from '../../../service/tickets/apply-tickets.ts'
 import { openTicket } from '../../../service/tickets/open-ticket.ts'
 import { writeTicketEnds } from '../../../service/tickets/rows/batches.ts'
 import { findTicket } from '../../../service/tickets/rows/tickets.ts'
-import { poolFigures } from '../../../service/usage/rows/figures.ts'
+import { readPoolFigures } from '../../../service/usage/rows/figures.ts'
 import { cases } from '../../setup/cases.ts'
 import { aStore, aTariff } from '../../setup/estate.ts'
 import { everythingIn } from '../everything.ts'
@@ -394,7 +394,7 @@ describe('planMonthEnd', () => {
         store.now = Math.max(store.now, BOUNDARY.getTime() + 60_000)
         await harness.asTenant((tx) => renewCycle(tx, CYCLE))
         const { refused, done } = await apply(harness)
-        const figures = await harness.asTenant((tx) => poolFigures(tx, NEXT, [0, ...pools]))
+        const figures = await harness.asTenant((tx) => readPoolFigures(tx, NEXT, [0, ...pools]))
         const back = await harness.asTenant((tx) => suspensionsToRenew(tx, CYCLE, 0, 100))
         store.now = CLOSE
         const closed = await close(harness)

@@ -7,7 +7,7 @@ import { executeTickets } from '../../../service/tickets/execute-tickets.ts'
 import { BATCH, openBulkTickets } from '../../../service/tickets/open-bulk-tickets.ts'
 import { cancelTicket, openTicket } from '../../../service/tickets/open-ticket.ts'
 import { tenantsWithBulkWork } from '../../../service/tickets/rows/bulk.ts'
-import { readRun } from '../../../service/tickets/rows/bulk-reads.ts'
+import { readBulkRun } from '../../../service/tickets/rows/bulk-reads.ts'
 import { inPlatform } from '../../../store/tenancy.ts'
 import { aCarrier } from '../../setup/carrier.ts'
 import { aStore } from '../../setup/estate.ts'
@@ -31,7 +31,7 @@ async function anEstate(sims: number) {
       harness.asTenant((tx) => startBulkTickets(tx, { ...ask, sims: { ids: [...ids] } })),
     work: (add: Parameters<typeof openBulkTickets>[1] = async () => {}) =>
       openBulkTickets(store, add, harness.tenantId),
-    run: (id: string) => harness.asTenant((tx) => readRun(tx, id)),
+    run: (id: string) => harness.asTenant((tx) => readBulkRun(tx, id)),
     cancel: (id: string) => harness.asTenant((tx) => cancelBulkTickets(tx, id)),
     /** How many tickets each SIM has. */
     ticketsOf: async () => {

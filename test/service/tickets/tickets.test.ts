@@ -8,7 +8,7 @@ import { executeTickets } from '../../../service/tickets/execute-tickets.ts'
 import { cancelTicket, openTicket } from '../../../service/tickets/open-ticket.ts'
 import { findTicket, tenantsWithTickets } from '../../../service/tickets/rows/tickets.ts'
 import { currentCycle } from '../../../service/usage/rows/cycles.ts'
-import { poolFigures } from '../../../service/usage/rows/figures.ts'
+import { readPoolFigures } from '../../../service/usage/rows/figures.ts'
 import { freePort } from '../../../stack/ports.ts'
 import { inPlatform, inTenant, type TenantTx } from '../../../store/tenancy.ts'
 import { aBridge } from '../../setup/bridge.ts'
@@ -288,7 +288,7 @@ describe('allowances', () => {
     const pool = await asTenant((tx) => aPool(tx, tariff.id, { type: 1 }))
     const limits: (number | undefined)[] = []
     const note = async () => {
-      const figures = await asTenant(async (tx) => poolFigures(tx, (await currentCycle(tx)).key, [pool.id]))
+      const figures = await asTenant(async (tx) => readPoolFigures(tx, (await currentCycle(tx)).key, [pool.id]))
       limits.push(figures.get(pool.id)?.limitBytes)
     }
     const simId = await aSim()

@@ -6,7 +6,7 @@ import { type Cycle, cycleAt } from '../../../domain/time/cycle.ts'
 import { pageOfPools } from '../../../service/pools/rows/pools.ts'
 import { wrongSums } from '../../../service/usage/rows/check-sums.ts'
 import { currentCycle } from '../../../service/usage/rows/cycles.ts'
-import { OVERAGE_BYTES, poolFigures, simFigures } from '../../../service/usage/rows/figures.ts'
+import { OVERAGE_BYTES, readPoolFigures, simFigures } from '../../../service/usage/rows/figures.ts'
 import { cases } from '../../setup/cases.ts'
 import { aStore } from '../../setup/estate.ts'
 import { figuresOf } from './figure-model.ts'
@@ -90,7 +90,7 @@ async function look(world: World, cycles: readonly Cycle[]): Promise<void> {
     const { pools, sims, wrong, rows } = await world.harness.asTenant(async (tx) => {
       await currentCycle(tx)
       return {
-        pools: await poolFigures(
+        pools: await readPoolFigures(
           tx,
           cycle.key,
           placesOf(world).map(({ id }) => id),

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { PoolType, TariffType } from '../../../domain/codes.ts'
 import { currentCycle } from '../../../service/usage/rows/cycles.ts'
-import { poolFigures, simFigures } from '../../../service/usage/rows/figures.ts'
+import { readPoolFigures, simFigures } from '../../../service/usage/rows/figures.ts'
 import { aPool, aStore, aTariff } from '../../setup/estate.ts'
 import { aHarness } from '../harness.ts'
 
@@ -33,7 +33,7 @@ describe('simFigures and poolFigures', () => {
     const reader = async (poolIds: readonly number[]) => {
       while (usage.comes) {
         const lines = await harness.asTenant((tx) => simFigures(tx, key, all))
-        const figures = await harness.asTenant((tx) => poolFigures(tx, key, poolIds))
+        const figures = await harness.asTenant((tx) => readPoolFigures(tx, key, poolIds))
         for (const one of figures.values()) {
           const { limitBytes, usageBytes, remainingBytes, overageBytes } = one
           if (remainingBytes !== limitBytes - usageBytes + overageBytes) torn.push(one)

@@ -5,7 +5,7 @@ import { PoolType, TariffType } from '../../../domain/codes.ts'
 import { pageOfPools } from '../../../service/pools/rows/pools.ts'
 import { pageOfSims } from '../../../service/sims/rows/sims.ts'
 import { currentCycle } from '../../../service/usage/rows/cycles.ts'
-import { poolFigures, simFigures } from '../../../service/usage/rows/figures.ts'
+import { readPoolFigures, simFigures } from '../../../service/usage/rows/figures.ts'
 import { sumPools } from '../../../service/usage/rows/pool-totals.ts'
 import { inTenant, readOnly } from '../../../store/tenancy.ts'
 import { aPool, aStore, aTariff } from '../../setup/estate.ts'
@@ -93,6 +93,8 @@ describe('the overage of SIMs', () => {
     expect(await overage()).toEqual(before)
     await asTenant((tx) => sumPools(tx, key, [pools.dynamic]))
     expect(await overage()).toEqual(before)
-    expect((await asTenant((tx) => poolFigures(tx, key, [pools.dynamic]))).get(pools.dynamic)?.overageBytes).toBe(400)
+    expect((await asTenant((tx) => readPoolFigures(tx, key, [pools.dynamic]))).get(pools.dynamic)?.overageBytes).toBe(
+      400,
+    )
   })
 })

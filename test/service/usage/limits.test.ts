@@ -6,7 +6,7 @@ import { PoolType, TariffType } from '../../../domain/codes.ts'
 import { MOST_TOTAL, USAGE_MAX_AGE_MS } from '../../../domain/usage/usage-record.ts'
 import { findPool } from '../../../service/pools/rows/pools.ts'
 import { recordUsage } from '../../../service/usage/record-usage.ts'
-import { poolFigures } from '../../../service/usage/rows/figures.ts'
+import { readPoolFigures } from '../../../service/usage/rows/figures.ts'
 import { lockPools } from '../../../service/usage/rows/pool-totals.ts'
 import { cases } from '../../setup/cases.ts'
 import { aPool, aStore, aTariff } from '../../setup/estate.ts'
@@ -145,7 +145,7 @@ describe('poolFigures', () => {
           await lockPools(tx, CYCLE, [poolId])
           await sql`update pool_cycles set bytes = ${bytes}, contributing = ${contributing}, usage_version = usage_version + 1
                    where pool_id = ${poolId}`.execute(tx.q)
-          return { figures: (await poolFigures(tx, CYCLE, [poolId])).get(poolId), pool: await findPool(tx, poolId) }
+          return { figures: (await readPoolFigures(tx, CYCLE, [poolId])).get(poolId), pool: await findPool(tx, poolId) }
         })
         const capacity = BigInt(allowanceBytes) * BigInt(contributing)
         const over = BigInt(bytes) - capacity

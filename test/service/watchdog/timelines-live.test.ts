@@ -5,7 +5,7 @@ import { readRuleFolder } from '../../../process/rule-files.ts'
 import { LOOKS_PER_CYCLE } from '../../../rules/compile/flip.ts'
 import { loadRuleSet } from '../../../rules/load/load.ts'
 import { Coverage } from '../../../rules/timeline/coverage.ts'
-import { type Played, play } from '../../../rules/timeline/play.ts'
+import { type PlayResult, play } from '../../../rules/timeline/play.ts'
 import { readTestFiles } from '../../../rules/timeline/read.ts'
 import type { TimelineTest } from '../../../rules/timeline/test-file.ts'
 import { livedTimeline } from './timeline-month.ts'
@@ -66,5 +66,5 @@ const toMinutes = ({ sim, rule, from, to }: Suspended) => ({
   to: to === null ? null : minute(to),
 })
 
-const entriesOf = ({ entries }: Played) =>
+const entriesOf = ({ entries }: PlayResult) =>
   entries.map(({ at, kind, rule, subject, level }) => ({ at: minute(at), kind, rule, subject, level }))

@@ -1,11 +1,11 @@
 import { describe, expect, test, vi } from 'vitest'
-import type { Pending, Run } from '../../../cli/workflows/ask.ts'
+import type { Pending, RunInfo } from '../../../cli/workflows/ask.ts'
 import { liveLine } from '../../../cli/workflows/live-line.ts'
 import { standOf } from '../../../cli/workflows/progress.ts'
 import { pendingLines, runLines } from '../../../cli/workflows/run-text.ts'
 
 const TICKET = '7f3a1c2e-0000-4000-8000-000000000001'
-const aRun = (over: Partial<Run> = {}): Run => ({
+const aRun = (over: Partial<RunInfo> = {}): RunInfo => ({
   workflowId: 'provision-and-activate:t0123456789ab:7',
   runId: '01a1',
   type: 'provision-and-activate',
@@ -129,7 +129,7 @@ describe('standOf', () => {
   }
   const pace = '; 41.2/s, ends about 2026-11-21 15:30:12'
 
-  test.each<[string, Partial<Run>, string]>([
+  test.each<[string, Partial<RunInfo>, string]>([
     [
       'the wait',
       {},

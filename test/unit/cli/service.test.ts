@@ -4,7 +4,7 @@ import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
 import { idempotent } from '../../../adapters/rest/client.ts'
-import { internalClient, responseOf } from '../../../cli/service.ts'
+import { openInternalClient, responseOf } from '../../../cli/service.ts'
 import { exampleOf, problemOf, standInCheck } from '../../setup/documents.ts'
 
 const fault = standInCheck()
@@ -21,7 +21,7 @@ async function aService(...answers: RequestListener[]) {
   await once(server, 'listening')
   onTestFinished(() => void server.close())
   const { port } = server.address() as AddressInfo
-  return { bodies, client: internalClient({ url: `http://127.0.0.1:${port}`, key: 'k', patienceMs: 30_000 }) }
+  return { bodies, client: openInternalClient({ url: `http://127.0.0.1:${port}`, key: 'k', patienceMs: 30_000 }) }
 }
 
 /** A response of the service. */

@@ -9,7 +9,13 @@ import {
   whyNotSoMany,
   whyNotThere,
 } from '../../../domain/orders/decisions.ts'
-import { type Address, filterOf, MOST_SIMS, ORDER_STATUSES, type OrderStatus } from '../../../domain/orders/order.ts'
+import {
+  filterOf,
+  MOST_ORDERED,
+  ORDER_STATUSES,
+  type OrderAddress,
+  type OrderStatus,
+} from '../../../domain/orders/order.ts'
 import { fromMoney, toMoney } from '../../../domain/units.ts'
 
 const { 'Physical SIM': PHYSICAL, eSIM } = OrderType
@@ -102,7 +108,7 @@ describe('totalMicroOf', () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 0, max: 100_000_000_000 }),
-        fc.integer({ min: 1, max: MOST_SIMS }),
+        fc.integer({ min: 1, max: MOST_ORDERED }),
         (micro, count) => {
           const total = totalMicroOf(count, micro)
           expect(BigInt(total)).toBe(BigInt(micro) * BigInt(count))
@@ -121,7 +127,7 @@ describe('fulfilment', () => {
     expect(whyNotSoMany(4, 3)).toMatchObject({ code: 'order_quantity_mismatch', detail: expect.stringMatching(/3.*4/) })
   })
 
-  const NOWHERE: Address = {
+  const NOWHERE: OrderAddress = {
     shippingCompany: null,
     shippingLine1: null,
     shippingLine2: null,

@@ -7,7 +7,7 @@ import {
   megabytes,
   ofLimit,
   percent,
-  plain,
+  plainNumber,
   quantity,
   type Unit,
 } from '../../../domain/quantity.ts'
@@ -224,7 +224,7 @@ describe('quantity', () => {
     expect(quantity(80.004, '%', [80])).toBe('80.004 %')
     expect(quantity(1.5004, 'times', [1.5])).toBe('1.5004')
     expect(quantity(24.0001, 'hours', [24])).toBe('24 h 360 ms')
-    expect(plain(7, [8])).toBe('7')
+    expect(plainNumber(7, [8])).toBe('7')
   })
 })
 

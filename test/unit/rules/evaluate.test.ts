@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Condition, Group } from '../../../rules/conditions.ts'
-import { decide, evaluateSubject } from '../../../rules/engine/evaluate.ts'
+import { decideRule, evaluateSubject } from '../../../rules/engine/evaluate.ts'
 import { cases } from '../../setup/cases.ts'
 import { aRule, leaf } from './samples.ts'
 
@@ -44,7 +44,7 @@ describe('evaluateSubject', () => {
       ],
     }
 
-    const { met, leaves } = await decide(conditions, { a: 1 })
+    const { met, leaves } = await decideRule(conditions, { a: 1 })
 
     expect([met, leaves.map(({ result }) => result)]).toEqual([true, [null, true]])
   })
@@ -143,7 +143,7 @@ describe('decide', () => {
       fc.asyncProperty(node, async (condition) => {
         const group: Group = 'fact' in condition ? { all: [condition] } : condition
 
-        expect((await decide(group, facts)).met).toBe(means(group))
+        expect((await decideRule(group, facts)).met).toBe(means(group))
       }),
       { numRuns: cases(300) },
     )
@@ -152,7 +152,7 @@ describe('decide', () => {
   test('does not change the conditions', async () => {
     const group: Group = { all: [Object.freeze({ fact: 'a', operator: 'equal', value: 1, priority: 3 })] }
 
-    await decide(Object.freeze(group), facts)
+    await decideRule(Object.freeze(group), facts)
 
     expect(group).toEqual({ all: [{ fact: 'a', operator: 'equal', value: 1, priority: 3 }] })
   })

@@ -2,12 +2,12 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { OPERATORS } from '../../../domain/rules/operators.ts'
 import type { FactValue } from '../../../domain/watchdog/fact.ts'
-import { decide } from '../../../rules/engine/evaluate.ts'
+import { decideRule } from '../../../rules/engine/evaluate.ts'
 import { operatorNamed } from '../../../rules/engine/operators.ts'
 import { factsOf } from '../../../rules/facts.ts'
 
 const met = async (operator: string, fact: FactValue, value: string | number | boolean | readonly string[]) =>
-  (await decide({ all: [{ fact: 'x', operator, value }] }, { x: fact })).met
+  (await decideRule({ all: [{ fact: 'x', operator, value }] }, { x: fact })).met
 const comparisons = Object.keys(OPERATORS).filter((name) => name !== 'known')
 
 describe('operators', () => {
@@ -43,7 +43,7 @@ describe('operators', () => {
       fc.asyncProperty(fc.constantFrom(...comparisons), scalar, fc.boolean(), async (operator, other, left) => {
         const facts = left ? { a: null, b: other } : { a: other, b: null }
 
-        const { met: held } = await decide({ all: [{ fact: 'a', operator, value: { fact: 'b' } }] }, facts)
+        const { met: held } = await decideRule({ all: [{ fact: 'a', operator, value: { fact: 'b' } }] }, facts)
 
         expect(held).toBe(false)
       }),

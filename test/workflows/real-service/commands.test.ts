@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
-import { listWorkflows } from '../../../cli/workflows/list.ts'
+import { printWorkflows } from '../../../cli/workflows/list.ts'
 import { showWorkflow } from '../../../cli/workflows/show.ts'
 import { startMonthEnd, startProvision, startSuspend, startUndo } from '../../../cli/workflows/start.ts'
 import { startBulk } from '../../../cli/workflows/start-bulk.ts'
@@ -169,7 +169,7 @@ describe('simherd workflows', () => {
     await startSuspend(settings, { tenant, sim, grace: 'PT2H' })
     await soon(async () => {
       lines.length = 0
-      await listWorkflows(settings, { tenant, type: 'suspend-on-overage', state: 'grace', sim, page: 1, pageSize: 10 })
+      await printWorkflows(settings, { tenant, type: 'suspend-on-overage', state: 'grace', sim, page: 1, pageSize: 10 })
       expect(lines.at(-1)).toBe('1 in all')
     })
     expect(lines.at(-2)).toMatch(new RegExp(`^${suspension} +running +grace `))

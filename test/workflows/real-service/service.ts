@@ -28,7 +28,7 @@ import { rulesInForce } from '../../../service/rules/rules-in-force.ts'
 import { createKey } from '../../../service/tenants/create-key.ts'
 import { startCarrier } from '../../../stack/carrier/carrier.ts'
 import { startInbox } from '../../../stack/inbox/inbox.ts'
-import type { Mail } from '../../../stack/inbox/mails.ts'
+import type { InboxMail } from '../../../stack/inbox/mails.ts'
 import { connect } from '../../../store/connect.ts'
 import { inPlatform, type Store } from '../../../store/tenancy.ts'
 import { createHandlers } from '../../../worker/create-handlers.ts'
@@ -83,7 +83,7 @@ async function startOutside(closing: Closing) {
     smtpUrl: inbox.smtpUrl,
     /** Mails to an address, the oldest first. */
     mails: async (to: string) =>
-      (await json<Mail[]>(inbox.inboxUrl)).filter((mail) => mail.to.includes(to)).toReversed(),
+      (await json<InboxMail[]>(inbox.inboxUrl)).filter((mail) => mail.to.includes(to)).toReversed(),
     /** The carrier's operations on a line that had an effect, the oldest first. */
     effects: async (iccid: string) =>
       (await json<{ operation: string }[]>(`${carrier.url}/operations?iccid=${iccid}`)).map(

@@ -3,8 +3,8 @@ import { NO, UNKNOWN, YES } from '../../../../rules/compile/answer.ts'
 import { attacher } from '../../../../rules/compile/attach.ts'
 import { compileSet, readsOf } from '../../../../rules/compile/compile-set.ts'
 import { compilePattern } from '../../../../rules/compile/pattern.ts'
-import { placeOf, ROW_LENGTH, rowOf } from '../../../../rules/compile/row.ts'
-import { fitsPattern, type Matched, rulesFor } from '../../../../rules/engine/match.ts'
+import { placeOfFact, ROW_LENGTH, rowOf } from '../../../../rules/compile/row.ts'
+import { fitsPattern, type MatchProperties, rulesFor } from '../../../../rules/engine/match.ts'
 import { loadRuleSet } from '../../../../rules/load/load.ts'
 import type { Rule } from '../../../../rules/rule.ts'
 import { cases } from '../../../setup/cases.ts'
@@ -91,10 +91,10 @@ describe('rowOf', () => {
     const row = rowOf({ usagePct: 5, warningThresholdPct: null })
 
     expect(row).toHaveLength(ROW_LENGTH)
-    expect(row[placeOf('usagePct')]).toBe(5)
-    expect(row[placeOf('warningThresholdPct')]).toBeNull()
+    expect(row[placeOfFact('usagePct')]).toBe(5)
+    expect(row[placeOfFact('warningThresholdPct')]).toBeNull()
     expect(row.filter((value) => value !== undefined)).toHaveLength(2)
-    expect(() => placeOf('usagPct')).toThrow('got the fact usagPct')
+    expect(() => placeOfFact('usagPct')).toThrow('got the fact usagPct')
   })
 })
 
@@ -136,7 +136,7 @@ describe('attach', () => {
     )
 
     for (let n = 0; n < cases(20_000); n += 1) {
-      const to: Matched = {
+      const to: MatchProperties = {
         subject: random.pick(KINDS),
         tenantId: random.pick(TEXTS),
         poolName: random.pick([null, ...TEXTS]),

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import { NO, UNKNOWN, YES } from '../../../../rules/compile/answer.ts'
-import { COMPARISONS, type Comparison, type Comparisons } from '../../../../rules/compile/comparisons.ts'
+import { COMPARISONS, type Comparisons, type CompiledComparison } from '../../../../rules/compile/comparisons.ts'
 import { compileConditions } from '../../../../rules/compile/conditions.ts'
 import { type FactRow, rowOf } from '../../../../rules/compile/row.ts'
 import { factsRead, type Group } from '../../../../rules/conditions.ts'
-import { decide } from '../../../../rules/engine/evaluate.ts'
+import { decideRule } from '../../../../rules/engine/evaluate.ts'
 import type { Facts } from '../../../../rules/facts.ts'
 import { readConditions } from '../../../../rules/load/read-conditions.ts'
 import { cases } from '../../../setup/cases.ts'
@@ -34,7 +34,7 @@ const shown = ({ group, facts, met }: Case, answer: number) =>
 
 async function caseOf(group: Group, random: Random): Promise<Case> {
   const facts = someFacts(random)
-  const { met } = await decide(group, facts)
+  const { met } = await decideRule(group, facts)
   const read = factsRead(group)
   return { group, facts, met, left: read.length === 0 ? undefined : random.pick(read) }
 }
@@ -84,7 +84,7 @@ describe('compileConditions', () => {
           const full = compiled.decide(rowOf(facts))
           if (full !== known) expect.fail(`with another ${one.left}: ${shown({ ...one, facts }, full)}`)
           if (seen.cases % ASKED_AGAIN !== 0) continue
-          const { met } = await decide(group, facts)
+          const { met } = await decideRule(group, facts)
           if (answerOf(met) !== known)
             expect.fail(`engine with another ${one.left}: ${shown({ ...one, facts }, known)}`)
         }
@@ -171,14 +171,14 @@ describe('the differential test', { timeout: 0 }, () => {
   /** A fact is a list only if it is ill-typed. */
   const WRONG_WITH_FACT = { ...WRONG, in: (a: any, b: any) => scalar(a, b) && Array.isArray(b), notIn: () => false }
   const withValue =
-    (isMet: Test): Comparison['withValue'] =>
+    (isMet: Test): CompiledComparison['withValue'] =>
     (place, operand, { met, unmet }) =>
     (row: FactRow) => {
       const value = row[place]
       if (value === undefined) return UNKNOWN
       return isMet(value, operand) ? met : unmet
     }
-  const breaks: Record<string, (right: Comparison, wrong: Test, wrongWithFact: Test) => Comparison> = {
+  const breaks: Record<string, (right: CompiledComparison, wrong: Test, wrongWithFact: Test) => CompiledComparison> = {
     'wrong at an edge, with a value': (right, wrong) => ({ ...right, withValue: withValue(wrong) }),
     'wrong at an edge, with a fact': (right, _, wrongWithFact) => ({ ...right, isMet: wrongWithFact }),
     'deaf to its negation': (right) => ({

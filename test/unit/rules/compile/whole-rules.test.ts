@@ -11,7 +11,7 @@ import { type CompiledSet, compileSet, readsOf } from '../../../../rules/compile
 import { type FactRow, filling, rowOf } from '../../../../rules/compile/row.ts'
 import type { Condition, Group } from '../../../../rules/conditions.ts'
 import { evaluateSubject, type RuleOutcome } from '../../../../rules/engine/evaluate.ts'
-import { type Matched, rulesFor } from '../../../../rules/engine/match.ts'
+import { type MatchProperties, rulesFor } from '../../../../rules/engine/match.ts'
 import { operatorNamed } from '../../../../rules/engine/operators.ts'
 import { type Facts, factsOf } from '../../../../rules/facts.ts'
 import { type Ladder, withFirstStep } from '../../../../rules/ladder.ts'
@@ -29,7 +29,7 @@ const some = await aRule()
 
 /** A subject with all its facts, rules made for it, and the facts that a narrow look leaves out. */
 interface Case {
-  readonly to: Matched
+  readonly to: MatchProperties
   readonly facts: Facts
   readonly rules: readonly Rule[]
   readonly left: readonly string[]

@@ -2,8 +2,15 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Condition, Group, Operand } from '../../../../rules/conditions.ts'
-import { decide } from '../../../../rules/engine/evaluate.ts'
-import { afterMoves, aged, goalOf, type Move, nearestMoves, reachedInTime } from '../../../../rules/explain/nearest.ts'
+import { decideRule } from '../../../../rules/engine/evaluate.ts'
+import {
+  afterMoves,
+  aged,
+  goalOf,
+  type NearestMove,
+  nearestMoves,
+  reachedInTime,
+} from '../../../../rules/explain/nearest.ts'
 import { moveWords } from '../../../../rules/explain/words.ts'
 import { type Facts, factsOf } from '../../../../rules/facts.ts'
 import { cases } from '../../../setup/cases.ts'
@@ -106,7 +113,7 @@ const facts = fc.record({
 })
 
 /** A little less of a move; null where there is no less. */
-function aLittleLess({ fact, from, to, by, isBeyond }: Move): number | null {
+function aLittleLess({ fact, from, to, by, isBeyond }: NearestMove): number | null {
   if (typeof from !== 'number' || typeof to !== 'number' || by === null) return null
   if (isBeyond) return to
   if (factsOf('sim').get(fact)?.type === 'integer') return to + Math.sign(from - to)
@@ -121,11 +128,11 @@ test('what it says flips the rule, and a little less does not', { timeout: 0 }, 
     fc.asyncProperty(group, facts, async (conditions, given) => {
       for (const way of nearestMoves(conditions, 'sim', given)) {
         ways += 1
-        expect((await decide(conditions, afterMoves(given, way))).met).toBe(true)
+        expect((await decideRule(conditions, afterMoves(given, way))).met).toBe(true)
         const [move, more] = way
         const less = move === undefined || more !== undefined ? null : aLittleLess(move)
         if (move !== undefined && less !== null)
-          expect((await decide(conditions, { ...given, [move.fact]: less })).met).toBe(false)
+          expect((await decideRule(conditions, { ...given, [move.fact]: less })).met).toBe(false)
       }
     }),
     { numRuns: RUNS },
@@ -166,7 +173,7 @@ describe('time alone', () => {
           const goal: Group = isAny ? { any: members } : { all: members }
           const at = reachedInTime(goal, 'sim', given, moment)
           if (at === null) return
-          const after = async (ms: number) => (await decide(goal, aged(given, 'sim', NOVEMBER, ms))).met
+          const after = async (ms: number) => (await decideRule(goal, aged(given, 'sim', NOVEMBER, ms))).met
           expect([await after(at - now), await after(Math.max(0, at - now - 3))]).toEqual([true, false])
         },
       ),

@@ -4,14 +4,14 @@ import { cycleAt } from '../../../../domain/time/cycle.ts'
 import { readRuleFolder } from '../../../../process/rule-files.ts'
 import { loadRuleSet } from '../../../../rules/load/load.ts'
 import { Coverage, WAYS } from '../../../../rules/timeline/coverage.ts'
-import { type Played, play } from '../../../../rules/timeline/play.ts'
+import { type PlayResult, play } from '../../../../rules/timeline/play.ts'
 import { readTestFiles } from '../../../../rules/timeline/read.ts'
 
 const shipped = await readRuleFolder('')
 const { rules } = await loadRuleSet(shipped.rules)
 const { files, faults } = await readTestFiles(shipped.tests, rules)
 const coverage = new Coverage(rules)
-const played = new Map<string, Played[]>()
+const played = new Map<string, PlayResult[]>()
 beforeAll(async () => {
   for (const { file, rules: named, tests } of files)
     for (const one of tests) played.set(file, [...(played.get(file) ?? []), await play(one, named, coverage)])
