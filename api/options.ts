@@ -3,12 +3,12 @@
 import type { WorkflowClient } from '../adapters/temporal/client.ts'
 import type { WorkflowOptions } from '../domain/temporal/workflow-options.ts'
 import type { WebhookOptions } from '../service/channels/change-webhooks.ts'
-import type { EsimOptions } from '../service/orders/esim-profiles.ts'
+import type { EsimOptions } from '../service/orders/make-code.ts'
 import type { ReadRules } from '../service/rules/rules-in-force.ts'
-import type { TicketQuota } from '../service/tickets/quota.ts'
+import type { TicketQuota } from '../service/tickets/ticket-quota.ts'
 import type { UsageOptions } from '../service/usage/record-usage.ts'
 import type { Store } from '../store/tenancy.ts'
-import type { KeyCache } from './http/key-cache.ts'
+import type { KeyCache } from './keys/key-cache.ts'
 
 /** Options of the public routes. */
 export interface RouteOptions {

@@ -1,6 +1,6 @@
 /** Building blocks for the schemas of resources. */
 import { type Static, type TObject, type TProperties, type TSchema, Type } from 'typebox'
-import { MOST_EMAIL } from './email-length.ts'
+import { MOST_EMAIL } from './email-length-fault.ts'
 import { ICCID } from './identifiers.ts'
 import { LABEL_PATTERN } from './text.ts'
 

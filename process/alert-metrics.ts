@@ -11,7 +11,7 @@ import { LogLevel, labelOf } from '../domain/codes.ts'
 import { alertFigures } from '../service/alerts/rows/alert-figures.ts'
 import type { MailOptions } from '../service/channels/send-mails.ts'
 import type { ReadRules } from '../service/rules/rules-in-force.ts'
-import type { EvaluationOptions } from '../service/watchdog/options.ts'
+import type { EvaluationOptions } from '../service/watchdog/evaluation-options.ts'
 import { inPlatform, type Store } from '../store/tenancy.ts'
 import type { Metrics } from './metrics.ts'
 

@@ -1,6 +1,6 @@
 /** Converts the settings to options of `service/`. */
 
-import { parseSecretsKeys } from '../domain/channels/secrets-keys.ts'
+import { parseSecretsKeys } from '../domain/channels/parse-secrets-keys.ts'
 import { parseNetworks } from '../domain/networks.ts'
 import type { WorkflowOptions } from '../domain/temporal/workflow-options.ts'
 import { durationMs } from '../domain/time/duration.ts'
@@ -9,8 +9,8 @@ import type { MailOptions } from '../service/channels/send-mails.ts'
 import type { OperatorMailOptions } from '../service/channels/tell-operator.ts'
 import { rulesInForce } from '../service/rules/rules-in-force.ts'
 import type { TicketOptions } from '../service/tickets/execute-tickets.ts'
-import type { TicketQuota } from '../service/tickets/quota.ts'
-import type { EvaluationOptions } from '../service/watchdog/options.ts'
+import type { TicketQuota } from '../service/tickets/ticket-quota.ts'
+import type { EvaluationOptions } from '../service/watchdog/evaluation-options.ts'
 import type { Settings } from './settings.ts'
 
 export const ticketOptions = (settings: Settings): TicketOptions => ({

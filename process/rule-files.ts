@@ -10,7 +10,7 @@ import { ServiceError } from '../domain/errors.ts'
 import { decode } from '../domain/files/utf8.ts'
 import type { RuleSource } from '../domain/rules/rule-source.ts'
 import packageJson from '../package.json' with { type: 'json' }
-import { isTestName } from '../rules/timeline/read.ts'
+import { isTestName } from '../rules/timeline/read-test-files.ts'
 import { activeRuleVersion } from '../service/rules/rows/rule-sets.ts'
 import { activateRules, inForceInstead, noteRefusedRules, type ReadRules } from '../service/rules/rules-in-force.ts'
 import { inPlatform, type Store } from '../store/tenancy.ts'

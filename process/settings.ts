@@ -6,8 +6,8 @@
  */
 import { type Static, Type } from 'typebox'
 import { Value } from 'typebox/value'
-import { parseSecretsKeys } from '../domain/channels/secrets-keys.ts'
-import { emailLengthFault } from '../domain/email-length.ts'
+import { parseSecretsKeys } from '../domain/channels/parse-secrets-keys.ts'
+import { emailLengthFault } from '../domain/email-length-fault.ts'
 import { parseNetworks } from '../domain/networks.ts'
 import { parseBillingCycle } from '../domain/time/cycle.ts'
 import { DURATION_PATTERN } from '../domain/time/duration.ts'

@@ -6,7 +6,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
-import { everySoOften } from './retry.ts'
+import { everySoOften } from './until-done.ts'
 
 export interface Sweep {
   readonly name: string

@@ -3,7 +3,7 @@ import { labelOf, SimStatus, TariffType } from '../domain/codes.ts'
 import { bucketMs, type Cycle } from '../domain/time/cycle.ts'
 import { toMB, toMinutes, toMoney } from '../domain/units.ts'
 import { type Feed, feedAt } from '../domain/usage/feed.ts'
-import type { FactValue } from '../domain/watchdog/fact.ts'
+import type { FactValue } from '../domain/watchdog/fact-value.ts'
 import { settingsInForce } from '../domain/watchdog/settings.ts'
 import { burnFacts, burnWindowsMs, cycleFacts, cyclePct, elapsedPct, RATES_FROM_SHARE, usagePct } from './burn-rates.ts'
 import type {

@@ -7,7 +7,7 @@
 
 import { type CodeTable, PoolType, SimStatus, SimType, TariffType, WatchdogMode } from '../domain/codes.ts'
 import type { Unit } from '../domain/quantity.ts'
-import type { FactValue } from '../domain/watchdog/fact.ts'
+import type { FactValue } from '../domain/watchdog/fact-value.ts'
 import { SUBJECT_KINDS, type SubjectKind } from '../domain/watchdog/subject.ts'
 
 export type FactType = 'number' | 'integer' | 'boolean' | 'string'

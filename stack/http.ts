@@ -2,7 +2,7 @@
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http'
 import { decode } from '../domain/files/utf8.ts'
 import { readJson } from '../domain/json.ts'
-import { LOOPBACK, requireFreePort } from './ports.ts'
+import { LOOPBACK, requireFreePort } from './free-port.ts'
 
 /** 1 MB: these servers take only a few lines. */
 const BODY_LIMIT_BYTES = 1_000_000

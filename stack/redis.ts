@@ -6,8 +6,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { findOnPath } from './downloads.ts'
+import { freePort, LOOPBACK, requireFreePort } from './free-port.ts'
 import { endProcess, startedAt } from './pids.ts'
-import { freePort, LOOPBACK, requireFreePort } from './ports.ts'
 
 export interface Redis {
   readonly url: string

@@ -4,7 +4,7 @@ import type { Place } from '../domain/cursor.ts'
 import type { Event, EventQuery, NewEvent } from '../domain/event.ts'
 import { pageRequest } from '../domain/page.ts'
 import { kept } from './kept.ts'
-import { KEYSET_PAGE, keysetPages, microsOf, olderThan, pageLimit, placeAfter, placeOf } from './keyset.ts'
+import { KEYSET_PAGE, keysetPages, microsOf, olderThan, pageLimit, placeAfter, placeOf } from './keyset-pages.ts'
 import { type Part, readPage, readPart, searched, within } from './paging.ts'
 import { mine, type PlatformTx, type Store, type TenantTx } from './tenancy.ts'
 

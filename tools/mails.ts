@@ -4,8 +4,8 @@
  */
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { renderOperatorMail } from '../adapters/channels/mail/operator-mail.ts'
-import { type Mail, renderMail } from '../adapters/channels/mail/render.ts'
+import { type Mail, renderMail } from '../adapters/channels/mail/render-mail.ts'
+import { renderOperatorMail } from '../adapters/channels/mail/render-operator-mail.ts'
 import { EVERY_KIND, OPERATOR_NOTICES } from '../test/unit/channels/every-kind.ts'
 import { MAIL_LINKS } from '../test/unit/channels/notifications.ts'
 

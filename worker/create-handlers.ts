@@ -10,10 +10,10 @@ import { type SendOptions, sendWebhooks } from '../service/channels/send-webhook
 import { executeTickets, type TicketOptions } from '../service/tickets/execute-tickets.ts'
 import { openBulkTickets } from '../service/tickets/open-bulk-tickets.ts'
 import { evaluateSubjects } from '../service/watchdog/evaluate-subjects.ts'
-import type { EvaluationOptions } from '../service/watchdog/options.ts'
+import type { EvaluationOptions } from '../service/watchdog/evaluation-options.ts'
 import { sweepSubjects } from '../service/watchdog/sweep-subjects.ts'
-import { carryOutWorkflowRequests, type WorkflowDoor } from '../service/workflows/deliver-outbox.ts'
-import type { FailedRun } from '../service/workflows/failed-runs.ts'
+import { carryOutWorkflowRequests, type WorkflowDoor } from '../service/workflows/carry-out-workflow-requests.ts'
+import type { FailedRun } from '../service/workflows/failed-run.ts'
 import { type Store, withLongTimeout } from '../store/tenancy.ts'
 
 /** A tenant's turn. After it, others have theirs. */

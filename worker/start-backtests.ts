@@ -3,9 +3,9 @@
  * its own. The connection's end releases the lock, even if the worker dies.
  */
 import type { Logger } from 'pino'
-import { reasonOf } from '../process/retry.ts'
 import { startSweeps } from '../process/start-sweeps.ts'
-import { type BacktestWork, doNextBacktest } from '../service/backtests/do-backtest.ts'
+import { reasonOf } from '../process/until-done.ts'
+import { type BacktestWork, doNextBacktest } from '../service/backtests/do-next-backtest.ts'
 import { countWaitingBacktests } from '../service/backtests/rows/backtests.ts'
 import { backendOf, endBackend } from '../service/backtests/rows/lock.ts'
 import { connect } from '../store/connect.ts'

@@ -1,10 +1,10 @@
 /** Reads tables: CSV with a line of columns. Every list in CSV passes this reader. */
 import type { TProperties, TSchema } from 'typebox'
+import { didYouMean } from '../../domain/did-you-mean.ts'
 import { ServiceError } from '../../domain/errors.ts'
 import { digitsOf, meantBy } from '../../domain/files/spreadsheet.ts'
 import { Unreadable } from '../../domain/files/unreadable.ts'
 import { quote } from '../../domain/quote.ts'
-import { didYouMean } from '../../domain/spelling.ts'
 import { LABEL_PATTERN } from '../../domain/text.ts'
 import { DIGIT_FIELDS } from '../../service/sims/check-sim.ts'
 import { type Row, rowsOf } from './csv-rows.ts'

@@ -1,7 +1,7 @@
 /** Every failure is sent as `application/problem+json` (RFC 9457). */
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest, FastifySchemaValidationError } from 'fastify'
 import { type Static, Type } from 'typebox'
-import { emailLengthFault } from '../../domain/email-length.ts'
+import { emailLengthFault } from '../../domain/email-length-fault.ts'
 import { ERRORS, type ErrorCode, type FieldError, ServiceError } from '../../domain/errors.ts'
 import { quote } from '../../domain/quote.ts'
 import { strictObject } from '../../domain/schema.ts'

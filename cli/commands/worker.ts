@@ -2,7 +2,7 @@
 import { buildApp } from '../../api/http/app.ts'
 import { createLog } from '../../process/create-log.ts'
 import type { Settings } from '../../process/settings.ts'
-import { startWorker } from '../../worker/main.ts'
+import { startWorker } from '../../worker/start-worker.ts'
 import { requireSettings } from '../failures.ts'
 import { refuseDatabase } from '../refuse-database.ts'
 import { runUntilSignal } from '../run-until-signal.ts'

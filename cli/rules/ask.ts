@@ -2,7 +2,7 @@
 import { userInfo } from 'node:os'
 import type { RuleSource } from '../../domain/rules/rule-source.ts'
 import { readRuleFiles } from '../../process/rule-files.ts'
-import { loadRuleSet } from '../../rules/load/load.ts'
+import { loadRuleSet } from '../../rules/load/load-rule-set.ts'
 import { CommandFailure, ExitCode, wordsOf } from '../failures.ts'
 import { print } from '../print.ts'
 import { lineOfFault } from './check.ts'

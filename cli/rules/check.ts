@@ -2,9 +2,9 @@
 import { counted } from '../../domain/quantity.ts'
 import { readRuleFolder } from '../../process/rule-files.ts'
 import { faultWords, type RuleFault } from '../../rules/load/faults.ts'
-import { loadRuleSet } from '../../rules/load/load.ts'
+import { loadRuleSet } from '../../rules/load/load-rule-set.ts'
 import type { Rule } from '../../rules/rule.ts'
-import { readTestFiles } from '../../rules/timeline/read.ts'
+import { readTestFiles } from '../../rules/timeline/read-test-files.ts'
 import { CommandFailure, ExitCode, wordsOf } from '../failures.ts'
 import { print } from '../print.ts'
 

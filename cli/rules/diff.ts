@@ -1,5 +1,5 @@
 /** `simherd rules diff <before> <after>` */
-import { type Difference, diffRules, type RuleDifference } from '../../rules/diff.ts'
+import { type Difference, diffRules, type RuleDifference } from '../../rules/diff-rules.ts'
 import { print } from '../print.ts'
 import { type CheckFlags, checkedRules } from './check.ts'
 

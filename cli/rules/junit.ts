@@ -1,5 +1,5 @@
 /** Results of tests as JUnit XML, as CI systems read it. */
-import type { TestResult } from '../../rules/timeline/run.ts'
+import type { TestResult } from '../../rules/timeline/run-tests.ts'
 
 /** The document. Pure. */
 export function junitOf(results: readonly TestResult[]): string {

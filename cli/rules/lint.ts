@@ -1,9 +1,9 @@
 /** `simherd rules lint [folder]` */
 import type { RuleSource } from '../../domain/rules/rule-source.ts'
 import type { Finding } from '../../rules/lint/finding.ts'
-import { lintRules } from '../../rules/lint/lint.ts'
-import { placesIn } from '../../rules/load/check-text.ts'
+import { lintRules } from '../../rules/lint/lint-rules.ts'
 import type { TextPlace } from '../../rules/load/faults.ts'
+import { placesIn } from '../../rules/load/read-source.ts'
 import type { Rule } from '../../rules/rule.ts'
 import { CommandFailure } from '../failures.ts'
 import { print } from '../print.ts'

@@ -1,8 +1,8 @@
 /** `simherd rules test [folder] [files…]` */
 import { writeFile } from 'node:fs/promises'
-import { placesIn } from '../../rules/load/check-text.ts'
+import { placesIn } from '../../rules/load/read-source.ts'
 import { type LeafCoverage, type TestCoverage, WAYS, type Way } from '../../rules/timeline/coverage.ts'
-import { runTests, type TestFailure, type TestResult } from '../../rules/timeline/run.ts'
+import { runTests, type TestFailure, type TestResult } from '../../rules/timeline/run-tests.ts'
 import { CommandFailure, ExitCode } from '../failures.ts'
 import { print } from '../print.ts'
 import { type CheckFlags, checkedRules } from './check.ts'

@@ -2,7 +2,7 @@
 import { readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { commandOf, endProcess, readPid, startedAt } from '../../stack/pids.ts'
-import { standInFor } from '../../stack/postgres/binaries.ts'
+import { standInFor } from '../../stack/postgres/postgres-programs.ts'
 import type { Reporter } from '../reporter.ts'
 import { readStack, removeStack } from '../stack-file.ts'
 

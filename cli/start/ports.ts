@@ -1,7 +1,7 @@
 /** Ports of the embedded servers: the same at every start, if they are free. */
 import { join } from 'node:path'
 import { type Static, Type } from 'typebox'
-import { freePort, isPortFree } from '../../stack/ports.ts'
+import { freePort, isPortFree } from '../../stack/free-port.ts'
 import { readJsonFile, writeJsonFile } from '../files.ts'
 import { claimPort, claimsFolder } from './claims.ts'
 

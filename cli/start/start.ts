@@ -8,9 +8,9 @@
  */
 import { join, resolve } from 'node:path'
 import type { Settings } from '../../process/settings.ts'
+import { requireFreePort } from '../../stack/free-port.ts'
 import { makeOwnFolder, makeWayToDatabase } from '../../stack/make-own-folder.ts'
 import { claimFolder } from '../../stack/pids.ts'
-import { requireFreePort } from '../../stack/ports.ts'
 import { migrate } from '../../store/migrate/migrate.ts'
 import { playDemo } from '../demo/play.ts'
 import { prepareDemo } from '../demo/prepare.ts'

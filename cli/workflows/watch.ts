@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { InternalClient } from '../../adapters/rest/client.ts'
 import type { Settings } from '../../process/settings.ts'
-import { hasFailed } from '../../service/workflows/retry-workflow.ts'
+import { hasFailed } from '../../service/workflows/retry-of.ts'
 import { askService } from '../ask-service.ts'
 import { CommandFailure } from '../failures.ts'
 import { print } from '../print.ts'

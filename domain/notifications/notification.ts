@@ -5,7 +5,7 @@
 
 import type { LogLevel, SimStatus } from '../codes.ts'
 import type { Unit } from '../quantity.ts'
-import type { FactValue } from '../watchdog/fact.ts'
+import type { FactValue } from '../watchdog/fact-value.ts'
 import type { SubjectKind } from '../watchdog/subject.ts'
 import type { AlertNoticeKind } from './cause.ts'
 

@@ -1,8 +1,9 @@
 /** Decides the alerts of a batch of subjects, and withdraws those whose rule no longer covers its subject. Pure. */
 import { WatchdogMode } from '../../domain/codes.ts'
 import type { Subject } from '../../domain/watchdog/subject.ts'
-import type { RuleOutcome } from '../engine/evaluate.ts'
-import { type AlertDecision, withdrawAlert } from './decide.ts'
+import type { RuleOutcome } from '../engine/evaluate-subject.ts'
+import type { StoredAlert } from './alert-state.ts'
+import { type AlertDecision, withdrawAlert } from './decide-alert.ts'
 import {
   type Circumstances,
   type DecidedAlert,
@@ -12,7 +13,6 @@ import {
   leftOf,
 } from './decide-subject.ts'
 import { inhibitorsByPool, type PossibleInhibitor } from './inhibit.ts'
-import type { StoredAlert } from './stored-alert.ts'
 import { modeOf, NOUNS, poolIdOf, type SubjectFacts, subjectKey, subjectLabel } from './subject.ts'
 
 /** The subject of an alert, with its label for people. */

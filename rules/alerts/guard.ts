@@ -2,7 +2,7 @@
  * Applies the guard on firing to an alert. It limits the subjects for which a rule begins tellings or actions in an
  * hour: beyond the limit, notices and wishes are held until a person decides. Pure. Source: decision 0042.
  */
-import type { AlertState } from './state.ts'
+import type { AlertState } from './alert-state.ts'
 
 /**
  * The guard's answer for an alert. `pass`: there is room; a telling or an action takes it. `released`: a person

@@ -8,8 +8,8 @@ import { factsRead } from '../conditions.ts'
 import type { FactName } from '../facts.ts'
 import { levelAt } from '../ladder.ts'
 import type { Rule } from '../rule.ts'
+import { type AlertState, isFiring } from './alert-state.ts'
 import type { QuietByAlert } from './quiet.ts'
-import { type AlertState, isFiring } from './state.ts'
 
 /** The measure that a rule watches. */
 type Measure = 'device' | 'silence' | 'rate' | 'share' | 'usage'

@@ -4,7 +4,7 @@
  */
 import type { Subject } from '../../domain/watchdog/subject.ts'
 import type { Rule } from '../rule.ts'
-import type { AlertState } from './state.ts'
+import type { AlertState } from './alert-state.ts'
 
 /**
  * `fired`: its conditions are met. `resolved`: they have ended. `withdrawn`: the rule no longer covers the subject,

@@ -1,10 +1,10 @@
 /** Moves alerts from phase to phase. Pure; sends no tellings. */
 import type { Cycle } from '../../domain/time/cycle.ts'
-import type { RuleOutcome } from '../engine/evaluate.ts'
+import type { RuleOutcome } from '../engine/evaluate-subject.ts'
 import type { For, Rule } from '../rule.ts'
-import { fingerprintOf } from './edited.ts'
+import type { AlertState } from './alert-state.ts'
+import { fingerprintOf } from './fingerprint-of.ts'
 import { partOf } from './keys.ts'
-import type { AlertState } from './state.ts'
 
 export interface Observation {
   /** Of a rule that could be decided. */

@@ -3,7 +3,7 @@
  * phase, and its time does not pass. Pure; instants are epoch milliseconds.
  */
 import type { Rule } from '../rule.ts'
-import type { AlertState } from './state.ts'
+import type { AlertState } from './alert-state.ts'
 
 /**
  * Whether alerts of a rule stand still: its facts of usage are out of date. @param staleSince null: the feed is not

@@ -1,6 +1,7 @@
 /** Takes back notices of an alert that are obsolete and in no mail yet. Pure. */
+
+import type { AlertState } from './alert-state.ts'
 import { type AlertName, keyOfTelling, withoutStep } from './keys.ts'
-import type { AlertState } from './state.ts'
 import type { Telling } from './telling.ts'
 
 /** A notice that an alert fires. */

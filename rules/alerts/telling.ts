@@ -7,10 +7,10 @@
  */
 import { LogLevel } from '../../domain/codes.ts'
 import { levelAt } from '../ladder.ts'
+import type { AlertQuestion } from './alert-question.ts'
+import type { AlertState } from './alert-state.ts'
 import { isHeld } from './guard.ts'
 import { type AlertName, keyOfTelling, type TellingKind } from './keys.ts'
-import type { AlertQuestion } from './question.ts'
-import type { AlertState } from './state.ts'
 
 /** A telling: an entry of the watchdog log, or a notice to mail. */
 export interface Telling {

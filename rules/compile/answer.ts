@@ -1,5 +1,5 @@
 /** Answers of compiled conditions, in Kleene's logic of three values. */
-import type { FactRow } from './row.ts'
+import type { FactRow } from './fact-row.ts'
 
 export const NO = 0
 /** A fact that was not read decides the answer. */

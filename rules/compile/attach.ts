@@ -3,8 +3,8 @@
  * pool, a type of tariff and a tag class. Tags are of one class if they fit the same of the rules' tag patterns.
  */
 import { isAttached, type MatchProperties } from '../engine/match.ts'
+import { compilePattern } from './compile-pattern.ts'
 import type { CompiledRule } from './compile-rule.ts'
-import { compilePattern } from './pattern.ts'
 
 /**
  * The rules attached to a subject, in the set's order. Subjects of one class get the same list. Allocates nothing for a

@@ -6,9 +6,9 @@ import { type Ladder, stepAbove, stepReached } from '../ladder.ts'
 import type { Rule } from '../rule.ts'
 import type { Decide } from './answer.ts'
 import type { Comparisons } from './comparisons.ts'
-import { compileConditions } from './conditions.ts'
+import { compileConditions } from './compile-conditions.ts'
+import { type FactRow, placeOfFact } from './fact-row.ts'
 import { type FlipAt, flipOf, NEVER } from './flip.ts'
-import { type FactRow, placeOfFact } from './row.ts'
 
 export interface CompiledRule {
   readonly rule: Rule

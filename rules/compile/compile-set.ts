@@ -10,7 +10,7 @@ import type { Rule } from '../rule.ts'
 import { type Attach, attacher } from './attach.ts'
 import { COMPARISONS, type Comparisons } from './comparisons.ts'
 import { type CompiledRule, compileRule } from './compile-rule.ts'
-import { type FactRow, filling, fillingFrom } from './row.ts'
+import { type FactRow, filling, fillingFrom } from './fact-row.ts'
 
 export interface CompiledSet {
   /** In the order of the set. */

@@ -9,10 +9,10 @@
 import type { TariffType } from '../../domain/codes.ts'
 import type { OperatorName } from '../../domain/rules/operators.ts'
 import type { Cycle } from '../../domain/time/cycle.ts'
-import type { FactValue } from '../../domain/watchdog/fact.ts'
+import type { FactValue } from '../../domain/watchdog/fact-value.ts'
 import type { Scalar } from '../conditions.ts'
 import type { Fact } from '../facts.ts'
-import type { FactRow } from './row.ts'
+import type { FactRow } from './fact-row.ts'
 
 /** How often in a cycle facts are read again that fall, or that others move. */
 export const LOOKS_PER_CYCLE = 720

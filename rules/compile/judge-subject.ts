@@ -9,11 +9,11 @@ import {
 } from '../alerts/decide-subject.ts'
 import { standsStill } from '../alerts/stand-still.ts'
 import type { SubjectFacts } from '../alerts/subject.ts'
-import type { RuleOutcome } from '../engine/evaluate.ts'
+import type { RuleOutcome } from '../engine/evaluate-subject.ts'
 import { NO, UNKNOWN, YES } from './answer.ts'
 import type { CompiledRule } from './compile-rule.ts'
+import type { FactRow } from './fact-row.ts'
 import { type FlipMoment, NEVER, nextLookAt } from './flip.ts'
-import type { FactRow } from './row.ts'
 
 /** `changed`: an evaluation would change an alert. `unknown`: a fact that was not read decides. */
 export type SubjectVerdict<A> =

@@ -2,13 +2,13 @@
 import type { UncoveredReason } from '../../domain/rules/rule-coverage.ts'
 import type { SubjectKind } from '../../domain/watchdog/subject.ts'
 import { NO, YES } from '../compile/answer.ts'
-import { compileConditions } from '../compile/conditions.ts'
-import { rowOf } from '../compile/row.ts'
+import { compileConditions } from '../compile/compile-conditions.ts'
+import { rowOf } from '../compile/fact-row.ts'
 import { type Condition, isReference, type Leaf } from '../conditions.ts'
 import type { MatchProperties } from '../engine/match.ts'
 import type { Facts } from '../facts.ts'
 import type { Rule } from '../rule.ts'
-import { misfitsOf } from './match.ts'
+import { misfitsOf } from './misfits-of.ts'
 
 /** Subjects with the same answer from every rule. */
 export interface SubjectClass {

@@ -1,10 +1,10 @@
 /** The comparisons of a rule, each with its answer, whether or not the engine came to it. Pure. */
 import type { SubjectKind } from '../../domain/watchdog/subject.ts'
 import { YES } from '../compile/answer.ts'
-import { compileConditions } from '../compile/conditions.ts'
-import { rowOf } from '../compile/row.ts'
+import { compileConditions } from '../compile/compile-conditions.ts'
+import { rowOf } from '../compile/fact-row.ts'
 import { type Group, isReference, type Leaf, leavesOf, type Scalar } from '../conditions.ts'
-import type { LeafExplanation } from '../engine/evaluate.ts'
+import type { LeafExplanation } from '../engine/evaluate-subject.ts'
 import { operatorNamed } from '../engine/operators.ts'
 import { type Facts, factsOf } from '../facts.ts'
 

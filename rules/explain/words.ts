@@ -2,12 +2,12 @@
 import { labelOf } from '../../domain/codes.ts'
 import { instant } from '../../domain/local-time.ts'
 import { quantity } from '../../domain/quantity.ts'
-import type { FactValue } from '../../domain/watchdog/fact.ts'
+import type { FactValue } from '../../domain/watchdog/fact-value.ts'
 import type { SubjectKind } from '../../domain/watchdog/subject.ts'
-import type { LeafExplanation } from '../engine/evaluate.ts'
+import type { LeafExplanation } from '../engine/evaluate-subject.ts'
 import { operatorNamed } from '../engine/operators.ts'
 import { factsOf } from '../facts.ts'
-import type { NearestMove } from './nearest.ts'
+import type { NearestMove } from './nearest-moves.ts'
 
 /** Most items of a list to show. */
 const MOST_ITEMS = 10

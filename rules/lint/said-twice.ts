@@ -1,9 +1,9 @@
 /** Finds redundant rules: with the same conditions as another, or stricter ones that do no more. Pure. */
 import type { Leaf } from '../conditions.ts'
-import { ruleText } from '../diff.ts'
+import { ruleText } from '../diff-rules.ts'
 import type { Rule } from '../rule.ts'
+import { isRangeWithin, rangeOf, required } from './check-ranges.ts'
 import { type Finding, findingOf } from './finding.ts'
-import { isRangeWithin, rangeOf, required } from './ranges.ts'
 
 /** The effects and the subjects of a rule: only rules that agree in both are compared. */
 const effectOf = ({ subject, match, event, level, ladder }: Rule): string => {

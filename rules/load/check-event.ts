@@ -1,7 +1,7 @@
 /** Checks that the parts of a rule file fit together: subject, match, actions, messages, occurrence. */
 
 import { Value } from 'typebox/value'
-import { didYouMean } from '../../domain/spelling.ts'
+import { didYouMean } from '../../domain/did-you-mean.ts'
 import { durationMs } from '../../domain/time/duration.ts'
 import type { SubjectKind } from '../../domain/watchdog/subject.ts'
 import { placeholdersOf, strayBrace } from '../alerts/message.ts'

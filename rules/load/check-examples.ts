@@ -1,10 +1,10 @@
 /** Runs the examples of a rule file. Each must give its stated result, and both results must occur. */
 
-import { didYouMean } from '../../domain/spelling.ts'
-import type { FactValue } from '../../domain/watchdog/fact.ts'
+import { didYouMean } from '../../domain/did-you-mean.ts'
+import type { FactValue } from '../../domain/watchdog/fact-value.ts'
 import type { SubjectKind } from '../../domain/watchdog/subject.ts'
 import { factsRead, type Group } from '../conditions.ts'
-import { decideRule } from '../engine/evaluate.ts'
+import { decideRule } from '../engine/evaluate-subject.ts'
 import { type Fact, type Facts, factsOf } from '../facts.ts'
 import { type Ladder, stepReached } from '../ladder.ts'
 import type { Examples } from '../rule-file.ts'

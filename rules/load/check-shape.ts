@@ -1,7 +1,7 @@
 /** Checks a value against a schema, field by field. Each wrong field is reported once and in words. */
 import { type TSchema, Type } from 'typebox'
 import { Value } from 'typebox/value'
-import { didYouMean } from '../../domain/spelling.ts'
+import { didYouMean } from '../../domain/did-you-mean.ts'
 import { below, isRecord, type Report } from './faults.ts'
 
 const described = (schema: TSchema): string =>

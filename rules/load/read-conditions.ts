@@ -9,8 +9,8 @@
  * - negations that are met by unknown values
  */
 
+import { didYouMean } from '../../domain/did-you-mean.ts'
 import { NEGATION, operatorNames } from '../../domain/rules/operators.ts'
-import { didYouMean } from '../../domain/spelling.ts'
 import type { SubjectKind } from '../../domain/watchdog/subject.ts'
 import type { All, Condition, Group, Leaf } from '../conditions.ts'
 import { isReference } from '../conditions.ts'

@@ -1,5 +1,5 @@
 /** Checks the events of a timeline: each has one kind, and its subject exists. */
-import { didYouMean } from '../../domain/spelling.ts'
+import { didYouMean } from '../../domain/did-you-mean.ts'
 import { below, type Report } from '../load/faults.ts'
 import type { Rule } from '../rule.ts'
 import { EVENT_KINDS, type EventKind, type TimelineEvent, type TimelineTest } from './test-file.ts'

@@ -1,8 +1,8 @@
 /** Checks the expectations of a test: their rules, subjects and SIMs exist. */
-import { didYouMean } from '../../domain/spelling.ts'
+import { didYouMean } from '../../domain/did-you-mean.ts'
 import { below, type Report } from '../load/faults.ts'
 import type { Rule } from '../rule.ts'
-import { subjectNames } from './subjects.ts'
+import { subjectNames } from './subjects-of.ts'
 import { ENTRY_KINDS, type TimelineTest } from './test-file.ts'
 
 export function checkExpectation(test: TimelineTest, rules: readonly Rule[], at: string, report: Report): void {

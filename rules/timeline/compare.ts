@@ -4,8 +4,8 @@
  */
 import { LogLevel, labelOf } from '../../domain/codes.ts'
 import { cycleAt } from '../../domain/time/cycle.ts'
-import { instantText, readInstant } from './instant.ts'
 import type { PlayResult } from './play.ts'
+import { instantText, readInstant } from './read-instant.ts'
 import { ENTRY_KINDS, type Expectation, type ExpectedEntry } from './test-file.ts'
 
 /** A difference, in words. */

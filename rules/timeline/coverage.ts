@@ -3,8 +3,8 @@
  * decisive when in some evaluation it alone, the other way, would have turned the conditions that it stands in.
  */
 import { YES } from '../compile/answer.ts'
-import { compileConditions } from '../compile/conditions.ts'
-import { rowOf } from '../compile/row.ts'
+import { compileConditions } from '../compile/compile-conditions.ts'
+import { rowOf } from '../compile/fact-row.ts'
 import { type Condition, type Group, type Leaf, leavesOf } from '../conditions.ts'
 import type { Facts } from '../facts.ts'
 import { placeInFile } from '../ladder.ts'

@@ -4,8 +4,8 @@ import { Value } from 'typebox/value'
 import { TariffType, WatchdogMode } from '../../domain/codes.ts'
 import { strictObject } from '../../domain/schema.ts'
 import { STAGES } from '../rule-file.ts'
-import { INSTANT_PATTERN } from './instant.ts'
-import { MOST_CHARS, MOST_STEPS } from './series.ts'
+import { INSTANT_PATTERN } from './read-instant.ts'
+import { MOST_CHARS, MOST_STEPS } from './read-series.ts'
 
 const oneOf = <const T extends readonly string[]>(values: T, description: string) =>
   Type.Unsafe<T[number]>({ type: 'string', enum: [...values], description: `${description}: ${values.join(', ')}` })

@@ -3,7 +3,7 @@
 import type { AlertNamed } from '../../domain/alerts/alert.ts'
 import { ServiceError } from '../../domain/errors.ts'
 import type { Subject } from '../../domain/watchdog/subject.ts'
-import { isFiring } from '../../rules/alerts/state.ts'
+import { isFiring } from '../../rules/alerts/alert-state.ts'
 import { noteChange } from '../../store/audit.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
 import { runningCycle } from '../usage/rows/cycles.ts'

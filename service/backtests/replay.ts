@@ -20,8 +20,8 @@ import { applyTickets } from '../tickets/apply-tickets.ts'
 import type { TicketRecord } from '../tickets/rows/tickets.ts'
 import { countUsage } from '../usage/record-usage.ts'
 import { openRunningCycle } from '../usage/rows/open-in-slices.ts'
-import type { EvaluationOptions } from '../watchdog/options.ts'
-import { openPlayer, type PlayedStore } from './play.ts'
+import type { EvaluationOptions } from '../watchdog/evaluation-options.ts'
+import { openPlayer, type PlayedStore } from './open-player.ts'
 import { countPast, fillTables, type ReplaySpan } from './rows/fill.ts'
 import {
   hidePools,
@@ -37,7 +37,7 @@ import {
 } from './rows/past.ts'
 import { fillRules, type ReplayedRules } from './rows/rules.ts'
 import { analyzeTemporaryTables, emptyStage, makeTemporaryTables } from './rows/temporary-tables.ts'
-import { setAs } from './settings.ts'
+import { setAs } from './set-as.ts'
 
 /** Records in a transaction, as of a delivery. */
 const CHUNK = 20_000

@@ -3,7 +3,7 @@
 import type { Address } from '../../domain/channels/address.ts'
 import { LogLevel } from '../../domain/codes.ts'
 import type { Notification } from '../../domain/notifications/notification.ts'
-import { type Recipient, recipientsOf } from './recipients.ts'
+import { type Recipient, recipientsOf } from './recipients-of.ts'
 
 export interface Addressing {
   /** Null: the tenant's billing address at the time of sending. */

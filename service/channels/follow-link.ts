@@ -2,7 +2,7 @@
 
 import type { AlertLink, Link } from '../../domain/channels/link.ts'
 import { LogLevel } from '../../domain/codes.ts'
-import { isFiring } from '../../rules/alerts/state.ts'
+import { isFiring } from '../../rules/alerts/alert-state.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
 import { acknowledgeAlert } from '../alerts/acknowledge-alert.ts'
 import { loadAlerts, lockAlerts } from '../alerts/rows/alerts.ts'

@@ -1,6 +1,6 @@
 /** Renders the text of a mail, and completes it when it is sent. */
 import type { MailChannel } from '../../adapters/channels/mail/mail-channel.ts'
-import type { Mail, MailAttachment } from '../../adapters/channels/mail/render.ts'
+import type { Mail, MailAttachment } from '../../adapters/channels/mail/render-mail.ts'
 import { MOST_SUBJECTS, NOTICES_FILE } from '../../domain/notifications/cause.ts'
 import type { Notification, SummaryNotification } from '../../domain/notifications/notification.ts'
 import { storable } from '../../domain/text.ts'

@@ -5,17 +5,17 @@
  */
 
 import type { MailChannel } from '../../adapters/channels/mail/mail-channel.ts'
-import type { Mail } from '../../adapters/channels/mail/render.ts'
+import type { Mail } from '../../adapters/channels/mail/render-mail.ts'
 import { type MailRetries, mailRetries } from '../../domain/channels/retry.ts'
 import { EventSeverity, EventType } from '../../domain/codes.ts'
 import { isAway } from '../../store/away.ts'
 import { insertEvent } from '../../store/events.ts'
 import { notificationsOf } from '../../store/notifications.ts'
+import { insertOperatorNotices } from '../../store/operator-notices.ts'
 import { inTenant, type Store, type TenantTx } from '../../store/tenancy.ts'
 import { insertWebhookEvent } from '../../store/webhook-events.ts'
 import { composeMails } from './compose-mails.ts'
 import { deliver, type Result } from './deliver.ts'
-import { noteGivenUp } from './note-given-up.ts'
 import { attachmentsOf, type Render, type Rendering, renderBody } from './render-body.ts'
 import { markBad, markWell } from './rows/addresses.ts'
 import { findBody, insertBody } from './rows/bodies.ts'
@@ -128,4 +128,23 @@ async function recordDeliveryEvent(
       ? `Sent to ${recipient} as ${mailId}.`
       : `Not delivered to ${recipient} after ${attempts} attempt(s): ${why}.`,
   })
+}
+
+/**
+ * Notes for the operator that a mail was given up. Mails given up for a refused address are one notice a day for the
+ * address.
+ */
+async function noteGivenUp(
+  tx: TenantTx,
+  mail: { readonly mailId: string; readonly recipient: string; readonly subject: string },
+  { outcome, response }: Result,
+): Promise<void> {
+  const { mailId, recipient, subject } = mail
+  const now = tx.now.toISOString()
+  await insertOperatorNotices(tx, [
+    outcome === 'gone'
+      ? { key: `address/${recipient}/${now.slice(0, 10)}`, body: { kind: 'addressRefused', recipient, response } }
+      : // A retried mail may be given up again.
+        { key: `mail/${mailId}/${now}`, body: { kind: 'mailGivenUp', mailId, recipient, subject, response } },
+  ])
 }

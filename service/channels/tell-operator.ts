@@ -7,7 +7,7 @@
  * like those of tenants.
  */
 import { randomUUID } from 'node:crypto'
-import type { Mail } from '../../adapters/channels/mail/render.ts'
+import type { Mail } from '../../adapters/channels/mail/render-mail.ts'
 import type { Channel } from '../../domain/channels/channel.ts'
 import { type MailRetries, mailRetries } from '../../domain/channels/retry.ts'
 import type { CountedNotice } from '../../domain/notifications/operator-notice.ts'

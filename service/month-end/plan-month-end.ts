@@ -17,7 +17,7 @@ import { openTicketsOf, type TicketRecord } from '../tickets/rows/tickets.ts'
 import { cycleNamed, tenantSettings } from '../usage/rows/cycles.ts'
 import { openCycle, openWhole } from '../usage/rows/open-cycle.ts'
 import { changedSince } from '../usage/rows/restatements.ts'
-import { type Capacities, readCapacities } from './next-capacities.ts'
+import { type Capacities, readCapacities } from './read-capacities.ts'
 import {
   adjustmentNow,
   cycleState,

@@ -2,7 +2,7 @@
 import { ServiceError } from '../../domain/errors.ts'
 import type { ChangedRules } from '../../domain/rules/rule-change.ts'
 import type { RuleSource } from '../../domain/rules/rule-source.ts'
-import { loadStoredRules } from '../../rules/load/load.ts'
+import { loadStoredRules } from '../../rules/load/load-rule-set.ts'
 import type { Rule } from '../../rules/rule.ts'
 import { noteChange } from '../../store/audit.ts'
 import { inPlatform, type PlatformTx, type Store } from '../../store/tenancy.ts'

@@ -7,12 +7,13 @@ import type { ChangedRules } from '../../domain/rules/rule-change.ts'
 import type { RuleSource } from '../../domain/rules/rule-source.ts'
 import { type CompiledSet, compileSet } from '../../rules/compile/compile-set.ts'
 import { faultWords, type RuleFault } from '../../rules/load/faults.ts'
-import { loadRuleSet, loadStoredRules } from '../../rules/load/load.ts'
+import { loadRuleSet, loadStoredRules } from '../../rules/load/load-rule-set.ts'
 import type { Rule } from '../../rules/rule.ts'
 import { noteChange } from '../../store/audit.ts'
 import { insertOperatorNotices } from '../../store/operator-notices.ts'
 import { insertSpread } from '../../store/rule-spreads.ts'
 import { inPlatform, type PlatformTx, type Store, type TenantTx } from '../../store/tenancy.ts'
+import { ruleChanges, shiftsOf } from './hear-of-rules.ts'
 import {
   activeRuleVersion,
   earlierRuleVersions,
@@ -21,7 +22,6 @@ import {
   ruleSetOf,
   storeRuleSet,
 } from './rows/rule-sets.ts'
-import { ruleChanges, shiftsOf } from './rule-events.ts'
 
 export interface RulesInForce {
   /** 0 if no set was ever activated, or if this build accepts none. */

@@ -1,6 +1,7 @@
 /** Checks a delivered SIM record. Faults name an error and its remedy; warnings name doubtful values. */
 import { Compile } from 'typebox/compile'
 import { labelOf, SimStatus, SimType, WatchdogMode } from '../../domain/codes.ts'
+import { didYouMean } from '../../domain/did-you-mean.ts'
 import { ifDayZero, isRounded, looksRounded } from '../../domain/files/spreadsheet.ts'
 import { checkDigit, luhnOk, withoutFiller } from '../../domain/identifiers.ts'
 import { instantMs } from '../../domain/instant.ts'
@@ -8,7 +9,6 @@ import { hideSecrets } from '../../domain/quote.ts'
 import { CODE_FORM, wrongCode } from '../../domain/sims/activation-code.ts'
 import { NewSim } from '../../domain/sims/sim.ts'
 import { ImportedSim } from '../../domain/sims/sim-import.ts'
-import { didYouMean } from '../../domain/spelling.ts'
 import { MOST_TOTAL, MOST_UNITS } from '../../domain/usage/usage-record.ts'
 import { type SimWarning, stateFaults, stateWarnings } from './check-state.ts'
 

@@ -18,7 +18,7 @@ import {
 } from '../../domain/tickets/bulk.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
 import { poolTariffs } from '../pools/rows/pools.ts'
-import { type AssignmentPlace, assignmentConflict, placeConflict } from '../sims/assignment.ts'
+import { type AssignmentPlace, assignmentConflict, placeConflict } from '../sims/assignment-conflict.ts'
 import { readSimStates } from '../sims/rows/sim-state.ts'
 import { findTariffs } from '../tariffs/rows/tariffs.ts'
 import { activationConflict } from './activation-conflict.ts'

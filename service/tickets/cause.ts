@@ -2,8 +2,8 @@
 
 import { ServiceError } from '../../domain/errors.ts'
 import { workflowTypeOf } from '../../domain/temporal/ids.ts'
-import { ticketIdOfStep } from '../../domain/tickets/id.ts'
 import type { Cause } from '../../domain/tickets/ticket.ts'
+import { ticketIdOfStep } from '../../domain/tickets/ticket-id-of-step.ts'
 import { suspensionStarted } from '../../store/outbox.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
 

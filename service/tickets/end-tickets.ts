@@ -4,11 +4,11 @@ import { COMPLETE, cancelledEnd, isRefusal, type TicketEnd } from '../../domain/
 import { noteRefused } from '../../store/outbox.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
 import { noteMonthEnd } from './change-outcome.ts'
-import { dropChangesOfIdle } from './idle-changes.ts'
+import { dropChangesOfIdle } from './drop-changes-of-idle.ts'
+import { recordTicketEvents } from './record-ticket-events.ts'
 import { writeTicketEnds } from './rows/batches.ts'
 import type { TicketFailure, TicketRecord } from './rows/tickets.ts'
 import { signalEnds } from './signal-ends.ts'
-import { recordTicketEvents } from './ticket-events.ts'
 
 /** A ticket, and how it ends. */
 export interface TicketEnding {

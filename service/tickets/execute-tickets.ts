@@ -24,8 +24,8 @@ import { type LockedSim, lockSims, readSimStates } from '../sims/rows/sim-state.
 import { tariffNames } from '../tariffs/rows/tariffs.ts'
 import { openRunningCycle } from '../usage/rows/open-in-slices.ts'
 import { applyTickets, type Completion } from './apply-tickets.ts'
+import { dropChangesOfIdle } from './drop-changes-of-idle.ts'
 import { endTickets, type TicketEnding } from './end-tickets.ts'
-import { dropChangesOfIdle } from './idle-changes.ts'
 import { noteProbe, noteRefusedCredentials, noteReplacedCredentials } from './note-credentials.ts'
 import {
   type DueQuery,

@@ -13,10 +13,10 @@ import { cancelledEnd } from '../../domain/temporal/ticket-ends.ts'
 import { inTenant, type Store, type TenantTx } from '../../store/tenancy.ts'
 import { lockSims } from '../sims/rows/sim-state.ts'
 import { askOf, refusalsOf } from './bulk-targets.ts'
-import { dropChangesOfIdle } from './idle-changes.ts'
+import { dropChangesOfIdle } from './drop-changes-of-idle.ts'
+import { recordTicketEvents } from './record-ticket-events.ts'
 import { cancelSome, type LockedRun, lockNextRun, type SettledItem, settleBatch, waitingItems } from './rows/bulk.ts'
 import { insertTickets } from './rows/tickets.ts'
-import { recordTicketEvents } from './ticket-events.ts'
 
 /** SIMs in a transaction. It locks them for about a tenth of a second, and their own tickets wait that long. */
 export const BATCH = 500

@@ -7,12 +7,12 @@ import type { Cause, Ticket } from '../../domain/tickets/ticket.ts'
 import { noteChange } from '../../store/audit.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
 import { lockPoolTariff } from '../pools/rows/pools.ts'
-import { type AssignmentPlace, assignmentConflict, placeConflict } from '../sims/assignment.ts'
+import { type AssignmentPlace, assignmentConflict, placeConflict } from '../sims/assignment-conflict.ts'
 import { lockSim } from '../sims/rows/sim-state.ts'
 import { findTariff } from '../tariffs/rows/tariffs.ts'
 import { endTickets } from './end-tickets.ts'
-import { mustFitQuota, type TicketQuota } from './quota.ts'
 import { findTicket, insertTicket, openTickets, type TicketRecord, toTicket } from './rows/tickets.ts'
+import { mustFitQuota, type TicketQuota } from './ticket-quota.ts'
 
 export interface OpenTicketRequest {
   /** UUID that follows from the caller's step. A repeated request with it returns the same ticket. */

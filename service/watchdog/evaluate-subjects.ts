@@ -21,9 +21,9 @@ import { logWould } from '../enforcement/log-would.ts'
 import { canDecide } from '../rules/rules-in-force.ts'
 import { endedCycles } from '../usage/rows/cycles.ts'
 import { openRunningCycle } from '../usage/rows/open-in-slices.ts'
-import { evaluateAll } from './evaluate-batch.ts'
-import { type LookedAt, lookAt, PAGE } from './look.ts'
-import type { EvaluationOptions } from './options.ts'
+import { evaluateAll } from './evaluate-all.ts'
+import type { EvaluationOptions } from './evaluation-options.ts'
+import { type LookedAt, lookAt, PAGE } from './look-at.ts'
 
 /** Due marks looked at together. */
 const MARKS = 2000

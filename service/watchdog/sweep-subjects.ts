@@ -3,12 +3,12 @@ import type { Cycle } from '../../domain/time/cycle.ts'
 import { LOOKS_PER_CYCLE } from '../../rules/compile/flip.ts'
 import { claimShard, hasDueShard, type Shard, settleShard, splitShard } from '../../store/shards.ts'
 import { inTenant, type Store, type TenantTx, withLongTimeout } from '../../store/tenancy.ts'
-import { hearOfRules } from '../rules/rule-events.ts'
+import { hearOfRules } from '../rules/hear-of-rules.ts'
 import { canDecide } from '../rules/rules-in-force.ts'
 import { openRunningCycle } from '../usage/rows/open-in-slices.ts'
-import { evaluateAll } from './evaluate-batch.ts'
-import { type LookResult, lookAt, lookAtRange, PAGE } from './look.ts'
-import type { EvaluationOptions } from './options.ts'
+import { evaluateAll } from './evaluate-all.ts'
+import type { EvaluationOptions } from './evaluation-options.ts'
+import { type LookResult, lookAt, lookAtRange, PAGE } from './look-at.ts'
 
 /** Subjects of a shard. One with more is split. */
 const MOST_SUBJECTS = 20_000

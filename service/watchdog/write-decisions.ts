@@ -1,5 +1,6 @@
 /** Decides the alerts of an evaluation, and writes the results: tellings, signals, and the alerts themselves. */
 import type { Subject } from '../../domain/watchdog/subject.ts'
+import { type AlertState, isFiring, type StoredAlert, scopesAt } from '../../rules/alerts/alert-state.ts'
 import {
   type AlertSubject,
   type Decisions,
@@ -9,8 +10,6 @@ import {
 } from '../../rules/alerts/decide-all.ts'
 import { changesAlert } from '../../rules/alerts/decide-subject.ts'
 import { isTold } from '../../rules/alerts/inhibit.ts'
-import { type AlertState, isFiring, scopesAt } from '../../rules/alerts/state.ts'
-import type { StoredAlert } from '../../rules/alerts/stored-alert.ts'
 import { subjectKey } from '../../rules/alerts/subject.ts'
 import { settled } from '../../rules/alerts/take-back.ts'
 import { insertOperatorNotices } from '../../store/operator-notices.ts'
@@ -18,11 +17,11 @@ import type { TenantTx } from '../../store/tenancy.ts'
 import { forgetAlerts, loadAlerts, markFiringSimsDue, saveAlerts } from '../alerts/rows/alerts.ts'
 import { poolNames } from '../pools/rows/pools.ts'
 import { simLabels } from '../sims/rows/sims.ts'
+import type { DecidedCounts, EvaluationOptions } from './evaluation-options.ts'
 import { guardFiring, readAnswers } from './guard-firing.ts'
-import type { DecidedCounts, EvaluationOptions } from './options.ts'
 import type { EvaluationBatch } from './read-facts.ts'
-import { type ReconcileResult, reconcile, type SentSignal } from './reconcile-enforcement.ts'
-import { tellAll } from './tell.ts'
+import { type ReconcileResult, reconcile, type SentSignal } from './reconcile.ts'
+import { tellAll } from './tell-all.ts'
 
 export interface WriteResult {
   /** When to evaluate subjects again (epoch milliseconds), by their `keyOf`. */

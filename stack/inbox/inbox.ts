@@ -9,8 +9,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { SMTPServer } from 'smtp-server'
+import { freePort, LOOPBACK, requireFreePort } from '../free-port.ts'
 import { answerJson, answerText, serve } from '../http.ts'
-import { freePort, LOOPBACK, requireFreePort } from '../ports.ts'
 import { type Mails, openMails } from './mails.ts'
 import { listPage, mailPage } from './page.ts'
 

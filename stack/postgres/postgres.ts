@@ -18,10 +18,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import pg from 'pg'
 import { boundServerLog } from '../bound-server-log.ts'
+import { freePort, isPortFree, LOOPBACK, requireFreePort } from '../free-port.ts'
 import { makeWayToDatabase } from '../make-own-folder.ts'
 import { claimFolder, commandOf } from '../pids.ts'
-import { freePort, isPortFree, LOOPBACK, requireFreePort } from '../ports.ts'
-import { canEnter, type PostgresUser, postgresPrograms, postgresUser, standInFor } from './binaries.ts'
+import { canEnter, type PostgresUser, postgresPrograms, postgresUser, standInFor } from './postgres-programs.ts'
 
 const USER = 'simherd'
 const START_TIMEOUT_SECONDS = 60

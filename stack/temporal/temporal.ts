@@ -12,8 +12,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Connection } from '@temporalio/client'
 import proto from '@temporalio/proto'
 import { boundServerLog } from '../bound-server-log.ts'
+import { freePort, LOOPBACK, requireFreePort } from '../free-port.ts'
 import { endProcess, readPid, writePid } from '../pids.ts'
-import { freePort, LOOPBACK, requireFreePort } from '../ports.ts'
 
 /** The server is up in a second. One minute is for a busy machine. */
 const START_TIMEOUT_MS = 60_000

@@ -927,7 +927,7 @@ create table alerts (
   subject_kind smallint not null check (subject_kind in (1, 2, 3)),
   subject_id bigint not null,
   scope text not null,
-  state jsonb not null,                                     -- rules/alerts/state.ts: AlertState
+  state jsonb not null,                                     -- rules/alerts/alert-state.ts: AlertState
   firing boolean not null,
   asked text,                                               -- the last signal that enforcement sent for it
   asked_at timestamptz,

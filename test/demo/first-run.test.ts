@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { freePort } from '../../stack/ports.ts'
+import { freePort } from '../../stack/free-port.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 /** SIMs of the demonstration's estate (examples/estate.ts). */

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import { childEnv } from '../../process/child-env.ts'
-import { freePort } from '../../stack/ports.ts'
+import { freePort } from '../../stack/free-port.ts'
 import { emptyDatabase, freshDatabase } from '../setup/database.ts'
 
 const COMMAND = fileURLToPath(new URL('../../cli/simherd.js', import.meta.url))

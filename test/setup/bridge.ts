@@ -3,7 +3,7 @@ import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { json } from 'node:stream/consumers'
 import { afterAll } from 'vitest'
-import { httpNetwork } from '../../adapters/carrier/http.ts'
+import { httpNetwork } from '../../adapters/carrier/http-network.ts'
 import type { CarrierRequest } from '../../adapters/carrier/network.ts'
 
 /** Done; refused for good; not available now; response lost, whether done or not. */

@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll } from 'vitest'
-import { httpNetwork } from '../../adapters/carrier/http.ts'
+import { httpNetwork } from '../../adapters/carrier/http-network.ts'
 import { startCarrier } from '../../stack/carrier/carrier.ts'
 import type { Knobs } from '../../stack/carrier/knobs.ts'
 

@@ -1,7 +1,7 @@
 /** One in-memory Temporal development server for the whole run, and the program of the server that skips time. */
 import type { TestProject } from 'vitest/node'
 import { userCacheDir } from '../../stack/downloads.ts'
-import { findSkippingServer, findTemporalServer } from '../../stack/temporal/binary.ts'
+import { findSkippingServer, findTemporalServer } from '../../stack/temporal/find-temporal-server.ts'
 import { startTemporal } from '../../stack/temporal/temporal.ts'
 import { share } from './shared.ts'
 

@@ -4,8 +4,8 @@ import { once } from 'node:events'
 import { chmod, chown, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { freePort, isPortFree, LOOPBACK } from '../../stack/ports.ts'
-import { postgresUser } from '../../stack/postgres/binaries.ts'
+import { freePort, isPortFree, LOOPBACK } from '../../stack/free-port.ts'
+import { postgresUser } from '../../stack/postgres/postgres-programs.ts'
 import { until } from './soon.ts'
 
 /** Connections to the server, for all clients: fewer than these have. */

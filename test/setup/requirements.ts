@@ -5,7 +5,7 @@
 import { join, relative } from 'node:path'
 import { expect, inject } from 'vitest'
 import { isExecutable } from '../../stack/downloads.ts'
-import { findPip } from '../../stack/temporal/wheels.ts'
+import { findPip } from '../../stack/temporal/fetch-wheel.ts'
 import { noteSkip } from './notes.ts'
 
 /** Where Debian 12 has it. */

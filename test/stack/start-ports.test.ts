@@ -7,8 +7,8 @@ import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { claimPort } from '../../cli/start/claims.ts'
 import { choosePorts } from '../../cli/start/ports.ts'
+import { freePort } from '../../stack/free-port.ts'
 import { writePid } from '../../stack/pids.ts'
-import { freePort } from '../../stack/ports.ts'
 import { temporaryFolder } from '../setup/folder.ts'
 
 describe('choosePorts', () => {

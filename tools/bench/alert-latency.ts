@@ -14,7 +14,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { SMTPServer } from 'smtp-server'
-import { freePort } from '../../stack/ports.ts'
+import { freePort } from '../../stack/free-port.ts'
 import { startApiAndWorker } from './api.ts'
 import { anEstate } from './estate.ts'
 import { ALLOWANCE } from './estate-rows.ts'

@@ -9,7 +9,7 @@
 import { sql } from 'kysely'
 import pg from 'pg'
 import { to as copyTo } from 'pg-copy-streams'
-import { renderMail } from '../../adapters/channels/mail/render.ts'
+import { renderMail } from '../../adapters/channels/mail/render-mail.ts'
 import { progress } from '../../cli/rules/backtest.ts'
 import { cycleAt, previousCycle } from '../../domain/time/cycle.ts'
 import { readRuleFiles } from '../../process/rule-files.ts'

@@ -12,7 +12,7 @@ import { parseArgs } from 'node:util'
 import { readRuleFiles } from '../../process/rule-files.ts'
 import type { Condition, Group } from '../../rules/conditions.ts'
 import { type Fact, type Facts, factsOf } from '../../rules/facts.ts'
-import { loadRuleSet } from '../../rules/load/load.ts'
+import { loadRuleSet } from '../../rules/load/load-rule-set.ts'
 import type { Rule } from '../../rules/rule.ts'
 import { machine, median } from './measure.ts'
 import {

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { readStack } from '../../cli/stack-file.ts'
 import { childEnv } from '../../process/child-env.ts'
 import type { Settings } from '../../process/settings.ts'
-import { freePort } from '../../stack/ports.ts'
+import { freePort } from '../../stack/free-port.ts'
 import { supervise } from '../../stack/supervise.ts'
 import type { Addresses } from './estate.ts'
 

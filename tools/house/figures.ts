@@ -25,7 +25,7 @@ const WAY = [
   'api/internal/usage/usage.ts',
   'service/watchdog/evaluate-subjects.ts',
   'service/channels/send-mails.ts',
-  'adapters/channels/mail/render.ts',
+  'adapters/channels/mail/render-mail.ts',
 ]
 /** Participles without -ed, and what stands like one for a noun. */
 const IRREGULAR = new Set(

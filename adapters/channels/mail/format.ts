@@ -2,7 +2,7 @@
 
 import { LogLevel, labelOf } from '../../../domain/codes.ts'
 import { quantity, type Unit } from '../../../domain/quantity.ts'
-import type { FactValue } from '../../../domain/watchdog/fact.ts'
+import type { FactValue } from '../../../domain/watchdog/fact-value.ts'
 
 const CHARACTERS = new Intl.Segmenter('en', { granularity: 'grapheme' })
 

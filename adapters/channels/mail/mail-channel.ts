@@ -1,7 +1,7 @@
 import type { Channel } from '../../../domain/channels/channel.ts'
 import type { Notification } from '../../../domain/notifications/notification.ts'
 import type { MailLinks } from './links.ts'
-import { type Mail, renderMail } from './render.ts'
+import { type Mail, renderMail } from './render-mail.ts'
 import type { Transport } from './transport.ts'
 
 /** Sends mails. A target is an address. */

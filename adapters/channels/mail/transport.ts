@@ -8,7 +8,7 @@ import { createTransport as createSmtp } from 'nodemailer'
 import parseAddresses from 'nodemailer/lib/addressparser'
 import type { Attempt, Outcome } from '../../../domain/channels/channel.ts'
 import { isThisMachine } from '../../../domain/networks.ts'
-import { type Mail, TENANT_HEADER } from './render.ts'
+import { type Mail, TENANT_HEADER } from './render-mail.ts'
 import { type SmtpFailure, smtpOutcome } from './smtp-outcome.ts'
 
 export interface OutgoingMail extends Mail {

@@ -1,7 +1,7 @@
 import { Alert, AlertNamed, AlertQuery } from '../../../domain/alerts/alert.ts'
 import { pageOf } from '../../../domain/page.ts'
 import { acknowledgeAlert } from '../../../service/alerts/acknowledge-alert.ts'
-import { pageOfAlerts } from '../../../service/alerts/read-alerts.ts'
+import { pageOfAlerts } from '../../../service/alerts/page-of-alerts.ts'
 import { declareRoutes } from '../../http/declare-routes.ts'
 import type { InternalOptions } from '../../options.ts'
 

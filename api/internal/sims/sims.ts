@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { ImportPreview, ImportQuery, ImportResult, ImportSims } from '../../../domain/sims/sim-import.ts'
 import { importSims, previewSimImport } from '../../../service/sims/import-sims.ts'
-import { prepareSoFar } from '../../../service/usage/count-so-far.ts'
+import { prepareSoFar } from '../../../service/usage/used-so-far.ts'
 import { inTenant, withLongTimeout } from '../../../store/tenancy.ts'
 import { SIM_FILES } from '../../files/sim-files.ts'
 import { declareRoutes } from '../../http/declare-routes.ts'

@@ -1,7 +1,7 @@
 /** Stuck or failed workflows: their waits and their restart. */
 import { Type } from 'typebox'
 import { StartResponse, WorkflowPending } from '../../../domain/workflows/workflow.ts'
-import { retryOf } from '../../../service/workflows/retry-workflow.ts'
+import { retryOf } from '../../../service/workflows/retry-of.ts'
 import { noteChange } from '../../../store/audit.ts'
 import { releaseRun } from '../../../store/outbox.ts'
 import { declareRoutes } from '../../http/declare-routes.ts'

@@ -2,7 +2,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import { DELAYED } from '../../../domain/temporal/signals.ts'
 import { fromCoded, SUBJECT_CODES, type Subject, type SubjectCode, toCoded } from '../../../domain/watchdog/subject.ts'
-import type { StoredAlert } from '../../../rules/alerts/stored-alert.ts'
+import type { StoredAlert } from '../../../rules/alerts/alert-state.ts'
 import { markDue } from '../../../store/due.ts'
 import { mine, type TenantTx } from '../../../store/tenancy.ts'
 

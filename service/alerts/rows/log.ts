@@ -3,7 +3,15 @@ import { type RawBuilder, sql } from 'kysely'
 import type { WatchdogLogEntry, WatchdogLogQuery } from '../../../domain/alerts/log-entry.ts'
 import type { Place } from '../../../domain/cursor.ts'
 import { pageRequest } from '../../../domain/page.ts'
-import { KEYSET_PAGE, keysetPages, microsOf, olderThan, pageLimit, placeAfter, placeOf } from '../../../store/keyset.ts'
+import {
+  KEYSET_PAGE,
+  keysetPages,
+  microsOf,
+  olderThan,
+  pageLimit,
+  placeAfter,
+  placeOf,
+} from '../../../store/keyset-pages.ts'
 import { type Part, readPage, readPart, searched, within } from '../../../store/paging.ts'
 import { mine, type Store, type TenantTx } from '../../../store/tenancy.ts'
 

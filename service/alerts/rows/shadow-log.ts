@@ -4,7 +4,7 @@ import type { ShadowAct, ShadowEntry, ShadowQuery } from '../../../domain/alerts
 import type { LogLevel } from '../../../domain/codes.ts'
 import type { Place } from '../../../domain/cursor.ts'
 import { pageRequest } from '../../../domain/page.ts'
-import { microsOf, olderThan, placeOf } from '../../../store/keyset.ts'
+import { microsOf, olderThan, placeOf } from '../../../store/keyset-pages.ts'
 import { type Part, readPage, readPart, within } from '../../../store/paging.ts'
 import { mine, type PlatformTx, type TenantTx } from '../../../store/tenancy.ts'
 

@@ -1,6 +1,6 @@
 /** Statements of closed cycles: usage and charges of each SIM and pool. Written once, never changed. */
 import { type RawBuilder, sql } from 'kysely'
-import { KEYSET_PAGE, keysetPages, pageLimit, placeAfter } from '../../../store/keyset.ts'
+import { KEYSET_PAGE, keysetPages, pageLimit, placeAfter } from '../../../store/keyset-pages.ts'
 import { mine, type Store, type TenantTx } from '../../../store/tenancy.ts'
 
 /**

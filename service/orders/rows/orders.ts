@@ -4,7 +4,15 @@ import type { OrderType } from '../../../domain/codes.ts'
 import type { Place } from '../../../domain/cursor.ts'
 import type { Order, OrderAddress, OrderDetail, OrderFilter, OrderStatus } from '../../../domain/orders/order.ts'
 import { toMoney } from '../../../domain/units.ts'
-import { KEYSET_PAGE, keysetPages, microsOf, olderThan, pageLimit, placeAfter, placeOf } from '../../../store/keyset.ts'
+import {
+  KEYSET_PAGE,
+  keysetPages,
+  microsOf,
+  olderThan,
+  pageLimit,
+  placeAfter,
+  placeOf,
+} from '../../../store/keyset-pages.ts'
 import { type Part, readPage, readPart, searched, within } from '../../../store/paging.ts'
 import { mine, type Store, type TenantTx } from '../../../store/tenancy.ts'
 

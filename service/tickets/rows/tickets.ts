@@ -3,7 +3,7 @@ import { sql } from 'kysely'
 import { type TicketStatus, TicketType } from '../../../domain/codes.ts'
 import type { TicketRequest } from '../../../domain/tickets/decisions.ts'
 import type { Ticket } from '../../../domain/tickets/ticket.ts'
-import { KEYSET_PAGE, keysetPages, pageLimit, placeAfter } from '../../../store/keyset.ts'
+import { KEYSET_PAGE, keysetPages, pageLimit, placeAfter } from '../../../store/keyset-pages.ts'
 import { OPEN_STATUSES } from '../../../store/open-statuses.ts'
 import { mine, type PlatformTx, type Store, type TenantTx } from '../../../store/tenancy.ts'
 

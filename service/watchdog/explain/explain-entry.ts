@@ -9,7 +9,7 @@ import { simLabel } from '../../sims/rows/sims.ts'
 import { tenantSettings } from '../../usage/rows/cycles.ts'
 import type { Grounds } from '../grounds.ts'
 import { findEntry, type StoredEntry } from '../rows/followed.ts'
-import { comparisonsOf } from './comparisons.ts'
+import { comparisonsOf } from './comparisons-of.ts'
 import { decisionsOf } from './explain-decisions.ts'
 import { enforcedBy, readFollowed, shownEntry } from './read-followed.ts'
 

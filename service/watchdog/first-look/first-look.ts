@@ -5,7 +5,7 @@
  * It goes through all of them in one piece without an object for each. Facts, attachment and answers come from the same
  * functions as in a look (look.ts).
  */
-import { scopesAt } from '../../../rules/alerts/state.ts'
+import { scopesAt } from '../../../rules/alerts/alert-state.ts'
 import { isWatchedSim } from '../../../rules/alerts/subject.ts'
 import type { CompiledRule } from '../../../rules/compile/compile-rule.ts'
 import { NEVER, tariffBit } from '../../../rules/compile/flip.ts'

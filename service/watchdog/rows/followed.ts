@@ -1,7 +1,7 @@
 /** Reads an entry of the watchdog log with its grounds, and the consequences of alerts. Every statement has a limit. */
 import { sql } from 'kysely'
 import type { TicketStatus, TicketType } from '../../../domain/codes.ts'
-import type { LeafExplanation } from '../../../rules/engine/evaluate.ts'
+import type { LeafExplanation } from '../../../rules/engine/evaluate-subject.ts'
 import type { NewLogEntry } from '../../../store/log.ts'
 import { mine, type TenantTx } from '../../../store/tenancy.ts'
 

@@ -1,7 +1,7 @@
 /** Keys that processes remember: what is changed on one is known on the others. */
 import { sql } from 'kysely'
 import { beforeEach, describe, expect, inject, onTestFinished, test } from 'vitest'
-import { rememberKeys } from '../../../api/http/key-cache.ts'
+import { rememberKeys } from '../../../api/keys/key-cache.ts'
 import { buildInternal, buildPublic } from '../../../api/server.ts'
 import { connect } from '../../../store/connect.ts'
 import { type CutLine, cutLine } from '../../setup/cut-line.ts'

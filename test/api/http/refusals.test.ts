@@ -2,7 +2,7 @@
 import type { InjectOptions } from 'fastify'
 import { sql } from 'kysely'
 import { beforeEach, describe, expect, inject, onTestFinished, test, vi } from 'vitest'
-import { knowWorkingKeys } from '../../../api/http/working-keys.ts'
+import { knowWorkingKeys } from '../../../api/keys/working-keys.ts'
 import { buildInternal, buildPublic } from '../../../api/server.ts'
 import { parseKey } from '../../../service/tenants/create-key.ts'
 import { connect } from '../../../store/connect.ts'

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { describe, expect, test } from 'vitest'
-import { hearOfRules } from '../../../service/rules/rule-events.ts'
+import { hearOfRules } from '../../../service/rules/hear-of-rules.ts'
 import { inTenant } from '../../../store/tenancy.ts'
 import { useHarness } from '../harness.ts'
 

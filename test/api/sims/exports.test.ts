@@ -4,7 +4,7 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { Sim } from '../../../domain/sims/sim.ts'
 import { importSims } from '../../../service/sims/import-sims.ts'
 import { insertEvent } from '../../../store/events.ts'
-import { KEYSET_PAGE } from '../../../store/keyset.ts'
+import { KEYSET_PAGE } from '../../../store/keyset-pages.ts'
 import { inPlatform, inTenant } from '../../../store/tenancy.ts'
 import { anIccid, aPool, aSim, aTariff, NOON, provisioned, useHarness } from '../harness.ts'
 

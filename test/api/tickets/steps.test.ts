@@ -1,7 +1,7 @@
 /** Tickets that steps of workflows request: a step that repeats its request days later has no second effect. */
 import { sql } from 'kysely'
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { ticketIdOfStep } from '../../../domain/tickets/id.ts'
+import { ticketIdOfStep } from '../../../domain/tickets/ticket-id-of-step.ts'
 import { type Ask, aPool, aSim, asking, provisioned, useHarness } from '../harness.ts'
 
 const DAY = 86_400_000

@@ -2,10 +2,10 @@
 
 import { sql } from 'kysely'
 import { mailChannel } from '../../../adapters/channels/mail/mail-channel.ts'
-import { renderMail } from '../../../adapters/channels/mail/render.ts'
+import { renderMail } from '../../../adapters/channels/mail/render-mail.ts'
 import type { WatchdogMode } from '../../../domain/codes.ts'
 import { readRuleFiles } from '../../../process/rule-files.ts'
-import { openPlayer } from '../../../service/backtests/play.ts'
+import { openPlayer } from '../../../service/backtests/open-player.ts'
 import { replay } from '../../../service/backtests/replay.ts'
 import { activateRules } from '../../../service/rules/rules-in-force.ts'
 import { connect } from '../../../store/connect.ts'

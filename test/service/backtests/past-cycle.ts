@@ -1,7 +1,7 @@
 /** A tenant with a cycle that has ended, and backtests of it. */
 import { TariffType } from '../../../domain/codes.ts'
 import { MB } from '../../../domain/units.ts'
-import { doNextBacktest } from '../../../service/backtests/do-backtest.ts'
+import { doNextBacktest } from '../../../service/backtests/do-next-backtest.ts'
 import { connect } from '../../../store/connect.ts'
 import type { Db } from '../../../store/tenancy.ts'
 import { aPool, aTariff, type TestStore } from '../../setup/estate.ts'

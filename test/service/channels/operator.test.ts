@@ -2,7 +2,7 @@
 import { sql } from 'kysely'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { mailChannel } from '../../../adapters/channels/mail/mail-channel.ts'
-import { renderOperatorMail } from '../../../adapters/channels/mail/operator-mail.ts'
+import { renderOperatorMail } from '../../../adapters/channels/mail/render-operator-mail.ts'
 import { createTransport, type Transport } from '../../../adapters/channels/mail/transport.ts'
 import { forgetOperatorNotices } from '../../../service/channels/rows/operator-mails.ts'
 import { sendMails } from '../../../service/channels/send-mails.ts'

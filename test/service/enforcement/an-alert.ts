@@ -1,5 +1,5 @@
 import type { Subject } from '../../../domain/watchdog/subject.ts'
-import { unseen } from '../../../rules/alerts/state.ts'
+import { unseen } from '../../../rules/alerts/alert-state.ts'
 import type { saveAlerts } from '../../../service/alerts/rows/alerts.ts'
 
 type SavedAlert = Parameters<typeof saveAlerts>[1][number]

@@ -1,9 +1,9 @@
 /** Whatever rule file the gate accepts can be stored, evaluated, told and mailed. */
 import { expect, test } from 'vitest'
-import { renderMail } from '../../../adapters/channels/mail/render.ts'
+import { renderMail } from '../../../adapters/channels/mail/render-mail.ts'
 import { SUBJECT_CHARS } from '../../../adapters/channels/mail/subject.ts'
 import type { RuleSource } from '../../../domain/rules/rule-source.ts'
-import { loadRuleSet } from '../../../rules/load/load.ts'
+import { loadRuleSet } from '../../../rules/load/load-rule-set.ts'
 import { randomFrom, SEED } from '../../setup/seed.ts'
 
 import { hostileFile } from '../../unit/rules/hostile-files.ts'

@@ -1,7 +1,7 @@
 /** The carrier refuses our credentials: probes, waiting tickets, and notices to people. */
 import { sql } from 'kysely'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { httpNetwork } from '../../../adapters/carrier/http.ts'
+import { httpNetwork } from '../../../adapters/carrier/http-network.ts'
 import { CarrierError, type Network } from '../../../adapters/carrier/network.ts'
 import { EventSeverity, TicketStatus, TicketType } from '../../../domain/codes.ts'
 import { createMetrics } from '../../../process/metrics.ts'

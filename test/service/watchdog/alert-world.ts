@@ -5,7 +5,7 @@ import type { AlertNotification } from '../../../domain/notifications/notificati
 import type { RuleSource } from '../../../domain/rules/rule-source.ts'
 import { MB } from '../../../domain/units.ts'
 import { readRuleFiles } from '../../../process/rule-files.ts'
-import type { AlertState } from '../../../rules/alerts/state.ts'
+import type { AlertState } from '../../../rules/alerts/alert-state.ts'
 import { changeNotices } from '../../../service/channels/change-notices.ts'
 import { activateRules } from '../../../service/rules/rules-in-force.ts'
 import { aPool, aStore, aTariff, type TestStore } from '../../setup/estate.ts'

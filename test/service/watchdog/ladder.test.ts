@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { MB } from '../../../domain/units.ts'
 import { addSilence } from '../../../service/alerts/silence-alerts.ts'
-import { lookAt } from '../../../service/watchdog/look.ts'
+import { lookAt } from '../../../service/watchdog/look-at.ts'
 import { aWorld, type Edit, only } from './alert-world.ts'
 
 const steps: Edit = (rule) => {

@@ -1,7 +1,7 @@
 /** What people read of an alert's figures, in the log, in events and in mails. */
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
-import { renderMail } from '../../../adapters/channels/mail/render.ts'
+import { renderMail } from '../../../adapters/channels/mail/render-mail.ts'
 import { numbersOf, wordsOf } from '../../unit/channels/reading.ts'
 import { asShipped, aWorld, only } from './alert-world.ts'
 

@@ -5,7 +5,7 @@ import type { AlertNotification } from '../../../domain/notifications/notificati
 import { suspendOnOverageId } from '../../../domain/temporal/ids.ts'
 import { MB } from '../../../domain/units.ts'
 import { readRuleFiles } from '../../../process/rule-files.ts'
-import { changeEnforcement } from '../../../service/enforcement/change-settings.ts'
+import { changeEnforcement } from '../../../service/enforcement/change-enforcement.ts'
 import { activateRules } from '../../../service/rules/rules-in-force.ts'
 import { executeTickets } from '../../../service/tickets/execute-tickets.ts'
 import { openTicket } from '../../../service/tickets/open-ticket.ts'

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, describe, expect, test } from 'vitest'
-import { httpNetwork } from '../../../adapters/carrier/http.ts'
+import { httpNetwork } from '../../../adapters/carrier/http-network.ts'
 import { CarrierError, type CarrierRequest } from '../../../adapters/carrier/network.ts'
 import { type Answering, answering, startBridge } from './bridge.ts'
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { renderMail } from '../../../adapters/channels/mail/render.ts'
+import { renderMail } from '../../../adapters/channels/mail/render-mail.ts'
 import { LogLevel } from '../../../domain/codes.ts'
 import type { AlertNotification } from '../../../domain/notifications/notification.ts'
 import { anAlert, aWarning } from './notifications.ts'

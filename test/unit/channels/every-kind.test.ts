@@ -1,8 +1,8 @@
 /** Every kind of mail, and the ten of them that docs/alerts.md shows. */
 import { readFile } from 'node:fs/promises'
 import { describe, expect, test } from 'vitest'
-import { renderOperatorMail } from '../../../adapters/channels/mail/operator-mail.ts'
-import { renderMail } from '../../../adapters/channels/mail/render.ts'
+import { renderMail } from '../../../adapters/channels/mail/render-mail.ts'
+import { renderOperatorMail } from '../../../adapters/channels/mail/render-operator-mail.ts'
 import { EVERY_KIND, OPERATOR_NOTICES } from './every-kind.ts'
 import { MAIL_LINKS } from './notifications.ts'
 import { wordsOf } from './reading.ts'

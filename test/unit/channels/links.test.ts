@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { renderMail } from '../../../adapters/channels/mail/render.ts'
+import { renderMail } from '../../../adapters/channels/mail/render-mail.ts'
 import { openLink } from '../../../domain/channels/link.ts'
 import type { AlertNotification } from '../../../domain/notifications/notification.ts'
 import { anAlert, aSummary, aWarning, MAIL_LINKS } from './notifications.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { renderOperatorMail } from '../../../adapters/channels/mail/operator-mail.ts'
+import { renderOperatorMail } from '../../../adapters/channels/mail/render-operator-mail.ts'
 import type { CountedNotice, OperatorNotice } from '../../../domain/notifications/operator-notice.ts'
 
 const MEADOW = { id: 't1', name: 'Meadow' }

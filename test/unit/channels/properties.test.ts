@@ -1,7 +1,7 @@
 /** What holds of every mail, whatever the figures are and whatever things are called. */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { renderMail, TENANT_HEADER } from '../../../adapters/channels/mail/render.ts'
+import { renderMail, TENANT_HEADER } from '../../../adapters/channels/mail/render-mail.ts'
 import { SUBJECT_CHARS } from '../../../adapters/channels/mail/subject.ts'
 import { LogLevel } from '../../../domain/codes.ts'
 import { instant } from '../../../domain/local-time.ts'

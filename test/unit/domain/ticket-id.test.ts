@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { ticketIdOfStep } from '../../../domain/tickets/id.ts'
+import { ticketIdOfStep } from '../../../domain/tickets/ticket-id-of-step.ts'
 
 test.each([
   ['acme', 'suspend-on-overage:acme:1:c1/run/suspend/1', '198e387d-9015-5a54-ba6b-f321958afa7b'],

@@ -4,11 +4,11 @@
  */
 import { beforeAll, describe, expect, test } from 'vitest'
 import { LogLevel, WatchdogMode } from '../../../domain/codes.ts'
-import { decideAlert } from '../../../rules/alerts/decide.ts'
+import type { AlertState } from '../../../rules/alerts/alert-state.ts'
+import { decideAlert } from '../../../rules/alerts/decide-alert.ts'
 import { type Inhibitor, inhibitorOf } from '../../../rules/alerts/inhibit.ts'
 import { permitted } from '../../../rules/alerts/permission.ts'
 import { type OpenSilence, quietOf } from '../../../rules/alerts/quiet.ts'
-import type { AlertState } from '../../../rules/alerts/state.ts'
 import type { Rule } from '../../../rules/rule.ts'
 import { aRule, NOVEMBER } from './samples.ts'
 

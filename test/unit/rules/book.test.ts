@@ -1,8 +1,8 @@
 /** The blocks of the book of rules. What is typed in it is run by `test/e2e/book-of-rules.test.ts`. */
 import { existsSync, readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import type { AlertPhase } from '../../../rules/alerts/state.ts'
-import { loadRuleSet } from '../../../rules/load/load.ts'
+import type { AlertPhase } from '../../../rules/alerts/alert-state.ts'
+import { loadRuleSet } from '../../../rules/load/load-rule-set.ts'
 import { type Block, blocksOf } from '../../setup/console.ts'
 import { aFile } from './samples.ts'
 

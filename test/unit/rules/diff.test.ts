@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { diffRules } from '../../../rules/diff.ts'
-import { loadStoredRules } from '../../../rules/load/load.ts'
+import { diffRules } from '../../../rules/diff-rules.ts'
+import { loadStoredRules } from '../../../rules/load/load-rule-set.ts'
 import { aFile, leaf } from './samples.ts'
 
 const set = async (...files: ReturnType<typeof aFile>[]) => (await loadStoredRules(files)).rules

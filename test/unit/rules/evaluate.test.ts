@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Condition, Group } from '../../../rules/conditions.ts'
-import { decideRule, evaluateSubject } from '../../../rules/engine/evaluate.ts'
+import { decideRule, evaluateSubject } from '../../../rules/engine/evaluate-subject.ts'
 import { cases } from '../../setup/cases.ts'
 import { aRule, leaf } from './samples.ts'
 

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { fillMessage, placeholdersOf } from '../../../rules/alerts/message.ts'
 import { faultWords } from '../../../rules/load/faults.ts'
-import { loadRuleSet, loadStoredRules } from '../../../rules/load/load.ts'
+import { loadRuleSet, loadStoredRules } from '../../../rules/load/load-rule-set.ts'
 import { aFile, leaf } from './samples.ts'
 
 const faultsOf = async (...files: { file: string; text: string }[]) => (await loadRuleSet(files)).faults

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { loadRuleSet } from '../../../rules/load/load.ts'
+import { loadRuleSet } from '../../../rules/load/load-rule-set.ts'
 import { aFile, leaf, params } from './samples.ts'
 
 const faultsOf = async (...files: { file: string; text: string }[]) => (await loadRuleSet(files)).faults

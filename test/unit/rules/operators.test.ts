@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { OPERATORS } from '../../../domain/rules/operators.ts'
-import type { FactValue } from '../../../domain/watchdog/fact.ts'
-import { decideRule } from '../../../rules/engine/evaluate.ts'
+import type { FactValue } from '../../../domain/watchdog/fact-value.ts'
+import { decideRule } from '../../../rules/engine/evaluate-subject.ts'
 import { operatorNamed } from '../../../rules/engine/operators.ts'
 import { factsOf } from '../../../rules/facts.ts'
 

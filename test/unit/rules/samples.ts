@@ -3,7 +3,7 @@
 import { globSync, readFileSync } from 'node:fs'
 import type { RuleSource } from '../../../domain/rules/rule-source.ts'
 import { cycleAt } from '../../../domain/time/cycle.ts'
-import { loadRuleSet } from '../../../rules/load/load.ts'
+import { loadRuleSet } from '../../../rules/load/load-rule-set.ts'
 import type { Rule } from '../../../rules/rule.ts'
 
 const RULES = new URL('../../../rules/', import.meta.url)

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { Check } from 'typebox/schema'
 import { describe, expect, test } from 'vitest'
-import { loadRuleSet } from '../../../rules/load/load.ts'
+import { loadRuleSet } from '../../../rules/load/load-rule-set.ts'
 import { RULE_SCHEMA, ruleFileSchema, sharedConditionSchema } from '../../../rules/load/rule-file-schema.ts'
 import { aFile, aLadder, leaf, STEPS, shippedFiles } from './samples.ts'
 

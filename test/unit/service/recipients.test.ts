@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { Address } from '../../../domain/channels/address.ts'
 import { LogLevel } from '../../../domain/codes.ts'
-import { recipientsOf } from '../../../service/channels/recipients.ts'
+import { recipientsOf } from '../../../service/channels/recipients-of.ts'
 
 let id = 0
 const anAddress = (kind: Address['kind'], email: string, over: Partial<Address> = {}): Address => ({

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { RunStatus } from '../../../adapters/temporal/read-run.ts'
 import type { WorkflowType } from '../../../domain/temporal/ids.ts'
-import { retryOf } from '../../../service/workflows/retry-workflow.ts'
+import { retryOf } from '../../../service/workflows/retry-of.ts'
 
 const INPUT = { tenantId: 't0123456789ab', simId: 7, tag: 'door 4' }
 const retry = (type: WorkflowType, status: RunStatus, outcome: string | null, input: unknown = INPUT) =>

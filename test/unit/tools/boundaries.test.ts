@@ -28,8 +28,8 @@ describe('whyNotImport', () => {
       file('service/sims/rows/sims.ts', 'simLabels'),
     ],
     ['the root of a floor', 'service/tickets/rows/tickets.ts', file('store/tenancy.ts', 'inTenant')],
-    ['its own rows', 'service/alerts/read-alerts.ts', file('service/alerts/rows/alerts.ts', 'saveAlerts')],
-    ['another adapter, for an entry point', 'worker/main.ts', file('adapters/queues/backend.ts', 'connect')],
+    ['its own rows', 'service/alerts/page-of-alerts.ts', file('service/alerts/rows/alerts.ts', 'saveAlerts')],
+    ['another adapter, for an entry point', 'worker/start-worker.ts', file('adapters/queues/backend.ts', 'connect')],
   ])('allows a file to import %s', (_, from, wanted) => {
     expect(whyNotImport(from, wanted)).toBeUndefined()
   })
@@ -39,14 +39,24 @@ describe('whyNotImport', () => {
     [
       'a value where types are given',
       'service/channels/rows/mails.ts',
-      file('adapters/channels/mail/render.ts', 'renderMail'),
+      file('adapters/channels/mail/render-mail.ts', 'renderMail'),
       'types only',
     ],
     ['another value than the named', 'service/tickets/x.ts', file('adapters/carrier/network.ts', 'send'), 'types only'],
-    ['all of a file', 'service/channels/rows/mails.ts', file('adapters/channels/mail/render.ts', '*'), 'types only'],
+    [
+      'all of a file',
+      'service/channels/rows/mails.ts',
+      file('adapters/channels/mail/render-mail.ts', '*'),
+      'types only',
+    ],
     ['what decides, from rows', 'service/sims/rows/sims.ts', file('service/sims/tag-sim.ts', 'tagSim'), 'types only'],
     ['another adapter', 'adapters/temporal/client.ts', file('adapters/queues/backend.ts', 'x'), 'it does not import'],
-    ['a door from another', 'api/main.ts', file('worker/main.ts', 'startWorker'), 'it does not import worker/main.ts'],
+    [
+      'a door from another',
+      'api/main.ts',
+      file('worker/start-worker.ts', 'startWorker'),
+      'it does not import worker/start-worker.ts',
+    ],
     [
       'a package that is not of its list',
       'domain/page.ts',

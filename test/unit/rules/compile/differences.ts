@@ -1,8 +1,8 @@
 /** Compares the engine's outcomes for one subject with the answers of the compiled rules. */
 import { type Answer, UNKNOWN, YES } from '../../../../rules/compile/answer.ts'
 import type { CompiledRule } from '../../../../rules/compile/compile-rule.ts'
-import type { FactRow } from '../../../../rules/compile/row.ts'
-import type { RuleOutcome } from '../../../../rules/engine/evaluate.ts'
+import type { FactRow } from '../../../../rules/compile/fact-row.ts'
+import type { RuleOutcome } from '../../../../rules/engine/evaluate-subject.ts'
 
 export const PARTS = ['attached', 'conditions', 'clear', 'occurrence', 'step'] as const
 

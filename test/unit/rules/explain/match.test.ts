@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import type { Condition, Operand } from '../../../../rules/conditions.ts'
 import { isAttached } from '../../../../rules/engine/match.ts'
 import { answered, leavesOn } from '../../../../rules/explain/leaves.ts'
-import { misfitsOf } from '../../../../rules/explain/match.ts'
+import { misfitsOf } from '../../../../rules/explain/misfits-of.ts'
 import { leafWords } from '../../../../rules/explain/words.ts'
 import { aRule } from '../samples.ts'
 

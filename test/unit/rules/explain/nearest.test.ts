@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Condition, Group, Operand } from '../../../../rules/conditions.ts'
-import { decideRule } from '../../../../rules/engine/evaluate.ts'
+import { decideRule } from '../../../../rules/engine/evaluate-subject.ts'
 import {
   afterMoves,
   aged,
@@ -10,7 +10,7 @@ import {
   type NearestMove,
   nearestMoves,
   reachedInTime,
-} from '../../../../rules/explain/nearest.ts'
+} from '../../../../rules/explain/nearest-moves.ts'
 import { moveWords } from '../../../../rules/explain/words.ts'
 import { type Facts, factsOf } from '../../../../rules/facts.ts'
 import { cases } from '../../../setup/cases.ts'

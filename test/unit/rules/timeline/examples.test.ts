@@ -2,9 +2,9 @@
 import { globSync, readFileSync } from 'node:fs'
 import { Check } from 'typebox/schema'
 import { describe, expect, test } from 'vitest'
-import { loadRuleSet } from '../../../../rules/load/load.ts'
-import { readTestFiles } from '../../../../rules/timeline/read.ts'
-import { runTests } from '../../../../rules/timeline/run.ts'
+import { loadRuleSet } from '../../../../rules/load/load-rule-set.ts'
+import { readTestFiles } from '../../../../rules/timeline/read-test-files.ts'
+import { runTests } from '../../../../rules/timeline/run-tests.ts'
 import { testFileSchema } from '../../../../rules/timeline/test-file.ts'
 import { shippedFiles } from '../samples.ts'
 

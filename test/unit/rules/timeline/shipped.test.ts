@@ -2,10 +2,10 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { cycleAt } from '../../../../domain/time/cycle.ts'
 import { readRuleFolder } from '../../../../process/rule-files.ts'
-import { loadRuleSet } from '../../../../rules/load/load.ts'
+import { loadRuleSet } from '../../../../rules/load/load-rule-set.ts'
 import { Coverage, WAYS } from '../../../../rules/timeline/coverage.ts'
 import { type PlayResult, play } from '../../../../rules/timeline/play.ts'
-import { readTestFiles } from '../../../../rules/timeline/read.ts'
+import { readTestFiles } from '../../../../rules/timeline/read-test-files.ts'
 
 const shipped = await readRuleFolder('')
 const { rules } = await loadRuleSet(shipped.rules)

@@ -1,0 +1,44 @@
+/**
+ * Compares the clock of this machine with the database's. Leases and due times are written by one process and read by
+ * others: processes with different clocks take work from one another, or leave it lying.
+ */
+import { Gauge } from '@prometheus-io/client'
+import { clockOffsetMs } from '../store/clock-offset-ms.ts'
+import type { Store } from '../store/tenancy.ts'
+import type { Dependency } from './health.ts'
+import type { Metrics } from './metrics.ts'
+
+/** About the shortest lease. Beyond it processes take work from one another. */
+const WRONG_CLOCK_MS = 30_000
+
+/** @param isRequired true for a worker, because it takes leases */
+export const clockDependency = ({ db, clock }: Store, isRequired: boolean): Dependency => ({
+  name: 'clock',
+  isRequired,
+  check: async () => {
+    const offsetMs = await clockOffsetMs(db, clock)
+    const words = describeOffset(offsetMs)
+    if (Math.abs(offsetMs) > WRONG_CLOCK_MS) throw new Error(`${words}: set it, and keep it right by NTP`)
+    return words
+  },
+})
+
+/** @param offsetMs milliseconds that this machine's clock is ahead */
+export function describeOffset(offsetMs: number): string {
+  const seconds = (Math.abs(offsetMs) / 1000).toFixed(1)
+  if (seconds === '0.0') return "this machine's clock agrees with the database's"
+  return `this machine's clock is ${seconds} s ${offsetMs > 0 ? 'ahead of' : 'behind'} the database's`
+}
+
+export function registerClockOffset({ registry }: Metrics, { db, clock }: Store): void {
+  new Gauge({
+    name: 'simherd_clock_offset_seconds',
+    help: "Seconds that this machine's clock is ahead of the database's.",
+    registers: [registry],
+    async collect() {
+      const offsetMs = await clockOffsetMs(db, clock).catch(() => undefined)
+      if (offsetMs === undefined) this.reset()
+      else this.set(offsetMs / 1000)
+    },
+  })
+}

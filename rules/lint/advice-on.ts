@@ -1,0 +1,133 @@
+/**
+ * Advice from experience about a rule: it would report too often, too early, or without details that a person needs.
+ * Pure.
+ */
+
+import { placeholdersOf } from '../alerts/message.ts'
+import { factsRead, type Leaf, leavesOf } from '../conditions.ts'
+import { ruleText } from '../diff-rules.ts'
+import { type Fact, factsOf } from '../facts.ts'
+import { namesOf } from '../ladder.ts'
+import { type For, forOf, type Rule } from '../rule.ts'
+import { leavesAt, rangeOf } from './check-ranges.ts'
+import type { Remark } from './finding.ts'
+
+const FORECASTS: readonly string[] = ['forecastPct', 'burnRatio', 'burnShortRatio', 'burnLongRatio']
+const SILENCES: readonly string[] = ['silentPct', 'hoursSinceLastSeen', 'neverSeen', 'usageAgeMinutes']
+const FEED: readonly string[] = ['feedAgePct', 'feedAgeMinutes']
+/** Facts about the length of the cycle, by which hours can be judged. */
+const CYCLE: readonly string[] = ['cycleHours', 'daysUntilRenewal']
+/** A clear closer to the firing value than this share of it is crossed by noise. */
+const NEAR = 0.05
+
+/** Everything that one rule alone shows. */
+export const adviceOn = (rule: Rule): Remark[] => [
+  ...checkClear(rule),
+  ...checkEvidence(rule),
+  ...checkTimes(rule),
+  ...checkMessage(rule),
+  ...checkSuspension(rule),
+]
+
+const isNone = (lasting: For): boolean => ('ms' in lasting ? lasting.ms === 0 : lasting.cyclePct === 0)
+
+function checkClear({ subject, conditions, clear, keepFiring, event }: Rule): Remark[] {
+  const facts = factsOf(subject)
+  const thresholds = leavesOf(conditions).filter(
+    ({ fact, value }) => typeof value === 'number' && facts.get(fact)?.codes === null,
+  )
+  if (clear === null) {
+    const falling = thresholds.find(({ fact }) => facts.get(fact)?.monotone === false)
+    if (event.params.once !== 'episode' || falling === undefined || !isNone(keepFiring)) return []
+    return [
+      {
+        pointer: '/event/params',
+        code: 'no-clear',
+        says: `${ruleText(falling)}: what hovers there begins and ends again and again; give it a clear or a keepFiring`,
+      },
+    ]
+  }
+  return leavesAt(clear, '/event/params/clear').flatMap(([leaf, pointer]): Remark[] => {
+    const near = thresholds.find((other) => other.fact === leaf.fact && isNear(leaf, other))
+    return near === undefined || !isNone(keepFiring)
+      ? []
+      : [{ pointer, code: 'flappy', says: `clears at ${ruleText(leaf)}, and fires at ${ruleText(near)}` }]
+  })
+}
+
+/** Whether two comparisons look different ways from nearly the same number. */
+function isNear(clear: Leaf, fires: Leaf): boolean {
+  const [a, b] = [rangeOf(clear), rangeOf(fires)]
+  if (a === undefined || b === undefined || typeof clear.value !== 'number' || typeof fires.value !== 'number')
+    return false
+  const looksDown = a.from === -Infinity && b.to === Infinity
+  const looksUp = a.to === Infinity && b.from === -Infinity
+  return (looksDown || looksUp) && Math.abs(clear.value - fires.value) < Math.abs(fires.value) * NEAR
+}
+
+function checkEvidence({ conditions }: Rule): Remark[] {
+  const read = new Set(factsRead(conditions))
+  const forecast = FORECASTS.find((fact) => read.has(fact))
+  const silence = SILENCES.find((fact) => read.has(fact))
+  return [
+    ...(forecast === undefined || read.has('elapsedPct')
+      ? []
+      : [
+          remark(
+            'no-evidence',
+            `reads ${forecast} and not elapsedPct: early in a cycle little usage makes a large rate`,
+          ),
+        ]),
+    ...(silence === undefined || FEED.some((fact) => read.has(fact))
+      ? []
+      : [
+          remark(
+            'feed-blind',
+            `reads ${silence} and not feedAgePct: when no usage comes at all, every SIM looks silent`,
+          ),
+        ]),
+  ]
+}
+
+const remark = (code: Remark['code'], says: string): Remark => ({ pointer: '/conditions', code, says })
+
+function checkTimes({ subject, conditions }: Rule): Remark[] {
+  const facts = factsOf(subject)
+  const read = factsRead(conditions)
+  if (CYCLE.some((fact) => read.includes(fact))) return []
+  return leavesAt(conditions, '/conditions').flatMap(([leaf, pointer]): Remark[] => {
+    const { withTime, unit = null } = facts.get(leaf.fact) ?? {}
+    const isAge = withTime === 'ages' && (unit === 'hours' || unit === 'minutes')
+    return isAge && typeof leaf.value === 'number'
+      ? [
+          {
+            pointer,
+            code: 'absolute-time',
+            says: `${ruleText(leaf)}: the same as a share of the cycle holds for every cycle`,
+          },
+        ]
+      : []
+  })
+}
+
+/** Only measures are required: if a yes or a code decided, the message itself implies it. */
+function checkMessage({ subject, conditions, ladder, event }: Rule): Remark[] {
+  const facts = factsOf(subject)
+  const named = new Set(placeholdersOf(event.params.message).map((name) => namesOf(ladder)[name] ?? name))
+  const read = factsRead(conditions).filter((fact) => isMeasure(facts.get(fact)))
+  if (read.length === 0 || read.some((fact) => named.has(fact))) return []
+  return [{ pointer: '/event/params/message', code: 'mute-message', says: `names none of ${read.join(', ')}` }]
+}
+
+const isMeasure = (fact: Fact | undefined): boolean =>
+  fact !== undefined && (fact.type === 'number' || fact.type === 'integer') && fact.codes === null
+
+function checkSuspension({ event, for: lasting }: Rule): Remark[] {
+  const { actions, suspend, level } = event.params
+  if (!actions.includes('suspend')) return []
+  const pointer = '/event/params'
+  if (level === 'Info')
+    return [{ pointer, code: 'unguarded', says: 'suspends at level Info, of which people are not woken' }]
+  const isAtOnce = isNone(lasting) && isNone(forOf(suspend?.grace ?? 'PT0S'))
+  return isAtOnce ? [{ pointer, code: 'unguarded', says: 'suspends at once: one wrong record is enough' }] : []
+}

@@ -1,0 +1,210 @@
+/**
+ * The load gate checks a set of rule files as a whole before it may replace another. It reports all faults at once.
+ * With a single fault, it loads no rules.
+ */
+
+import { LogLevel } from '../../domain/codes.ts'
+import type { RuleSource } from '../../domain/rules/rule-source.ts'
+import { SUBJECT_KINDS, type SubjectKind } from '../../domain/watchdog/subject.ts'
+import { factsRead } from '../conditions.ts'
+import { factsOf } from '../facts.ts'
+import { type Ladder, withFirstStep } from '../ladder.ts'
+import { forOf, type Rule } from '../rule.ts'
+import { BOUNDS, isRuleFile, RuleFile, SharedConditionFile } from '../rule-file.ts'
+import { checkEvent, checkMatch, isEvent } from './check-event.ts'
+import { checkExamples } from './check-examples.ts'
+import { checkShape } from './check-shape.ts'
+import { FaultList, isRecord, type RuleFault } from './faults.ts'
+import { readConditions, type SharedSource } from './read-conditions.ts'
+import { checkBesideLadder, readLadder } from './read-ladder.ts'
+import { type ReadSource, readSource } from './read-source.ts'
+
+export interface LoadedRuleSet {
+  /** Sorted by name; empty if there are faults. */
+  readonly rules: readonly Rule[]
+  readonly faults: readonly RuleFault[]
+}
+
+/** Checks and loads a set of rule files. Files in a folder named `conditions` contain shared conditions. */
+export async function loadRuleSet(files: readonly RuleSource[]): Promise<LoadedRuleSet> {
+  const faults = new FaultList()
+  if (files.length > BOUNDS.files) {
+    faults.of('')('', files.length, `at most ${BOUNDS.files} rule files`)
+    return { rules: [], faults: faults.all }
+  }
+  const known = new Set<string>()
+  const read = (file: RuleSource) => (checkPath(file, known, faults) ? readSource(file, faults) : undefined)
+  return loadFiles(files, faults, read, true)
+}
+
+/**
+ * Loads a stored set. Its texts and examples were checked when it was pushed; its rules are checked again, because this
+ * build may not support them.
+ */
+export function loadStoredRules(files: readonly RuleSource[]): Promise<LoadedRuleSet> {
+  const faults = new FaultList()
+  return loadFiles(files, faults, (file) => readStored(file, faults), false)
+}
+
+async function loadFiles(
+  files: readonly RuleSource[],
+  faults: FaultList,
+  readFile: (file: RuleSource) => ReadSource | undefined,
+  withExamples: boolean,
+): Promise<LoadedRuleSet> {
+  const read: ReadSource[] = []
+  for (const file of files) {
+    const source = await faults.until(() => readFile(file))
+    if (source !== undefined) read.push(source)
+    await othersFirst()
+  }
+  await faults.until(() => checkNames(read))
+  const shared = await sharedOf(
+    read.filter(({ file }) => isShared(file)),
+    faults,
+  )
+  const rules: Rule[] = []
+  for (const source of read.filter(({ file }) => !isShared(file))) {
+    const rule = faults.isFull ? undefined : await faults.until(() => ruleOf(source, shared, withExamples))
+    if (rule !== undefined) rules.push(rule)
+    await othersFirst()
+  }
+  const inOrder = rules.toSorted((a, b) => (a.name < b.name ? -1 : 1))
+  return { rules: faults.all.length > 0 ? [] : inOrder, faults: faults.all }
+}
+
+/** Lets other work of this process run: a set of 8 MB takes seconds, and other requests arrive in that time. */
+const othersFirst = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+
+const isShared = (file: string): boolean => file.split('/').at(-2) === 'conditions'
+const baseName = (file: string): string => (file.split('/').at(-1) ?? file).replace(/\.json$/, '')
+const field = (value: unknown, name: string): unknown => (isRecord(value) ? value[name] : undefined)
+
+/** Paths stay below the folder on every system: no `..`, no drive, no backslash. */
+const PATH = /^(?:[A-Za-z0-9_][A-Za-z0-9._-]*\/){0,8}[A-Za-z0-9_][A-Za-z0-9._-]*\.json$/
+
+function checkPath({ file }: RuleSource, known: Set<string>, faults: FaultList): boolean {
+  const report = faults.of(file)
+  if (!PATH.test(file)) {
+    report('', file, 'a path below the rules folder such as sim/sim-overage.json: letters, digits, ".", "_", "-"')
+    return false
+  }
+  if (known.has(file)) report('', file, 'each file once')
+  const fresh = !known.has(file)
+  known.add(file)
+  return fresh
+}
+
+function readStored({ file, text }: RuleSource, faults: FaultList): ReadSource | undefined {
+  const report = faults.of(file)
+  try {
+    return { file, value: JSON.parse(text), report }
+  } catch (error) {
+    report('', error instanceof Error ? error.message : String(error), 'JSON')
+    return undefined
+  }
+}
+
+/** Checks that a rule's name is its file's name, and unique, because alerts are stored by it. */
+function checkNames(sources: readonly ReadSource[]): void {
+  const firsts = new Map<string, string>()
+  for (const { file, value, report } of sources) {
+    const name = field(value, 'name')
+    if (typeof name !== 'string') continue
+    if (name !== baseName(file)) report('/name', name, `"${baseName(file)}", the name of the file`)
+    const key = `${isShared(file)}/${name}`
+    const first = firsts.get(key)
+    if (first !== undefined) report('/name', name, `a name of its own: ${first} has this one`)
+    else firsts.set(key, file)
+  }
+}
+
+const subjectOf = (value: unknown): SubjectKind | undefined =>
+  SUBJECT_KINDS.find((subject) => subject === field(value, 'subject'))
+
+async function sharedOf(sources: readonly ReadSource[], faults: FaultList): Promise<ReadonlyMap<string, SharedSource>> {
+  const shared = new Map<string, SharedSource>()
+  for (const { value, report } of sources) {
+    await faults.until(() => checkShape(SharedConditionFile, value, '', report))
+    const name = field(value, 'name')
+    const subject = subjectOf(value)
+    if (typeof name !== 'string' || subject === undefined) continue
+    shared.set(name, { subject, conditions: field(value, 'conditions'), report })
+  }
+  // Check shared conditions that no rule uses yet, too.
+  for (const [name, { subject, conditions, report }] of shared) {
+    await faults.until(() => readConditions(conditions, '/conditions', { subject, shared, report, inside: [name] }))
+  }
+  return shared
+}
+
+async function ruleOf(
+  { file, value, report }: ReadSource,
+  shared: ReadonlyMap<string, SharedSource>,
+  withExamples: boolean,
+): Promise<Rule | undefined> {
+  checkShape(RuleFile, value, '', report)
+  const subject = subjectOf(value)
+  if (subject === undefined) return undefined
+  const place = { subject, shared, report, inside: [] }
+  checkMatch(field(value, 'match'), subject, report)
+  const event = field(value, 'event')
+  const rungs = field(value, 'ladder')
+  const ladder = rungs === undefined ? null : readLadder(rungs, subject, report)
+  if (isEvent(event)) {
+    // The event may use names of steps even if the ladder is wrong.
+    checkEvent(event, subject, rungs === undefined ? null : (ladder ?? NO_LADDER), report)
+    checkBesideLadder(rungs !== undefined, event, report)
+  }
+  const given = field(value, 'conditions')
+  if (given === undefined && rungs === undefined) {
+    report('/conditions', undefined, 'conditions: when the rule fires', 'or a ladder')
+  }
+  const own = given === undefined ? null : readConditions(given, '/conditions', place)
+  const ending = field(field(event, 'params'), 'clear')
+  const clear = ending === undefined ? null : readConditions(ending, '/event/params/clear', place)
+  if (!isRuleFile(value) || own === undefined || clear === undefined || ladder === undefined) return undefined
+  const conditions = ladder === null ? own : withFirstStep(own, ladder)
+  const level = levelFor(value, ladder)
+  if (conditions === null || level === undefined) return undefined
+  if (withExamples) await checkExamples({ subject, conditions, ladder, examples: value.examples }, report)
+  return loaded(file, value, { conditions, clear, ladder, level })
+}
+
+const NO_LADDER = { fact: '' }
+
+/** The level of a rule: with a ladder, that of its last step. */
+function levelFor({ event }: RuleFile, ladder: Ladder | null): LogLevel | undefined {
+  if (ladder !== null) return ladder.steps.at(-1)?.level
+  return event.params.level === undefined ? undefined : LogLevel[event.params.level]
+}
+
+function loaded(
+  file: string,
+  source: RuleFile,
+  { conditions, clear, ladder, level }: Pick<Rule, 'conditions' | 'clear' | 'ladder' | 'level'>,
+): Rule {
+  const { name, description, subject, match = {}, event, lint = {} } = source
+  const { params } = event
+  const facts = factsOf(subject)
+  return {
+    name,
+    file,
+    description,
+    subject,
+    match,
+    conditions,
+    clear,
+    event,
+    ladder,
+    level,
+    resolve: params.resolve ?? 'log',
+    for: forOf(params.for ?? 'PT0S'),
+    keepFiring: forOf(params.keepFiring ?? 'PT0S'),
+    muted: lint,
+    cycleBound: params.once === 'cycle' || factsRead(conditions).some((fact) => facts.get(fact)?.cycleBound === true),
+    readsUsage: [conditions, clear].some(
+      (group) => group !== null && factsRead(group).some((fact) => facts.get(fact)?.ofUsage === true),
+    ),
+  }
+}
