@@ -35,9 +35,9 @@ import type { Range } from './rows/sim-lines.ts'
 export interface LookResult {
   /** For an evaluation. */
   readonly suspects: readonly Subject[]
-  /** When subjects other than suspects need an evaluation, by their `keyOf`: a `for` ends. Epoch milliseconds. */
+  /** When subjects other than suspects need an evaluation, by their `subjectKey`: a `for` ends. Epoch milliseconds. */
   readonly checks: ReadonlyMap<string, number>
-  /** Subjects waiting after a failure, by their `keyOf`. Suspects do not include them. */
+  /** Subjects waiting after a failure, by their `subjectKey`. Suspects do not include them. */
   readonly heldBack: ReadonlySet<string>
   /**
    * The earliest instant at which time alone may change an answer; at most the end of the cycle. Epoch milliseconds.
@@ -197,7 +197,7 @@ interface Finding {
 }
 
 interface StoredAlerts {
-  /** By the `keyOf` their subject. */
+  /** By the `subjectKey` of their subject. */
   readonly alerts: ReadonlyMap<string, readonly StoredAlert[]>
   readonly poolAlerts: readonly StoredAlert[]
   readonly guardOf: GuardAnswers

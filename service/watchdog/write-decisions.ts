@@ -24,7 +24,7 @@ import { type ReconcileResult, reconcile, type SentSignal } from './reconcile.ts
 import { tellAll } from './tell-all.ts'
 
 export interface WriteResult {
-  /** When to evaluate subjects again (epoch milliseconds), by their `keyOf`. */
+  /** When to evaluate subjects again (epoch milliseconds), by their `subjectKey`. */
   readonly checks: Map<string, number>
   readonly counts: DecidedCounts
 }

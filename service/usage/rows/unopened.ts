@@ -11,7 +11,7 @@ import { readAllowances, seatCounts, seatsOf } from './seats.ts'
 
 const unused = (limitBytes: number) => ({ ...NO_FIGURES, limitBytes, remainingBytes: limitBytes })
 
-/** As `poolFigures`. Counts the SIMs of these pools. */
+/** As `readPoolFigures`. Counts the SIMs of these pools. */
 export async function unopenedPoolFigures(
   tx: TenantTx,
   cycle: Cycle,

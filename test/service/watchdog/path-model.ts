@@ -53,7 +53,7 @@ export interface PathModel {
   readonly undecidable: Set<Name>
   /** By SIM: when its silence ends. */
   readonly silencedUntil: Map<number, number>
-  /** By `keyOf`. */
+  /** By `subjectKey`. */
   readonly alerts: Map<string, Expected>
 }
 
