@@ -5,13 +5,14 @@ import { pageRequest } from '../../../domain/page.ts'
 import type { NewPool, Pool, PoolQuery } from '../../../domain/pools/pool.ts'
 import { daysUntilRenewal } from '../../../domain/time/cycle.ts'
 import { toMB, toMinutes } from '../../../domain/units.ts'
+import type { Figures } from '../../../rules/fact-rows.ts'
 import { insertedId } from '../../../store/inserted-id.ts'
 import { KEYSET_PAGE, keysetPages, pageLimit, placeAfter } from '../../../store/keyset-pages.ts'
 import { OPEN_STATUSES } from '../../../store/open-statuses.ts'
 import { type Part, readPage, readPart } from '../../../store/paging.ts'
 import { mine, type Store, type TenantTx } from '../../../store/tenancy.ts'
 import { runningCycle } from '../../usage/rows/cycles.ts'
-import { NO_FIGURES, type PoolFigureRow, readPoolFigures } from '../../usage/rows/figures.ts'
+import { NO_FIGURES, readPoolFigures } from '../../usage/rows/figures.ts'
 import { unopenedPoolFigures } from '../../usage/rows/unopened.ts'
 
 /** A pool's own settings, without its figures. */
@@ -44,7 +45,7 @@ const fromPools = (tx: TenantTx, where: RawBuilder<unknown>) => sql`
   from pools p join tariffs t on t.id = p.tariff_id
  where p.tenant_id = ${tx.tenantId} and p.deleted_at is null ${where}`
 
-function toPool(row: PoolRow, figures: PoolFigureRow, days: number): Pool {
+function toPool(row: PoolRow, figures: Figures, days: number): Pool {
   const { tariffId, tariffName, tariffType, ...pool } = row
   return {
     ...pool,

@@ -7,6 +7,7 @@ import type { Tariff } from '../../../domain/tariffs/tariff.ts'
 import { toMB, toMinutes } from '../../../domain/units.ts'
 import { governingTariff } from '../../../domain/usage/allowance.ts'
 import { settingsInForce, type WatchdogSettings } from '../../../domain/watchdog/settings.ts'
+import type { Figures } from '../../../rules/fact-rows.ts'
 import { kept } from '../../../store/kept.ts'
 import { KEYSET_PAGE, keysetPages, pageLimit, placeAfter } from '../../../store/keyset-pages.ts'
 import { OPEN_STATUSES } from '../../../store/open-statuses.ts'
@@ -15,7 +16,7 @@ import { mine, type Store, type TenantTx } from '../../../store/tenancy.ts'
 import { settingsColumns } from '../../pools/rows/pools.ts'
 import { findTariffs } from '../../tariffs/rows/tariffs.ts'
 import { runningCycle } from '../../usage/rows/cycles.ts'
-import { NO_FIGURES, type SimFigures, simFigures } from '../../usage/rows/figures.ts'
+import { NO_FIGURES, simFigures } from '../../usage/rows/figures.ts'
 import { unopenedSimFigures } from '../../usage/rows/unopened.ts'
 import { isIndexed, pageOfFound, type SimFilter, simsAfter, simsMatching } from './search.ts'
 import { type IdPage, pageByBlocks, pageOfPool } from './sim-counts.ts'
@@ -69,7 +70,7 @@ function inForce({
   return { ...sim, isWatchdogExempt, ...settingsInForce(sim, sim.poolId === null ? null : pool) }
 }
 
-const usageOf = (figures: SimFigures) => ({
+const usageOf = (figures: Figures) => ({
   limitMB: toMB(figures.limitBytes),
   usageMB: toMB(figures.usageBytes),
   remainingMB: toMB(figures.remainingBytes),
@@ -86,7 +87,7 @@ function governing(row: SimRow, tariffs: ReadonlyMap<number, Tariff>): Tariff | 
   return governingTariff(asAllowance(own), asAllowance(pool))?.tariff
 }
 
-function toSim(row: SimRow, figures: SimFigures, openTickets: number, tariff: Tariff | undefined): StoredSim {
+function toSim(row: SimRow, figures: Figures, openTickets: number, tariff: Tariff | undefined): StoredSim {
   return {
     ...inForce(row),
     updatedAt: row.updatedAt.toISOString(),
@@ -102,7 +103,7 @@ function toSim(row: SimRow, figures: SimFigures, openTickets: number, tariff: Ta
 }
 
 /** Figures in the running cycle. */
-async function figuresNow(tx: TenantTx, ids: readonly number[]): Promise<Map<number, SimFigures>> {
+async function figuresNow(tx: TenantTx, ids: readonly number[]): Promise<Map<number, Figures>> {
   const cycle = await runningCycle(tx)
   return cycle.isOpen ? simFigures(tx, cycle.key, ids) : unopenedSimFigures(tx, cycle, ids)
 }
@@ -214,7 +215,7 @@ export const listPoolSims = (store: Store, tenantId: string, poolId: number): As
     }
   })
 
-function toSummary(row: SimRow, figures: SimFigures): SimSummary {
+function toSummary(row: SimRow, figures: Figures): SimSummary {
   const sim = inForce(row)
   return {
     id: sim.id,

@@ -17,8 +17,6 @@ export const NO_FIGURES: Figures = {
   voiceSeconds: 0,
   smsCount: 0,
 }
-export type SimFigures = Figures
-export type PoolFigureRow = Figures
 
 /**
  * Ledger rows of a shared pool up to which a SIM's overage is exact. In larger pools it is rounded down, so the SIMs'
@@ -31,8 +29,8 @@ export async function readPoolFigures(
   tx: TenantTx,
   cycleKey: string,
   poolIds: readonly number[],
-): Promise<Map<number, PoolFigureRow>> {
-  const { rows } = await sql<PoolFigureRow & { poolId: number }>`
+): Promise<Map<number, Figures>> {
+  const { rows } = await sql<Figures & { poolId: number }>`
     select ids.id as "poolId", f."limitBytes", f."usageBytes", f."remainingBytes", f."overageBytes", f."voiceSeconds",
            f."smsCount"
       from unnest(${[...poolIds]}::integer[]) as ids(id)
@@ -71,7 +69,7 @@ export async function simFigures(
   cycleKey: string,
   simIds: readonly number[],
   exactRows = EXACT_ROWS,
-): Promise<Map<number, SimFigures>> {
+): Promise<Map<number, Figures>> {
   const rows = await rowFigures(tx, cycleKey, simIds, exactRows)
   return new Map([...rows].map(([simId, of]) => [simId, sumOf(of)]))
 }

@@ -5,8 +5,9 @@
 import { sql } from 'kysely'
 import type { Cycle } from '../../../domain/time/cycle.ts'
 import { type Allowance, capacityOf, governingTariff, shareBytes } from '../../../domain/usage/allowance.ts'
+import type { Figures } from '../../../rules/fact-rows.ts'
 import type { TenantTx } from '../../../store/tenancy.ts'
-import { NO_FIGURES, type PoolFigureRow, type SimFigures } from './figures.ts'
+import { NO_FIGURES } from './figures.ts'
 import { readAllowances, seatCounts, seatsOf } from './seats.ts'
 
 const unused = (limitBytes: number) => ({ ...NO_FIGURES, limitBytes, remainingBytes: limitBytes })
@@ -16,7 +17,7 @@ export async function unopenedPoolFigures(
   tx: TenantTx,
   cycle: Cycle,
   poolIds: readonly number[],
-): Promise<Map<number, PoolFigureRow>> {
+): Promise<Map<number, Figures>> {
   const { tariffs, poolTariffs, counts } = await readSeats(tx, cycle, poolIds)
   return new Map(poolIds.map((id) => [id, unused(capacityOf(poolTariffs.get(id) ?? null, counts.get(id), tariffs))]))
 }
@@ -26,7 +27,7 @@ export async function unopenedSimFigures(
   tx: TenantTx,
   cycle: Cycle,
   simIds: readonly number[],
-): Promise<Map<number, SimFigures>> {
+): Promise<Map<number, Figures>> {
   const seats = await seatsOf(tx, cycle, false, simIds)
   const poolIds = [...seats.values()].flatMap((own) => own.map(({ poolId }) => poolId))
   const { tariffs, poolTariffs, counts } = await readSeats(tx, cycle, [...new Set(poolIds)])
