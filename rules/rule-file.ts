@@ -17,7 +17,6 @@ const labels = <T extends string>(table: Readonly<Record<T, number>>) =>
 const ACTIONS = ['log', 'email', 'suspend'] as const
 export const STAGES = ['off', 'shadow', 'log', 'notify', 'enforce'] as const
 export type Stage = (typeof STAGES)[number]
-export type SuspendTarget = (typeof SUSPEND_TARGETS)[number]
 const ONCE = ['cycle', 'episode', 'occurrence'] as const
 export const RESOLVE = ['log', 'email', 'none'] as const
 export type Resolve = (typeof RESOLVE)[number]

@@ -1,7 +1,7 @@
 /** Suspensions that rules may only log: a work list, one row for a rule and a subject. */
 import { sql } from 'kysely'
+import type { SuspendTarget } from '../../../domain/enforcement/suspend.ts'
 import { fromCoded, type Subject, type SubjectCode, toCoded } from '../../../domain/watchdog/subject.ts'
-import type { SuspendTarget } from '../../../rules/rule-file.ts'
 import { mine, type PlatformTx, type TenantTx } from '../../../store/tenancy.ts'
 
 /** A rule that would suspend a SIM, or SIMs of a pool. */
