@@ -28,12 +28,16 @@ export interface Page<T> {
   readonly pagination: Pagination
 }
 
+/** Query field with the size of a page. */
+export const pageSize = (usual: number) =>
+  Type.Optional(
+    Type.Integer({ minimum: 1, maximum: 100, default: usual, description: 'Most items of the page, 1 to 100' }),
+  )
+
 /** Query fields that select a page. Service document, section 8. */
 export const pageQuery = {
   page: Type.Optional(Type.Integer({ minimum: 1, maximum: 2_147_483_647, default: 1, description: 'Page, from 1' })),
-  pageSize: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: 100, default: 100, description: 'Most items of the page, 1 to 100' }),
-  ),
+  pageSize: pageSize(100),
 }
 export const PageQuery = Type.Object(pageQuery)
 export type PageQuery = Static<typeof PageQuery>

@@ -57,8 +57,15 @@ export const optional = <T extends TSchema & { readonly type?: string; readonly 
 export const anyCase = (words: readonly string[]): string =>
   `^(${words.map((word) => word.replaceAll(/[a-z]/gi, (c) => `[${c.toUpperCase()}${c.toLowerCase()}]`)).join('|')})$`
 
+/** One of these words. */
+export const oneOf = <const T extends readonly string[]>(values: T, description?: string) =>
+  Type.Unsafe<T[number]>({ type: 'string', enum: [...values], ...(description !== undefined && { description }) })
+
 /** An instant: ISO 8601 in UTC. */
 export const Instant = (description: string) => Type.String({ format: 'date-time', description })
+
+/** How many there are. */
+export const Count = (description: string) => Type.Integer({ minimum: 0, description })
 
 /** An identifier: a positive integer. */
 export const Id = (description: string) => Type.Integer({ description, minimum: 1, maximum: Number.MAX_SAFE_INTEGER })

@@ -1,33 +1,26 @@
 /** Alerts, as operators see them. */
 import { type Static, Type } from 'typebox'
 import { pageQuery } from '../page.ts'
-import { Id, Instant, nullable, optional, strictObject, Text } from '../schema.ts'
-import { SUBJECT_KINDS, type SubjectKind } from '../watchdog/subject.ts'
+import { Count, Id, Instant, nullable, oneOf, optional, strictObject, Text } from '../schema.ts'
+import { SUBJECT_KINDS } from '../watchdog/subject.ts'
 
-const PHASES = ['pending', 'firing', 'recovering'] as const
-type OpenPhase = (typeof PHASES)[number]
-const Phase = Type.Unsafe<OpenPhase>({
-  type: 'string',
-  enum: [...PHASES],
-  description:
-    'pending: its `for` is not over; firing: its conditions are met, or its `clear` is not; recovering: they no longer are, and its `keepFiring` is not over',
-})
-const WITHHELD = ['silenced', 'inhibited', 'unsubscribed', 'held', 'nodata', 'stage', 'mode'] as const
-const Withheld = Type.Unsafe<(typeof WITHHELD)[number]>({
-  type: 'string',
-  enum: [...WITHHELD],
-  description:
-    'silenced: a silence holds back its mails; inhibited: another alert that is mailed says more of the same; unsubscribed: the tenant wants no mails of alerts of its level; held: its rule began to fire on many subjects at once, and the guard waits for a person; nodata: the usage feed is stale, and it stays as it is; stage, mode: its rule may not do all it asks for, by its stage or the watchdog mode of its subject',
-})
+const Phase = oneOf(
+  ['pending', 'firing', 'recovering'],
+  'pending: its `for` is not over; firing: its conditions are met, or its `clear` is not; recovering: they no longer are, and its `keepFiring` is not over',
+)
+const Withheld = oneOf(
+  ['silenced', 'inhibited', 'unsubscribed', 'held', 'nodata', 'stage', 'mode'],
+  'silenced: a silence holds back its mails; inhibited: another alert that is mailed says more of the same; unsubscribed: the tenant wants no mails of alerts of its level; held: its rule began to fire on many subjects at once, and the guard waits for a person; nodata: the usage feed is stale, and it stays as it is; stage, mode: its rule may not do all it asks for, by its stage or the watchdog mode of its subject',
+)
 const Rule = Text('Name of the rule', 'pool-overage', { minLength: 1, maxLength: 100 })
 
 export const Alert = strictObject(
   {
     rule: Rule,
-    ruleVersion: Type.Integer({ minimum: 0, description: 'Version of the rule set that last changed it' }),
+    ruleVersion: Count('Version of the rule set that last changed it'),
     subject: strictObject({
-      kind: Type.Unsafe<SubjectKind>({ type: 'string', enum: [...SUBJECT_KINDS], description: 'What it is about' }),
-      id: Type.Integer({ minimum: 0, description: 'Id of the SIM or the pool; 0 for the tenant' }),
+      kind: oneOf(SUBJECT_KINDS, 'What it is about'),
+      id: Count('Id of the SIM or the pool; 0 for the tenant'),
       label: nullable(
         Type.String({ description: 'ICCID and tag of the SIM, or name of the pool; null for the tenant' }),
       ),
@@ -36,7 +29,7 @@ export const Alert = strictObject(
     phase: Phase,
     since: Instant('Since when it is in this phase'),
     metSince: Instant('Since when its conditions are met'),
-    times: Type.Integer({ minimum: 0, description: 'How often it has fired in this cycle, or in all' }),
+    times: Count('How often it has fired in this cycle, or in all'),
     isLogged: Type.Boolean({ description: 'Whether the watchdog log says that it fires' }),
     isMailed: Type.Boolean({ description: 'Whether a notice that it fires was given to a mail, or waits for one' }),
     silencedUntil: nullable(Instant('Until when silences hold back its notice; null: none does')),

@@ -4,15 +4,13 @@ import { codeSchema, LogLevel } from '../codes.ts'
 import { cursorQuery } from '../cursor.ts'
 import { DateFilter, pageQuery } from '../page.ts'
 import { RuleVersion } from '../rules/rule-change.ts'
-import { Id, Instant, nullable, strictObject, Text } from '../schema.ts'
+import { Id, Instant, nullable, oneOf, strictObject, Text } from '../schema.ts'
 
-const DOES = ['log', 'mail', 'suspend'] as const
-export type ShadowAct = (typeof DOES)[number]
-const Does = Type.Unsafe<ShadowAct>({
-  type: 'string',
-  enum: [...DOES],
-  description: 'What it would have done: written to the watchdog log, mailed, or suspended',
-})
+const Does = oneOf(
+  ['log', 'mail', 'suspend'],
+  'What it would have done: written to the watchdog log, mailed, or suspended',
+)
+export type ShadowAct = Static<typeof Does>
 
 export const ShadowEntry = strictObject({
   id: Id('Id of the entry'),

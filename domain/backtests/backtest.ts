@@ -2,47 +2,45 @@
 import { type Static, Type } from 'typebox'
 import { Actor } from '../caller.ts'
 import { RuleVersion } from '../rules/rule-change.ts'
-import { Id, Instant, nullable, strictObject, Text } from '../schema.ts'
+import { Count, Id, Instant, nullable, oneOf, strictObject, Text } from '../schema.ts'
+import { SUBJECT_KINDS } from '../watchdog/subject.ts'
 
 /** Most billing cycles of a backtest. */
 export const MOST_CYCLES = 3
 
-const count = (description: string) => Type.Integer({ minimum: 0, description })
 const perDay = (description: string) => Type.Number({ minimum: 0, description })
 
 const RuleCounts = strictObject({
   rule: Text('Name of the rule', 'sim-overage'),
-  entries: count('Entries of the watchdog log'),
-  fired: count('Alerts that fired'),
-  wouldLog: count('In stage `shadow`: entries that it would have written'),
-  wouldMail: count('In stage `shadow`: notices that it would have mailed'),
-  wouldSuspend: count('Suspensions that its stage or the mode of the subject kept it from'),
-  suspended: count('Suspensions'),
+  entries: Count('Entries of the watchdog log'),
+  fired: Count('Alerts that fired'),
+  wouldLog: Count('In stage `shadow`: entries that it would have written'),
+  wouldMail: Count('In stage `shadow`: notices that it would have mailed'),
+  wouldSuspend: Count('Suspensions that its stage or the mode of the subject kept it from'),
+  suspended: Count('Suspensions'),
 })
 /** Effects of a rule. */
 export type RuleCounts = Static<typeof RuleCounts>
 
-const KINDS = ['sim', 'pool', 'tenant'] as const
 const Loud = strictObject({
-  kind: Type.Unsafe<(typeof KINDS)[number]>({ type: 'string', enum: [...KINDS], description: 'What the subject is' }),
+  kind: oneOf(SUBJECT_KINDS, 'What the subject is'),
   id: nullable(Id('Id of the SIM or the pool; null: the tenant')),
   label: Text('Tag or ICCID of the SIM, or name of the pool', 'meter 17'),
-  entries: count('Its entries'),
+  entries: Count('Its entries'),
 })
 /** Subjects with the most entries. `id` is of a SIM or a pool; null: of the tenant. */
 export type Loud = Static<typeof Loud>
 
 const BesideLog = strictObject({
-  both: count('Entries that the replay and the log have'),
-  onlyReplay: count('Entries that only the replay has'),
-  onlyLog: count('Entries that only the log has'),
+  both: Count('Entries that the replay and the log have'),
+  onlyReplay: Count('Entries that only the replay has'),
+  onlyLog: Count('Entries that only the log has'),
   examples: Type.Array(
     strictObject({
-      where: Type.Unsafe<'replay' | 'log'>({
-        type: 'string',
-        enum: ['replay', 'log'],
-        description: '`replay`: only these rules wrote it; `log`: only the tenant’s log has it',
-      }),
+      where: oneOf(
+        ['replay', 'log'],
+        '`replay`: only these rules wrote it; `log`: only the tenant’s log has it',
+      ),
       key: Text('Key of the entry', 'sim-overage/sim/7/2026-11/1/fired'),
       at: Instant('When'),
       message: Text('What it says', 'SIM meter 17 is 5 MB over its limit.'),
@@ -58,25 +56,25 @@ export const BacktestReport = strictObject({
   from: Instant('Start of the first cycle'),
   until: Instant('End of the last'),
   version: nullable(Type.Integer({ minimum: 1, description: 'Version of the rules; null: files that are not stored' })),
-  records: count('Usage records that were replayed'),
-  seconds: count('How long it took'),
+  records: Count('Usage records that were replayed'),
+  seconds: Count('How long it took'),
   rules: Type.Array(RuleCounts, { description: 'What each rule did; one that did nothing is left out' }),
   mails: Type.Array(
-    strictObject({ recipient: Text('Address', 'billing@meadow.example'), mails: count('Mails to it') }),
+    strictObject({ recipient: Text('Address', 'billing@meadow.example'), mails: Count('Mails to it') }),
     { description: 'Mails by recipient' },
   ),
   noise: strictObject({
     entriesPerDay: perDay('Entries a day'),
     mailsPerDay: perDay('Mails a day'),
-    fired: count('Alerts that fired'),
-    overWithinHour: count('Those of them that ended within an hour'),
+    fired: Count('Alerts that fired'),
+    overWithinHour: Count('Those of them that ended within an hour'),
     loudest: Type.Array(Loud, { description: 'The subjects with the most entries' }),
   }),
   log: BesideLog,
   undecided: strictObject({
-    records: count('Usage records that do not count: a correction would take a total below 0'),
-    tickets: count('Tickets of persons that do not fit what these rules have done'),
-    settings: count('Changes of settings of SIMs and pools that are not there'),
+    records: Count('Usage records that do not count: a correction would take a total below 0'),
+    tickets: Count('Tickets of persons that do not fit what these rules have done'),
+    settings: Count('Changes of settings of SIMs and pools that are not there'),
   }),
   limits: Type.Array(Text('One of them', 'Tickets take effect when they ended.'), {
     description: 'What a backtest cannot know',
@@ -85,23 +83,18 @@ export const BacktestReport = strictObject({
 /** Result of a backtest. */
 export type BacktestReport = Static<typeof BacktestReport>
 
-const STATES = ['queued', 'running', 'done', 'failed'] as const
 const fields = {
   id: Id('Id of the backtest'),
   tenantId: Text('Whose past', 'tf622080bc0a0'),
   version: nullable({ ...RuleVersion, description: 'Version of the rules; null: files that are not stored' }),
   cycles: Type.Integer({ description: 'How many of the billing cycles that ended last' }),
-  state: Type.Unsafe<(typeof STATES)[number]>({
-    type: 'string',
-    enum: [...STATES],
-    description: 'One runs at a time, the oldest first',
-  }),
+  state: oneOf(['queued', 'running', 'done', 'failed'], 'One runs at a time, the oldest first'),
   actor: nullable(Actor),
   askedAt: Instant('When it was asked for'),
   startedAt: nullable(Instant('When it was begun last; null: not yet')),
   endedAt: nullable(Instant('When it was done or failed; null: not yet')),
-  records: nullable(count('Usage records in all; null: not counted yet')),
-  recordsDone: count('Usage records that are replayed'),
+  records: nullable(Count('Usage records in all; null: not counted yet')),
+  recordsDone: Count('Usage records that are replayed'),
   failure: nullable(Text('Why it failed; else null', 'The backtest has taken 30 minutes: take fewer cycles.')),
 }
 

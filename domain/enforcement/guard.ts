@@ -1,7 +1,7 @@
 /** The guard: permits that rules request before they suspend, holds, and a tenant's settings. */
 import { type Static, Type } from 'typebox'
 import { pageQuery } from '../page.ts'
-import { Id, Instant, nullable, optional, strictObject, Text } from '../schema.ts'
+import { Count, Id, Instant, nullable, oneOf, optional, strictObject, Text } from '../schema.ts'
 
 const Rule = Text('Name of the rule that asks', 'pool-overage', { minLength: 1, maxLength: 100 })
 const CycleKey = Text('Key of the billing cycle', '2026-11', { minLength: 1, maxLength: 32 })
@@ -44,16 +44,17 @@ export const PermitResponse = strictObject({
 })
 export type PermitResponse = Static<typeof PermitResponse>
 
-const HOLD_STATES = ['held', 'released', 'discarded', 'lapsed'] as const
-export type HoldState = (typeof HOLD_STATES)[number]
-const HoldStateSchema = Type.Unsafe<HoldState>({
-  type: 'string',
-  enum: [...HOLD_STATES],
-  description: 'held waits for a person; lapsed: its cycle has ended without a decision',
-})
+const HoldStateSchema = oneOf(
+  ['held', 'released', 'discarded', 'lapsed'],
+  'held waits for a person; lapsed: its cycle has ended without a decision',
+)
+export type HoldState = Static<typeof HoldStateSchema>
 
-const HELD = ['suspensions', 'alerts'] as const
-export type HoldSubject = (typeof HELD)[number]
+const HoldSubjectSchema = oneOf(
+  ['suspensions', 'alerts'],
+  'suspensions of a rule; or its alerts: they are logged, but neither mailed nor acted on',
+)
+export type HoldSubject = Static<typeof HoldSubjectSchema>
 
 /**
  * The scope of a count and a hold of the guard: the suspensions of one rule in one version of the rules, in a pool or
@@ -70,28 +71,15 @@ export interface GuardScope {
 
 export const Hold = strictObject({
   id: HoldId,
-  what: Type.Unsafe<HoldSubject>({
-    type: 'string',
-    enum: [...HELD],
-    description: 'suspensions of a rule; or its alerts: they are logged, but neither mailed nor acted on',
-  }),
+  what: HoldSubjectSchema,
   rule: Rule,
-  ruleVersion: Type.Integer({
-    minimum: 0,
-    description: 'Version of the rule set; 0 for alerts, which are held in any',
-  }),
+  ruleVersion: Count('Version of the rule set; 0 for alerts, which are held in any'),
   poolId: nullable(Id('Pool whose suspensions are held; null: the tenant’s')),
   cycle: CycleKey,
   state: HoldStateSchema,
-  suspended: Type.Integer({
-    minimum: 0,
-    description: 'Suspensions, or subjects told of, in the hour before it opened',
-  }),
-  allowed: Type.Integer({ minimum: 0, description: 'How many the settings let through in an hour' }),
-  waiting: Type.Integer({
-    minimum: 0,
-    description: 'SIMs (or subjects of alerts) that wait for the decision; once it is taken: that it was about',
-  }),
+  suspended: Count('Suspensions, or subjects told of, in the hour before it opened'),
+  allowed: Count('How many the settings let through in an hour'),
+  waiting: Count('SIMs (or subjects of alerts) that wait for the decision; once it is taken: that it was about'),
   openedAt: Instant('Since when'),
   decidedAt: nullable(Instant('When it was released or discarded')),
   decidedBy: nullable(Text('Id of the API key that decided', '6a34354728b4')),
@@ -104,52 +92,31 @@ export type HoldQuery = Static<typeof HoldQuery>
 export const HoldResponse = strictObject({
   id: HoldId,
   state: HoldStateSchema,
-  decided: Type.Integer({ minimum: 0, description: 'SIMs, or subjects of alerts, that it was about' }),
+  decided: Count('SIMs, or subjects of alerts, that it was about'),
 })
 export type HoldResponse = Static<typeof HoldResponse>
 
-const Least = Type.Integer({
-  minimum: 0,
-  maximum: 1_000_000,
-  description: 'Suspensions by one rule in an hour that are always let through',
-  examples: [20],
-})
-const Pct = Type.Number({
-  minimum: 0,
-  maximum: 100,
-  description: 'Share of the pool’s or tenant’s SIMs, in percent, that is let through where it is more',
-  examples: [5],
-})
-const Enabled = Type.Boolean({ description: 'Whether the watchdog may suspend; off: it only says what it would do' })
+const least = (description: string, example: number) =>
+  Type.Integer({ minimum: 0, maximum: 1_000_000, description, examples: [example] })
+const pct = (description: string, example: number) =>
+  Type.Number({ minimum: 0, maximum: 100, description, examples: [example] })
 
-const AlertLeast = Type.Integer({
-  minimum: 0,
-  maximum: 1_000_000,
-  description: 'Subjects that one rule may begin to mail or to act on in an hour, always',
-  examples: [50],
-})
-const AlertPct = Type.Number({
-  minimum: 0,
-  maximum: 100,
-  description: 'The same as a share of the tenant’s SIMs or pools, in percent, where it is more',
-  examples: [2],
-})
-
-export const EnforcementSettings = strictObject({
-  enabled: Enabled,
-  guardLeast: Least,
-  guardPct: Pct,
-  alertGuardLeast: AlertLeast,
-  alertGuardPct: AlertPct,
-})
+const settings = {
+  enabled: Type.Boolean({ description: 'Whether the watchdog may suspend; off: it only says what it would do' }),
+  guardLeast: least('Suspensions by one rule in an hour that are always let through', 20),
+  guardPct: pct('Share of the pool’s or tenant’s SIMs, in percent, that is let through where it is more', 5),
+  alertGuardLeast: least('Subjects that one rule may begin to mail or to act on in an hour, always', 50),
+  alertGuardPct: pct('The same as a share of the tenant’s SIMs or pools, in percent, where it is more', 2),
+}
+export const EnforcementSettings = strictObject(settings)
 export type EnforcementSettings = Static<typeof EnforcementSettings>
 export const EnforcementChange = strictObject(
   {
-    enabled: optional(Enabled),
-    guardLeast: optional(Least),
-    guardPct: optional(Pct),
-    alertGuardLeast: optional(AlertLeast),
-    alertGuardPct: optional(AlertPct),
+    enabled: optional(settings.enabled),
+    guardLeast: optional(settings.guardLeast),
+    guardPct: optional(settings.guardPct),
+    alertGuardLeast: optional(settings.alertGuardLeast),
+    alertGuardPct: optional(settings.alertGuardPct),
   },
   { examples: [{ enabled: true, guardLeast: 20, guardPct: 5, alertGuardLeast: 50, alertGuardPct: 2 }] },
 )

@@ -1,6 +1,6 @@
 /** Undoes the suspensions of one rule: the request, and the data that its workflow reads and sends. */
 import { type Static, Type } from 'typebox'
-import { Id, Instant, nullable, optional, strictObject, Text } from '../schema.ts'
+import { Count, Id, Instant, nullable, optional, strictObject, Text } from '../schema.ts'
 
 const Rule = Text('Name of the rule', 'pool-overage', { minLength: 1, maxLength: 100 })
 
@@ -34,7 +34,7 @@ export type SuspensionToUndo = Static<typeof SuspensionToUndo>
 
 export const UndoPage = strictObject({
   suspensions: Type.Array(SuspensionToUndo, { description: 'By SIM id' }),
-  total: Type.Integer({ minimum: 0, description: 'SIMs of this page and those after it' }),
+  total: Count('SIMs of this page and those after it'),
   nextAfterSimId: nullable(Id('Ask for what follows this SIM; null at the end')),
 })
 

@@ -3,10 +3,9 @@
  * /internal/cycles/{key}/plan. Its size is bounded: a list has its first entries, and the number of further ones.
  */
 import { type Static, type TSchema, Type } from 'typebox'
-import { Id, Instant, nullable, strictObject } from '../schema.ts'
+import { Count, Id, Instant, nullable, strictObject } from '../schema.ts'
 import { PoolChange } from './month-end.ts'
 
-const Count = (description: string) => Type.Integer({ minimum: 0, description })
 const Money = (what: string) => Type.Integer({ description: `${what}, in micro-units of the currency` })
 
 /** Most entries of each list in a plan. Together some 700 kB. */
@@ -33,7 +32,7 @@ const charges = {
 }
 
 export const PlannedPool = strictObject({
-  poolId: Type.Integer({ minimum: 0, description: 'Pool; 0: outside pools' }),
+  poolId: Count('Pool; 0: outside pools'),
   poolName: Type.String({ description: "The pool's name; empty outside pools" }),
   lines: Count('Lines of the statement: its own and its SIMs’'),
   ...amounts,

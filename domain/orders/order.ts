@@ -3,8 +3,8 @@ import { type Static, Type } from 'typebox'
 import { codeSchema, metadataOf, OrderType } from '../codes.ts'
 import { cursorQuery } from '../cursor.ts'
 import { ServiceError } from '../errors.ts'
-import { codeList, DateFilter, type PageRequest, pageQuery, pageRequest } from '../page.ts'
-import { anyCase, Iccid, Id, Instant, Label, nullable, optional, strictObject } from '../schema.ts'
+import { codeList, DateFilter, type PageRequest, pageQuery, pageRequest, pageSize } from '../page.ts'
+import { anyCase, Iccid, Id, Instant, Label, nullable, oneOf, optional, strictObject } from '../schema.ts'
 
 /** Only Pending and Cancelled are in the specification; the others are our own. These are words, not codes. */
 export const ORDER_STATUSES = [
@@ -23,8 +23,8 @@ export const MOST_ORDERED = 10_000
 /** In units of the currency. Multiplied by {@link MOST_ORDERED}, it is still exact in micro-units. */
 const PRICE_MAX = 100_000
 
-const text = (description: string, maxLength = 1000) => Type.String({ maxLength, description })
-const ADDRESS = {
+const text = (description: string) => nullable(Type.String({ maxLength: 1000, description }))
+const address = {
   shippingCompany: text('Delivery company name'),
   shippingLine1: text('Address line 1'),
   shippingLine2: text('Address line 2'),
@@ -33,34 +33,14 @@ const ADDRESS = {
   shippingPostcode: text('Postcode / ZIP'),
   shippingExtraInfo: text('Delivery instructions'),
 }
-type AddressField = keyof typeof ADDRESS
+type AddressField = keyof typeof address
 export type OrderAddress = Readonly<Record<AddressField, string | null>>
-export const ADDRESS_FIELDS: readonly AddressField[] = [
-  'shippingCompany',
-  'shippingLine1',
-  'shippingLine2',
-  'shippingCity',
-  'shippingCountry',
-  'shippingPostcode',
-  'shippingExtraInfo',
-]
+export const ADDRESS_FIELDS = Object.keys(address).filter((field): field is AddressField => field in address)
 
-/** Address fields of a request, all optional. */
-const givenAddress = {
-  shippingCompany: optional(ADDRESS.shippingCompany),
-  shippingLine1: optional(ADDRESS.shippingLine1),
-  shippingLine2: optional(ADDRESS.shippingLine2),
-  shippingCity: optional(ADDRESS.shippingCity),
-  shippingCountry: optional(ADDRESS.shippingCountry),
-  shippingPostcode: optional(ADDRESS.shippingPostcode),
-  shippingExtraInfo: optional(ADDRESS.shippingExtraInfo),
-}
+/** Address fields of a request. */
+const givenAddress = Type.Partial(Type.Object(address)).properties
 
-const Status = Type.Unsafe<OrderStatus>({
-  type: 'string',
-  enum: [...ORDER_STATUSES],
-  description: 'Order status: a string, not a code',
-})
+const Status = oneOf(ORDER_STATUSES, 'Order status: a string, not a code')
 const Quantity = Type.Integer({
   minimum: 1,
   maximum: MOST_ORDERED,
@@ -78,13 +58,7 @@ const fields = {
   date: Instant('Order date'),
   paymentInvoiceId: nullable(Type.String({ description: 'Payment provider invoice reference' })),
   paymentReceiptUrl: nullable(Type.String({ description: 'Link to the payment provider receipt' })),
-  shippingCompany: nullable(ADDRESS.shippingCompany),
-  shippingLine1: nullable(ADDRESS.shippingLine1),
-  shippingLine2: nullable(ADDRESS.shippingLine2),
-  shippingCity: nullable(ADDRESS.shippingCity),
-  shippingCountry: nullable(ADDRESS.shippingCountry),
-  shippingPostcode: nullable(ADDRESS.shippingPostcode),
-  shippingExtraInfo: nullable(ADDRESS.shippingExtraInfo),
+  ...address,
   trackingNumber: nullable(Type.String({ description: 'Carrier tracking number' })),
   shippingCarrier: nullable(Type.String({ description: 'Carrier name' })),
 }
@@ -155,14 +129,7 @@ export const OrderQuery = Type.Object({
   date: Type.Optional(DateFilter),
   ...pageQuery,
   ...cursorQuery('orders'),
-  pageSize: Type.Optional(
-    Type.Integer({
-      minimum: 1,
-      maximum: 100,
-      default: ORDERS_A_PAGE,
-      description: 'Most items of the page, 1 to 100',
-    }),
-  ),
+  pageSize: pageSize(ORDERS_A_PAGE),
 })
 export type OrderQuery = Static<typeof OrderQuery>
 

@@ -1,12 +1,8 @@
 /** Why rules fired or did not, for an entry of the log or a subject now. Texts repeat the fields in words. */
 import { type Static, Type } from 'typebox'
 import { codeSchema, LogLevel, WatchdogMode } from '../codes.ts'
-import { Id, Instant, nullable, strictObject, Text } from '../schema.ts'
+import { Count, Id, Instant, nullable, oneOf, strictObject, Text } from '../schema.ts'
 import { SUBJECT_KINDS } from '../watchdog/subject.ts'
-
-/** Field of a `enum` of texts. */
-const oneOf = <const T extends readonly string[]>(values: T, description: string) =>
-  Type.Unsafe<T[number]>({ type: 'string', enum: [...values], description })
 
 const Words = (description: string) => Type.String({ description })
 const Value = (description: string) =>
@@ -58,7 +54,7 @@ const Move = strictObject({
   fact: Type.String({ description: 'The fact that has to move' }),
   from: Value('Its value; null: unknown'),
   to: Value('The value from which on it is enough; null: any other than it has'),
-  direction: oneOf(['rises', 'falls', 'becomes'] as const, 'Which way'),
+  direction: oneOf(['rises', 'falls', 'becomes'], 'Which way'),
   by: nullable(Type.Number({ description: 'How far, in its unit; null: it is no distance' })),
   isBeyond: Type.Boolean({ description: 'Whether `to` itself is not enough, but anything beyond it is' }),
 })
@@ -126,7 +122,7 @@ const Entry = strictObject({
 })
 const Mail = strictObject({
   id: nullable(Type.String({ description: 'Message-ID; null: it has not been composed yet' })),
-  status: oneOf(['waiting', 'pending', 'sent', 'failed'] as const, 'waiting: to be grouped with others'),
+  status: oneOf(['waiting', 'pending', 'sent', 'failed'], 'waiting: to be grouped with others'),
   recipient: nullable(Type.String({ description: 'To whom; null: not known yet' })),
   at: Instant('When it was sent, or is due'),
 })
@@ -138,12 +134,12 @@ const Ticket = strictObject({
 })
 const Workflow = strictObject({
   id: Type.String({ description: 'Workflow id; `simherd workflows show` shows what it did' }),
-  state: oneOf(['requested', 'started', 'held'] as const, 'held: a person has ended it, not again in this cycle'),
+  state: oneOf(['requested', 'started', 'held'], 'held: a person has ended it, not again in this cycle'),
   at: Instant('When it was started, or is to be asked'),
 })
 const Hold = strictObject({
   id: Id('Hold of the guard'),
-  state: oneOf(['held', 'released', 'discarded', 'lapsed'] as const, 'held: waits for a person'),
+  state: oneOf(['held', 'released', 'discarded', 'lapsed'], 'held: waits for a person'),
 })
 const Consequences = strictObject(
   {
@@ -215,11 +211,11 @@ const EXAMPLE = {
 
 export const Explanation = strictObject(
   {
-    of: oneOf(['entry', 'subject'] as const, 'entry: what was then; subject: what an evaluation would find now'),
+    of: oneOf(['entry', 'subject'], 'entry: what was then; subject: what an evaluation would find now'),
     at: Instant('The instant that it is of'),
     subject: strictObject({
       kind: oneOf(SUBJECT_KINDS, 'Kind of subject'),
-      id: Type.Integer({ minimum: 0, description: 'SIM or pool id; 0 for the tenant' }),
+      id: Count('SIM or pool id; 0 for the tenant'),
       label: Type.String({ description: 'As people know it' }),
     }),
     cycle: nullable(Type.String({ description: 'Key of the billing cycle' })),

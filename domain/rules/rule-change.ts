@@ -1,7 +1,7 @@
 /** Changes of the rules, and their history, as the internal interface has them. */
 import { type Static, Type } from 'typebox'
 import { Actor, RequestId } from '../caller.ts'
-import { Instant, Label, nullable, strictObject, Text } from '../schema.ts'
+import { Instant, Label, nullable, oneOf, strictObject, Text } from '../schema.ts'
 
 export const RuleVersion = Type.Integer({ minimum: 1, maximum: 2_147_483_647, description: 'Version of the rules' })
 
@@ -28,15 +28,9 @@ export const ChangedRules = strictObject({
 })
 export type ChangedRules = Static<typeof ChangedRules>
 
-const KINDS = ['pushed', 'activated'] as const
-
 /** An entry of the history. */
 export const RuleChange = strictObject({
-  change: Type.Unsafe<(typeof KINDS)[number]>({
-    type: 'string',
-    enum: [...KINDS],
-    description: '`pushed`: the version came in; `activated`: it was put in force',
-  }),
+  change: oneOf(['pushed', 'activated'], '`pushed`: the version came in; `activated`: it was put in force'),
   version: RuleVersion,
   at: Instant('When'),
   author: Type.String({ description: 'Who, as they named themselves' }),

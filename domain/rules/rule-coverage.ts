@@ -3,12 +3,8 @@
  * repeat the fields in words.
  */
 import { type Static, Type } from 'typebox'
-import { Instant, nullable, strictObject } from '../schema.ts'
+import { Count, Instant, nullable, oneOf, strictObject } from '../schema.ts'
 import { SUBJECT_KINDS } from '../watchdog/subject.ts'
-
-const Count = (description: string) => Type.Integer({ minimum: 0, description })
-const oneOf = <const T extends readonly string[]>(values: T, description: string) =>
-  Type.Unsafe<T[number]>({ type: 'string', enum: [...values], description })
 
 /** Reasons why a subject has no effective rule, in the order of checks. Each subject counts under the first. */
 export const UNCOVERED_REASONS = [
@@ -36,7 +32,7 @@ const Without = strictObject({
   count: Count('Subjects without an effective rule for this reason'),
   examples: Type.Array(
     strictObject({
-      id: Type.Integer({ minimum: 0, description: 'SIM or pool id; 0 for the tenant' }),
+      id: Count('SIM or pool id; 0 for the tenant'),
       label: Type.String({ description: 'As people know it' }),
     }),
     { maxItems: MOST_EXAMPLES, description: `The first by id, at most ${MOST_EXAMPLES}` },

@@ -1,7 +1,7 @@
 /** Imports of SIMs: those not yet provisioned, and those that already exist at the carrier. */
 import { type Static, Type } from 'typebox'
 import { codeSchema, SimStatus } from '../codes.ts'
-import { Id, optional, strictObject, Text } from '../schema.ts'
+import { Count, Id, oneOf, optional, strictObject, Text } from '../schema.ts'
 import { MOST_TOTAL, MOST_UNITS } from '../usage/usage-record.ts'
 import { NewSim } from './sim.ts'
 
@@ -67,16 +67,14 @@ const REJECTIONS = [
 ] as const
 export type Rejection = (typeof REJECTIONS)[number]
 
-const count = (description: string) => Type.Integer({ minimum: 0, description })
-
 /** Totals of the SIMs of an import. */
 export const ImportTotals = strictObject({
-  unprovisioned: count('SIMs that are Unprovisioned'),
-  active: count('SIMs that are Active'),
-  suspended: count('SIMs that are Suspended'),
-  usageBytes: count('Bytes used in the running billing cycle so far'),
-  voiceSeconds: count('Seconds of voice in the running billing cycle so far'),
-  smsCount: count('Messages in the running billing cycle so far'),
+  unprovisioned: Count('SIMs that are Unprovisioned'),
+  active: Count('SIMs that are Active'),
+  suspended: Count('SIMs that are Suspended'),
+  usageBytes: Count('Bytes used in the running billing cycle so far'),
+  voiceSeconds: Count('Seconds of voice in the running billing cycle so far'),
+  smsCount: Count('Messages in the running billing cycle so far'),
 })
 export type ImportTotals = Static<typeof ImportTotals>
 
@@ -84,7 +82,7 @@ const outcome = {
   rejected: Type.Array(
     strictObject({
       index: Type.Integer({ description: 'Place in the request, from 0' }),
-      code: Type.Unsafe<Rejection>({ type: 'string', enum: [...REJECTIONS] }),
+      code: oneOf(REJECTIONS),
       detail: Type.String({ description: 'Why: the field, what was got, what was expected; of files the line too' }),
     }),
   ),

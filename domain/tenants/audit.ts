@@ -2,7 +2,7 @@
 import { type Static, Type } from 'typebox'
 import { Actor, KeyId, RequestId } from '../caller.ts'
 import { DateFilter, pageQuery } from '../page.ts'
-import { Id, Instant, nullable, strictObject } from '../schema.ts'
+import { Id, Instant, nullable, oneOf, strictObject } from '../schema.ts'
 
 /** Things that a caller can change, and the activation codes of eSIMs, which a caller can read. */
 export const AUDIT_SUBJECTS = [
@@ -30,11 +30,7 @@ export const AUDIT_SUBJECTS = [
 ] as const
 export type AuditSubject = (typeof AUDIT_SUBJECTS)[number]
 
-const Subject = Type.Unsafe<AuditSubject>({
-  type: 'string',
-  enum: [...AUDIT_SUBJECTS],
-  description: 'The kind of thing that was changed',
-})
+const Subject = oneOf(AUDIT_SUBJECTS, 'The kind of thing that was changed')
 const SubjectId = Type.String({ maxLength: 300, description: 'Its id' })
 const WorkflowId = Type.String({
   maxLength: 300,

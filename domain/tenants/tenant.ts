@@ -1,6 +1,6 @@
 /** The tenant, and the API keys that act for it. Source: service document, section 2.7; internal interface. */
 import { type Static, Type } from 'typebox'
-import { Email, Instant, Label, nullable, optional, strictObject, Text } from '../schema.ts'
+import { Email, Instant, Label, nullable, oneOf, optional, strictObject, Text } from '../schema.ts'
 import { DURATION_PATTERN } from '../time/duration.ts'
 
 /** Value of `X-Tenant-Id` that stands for the platform itself. No tenant's id begins with an @. */
@@ -44,11 +44,10 @@ type Level = (typeof LEVELS)[number]
 /** A level, or `esim` in addition to a level: the key sees the activation codes of eSIMs. */
 export type Scope = Level | 'esim'
 
-const ScopeSchema = Type.Unsafe<Scope>({
-  type: 'string',
-  enum: [...LEVELS, 'esim'],
-  description: 'What the key may do; esim: it sees the activation codes of eSIMs too',
-})
+const ScopeSchema = oneOf(
+  [...LEVELS, 'esim'],
+  'What the key may do; esim: it sees the activation codes of eSIMs too',
+)
 
 const isLevel = (scope: Scope): scope is Level => scope !== 'esim'
 

@@ -7,7 +7,7 @@ import { codeSchema, SimStatus, TicketType } from '../codes.ts'
 import { ERRORS, type ErrorCode } from '../errors.ts'
 import { isRounded } from '../files/spreadsheet.ts'
 import { pageQuery } from '../page.ts'
-import { Iccid, Id, Instant, nullable, optional, strictObject, Text } from '../schema.ts'
+import { Count, Iccid, Id, Instant, nullable, oneOf, optional, strictObject, Text } from '../schema.ts'
 import { Tag } from '../sims/sim.ts'
 
 /** Most SIMs of one run. Its request writes them all in one transaction. */
@@ -15,13 +15,11 @@ export const MOST_SIMS = 100_000
 /** Most SIMs, and most refusals, that an answer lists. */
 export const MOST_LISTED = 1000
 
-const TYPES = ['activate', 'suspend', 'refresh', 'send-sms', 'provision', 'unassign'] as const
-export type BulkType = (typeof TYPES)[number]
-const type = Type.Unsafe<BulkType>({
-  type: 'string',
-  enum: [...TYPES],
-  description: 'What every SIM’s ticket asks for',
-})
+const type = oneOf(
+  ['activate', 'suspend', 'refresh', 'send-sms', 'provision', 'unassign'],
+  'What every SIM’s ticket asks for',
+)
+export type BulkType = Static<typeof type>
 
 /** The ticket that a type of run opens on each SIM. */
 export const TICKET_OF: Readonly<Record<BulkType, { readonly type: TicketType; readonly unassign: boolean }>> = {
@@ -110,7 +108,7 @@ export const notAnIccid = (text: string): string =>
     : `'${text}' is no ICCID: expected 18 to 22 digits`
 
 const CODES = Object.keys(ERRORS).filter((code): code is ErrorCode => code in ERRORS)
-const code = Type.Unsafe<ErrorCode>({ type: 'string', enum: CODES, description: 'Why: a code of docs/errors.md' })
+const code = oneOf(CODES, 'Why: a code of docs/errors.md')
 const count = (description: string) => Type.Integer({ description })
 const refusals = Type.Array(strictObject({ code, count: count('How many') }), { description: 'Refused, by code' })
 const INDEX = 'Place in the request, from 0; in a CSV the header does not count'
@@ -147,13 +145,11 @@ export const BulkPlan = strictObject({
 export type BulkPlan = Static<typeof BulkPlan>
 
 /** State of a SIM in a run: `waiting` for its ticket, `refused` one, or the status of its ticket. */
-const OUTCOMES = ['waiting', 'refused', 'pending', 'processing', 'complete', 'failed', 'cancelled'] as const
-export type BulkOutcome = (typeof OUTCOMES)[number]
-const outcome = Type.Unsafe<BulkOutcome>({
-  type: 'string',
-  enum: [...OUTCOMES],
-  description: 'waiting: its ticket is not opened yet; refused: it gets none; else the status of its ticket',
-})
+const outcome = oneOf(
+  ['waiting', 'refused', 'pending', 'processing', 'complete', 'failed', 'cancelled'],
+  'waiting: its ticket is not opened yet; refused: it gets none; else the status of its ticket',
+)
+export type BulkOutcome = Static<typeof outcome>
 
 const run = {
   id: Type.String({ format: 'uuid', description: 'Id of the run' }),
@@ -162,11 +158,10 @@ const run = {
   tariffId: nullable(tariffId),
   tag: nullable(Type.String({ description: TAG })),
   message: nullable(message),
-  state: Type.Unsafe<'running' | 'done' | 'cancelled'>({
-    type: 'string',
-    enum: ['running', 'done', 'cancelled'],
-    description: 'done: every ticket of it has ended; cancelled: what had not begun was cancelled',
-  }),
+  state: oneOf(
+    ['running', 'done', 'cancelled'],
+    'done: every ticket of it has ended; cancelled: what had not begun was cancelled',
+  ),
   createdAt: Instant('When it was asked for'),
   openedAt: nullable(Instant('When the last SIM had its ticket; null until then')),
   total: count('SIMs of the run'),
@@ -257,7 +252,6 @@ export const BatchRequestQuery = Type.Object({
 })
 export type BatchRequestQuery = Static<typeof BatchRequestQuery>
 
-const natural = (description: string) => Type.Integer({ minimum: 0, description })
 const reasonCode = Type.String({ description: 'A code of docs/errors.md, or the ticket’s failure code' })
 const batch = {
   id: Type.String({ format: 'uuid', description: 'Id of the batch' }),
@@ -266,31 +260,25 @@ const batch = {
     'provision-in-bulk:tf622080bc0a0:0192f4c1-7d3a-7b52-9c55-2f6f1d0c8a11',
   ),
 }
-const batchRefusals = Type.Array(strictObject({ code: reasonCode, count: natural('How many') }), {
+const batchRefusals = Type.Array(strictObject({ code: reasonCode, count: Count('How many') }), {
   description: 'Refused, by code',
 })
 
 /** Response to an accepted batch. */
 export const BatchStarted = strictObject({
   ...batch,
-  total: natural('SIMs of the request'),
-  refused: natural('Of these, rows left out because they cannot be'),
+  total: Count('SIMs of the request'),
+  refused: Count('Of these, rows left out because they cannot be'),
   refusals: batchRefusals,
 })
 export type BatchStarted = Static<typeof BatchStarted>
 
-/** States of a SIM in a batch. The last five are outcomes of its provision-and-activate. */
-const BATCH_OUTCOMES = [
-  'refused',
-  'waiting',
-  'running',
-  'activated',
-  'alreadyActive',
-  'compensated',
-  'cancelled',
-  'failed',
-] as const
-export type BatchOutcome = (typeof BATCH_OUTCOMES)[number]
+/** Outcomes of provision-and-activate. */
+export const BATCH_ENDS = ['activated', 'alreadyActive', 'compensated', 'cancelled', 'failed'] as const
+const BECAME = 'What has become of it'
+/** The state of a SIM in a batch. */
+const batchOutcome = oneOf(['refused', 'waiting', 'running', ...BATCH_ENDS], BECAME)
+export type BatchOutcome = Static<typeof batchOutcome>
 
 /** A batch with its counts. */
 export const Batch = strictObject({
@@ -298,17 +286,17 @@ export const Batch = strictObject({
   parallel,
   createdAt: Instant('When it was asked for'),
   endedAt: nullable(Instant('When its workflow had ended; null until then')),
-  total: natural('SIMs of the request'),
+  total: Count('SIMs of the request'),
   counts: strictObject(
     {
-      refused: natural('Rows that were left out'),
-      waiting: natural('Not begun'),
-      running: natural('Under way'),
-      activated: natural('Active now'),
-      alreadyActive: natural('Active there before'),
-      compensated: natural('A step failed, and what was done is undone'),
-      cancelled: natural('Cancelled, before they were begun or after: what was done is undone'),
-      failed: natural('Failed, and nothing of it to be undone'),
+      refused: Count('Rows that were left out'),
+      waiting: Count('Not begun'),
+      running: Count('Under way'),
+      activated: Count('Active now'),
+      alreadyActive: Count('Active there before'),
+      compensated: Count('A step failed, and what was done is undone'),
+      cancelled: Count('Cancelled, before they were begun or after: what was done is undone'),
+      failed: Count('Failed, and nothing of it to be undone'),
     } satisfies Record<BatchOutcome, unknown>,
     { description: 'SIMs by what has become of them; their sum is the total' },
   ),
@@ -329,8 +317,6 @@ const reason = {
   code: nullable(reasonCode),
   detail: nullable(Type.String({ description: 'The same in words' })),
 }
-const outcomes = (values: readonly BatchOutcome[]) =>
-  Type.Unsafe<BatchOutcome>({ type: 'string', enum: [...values], description: 'What has become of it' })
 
 export const BatchSim = strictObject({
   index: batchIndex,
@@ -338,7 +324,7 @@ export const BatchSim = strictObject({
   poolId: nullable(Id('Target pool')),
   tariffId: nullable(Id('Target tariff')),
   tag: nullable(Type.String({ description: 'Tag to set' })),
-  outcome: outcomes(BATCH_OUTCOMES),
+  outcome: batchOutcome,
   ...tickets,
   ...reason,
   endedAt: nullable(Instant('When it ended; null until then')),
@@ -346,7 +332,7 @@ export const BatchSim = strictObject({
 export type BatchSim = Static<typeof BatchSim>
 
 export const BatchSimQuery = Type.Object({
-  outcome: Type.Optional(outcomes(BATCH_OUTCOMES)),
+  outcome: Type.Optional(batchOutcome),
   open: Type.Optional(Type.Boolean({ description: 'Only those that have not ended: waiting or running' })),
   afterIndex: Type.Optional(
     Type.Integer({ minimum: 0, maximum: MOST_SIMS, description: 'Those behind this place; left out: from the first' }),
@@ -364,7 +350,7 @@ export type BatchSims = Static<typeof BatchSims>
 /** How a SIM of a batch ended. */
 export const BatchSimEnd = strictObject({
   index: batchIndex,
-  outcome: Type.Unsafe<Exclude<BatchOutcome, 'refused' | 'waiting' | 'running'>>(outcomes(BATCH_OUTCOMES.slice(3))),
+  outcome: oneOf(BATCH_ENDS, BECAME),
   ...tickets,
   ...reason,
 })

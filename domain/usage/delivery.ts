@@ -2,9 +2,7 @@
 import { type Static, Type } from 'typebox'
 import { Actor, KeyId, RequestId } from '../caller.ts'
 import { DateFilter, pageQuery } from '../page.ts'
-import { Id, Instant, nullable, strictObject } from '../schema.ts'
-
-const count = (description: string) => Type.Integer({ minimum: 0, description })
+import { Count, Id, Instant, nullable, oneOf, strictObject } from '../schema.ts'
 
 export const UsageDelivery = strictObject({
   id: Id('Delivery id'),
@@ -16,16 +14,15 @@ export const UsageDelivery = strictObject({
   keyId: nullable(KeyId),
   requestId: RequestId,
   outcome: nullable(
-    Type.Unsafe<'complete' | 'broken'>({
-      type: 'string',
-      enum: ['complete', 'broken'],
-      description: 'broken: it was not read to its end; what was counted until then stays. null: it has not ended',
-    }),
+    oneOf(
+      ['complete', 'broken'],
+      'broken: it was not read to its end; what was counted until then stays. null: it has not ended',
+    ),
   ),
-  accepted: count('Records counted'),
-  duplicates: count('Records that had been sent before'),
-  rejected: count('Records that were refused'),
-  bytes: count('Bytes that came, packed where they were'),
+  accepted: Count('Records counted'),
+  duplicates: Count('Records that had been sent before'),
+  rejected: Count('Records that were refused'),
+  bytes: Count('Bytes that came, packed where they were'),
   sha256: nullable(
     Type.String({
       pattern: '^[0-9a-f]{64}$',
