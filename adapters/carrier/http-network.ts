@@ -10,7 +10,7 @@
  * code here relies on it. After a lost response, the request is sent again.
  */
 
-import { credentialOf } from '../../domain/tickets/credential.ts'
+import { credentialOf } from '../../domain/tickets/carrier-refusal.ts'
 import { CarrierError, type Network } from './network.ts'
 import { quoteBody, readBounded, readResponse } from './read-response.ts'
 

@@ -1,5 +1,12 @@
 /** Decides when to probe a carrier that refuses our credentials, and when to notify people. Pure. */
+import { scryptSync } from 'node:crypto'
 import { backoffMs } from '../time/backoff.ts'
+
+/**
+ * The fingerprint of a carrier's address and our secret, 32 hex digits. By scrypt, some 50 ms a hash: even a weak secret
+ * cannot be found from it by trial.
+ */
+export const credentialOf = (url: string, secret: string): string => scryptSync(secret, url, 16).toString('hex')
 
 /** The carrier's refusals of one credential. */
 export interface CarrierRefusal {
