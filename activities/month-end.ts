@@ -2,8 +2,9 @@
 import { ApplicationFailure, heartbeat } from '@temporalio/activity'
 import { idempotent } from '../adapters/rest/client.ts'
 import type { ChangesOpened, MonthEndBatches, MonthEndCounts } from '../domain/month-end/month-end.ts'
-import type { MonthEndBatchInput, MonthEndBatchResult } from '../domain/temporal/month-end-batch.ts'
 import type {
+  MonthEndBatchInput,
+  MonthEndBatchResult,
   MonthEndResult,
   MonthEndWork,
   RetryFailedResult,

@@ -1,6 +1,6 @@
 /** Activities for the suspension of a workflow: read it, and change its end. */
 
-import type { SuspendedUntil } from '../domain/enforcement/suspend.ts'
+import type { SuspendedUntil } from '../domain/temporal/suspend-on-overage.ts'
 import type { SuspensionFound } from '../domain/enforcement/suspension-state.ts'
 import { bodyOf, type ServiceClient } from './client.ts'
 import { isStateConflict } from './tickets.ts'

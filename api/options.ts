@@ -1,7 +1,7 @@
 /** The options of the routes. */
 
 import type { WorkflowClient } from '../adapters/temporal/client.ts'
-import type { WorkflowOptions } from '../domain/temporal/workflow-options.ts'
+import type { WorkflowOptions } from '../domain/temporal/start.ts'
 import type { WebhookOptions } from '../service/channels/change-webhooks.ts'
 import type { EsimOptions } from '../service/orders/make-code.ts'
 import type { ReadRules } from '../service/rules/rules-in-force.ts'

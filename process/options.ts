@@ -2,7 +2,7 @@
 
 import { parseSecretsKeys } from '../domain/channels/parse-secrets-keys.ts'
 import { parseNetworks } from '../domain/networks.ts'
-import type { WorkflowOptions } from '../domain/temporal/workflow-options.ts'
+import type { WorkflowOptions } from '../domain/temporal/start.ts'
 import { durationMs } from '../domain/time/duration.ts'
 import type { WebhookOptions } from '../service/channels/change-webhooks.ts'
 import type { MailOptions } from '../service/channels/send-mails.ts'

@@ -7,7 +7,7 @@
  */
 import { ApplicationFailure, continueAsNew, sleep, workflowInfo } from '@temporalio/workflow'
 import { monthEndId } from '../domain/temporal/ids.ts'
-import type { MonthEndTimerInput } from '../domain/temporal/month-end-timer.ts'
+import type { MonthEndTimerInput } from '../domain/temporal/month-end-reprovision.ts'
 import type { Timeline } from '../domain/temporal/timeline.ts'
 import { backoffMs } from '../domain/time/backoff.ts'
 import { cycleAt, previousCycle } from '../domain/time/cycle.ts'

@@ -1,6 +1,6 @@
 /** `simherd workflows …`: the commands and their options. */
 import { type Command, Option } from 'commander'
-import { SUSPENDED_UNTIL } from '../../domain/enforcement/suspend.ts'
+import { SUSPENDED_UNTIL } from '../../domain/temporal/suspend-on-overage.ts'
 import { WORKFLOW_TYPES } from '../../domain/temporal/ids.ts'
 import { WORKFLOW_SIGNALS } from '../../domain/temporal/signals.ts'
 import { STATUSES } from '../../domain/workflows/workflow.ts'

@@ -4,7 +4,7 @@
  */
 
 import type { FetchResult, InternalClient } from '../../adapters/rest/client.ts'
-import type { SuspendedUntil } from '../../domain/enforcement/suspend.ts'
+import type { SuspendedUntil } from '../../domain/temporal/suspend-on-overage.ts'
 import type { Settings } from '../../process/settings.ts'
 import { askService } from '../ask-service.ts'
 import { CommandFailure, ExitCode } from '../failures.ts'

@@ -4,15 +4,16 @@
 
 import { type Static, Type } from 'typebox'
 import { codeSchema, SimStatus, WatchdogMode } from '../codes.ts'
-import { Id, Instant, nullable, optional, strictObject } from '../schema.ts'
-import { Until } from './suspend.ts'
+import { Count, Id, Instant, nullable, oneOf, optional, strictObject } from '../schema.ts'
+import { SUSPENDED_UNTIL } from '../temporal/suspend-on-overage.ts'
 
+export const Until = (description?: string) => oneOf(SUSPENDED_UNTIL, description)
 const Name = Type.String({ minLength: 1, maxLength: 200 })
 const CycleKey = Type.String({ minLength: 1, maxLength: 32, description: 'Key of the billing cycle' })
 
 /** The cause of a SIM's suspension, if it is suspended. */
 const SuspensionInfo = strictObject({
-  cause: Type.Unsafe<'user' | 'watchdog'>({ type: 'string', enum: ['user', 'watchdog'] }),
+  cause: oneOf(['user', 'watchdog']),
   rule: nullable(Name),
   cycle: nullable(CycleKey),
   until: nullable(Until()),
@@ -71,7 +72,7 @@ export const PoolEnforcement = strictObject({
   enforcementEnabled: Type.Boolean({ description: 'Whether the tenant lets the watchdog enforce' }),
   stoppedExcessBytes: Type.Integer({ description: 'What those that are suspended have above their share' }),
   passedOver: Type.Integer({ description: 'SIMs that are left alone: exempt, in a weaker mode, or held by a person' }),
-  armed: Type.Integer({ minimum: 0, description: 'SIMs that the pool has armed in the cycle' }),
+  armed: Count('SIMs that the pool has armed in the cycle'),
   rows: Type.Array(PoolRow, {
     description: 'At most 10,000; those that may be picked first, the largest excess first',
   }),
@@ -102,7 +103,7 @@ export const ActionRequest = strictObject(
     poolId: optional(Id('The pool, with tooLittleToPick')),
     cycle: CycleKey,
     rule: nullable(Name),
-    action: Type.Unsafe<Action>({ type: 'string', enum: [...ACTIONS] }),
+    action: oneOf(ACTIONS),
     counter: Type.Integer({
       minimum: 0,
       maximum: Number.MAX_SAFE_INTEGER,

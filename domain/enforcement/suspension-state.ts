@@ -2,6 +2,7 @@
 
 import type { SuspendSignal } from '../temporal/signals.ts'
 import type {
+  SuspendedUntil,
   SuspendOnOverageInput,
   SuspendOnOverageResult,
   SuspendOnOverageState,
@@ -10,7 +11,6 @@ import type {
 import { COMPLETE, type TicketEnd } from '../temporal/ticket-ends.ts'
 import type { SimAction } from './enforcement.ts'
 import type { SuspensionAnswer } from './refusal.ts'
-import type { SuspendedUntil } from './suspend.ts'
 
 export type SuspensionPhase = SuspendOnOverageState['phase']
 export type SuspensionOutcome = SuspendOnOverageResult['outcome']

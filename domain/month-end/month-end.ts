@@ -1,6 +1,6 @@
 /** Requests and responses of a tenant's month end. Source: the internal interface, /internal/cycles. */
 import { type Static, Type } from 'typebox'
-import { Id, Instant, nullable, strictObject } from '../schema.ts'
+import { Id, Instant, nullable, oneOf, strictObject } from '../schema.ts'
 
 const Count = (description: string) => Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, description })
 
@@ -36,11 +36,10 @@ export const CloseRequest = strictObject({
 /** A change queued for the end of a cycle, and its state in the month end. */
 export const QueuedChangeInfo = strictObject({
   ...PoolChange.properties,
-  state: Type.Unsafe<'queued' | 'open' | 'failed'>({
-    type: 'string',
-    enum: ['queued', 'open', 'failed'],
-    description: 'queued: no ticket yet; open: its ticket has not ended; failed: it stays queued',
-  }),
+  state: oneOf(
+    ['queued', 'open', 'failed'],
+    'queued: no ticket yet; open: its ticket has not ended; failed: it stays queued',
+  ),
   ticketId: nullable(Type.String({ description: 'Its last ticket; null where none could be opened' })),
   code: nullable(Type.String({ description: 'Why it failed: a stable code' })),
   detail: nullable(Type.String({ description: 'Why it failed, in words' })),
@@ -68,9 +67,12 @@ export const ApplyChanges = strictObject({
   }),
 })
 export type ApplyChanges = Static<typeof ApplyChanges>
+export type ChangeKind = ApplyChanges['kind']
 
 export const RetryChanges = strictObject({ kind: kindOf('unassign', 'move', 'return'), afterSimId: AfterSim })
 export type RetryChanges = Static<typeof RetryChanges>
+/** In a `return`, the month end itself resumes a suspended SIM, because the SIM's workflow no longer runs. */
+export type MonthEndKind = RetryChanges['kind']
 
 export const ReturnSims = strictObject({
   simIds: Type.Array(Id('SIM'), { minItems: 1, maxItems: 500, description: 'Suspended SIMs', examples: [[1]] }),
@@ -90,6 +92,7 @@ export const ChangesOpened = strictObject({
   nextAfterSimId: nullable(Id('Ask for what follows this SIM; null at the end')),
 })
 export type ChangesOpened = Static<typeof ChangesOpened>
+export type OpenedChange = ChangesOpened['results'][number]
 
 /** Counts of a step's SIMs. The counts except `total` add up to it. */
 const step = {

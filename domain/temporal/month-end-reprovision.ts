@@ -1,4 +1,4 @@
-/** Input, state, result and updates of month-end-reprovision. */
+/** Inputs, states, results and updates of month-end-reprovision, month-end-batch and month-end-timer. */
 
 import type { Timeline } from './timeline.ts'
 
@@ -90,4 +90,44 @@ export interface MonthEndResult {
   readonly renewed: number
   /** False if the cycle had nothing to close except its row. */
   readonly statement: boolean
+}
+
+/** A batch of a month end: SIMs with ids above `afterSimId`, up to and including `throughSimId`. */
+export interface MonthEndBatchInput {
+  readonly tenantId: string
+  readonly cycleKey: string
+  readonly kind: MonthEndWork
+  readonly afterSimId: number
+  readonly throughSimId: number
+  readonly count: number
+}
+
+export interface MonthEndBatchState extends Timeline {
+  readonly kind: MonthEndWork
+  readonly total: number
+  readonly opened: number
+  readonly refused: number
+  readonly signalled: number
+}
+
+/** Tickets opened and refused, and workflows signalled to resume their SIM. */
+export type MonthEndBatchResult = Pick<MonthEndBatchState, 'opened' | 'refused' | 'signalled'>
+
+/** Input of month-end-timer, started by a tenant's Schedule. */
+export interface MonthEndTimerInput {
+  readonly tenantId: string
+  /** Given by the Schedule, because it is fixed when the tenant is created. */
+  readonly billingCycle: string
+  /** State that a continued run takes over. */
+  readonly carried?: MonthEndTimerCarried
+}
+
+export interface MonthEndTimerCarried {
+  /** Keys of the cycles with month ends still to run, in order. */
+  readonly left: readonly string[]
+  /** Whether the month end of the first of them has begun. It is not started again, should it have failed since. */
+  readonly begun?: boolean
+  /** The last 100 cycles with completed month ends. */
+  readonly cycles: readonly { readonly cycle: string; readonly status: string }[]
+  readonly failed: readonly string[]
 }

@@ -1,7 +1,10 @@
 /** Input, state, result and updates of suspend-on-overage. */
 
-import type { SuspendedUntil } from '../enforcement/suspend.ts'
 import type { Timeline } from './timeline.ts'
+
+/** `renewal`: the SIM resumes with the next billing cycle. `manual`: it stays suspended until a person acts. */
+export const SUSPENDED_UNTIL = ['renewal', 'manual'] as const
+export type SuspendedUntil = (typeof SUSPENDED_UNTIL)[number]
 
 export interface SuspendOnOverageInput {
   readonly tenantId: string
@@ -13,7 +16,6 @@ export interface SuspendOnOverageInput {
   readonly ruleFile: string | null
   /** Grace period: how long the SIM may stay over its limit, as an ISO 8601 duration. `PT0S` suspends at once. */
   readonly grace: string
-  /** `renewal`: the SIM resumes with the next cycle. `manual`: it stays suspended until a person acts. */
   readonly until: SuspendedUntil
   /**
    * Set if the workflow starts again under its id, after its last run failed or was cancelled or terminated. It then

@@ -2,7 +2,7 @@
 
 import { type Static, Type } from 'typebox'
 import { codeSchema, metadataOf, TicketStatus, TicketType } from '../codes.ts'
-import { Until } from '../enforcement/suspend.ts'
+import { Until } from '../enforcement/enforcement.ts'
 import { codeList } from '../page.ts'
 import { Id, Instant, nullable, optional, strictObject, Text } from '../schema.ts'
 import { Tag } from '../sims/sim.ts'

@@ -1,7 +1,7 @@
 /** Temporal updates that running workflows accept, by the type that their id begins with. */
 
 import { type Static, type TSchema, Type } from 'typebox'
-import { Until } from '../enforcement/suspend.ts'
+import { Until } from '../enforcement/enforcement.ts'
 import { Instant, optional, strictObject } from '../schema.ts'
 import { DURATION_PATTERN } from '../time/duration.ts'
 

@@ -1,12 +1,12 @@
 /** Requests of the internal interface that start workflows, and how it shows runs. */
 
 import { type Static, Type } from 'typebox'
-import { Until } from '../enforcement/suspend.ts'
+import { Until } from '../enforcement/enforcement.ts'
 import { pageQuery } from '../page.ts'
-import { Iccid, Id, Instant, nullable, optional, strictObject } from '../schema.ts'
+import { Count, Iccid, Id, Instant, nullable, oneOf, optional, strictObject } from '../schema.ts'
 import { Tag } from '../sims/sim.ts'
 import { WORKFLOW_TYPES } from '../temporal/ids.ts'
-import { ALERT_SIGNALS, type AlertSignal } from '../temporal/signals.ts'
+import { ALERT_SIGNALS } from '../temporal/signals.ts'
 import { DURATION_PATTERN } from '../time/duration.ts'
 
 const Rule = Type.String({ minLength: 1, maxLength: 100, description: 'Name of the rule that asks' })
@@ -50,11 +50,7 @@ export const ArmRequest = strictObject({
   ruleFile: Type.String({ maxLength: 300 }),
   grace: Grace,
   until: UntilField,
-  signal: Type.Unsafe<AlertSignal>({
-    type: 'string',
-    enum: [...ALERT_SIGNALS],
-    description: 'What the pool wants of them now',
-  }),
+  signal: oneOf(ALERT_SIGNALS, 'What the pool wants of them now'),
 })
 export type ArmRequest = Static<typeof ArmRequest>
 
@@ -75,7 +71,7 @@ export const ArmedSims = strictObject({
 export type ArmedSims = Static<typeof ArmedSims>
 
 export const STATUSES = ['running', 'completed', 'failed', 'cancelled', 'terminated', 'timedOut'] as const
-const Status = Type.Unsafe<(typeof STATUSES)[number]>({ type: 'string', enum: [...STATUSES], description: 'Status' })
+const Status = oneOf(STATUSES, 'Status')
 
 export const StartResponse = strictObject({
   workflowId: Type.String(),
@@ -101,9 +97,7 @@ export const WorkflowInfo = strictObject({
 })
 
 export const WorkflowQuery = Type.Object({
-  type: Type.Optional(
-    Type.Unsafe<(typeof WORKFLOW_TYPES)[number]>({ type: 'string', enum: [...WORKFLOW_TYPES], description: 'Type' }),
-  ),
+  type: Type.Optional(oneOf(WORKFLOW_TYPES, 'Type')),
   status: Type.Optional(Status),
   simId: Type.Optional(Id('Workflows of this SIM')),
   poolId: Type.Optional(Id('Workflows of this pool')),
@@ -120,7 +114,6 @@ export const WorkflowQuery = Type.Object({
 })
 export type WorkflowQuery = Static<typeof WorkflowQuery>
 
-const Count = (description: string) => Type.Integer({ minimum: 0, description })
 const Fault = (description: string) =>
   Type.Union(
     [
@@ -155,11 +148,7 @@ export const WorkflowPending = strictObject({
     strictObject({
       activityId: Type.String(),
       type: Type.String({ description: 'Its name' }),
-      status: Type.Unsafe<'waiting' | 'running'>({
-        type: 'string',
-        enum: ['waiting', 'running'],
-        description: 'waiting: for a worker, or for its next attempt',
-      }),
+      status: oneOf(['waiting', 'running'], 'waiting: for a worker, or for its next attempt'),
       attempt: Count('From 1'),
       scheduledAt: WhenOrNull('When it was asked for'),
       startedAt: WhenOrNull('When the last attempt began; null before the first'),

@@ -1,5 +1,5 @@
 import type { MonthEndInput } from '../../domain/temporal/month-end-reprovision.ts'
-import type { WorkflowOptions } from '../../domain/temporal/workflow-options.ts'
+import type { WorkflowOptions } from '../../domain/temporal/start.ts'
 import { cycleAt, parseBillingCycle, previousCycle } from '../../domain/time/cycle.ts'
 import type { StartMonthEnd } from '../../domain/workflows/workflow.ts'
 import type { TenantTx } from '../../store/tenancy.ts'

@@ -1,7 +1,6 @@
 /** The steps of a month end that the service does. The workflow decides their order. */
 
-import type { MonthEndBatches, MonthEndCounts, QueuedChangeInfo } from '../../domain/month-end/month-end.ts'
-import type { ChangeKind } from '../../domain/month-end/queued-change.ts'
+import type { ChangeKind, MonthEndBatches, MonthEndCounts, QueuedChangeInfo } from '../../domain/month-end/month-end.ts'
 import { type Cycle, nextCycle } from '../../domain/time/cycle.ts'
 import { noteChange } from '../../store/audit.ts'
 import { inTenant, type Store, type TenantTx } from '../../store/tenancy.ts'

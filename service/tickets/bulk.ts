@@ -9,7 +9,7 @@
  */
 
 import { type ErrorCode, type FieldError, ServiceError } from '../../domain/errors.ts'
-import type { WorkflowOptions } from '../../domain/temporal/workflow-options.ts'
+import type { WorkflowOptions } from '../../domain/temporal/start.ts'
 import {
   type Batch,
   type BatchNotes,

@@ -3,7 +3,7 @@
  * waits for them.
  */
 import { LogLevel } from '../../domain/codes.ts'
-import type { MonthEndKind, OpenedChange } from '../../domain/month-end/queued-change.ts'
+import type { MonthEndKind, OpenedChange } from '../../domain/month-end/month-end.ts'
 import type { TicketEnd } from '../../domain/temporal/ticket-ends.ts'
 import { insertLogEntries } from '../../store/log.ts'
 import type { TenantTx } from '../../store/tenancy.ts'

@@ -11,8 +11,12 @@ import {
 } from '@temporalio/workflow'
 import type { MonthEndLook } from '../../activities/month-end.ts'
 import { monthEndBatchId } from '../../domain/temporal/ids.ts'
-import type { MonthEndBatchInput, MonthEndBatchResult } from '../../domain/temporal/month-end-batch.ts'
-import type { MonthEndResult, MonthEndWork } from '../../domain/temporal/month-end-reprovision.ts'
+import type {
+  MonthEndBatchInput,
+  MonthEndBatchResult,
+  MonthEndResult,
+  MonthEndWork,
+} from '../../domain/temporal/month-end-reprovision.ts'
 import { startOf } from '../../domain/temporal/start.ts'
 import { backoffMs } from '../../domain/time/backoff.ts'
 import { begunText, type monthEndBatch } from '../month-end-batch.ts'

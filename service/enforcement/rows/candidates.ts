@@ -3,7 +3,7 @@
 import { sql } from 'kysely'
 import { SimStatus, type WatchdogMode } from '../../../domain/codes.ts'
 import type { PoolRow } from '../../../domain/enforcement/enforcement.ts'
-import type { SuspendedUntil } from '../../../domain/enforcement/suspend.ts'
+import type { SuspendedUntil } from '../../../domain/temporal/suspend-on-overage.ts'
 import { UNPICKED_MODES } from '../../../domain/watchdog/settings.ts'
 import { OPEN_STATUSES } from '../../../store/open-statuses.ts'
 import { mine, type TenantTx } from '../../../store/tenancy.ts'

@@ -1,7 +1,6 @@
 /** The state of each SIM's change or return in a month end. */
 import { sql } from 'kysely'
-import type { QueuedChangeInfo } from '../../../domain/month-end/month-end.ts'
-import type { ChangeKind, MonthEndKind, OpenedChange } from '../../../domain/month-end/queued-change.ts'
+import type { ChangeKind, MonthEndKind, OpenedChange, QueuedChangeInfo } from '../../../domain/month-end/month-end.ts'
 import type { Cycle } from '../../../domain/time/cycle.ts'
 import { mine, type TenantTx } from '../../../store/tenancy.ts'
 

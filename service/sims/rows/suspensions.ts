@@ -1,7 +1,7 @@
 /** Suspensions of SIMs: their origin and length. */
 
 import { sql } from 'kysely'
-import type { SuspendedUntil } from '../../../domain/enforcement/suspend.ts'
+import type { SuspendedUntil } from '../../../domain/temporal/suspend-on-overage.ts'
 import { mine, type TenantTx } from '../../../store/tenancy.ts'
 
 /** A suspension: its origin and end. */

@@ -1,6 +1,6 @@
 /** Writes and ends what tickets carry out of a month end: queued changes, and SIMs that come back. */
 import { sql } from 'kysely'
-import type { MonthEndKind } from '../../../domain/month-end/queued-change.ts'
+import type { MonthEndKind } from '../../../domain/month-end/month-end.ts'
 import type { TenantTx } from '../../../store/tenancy.ts'
 
 /**
