@@ -2,7 +2,7 @@
 
 import { ApplicationFailure } from '@temporalio/activity'
 import { ApplicationFailureCategory } from '@temporalio/common'
-import { textIn } from '../adapters/rest/problem.ts'
+import { textIn } from '../adapters/rest/client.ts'
 import { ERRORS } from '../domain/errors.ts'
 import { retryAfterMs } from '../domain/http.ts'
 

@@ -1,5 +1,5 @@
 /** The key that activities use for requests to the service. It may be rotated while they run. */
-import { textIn } from '../adapters/rest/problem.ts'
+import { textIn } from '../adapters/rest/client.ts'
 import { isKeyRefusal } from './failures.ts'
 
 export interface ServiceKey {

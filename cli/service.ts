@@ -7,7 +7,6 @@ import { Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Addresses, openAddresses } from '../adapters/rest/addresses.ts'
 import * as client from '../adapters/rest/client.ts'
-import { faultsOf, textIn } from '../adapters/rest/problem.ts'
 import { backoffMs } from '../domain/time/backoff.ts'
 import { CommandFailure, ExitCode, wordsOf } from './failures.ts'
 
@@ -153,7 +152,7 @@ async function bodyIn(response: Response): Promise<unknown> {
 export const responseOf = <T>(request: Promise<client.FetchResult<T>>): Promise<T> =>
   client.bodyOrThrow(request, (response, error) => {
     const message = `${asked.get(response) ?? response.url}: ${detailOf(response.status, error)}`
-    return new ProblemResponse(response.status, codeOf(error), message, faultsOf(error))
+    return new ProblemResponse(response.status, codeOf(error), message, client.faultsOf(error))
   })
 
 /** The bytes of a response, as they arrive. Otherwise like {@link responseOf}. */
@@ -185,9 +184,9 @@ export function refused(error: unknown): never {
 }
 
 /** The code of a problem; empty if the body is not a problem. */
-const codeOf = (body: unknown): string => textIn(body, 'code')
+const codeOf = (body: unknown): string => client.textIn(body, 'code')
 /** The text of a failed response. */
 const detailOf = (status: number, body: unknown): string => {
   const code = codeOf(body)
-  return code === '' ? `status ${status}` : `${textIn(body, 'detail') || code} (${status} ${code})`
+  return code === '' ? `status ${status}` : `${client.textIn(body, 'detail') || code} (${status} ${code})`
 }

@@ -9,12 +9,11 @@ import { MB, toMoney } from './units.ts'
 /** The unit of a number; `times` stands for a ratio. */
 export type Unit = 'MB' | '%' | 'hours' | 'minutes' | 'days' | 'times'
 
-const DIGITS = 3
-/** A double has no more. */
-const MOST_DIGITS = 17
+/** How many digits a number may have, from the usual to the most that a double has. */
+const DIGITS = { least: 3, most: 17 }
 
 const FORMATS = Array.from(
-  { length: MOST_DIGITS },
+  { length: DIGITS.most },
   (_, n) => new Intl.NumberFormat('en', { maximumSignificantDigits: n + 1, roundingMode: 'trunc' }),
 )
 const COUNT = new Intl.NumberFormat('en')
@@ -25,13 +24,13 @@ type Write = (value: number, digits: number) => string
 
 const cut: Write = (value, digits) => {
   const whole = String(Math.trunc(Math.abs(value))).length
-  const format = FORMATS[Math.min(MOST_DIGITS, Math.max(digits, whole)) - 1] ?? COUNT
+  const format = FORMATS[Math.min(DIGITS.most, Math.max(digits, whole)) - 1] ?? COUNT
   // As text: ICU cuts some doubles a digit too far, 999.9999999999995 to 990. Adding 0 takes the sign from -0.
   return format.format(`${value + 0}`)
 }
 
 /** The fewest digits that make a value read differently from the others. */
-function digitsApart(write: Write, value: number, others: readonly number[], least: number, most: number): number {
+function digitsApart(write: Write, value: number, others: readonly number[], { least, most } = DIGITS): number {
   const unequal = others.filter((other) => other !== value)
   let digits = least
   while (digits < most && unequal.some((other) => write(other, digits) === write(value, digits))) digits += 1
@@ -40,8 +39,8 @@ function digitsApart(write: Write, value: number, others: readonly number[], lea
 
 /** With one digit more if three are too few, to show the difference: 100.18 of 100 MB, not 100.1. */
 function apart(write: Write, value: number, others: readonly number[]): string {
-  const digits = digitsApart(write, value, others, DIGITS, MOST_DIGITS)
-  return write(value, digits === DIGITS ? DIGITS : digits + 1)
+  const digits = digitsApart(write, value, others)
+  return write(value, digits === DIGITS.least ? digits : digits + 1)
 }
 
 const SIZES = [
@@ -98,7 +97,7 @@ const PARTS = [
 ] as const
 /** Up to here in hours, because `36 h` is clearer than `1 d 12 h`. */
 const HOURS_UP_TO_MS = 2 * 86_400_000
-const MOST_PARTS = PARTS.length
+const SHOWN_PARTS = { least: 2, most: PARTS.length }
 
 const writeDuration: Write = (ms, most) => {
   if (ms === 0) return '0 s'
@@ -118,9 +117,8 @@ const writeDuration: Write = (ms, most) => {
 
 /** A duration by its two largest units, cut: `2 d 4 h`, `36 h`, `48 s`. @param others milliseconds that it must not read as */
 export function duration(ms: number, others: readonly number[] = []): string {
-  const [value, ...all] = [ms, ...others].map(Math.round)
-  const parts = digitsApart(writeDuration, value ?? 0, all, 2, MOST_PARTS)
-  return writeDuration(value ?? 0, parts)
+  const [value = 0, ...all] = [ms, ...others].map(Math.round)
+  return writeDuration(value, digitsApart(writeDuration, value, all, SHOWN_PARTS))
 }
 
 const LENGTHS = { days: 86_400_000, hours: 3_600_000, minutes: 60_000 } as const
@@ -133,7 +131,7 @@ export function quantity(value: number, unit: Unit | null, others: readonly numb
     case '%':
       return percent(value, others)
     case 'days':
-      return `${cut(value, DIGITS)} d`
+      return `${cut(value, DIGITS.least)} d`
     case 'hours':
     case 'minutes': {
       const ms = LENGTHS[unit]

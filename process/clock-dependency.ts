@@ -3,13 +3,29 @@
  * others: processes with different clocks take work from one another, or leave it lying.
  */
 import { Gauge } from '@prometheus-io/client'
-import { clockOffsetMs } from '../store/clock-offset-ms.ts'
-import type { Store } from '../store/tenancy.ts'
+import { sql } from 'kysely'
+import type { Db, Store } from '../store/tenancy.ts'
 import type { Dependency } from './health.ts'
 import type { Metrics } from './metrics.ts'
 
 /** About the shortest lease. Beyond it processes take work from one another. */
 const WRONG_CLOCK_MS = 30_000
+
+/**
+ * Compares a clock with the database's.
+ *
+ * @param clock milliseconds since 1970
+ * @returns milliseconds that the clock is ahead of the database's; negative if it is behind. Wrong by at most half of
+ *   the time that the query takes
+ */
+export async function clockOffsetMs(db: Db, clock: () => number): Promise<number> {
+  const before = clock()
+  const { rows } = await sql<{ ms: number }>`
+    select (extract(epoch from clock_timestamp()) * 1000)::float8 as ms`.execute(db)
+  const [row] = rows
+  if (row === undefined) throw new Error('the database gave no time')
+  return (before + clock()) / 2 - row.ms
+}
 
 /** @param isRequired true for a worker, because it takes leases */
 export const clockDependency = ({ db, clock }: Store, isRequired: boolean): Dependency => ({

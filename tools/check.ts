@@ -7,7 +7,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
-import { withConcurrency } from '../workflows/run/with-concurrency.ts'
+import { withConcurrency } from '../domain/temporal/with-concurrency.ts'
 
 /** Scripts of package.json, the longest first. */
 const CHECKS = ['lint', 'types', 'generated', 'dead', 'documents', 'migrations', 'format', 'lock', 'flaky'] as const

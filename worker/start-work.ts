@@ -13,7 +13,6 @@ import type { RuleSource } from '../domain/rules/rule-source.ts'
 import { durationMs } from '../domain/time/duration.ts'
 import type { AlertMetrics } from '../process/alert-metrics.ts'
 import type { Dependency } from '../process/health.ts'
-import { operatorSweeps } from '../process/operator-sweeps.ts'
 import { directUrl, evaluationOptions, mailOptions, ticketOptions, webhookOptions } from '../process/options.ts'
 import { activateFirstRules, refusedRules } from '../process/rule-files.ts'
 import type { Settings } from '../process/settings.ts'
@@ -25,7 +24,7 @@ import { linkKey } from '../service/channels/rows/link-key.ts'
 import { inPlatform, type Store } from '../store/tenancy.ts'
 import { createHandlers } from './create-handlers.ts'
 import { startBacktests } from './start-backtests.ts'
-import { missingSchedules, workLists } from './work-lists.ts'
+import { missingSchedules, operatorSweeps, workLists } from './work-lists.ts'
 
 /** Least months of partitions ahead. Three are made; with fewer than two left, the operator has to act. */
 const MONTHS_AHEAD_LEAST = 2

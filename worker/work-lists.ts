@@ -1,13 +1,18 @@
 /** The sweeps: the work lists of PostgreSQL, and work that becomes due by time alone. */
 
+import type { Logger } from 'pino'
 import type { MonthEndSchedule } from '../adapters/temporal/schedule-calls.ts'
 import { RESPONSES_KEPT_MS } from '../domain/http.ts'
 import type { Job, JobOf, QueueName } from '../domain/jobs.ts'
+import { operatorMailOptions } from '../process/options.ts'
+import type { Settings } from '../process/settings.ts'
 import type { Sweep } from '../process/start-sweeps.ts'
 import { forgetShadowEntries } from '../service/alerts/rows/shadow-log.ts'
 import { forgetBacktests } from '../service/backtests/rows/backtests.ts'
 import { forgetWebhookEvents, webhooksDue } from '../service/channels/rows/deliveries.ts'
 import { tenantsWithMail } from '../service/channels/rows/mails.ts'
+import { forgetOperatorNotices } from '../service/channels/rows/operator-mails.ts'
+import { type OperatorChannel, tellOperator } from '../service/channels/tell-operator.ts'
 import { tenantsWithWould } from '../service/enforcement/rows/would.ts'
 import { hasLateMonthEnd } from '../service/month-end/rows/progress.ts'
 import { tenantIds } from '../service/tenants/rows/tenants.ts'
@@ -33,6 +38,8 @@ const SHADOW_KEPT_MS = 90 * 24 * HOUR_MS
 /** How long ended backtests are kept, and how many. */
 const BACKTESTS_KEPT_MS = 30 * 24 * HOUR_MS
 const MOST_BACKTESTS = 200
+/** How long notices to the operator are kept. */
+const NOTICES_KEPT_MS = 90 * 24 * HOUR_MS
 const TEN_MINUTES_MS = 600_000
 /** A deleted Schedule is made again within this time. A new tenant's Schedule is made in the next round. */
 const SCHEDULES_CHECKED_MS = 300_000
@@ -186,4 +193,23 @@ export function missingSchedules(
       }
     },
   }
+}
+
+/**
+ * Mails notices to the operator, and deletes old ones. They may wait for the mail server as long as a mail takes: run them
+ * next to others.
+ */
+export function operatorSweeps(store: Store, channel: OperatorChannel, settings: Settings, log: Logger): Sweep[] {
+  const options = operatorMailOptions(settings)
+  const onGivenUp = (given: object) => log.error(given, 'a mail to the operator was given up')
+  return [
+    ...(options === null
+      ? []
+      : [{ name: 'mail to the operator', run: () => tellOperator(store, channel, { ...options, onGivenUp }) }]),
+    {
+      name: 'old notices to the operator',
+      everyMs: HOUR_MS,
+      run: () => inPlatform(store, (tx) => forgetOperatorNotices(tx, new Date(tx.now.getTime() - NOTICES_KEPT_MS))),
+    },
+  ]
 }

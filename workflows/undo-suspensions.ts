@@ -17,7 +17,7 @@ import { type Cancel, endCancelled, heedingCancel } from './run/cancellation.ts'
 import { openRate, type Rate, type RateMark } from './run/rate.ts'
 import { endOfTicket, heedTicketEnds, type TicketEnds } from './run/tickets.ts'
 import { answerState, openTimeline, showState, type TimelineWriter } from './run/timeline.ts'
-import { withConcurrency } from './run/with-concurrency.ts'
+import { withConcurrency } from '../domain/temporal/with-concurrency.ts'
 
 type Failure = UndoSuspensionsResult['failures'][number]
 

@@ -1,5 +1,7 @@
 /** Clients of the service's REST interfaces, with the types of their OpenAPI documents. */
 import createClient, { type Client } from 'openapi-fetch'
+import { Type } from 'typebox'
+import { Value } from 'typebox/value'
 import type { paths as InternalPaths } from './internal.d.ts'
 import type { paths as PublicPaths } from './public.d.ts'
 
@@ -43,3 +45,25 @@ export async function bodyOrThrow<T>(
   if (response.ok && data !== undefined) return data
   throw failure(response, error)
 }
+
+/** A text field of the problem in a failed response; empty if it has none. Source: RFC 9457; `code` is our own. */
+export function textIn(problem: unknown, name: 'code' | 'title' | 'detail'): string {
+  const value: unknown = typeof problem === 'object' && problem !== null ? Reflect.get(problem, name) : undefined
+  return typeof value === 'string' ? value : ''
+}
+
+const Faults = Type.Object({
+  errors: Type.Array(
+    Type.Object({
+      pointer: Type.Optional(Type.String()),
+      parameter: Type.Optional(Type.String()),
+      detail: Type.String(),
+    }),
+  ),
+})
+
+/** The wrong fields that a problem names, one line each. */
+export const faultsOf = (problem: unknown): string[] =>
+  Value.Check(Faults, problem)
+    ? problem.errors.map(({ pointer, parameter, detail }) => `${pointer ?? parameter ?? ''}: ${detail}`)
+    : []

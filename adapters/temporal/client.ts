@@ -4,16 +4,21 @@ import {
   Connection,
   isGrpcServiceError,
   ScheduleNotFoundError,
+  type WorkflowHandle,
   WorkflowNotFoundError,
+  WorkflowUpdateFailedError,
+  WorkflowUpdateRPCTimeoutOrCancelledError,
 } from '@temporalio/client'
+import { ApplicationFailure } from '@temporalio/common'
 import { ServiceError } from '../../domain/errors.ts'
+import type { PageRequest } from '../../domain/page.ts'
+import type { WorkflowPending } from '../../domain/workflows/workflow.ts'
 import { addSearchAttributes } from './add-search-attributes.ts'
 import { listWorkflows, type WorkflowFilter, type WorkflowPage } from './list-workflows.ts'
-import { type PendingWork, readPending } from './read-pending.ts'
+import { readPending } from './read-pending.ts'
 import { type LatestRun, readLatestRun, readRun } from './read-run.ts'
 import { type ScheduleCalls, scheduleCalls } from './schedule-calls.ts'
 import { latestRun, type StartCalls, startCalls } from './start-calls.ts'
-import { updateCalls } from './update-calls.ts'
 
 export interface WorkflowClient extends StartCalls, ScheduleCalls {
   /**
@@ -53,8 +58,8 @@ export interface WorkflowClient extends StartCalls, ScheduleCalls {
    *
    * @throws ServiceError `workflow_not_found`, also for another tenant's
    */
-  pending(workflowId: string, tenantId: string): Promise<PendingWork>
-  list(filter: WorkflowFilter, page: { readonly page: number; readonly pageSize: number }): Promise<WorkflowPage>
+  pending(workflowId: string, tenantId: string): Promise<WorkflowPending>
+  list(filter: WorkflowFilter, page: PageRequest): Promise<WorkflowPage>
   /** @throws ServiceError `unavailable` if the server does not respond, or if its namespace lacks search attributes */
   check(): Promise<void>
   close(): Promise<void>
@@ -102,7 +107,8 @@ export function openWorkflowClient({ address, namespace }: { address: string; na
     cancel: async (workflowId) => {
       await onRunning(workflowId, (client) => client.workflow.getHandle(workflowId).cancel())
     },
-    ...updateCalls(onRunning),
+    update: (workflowId, name, args, updateId) =>
+      onRunning(workflowId, (client) => sendUpdate(client.workflow.getHandle(workflowId), name, { args: [args], updateId })),
     describe: (workflowId, tenantId) => call((client) => readRun(client, workflowId, tenantId), workflowId),
     look: (workflowId, tenantId) => call((client) => readLatestRun(client, workflowId, tenantId), workflowId),
     pending: (workflowId, tenantId) => call((client) => readPending(client, workflowId, tenantId), workflowId),
@@ -117,6 +123,33 @@ export function openWorkflowClient({ address, namespace }: { address: string; na
         throw new ServiceError('unavailable', detail)
       }),
     close: connection.close,
+  }
+}
+
+/** Failure type of an update whose run accepted it, but ended before it had a result. */
+const ENDED = 'AcceptedUpdateCompletedWorkflow'
+
+/** Sends an update and waits for its result. Turns a refusal into an error of the service. */
+async function sendUpdate(
+  handle: WorkflowHandle,
+  name: string,
+  options: { args: [object]; updateId: string },
+): Promise<object> {
+  const { workflowId } = handle
+  try {
+    return await handle.executeUpdate<object, [object]>(name, options)
+  } catch (error) {
+    if (error instanceof WorkflowUpdateRPCTimeoutOrCancelledError) {
+      const detail = `no worker has answered update ${name} of workflow ${workflowId} in time: it may be taken yet; ask again with the same Idempotency-Key`
+      throw new ServiceError('unavailable', detail, { cause: error })
+    }
+    if (!(error instanceof WorkflowUpdateFailedError)) throw error
+    const { cause } = error
+    if (cause instanceof ApplicationFailure && cause.type === ENDED) {
+      const detail = `workflow ${workflowId} has ended before it answered update ${name}`
+      throw new ServiceError('workflow_not_running', detail)
+    }
+    throw new ServiceError('update_refused', cause?.message ?? error.message, { cause: error })
   }
 }
 

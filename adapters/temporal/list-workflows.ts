@@ -1,20 +1,13 @@
 /** Lists workflows by search attributes. */
 import type { Client } from '@temporalio/client'
-import { type RunStatus, toRun, type WorkflowRun } from './read-run.ts'
+import type { PageRequest } from '../../domain/page.ts'
+import type { RunStatus, WorkflowInfo, WorkflowQuery } from '../../domain/workflows/workflow.ts'
+import { toRun } from './read-run.ts'
 
-export interface WorkflowFilter {
-  readonly tenantId: string
-  readonly type?: string
-  readonly status?: RunStatus
-  readonly simId?: number
-  readonly poolId?: number
-  readonly cycle?: string
-  /** The word that the workflow shows for its state, in its search attribute SimherdState. */
-  readonly state?: string
-}
+export type WorkflowFilter = Omit<WorkflowQuery, keyof PageRequest> & { readonly tenantId: string }
 
 export interface WorkflowPage {
-  readonly items: readonly WorkflowRun[]
+  readonly items: readonly WorkflowInfo[]
   readonly totalItems: number
 }
 
@@ -56,7 +49,7 @@ const AT_ONCE = 10
 export async function listWorkflows(
   client: Client,
   filter: WorkflowFilter,
-  { page, pageSize }: { readonly page: number; readonly pageSize: number },
+  { page, pageSize }: PageRequest,
 ): Promise<WorkflowPage> {
   const query = queryOf(filter)
   const { count } = await client.workflow.count(query)
@@ -70,7 +63,7 @@ export async function listWorkflows(
       if (runs.length === pageSize) break
     }
   }
-  const items: WorkflowRun[] = []
+  const items: WorkflowInfo[] = []
   for (let at = 0; at < runs.length; at += AT_ONCE) {
     items.push(...(await Promise.all(runs.slice(at, at + AT_ONCE).map((run) => toRun(client, run)))))
   }

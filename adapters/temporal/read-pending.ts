@@ -1,41 +1,11 @@
 /** Finds out from Temporal why a run does not go on. */
 import type { Client } from '@temporalio/client'
 import type { temporal } from '@temporalio/proto'
-import { describeOfTenant, type RunStatus, runStatusOf } from './read-run.ts'
+import type { WorkflowPending } from '../../domain/workflows/workflow.ts'
+import { describeOfTenant, runStatusOf } from './read-run.ts'
 
-/** Why an attempt ended: the service's stable code if it gave one, and text for people. */
-interface Fault {
-  readonly code: string
-  readonly detail: string
-}
-export interface PendingActivity {
-  readonly activityId: string
-  readonly type: string
-  readonly status: 'waiting' | 'running'
-  /** From 1. */
-  readonly attempt: number
-  readonly scheduledAt: string | null
-  readonly startedAt: string | null
-  readonly heartbeatAt: string | null
-  /** When the next attempt begins. Null while an attempt runs, or waits for a worker. */
-  readonly nextAttemptAt: string | null
-  readonly lastFailure: Fault | null
-}
-export interface PendingWork {
-  readonly workflowId: string
-  readonly runId: string
-  readonly status: RunStatus
-  /** Workers that poll for the workflow's tasks. */
-  readonly workers: number
-  /** A worker's next step in the workflow's own code. Null while the workflow waits. */
-  readonly task: {
-    readonly attempt: number
-    readonly scheduledAt: string | null
-    readonly lastFailure: Fault | null
-  } | null
-  readonly activities: readonly PendingActivity[]
-  readonly children: readonly { readonly workflowId: string; readonly runId: string; readonly type: string }[]
-}
+type PendingActivity = WorkflowPending['activities'][number]
+type Fault = NonNullable<PendingActivity['lastFailure']>
 
 type Timestamp = { readonly seconds?: unknown; readonly nanos?: number | null } | null | undefined
 const msOf = (at: Timestamp): number | undefined =>
@@ -106,10 +76,10 @@ async function taskFailure(client: Client, workflowId: string, runId: string): P
 }
 
 /** @throws WorkflowNotFoundError, also for another tenant's */
-export async function readPending(client: Client, workflowId: string, tenantId: string): Promise<PendingWork> {
+export async function readPending(client: Client, workflowId: string, tenantId: string): Promise<WorkflowPending> {
   const run = await describeOfTenant(client, workflowId, tenantId)
-  const { pendingActivities, pendingChildren, pendingWorkflowTask: task } = run.raw
-  const { runId } = run
+  const { runId, raw } = run
+  const { pendingActivities, pendingChildren, pendingWorkflowTask: task } = raw
   const attempt = Math.max(1, task?.attempt ?? 1)
   const [workers, lastFailure] = await Promise.all([
     workersOf(client, run.taskQueue),

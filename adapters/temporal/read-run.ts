@@ -1,28 +1,11 @@
 /** One workflow, as the internal interface shows it. */
-import { type Client, WorkflowFailedError, WorkflowNotFoundError } from '@temporalio/client'
-import { ApplicationFailure, type TypedSearchAttributes } from '@temporalio/common'
+import { type Client, type WorkflowExecutionInfo, WorkflowFailedError, WorkflowNotFoundError } from '@temporalio/client'
+import { ApplicationFailure } from '@temporalio/common'
 import { SEARCH_ATTRIBUTES } from '../../domain/temporal/start.ts'
-
-export type RunStatus = 'running' | 'completed' | 'failed' | 'cancelled' | 'terminated' | 'timedOut'
-
-export interface WorkflowRun {
-  readonly workflowId: string
-  readonly runId: string
-  readonly type: string
-  readonly status: RunStatus
-  readonly startedAt: string
-  readonly closedAt: string | null
-  /**
-   * The workflow's own result of the query `state`. In lists, and without a worker, the word of its search attribute.
-   */
-  readonly state: unknown
-  readonly input: unknown
-  readonly result: unknown
-  readonly failure: { readonly code: string; readonly detail: string } | null
-}
+import type { RunStatus, WorkflowInfo } from '../../domain/workflows/workflow.ts'
 
 /** The latest run of an id. */
-export interface LatestRun extends WorkflowRun {
+export interface LatestRun extends WorkflowInfo {
   /** Id of the request that started the run, if it was a retry or a signal; else null. */
   readonly startId: string | null
 }
@@ -38,26 +21,16 @@ const STATUS: Readonly<Record<string, RunStatus>> = {
 export const runStatusOf = (name: string): RunStatus => STATUS[name] ?? 'running'
 
 /** A run, as the server lists and describes it. */
-export interface Run {
-  readonly workflowId: string
-  readonly runId: string
-  readonly type: string
-  readonly status: { readonly name: string }
-  readonly startTime: Date
-  readonly closeTime?: Date | undefined
-  readonly memo?: Readonly<Record<string, unknown>> | undefined
-  readonly typedSearchAttributes: TypedSearchAttributes
-}
+type Run = Omit<WorkflowExecutionInfo, 'raw'>
 
 /** How long to wait for a query. The server itself waits longer for a worker than a page may take. */
 const QUERY_TIMEOUT_MS = 3000
 
 /**
- * What is known of a run without a worker.
- *
- * The result of a cancelled run is in its memo, because Temporal itself keeps none.
+ * What is known of a run without a worker. The result of a cancelled run is in its memo, because Temporal itself keeps
+ * none.
  */
-export async function toRun(client: Client, run: Run): Promise<WorkflowRun> {
+export async function toRun(client: Client, run: Run): Promise<WorkflowInfo> {
   const status = runStatusOf(run.status.name)
   const { workflowId, runId, type, startTime, closeTime, memo } = run
   return {
@@ -75,7 +48,7 @@ export async function toRun(client: Client, run: Run): Promise<WorkflowRun> {
   }
 }
 
-async function endOf(client: Client, id: string, runId: string): Promise<Pick<WorkflowRun, 'result' | 'failure'>> {
+async function endOf(client: Client, id: string, runId: string): Promise<Pick<WorkflowInfo, 'result' | 'failure'>> {
   const handle = client.workflow.getHandle(id, runId, { followRuns: false })
   try {
     return { result: (await handle.result()) ?? null, failure: null }
@@ -87,11 +60,7 @@ async function endOf(client: Client, id: string, runId: string): Promise<Pick<Wo
   }
 }
 
-/**
- * The latest run of an id.
- *
- * @throws WorkflowNotFoundError, also for another tenant's
- */
+/** The latest run of an id. @throws WorkflowNotFoundError, also for another tenant's */
 export async function describeOfTenant(client: Client, workflowId: string, tenantId: string) {
   const run = await client.workflow.getHandle(workflowId).describe()
   if (run.typedSearchAttributes.get(SEARCH_ATTRIBUTES.tenant) === tenantId) return run
@@ -113,9 +82,9 @@ export async function readLatestRun(client: Client, workflowId: string, tenantId
 export async function readRun(client: Client, workflowId: string, tenantId: string): Promise<LatestRun> {
   const handle = client.workflow.getHandle(workflowId)
   const run = await describeOfTenant(client, workflowId, tenantId)
-  const [workflowClient, state] = await Promise.all([
+  const [known, state] = await Promise.all([
     toRun(client, run),
     client.withDeadline(Date.now() + QUERY_TIMEOUT_MS, () => handle.query('state')).catch(() => undefined),
   ])
-  return { ...workflowClient, ...(state !== undefined && { state }), startId: startIdOf(run) }
+  return { ...known, ...(state !== undefined && { state }), startId: startIdOf(run) }
 }

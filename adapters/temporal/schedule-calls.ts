@@ -100,22 +100,19 @@ function isAsWanted({ spec, policies, action }: ScheduleDescription, wanted: Wan
   return !isElsewhere && isDeepStrictEqual(found, wanted)
 }
 
-async function keepAsWanted(handle: ScheduleHandle, wanted: WantedSchedule, tenant: readonly Attribute[]) {
+async function keepAsWanted(handle: ScheduleHandle, wanted: WantedSchedule, tenantId: string) {
   const found = await handle.describe()
   if (isAsWanted(found, wanted)) return 'kept' as const
   // Keeps whether it is paused, and why.
-  await handle.update(({ state }) => ({ ...wanted, action: actionOf(wanted, tenant), state }))
+  await handle.update(({ state }) => ({ ...wanted, action: actionOf(wanted, tenantId), state }))
   return 'changed' as const
 }
 
-interface Attribute {
-  readonly key: typeof SEARCH_ATTRIBUTES.tenant
-  readonly value: string
-}
-const actionOf = ({ action }: WantedSchedule, tenant: readonly Attribute[]) => ({
+const attributesOf = (tenantId: string) => [{ key: SEARCH_ATTRIBUTES.tenant, value: tenantId }]
+const actionOf = ({ action }: WantedSchedule, tenantId: string) => ({
   ...action,
   args: [...action.args],
-  typedSearchAttributes: [...tenant],
+  typedSearchAttributes: attributesOf(tenantId),
 })
 
 type Call = <T>(work: (client: Client) => Promise<T>) => Promise<T>
@@ -144,19 +141,18 @@ export const scheduleCalls = (call: Call): ScheduleCalls => ({
       const { tenantId, isLate = false } = schedule
       const scheduleId = monthEndScheduleId(tenantId)
       const wanted = wantedSchedule(schedule)
-      const tenant = [{ key: SEARCH_ATTRIBUTES.tenant, value: tenantId }]
       try {
         await client.schedule.create({
           scheduleId,
           ...wanted,
-          action: actionOf(wanted, tenant),
-          typedSearchAttributes: tenant,
+          action: actionOf(wanted, tenantId),
+          typedSearchAttributes: attributesOf(tenantId),
           state: { triggerImmediately: isLate },
         })
         return 'made'
       } catch (error) {
         if (!(error instanceof ScheduleAlreadyRunning)) throw error
-        return await keepAsWanted(client.schedule.getHandle(scheduleId), wanted, tenant)
+        return await keepAsWanted(client.schedule.getHandle(scheduleId), wanted, tenantId)
       }
     }),
 

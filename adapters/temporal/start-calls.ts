@@ -4,15 +4,15 @@ import { ServiceError } from '../../domain/errors.ts'
 import type { WorkflowType } from '../../domain/temporal/ids.ts'
 import type { WorkflowRequest } from '../../domain/temporal/outbox.ts'
 import { startOf, type WorkflowSubject } from '../../domain/temporal/start.ts'
-import { type RunStatus, runStatusOf, startIdOf } from './read-run.ts'
+import type { RunStatus } from '../../domain/workflows/workflow.ts'
+import { runStatusOf, startIdOf } from './read-run.ts'
 
 export interface StartRequest {
   readonly type: WorkflowType
   readonly workflowId: string
   /** The workflow's input: one plain object. */
-  readonly input: WorkflowInput
+  readonly input: WorkflowSubject
 }
-export type WorkflowInput = WorkflowSubject
 
 export interface StartedRun {
   readonly workflowId: string

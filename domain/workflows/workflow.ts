@@ -71,6 +71,7 @@ export const ArmedSims = strictObject({
 export type ArmedSims = Static<typeof ArmedSims>
 
 export const STATUSES = ['running', 'completed', 'failed', 'cancelled', 'terminated', 'timedOut'] as const
+export type RunStatus = (typeof STATUSES)[number]
 const Status = oneOf(STATUSES, 'Status')
 
 export const StartResponse = strictObject({
@@ -86,15 +87,16 @@ export const WorkflowInfo = strictObject({
   status: Status,
   startedAt: Instant('When its latest run started; a long workflow goes on in several'),
   closedAt: nullable(Instant('When it ended; null while it runs')),
-  state: Type.Any({
+  state: Type.Unknown({
     description:
       "The workflow's own view of where it stands, with `steps` and `waitsFor`. In a list, and where no worker answers, " +
       'only the word it has shown last, or null',
   }),
-  input: Type.Any({ description: 'What it was started with' }),
-  result: Type.Any({ description: 'What it ended with; null while it runs or where it failed' }),
+  input: Type.Unknown({ description: 'What it was started with' }),
+  result: Type.Unknown({ description: 'What it ended with; null while it runs or where it failed' }),
   failure: Type.Union([strictObject({ code: Type.String(), detail: Type.String() }), Type.Null()]),
 })
+export type WorkflowInfo = Static<typeof WorkflowInfo>
 
 export const WorkflowQuery = Type.Object({
   type: Type.Optional(oneOf(WORKFLOW_TYPES, 'Type')),
@@ -162,3 +164,4 @@ export const WorkflowPending = strictObject({
     description: 'Workflows of its own that it waits for',
   }),
 })
+export type WorkflowPending = Static<typeof WorkflowPending>

@@ -1,10 +1,11 @@
 /** Starts a failed workflow again. */
 import { Type } from 'typebox'
 import { Value } from 'typebox/value'
-import type { WorkflowRun } from '../../adapters/temporal/read-run.ts'
-import type { StartRequest, WorkflowInput } from '../../adapters/temporal/start-calls.ts'
+import type { StartRequest } from '../../adapters/temporal/start-calls.ts'
 import { ServiceError } from '../../domain/errors.ts'
 import { WORKFLOW_TYPES, type WorkflowType } from '../../domain/temporal/ids.ts'
+import type { WorkflowSubject } from '../../domain/temporal/start.ts'
+import type { WorkflowInfo } from '../../domain/workflows/workflow.ts'
 
 /** Outcomes of a run completed for Temporal, but without success. */
 const FAILED_OUTCOMES: ReadonlySet<string> = new Set(['failed', 'compensated', 'cancelled', 'doneWithFailures'])
@@ -13,7 +14,7 @@ const Result = Type.Object({ outcome: Type.String() })
 const outcomeOf = (result: unknown): string | null => (Value.Check(Result, result) ? result.outcome : null)
 
 /** Whether a run has ended without success. */
-export function hasFailed({ status, result }: Pick<WorkflowRun, 'status' | 'result'>): boolean {
+export function hasFailed({ status, result }: Pick<WorkflowInfo, 'status' | 'result'>): boolean {
   if (status !== 'completed') return status !== 'running'
   const outcome = outcomeOf(result)
   return outcome !== null && FAILED_OUTCOMES.has(outcome)
@@ -35,7 +36,7 @@ const Input = Type.Object({
  * @throws ServiceError `workflow_not_retryable` if the run is under way, has ended well or is part of a month end; if
  *   it is a batch with an outcome for each SIM; if its type or its input is not known
  */
-export function retryOf(run: Pick<WorkflowRun, 'workflowId' | 'type' | 'status' | 'input' | 'result'>): StartRequest {
+export function retryOf(run: Pick<WorkflowInfo, 'workflowId' | 'type' | 'status' | 'input' | 'result'>): StartRequest {
   const { workflowId, input } = run
   const refuse = (why: string) => new ServiceError('workflow_not_retryable', `workflow ${workflowId} ${why}`)
   if (run.status === 'running') throw refuse('runs')
@@ -55,7 +56,7 @@ export function retryOf(run: Pick<WorkflowRun, 'workflowId' | 'type' | 'status' 
 }
 
 /** The input without the progress of the last run: the next run does not begin there. */
-function anew(type: WorkflowType, input: WorkflowInput): WorkflowInput {
+function anew(type: WorkflowType, input: WorkflowSubject): WorkflowSubject {
   const begun = type === 'suspend-on-overage' ? { takeOver: true } : { carried: undefined }
   return { ...input, ...begun }
 }

@@ -10,7 +10,6 @@ import { isDiskFull, isLockTimeout } from '../away.ts'
 import { connect } from '../connect.ts'
 import type { Db } from '../tenancy.ts'
 import { type MigrationFile, namesOfThisRelease, readAllFiles, statementsOf } from './migration-files.ts'
-import { refuseOldServer } from './server-version.ts'
 import { UnfitDatabase } from './unfit-database.ts'
 
 const LOCK_TIMEOUT_MS = 3000
@@ -98,6 +97,18 @@ async function applyPatiently(
   }
 }
 
+/** The oldest major version: `test/store`, `test/service/usage` and the quick start run on it too. */
+const OLDEST_POSTGRES = 15
+
+/** @param number as `server_version_num` gives it: 150018 */
+function refuseOldServer(number: number): void {
+  const [major, minor] = [Math.floor(number / 10_000), number % 10_000]
+  if (major >= OLDEST_POSTGRES) return
+  throw new UnfitDatabase(
+    `PostgreSQL is ${major}.${minor}, and Simherd needs ${OLDEST_POSTGRES} or newer: upgrade the server`,
+  )
+}
+
 /** The first migration of databases made before `0001_baseline`. */
 const UNRELEASED = '0001_tenants'
 
@@ -175,3 +186,23 @@ export async function pendingMigrations(db: Db): Promise<string[]> {
 const isRefused = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === 'P0001'
 
 const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : JSON.stringify(error))
+
+export interface TableSize {
+  readonly name: string
+  /** Including indexes and partitions. */
+  readonly bytes: number
+}
+
+/** Tables of the database that an SQL text names, largest first. */
+export async function tablesIn(db: Db, text: string): Promise<TableSize[]> {
+  const words = [...new Set(text.match(/[a-z_][a-z0-9_]*/g) ?? [])]
+  const { rows } = await sql<TableSize>`
+    select c.relname as name,
+           (select coalesce(sum(pg_total_relation_size(relid)), 0) from pg_partition_tree(c.oid))::float8
+             + case when c.relkind = 'r' and not c.relispartition then pg_total_relation_size(c.oid) else 0 end as bytes
+    from pg_class c
+    where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition
+      and c.relname = any (${words})
+    order by bytes desc, name`.execute(db)
+  return rows
+}

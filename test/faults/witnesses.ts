@@ -4,7 +4,7 @@
  */
 import { Client, Connection, type WorkflowExecutionInfo } from '@temporalio/client'
 import pg from 'pg'
-import { withConcurrency } from '../../workflows/run/with-concurrency.ts'
+import { withConcurrency } from '../../domain/temporal/with-concurrency.ts'
 import type { CarrierEntry, OwnServers } from '../setup/own-servers.ts'
 
 /** A SIM in the database. */

@@ -1,7 +1,7 @@
 /** The harness of workflow tests: a worker, the workflow client, and a model of the service that activities call. */
 import { pino } from 'pino'
 import { openWorkflowClient } from '../../adapters/temporal/client.ts'
-import type { WorkflowInput } from '../../adapters/temporal/start-calls.ts'
+import type { WorkflowSubject } from '../../domain/temporal/start.ts'
 import type { WorkflowType } from '../../domain/temporal/ids.ts'
 import { installRuntime, startTemporalWorker } from '../../worker/start-temporal-worker.ts'
 import { until } from '../setup/soon.ts'
@@ -61,7 +61,7 @@ export async function startSkippingHarness(path: string) {
     env,
     leap,
     handleOf,
-    start: async (type: WorkflowType, workflowId: string, input: WorkflowInput) => {
+    start: async (type: WorkflowType, workflowId: string, input: WorkflowSubject) => {
       await harness.workflowClient.start({ type, workflowId, input })
       return handleOf(workflowId)
     },

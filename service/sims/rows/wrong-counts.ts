@@ -1,8 +1,8 @@
 /** Recounts SIMs, and finds stored counts that differ. */
 import { sql } from 'kysely'
 import { SimStatus } from '../../../domain/codes.ts'
+import { MOST_WRONG, type WrongFigure } from '../../../store/counts.ts'
 import { mine, type TenantTx } from '../../../store/tenancy.ts'
-import { MOST_WRONG, type WrongFigure } from '../../../store/wrong-figure.ts'
 
 /**
  * Compares the counts of blocks and pools with the tenant's SIMs, in one statement. Reads all of them: call it with

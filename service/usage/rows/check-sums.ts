@@ -2,8 +2,8 @@
 
 import { sql } from 'kysely'
 import { TariffType } from '../../../domain/codes.ts'
+import { MOST_WRONG, type WrongFigure } from '../../../store/counts.ts'
 import { mine, type TenantTx } from '../../../store/tenancy.ts'
-import { MOST_WRONG, type WrongFigure } from '../../../store/wrong-figure.ts'
 
 /**
  * Totals of pools that differ from the sums of their ledger rows; none if all is well. Sums known to be old

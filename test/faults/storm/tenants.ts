@@ -5,7 +5,7 @@
  * rule warns: so a tenant's wave is at most two mails of causes, or a joined one, and a grouped one.
  */
 import { iccidOf } from '../../../domain/identifiers.ts'
-import { withConcurrency } from '../../../workflows/run/with-concurrency.ts'
+import { withConcurrency } from '../../../domain/temporal/with-concurrency.ts'
 import { roomyCycle } from '../../setup/cycles.ts'
 import type { Service } from '../../setup/service.ts'
 

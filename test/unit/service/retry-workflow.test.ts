@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { RunStatus } from '../../../adapters/temporal/read-run.ts'
+import type { RunStatus } from '../../../domain/workflows/workflow.ts'
 import type { WorkflowType } from '../../../domain/temporal/ids.ts'
 import { retryOf } from '../../../service/workflows/retry-of.ts'
 

@@ -5,7 +5,7 @@ import { buffer } from 'node:stream/consumers'
 import { temporal } from '@temporalio/proto'
 import { onTestFinished, test } from 'vitest'
 import { openWorkflowClient } from '../../../adapters/temporal/client.ts'
-import type { WorkflowInput } from '../../../adapters/temporal/start-calls.ts'
+import type { WorkflowSubject } from '../../../domain/temporal/start.ts'
 
 /** gRPC status codes. */
 const OK = 0
@@ -49,7 +49,7 @@ async function startServer(statuses: Record<string, number>, answers: Record<str
   return { workflowClient, calls, asked, statuses }
 }
 
-const input: WorkflowInput = { tenantId: 't1', simId: 7 }
+const input: WorkflowSubject = { tenantId: 't1', simId: 7 }
 const aStart = { type: 'provision-and-activate', workflowId: 'provision-and-activate:t1:7', input } as const
 
 test('start does not call an invalid request `unavailable`', async ({ expect }) => {
