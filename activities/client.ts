@@ -1,5 +1,5 @@
 /** Clients of activities for the service's REST interfaces: for one tenant, with the operator key. */
-import { activityInfo, Context, cancellationSignal } from '@temporalio/activity'
+import { ApplicationFailure, activityInfo, Context, cancellationSignal } from '@temporalio/activity'
 import { type Addresses, openAddresses } from '../adapters/rest/addresses.ts'
 import * as client from '../adapters/rest/client.ts'
 import { failureOfConnection, failureOfResponse } from './failures.ts'
@@ -70,3 +70,19 @@ export function serviceClients({ serviceUrl, internalUrl, key }: ServiceAddress)
  */
 export const bodyOf = <T>(request: Promise<client.FetchResult<T>>): Promise<T> =>
   client.bodyOrThrow(request, failureOfResponse)
+
+/** What a request brings; undefined if the service refuses it with one of these codes. */
+export async function unlessRefused<T>(codes: ReadonlySet<string>, request: Promise<T>): Promise<T | undefined> {
+  try {
+    return await request
+  } catch (error) {
+    if (error instanceof ApplicationFailure && codes.has(error.type ?? '')) return undefined
+    throw error
+  }
+}
+
+/** The code and the reason of a request that is refused for good. @throws any other error */
+export function finalRefusal(error: unknown): { readonly code: string; readonly detail: string } {
+  if (!(error instanceof ApplicationFailure) || error.nonRetryable !== true) throw error
+  return { code: error.type ?? 'internal_error', detail: error.message }
+}

@@ -1,15 +1,16 @@
 /** Activities of the watchdog's enforcement: check again, suspend, log, pick a pool's SIMs and arm them. */
-import { ApplicationFailure, heartbeat } from '@temporalio/activity'
+import { heartbeat } from '@temporalio/activity'
 import type { paths as InternalPaths } from '../adapters/rest/internal.d.ts'
 import { WatchdogMode } from '../domain/codes.ts'
 import type { ActionRequest } from '../domain/enforcement/enforcement.ts'
+import type { PermitRequest } from '../domain/enforcement/guard.ts'
 import { answerOfGuard, refusalOf, type SuspensionAnswer } from '../domain/enforcement/refusal.ts'
 import type { SuspendTarget } from '../domain/temporal/enforce-pool.ts'
 import { toMB } from '../domain/units.ts'
-import type { ArmRequest } from '../domain/workflows/workflow.ts'
+import type { ArmedSims, ArmRequest } from '../domain/workflows/workflow.ts'
 import type { pickFromPool } from '../rules/alerts/pick-sims.ts'
-import { bodyOf, type ServiceClient } from './client.ts'
-import { cancelTicket, isStateConflict, openTicket, type TicketInput, ticketOfStep } from './tickets.ts'
+import { bodyOf, type ServiceClient, unlessRefused } from './client.ts'
+import { cancelTicket, openTicket, STATE_CODES, type TicketInput, ticketOfStep } from './tickets.ts'
 
 export interface SuspensionInput {
   readonly ticket: TicketInput
@@ -59,25 +60,16 @@ interface PoolPickInput {
   readonly workflowId: string
 }
 
-const isOver = (error: unknown): boolean =>
-  error instanceof ApplicationFailure && (error.type === 'workflow_not_running' || error.type === 'workflow_not_found')
+/** Codes of requests to a workflow that has ended, or never was. */
+export const NOT_RUNNING: ReadonlySet<string> = new Set(['workflow_not_running', 'workflow_not_found'])
 
 type SignalName = InternalPaths['/internal/workflows/{workflowId}/signals/{name}']['post']['parameters']['path']['name']
 
-/**
- * Sends a signal to a workflow.
- *
- * @returns false if it does not run
- */
+/** Sends a signal to a workflow. @returns false if it does not run */
 export async function signalWorkflow(client: ServiceClient, workflowId: string, name: SignalName): Promise<boolean> {
-  try {
-    const params = { path: { workflowId, name } }
-    await bodyOf(client.internal.POST('/internal/workflows/{workflowId}/signals/{name}', { params }))
-    return true
-  } catch (error) {
-    if (isOver(error)) return false
-    throw error
-  }
+  const params = { path: { workflowId, name } }
+  const sent = bodyOf(client.internal.POST('/internal/workflows/{workflowId}/signals/{name}', { params }))
+  return (await unlessRefused(NOT_RUNNING, sent)) !== undefined
 }
 
 export const enforcementActivities = (clientOf: (tenantId: string) => ServiceClient, pick: PickFromPool) => ({
@@ -93,7 +85,7 @@ export const enforcementActivities = (clientOf: (tenantId: string) => ServiceCli
     const sim = await bodyOf(client.internal.GET('/internal/sims/{id}/enforcement', { params }))
     if (sim.suspension?.cause === 'watchdog' && sim.suspension.workflowId === workflowId) return { do: 'stay' }
     const why = refusalOf(sim)
-    const ask = { cycle: cycleKey, simId: ticket.simId, workflowId }
+    const ask = { cycle: cycleKey, simIds: [ticket.simId], workflowId }
     const refusal =
       why === null ? rule && (await askPermit(client, { rule, ...ask })) : ({ do: 'refuse', why } as const)
     if (refusal) {
@@ -103,14 +95,9 @@ export const enforcementActivities = (clientOf: (tenantId: string) => ServiceCli
       const takenBack = why !== null && (await cancelTicket(client, ticketId))
       return takenBack ? { do: 'refuse', why, ticketId } : { do: 'wait', ticketId }
     }
-    try {
-      const { ticketId } = await openTicket(client, ticket)
-      return ticketId === null ? { do: 'refuse', why: 'not active' } : { do: 'wait', ticketId }
-    } catch (error) {
-      // An open ticket before this one takes the SIM out of Active.
-      if (isStateConflict(error)) return { do: 'refuse', why: 'not active' }
-      throw error
-    }
+    // Refused if an open ticket before this one takes the SIM out of Active.
+    const ticketId = (await unlessRefused(STATE_CODES, openTicket(client, ticket)))?.ticketId
+    return ticketId == null ? { do: 'refuse', why: 'not active' } : { do: 'wait', ticketId }
   },
 
   /** Makes the service log an action of the watchdog and notify people, once per counter. */
@@ -126,8 +113,7 @@ export const enforcementActivities = (clientOf: (tenantId: string) => ServiceCli
     const { tenantId, poolId, cycleKey: cycle, rule } = ask
     const client = clientOf(tenantId)
     const { simIds, ...picked } = await pickTargets(client, ask, pick)
-    const signal = 'overLimit' as const
-    const added = await arm(client, simIds, { poolId, cycle, rule, ruleFile, grace, until, signal })
+    const added = await arm(client, simIds, { poolId, cycle, rule, ruleFile, grace, until, signal: 'overLimit' })
     return { ...picked, told: simIds.length, added, armed: picked.armed + added }
   },
 
@@ -143,9 +129,7 @@ export const enforcementActivities = (clientOf: (tenantId: string) => ServiceCli
     for (let afterSimId: number | null = 0; afterSimId !== null; ) {
       heartbeat()
       const params = { path: { id: poolId }, query: { cycle: told.cycle, afterSimId, limit: ARMED_AT_ONCE } }
-      const page: { readonly simIds: readonly number[]; readonly nextAfterSimId: number | null } = await bodyOf(
-        client.internal.GET('/internal/pools/{id}/armed-sims', { params }),
-      )
+      const page: ArmedSims = await bodyOf(client.internal.GET('/internal/pools/{id}/armed-sims', { params }))
       await arm(client, page.simIds, told)
       count += page.simIds.length
       afterSimId = page.nextAfterSimId
@@ -187,14 +171,12 @@ async function arm(
   let added = 0
   for (const page of pagesOf(simIds, ARMED_AT_ONCE)) {
     heartbeat()
-    try {
-      const body = { simIds: page, ...ask }
-      added += (await bodyOf(internal.POST('/internal/workflows/enforce-pool/arm', { params: {}, body }))).armed
-    } catch (error) {
-      // The cycle has ended since: no SIM is stopped in it any more.
-      if (!isStateConflict(error)) throw error
-      break
-    }
+    const body = { simIds: page, ...ask }
+    const post = bodyOf(internal.POST('/internal/workflows/enforce-pool/arm', { params: {}, body }))
+    const done = await unlessRefused(STATE_CODES, post)
+    // The cycle has ended since: no SIM is stopped in it any more.
+    if (done === undefined) break
+    added += done.armed
   }
   return added
 }
@@ -214,11 +196,11 @@ const ASKED_AT_ONCE = 1000
 const pagesOf = (simIds: readonly number[], size: number): number[][] =>
   Array.from({ length: Math.ceil(simIds.length / size) }, (_, page) => simIds.slice(page * size, (page + 1) * size))
 
-/**
- * Requests permits for SIMs of a pool, in their order.
- *
- * @returns null if the cycle has ended
- */
+/** Asks the guard for permits. @returns undefined if the cycle has ended */
+const askGuard = ({ internal }: ServiceClient, body: PermitRequest) =>
+  unlessRefused(STATE_CODES, bodyOf(internal.POST('/internal/enforcement/permits', { params: {}, body })))
+
+/** Requests permits for SIMs of a pool, in their order. @returns null if the cycle has ended */
 async function askPermits(
   client: ServiceClient,
   { poolId, cycleKey: cycle, rule, workflowId }: PoolPickInput,
@@ -228,33 +210,17 @@ async function askPermits(
   let [held, holdId]: [number, number | null] = [0, null]
   for (const page of pagesOf(simIds, ASKED_AT_ONCE)) {
     heartbeat()
-    const body = { rule, cycle, poolId, simIds: page, workflowId }
-    try {
-      const answer = await bodyOf(client.internal.POST('/internal/enforcement/permits', { params: {}, body }))
-      granted.push(...answer.granted)
-      held += answer.held.length
-      holdId ??= answer.holdId
-    } catch (error) {
-      if (isStateConflict(error)) return null
-      throw error
-    }
+    const answer = await askGuard(client, { rule, cycle, poolId, simIds: page, workflowId })
+    if (answer === undefined) return null
+    granted.push(...answer.granted)
+    held += answer.held.length
+    holdId ??= answer.holdId
   }
   return { simIds: granted, held, holdId }
 }
 
 /** Requests a permit for one SIM. @returns why it is not suspended now; null if it may be */
-async function askPermit(
-  client: ServiceClient,
-  {
-    simId,
-    ...ask
-  }: { readonly rule: string; readonly cycle: string; readonly simId: number; readonly workflowId: string },
-): Promise<SuspensionAnswer | null> {
-  try {
-    const body = { ...ask, simIds: [simId] }
-    return answerOfGuard(await bodyOf(client.internal.POST('/internal/enforcement/permits', { params: {}, body })))
-  } catch (error) {
-    if (isStateConflict(error)) return { do: 'refuse', why: 'not over' }
-    throw error
-  }
+async function askPermit(client: ServiceClient, ask: PermitRequest): Promise<SuspensionAnswer | null> {
+  const permits = await askGuard(client, ask)
+  return permits === undefined ? { do: 'refuse', why: 'not over' } : answerOfGuard(permits)
 }

@@ -1,7 +1,7 @@
 /** Activities of the month end: list the work, open its tickets, bring SIMs back, read the progress, close. */
 import { ApplicationFailure, heartbeat } from '@temporalio/activity'
 import { idempotent } from '../adapters/rest/client.ts'
-import type { ChangesOpened, MonthEndBatches, MonthEndCounts } from '../domain/month-end/month-end.ts'
+import type { ApplyChanges, ChangesOpened, MonthEndBatches, MonthEndCounts } from '../domain/month-end/month-end.ts'
 import type {
   MonthEndBatchInput,
   MonthEndBatchResult,
@@ -11,12 +11,17 @@ import type {
   WorkCounts,
 } from '../domain/temporal/month-end-reprovision.ts'
 import { cycleOfKey, nextCycle } from '../domain/time/cycle.ts'
+import { withConcurrency } from '../domain/temporal/with-concurrency.ts'
 import { bodyOf, type ServiceClient } from './client.ts'
 import { signalWorkflow } from './enforcement.ts'
 
-export interface CycleRef {
+interface CycleRef {
   readonly tenantId: string
   readonly cycleKey: string
+}
+/** A step of the workflow, with its idempotency key. */
+interface StepOfCycle extends CycleRef {
+  readonly key: string
 }
 /** How far the steps of a month end are. */
 export type MonthEndLook = Readonly<Record<MonthEndWork, WorkCounts>> & {
@@ -26,29 +31,22 @@ export type MonthEndLook = Readonly<Record<MonthEndWork, WorkCounts>> & {
   readonly suspended: number
   readonly closed: boolean
 }
-export interface BatchesInput extends CycleRef {
+interface BatchesInput extends CycleRef {
   readonly kind: MonthEndWork
   readonly afterSimId: number
   readonly size: number
   readonly limit: number
 }
-export interface BatchPage extends MonthEndBatches {
+interface BatchPage extends MonthEndBatches {
   readonly look: MonthEndLook
 }
-export interface ApplyInput extends CycleRef {
-  readonly kind: 'unassign' | 'move'
-  readonly afterSimId: number
-  readonly throughSimId: number
-  /** Idempotency key of the step. */
-  readonly key: string
-}
-export interface RenewPage {
+interface RenewPage {
   /** How many workflows were signalled. */
   readonly signalled: number
   /** Suspended SIMs without a running workflow. */
   readonly orphans: readonly number[]
 }
-export interface MissedInput {
+interface MissedInput {
   readonly tenantId: string
   readonly billingCycle: string
   /** Key of the last ended cycle. */
@@ -75,7 +73,7 @@ async function look({ internal }: ServiceClient, cycleKey: string): Promise<Mont
   }
 }
 
-const tally = (results: ChangesOpened['results']) => {
+const tally = (results: ChangesOpened['results']): Omit<MonthEndBatchResult, 'signalled'> => {
   const opened = results.filter(({ ticketId }) => ticketId !== null).length
   return { opened, refused: results.length - opened }
 }
@@ -103,20 +101,18 @@ async function afterBoundary<T>(request: Promise<T>): Promise<T> {
 
 export const monthEndActivities = (clientOf: (tenantId: string) => ServiceClient) => ({
   /** How far the month end is. */
-  async lookAtMonthEnd({ tenantId, cycleKey }: CycleRef): Promise<MonthEndLook> {
-    return await look(clientOf(tenantId), cycleKey)
-  },
+  lookAtMonthEnd: ({ tenantId, cycleKey }: CycleRef) => look(clientOf(tenantId), cycleKey),
 
   /** Lists in batches the SIMs that a step has not begun, and reads how far the month end is. */
-  async listBatches({ tenantId, cycleKey, kind, afterSimId, size, limit }: BatchesInput): Promise<BatchPage> {
+  async listBatches({ tenantId, cycleKey, ...query }: BatchesInput): Promise<BatchPage> {
     const client = clientOf(tenantId)
-    const params = { path: { key: cycleKey }, query: { kind, afterSimId, size, limit } }
+    const params = { path: { key: cycleKey }, query }
     const page = await afterBoundary(bodyOf(client.internal.GET('/internal/cycles/{key}/batches', { params })))
     return { ...page, look: await look(client, cycleKey) }
   },
 
   /** Opens the tickets for a range of queued changes. Safe to run twice, even after its key was forgotten. */
-  async applyChanges({ tenantId, cycleKey, key, ...body }: ApplyInput) {
+  async applyChanges({ tenantId, cycleKey, key, ...body }: StepOfCycle & Readonly<ApplyChanges>) {
     const { internal } = clientOf(tenantId)
     const params = { path: { key: cycleKey }, ...idempotent(key) }
     const post = bodyOf(internal.POST('/internal/cycles/{key}/changes/apply', { params, body }))
@@ -125,25 +121,19 @@ export const monthEndActivities = (clientOf: (tenantId: string) => ServiceClient
   },
 
   /** Reopens tickets for failed changes and returns that remain to be done. Unassignments come first. */
-  async retryFailedChanges({
-    tenantId,
-    cycleKey,
-    key,
-  }: CycleRef & { readonly key: string }): Promise<RetryFailedResult> {
+  async retryFailedChanges({ tenantId, cycleKey, key }: StepOfCycle): Promise<RetryFailedResult> {
     const { internal } = clientOf(tenantId)
     const sum = { opened: 0, refused: 0 }
     for (const kind of ['unassign', 'move', 'return'] as const) {
-      let next: number | null = 0
-      while (next !== null) {
-        const afterSimId: number = next
+      for (let afterSimId: number | null = 0; afterSimId !== null; ) {
         heartbeat()
         const params = { path: { key: cycleKey }, ...idempotent(`${key}/${kind}/${afterSimId}`) }
         const post = internal.POST('/internal/cycles/{key}/changes/retry', { params, body: { kind, afterSimId } })
-        const { results, nextAfterSimId }: ChangesOpened = await bodyOf(post)
-        const { opened, refused } = tally(results)
+        const page: ChangesOpened = await bodyOf(post)
+        const { opened, refused } = tally(page.results)
         sum.opened += opened
         sum.refused += refused
-        next = nextAfterSimId
+        afterSimId = page.nextAfterSimId
       }
     }
     return sum
@@ -161,51 +151,34 @@ export const monthEndActivities = (clientOf: (tenantId: string) => ServiceClient
     const params = { path: { key: cycleKey }, query: { afterSimId, throughSimId, limit: 1000 } }
     const { suspensions } = await bodyOf(client.internal.GET('/internal/cycles/{key}/suspensions', { params }))
     const orphans: number[] = []
-    const rest = suspensions.values()
-    const takeNext = async () => {
-      for (const { simId, workflowId } of rest) {
-        heartbeat()
-        if (workflowId === null || !(await signalWorkflow(client, workflowId, 'renewed'))) orphans.push(simId)
-      }
-    }
-    await Promise.all(Array.from({ length: SIGNALS_AT_ONCE }, takeNext))
+    await withConcurrency(suspensions, SIGNALS_AT_ONCE, async ({ simId, workflowId }) => {
+      heartbeat()
+      if (workflowId === null || !(await signalWorkflow(client, workflowId, 'renewed'))) orphans.push(simId)
+    })
     return { signalled: suspensions.length - orphans.length, orphans: orphans.sort((a, b) => a - b) }
   },
 
   /** Opens activation tickets for SIMs without a running workflow. Safe to run twice. */
-  async openReturns({
-    tenantId,
-    cycleKey,
-    simIds,
-    key,
-  }: CycleRef & { readonly simIds: readonly number[]; readonly key: string }): Promise<
-    Omit<MonthEndBatchResult, 'signalled'>
-  > {
+  async openReturns({ tenantId, cycleKey, simIds, key }: StepOfCycle & { readonly simIds: readonly number[] }) {
     const { internal } = clientOf(tenantId)
     const params = { path: { key: cycleKey }, ...idempotent(key) }
     const post = internal.POST('/internal/cycles/{key}/suspensions/return', { params, body: { simIds: [...simIds] } })
     return tally((await bodyOf(post)).results)
   },
 
-  /**
-   * Closes the cycle. Safe to run twice: the second call returns the same.
-   *
-   * @returns the result of the month end, and whether there is a statement
-   */
+  /** Closes the cycle. Safe to run twice: the second call returns the same. */
   async closeCycle({ tenantId, cycleKey }: CycleRef): Promise<MonthEndResult> {
     const { internal } = clientOf(tenantId)
     const params = { path: { key: cycleKey } }
-    const { unassign, move, changes, renewals } = await bodyOf(
-      internal.GET('/internal/cycles/{key}/progress', { params }),
-    )
-    const figures = {
-      moved: move.complete,
-      unassigned: unassign.complete,
-      changesFailed: changes.failed,
-      renewed: renewals.complete,
+    const progress = await bodyOf(internal.GET('/internal/cycles/{key}/progress', { params }))
+    const { statement } = await afterBoundary(bodyOf(internal.POST('/internal/cycles/{key}/close', { params })))
+    return {
+      moved: progress.move.complete,
+      unassigned: progress.unassign.complete,
+      changesFailed: progress.changes.failed,
+      renewed: progress.renewals.complete,
+      statement,
     }
-    const close = internal.POST('/internal/cycles/{key}/close', { params })
-    return { ...figures, statement: (await afterBoundary(bodyOf(close))).statement }
   },
 
   /**
@@ -231,19 +204,15 @@ export const monthEndActivities = (clientOf: (tenantId: string) => ServiceClient
   /** Makes the service start the month end of a cycle, or finds it running. @returns its workflow id, which is fixed */
   async startMonthEnd({ tenantId, cycleKey }: CycleRef): Promise<string> {
     const { internal } = clientOf(tenantId)
-    const body = { cycle: cycleKey }
-    const path = '/internal/workflows/month-end-reprovision'
-    return (await afterBoundary(bodyOf(internal.POST(path, { params: {}, body })))).workflowId
+    const options = { params: {}, body: { cycle: cycleKey } }
+    const post = internal.POST('/internal/workflows/month-end-reprovision', options)
+    return (await afterBoundary(bodyOf(post))).workflowId
   },
 
   /** The status of a workflow's latest run. */
-  async lookAtWorkflow({ tenantId, workflowId }: WorkflowRef): Promise<string> {
-    const params = { path: { workflowId } }
+  async lookAtWorkflow(ask: { readonly tenantId: string; readonly workflowId: string }): Promise<string> {
+    const { tenantId, ...path } = ask
+    const params = { path }
     return (await bodyOf(clientOf(tenantId).internal.GET('/internal/workflows/{workflowId}', { params }))).status
   },
 })
-
-interface WorkflowRef {
-  readonly tenantId: string
-  readonly workflowId: string
-}

@@ -1,11 +1,12 @@
 /** Activities of a batch: read its list, record its SIMs' outcomes, and look at runs that this run did not start. */
-import { ApplicationFailure, heartbeat } from '@temporalio/activity'
-import type { ProvisionAndActivateResult } from '../domain/temporal/provision-and-activate.ts'
+import { heartbeat } from '@temporalio/activity'
+import { failedEnd, type ProvisionAndActivateResult } from '../domain/temporal/provision-and-activate.ts'
 import type { BatchFailure, ProvisionInBulkResult } from '../domain/temporal/provision-in-bulk.ts'
-import type { Batch, BatchNotes, BatchSim } from '../domain/tickets/bulk.ts'
-import { bodyOf, type ServiceClient } from './client.ts'
+import { withConcurrency } from '../domain/temporal/with-concurrency.ts'
+import { type Batch, type BatchNotes, type BatchSim, provisionResult } from '../domain/tickets/bulk.ts'
+import { bodyOf, type ServiceClient, unlessRefused } from './client.ts'
 
-export interface BatchRef {
+interface BatchRef {
   readonly tenantId: string
   readonly batchId: string
 }
@@ -19,21 +20,17 @@ export interface BatchItem {
   readonly tariffId?: number
   readonly tag?: string
 }
-export interface ProvisionPage {
+interface ProvisionPage {
   readonly sims: readonly BatchItem[]
   readonly nextAfterIndex: number | null
 }
 
 /** How a run for a SIM of a batch has ended. */
-export interface SimEnd
-  extends Pick<
-    ProvisionAndActivateResult,
-    'outcome' | 'failure' | 'provisionTicket' | 'activateTicket' | 'unassignTicket'
-  > {
+export interface SimEnd extends ProvisionAndActivateResult {
   /** The run with its tickets, to look them up. Temporal gives a parent no result of a cancelled child. */
   readonly lookUp?: { readonly workflowId: string; readonly runId: string }
 }
-export interface BatchNote extends BatchRef {
+interface BatchNote extends BatchRef {
   readonly started: readonly number[]
   readonly ended: readonly (SimEnd & { readonly index: number })[]
 }
@@ -51,74 +48,28 @@ interface SimRuns {
  * An ended run. `end` is null without a result: the run was started elsewhere, or Temporal has deleted it. Then the
  * SIM's state decides.
  */
-export interface EndedRun {
+interface EndedRun {
   readonly end: SimEnd | null
 }
 
-const OUTCOMES = ['activated', 'alreadyActive', 'compensated', 'cancelled', 'failed'] as const
-
-/** Parses a workflow's result, JSON in the interface's form. @returns null if there is none */
-function resultOf(result: unknown): SimEnd | null {
-  if (typeof result !== 'object' || result === null) return null
-  const text = (name: string, of: object = result) => {
-    const value: unknown = Reflect.get(of, name)
-    return typeof value === 'string' ? value : null
-  }
-  const outcome = OUTCOMES.find((known) => known === text('outcome'))
-  if (outcome === undefined) return null
-  const failure: unknown = Reflect.get(result, 'failure')
-  return {
-    outcome,
-    failure:
-      typeof failure === 'object' && failure !== null
-        ? {
-            step: text('step', failure) ?? 'check',
-            ticketId: text('ticketId', failure),
-            code: text('code', failure) ?? 'internal_error',
-            detail: text('detail', failure) ?? '',
-          }
-        : null,
-    provisionTicket: text('provisionTicket'),
-    activateTicket: text('activateTicket'),
-    unassignTicket: text('unassignTicket'),
-  }
-}
-
-/** The outcome of a stopped or broken run, which has no result. */
-const stopped = (status: string): SimEnd => ({
-  outcome: 'failed',
-  failure: { step: 'check', ticketId: null, code: 'workflow_stopped', detail: `its workflow ended as ${status}` },
-  provisionTicket: null,
-  activateTicket: null,
-  unassignTicket: null,
-})
-
-const isUnknown = (error: unknown): boolean =>
-  error instanceof ApplicationFailure && error.type === 'workflow_not_found'
-
 /** The latest run of a workflow id; undefined if Temporal has none. */
-async function latestRun({ internal }: ServiceClient, workflowId: string) {
-  try {
-    return await bodyOf(internal.GET('/internal/workflows/{workflowId}', { params: { path: { workflowId } } }))
-  } catch (error) {
-    if (isUnknown(error)) return undefined
-    throw error
-  }
+function latestRun({ internal }: ServiceClient, workflowId: string) {
+  const run = bodyOf(internal.GET('/internal/workflows/{workflowId}', { params: { path: { workflowId } } }))
+  return unlessRefused(new Set(['workflow_not_found']), run)
 }
 
 /** The body for the service, with the tickets looked up if necessary. */
 async function toNote(client: ServiceClient, end: BatchNote['ended'][number]): Promise<BatchNotes['ended'][number]> {
-  const { index, outcome, failure, provisionTicket, activateTicket, unassignTicket, lookUp } = end
-  const tickets = { provisionTicket, activateTicket, unassignTicket }
+  const { index, outcome, lookUp } = end
   const run = lookUp === undefined ? undefined : await latestRun(client, lookUp.workflowId)
-  const found = run?.runId === lookUp?.runId ? resultOf(run?.result) : null
-  const reason = found?.failure ?? failure
+  const found = run?.runId === lookUp?.runId ? provisionResult(run?.result) : null
+  const reason = found?.failure ?? end.failure
   return {
     index,
     outcome,
-    provisionTicket: found?.provisionTicket ?? tickets.provisionTicket,
-    activateTicket: found?.activateTicket ?? tickets.activateTicket,
-    unassignTicket: found?.unassignTicket ?? tickets.unassignTicket,
+    provisionTicket: found?.provisionTicket ?? end.provisionTicket,
+    activateTicket: found?.activateTicket ?? end.activateTicket,
+    unassignTicket: found?.unassignTicket ?? end.unassignTicket,
     step: reason?.step ?? null,
     code: reason?.code ?? null,
     detail: reason?.detail ?? null,
@@ -128,10 +79,9 @@ async function toNote(client: ServiceClient, end: BatchNote['ended'][number]): P
 export const batchActivities = (clientOf: (tenantId: string) => ServiceClient) => ({
   /** How many SIMs the batch has, and their counts by outcome so far. */
   async readBatch({ tenantId, batchId }: BatchRef): Promise<Pick<Batch, 'total' | 'counts'>> {
+    const { internal } = clientOf(tenantId)
     const params = { path: { id: batchId } }
-    const { total, counts } = await bodyOf(
-      clientOf(tenantId).internal.GET('/internal/provision-batches/{id}', { params }),
-    )
+    const { total, counts } = await bodyOf(internal.GET('/internal/provision-batches/{id}', { params }))
     return { total, counts }
   },
 
@@ -177,14 +127,10 @@ export const batchActivities = (clientOf: (tenantId: string) => ServiceClient) =
    *
    * @returns its counts without refused rows, and its first failures
    */
-  async endBatch({
-    tenantId,
-    batchId,
-  }: BatchRef): Promise<Pick<ProvisionInBulkResult, 'total' | 'counts' | 'failures'>> {
+  async endBatch({ tenantId, batchId }: BatchRef): Promise<Omit<ProvisionInBulkResult, 'outcome'>> {
+    const { internal } = clientOf(tenantId)
     const params = { path: { id: batchId } }
-    const { batch, failures } = await bodyOf(
-      clientOf(tenantId).internal.POST('/internal/provision-batches/{id}/end', { params }),
-    )
+    const { batch, failures } = await bodyOf(internal.POST('/internal/provision-batches/{id}/end', { params }))
     const { refused, ...counts } = batch.counts
     return { total: batch.total - refused, counts, failures: failures.flatMap(toFailure) }
   },
@@ -197,14 +143,10 @@ export const batchActivities = (clientOf: (tenantId: string) => ServiceClient) =
   async lookAtSimRuns({ tenantId, runs }: SimRuns): Promise<readonly (EndedRun | null)[]> {
     const client = clientOf(tenantId)
     const found: (EndedRun | null)[] = []
-    const rest = runs.entries()
-    const takeNext = async () => {
-      for (const [n, run] of rest) {
-        heartbeat()
-        found[n] = await endOfRun(client, run)
-      }
-    }
-    await Promise.all(Array.from({ length: AT_ONCE }, takeNext))
+    await withConcurrency([...runs.entries()], AT_ONCE, async ([n, run]) => {
+      heartbeat()
+      found[n] = await endOfRun(client, run)
+    })
     return found
   },
 })
@@ -217,7 +159,8 @@ async function endOfRun(client: ServiceClient, { workflowId, runId }: SimRun): P
   const run = await latestRun(client, workflowId)
   if (run === undefined || (runId !== null && run.runId !== runId)) return { end: null }
   if (run.status === 'running') return null
-  return { end: runId === null ? null : (resultOf(run.result) ?? stopped(run.status)) }
+  if (runId === null) return { end: null }
+  return { end: provisionResult(run.result) ?? failedEnd('workflow_stopped', `its workflow ended as ${run.status}`) }
 }
 
 function toFailure(sim: BatchSim): BatchFailure[] {

@@ -1,7 +1,6 @@
 /** Activities that take a SIM from Unprovisioned to Active, one ticket at a time. */
-import { ApplicationFailure } from '@temporalio/activity'
 import { labelOf, SimStatus } from '../domain/codes.ts'
-import { bodyOf, type ServiceClient } from './client.ts'
+import { bodyOf, finalRefusal, type ServiceClient } from './client.ts'
 import { postTicket, STATE_CODES, ticketOfStep } from './tickets.ts'
 
 /** A SIM, as provision-and-activate sees it. */
@@ -82,27 +81,21 @@ function refusalOf({ poolId, tariffId }: Pick<NextInput, 'poolId' | 'tariffId'>,
   return { step: 'check', code: 'sim_state_conflict', detail }
 }
 
-async function setTag({ api }: ServiceClient, simId: number, tag: string): Promise<void> {
-  await bodyOf(api.PATCH('/api/sims/{id}/tag', { params: { path: { id: simId } }, body: { tag } }))
-}
-
 type OpenResult = { readonly ticketId: string } | StepRefusal
 
 /** Opens a ticket. @returns its id, or why the service refuses it for good */
 async function open(client: ServiceClient, kind: 'provision' | 'activate', ask: NextInput): Promise<OpenResult> {
-  const { tenantId, simId, keys, poolId, tariffId, tag } = ask
-  const place = { ...(poolId === undefined ? {} : { poolId }), ...(tariffId === undefined ? {} : { tariffId }) }
+  const { simId, tag } = ask
+  const ticket = { ...ask, kind, key: ask.keys[kind] }
   try {
-    const ticket = { tenantId, kind, simId, key: keys[kind], ...(kind === 'provision' ? place : {}) }
     // Set the tag with the activation: a SIM that cannot be provisioned keeps its tag. Set it only before the ticket is
     // first opened, because it may be changed afterwards.
     if (kind === 'activate' && tag !== undefined && (await ticketOfStep(client, ticket)) === undefined) {
-      await setTag(client, simId, tag)
+      await bodyOf(client.api.PATCH('/api/sims/{id}/tag', { params: { path: { id: simId } }, body: { tag } }))
     }
     return { ticketId: (await postTicket(client, ticket)).id }
   } catch (error) {
-    if (!(error instanceof ApplicationFailure) || error.nonRetryable !== true) throw error
-    return { step: kind, code: error.type ?? 'internal_error', detail: error.message }
+    return { step: kind, ...finalRefusal(error) }
   }
 }
 
@@ -111,8 +104,8 @@ const refuse = (refusal: StepRefusal): NextResult => ({ do: 'refuse', refusal })
 /** Decides the next step for a SIM after its state has refused the first ticket; undefined if it can be activated. */
 function decideNext(ask: NextInput, sim: SimNow): NextResult | undefined {
   if (sim.status === 'Unprovisioned') {
-    const detail = `SIM ${sim.simId} was unprovisioned by somebody else since`
     if (sim.unsettled || ask.from === 'provision') return { do: 'later' }
+    const detail = `SIM ${sim.simId} was unprovisioned by somebody else since`
     return refuse({ step: 'activate', code: 'sim_state_conflict', detail })
   }
   const refusal = refusalOf(ask, sim)

@@ -2,23 +2,21 @@
 
 import type { SuspendedUntil } from '../domain/temporal/suspend-on-overage.ts'
 import type { SuspensionFound } from '../domain/enforcement/suspension-state.ts'
-import { bodyOf, type ServiceClient } from './client.ts'
-import { isStateConflict } from './tickets.ts'
+import { bodyOf, type ServiceClient, unlessRefused } from './client.ts'
+import { STATE_CODES } from './tickets.ts'
 
-export interface SuspensionRef {
+interface SimRef {
   readonly tenantId: string
   readonly simId: number
+}
+interface SuspensionRef extends SimRef {
   readonly workflowId: string
 }
-
-export interface PassOverInput {
-  readonly tenantId: string
-  readonly simId: number
-  readonly cycleKey: string
-}
-
 /** A run that looks for its suspension, with the cycle and rule that judge the SIM's limit. */
-export type SuspensionAsk = SuspensionRef & { readonly cycleKey: string; readonly rule: string | null }
+interface SuspensionAsk extends SuspensionRef {
+  readonly cycleKey: string
+  readonly rule: string | null
+}
 
 export const suspensionActivities = (clientOf: (tenantId: string) => ServiceClient) => ({
   /**
@@ -39,7 +37,7 @@ export const suspensionActivities = (clientOf: (tenantId: string) => ServiceClie
   },
 
   /** Makes enforcement pass the SIM over for the cycle, because a person has acted. Safe to run twice. */
-  async passOver({ tenantId, simId, cycleKey: cycle }: PassOverInput): Promise<void> {
+  async passOver({ tenantId, simId, cycleKey: cycle }: SimRef & { readonly cycleKey: string }): Promise<void> {
     const { internal } = clientOf(tenantId)
     await bodyOf(internal.POST('/internal/enforcement/pass-over', { body: { simIds: [simId], cycle } }))
   },
@@ -50,16 +48,10 @@ export const suspensionActivities = (clientOf: (tenantId: string) => ServiceClie
    * @returns false if the SIM is no longer suspended by that workflow
    */
   async setSuspensionUntil(ask: SuspensionRef & { readonly until: SuspendedUntil }): Promise<boolean> {
-    const { internal } = clientOf(ask.tenantId)
-    const { until, workflowId } = ask
-    try {
-      const params = { path: { id: ask.simId } }
-      await bodyOf(internal.PATCH('/internal/sims/{id}/suspension', { params, body: { until, workflowId } }))
-      return true
-    } catch (error) {
-      if (isStateConflict(error)) return false
-      throw error
-    }
+    const { tenantId, simId, ...body } = ask
+    const params = { path: { id: simId } }
+    const set = bodyOf(clientOf(tenantId).internal.PATCH('/internal/sims/{id}/suspension', { params, body }))
+    return (await unlessRefused(STATE_CODES, set)) !== undefined
   },
 })
 

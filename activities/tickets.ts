@@ -5,13 +5,11 @@ import { SimStatus, TicketStatus } from '../domain/codes.ts'
 import { COMPLETE, cancelledEnd, type TicketEnd } from '../domain/temporal/ticket-ends.ts'
 import type { Cause } from '../domain/tickets/ticket.ts'
 import { ticketIdOfStep } from '../domain/tickets/ticket-id-of-step.ts'
-import { bodyOf, type ServiceClient } from './client.ts'
-
-export type TicketKind = 'provision' | 'activate' | 'suspend' | 'unassign'
+import { bodyOf, type ServiceClient, unlessRefused } from './client.ts'
 
 export interface TicketInput {
   readonly tenantId: string
-  readonly kind: TicketKind
+  readonly kind: 'provision' | 'activate' | 'suspend' | 'unassign'
   readonly simId: number
   /** Idempotency key of the step. */
   readonly key: string
@@ -30,10 +28,6 @@ export interface TicketRef {
 
 /** Codes of tickets refused by the SIM's state: it is in the target state already, or in a wrong one. */
 export const STATE_CODES: ReadonlySet<string> = new Set(['sim_state_conflict', 'sim_already_assigned'])
-
-/** Whether a request failed with one of {@link STATE_CODES}. */
-export const isStateConflict = (error: unknown): boolean =>
-  error instanceof ApplicationFailure && STATE_CODES.has(error.type ?? '')
 
 /**
  * Requests a ticket: at the endpoint of the specification, or at an internal one if the specification has none for it.
@@ -60,9 +54,8 @@ export function postTicket(client: ServiceClient, ask: TicketInput): Promise<{ r
 
 /** Whether the SIM has no open ticket and is already in the ticket's target state. */
 async function isAlreadySo(client: ServiceClient, ask: TicketInput): Promise<boolean> {
-  const sim = await bodyOf(
-    client.api.GET('/api/sims/{idOrIccid}', { params: { path: { idOrIccid: String(ask.simId) } } }),
-  )
+  const params = { path: { idOrIccid: String(ask.simId) } }
+  const sim = await bodyOf(client.api.GET('/api/sims/{idOrIccid}', { params }))
   if (sim.processingTicket) return false
   switch (ask.kind) {
     case 'provision':
@@ -110,13 +103,9 @@ export async function ticketOfStep(
   client: ServiceClient,
   { tenantId, key }: Pick<TicketInput, 'tenantId' | 'key'>,
 ): Promise<string | undefined> {
-  const id = ticketIdOfStep(tenantId, key)
-  try {
-    return (await bodyOf(client.api.GET('/api/tickets/{id}', { params: { path: { id } } }))).id
-  } catch (error) {
-    if (error instanceof ApplicationFailure && error.type === 'ticket_not_found') return undefined
-    throw error
-  }
+  const params = { path: { id: ticketIdOfStep(tenantId, key) } }
+  const ticket = bodyOf(client.api.GET('/api/tickets/{id}', { params }))
+  return (await unlessRefused(new Set(['ticket_not_found']), ticket))?.id
 }
 
 /**
@@ -132,7 +121,8 @@ export async function openTicket(
   try {
     return { ticketId: (await postTicket(client, ask)).id }
   } catch (error) {
-    if (isStateConflict(error) && (await isAlreadySo(client, ask))) return { ticketId: null }
+    const isConflict = error instanceof ApplicationFailure && STATE_CODES.has(error.type ?? '')
+    if (isConflict && (await isAlreadySo(client, ask))) return { ticketId: null }
     throw error
   }
 }
@@ -143,13 +133,8 @@ export async function openTicket(
  * @returns false if the ticket is no longer Pending
  */
 export async function cancelTicket(client: ServiceClient, id: string): Promise<boolean> {
-  try {
-    await bodyOf(client.api.DELETE('/api/tickets/{id}', { params: { path: { id } } }))
-    return true
-  } catch (error) {
-    if (error instanceof ApplicationFailure && error.type === 'ticket_not_pending') return false
-    throw error
-  }
+  const cancelled = bodyOf(client.api.DELETE('/api/tickets/{id}', { params: { path: { id } } }))
+  return (await unlessRefused(new Set(['ticket_not_pending']), cancelled)) !== undefined
 }
 
 export const ticketActivities = (clientOf: (tenantId: string) => ServiceClient) => ({

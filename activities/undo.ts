@@ -1,22 +1,10 @@
 /** Activities that undo the suspensions of one rule. */
-import { ApplicationFailure, heartbeat } from '@temporalio/activity'
+import { heartbeat } from '@temporalio/activity'
 import { idempotent } from '../adapters/rest/client.ts'
-import type { SuspensionToUndo } from '../domain/enforcement/undo.ts'
-import { bodyOf, type ServiceClient } from './client.ts'
-
-export interface UndoPageInput {
-  readonly tenantId: string
-  readonly rule: string
-  readonly since: string
-  readonly until: string
-  readonly afterSimId: number
-  readonly limit: number
-}
-export interface UndoPageFound {
-  readonly suspensions: readonly SuspensionToUndo[]
-  readonly total: number
-  readonly nextAfterSimId: number | null
-}
+import type { SuspensionToUndo, UndoPage, UndoQuery } from '../domain/enforcement/undo.ts'
+import { withConcurrency } from '../domain/temporal/with-concurrency.ts'
+import { bodyOf, finalRefusal, type ServiceClient } from './client.ts'
+import { NOT_RUNNING } from './enforcement.ts'
 
 export interface ResumeInput {
   readonly tenantId: string
@@ -34,14 +22,12 @@ export interface ResumeResult {
 /** Requests under way at once. A request waits until a worker has handled its update. */
 const AT_ONCE = 10
 
-const ENDED: ReadonlySet<string> = new Set(['workflow_not_running', 'workflow_not_found'])
-
 export const undoActivities = (clientOf: (tenantId: string) => ServiceClient) => ({
   /**
    * Reads a page of the SIMs to bring back, by SIM id. Changes nothing: the list has to reach the history first.
    * Otherwise a worker's death in between would lose the SIMs about to be suspended.
    */
-  takeUndoPage({ tenantId, ...query }: UndoPageInput): Promise<UndoPageFound> {
+  takeUndoPage({ tenantId, ...query }: UndoQuery & { readonly tenantId: string }): Promise<UndoPage> {
     return bodyOf(clientOf(tenantId).internal.GET('/internal/enforcement/suspensions', { params: { query } }))
   },
 
@@ -55,17 +41,13 @@ export const undoActivities = (clientOf: (tenantId: string) => ServiceClient) =>
     await bodyOf(client.internal.POST('/internal/enforcement/pass-over', { body: { simIds } }))
     const orphans: number[] = []
     const failures: { simId: number; code: string; detail: string }[] = []
-    const rest = suspensions.values()
-    const takeNext = async () => {
-      for (const { simId, workflowId, suspended } of rest) {
-        heartbeat()
-        const refused = await resume(client, workflowId, `${key}/${simId}`)
-        if (refused === null) continue
-        if (!ENDED.has(refused.code)) failures.push({ simId, ...refused })
-        else if (suspended) orphans.push(simId)
-      }
-    }
-    await Promise.all(Array.from({ length: AT_ONCE }, takeNext))
+    await withConcurrency(suspensions, AT_ONCE, async ({ simId, workflowId, suspended }) => {
+      heartbeat()
+      const refused = await resume(client, workflowId, `${key}/${simId}`)
+      if (refused === null) return
+      if (!NOT_RUNNING.has(refused.code)) failures.push({ simId, ...refused })
+      else if (suspended) orphans.push(simId)
+    })
     const byId = (a: { readonly simId: number }, b: { readonly simId: number }) => a.simId - b.simId
     return { orphans: orphans.toSorted((a, b) => a - b), failures: failures.toSorted(byId) }
   },
@@ -76,13 +58,12 @@ async function resume(
   client: ServiceClient,
   workflowId: string,
   key: string,
-): Promise<{ readonly code: string; readonly detail: string } | null> {
+): Promise<ReturnType<typeof finalRefusal> | null> {
   try {
     const params = { path: { workflowId, name: 'resume' as const }, ...idempotent(key) }
     await bodyOf(client.internal.POST('/internal/workflows/{workflowId}/updates/{name}', { params, body: {} }))
     return null
   } catch (error) {
-    if (!(error instanceof ApplicationFailure) || error.nonRetryable !== true) throw error
-    return { code: error.type ?? 'internal_error', detail: error.message }
+    return finalRefusal(error)
   }
 }

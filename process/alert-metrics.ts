@@ -5,7 +5,7 @@
  * Decisions and sent mails are counted by their process: add up over workers. Waiting work is read from the
  * database, by one statement a scrape: workers report the same.
  */
-import { Counter, Gauge, Histogram } from '@prometheus-io/client'
+import { Gauge, Histogram } from '@prometheus-io/client'
 import type { Transport } from '../adapters/channels/mail/transport.ts'
 import { LogLevel, labelOf } from '../domain/codes.ts'
 import { alertFigures } from '../service/alerts/rows/alert-figures.ts'
@@ -25,10 +25,9 @@ export interface AlertMetrics {
 }
 
 /** Registers the metrics. */
-export function alertMetrics({ registry }: Metrics, store: Store, rules: ReadRules): AlertMetrics {
-  const registers = [registry]
-  const counter = (name: string, help: string, ...labelNames: string[]) =>
-    new Counter({ name, help, labelNames, registers })
+export function alertMetrics(metrics: Metrics, store: Store, rules: ReadRules): AlertMetrics {
+  const { counter } = metrics
+  const registers = [metrics.registry]
   const alerts = counter('simherd_alerts_total', 'Alerts that came into a phase, by rule.', 'rule', 'phase')
   const notices = counter('simherd_notices_total', 'Notices by kind: due, or withheld for a reason.', 'kind', 'reason')
   const errors = counter(
@@ -55,7 +54,7 @@ export function alertMetrics({ registry }: Metrics, store: Store, rules: ReadRul
     registers,
   })
   up.set(1)
-  gauges(registers, store, rules)
+  registerGauges(metrics, store, rules)
 
   return {
     onDecided: (decided) => {
@@ -80,7 +79,7 @@ export function alertMetrics({ registry }: Metrics, store: Store, rules: ReadRul
 /** Far below any scrape interval: gauges collected together share the rows read. */
 const SHARED_MS = 1000
 
-function gauges(registers: Metrics['registry'][], store: Store, rules: ReadRules): void {
+function registerGauges(metrics: Metrics, store: Store, rules: ReadRules): void {
   const read = () =>
     inPlatform(store, async (tx) => ({ now: tx.now, ...(await alertFigures(tx)), inForce: await rules(tx) }))
   type Figures = Awaited<ReturnType<typeof read>>
@@ -91,15 +90,7 @@ function gauges(registers: Metrics['registry'][], store: Store, rules: ReadRules
     return latest.figures
   }
   const gauge = (name: string, help: string, valueOf: (figures: Figures) => number) =>
-    new Gauge({
-      name,
-      help,
-      registers,
-      async collect() {
-        // Values are unknown without a database: no comparison with NaN holds.
-        this.set(await figures().then(valueOf, () => Number.NaN))
-      },
-    })
+    metrics.gauge(name, help, async () => valueOf(await figures()))
   gauge(
     'simherd_oldest_notice_seconds',
     'For how long the notice waits that is overdue for longest; 0 if none is overdue.',

@@ -47,58 +47,35 @@ export const healthRoutes: FastifyPluginAsync<{
 }> = async (app, { dependencies, metrics }) => {
   const watched = dependencies.map(watch)
   registerUp(metrics, watched)
-  const Alive = strictObject({ ok: Type.Boolean() })
-  const common = { tags: ['Health'], security: [] }
-  app.get(
-    '/healthz',
-    {
-      config: { isPolled: true },
-      schema: { operationId: 'isAlive', summary: 'Whether the process answers', ...common, response: { 200: Alive } },
-    },
-    async () => ({ ok: true }),
-  )
-  app.get(
-    '/readyz',
-    {
-      config: { isPolled: true },
-      schema: {
-        operationId: 'isReady',
-        summary: 'Whether all that the process requires is there: 200, else 503',
-        ...common,
-        response: { 200: Readiness, 503: Readiness },
-      },
-    },
-    async (_request, reply) => {
-      const states = await Promise.all(watched.map((one) => one.state(one.isRequired ? CHECK_MS : GLANCE_MS)))
-      const readiness = { ok: states.every(({ ok, required }) => ok || !required), dependencies: states }
-      return reply.code(readiness.ok ? 200 : 503).send(readiness)
-    },
-  )
+  app.get('/healthz', polled('isAlive', 'Whether the process answers', { 200: Alive }), async () => ({ ok: true }))
+  const isReady = 'Whether all that the process requires is there: 200, else 503'
+  app.get('/readyz', polled('isReady', isReady, { 200: Readiness, 503: Readiness }), async (_request, reply) => {
+    const states = await Promise.all(watched.map((one) => one.state(one.isRequired ? CHECK_MS : GLANCE_MS)))
+    const readiness = { ok: states.every(({ ok, required }) => ok || !required), dependencies: states }
+    return reply.code(readiness.ok ? 200 : 503).send(readiness)
+  })
+  const isText = { produces: ['text/plain'] }
   app.get(
     '/metrics',
-    {
-      config: { isPolled: true },
-      schema: {
-        operationId: 'getMetrics',
-        summary: 'Figures of the process, as Prometheus reads them',
-        ...common,
-        produces: ['text/plain'],
-        response: {
-          200: Type.String({
-            description: 'Prometheus text format',
-            examples: ['process_start_time_seconds 1795176000\n'],
-          }),
-        },
-      },
-    },
+    polled('getMetrics', 'Figures of the process, as Prometheus reads them', { 200: Figures }, isText),
     async (_request, reply) => reply.type(metrics.registry.contentType).send(await metrics.registry.metrics()),
   )
 }
 
+const Alive = strictObject({ ok: Type.Boolean() })
+const Figures = Type.String({
+  description: 'Prometheus text format',
+  examples: ['process_start_time_seconds 1795176000\n'],
+})
+
+/** Options of a route that programs call every few seconds. */
+const polled = (operationId: string, summary: string, response: object, also: object = {}) => ({
+  config: { isPolled: true },
+  schema: { operationId, summary, tags: ['Health'], security: [], ...also, response },
+})
+
 /** A dependency without overlapping checks: requests during a check wait for its result. */
-interface WatchedDependency {
-  readonly name: string
-  readonly isRequired: boolean
+interface WatchedDependency extends Dependency {
   /** @param patienceMs how long to wait for a check before a recent outcome is taken, if there is one */
   readonly state: (patienceMs: number) => Promise<State>
 }
@@ -115,8 +92,7 @@ function watch(dependency: Dependency): WatchedDependency {
     return state
   }
   return {
-    name,
-    isRequired,
+    ...dependency,
     state: async (patienceMs) => {
       running ??= check()
       const state = await withTimeLimit(patienceMs, running)

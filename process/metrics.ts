@@ -1,25 +1,40 @@
 /** Metrics for Prometheus, in one registry per process. */
-import { collectDefaultMetrics, Gauge, Histogram, Registry } from '@prometheus-io/client'
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from '@prometheus-io/client'
 import type { Turns } from '../store/turns.ts'
 
 export interface Metrics {
   readonly registry: Registry
+  readonly counter: (name: string, help: string, ...labelNames: string[]) => Counter
+  /** A value read at each scrape. One that cannot be read is NaN, with which no comparison holds. */
+  readonly gauge: (name: string, help: string, read: () => Promise<number>) => void
   /** @param route the pattern, not the path: ids must not become labels */
   readonly observe: (method: string, route: string, status: number, seconds: number) => void
 }
 
 export function createMetrics(): Metrics {
   const registry = new Registry()
+  const registers = [registry]
   collectDefaultMetrics({ register: registry })
   const requests = new Histogram({
     name: 'simherd_http_request_duration_seconds',
     help: 'Time to answer HTTP requests.',
     labelNames: ['method', 'route', 'status'],
     buckets: [0.005, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10],
-    registers: [registry],
+    registers,
   })
   return {
     registry,
+    counter: (name, help, ...labelNames) => new Counter({ name, help, labelNames, registers }),
+    gauge: (name, help, read) => {
+      new Gauge({
+        name,
+        help,
+        registers,
+        async collect() {
+          this.set(await read().catch(() => Number.NaN))
+        },
+      })
+    },
     observe: (method, route, status, seconds) => requests.observe({ method, route, status: String(status) }, seconds),
   }
 }

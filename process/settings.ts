@@ -13,8 +13,12 @@ import { parseBillingCycle } from '../domain/time/cycle.ts'
 import { DURATION_PATTERN } from '../domain/time/duration.ts'
 import { whyInTheClear } from './why-in-the-clear.ts'
 
-const port = (def: number, description: string) =>
-  Type.Integer({ minimum: 0, maximum: 65535, default: def, description })
+const text = (def: string, description: string) => Type.String({ default: def, description })
+const whole = ([minimum, maximum]: readonly [number, number], def: number, description: string) =>
+  Type.Integer({ minimum, maximum, default: def, description })
+const port = (def: number, description: string) => whole([0, 65_535], def, description)
+const choice = <const T extends readonly string[]>(values: T, def: T[number], description: string) =>
+  Type.Unsafe<T[number]>({ type: 'string', enum: [...values], default: def, description })
 const duration = (def: string, description: string) =>
   Type.String({
     pattern: DURATION_PATTERN,
@@ -64,56 +68,44 @@ const secret = (description: string) =>
 
 export const Settings = Type.Object({
   PORT: port(8080, 'Port of the public API.'),
-  HOST: Type.String({ default: '127.0.0.1', description: 'Address the public API listens on.' }),
+  HOST: text('127.0.0.1', 'Address the public API listens on.'),
   INTERNAL_PORT: port(8081, 'Port of the internal API.'),
-  INTERNAL_HOST: Type.String({ default: '127.0.0.1', description: 'Address the internal API listens on.' }),
+  INTERNAL_HOST: text('127.0.0.1', 'Address the internal API listens on.'),
   WORKER_PORT: port(8082, "Port of the worker's health and metrics."),
-  DATA_DIR: Type.String({
-    default: '.data',
-    description: 'Folder of the embedded servers: database, Temporal, inbox, carrier.',
-  }),
+  DATA_DIR: text('.data', 'Folder of the embedded servers: database, Temporal, inbox, carrier.'),
   DATABASE_URL: url(POSTGRES, 'PostgreSQL to use instead of the embedded one.'),
   DATABASE_DIRECT_URL: url(
     POSTGRES,
     'PostgreSQL itself, if DATABASE_URL is a pooler in transaction mode. Queues, notifications, migrations and backtests ' +
       'need it.',
   ),
-  DATABASE_POOL: Type.Integer({
-    minimum: 2,
-    maximum: 1000,
-    default: 12,
-    description: 'Most connections of a process to PostgreSQL, without those for queues.',
-  }),
-  QUEUE_POOL: Type.Integer({
-    minimum: 8,
-    maximum: 1000,
-    default: 11,
-    description:
-      'Most connections of a worker to take jobs, if the queues are in PostgreSQL. To enqueue, each process has up to 4 more.',
-  }),
+  DATABASE_POOL: whole([2, 1000], 12, 'Most connections of a process to PostgreSQL, without those for queues.'),
+  QUEUE_POOL: whole(
+    [8, 1000],
+    11,
+    'Most connections of a worker to take jobs, if the queues are in PostgreSQL. To enqueue, each process has up to 4 more.',
+  ),
   REDIS_URL: url('rediss://redis:6379', 'Redis for the queues; default: queues in PostgreSQL.'),
   TEMPORAL_ADDRESS: optional(
     isAddress,
     'host:port, such as temporal:7233',
     'Temporal server (host:port) to use instead of an embedded one.',
   ),
-  TEMPORAL_NAMESPACE: Type.String({ default: 'default', description: 'Temporal namespace.' }),
+  TEMPORAL_NAMESPACE: text('default', 'Temporal namespace.'),
   TEMPORAL_UI_URL: url(
     'https://temporal:8233',
     "Address of Temporal's page. Answers about a workflow then link to its history.",
   ),
   SMTP_URL: url('smtp://mail:587', 'SMTP server to send through instead of the embedded inbox.'),
-  SMTP_TLS: Type.Unsafe<'required' | 'optional'>({
-    type: 'string',
-    enum: ['required', 'optional'],
-    default: 'required',
-    description:
-      'Whether mails must leave this machine encrypted (`required`), or may go in the clear if the server has no TLS.',
-  }),
-  MAIL_FROM: Type.String({
-    default: 'Simherd <simherd@localhost>',
-    description: 'Sender of the e-mails. The tenant’s name is added to the sender’s name.',
-  }),
+  SMTP_TLS: choice(
+    ['required', 'optional'],
+    'required',
+    'Whether mails must leave this machine encrypted (`required`), or may go in the clear if the server has no TLS.',
+  ),
+  MAIL_FROM: text(
+    'Simherd <simherd@localhost>',
+    'Sender of the e-mails. The tenant’s name is added to the sender’s name.',
+  ),
   OPERATOR_EMAIL: optional(
     (value) => /^[^\s@,;:<>"]+@[^\s@,;:<>"]+$/.test(value),
     'one e-mail address, such as noc@example.com',
@@ -133,23 +125,18 @@ export const Settings = Type.Object({
     'The same for the internal API, for workers and commands; default: this machine at INTERNAL_PORT.',
   ),
   SERVICE_KEY: secret('Operator key of the workers.'),
-  SERVICE_KEY_FILE: Type.String({
-    default: '',
-    description: 'File with that key, read again when the service refuses it. It overrides `SERVICE_KEY`.',
-  }),
+  SERVICE_KEY_FILE: text('', 'File with that key, read again when the service refuses it. It overrides `SERVICE_KEY`.'),
   CARRIER_URL: url('https://carrier:8443', 'Bridge to the carrier, instead of the simulated carrier.'),
   CARRIER_SECRET: secret('Secret for the bridge to the carrier.'),
-  CONNECTION_TLS: Type.Unsafe<'required' | 'optional'>({
-    type: 'string',
-    enum: ['required', 'optional'],
-    default: 'required',
-    description:
-      'Whether keys and passwords must leave this machine encrypted (`required`: https, rediss, `sslmode=verify-full`), or may go in the clear, for example in a private network. Holds for `DATABASE_URL`, `DATABASE_DIRECT_URL`, `REDIS_URL`, `CARRIER_URL`, `SERVICE_URL`, `SERVICE_BASE_URL`, `SERVICE_INTERNAL_URL`.',
-  }),
-  BILLING_CYCLE: Type.String({
-    default: 'P1M',
-    description: 'Billing cycle of new tenants: P1M (calendar months in UTC), or whole days, hours or minutes.',
-  }),
+  CONNECTION_TLS: choice(
+    ['required', 'optional'],
+    'required',
+    'Whether keys and passwords must leave this machine encrypted (`required`: https, rediss, `sslmode=verify-full`), or may go in the clear, for example in a private network. Holds for `DATABASE_URL`, `DATABASE_DIRECT_URL`, `REDIS_URL`, `CARRIER_URL`, `SERVICE_URL`, `SERVICE_BASE_URL`, `SERVICE_INTERNAL_URL`.',
+  ),
+  BILLING_CYCLE: text(
+    'P1M',
+    'Billing cycle of new tenants: P1M (calendar months in UTC), or whole days, hours or minutes.',
+  ),
   ESIM_SMDP_HOST: Type.String({
     expected: 'a host, such as smdp.example.com',
     pattern: '^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?(:\\d{1,5})?$',
@@ -162,37 +149,27 @@ export const Settings = Type.Object({
     default: '8999901',
     description: 'First digits of generated ICCIDs of eSIMs: 89, country code, issuer. The default is unassigned.',
   }),
-  WORKFLOW_BUNDLE: Type.String({
-    default: '',
-    description: 'Bundle of the workflows, made by `npm run build`; default: the worker makes it at its start.',
-  }),
-  RULES_DIR: Type.String({ default: '', description: 'Folder of rule files; default: the shipped rules.' }),
-  LOG_LEVEL: Type.Unsafe<'debug' | 'info' | 'warn' | 'error'>({
-    type: 'string',
-    enum: ['debug', 'info', 'warn', 'error'],
-    default: 'info',
-    description: 'Lowest level in the log.',
-  }),
-  RATE_LIMIT: Type.Integer({
-    minimum: 0,
-    maximum: 1_000_000,
-    default: 1200,
-    description: 'Requests a minute with one API key of a tenant; 0: no limit. Counted in Redis, if configured.',
-  }),
-  REFUSAL_LIMIT: Type.Integer({
-    minimum: 0,
-    maximum: 1_000_000,
-    default: 60,
-    description:
-      'Requests a minute from one address without a valid key. Above it, only known valid keys are accepted from there; 0: no limit. Counted by each process.',
-  }),
-  ANONYMOUS_LIMIT: Type.Integer({
-    minimum: 0,
-    maximum: 1_000_000,
-    default: 300,
-    description:
-      'Requests a minute from one address to paths without a key (documentation, links in mails, unknown paths); 0: no limit. Counted by each process, without `/healthz`, `/readyz` and `/metrics`.',
-  }),
+  WORKFLOW_BUNDLE: text(
+    '',
+    'Bundle of the workflows, made by `npm run build`; default: the worker makes it at its start.',
+  ),
+  RULES_DIR: text('', 'Folder of rule files; default: the shipped rules.'),
+  LOG_LEVEL: choice(['debug', 'info', 'warn', 'error'], 'info', 'Lowest level in the log.'),
+  RATE_LIMIT: whole(
+    [0, 1_000_000],
+    1200,
+    'Requests a minute with one API key of a tenant; 0: no limit. Counted in Redis, if configured.',
+  ),
+  REFUSAL_LIMIT: whole(
+    [0, 1_000_000],
+    60,
+    'Requests a minute from one address without a valid key. Above it, only known valid keys are accepted from there; 0: no limit. Counted by each process.',
+  ),
+  ANONYMOUS_LIMIT: whole(
+    [0, 1_000_000],
+    300,
+    'Requests a minute from one address to paths without a key (documentation, links in mails, unknown paths); 0: no limit. Counted by each process, without `/healthz`, `/readyz` and `/metrics`.',
+  ),
   TRUSTED_PROXIES: optional(
     (value) => parseNetworks(value)?.every(([, bits]) => bits > 0) === true,
     'addresses or networks in CIDR notation with commas between them, none of /0, such as 10.1.2.3,fd00:1::/64',
@@ -209,34 +186,18 @@ export const Settings = Type.Object({
   TICKET_LEASE: duration('PT1M', 'Time until another worker takes over a ticket from a worker that stopped.'),
   TICKET_RETRY_MIN: duration('PT1S', 'First pause between attempts of a ticket.'),
   TICKET_RETRY_MAX: duration('PT5M', 'Longest pause between attempts of a ticket.'),
-  TICKET_ATTEMPTS: Type.Integer({
-    minimum: 1,
-    maximum: 1000,
-    default: 12,
-    description: 'Most attempts of a ticket.',
-  }),
+  TICKET_ATTEMPTS: whole([1, 1000], 12, 'Most attempts of a ticket.'),
   SMS_PATIENCE: duration(
     'PT15M',
     'Time from its request in which an SMS or a refresh is retried, if the carrier is unreachable.',
   ),
-  TICKETS_PER_SIM: Type.Integer({
-    minimum: 1,
-    maximum: 1000,
-    default: 20,
-    description: 'Most open tickets of a SIM requested by people. Above it, requests get 429.',
-  }),
-  SMS_PER_SIM: Type.Integer({
-    minimum: 1,
-    maximum: 1000,
-    default: 5,
-    description: 'Most SMS among these.',
-  }),
-  TICKETS_PER_TENANT: Type.Integer({
-    minimum: 1,
-    maximum: 1_000_000,
-    default: 10_000,
-    description: 'Most open tickets of a tenant requested by people. Above it, requests get 429.',
-  }),
+  TICKETS_PER_SIM: whole([1, 1000], 20, 'Most open tickets of a SIM requested by people. Above it, requests get 429.'),
+  SMS_PER_SIM: whole([1, 1000], 5, 'Most SMS among these.'),
+  TICKETS_PER_TENANT: whole(
+    [1, 1_000_000],
+    10_000,
+    'Most open tickets of a tenant requested by people. Above it, requests get 429.',
+  ),
   CARRIER_TIMEOUT: duration('PT20S', 'Timeout of requests to the carrier.'),
   STOP_DELAY: Type.String({
     pattern: '^PT(1?\\d(\\.\\d+)?|20)S$',

@@ -1,5 +1,5 @@
 /** The worker's own small server: liveness, readiness, metrics. It listens on the address of the internal interface. */
-import { Counter, Gauge, Histogram } from '@prometheus-io/client'
+import { Gauge, Histogram } from '@prometheus-io/client'
 import type { FastifyInstance } from 'fastify'
 import type { Queues } from '../adapters/queues/backend.ts'
 import type { Outcome } from '../domain/channels/channel.ts'
@@ -16,12 +16,7 @@ export interface HealthOptions {
 }
 
 /** @throws Error if the port is taken */
-export async function startHealth({
-  app,
-  host,
-  port,
-  ...options
-}: HealthOptions): Promise<{ stop: () => Promise<void> }> {
+export async function startHealth({ app, host, port, ...options }: HealthOptions) {
   await app.register(healthRoutes, options)
   await app.listen({ host, port })
   return { stop: () => app.close() }
@@ -30,10 +25,8 @@ export async function startHealth({
 export type JobMetrics = ReturnType<typeof jobMetrics>
 
 /** Metrics of the jobs that this worker runs, and of the queues of all workers. */
-export function jobMetrics({ registry }: Metrics, queues: Queues) {
+export function jobMetrics({ registry, counter }: Metrics, queues: Queues) {
   const registers = [registry]
-  const counter = (name: string, help: string, ...labelNames: string[]) =>
-    new Counter({ name, help, labelNames, registers })
   const seconds = new Histogram({
     name: 'simherd_job_duration_seconds',
     help: 'Time a job took.',

@@ -1,5 +1,4 @@
 /** The carrier as a dependency of the worker: whether it is there, and whether it accepts our credentials. */
-import { Gauge } from '@prometheus-io/client'
 import type { Network } from '../adapters/carrier/network.ts'
 import type { Dependency } from '../process/health.ts'
 import type { Metrics } from '../process/metrics.ts'
@@ -7,21 +6,13 @@ import { refusalNow } from '../service/tickets/rows/carrier-refusals.ts'
 import { inPlatform, type Store } from '../store/tenancy.ts'
 
 /** Registers the metric of refused credentials. */
-export function carrierDependency({ registry }: Metrics, store: Store, network: Network): Dependency {
+export function carrierDependency(metrics: Metrics, store: Store, network: Network): Dependency {
   const refusal = () => inPlatform(store, (tx) => refusalNow(tx, network.credential))
-  new Gauge({
-    name: 'simherd_carrier_refused',
-    help: '1 while the carrier refuses the credentials of this worker: tickets wait, and use up no attempts.',
-    registers: [registry],
-    async collect() {
-      this.set(
-        await refusal().then(
-          (found) => (found === undefined ? 0 : 1),
-          () => Number.NaN,
-        ),
-      )
-    },
-  })
+  metrics.gauge(
+    'simherd_carrier_refused',
+    '1 while the carrier refuses the credentials of this worker: tickets wait, and use up no attempts.',
+    async () => ((await refusal()) === undefined ? 0 : 1),
+  )
   return {
     name: 'carrier',
     isRequired: false,

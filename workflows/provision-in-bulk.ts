@@ -10,6 +10,7 @@
  */
 import { condition, continueAsNew, sleep, workflowInfo } from '@temporalio/workflow'
 import type { BatchItem, SimEnd } from '../activities/provision-batches.ts'
+import { failedEnd } from '../domain/temporal/provision-and-activate.ts'
 import type {
   BatchCounts,
   ProvisionInBulkInput,
@@ -17,7 +18,7 @@ import type {
   ProvisionInBulkState,
 } from '../domain/temporal/provision-in-bulk.ts'
 import type { Timeline } from '../domain/temporal/timeline.ts'
-import { type BatchOptions, NO_TICKETS, type UnderWay, untilEnd } from './provision-in-bulk/batch-sims.ts'
+import { type BatchOptions, type UnderWay, untilEnd } from './provision-in-bulk/batch-sims.ts'
 import { openLookout } from './provision-in-bulk/lookout.ts'
 import { failureOf, long, short } from './run/activities.ts'
 import { endCancelled, heedingCancel } from './run/cancellation.ts'
@@ -159,13 +160,10 @@ async function beginNext(batch: Batch): Promise<void> {
 function launch(batch: Batch, way: UnderWay): void {
   const { underWay, ended, notes, timeline } = batch
   underWay.add(way)
-  const ending = untilEnd(way, batch).catch(
-    (error: unknown): SimEnd => ({
-      outcome: 'failed',
-      failure: { step: 'check', ticketId: null, ...failureOf(error) },
-      ...NO_TICKETS,
-    }),
-  )
+  const ending = untilEnd(way, batch).catch((error: unknown): SimEnd => {
+    const { code, detail } = failureOf(error)
+    return failedEnd(code, detail)
+  })
   void ending.then((end) => {
     underWay.delete(way)
     ended[end.outcome] += 1

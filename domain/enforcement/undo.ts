@@ -37,6 +37,7 @@ export const UndoPage = strictObject({
   total: Count('SIMs of this page and those after it'),
   nextAfterSimId: nullable(Id('Ask for what follows this SIM; null at the end')),
 })
+export type UndoPage = Static<typeof UndoPage>
 
 /** Most SIMs that one request passes over. */
 const MOST_PASSED = 500

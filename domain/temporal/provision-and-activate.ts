@@ -32,3 +32,12 @@ export interface ProvisionAndActivateResult {
   readonly activateTicket: string | null
   readonly unassignTicket: string | null
 }
+
+export const NO_TICKETS = { provisionTicket: null, activateTicket: null, unassignTicket: null }
+
+/** The end of a run that has no result itself. */
+export const failedEnd = (code: string, detail: string): ProvisionAndActivateResult => ({
+  outcome: 'failed',
+  failure: { step: 'check', ticketId: null, code, detail },
+  ...NO_TICKETS,
+})

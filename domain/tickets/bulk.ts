@@ -3,12 +3,14 @@
  * Source: the internal interface.
  */
 import { type Static, Type } from 'typebox'
+import { Value } from 'typebox/value'
 import { codeSchema, SimStatus, TicketType } from '../codes.ts'
 import { ERRORS, type ErrorCode } from '../errors.ts'
 import { isRounded } from '../files/spreadsheet.ts'
 import { pageQuery } from '../page.ts'
 import { Count, Iccid, Id, Instant, nullable, oneOf, optional, strictObject, Text } from '../schema.ts'
 import { Tag } from '../sims/sim.ts'
+import type { ProvisionAndActivateResult } from '../temporal/provision-and-activate.ts'
 
 /** Most SIMs of one run. Its request writes them all in one transaction. */
 export const MOST_SIMS = 100_000
@@ -355,6 +357,21 @@ export const BatchSimEnd = strictObject({
   ...reason,
 })
 export type BatchSimEnd = Static<typeof BatchSimEnd>
+
+const textOrNull = Type.Union([Type.String(), Type.Null()])
+const ProvisionResult = Type.Object({
+  outcome: oneOf(BATCH_ENDS),
+  failure: Type.Union([
+    Type.Object({ step: Type.String(), ticketId: textOrNull, code: Type.String(), detail: Type.String() }),
+    Type.Null(),
+  ]),
+  provisionTicket: textOrNull,
+  activateTicket: textOrNull,
+  unassignTicket: textOrNull,
+})
+/** The result of a SIM's provision-and-activate, from JSON; null if it is none. */
+export const provisionResult = (result: unknown): ProvisionAndActivateResult | null =>
+  Value.Check(ProvisionResult, result) ? result : null
 
 const MOST_NOTED = 1000
 /** A report of the workflow about its SIMs. */

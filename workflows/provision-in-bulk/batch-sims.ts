@@ -15,9 +15,11 @@ import {
 } from '@temporalio/workflow'
 import type { BatchItem, SimEnd } from '../../activities/provision-batches.ts'
 import { provisionAndActivateId } from '../../domain/temporal/ids.ts'
-import type {
-  ProvisionAndActivateInput,
-  ProvisionAndActivateResult,
+import {
+  failedEnd,
+  NO_TICKETS,
+  type ProvisionAndActivateInput,
+  type ProvisionAndActivateResult,
 } from '../../domain/temporal/provision-and-activate.ts'
 import type { ProvisionInBulkInput } from '../../domain/temporal/provision-in-bulk.ts'
 import { startOf } from '../../domain/temporal/start.ts'
@@ -46,7 +48,6 @@ const ALREADY_STARTED = 'WorkflowExecutionAlreadyStartedError'
 
 type ProvisionAndActivate = (input: ProvisionAndActivateInput) => Promise<ProvisionAndActivateResult>
 
-export const NO_TICKETS = { provisionTicket: null, activateTicket: null, unassignTicket: null }
 const NOT_BEGUN: SimEnd = { outcome: 'cancelled', failure: null, ...NO_TICKETS }
 
 /** Runs a SIM's workflow to its end, whether it has begun already or not. */
@@ -99,17 +100,11 @@ interface RunRef {
 
 async function endOf(child: ChildWorkflowHandle<ProvisionAndActivate>, run: RunRef): Promise<SimEnd> {
   try {
-    const { outcome, failure, provisionTicket, activateTicket, unassignTicket } = await child.result()
-    return { outcome, failure, provisionTicket, activateTicket, unassignTicket }
+    return await child.result()
   } catch (error) {
     if (!(error instanceof ChildWorkflowFailure)) throw error
     if (error.cause instanceof CancelledFailure) return { ...NOT_BEGUN, lookUp: run }
-    const detail = `its workflow was stopped: ${error.cause?.message ?? error.message}`
-    return {
-      outcome: 'failed',
-      failure: { step: 'check', ticketId: null, code: 'workflow_stopped', detail },
-      ...NO_TICKETS,
-    }
+    return failedEnd('workflow_stopped', `its workflow was stopped: ${error.cause?.message ?? error.message}`)
   }
 }
 
