@@ -24,7 +24,7 @@ import {
 import type { PoolRound } from '../activities/enforcement.ts'
 import type { EnforcePoolInput, EnforcePoolState } from '../domain/temporal/enforce-pool.ts'
 import { ALERT_SIGNALS, type AlertSignal, GUARD_SIGNALS } from '../domain/temporal/signals.ts'
-import type { Timeline, WaitsFor } from '../domain/temporal/timeline.ts'
+import type { Timeline } from '../domain/temporal/timeline.ts'
 import { failureOf, logAction, long } from './run/activities.ts'
 import { answerState, openTimeline, showState } from './run/timeline.ts'
 
@@ -63,11 +63,11 @@ export async function enforcePool(input: EnforcePoolInput, carried?: CarriedStat
 
   for (;;) {
     const left = Date.parse(input.cycleEndsAt) - Date.now()
-    timeline.waits(waitsFor(input, state))
+    timeline.waits(...waitOf(input, state))
     if (left <= 0 || !(await condition(() => next !== null, left))) break
     const ask = next
     next = null
-    timeline.waits(null)
+    timeline.goesOn()
     const before = wordOf(state)
     const outcome = await outliving(
       () => (ask === 'cleared' || ask === 'standDown' ? passOn(input, state, ask) : round(input, state, told)),
@@ -82,7 +82,7 @@ export async function enforcePool(input: EnforcePoolInput, carried?: CarriedStat
     }
   }
   showState('ended')
-  timeline.waits(null)
+  timeline.goesOn()
   return answer()
 }
 
@@ -108,10 +108,11 @@ function wordOf({ held, over }: PoolState): 'held' | 'over' | 'under' {
   return over ? 'over' : 'under'
 }
 
-function waitsFor({ cycleEndsAt: until, rule }: EnforcePoolInput, { over, held, holdId }: PoolState): WaitsFor {
-  if (held === 0) return { what: 'the next evaluation of the pool', until, why: over ? 'over' : 'under' }
+/** What a pool waits for, why, and until when. */
+function waitOf({ cycleEndsAt, rule }: EnforcePoolInput, { over, held, holdId }: PoolState): [string, string, string] {
+  if (held === 0) return ['the next evaluation of the pool', over ? 'over' : 'under', cycleEndsAt]
   const why = `rule ${rule} may not suspend so many in an hour: ${held} SIM(s) wait for a person`
-  return { what: `the release or discard of hold ${holdId}`, until, why }
+  return [`the release or discard of hold ${holdId}`, why, cycleEndsAt]
 }
 
 /** Picks SIMs, asks the guard, and arms those it grants. @returns the actions taken; empty if nothing changed */

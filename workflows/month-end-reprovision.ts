@@ -30,7 +30,7 @@ export async function monthEndReprovision(input: MonthEndInput): Promise<MonthEn
     takeRetries(run)
     return { run, result: await live(run) }
   })
-  run.timeline.waits(null)
+  run.timeline.goesOn()
   if (result === null) {
     endCancelled(stateOf(run).progress, 'cancelled; what is opened goes on, the rest stays queued')
   }

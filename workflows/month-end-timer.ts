@@ -52,7 +52,7 @@ export async function monthEndTimer(input: MonthEndTimerInput): Promise<TimerRes
     const workflowId = begun ? monthEndId(tenantId, cycle) : await short.startMonthEnd({ tenantId, cycleKey: cycle })
     begun = false
     const why = left.length === 0 ? 'it is the last' : `${left.length} more cycle(s) come after it`
-    timeline.waits({ what: workflowId, until: null, why })
+    timeline.waits(workflowId, why)
     const status = await endOf({ tenantId, workflowId })
     if (status === null) {
       const still = { left: [cycle, ...left], cycles, failed, begun: true }
@@ -66,7 +66,7 @@ export async function monthEndTimer(input: MonthEndTimerInput): Promise<TimerRes
       await continueAsNew<typeof monthEndTimer>({ tenantId, billingCycle, carried: { left, cycles, failed } })
     }
   }
-  timeline.waits(null)
+  timeline.goesOn()
   if (failed.length > 0) {
     const message = `the month end of ${failed.join(', ')} did not complete: look at its workflow and start it again`
     throw ApplicationFailure.nonRetryable(message, 'month_end_failed', { cycles })

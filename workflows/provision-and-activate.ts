@@ -131,9 +131,9 @@ async function openNext(from: 'provision' | 'activate', run: Run): Promise<Next>
     const why = 'what the SIM will be is open until they have ended'
     const pauseMs = backoffMs(looks, PAUSES)
     const until = new Date(Date.now() + pauseMs).toISOString()
-    timeline.waits({ what: `open tickets of SIM ${input.simId}`, until, why })
+    timeline.waits(`open tickets of SIM ${input.simId}`, why, until)
     await condition(() => cancel.requested, pauseMs)
-    timeline.waits(null)
+    timeline.goesOn()
   }
 }
 
@@ -173,12 +173,12 @@ async function follow(kind: Step, run: Run, wait: Wait): Promise<Failure | null>
   const { input, cancel, tickets, timeline } = run
   const ticketId = tickets[kind]
   if (ticketId === null) return null
-  timeline.waits({ what: `ticket ${ticketId}`, until: null, why: `the carrier has to ${kind} the SIM` })
+  timeline.waits(`ticket ${ticketId}`, `the carrier has to ${kind} the SIM`)
   const { tenantId } = input
   const behind = kind === 'provision' ? tickets.activate : null
   const ticket = { tenantId, ticketId, ...(behind === null ? {} : { behind }) }
   const why = await ending(wait(run, ticket, () => withdraws(kind, cancel)))
-  timeline.waits(null)
+  timeline.goesOn()
   timeline.done(kind, why === null ? 'complete' : wordsOf(why), ticketId)
   return why && { step: kind, ticketId, ...why }
 }

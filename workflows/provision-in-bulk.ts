@@ -200,7 +200,7 @@ async function writeBack(batch: Batch): Promise<void> {
   rate.mark(endedOf(batch))
   const { counts, estimatedEndAt } = figuresOf(batch)
   const why = `at most ${parallel} at once; ${counts.waiting} to begin`
-  timeline.waits({ what: `${counts.running} SIM(s) under way`, until: estimatedEndAt, why })
+  timeline.waits(`${counts.running} SIM(s) under way`, why, estimatedEndAt)
 }
 
 /** Continues as new. SIMs that have not ended within `DRAIN_MS` are carried over. */
@@ -225,7 +225,7 @@ async function turn(batch: Batch): Promise<void> {
 async function end(batch: Batch): Promise<ProvisionInBulkResult> {
   const { input, cancel, timeline } = batch
   const { tenantId, batchId } = input
-  timeline.waits(null)
+  timeline.goesOn()
   const closed = await short.endBatch({ tenantId, batchId })
   const { activated, alreadyActive, cancelled } = closed.counts
   Object.assign(batch.ended, pickEnded(closed.counts))

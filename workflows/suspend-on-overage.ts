@@ -141,14 +141,13 @@ async function carryOut(run: Run, command: SuspensionCommand): Promise<Suspensio
     if (!ANSWERED.has(command.do)) throw error
     return { type: 'failed', ...failureOf(error) }
   } finally {
-    run.timeline.waits(null)
+    run.timeline.goesOn()
   }
 }
 
 async function answerTo(run: Run, command: SuspensionCommand): Promise<SuspensionEvent> {
   const { tenantId, simId, cycleKey, rule, cycleEndsAt } = run.input
   const { workflowId } = workflowInfo()
-  const waits = (what: string, why: string) => run.timeline.waits({ what, until: null, why })
   switch (command.do) {
     case 'note':
       run.timeline.done(command.step, command.outcome, command.ticketId)
@@ -157,7 +156,7 @@ async function answerTo(run: Run, command: SuspensionCommand): Promise<Suspensio
       await logAction(tenantId, entryOf(run, command))
       return GO_ON
     case 'wait':
-      run.timeline.waits({ what: command.what, until: iso(command.until), why: command.why })
+      run.timeline.waits(command.what, command.why, iso(command.until))
       await waitOn(run, command)
       return GO_ON
     case 'passOver':
@@ -168,15 +167,15 @@ async function answerTo(run: Run, command: SuspensionCommand): Promise<Suspensio
       return { type: 'recorded', isOwn: await short.setSuspensionUntil({ tenantId, simId, until, workflowId }) }
     }
     case 'look':
-      waits('the open tickets of the SIM', 'the last run may have opened one')
+      run.timeline.waits('the open tickets of the SIM', 'the last run may have opened one')
       return { type: 'found', found: await untilFound(run) }
     case 'suspend': {
-      waits('the service', 'it looks at the SIM once more before it is suspended')
+      run.timeline.waits('the service', 'it looks at the SIM once more before it is suspended')
       const ticket = ticketOf(run, 'suspend', command.n)
       return { type: 'answered', answer: await short.openSuspension({ ticket, cycleKey, rule, workflowId }) }
     }
     case 'activate': {
-      waits('the service', 'it has to open the ticket that brings the SIM back')
+      run.timeline.waits('the service', 'it has to open the ticket that brings the SIM back')
       const ticket = ticketOf(run, 'activate', command.n)
       const { ticketId } = await short.openTicket(
         command.isAtBoundary ? { ...ticket, effectiveAt: cycleEndsAt } : ticket,
@@ -185,7 +184,7 @@ async function answerTo(run: Run, command: SuspensionCommand): Promise<Suspensio
     }
     case 'awaitTicket': {
       const { kind, ticketId } = command
-      waits(`ticket ${ticketId}`, `the carrier has to ${kind} the SIM`)
+      run.timeline.waits(`ticket ${ticketId}`, `the carrier has to ${kind} the SIM`)
       const withdraws = () => withdrawsTicket(run.state, Date.now())
       // If the carrier is away, a ticket left behind would suspend the SIM in the next cycle with its fresh limit.
       const left = kind === 'suspend' ? Math.max(0, Date.parse(cycleEndsAt) - Date.now()) : null

@@ -66,7 +66,7 @@ export async function undoSuspensions(
   })
   if (carried === undefined) showState('running')
   const cancelled = await heedingCancel((cancel) => work(input, { progress, timeline, ends, rate }, cancel))
-  timeline.waits(null)
+  timeline.goesOn()
   const { found, done, failed, failures } = progress
   const outcome = cancelled ? 'cancelled' : failed > 0 ? 'doneWithFailures' : 'done'
   showState(outcome)
@@ -105,25 +105,17 @@ async function undoPage(
 ): Promise<void> {
   progress.pages += 1
   const step = `page/${progress.pages}`
-  timeline.waits({ what: 'the service', until: null, why: `it looks for what rule ${rule} has suspended` })
-  const page = await short.takeUndoPage({ tenantId, rule, since, until, afterSimId, limit: pageSize })
-  const { suspensions, total, nextAfterSimId } = page
+  timeline.waits('the service', `it looks for what rule ${rule} has suspended`)
+  const ask = { tenantId, rule, since, until, afterSimId, limit: pageSize }
+  const { suspensions, total, nextAfterSimId } = await short.takeUndoPage(ask)
   progress.found = Math.max(progress.found, progress.done + progress.failed + total)
-  timeline.waits({
-    what: `the workflows of ${suspensions.length} SIM(s)`,
-    until: null,
-    why: 'they are asked to bring them back',
-  })
+  timeline.waits(`the workflows of ${suspensions.length} SIM(s)`, 'they are asked to bring them back')
   const { orphans, failures } =
     suspensions.length === 0
       ? { orphans: [], failures: [] }
       : await long.resumeSims({ tenantId, suspensions, key: stepKey(step) })
   const failed = [...failures]
-  timeline.waits({
-    what: `${orphans.length} ticket(s)`,
-    until: null,
-    why: 'no workflow runs that would bring these SIMs back',
-  })
+  timeline.waits(`${orphans.length} ticket(s)`, 'no workflow runs that would bring these SIMs back')
   await withConcurrency(orphans, CONCURRENCY, async (simId) => {
     const failure = await activate({ tenantId, simId }, { timeline, ends }, cancel)
     if (failure !== null) failed.push({ simId, ...failure })
@@ -133,7 +125,7 @@ async function undoPage(
   const room = MOST_FAILURES - progress.failures.length
   progress.failures.push(...failed.toSorted((a, b) => a.simId - b.simId).slice(0, Math.max(0, room)))
   progress.afterSimId = nextAfterSimId
-  timeline.waits(null)
+  timeline.goesOn()
   const words = `${suspensions.length} SIM(s): ${suspensions.length - failed.length} come back, ${failed.length} failed`
   timeline.done(step, words)
 }

@@ -100,7 +100,7 @@ export function note(run: MonthEndRun, look: MonthEndLook): void {
 export function enter(run: MonthEndRun, step: MonthEndStep): void {
   run.step = step
   run.afterSimId = 0
-  run.timeline.waits(null)
+  run.timeline.goesOn()
   showState(step)
   if (step !== 'unassign' && step !== 'move' && step !== 'renew') return
   const { last } = run.looks[step]

@@ -38,7 +38,7 @@ const LOOKS = { firstMs: 1000, longestMs: 60_000 }
 export async function awaitBoundary(run: MonthEndRun): Promise<void> {
   const { tenantId, cycleKey, cycleEndsAt } = run.input
   if (run.endsAt > Date.now()) {
-    run.timeline.waits({ what: `the end of cycle ${cycleKey}`, until: cycleEndsAt, why: 'changes take effect there' })
+    run.timeline.waits(`the end of cycle ${cycleKey}`, 'changes take effect there', cycleEndsAt)
     await pause(run, run.endsAt)
   }
   if (run.cancel.requested) return
@@ -77,7 +77,7 @@ async function workOff(run: MonthEndRun, kind: MonthEndWork): Promise<void> {
     note(run, page.look)
     if (page.batches.length === 0) return
     const sum = { opened: 0, refused: 0, signalled: 0 }
-    run.timeline.waits({ what: `${page.batches.length} batch(es)`, until: null, why: `their SIMs are begun: ${kind}` })
+    run.timeline.waits(`${page.batches.length} batch(es)`, `their SIMs are begun: ${kind}`)
     await withConcurrency(page.batches, parallel, async (range) => {
       if (run.cancel.requested) return
       // Batches are started in order: this one and all before it have begun.
@@ -87,7 +87,7 @@ async function workOff(run: MonthEndRun, kind: MonthEndWork): Promise<void> {
       sum.refused += refused
       sum.signalled += signalled
     })
-    run.timeline.waits(null)
+    run.timeline.goesOn()
     const told = kind === 'renew' ? `${sum.signalled} workflow(s) told, ` : ''
     run.timeline.done(`${kind}, up to SIM ${run.afterSimId}`, `${told}${begunText(sum)}`)
     if (page.nextAfterSimId === null) return
@@ -162,7 +162,7 @@ function waitForTickets(run: MonthEndRun): void {
     ...(renew.last.left === 0 ? [] : [`${renew.last.left} SIM(s) that come back`]),
   ]
   const what = left.length === 0 ? 'changes that were retried' : left.join(' and ')
-  run.timeline.waits({ what, until: null, why: 'the carrier works on their tickets' })
+  run.timeline.waits(what, 'the carrier works on their tickets')
 }
 
 /**
@@ -175,7 +175,7 @@ export async function close(run: MonthEndRun): Promise<MonthEndResult | null> {
   const { tenantId, cycleKey } = run.input
   const until = new Date(run.closesAt).toISOString()
   const why = 'usage comes in late, and what failed may be retried until then'
-  run.timeline.waits({ what: `the close of cycle ${cycleKey}`, until, why })
+  run.timeline.waits(`the close of cycle ${cycleKey}`, why, until)
   await pause(run, run.closesAt)
   await condition(allHandlersFinished)
   if (run.cancel.requested) return null
@@ -184,7 +184,7 @@ export async function close(run: MonthEndRun): Promise<MonthEndResult | null> {
     return null
   }
   run.closing = true
-  run.timeline.waits(null)
+  run.timeline.goesOn()
   if (run.broken.length > 0) {
     const message = `${run.broken.length} batch(es) could not be worked off; start the month end again: ${run.broken.join('; ')}`
     throw ApplicationFailure.nonRetryable(message, 'month_end_incomplete')

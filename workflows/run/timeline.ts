@@ -24,8 +24,10 @@ const MOST_STEPS = 40
 export interface TimelineWriter {
   /** Records the end of a step, successful or not. */
   done(step: string, outcome: string, ticketId?: string | null): void
-  /** Sets the workflow's wait; null for none. */
-  waits(what: WaitsFor | null): void
+  /** Sets the workflow's wait. @param until ISO 8601; null if only an event ends it */
+  waits(what: string, why: string, until?: string | null): void
+  /** Ends the wait. */
+  goesOn(): void
   /** A copy, for the query and for a continued run. */
   read(): Timeline
 }
@@ -39,17 +41,19 @@ export function openTimeline(carried?: Timeline): TimelineWriter {
   const steps: StepDone[] = [...(carried?.steps ?? [])]
   let waitsFor: WaitsFor | null = carried?.waitsFor ?? null
   const show = () => setCurrentDetails(detailsOf(steps, waitsFor))
+  const wait = (what: WaitsFor | null) => {
+    waitsFor = what
+    waitingNow = what
+    show()
+  }
   return {
     done(step, outcome, ticketId = null) {
       steps.push({ step, at: new Date(Date.now()).toISOString(), outcome, ticketId })
       if (steps.length > MOST_STEPS) steps.shift()
       show()
     },
-    waits(what) {
-      waitsFor = what
-      waitingNow = what
-      show()
-    },
+    waits: (what, why, until = null) => wait({ what, until, why }),
+    goesOn: () => wait(null),
     read: () => ({ steps: [...steps], waitsFor }),
   }
 }
