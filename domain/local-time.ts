@@ -23,7 +23,7 @@ function formatOf(timeZone: string): Intl.DateTimeFormat {
 }
 
 /** Whether there is a time zone with this IANA name. */
-function isTimeZone(timeZone: string): boolean {
+export function isTimeZone(timeZone: string): boolean {
   try {
     return formatOf(timeZone) !== undefined
   } catch {

@@ -21,30 +21,28 @@ export interface Change {
 }
 
 /** Adds a caller's change to the audit trail. Does nothing without a caller: the service's own work is not recorded. */
-export async function noteChange(tx: TenantTx | PlatformTx, change: Change): Promise<void> {
-  const { caller } = tx
-  if (caller === null) return
-  const tenantId = 'tenantId' in tx ? tx.tenantId : (change.tenantId ?? null)
-  const json = (value: object | null) => sql`${value === null ? null : JSON.stringify(value)}::jsonb`
-  await sql`
-    insert into audit_log (tenant_id, at, actor, key_id, request_id, workflow_id, action, subject, subject_id, before, after)
-    values (${tenantId}, ${tx.now}, ${caller.actor}, ${caller.keyId}, ${caller.requestId}, ${caller.workflowId}, ${caller.action},
-            ${change.subject}, ${String(change.id)}, ${json(change.before)}, ${json(change.after)})`.execute(tx.q)
-}
+export const noteChange = (tx: TenantTx | PlatformTx, { subject, tenantId = null, ...change }: Change): Promise<void> =>
+  insertEntries(tx, 'tenantId' in tx ? tx.tenantId : tenantId, subject, [change])
 
 /** Records the creation of many things, in one statement. Does nothing without a caller. */
-export async function noteCreated(
+export const noteCreated = (
   tx: TenantTx,
   subject: AuditSubject,
   made: readonly { readonly id: number | string; readonly after: object }[],
+): Promise<void> => insertEntries(tx, tx.tenantId, subject, made)
+
+async function insertEntries(
+  { q, now, caller }: TenantTx | PlatformTx,
+  tenantId: string | null,
+  subject: AuditSubject,
+  entries: readonly (Pick<Change, 'id' | 'after'> & Partial<Change>)[],
 ): Promise<void> {
-  const { caller } = tx
-  if (caller === null || made.length === 0) return
+  if (caller === null || entries.length === 0) return
   await sql`
     insert into audit_log (tenant_id, at, actor, key_id, request_id, workflow_id, action, subject, subject_id, before, after)
-    select ${tx.tenantId}, ${tx.now}::timestamptz, ${caller.actor}, ${caller.keyId}, ${caller.requestId}, ${caller.workflowId},
-           ${caller.action}, ${subject}, m.id, null, m.after
-      from jsonb_to_recordset(${JSON.stringify(made)}::jsonb) as m(id text, after jsonb)`.execute(tx.q)
+    select ${tenantId}, ${now}::timestamptz, ${caller.actor}, ${caller.keyId}, ${caller.requestId}, ${caller.workflowId},
+           ${caller.action}, ${subject}, e.id, e.before, e.after
+      from jsonb_to_recordset(${JSON.stringify(entries)}::jsonb) as e(id text, before jsonb, after jsonb)`.execute(q)
 }
 
 interface AuditRow extends Omit<AuditEntry, 'at'> {

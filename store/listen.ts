@@ -98,10 +98,7 @@ export function listen(databaseUrl: string, options: ListenOptions): Listening {
       clearTimeout(timer)
       heardAt = Number.NEGATIVE_INFINITY
       const ended = client?.end().catch(() => undefined)
-      const late = Promise.withResolvers<void>()
-      const tired = setTimeout(late.resolve, FAREWELL_MS)
-      await Promise.race([ended, late.promise])
-      clearTimeout(tired)
+      await Promise.race([ended, new Promise((resolve) => setTimeout(resolve, FAREWELL_MS).unref())])
     },
   }
 }

@@ -51,20 +51,19 @@ export function openTurns({ connections, mostWaiting = MOST_WAITING, waitMs = WA
     const left = useOf(tenantId) - 1
     if (left > 0) inUse.set(tenantId, left)
     else inUse.delete(tenantId)
-    for (let next = nextTenant(); next !== undefined; next = nextTenant()) beginFirst(next)
+    beginNext()
   }
-  const nextTenant = () => waiting.keys().find((tenantId) => free > useOf(tenantId))
-  const beginFirst = (tenantId: string) => {
-    const all = waiting.get(tenantId) ?? new Set()
-    const [first] = all
-    if (first === undefined) return
-    leave(tenantId, first)
-    if (all.size > 0) {
-      waiting.delete(tenantId)
-      waiting.set(tenantId, all)
-    }
+  /** Begins what waits and may begin, tenant by tenant. */
+  const beginNext = (): void => {
+    const [tenantId, all] = waiting.entries().find(([id]) => free > useOf(id)) ?? []
+    const first = all?.values().next().value
+    if (tenantId === undefined || all === undefined || first === undefined) return
+    waiting.delete(tenantId)
+    all.delete(first)
+    if (all.size > 0) waiting.set(tenantId, all)
     begin(tenantId)
     first()
+    beginNext()
   }
   const leave = (tenantId: string, waiter: () => void) => {
     const all = waiting.get(tenantId)

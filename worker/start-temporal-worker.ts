@@ -1,4 +1,5 @@
 /** The Temporal worker of this process, for workflows and activities. */
+import { setTimeout as sleep } from 'node:timers/promises'
 import { DefaultLogger, NativeConnection, Runtime, Worker, type WorkerOptions } from '@temporalio/worker'
 import type { Logger } from 'pino'
 import type { ServiceAddress } from '../activities/client.ts'
@@ -90,13 +91,11 @@ export function startTemporalWorker(options: TemporalWorkerOptions): TemporalWor
       try {
         await once()
       } catch (error) {
-        log.warn(
-          { err: error, address, retryInMs: backoffMs(failures, PAUSES) },
-          `no Temporal server at ${address}; trying again`,
-        )
+        const retryInMs = backoffMs(failures, PAUSES)
+        log.warn({ err: error, address, retryInMs }, `no Temporal server at ${address}; trying again`)
       }
       if (Date.now() - began > 60_000) failures = 1
-      await pause(backoffMs(failures, PAUSES), stop.signal)
+      await sleep(backoffMs(failures, PAUSES), undefined, { signal: stop.signal }).catch(() => undefined)
     }
   }
 
@@ -120,12 +119,4 @@ async function runUntil(worker: Worker, stop: AbortSignal): Promise<void> {
   } finally {
     stop.removeEventListener('abort', shutdown)
   }
-}
-
-function pause(ms: number, stop: AbortSignal): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>()
-  if (stop.aborted) resolve()
-  const timer = setTimeout(resolve, ms)
-  stop.addEventListener('abort', () => resolve(), { once: true })
-  return promise.finally(() => clearTimeout(timer))
 }

@@ -52,38 +52,27 @@ export interface SweptStore {
   readonly onMonthsAhead: (months: number) => void
 }
 
+const forTenants =
+  <Q extends QueueName>(queue: Q, find: (tx: PlatformTx) => Promise<readonly string[]>) =>
+  async (tx: PlatformTx) =>
+    (await find(tx)).map((tenantId) => ({ queue, tenantId }))
+
 /** Due work that no job was enqueued for, by the queue that does it. */
 const DUE: { readonly [Q in QueueName]: Due<JobOf<Q>> } = {
-  tickets: {
-    name: 'tickets',
-    find: async (tx) => (await tenantsWithTickets(tx, MOST_JOBS)).map((tenantId) => ({ queue: 'tickets', tenantId })),
-  },
-  bulk: {
-    name: 'bulk runs',
-    find: async (tx) => (await tenantsWithBulkWork(tx, MOST_JOBS)).map((tenantId) => ({ queue: 'bulk', tenantId })),
-  },
+  tickets: { name: 'tickets', find: forTenants('tickets', (tx) => tenantsWithTickets(tx, MOST_JOBS)) },
+  bulk: { name: 'bulk runs', find: forTenants('bulk', (tx) => tenantsWithBulkWork(tx, MOST_JOBS)) },
   evaluate: {
     name: 'subjects',
-    find: async (tx) =>
-      [...new Set([...(await tenantsChanged(tx)), ...(await tenantsDue(tx)), ...(await tenantsWithWould(tx))])].map(
-        (tenantId) => ({
-          queue: 'evaluate',
-          tenantId,
-        }),
-      ),
+    find: forTenants('evaluate', async (tx) => {
+      const all = [...(await tenantsChanged(tx)), ...(await tenantsDue(tx)), ...(await tenantsWithWould(tx))]
+      return [...new Set(all)]
+    }),
   },
-  sweep: {
-    name: 'shards',
-    find: async (tx) => (await tenantsToSweep(tx)).map((tenantId) => ({ queue: 'sweep', tenantId })),
-  },
-  mail: {
-    name: 'mails',
-    find: async (tx) => (await tenantsWithMail(tx, MOST_JOBS)).map((tenantId) => ({ queue: 'mail', tenantId })),
-  },
+  sweep: { name: 'shards', find: forTenants('sweep', tenantsToSweep) },
+  mail: { name: 'mails', find: forTenants('mail', (tx) => tenantsWithMail(tx, MOST_JOBS)) },
   workflows: {
     name: 'workflow requests',
-    find: async (tx) =>
-      (await tenantsWithWorkflowRequests(tx, MOST_JOBS)).map((tenantId) => ({ queue: 'workflows', tenantId })),
+    find: forTenants('workflows', (tx) => tenantsWithWorkflowRequests(tx, MOST_JOBS)),
   },
   webhooks: {
     name: 'webhooks',

@@ -84,7 +84,6 @@ const NewBaseTerms = strictObject({
   baseTariffGb: optional(gb('Included data per SIM in GB; either this or bytes, or both alike', BASE_MAX_BYTES)),
   ...baseFees,
 })
-type NewBaseTerms = Static<typeof NewBaseTerms>
 const NewFixedTerms = strictObject({
   fixedCapacityBytes: optional(bytes('Capacity of the pool in bytes', FIXED_MAX_BYTES)),
   fixedCapacityGb: optional(gb('Capacity of the pool in GB; either this or bytes, or both alike', FIXED_MAX_BYTES)),
@@ -148,15 +147,6 @@ function allowanceOf(block: Block, given: number | null | undefined, givenGb: nu
   return given
 }
 
-const withoutBucket = (block: Block, terms: NewBaseTerms): TariffTerms => ({
-  allowanceBytes: allowanceOf(block, terms.baseTariffBytes, terms.baseTariffGb),
-  simMonthlyFee: terms.simMonthlyFee,
-  fixedBucketCost: 0,
-  smsFee: terms.smsFee,
-  voiceFee: terms.voiceFee,
-  overageFeePerGb: terms.overageFeePerGb,
-})
-
 /**
  * Reads the terms of a new tariff. Allowance in bytes, fees in units of the currency.
  *
@@ -168,21 +158,16 @@ export function termsOf(tariff: NewTariff): TariffTerms {
   for (const other of Object.values(BLOCKS)) {
     if (other !== block && tariff[other] != null) throw wrong(`/${other}`, `does not belong to type ${tariff.type}`)
   }
-  if (block === 'fixedPoolTariff') {
-    const terms = tariff.fixedPoolTariff
-    if (terms == null) throw wrong(`/${block}`, `is required for type ${tariff.type}`)
-    return {
-      allowanceBytes: allowanceOf(block, terms.fixedCapacityBytes, terms.fixedCapacityGb),
-      simMonthlyFee: terms.simMonthlyFee,
-      fixedBucketCost: terms.fixedBucketCost,
-      smsFee: terms.smsFee,
-      voiceFee: terms.voiceFee,
-      overageFeePerGb: terms.overageFeePerGb,
-    }
-  }
   const terms = tariff[block]
   if (terms == null) throw wrong(`/${block}`, `is required for type ${tariff.type}`)
-  return withoutBucket(block, terms)
+  const { simMonthlyFee, smsFee, voiceFee, overageFeePerGb } = terms
+  const fees = { simMonthlyFee, smsFee, voiceFee, overageFeePerGb }
+  if ('fixedBucketCost' in terms) {
+    const allowanceBytes = allowanceOf(block, terms.fixedCapacityBytes, terms.fixedCapacityGb)
+    return { allowanceBytes, fixedBucketCost: terms.fixedBucketCost, ...fees }
+  }
+  const allowanceBytes = allowanceOf(block, terms.baseTariffBytes, terms.baseTariffGb)
+  return { allowanceBytes, fixedBucketCost: 0, ...fees }
 }
 
 /**

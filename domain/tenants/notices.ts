@@ -1,6 +1,8 @@
 /** Settings of a tenant for mails and for the watch over its usage feed. Source: internal interface. */
 import { type Static, Type } from 'typebox'
 import { codeSchema, LogLevel } from '../codes.ts'
+import type { FieldError } from '../errors.ts'
+import { isTimeZone } from '../local-time.ts'
 import { nullable, strictObject } from '../schema.ts'
 import { DURATION_PATTERN, durationMs } from '../time/duration.ts'
 
@@ -38,15 +40,9 @@ export const NoticeSettings = strictObject(
 )
 export type NoticeSettings = Static<typeof NoticeSettings>
 
-/** A wrong field: a JSON pointer, and the fault. */
-export interface WrongField {
-  readonly pointer: string
-  readonly detail: string
-}
-
 /** Checks beyond the schema: the time zone is known, and the durations are in range. Pure. */
-export function wrongFieldsOf({ timeZone, feedEvery, escalateAfter }: NoticeSettings): WrongField[] {
-  const wrong: WrongField[] = []
+export function wrongFieldsOf({ timeZone, feedEvery, escalateAfter }: NoticeSettings): FieldError[] {
+  const wrong: FieldError[] = []
   if (!isTimeZone(timeZone)) {
     const detail = `got ${timeZone}, expected the IANA name of a time zone, such as Europe/Berlin`
     wrong.push({ pointer: '/timeZone', detail })
@@ -61,13 +57,4 @@ export function wrongFieldsOf({ timeZone, feedEvery, escalateAfter }: NoticeSett
 function isWithin(duration: string, mostDays: number): boolean {
   const ms = durationMs(duration)
   return ms >= MINUTE_MS && ms <= mostDays * DAY_MS
-}
-
-function isTimeZone(name: string): boolean {
-  try {
-    new Intl.DateTimeFormat('en', { timeZone: name })
-    return true
-  } catch {
-    return false
-  }
 }

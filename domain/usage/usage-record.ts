@@ -104,40 +104,30 @@ export function readRecord(
     const [error] = checked.Errors(value)
     return fault('invalid_record', `${error?.instancePath.slice(1) || 'record'}: ${error?.message ?? 'is malformed'}`)
   }
-  if (!isStorable(value.recordId)) {
-    return fault('invalid_record', 'recordId: has U+0000 or half a surrogate pair in it')
-  }
+  if (!isStorable(value.recordId)) return fault('invalid_record', 'recordId: has U+0000 or half a surrogate pair in it')
   if ((value.iccid === undefined) === (value.simId === undefined)) {
     return fault('invalid_record', 'give either iccid or simId')
   }
   const at = instantMs(value.at)
   if (at === undefined) {
-    return fault(
-      'invalid_record',
-      `at: got '${value.at}'${ifDayZero(value.at)}; expected a day and time there are, ISO 8601 with an offset or Z`,
-    )
+    const expected = 'a day and time there are, ISO 8601 with an offset or Z'
+    return fault('invalid_record', `at: got '${value.at}'${ifDayZero(value.at)}; expected ${expected}`)
   }
   if (at < now - maxAgeMs) {
-    return fault(
-      'usage_too_old',
-      `at: ${value.at}${ifDayZero(value.at)} is longer ago than USAGE_MAX_AGE lets usage come late`,
-    )
+    const late = 'is longer ago than USAGE_MAX_AGE lets usage come late'
+    return fault('usage_too_old', `at: ${value.at}${ifDayZero(value.at)} ${late}`)
   }
   if (at > now + FUTURE_MS) return fault('usage_in_future', `at: ${value.at} is more than 5 minutes ahead`)
   if (AMOUNTS.every((name) => value[name] === undefined)) {
     return fault('invalid_record', `states no amount: expected one of ${AMOUNTS.join(', ')}, 0 if nothing was used`)
   }
-  const amounts = {
-    bytesUp: value.bytesUp ?? 0,
-    bytesDown: value.bytesDown ?? 0,
-    voiceSeconds: value.voiceSeconds ?? 0,
-    smsCount: value.smsCount ?? 0,
-  }
+  const { bytesUp = 0, bytesDown = 0, voiceSeconds = 0, smsCount = 0, correction = false } = value
+  const amounts = { bytesUp, bytesDown, voiceSeconds, smsCount }
   const negative = Object.entries(amounts).find(([, amount]) => amount < 0)
-  if (negative !== undefined && value.correction !== true) {
+  if (negative !== undefined && !correction) {
     return fault('negative_usage', `${negative[0]}: got ${negative[1]}; only a correction may be negative`)
   }
-  const bytes = amounts.bytesUp + amounts.bytesDown
+  const bytes = bytesUp + bytesDown
   if (Math.abs(bytes) > MOST_BYTES) {
     return fault('invalid_record', `bytesUp and bytesDown: got ${bytes} together, expected at most ${MOST_BYTES}`)
   }
@@ -149,7 +139,7 @@ export function readRecord(
       at,
       ...amounts,
       imei: value.imei || null,
-      correction: value.correction ?? false,
+      correction,
     },
   }
 }
