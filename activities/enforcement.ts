@@ -40,7 +40,6 @@ interface PoolPick {
   readonly armed: number
 }
 
-/** The result of a round of a pool. */
 export interface PoolRound extends Omit<PoolPick, 'simIds'> {
   /** How many SIMs to stop got the signal. */
   readonly told: number
@@ -181,9 +180,7 @@ async function arm(
   return added
 }
 
-/** A round of a pool. */
 type PoolStop = PoolPickInput & Readonly<Pick<ArmRequest, 'ruleFile' | 'grace' | 'until'>>
-/** A signal for all SIMs that a pool has armed. */
 type ToldArmed = Readonly<Omit<ArmRequest, 'simIds' | 'poolId'>> & {
   readonly tenantId: string
   readonly poolId: number

@@ -100,7 +100,6 @@ async function afterBoundary<T>(request: Promise<T>): Promise<T> {
 }
 
 export const monthEndActivities = (clientOf: (tenantId: string) => ServiceClient) => ({
-  /** How far the month end is. */
   lookAtMonthEnd: ({ tenantId, cycleKey }: CycleRef) => look(clientOf(tenantId), cycleKey),
 
   /** Lists in batches the SIMs that a step has not begun, and reads how far the month end is. */

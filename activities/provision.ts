@@ -159,7 +159,6 @@ export const provisionActivities = (clientOf: (tenantId: string) => ServiceClien
     return 'ticketId' in second ? { ...first, activateTicketId: second.ticketId } : first
   },
 
-  /** Reads a SIM. */
   readSim: ({ tenantId, simId }: { readonly tenantId: string; readonly simId: number }): Promise<SimNow> =>
     readSim(clientOf(tenantId), simId),
 })

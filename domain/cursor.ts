@@ -33,7 +33,6 @@ const MOST = 2 ** 31 - 1
 
 const patternOf = (list: WalkedList) => `^${LETTERS[list]}${DIGITS}$`
 
-/** Query field that goes on with a walk. */
 export const cursorQuery = (list: WalkedList) => ({
   cursor: Type.Optional(
     Type.String({
@@ -46,7 +45,6 @@ export const cursorQuery = (list: WalkedList) => ({
   ),
 })
 
-/** Writes a cursor. */
 export function cursorText(list: WalkedList, { after, parts, totalItems }: Cursor): string {
   const hex = (value: number, digits: number) => value.toString(16).padStart(digits, '0')
   const count = (value: number) => hex(Math.min(value, MOST), 8)

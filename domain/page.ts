@@ -54,10 +54,8 @@ export const pageRequest = (query: PageQuery): PageRequest => ({
   pageSize: query.pageSize ?? 100,
 })
 
-/** Number of items before the page. */
 export const offsetOf = ({ page, pageSize }: PageRequest): number => (page - 1) * pageSize
 
-/** Puts a page's items into the envelope. */
 export function toPage<T>(request: PageRequest, totalItems: number, data: T[]): Page<T> {
   const totalPages = Math.ceil(totalItems / request.pageSize)
   return {
@@ -106,7 +104,6 @@ export function spanOf(text: string): Span | undefined {
   return Number.isNaN(from.getTime()) ? undefined : { from, to: null }
 }
 
-/** Entry of a metadata list. */
 export const CodeLabel = strictObject({
   code: Type.Integer({ description: 'Code', examples: [1] }),
   description: Text('Label', 'Active'),

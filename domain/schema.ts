@@ -10,7 +10,6 @@ export const strictObject = <T extends TProperties>(
   options: { description?: string; examples?: readonly Static<TObject<T>>[] } = {},
 ) => Type.Object(properties, { ...options, additionalProperties: false })
 
-/** Text with an example. */
 export const Text = (description: string, example: string, more: { minLength?: number; maxLength?: number } = {}) =>
   Type.String({ ...more, description, examples: [example] })
 
@@ -64,7 +63,6 @@ export const oneOf = <const T extends readonly string[]>(values: T, description?
 /** An instant: ISO 8601 in UTC. */
 export const Instant = (description: string) => Type.String({ format: 'date-time', description })
 
-/** How many there are. */
 export const Count = (description: string) => Type.Integer({ minimum: 0, description })
 
 /** An identifier: a positive integer. */

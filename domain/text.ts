@@ -11,7 +11,6 @@ export const storable = (text: string): string => text.replaceAll('\0', '\uFFFD'
  * lines of a terminal and the subjects of mails.
  */
 const CONTROLS = '\\u0000-\\u001F\\u007F-\\u009F\\u2028\\u2029'
-/** Pattern of a text without control characters. */
 export const LABEL_PATTERN = `^[^${CONTROLS}]*$`
 const CONTROL = new RegExp(`[${CONTROLS}]`)
 

@@ -14,8 +14,6 @@ export const toGb = (bytes: number): number => bytes / GB
 export const toMinutes = (seconds: number): number => Math.round((seconds / 60) * 1000) / 1000
 export const toMoney = (micro: number): number => micro / MICRO
 
-/** Converts GB to bytes, rounded to the nearest byte. */
 export const fromGb = (gb: number): number => Math.round(gb * GB)
 
-/** Converts an amount to micro-units, rounded to the nearest one. */
 export const fromMoney = (amount: number): number => Math.round(amount * MICRO)

@@ -24,7 +24,6 @@ export interface AlertMetrics {
   readonly counted: (transport: Pick<Transport, 'send'>) => Pick<Transport, 'send'>
 }
 
-/** Registers the metrics. */
 export function alertMetrics(metrics: Metrics, store: Store, rules: ReadRules): AlertMetrics {
   const { counter } = metrics
   const registers = [metrics.registry]

@@ -4,7 +4,7 @@ import type { Turns } from '../store/turns.ts'
 
 export interface Metrics {
   readonly registry: Registry
-  readonly counter: (name: string, help: string, ...labelNames: string[]) => Counter
+  readonly counter: (name: string, help: string, ...labelNames: string[]) => Counter<string>
   /** A value read at each scrape. One that cannot be read is NaN, with which no comparison holds. */
   readonly gauge: (name: string, help: string, read: () => Promise<number>) => void
   /** @param route the pattern, not the path: ids must not become labels */

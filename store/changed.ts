@@ -65,7 +65,6 @@ export interface ChangedIds {
   readonly poolIds: readonly number[]
 }
 
-/** Rows that an evaluation has claimed. */
 export interface ClaimedChanges extends ChangedIds {
   readonly ids: readonly number[]
   /** Subjects with changed usage, by the key of its cycle. */
@@ -116,7 +115,6 @@ export async function endChanges(tx: TenantTx, ids: readonly number[]): Promise<
     delete from changed_subjects where id = any(${[...ids]}::bigint[])`.execute(tx.q)
 }
 
-/** Ids of tenants with changed subjects. */
 export async function tenantsChanged(tx: PlatformTx): Promise<string[]> {
   const { rows } = await sql<{ tenantId: string }>`
     select distinct tenant_id as "tenantId" from changed_subjects where ${isFree(tx.now)}`.execute(tx.q)

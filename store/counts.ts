@@ -11,7 +11,6 @@ interface Count {
 const byLabel = (table: Readonly<Record<string, number>>, rows: readonly Count[]) =>
   Object.fromEntries(rows.map(({ code, count }) => [labelOf(table, code), count]))
 
-/** Counts SIMs by the label of their status. */
 export async function simsByStatus(tx: TenantTx): Promise<Partial<Record<keyof typeof SimStatus, number>>> {
   const { rows } = await sql<Count>`
     select status as code, sum(sims)::integer as count from sim_blocks
@@ -19,7 +18,6 @@ export async function simsByStatus(tx: TenantTx): Promise<Partial<Record<keyof t
   return byLabel(SimStatus, rows)
 }
 
-/** Counts tickets by the label of their status. */
 export async function ticketsByStatus(tx: TenantTx): Promise<Record<string, number>> {
   const { rows } = await sql<Count>`
     select status as code, count(*)::integer as count from tickets

@@ -47,7 +47,6 @@ export async function heldBack(tx: TenantTx): Promise<Subject[]> {
   return rows.map(fromCoded)
 }
 
-/** A mark that an evaluation has claimed. */
 export interface DueMark extends Subject {
   /** Number of the mark; it changes whenever the subject is marked again. */
   readonly seq: number
@@ -122,7 +121,6 @@ export async function postponeSubject(tx: TenantTx, { kind, id }: Subject): Prom
       set failures = d.failures + 1, not_before = ${delayed(sql`d.failures`)}, due_at = excluded.due_at`.execute(tx.q)
 }
 
-/** Ids of tenants with due subjects. */
 export async function tenantsDue(tx: PlatformTx): Promise<string[]> {
   const { rows } = await sql<{ tenantId: string }>`
     select distinct tenant_id as "tenantId" from due_subjects where due_at <= ${tx.now} and ${isTried(tx.now)}`.execute(

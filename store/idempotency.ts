@@ -37,7 +37,6 @@ export async function keptResponse<T>(
   return rows[0]
 }
 
-/** Stores a response under a key. */
 export async function keepResponse(
   tx: TenantTx | PlatformTx,
   key: string,

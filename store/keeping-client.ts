@@ -21,7 +21,6 @@ function nameOf(text: string): string {
   return name
 }
 
-/** The answer did not come. */
 class NoAnswerError extends Error {
   readonly code = 'ETIMEDOUT'
 }

@@ -182,7 +182,6 @@ export async function knownStarts(tx: TenantTx, workflowIds: readonly string[]):
   return new Set(rows.map(({ workflowId }) => workflowId))
 }
 
-/** The rule, the cycle and the length of a suspension. */
 export interface SuspensionStarted {
   readonly rule: string | null
   readonly cycle: string
@@ -259,7 +258,6 @@ export async function releaseRun(tx: TenantTx, workflowId: string): Promise<void
      where tenant_id = ${mine} and workflow_id = ${workflowId} and (held or refused_at is not null)`.execute(tx.q)
 }
 
-/** Ids of tenants with due requests. */
 export async function tenantsWithWorkflowRequests(tx: PlatformTx, limit: number): Promise<string[]> {
   const { rows } = await sql<{ tenantId: string }>`
     select distinct tenant_id as "tenantId" from workflow_outbox

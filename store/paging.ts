@@ -6,7 +6,6 @@ import { digitsIn } from '../domain/identifiers.ts'
 import { offsetOf, type Page, type PageRequest, spanOf, toPage } from '../domain/page.ts'
 import type { PlatformTx, TenantTx } from './tenancy.ts'
 
-/** The parts of a paged select. */
 export interface PagedSelect {
   readonly columns: RawBuilder<unknown>
   /** The clauses from `from` on, including filters. */
@@ -49,7 +48,6 @@ export interface Part<T> extends Page<T> {
   readonly next: string | null
 }
 
-/** The reads of a list walked by cursors. */
 interface WalkedReads<Row, Item> {
   readonly page: () => Promise<{ readonly rows: readonly Row[]; readonly totalItems: number }>
   /** At most `most` rows after a place, in the order of the list. `totalItems` is its size when the walk began. */

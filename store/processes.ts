@@ -26,7 +26,6 @@ export async function sayAtWork(
   await sql`delete from processes where seen_at < ${tx.now}::timestamptz - interval '1 day'`.execute(tx.q)
 }
 
-/** Records the end of a process. */
 export async function sayEnded(tx: PlatformTx, id: string): Promise<void> {
   await sql`delete from processes where id = ${id}`.execute(tx.q)
 }

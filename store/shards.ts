@@ -135,7 +135,6 @@ export async function splitShard(tx: TenantTx, shard: Shard, at: number): Promis
   return { ...shard, toId: at }
 }
 
-/** Whether a shard of the tenant is due. */
 export async function hasDueShard(tx: TenantTx): Promise<boolean> {
   const { rows } = await sql`
     select from watch_shards where tenant_id = ${mine} and next_at <= ${tx.now} limit 1`.execute(tx.q)

@@ -10,10 +10,8 @@ import { kept, patient } from './kept.ts'
 import { openTally, type Tally, tallies } from './tally.ts'
 import type { Turns } from './turns.ts'
 
-/** A pool of connections. */
 export type Db = Kysely<unknown>
 
-/** The origin of a change. */
 export interface Caller {
   /** `key:<id>`, `cli:<user>@<host>`, `service:<process>` or `mail-link`. */
   readonly actor: string
@@ -29,7 +27,6 @@ export interface Caller {
   readonly idempotencyKey?: string
 }
 
-/** The context of an operation. */
 export interface Store {
   readonly db: Db
   /** The clock, in epoch milliseconds. SQL never relies on the server's own clock. */
@@ -112,7 +109,6 @@ export interface TenantTx {
   readonly lockName: string
   /** Whether all its tables are temporary, and made beforehand. */
   readonly isReplay: boolean
-  /** How it opens cycles. */
   readonly opening: Opening
   /** The transaction's instant, the same for all that it writes. */
   readonly now: Date

@@ -2,7 +2,6 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { TenantTx } from './tenancy.ts'
 
-/** A resource with a version. */
 export type Resource =
   | { readonly kind: 'pool' | 'sim' | 'order' | 'tariff'; readonly id: number }
   | { readonly kind: 'ticket'; readonly id: string }

@@ -21,7 +21,6 @@ export interface TemporalWorkerOptions extends ServiceAddress {
 }
 
 export interface TemporalWorker {
-  /** Whether it polls. */
   isRunning(): boolean
   /** Takes no new work, gives running activities some time to end, closes the connection. Safe to call twice. */
   shutdown(): Promise<void>

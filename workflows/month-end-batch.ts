@@ -44,6 +44,5 @@ async function renew(input: MonthEndBatchInput, counts: Counts, timeline: Timeli
   timeline.done('return SIMs without a workflow', begunText(counts))
 }
 
-/** The begun work, in words. */
 export const begunText = ({ opened, refused }: Pick<MonthEndBatchResult, 'opened' | 'refused'>): string =>
   `${opened} ticket(s) opened${refused === 0 ? '' : `, ${refused} refused`}`

@@ -19,13 +19,11 @@ export interface ClientOptions {
 /** A client of the public listener. Clients hold no separate connections. */
 export const publicClient = (options: ClientOptions): PublicClient => createClient<PublicPaths>(options)
 
-/** A client of the internal listener. */
 export const internalClient = (options: ClientOptions): InternalClient => createClient<InternalPaths>(options)
 
 /** Parameters of a POST that may be sent more than once. */
 export const idempotent = (key: string) => ({ header: { 'Idempotency-Key': key } })
 
-/** A response with its body. */
 export interface FetchResult<T> {
   readonly data?: T
   readonly error?: unknown

@@ -117,7 +117,6 @@ const actionOf = ({ action }: WantedSchedule, tenantId: string) => ({
 
 type Call = <T>(work: (client: Client) => Promise<T>) => Promise<T>
 
-/** The calls for a tenant's month-end Schedule. */
 export interface ScheduleCalls {
   /** Makes a tenant's month-end Schedule if it is missing. Updates one that an earlier version made. */
   ensureSchedule(schedule: MonthEndSchedule): Promise<ScheduleEnsured>

@@ -37,11 +37,9 @@ const filters = {
   ...cursorQuery('log'),
 }
 
-/** Query for the log of one SIM or one pool. */
 export const SubjectLogQuery = Type.Object(filters)
 export type SubjectLogQuery = Static<typeof SubjectLogQuery>
 
-/** Query for the log of the whole estate. */
 export const WatchdogLogQuery = Type.Object({
   simId: Type.Optional(Id('Entries of this SIM')),
   poolId: Type.Optional(Id('Entries of this pool')),

@@ -5,7 +5,6 @@ import { pageQuery } from '../page.ts'
 import { Id, Instant, nullable, optional, strictObject, Text } from '../schema.ts'
 import { DURATION_PATTERN } from '../time/duration.ts'
 
-/** Longest silence. */
 export const LONGEST_SILENCE_MS = 90 * 86_400_000
 /** Most silences of a tenant at a time: each look goes through all of them. */
 export const MOST_SILENCES = 200

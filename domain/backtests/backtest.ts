@@ -5,7 +5,6 @@ import { RuleVersion } from '../rules/rule-change.ts'
 import { Count, Id, Instant, nullable, oneOf, strictObject, Text } from '../schema.ts'
 import { SUBJECT_KINDS } from '../watchdog/subject.ts'
 
-/** Most billing cycles of a backtest. */
 export const MOST_CYCLES = 3
 
 const perDay = (description: string) => Type.Number({ minimum: 0, description })
@@ -19,7 +18,6 @@ const RuleCounts = strictObject({
   wouldSuspend: Count('Suspensions that its stage or the mode of the subject kept it from'),
   suspended: Count('Suspensions'),
 })
-/** Effects of a rule. */
 export type RuleCounts = Static<typeof RuleCounts>
 
 const Loud = strictObject({
@@ -80,7 +78,6 @@ export const BacktestReport = strictObject({
     description: 'What a backtest cannot know',
   }),
 })
-/** Result of a backtest. */
 export type BacktestReport = Static<typeof BacktestReport>
 
 const fields = {
@@ -98,7 +95,6 @@ const fields = {
   failure: nullable(Text('Why it failed; else null', 'The backtest has taken 30 minutes: take fewer cycles.')),
 }
 
-/** A backtest in a list. */
 export const Backtest = strictObject(fields)
 export type Backtest = Static<typeof Backtest>
 

@@ -79,7 +79,6 @@ export const PoolEnforcement = strictObject({
 })
 export type PoolEnforcement = Static<typeof PoolEnforcement>
 
-/** Actions of enforcement on a SIM. */
 const SIM_ACTIONS = [
   'suspended',
   'wouldSuspend',

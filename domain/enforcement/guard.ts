@@ -7,7 +7,6 @@ const Rule = Text('Name of the rule that asks', 'pool-overage', { minLength: 1, 
 const CycleKey = Text('Key of the billing cycle', '2026-11', { minLength: 1, maxLength: 32 })
 const HoldId = Id('Hold that waits for a decision')
 
-/** Most SIMs of one request. */
 const MOST_ASKED = 1000
 
 export const PermitRequest = strictObject(

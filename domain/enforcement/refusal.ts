@@ -3,7 +3,6 @@ import { SimStatus, WatchdogMode } from '../codes.ts'
 import type { SimEnforcement } from './enforcement.ts'
 import type { PermitResponse } from './guard.ts'
 
-/** Why a SIM is not suspended after all. */
 export type Refusal =
   | 'not over'
   | 'not enforced'
@@ -26,7 +25,6 @@ export type SuspensionAnswer =
   | { readonly do: 'stay' }
   | { readonly do: 'refuse'; readonly why: Refusal; readonly ticketId?: string }
 
-/** The fields of a SIM that decide. */
 export type Refusable = Pick<
   SimEnforcement,
   'status' | 'passedOver' | 'exempt' | 'enforcementEnabled' | 'mode' | 'overLimit' | 'refused'

@@ -172,7 +172,6 @@ export function end(run: SuspensionDraft, ending: SuspensionEnding): void {
   if (STRENGTH.indexOf(ending) > STRENGTH.indexOf(run.ending)) run.ending = ending
 }
 
-/** The end of the cycle. */
 export const boundaryOf = ({ order }: Pick<SuspensionState, 'order'>): number => Date.parse(order.cycleEndsAt)
 
 /** Formats an instant, even one outside the range of dates. */

@@ -19,7 +19,6 @@ export function whyNotUpdate(state: SuspensionState, update: SuspensionUpdate): 
   return update.name === 'keepSuspended' ? whyNotKeep(state) : whyNotExtend(state, update.ask)
 }
 
-/** Notes an accepted update. */
 export function takeUpdate(run: SuspensionDraft, update: SuspensionUpdate): void {
   if (update.name === 'resume') {
     end(run, 'resumed')

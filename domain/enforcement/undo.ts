@@ -39,7 +39,6 @@ export const UndoPage = strictObject({
 })
 export type UndoPage = Static<typeof UndoPage>
 
-/** Most SIMs that one request passes over. */
 const MOST_PASSED = 500
 
 export const PassOver = strictObject({

@@ -55,7 +55,6 @@ const AfterSim = Type.Integer({
 const kindOf = <T extends string>(...kinds: T[]) =>
   Type.Unsafe<T>({ type: 'string', enum: kinds, description: 'What is to be done', examples: [kinds[0]] })
 
-/** Request to begin changes at a cycle's end. */
 export const ApplyChanges = strictObject({
   kind: kindOf('unassign', 'move'),
   afterSimId: AfterSim,
@@ -104,7 +103,6 @@ const step = {
 }
 const Step = (description: string) => strictObject(step, { description })
 
-/** Progress of a month end. */
 export const MonthEndCounts = strictObject({
   cycle: Type.String({ description: 'Key of the cycle that ends' }),
   closedAt: nullable(Instant('When its statement was made; null while it is open')),
@@ -118,7 +116,6 @@ export const MonthEndCounts = strictObject({
 })
 export type MonthEndCounts = Static<typeof MonthEndCounts>
 
-/** Batches of SIMs processed together. */
 export const MonthEndBatches = strictObject({
   batches: Type.Array(
     strictObject({

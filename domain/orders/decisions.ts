@@ -72,5 +72,4 @@ export function whyNotThere(address: OrderAddress): OrderRefusal | undefined {
   return { code: 'shipping_address_missing', detail: 'has no shipping address: shippingLine1 is empty' }
 }
 
-/** Cost of an order in micro-units. */
 export const totalMicroOf = (quantity: number, unitPriceMicro: number): number => quantity * unitPriceMicro

@@ -81,7 +81,6 @@ export const NewOrder = strictObject({
 })
 export type NewOrder = Static<typeof NewOrder>
 
-/** Response to a new order. */
 export const OrderResponse = strictObject({
   id: Id('Order id'),
   status: Status,
@@ -89,7 +88,6 @@ export const OrderResponse = strictObject({
 })
 export type OrderResponse = Static<typeof OrderResponse>
 
-/** Response to a step of an order. */
 export const OrderStatusResponse = strictObject({ id: Id('Order id'), status: Status })
 export type OrderStatusResponse = Static<typeof OrderStatusResponse>
 
@@ -246,7 +244,6 @@ export const Completion = strictObject(
 )
 export type Completion = Static<typeof Completion>
 
-/** The SIMs that a request brings for an order. */
 export type SimsOfOrder = Pick<Completion, 'iccids' | 'sims'>
 
 export const Failure = strictObject({
@@ -266,6 +263,5 @@ export const OrderPayment = strictObject({
 })
 export type OrderPayment = Static<typeof OrderPayment>
 
-/** A SIM of an order. */
 export const OrderSim = strictObject({ id: Id('SIM id'), iccid: Type.String({ description: 'ICCID' }) })
 export type OrderSim = Static<typeof OrderSim>

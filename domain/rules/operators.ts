@@ -25,7 +25,6 @@ export const OPERATORS = {
 } as const satisfies Readonly<Record<string, OperatorWords>>
 export type OperatorName = keyof typeof OPERATORS
 
-/** Prefix of an operator's name that negates the comparison. */
 export const NEGATION = 'not:'
 
 export const isOperator = (name: string): name is OperatorName => Object.hasOwn(OPERATORS, name)

@@ -5,7 +5,6 @@ import { Instant, Label, nullable, oneOf, strictObject, Text } from '../schema.t
 
 export const RuleVersion = Type.Integer({ minimum: 1, maximum: 2_147_483_647, description: 'Version of the rules' })
 
-/** Fields of every change: author and reason. */
 export const changeFields = {
   author: Label('Who changes the rules', 'Ann', { minLength: 1, maxLength: 100 }),
   reason: Type.Optional(Text('Why', 'Vans are told at 80 %', { minLength: 1, maxLength: 500 })),
@@ -21,14 +20,12 @@ export const expectField = {
   ),
 }
 
-/** Result of a change of the version in force. */
 export const ChangedRules = strictObject({
   version: RuleVersion,
   changed: Type.Boolean({ description: 'False where it was in force already' }),
 })
 export type ChangedRules = Static<typeof ChangedRules>
 
-/** An entry of the history. */
 export const RuleChange = strictObject({
   change: oneOf(['pushed', 'activated'], '`pushed`: the version came in; `activated`: it was put in force'),
   version: RuleVersion,

@@ -3,7 +3,6 @@
  * fault quotes one. Source: GSMA SGP.22, section 4.1.
  */
 
-/** The longest code, in characters. */
 export const MOST_CODE = 255
 
 const LABEL = '[0-9A-Za-z](?:[0-9A-Za-z-]{0,61}[0-9A-Za-z])?'
@@ -15,7 +14,6 @@ const OID = String.raw`[0-2](?:\.\d+)+`
 
 /** `LPA:1$host$matching-id`, then the OID of the server, then 1 if the holder has to enter a confirmation code. */
 export const ACTIVATION_CODE = new RegExp(String.raw`^LPA:1\$${HOST}\$${MATCHING_ID}(?:\$${OID}|\$(?:${OID})?\$1)?$`)
-/** The form of a code in words. */
 export const CODE_FORM = 'LPA:1$host$matching-id, and then $OID or $$1 or $OID$1 where there is more'
 
 const isWhole = (pattern: string, text: string): boolean => new RegExp(`^(?:${pattern})$`).test(text)

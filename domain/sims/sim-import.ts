@@ -67,7 +67,6 @@ const REJECTIONS = [
 ] as const
 export type Rejection = (typeof REJECTIONS)[number]
 
-/** Totals of the SIMs of an import. */
 export const ImportTotals = strictObject({
   unprovisioned: Count('SIMs that are Unprovisioned'),
   active: Count('SIMs that are Active'),
@@ -104,7 +103,6 @@ export const ImportResult = strictObject({
 })
 export type ImportResult = Static<typeof ImportResult>
 
-/** The expected effects of an import. */
 export const ImportPreview = strictObject({
   dryRun: Type.Literal(true),
   created: Type.Array(strictObject({ iccid: Type.String() }), { description: 'What would be created' }),

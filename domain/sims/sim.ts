@@ -15,7 +15,6 @@ const ThresholdPct = Type.Integer({
 })
 const BurnRate = Type.Boolean({ description: 'Whether burn rate alerts are enabled' })
 const Exempt = Type.Boolean({ description: 'Whether the watchdog is disabled for this SIM' })
-/** Tag of a request. */
 export const Tag = (description: string) => Label(description, 'meter 17', { maxLength: 128 })
 const OwnTag = Tag('User-defined label, at most 128 characters')
 

@@ -35,7 +35,6 @@ export const monthEndBatchId = (tenantId: string, cycleKey: string, run: string,
   `month-end-batch:${tenantId}:${cycleKey}:${run}:${batch}`
 export const monthEndTimerId = (tenantId: string) => `month-end-timer:${tenantId}`
 
-/** Id of a tenant's Temporal Schedule. */
 export const monthEndScheduleId = (tenantId: string) => `month-end:${tenantId}`
 
 /** The type that an id begins with; undefined if it is not one of our ids. */
@@ -51,7 +50,6 @@ export function tenantOfWorkflow(workflowId: string): string | undefined {
   return workflowId.replace(SCHEDULED_AT, '').split(':')[1] || undefined
 }
 
-/** The parts of a workflow id. */
 export type WorkflowIdParts = { readonly tenantId: string } & (
   | { readonly type: 'provision-and-activate'; readonly simId: number }
   | { readonly type: 'provision-in-bulk'; readonly batchId: string }

@@ -1,6 +1,5 @@
 /** Temporal signals that running workflows accept, by type of workflow. */
 
-/** Signals from the guard. */
 export const GUARD_SIGNALS = ['guardReleased', 'guardDiscarded'] as const
 export type GuardSignal = (typeof GUARD_SIGNALS)[number]
 
@@ -14,15 +13,12 @@ export const DELAYED = 'delayed'
 /** Whether the last signal of an alert is an order to suspend, be it one that waits for usage. */
 export const isOrdered = (signal: string | null): boolean => signal === 'overLimit' || signal === DELAYED
 
-/** Signals to suspend-on-overage. */
 export const SUSPEND_SIGNALS = [...ALERT_SIGNALS, 'personActed', 'renewed', ...GUARD_SIGNALS] as const
 export type SuspendSignal = (typeof SUSPEND_SIGNALS)[number]
 
-/** Signals to enforce-pool. */
 export const ENFORCE_POOL_SIGNALS = [...ALERT_SIGNALS, ...GUARD_SIGNALS] as const
 export type EnforcePoolSignal = (typeof ENFORCE_POOL_SIGNALS)[number]
 
-/** The signals by type of workflow. */
 export const WORKFLOW_SIGNALS: Readonly<Record<string, readonly string[]>> = {
   'suspend-on-overage': SUSPEND_SIGNALS,
   'enforce-pool': ENFORCE_POOL_SIGNALS,

@@ -3,7 +3,6 @@ import { type WorkflowType, workflowTypeOf } from './ids.ts'
 import type { MonthEndInput } from './month-end-reprovision.ts'
 import type { ProvisionInBulkInput } from './provision-in-bulk.ts'
 
-/** Task queue for workflows and activities. */
 export const TASK_QUEUE = 'simherd'
 
 /** Settings that go into the inputs of workflows. */

@@ -8,7 +8,6 @@ export interface TicketEnd {
   readonly detail: string
 }
 
-/** An ended ticket. */
 export interface EndedTicket extends TicketEnd {
   readonly ticketId: string
 }

@@ -20,7 +20,6 @@ const BillingEmail = Email('Billing contact e-mail address')
 
 export const TenantName = strictObject({ name: Name })
 export const TenantBillingEmail = strictObject({ billingEmail: BillingEmail })
-/** Response to a change of the tenant. */
 export const TenantResponse = strictObject({ id: TenantId })
 
 export const NewTenant = strictObject({
@@ -102,7 +101,6 @@ export const ApiKey = strictObject({
 })
 export type ApiKey = Static<typeof ApiKey>
 
-/** A new key, or a new tenant with its first key. */
 export const WithSecret = strictObject({
   id: Text('Id of what was made', '6a34354728b4'),
   key: Text('The API key; shown this once', 'sim_6a34354728b4_the-secret-part-is-shown-once-and-only-here'),

@@ -171,11 +171,9 @@ const run = {
   refused: count('SIMs that get no ticket'),
 }
 
-/** A run, as the list shows it. */
 export const BulkRun = strictObject(run)
 export type BulkRun = Static<typeof BulkRun>
 
-/** A run with its counts. */
 export const BulkRunDetail = strictObject({
   ...run,
   counts: strictObject(
@@ -266,7 +264,6 @@ const batchRefusals = Type.Array(strictObject({ code: reasonCode, count: Count('
   description: 'Refused, by code',
 })
 
-/** Response to an accepted batch. */
 export const BatchStarted = strictObject({
   ...batch,
   total: Count('SIMs of the request'),
@@ -282,7 +279,6 @@ const BECAME = 'What has become of it'
 const batchOutcome = oneOf(['refused', 'waiting', 'running', ...BATCH_ENDS], BECAME)
 export type BatchOutcome = Static<typeof batchOutcome>
 
-/** A batch with its counts. */
 export const Batch = strictObject({
   ...batch,
   parallel,
@@ -349,7 +345,6 @@ export const BatchSims = strictObject({
 })
 export type BatchSims = Static<typeof BatchSims>
 
-/** How a SIM of a batch ended. */
 export const BatchSimEnd = strictObject({
   index: batchIndex,
   outcome: oneOf(BATCH_ENDS, BECAME),

@@ -135,7 +135,6 @@ export type InternalProvisionRequest = Static<typeof InternalProvisionRequest>
 export const InternalSimRequest = strictObject({ simId: SimId, ...internal })
 export type InternalSimRequest = Static<typeof InternalSimRequest>
 
-/** Response to a new ticket. */
 export const TicketResponse = strictObject({ id: Type.String({ format: 'uuid', description: 'Ticket id' }) })
 
 export const TicketMetadata = strictObject({

@@ -65,10 +65,8 @@ export function cycleAt(billingCycle: string, at: number): Cycle {
   return monthCycle(d.getUTCFullYear(), d.getUTCMonth())
 }
 
-/** The cycle after this one. */
 export const nextCycle = (billingCycle: string, cycle: Cycle): Cycle => cycleAt(billingCycle, cycle.endsAt)
 
-/** The cycle before this one. */
 export const previousCycle = (billingCycle: string, cycle: Cycle): Cycle => cycleAt(billingCycle, cycle.startsAt - 1)
 
 /**

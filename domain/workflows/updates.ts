@@ -27,7 +27,6 @@ const ExtendGrace = strictObject({
   until: optional(Instant('The new end of the grace; or give by')),
 })
 
-/** Updates by type of workflow and name. */
 export const WORKFLOW_UPDATES: Readonly<Record<string, Readonly<Record<string, WorkflowUpdate>>>> = {
   'month-end-reprovision': { retryFailedChanges: { args: Nothing } },
   'suspend-on-overage': {

@@ -38,7 +38,6 @@ export type StartSuspend = Static<typeof StartSuspend>
 export const StartMonthEnd = strictObject({ cycle: optional(CycleKey) })
 export type StartMonthEnd = Static<typeof StartMonthEnd>
 
-/** Most SIMs that one request arms. */
 export const MOST_ARMED = 500
 
 /** Request of enforce-pool for the SIMs that it has picked. */

@@ -26,7 +26,6 @@ import { startOf } from '../../domain/temporal/start.ts'
 import type { Cancel } from '../run/cancellation.ts'
 import type { Lookout } from './lookout.ts'
 
-/** A SIM under way. */
 export interface UnderWay {
   readonly item: BatchItem
   /** Id of this batch's run for the SIM; null while there is none. */
