@@ -82,11 +82,21 @@ interface WatchedDependency extends Dependency {
 type State = Readiness['dependencies'][number]
 
 function watch(dependency: Dependency): WatchedDependency {
-  const { name, isRequired } = dependency
+  const { name, isRequired: required, check } = dependency
   let running: Promise<State> | undefined
   let last: { readonly state: State; readonly at: number } | undefined
-  const check = async () => {
-    const state = await checkNow(dependency)
+  const missing = (detail: string): State => ({ name, required, ok: false, detail })
+  const late = (ms: number) => missing(`no answer within ${ms / 1000} s`)
+  const checkNow = async () => {
+    try {
+      const detail = await withTimeLimit(CHECK_MS, check())
+      return detail === undefined ? late(CHECK_MS) : { name, required, ok: true, detail }
+    } catch (error) {
+      return missing(error instanceof Error ? error.message || error.name : String(error))
+    }
+  }
+  const checkAndKeep = async () => {
+    const state = await checkNow()
     last = { state, at: performance.now() }
     running = undefined
     return state
@@ -94,24 +104,11 @@ function watch(dependency: Dependency): WatchedDependency {
   return {
     ...dependency,
     state: async (patienceMs) => {
-      running ??= check()
+      running ??= checkAndKeep()
       const state = await withTimeLimit(patienceMs, running)
       if (state !== undefined) return state
-      if (last !== undefined && performance.now() - last.at < OUTCOME_MS) return last.state
-      return { name, required: isRequired, ok: false, detail: `no answer within ${patienceMs / 1000} s` }
+      return last !== undefined && performance.now() - last.at < OUTCOME_MS ? last.state : late(patienceMs)
     },
-  }
-}
-
-/** @returns always, after the longest time of a check at the latest */
-async function checkNow({ name, isRequired: required, check }: Dependency): Promise<State> {
-  try {
-    const detail = await withTimeLimit(CHECK_MS, check())
-    if (detail !== undefined) return { name, required, ok: true, detail }
-    return { name, required, ok: false, detail: `no answer within ${CHECK_MS / 1000} s` }
-  } catch (error) {
-    const detail = error instanceof Error ? error.message || error.name : String(error)
-    return { name, required, ok: false, detail }
   }
 }
 

@@ -22,8 +22,6 @@ export async function startHealth({ app, host, port, ...options }: HealthOptions
   return { stop: () => app.close() }
 }
 
-export type JobMetrics = ReturnType<typeof jobMetrics>
-
 /** Metrics of the jobs that this worker runs, and of the queues of all workers. */
 export function jobMetrics({ registry, counter }: Metrics, queues: Queues) {
   const registers = [registry]

@@ -1,14 +1,12 @@
-/** COPY: the fastest way of many rows into PostgreSQL, and out of it. */
+/** COPY: the fastest way of many rows into PostgreSQL, and out of it. Its statements are sent by keeping-client.ts. */
 
-import { finished } from 'node:stream/promises'
 import { type RawBuilder, sql } from 'kysely'
-import pg from 'pg'
-import { from as copyFrom } from 'pg-copy-streams'
+import type pg from 'pg'
 import { CopiedRows } from './copied-rows.ts'
 import type { TenantTx } from './tenancy.ts'
 
 /** Rows in COPY's text format, in place of a statement's only parameter. */
-class CopyText {
+export class CopyText {
   readonly text: string
   constructor(text: string) {
     this.text = text
@@ -16,27 +14,7 @@ class CopyText {
 }
 
 /** In place of a statement's only parameter: its rows are to be read in COPY's binary format. */
-const AS_BYTES = Symbol('as bytes')
-
-/**
- * A client that sends a statement with {@link CopyText} or {@link AS_BYTES} as COPY, on the connection of its
- * transaction.
- */
-export class CopyingClient extends pg.Client {
-  // `query` has a dozen overloads; all but ours are passed on unchanged.
-  // biome-ignore-start lint/suspicious/noExplicitAny: see above
-  // oxlint-disable typescript/no-explicit-any
-  override query(statement: any, values?: any, callback?: any): any {
-    const [first] = Array.isArray(values) ? values : []
-    if (first === AS_BYTES) return super.query(new CopyOut(statement.replace(/ \$1$/, ''))).done
-    if (!(first instanceof CopyText)) return super.query(statement, values, callback)
-    const stream = super.query(copyFrom(statement.replace(/ \$1$/, '')))
-    stream.end(first.text)
-    return finished(stream).then(() => ({ command: 'COPY', rowCount: null, rows: [] }))
-  }
-  // oxlint-enable typescript/no-explicit-any
-  // biome-ignore-end lint/suspicious/noExplicitAny: see above
-}
+export const AS_BYTES = Symbol('as bytes')
 
 const BLOCK_BYTES = 1 << 18
 
@@ -44,7 +22,7 @@ const BLOCK_BYTES = 1 << 18
  * A statement that the driver sends unchanged. Its rows come as bytes, in blocks filled with as many rows as fit. The
  * streams of pg-copy-streams would copy them once more, and cut them anywhere.
  */
-class CopyOut implements pg.Submittable {
+export class CopyOut implements pg.Submittable {
   readonly #text: string
   readonly #full: Buffer[] = []
   #block = Buffer.alloc(0)

@@ -1,11 +1,14 @@
 /**
- * A connection that keeps the plans of marked statements (kept.ts), and gives up on a server that does not answer.
+ * A connection that keeps the plans of marked statements (kept.ts), sends COPY (copy.ts), and gives up on a server that
+ * does not answer.
  *
  * PostgreSQL ends statements that take too long (tenancy.ts). A frozen server, or a network that drops packets, ends
  * none. So each statement has a limit here too, above the server's.
  */
-import type pg from 'pg'
-import { CopyingClient } from './copy.ts'
+import { finished } from 'node:stream/promises'
+import pg from 'pg'
+import { from as copyFrom } from 'pg-copy-streams'
+import { AS_BYTES, CopyOut, CopyText } from './copy.ts'
 import { MARK, PATIENT_MARK } from './kept.ts'
 
 /** Five seconds above the statement timeouts of tenancy.ts. */
@@ -31,7 +34,7 @@ export interface KeepingConfig extends pg.ClientConfig {
 }
 
 /** A client that prepares marked statements, once its session is known to be its own. */
-export class KeepingClient extends CopyingClient {
+export class KeepingClient extends pg.Client {
   #keeps = false
   readonly #answerMs: number
   #isPatient = false
@@ -57,11 +60,22 @@ export class KeepingClient extends CopyingClient {
     if (typeof statement !== 'string') return super.query(statement, values, callback)
     if (/^(begin|start transaction)/i.test(statement)) this.#isPatient = false
     if (statement.includes(PATIENT_MARK)) this.#isPatient = true
-    const asked =
-      this.#keeps && statement.startsWith(MARK)
-        ? super.query({ name: nameOf(statement), text: statement, values })
-        : super.query(statement, values, callback)
+    const asked = this.#send(statement, values, callback)
     return asked instanceof Promise ? this.#answerOf(asked) : asked
+  }
+
+  #send(statement: string, values: any, callback: any): any {
+    const [first] = Array.isArray(values) ? values : []
+    const isCopy = first === AS_BYTES || first instanceof CopyText
+    if (!isCopy && this.#keeps && statement.startsWith(MARK)) {
+      return super.query({ name: nameOf(statement), text: statement, values })
+    }
+    if (!isCopy) return super.query(statement, values, callback)
+    const copy = statement.replace(/ \$1$/, '')
+    if (first === AS_BYTES) return super.query(new CopyOut(copy)).done
+    const stream = super.query(copyFrom(copy))
+    stream.end(first.text)
+    return finished(stream).then(() => ({ command: 'COPY', rowCount: null, rows: [] }))
   }
   // oxlint-enable typescript/no-explicit-any
   // biome-ignore-end lint/suspicious/noExplicitAny: see above

@@ -1,26 +1,29 @@
 /** The work of a worker: its jobs, sweeps and backtests. */
 import type { Logger } from 'pino'
-import type { Network } from '../adapters/carrier/network.ts'
+import { httpNetwork } from '../adapters/carrier/http-network.ts'
 import { endpointChannels } from '../adapters/channels/index.ts'
 import type { MailLinks } from '../adapters/channels/mail/links.ts'
 import { mailChannel } from '../adapters/channels/mail/mail-channel.ts'
 import { renderOperatorMail } from '../adapters/channels/mail/render-operator-mail.ts'
-import type { Transport } from '../adapters/channels/mail/transport.ts'
-import { consume, type Queues, type QueuesAt } from '../adapters/queues/backend.ts'
-import type { WorkflowClient } from '../adapters/temporal/client.ts'
+import { createTransport, type Transport } from '../adapters/channels/mail/transport.ts'
+import { consume, openQueues, type QueuesAt } from '../adapters/queues/backend.ts'
+import { openWorkflowClient } from '../adapters/temporal/client.ts'
 import { LINKS_LAST_MS, type Link, sealLink } from '../domain/channels/link.ts'
 import type { RuleSource } from '../domain/rules/rule-source.ts'
 import { durationMs } from '../domain/time/duration.ts'
-import type { AlertMetrics } from '../process/alert-metrics.ts'
+import { alertMetrics } from '../process/alert-metrics.ts'
+import { registerClockOffset } from '../process/clock-dependency.ts'
 import type { Dependency } from '../process/health.ts'
+import { createMetrics } from '../process/metrics.ts'
 import { directUrl, evaluationOptions, mailOptions, ticketOptions, webhookOptions } from '../process/options.ts'
 import { activateFirstRules, refusedRules } from '../process/rule-files.ts'
 import type { Settings } from '../process/settings.ts'
-import type { JobMetrics } from '../process/start-health.ts'
+import { jobMetrics } from '../process/start-health.ts'
 import { startPresence } from '../process/start-presence.ts'
 import { startSweeps } from '../process/start-sweeps.ts'
 import { everySoOften, reasonOf, untilDone } from '../process/until-done.ts'
 import { linkKey } from '../service/channels/rows/link-key.ts'
+import { connect } from '../store/connect.ts'
 import { inPlatform, type Store } from '../store/tenancy.ts'
 import { createHandlers } from './create-handlers.ts'
 import { startBacktests } from './start-backtests.ts'
@@ -31,23 +34,51 @@ const MONTHS_AHEAD_LEAST = 2
 /** How long a webhook may take to answer, the connection included. */
 const WEBHOOK_TIMEOUT_MS = 15_000
 
+/** Opens the parts that the work uses. None needs to be reachable yet. */
+export function openParts(settings: Settings, log: Logger) {
+  const lost = everySoOften((error, silenced) => log.warn({ reason: error.message, silenced }, 'a connection was lost'))
+  const network = httpNetwork({
+    url: settings.CARRIER_URL,
+    secret: settings.CARRIER_SECRET,
+    timeoutMs: durationMs(settings.CARRIER_TIMEOUT),
+  })
+  const smtp = createTransport({
+    smtpUrl: settings.SMTP_URL,
+    from: settings.MAIL_FROM,
+    plain: settings.SMTP_TLS === 'optional',
+  })
+  const workflowClient = openWorkflowClient({
+    address: settings.TEMPORAL_ADDRESS,
+    namespace: settings.TEMPORAL_NAMESPACE,
+  })
+  const database = connect(settings.DATABASE_URL, { max: settings.DATABASE_POOL, onError: lost })
+  const at: QueuesAt = {
+    redisUrl: settings.REDIS_URL,
+    databaseUrl: directUrl(settings),
+    queuePool: settings.QUEUE_POOL,
+    onError: (error) => {
+      jobs.jobLost()
+      lost(error)
+    },
+  }
+  const metrics = createMetrics()
+  const queues = openQueues(at)
+  const jobs = jobMetrics(metrics, queues)
+  const store: Store = { db: database.db, clock: Date.now, enqueue: queues.enqueue }
+  registerClockOffset(metrics, store)
+  const evaluation = evaluationOptions(settings)
+  const alerts = alertMetrics(metrics, store, evaluation.rules)
+  return { network, smtp, workflowClient, database, at, metrics, queues, jobs, store, evaluation, alerts }
+}
+
 /** Everything that the work uses. It is opened before, and closed after. */
-interface WorkOptions {
+interface WorkOptions extends ReturnType<typeof openParts> {
   readonly settings: Settings
   readonly log: Logger
   /** Ends the wait for the database. */
   readonly signal: AbortSignal
   readonly ruleFiles: readonly RuleSource[]
   readonly schema: Dependency
-  readonly store: Store
-  readonly at: QueuesAt
-  readonly queues: Queues
-  readonly network: Network
-  readonly smtp: Pick<Transport, 'send'>
-  readonly workflowClient: WorkflowClient
-  readonly evaluation: ReturnType<typeof evaluationOptions>
-  readonly alerts: AlertMetrics
-  readonly jobs: JobMetrics
 }
 
 /**

@@ -10,26 +10,16 @@
  */
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
-import { httpNetwork } from '../adapters/carrier/http-network.ts'
-import { createTransport } from '../adapters/channels/mail/transport.ts'
-import { openQueues, type QueuesAt } from '../adapters/queues/backend.ts'
 import { openAddresses } from '../adapters/rest/addresses.ts'
-import { openWorkflowClient, type WorkflowClient } from '../adapters/temporal/client.ts'
-import { durationMs } from '../domain/time/duration.ts'
-import { alertMetrics } from '../process/alert-metrics.ts'
-import { clockDependency, registerClockOffset } from '../process/clock-dependency.ts'
+import type { WorkflowClient } from '../adapters/temporal/client.ts'
+import { clockDependency } from '../process/clock-dependency.ts'
 import { databaseDependency, rulesDependency } from '../process/health.ts'
-import { createMetrics } from '../process/metrics.ts'
-import { directUrl, evaluationOptions } from '../process/options.ts'
 import { readRuleFiles } from '../process/rule-files.ts'
 import type { Settings } from '../process/settings.ts'
-import { jobMetrics, startHealth } from '../process/start-health.ts'
-import { everySoOften } from '../process/until-done.ts'
-import { connect } from '../store/connect.ts'
-import type { Store } from '../store/tenancy.ts'
+import { startHealth } from '../process/start-health.ts'
 import { carrierDependency } from './carrier-dependency.ts'
 import { startTemporalWorker, type TemporalWorker } from './start-temporal-worker.ts'
-import { startWork } from './start-work.ts'
+import { openParts, startWork } from './start-work.ts'
 import { keyIsTaken, workersKey } from './workers-key.ts'
 import { bundleWorkflows, readBundle } from './workflow-bundle.ts'
 
@@ -97,43 +87,6 @@ export async function startWorker(
       await database.close()
     },
   }
-}
-
-/** Opens the parts that the work uses. None needs to be reachable yet. */
-function openParts(settings: Settings, log: Logger) {
-  const lost = everySoOften((error, silenced) => log.warn({ reason: error.message, silenced }, 'a connection was lost'))
-  const network = httpNetwork({
-    url: settings.CARRIER_URL,
-    secret: settings.CARRIER_SECRET,
-    timeoutMs: durationMs(settings.CARRIER_TIMEOUT),
-  })
-  const smtp = createTransport({
-    smtpUrl: settings.SMTP_URL,
-    from: settings.MAIL_FROM,
-    plain: settings.SMTP_TLS === 'optional',
-  })
-  const workflowClient = openWorkflowClient({
-    address: settings.TEMPORAL_ADDRESS,
-    namespace: settings.TEMPORAL_NAMESPACE,
-  })
-  const database = connect(settings.DATABASE_URL, { max: settings.DATABASE_POOL, onError: lost })
-  const at: QueuesAt = {
-    redisUrl: settings.REDIS_URL,
-    databaseUrl: directUrl(settings),
-    queuePool: settings.QUEUE_POOL,
-    onError: (error) => {
-      jobs.jobLost()
-      lost(error)
-    },
-  }
-  const metrics = createMetrics()
-  const queues = openQueues(at)
-  const jobs = jobMetrics(metrics, queues)
-  const store: Store = { db: database.db, clock: Date.now, enqueue: queues.enqueue }
-  registerClockOffset(metrics, store)
-  const evaluation = evaluationOptions(settings)
-  const alerts = alertMetrics(metrics, store, evaluation.rules)
-  return { network, smtp, workflowClient, database, at, metrics, queues, jobs, store, evaluation, alerts }
 }
 
 async function polls(workflowClient: WorkflowClient, temporal: TemporalWorker): Promise<string> {

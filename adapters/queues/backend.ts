@@ -44,6 +44,7 @@ const atMost = (ms: number, what: Promise<unknown>) =>
 const TAKEN_OVER = { lockDuration: 10_000, stalledInterval: 5000 } as const
 /** How soon a consumer tries a backend again that refused it. Milliseconds. */
 const ASK_AGAIN = { runRetryDelay: 1000 } as const
+const workerOptions = (name: QueueName) => ({ concurrency: QUEUES[name].concurrency, ...TAKEN_OVER, ...ASK_AGAIN })
 
 /** Longer than a consumer blocks on Redis, which is 10 s at most, and than any statement of BullMQ usually takes. */
 const ANSWER_MS = 20_000
@@ -125,12 +126,7 @@ function inPostgres(databaseUrl: string, connections: number, answerMs: number) 
   return {
     queueOf: (name: QueueName) => new postgres.Queue<Job>(name, { connection }),
     workerOf: <Q extends QueueName>(name: Q, handle: (job: JobOf<Q>) => Promise<void>) =>
-      new postgres.Worker<JobOf<Q>>(name, (job) => handle(job.data), {
-        connection,
-        concurrency: QUEUES[name].concurrency,
-        ...TAKEN_OVER,
-        ...ASK_AGAIN,
-      }),
+      new postgres.Worker<JobOf<Q>>(name, (job) => handle(job.data), { connection, ...workerOptions(name) }),
     closeShared: () => atMost(QUEUE_CLOSE_MS, postgres.close()),
   }
 }
@@ -142,12 +138,7 @@ function inRedis(url: string, answerMs: number, onError: (error: Error) => void)
   return {
     queueOf: (name: QueueName) => new Queue<Job>(name, { connection }),
     workerOf: <Q extends QueueName>(name: Q, handle: (job: JobOf<Q>) => Promise<void>) =>
-      new Worker<JobOf<Q>>(name, (job) => handle(job.data), {
-        connection,
-        concurrency: QUEUES[name].concurrency,
-        ...TAKEN_OVER,
-        ...ASK_AGAIN,
-      }),
+      new Worker<JobOf<Q>>(name, (job) => handle(job.data), { connection, ...workerOptions(name) }),
     closeShared: async () => {
       await atMost(
         QUEUE_CLOSE_MS,

@@ -33,12 +33,15 @@ export interface RetryFailedResult {
 /** Steps of a month end. In `settle` it waits for its tickets to end; after that it is in `close`. */
 export type MonthEndStep = 'waiting' | 'unassign' | 'move' | 'renew' | 'settle' | 'close' | 'done'
 
-/** Counts of a step's SIMs. `total` is the sum of `done`, `failed` and `left`. */
-export interface StepFigures {
+/** Counts of a step's SIMs at one instant. `total` is the sum of `done`, `failed` and `left`. */
+export interface WorkCounts {
   readonly total: number
   readonly done: number
   readonly failed: number
   readonly left: number
+}
+
+export interface StepFigures extends WorkCounts {
   /** SIMs done or failed a second since the step began; 0 while unknown. */
   readonly ratePerSecond: number
   /** Null while unknown, or if no SIM is left. */
@@ -67,14 +70,6 @@ export interface MonthEndCarried {
   readonly retries: number
   /** Batches that could not be processed. The month end does not close the cycle while there are any. */
   readonly broken: readonly string[]
-}
-
-/** Counts of a step's SIMs at one instant. */
-export interface WorkCounts {
-  readonly total: number
-  readonly done: number
-  readonly failed: number
-  readonly left: number
 }
 
 /** First and latest counts of a step; instants in epoch milliseconds. */
