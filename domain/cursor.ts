@@ -51,11 +51,7 @@ export function cursorText(list: WalkedList, { after, parts, totalItems }: Curso
   return `${LETTERS[list]}${hex(after.micros, 14)}${hex(after.id, 14)}${count(parts)}${count(totalItems)}`
 }
 
-/**
- * Reads a cursor of a list.
- *
- * @throws ServiceError invalid_request if the text is none
- */
+/** Reads a cursor of a list. @throws ServiceError invalid_request if the text is none */
 export function readCursor(list: WalkedList, text: string): Cursor {
   const digits = new RegExp(patternOf(list)).exec(text)
   if (digits === null) {

@@ -257,9 +257,7 @@ export interface FieldError {
   readonly detail: string
 }
 
-/**
- * A failure with a code from {@link ERRORS}. The message is sent to the caller; the cause goes only to the log.
- */
+/** A failure with a code from {@link ERRORS}. The message is sent to the caller; the cause goes only to the log. */
 export class ServiceError extends Error {
   readonly code: ErrorCode
   readonly errors: readonly FieldError[]

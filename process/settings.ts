@@ -250,11 +250,7 @@ function whyNot(name: string, value: string, mayBeInTheClear: boolean): string |
   return mayBeInTheClear ? undefined : whyInTheClear(name, value)
 }
 
-/**
- * Reads the settings.
- *
- * @throws Error that lists every wrong setting, with the value given and the values allowed
- */
+/** Reads the settings. @throws Error that lists every wrong setting, with the value given and the values allowed */
 export function readSettings(env: Readonly<Record<string, string | undefined>> = process.env): Settings {
   const given: Readonly<Record<string, string>> = Object.fromEntries(
     Object.keys(Settings.properties).flatMap((name) => (env[name] ? [[name, env[name]]] : [])),

@@ -78,11 +78,7 @@ export async function copyOf(tx: TenantTx, query: RawBuilder<unknown>): Promise<
   return new CopiedRows(rows)
 }
 
-/**
- * Copies rows into a table.
- *
- * @param lines made by {@link copyLine}, one a row
- */
+/** Copies rows into a table. @param lines made by {@link copyLine}, one a row */
 export async function copyInto(
   tx: TenantTx,
   table: string,

@@ -26,11 +26,7 @@ export async function bundleWorkflows(more: readonly string[] = []): Promise<str
 export const bundleHeader = async (sdk = sdkVersion()): Promise<string> =>
   `/* simherd workflows ${await sourcesHash(sdk)} */\n`
 
-/**
- * Reads a bundle made in advance.
- *
- * @throws Error if it is missing, or was made from other sources
- */
+/** Reads a bundle made in advance. @throws Error if it is missing, or was made from other sources */
 export async function readBundle(file: string): Promise<string> {
   const code = await readFile(file, 'utf8').catch((cause: unknown) => {
     throw new Error(`WORKFLOW_BUNDLE: there is no bundle at ${file}. Make one with 'npm run build'`, { cause })

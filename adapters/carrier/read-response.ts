@@ -1,6 +1,4 @@
-/**
- * Reads responses from a bridge to the carrier. The bridge is foreign software, so its responses are not trusted.
- */
+/** Reads responses from a bridge to the carrier. The bridge is foreign software, so its responses are not trusted. */
 import { retryAfterMs } from '../../domain/http.ts'
 import { readJson } from '../../domain/json.ts'
 import { isOwnCode } from '../../domain/temporal/ticket-ends.ts'

@@ -93,11 +93,7 @@ export function openQueues(at: QueuesAt) {
 }
 export type Queues = ReturnType<typeof openQueues>
 
-/**
- * Runs the jobs of all queues with these handlers.
- *
- * @returns `close` waits for running jobs to end, 15 s at the most
- */
+/** Runs the jobs of all queues with these handlers. @returns `close` waits for running jobs to end, 15 s at the most */
 export function consume(at: QueuesAt, handlers: Handlers, onFailed: (queue: string, error: Error) => void) {
   const { workerOf, closeShared } = connectionTo(at, at.queuePool ?? CONSUMERS)
   const workers = QUEUE_NAMES.map(<Q extends QueueName>(name: Q) => workerOf<Q>(name, handlers[name]))

@@ -30,11 +30,7 @@ export interface FetchResult<T> {
   readonly response: Response
 }
 
-/**
- * The body of a successful response.
- *
- * @param failure makes the error for any other response
- */
+/** The body of a successful response. @param failure makes the error for any other response */
 export async function bodyOrThrow<T>(
   request: Promise<FetchResult<T>>,
   failure: (response: Response, problem: unknown) => Error,

@@ -35,11 +35,7 @@ export interface WorkflowClient extends StartCalls, ScheduleCalls {
    * `unavailable` if no worker takes it in time: it may still be taken later
    */
   update(workflowId: string, name: string, args: object, updateId: string): Promise<object>
-  /**
-   * Asks a workflow to cancel itself.
-   *
-   * @throws ServiceError `workflow_not_running`, `workflow_not_found`
-   */
+  /** Asks a workflow to cancel itself. @throws ServiceError `workflow_not_running`, `workflow_not_found` */
   cancel(workflowId: string): Promise<void>
   /**
    * The latest run of an id, with its own state from a query. If no worker responds within 3 seconds, without it.

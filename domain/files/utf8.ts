@@ -1,6 +1,4 @@
-/**
- * Decodes the bytes of bodies and files as UTF-8. Strictly: a replaced character would change an id or a name.
- */
+/** Decodes the bytes of bodies and files as UTF-8. Strictly: a replaced character would change an id or a name. */
 
 /** Bytes as text, or why they are none, in words that follow the name of the file: `is not UTF-8, …`. */
 export type Decoding = { readonly text: string } | { readonly fault: string; readonly line: number }

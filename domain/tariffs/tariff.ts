@@ -170,11 +170,7 @@ export function termsOf(tariff: NewTariff): TariffTerms {
   return { allowanceBytes, fixedBucketCost: 0, ...fees }
 }
 
-/**
- * Checks that a tariff takes new assignments.
- *
- * @throws ServiceError tariff_inactive if it does not
- */
+/** Checks that a tariff takes new assignments. @throws ServiceError tariff_inactive if it does not */
 export function mustBeActive(tariff: Tariff): void {
   if (tariff.isActive) return
   throw new ServiceError(

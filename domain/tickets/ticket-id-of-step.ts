@@ -4,11 +4,7 @@ import { createHash } from 'node:crypto'
 /** Namespace of these ids: the UUIDv5 of `urn:simherd:tickets`. */
 const NAMESPACE = '0f4f3900-4991-57ab-9b72-f5d85d826458'
 
-/**
- * UUIDv5 (RFC 9562) of a tenant's step.
- *
- * @param key the step's Idempotency-Key, different for each run and step
- */
+/** UUIDv5 (RFC 9562) of a tenant's step. @param key the step's Idempotency-Key, different for each run and step */
 export function ticketIdOfStep(tenantId: string, key: string): string {
   const bytes = createHash('sha1')
     .update(Buffer.from(NAMESPACE.replaceAll('-', ''), 'hex'))

@@ -2,11 +2,7 @@
 import { defineQuery, setCurrentDetails, setHandler, upsertSearchAttributes } from '@temporalio/workflow'
 import type { StepDone, Timeline, WaitsFor } from '../../domain/temporal/timeline.ts'
 
-/**
- * Answers the query `state`.
- *
- * @param read makes a copy, so that a response does not change afterwards
- */
+/** Answers the query `state`. @param read makes a copy, so that a response does not change afterwards */
 export const answerState = (read: () => object): void => setHandler(defineQuery<object>('state'), read)
 
 /**
