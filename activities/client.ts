@@ -63,11 +63,7 @@ export function serviceClients({ serviceUrl, internalUrl, key }: ServiceAddress)
   })
 }
 
-/**
- * The body of a successful response.
- *
- * @throws ApplicationFailure whose type is the problem's code; retried by domain/errors.ts or the status
- */
+/** The body of a successful response. @throws ApplicationFailure of failures.ts, whose type is the problem's code */
 export const bodyOf = <T>(request: Promise<client.FetchResult<T>>): Promise<T> =>
   client.bodyOrThrow(request, failureOfResponse)
 

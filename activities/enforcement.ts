@@ -116,12 +116,7 @@ export const enforcementActivities = (clientOf: (tenantId: string) => ServiceCli
     return { ...picked, told: simIds.length, added, armed: picked.armed + added }
   },
 
-  /**
-   * Passes a signal on to all SIMs that a pool has armed in the cycle. Safe to run twice: a repeated signal changes
-   * nothing.
-   *
-   * @returns how many SIMs
-   */
+  /** Passes a signal on to all SIMs that a pool has armed in the cycle, and counts them. Safe to run twice. */
   async tellArmed({ tenantId, poolId, ...told }: ToldArmed): Promise<number> {
     const client = clientOf(tenantId)
     let count = 0

@@ -81,10 +81,7 @@ const tally = (results: ChangesOpened['results']): Omit<MonthEndBatchResult, 'si
 /** Signals under way at once. A signal writes a row of the audit trail and calls Temporal. */
 const SIGNALS_AT_ONCE = 10
 
-/**
- * Retries `cycle_open` after a second. The two clocks differ a little: a cycle may have ended by the workflow's clock
- * and be open by the service's.
- */
+/** Retries `cycle_open` after a second: the workflow's clock may be a little ahead of the service's. */
 async function afterBoundary<T>(request: Promise<T>): Promise<T> {
   try {
     return await request

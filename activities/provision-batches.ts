@@ -44,10 +44,7 @@ interface SimRuns {
   readonly tenantId: string
   readonly runs: readonly SimRun[]
 }
-/**
- * An ended run. `end` is null without a result: the run was started elsewhere, or Temporal has deleted it. Then the
- * SIM's state decides.
- */
+/** `end` is null for a run started elsewhere, or deleted by Temporal: then the SIM's state decides. */
 interface EndedRun {
   readonly end: SimEnd | null
 }
@@ -122,11 +119,7 @@ export const batchActivities = (clientOf: (tenantId: string) => ServiceClient) =
     await bodyOf(client.internal.POST('/internal/provision-batches/{id}/outcomes', { params, body }))
   },
 
-  /**
-   * Ends the batch. SIMs not begun are cancelled. Safe to run twice.
-   *
-   * @returns its counts without refused rows, and its first failures
-   */
+  /** Ends the batch, and cancels SIMs not begun. Safe to run twice. @returns its counts without refused rows */
   async endBatch({ tenantId, batchId }: BatchRef): Promise<Omit<ProvisionInBulkResult, 'outcome'>> {
     const { internal } = clientOf(tenantId)
     const params = { path: { id: batchId } }
@@ -135,11 +128,7 @@ export const batchActivities = (clientOf: (tenantId: string) => ServiceClient) =
     return { total: batch.total - refused, counts, failures: failures.flatMap(toFailure) }
   },
 
-  /**
-   * Looks at runs for SIMs that this run of the batch did not start.
-   *
-   * @returns for each of them, in the same order: null while it runs
-   */
+  /** Looks at runs that this run of the batch did not start. @returns in their order; null while it runs */
   async lookAtSimRuns({ tenantId, runs }: SimRuns): Promise<readonly (EndedRun | null)[]> {
     const client = clientOf(tenantId)
     const found: (EndedRun | null)[] = []

@@ -5,11 +5,7 @@ import { isKeyRefusal } from './failures.ts'
 export interface ServiceKey {
   /** The key to use now. */
   readonly current: () => string
-  /**
-   * Called when the service has refused a key, with the reason.
-   *
-   * @returns the key to use instead; undefined if none is left
-   */
+  /** Called with a refused key and the reason. @returns the key to use instead; undefined if none is left */
   readonly refused: (key: string, why: string) => Promise<string | undefined>
   /** Called when the service has accepted a key. */
   readonly taken: (key: string) => void

@@ -42,11 +42,7 @@ export const suspensionActivities = (clientOf: (tenantId: string) => ServiceClie
     await bodyOf(internal.POST('/internal/enforcement/pass-over', { body: { simIds: [simId], cycle } }))
   },
 
-  /**
-   * Changes how long the SIM stays suspended. Safe to run twice.
-   *
-   * @returns false if the SIM is no longer suspended by that workflow
-   */
+  /** Changes how long a suspension lasts. Safe to run twice. @returns false if it is no longer that workflow's */
   async setSuspensionUntil(ask: SuspensionRef & { readonly until: SuspendedUntil }): Promise<boolean> {
     const { tenantId, simId, ...body } = ask
     const params = { path: { id: simId } }

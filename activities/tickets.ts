@@ -94,11 +94,7 @@ async function endOf(client: ServiceClient, id: string, status: TicketStatus): P
   }
 }
 
-/**
- * Finds the ticket of a step, from an earlier attempt or from before a reset of the run.
- *
- * @returns its id; undefined if the step has opened none
- */
+/** Finds the ticket of a step, opened by an earlier attempt or before a reset. @returns undefined if there is none */
 export async function ticketOfStep(
   client: ServiceClient,
   { tenantId, key }: Pick<TicketInput, 'tenantId' | 'key'>,
@@ -127,11 +123,7 @@ export async function openTicket(
   }
 }
 
-/**
- * Cancels a Pending ticket. Safe to run twice: if this workflow has cancelled it before, the response is the same.
- *
- * @returns false if the ticket is no longer Pending
- */
+/** Cancels a Pending ticket. Safe to run twice. @returns false if another has ended it, or it is no longer Pending */
 export async function cancelTicket(client: ServiceClient, id: string): Promise<boolean> {
   const cancelled = bodyOf(client.api.DELETE('/api/tickets/{id}', { params: { path: { id } } }))
   return (await unlessRefused(new Set(['ticket_not_pending']), cancelled)) !== undefined

@@ -31,10 +31,7 @@ export const undoActivities = (clientOf: (tenantId: string) => ServiceClient) =>
     return bodyOf(clientOf(tenantId).internal.GET('/internal/enforcement/suspensions', { params: { query } }))
   },
 
-  /**
-   * Has the watchdog pass the SIMs over, and sends `resume` to the workflow of each: it brings the SIM back and ends.
-   * Safe to run twice.
-   */
+  /** Has the watchdog pass the SIMs over, and sends `resume` to the workflow of each. Safe to run twice. */
   async resumeSims({ tenantId, suspensions, key }: ResumeInput): Promise<ResumeResult> {
     const client = clientOf(tenantId)
     const simIds = suspensions.map(({ simId }) => simId)

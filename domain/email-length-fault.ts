@@ -1,6 +1,4 @@
-/**
- * Limits for the length of an e-mail address. Addresses of requests and settings are all checked here. Imports nothing.
- */
+/** Limits for the length of an e-mail address, in requests and in settings. Imports nothing. */
 
 /** Most characters of a whole address, before its @, and between the dots behind it. Sources: RFC 5321, 4.5.3.1; RFC 1035, 2.3.4. */
 export const MOST_EMAIL = 254

@@ -1,9 +1,6 @@
 /** HTTP rules that clients and servers share. */
 
-/**
- * An `Idempotency-Key` header: in quotes, or bare, as most clients send it. Source: the IETF draft
- * draft-ietf-httpapi-idempotency-key-header.
- */
+/** In quotes, or bare, as most clients send it. Source: draft-ietf-httpapi-idempotency-key-header. */
 export const IDEMPOTENCY_KEY = /^(?:"[ !#-~]{1,255}"|[!#-~](?:[ !#-~]{0,253}[!#-~])?)$/
 
 /** How long a response is kept for its `Idempotency-Key`, in milliseconds: 24 hours. */

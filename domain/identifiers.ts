@@ -65,19 +65,13 @@ function luhnSum(digits: string, doubleLast: boolean): number {
 export const luhnOk = (digits: string): boolean =>
   DIGITS.test(digits) && digits.length > 1 && luhnSum(digits, false) % 10 === 0
 
-/**
- * The Luhn check digit to append to these digits.
- *
- * @throws RangeError if the text is empty or has anything but digits
- */
+/** The check digit to append to these digits. @throws RangeError if the text is empty or has anything but digits */
 export function checkDigit(digits: string): string {
   if (!DIGITS.test(digits)) throw new RangeError(`check digit of '${digits}': expected digits only, at least one`)
   return String((10 - (luhnSum(digits, true) % 10)) % 10)
 }
 
-/**
- * Other forms of a card's ICCID: with a check digit added and, if it ends in one, without it. Files have both forms.
- */
+/** A card's ICCID with a check digit added and, if it ends in one, without it. Files have both forms. */
 export const otherIccidsOf = (iccid: string): string[] =>
   [iccid + checkDigit(iccid), ...(luhnOk(iccid) ? [iccid.slice(0, -1)] : [])].filter((other) => ICCID.test(other))
 
@@ -95,11 +89,7 @@ export function iccidOf(account: string): string {
   return account + checkDigit(account)
 }
 
-/**
- * Completes an IMEI of 15 digits from the 14 digits before its check digit.
- *
- * @throws RangeError unless given 14 digits
- */
+/** Completes an IMEI by its check digit. @throws RangeError unless given the 14 digits before it */
 export function imeiOf(device: string): string {
   if (!/^\d{14}$/.test(device)) {
     throw new RangeError(`IMEI of '${device}': expected 14 digits, got ${device.length} characters`)

@@ -6,10 +6,7 @@ const FIRST_MS = -62_135_596_800_000
 /** 10000-01-01, in epoch milliseconds. From there on a year has five digits. */
 const END_MS = 253_402_300_800_000
 
-/**
- * Days in a month, 1 to 12. Uses the same year of the 400-year cycle from 2000, because Date.UTC reads the years 0 to
- * 99 as 1900 to 1999.
- */
+/** Days of a month, 1 to 12. In a year from 2000: Date.UTC reads the years 0 to 99 as 1900 to 1999. */
 const daysIn = (year: number, month: number): number => new Date(Date.UTC(2000 + (year % 400), month, 0)).getUTCDate()
 
 /**

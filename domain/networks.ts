@@ -4,11 +4,7 @@ import ipaddr from 'ipaddr.js'
 /** A network: its address, and how many bits of it count. */
 export type IpNetwork = readonly [ipaddr.IPv4 | ipaddr.IPv6, number]
 
-/**
- * Reads addresses, and networks in CIDR notation, with commas between them. An address is a network of one.
- *
- * @returns undefined if one of them is none
- */
+/** Reads addresses and networks (CIDR) with commas between them. @returns undefined if one of them is none */
 export function parseNetworks(text: string): readonly IpNetwork[] | undefined {
   const words = text.split(',').map((word) => word.trim())
   const networks = words.filter((word) => word !== '').map(parseNetwork)

@@ -90,11 +90,7 @@ export interface Span {
 
 const DAY_MS = 86_400_000
 
-/**
- * Reads the span of a `date` filter.
- *
- * @returns undefined if the text is not a day or instant of the calendar (`2026-02-30`)
- */
+/** Reads a `date` filter. @returns undefined if it is no day or instant of the calendar (`2026-02-30`) */
 export function spanOf(text: string): Span | undefined {
   const day = text.slice(0, 10)
   const midnight = new Date(`${day}T00:00:00Z`)
@@ -108,8 +104,6 @@ export const CodeLabel = strictObject({
   code: Type.Integer({ description: 'Code', examples: [1] }),
   description: Text('Label', 'Active'),
 })
-/**
- * Schema of a metadata list: codes and their labels. Clients must tolerate unknown codes, because more may be added.
- */
+/** Schema of a metadata list. Clients must tolerate unknown codes, because more may be added. */
 export const codeList = (description: string, table: CodeTable) =>
   Type.Array(CodeLabel, { description, examples: [metadataOf(table)] })

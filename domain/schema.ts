@@ -31,11 +31,7 @@ export const Iccid = (description: string) =>
     description: `${description}: 18 to 22 digits; F behind them is filler`,
   })
 
-/**
- * A value or null. One schema with two types, not a union: a wrong value gets one message.
- *
- * @throws Error if the schema has no type
- */
+/** A value or null, as two types and no union: a wrong value gets one message. @throws Error without a type */
 export function nullable<T extends TSchema & { readonly type?: string; readonly enum?: readonly unknown[] }>(
   schema: T,
 ) {

@@ -9,11 +9,7 @@ import { inPlatform, type Store } from '../store/tenancy.ts'
 /** One sixth of the time after which a silent process counts as ended. Milliseconds. */
 const EVERY_MS = 10_000
 
-/**
- * Starts to record it. If the database is away or not migrated yet, the next round records it.
- *
- * @returns a function that ends this, and removes the process from the list
- */
+/** Records it, again and again: a database may be away or not migrated yet. `stop` removes the process. */
 export function startPresence(
   store: Store,
   kind: ServiceProcess['kind'],

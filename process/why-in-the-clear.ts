@@ -17,11 +17,7 @@ const ENCRYPTED: Readonly<Record<string, string>> = {
 /** Values of `sslmode` that never fall back to an unencrypted connection. */
 const SSL_MODES: ReadonlySet<string | null> = new Set(['require', 'verify-ca', 'verify-full', 'no-verify'])
 
-/**
- * Why a setting's address cannot be used unless CONNECTION_TLS is `optional`; undefined if it can.
- *
- * @param value a URL, or several with commas between them
- */
+/** Why a URL, or several with commas, needs CONNECTION_TLS=optional; undefined if it does not. */
 export function whyInTheClear(name: string, value: string): string | undefined {
   const expected = ENCRYPTED[name]
   if (expected === undefined) return undefined

@@ -9,10 +9,7 @@ import { ServiceError } from '../domain/errors.ts'
 const AWAY =
   /^(08...|57P0[123]|53[0-9A-Z]{3}|40P01|40001|55P03|25P03|ECONN\w+|EPIPE|ENOENT|ETIMEDOUT|EAI_AGAIN|ENOTFOUND)$/
 
-/**
- * Whether an error comes from the database server, the connection to it, or a cycle not open yet. A later attempt may
- * succeed.
- */
+/** Whether an error is of the database server, its connection, or a cycle not open yet: it may pass. */
 export function isAway(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   if (error instanceof ServiceError) return error.code === 'unavailable'

@@ -69,10 +69,7 @@ export class CopyOut implements pg.Submittable {
   }
 }
 
-/**
- * Reads the rows of a query without an object for each. COPY takes no parameters: the query has its values in it
- * (`sql.lit`).
- */
+/** Reads rows without an object for each. COPY takes no parameters: values are literals (`sql.lit`). */
 export async function copyOf(tx: TenantTx, query: RawBuilder<unknown>): Promise<CopiedRows> {
   const { rows } = await sql<Buffer>`copy (${query}) to stdout (format binary) ${AS_BYTES}`.execute(tx.q)
   return new CopiedRows(rows)

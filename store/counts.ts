@@ -41,9 +41,7 @@ export async function mailsByStatus(tx: TenantTx): Promise<Record<string, number
   return Object.fromEntries(rows.map(({ status, count }) => [status, count]))
 }
 
-/**
- * Counts open work: due or changed subjects, and due shards; notifications without a mail; outbox entries not yet sent.
- */
+/** Open work: due or changed subjects and due shards; notices without a mail; requests not yet sent. */
 export async function dueWork(tx: TenantTx): Promise<{ evaluations: number; notices: number; requests: number }> {
   const { rows } = await sql<{ evaluations: number; notices: number; requests: number }>`
     select ((select count(*) from due_subjects where tenant_id = ${mine} and due_at <= ${tx.now})

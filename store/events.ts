@@ -23,10 +23,7 @@ function matching({ type, severity, searchTerm, date }: EventQuery): RawBuilder<
     ${within(sql`at`, date)}`
 }
 
-/**
- * The first events after a place. The tenant's and the platform's are read separately, because the index sorts each of
- * them.
- */
+/** The first events after a place, the tenant's and the platform's apart: the index sorts each of them. */
 async function eventsAfter(tx: TenantTx, query: EventQuery, after: Place | null, most: number) {
   const newest = (owner: RawBuilder<unknown>) => sql`(
     select ${columns} from events
@@ -75,10 +72,7 @@ export async function findEvent(tx: TenantTx, id: number): Promise<Event | undef
 /** Writes an event of this tenant, dated at the transaction's instant. */
 export const insertEvent = (tx: TenantTx, event: NewEvent): Promise<void> => insertEvents(tx, [event])
 
-/**
- * Writes any number of events of this tenant, or of the platform, by a single statement. They are dated at the
- * transaction's instant.
- */
+/** Writes events of this tenant, or of the platform, in one statement, dated at the transaction's instant. */
 export async function insertEvents(tx: TenantTx | PlatformTx, events: readonly NewEvent[]): Promise<void> {
   if (events.length === 0) return
   await sql`${kept}

@@ -1,7 +1,4 @@
-/**
- * Notices to the operator of the installation: a list that every noun writes. `service/channels/tell-operator.ts` mails
- * it.
- */
+/** Notices to the operator, a list that every noun writes. `service/channels/tell-operator.ts` mails it. */
 import { sql } from 'kysely'
 import type { OperatorNotice } from '../domain/notifications/operator-notice.ts'
 import type { PlatformTx, TenantTx } from './tenancy.ts'

@@ -81,11 +81,7 @@ export async function requestOwnStart(tx: TenantTx, request: OutboxRequest, take
   return insertedId(rows)
 }
 
-/**
- * Requests signals to workflows that run once. Leaves out workflows never started.
- *
- * @param known workflows already known to be started, or not
- */
+/** Requests signals to workflows that run once, if started. @param known whether a workflow is known to be started */
 export async function signalStarted(
   tx: TenantTx,
   signals: readonly { readonly workflowId: string; readonly signal: SuspendSignal | EnforcePoolSignal }[],
@@ -226,9 +222,7 @@ export async function passOverRuns(tx: TenantTx, workflowIds: readonly string[])
     on conflict (tenant_id, workflow_id) do update set held = true where not w.held`.execute(tx.q)
 }
 
-/**
- * Records that the carrier has refused for good to suspend the SIMs of these workflows. Skips workflows never started.
- */
+/** Records that the carrier refuses for good to suspend these workflows' SIMs. Skips those never started. */
 export async function noteRefused(tx: TenantTx, workflowIds: readonly string[]): Promise<void> {
   if (workflowIds.length === 0) return
   await sql`
@@ -248,10 +242,7 @@ export async function forgetRefusal(tx: TenantTx, workflowId: string): Promise<v
      where tenant_id = ${mine} and workflow_id = ${workflowId} and refused_at is not null`.execute(tx.q)
 }
 
-/**
- * Undoes {@link passOverStarted} and {@link noteRefused}: a person lets the workflow go on, and enforcement no longer
- * leaves its SIM alone.
- */
+/** Undoes {@link passOverStarted} and {@link noteRefused}: a person lets the workflow go on. */
 export async function releaseRun(tx: TenantTx, workflowId: string): Promise<void> {
   await sql`
     update workflow_starts set held = false, refused_at = null

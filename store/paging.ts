@@ -20,10 +20,7 @@ interface CountColumns {
   readonly totalItems: number
 }
 
-/**
- * Reads a page and counts the list in one statement. The count is joined to the page: a page past the end has the right
- * total too.
- */
+/** Reads a page and counts the list in one statement. A page past the end has the right total too. */
 export async function readPage<Row>(
   tx: TenantTx | PlatformTx,
   { columns, from, orderBy }: PagedSelect,
@@ -111,11 +108,7 @@ export const searched = (columns: readonly string[], term: string): RawBuilder<u
   return sql`(${sql.join(each, sql` or `)})`
 }
 
-/**
- * A `date` filter on a column; empty without a date.
- *
- * @throws ServiceError invalid_request if `date` is not a day of the calendar
- */
+/** A `date` filter on a column. @throws ServiceError invalid_request if `date` is not a day of the calendar */
 export function within(column: RawBuilder<unknown>, date: string | undefined): RawBuilder<unknown> {
   if (date === undefined) return sql``
   const span = spanOf(date)

@@ -25,10 +25,7 @@ export interface Shard {
   readonly asked: number
 }
 
-/**
- * Asks for a look at all subjects of the tenant: for a new cycle or rule set. Subjects held back after failures lose
- * their delay.
- */
+/** Asks for a look at all subjects: for a new cycle or rule set. Delays after failures end. */
 export async function lookAtAll(tx: TenantTx): Promise<void> {
   await missingShards(tx)
   await sql`
@@ -108,10 +105,7 @@ export async function claimShard(tx: TenantTx, leaseUntil: Date): Promise<Shard 
   return rows.map(fromCoded)[0]
 }
 
-/**
- * Sets the next look at a shard, unless a look was requested since the claim. Keeps an instant brought forward since
- * then.
- */
+/** Sets the next look at a shard, unless one was requested since the claim. Keeps an earlier instant set since. */
 export async function settleShard(tx: TenantTx, { kind, fromId, asked }: Shard, nextAt: Date): Promise<void> {
   await sql`
     update watch_shards set next_at = least(${nextAt}::timestamptz, brought_at), brought_at = null

@@ -49,9 +49,7 @@ export interface Store {
   readonly slow?: boolean
   /** Aborted when the result is no longer needed: no further statement of its transactions is sent. */
   readonly left?: AbortSignal
-  /**
-   * Whether it works in temporary tables (service/backtests/rows/), under separate locks: PostgreSQL refuses to write all others.
-   */
+  /** Whether it works in temporary tables (service/backtests/rows/), under separate locks, and writes no others. */
   readonly isReplay?: boolean
 }
 
@@ -68,10 +66,7 @@ export interface Opening {
  */
 export const OPENING: Opening = { sims: 10_000, waitMs: 5000 }
 
-/**
- * Statement timeout for a month end, an import, or work on a whole estate. Statements of different work are cancelled
- * sooner.
- */
+/** Statement timeout for a month end, an import, or a whole estate, in milliseconds. */
 const SLOW_MS = 300_000
 /**
  * Timeouts of a statement, of a wait for a lock, and of an idle transaction, in milliseconds. Cancelled work is tried
@@ -103,9 +98,7 @@ const DEADLOCK_RETRIES = 3
 export interface TenantTx {
   readonly q: Transaction<unknown>
   readonly tenantId: string
-  /**
-   * The base of the keys of the tenant's advisory locks: a replay and work on the tenant do not wait for each other.
-   */
+  /** The base of the keys of the tenant's advisory locks: a replay waits for no work on the tenant. */
   readonly lockName: string
   /** Whether all its tables are temporary, and made beforehand. */
   readonly isReplay: boolean
@@ -133,10 +126,7 @@ const isDeadlock = (error: unknown): boolean => error instanceof Error && 'code'
 /** Does preparatory work in separate transactions. @param until how long to wait, by `performance.now()` */
 type First = (store: Store, tenantId: string, until: number) => Promise<void>
 
-/**
- * Breaks off a transaction that needs something which takes longer than a transaction should. `inTenant` does that
- * first.
- */
+/** Breaks off a transaction that needs long work first. `inTenant` does that work, and then runs it again. */
 export class DoFirst extends Error {
   readonly first: First
   constructor(message: string, first: First) {

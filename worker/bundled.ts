@@ -1,6 +1,4 @@
-/**
- * Our folders and files whose code is part of the workflows' bundle. Lint, the bundle's hash and its test read this list.
- */
+/** Our code in the workflows' bundle. Lint, the bundle's hash and its test read this list. */
 export const BUNDLED: readonly string[] = [
   'workflows',
   'domain/temporal',

@@ -81,11 +81,7 @@ interface WorkOptions extends ReturnType<typeof openParts> {
   readonly schema: Dependency
 }
 
-/**
- * Starts the jobs and sweeps. They need the schema, and a worker may start before the migrations.
- *
- * @returns undefined if stopped before
- */
+/** Starts jobs and sweeps once the database is migrated. @returns undefined if stopped before */
 export async function startWork(options: WorkOptions) {
   const { settings, log, signal, store, schema, at, alerts } = options
   const patience = { log, signal }

@@ -44,11 +44,7 @@ export async function workersKey(
 /** Well below the time limit for a check of `/readyz`, in milliseconds. */
 const PATIENCE_MS = 2000
 
-/**
- * Checks now whether the service accepts the key. An unreachable service has refused nothing.
- *
- * @throws Error if the key is refused
- */
+/** Checks whether the service accepts the key; one that is away refuses none. @throws Error if it is refused */
 export async function keyIsTaken(key: WorkersKey, internal: Addresses): Promise<string> {
   const request = new Request(`${internal.first}/internal/rules`)
   const send = (moved: Request, signal: AbortSignal) => sendWithKey(key, moved, signal)

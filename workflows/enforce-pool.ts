@@ -86,11 +86,7 @@ export async function enforcePool(input: EnforcePoolInput, carried?: CarriedStat
   return answer()
 }
 
-/**
- * Survives a round that fails for good: enforcement goes on in this cycle with the next signal. A cancel ends the run.
- *
- * @returns the actions taken, or the reason for none
- */
+/** Survives a round that fails for good: the next signal begins another. @returns the actions taken, or why none */
 async function outliving(act: () => Promise<string>, about: Readonly<Record<string, unknown>>): Promise<string> {
   try {
     return await act()
@@ -151,12 +147,7 @@ async function logTooLittle(input: EnforcePoolInput, { overageMB, passedOver }: 
   await logAction(tenantId, { poolId, cycle, rule, action: 'tooLittleToPick', counter: 0, detail, workflowId })
 }
 
-/**
- * Passes a signal on to the armed SIMs. No SIM waits for the guard any more, because the service has withdrawn the held
- * permits.
- *
- * @returns the actions taken
- */
+/** Passes a signal on to the armed SIMs. The service has withdrawn held permits. @returns the actions taken */
 async function passOn(
   { tenantId, poolId, cycleKey: cycle, rule, ruleFile, grace, until }: EnforcePoolInput,
   state: PoolState,

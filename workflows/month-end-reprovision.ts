@@ -68,9 +68,7 @@ async function live(run: MonthEndRun): Promise<MonthEndResult | null> {
 
 type RetryUpdate = MonthEndUpdates['retryFailedChanges']
 
-/**
- * Handles the update that opens tickets again for failed changes. Until the close they take effect at this boundary.
- */
+/** Opens tickets again for failed changes. Until the close they take effect at this boundary. */
 function takeRetries(run: MonthEndRun): void {
   const retry = async (_: RetryUpdate): Promise<RetryFailedResult> => {
     run.retries += 1

@@ -27,10 +27,7 @@ interface CycleEnd {
 const LOOKS = { firstMs: 1000, longestMs: 300_000 }
 const MOST_CYCLES = 100
 
-/**
- * The instant that the Schedule meant, in epoch milliseconds. After a downtime it is in the past. If the timer was
- * started by hand, it is now.
- */
+/** The instant that the Schedule meant, in epoch milliseconds: now, if the timer was started by hand. */
 function scheduledAt(): number {
   const pairs = workflowInfo().typedSearchAttributes.getAll()
   const found = pairs.find(({ key }) => key.name === 'TemporalScheduledStartTime')?.value

@@ -25,10 +25,7 @@ import { endCancelled, heedingCancel } from './run/cancellation.ts'
 import { openRate, type Rate, type RateMark } from './run/rate.ts'
 import { answerState, openTimeline, showState, type TimelineWriter } from './run/timeline.ts'
 
-/**
- * Outcomes are written back this often (milliseconds), or as soon as there are this many. So displayed counts lag by
- * that much.
- */
+/** Outcomes are written back this often (milliseconds), or once there are so many: counts lag by that. */
 const NOTE_EVERY_MS = 2000
 const NOTE_MANY = 100
 /** How long to wait for SIMs under way before continuing as new, in milliseconds. Most take a second or two. */

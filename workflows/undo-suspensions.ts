@@ -39,10 +39,7 @@ interface CarriedState {
 }
 
 const MOST_FAILURES = 100
-/**
- * Tickets under way at once, for SIMs without a running workflow. These SIMs are few, because their workflows normally
- * run until the renewal.
- */
+/** Tickets under way at once. Few SIMs need one: workflows normally run until the renewal. */
 const CONCURRENCY = 10
 
 /** @param carried state of the run that this one continues; absent in the first run */

@@ -32,11 +32,7 @@ export interface Network {
    * @throws CarrierError for any failure, and no other error
    */
   perform(request: CarrierRequest, options?: { readonly signal?: AbortSignal }): Promise<CarrierResponse>
-  /**
-   * Checks whether the carrier can be reached. Changes nothing there.
-   *
-   * @throws CarrierError for any failure, and no other error
-   */
+  /** Checks whether the carrier can be reached; changes nothing. @throws CarrierError for any failure, and no other */
   ping(options?: { readonly signal?: AbortSignal }): Promise<void>
 }
 

@@ -52,11 +52,7 @@ const ANSWER_MS = 20_000
 /** Completed jobs are removed. Failed ones are kept for investigation: for a day, at most 1,000. */
 const KEEP = { removeOnComplete: true, removeOnFail: { age: 86_400, count: 1000 } } as const
 
-/**
- * Enqueues jobs. A piece of work has one job, however often it is enqueued.
- *
- * @returns `enqueue` never throws: a lost job costs the time until the next sweep
- */
+/** Enqueues jobs: one for a piece of work. `enqueue` never throws, as the next sweep finds what a lost job was for. */
 export function openQueues(at: QueuesAt) {
   const { queueOf, closeShared } = connectionTo(at, ENQUEUERS)
   const queues = new Map(QUEUE_NAMES.map((name) => [name, queueOf(name)]))

@@ -43,17 +43,9 @@ export interface WorkflowClient extends StartCalls, ScheduleCalls {
    * @throws ServiceError `workflow_not_found`, also for another tenant's
    */
   describe(workflowId: string, tenantId: string): Promise<LatestRun>
-  /**
-   * The latest run of an id, without a query. Its state is the word that lists show.
-   *
-   * @throws ServiceError `workflow_not_found`, also for another tenant's
-   */
+  /** As {@link describe}, without a query: its state is the word that lists show. */
   look(workflowId: string, tenantId: string): Promise<LatestRun>
-  /**
-   * Why the latest run of an id does not go on.
-   *
-   * @throws ServiceError `workflow_not_found`, also for another tenant's
-   */
+  /** Why the latest run of an id does not go on. @throws ServiceError `workflow_not_found`, also for others' */
   pending(workflowId: string, tenantId: string): Promise<WorkflowPending>
   list(filter: WorkflowFilter, page: PageRequest): Promise<WorkflowPage>
   /** @throws ServiceError `unavailable` if the server does not respond, or if its namespace lacks search attributes */

@@ -26,10 +26,7 @@ type Run = Omit<WorkflowExecutionInfo, 'raw'>
 /** How long to wait for a query. The server itself waits longer for a worker than a page may take. */
 const QUERY_TIMEOUT_MS = 3000
 
-/**
- * What is known of a run without a worker. The result of a cancelled run is in its memo, because Temporal itself keeps
- * none.
- */
+/** What is known of a run without a worker. Temporal keeps no result of a cancelled run: it is in the memo. */
 export async function toRun(client: Client, run: Run): Promise<WorkflowInfo> {
   const status = runStatusOf(run.status.name)
   const { workflowId, runId, type, startTime, closeTime, memo } = run

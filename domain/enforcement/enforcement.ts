@@ -1,6 +1,4 @@
-/**
- * SIMs and pools as read by enforcing workflows, and the reports of these workflows. Source: the internal interface.
- */
+/** SIMs and pools as enforcing workflows read them, and their reports. Source: the internal interface. */
 
 import { type Static, Type } from 'typebox'
 import { codeSchema, SimStatus, WatchdogMode } from '../codes.ts'
@@ -89,9 +87,7 @@ const SIM_ACTIONS = [
   'suspendFailed',
 ] as const
 export type SimAction = (typeof SIM_ACTIONS)[number]
-/**
- * Actions of enforcement on a SIM, or `tooLittleToPick`: stopping every allowed SIM does not cover a pool's overage.
- */
+/** `tooLittleToPick`: stopping every allowed SIM does not cover a pool's overage. */
 const ACTIONS = [...SIM_ACTIONS, 'tooLittleToPick'] as const
 export type Action = (typeof ACTIONS)[number]
 

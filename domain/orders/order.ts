@@ -151,11 +151,7 @@ function wrongFilter(parameter: string, got: string, expected: string): ServiceE
   })
 }
 
-/**
- * Reads the filter of a query.
- *
- * @throws ServiceError invalid_request, naming the parameter, if type or status is unknown
- */
+/** Reads the filter of a query. @throws ServiceError invalid_request if type or status is unknown */
 export function filterOf({
   search,
   type,

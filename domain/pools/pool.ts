@@ -126,10 +126,7 @@ const ignored = Type.Partial(
   Type.Omit(Pool, ['name', 'watchdogMode', 'warningThresholdPct', 'enableBurnRateAlerts']),
 ).properties
 
-/**
- * Request that replaces a pool's settings. A nullable field that is omitted becomes null. Other fields of a pool are
- * accepted and ignored.
- */
+/** Replaces a pool's settings: an omitted nullable one becomes null. Other fields of a pool are ignored. */
 export const PoolUpdate = strictObject(
   { ...settings, ...ignored },
   {
@@ -145,11 +142,7 @@ export const PoolUpdate = strictObject(
 )
 export type PoolUpdate = Static<typeof PoolUpdate>
 
-/**
- * Checks that a pool of this type takes a tariff of this type.
- *
- * @throws ServiceError tariff_pool_mismatch if it does not
- */
+/** Checks that a pool's type takes a tariff's type. @throws ServiceError tariff_pool_mismatch if it does not */
 export function mustFit(pool: PoolType, tariff: TariffType): void {
   if (poolTakesTariff(pool, tariff)) return
   const takes = pool === PoolType.Dynamic ? 'a Dynamic Pool tariff' : 'a Standard or Fixed Pool tariff'

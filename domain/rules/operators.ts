@@ -1,10 +1,7 @@
 /** The operators that rules may use, under json-rules-engine's names, and their wording in documents and mails. */
 
 export interface OperatorWords {
-  /**
-   * Operands. `order`: two numbers. `equality`: two values of one type. `list`: a value and a list. `presence`: a
-   * boolean.
-   */
+  /** `order`: two numbers. `equality`: two values of one type. `list`: a value and a list. `presence`: a boolean. */
   readonly takes: 'order' | 'equality' | 'list' | 'presence'
   /** Wording that completes "the fact … the value". */
   readonly meaning: string

@@ -1,7 +1,4 @@
-/**
- * Estate coverage: which subjects of a tenant have an effective rule, and the activity of each rule in force. Texts
- * repeat the fields in words.
- */
+/** Estate coverage: subjects with an effective rule, and the activity of each rule. Texts repeat the fields. */
 import { type Static, Type } from 'typebox'
 import { Count, Instant, nullable, oneOf, strictObject } from '../schema.ts'
 import { SUBJECT_KINDS } from '../watchdog/subject.ts'

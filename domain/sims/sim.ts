@@ -160,11 +160,7 @@ const NUMBER = /^\d{1,17}$/
 
 export type SimLookup = { readonly by: 'id'; readonly id: number } | { readonly by: 'iccid'; readonly iccid: string }
 
-/**
- * Reads the last segment of `/api/sims/{x}`: 18 to 22 digits, perhaps with filler, are an ICCID, 1 to 17 digits an id.
- *
- * @returns undefined if it is neither
- */
+/** Reads the last segment of `/api/sims/{x}`: an ICCID of 18 to 22 digits, or an id of 1 to 17; else undefined. */
 export function lookupOf(segment: string): SimLookup | undefined {
   if (ICCID.test(segment)) return { by: 'iccid', iccid: withoutFiller(segment) }
   const id = NUMBER.test(segment) ? Number(segment) : Number.NaN

@@ -1,6 +1,4 @@
-/**
- * Tariffs. Source: service document, section 2.8. Fees are in units of the currency here; the store has micro-units.
- */
+/** Tariffs. Source: service document, section 2.8. Fees are in units of the currency; the store has micro-units. */
 import { type Static, Type } from 'typebox'
 import { codeSchema, metadataOf, TariffType } from '../codes.ts'
 import { ServiceError } from '../errors.ts'

@@ -1,8 +1,4 @@
-/**
- * Works through items in their order, at most `concurrency` at a time.
- *
- * @throws the error of the first failing item; does not wait for others under way
- */
+/** Works through items in order, at most `concurrency` at a time. @throws the first error; others may still go on */
 export async function withConcurrency<T>(
   items: readonly T[],
   concurrency: number,

@@ -35,9 +35,7 @@ export const NewTenant = strictObject({
 })
 export type NewTenant = Static<typeof NewTenant>
 
-/**
- * Permissions of a key. Each level includes those before it. `operator` belongs to the platform, and excludes others.
- */
+/** Permissions of a key. Each includes those before it. `operator` is the platform's, and excludes others. */
 const LEVELS = ['read', 'write', 'admin', 'operator'] as const
 type Level = (typeof LEVELS)[number]
 /** A level, or `esim` in addition to a level: the key sees the activation codes of eSIMs. */

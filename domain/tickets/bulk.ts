@@ -84,9 +84,7 @@ export const BulkRequest = strictObject(
 )
 export type BulkRequest = Static<typeof BulkRequest>
 
-/**
- * Query of a bulk request. A CSV body has only SIMs, so its other fields are here. Fields of a body take precedence.
- */
+/** Query of a bulk request, for a body in CSV, which has only SIMs. Fields of a body take precedence. */
 export const BulkRequestQuery = Type.Object({
   type: Type.Optional(type),
   poolId: Type.Optional(poolId),

@@ -21,9 +21,7 @@ export interface SimState {
   readonly status: SimStatus
   readonly poolId: number | null
   readonly tariffId: number | null
-  /**
-   * The cause of the SIM's suspension; null if it is not suspended, or has not been activated since it was provisioned.
-   */
+  /** The cause of the SIM's suspension; null without one, or before the first activation since it was provisioned. */
   readonly suspendedBy: 'user' | 'watchdog' | null
 }
 

@@ -18,11 +18,7 @@ const FIXED = /^P(?:(\d{1,4})D|T(\d{1,4})([HM]))$/
 /** Length of a billing cycle: `'month'`, or milliseconds. */
 export type CycleLength = 'month' | number
 
-/**
- * Reads the length of a billing cycle: `P1M`, or whole days, hours or minutes (`P7D`, `PT6H`, `PT5M`).
- *
- * @returns undefined for anything else, including zero
- */
+/** Reads `P1M`, or whole days, hours or minutes (`P7D`, `PT6H`, `PT5M`). @returns undefined for others, and zero */
 export function parseBillingCycle(text: string): CycleLength | undefined {
   if (text === 'P1M') return 'month'
   const found = FIXED.exec(text)

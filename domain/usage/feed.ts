@@ -22,10 +22,7 @@ export interface Feed {
   readonly staleSince: number | null
 }
 
-/**
- * A feed is stale after one and a half times its usual interval. In a cycle shorter than that: after a quarter of the
- * cycle.
- */
+/** A feed is stale after 1.5 times its usual interval; in a shorter cycle after a quarter of the cycle. */
 function limitMs(feedEvery: string, { startsAt, endsAt }: Cycle): number {
   const lengthMs = endsAt - startsAt
   const late = 1.5 * durationMs(feedEvery)

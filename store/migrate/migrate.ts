@@ -19,9 +19,7 @@ const PAUSE_SECONDS = 1
 
 export interface MigrateOptions {
   readonly log?: (line: string) => void
-  /**
-   * Whether to apply files of the phase `contract` too. No process of an earlier release may be left. Default: true.
-   */
+  /** Whether to apply `contract` files too. No process of an earlier release may be left. Default: true. */
   readonly contract?: boolean
   /** Files to apply. Default: those of this release. */
   readonly files?: readonly MigrationFile[]
@@ -115,11 +113,7 @@ const UNRELEASED = '0001_tenants'
 /** Stands for an applied migration; its file may be missing here. */
 const DONE: Migration = { up: async () => undefined }
 
-/**
- * Applies one file.
- *
- * @returns the error it failed with; `applied` if it had been applied before; undefined on success
- */
+/** Applies one file. @returns the error it failed with; `applied` if it was before; undefined on success */
 async function apply(db: Db, file: MigrationFile): Promise<unknown> {
   const migrator = new Migrator({
     db,

@@ -107,10 +107,7 @@ export function enter(run: MonthEndRun, step: MonthEndStep): void {
   run.looks[step] = { first: { at: Date.now(), ended: last.done + last.failed }, last }
 }
 
-/**
- * Continues as new if this run has grown, to bound its history for estates of any size. Not after a cancel, because the
- * new run would not get it.
- */
+/** Continues as new if this run has grown. Not after a cancel, because the new run would not get it. */
 export async function goOnAsNew(run: MonthEndRun): Promise<void> {
   if (run.batches < run.input.perRun && !workflowInfo().continueAsNewSuggested) return
   await condition(allHandlersFinished)

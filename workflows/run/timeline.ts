@@ -5,10 +5,7 @@ import type { StepDone, Timeline, WaitsFor } from '../../domain/temporal/timelin
 /** Answers the query `state`. @param read makes a copy, so that a response does not change afterwards */
 export const answerState = (read: () => object): void => setHandler(defineQuery<object>('state'), read)
 
-/**
- * Sets the search attribute SimherdState. Use it for lasting states and for the outcome: each call costs one history
- * event.
- */
+/** Sets the search attribute SimherdState. For lasting states and the outcome: each call is an event of the history. */
 export function showState(state: string): void {
   upsertSearchAttributes([{ key: { name: 'SimherdState', type: 'KEYWORD' }, value: state }])
 }
