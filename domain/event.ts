@@ -3,9 +3,9 @@ import { type Static, Type } from 'typebox'
 import { codeSchema, EventSeverity, EventType, metadataOf } from './codes.ts'
 import { cursorQuery } from './cursor.ts'
 import { codeList, DateFilter, pageQuery } from './page.ts'
-import { Id, Instant, strictObject, Text } from './schema.ts'
+import { Id, Instant, objectWithExample, strictObject, Text } from './schema.ts'
 
-export const Event = strictObject(
+export const Event = objectWithExample(
   {
     id: Id('Event id'),
     type: codeSchema(EventType, 'Event type'),
@@ -15,16 +15,12 @@ export const Event = strictObject(
     date: Instant('When it happened'),
   },
   {
-    examples: [
-      {
-        id: 1,
-        type: EventType.Connectivity,
-        severity: EventSeverity.Info,
-        title: 'SIM activated',
-        description: 'SIM 8999900000000000017 (meter 17) was activated.',
-        date: '2026-11-20T12:00:00.000Z',
-      },
-    ],
+    id: 1,
+    type: EventType.Connectivity,
+    severity: EventSeverity.Info,
+    title: 'SIM activated',
+    description: 'SIM 8999900000000000017 (meter 17) was activated.',
+    date: '2026-11-20T12:00:00.000Z',
   },
 )
 export type Event = Static<typeof Event>

@@ -1,10 +1,10 @@
 /** Lists: the envelope of a page, the query for a page, and the filters that lists share. */
 import { type Static, type TSchema, Type } from 'typebox'
 import { type CodeTable, metadataOf } from './codes.ts'
-import { strictObject, Text } from './schema.ts'
+import { objectWithExample, strictObject, Text } from './schema.ts'
 
 /** Service document, section 2.1. */
-export const Pagination = strictObject(
+export const Pagination = objectWithExample(
   {
     page: Type.Integer({ description: 'The page that was asked for, from 1' }),
     pageSize: Type.Integer({ description: 'Most items a page holds' }),
@@ -13,9 +13,7 @@ export const Pagination = strictObject(
     hasNextPage: Type.Boolean({ description: 'Whether a later page has items' }),
     hasPreviousPage: Type.Boolean({ description: 'Whether an earlier page has items' }),
   },
-  {
-    examples: [{ page: 1, pageSize: 100, totalItems: 1, totalPages: 1, hasNextPage: false, hasPreviousPage: false }],
-  },
+  { page: 1, pageSize: 100, totalItems: 1, totalPages: 1, hasNextPage: false, hasPreviousPage: false },
 )
 export type Pagination = Static<typeof Pagination>
 

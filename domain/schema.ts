@@ -4,11 +4,15 @@ import { MOST_EMAIL } from './email-length-fault.ts'
 import { ICCID } from './identifiers.ts'
 import { LABEL_PATTERN } from './text.ts'
 
-/** An object with these fields and no others. The OpenAPI document shows the first example. */
+/** An object with these fields and no others. */
 export const strictObject = <T extends TProperties>(
   properties: T,
   options: { description?: string; examples?: readonly Static<TObject<T>>[] } = {},
 ) => Type.Object(properties, { ...options, additionalProperties: false })
+
+/** The same with an example, for the OpenAPI document. */
+export const objectWithExample = <T extends TProperties>(properties: T, example: Static<TObject<T>>) =>
+  strictObject(properties, { examples: [example] })
 
 export const Text = (description: string, example: string, more: { minLength?: number; maxLength?: number } = {}) =>
   Type.String({ ...more, description, examples: [example] })

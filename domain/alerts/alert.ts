@@ -1,7 +1,7 @@
 /** Alerts, as operators see them. */
 import { type Static, Type } from 'typebox'
 import { pageQuery } from '../page.ts'
-import { Count, Id, Instant, nullable, oneOf, optional, strictObject, Text } from '../schema.ts'
+import { Count, Id, Instant, nullable, objectWithExample, oneOf, optional, strictObject, Text } from '../schema.ts'
 import { SUBJECT_KINDS } from '../watchdog/subject.ts'
 
 const Phase = oneOf(
@@ -14,7 +14,7 @@ const Withheld = oneOf(
 )
 const Rule = Text('Name of the rule', 'pool-overage', { minLength: 1, maxLength: 100 })
 
-export const Alert = strictObject(
+export const Alert = objectWithExample(
   {
     rule: Rule,
     ruleVersion: Count('Version of the rule set that last changed it'),
@@ -46,39 +46,35 @@ export const Alert = strictObject(
     evaluatedAt: Instant('When it last changed'),
   },
   {
-    examples: [
-      {
-        rule: 'pool-overage',
-        ruleVersion: 3,
-        subject: { kind: 'pool', id: 7, label: 'Meters north' },
-        cycle: '2026-11',
-        phase: 'firing',
-        since: '2026-11-20T12:00:00.000Z',
-        metSince: '2026-11-20T12:00:00.000Z',
-        times: 1,
-        isLogged: true,
-        isMailed: true,
-        silencedUntil: null,
-        withheld: [],
-        acknowledgedAt: null,
-        acknowledgedBy: null,
-        lastSignal: 'overLimit',
-        error: null,
-        evaluatedAt: '2026-11-20T12:00:00.000Z',
-      },
-    ],
+    rule: 'pool-overage',
+    ruleVersion: 3,
+    subject: { kind: 'pool', id: 7, label: 'Meters north' },
+    cycle: '2026-11',
+    phase: 'firing',
+    since: '2026-11-20T12:00:00.000Z',
+    metSince: '2026-11-20T12:00:00.000Z',
+    times: 1,
+    isLogged: true,
+    isMailed: true,
+    silencedUntil: null,
+    withheld: [],
+    acknowledgedAt: null,
+    acknowledgedBy: null,
+    lastSignal: 'overLimit',
+    error: null,
+    evaluatedAt: '2026-11-20T12:00:00.000Z',
   },
 )
 export type Alert = Static<typeof Alert>
 
 /** Which alert is meant: neither a SIM nor a pool is named for one of the tenant. */
-export const AlertNamed = strictObject(
+export const AlertNamed = objectWithExample(
   {
     rule: Rule,
     simId: optional(Id('The SIM')),
     poolId: optional(Id('The pool')),
   },
-  { examples: [{ rule: 'pool-overage', poolId: 7 }] },
+  { rule: 'pool-overage', poolId: 7 },
 )
 export type AlertNamed = Static<typeof AlertNamed>
 

@@ -3,9 +3,9 @@ import { type Static, Type } from 'typebox'
 import { codeSchema, LogLevel, metadataOf, WatchdogMode } from '../codes.ts'
 import { cursorQuery } from '../cursor.ts'
 import { codeList, DateFilter, pageQuery } from '../page.ts'
-import { Id, Instant, nullable, strictObject, Text } from '../schema.ts'
+import { Id, Instant, nullable, objectWithExample, strictObject, Text } from '../schema.ts'
 
-export const WatchdogLogEntry = strictObject(
+export const WatchdogLogEntry = objectWithExample(
   {
     id: Id('Log entry id'),
     simId: nullable(Id('Associated SIM, if any')),
@@ -15,16 +15,12 @@ export const WatchdogLogEntry = strictObject(
     date: Instant('When it was written'),
   },
   {
-    examples: [
-      {
-        id: 1,
-        simId: 1,
-        poolId: null,
-        level: LogLevel.Warning,
-        message: 'SIM 8999900000000000017 is at 80.2 % of its limit: 80.2 of 100 MB used.',
-        date: '2026-11-20T12:00:00.000Z',
-      },
-    ],
+    id: 1,
+    simId: 1,
+    poolId: null,
+    level: LogLevel.Warning,
+    message: 'SIM 8999900000000000017 is at 80.2 % of its limit: 80.2 of 100 MB used.',
+    date: '2026-11-20T12:00:00.000Z',
   },
 )
 export type WatchdogLogEntry = Static<typeof WatchdogLogEntry>

@@ -2,7 +2,7 @@
 import { type Static, Type } from 'typebox'
 import { codeSchema, LogLevel } from '../codes.ts'
 import { pageQuery } from '../page.ts'
-import { Id, Instant, nullable, optional, strictObject, Text } from '../schema.ts'
+import { Id, Instant, nullable, objectWithExample, optional, strictObject, Text } from '../schema.ts'
 import { DURATION_PATTERN } from '../time/duration.ts'
 
 export const LONGEST_SILENCE_MS = 90 * 86_400_000
@@ -21,7 +21,7 @@ const reason = Text('Why, for those who wonder later', 'Meters are replaced unti
   maxLength: 500,
 })
 
-export const NewSilence = strictObject(
+export const NewSilence = objectWithExample(
   {
     rule: optional(rule),
     simId: optional(Id('The SIM')),
@@ -40,7 +40,7 @@ export const NewSilence = strictObject(
     ),
     reason,
   },
-  { examples: [{ poolId: 7, lasts: 'P2D', reason: 'Meters are replaced until Friday' }] },
+  { poolId: 7, lasts: 'P2D', reason: 'Meters are replaced until Friday' },
 )
 export type NewSilence = Static<typeof NewSilence>
 

@@ -2,7 +2,7 @@
 
 import { type Static, Type } from 'typebox'
 import { codeSchema, SimStatus, WatchdogMode } from '../codes.ts'
-import { Count, Id, Instant, nullable, oneOf, optional, strictObject } from '../schema.ts'
+import { Count, Id, Instant, nullable, objectWithExample, oneOf, optional, strictObject } from '../schema.ts'
 import { SUSPENDED_UNTIL } from '../temporal/suspend-on-overage.ts'
 
 export const Until = (description?: string) => oneOf(SUSPENDED_UNTIL, description)
@@ -21,12 +21,12 @@ const SuspensionInfo = strictObject({
 export type SuspensionInfo = Static<typeof SuspensionInfo>
 
 /** Request that changes how long a suspension by the watchdog lasts. */
-export const SuspensionChange = strictObject(
+export const SuspensionChange = objectWithExample(
   {
     until: Until('renewal: the month end brings it back; manual: stays until a person acts'),
     workflowId: Type.String({ maxLength: 300, description: 'The workflow that has suspended it' }),
   },
-  { examples: [{ until: 'manual', workflowId: 'suspend-on-overage:tf622080bc0a0:1:2026-11' }] },
+  { until: 'manual', workflowId: 'suspend-on-overage:tf622080bc0a0:1:2026-11' },
 )
 export type SuspensionChange = Static<typeof SuspensionChange>
 
@@ -92,7 +92,7 @@ const ACTIONS = [...SIM_ACTIONS, 'tooLittleToPick'] as const
 export type Action = (typeof ACTIONS)[number]
 
 /** An action of enforcement. Recorded once for each SIM or pool, cycle, rule, action and counter. */
-export const ActionRequest = strictObject(
+export const ActionRequest = objectWithExample(
   {
     simId: optional(Id('The SIM; left out where the action is of a pool')),
     poolId: optional(Id('The pool, with tooLittleToPick')),
@@ -109,17 +109,13 @@ export const ActionRequest = strictObject(
     workflowId: Type.String({ maxLength: 300 }),
   },
   {
-    examples: [
-      {
-        simId: 1,
-        cycle: '2026-11',
-        rule: 'sim-overage',
-        action: 'graceStarted',
-        counter: 0,
-        detail: 'SIM 8999900000000000017 (meter 17) is suspended in 4 hours unless its usage is settled.',
-        workflowId: 'suspend-on-overage:tf622080bc0a0:1:2026-11',
-      },
-    ],
+    simId: 1,
+    cycle: '2026-11',
+    rule: 'sim-overage',
+    action: 'graceStarted',
+    counter: 0,
+    detail: 'SIM 8999900000000000017 (meter 17) is suspended in 4 hours unless its usage is settled.',
+    workflowId: 'suspend-on-overage:tf622080bc0a0:1:2026-11',
   },
 )
 export type ActionRequest = Static<typeof ActionRequest>

@@ -1,7 +1,7 @@
 /** The guard: permits that rules request before they suspend, holds, and a tenant's settings. */
 import { type Static, Type } from 'typebox'
 import { pageQuery } from '../page.ts'
-import { Count, Id, Instant, nullable, oneOf, optional, strictObject, Text } from '../schema.ts'
+import { Count, Id, Instant, nullable, objectWithExample, oneOf, optional, strictObject, Text } from '../schema.ts'
 
 const Rule = Text('Name of the rule that asks', 'pool-overage', { minLength: 1, maxLength: 100 })
 const CycleKey = Text('Key of the billing cycle', '2026-11', { minLength: 1, maxLength: 32 })
@@ -9,7 +9,7 @@ const HoldId = Id('Hold that waits for a decision')
 
 const MOST_ASKED = 1000
 
-export const PermitRequest = strictObject(
+export const PermitRequest = objectWithExample(
   {
     rule: Rule,
     cycle: CycleKey,
@@ -21,11 +21,7 @@ export const PermitRequest = strictObject(
     }),
     workflowId: Text('Workflow that asks', 'enforce-pool:tf622080bc0a0:7:2026-11', { maxLength: 300 }),
   },
-  {
-    examples: [
-      { rule: 'pool-overage', cycle: '2026-11', poolId: 7, simIds: [1, 2], workflowId: 'enforce-pool:t:7:2026-11' },
-    ],
-  },
+  { rule: 'pool-overage', cycle: '2026-11', poolId: 7, simIds: [1, 2], workflowId: 'enforce-pool:t:7:2026-11' },
 )
 export type PermitRequest = Static<typeof PermitRequest>
 
@@ -109,7 +105,7 @@ const settings = {
 }
 export const EnforcementSettings = strictObject(settings)
 export type EnforcementSettings = Static<typeof EnforcementSettings>
-export const EnforcementChange = strictObject(
+export const EnforcementChange = objectWithExample(
   {
     enabled: optional(settings.enabled),
     guardLeast: optional(settings.guardLeast),
@@ -117,6 +113,6 @@ export const EnforcementChange = strictObject(
     alertGuardLeast: optional(settings.alertGuardLeast),
     alertGuardPct: optional(settings.alertGuardPct),
   },
-  { examples: [{ enabled: true, guardLeast: 20, guardPct: 5, alertGuardLeast: 50, alertGuardPct: 2 }] },
+  { enabled: true, guardLeast: 20, guardPct: 5, alertGuardLeast: 50, alertGuardPct: 2 },
 )
 export type EnforcementChange = Static<typeof EnforcementChange>

@@ -1,16 +1,16 @@
 /** Undoes the suspensions of one rule: the request, and the data that its workflow reads and sends. */
 import { type Static, Type } from 'typebox'
-import { Count, Id, Instant, nullable, optional, strictObject, Text } from '../schema.ts'
+import { Count, Id, Instant, nullable, objectWithExample, optional, strictObject, Text } from '../schema.ts'
 
 const Rule = Text('Name of the rule', 'pool-overage', { minLength: 1, maxLength: 100 })
 
-export const StartUndo = strictObject(
+export const StartUndo = objectWithExample(
   {
     rule: Rule,
     since: Instant('What it has suspended from here on'),
     until: optional(Instant('And before; left out: now')),
   },
-  { examples: [{ rule: 'pool-overage', since: '2026-11-20T00:00:00.000Z' }] },
+  { rule: 'pool-overage', since: '2026-11-20T00:00:00.000Z' },
 )
 export type StartUndo = Static<typeof StartUndo>
 

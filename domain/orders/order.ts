@@ -4,7 +4,7 @@ import { codeSchema, metadataOf, OrderType } from '../codes.ts'
 import { cursorQuery } from '../cursor.ts'
 import { ServiceError } from '../errors.ts'
 import { codeList, DateFilter, type PageRequest, pageQuery, pageRequest, pageSize } from '../page.ts'
-import { anyCase, Iccid, Id, Instant, Label, nullable, oneOf, optional, strictObject } from '../schema.ts'
+import { anyCase, Iccid, Id, Instant, Label, nullable, objectWithExample, oneOf, optional, strictObject } from '../schema.ts'
 
 /** Only Pending and Cancelled are in the specification; the others are our own. These are words, not codes. */
 export const ORDER_STATUSES = [
@@ -195,7 +195,7 @@ const Carrier = (description: string) => Label(description, 'Meadow Post', { min
 const Tracking = (description: string) => Label(description, 'MM123456785', { minLength: 1, maxLength: 200 })
 
 /** A shipment, handed to a shipping carrier. Its SIMs are a list of ICCIDs or of records, not both. */
-export const Shipment = strictObject(
+export const Shipment = objectWithExample(
   {
     shippingCarrier: Carrier('Carrier name'),
     trackingNumber: Tracking('Carrier tracking number'),
@@ -204,13 +204,9 @@ export const Shipment = strictObject(
     sims: someSims('The SIMs with what is known of them'),
   },
   {
-    examples: [
-      {
-        shippingCarrier: 'Meadow Post',
-        trackingNumber: 'MM123456785',
-        iccids: ['8999900000000000018', '8999900000000000026'],
-      },
-    ],
+    shippingCarrier: 'Meadow Post',
+    trackingNumber: 'MM123456785',
+    iccids: ['8999900000000000018', '8999900000000000026'],
   },
 )
 export type Shipment = Static<typeof Shipment>
@@ -222,19 +218,15 @@ export const ShipmentQuery = Type.Object({
 })
 
 /** The profiles of an order: a list of ICCIDs or of records, not both. */
-export const Completion = strictObject(
+export const Completion = objectWithExample(
   {
     iccids: someIccids('ICCIDs of the profiles, as many as were ordered, if they have no activation codes'),
     sims: someSims('The profiles with what is known of them: their activation codes are esimQrPayload'),
   },
   {
-    examples: [
-      {
-        sims: [
-          { iccid: '8999900000000000018', esimQrPayload: 'LPA:1$smdp.simherd.example$04386-AGYFT-A74Y8-3F815' },
-          { iccid: '8999900000000000026', esimQrPayload: 'LPA:1$smdp.simherd.example$04386-AGYFT-A74Y8-3F816' },
-        ],
-      },
+    sims: [
+      { iccid: '8999900000000000018', esimQrPayload: 'LPA:1$smdp.simherd.example$04386-AGYFT-A74Y8-3F815' },
+      { iccid: '8999900000000000026', esimQrPayload: 'LPA:1$smdp.simherd.example$04386-AGYFT-A74Y8-3F816' },
     ],
   },
 )

@@ -4,7 +4,7 @@ import { codeSchema, labelOf, metadataOf, PoolStatus, PoolType, TariffType, Watc
 import { cursorQuery } from '../cursor.ts'
 import { ServiceError } from '../errors.ts'
 import { codeList, pageQuery } from '../page.ts'
-import { Id, Instant, Label, nullable, optional, strictObject } from '../schema.ts'
+import { Id, Instant, Label, nullable, objectWithExample, optional, strictObject } from '../schema.ts'
 import { TariffSummary } from '../tariffs/tariff.ts'
 import { poolTakesTariff } from '../usage/allowance.ts'
 
@@ -18,7 +18,7 @@ const BurnRate = Type.Boolean({ description: 'Whether burn rate alerts are enabl
 export const PoolQuery = Type.Object({ ...pageQuery, ...cursorQuery('pools') })
 export type PoolQuery = Static<typeof PoolQuery>
 
-export const Pool = strictObject(
+export const Pool = objectWithExample(
   {
     id: Id('Pool id'),
     name: Type.String({ description: 'Pool name' }),
@@ -57,37 +57,33 @@ export const Pool = strictObject(
     daysUntilRenewal: Type.Integer({ description: 'Days until the next billing cycle renewal, rounded up' }),
   },
   {
-    examples: [
-      {
-        id: 1,
-        name: 'Household meters',
-        type: PoolType.Standard,
-        watchdogMode: WatchdogMode.Monitor,
-        warningThresholdPct: 80,
-        enableBurnRateAlerts: null,
-        status: PoolStatus.Active,
-        createdAt: '2026-09-14T08:00:00.000Z',
-        updatedAt: '2026-10-02T09:30:00.000Z',
-        activatedAt: '2026-09-14T08:00:00.000Z',
-        activeSimCount: 40,
-        totalSimCount: 42,
-        limitMB: 4000,
-        usageMB: 1834.25,
-        isOverage: false,
-        remainingMB: 2165.75,
-        overageMB: 0,
-        voiceMins: 12.5,
-        smsCount: 96,
-        tariffId: 1,
-        tariff: { id: 1, displayName: 'Metering 100 MB', type: TariffType.Standard },
-        daysUntilRenewal: 11,
-      },
-    ],
+    id: 1,
+    name: 'Household meters',
+    type: PoolType.Standard,
+    watchdogMode: WatchdogMode.Monitor,
+    warningThresholdPct: 80,
+    enableBurnRateAlerts: null,
+    status: PoolStatus.Active,
+    createdAt: '2026-09-14T08:00:00.000Z',
+    updatedAt: '2026-10-02T09:30:00.000Z',
+    activatedAt: '2026-09-14T08:00:00.000Z',
+    activeSimCount: 40,
+    totalSimCount: 42,
+    limitMB: 4000,
+    usageMB: 1834.25,
+    isOverage: false,
+    remainingMB: 2165.75,
+    overageMB: 0,
+    voiceMins: 12.5,
+    smsCount: 96,
+    tariffId: 1,
+    tariff: { id: 1, displayName: 'Metering 100 MB', type: TariffType.Standard },
+    daysUntilRenewal: 11,
   },
 )
 export type Pool = Static<typeof Pool>
 
-export const NewPool = strictObject(
+export const NewPool = objectWithExample(
   {
     name: optional(
       Label('Pool display name, 1 to 50 characters; else "Pool <id>"', 'Garden sensors', {
@@ -102,15 +98,11 @@ export const NewPool = strictObject(
     enableBurnRateAlerts: optional(BurnRate),
   },
   {
-    examples: [
-      {
-        name: 'Garden sensors',
-        type: PoolType.Standard,
-        tariffId: 1,
-        watchdogMode: WatchdogMode.Monitor,
-        warningThresholdPct: 80,
-      },
-    ],
+    name: 'Garden sensors',
+    type: PoolType.Standard,
+    tariffId: 1,
+    watchdogMode: WatchdogMode.Monitor,
+    warningThresholdPct: 80,
   },
 )
 export type NewPool = Static<typeof NewPool>
@@ -127,17 +119,13 @@ const ignored = Type.Partial(
 ).properties
 
 /** Replaces a pool's settings: an omitted nullable one becomes null. Other fields of a pool are ignored. */
-export const PoolUpdate = strictObject(
+export const PoolUpdate = objectWithExample(
   { ...settings, ...ignored },
   {
-    examples: [
-      {
-        name: 'Garden sensors',
-        watchdogMode: WatchdogMode.Enforce,
-        warningThresholdPct: 90,
-        enableBurnRateAlerts: true,
-      },
-    ],
+    name: 'Garden sensors',
+    watchdogMode: WatchdogMode.Enforce,
+    warningThresholdPct: 90,
+    enableBurnRateAlerts: true,
   },
 )
 export type PoolUpdate = Static<typeof PoolUpdate>

@@ -1,7 +1,7 @@
 /** Why rules fired or did not, for an entry of the log or a subject now. Texts repeat the fields in words. */
 import { type Static, Type } from 'typebox'
 import { codeSchema, LogLevel, WatchdogMode } from '../codes.ts'
-import { Count, Id, Instant, nullable, oneOf, strictObject, Text } from '../schema.ts'
+import { Count, Id, Instant, nullable, objectWithExample, oneOf, strictObject, Text } from '../schema.ts'
 import { SUBJECT_KINDS } from '../watchdog/subject.ts'
 
 const Words = (description: string) => Type.String({ description })
@@ -209,7 +209,7 @@ const EXAMPLE = {
   ],
 }
 
-export const Explanation = strictObject(
+export const Explanation = objectWithExample(
   {
     of: oneOf(['entry', 'subject'], 'entry: what was then; subject: what an evaluation would find now'),
     at: Instant('The instant that it is of'),
@@ -225,7 +225,7 @@ export const Explanation = strictObject(
       description: 'The rule of the entry; or the rules for subjects of this kind, attached ones first',
     }),
   },
-  { examples: [EXAMPLE] },
+  EXAMPLE,
 )
 export type Explanation = Static<typeof Explanation>
 

@@ -1,6 +1,6 @@
 /** Estate coverage: subjects with an effective rule, and the activity of each rule. Texts repeat the fields. */
 import { type Static, Type } from 'typebox'
-import { Count, Instant, nullable, oneOf, strictObject } from '../schema.ts'
+import { Count, Instant, nullable, objectWithExample, oneOf, strictObject } from '../schema.ts'
 import { SUBJECT_KINDS } from '../watchdog/subject.ts'
 
 /** Reasons why a subject has no effective rule, in the order of checks. Each subject counts under the first. */
@@ -103,7 +103,7 @@ const EXAMPLE = {
   ],
 }
 
-export const RuleCoverage = strictObject(
+export const RuleCoverage = objectWithExample(
   {
     at: Instant('When it was counted'),
     version: Count('Version of the rules in force; 0: none'),
@@ -112,7 +112,7 @@ export const RuleCoverage = strictObject(
     subjects: Type.Array(CoveredKind, { description: 'SIMs, pools, the tenant' }),
     rules: Type.Array(RuleFigures, { description: 'The rules in force, those that fired most first' }),
   },
-  { examples: [EXAMPLE] },
+  EXAMPLE,
 )
 export type RuleCoverage = Static<typeof RuleCoverage>
 

@@ -4,7 +4,7 @@ import { codeSchema, metadataOf, SimStatus, SimType, WatchdogMode } from '../cod
 import { cursorQuery } from '../cursor.ts'
 import { ICCID, withoutFiller } from '../identifiers.ts'
 import { codeList, pageQuery } from '../page.ts'
-import { Iccid, Id, Instant, Label, nullable, optional, strictObject, Text } from '../schema.ts'
+import { Iccid, Id, Instant, Label, nullable, objectWithExample, optional, strictObject, Text } from '../schema.ts'
 import { TARIFF_EXAMPLE, Tariff } from '../tariffs/tariff.ts'
 import { ACTIVATION_CODE, MOST_CODE } from './activation-code.ts'
 
@@ -26,7 +26,7 @@ const usage = {
   overageMB: Type.Number({ description: 'Overage consumption in MB' }),
 }
 
-export const Sim = strictObject(
+export const Sim = objectWithExample(
   {
     id: Id('SIM id'),
     tag: Type.String({ description: 'User-defined label' }),
@@ -62,42 +62,38 @@ export const Sim = strictObject(
     tariff: Type.Union([Tariff, strictObject({})], { description: 'The tariff that governs the SIM; {} without one' }),
   },
   {
-    examples: [
-      {
-        id: 1,
-        tag: 'meter 17',
-        iccid: '8999900000000000017',
-        poolId: 1,
-        tariffId: null,
-        imsi: '001010000000017',
-        msisdn: '+999500000017',
-        imei: '004999010640000',
-        status: SimStatus.Active,
-        updatedAt: '2026-10-02T09:30:00.000Z',
-        provisionedAt: '2026-09-15T10:00:00.000Z',
-        lastSeenAt: '2026-11-20T11:58:07.000Z',
-        limitMB: 100,
-        usageMB: 41.5,
-        remainingMB: 58.5,
-        isOverage: false,
-        overageMB: 0,
-        voiceMins: 0,
-        smsCount: 3,
-        type: SimType['Physical SIM'],
-        esimQrPayload: null,
-        esimQrDataUrl: null,
-        pendingPoolId: null,
-        pendingTariffId: null,
-        pendingUnassign: false,
-        watchdogMode: WatchdogMode.Monitor,
-        isWatchdogExempt: false,
-        warningThresholdPct: 80,
-        enableBurnRateAlerts: null,
-        processingTicket: false,
-        processingTicketCount: 0,
-        tariff: TARIFF_EXAMPLE,
-      },
-    ],
+    id: 1,
+    tag: 'meter 17',
+    iccid: '8999900000000000017',
+    poolId: 1,
+    tariffId: null,
+    imsi: '001010000000017',
+    msisdn: '+999500000017',
+    imei: '004999010640000',
+    status: SimStatus.Active,
+    updatedAt: '2026-10-02T09:30:00.000Z',
+    provisionedAt: '2026-09-15T10:00:00.000Z',
+    lastSeenAt: '2026-11-20T11:58:07.000Z',
+    limitMB: 100,
+    usageMB: 41.5,
+    remainingMB: 58.5,
+    isOverage: false,
+    overageMB: 0,
+    voiceMins: 0,
+    smsCount: 3,
+    type: SimType['Physical SIM'],
+    esimQrPayload: null,
+    esimQrDataUrl: null,
+    pendingPoolId: null,
+    pendingTariffId: null,
+    pendingUnassign: false,
+    watchdogMode: WatchdogMode.Monitor,
+    isWatchdogExempt: false,
+    warningThresholdPct: 80,
+    enableBurnRateAlerts: null,
+    processingTicket: false,
+    processingTicketCount: 0,
+    tariff: TARIFF_EXAMPLE,
   },
 )
 export type Sim = Static<typeof Sim>
@@ -106,7 +102,7 @@ export type Sim = Static<typeof Sim>
 export type StoredSim = Omit<Sim, 'esimQrDataUrl'>
 
 /** A SIM as the list of a pool shows it. */
-export const SimSummary = strictObject(
+export const SimSummary = objectWithExample(
   {
     id: Id('SIM id'),
     iccid: Type.String({ description: 'ICCID' }),
@@ -119,23 +115,19 @@ export const SimSummary = strictObject(
     enableBurnRateAlerts: nullable(BurnRate),
   },
   {
-    examples: [
-      {
-        id: 1,
-        iccid: '8999900000000000017',
-        tag: 'meter 17',
-        status: SimStatus.Active,
-        limitMB: 100,
-        usageMB: 41.5,
-        remainingMB: 58.5,
-        isOverage: false,
-        overageMB: 0,
-        watchdogMode: WatchdogMode.Monitor,
-        isWatchdogExempt: false,
-        warningThresholdPct: 80,
-        enableBurnRateAlerts: null,
-      },
-    ],
+    id: 1,
+    iccid: '8999900000000000017',
+    tag: 'meter 17',
+    status: SimStatus.Active,
+    limitMB: 100,
+    usageMB: 41.5,
+    remainingMB: 58.5,
+    isOverage: false,
+    overageMB: 0,
+    watchdogMode: WatchdogMode.Monitor,
+    isWatchdogExempt: false,
+    warningThresholdPct: 80,
+    enableBurnRateAlerts: null,
   },
 )
 export type SimSummary = Static<typeof SimSummary>

@@ -3,7 +3,7 @@ import { type Static, Type } from 'typebox'
 import { codeSchema, metadataOf, TariffType } from '../codes.ts'
 import { ServiceError } from '../errors.ts'
 import { codeList } from '../page.ts'
-import { Id, Label, nullable, optional, strictObject, Text } from '../schema.ts'
+import { Id, Label, nullable, objectWithExample, optional, strictObject, Text } from '../schema.ts'
 import { fromGb } from '../units.ts'
 
 /** 1 TB a SIM, in bytes: nine million SIMs in a pool add up within 64 bits. */
@@ -54,7 +54,7 @@ export const TARIFF_EXAMPLE = {
   fixedPoolTariff: null,
 }
 
-export const Tariff = strictObject(
+export const Tariff = objectWithExample(
   {
     id: Id('Tariff id'),
     displayName: Type.String({ description: 'Human-readable name' }),
@@ -65,7 +65,7 @@ export const Tariff = strictObject(
     dynamicPoolTariff: nullable(BaseTariff),
     fixedPoolTariff: nullable(FixedPoolTariff),
   },
-  { examples: [TARIFF_EXAMPLE] },
+  TARIFF_EXAMPLE,
 )
 export type Tariff = Static<typeof Tariff>
 
@@ -88,7 +88,7 @@ const NewFixedTerms = strictObject({
   ...fixedFees,
 })
 
-export const NewTariff = strictObject(
+export const NewTariff = objectWithExample(
   {
     displayName: Label('Human-readable name', 'Metering 100 MB', { minLength: 1, maxLength: 100 }),
     description: optional(Type.String({ maxLength: 1000, description: 'Description' })),
@@ -97,11 +97,7 @@ export const NewTariff = strictObject(
     dynamicPoolTariff: optional(NewBaseTerms),
     fixedPoolTariff: optional(NewFixedTerms),
   },
-  {
-    examples: [
-      { displayName: 'Metering 100 MB', type: TariffType.Standard, standardTariff: { baseTariffGb: 0.1, ...FEES } },
-    ],
-  },
+  { displayName: 'Metering 100 MB', type: TariffType.Standard, standardTariff: { baseTariffGb: 0.1, ...FEES } },
 )
 export type NewTariff = Static<typeof NewTariff>
 

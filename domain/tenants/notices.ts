@@ -3,7 +3,7 @@ import { type Static, Type } from 'typebox'
 import { codeSchema, LogLevel } from '../codes.ts'
 import type { FieldError } from '../errors.ts'
 import { isTimeZone } from '../local-time.ts'
-import { nullable, strictObject } from '../schema.ts'
+import { nullable, objectWithExample } from '../schema.ts'
 import { DURATION_PATTERN, durationMs } from '../time/duration.ts'
 
 const DAY_MS = 86_400_000
@@ -12,7 +12,7 @@ const MINUTE_MS = 60_000
 const Duration = (description: string, example: string) =>
   Type.String({ pattern: DURATION_PATTERN, maxLength: 40, description, examples: [example] })
 
-export const NoticeSettings = strictObject(
+export const NoticeSettings = objectWithExample(
   {
     timeZone: Type.String({
       // `+02:00` is not a name: it lacks the rules of summer time.
@@ -36,7 +36,7 @@ export const NoticeSettings = strictObject(
       'The least level of alerts that are mailed. Summaries of billing cycles are mailed whatever it is',
     ),
   },
-  { examples: [{ timeZone: 'Europe/Berlin', feedEvery: 'P1D', escalateAfter: 'PT30M', mailsFrom: 0 }] },
+  { timeZone: 'Europe/Berlin', feedEvery: 'P1D', escalateAfter: 'PT30M', mailsFrom: 0 },
 )
 export type NoticeSettings = Static<typeof NoticeSettings>
 

@@ -1,6 +1,6 @@
 /** The tenant, and the API keys that act for it. Source: service document, section 2.7; internal interface. */
 import { type Static, Type } from 'typebox'
-import { Email, Instant, Label, nullable, oneOf, optional, strictObject, Text } from '../schema.ts'
+import { Email, Instant, Label, nullable, objectWithExample, oneOf, optional, strictObject, Text } from '../schema.ts'
 import { DURATION_PATTERN } from '../time/duration.ts'
 
 /** Value of `X-Tenant-Id` that stands for the platform itself. No tenant's id begins with an @. */
@@ -59,7 +59,7 @@ export const allows = (scopes: readonly Scope[], needed: Scope): boolean =>
 
 const KeyName = Label('What the key is for, 1 to 100 characters', 'billing export', { minLength: 1, maxLength: 100 })
 
-export const NewKey = strictObject(
+export const NewKey = objectWithExample(
   {
     name: KeyName,
     scopes: Type.Array(ScopeSchema, { minItems: 1, uniqueItems: true, description: 'What the key may do' }),
@@ -70,7 +70,7 @@ export const NewKey = strictObject(
     ),
     expiresAt: optional(Instant('When it stops working; without one, when it is revoked')),
   },
-  { examples: [{ name: 'billing export', scopes: ['read'], expiresAt: '2030-01-01T00:00:00.000Z' }] },
+  { name: 'billing export', scopes: ['read'], expiresAt: '2030-01-01T00:00:00.000Z' },
 )
 export type NewKey = Static<typeof NewKey>
 

@@ -8,7 +8,7 @@ import { codeSchema, SimStatus, TicketType } from '../codes.ts'
 import { ERRORS, type ErrorCode } from '../errors.ts'
 import { isRounded } from '../files/spreadsheet.ts'
 import { pageQuery } from '../page.ts'
-import { Count, Iccid, Id, Instant, nullable, oneOf, optional, strictObject, Text } from '../schema.ts'
+import { Count, Iccid, Id, Instant, nullable, objectWithExample, oneOf, optional, strictObject, Text } from '../schema.ts'
 import { Tag } from '../sims/sim.ts'
 import type { ProvisionAndActivateResult } from '../temporal/provision-and-activate.ts'
 
@@ -70,7 +70,7 @@ export const BulkSims = Type.Union(
 )
 export type BulkSims = Static<typeof BulkSims>
 
-export const BulkRequest = strictObject(
+export const BulkRequest = objectWithExample(
   {
     type,
     sims: BulkSims,
@@ -80,7 +80,7 @@ export const BulkRequest = strictObject(
     message: optional(message),
     dryRun: optional(dryRun),
   },
-  { examples: [{ type: 'activate', sims: { ids: [1, 2, 3] }, dryRun: true }] },
+  { type: 'activate', sims: { ids: [1, 2, 3] }, dryRun: true },
 )
 export type BulkRequest = Static<typeof BulkRequest>
 
@@ -216,7 +216,7 @@ const parallel = Type.Integer({ minimum: 1, maximum: 200, description: 'Most SIM
 const skipInvalid = Type.Boolean({
   description: 'Leave out rows that cannot be, and start with the rest; default: one such row refuses the whole',
 })
-export const BatchRequest = strictObject(
+export const BatchRequest = objectWithExample(
   {
     sims: Type.Array(
       Type.Unsafe<unknown>({
@@ -233,11 +233,7 @@ export const BatchRequest = strictObject(
     parallel: optional(parallel),
     skipInvalid: optional(skipInvalid),
   },
-  {
-    examples: [
-      { sims: [{ simId: 1, tag: 'door 4' }, { iccid: '8999900000000000017' }], defaults: { poolId: 1 }, parallel: 50 },
-    ],
-  },
+  { sims: [{ simId: 1, tag: 'door 4' }, { iccid: '8999900000000000017' }], defaults: { poolId: 1 }, parallel: 50 },
 )
 export type BatchRequest = Static<typeof BatchRequest>
 

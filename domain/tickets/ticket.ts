@@ -4,7 +4,7 @@ import { type Static, Type } from 'typebox'
 import { codeSchema, metadataOf, TicketStatus, TicketType } from '../codes.ts'
 import { Until } from '../enforcement/enforcement.ts'
 import { codeList } from '../page.ts'
-import { Id, Instant, nullable, optional, strictObject, Text } from '../schema.ts'
+import { Id, Instant, nullable, objectWithExample, optional, strictObject, Text } from '../schema.ts'
 import { Tag } from '../sims/sim.ts'
 
 const ProvisioningInfo = strictObject({
@@ -61,7 +61,7 @@ export const Cause = Type.Union(
 export type Cause = Static<typeof Cause>
 
 /** A ticket as the internal interface shows it. */
-export const TicketDetail = strictObject(
+export const TicketDetail = objectWithExample(
   {
     ...fields,
     attempts: Type.Integer({ description: 'How often the carrier was asked' }),
@@ -80,20 +80,16 @@ export const TicketDetail = strictObject(
     ),
   },
   {
-    examples: [
-      {
-        ...EXAMPLE,
-        status: TicketStatus.Failed,
-        attempts: 12,
-        nextAttemptAt: null,
-        failureCode: 'carrier_unavailable',
-        failureText: 'the carrier cannot do it just now',
-        failureDetail: 'The carrier could not do it now (503): maintenance: until noon',
-        finishedAt: '2026-11-20T12:41:09.000Z',
-        cause: { by: 'user' },
-        withdrawnBy: null,
-      },
-    ],
+    ...EXAMPLE,
+    status: TicketStatus.Failed,
+    attempts: 12,
+    nextAttemptAt: null,
+    failureCode: 'carrier_unavailable',
+    failureText: 'the carrier cannot do it just now',
+    failureDetail: 'The carrier could not do it now (503): maintenance: until noon',
+    finishedAt: '2026-11-20T12:41:09.000Z',
+    cause: { by: 'user' },
+    withdrawnBy: null,
   },
 )
 export type TicketDetail = Static<typeof TicketDetail>

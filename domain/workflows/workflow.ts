@@ -3,7 +3,7 @@
 import { type Static, Type } from 'typebox'
 import { Until } from '../enforcement/enforcement.ts'
 import { pageQuery } from '../page.ts'
-import { Count, Iccid, Id, Instant, nullable, oneOf, optional, strictObject } from '../schema.ts'
+import { Count, Iccid, Id, Instant, nullable, objectWithExample, oneOf, optional, strictObject } from '../schema.ts'
 import { Tag } from '../sims/sim.ts'
 import { WORKFLOW_TYPES } from '../temporal/ids.ts'
 import { ALERT_SIGNALS } from '../temporal/signals.ts'
@@ -14,7 +14,7 @@ const CycleKey = Type.String({ minLength: 1, maxLength: 32, description: 'Key of
 const Grace = Type.String({ pattern: DURATION_PATTERN, description: 'ISO 8601 duration; PT0S acts at once' })
 const UntilField = Until('renewal: comes back with the next cycle; manual: stays until a person acts')
 
-export const StartProvision = strictObject(
+export const StartProvision = objectWithExample(
   {
     simId: optional(Id('The SIM; or give iccid')),
     iccid: optional(Iccid('ICCID of the SIM, or give simId')),
@@ -22,7 +22,7 @@ export const StartProvision = strictObject(
     tariffId: optional(Id('Tariff of its own; left out: none')),
     tag: optional(Tag('Tag to set with the activation')),
   },
-  { examples: [{ simId: 1, poolId: 1, tag: 'meter 17' }] },
+  { simId: 1, poolId: 1, tag: 'meter 17' },
 )
 export type StartProvision = Static<typeof StartProvision>
 
