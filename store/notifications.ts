@@ -1,32 +1,94 @@
-/** Notifications: facts that wait to be mailed, and the work list of tenants with mail to send. */
+/** Notifications: facts for the channels. Notices wait to be mailed; events leave for the endpoints at once. */
+import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
 import { LogLevel } from '../domain/codes.ts'
+import type { WebhookEvent } from '../domain/notifications/event.ts'
 import type { Notification } from '../domain/notifications/notification.ts'
 import { mine, type TenantTx } from './tenancy.ts'
 
-export interface NewNotification {
-  /** Its key is that of the telling. A tenant gets at most one notification a key. */
+/** A notice to mail. */
+export interface NewNotice {
+  /** Its key is that of the telling. A tenant gets at most one notice a key. */
   readonly body: Notification
-  /** When it may be mailed; grouped notifications wait for others. */
+  /** When it may be mailed; grouped notices wait for others. */
   readonly dueAt: Date
 }
 
+export type NewNotification = NewNotice | WebhookEvent
+
 /**
- * Writes notifications in the transaction of the facts that they report. A key that already exists is skipped.
+ * Writes notifications in the transaction of the facts that they report, each for its channel. Call it once for each
+ * event. A notice whose key already exists is skipped.
  *
- * The tenant's row of the work list is written at the end of the transaction. All transactions that notify share that
- * row, so it is the last lock that any of them takes.
+ * Events wait only for the removal of an endpoint. The tenant's row of the work list of mails is written at the end of
+ * the transaction. All transactions that notify share that row, so it is the last lock that any of them takes.
  */
 export async function insertNotifications(tx: TenantTx, notifications: readonly NewNotification[]): Promise<void> {
-  if (notifications.length === 0) return
+  const notices = notifications.filter((one) => 'body' in one)
+  const events = notifications.filter((one) => 'type' in one)
+  await insertNotices(tx, notices)
+  await insertEvents(tx, events)
+}
+
+async function insertNotices(tx: TenantTx, notices: readonly NewNotice[]): Promise<void> {
+  if (notices.length === 0) return
   await sql`
     insert into notifications (dedupe_key, level, body, due_at, created_at)
     select body ->> 'key', (body ->> 'level')::smallint, body, "dueAt", ${tx.now}
-      from jsonb_to_recordset(${JSON.stringify(notifications)}::jsonb) as n(body jsonb, "dueAt" timestamptz)
+      from jsonb_to_recordset(${JSON.stringify(notices)}::jsonb) as n(body jsonb, "dueAt" timestamptz)
      order by body ->> 'key'
     on conflict (tenant_id, dedupe_key) do nothing`.execute(tx.q)
-  const at = new Date(Math.min(...notifications.map(({ dueAt }) => dueAt.getTime())))
+  const at = new Date(Math.min(...notices.map(({ dueAt }) => dueAt.getTime())))
   tx.atEnd(() => mailDue(tx, at))
+}
+
+/** Writes events for the endpoints that want their types. */
+async function insertEvents(tx: TenantTx, events: readonly WebhookEvent[]): Promise<void> {
+  if (events.length === 0) return
+  const { rows: webhooks } = await sql<{ id: number; events: string[] | null }>`
+    select id, events from webhooks where tenant_id = ${mine} and disabled_at is null order by id
+       for key share`.execute(tx.q)
+  const wanting = (type: string) => webhooks.filter(({ events: types }) => types?.includes(type) ?? true)
+  await insertDeliveries(
+    tx,
+    events.map((event) => ({ event, webhookIds: wanting(event.type).map(({ id }) => id) })),
+  )
+}
+
+/**
+ * Writes events with a delivery to each of some endpoints. An event without an endpoint is not written. Takes two
+ * statements for any number.
+ *
+ * @returns the deliveries
+ */
+export async function insertDeliveries(
+  tx: TenantTx,
+  events: readonly { readonly event: WebhookEvent; readonly webhookIds: readonly number[] }[],
+): Promise<{ id: number }[]> {
+  const sent = events.flatMap(({ event: { type, data }, webhookIds }) => {
+    if (webhookIds.length === 0) return []
+    // In the form of Standard Webhooks.
+    const body = JSON.stringify({ type, timestamp: tx.now, data })
+    // Receivers recognise repeated events by this id: the header webhook-id.
+    return [{ id: `msg_${randomUUID().replaceAll('-', '')}`, type, body, webhookIds }]
+  })
+  if (sent.length === 0) return []
+  await sql`
+    insert into webhook_events (id, type, body, at)
+    select id, type, body, ${tx.now}::timestamptz
+      from jsonb_to_recordset(${JSON.stringify(sent)}::jsonb) as e(id text, type text, body text)`.execute(tx.q)
+  const deliveries = sent.flatMap(({ id, webhookIds }) => webhookIds.map((webhookId) => ({ id, webhookId })))
+  const { rows } = await sql<{ id: number }>`
+    insert into deliveries (webhook_id, event_id, tried_since, next_attempt_at, created_at)
+    select "webhookId", id, ${tx.now}::timestamptz, ${tx.now}::timestamptz, ${tx.now}::timestamptz
+      from unnest(${deliveries.map(({ webhookId }) => webhookId)}::integer[], ${deliveries.map(({ id }) => id)}::text[])
+             with ordinality as d("webhookId", id, n)
+     order by n
+    returning id`.execute(tx.q)
+  for (const webhookId of new Set(deliveries.map(({ webhookId }) => webhookId))) {
+    tx.enqueue({ queue: 'webhooks', webhookId })
+  }
+  return rows
 }
 
 /** Replaces the body of a notification, by its key, unless it is in a mail. */

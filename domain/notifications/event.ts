@@ -87,7 +87,3 @@ interface WebhookData {
 export type WebhookEvent = {
   readonly [T in keyof WebhookData]: { readonly type: T; readonly data: WebhookData[T] }
 }[keyof WebhookData]
-
-/** The request body, in the form of Standard Webhooks. @param at time of the event, ISO 8601 */
-export const eventBody = ({ type, data }: WebhookEvent, at: string): string =>
-  JSON.stringify({ type, timestamp: at, data })

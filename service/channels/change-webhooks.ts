@@ -14,8 +14,9 @@ import { ServiceError } from '../../domain/errors.ts'
 import type { IpNetwork } from '../../domain/networks.ts'
 import { noteChange } from '../../store/audit.ts'
 import { insertEvent } from '../../store/events.ts'
+import { insertedId } from '../../store/inserted-id.ts'
+import { insertDeliveries } from '../../store/notifications.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
-import { insertEventFor } from '../../store/webhook-events.ts'
 import { renewDelivery as replay } from './rows/deliveries.ts'
 import {
   deleteWebhook,
@@ -101,8 +102,8 @@ export async function rotateWebhook(tx: TenantTx, id: number, options: WebhookOp
 export async function testWebhook(tx: TenantTx, id: number): Promise<WebhookRef> {
   await usableWebhook(tx, id)
   await endPause(tx, id)
-  const data = { webhookId: id, message: 'This is a test.' }
-  const delivery = await insertEventFor(tx, id, { type: 'webhook.test', data })
+  const event = { type: 'webhook.test', data: { webhookId: id, message: 'This is a test.' } } as const
+  const delivery = insertedId(await insertDeliveries(tx, [{ event, webhookIds: [id] }]))
   await noteChange(tx, { subject: 'webhook', id, before: null, after: { testedBy: delivery } })
   return { id: delivery }
 }

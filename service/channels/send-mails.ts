@@ -10,10 +10,9 @@ import { type MailRetries, mailRetries } from '../../domain/channels/retry.ts'
 import { EventSeverity, EventType } from '../../domain/codes.ts'
 import { isAway } from '../../store/away.ts'
 import { insertEvent } from '../../store/events.ts'
-import { notificationsOf } from '../../store/notifications.ts'
+import { insertNotifications, notificationsOf } from '../../store/notifications.ts'
 import { insertOperatorNotices } from '../../store/operator-notices.ts'
 import { inTenant, type Store, type TenantTx } from '../../store/tenancy.ts'
-import { insertWebhookEvent } from '../../store/webhook-events.ts'
 import { composeMails } from './compose-mails.ts'
 import { deliver, type Result } from './deliver.ts'
 import { attachmentsOf, type Render, type Rendering, renderBody } from './render-body.ts'
@@ -119,7 +118,7 @@ async function recordDeliveryEvent(
   { status, why }: Result,
 ): Promise<void> {
   const sent = status === 'sent'
-  if (!sent) await insertWebhookEvent(tx, { type: 'mail.failed', data: { mailId, recipient, subject, why } })
+  if (!sent) await insertNotifications(tx, [{ type: 'mail.failed', data: { mailId, recipient, subject, why } }])
   await insertEvent(tx, {
     type: EventType.Billing,
     severity: sent ? EventSeverity.Info : EventSeverity.Critical,

@@ -5,8 +5,8 @@ import { ServiceError } from '../../domain/errors.ts'
 import { instant } from '../../domain/local-time.ts'
 import { megabytes } from '../../domain/quantity.ts'
 import { insertLogEntries } from '../../store/log.ts'
+import { insertNotifications } from '../../store/notifications.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
-import { insertWebhookEvent } from '../../store/webhook-events.ts'
 import { knownPool } from '../pools/known-pool.ts'
 import { activeRuleSet } from '../rules/rows/rule-sets.ts'
 import { knownSim } from '../sims/known-sim.ts'
@@ -43,7 +43,7 @@ const readable = (detail: string, timeZone: string): string =>
   detail
     .replaceAll(new RegExp(INSTANT, 'g'), (at) => instant(at, timeZone))
     .replaceAll(MEGABYTES, (_, mb) => megabytes(Number(mb)))
-/** The actions sent to webhooks. */
+/** The actions that are events. */
 const TOLD: Readonly<Partial<Record<Action, 'sim.suspended' | 'sim.brought_back'>>> = {
   suspended: 'sim.suspended',
   broughtBack: 'sim.brought_back',
@@ -81,7 +81,7 @@ export async function logAction(tx: TenantTx, ask: ActionRequest): Promise<{ log
   const type = TOLD[ask.action]
   if (type !== undefined && simId !== null) {
     const { rule, cycle } = ask
-    await insertWebhookEvent(tx, { type, data: { simId, label, poolId, rule, cycle, message } })
+    await insertNotifications(tx, [{ type, data: { simId, label, poolId, rule, cycle, message } }])
   }
   const endsAt = INSTANT.exec(ask.detail)?.[0] ?? null
   if (simId !== null)

@@ -9,7 +9,6 @@ import { insertEvent } from '../../store/events.ts'
 import { insertLogEntries } from '../../store/log.ts'
 import { insertNotifications, rewriteNotification } from '../../store/notifications.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
-import { insertWebhookEvent } from '../../store/webhook-events.ts'
 import { poolName } from '../pools/rows/pools.ts'
 import { activeRuleSet } from '../rules/rows/rule-sets.ts'
 import { findTenant } from '../tenants/rows/tenants.ts'
@@ -52,11 +51,8 @@ export async function tellHold(tx: TenantTx, scope: GuardScope, news: HeldNews):
     title: `Guard held: ${rule}, ${body.subject.label}`,
     description: message,
   })
-  await insertWebhookEvent(tx, {
-    type: 'guard.held',
-    data: { holdId: hold.id, rule, poolId, cycle: cycleKey, waiting, message },
-  })
-  await insertNotifications(tx, [{ body, dueAt: tx.now }])
+  const data = { holdId: hold.id, rule, poolId, cycle: cycleKey, waiting, message }
+  await insertNotifications(tx, [{ type: 'guard.held', data }, { body, dueAt: tx.now }])
 }
 
 /** Tells more of a hold, while its notice is in no mail yet. */

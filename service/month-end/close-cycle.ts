@@ -17,7 +17,6 @@ import { simsByStatus } from '../../store/counts.ts'
 import { insertEvent } from '../../store/events.ts'
 import { insertNotifications } from '../../store/notifications.ts'
 import { inTenant, type Store, type TenantTx } from '../../store/tenancy.ts'
-import { insertWebhookEvent } from '../../store/webhook-events.ts'
 import { closeAlerts } from '../alerts/rows/alerts.ts'
 import { forgetArms } from '../sims/rows/pool-arms.ts'
 import { findTenant } from '../tenants/rows/tenants.ts'
@@ -117,16 +116,14 @@ export async function closeCycle(tx: TenantTx, key: string): Promise<CloseResult
   await noteChange(tx, { subject: 'cycle', id: key, before: { closedAt: null }, after: { closedAt: tx.now } })
   const counts = await monthEndCounts(tx, key)
   const changed = counts.changes.complete + counts.changes.failed + counts.renewals.complete > 0
-  await insertWebhookEvent(tx, {
-    type: 'cycle.closed',
-    data: {
-      cycle: key,
-      startsAt: new Date(cycle.startsAt).toISOString(),
-      endsAt: new Date(cycle.endsAt).toISOString(),
-      statementLines: written.lines,
-      chargesMicro: written.totalMicro,
-    },
-  })
+  const data = {
+    cycle: key,
+    startsAt: new Date(cycle.startsAt).toISOString(),
+    endsAt: new Date(cycle.endsAt).toISOString(),
+    statementLines: written.lines,
+    chargesMicro: written.totalMicro,
+  }
+  await insertNotifications(tx, [{ type: 'cycle.closed', data }])
   if (written.lines > 0 || changed) await notifyClosed(tx, cycle, counts, written.totalMicro)
   return { statement: written.lines > 0, closedAt: tx.now.toISOString() }
 }

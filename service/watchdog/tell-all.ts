@@ -1,7 +1,7 @@
 /** Reports decisions about alerts: entries of the watchdog log, events, and notices to mail. Each is written once. */
 
 import { EventSeverity, EventType, LogLevel } from '../../domain/codes.ts'
-import type { AlertData, WebhookEvent } from '../../domain/notifications/event.ts'
+import type { AlertData } from '../../domain/notifications/event.ts'
 import { mailWaits, shortenedWait } from '../../domain/notifications/waits.ts'
 import { type AlertState, isFiring } from '../../rules/alerts/alert-state.ts'
 import type { AlertSubject, Decisions, Evaluation, Withdrawal } from '../../rules/alerts/decide-all.ts'
@@ -14,9 +14,13 @@ import type { Facts } from '../../rules/facts.ts'
 import { levelAt } from '../../rules/ladder.ts'
 import { insertEvent } from '../../store/events.ts'
 import { insertLogEntries, type NewLogEntry } from '../../store/log.ts'
-import { insertNotifications, lastGroupedAt, takeBackNotifications } from '../../store/notifications.ts'
+import {
+  insertNotifications,
+  lastGroupedAt,
+  type NewNotification,
+  takeBackNotifications,
+} from '../../store/notifications.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
-import { insertWebhookEvents } from '../../store/webhook-events.ts'
 import { insertShadowEntries, type NewShadowEntry } from '../alerts/rows/shadow-log.ts'
 import type { EvaluationOptions } from './evaluation-options.ts'
 import { type Grounds, groundsOf, keptGrounds } from './grounds.ts'
@@ -65,13 +69,13 @@ export async function tellAll(
       ({ decision: { takeBack } }) => takeBack?.fired.map(({ key }) => key) ?? [],
     ),
   )
-  await mailNotices(
-    tx,
-    batch,
-    evaluations.flatMap((one) => settled(one.decision, takenBack).notices.map((telling) => ({ one, telling }))),
-    options,
+  const notices = evaluations.flatMap((one) =>
+    settled(one.decision, takenBack).notices.map((telling) => ({ one, telling })),
   )
-  await tellWebhooks(tx, batch, decisions)
+  await insertNotifications(tx, [
+    ...(await noticesOf(tx, batch, notices, options)),
+    ...alertEvents(tx.tenantId, batch, decisions),
+  ])
   await tellShadow(tx, batch, decisions)
   return takenBack
 }
@@ -158,23 +162,20 @@ const eventOf = ({ telling, about, rule, type, level, message }: TellingEntry) =
   description: message,
 })
 
-async function mailNotices(
+async function noticesOf(
   tx: TenantTx,
   batch: EvaluationBatch,
   all: readonly { readonly one: Evaluation; readonly telling: Telling }[],
   options: EvaluationOptions,
-): Promise<void> {
-  if (all.length === 0) return
+): Promise<NewNotification[]> {
+  if (all.length === 0) return []
   const lastAt = await lastGroupedAt(tx)
-  await insertNotifications(
-    tx,
-    all.map(({ one, telling }) => {
-      const level = levelIn(one, telling)
-      const message = mailMessageOf(one, telling, batch)
-      const body = notificationOf(batch, tx.tenantId, { ...one, telling, level, message })
-      return { body, dueAt: dueAt(tx.now.getTime(), level, lastAt, batch, options) }
-    }),
-  )
+  return all.map(({ one, telling }) => {
+    const level = levelIn(one, telling)
+    const message = mailMessageOf(one, telling, batch)
+    const body = notificationOf(batch, tx.tenantId, { ...one, telling, level, message })
+    return { body, dueAt: dueAt(tx.now.getTime(), level, lastAt, batch, options) }
+  })
 }
 
 /**
@@ -222,22 +223,22 @@ function suspensionOf({ about: { kind, label }, outcome: { rule } }: Evaluation,
 }
 
 /**
- * Sends alerts to webhooks. An event of a firing alert is due with the notice for the mail: by the same rules, in the
- * same stages, under the same silences. Each such event is followed by one of the end, regardless of mails.
+ * The events of alerts. An event of a firing alert is due with the notice for the mail: by the same rules, in the same
+ * stages, under the same silences. Each such event is followed by one of the end, regardless of mails.
  */
-const tellWebhooks = (tx: TenantTx, batch: EvaluationBatch, { evaluations, withdrawals }: Decisions): Promise<void> =>
-  insertWebhookEvents(tx, [
-    ...evaluations.flatMap((one) => [
-      ...firedEvents(tx.tenantId, batch, one),
-      ...resolvedEvents(tx.tenantId, batch, one),
-    ]),
-    ...withdrawals.flatMap((one) =>
-      endEvents(one, 'withdrawn', {
-        ...about(tx.tenantId, one.stored.rule, one.about, batch),
-        message: `Rule ${one.stored.rule} no longer watches ${one.about.label}: ${one.why}.`,
-      }),
-    ),
-  ])
+const alertEvents = (
+  tenantId: string,
+  batch: EvaluationBatch,
+  { evaluations, withdrawals }: Decisions,
+): NewNotification[] => [
+  ...evaluations.flatMap((one) => [...firedEvents(tenantId, batch, one), ...resolvedEvents(tenantId, batch, one)]),
+  ...withdrawals.flatMap((one) =>
+    endEvents(one, 'withdrawn', {
+      ...about(tenantId, one.stored.rule, one.about, batch),
+      message: `Rule ${one.stored.rule} no longer watches ${one.about.label}: ${one.why}.`,
+    }),
+  ),
+]
 
 /** Data common to all events about an alert. */
 const about = (tenantId: string, rule: string, { kind, id, label, poolId }: AlertSubject, batch: EvaluationBatch) => ({
@@ -247,13 +248,13 @@ const about = (tenantId: string, rule: string, { kind, id, label, poolId }: Aler
   cycle: batch.moment.cycle.key,
 })
 
-function firedEvents(tenantId: string, batch: EvaluationBatch, one: Evaluation): WebhookEvent[] {
+function firedEvents(tenantId: string, batch: EvaluationBatch, one: Evaluation): NewNotification[] {
   const { outcome, decision, subject, permission } = one
   const { step } = decision.next
   // A tenant without mails of the level may still have systems for the event: the log's entry replaces the notice.
   return (permission.isUnsubscribed === true ? decision.entries : decision.notices)
     .filter(({ kind }) => kind === 'fired')
-    .flatMap(({ since, times }): WebhookEvent[] => {
+    .flatMap(({ since, times }): NewNotification[] => {
       const data: AlertData = {
         ...about(tenantId, outcome.rule.name, one.about, batch),
         level: levelAt(outcome.rule, step),
@@ -268,12 +269,12 @@ function firedEvents(tenantId: string, batch: EvaluationBatch, one: Evaluation):
 const FEED = 'usage-feed-silent'
 
 /** Sent in addition to the alert, for receivers of the feed's state alone. */
-function staleFeed({ outcome: { rule } }: Evaluation, { moment }: EvaluationBatch, message: string): WebhookEvent[] {
+function staleFeed({ outcome: { rule } }: Evaluation, { moment }: EvaluationBatch, message: string): NewNotification[] {
   if (rule.event.type !== FEED) return []
   return [{ type: 'feed.stale', data: { receivedAt: moment.feedTimes.receivedAt?.toISOString() ?? null, message } }]
 }
 
-function resolvedEvents(tenantId: string, batch: EvaluationBatch, one: Evaluation): WebhookEvent[] {
+function resolvedEvents(tenantId: string, batch: EvaluationBatch, one: Evaluation): NewNotification[] {
   const { outcome, decision, subject } = one
   const { phase, step } = decision.next
   if (phase !== 'resolved') return []
@@ -281,12 +282,12 @@ function resolvedEvents(tenantId: string, batch: EvaluationBatch, one: Evaluatio
   return endEvents(one, 'cleared', { ...about(tenantId, outcome.rule.name, one.about, batch), message })
 }
 
-/** The event of an alert's end, if webhooks got one of its present episode. */
+/** The event of an alert's end, if an endpoint got one of its present episode. */
 function endEvents(
   { stored, decision }: Evaluation | Withdrawal,
   reason: 'cleared' | 'withdrawn',
   data: Omit<AlertData, 'level' | 'since' | 'times'>,
-): WebhookEvent[] {
+): NewNotification[] {
   if (stored === null || !wasTold(stored.state)) return []
   const { since, returns = 0 } = decision.next
   const level = LogLevel.Info
@@ -294,7 +295,7 @@ function endEvents(
   return [{ type: 'alert.resolved', data: ended }]
 }
 
-/** Whether an alert fires, and webhooks got an event of its present episode. */
+/** Whether an alert fires, and an event of its present episode was sent. */
 function wasTold(state: AlertState): boolean {
   const { told, mailed, part, step, withheld = [] } = state
   if (!isFiring(state)) return false

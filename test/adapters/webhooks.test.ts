@@ -11,8 +11,8 @@ import { addWebhook } from '../../service/channels/change-webhooks.ts'
 import { pageOfDeliveries } from '../../service/channels/rows/deliveries.ts'
 import { sendWebhooks } from '../../service/channels/send-webhooks.ts'
 import { connect } from '../../store/connect.ts'
+import { insertNotifications } from '../../store/notifications.ts'
 import { inTenant, type Store } from '../../store/tenancy.ts'
-import { insertWebhookEvents } from '../../store/webhook-events.ts'
 import { freshDatabase } from '../setup/database.ts'
 import { aTenant } from '../setup/estate.ts'
 import { requireRedis } from '../setup/requirements.ts'
@@ -57,7 +57,7 @@ for (const [name, where = { redisUrl: '', databaseUrl: '' }] of backends) {
       for (let n = 0; n < count; n += 1) all.push(await asTenant((tx) => addWebhook(tx, { url }, OPTIONS)))
       const tell = (...messages: string[]) =>
         asTenant((tx) =>
-          insertWebhookEvents(
+          insertNotifications(
             tx,
             messages.map((message) => ({ type: 'feed.stale', data: { receivedAt: null, message } })),
           ),

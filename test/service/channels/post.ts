@@ -8,7 +8,7 @@ import { tenantsWithMail } from '../../../service/channels/rows/mails.ts'
 import { sendMails } from '../../../service/channels/send-mails.ts'
 import { type InboxOptions, startInbox } from '../../../stack/inbox/inbox.ts'
 import type { InboxMail } from '../../../stack/inbox/mails.ts'
-import { insertNotifications, type NewNotification } from '../../../store/notifications.ts'
+import { insertNotifications, type NewNotice } from '../../../store/notifications.ts'
 import { inPlatform } from '../../../store/tenancy.ts'
 import type { TestStore } from '../../setup/estate.ts'
 import { temporaryFolder } from '../../setup/folder.ts'
@@ -36,7 +36,7 @@ export async function aPost(store: TestStore, options: Omit<InboxOptions, 'dir'>
   const hasWork = async () => (await inPlatform(store, (tx) => tenantsWithMail(tx, 1000))).includes(harness.tenantId)
   const send = (by: MailChannel = mailer) => sendMails(store, by, RETRIES, harness.tenantId)
   let number = 0
-  const notification = (level: LogLevel, dueInMs: number, key = `notice/${number++}`): NewNotification => {
+  const notification = (level: LogLevel, dueInMs: number, key = `notice/${number++}`): NewNotice => {
     const { rule, ...alert } = level === LogLevel.Critical ? anAlert({ key }) : aWarning({ key, level })
     // Of a type that is not about usage, so that the subject is the message.
     const body = { ...alert, rule: { ...rule, type: 'test' }, message: key }
@@ -46,7 +46,7 @@ export async function aPost(store: TestStore, options: Omit<InboxOptions, 'dir'>
     ...harness,
     mailer,
     notification,
-    notify: (...notifications: NewNotification[]) => harness.asTenant((tx) => insertNotifications(tx, notifications)),
+    notify: (...notifications: NewNotice[]) => harness.asTenant((tx) => insertNotifications(tx, notifications)),
     send,
     /** Lets time pass in sweeps, so many seconds apart. */
     pass: async (seconds: number, apart = 5) => {

@@ -7,7 +7,7 @@ import { parseNetworks } from '../../../domain/networks.ts'
 import { addWebhook } from '../../../service/channels/change-webhooks.ts'
 import { pageOfDeliveries } from '../../../service/channels/rows/deliveries.ts'
 import { sendWebhooks } from '../../../service/channels/send-webhooks.ts'
-import { insertWebhookEvents } from '../../../store/webhook-events.ts'
+import { insertNotifications } from '../../../store/notifications.ts'
 import { aStore } from '../../setup/estate.ts'
 import { startReceiver } from '../../setup/webhook-receiver.ts'
 import { aHarness } from '../harness.ts'
@@ -46,7 +46,7 @@ test('a third channel sends, retries and ends by the same loop', async () => {
   await rows(sql`update webhooks set channel = 'list' where id = ${listId} returning 1`)
   const tell = (...messages: string[]) =>
     asTenant((tx) =>
-      insertWebhookEvents(
+      insertNotifications(
         tx,
         messages.map((message) => ({ type: 'feed.stale', data: { receivedAt: null, message } })),
       ),

@@ -19,8 +19,8 @@ import {
 import { forgetWebhookEvents, pageOfDeliveries, webhooksDue } from '../../../service/channels/rows/deliveries.ts'
 import { pageOfWebhooks } from '../../../service/channels/rows/webhooks.ts'
 import { sendWebhooks } from '../../../service/channels/send-webhooks.ts'
+import { insertNotifications } from '../../../store/notifications.ts'
 import { inPlatform, inTenant } from '../../../store/tenancy.ts'
-import { insertWebhookEvent, insertWebhookEvents } from '../../../store/webhook-events.ts'
 import { aStore } from '../../setup/estate.ts'
 import { overlapping } from '../../setup/lock-waits.ts'
 import { answers, type Received, startReceiver } from '../../setup/webhook-receiver.ts'
@@ -52,7 +52,7 @@ async function anEndpoint(ask: Partial<NewWebhook> = {}) {
     receiver,
     id,
     secret,
-    tell: (...events: WebhookEvent[]) => asTenant((tx) => insertWebhookEvents(tx, events)),
+    tell: (...events: WebhookEvent[]) => asTenant((tx) => insertNotifications(tx, events)),
     send: (by: EndpointChannels = channels, options = OPTIONS) =>
       sendWebhooks(store, by, options, { tenantId, webhookId: id }, TURN_MS),
     channels,
@@ -118,14 +118,14 @@ describe('an event', () => {
     const { asTenant, tenantId, rows, id } = await anEndpoint()
     store.jobs.length = 0
     const broken = asTenant(async (tx) => {
-      await insertWebhookEvent(tx, anEvent())
+      await insertNotifications(tx, [anEvent()])
       throw new Error('the fact was not written')
     })
 
     await expect(broken).rejects.toThrow('was not written')
     expect([await rows(sql`select 1 from deliveries`), store.jobs]).toEqual([[], []])
 
-    await asTenant((tx) => insertWebhookEvent(tx, anEvent()))
+    await asTenant((tx) => insertNotifications(tx, [anEvent()]))
 
     expect(store.jobs).toEqual([{ queue: 'webhooks', tenantId, webhookId: id }])
   })
