@@ -1,8 +1,8 @@
 /** The options of the routes. */
 
 import type { WorkflowClient } from '../adapters/temporal/client.ts'
+import type { EndpointOptions } from '../domain/channels/channel.ts'
 import type { WorkflowOptions } from '../domain/temporal/start.ts'
-import type { WebhookOptions } from '../service/channels/change-webhooks.ts'
 import type { EsimOptions } from '../service/orders/make-code.ts'
 import type { ReadRules } from '../service/rules/rules-in-force.ts'
 import type { TicketQuota } from '../service/tickets/ticket-quota.ts'
@@ -35,6 +35,6 @@ export interface InternalOptions extends RouteOptions {
   readonly usage?: UsageOptions
   /** Where eSIM profiles come from. */
   readonly esim: EsimOptions
-  /** How webhooks are kept, and where they may be; left out: no key for secrets, public addresses only. */
-  readonly webhooks?: WebhookOptions
+  /** How endpoints are kept, and where they may be; left out: no key for secrets, public addresses only. */
+  readonly endpoints?: EndpointOptions
 }

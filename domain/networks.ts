@@ -28,6 +28,22 @@ export function isWithin(networks: readonly IpNetwork[], address: string): boole
   return networks.some(([network, bits]) => network.kind() === parsed.kind() && parsed.match(network, bits))
 }
 
+/** The IPv6 range from which IANA assigns addresses of the public internet. */
+const GLOBAL_UNICAST = ipaddr.IPv6.parseCIDR('2000::/3')
+
+/**
+ * Whether an address is one of the public internet. Private, loopback, link-local, shared, translated, mapped, multicast
+ * and reserved ones are not. Source: the special-purpose registries of IANA, as ipaddr.js has them.
+ */
+export function isPublic(address: string): boolean {
+  if (!isAddress(address)) return false
+  const parsed = ipaddr.parse(address)
+  return parsed.range() === 'unicast' && (parsed.kind() === 'ipv4' || parsed.match(GLOBAL_UNICAST))
+}
+
+/** Whether a host is an address, and not a name. @param host of a URL, without brackets */
+export const isAddress = (host: string): boolean => ipaddr.isValid(host)
+
 /** Whether data sent to a host crosses no network. @param host of a URL: a name, or an address with or without brackets */
 export function isThisMachine(host: string): boolean {
   const bare = host.replaceAll(/^\[|\]$/g, '')

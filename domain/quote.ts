@@ -31,7 +31,7 @@ const endOf = (text: string, length: number): string => text.slice(-length).repl
 const SECRETS: readonly (readonly [RegExp, string])[] = [
   // An API key. Its id stays: it opens nothing, and is in the log anyway.
   [/(sim(?:_|%5f)[\da-f]{12}(?:_|%5f))[\w%-]+/gi, '$1…'],
-  // A secret that signs webhooks.
+  // A secret that signs events.
   [/whsec_[\w+/=-]+/g, 'whsec_…'],
   // A path of a link in a mail. The token at its end is a permission.
   [/((?:\/|%2f)n(?:\/|%2f))[^\s"'<>\\]+/gi, '$1…'],

@@ -1,10 +1,10 @@
 /** Converts the settings to options of `service/`. */
 
-import { parseSecretsKeys } from '../domain/channels/parse-secrets-keys.ts'
+import type { EndpointOptions } from '../domain/channels/channel.ts'
 import { parseNetworks } from '../domain/networks.ts'
 import type { WorkflowOptions } from '../domain/temporal/start.ts'
 import { durationMs } from '../domain/time/duration.ts'
-import type { WebhookOptions } from '../service/channels/change-webhooks.ts'
+import { parseSecretsKeys } from '../service/channels/secrets.ts'
 import type { MailOptions } from '../service/channels/send-mails.ts'
 import type { OperatorMailOptions } from '../service/channels/tell-operator.ts'
 import { rulesInForce } from '../service/rules/rules-in-force.ts'
@@ -32,7 +32,7 @@ export const mailOptions = (settings: Settings): MailOptions => ({
   giveUpAfterMs: durationMs(settings.MAIL_GIVE_UP_AFTER),
 })
 
-export const webhookOptions = (settings: Settings): WebhookOptions => ({
+export const endpointOptions = (settings: Settings): EndpointOptions => ({
   secretsKeys: parseSecretsKeys(settings.WEBHOOK_SECRETS_KEY) ?? [],
   allow: parseNetworks(settings.WEBHOOK_ALLOW) ?? [],
 })

@@ -6,11 +6,11 @@
  */
 import { type Static, Type } from 'typebox'
 import { Value } from 'typebox/value'
-import { parseSecretsKeys } from '../domain/channels/parse-secrets-keys.ts'
 import { emailLengthFault } from '../domain/email-length-fault.ts'
 import { parseNetworks } from '../domain/networks.ts'
 import { parseBillingCycle } from '../domain/time/cycle.ts'
 import { DURATION_PATTERN } from '../domain/time/duration.ts'
+import { parseSecretsKeys } from '../service/channels/secrets.ts'
 import { whyInTheClear } from './why-in-the-clear.ts'
 
 const text = (def: string, description: string) => Type.String({ default: def, description })

@@ -15,7 +15,7 @@ import { alertMetrics } from '../process/alert-metrics.ts'
 import { registerClockOffset } from '../process/clock-dependency.ts'
 import type { Dependency } from '../process/health.ts'
 import { createMetrics } from '../process/metrics.ts'
-import { directUrl, evaluationOptions, mailOptions, ticketOptions, webhookOptions } from '../process/options.ts'
+import { directUrl, endpointOptions, evaluationOptions, mailOptions, ticketOptions } from '../process/options.ts'
 import { activateFirstRules, refusedRules } from '../process/rule-files.ts'
 import type { Settings } from '../process/settings.ts'
 import { jobMetrics } from '../process/start-health.ts'
@@ -114,7 +114,7 @@ export async function startWork(options: WorkOptions) {
 
 function handlersFor(options: WorkOptions, mailer: ReturnType<typeof mailChannel>) {
   const { settings, log, store, network, workflowClient, evaluation, alerts, jobs } = options
-  const webhooks = webhookOptions(settings)
+  const endpoints = endpointOptions(settings)
   const noMail = everySoOften((error, silenced) =>
     log.error({ reason: error.message, silenced }, 'no mail can be sent: all wait until the mail server takes them'),
   )
@@ -137,8 +137,8 @@ function handlersFor(options: WorkOptions, mailer: ReturnType<typeof mailChannel
       onTrouble: (response) => noMail(new Error(response)),
       onAccepted: alerts.onAccepted,
     },
-    endpointChannels: endpointChannels({ clock: store.clock, timeoutMs: WEBHOOK_TIMEOUT_MS, allow: webhooks.allow }),
-    webhooks: { ...webhooks, onAttempt: jobs.webhookTried },
+    endpointChannels: endpointChannels({ clock: store.clock, timeoutMs: WEBHOOK_TIMEOUT_MS, allow: endpoints.allow }),
+    webhooks: { ...endpoints, onAttempt: jobs.webhookTried },
     add: options.queues.add,
     onRequestFailed: (workflowId, error) =>
       log.warn({ workflowId, reason: reasonOf(error) }, 'a workflow request failed'),

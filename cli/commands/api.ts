@@ -12,7 +12,7 @@ import { clockDependency, registerClockOffset } from '../../process/clock-depend
 import { createLog } from '../../process/create-log.ts'
 import { databaseDependency, rulesDependency } from '../../process/health.ts'
 import { createMetrics, registerTurns } from '../../process/metrics.ts'
-import { directUrl, ticketQuota, webhookOptions, workflowOptions } from '../../process/options.ts'
+import { directUrl, endpointOptions, ticketQuota, workflowOptions } from '../../process/options.ts'
 import type { Settings } from '../../process/settings.ts'
 import { startPresence } from '../../process/start-presence.ts'
 import { everySoOften } from '../../process/until-done.ts'
@@ -72,7 +72,7 @@ async function runApi(settings: Settings, log: Logger): Promise<Running> {
     workflowOptions: workflowOptions(settings),
     usage: { maxAgeMs: durationMs(settings.USAGE_MAX_AGE) },
     esim: { smdpHost: settings.ESIM_SMDP_HOST, iccidPrefix: settings.ESIM_ICCID_PREFIX },
-    webhooks: webhookOptions(settings),
+    endpoints: endpointOptions(settings),
     host: settings.HOST,
     port: settings.PORT,
     internalHost: settings.INTERNAL_HOST,

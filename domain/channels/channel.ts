@@ -1,4 +1,5 @@
 /** Channels: ways by which facts leave the service. */
+import type { IpNetwork } from '../networks.ts'
 
 /**
  * What came of an attempt to send.
@@ -26,6 +27,13 @@ export interface Channel<Fact, Target, Body> {
   readonly render: (facts: readonly Fact[]) => Body
   /** Makes one attempt. Never rejects. @param id the same for each attempt */
   readonly send: (body: Body, to: Target, id: string) => Promise<Attempt>
+}
+
+export interface EndpointOptions {
+  /** Keys of the secrets at rest: the first seals, all open. Empty: secrets are stored unsealed. */
+  readonly secretsKeys: readonly Buffer[]
+  /** Networks that are not public, but allowed for endpoints. */
+  readonly allow: readonly IpNetwork[]
 }
 
 /** A tenant's endpoint, as a channel reaches it. */

@@ -1,6 +1,6 @@
 /** Webhooks: a tenant's HTTPS endpoints. Source: decision 0047. */
 import { type Static, Type } from 'typebox'
-import type { IpNetwork } from '../networks.ts'
+import { type IpNetwork, isPublic, isWithin } from '../networks.ts'
 import { WEBHOOK_EVENTS, type WebhookEventType } from '../notifications/event.ts'
 import { pageQuery } from '../page.ts'
 import { Id, Instant, Label, nullable, optional, strictObject, Text } from '../schema.ts'
@@ -89,7 +89,7 @@ const UNSEEN = /[\p{C}\p{Z}]/u
 
 /**
  * Why a URL cannot be that of a webhook; undefined if it can. Checked when it is registered, and before each attempt.
- * Addresses are for `mayReach`.
+ * Addresses are for {@link mayReach}.
  *
  * @param allow networks that the operator allows; if there are some, http is accepted too
  */
@@ -112,3 +112,12 @@ export function whyNotUrl(text: string, allow: readonly IpNetwork[]): string | u
 
 /** The host of a URL, without the brackets of an IPv6 address. */
 export const hostOf = (url: string): string => new URL(url).hostname.replaceAll(/^\[|\]$/g, '')
+
+/**
+ * Whether a webhook may be sent to an address: by https to the public internet, and by http and https to the networks
+ * that the operator allows. Checked when a webhook is registered, and for each address before a connection.
+ *
+ * @param protocol `https:` or `http:`
+ */
+export const mayReach = (protocol: string, address: string, allow: readonly IpNetwork[]): boolean =>
+  (protocol === 'https:' && isPublic(address)) || isWithin(allow, address)

@@ -1,9 +1,10 @@
 /** Registers webhooks, and changes them. */
 
-import { isAddress, mayReach } from '../../domain/channels/addresses.ts'
+import type { EndpointOptions } from '../../domain/channels/channel.ts'
 import {
   hostOf,
   MOST_WEBHOOKS,
+  mayReach,
   type NewWebhook,
   ROTATION_MS,
   type WebhookSecret,
@@ -11,7 +12,7 @@ import {
 } from '../../domain/channels/webhook.ts'
 import { EventSeverity, EventType } from '../../domain/codes.ts'
 import { ServiceError } from '../../domain/errors.ts'
-import type { IpNetwork } from '../../domain/networks.ts'
+import { isAddress } from '../../domain/networks.ts'
 import { noteChange } from '../../store/audit.ts'
 import { insertEvent } from '../../store/events.ts'
 import { insertedId } from '../../store/inserted-id.ts'
@@ -31,13 +32,6 @@ import {
 } from './rows/webhooks.ts'
 import { newSecret, seal } from './secrets.ts'
 
-export interface WebhookOptions {
-  /** Keys of the secrets at rest: the first seals, all open. Empty: secrets are stored unsealed. */
-  readonly secretsKeys: readonly Buffer[]
-  /** Networks that are not public, but allowed for webhooks. */
-  readonly allow: readonly IpNetwork[]
-}
-
 type WebhookRef = { id: number }
 
 /**
@@ -46,7 +40,7 @@ type WebhookRef = { id: number }
  * @returns the secret that signs its events; shown only here
  * @throws ServiceError `invalid_request`, `webhook_limit`
  */
-export async function addWebhook(tx: TenantTx, ask: NewWebhook, options: WebhookOptions): Promise<WebhookSecret> {
+export async function addWebhook(tx: TenantTx, ask: NewWebhook, options: EndpointOptions): Promise<WebhookSecret> {
   const why = whyNotUrl(ask.url, options.allow) ?? whyNotHost(ask.url, options)
   if (why !== undefined) {
     throw new ServiceError('invalid_request', `url: ${why}`, { errors: [{ pointer: '/url', detail: why }] })
@@ -64,7 +58,7 @@ export async function addWebhook(tx: TenantTx, ask: NewWebhook, options: Webhook
 }
 
 /** An address in the URL is known now; those of a name are looked at whenever it is connected to. */
-function whyNotHost(url: string, { allow }: WebhookOptions): string | undefined {
+function whyNotHost(url: string, { allow }: EndpointOptions): string | undefined {
   const { protocol } = new URL(url)
   const host = hostOf(url)
   if (!isAddress(host) || mayReach(protocol, host, allow)) return undefined
@@ -78,7 +72,7 @@ function whyNotHost(url: string, { allow }: WebhookOptions): string | undefined 
  * @returns the new secret; shown only here
  * @throws ServiceError `webhook_not_found`
  */
-export async function rotateWebhook(tx: TenantTx, id: number, options: WebhookOptions): Promise<WebhookSecret> {
+export async function rotateWebhook(tx: TenantTx, id: number, options: EndpointOptions): Promise<WebhookSecret> {
   const webhook = await lockedWebhook(tx, id)
   const secret = newSecret()
   const until = new Date(tx.now.getTime() + ROTATION_MS)

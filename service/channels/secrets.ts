@@ -14,6 +14,24 @@ const SECRET_BYTES = 32
 /** A new secret, as its receiver gets it. */
 export const newSecret = (): string => `whsec_${randomBytes(SECRET_BYTES).toString('base64')}`
 
+/** Of AES-256. */
+const KEY_BYTES = 32
+
+/**
+ * Reads keys of 32 bytes in base64, with commas between them.
+ *
+ * @returns undefined if one of them is none; no keys for an empty text
+ */
+export function parseSecretsKeys(text: string): readonly Buffer[] | undefined {
+  const words = text
+    .split(',')
+    .map((word) => word.trim())
+    .filter((word) => word !== '')
+  const keys = words.map((word) => Buffer.from(word, 'base64'))
+  const isKey = (key: Buffer, n: number) => key.length === KEY_BYTES && key.toString('base64') === words[n]
+  return keys.every(isKey) ? keys : undefined
+}
+
 /** Names a key without disclosing it. */
 const nameOf = (key: Buffer): string => createHash('sha256').update(key).digest('hex').slice(0, 8)
 

@@ -1,5 +1,5 @@
 /** Sends due events to an endpoint. */
-import type { EndpointChannels, Outcome } from '../../domain/channels/channel.ts'
+import type { EndpointChannels, EndpointOptions, Outcome } from '../../domain/channels/channel.ts'
 import { pausedUntil, WEBHOOK_RETRIES, WEBHOOK_TRIED_MS } from '../../domain/channels/retry.ts'
 import type { Webhook } from '../../domain/channels/webhook.ts'
 import { EventSeverity, EventType } from '../../domain/codes.ts'
@@ -10,9 +10,7 @@ import { claimEvents, giveUpDeliveries, noteAttempt } from './rows/deliveries.ts
 import { endPause, noteWarned, pauseWebhook, readWebhook, writeDisabled } from './rows/webhooks.ts'
 import { open } from './secrets.ts'
 
-export interface SendOptions {
-  /** As in `WebhookOptions`. */
-  readonly secretsKeys: readonly Buffer[]
+export interface SendOptions extends Pick<EndpointOptions, 'secretsKeys'> {
   /** Called after each attempt. */
   readonly onAttempt?: (outcome: Outcome) => void
 }

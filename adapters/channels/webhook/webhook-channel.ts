@@ -9,10 +9,9 @@ import { lookup as dnsLookup, type LookupAddress } from 'node:dns'
 import http from 'node:http'
 import https from 'node:https'
 import type { LookupFunction } from 'node:net'
-import { isAddress, mayReach } from '../../../domain/channels/addresses.ts'
 import type { Attempt, EndpointChannel, Outcome } from '../../../domain/channels/channel.ts'
-import { hostOf, whyNotUrl } from '../../../domain/channels/webhook.ts'
-import type { IpNetwork } from '../../../domain/networks.ts'
+import { hostOf, mayReach, whyNotUrl } from '../../../domain/channels/webhook.ts'
+import { type IpNetwork, isAddress } from '../../../domain/networks.ts'
 
 /** A signed request. */
 export interface WebhookMessage {

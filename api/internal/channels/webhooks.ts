@@ -1,4 +1,5 @@
 import { Type } from 'typebox'
+import type { EndpointOptions } from '../../../domain/channels/channel.ts'
 import { DeliveryQuery, NewWebhook, Webhook, WebhookDelivery, WebhookSecret } from '../../../domain/channels/webhook.ts'
 import { PageQuery, pageOf } from '../../../domain/page.ts'
 import { Id, IdResponse } from '../../../domain/schema.ts'
@@ -11,7 +12,6 @@ import {
   replayDelivery,
   rotateWebhook,
   testWebhook,
-  type WebhookOptions,
 } from '../../../service/channels/change-webhooks.ts'
 import { pageOfDeliveries } from '../../../service/channels/rows/deliveries.ts'
 import { pageOfWebhooks } from '../../../service/channels/rows/webhooks.ts'
@@ -21,7 +21,7 @@ import type { InternalOptions } from '../../options.ts'
 
 const WebhookParams = Type.Object({ id: Id('Webhook') })
 const DeliveryParams = Type.Object({ id: Id('Webhook'), deliveryId: Id('Delivery') })
-const PUBLIC_ONLY: WebhookOptions = { secretsKeys: [], allow: [] }
+const PUBLIC_ONLY: EndpointOptions = { secretsKeys: [], allow: [] }
 
 const route = declareRoutes<InternalOptions>('Webhooks')
 
@@ -43,7 +43,7 @@ export const webhookRoutes = [
     body: NewWebhook,
     response: { 201: WebhookSecret },
     secret: true,
-    change: (tx, { body }, { webhooks = PUBLIC_ONLY }) => addWebhook(tx, body, webhooks),
+    change: (tx, { body }, { endpoints = PUBLIC_ONLY }) => addWebhook(tx, body, endpoints),
   }),
   route('POST', '/webhooks/:id/rotate', {
     operationId: 'rotateWebhook',
@@ -53,7 +53,7 @@ export const webhookRoutes = [
     params: WebhookParams,
     response: { 201: WebhookSecret },
     secret: true,
-    change: (tx, { params }, { webhooks = PUBLIC_ONLY }) => rotateWebhook(tx, params.id, webhooks),
+    change: (tx, { params }, { endpoints = PUBLIC_ONLY }) => rotateWebhook(tx, params.id, endpoints),
   }),
   route('POST', '/webhooks/:id/test', {
     operationId: 'testWebhook',

@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { Webhook } from 'standardwebhooks'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { endpointChannels } from '../../../adapters/channels/index.ts'
-import type { EndpointChannel, EndpointChannels } from '../../../domain/channels/channel.ts'
+import type { EndpointChannel, EndpointChannels, EndpointOptions } from '../../../domain/channels/channel.ts'
 import type { NewWebhook } from '../../../domain/channels/webhook.ts'
 import { parseNetworks } from '../../../domain/networks.ts'
 import type { WebhookEvent } from '../../../domain/notifications/event.ts'
@@ -14,7 +14,6 @@ import {
   replayDelivery,
   rotateWebhook,
   testWebhook,
-  type WebhookOptions,
 } from '../../../service/channels/change-webhooks.ts'
 import { forgetWebhookEvents, pageOfDeliveries, webhooksDue } from '../../../service/channels/rows/deliveries.ts'
 import { pageOfWebhooks } from '../../../service/channels/rows/webhooks.ts'
@@ -28,7 +27,7 @@ import { aHarness } from '../harness.ts'
 
 // The reference library refuses what is older than five minutes.
 const store = await aStore(new Date().toISOString())
-const OPTIONS: WebhookOptions = { secretsKeys: [Buffer.alloc(32, 1)], allow: parseNetworks('127.0.0.1/32') ?? [] }
+const OPTIONS: EndpointOptions = { secretsKeys: [Buffer.alloc(32, 1)], allow: parseNetworks('127.0.0.1/32') ?? [] }
 const [SECOND, MINUTE, HOUR] = [1000, 60_000, 3_600_000]
 const TURN_MS = 5000
 

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
-import { isPublic, mayReach } from '../../../domain/channels/addresses.ts'
-import { whyNotUrl } from '../../../domain/channels/webhook.ts'
-import { parseNetworks } from '../../../domain/networks.ts'
+import { mayReach, whyNotUrl } from '../../../domain/channels/webhook.ts'
+import { isPublic, parseNetworks } from '../../../domain/networks.ts'
 
 test.each([
   ['93.184.215.14', true],
