@@ -1,5 +1,5 @@
 import { Tenant, TenantBillingEmail, TenantName, TenantResponse } from '../../domain/tenants/tenant.ts'
-import { changeBillingAddress } from '../../service/channels/change-billing-address.ts'
+import { changeBillingAddress } from '../../service/channels/change-addresses.ts'
 import { changeTenant } from '../../service/tenants/change-tenant.ts'
 import { findTenant } from '../../service/tenants/rows/tenants.ts'
 import { declareRoutes } from '../http/declare-routes.ts'

@@ -1,4 +1,7 @@
-/** Kinds and states of mails. */
+/** Mails: their kinds, states and fields. */
+import { type Static, Type } from 'typebox'
+import { pageQuery } from '../page.ts'
+import { Instant, nullable, strictObject, Text } from '../schema.ts'
 
 /**
  * The content of a mail. `cause`: notices of one cause. `joined`: several causes. `digest`: all causes, in a storm.
@@ -6,4 +9,80 @@
  */
 export type MailKind = 'cause' | 'joined' | 'digest' | 'grouped' | 'summary'
 
-export type MailStatus = 'pending' | 'sent' | 'failed'
+const STATUSES = ['pending', 'sent', 'failed'] as const
+export type MailStatus = (typeof STATUSES)[number]
+
+/** A mail in a list. */
+export const MailInfo = strictObject({
+  id: Text('Message-ID', '<0192f4c1-7d3a-7b52@simherd.example>'),
+  recipient: Type.String(),
+  subject: Type.String({ description: 'Empty until it was rendered' }),
+  status: Type.Unsafe<MailStatus>({ type: 'string', enum: [...STATUSES] }),
+  attempts: Type.Integer({ minimum: 0 }),
+  response: nullable(Type.String({ description: "The server's last word" })),
+  createdAt: Instant('When its notices were put together'),
+  sentAt: nullable(Instant('When the server took it')),
+  keys: Type.Array(Type.String(), {
+    description: 'Alert key and kind of each notice in it; in the list of mails the first 100',
+  }),
+})
+export type MailInfo = Static<typeof MailInfo>
+
+const DETAIL = {
+  ...MailInfo.properties,
+  resends: nullable(Text('Message-ID of the mail that it sends again', '<0192f4c1-7d3a-7b52@simherd.example>')),
+  body: nullable(
+    strictObject(
+      {
+        text: Type.String({ description: 'Its plain text part' }),
+        html: Type.String({ description: 'Its HTML part' }),
+        headers: Type.Record(Type.String(), Type.String(), {
+          description: 'Headers by name, beside From, To, Subject, Date and Message-ID',
+        }),
+        attachments: Type.Array(
+          strictObject({
+            filename: Text('File name', 'statement-2026-11.csv'),
+            contentType: Text('Media type', 'text/csv; charset=utf-8'),
+          }),
+        ),
+      },
+      { description: 'What it says, as it is sent; null where it was not rendered yet, or is no longer kept' },
+    ),
+  ),
+}
+/** A mail with its body. */
+export const MailDetail = strictObject(DETAIL, {
+  examples: [
+    {
+      id: '<0192f4c1-7d3a-7b52@simherd.example>',
+      recipient: 'billing@meadow.example',
+      subject: 'meter-012 over its limit (100.18 of 100 MB): suspended',
+      status: 'sent',
+      attempts: 1,
+      response: '250 OK',
+      createdAt: '2026-11-20T12:00:30.000Z',
+      sentAt: '2026-11-20T12:00:31.000Z',
+      keys: ['sim-overage/sim/12/2026-11/fired'],
+      resends: null,
+      body: {
+        text: 'Critical: meter-012 is 180 kB over its limit',
+        html: '<p>Critical: meter-012 is 180 kB over its limit</p>',
+        headers: { 'Auto-Submitted': 'auto-generated' },
+        attachments: [],
+      },
+    },
+  ],
+})
+export type MailDetail = Static<typeof MailDetail>
+
+export const MailQuery = Type.Object({
+  status: Type.Optional(
+    Type.Unsafe<MailStatus>({
+      type: 'string',
+      enum: [...STATUSES],
+      description: 'Only these; failed ones were given up',
+    }),
+  ),
+  ...pageQuery,
+})
+export type MailQuery = Static<typeof MailQuery>

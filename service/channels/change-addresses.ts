@@ -1,4 +1,4 @@
-/** Adds and changes addresses for a tenant's mails. The billing address is the tenant's: `changeBillingAddress`. */
+/** Adds and changes addresses for a tenant's mails. The billing address is the tenant's. */
 
 import { type Address, MOST_ADDRESSES, type NewAddress } from '../../domain/channels/address.ts'
 import { EventSeverity, EventType } from '../../domain/codes.ts'
@@ -6,8 +6,10 @@ import { ServiceError } from '../../domain/errors.ts'
 import { noteChange } from '../../store/audit.ts'
 import { insertEvent } from '../../store/events.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
+import { changeTenant } from '../tenants/change-tenant.ts'
 import { findTenant } from '../tenants/rows/tenants.ts'
 import {
+  changeBilling,
   deleteAddress,
   deleteOtherBilling,
   insertAddress,
@@ -16,6 +18,7 @@ import {
   writeCleared,
   writeConfirmed,
 } from './rows/addresses.ts'
+import { tryAgain } from './rows/mails.ts'
 
 type AddressRef = { id: number }
 
@@ -84,6 +87,23 @@ export async function removeAddress(tx: TenantTx, id: number): Promise<AddressRe
   await deleteAddress(tx, id)
   await noteChange(tx, { subject: 'address', id, before: { kind, email, level, rules }, after: null })
   await recordChange(tx, `${email} gets no ${WORDS[kind]} any more`)
+  return { id }
+}
+
+const REFUSED_KEPT_MS = 30 * 86_400_000
+
+/**
+ * Changes the tenant's billing e-mail. Later mails go to the new address. So do mails of the last month given up
+ * because the previous address was refused. The previous one is kept as an address until the new one is confirmed.
+ *
+ * @throws ServiceError `tenant_not_found`
+ */
+export async function changeBillingAddress(tx: TenantTx, billingEmail: string): Promise<{ readonly id: string }> {
+  const { id, billingEmail: before } = await changeTenant(tx, 'billingEmail', billingEmail)
+  if (before !== billingEmail) {
+    await changeBilling(tx, before, billingEmail)
+    await tryAgain(tx, { refusedSince: new Date(tx.now.getTime() - REFUSED_KEPT_MS) })
+  }
   return { id }
 }
 

@@ -2,7 +2,7 @@ import { ServiceError } from '../../domain/errors.ts'
 import { noteChange } from '../../store/audit.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
 import { copyBody } from './rows/bodies.ts'
-import { insertResent, mailStatus } from './rows/mails.ts'
+import { insertResent, mailStatus, tryAgain } from './rows/mails.ts'
 
 /**
  * Sends the same mail again, as a new mail with a new Message-ID, to the tenant's present billing address.
@@ -22,4 +22,19 @@ export async function resendMail(tx: TenantTx, id: string): Promise<{ id: string
   }
   await noteChange(tx, { subject: 'mail', id: newId, before: null, after: { resends: id } })
   return { id: newId }
+}
+
+/**
+ * Retries a given-up mail, at the tenant's present billing address.
+ *
+ * @throws ServiceError `mail_not_found`; `mail_not_failed` if it was sent, or still is tried
+ */
+export async function retryMail(tx: TenantTx, id: string): Promise<{ id: string }> {
+  if ((await tryAgain(tx, { id })) === 0) {
+    const status = await mailStatus(tx, id)
+    if (status === undefined) throw new ServiceError('mail_not_found', `There is no mail ${id}.`)
+    throw new ServiceError('mail_not_failed', `Mail ${id} is ${status}.`)
+  }
+  await noteChange(tx, { subject: 'mail', id, before: { status: 'failed' }, after: { status: 'pending' } })
+  return { id }
 }

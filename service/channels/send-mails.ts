@@ -19,8 +19,7 @@ import { attachmentsOf, type Render, type Rendering, renderBody } from './render
 import { markBad, markWell } from './rows/addresses.ts'
 import { findBody, insertBody } from './rows/bodies.ts'
 import { type ClaimedMail, claimMail, noteAttempt } from './rows/deliveries.ts'
-import { insertMail, putOffMails, settleMailWork } from './rows/mails.ts'
-import { type NoticeWait, noticeWaits } from './rows/notice-waits.ts'
+import { insertMail, type NoticeWait, noticeWaits, putOffMails, settleMailWork } from './rows/mails.ts'
 
 /** How mails are tried. */
 export interface MailOptions extends MailRetries {

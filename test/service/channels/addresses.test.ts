@@ -1,8 +1,13 @@
 import { describe, expect, test } from 'vitest'
 import type { NewAddress } from '../../../domain/channels/address.ts'
 import { LogLevel } from '../../../domain/codes.ts'
-import { addAddress, clearAddress, confirmAddress, removeAddress } from '../../../service/channels/change-addresses.ts'
-import { changeBillingAddress } from '../../../service/channels/change-billing-address.ts'
+import {
+  addAddress,
+  changeBillingAddress,
+  clearAddress,
+  confirmAddress,
+  removeAddress,
+} from '../../../service/channels/change-addresses.ts'
 import { recipientsOf } from '../../../service/channels/recipients-of.ts'
 import { markBad, readAddresses } from '../../../service/channels/rows/addresses.ts'
 import { aStore } from '../../setup/estate.ts'

@@ -1,8 +1,7 @@
 /** Which addresses a mail reaches beside the billing address. */
 import { describe, expect, test } from 'vitest'
 import { LogLevel } from '../../../domain/codes.ts'
-import { addAddress, confirmAddress, removeAddress } from '../../../service/channels/change-addresses.ts'
-import { changeBillingAddress } from '../../../service/channels/change-billing-address.ts'
+import { addAddress, changeBillingAddress, confirmAddress, removeAddress } from '../../../service/channels/change-addresses.ts'
 import { readAddresses } from '../../../service/channels/rows/addresses.ts'
 import { aStore } from '../../setup/estate.ts'
 import { anAlert } from '../../unit/channels/notifications.ts'
