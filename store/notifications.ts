@@ -112,9 +112,12 @@ export async function takeBackNotifications(tx: TenantTx, keys: readonly string[
   return new Set(rows.map(({ key }) => key))
 }
 
-export interface WaitingNotification {
+export interface StoredNotification {
   readonly id: number
   readonly body: Notification
+}
+
+export interface WaitingNotification extends StoredNotification {
   readonly dueAt: Date
   readonly createdAt: Date
   /** Of the SIM or pool that it is about; null outside pools. */
@@ -171,8 +174,8 @@ export async function resumeNotifications(tx: TenantTx, at: Date): Promise<void>
 }
 
 /** The notifications of a mail, oldest first. */
-export async function notificationsOf(tx: TenantTx, mailId: string): Promise<{ id: number; body: Notification }[]> {
-  const { rows } = await sql<{ id: number; body: Notification }>`
+export async function notificationsOf(tx: TenantTx, mailId: string): Promise<StoredNotification[]> {
+  const { rows } = await sql<StoredNotification>`
     select id, body from notifications where tenant_id = ${mine} and mail_id = ${mailId} order by id`.execute(tx.q)
   return rows
 }

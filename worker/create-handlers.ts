@@ -18,8 +18,6 @@ import { type Store, withLongTimeout } from '../store/tenancy.ts'
 
 /** A tenant's turn. After it, others have theirs. */
 const TURN_MS = 200
-/** An endpoint's turn; one attempt may take longer. */
-const WEBHOOK_TURN_MS = 5000
 
 export interface HandlerOptions {
   readonly store: Store
@@ -69,7 +67,7 @@ export function createHandlers(options: HandlerOptions): Handlers {
     workflows: measured(() => carryOutWorkflowRequests(store, door, options)),
     webhooks: measured(async ({ tenantId, webhookId }) => {
       const job = { tenantId, webhookId }
-      const isLeft = await sendWebhooks(store, options.endpointChannels, options.webhooks, job, WEBHOOK_TURN_MS)
+      const isLeft = await sendWebhooks(store, options.endpointChannels, options.webhooks, job)
       if (isLeft) await options.add([{ queue: 'webhooks', ...job }])
     }),
   }

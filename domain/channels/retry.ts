@@ -95,9 +95,13 @@ export interface NextStep extends Omit<PastAttempts, 'attempts'> {
 /**
  * Decides the next step of a delivery.
  *
- * @param askedMs the pause requested by the target
+ * @param options.askedMs the pause requested by the target
  */
-export function nextStep(outcome: Outcome, tried: PastAttempts, now: Date, retries: Retries, askedMs = 0): NextStep {
+export function nextStep(
+  outcome: Outcome,
+  tried: PastAttempts,
+  { retries, now, askedMs = 0 }: { readonly retries: Retries; readonly now: Date; readonly askedMs?: number },
+): NextStep {
   const since = {
     triedSince: tried.triedSince ?? (outcome === 'later' ? now : null),
     refusedAt: tried.refusedAt ?? (outcome === 'gone' ? now : null),

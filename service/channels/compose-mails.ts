@@ -9,14 +9,19 @@ import type { AlertNotification, Notification } from '../../domain/notifications
 import { mailWaits } from '../../domain/notifications/waits.ts'
 import { cycleAt } from '../../domain/time/cycle.ts'
 import { type OpenSilence, quietOf } from '../../rules/alerts/quiet.ts'
-import { putOffNotifications, type WaitingNotification, waitingNotifications } from '../../store/notifications.ts'
+import {
+  putOffNotifications,
+  type StoredNotification,
+  type WaitingNotification,
+  waitingNotifications,
+} from '../../store/notifications.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
 import { openSilences } from '../alerts/rows/silences.ts'
 import { findTenant } from '../tenants/rows/tenants.ts'
 import { tenantSettings } from '../usage/rows/cycles.ts'
-import { addressingOf, type CopyTo } from './addressing.ts'
 import { planMails, type Waiting } from './plan-mails.ts'
-import { type Render, renderBody } from './render-body.ts'
+import { idsOf, type Render, renderBody } from './render-body.ts'
+import { addressingOf, type CopyTo } from './recipients-of.ts'
 import { readAddresses } from './rows/addresses.ts'
 import { forgetBodies, insertBody } from './rows/bodies.ts'
 import { insertCopy, insertMail, lockMailWork, mailsSince } from './rows/mails.ts'
@@ -33,7 +38,8 @@ export async function composeMails(tx: TenantTx, render: Render): Promise<void> 
   if (recipient === '') return
   const now = tx.now.getTime()
   const { loud, silenced } = bySilence(await waitingNotifications(tx, MOST_AT_ONCE), await openSilences(tx))
-  const waits = await waitsOf(tx)
+  const { startsAt, endsAt } = cycleAt((await tenantSettings(tx)).billingCycle, now)
+  const waits = mailWaits(endsAt - startsAt)
   const past = await mailsSince(tx, new Date(now - waits.stormMs))
   const plan = planMails(loud.map(waitingOf), past, waits, now)
   await putOffNotifications(tx, [...silenced, ...plan.putOff])
@@ -69,11 +75,6 @@ const waitingOf = ({ id, body, dueAt, createdAt }: WaitingNotification): Waiting
   createdAt: createdAt.getTime(),
 })
 
-async function waitsOf(tx: TenantTx) {
-  const { startsAt, endsAt } = cycleAt((await tenantSettings(tx)).billingCycle, tx.now.getTime())
-  return mailWaits(endsAt - startsAt)
-}
-
 interface Mailing {
   /** The tenant's billing address. */
   readonly recipient: string
@@ -92,44 +93,24 @@ async function compose(
   { recipient, kind, addresses }: Mailing,
   parts: readonly Waiting[],
 ): Promise<void> {
-  const { rendered, faulty } = await renderBody(
-    tx,
-    render,
-    parts.map(({ body }) => body),
-  )
-  const idsOf = (isFaulty: boolean) => parts.flatMap(({ id }, n) => (faulty[n] === isFaulty ? [id] : []))
-  const { main, copies } = addressingOf(
-    addresses,
-    recipient,
-    parts.map(({ body }) => body),
-  )
+  const { rendered, good, faulty } = await renderBody(tx, render, parts)
+  const { main, copies } = addressingOf(addresses, recipient, parts)
   const mail = { recipient: main?.email ?? recipient, addressId: main?.id ?? null, kind }
-  const mailId = await insertMail(tx, mail, idsOf(false))
+  const mailId = await insertMail(tx, mail, idsOf(good))
   if ('body' in rendered) {
     await insertBody(tx, mailId, rendered.body)
-    await copyTo(
-      tx,
-      render,
-      { mailId, copies },
-      parts.filter((_, n) => faulty[n] === false),
-    )
+    if (copies.length > 0) await copyTo(tx, render, { mailId, copies }, good)
   }
-  const left = idsOf(true)
-  if (left.length > 0) await insertMail(tx, mail, left)
+  if (faulty.length > 0) await insertMail(tx, mail, idsOf(faulty))
 }
 
 async function copyTo(
   tx: TenantTx,
   render: Render,
   { mailId, copies }: { readonly mailId: string; readonly copies: readonly CopyTo[] },
-  parts: readonly Waiting[],
+  parts: readonly StoredNotification[],
 ): Promise<void> {
-  if (copies.length === 0) return
-  const { rendered } = await renderBody(
-    tx,
-    (notifications) => render(notifications, true),
-    parts.map(({ body }) => body),
-  )
+  const { rendered } = await renderBody(tx, (notifications) => render(notifications, true), parts)
   if ('error' in rendered) return
   for (const copy of copies) await insertCopy(tx, mailId, copy, rendered.body)
 }

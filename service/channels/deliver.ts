@@ -59,7 +59,7 @@ async function attempt<Tx extends TenantTx | PlatformTx, Delivery extends PastAt
   const { retryAfter = null, response, ...attempted } = await send(delivery)
   const after = await within((tx) => {
     const askedMs = retryAfterMs(retryAfter, tx.now.getTime(), LONGEST_ASKED_MS) ?? 0
-    const step = nextStep(attempted.outcome, delivery, tx.now, retries, askedMs)
+    const step = nextStep(attempted.outcome, delivery, { retries, now: tx.now, askedMs })
     return settle(tx, delivery, { ...step, ...attempted, response: storable(response), askedMs })
   })
   after?.()

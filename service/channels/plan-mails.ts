@@ -2,12 +2,10 @@
 
 import type { MailKind } from '../../domain/channels/mail.ts'
 import { causeOf } from '../../domain/notifications/cause.ts'
-import type { Notification } from '../../domain/notifications/notification.ts'
 import type { MailWaits } from '../../domain/notifications/waits.ts'
+import type { StoredNotification } from '../../store/notifications.ts'
 
-export interface Waiting {
-  readonly id: number
-  readonly body: Notification
+export interface Waiting extends StoredNotification {
   readonly dueAt: number
   readonly createdAt: number
 }

@@ -1,8 +1,41 @@
-/** Decides the recipients of a mail. Pure. Source: decision 0048. */
+/** Decides which addresses a mail goes to. Pure. Source: decision 0048. */
 
 import type { Address } from '../../domain/channels/address.ts'
-import type { LogLevel } from '../../domain/codes.ts'
+import { LogLevel } from '../../domain/codes.ts'
 import { fitsPattern } from '../../rules/engine/match.ts'
+import type { StoredNotification } from '../../store/notifications.ts'
+
+export type Recipient = Pick<Address, 'id' | 'email'>
+
+/** An address other than that of billing. */
+export interface CopyTo extends Recipient {
+  readonly id: number
+}
+
+/**
+ * The mail itself goes to the billing address; an escalation goes to the first address for escalations. The other
+ * addresses get copies.
+ *
+ * @param addresses all of the tenant's
+ * @returns main: null for the tenant's billing address at the time of sending
+ */
+export function addressingOf(
+  addresses: readonly Address[],
+  billingEmail: string,
+  parts: readonly StoredNotification[],
+): { readonly main: Recipient | null; readonly copies: readonly CopyTo[] } {
+  const notifications = parts.map(({ body }) => body)
+  const to = recipientsOf(addresses, {
+    level: notifications.reduce<LogLevel>((most, { level }) => (level > most ? level : most), LogLevel.Info),
+    rules: notifications.flatMap((told) => (told.kind === 'summary' ? [] : [told.rule.name])),
+    isEscalation: notifications.length > 0 && notifications.every(({ kind }) => kind === 'escalated'),
+  })
+  const isBilling = ({ email }: Recipient) => email.toLowerCase() === billingEmail.toLowerCase()
+  const [first] = to
+  const main = first === undefined || to.some(isBilling) ? null : first
+  const others = to.filter((one) => one !== main && !isBilling(one))
+  return { main, copies: others.flatMap(({ id, email }) => (id === null ? [] : [{ id, email }])) }
+}
 
 /** The properties of a mail that decide its recipients. */
 export interface AddressedMail {
@@ -14,8 +47,6 @@ export interface AddressedMail {
   readonly isEscalation?: boolean
 }
 
-export type Recipient = Pick<Address, 'id' | 'email'>
-
 /**
  * The recipients of a mail, billing first: each address once, none that servers refuse. Each gets a separate mail and
  * does not see the others.
@@ -26,11 +57,12 @@ export type Recipient = Pick<Address, 'id' | 'email'>
  * @param addresses all of the tenant's, its billing address included
  */
 export function recipientsOf(addresses: readonly Address[], mail: AddressedMail): Recipient[] {
-  const kindIs = (kind: Address['kind']) => (address: Address) => address.kind === kind
-  const escalated = mail.isEscalation === true ? wellAmong(addresses.filter(kindIs('escalation'))) : []
+  const { isEscalation = false } = mail
+  const ofKind = (kind: Address['kind']) => addresses.filter((address) => address.kind === kind)
+  const escalated = isEscalation ? wellAmong(ofKind('escalation')) : []
   if (escalated.length > 0) return escalated
-  const copies = addresses.filter((address) => address.kind === 'copy' && fits(address, mail))
-  return wellAmong([...addresses.filter(kindIs('billing')), ...(mail.isEscalation === true ? [] : copies)])
+  const copies = isEscalation ? [] : ofKind('copy').filter((address) => fits(address, mail))
+  return wellAmong([...ofKind('billing'), ...copies])
 }
 
 const fits = ({ level, rules }: Address, mail: AddressedMail): boolean =>
@@ -39,12 +71,8 @@ const fits = ({ level, rules }: Address, mail: AddressedMail): boolean =>
 /** The well addresses, each once. An address bad in one role is bad in all. */
 function wellAmong(addresses: readonly Address[]): Recipient[] {
   const bad = new Set(addresses.filter(({ badSince }) => badSince !== null).map(keyOf))
-  const once = new Map<string, Recipient>()
-  for (const address of addresses) {
-    const key = keyOf(address)
-    if (!bad.has(key) && !once.has(key)) once.set(key, { id: address.id, email: address.email })
-  }
-  return [...once.values()]
+  const well = addresses.filter((address) => !bad.has(keyOf(address)))
+  return [...Map.groupBy(well, keyOf).values()].flatMap((same) => same.slice(0, 1).map(({ id, email }) => ({ id, email })))
 }
 
-const keyOf = ({ email }: Pick<Address, 'email'>): string => email.toLowerCase()
+const keyOf = ({ email }: Address): string => email.toLowerCase()

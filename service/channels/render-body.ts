@@ -1,13 +1,16 @@
 /** Renders the text of a mail, and completes it when it is sent. */
+import { stringify } from 'csv-stringify/sync'
 import type { MailChannel } from '../../adapters/channels/mail/mail-channel.ts'
 import type { Mail, MailAttachment } from '../../adapters/channels/mail/render-mail.ts'
+import { LogLevel, labelOf } from '../../domain/codes.ts'
+import { CSV_FORMAT, neutralised } from '../../domain/files/spreadsheet.ts'
 import { MOST_SUBJECTS, NOTICES_FILE } from '../../domain/notifications/cause.ts'
-import type { Notification, SummaryNotification } from '../../domain/notifications/notification.ts'
+import type { AlertNotification, Notification, SummaryNotification } from '../../domain/notifications/notification.ts'
 import { storable } from '../../domain/text.ts'
+import type { StoredNotification } from '../../store/notifications.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
 import { pageOfLines, statementTotals } from '../month-end/rows/statements.ts'
 import { statementCsv } from '../month-end/statement-csv.ts'
-import { noticesCsv } from './notices-csv.ts'
 import type { MailBody, StoredAttachment } from './rows/bodies.ts'
 
 export type Render = MailChannel['render']
@@ -18,25 +21,25 @@ export type Rendering = { readonly body: MailBody } | { readonly error: unknown 
 /** The most statement lines attached to a mail: about three megabytes, a size that mail servers accept. */
 const MOST_ATTACHED = 20_000
 
+export const idsOf = (parts: readonly StoredNotification[]): number[] => parts.map(({ id }) => id)
+
 /**
- * Renders notifications that share a mail. If some cannot be rendered, the others can, and `faulty` lists those left
- * out.
+ * Renders notifications that share a mail. If some cannot be rendered and the others can, `faulty` has those left out,
+ * else none.
  */
 export async function renderBody(
   tx: TenantTx,
   render: Render,
-  notifications: readonly Notification[],
-): Promise<{ readonly rendered: Rendering; readonly faulty: readonly boolean[] }> {
+  parts: readonly StoredNotification[],
+): Promise<{ readonly rendered: Rendering; readonly good: readonly StoredNotification[]; readonly faulty: readonly StoredNotification[] }> {
   const complete = await Promise.all(
-    notifications.map(async (one) => (one.kind === 'summary' ? withStatement(tx, one) : one)),
+    parts.map(async ({ id, body }) => ({ id, body: body.kind === 'summary' ? await withStatement(tx, body) : body })),
   )
-  const none = complete.map(() => false)
   const whole = attempt(render, complete)
-  if ('body' in whole) return { rendered: whole, faulty: none }
-  const faulty = complete.map((one) => 'error' in attempt(render, [one]))
-  const left = complete.filter((_, n) => faulty[n] === false)
-  if (left.length === 0 || left.length === complete.length) return { rendered: whole, faulty: none }
-  return { rendered: attempt(render, left), faulty }
+  const faulty = 'body' in whole ? [] : complete.filter((part) => 'error' in attempt(render, [part]))
+  if (faulty.length === 0 || faulty.length === complete.length) return { rendered: whole, good: complete, faulty: [] }
+  const good = complete.filter((part) => !faulty.includes(part))
+  return { rendered: attempt(render, good), good, faulty }
 }
 
 /**
@@ -51,7 +54,8 @@ async function withStatement(tx: TenantTx, summary: SummaryNotification): Promis
   return { ...summary, statementCsv: '', statementLinesLeftOut: lines - pools }
 }
 
-function attempt(render: Render, notifications: readonly Notification[]): Rendering {
+function attempt(render: Render, parts: readonly StoredNotification[]): Rendering {
+  const notifications = parts.map(({ body }) => body)
   try {
     return { body: bodyOf(render(notifications), notifications) }
   } catch (error) {
@@ -79,6 +83,27 @@ function bodyOf(mail: Mail, notifications: readonly Notification[]): MailBody {
     attachments: [...statements, ...csv],
   }
 }
+
+/** The notices of a mail as CSV for spreadsheets, with a header and a byte order mark. */
+export const noticesCsv = (notices: readonly AlertNotification[]): string =>
+  stringify(notices.map(rowOf), { ...CSV_FORMAT, header: true, cast: { string: neutralised }, bom: true })
+
+/** The columns of the file, in order. Add new ones at the end. */
+const rowOf = (told: AlertNotification) => ({
+  at: told.at,
+  rule: told.rule.name,
+  what: told.kind,
+  level: labelOf(LogLevel, told.level),
+  subject: told.subject.kind,
+  id: told.subject.id,
+  name: told.subject.label,
+  pool: told.poolName ?? (told.subject.kind === 'pool' ? told.subject.label : ''),
+  usageMB: told.facts.usageMB ?? '',
+  limitMB: told.facts.limitMB ?? '',
+  overageMB: told.facts.overageMB ?? '',
+  since: told.since,
+  message: told.message,
+})
 
 /** The attachments of a stored mail, with their content. */
 export const attachmentsOf = (tx: TenantTx, { attachments }: MailBody): Promise<MailAttachment[]> =>

@@ -15,7 +15,7 @@ import { insertOperatorNotices } from '../../store/operator-notices.ts'
 import { inTenant, type Store, type TenantTx } from '../../store/tenancy.ts'
 import { composeMails } from './compose-mails.ts'
 import { deliver, type Result } from './deliver.ts'
-import { attachmentsOf, type Render, type Rendering, renderBody } from './render-body.ts'
+import { attachmentsOf, idsOf, type Render, type Rendering, renderBody } from './render-body.ts'
 import { markBad, markWell } from './rows/addresses.ts'
 import { findBody, insertBody } from './rows/bodies.ts'
 import { type ClaimedMail, claimMail, noteAttempt } from './rows/deliveries.ts'
@@ -73,15 +73,9 @@ async function read(store: Store, render: Render, tenantId: string, mail: Claime
 async function renderedOf(tx: TenantTx, render: Render, { mailId, recipient }: ClaimedMail): Promise<Rendering> {
   const stored = await findBody(tx, mailId)
   if (stored !== undefined) return { body: stored }
-  const notifications = await notificationsOf(tx, mailId)
-  const { rendered, faulty } = await renderBody(
-    tx,
-    render,
-    notifications.map(({ body }) => body),
-  )
+  const { rendered, faulty } = await renderBody(tx, render, await notificationsOf(tx, mailId))
   if ('body' in rendered) await insertBody(tx, mailId, rendered.body)
-  const left = notifications.flatMap((one, n) => (faulty[n] === true ? [one.id] : []))
-  if (left.length > 0) await insertMail(tx, { recipient, kind: 'joined' }, left)
+  if (faulty.length > 0) await insertMail(tx, { recipient, kind: 'joined' }, idsOf(faulty))
   return rendered
 }
 

@@ -3,6 +3,7 @@ import type { EndpointChannels, EndpointOptions, Outcome } from '../../domain/ch
 import { pausedUntil, WEBHOOK_RETRIES, WEBHOOK_TRIED_MS } from '../../domain/channels/retry.ts'
 import type { Webhook } from '../../domain/channels/webhook.ts'
 import { EventSeverity, EventType } from '../../domain/codes.ts'
+import type { WebhookJob } from '../../domain/jobs.ts'
 import { insertEvent } from '../../store/events.ts'
 import { inTenant, type Store, type TenantTx } from '../../store/tenancy.ts'
 import { deliver, type Result } from './deliver.ts'
@@ -15,6 +16,8 @@ export interface SendOptions extends Pick<EndpointOptions, 'secretsKeys'> {
   readonly onAttempt?: (outcome: Outcome) => void
 }
 
+/** An endpoint's turn; one attempt may take longer. */
+const TURN_MS = 5000
 /** Deliveries to one endpoint at a time. */
 const AT_ONCE = 4
 const DAY_MS = 24 * 3_600_000
@@ -29,8 +32,7 @@ export const sendWebhooks = (
   store: Store,
   channels: EndpointChannels,
   { secretsKeys, onAttempt }: SendOptions,
-  { tenantId, webhookId }: { readonly tenantId: string; readonly webhookId: number },
-  turnMs: number,
+  { tenantId, webhookId }: WebhookJob,
 ): Promise<boolean> =>
   deliver<TenantTx, WebhookClaim>(
     store,
@@ -47,7 +49,7 @@ export const sendWebhooks = (
         return () => onAttempt?.(result.outcome)
       },
     },
-    turnMs,
+    TURN_MS,
   )
 
 type WebhookClaim = Awaited<ReturnType<typeof claim>>[number]

@@ -30,7 +30,7 @@ consume(
     sweep: nothing,
     mail: nothing,
     workflows: nothing,
-    webhooks: async (job) => void (await sendWebhooks(store, channels, { secretsKeys: [] }, job, 1000)),
+    webhooks: async (job) => void (await sendWebhooks(store, channels, { secretsKeys: [] }, job)),
   },
   () => undefined,
 )

@@ -80,7 +80,7 @@ for (const [name, where = { redisUrl: '', databaseUrl: '' }] of backends) {
           sweep: nothing,
           mail: nothing,
           workflows: nothing,
-          webhooks: async (job) => void (await sendWebhooks(store, channels, OPTIONS, job, 1000)),
+          webhooks: async (job) => void (await sendWebhooks(store, channels, OPTIONS, job)),
         },
         () => undefined,
       )

@@ -3,6 +3,7 @@ import { type RawBuilder, sql } from 'kysely'
 import type { Attempt } from '../../../domain/channels/channel.ts'
 import type { NextStep, PastAttempts } from '../../../domain/channels/retry.ts'
 import type { DeliveryQuery, WebhookDelivery } from '../../../domain/channels/webhook.ts'
+import type { WebhookJob } from '../../../domain/jobs.ts'
 import { type Page, pageRequest, toPage } from '../../../domain/page.ts'
 import { readPage } from '../../../store/paging.ts'
 import { mine, type PlatformTx, type TenantTx } from '../../../store/tenancy.ts'
@@ -148,18 +149,12 @@ export async function pageOfDeliveries(
   )
 }
 
-/** An endpoint that something waits for. */
-export interface BusyWebhook {
-  readonly tenantId: string
-  readonly webhookId: number
-}
-
 /**
  * Endpoints with a due delivery, at most `limit`. Reads one row of each endpoint with waiting deliveries, for any
  * number of them.
  */
-export async function webhooksDue(tx: PlatformTx, limit: number): Promise<BusyWebhook[]> {
-  const { rows } = await sql<BusyWebhook>`
+export async function webhooksDue(tx: PlatformTx, limit: number): Promise<WebhookJob[]> {
+  const { rows } = await sql<WebhookJob>`
     with recursive busy as (
       (select tenant_id, webhook_id from deliveries where status = 'pending' and webhook_id is not null
         order by tenant_id, webhook_id limit 1)

@@ -36,7 +36,7 @@ async function work(webhookId: number) {
   const isOurs = (job: object) => 'webhookId' in job && job.webhookId === webhookId
   await until('the job', () => harness.jobs.some(isOurs))
   harness.jobs.length = 0
-  await sendWebhooks(harness.store, channels, OPTIONS, { tenantId: harness.tenant.id, webhookId }, 1000)
+  await sendWebhooks(harness.store, channels, OPTIONS, { tenantId: harness.tenant.id, webhookId })
 }
 
 describe('webhooks', () => {

@@ -29,7 +29,6 @@ import { aHarness } from '../harness.ts'
 const store = await aStore(new Date().toISOString())
 const OPTIONS: EndpointOptions = { secretsKeys: [Buffer.alloc(32, 1)], allow: parseNetworks('127.0.0.1/32') ?? [] }
 const [SECOND, MINUTE, HOUR] = [1000, 60_000, 3_600_000]
-const TURN_MS = 5000
 
 const anEvent = (message = 'x'): WebhookEvent => ({ type: 'feed.stale', data: { receivedAt: null, message } })
 const idOf = ({ headers }: Received) => String(headers['webhook-id'])
@@ -53,7 +52,7 @@ async function anEndpoint(ask: Partial<NewWebhook> = {}) {
     secret,
     tell: (...events: WebhookEvent[]) => asTenant((tx) => insertNotifications(tx, events)),
     send: (by: EndpointChannels = channels, options = OPTIONS) =>
-      sendWebhooks(store, by, options, { tenantId, webhookId: id }, TURN_MS),
+      sendWebhooks(store, by, options, { tenantId, webhookId: id }),
     channels,
     deliveries: async () => (await asTenant((tx) => pageOfDeliveries(tx, id, {}))).data.toReversed(),
     webhook: async () => (await asTenant((tx) => pageOfWebhooks(tx, {}))).data.find((one) => one.id === id),
@@ -368,7 +367,7 @@ describe('an endpoint that is away', () => {
     const order: string[] = []
 
     const slow = send().then(() => order.push('slow'))
-    await sendWebhooks(store, channels, OPTIONS, { tenantId, webhookId }, TURN_MS).then(() => order.push('fast'))
+    await sendWebhooks(store, channels, OPTIONS, { tenantId, webhookId }).then(() => order.push('fast'))
     await slow
 
     expect([order, fast.received.length]).toEqual([['fast', 'slow'], 1])

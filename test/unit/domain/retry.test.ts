@@ -8,13 +8,13 @@ const after = (ms: number) => new Date(FROM.getTime() + ms)
 const retries = mailRetries({ retryMaxMs: 6 * HOUR, giveUpAfterMs: 3 * DAY })
 
 /** The pauses of a delivery that always meets an outcome, in milliseconds, and when it is given up. */
-function tried(outcome: Outcome, by: Retries, triedSince: Date | null) {
+function tried(outcome: Outcome, retries: Retries, triedSince: Date | null) {
   const pauses: number[] = []
-  let [now, step] = [FROM, nextStep(outcome, { attempts: 1, triedSince, refusedAt: null }, FROM, by)]
+  let [now, step] = [FROM, nextStep(outcome, { attempts: 1, triedSince, refusedAt: null }, { retries, now: FROM })]
   while (step.status === 'pending') {
     pauses.push(step.nextAt.getTime() - now.getTime())
     now = step.nextAt
-    step = nextStep(outcome, { ...step, attempts: pauses.length + 1 }, now, by)
+    step = nextStep(outcome, { ...step, attempts: pauses.length + 1 }, { retries, now })
   }
   return { pauses, forMs: now.getTime() - FROM.getTime() }
 }
@@ -33,7 +33,7 @@ describe('a mail', () => {
   test('is never given up for our own trouble, and is tried within five minutes', () => {
     const long = { attempts: 1000, triedSince: FROM, refusedAt: FROM }
 
-    expect(nextStep('ours', long, after(30 * DAY), retries)).toEqual({
+    expect(nextStep('ours', long, { retries, now: after(30 * DAY) })).toEqual({
       status: 'pending',
       nextAt: after(30 * DAY + 300 * SECOND),
       triedSince: FROM,
@@ -46,7 +46,10 @@ describe('a mail', () => {
 
     expect(tried('refused', retries, null)).toEqual({ pauses: [], forMs: 0 })
     expect(tried('gone', retries, null)).toEqual({ pauses: [HOUR], forMs: HOUR })
-    expect(nextStep('gone', again, after(HOUR - 1), retries)).toMatchObject({ status: 'pending', nextAt: after(HOUR) })
+    expect(nextStep('gone', again, { retries, now: after(HOUR - 1) })).toMatchObject({
+      status: 'pending',
+      nextAt: after(HOUR),
+    })
   })
 })
 
@@ -63,8 +66,9 @@ describe('a webhook’s delivery', () => {
   )
 
   test('waits as long as the endpoint asks', () => {
+    const asked = { retries: WEBHOOK_RETRIES, now: FROM, askedMs: MINUTE }
     const nextAt = (attempts: number) =>
-      nextStep('later', { attempts, triedSince: FROM, refusedAt: null }, FROM, WEBHOOK_RETRIES, MINUTE).nextAt
+      nextStep('later', { attempts, triedSince: FROM, refusedAt: null }, asked).nextAt
 
     expect([nextAt(1), nextAt(5)]).toEqual([after(MINUTE), after(HOUR)])
   })
