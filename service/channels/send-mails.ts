@@ -5,7 +5,7 @@
  */
 
 import type { MailChannel } from '../../adapters/channels/mail/mail-channel.ts'
-import type { Mail } from '../../adapters/channels/mail/render-mail.ts'
+import type { Attempt } from '../../domain/channels/channel.ts'
 import { type MailRetries, mailRetries } from '../../domain/channels/retry.ts'
 import { EventSeverity, EventType } from '../../domain/codes.ts'
 import { isAway } from '../../store/away.ts'
@@ -41,31 +41,25 @@ export async function sendMails(
     within: (work) => inTenant(store, tenantId, work),
     retries: mailRetries(options),
     claim: claimMail,
-    send: async (mail) => {
-      const written = await read(store, channel.render, tenantId, mail)
-      return 'mail' in written
-        ? channel.send(written.mail, mail.recipient, mail.mailId)
-        : { outcome: 'later', code: null, response: String(written.error), why: 'it could not be written' }
-    },
+    send: (mail) => send(store, channel, tenantId, mail),
     settle: (tx, mail, result) => settle(tx, options, mail, result),
   })
   await inTenant(store, tenantId, settleMailWork)
 }
 
-/** A mail ready to send, or the error that prevented it. */
-type MailContent = { readonly mail: Mail } | { readonly error: unknown }
-
-/** Reads a rendered mail. */
-async function read(store: Store, render: Render, tenantId: string, mail: ClaimedMail): Promise<MailContent> {
+/** Sends a mail as it was rendered. */
+async function send(store: Store, channel: MailChannel, tenantId: string, mail: ClaimedMail): Promise<Attempt> {
   try {
-    return await inTenant(store, tenantId, async (tx) => {
-      const rendered = await renderedOf(tx, render, mail)
+    const written = await inTenant(store, tenantId, async (tx) => {
+      const rendered = await renderedOf(tx, channel.render, mail)
       if ('error' in rendered) return rendered
       return { mail: { ...rendered.body, attachments: await attachmentsOf(tx, rendered.body) } }
     })
+    if ('error' in written) throw written.error
+    return await channel.send(written.mail, mail.recipient, mail.mailId)
   } catch (error) {
     if (isAway(error)) throw error
-    return { error }
+    return { outcome: 'later', code: null, response: String(error), why: 'it could not be written' }
   }
 }
 
@@ -93,45 +87,39 @@ async function settle(
   }
   if (noted === undefined || status === 'pending') return undefined
   const subject = noted || 'notices that cannot be written'
-  await recordDeliveryEvent(tx, mail, subject, result)
-  if (status === 'sent') {
-    await markWell(tx, mail.recipient)
-    const waits = await noticeWaits(tx, mail.mailId)
-    return () => onAccepted?.(waits)
+  const { mailId, recipient } = mail
+  if (status === 'failed') {
+    await noteGivenUp(tx, mail, subject, result)
+    return undefined
   }
-  await noteGivenUp(tx, { ...mail, subject }, result)
-  if (outcome === 'gone') await markBad(tx, mail.recipient)
-  return undefined
-}
-
-async function recordDeliveryEvent(
-  tx: TenantTx,
-  { mailId, recipient, attempts }: ClaimedMail,
-  subject: string,
-  { status, why }: Result,
-): Promise<void> {
-  const sent = status === 'sent'
-  if (!sent) await insertNotifications(tx, [{ type: 'mail.failed', data: { mailId, recipient, subject, why } }])
   await insertEvent(tx, {
     type: EventType.Billing,
-    severity: sent ? EventSeverity.Info : EventSeverity.Critical,
-    title: sent ? `E-mail sent: ${subject}` : `E-mail given up: ${subject}`,
-    description: sent
-      ? `Sent to ${recipient} as ${mailId}.`
-      : `Not delivered to ${recipient} after ${attempts} attempt(s): ${why}.`,
+    severity: EventSeverity.Info,
+    title: `E-mail sent: ${subject}`,
+    description: `Sent to ${recipient} as ${mailId}.`,
   })
+  await markWell(tx, recipient)
+  const waits = await noticeWaits(tx, mailId)
+  return () => onAccepted?.(waits)
 }
 
 /**
- * Notes for the operator that a mail was given up. Mails given up for a refused address are one notice a day for the
- * address.
+ * Notes for the tenant and the operator that a mail was given up. Mails given up for a refused address are one notice a
+ * day for the address.
  */
 async function noteGivenUp(
   tx: TenantTx,
-  mail: { readonly mailId: string; readonly recipient: string; readonly subject: string },
-  { outcome, response }: Result,
+  { mailId, recipient, attempts }: ClaimedMail,
+  subject: string,
+  { outcome, why, response }: Result,
 ): Promise<void> {
-  const { mailId, recipient, subject } = mail
+  await insertNotifications(tx, [{ type: 'mail.failed', data: { mailId, recipient, subject, why } }])
+  await insertEvent(tx, {
+    type: EventType.Billing,
+    severity: EventSeverity.Critical,
+    title: `E-mail given up: ${subject}`,
+    description: `Not delivered to ${recipient} after ${attempts} attempt(s): ${why}.`,
+  })
   const now = tx.now.toISOString()
   await insertOperatorNotices(tx, [
     outcome === 'gone'
@@ -139,4 +127,5 @@ async function noteGivenUp(
       : // A retried mail may be given up again.
         { key: `mail/${mailId}/${now}`, body: { kind: 'mailGivenUp', mailId, recipient, subject, response } },
   ])
+  if (outcome === 'gone') await markBad(tx, recipient)
 }

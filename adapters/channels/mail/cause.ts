@@ -2,15 +2,19 @@
 import { causeOf, MOST_SUBJECTS, NOTICES_FILE } from '../../../domain/notifications/cause.ts'
 import type { AlertNotification, Notification } from '../../../domain/notifications/notification.ts'
 import { count, counted, megabytes } from '../../../domain/quantity.ts'
-import { type DigestGroup, type DigestView, sentences, stopTexts } from './digest.ts'
+import {
+  type DigestGroup,
+  type DigestView,
+  groupHead,
+  LABEL_CHARS,
+  MESSAGE_CHARS,
+  sentences,
+  stopTexts,
+} from './digest.ts'
 import { oneLine, shortenLabel, shortenName } from './format.ts'
 import { labelText, SUBJECT_CHARS } from './subject.ts'
-import { badgeOf, instantOf, originText, sinceText, toneOf, usageText } from './views.ts'
+import { instantOf, sinceText, toneOf, usageText } from './views.ts'
 
-/** Two lines of a row. The watchdog log has the whole message. */
-const MESSAGE_CHARS = 160
-/** Two or three lines of the narrow column. */
-const LABEL_CHARS = 50
 /** Least of a pool's name in a subject. */
 const NAME_CHARS = 12
 /** As many as a list of mails has room for. */
@@ -20,7 +24,7 @@ const MAX_POOLS = 5
 
 /** The notifications, if they have a cause and all have the same; else null. */
 export function alertsOfOneCause(notifications: readonly Notification[]): readonly AlertNotification[] | null {
-  const alerts = notifications.filter((told): told is AlertNotification => told.kind !== 'summary')
+  const alerts = notifications.filter((told) => told.kind !== 'summary')
   const causes = new Set(alerts.map(causeOf))
   const [cause] = causes
   return alerts.length === notifications.length && causes.size === 1 && cause !== null ? alerts : null
@@ -51,17 +55,14 @@ interface Row {
 
 /** Makes a view of notifications of one cause. There is at least one. */
 export function causeView(alerts: readonly AlertNotification[]): DigestView {
-  const [first] = alerts
-  if (first === undefined) throw new Error('a mail needs at least one notification')
   const rows = rowsOf(alerts)
-  const tenant = oneLine(first.tenantName)
   return {
     tone: toneOf(worstOf(alerts)),
     subject: subjectOf(alerts),
     headline: headlineOf(alerts, (name) => name),
     counts: whereAndWhen(alerts),
     preheader: excessesText(rows) ?? whereAndWhen(alerts),
-    tenant,
+    tenant: oneLine(alerts[0]?.tenantName ?? ''),
     groups: [groupOf(alerts, rows)],
     more: null,
   }
@@ -101,13 +102,9 @@ const worstOf = (alerts: readonly AlertNotification[]): AlertNotification =>
   alerts.reduce((worst, told) => (told.level > worst.level ? told : worst))
 
 function groupOf(alerts: readonly AlertNotification[], rows: readonly Row[]): DigestGroup {
-  const worst = worstOf(alerts)
   const shown = rows.slice(0, MOST_SUBJECTS)
   return {
-    tone: toneOf(worst),
-    badge: badgeOf(worst),
-    title: oneLine(worst.rule.name),
-    origin: originText(worst.rule),
+    ...groupHead(worstOf(alerts)),
     size: counted(alerts.length, 'notice'),
     rows: shown.map(rowOf),
     more:

@@ -62,9 +62,9 @@ const MAX_ROWS_OF_ONE_AMONG_OTHERS = 100
 /** The frame of a group is as large as ten rows. */
 const MAX_GROUPS = 20
 /** Two lines of a row. The watchdog log has the whole message. */
-const MESSAGE_CHARS = 160
+export const MESSAGE_CHARS = 160
 /** Two or three lines of the narrow column. */
-const LABEL_CHARS = 50
+export const LABEL_CHARS = 50
 /** Three lines of a headline. */
 const HEADLINE_CHARS = 150
 /** Most different sentences of one rule. There are more than a few only if they contain instants. */
@@ -120,17 +120,24 @@ function countsText(sorted: readonly Notification[]): string {
 /** Usage in percent of the limit. Within a level, the highest comes first. */
 const excess = (told: Notification): number => (told.kind === 'summary' ? 0 : (told.facts.usagePct ?? 0))
 
+const SUMMARIES = { tone: 'info', badge: 'Billing cycle', title: 'Billing cycles', origin: null } as const
+
+/** The head of a group, by its worst alert. */
+export const groupHead = (worst: AlertNotification) => ({
+  tone: toneOf(worst),
+  badge: badgeOf(worst),
+  title: oneLine(worst.rule.name),
+  origin: originText(worst.rule),
+})
+
 function groupView(members: readonly Notification[], shown: readonly Notification[]): DigestGroup {
-  const alerts = members.filter((told): told is AlertNotification => told.kind !== 'summary')
+  const alerts = members.filter((told) => told.kind !== 'summary')
   const [worst] = alerts
-  const badge = worst === undefined ? 'Billing cycle' : badgeOf(worst)
+  const head = worst === undefined ? SUMMARIES : groupHead(worst)
   return {
-    tone: worst === undefined ? 'info' : toneOf(worst),
-    badge,
-    title: worst === undefined ? 'Billing cycles' : oneLine(worst.rule.name),
-    origin: worst === undefined ? null : originText(worst.rule),
+    ...head,
     size: counted(members.length, 'notice'),
-    rows: shown.map((told) => (told.kind === 'summary' ? summaryRow(told) : alertRow(told, badge))),
+    rows: shown.map((told) => (told.kind === 'summary' ? summaryRow(told) : alertRow(told, head.badge))),
     more: members.length > shown.length ? `and ${count(members.length - shown.length)} more` : null,
     next: sentences(alerts.map(({ whatNext }) => whatNext)),
     howToStop: stopTexts(alerts),

@@ -1,6 +1,5 @@
 /** How mails write text from outside, and facts. The HTML and the text part use the same strings. */
 
-import { LogLevel, labelOf } from '../../../domain/codes.ts'
 import { quantity, type Unit } from '../../../domain/quantity.ts'
 import type { FactValue } from '../../../domain/watchdog/fact-value.ts'
 
@@ -66,5 +65,3 @@ function first(characters: readonly string[], units: number): string[] {
   })
   return characters.slice(0, beyond < 0 ? characters.length : beyond)
 }
-
-export const levelLabel = (level: LogLevel): string => labelOf(LogLevel, level)

@@ -32,7 +32,7 @@ const MOST_ALERTS = 10
 
 /** Actions offered in a mail of these notifications; empty for summaries only. */
 export function offersOf(notifications: readonly Notification[], links: MailLinks | null, isCopy = false): Offer[] {
-  const alerts = notifications.filter((told): told is AlertNotification => told.kind !== 'summary')
+  const alerts = notifications.filter((told) => told.kind !== 'summary')
   const [first] = alerts
   if (first === undefined) return []
   const askable = alerts.filter(isAskable)

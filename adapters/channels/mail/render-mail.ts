@@ -6,11 +6,7 @@
  */
 import { readFileSync } from 'node:fs'
 import Handlebars from 'handlebars'
-import type {
-  AlertNotification,
-  Notification,
-  SummaryNotification,
-} from '../../../domain/notifications/notification.ts'
+import type { Notification, SummaryNotification } from '../../../domain/notifications/notification.ts'
 import { alertsOfOneCause, causeView, inOne } from './cause.ts'
 import { type DigestView, digestView } from './digest.ts'
 import { headerText, oneLine, shortenLabel } from './format.ts'
@@ -98,7 +94,8 @@ function bodyOf(notifications: readonly Notification[], offers: readonly Offer[]
   const one = inOne(notifications)
   if (one !== null) return oneBody(one, offers)
   const ofOneCause = alertsOfOneCause(notifications)
-  return ofOneCause === null ? digestBody(notifications, offers) : causeBody(ofOneCause, offers)
+  const view = ofOneCause === null ? digestView(notifications) : causeView(ofOneCause)
+  return { subject: view.subject, text: digestText(view, offers), html: digestHtml({ ...view, offers }) }
 }
 
 function oneBody(notification: Notification, offers: readonly Offer[]): Content {
@@ -106,36 +103,11 @@ function oneBody(notification: Notification, offers: readonly Offer[]): Content 
     const view = summaryView(notification)
     const [charges] = view.lines
     const preheader = `${charges?.label}: ${charges?.value}. ${view.period}`
-    return {
-      subject: summarySubject(notification),
-      text: summaryText(view),
-      html: summaryHtml({ ...view, preheader, offers }),
-    }
+    const html = summaryHtml({ ...view, preheader, offers })
+    return { subject: summarySubject(notification), text: summaryText(view), html }
   }
   const view = alertView(notification)
-  return {
-    subject: alertSubject(notification),
-    text: alertText(view, offers),
-    html: alertHtml({ ...view, offers }),
-  }
-}
-
-function digestBody(notifications: readonly Notification[], offers: readonly Offer[]): Content {
-  const view = digestView(notifications)
-  return {
-    subject: view.subject,
-    text: digestText(view, offers),
-    html: digestHtml({ ...view, offers }),
-  }
-}
-
-function causeBody(alerts: readonly AlertNotification[], offers: readonly Offer[]): Content {
-  const view = causeView(alerts)
-  return {
-    subject: view.subject,
-    text: digestText(view, offers),
-    html: digestHtml({ ...view, offers }),
-  }
+  return { subject: alertSubject(notification), text: alertText(view, offers), html: alertHtml({ ...view, offers }) }
 }
 
 /** The tenant, for mail filters and for the sender's name. */
@@ -144,13 +116,8 @@ function tenantHeader([first]: readonly Notification[]): Record<string, string> 
   return tenant === '' ? {} : { [TENANT_HEADER]: tenant }
 }
 
-const statementOf = (notification: SummaryNotification): MailAttachment[] =>
-  notification.statementCsv === undefined
-    ? []
-    : [
-        {
-          filename: statementName(notification),
-          contentType: 'text/csv; charset=utf-8',
-          content: notification.statementCsv,
-        },
-      ]
+function statementOf(summary: SummaryNotification): MailAttachment[] {
+  const { statementCsv: content } = summary
+  if (content === undefined) return []
+  return [{ filename: statementName(summary), contentType: 'text/csv; charset=utf-8', content }]
+}

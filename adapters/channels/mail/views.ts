@@ -3,7 +3,7 @@
  * differ.
  */
 
-import { LogLevel } from '../../../domain/codes.ts'
+import { LogLevel, labelOf } from '../../../domain/codes.ts'
 import { instant, shortInstant } from '../../../domain/local-time.ts'
 import type {
   AlertNotification,
@@ -13,7 +13,7 @@ import type {
 } from '../../../domain/notifications/notification.ts'
 import { count, counted, duration, megabytes, money, ofLimit, percent } from '../../../domain/quantity.ts'
 import { isOperator, OPERATORS } from '../../../domain/rules/operators.ts'
-import { factValue, levelLabel, oneLine, shortenName } from './format.ts'
+import { factValue, oneLine, shortenName } from './format.ts'
 import { labelText, SUBJECT_NOUNS, sentencesOf } from './subject.ts'
 
 export interface Line {
@@ -120,7 +120,7 @@ const MINUTE_MS = 60_000
 
 /** The badge of an alert: its level if it fired, otherwise its kind. */
 export function badgeOf({ kind, level, times = 1 }: AlertNotification): string {
-  const badge = KINDS[kind] || levelLabel(level)
+  const badge = KINDS[kind] || labelOf(LogLevel, level)
   return kind === 'fired' && times > 1 ? `${badge} again` : badge
 }
 

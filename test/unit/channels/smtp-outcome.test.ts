@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { smtpOutcome } from '../../../adapters/channels/mail/smtp-outcome.ts'
+import { smtpOutcome } from '../../../adapters/channels/mail/transport.ts'
 
 describe('smtpOutcome', () => {
   test.each([
