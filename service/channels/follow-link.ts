@@ -130,12 +130,9 @@ async function carryOut(tx: TenantTx, link: Link): Promise<void> {
       await addSilence(tx, { rule: link.rule, ...named(link.subject), lasts: 'cycle', reason })
       return
     }
-    case 'unsubscribe':
-      return unsubscribe(tx)
+    case 'unsubscribe': {
+      const settings = await readNoticeSettings(tx)
+      if (settings !== undefined) await changeNotices(tx, { ...settings, mailsFrom: LogLevel.Critical })
+    }
   }
-}
-
-async function unsubscribe(tx: TenantTx): Promise<void> {
-  const settings = await readNoticeSettings(tx)
-  if (settings !== undefined) await changeNotices(tx, { ...settings, mailsFrom: LogLevel.Critical })
 }

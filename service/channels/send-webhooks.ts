@@ -70,8 +70,8 @@ async function settle(
   { id: deliveryId, endpoint: { id, failures } }: WebhookClaim,
   result: Result,
 ): Promise<void> {
-  const { outcome, status, askedMs } = result
-  const { now } = tx
+  const { outcome, status, askedMs, why } = result
+  const now = tx.now.getTime()
   if (outcome === 'delivered') {
     if (failures > 0) await endPause(tx, id)
     await noteAttempt(tx, deliveryId, result)
@@ -82,33 +82,26 @@ async function settle(
   if (webhook === undefined) return
   await noteAttempt(tx, deliveryId, result)
   if (outcome === 'gone') {
-    if (webhook.disabledAt === null) await disableGone(tx, webhook, result.why)
+    if (webhook.disabledAt !== null) return
+    const did = why.replace(/^it /, '')
+    await writeDisabled(tx, id, `It ${did}.`)
+    await warn(tx, webhook, ' is disabled', `${did}: it gets nothing any more`)
     return
   }
-  if (outcome === 'later') await pauseWebhook(tx, id, failures, pausedUntil(failures + 1, now, askedMs))
+  if (outcome === 'later') await pauseWebhook(tx, id, failures, pausedUntil(failures + 1, tx.now, askedMs))
   // While it is away, one is tried. So others may have waited all the time.
-  const others = outcome === 'later' ? await giveUpDeliveries(tx, id, new Date(now.getTime() - WEBHOOK_TRIED_MS)) : 0
-  if (status === 'failed' || others > 0) await warn(tx, webhook, result.why)
+  const others = outcome === 'later' ? await giveUpDeliveries(tx, id, new Date(now - WEBHOOK_TRIED_MS)) : 0
+  const isGivenUp = status === 'failed' || others > 0
+  // The tenant is warned once a day.
+  if (!isGivenUp || !(await noteWarned(tx, id, new Date(now - DAY_MS)))) return
+  const did = `has not taken events for three days; at last ${why}. They can be replayed`
+  await warn(tx, webhook, ': events are given up', did)
 }
 
-async function disableGone(tx: TenantTx, { id, url }: Webhook, why: string): Promise<void> {
-  const did = why.replace(/^it /, '')
-  await writeDisabled(tx, id, `It ${did}.`)
-  await insertEvent(tx, {
+const warn = (tx: TenantTx, { id, url }: Webhook, title: string, what: string): Promise<void> =>
+  insertEvent(tx, {
     type: EventType.Platform,
     severity: EventSeverity.Warning,
-    title: `Webhook ${id} is disabled`,
-    description: `The webhook at ${new URL(url).origin} ${did}: it gets nothing any more.`,
+    title: `Webhook ${id}${title}`,
+    description: `The webhook at ${new URL(url).origin} ${what}.`,
   })
-}
-
-/** Tells the tenant that events are given up, once a day. */
-async function warn(tx: TenantTx, { id, url }: Webhook, last: string): Promise<void> {
-  if (!(await noteWarned(tx, id, new Date(tx.now.getTime() - DAY_MS)))) return
-  await insertEvent(tx, {
-    type: EventType.Platform,
-    severity: EventSeverity.Warning,
-    title: `Webhook ${id}: events are given up`,
-    description: `The webhook at ${new URL(url).origin} has not taken events for three days; at last ${last}. They can be replayed.`,
-  })
-}

@@ -11,7 +11,7 @@ import {
   sentences,
   stopTexts,
 } from './digest.ts'
-import { oneLine, shortenLabel, shortenName } from './format.ts'
+import { KINDS, oneLine, shortenLabel, shortenName } from './format.ts'
 import { labelText, SUBJECT_CHARS } from './subject.ts'
 import { instantOf, sinceText, toneOf, usageText } from './views.ts'
 
@@ -136,7 +136,7 @@ function rowOf({ main, followed }: Row): DigestGroup['rows'][number] {
     message: shortenLabel(isFinding ? oneLine(main.message) : (figures ?? oneLine(main.message)), MESSAGE_CHARS),
     detail: [
       ...(isFinding ? [figures, `since ${sinceText(main)}`] : []),
-      ...done.map((told) => `${DONE[told.kind]} ${instantOf(told, told.at)}`),
+      ...done.map((told) => `${KINDS[told.kind].done} ${instantOf(told, told.at)}`),
       ...done.flatMap(({ kind, follows }) => (isGrace(kind) && follows !== undefined ? [oneLine(follows)] : [])),
     ]
       .filter((part) => part !== null)
@@ -145,16 +145,6 @@ function rowOf({ main, followed }: Row): DigestGroup['rows'][number] {
 }
 
 const isGrace = (kind: AlertNotification['kind']): boolean => kind === 'graceStarted' || kind === 'graceEnding'
-
-const DONE = {
-  fired: 'noticed',
-  resolved: 'resolved',
-  escalated: 'not acknowledged, told',
-  graceStarted: 'grace began',
-  graceEnding: 'grace ends, told',
-  suspended: 'suspended',
-  broughtBack: 'brought back',
-} as const
 
 /** The headline; a pool's name is cut if it is too long for a subject. */
 function subjectOf(alerts: readonly AlertNotification[]): string {

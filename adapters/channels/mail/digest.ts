@@ -5,12 +5,11 @@ import type {
   Notification,
   SummaryNotification,
 } from '../../../domain/notifications/notification.ts'
-import { count, counted, ofLimit } from '../../../domain/quantity.ts'
+import { count, counted, duration, ofLimit } from '../../../domain/quantity.ts'
 import { oneLine, shortenLabel, shortenName } from './format.ts'
 import { gistOf, labelText, SUBJECT_CHARS } from './subject.ts'
 import {
   badgeOf,
-  lastedText,
   originText,
   paceText,
   sinceText,
@@ -147,11 +146,12 @@ function groupView(members: readonly Notification[], shown: readonly Notificatio
 function alertRow(told: AlertNotification, badge: string): DigestRow {
   const own = badgeOf(told)
   const pace = paceText(told)
+  const lasted = told.lastedMs === undefined ? null : `lasted ${duration(told.lastedMs)}`
   const message = shortenLabel(oneLine(told.message), MESSAGE_CHARS)
   const detail = [
     own === badge ? null : own,
     isSaid(told, message) ? null : usageText(told.facts),
-    told.kind === 'resolved' ? lastedText(told) : `since ${sinceText(told)}`,
+    told.kind === 'resolved' ? lasted : `since ${sinceText(told)}`,
     pace === null ? null : `at this pace ${pace}`,
   ]
   return {

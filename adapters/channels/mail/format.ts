@@ -1,7 +1,19 @@
 /** How mails write text from outside, and facts. The HTML and the text part use the same strings. */
 
+import type { AlertNoticeKind } from '../../../domain/notifications/cause.ts'
 import { quantity, type Unit } from '../../../domain/quantity.ts'
 import type { FactValue } from '../../../domain/watchdog/fact-value.ts'
+
+/** Words of each kind of notice: its badge (empty: the level), and its time in a list and in a table. */
+export const KINDS: Readonly<Record<AlertNoticeKind, Readonly<Record<'badge' | 'found' | 'done', string>>>> = {
+  fired: { badge: '', found: 'Noticed', done: 'noticed' },
+  resolved: { badge: 'Resolved', found: 'Resolved', done: 'resolved' },
+  escalated: { badge: 'Not acknowledged', found: 'Written', done: 'not acknowledged, told' },
+  graceStarted: { badge: 'Grace started', found: 'Grace began', done: 'grace began' },
+  graceEnding: { badge: 'Grace ending', found: 'Written', done: 'grace ends, told' },
+  suspended: { badge: 'Suspended', found: 'Suspended', done: 'suspended' },
+  broughtBack: { badge: 'Brought back', found: 'Brought back', done: 'brought back' },
+}
 
 const CHARACTERS = new Intl.Segmenter('en', { granularity: 'grapheme' })
 

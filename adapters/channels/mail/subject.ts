@@ -10,7 +10,7 @@ import type {
   SummaryNotification,
 } from '../../../domain/notifications/notification.ts'
 import { count, counted, megabytes, money, ofLimit, percent } from '../../../domain/quantity.ts'
-import { oneLine, shortenLabel, shortenName } from './format.ts'
+import { KINDS, oneLine, shortenLabel, shortenName } from './format.ts'
 
 /** Visible length in a mail program on a phone. In UTF-16 units. */
 export const SUBJECT_CHARS = 70
@@ -49,18 +49,10 @@ const nounOf = ({ subject: { kind, label } }: AlertNotification): string =>
 
 const isIccid = (label: string): boolean => /^\d{18,22}$/.test(label)
 
-const PREFIXES = {
-  fired: '',
-  resolved: 'Resolved: ',
-  escalated: 'Not acknowledged: ',
-  graceStarted: '',
-  graceEnding: '',
-  suspended: '',
-  broughtBack: '',
-} as const
-
-const prefixOf = ({ kind, times = 1 }: AlertNotification): string =>
-  kind === 'fired' && times > 1 ? 'Again: ' : PREFIXES[kind]
+function prefixOf({ kind, times = 1 }: AlertNotification): string {
+  if (kind === 'fired' && times > 1) return 'Again: '
+  return kind === 'resolved' || kind === 'escalated' ? `${KINDS[kind].badge}: ` : ''
+}
 
 /** Types of rules whose subject line needs the usage only. */
 const OF_USAGE: ReadonlySet<string> = new Set(['overage', 'usage-warning'])

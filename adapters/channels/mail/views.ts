@@ -13,7 +13,7 @@ import type {
 } from '../../../domain/notifications/notification.ts'
 import { count, counted, duration, megabytes, money, ofLimit, percent } from '../../../domain/quantity.ts'
 import { isOperator, OPERATORS } from '../../../domain/rules/operators.ts'
-import { factValue, oneLine, shortenName } from './format.ts'
+import { factValue, KINDS, oneLine, shortenName } from './format.ts'
 import { labelText, SUBJECT_NOUNS, sentencesOf } from './subject.ts'
 
 export interface Line {
@@ -66,24 +66,6 @@ const POOL_CHARS = 60
 const MAX_FAILURES = 50
 
 const TONES = { [LogLevel.Info]: 'info', [LogLevel.Warning]: 'warning', [LogLevel.Critical]: 'critical' } as const
-const KINDS = {
-  fired: '',
-  resolved: 'Resolved',
-  escalated: 'Not acknowledged',
-  graceStarted: 'Grace started',
-  graceEnding: 'Grace ending',
-  suspended: 'Suspended',
-  broughtBack: 'Brought back',
-} as const
-const FOUND = {
-  fired: 'Noticed',
-  resolved: 'Resolved',
-  escalated: 'Written',
-  graceStarted: 'Grace began',
-  graceEnding: 'Written',
-  suspended: 'Suspended',
-  broughtBack: 'Brought back',
-} as const
 
 function reasonText({ fact, value, operator, operand, unit }: Reason, facts: AlertNotification['facts']): string {
   if (operator === 'equal' && typeof value === 'boolean') return `${oneLine(fact)} is ${value}`
@@ -112,15 +94,11 @@ export function sinceText(alert: AlertNotification): string {
   return `${instantOf(alert, alert.since)}${ms >= MINUTE_MS ? `, for ${duration(ms)}` : ''}`
 }
 
-/** Its duration; null if unknown. */
-export const lastedText = ({ lastedMs }: AlertNotification): string | null =>
-  lastedMs === undefined ? null : `lasted ${duration(lastedMs)}`
-
 const MINUTE_MS = 60_000
 
 /** The badge of an alert: its level if it fired, otherwise its kind. */
 export function badgeOf({ kind, level, times = 1 }: AlertNotification): string {
-  const badge = KINDS[kind] || labelOf(LogLevel, level)
+  const badge = KINDS[kind].badge || labelOf(LogLevel, level)
   return kind === 'fired' && times > 1 ? `${badge} again` : badge
 }
 
@@ -152,7 +130,7 @@ export function alertView(notification: AlertNotification): AlertView {
       line('Over the limit by', over),
       line('Since', kind === 'resolved' ? null : sinceText(notification)),
       line('Lasted', lastedMs === undefined ? null : duration(lastedMs)),
-      line(FOUND[kind], kind !== 'resolved' && found === instantOf(notification, notification.since) ? null : found),
+      line(KINDS[kind].found, kind !== 'resolved' && found === instantOf(notification, notification.since) ? null : found),
       line(
         'How often',
         notification.times === undefined ? null : `${count(notification.times)} times in this billing cycle`,

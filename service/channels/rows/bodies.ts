@@ -1,5 +1,6 @@
 /** Rendered mails: subject, texts and attachments. They are sent exactly as stored. */
 import { sql } from 'kysely'
+import type { Mail } from '../../../adapters/channels/mail/render-mail.ts'
 import { mine, type TenantTx } from '../../../store/tenancy.ts'
 
 /** An attachment: with its content; or a reference to a statement, because a statement is large and never changes. */
@@ -11,11 +12,7 @@ export interface StoredAttachment {
   readonly statement?: { readonly cycle: string; readonly kinds: readonly 'pool'[] | null }
 }
 
-export interface MailBody {
-  readonly subject: string
-  readonly text: string
-  readonly html: string
-  readonly headers: Readonly<Record<string, string>>
+export interface MailBody extends Omit<Mail, 'attachments'> {
   readonly attachments: readonly StoredAttachment[]
 }
 

@@ -11,19 +11,12 @@ import { insertBody, type MailBody } from './bodies.ts'
 import { renewDeliveries } from './deliveries.ts'
 
 /**
- * Locks a tenant's mail work, to let one worker at a time put notifications into mails.
- *
- * @returns false if there is no work or another transaction has it locked
- */
-export const lockMailWork = (tx: TenantTx): Promise<boolean> => lockWork(tx, sql`skip locked`)
-
-/**
- * Locks the tenant's row of the work list.
+ * Locks the tenant's row of the work list, to let one worker at a time put notifications into mails.
  *
  * @param patience `skip locked`, or empty to wait for the lock
- * @returns whether the row exists and this transaction has it locked
+ * @returns false if there is no work or another transaction has it locked
  */
-async function lockWork(tx: TenantTx, patience = sql``): Promise<boolean> {
+export async function lockMailWork(tx: TenantTx, patience = sql`skip locked`): Promise<boolean> {
   const { rows } = await sql`
     select 1 from mail_work where tenant_id = ${mine} for update ${patience}`.execute(tx.q)
   return rows.length > 0
@@ -132,7 +125,7 @@ export async function mailStatus(tx: TenantTx, id: string): Promise<MailStatus |
  * as left by this one.
  */
 export async function settleMailWork(tx: TenantTx): Promise<void> {
-  if (!(await lockWork(tx))) return
+  if (!(await lockMailWork(tx, sql``))) return
   await sql`
     with next as (
       select min(at) as at

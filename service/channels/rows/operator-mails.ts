@@ -1,5 +1,6 @@
 /** Mails to the operator of the installation. Their text is fixed when they are composed. */
 import { sql } from 'kysely'
+import type { Mail } from '../../../adapters/channels/mail/render-mail.ts'
 import type { NextStep, PastAttempts } from '../../../domain/channels/retry.ts'
 import type { CountedNotice } from '../../../domain/notifications/operator-notice.ts'
 import type { PlatformTx } from '../../../store/tenancy.ts'
@@ -34,12 +35,9 @@ export async function waitingOperatorNotices(tx: PlatformTx, since: Date, limit:
   return rows
 }
 
-export interface OperatorMail {
+interface OperatorMail extends Pick<Mail, 'subject' | 'text' | 'html'> {
   /** Message-ID. */
   readonly id: string
-  readonly subject: string
-  readonly text: string
-  readonly html: string
 }
 
 /** Stores a mail of these notices. From now on its text is fixed. */
