@@ -42,18 +42,9 @@ export const mailRetries = ({ retryMaxMs, giveUpAfterMs }: MailRetries): Retries
   ours: { pauseMs: doubling(Math.min(5 * MINUTE_MS, retryMaxMs)), forMs: Number.POSITIVE_INFINITY },
 })
 
-/** Pauses after the first attempt at an endpoint, the second, and so on; the last one again and again. */
-const PAUSES_MS: readonly number[] = [
-  5 * SECOND_MS,
-  30 * SECOND_MS,
-  2 * MINUTE_MS,
-  15 * MINUTE_MS,
-  HOUR_MS,
-  4 * HOUR_MS,
-  12 * HOUR_MS,
-  24 * HOUR_MS,
-]
-const pauseAfter = (times: number): number => PAUSES_MS[Math.min(Math.max(times, 1), PAUSES_MS.length) - 1] ?? HOUR_MS
+/** Pauses in seconds after the first attempt at an endpoint, the second, and so on; then a day again and again. */
+const PAUSES: readonly number[] = [5, 30, 2 * 60, 15 * 60, 3600, 4 * 3600, 12 * 3600]
+const pauseAfter = (times: number): number => SECOND_MS * (PAUSES[times - 1] ?? 24 * 3600)
 
 /** How long deliveries to an endpoint are tried. */
 export const WEBHOOK_TRIED_MS = 72 * HOUR_MS

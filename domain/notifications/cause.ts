@@ -1,28 +1,6 @@
 /** Causes of notifications: notifications with one cause share a mail. Pure. */
 import { LogLevel } from '../codes.ts'
-
-/** The kind of a notice about an alert, or about an action of its rule on a SIM. */
-export type AlertNoticeKind =
-  | 'fired'
-  | 'resolved'
-  | 'escalated'
-  | 'graceStarted'
-  | 'graceEnding'
-  | 'suspended'
-  | 'broughtBack'
-
-/** The fields that decide which mail a notification goes into. */
-export interface Causal {
-  readonly kind: AlertNoticeKind
-  readonly key: string
-  readonly level: LogLevel
-  readonly rule: { readonly name: string }
-  readonly subject: { readonly kind: 'sim' | 'pool' | 'tenant'; readonly id: number | string }
-  /** The pool whose rule caused the action on a SIM. Absent: a rule of the SIM itself. */
-  readonly causePoolId?: number
-  /** The cycle has ended: nothing is to be done any more. */
-  readonly isOfEndedCycle?: boolean
-}
+import type { AlertNotification } from './notification.ts'
 
 /**
  * The cause: a rule, and the pool that it is about. A rule about SIMs or the tenant has one cause in the tenant.
@@ -30,7 +8,7 @@ export interface Causal {
  * @returns null for notices that can wait for the grouped mail: alerts below Critical, ends, and notices of an ended
  * cycle
  */
-export function causeOf(about: Causal): string | null {
+export function causeOf(about: AlertNotification): string | null {
   const { kind, key, level, rule, subject, causePoolId, isOfEndedCycle = false } = about
   // A hold of the guard needs a separate decision.
   if (key.startsWith('guard/')) return key

@@ -7,7 +7,16 @@ import type { LogLevel, SimStatus } from '../codes.ts'
 import type { Unit } from '../quantity.ts'
 import type { FactValue } from '../watchdog/fact-value.ts'
 import type { SubjectKind } from '../watchdog/subject.ts'
-import type { AlertNoticeKind } from './cause.ts'
+
+/** The kind of a notice about an alert, or about an action of its rule on a SIM. */
+export type AlertNoticeKind =
+  | 'fired'
+  | 'resolved'
+  | 'escalated'
+  | 'graceStarted'
+  | 'graceEnding'
+  | 'suspended'
+  | 'broughtBack'
 
 /** A comparison that decided. */
 export interface Reason {

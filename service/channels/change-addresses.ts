@@ -3,7 +3,7 @@
 import { type Address, MOST_ADDRESSES, type NewAddress } from '../../domain/channels/address.ts'
 import { EventSeverity, EventType } from '../../domain/codes.ts'
 import { ServiceError } from '../../domain/errors.ts'
-import { noteChange } from '../../store/audit.ts'
+import { type Change, noteChange } from '../../store/audit.ts'
 import { insertEvent } from '../../store/events.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
 import { changeTenant } from '../tenants/change-tenant.ts'
@@ -39,8 +39,7 @@ export async function addAddress(tx: TenantTx, ask: NewAddress): Promise<Address
   }
   const id = await insertAddress(tx, { kind, email, level, rules, confirmedAt: null })
   if (id === undefined) throw new ServiceError('address_exists', `${email} is an address for ${WORDS[kind]} already.`)
-  await noteChange(tx, { subject: 'address', id, before: null, after: { kind, email, level, rules } })
-  await recordChange(tx, `${email} gets ${WORDS[kind]}`)
+  await recordChange(tx, { id, before: null, after: { kind, email, level, rules } }, `${email} gets ${WORDS[kind]}`)
   return { id }
 }
 
@@ -56,8 +55,7 @@ export async function confirmAddress(tx: TenantTx, id: number): Promise<AddressR
   if (confirmedAt !== null) return { id }
   await writeConfirmed(tx, id)
   if (kind === 'billing') await deleteOtherBilling(tx, email)
-  await noteChange(tx, { subject: 'address', id, before: { confirmedAt }, after: { confirmedAt: tx.now } })
-  await recordChange(tx, `${email} is confirmed`)
+  await recordChange(tx, { id, before: { confirmedAt }, after: { confirmedAt: tx.now } }, `${email} is confirmed`)
   return { id }
 }
 
@@ -70,8 +68,7 @@ export async function clearAddress(tx: TenantTx, id: number): Promise<AddressRef
   const { email, badSince } = await knownAddress(tx, id)
   if (badSince === null) return { id }
   await writeCleared(tx, id)
-  await noteChange(tx, { subject: 'address', id, before: { badSince }, after: { badSince: null } })
-  await recordChange(tx, `${email} gets mails again`)
+  await recordChange(tx, { id, before: { badSince }, after: { badSince: null } }, `${email} gets mails again`)
   return { id }
 }
 
@@ -85,8 +82,8 @@ export async function removeAddress(tx: TenantTx, id: number): Promise<AddressRe
   const isBilling = kind === 'billing' && (await findTenant(tx))?.billingEmail.toLowerCase() === email.toLowerCase()
   if (isBilling) throw new ServiceError('address_in_use', `${email} is the tenant's billing address.`)
   await deleteAddress(tx, id)
-  await noteChange(tx, { subject: 'address', id, before: { kind, email, level, rules }, after: null })
-  await recordChange(tx, `${email} gets no ${WORDS[kind]} any more`)
+  const before = { kind, email, level, rules }
+  await recordChange(tx, { id, before, after: null }, `${email} gets no ${WORDS[kind]} any more`)
   return { id }
 }
 
@@ -113,10 +110,12 @@ async function knownAddress(tx: TenantTx, id: number): Promise<Address> {
   return address
 }
 
-const recordChange = (tx: TenantTx, what: string): Promise<void> =>
-  insertEvent(tx, {
+async function recordChange(tx: TenantTx, change: Omit<Change, 'subject'>, what: string): Promise<void> {
+  await noteChange(tx, { subject: 'address', ...change })
+  await insertEvent(tx, {
     type: EventType.Platform,
     severity: EventSeverity.Info,
     title: 'Addresses of mails changed',
     description: `${what}.`,
   })
+}

@@ -13,7 +13,7 @@ import {
 import { EventSeverity, EventType } from '../../domain/codes.ts'
 import { ServiceError } from '../../domain/errors.ts'
 import { isAddress } from '../../domain/networks.ts'
-import { noteChange } from '../../store/audit.ts'
+import { type Change, noteChange } from '../../store/audit.ts'
 import { insertEvent } from '../../store/events.ts'
 import { insertedId } from '../../store/inserted-id.ts'
 import { insertDeliveries } from '../../store/notifications.ts'
@@ -52,8 +52,7 @@ export async function addWebhook(tx: TenantTx, ask: NewWebhook, options: Endpoin
   const secret = newSecret()
   const sealed = seal(secret, tx.tenantId, options.secretsKeys)
   const id = await insertWebhook(tx, { url, description, events, secret: sealed })
-  await noteChange(tx, { subject: 'webhook', id, before: null, after: { url, description, events } })
-  await recordChange(tx, id, url, 'was registered')
+  await recordChange(tx, { id, before: null, after: { url, description, events } }, url, 'was registered')
   return { id, secret }
 }
 
@@ -73,17 +72,12 @@ function whyNotHost(url: string, { allow }: EndpointOptions): string | undefined
  * @throws ServiceError `webhook_not_found`
  */
 export async function rotateWebhook(tx: TenantTx, id: number, options: EndpointOptions): Promise<WebhookSecret> {
-  const webhook = await lockedWebhook(tx, id)
+  const { url, previousSecretUntil } = await lockedWebhook(tx, id)
   const secret = newSecret()
   const until = new Date(tx.now.getTime() + ROTATION_MS)
   await writeSecret(tx, id, seal(secret, tx.tenantId, options.secretsKeys), until)
-  await noteChange(tx, {
-    subject: 'webhook',
-    id,
-    before: { previousSecretUntil: webhook.previousSecretUntil },
-    after: { previousSecretUntil: until.toISOString() },
-  })
-  await recordChange(tx, id, webhook.url, `has a new secret; the one before signs until ${until.toISOString()}`)
+  const change = { id, before: { previousSecretUntil }, after: { previousSecretUntil: until } }
+  await recordChange(tx, change, url, `has a new secret; the one before signs until ${until.toISOString()}`)
   return { id, secret }
 }
 
@@ -123,11 +117,10 @@ export async function replayDelivery(tx: TenantTx, id: number, deliveryId: numbe
  * @throws ServiceError `webhook_not_found`
  */
 export async function disableWebhook(tx: TenantTx, id: number): Promise<WebhookRef> {
-  const webhook = await lockedWebhook(tx, id)
-  if (webhook.disabledAt !== null) return { id }
+  const { disabledAt, url } = await lockedWebhook(tx, id)
+  if (disabledAt !== null) return { id }
   await writeDisabled(tx, id, 'A person has disabled it.')
-  await noteChange(tx, { subject: 'webhook', id, before: { disabledAt: null }, after: { disabledAt: tx.now } })
-  await recordChange(tx, id, webhook.url, 'was disabled')
+  await recordChange(tx, { id, before: { disabledAt }, after: { disabledAt: tx.now } }, url, 'was disabled')
   return { id }
 }
 
@@ -141,8 +134,7 @@ export async function enableWebhook(tx: TenantTx, id: number): Promise<WebhookRe
   const { disabledAt, url } = await lockedWebhook(tx, id)
   if (disabledAt === null) return { id }
   await writeEnabled(tx, id)
-  await noteChange(tx, { subject: 'webhook', id, before: { disabledAt }, after: { disabledAt: null } })
-  await recordChange(tx, id, url, 'is enabled again')
+  await recordChange(tx, { id, before: { disabledAt }, after: { disabledAt: null } }, url, 'is enabled again')
   return { id }
 }
 
@@ -154,8 +146,7 @@ export async function enableWebhook(tx: TenantTx, id: number): Promise<WebhookRe
 export async function removeWebhook(tx: TenantTx, id: number): Promise<WebhookRef> {
   const { url, description, events } = await lockedWebhook(tx, id)
   await deleteWebhook(tx, id)
-  await noteChange(tx, { subject: 'webhook', id, before: { url, description, events }, after: null })
-  await recordChange(tx, id, url, 'was removed')
+  await recordChange(tx, { id, before: { url, description, events }, after: null }, url, 'was removed')
   return { id }
 }
 
@@ -179,10 +170,12 @@ async function usableWebhook(tx: TenantTx, id: number): Promise<void> {
   }
 }
 
-const recordChange = (tx: TenantTx, id: number, url: string, what: string): Promise<void> =>
-  insertEvent(tx, {
+async function recordChange(tx: TenantTx, change: Omit<Change, 'subject'>, url: string, what: string): Promise<void> {
+  await noteChange(tx, { subject: 'webhook', ...change })
+  await insertEvent(tx, {
     type: EventType.Platform,
     severity: EventSeverity.Info,
-    title: `Webhook ${id} ${what.split(/[;,]/)[0]}`,
+    title: `Webhook ${change.id} ${what.split(/[;,]/)[0]}`,
     description: `The webhook at ${new URL(url).origin} ${what}.`,
   })
+}

@@ -1,6 +1,6 @@
 /** How mails write text from outside, and facts. The HTML and the text part use the same strings. */
 
-import type { AlertNoticeKind } from '../../../domain/notifications/cause.ts'
+import type { AlertNoticeKind } from '../../../domain/notifications/notification.ts'
 import { quantity, type Unit } from '../../../domain/quantity.ts'
 import type { FactValue } from '../../../domain/watchdog/fact-value.ts'
 

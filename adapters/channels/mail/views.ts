@@ -113,10 +113,7 @@ export function alertView(notification: AlertNotification): AlertView {
   const over = overText(facts)
   const { first, rest } = sentencesOf(oneLine(notification.message), labelText(subject))
   const found = instantOf(notification, notification.at)
-  const ids = [
-    subject.iccid === undefined ? null : `ICCID ${oneLine(subject.iccid)}`,
-    `id ${oneLine(String(subject.id))}`,
-  ]
+  const iccid = subject.iccid === undefined ? '' : `ICCID ${oneLine(subject.iccid)}, `
   return {
     tone: toneOf(notification),
     badge: badgeOf(notification),
@@ -125,7 +122,7 @@ export function alertView(notification: AlertNotification): AlertView {
     preheader: preheaderOf(notification, over, rest),
     tenant: oneLine(notification.tenantName),
     lines: [
-      line(SUBJECT_NOUNS[subject.kind], `${labelText(subject)} (${ids.filter((id) => id !== null).join(', ')})`),
+      line(SUBJECT_NOUNS[subject.kind], `${labelText(subject)} (${iccid}id ${oneLine(String(subject.id))})`),
       line('Usage', usageText(facts)),
       line('Over the limit by', over),
       line('Since', kind === 'resolved' ? null : sinceText(notification)),

@@ -112,14 +112,9 @@ async function post(url: string, message: WebhookMessage, options: WebhookChanne
       .then((text) => {
         request.destroy()
         const code = response.statusCode ?? null
-        const [outcome, retryAfter] = [httpOutcome(code), response.headers['retry-after'] ?? null]
-        resolve({
-          outcome,
-          code,
-          response: text,
-          why: WHY[outcome] ?? `it answered ${code}`,
-          retryAfter,
-        })
+        const outcome = httpOutcome(code)
+        const retryAfter = response.headers['retry-after'] ?? null
+        resolve({ outcome, code, response: text, why: WHY[outcome] ?? `it answered ${code}`, retryAfter })
       }, reject)
   })
   request.end(message.body)
