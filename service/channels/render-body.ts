@@ -27,11 +27,7 @@ export const idsOf = (parts: readonly StoredNotification[]): number[] => parts.m
  * Renders notifications that share a mail. If some cannot be rendered and the others can, `faulty` has those left out,
  * else none.
  */
-export async function renderBody(
-  tx: TenantTx,
-  render: Render,
-  parts: readonly StoredNotification[],
-): Promise<{ readonly rendered: Rendering; readonly good: readonly StoredNotification[]; readonly faulty: readonly StoredNotification[] }> {
+export async function renderBody(tx: TenantTx, render: Render, parts: readonly StoredNotification[]) {
   const complete = await Promise.all(
     parts.map(async ({ id, body }) => ({ id, body: body.kind === 'summary' ? await withStatement(tx, body) : body })),
   )

@@ -49,18 +49,16 @@ export async function sendMails(
 
 /** Sends a mail as it was rendered. */
 async function send(store: Store, channel: MailChannel, tenantId: string, mail: ClaimedMail): Promise<Attempt> {
-  try {
-    const written = await inTenant(store, tenantId, async (tx) => {
-      const rendered = await renderedOf(tx, channel.render, mail)
-      if ('error' in rendered) return rendered
-      return { mail: { ...rendered.body, attachments: await attachmentsOf(tx, rendered.body) } }
-    })
-    if ('error' in written) throw written.error
-    return await channel.send(written.mail, mail.recipient, mail.mailId)
-  } catch (error) {
+  const written = await inTenant(store, tenantId, async (tx) => {
+    const rendered = await renderedOf(tx, channel.render, mail)
+    if ('error' in rendered) return rendered
+    return { mail: { ...rendered.body, attachments: await attachmentsOf(tx, rendered.body) } }
+  }).catch((error: unknown) => {
     if (isAway(error)) throw error
-    return { outcome: 'later', code: null, response: String(error), why: 'it could not be written' }
-  }
+    return { error }
+  })
+  if ('mail' in written) return channel.send(written.mail, mail.recipient, mail.mailId)
+  return { outcome: 'later', code: null, response: String(written.error), why: 'it could not be written' }
 }
 
 /** The stored text of a mail. A mail that could not be rendered when composed is rendered and stored now. */
