@@ -5,7 +5,7 @@ import { LogLevel } from '../../domain/codes.ts'
 import { fitsPattern } from '../../rules/engine/match.ts'
 import type { StoredNotification } from '../../store/notifications.ts'
 
-export type Recipient = Pick<Address, 'id' | 'email'>
+type Recipient = Pick<Address, 'id' | 'email'>
 
 /** An address other than that of billing. */
 export interface CopyTo extends Recipient {
@@ -38,7 +38,7 @@ export function addressingOf(
 }
 
 /** The properties of a mail that decide its recipients. */
-export interface AddressedMail {
+interface AddressedMail {
   /** The highest level of its notifications. */
   readonly level: LogLevel
   /** Names of the rules that it is about; none in a summary. */
