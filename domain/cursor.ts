@@ -38,8 +38,8 @@ export const cursorQuery = (list: WalkedList) => ({
     Type.String({
       pattern: patternOf(list),
       description:
-        'Goes on where an answer ended, in place of `page`: the `next` of its `Link` header has it. Opaque: send it ' +
-        'as it was given, with the same filters.',
+        'Continues a list, in place of `page`. Take it from the `next` link in the `Link` header. Opaque: send ' +
+        'it unchanged, with the same filters.',
       examples: [cursorText(list, { after: { micros: 0, id: 100 }, parts: 1, totalItems: 250 })],
     }),
   ),

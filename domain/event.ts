@@ -12,7 +12,7 @@ export const Event = objectWithExample(
     severity: codeSchema(EventSeverity, 'Severity'),
     title: Type.String({ description: 'Short title' }),
     description: Type.String({ description: 'Detailed description' }),
-    date: Instant('When it happened'),
+    date: Instant('Time of the event'),
   },
   {
     id: 1,

@@ -6,10 +6,10 @@ import { objectWithExample, strictObject, Text } from './schema.ts'
 /** Service document, section 2.1. */
 export const Pagination = objectWithExample(
   {
-    page: Type.Integer({ description: 'The page that was asked for, from 1' }),
-    pageSize: Type.Integer({ description: 'Most items a page holds' }),
+    page: Type.Integer({ description: 'Number of this page, from 1' }),
+    pageSize: Type.Integer({ description: 'Most items on a page' }),
     totalItems: Type.Integer({ description: 'Items on all pages' }),
-    totalPages: Type.Integer({ description: 'Pages; 0 when there is no item' }),
+    totalPages: Type.Integer({ description: 'Number of pages; 0 if the list is empty' }),
     hasNextPage: Type.Boolean({ description: 'Whether a later page has items' }),
     hasPreviousPage: Type.Boolean({ description: 'Whether an earlier page has items' }),
   },

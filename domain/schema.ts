@@ -69,4 +69,4 @@ export const Count = (description: string) => Type.Integer({ minimum: 0, descrip
 export const Id = (description: string) => Type.Integer({ description, minimum: 1, maximum: Number.MAX_SAFE_INTEGER })
 
 /** Response to most changes: the id of the created or changed thing. */
-export const IdResponse = strictObject({ id: Id('Id of what was made or changed') })
+export const IdResponse = strictObject({ id: Id('Id of the created or changed object') })

@@ -21,13 +21,15 @@ export interface Dependency {
 
 /** The body of `/readyz`. */
 export const Readiness = strictObject({
-  ok: Type.Boolean({ description: 'Whether all that are required are there' }),
+  ok: Type.Boolean({ description: 'Whether every required dependency is available' }),
   dependencies: Type.Array(
     strictObject({
       name: Type.String(),
-      required: Type.Boolean({ description: 'Whether nothing works without it; else only a part of the work waits' }),
+      required: Type.Boolean({
+        description: 'Whether the process needs it for all work; false: only a part of the work waits',
+      }),
       ok: Type.Boolean(),
-      detail: Type.String({ description: 'State, or why not' }),
+      detail: Type.String({ description: 'State, or the reason of the failure' }),
     }),
   ),
 })
@@ -48,7 +50,7 @@ export const healthRoutes: FastifyPluginAsync<{
   const watched = dependencies.map(watch)
   registerUp(metrics, watched)
   app.get('/healthz', polled('isAlive', 'Whether the process answers', { 200: Alive }), async () => ({ ok: true }))
-  const isReady = 'Whether all that the process requires is there: 200, else 503'
+  const isReady = 'Whether every required dependency is available: 200, else 503'
   app.get('/readyz', polled('isReady', isReady, { 200: Readiness, 503: Readiness }), async (_request, reply) => {
     const states = await Promise.all(watched.map((one) => one.state(one.isRequired ? CHECK_MS : GLANCE_MS)))
     const readiness = { ok: states.every(({ ok, required }) => ok || !required), dependencies: states }
@@ -57,7 +59,7 @@ export const healthRoutes: FastifyPluginAsync<{
   const isText = { produces: ['text/plain'] }
   app.get(
     '/metrics',
-    polled('getMetrics', 'Figures of the process, as Prometheus reads them', { 200: Figures }, isText),
+    polled('getMetrics', 'Metrics of the process for Prometheus', { 200: Figures }, isText),
     async (_request, reply) => reply.type(metrics.registry.contentType).send(await metrics.registry.metrics()),
   )
 }

@@ -14,29 +14,26 @@ export const isCode = (code: string): code is ErrorCode => Object.hasOwn(ERRORS,
 export const CODES = Object.keys(ERRORS).filter(isCode)
 
 export const Problem = strictObject({
-  type: Type.String({ description: 'Relative address of the description of the code' }),
+  type: Type.String({ description: 'Relative URL of the description of the code' }),
   title: Type.String({ description: 'The kind of failure' }),
   status: Type.Integer({ description: 'HTTP status' }),
-  detail: Type.String({ description: 'What was wrong this time, and what to do' }),
-  instance: Type.String({ description: 'The path that was asked for' }),
+  detail: Type.String({ description: 'The fault in this request, and the remedy' }),
+  instance: Type.String({ description: 'Path of the request' }),
   code: Type.String({ enum: [...CODES], description: 'Stable code' }),
   errors: Type.Optional(
     Type.Array(
       strictObject({
         pointer: Type.Optional(Type.String({ description: 'JSON pointer into the body' })),
         parameter: Type.Optional(Type.String({ description: 'Name of a path, query or header parameter' })),
-        code: Type.Optional(
-          Type.String({ enum: [...CODES], description: 'Of a row in a list: what it meets by itself' }),
-        ),
+        code: Type.Optional(Type.String({ enum: [...CODES], description: 'Code for this row of a list' })),
         detail: Type.String(),
       }),
       {
-        description:
-          'The fields that are wrong: as many as fit in 24 KB, and of a body that does not fit its schema the first 100',
+        description: 'The wrong fields: as many as fit in 24 KB; the first 100 if a body does not match its schema',
       },
     ),
   ),
-  requestId: Type.String({ description: 'Names this request in the logs' }),
+  requestId: Type.String({ description: 'Id of this request in the logs' }),
 })
 export type Problem = Static<typeof Problem>
 

@@ -28,7 +28,7 @@ import type { InternalOptions } from '../options.ts'
 const spreadsheet = {
   spreadsheet: Type.Optional(
     Type.Boolean({
-      description: 'For a spreadsheet program that opens the file: ICCID, IMSI, MSISDN and IMEI stay text (`="8944…"`)',
+      description: 'For spreadsheet programs: writes ICCID, IMSI, MSISDN and IMEI as text (`="8944…"`)',
     }),
   ),
 }

@@ -31,16 +31,16 @@ const PARAMETERS: JsonObject = {
   'X-Tenant-Id': parameter(
     'X-Tenant-Id',
     text(
-      `With an operator key, which needs it: the tenant to act for, or where the operation says so ${PLATFORM}, the ` +
-        'platform itself. A tenant’s own key needs none.',
+      'Required with an operator key: the tenant of the request, or for operations on the platform itself ' +
+        `${PLATFORM}. Not needed with a tenant’s key.`,
       'tf622080bc0a0',
     ),
   ),
   'Idempotency-Key': parameter(
     'Idempotency-Key',
     text(
-      'The same request with the same key is done once, and answered alike for 24 hours. 1 to 255 printable ' +
-        'characters, bare or in double quotes; take a UUID.',
+      'A request is done once for each key; repetitions get the same answer for 24 hours. 1 to 255 printable ' +
+        'characters, bare or in double quotes, for example a UUID.',
       '2d0f8f3e-6c1b-4a57-9a5e-0b7a53c1f0aa',
       { pattern: IDEMPOTENCY_KEY.source },
     ),
@@ -48,45 +48,45 @@ const PARAMETERS: JsonObject = {
   'If-Match': parameter(
     'If-Match',
     text(
-      'The `ETag` of what you have read: the change is made only where nobody has changed it since.',
+      'The `ETag` of the resource as read: the change is refused if the resource has changed since.',
       '"3.kq0PuXbN3hK1yqVf"',
     ),
   ),
   'If-None-Match': parameter(
     'If-None-Match',
-    text('The `ETag` of the answer you have: 304 without a body where it is still the same.', '"3.kq0PuXbN3hK1yqVf"'),
+    text('The `ETag` of your copy: 304 without a body if unchanged.', '"3.kq0PuXbN3hK1yqVf"'),
   ),
 }
 
 const HEADERS: JsonObject = {
   'X-Request-Id': always(
-    text('Names this request in the logs; yours where you sent one.', '5c2f0b1e-0d0f-4c53-9d0e-3d1b6c6d9a10'),
+    text('Id of this request in the logs; yours, if you sent one.', '5c2f0b1e-0d0f-4c53-9d0e-3d1b6c6d9a10'),
   ),
   'WWW-Authenticate': always(text('How to send a key.', 'Bearer realm="simherd"')),
-  Accept: text('With a refused content type or charset: the content types that this path takes.', 'application/json'),
+  Accept: text('After a refused content type or charset: the content types that this path takes.', 'application/json'),
   'Accept-Encoding': text(
-    'With a refused coding: the one that this path takes; `identity` where bodies must not be packed.',
+    'After a refused coding: the coding that this path takes; `identity`: no coding.',
     'identity',
     { enum: ['gzip', 'identity'] },
   ),
-  'Retry-After': count('Seconds after which trying again makes sense.', 5),
+  'Retry-After': count('Seconds to wait before the next attempt.', 5),
   Link: text(
-    'Where the list goes on (`rel="next"`, by `cursor`; absent at its end), and from its second part on where it begins ' +
-      '(`rel="first"`). RFC 8288.',
+    'Links to the next part of the list (`rel="next"`, by `cursor`; absent at its end), and from the second ' +
+      'part on to the first (`rel="first"`). RFC 8288.',
     '</api/sims?cursor=s00000000000000000000000000640000000100000fa0>; rel="next"',
   ),
-  ETag: always(text('Names this state of the resource: `"<version>.<digest>"`.', '"3.kq0PuXbN3hK1yqVf"')),
+  ETag: always(text('Identifies this state of the resource: `"<version>.<digest>"`.', '"3.kq0PuXbN3hK1yqVf"')),
   'ratelimit-limit': count('Requests the key may make in a minute; absent without a limit.', 600),
-  'ratelimit-remaining': count('Requests left of them.', 583),
-  'ratelimit-reset': count('Seconds until they are counted anew.', 42),
-  'Idempotency-Replayed': text('`true` where the answer is the kept one of an earlier request with this key.', 'true', {
+  'ratelimit-remaining': count('Requests left in this minute.', 583),
+  'ratelimit-reset': count('Seconds until the count restarts.', 42),
+  'Idempotency-Replayed': text('`true` if the answer is the stored one of an earlier request with this key.', 'true', {
     enum: ['true'],
   }),
 }
 
 const RESPONSES: JsonObject = {
   NotModified: {
-    description: 'It is still what `If-None-Match` names; there is no body.',
+    description: 'Unchanged since the state in `If-None-Match`; no body.',
     headers: headers('X-Request-Id', 'ETag'),
   },
 }

@@ -13,7 +13,7 @@ export const eventRoutes = [
   route('GET', '/events', {
     operationId: 'listEvents',
     summary: 'Connectivity changes, billing alerts and platform notices, newest first',
-    description: 'Newest first; all filters that are given hold.',
+    description: 'Newest first; items match every given filter.',
     query: EventQuery,
     response: { 200: pageOf(Event) },
     cursor: 'events',
@@ -28,7 +28,7 @@ export const eventRoutes = [
   }),
   route('GET', '/events/:id', {
     operationId: 'getEvent',
-    summary: 'One event',
+    summary: 'An event by id',
     description: 'Events are never changed.',
     problems: ['event_not_found'],
     versioned: true,

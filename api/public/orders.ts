@@ -29,7 +29,7 @@ export const orderRoutes = [
   route('GET', '/orders', {
     operationId: 'listOrders',
     summary: 'Orders, newest first',
-    description: 'Newest first; all filters that are given hold.',
+    description: 'Newest first; items match every given filter.',
     query: OrderQuery,
     response: { 200: pageOf(Order) },
     cursor: 'orders',
@@ -37,8 +37,8 @@ export const orderRoutes = [
   }),
   route('POST', '/orders', {
     operationId: 'createOrder',
-    summary: 'Order SIMs at the price of this moment',
-    description: 'The unit price is fixed now. The address may be left out, and brought by whoever ships it.',
+    summary: 'Order SIMs at the current price',
+    description: 'The unit price is fixed now. The address is optional: the shipment can set it.',
     problems: ['order_type_unavailable'],
     body: NewOrder,
     response: { 200: OrderResponse },
@@ -46,8 +46,8 @@ export const orderRoutes = [
   }),
   route('GET', '/orders/pricing', {
     operationId: 'getOrderPricing',
-    summary: 'What a unit of each type that can be ordered costs now',
-    description: 'Of one SIM, in units of the currency. A type that is not in the list cannot be ordered.',
+    summary: 'Current unit prices of the order types',
+    description: 'Price of one SIM, in units of the currency. Types missing from the list cannot be ordered.',
     response: { 200: Type.Array(PricingEntry) },
     read: async (tx) => toPrices(await pricesInForce(tx)),
   }),
@@ -60,8 +60,8 @@ export const orderRoutes = [
   }),
   route('GET', '/orders/:orderId', {
     operationId: 'getOrder',
-    summary: 'One order',
-    description: 'Fields that are null are not known: no address was given, nothing was shipped or invoiced yet.',
+    summary: 'An order by id',
+    description: 'Null fields are unknown: no address was given, or the order was not shipped or invoiced yet.',
     problems: ['order_not_found'],
     versioned: true,
     params: OrderParams,
@@ -75,7 +75,7 @@ export const orderRoutes = [
   route('DELETE', '/orders/:orderId', {
     operationId: 'cancelOrder',
     summary: 'Cancel a pending order',
-    description: 'Takes no body. Only a Pending order can be cancelled; it can still be read, as Cancelled.',
+    description: 'Takes no body. Only a Pending order can be cancelled; afterwards it can be read, as Cancelled.',
     problems: ['order_not_found', 'order_not_pending'],
     bodies: takeNoBody,
     params: OrderParams,

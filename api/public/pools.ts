@@ -27,8 +27,8 @@ const route = declareRoutes<RouteOptions>('Pools')
 export const poolRoutes = [
   route('GET', '/pools', {
     operationId: 'listPools',
-    summary: 'Pools, with their usage of the running cycle',
-    description: 'By id. Figures are of the running billing cycle: MB of 10^6 bytes, minutes of voice, numbers of SMS.',
+    summary: 'Pools, with their usage in the running cycle',
+    description: 'By id. Figures cover the running billing cycle: MB of 10^6 bytes, minutes of voice, numbers of SMS.',
     query: PoolQuery,
     response: { 200: pageOf(Pool) },
     cursor: 'pools',
@@ -36,10 +36,10 @@ export const poolRoutes = [
   }),
   route('POST', '/pools', {
     operationId: 'createPool',
-    summary: 'Make a pool; it is active at once',
+    summary: 'Create a pool, active at once',
     description:
       'A Standard pool (0) takes a Standard or Fixed Pool tariff, a Dynamic pool (1) a Dynamic Pool tariff. ' +
-      'Fields that are null or left out have no value.',
+      'Null or omitted fields have no value.',
     problems: ['tariff_not_found', 'tariff_inactive', 'tariff_pool_mismatch'],
     body: NewPool,
     response: { 200: IdResponse },
@@ -54,11 +54,10 @@ export const poolRoutes = [
   }),
   route('GET', '/pools/:id', {
     operationId: 'getPool',
-    summary: 'One pool',
+    summary: 'A pool by id',
     description:
-      'Figures are of the running billing cycle. With a Standard tariff limit and overage are the sums of ' +
-      "the SIMs' own, so that a pool can be in overage below its limit; with the others the SIMs share one " +
-      'capacity.',
+      'Figures cover the running billing cycle. With a Standard tariff, limit and overage are sums over the ' +
+      'SIMs, and a pool can be in overage below its limit. With other tariffs the SIMs share one capacity.',
     problems: ['pool_not_found'],
     params: PoolParams,
     response: { 200: Pool },
@@ -69,8 +68,8 @@ export const poolRoutes = [
     operationId: 'updatePool',
     summary: "Replace a pool's name and watchdog settings",
     description:
-      'What is left out of the nullable fields becomes null. A pool can be sent back as it was read: the fields ' +
-      'that are not replaced are ignored, whatever they say.',
+      'Omitted nullable fields become null. A pool can be sent back as read, with changed settings: its other ' +
+      'fields are ignored.',
     problems: ['pool_not_found'],
     params: PoolParams,
     body: PoolUpdate,
@@ -80,10 +79,10 @@ export const poolRoutes = [
   }),
   route('DELETE', '/pools/:id', {
     operationId: 'deletePool',
-    summary: 'Delete a pool that has no SIMs, and none queued to move into it',
+    summary: 'Delete an empty pool',
     description:
-      'Takes no body. Its log entries and statements stay. A pool with SIMs in it, or queued to move into ' +
-      'it, is refused.',
+      "Takes no body. The pool's log entries and statements stay. Refused if SIMs are in the pool, or queued " +
+      'to move into it.',
     problems: ['pool_not_found', 'pool_in_use'],
     bodies: takeNoBody,
     params: PoolParams,
@@ -96,8 +95,8 @@ export const poolRoutes = [
   }),
   route('GET', '/pools/:id/sims', {
     operationId: 'listPoolSims',
-    summary: 'All SIMs that are in the pool now',
-    description: "By id, without pages. Watchdog settings are those in effect: the SIM's own, else the pool's.",
+    summary: 'SIMs in the pool',
+    description: "By id, without pages. Shows the watchdog settings in effect: the SIM's own, else the pool's.",
     problems: ['pool_not_found'],
     params: PoolParams,
     response: { 200: Type.Unsafe<Readable>(Type.Array(SimSummary)) },
@@ -109,7 +108,7 @@ export const poolRoutes = [
   route('GET', '/pools/:id/watchdog-logs', {
     operationId: 'listPoolWatchdogLogs',
     summary: 'Watchdog log entries of the pool',
-    description: 'Newest first; all filters that are given hold.',
+    description: 'Newest first; items match every given filter.',
     problems: ['pool_not_found'],
     params: PoolParams,
     query: SubjectLogQuery,

@@ -31,10 +31,10 @@ const route = declareRoutes<RouteOptions>('SIMs')
 export const simRoutes = [
   route('GET', '/sims', {
     operationId: 'listSims',
-    summary: 'SIMs, with their usage of the running cycle',
+    summary: 'SIMs, with their usage in the running cycle',
     description:
-      'By id; all filters that are given hold. Figures are of the running billing cycle: MB of 10^6 bytes, ' +
-      'minutes of voice, numbers of SMS. Keys without the scope `esim` see no activation codes: null.',
+      'By id; SIMs match every given filter. Figures cover the running billing cycle: MB of 10^6 bytes, ' +
+      'minutes of voice, numbers of SMS. Keys without the scope `esim` get null for activation codes.',
     query: SimQuery,
     response: { 200: pageOf(Sim) },
     cursor: 'sims',
@@ -55,11 +55,11 @@ export const simRoutes = [
   }),
   route('GET', '/sims/:idOrIccid', {
     operationId: 'getSim',
-    summary: 'One SIM, by id or by ICCID',
+    summary: 'A SIM by id or ICCID',
     description:
       "18 to 22 digits are an ICCID, fewer an id. `tariffId` is the SIM's own tariff, null without one; " +
-      "`tariff` is the one that governs it, which may be its pool's, and `{}` without one. `tag`, `imsi`, " +
-      '`msisdn` and `imei` are empty until known. Keys without the scope `esim` see no activation code: null.',
+      "`tariff` is the governing tariff, possibly its pool's, `{}` without one. `tag`, `imsi`, `msisdn` and " +
+      '`imei` are empty until known. Keys without the scope `esim` get null for the activation code.',
     problems: ['sim_not_found'],
     versioned: true,
     params: SimOrIccidParams,
@@ -78,7 +78,7 @@ export const simRoutes = [
   }),
   route('PATCH', '/sims/:id/tag', {
     operationId: 'tagSim',
-    summary: 'Label a SIM; an empty tag takes the label off',
+    summary: "Set a SIM's tag; an empty tag removes it",
     description: 'The tag is replaced as a whole.',
     problems: ['sim_not_found'],
     params: SimParams,
@@ -91,8 +91,8 @@ export const simRoutes = [
     operationId: 'queueReprovision',
     summary: 'Change pool, tariff or both at the end of the billing cycle',
     description:
-      'What is left out stays as it is queued; with nothing given nothing changes. The last change wins: a ' +
-      'queued unassignment is dropped, and an event says so.',
+      'Omitted fields stay as queued; an empty request changes nothing. The last change wins: a queued ' +
+      'unassignment is dropped, with an event.',
     problems: [...ASSIGNMENT_PROBLEMS, 'sim_state_conflict'],
     params: SimParams,
     body: QueueReprovision,
@@ -103,7 +103,7 @@ export const simRoutes = [
   route('GET', '/sims/:id/watchdog-logs', {
     operationId: 'listSimWatchdogLogs',
     summary: 'Watchdog log entries of the SIM',
-    description: 'Newest first; all filters that are given hold.',
+    description: 'Newest first; items match every given filter.',
     problems: ['sim_not_found'],
     params: SimParams,
     query: SubjectLogQuery,
@@ -118,8 +118,8 @@ export const simRoutes = [
     operationId: 'queueUnprovision',
     summary: 'Unprovision at the end of the billing cycle',
     description:
-      'Takes no body. The SIM leaves its pool too. The last change wins: a queued pool or tariff is ' +
-      'dropped, and an event says so.',
+      'Takes no body. The SIM also leaves its pool. The last change wins: a queued pool or tariff is dropped, ' +
+      'with an event.',
     problems: ['sim_not_found', 'sim_state_conflict'],
     bodies: takeNoBody,
     params: SimParams,

@@ -11,11 +11,11 @@ const route = declareRoutes<RouteOptions>('Tariffs')
 export const tariffRoutes = [
   route('GET', '/tariffs', {
     operationId: 'listTariffs',
-    summary: 'All tariffs the tenant is offered, inactive ones too',
+    summary: 'Tariffs offered to the tenant, including inactive ones',
     description:
-      "By id, without pages: the tenant's own and the platform's. Only active ones can be assigned. The " +
-      "block of the tariff's type has its terms, the other two are null. Fees are in units of the currency, " +
-      '1 GB is 10^9 bytes.',
+      "By id, without pages: the tenant's own tariffs and the platform's. Only active tariffs can be assigned. " +
+      "The terms are in the block of the tariff's type; the other two blocks are null. Fees are in units of " +
+      'the currency, 1 GB is 10^9 bytes.',
     response: { 200: Type.Array(Tariff) },
     read: listTariffs,
   }),
@@ -28,10 +28,10 @@ export const tariffRoutes = [
   }),
   route('GET', '/tariffs/:id', {
     operationId: 'getTariff',
-    summary: 'One tariff',
+    summary: 'A tariff by id',
     description:
-      'The block of its type has its terms, the other two are null. Fees are in units of the currency, 1 GB ' +
-      'is 10^9 bytes.',
+      "The terms are in the block of the tariff's type; the other two blocks are null. Fees are in units of " +
+      'the currency, 1 GB is 10^9 bytes.',
     problems: ['tariff_not_found'],
     params: TariffParams,
     response: { 200: Tariff },

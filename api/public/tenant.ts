@@ -11,8 +11,8 @@ const route = declareRoutes<RouteOptions>('Tenant')
 export const tenantRoutes = [
   route('GET', '/tenant', {
     operationId: 'getTenant',
-    summary: 'The tenant the key acts for',
-    description: "A tenant's key has one tenant; an operator key names it with `X-Tenant-Id`.",
+    summary: 'The tenant of the request',
+    description: "A tenant's key implies its tenant; an operator key names a tenant with `X-Tenant-Id`.",
     response: { 200: Tenant },
     resource: () => ({ kind: 'tenant' }),
     read: async (tx) => mustBeFound(await findTenant(tx), 'tenant_not_found', `tenant ${tx.tenantId}`),
@@ -20,7 +20,7 @@ export const tenantRoutes = [
   route('PATCH', '/tenant/name', {
     operationId: 'renameTenant',
     summary: 'Change the display name',
-    description: 'Takes a key with the scope admin.',
+    description: 'Needs a key with the scope admin.',
     scope: 'admin',
     body: TenantName,
     response: { 200: TenantResponse },
@@ -29,8 +29,8 @@ export const tenantRoutes = [
   }),
   route('PATCH', '/tenant/billing-email', {
     operationId: 'changeBillingEmail',
-    summary: 'Change where alerts and statements are mailed to',
-    description: 'Takes a key with the scope admin.',
+    summary: 'Change the address for alerts and statements',
+    description: 'Needs a key with the scope admin.',
     scope: 'admin',
     body: TenantBillingEmail,
     response: { 200: TenantResponse },

@@ -26,8 +26,8 @@ import type { RouteOptions } from '../options.ts'
 
 /** Description of the routes that open a ticket. */
 const LATER =
-  "Makes a ticket, which is carried out after the SIM's open ones: read it by its id until its status is final. " +
-  'Refused where the SIM will not be in a state for it by then.'
+  "Creates a ticket, carried out after the SIM's open tickets: read it by its id until its status is " +
+  'final. Refused if the SIM will not be in a suitable state by then.'
 
 const route = declareRoutes<RouteOptions>('Tickets')
 const response = { 200: TicketResponse }
@@ -53,8 +53,8 @@ export const cancelTicketRoute = (operationId: string, description = '') =>
 export const ticketRoutes = [
   route('GET', '/tickets', {
     operationId: 'listTickets',
-    summary: 'All tickets, newest first',
-    description: 'Without pages: the answer is streamed, however many there are.',
+    summary: 'Tickets, newest first',
+    description: 'Without pages: the answer streams every ticket.',
     response: { 200: Type.Unsafe<Readable>(Type.Array(Ticket)) },
     handle: async ({ tenantId }, { store, reply }) => sendArray(reply, listTickets(readOnly(store), tenantId)),
   }),
@@ -67,10 +67,10 @@ export const ticketRoutes = [
   }),
   route('GET', '/tickets/:id', {
     operationId: 'getTicket',
-    summary: 'One ticket',
+    summary: 'A ticket by id',
     description:
-      'Status 2 (Complete), 3 (Failed) and 4 (Cancelled) are final; why a ticket failed is in the event ' +
-      'log. `provisioningInfo` is null but for tickets that provision (type 2).',
+      'Status 2 (Complete), 3 (Failed) and 4 (Cancelled) are final; the event log has the cause of a failure. ' +
+      '`provisioningInfo` is null except for provisioning tickets (type 2).',
     problems: ['ticket_not_found'],
     versioned: true,
     params: TicketParams,
@@ -114,7 +114,7 @@ export const ticketRoutes = [
   }),
   route('POST', '/tickets/provision', {
     operationId: 'provisionSim',
-    summary: 'Provision an unassigned SIM; it is suspended until it is activated',
+    summary: 'Provision an unassigned SIM; it stays suspended until activated',
     description: LATER,
     problems: [...ASSIGNMENT_PROBLEMS, 'sim_already_assigned', 'sim_state_conflict'],
     body: ProvisionRequest,
@@ -124,6 +124,6 @@ export const ticketRoutes = [
   }),
   cancelTicketRoute(
     'cancelTicket',
-    'Takes no body. Only a Pending ticket (0) can be cancelled; it can still be read, as Cancelled (4).',
+    'Takes no body. Only a Pending ticket (0) can be cancelled; afterwards it can be read, as Cancelled (4).',
   ),
 ]

@@ -14,9 +14,9 @@ const route = declareRoutes<RouteOptions>('Watchdog')
 export const watchdogRoutes = [
   route('GET', '/watchdog/logs', {
     operationId: 'listWatchdogLogs',
-    summary: 'Watchdog log entries across the estate',
+    summary: 'Watchdog log entries of the whole estate',
     description:
-      'Newest first; all filters that are given hold. `simId` or `poolId` is null where an entry is not of one.',
+      'Newest first; entries match every given filter. `simId` and `poolId` are null if an entry has no SIM or pool.',
     query: WatchdogLogQuery,
     response: { 200: pageOf(WatchdogLogEntry) },
     cursor: 'log',

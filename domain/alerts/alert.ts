@@ -6,11 +6,11 @@ import { SUBJECT_KINDS } from '../watchdog/subject.ts'
 
 const Phase = oneOf(
   ['pending', 'firing', 'recovering'],
-  'pending: its `for` is not over; firing: its conditions are met, or its `clear` is not; recovering: they no longer are, and its `keepFiring` is not over',
+  'pending: `for` is not over; firing: the conditions are met, or `clear` is not met; recovering: no longer met, but `keepFiring` is not over',
 )
 const Withheld = oneOf(
   ['silenced', 'inhibited', 'unsubscribed', 'held', 'nodata', 'stage', 'mode'],
-  'silenced: a silence holds back its mails; inhibited: another alert that is mailed says more of the same; unsubscribed: the tenant wants no mails of alerts of its level; held: its rule began to fire on many subjects at once, and the guard waits for a person; nodata: the usage feed is stale, and it stays as it is; stage, mode: its rule may not do all it asks for, by its stage or the watchdog mode of its subject',
+  'silenced: a silence holds back its mails; inhibited: another mailed alert covers it; unsubscribed: the tenant gets no mails of this level; held: its rule began to fire on many subjects at once, and the guard waits for a person; nodata: the usage feed is stale, and the alert does not change; stage, mode: the stage of its rule or the watchdog mode of its subject limits its actions',
 )
 const Rule = Text('Name of the rule', 'pool-overage', { minLength: 1, maxLength: 100 })
 
@@ -19,31 +19,28 @@ export const Alert = objectWithExample(
     rule: Rule,
     ruleVersion: Count('Version of the rule set that last changed it'),
     subject: strictObject({
-      kind: oneOf(SUBJECT_KINDS, 'What it is about'),
+      kind: oneOf(SUBJECT_KINDS, 'Kind of subject'),
       id: Count('Id of the SIM or the pool; 0 for the tenant'),
       label: nullable(
         Type.String({ description: 'ICCID and tag of the SIM, or name of the pool; null for the tenant' }),
       ),
     }),
-    cycle: nullable(Text('Key of the billing cycle; null where it goes on over cycles', '2026-11', { maxLength: 32 })),
+    cycle: nullable(Text('Key of the billing cycle; null: continues over cycles', '2026-11', { maxLength: 32 })),
     phase: Phase,
-    since: Instant('Since when it is in this phase'),
-    metSince: Instant('Since when its conditions are met'),
-    times: Count('How often it has fired in this cycle, or in all'),
-    isLogged: Type.Boolean({ description: 'Whether the watchdog log says that it fires' }),
-    isMailed: Type.Boolean({ description: 'Whether a notice that it fires was given to a mail, or waits for one' }),
-    silencedUntil: nullable(Instant('Until when silences hold back its notice; null: none does')),
-    withheld: Type.Array(Withheld, { description: 'Why not all is told or asked for that its rule says' }),
-    acknowledgedAt: nullable(Instant('When somebody acknowledged it; null: nobody has')),
-    acknowledgedBy: nullable(Text('Who acknowledged it', 'key:6a34354728b4')),
+    since: Instant('Start of this phase'),
+    metSince: Instant('Time since the conditions are met'),
+    times: Count('Number of firings, in this cycle or in total'),
+    isLogged: Type.Boolean({ description: 'Whether the watchdog log has an entry of the firing' }),
+    isMailed: Type.Boolean({ description: 'Whether a notice of the firing is in a mail, or waits for one' }),
+    silencedUntil: nullable(Instant('End of the silences of its notice; null: not silenced')),
+    withheld: Type.Array(Withheld, { description: 'Reasons why actions of the rule are withheld' }),
+    acknowledgedAt: nullable(Instant('Time of the acknowledgement; null: not acknowledged')),
+    acknowledgedBy: nullable(Text('Actor that acknowledged it', 'key:6a34354728b4')),
     lastSignal: nullable(
-      Text(
-        'What enforcement was last told: overLimit, delayed (it waits for usage), cleared, standDown, would',
-        'overLimit',
-      ),
+      Text('Last signal to enforcement: overLimit, delayed (waits for usage), cleared, standDown, would', 'overLimit'),
     ),
-    error: nullable(Type.String({ description: 'Why the latest evaluation could not decide; null if it did' })),
-    evaluatedAt: Instant('When it last changed'),
+    error: nullable(Type.String({ description: 'Fault of the latest evaluation; null if it decided' })),
+    evaluatedAt: Instant('Time of the last change'),
   },
   {
     rule: 'pool-overage',

@@ -12,7 +12,7 @@ export const WatchdogLogEntry = objectWithExample(
     poolId: nullable(Id('Associated pool, if any')),
     level: codeSchema(LogLevel, 'Log level'),
     message: Type.String({ description: 'Log message' }),
-    date: Instant('When it was written'),
+    date: Instant('Time of the entry'),
   },
   {
     id: 1,

@@ -8,7 +8,7 @@ import { Id, Instant, nullable, oneOf, strictObject, Text } from '../schema.ts'
 
 const Does = oneOf(
   ['log', 'mail', 'suspend'],
-  'What it would have done: written to the watchdog log, mailed, or suspended',
+  'Simulated action: write to the watchdog log, mail, or suspend',
 )
 export type ShadowAct = Static<typeof Does>
 
@@ -17,11 +17,11 @@ export const ShadowEntry = strictObject({
   rule: Type.String({ description: 'Name of the rule' }),
   version: RuleVersion,
   does: Does,
-  simId: nullable(Id('The SIM it is about, if it is about one')),
-  poolId: nullable(Id('The pool it is about, or that the SIM is in')),
+  simId: nullable(Id('The SIM, if any')),
+  poolId: nullable(Id('The pool, or the SIM’s pool')),
   level: codeSchema(LogLevel, 'Log level'),
-  message: Type.String({ description: 'What it would have said' }),
-  date: Instant('When'),
+  message: Type.String({ description: 'Text of the entry' }),
+  date: Instant('Time of the entry'),
 })
 export type ShadowEntry = Static<typeof ShadowEntry>
 

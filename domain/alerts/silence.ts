@@ -16,7 +16,7 @@ const rule = Text('Name of the rule; * stands for any characters', 'sim-usage-wa
 const tag = Text('Tag of the SIM; * stands for any characters', 'meter-*', { minLength: 1, maxLength: 128 })
 const level = codeSchema(LogLevel, 'Level of the rule')
 const POOL = 'The pool, and the SIMs in it'
-const reason = Text('Why, for those who wonder later', 'Meters are replaced until Friday', {
+const reason = Text('Reason, for later readers', 'Meters are replaced until Friday', {
   minLength: 1,
   maxLength: 500,
 })
@@ -28,7 +28,7 @@ export const NewSilence = objectWithExample(
     poolId: optional(Id(POOL)),
     tag: optional(tag),
     level: optional(level),
-    endsAt: optional(Instant('When it ends, at most 90 days ahead; either this or `lasts`')),
+    endsAt: optional(Instant('End, at most 90 days ahead; give this or `lasts`')),
     lasts: optional(
       Type.String({
         pattern: `${DURATION_PATTERN}|^cycle$`,
@@ -52,18 +52,16 @@ export const Silence = strictObject({
   tag: nullable(tag),
   level: nullable(level),
   reason,
-  createdAt: Instant('Since when'),
-  createdBy: nullable(Text('Who began it', 'key:6a34354728b4')),
-  endsAt: Instant('When it ends'),
-  endedAt: nullable(Instant('When a person ended it; null: it runs on to `endsAt`')),
-  endedBy: nullable(Text('Who ended it', 'key:6a34354728b4')),
+  createdAt: Instant('Start of the silence'),
+  createdBy: nullable(Text('Actor that created it', 'key:6a34354728b4')),
+  endsAt: Instant('Planned end of the silence'),
+  endedAt: nullable(Instant('Time when a person ended it; null: it lasts until `endsAt`')),
+  endedBy: nullable(Text('Actor that ended it', 'key:6a34354728b4')),
 })
 export type Silence = Static<typeof Silence>
 
 export const SilenceQuery = Type.Object({
-  open: Type.Optional(
-    Type.Boolean({ description: 'true: only those that have not ended; false: only those that have' }),
-  ),
+  open: Type.Optional(Type.Boolean({ description: 'true: only open silences; false: only ended ones' })),
   ...pageQuery,
 })
 export type SilenceQuery = Static<typeof SilenceQuery>

@@ -14,9 +14,9 @@ const KINDS = ['billing', 'copy', 'escalation'] as const
 export type AddressKind = (typeof KINDS)[number]
 
 const email = Email('E-mail address')
-const level = codeSchema(LogLevel, 'Only mails of this level at least, of copies; null: all')
+const level = codeSchema(LogLevel, 'For copies: lowest level of mails; null: all')
 const rules = Text(
-  'Only mails about rules with such a name, of copies; * stands for any characters; null: all',
+  'For copies: only mails about rules with a matching name; * stands for any characters; null: all',
   'sim-*',
   {
     minLength: 1,
@@ -29,7 +29,7 @@ export const NewAddress = strictObject(
     kind: Type.Unsafe<Exclude<AddressKind, 'billing'>>({
       type: 'string',
       enum: ['copy', 'escalation'],
-      description: 'copy: gets what fits; escalation: gets what nobody has acknowledged in time',
+      description: 'copy: gets matching mails; escalation: gets alerts without timely acknowledgement',
     }),
     email,
     level: optional(level),
@@ -40,22 +40,20 @@ export const NewAddress = strictObject(
 export type NewAddress = Static<typeof NewAddress>
 
 export const Address = strictObject({
-  id: nullable(Id('Address; null: the billing address that has been the tenant’s from the beginning')),
+  id: nullable(Id('Address id; null: the tenant’s original billing address')),
   kind: Type.Unsafe<AddressKind>({
     type: 'string',
     enum: [...KINDS],
     description:
-      'billing: gets everything; copy: gets what fits; escalation: gets what nobody has acknowledged in time',
+      'billing: gets every mail; copy: gets matching mails; escalation: gets alerts without timely acknowledgement',
   }),
   email,
   level: nullable(level),
   rules: nullable(rules),
   confirmedAt: nullable(
-    Instant('Of billing: since when it is known to be right; until then the one before gets mails too'),
+    Instant('For billing: time of the confirmation; until then the previous address also gets mails'),
   ),
-  badSince: nullable(
-    Instant('Since when no server takes mails for it: it gets none until it is cleared; null: it is well'),
-  ),
-  createdAt: nullable(Instant('Since when it is listed')),
+  badSince: nullable(Instant('Time since every server refuses it: it gets no mails until cleared; null: accepted')),
+  createdAt: nullable(Instant('Time when it was added')),
 })
 export type Address = Static<typeof Address>

@@ -16,12 +16,12 @@ export type MailStatus = (typeof STATUSES)[number]
 export const MailInfo = strictObject({
   id: Text('Message-ID', '<0192f4c1-7d3a-7b52@simherd.example>'),
   recipient: Type.String(),
-  subject: Type.String({ description: 'Empty until it was rendered' }),
+  subject: Type.String({ description: 'Empty until rendered' }),
   status: Type.Unsafe<MailStatus>({ type: 'string', enum: [...STATUSES] }),
   attempts: Type.Integer({ minimum: 0 }),
-  response: nullable(Type.String({ description: "The server's last word" })),
-  createdAt: Instant('When its notices were put together'),
-  sentAt: nullable(Instant('When the server took it')),
+  response: nullable(Type.String({ description: 'Last response of the mail server' })),
+  createdAt: Instant('Time when its notices were grouped'),
+  sentAt: nullable(Instant('Time when the mail server accepted it')),
   keys: Type.Array(Type.String(), {
     description: 'Alert key and kind of each notice in it; in the list of mails the first 100',
   }),
@@ -30,14 +30,14 @@ export type MailInfo = Static<typeof MailInfo>
 
 const DETAIL = {
   ...MailInfo.properties,
-  resends: nullable(Text('Message-ID of the mail that it sends again', '<0192f4c1-7d3a-7b52@simherd.example>')),
+  resends: nullable(Text('Message-ID of the original mail, if sent again', '<0192f4c1-7d3a-7b52@simherd.example>')),
   body: nullable(
     strictObject(
       {
         text: Type.String({ description: 'Its plain text part' }),
         html: Type.String({ description: 'Its HTML part' }),
         headers: Type.Record(Type.String(), Type.String(), {
-          description: 'Headers by name, beside From, To, Subject, Date and Message-ID',
+          description: 'Headers by name, except From, To, Subject, Date and Message-ID',
         }),
         attachments: Type.Array(
           strictObject({
@@ -46,7 +46,7 @@ const DETAIL = {
           }),
         ),
       },
-      { description: 'What it says, as it is sent; null where it was not rendered yet, or is no longer kept' },
+      { description: 'Content as sent; null if not rendered yet, or no longer stored' },
     ),
   ),
 }
@@ -80,7 +80,7 @@ export const MailQuery = Type.Object({
     Type.Unsafe<MailStatus>({
       type: 'string',
       enum: [...STATUSES],
-      description: 'Only these; failed ones were given up',
+      description: 'Only mails in this state; failed: given up',
     }),
   ),
   ...pageQuery,

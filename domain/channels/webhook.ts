@@ -11,17 +11,17 @@ export const MOST_WEBHOOKS = 10
 export const ROTATION_MS = 24 * 3_600_000
 
 const Url = Text(
-  'Where events are sent by POST: https, without user, password, fragment, control characters and blanks',
+  'URL for the POST requests with events: https, without user, password, fragment, control characters and blanks',
   'https://ops.meadow.example/simherd',
   {
     minLength: 1,
     maxLength: 2000,
   },
 )
-const FOR = ['What it is for', 'Ticket system of the field team'] as const
+const FOR = ['Purpose of the webhook', 'Ticket system of the field team'] as const
 const Events = Type.Array(
   Type.Unsafe<WebhookEventType>({ type: 'string', enum: [...WEBHOOK_EVENTS], description: 'Type of event' }),
-  { minItems: 1, uniqueItems: true, description: 'Types of events that it gets; null: all, also those to come' },
+  { minItems: 1, uniqueItems: true, description: 'Types of events to send; null: all, including future types' },
 )
 
 export const NewWebhook = strictObject(
@@ -35,15 +35,13 @@ export const Webhook = strictObject({
   url: Url,
   description: Text(...FOR),
   events: nullable(Events),
-  createdAt: Instant('When it was registered'),
-  createdBy: nullable(Text('Who registered it', 'key:6a34354728b4')),
-  previousSecretUntil: nullable(
-    Instant('Until when the secret before the last rotation signs too; null: there is none'),
-  ),
-  failures: Type.Integer({ minimum: 0, description: 'Attempts in a row that found it away; 0: it answers' }),
-  pausedUntil: nullable(Instant('Nothing is sent before, because it was away; null: it is not paused')),
-  disabledAt: nullable(Instant('Since when it gets nothing; null: it is in use')),
-  disabledWhy: nullable(Text('Why it is disabled', 'It answered 410 Gone.')),
+  createdAt: Instant('Time of registration'),
+  createdBy: nullable(Text('Actor that registered it', 'key:6a34354728b4')),
+  previousSecretUntil: nullable(Instant('End of signatures with the previous secret; null: no previous secret')),
+  failures: Type.Integer({ minimum: 0, description: 'Failed attempts in a row; 0: the endpoint responds' }),
+  pausedUntil: nullable(Instant('End of the pause after failed attempts; null: not paused')),
+  disabledAt: nullable(Instant('Time when it was disabled; null: enabled')),
+  disabledWhy: nullable(Text('Reason why it is disabled', 'It answered 410 Gone.')),
 })
 export type Webhook = Static<typeof Webhook>
 
@@ -51,7 +49,7 @@ export type Webhook = Static<typeof Webhook>
 export const WebhookSecret = strictObject({
   id: Id('Webhook'),
   secret: Text(
-    'Secret that signs what is sent, as Standard Webhooks has it; shown this once',
+    'Secret for the signatures according to Standard Webhooks; shown only once',
     'whsec_shown-once-and-only-here',
   ),
 })
@@ -62,7 +60,7 @@ export type DeliveryStatus = (typeof STATUSES)[number]
 const Status = Type.Unsafe<DeliveryStatus>({
   type: 'string',
   enum: [...STATUSES],
-  description: 'pending: it is tried; delivered: the endpoint took it (2xx); failed: it was given up',
+  description: 'pending: waits for an attempt; delivered: the endpoint responded 2xx; failed: given up',
 })
 
 export const WebhookDelivery = strictObject({
@@ -70,14 +68,14 @@ export const WebhookDelivery = strictObject({
   eventId: Text('The header webhook-id: the same for each attempt and replay', 'msg_0192f4c17d3a7b529c552f6f1d0c8a11'),
   type: Text('Type of the event', 'alert.fired'),
   status: Status,
-  attempts: Type.Integer({ minimum: 0, description: 'Attempts since it was written, or replayed' }),
-  createdAt: Instant('When the event happened'),
-  nextAttemptAt: nullable(Instant('When it is tried next, at the earliest; null unless it is pending')),
-  endedAt: nullable(Instant('When it was taken or given up')),
+  attempts: Type.Integer({ minimum: 0, description: 'Attempts since the event, or since the last replay' }),
+  createdAt: Instant('Time of the event'),
+  nextAttemptAt: nullable(Instant('Earliest time of the next attempt; null unless pending')),
+  endedAt: nullable(Instant('Time when it was delivered or given up')),
   answer: nullable(
-    Type.Integer({ description: 'HTTP status of the last attempt; null: no answer came', examples: [200] }),
+    Type.Integer({ description: 'HTTP status of the last attempt; null: no response', examples: [200] }),
   ),
-  response: nullable(Text('Beginning of the last answer, or why none came', 'no connection: ECONNREFUSED')),
+  response: nullable(Text('Beginning of the last response, or reason of the failure', 'no connection: ECONNREFUSED')),
 })
 export type WebhookDelivery = Static<typeof WebhookDelivery>
 

@@ -16,15 +16,15 @@ const SuspensionInfo = strictObject({
   cycle: nullable(CycleKey),
   until: nullable(Until()),
   workflowId: nullable(Type.String()),
-  openedAt: Instant('Since when'),
+  openedAt: Instant('Start of the suspension'),
 })
 export type SuspensionInfo = Static<typeof SuspensionInfo>
 
 /** Request that changes how long a suspension by the watchdog lasts. */
 export const SuspensionChange = objectWithExample(
   {
-    until: Until('renewal: the month end brings it back; manual: stays until a person acts'),
-    workflowId: Type.String({ maxLength: 300, description: 'The workflow that has suspended it' }),
+    until: Until('renewal: the month end reactivates the SIM; manual: suspended until a person acts'),
+    workflowId: Type.String({ maxLength: 300, description: 'The workflow that suspended the SIM' }),
   },
   { until: 'manual', workflowId: 'suspend-on-overage:tf622080bc0a0:1:2026-11' },
 )
@@ -34,15 +34,15 @@ export const SimEnforcement = strictObject({
   simId: Id('SIM'),
   iccid: Type.String(),
   status: codeSchema(SimStatus, 'Status'),
-  poolId: nullable(Id('Its pool')),
-  processing: Type.Boolean({ description: 'Whether it has open tickets' }),
-  overLimit: Type.Boolean({ description: 'Whether the rule that asks to suspend is firing for the SIM or its pool' }),
-  mode: codeSchema(WatchdogMode, 'Watchdog mode that bounds the rule'),
-  exempt: Type.Boolean({ description: 'Whether the watchdog must not touch it' }),
-  enforcementEnabled: Type.Boolean({ description: 'Whether the tenant lets the watchdog enforce' }),
-  passedOver: Type.Boolean({ description: 'Whether a person has ended enforcement on it for this cycle' }),
+  poolId: nullable(Id('Pool of the SIM')),
+  processing: Type.Boolean({ description: 'Whether the SIM has open tickets' }),
+  overLimit: Type.Boolean({ description: 'Whether the requesting rule is firing for the SIM or its pool' }),
+  mode: codeSchema(WatchdogMode, 'Watchdog mode in effect for the rule'),
+  exempt: Type.Boolean({ description: 'Whether the SIM is exempt from the watchdog' }),
+  enforcementEnabled: Type.Boolean({ description: 'Whether enforcement is on for the tenant' }),
+  passedOver: Type.Boolean({ description: 'Whether a person has ended enforcement on the SIM for this cycle' }),
   refused: Type.Boolean({
-    description: 'Whether the carrier has refused for good to suspend it, since the rule began to fire',
+    description: 'Whether the carrier has permanently refused to suspend the SIM since the rule began to fire',
   }),
   suspension: Type.Union([SuspensionInfo, Type.Null()]),
 })
@@ -51,28 +51,28 @@ export type SimEnforcement = Static<typeof SimEnforcement>
 export const PoolRow = strictObject({
   simId: Id('SIM'),
   usageBytes: Type.Integer(),
-  shareBytes: Type.Integer({ description: 'What the SIM contributes to the pool' }),
-  excessBytes: Type.Integer({ description: 'Usage above the share' }),
-  stopped: Type.Boolean({ description: 'Whether it is suspended already' }),
+  shareBytes: Type.Integer({ description: 'Contribution of the SIM to the pool, in bytes' }),
+  excessBytes: Type.Integer({ description: 'Usage above the share, in bytes' }),
+  stopped: Type.Boolean({ description: 'Whether the SIM is already suspended' }),
   exempt: Type.Boolean(),
-  weaker: Type.Boolean({ description: 'Whether its own mode is weaker than Enforce' }),
-  held: Type.Boolean({ description: 'Whether a person has ended enforcement on it for this cycle' }),
+  weaker: Type.Boolean({ description: 'Whether the SIM’s own mode is weaker than Enforce' }),
+  held: Type.Boolean({ description: 'Whether a person has ended enforcement on the SIM for this cycle' }),
   refused: Type.Boolean({
-    description: 'Whether the carrier has refused for good to suspend it, since the rule began to fire',
+    description: 'Whether the carrier has permanently refused to suspend the SIM since the rule began to fire',
   }),
 })
 export type PoolRow = Static<typeof PoolRow>
 
 export const PoolEnforcement = strictObject({
   poolId: Id('Pool'),
-  over: Type.Boolean({ description: 'Whether the rule that asks to suspend is firing for the pool' }),
+  over: Type.Boolean({ description: 'Whether the requesting rule is firing for the pool' }),
   overageBytes: Type.Integer(),
-  enforcementEnabled: Type.Boolean({ description: 'Whether the tenant lets the watchdog enforce' }),
-  stoppedExcessBytes: Type.Integer({ description: 'What those that are suspended have above their share' }),
-  passedOver: Type.Integer({ description: 'SIMs that are left alone: exempt, in a weaker mode, or held by a person' }),
-  armed: Count('SIMs that the pool has armed in the cycle'),
+  enforcementEnabled: Type.Boolean({ description: 'Whether enforcement is on for the tenant' }),
+  stoppedExcessBytes: Type.Integer({ description: 'Bytes of suspended SIMs above their shares' }),
+  passedOver: Type.Integer({ description: 'SIMs passed over: exempt, in a weaker mode, or held by a person' }),
+  armed: Count('SIMs armed by the pool in the cycle'),
   rows: Type.Array(PoolRow, {
-    description: 'At most 10,000; those that may be picked first, the largest excess first',
+    description: 'At most 10,000; SIMs allowed to be picked first, then by excess, largest first',
   }),
 })
 export type PoolEnforcement = Static<typeof PoolEnforcement>
@@ -94,7 +94,7 @@ export type Action = (typeof ACTIONS)[number]
 /** An action of enforcement. Recorded once for each SIM or pool, cycle, rule, action and counter. */
 export const ActionRequest = objectWithExample(
   {
-    simId: optional(Id('The SIM; left out where the action is of a pool')),
+    simId: optional(Id('The SIM; omitted for an action on a pool')),
     poolId: optional(Id('The pool, with tooLittleToPick')),
     cycle: CycleKey,
     rule: nullable(Name),
@@ -102,9 +102,9 @@ export const ActionRequest = objectWithExample(
     counter: Type.Integer({
       minimum: 0,
       maximum: Number.MAX_SAFE_INTEGER,
-      description: 'How many times before in this run',
+      description: 'Number of earlier times in this run',
     }),
-    detail: Type.String({ maxLength: 2000, description: 'Words for people' }),
+    detail: Type.String({ maxLength: 2000, description: 'Text for people' }),
     ticketId: Type.Optional(nullable(Type.String())),
     workflowId: Type.String({ maxLength: 300 }),
   },

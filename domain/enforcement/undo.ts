@@ -7,8 +7,8 @@ const Rule = Text('Name of the rule', 'pool-overage', { minLength: 1, maxLength:
 export const StartUndo = objectWithExample(
   {
     rule: Rule,
-    since: Instant('What it has suspended from here on'),
-    until: optional(Instant('And before; left out: now')),
+    since: Instant('Suspensions from this time on'),
+    until: optional(Instant('Suspensions before this time; default: now')),
   },
   { rule: 'pool-overage', since: '2026-11-20T00:00:00.000Z' },
 )
@@ -16,26 +16,33 @@ export type StartUndo = Static<typeof StartUndo>
 
 export const UndoQuery = Type.Object({
   rule: Rule,
-  since: Instant('What it has suspended from here on'),
-  until: Instant('And before'),
+  since: Instant('Suspensions from this time on'),
+  until: Instant('Suspensions before this time'),
   afterSimId: Type.Optional(
-    Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, default: 0, description: 'SIMs with a higher id' }),
+    Type.Integer({
+      minimum: 0,
+      maximum: Number.MAX_SAFE_INTEGER,
+      default: 0,
+      description: 'Only SIMs with a higher id',
+    }),
   ),
-  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 500, default: 100, description: 'At most so many' })),
+  limit: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: 500, default: 100, description: 'Most items in the answer' }),
+  ),
 })
 export type UndoQuery = Static<typeof UndoQuery>
 
 export const SuspensionToUndo = strictObject({
   simId: Id('SIM'),
-  workflowId: Type.String({ description: 'Its suspend-on-overage, whether or not it runs' }),
-  suspended: Type.Boolean({ description: 'Whether it is suspended; else the rule is about to suspend it' }),
+  workflowId: Type.String({ description: 'Its suspend-on-overage workflow, running or not' }),
+  suspended: Type.Boolean({ description: 'Whether the SIM is suspended; false: about to be' }),
 })
 export type SuspensionToUndo = Static<typeof SuspensionToUndo>
 
 export const UndoPage = strictObject({
   suspensions: Type.Array(SuspensionToUndo, { description: 'By SIM id' }),
-  total: Count('SIMs of this page and those after it'),
-  nextAfterSimId: nullable(Id('Ask for what follows this SIM; null at the end')),
+  total: Count('SIMs on this page and on later ones'),
+  nextAfterSimId: nullable(Id('Request SIMs after this one; null at the end')),
 })
 export type UndoPage = Static<typeof UndoPage>
 
@@ -44,7 +51,7 @@ const MOST_PASSED = 500
 export const PassOver = strictObject({
   simIds: Type.Array(Id('SIM'), { minItems: 1, maxItems: MOST_PASSED, description: 'The SIMs' }),
   cycle: optional(
-    Text('Key of the billing cycle; left out: the running one', '2026-11', { minLength: 1, maxLength: 32 }),
+    Text('Key of the billing cycle; default: the running one', '2026-11', { minLength: 1, maxLength: 32 }),
   ),
 })
 export type PassOver = Static<typeof PassOver>

@@ -15,14 +15,14 @@ const listOf = <T extends TSchema>(of: T, what: string, most: number) =>
   strictObject({
     count: Count(what),
     first: Type.Array(of, { maxItems: most, description: `The first ${most}` }),
-    more: Count('How many come after these'),
+    more: Count('Number of further entries'),
   })
 
 const amounts = {
   usageBytes: Count('Bytes used'),
   voiceSeconds: Count('Seconds of voice'),
   smsCount: Count('Messages'),
-  overageBytes: Count('Bytes over'),
+  overageBytes: Count('Bytes of overage'),
 }
 const charges = {
   feeMicro: Money('Monthly fees and the cost of buckets'),
@@ -33,55 +33,55 @@ const charges = {
 
 export const PlannedPool = strictObject({
   poolId: Count('Pool; 0: outside pools'),
-  poolName: Type.String({ description: "The pool's name; empty outside pools" }),
-  lines: Count('Lines of the statement: its own and its SIMs’'),
+  poolName: Type.String({ description: 'Name of the pool; empty outside pools' }),
+  lines: Count('Lines of the statement: the pool’s and its SIMs’'),
   ...amounts,
   limitBytes: Count('Capacity in this cycle'),
-  nextLimitBytes: Count('Capacity at the start of the next cycle, the queued changes applied'),
+  nextLimitBytes: Count('Capacity at the start of the next cycle, after the queued changes'),
   ...charges,
-  totalMicro: Money('What its lines add up to'),
+  totalMicro: Money('Sum of these lines'),
 })
 export type PlannedPool = Static<typeof PlannedPool>
 
 const Conflict = strictObject({
   simId: Id('SIM'),
   iccid: Type.String({ description: 'ICCID' }),
-  code: Type.String({ description: 'Stable code of what its ticket would be refused with' }),
-  detail: Type.String({ description: 'Why, for people' }),
+  code: Type.String({ description: "Stable code of the ticket's refusal" }),
+  detail: Type.String({ description: 'Reason in words' }),
 })
 export type Conflict = Static<typeof Conflict>
 
 const PlannedAdjustment = strictObject({
-  cycle: Type.String({ description: 'The closed cycle that it is of' }),
+  cycle: Type.String({ description: 'The adjusted closed cycle' }),
   lines: Count('Lines of the statement'),
-  totalMicro: Type.Integer({ description: 'What they add up to, in micro-units of the currency; may be below 0' }),
+  totalMicro: Type.Integer({ description: 'Sum of these lines, in micro-units of the currency; may be below 0' }),
 })
 
 export const MonthEndPlan = strictObject({
   cycle: Type.String({ description: 'Key of the cycle' }),
-  endsAt: Instant('Its end, where the changes take effect'),
+  endsAt: Instant('End of the cycle, when the changes take effect'),
   closedAt: nullable(
-    Instant('When it was closed: there is nothing left to do, the figures are its statement’s; null while it is open'),
+    Instant('Time of the close: no work is left, and the figures are from its statement; null while it is open'),
   ),
-  statement: Type.Boolean({ description: 'False: nothing was in the cycle, it is closed by a row and without a mail' }),
+  statement: Type.Boolean({ description: 'False: the cycle was empty, and is closed without a mail' }),
   totals: strictObject({
     lines: Count('Lines of the statement, adjustments included'),
     ...amounts,
     ...charges,
     adjustmentsMicro: Type.Integer({ description: 'Adjustments of earlier cycles, in micro-units; may be below 0' }),
-    totalMicro: Money('What all lines add up to'),
+    totalMicro: Money('Sum of all lines'),
   }),
-  pools: listOf(PlannedPool, 'Pools, by id; one of them stands for outside pools', MOST_NAMED.pools),
+  pools: listOf(PlannedPool, 'Pools by id, and one entry for SIMs outside pools', MOST_NAMED.pools),
   adjustments: listOf(PlannedAdjustment, 'Closed cycles with adjustments, the oldest first', MOST_NAMED.adjustments),
   changes: strictObject({
-    ...listOf(PoolChange, 'Changes queued before the end, by SIM; conflicts among them', MOST_NAMED.changes).properties,
-    moves: Count('Changes of pool or tariff that nothing stands against'),
-    unassignments: Count('Unassignments that nothing stands against'),
+    ...listOf(PoolChange, 'Changes queued before the end, by SIM; includes conflicts', MOST_NAMED.changes).properties,
+    moves: Count('Changes of pool or tariff without conflict'),
+    unassignments: Count('Unassignments without conflict'),
   }),
-  conflicts: listOf(Conflict, 'Changes that would fail as things stand, and stay queued', MOST_NAMED.conflicts),
+  conflicts: listOf(Conflict, 'Changes that would fail now, and stay queued', MOST_NAMED.conflicts),
   renewals: listOf(
     Id('SIM'),
-    'SIMs the watchdog has suspended until the renewal, to be brought back',
+    'SIMs suspended by the watchdog until the renewal, to be reactivated',
     MOST_NAMED.renewals,
   ),
 })

@@ -52,7 +52,7 @@ const fields = {
   id: Id('Order id'),
   type: codeSchema(OrderType, 'Order type'),
   quantity: Quantity,
-  unitPrice: Type.Number({ description: 'Price per unit, as it was when the order was made' }),
+  unitPrice: Type.Number({ description: 'Price per unit at the time of the order' }),
   total: Type.Number({ description: 'Total order cost: quantity × unit price' }),
   status: Status,
   date: Instant('Order date'),
@@ -68,9 +68,9 @@ export type Order = Static<typeof Order>
 /** An order as the internal interface shows it. */
 export const OrderDetail = strictObject({
   ...fields,
-  updatedAt: Instant('When it last changed'),
-  failureReason: nullable(Type.String({ description: 'Why it failed' })),
-  simCount: Type.Integer({ description: 'SIMs that were made for it' }),
+  updatedAt: Instant('Time of the last change'),
+  failureReason: nullable(Type.String({ description: 'Cause of the failure' })),
+  simCount: Type.Integer({ description: 'SIMs created for the order' }),
 })
 export type OrderDetail = Static<typeof OrderDetail>
 
@@ -96,7 +96,7 @@ export type PricingEntry = Static<typeof PricingEntry>
 
 /** Prices of one owner. A type missing from the list has no price. */
 export const OrderPrices = strictObject({
-  prices: Type.Array(PricingEntry, { maxItems: Object.keys(OrderType).length, description: 'At most one a type' }),
+  prices: Type.Array(PricingEntry, { maxItems: Object.keys(OrderType).length, description: 'At most one per type' }),
 })
 export type OrderPrices = Static<typeof OrderPrices>
 
@@ -185,7 +185,7 @@ const someIccids = (description: string) =>
   optional(Type.Array(Iccid('ICCID'), { minItems: 1, maxItems: MOST_ORDERED, description }))
 const someSims = (description: string) =>
   optional(
-    Type.Array(Type.Unsafe<unknown>({ description: 'A SIM: iccid and what else is known of it' }), {
+    Type.Array(Type.Unsafe<unknown>({ description: 'A SIM: iccid and its other known fields' }), {
       minItems: 1,
       maxItems: MOST_ORDERED,
       description,
@@ -200,8 +200,8 @@ export const Shipment = objectWithExample(
     shippingCarrier: Carrier('Carrier name'),
     trackingNumber: Tracking('Carrier tracking number'),
     ...givenAddress,
-    iccids: someIccids('ICCIDs of the SIMs, as many as were ordered'),
-    sims: someSims('The SIMs with what is known of them'),
+    iccids: someIccids('ICCIDs of the SIMs, exactly the quantity of the order'),
+    sims: someSims('SIMs with their known fields'),
   },
   {
     shippingCarrier: 'Meadow Post',
@@ -213,15 +213,15 @@ export type Shipment = Static<typeof Shipment>
 
 /** Query of a shipment whose SIMs are CSV or NDJSON. */
 export const ShipmentQuery = Type.Object({
-  shippingCarrier: Type.Optional(Carrier('Carrier name, where the body is CSV or NDJSON')),
-  trackingNumber: Type.Optional(Tracking('Carrier tracking number, where the body is CSV or NDJSON')),
+  shippingCarrier: Type.Optional(Carrier('Carrier name, for a CSV or NDJSON body')),
+  trackingNumber: Type.Optional(Tracking('Carrier tracking number, for a CSV or NDJSON body')),
 })
 
 /** The profiles of an order: a list of ICCIDs or of records, not both. */
 export const Completion = objectWithExample(
   {
-    iccids: someIccids('ICCIDs of the profiles, as many as were ordered, if they have no activation codes'),
-    sims: someSims('The profiles with what is known of them: their activation codes are esimQrPayload'),
+    iccids: someIccids('ICCIDs of the profiles, exactly the quantity of the order, if they have no activation codes'),
+    sims: someSims('Profiles with their known fields; esimQrPayload is the activation code'),
   },
   {
     sims: [
@@ -235,7 +235,7 @@ export type Completion = Static<typeof Completion>
 export type SimsOfOrder = Pick<Completion, 'iccids' | 'sims'>
 
 export const Failure = strictObject({
-  reason: Type.String({ minLength: 1, maxLength: 500, description: 'Why the order cannot be fulfilled' }),
+  reason: Type.String({ minLength: 1, maxLength: 500, description: 'Reason of the failure' }),
 })
 
 /** Request to change an order's payment. An omitted field stays unchanged; an empty text removes the value. */

@@ -34,21 +34,20 @@ export const Pool = objectWithExample(
     totalSimCount: Type.Integer({ description: 'Total SIMs in the pool' }),
     limitMB: Type.Number({
       description:
-        'Total capacity in MB. With a Standard tariff the sum of its SIMs’ own allowances: nothing is shared',
+        'Total capacity in MB. With a Standard tariff, the sum of its SIMs’ own allowances: they share no data',
     }),
     usageMB: Type.Number({ description: 'Data consumed this cycle in MB' }),
     isOverage: Type.Boolean({
       description:
-        'Whether the pool is in overage. With a Standard tariff, whether one of its SIMs is above its own allowance: ' +
-        'it may be so beside remainingMB above 0',
+        'Whether the pool is in overage. With a Standard tariff: whether any of its SIMs is above its own ' +
+        'allowance, even if remainingMB is above 0',
     }),
     remainingMB: Type.Number({
-      description:
-        'Remaining capacity in MB. With a Standard tariff the sum of what each SIM has left of its own allowance',
+      description: 'Remaining capacity in MB. With a Standard tariff, the sum of its SIMs’ remaining allowances',
     }),
     overageMB: Type.Number({
       description:
-        'Overage consumption in MB. With a Standard tariff the sum of what each SIM used above its own allowance',
+        'Overage consumption in MB. With a Standard tariff, the sum of its SIMs’ usage above their own allowances',
     }),
     voiceMins: Type.Number({ description: 'Voice minutes used' }),
     smsCount: Type.Integer({ description: 'SMS count' }),

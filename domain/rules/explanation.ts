@@ -19,18 +19,16 @@ const LEAF = {
 }
 const Comparison = strictObject(
   {
-    fact: Type.String({ description: 'The fact that is compared' }),
-    value: Value('Its value; null: unknown'),
-    operator: Type.String({ description: 'As in the rule' }),
-    operands: Type.Array(Value('What it is compared with'), {
-      description: 'One, or the items of a list',
+    fact: Type.String({ description: 'The compared fact' }),
+    value: Value('Value of the fact; null: unknown'),
+    operator: Type.String({ description: 'Operator in the rule' }),
+    operands: Type.Array(Value('An operand'), {
+      description: 'A single operand, or the items of a list',
       maxItems: 1000,
     }),
-    operandFact: nullable(Type.String({ description: 'The fact that the operand is of; null: the rule gives it' })),
-    result: nullable(
-      Type.Boolean({ description: 'Whether it is met; null: nobody knows, because a value is unknown' }),
-    ),
-    words: Words('The same in words'),
+    operandFact: nullable(Type.String({ description: 'Fact of the operand; null: a constant of the rule' })),
+    result: nullable(Type.Boolean({ description: 'Whether the comparison is met; null: a value is unknown' })),
+    words: Words('In words'),
   },
   {
     description: 'A comparison of a rule',
@@ -45,27 +43,27 @@ const Misfit = strictObject({
     MISFITS,
     'A field of `match`, or `stage` of the rule, `mode` or `exempt` of the subject; `subject`: it is gone; `rules`: the rule is not in force',
   ),
-  expected: Type.String({ description: 'What the rule asks for' }),
-  got: nullable(Type.String({ description: 'What the subject has; null: nothing' })),
-  words: Words('The same in words'),
+  expected: Type.String({ description: 'Value required by the rule' }),
+  got: nullable(Type.String({ description: 'Value of the subject; null: none' })),
+  words: Words('In words'),
 })
 
 const Move = strictObject({
-  fact: Type.String({ description: 'The fact that has to move' }),
-  from: Value('Its value; null: unknown'),
-  to: Value('The value from which on it is enough; null: any other than it has'),
-  direction: oneOf(['rises', 'falls', 'becomes'], 'Which way'),
-  by: nullable(Type.Number({ description: 'How far, in its unit; null: it is no distance' })),
-  isBeyond: Type.Boolean({ description: 'Whether `to` itself is not enough, but anything beyond it is' }),
+  fact: Type.String({ description: 'The fact to change' }),
+  from: Value('Value of the fact; null: unknown'),
+  to: Value('Sufficient value; null: any other value'),
+  direction: oneOf(['rises', 'falls', 'becomes'], 'Direction'),
+  by: nullable(Type.Number({ description: 'Distance in the unit of the fact; null: not a number' })),
+  isBeyond: Type.Boolean({ description: 'Whether the value must exceed `to`' }),
 })
 
 const Nearest = strictObject(
   {
-    moves: Type.Array(Move, { description: 'Facts that have to move together; none: time alone does it' }),
-    at: nullable(Instant('When time alone does it, if nothing comes')),
-    words: Words('The same in words'),
+    moves: Type.Array(Move, { description: 'Facts to change together; empty: only time passes' }),
+    at: nullable(Instant('Time of the change if only time passes')),
+    words: Words('In words'),
   },
-  { description: 'A way for the rule to begin to hold, or to end, with everything else as it is' },
+  { description: 'The smallest change that makes the rule hold, or end, with the other facts unchanged' },
 )
 
 const DECISIONS = [
@@ -91,12 +89,12 @@ const DECISIONS = [
 export type DecisionKind = (typeof DECISIONS)[number]
 
 const Decision = strictObject({
-  what: oneOf(DECISIONS, 'What was decided, or what holds it back'),
-  words: Words('The same in words'),
-  silenceId: nullable(Id('The silence that holds it back')),
-  holdId: nullable(Id('The hold of the guard that it is in')),
-  by: nullable(Type.String({ description: 'The rule that says more of the same' })),
-  until: nullable(Instant('Until when')),
+  what: oneOf(DECISIONS, 'The decision, or its obstacle'),
+  words: Words('In words'),
+  silenceId: nullable(Id('The silence')),
+  holdId: nullable(Id('The hold of the guard')),
+  by: nullable(Type.String({ description: 'The inhibiting rule' })),
+  until: nullable(Instant('End of the obstacle')),
 })
 export type Decision = Static<typeof Decision>
 
@@ -104,38 +102,38 @@ const PHASES = ['inactive', 'pending', 'firing', 'recovering', 'resolved'] as co
 
 const StoredAlert = strictObject(
   {
-    phase: oneOf(PHASES, 'Its phase'),
-    since: Instant('Since when it is in it'),
-    ruleVersion: Type.Integer({ description: 'Version of the rules that changed it last' }),
-    changedAt: Instant('When it changed last'),
-    leaves: Type.Array(Comparison, { description: 'The comparisons as they were then' }),
-    lastSignal: nullable(Type.String({ description: 'What was asked of enforcement last; null: nothing' })),
+    phase: oneOf(PHASES, 'Phase of the alert'),
+    since: Instant('Start of the phase'),
+    ruleVersion: Type.Integer({ description: 'Version of the rules at the last change' }),
+    changedAt: Instant('Time of the last change'),
+    leaves: Type.Array(Comparison, { description: 'Comparisons at that time' }),
+    lastSignal: nullable(Type.String({ description: 'Last signal to enforcement; null: none' })),
   },
-  { description: 'The alert as it is stored; null: there is none, or it never changed' },
+  { description: 'The stored alert; null: none, or never changed' },
 )
 
 const Entry = strictObject({
   id: Id('Log entry id'),
-  message: Type.String({ description: 'What it says' }),
+  message: Type.String({ description: 'Text of the entry' }),
   level: codeSchema(LogLevel, 'Log level'),
-  date: Instant('When it was written'),
+  date: Instant('Time of the entry'),
 })
 const Mail = strictObject({
-  id: nullable(Type.String({ description: 'Message-ID; null: it has not been composed yet' })),
+  id: nullable(Type.String({ description: 'Message-ID; null: not composed yet' })),
   status: oneOf(['waiting', 'pending', 'sent', 'failed'], 'waiting: to be grouped with others'),
-  recipient: nullable(Type.String({ description: 'To whom; null: not known yet' })),
-  at: Instant('When it was sent, or is due'),
+  recipient: nullable(Type.String({ description: 'Recipient; null: not known yet' })),
+  at: Instant('Time sent or due'),
 })
 const Ticket = strictObject({
   id: Type.String({ format: 'uuid', description: 'Ticket id' }),
-  simId: Id('Its SIM'),
-  type: Type.String({ description: 'What it asks of the carrier' }),
-  status: Type.String({ description: 'What became of it' }),
+  simId: Id('SIM of the ticket'),
+  type: Type.String({ description: 'Type of the ticket' }),
+  status: Type.String({ description: 'Status of the ticket' }),
 })
 const Workflow = strictObject({
-  id: Type.String({ description: 'Workflow id; `simherd workflows show` shows what it did' }),
-  state: oneOf(['requested', 'started', 'held'], 'held: a person has ended it, not again in this cycle'),
-  at: Instant('When it was started, or is to be asked'),
+  id: Type.String({ description: 'Workflow id; see `simherd workflows show`' }),
+  state: oneOf(['requested', 'started', 'held'], 'held: a person has ended it for this cycle'),
+  at: Instant('Time of the start, or of the planned request'),
 })
 const Hold = strictObject({
   id: Id('Hold of the guard'),
@@ -149,25 +147,25 @@ const Consequences = strictObject(
     workflows: Type.Array(Workflow, { description: 'Workflows' }),
     holds: Type.Array(Hold, { description: 'Holds of the guard' }),
   },
-  { description: 'What followed, at most 20 of each, as it stands now' },
+  { description: 'Consequences in their present state, at most 20 of each kind' },
 )
 export type Consequences = Static<typeof Consequences>
 
 const ExplainedRule = strictObject({
   rule: Type.String({ description: 'Name of the rule' }),
-  version: nullable(Type.Integer({ description: 'Version of the rules; null: not known' })),
+  version: nullable(Type.Integer({ description: 'Version of the rules; null: unknown' })),
   isAttached: Type.Boolean({ description: 'Whether the rule is attached to the subject' }),
-  misfits: Type.Array(Misfit, { description: 'What keeps it from being attached; none if it is' }),
-  stage: nullable(Type.String({ description: 'Its stage; null: not known' })),
-  mode: nullable(codeSchema(WatchdogMode, 'Watchdog mode in effect; null: of the tenant, or not known')),
+  misfits: Type.Array(Misfit, { description: 'Reasons why it is not attached; empty if attached' }),
+  stage: nullable(Type.String({ description: 'Stage of the rule; null: unknown' })),
+  mode: nullable(codeSchema(WatchdogMode, 'Watchdog mode in effect; null: the tenant, or unknown')),
   isMet: nullable(Type.Boolean({ description: 'Whether its conditions are met; null: not decided' })),
   leaves: Type.Array(Comparison, { description: 'The comparisons of its conditions, in the order of the file' }),
   isClear: nullable(Type.Boolean({ description: 'Whether its clear conditions are met; null: it has none' })),
   clearLeaves: Type.Array(Comparison, { description: 'The comparisons of its clear conditions' }),
-  nearest: Type.Array(Nearest, { description: 'What would turn it, the nearest first; empty for an entry' }),
+  nearest: Type.Array(Nearest, { description: 'Changes that would flip the rule, nearest first; empty for an entry' }),
   phase: nullable(oneOf(PHASES, 'Phase of its alert after the evaluation; null: not decided')),
-  since: nullable(Instant('Since when it is in it')),
-  decisions: Type.Array(Decision, { description: 'What was decided, and what holds it back' }),
+  since: nullable(Instant('Start of the phase')),
+  decisions: Type.Array(Decision, { description: 'Decisions and obstacles' }),
   alert: nullable(StoredAlert),
   followed: Consequences,
 })
@@ -211,18 +209,18 @@ const EXAMPLE = {
 
 export const Explanation = objectWithExample(
   {
-    of: oneOf(['entry', 'subject'], 'entry: what was then; subject: what an evaluation would find now'),
-    at: Instant('The instant that it is of'),
+    of: oneOf(['entry', 'subject'], 'entry: the past decision; subject: the result of an evaluation now'),
+    at: Instant('Time of the decision'),
     subject: strictObject({
       kind: oneOf(SUBJECT_KINDS, 'Kind of subject'),
       id: Count('SIM or pool id; 0 for the tenant'),
-      label: Type.String({ description: 'As people know it' }),
+      label: Type.String({ description: 'Name for people' }),
     }),
     cycle: nullable(Type.String({ description: 'Key of the billing cycle' })),
     entry: nullable(Entry),
-    note: nullable(Type.String({ description: 'What else has to be known to read it' })),
+    note: nullable(Type.String({ description: 'Further information for the reader' })),
     rules: Type.Array(ExplainedRule, {
-      description: 'The rule of the entry; or the rules for subjects of this kind, attached ones first',
+      description: 'The rule of the entry, or the rules for this kind of subject, attached ones first',
     }),
   },
   EXAMPLE,
@@ -230,9 +228,9 @@ export const Explanation = objectWithExample(
 export type Explanation = Static<typeof Explanation>
 
 export const ExplainQuery = Type.Object({
-  entryId: Type.Optional(Id('An entry of the watchdog log: what was then; beside it nothing else is given')),
-  simId: Type.Optional(Id('A SIM as it is now')),
-  poolId: Type.Optional(Id('A pool as it is now')),
+  entryId: Type.Optional(Id('An entry of the watchdog log: the past decision; give no other parameter')),
+  simId: Type.Optional(Id('A SIM now')),
+  poolId: Type.Optional(Id('A pool now')),
   rule: Type.Optional(Text('Only this rule, and its alert', 'sim-overage', { minLength: 1, maxLength: 60 })),
 })
 export type ExplainQuery = Static<typeof ExplainQuery>

@@ -21,16 +21,16 @@ export const MOST_EXAMPLES = 5
 const Without = strictObject({
   reason: oneOf(
     UNCOVERED_REASONS,
-    'The first that applies. `notProvisioned`, `exempt`, `mode` (Disabled): nothing is evaluated; `match`: no rule’s `match` fits; ' +
-      '`stage`: rules that fit are in stage off or shadow; `threshold`: they compare with `warningThresholdPct`, and it is not set; ' +
-      '`settings`: they ask for other settings',
+    'The first applicable reason. `notProvisioned`, `exempt`, `mode` (Disabled): not evaluated; `match`: no ' +
+      'rule’s `match` fits; `stage`: matching rules are in stage off or shadow; `threshold`: they compare with ' +
+      '`warningThresholdPct`, which is not set; `settings`: they require other settings',
   ),
-  words: Type.String({ description: 'The same in words' }),
+  words: Type.String({ description: 'In words' }),
   count: Count('Subjects without an effective rule for this reason'),
   examples: Type.Array(
     strictObject({
       id: Count('SIM or pool id; 0 for the tenant'),
-      label: Type.String({ description: 'As people know it' }),
+      label: Type.String({ description: 'Name for people' }),
     }),
     { maxItems: MOST_EXAMPLES, description: `The first by id, at most ${MOST_EXAMPLES}` },
   ),
@@ -38,31 +38,31 @@ const Without = strictObject({
 
 const CoveredKind = strictObject({
   kind: oneOf(SUBJECT_KINDS, 'Kind of subject'),
-  total: Count('How many there are'),
-  withRule: Count('Those with at least one effective rule: attached, in stage log or higher, and able to hold'),
-  without: Type.Array(Without, { description: 'The others, by reason; reasons of none are left out' }),
+  total: Count('Number of subjects'),
+  withRule: Count('Subjects with at least one effective rule: attached, in stage log or higher, and able to hold'),
+  without: Type.Array(Without, { description: 'Other subjects by reason; reasons without subjects are omitted' }),
 })
 export type CoveredKind = Static<typeof CoveredKind>
 
 const Undone = strictObject(
   {
-    withinHour: Count('Alerts that resolved within an hour after they had fired'),
+    withinHour: Count('Alerts resolved within an hour of firing'),
     acknowledged: Count('Acknowledgements by persons'),
     silences: Count('Silences that name the rule'),
-    resumed: Count('Suspensions that a person took back, by a ticket, a workflow’s update or an undo'),
+    resumed: Count('Suspensions reversed by a person: by ticket, workflow update or undo'),
   },
-  { description: 'What persons did about it, and what ended soon, since `since`' },
+  { description: 'Reactions by persons, and early endings, since `since`' },
 )
 
 const RuleFigures = strictObject({
   rule: Type.String({ description: 'Name of the rule' }),
   subject: oneOf(SUBJECT_KINDS, 'Kind of subject'),
-  stage: Type.String({ description: 'Its stage' }),
-  attached: Count('Subjects it is attached to'),
-  effective: Count('Those for which it is effective: able to hold with their settings, in stage log or higher'),
-  fired: Count('Entries of the log that it fired, since `since`; each step of a ladder is one'),
-  firedInShadow: Count('The same of the shadow log, which is kept for 90 days'),
-  lastFiredAt: nullable(Instant('When it fired last, in either log; null: never, as far as they go back')),
+  stage: Type.String({ description: 'Stage of the rule' }),
+  attached: Count('Attached subjects'),
+  effective: Count('Subjects with an effective rule: able to hold with their settings, in stage log or higher'),
+  fired: Count('Log entries of its firings since `since`; every step of a ladder counts'),
+  firedInShadow: Count('Shadow log entries of its firings since `since`; kept for 90 days'),
+  lastFiredAt: nullable(Instant('Last firing in either log; null: none in the stored logs')),
   undone: Undone,
 })
 export type RuleFigures = Static<typeof RuleFigures>
@@ -105,12 +105,12 @@ const EXAMPLE = {
 
 export const RuleCoverage = objectWithExample(
   {
-    at: Instant('When it was counted'),
+    at: Instant('Time of the count'),
     version: Count('Version of the rules in force; 0: none'),
-    since: Instant('From when on firings, and what was undone, are counted'),
-    logSince: nullable(Instant('The oldest entry of the tenant’s log; null: it is empty')),
+    since: Instant('Start of the counted firings and reversals'),
+    logSince: nullable(Instant('Oldest entry of the tenant’s log; null: empty')),
     subjects: Type.Array(CoveredKind, { description: 'SIMs, pools, the tenant' }),
-    rules: Type.Array(RuleFigures, { description: 'The rules in force, those that fired most first' }),
+    rules: Type.Array(RuleFigures, { description: 'Rules in force, most firings first' }),
   },
   EXAMPLE,
 )
@@ -121,7 +121,7 @@ export const CoverageQuery = Type.Object({
     Type.Integer({
       minimum: 1,
       maximum: 366,
-      description: 'Count firings of so many days; left out: of this billing cycle and the one before',
+      description: 'Days of firings to count; default: this billing cycle and the previous one',
       examples: [30],
     }),
   ),

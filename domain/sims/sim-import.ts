@@ -10,14 +10,11 @@ const amount = (maximum: number, description: string) => optional(Type.Integer({
 /** A SIM to import, in its state at the carrier. Left out: Unprovisioned, without pool, tariff and usage. */
 export const ImportedSim = strictObject({
   ...NewSim.properties,
-  status: optional(codeSchema(SimStatus, 'SIM status; left out: Unprovisioned')),
-  poolId: optional(Id('The pool it is in; only of a SIM that is provisioned')),
-  tariffId: optional(Id('Its own tariff; only of a SIM that is provisioned')),
+  status: optional(codeSchema(SimStatus, 'SIM status; default: Unprovisioned')),
+  poolId: optional(Id('Pool of a provisioned SIM')),
+  tariffId: optional(Id('Own tariff of a provisioned SIM')),
   activatedAt: optional(
-    Text(
-      'Since when it is Active, or was before it was suspended: ISO 8601 with an offset or Z',
-      '2026-03-01T00:00:00Z',
-    ),
+    Text('Time of the activation, also of a suspended SIM: ISO 8601 with an offset or Z', '2026-03-01T00:00:00Z'),
   ),
   usageBytes: amount(MOST_TOTAL, 'Bytes used in the running billing cycle so far'),
   voiceSeconds: amount(MOST_UNITS, 'Seconds of voice in the running billing cycle so far'),
@@ -30,7 +27,7 @@ export const ImportSims = strictObject({
   sims: Type.Array(
     Type.Unsafe<unknown>({
       description:
-        'A SIM: iccid and what else is known of it. With status, poolId, tariffId, activatedAt, usageBytes, voiceSeconds and smsCount it comes in as it lives at the carrier',
+        'A SIM: iccid and its other known fields. status, poolId, tariffId, activatedAt, usageBytes, voiceSeconds and smsCount give its state at the carrier',
     }),
     {
       maxItems: 100_000,
@@ -52,7 +49,7 @@ export const ImportSims = strictObject({
 })
 
 export const ImportQuery = Type.Object({
-  dryRun: Type.Optional(Type.Boolean({ description: 'Write nothing; answer what would be created and rejected' })),
+  dryRun: Type.Optional(Type.Boolean({ description: 'Only show created and rejected SIMs; change nothing' })),
 })
 
 /** Why a record is rejected: it has a fault, its ICCID exists, or it cannot have this pool or tariff. */
@@ -68,9 +65,9 @@ const REJECTIONS = [
 export type Rejection = (typeof REJECTIONS)[number]
 
 export const ImportTotals = strictObject({
-  unprovisioned: Count('SIMs that are Unprovisioned'),
-  active: Count('SIMs that are Active'),
-  suspended: Count('SIMs that are Suspended'),
+  unprovisioned: Count('Unprovisioned SIMs'),
+  active: Count('Active SIMs'),
+  suspended: Count('Suspended SIMs'),
   usageBytes: Count('Bytes used in the running billing cycle so far'),
   voiceSeconds: Count('Seconds of voice in the running billing cycle so far'),
   smsCount: Count('Messages in the running billing cycle so far'),
@@ -82,18 +79,18 @@ const outcome = {
     strictObject({
       index: Type.Integer({ description: 'Place in the request, from 0' }),
       code: oneOf(REJECTIONS),
-      detail: Type.String({ description: 'Why: the field, what was got, what was expected; of files the line too' }),
+      detail: Type.String({ description: 'Reason: the field, the value found, the value expected; for files also the line' }),
     }),
   ),
   warnings: Type.Array(
     strictObject({
       index: Type.Integer({ description: 'Place in the request, from 0' }),
-      field: Type.String({ description: 'The field that looks wrong' }),
+      field: Type.String({ description: 'Suspicious field' }),
       detail: Type.String({ description: 'Why' }),
     }),
-    { description: 'What looks wrong about SIMs that are created all the same; the first 1,000' },
+    { description: 'Doubts about created SIMs; the first 1,000' },
   ),
-  warningCount: Type.Integer({ description: 'All warnings, those that are left out too' }),
+  warningCount: Type.Integer({ description: 'Number of warnings, including omitted ones' }),
   totals: ImportTotals,
 }
 
@@ -105,7 +102,7 @@ export type ImportResult = Static<typeof ImportResult>
 
 export const ImportPreview = strictObject({
   dryRun: Type.Literal(true),
-  created: Type.Array(strictObject({ iccid: Type.String() }), { description: 'What would be created' }),
+  created: Type.Array(strictObject({ iccid: Type.String() }), { description: 'SIMs to be created' }),
   ...outcome,
 })
 export type ImportPreview = Static<typeof ImportPreview>

@@ -32,7 +32,7 @@ export const Sim = objectWithExample(
     tag: Type.String({ description: 'User-defined label' }),
     iccid: Type.String({ description: 'ICCID' }),
     poolId: nullable(Id('Assigned pool id')),
-    tariffId: nullable(Id('Assigned tariff id: the own one, which the pool may override')),
+    tariffId: nullable(Id('Id of the SIM’s own tariff; a tariff of its pool may override it')),
     imsi: Type.String({ description: 'IMSI; empty until known' }),
     msisdn: Type.String({ description: 'MSISDN; empty until known' }),
     imei: Type.String({ description: 'Last seen IMEI; empty until known' }),
@@ -53,13 +53,13 @@ export const Sim = objectWithExample(
     pendingPoolId: nullable(Id('Queued pool change')),
     pendingTariffId: nullable(Id('Queued tariff change')),
     pendingUnassign: Type.Boolean({ description: 'Whether the SIM is queued to be unassigned' }),
-    watchdogMode: codeSchema(WatchdogMode, 'Watchdog mode in force: its own, else its pool’s'),
+    watchdogMode: codeSchema(WatchdogMode, 'Watchdog mode in effect: the SIM’s own, else its pool’s'),
     isWatchdogExempt: Exempt,
     warningThresholdPct: nullable(ThresholdPct),
     enableBurnRateAlerts: nullable(BurnRate),
     processingTicket: Type.Boolean({ description: 'Whether a ticket is open' }),
     processingTicketCount: Type.Integer({ description: 'Number of open tickets' }),
-    tariff: Type.Union([Tariff, strictObject({})], { description: 'The tariff that governs the SIM; {} without one' }),
+    tariff: Type.Union([Tariff, strictObject({})], { description: 'The governing tariff; {} without one' }),
   },
   {
     id: 1,
@@ -109,7 +109,7 @@ export const SimSummary = objectWithExample(
     tag: Type.String({ description: 'User-defined label' }),
     status: codeSchema(SimStatus, 'SIM status'),
     ...usage,
-    watchdogMode: codeSchema(WatchdogMode, 'Watchdog mode in force: its own, else its pool’s'),
+    watchdogMode: codeSchema(WatchdogMode, 'Watchdog mode in effect: the SIM’s own, else its pool’s'),
     isWatchdogExempt: Exempt,
     warningThresholdPct: nullable(ThresholdPct),
     enableBurnRateAlerts: nullable(BurnRate),
@@ -143,8 +143,8 @@ export type SimQuery = Static<typeof SimQuery>
 
 export const TagChange = strictObject({ tag: OwnTag })
 export const QueueReprovision = strictObject({
-  poolId: optional(Id('Pool from the next billing cycle on; left out: unchanged')),
-  tariffId: optional(Id('Tariff from the next billing cycle on; left out: unchanged')),
+  poolId: optional(Id('Pool from the next billing cycle on; omitted: unchanged')),
+  tariffId: optional(Id('Tariff from the next billing cycle on; omitted: unchanged')),
 })
 export type QueueReprovision = Static<typeof QueueReprovision>
 

@@ -30,19 +30,19 @@ export const AUDIT_SUBJECTS = [
 ] as const
 export type AuditSubject = (typeof AUDIT_SUBJECTS)[number]
 
-const Subject = oneOf(AUDIT_SUBJECTS, 'The kind of thing that was changed')
-const SubjectId = Type.String({ maxLength: 300, description: 'Its id' })
+const Subject = oneOf(AUDIT_SUBJECTS, 'Kind of the changed object')
+const SubjectId = Type.String({ maxLength: 300, description: 'Id of the changed object' })
 const WorkflowId = Type.String({
   maxLength: 300,
-  description: 'The workflow that asked for the change, with the workers’ key',
+  description: 'The requesting workflow, with the workers’ key',
 })
-const Action = Type.String({ maxLength: 100, description: 'operationId of what was asked for; of a command its name' })
+const Action = Type.String({ maxLength: 100, description: 'operationId of the request, or name of the command' })
 const Values = (description: string) =>
   Type.Unsafe<object | null>({ type: ['object', 'null'], additionalProperties: true, description })
 
 export const AuditEntry = strictObject({
   id: Id('Id of the entry'),
-  at: Instant('When'),
+  at: Instant('Time of the change'),
   actor: Actor,
   keyId: nullable(KeyId),
   requestId: RequestId,
@@ -50,8 +50,8 @@ export const AuditEntry = strictObject({
   action: Action,
   subject: Subject,
   subjectId: SubjectId,
-  before: Values('What changed, as it was; null where it was not there'),
-  after: Values('What changed, as it is; null where it is gone'),
+  before: Values('Changed fields before; null: the object did not exist'),
+  after: Values('Changed fields after; null: the object is gone'),
 })
 export type AuditEntry = Static<typeof AuditEntry>
 

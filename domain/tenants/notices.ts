@@ -31,10 +31,7 @@ export const NoticeSettings = objectWithExample(
         'PT30M',
       ),
     ),
-    mailsFrom: codeSchema(
-      LogLevel,
-      'The least level of alerts that are mailed. Summaries of billing cycles are mailed whatever it is',
-    ),
+    mailsFrom: codeSchema(LogLevel, 'Lowest level of mailed alerts. Summaries of billing cycles are always mailed'),
   },
   { timeZone: 'Europe/Berlin', feedEvery: 'P1D', escalateAfter: 'PT30M', mailsFrom: 0 },
 )

@@ -43,7 +43,7 @@ export type Scope = Level | 'esim'
 
 const ScopeSchema = oneOf(
   [...LEVELS, 'esim'],
-  'What the key may do; esim: it sees the activation codes of eSIMs too',
+  'Permission of the key; esim: may also see activation codes of eSIMs',
 )
 
 const isLevel = (scope: Scope): scope is Level => scope !== 'esim'
@@ -57,18 +57,19 @@ export const allows = (scopes: readonly Scope[], needed: Scope): boolean =>
     ? levelsOf(scopes).some((level) => LEVELS.indexOf(level) >= LEVELS.indexOf(needed))
     : scopes.includes(needed)
 
-const KeyName = Label('What the key is for, 1 to 100 characters', 'billing export', { minLength: 1, maxLength: 100 })
+const KeyName = Label('Purpose of the key, 1 to 100 characters', 'billing export', { minLength: 1, maxLength: 100 })
 
 export const NewKey = objectWithExample(
   {
     name: KeyName,
-    scopes: Type.Array(ScopeSchema, { minItems: 1, uniqueItems: true, description: 'What the key may do' }),
+    scopes: Type.Array(ScopeSchema, { minItems: 1, uniqueItems: true, description: 'Permissions of the key' }),
     esim: optional(
       Type.Boolean({
-        description: 'Whether it sees the activation codes of eSIMs; left out: a tenant’s key that writes does',
+        description:
+          'Whether the key may see activation codes of eSIMs; default: yes for a tenant’s key with write access',
       }),
     ),
-    expiresAt: optional(Instant('When it stops working; without one, when it is revoked')),
+    expiresAt: optional(Instant('Time of expiry; omitted: the key works until it is revoked')),
   },
   { name: 'billing export', scopes: ['read'], expiresAt: '2030-01-01T00:00:00.000Z' },
 )
@@ -87,20 +88,20 @@ export const RotateKey = strictObject({
 export type RotateKey = Static<typeof RotateKey>
 
 export const ApiKey = strictObject({
-  id: Text('Key id; the middle part of the key itself', '6a34354728b4'),
-  prefix: Text('What the key begins with: all of it but the secret', 'sim_6a34354728b4'),
-  name: Text('What the key is for', 'billing export'),
+  id: Text('Key id: the middle part of the key', '6a34354728b4'),
+  prefix: Text('The key without its secret', 'sim_6a34354728b4'),
+  name: Text('Purpose of the key', 'billing export'),
   scopes: Type.Array(ScopeSchema),
-  createdAt: Instant('When it was made'),
-  expiresAt: nullable(Instant('When it stops working')),
-  revokedAt: nullable(Instant('When it was revoked')),
-  lastUsedAt: nullable(Instant('When it was last used, to the minute')),
-  replacedBy: nullable(Text('Id of the key that took its place; null where it was not rotated', '0f1e2d3c4b5a')),
+  createdAt: Instant('Time of creation'),
+  expiresAt: nullable(Instant('Time of expiry')),
+  revokedAt: nullable(Instant('Time of revocation')),
+  lastUsedAt: nullable(Instant('Time of the last use, to the minute')),
+  replacedBy: nullable(Text('Id of the new key after a rotation; null: not rotated', '0f1e2d3c4b5a')),
 })
 export type ApiKey = Static<typeof ApiKey>
 
 export const WithSecret = strictObject({
-  id: Text('Id of what was made', '6a34354728b4'),
-  key: Text('The API key; shown this once', 'sim_6a34354728b4_the-secret-part-is-shown-once-and-only-here'),
+  id: Text('Id of the created object', '6a34354728b4'),
+  key: Text('The API key; shown only once', 'sim_6a34354728b4_the-secret-part-is-shown-once-and-only-here'),
 })
 export type WithSecret = Static<typeof WithSecret>

@@ -19,7 +19,7 @@ export const MOST_LISTED = 1000
 
 const type = oneOf(
   ['activate', 'suspend', 'refresh', 'send-sms', 'provision', 'unassign'],
-  'What every SIM’s ticket asks for',
+  'Request of every SIM’s ticket',
 )
 export type BulkType = Static<typeof type>
 
@@ -33,16 +33,16 @@ export const TICKET_OF: Readonly<Record<BulkType, { readonly type: TicketType; r
   unassign: { type: TicketType.Provision, unassign: true },
 }
 
-const poolId = Id('Target pool, of a run that provisions; left out: none')
-const tariffId = Id('Target tariff, of a run that provisions; left out: none')
-const TAG = 'Tag to apply on completion, of a run that provisions'
+const poolId = Id('Target pool of a provisioning run; default: none')
+const tariffId = Id('Target tariff of a provisioning run; default: none')
+const TAG = 'Tag to apply on completion of a provisioning run'
 const tag = Tag(TAG)
 const message = Type.String({
   minLength: 1,
   maxLength: 1600,
-  description: 'Text of the SMS, 1 to 1,600 characters; needed by a run that sends them, and taken by no other',
+  description: 'Text of the SMS, 1 to 1,600 characters; required for send-sms, refused for other types',
 })
-const dryRun = Type.Boolean({ description: 'Only say what would be touched and what refused; nothing is written' })
+const dryRun = Type.Boolean({ description: 'Only show accepted and refused SIMs; change nothing' })
 
 export const BulkFilter = strictObject({
   search: optional(Type.String({ description: 'Part of the ICCID, IMSI, MSISDN or tag, upper or lower case' })),
@@ -59,14 +59,17 @@ export const BulkSims = Type.Union(
     strictObject({ ids: Type.Array(Id('SIM id'), { ...some, description: 'SIM ids, at most 100,000' }) }),
     strictObject({ iccids: Type.Array(Type.String({ maxLength: 64 }), { ...some, description: 'ICCIDs' }) }),
     strictObject({
-      rows: Type.Array(Type.Unsafe<unknown>({ description: 'A row: `iccid` or `simId`. A bad one refuses itself' }), {
-        ...some,
-        description: 'What a CSV is read into',
-      }),
+      rows: Type.Array(
+        Type.Unsafe<unknown>({ description: 'A row: `iccid` or `simId`. A wrong row does not stop the others' }),
+        {
+          ...some,
+          description: 'Rows of a CSV',
+        },
+      ),
     }),
     strictObject({ filter: BulkFilter }),
   ],
-  { description: 'Which SIMs: one of ids, iccids, rows, filter' },
+  { description: 'The SIMs: one of ids, iccids, rows, filter' },
 )
 export type BulkSims = Static<typeof BulkSims>
 
@@ -108,35 +111,35 @@ export const notAnIccid = (text: string): string =>
     : `'${text}' is no ICCID: expected 18 to 22 digits`
 
 const CODES = Object.keys(ERRORS).filter((code): code is ErrorCode => code in ERRORS)
-const code = oneOf(CODES, 'Why: a code of docs/errors.md')
+const code = oneOf(CODES, 'Reason: a code of docs/errors.md')
 const count = (description: string) => Type.Integer({ description })
-const refusals = Type.Array(strictObject({ code, count: count('How many') }), { description: 'Refused, by code' })
+const refusals = Type.Array(strictObject({ code, count: count('Number') }), { description: 'Refused SIMs by code' })
 const INDEX = 'Place in the request, from 0; in a CSV the header does not count'
 const index = Type.Integer({ minimum: 0, description: INDEX })
 const target = {
-  simId: nullable(Id('SIM id; null where there is no such SIM')),
-  iccid: nullable(Type.String({ description: 'ICCID; what the request said where there is no such SIM' })),
+  simId: nullable(Id('SIM id; null: unknown SIM')),
+  iccid: nullable(Type.String({ description: 'ICCID; for an unknown SIM the text of the request' })),
 }
 
 /** Response to a dry run. */
 export const BulkPlan = strictObject({
   type,
-  total: Type.Integer({ description: 'SIMs that the request names' }),
+  total: Type.Integer({ description: 'SIMs in the request' }),
   touched: strictObject({
-    count: Type.Integer({ description: 'SIMs that would get a ticket' }),
+    count: Type.Integer({ description: 'SIMs to get a ticket' }),
     sims: Type.Array(strictObject({ index, simId: Id('SIM id'), iccid: Type.String({ description: 'ICCID' }) }), {
       description: 'The first 1,000',
     }),
   }),
   refused: strictObject({
-    count: Type.Integer({ description: 'SIMs that would be refused' }),
+    count: Type.Integer({ description: 'SIMs to be refused' }),
     byCode: refusals,
     sims: Type.Array(
       strictObject({
         index,
         ...target,
         code,
-        detail: Type.String({ description: 'Why, in words' }),
+        detail: Type.String({ description: 'Reason in words' }),
       }),
       { description: 'The first 1,000' },
     ),
@@ -147,7 +150,7 @@ export type BulkPlan = Static<typeof BulkPlan>
 /** State of a SIM in a run: `waiting` for its ticket, `refused` one, or the status of its ticket. */
 const outcome = oneOf(
   ['waiting', 'refused', 'pending', 'processing', 'complete', 'failed', 'cancelled'],
-  'waiting: its ticket is not opened yet; refused: it gets none; else the status of its ticket',
+  'waiting: ticket not opened yet; refused: no ticket; else the status of the ticket',
 )
 export type BulkOutcome = Static<typeof outcome>
 
@@ -160,13 +163,13 @@ const run = {
   message: nullable(message),
   state: oneOf(
     ['running', 'done', 'cancelled'],
-    'done: every ticket of it has ended; cancelled: what had not begun was cancelled',
+    'done: every ticket has ended; cancelled: SIMs not begun were cancelled',
   ),
-  createdAt: Instant('When it was asked for'),
-  openedAt: nullable(Instant('When the last SIM had its ticket; null until then')),
+  createdAt: Instant('Time of the request'),
+  openedAt: nullable(Instant('Time when the last ticket was opened; null until then')),
   total: count('SIMs of the run'),
-  notYetOpened: count('SIMs whose ticket is not opened yet'),
-  refused: count('SIMs that get no ticket'),
+  notYetOpened: count('SIMs without a ticket yet'),
+  refused: count('Refused SIMs'),
 }
 
 export const BulkRun = strictObject(run)
@@ -177,14 +180,14 @@ export const BulkRunDetail = strictObject({
   counts: strictObject(
     {
       waiting: count('Tickets not opened yet'),
-      refused: count('SIMs that get no ticket'),
-      pending: count('Tickets that wait for their turn'),
-      processing: count('Tickets the carrier works on'),
-      complete: count('Tickets that are complete'),
-      failed: count('Tickets that have failed'),
-      cancelled: count('Tickets that were cancelled, before or after they were opened'),
+      refused: count('Refused SIMs'),
+      pending: count('Tickets waiting for their turn'),
+      processing: count('Tickets in progress at the carrier'),
+      complete: count('Completed tickets'),
+      failed: count('Failed tickets'),
+      cancelled: count('Tickets cancelled, before or after they were opened'),
     },
-    { description: 'SIMs by what has become of them; their sum is the total' },
+    { description: 'SIMs by state; their sum is the total' },
   ),
   refusals,
 })
@@ -194,9 +197,9 @@ export const BulkItem = strictObject({
   index,
   ...target,
   outcome,
-  ticketId: nullable(Type.String({ format: 'uuid', description: 'Its ticket; null where it has none' })),
-  code: nullable(Type.String({ description: 'Why it was refused, or has failed' })),
-  detail: nullable(Type.String({ description: 'The same in words' })),
+  ticketId: nullable(Type.String({ format: 'uuid', description: 'Ticket of the SIM; null: none' })),
+  code: nullable(Type.String({ description: 'Code of the refusal or failure' })),
+  detail: nullable(Type.String({ description: 'In words' })),
 })
 export type BulkItem = Static<typeof BulkItem>
 
@@ -206,28 +209,28 @@ export type BulkItemQuery = Static<typeof BulkItemQuery>
 /** A row of the list: the SIM, by id or ICCID, and its target pool, tariff and tag. */
 export const BatchRow = strictObject({
   ...BulkRow.properties,
-  poolId: optional(Id('Target pool; left out: the default, else none')),
-  tariffId: optional(Id('Tariff of its own; left out: the default, else none')),
+  poolId: optional(Id('Target pool; omitted: the default, else none')),
+  tariffId: optional(Id('The SIM’s own tariff; omitted: the default, else none')),
   tag: optional(Tag('Tag to set with the activation')),
 })
 export type BatchRow = Static<typeof BatchRow>
 
-const parallel = Type.Integer({ minimum: 1, maximum: 200, description: 'Most SIMs under way at once; default 50' })
+const parallel = Type.Integer({ minimum: 1, maximum: 200, description: 'Most SIMs in progress at once; default 50' })
 const skipInvalid = Type.Boolean({
-  description: 'Leave out rows that cannot be, and start with the rest; default: one such row refuses the whole',
+  description: 'Leave out refused rows and start the others; default: any refused row refuses the request',
 })
 export const BatchRequest = objectWithExample(
   {
     sims: Type.Array(
       Type.Unsafe<unknown>({
-        description: 'A row: `simId` or `iccid`, and `poolId`, `tariffId`, `tag` as wanted',
+        description: 'A row: `simId` or `iccid`, and optionally `poolId`, `tariffId`, `tag`',
       }),
       { minItems: 1, maxItems: MOST_SIMS, description: 'The SIMs, at most 100,000' },
     ),
     defaults: optional(
       strictObject(
-        { poolId: optional(Id('Target pool')), tariffId: optional(Id('Tariff of its own')) },
-        { description: 'For rows that name no pool, or no tariff' },
+        { poolId: optional(Id('Target pool')), tariffId: optional(Id('The SIM’s own tariff')) },
+        { description: 'Defaults for rows without pool or tariff' },
       ),
     ),
     parallel: optional(parallel),
@@ -239,8 +242,8 @@ export type BatchRequest = Static<typeof BatchRequest>
 
 /** Query of a request with a CSV body. Its rows contain only the SIMs. */
 export const BatchRequestQuery = Type.Object({
-  poolId: Type.Optional(Id('Target pool of rows that name none')),
-  tariffId: Type.Optional(Id('Tariff of rows that name none')),
+  poolId: Type.Optional(Id('Target pool of rows without one')),
+  tariffId: Type.Optional(Id('Tariff of rows without one')),
   parallel: Type.Optional(parallel),
   skipInvalid: Type.Optional(skipInvalid),
 })
@@ -249,26 +252,23 @@ export type BatchRequestQuery = Static<typeof BatchRequestQuery>
 const reasonCode = Type.String({ description: 'A code of docs/errors.md, or the ticket’s failure code' })
 const batch = {
   id: Type.String({ format: 'uuid', description: 'Id of the batch' }),
-  workflowId: Text(
-    'The workflow that works it off',
-    'provision-in-bulk:tf622080bc0a0:0192f4c1-7d3a-7b52-9c55-2f6f1d0c8a11',
-  ),
+  workflowId: Text('The workflow of the batch', 'provision-in-bulk:tf622080bc0a0:0192f4c1-7d3a-7b52-9c55-2f6f1d0c8a11'),
 }
-const batchRefusals = Type.Array(strictObject({ code: reasonCode, count: Count('How many') }), {
-  description: 'Refused, by code',
+const batchRefusals = Type.Array(strictObject({ code: reasonCode, count: Count('Number') }), {
+  description: 'Refused SIMs by code',
 })
 
 export const BatchStarted = strictObject({
   ...batch,
   total: Count('SIMs of the request'),
-  refused: Count('Of these, rows left out because they cannot be'),
+  refused: Count('Rows left out because they are refused'),
   refusals: batchRefusals,
 })
 export type BatchStarted = Static<typeof BatchStarted>
 
 /** Outcomes of provision-and-activate. */
 export const BATCH_ENDS = ['activated', 'alreadyActive', 'compensated', 'cancelled', 'failed'] as const
-const BECAME = 'What has become of it'
+const BECAME = 'State of the SIM'
 /** The state of a SIM in a batch. */
 const batchOutcome = oneOf(['refused', 'waiting', 'running', ...BATCH_ENDS], BECAME)
 export type BatchOutcome = Static<typeof batchOutcome>
@@ -276,28 +276,28 @@ export type BatchOutcome = Static<typeof batchOutcome>
 export const Batch = strictObject({
   ...batch,
   parallel,
-  createdAt: Instant('When it was asked for'),
-  endedAt: nullable(Instant('When its workflow had ended; null until then')),
+  createdAt: Instant('Time of the request'),
+  endedAt: nullable(Instant('Time when the workflow ended; null until then')),
   total: Count('SIMs of the request'),
   counts: strictObject(
     {
-      refused: Count('Rows that were left out'),
+      refused: Count('Rows left out'),
       waiting: Count('Not begun'),
-      running: Count('Under way'),
-      activated: Count('Active now'),
-      alreadyActive: Count('Active there before'),
-      compensated: Count('A step failed, and what was done is undone'),
-      cancelled: Count('Cancelled, before they were begun or after: what was done is undone'),
-      failed: Count('Failed, and nothing of it to be undone'),
+      running: Count('In progress'),
+      activated: Count('Activated'),
+      alreadyActive: Count('Already active in the target pool'),
+      compensated: Count('A step failed; earlier steps are undone'),
+      cancelled: Count('Cancelled, before or after the start; finished steps are undone'),
+      failed: Count('Failed, with nothing to undo'),
     } satisfies Record<BatchOutcome, unknown>,
-    { description: 'SIMs by what has become of them; their sum is the total' },
+    { description: 'SIMs by state; their sum is the total' },
   ),
   refusals: batchRefusals,
 })
 export type Batch = Static<typeof Batch>
 
 const ticket = (step: string) =>
-  nullable(Type.String({ format: 'uuid', description: `Ticket that ${step}; null where there was none` }))
+  nullable(Type.String({ format: 'uuid', description: `Ticket that ${step}; null: none` }))
 const batchIndex = Type.Integer({ minimum: 0, maximum: MOST_SIMS, description: INDEX })
 const tickets = {
   provisionTicket: ticket('provisioned it'),
@@ -305,9 +305,9 @@ const tickets = {
   unassignTicket: ticket('undid the provisioning'),
 }
 const reason = {
-  step: nullable(Type.String({ description: 'The step that failed' })),
+  step: nullable(Type.String({ description: 'Failed step' })),
   code: nullable(reasonCode),
-  detail: nullable(Type.String({ description: 'The same in words' })),
+  detail: nullable(Type.String({ description: 'In words' })),
 }
 
 export const BatchSim = strictObject({
@@ -319,23 +319,23 @@ export const BatchSim = strictObject({
   outcome: batchOutcome,
   ...tickets,
   ...reason,
-  endedAt: nullable(Instant('When it ended; null until then')),
+  endedAt: nullable(Instant('Time of the end; null until then')),
 })
 export type BatchSim = Static<typeof BatchSim>
 
 export const BatchSimQuery = Type.Object({
   outcome: Type.Optional(batchOutcome),
-  open: Type.Optional(Type.Boolean({ description: 'Only those that have not ended: waiting or running' })),
+  open: Type.Optional(Type.Boolean({ description: 'Only unfinished SIMs: waiting or running' })),
   afterIndex: Type.Optional(
-    Type.Integer({ minimum: 0, maximum: MOST_SIMS, description: 'Those behind this place; left out: from the first' }),
+    Type.Integer({ minimum: 0, maximum: MOST_SIMS, description: 'Continue after this place; default: from the first' }),
   ),
-  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000, default: 100, description: 'Most of the page' })),
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000, default: 100, description: 'Most SIMs on a page' })),
 })
 export type BatchSimQuery = Static<typeof BatchSimQuery>
 
 export const BatchSims = strictObject({
-  sims: Type.Array(BatchSim, { description: 'In the order of the request' }),
-  nextAfterIndex: nullable(Type.Integer({ description: '`afterIndex` of the next page; null on the last' })),
+  sims: Type.Array(BatchSim, { description: 'SIMs in the order of the request' }),
+  nextAfterIndex: nullable(Type.Integer({ description: '`afterIndex` of the next page; null on the last page' })),
 })
 export type BatchSims = Static<typeof BatchSims>
 
@@ -365,7 +365,7 @@ export const provisionResult = (result: unknown): ProvisionAndActivateResult | n
 const MOST_NOTED = 1000
 /** A report of the workflow about its SIMs. */
 export const BatchNotes = strictObject({
-  started: Type.Array(batchIndex, { maxItems: MOST_NOTED, description: 'Places of SIMs that are under way now' }),
-  ended: Type.Array(BatchSimEnd, { maxItems: MOST_NOTED, description: 'SIMs that have ended' }),
+  started: Type.Array(batchIndex, { maxItems: MOST_NOTED, description: 'Places of SIMs in progress' }),
+  ended: Type.Array(BatchSimEnd, { maxItems: MOST_NOTED, description: 'Finished SIMs' }),
 })
 export type BatchNotes = Static<typeof BatchNotes>

@@ -35,7 +35,7 @@ const EXAMPLE = {
 export const Ticket = strictObject(fields, { examples: [EXAMPLE] })
 export type Ticket = Static<typeof Ticket>
 
-const WorkflowId = Text('The workflow that asks', 'suspend-on-overage:tf622080bc0a0:1:2026-11', {
+const WorkflowId = Text('The requesting workflow', 'suspend-on-overage:tf622080bc0a0:1:2026-11', {
   minLength: 1,
   maxLength: 300,
 })
@@ -48,7 +48,7 @@ export const Cause = Type.Union(
     strictObject({ by: by('user') }),
     strictObject({
       by: by('watchdog'),
-      rule: nullable(Type.String({ description: 'The rule that asks; null where a person started the workflow' })),
+      rule: nullable(Type.String({ description: 'The requesting rule; null if a person started the workflow' })),
       cycle: CycleKey,
       until: Until(),
       workflowId: WorkflowId,
@@ -56,7 +56,7 @@ export const Cause = Type.Union(
     strictObject({ by: by('workflow'), workflowId: WorkflowId }),
     strictObject({ by: by('month-end'), cycle: CycleKey }),
   ],
-  { description: 'Who asks, and why; left out: the workflow that `Simherd-Workflow` names, else a person' },
+  { description: 'Requester and reason; default: the workflow in `Simherd-Workflow`, else a person' },
 )
 export type Cause = Static<typeof Cause>
 
@@ -64,19 +64,19 @@ export type Cause = Static<typeof Cause>
 export const TicketDetail = objectWithExample(
   {
     ...fields,
-    attempts: Type.Integer({ description: 'How often the carrier was asked' }),
-    nextAttemptAt: nullable(Instant('When it is tried next; null once it has ended')),
-    failureCode: nullable(Type.String({ description: 'Why it failed: a stable code' })),
+    attempts: Type.Integer({ description: 'Number of requests to the carrier' }),
+    nextAttemptAt: nullable(Instant('Time of the next attempt; null after the end')),
+    failureCode: nullable(Type.String({ description: 'Stable code of the failure' })),
     failureText: nullable(
-      Type.String({ description: 'Why it failed, or why its last attempt did, in the plain words that tenants read' }),
+      Type.String({ description: 'Cause of the failure, or of the last failed attempt, in words for tenants' }),
     ),
     failureDetail: nullable(
-      Type.String({ description: 'What was met, in full: it may name addresses, and is for the operator' }),
+      Type.String({ description: 'Full text of the failure, for the operator: may contain addresses' }),
     ),
-    finishedAt: nullable(Instant('When it ended')),
+    finishedAt: nullable(Instant('Time when the ticket ended; null: open')),
     cause: Cause,
     withdrawnBy: nullable(
-      Type.String({ description: 'The workflow that took it back; null: a person did, or it was not cancelled' }),
+      Type.String({ description: 'The workflow that cancelled the ticket; null: a person, or not cancelled' }),
     ),
   },
   {
@@ -106,8 +106,8 @@ export type SmsRequest = Static<typeof SmsRequest>
 
 const provision = {
   simId: SimId,
-  poolId: optional(Id('Target pool; left out: none')),
-  tariffId: optional(Id('Target tariff; left out: none')),
+  poolId: optional(Id('Target pool; default: none')),
+  tariffId: optional(Id('Target tariff; default: none')),
 }
 export const ProvisionRequest = strictObject(provision)
 export type ProvisionRequest = Static<typeof ProvisionRequest>
@@ -117,7 +117,7 @@ const internal = {
   effectiveAt: optional(
     Type.String({
       format: 'date-time',
-      description: 'The beginning of a billing cycle, at which a change takes effect; left out: when it completes',
+      description: 'Start of a billing cycle, when the change takes effect; default: on completion',
       examples: ['2026-12-01T00:00:00.000Z'],
     }),
   ),

@@ -6,27 +6,25 @@ import { Count, Id, Instant, nullable, oneOf, strictObject } from '../schema.ts'
 
 export const UsageDelivery = strictObject({
   id: Id('Delivery id'),
-  beganAt: Instant('When its first bytes came'),
-  endedAt: nullable(
-    Instant('When it was read to its end; null while it is under way, or where its process was killed'),
-  ),
+  beganAt: Instant('Arrival of the first bytes'),
+  endedAt: nullable(Instant('End of reading; null while in progress, or if the process was killed')),
   actor: Actor,
   keyId: nullable(KeyId),
   requestId: RequestId,
   outcome: nullable(
     oneOf(
       ['complete', 'broken'],
-      'broken: it was not read to its end; what was counted until then stays. null: it has not ended',
+      'broken: not read to its end; records counted before stay. null: not ended',
     ),
   ),
-  accepted: Count('Records counted'),
-  duplicates: Count('Records that had been sent before'),
-  rejected: Count('Records that were refused'),
-  bytes: Count('Bytes that came, packed where they were'),
+  accepted: Count('Counted records'),
+  duplicates: Count('Records sent before'),
+  rejected: Count('Refused records'),
+  bytes: Count('Bytes received, before unpacking'),
   sha256: nullable(
     Type.String({
       pattern: '^[0-9a-f]{64}$',
-      description: 'SHA-256 of these bytes, hexadecimal; null until it has ended',
+      description: 'SHA-256 of these bytes, hexadecimal; null until the end',
       examples: ['9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08'],
     }),
   ),

@@ -26,7 +26,7 @@ export const UsageRecord = Type.Object(
     recordId: Type.String({
       minLength: 1,
       maxLength: 128,
-      description: 'With the time the identity of the record within the tenant: sent twice it counts once.',
+      description: 'Identifies the record within the tenant, together with the time: sent twice it counts once.',
     }),
     iccid: Type.Optional(Iccid('ICCID of the SIM, or give simId')),
     simId: Type.Optional(
@@ -34,13 +34,16 @@ export const UsageRecord = Type.Object(
     ),
     at: Type.String({
       description:
-        'Start of the usage, ISO 8601 with an offset or Z. It counts in the cycle of this time, and is no older than USAGE_MAX_AGE.',
+        'Start of the usage, ISO 8601 with an offset or Z, not older than USAGE_MAX_AGE. The usage counts in the cycle of this time.',
     }),
-    bytesUp: amount(MOST_BYTES, 'Bytes sent; with those received at most 10^12. Negative only in a correction.'),
+    bytesUp: amount(
+      MOST_BYTES,
+      'Bytes sent; together with bytes received at most 10^12. Negative only in a correction.',
+    ),
     bytesDown: amount(MOST_BYTES, 'Bytes received. Negative only in a correction.'),
     voiceSeconds: amount(MOST_UNITS, 'Seconds of voice. Negative only in a correction.'),
     smsCount: amount(MOST_UNITS, 'Messages. Negative only in a correction.'),
-    imei: Type.Optional(Type.String({ pattern: '^(\\d{14,16})?$', description: 'The device the SIM was in.' })),
+    imei: Type.Optional(Type.String({ pattern: '^(\\d{14,16})?$', description: 'Device of the SIM.' })),
     correction: Type.Optional(Type.Boolean({ description: 'Corrects earlier usage; amounts may be negative.' })),
   },
   { additionalProperties: false },

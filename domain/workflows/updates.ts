@@ -41,7 +41,7 @@ export const UpdateArgs = Type.Object(
   {},
   {
     additionalProperties: true,
-    description: "The update's argument; which fields it takes depends on its name",
+    description: 'Argument of the update; the fields depend on its name',
     examples: [{ until: 'manual' }],
   },
 )
@@ -52,8 +52,8 @@ export const UpdateResponse = Type.Object(
   {
     additionalProperties: true,
     description:
-      'Where the workflow stands with it: of suspend-on-overage `phase`, `graceEndsAt`, `until`, `reason`; of ' +
-      'month-end-reprovision what it begins anew',
+      'State after the update: `phase`, `graceEndsAt`, `until`, `reason` of suspend-on-overage; the restarted ' +
+      'changes of month-end-reprovision',
     examples: [
       {
         phase: 'suspended',

@@ -9,17 +9,17 @@ import { WORKFLOW_TYPES } from '../temporal/ids.ts'
 import { ALERT_SIGNALS } from '../temporal/signals.ts'
 import { DURATION_PATTERN } from '../time/duration.ts'
 
-const Rule = Type.String({ minLength: 1, maxLength: 100, description: 'Name of the rule that asks' })
+const Rule = Type.String({ minLength: 1, maxLength: 100, description: 'Name of the requesting rule' })
 const CycleKey = Type.String({ minLength: 1, maxLength: 32, description: 'Key of a billing cycle' })
 const Grace = Type.String({ pattern: DURATION_PATTERN, description: 'ISO 8601 duration; PT0S acts at once' })
-const UntilField = Until('renewal: comes back with the next cycle; manual: stays until a person acts')
+const UntilField = Until('renewal: the SIM resumes with the next cycle; manual: suspended until a person acts')
 
 export const StartProvision = objectWithExample(
   {
     simId: optional(Id('The SIM; or give iccid')),
     iccid: optional(Iccid('ICCID of the SIM, or give simId')),
-    poolId: optional(Id('Target pool; left out: none')),
-    tariffId: optional(Id('Tariff of its own; left out: none')),
+    poolId: optional(Id('Target pool; default: none')),
+    tariffId: optional(Id('The SIM’s own tariff; default: none')),
     tag: optional(Tag('Tag to set with the activation')),
   },
   { simId: 1, poolId: 1, tag: 'meter 17' },
@@ -43,20 +43,20 @@ export const MOST_ARMED = 500
 /** Request of enforce-pool for the SIMs that it has picked. */
 export const ArmRequest = strictObject({
   simIds: Type.Array(Id('SIM'), { minItems: 1, maxItems: MOST_ARMED, description: 'The SIMs' }),
-  poolId: optional(Id('The pool that stops them: with overLimit it is kept that it has armed them in the cycle')),
+  poolId: optional(Id('The pool that stops them; with overLimit the SIMs are recorded as armed by it in the cycle')),
   cycle: CycleKey,
   rule: Rule,
   ruleFile: Type.String({ maxLength: 300 }),
   grace: Grace,
   until: UntilField,
-  signal: oneOf(ALERT_SIGNALS, 'What the pool wants of them now'),
+  signal: oneOf(ALERT_SIGNALS, 'Signal to the SIMs’ workflows'),
 })
 export type ArmRequest = Static<typeof ArmRequest>
 
 export const ArmedQuery = Type.Object({
   cycle: CycleKey,
   afterSimId: Type.Optional(
-    Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, description: 'Only SIMs with a greater id' }),
+    Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, description: 'Only SIMs with a higher id' }),
   ),
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: MOST_ARMED, description: 'Most SIMs; default 500' })),
 })
@@ -65,7 +65,7 @@ export type ArmedQuery = Static<typeof ArmedQuery>
 /** SIMs that a pool's enforcement has armed in a cycle. */
 export const ArmedSims = strictObject({
   simIds: Type.Array(Id('SIM'), { description: 'By id' }),
-  nextAfterSimId: nullable(Type.Integer({ description: 'Where the next page begins; null on the last' })),
+  nextAfterSimId: nullable(Type.Integer({ description: 'Request SIMs after this one; null on the last page' })),
 })
 export type ArmedSims = Static<typeof ArmedSims>
 
@@ -75,7 +75,7 @@ const Status = oneOf(STATUSES, 'Status')
 
 export const StartResponse = strictObject({
   workflowId: Type.String(),
-  runId: Type.String({ description: 'Empty where Temporal has forgotten the run, or has yet to hear of it' }),
+  runId: Type.String({ description: 'Empty if Temporal has no data on the run, no longer or not yet' }),
   status: Status,
 })
 
@@ -84,15 +84,15 @@ export const WorkflowInfo = strictObject({
   runId: Type.String(),
   type: Type.String(),
   status: Status,
-  startedAt: Instant('When its latest run started; a long workflow goes on in several'),
-  closedAt: nullable(Instant('When it ended; null while it runs')),
+  startedAt: Instant('Start of the latest run; a long workflow has several'),
+  closedAt: nullable(Instant('Time of the end; null while it runs')),
   state: Type.Unknown({
     description:
-      "The workflow's own view of where it stands, with `steps` and `waitsFor`. In a list, and where no worker answers, " +
-      'only the word it has shown last, or null',
+      "The workflow's own state, with `steps` and `waitsFor`. In a list, or without a worker to answer: only " +
+      'the last state word, or null',
   }),
-  input: Type.Unknown({ description: 'What it was started with' }),
-  result: Type.Unknown({ description: 'What it ended with; null while it runs or where it failed' }),
+  input: Type.Unknown({ description: 'Input of the workflow' }),
+  result: Type.Unknown({ description: 'Result of the workflow; null while it runs, or after a failure' }),
   failure: Type.Union([strictObject({ code: Type.String(), detail: Type.String() }), Type.Null()]),
 })
 export type WorkflowInfo = Static<typeof WorkflowInfo>
@@ -107,7 +107,7 @@ export const WorkflowQuery = Type.Object({
     Type.String({
       minLength: 1,
       maxLength: 50,
-      description: 'The word it shows of itself: a state that lasts, such as suspended, or its outcome',
+      description: 'Its state word: a lasting state, such as suspended, or its outcome',
       examples: ['suspended'],
     }),
   ),
@@ -120,7 +120,7 @@ const Fault = (description: string) =>
     [
       strictObject({
         code: Type.String({ description: "The service's stable code; timeout; internal_error" }),
-        detail: Type.String({ description: 'For people' }),
+        detail: Type.String({ description: 'Text for people' }),
       }),
       Type.Null(),
     ],
@@ -133,34 +133,34 @@ export const WorkflowPending = strictObject({
   workflowId: Type.String(),
   runId: Type.String(),
   status: Status,
-  workers: Count('Workers that have asked for its tasks in the last 70 seconds; 0: none runs'),
+  workers: Count('Workers that polled for its tasks in the last 70 seconds; 0: no worker runs'),
   task: Type.Union(
     [
       strictObject({
-        attempt: Count('From 1; more says that workers fail on it'),
-        scheduledAt: WhenOrNull('When it was put up'),
-        lastFailure: Fault('Why the attempts before failed; null for the first'),
+        attempt: Count('From 1; a higher number shows that workers fail on it'),
+        scheduledAt: WhenOrNull('Time when it was scheduled'),
+        lastFailure: Fault('Failure of the previous attempts; null for the first'),
       }),
       Type.Null(),
     ],
-    { description: "What a worker has to do next in the workflow's own code; null while the workflow waits" },
+    { description: "Next task for a worker in the workflow's own code; null while the workflow waits" },
   ),
   activities: Type.Array(
     strictObject({
       activityId: Type.String(),
-      type: Type.String({ description: 'Its name' }),
-      status: oneOf(['waiting', 'running'], 'waiting: for a worker, or for its next attempt'),
+      type: Type.String({ description: 'Name of the activity' }),
+      status: oneOf(['waiting', 'running'], 'waiting: for a worker, or for the next attempt'),
       attempt: Count('From 1'),
-      scheduledAt: WhenOrNull('When it was asked for'),
-      startedAt: WhenOrNull('When the last attempt began; null before the first'),
-      heartbeatAt: WhenOrNull('Its last sign of life; null where it gives none'),
-      nextAttemptAt: WhenOrNull('When it is tried again; null while an attempt runs or waits for a worker'),
-      lastFailure: Fault('Why the last attempt failed; null where none has'),
+      scheduledAt: WhenOrNull('Time of the request'),
+      startedAt: WhenOrNull('Start of the last attempt; null before the first'),
+      heartbeatAt: WhenOrNull('Last heartbeat; null without heartbeats'),
+      nextAttemptAt: WhenOrNull('Time of the next attempt; null while an attempt runs or waits for a worker'),
+      lastFailure: Fault('Failure of the last attempt; null: none failed'),
     }),
-    { description: 'What it has asked for and waits to see done' },
+    { description: 'Scheduled activities without a result' },
   ),
   children: Type.Array(strictObject({ workflowId: Type.String(), runId: Type.String(), type: Type.String() }), {
-    description: 'Workflows of its own that it waits for',
+    description: 'Child workflows it waits for',
   }),
 })
 export type WorkflowPending = Static<typeof WorkflowPending>

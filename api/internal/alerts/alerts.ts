@@ -11,18 +11,18 @@ const route = declareRoutes<InternalOptions>('Alerts')
 export const alertRoutes = [
   route('GET', '/alerts', {
     operationId: 'listAlerts',
-    summary: 'Alerts that have not ended, by rule and subject',
+    summary: 'Open alerts, by rule and subject',
     description:
-      'What has resolved is in the watchdog log. An alert that fires and is neither logged nor mailed belongs to a rule in stage shadow, or to one whose stage or mode does not mail.',
+      'Resolved alerts are in the watchdog log. A firing alert without log entry and mail belongs to a rule in stage shadow, or its stage or mode does not mail.',
     query: AlertQuery,
     response: { 200: pageOf(Alert) },
     read: (tx, { query }, { rules }) => pageOfAlerts(tx, query, rules),
   }),
   route('POST', '/alerts/acknowledge', {
     operationId: 'acknowledgeAlert',
-    summary: 'Acknowledge an alert that fires: it is not escalated',
+    summary: 'Acknowledge a firing alert to prevent its escalation',
     description:
-      'Holds until the alert ends. Neither mails nor suspensions are held back: a silence does the one, an exemption the other.',
+      'Valid until the alert ends. Mails and suspensions continue: stop mails by a silence, suspensions by an exemption.',
     problems: ['alert_not_found'],
     body: AlertNamed,
     response: { 200: AlertNamed },

@@ -10,8 +10,8 @@ const route = declareRoutes<InternalOptions>('Rules')
 export const shadowLogRoutes = [
   route('GET', '/rules/shadow-log', {
     operationId: 'listShadowLog',
-    summary: 'What rules in stage shadow would have logged, mailed and suspended; newest first',
-    description: 'For the operator alone: a tenant sees none of it. Kept for 90 days.',
+    summary: 'Log of rules in stage shadow: simulated log entries, mails and suspensions; newest first',
+    description: 'Only for the operator, invisible to tenants. Kept for 90 days.',
     query: ShadowQuery,
     response: { 200: pageOf(ShadowEntry) },
     cursor: 'shadow',

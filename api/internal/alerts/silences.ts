@@ -13,16 +13,16 @@ const route = declareRoutes<InternalOptions>('Alerts')
 export const silenceRoutes = [
   route('GET', '/silences', {
     operationId: 'listSilences',
-    summary: 'Silences, the newest first',
+    summary: 'Silences, newest first',
     query: SilenceQuery,
     response: { 200: pageOf(Silence) },
     read: (tx, { query }) => pageOfSilences(tx, query),
   }),
   route('POST', '/silences', {
     operationId: 'addSilence',
-    summary: 'Mail no alerts of a rule, a SIM, a pool, a tag or a level for a while',
+    summary: 'Stop mails about a rule, SIM, pool, tag or level for some time',
     description:
-      'Of rule, simId, poolId, tag and level at least one is given; an alert is silenced where all that are given fit. The log, events and suspensions go on. What still fires at the end is mailed then, once; an end is mailed where the beginning was.',
+      'Give at least one of rule, simId, poolId, tag and level; alerts are silenced if every given field matches. The log, events and suspensions continue. Alerts still firing at the end are mailed then, once; a resolution is mailed if the firing was.',
     problems: ['sim_not_found', 'pool_not_found', 'silence_limit'],
     body: NewSilence,
     response: { 200: IdResponse },

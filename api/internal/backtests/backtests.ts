@@ -13,15 +13,15 @@ import type { InternalOptions } from '../../options.ts'
 import { filesOfSet, RULES_BYTES } from '../rules/rules.ts'
 
 const NewBacktest = strictObject({
-  tenantId: Text('Whose past', 'tf622080bc0a0', { minLength: 1, maxLength: 60 }),
+  tenantId: Text('Tenant id', 'tf622080bc0a0', { minLength: 1, maxLength: 60 }),
   version: Type.Optional(RuleVersion),
-  files: Type.Optional(filesOfSet('A whole set that is not stored, in place of a version')),
+  files: Type.Optional(filesOfSet('A whole unstored set, in place of a version')),
   cycles: Type.Optional(
     Type.Integer({
       minimum: 1,
       maximum: MOST_CYCLES,
       default: 1,
-      description: 'How many of the billing cycles that ended last',
+      description: 'Number of ended billing cycles, the latest ones',
     }),
   ),
 })
@@ -33,17 +33,17 @@ const route = declareRoutes<InternalOptions>('Rules', { tenant: 'none' })
 export const backtestRoutes = [
   route('GET', '/rules/backtests', {
     operationId: 'listBacktests',
-    summary: 'Backtests that were asked for, the newest first',
-    description: 'Without their reports. Those that have ended are kept for 30 days, 200 at most.',
+    summary: 'Backtests, newest first',
+    description: 'Without their reports. Ended backtests are kept for 30 days, 200 at most.',
     query: PageQuery,
     response: { 200: pageOf(Backtest) },
     readPlatform: (tx, { query }) => pageOfBacktests(tx, query),
   }),
   route('POST', '/rules/backtests', {
     operationId: 'askBacktest',
-    summary: 'Ask what rules would have done in a tenant’s past billing cycles',
+    summary: 'Request a backtest of rules over a tenant’s past billing cycles',
     description:
-      'A version, or files, or neither: what is in force now. The rules are checked at once. A worker does one backtest at a time, and changes nothing of the tenant; read it to see how far it is.',
+      'Takes a version, or files, or neither for the rules in force. The rules are checked at once. A worker runs one backtest at a time, and changes no data of the tenant; read the backtest for its progress.',
     problems: ['tenant_not_found', 'rules_version_not_found', 'rules_rejected', 'backtest_limit'],
     body: NewBacktest,
     response: { 202: Backtest },
@@ -58,7 +58,7 @@ export const backtestRoutes = [
   }),
   route('GET', '/rules/backtests/:id', {
     operationId: 'getBacktest',
-    summary: 'A backtest: how far it is, and its report once it is done',
+    summary: 'A backtest with its progress, and its report once done',
     problems: ['backtest_not_found'],
     params: OneBacktest,
     response: { 200: BacktestDetail },
@@ -67,7 +67,7 @@ export const backtestRoutes = [
   }),
   route('DELETE', '/rules/backtests/:id', {
     operationId: 'removeBacktest',
-    summary: 'Remove a backtest; one that runs is stopped',
+    summary: 'Remove a backtest; stops a running one',
     problems: ['backtest_not_found'],
     bodies: takeNoBody,
     params: OneBacktest,

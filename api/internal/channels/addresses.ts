@@ -15,14 +15,14 @@ const route = declareRoutes<InternalOptions>('Operation')
 export const addressRoutes = [
   route('GET', '/addresses', {
     operationId: 'listAddresses',
-    summary: 'Addresses that mails go to, billing first',
+    summary: 'Addresses for mails, billing first',
     response: { 200: Type.Array(Address) },
     read: readAddresses,
   }),
   route('POST', '/addresses', {
     operationId: 'addAddress',
     summary: 'Send copies of mails, or escalations, to an address',
-    description: 'The billing address is the tenant’s own: `PATCH /api/tenant/billing-email` changes it.',
+    description: '`PATCH /api/tenant/billing-email` changes the billing address.',
     problems: ['address_exists', 'address_limit'],
     body: NewAddress,
     response: { 200: IdResponse },
@@ -30,8 +30,9 @@ export const addressRoutes = [
   }),
   route('POST', '/addresses/:id/confirm', {
     operationId: 'confirmAddress',
-    summary: 'Note that an address is right',
-    description: 'A changed billing address and the one before both get mails until the new one is confirmed.',
+    summary: 'Confirm an address',
+    description:
+      'After a change of the billing address, mails also go to the previous one until the new one is confirmed.',
     problems: ['address_not_found'],
     params: AddressParams,
     response: { 200: IdResponse },
@@ -39,7 +40,7 @@ export const addressRoutes = [
   }),
   route('POST', '/addresses/:id/clear', {
     operationId: 'clearAddress',
-    summary: 'Send mails again to an address for which no server took any',
+    summary: 'Resume mails to an address that servers refused',
     problems: ['address_not_found'],
     params: AddressParams,
     response: { 200: IdResponse },
@@ -47,7 +48,7 @@ export const addressRoutes = [
   }),
   route('DELETE', '/addresses/:id', {
     operationId: 'removeAddress',
-    summary: 'Send nothing more to an address',
+    summary: 'Remove an address',
     problems: ['address_not_found', 'address_in_use'],
     bodies: takeNoBody,
     params: AddressParams,

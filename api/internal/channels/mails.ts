@@ -15,15 +15,15 @@ const route = declareRoutes<InternalOptions>('Operation')
 export const mailRoutes = [
   route('GET', '/mails', {
     operationId: 'listMails',
-    summary: 'Mails and their delivery, the newest first',
+    summary: 'Mails and their delivery, newest first',
     query: MailQuery,
     response: { 200: pageOf(MailInfo) },
     read: (tx, { query }) => pageOfMails(tx, query),
   }),
   route('GET', '/mails/:id', {
     operationId: 'getMail',
-    summary: 'A mail, with what it says',
-    description: 'Its texts are those that are sent: a mail is stored as it is rendered, for 13 months.',
+    summary: 'A mail with its content',
+    description: 'Returns the texts as sent: rendered mails are stored for 13 months.',
     problems: ['mail_not_found'],
     params: Type.Object({ id: MailId }),
     response: { 200: MailDetail },
@@ -32,8 +32,7 @@ export const mailRoutes = [
   route('POST', '/mails/:id/resend', {
     operationId: 'resendMail',
     summary: 'Send a mail again',
-    description:
-      "It goes to the tenant's present billing address, as it was, as a new mail under a Message-ID of its own.",
+    description: "Sends the same content to the tenant's present billing address, as a new mail with a new Message-ID.",
     problems: ['mail_not_found', 'mail_pending', 'mail_text_gone'],
     params: Type.Object({ id: MailId }),
     response: { 200: strictObject({ id: MailId }) },
@@ -41,8 +40,8 @@ export const mailRoutes = [
   }),
   route('POST', '/mails/:id/retry', {
     operationId: 'retryMail',
-    summary: 'Try a mail again that was given up',
-    description: "It goes to the tenant's present billing address, with the same Message-ID: no server has taken it.",
+    summary: 'Retry a failed mail',
+    description: "Goes to the tenant's present billing address, with the same Message-ID: no server has accepted it.",
     problems: ['mail_not_found', 'mail_not_failed'],
     params: Type.Object({ id: MailId }),
     response: { 200: strictObject({ id: MailId }) },

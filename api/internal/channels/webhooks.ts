@@ -29,16 +29,16 @@ const route = declareRoutes<InternalOptions>('Webhooks')
 export const webhookRoutes = [
   route('GET', '/webhooks', {
     operationId: 'listWebhooks',
-    summary: 'Webhooks, the newest first, without their secrets',
+    summary: 'Webhooks, newest first, without their secrets',
     query: PageQuery,
     response: { 200: pageOf(Webhook) },
     read: (tx, { query }) => pageOfWebhooks(tx, query),
   }),
   route('POST', '/webhooks', {
     operationId: 'addWebhook',
-    summary: 'Send events to a URL, from now on',
+    summary: 'Register a webhook: send new events to a URL',
     description:
-      'Each event is a POST, signed as Standard Webhooks has it, and tried for three days until it is answered with 2xx. 410 disables the webhook. An event may come twice, with the same `webhook-id`, and later than one after it.',
+      'Sends every event as a POST, signed according to Standard Webhooks, and retries for three days until a 2xx response. 410 disables the webhook. Events can arrive twice, with the same `webhook-id`, and out of order.',
     problems: ['webhook_limit', 'secret_already_shown'],
     body: NewWebhook,
     response: { 201: WebhookSecret },
@@ -48,7 +48,7 @@ export const webhookRoutes = [
   route('POST', '/webhooks/:id/rotate', {
     operationId: 'rotateWebhook',
     summary: 'Give a webhook a new secret',
-    description: 'For 24 hours, what is sent has a signature with each of the two.',
+    description: 'For 24 hours, requests are signed with both secrets.',
     problems: ['webhook_not_found', 'secret_already_shown'],
     params: WebhookParams,
     response: { 201: WebhookSecret },
@@ -58,7 +58,7 @@ export const webhookRoutes = [
   route('POST', '/webhooks/:id/test', {
     operationId: 'testWebhook',
     summary: 'Send an event of the type webhook.test',
-    description: 'The answer has the id of the delivery.',
+    description: 'Returns the id of the delivery.',
     problems: ['webhook_not_found', 'webhook_disabled'],
     params: WebhookParams,
     response: { 200: IdResponse },
@@ -66,7 +66,7 @@ export const webhookRoutes = [
   }),
   route('POST', '/webhooks/:id/disable', {
     operationId: 'disableWebhook',
-    summary: 'Send nothing any more; what waits is given up',
+    summary: 'Disable a webhook; waiting deliveries fail',
     problems: ['webhook_not_found'],
     params: WebhookParams,
     response: { 200: IdResponse },
@@ -74,7 +74,7 @@ export const webhookRoutes = [
   }),
   route('POST', '/webhooks/:id/enable', {
     operationId: 'enableWebhook',
-    summary: 'Send events again, from now on',
+    summary: 'Enable a webhook: send new events again',
     problems: ['webhook_not_found'],
     params: WebhookParams,
     response: { 200: IdResponse },
@@ -82,7 +82,7 @@ export const webhookRoutes = [
   }),
   route('DELETE', '/webhooks/:id', {
     operationId: 'removeWebhook',
-    summary: 'Remove a webhook, with the log of its deliveries',
+    summary: 'Remove a webhook and the log of its deliveries',
     problems: ['webhook_not_found'],
     bodies: takeNoBody,
     params: WebhookParams,
@@ -91,7 +91,7 @@ export const webhookRoutes = [
   }),
   route('GET', '/webhooks/:id/deliveries', {
     operationId: 'listWebhookDeliveries',
-    summary: 'Deliveries to a webhook, the newest first',
+    summary: 'Deliveries to a webhook, newest first',
     problems: ['webhook_not_found'],
     params: WebhookParams,
     query: DeliveryQuery,
@@ -103,8 +103,8 @@ export const webhookRoutes = [
   }),
   route('POST', '/webhooks/:id/deliveries/:deliveryId/replay', {
     operationId: 'replayWebhookDelivery',
-    summary: 'Send an event again, or at once where it waits',
-    description: 'It has the same `webhook-id`, and is tried for three days again.',
+    summary: 'Send an event again, or now if it waits',
+    description: 'Keeps the `webhook-id`; attempts continue for three days.',
     problems: ['webhook_not_found', 'webhook_delivery_not_found', 'webhook_disabled'],
     params: DeliveryParams,
     response: { 200: IdResponse },

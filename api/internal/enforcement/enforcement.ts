@@ -11,7 +11,7 @@ import { actionOf } from '../../openapi/together.ts'
 import type { InternalOptions } from '../../options.ts'
 
 const Cycle = Type.String({ minLength: 1, maxLength: 32, description: 'Key of the cycle' })
-const Rule = Type.String({ minLength: 1, maxLength: 100, description: 'Rule that asks to suspend' })
+const Rule = Type.String({ minLength: 1, maxLength: 100, description: 'The requesting rule' })
 
 const route = declareRoutes<InternalOptions>('Enforcement')
 
@@ -19,7 +19,7 @@ const route = declareRoutes<InternalOptions>('Enforcement')
 export const enforcementRoutes = [
   route('GET', '/sims/:id/enforcement', {
     operationId: 'readSimEnforcement',
-    summary: 'A SIM as enforcement sees it; without a cycle in the running one',
+    summary: 'State of a SIM for enforcement; default: the running cycle',
     problems: ['sim_not_found', 'cycle_not_found'],
     params: SimParams,
     query: Type.Object({ cycle: Type.Optional(Cycle), rule: Type.Optional(Rule) }),
@@ -28,7 +28,7 @@ export const enforcementRoutes = [
   }),
   route('GET', '/pools/:id/enforcement', {
     operationId: 'readPoolEnforcement',
-    summary: 'A pool as enforcement sees it, and whom to pick from',
+    summary: 'State of a pool for enforcement, with its SIMs to pick from',
     problems: ['pool_not_found', 'cycle_not_found'],
     params: PoolParams,
     query: Type.Object({ cycle: Cycle, rule: Rule }),
@@ -37,7 +37,7 @@ export const enforcementRoutes = [
   }),
   route('GET', '/pools/:id/armed-sims', {
     operationId: 'listArmedSims',
-    summary: 'SIMs that the enforcement of a pool has armed in a cycle, until that is closed',
+    summary: "SIMs armed by a pool's enforcement in a cycle, until it is closed",
     problems: ['pool_not_found', 'cycle_not_found'],
     params: PoolParams,
     query: ArmedQuery,
@@ -46,11 +46,11 @@ export const enforcementRoutes = [
   }),
   route('POST', '/watchdog/actions', {
     operationId: 'logAction',
-    summary: 'Log what enforcement did, once',
+    summary: 'Log an action of enforcement, once',
     problems: ['sim_not_found', 'pool_not_found'],
     also: { body: actionOf('tooLittleToPick') },
     body: ActionRequest,
-    response: { 200: strictObject({ logged: Type.Boolean({ description: 'False where it was logged before' }) }) },
+    response: { 200: strictObject({ logged: Type.Boolean({ description: 'False: logged before' }) }) },
     change: (tx, { body }) => logAction(tx, body),
   }),
 ]

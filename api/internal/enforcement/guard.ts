@@ -29,7 +29,7 @@ const route = declareRoutes<InternalOptions>('Enforcement')
 export const guardRoutes = [
   route('GET', '/tenant/enforcement', {
     operationId: 'readEnforcement',
-    summary: 'Whether the watchdog may suspend, and how many at once',
+    summary: 'Whether the watchdog may suspend, and the limits of the guard',
     response: { 200: EnforcementSettings },
     read: readEnforcementSettings,
   }),
@@ -37,7 +37,7 @@ export const guardRoutes = [
     operationId: 'changeEnforcement',
     summary: 'Switch enforcement off or on, or change the limits of the guard',
     description:
-      'Switched off, every run stands down: what is suspended stays so until its cycle is renewed. What is left out stays.',
+      'Switched off, every run stops: suspended SIMs stay suspended until the renewal of their cycle. Omitted fields stay unchanged.',
     problems: ['tenant_not_found'],
     body: EnforcementChange,
     response: { 200: EnforcementSettings },
@@ -47,7 +47,7 @@ export const guardRoutes = [
     operationId: 'askPermits',
     summary: 'Ask whether a rule may suspend SIMs now',
     description:
-      'Asked by the workflows before they suspend. Beyond what the settings let through in an hour the rest is held, until a person releases or discards it. While the usage feed is stale, rules that read usage get no permit. Asked again, the answer is the same until the alert has cleared.',
+      'Called by workflows before they suspend. SIMs above the hourly limit are held until a person releases or discards them. While the usage feed is stale, rules that read usage get no permit. A repeated request gets the same answer until the alert has cleared.',
     problems: ['sim_not_found', 'pool_not_found', 'cycle_not_found', 'sim_state_conflict'],
     idempotent: false,
     body: PermitRequest,
@@ -56,15 +56,15 @@ export const guardRoutes = [
   }),
   route('GET', '/enforcement/holds', {
     operationId: 'listHolds',
-    summary: 'What the guard holds or has held, the newest first',
+    summary: 'Holds of the guard, newest first',
     query: HoldQuery,
     response: { 200: pageOf(Hold) },
     read: (tx, { query }) => pageOfHolds(tx, query),
   }),
   ...(
     [
-      ['release', 'released', 'Let what is held be suspended, or told; the count begins anew'],
-      ['discard', 'discarded', 'Leave what is held alone, until its alert has cleared'],
+      ['release', 'released', 'Release a hold: its SIMs may be suspended, its alerts mailed; the count starts again'],
+      ['discard', 'discarded', 'Discard a hold: its SIMs or alerts stay untouched until the alert has cleared'],
     ] as const
   ).map(([name, decision, summary]) =>
     route('POST', `/enforcement/holds/:id/${name}`, {
@@ -78,16 +78,16 @@ export const guardRoutes = [
   ),
   route('POST', '/workflows/enforce-pool/arm', {
     operationId: 'armSuspensions',
-    summary: "Tell SIMs' suspend-on-overage that their pool's rule stops them, or no longer does",
-    description: 'The workflows are told after the answer. Only overLimit starts one.',
+    summary: "Signal the suspend-on-overage workflows of a pool's SIMs",
+    description: 'The workflows get the signal after the answer. Only overLimit starts a workflow.',
     problems: ['sim_not_found', 'pool_not_found', 'cycle_not_found', 'sim_state_conflict'],
     idempotent: false,
     body: ArmRequest,
     response: {
       200: strictObject({
-        told: Type.Integer({ minimum: 0, description: 'Workflows that are told' }),
-        started: Type.Integer({ minimum: 0, description: 'Of these, those that are started' }),
-        armed: Type.Integer({ minimum: 0, description: 'SIMs that the pool had not armed before in the cycle' }),
+        told: Type.Integer({ minimum: 0, description: 'Signalled workflows' }),
+        started: Type.Integer({ minimum: 0, description: 'Started workflows among them' }),
+        armed: Type.Integer({ minimum: 0, description: 'SIMs armed by the pool for the first time in the cycle' }),
       }),
     },
     change: (tx, { body }) => armSims(tx, body),

@@ -10,7 +10,7 @@ const route = declareRoutes<InternalOptions>('Enforcement')
 export const suspensionRoutes = [
   route('PATCH', '/sims/:id/suspension', {
     operationId: 'setSuspensionUntil',
-    summary: 'How long a suspension by the watchdog lasts; asked for by its workflow, which a person asks by an update',
+    summary: "Change the end of a suspension by the watchdog; sent by its workflow after a person's update",
     problems: ['sim_not_found', 'sim_state_conflict'],
     params: SimParams,
     body: SuspensionChange,

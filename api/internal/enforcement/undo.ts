@@ -16,9 +16,9 @@ const workflowRoute = declareRoutes<InternalOptions>('Workflows')
 export const undoRoutes = [
   workflowRoute('POST', '/workflows/undo-suspensions', {
     operationId: 'startUndoSuspensions',
-    summary: 'Bring back all that one rule has suspended since a time',
+    summary: 'Undo the suspensions of one rule since a time',
     description:
-      'SIMs that it is about to suspend are left alone too. The watchdog suspends none of them again in this cycle. What a person has suspended stays. A pool that stays over picks others: take the rule out, or switch enforcement off, before.',
+      'Also covers SIMs about to be suspended. The watchdog does not suspend any of them again in this cycle. Suspensions by a person stay. A pool still above its limit picks other SIMs: first remove the rule, or switch enforcement off.',
     idempotent: false,
     body: StartUndo,
     response: { 200: StartResponse, 202: StartResponse },
@@ -35,14 +35,14 @@ export const undoRoutes = [
   }),
   route('GET', '/enforcement/suspensions', {
     operationId: 'listSuspensionsOfRule',
-    summary: 'What a rule has suspended in a span of time, and what it is about to suspend',
+    summary: 'SIMs suspended by a rule in a time span, or about to be',
     query: UndoQuery,
     response: { 200: UndoPage },
     read: (tx, { query }) => undoPage(tx, query),
   }),
   route('POST', '/enforcement/pass-over', {
     operationId: 'passOverSims',
-    summary: 'Have the watchdog suspend none of these SIMs again until a cycle ends',
+    summary: 'Exclude SIMs from enforcement until a cycle ends',
     problems: ['sim_not_found', 'cycle_not_found'],
     idempotent: false,
     body: PassOver,

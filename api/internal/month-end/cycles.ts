@@ -28,11 +28,18 @@ import type { InternalOptions } from '../../options.ts'
 const Key = Type.Object({ key: Type.String({ maxLength: 32, description: 'Key of the cycle' }) })
 const After = {
   afterSimId: Type.Optional(
-    Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, default: 0, description: 'SIMs with a higher id' }),
+    Type.Integer({
+      minimum: 0,
+      maximum: Number.MAX_SAFE_INTEGER,
+      default: 0,
+      description: 'Only SIMs with a higher id',
+    }),
   ),
-  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000, default: 200, description: 'At most so many' })),
+  limit: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: 1000, default: 200, description: 'Most items in the answer' }),
+  ),
 }
-const Next = nullable(Id('Ask for what follows this SIM; null at the end'))
+const Next = nullable(Id('Request SIMs after this one; null at the end'))
 const MOST_CYCLES = 500
 
 const nextAfter = (rows: readonly { readonly simId: number }[], limit: number) =>
@@ -46,7 +53,7 @@ export const cycleRoutes = [
   route('GET', '/cycles', {
     operationId: 'listCycles',
     summary: 'Billing cycles, the newest first',
-    description: `The newest ${MOST_CYCLES}; what there is of an older one is read by its key.`,
+    description: `The newest ${MOST_CYCLES}; read older ones by their key.`,
     response: { 200: Type.Array(CycleInfo) },
     read: async (tx) =>
       (await listCycles(tx, MOST_CYCLES)).map(({ statedAt: _, ...row }) => ({
@@ -59,7 +66,7 @@ export const cycleRoutes = [
   }),
   route('GET', '/cycles/:key/changes', {
     operationId: 'listQueuedChanges',
-    summary: 'Changes queued before the end of the cycle and still queued',
+    summary: 'Changes queued before the end of the cycle, and still queued',
     problems: ['cycle_not_found'],
     params: Key,
     query: Type.Object({
@@ -75,14 +82,16 @@ export const cycleRoutes = [
   }),
   route('GET', '/cycles/:key/batches', {
     operationId: 'listMonthEndBatches',
-    summary: 'What the month end has yet to begin, in batches of SIMs',
+    summary: 'SIMs that the month end has yet to begin, in batches',
     problems: ['cycle_not_found', 'cycle_open'],
     params: Key,
     query: Type.Object({
       kind: Type.Unsafe<'unassign' | 'move' | 'renew'>({ type: 'string', enum: ['unassign', 'move', 'renew'] }),
       afterSimId: After.afterSimId,
       size: Type.Optional(Type.Integer({ minimum: 1, maximum: 500, default: 500, description: 'SIMs of a batch' })),
-      limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, default: 20, description: 'At most so many' })),
+      limit: Type.Optional(
+        Type.Integer({ minimum: 1, maximum: 100, default: 20, description: 'Most items in the answer' }),
+      ),
     }),
     response: { 200: MonthEndBatches },
     read: (tx, { params, query: { kind, afterSimId = 0, size = 500, limit = 20 } }) =>
@@ -90,7 +99,7 @@ export const cycleRoutes = [
   }),
   route('GET', '/cycles/:key/progress', {
     operationId: 'readMonthEndProgress',
-    summary: 'How far the month end of the cycle is',
+    summary: 'Progress of the month end',
     problems: ['cycle_not_found'],
     params: Key,
     response: { 200: MonthEndCounts },
@@ -98,7 +107,7 @@ export const cycleRoutes = [
   }),
   route('POST', '/cycles/:key/changes/apply', {
     operationId: 'applyQueuedChanges',
-    summary: 'Open the tickets of queued changes, at most 500; once a SIM and cycle',
+    summary: 'Open the tickets of queued changes, at most 500; once for each SIM and cycle',
     problems: ['cycle_not_found', 'cycle_open', 'cycle_closed'],
     params: Key,
     body: ApplyChanges,
@@ -107,7 +116,7 @@ export const cycleRoutes = [
   }),
   route('POST', '/cycles/:key/changes/retry', {
     operationId: 'retryFailedChanges',
-    summary: 'Open tickets again for what failed at the end of the cycle and is still queued, at most 500',
+    summary: 'Open tickets again for failed changes of the cycle that are still queued, at most 500',
     problems: ['cycle_not_found', 'cycle_open', 'cycle_closed'],
     params: Key,
     body: RetryChanges,
@@ -116,7 +125,7 @@ export const cycleRoutes = [
   }),
   route('POST', '/cycles/:key/suspensions/return', {
     operationId: 'returnSuspendedSims',
-    summary: 'Bring SIMs back whose suspension ends with the cycle and that no workflow brings back',
+    summary: 'Reactivate SIMs whose suspension ends with the cycle, if no workflow does it',
     problems: ['cycle_not_found', 'cycle_open', 'cycle_closed'],
     params: Key,
     body: ReturnSims,
@@ -125,7 +134,7 @@ export const cycleRoutes = [
   }),
   route('GET', '/cycles/:key/suspensions', {
     operationId: 'listSuspensionsToRenew',
-    summary: 'What the watchdog suspended until the renewal',
+    summary: 'SIMs suspended by the watchdog until the renewal',
     problems: ['cycle_not_found'],
     params: Key,
     query: Type.Object({
@@ -148,7 +157,7 @@ export const cycleRoutes = [
   }),
   route('POST', '/cycles/:key/renew', {
     operationId: 'renewCycle',
-    summary: 'Open the cycle after this one',
+    summary: 'Open the next cycle',
     problems: ['cycle_not_found', 'cycle_open'],
     params: Key,
     response: { 200: strictObject({ opened: Type.Boolean({ description: 'Whether this call opened it' }) }) },
@@ -157,15 +166,15 @@ export const cycleRoutes = [
   }),
   route('POST', '/cycles/:key/close', {
     operationId: 'closeCycle',
-    summary: 'Make the statement of a cycle that has ended; twice answers the same',
-    description: 'Needs no body: the service counts the changes and the SIMs brought back.',
+    summary: 'Close an ended cycle and make its statement; a repetition gets the same answer',
+    description: 'Needs no body: the service counts changes and reactivated SIMs.',
     problems: ['cycle_not_found', 'cycle_open'],
     params: Key,
     body: CloseRequest,
     response: {
       200: strictObject({
-        statement: Type.Boolean({ description: 'False where nothing was in the cycle' }),
-        closedAt: Instant('When it was closed'),
+        statement: Type.Boolean({ description: 'False: the cycle was empty' }),
+        closedAt: Instant('Time of the close'),
       }),
     },
     prepare: ({ tenantId, params }, { store }) => prepareClose(store, tenantId, params.key),

@@ -11,10 +11,10 @@ const route = declareRoutes<InternalOptions>('SIMs')
 export const queuedChangeRoutes = [
   route('DELETE', '/sims/:id/queued-change', {
     operationId: 'takeBackQueuedChange',
-    summary: 'Take back what is queued for the end of the billing cycle: pool, tariff or unprovisioning',
+    summary: 'Cancel the change of pool, tariff or provisioning queued for the end of the billing cycle',
     description:
-      'With nothing queued nothing changes. What a month end has opened a ticket for is taken back by that ' +
-      'ticket, while it is pending.',
+      'Has no effect if no change is queued. After a month end has opened a ticket for the change, cancel that ' +
+      'ticket while it is pending.',
     problems: ['sim_not_found', 'sim_state_conflict'],
     bodies: takeNoBody,
     params: SimParams,

@@ -10,9 +10,9 @@ import type { InternalOptions } from '../../options.ts'
 const ScheduleInfo = strictObject({
   scheduleId: Type.String(),
   paused: Type.Boolean(),
-  note: nullable(Type.String({ description: 'Why it is paused or runs' })),
-  nextAt: nullable(Instant('When it starts the next month end: within ten minutes of a cycle end')),
-  lastAt: nullable(Instant('When it started a month end the last time')),
+  note: nullable(Type.String({ description: 'Reason for the pause or resumption' })),
+  nextAt: nullable(Instant('Next start of a month end: within ten minutes of a cycle end')),
+  lastAt: nullable(Instant('Last start of a month end')),
 })
 
 /** Writes the request to the audit trail before Temporal gets it. */
@@ -31,14 +31,14 @@ const route = declareRoutes<InternalOptions>('Workflows')
 export const scheduleRoutes = [
   route('GET', '/schedules/month-end', {
     operationId: 'readMonthEndSchedule',
-    summary: 'The Schedule that starts the month end',
+    summary: 'The Schedule of month ends',
     problems: ['not_found'],
     response: { 200: ScheduleInfo },
     handle: ({ tenantId }, { workflowClient }) => workflowClient.describeSchedule(tenantId),
   }),
   route('POST', '/schedules/month-end/pause', {
     operationId: 'pauseMonthEndSchedule',
-    summary: 'Start no month ends until it is resumed',
+    summary: 'Pause the Schedule of month ends',
     problems: ['not_found'],
     idempotent: false,
     response: { 200: ScheduleInfo },
@@ -46,7 +46,7 @@ export const scheduleRoutes = [
   }),
   route('POST', '/schedules/month-end/resume', {
     operationId: 'resumeMonthEndSchedule',
-    summary: 'Start month ends again',
+    summary: 'Resume the Schedule of month ends',
     problems: ['not_found'],
     idempotent: false,
     response: { 200: ScheduleInfo },

@@ -29,16 +29,16 @@ const filters = {
 const PageQuery = Type.Object({
   ...filters,
   afterLine: Type.Optional(
-    Type.Integer({ minimum: 0, maximum: MOST, default: 0, description: 'What the page before said: `nextAfterLine`' }),
+    Type.Integer({ minimum: 0, maximum: MOST, default: 0, description: '`nextAfterLine` of the previous page' }),
   ),
   limit: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: 10_000, default: 1000, description: 'At most so many lines' }),
+    Type.Integer({ minimum: 1, maximum: 10_000, default: 1000, description: 'Most lines in the answer' }),
   ),
 })
 const CsvQuery = Type.Object({
   ...filters,
   spreadsheet: Type.Optional(
-    Type.Boolean({ description: 'For a spreadsheet program that opens the file: ICCIDs stay text (`="8944…"`)' }),
+    Type.Boolean({ description: 'For spreadsheet programs: writes ICCIDs as text (`="8944…"`)' }),
   ),
 })
 
@@ -49,12 +49,10 @@ const StatementLine = strictObject({
     type: 'string',
     enum: KINDS,
     description:
-      'An adjustment is what has changed in an earlier cycle since all statements before, as differences: of a SIM, or, ' +
-      'where `simId` is null, of a pool’s own line',
+      'adjustment: differences in an earlier cycle since all previous statements, of a SIM or, if `simId` is null, of a ' +
+      'pool’s own line',
   }),
-  adjusts: nullable(
-    Type.String({ description: 'The cycle that an adjustment is of; null for all other lines', examples: [null] }),
-  ),
+  adjusts: nullable(Type.String({ description: 'Cycle of an adjustment; null for other lines', examples: [null] })),
   poolId: Type.Integer({ minimum: 0, description: 'Pool; 0: outside pools' }),
   poolName: Type.String(),
   simId: nullable(Id('SIM')),
@@ -76,18 +74,18 @@ const route = declareRoutes<InternalOptions>('Cycles')
 export const statementRoutes = [
   route('GET', '/cycles/:key/statement', {
     operationId: 'readStatement',
-    summary: 'The statement of a closed cycle, page by page',
-    description: 'Pools by id, each before its SIMs; adjustments of earlier cycles after all of them.',
+    summary: 'Statement of a closed cycle, page by page',
+    description: 'Pools by id, followed by their SIMs; adjustments of earlier cycles last.',
     problems: ['cycle_not_found'],
     params: Key,
     query: PageQuery,
     response: {
       200: strictObject({
         cycle: Type.String(),
-        totalMicro: money('Sum of all lines of the statement, not only of this page'),
-        lineCount: Type.Integer({ minimum: 0, description: 'All lines of the statement' }),
+        totalMicro: money('Sum of the whole statement, not only of this page'),
+        lineCount: Type.Integer({ minimum: 0, description: 'Number of lines in the whole statement' }),
         lines: Type.Array(StatementLine),
-        nextAfterLine: nullable(Id('Ask for what follows after it; null at the end')),
+        nextAfterLine: nullable(Id('Request lines after this one; null at the end')),
       }),
     },
     read: async (tx, { params: { key }, query: { afterLine = 0, limit = 1000, poolId, simId } }) => {
@@ -99,7 +97,7 @@ export const statementRoutes = [
   }),
   route('GET', '/cycles/:key/statement.csv', {
     operationId: 'exportStatement',
-    summary: 'The statement of a closed cycle as CSV, as it is mailed',
+    summary: 'Statement of a closed cycle as CSV, in its mailed form',
     problems: ['cycle_not_found'],
     params: Key,
     query: CsvQuery,
@@ -124,8 +122,8 @@ export const statementRoutes = [
   }),
   route('GET', '/cycles/:key/plan', {
     operationId: 'planMonthEnd',
-    summary: 'What the month end would do, without doing it',
-    description: 'As things stand now, of bounded size. Nothing is changed by it.',
+    summary: 'Preview of the month end',
+    description: 'Shows the effects of a month end now, in bounded size. Changes nothing.',
     problems: ['cycle_not_found'],
     params: Key,
     response: { 200: MonthEndPlan },

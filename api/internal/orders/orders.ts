@@ -52,7 +52,7 @@ const route = declareRoutes<InternalOptions>('Orders')
 export const internalOrderRoutes = [
   route('GET', '/orders/:orderId', {
     operationId: 'getOrderDetail',
-    summary: 'An order, with why it failed and how many SIMs were made for it',
+    summary: 'An order, with its failure and its number of SIMs',
     problems: ['order_not_found'],
     params: OrderParams,
     response: { 200: OrderDetail },
@@ -61,7 +61,7 @@ export const internalOrderRoutes = [
   }),
   route('GET', '/orders/:orderId/sims', {
     operationId: 'listOrderSims',
-    summary: 'SIMs that were made for an order, by id',
+    summary: 'SIMs created for an order, by id',
     problems: ['order_not_found'],
     params: OrderParams,
     query: PageQuery,
@@ -73,7 +73,7 @@ export const internalOrderRoutes = [
   }),
   route('PATCH', '/orders/:orderId', {
     operationId: 'setOrderPayment',
-    summary: 'Note the invoice and the receipt of an order; what is left out stays, an empty text takes it off',
+    summary: 'Set the invoice and receipt of an order; omitted fields stay, an empty text removes the value',
     problems: ['order_not_found'],
     params: OrderParams,
     body: OrderPayment,
@@ -83,7 +83,7 @@ export const internalOrderRoutes = [
   }),
   route('POST', '/orders/:orderId/process', {
     operationId: 'processOrder',
-    summary: 'Begin to fulfil a pending order: it cannot be cancelled any more',
+    summary: 'Begin to fulfil a pending order: it can no longer be cancelled',
     problems: ['order_not_found', 'order_not_pending'],
     bodies: takeNoBody,
     params: OrderParams,
@@ -92,7 +92,7 @@ export const internalOrderRoutes = [
   }),
   route('POST', '/orders/:orderId/deliver', {
     operationId: 'deliverOrder',
-    summary: 'Note that the shipment has arrived',
+    summary: 'Record the arrival of the shipment',
     problems: ['order_not_found', 'order_state_conflict', 'order_type_mismatch'],
     bodies: takeNoBody,
     params: OrderParams,
@@ -101,9 +101,9 @@ export const internalOrderRoutes = [
   }),
   route('POST', '/orders/:orderId/ship', {
     operationId: 'shipOrder',
-    summary: 'Hand physical SIMs to the carrier: they are in the estate from now on, unprovisioned',
+    summary: 'Ship physical SIMs: they join the estate, unprovisioned',
     description:
-      'All or nothing. JSON has everything; CSV and NDJSON have the SIMs, as an import has, and the query names carrier and tracking number.',
+      'Ships either every SIM or none. JSON contains all fields; CSV and NDJSON contain the SIMs, as for an import, and the query names carrier and tracking number.',
     problems: [...FULFILMENT_PROBLEMS, 'shipping_address_missing'],
     also: { body: { ...eitherOf('iccids', 'sims'), ...noneTwice('iccids') } },
     ...SIM_FILES,
@@ -122,9 +122,9 @@ export const internalOrderRoutes = [
   }),
   route('POST', '/orders/:orderId/complete', {
     operationId: 'completeOrder',
-    summary: 'Add the profiles of an eSIM order: they are in the estate from now on, unprovisioned',
+    summary: 'Add the profiles of an eSIM order: they join the estate, unprovisioned',
     description:
-      'All or nothing. Profiles of a carrier come as ICCIDs, or as SIMs with their activation codes: in JSON, or as CSV or NDJSON as an import has. Where none are given, ICCIDs and activation codes are made.',
+      "Adds either every profile or none. Give a carrier's profiles as ICCIDs, or as SIMs with activation codes: in JSON, or in CSV or NDJSON as for an import. Without profiles, ICCIDs and activation codes are generated.",
     problems: FULFILMENT_PROBLEMS,
     also: { body: { ...notBoth('iccids', 'sims'), ...noneTwice('iccids') } },
     ...SIM_FILES,
@@ -137,7 +137,7 @@ export const internalOrderRoutes = [
   }),
   route('POST', '/orders/:orderId/fail', {
     operationId: 'failOrder',
-    summary: 'Give up an order that is pending or being processed',
+    summary: 'Fail a pending or processing order',
     problems: ['order_not_found', 'order_state_conflict'],
     params: OrderParams,
     body: Failure,

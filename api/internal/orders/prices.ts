@@ -14,16 +14,16 @@ const route = declareRoutes<InternalOptions>('Orders', { tenant: 'or-platform' }
 export const orderPriceRoutes = [
   route('GET', '/order-prices', {
     operationId: 'getOrderPrices',
-    summary: 'What a unit costs: the prices a tenant has of its own, or those of @platform',
+    summary: "Unit prices: a tenant's own, or the platform's (@platform)",
     response: { 200: OrderPrices },
     read: readPrices,
     readPlatform: readPrices,
   }),
   route('PUT', '/order-prices', {
     operationId: 'setOrderPrices',
-    summary: 'Replace what a unit costs from now on; orders that were made keep their price',
+    summary: 'Replace unit prices; existing orders keep theirs',
     description:
-      'With X-Tenant-Id @platform the platform’s prices: a type that is left out cannot be ordered. With a tenant’s id its own: for a type that is left out the platform’s price holds.',
+      'With X-Tenant-Id @platform: the platform’s prices; omitted types cannot be ordered. With a tenant’s id: its own prices; omitted types have the platform’s price.',
     also: { body: onePriceOf(Object.values(OrderType)) },
     body: OrderPrices,
     response: { 200: OrderPrices },

@@ -9,10 +9,10 @@ const route = declareRoutes<InternalOptions>('Rules')
 export const coverageRoutes = [
   route('GET', '/rules/coverage', {
     operationId: 'showRuleCoverage',
-    summary: 'Which SIMs and pools no rule in force can tell anything of, and why; what each rule did',
+    summary: 'SIMs and pools without an effective rule, with reasons; and the activity of every rule',
     description:
-      'Counts the whole estate and reads the whole log of the tenant: with a million SIMs it takes seconds. Nothing is locked or written. ' +
-      'It is not the coverage of rules by tests, which `simherd rules test --coverage` tells.',
+      'Counts the whole estate and reads the whole log of the tenant: takes seconds with a million SIMs. Locks ' +
+      'and writes nothing. For the coverage of rules by tests, see `simherd rules test --coverage`.',
     query: CoverageQuery,
     response: { 200: RuleCoverage },
     slow: true,

@@ -9,9 +9,9 @@ const route = declareRoutes<InternalOptions>('Rules')
 export const explainRoutes = [
   route('GET', '/rules/explain', {
     operationId: 'explainRules',
-    summary: 'Why rules fired or did not: an entry of the log as it was, or a SIM, a pool or the tenant as it is',
+    summary: 'Explain why rules fired or did not, for a past log entry, or for a SIM, pool or the tenant now',
     description:
-      'An entry is explained by what was kept with it. A subject is evaluated as the watchdog does, and nothing is written: what it would find, what is nearest, and what holds it back. Without an id: the tenant.',
+      'An entry is explained from its stored data. A subject is evaluated as by the watchdog, without writing: the result, the nearest changes, and the obstacles. Without an id: the tenant.',
     problems: ['log_entry_not_found', 'sim_not_found', 'pool_not_found', 'rule_not_found'],
     query: ExplainQuery,
     response: { 200: Explanation },

@@ -13,7 +13,7 @@ const OneFile = Type.Object({
   file: Type.String({
     minLength: 1,
     maxLength: 300,
-    description: 'Path below the rules folder, its slashes written as %2F',
+    description: 'Path below the rules folder, with slashes as %2F',
     examples: ['sim/sim-overage.json'],
   }),
 })
@@ -29,12 +29,12 @@ const route = declareRoutes<InternalOptions>('Rules', { tenant: 'none', versione
 export const ruleFileRoutes = [
   route('PUT', '/rules/files/:file', {
     operationId: 'putRuleFile',
-    summary: 'Put one file into the rule set in force; the others stay',
-    description: 'Checked with the others, as a whole; with any fault the set before stays.',
+    summary: 'Replace or add one file of the rule set in force',
+    description: 'Checked as a whole with the other files; on any fault the previous set stays in force.',
     problems: ['rules_rejected', 'rules_moved'],
     params: OneFile,
     body: strictObject({
-      text: Type.String({ maxLength: BOUNDS.fileChars, description: 'The file as it is' }),
+      text: Type.String({ maxLength: BOUNDS.fileChars, description: 'Text of the file' }),
       ...changeFields,
     }),
     response: { 200: ChangedRules },
@@ -43,7 +43,7 @@ export const ruleFileRoutes = [
   }),
   route('DELETE', '/rules/files/:file', {
     operationId: 'removeRuleFile',
-    summary: 'Take one file out of the rule set in force; the others stay',
+    summary: 'Remove one file from the rule set in force',
     problems: ['rule_file_not_found', 'rules_rejected', 'rules_moved'],
     params: OneFile,
     query: Type.Object(changeFields),

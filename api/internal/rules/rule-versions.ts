@@ -11,14 +11,14 @@ import { RULES_BYTES, setFields } from './rules.ts'
 
 const Version = strictObject({
   version: RuleVersion,
-  createdAt: Instant('When it came in'),
-  author: Type.String({ description: 'Who brought it in' }),
-  reason: nullable(Type.String({ description: 'Why; null where nobody said' })),
-  activatedAt: nullable(Instant('When it was put in force last; null: never')),
+  createdAt: Instant('Time when it was stored'),
+  author: Type.String({ description: 'Author of the version' }),
+  reason: nullable(Type.String({ description: 'Reason; null: not given' })),
+  activatedAt: nullable(Instant('Time of the last activation; null: never')),
   files: Type.Array(
     strictObject({
       file: Type.String({ description: 'Path below the rules folder' }),
-      text: Type.String({ description: 'The file as it is' }),
+      text: Type.String({ description: 'Text of the file' }),
     }),
   ),
 })
@@ -29,14 +29,14 @@ const route = declareRoutes<InternalOptions>('Rules', { tenant: 'none' })
 export const ruleVersionRoutes = [
   route('GET', '/rules/versions', {
     operationId: 'listRuleVersions',
-    summary: 'Versions that came in, and which was put in force when, by whom and why; newest first',
+    summary: 'History of pushed and activated versions, with author and reason; newest first',
     query: PageQuery,
     response: { 200: pageOf(RuleChange) },
     readPlatform: (tx, { query }) => pageOfRuleHistory(tx, query),
   }),
   route('GET', '/rules/versions/:version', {
     operationId: 'getRuleVersion',
-    summary: 'A version with its files',
+    summary: 'A rule set version with its files',
     problems: ['rules_version_not_found'],
     params: OneVersion,
     response: { 200: Version },
@@ -54,8 +54,8 @@ export const ruleVersionRoutes = [
   }),
   route('POST', '/rules/versions', {
     operationId: 'pushRules',
-    summary: 'Bring in a rule set without putting it in force',
-    description: 'Checked as a whole, with its examples. The same files keep their version.',
+    summary: 'Store a rule set without activating it',
+    description: 'Checked as a whole, with its examples. Unchanged files keep their version.',
     problems: ['rules_rejected'],
     idempotent: false,
     body: strictObject(setFields),
@@ -65,7 +65,7 @@ export const ruleVersionRoutes = [
   }),
   route('POST', '/rules/versions/:version/activate', {
     operationId: 'activateRuleVersion',
-    summary: 'Put a version in force',
+    summary: 'Activate a version',
     problems: ['rules_version_not_found', 'rules_rejected', 'rules_moved'],
     idempotent: false,
     params: OneVersion,
@@ -76,7 +76,7 @@ export const ruleVersionRoutes = [
   }),
   route('POST', '/rules/rollback', {
     operationId: 'rollBackRules',
-    summary: 'Put the version in force that was so before',
+    summary: 'Activate the previous version again',
     problems: ['rules_version_not_found', 'rules_rejected', 'rules_moved', 'no_earlier_rules'],
     body: strictObject({ ...changeFields, ...expectField, to: Type.Optional(RuleVersion) }),
     response: { 200: ChangedRules },

@@ -11,29 +11,32 @@ import type { InternalOptions } from '../../options.ts'
 
 const Rules = strictObject({
   version: Type.Integer({ minimum: 0, description: 'Version of the set; 0 before the first' }),
-  activatedAt: nullable(Instant('Since when it is in force')),
+  activatedAt: nullable(Instant('Time since it is in force')),
   refused: nullable(
     strictObject(
       {
-        version: Type.Integer({ minimum: 1, description: 'Version of the set that was put in force last' }),
-        reason: Type.String({ description: 'Its first fault, and how many more there are' }),
+        version: Type.Integer({ minimum: 1, description: 'Version of the set activated last' }),
+        reason: Type.String({ description: 'First fault, and the number of further ones' }),
       },
-      { description: 'Where this build refuses the set put in force last: the newest it accepts stays; else null' },
+      {
+        description:
+          'The set activated last, if this build refuses it: the newest accepted set stays in force; else null',
+      },
     ),
   ),
   heard: strictObject(
     {
-      tenants: Type.Integer({ minimum: 0, description: 'Tenants that go by it' }),
-      of: Type.Integer({ minimum: 0, description: 'Tenants that there are' }),
+      tenants: Type.Integer({ minimum: 0, description: 'Tenants already using it' }),
+      of: Type.Integer({ minimum: 0, description: 'Number of tenants' }),
     },
-    { description: 'How far the newest change has come' },
+    { description: 'Spread of the newest change' },
   ),
   rules: Type.Array(
     strictObject({
       name: Type.String(),
       subject: Type.Unsafe<'sim' | 'pool' | 'tenant'>({ type: 'string', enum: ['sim', 'pool', 'tenant'] }),
       file: Type.String({ description: 'Path below the rules folder' }),
-      stage: Type.Unsafe<Stage>({ type: 'string', enum: [...STAGES], description: 'How far the rule may go' }),
+      stage: Type.Unsafe<Stage>({ type: 'string', enum: [...STAGES], description: 'Stage: how far the rule may act' }),
     }),
   ),
 })
@@ -43,13 +46,13 @@ export const filesOfSet = (description: string) =>
   Type.Array(
     strictObject({
       file: Type.String({ minLength: 1, maxLength: 300, description: 'Path below the rules folder' }),
-      text: Type.String({ maxLength: BOUNDS.fileChars, description: 'The file as it is' }),
+      text: Type.String({ maxLength: BOUNDS.fileChars, description: 'Text of the file' }),
     }),
     { minItems: 1, maxItems: BOUNDS.files, description },
   )
 /** Fields of a request that brings in a set. */
 export const setFields = {
-  files: filesOfSet('The whole set: what is not in it is no longer in force'),
+  files: filesOfSet('The whole set: files missing from it are no longer in force'),
   ...changeFields,
 }
 /** Most bytes of the files of a set. */
@@ -77,8 +80,8 @@ export const ruleRoutes = [
   }),
   route('POST', '/rules', {
     operationId: 'loadRules',
-    summary: 'Put a rule set in force, the whole of it or nothing',
-    description: 'Checked as a whole; with any fault the set before stays, and the answer lists every fault.',
+    summary: 'Activate a complete rule set',
+    description: 'Checked as a whole; on any fault the previous set stays in force, and the answer lists every fault.',
     problems: ['rules_rejected', 'rules_moved'],
     idempotent: false,
     body: strictObject({ ...setFields, ...expectField }),

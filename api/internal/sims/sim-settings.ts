@@ -10,7 +10,7 @@ const route = declareRoutes<InternalOptions>('SIMs')
 export const simSettingsRoutes = [
   route('PATCH', '/sims/:id/watchdog', {
     operationId: 'setSimWatchdog',
-    summary: "A SIM's own watchdog settings; null inherits the pool's",
+    summary: "Change a SIM's own watchdog settings; null inherits the pool's",
     problems: ['sim_not_found'],
     params: SimParams,
     body: SimWatchdogChange,

@@ -17,7 +17,7 @@ const route = declareRoutes<InternalOptions>('SIMs')
 export const internalSimRoutes = [
   route('POST', '/sims', {
     operationId: 'importSims',
-    summary: 'Take in SIMs: as delivered, or as they live at the carrier already',
+    summary: 'Import SIMs, as delivered or in their present state at the carrier',
     ...SIM_FILES,
     query: ImportQuery,
     body: ImportSims,

@@ -12,7 +12,7 @@ const route = declareRoutes<InternalOptions>('Tariffs', { tenant: 'or-platform' 
 export const internalTariffRoutes = [
   route('POST', '/tariffs', {
     operationId: 'createTariff',
-    summary: 'Make a tariff of a tenant; one that every tenant is offered, where X-Tenant-Id is @platform',
+    summary: 'Create a tariff of a tenant, or with X-Tenant-Id @platform one for every tenant',
     problems: ['tariff_units_disagree'],
     also: { body: TERMS_OF_A_TARIFF },
     body: NewTariff,
@@ -23,7 +23,7 @@ export const internalTariffRoutes = [
   route('PATCH', '/tariffs/:id', {
     operationId: 'offerTariff',
     summary: 'Withdraw a tariff from new assignments, or offer it again',
-    description: 'SIMs and pools that have it keep it. X-Tenant-Id names the tenant whose own it is, or @platform.',
+    description: 'SIMs and pools with this tariff keep it. X-Tenant-Id names the owner: a tenant, or @platform.',
     problems: ['tariff_not_found'],
     params: TariffParams,
     body: TariffOffer,

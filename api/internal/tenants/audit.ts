@@ -9,9 +9,9 @@ const route = declareRoutes<InternalOptions>('Audit')
 export const auditRoutes = [
   route('GET', '/audit', {
     operationId: 'listAudit',
-    summary: 'Who changed what, when, from what to what, and who saw codes of eSIMs; newest first',
+    summary: 'Audit trail: changes with time, actor, old and new values, and readers of eSIM codes; newest first',
     description:
-      'With X-Tenant-Id @platform what concerns no tenant: operator keys, tariffs and prices of the platform, rule sets. What the service does by itself is in the event log.',
+      'With X-Tenant-Id @platform: changes without a tenant, such as operator keys, tariffs and prices of the platform, rule sets. Automatic changes are in the event log.',
     tenant: 'or-platform',
     query: AuditQuery,
     response: { 200: pageOf(AuditEntry) },

@@ -30,7 +30,7 @@ const route = declareRoutes<InternalOptions>('Keys', { tenant: 'or-platform' })
 export const keyRoutes = [
   route('POST', '/keys', {
     operationId: 'createKey',
-    summary: 'Make an API key of a tenant; an operator key, where X-Tenant-Id is @platform',
+    summary: 'Create an API key of a tenant, or with X-Tenant-Id @platform an operator key',
     problems: ['secret_already_shown'],
     body: NewKey,
     response: { 201: WithSecret },
@@ -39,14 +39,14 @@ export const keyRoutes = [
   }),
   route('GET', '/keys', {
     operationId: 'listKeys',
-    summary: 'API keys, revoked ones too, without their secrets',
+    summary: 'API keys, including revoked ones, without their secrets',
     response: { 200: Type.Array(ApiKey) },
     readPlatform: (tx, request) => listKeys(tx, ownerOf(request)),
   }),
   route('POST', '/keys/:id/rotate', {
     operationId: 'rotateKey',
-    summary: 'Put a new key in the place of another: the same name, scopes and expiry',
-    description: 'The old key goes on working for `expireOldAfter`, but never longer than it would have.',
+    summary: 'Replace a key by a new one with the same name, scopes and expiry',
+    description: 'The old key works for `expireOldAfter`, but not beyond its own expiry.',
     problems: ['key_not_found', 'key_not_active', 'secret_already_shown'],
     params: KeyParams,
     body: RotateKey,
@@ -63,7 +63,7 @@ export const keyRoutes = [
   }),
   route('DELETE', '/keys/:id', {
     operationId: 'revokeKey',
-    summary: 'Revoke an API key, from now on',
+    summary: 'Revoke an API key at once',
     problems: ['key_not_found'],
     bodies: takeNoBody,
     params: KeyParams,

@@ -11,7 +11,7 @@ const route = declareRoutes<InternalOptions>('Alerts')
 export const noticeRoutes = [
   route('GET', '/tenant/notices', {
     operationId: 'readNotices',
-    summary: 'How the tenant wants to be told',
+    summary: "The tenant's notification settings",
     problems: ['tenant_not_found'],
     response: { 200: NoticeSettings },
     resource: () => ({ kind: 'tenant' }),
@@ -19,9 +19,8 @@ export const noticeRoutes = [
   }),
   route('PUT', '/tenant/notices', {
     operationId: 'changeNotices',
-    summary: 'Replace how the tenant wants to be told',
-    description:
-      'The time zone of its mails, how often its usage is received, and after how long a Critical alert is escalated.',
+    summary: "Replace the tenant's notification settings",
+    description: 'Time zone of mails, interval of the usage feed, and time before a Critical alert is escalated.',
     problems: ['tenant_not_found'],
     body: NoticeSettings,
     response: { 200: NoticeSettings },

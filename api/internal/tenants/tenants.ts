@@ -8,7 +8,7 @@ const route = declareRoutes<InternalOptions>('Tenants')
 export const internalTenantRoutes = [
   route('POST', '/tenants', {
     operationId: 'createTenant',
-    summary: 'Make a tenant and its first key',
+    summary: 'Create a tenant and its first key',
     tenant: 'none',
     problems: ['secret_already_shown'],
     body: NewTenant,

@@ -34,11 +34,11 @@ const route = declareRoutes<InternalOptions>('Bulk tickets')
 export const bulkTicketRoutes = [
   route('POST', '/bulk-tickets', {
     operationId: 'startBulkTickets',
-    summary: 'Open a ticket on each of many SIMs; as a dry run only say on which, and which are refused',
+    summary: 'Open a ticket on each of many SIMs; a dry run only shows accepted and refused SIMs',
     description:
-      'SIMs by id, by ICCID, by a filter, or as CSV with a column iccid or simId; with CSV the other fields ' +
-      'stand in the query. At most 100,000. The SIMs are fixed at once; their tickets are opened after the ' +
-      'answer, run after run. A SIM that cannot have the ticket is refused by itself.',
+      'SIMs by id, by ICCID, by a filter, or as CSV with a column iccid or simId; for CSV the other fields go ' +
+      'into the query. At most 100,000. The SIMs are fixed at once; their tickets are opened after the answer, ' +
+      'run after run. SIMs that cannot have the ticket are refused one by one.',
     problems: [
       'pool_not_found',
       'tariff_not_found',
@@ -77,7 +77,7 @@ export const bulkTicketRoutes = [
   }),
   route('GET', '/bulk-tickets/:id', {
     operationId: 'getBulkTickets',
-    summary: 'A bulk run, with its SIMs by what has become of them',
+    summary: 'A bulk run, with its SIMs counted by state',
     problems: ['bulk_not_found'],
     params: BulkParams,
     response: { 200: BulkRunDetail },
@@ -85,7 +85,7 @@ export const bulkTicketRoutes = [
   }),
   route('GET', '/bulk-tickets/:id/items', {
     operationId: 'listBulkTicketItems',
-    summary: 'The SIMs of a bulk run, in the order of its request',
+    summary: 'SIMs of a bulk run, in the order of its request',
     problems: ['bulk_not_found'],
     params: BulkParams,
     query: BulkItemQuery,
@@ -98,7 +98,7 @@ export const bulkTicketRoutes = [
   }),
   route('DELETE', '/bulk-tickets/:id', {
     operationId: 'cancelBulkTickets',
-    summary: 'Cancel what a bulk run has not opened yet, and its pending tickets',
+    summary: 'Cancel the unopened and pending tickets of a bulk run',
     problems: ['bulk_not_found', 'bulk_ended'],
     bodies: takeNoBody,
     params: BulkParams,

@@ -76,7 +76,7 @@ const route = declareRoutes<InternalOptions>('Tickets')
 export const internalTicketRoutes = [
   route('POST', '/tickets/provision', {
     operationId: 'openProvisionTicket',
-    summary: 'Provision an unprovisioned SIM; with a cause of month end, move a provisioned one',
+    summary: 'Provision an unprovisioned SIM; with the cause month-end, move a provisioned one',
     problems: [...ASSIGNMENT_PROBLEMS, 'sim_already_assigned', 'sim_state_conflict'],
     body: InternalProvisionRequest,
     response,
@@ -131,7 +131,7 @@ export const internalTicketRoutes = [
   ),
   route('GET', '/tickets/:id', {
     operationId: 'getTicketDetail',
-    summary: 'A ticket, with its attempts and why it failed',
+    summary: 'A ticket, with its attempts and failure',
     problems: ['ticket_not_found'],
     versioned: true,
     params: TicketParams,

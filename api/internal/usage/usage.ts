@@ -23,13 +23,13 @@ import type { InternalOptions } from '../../options.ts'
 
 const count = (description: string) => Type.Integer({ minimum: 0, description })
 const UsageResponse = strictObject({
-  deliveryId: Id('Delivery id: `GET /internal/usage-deliveries/{id}` keeps who sent it, and these counts'),
-  accepted: count('Records counted'),
-  duplicates: count('Records that had been sent before'),
-  rejectedCount: count('Records that were refused'),
+  deliveryId: Id('Delivery id: `GET /internal/usage-deliveries/{id}` returns its sender and these counts'),
+  accepted: count('Counted records'),
+  duplicates: count('Records sent before'),
+  rejectedCount: count('Refused records'),
   rejected: Type.Array(
     strictObject({ index: count('Place in the delivery, from 0'), code: Type.String(), detail: Type.String() }),
-    { description: 'The first 1,000 of them' },
+    { description: 'The first 1,000 refused records' },
   ),
 })
 
@@ -37,8 +37,8 @@ const UsageResponse = strictObject({
  * Schema for the document. A bad record is rejected by itself, without the rest, so any value is allowed in its place.
  */
 const USAGE = Type.Object({
-  records: Type.Array(Type.Union([UsageRecord, Type.Unsafe<unknown>({ description: 'Anything else: rejected' })]), {
-    description: 'Any number; each is judged by itself',
+  records: Type.Array(Type.Union([UsageRecord, Type.Unsafe<unknown>({ description: 'Other values are rejected' })]), {
+    description: 'Any number of records, checked one by one',
   }),
 })
 
@@ -49,9 +49,9 @@ const route = declareRoutes<InternalOptions>('Usage')
 export const usageRoutes = [
   route('POST', '/usage', {
     operationId: 'recordUsage',
-    summary: 'Take in usage records: JSON, NDJSON or CSV, gzip accepted',
+    summary: 'Record usage from JSON, NDJSON or CSV, optionally gzipped',
     description:
-      'Each record counts once, however often it is sent: (recordId, at) is its identity. A bad record rejects itself, not the rest. Committed in chunks: send a broken delivery again.',
+      'A record, identified by (recordId, at), counts once even if sent again. A wrong record does not affect the others. Committed in chunks: send a broken delivery again.',
     idempotent: false,
     streamed: USAGE,
     takesGzip: true,
@@ -67,15 +67,15 @@ export const usageRoutes = [
   }),
   route('GET', '/usage-deliveries', {
     operationId: 'listUsageDeliveries',
-    summary: 'Deliveries of usage: who sent what, when, and what was made of it; newest first',
-    description: 'Part of the audit trail. Records that were counted name the delivery they first came with.',
+    summary: 'Usage deliveries with sender, time and counts; newest first',
+    description: 'Part of the audit trail. Counted records refer to their first delivery.',
     query: UsageDeliveryQuery,
     response: { 200: pageOf(UsageDelivery) },
     read: (tx, { query }) => pageOfUsageDeliveries(tx, query),
   }),
   route('GET', '/usage-deliveries/:id', {
     operationId: 'getUsageDelivery',
-    summary: 'A delivery of usage',
+    summary: 'A usage delivery',
     problems: ['usage_delivery_not_found'],
     params: UsageDeliveryParams,
     response: { 200: UsageDelivery },

@@ -26,12 +26,12 @@ const route = declareRoutes<InternalOptions>('Workflows')
 export const provisionBatchRoutes = [
   route('POST', '/workflows/provision-in-bulk', {
     operationId: 'startProvisionInBulk',
-    summary: 'Take many SIMs from unprovisioned to active',
+    summary: 'Provision and activate many SIMs',
     description:
-      'At most 100,000 SIMs, as JSON, or as CSV with the columns iccid or simId, and poolId, tariffId, tag as ' +
-      'wanted; with CSV the other fields stand in the query. A row that a start of its own would be refused ' +
-      'for refuses the whole, with its code, unless `skipInvalid` leaves it out. The list is kept with the ' +
-      'answer; the workflow is started after it, as soon as Temporal can be reached.',
+      'At most 100,000 SIMs, as JSON, or as CSV with the columns iccid or simId, and optionally poolId, ' +
+      'tariffId, tag; for CSV the other fields go into the query. Any row that could not be started alone ' +
+      'refuses the request, with its code, unless `skipInvalid` is set. The list is stored with the answer; ' +
+      'the workflow starts afterwards, when Temporal is reachable.',
     problems: ['pool_not_found', 'tariff_not_found', 'tariff_inactive', 'batch_refused'],
     files: { 'text/csv': 'iccid,tag\n8999900000000000017,door 4\n' },
     consumes: ['application/json', 'text/csv'],
@@ -48,7 +48,7 @@ export const provisionBatchRoutes = [
   }),
   route('GET', '/provision-batches/:id', {
     operationId: 'getProvisionBatch',
-    summary: 'A batch of SIMs on their way to active, counted by what has become of them',
+    summary: 'A batch of SIMs to activate, counted by state',
     problems: ['batch_not_found'],
     params: BatchParams,
     response: { 200: Batch },
@@ -56,7 +56,7 @@ export const provisionBatchRoutes = [
   }),
   route('GET', '/provision-batches/:id/sims', {
     operationId: 'listProvisionBatchSims',
-    summary: 'The SIMs of a batch, in the order of its request',
+    summary: 'SIMs of a batch, in the order of its request',
     problems: ['batch_not_found'],
     params: BatchParams,
     query: BatchSimQuery,
@@ -69,7 +69,7 @@ export const provisionBatchRoutes = [
   }),
   route('POST', '/provision-batches/:id/outcomes', {
     operationId: 'noteProvisionBatch',
-    summary: 'What the workflow of a batch tells of its SIMs',
+    summary: 'Report progress of the SIMs of a batch; sent by its workflow',
     problems: ['batch_not_found'],
     idempotent: false,
     params: BatchParams,
@@ -83,14 +83,14 @@ export const provisionBatchRoutes = [
   }),
   route('POST', '/provision-batches/:id/end', {
     operationId: 'endProvisionBatch',
-    summary: 'The workflow of a batch has ended: what was not begun is cancelled',
+    summary: 'End a batch and cancel its waiting SIMs; sent by its workflow',
     problems: ['batch_not_found'],
     idempotent: false,
     params: BatchParams,
     response: {
       200: strictObject({
         batch: Batch,
-        failures: Type.Array(BatchSim, { description: 'The first 100 that did not become active' }),
+        failures: Type.Array(BatchSim, { description: 'The first 100 SIMs not activated' }),
       }),
     },
     handle: ({ tenantId, params }, { store }) =>

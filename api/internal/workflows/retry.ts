@@ -15,8 +15,8 @@ const route = declareRoutes<InternalOptions>('Workflows')
 export const workflowRetryRoutes = [
   route('GET', '/workflows/:workflowId/pending', {
     operationId: 'readPending',
-    summary: 'What a workflow waits for at Temporal: activities with their attempts and failures, workers',
-    description: "Answers without a worker too. What it waits for in its own words is in the workflow's `state`.",
+    summary: "A workflow's pending work at Temporal: activities with their attempts and failures, workers",
+    description: "Needs no worker. The workflow's own view of its waits is in its `state`.",
     problems: ['workflow_not_found'],
     params: WorkflowId,
     response: { 200: WorkflowPending },
@@ -27,12 +27,12 @@ export const workflowRetryRoutes = [
   }),
   route('POST', '/workflows/:workflowId/retry', {
     operationId: 'retryWorkflow',
-    summary: 'Start a workflow that has failed again, under its id and with its input',
+    summary: 'Restart a failed workflow, with its id and input',
     description:
-      'For a run that failed, was cancelled, was stopped at Temporal or timed out, and for one that ended with ' +
-      'the outcome failed, compensated, cancelled or doneWithFailures. Also where its id may not run again ' +
-      'otherwise. A suspension takes over its SIM as the run before has left it; a month end begins anew and finds ' +
-      'done what is done. Not for a month-end-batch, nor for a provision-in-bulk that is through its list.',
+      'For runs that failed, were cancelled, were terminated at Temporal or timed out, or ended with the ' +
+      'outcome failed, compensated, cancelled or doneWithFailures; even if the id cannot be started again ' +
+      'otherwise. A suspension continues with the SIM in its present state; a month end starts again and skips ' +
+      'finished steps. Not for a month-end-batch, nor for a provision-in-bulk with a finished list.',
     problems: ['workflow_not_found', 'workflow_not_retryable'],
     params: WorkflowId,
     response: { 202: StartResponse },

@@ -14,7 +14,7 @@ const UpdateParams = Type.Object({
   workflowId: Type.String({ maxLength: 300, description: 'Id of the workflow' }),
   name: Type.String({
     maxLength: 50,
-    description: 'Name of the update; which there are depends on the type of workflow',
+    description: 'Name of an update of this type of workflow',
   }),
 })
 
@@ -53,11 +53,11 @@ const route = declareRoutes<InternalOptions>('Workflows')
 export const workflowUpdateRoutes = [
   route('POST', '/workflows/:workflowId/updates/:name', {
     operationId: 'updateWorkflow',
-    summary: 'Ask a running workflow for a change; it judges it by where it stands, and answers',
+    summary: 'Send an update to a running workflow, which accepts or refuses it',
     description:
-      'suspend-on-overage takes `resume` `{}`, `keepSuspended` `{until?}` and `extendGrace` `{by}` or `{until}`; ' +
-      'month-end-reprovision `retryFailedChanges` `{}`. ' +
-      'With an `Idempotency-Key` a request that got no answer can be sent again: the workflow does it once.',
+      'suspend-on-overage takes `resume` `{}`, `keepSuspended` `{until?}` and `extendGrace` `{by}` or ' +
+      '`{until}`; month-end-reprovision `retryFailedChanges` `{}`. With an `Idempotency-Key`, a request ' +
+      'without an answer can be sent again: the workflow applies it once.',
     problems: ['workflow_not_found', 'workflow_not_running', 'update_refused'],
     also: { parameters: { name: { enum: Object.values(WORKFLOW_UPDATES).flatMap(Object.keys) } } },
     params: UpdateParams,

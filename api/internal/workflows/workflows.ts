@@ -34,7 +34,7 @@ const SignalParams = Type.Object({
   workflowId: Type.String({ maxLength: 300, description: 'Id of the workflow' }),
   name: Type.String({
     maxLength: 50,
-    description: 'Name of the signal; which there are depends on the type of workflow',
+    description: 'Name of a signal of this type of workflow',
   }),
 })
 
@@ -67,7 +67,7 @@ const route = declareRoutes<InternalOptions>('Workflows')
 export const workflowRoutes = [
   route('POST', '/workflows/provision-and-activate', {
     operationId: 'startProvisionAndActivate',
-    summary: 'Take a SIM from unprovisioned to active',
+    summary: 'Provision and activate a SIM',
     problems: [...ASSIGNMENT_PROBLEMS, 'sim_already_assigned', 'sim_state_conflict'],
     idempotent: false,
     also: { body: eitherOf('simId', 'iccid'), needed: true },
@@ -86,7 +86,7 @@ export const workflowRoutes = [
   }),
   route('POST', '/workflows/suspend-on-overage', {
     operationId: 'startSuspendOnOverage',
-    summary: 'Suspend a SIM that is over its limit; once a SIM and cycle',
+    summary: 'Suspend a SIM above its limit; once for each SIM and cycle',
     problems: ['sim_not_found', 'cycle_not_found', 'sim_state_conflict'],
     idempotent: false,
     body: StartSuspend,
@@ -121,7 +121,7 @@ export const workflowRoutes = [
   }),
   route('POST', '/workflows/month-end-reprovision', {
     operationId: 'startMonthEnd',
-    summary: 'End a billing cycle: apply queued changes, bring back, close; once a cycle',
+    summary: 'End a billing cycle: apply queued changes, reactivate SIMs, close; once for each cycle',
     problems: ['cycle_not_found', 'cycle_open'],
     idempotent: false,
     body: StartMonthEnd,
@@ -136,7 +136,7 @@ export const workflowRoutes = [
   }),
   route('GET', '/workflows', {
     operationId: 'listWorkflows',
-    summary: 'Workflows of a tenant, the newest first',
+    summary: 'Workflows of a tenant, newest first',
     query: WorkflowQuery,
     response: { 200: pageOf(WorkflowInfo) },
     handle: async ({ tenantId, query: { page: _page, pageSize: _pageSize, ...filter }, query }, { workflowClient }) => {
@@ -147,8 +147,9 @@ export const workflowRoutes = [
   }),
   route('GET', '/workflows/:workflowId', {
     operationId: 'readWorkflow',
-    summary: 'A workflow: where it stands, what it was given, how it ended',
-    description: "Where Temporal's own page is known, the header `Link` (rel=history) leads to the run's history.",
+    summary: 'A workflow, with its state, input and result',
+    description:
+      "If the address of Temporal's web page is configured, the header `Link` (rel=history) leads to the run's history.",
     problems: ['workflow_not_found'],
     params: WorkflowId,
     response: { 200: WorkflowInfo },
@@ -185,7 +186,7 @@ export const workflowRoutes = [
   }),
   route('POST', '/workflows/:workflowId/cancel', {
     operationId: 'cancelWorkflow',
-    summary: 'Ask a running workflow to cancel itself',
+    summary: 'Request the cancellation of a running workflow',
     problems: ['workflow_not_found', 'workflow_not_running'],
     params: WorkflowId,
     response: { 202: strictObject({}) },
