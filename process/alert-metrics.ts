@@ -27,16 +27,12 @@ export interface AlertMetrics {
 export function alertMetrics(metrics: Metrics, store: Store, rules: ReadRules): AlertMetrics {
   const { counter } = metrics
   const registers = [metrics.registry]
-  const alerts = counter('simherd_alerts_total', 'Alerts that came into a phase, by rule.', 'rule', 'phase')
+  const alerts = counter('simherd_alerts_total', 'Alerts entering a phase, by rule.', 'rule', 'phase')
   const notices = counter('simherd_notices_total', 'Notices by kind: due, or withheld for a reason.', 'kind', 'reason')
-  const errors = counter(
-    'simherd_rule_errors_total',
-    'Subjects about which a rule could be decided before, and no longer can.',
-    'rule',
-  )
+  const errors = counter('simherd_rule_errors_total', 'Subjects for which a rule can no longer be decided.', 'rule')
   const delay = new Histogram({
     name: 'simherd_notice_delivery_seconds',
-    help: 'Time from the decision to tell a notice until the mail server accepted its mail.',
+    help: 'Time from the decision to send a notice until the mail server accepted its mail.',
     labelNames: ['level'],
     // Critical notices leave within seconds, others wait up to an hour for more; mails are tried for three days.
     buckets: [1, 5, 15, 30, 60, 120, 300, 900, 3600, 14_400, 86_400, 259_200],
@@ -44,12 +40,12 @@ export function alertMetrics(metrics: Metrics, store: Store, rules: ReadRules): 
   })
   const deliveries = counter(
     'simherd_mail_attempts_total',
-    'Attempts to send a mail: accepted, or whose trouble it met.',
+    'Attempts to send a mail, by result: accepted, or the side at fault.',
     'class',
   )
   const up = new Gauge({
     name: 'simherd_smtp_up',
-    help: '0 from the mail that the server did not let us send until the one that it answers; 1 otherwise.',
+    help: '0 after a mail could not be handed to the server, until the next response; else 1.',
     registers,
   })
   up.set(1)
@@ -92,22 +88,22 @@ function registerGauges(metrics: Metrics, store: Store, rules: ReadRules): void 
     metrics.gauge(name, help, async () => valueOf(await figures()))
   gauge(
     'simherd_oldest_notice_seconds',
-    'For how long the notice waits that is overdue for longest; 0 if none is overdue.',
+    'Waiting time of the longest overdue notice; 0: none is overdue.',
     ({ now, waitingSince }) => ageOf(waitingSince, now),
   )
-  gauge('simherd_guard_holds_open', 'Holds of the guard that wait for a person.', ({ openHolds }) => openHolds)
+  gauge('simherd_guard_holds_open', 'Holds of the guard waiting for a person.', ({ openHolds }) => openHolds)
   gauge(
     'simherd_addresses_refused',
-    'Addresses of tenants that are marked bad: no server takes mails for them.',
+    'Addresses of tenants marked bad: servers refuse mails for them.',
     ({ refusedAddresses }) => refusedAddresses,
   )
   gauge(
     'simherd_feed_age_seconds',
-    'For how long no usage was received of the tenant that has waited for it for longest, of those with Active SIMs.',
+    'Time since the last usage of the tenant waiting longest, among tenants with Active SIMs.',
     ({ now, stalestFeed }) => ageOf(stalestFeed, now),
   )
-  gauge('simherd_rules_version', 'Version of the rules that decide; 0: none.', ({ inForce }) => inForce.version)
-  gauge('simherd_rules_refused', '1 while this build refuses the rules loaded last; 0 otherwise.', ({ inForce }) =>
+  gauge('simherd_rules_version', 'Version of the rules in force; 0: none.', ({ inForce }) => inForce.version)
+  gauge('simherd_rules_refused', '1 while this build refuses the rules loaded last; else 0.', ({ inForce }) =>
     inForce.refused === null ? 0 : 1,
   )
 }

@@ -49,7 +49,7 @@ export function describeOffset(offsetMs: number): string {
 export function registerClockOffset({ registry }: Metrics, { db, clock }: Store): void {
   new Gauge({
     name: 'simherd_clock_offset_seconds',
-    help: "Seconds that this machine's clock is ahead of the database's.",
+    help: "Lead of this machine's clock over the database's, in seconds.",
     registers: [registry],
     async collect() {
       const offsetMs = await clockOffsetMs(db, clock).catch(() => undefined)

@@ -130,7 +130,7 @@ export async function withTimeLimit<T>(ms: number, work: Promise<T>): Promise<T 
 function registerUp({ registry }: Metrics, watched: readonly WatchedDependency[]): void {
   new Gauge({
     name: 'simherd_dependency_up',
-    help: 'Whether a dependency of this process is there: 1, else 0.',
+    help: 'Whether a dependency of this process is available: 1, else 0.',
     labelNames: ['name'],
     registers: [registry],
     async collect() {

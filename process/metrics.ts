@@ -17,7 +17,7 @@ export function createMetrics(): Metrics {
   collectDefaultMetrics({ register: registry })
   const requests = new Histogram({
     name: 'simherd_http_request_duration_seconds',
-    help: 'Time to answer HTTP requests.',
+    help: 'Duration of HTTP requests.',
     labelNames: ['method', 'route', 'status'],
     buckets: [0.005, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10],
     registers,
@@ -43,7 +43,7 @@ export function createMetrics(): Metrics {
 export function registerTurns({ registry }: Metrics, turns: Turns): void {
   new Gauge({
     name: 'simherd_tenant_transactions',
-    help: "Tenants' transactions that run, and that wait for a connection.",
+    help: "Tenants' transactions, running and waiting for a connection.",
     labelNames: ['state'],
     registers: [registry],
     collect() {

@@ -10,7 +10,7 @@ export function carrierDependency(metrics: Metrics, store: Store, network: Netwo
   const refusal = () => inPlatform(store, (tx) => refusalNow(tx, network.credential))
   metrics.gauge(
     'simherd_carrier_refused',
-    '1 while the carrier refuses the credentials of this worker: tickets wait, and use up no attempts.',
+    '1 while the carrier refuses the credentials of this worker: tickets wait without using attempts.',
     async () => ((await refusal()) === undefined ? 0 : 1),
   )
   return {
