@@ -1,7 +1,6 @@
 /**
- * The two listeners. The public one serves the paths of the service document under `/api`, and where links in mails
- * lead. The internal one serves
- * everything else under `/internal`, and requires an operator key.
+ * The two listeners. The public one serves the paths of the service document under `/api`, and links in mails. The
+ * internal one serves everything else under `/internal`, and requires an operator key.
  *
  * To add a resource, add a file in public/ or internal/<noun>/ and its line in the list here.
  */
@@ -16,8 +15,6 @@ import { useIdempotencyKeys } from './http/idempotency.ts'
 import { type AnonymousLimit, type RequestLimit, useAnonymousLimit, useRateLimit } from './http/rate-limit.ts'
 import { useWorkflowHeader } from './http/workflow-header.ts'
 import { alertRoutes } from './internal/alerts/alerts.ts'
-import { shadowLogRoutes } from './internal/alerts/shadow-log.ts'
-import { silenceRoutes } from './internal/alerts/silences.ts'
 import { backtestRoutes } from './internal/backtests/backtests.ts'
 import { addressRoutes } from './internal/channels/addresses.ts'
 import { mailRoutes } from './internal/channels/mails.ts'
@@ -25,26 +22,20 @@ import { webhookRoutes } from './internal/channels/webhooks.ts'
 import { countRoutes } from './internal/counts.ts'
 import { enforcementRoutes } from './internal/enforcement/enforcement.ts'
 import { guardRoutes } from './internal/enforcement/guard.ts'
-import { suspensionRoutes } from './internal/enforcement/suspensions.ts'
 import { undoRoutes } from './internal/enforcement/undo.ts'
 import { exportRoutes } from './internal/exports.ts'
 import { cycleRoutes } from './internal/month-end/cycles.ts'
-import { queuedChangeRoutes } from './internal/month-end/queued-changes.ts'
 import { scheduleRoutes } from './internal/month-end/schedules.ts'
 import { statementRoutes } from './internal/month-end/statements.ts'
 import { internalOrderRoutes } from './internal/orders/orders.ts'
-import { orderPriceRoutes } from './internal/orders/prices.ts'
-import { coverageRoutes } from './internal/rules/coverage.ts'
 import { explainRoutes } from './internal/rules/explain.ts'
 import { ruleFileRoutes } from './internal/rules/rule-files.ts'
 import { ruleVersionRoutes } from './internal/rules/rule-versions.ts'
 import { ruleRoutes } from './internal/rules/rules.ts'
-import { simSettingsRoutes } from './internal/sims/sim-settings.ts'
 import { internalSimRoutes } from './internal/sims/sims.ts'
 import { internalTariffRoutes } from './internal/tariffs/tariffs.ts'
 import { auditRoutes } from './internal/tenants/audit.ts'
 import { keyRoutes } from './internal/tenants/keys.ts'
-import { noticeRoutes } from './internal/tenants/notices.ts'
 import { internalTenantRoutes } from './internal/tenants/tenants.ts'
 import { bulkTicketRoutes } from './internal/tickets/bulk.ts'
 import { internalTicketRoutes } from './internal/tickets/tickets.ts'
@@ -78,24 +69,18 @@ const PUBLIC: readonly Route<RouteOptions>[][] = [
 ]
 const INTERNAL: readonly Route<InternalOptions>[][] = [
   internalTenantRoutes,
-  noticeRoutes,
   keyRoutes,
   internalTariffRoutes,
   internalSimRoutes,
-  simSettingsRoutes,
-  queuedChangeRoutes,
   internalTicketRoutes,
   bulkTicketRoutes,
   internalOrderRoutes,
-  orderPriceRoutes,
   usageRoutes,
   cycleRoutes,
   statementRoutes,
   enforcementRoutes,
-  suspensionRoutes,
   guardRoutes,
   alertRoutes,
-  silenceRoutes,
   undoRoutes,
   workflowRoutes,
   provisionBatchRoutes,
@@ -110,8 +95,6 @@ const INTERNAL: readonly Route<InternalOptions>[][] = [
   ruleVersionRoutes,
   ruleFileRoutes,
   explainRoutes,
-  coverageRoutes,
-  shadowLogRoutes,
   backtestRoutes,
   exportRoutes,
   auditRoutes,

@@ -1,13 +1,18 @@
+import { Type } from 'typebox'
 import { Alert, AlertNamed, AlertQuery } from '../../../domain/alerts/alert.ts'
+import { NewSilence, Silence, SilenceQuery } from '../../../domain/alerts/silence.ts'
 import { pageOf } from '../../../domain/page.ts'
+import { Id, IdResponse } from '../../../domain/schema.ts'
 import { acknowledgeAlert } from '../../../service/alerts/acknowledge-alert.ts'
 import { pageOfAlerts } from '../../../service/alerts/page-of-alerts.ts'
+import { pageOfSilences } from '../../../service/alerts/rows/silences.ts'
+import { addSilence, endSilence } from '../../../service/alerts/silence-alerts.ts'
 import { declareRoutes } from '../../http/declare-routes.ts'
 import type { InternalOptions } from '../../options.ts'
 
 const route = declareRoutes<InternalOptions>('Alerts')
 
-/** Open alerts. */
+/** Open alerts, and silences of their mails. */
 export const alertRoutes = [
   route('GET', '/alerts', {
     operationId: 'listAlerts',
@@ -30,5 +35,30 @@ export const alertRoutes = [
       await acknowledgeAlert(tx, body)
       return body
     },
+  }),
+  route('GET', '/silences', {
+    operationId: 'listSilences',
+    summary: 'Silences, newest first',
+    query: SilenceQuery,
+    response: { 200: pageOf(Silence) },
+    read: (tx, { query }) => pageOfSilences(tx, query),
+  }),
+  route('POST', '/silences', {
+    operationId: 'addSilence',
+    summary: 'Stop mails about a rule, SIM, pool, tag or level for some time',
+    description:
+      'Give at least one of rule, simId, poolId, tag and level; alerts are silenced if every given field matches. The log, events and suspensions continue. Alerts still firing at the end are mailed then, once; a resolution is mailed if the firing was.',
+    problems: ['sim_not_found', 'pool_not_found', 'silence_limit'],
+    body: NewSilence,
+    response: { 200: IdResponse },
+    change: (tx, { body }) => addSilence(tx, body),
+  }),
+  route('POST', '/silences/:id/end', {
+    operationId: 'endSilence',
+    summary: 'End a silence now',
+    problems: ['silence_not_found'],
+    params: Type.Object({ id: Id('Silence') }),
+    response: { 200: IdResponse },
+    change: (tx, { params }) => endSilence(tx, params.id),
   }),
 ]

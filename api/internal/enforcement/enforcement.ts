@@ -1,10 +1,11 @@
 import { Type } from 'typebox'
-import { ActionRequest, PoolEnforcement, SimEnforcement } from '../../../domain/enforcement/enforcement.ts'
-import { strictObject } from '../../../domain/schema.ts'
+import { ActionRequest, PoolEnforcement, SimEnforcement, SuspensionChange } from '../../../domain/enforcement/enforcement.ts'
+import { IdResponse, strictObject } from '../../../domain/schema.ts'
 import { ArmedQuery, ArmedSims } from '../../../domain/workflows/workflow.ts'
 import { armedSims } from '../../../service/enforcement/arm-sims.ts'
 import { logAction } from '../../../service/enforcement/log-action.ts'
 import { poolEnforcement, simEnforcement } from '../../../service/enforcement/read-enforcement.ts'
+import { setSuspensionUntil } from '../../../service/enforcement/set-suspension-until.ts'
 import { declareRoutes } from '../../http/declare-routes.ts'
 import { PoolParams, SimParams } from '../../http/params.ts'
 import { actionOf } from '../../openapi/together.ts'
@@ -15,7 +16,7 @@ const Rule = Type.String({ minLength: 1, maxLength: 100, description: 'The reque
 
 const route = declareRoutes<InternalOptions>('Enforcement')
 
-/** Routes of the enforcing workflows: state to read before they act, and logging of their actions. */
+/** Routes of the enforcing workflows: state to read before they act, and reports of their actions. */
 export const enforcementRoutes = [
   route('GET', '/sims/:id/enforcement', {
     operationId: 'readSimEnforcement',
@@ -52,5 +53,14 @@ export const enforcementRoutes = [
     body: ActionRequest,
     response: { 200: strictObject({ logged: Type.Boolean({ description: 'False: logged before' }) }) },
     change: (tx, { body }) => logAction(tx, body),
+  }),
+  route('PATCH', '/sims/:id/suspension', {
+    operationId: 'setSuspensionUntil',
+    summary: "Change the end of a suspension by the watchdog; sent by its workflow after a person's update",
+    problems: ['sim_not_found', 'sim_state_conflict'],
+    params: SimParams,
+    body: SuspensionChange,
+    response: { 200: IdResponse },
+    change: (tx, { params, body }) => setSuspensionUntil(tx, { ...body, id: params.id }),
   }),
 ]

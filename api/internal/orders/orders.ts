@@ -1,10 +1,12 @@
-/** Fulfilment of orders: what happens to an order after it is placed. */
+/** Fulfilment of orders, and their prices. */
+import { OrderType } from '../../../domain/codes.ts'
 import { type ErrorCode, ServiceError } from '../../../domain/errors.ts'
 import {
   Completion,
   Failure,
   OrderDetail,
   OrderPayment,
+  OrderPrices,
   OrderSim,
   OrderStatusResponse,
   Shipment,
@@ -13,17 +15,19 @@ import {
 import { PageQuery, pageOf } from '../../../domain/page.ts'
 import { completeOrder } from '../../../service/orders/complete-order.ts'
 import { findOrder, toOrderDetail } from '../../../service/orders/rows/orders.ts'
+import { ownPrices } from '../../../service/orders/rows/prices.ts'
 import { orderSimCount, pageOfOrderSims } from '../../../service/orders/rows/sims.ts'
 import { setOrderPayment } from '../../../service/orders/set-order-payment.ts'
+import { setOrderPrices, toPrices } from '../../../service/orders/set-order-prices.ts'
 import { shipOrder } from '../../../service/orders/ship-order.ts'
 import { deliverOrder, failOrder, processOrder } from '../../../service/orders/steps.ts'
-import { type TenantTx } from '../../../store/tenancy.ts'
+import type { PlatformTx, TenantTx } from '../../../store/tenancy.ts'
 import { SIM_FILES } from '../../files/sim-files.ts'
 import { takeNoBody } from '../../http/app.ts'
 import { declareRoutes } from '../../http/declare-routes.ts'
 import { OrderParams } from '../../http/params.ts'
 import { mustBeFound } from '../../http/problems.ts'
-import { eitherOf, noneTwice, notBoth } from '../../openapi/together.ts'
+import { eitherOf, noneTwice, notBoth, onePriceOf } from '../../openapi/together.ts'
 import type { InternalOptions } from '../../options.ts'
 
 /** Problems of the routes that make an order's SIMs. */
@@ -46,8 +50,11 @@ function missing(parameter: string): never {
   throw new ServiceError('invalid_request', `${parameter} ${detail}.`, { errors: [{ parameter, detail }] })
 }
 
+const readPrices = async (tx: TenantTx | PlatformTx) => ({ prices: toPrices(await ownPrices(tx)) })
+
 const response = { 200: OrderStatusResponse }
 const route = declareRoutes<InternalOptions>('Orders')
+const priceRoute = declareRoutes<InternalOptions>('Orders', { tenant: 'or-platform' })
 
 export const internalOrderRoutes = [
   route('GET', '/orders/:orderId', {
@@ -143,5 +150,23 @@ export const internalOrderRoutes = [
     body: Failure,
     response,
     change: (tx, { params, body }) => failOrder(tx, params.orderId, body.reason),
+  }),
+  priceRoute('GET', '/order-prices', {
+    operationId: 'getOrderPrices',
+    summary: "Unit prices: a tenant's own, or the platform's (@platform)",
+    response: { 200: OrderPrices },
+    read: readPrices,
+    readPlatform: readPrices,
+  }),
+  priceRoute('PUT', '/order-prices', {
+    operationId: 'setOrderPrices',
+    summary: 'Replace unit prices; existing orders keep theirs',
+    description:
+      'With X-Tenant-Id @platform: the platform’s prices; omitted types cannot be ordered. With a tenant’s id: its own prices; omitted types have the platform’s price.',
+    also: { body: onePriceOf(Object.values(OrderType)) },
+    body: OrderPrices,
+    response: { 200: OrderPrices },
+    change: (tx, { body }) => setOrderPrices(tx, body),
+    changePlatform: (tx, { body }) => setOrderPrices(tx, body),
   }),
 ]

@@ -1,11 +1,16 @@
+import { ShadowEntry, ShadowQuery } from '../../../domain/alerts/shadow-entry.ts'
+import { pageOf } from '../../../domain/page.ts'
 import { ExplainQuery, Explanation } from '../../../domain/rules/explanation.ts'
+import { CoverageQuery, RuleCoverage } from '../../../domain/rules/rule-coverage.ts'
+import { pageOfShadowLog } from '../../../service/alerts/rows/shadow-log.ts'
+import { coverage } from '../../../service/rules/coverage.ts'
 import { explain } from '../../../service/watchdog/explain/explain.ts'
 import { declareRoutes } from '../../http/declare-routes.ts'
 import type { InternalOptions } from '../../options.ts'
 
 const route = declareRoutes<InternalOptions>('Rules')
 
-/** Why rules fired, or did not. */
+/** Effects of the rules in force: why they fired or did not, their coverage of an estate, and the log of rules in shadow. */
 export const explainRoutes = [
   route('GET', '/rules/explain', {
     operationId: 'explainRules',
@@ -16,5 +21,25 @@ export const explainRoutes = [
     query: ExplainQuery,
     response: { 200: Explanation },
     read: (tx, { query }, { rules }) => explain(tx, query, rules),
+  }),
+  route('GET', '/rules/coverage', {
+    operationId: 'showRuleCoverage',
+    summary: 'SIMs and pools without an effective rule, with reasons; and the activity of every rule',
+    description:
+      'Counts the whole estate and reads the whole log of the tenant: takes seconds with a million SIMs. Locks ' +
+      'and writes nothing. For the coverage of rules by tests, see `simherd rules test --coverage`.',
+    query: CoverageQuery,
+    response: { 200: RuleCoverage },
+    slow: true,
+    read: (tx, { query }, { rules }) => coverage(tx, query, rules),
+  }),
+  route('GET', '/rules/shadow-log', {
+    operationId: 'listShadowLog',
+    summary: 'Log of rules in stage shadow: simulated log entries, mails and suspensions; newest first',
+    description: 'Only for the operator, invisible to tenants. Kept for 90 days.',
+    query: ShadowQuery,
+    response: { 200: pageOf(ShadowEntry) },
+    cursor: 'shadow',
+    walk: (tx, { query }) => pageOfShadowLog(tx, query),
   }),
 ]

@@ -1,12 +1,18 @@
 import { Type } from 'typebox'
+import { IdResponse } from '../../../domain/schema.ts'
+import { SimWatchdogChange } from '../../../domain/sims/sim.ts'
 import { ImportPreview, ImportQuery, ImportResult, ImportSims } from '../../../domain/sims/sim-import.ts'
+import { takeBackChange } from '../../../service/month-end/queue-change.ts'
 import { importSims, previewSimImport } from '../../../service/sims/import-sims.ts'
+import { setSimWatchdog } from '../../../service/sims/set-sim-watchdog.ts'
 import { prepareSoFar } from '../../../service/usage/used-so-far.ts'
 import { inTenant, withLongTimeout } from '../../../store/tenancy.ts'
 import { SIM_FILES } from '../../files/sim-files.ts'
-import { declareRoutes } from '../../http/declare-routes.ts'
+import { takeNoBody } from '../../http/app.ts'
+import { byId, declareRoutes } from '../../http/declare-routes.ts'
 import { idempotentInTenant } from '../../http/idempotency.ts'
 import { whileThere } from '../../http/left.ts'
+import { SimParams } from '../../http/params.ts'
 import type { InternalOptions } from '../../options.ts'
 
 /** Limit for a body, in bytes. Enough for 100,000 SIMs with all their fields. */
@@ -35,5 +41,28 @@ export const internalSimRoutes = [
       await prepareSoFar(store, request.tenantId)
       return idempotentInTenant(there, { request, reply }, (tx) => importSims(tx, sims, lines))
     },
+  }),
+  route('PATCH', '/sims/:id/watchdog', {
+    operationId: 'setSimWatchdog',
+    summary: "Change a SIM's own watchdog settings; null inherits the pool's",
+    problems: ['sim_not_found'],
+    params: SimParams,
+    body: SimWatchdogChange,
+    response: { 200: IdResponse },
+    resource: byId('sim'),
+    change: (tx, { params, body }) => setSimWatchdog(tx, { ...body, id: params.id }),
+  }),
+  route('DELETE', '/sims/:id/queued-change', {
+    operationId: 'takeBackQueuedChange',
+    summary: 'Cancel the change of pool, tariff or provisioning queued for the end of the billing cycle',
+    description:
+      'Has no effect if no change is queued. After a month end has opened a ticket for the change, cancel that ' +
+      'ticket while it is pending.',
+    problems: ['sim_not_found', 'sim_state_conflict'],
+    bodies: takeNoBody,
+    params: SimParams,
+    response: { 200: IdResponse },
+    resource: byId('sim'),
+    change: (tx, { params }) => takeBackChange(tx, params.id),
   }),
 ]

@@ -1,10 +1,16 @@
+import { NoticeSettings } from '../../../domain/tenants/notices.ts'
 import { NewTenant, WithSecret } from '../../../domain/tenants/tenant.ts'
+import { changeNotices } from '../../../service/channels/change-notices.ts'
 import { createTenant } from '../../../service/tenants/create-tenant.ts'
+import { readNoticeSettings } from '../../../service/tenants/rows/notices.ts'
 import { declareRoutes } from '../../http/declare-routes.ts'
+import { mustBeFound } from '../../http/problems.ts'
 import type { InternalOptions } from '../../options.ts'
 
 const route = declareRoutes<InternalOptions>('Tenants')
+const noticeRoute = declareRoutes<InternalOptions>('Alerts')
 
+/** Tenants, and their notification settings. */
 export const internalTenantRoutes = [
   route('POST', '/tenants', {
     operationId: 'createTenant',
@@ -15,5 +21,23 @@ export const internalTenantRoutes = [
     response: { 201: WithSecret },
     secret: true,
     changePlatform: (tx, { body }, { billingCycle }) => createTenant(tx, body, billingCycle),
+  }),
+  noticeRoute('GET', '/tenant/notices', {
+    operationId: 'readNotices',
+    summary: "The tenant's notification settings",
+    problems: ['tenant_not_found'],
+    response: { 200: NoticeSettings },
+    resource: () => ({ kind: 'tenant' }),
+    read: async (tx) => mustBeFound(await readNoticeSettings(tx), 'tenant_not_found', `tenant ${tx.tenantId}`),
+  }),
+  noticeRoute('PUT', '/tenant/notices', {
+    operationId: 'changeNotices',
+    summary: "Replace the tenant's notification settings",
+    description: 'Time zone of mails, interval of the usage feed, and time before a Critical alert is escalated.',
+    problems: ['tenant_not_found'],
+    body: NoticeSettings,
+    response: { 200: NoticeSettings },
+    resource: () => ({ kind: 'tenant' }),
+    change: (tx, { body }) => changeNotices(tx, body),
   }),
 ]
