@@ -41,7 +41,6 @@ import { bulkTicketRoutes } from './internal/tickets/bulk.ts'
 import { internalTicketRoutes } from './internal/tickets/tickets.ts'
 import { usageRoutes } from './internal/usage/usage.ts'
 import { provisionBatchRoutes } from './internal/workflows/provision-batches.ts'
-import { workflowRetryRoutes } from './internal/workflows/retry.ts'
 import { workflowUpdateRoutes } from './internal/workflows/updates.ts'
 import { workflowRoutes } from './internal/workflows/workflows.ts'
 import { type RefusalLimit, useKeys } from './keys/auth.ts'
@@ -85,7 +84,6 @@ const INTERNAL: readonly Route<InternalOptions>[][] = [
   workflowRoutes,
   provisionBatchRoutes,
   workflowUpdateRoutes,
-  workflowRetryRoutes,
   scheduleRoutes,
   countRoutes,
   mailRoutes,

@@ -49,6 +49,8 @@ interface Works<Request, Context, Answer> {
   readonly prepare?: (request: Request, context: Context) => Promise<void>
   /** The response holds a secret: it is sent once. */
   readonly secret?: true
+  /** Runs after the work, even if that failed, and before the response. */
+  readonly after?: (request: Request, context: Context) => void
 }
 
 type StaticOf<T> = T extends TSchema ? Static<T> : never
@@ -121,10 +123,15 @@ export const declareRoutes =
         ...(bodyLimit !== undefined && { bodyLimit }),
         schema: { ...words, ...inputs, response },
         preValidation: [cursor === undefined ? [] : takesCursor(cursor), preValidation ?? []].flat(),
-        handler: (request, reply) => {
+        handler: async (request, reply) => {
           const store = config.slow === true ? withLongTimeout(options.store) : options.store
+          const context = { ...options, store, reply }
           if (status !== undefined && others.length === 0) reply.code(status)
-          return answer(declaration, request, { ...options, store, reply }, isOnce)
+          try {
+            return await answer(declaration, request, context, isOnce)
+          } finally {
+            declaration.after?.(request, context)
+          }
         },
       })
     }
@@ -142,11 +149,7 @@ async function answer<Request extends FastifyRequest, C extends Context, Answer>
   const { store, reply } = context
   const { tenantId } = request
   const seen = resource?.(request)
-  const options = {
-    status: reply.statusCode,
-    secret,
-    ...(prepare && { prepare: () => prepare(request, context) }),
-  }
+  const options = { secret, ...(prepare && { prepare: () => prepare(request, context) }) }
   const isOfPlatform = tenantId === '' || (read ?? walk ?? change) === undefined
   if (isOfPlatform && readPlatform !== undefined) {
     return inPlatform(readOnly(store), (tx) => readPlatform(tx, request, context))

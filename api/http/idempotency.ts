@@ -15,8 +15,6 @@ interface Exchange {
   readonly reply: FastifyReply
 }
 interface Options {
-  /** Status of the first response; default 200. */
-  readonly status?: number
   /** The response holds a secret. It is kept without its body, and a replay is refused. */
   readonly secret?: boolean | undefined
   /** The long part of the work, in separate transactions, safe to run twice. Left out if the key is known already. */
@@ -43,7 +41,7 @@ export async function idempotentInTenant<T>(
   const { request } = exchange
   if (options.prepare !== undefined && !(await isKept(store, request))) await options.prepare()
   const outcome = await inTenant(onBehalfOf(store, request), request.tenantId, (tx) =>
-    idempotent(tx, request, work, options),
+    idempotent(tx, exchange, work, options),
   )
   return answer(exchange, outcome)
 }
@@ -56,20 +54,15 @@ async function isKept(store: Store, request: FastifyRequest): Promise<boolean> {
   return kept !== undefined
 }
 
-/**
- * Makes a change of the platform, idempotent by the request's key.
- *
- * @returns the response's body; on a replay, the kept one
- * @throws ServiceError idempotency_in_progress, idempotency_key_reused, secret_already_shown
- */
+/** Makes a change of the platform, likewise. */
 export async function idempotentInPlatform<T>(
   store: Store,
   exchange: Exchange,
   work: (tx: PlatformTx) => Promise<T>,
   options: Options = {},
 ): Promise<T> {
-  const { request } = exchange
-  return answer(exchange, await inPlatform(onBehalfOf(store, request), (tx) => idempotent(tx, request, work, options)))
+  const outcome = await inPlatform(onBehalfOf(store, exchange.request), (tx) => idempotent(tx, exchange, work, options))
+  return answer(exchange, outcome)
 }
 
 /**
@@ -87,7 +80,6 @@ export async function idempotentElsewhere<T>(
     readonly before: (tx: TenantTx, key: string) => Promise<void>
     readonly ask: (key: string) => Promise<T>
   },
-  options: Options = {},
 ): Promise<T> {
   const { request } = exchange
   const key = keyOf(request)
@@ -99,7 +91,7 @@ export async function idempotentElsewhere<T>(
   })
   if (kept !== undefined) return answer(exchange, { ...kept, replayed: true })
   const body = await steps.ask(own)
-  return idempotentInTenant(continuing(store), exchange, async () => body, options)
+  return idempotentInTenant(continuing(store), exchange, async () => body)
 }
 
 function answer<T>({ reply }: Exchange, { status, body, replayed }: Outcome<T>): T {
@@ -110,12 +102,11 @@ function answer<T>({ reply }: Exchange, { status, body, replayed }: Outcome<T>):
 
 async function idempotent<Tx extends TenantTx | PlatformTx, T>(
   tx: Tx,
-  request: FastifyRequest,
+  { request, reply: { statusCode: status } }: Exchange,
   work: (tx: Tx) => Promise<T>,
-  options: Options,
+  { secret = false }: Options,
 ): Promise<Outcome<T>> {
   const key = keyOf(request)
-  const { status = 200, secret = false } = options
   if (key === undefined) return { status, body: await work(tx), replayed: false }
   const kept = await keptFor<T>(tx, request, key)
   if (kept !== undefined) {

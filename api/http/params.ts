@@ -18,6 +18,10 @@ export const TicketParams = Type.Object({ id: Text('Ticket id (UUID)', '0192f4c1
 export const BulkParams = Type.Object({ id: Text('Id of the bulk run (UUID)', '0192f4c1-7d3a-7b52-9c55-2f6f1d0c8a11') })
 export const BatchParams = Type.Object({ id: Text('Id of the batch (UUID)', '0192f4c1-7d3a-7b52-9c55-2f6f1d0c8a11') })
 export const KeyParams = Type.Object({ id: Text('Key id', '6a34354728b4') })
+export const CycleParams = Type.Object({ key: Type.String({ maxLength: 32, description: 'Key of the cycle' }) })
+export const WorkflowParams = Type.Object({
+  workflowId: Type.String({ maxLength: 300, description: 'Id of the workflow' }),
+})
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 

@@ -51,9 +51,7 @@ export const backtestRoutes = [
     handle: async (request, { store, reply }) => {
       const question = { ...request.body, cycles: request.body.cycles ?? 1 }
       const checked = await checkQuestion(question)
-      return idempotentInPlatform(store, { request, reply }, (tx) => askBacktest(tx, question, checked), {
-        status: 202,
-      })
+      return idempotentInPlatform(store, { request, reply }, (tx) => askBacktest(tx, question, checked))
     },
   }),
   route('GET', '/rules/backtests/:id', {

@@ -23,9 +23,9 @@ import {
 } from '../../../service/month-end/steps.ts'
 import { cycleNamed } from '../../../service/usage/rows/cycles.ts'
 import { declareRoutes } from '../../http/declare-routes.ts'
+import { CycleParams } from '../../http/params.ts'
 import type { InternalOptions } from '../../options.ts'
 
-const Key = Type.Object({ key: Type.String({ maxLength: 32, description: 'Key of the cycle' }) })
 const After = {
   afterSimId: Type.Optional(
     Type.Integer({
@@ -68,7 +68,7 @@ export const cycleRoutes = [
     operationId: 'listQueuedChanges',
     summary: 'Changes queued before the end of the cycle, and still queued',
     problems: ['cycle_not_found'],
-    params: Key,
+    params: CycleParams,
     query: Type.Object({
       ...After,
       kind: Type.Optional(Type.Unsafe<'unassign' | 'move'>({ type: 'string', enum: ['unassign', 'move'] })),
@@ -84,7 +84,7 @@ export const cycleRoutes = [
     operationId: 'listMonthEndBatches',
     summary: 'SIMs that the month end has yet to begin, in batches',
     problems: ['cycle_not_found', 'cycle_open'],
-    params: Key,
+    params: CycleParams,
     query: Type.Object({
       kind: Type.Unsafe<'unassign' | 'move' | 'renew'>({ type: 'string', enum: ['unassign', 'move', 'renew'] }),
       afterSimId: After.afterSimId,
@@ -101,7 +101,7 @@ export const cycleRoutes = [
     operationId: 'readMonthEndProgress',
     summary: 'Progress of the month end',
     problems: ['cycle_not_found'],
-    params: Key,
+    params: CycleParams,
     response: { 200: MonthEndCounts },
     read: (tx, { params }) => monthEndCounts(tx, params.key),
   }),
@@ -109,7 +109,7 @@ export const cycleRoutes = [
     operationId: 'applyQueuedChanges',
     summary: 'Open the tickets of queued changes, at most 500; once for each SIM and cycle',
     problems: ['cycle_not_found', 'cycle_open', 'cycle_closed'],
-    params: Key,
+    params: CycleParams,
     body: ApplyChanges,
     response: { 200: ChangesOpened },
     change: (tx, { params, body }) => applyChanges(tx, params.key, body),
@@ -118,7 +118,7 @@ export const cycleRoutes = [
     operationId: 'retryFailedChanges',
     summary: 'Open tickets again for failed changes of the cycle that are still queued, at most 500',
     problems: ['cycle_not_found', 'cycle_open', 'cycle_closed'],
-    params: Key,
+    params: CycleParams,
     body: RetryChanges,
     response: { 200: ChangesOpened },
     change: (tx, { params, body }) => retryChanges(tx, params.key, body),
@@ -127,7 +127,7 @@ export const cycleRoutes = [
     operationId: 'returnSuspendedSims',
     summary: 'Reactivate SIMs whose suspension ends with the cycle, if no workflow does it',
     problems: ['cycle_not_found', 'cycle_open', 'cycle_closed'],
-    params: Key,
+    params: CycleParams,
     body: ReturnSims,
     response: { 200: ChangesOpened },
     change: (tx, { params, body }) => openReturns(tx, params.key, body.simIds),
@@ -136,7 +136,7 @@ export const cycleRoutes = [
     operationId: 'listSuspensionsToRenew',
     summary: 'SIMs suspended by the watchdog until the renewal',
     problems: ['cycle_not_found'],
-    params: Key,
+    params: CycleParams,
     query: Type.Object({
       ...After,
       throughSimId: Type.Optional(
@@ -159,7 +159,7 @@ export const cycleRoutes = [
     operationId: 'renewCycle',
     summary: 'Open the next cycle',
     problems: ['cycle_not_found', 'cycle_open'],
-    params: Key,
+    params: CycleParams,
     response: { 200: strictObject({ opened: Type.Boolean({ description: 'Whether this call opened it' }) }) },
     prepare: ({ tenantId, params }, { store }) => prepareRenewal(store, tenantId, params.key),
     change: (tx, { params }) => renewCycle(tx, params.key),
@@ -169,7 +169,7 @@ export const cycleRoutes = [
     summary: 'Close an ended cycle and make its statement; a repetition gets the same answer',
     description: 'Needs no body: the service counts changes and reactivated SIMs.',
     problems: ['cycle_not_found', 'cycle_open'],
-    params: Key,
+    params: CycleParams,
     body: CloseRequest,
     response: {
       200: strictObject({

@@ -15,10 +15,10 @@ import { cycleNamed } from '../../../service/usage/rows/cycles.ts'
 import { inTenant, readOnly } from '../../../store/tenancy.ts'
 import { csvOf } from '../../files/csv.ts'
 import { declareRoutes } from '../../http/declare-routes.ts'
+import { CycleParams } from '../../http/params.ts'
 import { streamed } from '../../http/streaming.ts'
 import type { InternalOptions } from '../../options.ts'
 
-const Key = Type.Object({ key: Type.String({ maxLength: 32, description: 'Key of the cycle' }) })
 const MOST = Number.MAX_SAFE_INTEGER
 const filters = {
   poolId: Type.Optional(
@@ -77,7 +77,7 @@ export const statementRoutes = [
     summary: 'Statement of a closed cycle, page by page',
     description: 'Pools by id, followed by their SIMs; adjustments of earlier cycles last.',
     problems: ['cycle_not_found'],
-    params: Key,
+    params: CycleParams,
     query: PageQuery,
     response: {
       200: strictObject({
@@ -99,7 +99,7 @@ export const statementRoutes = [
     operationId: 'exportStatement',
     summary: 'Statement of a closed cycle as CSV, in its mailed form',
     problems: ['cycle_not_found'],
-    params: Key,
+    params: CycleParams,
     query: CsvQuery,
     produces: ['text/csv'],
     response: {
@@ -125,7 +125,7 @@ export const statementRoutes = [
     summary: 'Preview of the month end',
     description: 'Shows the effects of a month end now, in bounded size. Changes nothing.',
     problems: ['cycle_not_found'],
-    params: Key,
+    params: CycleParams,
     response: { 200: MonthEndPlan },
     slow: true,
     // It writes, and takes that back.

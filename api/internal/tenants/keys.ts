@@ -5,25 +5,17 @@ import { createKey } from '../../../service/tenants/create-key.ts'
 import { revokeKey } from '../../../service/tenants/revoke-key.ts'
 import { rotateKey } from '../../../service/tenants/rotate-key.ts'
 import { listKeys } from '../../../service/tenants/rows/keys.ts'
-import { inPlatform } from '../../../store/tenancy.ts'
 import { takeNoBody } from '../../http/app.ts'
 import { declareRoutes } from '../../http/declare-routes.ts'
-import { idempotentInPlatform } from '../../http/idempotency.ts'
-import { onBehalfOf } from '../../http/on-behalf-of.ts'
 import { KeyParams } from '../../http/params.ts'
 import type { InternalOptions } from '../../options.ts'
 
 /** The owner of the keys: the named tenant, or null for the platform. */
 const ownerOf = ({ tenantId }: { readonly tenantId: string }) => (tenantId === '' ? null : tenantId)
 
-/** Changes a key. This process reads it again before the caller has the response. */
-async function changeKey<T>({ keys }: InternalOptions, id: string, change: () => Promise<T>): Promise<T> {
-  try {
-    return await change()
-  } finally {
-    keys?.forget(id)
-  }
-}
+/** Makes this process read a changed key again before the caller has the response. */
+const forgetKey = ({ params }: { readonly params: { readonly id: string } }, { keys }: InternalOptions) =>
+  keys?.forget(params.id)
 
 const route = declareRoutes<InternalOptions>('Keys', { tenant: 'or-platform' })
 
@@ -51,15 +43,9 @@ export const keyRoutes = [
     params: KeyParams,
     body: RotateKey,
     response: { 201: WithSecret },
-    handle: (request, context) =>
-      changeKey(context, request.params.id, () =>
-        idempotentInPlatform(
-          context.store,
-          { request, reply: context.reply },
-          (tx) => rotateKey(tx, ownerOf(request), request.params.id, request.body),
-          { status: 201, secret: true },
-        ),
-      ),
+    secret: true,
+    changePlatform: (tx, request) => rotateKey(tx, ownerOf(request), request.params.id, request.body),
+    after: forgetKey,
   }),
   route('DELETE', '/keys/:id', {
     operationId: 'revokeKey',
@@ -68,9 +54,7 @@ export const keyRoutes = [
     bodies: takeNoBody,
     params: KeyParams,
     response: { 200: strictObject({ id: Text('Id of the key', '6a34354728b4') }) },
-    handle: (request, context) =>
-      changeKey(context, request.params.id, () =>
-        inPlatform(onBehalfOf(context.store, request), (tx) => revokeKey(tx, ownerOf(request), request.params.id)),
-      ),
+    changePlatform: (tx, request) => revokeKey(tx, ownerOf(request), request.params.id),
+    after: forgetKey,
   }),
 ]

@@ -63,9 +63,8 @@ export const bulkTicketRoutes = [
       if (request.query.dryRun === true || request.body.dryRun === true) {
         return inTenant(there, request.tenantId, (tx) => planBulkTickets(tx, asked))
       }
-      return idempotentInTenant(there, { request, reply }, (tx) => startBulkTickets(tx, asked), {
-        status: 202,
-      })
+      reply.code(202)
+      return idempotentInTenant(there, { request, reply }, (tx) => startBulkTickets(tx, asked))
     },
   }),
   route('GET', '/bulk-tickets', {

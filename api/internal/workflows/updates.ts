@@ -1,22 +1,41 @@
+/** Requests to running, stuck and failed workflows. */
 import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { ServiceError } from '../../../domain/errors.ts'
-import { workflowTypeOf } from '../../../domain/temporal/ids.ts'
+import { tenantOfWorkflow, workflowTypeOf } from '../../../domain/temporal/ids.ts'
 import { UpdateArgs, UpdateResponse, WORKFLOW_UPDATES, type WorkflowUpdate } from '../../../domain/workflows/updates.ts'
+import { StartResponse, WorkflowPending } from '../../../domain/workflows/workflow.ts'
+import { retryOf } from '../../../service/workflows/retry-of.ts'
 import { noteChange } from '../../../store/audit.ts'
+import { releaseRun } from '../../../store/outbox.ts'
+import type { TenantTx } from '../../../store/tenancy.ts'
 import { declareRoutes } from '../../http/declare-routes.ts'
 import { idempotentElsewhere } from '../../http/idempotency.ts'
+import { WorkflowParams } from '../../http/params.ts'
 import { invalid } from '../../http/problems.ts'
 import type { InternalOptions } from '../../options.ts'
-import { mustBeOwn } from './own-workflow.ts'
 
 const UpdateParams = Type.Object({
-  workflowId: Type.String({ maxLength: 300, description: 'Id of the workflow' }),
+  ...WorkflowParams.properties,
   name: Type.String({
     maxLength: 50,
     description: 'Name of an update of this type of workflow',
   }),
 })
+
+/**
+ * Refuses requests about another tenant's workflow. Decides by the id alone, without a request to Temporal.
+ *
+ * @throws ServiceError `workflow_not_found`, as for a workflow that does not exist
+ */
+export function mustBeOwn(workflowId: string, tenantId: string): void {
+  if (tenantOfWorkflow(workflowId) === tenantId) return
+  throw new ServiceError('workflow_not_found', `there is no workflow ${workflowId}`)
+}
+
+/** Writes a request about a workflow to the audit trail. Call it before the request goes to Temporal. */
+export const noteAsked = (tx: TenantTx, workflowId: string, after: object) =>
+  noteChange(tx, { subject: 'workflow', id: workflowId, before: null, after })
 
 /**
  * The update of this name.
@@ -69,15 +88,52 @@ export const workflowUpdateRoutes = [
       const body: UpdateArgs = Object(request.body)
       mustBeOwn(workflowId, tenantId)
       mustFit(request, updateNamed(workflowId, name))
-      return idempotentElsewhere(
-        store,
-        { request, reply },
-        {
-          before: (tx) =>
-            noteChange(tx, { subject: 'workflow', id: workflowId, before: null, after: { update: name, ...body } }),
-          ask: (key) => workflowClient.update(workflowId, name, body, key),
+      return idempotentElsewhere(store, { request, reply }, {
+        before: (tx) => noteAsked(tx, workflowId, { update: name, ...body }),
+        ask: (key) => workflowClient.update(workflowId, name, body, key),
+      })
+    },
+  }),
+  route('GET', '/workflows/:workflowId/pending', {
+    operationId: 'readPending',
+    summary: "A workflow's pending work at Temporal: activities with their attempts and failures, workers",
+    description: "Needs no worker. The workflow's own view of its waits is in its `state`.",
+    problems: ['workflow_not_found'],
+    params: WorkflowParams,
+    response: { 200: WorkflowPending },
+    handle: async ({ tenantId, params }, { workflowClient }) => {
+      const pending = await workflowClient.pending(params.workflowId, tenantId)
+      return { ...pending, activities: [...pending.activities], children: [...pending.children] }
+    },
+  }),
+  route('POST', '/workflows/:workflowId/retry', {
+    operationId: 'retryWorkflow',
+    summary: 'Restart a failed workflow, with its id and input',
+    description:
+      'For runs that failed, were cancelled, were terminated at Temporal or timed out, or ended with the ' +
+      'outcome failed, compensated, cancelled or doneWithFailures; even if the id cannot be started again ' +
+      'otherwise. A suspension continues with the SIM in its present state; a month end starts again and skips ' +
+      'finished steps. Not for a month-end-batch, nor for a provision-in-bulk with a finished list.',
+    problems: ['workflow_not_found', 'workflow_not_retryable'],
+    params: WorkflowParams,
+    response: { 202: StartResponse },
+    handle: async (request, { store, workflowClient, reply }) => {
+      const { tenantId } = request
+      const { workflowId } = request.params
+      const last = await workflowClient.look(workflowId, tenantId)
+      return idempotentElsewhere(store, { request, reply }, {
+        before: async (tx, key) => {
+          // A repeated request whose response was not kept. The workflow is already started, and the audit trail has it.
+          if (last.startId === key) return
+          retryOf(last)
+          await noteAsked(tx, workflowId, { retry: true, after: last.runId })
+          await releaseRun(tx, workflowId)
         },
-      )
+        ask: async (key) => {
+          const { runId, status } = last.startId === key ? last : await workflowClient.startAgain(retryOf(last), key)
+          return { workflowId, runId, status }
+        },
+      })
     },
   }),
 ]

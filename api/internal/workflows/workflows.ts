@@ -19,19 +19,18 @@ import {
 import { takeSuspendStart } from '../../../service/enforcement/start-suspension.ts'
 import { monthEndInput } from '../../../service/month-end/month-end-input.ts'
 import { provisionInput, simNamed } from '../../../service/workflows/inputs.ts'
-import { noteChange } from '../../../store/audit.ts'
 import { endOwnStart, forgetRefusal } from '../../../store/outbox.ts'
-import { inTenant, type Store, type TenantTx } from '../../../store/tenancy.ts'
+import { inTenant, type Store } from '../../../store/tenancy.ts'
 import { declareRoutes } from '../../http/declare-routes.ts'
 import { idempotentElsewhere } from '../../http/idempotency.ts'
 import { onBehalfOf } from '../../http/on-behalf-of.ts'
+import { WorkflowParams } from '../../http/params.ts'
 import { eitherOf } from '../../openapi/together.ts'
 import type { InternalOptions } from '../../options.ts'
-import { mustBeOwn } from './own-workflow.ts'
+import { mustBeOwn, noteAsked } from './updates.ts'
 
-const WorkflowId = Type.Object({ workflowId: Type.String({ maxLength: 300, description: 'Id of the workflow' }) })
 const SignalParams = Type.Object({
-  workflowId: Type.String({ maxLength: 300, description: 'Id of the workflow' }),
+  ...WorkflowParams.properties,
   name: Type.String({
     maxLength: 50,
     description: 'Name of a signal of this type of workflow',
@@ -55,10 +54,6 @@ async function known(workflowClient: WorkflowClient, workflowId: string, tenantI
   }
 }
 
-const noteAsked = (tx: TenantTx, workflowId: string, after: object) =>
-  noteChange(tx, { subject: 'workflow', id: workflowId, before: null, after })
-
-/** Writes a request about a workflow to the audit trail. Call it before the request goes to Temporal. */
 const noteStart = (store: Store, request: FastifyRequest, workflowId: string, after: object) =>
   inTenant(onBehalfOf(store, request), request.tenantId, (tx) => noteAsked(tx, workflowId, after))
 
@@ -151,7 +146,7 @@ export const workflowRoutes = [
     description:
       "If the address of Temporal's web page is configured, the header `Link` (rel=history) leads to the run's history.",
     problems: ['workflow_not_found'],
-    params: WorkflowId,
+    params: WorkflowParams,
     response: { 200: WorkflowInfo },
     handle: async ({ tenantId, params }, { workflowClient, historyUrl, reply }) => {
       const { startId: _startId, ...run } = await workflowClient.describe(params.workflowId, tenantId)
@@ -188,24 +183,18 @@ export const workflowRoutes = [
     operationId: 'cancelWorkflow',
     summary: 'Request the cancellation of a running workflow',
     problems: ['workflow_not_found', 'workflow_not_running'],
-    params: WorkflowId,
+    params: WorkflowParams,
     response: { 202: strictObject({}) },
     handle: async (request, { store, workflowClient, reply }) => {
       const { workflowId } = request.params
       mustBeOwn(workflowId, request.tenantId)
-      return idempotentElsewhere(
-        store,
-        { request, reply },
-        {
-          before: (tx) =>
-            noteChange(tx, { subject: 'workflow', id: workflowId, before: null, after: { cancel: true } }),
-          ask: async () => {
-            await workflowClient.cancel(workflowId)
-            return {}
-          },
+      return idempotentElsewhere(store, { request, reply }, {
+        before: (tx) => noteAsked(tx, workflowId, { cancel: true }),
+        ask: async () => {
+          await workflowClient.cancel(workflowId)
+          return {}
         },
-        { status: 202 },
-      )
+      })
     },
   }),
 ]
