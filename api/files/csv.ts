@@ -1,8 +1,26 @@
 /** Writes lists as CSV (RFC 4180), page by page. Memory stays bounded for lists of any length. */
+import type { Readable } from 'node:stream'
 import { stringify } from 'csv-stringify/sync'
-import type { TSchema } from 'typebox'
+import type { FastifyReply } from 'fastify'
+import { type TSchema, Type } from 'typebox'
 import { asTextCell, CSV_FORMAT, neutralised } from '../../domain/files/spreadsheet.ts'
 import { DIGIT_FIELDS } from '../../service/sims/check-sim.ts'
+import { streamed } from '../http/streaming.ts'
+
+/** Query of a path that sends CSV. */
+export const csvQuery = {
+  spreadsheet: Type.Optional(
+    Type.Boolean({
+      description: 'For spreadsheet programs: writes ICCID, IMSI, MSISDN and IMEI as text (`="8944…"`)',
+    }),
+  ),
+}
+
+/** Declares the response of a path that sends CSV. */
+export const csvResponse = (description: string, example: string) => ({
+  produces: ['text/csv'],
+  response: { 200: Type.Unsafe<Readable>(Type.String({ description, examples: [example] })) },
+})
 
 const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null
 const partOf = (value: unknown, name: string): unknown =>
@@ -30,7 +48,7 @@ export interface CsvOptions {
    * For a file that a spreadsheet program opens: adds a byte order mark, and writes identifiers of digits as
    * `="8944…"`.
    */
-  readonly spreadsheet: boolean
+  readonly spreadsheet?: boolean
 }
 
 /**
@@ -40,7 +58,7 @@ export interface CsvOptions {
  */
 export async function* csvOf(
   pages: AsyncIterable<readonly object[]>,
-  { columns, spreadsheet }: CsvOptions,
+  { columns, spreadsheet = false }: CsvOptions,
 ): AsyncGenerator<string, void> {
   // A spreadsheet program would read these identifiers as numbers.
   const isDigits = (column: unknown) => typeof column === 'string' && DIGIT_FIELDS.has(column)
@@ -60,4 +78,18 @@ export async function* csvOf(
     isFirst = false
   }
   if (isFirst) yield lines([], true)
+}
+
+/** Sends the items of all pages as a file, of this name without its ending. @throws as {@link streamed} */
+export async function sendCsv(
+  reply: FastifyReply,
+  name: string,
+  pages: AsyncIterable<readonly object[]>,
+  options: CsvOptions,
+): Promise<FastifyReply> {
+  const file = await streamed(reply, csvOf(pages, options))
+  return reply
+    .type('text/csv; charset=utf-8; header=present')
+    .header('content-disposition', `attachment; filename="${name}.csv"`)
+    .send(file)
 }

@@ -1,5 +1,4 @@
 /** The costs of a billing cycle: the statement of a closed cycle, and the plan for an open one. */
-import type { Readable } from 'node:stream'
 import { Type } from 'typebox'
 import { MonthEndPlan } from '../../../domain/month-end/plan.ts'
 import { Id, nullable, strictObject } from '../../../domain/schema.ts'
@@ -13,10 +12,9 @@ import {
 import { STATEMENT_COLUMNS, statementRows } from '../../../service/month-end/statement-csv.ts'
 import { cycleNamed } from '../../../service/usage/rows/cycles.ts'
 import { inTenant, readOnly } from '../../../store/tenancy.ts'
-import { csvOf } from '../../files/csv.ts'
+import { csvQuery, csvResponse, sendCsv } from '../../files/csv.ts'
 import { declareRoutes } from '../../http/declare-routes.ts'
 import { CycleParams } from '../../http/params.ts'
-import { streamed } from '../../http/streaming.ts'
 import type { InternalOptions } from '../../options.ts'
 
 const MOST = Number.MAX_SAFE_INTEGER
@@ -35,13 +33,6 @@ const PageQuery = Type.Object({
     Type.Integer({ minimum: 1, maximum: 10_000, default: 1000, description: 'Most lines in the answer' }),
   ),
 })
-const CsvQuery = Type.Object({
-  ...filters,
-  spreadsheet: Type.Optional(
-    Type.Boolean({ description: 'For spreadsheet programs: writes ICCIDs as text (`="8944…"`)' }),
-  ),
-})
-
 const money = (what: string) => Type.Integer({ description: `${what}, in micro-units of the currency` })
 const KINDS = ['sim', 'pool', 'empty', 'adjustment'] as const
 const StatementLine = strictObject({
@@ -100,24 +91,15 @@ export const statementRoutes = [
     summary: 'Statement of a closed cycle as CSV, in its mailed form',
     problems: ['cycle_not_found'],
     params: CycleParams,
-    query: CsvQuery,
-    produces: ['text/csv'],
-    response: {
-      200: Type.Unsafe<Readable>(
-        Type.String({
-          description: 'CSV; the first line names the columns. Amounts are in units of the currency',
-          examples: [`${STATEMENT_COLUMNS.join()}\r\n`],
-        }),
-      ),
-    },
-    handle: async ({ tenantId, params: { key }, query: { poolId, simId, spreadsheet = false } }, { store, reply }) => {
+    query: Type.Object({ ...filters, ...csvQuery }),
+    ...csvResponse(
+      'CSV; the first line names the columns. Amounts are in units of the currency',
+      `${STATEMENT_COLUMNS.join()}\r\n`,
+    ),
+    handle: async ({ tenantId, params: { key }, query: { poolId, simId, ...options } }, { store, reply }) => {
       await inTenant(readOnly(store), tenantId, (tx) => cycleNamed(tx, key))
       const pages = asRows(allLines(store, tenantId, key, { poolId, simId }))
-      const file = await streamed(reply, csvOf(pages, { columns: STATEMENT_COLUMNS, spreadsheet }))
-      return reply
-        .type('text/csv; charset=utf-8; header=present')
-        .header('content-disposition', `attachment; filename="statement-${key}.csv"`)
-        .send(file)
+      return sendCsv(reply, `statement-${key}`, pages, { columns: STATEMENT_COLUMNS, ...options })
     },
   }),
   route('GET', '/cycles/:key/plan', {

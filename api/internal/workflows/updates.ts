@@ -17,10 +17,7 @@ import type { InternalOptions } from '../../options.ts'
 
 const UpdateParams = Type.Object({
   ...WorkflowParams.properties,
-  name: Type.String({
-    maxLength: 50,
-    description: 'Name of an update of this type of workflow',
-  }),
+  name: Type.String({ maxLength: 50, description: 'Name of an update of this type of workflow' }),
 })
 
 /**
@@ -37,19 +34,19 @@ export function mustBeOwn(workflowId: string, tenantId: string): void {
 export const noteAsked = (tx: TenantTx, workflowId: string, after: object) =>
   noteChange(tx, { subject: 'workflow', id: workflowId, before: null, after })
 
-/**
- * The update of this name.
- *
- * @throws ServiceError invalid_request if the workflow's type has no such update
- */
+/** The error for the name of an update or a signal that workflows of this type do not take. */
+export function wrongName(kind: 'updates' | 'signals', name: string, taken: readonly string[]): ServiceError {
+  const expected = taken.length === 0 ? `none: this workflow takes no ${kind}` : taken.join(', ')
+  const detail = `got '${name}', expected ${expected}`
+  return new ServiceError('invalid_request', `name: ${detail}`, { errors: [{ parameter: 'name', detail }] })
+}
+
+/** The update of this name. @throws ServiceError invalid_request if the workflow's type has no such update */
 function updateNamed(workflowId: string, name: string): WorkflowUpdate {
   const taken = WORKFLOW_UPDATES[workflowTypeOf(workflowId) ?? ''] ?? {}
   const update = Object.hasOwn(taken, name) ? taken[name] : undefined
-  if (update !== undefined) return update
-  const names = Object.keys(taken)
-  const expected = names.length === 0 ? 'none: this workflow takes no updates' : names.join(', ')
-  const detail = `got '${name}', expected ${expected}`
-  throw new ServiceError('invalid_request', `name: ${detail}`, { errors: [{ parameter: 'name', detail }] })
+  if (update === undefined) throw wrongName('updates', name, Object.keys(taken))
+  return update
 }
 
 /**

@@ -27,14 +27,11 @@ import { onBehalfOf } from '../../http/on-behalf-of.ts'
 import { WorkflowParams } from '../../http/params.ts'
 import { eitherOf } from '../../openapi/together.ts'
 import type { InternalOptions } from '../../options.ts'
-import { mustBeOwn, noteAsked } from './updates.ts'
+import { mustBeOwn, noteAsked, wrongName } from './updates.ts'
 
 const SignalParams = Type.Object({
   ...WorkflowParams.properties,
-  name: Type.String({
-    maxLength: 50,
-    description: 'Name of a signal of this type of workflow',
-  }),
+  name: Type.String({ maxLength: 50, description: 'Name of a signal of this type of workflow' }),
 })
 
 /** Responds 202 to a start, and 200 if the id is running or may not run again. */
@@ -167,10 +164,7 @@ export const workflowRoutes = [
       const { workflowId, name } = request.params
       mustBeOwn(workflowId, tenantId)
       const taken = WORKFLOW_SIGNALS[workflowTypeOf(workflowId) ?? ''] ?? []
-      if (!taken.includes(name)) {
-        const detail = `got '${name}', expected ${taken.length === 0 ? 'none: this workflow takes no signals' : taken.join(', ')}`
-        throw new ServiceError('invalid_request', `name: ${detail}`, { errors: [{ parameter: 'name', detail }] })
-      }
+      if (!taken.includes(name)) throw wrongName('signals', name, taken)
       await inTenant(onBehalfOf(store, request), tenantId, async (tx) => {
         await noteAsked(tx, workflowId, { signal: name })
         if (name === 'overLimit') await forgetRefusal(tx, workflowId)
