@@ -2,7 +2,6 @@
 import { parse } from 'csv-parse'
 import { ServiceError } from '../../domain/errors.ts'
 import { Waste } from '../../domain/files/waste.ts'
-import { delimiterOf } from './delimiter.ts'
 import { LINE_TOO_LONG, MOST_LINE } from './lines.ts'
 import { unreadable } from './unpack.ts'
 import { NOT_UTF8, Utf8Parts } from './utf8-parts.ts'
@@ -93,3 +92,37 @@ function parserOf(delimiter: string, take: (cells: readonly string[], end: numbe
 const breaksIn = (cells: readonly string[]): number =>
   cells.reduce((sum, cell) => sum + (/[\r\n]/.test(cell) ? breaks(cell) : 0), 0)
 const breaks = (cell: string): number => cell.match(/\r\n|\n|\r/g)?.length ?? 0
+
+/** As spreadsheet programs write them. */
+const DELIMITERS = [',', ';', '\t']
+
+/** The delimiter that appears most often in the first line. Column names contain none of them. */
+function mostFrequent(text: string): string {
+  const first = /[^\r\n]+/.exec(text)?.[0] ?? ''
+  const count = (delimiter: string) => first.split(delimiter).length
+  return DELIMITERS.reduce((best, other) => (count(other) > count(best) ? other : best))
+}
+
+/**
+ * Finds the delimiter of a file.
+ *
+ * @returns the delimiter, and the whole file from its beginning
+ */
+async function delimiterOf(
+  parts: AsyncGenerator<Buffer>,
+): Promise<{ readonly delimiter: string; readonly all: AsyncGenerator<Buffer> }> {
+  const read: Buffer[] = []
+  let text = ''
+  while (!/[^\r\n][\r\n]/.test(text) && text.length <= MOST_LINE) {
+    const next = await parts.next()
+    if (next.done === true) break
+    read.push(next.value)
+    // Decodes byte by byte: only ASCII is looked for, and a part may end within a character.
+    text += next.value.toString('latin1')
+  }
+  async function* all() {
+    yield* read
+    yield* parts
+  }
+  return { delimiter: mostFrequent(text), all: all() }
+}

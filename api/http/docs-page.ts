@@ -3,8 +3,7 @@ import { randomBytes } from 'node:crypto'
 import scalar from '@scalar/fastify-api-reference'
 import fastify from 'fastify'
 import type { App } from './app.ts'
-import { serveFixed } from './fixed-answer.ts'
-import { once } from './once.ts'
+import { once, serveFixed } from './fixed-answer.ts'
 
 /**
  * Serves a page at `/docs` that shows the description. The page loads nothing from other hosts, and sends them nothing.

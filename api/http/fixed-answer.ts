@@ -7,7 +7,6 @@ import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { namesTag } from './etag.ts'
-import { once } from './once.ts'
 
 /** Seconds until a cache asks again: a newer release may send another text. */
 const MAX_AGE = 300
@@ -17,11 +16,16 @@ const BROTLI_QUALITY = 5
 const packBrotli = promisify(brotliCompress)
 const packGzip = promisify(gzip)
 
-/** Content codings, the smallest first. */
-const CODINGS = {
-  br: (bytes: Buffer) => packBrotli(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: BROTLI_QUALITY } }),
-  gzip: (bytes: Buffer) => packGzip(bytes),
-  identity: async (bytes: Buffer) => bytes,
+/** Makes a value at the first call and keeps it. Later calls get the same promise; a failure is tried again. */
+export function once<T>(make: () => Promise<T>): () => Promise<T> {
+  let made: Promise<T> | undefined
+  return () => {
+    made ??= make().catch((error: unknown) => {
+      made = undefined
+      throw error
+    })
+    return made
+  }
 }
 
 /**
@@ -35,11 +39,10 @@ export function serveFixed(type: string, make: () => string | Promise<string>) {
     const bytes = Buffer.from(await make())
     return { bytes, digest: createHash('sha256').update(bytes).digest('base64url').slice(0, 16) }
   })
-  const inCoding = (pack: (bytes: Buffer) => Promise<Buffer>) => once(async () => pack((await plain()).bytes))
   const bodies = {
-    br: inCoding(CODINGS.br),
-    gzip: inCoding(CODINGS.gzip),
-    identity: inCoding(CODINGS.identity),
+    br: once(async () => packBrotli((await plain()).bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: BROTLI_QUALITY } })),
+    gzip: once(async () => packGzip((await plain()).bytes)),
+    identity: async () => (await plain()).bytes,
   }
   return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     const coding = codingFor(request.headers['accept-encoding'])
@@ -52,7 +55,7 @@ export function serveFixed(type: string, make: () => string | Promise<string>) {
 }
 
 /** The coding to send, by `Accept-Encoding` (RFC 9110, section 12.5.3). */
-function codingFor(header = ''): keyof typeof CODINGS {
+function codingFor(header = ''): 'br' | 'gzip' | 'identity' {
   const weights = new Map<string, number>()
   for (const part of header.toLowerCase().split(',')) {
     const [, name = '', weight = '1'] = /^\s*([^\s;]+)\s*(?:;\s*q=([\d.]+)\s*)?$/.exec(part) ?? []

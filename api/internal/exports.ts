@@ -18,7 +18,7 @@ import { listTickets } from '../../service/tickets/rows/tickets.ts'
 import { listEvents } from '../../store/events.ts'
 import { inTenant, readOnly, type Store } from '../../store/tenancy.ts'
 import { columnsOf, csvQuery, csvResponse, sendCsv } from '../files/csv.ts'
-import { SIM_COLUMNS } from '../files/sim-tables.ts'
+import { SIM_COLUMNS } from '../files/sim-files.ts'
 import { declareRoutes } from '../http/declare-routes.ts'
 import type { InternalOptions } from '../options.ts'
 

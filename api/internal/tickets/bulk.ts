@@ -17,7 +17,7 @@ import {
 } from '../../../service/tickets/bulk.ts'
 import { pageOfItems, pageOfRuns } from '../../../service/tickets/rows/bulk-reads.ts'
 import { inTenant } from '../../../store/tenancy.ts'
-import { takeBulkFiles } from '../../files/sim-tables.ts'
+import { BULK_FILES } from '../../files/sim-files.ts'
 import { takeNoBody } from '../../http/app.ts'
 import { declareRoutes } from '../../http/declare-routes.ts'
 import { idempotentInTenant } from '../../http/idempotency.ts'
@@ -48,9 +48,7 @@ export const bulkTicketRoutes = [
       'bulk_too_large',
     ],
     also: { body: TERMS_OF_A_BULK_RUN },
-    files: { 'text/csv': 'iccid\n8999900000000000017\n' },
-    consumes: ['application/json', 'text/csv'],
-    bodies: takeBulkFiles,
+    ...BULK_FILES,
     query: BulkRequestQuery,
     body: BulkRequest,
     response: { 200: BulkPlan, 202: BulkRunDetail },

@@ -13,7 +13,7 @@ import {
 import { batchOf, closeBatch, mustExist, noteBatch, startBatch } from '../../../service/tickets/bulk.ts'
 import { pageOfBatch } from '../../../service/tickets/rows/bulk-reads.ts'
 import { inTenant } from '../../../store/tenancy.ts'
-import { takeBatchFiles } from '../../files/sim-tables.ts'
+import { BATCH_FILES } from '../../files/sim-files.ts'
 import { declareRoutes } from '../../http/declare-routes.ts'
 import { BatchParams, batchIdOf } from '../../http/params.ts'
 import type { InternalOptions } from '../../options.ts'
@@ -33,9 +33,7 @@ export const provisionBatchRoutes = [
       'refuses the request, with its code, unless `skipInvalid` is set. The list is stored with the answer; ' +
       'the workflow starts afterwards, when Temporal is reachable.',
     problems: ['pool_not_found', 'tariff_not_found', 'tariff_inactive', 'batch_refused'],
-    files: { 'text/csv': 'iccid,tag\n8999900000000000017,door 4\n' },
-    consumes: ['application/json', 'text/csv'],
-    bodies: takeBatchFiles,
+    ...BATCH_FILES,
     query: BatchRequestQuery,
     body: BatchRequest,
     response: { 202: BatchStarted },
