@@ -53,19 +53,14 @@ export interface RunningApi {
 export async function startApi(config: ApiConfig): Promise<RunningApi> {
   const metrics = config.metrics ?? createMetrics()
   const ending = new AbortController()
-  const common = {
-    metrics,
-    ending: ending.signal,
-    ...(config.logger === undefined ? {} : { logger: config.logger }),
-    ...(config.trustedProxies === undefined ? {} : { trustedProxies: config.trustedProxies }),
-  }
+  const common = { ...config, metrics, ending: ending.signal }
   const { databaseUrl, onLost } = config
   const keys =
     databaseUrl === undefined
       ? undefined
-      : rememberKeys(config.store, { databaseUrl, ...(onLost === undefined ? {} : { onError: onLost }) })
+      : rememberKeys(config.store, { databaseUrl, ...(onLost && { onError: onLost }) })
   const dependencies = [stillRuns(ending.signal), ...config.dependencies]
-  const routes = { ...config, dependencies, ...(keys === undefined ? {} : { keys }) }
+  const routes = { ...config, dependencies, ...(keys && { keys }) }
   const outside = await buildPublic(routes, common)
   const inside = await buildInternal(routes, common)
   const closeAll = async () => {

@@ -1,5 +1,6 @@
 /** Shared by both listeners: request ids, validation, problems, 404 and 405, metrics, routes without a body. */
 import { randomUUID } from 'node:crypto'
+import { STATUS_CODES } from 'node:http'
 import { Socket } from 'node:net'
 import fastify, { type FastifyBaseLogger, type FastifyInstance, type FastifyRequest, LogController } from 'fastify'
 import { ERRORS, ServiceError } from '../../domain/errors.ts'
@@ -87,9 +88,7 @@ export function buildApp(options: AppOptions): App {
   return app
 }
 
-/**
- * Ends the connection of a request whose body does not arrive in time. For files the server's own, longer limit holds.
- */
+/** Ends the connection of a request whose body does not arrive in time. For files the server's longer limit holds. */
 function boundArrival(app: FastifyInstance, ms: number): void {
   const timers = new WeakMap<FastifyRequest, NodeJS.Timeout>()
   app.addHook('onRequest', async (request) => {
@@ -118,34 +117,27 @@ function boundTaking(app: FastifyInstance, ms: number): void {
   })
 }
 
-/**
- * Writes the problem for input that is not readable as HTTP. Such input never becomes a request, so it is written by
- * hand.
- */
+/** Status and detail by code of Node's error. */
+const SOCKET_FAULTS: Readonly<Record<string, readonly [number, string]>> = {
+  HPE_HEADER_OVERFLOW: [431, 'The headers are too large.'],
+  ERR_HTTP_REQUEST_TIMEOUT: [408, 'The request did not arrive in time: send it again.'],
+}
+
+/** Writes the problem for input that is not readable as HTTP, by hand: such input never becomes a request. */
 function refuseSocket(error: Error & { code?: string }, socket: Socket): void {
   if (error.code === 'ECONNRESET' || !socket.writable) return
-  const tooLarge = error.code === 'HPE_HEADER_OVERFLOW'
-  const tooSlow = error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
-  const [status, line] = tooLarge
-    ? [431, 'Request Header Fields Too Large']
-    : tooSlow
-      ? [408, 'Request Timeout']
-      : [400, 'Bad Request']
+  const [status, detail] = SOCKET_FAULTS[error.code ?? ''] ?? [400, 'This is not an HTTP request.']
   const body = JSON.stringify({
     type: '/problems/invalid_request',
     title: ERRORS.invalid_request.title,
     status,
-    detail: tooLarge
-      ? 'The headers are too large.'
-      : tooSlow
-        ? 'The request did not arrive in time: send it again.'
-        : 'This is not an HTTP request.',
+    detail,
     instance: '/',
     code: 'invalid_request',
     requestId: randomUUID(),
   })
   socket.end(
-    `HTTP/1.1 ${status} ${line}\r\ncontent-type: application/problem+json; charset=utf-8\r\n` +
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\ncontent-type: application/problem+json; charset=utf-8\r\n` +
       `x-content-type-options: nosniff\r\ncache-control: no-store\r\n` +
       `content-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
   )

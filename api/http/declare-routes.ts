@@ -15,6 +15,7 @@ import {
   withLongTimeout,
 } from '../../store/tenancy.ts'
 import { type Resource, versionOf } from '../../store/versions.ts'
+import type { InternalOptions, RouteOptions } from '../options.ts'
 import { answersVersion, mustBeAsSeen } from './etag.ts'
 import { idempotentInPlatform, idempotentInTenant } from './idempotency.ts'
 import { whileThere } from './left.ts'
@@ -99,8 +100,8 @@ const JSON_ONLY = ['application/json']
  * @param tag their tag in the OpenAPI document
  * @param common settings of each of them
  */
-export const declareRoutes =
-  <Options extends Pick<Context, 'store'>>(tag: string, common: Settings = {}) =>
+const declareRoutes =
+  <Options extends RouteOptions>(tag: string, common: Settings = {}) =>
   <P extends TSchema, Q extends TSchema, B extends TSchema, R extends Readonly<Record<number, TSchema>>>(
     method: HTTPMethods,
     url: string,
@@ -137,6 +138,9 @@ export const declareRoutes =
     }
     await (bodies === undefined ? register(app) : app.register(register))
   }
+
+export const publicRoutes = declareRoutes<RouteOptions>
+export const internalRoutes = declareRoutes<InternalOptions>
 
 /** Does the work of a route. @param isOnce whether `Idempotency-Key` keeps the response */
 async function answer<Request extends FastifyRequest, C extends Context, Answer>(

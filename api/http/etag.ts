@@ -31,9 +31,6 @@ export function useEtags(app: FastifyInstance): void {
   })
 }
 
-/** The version of a resource that never changes. */
-export const NEVER_CHANGED = 1
-
 /**
  * Sets the version of a response. Call it before you read the resource, so that the version is never newer than the
  * response.

@@ -117,23 +117,17 @@ export function mustBeFound<T>(found: T | undefined, code: ErrorCode, what: stri
 /** The caller's error for any thrown value. */
 export function asServiceError(error: unknown): ServiceError {
   if (error instanceof ServiceError) return error
-  if (!(error instanceof Error)) return new ServiceError('internal_error', INTERNAL, { cause: error })
-  if (isFastifyError(error)) {
-    const known = fromFastify(error)
+  const failure = (code: ErrorCode, message: string) => new ServiceError(code, message, { cause: error })
+  if (error instanceof Error) {
+    const known = isFastifyError(error) ? fromFastify(error) : undefined
     if (known !== undefined) return known
+    if (isBrokenOff(error)) {
+      return failure('unavailable', 'The database took too long over this and broke it off; try again.')
+    }
+    if (isAway(error)) return failure('unavailable', 'The database cannot be reached right now. Try again.')
   }
-  if (isBrokenOff(error)) {
-    return new ServiceError('unavailable', 'The database took too long over this and broke it off; try again.', {
-      cause: error,
-    })
-  }
-  if (isAway(error)) {
-    return new ServiceError('unavailable', 'The database cannot be reached right now. Try again.', { cause: error })
-  }
-  return new ServiceError('internal_error', INTERNAL, { cause: error })
+  return failure('internal_error', 'The service failed on this request; its log says why under the request id.')
 }
-
-const INTERNAL = 'The service failed on this request; its log says why under the request id.'
 
 const isFastifyError = (error: Error): error is FastifyError => 'code' in error || 'validation' in error
 

@@ -27,6 +27,7 @@ const ANONYMOUS = 300
 const MINUTE_MS = 60_000
 /** Keys, or addresses, whose counts a process keeps in memory. The least recently seen one is forgotten first. */
 const MOST_COUNTS = 10_000
+const NO_HEADERS = { 'x-ratelimit-limit': false, 'x-ratelimit-remaining': false, 'x-ratelimit-reset': false }
 
 /**
  * Limits the requests to the paths of a scope. Call after `useKeys`: it counts by key.
@@ -71,8 +72,8 @@ export async function useAnonymousLimit(
     keyGenerator: callerAddress,
     allowList: ({ routeOptions: { config } }) => config.takesKey === true || config.isPolled === true,
     // Caches keep these responses: a caller's count does not belong into them.
-    addHeadersOnExceeding: { 'x-ratelimit-limit': false, 'x-ratelimit-remaining': false, 'x-ratelimit-reset': false },
-    addHeaders: { 'x-ratelimit-limit': false, 'x-ratelimit-remaining': false, 'x-ratelimit-reset': false },
+    addHeadersOnExceeding: NO_HEADERS,
+    addHeaders: NO_HEADERS,
     errorResponseBuilder: (request, { max, ttl }) =>
       new ServiceError(
         'rate_limited',

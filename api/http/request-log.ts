@@ -23,9 +23,6 @@ function traceOf(request: FastifyRequest): string | undefined {
   return typeof given === 'string' ? TRACE.exec(given)?.[1] : undefined
 }
 
-/** Leaves out what there is none of. */
-const given = (value: string | null | undefined): string | undefined => value || undefined
-
 /**
  * Logs each request: method, route (as the document names it), status, milliseconds, and as far as they are known the tenant,
  * the id of the key, the workflow that asks, the trace, and why the request was refused. Answers to a balancer or to
@@ -41,9 +38,9 @@ export function logRequests(app: FastifyInstance): void {
       route: request.routeOptions.url,
       status: reply.statusCode,
       ms: Math.round(reply.elapsedTime),
-      tenant: given(request.tenantId),
-      keyId: given(request.keyId),
-      workflow: given(request.workflowId),
+      tenant: request.tenantId || undefined,
+      keyId: request.keyId || undefined,
+      workflow: request.workflowId ?? undefined,
       trace: traceOf(request),
       ...refusal,
     }

@@ -94,9 +94,7 @@ export function useResponseChecks(app: FastifyInstance): void {
 
 /** Whether all fields of a body are optional. Then no body means the same as an empty one. */
 export const mayBeLeftOut = (body: unknown): boolean =>
-  isRecord(body) && body.type === 'object' && (body.required === undefined || isEmpty(body.required))
-
-const isEmpty = (value: unknown): boolean => Array.isArray(value) && value.length === 0
+  isRecord(body) && body.type === 'object' && [body.required ?? []].flat().length === 0
 
 /** Whether a value contains more than `most` values. */
 function hasMoreValues(value: unknown, most: number): boolean {

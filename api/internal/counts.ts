@@ -1,8 +1,7 @@
 import { Type } from 'typebox'
 import { strictObject } from '../../domain/schema.ts'
 import { dueWork, logByRule, mailsByStatus, simsByStatus, ticketsByStatus } from '../../store/counts.ts'
-import { declareRoutes } from '../http/declare-routes.ts'
-import type { InternalOptions } from '../options.ts'
+import { internalRoutes } from '../http/declare-routes.ts'
 
 const Count = Type.Integer({ minimum: 0 })
 const CountsBy = (what: string) => Type.Record(Type.String(), Count, { description: `Number by ${what}` })
@@ -14,7 +13,7 @@ const Counts = strictObject({
   due: strictObject({ evaluations: Count, notices: Count, requests: Count }),
 })
 
-const route = declareRoutes<InternalOptions>('Operation')
+const route = internalRoutes('Operation')
 
 export const countRoutes = [
   route('GET', '/counts', {

@@ -19,8 +19,7 @@ import { listEvents } from '../../store/events.ts'
 import { inTenant, readOnly, type Store } from '../../store/tenancy.ts'
 import { columnsOf, csvQuery, csvResponse, sendCsv } from '../files/csv.ts'
 import { SIM_COLUMNS } from '../files/sim-files.ts'
-import { declareRoutes } from '../http/declare-routes.ts'
-import type { InternalOptions } from '../options.ts'
+import { internalRoutes } from '../http/declare-routes.ts'
 
 const PAGE = ['page', 'pageSize', 'cursor'] as const
 const csv = csvResponse('CSV; the first line names the columns', 'id,name\r\n1,Household meters\r\n')
@@ -30,7 +29,7 @@ async function* allTariffs(store: Store, tenantId: string) {
   yield await inTenant(store, tenantId, listTariffs)
 }
 
-const route = declareRoutes<InternalOptions>('Exports')
+const route = internalRoutes('Exports')
 
 export const exportRoutes = [
   route('GET', '/exports/sims.csv', {

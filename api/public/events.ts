@@ -1,13 +1,12 @@
 import { Event, EventMetadata, EventQuery, eventMetadata } from '../../domain/event.ts'
 import { pageOf } from '../../domain/page.ts'
 import { findEvent, pageOfEvents } from '../../store/events.ts'
-import { declareRoutes } from '../http/declare-routes.ts'
-import { answersVersion, NEVER_CHANGED } from '../http/etag.ts'
+import { publicRoutes } from '../http/declare-routes.ts'
+import { answersVersion } from '../http/etag.ts'
 import { EventParams } from '../http/params.ts'
 import { mustBeFound } from '../http/problems.ts'
-import type { RouteOptions } from '../options.ts'
 
-const route = declareRoutes<RouteOptions>('Events')
+const route = publicRoutes('Events')
 
 export const eventRoutes = [
   route('GET', '/events', {
@@ -36,7 +35,7 @@ export const eventRoutes = [
     response: { 200: Event },
     read: async (tx, { params }, { reply }) => {
       const event = mustBeFound(await findEvent(tx, params.id), 'event_not_found', `event ${params.id}`)
-      answersVersion(reply, NEVER_CHANGED)
+      answersVersion(reply, 1)
       return event
     },
   }),

@@ -17,13 +17,12 @@ import { pricesInForce } from '../../service/orders/rows/prices.ts'
 import { toPrices } from '../../service/orders/set-order-prices.ts'
 import { cancelOrder } from '../../service/orders/steps.ts'
 import { takeNoBody } from '../http/app.ts'
-import { declareRoutes } from '../http/declare-routes.ts'
+import { publicRoutes } from '../http/declare-routes.ts'
 import { answersVersion } from '../http/etag.ts'
 import { OrderParams } from '../http/params.ts'
 import { mustBeFound } from '../http/problems.ts'
-import type { RouteOptions } from '../options.ts'
 
-const route = declareRoutes<RouteOptions>('Orders')
+const route = publicRoutes('Orders')
 
 export const orderRoutes = [
   route('GET', '/orders', {

@@ -13,16 +13,15 @@ import { updatePool } from '../../service/pools/update-pool.ts'
 import { listPoolSims } from '../../service/sims/rows/sims.ts'
 import { inTenant, readOnly, type TenantTx } from '../../store/tenancy.ts'
 import { takeNoBody } from '../http/app.ts'
-import { byId, declareRoutes } from '../http/declare-routes.ts'
+import { byId, publicRoutes } from '../http/declare-routes.ts'
 import { PoolParams } from '../http/params.ts'
 import { mustBeFound } from '../http/problems.ts'
 import { sendArray } from '../http/streaming.ts'
-import type { RouteOptions } from '../options.ts'
 
 const knownPool = async (tx: TenantTx, id: number) =>
   mustBeFound(await findPool(tx, id), 'pool_not_found', `pool ${id}`)
 
-const route = declareRoutes<RouteOptions>('Pools')
+const route = publicRoutes('Pools')
 
 export const poolRoutes = [
   route('GET', '/pools', {

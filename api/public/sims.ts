@@ -16,17 +16,16 @@ import { queueReprovision, queueUnprovision } from '../../service/month-end/queu
 import { pageOfSims, readSim, simExists } from '../../service/sims/rows/sims.ts'
 import { tagSim } from '../../service/sims/tag-sim.ts'
 import { takeNoBody } from '../http/app.ts'
-import { byId, declareRoutes } from '../http/declare-routes.ts'
+import { byId, publicRoutes } from '../http/declare-routes.ts'
 import { answersVersion } from '../http/etag.ts'
 import { linked } from '../http/links.ts'
 import { SimOrIccidParams, SimParams } from '../http/params.ts'
 import { mustBeFound } from '../http/problems.ts'
 import { readAllowed, withPictures } from '../keys/esim-codes.ts'
-import type { RouteOptions } from '../options.ts'
 
 const knownSim = <T>(which: string | number, sim: T | undefined): T => mustBeFound(sim, 'sim_not_found', `SIM ${which}`)
 
-const route = declareRoutes<RouteOptions>('SIMs')
+const route = publicRoutes('SIMs')
 
 export const simRoutes = [
   route('GET', '/sims', {

@@ -1,12 +1,11 @@
 import { Type } from 'typebox'
 import { Tariff, TariffMetadata, tariffMetadata } from '../../domain/tariffs/tariff.ts'
 import { findTariff, listTariffs } from '../../service/tariffs/rows/tariffs.ts'
-import { byId, declareRoutes } from '../http/declare-routes.ts'
+import { byId, publicRoutes } from '../http/declare-routes.ts'
 import { TariffParams } from '../http/params.ts'
 import { mustBeFound } from '../http/problems.ts'
-import type { RouteOptions } from '../options.ts'
 
-const route = declareRoutes<RouteOptions>('Tariffs')
+const route = publicRoutes('Tariffs')
 
 export const tariffRoutes = [
   route('GET', '/tariffs', {

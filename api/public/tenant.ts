@@ -2,11 +2,10 @@ import { Tenant, TenantBillingEmail, TenantName, TenantResponse } from '../../do
 import { changeBillingAddress } from '../../service/channels/change-addresses.ts'
 import { changeTenant } from '../../service/tenants/change-tenant.ts'
 import { findTenant } from '../../service/tenants/rows/tenants.ts'
-import { declareRoutes } from '../http/declare-routes.ts'
+import { publicRoutes } from '../http/declare-routes.ts'
 import { mustBeFound } from '../http/problems.ts'
-import type { RouteOptions } from '../options.ts'
 
-const route = declareRoutes<RouteOptions>('Tenant')
+const route = publicRoutes('Tenant')
 
 export const tenantRoutes = [
   route('GET', '/tenant', {

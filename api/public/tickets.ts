@@ -17,19 +17,18 @@ import { findTicket, listTickets, toTicket } from '../../service/tickets/rows/ti
 import type { TicketQuota } from '../../service/tickets/ticket-quota.ts'
 import { readOnly, type TenantTx } from '../../store/tenancy.ts'
 import { takeNoBody } from '../http/app.ts'
-import { declareRoutes } from '../http/declare-routes.ts'
+import { publicRoutes } from '../http/declare-routes.ts'
 import { answersVersion } from '../http/etag.ts'
 import { TicketParams, ticketIdOf } from '../http/params.ts'
 import { mustBeFound } from '../http/problems.ts'
 import { sendArray } from '../http/streaming.ts'
-import type { RouteOptions } from '../options.ts'
 
 /** Description of the routes that open a ticket. */
 const LATER =
   "Creates a ticket, carried out after the SIM's open tickets: read it by its id until its status is " +
   'final. Refused if the SIM will not be in a suitable state by then.'
 
-const route = declareRoutes<RouteOptions>('Tickets')
+const route = publicRoutes('Tickets')
 const response = { 200: TicketResponse }
 
 async function open(tx: TenantTx, ask: Omit<OpenTicketRequest, 'cause'>, quota: TicketQuota | undefined) {
@@ -83,18 +82,13 @@ export const ticketRoutes = [
   }),
   ...(
     [
-      { path: 'activate', type: TicketType.Activate, operationId: 'activateSim', summary: 'Activate a suspended SIM' },
-      {
-        path: 'suspend',
-        type: TicketType.Suspend,
-        operationId: 'suspendSim',
-        summary: 'Suspend an active SIM: data, voice and SMS are blocked',
-      },
-      { path: 'refresh', type: TicketType.Refresh, operationId: 'refreshSim', summary: 'Force a network reconnection' },
+      ['activate', TicketType.Activate, 'Activate a suspended SIM'],
+      ['suspend', TicketType.Suspend, 'Suspend an active SIM: data, voice and SMS are blocked'],
+      ['refresh', TicketType.Refresh, 'Force a network reconnection'],
     ] as const
-  ).map(({ path, type, operationId, summary }) =>
-    route('POST', `/tickets/${path}`, {
-      operationId,
+  ).map(([verb, type, summary]) =>
+    route('POST', `/tickets/${verb}`, {
+      operationId: `${verb}Sim`,
       summary,
       description: LATER,
       problems: ['sim_not_found', 'sim_state_conflict'],

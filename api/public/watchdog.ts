@@ -6,10 +6,9 @@ import {
 } from '../../domain/alerts/log-entry.ts'
 import { pageOf } from '../../domain/page.ts'
 import { pageOfLog } from '../../service/alerts/rows/log.ts'
-import { declareRoutes } from '../http/declare-routes.ts'
-import type { RouteOptions } from '../options.ts'
+import { publicRoutes } from '../http/declare-routes.ts'
 
-const route = declareRoutes<RouteOptions>('Watchdog')
+const route = publicRoutes('Watchdog')
 
 export const watchdogRoutes = [
   route('GET', '/watchdog/logs', {

@@ -7,10 +7,9 @@ import { acknowledgeAlert } from '../../../service/alerts/acknowledge-alert.ts'
 import { pageOfAlerts } from '../../../service/alerts/page-of-alerts.ts'
 import { pageOfSilences } from '../../../service/alerts/rows/silences.ts'
 import { addSilence, endSilence } from '../../../service/alerts/silence-alerts.ts'
-import { declareRoutes } from '../../http/declare-routes.ts'
-import type { InternalOptions } from '../../options.ts'
+import { internalRoutes } from '../../http/declare-routes.ts'
 
-const route = declareRoutes<InternalOptions>('Alerts')
+const route = internalRoutes('Alerts')
 
 /** Open alerts, and silences of their mails. */
 export const alertRoutes = [

@@ -6,10 +6,9 @@ import { Id, IdResponse, strictObject, Text } from '../../../domain/schema.ts'
 import { askBacktest, checkQuestion } from '../../../service/backtests/ask-backtest.ts'
 import { deleteBacktest, findBacktest, pageOfBacktests } from '../../../service/backtests/rows/backtests.ts'
 import { takeNoBody } from '../../http/app.ts'
-import { declareRoutes } from '../../http/declare-routes.ts'
+import { internalRoutes } from '../../http/declare-routes.ts'
 import { idempotentInPlatform } from '../../http/idempotency.ts'
 import { mustBeFound } from '../../http/problems.ts'
-import type { InternalOptions } from '../../options.ts'
 import { filesOfSet, RULES_BYTES } from '../rules/rules.ts'
 
 const NewBacktest = strictObject({
@@ -27,7 +26,7 @@ const NewBacktest = strictObject({
 })
 const OneBacktest = Type.Object({ id: Id('Backtest') })
 
-const route = declareRoutes<InternalOptions>('Rules', { tenant: 'none' })
+const route = internalRoutes('Rules', { tenant: 'none' })
 
 /** Backtests that a worker does: what rules would have done in a tenant's past. */
 export const backtestRoutes = [

@@ -4,12 +4,11 @@ import { Id, IdResponse } from '../../../domain/schema.ts'
 import { addAddress, clearAddress, confirmAddress, removeAddress } from '../../../service/channels/change-addresses.ts'
 import { readAddresses } from '../../../service/channels/rows/addresses.ts'
 import { takeNoBody } from '../../http/app.ts'
-import { declareRoutes } from '../../http/declare-routes.ts'
-import type { InternalOptions } from '../../options.ts'
+import { internalRoutes } from '../../http/declare-routes.ts'
 
 const AddressParams = Type.Object({ id: Id('Address') })
 
-const route = declareRoutes<InternalOptions>('Operation')
+const route = internalRoutes('Operation')
 
 /** Addresses that a tenant's mails go to. */
 export const addressRoutes = [

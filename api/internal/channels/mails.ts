@@ -4,13 +4,12 @@ import { pageOf } from '../../../domain/page.ts'
 import { strictObject, Text } from '../../../domain/schema.ts'
 import { resendMail, retryMail } from '../../../service/channels/resend-mail.ts'
 import { findMail, pageOfMails } from '../../../service/channels/rows/mails.ts'
-import { declareRoutes } from '../../http/declare-routes.ts'
+import { internalRoutes } from '../../http/declare-routes.ts'
 import { mustBeFound } from '../../http/problems.ts'
-import type { InternalOptions } from '../../options.ts'
 
 const MailId = Text('Message-ID', '<0192f4c1-7d3a-7b52@simherd.example>', { minLength: 1, maxLength: 200 })
 
-const route = declareRoutes<InternalOptions>('Operation')
+const route = internalRoutes('Operation')
 
 export const mailRoutes = [
   route('GET', '/mails', {

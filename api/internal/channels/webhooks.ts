@@ -16,14 +16,13 @@ import {
 import { pageOfDeliveries } from '../../../service/channels/rows/deliveries.ts'
 import { pageOfWebhooks } from '../../../service/channels/rows/webhooks.ts'
 import { takeNoBody } from '../../http/app.ts'
-import { declareRoutes } from '../../http/declare-routes.ts'
-import type { InternalOptions } from '../../options.ts'
+import { internalRoutes } from '../../http/declare-routes.ts'
 
 const WebhookParams = Type.Object({ id: Id('Webhook') })
 const DeliveryParams = Type.Object({ id: Id('Webhook'), deliveryId: Id('Delivery') })
 const PUBLIC_ONLY: EndpointOptions = { secretsKeys: [], allow: [] }
 
-const route = declareRoutes<InternalOptions>('Webhooks')
+const route = internalRoutes('Webhooks')
 
 /** Webhooks: a tenant's endpoints, and their deliveries. */
 export const webhookRoutes = [

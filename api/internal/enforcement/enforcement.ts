@@ -6,15 +6,14 @@ import { armedSims } from '../../../service/enforcement/arm-sims.ts'
 import { logAction } from '../../../service/enforcement/log-action.ts'
 import { poolEnforcement, simEnforcement } from '../../../service/enforcement/read-enforcement.ts'
 import { setSuspensionUntil } from '../../../service/enforcement/set-suspension-until.ts'
-import { declareRoutes } from '../../http/declare-routes.ts'
+import { internalRoutes } from '../../http/declare-routes.ts'
 import { PoolParams, SimParams } from '../../http/params.ts'
 import { actionOf } from '../../openapi/together.ts'
-import type { InternalOptions } from '../../options.ts'
 
 const Cycle = Type.String({ minLength: 1, maxLength: 32, description: 'Key of the cycle' })
 const Rule = Type.String({ minLength: 1, maxLength: 100, description: 'The requesting rule' })
 
-const route = declareRoutes<InternalOptions>('Enforcement')
+const route = internalRoutes('Enforcement')
 
 /** Routes of the enforcing workflows: state to read before they act, and reports of their actions. */
 export const enforcementRoutes = [

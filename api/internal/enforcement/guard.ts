@@ -18,12 +18,11 @@ import { decideHold } from '../../../service/enforcement/decide-hold.ts'
 import { pageOfHolds } from '../../../service/enforcement/rows/guard-holds.ts'
 import { readEnforcementSettings } from '../../../service/enforcement/rows/guard-settings.ts'
 import { readsUsage } from '../../../service/rules/rules-in-force.ts'
-import { declareRoutes } from '../../http/declare-routes.ts'
-import type { InternalOptions } from '../../options.ts'
+import { internalRoutes } from '../../http/declare-routes.ts'
 
 const HoldParams = Type.Object({ id: Id('Hold') })
 
-const route = declareRoutes<InternalOptions>('Enforcement')
+const route = internalRoutes('Enforcement')
 
 /** How much the watchdog may suspend: the tenant's switch, the guard and its holds, and the arming of SIMs. */
 export const guardRoutes = [

@@ -1,16 +1,15 @@
 import { Type } from 'typebox'
 import { PassOver, StartUndo, UndoPage, UndoQuery } from '../../../domain/enforcement/undo.ts'
 import { strictObject } from '../../../domain/schema.ts'
-import { StartResponse } from '../../../domain/workflows/workflow.ts'
 import { passOverSims, undoInput, undoPage } from '../../../service/enforcement/undo-suspensions.ts'
-import { noteChange } from '../../../store/audit.ts'
 import { inTenant } from '../../../store/tenancy.ts'
-import { declareRoutes } from '../../http/declare-routes.ts'
+import { internalRoutes } from '../../http/declare-routes.ts'
 import { onBehalfOf } from '../../http/on-behalf-of.ts'
-import type { InternalOptions } from '../../options.ts'
+import { noteAsked } from '../workflows/updates.ts'
+import { answerStart, START_RESPONSES } from '../workflows/workflows.ts'
 
-const route = declareRoutes<InternalOptions>('Enforcement')
-const workflowRoute = declareRoutes<InternalOptions>('Workflows')
+const route = internalRoutes('Enforcement')
+const workflowRoute = internalRoutes('Workflows')
 
 /** Undoes the suspensions of one rule. */
 export const undoRoutes = [
@@ -21,16 +20,14 @@ export const undoRoutes = [
       'Also covers SIMs about to be suspended. The watchdog does not suspend any of them again in this cycle. Suspensions by a person stay. A pool still above its limit picks other SIMs: first remove the rule, or switch enforcement off.',
     idempotent: false,
     body: StartUndo,
-    response: { 200: StartResponse, 202: StartResponse },
+    response: START_RESPONSES,
     handle: async (request, { store, workflowClient, reply }) => {
       const { workflowId, input } = await inTenant(onBehalfOf(store, request), request.tenantId, async (tx) => {
         const start = undoInput(tx, request.body)
-        await noteChange(tx, { subject: 'workflow', id: start.workflowId, before: null, after: start.input })
+        await noteAsked(tx, start.workflowId, start.input)
         return start
       })
-      const run = await workflowClient.start({ type: 'undo-suspensions', workflowId, input })
-      reply.code(run.started ? 202 : 200)
-      return { workflowId, runId: run.runId, status: run.status }
+      return answerStart(reply, await workflowClient.start({ type: 'undo-suspensions', workflowId, input }))
     },
   }),
   route('GET', '/enforcement/suspensions', {

@@ -22,9 +22,8 @@ import {
   renewCycle,
 } from '../../../service/month-end/steps.ts'
 import { cycleNamed } from '../../../service/usage/rows/cycles.ts'
-import { declareRoutes } from '../../http/declare-routes.ts'
+import { internalRoutes } from '../../http/declare-routes.ts'
 import { CycleParams } from '../../http/params.ts'
-import type { InternalOptions } from '../../options.ts'
 
 const After = {
   afterSimId: Type.Optional(
@@ -47,7 +46,7 @@ const nextAfter = (rows: readonly { readonly simId: number }[], limit: number) =
 
 const iso = (at: Date) => at.toISOString()
 // A month end's requests go through a whole estate.
-const route = declareRoutes<InternalOptions>('Cycles', { slow: true })
+const route = internalRoutes('Cycles', { slow: true })
 
 export const cycleRoutes = [
   route('GET', '/cycles', {

@@ -3,7 +3,7 @@ import { Type } from 'typebox'
 import { Instant, nullable, strictObject } from '../../../domain/schema.ts'
 import { noteChange } from '../../../store/audit.ts'
 import { inTenant } from '../../../store/tenancy.ts'
-import { declareRoutes } from '../../http/declare-routes.ts'
+import { internalRoutes } from '../../http/declare-routes.ts'
 import { onBehalfOf } from '../../http/on-behalf-of.ts'
 import type { InternalOptions } from '../../options.ts'
 
@@ -26,7 +26,7 @@ async function setPaused(request: FastifyRequest, { store, workflowClient }: Int
   return workflowClient.describeSchedule(tenantId)
 }
 
-const route = declareRoutes<InternalOptions>('Workflows')
+const route = internalRoutes('Workflows')
 
 export const scheduleRoutes = [
   route('GET', '/schedules/month-end', {

@@ -13,9 +13,8 @@ import { STATEMENT_COLUMNS, statementRows } from '../../../service/month-end/sta
 import { cycleNamed } from '../../../service/usage/rows/cycles.ts'
 import { inTenant, readOnly } from '../../../store/tenancy.ts'
 import { csvQuery, csvResponse, sendCsv } from '../../files/csv.ts'
-import { declareRoutes } from '../../http/declare-routes.ts'
+import { internalRoutes } from '../../http/declare-routes.ts'
 import { CycleParams } from '../../http/params.ts'
-import type { InternalOptions } from '../../options.ts'
 
 const MOST = Number.MAX_SAFE_INTEGER
 const filters = {
@@ -60,7 +59,7 @@ const StatementLine = strictObject({
   overageMicro: money('Overage'),
 })
 
-const route = declareRoutes<InternalOptions>('Cycles')
+const route = internalRoutes('Cycles')
 
 export const statementRoutes = [
   route('GET', '/cycles/:key/statement', {

@@ -24,11 +24,10 @@ import { deliverOrder, failOrder, processOrder } from '../../../service/orders/s
 import type { PlatformTx, TenantTx } from '../../../store/tenancy.ts'
 import { SIM_FILES } from '../../files/sim-files.ts'
 import { takeNoBody } from '../../http/app.ts'
-import { declareRoutes } from '../../http/declare-routes.ts'
+import { internalRoutes } from '../../http/declare-routes.ts'
 import { OrderParams } from '../../http/params.ts'
 import { mustBeFound } from '../../http/problems.ts'
 import { eitherOf, noneTwice, notBoth, onePriceOf } from '../../openapi/together.ts'
-import type { InternalOptions } from '../../options.ts'
 
 /** Problems of the routes that make an order's SIMs. */
 const FULFILMENT_PROBLEMS: readonly ErrorCode[] = [
@@ -53,8 +52,8 @@ function missing(parameter: string): never {
 const readPrices = async (tx: TenantTx | PlatformTx) => ({ prices: toPrices(await ownPrices(tx)) })
 
 const response = { 200: OrderStatusResponse }
-const route = declareRoutes<InternalOptions>('Orders')
-const priceRoute = declareRoutes<InternalOptions>('Orders', { tenant: 'or-platform' })
+const route = internalRoutes('Orders')
+const priceRoute = internalRoutes('Orders', { tenant: 'or-platform' })
 
 export const internalOrderRoutes = [
   route('GET', '/orders/:orderId', {

@@ -5,10 +5,9 @@ import { CoverageQuery, RuleCoverage } from '../../../domain/rules/rule-coverage
 import { pageOfShadowLog } from '../../../service/alerts/rows/shadow-log.ts'
 import { coverage } from '../../../service/rules/coverage.ts'
 import { explain } from '../../../service/watchdog/explain/explain.ts'
-import { declareRoutes } from '../../http/declare-routes.ts'
-import type { InternalOptions } from '../../options.ts'
+import { internalRoutes } from '../../http/declare-routes.ts'
 
-const route = declareRoutes<InternalOptions>('Rules')
+const route = internalRoutes('Rules')
 
 /** Effects of the rules in force: why they fired or did not, their coverage of an estate, and the log of rules in shadow. */
 export const explainRoutes = [

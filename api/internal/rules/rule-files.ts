@@ -4,10 +4,9 @@ import { ChangedRules, changeFields } from '../../../domain/rules/rule-change.ts
 import { strictObject } from '../../../domain/schema.ts'
 import { BOUNDS } from '../../../rules/rule-file.ts'
 import { changeRuleFile } from '../../../service/rules/change-rule-file.ts'
-import { declareRoutes } from '../../http/declare-routes.ts'
+import { internalRoutes } from '../../http/declare-routes.ts'
 import { versionsAsked } from '../../http/etag.ts'
 import { onBehalfOf } from '../../http/on-behalf-of.ts'
-import type { InternalOptions } from '../../options.ts'
 
 const OneFile = Type.Object({
   file: Type.String({
@@ -23,7 +22,7 @@ const asSeen = (request: FastifyRequest): readonly number[] | undefined => {
   return asked === 'any' ? undefined : asked
 }
 
-const route = declareRoutes<InternalOptions>('Rules', { tenant: 'none', versioned: true })
+const route = internalRoutes('Rules', { tenant: 'none', versioned: true })
 
 /** One file of the set in force. `If-Match` is about the version of the set: the ETag of `GET /internal/rules`. */
 export const ruleFileRoutes = [

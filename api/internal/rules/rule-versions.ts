@@ -4,9 +4,8 @@ import { ChangedRules, changeFields, expectField, RuleChange, RuleVersion } from
 import { Instant, nullable, strictObject } from '../../../domain/schema.ts'
 import { pageOfRuleHistory } from '../../../service/rules/rows/rule-history.ts'
 import { activateRuleVersion, pushRules, readVersion, rollBackRules } from '../../../service/rules/rule-versions.ts'
-import { declareRoutes } from '../../http/declare-routes.ts'
+import { internalRoutes } from '../../http/declare-routes.ts'
 import { onBehalfOf } from '../../http/on-behalf-of.ts'
-import type { InternalOptions } from '../../options.ts'
 import { RULES_BYTES, setFields } from './rules.ts'
 
 const Version = strictObject({
@@ -24,7 +23,7 @@ const Version = strictObject({
 })
 const OneVersion = Type.Object({ version: RuleVersion })
 
-const route = declareRoutes<InternalOptions>('Rules', { tenant: 'none' })
+const route = internalRoutes('Rules', { tenant: 'none' })
 
 export const ruleVersionRoutes = [
   route('GET', '/rules/versions', {

@@ -4,10 +4,9 @@ import { Instant, nullable, strictObject } from '../../../domain/schema.ts'
 import { BOUNDS, STAGES, type Stage } from '../../../rules/rule-file.ts'
 import { activateRules } from '../../../service/rules/rules-in-force.ts'
 import { countHeard } from '../../../store/rule-spreads.ts'
-import { declareRoutes } from '../../http/declare-routes.ts'
+import { internalRoutes } from '../../http/declare-routes.ts'
 import { answersVersion } from '../../http/etag.ts'
 import { onBehalfOf } from '../../http/on-behalf-of.ts'
-import type { InternalOptions } from '../../options.ts'
 
 const Rules = strictObject({
   version: Type.Integer({ minimum: 0, description: 'Version of the set; 0 before the first' }),
@@ -58,7 +57,7 @@ export const setFields = {
 /** Most bytes of the files of a set. */
 export const RULES_BYTES = 8 * 1024 * 1024
 
-const route = declareRoutes<InternalOptions>('Rules', { tenant: 'none' })
+const route = internalRoutes('Rules', { tenant: 'none' })
 
 export const ruleRoutes = [
   route('GET', '/rules', {

@@ -9,16 +9,15 @@ import { prepareSoFar } from '../../../service/usage/used-so-far.ts'
 import { inTenant, withLongTimeout } from '../../../store/tenancy.ts'
 import { SIM_FILES } from '../../files/sim-files.ts'
 import { takeNoBody } from '../../http/app.ts'
-import { byId, declareRoutes } from '../../http/declare-routes.ts'
+import { byId, internalRoutes } from '../../http/declare-routes.ts'
 import { idempotentInTenant } from '../../http/idempotency.ts'
 import { whileThere } from '../../http/left.ts'
 import { SimParams } from '../../http/params.ts'
-import type { InternalOptions } from '../../options.ts'
 
 /** Limit for a body, in bytes. Enough for 100,000 SIMs with all their fields. */
 const IMPORT_BYTES = 64 * 1024 * 1024
 
-const route = declareRoutes<InternalOptions>('SIMs')
+const route = internalRoutes('SIMs')
 
 export const internalSimRoutes = [
   route('POST', '/sims', {

@@ -2,12 +2,11 @@ import { IdResponse } from '../../../domain/schema.ts'
 import { NewTariff, TariffOffer } from '../../../domain/tariffs/tariff.ts'
 import { createTariff } from '../../../service/tariffs/create-tariff.ts'
 import { setTariffActive } from '../../../service/tariffs/set-tariff-active.ts'
-import { declareRoutes } from '../../http/declare-routes.ts'
+import { internalRoutes } from '../../http/declare-routes.ts'
 import { TariffParams } from '../../http/params.ts'
 import { TERMS_OF_A_TARIFF } from '../../openapi/together.ts'
-import type { InternalOptions } from '../../options.ts'
 
-const route = declareRoutes<InternalOptions>('Tariffs', { tenant: 'or-platform' })
+const route = internalRoutes('Tariffs', { tenant: 'or-platform' })
 
 export const internalTariffRoutes = [
   route('POST', '/tariffs', {

@@ -1,10 +1,9 @@
 import { pageOf } from '../../../domain/page.ts'
 import { AuditEntry, AuditQuery } from '../../../domain/tenants/audit.ts'
 import { pageOfAudit } from '../../../store/audit.ts'
-import { declareRoutes } from '../../http/declare-routes.ts'
-import type { InternalOptions } from '../../options.ts'
+import { internalRoutes } from '../../http/declare-routes.ts'
 
-const route = declareRoutes<InternalOptions>('Audit')
+const route = internalRoutes('Audit')
 
 export const auditRoutes = [
   route('GET', '/audit', {

@@ -6,7 +6,7 @@ import { revokeKey } from '../../../service/tenants/revoke-key.ts'
 import { rotateKey } from '../../../service/tenants/rotate-key.ts'
 import { listKeys } from '../../../service/tenants/rows/keys.ts'
 import { takeNoBody } from '../../http/app.ts'
-import { declareRoutes } from '../../http/declare-routes.ts'
+import { internalRoutes } from '../../http/declare-routes.ts'
 import { KeyParams } from '../../http/params.ts'
 import type { InternalOptions } from '../../options.ts'
 
@@ -17,7 +17,7 @@ const ownerOf = ({ tenantId }: { readonly tenantId: string }) => (tenantId === '
 const forgetKey = ({ params }: { readonly params: { readonly id: string } }, { keys }: InternalOptions) =>
   keys?.forget(params.id)
 
-const route = declareRoutes<InternalOptions>('Keys', { tenant: 'or-platform' })
+const route = internalRoutes('Keys', { tenant: 'or-platform' })
 
 export const keyRoutes = [
   route('POST', '/keys', {

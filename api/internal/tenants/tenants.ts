@@ -3,12 +3,11 @@ import { NewTenant, WithSecret } from '../../../domain/tenants/tenant.ts'
 import { changeNotices } from '../../../service/channels/change-notices.ts'
 import { createTenant } from '../../../service/tenants/create-tenant.ts'
 import { readNoticeSettings } from '../../../service/tenants/rows/notices.ts'
-import { declareRoutes } from '../../http/declare-routes.ts'
+import { internalRoutes } from '../../http/declare-routes.ts'
 import { mustBeFound } from '../../http/problems.ts'
-import type { InternalOptions } from '../../options.ts'
 
-const route = declareRoutes<InternalOptions>('Tenants')
-const noticeRoute = declareRoutes<InternalOptions>('Alerts')
+const route = internalRoutes('Tenants')
+const noticeRoute = internalRoutes('Alerts')
 
 /** Tenants, and their notification settings. */
 export const internalTenantRoutes = [

@@ -19,17 +19,16 @@ import { pageOfItems, pageOfRuns } from '../../../service/tickets/rows/bulk-read
 import { inTenant } from '../../../store/tenancy.ts'
 import { BULK_FILES } from '../../files/sim-files.ts'
 import { takeNoBody } from '../../http/app.ts'
-import { declareRoutes } from '../../http/declare-routes.ts'
+import { internalRoutes } from '../../http/declare-routes.ts'
 import { idempotentInTenant } from '../../http/idempotency.ts'
 import { whileThere } from '../../http/left.ts'
 import { BulkParams, bulkIdOf } from '../../http/params.ts'
 import { TERMS_OF_A_BULK_RUN } from '../../openapi/together.ts'
-import type { InternalOptions } from '../../options.ts'
 
 /** Limit for a body, in bytes. Enough for 100,000 SIMs in the longest form. */
 const ASK_BYTES = 8 * 1024 * 1024
 
-const route = declareRoutes<InternalOptions>('Bulk tickets')
+const route = internalRoutes('Bulk tickets')
 
 export const bulkTicketRoutes = [
   route('POST', '/bulk-tickets', {

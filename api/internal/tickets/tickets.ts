@@ -14,11 +14,10 @@ import { openTicket } from '../../../service/tickets/open-ticket.ts'
 import { findTicket, type TicketRecord, toTicket } from '../../../service/tickets/rows/tickets.ts'
 import { tenantSettings } from '../../../service/usage/rows/cycles.ts'
 import { type TenantTx } from '../../../store/tenancy.ts'
-import { declareRoutes } from '../../http/declare-routes.ts'
+import { internalRoutes } from '../../http/declare-routes.ts'
 import { answersVersion } from '../../http/etag.ts'
 import { TicketParams, ticketIdOf } from '../../http/params.ts'
 import { mustBeFound } from '../../http/problems.ts'
-import type { InternalOptions } from '../../options.ts'
 import { cancelTicketRoute } from '../../public/tickets.ts'
 
 /** The fields that all requests for internal tickets share: SIM, cause and effective time. */
@@ -71,7 +70,7 @@ const toDetail = (ticket: TicketRecord): TicketDetail => ({
 })
 
 const response = { 200: TicketResponse }
-const route = declareRoutes<InternalOptions>('Tickets')
+const route = internalRoutes('Tickets')
 
 export const internalTicketRoutes = [
   route('POST', '/tickets/provision', {
@@ -82,51 +81,24 @@ export const internalTicketRoutes = [
     response,
     change: async (tx, { body }) => {
       const { poolId = null, tariffId = null, tag = null } = body
-      return {
-        id: await openTicket(tx, {
-          ...(await commonOf(tx, body)),
-          type: TicketType.Provision,
-          poolId,
-          tariffId,
-          tag,
-        }),
-      }
+      const common = await commonOf(tx, body)
+      return { id: await openTicket(tx, { ...common, type: TicketType.Provision, poolId, tariffId, tag }) }
     },
   }),
   ...(
     [
-      {
-        path: 'unassign',
-        operationId: 'openUnassignTicket',
-        type: TicketType.Provision,
-        unassign: true,
-        summary: 'Unprovision a SIM',
-      },
-      {
-        path: 'suspend',
-        operationId: 'openSuspendTicket',
-        type: TicketType.Suspend,
-        unassign: false,
-        summary: 'Suspend an active SIM',
-      },
-      {
-        path: 'activate',
-        operationId: 'openActivateTicket',
-        type: TicketType.Activate,
-        unassign: false,
-        summary: 'Activate a suspended SIM',
-      },
+      ['unassign', 'openUnassignTicket', 'Unprovision a SIM', { type: TicketType.Provision, unassign: true }],
+      ['suspend', 'openSuspendTicket', 'Suspend an active SIM', { type: TicketType.Suspend }],
+      ['activate', 'openActivateTicket', 'Activate a suspended SIM', { type: TicketType.Activate }],
     ] as const
-  ).map(({ path, operationId, type, unassign, summary }) =>
+  ).map(([path, operationId, summary, ticket]) =>
     route('POST', `/tickets/${path}`, {
       operationId,
       summary,
       problems: ['sim_not_found', 'sim_state_conflict'],
       body: InternalSimRequest,
       response,
-      change: async (tx, { body }) => ({
-        id: await openTicket(tx, { ...(await commonOf(tx, body)), type, unassign }),
-      }),
+      change: async (tx, { body }) => ({ id: await openTicket(tx, { ...(await commonOf(tx, body)), ...ticket }) }),
     }),
   ),
   route('GET', '/tickets/:id', {

@@ -14,7 +14,7 @@ import {
 } from '../../../service/usage/rows/deliveries.ts'
 import { continuing, inTenant } from '../../../store/tenancy.ts'
 import { ArrivalHash, takeUsage, usageRecords } from '../../files/usage-stream.ts'
-import { declareRoutes } from '../../http/declare-routes.ts'
+import { internalRoutes } from '../../http/declare-routes.ts'
 import { whileThere } from '../../http/left.ts'
 import { onBehalfOf } from '../../http/on-behalf-of.ts'
 import { UsageDeliveryParams } from '../../http/params.ts'
@@ -44,7 +44,7 @@ const USAGE = Type.Object({
 
 const MOST_REJECTED = 1000
 
-const route = declareRoutes<InternalOptions>('Usage')
+const route = internalRoutes('Usage')
 
 export const usageRoutes = [
   route('POST', '/usage', {

@@ -14,14 +14,13 @@ import { batchOf, closeBatch, mustExist, noteBatch, startBatch } from '../../../
 import { pageOfBatch } from '../../../service/tickets/rows/bulk-reads.ts'
 import { inTenant } from '../../../store/tenancy.ts'
 import { BATCH_FILES } from '../../files/sim-files.ts'
-import { declareRoutes } from '../../http/declare-routes.ts'
+import { internalRoutes } from '../../http/declare-routes.ts'
 import { BatchParams, batchIdOf } from '../../http/params.ts'
-import type { InternalOptions } from '../../options.ts'
 
 /** Limit for a body, in bytes. Enough for 100,000 SIMs in the longest form, with tags. */
 const ASK_BYTES = 32 * 1024 * 1024
 
-const route = declareRoutes<InternalOptions>('Workflows')
+const route = internalRoutes('Workflows')
 
 export const provisionBatchRoutes = [
   route('POST', '/workflows/provision-in-bulk', {

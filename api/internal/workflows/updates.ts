@@ -9,11 +9,10 @@ import { retryOf } from '../../../service/workflows/retry-of.ts'
 import { noteChange } from '../../../store/audit.ts'
 import { releaseRun } from '../../../store/outbox.ts'
 import type { TenantTx } from '../../../store/tenancy.ts'
-import { declareRoutes } from '../../http/declare-routes.ts'
+import { internalRoutes } from '../../http/declare-routes.ts'
 import { idempotentElsewhere } from '../../http/idempotency.ts'
 import { WorkflowParams } from '../../http/params.ts'
 import { invalid } from '../../http/problems.ts'
-import type { InternalOptions } from '../../options.ts'
 
 const UpdateParams = Type.Object({
   ...WorkflowParams.properties,
@@ -64,7 +63,7 @@ function mustFit(request: FastifyRequest, { args, oneOf }: WorkflowUpdate): void
   throw new ServiceError('invalid_request', detail, { errors: [{ pointer: '', detail }] })
 }
 
-const route = declareRoutes<InternalOptions>('Workflows')
+const route = internalRoutes('Workflows')
 
 export const workflowUpdateRoutes = [
   route('POST', '/workflows/:workflowId/updates/:name', {

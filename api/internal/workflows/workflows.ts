@@ -21,12 +21,11 @@ import { monthEndInput } from '../../../service/month-end/month-end-input.ts'
 import { provisionInput, simNamed } from '../../../service/workflows/inputs.ts'
 import { endOwnStart, forgetRefusal } from '../../../store/outbox.ts'
 import { inTenant, type Store } from '../../../store/tenancy.ts'
-import { declareRoutes } from '../../http/declare-routes.ts'
+import { internalRoutes } from '../../http/declare-routes.ts'
 import { idempotentElsewhere } from '../../http/idempotency.ts'
 import { onBehalfOf } from '../../http/on-behalf-of.ts'
 import { WorkflowParams } from '../../http/params.ts'
 import { eitherOf } from '../../openapi/together.ts'
-import type { InternalOptions } from '../../options.ts'
 import { mustBeOwn, noteAsked, wrongName } from './updates.ts'
 
 const SignalParams = Type.Object({
@@ -35,11 +34,11 @@ const SignalParams = Type.Object({
 })
 
 /** Responds 202 to a start, and 200 if the id is running or may not run again. */
-function answerStart(reply: FastifyReply, { workflowId, runId, status, started }: StartedRun) {
+export function answerStart(reply: FastifyReply, { workflowId, runId, status, started }: StartedRun) {
   reply.code(started ? 202 : 200)
   return { workflowId, runId, status }
 }
-const startResponses = { 200: StartResponse, 202: StartResponse }
+export const START_RESPONSES = { 200: StartResponse, 202: StartResponse }
 
 /** The latest run of an id; undefined if Temporal knows none. */
 async function known(workflowClient: WorkflowClient, workflowId: string, tenantId: string) {
@@ -54,7 +53,7 @@ async function known(workflowClient: WorkflowClient, workflowId: string, tenantI
 const noteStart = (store: Store, request: FastifyRequest, workflowId: string, after: object) =>
   inTenant(onBehalfOf(store, request), request.tenantId, (tx) => noteAsked(tx, workflowId, after))
 
-const route = declareRoutes<InternalOptions>('Workflows')
+const route = internalRoutes('Workflows')
 
 export const workflowRoutes = [
   route('POST', '/workflows/provision-and-activate', {
@@ -64,7 +63,7 @@ export const workflowRoutes = [
     idempotent: false,
     also: { body: eitherOf('simId', 'iccid'), needed: true },
     body: StartProvision,
-    response: startResponses,
+    response: START_RESPONSES,
     handle: async (request, { store, workflowClient, reply }) => {
       const { tenantId, body } = request
       const simId = await inTenant(store, tenantId, (tx) => simNamed(tx, body))
@@ -82,7 +81,7 @@ export const workflowRoutes = [
     problems: ['sim_not_found', 'cycle_not_found', 'sim_state_conflict'],
     idempotent: false,
     body: StartSuspend,
-    response: startResponses,
+    response: START_RESPONSES,
     handle: async (request, { store, workflowClient, reply }) => {
       const { tenantId, body } = request
       const start = await inTenant(onBehalfOf(store, request), tenantId, (tx) => takeSuspendStart(tx, body))
@@ -117,7 +116,7 @@ export const workflowRoutes = [
     problems: ['cycle_not_found', 'cycle_open'],
     idempotent: false,
     body: StartMonthEnd,
-    response: startResponses,
+    response: START_RESPONSES,
     handle: async (request, { store, workflowClient, workflowOptions, reply }) => {
       const { tenantId, body } = request
       const input = await inTenant(store, tenantId, (tx) => monthEndInput(tx, body, workflowOptions))
