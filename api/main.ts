@@ -25,10 +25,7 @@ export interface ApiConfig
   readonly requestLimit?: RequestLimit
   /** The dependencies that `/readyz` checks. */
   readonly dependencies: readonly Dependency[]
-  /**
-   * Resolves when load balancers have had time to see that this process ends. Until then requests are answered. Left
-   * out: none is in front of it.
-   */
+  /** Resolves when load balancers have seen that this process ends: until then it serves. Left out: there are none. */
   readonly untilUnused?: () => Promise<void>
   readonly logger?: FastifyBaseLogger
   readonly metrics?: Metrics
@@ -38,18 +35,11 @@ export interface RunningApi {
   /** Without a trailing slash. */
   readonly apiUrl: string
   readonly internalUrl: string
-  /**
-   * Fails `/readyz` and lets clients close their connections; after `untilUnused` takes no more, responds to the open
-   * requests, and resolves.
-   */
+  /** Fails `/readyz`; after `untilUnused` takes no more requests, responds to the open ones, and resolves. */
   readonly close: () => Promise<void>
 }
 
-/**
- * Listens on both ports; port 0 takes a free one.
- *
- * @throws Error if a port is not available; nothing is left listening
- */
+/** Listens on both ports; port 0 takes a free one. @throws Error if a port is not available; then on none */
 export async function startApi(config: ApiConfig): Promise<RunningApi> {
   const metrics = config.metrics ?? createMetrics()
   const ending = new AbortController()

@@ -103,11 +103,7 @@ function mostFrequent(text: string): string {
   return DELIMITERS.reduce((best, other) => (count(other) > count(best) ? other : best))
 }
 
-/**
- * Finds the delimiter of a file.
- *
- * @returns the delimiter, and the whole file from its beginning
- */
+/** Finds the delimiter. @returns it, and the whole file from its beginning */
 async function delimiterOf(
   parts: AsyncGenerator<Buffer>,
 ): Promise<{ readonly delimiter: string; readonly all: AsyncGenerator<Buffer> }> {

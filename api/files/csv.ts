@@ -44,17 +44,13 @@ export function columnsOf(schema: TSchema, leftOut: readonly string[] = [], pref
 
 export interface CsvOptions {
   readonly columns: readonly string[]
-  /**
-   * For a file that a spreadsheet program opens: adds a byte order mark, and writes identifiers of digits as
-   * `="8944…"`.
-   */
+  /** For a spreadsheet program: adds a byte order mark, writes identifiers of digits as `="8944…"`. Default: false. */
   readonly spreadsheet?: boolean
 }
 
 /**
- * The text of a CSV file of the items of all pages. Its first line names the columns.
- *
- * Neutralises text that begins like a formula. Writes a null or absent value as an empty cell.
+ * The text of a CSV file of the items of all pages, with a line of columns. Neutralises text that begins like a
+ * formula. Writes a null or absent value as an empty cell.
  */
 export async function* csvOf(
   pages: AsyncIterable<readonly object[]>,

@@ -1,6 +1,6 @@
 /**
- * Reading files takes turns. In each round of the event loop one file is read for a few milliseconds, however many arrive at
- * once. Between the rounds all other requests are answered.
+ * Reading files takes turns. In each round of the event loop one file is read for a few milliseconds; between the
+ * rounds, all other requests are answered.
  */
 
 /** Bytes read at once. The dearest take some 10 ms: rows of CSV of two bytes, each of which is a faulty record. */
@@ -25,11 +25,7 @@ function giveTurn(): void {
   if (waiting.length > 0) setImmediate(giveTurn)
 }
 
-/**
- * Cuts bytes into parts, each in its turn.
- *
- * @throws the signal's reason once it is aborted
- */
+/** Cuts bytes into parts, each in its turn. @throws the signal's reason once it is aborted */
 export async function* partsOf(bytes: Buffer, left: AbortSignal | undefined): AsyncGenerator<Buffer> {
   for (let from = 0; from < bytes.length; from += PART_BYTES) {
     await takeTurn()

@@ -71,10 +71,7 @@ export const BATCH_FILES = {
     takeFiles(app, { 'text/csv': async (parts) => ({ sims: await rowsOf(parts, BatchRow.properties) }) }),
 }
 
-/**
- * Columns of an exported list of SIMs: without activation codes, which are secrets; of the governing tariff only id, name and
- * type.
- */
+/** Columns of an exported list of SIMs: no activation codes (secrets); of the tariff only id, name and type. */
 export const SIM_COLUMNS: readonly string[] = [
   ...columnsOf(Sim, ['esimQrPayload', 'esimQrDataUrl', 'tariff']),
   'tariff.id',
@@ -108,11 +105,7 @@ function takeFiles(app: FastifyInstance, readers: Readonly<Record<string, Read>>
   }
 }
 
-/**
- * The records of a file.
- *
- * @throws ServiceError invalid_request if there are none, or more than any request takes: the rest is not read
- */
+/** The records of a file. @throws ServiceError invalid_request if there are none, or too many: the rest is not read */
 async function upToMost(batches: AsyncGenerator<readonly FileRecord[]>): Promise<FileRecord[]> {
   const records: FileRecord[] = []
   for await (const batch of batches) {

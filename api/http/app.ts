@@ -106,10 +106,7 @@ function boundArrival(app: FastifyInstance, ms: number): void {
   app.addHook('onRequestAbort', arrived)
 }
 
-/**
- * Ends the connection of a client that takes nothing of its response in this time. Once it has all of it, Node's own limit
- * for the next request holds.
- */
+/** Ends the connection of a client that takes nothing of its response in this time, until it has all of it. */
 function boundTaking(app: FastifyInstance, ms: number): void {
   app.addHook('onSend', async ({ raw: { socket } }) => {
     // An injected request has no socket.
@@ -143,9 +140,7 @@ function refuseSocket(error: Error & { code?: string }, socket: Socket): void {
   )
 }
 
-/**
- * Accepts JSON. An empty body, or JSON's white space alone, counts as no body; the schema says whether one is needed.
- */
+/** Accepts JSON. An empty body, or white space alone, counts as no body; the schema decides whether that is valid. */
 function acceptJson(app: FastifyInstance): void {
   app.removeContentTypeParser('application/json')
   app.addContentTypeParser<Buffer>('application/json', { parseAs: 'buffer' }, (_request, body, done) =>
@@ -154,11 +149,7 @@ function acceptJson(app: FastifyInstance): void {
   app.removeContentTypeParser('text/plain')
 }
 
-/**
- * Makes the paths of a scope take no body: absent, empty, `{}` or `null`, under any content type.
- *
- * Refuses any other body with `invalid_request`.
- */
+/** Makes the paths of a scope take no body: absent, empty, `{}` or `null`, of any type. Refuses others. */
 export function takeNoBody(app: FastifyInstance): void {
   app.addHook('onRoute', (route) => {
     route.config = { ...route.config, bodiless: true }
@@ -171,9 +162,8 @@ export function takeNoBody(app: FastifyInstance): void {
 }
 
 /**
- * Watches the paths registered after this call.
- *
- * @returns a function to call after the last path: it refuses the other methods of each path with 405 and `Allow`
+ * Watches the paths registered after this call. @returns a function to call after the last path: it refuses the other
+ * methods of each path with 405 and `Allow`
  */
 export function refuseOtherMethods(app: FastifyInstance): () => void {
   const known = new Map<string, Set<string>>()

@@ -1,6 +1,6 @@
 /**
- * Bodies of requests. Every body passes `checkBodies`, which knows what the path takes: content types, charset, coding. What is
- * read as one text passes `textOf`.
+ * Bodies of requests. `checkBodies` checks each by what its path takes: content types, charset, coding. Bodies read as
+ * one text pass `textOf`.
  */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { ServiceError } from '../../domain/errors.ts'
@@ -15,8 +15,7 @@ declare module 'fastify' {
 }
 
 /**
- * Refuses bodies that a path of this scope does not take, before they are read. What content types a path takes is what it
- * has parsers for.
+ * Refuses bodies that a path of this scope does not take, before they are read. A path takes types it has parsers for.
  *
  * @throws ServiceError unsupported_media_type
  */

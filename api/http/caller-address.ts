@@ -17,11 +17,7 @@ function addressIn(hop: string): string | undefined {
   return isIP(address) === 0 ? undefined : address.replace(/%.*/, '')
 }
 
-/**
- * For fastify's `trustProxy`: whether a hop's `X-Forwarded-For` is trusted.
- *
- * @param proxies networks of the proxies
- */
+/** For fastify's `trustProxy`: whether a hop's `X-Forwarded-For` is trusted. @param proxies their networks */
 export const trusts = (proxies: readonly IpNetwork[]) => (hop: string, distance: number) => {
   const address = addressIn(hop)
   return distance < MOST_PROXIES && address !== undefined && isWithin(proxies, address)

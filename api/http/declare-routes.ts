@@ -94,12 +94,7 @@ export const byId =
 
 const JSON_ONLY = ['application/json']
 
-/**
- * Declares the routes of a resource.
- *
- * @param tag their tag in the OpenAPI document
- * @param common settings of each of them
- */
+/** Declares the routes of a resource. @param tag in the OpenAPI document @param common settings of each of them */
 const declareRoutes =
   <Options extends RouteOptions>(tag: string, common: Settings = {}) =>
   <P extends TSchema, Q extends TSchema, B extends TSchema, R extends Readonly<Record<number, TSchema>>>(

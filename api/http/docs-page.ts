@@ -5,9 +5,7 @@ import fastify from 'fastify'
 import type { App } from './app.ts'
 import { once, serveFixed } from './fixed-answer.ts'
 
-/**
- * Serves a page at `/docs` that shows the description. The page loads nothing from other hosts, and sends them nothing.
- */
+/** Serves a page at `/docs` that shows the description. It loads nothing from other hosts, and sends them nothing. */
 export function useDocsPage(app: App): void {
   // The page is made once, with one nonce. Responses get their own nonce in its place.
   const written = nonce()

@@ -31,10 +31,7 @@ export function useEtags(app: FastifyInstance): void {
   })
 }
 
-/**
- * Sets the version of a response. Call it before you read the resource, so that the version is never newer than the
- * response.
- */
+/** Sets the version of a response. Call it before you read the resource: it must not be newer than the response. */
 export function answersVersion(reply: FastifyReply, version: number | undefined): void {
   reply.resourceVersion = version ?? null
 }
@@ -45,11 +42,7 @@ const tagsOf = (header: string): string[] => header.split(',').map((tag) => tag.
 export const namesTag = (header: string | undefined, etag: string): boolean =>
   header !== undefined && tagsOf(header).some((tag) => tag === '*' || tag.replace(/^W\//, '') === etag)
 
-/**
- * The versions that `If-Match` accepts. Weak tags name none (RFC 9110, section 13.1.1).
- *
- * @returns undefined without the header; `any` for `*`
- */
+/** The versions that `If-Match` accepts; undefined without it. Weak tags name none (RFC 9110, section 13.1.1). */
 export function versionsAsked(header: string | undefined): readonly number[] | 'any' | undefined {
   if (header === undefined) return undefined
   const tags = tagsOf(header)
@@ -61,8 +54,7 @@ export function versionsAsked(header: string | undefined): readonly number[] | '
 }
 
 /**
- * Locks a resource and compares its version with `If-Match`. If there is no such resource, the change itself reports
- * that.
+ * Locks a resource and compares its version with `If-Match`. The change itself reports a missing resource.
  *
  * @throws ServiceError precondition_failed
  */

@@ -29,10 +29,8 @@ export function once<T>(make: () => Promise<T>): () => Promise<T> {
 }
 
 /**
- * Makes a handler: 200 with the result of `make` in a coding that the caller accepts, or 304 if the caller has it already.
- *
- * @param type the content type
- * @param make makes the answer, when it is first asked for
+ * Makes a handler: 200 with the result of `make`, called once, in a coding that the caller accepts; or 304 if the caller
+ * has it already.
  */
 export function serveFixed(type: string, make: () => string | Promise<string>) {
   const plain = once(async () => {

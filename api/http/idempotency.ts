@@ -138,10 +138,7 @@ async function keptFor<T>(tx: TenantTx | PlatformTx, request: FastifyRequest, ke
   throw new ServiceError('idempotency_key_reused', 'This Idempotency-Key stood for another request: take a new one.')
 }
 
-/**
- * Refuses a malformed `Idempotency-Key` on every POST of a scope that takes one, even if this request makes no use of
- * it.
- */
+/** Refuses a malformed `Idempotency-Key` on every POST of a scope that takes one, even if it is not used. */
 export function useIdempotencyKeys(app: FastifyInstance): void {
   app.addHook('preValidation', async (request) => {
     if (request.method === 'POST' && request.routeOptions.config.idempotent !== false) keyOf(request)

@@ -1,7 +1,4 @@
-/**
- * Lists that can be walked by cursors. The answer to a page, and to a cursor, has a `Link` header (RFC 8288) whose `next`
- * leads on.
- */
+/** Lists to walk by cursors: the answer has a `Link` header (RFC 8288) whose `next` leads on. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { readCursor, type WalkedList } from '../../domain/cursor.ts'
 import { ServiceError } from '../../domain/errors.ts'

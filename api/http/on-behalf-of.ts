@@ -25,11 +25,7 @@ export function onBehalfOf(store: Store, request: FastifyRequest): Store {
   return { ...store, caller }
 }
 
-/**
- * The `Idempotency-Key` of a request; undefined without the header.
- *
- * @throws ServiceError invalid_request for a malformed key
- */
+/** The `Idempotency-Key` of a request, if any. @throws ServiceError invalid_request for a malformed key */
 export function keyOf(request: FastifyRequest): string | undefined {
   const header = request.headers['idempotency-key']
   if (header === undefined) return undefined

@@ -55,10 +55,7 @@ export function useProblems(app: FastifyInstance): void {
 /** Limits of the texts in a problem, in bytes of JSON: together less than 28 KB. */
 const MOST_BYTES = { detail: 2000, instance: 1000, place: 500, fieldDetail: 1000, errors: 24_000 } as const
 
-/**
- * Responds with a failure. The cause goes to the log, never to the caller. Every refusal passes here, so its texts are
- * shortened here, for the response and for the log.
- */
+/** Responds with a failure. Its cause goes to the log, never to the caller. Shortens its texts for both. */
 export function sendProblem(request: FastifyRequest, reply: FastifyReply, error: ServiceError): FastifyReply {
   const { status, title } = ERRORS[error.code]
   const errors = quotedErrors(error.errors)
@@ -149,10 +146,7 @@ function fromFastify(error: FastifyError): ServiceError | undefined {
 /** Most faults in one response. More is not useful. */
 const MOST_ERRORS = 100
 
-/**
- * The error for what a schema found wrong in a part of a request. It has the first hundred fields, and the number of
- * the rest.
- */
+/** The error for faults found by a schema in a part of a request: the first hundred fields, the number of the rest. */
 export function invalid(faults: readonly FastifySchemaValidationError[], part: string): ServiceError {
   // One line is enough for a choice: not why each of its alternatives did not fit.
   const plain = faults.some(({ keyword }) => keyword === 'anyOf')

@@ -29,11 +29,7 @@ const MINUTE_MS = 60_000
 const MOST_COUNTS = 10_000
 const NO_HEADERS = { 'x-ratelimit-limit': false, 'x-ratelimit-remaining': false, 'x-ratelimit-reset': false }
 
-/**
- * Limits the requests to the paths of a scope. Call after `useKeys`: it counts by key.
- *
- * Refuses with `rate_limited` beyond the limit.
- */
+/** Limits the requests to the paths of a scope with `rate_limited`. Call after `useKeys`: it counts by key. */
 export async function useRateLimit(app: FastifyInstance, { perMinute, redis }: RequestLimit): Promise<void> {
   if (perMinute === 0) return
   await app.register(rateLimit, {
@@ -54,10 +50,8 @@ export async function useRateLimit(app: FastifyInstance, { perMinute, redis }: R
 }
 
 /**
- * Limits the requests to an application's paths without a key, before any other work. Paths for monitors are not counted.
- * Processes do not add up their counts.
- *
- * Refuses with `rate_limited` beyond the limit.
+ * Limits the requests to paths without a key with `rate_limited`, before any other work. Paths for monitors are not
+ * counted. Processes do not add up their counts.
  */
 export async function useAnonymousLimit(
   app: FastifyInstance,

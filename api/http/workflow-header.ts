@@ -1,7 +1,6 @@
 /**
- * The header `Simherd-Workflow` names the workflow that sends a request. It holds the workflow's id, percent-encoded if
- * it is not ASCII. Activities send it with every request. It is accepted with operator keys only, which the workers
- * have.
+ * The header `Simherd-Workflow` names the workflow that sends a request: its id, percent-encoded if not ASCII.
+ * Activities send it with every request. It is accepted with operator keys only, which the workers have.
  */
 import type { FastifyInstance } from 'fastify'
 import { ServiceError } from '../../domain/errors.ts'
@@ -16,10 +15,8 @@ declare module 'fastify' {
 }
 
 /**
- * Reads the header on every path of a scope. Call after `useKeys`: it depends on the kind of key.
- *
- * Refuses with `forbidden` for a tenant's key, and with `invalid_request` for what is no workflow of the request's
- * tenant.
+ * Reads the header on every path of a scope. Call after `useKeys`: it depends on the kind of key. Refuses a tenant's
+ * key with `forbidden`, and other ids than of the tenant's workflows with `invalid_request`.
  */
 export function useWorkflowHeader(app: FastifyInstance): void {
   app.decorateRequest('workflowId', null)

@@ -1,6 +1,4 @@
-/**
- * Every list as a CSV file: the columns of the public objects, the filters of the public lists, all pages in one file.
- */
+/** Every list as a CSV file: the columns of the public objects, the filters of the public lists, all pages in one. */
 import { Type } from 'typebox'
 import { WatchdogLogEntry, WatchdogLogQuery } from '../../domain/alerts/log-entry.ts'
 import { Event, EventQuery } from '../../domain/event.ts'

@@ -137,10 +137,7 @@ function credential(request: FastifyRequest): string | undefined {
   return bearer ?? (typeof alias === 'string' ? alias : undefined)
 }
 
-/**
- * The error for a missing or wrong `X-Tenant-Id`. The platform has to be named, so that a forgotten header never
- * changes something for all tenants.
- */
+/** The error for a missing or wrong `X-Tenant-Id`. A forgotten header never changes something for all tenants. */
 function mustName(got: string | undefined, needed: 'required' | 'or-platform'): ServiceError {
   const expected =
     needed === 'required' ? 'the id of a tenant' : `the id of a tenant, or ${PLATFORM} for the platform itself`

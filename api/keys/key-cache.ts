@@ -1,5 +1,5 @@
 /**
- * Keys and tenants by id, so that most requests are identified without the database.
+ * Keys and tenants by id, to identify most requests without the database.
  *
  * Secret, revocation and expiry are checked on each use (auth.ts). A change of a key or a tenant reaches every process
  * as a notification. While a process does not listen, it asks the database each time.

@@ -9,8 +9,7 @@ const MOST_ADDRESSES = 10_000
 
 export interface Refusals {
   /**
-   * Counts a refusal. A request counts before its key is looked for: many that come at once cost no more than many that
-   * come in turn.
+   * Counts a refusal, before its key is looked for: many that come at once cost no more than many that come in turn.
    *
    * @returns a function that takes it back, for a key that works
    */
@@ -19,12 +18,7 @@ export interface Refusals {
   readonly waitSeconds: (address: string) => number
 }
 
-/**
- * Counts refusals by address.
- *
- * @param perMinute refusals an address may meet in a minute; 0: no limit
- * @param clock epoch milliseconds
- */
+/** Counts refusals by address. @param perMinute refusals an address may meet in a minute; 0: no limit */
 export function countRefusals(perMinute: number, clock: () => number): Refusals {
   const counts = new Map<string, { readonly until: number; refused: number }>()
   const running = (address: string) => {

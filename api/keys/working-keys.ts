@@ -1,14 +1,12 @@
-/**
- * Knows which keys work, without a database query for each. For callers who share an address with a flood of bad keys.
- */
+/** Knows which keys work, without a query for each. For callers who share an address with a flood of bad keys. */
 import { timingSafeEqual } from 'node:crypto'
 import { hashSecret } from '../../service/tenants/create-key.ts'
 import { workingKeys } from '../../service/tenants/rows/keys.ts'
 import { inPlatform, type Store } from '../../store/tenancy.ts'
 
 /**
- * A new key works behind such an address after this time, in milliseconds. A flood causes no more frequent reads. A
- * read is of all keys: with a read for each key, a flood would leave none to a new one.
+ * A new key works behind such an address after this time, in milliseconds. A flood causes no more frequent reads: each
+ * is of all keys.
  */
 export const READ_AGAIN_MS = 1000
 

@@ -1,7 +1,4 @@
-/**
- * Makes examples from schemas. Takes a schema's own first example, or builds one from its parts, with text chosen by
- * name.
- */
+/** Makes examples from schemas: a schema's first example, or one built from its parts, with text chosen by name. */
 import { WORDS } from './example-words.ts'
 import { isObject, type Json, type JsonObject } from './json.ts'
 
@@ -14,10 +11,8 @@ const OF_FORMAT: Readonly<Record<string, string>> = {
 }
 
 /**
- * Makes an example that fits a schema.
- *
- * @param name name of the field or parameter
- * @returns undefined if the schema, or a required part of it, says too little
+ * Makes an example that fits a schema. @param name of the field or parameter @returns undefined if a required part of
+ * the schema says too little
  */
 export function exampleOf(schema: Json | undefined, name = ''): Json | undefined {
   if (!isObject(schema)) return undefined

@@ -15,9 +15,7 @@ export interface LinkPlace {
   readonly operation: JsonObject
 }
 
-/**
- * The operations on one item of a collection. For `/api/pools`: those of `/api/pools/{id}` and of the paths below it.
- */
+/** The operations on one item of a collection. For `/api/pools`: those of `/api/pools/{id}` and of paths below it. */
 function itemsOf(paths: JsonObject, collection: string): Item[] {
   return Object.entries(paths).flatMap(([path, item]) => {
     const parameter = path.startsWith(`${collection}/`)
@@ -32,10 +30,7 @@ function itemsOf(paths: JsonObject, collection: string): Item[] {
   })
 }
 
-/**
- * The operations on the item that the response to a change names. They belong to the path's own collection, or to the
- * nearest one above it.
- */
+/** The operations on the item in the response to a change: of the path's collection, or the nearest one above. */
 function nearestItems(paths: JsonObject, path: string): Item[] {
   for (let collection = path; collection.includes('/'); collection = collection.slice(0, collection.lastIndexOf('/'))) {
     const items = itemsOf(paths, collection)

@@ -17,10 +17,7 @@ declare module 'fastify' {
     bodiless?: boolean
     /** The JSON body of a route that reads it as a stream, so that no schema validates it. */
     streamed?: TSchema
-    /**
-     * What the route checks beyond its schemas, and refuses in its own words. JSON Schema that the document adds to the
-     * body's schema, or to a parameter's, by its name.
-     */
+    /** Checks of the route beyond its schemas: JSON Schema that the document adds to the body's or a parameter's. */
     also?: {
       readonly body?: JsonObject
       /** The body is required, though each of its fields is optional. */

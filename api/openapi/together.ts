@@ -1,7 +1,4 @@
-/**
- * JSON Schema for fields of a body that depend on each other. It is for the document only: operations refuse such
- * bodies in words of their own.
- */
+/** JSON Schema for fields of a body that depend on each other. Only for the document: operations check them too. */
 import type { Json, JsonObject } from './json.ts'
 
 /** A field that is present. Null counts as left out. */
@@ -16,9 +13,7 @@ const is = (name: string, value: Json): JsonObject => given(name, { const: value
 
 const WORDS = ['if', 'then', 'else']
 
-/**
- * Builds `if`, `then` and `else` of JSON Schema. Generators of types do not know them, so generated types stay simple.
- */
+/** `if`, `then` and `else` of JSON Schema. Generators of types do not know them, so generated types stay simple. */
 const when = (...parts: readonly [so: JsonObject, yes: JsonObject, no: JsonObject]): JsonObject =>
   Object.fromEntries(parts.map((part, i) => [WORDS[i], part]))
 

@@ -27,11 +27,7 @@ const commonOf = async (tx: TenantTx, body: InternalSimRequest) => ({
   effectiveAt: body.effectiveAt == null ? null : await boundaryNamed(tx, body.effectiveAt),
 })
 
-/**
- * The cause in the body.
- *
- * @throws ServiceError invalid_request if a workflow sends the request: the workflow itself is the cause
- */
+/** The cause in the body. @throws ServiceError invalid_request if a workflow sends the request: it is the cause */
 function causeGiven({ caller }: TenantTx, cause: Cause): Cause {
   if (caller === null || caller.workflowId === null) return cause
   const detail = `is left out where a workflow asks: Simherd-Workflow names ${caller.workflowId}`

@@ -33,9 +33,7 @@ const UsageResponse = strictObject({
   ),
 })
 
-/**
- * Schema for the document. A bad record is rejected by itself, without the rest, so any value is allowed in its place.
- */
+/** Schema for the document. It allows any value in place of a record: a bad record is rejected without the rest. */
 const USAGE = Type.Object({
   records: Type.Array(Type.Union([UsageRecord, Type.Unsafe<unknown>({ description: 'Other values are rejected' })]), {
     description: 'Any number of records, checked one by one',
