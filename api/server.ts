@@ -29,7 +29,6 @@ import { scheduleRoutes } from './internal/month-end/schedules.ts'
 import { statementRoutes } from './internal/month-end/statements.ts'
 import { internalOrderRoutes } from './internal/orders/orders.ts'
 import { explainRoutes } from './internal/rules/explain.ts'
-import { ruleFileRoutes } from './internal/rules/rule-files.ts'
 import { ruleVersionRoutes } from './internal/rules/rule-versions.ts'
 import { ruleRoutes } from './internal/rules/rules.ts'
 import { internalSimRoutes } from './internal/sims/sims.ts'
@@ -91,7 +90,6 @@ const INTERNAL: readonly Route<InternalOptions>[][] = [
   webhookRoutes,
   ruleRoutes,
   ruleVersionRoutes,
-  ruleFileRoutes,
   explainRoutes,
   backtestRoutes,
   exportRoutes,

@@ -12,11 +12,12 @@ export const EventParams = Type.Object({ id: Id('Event id') })
 export const OrderParams = Type.Object({ orderId: Id('Order id') })
 export const UsageDeliveryParams = Type.Object({ id: Id('Delivery id') })
 export const TariffParams = Type.Object({ id: Id('Tariff id') })
-/** Not checked as a UUID here: other text names no ticket, so the response is 404. */
-export const TicketParams = Type.Object({ id: Text('Ticket id (UUID)', '0192f4c1-7d3a-7b52-9c55-2f6f1d0c8a11') })
-/** Not checked as a UUID here, like a ticket id. */
-export const BulkParams = Type.Object({ id: Text('Id of the bulk run (UUID)', '0192f4c1-7d3a-7b52-9c55-2f6f1d0c8a11') })
-export const BatchParams = Type.Object({ id: Text('Id of the batch (UUID)', '0192f4c1-7d3a-7b52-9c55-2f6f1d0c8a11') })
+/** Not checked as UUIDs here: other text names nothing, so the response is 404. */
+const uuidParams = (description: string) =>
+  Type.Object({ id: Text(description, '0192f4c1-7d3a-7b52-9c55-2f6f1d0c8a11') })
+export const TicketParams = uuidParams('Ticket id (UUID)')
+export const BulkParams = uuidParams('Id of the bulk run (UUID)')
+export const BatchParams = uuidParams('Id of the batch (UUID)')
 export const KeyParams = Type.Object({ id: Text('Key id', '6a34354728b4') })
 export const CycleParams = Type.Object({ key: Type.String({ maxLength: 32, description: 'Key of the cycle' }) })
 export const WorkflowParams = Type.Object({
@@ -25,20 +26,11 @@ export const WorkflowParams = Type.Object({
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
-/** @throws ServiceError with this code and text if a path segment is no UUID. @returns the id, in lower case */
-function uuidOf(segment: string, code: ErrorCode, detail: string): string {
+/** Reads a path segment as a UUID, in lower case. @throws ServiceError with this code for other text */
+const uuidReader = (code: ErrorCode, noun: string, whose: string) => (segment: string) => {
   if (UUID.test(segment)) return segment.toLowerCase()
-  throw new ServiceError(code, detail)
+  throw new ServiceError(code, `There is no ${noun} ${segment}: ${whose} ids are UUIDs.`)
 }
-
-/** @throws ServiceError ticket_not_found if the segment is no UUID */
-export const ticketIdOf = (segment: string): string =>
-  uuidOf(segment, 'ticket_not_found', `There is no ticket ${segment}: ticket ids are UUIDs.`)
-
-/** @throws ServiceError bulk_not_found if the segment is no UUID */
-export const bulkIdOf = (segment: string): string =>
-  uuidOf(segment, 'bulk_not_found', `There is no bulk run ${segment}: their ids are UUIDs.`)
-
-/** @throws ServiceError batch_not_found if the segment is no UUID */
-export const batchIdOf = (segment: string): string =>
-  uuidOf(segment, 'batch_not_found', `There is no batch ${segment}: their ids are UUIDs.`)
+export const ticketIdOf = uuidReader('ticket_not_found', 'ticket', 'ticket')
+export const bulkIdOf = uuidReader('bulk_not_found', 'bulk run', 'their')
+export const batchIdOf = uuidReader('batch_not_found', 'batch', 'their')

@@ -70,7 +70,10 @@ export const exportRoutes = [
     query: Type.Object({ ...Type.Omit(EventQuery, PAGE).properties, ...csvQuery }),
     ...csv,
     handle: ({ tenantId, query: { spreadsheet = false, ...filter } }, { store, reply }) =>
-      sendCsv(reply, 'events', listEvents(readOnly(store), tenantId, filter), { columns: columnsOf(Event), spreadsheet }),
+      sendCsv(reply, 'events', listEvents(readOnly(store), tenantId, filter), {
+        columns: columnsOf(Event),
+        spreadsheet,
+      }),
   }),
   route('GET', '/exports/watchdog-logs.csv', {
     operationId: 'exportWatchdogLogs',

@@ -110,8 +110,8 @@ export function rememberKeys(store: Store, options: CacheOptions): KeyCache & Pi
   }
 }
 
-/** Keeps a value among the `most` that are known. */
-function remember<T>(known: Map<string, T>, id: string, value: T, most: number): void {
+/** Keeps a value among the `most` that are known: the one known longest is forgotten. */
+export function remember<T>(known: Map<string, T>, id: string, value: T, most: number): void {
   known.delete(id)
   for (const oldest of known.keys()) {
     if (known.size < most) break

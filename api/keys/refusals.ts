@@ -2,6 +2,7 @@
  * Counts refused keys by address, in memory. Beyond the limit for a minute, requests from an address are refused
  * without a database query, unless their key works.
  */
+import { remember } from './key-cache.ts'
 
 const MINUTE_MS = 60_000
 /** Addresses whose counts a process keeps. Beyond that, the count that began first is forgotten. */
@@ -28,12 +29,8 @@ export function countRefusals(perMinute: number, clock: () => number): Refusals 
     return undefined
   }
   const begin = (address: string) => {
-    for (const oldest of counts.keys()) {
-      if (counts.size < MOST_ADDRESSES) break
-      counts.delete(oldest)
-    }
     const count = { until: clock() + MINUTE_MS, refused: 0 }
-    counts.set(address, count)
+    remember(counts, address, count, MOST_ADDRESSES)
     return count
   }
   return {

@@ -1,6 +1,73 @@
 /** Makes examples from schemas: a schema's first example, or one built from its parts, with text chosen by name. */
-import { WORDS } from './example-words.ts'
 import { isObject, type Json, type JsonObject } from './json.ts'
+
+/** Example texts by name of field or parameter. A name means the same wherever it appears. */
+const WORDS: Readonly<Record<string, string>> = {
+  // SIMs and their identifiers
+  iccid: '8999900000000000017',
+  iccids: '8999900000000000017',
+  idOrIccid: '8999900000000000017',
+  imsi: '001010000000017',
+  msisdn: '+999500000017',
+  imei: '004999010640000',
+  tag: 'meter 17',
+  message: 'reboot',
+  poolName: 'Household meters',
+  // Orders
+  trackingNumber: 'MM123456785',
+  shippingCarrier: 'Meadow Post',
+  shippingCompany: 'Meadow Metering Ltd',
+  shippingLine1: '17 Mill Lane',
+  shippingLine2: 'Unit 4',
+  shippingCity: 'Ashford',
+  shippingCountry: 'United Kingdom',
+  shippingPostcode: 'TN23 1PP',
+  shippingExtraInfo: 'Ring at the gate.',
+  paymentInvoiceId: 'in_2026_0117',
+  paymentReceiptUrl: 'https://pay.example/receipts/2026-0117',
+  failureReason: 'The card profile is not made any more.',
+  reason: 'The card profile is not made any more.',
+  // Cycles, rules and workflows
+  key: '2026-11',
+  cycle: '2026-11',
+  rule: 'sim-overage',
+  file: 'sim/sim-overage.json',
+  ruleFile: 'sim/sim-overage.json',
+  text: '{ "name": "sim-overage" }',
+  author: 'operations@meadow.example',
+  grace: 'PT4H',
+  workflowId: 'suspend-on-overage:tf622080bc0a0:1:2026-11',
+  runId: '0192f4c1-9a11-7c0e-8e44-51d2b8d4c0b2',
+  type: 'suspend-on-overage',
+  scheduleId: 'month-end-timer:tf622080bc0a0',
+  note: 'paused by the internal interface',
+  // Usage
+  recordId: 'cdr-20261120-000017',
+  at: '2026-11-20T11:58:07Z',
+  // Mail, keys and the audit trail
+  recipient: 'billing@meadow.example',
+  subject: 'Pool Household meters at 80 %',
+  response: '250 2.0.0 Ok',
+  keys: 'pool-usage-warning:pool:1:2026-11 firing',
+  keyId: '6a34354728b4',
+  subjectId: '1',
+  requestId: '5c2f0b1e-0d0f-4c53-9d0e-3d1b6c6d9a10',
+  action: 'updatePool',
+  ticketId: '0192f4c1-7d3a-7b52-9c55-2f6f1d0c8a11',
+  // Failures and states in words
+  code: 'sim_not_found',
+  failureCode: 'carrier_unavailable',
+  failureText: 'the carrier cannot do it just now',
+  failureDetail: 'The carrier could not do it now (503): maintenance: until noon',
+  detail: 'There is no SIM 99.',
+  step: 'activate',
+  activityId: '7',
+  level: 'Warning',
+  field: 'iccid',
+  status: 'Pending',
+  name: 'postgresql',
+  search: 'meter',
+}
 
 /** Examples by format, for a field without its own. */
 const OF_FORMAT: Readonly<Record<string, string>> = {

@@ -1,5 +1,10 @@
 import { Type } from 'typebox'
-import { ActionRequest, PoolEnforcement, SimEnforcement, SuspensionChange } from '../../../domain/enforcement/enforcement.ts'
+import {
+  ActionRequest,
+  PoolEnforcement,
+  SimEnforcement,
+  SuspensionChange,
+} from '../../../domain/enforcement/enforcement.ts'
 import { IdResponse, strictObject } from '../../../domain/schema.ts'
 import { ArmedQuery, ArmedSims } from '../../../domain/workflows/workflow.ts'
 import { armedSims } from '../../../service/enforcement/arm-sims.ts'

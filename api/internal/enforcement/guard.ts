@@ -37,7 +37,6 @@ export const guardRoutes = [
     summary: 'Switch enforcement off or on, or change the limits of the guard',
     description:
       'Switched off, every run stops: suspended SIMs stay suspended until the renewal of their cycle. Omitted fields stay unchanged.',
-    problems: ['tenant_not_found'],
     body: EnforcementChange,
     response: { 200: EnforcementSettings },
     change: (tx, { body }) => changeEnforcement(tx, body),

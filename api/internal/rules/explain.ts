@@ -9,7 +9,7 @@ import { internalRoutes } from '../../http/declare-routes.ts'
 
 const route = internalRoutes('Rules')
 
-/** Effects of the rules in force: why they fired or did not, their coverage of an estate, and the log of rules in shadow. */
+/** Effects of rules: why they fired or did not, their coverage of an estate, and the log of rules in shadow. */
 export const explainRoutes = [
   route('GET', '/rules/explain', {
     operationId: 'explainRules',

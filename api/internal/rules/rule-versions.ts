@@ -1,10 +1,14 @@
+import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { PageQuery, pageOf } from '../../../domain/page.ts'
 import { ChangedRules, changeFields, expectField, RuleChange, RuleVersion } from '../../../domain/rules/rule-change.ts'
 import { Instant, nullable, strictObject } from '../../../domain/schema.ts'
+import { BOUNDS } from '../../../rules/rule-file.ts'
+import { changeRuleFile } from '../../../service/rules/change-rule-file.ts'
 import { pageOfRuleHistory } from '../../../service/rules/rows/rule-history.ts'
 import { activateRuleVersion, pushRules, readVersion, rollBackRules } from '../../../service/rules/rule-versions.ts'
 import { internalRoutes } from '../../http/declare-routes.ts'
+import { versionsAsked } from '../../http/etag.ts'
 import { onBehalfOf } from '../../http/on-behalf-of.ts'
 import { RULES_BYTES, setFields } from './rules.ts'
 
@@ -22,9 +26,25 @@ const Version = strictObject({
   ),
 })
 const OneVersion = Type.Object({ version: RuleVersion })
+const OneFile = Type.Object({
+  file: Type.String({
+    minLength: 1,
+    maxLength: 300,
+    description: 'Path below the rules folder, with slashes as %2F',
+    examples: ['sim/sim-overage.json'],
+  }),
+})
+
+const asSeen = (request: FastifyRequest): readonly number[] | undefined => {
+  const asked = versionsAsked(request.headers['if-match'])
+  return asked === 'any' ? undefined : asked
+}
 
 const route = internalRoutes('Rules', { tenant: 'none' })
+/** One file of the set in force. `If-Match` is about the version of the set: the ETag of `GET /internal/rules`. */
+const fileRoute = internalRoutes('Rules', { tenant: 'none', versioned: true })
 
+/** Versions of the rule set, and changes of single files. */
 export const ruleVersionRoutes = [
   route('GET', '/rules/versions', {
     operationId: 'listRuleVersions',
@@ -80,5 +100,34 @@ export const ruleVersionRoutes = [
     body: strictObject({ ...changeFields, ...expectField, to: Type.Optional(RuleVersion) }),
     response: { 200: ChangedRules },
     changePlatform: (tx, { body: { to, ...by } }) => rollBackRules(tx, to, by),
+  }),
+  fileRoute('PUT', '/rules/files/:file', {
+    operationId: 'putRuleFile',
+    summary: 'Replace or add one file of the rule set in force',
+    description: 'Checked as a whole with the other files; on any fault the previous set stays in force.',
+    problems: ['rules_rejected', 'rules_moved'],
+    params: OneFile,
+    body: strictObject({
+      text: Type.String({ maxLength: BOUNDS.fileChars, description: 'Text of the file' }),
+      ...changeFields,
+    }),
+    response: { 200: ChangedRules },
+    handle: (request, { store }) =>
+      changeRuleFile(onBehalfOf(store, request), { ...request.params, ...request.body, asSeen: asSeen(request) }),
+  }),
+  fileRoute('DELETE', '/rules/files/:file', {
+    operationId: 'removeRuleFile',
+    summary: 'Remove one file from the rule set in force',
+    problems: ['rule_file_not_found', 'rules_rejected', 'rules_moved'],
+    params: OneFile,
+    query: Type.Object(changeFields),
+    response: { 200: ChangedRules },
+    handle: (request, { store }) =>
+      changeRuleFile(onBehalfOf(store, request), {
+        ...request.params,
+        ...request.query,
+        text: null,
+        asSeen: asSeen(request),
+      }),
   }),
 ]

@@ -24,7 +24,6 @@ export const internalTenantRoutes = [
   noticeRoute('GET', '/tenant/notices', {
     operationId: 'readNotices',
     summary: "The tenant's notification settings",
-    problems: ['tenant_not_found'],
     response: { 200: NoticeSettings },
     resource: () => ({ kind: 'tenant' }),
     read: async (tx) => mustBeFound(await readNoticeSettings(tx), 'tenant_not_found', `tenant ${tx.tenantId}`),
@@ -33,7 +32,6 @@ export const internalTenantRoutes = [
     operationId: 'changeNotices',
     summary: "Replace the tenant's notification settings",
     description: 'Time zone of mails, interval of the usage feed, and time before a Critical alert is escalated.',
-    problems: ['tenant_not_found'],
     body: NoticeSettings,
     response: { 200: NoticeSettings },
     resource: () => ({ kind: 'tenant' }),

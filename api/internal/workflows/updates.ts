@@ -84,10 +84,14 @@ export const workflowUpdateRoutes = [
       const body: UpdateArgs = Object(request.body)
       mustBeOwn(workflowId, tenantId)
       mustFit(request, updateNamed(workflowId, name))
-      return idempotentElsewhere(store, { request, reply }, {
-        before: (tx) => noteAsked(tx, workflowId, { update: name, ...body }),
-        ask: (key) => workflowClient.update(workflowId, name, body, key),
-      })
+      return idempotentElsewhere(
+        store,
+        { request, reply },
+        {
+          before: (tx) => noteAsked(tx, workflowId, { update: name, ...body }),
+          ask: (key) => workflowClient.update(workflowId, name, body, key),
+        },
+      )
     },
   }),
   route('GET', '/workflows/:workflowId/pending', {
@@ -117,19 +121,23 @@ export const workflowUpdateRoutes = [
       const { tenantId } = request
       const { workflowId } = request.params
       const last = await workflowClient.look(workflowId, tenantId)
-      return idempotentElsewhere(store, { request, reply }, {
-        before: async (tx, key) => {
-          // A repeated request whose response was not kept. The workflow is already started, and the audit trail has it.
-          if (last.startId === key) return
-          retryOf(last)
-          await noteAsked(tx, workflowId, { retry: true, after: last.runId })
-          await releaseRun(tx, workflowId)
+      return idempotentElsewhere(
+        store,
+        { request, reply },
+        {
+          before: async (tx, key) => {
+            // A repeated request whose response was not kept. The workflow is already started, and the audit trail has it.
+            if (last.startId === key) return
+            retryOf(last)
+            await noteAsked(tx, workflowId, { retry: true, after: last.runId })
+            await releaseRun(tx, workflowId)
+          },
+          ask: async (key) => {
+            const { runId, status } = last.startId === key ? last : await workflowClient.startAgain(retryOf(last), key)
+            return { workflowId, runId, status }
+          },
         },
-        ask: async (key) => {
-          const { runId, status } = last.startId === key ? last : await workflowClient.startAgain(retryOf(last), key)
-          return { workflowId, runId, status }
-        },
-      })
+      )
     },
   }),
 ]

@@ -181,13 +181,17 @@ export const workflowRoutes = [
     handle: async (request, { store, workflowClient, reply }) => {
       const { workflowId } = request.params
       mustBeOwn(workflowId, request.tenantId)
-      return idempotentElsewhere(store, { request, reply }, {
-        before: (tx) => noteAsked(tx, workflowId, { cancel: true }),
-        ask: async () => {
-          await workflowClient.cancel(workflowId)
-          return {}
+      return idempotentElsewhere(
+        store,
+        { request, reply },
+        {
+          before: (tx) => noteAsked(tx, workflowId, { cancel: true }),
+          ask: async () => {
+            await workflowClient.cancel(workflowId)
+            return {}
+          },
         },
-      })
+      )
     },
   }),
 ]
