@@ -14,7 +14,7 @@ const KINDS = ['billing', 'copy', 'escalation'] as const
 export type AddressKind = (typeof KINDS)[number]
 
 const email = Email('E-mail address')
-const level = codeSchema(LogLevel, 'For copies: lowest level of mails; null: all')
+const level = codeSchema(LogLevel, 'Lowest level of copied mails, null for all')
 const rules = Text(
   'For copies: only mails about rules with a matching name; * stands for any characters; null: all',
   'sim-*',

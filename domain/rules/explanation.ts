@@ -54,7 +54,7 @@ const Move = strictObject({
   to: Value('Sufficient value; null: any other value'),
   direction: oneOf(['rises', 'falls', 'becomes'], 'Direction'),
   by: nullable(Type.Number({ description: 'Distance in the unit of the fact; null: not a number' })),
-  isBeyond: Type.Boolean({ description: 'Whether the value must exceed `to`' }),
+  isBeyond: Type.Boolean({ description: 'Whether the value must go beyond `to`' }),
 })
 
 const Nearest = strictObject(
@@ -63,7 +63,7 @@ const Nearest = strictObject(
     at: nullable(Instant('Time of the change if only time passes')),
     words: Words('In words'),
   },
-  { description: 'The smallest change that makes the rule hold, or end, with the other facts unchanged' },
+  { description: 'A change that makes the rule hold, or end, with the other facts unchanged' },
 )
 
 const DECISIONS = [
@@ -157,7 +157,7 @@ const ExplainedRule = strictObject({
   isAttached: Type.Boolean({ description: 'Whether the rule is attached to the subject' }),
   misfits: Type.Array(Misfit, { description: 'Reasons why it is not attached; empty if attached' }),
   stage: nullable(Type.String({ description: 'Stage of the rule; null: unknown' })),
-  mode: nullable(codeSchema(WatchdogMode, 'Watchdog mode in effect; null: the tenant, or unknown')),
+  mode: nullable(codeSchema(WatchdogMode, 'Watchdog mode in effect, null for the tenant or if unknown')),
   isMet: nullable(Type.Boolean({ description: 'Whether its conditions are met; null: not decided' })),
   leaves: Type.Array(Comparison, { description: 'The comparisons of its conditions, in the order of the file' }),
   isClear: nullable(Type.Boolean({ description: 'Whether its clear conditions are met; null: it has none' })),

@@ -10,7 +10,7 @@ const amount = (maximum: number, description: string) => optional(Type.Integer({
 /** A SIM to import, in its state at the carrier. Left out: Unprovisioned, without pool, tariff and usage. */
 export const ImportedSim = strictObject({
   ...NewSim.properties,
-  status: optional(codeSchema(SimStatus, 'SIM status; default: Unprovisioned')),
+  status: optional(codeSchema(SimStatus, 'SIM status, by default Unprovisioned')),
   poolId: optional(Id('Pool of a provisioned SIM')),
   tariffId: optional(Id('Own tariff of a provisioned SIM')),
   activatedAt: optional(

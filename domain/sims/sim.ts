@@ -53,7 +53,7 @@ export const Sim = objectWithExample(
     pendingPoolId: nullable(Id('Queued pool change')),
     pendingTariffId: nullable(Id('Queued tariff change')),
     pendingUnassign: Type.Boolean({ description: 'Whether the SIM is queued to be unassigned' }),
-    watchdogMode: codeSchema(WatchdogMode, 'Watchdog mode in effect: the SIM’s own, else its pool’s'),
+    watchdogMode: codeSchema(WatchdogMode, 'Watchdog mode in effect (the SIM’s own, else its pool’s)'),
     isWatchdogExempt: Exempt,
     warningThresholdPct: nullable(ThresholdPct),
     enableBurnRateAlerts: nullable(BurnRate),
@@ -109,7 +109,7 @@ export const SimSummary = objectWithExample(
     tag: Type.String({ description: 'User-defined label' }),
     status: codeSchema(SimStatus, 'SIM status'),
     ...usage,
-    watchdogMode: codeSchema(WatchdogMode, 'Watchdog mode in effect: the SIM’s own, else its pool’s'),
+    watchdogMode: codeSchema(WatchdogMode, 'Watchdog mode in effect (the SIM’s own, else its pool’s)'),
     isWatchdogExempt: Exempt,
     warningThresholdPct: nullable(ThresholdPct),
     enableBurnRateAlerts: nullable(BurnRate),
@@ -160,7 +160,7 @@ export function lookupOf(segment: string): SimLookup | undefined {
 }
 
 const ownSettings = {
-  watchdogMode: optional(codeSchema(WatchdogMode, 'Own watchdog mode; null: the pool’s')),
+  watchdogMode: optional(codeSchema(WatchdogMode, 'Own watchdog mode, null for the pool’s')),
   warningThresholdPct: optional(ThresholdPct),
   enableBurnRateAlerts: optional(BurnRate),
 }
@@ -173,7 +173,7 @@ export const NewSim = strictObject({
   imei: optional(
     Type.String({ pattern: '^(\\d{14,16})?$', description: 'IMEI of the device it is in, 14 to 16 digits' }),
   ),
-  type: optional(codeSchema(SimType, 'SIM type; left out: physical')),
+  type: optional(codeSchema(SimType, 'SIM type, by default physical')),
   esimQrPayload: optional(
     Type.String({ pattern: ACTIVATION_CODE.source, maxLength: MOST_CODE, description: 'eSIM activation payload' }),
   ),

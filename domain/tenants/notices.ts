@@ -31,7 +31,7 @@ export const NoticeSettings = objectWithExample(
         'PT30M',
       ),
     ),
-    mailsFrom: codeSchema(LogLevel, 'Lowest level of mailed alerts. Summaries of billing cycles are always mailed'),
+    mailsFrom: codeSchema(LogLevel, 'Summaries of billing cycles are always mailed. Lowest level of mailed alerts'),
   },
   { timeZone: 'Europe/Berlin', feedEvery: 'P1D', escalateAfter: 'PT30M', mailsFrom: 0 },
 )

@@ -16,7 +16,7 @@ const Nothing = strictObject({})
 
 const KeepSuspended = strictObject({
   until: optional(
-    Until('manual (left out: this): stays beyond the renewal, until a person acts; renewal: takes that back'),
+    Until('manual (default): suspended beyond the renewal, until a person acts; renewal: reverts this'),
   ),
 })
 
