@@ -17,45 +17,29 @@ const count = (description: string, example: number): JsonObject => ({
   schema: { type: 'integer', minimum: 0 },
   example,
 })
-const parameter = (name: string, { example = null, ...content }: JsonObject): JsonObject => ({
-  in: 'header',
-  name,
-  required: false,
-  ...content,
-  examples: sparedExample(example),
-})
+const parameter = (name: string, description: string, example: string, more: JsonObject = {}) => {
+  const schema = { type: 'string', ...more }
+  return { [name]: { in: 'header', name, required: false, description, schema, examples: sparedExample(example) } }
+}
 /** For a header that a response always has. */
 const always = (content: JsonObject): JsonObject => ({ required: true, ...content })
 
+const ETAG = '"3.kq0PuXbN3hK1yqVf"'
 const PARAMETERS: JsonObject = {
-  'X-Tenant-Id': parameter(
+  ...parameter(
     'X-Tenant-Id',
-    text(
-      'Required with an operator key: the tenant of the request, or for operations on the platform itself ' +
-        `${PLATFORM}. Not needed with a tenant’s key.`,
-      'tf622080bc0a0',
-    ),
+    `Tenant of the request, or for operations on the platform itself ${PLATFORM}. Only required with an operator key.`,
+    'tf622080bc0a0',
   ),
-  'Idempotency-Key': parameter(
+  ...parameter(
     'Idempotency-Key',
-    text(
-      'A request is done once for each key; repetitions get the same answer for 24 hours. 1 to 255 printable ' +
-        'characters, bare or in double quotes, for example a UUID.',
-      '2d0f8f3e-6c1b-4a57-9a5e-0b7a53c1f0aa',
-      { pattern: IDEMPOTENCY_KEY.source },
-    ),
+    'A request is done once for each key; repetitions get the same answer for 24 hours. 1 to 255 printable ' +
+      'characters, bare or in double quotes, for example a UUID.',
+    '2d0f8f3e-6c1b-4a57-9a5e-0b7a53c1f0aa',
+    { pattern: IDEMPOTENCY_KEY.source },
   ),
-  'If-Match': parameter(
-    'If-Match',
-    text(
-      'The `ETag` of the resource as read: the change is refused if the resource has changed since.',
-      '"3.kq0PuXbN3hK1yqVf"',
-    ),
-  ),
-  'If-None-Match': parameter(
-    'If-None-Match',
-    text('The `ETag` of your copy: 304 without a body if unchanged.', '"3.kq0PuXbN3hK1yqVf"'),
-  ),
+  ...parameter('If-Match', 'The `ETag` of the resource as read: 412 if it has changed since.', ETAG),
+  ...parameter('If-None-Match', 'The `ETag` of your copy: 304 without a body if unchanged.', ETAG),
 }
 
 const HEADERS: JsonObject = {
@@ -75,7 +59,7 @@ const HEADERS: JsonObject = {
       'part on to the first (`rel="first"`). RFC 8288.',
     '</api/sims?cursor=s00000000000000000000000000640000000100000fa0>; rel="next"',
   ),
-  ETag: always(text('Identifies this state of the resource: `"<version>.<digest>"`.', '"3.kq0PuXbN3hK1yqVf"')),
+  ETag: always(text('Identifies this state of the resource: `"<version>.<digest>"`.', ETAG)),
   'ratelimit-limit': count('Requests the key may make in a minute; absent without a limit.', 600),
   'ratelimit-remaining': count('Requests left in this minute.', 583),
   'ratelimit-reset': count('Seconds until the count restarts.', 42),
@@ -84,11 +68,9 @@ const HEADERS: JsonObject = {
   }),
 }
 
-const RESPONSES: JsonObject = {
-  NotModified: {
-    description: 'Unchanged since the state in `If-None-Match`; no body.',
-    headers: headers('X-Request-Id', 'ETag'),
-  },
+const NotModified: JsonObject = {
+  description: 'Unchanged since the state in `If-None-Match`; no body.',
+  headers: headers('X-Request-Id', 'ETag'),
 }
 
 /** The parts that the operations refer to, directly or through another part. */
@@ -97,7 +79,7 @@ export function componentsFor(paths: Json): JsonObject {
     schemas: namedSchemas(),
     parameters: PARAMETERS,
     headers: HEADERS,
-    responses: { ...RESPONSES, ...sharedResponses() },
+    responses: { NotModified, ...sharedResponses() },
   }
   const found: Record<string, JsonObject> = {}
   const pending = [JSON.stringify(paths)]

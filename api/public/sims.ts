@@ -15,13 +15,15 @@ import { pageOfLog } from '../../service/alerts/rows/log.ts'
 import { queueReprovision, queueUnprovision } from '../../service/month-end/queue-change.ts'
 import { pageOfSims, readSim, simExists } from '../../service/sims/rows/sims.ts'
 import { tagSim } from '../../service/sims/tag-sim.ts'
+import { inTenant } from '../../store/tenancy.ts'
 import { takeNoBody } from '../http/app.ts'
 import { byId, publicRoutes } from '../http/declare-routes.ts'
 import { answersVersion } from '../http/etag.ts'
 import { linked } from '../http/links.ts'
+import { onBehalfOf } from '../http/on-behalf-of.ts'
 import { SimOrIccidParams, SimParams } from '../http/params.ts'
 import { mustBeFound } from '../http/problems.ts'
-import { readAllowed, withPictures } from '../keys/esim-codes.ts'
+import { showCodes, withPictures } from '../keys/esim-codes.ts'
 
 const knownSim = <T>(which: string | number, sim: T | undefined): T => mustBeFound(sim, 'sim_not_found', `SIM ${which}`)
 
@@ -38,9 +40,9 @@ export const simRoutes = [
     response: { 200: pageOf(Sim) },
     cursor: 'sims',
     handle: async (request, { store, reply }) => {
-      const part = await readAllowed(store, request, async (tx, show) => {
+      const part = await inTenant(onBehalfOf(store, request), request.tenantId, async (tx) => {
         const read = await pageOfSims(tx, request.query)
-        return { ...read, data: await show(read.data) }
+        return { ...read, data: await showCodes(tx, request, read.data) }
       })
       return linked(request, reply, { ...part, data: await withPictures(part.data) })
     },
@@ -65,11 +67,11 @@ export const simRoutes = [
     response: { 200: Sim },
     handle: async (request, { store, reply }) => {
       const { idOrIccid } = request.params
-      const shown = await readAllowed(store, request, async (tx, show) => {
+      const shown = await inTenant(onBehalfOf(store, request), request.tenantId, async (tx) => {
         const lookup = lookupOf(idOrIccid)
         const { sim, version } = knownSim(idOrIccid, lookup && (await readSim(tx, lookup)))
         answersVersion(reply, version)
-        return show([sim])
+        return showCodes(tx, request, [sim])
       })
       const [sim] = await withPictures(shown)
       return knownSim(idOrIccid, sim)
