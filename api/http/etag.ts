@@ -42,11 +42,10 @@ const tagsOf = (header: string): string[] => header.split(',').map((tag) => tag.
 export const namesTag = (header: string | undefined, etag: string): boolean =>
   header !== undefined && tagsOf(header).some((tag) => tag === '*' || tag.replace(/^W\//, '') === etag)
 
-/** The versions that `If-Match` accepts; undefined without it. Weak tags name none (RFC 9110, section 13.1.1). */
-export function versionsAsked(header: string | undefined): readonly number[] | 'any' | undefined {
-  if (header === undefined) return undefined
-  const tags = tagsOf(header)
-  if (tags.includes('*')) return 'any'
+/** The versions that `If-Match` accepts; undefined for all. Weak tags name none (RFC 9110, section 13.1.1). */
+export function versionsAsked({ headers }: FastifyRequest): readonly number[] | undefined {
+  const tags = tagsOf(headers['if-match'] ?? '*')
+  if (tags.includes('*')) return undefined
   return tags.flatMap((tag) => {
     const version = /^"(\d{1,15})(\.[\w-]*)?"$/.exec(tag)?.[1]
     return version === undefined ? [] : [Number(version)]
@@ -59,8 +58,8 @@ export function versionsAsked(header: string | undefined): readonly number[] | '
  * @throws ServiceError precondition_failed
  */
 export async function mustBeAsSeen(tx: TenantTx, request: FastifyRequest, resource: Resource): Promise<void> {
-  const asked = versionsAsked(request.headers['if-match'])
-  if (asked === undefined || asked === 'any') return
+  const asked = versionsAsked(request)
+  if (asked === undefined) return
   const version = await lockVersion(tx, resource)
   if (version === undefined || asked.includes(version)) return
   throw new ServiceError(

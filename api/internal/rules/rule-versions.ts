@@ -1,4 +1,3 @@
-import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { PageQuery, pageOf } from '../../../domain/page.ts'
 import { ChangedRules, changeFields, expectField, RuleChange, RuleVersion } from '../../../domain/rules/rule-change.ts'
@@ -34,11 +33,6 @@ const OneFile = Type.Object({
     examples: ['sim/sim-overage.json'],
   }),
 })
-
-const asSeen = (request: FastifyRequest): readonly number[] | undefined => {
-  const asked = versionsAsked(request.headers['if-match'])
-  return asked === 'any' ? undefined : asked
-}
 
 const route = internalRoutes('Rules', { tenant: 'none' })
 /** One file of the set in force. `If-Match` is about the version of the set: the ETag of `GET /internal/rules`. */
@@ -113,7 +107,7 @@ export const ruleVersionRoutes = [
     }),
     response: { 200: ChangedRules },
     handle: (request, { store }) =>
-      changeRuleFile(onBehalfOf(store, request), { ...request.params, ...request.body, asSeen: asSeen(request) }),
+      changeRuleFile(onBehalfOf(store, request), { ...request.params, ...request.body, asSeen: versionsAsked(request) }),
   }),
   fileRoute('DELETE', '/rules/files/:file', {
     operationId: 'removeRuleFile',
@@ -127,7 +121,7 @@ export const ruleVersionRoutes = [
         ...request.params,
         ...request.query,
         text: null,
-        asSeen: asSeen(request),
+        asSeen: versionsAsked(request),
       }),
   }),
 ]
