@@ -1,11 +1,13 @@
-/** Computes the facts of subjects at an instant, from rows: those that the store has read, or those of a timeline. */
+/**
+ * Computes the facts of subjects at an instant, from rows: those that the store has read, or those of a timeline. Pure;
+ * instants are epoch milliseconds.
+ */
 import { labelOf, SimStatus, TariffType } from '../domain/codes.ts'
-import { bucketMs, type Cycle } from '../domain/time/cycle.ts'
+import { bucketMs, type Cycle, daysUntilRenewal } from '../domain/time/cycle.ts'
 import { toMB, toMinutes, toMoney } from '../domain/units.ts'
 import { type Feed, feedAt } from '../domain/usage/feed.ts'
 import type { FactValue } from '../domain/watchdog/fact-value.ts'
 import { settingsInForce } from '../domain/watchdog/settings.ts'
-import { burnFacts, burnWindowsMs, cycleFacts, cyclePct, elapsedPct, RATES_FROM_SHARE, usagePct } from './burn-rates.ts'
 import type {
   FeedRow,
   JudgedFigures,
@@ -22,12 +24,15 @@ import type { Facts, PoolFacts, SimFacts, TenantFacts } from './facts.ts'
 
 const HOUR_MS = 3_600_000
 const MINUTE_MS = 60_000
-/** A SIM counts as silent in its pool after this share of the cycle's length without activity. */
-export const SILENT_SHARE = 0.1
-/** Tickets that ended within this share of the cycle's length are counted. */
-export const TICKETS_SHARE = 1 / 30
+/** Rates are given only after this share of the cycle: a few hours predict little about a month. */
+const RATES_FROM_SHARE = 1 / 10
+/** Widths of the two windows of burn rates, as shares of the cycle: 6 hours and 2.5 days of 30. */
+const BURN_SHORT_SHARE = 1 / 120
+const BURN_LONG_SHARE = 1 / 12
+
+const lengthMs = ({ startsAt, endsAt }: Cycle): number => endsAt - startsAt
 /** How long a SIM counts as found in another device: a thirtieth of the cycle, a day of a month. Milliseconds. */
-export const deviceMs = ({ startsAt, endsAt }: Cycle): number => (endsAt - startsAt) / 30
+export const deviceMs = (cycle: Cycle): number => lengthMs(cycle) / 30
 
 /** The parts of a moment: an instant (epoch milliseconds), a cycle, and the tenant's usage feed. */
 interface Instant {
@@ -55,74 +60,92 @@ export function momentOf(of: Instant): Moment {
   const { at, cycle, billingCycle, feedTimes } = of
   const asOf = Math.min(at, cycle.endsAt)
   const knownTo = Math.min(asOf, feedTimes.newestAt?.getTime() ?? asOf)
-  const feed = feedAt(feedTimes, cycle, at)
-  const windows = windowsUpTo(knownTo, cycle, billingCycle)
-  return { at, cycle, billingCycle, feedTimes, asOf, isEnded: at >= cycle.endsAt, feed, knownTo, windows }
+  const windows = windowsUpTo(knownTo, cycle, bucketMs(billingCycle))
+  return { ...of, asOf, isEnded: at >= cycle.endsAt, feed: feedAt(feedTimes, cycle, at), knownTo, windows }
 }
 
-function windowsUpTo(knownTo: number, cycle: Cycle, billingCycle: string): Windows {
-  const width = bucketMs(billingCycle)
+function windowsUpTo(knownTo: number, cycle: Cycle, width: number): Windows {
   const start = (ms: number) => new Date(Math.floor((knownTo - ms) / width) * width)
-  const { short, long } = burnWindowsMs(cycle)
   const day = 24 * HOUR_MS
   return {
-    short: start(short),
-    long: start(long),
+    short: start(lengthMs(cycle) * BURN_SHORT_SHARE),
+    long: start(lengthMs(cycle) * BURN_LONG_SHARE),
     day: start(day),
     week: start(7 * day),
     until: new Date(cycle.endsAt),
   }
 }
 
+/** A SIM that was Active since before this instant, without activity, is silent in its pool: a tenth of the cycle. */
+export const silentBefore = ({ asOf, cycle }: Moment): number => asOf - 0.1 * lengthMs(cycle)
+/** Tickets that ended from this instant on are counted: within a thirtieth of the cycle's length. */
+export const ticketsSince = ({ asOf, cycle }: Moment): number => asOf - (1 / 30) * lengthMs(cycle)
+
 const since = (from: Date | null, at: number): number | null =>
   from === null ? null : Math.max(0, at - from.getTime())
 const over = (ms: number | null, unit: number): number | null => (ms === null ? null : ms / unit)
 
-const burnFactsOf = (
-  row: {
-    readonly usageBytes: number
-    readonly limitBytes: number
-    readonly shortBytes: number
-    readonly longBytes: number
-  },
-  { knownTo, cycle, windows }: Moment,
-) =>
-  burnFacts(
-    {
-      usageBytes: row.usageBytes,
-      limitBytes: row.limitBytes,
-      short: { bytes: row.shortBytes, ms: knownTo - windows.short.getTime() },
-      long: { bytes: row.longBytes, ms: knownTo - windows.long.getTime() },
-    },
+/** A time in milliseconds as a share of the cycle's length, in percent. */
+const cyclePct = (cycle: Cycle, ms: number): number => (100 * ms) / lengthMs(cycle)
+
+const elapsedPct = (cycle: Cycle, at: number): number =>
+  Math.min(100, Math.max(0, cyclePct(cycle, at - cycle.startsAt)))
+
+/** Facts about an instant's place in its cycle. */
+export const cycleFacts = (cycle: Cycle, at: number) => ({
+  elapsedPct: elapsedPct(cycle, at),
+  cycleHours: lengthMs(cycle) / HOUR_MS,
+  daysUntilRenewal: daysUntilRenewal(cycle, at),
+})
+
+type UsedLimit = Pick<JudgedFigures, 'usageBytes' | 'limitBytes'>
+
+/** Usage as a share of the limit, in percent; null at limit 0. */
+const usagePct = ({ usageBytes, limitBytes }: UsedLimit): number | null =>
+  limitBytes === 0 ? null : (100 * usageBytes) / limitBytes
+
+/**
+ * Facts about the use of a limit: percentages, and rates relative to an even use of the limit. All are null at limit 0.
+ * Rates, and so the forecast, are also null in the first tenth of the cycle. Windows cover whole usage buckets, so they
+ * can be a little wider than their shares of the cycle; `knownTo` may be before the cycle.
+ */
+export function burnFacts(
+  row: UsedLimit & Pick<WindowSums, 'shortBytes' | 'longBytes'>,
+  {
     cycle,
     knownTo,
-  )
-
-const amountsOf = (row: {
-  readonly usageBytes: number
-  readonly limitBytes: number
-  readonly remainingBytes: number
-  readonly overageBytes: number
-}) => ({
-  usageMB: toMB(row.usageBytes),
-  limitMB: toMB(row.limitBytes),
-  remainingMB: toMB(row.remainingBytes),
-  overageMB: toMB(row.overageBytes),
-})
+    windows,
+  }: Pick<Moment, 'cycle' | 'knownTo'> & { readonly windows: Pick<Windows, 'short' | 'long'> },
+) {
+  const elapsed = knownTo - cycle.startsAt
+  const evenRate = row.limitBytes / lengthMs(cycle)
+  const isTold = row.limitBytes > 0 && elapsed >= lengthMs(cycle) * RATES_FROM_SHARE
+  const ratio = (bytes: number, ms: number): number | null =>
+    isTold && ms > 0 && elapsed >= ms ? bytes / ms / evenRate : null
+  const usedPct = usagePct(row)
+  const burnLongRatio = ratio(row.longBytes, knownTo - windows.long.getTime())
+  return {
+    usagePct: usedPct,
+    burnRatio: ratio(row.usageBytes, elapsed),
+    burnShortRatio: ratio(row.shortBytes, knownTo - windows.short.getTime()),
+    burnLongRatio,
+    forecastPct:
+      usedPct === null || burnLongRatio === null
+        ? null
+        : usedPct + burnLongRatio * Math.max(0, 100 - cyclePct(cycle, elapsed)),
+  }
+}
 
 /** The row that the facts of a SIM are computed from. */
 export type SimFactRow = SimRow & JudgedFigures & WindowSums
 
-/** Computes one fact from the row of its subject. Pure. */
+/** Computes one fact from the row of its subject. */
 export type FactOf<Row, Value = FactValue> = (row: Row, moment: Moment) => Value
 
 const seenMs = (row: SimFactRow, { asOf }: Moment): number | null => since(row.lastSeenAt, asOf)
 const statusMs = (row: SimFactRow, { asOf }: Moment): number => Math.max(0, asOf - row.statusSince.getTime())
 
-/**
- * The facts of a SIM, each computed separately: a look needs only the few that its rules read. Units are in their names
- * (MB, minutes, hours, percent); null if unknown.
- */
+/** The facts of a SIM, each computed separately: a look needs only the few that its rules read. */
 export const SIM_FACTS: { readonly [Name in keyof SimFacts]: FactOf<SimFactRow, SimFacts[Name]> } = {
   simId: ({ simId }) => simId,
   iccid: ({ iccid }) => iccid,
@@ -136,10 +159,10 @@ export const SIM_FACTS: { readonly [Name in keyof SimFacts]: FactOf<SimFactRow, 
   overageMB: ({ overageBytes }) => toMB(overageBytes),
   usageCycleMB: ({ cycleBytes }) => toMB(cycleBytes),
   usagePct,
-  burnRatio: (row, moment) => burnFactsOf(row, moment).burnRatio,
-  burnShortRatio: (row, moment) => burnFactsOf(row, moment).burnShortRatio,
-  burnLongRatio: (row, moment) => burnFactsOf(row, moment).burnLongRatio,
-  forecastPct: (row, moment) => burnFactsOf(row, moment).forecastPct,
+  burnRatio: (row, moment) => burnFacts(row, moment).burnRatio,
+  burnShortRatio: (row, moment) => burnFacts(row, moment).burnShortRatio,
+  burnLongRatio: (row, moment) => burnFacts(row, moment).burnLongRatio,
+  forecastPct: (row, moment) => burnFacts(row, moment).forecastPct,
   elapsedPct: (_, { cycle, asOf }) => elapsedPct(cycle, asOf),
   cycleHours: (_, { cycle, asOf }) => cycleFacts(cycle, asOf).cycleHours,
   daysUntilRenewal: (_, { cycle, asOf }) => cycleFacts(cycle, asOf).daysUntilRenewal,
@@ -171,10 +194,8 @@ export const SIM_FACTS: { readonly [Name in keyof SimFacts]: FactOf<SimFactRow, 
   feedAgePct: (_, { feed, cycle }) => (feed.ageMs === null ? null : cyclePct(cycle, feed.ageMs)),
 }
 
-/** How each fact of a SIM follows, by its name. */
 export const SIM_FACTS_BY_NAME: ReadonlyMap<string, FactOf<SimFactRow>> = new Map(Object.entries(SIM_FACTS))
 
-/** Computes the facts of a SIM. Pure. */
 export function simFactsOf(row: SimFactRow, moment: Moment): SimFacts
 export function simFactsOf(row: SimFactRow, moment: Moment): Facts {
   const facts: Record<string, FactValue> = {}
@@ -182,7 +203,6 @@ export function simFactsOf(row: SimFactRow, moment: Moment): Facts {
   return facts
 }
 
-/** The facts of a pool, in the same units as those of a SIM. Pure. */
 export function poolFactsOf(row: PoolFactRow & PoolScan & WindowSums, moment: Moment): PoolFacts {
   const { asOf, cycle } = moment
   return {
@@ -190,8 +210,11 @@ export function poolFactsOf(row: PoolFactRow & PoolScan & WindowSums, moment: Mo
     poolName: row.poolName,
     poolType: row.poolType,
     tariffType: labelOf(TariffType, row.tariffType),
-    ...amountsOf(row),
-    ...burnFactsOf(row, moment),
+    usageMB: toMB(row.usageBytes),
+    limitMB: toMB(row.limitBytes),
+    remainingMB: toMB(row.remainingBytes),
+    overageMB: toMB(row.overageBytes),
+    ...burnFacts(row, moment),
     ...cycleFacts(cycle, asOf),
     usage24hMB: toMB(row.dayBytes),
     sms24h: row.dayMessages,
@@ -225,7 +248,6 @@ function chargesOf({ feeMicro, overageMicro, forecastMicro }: OverageCharges, mo
   }
 }
 
-/** The facts of a tenant, in the same units as those of a SIM. Pure. */
 export function tenantFactsOf(row: TenantFactRow & TicketCounts & OverageCharges, moment: Moment): TenantFacts {
   const { asOf, cycle, feed } = moment
   return {

@@ -8,7 +8,7 @@
 import { type CodeTable, PoolType, SimStatus, SimType, TariffType, WatchdogMode } from '../domain/codes.ts'
 import type { Unit } from '../domain/quantity.ts'
 import type { FactValue } from '../domain/watchdog/fact-value.ts'
-import { SUBJECT_KINDS, type SubjectKind } from '../domain/watchdog/subject.ts'
+import type { SubjectKind } from '../domain/watchdog/subject.ts'
 
 export type FactType = 'number' | 'integer' | 'boolean' | 'string'
 
@@ -63,8 +63,8 @@ interface More {
 }
 
 const row =
-  <const T extends FactType>(type: T) =>
-  <const S extends Subjects>(unit: Unit | null, course: Course, subjects: S, meaning: string, more: More = {}) => ({
+  <const T extends FactType>(type: T, unit: Unit | null = null) =>
+  <const S extends Subjects>(course: Course, subjects: S, meaning: string, more: More = {}) => ({
     type,
     unit,
     monotone: course === 'rises',
@@ -80,7 +80,14 @@ const row =
     ofUsage: more.ofUsage ?? false,
   })
 const number = row('number')
+const megabytes = row('number', 'MB')
+const percent = row('number', '%')
+const times = row('number', 'times')
+const hours = row('number', 'hours')
+const minutes = row('number', 'minutes')
 const integer = row('integer')
+const wholePercent = row('integer', '%')
+const days = row('integer', 'days')
 const boolean = row('boolean')
 const string = row('string')
 
@@ -88,6 +95,7 @@ const SIM = { sim: 'known' } as const
 const SIM_OR_NULL = { sim: 'nullable' } as const
 const POOL = { pool: 'known' } as const
 const TENANT = { tenant: 'known' } as const
+const TENANT_OR_NULL = { tenant: 'nullable' } as const
 const BOTH = { sim: 'known', pool: 'known' } as const
 const BOTH_OR_NULL = { sim: 'nullable', pool: 'nullable' } as const
 const ALL = { sim: 'known', pool: 'known', tenant: 'known' } as const
@@ -98,6 +106,9 @@ const FIXED = [TariffType['Fixed Pool']] as const
 const SHARED = [TariffType['Dynamic Pool'], TariffType['Fixed Pool']] as const
 /** Computed from usage records. Facts that were seen once, such as a device, stay true when the feed is stale. */
 const USAGE = { ofUsage: true } as const
+const USED = { ...USAGE, min: 0 } as const
+const AGES = { ...USED, withTime: 'ages' } as const
+const OF_LIMIT = { withTime: { sim: 'elsewhere' }, movedUnder: FIXED, min: 0 } as const
 /**
  * A sum over a window may be below 0 after corrections. Windows end at the tenant's newest usage record, so usage of
  * others moves them.
@@ -113,265 +124,166 @@ const LATELY = 'within the last thirtieth of the cycle’s length, a day of a mo
 const CHARGED = { ...USAGE, cost: 'window', withTime: 'elsewhere', min: 0 } as const
 const OF_FEES = 'in the currency of the tariffs’ fees'
 
-/** Width of the short window of burn rates, as a share of the cycle (6 hours of 30 days). */
-export const BURN_SHORT_SHARE = 1 / 120
-/** Width of the long window of burn rates, as a share of the cycle (2.5 days of 30). */
-export const BURN_LONG_SHARE = 1 / 12
-
+/** The time of sums over windows. */
+const LATEST = 'up to the tenant’s newest usage record, earlier cycles included'
 /** The time of rates. */
 const AS_OF = '; as of the tenant’s newest usage record, null in the first tenth of the cycle'
 const FEED_AGE =
   'Time since usage of the tenant was last received, or since it has had Active SIMs, whichever is shorter'
 
 export const FACTS = {
-  simId: integer(null, 'free', SIM, 'Id of the SIM'),
-  iccid: string(null, 'free', SIM, 'ICCID'),
-  tag: string(null, 'free', SIM, 'User-defined label; empty without one'),
-  poolId: integer(null, 'free', { sim: 'nullable', pool: 'known' }, 'Id of the pool; null for a SIM outside pools'),
-  poolName: string(null, 'free', { sim: 'nullable', pool: 'known' }, 'Name of the pool; null for a SIM outside pools'),
+  simId: integer('free', SIM, 'Id of the SIM'),
+  iccid: string('free', SIM, 'ICCID'),
+  tag: string('free', SIM, 'User-defined label; empty without one'),
+  poolId: integer('free', { sim: 'nullable', pool: 'known' }, 'Id of the pool; null for a SIM outside pools'),
+  poolName: string('free', { sim: 'nullable', pool: 'known' }, 'Name of the pool; null for a SIM outside pools'),
   tariffType: string(
-    null,
     'free',
     { sim: 'nullable', pool: 'known' },
     'Type of the effective tariff: Standard, Dynamic Pool or Fixed Pool; null for a SIM without tariff',
   ),
-  poolType: integer(null, 'free', POOL, 'Type of the pool', { codes: PoolType }),
+  poolType: integer('free', POOL, 'Type of the pool', { codes: PoolType }),
 
-  usageMB: number('MB', 'rises', ALL, 'Data used in the cycle; of a SIM, in its present pool', {
-    ...USAGE,
+  usageMB: megabytes('rises', ALL, 'Data used in the cycle; of a SIM, in its present pool', {
+    ...USED,
     cost: { tenant: 'scan' },
-    min: 0,
   }),
-  usageCycleMB: number('MB', 'rises', SIM, 'Data used in the cycle, in all pools of the SIM', {
+  usageCycleMB: megabytes('rises', SIM, 'Data used in the cycle, in all pools of the SIM', USED),
+  limitMB: megabytes('cycle', BOTH, 'Allowance of the cycle: of a SIM its share, of a pool its capacity', OF_LIMIT),
+  usagePct: percent('cycle', BOTH_OR_NULL, 'Data used, as a share of the limit; null if the limit is 0', {
     ...USAGE,
-    min: 0,
+    ...OF_LIMIT,
   }),
-  limitMB: number('MB', 'cycle', BOTH, 'Allowance of the cycle: of a SIM its share, of a pool its capacity', {
-    withTime: { sim: 'elsewhere' },
-    movedUnder: FIXED,
-    min: 0,
-  }),
-  usagePct: number('%', 'cycle', BOTH_OR_NULL, 'Data used, as a share of the limit; null if the limit is 0', {
-    ...USAGE,
-    withTime: { sim: 'elsewhere' },
-    movedUnder: FIXED,
-    min: 0,
-  }),
-  remainingMB: number('MB', 'cycle', BOTH, 'Data left in the cycle', {
-    ...USAGE,
-    withTime: { sim: 'elsewhere' },
-    movedUnder: FIXED,
-    min: 0,
-  }),
-  overageMB: number(
-    'MB',
+  remainingMB: megabytes('cycle', BOTH, 'Data left in the cycle', { ...USAGE, ...OF_LIMIT }),
+  overageMB: megabytes(
     'cycle',
     ALL,
     'Overage of the cycle; of a SIM in a shared pool, its part of the pool’s overage',
-    {
-      ...USAGE,
-      cost: { tenant: 'scan' },
-      withTime: { sim: 'elsewhere', tenant: 'elsewhere' },
-      movedUnder: SHARED,
-      min: 0,
-    },
+    { ...USED, cost: { tenant: 'scan' }, withTime: { sim: 'elsewhere', tenant: 'elsewhere' }, movedUnder: SHARED },
   ),
-  usage24hMB: number(
-    'MB',
-    'free',
-    BOTH,
-    'Data used in the 24 hours up to the tenant’s newest usage record, earlier cycles included',
-    WINDOW,
-  ),
-  usage7dMB: number(
-    'MB',
-    'free',
-    SIM,
-    'Data used in the 7 days up to the tenant’s newest usage record, earlier cycles included',
-    WINDOW,
-  ),
-  voiceMins: number('minutes', 'rises', SIM, 'Voice used in the cycle', { ...USAGE, min: 0 }),
-  smsCount: integer(null, 'rises', SIM, 'Messages sent in the cycle', { ...USAGE, min: 0 }),
-  sms24h: integer(
-    null,
-    'free',
-    BOTH,
-    'Messages sent in the 24 hours up to the tenant’s newest usage record, earlier cycles included',
-    WINDOW,
-  ),
-  poolUsagePct: number(
-    '%',
+  usage24hMB: megabytes('free', BOTH, `Data used in the 24 hours ${LATEST}`, WINDOW),
+  usage7dMB: megabytes('free', SIM, `Data used in the 7 days ${LATEST}`, WINDOW),
+  voiceMins: minutes('rises', SIM, 'Voice used in the cycle', USED),
+  smsCount: integer('rises', SIM, 'Messages sent in the cycle', USED),
+  sms24h: integer('free', BOTH, `Messages sent in the 24 hours ${LATEST}`, WINDOW),
+  poolUsagePct: percent(
     'cycle',
     SIM_OR_NULL,
     'Usage of the SIM’s pool, as a share of the pool’s limit; null outside pools',
-    {
-      ...USAGE,
-      withTime: 'elsewhere',
-      min: 0,
-    },
+    { ...USED, withTime: 'elsewhere' },
   ),
 
-  burnRatio: number(
-    'times',
+  burnRatio: times(
     'cycle',
     BOTH_OR_NULL,
     `Share of the limit used ÷ share of the cycle elapsed: above 1, the limit is passed before the cycle ends${AS_OF}`,
-    { ...USAGE, withTime: 'elsewhere', min: 0 },
+    { ...USED, withTime: 'elsewhere' },
   ),
-  burnShortRatio: number(
-    'times',
+  burnShortRatio: times(
     'cycle',
     BOTH_OR_NULL,
     `Rate over 1/120 of the cycle ÷ the even rate that just uses the limit${AS_OF}`,
     WINDOW,
   ),
-  burnLongRatio: number(
-    'times',
+  burnLongRatio: times(
     'cycle',
     BOTH_OR_NULL,
     `Rate over 1/12 of the cycle ÷ the even rate that just uses the limit${AS_OF}`,
     WINDOW,
   ),
-  forecastPct: number(
-    '%',
+  forecastPct: percent(
     'cycle',
     BOTH_OR_NULL,
     `Forecast of the data used at the end of the cycle, as a share of the limit, at the rate over 1/12 of the cycle${AS_OF}`,
     WINDOW,
   ),
-  elapsedPct: number('%', 'rises', ALL, 'Elapsed part of the cycle', { withTime: 'ages', min: 0, max: 100 }),
-  cycleHours: number('hours', 'free', ALL, 'Length of the cycle', { min: 0 }),
-  daysUntilRenewal: integer('days', 'cycle', ALL, 'Days to the end of the cycle, rounded up', {
-    withTime: 'falls',
-    min: 0,
-  }),
+  elapsedPct: percent('rises', ALL, 'Elapsed part of the cycle', { withTime: 'ages', min: 0, max: 100 }),
+  cycleHours: hours('free', ALL, 'Length of the cycle', { min: 0 }),
+  daysUntilRenewal: days('cycle', ALL, 'Days to the end of the cycle, rounded up', { withTime: 'falls', min: 0 }),
 
-  hoursSinceLastSeen: number('hours', 'free', SIM_OR_NULL, 'Time since the last network activity; null if never seen', {
-    ...USAGE,
+  hoursSinceLastSeen: hours('free', SIM_OR_NULL, 'Time since the last network activity; null if never seen', AGES),
+  silentPct: percent('free', SIM_OR_NULL, 'The same as a share of the cycle’s length; null if never seen', AGES),
+  neverSeen: boolean('free', SIM, 'Whether the SIM has never had network activity', USAGE),
+  activeForPct: percent('free', SIM, 'Time Active without a break, as a share of the cycle’s length; 0 if not Active', {
     withTime: 'ages',
-    min: 0,
   }),
-  silentPct: number('%', 'free', SIM_OR_NULL, 'The same as a share of the cycle’s length; null if never seen', {
-    ...USAGE,
-    withTime: 'ages',
-    min: 0,
-  }),
-  neverSeen: boolean(null, 'free', SIM, 'Whether the SIM has never had network activity', USAGE),
-  activeForPct: number(
-    '%',
-    'free',
-    SIM,
-    'Time Active without a break, as a share of the cycle’s length; 0 if not Active',
-    { withTime: 'ages' },
-  ),
-  imei: string(null, 'free', SIM, 'IMEI of its last seen device; empty until known'),
+  imei: string('free', SIM, 'IMEI of its last seen device; empty until known'),
   imeiChanged: boolean(
-    null,
     'free',
     SIM,
     'Whether it was found in another device within the last thirtieth of the cycle’s length',
     { withTime: 'expires' },
   ),
-  deviceChange: integer(
-    null,
-    'free',
-    SIM_OR_NULL,
-    'Number of its latest change of device, from 1 on; null before any',
-    {
-      min: 1,
-    },
-  ),
-  status: integer(null, 'free', SIM, 'Status', { codes: SimStatus }),
-  statusAgeHours: number('hours', 'free', SIM, 'Time since the status changed', { withTime: 'ages' }),
-  type: integer(null, 'free', SIM, 'Type of the SIM', { codes: SimType }),
+  deviceChange: integer('free', SIM_OR_NULL, 'Number of its latest change of device, from 1 on; null before any', {
+    min: 1,
+  }),
+  status: integer('free', SIM, 'Status', { codes: SimStatus }),
+  statusAgeHours: hours('free', SIM, 'Time since the status changed', { withTime: 'ages' }),
+  type: integer('free', SIM, 'Type of the SIM', { codes: SimType }),
 
-  watchdogMode: integer(null, 'free', BOTH, 'Watchdog mode in effect', { codes: WatchdogMode }),
-  isWatchdogExempt: boolean(null, 'free', SIM, 'Whether the watchdog is off for the SIM'),
-  warningThresholdPct: integer('%', 'free', BOTH_OR_NULL, 'Usage that causes a warning, set by the owner; null: none', {
+  watchdogMode: integer('free', BOTH, 'Watchdog mode in effect', { codes: WatchdogMode }),
+  isWatchdogExempt: boolean('free', SIM, 'Whether the watchdog is off for the SIM'),
+  warningThresholdPct: wholePercent('free', BOTH_OR_NULL, 'Usage that causes a warning, set by the owner; null: none', {
     min: 1,
     max: 100,
   }),
-  enableBurnRateAlerts: boolean(null, 'free', BOTH, 'Whether the owner has enabled burn rate alerts'),
+  enableBurnRateAlerts: boolean('free', BOTH, 'Whether the owner has enabled burn rate alerts'),
 
-  activeSimCount: integer(null, 'free', { pool: 'known', tenant: 'known' }, 'Active SIMs', {
+  activeSimCount: integer('free', { pool: 'known', tenant: 'known' }, 'Active SIMs', {
     cost: { tenant: 'scan' },
     withTime: { tenant: 'elsewhere' },
     min: 0,
   }),
-  suspendedSimCount: integer(null, 'free', TENANT, 'Suspended SIMs', COUNTED),
-  unprovisionedSimCount: integer(null, 'free', TENANT, 'Unprovisioned SIMs', COUNTED),
-  totalSimCount: integer(null, 'free', POOL, 'SIMs in the pool', { min: 0 }),
-  simCount: integer(null, 'free', TENANT, 'SIMs of the tenant', COUNTED),
-  overSimCount: integer(null, 'cycle', POOL, 'SIMs in the pool over their share', {
+  suspendedSimCount: integer('free', TENANT, 'Suspended SIMs', COUNTED),
+  unprovisionedSimCount: integer('free', TENANT, 'Unprovisioned SIMs', COUNTED),
+  totalSimCount: integer('free', POOL, 'SIMs in the pool', { min: 0 }),
+  simCount: integer('free', TENANT, 'SIMs of the tenant', COUNTED),
+  overSimCount: integer('cycle', POOL, 'SIMs in the pool over their share', { ...USAGE, ...COUNTED }),
+  silentSimCount: integer('free', POOL, 'Active SIMs in the pool without activity for a tenth of the cycle’s length', {
     ...USAGE,
     ...COUNTED,
   }),
-  silentSimCount: integer(
-    null,
-    'free',
-    POOL,
-    'Active SIMs in the pool without activity for a tenth of the cycle’s length',
-    { ...USAGE, ...COUNTED },
-  ),
-  topSimSharePct: number(
-    '%',
+  topSimSharePct: percent(
     'cycle',
     { pool: 'nullable' },
     'Share of the pool’s usage by its largest SIM; null without usage',
     { ...USAGE, ...COUNTED, max: 100 },
   ),
-  poolCount: integer(null, 'free', TENANT, 'Pools of the tenant', COUNTED),
-  failedTicketCount: integer(null, 'free', TENANT, `Tickets that failed ${LATELY}`, ENDED),
-  failedTicketPct: number(
-    '%',
+  poolCount: integer('free', TENANT, 'Pools of the tenant', COUNTED),
+  failedTicketCount: integer('free', TENANT, `Tickets that failed ${LATELY}`, ENDED),
+  failedTicketPct: percent(
     'free',
-    { tenant: 'nullable' },
+    TENANT_OR_NULL,
     `Share of failed tickets among the tickets that ended ${LATELY}; null without such tickets`,
     { ...ENDED, max: 100 },
   ),
-  overPoolCount: integer(null, 'cycle', TENANT, 'Pools with overage', { ...USAGE, ...COUNTED }),
-  overageCost: number(
-    null,
-    'cycle',
-    TENANT,
-    `Charge for the overage of the tenant’s pools so far, ${OF_FEES}`,
-    CHARGED,
-  ),
+  overPoolCount: integer('cycle', TENANT, 'Pools with overage', { ...USAGE, ...COUNTED }),
+  overageCost: number('cycle', TENANT, `Charge for the overage of the tenant’s pools so far, ${OF_FEES}`, CHARGED),
   forecastOverageCost: number(
-    null,
     'cycle',
-    { tenant: 'nullable' },
+    TENANT_OR_NULL,
     `Forecast of the charge for the overage of the tenant’s pools at the end of the cycle, each at its rate since the start of the cycle, ${OF_FEES}${AS_OF}`,
     CHARGED,
   ),
-  forecastOverageCostPct: number(
-    '%',
+  forecastOverageCostPct: percent(
     'cycle',
-    { tenant: 'nullable' },
+    TENANT_OR_NULL,
     `The same, as a share of the pools’ charges without overage (SIMs that were Active, buckets); null also without such charges`,
     CHARGED,
   ),
 
-  usageAgeMinutes: number(
-    'minutes',
-    'free',
-    BOTH_OR_NULL,
-    'Age of the subject’s newest usage record; null without one',
-    { ...USAGE, cost: { pool: 'scan' }, withTime: 'ages', min: 0 },
-  ),
-  feedAgeMinutes: number('minutes', 'free', { tenant: 'nullable' }, `${FEED_AGE}; null without either`, {
-    withTime: 'ages',
-    min: 0,
+  usageAgeMinutes: minutes('free', BOTH_OR_NULL, 'Age of the subject’s newest usage record; null without one', {
+    ...AGES,
+    cost: { pool: 'scan' },
   }),
-  feedAgePct: number(
-    '%',
+  feedAgeMinutes: minutes('free', TENANT_OR_NULL, `${FEED_AGE}; null without either`, { withTime: 'ages', min: 0 }),
+  feedAgePct: percent(
     'free',
     { sim: 'nullable', tenant: 'nullable' },
     `${FEED_AGE}, as a share of the cycle’s length; null without either`,
     { withTime: { sim: 'elsewhere', tenant: 'ages' }, min: 0 },
   ),
-  feedLimitMinutes: number(
-    'minutes',
+  feedLimitMinutes: minutes(
     'free',
     TENANT,
     'Age that makes the tenant’s usage feed stale: one and a half times its `feedEvery`, or a quarter of a shorter cycle',
@@ -382,12 +294,7 @@ export const FACTS = {
 export type FactName = keyof typeof FACTS
 type Table = typeof FACTS
 
-interface ValueOfType {
-  readonly number: number
-  readonly integer: number
-  readonly boolean: boolean
-  readonly string: string
-}
+type ValueOf<T extends FactType> = T extends 'boolean' ? boolean : T extends 'string' ? string : number
 type NamesOf<S extends SubjectKind> = {
   [N in FactName]: S extends keyof Table[N]['subjects'] ? N : never
 }[FactName]
@@ -396,7 +303,7 @@ type NullIf<P> = P extends 'nullable' ? null : never
 /** The facts of one kind of subject; none may be missing. */
 export type FactsOf<S extends SubjectKind> = {
   readonly [N in NamesOf<S>]:
-    | ValueOfType[Table[N]['type']]
+    | ValueOf<Table[N]['type']>
     | (S extends keyof Table[N]['subjects'] ? NullIf<Table[N]['subjects'][S]> : never)
 }
 export type SimFacts = FactsOf<'sim'>
@@ -457,7 +364,3 @@ const CATALOGUES = { sim: catalogueOf('sim'), pool: catalogueOf('pool'), tenant:
 
 /** The facts of one kind of subject, in the table's order. */
 export const factsOf = (subject: SubjectKind): ReadonlyMap<string, Fact> => CATALOGUES[subject]
-
-/** The kinds of subject that have a fact with this name; empty if there is no such fact. */
-export const subjectsWith = (name: string): SubjectKind[] =>
-  SUBJECT_KINDS.filter((subject) => factsOf(subject).has(name))

@@ -7,23 +7,13 @@ import type { ShadowAct } from '../../domain/alerts/shadow-entry.ts'
 import type { LogLevel } from '../../domain/codes.ts'
 import { levelAt } from '../ladder.ts'
 import type { Rule } from '../rule.ts'
-import type { AlertQuestion } from './alert-question.ts'
-import {
-  type AlertState,
-  isFiring,
-  isOpen,
-  type ShadowMarks,
-  scopeOf,
-  unseen,
-  type WithholdReason,
-} from './alert-state.ts'
+import { type AlertState, isFiring, isOpen, type ShadowMarks, unseen, type WithholdReason } from './alert-state.ts'
 import { guardState, isHeld } from './guard.ts'
 import { type AlertName, keyOfTelling } from './keys.ts'
 import type { Permission } from './permission.ts'
-import { forMs, keepFiringMs, nextState, withdrawnState } from './phases.ts'
-import { goOn, standStill, standsStill } from './stand-still.ts'
+import { goOn, lastingMs, nextState, standStill, standsStill, withdrawnState } from './phases.ts'
 import { type TakeBack, takeBackOf } from './take-back.ts'
-import { escalatesAt, type Telling, tell } from './telling.ts'
+import { type AlertQuestion, alertNameOf, escalatesAt, type Telling, tell } from './telling.ts'
 
 /**
  * The wish of an alert to enforcement.
@@ -57,8 +47,18 @@ export interface AlertDecision {
   readonly nextCheckAt?: number
 }
 
+const NOTHING: Omit<AlertDecision, 'next'> = {
+  entries: [],
+  notices: [],
+  takeBack: null,
+  wish: 'keep',
+  reasons: [],
+  counts: false,
+  shadow: [],
+}
+
 /** The time of an alert never goes back, though clocks and workers differ. */
-const timeOf = ({ previous, now }: { readonly previous: AlertState | null; readonly now: number }): number =>
+const timeOf = ({ previous, now }: Pick<AlertQuestion, 'previous' | 'now'>): number =>
   Math.max(now, previous?.since ?? now)
 
 /** Decides an alert of a rule that covers its subject. */
@@ -82,13 +82,12 @@ function inShadow(
   decision: AlertDecision,
   would: AlertDecision,
   { suspended }: ShadowMarks,
-  { outcome: { rule }, permission, cycle, subject }: AlertQuestion,
+  asked: AlertQuestion,
 ): AlertDecision {
   const { next, wish } = would
   const { part, began } = next
-  const name = { rule: rule.name, subject, scope: scopeOf(rule, cycle.key) }
-  const isCut = wish === 'over' && permission.shadow?.suspend === 'do' && suspended !== part
-  const key = keyOfTelling(name, part, 'fired')
+  const isCut = wish === 'over' && asked.permission.shadow?.suspend === 'do' && suspended !== part
+  const key = keyOfTelling(alertNameOf(asked), part, 'fired')
   const cut: ShadowTelling[] = isCut ? [{ does: 'suspend', kind: 'fired', key, since: began, times: 1 }] : []
   const marks = marksOf(next, isCut ? part : suspended)
   const checks = [decision.nextCheckAt, would.nextCheckAt].filter((at) => at !== undefined)
@@ -121,60 +120,47 @@ function asMarked({ mailedAt: _, ...open }: AlertState, { told, mailed, mailedAt
 /** Decides an alert by what its rule may do. */
 function decideOpenly(asked: AlertQuestion): AlertDecision {
   const question = { ...asked, now: timeOf(asked) }
-  const { outcome, cycle, now, subject, staleSince } = question
+  const { outcome, cycle, now, staleSince } = question
   const previous = question.previous ?? unseen(now)
-  if (outcome.error !== undefined) {
-    const next = { ...standStill(previous, now), error: outcome.error }
-    return {
-      next,
-      entries: [],
-      notices: [],
-      takeBack: null,
-      wish: 'keep',
-      reasons: ['error'],
-      counts: false,
-      shadow: [],
-    }
-  }
+  if (outcome.error !== undefined)
+    return { ...NOTHING, next: { ...standStill(previous, now), error: outcome.error }, reasons: ['error'] }
   const { rule } = outcome
   const state = { ...previous, error: null }
   const isStill = standsStill(rule, staleSince)
   const moved = isStill ? standStill(state, staleSince) : nextState(goOn(state, now), { outcome, cycle, now })
-  const name: AlertName = { rule: rule.name, subject, scope: scopeOf(rule, cycle.key) }
   const isTold = isKnown(moved, question)
   const { state: guarded, counts } = isTold ? askGuard(moved, question) : { state: moved, counts: false }
-  const telling = { ...question, name }
-  const { next: told, entries, notices } = isTold ? tell(guarded, telling) : { next: moved, entries: [], notices: [] }
+  const { next: told, entries, notices } = isTold ? tell(guarded, question) : { ...NOTHING, next: moved }
   const withheld = withheldOf(told, question)
-  const next = withWithheld(told, withheld)
-  const isTelling = entries.length + notices.length > 0
+  const { withheld: _, ...free } = told
+  const next = withheld.length === 0 ? free : { ...free, withheld }
+  const isToldBefore = next.phase === 'firing' && entries.length + notices.length === 0
   const checkAt = nextCheckAt(next, question)
   return {
+    ...NOTHING,
     next,
     entries,
     notices,
-    takeBack: toTakeBack(name, previous, next),
+    takeBack: toTakeBack(alertNameOf(question), previous, next),
     // In an ended cycle, no more actions.
     wish: isStill || now >= cycle.endsAt ? 'keep' : wishOf(rule, next, question.permission),
     counts,
-    shadow: [],
-    reasons: [...(isTelling || next.phase !== 'firing' ? [] : (['told'] as const)), ...pendingOf(next), ...withheld],
+    reasons: [
+      ...(isToldBefore ? (['told'] as const) : []),
+      ...(next.phase === 'pending' ? (['pending'] as const) : []),
+      ...withheld,
+    ],
     ...(checkAt === null ? {} : { nextCheckAt: checkAt }),
   }
 }
 
-/** The wish about a subject of a rule that could be decided. */
 function wishOf(rule: Rule, state: AlertState, { suspend }: Permission): Wish {
   if (state.phase === 'recovering') return 'keep'
   if (state.phase !== 'firing' || rule.event.params.suspend === undefined) return 'clear'
   return suspend === 'do' && isHeld(state) ? 'keep' : 'over'
 }
 
-const pendingOf = ({ phase }: AlertState): AlertReason[] => (phase === 'pending' ? ['pending'] : [])
-
-/**
- * Whether the tellings of an alert are certain: one that stands still, but whose conditions are no longer met, waits.
- */
+/** Whether its tellings are certain: an alert that stands still, but whose conditions are no longer met, waits. */
 const isKnown = ({ phase }: AlertState, { outcome: { rule, met }, staleSince }: AlertQuestion): boolean =>
   !standsStill(rule, staleSince) || (phase === 'firing' && met)
 
@@ -211,18 +197,14 @@ function withheldOf(state: AlertState, question: AlertQuestion): WithholdReason[
   ]
 }
 
-function withWithheld({ withheld: _, ...state }: AlertState, withheld: readonly WithholdReason[]): AlertState {
-  return withheld.length === 0 ? state : { ...state, withheld }
-}
-
 /** The earliest instant at which time alone may change the decision; null if none. */
 function nextCheckAt(next: AlertState, question: AlertQuestion): number | null {
   const { outcome, cycle, quiet, staleSince } = question
   const { rule } = outcome
   const silencedUntil = quiet?.reason === 'silenced' && next.withheld?.includes('silenced') ? quiet.until : null
   const ofPhase = [
-    next.phase === 'pending' ? next.since + forMs(rule, cycle) : null,
-    next.phase === 'recovering' ? next.since + keepFiringMs(rule, cycle) : null,
+    next.phase === 'pending' ? next.since + lastingMs(rule.for, cycle) : null,
+    next.phase === 'recovering' ? next.since + lastingMs(rule.keepFiring, cycle) : null,
   ]
   const ofTelling = [silencedUntil, escalatesAt(next, question)]
   const instants = [
@@ -238,8 +220,8 @@ function nextCheckAt(next: AlertState, question: AlertQuestion): number | null {
  */
 function toTakeBack(name: AlertName, previous: AlertState, next: AlertState): TakeBack | null {
   const has = ({ withheld = [] }: AlertState) => withheld.includes('inhibited') || withheld.includes('unsubscribed')
-  const isOver = (isFiring(previous) && next.phase === 'resolved') || (!has(previous) && has(next))
-  if (isOver) return takeBackOf(name, next, 'all')
+  if ((isFiring(previous) && next.phase === 'resolved') || (!has(previous) && has(next)))
+    return takeBackOf(name, next, 'all')
   const isHigher = next.steppedAt !== undefined && next.steppedAt !== previous.steppedAt
   return isHigher ? takeBackOf(name, next, 'lower') : null
 }
@@ -249,7 +231,13 @@ function toTakeBack(name: AlertName, previous: AlertState, next: AlertState): Ta
  *
  * Quiet and subscriptions depend on the level, so it is computed before the decision.
  */
-export function levelOf({ outcome, cycle, staleSince, previous, now }: LevelQuestion): LogLevel {
+export function levelOf({
+  outcome,
+  cycle,
+  staleSince,
+  previous,
+  now,
+}: Pick<AlertQuestion, 'outcome' | 'cycle' | 'staleSince' | 'previous' | 'now'>): LogLevel {
   const { rule } = outcome
   if (rule.ladder === null) return rule.level
   const state = previous ?? unseen(now)
@@ -257,9 +245,7 @@ export function levelOf({ outcome, cycle, staleSince, previous, now }: LevelQues
   return levelAt(rule, (stays ? state : nextState(state, { outcome, cycle, now })).step)
 }
 
-export type LevelQuestion = Pick<AlertQuestion, 'outcome' | 'cycle' | 'staleSince' | 'previous' | 'now'>
-
-export interface WithdrawalQuestion {
+interface WithdrawalQuestion {
   readonly name: AlertName
   readonly previous: AlertState
   readonly now: number
@@ -284,13 +270,11 @@ function withdrawOpenly({ name, previous, now: at }: WithdrawalQuestion): AlertD
   const isTold = isOpen(previous) && fired !== undefined && !previous.told.includes(`resolved${part}`)
   const next = withdrawnState(previous, now)
   return {
+    ...NOTHING,
     next,
     entries: isTold ? [{ kind: 'withdrawn', key: keyOfTelling(name, part, 'withdrawn'), since: now, times: 1 }] : [],
-    notices: [],
     takeBack: isFiring(previous) ? takeBackOf(name, next, 'all') : null,
     wish: 'standDown',
-    counts: false,
-    shadow: [],
     reasons: ['withdrawn'],
   }
 }

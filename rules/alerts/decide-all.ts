@@ -12,7 +12,7 @@ import {
   isToWithdraw,
   leftOf,
 } from './decide-subject.ts'
-import { inhibitorsByPool, type PossibleInhibitor } from './inhibit.ts'
+import { inhibitorsByPool, type PossibleInhibitor } from './quiet.ts'
 import { modeOf, NOUNS, poolIdOf, type SubjectFacts, subjectKey, subjectLabel } from './subject.ts'
 
 /** The subject of an alert, with its label for people. */

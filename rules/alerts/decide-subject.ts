@@ -13,9 +13,8 @@ import type { Rule } from '../rule.ts'
 import { type AlertState, isOpen, isSame, type StoredAlert, scopeOf } from './alert-state.ts'
 import { type AlertDecision, decideAlert, levelOf } from './decide-alert.ts'
 import type { GuardAnswer } from './guard.ts'
-import { type Inhibitor, inhibitorOf, inhibitorsAmong } from './inhibit.ts'
 import { asWanted, type Permission, permitted } from './permission.ts'
-import { type OpenSilence, type Quiet, quietOf } from './quiet.ts'
+import { type Inhibitor, inhibitorOf, inhibitorsAmong, type OpenSilence, type Quiet, quietOf } from './quiet.ts'
 import { isWatched, modeOf, poolIdOf, type SubjectFacts, sharedPoolOf } from './subject.ts'
 
 /** The parts of a stored alert that decisions depend on. */

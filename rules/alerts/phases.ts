@@ -1,12 +1,11 @@
-/** Moves alerts from phase to phase. Pure; sends no tellings. */
+/** Moves alerts from phase to phase. Pure; sends no tellings. Instants are epoch milliseconds. */
 import type { Cycle } from '../../domain/time/cycle.ts'
 import type { RuleOutcome } from '../engine/evaluate-subject.ts'
 import type { For, Rule } from '../rule.ts'
 import type { AlertState } from './alert-state.ts'
-import { fingerprintOf } from './fingerprint-of.ts'
 import { partOf } from './keys.ts'
 
-export interface Observation {
+interface Observation {
   /** Of a rule that could be decided. */
   readonly outcome: RuleOutcome
   readonly cycle: Cycle
@@ -80,11 +79,37 @@ function ofRule(pending: AlertState, { outcome: { rule }, now }: Observation): A
   return { ...pending, pendingFor, ...(isEdited ? { since: now, began: now } : {}) }
 }
 
+const fingerprints = new WeakMap<Rule, string>()
+
+/**
+ * A short name for the parts of a rule that decide when it fires: its conditions, its `for`, its subjects and its
+ * frequency. Texts, level, stage and actions are left out, and so are the other rules of the set. Two rules share a
+ * name by chance once in 10^9.
+ */
+function fingerprintOf(rule: Rule): string {
+  const known = fingerprints.get(rule)
+  if (known !== undefined) return known
+  const { subject, match, conditions, for: lasting, event } = rule
+  const { once, occurrence = null } = event.params
+  const fingerprint = hashOf(JSON.stringify([subject, match, conditions, lasting, once, occurrence]))
+  fingerprints.set(rule, fingerprint)
+  return fingerprint
+}
+
+/** FNV-1a, 32 bits. */
+function hashOf(text: string): string {
+  let hash = 0x811c9dc5
+  for (let n = 0; n < text.length; n += 1) hash = Math.imul(hash ^ text.charCodeAt(n), 0x01000193)
+  return (hash >>> 0).toString(36)
+}
+
 const withoutRule = ({ pendingFor: _, ...state }: AlertState): AlertState => state
 
 function fireWhenDue(pending: AlertState, { outcome, cycle, now }: Observation): AlertState {
-  if (now - pending.since < forMs(outcome.rule, cycle)) return pending
-  const isAgain = isReturn(outcome.rule, pending)
+  const { event, resolve, for: lasting } = outcome.rule
+  if (now - pending.since < lastingMs(lasting, cycle)) return pending
+  // A rule that fires once a cycle fires again after a reported episode.
+  const isAgain = event.params.once === 'cycle' && resolve !== 'none' && pending.hasEnded
   const again = isAgain ? { returns: (pending.returns ?? 0) + 1, hasEnded: false } : {}
   const { step: before, ...waiting } = withoutRule(pending)
   const step = highest(isAgain ? undefined : before, outcome)
@@ -124,26 +149,30 @@ function climb(firing: AlertState, { outcome, now }: Observation): AlertState {
 }
 
 /** Resolves an alert after its recovery has lasted for the time given by its rule. */
-const recover = (recovering: AlertState, observed: Observation): AlertState =>
-  observed.now - recovering.since < keepFiringMs(observed.outcome.rule, observed.cycle)
-    ? recovering
-    : end(recovering, observed.now)
-
-/** The state after the conditions of a firing alert have ended. */
-function end(state: AlertState, now: number): AlertState {
-  const mark = `fired${state.part}`
-  return { ...state, phase: 'resolved', since: now, hasEnded: state.told.includes(mark) || state.mailed.includes(mark) }
+function recover(recovering: AlertState, { outcome: { rule }, cycle, now }: Observation): AlertState {
+  if (now - recovering.since < lastingMs(rule.keepFiring, cycle)) return recovering
+  const { told, mailed, part } = recovering
+  const mark = `fired${part}`
+  return { ...recovering, phase: 'resolved', since: now, hasEnded: told.includes(mark) || mailed.includes(mark) }
 }
 
-/** Whether a rule that fires once a cycle fires again, after a reported episode. It is reported as a return. */
-const isReturn = ({ event, resolve }: Rule, { hasEnded }: AlertState): boolean =>
-  event.params.once === 'cycle' && resolve !== 'none' && hasEnded
-
-/** How long a rule's conditions must be met before it fires, in milliseconds. */
-export const forMs = ({ for: lasting }: Rule, cycle: Cycle): number => msOf(lasting, cycle)
-
-/** How long an alert goes on firing after its conditions have ended, in milliseconds. */
-export const keepFiringMs = ({ keepFiring }: Rule, cycle: Cycle): number => msOf(keepFiring, cycle)
-
-const msOf = (lasting: For, { startsAt, endsAt }: Cycle): number =>
+/** How long a `for` or a `keepFiring` lasts in a cycle, in milliseconds. */
+export const lastingMs = (lasting: For, { startsAt, endsAt }: Cycle): number =>
   'ms' in lasting ? lasting.ms : Math.round(((endsAt - startsAt) * lasting.cyclePct) / 100)
+
+/**
+ * Whether alerts of a rule stand still: its facts of usage are out of date. @param staleSince null: the feed is not
+ * stale
+ */
+export const standsStill = ({ readsUsage }: Rule, staleSince: number | null): staleSince is number =>
+  readsUsage && staleSince !== null
+
+/** The state while it stands still. @param from since when, if it does not yet */
+export function standStill(state: AlertState, from: number): AlertState {
+  if (state.phase !== 'pending' && state.phase !== 'recovering') return state
+  return { ...state, stillSince: state.stillSince ?? Math.max(from, state.since) }
+}
+
+/** The state once it can be decided again. */
+export const goOn = ({ stillSince, ...state }: AlertState, now: number): AlertState =>
+  stillSince === undefined ? state : { ...state, since: state.since + Math.max(0, now - stillSince) }

@@ -6,11 +6,40 @@
  * reported the beginning.
  */
 import { LogLevel } from '../../domain/codes.ts'
+import type { Cycle } from '../../domain/time/cycle.ts'
+import type { Subject } from '../../domain/watchdog/subject.ts'
+import type { RuleOutcome } from '../engine/evaluate-subject.ts'
 import { levelAt } from '../ladder.ts'
-import type { AlertQuestion } from './alert-question.ts'
-import type { AlertState } from './alert-state.ts'
-import { isHeld } from './guard.ts'
+import { type AlertState, scopeOf } from './alert-state.ts'
+import { type GuardAnswer, isHeld } from './guard.ts'
 import { type AlertName, keyOfTelling, type TellingKind } from './keys.ts'
+import type { Permission } from './permission.ts'
+import type { Quiet } from './quiet.ts'
+
+/** The basis of the decision about an alert. */
+export interface AlertQuestion {
+  readonly outcome: RuleOutcome
+  readonly subject: Subject
+  readonly cycle: Cycle
+  readonly permission: Permission
+  /** The silence or alert that holds back its firing notices; null if none. */
+  readonly quiet: Quiet | null
+  /** How long a Critical alert may be without acknowledgement before it is escalated; null: for ever. */
+  readonly escalateAfterMs: number | null
+  /** Since when the tenant's usage feed is stale; null: it is not. */
+  readonly staleSince: number | null
+  /** The answer of the guard on firing. Default: there is room. */
+  readonly guard?: GuardAnswer
+  /** State of the same rule, subject and scope; null if there is none yet. */
+  readonly previous: AlertState | null
+  readonly now: number
+}
+
+export const alertNameOf = ({ outcome: { rule }, subject, cycle }: AlertQuestion): AlertName => ({
+  rule: rule.name,
+  subject,
+  scope: scopeOf(rule, cycle.key),
+})
 
 /** A telling: an entry of the watchdog log, or a notice to mail. */
 export interface Telling {
@@ -26,10 +55,6 @@ export interface Telling {
 /** Most tellings that a state remembers. Beyond them, the unique key in the database prevents a second one. */
 const REMEMBERED = 64
 
-interface TellingQuestion extends AlertQuestion {
-  readonly name: AlertName
-}
-
 /** A mark of a telling: the kind, followed by the last part of the key. */
 interface Mark {
   readonly kind: TellingKind
@@ -38,7 +63,7 @@ interface Mark {
 const markOf = ({ kind, part }: Mark): string => `${kind}${part}`
 
 /** Finds due tellings on each channel. */
-export function tell(state: AlertState, asked: TellingQuestion) {
+export function tell(state: AlertState, asked: AlertQuestion) {
   const { told, mailed } = state
   const log = dueOn(told, state, asked, asked.permission.log)
   const mail = dueOnMail(mailed, state, asked)
@@ -57,14 +82,13 @@ export function tell(state: AlertState, asked: TellingQuestion) {
   }
 }
 
-function tellingOf({ kind, part }: Mark, state: AlertState, { name, outcome: { rule } }: TellingQuestion): Telling {
-  const { returns = 0 } = state
-  const began = state.steppedAt ?? state.began
+function tellingOf({ kind, part }: Mark, state: AlertState, asked: AlertQuestion): Telling {
+  const { returns = 0, since, began, steppedAt } = state
   return {
     kind,
-    key: keyOfTelling(name, part, kind),
-    since: kind === 'resolved' ? state.since : began,
-    times: rule.event.params.once === 'cycle' ? returns + 1 : 1,
+    key: keyOfTelling(alertNameOf(asked), part, kind),
+    since: kind === 'resolved' ? since : (steppedAt ?? began),
+    times: asked.outcome.rule.event.params.once === 'cycle' ? returns + 1 : 1,
   }
 }
 
@@ -72,7 +96,7 @@ function tellingOf({ kind, part }: Mark, state: AlertState, { name, outcome: { r
 function dueOn(
   marks: readonly string[],
   state: AlertState,
-  { outcome: { rule } }: TellingQuestion,
+  { outcome: { rule } }: AlertQuestion,
   isPermitted: boolean,
 ): Mark[] {
   if (!isPermitted) return []
@@ -92,7 +116,7 @@ function endOf(marks: readonly string[]): Mark[] {
 }
 
 /** Due tellings by mail, and the time at which the firing is mailed. */
-function dueOnMail(mailed: readonly string[], state: AlertState, asked: TellingQuestion) {
+function dueOnMail(mailed: readonly string[], state: AlertState, asked: AlertQuestion) {
   const { outcome, permission, quiet } = asked
   const { rule } = outcome
   const due = dueOn(mailed, state, asked, permission.notify && rule.event.params.actions.includes('email')).filter(
@@ -100,7 +124,9 @@ function dueOnMail(mailed: readonly string[], state: AlertState, asked: TellingQ
   )
   const mailedAt = due.some(({ kind }) => kind === 'fired') ? asked.now : state.mailedAt
   const next = { ...state, mailed: [...mailed, ...due.map(markOf)], ...(mailedAt === undefined ? {} : { mailedAt }) }
-  return { due: [...due, ...escalation(next, asked)], mailedAt }
+  const at = escalatesAt(next, asked)
+  const escalated: Mark[] = at !== null && at <= asked.now ? [{ kind: 'escalated', part: state.part }] : []
+  return { due: [...due, ...escalated], mailedAt }
 }
 
 /** The time at which a Critical alert without acknowledgement is escalated; null if it is not, or no longer. */
@@ -119,11 +145,6 @@ export function escalatesAt(
   if (isHeld(state) || state.acknowledged !== undefined || quiet !== null || !permission.notify) return null
   const isMailed = (kind: TellingKind) => mailed.includes(markOf({ kind, part }))
   return isMailed('fired') && !isMailed('escalated') ? (state.mailedAt ?? state.since) + escalateAfterMs : null
-}
-
-function escalation(state: AlertState, asked: TellingQuestion): Mark[] {
-  const at = escalatesAt(state, asked)
-  return at !== null && at <= asked.now ? [{ kind: 'escalated', part: state.part }] : []
 }
 
 /** The level of a telling about an alert of this level: an end is only information. */

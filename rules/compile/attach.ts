@@ -2,8 +2,7 @@
  * Which compiled rules are attached to a subject: those of `isAttached`, but found once for all subjects of a tenant, a
  * pool, a type of tariff and a tag class. Tags are of one class if they fit the same of the rules' tag patterns.
  */
-import { isAttached, type MatchProperties } from '../engine/match.ts'
-import { compilePattern } from './compile-pattern.ts'
+import { compilePattern, isAttached, type MatchProperties } from '../engine/match.ts'
 import type { CompiledRule } from './compile-rule.ts'
 
 /**

@@ -5,7 +5,17 @@
  */
 import type { OperatorName } from '../../domain/rules/operators.ts'
 import type { Scalar } from '../conditions.ts'
-import { type Answer, type Decide, UNKNOWN } from './answer.ts'
+import type { FactRow } from './fact-row.ts'
+
+export const NO = 0
+/** A fact that was not read decides the answer. */
+export const UNKNOWN = 1
+export const YES = 2
+/** An answer in Kleene's logic of three values. */
+export type Answer = typeof NO | typeof UNKNOWN | typeof YES
+
+/** Answers for the facts of one subject. Allocates nothing. */
+export type Decide = (row: FactRow) => Answer
 
 /** The answers if the comparison is met, and if it is not. A negated operator has them the other way round. */
 export interface Ends {

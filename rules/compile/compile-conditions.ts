@@ -1,14 +1,12 @@
 /** Compiles conditions to closures: one returns the answer, the other the time until it may change. */
-
 import type { OperatorName } from '../../domain/rules/operators.ts'
 import type { SubjectKind } from '../../domain/watchdog/subject.ts'
 import { type Condition, isReference, type Leaf } from '../conditions.ts'
 import { operatorNamed } from '../engine/operators.ts'
 import { type Fact, factsOf } from '../facts.ts'
-import { type Decide, NO, UNKNOWN, YES } from './answer.ts'
-import { COMPARISONS, type Comparisons, type Ends } from './comparisons.ts'
+import { COMPARISONS, type Comparisons, type Decide, type Ends, NO, UNKNOWN, YES } from './comparisons.ts'
 import { placeOfFact } from './fact-row.ts'
-import { type FlipAt, flipOf, NEVER, type OtherOperand } from './flip.ts'
+import { type FlipAt, flipOf, NEVER } from './flip.ts'
 
 export interface CompiledConditions {
   readonly decide: Decide
@@ -34,16 +32,13 @@ export function compileConditions(
   return leafOf(condition, subject, comparisons)
 }
 
-function negated({ decide, flipAt }: CompiledConditions): CompiledConditions {
-  return {
-    decide(row) {
-      const answer = decide(row)
-      if (answer === UNKNOWN) return UNKNOWN
-      return answer === YES ? NO : YES
-    },
-    flipAt,
-  }
-}
+const negated = ({ decide, flipAt }: CompiledConditions): CompiledConditions => ({
+  decide(row) {
+    const answer = decide(row)
+    return answer === UNKNOWN ? UNKNOWN : answer === YES ? NO : YES
+  },
+  flipAt,
+})
 
 /**
  * A group. One member with the answer `decisive` decides it: NO for `all`, YES for `any`.
@@ -93,10 +88,8 @@ function leafOf({ fact: name, operator, value }: Leaf, subject: SubjectKind, com
   const fact = factOf(name, subject)
   const place = placeOfFact(name)
   const { withValue, isMet } = comparisons[base]
-  if (!isReference(value)) {
-    const other: OtherOperand = { value }
-    return { decide: withValue(place, value, ends), flipAt: flipOf(base, fact, place, other) }
-  }
+  if (!isReference(value))
+    return { decide: withValue(place, value, ends), flipAt: flipOf(base, fact, place, { value }) }
   const otherPlace = placeOfFact(value.fact)
   const { met, unmet } = ends
   const decide: Decide = (row) => {
@@ -105,8 +98,7 @@ function leafOf({ fact: name, operator, value }: Leaf, subject: SubjectKind, com
     if (a === undefined || b === undefined) return UNKNOWN
     return isMet(a, b) ? met : unmet
   }
-  const other: OtherOperand = { fact: factOf(value.fact, subject), place: otherPlace }
-  return { decide, flipAt: flipOf(base, fact, place, other) }
+  return { decide, flipAt: flipOf(base, fact, place, { fact: factOf(value.fact, subject), place: otherPlace }) }
 }
 
 function operatorOf(name: string): { readonly base: OperatorName; readonly ends: Ends } {

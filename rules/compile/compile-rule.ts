@@ -4,8 +4,7 @@ import { factsRead } from '../conditions.ts'
 import { factsOf } from '../facts.ts'
 import { type Ladder, stepAbove, stepReached } from '../ladder.ts'
 import type { Rule } from '../rule.ts'
-import type { Decide } from './answer.ts'
-import type { Comparisons } from './comparisons.ts'
+import { COMPARISONS, type Comparisons, type Decide } from './comparisons.ts'
 import { compileConditions } from './compile-conditions.ts'
 import { type FactRow, placeOfFact } from './fact-row.ts'
 import { type FlipAt, flipOf, NEVER } from './flip.ts'
@@ -32,8 +31,8 @@ export interface CompiledRule {
   readonly flipAt: FlipAt
 }
 
-/** Compiles a rule. @throws Error for a rule that the load gate refuses */
-export function compileRule(rule: Rule, comparisons: Comparisons): CompiledRule {
+/** Compiles a rule. @param comparisons other operators, for tests @throws Error for a rule that the gate refuses */
+export function compileRule(rule: Rule, comparisons: Comparisons = COMPARISONS): CompiledRule {
   const { subject } = rule
   const conditions = compileConditions(rule.conditions, subject, comparisons)
   const clear = rule.clear === null ? null : compileConditions(rule.clear, subject, comparisons)
@@ -46,7 +45,7 @@ export function compileRule(rule: Rule, comparisons: Comparisons): CompiledRule 
     rule,
     reads: [...new Set(occurrence === undefined ? reads : [...reads, occurrence])],
     holds: conditions.decide,
-    clear: clear === null ? null : clear.decide,
+    clear: clear?.decide ?? null,
     occurrence: occurrence === undefined ? () => null : occurrenceAt(placeOfFact(occurrence)),
     step: ladder === null ? () => null : stepAt(ladder, placeOfFact(ladder.fact)),
     flipAt(row, moment, tariffs) {

@@ -8,7 +8,7 @@ import { type Facts, factsOf } from '../facts.ts'
 import { type Moment, SIM_FACTS_BY_NAME, type SimFactRow } from '../facts-of.ts'
 import type { Rule } from '../rule.ts'
 import { type Attach, attacher } from './attach.ts'
-import { COMPARISONS, type Comparisons } from './comparisons.ts'
+import type { Comparisons } from './comparisons.ts'
 import { type CompiledRule, compileRule } from './compile-rule.ts'
 import { type FactRow, filling, fillingFrom } from './fact-row.ts'
 
@@ -28,10 +28,7 @@ interface Rows extends Readonly<Record<SubjectKind, Readonly<Record<'narrow' | '
 }
 
 /** Compiles the rules of a loaded set. @param comparisons other operators, for tests */
-export function compileSet(
-  { rules }: { readonly rules: readonly Rule[] },
-  comparisons: Comparisons = COMPARISONS,
-): CompiledSet {
+export function compileSet({ rules }: { readonly rules: readonly Rule[] }, comparisons?: Comparisons): CompiledSet {
   const compiled = rules.map((rule) => compileRule(rule, comparisons))
   return { rules: compiled, attach: attacher(compiled), rows: rowsOf(compiled) }
 }

@@ -17,10 +17,6 @@ import type { FactRow } from './fact-row.ts'
 /** How often in a cycle facts are read again that fall, or that others move. */
 export const LOOKS_PER_CYCLE = 720
 
-/** When such facts are read again, epoch milliseconds. */
-export const nextLookAt = (now: number, { startsAt, endsAt }: Cycle): number =>
-  now + (endsAt - startsAt) / LOOKS_PER_CYCLE
-
 /** The bound of what time alone never changes. */
 export const NEVER = Number.POSITIVE_INFINITY
 
@@ -29,6 +25,11 @@ export interface FlipMoment {
   readonly now: number
   readonly cycle: Cycle
 }
+
+const lengthMs = ({ startsAt, endsAt }: Cycle): number => endsAt - startsAt
+
+/** When such facts are read again, epoch milliseconds. */
+export const nextLookAt = ({ now, cycle }: FlipMoment): number => now + lengthMs(cycle) / LOOKS_PER_CYCLE
 
 /**
  * The earliest instant at which time alone may change an answer; {@link NEVER} if it cannot. Facts that were not read
@@ -48,7 +49,6 @@ export type OtherOperand =
 
 const HOUR_MS = 3_600_000
 const MINUTE_MS = 60_000
-const lengthMs = ({ startsAt, endsAt }: Cycle): number => endsAt - startsAt
 
 /** The rise of an ageing fact in a millisecond, by its unit. */
 export function agingRate({ unit, name }: Fact, cycle: Cycle): number {
@@ -58,14 +58,11 @@ export function agingRate({ unit, name }: Fact, cycle: Cycle): number {
   throw new Error(`the fact ${name} ages, and its unit is ${unit}; expected %, hours or minutes`)
 }
 
-const bitsOf = (tariffs: readonly TariffType[]): number =>
-  tariffs.reduce<number>((bits, type) => bits | tariffBit(type), 0)
-
 /** Tariff bits under which a fact is read again `LOOKS_PER_CYCLE` times; 0: none, null: all. */
 function sampledUnder({ withTime, movedUnder }: Fact): number | null {
   if (withTime === 'falls') return null
-  if (withTime === 'elsewhere') return movedUnder === null ? null : bitsOf(movedUnder)
-  return 0
+  if (withTime !== 'elsewhere') return 0
+  return movedUnder?.reduce<number>((bits, type) => bits | tariffBit(type), 0) ?? null
 }
 
 /** When a comparison may flip. @returns null if time alone never flips it */
@@ -76,89 +73,69 @@ export function flipOf(operator: OperatorName, fact: Fact, place: number, other:
     ...read.map((one) => (one.fact.withTime === 'expires' ? expiryOf(one.place) : null)),
     agingOf(operator, fact, place, other),
   ].filter((flip) => flip !== null)
-  const [first, ...rest] = flips
-  if (first === undefined) return null
+  const [first = null, ...rest] = flips
   if (rest.length === 0) return first
   return (row, moment, tariffs) => Math.min(...flips.map((flip) => flip(row, moment, tariffs)))
 }
-
-const nextLook = ({ now, cycle }: FlipMoment): number => nextLookAt(now, cycle)
 
 /** An expired fact stays false until an event of its subject. */
 const expiryOf =
   (place: number): FlipAt =>
   (row, moment) =>
-    row[place] === false ? NEVER : nextLook(moment)
+    row[place] === false ? NEVER : nextLookAt(moment)
 
 function samplingOf(facts: readonly Fact[]): FlipAt | null {
   const under = facts.map(sampledUnder)
-  if (under.includes(null)) return (_, moment) => nextLook(moment)
+  if (under.includes(null)) return (_, moment) => nextLookAt(moment)
   const bits = under.reduce<number>((all, each) => all | (each ?? 0), 0)
-  return bits === 0 ? null : (_, moment, tariffs) => ((tariffs & bits) === 0 ? NEVER : nextLook(moment))
+  return bits === 0 ? null : (_, moment, tariffs) => ((tariffs & bits) === 0 ? NEVER : nextLookAt(moment))
 }
 
 function agingOf(operator: OperatorName, fact: Fact, place: number, other: OtherOperand): FlipAt | null {
-  // An ageing fact that is null stays null; a known one stays known.
-  if (operator === 'known') return null
   const ages = fact.withTime === 'ages'
-  if ('fact' in other) {
-    const otherAges = other.fact.withTime === 'ages'
-    if (!ages && !otherAges) return null
-    return (row, { now, cycle }) => {
-      const rate = ages ? agingRate(fact, cycle) : 0
-      const otherRate = otherAges ? agingRate(other.fact, cycle) : 0
-      return crossing(operator, row[place], row[other.place], now, rate, otherRate)
-    }
-  }
-  if (!ages) return null
-  const { value } = other
-  if (!isList(value)) {
-    return (row, { now, cycle }) => crossing(operator, row[place], value, now, agingRate(fact, cycle), 0)
-  }
+  const otherAging = 'fact' in other && other.fact.withTime === 'ages' ? other.fact : null
+  // An ageing fact that is null stays null; a known one stays known.
+  if (operator === 'known' || (!ages && otherAging === null)) return null
+  const crossing = crossingBy(operator)
+  const operands = 'fact' in other ? [] : [other.value].flat()
   return (row, { now, cycle }) => {
-    const rate = agingRate(fact, cycle)
-    let earliest = NEVER
-    for (const item of value) earliest = Math.min(earliest, crossing(operator, row[place], item, now, rate, 0))
-    return earliest
+    const rate = ages ? agingRate(fact, cycle) : 0
+    const otherRate = otherAging === null ? 0 : agingRate(otherAging, cycle)
+    let ms = 'fact' in other ? crossing(row[place], row[other.place], rate, otherRate) : NEVER
+    for (const operand of operands) ms = Math.min(ms, crossing(row[place], operand, rate, otherRate))
+    // Rounded down, so the rounding of facts is never earlier.
+    return Math.floor(now + ms)
   }
 }
-
-const isList = (value: Scalar | readonly Scalar[]): value is readonly Scalar[] => Array.isArray(value)
 
 /**
- * When the order of two values may change, or whether they are equal. The first rises by at most `rate` in a
- * millisecond, the second by at most `otherRate`.
+ * Makes the function that returns in how many milliseconds the order of two values may change, or whether they are
+ * equal. The first rises by at most `rate` in a millisecond, the second by at most `otherRate`.
  */
-function crossing(
-  operator: OperatorName,
-  a: FactValue | undefined,
-  b: FactValue | undefined,
-  now: number,
-  rate: number,
-  otherRate: number,
-): number {
-  if (a === undefined || b === undefined) return now
-  if (typeof a !== 'number' || typeof b !== 'number') return NEVER
-  if (a < b) return meeting(b - a, rate, now)
-  if (a > b) return meeting(a - b, otherRate, now)
-  // They are equal, or one is NaN and stays it.
-  if (a !== b) return NEVER
-  switch (operator) {
-    case 'greaterThan':
-    case 'lessThanInclusive':
-      return meeting(0, rate, now)
-    case 'lessThan':
-    case 'greaterThanInclusive':
-      return meeting(0, otherRate, now)
-    case 'equal':
-    case 'notEqual':
-    case 'in':
-    case 'notIn':
-    case 'known':
-      return meeting(0, Math.max(rate, otherRate), now)
+function crossingBy(operator: OperatorName) {
+  return (a: FactValue | undefined, b: FactValue | undefined, rate: number, otherRate: number): number => {
+    if (a === undefined || b === undefined) return 0
+    if (typeof a !== 'number' || typeof b !== 'number') return NEVER
+    if (a < b) return meeting(b - a, rate)
+    if (a > b) return meeting(a - b, otherRate)
+    // They are equal, or one is NaN and stays it.
+    if (a !== b) return NEVER
+    switch (operator) {
+      case 'greaterThan':
+      case 'lessThanInclusive':
+        return meeting(0, rate)
+      case 'lessThan':
+      case 'greaterThanInclusive':
+        return meeting(0, otherRate)
+      case 'equal':
+      case 'notEqual':
+      case 'in':
+      case 'notIn':
+      case 'known':
+        return meeting(0, Math.max(rate, otherRate))
+    }
   }
 }
 
-/** The time at which a distance is closed at a rate. Rounded down, so the rounding of facts is never earlier. */
-const meeting = (distance: number, rate: number, now: number): number =>
-  rate === 0 ? NEVER : Math.floor(now + distance / rate)
+/** The time in which a distance is closed at a rate. */
+const meeting = (distance: number, rate: number): number => (rate === 0 ? NEVER : distance / rate)

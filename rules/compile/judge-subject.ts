@@ -7,10 +7,10 @@ import {
   type KeptAlert,
   leftOf,
 } from '../alerts/decide-subject.ts'
-import { standsStill } from '../alerts/stand-still.ts'
+import { standsStill } from '../alerts/phases.ts'
 import type { SubjectFacts } from '../alerts/subject.ts'
 import type { RuleOutcome } from '../engine/evaluate-subject.ts'
-import { NO, UNKNOWN, YES } from './answer.ts'
+import { NO, UNKNOWN, YES } from './comparisons.ts'
 import type { CompiledRule } from './compile-rule.ts'
 import type { FactRow } from './fact-row.ts'
 import { type FlipMoment, NEVER, nextLookAt } from './flip.ts'
@@ -44,7 +44,7 @@ export function flipsAt(
   for (const one of attached) {
     first = Math.min(first, one.flipAt(row, moment, tariffs))
     // A look notices the end of a stand-still.
-    if (standsStill(one.rule, moment.staleSince)) first = Math.min(first, nextLookAt(moment.now, moment.cycle))
+    if (standsStill(one.rule, moment.staleSince)) first = Math.min(first, nextLookAt(moment))
   }
   return first
 }

@@ -7,7 +7,7 @@
 
 import { Engine, type RuleResult } from 'json-rules-engine'
 import type { FactValue } from '../../domain/watchdog/fact-value.ts'
-import { factsRead, forEngine, type Group, isReference, type Leaf, leavesOf, type Operand } from '../conditions.ts'
+import { factsRead, forEngine, type Group, isReference, type Leaf, leavesOf } from '../conditions.ts'
 import type { Facts } from '../facts.ts'
 import { stepReached } from '../ladder.ts'
 import type { Rule } from '../rule.ts'
@@ -109,16 +109,12 @@ function resultsOf(node: ResultNode): (boolean | null)[] {
   return [node.result ?? null]
 }
 
-function explained({ fact, operator, value }: Leaf, facts: Facts, result: boolean | null): LeafExplanation {
-  return {
-    fact,
-    value: facts[fact] ?? null,
-    operator,
-    operand: operandValue(value, facts),
-    operandFact: isReference(value) ? value.fact : null,
-    result,
-  }
-}
-
-const operandValue = (operand: Operand, facts: Facts): FactValue | readonly FactValue[] =>
-  isReference(operand) ? (facts[operand.fact] ?? null) : operand
+/** A comparison of a condition with facts. @param result null: not evaluated */
+export const explained = ({ fact, operator, value }: Leaf, facts: Facts, result: boolean | null): LeafExplanation => ({
+  fact,
+  value: facts[fact] ?? null,
+  operator,
+  operand: isReference(value) ? (facts[value.fact] ?? null) : value,
+  operandFact: isReference(value) ? value.fact : null,
+  result,
+})

@@ -1,14 +1,13 @@
 /** Which rules are effective for subjects that share their settings, and why none is. Pure. */
 import type { UncoveredReason } from '../../domain/rules/rule-coverage.ts'
 import type { SubjectKind } from '../../domain/watchdog/subject.ts'
-import { NO, YES } from '../compile/answer.ts'
+import { NO, YES } from '../compile/comparisons.ts'
 import { compileConditions } from '../compile/compile-conditions.ts'
 import { rowOf } from '../compile/fact-row.ts'
 import { type Condition, isReference, type Leaf } from '../conditions.ts'
-import type { MatchProperties } from '../engine/match.ts'
+import { type MatchProperties, misfitsOf } from '../engine/match.ts'
 import type { Facts } from '../facts.ts'
 import type { Rule } from '../rule.ts'
-import { misfitsOf } from './misfits-of.ts'
 
 /** Subjects with the same answer from every rule. */
 export interface SubjectClass {
@@ -35,7 +34,10 @@ const NOTHING: ReadonlySet<string> = new Set()
  * kind of subject
  */
 export function effectiveBy(rules: readonly Rule[]): (to: SubjectClass) => Effective {
-  const asked = rules.map((rule) => ({ rule, canHold: canHoldFor(rule.conditions, rule.subject) }))
+  const asked = rules.map((rule): RuleQuestion => {
+    const answer = answerBy(rule.conditions, rule.subject)
+    return { rule, canHold: (settings) => answer(settings) !== NO }
+  })
   return (to) => {
     if (to.unwatched !== null) return { attached: NOTHING, effective: NOTHING, reason: to.unwatched }
     const fitting = asked.filter(
@@ -55,6 +57,7 @@ export function effectiveBy(rules: readonly Rule[]): (to: SubjectClass) => Effec
 
 interface RuleQuestion {
   readonly rule: Rule
+  /** Whether its conditions can be met with these settings, for any values of the other facts. */
   readonly canHold: (settings: Facts) => boolean
 }
 
@@ -67,14 +70,6 @@ function reasonFor(fitting: readonly RuleQuestion[], heard: readonly RuleQuestio
   const { warningThresholdPct, ...others } = settings
   const lacksThreshold = warningThresholdPct === null && heard.some(({ canHold }) => canHold(others))
   return lacksThreshold ? 'threshold' : 'settings'
-}
-
-/**
- * Makes the function that decides whether conditions can be met with these settings, for any values of the other facts.
- */
-function canHoldFor(conditions: Condition, subject: SubjectKind): (settings: Facts) => boolean {
-  const answer = answerBy(conditions, subject)
-  return (settings) => answer(settings) !== NO
 }
 
 /** An answer in Kleene's logic: no is less than unknown, and unknown less than yes. */

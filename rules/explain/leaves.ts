@@ -1,10 +1,10 @@
 /** The comparisons of a rule, each with its answer, whether or not the engine came to it. Pure. */
 import type { SubjectKind } from '../../domain/watchdog/subject.ts'
-import { YES } from '../compile/answer.ts'
+import { YES } from '../compile/comparisons.ts'
 import { compileConditions } from '../compile/compile-conditions.ts'
 import { rowOf } from '../compile/fact-row.ts'
-import { type Group, isReference, type Leaf, leavesOf, type Scalar } from '../conditions.ts'
-import type { LeafExplanation } from '../engine/evaluate-subject.ts'
+import { type Condition, type Group, leavesOf, type Scalar } from '../conditions.ts'
+import { explained, type LeafExplanation } from '../engine/evaluate-subject.ts'
 import { operatorNamed } from '../engine/operators.ts'
 import { type Facts, factsOf } from '../facts.ts'
 
@@ -28,19 +28,13 @@ function answerTo({ fact, value, operator, operand, operandFact, result }: LeafE
 const scalarsIn = (operand: Exclude<LeafExplanation['operand'], null>): Scalar | readonly Scalar[] =>
   typeof operand === 'object' ? operand.filter((item) => item !== null) : operand
 
-const isMet = (leaf: Leaf, subject: SubjectKind, facts: Facts): boolean =>
-  compileConditions(leaf, subject).decide(rowOf(facts)) === YES
+/** Whether facts meet a condition; false if one that it needs is missing. */
+export const isMet = (condition: Condition, subject: SubjectKind, facts: Facts): boolean =>
+  compileConditions(condition, subject).decide(rowOf(facts)) === YES
 
 /** The comparisons of conditions that the engine was not asked about, with their answers. */
 export const leavesOn = (conditions: Group, subject: SubjectKind, facts: Facts): LeafExplanation[] =>
   answered(
-    leavesOf(conditions).map(({ fact, operator, value }) => ({
-      fact,
-      value: facts[fact] ?? null,
-      operator,
-      operand: isReference(value) ? (facts[value.fact] ?? null) : value,
-      operandFact: isReference(value) ? value.fact : null,
-      result: null,
-    })),
+    leavesOf(conditions).map((leaf) => explained(leaf, facts, null)),
     subject,
   )

@@ -8,13 +8,14 @@ import { SimStatus } from '../../domain/codes.ts'
 import type { Cycle } from '../../domain/time/cycle.ts'
 import type { FactValue } from '../../domain/watchdog/fact-value.ts'
 import type { SubjectKind } from '../../domain/watchdog/subject.ts'
-import { YES } from '../compile/answer.ts'
+import { YES } from '../compile/comparisons.ts'
 import { compileConditions } from '../compile/compile-conditions.ts'
 import { rowOf } from '../compile/fact-row.ts'
 import { agingRate, NEVER } from '../compile/flip.ts'
 import { type Condition, factsRead, isReference, leavesOf } from '../conditions.ts'
 import { type Fact, type Facts, factsOf } from '../facts.ts'
 import type { Rule } from '../rule.ts'
+import { isMet } from './leaves.ts'
 
 /** A change of one fact. */
 export interface NearestMove {
@@ -42,22 +43,36 @@ const MOST_ITEMS = 50
 
 /** The ways to an unmet goal, the nearest first; none if it is met, or if no such way was found. */
 export function nearestMoves(goal: Condition, subject: SubjectKind, facts: Facts): (readonly NearestMove[])[] {
-  const isReached = reaching(goal, subject)
-  if (isReached(facts)) return []
-  const single = factsRead(goal).flatMap((name) => movesOf(name, goal, subject, facts, isReached))
-  if (single.length > 0)
-    return single
-      .toSorted((a, b) => distance(a) - distance(b))
-      .slice(0, MOST_WAYS)
-      .map((move) => [move])
+  const single = singleMoves(goal, subject, facts)
+  if (single === null) return []
+  if (single.length > 0) return single.slice(0, MOST_WAYS).map((move) => [move])
   const together = needed(goal, true, subject, facts)
-  return together !== null && isReached(afterMoves(facts, together)) ? [together] : []
+  return together !== null && isMet(goal, subject, afterMoves(facts, together)) ? [together] : []
 }
 
-const reaching = (goal: Condition, subject: SubjectKind): ((facts: Facts) => boolean) => {
+/**
+ * The moves of one fact that reach a goal, the nearest first: of each fact the shortest upwards, downwards, and to
+ * another value. Null: it is reached already.
+ */
+function singleMoves(goal: Condition, subject: SubjectKind, facts: Facts): NearestMove[] | null {
   const { decide } = compileConditions(goal, subject)
-  return (facts) => decide(rowOf(facts)) === YES
+  const isReached = (after: Facts) => decide(rowOf(after)) === YES
+  if (isReached(facts)) return null
+  const moves = factsRead(goal).flatMap((name) => {
+    const fact = factsOf(subject).get(name)
+    if (fact === undefined) return []
+    const from = facts[name] ?? null
+    const enough = candidatesOf(fact, from, comparedWith(name, goal, facts)).filter((move) =>
+      isReached(afterMoves(facts, [move])),
+    )
+    const ways = from === null ? [enough] : [...Map.groupBy(enough, ({ direction }) => direction).values()]
+    return ways.flatMap((way) => way.toSorted(byLength).slice(0, 1))
+  })
+  return moves.toSorted((a, b) => distance(a) - distance(b))
 }
+
+const byLength = (a: NearestMove, b: NearestMove): number =>
+  (a.by ?? 0) - (b.by ?? 0) || Number(a.isBeyond) - Number(b.isBeyond)
 
 /** Distances of facts of different units are compared as shares of the values. */
 const distance = ({ from, to, by }: NearestMove): number =>
@@ -87,26 +102,6 @@ function nextAbove(value: number): number {
   bits.setFloat64(0, value)
   bits.setBigInt64(0, bits.getBigInt64(0) + (value > 0 ? 1n : -1n))
   return bits.getFloat64(0)
-}
-
-/** The shortest moves of one fact that reach a goal: upwards, downwards, or to another value. */
-function movesOf(
-  name: string,
-  goal: Condition,
-  subject: SubjectKind,
-  facts: Facts,
-  isReached: (facts: Facts) => boolean,
-): NearestMove[] {
-  const fact = factsOf(subject).get(name)
-  if (fact === undefined) return []
-  const from = facts[name] ?? null
-  const enough = candidatesOf(fact, from, comparedWith(name, goal, facts)).filter((move) =>
-    isReached(afterMoves(facts, [move])),
-  )
-  const byLength = (moves: readonly NearestMove[]) =>
-    moves.toSorted((a, b) => (a.by ?? 0) - (b.by ?? 0) || Number(a.isBeyond) - Number(b.isBeyond))
-  const ways = from === null ? [enough] : [...Map.groupBy(enough, ({ direction }) => direction).values()]
-  return ways.flatMap((moves) => byLength(moves).slice(0, 1))
 }
 
 /** The present values that a goal compares a fact with. */
@@ -165,13 +160,9 @@ function needed(
 ): readonly NearestMove[] | null {
   if ('not' in condition) return needed(condition.not, !isWanted, subject, facts)
   if ('fact' in condition) {
-    const goal: Condition = isWanted ? condition : { not: condition }
-    const isReached = reaching(goal, subject)
-    if (isReached(facts)) return []
-    const [move] = factsRead(goal)
-      .flatMap((name) => movesOf(name, goal, subject, facts, isReached))
-      .toSorted((a, b) => distance(a) - distance(b))
-    return move === undefined ? null : [move]
+    const single = singleMoves(isWanted ? condition : { not: condition }, subject, facts)
+    if (single === null) return []
+    return single.length === 0 ? null : single.slice(0, 1)
   }
   const isAll = 'all' in condition
   const members = (isAll ? condition.all : condition.any).map((member) => needed(member, isWanted, subject, facts))

@@ -2,11 +2,13 @@
 import { labelOf } from '../../domain/codes.ts'
 import { instant } from '../../domain/local-time.ts'
 import { quantity } from '../../domain/quantity.ts'
+import type { Comparison } from '../../domain/rules/explanation.ts'
 import type { FactValue } from '../../domain/watchdog/fact-value.ts'
 import type { SubjectKind } from '../../domain/watchdog/subject.ts'
 import type { LeafExplanation } from '../engine/evaluate-subject.ts'
 import { operatorNamed } from '../engine/operators.ts'
 import { factsOf } from '../facts.ts'
+import { answered } from './leaves.ts'
 import type { NearestMove } from './nearest-moves.ts'
 
 /** Most items of a list to show. */
@@ -49,6 +51,13 @@ export function leafWords(
   if (result === null) return `${is}: whether it is ${than} cannot be said`
   return `${is}: ${result ? '' : 'not '}${than}`
 }
+
+/** Comparisons with their answers and words. @param leaves as the engine gave them */
+export const comparisonsOf = (leaves: readonly LeafExplanation[], subject: SubjectKind): Comparison[] =>
+  answered(leaves, subject).map((leaf) => {
+    const { fact, value, operator, operand, operandFact, result } = leaf
+    return { fact, value, operator, operands: [operand].flat(), operandFact, result, words: leafWords(leaf, subject) }
+  })
 
 /** The required move of a fact: `usagePct rises by 3.2 % to 80 %`. */
 export function moveWords({ fact, from, to, direction, by, isBeyond }: NearestMove, subject: SubjectKind): string {

@@ -2,7 +2,7 @@
  * Which comparisons of rules the tests have tried. A comparison is covered when it was seen met and not met, and
  * decisive when in some evaluation it alone, the other way, would have turned the conditions that it stands in.
  */
-import { YES } from '../compile/answer.ts'
+import { YES } from '../compile/comparisons.ts'
 import { compileConditions } from '../compile/compile-conditions.ts'
 import { rowOf } from '../compile/fact-row.ts'
 import { type Condition, type Group, type Leaf, leavesOf } from '../conditions.ts'

@@ -5,7 +5,7 @@ import type { AlertReason, Wish } from '../../rules/alerts/decide-alert.ts'
 import type { Evaluation } from '../../rules/alerts/decide-all.ts'
 import { placeholdersOf } from '../../rules/alerts/message.ts'
 import type { Permission } from '../../rules/alerts/permission.ts'
-import { forMs, keepFiringMs } from '../../rules/alerts/phases.ts'
+import { lastingMs } from '../../rules/alerts/phases.ts'
 import type { Quiet } from '../../rules/alerts/quiet.ts'
 import { modeOf } from '../../rules/alerts/subject.ts'
 import { factsRead } from '../../rules/conditions.ts'
@@ -67,8 +67,8 @@ export function groundsOf(one: Evaluation, { moment, enforcementEnabled }: Evalu
     facts: factsOfRule(one),
     phase: next.phase,
     since: next.since,
-    forMs: forMs(rule, moment.cycle),
-    keepFiringMs: keepFiringMs(rule, moment.cycle),
+    forMs: lastingMs(rule.for, moment.cycle),
+    keepFiringMs: lastingMs(rule.keepFiring, moment.cycle),
     reasons,
     quiet,
     guard: next.guard ?? null,

@@ -9,7 +9,7 @@ import {
   type Evaluation,
 } from '../../rules/alerts/decide-all.ts'
 import { changesAlert } from '../../rules/alerts/decide-subject.ts'
-import { isTold } from '../../rules/alerts/inhibit.ts'
+import { isTold } from '../../rules/alerts/quiet.ts'
 import { subjectKey } from '../../rules/alerts/subject.ts'
 import { settled } from '../../rules/alerts/take-back.ts'
 import { insertOperatorNotices } from '../../store/operator-notices.ts'

@@ -10,7 +10,7 @@
 import { ZenEngine } from '@gorules/zen-engine'
 import { LogicEngine } from 'json-logic-engine'
 import { Engine } from 'json-rules-engine'
-import { YES } from '../../rules/compile/answer.ts'
+import { YES } from '../../rules/compile/comparisons.ts'
 import { compileSet } from '../../rules/compile/compile-set.ts'
 import { type FactRow, placeOfFact, ROW_LENGTH, rowOf } from '../../rules/compile/fact-row.ts'
 import { type Condition, factsRead, forEngine, isReference, type Leaf } from '../../rules/conditions.ts'

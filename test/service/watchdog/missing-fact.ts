@@ -1,6 +1,6 @@
 /** Rules after a fault of the service: a fact that they read is missing. */
 
-import { type Answer, NO, YES } from '../../../rules/compile/answer.ts'
+import { type Answer, NO, YES } from '../../../rules/compile/comparisons.ts'
 import type { RulesInForce } from '../../../service/rules/rules-in-force.ts'
 
 const ANSWERS: readonly Answer[] = [YES, NO]

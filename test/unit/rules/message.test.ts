@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { cycleAt } from '../../../domain/time/cycle.ts'
 import { MB } from '../../../domain/units.ts'
 import { endedMessage, fillMessage, firedMessage, resolvedMessage } from '../../../rules/alerts/message.ts'
-import { burnFacts, cycleFacts } from '../../../rules/burn-rates.ts'
+import { burnFacts, cycleFacts } from '../../../rules/facts-of.ts'
 import { aRule, NOVEMBER } from './samples.ts'
 
 describe('fillMessage', () => {
@@ -121,15 +121,14 @@ describe('endedMessage', () => {
 describe('burnFacts', () => {
   const day = 86_400_000
   const at = NOVEMBER.startsAt + 15 * day
-  const used = {
-    usageBytes: 60 * MB,
-    limitBytes: 100 * MB,
-    short: { bytes: 2 * MB, ms: day / 4 },
-    long: { bytes: 10 * MB, ms: 2.5 * day },
+  const used = { usageBytes: 60 * MB, limitBytes: 100 * MB, shortBytes: 2 * MB, longBytes: 10 * MB }
+  const known = (to: number) => {
+    const windows = { short: new Date(to - day / 4), long: new Date(to - 2.5 * day) }
+    return { cycle: NOVEMBER, knownTo: to, windows }
   }
 
   test('gives shares, burn rates and the forecast', () => {
-    const facts = burnFacts(used, NOVEMBER, at)
+    const facts = burnFacts(used, known(at))
 
     expect(facts.usagePct).toBeCloseTo(60)
     expect(facts.burnRatio).toBeCloseTo(1.2)
@@ -140,12 +139,12 @@ describe('burnFacts', () => {
   })
 
   test('gives only null at limit 0', () => {
-    expect(Object.values(burnFacts({ ...used, limitBytes: 0 }, NOVEMBER, at))).toEqual([null, null, null, null, null])
+    expect(Object.values(burnFacts({ ...used, limitBytes: 0 }, known(at)))).toEqual([null, null, null, null, null])
   })
 
   test('gives no rate in the first tenth of the cycle', () => {
     const rates = (days: number) => {
-      const { usagePct: _, ...facts } = burnFacts(used, NOVEMBER, NOVEMBER.startsAt + days * day)
+      const { usagePct: _, ...facts } = burnFacts(used, known(NOVEMBER.startsAt + days * day))
       return Object.values(facts).map((rate) => rate !== null)
     }
 

@@ -1,10 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import { NO, UNKNOWN, YES } from '../../../../rules/compile/answer.ts'
 import { attacher } from '../../../../rules/compile/attach.ts'
-import { compilePattern } from '../../../../rules/compile/compile-pattern.ts'
+import { NO, UNKNOWN, YES } from '../../../../rules/compile/comparisons.ts'
 import { compileSet, readsOf } from '../../../../rules/compile/compile-set.ts'
 import { placeOfFact, ROW_LENGTH, rowOf } from '../../../../rules/compile/fact-row.ts'
-import { fitsPattern, type MatchProperties, rulesFor } from '../../../../rules/engine/match.ts'
+import { type MatchProperties, rulesFor } from '../../../../rules/engine/match.ts'
 import { loadRuleSet } from '../../../../rules/load/load-rule-set.ts'
 import type { Rule } from '../../../../rules/rule.ts'
 import { cases } from '../../../setup/cases.ts'
@@ -103,16 +102,6 @@ describe('attach', () => {
   const PATTERNS = ['*', 'a*', '*b', 'a*c', 'van-*', 'van-*-x', '**', 'a*b*c', 'abc', 'x*x']
   const TYPES = ['Standard', 'Dynamic Pool', 'Fixed Pool'] as const
   const KINDS = ['sim', 'pool', 'tenant'] as const
-
-  test('splits patterns as fitsPattern does', () => {
-    const random = randomFrom(SEED)
-    const aText = (letters: readonly string[], most: number) =>
-      Array.from({ length: random.below(most) }, () => random.pick(letters)).join('')
-    for (let n = 0; n < cases(20_000); n += 1) {
-      const [pattern, text] = [aText(['a', 'b', '*'], 6), aText(['a', 'b'], 8)]
-      expect(compilePattern(pattern)(text), `${pattern} ${text}`).toBe(fitsPattern(pattern, text))
-    }
-  })
 
   test.each([100_000, 7])('gives the rules of rulesFor, with at most %i kept', { timeout: 0 }, async (mostKept) => {
     const random = randomFrom(SEED)

@@ -1,5 +1,5 @@
 /** Compares the engine's outcomes for one subject with the answers of the compiled rules. */
-import { type Answer, UNKNOWN, YES } from '../../../../rules/compile/answer.ts'
+import { type Answer, UNKNOWN, YES } from '../../../../rules/compile/comparisons.ts'
 import type { CompiledRule } from '../../../../rules/compile/compile-rule.ts'
 import type { FactRow } from '../../../../rules/compile/fact-row.ts'
 import type { RuleOutcome } from '../../../../rules/engine/evaluate-subject.ts'

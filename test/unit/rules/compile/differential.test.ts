@@ -1,6 +1,12 @@
 import { describe, expect, test } from 'vitest'
-import { NO, UNKNOWN, YES } from '../../../../rules/compile/answer.ts'
-import { COMPARISONS, type Comparisons, type CompiledComparison } from '../../../../rules/compile/comparisons.ts'
+import {
+  COMPARISONS,
+  type Comparisons,
+  type CompiledComparison,
+  NO,
+  UNKNOWN,
+  YES,
+} from '../../../../rules/compile/comparisons.ts'
 import { compileConditions } from '../../../../rules/compile/compile-conditions.ts'
 import { type FactRow, rowOf } from '../../../../rules/compile/fact-row.ts'
 import { factsRead, type Group } from '../../../../rules/conditions.ts'

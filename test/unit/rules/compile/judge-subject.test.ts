@@ -8,7 +8,7 @@ import {
   type KeptAlert,
   leftOf,
 } from '../../../../rules/alerts/decide-subject.ts'
-import { byName } from '../../../../rules/alerts/inhibit.ts'
+import { byName } from '../../../../rules/alerts/quiet.ts'
 import { COMPARISONS } from '../../../../rules/compile/comparisons.ts'
 import { compileRule } from '../../../../rules/compile/compile-rule.ts'
 import { rowOf } from '../../../../rules/compile/fact-row.ts'

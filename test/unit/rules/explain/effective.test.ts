@@ -1,7 +1,7 @@
 /** Whether a rule can be met with the settings of a subject, whatever its other facts are. */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { YES } from '../../../../rules/compile/answer.ts'
+import { YES } from '../../../../rules/compile/comparisons.ts'
 import { compileConditions } from '../../../../rules/compile/compile-conditions.ts'
 import { rowOf } from '../../../../rules/compile/fact-row.ts'
 import type { Condition, Operand } from '../../../../rules/conditions.ts'

@@ -1,42 +1,10 @@
-/** Which field of a rule keeps it from a subject, and what its comparisons say. */
-import fc from 'fast-check'
+/** What the comparisons of a rule say. */
 import { describe, expect, test } from 'vitest'
 import type { Condition, Operand } from '../../../../rules/conditions.ts'
-import { isAttached } from '../../../../rules/engine/match.ts'
 import { answered, leavesOn } from '../../../../rules/explain/leaves.ts'
-import { misfitsOf } from '../../../../rules/explain/misfits-of.ts'
 import { leafWords } from '../../../../rules/explain/words.ts'
-import { aRule } from '../samples.ts'
 
 const leaf = (fact: string, operator: string, value: Operand): Condition => ({ fact, operator, value })
-const rule = await aRule()
-const some = <T>(...values: T[]) => fc.option(fc.constantFrom(...values), { nil: undefined })
-const match = fc
-  .record({
-    tenant: some('t1', 't*'),
-    pool: some('vans', 'v*', '*s'),
-    tag: some('meter-*'),
-    tariffType: some<any>('Standard', ['Fixed Pool', 'Dynamic Pool']),
-  })
-  .map((fields) => Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)))
-const subject = fc.record({
-  subject: fc.constant('pool' as const),
-  tenantId: fc.constantFrom('t1', 'x'),
-  poolName: fc.constantFrom('vans', 'meters', null),
-  tag: fc.constantFrom('meter-7', null),
-  tariffType: fc.constantFrom('Standard', 'Fixed Pool', null),
-})
-
-describe('a misfit', () => {
-  test('is found where a rule is not attached, and only there', () => {
-    fc.assert(
-      fc.property(match, subject, fc.constantFrom('off', 'log'), (fields, to, stage) => {
-        const one: any = { ...rule, match: fields, event: { ...rule.event, params: { ...rule.event.params, stage } } }
-        expect(misfitsOf(one, to).length === 0).toBe(isAttached(one, to))
-      }),
-    )
-  })
-})
 
 describe('a comparison', () => {
   const facts = {
