@@ -40,6 +40,16 @@ export function leavesOf(condition: Condition): Leaf[] {
   return [condition]
 }
 
+/** The same with their places: JSON pointers. @param pointer that of the condition */
+export function leavesAt(condition: Condition, pointer: string): [Leaf, string][] {
+  const each = (members: readonly Condition[], kind: string) =>
+    members.flatMap((member, n) => leavesAt(member, `${pointer}/${kind}/${n}`))
+  if ('all' in condition) return each(condition.all, 'all')
+  if ('any' in condition) return each(condition.any, 'any')
+  if ('not' in condition) return leavesAt(condition.not, `${pointer}/not`)
+  return [[condition, pointer]]
+}
+
 /** Names of the facts that a condition reads, without duplicates. */
 export function factsRead(condition: Condition): string[] {
   const read = leavesOf(condition).flatMap(({ fact, value }) => (isReference(value) ? [fact, value.fact] : [fact]))
@@ -48,9 +58,8 @@ export function factsRead(condition: Condition): string[] {
 
 type EngineCondition = Exclude<Extract<TopLevelCondition, { all: unknown }>['all'][number], { condition: string }>
 
-function nodeForEngine(condition: Condition): EngineCondition {
-  return 'fact' in condition ? { ...condition } : forEngine(condition)
-}
+const nodeForEngine = (condition: Condition): EngineCondition =>
+  'fact' in condition ? { ...condition } : forEngine(condition)
 
 /** A copy for the engine, because the engine modifies its input. */
 export function forEngine(group: Group): Exclude<TopLevelCondition, { condition: string }> {

@@ -338,6 +338,9 @@ export interface Fact {
   readonly ofUsage: boolean
 }
 
+/** Whether its value is a number, and not a code. */
+export const isMeasure = ({ type, codes }: Fact): boolean => (type === 'number' || type === 'integer') && codes === null
+
 /** The value for one kind of subject. */
 const ofSubject = <T extends string>(values: BySubject<T>, subject: SubjectKind, otherwise: T): T =>
   typeof values === 'string' ? values : (values[subject] ?? otherwise)

@@ -8,11 +8,12 @@ import { SUSPENDED_UNTIL } from '../domain/temporal/suspend-on-overage.ts'
 import { strictObject } from '../domain/schema.ts'
 import { DURATION_PATTERN } from '../domain/time/duration.ts'
 import { SUBJECT_KINDS } from '../domain/watchdog/subject.ts'
-import { LINT_CODES } from './lint-codes.ts'
 
-const oneOf = <const T extends readonly string[]>(values: T, description: string) =>
+/** One of some words. */
+export const oneOf = <const T extends readonly string[]>(values: T, description: string) =>
   Type.Unsafe<T[number]>({ type: 'string', enum: [...values], description: `${description}: ${values.join(', ')}` })
-const labels = <T extends string>(table: Readonly<Record<T, number>>) =>
+/** The labels of a code table. */
+export const labels = <T extends string>(table: Readonly<Record<T, number>>) =>
   Object.keys(table).filter((l): l is T => l in table)
 
 const ACTIONS = ['log', 'email', 'suspend'] as const
@@ -175,7 +176,22 @@ export type Examples = Static<typeof Examples>
 
 const Schema = Type.Optional(Type.String({ maxLength: 300, description: 'The schema, for editors' }))
 
-/** Findings that a rule mutes, by code. */
+/** The findings of the linter. A rule may mute a finding, with the reason: `"lint": {"no-clear": "why"}`. */
+export const LINT_CODES = {
+  impossible: 'its conditions can never be met together',
+  always: 'a comparison that is always met',
+  duplicate: 'another rule says the same',
+  subsumed: 'whenever it fires, another rule fires too and does as much',
+  'no-clear': 'told once an episode, over a value that falls, without conditions that clear it',
+  flappy: 'its clear is within 5 % of what it fires at',
+  'no-evidence': 'reads a forecast or a rate, and not how much of the cycle has elapsed',
+  'feed-blind': 'reads how long a SIM is silent, and not whether the whole feed is',
+  'absolute-time': 'compares with hours or minutes, though a billing cycle may last minutes',
+  'mute-message': 'its message names no value that it was decided by',
+  unguarded: 'suspends at level Info, or at once: with neither `for` nor grace',
+} as const
+export type LintCode = keyof typeof LINT_CODES
+
 const Lint = strictObject(
   Object.fromEntries(
     Object.entries(LINT_CODES).map(([code, meaning]) => [

@@ -1,7 +1,6 @@
 /** `simherd rules lint [folder]` */
 import type { RuleSource } from '../../domain/rules/rule-source.ts'
-import type { Finding } from '../../rules/lint/finding.ts'
-import { lintRules } from '../../rules/lint/lint-rules.ts'
+import { type Finding, lintRules } from '../../rules/lint/lint-rules.ts'
 import type { TextPlace } from '../../rules/load/faults.ts'
 import { placesIn } from '../../rules/load/read-source.ts'
 import type { Rule } from '../../rules/rule.ts'

@@ -1,6 +1,6 @@
 /** Compiles one rule: closures over a row of facts. */
 import type { SubjectKind } from '../../domain/watchdog/subject.ts'
-import { factsRead } from '../conditions.ts'
+import { factsReadBy } from '../engine/evaluate-subject.ts'
 import { factsOf } from '../facts.ts'
 import { type Ladder, stepAbove, stepReached } from '../ladder.ts'
 import type { Rule } from '../rule.ts'
@@ -11,7 +11,7 @@ import { type FlipAt, flipOf, NEVER } from './flip.ts'
 
 export interface CompiledRule {
   readonly rule: Rule
-  /** Names of the facts that conditions, clear conditions and occurrence read, without duplicates. */
+  /** See `factsReadBy`. */
   readonly reads: readonly string[]
   /** Whether the conditions are met. */
   readonly holds: Decide
@@ -40,10 +40,9 @@ export function compileRule(rule: Rule, comparisons: Comparisons = COMPARISONS):
   const steps = ladder === null ? null : stepFlip(ladder, subject)
   const flips = [conditions.flipAt, clear?.flipAt ?? null, steps].filter((flipAt) => flipAt !== null)
   const { occurrence } = rule.event.params
-  const reads = [rule.conditions, ...(rule.clear === null ? [] : [rule.clear])].flatMap(factsRead)
   return {
     rule,
-    reads: [...new Set(occurrence === undefined ? reads : [...reads, occurrence])],
+    reads: factsReadBy(rule),
     holds: conditions.decide,
     clear: clear?.decide ?? null,
     occurrence: occurrence === undefined ? () => null : occurrenceAt(placeOfFact(occurrence)),

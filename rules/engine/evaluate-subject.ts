@@ -42,6 +42,12 @@ export interface RuleOutcome {
   readonly explanation: readonly LeafExplanation[]
 }
 
+/** Names of the facts that the conditions, clear conditions and occurrence of a rule read, without duplicates. */
+export function factsReadBy({ conditions, clear, event }: Rule): string[] {
+  const { occurrence = [] } = event.params
+  return [...new Set([factsRead(conditions), clear === null ? [] : factsRead(clear), occurrence].flat())]
+}
+
 /** Decides the rules attached to a subject. If a rule fails, its outcome has an `error`, and the others go on. */
 export async function evaluateSubject(rules: readonly Rule[], facts: Facts): Promise<RuleOutcome[]> {
   const outcomes: RuleOutcome[] = []

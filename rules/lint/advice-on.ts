@@ -4,13 +4,12 @@
  */
 
 import { placeholdersOf } from '../alerts/message.ts'
-import { factsRead, type Leaf, leavesOf } from '../conditions.ts'
+import { factsRead, type Leaf, leavesAt, leavesOf } from '../conditions.ts'
 import { ruleText } from '../diff-rules.ts'
-import { type Fact, factsOf } from '../facts.ts'
+import { factsOf, isMeasure } from '../facts.ts'
 import { namesOf } from '../ladder.ts'
 import { type For, forOf, type Rule } from '../rule.ts'
-import { leavesAt, rangeOf } from './check-ranges.ts'
-import type { Remark } from './finding.ts'
+import { type Remark, rangeOf } from './check-ranges.ts'
 
 const FORECASTS: readonly string[] = ['forecastPct', 'burnRatio', 'burnShortRatio', 'burnLongRatio']
 const SILENCES: readonly string[] = ['silentPct', 'hoursSinceLastSeen', 'neverSeen', 'usageAgeMinutes']
@@ -39,19 +38,13 @@ function checkClear({ subject, conditions, clear, keepFiring, event }: Rule): Re
   if (clear === null) {
     const falling = thresholds.find(({ fact }) => facts.get(fact)?.monotone === false)
     if (event.params.once !== 'episode' || falling === undefined || !isNone(keepFiring)) return []
-    return [
-      {
-        pointer: '/event/params',
-        code: 'no-clear',
-        says: `${ruleText(falling)}: what hovers there begins and ends again and again; give it a clear or a keepFiring`,
-      },
-    ]
+    const says = `${ruleText(falling)}: what hovers there begins and ends again and again; give it a clear or a keepFiring`
+    return [{ pointer: '/event/params', code: 'no-clear', says }]
   }
   return leavesAt(clear, '/event/params/clear').flatMap(([leaf, pointer]): Remark[] => {
     const near = thresholds.find((other) => other.fact === leaf.fact && isNear(leaf, other))
-    return near === undefined || !isNone(keepFiring)
-      ? []
-      : [{ pointer, code: 'flappy', says: `clears at ${ruleText(leaf)}, and fires at ${ruleText(near)}` }]
+    if (near === undefined || !isNone(keepFiring)) return []
+    return [{ pointer, code: 'flappy', says: `clears at ${ruleText(leaf)}, and fires at ${ruleText(near)}` }]
   })
 }
 
@@ -66,30 +59,21 @@ function isNear(clear: Leaf, fires: Leaf): boolean {
 }
 
 function checkEvidence({ conditions }: Rule): Remark[] {
+  const pointer = '/conditions'
   const read = new Set(factsRead(conditions))
   const forecast = FORECASTS.find((fact) => read.has(fact))
   const silence = SILENCES.find((fact) => read.has(fact))
-  return [
-    ...(forecast === undefined || read.has('elapsedPct')
-      ? []
-      : [
-          remark(
-            'no-evidence',
-            `reads ${forecast} and not elapsedPct: early in a cycle little usage makes a large rate`,
-          ),
-        ]),
-    ...(silence === undefined || FEED.some((fact) => read.has(fact))
-      ? []
-      : [
-          remark(
-            'feed-blind',
-            `reads ${silence} and not feedAgePct: when no usage comes at all, every SIM looks silent`,
-          ),
-        ]),
-  ]
+  const remarks: Remark[] = []
+  if (forecast !== undefined && !read.has('elapsedPct')) {
+    const says = `reads ${forecast} and not elapsedPct: early in a cycle little usage makes a large rate`
+    remarks.push({ pointer, code: 'no-evidence', says })
+  }
+  if (silence !== undefined && !FEED.some((fact) => read.has(fact))) {
+    const says = `reads ${silence} and not feedAgePct: when no usage comes at all, every SIM looks silent`
+    remarks.push({ pointer, code: 'feed-blind', says })
+  }
+  return remarks
 }
-
-const remark = (code: Remark['code'], says: string): Remark => ({ pointer: '/conditions', code, says })
 
 function checkTimes({ subject, conditions }: Rule): Remark[] {
   const facts = factsOf(subject)
@@ -98,29 +82,22 @@ function checkTimes({ subject, conditions }: Rule): Remark[] {
   return leavesAt(conditions, '/conditions').flatMap(([leaf, pointer]): Remark[] => {
     const { withTime, unit = null } = facts.get(leaf.fact) ?? {}
     const isAge = withTime === 'ages' && (unit === 'hours' || unit === 'minutes')
-    return isAge && typeof leaf.value === 'number'
-      ? [
-          {
-            pointer,
-            code: 'absolute-time',
-            says: `${ruleText(leaf)}: the same as a share of the cycle holds for every cycle`,
-          },
-        ]
-      : []
+    if (!isAge || typeof leaf.value !== 'number') return []
+    const says = `${ruleText(leaf)}: the same as a share of the cycle holds for every cycle`
+    return [{ pointer, code: 'absolute-time', says }]
   })
 }
 
 /** Only measures are required: if a yes or a code decided, the message itself implies it. */
 function checkMessage({ subject, conditions, ladder, event }: Rule): Remark[] {
-  const facts = factsOf(subject)
   const named = new Set(placeholdersOf(event.params.message).map((name) => namesOf(ladder)[name] ?? name))
-  const read = factsRead(conditions).filter((fact) => isMeasure(facts.get(fact)))
+  const read = factsRead(conditions).filter((name) => {
+    const fact = factsOf(subject).get(name)
+    return fact !== undefined && isMeasure(fact)
+  })
   if (read.length === 0 || read.some((fact) => named.has(fact))) return []
   return [{ pointer: '/event/params/message', code: 'mute-message', says: `names none of ${read.join(', ')}` }]
 }
-
-const isMeasure = (fact: Fact | undefined): boolean =>
-  fact !== undefined && (fact.type === 'number' || fact.type === 'integer') && fact.codes === null
 
 function checkSuspension({ event, for: lasting }: Rule): Remark[] {
   const { actions, suspend, level } = event.params

@@ -1,10 +1,19 @@
 /** Ranges of a fact's values that comparisons with numbers permit. Pure. */
-import type { Condition, Group, Leaf } from '../conditions.ts'
+import { type Condition, type Group, type Leaf, leavesAt } from '../conditions.ts'
 import { ruleText } from '../diff-rules.ts'
 import { type Fact, factsOf } from '../facts.ts'
 import type { Ladder } from '../ladder.ts'
 import type { Rule } from '../rule.ts'
-import type { Remark } from './finding.ts'
+import type { LintCode } from '../rule-file.ts'
+
+/** A finding of one check. */
+export interface Remark {
+  /** JSON pointer into the rule's file. */
+  readonly pointer: string
+  readonly code: LintCode
+  /** The finding in words. */
+  readonly says: string
+}
 
 /** Numbers between two bounds. An open bound is not in it. */
 interface Range {
@@ -66,16 +75,14 @@ const possible = ({ min, max }: Fact): Range => ({ ...ALL, from: min ?? -Infinit
 /** Conditions that can never be met, and comparisons that always are. */
 export function checkRanges({ subject, conditions, ladder }: Rule): Remark[] {
   const facts = factsOf(subject)
-  const remarks = groupsOf(conditions, '/conditions').flatMap(([group, pointer]) =>
-    contradictions(group, pointer, facts),
-  )
+  const never = groupsOf(conditions, '/conditions').flatMap((group) => contradictions(group, facts))
   const always = leavesAt(conditions, '/conditions').flatMap(([leaf, pointer]): Remark[] => {
     const fact = facts.get(leaf.fact)
     const range = rangeOf(leaf)
     if (fact === undefined || fact.nullable || range === undefined || !isRangeWithin(possible(fact), range)) return []
     return [{ pointer, code: 'always', says: `${ruleText(leaf)} is always met: ${boundsOf(fact)}` }]
   })
-  return [...remarks, ...always, ...(ladder === null ? [] : beyondReach(ladder, facts.get(ladder.fact)))]
+  return [...never, ...always, ...(ladder === null ? [] : beyondReach(ladder, facts.get(ladder.fact)))]
 }
 
 /** Steps above the greatest value of their fact. The first is among the conditions. */
@@ -86,7 +93,7 @@ const beyondReach = ({ steps: [, ...higher] }: Ladder, fact: Fact | undefined): 
       : [{ pointer: `/ladder/steps/${n + 1}/at`, code: 'impossible', says: `is never reached: ${boundsOf(fact)}` }],
   )
 
-function contradictions(group: Group, pointer: string, facts: ReadonlyMap<string, Fact>): Remark[] {
+function contradictions([group, pointer]: [Group, string], facts: ReadonlyMap<string, Fact>): Remark[] {
   if (!('all' in group)) return []
   const leaves = Map.groupBy(required(group), ({ fact }) => fact)
   return [...leaves].flatMap(([name, ofFact]): Remark[] => {
@@ -111,14 +118,6 @@ function groupsOf(condition: Condition, pointer: string): [Group, string][] {
   const [kind, members] = 'all' in condition ? (['all', condition.all] as const) : (['any', condition.any] as const)
   const inner = members.flatMap((member, n) => groupsOf(member, `${pointer}/${kind}/${n}`))
   return [[condition, pointer], ...(kind === 'all' ? inner.filter(([group]) => !('all' in group)) : inner)]
-}
-
-/** Comparisons with their places. */
-export function leavesAt(condition: Condition, pointer: string): [Leaf, string][] {
-  if ('fact' in condition) return [[condition, pointer]]
-  if ('not' in condition) return leavesAt(condition.not, `${pointer}/not`)
-  const [kind, members] = 'all' in condition ? (['all', condition.all] as const) : (['any', condition.any] as const)
-  return members.flatMap((member, n) => leavesAt(member, `${pointer}/${kind}/${n}`))
 }
 
 const boundsOf = ({ name, min, max }: Fact): string =>

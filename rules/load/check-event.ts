@@ -1,14 +1,14 @@
-/** Checks that the parts of a rule file fit together: subject, match, actions, messages, occurrence. */
-
+/** Checks that the parts of a rule file fit together: subject, match, ladder, actions, messages, occurrence. */
 import { Value } from 'typebox/value'
+import { LogLevel } from '../../domain/codes.ts'
 import { didYouMean } from '../../domain/did-you-mean.ts'
 import { durationMs } from '../../domain/time/duration.ts'
 import type { SubjectKind } from '../../domain/watchdog/subject.ts'
 import { placeholdersOf, strayBrace } from '../alerts/message.ts'
-import { factsOf, subjectsWith } from '../facts.ts'
-import { namesOf, STEP } from '../ladder.ts'
-import { BOUNDS, type RuleEvent, RuleFile } from '../rule-file.ts'
-import { below, isRecord, type Report } from './faults.ts'
+import { factsOf, isMeasure } from '../facts.ts'
+import { type Ladder, namesOf, STEP, type Step } from '../ladder.ts'
+import { BOUNDS, LadderFile, type RuleEvent, RuleFile } from '../rule-file.ts'
+import { below, hintForFact, isRecord, type Report } from './faults.ts'
 
 const PARAMS = '/event/params'
 const DAY_MS = 86_400_000
@@ -54,11 +54,11 @@ export function checkEvent(
     report(`${PARAMS}/resolve`, params.resolve, 'log or none: the rule does not mail when it fires')
   }
   checkOccurrence(params, subject, report)
-  const names = namesOf(ladder)
-  checkMessage(params.message, `${PARAMS}/message`, { subject, names }, report)
-  if (params.resolvedMessage !== undefined) {
-    checkMessage(params.resolvedMessage, `${PARAMS}/resolvedMessage`, { subject, names }, report)
+  for (const field of ['message', 'resolvedMessage'] as const) {
+    const text = params[field]
+    if (text !== undefined) checkMessage(text, `${PARAMS}/${field}`, { subject, names: namesOf(ladder) }, report)
   }
+  checkBesideLadder(params, ladder !== null, report)
 }
 
 function checkSuspend({ actions, suspend, stage }: RuleEvent['params'], subject: SubjectKind, report: Report): void {
@@ -102,13 +102,13 @@ function checkOccurrence({ once, occurrence }: RuleEvent['params'], subject: Sub
   }
 }
 
-interface EventNames {
-  readonly subject: SubjectKind
-  /** Names other than facts. */
-  readonly names: Readonly<Record<string, string>>
-}
-
-function checkMessage(message: string, pointer: string, { subject, names }: EventNames, report: Report): void {
+/** @param names that the message may use next to facts */
+function checkMessage(
+  message: string,
+  pointer: string,
+  { subject, names }: { readonly subject: SubjectKind; readonly names: Readonly<Record<string, string>> },
+  report: Report,
+): void {
   const facts = factsOf(subject)
   const stray = strayBrace(message)
   if (stray !== undefined) {
@@ -117,16 +117,55 @@ function checkMessage(message: string, pointer: string, { subject, names }: Even
   }
   for (const name of placeholdersOf(message)) {
     if (facts.has(name) || Object.hasOwn(names, name)) continue
-    const elsewhere = subjectsWith(name)
-    const hint =
-      name === STEP
-        ? 'a step is of a ladder, and this rule has none'
-        : elsewhere.length > 0
-          ? `${name} is a fact of ${elsewhere.join(' and ')}`
-          : didYouMean(name, facts.keys())
+    const hint = name === STEP ? 'a step is of a ladder, and this rule has none' : hintForFact(name, subject)
     report(pointer, `{{${name}}}`, `facts of the subject ${subject} in {{…}}`, hint)
   }
 }
 
 /** Whether a value has the shape of an event, so that its parts can be compared. */
 export const isEvent = (value: unknown): value is RuleEvent => Value.Check(RuleFile.properties.event, value)
+
+/** Reads a ladder, and reports every fault that its shape does not show. @returns undefined if something is wrong */
+export function readLadder(value: unknown, subject: SubjectKind, report: Report): Ladder | undefined {
+  if (!Value.Check(LadderFile, value)) return undefined
+  const isFact = checkLadderFact(value.fact, subject, report)
+  const steps = value.steps.map(({ at, level }): Step => ({ at, level: LogLevel[level] }))
+  const areSteps = checkSteps(value, report)
+  const [first, ...higher] = steps
+  if (!isFact || !areSteps || first === undefined) return undefined
+  return { fact: value.fact, steps: [first, ...higher], every: value.every ?? null }
+}
+
+function checkLadderFact(name: string, subject: SubjectKind, report: Report): boolean {
+  const fact = factsOf(subject).get(name)
+  if (fact !== undefined && isMeasure(fact)) return true
+  const hint =
+    fact === undefined ? hintForFact(name, subject) : `${name} is a ${fact.codes === null ? fact.type : 'code'}`
+  report('/ladder/fact', name, `a fact of the subject ${subject} that is a number`, hint)
+  return false
+}
+
+function checkSteps({ steps }: LadderFile, report: Report): boolean {
+  const wrong = steps.filter(({ at, level }, n) => {
+    const before = steps[n - 1]
+    if (before === undefined) return false
+    const isHigher = at > before.at
+    const isNoLess = LogLevel[level] >= LogLevel[before.level]
+    if (!isHigher) report(`/ladder/steps/${n}/at`, at, `more than the step before, ${before.at}`)
+    if (!isNoLess) report(`/ladder/steps/${n}/level`, level, `at least the level of the step before, ${before.level}`)
+    return !isHigher || !isNoLess
+  })
+  return wrong.length === 0
+}
+
+/** Reports fields that conflict with a ladder, and a missing level without one. */
+function checkBesideLadder({ level, once, actions }: RuleEvent['params'], hasLadder: boolean, report: Report): void {
+  if (!hasLadder) {
+    if (level === undefined) report(`${PARAMS}/level`, undefined, 'Info, Warning or Critical')
+    return
+  }
+  if (level !== undefined) report(`${PARAMS}/level`, level, 'nothing: the steps of the ladder have levels')
+  if (once === 'occurrence') report(`${PARAMS}/once`, once, 'cycle or episode: a ladder is climbed once in each')
+  if (actions.includes('suspend'))
+    report(`${PARAMS}/actions`, actions, 'no suspend: a ladder only tells', 'suspend by a rule of its own')
+}

@@ -1,7 +1,6 @@
 /** Runs the examples of a rule file. Each must give its stated result, and both results must occur. */
 
 import { didYouMean } from '../../domain/did-you-mean.ts'
-import type { FactValue } from '../../domain/watchdog/fact-value.ts'
 import type { SubjectKind } from '../../domain/watchdog/subject.ts'
 import { factsRead, type Group } from '../conditions.ts'
 import { decideRule } from '../engine/evaluate-subject.ts'
@@ -65,9 +64,8 @@ function checkFacts(
   return wrong.length === 0 && missing.length === 0
 }
 
-function isValueOf(fact: Fact, value: FactValue): boolean {
-  if (value === null) return fact.nullable
-  if (fact.type === 'integer') return Number.isInteger(value)
-  if (fact.type === 'number') return Number.isFinite(value)
-  return typeof value === fact.type
+export function isValueOf({ type, nullable }: Fact, value: unknown): boolean {
+  if (value === null) return nullable
+  if (type === 'integer') return Number.isInteger(value)
+  return type === 'number' ? Number.isFinite(value) : typeof value === type
 }

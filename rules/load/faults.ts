@@ -1,3 +1,7 @@
+import { didYouMean } from '../../domain/did-you-mean.ts'
+import { SUBJECT_KINDS, type SubjectKind } from '../../domain/watchdog/subject.ts'
+import { factsOf } from '../facts.ts'
+
 /** A fault in a rule file: its place, the found value, and the expected one. */
 export interface RuleFault {
   readonly file: string
@@ -99,3 +103,10 @@ export const keysOf = (pointer: string): string[] =>
 
 export const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** A hint for a name that is no fact of the subject. */
+export function hintForFact(name: string, subject: SubjectKind): string | undefined {
+  const elsewhere = SUBJECT_KINDS.filter((kind) => factsOf(kind).has(name))
+  if (elsewhere.length > 0) return `${name} is a fact of ${elsewhere.join(' and ')}`
+  return didYouMean(name, factsOf(subject).keys())
+}

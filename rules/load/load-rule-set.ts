@@ -6,17 +6,16 @@
 import { LogLevel } from '../../domain/codes.ts'
 import type { RuleSource } from '../../domain/rules/rule-source.ts'
 import { SUBJECT_KINDS, type SubjectKind } from '../../domain/watchdog/subject.ts'
-import { factsRead } from '../conditions.ts'
+import { factsRead, type Group } from '../conditions.ts'
 import { factsOf } from '../facts.ts'
 import { type Ladder, withFirstStep } from '../ladder.ts'
 import { forOf, type Rule } from '../rule.ts'
 import { BOUNDS, isRuleFile, RuleFile, SharedConditionFile } from '../rule-file.ts'
-import { checkEvent, checkMatch, isEvent } from './check-event.ts'
+import { checkEvent, checkMatch, isEvent, readLadder } from './check-event.ts'
 import { checkExamples } from './check-examples.ts'
 import { checkShape } from './check-shape.ts'
 import { FaultList, isRecord, type RuleFault } from './faults.ts'
 import { readConditions, type SharedSource } from './read-conditions.ts'
-import { checkBesideLadder, readLadder } from './read-ladder.ts'
 import { type ReadSource, readSource } from './read-source.ts'
 
 export interface LoadedRuleSet {
@@ -151,11 +150,8 @@ async function ruleOf(
   const event = field(value, 'event')
   const rungs = field(value, 'ladder')
   const ladder = rungs === undefined ? null : readLadder(rungs, subject, report)
-  if (isEvent(event)) {
-    // The event may use names of steps even if the ladder is wrong.
-    checkEvent(event, subject, rungs === undefined ? null : (ladder ?? NO_LADDER), report)
-    checkBesideLadder(rungs !== undefined, event, report)
-  }
+  // The event may use names of steps even if the ladder is wrong.
+  if (isEvent(event)) checkEvent(event, subject, rungs === undefined ? null : (ladder ?? { fact: '' }), report)
   const given = field(value, 'conditions')
   if (given === undefined && rungs === undefined) {
     report('/conditions', undefined, 'conditions: when the rule fires', 'or a ladder')
@@ -171,8 +167,6 @@ async function ruleOf(
   return loaded(file, value, { conditions, clear, ladder, level })
 }
 
-const NO_LADDER = { fact: '' }
-
 /** The level of a rule: with a ladder, that of its last step. */
 function levelFor({ event }: RuleFile, ladder: Ladder | null): LogLevel | undefined {
   if (ladder !== null) return ladder.steps.at(-1)?.level
@@ -181,30 +175,25 @@ function levelFor({ event }: RuleFile, ladder: Ladder | null): LogLevel | undefi
 
 function loaded(
   file: string,
-  source: RuleFile,
-  { conditions, clear, ladder, level }: Pick<Rule, 'conditions' | 'clear' | 'ladder' | 'level'>,
+  { name, description, subject, match = {}, event, lint = {} }: RuleFile,
+  read: Pick<Rule, 'conditions' | 'clear' | 'ladder' | 'level'>,
 ): Rule {
-  const { name, description, subject, match = {}, event, lint = {} } = source
-  const { params } = event
-  const facts = factsOf(subject)
+  const { once, resolve = 'log', for: lasting = 'PT0S', keepFiring = 'PT0S' } = event.params
+  const reads = (group: Group | null, what: 'cycleBound' | 'ofUsage') =>
+    group !== null && factsRead(group).some((fact) => factsOf(subject).get(fact)?.[what] === true)
   return {
     name,
     file,
     description,
     subject,
     match,
-    conditions,
-    clear,
     event,
-    ladder,
-    level,
-    resolve: params.resolve ?? 'log',
-    for: forOf(params.for ?? 'PT0S'),
-    keepFiring: forOf(params.keepFiring ?? 'PT0S'),
+    ...read,
+    resolve,
+    for: forOf(lasting),
+    keepFiring: forOf(keepFiring),
     muted: lint,
-    cycleBound: params.once === 'cycle' || factsRead(conditions).some((fact) => facts.get(fact)?.cycleBound === true),
-    readsUsage: [conditions, clear].some(
-      (group) => group !== null && factsRead(group).some((fact) => facts.get(fact)?.ofUsage === true),
-    ),
+    cycleBound: once === 'cycle' || reads(read.conditions, 'cycleBound'),
+    readsUsage: [read.conditions, read.clear].some((group) => reads(group, 'ofUsage')),
   }
 }

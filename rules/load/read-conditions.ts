@@ -12,12 +12,11 @@
 import { didYouMean } from '../../domain/did-you-mean.ts'
 import { NEGATION, operatorNames } from '../../domain/rules/operators.ts'
 import type { SubjectKind } from '../../domain/watchdog/subject.ts'
-import type { All, Condition, Group, Leaf } from '../conditions.ts'
-import { isReference } from '../conditions.ts'
+import { type Condition, type Group, isReference, type Leaf } from '../conditions.ts'
 import { operatorNamed } from '../engine/operators.ts'
-import { type Fact, factsOf, subjectsWith } from '../facts.ts'
+import { type Fact, factsOf } from '../facts.ts'
 import { BOUNDS } from '../rule-file.ts'
-import { below, isRecord, type Report } from './faults.ts'
+import { below, hintForFact, isRecord, type Report } from './faults.ts'
 import { readOperand } from './read-operand.ts'
 
 /** Shared conditions, as in their file. */
@@ -138,8 +137,7 @@ function readGroup(kind: 'all' | 'any' | 'not' | 'condition', inner: unknown, pl
   const nodes = inner.map((node: unknown, n) => readNode(node, { ...down, pointer: below(down.pointer, n), known }))
   const read = nodes.filter((node) => node !== undefined)
   if (read.length < nodes.length) return undefined
-  const group: All | { readonly any: readonly Condition[] } = kind === 'all' ? { all: read } : { any: read }
-  return group
+  return kind === 'all' ? { all: read } : { any: read }
 }
 
 const saidToBeKnown = (node: unknown): string[] =>
@@ -194,18 +192,10 @@ function readFact(
   pointer: string,
   { subject, report }: Pick<Place, 'subject' | 'report'>,
 ): Fact | undefined {
-  const facts = factsOf(subject)
-  const found = typeof name === 'string' ? facts.get(name) : undefined
-  if (found !== undefined) return found
-  const elsewhere = typeof name === 'string' ? subjectsWith(name) : []
-  const hint = elsewhere.length > 0 ? `${String(name)} is a fact of ${elsewhere.join(' and ')}` : undefined
-  report(
-    pointer,
-    name,
-    `a fact of the subject ${subject}`,
-    hint ?? (typeof name === 'string' ? didYouMean(name, facts.keys()) : undefined),
-  )
-  return undefined
+  const found = typeof name === 'string' ? factsOf(subject).get(name) : undefined
+  const hint = found === undefined && typeof name === 'string' ? hintForFact(name, subject) : undefined
+  if (found === undefined) report(pointer, name, `a fact of the subject ${subject}`, hint)
+  return found
 }
 
 function readOperator(name: unknown, { pointer, report }: Place) {

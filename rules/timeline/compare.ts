@@ -5,7 +5,7 @@
 import { LogLevel, labelOf } from '../../domain/codes.ts'
 import { cycleAt } from '../../domain/time/cycle.ts'
 import type { PlayResult } from './play.ts'
-import { instantText, readInstant } from './read-instant.ts'
+import { instantText, readInstant } from './read-series.ts'
 import { ENTRY_KINDS, type Expectation, type ExpectedEntry } from './test-file.ts'
 
 /** A difference, in words. */

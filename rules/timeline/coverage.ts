@@ -5,10 +5,9 @@
 import { YES } from '../compile/comparisons.ts'
 import { compileConditions } from '../compile/compile-conditions.ts'
 import { rowOf } from '../compile/fact-row.ts'
-import { type Condition, type Group, type Leaf, leavesOf } from '../conditions.ts'
+import { type Condition, type Group, leavesAt, leavesOf } from '../conditions.ts'
 import type { Facts } from '../facts.ts'
 import { placeInFile } from '../ladder.ts'
-import { below } from '../load/faults.ts'
 import type { Rule } from '../rule.ts'
 
 export const WAYS = ['met', 'not met', 'decisive'] as const
@@ -75,7 +74,7 @@ export class Coverage {
 }
 
 function groupOf(rule: Rule, group: Group, pointer: string) {
-  const leaves = placesOf(group, pointer).map(({ leaf, at }): LeafTrial => {
+  const leaves = leavesAt(group, pointer).map(([leaf, at]): LeafTrial => {
     const { decide } = compileConditions(leaf, rule.subject)
     const operand = JSON.stringify(leaf.value)
     return {
@@ -86,16 +85,6 @@ function groupOf(rule: Rule, group: Group, pointer: string) {
     }
   })
   return { group, leaves }
-}
-
-/** The leaves of a condition with their places, in the order of `leavesOf`. */
-function placesOf(condition: Condition, at: string): { readonly leaf: Leaf; readonly at: string }[] {
-  const each = (members: readonly Condition[], kind: string) =>
-    members.flatMap((member, n) => placesOf(member, below(below(at, kind), n)))
-  if ('all' in condition) return each(condition.all, 'all')
-  if ('any' in condition) return each(condition.any, 'any')
-  if ('not' in condition) return placesOf(condition.not, below(at, 'not'))
-  return [{ leaf: condition, at }]
 }
 
 /** The value of conditions, from the values of their leaves in order. */

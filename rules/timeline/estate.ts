@@ -4,13 +4,12 @@
  */
 import { PoolType, SimStatus, SimType, TariffType, WatchdogMode } from '../../domain/codes.ts'
 import type { PoolRow } from '../../domain/enforcement/enforcement.ts'
-import type { Cycle } from '../../domain/time/cycle.ts'
-import { cycleAt } from '../../domain/time/cycle.ts'
+import { type Cycle, cycleAt } from '../../domain/time/cycle.ts'
 import { type Allowance, governingType, type PoolFigures, poolFigures } from '../../domain/usage/allowance.ts'
-import { mayBePicked } from '../../domain/watchdog/settings.ts'
+import { mayBePicked, type WatchdogSettings } from '../../domain/watchdog/settings.ts'
+import type { SubjectFacts } from '../alerts/subject.ts'
 import type {
   FeedRow,
-  Figures,
   JudgedFigures,
   OverageCharges,
   PoolFactRow,
@@ -20,8 +19,8 @@ import type {
   TicketCounts,
   WindowSums,
 } from '../fact-rows.ts'
-import { type Moment, SILENT_SHARE, TICKETS_SHARE } from '../facts-of.ts'
-import type { TimelineTest } from './test-file.ts'
+import { type Moment, poolFactsOf, silentBefore, simFactsOf, tenantFactsOf, ticketsSince } from '../facts-of.ts'
+import type { TimelineEvent, TimelineTest } from './test-file.ts'
 
 /** MB of a timeline in whole bytes. */
 export const usedBytes = (megabytes: number): number => Math.round(megabytes * 1e6)
@@ -33,11 +32,7 @@ interface UsageEntry {
   readonly sms: number
 }
 
-interface Settings {
-  watchdogMode: WatchdogMode | null
-  warningThresholdPct: number | null
-  enableBurnRateAlerts: boolean | null
-}
+type Settings = { -readonly [K in keyof WatchdogSettings]: WatchdogSettings[K] }
 
 export interface PoolState extends Settings {
   readonly id: number
@@ -76,16 +71,12 @@ export interface Estate {
 
 const settingsOf = ({
   mode,
+  warningThresholdPct = null,
+  enableBurnRateAlerts = null,
+}: Pick<TimelineEvent, 'mode'> & Partial<Omit<Settings, 'watchdogMode'>>): Settings => ({
+  watchdogMode: mode === undefined ? null : WatchdogMode[mode],
   warningThresholdPct,
   enableBurnRateAlerts,
-}: {
-  readonly mode?: keyof typeof WatchdogMode
-  readonly warningThresholdPct?: number
-  readonly enableBurnRateAlerts?: boolean
-}): Settings => ({
-  watchdogMode: mode === undefined ? null : WatchdogMode[mode],
-  warningThresholdPct: warningThresholdPct ?? null,
-  enableBurnRateAlerts: enableBurnRateAlerts ?? null,
 })
 
 /** The estate at the start. The test was checked: all its names exist. */
@@ -157,11 +148,13 @@ export function receive(estate: Estate, sim: TimelineSim, used: UsageEntry, rece
   estate.receivedAt = receivedAt
 }
 
+const dateOf = (at: number | null): Date | null => (at === null ? null : new Date(at))
+
 export function feedOf({ sims, receivedAt, newestAt, feedEvery }: Estate): FeedRow {
   const active = sims.filter(({ status }) => status === SimStatus.Active).map(({ statusSince }) => statusSince)
   return {
-    receivedAt: receivedAt === null ? null : new Date(receivedAt),
-    newestAt: newestAt === null ? null : new Date(newestAt),
+    receivedAt: dateOf(receivedAt),
+    newestAt: dateOf(newestAt),
     activeSince: active.length === 0 ? null : new Date(Math.min(...active)),
     feedEvery,
   }
@@ -187,26 +180,22 @@ function figuresOf(estate: Estate, pool: PoolState | null, cycle: Cycle): PoolFi
 
 function windowSums(sims: readonly TimelineSim[], { windows }: Moment): WindowSums {
   const all = sims.flatMap(({ used }) => used).filter(({ at }) => at < windows.until.getTime())
-  const since = (from: Date, what: 'bytes' | 'sms') =>
-    sumOf(
-      all.filter(({ at }) => at >= from.getTime()),
-      what,
-    )
+  const since = (from: Date) => all.filter(({ at }) => at >= from.getTime())
   return {
-    shortBytes: since(windows.short, 'bytes'),
-    longBytes: since(windows.long, 'bytes'),
-    dayBytes: since(windows.day, 'bytes'),
-    weekBytes: since(windows.week, 'bytes'),
-    dayMessages: since(windows.day, 'sms'),
+    shortBytes: sumOf(since(windows.short), 'bytes'),
+    longBytes: sumOf(since(windows.long), 'bytes'),
+    dayBytes: sumOf(since(windows.day), 'bytes'),
+    weekBytes: sumOf(since(windows.week), 'bytes'),
+    dayMessages: sumOf(since(windows.day), 'sms'),
   }
 }
 
 /** The row of a SIM, as the store would read it. */
-export function simRowOf(estate: Estate, sim: TimelineSim, moment: Moment): SimRow & JudgedFigures & WindowSums {
+function simRowOf(estate: Estate, sim: TimelineSim, moment: Moment): SimRow & JudgedFigures & WindowSums {
   const { cycle } = moment
-  const pool = figuresOf(estate, sim.pool, cycle)
-  const row = pool.rows.find(({ simId }) => simId === sim.id)
-  const usageBytes = row?.usageBytes ?? 0
+  const figures = figuresOf(estate, sim.pool, cycle)
+  const row = figures.rows.find(({ simId }) => simId === sim.id)
+  const { limitBytes = 0, usageBytes = 0, remainingBytes = 0, overageBytes = 0 } = row ?? {}
   return {
     ...settingsRow(sim),
     simId: sim.id,
@@ -223,19 +212,19 @@ export function simRowOf(estate: Estate, sim: TimelineSim, moment: Moment): SimR
             ...settingsRow(sim.pool),
             name: sim.pool.name,
             tariffType: sim.pool.tariff.type,
-            usageBytes: pool.usageBytes,
-            limitBytes: pool.limitBytes,
+            usageBytes: figures.usageBytes,
+            limitBytes: figures.limitBytes,
           },
     tariffType: governingType(sim.own?.type ?? null, sim.pool?.tariff.type ?? null),
     exempt: sim.exempt,
     imei: sim.devices === 0 ? '' : `device-${sim.devices}`,
     deviceChanges: sim.devices,
-    deviceChangedAt: sim.deviceChangedAt === null ? null : new Date(sim.deviceChangedAt),
-    lastSeenAt: sim.lastSeenAt === null ? null : new Date(sim.lastSeenAt),
-    limitBytes: row?.limitBytes ?? 0,
+    deviceChangedAt: dateOf(sim.deviceChangedAt),
+    lastSeenAt: dateOf(sim.lastSeenAt),
+    limitBytes,
     usageBytes,
-    remainingBytes: row?.remainingBytes ?? 0,
-    overageBytes: row?.overageBytes ?? 0,
+    remainingBytes,
+    overageBytes,
     voiceSeconds: 0,
     smsCount: sumOf(within(sim, cycle), 'sms'),
     cycleBytes: usageBytes,
@@ -250,11 +239,10 @@ const settingsRow = ({ watchdogMode, warningThresholdPct, enableBurnRateAlerts }
 })
 
 /** The row of a pool, as the store would read it. */
-export function poolRowOf(estate: Estate, pool: PoolState, moment: Moment): PoolFactRow & PoolScan & WindowSums {
-  const { cycle, asOf } = moment
+function poolRowOf(estate: Estate, pool: PoolState, moment: Moment): PoolFactRow & PoolScan & WindowSums {
   const sims = seatsOf(estate, pool)
-  const figures = figuresOf(estate, pool, cycle)
-  const silentBefore = asOf - SILENT_SHARE * (cycle.endsAt - cycle.startsAt)
+  const { rows, ...figures } = figuresOf(estate, pool, moment.cycle)
+  const before = silentBefore(moment)
   const seen = sims.map(({ lastSeenAt }) => lastSeenAt).filter((at) => at !== null)
   return {
     poolId: pool.id,
@@ -266,28 +254,25 @@ export function poolRowOf(estate: Estate, pool: PoolState, moment: Moment): Pool
     enableBurnRateAlerts: pool.enableBurnRateAlerts ?? false,
     activeSimCount: sims.filter(({ status }) => status === SimStatus.Active).length,
     totalSimCount: sims.length,
-    usageBytes: figures.usageBytes,
-    limitBytes: figures.limitBytes,
-    remainingBytes: figures.remainingBytes,
-    overageBytes: figures.overageBytes,
-    overSimCount: figures.rows.filter(({ excessBytes }) => excessBytes > 0).length,
+    ...figures,
+    overSimCount: rows.filter(({ excessBytes }) => excessBytes > 0).length,
     silentSimCount: sims.filter(
       ({ status, statusSince, lastSeenAt }) =>
-        status === SimStatus.Active && statusSince < silentBefore && (lastSeenAt === null || lastSeenAt < silentBefore),
+        status === SimStatus.Active && statusSince < before && (lastSeenAt ?? -Infinity) < before,
     ).length,
-    topSimBytes: Math.max(0, ...figures.rows.map((row) => row.usageBytes)),
+    topSimBytes: Math.max(0, ...rows.map((row) => row.usageBytes)),
     lastSeenAt: seen.length === 0 ? null : new Date(Math.max(...seen)),
     ...windowSums(sims, moment),
   }
 }
 
 /** The row of the tenant, as the store would read it. Tariffs of a timeline have no fees, so there are no charges. */
-export function tenantRowOf(estate: Estate, { asOf, cycle }: Moment): TenantFactRow & TicketCounts & OverageCharges {
+function tenantRowOf(estate: Estate, moment: Moment): TenantFactRow & TicketCounts & OverageCharges {
   const { sims, pools, tickets } = estate
   const counted = (status: SimStatus) => sims.filter((sim) => sim.status === status).length
-  const ofPools = pools.map((pool) => figuresOf(estate, pool, cycle))
-  const all: Pick<Figures, 'usageBytes' | 'overageBytes'>[] = [...ofPools, figuresOf(estate, null, cycle)]
-  const ended = tickets.filter(({ at }) => at >= asOf - TICKETS_SHARE * (cycle.endsAt - cycle.startsAt))
+  const ofPools = pools.map((pool) => figuresOf(estate, pool, moment.cycle))
+  const all = [...ofPools, figuresOf(estate, null, moment.cycle)]
+  const ended = tickets.filter(({ at }) => at >= ticketsSince(moment))
   return {
     name: 'timeline',
     simCount: sims.length,
@@ -313,11 +298,10 @@ export function pickable(
   cycle: Cycle,
 ): { readonly overageBytes: number; readonly rows: readonly PoolRow[] } {
   const { overageBytes, rows } = figuresOf(estate, pool, cycle)
-  const figures = new Map(rows.map((row) => [row.simId, row]))
   return {
     overageBytes,
     rows: seatsOf(estate, pool).map((sim) => {
-      const row = figures.get(sim.id)
+      const row = rows.find(({ simId }) => simId === sim.id)
       return {
         simId: sim.id,
         usageBytes: row?.usageBytes ?? 0,
@@ -331,4 +315,23 @@ export function pickable(
       }
     }),
   }
+}
+
+/** A subject by its name in the test; the tenant is `tenant`. */
+export type TimelineSubject = SubjectFacts & { readonly name: string }
+
+export const TENANT = 'tenant'
+
+/** The subjects at a moment, with the facts that they would have live. Pools first: they may inhibit their SIMs. */
+export function subjectsOf(estate: Estate, moment: Moment): TimelineSubject[] {
+  const pools = estate.pools.map((pool): TimelineSubject => {
+    const row = poolRowOf(estate, pool, moment)
+    return { kind: 'pool', id: pool.id, name: pool.name, row, facts: poolFactsOf(row, moment) }
+  })
+  const sims = estate.sims.map((sim): TimelineSubject => {
+    const row = simRowOf(estate, sim, moment)
+    return { kind: 'sim', id: sim.id, name: sim.name, row, facts: simFactsOf(row, moment) }
+  })
+  const row = tenantRowOf(estate, moment)
+  return [...pools, { kind: 'tenant', id: 0, name: TENANT, row, facts: tenantFactsOf(row, moment) }, ...sims]
 }

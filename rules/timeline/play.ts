@@ -12,11 +12,19 @@ import { momentOf } from '../facts-of.ts'
 import type { Rule } from '../rule.ts'
 import type { Coverage } from './coverage.ts'
 import { Enforcement, type TimelineSuspension, type WouldSuspension } from './enforcement.ts'
-import { beginCycle, type Estate, estateOf, feedOf, receive, type TimelineSim, usedBytes } from './estate.ts'
-import { readInstant } from './read-instant.ts'
-import { isNumeric, readSeries } from './read-series.ts'
-import { subjectsOf, TENANT } from './subjects-of.ts'
-import { TEST_BOUNDS, type TimelineEvent, type TimelineTest } from './test-file.ts'
+import {
+  beginCycle,
+  type Estate,
+  estateOf,
+  feedOf,
+  receive,
+  subjectsOf,
+  TENANT,
+  type TimelineSim,
+  usedBytes,
+} from './estate.ts'
+import { isNumeric, readInstant, valuesOf } from './read-series.ts'
+import { askedInstants, TEST_BOUNDS, type TimelineEvent, type TimelineTest } from './test-file.ts'
 import { type PhaseChange, type TimelineNotice, type TimelineTelling, Watch } from './watch.ts'
 
 /** The reactions of the rules. Instants are epoch milliseconds. */
@@ -89,7 +97,7 @@ export async function play(test: TimelineTest, rules: readonly Rule[], coverage:
     if (sim !== undefined) record(sim, at, event)
     else agenda.add(at, () => happen(event))
   }
-  const told = [...agenda.instants, ...askedInstants(test, startsAt)]
+  const told = [...agenda.instants, ...askedInstants(test.expect).map((ms) => startsAt + ms)]
   const endsAt = Math.max(startsAt + steps * stepMs, ...told.map((at) => at + stepMs))
 
   let now = startsAt
@@ -188,14 +196,10 @@ interface Planning {
 /** Plans the values of all series. @returns how many steps the longest has */
 function planSteps(test: TimelineTest, startsAt: number, stepMs: number, planning: Planning): number {
   const { estate, record, given, agenda, arrival } = planning
-  const valuesOf = (text: string | undefined) => {
-    const read = readSeries(text ?? '_')
-    return 'values' in read ? read.values : []
-  }
   let steps = 0
   for (const sim of estate.sims) {
-    const usage = valuesOf(ownOf(test.usageMB, sim.name))
-    const messages = valuesOf(ownOf(test.smsCount, sim.name))
+    const usage = valuesOf(ownOf(test.usageMB, sim.name) ?? '_')
+    const messages = valuesOf(ownOf(test.smsCount, sim.name) ?? '_')
     const length = Math.max(usage.length, messages.length)
     steps = Math.max(steps, length)
     for (let n = 0; n < length; n += 1) {
@@ -233,17 +237,5 @@ const NOTHING = Symbol('no value')
 function factValues(name: string, value: NonNullable<TimelineTest['facts']>[string]): (FactValue | typeof NOTHING)[] {
   if (Array.isArray(value)) return value
   if (typeof value !== 'string' || !isNumeric(name)) return [value]
-  const read = readSeries(value)
-  return 'values' in read ? read.values.map((each) => each ?? NOTHING) : []
-}
-
-/** The instants that the expectation asks about. */
-function askedInstants({ expect }: TimelineTest, startsAt: number): number[] {
-  const asked = [
-    ...(expect.alerts ?? []).map(([at]) => at),
-    ...(expect.entries ?? []).map(({ at }) => at),
-    ...(expect.mails ?? []).map(({ at }) => at),
-    ...(expect.suspensions ?? []).flatMap(({ from, to }) => [from, ...(to === undefined ? [] : [to])]),
-  ]
-  return asked.map((at) => startsAt + readInstant(at).at)
+  return valuesOf(value).map((each) => each ?? NOTHING)
 }

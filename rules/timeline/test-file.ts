@@ -3,14 +3,8 @@ import { type Static, Type } from 'typebox'
 import { Value } from 'typebox/value'
 import { TariffType, WatchdogMode } from '../../domain/codes.ts'
 import { strictObject } from '../../domain/schema.ts'
-import { STAGES } from '../rule-file.ts'
-import { INSTANT_PATTERN } from './read-instant.ts'
-import { MOST_CHARS, MOST_STEPS } from './read-series.ts'
-
-const oneOf = <const T extends readonly string[]>(values: T, description: string) =>
-  Type.Unsafe<T[number]>({ type: 'string', enum: [...values], description: `${description}: ${values.join(', ')}` })
-const labels = <T extends string>(table: Readonly<Record<T, number>>) =>
-  Object.keys(table).filter((l): l is T => l in table)
+import { labels, oneOf, STAGES } from '../rule-file.ts'
+import { INSTANT_PATTERN, MOST_CHARS, MOST_STEPS, readInstant } from './read-series.ts'
 
 const RuleName = Type.String({ minLength: 1, maxLength: 60, description: 'Name of a rule' })
 const Name = (of: string) =>
@@ -198,6 +192,16 @@ const Test = strictObject(
 )
 export type TimelineTest = Static<typeof Test>
 export type Expectation = Static<typeof Expect>
+
+/** The instants that an expectation asks about, in milliseconds after the start. */
+export function askedInstants({ alerts = [], entries = [], mails = [], suspensions = [] }: Expectation): number[] {
+  const asked = [
+    ...alerts.map(([at]) => at),
+    ...[...entries, ...mails].map(({ at }) => at),
+    ...suspensions.flatMap(({ from, to }) => (to === undefined ? [from] : [from, to])),
+  ]
+  return asked.map((text) => readInstant(text).at)
+}
 
 export const TestFile = strictObject(
   {

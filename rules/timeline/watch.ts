@@ -9,18 +9,16 @@ import type { Subject } from '../../domain/watchdog/subject.ts'
 import { type AlertPhase, isDecidedAt, scopesAt } from '../alerts/alert-state.ts'
 import { withdrawAlert } from '../alerts/decide-alert.ts'
 import { changesAlert, type DecidedAlert, decideSubject, type KeptAlert, leftOf } from '../alerts/decide-subject.ts'
-import { byName, inhibitorsByPool } from '../alerts/quiet.ts'
 import type { TellingKind } from '../alerts/keys.ts'
 import { endedMessage, tellingMessage } from '../alerts/message.ts'
+import { byName, inhibitorsByPool } from '../alerts/quiet.ts'
 import { isWatched, matchedOf, sharedPoolOf, subjectKey } from '../alerts/subject.ts'
 import { settled } from '../alerts/take-back.ts'
 import { levelOfTelling, type Telling } from '../alerts/telling.ts'
-import { COMPARISONS } from '../compile/comparisons.ts'
 import { compileRule } from '../compile/compile-rule.ts'
 import { rowOf } from '../compile/fact-row.ts'
 import { NEVER, tariffBit } from '../compile/flip.ts'
-import { factsRead } from '../conditions.ts'
-import { evaluateSubject, type RuleOutcome } from '../engine/evaluate-subject.ts'
+import { evaluateSubject, factsReadBy, type RuleOutcome } from '../engine/evaluate-subject.ts'
 import { isAttached } from '../engine/match.ts'
 import type { Facts } from '../facts.ts'
 import type { Moment } from '../facts-of.ts'
@@ -29,7 +27,7 @@ import type { Rule } from '../rule.ts'
 import type { Stage } from '../rule-file.ts'
 import type { Coverage } from './coverage.ts'
 import type { EnforcementWish } from './enforcement.ts'
-import type { TimelineSubject } from './subjects-of.ts'
+import type { TimelineSubject } from './estate.ts'
 
 export interface TimelineTelling {
   readonly at: number
@@ -108,7 +106,7 @@ export class Watch {
     let nextAt = NEVER
     for (const rule of attached) {
       outcomes.push(await this.#outcomeOf(rule, facts))
-      nextAt = Math.min(nextAt, compileRule(rule, COMPARISONS).flipAt(rowOf(facts), { now, cycle }, tariffs))
+      nextAt = Math.min(nextAt, compileRule(rule).flipAt(rowOf(facts), { now, cycle }, tariffs))
     }
     const stored = this.#alertsOf(subject, moment)
     const around = this.#around(subject, moment)
@@ -154,9 +152,7 @@ export class Watch {
   }
 
   async #outcomeOf(rule: Rule, facts: Facts): Promise<RuleOutcome> {
-    const { occurrence } = rule.event.params
-    const read = [rule.conditions, ...(rule.clear === null ? [] : [rule.clear])].flatMap(factsRead)
-    const key = JSON.stringify([rule.name, ...[...read, occurrence ?? ''].map((name) => facts[name] ?? null)])
+    const key = JSON.stringify([rule.name, ...factsReadBy(rule).map((name) => facts[name] ?? null)])
     const known = this.#outcomes.get(key)
     if (known !== undefined) return known
     this.#coverage.note(rule.name, facts)

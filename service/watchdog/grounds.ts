@@ -8,8 +8,7 @@ import type { Permission } from '../../rules/alerts/permission.ts'
 import { lastingMs } from '../../rules/alerts/phases.ts'
 import type { Quiet } from '../../rules/alerts/quiet.ts'
 import { modeOf } from '../../rules/alerts/subject.ts'
-import { factsRead } from '../../rules/conditions.ts'
-import type { LeafExplanation } from '../../rules/engine/evaluate-subject.ts'
+import { factsReadBy, type LeafExplanation } from '../../rules/engine/evaluate-subject.ts'
 import { leavesOn } from '../../rules/explain/leaves.ts'
 import type { Facts } from '../../rules/facts.ts'
 import type { Stage } from '../../rules/rule-file.ts'
@@ -85,13 +84,10 @@ export function groundsOf(one: Evaluation, { moment, enforcementEnabled }: Evalu
 }
 
 function factsOfRule({ subject, outcome: { rule } }: Evaluation): Facts {
-  const { message, resolvedMessage = '', occurrence = '' } = rule.event.params
-  const names = [rule.conditions, ...(rule.clear === null ? [] : [rule.clear])].flatMap(factsRead)
-  const said = [...placeholdersOf(message), ...placeholdersOf(resolvedMessage), occurrence]
+  const { message, resolvedMessage = '' } = rule.event.params
+  const names = [...factsReadBy(rule), ...placeholdersOf(message), ...placeholdersOf(resolvedMessage)]
   const facts: Facts = { ...subject.facts }
-  return Object.fromEntries(
-    [...new Set([...names, ...said])].flatMap((name) => (name in facts ? [[name, facts[name] ?? null]] : [])),
-  )
+  return Object.fromEntries(names.flatMap((name) => (name in facts ? [[name, facts[name] ?? null]] : [])))
 }
 
 /** The grounds to keep: at most {@link MOST_KEPT} characters. */

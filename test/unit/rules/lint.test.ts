@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { lintRules } from '../../../rules/lint/lint-rules.ts'
-import { LINT_CODES } from '../../../rules/lint-codes.ts'
 import { loadRuleSet, loadStoredRules } from '../../../rules/load/load-rule-set.ts'
+import { LINT_CODES } from '../../../rules/rule-file.ts'
 import { aFile, leaf, shippedFiles } from './samples.ts'
 
 /** What the linter finds, as `code pointer`. Examples do not matter to it. */
