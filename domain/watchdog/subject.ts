@@ -9,6 +9,12 @@ export interface Subject {
   readonly id: number
 }
 
+/** The SIM or pool of an id; without any, the tenant. */
+export function subjectNamed(simId?: number | null, poolId?: number | null): Subject {
+  if (simId != null) return { kind: 'sim', id: simId }
+  return poolId == null ? { kind: 'tenant', id: 0 } : { kind: 'pool', id: poolId }
+}
+
 /** The number that columns have for each kind (`subject_kind`). */
 export const SUBJECT_CODES = { sim: 1, pool: 2, tenant: 3 } as const satisfies Record<SubjectKind, number>
 export type SubjectCode = (typeof SUBJECT_CODES)[SubjectKind]

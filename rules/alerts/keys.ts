@@ -53,12 +53,12 @@ function episodePart(rule: Rule, state: AlertState): string {
 export const keyOfTelling = ({ rule, subject, scope }: AlertName, part: string, kind: TellingKind): string =>
   `${rule}/${subject.kind}/${subject.id}${scope === '' ? '' : `/${scope}`}${part}/${kind}`
 
-const KINDS: readonly TellingKind[] = ['fired', 'resolved', 'withdrawn', 'escalated']
+export const TELLING_KINDS: readonly TellingKind[] = ['fired', 'resolved', 'withdrawn', 'escalated']
 
 /**
  * The key of the telling that a mark of a state stands for: the kind of telling, followed by the last part of the key.
  */
 export function keyOfMark(name: AlertName, mark: string): string {
-  const kind = KINDS.find((each) => mark.startsWith(each)) ?? 'fired'
+  const kind = TELLING_KINDS.find((each) => mark.startsWith(each)) ?? 'fired'
   return keyOfTelling(name, mark.slice(kind.length), kind)
 }

@@ -44,15 +44,12 @@ export function checkEvent(
 ): void {
   checkSuspend(params, subject, report)
   checkDurations(params, report)
-  if (!params.actions.includes('log')) {
+  if (!params.actions.includes('log'))
     report(`${PARAMS}/actions`, params.actions, 'log among the actions: what is told or done stands in the log')
-  }
-  if (params.resolvedMessage !== undefined && params.resolve === 'none') {
+  if (params.resolvedMessage !== undefined && params.resolve === 'none')
     report(`${PARAMS}/resolvedMessage`, params.resolvedMessage, 'nothing: with resolve none the end is not told')
-  }
-  if (params.resolve === 'email' && !params.actions.includes('email')) {
+  if (params.resolve === 'email' && !params.actions.includes('email'))
     report(`${PARAMS}/resolve`, params.resolve, 'log or none: the rule does not mail when it fires')
-  }
   checkOccurrence(params, subject, report)
   for (const field of ['message', 'resolvedMessage'] as const) {
     const text = params[field]
@@ -63,15 +60,12 @@ export function checkEvent(
 
 function checkSuspend({ actions, suspend, stage }: RuleEvent['params'], subject: SubjectKind, report: Report): void {
   const suspends = actions.includes('suspend')
-  if (suspends && suspend === undefined) {
+  if (suspends && suspend === undefined)
     report(`${PARAMS}/suspend`, undefined, 'whom to suspend and until when: the actions say suspend')
-  }
-  if (!suspends && suspend !== undefined) {
+  if (!suspends && suspend !== undefined)
     report(`${PARAMS}/suspend`, suspend, 'nothing: the actions do not say suspend', 'add suspend to the actions')
-  }
-  if (!suspends && stage === 'enforce') {
+  if (!suspends && stage === 'enforce')
     report(`${PARAMS}/stage`, stage, 'notify at most: there is nothing to enforce without the action suspend')
-  }
   const targets = TARGETS[subject]
   if (suspend !== undefined && !targets.includes(suspend.target)) {
     const expected = targets.length === 0 ? 'no suspension: a tenant is not suspended' : `one of ${targets.join(', ')}`

@@ -40,9 +40,8 @@ function checkFields(
 ): boolean {
   const names = Object.keys(properties)
   const strangers = Object.keys(value).filter((key) => !Object.hasOwn(properties, key))
-  for (const key of strangers) {
+  for (const key of strangers)
     report(below(pointer, key), key, `one of the fields ${names.join(', ')}`, didYouMean(key, names))
-  }
   const fit = Object.entries(properties).map(([key, schema]) => {
     if (Object.hasOwn(value, key)) return checkShape(schema, value[key], below(pointer, key), report)
     if (Type.IsOptional(schema)) return true

@@ -131,9 +131,8 @@ async function sharedOf(sources: readonly ReadSource[], faults: FaultList): Prom
     shared.set(name, { subject, conditions: field(value, 'conditions'), report })
   }
   // Check shared conditions that no rule uses yet, too.
-  for (const [name, { subject, conditions, report }] of shared) {
+  for (const [name, { subject, conditions, report }] of shared)
     await faults.until(() => readConditions(conditions, '/conditions', { subject, shared, report, inside: [name] }))
-  }
   return shared
 }
 
@@ -153,9 +152,8 @@ async function ruleOf(
   // The event may use names of steps even if the ladder is wrong.
   if (isEvent(event)) checkEvent(event, subject, rungs === undefined ? null : (ladder ?? { fact: '' }), report)
   const given = field(value, 'conditions')
-  if (given === undefined && rungs === undefined) {
+  if (given === undefined && rungs === undefined)
     report('/conditions', undefined, 'conditions: when the rule fires', 'or a ladder')
-  }
   const own = given === undefined ? null : readConditions(given, '/conditions', place)
   const ending = field(field(event, 'params'), 'clear')
   const clear = ending === undefined ? null : readConditions(ending, '/event/params/clear', place)

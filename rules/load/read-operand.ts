@@ -78,9 +78,8 @@ function readList(value: unknown, { fact, pointer, place }: OperandSource): read
 function readReference(value: Readonly<Record<string, unknown>>, asked: OperandSource): FactReference | undefined {
   const { fact, pointer, place, readFact } = asked
   const strangers = Object.keys(value).filter((key) => key !== 'fact')
-  for (const key of strangers) {
+  for (const key of strangers)
     place.report(below(pointer, key), key, 'only the field fact', 'facts are plain values: no path, no params')
-  }
   const other = readFact(value.fact, below(pointer, 'fact'), place)
   if (other === undefined || strangers.length > 0) return undefined
   const sameType = isNumeric(fact) ? isNumeric(other) : fact.type === other.type

@@ -2,7 +2,7 @@
 
 import type { AlertNamed } from '../../domain/alerts/alert.ts'
 import { ServiceError } from '../../domain/errors.ts'
-import type { Subject } from '../../domain/watchdog/subject.ts'
+import { subjectNamed } from '../../domain/watchdog/subject.ts'
 import { isFiring } from '../../rules/alerts/alert-state.ts'
 import { noteChange } from '../../store/audit.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
@@ -20,28 +20,20 @@ export async function acknowledgeAlert(
   { rule, simId = null, poolId = null }: AlertNamed,
   cycle?: string,
 ): Promise<void> {
-  if (simId !== null && poolId !== null) {
+  if (simId !== null && poolId !== null)
     throw new ServiceError('invalid_request', 'got simId and poolId, expected one of them, or none for the tenant')
-  }
   await lockAlerts(tx)
-  const subject: Subject =
-    simId !== null
-      ? { kind: 'sim', id: simId }
-      : poolId !== null
-        ? { kind: 'pool', id: poolId }
-        : { kind: 'tenant', id: 0 }
+  const subject = subjectNamed(simId, poolId)
   const stored = await loadAlerts(tx, [subject], [cycle ?? (await runningCycle(tx)).key, ''])
   const firing = stored.filter((alert) => alert.rule === rule && isFiring(alert.state))
-  if (firing.length === 0) {
+  if (firing.length === 0)
     throw new ServiceError('alert_not_found', `Rule ${rule} does not fire for ${subject.kind} ${subject.id}.`)
-  }
   const unseen = firing.filter(({ state }) => state.acknowledged === undefined)
   const acknowledged = { at: tx.now.getTime(), by: tx.caller?.actor ?? null }
   await saveAlerts(
     tx,
     unseen.map((alert) => ({ ...alert, state: { ...alert.state, acknowledged } })),
   )
-  for (const { kind, id } of unseen) {
+  for (const { kind, id } of unseen)
     await noteChange(tx, { subject: 'alert', id: `${rule}/${kind}/${id}`, before: null, after: { acknowledged: true } })
-  }
 }

@@ -21,21 +21,17 @@ import { insertSilence, lockSilence, openSilences, writeSilenceEnd } from './row
  */
 export async function addSilence(tx: TenantTx, ask: NewSilence): Promise<{ id: number }> {
   const { rule = null, simId = null, poolId = null, tag = null, level = null, reason } = ask
-  if (rule === null && simId === null && poolId === null && tag === null && level === null) {
+  if (rule === null && simId === null && poolId === null && tag === null && level === null)
     throw new ServiceError('invalid_request', 'got none of rule, simId, poolId, tag and level, expected at least one')
-  }
   const endsAt = endOf(tx.now, ask, (await runningCycle(tx)).endsAt)
-  if (simId !== null && !(await simExists(tx, simId))) {
+  if (simId !== null && !(await simExists(tx, simId)))
     throw new ServiceError('sim_not_found', `There is no SIM ${simId}.`)
-  }
-  if (poolId !== null && (await poolName(tx, poolId)) === undefined) {
+  if (poolId !== null && (await poolName(tx, poolId)) === undefined)
     throw new ServiceError('pool_not_found', `There is no pool ${poolId}.`)
-  }
   // One evaluation at a time: none that started without the silence reports after this one.
   await lockAlerts(tx)
-  if ((await openSilences(tx)).length >= MOST_SILENCES) {
+  if ((await openSilences(tx)).length >= MOST_SILENCES)
     throw new ServiceError('silence_limit', `The tenant has ${MOST_SILENCES} silences that have not ended.`)
-  }
   const silence = { rule, simId, poolId, tag, level, reason, endsAt }
   const id = await insertSilence(tx, silence)
   await noteChange(tx, { subject: 'silence', id, before: null, after: { ...silence, endsAt: endsAt.toISOString() } })
@@ -49,9 +45,8 @@ export async function addSilence(tx: TenantTx, ask: NewSilence): Promise<{ id: n
 }
 
 function endOf(now: Date, { endsAt = null, lasts = null }: NewSilence, cycleEndsAt: number): Date {
-  if ((endsAt === null) === (lasts === null)) {
+  if ((endsAt === null) === (lasts === null))
     throw new ServiceError('invalid_request', `got ${endsAt === null ? 'neither' : 'both'}, expected endsAt or lasts`)
-  }
   if (lasts === 'cycle') return new Date(cycleEndsAt)
   const end = endsAt === null ? now.getTime() + durationMs(lasts ?? 'PT0S') : Date.parse(endsAt)
   if (end > now.getTime() && end <= now.getTime() + LONGEST_SILENCE_MS) return new Date(end)

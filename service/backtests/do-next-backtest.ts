@@ -11,9 +11,10 @@ import {
   beginBacktest,
   endBacktest,
   noteBacktestProgress,
+  releaseBacktestLock,
   requeueBacktest,
+  tryBacktestLock,
 } from './rows/backtests.ts'
-import { releaseBacktestLock, tryBacktestLock } from './rows/lock.ts'
 
 /** Most starts of a backtest. One stopped by its worker's orderly shutdown is not counted. */
 const MOST_STARTS = 3

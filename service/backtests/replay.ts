@@ -22,7 +22,7 @@ import { countUsage } from '../usage/record-usage.ts'
 import { openRunningCycle } from '../usage/rows/open-in-slices.ts'
 import type { EvaluationOptions } from '../watchdog/evaluation-options.ts'
 import { openPlayer, type PlayedStore } from './open-player.ts'
-import { countPast, fillTables, type ReplaySpan } from './rows/fill.ts'
+import { countPast, fillRules, fillTables, type ReplayedRules, type ReplaySpan } from './rows/fill.ts'
 import {
   hidePools,
   insertPastTicket,
@@ -35,7 +35,6 @@ import {
   pastTickets,
   pastUsage,
 } from './rows/past.ts'
-import { fillRules, type ReplayedRules } from './rows/rules.ts'
 import { analyzeTemporaryTables, emptyStage, makeTemporaryTables } from './rows/temporary-tables.ts'
 import { setAs } from './set-as.ts'
 

@@ -27,9 +27,8 @@ export async function armSims(
 ): Promise<{ told: number; started: number; armed: number }> {
   const { poolId, rule, ruleFile, grace, until, signal } = ask
   const cycle = await cycleNamed(tx, ask.cycle)
-  if (signal === 'overLimit' && tx.now.getTime() >= cycle.endsAt) {
+  if (signal === 'overLimit' && tx.now.getTime() >= cycle.endsAt)
     throw new ServiceError('sim_state_conflict', `Cycle ${cycle.key} has ended, so nothing is enforced in it.`)
-  }
   const simIds = [...new Set(ask.simIds)]
   const [missing] = await missingSims(tx, simIds)
   if (missing !== undefined) throw new ServiceError('sim_not_found', `There is no SIM ${missing}.`)

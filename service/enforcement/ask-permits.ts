@@ -33,9 +33,8 @@ export type ReadsUsage = (tx: TenantTx, rule: string) => Promise<boolean>
 export async function askPermits(tx: TenantTx, ask: PermitRequest, readsUsage: ReadsUsage): Promise<PermitResponse> {
   const { rule, cycle: cycleKey, workflowId } = ask
   const cycle = await cycleNamed(tx, cycleKey)
-  if (tx.now.getTime() >= cycle.endsAt) {
+  if (tx.now.getTime() >= cycle.endsAt)
     throw new ServiceError('sim_state_conflict', `Cycle ${cycleKey} has ended: nothing is enforced in it any more.`)
-  }
   const named = ask.poolId ?? null
   if (named !== null) await knownPool(tx, named)
   if ((await readsUsage(tx, rule)) && (await isStale(tx, cycle))) return delay(tx, ask)

@@ -53,9 +53,8 @@ export async function decideHold(
   }
   const { what, rule } = hold
   const isOfAlerts = what === 'alerts'
-  if (hold.state === decision) {
+  if (hold.state === decision)
     return { id: holdId, state: decision, decided: isOfAlerts ? (hold.subjects ?? 0) : await heldBy(tx, holdId) }
-  }
   const decided = isOfAlerts ? await countWaiting(tx, holdId) : await heldBy(tx, holdId)
   const { permits, signal } = DECISIONS[decision]
   if (isOfAlerts) await markWaitingDue(tx, holdId)

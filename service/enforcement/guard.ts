@@ -7,9 +7,8 @@ import type { Cycle } from '../../domain/time/cycle.ts'
 import type { SubjectKind } from '../../domain/watchdog/subject.ts'
 import { countPools, countSims } from '../../store/counts.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
-import { addCount, type CountScope, countedInHour } from './rows/guard-counts.ts'
+import { addCount, type CountScope, countedInHour, readEnforcementSettings } from './rows/guard-counts.ts'
 import { insertHold, openHoldOf } from './rows/guard-holds.ts'
-import { readEnforcementSettings } from './rows/guard-settings.ts'
 
 /** The room that a scope has in its hour. */
 interface Room {

@@ -99,9 +99,8 @@ async function subjectOf(tx: TenantTx, { action, simId, poolId }: ActionRequest)
     const label = await knownPool(tx, poolId)
     return { subject: `pool/${poolId}`, label, simId: null, poolId, tag: '', iccid: '' }
   }
-  if (!ofPool && simId != null && poolId == null) {
+  if (!ofPool && simId != null && poolId == null)
     return { subject: `sim/${simId}`, simId, ...(await knownSim(tx, simId)) }
-  }
   const detail = `${action} is of a ${ofPool ? 'pool: give poolId' : 'SIM: give simId'} and nothing else`
   throw new ServiceError('invalid_request', `${detail}.`, {
     errors: [{ pointer: ofPool ? '/poolId' : '/simId', detail }],

@@ -34,9 +34,8 @@ export async function logWould(store: Store, tenantId: string, onFailed?: OnFail
   for (;;) {
     const due = await inTenant(store, tenantId, (tx) => dueWould(tx, BATCH))
     if (due.length === 0) return
-    for (const batch of due[0]?.kind === 'pool' ? due.map((one) => [one]) : [due]) {
+    for (const batch of due[0]?.kind === 'pool' ? due.map((one) => [one]) : [due])
       await logBatch(store, tenantId, batch, onFailed)
-    }
   }
 }
 

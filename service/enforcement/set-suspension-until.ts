@@ -18,9 +18,8 @@ export async function setSuspensionUntil(
   if ((await lockSimRecord(tx, id)) === undefined) throw new ServiceError('sim_not_found', `There is no SIM ${id}.`)
   const cycles = await holdCycles(tx, tx.now)
   const before = await write(tx, id, change)
-  if (before === undefined) {
+  if (before === undefined)
     throw new ServiceError('sim_state_conflict', `SIM ${id} is not suspended by workflow ${change.workflowId}.`)
-  }
   const { until } = change
   if (until !== before) {
     await settleAhead(tx, cycles, [id])

@@ -39,13 +39,11 @@ export async function takeSuspendStart(
   tx: TenantTx,
   ask: StartSuspend,
 ): Promise<SuspendStart & { readonly workflowId: string }> {
-  if ((await readEnforcedSim(tx, ask.simId)) === undefined) {
+  if ((await readEnforcedSim(tx, ask.simId)) === undefined)
     throw new ServiceError('sim_not_found', `There is no SIM ${ask.simId}.`)
-  }
   const cycle = ask.cycle == null ? await currentCycle(tx) : await cycleNamed(tx, ask.cycle)
-  if (tx.now.getTime() >= cycle.endsAt) {
+  if (tx.now.getTime() >= cycle.endsAt)
     throw new ServiceError('sim_state_conflict', `Cycle ${cycle.key} has ended: nothing is enforced in it any more.`)
-  }
   const workflowId = suspendOnOverageId(tx.tenantId, ask.simId, cycle.key)
   const input = suspendInputOf(tx.tenantId, cycle, {
     simId: ask.simId,

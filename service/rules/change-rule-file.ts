@@ -46,8 +46,7 @@ async function changeOnce(store: Store, { file, text, asSeen, ...by }: FileChang
     )
   }
   const others = files.filter((one) => one.file !== file)
-  if (text === null && others.length === files.length) {
+  if (text === null && others.length === files.length)
     throw new ServiceError('rule_file_not_found', `file: version ${expect} has no ${file}.`)
-  }
   return activateRules(store, text === null ? others : [...others, { file, text }], by.author, { ...by, expect })
 }

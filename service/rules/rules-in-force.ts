@@ -92,12 +92,6 @@ function reasonOf([first, ...others]: readonly RuleFault[]): string {
   return first === undefined ? '' : `${first.file}#${first.pointer}: ${faultWords(first)}${more}`
 }
 
-/**
- * Whether there are rules to decide by. If the active set is refused and no earlier one is accepted, subjects stay due.
- * So enforcement does not stand down merely because rules are missing.
- */
-export const canDecide = ({ version, refused }: RulesInForce): boolean => refused === null || version > 0
-
 /** States, in words, the version in force while a set is refused. */
 export const inForceInstead = ({ version }: Pick<RulesInForce, 'version'>): string =>
   version > 0 ? `version ${version} stays in force` : 'no earlier version is accepted: nothing is evaluated'

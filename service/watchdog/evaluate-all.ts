@@ -5,7 +5,6 @@
  * It writes alerts, log entries, events, notifications, and starts and signals of workflows. Every log entry and
  * notification has a key, and is written once for that key.
  */
-import type { Cycle } from '../../domain/time/cycle.ts'
 import type { Subject } from '../../domain/watchdog/subject.ts'
 import type { EvaluatedSubject } from '../../rules/alerts/decide-all.ts'
 import { subjectKey } from '../../rules/alerts/subject.ts'
@@ -13,10 +12,11 @@ import { evaluateSubject } from '../../rules/engine/evaluate-subject.ts'
 import { isAway } from '../../store/away.ts'
 import { noteAgain } from '../../store/changed.ts'
 import { type DueMark, markEachDue, postponeSubject, settleDue } from '../../store/due.ts'
-import { inTenant, type Store, type TenantTx } from '../../store/tenancy.ts'
+import { inTenant, type TenantTx } from '../../store/tenancy.ts'
 import { lockAlerts } from '../alerts/rows/alerts.ts'
+import type { RulesInForce } from '../rules/rules-in-force.ts'
 import { keepUnclosed } from '../usage/rows/cycles.ts'
-import type { DecidedCounts, EvaluationOptions } from './evaluation-options.ts'
+import type { DecidedCounts, EvaluationScope } from './evaluation-options.ts'
 import { readBatch, readSituation } from './read-facts.ts'
 import { writeDecisions } from './write-decisions.ts'
 
@@ -27,21 +27,17 @@ const BATCH = 200
 const RETRY_ENDED_MS = 600_000
 
 /**
- * Evaluates subjects, a batch at a time. Those with a due mark lose it, or get their next instant.
- *
- * @param ended an ended cycle; no effect if it is closed. Default: the running one
+ * Whether there are rules to decide by. If the active set is refused and no earlier one is accepted, subjects stay due.
+ * So enforcement does not stand down merely because rules are missing.
  */
-export async function evaluateAll(
-  store: Store,
-  options: EvaluationOptions,
-  tenantId: string,
-  subjects: readonly (Subject | DueMark)[],
-  ended?: Cycle,
-): Promise<void> {
+export const canDecide = ({ version, refused }: RulesInForce): boolean => refused === null || version > 0
+
+/** Evaluates subjects, a batch at a time. Those with a due mark lose it, or get their next instant. */
+export async function evaluateAll(scope: EvaluationScope, subjects: readonly (Subject | DueMark)[]): Promise<void> {
   // Pools first: their tellings need not be repeated for their SIMs.
   const ordered = subjects.toSorted((a, b) => Number(b.kind === 'pool') - Number(a.kind === 'pool'))
   for (let first = 0; first < ordered.length; first += BATCH)
-    await evaluateBatch(store, options, tenantId, ordered.slice(first, first + BATCH), ended)
+    await evaluateBatch(scope, ordered.slice(first, first + BATCH))
 }
 
 /**
@@ -50,42 +46,35 @@ export async function evaluateAll(
  *
  * @throws if the database is away: then nothing is split or postponed
  */
-async function evaluateBatch(
-  store: Store,
-  options: EvaluationOptions,
-  tenantId: string,
-  subjects: readonly (Subject | DueMark)[],
-  ended: Cycle | undefined,
-): Promise<void> {
+async function evaluateBatch(scope: EvaluationScope, subjects: readonly (Subject | DueMark)[]): Promise<void> {
+  const { store, options, tenantId } = scope
   try {
-    const counts = await inTenant(store, tenantId, (tx) => evaluate(store, tx, subjects, options, ended))
+    const counts = await inTenant(store, tenantId, (tx) => evaluate(tx, scope, subjects))
     if (counts !== null) options.onDecided?.(counts)
   } catch (error) {
     if (isAway(error)) throw error
     const [first, second] = subjects
     if (first !== undefined && second === undefined) {
-      await inTenant(store, tenantId, (tx) => postpone(tx, first, ended))
+      await inTenant(store, tenantId, (tx) => postpone(tx, scope, first))
       options.onFailed?.({ tenantId, kind: first.kind, id: first.id, error })
       return
     }
     const middle = Math.ceil(subjects.length / 2)
-    await evaluateBatch(store, options, tenantId, subjects.slice(0, middle), ended)
-    await evaluateBatch(store, options, tenantId, subjects.slice(middle), ended)
+    await evaluateBatch(scope, subjects.slice(0, middle))
+    await evaluateBatch(scope, subjects.slice(middle))
   }
 }
 
-const postpone = (tx: TenantTx, subject: Subject, ended: Cycle | undefined): Promise<void> =>
+const postpone = (tx: TenantTx, { ended }: EvaluationScope, subject: Subject): Promise<void> =>
   ended === undefined
     ? postponeSubject(tx, subject)
     : noteAgain(tx, ended.key, [{ ...subject, at: tx.now.getTime() + RETRY_ENDED_MS }])
 
-/** @returns null if the cycle was closed in the meantime */
+/** @returns null if the cycle was closed in the meantime; nothing of a closed cycle is evaluated */
 async function evaluate(
-  store: Store,
   tx: TenantTx,
+  { store, options, ended }: EvaluationScope,
   subjects: readonly (Subject | DueMark)[],
-  options: EvaluationOptions,
-  ended: Cycle | undefined,
 ): Promise<DecidedCounts | null> {
   await lockAlerts(tx)
   if (ended !== undefined && !(await keepUnclosed(tx, ended.key))) return null
@@ -96,33 +85,25 @@ async function evaluate(
   const evaluated: EvaluatedSubject[] = []
   for (const one of batch.subjects) evaluated.push({ ...one, outcomes: await evaluateSubject(one.rules, one.facts) })
   const { checks, counts } = await writeDecisions(tx, batch, evaluated, options)
-  if (ended === undefined) await settle(tx, subjects, checks)
-  else await noteAgain(tx, ended.key, checksOf(subjects, checks))
+  if (ended === undefined) {
+    const marks = subjects.filter((subject) => 'seq' in subject)
+    await settleMarks(tx, marks, checks)
+    const others = subjects.filter((subject) => !('seq' in subject))
+    await markEachDue(tx, checksOf(others, checks))
+  } else await noteAgain(tx, ended.key, checksOf(subjects, checks))
   return counts
 }
 
-/**
- * Marks subjects due when a `for` ends or enforcement checks again. A claimed mark without such an instant leaves the
- * list.
- */
-async function settle(
+/** Gives claimed marks their next instants. Those without, because no `for` or the like ends, leave the list. */
+export const settleMarks = (
   tx: TenantTx,
-  subjects: readonly (Subject | DueMark)[],
+  marks: readonly DueMark[],
   checks: ReadonlyMap<string, number>,
-): Promise<void> {
-  const marks = subjects.filter((subject) => 'seq' in subject)
-  await settleDue(
+): Promise<void> =>
+  settleDue(
     tx,
     marks.map((mark) => ({ ...mark, nextAt: checks.get(subjectKey(mark)) ?? null })),
   )
-  await markEachDue(
-    tx,
-    checksOf(
-      subjects.filter((subject) => !('seq' in subject)),
-      checks,
-    ),
-  )
-}
 
 const checksOf = (subjects: readonly Subject[], checks: ReadonlyMap<string, number>) =>
   subjects.flatMap((subject) => {

@@ -9,20 +9,18 @@
  * A claim is a lease: the claims of a dead worker are claimed again. Looking and evaluating twice changes nothing. A
  * subject that cannot be evaluated does not stop the others.
  */
-import type { Cycle } from '../../domain/time/cycle.ts'
 import type { Subject } from '../../domain/watchdog/subject.ts'
 import { subjectKey } from '../../rules/alerts/subject.ts'
 import { isAway } from '../../store/away.ts'
 import { type ChangedIds, claimChanges, endChanges } from '../../store/changed.ts'
-import { claimDue, settleDue } from '../../store/due.ts'
+import { claimDue } from '../../store/due.ts'
 import { lookBy } from '../../store/shards.ts'
 import { inTenant, type Store, type TenantTx, withLongTimeout } from '../../store/tenancy.ts'
 import { logWould } from '../enforcement/log-would.ts'
-import { canDecide } from '../rules/rules-in-force.ts'
 import { endedCycles } from '../usage/rows/cycles.ts'
 import { openRunningCycle } from '../usage/rows/open-in-slices.ts'
-import { evaluateAll } from './evaluate-all.ts'
-import type { EvaluationOptions } from './evaluation-options.ts'
+import { canDecide, evaluateAll, settleMarks } from './evaluate-all.ts'
+import type { EvaluationOptions, EvaluationScope } from './evaluation-options.ts'
 import { type LookedAt, lookAt, PAGE } from './look-at.ts'
 
 /** Due marks looked at together. */
@@ -46,10 +44,11 @@ export async function evaluateSubjects(
 ): Promise<boolean> {
   // Before any look: opening a cycle goes through the whole estate.
   await openRunningCycle(store, tenantId)
+  const scope = { store, options, tenantId }
   const began = performance.now()
   for (;;) {
-    const changed = await lookAtChanges(store, options, tenantId)
-    const due = await lookAtDue(store, options, tenantId)
+    const changed = await lookAtChanges(scope)
+    const due = await lookAtDue(scope)
     const isLeft = changed || due
     if (isLeft && performance.now() - began < turnMs) continue
     await logWould(store, tenantId, options.onFailed)
@@ -57,70 +56,53 @@ export async function evaluateSubjects(
   }
 }
 
-async function claiming<T>(
-  store: Store,
-  options: EvaluationOptions,
-  tenantId: string,
+const claiming = <T>(
+  { store, options, tenantId }: EvaluationScope,
   claim: (tx: TenantTx, leaseUntil: Date) => Promise<T>,
-): Promise<T | undefined> {
-  return inTenant(store, tenantId, async (tx) =>
+): Promise<T | undefined> =>
+  inTenant(store, tenantId, async (tx) =>
     canDecide(await options.rules(tx)) ? claim(tx, new Date(tx.now.getTime() + LEASE_MS)) : undefined,
   )
-}
 
 /** @returns whether there were any */
-async function lookAtChanges(store: Store, options: EvaluationOptions, tenantId: string): Promise<boolean> {
-  const claimed = await claiming(store, options, tenantId, claimChanges)
+async function lookAtChanges(scope: EvaluationScope): Promise<boolean> {
+  const { store, tenantId } = scope
+  const claimed = await claiming(scope, claimChanges)
   if (claimed === undefined || claimed.ids.length === 0) return false
   const { ids, used } = claimed
-  await lookAndEvaluate(store, options, tenantId, claimed)
+  await lookAndEvaluate(scope, claimed)
   // Asked after the look at the running cycle: a cycle not ended yet was the running one then, and needs no more.
-  for (const cycle of await inTenant(store, tenantId, (tx) => endedCycles(tx, [...used.keys()])))
-    await lookAndEvaluate(store, options, tenantId, used.get(cycle.key) ?? NOBODY, cycle)
+  for (const ended of await inTenant(store, tenantId, (tx) => endedCycles(tx, [...used.keys()])))
+    await lookAndEvaluate({ ...scope, ended }, used.get(ended.key) ?? { simIds: [], poolIds: [] })
   await inTenant(store, tenantId, (tx) => endChanges(tx, ids))
   return true
 }
 
-const NOBODY: ChangedIds = { simIds: [], poolIds: [] }
-
-/** @param ended an ended cycle. Default: the running one */
-async function lookAndEvaluate(
-  store: Store,
-  options: EvaluationOptions,
-  tenantId: string,
-  { simIds, poolIds }: ChangedIds,
-  ended?: Cycle,
-): Promise<void> {
-  const subjects = [
+async function lookAndEvaluate(scope: EvaluationScope, { simIds, poolIds }: ChangedIds): Promise<void> {
+  const { suspects, flips } = await looking(scope, [
     ...simIds.map((id): Subject => ({ kind: 'sim', id })),
     ...poolIds.map((id): Subject => ({ kind: 'pool', id })),
     TENANT,
-  ]
-  const { suspects, flips } = await looking(store, options, tenantId, subjects, ended)
-  await evaluateAll(store, options, tenantId, suspects, ended)
+  ])
+  await evaluateAll(scope, suspects)
   // A change may be missed from another instant on: of a SIM now Active, or of the feed.
-  if (ended === undefined) await inTenant(store, tenantId, (tx) => lookBy(tx, flips))
+  if (scope.ended === undefined) await inTenant(scope.store, scope.tenantId, (tx) => lookBy(tx, flips))
 }
 
 /** @returns whether there were any */
-async function lookAtDue(store: Store, options: EvaluationOptions, tenantId: string): Promise<boolean> {
-  const marks = await claiming(store, options, tenantId, (tx, leaseUntil) => claimDue(tx, MARKS, leaseUntil))
+async function lookAtDue(scope: EvaluationScope): Promise<boolean> {
+  const marks = await claiming(scope, (tx, leaseUntil) => claimDue(tx, MARKS, leaseUntil))
   if (marks === undefined || marks.length === 0) return false
-  const looked = await looking(store, options, tenantId, marks)
+  const looked = await looking(scope, marks)
   const suspects = new Set(looked.suspects.map(subjectKey))
   await evaluateAll(
-    store,
-    options,
-    tenantId,
+    scope,
     marks.filter((mark) => suspects.has(subjectKey(mark))),
   )
   // The mark of a subject that another worker has postponed after a failure stays unchanged.
   const rest = marks.filter((mark) => !suspects.has(subjectKey(mark)) && !looked.heldBack.has(subjectKey(mark)))
-  await inTenant(store, tenantId, async (tx) => {
-    await settleDue(
-      tx,
-      rest.map((mark) => ({ ...mark, nextAt: looked.checks.get(subjectKey(mark)) ?? null })),
-    )
+  await inTenant(scope.store, scope.tenantId, async (tx) => {
+    await settleMarks(tx, rest, looked.checks)
     await lookBy(tx, looked.flips)
   })
   return true
@@ -129,16 +111,10 @@ async function lookAtDue(store: Store, options: EvaluationOptions, tenantId: str
 type PageOfLooks = Pick<LookedAt, 'suspects' | 'checks' | 'heldBack' | 'flips'>
 
 /** Looks at subjects, a page in a transaction. */
-async function looking(
-  store: Store,
-  options: EvaluationOptions,
-  tenantId: string,
-  subjects: readonly Subject[],
-  ended?: Cycle,
-): Promise<PageOfLooks> {
+async function looking(scope: EvaluationScope, subjects: readonly Subject[]): Promise<PageOfLooks> {
   const pages: PageOfLooks[] = []
   for (let from = 0; from < subjects.length; from += PAGE)
-    pages.push(await lookingAt(store, options, tenantId, subjects.slice(from, from + PAGE), ended))
+    pages.push(await lookingAt(scope, subjects.slice(from, from + PAGE)))
   return {
     suspects: pages.flatMap(({ suspects }) => suspects),
     checks: new Map(pages.flatMap(({ checks }) => [...checks])),
@@ -149,11 +125,8 @@ async function looking(
 
 /** Looks at a page. If its subjects cannot be looked at together, each needs an evaluation. */
 async function lookingAt(
-  store: Store,
-  options: EvaluationOptions,
-  tenantId: string,
+  { store, options, tenantId, ended }: EvaluationScope,
   subjects: readonly Subject[],
-  ended: Cycle | undefined,
 ): Promise<PageOfLooks> {
   try {
     return await inTenant(withLongTimeout(store), tenantId, (tx) => lookAt(tx, subjects, options, ended))

@@ -1,8 +1,10 @@
 /** How subjects are evaluated, and the reports of evaluations. */
+import type { Cycle } from '../../domain/time/cycle.ts'
 import type { Subject } from '../../domain/watchdog/subject.ts'
 import type { AlertPhase } from '../../rules/alerts/alert-state.ts'
 import type { AlertReason } from '../../rules/alerts/decide-alert.ts'
 import type { TellingKind } from '../../rules/alerts/keys.ts'
+import type { Store } from '../../store/tenancy.ts'
 import type { ReadRules } from '../rules/rules-in-force.ts'
 
 /** How subjects are evaluated, and how people are notified. Times are in milliseconds. */
@@ -21,6 +23,15 @@ export interface EvaluationOptions {
   readonly onFailed?: (failed: FailedSubject) => void
   /** Called after the decisions of an evaluation were written. */
   readonly onDecided?: (decided: DecidedCounts) => void
+}
+
+/** The tenant whose subjects are evaluated, where, how, and in which cycle. */
+export interface EvaluationScope {
+  readonly store: Store
+  readonly options: EvaluationOptions
+  readonly tenantId: string
+  /** An ended cycle. Absent: the running one. */
+  readonly ended?: Cycle
 }
 
 /** Decisions about alerts. It names no subject: its counters must not grow with the estate. */

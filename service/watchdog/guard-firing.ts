@@ -47,9 +47,8 @@ export async function guardFiring(
   const nameOf = (rule: string, subject: Subject) => `${rule}/${subjectKey(subject)}`
   const held = new Map<string, number>()
   for (const [rule, evaluations] of Map.groupBy(asking, ({ outcome }) => outcome.rule.name)) {
-    for (const [{ about }, holdId] of await beyondLimit(tx, batch, rule, evaluations)) {
+    for (const [{ about }, holdId] of await beyondLimit(tx, batch, rule, evaluations))
       held.set(nameOf(rule, about), holdId)
-    }
   }
   if (held.size === 0) return decided
   return decide((rule, subject, stored) => held.get(nameOf(rule, subject)) ?? answers(rule, subject, stored))

@@ -18,7 +18,7 @@ import type { TenantTx } from '../../store/tenancy.ts'
 import { loadAlerts } from '../alerts/rows/alerts.ts'
 import type { RulesInForce } from '../rules/rules-in-force.ts'
 import type { EvaluationOptions } from './evaluation-options.ts'
-import { firstLook } from './first-look/first-look.ts'
+import { firstLook } from './first-look.ts'
 import { readAnswers } from './guard-firing.ts'
 import {
   alertsOfSharedPools,
@@ -30,7 +30,7 @@ import {
   type Width,
 } from './read-facts.ts'
 import { signalFor, signalsAgainAt, wishedOf } from './reconcile.ts'
-import type { Range } from './rows/sim-lines.ts'
+import type { Range } from './rows/facts.ts'
 
 export interface LookResult {
   /** For an evaluation. */
@@ -48,7 +48,6 @@ export interface LookResult {
   readonly beyond: number | null
 }
 
-/** The findings about some subjects. */
 export interface LookedAt extends LookResult {
   /** For each subject: when time alone may change an answer, if before the cycle ends. */
   readonly flips: readonly Flip[]
@@ -77,8 +76,7 @@ const flipsOf = ({ findings }: Judgement, { situation: { moment } }: Look): Flip
     flipsAt < moment.cycle.endsAt ? [{ kind, id, at: new Date(flipsAt) }] : [],
   )
 
-/** The findings about a range of ids. */
-export interface LookedAtRange extends LookResult {
+interface LookedAtRange extends LookResult {
   /** How many subjects were gone through. */
   readonly passed: number
   /** SIMs of the range still to be looked at, by {@link lookAt}. */
@@ -89,37 +87,30 @@ export interface LookedAtRange extends LookResult {
  * Looks at subjects of a kind in a range of ids. A first look passes over SIMs for which surely nothing changes; it
  * takes many more of them.
  *
- * @param most so many at most
  * @param page so many looked at in full; {@link PAGE} is sensible
  */
 export async function lookAtRange(
   tx: TenantTx,
-  kind: SubjectKind,
-  range: Range,
-  { most, page }: { readonly most: number; readonly page: number },
+  range: Range & { readonly kind: SubjectKind },
+  page: number,
   options: EvaluationOptions,
 ): Promise<LookedAtRange> {
   const look = await begin(tx, options)
-  if (kind === 'sim') return lookAtSims(look, range, most, page)
-  const size = Math.min(most, page)
-  const read = await readRange(look, kind, range, size + 1)
+  if (range.kind === 'sim') return lookAtSims(look, range, page)
+  const { situation } = look
+  const size = Math.min(range.most, page)
+  const read: readonly SubjectFacts[] =
+    range.kind === 'pool'
+      ? await readPools(tx, situation, { ...range, most: size + 1 }, 'narrow')
+      : await readTenant(tx, situation, 'narrow')
   const subjects = read.slice(0, size)
   const found = looked(look, await judge(look, subjects, []), read[size]?.id ?? null)
   return { ...found, passed: subjects.length, left: [] }
 }
 
-async function readRange(
-  { tx, situation }: Look,
-  kind: 'pool' | 'tenant',
-  range: Range,
-  most: number,
-): Promise<readonly SubjectFacts[]> {
-  return kind === 'pool' ? readPools(tx, situation, range, 'narrow', most) : readTenant(tx, situation, 'narrow')
-}
-
-async function lookAtSims(look: Look, range: Range, most: number, page: number): Promise<LookedAtRange> {
+async function lookAtSims(look: Look, range: Range, page: number): Promise<LookedAtRange> {
   const { tx, situation, rules } = look
-  const first = await firstLook(tx, situation, rules, range, most)
+  const first = await firstLook(tx, situation, rules, range)
   const unclear = first.unclear.map((id): Subject => ({ kind: 'sim', id }))
   const read = await readSubjects(tx, situation, unclear.slice(0, page), 'narrow')
   const found = looked(look, await judge(look, read, []), first.beyond)
@@ -159,7 +150,7 @@ async function judge(
   const alerts = Map.groupBy(stored, subjectKey)
   const poolAlerts = await alertsOfSharedPools(tx, read, situation.moment)
   const around = { alerts, poolAlerts, guardOf: await readAnswers(tx, stored) }
-  const judged = judging(tx.tenantId, situation, rules, around)
+  const judged = judging(situation, rules, around)
   const findings = read.map((subject) => judged(subject, 'narrow'))
   // Few subjects need sums over windows, or scans.
   const unclear = findings.filter(({ verdict }) => verdict === 'unknown').map(({ subject }) => subject)
@@ -208,12 +199,11 @@ const NO_CHANGES: ReadonlyMap<number, readonly DeviceChange[]> = new Map()
 
 /** Makes the function that judges a subject of a tenant by its facts. Pure. */
 function judging(
-  tenantId: string,
   situation: Situation,
   { compiled, rules: all, refused }: RulesInForce,
   { alerts, poolAlerts, guardOf }: StoredAlerts,
 ): (subject: SubjectFacts, width: Width) => Finding {
-  const { moment, enforcementEnabled: enabled } = situation
+  const { moment } = situation
   const { at: now, cycle } = moment
   const { staleSince } = moment.feed
   const rules = byName(all)
@@ -222,7 +212,7 @@ function judging(
   const around = { ...situation, rules, isRefused, deviceChanges: NO_CHANGES, inhibitors, guardOf }
   return (subject, width) => {
     const attached = isWatched(subject)
-      ? compiled.attach(matchedOf(subject, tenantId)).filter(({ rule }) => isDecidedAt(rule, moment))
+      ? compiled.attach(matchedOf(subject, situation.tenantId)).filter(({ rule }) => isDecidedAt(rule, moment))
       : []
     const row = compiled.rows[subject.kind][width](subject.facts)
     const tariffs = tariffBit(subject.kind === 'sim' ? subject.row.tariffType : null)
@@ -238,13 +228,12 @@ function judging(
   ): Pick<Finding, 'verdict' | 'checkAt'> {
     if (verdict.is !== 'unchanged') return { verdict: verdict.is, checkAt: NEVER }
     let checkAt = NEVER
-    for (const { outcome, decision, permission, stored } of verdict.decided) {
-      checkAt = Math.min(checkAt, decision.nextCheckAt ?? NEVER)
-      const wished = wishedOf(decision.wish, { rule: outcome.rule, subject, permission, stored, isRefused })
+    for (const one of verdict.decided) {
+      checkAt = Math.min(checkAt, one.decision.nextCheckAt ?? NEVER)
+      const wished = wishedOf(one, subject, isRefused)
       if (wished === null) continue
-      const signalMoment = { at: now, cycle, enabled }
-      if (signalFor(wished, signalMoment) !== undefined) return { verdict: 'changed', checkAt: NEVER }
-      checkAt = Math.min(checkAt, signalsAgainAt(wished, signalMoment, false) ?? NEVER)
+      if (signalFor(wished, situation) !== undefined) return { verdict: 'changed', checkAt: NEVER }
+      checkAt = Math.min(checkAt, signalsAgainAt(wished, situation, false) ?? NEVER)
     }
     return { verdict: 'unchanged', checkAt }
   }

@@ -25,10 +25,11 @@ export interface Notice extends Evaluation {
 }
 
 /** The notification of a notice. Amounts are in MB; a non-numeric fact is null. Pure. */
-export function notificationOf(batch: EvaluationBatch, tenantId: string, notice: Notice): AlertNotification {
+export function notificationOf(batch: EvaluationBatch, notice: Notice): AlertNotification {
   const { about, subject, outcome, stored, telling } = notice
   const { rule } = outcome
-  const { at } = batch.moment
+  const { tenantId, moment } = batch
+  const { at } = moment
   const isOver = telling.kind === 'resolved' || telling.kind === 'withdrawn'
   const isTagged = subject.kind === 'sim' && about.label !== subject.row.iccid
   return {
@@ -49,7 +50,7 @@ export function notificationOf(batch: EvaluationBatch, tenantId: string, notice:
     ...(subject.kind === 'sim' && subject.facts.poolName !== null ? { poolName: subject.facts.poolName } : {}),
     message: notice.message,
     ...(telling.times > 1 ? { times: telling.times } : {}),
-    ...(batch.moment.isEnded ? { isOfEndedCycle: true } : { cycle: batch.moment.cycle.key }),
+    ...(moment.isEnded ? { isOfEndedCycle: true } : { cycle: moment.cycle.key }),
     since: new Date(telling.since).toISOString(),
     ...(!isOver || stored === null ? {} : { lastedMs: at - stored.state.began }),
     facts: figuresOf(subject),
@@ -116,9 +117,8 @@ function nextOf(
   if (type === FEED_SILENT)
     return { whatNext: 'Because of usage nothing is suspended or brought back until it arrives. Have the feed mended.' }
   if (suspend === undefined) return { whatNext: 'Nothing: this is for your information.' }
-  if (moment.isEnded) {
+  if (moment.isEnded)
     return { whatNext: 'Nothing is suspended: the billing cycle has ended.', follows: 'the cycle has ended' }
-  }
   const who = subject.kind === 'sim' ? 'the SIM' : `SIMs (${TARGETS[suspend.target]})`
   if (permission.suspend !== 'do')
     return {
@@ -145,7 +145,7 @@ function nextOf(
 }
 
 /** Type of the rule about the usage feed. */
-const FEED_SILENT = 'usage-feed-silent'
+export const FEED_SILENT = 'usage-feed-silent'
 
 const TARGETS = {
   self: 'the SIM itself',

@@ -14,10 +14,10 @@ import {
   type Moment,
   momentOf,
   poolFactsOf,
-  SILENT_SHARE,
+  silentBefore,
   simFactsOf,
-  TICKETS_SHARE,
   tenantFactsOf,
+  ticketsSince,
 } from '../../rules/facts-of.ts'
 import type { Rule } from '../../rules/rule.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
@@ -47,6 +47,7 @@ import {
 
 /** Data common to the facts of all subjects of a tenant. */
 export interface Situation extends Pick<Circumstances, 'moment' | 'silences' | 'escalateAfterMs' | 'mailsFrom'> {
+  readonly tenantId: string
   readonly enforcementEnabled: boolean
   /** IANA name. */
   readonly timeZone: string
@@ -78,7 +79,8 @@ async function situationIn(tx: TenantTx, at: number, cycle: Cycle, isViewed: boo
   const silences = await openSilences(tx)
   const escalateAfterMs = escalateAfter === null ? null : durationMs(escalateAfter)
   const moment = momentOf({ at, cycle, billingCycle, feedTimes })
-  return { moment, enforcementEnabled, escalateAfterMs, mailsFrom, timeZone, tenant, silences, isViewed }
+  const { tenantId } = tx
+  return { tenantId, moment, enforcementEnabled, escalateAfterMs, mailsFrom, timeZone, tenant, silences, isViewed }
 }
 
 /** `narrow`: only facts stored with the subject are right; those that take sums over windows or scans are not read. */
@@ -86,16 +88,15 @@ export type Width = 'narrow' | 'all'
 
 type SubjectsOf<K extends SubjectKind> = Extract<SubjectFacts, { kind: K }>[]
 
-/** Reads provisioned SIMs, by id. @param most so many at most */
+/** Reads provisioned SIMs, by id. */
 export async function readSims(
   tx: TenantTx,
   { moment, isViewed }: Situation,
   of: Among,
   width: Width,
-  most?: number,
 ): Promise<SubjectsOf<'sim'>> {
   const { key } = moment.cycle
-  const rows = await simRows(tx, moment, of, most)
+  const rows = await simRows(tx, moment, of)
   if (rows.length === 0) return []
   const ids = rows.map(({ simId }) => simId)
   if (!isViewed) await sumPools(tx, key, [...new Set(rows.map(({ poolId }) => poolId ?? 0))])
@@ -121,23 +122,21 @@ function judgedFigures(rows: readonly FactFigures[], poolId: number | null): Jud
   return { limitBytes, usageBytes, remainingBytes, overageBytes, voiceSeconds, smsCount, cycleBytes }
 }
 
-/** Reads existing pools, by id. @param most so many at most */
+/** Reads existing pools, by id. */
 export async function readPools(
   tx: TenantTx,
   { moment, isViewed }: Situation,
   of: Among,
   width: Width,
-  most?: number,
 ): Promise<SubjectsOf<'pool'>> {
-  const { asOf, cycle, windows } = moment
+  const { cycle, windows } = moment
   if ('ids' in of && !isViewed) await sumPools(tx, cycle.key, of.ids)
-  const rows = await poolFactRows(tx, cycle.key, of, most)
+  const rows = await poolFactRows(tx, cycle.key, of)
   if (rows.length === 0) return []
   const ids = rows.map(({ poolId }) => poolId)
-  const silentBefore = new Date(asOf - SILENT_SHARE * (cycle.endsAt - cycle.startsAt))
   const [used, scanned] =
     width === 'all'
-      ? [await poolWindowSums(tx, ids, windows), await scanPools(tx, cycle.key, ids, silentBefore)]
+      ? [await poolWindowSums(tx, ids, windows), await scanPools(tx, cycle.key, ids, new Date(silentBefore(moment)))]
       : [new Map(), new Map()]
   return rows.map((row) => {
     const all = { ...row, ...(used.get(row.poolId) ?? NO_USAGE), ...(scanned.get(row.poolId) ?? NO_SIMS) }
@@ -153,11 +152,12 @@ export async function readTenant(
 ): Promise<SubjectsOf<'tenant'>> {
   const row = await tenant()
   if (row === undefined) return []
-  const { asOf, cycle } = moment
-  const since = new Date(asOf - TICKETS_SHARE * (cycle.endsAt - cycle.startsAt))
   const [tickets, charges] =
     width === 'all'
-      ? [await ticketCounts(tx, since), await overageCharges(tx, cycle.key, forecastShare(moment))]
+      ? [
+          await ticketCounts(tx, new Date(ticketsSince(moment))),
+          await overageCharges(tx, moment.cycle.key, forecastShare(moment)),
+        ]
       : [NO_TICKET_COUNTS, NO_CHARGES]
   return [{ kind: 'tenant', id: 0, row, facts: tenantFactsOf({ ...row, ...tickets, ...charges }, moment) }]
 }

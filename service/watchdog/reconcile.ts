@@ -7,19 +7,17 @@
  */
 
 import { SimStatus } from '../../domain/codes.ts'
-import type { EnforcePoolInput } from '../../domain/temporal/enforce-pool.ts'
 import { enforcePoolId, suspendOnOverageId } from '../../domain/temporal/ids.ts'
 import type { WorkflowRequest } from '../../domain/temporal/outbox.ts'
 import { type AlertSignal, isOrdered } from '../../domain/temporal/signals.ts'
-import type { SuspendOnOverageInput } from '../../domain/temporal/suspend-on-overage.ts'
 import type { Cycle } from '../../domain/time/cycle.ts'
 import type { StoredAlert } from '../../rules/alerts/alert-state.ts'
 import type { Wish } from '../../rules/alerts/decide-alert.ts'
 import type { AlertSubject, Decisions, Evaluation, Withdrawal } from '../../rules/alerts/decide-all.ts'
+import type { DecidedAlert } from '../../rules/alerts/decide-subject.ts'
 import { firedMessage } from '../../rules/alerts/message.ts'
 import type { Permission } from '../../rules/alerts/permission.ts'
 import type { SubjectFacts } from '../../rules/alerts/subject.ts'
-import type { Rule } from '../../rules/rule.ts'
 import type { Suspend } from '../../rules/rule-file.ts'
 import { rememberStarts, requestWorkflows } from '../../store/outbox.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
@@ -27,7 +25,7 @@ import { endPermits, lockGuard } from '../enforcement/rows/permits.ts'
 import { noteWould, type WouldSuspendRow } from '../enforcement/rows/would.ts'
 import { suspendInputOf } from '../enforcement/start-suspension.ts'
 import type { EvaluationOptions } from './evaluation-options.ts'
-import type { EvaluationBatch } from './read-facts.ts'
+import type { EvaluationBatch, Situation } from './read-facts.ts'
 
 /** `would`: only logged, as a suspension that would have happened. The others are signals. */
 type Signal = AlertSignal | 'would'
@@ -45,22 +43,20 @@ interface SignalWish {
   readonly repeats: boolean
 }
 
-/** A rule, and its permission on a subject. */
-interface Wishing {
-  readonly rule: Rule
-  readonly subject: SubjectFacts
-  readonly permission: Permission
-  readonly stored: SignalWish['stored']
-  /** This build refuses the rule set that should be in force, so an older one decides. */
-  readonly isRefused: boolean
-}
-
-/** The wish of a rule that covers a subject; null if it never suspends. */
-export function wishedOf(wish: Wish, { rule, subject, permission, stored, isRefused }: Wishing): SignalWish | null {
-  const { suspend, stage } = rule.event.params
+/**
+ * The wish of a rule that covers a subject; null if it never suspends.
+ *
+ * @param isRefused this build refuses the rule set that should be in force, so an older one decides
+ */
+export function wishedOf(
+  { outcome, decision, permission, stored }: DecidedAlert,
+  subject: SubjectFacts,
+  isRefused: boolean,
+): SignalWish | null {
+  const { suspend, stage } = outcome.rule.event.params
   if (suspend === undefined) return null
   return {
-    wish,
+    wish: decision.wish,
     permission: permission.suspend,
     keep: isRefused && stage !== 'enforce',
     stored,
@@ -69,30 +65,25 @@ export function wishedOf(wish: Wish, { rule, subject, permission, stored, isRefu
   }
 }
 
-interface SignalMoment {
-  readonly at: number
-  readonly cycle: Cycle
-  /** Whether enforcement is on for the tenant. */
-  readonly enabled: boolean
-}
+type SignalMoment = Pick<Situation, 'moment' | 'enforcementEnabled'>
 
-/** A pool still over is signalled again after a sixtieth of the cycle, or after a minute if shorter. */
-const MOST_AGAIN_MS = 60_000
-const AGAIN_PARTS = 60
-const againAfterMs = ({ startsAt, endsAt }: Cycle): number => Math.min(MOST_AGAIN_MS, (endsAt - startsAt) / AGAIN_PARTS)
+/** A pool still over is signalled again after a sixtieth of the cycle, or after a minute if that is shorter. */
+const againAfterMs = ({ startsAt, endsAt }: Cycle): number => Math.min(60_000, (endsAt - startsAt) / 60)
 
 /** The last signal of this cycle. Earlier ones do not count: the runs of a cycle end with it. */
-function lastSignalSince(startsAt: number, { stored }: Pick<SignalWish, 'stored'>): string | null {
-  return stored !== null && (stored.lastSignalAt?.getTime() ?? 0) >= startsAt ? stored.lastSignal : null
-}
+const lastSignalIn = ({ startsAt }: Cycle, { stored }: SignalWish): string | null =>
+  stored !== null && (stored.lastSignalAt?.getTime() ?? 0) >= startsAt ? stored.lastSignal : null
 
 /** The signal to send now; undefined if nothing has changed since the last one. */
-export function signalFor(wished: SignalWish, { at, cycle, enabled }: SignalMoment): Signal | undefined {
-  const before = lastSignalSince(cycle.startsAt, wished)
+export function signalFor(wished: SignalWish, { moment, enforcementEnabled }: SignalMoment): Signal | undefined {
+  const { at, cycle } = moment
+  const before = lastSignalIn(cycle, wished)
   if (wished.wish === 'keep') {
-    return isOrdered(before) && at < cycle.endsAt && isBarred(wished, enabled) ? 'standDown' : undefined
+    // A person may have removed the permission to suspend, regardless of the alert.
+    const isBarred = !wished.keep && (wished.permission !== 'do' || !enforcementEnabled)
+    return isOrdered(before) && at < cycle.endsAt && isBarred ? 'standDown' : undefined
   }
-  const wanted = wantedFor(wished, enabled)
+  const wanted = wantedFor(wished, enforcementEnabled)
   if (isOrdered(before) && wanted !== 'overLimit') {
     if (wished.wish === 'clear') return 'cleared'
     return wished.keep ? undefined : 'standDown'
@@ -103,13 +94,13 @@ export function signalFor(wished: SignalWish, { at, cycle, enabled }: SignalMome
   return isDue ? wanted : undefined
 }
 
-/** Whether a person has removed the watchdog's permission to suspend, regardless of the alert. */
-const isBarred = ({ permission, keep }: SignalWish, enabled: boolean): boolean =>
-  !keep && (permission !== 'do' || !enabled)
-
 /** When to look again even if nothing happens; undefined if no signal is repeated. @param signalled one is sent now */
-export function signalsAgainAt(wished: SignalWish, moment: SignalMoment, signalled: boolean): number | undefined {
-  if (!wished.repeats || wantedFor(wished, moment.enabled) === undefined) return undefined
+export function signalsAgainAt(
+  wished: SignalWish,
+  { moment, enforcementEnabled }: SignalMoment,
+  signalled: boolean,
+): number | undefined {
+  if (!wished.repeats || wantedFor(wished, enforcementEnabled) === undefined) return undefined
   const last = signalled ? moment.at : wished.stored?.lastSignalAt?.getTime()
   return last === undefined ? undefined : last + againAfterMs(moment.cycle)
 }
@@ -124,17 +115,10 @@ function wantedFor({ wish, permission }: SignalWish, enabled: boolean): 'overLim
   return permission === 'do' && enabled ? 'overLimit' : 'would'
 }
 
-export interface SentSignal {
-  readonly decided: Evaluation | Withdrawal
-  readonly signal: Signal
-}
-
 /** The requests to enforcement, and when to ask again. */
 export interface ReconcileResult {
   readonly sent: readonly SentSignal[]
-  /**
-   * When to evaluate subjects again even without a change, epoch milliseconds. A pool still over is signalled again.
-   */
+  /** When to evaluate subjects even without a change, epoch milliseconds: a pool still over is signalled again. */
   readonly again: readonly { readonly about: AlertSubject; readonly at: number }[]
 }
 
@@ -146,19 +130,23 @@ interface DesiredSuspension extends SignalWish {
   readonly suspend: Suspend | null
 }
 
+export interface SentSignal {
+  readonly desired: DesiredSuspension
+  readonly signal: Signal
+}
+
 /** The alerts of a batch that enforcement has to do with. */
 function desiredOf({ evaluations, withdrawals }: Decisions, { isRefused }: EvaluationBatch): DesiredSuspension[] {
   const asking = evaluations.flatMap((decided): DesiredSuspension[] => {
-    const { subject, outcome, permission, decision, stored } = decided
-    const { rule } = outcome
-    const wished = wishedOf(decision.wish, { rule, subject, permission, stored, isRefused })
+    const { rule } = decided.outcome
+    const wished = wishedOf(decided, decided.subject, isRefused)
     return wished === null ? [] : [{ ...wished, decided, rule, suspend: rule.event.params.suspend ?? null }]
   })
   const left = withdrawals.map((decided): DesiredSuspension => {
     const { stored, decision } = decided
     const rule = { name: stored.rule, file: '' }
-    const { wish } = decision
-    return { decided, rule, suspend: null, wish, permission: 'no', keep: false, stored, sim: null, repeats: false }
+    const wished = { wish: decision.wish, permission: 'no', keep: false, stored, sim: null, repeats: false } as const
+    return { ...wished, decided, rule, suspend: null }
   })
   return [...asking, ...left]
 }
@@ -170,21 +158,19 @@ export async function reconcile(
   decisions: Decisions,
   options: EvaluationOptions,
 ): Promise<ReconcileResult> {
-  const { at, cycle } = batch.moment
-  const moment: SignalMoment = { at, cycle, enabled: batch.enforcementEnabled }
   const all = desiredOf(decisions, batch)
   const sent = all.flatMap((desired) => {
-    const signal = signalFor(desired, moment)
+    const signal = signalFor(desired, batch)
     return signal === undefined ? [] : [{ desired, signal }]
   })
   const signalled = new Set(sent.map(({ desired }) => desired))
   const again = all.flatMap((desired) => {
     if (options.asksOnceUnseen === true && signalled.has(desired)) return []
-    const next = signalsAgainAt(desired, moment, signalled.has(desired))
+    const next = signalsAgainAt(desired, batch, signalled.has(desired))
     return next === undefined ? [] : [{ about: desired.decided.about, at: next }]
   })
-  const requests = sent.flatMap(({ desired, signal }) => requestOf(tx.tenantId, batch, desired, signal) ?? [])
-  await endClearedPermits(tx, cycle, all, sent)
+  const requests = sent.flatMap(({ desired, signal }) => requestOf(batch, desired, signal) ?? [])
+  await endClearedPermits(tx, batch.moment.cycle, all, sent)
   const first = await rememberStarts(
     tx,
     requests.filter(({ signal }) => signal === 'overLimit').map(({ workflowId }) => workflowId),
@@ -198,59 +184,48 @@ export async function reconcile(
     ),
   )
   await noteWould(tx, wouldOf(batch, sent))
-  return { sent: sent.map(({ desired, signal }) => ({ decided: desired.decided, signal })), again }
+  return { sent, again }
 }
 
 function requestOf(
-  tenantId: string,
-  batch: EvaluationBatch,
-  desired: DesiredSuspension,
+  { tenantId, moment: { cycle } }: EvaluationBatch,
+  { decided, rule, suspend }: DesiredSuspension,
   signal: Signal,
 ): WorkflowRequest | undefined {
   if (signal === 'would') return undefined
-  const { cycle } = batch.moment
-  const { id } = desired.decided.about
-  const pool = desired.decided.about.kind === 'pool'
-  const workflowId = pool ? enforcePoolId(tenantId, id, cycle.key) : suspendOnOverageId(tenantId, id, cycle.key)
-  if (desired.suspend === null || signal !== 'overLimit') return { do: 'signal', workflowId, signal }
-  const common = {
-    rule: desired.rule.name,
-    ruleFile: desired.rule.file,
-    grace: desired.suspend.grace ?? 'PT0S',
-    until: desired.suspend.until,
-  }
-  if (!pool) {
-    const input: SuspendOnOverageInput = suspendInputOf(tenantId, cycle, { ...common, simId: id })
+  const { kind, id } = decided.about
+  const isPool = kind === 'pool'
+  const workflowId = isPool ? enforcePoolId(tenantId, id, cycle.key) : suspendOnOverageId(tenantId, id, cycle.key)
+  if (suspend === null || signal !== 'overLimit') return { do: 'signal', workflowId, signal }
+  const { target, grace = 'PT0S', until } = suspend
+  const common = { rule: rule.name, ruleFile: rule.file, grace, until }
+  if (!isPool) {
+    const input = suspendInputOf(tenantId, cycle, { ...common, simId: id })
     return { do: 'signalWithStart', type: 'suspend-on-overage', workflowId, input, signal }
   }
-  const input: EnforcePoolInput = {
-    tenantId,
-    poolId: id,
-    cycleKey: cycle.key,
-    cycleEndsAt: new Date(cycle.endsAt).toISOString(),
-    target: desired.suspend.target,
-    ...common,
-  }
+  const cycleEndsAt = new Date(cycle.endsAt).toISOString()
+  const input = { tenantId, poolId: id, cycleKey: cycle.key, cycleEndsAt, target, ...common }
   return { do: 'signalWithStart', type: 'enforce-pool', workflowId, input, signal }
 }
 
 /** Ends the permits of cleared alerts. If the watchdog stands down, withdraws the held ones. */
 async function endClearedPermits(
   tx: TenantTx,
-  { key: cycleKey, startsAt }: Cycle,
+  cycle: Cycle,
   all: readonly DesiredSuspension[],
-  sent: readonly { readonly desired: DesiredSuspension; readonly signal: Signal }[],
+  sent: readonly SentSignal[],
 ): Promise<void> {
   const stoodDown = new Set(sent.filter(({ signal }) => signal === 'standDown').map(({ desired }) => desired))
   const over = all.flatMap((desired) => {
     const { id, kind } = desired.decided.about
     const isPool = kind === 'pool'
     // The last signal may be `standDown` or `would`: the watchdog may have stood down before the alert cleared.
-    const last = lastSignalSince(startsAt, desired)
+    const last = lastSignalIn(cycle, desired)
     const wasFiring = desired.decided.stored?.firing === true
     const cleared = desired.wish === 'clear' && wasFiring && last !== null && last !== 'cleared'
     if (!cleared && !stoodDown.has(desired)) return []
-    return [{ rule: desired.rule.name, cycleKey, simId: isPool ? null : id, poolId: isPool ? id : null, cleared }]
+    const [simId, poolId] = isPool ? [null, id] : [id, null]
+    return [{ rule: desired.rule.name, cycleKey: cycle.key, simId, poolId, cleared }]
   })
   if (over.length === 0) return
   await lockGuard(tx)
@@ -258,16 +233,11 @@ async function endClearedPermits(
 }
 
 /** The suspensions that rules would cause, for the list worked off after the commit. */
-function wouldOf(
-  batch: EvaluationBatch,
-  sent: readonly { readonly desired: DesiredSuspension; readonly signal: Signal }[],
-): WouldSuspendRow[] {
-  return sent.flatMap(({ desired: { decided, suspend, rule }, signal }): WouldSuspendRow[] => {
+const wouldOf = ({ rulesVersion, moment }: EvaluationBatch, sent: readonly SentSignal[]): WouldSuspendRow[] =>
+  sent.flatMap(({ desired: { decided, suspend, rule }, signal }): WouldSuspendRow[] => {
     if (signal !== 'would' || suspend === null || !('subject' in decided)) return []
     const { about, outcome, subject } = decided
-    const { kind, id } = about
     const reason = firedMessage(outcome.rule, subject.facts)
-    const { rulesVersion: ruleVersion, moment } = batch
-    return [{ kind, id, rule: rule.name, cycleKey: moment.cycle.key, ruleVersion, target: suspend.target, reason }]
+    const common = { cycleKey: moment.cycle.key, ruleVersion: rulesVersion, target: suspend.target }
+    return [{ kind: about.kind, id: about.id, rule: rule.name, ...common, reason }]
   })
-}

@@ -1,13 +1,11 @@
 /** Sweeps a tenant's subjects: looks at those of a range of ids when time alone may have changed an answer. */
-import type { Cycle } from '../../domain/time/cycle.ts'
 import { LOOKS_PER_CYCLE } from '../../rules/compile/flip.ts'
 import { claimShard, hasDueShard, type Shard, settleShard, splitShard } from '../../store/shards.ts'
 import { inTenant, type Store, type TenantTx, withLongTimeout } from '../../store/tenancy.ts'
 import { hearOfRules } from '../rules/hear-of-rules.ts'
-import { canDecide } from '../rules/rules-in-force.ts'
 import { openRunningCycle } from '../usage/rows/open-in-slices.ts'
-import { evaluateAll } from './evaluate-all.ts'
-import type { EvaluationOptions } from './evaluation-options.ts'
+import { canDecide, evaluateAll } from './evaluate-all.ts'
+import type { EvaluationOptions, EvaluationScope } from './evaluation-options.ts'
 import { type LookResult, lookAt, lookAtRange, PAGE } from './look-at.ts'
 
 /** Subjects of a shard. One with more is split. */
@@ -16,19 +14,23 @@ const MOST_SUBJECTS = 20_000
 const LEASE_MS = 120_000
 const LEAST_PAUSE_MS = 1000
 
+interface SweepSize {
+  /** Subjects of a shard; one with more is split. Default: 20,000. */
+  readonly most?: number | undefined
+  /** Subjects that a transaction looks at in full. Default: 4,000. */
+  readonly page?: number | undefined
+}
+
 /**
  * Takes up changes of the rules, looks at the tenant's longest waiting shard, and evaluates the suspects.
  *
- * @param most subjects of a shard; one with more is split. Default: 20,000
- * @param page subjects that a transaction looks at in full. Default: 4,000
  * @returns whether another shard is due
  */
 export async function sweepSubjects(
   store: Store,
   options: EvaluationOptions,
   tenantId: string,
-  most: number = MOST_SUBJECTS,
-  page: number = PAGE,
+  size: SweepSize = {},
 ): Promise<boolean> {
   await openRunningCycle(store, tenantId)
   const shard = await inTenant(store, tenantId, async (tx) => {
@@ -36,7 +38,7 @@ export async function sweepSubjects(
     return canDecide(await options.rules(tx)) ? claimShard(tx, new Date(tx.now.getTime() + LEASE_MS)) : undefined
   })
   if (shard === undefined) return false
-  const { beyond, ...looked } = await lookAtAll(store, options, tenantId, shard, { most, page })
+  const { beyond, ...looked } = await lookAtShard({ store, options, tenantId }, shard, size)
   return inTenant(store, tenantId, async (tx) => {
     const seen = beyond === null ? shard : await splitShard(tx, shard, beyond)
     await settleShard(tx, seen, new Date(nextSweep(tx.now.getTime(), shard, looked)))
@@ -45,23 +47,22 @@ export async function sweepSubjects(
 }
 
 /** Looks at the subjects of a shard, a page in a transaction, and evaluates the suspects of each. */
-async function lookAtAll(
-  store: Store,
-  options: EvaluationOptions,
-  tenantId: string,
+async function lookAtShard(
+  scope: EvaluationScope,
   { kind, fromId, toId }: Shard,
-  { most, page }: { readonly most: number; readonly page: number },
+  { most = MOST_SUBJECTS, page = PAGE }: SweepSize,
 ): Promise<Pick<LookResult, 'flipsAt' | 'cycle' | 'beyond'>> {
+  const { store, options, tenantId } = scope
   let flipsAt = Number.POSITIVE_INFINITY
   const evaluating = async <T extends LookResult>(look: (tx: TenantTx) => Promise<T>): Promise<T> => {
     const looked = await inTenant(withLongTimeout(store), tenantId, look)
-    await evaluateAll(store, options, tenantId, looked.suspects)
+    await evaluateAll(scope, looked.suspects)
     flipsAt = Math.min(flipsAt, looked.flipsAt)
     return looked
   }
   for (let from = fromId, passed = 0; ; ) {
-    const range = { fromId: from, toId }
-    const looked = await evaluating((tx) => lookAtRange(tx, kind, range, { most: most - passed, page }, options))
+    const range = { kind, fromId: from, toId, most: most - passed }
+    const looked = await evaluating((tx) => lookAtRange(tx, range, page, options))
     for (let at = 0; at < looked.left.length; at += page)
       await evaluating((tx) => lookAt(tx, looked.left.slice(at, at + page), options))
     passed += looked.passed
@@ -74,12 +75,7 @@ async function lookAtAll(
  * When to sweep a shard next: when time alone may change an answer, but not before a `LOOKS_PER_CYCLE`th of the cycle
  * has passed, nor a second. The tenant is a single subject, and is looked at in time: its feed may be one of minutes.
  */
-function nextSweep(
-  now: number,
-  { kind }: Shard,
-  { flipsAt, cycle }: { readonly flipsAt: number; readonly cycle: Cycle },
-): number {
+function nextSweep(now: number, { kind }: Shard, { flipsAt, cycle }: Pick<LookResult, 'flipsAt' | 'cycle'>): number {
   const share = kind === 'tenant' ? 0 : (cycle.endsAt - cycle.startsAt) / LOOKS_PER_CYCLE
-  const pauseMs = Math.max(LEAST_PAUSE_MS, share)
-  return Math.min(cycle.endsAt, Math.max(flipsAt, now + pauseMs))
+  return Math.min(cycle.endsAt, Math.max(flipsAt, now + Math.max(LEAST_PAUSE_MS, share)))
 }

@@ -24,7 +24,7 @@ import type { TenantTx } from '../../store/tenancy.ts'
 import { insertShadowEntries, type NewShadowEntry } from '../alerts/rows/shadow-log.ts'
 import type { EvaluationOptions } from './evaluation-options.ts'
 import { type Grounds, groundsOf, keptGrounds } from './grounds.ts'
-import { notificationOf } from './notification-of.ts'
+import { FEED_SILENT, notificationOf } from './notification-of.ts'
 import type { EvaluationBatch } from './read-facts.ts'
 
 /** A telling, with its subject and contents. */
@@ -74,7 +74,7 @@ export async function tellAll(
   )
   await insertNotifications(tx, [
     ...(await noticesOf(tx, batch, notices, options)),
-    ...alertEvents(tx.tenantId, batch, decisions),
+    ...alertEvents(batch, decisions),
   ])
   await tellShadow(tx, batch, decisions)
   return takenBack
@@ -87,11 +87,6 @@ function messageOf(one: Evaluation, { kind, key }: Telling, { moment }: Evaluati
   return moment.isEnded ? endedMessage(moment.cycle, message) : message
 }
 
-/** The message for mails: with the label for the ICCID. */
-const mailMessageOf = (one: Evaluation, telling: Telling, batch: EvaluationBatch): string =>
-  messageOf(one, telling, batch, one.about.kind === 'sim' ? { iccid: one.about.label } : {})
-
-/** The level of a telling about an alert. */
 const levelIn = ({ outcome: { rule }, decision: { next } }: Evaluation, telling: Telling): LogLevel =>
   levelOfTelling(telling, levelAt(rule, next.step))
 
@@ -162,39 +157,33 @@ const eventOf = ({ telling, about, rule, type, level, message }: TellingEntry) =
   description: message,
 })
 
+/**
+ * Notices are due when they have waited for others. A critical one waits for those of its cause, unless its cycle has
+ * ended. Others wait for more of them, and keep their distance from the last grouped mail. In a cycle shorter than a
+ * day these times are at most a sixtieth and a tenth of it.
+ */
 async function noticesOf(
   tx: TenantTx,
   batch: EvaluationBatch,
   all: readonly { readonly one: Evaluation; readonly telling: Telling }[],
-  options: EvaluationOptions,
+  { groupFirstMs, groupNextMs }: EvaluationOptions,
 ): Promise<NewNotification[]> {
   if (all.length === 0) return []
-  const lastAt = await lastGroupedAt(tx)
+  const { cycle, isEnded } = batch.moment
+  const length = cycle.endsAt - cycle.startsAt
+  const now = tx.now.getTime()
+  const lastAt = (await lastGroupedAt(tx))?.getTime() ?? Number.NEGATIVE_INFINITY
+  const groupedAt = Math.max(
+    now + shortenedWait(groupFirstMs, length, 60),
+    lastAt + shortenedWait(groupNextMs, length, 10),
+  )
   return all.map(({ one, telling }) => {
     const level = levelIn(one, telling)
-    const message = mailMessageOf(one, telling, batch)
-    const body = notificationOf(batch, tx.tenantId, { ...one, telling, level, message })
-    return { body, dueAt: dueAt(tx.now.getTime(), level, lastAt, batch, options) }
+    // With the label for the ICCID.
+    const message = messageOf(one, telling, batch, one.about.kind === 'sim' ? { iccid: one.about.label } : {})
+    const dueAt = level === LogLevel.Critical && !isEnded ? now + mailWaits(length).forNextMs : groupedAt
+    return { body: notificationOf(batch, { ...one, telling, level, message }), dueAt: new Date(dueAt) }
   })
-}
-
-/**
- * When a notification is due. A critical one waits for others of its cause, unless its cycle has ended. Others wait for
- * more of them, and keep their distance from the last grouped mail. In a cycle shorter than a day these times are at
- * most a sixtieth and a tenth of it.
- */
-function dueAt(
-  now: number,
-  level: LogLevel,
-  lastAt: Date | null,
-  { moment: { cycle, isEnded } }: EvaluationBatch,
-  options: EvaluationOptions,
-): Date {
-  const length = cycle.endsAt - cycle.startsAt
-  if (level === LogLevel.Critical && !isEnded) return new Date(now + mailWaits(length).forNextMs)
-  const first = now + shortenedWait(options.groupFirstMs, length, 60)
-  const next = (lastAt?.getTime() ?? Number.NEGATIVE_INFINITY) + shortenedWait(options.groupNextMs, length, 10)
-  return new Date(Math.max(first, next))
 }
 
 /**
@@ -226,29 +215,25 @@ function suspensionOf({ about: { kind, label }, outcome: { rule } }: Evaluation,
  * The events of alerts. An event of a firing alert is due with the notice for the mail: by the same rules, in the same
  * stages, under the same silences. Each such event is followed by one of the end, regardless of mails.
  */
-const alertEvents = (
-  tenantId: string,
-  batch: EvaluationBatch,
-  { evaluations, withdrawals }: Decisions,
-): NewNotification[] => [
-  ...evaluations.flatMap((one) => [...firedEvents(tenantId, batch, one), ...resolvedEvents(tenantId, batch, one)]),
+const alertEvents = (batch: EvaluationBatch, { evaluations, withdrawals }: Decisions): NewNotification[] => [
+  ...evaluations.flatMap((one) => [...firedEvents(batch, one), ...resolvedEvents(batch, one)]),
   ...withdrawals.flatMap((one) =>
     endEvents(one, 'withdrawn', {
-      ...about(tenantId, one.stored.rule, one.about, batch),
+      ...dataOf(batch, one.stored.rule, one.about),
       message: `Rule ${one.stored.rule} no longer watches ${one.about.label}: ${one.why}.`,
     }),
   ),
 ]
 
 /** Data common to all events about an alert. */
-const about = (tenantId: string, rule: string, { kind, id, label, poolId }: AlertSubject, batch: EvaluationBatch) => ({
+const dataOf = ({ tenantId, moment }: EvaluationBatch, rule: string, { kind, id, label, poolId }: AlertSubject) => ({
   rule,
   subject: { kind, id: kind === 'tenant' ? tenantId : id, label },
   poolId,
-  cycle: batch.moment.cycle.key,
+  cycle: moment.cycle.key,
 })
 
-function firedEvents(tenantId: string, batch: EvaluationBatch, one: Evaluation): NewNotification[] {
+function firedEvents(batch: EvaluationBatch, one: Evaluation): NewNotification[] {
   const { outcome, decision, subject, permission } = one
   const { step } = decision.next
   // A tenant without mails of the level may still have systems for the event: the log's entry replaces the notice.
@@ -256,30 +241,26 @@ function firedEvents(tenantId: string, batch: EvaluationBatch, one: Evaluation):
     .filter(({ kind }) => kind === 'fired')
     .flatMap(({ since, times }): NewNotification[] => {
       const data: AlertData = {
-        ...about(tenantId, outcome.rule.name, one.about, batch),
+        ...dataOf(batch, outcome.rule.name, one.about),
         level: levelAt(outcome.rule, step),
         since: new Date(since).toISOString(),
         times,
         message: firedMessage(outcome.rule, subject.facts, step),
       }
-      return [{ type: 'alert.fired', data }, ...staleFeed(one, batch, data.message)]
+      if (outcome.rule.event.type !== FEED_SILENT) return [{ type: 'alert.fired', data }]
+      // Sent in addition to the alert, for receivers of the feed's state alone.
+      const receivedAt = batch.moment.feedTimes.receivedAt?.toISOString() ?? null
+      const stale = { type: 'feed.stale' as const, data: { receivedAt, message: data.message } }
+      return [{ type: 'alert.fired', data }, stale]
     })
 }
 
-const FEED = 'usage-feed-silent'
-
-/** Sent in addition to the alert, for receivers of the feed's state alone. */
-function staleFeed({ outcome: { rule } }: Evaluation, { moment }: EvaluationBatch, message: string): NewNotification[] {
-  if (rule.event.type !== FEED) return []
-  return [{ type: 'feed.stale', data: { receivedAt: moment.feedTimes.receivedAt?.toISOString() ?? null, message } }]
-}
-
-function resolvedEvents(tenantId: string, batch: EvaluationBatch, one: Evaluation): NewNotification[] {
+function resolvedEvents(batch: EvaluationBatch, one: Evaluation): NewNotification[] {
   const { outcome, decision, subject } = one
   const { phase, step } = decision.next
   if (phase !== 'resolved') return []
   const message = resolvedMessage(outcome.rule, subject.facts, step)
-  return endEvents(one, 'cleared', { ...about(tenantId, outcome.rule.name, one.about, batch), message })
+  return endEvents(one, 'cleared', { ...dataOf(batch, outcome.rule.name, one.about), message })
 }
 
 /** The event of an alert's end, if an endpoint got one of its present episode. */

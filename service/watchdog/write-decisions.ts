@@ -7,6 +7,7 @@ import {
   decideAll,
   type EvaluatedSubject,
   type Evaluation,
+  type Withdrawal,
 } from '../../rules/alerts/decide-all.ts'
 import { changesAlert } from '../../rules/alerts/decide-subject.ts'
 import { isTold } from '../../rules/alerts/quiet.ts'
@@ -23,22 +24,18 @@ import type { EvaluationBatch } from './read-facts.ts'
 import { type ReconcileResult, reconcile, type SentSignal } from './reconcile.ts'
 import { tellAll } from './tell-all.ts'
 
-export interface WriteResult {
-  /** When to evaluate subjects again (epoch milliseconds), by their `subjectKey`. */
-  readonly checks: Map<string, number>
-  readonly counts: DecidedCounts
-}
-
 /**
  * Writes the decisions of a batch in the caller's transaction. Call with the tenant's alerts locked since before the
  * facts were read.
+ *
+ * @returns `checks`: when to evaluate subjects again (epoch milliseconds), by their `subjectKey`
  */
 export async function writeDecisions(
   tx: TenantTx,
   batch: EvaluationBatch,
   evaluated: readonly EvaluatedSubject[],
   options: EvaluationOptions,
-): Promise<WriteResult> {
+): Promise<{ readonly checks: ReadonlyMap<string, number>; readonly counts: DecidedCounts }> {
   const stored = await loadAlerts(tx, [...evaluated, ...batch.gone], scopesAt(batch.moment))
   const deciding = { evaluated, gone: await namedOf(tx, batch.gone, stored), stored }
   const decisions = await guardFiring(tx, batch, await readAnswers(tx, stored), (guardOf) =>
@@ -65,7 +62,7 @@ async function namedOf(
   const alerted = new Set(alerts.map(subjectKey))
   const left = gone.filter((subject) => alerted.has(subjectKey(subject)))
   if (left.length === 0) return []
-  const idsOf = (kind: Subject['kind']) => left.filter((subject) => subject.kind === kind).map(({ id }) => id)
+  const idsOf = (kind: Subject['kind']) => left.flatMap((subject) => (subject.kind === kind ? subject.id : []))
   const names = { sim: await simLabels(tx, idsOf('sim')), pool: await poolNames(tx, idsOf('pool')), tenant: new Map() }
   return left.map(({ kind, id }) => ({
     kind,
@@ -83,14 +80,14 @@ function changed(
   { moment, rulesVersion }: EvaluationBatch,
 ): StoredAlert[] {
   const at = new Date(moment.at)
-  const signals = new Map(sent.map(({ decided, signal }) => [decided, signal]))
-  const signalled = (decided: SentSignal['decided']) => {
+  const signals = new Map(sent.map(({ desired, signal }) => [desired.decided, signal]))
+  const signalled = (decided: Evaluation | Withdrawal) => {
     const signal = signals.get(decided)
     const { lastSignal = null, lastSignalAt = null } = decided.stored ?? {}
     return signal === undefined ? { lastSignal, lastSignalAt } : { lastSignal: signal, lastSignalAt: at }
   }
-  const stateOf = ({ decision }: SentSignal['decided']): AlertState => settled(decision, takenBack).next
-  const isWritten = (decided: SentSignal['decided']): boolean => signals.has(decided) || changesAlert(decided)
+  const stateOf = ({ decision }: Evaluation | Withdrawal): AlertState => settled(decision, takenBack).next
+  const isWritten = (decided: Evaluation | Withdrawal): boolean => signals.has(decided) || changesAlert(decided)
   return [
     ...evaluations.filter(isWritten).map((one) => ({
       rule: one.outcome.rule.name,
@@ -114,9 +111,7 @@ function changed(
   ]
 }
 
-/**
- * Ids of pools with an alert that has ended, or is no longer mailed. Inhibited alerts of their SIMs may now be mailed.
- */
+/** Pools with an alert that has ended, or is no longer mailed: inhibited alerts of their SIMs may now be mailed. */
 function poolsNoLongerInhibiting({ evaluations, withdrawals }: Decisions): number[] {
   const ended = [...evaluations, ...withdrawals].filter(
     ({ about, stored, decision }) =>
@@ -156,19 +151,12 @@ async function noteUndecidable(tx: TenantTx, version: number, evaluations: reado
     tx,
     [...byRule].map(([rule, all]) => ({
       key: `rule-undecidable/${rule}/${hour}`,
-      body: {
-        kind: 'ruleUndecidable',
-        rule,
-        version,
-        error: all[0]?.decision.next.error ?? '',
-      },
+      body: { kind: 'ruleUndecidable', rule, version, error: all[0]?.decision.next.error ?? '' },
       count: all.length,
       waitMs: WAIT_MS,
     })),
   )
 }
-
-type CountedNotices = DecidedCounts['notices']
 
 /** Counts decisions. @param takenBack keys of the notices taken back */
 function decidedCounts(
@@ -187,18 +175,13 @@ function decidedCounts(
     alerts: decided
       .filter(({ previous, next }) => isOtherPhase(previous, next))
       .map(({ rule, next: { phase } }) => ({ rule, phase })),
-    notices: decided.flatMap(({ previous, next, notices, takeBack }): CountedNotices => {
+    notices: decided.flatMap(({ previous, next, notices, takeBack }) => {
       const tookBack = takeBack?.fired.filter(({ key }) => takenBack.has(key)) ?? []
+      const withheld = tookBack.length > 0 ? tookBack.map(() => 'tookBack' as const) : newlyWithheld(previous, next)
+      const due = settled({ next, notices, takeBack }, takenBack).notices
       return [
-        ...tookBack.map(() => ({ kind: 'fired' as const, reason: 'tookBack' as const })),
-        ...settled({ next, notices, takeBack }, takenBack).notices.map(({ kind }) => ({
-          kind,
-          reason: 'due' as const,
-        })),
-        ...(tookBack.length > 0 ? [] : newlyWithheld(previous, next)).map((reason) => ({
-          kind: 'fired' as const,
-          reason,
-        })),
+        ...due.map(({ kind }) => ({ kind, reason: 'due' as const })),
+        ...withheld.map((reason) => ({ kind: 'fired' as const, reason })),
       ]
     }),
     errors: newlyUndecidable(evaluations).map(({ outcome }) => ({ rule: outcome.rule.name })),

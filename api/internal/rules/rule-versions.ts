@@ -4,7 +4,7 @@ import { ChangedRules, changeFields, expectField, RuleChange, RuleVersion } from
 import { Instant, nullable, strictObject } from '../../../domain/schema.ts'
 import { BOUNDS } from '../../../rules/rule-file.ts'
 import { changeRuleFile } from '../../../service/rules/change-rule-file.ts'
-import { pageOfRuleHistory } from '../../../service/rules/rows/rule-history.ts'
+import { pageOfRuleHistory } from '../../../service/rules/rows/rule-sets.ts'
 import { activateRuleVersion, pushRules, readVersion, rollBackRules } from '../../../service/rules/rule-versions.ts'
 import { internalRoutes } from '../../http/declare-routes.ts'
 import { versionsAsked } from '../../http/etag.ts'
@@ -107,7 +107,11 @@ export const ruleVersionRoutes = [
     }),
     response: { 200: ChangedRules },
     handle: (request, { store }) =>
-      changeRuleFile(onBehalfOf(store, request), { ...request.params, ...request.body, asSeen: versionsAsked(request) }),
+      changeRuleFile(onBehalfOf(store, request), {
+        ...request.params,
+        ...request.body,
+        asSeen: versionsAsked(request),
+      }),
   }),
   fileRoute('DELETE', '/rules/files/:file', {
     operationId: 'removeRuleFile',

@@ -1,13 +1,13 @@
 /**
- * Requested backtests. The worker of a backtest holds the lock of backtests. So for the holder of this lock, a stored
- * backtest in state running has no worker.
+ * Requested backtests. The worker of a backtest holds the lock of backtests; a broken connection gives it back. So for
+ * the holder of this lock, a stored backtest in state running has no worker.
  */
 import { sql } from 'kysely'
 import type { Backtest, BacktestDetail, BacktestReport } from '../../../domain/backtests/backtest.ts'
 import { type Page, type PageQuery, pageRequest, toPage } from '../../../domain/page.ts'
 import type { RuleSource } from '../../../domain/rules/rule-source.ts'
 import { readPage } from '../../../store/paging.ts'
-import type { PlatformTx } from '../../../store/tenancy.ts'
+import type { Db, PlatformTx } from '../../../store/tenancy.ts'
 
 type Row<T extends Backtest> = Omit<T, 'askedAt' | 'startedAt' | 'endedAt'> & {
   readonly askedAt: Date
@@ -147,4 +147,26 @@ export async function forgetBacktests(tx: PlatformTx, before: Date, most: number
      where not ${waiting}
        and (asked_at < ${before}
             or id in (select id from backtests where not ${waiting} order by id desc offset ${most}))`.execute(tx.q)
+}
+
+/** Takes the lock of backtests for this session. @returns whether it was free */
+export async function tryBacktestLock(db: Db): Promise<boolean> {
+  const { rows } = await sql<{ locked: boolean }>`
+    select pg_try_advisory_lock(hashtext('simherd.backtest'), 0) as locked`.execute(db)
+  return rows[0]?.locked === true
+}
+
+export async function releaseBacktestLock(db: Db): Promise<void> {
+  await sql`select pg_advisory_unlock(hashtext('simherd.backtest'), 0)`.execute(db)
+}
+
+/** The session of a single connection, for `endBackend`. */
+export async function backendOf(db: Db): Promise<number> {
+  const { rows } = await sql<{ pid: number }>`select pg_backend_pid() as pid`.execute(db)
+  return rows[0]?.pid ?? 0
+}
+
+/** Ends a session of the same login, and the statement that it is at. */
+export async function endBackend(db: Db, pid: number): Promise<void> {
+  await sql`select pg_terminate_backend(${pid})`.execute(db)
 }

@@ -1,6 +1,7 @@
 /** Fills the temporary tables of a replay with a tenant's state at an instant, and its changes since. */
 import { sql } from 'kysely'
 import { SimStatus, TicketStatus } from '../../../domain/codes.ts'
+import type { RuleSource } from '../../../domain/rules/rule-source.ts'
 import { SUBJECT_CODES } from '../../../domain/watchdog/subject.ts'
 import type { TenantTx } from '../../../store/tenancy.ts'
 
@@ -165,4 +166,19 @@ async function fillPast(tx: TenantTx, { from, until, usageFrom }: ReplaySpan): P
   await sql`
     insert into past_cycles select * from public.cycles
      where tenant_id = ${tenantId} and ${within('closed_at')}`.execute(tx.q)
+}
+
+export interface ReplayedRules {
+  /** As entries of the log name it. */
+  readonly version: number
+  readonly files: readonly RuleSource[]
+}
+
+/** Puts rules in force in the temporary tables. */
+export async function fillRules(tx: TenantTx, { version, files }: ReplayedRules, at: Date): Promise<void> {
+  await sql`
+    insert into pg_temp.rule_sets (version, hash, rules, author, created_at) overriding system value
+    values (${version}, '', ${JSON.stringify(files)}::jsonb, 'backtest', ${at})`.execute(tx.q)
+  await sql`
+    insert into pg_temp.rule_activations (version, at, author) values (${version}, ${at}, 'backtest')`.execute(tx.q)
 }

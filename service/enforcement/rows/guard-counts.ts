@@ -1,9 +1,9 @@
 /**
  * Counts by the minute the subjects that the guard let through in the last hour: a few rows a rule, for estates of any
- * size.
+ * size. Also a tenant's enforcement switch, and how many the guard lets through.
  */
 import { sql } from 'kysely'
-import type { HoldSubject } from '../../../domain/enforcement/guard.ts'
+import type { EnforcementSettings, HoldSubject } from '../../../domain/enforcement/guard.ts'
 import { mine, type TenantTx } from '../../../store/tenancy.ts'
 
 /** `alerts`: subjects that a rule began to report or to act on. `would`: suspensions only logged. */
@@ -50,4 +50,24 @@ export async function addCount(tx: TenantTx, scope: CountScope, passed: number):
 /** Restarts the count. */
 export async function forgetCounts(tx: TenantTx, scope: CountScope): Promise<void> {
   await sql`delete from guard_counts where ${within(tx, scope)}`.execute(tx.q)
+}
+
+/** @throws Error if the tenant does not exist */
+export async function readEnforcementSettings(tx: TenantTx): Promise<EnforcementSettings> {
+  const { rows } = await sql<EnforcementSettings>`
+    select enforcement_enabled as enabled, guard_least as "guardLeast", guard_pct as "guardPct",
+           alert_guard_least as "alertGuardLeast", alert_guard_pct as "alertGuardPct"
+      from tenants where id = ${tx.tenantId}`.execute(tx.q)
+  const [row] = rows
+  if (row === undefined) throw new Error(`no tenant ${tx.tenantId}`)
+  return row
+}
+
+export async function writeEnforcementSettings(tx: TenantTx, settings: EnforcementSettings): Promise<void> {
+  await sql`
+    update tenants
+       set enforcement_enabled = ${settings.enabled}, guard_least = ${settings.guardLeast},
+           guard_pct = ${settings.guardPct}, alert_guard_least = ${settings.alertGuardLeast},
+           alert_guard_pct = ${settings.alertGuardPct}, version = version + 1, updated_at = ${tx.now}
+     where id = ${tx.tenantId}`.execute(tx.q)
 }

@@ -1,7 +1,10 @@
 /** Versions of the rule set, and the one in force: that of the newest activation. A version never changes. */
 
 import { sql } from 'kysely'
+import { type Page, type PageQuery, pageRequest, toPage } from '../../../domain/page.ts'
+import type { RuleChange } from '../../../domain/rules/rule-change.ts'
 import type { RuleSource } from '../../../domain/rules/rule-source.ts'
+import { readPage } from '../../../store/paging.ts'
 import type { PlatformTx, TenantTx } from '../../../store/tenancy.ts'
 
 /** Author and reason of a change of the rules. */
@@ -83,4 +86,30 @@ export async function insertActivation(tx: PlatformTx, version: number, { author
     insert into rule_activations (version, at, author, actor, reason, request_id)
     values (${version}, ${tx.now}, ${author}, ${tx.caller?.actor ?? null}, ${reason},
             ${tx.caller?.requestId ?? null})`.execute(tx.q)
+}
+
+/** Reads a page of the history, newest first: pushed versions, and their activations. */
+export async function pageOfRuleHistory(tx: PlatformTx, query: PageQuery): Promise<Page<RuleChange>> {
+  const page = pageRequest(query)
+  const { rows, totalItems } = await readPage<Omit<RuleChange, 'at'> & { readonly at: Date }>(
+    tx,
+    {
+      columns: sql`change, version, at, author, actor, reason, request_id as "requestId", step, id`,
+      from: sql`from (
+        select 'pushed' as change, version, created_at as at, author, actor, reason, request_id, 1 as step, version as id
+          from rule_sets
+         union all
+        select 'activated', version, at, author, actor, reason, request_id, 2, id from rule_activations) h`,
+      orderBy: sql`at desc, step desc, id desc`,
+    },
+    page,
+  )
+  return toPage(
+    page,
+    totalItems,
+    rows.map(({ change, version, at, author, actor, reason, requestId }) => {
+      const by = { author, actor, reason, requestId }
+      return { change, version, at: at.toISOString(), ...by }
+    }),
+  )
 }

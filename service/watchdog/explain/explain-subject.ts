@@ -11,10 +11,10 @@ import { decideAll, type Evaluation } from '../../../rules/alerts/decide-all.ts'
 import { keyOfMark } from '../../../rules/alerts/keys.ts'
 import { isWatched, matchedOf, modeOf, NOUNS, type SubjectFacts, subjectKey } from '../../../rules/alerts/subject.ts'
 import { evaluateSubject } from '../../../rules/engine/evaluate-subject.ts'
+import { misfitsOf } from '../../../rules/engine/match.ts'
 import { leavesOn } from '../../../rules/explain/leaves.ts'
-import { misfitsOf } from '../../../rules/explain/misfits-of.ts'
 import { goalOf, nearestMoves, reachedInTime } from '../../../rules/explain/nearest-moves.ts'
-import { inTimeWords, moveWords } from '../../../rules/explain/words.ts'
+import { comparisonsOf, inTimeWords, moveWords } from '../../../rules/explain/words.ts'
 import type { Rule } from '../../../rules/rule.ts'
 import { heldBack } from '../../../store/due.ts'
 import type { TenantTx } from '../../../store/tenancy.ts'
@@ -27,7 +27,6 @@ import { runningCycle } from '../../usage/rows/cycles.ts'
 import { groundsOf } from '../grounds.ts'
 import { alertsOf, readAnswers } from '../guard-firing.ts'
 import { type EvaluationBatch, readBatch, viewSituation } from '../read-facts.ts'
-import { comparisonsOf } from './comparisons-of.ts'
 import { decisionsOf, notOpen, postponed } from './explain-decisions.ts'
 import { enforcedBy, type Followable, NOTHING_FOLLOWED, readFollowed } from './read-followed.ts'
 
@@ -38,7 +37,6 @@ interface Findings {
   readonly batch: EvaluationBatch
   /** Undefined: the subject is gone, and no rule watches it. */
   readonly facts: SubjectFacts | undefined
-  readonly version: number
   /** By rule. */
   readonly evaluations: ReadonlyMap<string, Evaluation>
   readonly alerts: ReadonlyMap<string, StoredAlert>
@@ -66,7 +64,6 @@ export async function explainSubject(
     subject,
     batch,
     facts: batch.subjects[0],
-    version: inForce.version,
     evaluations: await evaluationsOf(tx, batch, stored),
     alerts: new Map(stored.map((alert) => [alert.rule, alert])),
     isOpen,
@@ -208,10 +205,10 @@ const undecided = {
 }
 
 function explainedRule(rule: Rule, found: Findings, followed: Consequences = NOTHING_FOLLOWED): ExplainedRule {
-  const { batch, facts, subject, version } = found
+  const { batch, facts, subject } = found
   const common = {
     rule: rule.name,
-    version,
+    version: batch.rulesVersion,
     misfits: misfitsFor(rule, found),
     stage: rule.event.params.stage,
     mode: facts === undefined || facts.kind === 'tenant' ? null : modeOf(facts),

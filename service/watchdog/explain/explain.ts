@@ -1,10 +1,19 @@
 /** Explains why rules fired or did not: of an entry of the log at its time, or of a subject now. */
 import { ServiceError } from '../../../domain/errors.ts'
-import type { ExplainQuery, Explanation } from '../../../domain/rules/explanation.ts'
+import type { ExplainedRule, ExplainQuery, Explanation } from '../../../domain/rules/explanation.ts'
+import { type Subject, subjectNamed } from '../../../domain/watchdog/subject.ts'
+import { TELLING_KINDS } from '../../../rules/alerts/keys.ts'
+import { comparisonsOf } from '../../../rules/explain/words.ts'
 import type { TenantTx } from '../../../store/tenancy.ts'
+import { poolNames } from '../../pools/rows/pools.ts'
 import type { ReadRules } from '../../rules/rules-in-force.ts'
-import { explainEntry } from './explain-entry.ts'
+import { simLabel } from '../../sims/rows/sims.ts'
+import { tenantSettings } from '../../usage/rows/cycles.ts'
+import type { Grounds } from '../grounds.ts'
+import { findEntry, type StoredEntry } from '../rows/followed.ts'
+import { decisionsOf } from './explain-decisions.ts'
 import { explainSubject } from './explain-subject.ts'
+import { enforcedBy, readFollowed, shownEntry } from './read-followed.ts'
 
 /**
  * Explains the entry or subject of a query; without an id the tenant itself.
@@ -22,12 +31,77 @@ export function explain(tx: TenantTx, query: ExplainQuery, rules: ReadRules): Pr
       'invalid_request',
       `got ${given.join(' and ')}, expected one of them, or none for the tenant`,
     )
-  if (entryId !== undefined) {
-    if (rule !== undefined)
-      throw new ServiceError('invalid_request', 'got entryId and rule; an entry is of its own rule: leave rule out')
-    return explainEntry(tx, entryId)
+  if (entryId === undefined) return explainSubject(tx, subjectNamed(simId, poolId), rule, rules)
+  if (rule !== undefined)
+    throw new ServiceError('invalid_request', 'got entryId and rule; an entry is of its own rule: leave rule out')
+  return explainEntry(tx, entryId)
+}
+
+type Entry = StoredEntry<Grounds>
+
+/** An entry of the log by the grounds kept with it: as of its time, regardless of later changes. */
+async function explainEntry(tx: TenantTx, id: number): Promise<Explanation> {
+  const entry = await findEntry<Grounds>(tx, id)
+  if (entry === undefined) throw new ServiceError('log_entry_not_found', `There is no entry ${id} in the watchdog log.`)
+  const subject = subjectNamed(entry.simId, entry.poolId)
+  const { timeZone } = await tenantSettings(tx)
+  return {
+    of: 'entry',
+    at: new Date(entry.grounds?.at ?? entry.at.getTime()).toISOString(),
+    subject: { ...subject, label: entry.grounds?.label ?? (await labelOfSubject(tx, subject)) },
+    cycle: entry.cycleKey,
+    entry: shownEntry(entry),
+    note: noteOn(entry),
+    rules: entry.rule === null ? [] : [await ruleOf(tx, { ...entry, rule: entry.rule }, timeZone)],
   }
-  if (simId !== undefined) return explainSubject(tx, { kind: 'sim', id: simId }, rule, rules)
-  if (poolId !== undefined) return explainSubject(tx, { kind: 'pool', id: poolId }, rule, rules)
-  return explainSubject(tx, { kind: 'tenant', id: 0 }, rule, rules)
+}
+
+async function labelOfSubject(tx: TenantTx, { kind, id }: Subject): Promise<string> {
+  if (kind === 'sim') return simLabel(tx, id)
+  return kind === 'pool' ? ((await poolNames(tx, [id])).get(id) ?? String(id)) : tx.tenantId
+}
+
+function noteOn({ key, grounds }: Entry): string | null {
+  if (grounds !== null)
+    return 'This is what was found then. Rule, usage and settings may be others now; what followed stands as it does now.'
+  if (key.endsWith('/withdrawn'))
+    return 'The alert was withdrawn: its rule no longer covered the subject. The message says why.'
+  return 'The entry says what was done. No rule decided it then, so there are no comparisons.'
+}
+
+async function ruleOf(
+  tx: TenantTx,
+  entry: Entry & { readonly rule: string },
+  timeZone: string,
+): Promise<ExplainedRule> {
+  const { key, rule, grounds, leaves, cycleKey, at, simId, poolId, ruleVersion } = entry
+  const subject = subjectNamed(simId, poolId)
+  const [followed] = await readFollowed(tx, { simId, poolId: simId === null ? poolId : null }, [
+    {
+      rule,
+      keys: [...new Set([key, ...TELLING_KINDS.map((kind) => key.replace(/[^/]+$/, kind))])],
+      since: at.getTime(),
+      workflowIds: cycleKey === null ? [] : enforcedBy(tx.tenantId, subject, cycleKey),
+      holdIds: grounds?.guard?.hold === undefined ? [] : [grounds.guard.hold],
+    },
+  ])
+  if (followed === undefined) throw new Error('nothing was read of what followed')
+  return {
+    rule,
+    version: ruleVersion,
+    isAttached: grounds !== null,
+    misfits: [],
+    stage: grounds?.stage ?? null,
+    mode: grounds?.mode ?? null,
+    isMet: grounds === null || grounds.error !== null ? null : grounds.isMet,
+    leaves: comparisonsOf(leaves ?? [], subject.kind),
+    isClear: grounds?.clear?.isMet ?? null,
+    clearLeaves: comparisonsOf(grounds?.clear?.leaves ?? [], subject.kind),
+    nearest: [],
+    phase: grounds?.phase ?? null,
+    since: grounds === null ? null : new Date(grounds.since).toISOString(),
+    decisions: grounds === null ? [] : decisionsOf(grounds, timeZone),
+    alert: null,
+    followed,
+  }
 }

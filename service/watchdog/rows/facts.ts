@@ -1,7 +1,6 @@
 /** Reads the values behind the facts of subjects. The number of statements does not grow with the batch. */
 import { type RawBuilder, sql } from 'kysely'
 import { SimStatus, TicketStatus } from '../../../domain/codes.ts'
-import type { Cycle } from '../../../domain/time/cycle.ts'
 import { type Allowance, governingType } from '../../../domain/usage/allowance.ts'
 import { SUBJECT_CODES } from '../../../domain/watchdog/subject.ts'
 import type {
@@ -15,6 +14,7 @@ import type {
   WindowSums,
   Windows,
 } from '../../../rules/fact-rows.ts'
+import type { Moment } from '../../../rules/facts-of.ts'
 import { mine, type TenantTx } from '../../../store/tenancy.ts'
 import { settingsColumns } from '../../pools/rows/pools.ts'
 import { simColumns } from '../../sims/rows/sims.ts'
@@ -68,8 +68,19 @@ async function sumsOver(tx: TenantTx, windows: Windows, usage: RawBuilder<unknow
   return new Map(rows.map(({ id, ...sums }) => [id, sums]))
 }
 
-/** SIMs by id, or those of a range of ids. */
-export type Among = { readonly ids: readonly number[] } | { readonly fromId: number; readonly toId: number | null }
+/** The first subjects of a range of ids. */
+export interface Range {
+  readonly fromId: number
+  /** Not in it; null: no end. */
+  readonly toId: number | null
+  /** So many at most. */
+  readonly most: number
+}
+
+/** Subjects by id, or those of a range. */
+export type Among = { readonly ids: readonly number[] } | Range
+
+const mostOf = (of: Among): number => ('ids' in of ? 2_147_483_646 : of.most)
 
 /** A condition on rows whose `id` is global. A range is read by the key that begins with the tenant. */
 const among = ({ tenantId }: TenantTx, alias: 's' | 'p', of: Among): RawBuilder<unknown> => {
@@ -87,7 +98,7 @@ const SIGHTING = sql`
  * Source of the pool and the own tariff of the SIM `s`. Only provisioned SIMs have a seat. In an ended cycle it is the
  * SIM's last seat there.
  */
-function seatIn({ cycle, isEnded }: SeatMoment) {
+function seatIn({ cycle, isEnded }: Pick<Moment, 'cycle' | 'isEnded'>) {
   if (!isEnded) return { seat: sql`s`, join: sql``, isProvisioned: sql`s.status <> ${SimStatus.Unprovisioned}` }
   const join = sql`
      cross join lateral (
@@ -109,19 +120,12 @@ export const SEEN = {
   lastSeenAt: sql`g.last_seen_at`,
 } as const
 
-/** A cycle, and whether it has ended. */
-interface SeatMoment {
-  readonly cycle: Cycle
-  readonly isEnded: boolean
-}
-
 /**
  * Reads provisioned SIMs, by id. Unprovisioned ones are left out: they have nothing to watch.
  *
  * @param moment in an ended cycle, SIMs are in their last pools
- * @param most most SIMs to read
  */
-export async function simRows(tx: TenantTx, moment: SeatMoment, of: Among, most = 2_147_483_646): Promise<SimRow[]> {
+export async function simRows(tx: TenantTx, moment: Pick<Moment, 'cycle' | 'isEnded'>, of: Among): Promise<SimRow[]> {
   const { seat, join, isProvisioned } = seatIn(moment)
   const { rows } = await sql<Omit<SimRow, 'pool' | 'tariffType'> & { tariffId: number | null }>`
     select s.id as "simId", ${simColumns(seat)}, s.status_since as "statusSince", ${SEEN.imei} as imei,
@@ -129,7 +133,7 @@ export async function simRows(tx: TenantTx, moment: SeatMoment, of: Among, most 
            ${SEEN.lastSeenAt} as "lastSeenAt"
       from sims s ${SIGHTING}${join}
      where ${among(tx, 's', of)} and ${isProvisioned}
-     order by s.id limit ${most}`.execute(tx.q)
+     order by s.id limit ${mostOf(of)}`.execute(tx.q)
   const present = (ids: readonly (number | null)[]) => [...new Set(ids)].filter((id) => id !== null)
   const pools = await poolsOfSims(tx, moment.cycle.key, present(rows.map(({ poolId }) => poolId)))
   const tariffs = await allowances(tx, present(rows.map(({ tariffId }) => tariffId)))
@@ -180,13 +184,8 @@ export async function allowances(tx: TenantTx, ids: readonly number[]): Promise<
   return new Map(rows.map(({ id, ...allowance }) => [id, allowance]))
 }
 
-/** Reads pools, by id, without deleted ones. @param most most pools to read */
-export async function poolFactRows(
-  tx: TenantTx,
-  cycleKey: string,
-  of: Among,
-  most = 2_147_483_646,
-): Promise<PoolFactRow[]> {
+/** Reads pools, by id, without deleted ones. */
+export async function poolFactRows(tx: TenantTx, cycleKey: string, of: Among): Promise<PoolFactRow[]> {
   const { rows } = await sql<PoolFactRow>`
     select p.id as "poolId", p.name as "poolName", p.type as "poolType", t.type as "tariffType",
            p.watchdog_mode as mode, p.warning_threshold_pct as "warningThresholdPct",
@@ -197,7 +196,7 @@ export async function poolFactRows(
       join tariffs t on t.id = p.tariff_id
      cross join lateral ${figuresOfPool(cycleKey, sql`p.id`)} f
      where ${among(tx, 'p', of)} and p.deleted_at is null
-     order by p.id limit ${most}`.execute(tx.q)
+     order by p.id limit ${mostOf(of)}`.execute(tx.q)
   return rows
 }
 

@@ -9,7 +9,7 @@ import type { CopiedRows } from '../../../store/copied-rows.ts'
 import { copyOf } from '../../../store/copy.ts'
 import { mine, type TenantTx } from '../../../store/tenancy.ts'
 import { simColumns } from '../../sims/rows/sims.ts'
-import { type Among, SEEN } from './facts.ts'
+import { type Range, SEEN } from './facts.ts'
 
 /** The columns of a SIM's own rows. */
 type Own = Omit<SimRow, 'pool' | 'tariffType'>
@@ -144,9 +144,6 @@ export class SimLine implements Own {
   }
 }
 
-/** A range of ids, up to and excluding `toId`. */
-export type Range = Extract<Among, { fromId: number }>
-
 /** The ids of a range. COPY takes no parameters. */
 const within = (column: RawBuilder<unknown>, { fromId, toId }: Range): RawBuilder<unknown> =>
   toId === null
@@ -158,10 +155,8 @@ const within = (column: RawBuilder<unknown>, { fromId, toId }: Range): RawBuilde
  *
  * Uses full joins, and drops rows without a SIM: PostgreSQL never runs them as nested loops, even with wrong estimates
  * of the three sizes.
- *
- * @param most most SIMs to read
  */
-export function readSimLines(tx: TenantTx, cycleKey: string, of: Range, most: number): Promise<CopiedRows> {
+export function readSimLines(tx: TenantTx, cycleKey: string, of: Range): Promise<CopiedRows> {
   const upTo = sql`sim_id >= ${sql.lit(of.fromId)} and sim_id <= (select max(id) from s)`
   return copyOf(
     tx,
@@ -170,7 +165,7 @@ export function readSimLines(tx: TenantTx, cycleKey: string, of: Range, most: nu
         select * from sims
          where tenant_id = ${sql.lit(tx.tenantId)} and ${within(sql`id`, of)}
            and status <> ${sql.lit(SimStatus.Unprovisioned)}
-         order by id limit ${sql.lit(most)}
+         order by id limit ${sql.lit(of.most)}
       )
       select ${COLUMNS}
         from s

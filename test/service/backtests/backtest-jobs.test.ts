@@ -4,8 +4,14 @@ import { afterEach, expect, test } from 'vitest'
 import { readRuleFiles } from '../../../process/rule-files.ts'
 import { askBacktest, type BacktestQuestion, checkQuestion } from '../../../service/backtests/ask-backtest.ts'
 import { backtest } from '../../../service/backtests/backtest.ts'
-import { deleteBacktest, findBacktest, forgetBacktests } from '../../../service/backtests/rows/backtests.ts'
-import { backendOf, endBackend, tryBacktestLock } from '../../../service/backtests/rows/lock.ts'
+import {
+  backendOf,
+  deleteBacktest,
+  endBackend,
+  findBacktest,
+  forgetBacktests,
+  tryBacktestLock,
+} from '../../../service/backtests/rows/backtests.ts'
 import { activateRules } from '../../../service/rules/rules-in-force.ts'
 import { connect } from '../../../store/connect.ts'
 import { type Db, inPlatform } from '../../../store/tenancy.ts'

@@ -66,7 +66,7 @@ const use = (through: Store, { tenantId, usage, simId }: Estate) =>
   recordUsage(through, tenantId, [usage(simId, { recordId: 'first', bytesUp: 7 })])
 const suspend = asUser((tx, { simId }) => complete(tx, { simId, type: TicketType.Suspend }))
 const evaluate = (through: Store, { tenantId, simId }: Estate) =>
-  evaluateAll(through, evaluationOptions(), tenantId, [{ kind: 'sim', id: simId }])
+  evaluateAll({ store: through, options: evaluationOptions(), tenantId }, [{ kind: 'sim', id: simId }])
 
 /** Every kind of work that needs an open running cycle. */
 const DOORS: Readonly<Record<string, (through: Store, estate: Estate) => Promise<unknown>>> = {

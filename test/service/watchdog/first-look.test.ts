@@ -11,8 +11,7 @@ import { factsOf } from '../../../rules/facts.ts'
 import { SIM_FACTS_BY_NAME } from '../../../rules/facts-of.ts'
 import { loadRuleSet } from '../../../rules/load/load-rule-set.ts'
 import { compiledRules } from '../../../service/rules/rules-in-force.ts'
-import { firstLook } from '../../../service/watchdog/first-look/first-look.ts'
-import { readJudgedLines } from '../../../service/watchdog/first-look/judged-lines.ts'
+import { firstLook, readJudgedLines } from '../../../service/watchdog/first-look.ts'
 import { lookAt, lookAtRange } from '../../../service/watchdog/look-at.ts'
 import { readSims, readSituation } from '../../../service/watchdog/read-facts.ts'
 import type { TenantTx } from '../../../store/tenancy.ts'
@@ -23,7 +22,7 @@ import { aHarness, evaluationOptions } from '../harness.ts'
 const HOUR = 3_600_000
 const NOW = '2026-11-10T12:00:00Z'
 const COUNT = 24
-const ALL = { fromId: 0, toId: null }
+const ALL = { fromId: 0, toId: null, most: 1000 }
 
 /** A rule that fires where a fact has a value, or is from `least` to `most`. */
 const aRuleOn = (
@@ -225,7 +224,7 @@ const options = { ...evaluationOptions(), rules: async () => inForce }
 
 /** As a sweep does: the first look with a page of the others, then the rest of them page by page. */
 async function swept(page: number) {
-  const { left, ...first } = await asTenant((tx) => lookAtRange(tx, 'sim', ALL, { most: 1000, page }, options))
+  const { left, ...first } = await asTenant((tx) => lookAtRange(tx, { ...ALL, kind: 'sim' }, page, options))
   const looks: Look[] = [first]
   for (let at = 0; at < left.length; at += page)
     looks.push(await asTenant((tx) => lookAt(tx, left.slice(at, at + page), options)))
@@ -258,7 +257,7 @@ describe('the first look of a sweep', () => {
         await make(given)
 
         expect(await swept(5)).toEqual(await lookedAt(given))
-        const { unclear } = await asTenant(async (tx) => firstLook(tx, await readSituation(tx), inForce, ALL, 1000))
+        const { unclear } = await asTenant(async (tx) => firstLook(tx, await readSituation(tx), inForce, ALL))
         passed.of += provisioned(given).length
         passed.over += provisioned(given).length - unclear.length
       }),
@@ -276,7 +275,7 @@ describe('the first look of a sweep', () => {
           const situation = await readSituation(tx)
           const found = []
           for (const id of ids)
-            found.push({ id, ...(await firstLook(tx, situation, inForce, { fromId: id, toId: id + 1 }, 1)) })
+            found.push({ id, ...(await firstLook(tx, situation, inForce, { fromId: id, toId: id + 1, most: 1 })) })
           return found
         })
 
@@ -298,7 +297,7 @@ describe('the first look of a sweep', () => {
         const { lines, read } = await asTenant(async (tx: TenantTx) => {
           const situation = await readSituation(tx)
           const { moment } = situation
-          const { line, several } = await readJudgedLines(tx, moment.cycle.key, ALL, 1000)
+          const { line, several } = await readJudgedLines(tx, moment.cycle.key, ALL)
           const facts = new Map<number, Record<string, unknown>>()
           while (line.next()) {
             if (several.has(line.simId)) continue
@@ -323,13 +322,14 @@ describe('the first look of a sweep', () => {
     const ids = await harness.activeSims(3, { poolId: poolIds[0] ?? 0 })
     const [first = 0, , third = 0] = ids
     const of = { fromId: first, toId: null }
-    const look = (most: number) => asTenant(async (tx) => firstLook(tx, await readSituation(tx), inForce, of, most))
+    const look = (most: number) =>
+      asTenant(async (tx) => firstLook(tx, await readSituation(tx), inForce, { ...of, most }))
 
     expect(await look(2)).toMatchObject({ passed: 2, beyond: third })
     expect(await look(3)).toMatchObject({ passed: 3, beyond: null })
     expect(
       await asTenant(async (tx) =>
-        firstLook(tx, await readSituation(tx), inForce, { fromId: third + 1, toId: null }, 3),
+        firstLook(tx, await readSituation(tx), inForce, { fromId: third + 1, toId: null, most: 3 }),
       ),
     ).toMatchObject({ passed: 0, unclear: [], beyond: null })
   })

@@ -263,9 +263,7 @@ describe('what is held', () => {
     const subjects = world.sims.map((id) => ({ kind: 'sim' as const, id }))
 
     await Promise.all(
-      Array.from({ length: 4 }, (_, n) =>
-        evaluateAll(world.store, world.options, world.tenantId, [...subjects.slice(n), ...subjects.slice(0, n)]),
-      ),
+      Array.from({ length: 4 }, (_, n) => evaluateAll(world, [...subjects.slice(n), ...subjects.slice(0, n)])),
     )
 
     expect(await world.noticed()).toHaveLength(3)

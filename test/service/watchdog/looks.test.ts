@@ -36,7 +36,7 @@ async function anEstate(count: number) {
     sims,
     options,
     watch: () => watch(store, options, harness.tenantId),
-    sweep: (most?: number, page?: number) => sweepSubjects(store, options, harness.tenantId, most, page),
+    sweep: (most?: number, page?: number) => sweepSubjects(store, options, harness.tenantId, { most, page }),
     /** How many subjects the engine has evaluated since the last call. */
     evaluated: () => {
       const since = evaluated
@@ -180,7 +180,7 @@ describe('a sweep', () => {
       },
     }
     const sweepAndDie = async () => {
-      while (await sweepSubjects(estate.store, dies, estate.tenantId, undefined, 3));
+      while (await sweepSubjects(estate.store, dies, estate.tenantId, { page: 3 }));
     }
 
     await expect(sweepAndDie()).rejects.toThrow('gone')

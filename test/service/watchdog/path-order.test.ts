@@ -115,7 +115,7 @@ test('alerts are the same whatever the order in which they are evaluated', { tim
           ...sims.map((id): Subject => ({ kind: 'sim', id })),
         ]
         const evaluate = ({ tenantId, options }: World, some: readonly Subject[]) =>
-          evaluateAll(store, options, tenantId, some)
+          evaluateAll({ store, options, tenantId }, some)
         await evaluate(together, subjects(together))
         const all = subjects(alone)
         const turned = [...all.slice(turn.from), ...all.slice(0, turn.from)]

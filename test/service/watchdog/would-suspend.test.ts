@@ -36,9 +36,7 @@ async function aMonitoredWorld(options: Partial<WorldOptions> & { limits?: Enfor
     /** Evaluates the SIMs, and leaves undone what follows the commit. */
     evaluateOnly: () =>
       evaluateAll(
-        world.store,
-        world.options,
-        world.tenantId,
+        world,
         world.sims.map((id) => ({ kind: 'sim', id })),
       ),
     would: async () => (await world.log()).filter(({ key }) => key.includes('/wouldSuspend/')),
