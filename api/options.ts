@@ -3,10 +3,10 @@
 import type { WorkflowClient } from '../adapters/temporal/client.ts'
 import type { EndpointOptions } from '../domain/channels/channel.ts'
 import type { WorkflowOptions } from '../domain/temporal/start.ts'
-import type { EsimOptions } from '../service/orders/make-code.ts'
+import type { EsimOptions } from '../service/orders/complete-order.ts'
 import type { ReadRules } from '../service/rules/rules-in-force.ts'
-import type { TicketQuota } from '../service/tickets/ticket-quota.ts'
-import type { UsageOptions } from '../service/usage/record-usage.ts'
+import type { TicketQuota } from '../service/tickets/open-ticket.ts'
+import type { UsageOptions } from '../service/usage/count-usage.ts'
 import type { Store } from '../store/tenancy.ts'
 import type { KeyCache } from './keys/key-cache.ts'
 

@@ -20,6 +20,9 @@ export const IMSI = /^\d{6,15}$/
 /** MSISDN in international form, at most 15 digits, with or without the plus. Source: ITU-T E.164. */
 export const MSISDN = /^\+?[1-9]\d{4,14}$/
 
+/** Names of fields whose digits are a name, not an amount. A program that reads them as numbers spoils them. */
+export const DIGIT_FIELDS: ReadonlySet<string> = new Set(['iccid', 'imsi', 'msisdn', 'imei'])
+
 const DIGITS = /^\d+$/
 
 /**

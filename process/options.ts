@@ -9,7 +9,7 @@ import type { MailOptions } from '../service/channels/send-mails.ts'
 import type { OperatorMailOptions } from '../service/channels/tell-operator.ts'
 import { rulesInForce } from '../service/rules/rules-in-force.ts'
 import type { TicketOptions } from '../service/tickets/execute-tickets.ts'
-import type { TicketQuota } from '../service/tickets/ticket-quota.ts'
+import type { TicketQuota } from '../service/tickets/open-ticket.ts'
 import type { EvaluationOptions } from '../service/watchdog/evaluation-options.ts'
 import type { Settings } from './settings.ts'
 

@@ -4,7 +4,7 @@ import { stringify } from 'csv-stringify/sync'
 import type { FastifyReply } from 'fastify'
 import { type TSchema, Type } from 'typebox'
 import { asTextCell, CSV_FORMAT, neutralised } from '../../domain/files/spreadsheet.ts'
-import { DIGIT_FIELDS } from '../../service/sims/check-sim.ts'
+import { DIGIT_FIELDS } from '../../domain/identifiers.ts'
 import { streamed } from '../http/streaming.ts'
 
 /** Query of a path that sends CSV. */

@@ -12,9 +12,13 @@ import {
   ticketMetadata,
 } from '../../domain/tickets/ticket.ts'
 import { askedBy } from '../../service/tickets/cause.ts'
-import { cancelTicket, type OpenTicketRequest, openTicket } from '../../service/tickets/open-ticket.ts'
+import {
+  cancelTicket,
+  type OpenTicketRequest,
+  openTicket,
+  type TicketQuota,
+} from '../../service/tickets/open-ticket.ts'
 import { findTicket, listTickets, toTicket } from '../../service/tickets/rows/tickets.ts'
-import type { TicketQuota } from '../../service/tickets/ticket-quota.ts'
 import { readOnly, type TenantTx } from '../../store/tenancy.ts'
 import { takeNoBody } from '../http/app.ts'
 import { publicRoutes } from '../http/declare-routes.ts'

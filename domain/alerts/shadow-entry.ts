@@ -6,10 +6,7 @@ import { DateFilter, pageQuery } from '../page.ts'
 import { RuleVersion } from '../rules/rule-change.ts'
 import { Id, Instant, nullable, oneOf, strictObject, Text } from '../schema.ts'
 
-const Does = oneOf(
-  ['log', 'mail', 'suspend'],
-  'Simulated action: write to the watchdog log, mail, or suspend',
-)
+const Does = oneOf(['log', 'mail', 'suspend'], 'Simulated action: write to the watchdog log, mail, or suspend')
 export type ShadowAct = Static<typeof Does>
 
 export const ShadowEntry = strictObject({

@@ -35,10 +35,7 @@ const BesideLog = strictObject({
   onlyLog: Count('Entries only in the log'),
   examples: Type.Array(
     strictObject({
-      where: oneOf(
-        ['replay', 'log'],
-        '`replay`: only in the replay; `log`: only in the tenant’s log',
-      ),
+      where: oneOf(['replay', 'log'], '`replay`: only in the replay; `log`: only in the tenant’s log'),
       key: Text('Key of the entry', 'sim-overage/sim/7/2026-11/1/fired'),
       at: Instant('Time of the entry'),
       message: Text('Text of the entry', 'SIM meter 17 is 5 MB over its limit.'),

@@ -4,7 +4,18 @@ import { codeSchema, metadataOf, OrderType } from '../codes.ts'
 import { cursorQuery } from '../cursor.ts'
 import { ServiceError } from '../errors.ts'
 import { codeList, DateFilter, type PageRequest, pageQuery, pageRequest, pageSize } from '../page.ts'
-import { anyCase, Iccid, Id, Instant, Label, nullable, objectWithExample, oneOf, optional, strictObject } from '../schema.ts'
+import {
+  anyCase,
+  Iccid,
+  Id,
+  Instant,
+  Label,
+  nullable,
+  objectWithExample,
+  oneOf,
+  optional,
+  strictObject,
+} from '../schema.ts'
 
 /** Only Pending and Cancelled are in the specification; the others are our own. These are words, not codes. */
 export const ORDER_STATUSES = [

@@ -79,7 +79,9 @@ const outcome = {
     strictObject({
       index: Type.Integer({ description: 'Place in the request, from 0' }),
       code: oneOf(REJECTIONS),
-      detail: Type.String({ description: 'Reason: the field, the value found, the value expected; for files also the line' }),
+      detail: Type.String({
+        description: 'Reason: the field, the value found, the value expected; for files also the line',
+      }),
     }),
   ),
   warnings: Type.Array(

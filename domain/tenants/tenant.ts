@@ -41,10 +41,7 @@ type Level = (typeof LEVELS)[number]
 /** A level, or `esim` in addition to a level: the key sees the activation codes of eSIMs. */
 export type Scope = Level | 'esim'
 
-const ScopeSchema = oneOf(
-  [...LEVELS, 'esim'],
-  'Permission of the key; esim: may also see activation codes of eSIMs',
-)
+const ScopeSchema = oneOf([...LEVELS, 'esim'], 'Permission of the key; esim: may also see activation codes of eSIMs')
 
 const isLevel = (scope: Scope): scope is Level => scope !== 'esim'
 

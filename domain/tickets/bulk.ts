@@ -8,7 +8,18 @@ import { codeSchema, SimStatus, TicketType } from '../codes.ts'
 import { ERRORS, type ErrorCode } from '../errors.ts'
 import { isRounded } from '../files/spreadsheet.ts'
 import { pageQuery } from '../page.ts'
-import { Count, Iccid, Id, Instant, nullable, objectWithExample, oneOf, optional, strictObject, Text } from '../schema.ts'
+import {
+  Count,
+  Iccid,
+  Id,
+  Instant,
+  nullable,
+  objectWithExample,
+  oneOf,
+  optional,
+  strictObject,
+  Text,
+} from '../schema.ts'
 import { Tag } from '../sims/sim.ts'
 import type { ProvisionAndActivateResult } from '../temporal/provision-and-activate.ts'
 

@@ -12,10 +12,7 @@ export const UsageDelivery = strictObject({
   keyId: nullable(KeyId),
   requestId: RequestId,
   outcome: nullable(
-    oneOf(
-      ['complete', 'broken'],
-      'broken: not read to its end; records counted before stay. null: not ended',
-    ),
+    oneOf(['complete', 'broken'], 'broken: not read to its end; records counted before stay. null: not ended'),
   ),
   accepted: Count('Counted records'),
   duplicates: Count('Records sent before'),

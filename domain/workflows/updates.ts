@@ -15,9 +15,7 @@ export interface WorkflowUpdate {
 const Nothing = strictObject({})
 
 const KeepSuspended = strictObject({
-  until: optional(
-    Until('manual (default): suspended beyond the renewal, until a person acts; renewal: reverts this'),
-  ),
+  until: optional(Until('manual (default): suspended beyond the renewal, until a person acts; renewal: reverts this')),
 })
 
 const ExtendGrace = strictObject({

@@ -18,8 +18,8 @@ import { rulesInForce } from '../rules/rules-in-force.ts'
 import { lockSim } from '../sims/rows/sim-state.ts'
 import { applyTickets } from '../tickets/apply-tickets.ts'
 import type { TicketRecord } from '../tickets/rows/tickets.ts'
-import { countUsage } from '../usage/record-usage.ts'
-import { openRunningCycle } from '../usage/rows/open-in-slices.ts'
+import { countUsage } from '../usage/count-usage.ts'
+import { openRunningCycle } from '../usage/rows/cycles.ts'
 import type { EvaluationOptions } from '../watchdog/evaluation-options.ts'
 import { openPlayer, type PlayedStore } from './open-player.ts'
 import { countPast, fillRules, fillTables, type ReplayedRules, type ReplaySpan } from './rows/fill.ts'
@@ -206,13 +206,8 @@ async function receiveAgain(again: Again, through: Date): Promise<void> {
     const last = records.at(-1)
     if (last === undefined) return
     await emptyStage(store.db)
-    const { rejected } = await countUsage(
-      store,
-      tenantId,
-      records.map((record) => ({ record })),
-      0,
-      {},
-    )
+    const results = records.map((record) => ({ record }))
+    const { rejected } = await countUsage({ store, tenantId }, results)
     undecided.records += rejected.length
     again.done += records.length
     again.last = last

@@ -14,7 +14,7 @@ import { lockPool } from '../pools/rows/pools.ts'
 import { updatePool } from '../pools/update-pool.ts'
 import { setSimWatchdog } from '../sims/set-sim-watchdog.ts'
 import { tagSim } from '../sims/tag-sim.ts'
-import { readNoticeSettings } from '../tenants/rows/notices.ts'
+import { readNoticeSettings } from '../tenants/rows/tenants.ts'
 import type { PastSetting } from './rows/past.ts'
 
 /** Fields of a thing in the audit trail, before or after a change. */
@@ -44,9 +44,7 @@ async function setSim(tx: TenantTx, id: number, fields: Fields): Promise<void> {
 const PastPool = strictObject({ ...PoolUpdate.properties, name: Type.String() })
 
 async function setPool(tx: TenantTx, id: number, fields: Fields): Promise<void> {
-  const pool = await lockPool(tx, id)
-  if (pool === undefined) throw new ServiceError('pool_not_found', `There is no pool ${id}.`)
-  const { name, watchdogMode, warningThresholdPct, enableBurnRateAlerts } = pool
+  const { name, watchdogMode, warningThresholdPct, enableBurnRateAlerts } = await lockPool(tx, id)
   const update = only({ name, watchdogMode, warningThresholdPct, enableBurnRateAlerts, ...fields }, PoolUpdate)
   if (Value.Check(PastPool, update)) await updatePool(tx, { ...update, id })
 }

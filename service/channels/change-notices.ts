@@ -7,8 +7,7 @@ import { insertEvent } from '../../store/events.ts'
 import { lookAtAll } from '../../store/shards.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
 import { markFiringDue } from '../alerts/rows/alerts.ts'
-import { readNoticeSettings, writeNoticeSettings } from '../tenants/rows/notices.ts'
-import { lockTenant } from '../tenants/rows/tenants.ts'
+import { lockTenant, readNoticeSettings, writeNoticeSettings } from '../tenants/rows/tenants.ts'
 
 const MAILED = {
   [LogLevel.Info]: 'alerts of all levels',

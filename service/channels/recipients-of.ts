@@ -72,7 +72,9 @@ const fits = ({ level, rules }: Address, mail: AddressedMail): boolean =>
 function wellAmong(addresses: readonly Address[]): Recipient[] {
   const bad = new Set(addresses.filter(({ badSince }) => badSince !== null).map(keyOf))
   const well = addresses.filter((address) => !bad.has(keyOf(address)))
-  return [...Map.groupBy(well, keyOf).values()].flatMap((same) => same.slice(0, 1).map(({ id, email }) => ({ id, email })))
+  return [...Map.groupBy(well, keyOf).values()].flatMap((same) =>
+    same.slice(0, 1).map(({ id, email }) => ({ id, email })),
+  )
 }
 
 const keyOf = ({ email }: Address): string => email.toLowerCase()

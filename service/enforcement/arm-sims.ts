@@ -4,7 +4,7 @@ import { type ArmedQuery, type ArmedSims, type ArmRequest, MOST_ARMED } from '..
 import { noteCreated } from '../../store/audit.ts'
 import { knownStarts, rememberStarts, requestWorkflows } from '../../store/outbox.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
-import { knownPool } from '../pools/known-pool.ts'
+import { knownPool } from '../pools/rows/pools.ts'
 import { armsAfter, keepArms } from '../sims/rows/pool-arms.ts'
 import { missingSims } from '../sims/rows/sims.ts'
 import { cycleNamed } from '../usage/rows/cycles.ts'

@@ -1,7 +1,6 @@
 import { Value } from 'typebox/value'
 import { EventSeverity, EventType } from '../../domain/codes.ts'
 import type { EnforcementChange, EnforcementSettings } from '../../domain/enforcement/guard.ts'
-import { ServiceError } from '../../domain/errors.ts'
 import { noteChange } from '../../store/audit.ts'
 import { insertEvent } from '../../store/events.ts'
 import { lookAtAll } from '../../store/shards.ts'
@@ -18,7 +17,6 @@ import { readEnforcementSettings, writeEnforcementSettings } from './rows/guard-
  */
 export async function changeEnforcement(tx: TenantTx, change: EnforcementChange): Promise<EnforcementSettings> {
   const tenant = await lockTenant(tx)
-  if (tenant === undefined) throw new ServiceError('tenant_not_found', `There is no tenant ${tx.tenantId}.`)
   const was = await readEnforcementSettings(tx)
   const now = {
     enabled: change.enabled ?? was.enabled,

@@ -15,7 +15,7 @@ export async function setSuspensionUntil(
   tx: TenantTx,
   { id, ...change }: SuspensionChange & { readonly id: number },
 ): Promise<{ id: number }> {
-  if ((await lockSimRecord(tx, id)) === undefined) throw new ServiceError('sim_not_found', `There is no SIM ${id}.`)
+  await lockSimRecord(tx, id)
   const cycles = await holdCycles(tx, tx.now)
   const before = await write(tx, id, change)
   if (before === undefined)

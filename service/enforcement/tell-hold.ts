@@ -52,7 +52,10 @@ export async function tellHold(tx: TenantTx, scope: GuardScope, news: HeldNews):
     description: message,
   })
   const data = { holdId: hold.id, rule, poolId, cycle: cycleKey, waiting, message }
-  await insertNotifications(tx, [{ type: 'guard.held', data }, { body, dueAt: tx.now }])
+  await insertNotifications(tx, [
+    { type: 'guard.held', data },
+    { body, dueAt: tx.now },
+  ])
 }
 
 /** Tells more of a hold, while its notice is in no mail yet. */

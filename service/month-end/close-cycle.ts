@@ -20,10 +20,8 @@ import { inTenant, type Store, type TenantTx } from '../../store/tenancy.ts'
 import { closeAlerts } from '../alerts/rows/alerts.ts'
 import { forgetArms } from '../sims/rows/pool-arms.ts'
 import { findTenant } from '../tenants/rows/tenants.ts'
-import { lockCycleAlone, lockCycles } from '../usage/rows/cycle-locks.ts'
-import { endedCycle, tenantSettings } from '../usage/rows/cycles.ts'
-import { isCycleOpen, openCycle } from '../usage/rows/open-cycle.ts'
-import { openInSlices } from '../usage/rows/open-in-slices.ts'
+import { endedCycle, openInSlices, tenantSettings } from '../usage/rows/cycles.ts'
+import { lockCycleAlone, lockCycles, openCycle } from '../usage/rows/open-cycle.ts'
 import { markChangedSince } from '../usage/rows/restatements.ts'
 import { failedChanges, findCycle, lockCycle, markClosed, markStated, stillSuspended } from './rows/progress.ts'
 import { writeTotals } from './rows/statement-lines.ts'
@@ -63,11 +61,8 @@ export async function prepareClose(
   key: string,
   { rows = SLICE }: { readonly rows?: number } = {},
 ): Promise<void> {
-  const { cycle, isOpened } = await inTenant(store, tenantId, async (tx) => {
-    const cycle = await endedCycle(tx, key)
-    return { cycle, isOpened: await isCycleOpen(tx, cycle) }
-  })
-  if (!isOpened) await openInSlices(store, tenantId, cycle)
+  const cycle = await inTenant(store, tenantId, (tx) => endedCycle(tx, key))
+  await openInSlices(store, tenantId, cycle)
   const repeat = async (slice: (tx: TenantTx) => Promise<boolean>) => {
     while (!(await inTenant(store, tenantId, slice)));
   }
@@ -116,17 +111,17 @@ export async function closeCycle(tx: TenantTx, key: string): Promise<CloseResult
   await noteChange(tx, { subject: 'cycle', id: key, before: { closedAt: null }, after: { closedAt: tx.now } })
   const counts = await monthEndCounts(tx, key)
   const changed = counts.changes.complete + counts.changes.failed + counts.renewals.complete > 0
-  const data = {
-    cycle: key,
-    startsAt: new Date(cycle.startsAt).toISOString(),
-    endsAt: new Date(cycle.endsAt).toISOString(),
-    statementLines: written.lines,
-    chargesMicro: written.totalMicro,
-  }
+  const { lines: statementLines, totalMicro: chargesMicro } = written
+  const data = { cycle: key, ...boundsOf(cycle), statementLines, chargesMicro }
   await insertNotifications(tx, [{ type: 'cycle.closed', data }])
   if (written.lines > 0 || changed) await notifyClosed(tx, cycle, counts, written.totalMicro)
   return { statement: written.lines > 0, closedAt: tx.now.toISOString() }
 }
+
+const boundsOf = ({ startsAt, endsAt }: Cycle) => ({
+  startsAt: new Date(startsAt).toISOString(),
+  endsAt: new Date(endsAt).toISOString(),
+})
 
 async function notifyClosed(tx: TenantTx, cycle: Cycle, counts: MonthEndCounts, chargesMicro: number): Promise<void> {
   const { key } = cycle
@@ -143,11 +138,7 @@ async function notifyClosed(tx: TenantTx, cycle: Cycle, counts: MonthEndCounts, 
     tenantId: tx.tenantId,
     tenantName: tenant?.name ?? '',
     timeZone: (await tenantSettings(tx)).timeZone,
-    cycle: {
-      key,
-      startsAt: new Date(cycle.startsAt).toISOString(),
-      endsAt: new Date(cycle.endsAt).toISOString(),
-    },
+    cycle: { key, ...boundsOf(cycle) },
     figures: {
       simsByStatus: await simsByStatus(tx),
       usageMB: toMB(total((pool) => pool.bytes)),
@@ -159,12 +150,9 @@ async function notifyClosed(tx: TenantTx, cycle: Cycle, counts: MonthEndCounts, 
       reactivated: renewals.complete,
       stillSuspended: await stillSuspended(tx),
     },
-    adjustments: adjustments.map(({ cycle, lines, bytes, chargeMicro }) => ({
-      cycle,
-      lines,
-      usageMB: toMB(bytes),
-      chargeMicro,
-    })),
+    adjustments: adjustments.map(({ bytes, totalMicro, ...one }) => {
+      return { ...one, usageMB: toMB(bytes), chargeMicro: totalMicro }
+    }),
     failures: await failedChanges(tx, key),
     pools: pools.map((pool) => ({
       name: pool.poolId === 0 ? 'SIMs outside pools' : pool.poolName,
@@ -186,4 +174,4 @@ async function notifyClosed(tx: TenantTx, cycle: Cycle, counts: MonthEndCounts, 
 const adjustedText = (adjustments: readonly AdjustmentTotals[]): string =>
   adjustments.length === 0
     ? ''
-    : `, of which ${adjustments.map(({ cycle, chargeMicro }) => `${chargeMicro / MICRO} for ${cycle}`).join(', ')}`
+    : `, of which ${adjustments.map(({ cycle, totalMicro }) => `${totalMicro / MICRO} for ${cycle}`).join(', ')}`

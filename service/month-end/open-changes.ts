@@ -14,31 +14,26 @@ import { decide, type SimState, stateAfter } from '../../domain/tickets/decision
 import type { Cycle } from '../../domain/time/cycle.ts'
 import { noteChange } from '../../store/audit.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
-import { type LockedSim, lockSims, readSimStates } from '../sims/rows/sim-state.ts'
+import { lockSims, readSimStates } from '../sims/rows/sim-state.ts'
 import { stepTicketId } from '../tickets/cause.ts'
 import { noteFailures } from '../tickets/change-outcome.ts'
-import { checkPlace } from '../tickets/open-ticket.ts'
+import { placeRefusal, type TicketConflict } from '../tickets/open-ticket.ts'
 import { insertTickets, openTicketsOf, ticketsThatExist } from '../tickets/rows/tickets.ts'
-import { lockCycles } from '../usage/rows/cycle-locks.ts'
-import { closedCycles, endedCycle } from '../usage/rows/cycles.ts'
+import { endedCycle } from '../usage/rows/cycles.ts'
+import { lockCycles } from '../usage/rows/open-cycle.ts'
 import {
   type ChangeTarget,
   changeTargets,
+  type MonthEndStep,
   type SimRange,
   saveBegun,
   simsThatFailed,
   simsToChange,
 } from './rows/changes.ts'
+import { findCycle } from './rows/progress.ts'
 
 /** SIMs in a transaction, which locks them for about a fifth of a second. */
 const MOST = 500
-
-interface Work {
-  readonly cycle: Cycle
-  readonly kind: MonthEndKind
-  /** True: SIMs that have failed in this month end; false: SIMs not begun. */
-  readonly again: boolean
-}
 
 /**
  * Opens tickets for the changes of a range of SIMs: the first 500 without a ticket.
@@ -51,8 +46,8 @@ export async function applyChanges(
   key: string,
   { kind, ...range }: SimRange & { readonly kind: ChangeKind },
 ): Promise<ChangesOpened> {
-  const cycle = await endedCycle(tx, key)
-  return openPage(tx, { cycle, kind, again: false }, await simsToChange(tx, cycle, kind, range, MOST))
+  const step = { cycle: await endedCycle(tx, key), kind }
+  return openPage(tx, step, await simsToChange(tx, step, range, MOST))
 }
 
 /**
@@ -66,8 +61,8 @@ export async function retryChanges(
   key: string,
   { kind, afterSimId }: { readonly kind: MonthEndKind; readonly afterSimId: number },
 ): Promise<ChangesOpened> {
-  const cycle = await endedCycle(tx, key)
-  return openPage(tx, { cycle, kind, again: true }, await simsThatFailed(tx, cycle, kind, afterSimId, MOST))
+  const step = { cycle: await endedCycle(tx, key), kind }
+  return openPage(tx, step, await simsThatFailed(tx, step, afterSimId, MOST), true)
 }
 
 /**
@@ -77,13 +72,19 @@ export async function retryChanges(
  * @throws ServiceError `cycle_not_found`, `cycle_open`, `cycle_closed`
  */
 export async function openReturns(tx: TenantTx, key: string, simIds: readonly number[]): Promise<ChangesOpened> {
-  return openPage(tx, { cycle: await endedCycle(tx, key), kind: 'return', again: false }, simIds)
+  return openPage(tx, { cycle: await endedCycle(tx, key), kind: 'return' }, simIds)
 }
 
-async function openPage(tx: TenantTx, work: Work, simIds: readonly number[]): Promise<ChangesOpened> {
+/** @param again true: SIMs that have failed in this month end; false: SIMs not begun */
+async function openPage(
+  tx: TenantTx,
+  step: MonthEndStep,
+  simIds: readonly number[],
+  again = false,
+): Promise<ChangesOpened> {
   await lockSims(tx, simIds)
-  await mustBeOpen(tx, work.cycle)
-  const results = await openEach(tx, work, await changeTargets(tx, work.cycle, work.kind, simIds, work.again))
+  await mustBeOpen(tx, step.cycle)
+  const results = await openEach(tx, step, await changeTargets(tx, step, simIds, again))
   return { results, nextAfterSimId: simIds.length < MOST ? null : (simIds.at(-1) ?? null) }
 }
 
@@ -94,45 +95,32 @@ async function openPage(tx: TenantTx, work: Work, simIds: readonly number[]): Pr
  */
 async function mustBeOpen(tx: TenantTx, cycle: Cycle): Promise<void> {
   await lockCycles(tx, [cycle])
-  if ((await closedCycles(tx, [cycle.key])).length === 0) return
+  const closedAt = (await findCycle(tx, cycle.key))?.closedAt ?? null
+  if (closedAt === null) return
   throw new ServiceError('cycle_closed', `Cycle ${cycle.key} is closed: what is queued waits for the next month end.`)
 }
 
-async function openEach(tx: TenantTx, work: Work, targets: readonly ChangeTarget[]): Promise<OpenedChange[]> {
-  const { cycle, kind } = work
-  const steps = targets.map((target) => ({ target, id: stepTicketId(tx, target.simId) }))
+async function openEach(tx: TenantTx, step: MonthEndStep, targets: readonly ChangeTarget[]): Promise<OpenedChange[]> {
+  const { cycle, kind } = step
+  const steps = targets.map((target) => ({ ...target, id: stepTicketId(tx, target.simId) }))
   // If a step of the workflow is repeated, after days or after a reset, it opens nothing a second time.
-  const before = await ticketsThatExist(
-    tx,
-    steps.flatMap(({ id }) => id ?? []),
-  )
+  const ids = steps.flatMap(({ id }) => id ?? [])
+  const before = await ticketsThatExist(tx, ids)
   const fresh = steps.filter(({ id }) => id === null || !before.has(id))
-  const idOf = new Map(fresh.map(({ target, id }) => [target.simId, id ?? randomUUID()]))
-  const decided = await decideEach(
-    tx,
-    work,
-    fresh.map(({ target }) => target),
-  )
-  const opened = decided.flatMap((each) => {
-    const id = idOf.get(each.target.simId)
-    return each.refusal === undefined && id !== undefined ? { ...each, id } : []
+  const decided = (await decideEach(tx, step, fresh)).map((each) => ({ ...each, id: each.id ?? randomUUID() }))
+  const opened = decided.filter(({ refusal }) => refusal === undefined)
+  const ticket = { ...askOf(step), tag: null, message: null, effectiveAt: new Date(cycle.endsAt), bulkId: null }
+  await insertTickets(tx, opened, ticket)
+  const begun = decided.map(({ id, simId, refusal }): OpenedChange => {
+    if (refusal === undefined) return { simId, ticketId: id, code: null, detail: null }
+    return { simId, ticketId: null, ...refusal }
   })
-  await insertTickets(
-    tx,
-    opened.map(({ id, target }) => ({ id, ...target })),
-    { ...askOf(work), tag: null, message: null, effectiveAt: new Date(cycle.endsAt), bulkId: null },
-  )
-  const begun = decided.map(
-    ({ target: { simId }, refusal }): OpenedChange => ({
-      simId,
-      ticketId: refusal === undefined ? (idOf.get(simId) ?? null) : null,
-      code: refusal?.code ?? null,
-      detail: refusal?.detail ?? null,
-    }),
-  )
   // A SIM that cannot come back is on its way to another state: no failure.
-  await saveBegun(tx, cycle.key, kind, kind === 'return' ? begun.filter(({ ticketId }) => ticketId !== null) : begun)
-  if (kind !== 'return') await noteFailures(tx, cycle.key, kind, begun)
+  await saveBegun(tx, step, kind === 'return' ? begun.filter(({ ticketId }) => ticketId !== null) : begun)
+  if (kind !== 'return') {
+    const failed = begun.map((one) => ({ ...one, cycleKey: cycle.key, kind }))
+    await noteFailures(tx, failed)
+  }
   if (begun.length > 0) {
     const after = { kind, opened: opened.length, refused: begun.length - opened.length }
     await noteChange(tx, { subject: 'cycle', id: cycle.key, before: null, after })
@@ -140,7 +128,7 @@ async function openEach(tx: TenantTx, work: Work, targets: readonly ChangeTarget
   return begun
 }
 
-const askOf = ({ kind, cycle }: Work) => ({
+const askOf = ({ kind, cycle }: MonthEndStep) => ({
   type: kind === 'return' ? TicketType.Activate : TicketType.Provision,
   poolId: null,
   tariffId: null,
@@ -148,39 +136,33 @@ const askOf = ({ kind, cycle }: Work) => ({
   cause: { by: 'month-end' as const, cycle: cycle.key },
 })
 
-interface Refusal {
-  readonly code: string
-  readonly detail: string
-}
-interface DecidedChange {
-  readonly target: ChangeTarget
-  /** Undefined if the ticket is to be opened. */
-  readonly refusal: Refusal | undefined
+/** A change to begin. */
+interface NewChange extends ChangeTarget {
+  /** UUID of its ticket; null: a new one. */
+  readonly id: string | null
 }
 
 /**
  * Decides each change, given the state that its SIM will have after the tickets before it. A change that would do
  * nothing gets its ticket too. When its turn comes, it completes at once, or acts because a ticket before it failed.
  */
-async function decideEach(tx: TenantTx, work: Work, targets: readonly ChangeTarget[]): Promise<DecidedChange[]> {
-  const simIds = targets.map(({ simId }) => simId)
+async function decideEach(tx: TenantTx, step: MonthEndStep, changes: readonly NewChange[]) {
+  const simIds = changes.map(({ simId }) => simId)
   const sims = new Map((await readSimStates(tx, simIds)).map((sim) => [sim.simId, sim]))
   const before = await openTicketsOf(tx, simIds)
-  const each = targets.flatMap((target) => {
-    const sim = sims.get(target.simId)
-    return sim === undefined
-      ? []
-      : [{ target, sim, after: (before.get(target.simId) ?? []).reduce<SimState>(stateAfter, sim) }]
+  const each = changes.flatMap((change) => {
+    const sim = sims.get(change.simId)
+    const after = sim && (before.get(change.simId) ?? []).reduce<SimState>(stateAfter, sim)
+    return after === undefined ? [] : [{ ...change, after }]
   })
-  const unassignable = await assignmentRefusals(tx, work, each)
-  return each.map(({ target, sim, after }) => {
-    const ask = { ...askOf(work), ...target }
-    const decision = decide(after, ask)
-    const impossible = decision.do === 'refuse' || (work.kind === 'return' && decision.do === 'nothing')
-    const refusal = impossible
-      ? { code: 'sim_state_conflict', detail: `SIM ${sim.simId}: ${decision.detail}.` }
-      : unassignable.get(assignmentOf(after, target))
-    return { target, refusal }
+  const unassignable = step.kind === 'move' ? await assignmentRefusals(tx, each) : new Map<string, TicketConflict>()
+  return each.map(({ after, ...change }) => {
+    const decision = decide(after, { ...askOf(step), poolId: change.poolId, tariffId: change.tariffId })
+    const impossible = decision.do === 'refuse' || (step.kind === 'return' && decision.do === 'nothing')
+    const refusal: TicketConflict | undefined = impossible
+      ? { code: 'sim_state_conflict', detail: `SIM ${change.simId}: ${decision.detail}.` }
+      : unassignable.get(assignmentOf(after, change))
+    return { ...change, refusal }
   })
 }
 
@@ -191,26 +173,18 @@ const assignmentOf = (after: SimState, { poolId, tariffId }: ChangeTarget): stri
 /** Why SIMs cannot get a pool and tariff, by {@link assignmentOf}. Pools are locked in the order of their ids. */
 async function assignmentRefusals(
   tx: TenantTx,
-  { kind }: Work,
-  each: readonly { readonly target: ChangeTarget; readonly sim: LockedSim; readonly after: SimState }[],
-): Promise<Map<string, Refusal>> {
-  const refusals = new Map<string, Refusal>()
-  if (kind !== 'move') return refusals
-  const distinct = new Map(
-    each.map(({ target, after }) => {
-      const poolId = target.poolId ?? after.poolId
-      return [assignmentOf(after, target), { poolId, newTariffId: target.tariffId }] as const
-    }),
+  each: readonly (ChangeTarget & { readonly after: SimState })[],
+): Promise<Map<string, TicketConflict>> {
+  const places = new Map(
+    each.map((one) => [
+      assignmentOf(one.after, one),
+      { poolId: one.poolId ?? one.after.poolId, tariffId: one.tariffId },
+    ]),
   )
-  for (const [name, { poolId, newTariffId }] of [...distinct].sort(
-    ([, a], [, b]) => (a.poolId ?? 0) - (b.poolId ?? 0),
-  )) {
-    try {
-      await checkPlace(tx, { poolId, tariffId: newTariffId }, newTariffId)
-    } catch (error) {
-      if (!(error instanceof ServiceError)) throw error
-      refusals.set(name, { code: error.code, detail: error.message })
-    }
+  const refusals = new Map<string, TicketConflict>()
+  for (const [name, place] of [...places].sort(([, a], [, b]) => (a.poolId ?? 0) - (b.poolId ?? 0))) {
+    const refusal = await placeRefusal(tx, place, place.tariffId)
+    if (refusal !== undefined) refusals.set(name, refusal)
   }
   return refusals
 }

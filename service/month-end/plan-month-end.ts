@@ -5,30 +5,22 @@
  * changes' tickets, by the same checks, or their failures so far: a month end does not retry a failed change unasked.
  */
 import { TicketType } from '../../domain/codes.ts'
-import { ServiceError } from '../../domain/errors.ts'
 import type { PoolChange } from '../../domain/month-end/month-end.ts'
 import { type Conflict, MOST_NAMED, type MonthEndPlan, type PlannedPool } from '../../domain/month-end/plan.ts'
 import { decide, type SimState, stateAfter } from '../../domain/tickets/decisions.ts'
 import { type Cycle, nextCycle } from '../../domain/time/cycle.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
 import { type LockedSim, readSimStates } from '../sims/rows/sim-state.ts'
-import { checkPlace } from '../tickets/open-ticket.ts'
+import { placeRefusal, type TicketConflict } from '../tickets/open-ticket.ts'
 import { openTicketsOf, type TicketRecord } from '../tickets/rows/tickets.ts'
 import { cycleNamed, tenantSettings } from '../usage/rows/cycles.ts'
 import { openCycle, openWhole } from '../usage/rows/open-cycle.ts'
 import { changedSince } from '../usage/rows/restatements.ts'
 import { type Capacities, readCapacities } from './read-capacities.ts'
-import {
-  adjustmentNow,
-  cycleState,
-  type PoolCharges,
-  plainPools,
-  poolCharges,
-  renewals,
-  statedAdjustments,
-  takenBack,
-} from './rows/plan.ts'
-import { queuedChanges } from './rows/progress.ts'
+import { queuedChanges, renewals } from './rows/changes.ts'
+import { adjustmentNow, type PoolCharges, plainPools, poolCharges, takenBack } from './rows/plan.ts'
+import { findCycle } from './rows/progress.ts'
+import { adjustmentTotals } from './rows/statements.ts'
 
 /** Changes in one read: some hundred kilobytes. */
 const PAGE = 1000
@@ -41,7 +33,7 @@ const PAGE = 1000
 export const planMonthEnd = (tx: TenantTx, key: string): Promise<MonthEndPlan> =>
   takenBack(tx, async (tx) => {
     const cycle = await cycleNamed(tx, key)
-    const state = await cycleState(tx, key)
+    const state = await findCycle(tx, key)
     const closedAt = state?.closedAt ?? null
     const capacities = await readCapacities(tx, nextCycle((await tenantSettings(tx)).billingCycle, cycle))
     const changes = closedAt === null ? await goThroughChanges(tx, cycle, capacities) : NO_CHANGES
@@ -60,7 +52,7 @@ export const planMonthEnd = (tx: TenantTx, key: string): Promise<MonthEndPlan> =
       pools: firstOf(await poolsOf(tx, charges, capacities), MOST_NAMED.pools),
       adjustments: firstOf(adjustments, MOST_NAMED.adjustments),
       ...changes,
-      renewals: { ...back, first: [...back.first], more: back.count - back.first.length },
+      renewals: { ...back, more: back.count - back.first.length },
     }
   })
 
@@ -79,38 +71,16 @@ type Adjustments = MonthEndPlan['adjustments']['first']
  * The adjustments already in the statement, and those that a close would add. An unfinished statement may have both.
  */
 async function adjustmentsOf(tx: TenantTx, key: string, closed: boolean): Promise<Adjustments> {
-  const stated = await statedAdjustments(tx, key)
-  if (closed) return stated
-  const adjustments = new Map(stated.map((one) => [one.cycle, one]))
-  for (const { cycleKey, poolIds } of await changedSince(tx)) {
+  const adjustments = new Map(
+    (await adjustmentTotals(tx, key)).map(({ cycle, lines, totalMicro }) => [cycle, { cycle, lines, totalMicro }]),
+  )
+  for (const { cycleKey, poolIds } of closed ? [] : await changedSince(tx)) {
     const { lines, totalMicro } = await adjustmentNow(tx, await cycleNamed(tx, cycleKey), poolIds)
     const { lines: before = 0, totalMicro: beforeMicro = 0 } = adjustments.get(cycleKey) ?? {}
-    if (lines > 0) {
-      const both = { cycle: cycleKey, lines: before + lines, totalMicro: beforeMicro + totalMicro }
-      adjustments.set(cycleKey, both)
-    }
+    if (lines === 0) continue
+    adjustments.set(cycleKey, { cycle: cycleKey, lines: before + lines, totalMicro: beforeMicro + totalMicro })
   }
   return [...adjustments.values()].toSorted((a, b) => (a.cycle < b.cycle ? -1 : 1))
-}
-
-const chargeOf = (pool: PoolCharges) => pool.feeMicro + pool.smsMicro + pool.voiceMicro + pool.overageMicro
-
-function totalsOf(charges: readonly PoolCharges[], adjustments: Adjustments): MonthEndPlan['totals'] {
-  const sum = (of: (pool: PoolCharges) => number) => charges.reduce((total, pool) => total + of(pool), 0)
-  const adjustmentsMicro = adjustments.reduce((total, { totalMicro }) => total + totalMicro, 0)
-  return {
-    lines: sum(({ lines }) => lines) + adjustments.reduce((total, { lines }) => total + lines, 0),
-    usageBytes: sum(({ usageBytes }) => usageBytes),
-    voiceSeconds: sum(({ voiceSeconds }) => voiceSeconds),
-    smsCount: sum(({ smsCount }) => smsCount),
-    overageBytes: sum(({ overageBytes }) => overageBytes),
-    feeMicro: sum(({ feeMicro }) => feeMicro),
-    smsMicro: sum(({ smsMicro }) => smsMicro),
-    voiceMicro: sum(({ voiceMicro }) => voiceMicro),
-    overageMicro: sum(({ overageMicro }) => overageMicro),
-    adjustmentsMicro,
-    totalMicro: sum(chargeOf) + adjustmentsMicro,
-  }
 }
 
 const NOTHING = {
@@ -124,6 +94,19 @@ const NOTHING = {
   voiceMicro: 0,
   overageMicro: 0,
 }
+const CHARGES = ['feeMicro', 'smsMicro', 'voiceMicro', 'overageMicro'] as const
+const SUMMED = ['lines', 'usageBytes', 'voiceSeconds', 'smsCount', 'overageBytes', ...CHARGES] as const
+
+const chargeOf = (pool: Pick<PoolCharges, (typeof CHARGES)[number]>) =>
+  CHARGES.reduce((sum, name) => sum + pool[name], 0)
+
+function totalsOf(charges: readonly PoolCharges[], adjustments: Adjustments): MonthEndPlan['totals'] {
+  const sums = { ...NOTHING }
+  for (const pool of charges) for (const name of SUMMED) sums[name] += pool[name]
+  const adjustmentsMicro = adjustments.reduce((total, { totalMicro }) => total + totalMicro, 0)
+  const lines = adjustments.reduce((total, { lines }) => total + lines, sums.lines)
+  return { ...sums, lines, adjustmentsMicro, totalMicro: chargeOf(sums) + adjustmentsMicro }
+}
 
 /** Pools with charges, and existing pools, in order of id. */
 async function poolsOf(
@@ -133,17 +116,11 @@ async function poolsOf(
 ): Promise<readonly PlannedPool[]> {
   const charged = new Set(charges.map(({ poolId }) => poolId))
   const others = (await plainPools(tx)).filter(({ poolId }) => !charged.has(poolId))
-  return [
-    ...charges.map((pool) => ({ ...pool, totalMicro: chargeOf(pool) })),
-    ...others.map(({ poolId, poolName }) => ({
-      poolId,
-      poolName,
-      ...NOTHING,
-      limitBytes: capacities.empty(poolId),
-      totalMicro: 0,
-    })),
-  ]
-    .map((pool) => ({ ...pool, nextLimitBytes: capacities.of(pool.poolId) }))
+  const empty = others.map(({ poolId, poolName }) => {
+    return { poolId, poolName, ...NOTHING, limitBytes: capacities.empty(poolId) }
+  })
+  return [...charges, ...empty]
+    .map((pool) => ({ ...pool, totalMicro: chargeOf(pool), nextLimitBytes: capacities.of(pool.poolId) }))
     .toSorted((a, b) => a.poolId - b.poolId)
 }
 
@@ -163,11 +140,11 @@ async function goThroughChanges(tx: TenantTx, cycle: Cycle, capacities: Capaciti
   const conflictOf = conflictsOf(tx, cycle.key)
   for (let afterSimId = 0; ; ) {
     const page = await queuedChanges(tx, cycle, { afterSimId, limit: PAGE })
-    const simIds = page.map(({ change }) => change.simId)
+    const simIds = page.map(({ simId }) => simId)
     const sims = new Map((await readSimStates(tx, simIds)).map((sim) => [sim.simId, sim]))
     const open = await openTicketsOf(tx, simIds)
     const applied: { sim: LockedSim; after: SimState }[] = []
-    for (const { change, failed, leftToOther } of page) {
+    for (const { state, ticketId: _, code, detail, leftToOther, ...change } of page) {
       const { simId, iccid, unassign } = change
       const sim = sims.get(simId)
       if (sim === undefined) continue
@@ -178,6 +155,8 @@ async function goThroughChanges(tx: TenantTx, cycle: Cycle, capacities: Capaciti
       }
       counts.changes += 1
       if (first.length < MOST_NAMED.changes) first.push(change)
+      // Only a person can restart a failed change.
+      const failed = state === 'failed' ? { code: code ?? '', detail: detail ?? '' } : undefined
       const conflict = failed ?? (await conflictOf(sim, before, change))
       if (conflict !== undefined) {
         counts.conflicts += 1
@@ -212,8 +191,12 @@ const askOf = ({ poolId, tariffId, unassign }: PoolChange, cycle: string) => ({
  * its ticket completes at once.
  */
 function conflictsOf(tx: TenantTx, cycle: string) {
-  const refusals = new Map<string, Refusal | undefined>()
-  return async (sim: LockedSim, open: readonly TicketRecord[], change: PoolChange): Promise<Refusal | undefined> => {
+  const refusals = new Map<string, TicketConflict | undefined>()
+  return async (
+    sim: LockedSim,
+    open: readonly TicketRecord[],
+    change: PoolChange,
+  ): Promise<TicketConflict | undefined> => {
     const ask = askOf(change, cycle)
     const before = open.reduce<SimState>(stateAfter, sim)
     const decision = decide(before, ask)
@@ -224,26 +207,7 @@ function conflictsOf(tx: TenantTx, cycle: string) {
     const after = { poolId: change.poolId ?? before.poolId, tariffId: change.tariffId ?? before.tariffId }
     // Checks each pool and tariff once for all SIMs.
     const key = `${after.poolId}/${change.tariffId}`
-    if (!refusals.has(key)) refusals.set(key, await assignmentRefusal(tx, after, change.tariffId))
+    if (!refusals.has(key)) refusals.set(key, await placeRefusal(tx, after, change.tariffId))
     return refusals.get(key)
-  }
-}
-
-interface Refusal {
-  readonly code: string
-  readonly detail: string
-}
-
-async function assignmentRefusal(
-  tx: TenantTx,
-  after: Pick<SimState, 'poolId' | 'tariffId'>,
-  newTariffId: number | null,
-): Promise<Refusal | undefined> {
-  try {
-    await checkPlace(tx, after, newTariffId)
-    return undefined
-  } catch (error) {
-    if (error instanceof ServiceError) return { code: error.code, detail: error.message }
-    throw error
   }
 }

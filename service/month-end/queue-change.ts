@@ -65,7 +65,6 @@ export async function queueReprovision(
  */
 export async function takeBackChange(tx: TenantTx, id: number): Promise<{ id: number }> {
   const sim = await lockSimRecord(tx, id)
-  if (sim === undefined) throw new ServiceError('sim_not_found', `There is no SIM ${id}.`)
   if (isNothing(sim)) return { id }
   const ticketId = await ticketOfChange(tx, id)
   if (ticketId !== undefined) {
@@ -111,8 +110,8 @@ const targetOf = (sim: Pick<LockedSimRecord, 'pendingPoolId' | 'pendingTariffId'
  */
 async function lockProvisioned(tx: TenantTx, id: number): Promise<{ sim: LockedSimRecord; state: SimState }> {
   const now = await lockSim(tx, id)
+  if (now === undefined) throw new ServiceError('sim_not_found', `There is no SIM ${id}.`)
   const sim = await lockSimRecord(tx, id)
-  if (now === undefined || sim === undefined) throw new ServiceError('sim_not_found', `There is no SIM ${id}.`)
   const open = await openTickets(tx, id)
   const state = open.reduce<SimState>(stateAfter, now)
   if (state.status === SimStatus.Unprovisioned) {

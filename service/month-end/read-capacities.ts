@@ -9,8 +9,9 @@ import type { Cycle } from '../../domain/time/cycle.ts'
 import { capacityOf } from '../../domain/usage/allowance.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
 import type { LockedSim } from '../sims/rows/sim-state.ts'
-import { readAllowances, type Seat, seatCounts, seatsOf } from '../usage/rows/seats.ts'
-import { cycleState, plainPools } from './rows/plan.ts'
+import { readAllowances, type Seat, seatCounts, seatsOf } from '../usage/rows/contributors.ts'
+import { plainPools } from './rows/plan.ts'
+import { findCycle } from './rows/progress.ts'
 
 export interface Capacities {
   /** Capacity of a pool in bytes; pool 0 stands for SIMs outside pools. */
@@ -18,7 +19,7 @@ export interface Capacities {
   /** Capacity in bytes that a pool has without contributors. */
   empty(poolId: number): number
   /**
-   * Applies changes at the cycle's beginning, as their tickets would (see `moveUsage` in service/usage/rows/contributions.ts).
+   * Applies changes at the cycle's beginning, as their tickets would (see `changeSeats` in service/usage/rows/contributions.ts).
    */
   apply(changes: readonly { readonly sim: LockedSim; readonly after: SimState }[]): Promise<void>
 }
@@ -27,28 +28,21 @@ const OUTSIDE = 0
 
 /** Reads the capacities at the start of a cycle, opened or not, before any change takes effect. */
 export async function readCapacities(tx: TenantTx, cycle: Cycle): Promise<Capacities> {
-  const opened = (await cycleState(tx, cycle.key)) !== undefined
+  const opened = (await findCycle(tx, cycle.key)) !== undefined
   const tariffs = await readAllowances(tx)
   const poolTariffs = new Map((await plainPools(tx)).map(({ poolId, tariffId }) => [poolId, tariffs.get(tariffId)]))
-  /** Numbers of SIMs, by pool and own tariff. */
-  const counts = new Map<number, Map<number | null, number>>()
+  const counts = await seatCounts(tx, cycle, opened)
   const add = ({ poolId, tariffId }: Pick<Seat, 'poolId' | 'tariffId'>, sims: number) => {
     const ofPool = counts.get(poolId) ?? new Map<number | null, number>()
     counts.set(poolId, ofPool.set(tariffId, (ofPool.get(tariffId) ?? 0) + sims))
   }
-  for (const { sims, ...seat } of await seatCounts(tx, cycle, opened)) add(seat, sims)
-
   const poolTariff = (poolId: number) => (poolId === OUTSIDE ? null : poolTariffs.get(poolId))
   return {
     of: (poolId) => capacityOf(poolTariff(poolId), counts.get(poolId), tariffs),
     empty: (poolId) => capacityOf(poolTariff(poolId), undefined, tariffs),
     async apply(changes) {
-      const seats = await seatsOf(
-        tx,
-        cycle,
-        opened,
-        changes.map(({ sim }) => sim.simId),
-      )
+      const simIds = changes.map(({ sim }) => sim.simId)
+      const seats = await seatsOf(tx, cycle, opened, simIds)
       for (const { sim, after } of changes) {
         // The SIM is there already, so there is no ticket.
         if (after === sim) continue

@@ -1,28 +1,16 @@
-/** The steps of a month end that the service does. The workflow decides their order. */
+/** The input of a month end's workflow, and the steps that the service does. The workflow decides their order. */
 
-import type { ChangeKind, MonthEndBatches, MonthEndCounts, QueuedChangeInfo } from '../../domain/month-end/month-end.ts'
-import { type Cycle, nextCycle } from '../../domain/time/cycle.ts'
+import type { ChangeKind, MonthEndBatches, MonthEndCounts } from '../../domain/month-end/month-end.ts'
+import type { MonthEndInput } from '../../domain/temporal/month-end-reprovision.ts'
+import type { WorkflowOptions } from '../../domain/temporal/start.ts'
+import { type Cycle, cycleAt, nextCycle, parseBillingCycle, previousCycle } from '../../domain/time/cycle.ts'
+import type { StartMonthEnd } from '../../domain/workflows/workflow.ts'
 import { noteChange } from '../../store/audit.ts'
 import { inTenant, type Store, type TenantTx } from '../../store/tenancy.ts'
-import { cycleNamed, endedCycle, tenantSettings } from '../usage/rows/cycles.ts'
-import { isCycleOpen, openCycle } from '../usage/rows/open-cycle.ts'
-import { openOnlySlices } from '../usage/rows/open-in-slices.ts'
-import { batchesOf, changesWithState, countChanges, countRenewals, type StepCounts } from './rows/changes.ts'
+import { cycleNamed, endedCycle, openInSlices, tenantSettings } from '../usage/rows/cycles.ts'
+import { openCycle } from '../usage/rows/open-cycle.ts'
+import { type BatchQuery, batchesOf, countChanges, countRenewals, type StepCounts } from './rows/changes.ts'
 import { findCycle } from './rows/progress.ts'
-
-/**
- * A page of the changes queued before the cycle's end.
- *
- * @throws ServiceError `cycle_not_found`
- */
-export async function changesOf(
-  tx: TenantTx,
-  key: string,
-  ask: { readonly afterSimId: number; readonly limit: number; readonly unassign: boolean | null },
-): Promise<QueuedChangeInfo[]> {
-  const cycle = await cycleNamed(tx, key)
-  return changesWithState(tx, cycle, ask)
-}
 
 /**
  * The SIMs not begun in a step of a cycle's month end, in batches.
@@ -33,11 +21,11 @@ export async function monthEndBatches(
   tx: TenantTx,
   key: string,
   kind: ChangeKind | 'renew',
-  ask: { readonly afterSimId: number; readonly size: number; readonly limit: number },
+  query: BatchQuery,
 ): Promise<MonthEndBatches> {
-  const batches = await batchesOf(tx, await endedCycle(tx, key), kind, ask)
+  const batches = await batchesOf(tx, { cycle: await endedCycle(tx, key), kind }, query)
   const last = batches.at(-1)
-  const more = batches.length === ask.limit && last?.count === ask.size
+  const more = batches.length === query.limit && last?.count === query.size
   return { batches, nextAfterSimId: more ? last.throughSimId : null }
 }
 
@@ -47,11 +35,8 @@ export async function monthEndBatches(
  * @throws ServiceError `cycle_not_found`, `cycle_open`
  */
 export async function prepareRenewal(store: Store, tenantId: string, key: string): Promise<void> {
-  const { next, isOpened } = await inTenant(store, tenantId, async (tx) => {
-    const next = await cycleAfter(tx, key)
-    return { next, isOpened: await isCycleOpen(tx, next) }
-  })
-  if (!isOpened) await openOnlySlices(store, tenantId, next)
+  const next = await inTenant(store, tenantId, (tx) => cycleAfter(tx, key))
+  await openInSlices(store, tenantId, next, false)
 }
 
 /**
@@ -85,8 +70,8 @@ const totalled = <T extends StepCounts>(counts: T, released = 0) => ({
  */
 export async function monthEndCounts(tx: TenantTx, key: string): Promise<MonthEndCounts> {
   const cycle = await cycleNamed(tx, key)
-  const unassign = await countChanges(tx, cycle, 'unassign')
-  const move = await countChanges(tx, cycle, 'move')
+  const unassign = await countChanges(tx, { cycle, kind: 'unassign' })
+  const move = await countChanges(tx, { cycle, kind: 'move' })
   const renewals = await countRenewals(tx, cycle)
   const closedAt = (await findCycle(tx, key))?.closedAt ?? null
   return {
@@ -101,5 +86,33 @@ export async function monthEndCounts(tx: TenantTx, key: string): Promise<MonthEn
       failed: unassign.failed + move.failed,
     }),
     renewals: totalled(renewals, renewals.released),
+  }
+}
+
+/** Each batch is a transaction. More in parallel would only wait for each other. A run has about 1,000 events. */
+const BATCHES = { pageSize: 500, parallel: 8, perRun: 100 } as const
+
+const DAY_MS = 86_400_000
+
+/**
+ * The input of month-end-reprovision. Default cycle: the last ended one.
+ *
+ * @throws ServiceError `cycle_not_found`, `cycle_open`
+ */
+export async function monthEndInput(
+  tx: TenantTx,
+  ask: StartMonthEnd,
+  options: WorkflowOptions,
+): Promise<MonthEndInput> {
+  const { billingCycle } = await tenantSettings(tx)
+  const last = previousCycle(billingCycle, cycleAt(billingCycle, tx.now.getTime()))
+  const cycle = await endedCycle(tx, ask.cycle ?? last.key)
+  const length = parseBillingCycle(billingCycle)
+  return {
+    tenantId: tx.tenantId,
+    cycleKey: cycle.key,
+    cycleEndsAt: new Date(cycle.endsAt).toISOString(),
+    closeAfter: length === 'month' || (length ?? 0) >= DAY_MS ? options.closeAfter : 'PT0S',
+    ...(options.batches ?? BATCHES),
   }
 }

@@ -1,4 +1,5 @@
 /** Completes an order of eSIMs: adds its profiles to the estate, those of a carrier or made ones. */
+import { randomBytes } from 'node:crypto'
 import { SimType } from '../../domain/codes.ts'
 import { iccidOf } from '../../domain/identifiers.ts'
 import { whyNotSoMany } from '../../domain/orders/decisions.ts'
@@ -8,9 +9,16 @@ import type { RecordLines } from '../sims/import-sims.ts'
 import { insertSims } from '../sims/rows/sim-changes.ts'
 import { cardsKnown } from '../sims/same-card.ts'
 import { addGiven, givenSims } from './given-sims.ts'
-import { type EsimOptions, makeCode } from './make-code.ts'
-import { linkSims, takeAccounts } from './rows/sims.ts'
+import { linkSims, takeAccounts } from './rows/orders.ts'
 import { mustBeAllowed, orderFor, takeStep } from './steps.ts'
+
+/** Where profiles come from, and how their ICCIDs begin. */
+export interface EsimOptions {
+  /** Host of the server that profiles are downloaded from (SM-DP+). */
+  readonly smdpHost: string
+  /** First digits of generated ICCIDs: 89, then the issuer. */
+  readonly iccidPrefix: string
+}
 
 /**
  * Completes an order of eSIMs. Adds Unprovisioned SIMs: all of them, or none. SIMs of the request have its activation
@@ -54,14 +62,17 @@ async function addMade(
       .filter((iccid) => !known.has(iccid))
       .map((iccid) => ({ iccid, type: SimType.eSIM, esimQrPayload: makeCode(smdpHost) }))
     const written = await insertSims(tx, sims)
-    await linkSims(
-      tx,
-      orderId,
-      written.map(({ id }) => id),
-    )
+    await linkSims(tx, orderId, written)
     left -= written.length
   }
 }
+
+/**
+ * Makes an activation code, which a device needs to download an eSIM's profile. It is a secret of the holder of the SIM,
+ * and must not appear in any event, log, mail or audit entry. Its 128 random bits cannot be guessed and never repeat;
+ * capital letters keep the QR code small. Source: GSMA SGP.22, section 4.1.
+ */
+const makeCode = (smdpHost: string) => `LPA:1$${smdpHost}$${randomBytes(16).toString('hex').toUpperCase()}`
 
 /** How many digits an ICCID has before its check digit. */
 const ACCOUNT_DIGITS = 18

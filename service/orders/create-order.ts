@@ -22,19 +22,8 @@ export async function createOrder(tx: TenantTx, asked: NewOrder): Promise<OrderR
       `Type ${asked.type} (${labelOf(OrderType, asked.type)}) has no price: it cannot be ordered.`,
     )
   }
-  const order = await insertOrder(tx, {
-    type: asked.type,
-    quantity: asked.quantity,
-    unitPriceMicro: price.priceMicro,
-    totalMicro: totalMicroOf(asked.quantity, price.priceMicro),
-    shippingCompany: asked.shippingCompany ?? null,
-    shippingLine1: asked.shippingLine1 ?? null,
-    shippingLine2: asked.shippingLine2 ?? null,
-    shippingCity: asked.shippingCity ?? null,
-    shippingCountry: asked.shippingCountry ?? null,
-    shippingPostcode: asked.shippingPostcode ?? null,
-    shippingExtraInfo: asked.shippingExtraInfo ?? null,
-  })
+  const totalMicro = totalMicroOf(asked.quantity, price.priceMicro)
+  const order = await insertOrder(tx, { ...asked, unitPriceMicro: price.priceMicro, totalMicro })
   await recordOrderEvent(tx, order)
   const { id, date: _date, ...after } = toOrder(order)
   await noteChange(tx, { subject: 'order', id, before: null, after })

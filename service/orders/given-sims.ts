@@ -8,13 +8,14 @@ import type { TenantTx } from '../../store/tenancy.ts'
 import { checkSim } from '../sims/check-sim.ts'
 import { lineOf, type RecordLines } from '../sims/import-sims.ts'
 import { insertSims } from '../sims/rows/sim-changes.ts'
-import { type PointerOf, refuseExisting, refuseFaults, refuseTwice } from './iccids.ts'
-import { linkSims } from './rows/sims.ts'
+import { cardsKnown, cardsOfList } from '../sims/same-card.ts'
+import { linkSims } from './rows/orders.ts'
 
 /** Checked SIMs, none of them twice. */
 export interface GivenSims {
   readonly sims: readonly NewSim[]
-  readonly pointerOf: PointerOf
+  /** The place of an ICCID in the request: its JSON pointer, from its index in the list. */
+  readonly pointerOf: (index: number) => string
 }
 
 /**
@@ -32,7 +33,7 @@ export function givenSims({ iccids, sims }: SimsOfOrder, type: SimType, lines?: 
     sims == null
       ? { sims: (iccids ?? []).map((iccid) => ({ iccid, type })), pointerOf: (index) => `/iccids/${index}` }
       : { sims: checked(sims, type, lines), pointerOf: (index) => `/sims/${index}/iccid` }
-  refuseTwice(iccidsOf(given), given.pointerOf)
+  refuseTwice(given)
   return given
 }
 
@@ -41,8 +42,6 @@ export function eitherOf(): ServiceError {
   const detail = 'give the SIMs either as iccids or as sims'
   return new ServiceError('invalid_request', `${detail}.`, { errors: [{ pointer: '/iccids', detail }] })
 }
-
-const iccidsOf = ({ sims }: GivenSims): string[] => sims.map(({ iccid }) => iccid)
 
 function checked(records: readonly unknown[], type: SimType, lines: RecordLines | undefined): NewSim[] {
   const good: NewSim[] = []
@@ -56,13 +55,44 @@ function checked(records: readonly unknown[], type: SimType, lines: RecordLines 
   return good
 }
 
-/** Adds the SIMs to the estate, Unprovisioned, as those of an order. @throws ServiceError `sim_exists` */
-export async function addGiven(tx: TenantTx, orderId: number, given: GivenSims): Promise<void> {
-  const written = await insertSims(tx, given.sims)
-  await refuseExisting(tx, iccidsOf(given), new Set(written.map(({ iccid }) => iccid)), given.pointerOf)
-  await linkSims(
-    tx,
-    orderId,
-    written.map(({ id }) => id),
-  )
+/** How many faults of a long list are reported: the first ones are enough. */
+const MOST_FAULTS = 10
+const first = (errors: readonly FieldError[]) => ({ errors: errors.slice(0, MOST_FAULTS) })
+
+/** Refuses a list with faults. @throws ServiceError `invalid_request` if there is any */
+function refuseFaults(what: string, errors: readonly FieldError[]): void {
+  if (errors.length > 0) throw new ServiceError('invalid_request', `${what}: ${errors.length} do not.`, first(errors))
+}
+
+/** Refuses a list that names a card twice, with or without its check digit. @throws ServiceError `invalid_request` */
+function refuseTwice({ sims, pointerOf }: GivenSims): void {
+  const repeated = cardsOfList()
+  const errors = sims.flatMap(({ iccid }, index): FieldError[] => {
+    const before = repeated(iccid, index)
+    if (before === undefined) return []
+    return [{ pointer: pointerOf(index), detail: `is ${before.sameAs(pointerOf(before.first))}` }]
+  })
+  refuseFaults('Each SIM has an ICCID of its own', errors)
+}
+
+/**
+ * Adds the SIMs to the estate, Unprovisioned, as those of an order. Refuses them if some of their cards were SIMs before,
+ * also with or without their check digit.
+ *
+ * @throws ServiceError `sim_exists`
+ */
+export async function addGiven(tx: TenantTx, orderId: number, { sims, pointerOf }: GivenSims): Promise<void> {
+  const written = await insertSims(tx, sims)
+  const isNew = new Set(written.map(({ iccid }) => iccid))
+  const iccids = sims.map(({ iccid }) => iccid)
+  const known = await cardsKnown(tx, iccids)
+  const errors = iccids.flatMap((iccid, index): FieldError[] => {
+    const why = isNew.has(iccid) ? known.get(iccid) : 'exists already'
+    return why === undefined ? [] : [{ pointer: pointerOf(index), detail: `ICCID ${iccid} ${why}` }]
+  })
+  if (errors.length > 0) {
+    const detail = `${errors.length} of the ${iccids.length} ICCIDs exist already; nothing was done.`
+    throw new ServiceError('sim_exists', detail, first(errors))
+  }
+  await linkSims(tx, orderId, written)
 }

@@ -1,7 +1,7 @@
 import type { OrderPayment, OrderStatusResponse } from '../../domain/orders/order.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
 import { lockOrder, writeOrder } from './rows/orders.ts'
-import { noteOrder, orderNotFound } from './steps.ts'
+import { noteOrder } from './steps.ts'
 
 /**
  * Sets an order's invoice and receipt, in any status. An omitted field stays; an empty text clears it.
@@ -10,7 +10,6 @@ import { noteOrder, orderNotFound } from './steps.ts'
  */
 export async function setOrderPayment(tx: TenantTx, id: number, payment: OrderPayment): Promise<OrderStatusResponse> {
   const order = await lockOrder(tx, id)
-  if (order === undefined) throw orderNotFound(id)
   const after = {
     ...order,
     paymentInvoiceId: given(payment.paymentInvoiceId, order.paymentInvoiceId),

@@ -23,10 +23,8 @@ export async function setOrderPrices(tx: TenantTx | PlatformTx, { prices }: Orde
   )
   if (errors.length > 0) throw new ServiceError('invalid_request', 'A type has one price.', { errors })
   const before = toPrices(await ownPrices(tx))
-  await replacePrices(
-    tx,
-    prices.map(({ type, price }) => ({ type, priceMicro: fromMoney(price) })),
-  )
+  const stored = prices.map(({ type, price }) => ({ type, priceMicro: fromMoney(price) }))
+  await replacePrices(tx, stored)
   const after = toPrices(await ownPrices(tx))
   const id = 'tenantId' in tx ? tx.tenantId : 'platform'
   await noteChange(tx, { subject: 'order-prices', id, before: { prices: before }, after: { prices: after } })

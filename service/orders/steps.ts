@@ -14,8 +14,6 @@ import { lockOrder, type OrderRecord, writeOrder } from './rows/orders.ts'
 /** The fields of an order that a step may change besides its status. */
 export type OrderChange = Partial<Omit<OrderRecord, 'id' | 'status' | 'version' | 'createdAt' | 'updatedAt'>>
 
-export const orderNotFound = (id: number) => new ServiceError('order_not_found', `There is no order ${id}.`)
-
 /** Throws the refusal, if there is one. @throws ServiceError with the code of the refusal */
 export function mustBeAllowed(orderId: number, refusal: OrderRefusal | undefined): void {
   if (refusal !== undefined) throw new ServiceError(refusal.code, `Order ${orderId} ${refusal.detail}.`)
@@ -28,7 +26,6 @@ export function mustBeAllowed(orderId: number, refusal: OrderRefusal | undefined
  */
 export async function orderFor(tx: TenantTx, id: number, step: OrderStep): Promise<OrderRecord> {
   const order = await lockOrder(tx, id)
-  if (order === undefined) throw orderNotFound(id)
   mustBeAllowed(id, whyNot(step, order))
   return order
 }

@@ -12,7 +12,6 @@ import { lockPool, poolUses, removePool } from './rows/pools.ts'
  */
 export async function deletePool(tx: TenantTx, id: number): Promise<void> {
   const pool = await lockPool(tx, id)
-  if (pool === undefined) throw new ServiceError('pool_not_found', `There is no pool ${id}.`)
   const { sims, queued, tickets } = await poolUses(tx, id)
   const uses = [
     ...(sims === 0 ? [] : [`${sims} SIM(s) in it`]),

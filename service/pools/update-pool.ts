@@ -1,5 +1,4 @@
 import { EventSeverity, EventType, labelOf, WatchdogMode } from '../../domain/codes.ts'
-import { ServiceError } from '../../domain/errors.ts'
 import type { PoolUpdate } from '../../domain/pools/pool.ts'
 import { noteChange } from '../../store/audit.ts'
 import { notePoolChanged } from '../../store/changed.ts'
@@ -21,7 +20,6 @@ export async function updatePool(
   { id, ...update }: PoolUpdate & { id: number },
 ): Promise<{ id: number }> {
   const was = await lockPool(tx, id)
-  if (was === undefined) throw new ServiceError('pool_not_found', `There is no pool ${id}.`)
   const to: PoolSettings = {
     name: update.name,
     watchdogMode: update.watchdogMode,

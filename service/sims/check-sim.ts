@@ -3,14 +3,19 @@ import { Compile } from 'typebox/compile'
 import { labelOf, SimStatus, SimType, WatchdogMode } from '../../domain/codes.ts'
 import { didYouMean } from '../../domain/did-you-mean.ts'
 import { ifDayZero, isRounded, looksRounded } from '../../domain/files/spreadsheet.ts'
-import { checkDigit, luhnOk, withoutFiller } from '../../domain/identifiers.ts'
+import { checkDigit, DIGIT_FIELDS, luhnOk, withoutFiller } from '../../domain/identifiers.ts'
 import { instantMs } from '../../domain/instant.ts'
 import { hideSecrets } from '../../domain/quote.ts'
 import { CODE_FORM, wrongCode } from '../../domain/sims/activation-code.ts'
 import { NewSim } from '../../domain/sims/sim.ts'
 import { ImportedSim } from '../../domain/sims/sim-import.ts'
 import { MOST_TOTAL, MOST_UNITS } from '../../domain/usage/usage-record.ts'
-import { type SimWarning, stateFaults, stateWarnings } from './check-state.ts'
+
+/** Something that looks wrong about a SIM. The SIM is written all the same. */
+export interface SimWarning {
+  readonly field: keyof ImportedSim
+  readonly detail: string
+}
 
 export type SimCheck<T> = { readonly sim: T; readonly warnings: readonly SimWarning[] } | { readonly fault: string }
 
@@ -26,8 +31,6 @@ const upTo = (most: number): string => `a whole number from 0 to ${most}`
 interface Field {
   readonly expected: string
   readonly fits: (value: unknown) => boolean
-  /** The value is a name made of digits, not an amount. A program that reads it as a number spoils it. */
-  readonly digits?: true
   /** The value is a secret, and a fault has nothing of it. */
   readonly secret?: true
 }
@@ -40,10 +43,10 @@ const property = (name: keyof ImportedSim): Pick<Field, 'fits'> => {
 type Fields = Readonly<Record<string, Field>>
 
 const NEW_FIELDS = {
-  iccid: { ...property('iccid'), expected: '18 to 22 digits', digits: true },
-  imsi: { ...property('imsi'), expected: 'at most 15 digits', digits: true },
-  msisdn: { ...property('msisdn'), expected: 'at most 15 digits, with or without a + before them', digits: true },
-  imei: { ...property('imei'), expected: '14 to 16 digits', digits: true },
+  iccid: { ...property('iccid'), expected: '18 to 22 digits' },
+  imsi: { ...property('imsi'), expected: 'at most 15 digits' },
+  msisdn: { ...property('msisdn'), expected: 'at most 15 digits, with or without a + before them' },
+  imei: { ...property('imei'), expected: '14 to 16 digits' },
   type: { ...property('type'), expected: codes(SimType) },
   esimQrPayload: { ...property('esimQrPayload'), expected: CODE_FORM, secret: true },
   tag: { ...property('tag'), expected: 'text of at most 128 characters, without control characters' },
@@ -69,10 +72,6 @@ const IMPORT_FIELDS: Readonly<Record<keyof ImportedSim, Field>> = {
 
 /** Names of the fields that a SIM may be imported with. */
 export const SIM_FIELDS: readonly string[] = Object.keys(IMPORT_FIELDS)
-/** Names of the fields whose digits are a name. */
-export const DIGIT_FIELDS: ReadonlySet<string> = new Set(
-  Object.entries(IMPORT_FIELDS).flatMap(([name, { digits }]) => (digits === true ? [name] : [])),
-)
 
 /** An unknown field name, quoted, with the name that may have been meant. */
 const unknownField = (name: string): string => {
@@ -132,7 +131,7 @@ function faultsOf(record: unknown, fields: Fields): string[] {
   const faults = Object.entries(fields).flatMap(([name, field]) => {
     const value = given.get(name)
     if (value === undefined) return name === 'iccid' ? [`iccid: is missing; expected ${field.expected}`] : []
-    return field.fits(value) ? [] : [`${name}: got ${textOf(value, field)}; expected ${field.expected}`]
+    return field.fits(value) ? [] : [`${name}: got ${textOf(value, name, field)}; expected ${field.expected}`]
   })
   const unknown = [...given.keys()].filter((name) => !Object.hasOwn(fields, name))
   if (unknown.length === 0) return faults
@@ -140,12 +139,12 @@ function faultsOf(record: unknown, fields: Fields): string[] {
   return [...faults, `no field of a SIM: ${shown}; expected some of ${Object.keys(fields).join(', ')}`]
 }
 
-function textOf(value: unknown, { digits, secret }: Field): string {
+function textOf(value: unknown, name: string, { secret }: Field): string {
   if (secret === true) return (typeof value === 'string' ? wrongCode(value) : undefined) ?? 'no text'
   if (typeof value === 'string' && isRounded(value)) {
     return `${quoted(value)}, which is a number a spreadsheet has rounded: format the column as text and export again`
   }
-  if (digits !== true) return `${quoted(value)}${typeof value === 'string' ? ifDayZero(value) : ''}`
+  if (!DIGIT_FIELDS.has(name)) return `${quoted(value)}${typeof value === 'string' ? ifDayZero(value) : ''}`
   if (typeof value === 'number') {
     const lost = Number.isSafeInteger(value) ? '' : ', which has lost digits: a JSON number keeps about 16'
     return `the number ${value}${lost}: send it as text, in quotes`
@@ -181,3 +180,70 @@ function warningsOf({ iccid, imei }: NewSim): SimWarning[] {
 const wrongDigit = (number: string): string =>
   `${number} ends in ${number.at(-1)}, but ${checkDigit(number.slice(0, -1))} is the check digit of what is before it: ` +
   'a digit may be mistyped'
+
+// Whether the fields of a SIM taken over from the carrier agree with each other.
+
+/** The year of the first SIMs, in epoch milliseconds. */
+const FIRST_SIM_MS = Date.UTC(1991, 0)
+
+/** Fields that only a provisioned SIM has. */
+const PLACE = ['poolId', 'tariffId', 'activatedAt'] as const
+/** Usage in the running cycle. 0 is none. */
+export const USAGE = ['usageBytes', 'voiceSeconds', 'smsCount'] as const
+
+export const statusOf = ({ status }: ImportedSim): SimStatus => status ?? SimStatus.Unprovisioned
+
+/** Since when a SIM is Active, or was before it was suspended, in epoch milliseconds; undefined if it never was. */
+export const activatedMs = ({ activatedAt }: ImportedSim): number | undefined =>
+  activatedAt == null ? undefined : instantMs(activatedAt)
+
+/** Whether a SIM has used anything in the running cycle. */
+export const hasUsage = (sim: ImportedSim): boolean => USAGE.some((name) => (sim[name] ?? 0) > 0)
+
+/**
+ * Why a SIM cannot be taken over in this state. Empty if it can. Each field by itself is right.
+ *
+ * @param now epoch milliseconds
+ */
+function stateFaults(sim: ImportedSim, now: number): string[] {
+  switch (statusOf(sim)) {
+    case SimStatus.Unprovisioned:
+      return [...PLACE.flatMap((name) => unexpected(sim, name)), ...usageFaults(sim, 'status 1 or 2')]
+    case SimStatus.Active:
+      return activationFaults(sim, now)
+    case SimStatus.Suspended:
+      if (sim.activatedAt != null) return activationFaults(sim, now)
+      return usageFaults(sim, 'the activatedAt from before it was suspended')
+  }
+}
+
+function unexpected(sim: ImportedSim, name: (typeof PLACE)[number]): string[] {
+  if (sim[name] == null) return []
+  return [`${name}: got ${JSON.stringify(sim[name])} of an Unprovisioned SIM; expected none, or status 1 or 2`]
+}
+
+function activationFaults({ activatedAt }: ImportedSim, now: number): string[] {
+  if (activatedAt == null) {
+    return ['activatedAt: is missing; expected since when the SIM is Active, ISO 8601 with an offset or Z']
+  }
+  const at = instantMs(activatedAt) ?? now
+  const got = `activatedAt: got ${JSON.stringify(activatedAt)}`
+  if (at < FIRST_SIM_MS)
+    return [`${got}${ifDayZero(activatedAt)}; expected 1991 or later, as there were no SIMs before`]
+  return at <= now ? [] : [`${got}; expected no later than now, ${new Date(now).toISOString()}`]
+}
+
+const usageFaults = (sim: ImportedSim, orElse: string): string[] =>
+  USAGE.flatMap((name) =>
+    (sim[name] ?? 0) > 0
+      ? [`${name}: got ${sim[name]} of a SIM that never was Active; expected none or 0, or ${orElse}`]
+      : [],
+  )
+
+/** Warns of an Active SIM that nothing is charged for. */
+function stateWarnings(sim: ImportedSim): SimWarning[] {
+  if (statusOf(sim) !== SimStatus.Active || sim.poolId != null || sim.tariffId != null) return []
+  const detail =
+    'the SIM is Active with neither poolId nor tariffId: it has no allowance, and nothing is charged for it'
+  return [{ field: 'poolId', detail }]
+}

@@ -10,9 +10,8 @@ import { lockPoolTariffs, type PoolTariff, poolTariffs } from '../pools/rows/poo
 import { findTariffs } from '../tariffs/rows/tariffs.ts'
 import { runningCycle, usageIn } from '../usage/rows/cycles.ts'
 import { type AssignmentProblem, assignmentConflict } from './assignment-conflict.ts'
-import { checkImport } from './check-sim.ts'
-import { hasUsage, type SimWarning, statusOf, USAGE } from './check-state.ts'
-import { insertableSims, insertSims } from './rows/sim-changes.ts'
+import { checkImport, hasUsage, type SimWarning, statusOf, USAGE } from './check-sim.ts'
+import { insertableSims, insertSims, type NewRow } from './rows/sim-changes.ts'
 import { cardsKnown, cardsOfList } from './same-card.ts'
 import { takeOver } from './take-over.ts'
 
@@ -44,22 +43,9 @@ export async function importSims(
   records: readonly unknown[],
   lines?: RecordLines,
 ): Promise<ImportResult> {
-  const { taken, ...result } = await takeIn(tx, records, lines, lockPoolTariffs, async (sims) => {
-    const inserted = await insertSims(tx, sims)
-    const after = new Map(sims.map((sim) => [sim.iccid, sim]))
-    await noteCreated(
-      tx,
-      'sim',
-      inserted.map(({ id, iccid }) => ({ id, after: { iccid, ...withoutSecret(after.get(iccid)) } })),
-    )
-    return inserted
-  })
-  await takeOver(
-    tx,
-    taken.map(({ row, sim }) => ({ id: row.id, sim })),
-    { ...result.totals, rejected: result.rejected.length },
-  )
-  return result
+  const { taken, ...result } = await takeIn(tx, records, lines, false)
+  await takeOver(tx, taken, { ...result.totals, rejected: result.rejected.length })
+  return { created: taken.map(({ id, sim: { iccid } }) => ({ iccid, id })), ...result }
 }
 
 /** A SIM for the audit trail: without its activation code, a secret. */
@@ -74,52 +60,53 @@ export async function previewSimImport(
   records: readonly unknown[],
   lines?: RecordLines,
 ): Promise<ImportPreview> {
-  const { taken: _, ...result } = await takeIn(tx, records, lines, poolTariffs, (sims) => insertableSims(tx, sims))
-  return { dryRun: true, ...result }
+  const { taken, ...result } = await takeIn(tx, records, lines, true)
+  return { dryRun: true, created: taken.map(({ sim: { iccid } }) => ({ iccid })), ...result }
 }
 
-async function takeIn<T extends { readonly iccid: string }>(
-  tx: TenantTx,
-  records: readonly unknown[],
-  lines: RecordLines | undefined,
-  readPools: typeof poolTariffs,
-  insert: (sims: readonly ImportedSim[]) => Promise<readonly T[]>,
-) {
+/** @param isDryRun whether to lock no pool, and to roll back the inserts */
+async function takeIn(tx: TenantTx, records: readonly unknown[], lines: RecordLines | undefined, isDryRun: boolean) {
   const rejected: RejectedSim[] = []
   const reject: Reject = (index, code, why) => rejected.push({ index, code, detail: `${lineOf(lines, index)}${why}` })
   const fitting = checked(records, lines, tx.now.getTime(), reject)
-  const placed = await assignable(tx, fitting, readPools, reject)
+  const placed = await assignable(tx, fitting, isDryRun ? poolTariffs : lockPoolTariffs, reject)
   const good = await countable(tx, placed, reject)
-  const taken: { row: T; sim: ImportedSim }[] = []
+  const taken: { id: number; sim: ImportedSim }[] = []
   const warnings: ImportResult['warnings'] = []
   for (let start = 0; start < good.length; start += BATCH) {
     const batch = good.slice(start, start + BATCH)
-    const sims = batch.map(({ sim }) => sim)
-    const known = await cardsKnown(
-      tx,
-      sims.map(({ iccid }) => iccid),
-    )
-    const rows = await insert(sims.filter(({ iccid }) => !known.has(iccid)))
-    const inserted = new Map(rows.map((row) => [row.iccid, row]))
+    const iccids = batch.map(({ sim }) => sim.iccid)
+    const known = await cardsKnown(tx, iccids)
+    const sims = batch.map(({ sim }) => sim).filter(({ iccid }) => !known.has(iccid))
+    const rows = await (isDryRun ? insertableSims : insertNoted)(tx, sims)
+    const ids = new Map(rows.map(({ iccid, id }) => [iccid, id]))
     for (const { index, sim, warnings: ofSim } of batch) {
-      const row = inserted.get(sim.iccid)
-      if (row === undefined) {
+      const id = ids.get(sim.iccid)
+      if (id === undefined) {
         reject(index, 'sim_exists', `ICCID ${sim.iccid} ${known.get(sim.iccid) ?? 'exists already'}`)
-      } else {
-        taken.push({ row, sim })
-        for (const { field, detail } of ofSim)
-          warnings.push({ index, field, detail: `${lineOf(lines, index)}${detail}` })
+        continue
+      }
+      taken.push({ id, sim })
+      for (const { field, detail } of ofSim) {
+        warnings.push({ index, field, detail: `${lineOf(lines, index)}${detail}` })
       }
     }
   }
   return {
     taken,
-    created: taken.map(({ row }) => row),
     rejected: rejected.sort((a, b) => a.index - b.index),
     warnings: warnings.slice(0, MOST_WARNINGS),
     warningCount: warnings.length,
     totals: totalsOf(taken.map(({ sim }) => sim)),
   }
+}
+
+async function insertNoted(tx: TenantTx, sims: readonly ImportedSim[]): Promise<NewRow[]> {
+  const inserted = await insertSims(tx, sims)
+  const records = new Map(sims.map((sim) => [sim.iccid, sim]))
+  const entries = inserted.map(({ id, iccid }) => ({ id, after: { iccid, ...withoutSecret(records.get(iccid)) } }))
+  await noteCreated(tx, 'sim', entries)
+  return inserted
 }
 
 /** The records without faults. Of several of one card, only the first passes. */

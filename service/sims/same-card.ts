@@ -34,10 +34,8 @@ export function cardsOfList(): (iccid: string, index: number) => CardRepeat | un
  */
 export async function cardsKnown(tx: TenantTx, iccids: readonly string[]): Promise<Map<string, string>> {
   const named = iccids.map((iccid) => ({ iccid, others: otherIccidsOf(iccid) }))
-  const found = await findIccids(
-    tx,
-    named.flatMap(({ others }) => others),
-  )
+  const others = named.flatMap(({ others }) => others)
+  const found = await findIccids(tx, others)
   return new Map(
     named.flatMap(({ iccid, others }) => {
       const known = others.find((other) => found.has(other))

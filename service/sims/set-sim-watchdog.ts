@@ -1,5 +1,4 @@
 import { EventSeverity, EventType, labelOf, WatchdogMode } from '../../domain/codes.ts'
-import { ServiceError } from '../../domain/errors.ts'
 import type { SimWatchdogChange } from '../../domain/sims/sim.ts'
 import { noteChange } from '../../store/audit.ts'
 import { markDue } from '../../store/due.ts'
@@ -21,11 +20,9 @@ export async function setSimWatchdog(
   { id, ...change }: SimWatchdogChange & { id: number },
 ): Promise<{ id: number }> {
   const sim = await lockSimRecord(tx, id)
-  if (sim === undefined) throw new ServiceError('sim_not_found', `There is no SIM ${id}.`)
-  // An exemption cannot be inherited, so null leaves it unchanged.
   const changes = wordsOf(change)
   if (changes.length === 0) return { id }
-  await setWatchdog(tx, id, { ...change, isWatchdogExempt: change.isWatchdogExempt ?? undefined })
+  await setWatchdog(tx, id, change)
   await markDue(tx, [
     { kind: 'sim' as const, id },
     ...(sim.poolId === null ? [] : [{ kind: 'pool' as const, id: sim.poolId }]),

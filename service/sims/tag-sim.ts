@@ -1,4 +1,3 @@
-import { ServiceError } from '../../domain/errors.ts'
 import { noteChange } from '../../store/audit.ts'
 import { markDue } from '../../store/due.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
@@ -11,7 +10,6 @@ import { lockSimRecord, setTag } from './rows/sim-changes.ts'
  */
 export async function tagSim(tx: TenantTx, { id, tag }: { id: number; tag: string }): Promise<{ id: number }> {
   const sim = await lockSimRecord(tx, id)
-  if (sim === undefined) throw new ServiceError('sim_not_found', `There is no SIM ${id}.`)
   if (sim.tag === tag) return { id }
   await setTag(tx, id, tag)
   await markDue(tx, [{ kind: 'sim', id }])

@@ -11,15 +11,15 @@ import { noteChange } from '../../store/audit.ts'
 import { noteSubjectsChanged } from '../../store/changed.ts'
 import { insertEvent } from '../../store/events.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
+import { countInPools } from '../pools/rows/pools.ts'
 import { countRows, insertRows } from '../usage/rows/contributions.ts'
 import { currentCycle } from '../usage/rows/cycles.ts'
 import { noteFirstReceived } from '../usage/rows/feed.ts'
 import { lockMerge } from '../usage/rows/merge.ts'
 import { addSoFar, storeSoFar, type UsedSoFar } from '../usage/used-so-far.ts'
-import { activatedMs, hasUsage, statusOf } from './check-state.ts'
-import { countInPools } from './rows/sim-counts.ts'
-import { type SimHistory, writeHistories } from './rows/sim-state.ts'
-import { writePersonsSuspensions } from './rows/suspensions.ts'
+import { activatedMs, hasUsage, statusOf } from './check-sim.ts'
+import { openActiveSpans, openMemberships } from './rows/sim-state.ts'
+import { BY_PERSON, writeSuspensions } from './rows/suspensions.ts'
 
 const BATCH = 5000
 
@@ -29,6 +29,8 @@ interface InsertedSim {
   readonly sim: ImportedSim
 }
 
+type TakenCounts = ImportTotals & { readonly rejected: number }
+
 /**
  * Writes the rows that belong to SIMs inserted in this transaction with a state of the carrier. Does nothing for
  * Unprovisioned ones.
@@ -37,11 +39,7 @@ interface InsertedSim {
  *
  * @param counted goes into the audit trail
  */
-export async function takeOver(
-  tx: TenantTx,
-  taken: readonly InsertedSim[],
-  counted: ImportTotals & { readonly rejected: number },
-): Promise<void> {
+export async function takeOver(tx: TenantTx, taken: readonly InsertedSim[], counted: TakenCounts): Promise<void> {
   const provisioned = taken.filter(({ sim }) => statusOf(sim) !== SimStatus.Unprovisioned)
   if (provisioned.length === 0) return
   const cycle = await currentCycle(tx)
@@ -67,26 +65,18 @@ export async function takeOver(
 
 /** Writes the rows that only a batch has: since when its SIMs are in their pools, and the cause of suspensions. */
 async function writePast(tx: TenantTx, sims: readonly InsertedSim[], cycle: Cycle): Promise<void> {
-  await writeHistories(
-    tx,
-    sims.map((one) => historyOf(one, cycle, tx.now)),
-  )
-  await writePersonsSuspensions(
-    tx,
-    sims.filter((one) => isSuspendedByPerson(one)).map(({ id }) => id),
-  )
+  const histories = sims.map((one) => historyOf(one, cycle, tx.now))
+  await openMemberships(tx, histories)
+  const active = histories.filter(({ until }) => until !== undefined)
+  await openActiveSpans(tx, active)
+  const suspended = sims.filter(isSuspendedByPerson).map(({ id }) => ({ simId: id, ...BY_PERSON }))
+  await writeSuspensions(tx, suspended)
 }
 
 function poolCounts(sims: readonly InsertedSim[]) {
-  const counts = new Map<number, { readonly poolId: number; active: number; total: number }>()
-  for (const { sim } of sims) {
-    if (sim.poolId == null) continue
-    const count = counts.get(sim.poolId) ?? { poolId: sim.poolId, active: 0, total: 0 }
-    counts.set(sim.poolId, count)
-    count.total += 1
-    if (statusOf(sim) === SimStatus.Active) count.active += 1
-  }
-  return [...counts.values()]
+  const byPool = Map.groupBy(sims, ({ sim }) => sim.poolId ?? 0)
+  byPool.delete(0)
+  return [...byPool].map(([poolId, own]) => ({ poolId, active: own.filter(isActive).length, total: own.length }))
 }
 
 /** The first instant of a SIM that concerns the service: its activation, but not before the cycle. */
@@ -109,40 +99,25 @@ const contributes = (taken: InsertedSim, cycle: Cycle): boolean =>
 
 const placeOf = ({ id, sim }: InsertedSim) => ({ simId: id, poolId: sim.poolId ?? 0, tariffId: sim.tariffId ?? null })
 
-function historyOf(taken: InsertedSim, cycle: Cycle, now: Date): SimHistory {
+/** A SIM in its pool since an instant, and until when it was Active: null if it still is, undefined if it was not. */
+function historyOf(taken: InsertedSim, cycle: Cycle, now: Date) {
   const since = sinceOf(taken.sim, cycle, now)
   // A span without length would not contribute.
-  const until = new Date(Math.max(now.getTime(), since + 1)).toISOString()
-  const activeUntil = isActive(taken) ? null : contributes(taken, cycle) ? until : undefined
-  return { ...placeOf(taken), since: new Date(since).toISOString(), activeUntil }
+  const ended = new Date(Math.max(now.getTime(), since + 1))
+  const until = isActive(taken) ? null : contributes(taken, cycle) ? ended : undefined
+  return { ...placeOf(taken), at: new Date(since), until }
 }
 
 function usedSoFar({ id, sim }: InsertedSim, cycle: Cycle, now: Date): UsedSoFar[] {
   if (!hasUsage(sim)) return []
-  const { usageBytes, voiceSeconds, smsCount } = sim
-  return [
-    {
-      simId: id,
-      iccid: sim.iccid,
-      at: sinceOf(sim, cycle, now),
-      bytes: usageBytes ?? 0,
-      voiceSeconds: voiceSeconds ?? 0,
-      smsCount: smsCount ?? 0,
-    },
-  ]
+  const { iccid, usageBytes, voiceSeconds, smsCount } = sim
+  const amounts = { bytes: usageBytes ?? 0, voiceSeconds: voiceSeconds ?? 0, smsCount: smsCount ?? 0 }
+  return [{ simId: id, iccid, at: sinceOf(sim, cycle, now), ...amounts }]
 }
 
-async function noteTaken(
-  tx: TenantTx,
-  { key }: Cycle,
-  counted: ImportTotals & { readonly rejected: number },
-): Promise<void> {
-  await noteChange(tx, {
-    subject: 'sim-import',
-    id: tx.caller?.requestId ?? '',
-    before: null,
-    after: { cycle: key, ...counted },
-  })
+async function noteTaken(tx: TenantTx, { key }: Cycle, counted: TakenCounts): Promise<void> {
+  const id = tx.caller?.requestId ?? ''
+  await noteChange(tx, { subject: 'sim-import', id, before: null, after: { cycle: key, ...counted } })
   const { active, suspended, unprovisioned, usageBytes } = counted
   await insertEvent(tx, {
     type: EventType.Connectivity,

@@ -1,5 +1,4 @@
 import { EventSeverity, EventType } from '../../domain/codes.ts'
-import { ServiceError } from '../../domain/errors.ts'
 import type { Tenant } from '../../domain/tenants/tenant.ts'
 import { noteChange } from '../../store/audit.ts'
 import { insertEvent } from '../../store/events.ts'
@@ -20,7 +19,6 @@ export async function changeTenant<Field extends keyof typeof WORDS>(
   value: Tenant[Field],
 ): Promise<Tenant> {
   const was = await lockTenant(tx)
-  if (was === undefined) throw new ServiceError('tenant_not_found', `There is no tenant ${tx.tenantId}.`)
   if (was[field] === value) return was
   await writeTenant(tx, { ...was, [field]: value })
   await noteChange(tx, {

@@ -1,4 +1,3 @@
-import { ServiceError } from '../../domain/errors.ts'
 import { noteChange } from '../../store/audit.ts'
 import type { PlatformTx } from '../../store/tenancy.ts'
 import { lockKey, markRevoked } from './rows/keys.ts'
@@ -11,7 +10,6 @@ import { lockKey, markRevoked } from './rows/keys.ts'
  */
 export async function revokeKey(tx: PlatformTx, tenantId: string | null, id: string): Promise<{ id: string }> {
   const key = await lockKey(tx, tenantId, id)
-  if (key === undefined) throw new ServiceError('key_not_found', `There is no API key ${id}.`)
   if (key.revokedAt !== null) return { id }
   await markRevoked(tx, id)
   await noteChange(tx, { subject: 'key', id, tenantId, before: { revokedAt: null }, after: { revokedAt: tx.now } })

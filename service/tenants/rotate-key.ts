@@ -36,7 +36,6 @@ export async function rotateKey(
     })
   }
   const old = await lockKey(tx, tenantId, id)
-  if (old === undefined) throw new ServiceError('key_not_found', `There is no API key ${id}.`)
   const over = whyOver(old, tx.now)
   if (over !== undefined) throw new ServiceError('key_not_active', `API key ${id} ${over}.`)
   const made = await issueKey(tx, tenantId, old, id)

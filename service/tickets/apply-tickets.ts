@@ -18,7 +18,7 @@ import {
   type SimChange,
   writeSimStates,
 } from '../sims/rows/sim-state.ts'
-import { closeSuspensions, dueBack, writeSuspensions } from '../sims/rows/suspensions.ts'
+import { BY_PERSON, closeSuspensions, dueBack, writeSuspensions } from '../sims/rows/suspensions.ts'
 import {
   changeSeats,
   type HeldCycles,
@@ -62,20 +62,15 @@ export async function applyTickets(tx: TenantTx, completed: readonly Completion[
 
   await writeSimStates(tx, applied.flatMap(changeOf))
   await closeMemberships(tx, of('unassign', 'move'))
-  await openMemberships(
-    tx,
-    of('provision', 'move').map(({ simId, at, after: { poolId, tariffId } }) => ({ simId, at, poolId, tariffId })),
-  )
+  const placed = of('provision', 'move').map(({ simId, at, after }) => ({ ...after, simId, at }))
+  await openMemberships(tx, placed)
   await closeActiveSpans(tx, [...of('unassign'), ...of('suspend').filter(({ sim }) => isActive(sim))])
   await openActiveSpans(tx, of('activate'))
   const replaced = await writeSuspensions(tx, of('suspend').map(suspensionOf))
-  const ended = await closeSuspensions(
-    tx,
-    of('activate', 'unassign').map(({ simId, deed, ticket }) => ({
-      simId,
-      because: deed === 'unassign' ? 'unassign' : ticket.cause.by,
-    })),
-  )
+  const released = of('activate', 'unassign').map(({ simId, deed, ticket }) => {
+    return { simId, because: deed === 'unassign' ? 'unassign' : ticket.cause.by }
+  })
+  const ended = await closeSuspensions(tx, released)
   await moveSeats(tx, cycles, running.key, applied)
   await markTouched(tx, applied)
   await signalWorkflows(tx, running.key, applied, { replaced, ended })
@@ -121,8 +116,7 @@ function changeOf({ sim, ticket, deed, after, at }: TicketEffect): SimChange[] {
 }
 
 function suspensionOf({ simId, ticket: { cause } }: TicketEffect) {
-  if (cause.by !== 'watchdog')
-    return { simId, cause: 'user' as const, rule: null, cycle: null, until: null, workflowId: null }
+  if (cause.by !== 'watchdog') return { simId, ...BY_PERSON }
   const { rule, cycle, until, workflowId } = cause
   return { simId, cause: 'watchdog' as const, rule, cycle, until, workflowId }
 }
@@ -155,11 +149,8 @@ async function moveSeats(
     }
   }
   await changeSeats(tx, cycles, { active, tariffs, moves })
-  await settleAhead(
-    tx,
-    cycles,
-    applied.map(({ simId }) => simId),
-  )
+  const simIds = applied.map(({ simId }) => simId)
+  await settleAhead(tx, cycles, simIds)
 }
 
 async function markTouched(tx: TenantTx, applied: readonly TicketEffect[]): Promise<void> {
@@ -183,11 +174,8 @@ async function signalWorkflows(
   { replaced, ended }: { readonly replaced: ReadonlyMap<number, string>; readonly ended: ReadonlyMap<number, string> },
 ): Promise<void> {
   const ownOf = (simId: number) => suspendOnOverageId(tx.tenantId, simId, cycleKey)
-  const byPersons = applied.filter(({ ticket }) => ticket.cause.by === 'user')
-  const known = await passOverStarted(
-    tx,
-    byPersons.map(({ simId }) => ownOf(simId)),
-  )
+  const byPersons = applied.filter(({ ticket }) => ticket.cause.by === 'user').map(({ simId }) => ownOf(simId))
+  const known = await passOverStarted(tx, byPersons)
   const signals = applied.flatMap(({ simId, deed, ticket }) => {
     const suspendedBy = ended.get(simId) ?? replaced.get(simId)
     const told: { workflowId: string; signal: 'renewed' | 'personActed' }[] = []

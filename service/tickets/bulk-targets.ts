@@ -21,9 +21,14 @@ import { poolTariffs } from '../pools/rows/pools.ts'
 import { type AssignmentPlace, assignmentConflict, placeConflict } from '../sims/assignment-conflict.ts'
 import { readSimStates } from '../sims/rows/sim-state.ts'
 import { findTariffs } from '../tariffs/rows/tariffs.ts'
-import { activationConflict } from './activation-conflict.ts'
-import { checkAssignment, conflictOf, type TicketConflict } from './open-ticket.ts'
-import { type BulkOptions, findMatchingSims, findNamedSims, type ItemRefusal, type NewItem } from './rows/bulk.ts'
+import {
+  activationConflict,
+  assignmentRefusal,
+  conflictOf,
+  mustBePossible,
+  type TicketConflict,
+} from './open-ticket.ts'
+import { type BulkOptions, findMatchingSims, findNamedSims, type NewItem } from './rows/bulk.ts'
 import { openTicketsOf } from './rows/tickets.ts'
 
 /** SIMs in one read: some hundred kilobytes. */
@@ -57,7 +62,7 @@ export async function* targetsOf(tx: TenantTx, sims: BulkSims): AsyncGenerator<N
       const sim = simId === null ? byIccid.get(iccid ?? '') : byId.get(simId)
       // A row with both id and ICCID means the one SIM that has both.
       if (sim === undefined || name.fault !== null || (iccid !== null && sim.iccid !== iccid)) {
-        return { index, simId: null, iccid: iccid ?? textOf(simId), refusal: unknown(name) }
+        return { index, simId: null, iccid: iccid ?? simId?.toString() ?? null, refusal: unknown(name) }
       }
       if (seen.has(sim.simId)) return { ...sim, index, refusal: repeated(sim.simId) }
       seen.add(sim.simId)
@@ -116,9 +121,9 @@ const faultsIn = (check: typeof checkRow | typeof checkBatchRow, row: unknown): 
     })
     .join('; ')
 
-const textOf = (id: number | null): string | null => (id === null ? null : String(id))
+const noSim = (id: number): TicketConflict => ({ code: 'sim_not_found', detail: `There is no SIM ${id}.` })
 
-function unknown({ simId, iccid, fault }: Name): ItemRefusal {
+function unknown({ simId, iccid, fault }: Name): TicketConflict {
   if (fault !== null) return { code: 'invalid_request', detail: fault }
   const who = [simId === null ? '' : `SIM ${simId}`, iccid === null ? '' : `ICCID ${iccid}`]
     .filter(Boolean)
@@ -126,7 +131,7 @@ function unknown({ simId, iccid, fault }: Name): ItemRefusal {
   return { code: 'sim_not_found', detail: `There is no ${who}.` }
 }
 
-const repeated = (simId: number): ItemRefusal => ({ code: 'sim_repeated', detail: `SIM ${simId} is named before.` })
+const repeated = (simId: number): TicketConflict => ({ code: 'sim_repeated', detail: `SIM ${simId} is named before.` })
 
 /** The request of the tickets of a run. */
 export const askOf = ({ type, poolId, tariffId }: BulkOptions) => ({
@@ -145,34 +150,20 @@ export async function refusalsOf(
   tx: TenantTx,
   options: BulkOptions,
   simIds: readonly number[],
-): Promise<Map<number, ItemRefusal>> {
+): Promise<Map<number, TicketConflict>> {
   const ask = askOf(options)
   const sims = await readSimStates(tx, simIds)
   const open = await openTicketsOf(tx, simIds)
-  const assignment = await assignmentRefusal(tx, options)
+  // The same for all SIMs: the run's pool and tariff fit all or none.
+  const assignment = await assignmentRefusal(tx, options, options.tariffId)
   const byId = new Map(sims.map((sim) => [sim.simId, sim]))
-  const reasonOf = (id: number): ItemRefusal | undefined => {
+  const refusals = new Map<number, TicketConflict>()
+  for (const id of simIds) {
     const sim = byId.get(id)
-    if (sim === undefined) return { code: 'sim_not_found', detail: `There is no SIM ${id}.` }
-    return conflictOf(sim, open.get(id) ?? [], ask) ?? assignment
+    const refusal = sim === undefined ? noSim(id) : (conflictOf(sim, open.get(id) ?? [], ask) ?? assignment)
+    if (refusal !== undefined) refusals.set(id, refusal)
   }
-  return new Map(
-    simIds.flatMap((id) => {
-      const refusal = reasonOf(id)
-      return refusal === undefined ? [] : [[id, refusal] as const]
-    }),
-  )
-}
-
-/** Why no SIM can be assigned to the run's pool and tariff. They are the same for all SIMs: they fit all or none. */
-async function assignmentRefusal(tx: TenantTx, { poolId, tariffId }: BulkOptions): Promise<ItemRefusal | undefined> {
-  try {
-    if (poolId !== null || tariffId !== null) await checkAssignment(tx, { poolId, tariffId }, tariffId)
-    return undefined
-  } catch (error) {
-    if (error instanceof ServiceError) return { code: error.code, detail: error.message }
-    throw error
-  }
+  return refusals
 }
 
 /**
@@ -181,9 +172,15 @@ async function assignmentRefusal(tx: TenantTx, { poolId, tariffId }: BulkOptions
  */
 export async function* batchTargets(tx: TenantTx, { sims, defaults }: BatchRequest): AsyncGenerator<NewItem[]> {
   for await (const named of targetsOf(tx, { rows: sims.map(nameIn) })) {
-    const asked = named.map(({ index, ...sim }) => ({ index, ...sim, ...placeOf(sims[index], defaults) }))
-    const conflict = await conflictsIn(tx, asked)
-    yield asked.map(({ fault, ...sim }) => ({ ...sim, refusal: sim.refusal ?? fault ?? conflict(sim) ?? null }))
+    const asked = named.map((sim) => ({ ...sim, ...placeOf(sims[sim.index], defaults) }))
+    const states = await readSimStates(tx, some(asked.map(({ simId }) => simId)))
+    const byId = new Map(states.map((sim) => [sim.simId, sim]))
+    const found = await foundFor(tx, asked)
+    yield asked.map(({ fault, ...one }) => {
+      const sim = byId.get(one.simId ?? 0)
+      const conflict = sim && (activationConflict(sim, one) ?? assignmentConflict(one, one.tariffId, found(one)))
+      return { ...one, refusal: one.refusal ?? fault ?? conflict ?? null }
+    })
   }
 }
 
@@ -198,9 +195,7 @@ export async function checkDefaults(tx: TenantTx, defaults: BatchRequest['defaul
   const place = { poolId, tariffId }
   const found = await foundFor(tx, [place])
   const conflict = placeConflict(place, tariffId, found(place))
-  if (conflict !== undefined && conflict.code !== 'tariff_needs_pool') {
-    throw new ServiceError(conflict.code, conflict.detail)
-  }
+  if (conflict?.code !== 'tariff_needs_pool') mustBePossible(conflict)
 }
 
 /** The name of a row's SIM. A row without one comes back unchanged. */
@@ -238,22 +233,4 @@ async function foundFor(tx: TenantTx, page: readonly AssignmentPlace[]) {
     pool: poolId === null ? null : pools.get(poolId),
     tariff: tariffId === null ? undefined : tariffs.get(tariffId),
   })
-}
-
-/** A SIM of a batch, and where it is to be. */
-type PlacedSim = AssignmentPlace & Pick<NewItem, 'simId'>
-
-/** Reads the rows named by a page. @returns a function that gives the reason why a row is not possible */
-async function conflictsIn(
-  tx: TenantTx,
-  page: readonly PlacedSim[],
-): Promise<(asked: PlacedSim) => TicketConflict | undefined> {
-  const sims = await readSimStates(tx, some(page.map(({ simId }) => simId)))
-  const byId = new Map(sims.map((sim) => [sim.simId, sim]))
-  const found = await foundFor(tx, page)
-  return (asked) => {
-    const sim = asked.simId === null ? undefined : byId.get(asked.simId)
-    if (sim === undefined) return undefined
-    return activationConflict(sim, asked) ?? assignmentConflict(asked, asked.tariffId, found(asked))
-  }
 }

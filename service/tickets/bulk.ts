@@ -167,7 +167,7 @@ async function optionsOf(tx: TenantTx, asked: BulkOrder): Promise<BulkOptions> {
     const texts = faults.map(({ pointer, detail }) => `${pointer} ${detail}`).join('; ')
     throw new ServiceError('invalid_request', `${texts}.`, { errors: faults })
   }
-  if (poolId !== null || tariffId !== null) await checkAssignment(tx, { poolId, tariffId }, tariffId)
+  await checkAssignment(tx, { poolId, tariffId }, tariffId)
   return { type, poolId, tariffId, tag, message }
 }
 

@@ -20,12 +20,11 @@ import { backoffMs } from '../../domain/time/backoff.ts'
 import { isAway, isLockTimeout } from '../../store/away.ts'
 import { inPlatform, inTenant, type Store, type TenantTx } from '../../store/tenancy.ts'
 import { poolNames } from '../pools/rows/pools.ts'
-import { type LockedSim, lockSims, readSimStates } from '../sims/rows/sim-state.ts'
-import { tariffNames } from '../tariffs/rows/tariffs.ts'
-import { openRunningCycle } from '../usage/rows/open-in-slices.ts'
+import { lockSims, readSimStates } from '../sims/rows/sim-state.ts'
+import { findTariffs } from '../tariffs/rows/tariffs.ts'
+import { openRunningCycle } from '../usage/rows/cycles.ts'
 import { applyTickets, type Completion } from './apply-tickets.ts'
-import { dropChangesOfIdle } from './drop-changes-of-idle.ts'
-import { endTickets, type TicketEnding } from './end-tickets.ts'
+import { dropChangesOfIdle, endTickets, type TicketEnding } from './end-tickets.ts'
 import { noteProbe, noteRefusedCredentials, noteReplacedCredentials } from './note-credentials.ts'
 import {
   type DueQuery,
@@ -233,16 +232,14 @@ async function claimTickets(tx: TenantTx, query: ClaimQuery, work: Work): Promis
   }
   const sims = await lockDueSims(tx, query)
   if (sims.length === 0) return NOTHING
-  const tickets = await oldestOpenTickets(
-    tx,
-    sims.map(({ simId }) => simId),
-  )
+  const simIds = sims.map(({ simId }) => simId)
+  const tickets = await oldestOpenTickets(tx, simIds)
   const without: number[] = []
   const later: { simId: number; at: Date }[] = []
   const ended: TicketEnding[] = []
   const nothing: number[] = []
   const recorded: Completion[] = []
-  const asked: { sim: LockedSim; ticket: TicketRecord; operation: CarrierOperation }[] = []
+  const asked: CarrierTicket[] = []
   for (const sim of sims) {
     const { simId } = sim
     const ticket = tickets.get(simId)
@@ -273,32 +270,23 @@ async function claimTickets(tx: TenantTx, query: ClaimQuery, work: Work): Promis
   await applyTickets(tx, recorded)
   await endTickets(tx, ended)
   await dropChangesOfIdle(tx, nothing)
-  await startAttempts(
-    tx,
-    asked.map(({ ticket }) => ticket),
-    new Date(tx.now.getTime() + options.leaseMs),
-  )
+  const begun = asked.map(({ ticket }) => ticket)
+  await startAttempts(tx, begun, new Date(tx.now.getTime() + options.leaseMs))
   return { found: sims.length, asked: await requestsOf(tx, asked), isProbe, mayProbe: false }
 }
 
-async function requestsOf(
-  tx: TenantTx,
-  asked: readonly { sim: LockedSim; ticket: TicketRecord; operation: CarrierOperation }[],
-): Promise<CarrierCall[]> {
-  const idsOf = (of: (ticket: TicketRecord) => number | null) => [
-    ...new Set(asked.map(({ ticket }) => of(ticket)).filter((id) => id !== null)),
-  ]
-  const pools = await poolNames(
-    tx,
-    idsOf(({ poolId }) => poolId),
-  )
-  const tariffs = await tariffNames(
-    tx,
-    idsOf(({ tariffId }) => tariffId),
-  )
+/** A ticket that the carrier has to carry out. */
+interface CarrierTicket extends Completion {
+  readonly operation: CarrierOperation
+}
+
+async function requestsOf(tx: TenantTx, asked: readonly CarrierTicket[]): Promise<CarrierCall[]> {
+  const idsOf = (name: 'poolId' | 'tariffId') => [...new Set(asked.flatMap(({ ticket }) => ticket[name] ?? []))]
+  const pools = await poolNames(tx, idsOf('poolId'))
+  const tariffs = await findTariffs(tx, idsOf('tariffId'))
   return asked.map(({ sim, ticket, operation }) => {
     const pool = pools.get(ticket.poolId ?? 0)
-    const tariff = tariffs.get(ticket.tariffId ?? 0)
+    const tariff = tariffs.get(ticket.tariffId ?? 0)?.displayName
     const request = {
       ticketId: ticket.id,
       operation,

@@ -9,13 +9,11 @@
  */
 import { randomUUID } from 'node:crypto'
 import type { Job } from '../../domain/jobs.ts'
-import { cancelledEnd } from '../../domain/temporal/ticket-ends.ts'
 import { inTenant, type Store, type TenantTx } from '../../store/tenancy.ts'
 import { lockSims } from '../sims/rows/sim-state.ts'
 import { askOf, refusalsOf } from './bulk-targets.ts'
-import { dropChangesOfIdle } from './drop-changes-of-idle.ts'
-import { recordTicketEvents } from './record-ticket-events.ts'
-import { cancelSome, type LockedRun, lockNextRun, type SettledItem, settleBatch, waitingItems } from './rows/bulk.ts'
+import { endTickets } from './end-tickets.ts'
+import { type LockedRun, lockNextRun, type SettledItem, settleBatch, takePending, waitingItems } from './rows/bulk.ts'
 import { insertTickets } from './rows/tickets.ts'
 
 /** SIMs in a transaction. It locks them for about a tenth of a second, and their own tickets wait that long. */
@@ -57,17 +55,11 @@ async function workOffBatch(tx: TenantTx): Promise<boolean> {
   return true
 }
 
-/** Cancels the next Pending tickets of a run, at most `BATCH`, and records their events. Call with the run locked. */
+/** Cancels the next Pending tickets of a run, at most `BATCH`. Call with the run locked. */
 export async function cancelBatch(tx: TenantTx, bulkId: string): Promise<void> {
-  const cancelled = await cancelSome(tx, bulkId, BATCH, dueAfter(tx))
-  await recordTicketEvents(
-    tx,
-    cancelled.map((ticket) => ({ ticket, end: cancelledEnd(ticket.id) })),
-  )
-  await dropChangesOfIdle(
-    tx,
-    cancelled.map(({ simId }) => simId),
-  )
+  const pending = await takePending(tx, bulkId, BATCH, dueAfter(tx))
+  const cancelled = pending.map((ticket) => ({ ticket, failure: null, isCancelled: true as const }))
+  await endTickets(tx, cancelled)
 }
 
 async function openBatch(tx: TenantTx, run: LockedRun): Promise<void> {

@@ -26,11 +26,12 @@ export interface UsedSoFar {
  * @throws Error if a SIM has such a record already
  */
 export async function storeSoFar(tx: TenantTx, cycle: Cycle, used: readonly UsedSoFar[]): Promise<void> {
-  const bucketOf = await buckets(tx)
-  await stageRecords(
-    tx,
-    used.map((sim, index) => ({ index, record: recordOf(sim), cycleKey: cycle.key, bucketAt: bucketOf(sim.at) })),
-  )
+  const widthMs = bucketMs((await tenantSettings(tx)).billingCycle)
+  const staged = used.map((sim, index) => {
+    const bucketAt = Math.floor(sim.at / widthMs) * widthMs
+    return { index, record: recordOf(sim), cycleKey: cycle.key, bucketAt }
+  })
+  await stageRecords(tx, staged)
   const { known } = await placeRecords(tx)
   if (known.length > 0) throw new Error(`${known.length} SIMs have usage so far in ${cycle.key} already`)
   await storeRecords(tx, null)
@@ -41,11 +42,6 @@ export async function storeSoFar(tx: TenantTx, cycle: Cycle, used: readonly Used
 export async function addSoFar(tx: TenantTx): Promise<void> {
   await addToBuckets(tx)
   await countRecords(tx, new Map())
-}
-
-async function buckets(tx: TenantTx): Promise<(at: number) => number> {
-  const widthMs = bucketMs((await tenantSettings(tx)).billingCycle)
-  return (at) => Math.floor(at / widthMs) * widthMs
 }
 
 const recordOf = ({ simId, iccid, at, bytes, voiceSeconds, smsCount }: UsedSoFar): ReadRecord => ({

@@ -72,10 +72,7 @@ export async function tellAll(
   const notices = evaluations.flatMap((one) =>
     settled(one.decision, takenBack).notices.map((telling) => ({ one, telling })),
   )
-  await insertNotifications(tx, [
-    ...(await noticesOf(tx, batch, notices, options)),
-    ...alertEvents(batch, decisions),
-  ])
+  await insertNotifications(tx, [...(await noticesOf(tx, batch, notices, options)), ...alertEvents(batch, decisions)])
   await tellShadow(tx, batch, decisions)
   return takenBack
 }

@@ -64,10 +64,8 @@ export async function carryOutWorkflowRequests(store: Store, door: WorkflowDoor,
     const deliveries = joined(claimed)
     const sent = await Promise.all(deliveries.map((delivery) => deliver(store, door, delivery, ears)))
     await inPlatform(store, async (tx) => {
-      await endWorkflowRequests(
-        tx,
-        deliveries.flatMap(({ ids }, n) => (sent[n] === true ? ids : [])),
-      )
+      const done = deliveries.flatMap(({ ids }, n) => (sent[n] === true ? ids : []))
+      await endWorkflowRequests(tx, done)
       for (const [n, { ids, attempts }] of deliveries.entries()) {
         const until = new Date(tx.now.getTime() + backoffMs(attempts, PAUSES))
         if (sent[n] !== true) await postponeWorkflowRequests(tx, ids, until)

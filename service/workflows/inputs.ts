@@ -6,8 +6,7 @@ import type { StartProvision } from '../../domain/workflows/workflow.ts'
 import type { TenantTx } from '../../store/tenancy.ts'
 import { lockSim } from '../sims/rows/sim-state.ts'
 import { findSimId } from '../sims/rows/sims.ts'
-import { activationConflict } from '../tickets/activation-conflict.ts'
-import { checkAssignment } from '../tickets/open-ticket.ts'
+import { activationConflict, checkAssignment, mustBePossible } from '../tickets/open-ticket.ts'
 
 /**
  * The id of the SIM that a request names, by id or by ICCID.
@@ -41,8 +40,7 @@ export async function provisionInput(
   const sim = await lockSim(tx, simId)
   if (sim === undefined) throw new ServiceError('sim_not_found', `There is no SIM ${simId}.`)
   const asked = { poolId: ask.poolId ?? null, tariffId: ask.tariffId ?? null }
-  const conflict = activationConflict(sim, asked)
-  if (conflict !== undefined) throw new ServiceError(conflict.code, conflict.detail)
+  mustBePossible(activationConflict(sim, asked))
   if (sim.status === SimStatus.Unprovisioned) await checkAssignment(tx, asked, asked.tariffId)
   return {
     tenantId: tx.tenantId,

@@ -11,13 +11,13 @@ import { applyTickets } from '../../service/tickets/apply-tickets.ts'
 import { type OpenTicketRequest, openTicket } from '../../service/tickets/open-ticket.ts'
 import { writeTicketEnds } from '../../service/tickets/rows/batches.ts'
 import { findTicket } from '../../service/tickets/rows/tickets.ts'
-import { recordUsage } from '../../service/usage/record-usage.ts'
 import { currentCycle } from '../../service/usage/rows/cycles.ts'
 import { evaluateSubjects } from '../../service/watchdog/evaluate-subjects.ts'
 import type { EvaluationOptions } from '../../service/watchdog/evaluation-options.ts'
 import { sweepSubjects } from '../../service/watchdog/sweep-subjects.ts'
 import { inTenant, type Store, type TenantTx } from '../../store/tenancy.ts'
 import { aPool, aTariff, aTenant, someSims, type TestStore } from '../setup/estate.ts'
+import { recordUsage } from './record-usage.ts'
 
 const USER: Cause = { by: 'user' }
 
@@ -99,7 +99,7 @@ export async function aHarness(store: TestStore, billingCycle = 'P1M') {
         return sims.map(({ id }) => id)
       }),
     complete: (ask: Parameters<typeof complete>[1]) => asTenant((tx) => complete(tx, ask)),
-    record: (values: readonly unknown[], firstIndex?: number) => recordUsage(store, tenantId, values, firstIndex),
+    record: (values: readonly unknown[], firstIndex?: number) => recordUsage(store, tenantId, values, { firstIndex }),
     /** A usage record of a SIM: nothing was used, now, unless `also` says otherwise. */
     usage: (simId: number, also: object = {}) => ({
       recordId: `r${number++}`,

@@ -2,7 +2,7 @@
 import net from 'node:net'
 import { sql } from 'kysely'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { readSim } from '../../service/sims/rows/sims.ts'
+import { readSim } from '../../service/sims/rows/sim-reads.ts'
 import { connect } from '../../store/connect.ts'
 import { inTenant, readOnly, type Store } from '../../store/tenancy.ts'
 import { aStore, aTenant, someSims } from '../setup/estate.ts'

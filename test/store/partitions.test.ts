@@ -1,9 +1,9 @@
 import { sql } from 'kysely'
 import pg from 'pg'
 import { describe, expect, test } from 'vitest'
-import { recordUsage } from '../../service/usage/record-usage.ts'
 import { monthsAhead, partitionsAhead, partitionsFor } from '../../service/usage/rows/partitions.ts'
 import { inTenant } from '../../store/tenancy.ts'
+import { recordUsage } from '../service/record-usage.ts'
 import { aStore, aTenant, someSims } from '../setup/estate.ts'
 
 const NOW = '2026-12-10T12:00:00Z'

@@ -9,9 +9,10 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
+import { readRecord } from '../../domain/usage/usage-record.ts'
 import { closeCycle, prepareClose } from '../../service/month-end/close-cycle.ts'
 import { statementTotals } from '../../service/month-end/rows/statements.ts'
-import { recordUsage } from '../../service/usage/record-usage.ts'
+import { countUsage } from '../../service/usage/count-usage.ts'
 import { currentCycle } from '../../service/usage/rows/cycles.ts'
 import { inTenant, type Store, withLongTimeout } from '../../store/tenancy.ts'
 import { anEstate } from './estate.ts'
@@ -84,7 +85,8 @@ async function lateUsage(until: { readonly closed: boolean }): Promise<number> {
     const record = { recordId: `late-${records}`, iccid: estate.activeIccid(records * 7919), bytesDown: 1 }
     const at = new Date(cycle.startsAt + 1).toISOString()
     // A post that waits for a lock for more than 5 s fails, and its sender repeats it.
-    await recordUsage(store, tenantId, [{ ...record, at }]).catch((error: unknown) => {
+    const read = readRecord({ ...record, at }, store.clock())
+    await countUsage({ store, tenantId }, [read]).catch((error: unknown) => {
       if (!(error instanceof Error && 'code' in error && error.code === '55P03')) throw error
     })
     slowest = Math.max(slowest, performance.now() - sent)

@@ -104,7 +104,7 @@ try {
     await measure(into?.whole, async (tx) => {
       await sql`
         insert into usage_ledger (cycle_key, sim_id, pool_id, tariff_id, contributing)
-        select ${whole.key}, sim_id, pool_id, tariff_id, true from (${contributors(tx, whole)}) c
+        select ${whole.key}, sim_id, pool_id, tariff_id, true from (${contributors(whole)}) c
          order by sim_id, pool_id`.execute(tx.q)
       return true
     })

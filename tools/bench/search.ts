@@ -8,7 +8,7 @@
 import { parseArgs } from 'node:util'
 import { sql } from 'kysely'
 import { type IndexedSearch, isIndexed, pageOfFound } from '../../service/sims/rows/search.ts'
-import { pageOfSims } from '../../service/sims/rows/sims.ts'
+import { pageOfSims } from '../../service/sims/rows/sim-reads.ts'
 import { containing } from '../../store/paging.ts'
 import { inTenant, type TenantTx, withLongTimeout } from '../../store/tenancy.ts'
 import { anEstate } from './estate.ts'

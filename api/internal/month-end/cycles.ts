@@ -13,14 +13,9 @@ import {
 import { Id, Instant, nullable, strictObject } from '../../../domain/schema.ts'
 import { closeCycle, prepareClose } from '../../../service/month-end/close-cycle.ts'
 import { applyChanges, openReturns, retryChanges } from '../../../service/month-end/open-changes.ts'
-import { listCycles, suspensionsToRenew } from '../../../service/month-end/rows/progress.ts'
-import {
-  changesOf,
-  monthEndBatches,
-  monthEndCounts,
-  prepareRenewal,
-  renewCycle,
-} from '../../../service/month-end/steps.ts'
+import { queuedChanges, suspensionsToRenew } from '../../../service/month-end/rows/changes.ts'
+import { listCycles } from '../../../service/month-end/rows/progress.ts'
+import { monthEndBatches, monthEndCounts, prepareRenewal, renewCycle } from '../../../service/month-end/steps.ts'
 import { cycleNamed } from '../../../service/usage/rows/cycles.ts'
 import { internalRoutes } from '../../http/declare-routes.ts'
 import { CycleParams } from '../../http/params.ts'
@@ -74,9 +69,11 @@ export const cycleRoutes = [
     }),
     response: { 200: strictObject({ changes: Type.Array(QueuedChangeInfo), nextAfterSimId: Next }) },
     read: async (tx, { params, query: { afterSimId = 0, limit = 200, kind } }) => {
-      const unassign = kind === undefined ? null : kind === 'unassign'
-      const changes = await changesOf(tx, params.key, { afterSimId, limit, unassign })
-      return { changes, nextAfterSimId: nextAfter(changes, limit) }
+      const changes = await queuedChanges(tx, await cycleNamed(tx, params.key), { afterSimId, limit, kind })
+      return {
+        changes: changes.map(({ leftToOther: _, ...change }) => change),
+        nextAfterSimId: nextAfter(changes, limit),
+      }
     },
   }),
   route('GET', '/cycles/:key/batches', {
@@ -148,9 +145,9 @@ export const cycleRoutes = [
         nextAfterSimId: Next,
       }),
     },
-    read: async (tx, { params, query: { afterSimId = 0, limit = 200, throughSimId } }) => {
+    read: async (tx, { params, query: { afterSimId = 0, limit = 200, throughSimId = Number.MAX_SAFE_INTEGER } }) => {
       await cycleNamed(tx, params.key)
-      const suspensions = await suspensionsToRenew(tx, params.key, afterSimId, limit, throughSimId)
+      const suspensions = await suspensionsToRenew(tx, params.key, { afterSimId, throughSimId }, limit)
       return { suspensions, nextAfterSimId: nextAfter(suspensions, limit) }
     },
   }),

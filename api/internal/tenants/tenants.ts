@@ -2,7 +2,7 @@ import { NoticeSettings } from '../../../domain/tenants/notices.ts'
 import { NewTenant, WithSecret } from '../../../domain/tenants/tenant.ts'
 import { changeNotices } from '../../../service/channels/change-notices.ts'
 import { createTenant } from '../../../service/tenants/create-tenant.ts'
-import { readNoticeSettings } from '../../../service/tenants/rows/notices.ts'
+import { readNoticeSettings } from '../../../service/tenants/rows/tenants.ts'
 import { internalRoutes } from '../../http/declare-routes.ts'
 import { mustBeFound } from '../../http/problems.ts'
 

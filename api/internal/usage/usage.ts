@@ -4,8 +4,7 @@ import { pageOf } from '../../../domain/page.ts'
 import { Id, strictObject } from '../../../domain/schema.ts'
 import { UsageDelivery, UsageDeliveryQuery } from '../../../domain/usage/delivery.ts'
 import { UsageRecord } from '../../../domain/usage/usage-record.ts'
-import { countStream } from '../../../service/usage/count-stream.ts'
-import type { UsageResponse as Counted } from '../../../service/usage/record-usage.ts'
+import { type UsageResponse as Counted, countStream } from '../../../service/usage/count-usage.ts'
 import {
   endDelivery,
   findDelivery,
@@ -102,13 +101,8 @@ async function takeIn(
   let outcome: 'complete' | 'broken' = 'broken'
   try {
     // Opened inside the try block: a stream that fails without a reader ends the process.
-    await countStream(
-      whileThere(rest, request),
-      tenantId,
-      usageRecords(request, arrived),
-      { ...usage, deliveryId },
-      add,
-    )
+    const source = { ...usage, store: whileThere(rest, request), tenantId, deliveryId }
+    await countStream(source, usageRecords(request, arrived), add)
     outcome = 'complete'
   } finally {
     const { rejectedCount, ...counts } = answer

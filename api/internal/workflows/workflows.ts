@@ -17,7 +17,7 @@ import {
   WorkflowQuery,
 } from '../../../domain/workflows/workflow.ts'
 import { takeSuspendStart } from '../../../service/enforcement/start-suspension.ts'
-import { monthEndInput } from '../../../service/month-end/month-end-input.ts'
+import { monthEndInput } from '../../../service/month-end/steps.ts'
 import { provisionInput, simNamed } from '../../../service/workflows/inputs.ts'
 import { endOwnStart, forgetRefusal } from '../../../store/outbox.ts'
 import { inTenant, type Store } from '../../../store/tenancy.ts'

@@ -1,6 +1,12 @@
 /** The state of each SIM's change or return in a month end. */
 import { sql } from 'kysely'
-import type { ChangeKind, MonthEndKind, OpenedChange, QueuedChangeInfo } from '../../../domain/month-end/month-end.ts'
+import type {
+  ChangeKind,
+  MonthEndBatches,
+  MonthEndKind,
+  OpenedChange,
+  QueuedChangeInfo,
+} from '../../../domain/month-end/month-end.ts'
 import type { Cycle } from '../../../domain/time/cycle.ts'
 import { mine, type TenantTx } from '../../../store/tenancy.ts'
 
@@ -8,6 +14,12 @@ import { mine, type TenantTx } from '../../../store/tenancy.ts'
 export interface SimRange {
   readonly afterSimId: number
   readonly throughSimId: number
+}
+
+/** A step of a cycle's month end. */
+export interface MonthEndStep<Kind = MonthEndKind> {
+  readonly cycle: Cycle
+  readonly kind: Kind
 }
 
 /** The target of a SIM's change. Null leaves the pool or tariff unchanged. */
@@ -21,7 +33,7 @@ export interface ChangeTarget {
  * Condition: SIMs with a change queued before a cycle's end that the month end has not begun. A SIM with an open ticket
  * of another month end is left to that month end.
  */
-const notBegun = (cycle: Cycle, kind: ChangeKind) => sql`
+const notBegun = ({ cycle, kind }: MonthEndStep<ChangeKind>) => sql`
   s.tenant_id = ${mine} and s.pending_since < ${new Date(cycle.endsAt)} and s.pending_unassign = ${kind === 'unassign'}
   and not exists (select 1 from month_end_changes m
                    where m.tenant_id = s.tenant_id and m.cycle_key = ${cycle.key} and m.kind = ${kind} and m.sim_id = s.id)
@@ -29,75 +41,85 @@ const notBegun = (cycle: Cycle, kind: ChangeKind) => sql`
                    where m.sim_id = s.id and m.outcome = 'open' and m.kind <> 'return')`
 
 /** Condition: open suspensions by the watchdog until the renewal, from this cycle or an earlier one. */
-const toRenew = (cycle: Cycle) => sql`
+const toRenew = (cycleKey: string) => sql`
   s.tenant_id = ${mine} and s.closed_at is null and s.cause = 'watchdog' and s.until = 'renewal'
-  and s.cycle_key <= ${cycle.key}`
+  and s.cycle_key <= ${cycleKey}`
 
-/** Consecutive SIMs, by id, processed together. */
-export interface ChangeBatch extends SimRange {
-  readonly count: number
+export interface BatchQuery {
+  readonly afterSimId: number
+  /** SIMs in a batch; only the last batch may have fewer. */
+  readonly size: number
+  /** Most batches to return. */
+  readonly limit: number
 }
 
-/**
- * Divides the SIMs to change or renew into batches, by SIM id.
- *
- * @param ask.size SIMs in a batch; only the last batch may have fewer
- * @param ask.limit most batches to return
- */
+/** Divides the SIMs to change or renew into batches, by SIM id. */
 export async function batchesOf(
   tx: TenantTx,
-  cycle: Cycle,
-  kind: ChangeKind | 'renew',
-  ask: { readonly afterSimId: number; readonly size: number; readonly limit: number },
-): Promise<ChangeBatch[]> {
-  const { afterSimId, size, limit } = ask
+  { cycle, kind }: MonthEndStep<ChangeKind | 'renew'>,
+  { afterSimId, size, limit }: BatchQuery,
+): Promise<MonthEndBatches['batches']> {
   const ids =
     kind === 'renew'
-      ? sql`select s.sim_id as id from suspensions s where ${toRenew(cycle)} and s.sim_id > ${afterSimId}
+      ? sql`select s.sim_id as id from suspensions s where ${toRenew(cycle.key)} and s.sim_id > ${afterSimId}
              order by s.sim_id limit ${size * limit}`
-      : sql`select s.id from sims s where ${notBegun(cycle, kind)} and s.id > ${afterSimId}
+      : sql`select s.id from sims s where ${notBegun({ cycle, kind })} and s.id > ${afterSimId}
              order by s.id limit ${size * limit}`
-  const { rows } = await sql<ChangeBatch>`
+  const { rows } = await sql<MonthEndBatches['batches'][number]>`
     select min(id) - 1 as "afterSimId", max(id) as "throughSimId", count(*)::integer as count
       from (select id, (row_number() over (order by id) - 1) / ${size}::integer as batch from (${ids}) i) n
      group by batch order by batch`.execute(tx.q)
   return rows
 }
 
+/** A queued change, and its state in the month end. */
+export interface QueuedChangeState extends QueuedChangeInfo {
+  /** Whether a ticket of another month end, or of a change queued earlier, is still open. The change is left to it. */
+  readonly leftToOther: boolean
+}
+
 /**
- * Changes queued before a cycle's end and still queued, by SIM id, each with its state in the month end.
+ * Changes queued before a cycle's end and still queued, by SIM id.
  *
- * @param ask.unassign only unassignments (true) or only moves (false); null: both
+ * @param kind omitted: both
  */
-export async function changesWithState(
+export async function queuedChanges(
   tx: TenantTx,
   cycle: Cycle,
-  ask: { readonly afterSimId: number; readonly limit: number; readonly unassign: boolean | null },
-): Promise<QueuedChangeInfo[]> {
-  const kind = ask.unassign === null ? sql`` : sql`and s.pending_unassign = ${ask.unassign}`
-  const { rows } = await sql<QueuedChangeInfo>`
+  {
+    afterSimId,
+    limit,
+    kind,
+  }: { readonly afterSimId: number; readonly limit: number; readonly kind?: ChangeKind | undefined },
+): Promise<QueuedChangeState[]> {
+  const kindNow = sql`case when s.pending_unassign then 'unassign' else 'move' end`
+  const { rows } = await sql<QueuedChangeState>`
     select s.id as "simId", s.iccid, s.pending_pool_id as "poolId", s.pending_tariff_id as "tariffId",
-           s.pending_unassign as unassign, coalesce(m.outcome, 'queued') as state, m.ticket_id as "ticketId", m.code, m.detail
+           s.pending_unassign as unassign, coalesce(m.outcome, 'queued') as state, m.ticket_id as "ticketId", m.code,
+           m.detail,
+           exists (select 1 from month_end_changes e
+                    where e.sim_id = s.id and e.outcome = 'open' and e.kind <> 'return'
+                      and (e.cycle_key <> ${cycle.key} or e.kind <> ${kindNow})) as "leftToOther"
       from sims s
       left join month_end_changes m
         on m.tenant_id = s.tenant_id and m.cycle_key = ${cycle.key} and m.sim_id = s.id and m.outcome <> 'complete'
-       and m.kind = case when s.pending_unassign then 'unassign' else 'move' end
-     where s.tenant_id = ${mine} and s.pending_since < ${new Date(cycle.endsAt)} and s.id > ${ask.afterSimId} ${kind}
-     order by s.id limit ${ask.limit}`.execute(tx.q)
+       and m.kind = ${kindNow}
+     where s.tenant_id = ${mine} and s.pending_since < ${new Date(cycle.endsAt)} and s.id > ${afterSimId}
+           ${kind === undefined ? sql`` : sql`and s.pending_unassign = ${kind === 'unassign'}`}
+     order by s.id limit ${limit}`.execute(tx.q)
   return rows
 }
 
 /** Sorted ids of the SIMs of a range with a queued change that the month end has not begun. */
 export async function simsToChange(
   tx: TenantTx,
-  cycle: Cycle,
-  kind: ChangeKind,
+  step: MonthEndStep<ChangeKind>,
   { afterSimId, throughSimId }: SimRange,
   limit: number,
 ): Promise<number[]> {
   const { rows } = await sql<{ id: number }>`
     select s.id from sims s
-     where ${notBegun(cycle, kind)} and s.id > ${afterSimId} and s.id <= ${throughSimId}
+     where ${notBegun(step)} and s.id > ${afterSimId} and s.id <= ${throughSimId}
      order by s.id limit ${limit}`.execute(tx.q)
   return rows.map(({ id }) => id)
 }
@@ -105,8 +127,7 @@ export async function simsToChange(
 /** Sorted ids of the SIMs with a failed change or return in a cycle. */
 export async function simsThatFailed(
   tx: TenantTx,
-  cycle: Cycle,
-  kind: MonthEndKind,
+  { cycle, kind }: MonthEndStep,
   afterSimId: number,
   limit: number,
 ): Promise<number[]> {
@@ -126,8 +147,7 @@ export async function simsThatFailed(
  */
 export async function changeTargets(
   tx: TenantTx,
-  cycle: Cycle,
-  kind: MonthEndKind,
+  { cycle, kind }: MonthEndStep,
   simIds: readonly number[],
   again: boolean,
 ): Promise<ChangeTarget[]> {
@@ -139,7 +159,7 @@ export async function changeTargets(
   if (kind === 'return') {
     const { rows } = await sql<ChangeTarget>`
       select s.sim_id as "simId", null as "poolId", null as "tariffId" from suspensions s
-       where ${toRenew(cycle)} and s.sim_id = ${ids}
+       where ${toRenew(cycle.key)} and s.sim_id = ${ids}
          and ${
            again
              ? failed(sql`s.sim_id`)
@@ -157,23 +177,18 @@ export async function changeTargets(
          again
            ? sql`s.tenant_id = ${mine} and s.pending_since < ${new Date(cycle.endsAt)}
                  and s.pending_unassign = ${kind === 'unassign'} and ${failed(sql`s.id`)}`
-           : notBegun(cycle, kind)
+           : notBegun({ cycle, kind })
        }
      order by s.id`.execute(tx.q)
   return rows
 }
 
 /** Records begun work, one row a SIM. Replaces a row only if it has failed, and then counts the attempt. */
-export async function saveBegun(
-  tx: TenantTx,
-  cycleKey: string,
-  kind: MonthEndKind,
-  begun: readonly OpenedChange[],
-): Promise<void> {
+export async function saveBegun(tx: TenantTx, step: MonthEndStep, begun: readonly OpenedChange[]): Promise<void> {
   if (begun.length === 0) return
   await sql`
     insert into month_end_changes as m (cycle_key, kind, sim_id, ticket_id, outcome, code, detail)
-    select ${cycleKey}, ${kind}, "simId", "ticketId", case when "ticketId" is null then 'failed' else 'open' end, code,
+    select ${step.cycle.key}, ${step.kind}, "simId", "ticketId", case when "ticketId" is null then 'failed' else 'open' end, code,
            detail
       from jsonb_to_recordset(${JSON.stringify(begun)}::jsonb)
         as b("simId" bigint, "ticketId" uuid, code text, detail text)
@@ -204,14 +219,14 @@ export interface StepCounts {
 }
 
 /** Counts the changes at a cycle's end. Reads the queued changes, not the whole estate. */
-export async function countChanges(tx: TenantTx, cycle: Cycle, kind: ChangeKind): Promise<StepCounts> {
+export async function countChanges(tx: TenantTx, step: MonthEndStep<ChangeKind>): Promise<StepCounts> {
   const { rows } = await sql<StepCounts>`
-    select (select count(*)::integer from sims s where ${notBegun(cycle, kind)}) as queued,
+    select (select count(*)::integer from sims s where ${notBegun(step)}) as queued,
            count(*) filter (where outcome = 'open')::integer as open,
            count(*) filter (where outcome = 'complete')::integer as complete,
            count(*) filter (where outcome = 'failed')::integer as failed
       from month_end_changes
-     where tenant_id = ${mine} and cycle_key = ${cycle.key} and kind = ${kind}`.execute(tx.q)
+     where tenant_id = ${mine} and cycle_key = ${step.cycle.key} and kind = ${step.kind}`.execute(tx.q)
   return rows[0] ?? { queued: 0, open: 0, complete: 0, failed: 0 }
 }
 
@@ -228,7 +243,7 @@ export async function countRenewals(tx: TenantTx, cycle: Cycle): Promise<Renewal
         from suspensions s
         left join month_end_changes m on m.tenant_id = s.tenant_id and m.cycle_key = ${cycle.key} and m.kind = 'return'
                                      and m.sim_id = s.sim_id and m.outcome <> 'complete'
-       where ${toRenew(cycle)}
+       where ${toRenew(cycle.key)}
     ), ended as (
       select closed_because in ('watchdog', 'month-end') as back
         from suspensions
@@ -242,4 +257,35 @@ export async function countRenewals(tx: TenantTx, cycle: Cycle): Promise<Renewal
            count(*) filter (where outcome = 'failed')::integer as failed
       from still`.execute(tx.q)
   return rows[0] ?? { queued: 0, open: 0, complete: 0, failed: 0, released: 0 }
+}
+
+/** Suspensions that end with a cycle, of a range of SIMs, by SIM id. */
+export async function suspensionsToRenew(
+  tx: TenantTx,
+  cycleKey: string,
+  { afterSimId, throughSimId }: SimRange,
+  limit: number,
+) {
+  const { rows } = await sql<{ readonly simId: number; readonly workflowId: string | null }>`
+    select s.sim_id as "simId", s.workflow_id as "workflowId" from suspensions s
+     where ${toRenew(cycleKey)} and s.sim_id > ${afterSimId} and s.sim_id <= ${throughSimId}
+     order by s.sim_id limit ${limit}`.execute(tx.q)
+  return rows
+}
+
+/**
+ * SIMs that resume with the renewal: suspended until then, and not unassigned by it.
+ *
+ * @param most most ids to return
+ * @returns how many there are, and the lowest ids
+ */
+export async function renewals(tx: TenantTx, cycle: Cycle, most: number) {
+  const from = sql`
+    from suspensions s
+    join sims i on i.id = s.sim_id
+   where ${toRenew(cycle.key)} and not (i.pending_unassign and i.pending_since < ${new Date(cycle.endsAt)})`
+  const counted = await sql<{ count: number }>`select count(*)::integer as count ${from}`.execute(tx.q)
+  const { rows } = await sql<{ simId: number }>`
+    select s.sim_id as "simId" ${from} order by s.sim_id limit ${most}`.execute(tx.q)
+  return { count: counted.rows[0]?.count ?? 0, first: rows.map(({ simId }) => simId) }
 }

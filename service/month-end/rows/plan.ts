@@ -2,7 +2,7 @@
 import { sql } from 'kysely'
 import type { Cycle } from '../../../domain/time/cycle.ts'
 import { mine, type TenantTx } from '../../../store/tenancy.ts'
-import { differences, linesNow } from './statement-lines.ts'
+import { differences, linesNow, type StatementSum } from './statement-lines.ts'
 
 /** Sums of a pool's statement lines. Money in micro-units of the currency. */
 export interface PoolCharges {
@@ -47,31 +47,12 @@ export async function poolCharges(tx: TenantTx, cycle: Cycle, closed: boolean): 
 }
 
 /** The adjustment of a closed cycle, if it were made now: number of lines, and money in micro-units. */
-export async function adjustmentNow(
-  tx: TenantTx,
-  cycle: Cycle,
-  poolIds: readonly number[],
-): Promise<{ readonly lines: number; readonly totalMicro: number }> {
-  const { rows } = await sql<{ lines: number; totalMicro: number }>`
+export async function adjustmentNow(tx: TenantTx, cycle: Cycle, poolIds: readonly number[]): Promise<StatementSum> {
+  const { rows } = await sql<StatementSum>`
     select count(*)::integer as lines,
            coalesce(sum(fee_micro + sms_micro + voice_micro + overage_micro), 0)::bigint as "totalMicro"
       from (${differences(tx, cycle, { poolIds })}) d`.execute(tx.q)
   return rows[0] ?? { lines: 0, totalMicro: 0 }
-}
-
-/** The adjustments in a cycle's statement, by the cycle that they concern, oldest first. */
-export async function statedAdjustments(
-  tx: TenantTx,
-  cycleKey: string,
-): Promise<{ cycle: string; lines: number; totalMicro: number }[]> {
-  const { rows } = await sql<{ cycle: string; lines: number; totalMicro: number }>`
-    select adjusts as cycle, count(*)::integer as lines,
-           sum(fee_micro + sms_micro + voice_micro + overage_micro)::bigint as "totalMicro"
-      from statements
-     where tenant_id = ${mine} and cycle_key = ${cycleKey} and kind = 'adjustment'
-     group by adjusts
-     order by adjusts`.execute(tx.q)
-  return rows
 }
 
 /** A pool and its tariff. */
@@ -87,35 +68,6 @@ export async function plainPools(tx: TenantTx): Promise<PlainPool[]> {
     select id as "poolId", name as "poolName", tariff_id as "tariffId" from pools
      where tenant_id = ${mine} and deleted_at is null order by id`.execute(tx.q)
   return rows
-}
-
-/**
- * SIMs that resume with the renewal: suspended until then, and not unassigned by it.
- *
- * @param most most ids to return
- * @returns how many there are, and the lowest ids
- */
-export async function renewals(
-  tx: TenantTx,
-  cycle: Cycle,
-  most: number,
-): Promise<{ readonly count: number; readonly first: readonly number[] }> {
-  const from = sql`
-    from suspensions u
-    join sims s on s.id = u.sim_id
-   where u.tenant_id = ${mine} and u.closed_at is null and u.cause = 'watchdog' and u.until = 'renewal'
-     and u.cycle_key <= ${cycle.key} and not (s.pending_unassign and s.pending_since < ${new Date(cycle.endsAt)})`
-  const counted = await sql<{ count: number }>`select count(*)::integer as count ${from}`.execute(tx.q)
-  const { rows } = await sql<{ simId: number }>`
-    select u.sim_id as "simId" ${from} order by u.sim_id limit ${most}`.execute(tx.q)
-  return { count: counted.rows[0]?.count ?? 0, first: rows.map(({ simId }) => simId) }
-}
-
-/** When a cycle was closed, if it was; undefined if it has not been opened. */
-export async function cycleState(tx: TenantTx, key: string): Promise<{ readonly closedAt: Date | null } | undefined> {
-  const { rows } = await sql<{ closedAt: Date | null }>`
-    select closed_at as "closedAt" from cycles where tenant_id = ${mine} and key = ${key}`.execute(tx.q)
-  return rows[0]
 }
 
 /**

@@ -49,10 +49,10 @@ const BEFORE_ALL: Place = { adjusts: '', poolId: -1, simId: ALL_SIMS }
  */
 export async function writeSlice(tx: TenantTx, cycle: Cycle, rows: number = ALL_SIMS): Promise<boolean> {
   const last = await lockProgress(tx, cycle)
-  const next = (await nextOwn(tx, cycle, last, rows)) ?? (await nextAdjusted(tx, last, rows))
+  const next = (await nextOwn(tx, cycle, last, rows)) ?? (await nextAdjusted(tx, cycle, last, rows))
   if (next === undefined) return true
   const { adjusts, part } = next
-  await lockPools(tx, adjusts === '' ? cycle.key : adjusts, part.poolIds)
+  await lockPools(tx, ledgerOf(cycle, adjusts), part.poolIds)
   if (adjusts === '') await writeLines(tx, cycle, part)
   else {
     // Deleted with the first lines: changes from now on are marked again, for the next statement.
@@ -95,18 +95,15 @@ interface Next {
 }
 
 /** The next of the cycle's own lines. */
-async function nextOwn(tx: TenantTx, { key }: Cycle, last: Place, rows: number): Promise<Next | undefined> {
-  if (last.adjusts !== '') return undefined
-  const part = await nextPart(tx, 'pool_cycles', key, last, rows)
-  return part && { adjusts: '', part }
+async function nextOwn(tx: TenantTx, cycle: Cycle, last: Place, rows: number): Promise<Next | undefined> {
+  return last.adjusts === '' ? nextPart(tx, cycle, last, rows) : undefined
 }
 
 /** The next changed pools of closed cycles. A mark before the last stated place is left to the next statement. */
-async function nextAdjusted(tx: TenantTx, last: Place, rows: number): Promise<Next | undefined> {
+async function nextAdjusted(tx: TenantTx, cycle: Cycle, last: Place, rows: number): Promise<Next | undefined> {
   const adjusts = last.simId < ALL_SIMS ? last.adjusts : await nextMarked(tx, last)
   if (adjusts === undefined) return undefined
-  const part = await nextPart(tx, 'restatements', adjusts, adjusts === last.adjusts ? last : BEFORE_ALL, rows)
-  return part && { adjusts, part }
+  return nextPart(tx, cycle, adjusts === last.adjusts ? last : { ...BEFORE_ALL, adjusts }, rows)
 }
 
 async function nextMarked(tx: TenantTx, { adjusts, poolId }: Place): Promise<string | undefined> {
@@ -117,20 +114,19 @@ async function nextMarked(tx: TenantTx, { adjusts, poolId }: Place): Promise<str
   return rows[0]?.key
 }
 
+/** Key of the cycle whose ledger is stated: an adjusted one, or else the statement's own. */
+const ledgerOf = (cycle: Cycle, adjusts: string) => (adjusts === '' ? cycle.key : adjusts)
+
 /**
- * The next part of a ledger, after the last stated place: whole pools, or some SIMs of a cut pool.
+ * The next part of a ledger, after the last stated place in it: whole pools, or some SIMs of a cut pool.
  *
- * @param list source of the pools
  * @param rows ledger rows; a pool with more comes alone
  */
-async function nextPart(
-  tx: TenantTx,
-  list: 'pool_cycles' | 'restatements',
-  key: string,
-  last: Place,
-  rows: number,
-): Promise<StatementPart | undefined> {
-  if (last.simId < ALL_SIMS) return simsAfter(tx, key, last, rows)
+async function nextPart(tx: TenantTx, cycle: Cycle, last: Place, rows: number): Promise<Next | undefined> {
+  const { adjusts } = last
+  if (last.simId < ALL_SIMS) return { adjusts, part: await nextSims(tx, cycle, last, rows) }
+  const key = ledgerOf(cycle, adjusts)
+  const list = adjusts === '' ? 'pool_cycles' : 'restatements'
   const found = await sql<{ poolId: number; places: number }>`
     with recursive walk (pool_id, pools, places) as (
       select ${last.poolId}::integer, 0, 0::bigint
@@ -155,9 +151,9 @@ async function nextPart(
   if (first === undefined) return undefined
   const isLarge = first.places >= rows
   // In an adjustment a pool's own line is not the sum of its SIMs' lines: a changed share alone makes no line.
-  const isCut = first.poolId === OUTSIDE || (isLarge && list === 'pool_cycles' && !(await isShared(tx, first.poolId)))
-  if (isCut) return simsAfter(tx, key, { poolId: first.poolId, simId: 0 }, rows)
-  return { poolIds: found.rows.map(({ poolId }) => poolId) }
+  const isCut = first.poolId === OUTSIDE || (isLarge && adjusts === '' && !(await isShared(tx, first.poolId)))
+  if (isCut) return { adjusts, part: await nextSims(tx, cycle, { adjusts, poolId: first.poolId, simId: 0 }, rows) }
+  return { adjusts, part: { poolIds: found.rows.map(({ poolId }) => poolId) } }
 }
 
 async function isShared(tx: TenantTx, poolId: number): Promise<boolean> {
@@ -167,13 +163,14 @@ async function isShared(tx: TenantTx, poolId: number): Promise<boolean> {
   return rows.length > 0
 }
 
-/** The next SIMs of a pool after one. */
-async function simsAfter(
+/** The SIMs of a pool after a place in it. */
+async function nextSims(
   tx: TenantTx,
-  key: string,
-  { poolId, simId: after }: Pick<Place, 'poolId' | 'simId'>,
+  cycle: Cycle,
+  { adjusts, poolId, simId: after }: Place,
   rows: number,
 ): Promise<StatementPart> {
+  const key = ledgerOf(cycle, adjusts)
   // The last SIM of the slice, and the one after it.
   const found = await sql<{ id: number }>`
     select sim_id as id from usage_ledger

@@ -2,6 +2,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import { KEYSET_PAGE, keysetPages, pageLimit, placeAfter } from '../../../store/keyset-pages.ts'
 import { mine, type Store, type TenantTx } from '../../../store/tenancy.ts'
+import type { StatementSum } from './statement-lines.ts'
 
 /**
  * A line of a statement. Money in micro-units of the currency. An amount is rounded half up once, and totals are sums
@@ -47,24 +48,25 @@ interface NumberedLine extends StatementLine {
 const condition = (column: RawBuilder<unknown>, value: number | undefined) =>
   value === undefined ? sql`` : sql`and ${column} = ${value}::bigint`
 
-async function linesAfter(
-  tx: TenantTx,
-  cycleKey: string,
-  filter: LineFilter,
-  afterLine: number,
-  limit: number,
-): Promise<NumberedLine[]> {
+interface LineQuery extends LineFilter {
+  /** `nextAfterLine` of the previous page; 0: from the beginning. */
+  readonly afterLine: number
+  /** Most lines to return. */
+  readonly limit: number
+}
+
+async function linesAfter(tx: TenantTx, cycleKey: string, query: LineQuery): Promise<NumberedLine[]> {
   const { rows } = await sql<NumberedLine>`
     select id, kind, adjusts, pool_id as "poolId", pool_name as "poolName", sim_id as "simId", iccid,
            tariff_id as "tariffId", bytes, voice_seconds as "voiceSeconds", sms_count as "smsCount",
            limit_bytes as "limitBytes", overage_bytes as "overageBytes", fee_micro as "feeMicro",
            sms_micro as "smsMicro", voice_micro as "voiceMicro", overage_micro as "overageMicro"
       from statements
-     where tenant_id = ${tx.tenantId} and cycle_key = ${cycleKey} and id > ${afterLine}
+     where tenant_id = ${tx.tenantId} and cycle_key = ${cycleKey} and id > ${query.afterLine}
        and exists (select from cycles where tenant_id = ${mine} and key = ${cycleKey} and closed_at is not null)
-           ${condition(sql`pool_id`, filter.poolId)} ${condition(sql`sim_id`, filter.simId)}
-           ${filter.kinds === undefined ? sql`` : sql`and kind = any(${[...filter.kinds]}::text[])`}
-     order by id limit ${pageLimit(limit)}`.execute(tx.q)
+           ${condition(sql`pool_id`, query.poolId)} ${condition(sql`sim_id`, query.simId)}
+           ${query.kinds === undefined ? sql`` : sql`and kind = any(${[...query.kinds]}::text[])`}
+     order by id limit ${pageLimit(query.limit)}`.execute(tx.q)
   return rows
 }
 
@@ -73,19 +75,12 @@ const withoutPlace = ({ id: _, ...line }: NumberedLine): StatementLine => line
 /**
  * Reads a page of a statement: pools by id, each before its SIMs, then the adjustments. Has no lines until the cycle is
  * closed, even if some are written.
- *
- * @param ask.afterLine `nextAfterLine` of the previous page; 0: from the beginning
- * @param ask.limit most lines to return
  */
-export async function pageOfLines(
-  tx: TenantTx,
-  cycleKey: string,
-  ask: LineFilter & { readonly afterLine: number; readonly limit: number },
-): Promise<{ readonly lines: StatementLine[]; readonly nextAfterLine: number | null }> {
-  const rows = await linesAfter(tx, cycleKey, ask, ask.afterLine, ask.limit)
+export async function pageOfLines(tx: TenantTx, cycleKey: string, query: LineQuery) {
+  const rows = await linesAfter(tx, cycleKey, query)
   return {
     lines: rows.map(withoutPlace),
-    nextAfterLine: rows.length < ask.limit ? null : (rows.at(-1)?.id ?? null),
+    nextAfterLine: rows.length < query.limit ? null : (rows.at(-1)?.id ?? null),
   }
 }
 
@@ -97,16 +92,13 @@ export const allLines = (
   filter: LineFilter,
 ): AsyncGenerator<StatementLine[]> =>
   keysetPages(store, tenantId, async (tx, after: number | null) => {
-    const rows = await linesAfter(tx, cycleKey, filter, after ?? 0, KEYSET_PAGE)
+    const rows = await linesAfter(tx, cycleKey, { ...filter, afterLine: after ?? 0, limit: KEYSET_PAGE })
     return { items: rows.map(withoutPlace), next: placeAfter(rows, ({ id }) => id) }
   })
 
 /** Number of a statement's lines and the sum of their charges; undefined if the cycle is not closed. */
-export async function statementTotals(
-  tx: TenantTx,
-  cycleKey: string,
-): Promise<{ readonly lines: number; readonly totalMicro: number } | undefined> {
-  const { rows } = await sql<{ lines: number; totalMicro: number }>`
+export async function statementTotals(tx: TenantTx, cycleKey: string): Promise<StatementSum | undefined> {
+  const { rows } = await sql<StatementSum>`
     select lines, total_micro as "totalMicro" from statement_totals
      where tenant_id = ${mine} and cycle_key = ${cycleKey}`.execute(tx.q)
   return rows[0]
@@ -123,10 +115,7 @@ export interface PoolTotals {
   readonly chargeMicro: number
 }
 
-/**
- * Totals of a cycle's statement by pool, without adjustments. Empty if nothing happened in the cycle, or if it was
- * closed by a release without totals.
- */
+/** Totals of a cycle's statement by pool, without adjustments. Empty if nothing happened in the cycle. */
 export async function poolTotals(tx: TenantTx, cycleKey: string): Promise<PoolTotals[]> {
   const { rows } = await sql<PoolTotals>`
     select pool_id as "poolId", pool_name as "poolName", bytes, limit_bytes as "limitBytes",
@@ -142,17 +131,14 @@ export interface AdjustmentTotals {
   readonly cycle: string
   readonly lines: number
   readonly bytes: number
-  readonly chargeMicro: number
+  readonly totalMicro: number
 }
 
-/**
- * Totals of the adjustments in a cycle's statement, by the cycle that they concern, oldest first. Empty if the cycle
- * was closed by a release without totals.
- */
+/** Totals of the adjustments in a cycle's statement, by the cycle that they concern, oldest first. */
 export async function adjustmentTotals(tx: TenantTx, cycleKey: string): Promise<AdjustmentTotals[]> {
   const { rows } = await sql<AdjustmentTotals>`
     select adjusts as cycle, sum(lines)::integer as lines, sum(bytes)::bigint as bytes,
-           sum(charge_micro)::bigint as "chargeMicro"
+           sum(charge_micro)::bigint as "totalMicro"
       from statement_parts
      where tenant_id = ${mine} and cycle_key = ${cycleKey} and adjusts <> '' and lines > 0
      group by adjusts

@@ -1,8 +1,18 @@
-/** Orders. Lock order: the order, then SIMs. */
+/** Orders and their SIMs, and the numbers of generated ICCIDs. Lock order: the order, then SIMs. */
 import { type RawBuilder, sql } from 'kysely'
 import type { OrderType } from '../../../domain/codes.ts'
 import type { Place } from '../../../domain/cursor.ts'
-import type { Order, OrderAddress, OrderDetail, OrderFilter, OrderStatus } from '../../../domain/orders/order.ts'
+import { ServiceError } from '../../../domain/errors.ts'
+import type {
+  NewOrder,
+  Order,
+  OrderAddress,
+  OrderDetail,
+  OrderFilter,
+  OrderSim,
+  OrderStatus,
+} from '../../../domain/orders/order.ts'
+import { type Page, type PageQuery, pageRequest, toPage } from '../../../domain/page.ts'
 import { toMoney } from '../../../domain/units.ts'
 import {
   KEYSET_PAGE,
@@ -132,36 +142,34 @@ export const listOrders = (store: Store, tenantId: string, filter: OrderMatch): 
     return { items: rows.map(toOrder), next: placeAfter(rows, placeOf) }
   })
 
-const oneOrder = (tx: TenantTx, id: number) => sql<OrderRecord>`
+const oneOrder = (id: number) => sql<OrderRecord>`
   select ${columns} from orders where id = ${id}::bigint`
 
 export async function findOrder(tx: TenantTx, id: number): Promise<OrderRecord | undefined> {
-  const { rows } = await oneOrder(tx, id).execute(tx.q)
+  const { rows } = await oneOrder(id).execute(tx.q)
   return rows[0]
 }
 
-/** Locks an order and reads it; undefined if there is none. Lock the order before any of its SIMs. */
-export async function lockOrder(tx: TenantTx, id: number): Promise<OrderRecord | undefined> {
-  const { rows } = await sql<OrderRecord>`${oneOrder(tx, id)} for update`.execute(tx.q)
-  return rows[0]
+/** Locks an order and reads it. Lock the order before any of its SIMs. @throws ServiceError `order_not_found` */
+export async function lockOrder(tx: TenantTx, id: number): Promise<OrderRecord> {
+  const { rows } = await sql<OrderRecord>`${oneOrder(id)} for update`.execute(tx.q)
+  const [order] = rows
+  if (order === undefined) throw new ServiceError('order_not_found', `There is no order ${id}.`)
+  return order
 }
 
-/** An order to create: money in micro-units. */
-export interface OrderToInsert extends OrderAddress {
-  readonly type: OrderType
-  readonly quantity: number
-  readonly unitPriceMicro: number
-  readonly totalMicro: number
-}
-
-/** Inserts an order, Pending. @returns the order */
-export async function insertOrder(tx: TenantTx, order: OrderToInsert): Promise<OrderRecord> {
+/** Inserts an order, Pending. Money in micro-units. @returns the order */
+export async function insertOrder(
+  tx: TenantTx,
+  order: NewOrder & Pick<OrderRecord, 'unitPriceMicro' | 'totalMicro'>,
+): Promise<OrderRecord> {
   const { rows } = await sql<OrderRecord>`
     insert into orders (type, quantity, unit_price, total, shipping_company, shipping_line1, shipping_line2,
                         shipping_city, shipping_country, shipping_postcode, shipping_extra_info, created_at, updated_at)
-    values (${order.type}, ${order.quantity}, ${order.unitPriceMicro}, ${order.totalMicro}, ${order.shippingCompany},
-            ${order.shippingLine1}, ${order.shippingLine2}, ${order.shippingCity}, ${order.shippingCountry},
-            ${order.shippingPostcode}, ${order.shippingExtraInfo}, ${tx.now}, ${tx.now})
+    values (${order.type}, ${order.quantity}, ${order.unitPriceMicro}, ${order.totalMicro},
+            ${order.shippingCompany ?? null}, ${order.shippingLine1 ?? null}, ${order.shippingLine2 ?? null},
+            ${order.shippingCity ?? null}, ${order.shippingCountry ?? null}, ${order.shippingPostcode ?? null},
+            ${order.shippingExtraInfo ?? null}, ${tx.now}, ${tx.now})
     returning ${columns}`.execute(tx.q)
   const [row] = rows
   if (row === undefined) throw new Error('insert into orders returned no row')
@@ -180,4 +188,39 @@ export async function writeOrder(tx: TenantTx, order: OrderRecord): Promise<void
            tracking_number = ${order.trackingNumber}, shipping_carrier = ${order.shippingCarrier},
            failure_reason = ${order.failureReason}, version = version + 1, updated_at = ${tx.now}
      where id = ${order.id}`.execute(tx.q)
+}
+
+/** Reads a page of an order's SIMs, by id. */
+export async function pageOfOrderSims(tx: TenantTx, orderId: number, query: PageQuery): Promise<Page<OrderSim>> {
+  const page = pageRequest(query)
+  const { rows, totalItems } = await readPage<OrderSim>(
+    tx,
+    {
+      columns: sql`id, iccid`,
+      from: sql`from sims where tenant_id = ${mine} and order_id = ${orderId}::bigint`,
+      orderBy: sql`id`,
+    },
+    page,
+  )
+  return toPage(page, totalItems, rows)
+}
+
+export async function orderSimCount(tx: TenantTx, orderId: number): Promise<number> {
+  const { rows } = await sql<{ count: number }>`
+    select count(*)::integer as count from sims
+     where tenant_id = ${mine} and order_id = ${orderId}::bigint`.execute(tx.q)
+  return rows[0]?.count ?? 0
+}
+
+/** Records that SIMs came with an order. */
+export async function linkSims(tx: TenantTx, orderId: number, sims: readonly { id: number }[]): Promise<void> {
+  await sql`
+    update sims set order_id = ${orderId} where id = any(${sims.map(({ id }) => id)}::bigint[])`.execute(tx.q)
+}
+
+/** Reserves account numbers unused by generated ICCIDs. */
+export async function takeAccounts(tx: TenantTx, count: number): Promise<number[]> {
+  const { rows } = await sql<{ account: number }>`
+    select nextval('esim_accounts') as account from generate_series(1, ${count}::integer)`.execute(tx.q)
+  return rows.map(({ account }) => account)
 }

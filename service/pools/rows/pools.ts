@@ -1,6 +1,7 @@
 /** Pools, with their figures for the running cycle. */
 import { type RawBuilder, sql } from 'kysely'
 import type { TariffType } from '../../../domain/codes.ts'
+import { ServiceError } from '../../../domain/errors.ts'
 import { pageRequest } from '../../../domain/page.ts'
 import type { NewPool, Pool, PoolQuery } from '../../../domain/pools/pool.ts'
 import { daysUntilRenewal } from '../../../domain/time/cycle.ts'
@@ -12,8 +13,7 @@ import { OPEN_STATUSES } from '../../../store/open-statuses.ts'
 import { type Part, readPage, readPart } from '../../../store/paging.ts'
 import { mine, type Store, type TenantTx } from '../../../store/tenancy.ts'
 import { runningCycle } from '../../usage/rows/cycles.ts'
-import { NO_FIGURES, readPoolFigures } from '../../usage/rows/figures.ts'
-import { unopenedPoolFigures } from '../../usage/rows/unopened.ts'
+import { NO_FIGURES, readPoolFigures, unopenedPoolFigures } from '../../usage/rows/figures.ts'
 
 /** A pool's own settings, without its figures. */
 export type PoolRecord = Pick<
@@ -117,13 +117,18 @@ export async function readPool(tx: TenantTx, id: number): Promise<Pool | undefin
 }
 
 /** Reads a pool's settings without figures; undefined if there is none with this id. */
-export async function findPool(tx: TenantTx, id: number): Promise<PoolRecord | undefined> {
-  return findPoolRecord(tx, id, sql``)
-}
+export const findPool = (tx: TenantTx, id: number): Promise<PoolRecord | undefined> => findPoolRecord(tx, id, sql``)
 
-/** Locks a pool against every other change, and against anyone about to put a SIM into it. */
-export const lockPool = (tx: TenantTx, id: number): Promise<PoolRecord | undefined> =>
-  findPoolRecord(tx, id, sql`for update`)
+/**
+ * Locks a pool against every other change, and against anyone about to put a SIM into it.
+ *
+ * @throws ServiceError `pool_not_found`
+ */
+export async function lockPool(tx: TenantTx, id: number): Promise<PoolRecord> {
+  const pool = await findPoolRecord(tx, id, sql`for update`)
+  if (pool === undefined) throw new ServiceError('pool_not_found', `There is no pool ${id}.`)
+  return pool
+}
 
 /** The tariff of a pool. */
 export interface PoolTariff {
@@ -165,9 +170,18 @@ async function findPoolRecord(tx: TenantTx, id: number, lock: RawBuilder<unknown
 
 /** Name of a pool, even a deleted one; undefined if it never existed. */
 export async function poolName(tx: TenantTx, id: number): Promise<string | undefined> {
-  const { rows } = await sql<{ name: string }>`
-    select name from pools where id = ${id}::bigint`.execute(tx.q)
-  return rows[0]?.name
+  return (await poolNames(tx, [id])).get(id)
+}
+
+/**
+ * The name of a pool, for a caller that may name a pool that does not exist.
+ *
+ * @throws ServiceError `pool_not_found`
+ */
+export async function knownPool(tx: TenantTx, poolId: number): Promise<string> {
+  const name = await poolName(tx, poolId)
+  if (name === undefined) throw new ServiceError('pool_not_found', `There is no pool ${poolId}.`)
+  return name
 }
 
 /** Names of pools, by id. */
@@ -194,11 +208,8 @@ export async function writePool(tx: TenantTx, id: number, to: PoolSettings): Pro
  * Counts the obstacles to the deletion of a pool: its SIMs, queued changes into it, and open tickets into it. Call with
  * the pool locked.
  */
-export async function poolUses(
-  tx: TenantTx,
-  id: number,
-): Promise<{ readonly sims: number; readonly queued: number; readonly tickets: number }> {
-  const { rows } = await sql<{ sims: number; queued: number; tickets: number }>`
+export async function poolUses(tx: TenantTx, id: number) {
+  const { rows } = await sql<{ readonly sims: number; readonly queued: number; readonly tickets: number }>`
     select (select total_sim_count from pools where id = ${id}) as sims,
            (select count(*) from sims
              where tenant_id = ${mine} and pending_since is not null and pending_pool_id = ${id})::integer as queued,
@@ -232,4 +243,28 @@ export async function insertPool(tx: TenantTx, pool: NewPool): Promise<number> {
   const id = insertedId(rows)
   if (pool.name == null) await sql`update pools set name = 'Pool ' || id where id = ${id}`.execute(tx.q)
   return id
+}
+
+/** An increase of the SIMs of a pool. */
+interface PoolMore {
+  readonly poolId: number
+  readonly active: number
+  readonly total: number
+}
+
+/**
+ * Counts SIMs inserted by this transaction into pools: the trigger counts changes only. Locks the pools by id, as
+ * tickets do before they lock cycles.
+ */
+export async function countInPools(tx: TenantTx, more: readonly PoolMore[]): Promise<void> {
+  if (more.length === 0) return
+  const ids = more.map(({ poolId }) => poolId)
+  await sql`
+    select from pools where id = any(${ids}::integer[])
+     order by id for no key update`.execute(tx.q)
+  await sql`
+    update pools p
+       set active_sim_count = p.active_sim_count + m.active, total_sim_count = p.total_sim_count + m.total
+      from jsonb_to_recordset(${JSON.stringify(more)}::jsonb) as m("poolId" integer, active integer, total integer)
+     where p.id = m."poolId"`.execute(tx.q)
 }

@@ -9,7 +9,6 @@ import type { SimStatus } from '../../../domain/codes.ts'
 import { offsetOf, type PageRequest } from '../../../domain/page.ts'
 import { containing, searched, textsOf } from '../../../store/paging.ts'
 import { mine, type TenantTx } from '../../../store/tenancy.ts'
-import type { IdPage } from './sim-counts.ts'
 
 export interface SimFilter {
   readonly status?: SimStatus | null | undefined
@@ -26,6 +25,12 @@ const FEWEST = 3
 /** Whether the index serves a filter. It holds the four texts of a SIM as lines of one, so a line break misleads it. */
 export const isIndexed = (filter: SimFilter): filter is IndexedSearch =>
   filter.search != null && textsOf(filter.search).every((text) => text.length >= FEWEST && !text.includes('\n'))
+
+/** Ids of a page, and the size of the whole list. */
+export interface IdPage {
+  readonly ids: number[]
+  readonly totalItems: number
+}
 
 /** Which of the found SIMs. */
 interface Part {
@@ -58,17 +63,19 @@ export const simsMatching = ({ status, poolId, search }: SimFilter): RawBuilder<
 /** Hits of a search from which on its next ones are found sooner by reading SIMs in order than by finding all hits. */
 const MANY_HITS = 10_000
 
-/**
- * A condition on the alias `s`: the first `most` SIMs after an id that match a filter. The caller orders by id.
- *
- * @param hits approximate number of matching SIMs, if known
- */
+/** The first `most` SIMs after an id. */
+export interface NextSims {
+  readonly after: number
+  readonly most: number
+  /** Approximate number of all SIMs that match the filter, if known. */
+  readonly hits?: number | undefined
+}
+
+/** A condition on the alias `s`: the next SIMs that match a filter. The caller orders by id. */
 export const simsAfter = (
   { tenantId }: TenantTx,
   filter: SimFilter,
-  after: number,
-  most: number,
-  hits = 0,
+  { after, most, hits = 0 }: NextSims,
 ): RawBuilder<unknown> =>
   isIndexed(filter) && hits <= MANY_HITS
     ? sql`s.id in (select id from ${foundSims(filter, { after, most: sql`${most}::bigint`, inOrder: true })})`

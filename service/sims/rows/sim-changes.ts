@@ -1,11 +1,12 @@
 /** Writes SIMs: import, tag, queued changes and watchdog settings. The state changed by tickets is in sim-state.ts. */
 import { type RawBuilder, sql } from 'kysely'
 import { SimStatus, SimType, type WatchdogMode } from '../../../domain/codes.ts'
+import { ServiceError } from '../../../domain/errors.ts'
+import type { SimWatchdogChange } from '../../../domain/sims/sim.ts'
 import type { ImportedSim } from '../../../domain/sims/sim-import.ts'
 import { OPEN_STATUSES } from '../../../store/open-statuses.ts'
 import type { TenantTx } from '../../../store/tenancy.ts'
 import { settingsColumns } from '../../pools/rows/pools.ts'
-import { countNewSims } from './sim-counts.ts'
 
 /**
  * Inserts SIMs, Unprovisioned or in the given state. Does not count pools, and writes only the SIMs. Takes one
@@ -16,11 +17,13 @@ import { countNewSims } from './sim-counts.ts'
  * @returns the inserted SIMs
  */
 export async function insertSims(tx: TenantTx, sims: readonly ImportedSim[]): Promise<NewRow[]> {
-  const rows = countNewSims(tx, await insertRows(tx, sims))
+  const rows = await insertRows(tx, sims)
+  for (const { id, status } of rows) tx.tally({ simId: id, status, by: 1 })
   return rows.map(({ iccid, id }) => ({ iccid, id }))
 }
 
-interface NewRow {
+/** An inserted SIM. */
+export interface NewRow {
   readonly iccid: string
   readonly id: number
 }
@@ -50,11 +53,11 @@ async function insertRows(tx: TenantTx, sims: readonly ImportedSim[]): Promise<(
  * Finds the SIMs that {@link insertSims} would insert. It inserts them and rolls back, because only the insert itself
  * can see the ICCIDs of other tenants. Uses up ids.
  */
-export async function insertableSims(tx: TenantTx, sims: readonly ImportedSim[]): Promise<{ iccid: string }[]> {
+export async function insertableSims(tx: TenantTx, sims: readonly ImportedSim[]): Promise<NewRow[]> {
   await sql`savepoint dry_run`.execute(tx.q)
   const inserted = await insertRows(tx, sims)
   await sql`rollback to savepoint dry_run`.execute(tx.q)
-  return inserted.map(({ iccid }) => ({ iccid }))
+  return inserted
 }
 
 /** The part of a SIM that decides changes to its tag, queued change and watchdog settings. */
@@ -72,24 +75,23 @@ export interface LockedSimRecord {
   readonly isWatchdogExempt: boolean
 }
 
-/** Locks a SIM and reads the part that callers change directly; undefined if there is no such SIM. */
-export async function lockSimRecord(tx: TenantTx, id: number): Promise<LockedSimRecord | undefined> {
+/** Locks a SIM and reads the part that callers change directly. @throws ServiceError `sim_not_found` */
+export async function lockSimRecord(tx: TenantTx, id: number): Promise<LockedSimRecord> {
   const { rows } = await sql<LockedSimRecord>`
     select tag, status, pool_id as "poolId", tariff_id as "tariffId", pending_pool_id as "pendingPoolId",
            pending_tariff_id as "pendingTariffId", pending_unassign as "pendingUnassign", ${settingsColumns('s')},
            is_watchdog_exempt as "isWatchdogExempt"
       from sims s where id = ${id} for update`.execute(tx.q)
-  return rows[0]
+  const [sim] = rows
+  if (sim === undefined) throw new ServiceError('sim_not_found', `There is no SIM ${id}.`)
+  return sim
 }
 
-async function changeSim(tx: TenantTx, id: number, set: RawBuilder<unknown>): Promise<boolean> {
-  const { rows } = await sql`
-    update sims set ${set}, version = version + 1, updated_at = ${tx.now} where id = ${id} returning 1`.execute(tx.q)
-  return rows.length > 0
+async function changeSim(tx: TenantTx, id: number, set: RawBuilder<unknown>): Promise<void> {
+  await sql`update sims set ${set}, version = version + 1, updated_at = ${tx.now} where id = ${id}`.execute(tx.q)
 }
 
-/** Sets a SIM's tag. @returns whether there is such a SIM */
-export const setTag = (tx: TenantTx, id: number, tag: string): Promise<boolean> => changeSim(tx, id, sql`tag = ${tag}`)
+export const setTag = (tx: TenantTx, id: number, tag: string): Promise<void> => changeSim(tx, id, sql`tag = ${tag}`)
 
 /** A change that waits for the end of the billing cycle. */
 export interface QueuedChange {
@@ -98,8 +100,8 @@ export interface QueuedChange {
   readonly unassign: boolean
 }
 
-/** Queues a change as of now, replacing any queued before. @returns whether there is such a SIM */
-export const queueChange = (tx: TenantTx, id: number, change: QueuedChange): Promise<boolean> =>
+/** Queues a change as of now, replacing any queued before. */
+export const queueChange = (tx: TenantTx, id: number, change: QueuedChange): Promise<void> =>
   changeSim(
     tx,
     id,
@@ -111,8 +113,8 @@ export const queueChange = (tx: TenantTx, id: number, change: QueuedChange): Pro
 const NOTHING_QUEUED = sql`
   pending_pool_id = null, pending_tariff_id = null, pending_unassign = false, pending_since = null`
 
-/** Removes a SIM's queued change. @returns whether there is such a SIM */
-export const dropChange = (tx: TenantTx, id: number): Promise<boolean> => changeSim(tx, id, NOTHING_QUEUED)
+/** Removes a SIM's queued change. */
+export const dropChange = (tx: TenantTx, id: number): Promise<void> => changeSim(tx, id, NOTHING_QUEUED)
 
 /**
  * Removes the queued changes of given SIMs that are Unprovisioned without an open ticket. Call with them locked.
@@ -129,16 +131,24 @@ export async function dropIdleChanges(tx: TenantTx, simIds: readonly number[]): 
   return rows.map(({ id }) => id)
 }
 
-/** A SIM's own watchdog settings: undefined leaves a setting as it is, null inherits the pool's. */
-export interface OwnWatchdogSettings {
-  readonly watchdogMode?: WatchdogMode | null | undefined
-  readonly warningThresholdPct?: number | null | undefined
-  readonly enableBurnRateAlerts?: boolean | null | undefined
-  readonly isWatchdogExempt?: boolean | undefined
+/** Removes SIMs' queued changes, each if it was queued before an instant. */
+export async function forgetChanges(
+  tx: TenantTx,
+  sims: readonly { readonly simId: number; readonly before: Date }[],
+): Promise<void> {
+  if (sims.length === 0) return
+  await sql`
+    update sims s set ${NOTHING_QUEUED}, version = version + 1, updated_at = ${tx.now}
+      from unnest(${sims.map(({ simId }) => simId)}::bigint[], ${sims.map(({ before }) => before)}::timestamptz[])
+             as r(sim_id, before)
+     where s.id = r.sim_id and s.pending_since < r.before`.execute(tx.q)
 }
 
-/** Changes a SIM's own watchdog settings. @returns whether there is such a SIM */
-export function setWatchdog(tx: TenantTx, id: number, settings: OwnWatchdogSettings): Promise<boolean> {
+/**
+ * Changes a SIM's own watchdog settings: undefined leaves a setting as it is, null inherits the pool's.
+ * An exemption cannot be inherited: null leaves it unchanged.
+ */
+export function setWatchdog(tx: TenantTx, id: number, settings: SimWatchdogChange): Promise<void> {
   const given = (column: RawBuilder<unknown>, value: unknown) => (value === undefined ? column : sql`${value}`)
   return changeSim(
     tx,
@@ -146,6 +156,6 @@ export function setWatchdog(tx: TenantTx, id: number, settings: OwnWatchdogSetti
     sql`watchdog_mode = ${given(sql`watchdog_mode`, settings.watchdogMode)},
         warning_threshold_pct = ${given(sql`warning_threshold_pct`, settings.warningThresholdPct)},
         enable_burn_rate_alerts = ${given(sql`enable_burn_rate_alerts`, settings.enableBurnRateAlerts)},
-        is_watchdog_exempt = ${given(sql`is_watchdog_exempt`, settings.isWatchdogExempt)}`,
+        is_watchdog_exempt = ${given(sql`is_watchdog_exempt`, settings.isWatchdogExempt ?? undefined)}`,
   )
 }

@@ -5,19 +5,20 @@ import { SimStatus } from '../../../domain/codes.ts'
 import type { SimState } from '../../../domain/tickets/decisions.ts'
 import { kept } from '../../../store/kept.ts'
 import type { TenantTx } from '../../../store/tenancy.ts'
-import { countStatusChange } from './sim-counts.ts'
 
 export interface LockedSim extends SimState {
   readonly simId: number
   readonly iccid: string
 }
 
+const states = sql`
+  select s.id as "simId", s.iccid, s.status, s.pool_id as "poolId", s.tariff_id as "tariffId",
+         (select cause from suspensions u where u.sim_id = s.id and u.closed_at is null) as "suspendedBy"
+    from sims s`
+
 /** Locks a SIM and reads the part that tickets change; undefined if there is no such SIM. */
 export async function lockSim(tx: TenantTx, simId: number): Promise<LockedSim | undefined> {
-  const { rows } = await sql<LockedSim>`
-    select s.id as "simId", s.iccid, s.status, s.pool_id as "poolId", s.tariff_id as "tariffId",
-           (select cause from suspensions u where u.sim_id = s.id and u.closed_at is null) as "suspendedBy"
-      from sims s where s.id = ${simId} for update of s`.execute(tx.q)
+  const { rows } = await sql<LockedSim>`${states} where s.id = ${simId} for update of s`.execute(tx.q)
   return rows[0]
 }
 
@@ -31,11 +32,7 @@ export async function lockSims(tx: TenantTx, simIds: readonly number[]): Promise
 /** Reads the part of SIMs that tickets change, by id. Takes no lock. */
 export async function readSimStates(tx: TenantTx, simIds: readonly number[]): Promise<LockedSim[]> {
   const { rows } = await sql<LockedSim>`${kept}
-    select s.id as "simId", s.iccid, s.status, s.pool_id as "poolId", s.tariff_id as "tariffId",
-           (select cause from suspensions u where u.sim_id = s.id and u.closed_at is null) as "suspendedBy"
-      from sims s
-     where s.id = any(${[...simIds]}::bigint[])
-     order by s.id`.execute(tx.q)
+    ${states} where s.id = any(${[...simIds]}::bigint[]) order by s.id`.execute(tx.q)
   return rows
 }
 
@@ -57,7 +54,11 @@ export interface SimChange {
  */
 export async function writeSimStates(tx: TenantTx, changes: readonly SimChange[]): Promise<void> {
   if (changes.length === 0) return
-  for (const { sim, after } of changes) countStatusChange(tx, sim.simId, sim.status, after.status)
+  for (const { sim, after } of changes) {
+    if (sim.status === after.status) continue
+    tx.tally({ simId: sim.simId, status: sim.status, by: -1 })
+    tx.tally({ simId: sim.simId, status: after.status, by: 1 })
+  }
   const rows = changes.map(({ sim: { simId }, after, provisionedAt, tag = null, forgetQueued }) => ({
     simId,
     ...after,
@@ -115,10 +116,17 @@ export async function closeMemberships(tx: TenantTx, sims: readonly SimSince[]):
      where m.sim_id = r.sim_id and m.to_at is null`.execute(tx.q)
 }
 
-/** Records from when on SIMs are Active. */
-export async function openActiveSpans(tx: TenantTx, sims: readonly SimSince[]): Promise<void> {
+/** Records from when on SIMs are Active, or until when they were. */
+export async function openActiveSpans(
+  tx: TenantTx,
+  sims: readonly (SimSince & { readonly until?: Date | null | undefined })[],
+): Promise<void> {
   if (sims.length === 0) return
-  await sql`insert into active_spans (sim_id, from_at) select sim_id, at from ${since(sims)}`.execute(tx.q)
+  await sql`
+    insert into active_spans (sim_id, from_at, to_at)
+    select sim_id, at, until
+      from unnest(${sims.map(({ simId }) => simId)}::bigint[], ${sims.map(({ at }) => at)}::timestamptz[],
+                  ${sims.map(({ until = null }) => until)}::timestamptz[]) as r(sim_id, at, until)`.execute(tx.q)
 }
 
 /** Ends the SIMs' open active spans. An end before its start leaves an empty span. */
@@ -127,37 +135,6 @@ export async function closeActiveSpans(tx: TenantTx, sims: readonly SimSince[]):
   await sql`
     update active_spans a set to_at = greatest(a.from_at, r.at) from ${since(sims)}
      where a.sim_id = r.sim_id and a.to_at is null`.execute(tx.q)
-}
-
-/** Since when a SIM has been in its pool, and when it was Active. */
-export interface SimHistory {
-  readonly simId: number
-  /** 0: no pool. */
-  readonly poolId: number
-  readonly tariffId: number | null
-  /** ISO 8601. */
-  readonly since: string
-  /** Until when it was Active: an instant, null if it still is, undefined if it was not. */
-  readonly activeUntil: string | null | undefined
-}
-
-/**
- * Opens the memberships of SIMs that have none, and writes when they were Active. Takes two statements for any number.
- */
-export async function writeHistories(tx: TenantTx, sims: readonly SimHistory[]): Promise<void> {
-  const rows = sql`
-    jsonb_to_recordset(${JSON.stringify(sims)}::jsonb)
-      as h("simId" bigint, "poolId" integer, "tariffId" integer, since timestamptz)`
-  await sql`
-    insert into memberships (sim_id, pool_id, tariff_id, from_at)
-    select "simId", "poolId", "tariffId", since from ${rows} order by "simId"`.execute(tx.q)
-  const active = sims.filter(({ activeUntil }) => activeUntil !== undefined)
-  await sql`
-    insert into active_spans (sim_id, from_at, to_at)
-    select "simId", since, "activeUntil"
-      from jsonb_to_recordset(${JSON.stringify(active)}::jsonb)
-        as h("simId" bigint, since timestamptz, "activeUntil" timestamptz)
-     order by "simId"`.execute(tx.q)
 }
 
 /** Whether a SIM in this state may use the network. */

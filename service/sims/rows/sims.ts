@@ -1,234 +1,15 @@
-/** SIMs, with their figures for the running cycle, their open tickets and the tariff that governs them. */
+/** SIMs: their columns, and the SIMs with given ids or ICCIDs. */
 import { type RawBuilder, sql } from 'kysely'
-import { SimStatus, type TariffType, type WatchdogMode } from '../../../domain/codes.ts'
-import { type PageRequest, pageRequest } from '../../../domain/page.ts'
-import type { SimLookup, SimQuery, SimSummary, StoredSim } from '../../../domain/sims/sim.ts'
-import type { Tariff } from '../../../domain/tariffs/tariff.ts'
-import { toMB, toMinutes } from '../../../domain/units.ts'
-import { governingTariff } from '../../../domain/usage/allowance.ts'
-import { settingsInForce, type WatchdogSettings } from '../../../domain/watchdog/settings.ts'
-import type { Figures } from '../../../rules/fact-rows.ts'
+import { ServiceError } from '../../../domain/errors.ts'
+import type { SimLookup } from '../../../domain/sims/sim.ts'
 import { kept } from '../../../store/kept.ts'
-import { KEYSET_PAGE, keysetPages, pageLimit, placeAfter } from '../../../store/keyset-pages.ts'
-import { OPEN_STATUSES } from '../../../store/open-statuses.ts'
-import { type Part, readPage, readPart } from '../../../store/paging.ts'
-import { mine, type Store, type TenantTx } from '../../../store/tenancy.ts'
+import { mine, type TenantTx } from '../../../store/tenancy.ts'
 import { settingsColumns } from '../../pools/rows/pools.ts'
-import { findTariffs } from '../../tariffs/rows/tariffs.ts'
-import { runningCycle } from '../../usage/rows/cycles.ts'
-import { NO_FIGURES, simFigures } from '../../usage/rows/figures.ts'
-import { unopenedSimFigures } from '../../usage/rows/unopened.ts'
-import { isIndexed, pageOfFound, type SimFilter, simsAfter, simsMatching } from './search.ts'
-import { type IdPage, pageByBlocks, pageOfPool } from './sim-counts.ts'
 
 /** A SIM `s` with its own watchdog settings. @param seat source of its pool and tariff */
 export const simColumns = (seat: RawBuilder<unknown> = sql`s`): RawBuilder<unknown> => sql`
   s.iccid, s.tag, s.type, s.status, ${seat}.pool_id as "poolId", ${seat}.tariff_id as "tariffId",
   s.is_watchdog_exempt as exempt, ${settingsColumns('s')}`
-
-/** Columns of a SIM, shown unchanged. */
-type Plain =
-  | ('id' | 'tag' | 'iccid' | 'poolId' | 'tariffId' | 'imsi' | 'msisdn' | 'imei' | 'status' | 'type')
-  | ('esimQrPayload' | 'pendingPoolId' | 'pendingTariffId' | 'pendingUnassign')
-
-/** A SIM with its own watchdog settings, and with the tariff and the settings of its pool. */
-interface SimRow extends Pick<StoredSim, Plain>, WatchdogSettings {
-  readonly exempt: boolean
-  readonly updatedAt: Date
-  readonly provisionedAt: Date | null
-  readonly lastSeenAt: Date | null
-  readonly poolTariffId: number | null
-  readonly poolTariffType: TariffType | null
-  readonly poolMode: WatchdogMode | null
-  readonly poolThresholdPct: number | null
-  readonly poolBurnRateAlerts: boolean | null
-}
-
-const columns = sql`s.id, ${simColumns()}, s.imsi, s.msisdn, g.imei, s.updated_at as "updatedAt",
-  s.provisioned_at as "provisionedAt", g.last_seen_at as "lastSeenAt", s.esim_qr_payload as "esimQrPayload",
-  s.pending_pool_id as "pendingPoolId", s.pending_tariff_id as "pendingTariffId",
-  s.pending_unassign as "pendingUnassign", p.tariff_id as "poolTariffId", pt.type as "poolTariffType",
-  p.watchdog_mode as "poolMode", p.warning_threshold_pct as "poolThresholdPct",
-  p.enable_burn_rate_alerts as "poolBurnRateAlerts"`
-
-const fromSims = (where: RawBuilder<unknown>) => sql`
-  from sims s left join pools p on p.id = s.pool_id left join tariffs pt on pt.id = p.tariff_id
- cross join lateral (select * from sim_seen where tenant_id = s.tenant_id and sim_id = s.id limit 1) g
- where ${where}`
-
-/** A SIM with the watchdog settings in force, its own or else its pool's, and without the pool's other columns. */
-function inForce({
-  poolTariffId: _,
-  poolTariffType: tariffType,
-  poolMode: watchdogMode,
-  poolThresholdPct: warningThresholdPct,
-  poolBurnRateAlerts: enableBurnRateAlerts,
-  exempt: isWatchdogExempt,
-  ...sim
-}: SimRow) {
-  const pool = { tariffType, watchdogMode, warningThresholdPct, enableBurnRateAlerts }
-  return { ...sim, isWatchdogExempt, ...settingsInForce(sim, sim.poolId === null ? null : pool) }
-}
-
-const usageOf = (figures: Figures) => ({
-  limitMB: toMB(figures.limitBytes),
-  usageMB: toMB(figures.usageBytes),
-  remainingMB: toMB(figures.remainingBytes),
-  isOverage: figures.overageBytes > 0,
-  overageMB: toMB(figures.overageBytes),
-})
-
-function governing(row: SimRow, tariffs: ReadonlyMap<number, Tariff>): Tariff | undefined {
-  const own = row.tariffId === null ? undefined : tariffs.get(row.tariffId)
-  const pool = row.poolTariffId === null ? undefined : tariffs.get(row.poolTariffId)
-  // Only the type decides which of the two governs.
-  const asAllowance = (tariff: Tariff | undefined) =>
-    tariff === undefined ? null : { type: tariff.type, allowanceBytes: 0, tariff }
-  return governingTariff(asAllowance(own), asAllowance(pool))?.tariff
-}
-
-function toSim(row: SimRow, figures: Figures, openTickets: number, tariff: Tariff | undefined): StoredSim {
-  return {
-    ...inForce(row),
-    updatedAt: row.updatedAt.toISOString(),
-    provisionedAt: row.provisionedAt?.toISOString() ?? null,
-    lastSeenAt: row.lastSeenAt?.toISOString() ?? null,
-    ...usageOf(figures),
-    voiceMins: toMinutes(figures.voiceSeconds),
-    smsCount: figures.smsCount,
-    processingTicket: openTickets > 0,
-    processingTicketCount: openTickets,
-    tariff: tariff ?? {},
-  }
-}
-
-/** Figures in the running cycle. */
-async function figuresNow(tx: TenantTx, ids: readonly number[]): Promise<Map<number, Figures>> {
-  const cycle = await runningCycle(tx)
-  return cycle.isOpen ? simFigures(tx, cycle.key, ids) : unopenedSimFigures(tx, cycle, ids)
-}
-
-async function toSims(tx: TenantTx, rows: readonly SimRow[]): Promise<StoredSim[]> {
-  if (rows.length === 0) return []
-  const ids = rows.map((row) => row.id)
-  const figures = await figuresNow(tx, ids)
-  const open = await openTicketCounts(tx, ids)
-  const tariffIds = rows.flatMap((row) => [row.tariffId, row.poolTariffId]).filter((id) => id !== null)
-  const tariffs = await findTariffs(tx, tariffIds)
-  return rows.map((row) =>
-    toSim(row, figures.get(row.id) ?? NO_FIGURES, open.get(row.id) ?? 0, governing(row, tariffs)),
-  )
-}
-
-/**
- * Reads a page of the SIMs, by id, or the part after a cursor.
- *
- * @throws ServiceError invalid_request if the cursor is none
- */
-export function pageOfSims(tx: TenantTx, query: SimQuery): Promise<Part<StoredSim>> {
-  const page = pageRequest(query)
-  return readPart<SimRow, StoredSim>(
-    'sims',
-    { page, cursor: query.cursor },
-    {
-      page: () => rowsOfPage(tx, query, page),
-      after: ({ id }, most, totalItems) => rowsAfter(tx, query, id, most, totalItems),
-      placeOf: ({ id }) => ({ micros: 0, id }),
-      show: (rows) => toSims(tx, rows),
-    },
-  )
-}
-
-async function rowsOfPage(tx: TenantTx, query: SimQuery, page: PageRequest) {
-  const found = await idsOfPage(tx, query, page)
-  if (found === undefined) {
-    return readPage<SimRow>(
-      tx,
-      { columns, from: fromSims(sql`s.tenant_id = ${tx.tenantId} ${simsMatching(query)}`), orderBy: sql`id` },
-      page,
-    )
-  }
-  const { rows } = await sql<SimRow>`${kept}
-    select ${columns} ${fromSims(sql`s.id = any(${found.ids}::bigint[])`)} order by s.id`.execute(tx.q)
-  return { rows, totalItems: found.totalItems }
-}
-
-/** The first SIMs after an id that a filter lets through. */
-async function rowsAfter(
-  tx: TenantTx,
-  filter: SimFilter,
-  after: number,
-  most: number,
-  hits?: number,
-): Promise<SimRow[]> {
-  const { rows } = await sql<SimRow>`
-    select ${columns} ${fromSims(simsAfter(tx, filter, after, most, hits))}
-     order by s.id limit ${pageLimit(most)}`.execute(tx.q)
-  return rows
-}
-
-/** Finds a page without reading the whole list; undefined if the filter requires reading it. */
-async function idsOfPage(tx: TenantTx, filter: SimFilter, page: PageRequest): Promise<IdPage | undefined> {
-  if (isIndexed(filter)) return pageOfFound(tx, filter, page)
-  const { status, poolId, search } = filter
-  if (search != null) return undefined
-  if (poolId == null) return pageByBlocks(tx, status ?? undefined, page)
-  // A pool has no Unprovisioned SIM, and keeps no count of them.
-  return status === SimStatus.Unprovisioned ? undefined : pageOfPool(tx, poolId, status ?? undefined, page)
-}
-
-/** Reads all SIMs, by id, page by page. */
-export const listSims = (store: Store, tenantId: string, filter: SimFilter): AsyncGenerator<StoredSim[]> =>
-  keysetPages(store, tenantId, async (tx, after: number | null) => {
-    const rows = await rowsAfter(tx, filter, after ?? 0, KEYSET_PAGE)
-    return { items: await toSims(tx, rows), next: placeAfter(rows, ({ id }) => id) }
-  })
-
-/** Reads a SIM, and its version; undefined if there is none with this id or ICCID. */
-export async function readSim(
-  tx: TenantTx,
-  lookup: SimLookup,
-): Promise<{ readonly sim: StoredSim; readonly version: number } | undefined> {
-  const which = lookup.by === 'id' ? sql`s.id = ${lookup.id}` : sql`s.iccid = ${lookup.iccid}`
-  const { rows } = await sql<SimRow & { version: number }>`${kept}
-    select ${columns}, s.version ${fromSims(which)}`.execute(tx.q)
-  const [found] = rows
-  if (found === undefined) return undefined
-  const { version, ...row } = found
-  const [sim] = await toSims(tx, [row])
-  return sim && { sim, version }
-}
-
-/** Reads all SIMs of a pool, by id, page by page. A page has the SIMs and the figures of its own moment. */
-export const listPoolSims = (store: Store, tenantId: string, poolId: number): AsyncGenerator<SimSummary[]> =>
-  keysetPages(store, tenantId, async (tx, after: number | null) => {
-    const { rows } = await sql<SimRow>`
-      select ${columns} ${fromSims(sql`s.pool_id = ${poolId}::bigint and s.id > ${after ?? 0}`)}
-       order by s.id limit ${pageLimit(KEYSET_PAGE)}`.execute(tx.q)
-    const figures = await figuresNow(
-      tx,
-      rows.map(({ id }) => id),
-    )
-    return {
-      items: rows.map((row) => toSummary(row, figures.get(row.id) ?? NO_FIGURES)),
-      next: placeAfter(rows, ({ id }) => id),
-    }
-  })
-
-function toSummary(row: SimRow, figures: Figures): SimSummary {
-  const sim = inForce(row)
-  return {
-    id: sim.id,
-    iccid: sim.iccid,
-    tag: sim.tag,
-    status: sim.status,
-    ...usageOf(figures),
-    watchdogMode: sim.watchdogMode,
-    isWatchdogExempt: sim.isWatchdogExempt,
-    warningThresholdPct: sim.warningThresholdPct,
-    enableBurnRateAlerts: sim.enableBurnRateAlerts,
-  }
-}
 
 /** A SIM's label for people (ICCID, and its tag if it has one), and its pool. */
 export interface NamedSim {
@@ -251,6 +32,17 @@ export async function namedSims(tx: TenantTx, ids: readonly number[]): Promise<M
       { label: tag === '' ? iccid : `${iccid} (${tag})`, iccid, tag, poolId },
     ]),
   )
+}
+
+/**
+ * The label and the pool of a SIM, for a caller that may name a SIM that does not exist.
+ *
+ * @throws ServiceError `sim_not_found`
+ */
+export async function knownSim(tx: TenantTx, simId: number): Promise<NamedSim> {
+  const sim = (await namedSims(tx, [simId])).get(simId)
+  if (sim === undefined) throw new ServiceError('sim_not_found', `There is no SIM ${simId}.`)
+  return sim
 }
 
 /** Labels of SIMs, by id. SIMs that do not exist are left out. */
@@ -292,13 +84,4 @@ export async function findIccids(tx: TenantTx, iccids: readonly string[]): Promi
   const { rows } = await sql<{ iccid: string; id: number | null }>`
     select iccid, id from sims_with_iccids(${[...iccids]}::text[])`.execute(tx.q)
   return new Map(rows.map(({ iccid, id }) => [iccid, id]))
-}
-
-/** Number of open tickets of each given SIM. SIMs without any are left out. */
-export async function openTicketCounts(tx: TenantTx, simIds: readonly number[]): Promise<Map<number, number>> {
-  const { rows } = await sql<{ simId: number; open: number }>`${kept}
-    select sim_id as "simId", count(*)::integer as open from tickets
-     where sim_id = any(${[...simIds]}::bigint[]) and status in ${OPEN_STATUSES}
-     group by sim_id`.execute(tx.q)
-  return new Map(rows.map(({ simId, open }) => [simId, open]))
 }

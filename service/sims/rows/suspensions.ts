@@ -13,6 +13,8 @@ export interface Suspension {
   readonly workflowId: string | null
 }
 
+export const BY_PERSON: Suspension = { cause: 'user', rule: null, cycle: null, until: null, workflowId: null }
+
 /**
  * Records suspensions of SIMs. Replaces open ones: a person's replaces the watchdog's.
  *
@@ -39,16 +41,6 @@ export async function writeSuspensions(
     )
     select sim_id as "simId", workflow_id as "workflowId" from was where workflow_id is not null`.execute(tx.q)
   return new Map(rows.map(({ simId, workflowId }) => [simId, workflowId]))
-}
-
-/**
- * Records that a person suspended these SIMs. They must have no open suspension. Takes one statement for any number.
- */
-export async function writePersonsSuspensions(tx: TenantTx, simIds: readonly number[]): Promise<void> {
-  if (simIds.length === 0) return
-  await sql`
-    insert into suspensions (sim_id, cause, opened_at)
-    select id, 'user', ${tx.now} from unnest(${[...simIds]}::bigint[]) as s(id) order by id`.execute(tx.q)
 }
 
 /** How long the watchdog keeps a SIM suspended; null if it does not. */

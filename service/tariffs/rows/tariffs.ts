@@ -57,14 +57,6 @@ export async function findTariffs(tx: TenantTx, ids: readonly number[]): Promise
   return new Map(rows.map((row) => [row.id, toTariff(row)]))
 }
 
-/** Display names of tariffs, by id. */
-export async function tariffNames(tx: TenantTx, ids: readonly number[]): Promise<Map<number, string>> {
-  if (ids.length === 0) return new Map()
-  const { rows } = await sql<{ id: number; name: string }>`
-    select id, display_name as name from tariffs where id = any(${[...ids]}::bigint[])`.execute(tx.q)
-  return new Map(rows.map(({ id, name }) => [id, name]))
-}
-
 /**
  * Inserts a tariff: a tenant's own in its transaction, the platform's in a platform transaction.
  *

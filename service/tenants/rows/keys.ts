@@ -3,6 +3,7 @@
  * known.
  */
 import { type RawBuilder, sql } from 'kysely'
+import { ServiceError } from '../../../domain/errors.ts'
 import type { ApiKey, Scope } from '../../../domain/tenants/tenant.ts'
 import type { PlatformTx } from '../../../store/tenancy.ts'
 
@@ -65,16 +66,10 @@ export async function listKeys(tx: PlatformTx, tenantId: string | null): Promise
   return rows.map(toApiKey)
 }
 
-export interface KeyToStore {
-  readonly id: string
-  readonly tenantId: string | null
-  readonly name: string
-  readonly scopes: readonly Scope[]
-  readonly secretHash: Buffer
-  readonly expiresAt: Date | null
-}
-
-export async function insertKey(tx: PlatformTx, key: KeyToStore): Promise<void> {
+export async function insertKey(
+  tx: PlatformTx,
+  key: Omit<StoredKey, 'revokedAt' | 'lastUsedAt'> & { readonly name: string },
+): Promise<void> {
   await sql`
     insert into api_keys (id, tenant_id, name, scopes, secret_hash, created_at, expires_at)
     values (${key.id}, ${key.tenantId}, ${key.name}, ${[...key.scopes]}::text[], ${key.secretHash}, ${tx.now},
@@ -82,22 +77,16 @@ export async function insertKey(tx: PlatformTx, key: KeyToStore): Promise<void> 
 }
 
 /** The part of a key that decides changes to it. */
-export interface HeldKey {
-  readonly id: string
-  readonly name: string
-  readonly scopes: readonly Scope[]
-  readonly expiresAt: Date | null
-  readonly revokedAt: Date | null
-  /** Id of the key that replaced it; null if none did. */
-  readonly replacedBy: string | null
-}
+export type HeldKey = Omit<KeyRow, 'createdAt' | 'lastUsedAt'>
 
-/** Locks and reads a key of a tenant (null: of the platform); undefined if there is none. */
-export async function lockKey(tx: PlatformTx, tenantId: string | null, id: string): Promise<HeldKey | undefined> {
+/** Locks and reads a key of a tenant (null: of the platform). @throws ServiceError `key_not_found` */
+export async function lockKey(tx: PlatformTx, tenantId: string | null, id: string): Promise<HeldKey> {
   const { rows } = await sql<HeldKey>`
     select id, name, scopes, expires_at as "expiresAt", revoked_at as "revokedAt", replaced_by as "replacedBy"
       from api_keys where id = ${id} and ${ofTenant(tenantId)} for update`.execute(tx.q)
-  return rows[0]
+  const [key] = rows
+  if (key === undefined) throw new ServiceError('key_not_found', `There is no API key ${id}.`)
+  return key
 }
 
 export async function markRevoked(tx: PlatformTx, id: string): Promise<void> {

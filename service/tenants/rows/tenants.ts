@@ -1,21 +1,24 @@
 /** Tenants. A tenant sees its own row; the platform sees all rows. */
 import { sql } from 'kysely'
+import { ServiceError } from '../../../domain/errors.ts'
+import type { NoticeSettings } from '../../../domain/tenants/notices.ts'
 import type { Tenant } from '../../../domain/tenants/tenant.ts'
 import { newestSpread } from '../../../store/rule-spreads.ts'
 import type { PlatformTx, TenantTx } from '../../../store/tenancy.ts'
 
-/** The tenant of this transaction. */
-export async function findTenant(tx: TenantTx): Promise<Tenant | undefined> {
-  const { rows } = await sql<Tenant>`
-    select id, name, billing_email as "billingEmail" from tenants where id = ${tx.tenantId}`.execute(tx.q)
-  return rows[0]
-}
+const ownTenant = (tx: TenantTx) => sql<Tenant>`
+  select id, name, billing_email as "billingEmail" from tenants where id = ${tx.tenantId}`
 
-/** The tenant of this transaction, with its row locked. */
-export async function lockTenant(tx: TenantTx): Promise<Tenant | undefined> {
-  const { rows } = await sql<Tenant>`
-    select id, name, billing_email as "billingEmail" from tenants where id = ${tx.tenantId} for update`.execute(tx.q)
-  return rows[0]
+/** The tenant of this transaction. */
+export const findTenant = async (tx: TenantTx): Promise<Tenant | undefined> =>
+  (await ownTenant(tx).execute(tx.q)).rows[0]
+
+/** The tenant of this transaction, with its row locked. @throws ServiceError `tenant_not_found` */
+export async function lockTenant(tx: TenantTx): Promise<Tenant> {
+  const { rows } = await sql<Tenant>`${ownTenant(tx)} for update`.execute(tx.q)
+  const [tenant] = rows
+  if (tenant === undefined) throw new ServiceError('tenant_not_found', `There is no tenant ${tx.tenantId}.`)
+  return tenant
 }
 
 /** Writes the part of a tenant that it may change itself. */
@@ -41,4 +44,22 @@ export async function insertTenant(tx: PlatformTx, tenant: Tenant & { readonly b
     insert into tenants (id, name, billing_email, billing_cycle, created_at, updated_at, rules_heard)
     values (${tenant.id}, ${tenant.name}, ${tenant.billingEmail}, ${tenant.billingCycle}, ${tx.now}, ${tx.now},
             ${newestSpread})`.execute(tx.q)
+}
+
+/** A tenant's settings for notices. Undefined if the tenant does not exist. */
+export async function readNoticeSettings(tx: TenantTx): Promise<NoticeSettings | undefined> {
+  const { rows } = await sql<NoticeSettings>`
+    select time_zone as "timeZone", feed_every as "feedEvery", escalate_after as "escalateAfter",
+           mails_from as "mailsFrom"
+      from tenants where id = ${tx.tenantId}`.execute(tx.q)
+  return rows[0]
+}
+
+export async function writeNoticeSettings(tx: TenantTx, settings: NoticeSettings): Promise<void> {
+  await sql`
+    update tenants
+       set time_zone = ${settings.timeZone}, feed_every = ${settings.feedEvery},
+           escalate_after = ${settings.escalateAfter}, mails_from = ${settings.mailsFrom}, version = version + 1,
+           updated_at = ${tx.now}
+     where id = ${tx.tenantId}`.execute(tx.q)
 }

@@ -1,6 +1,7 @@
 /** Tickets in batches: finds due ones, and stores their outcomes. A SIM has at most one ticket in a batch. */
 import { type RawBuilder, sql } from 'kysely'
 import { TicketStatus } from '../../../domain/codes.ts'
+import type { MonthEndKind } from '../../../domain/month-end/month-end.ts'
 import type { Cause } from '../../../domain/tickets/ticket.ts'
 import { kept } from '../../../store/kept.ts'
 import { OPEN_STATUSES } from '../../../store/open-statuses.ts'
@@ -39,10 +40,8 @@ export async function lockDueSims(tx: TenantTx, query: DueQuery): Promise<Locked
   const free = await lock(true)
   const locked = free.length > 0 || !query.wait ? free : await lock(false)
   // A separate statement, to read the rows protected by the locks.
-  return readSimStates(
-    tx,
-    locked.map(({ id }) => id),
-  )
+  const simIds = locked.map(({ id }) => id)
+  return readSimStates(tx, simIds)
 }
 
 /** The oldest open ticket of each SIM, by SIM id. Call with the SIMs locked. */
@@ -106,10 +105,8 @@ export async function postponeTickets(tx: TenantTx, postponed: readonly Postpone
       from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb)
         as r(id uuid, until timestamptz, text text, detail text, back integer)
      where t.id = r.id`.execute(tx.q)
-  await setDue(
-    tx,
-    postponed.map(({ ticket: { simId }, until }) => ({ simId, at: until })),
-  )
+  const sims = postponed.map(({ ticket: { simId }, until }) => ({ simId, at: until }))
+  await setDue(tx, sims)
 }
 
 /** Sets when SIMs on the work list are due. Call with the SIMs locked. */
@@ -152,45 +149,58 @@ export async function writeTicketEnds(tx: TenantTx, ended: readonly TicketEndRow
       from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as r(
              id uuid, status smallint, code text, text text, detail text, "withdrawnBy" text)
      where t.id = r.id`
-  return settle(tx, ended, update)
+  const [simIds, ids] = [ended.map(({ ticket }) => ticket.simId), ended.map(({ ticket }) => ticket.id)]
+  return settleWork(tx, simIds, { ids, update })
 }
 
 /**
  * SIMs without an open ticket leave the work list; the others are due at once. Call with the SIMs locked.
  *
+ * @param ending tickets that the same statement ends, so this reads their earlier state
  * @returns the causes of the SIMs' next open tickets, by SIM
  */
-export const settleWork = (tx: TenantTx, simIds: readonly number[]): Promise<Map<number, Cause>> =>
-  settle(
-    tx,
-    simIds.map((simId) => ({ ticket: { id: null, simId } })),
-  )
-
-/** @param update ends the tickets in the same statement, so this reads their earlier state */
-async function settle(
+export async function settleWork(
   tx: TenantTx,
-  settled: readonly { readonly ticket: { readonly id: string | null; readonly simId: number } }[],
-  update?: RawBuilder<unknown>,
+  simIds: readonly number[],
+  ending?: { readonly ids: readonly string[]; readonly update: RawBuilder<unknown> },
 ): Promise<Map<number, Cause>> {
-  if (settled.length === 0) return new Map()
-  const simIds = settled.map(({ ticket: { simId } }) => simId)
-  const ended = settled.flatMap(({ ticket: { id } }) => id ?? [])
+  if (simIds.length === 0) return new Map()
+  const ended = ending?.ids ?? []
   const { rows } = await sql<{ simId: number; cause: Cause }>`${kept}
     with open as (
       select s.id, t.cause
-        from (select distinct id from unnest(${simIds}::bigint[]) as g(id)) s
+        from (select distinct id from unnest(${[...simIds]}::bigint[]) as g(id)) s
        cross join lateral (
          select cause from tickets
-          where sim_id = s.id and status in ${OPEN_STATUSES} and id <> all(${ended}::uuid[]) order by seq limit 1) t
+          where sim_id = s.id and status in ${OPEN_STATUSES} and id <> all(${[...ended]}::uuid[]) order by seq limit 1) t
     ), gone as (
       delete from ticket_work
-       where tenant_id = ${mine} and sim_id = any(${simIds}::bigint[]) and sim_id not in (select id from open)
+       where tenant_id = ${mine} and sim_id = any(${[...simIds]}::bigint[]) and sim_id not in (select id from open)
     ), due as (
       update ticket_work set due_at = ${tx.now}
-       where tenant_id = ${mine} and sim_id = any(${simIds}::bigint[]) and sim_id in (select id from open)
-    )${update === undefined ? sql`` : sql`, ended as (${update})`}
+       where tenant_id = ${mine} and sim_id = any(${[...simIds]}::bigint[]) and sim_id in (select id from open)
+    )${ending === undefined ? sql`` : sql`, ended as (${ending.update})`}
     select id as "simId", cause from open`.execute(tx.q)
   if (rows.length === 0) return new Map()
   tx.enqueue({ queue: 'tickets' })
   return new Map(rows.map(({ simId, cause }) => [simId, cause]))
+}
+
+/**
+ * Records how tickets of a month end ended.
+ *
+ * @returns the open tickets among those that it had opened, with the month end's cycle and the step
+ */
+export async function saveEnded(
+  tx: TenantTx,
+  ended: readonly { readonly ticketId: string; readonly code: string | null; readonly text: string | null }[],
+): Promise<{ readonly ticketId: string; readonly cycleKey: string; readonly kind: MonthEndKind }[]> {
+  if (ended.length === 0) return []
+  const { rows } = await sql<{ ticketId: string; cycleKey: string; kind: MonthEndKind }>`
+    update month_end_changes m
+       set outcome = case when r.code is null then 'complete' else 'failed' end, code = r.code, detail = r.text
+      from jsonb_to_recordset(${JSON.stringify(ended)}::jsonb) as r("ticketId" uuid, code text, text text)
+     where m.ticket_id = r."ticketId" and m.outcome = 'open'
+    returning m.ticket_id as "ticketId", m.cycle_key as "cycleKey", m.kind`.execute(tx.q)
+  return rows
 }

@@ -2,13 +2,12 @@
 import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
 import { TicketStatus } from '../../../domain/codes.ts'
-import type { ErrorCode } from '../../../domain/errors.ts'
 import type { BatchSimEnd, BulkFilter, BulkType } from '../../../domain/tickets/bulk.ts'
-import { OPEN_STATUSES } from '../../../store/open-statuses.ts'
 import { mine, type PlatformTx, type TenantTx } from '../../../store/tenancy.ts'
 import { simsAfter } from '../../sims/rows/search.ts'
 import { lockSims } from '../../sims/rows/sim-state.ts'
-import type { TicketRecord } from './tickets.ts'
+import type { TicketConflict } from '../open-ticket.ts'
+import { columns, type TicketRecord } from './tickets.ts'
 
 /** Condition on `bulk_runs`: the runs that open tickets, and the batches, which a workflow provisions and activates. */
 export const RUNS_OF = {
@@ -33,12 +32,6 @@ export interface LockedRun extends BulkOptions {
   readonly waiting: number
 }
 
-/** Why a SIM gets no ticket. */
-export interface ItemRefusal {
-  readonly code: ErrorCode
-  readonly detail: string
-}
-
 export interface FoundSim {
   readonly simId: number
   readonly iccid: string
@@ -59,17 +52,17 @@ export async function findNamedSims(
   return rows
 }
 
-/** Finds SIMs by a filter, with ids above `afterId`, sorted by id. */
+/** Finds the first SIMs after an id by a filter, sorted by id. */
 export async function findMatchingSims(
   tx: TenantTx,
   filter: BulkFilter,
-  afterId: number,
-  limit: number,
+  after: number,
+  most: number,
 ): Promise<FoundSim[]> {
   const { rows } = await sql<FoundSim>`
     select s.id as "simId", s.iccid from sims s
-     where ${simsAfter(tx, filter, afterId, limit)}
-     order by s.id limit ${limit}`.execute(tx.q)
+     where ${simsAfter(tx, filter, { after, most })}
+     order by s.id limit ${most}`.execute(tx.q)
   return rows
 }
 
@@ -97,7 +90,8 @@ export interface NewItem {
   readonly poolId?: number | null
   readonly tariffId?: number | null
   readonly tag?: string | null
-  readonly refusal: ItemRefusal | null
+  /** Why it gets no ticket. */
+  readonly refusal: TicketConflict | null
 }
 
 /** Adds items to a run that this transaction made. Takes one statement for any number. */
@@ -190,12 +184,8 @@ export async function lockRun(tx: TenantTx, id: string): Promise<LockedRun | und
 }
 
 /** Items that wait for their tickets, by SIM id. Call with the run locked. */
-export async function waitingItems(
-  tx: TenantTx,
-  bulkId: string,
-  limit: number,
-): Promise<{ readonly index: number; readonly simId: number }[]> {
-  const { rows } = await sql<{ index: number; simId: number }>`
+export async function waitingItems(tx: TenantTx, bulkId: string, limit: number) {
+  const { rows } = await sql<{ readonly index: number; readonly simId: number }>`
     select index, sim_id as "simId" from bulk_items
      where bulk_id = ${bulkId} and outcome = 'waiting' order by sim_id limit ${limit}`.execute(tx.q)
   return rows
@@ -243,60 +233,30 @@ export async function dropWaiting(tx: TenantTx, bulkId: string): Promise<void> {
   await addWork(tx, bulkId)
 }
 
-/** The part of a cancelled ticket that events and notifications need. */
-export type CancelledTicket = Pick<TicketRecord, 'id' | 'simId' | 'type' | 'unassign' | 'attempts'>
-
 /**
- * Cancels some of a run's Pending tickets, and finishes the cancellation if none is left. Call with the run locked.
+ * Locks and reads a run's next Pending tickets, to be cancelled now. After the last ones the run is cancelled, and leaves
+ * the work list. Call with the run locked.
  *
  * @param limit most tickets to cancel
  * @param dueAt when the run is next due, if Pending tickets may be left
- * @returns the cancelled tickets
  */
-export async function cancelSome(
-  tx: TenantTx,
-  bulkId: string,
-  limit: number,
-  dueAt: Date,
-): Promise<readonly CancelledTicket[]> {
+export async function takePending(tx: TenantTx, bulkId: string, limit: number, dueAt: Date): Promise<TicketRecord[]> {
   const { rows } = await sql<{ simId: number }>`
     select sim_id as "simId" from tickets
      where bulk_id = ${bulkId} and status = ${TicketStatus.Pending} order by sim_id limit ${limit}`.execute(tx.q)
   const simIds = rows.map(({ simId }) => simId)
-  const cancelled = simIds.length === 0 ? [] : await cancelPending(tx, bulkId, simIds)
+  await lockSims(tx, simIds)
+  const pending = await sql<TicketRecord>`
+    select ${columns} from tickets
+     where bulk_id = ${bulkId} and sim_id = any(${simIds}::bigint[]) and status = ${TicketStatus.Pending}
+     order by sim_id`.execute(tx.q)
   if (simIds.length === limit) {
     await sql`update bulk_work set due_at = ${dueAt} where tenant_id = ${mine} and bulk_id = ${bulkId}`.execute(tx.q)
-    return cancelled
+  } else {
+    await sql`update bulk_runs set state = 'cancelled' where id = ${bulkId}`.execute(tx.q)
+    await sql`delete from bulk_work where tenant_id = ${mine} and bulk_id = ${bulkId}`.execute(tx.q)
   }
-  await sql`update bulk_runs set state = 'cancelled' where id = ${bulkId}`.execute(tx.q)
-  await sql`delete from bulk_work where tenant_id = ${mine} and bulk_id = ${bulkId}`.execute(tx.q)
-  return cancelled
-}
-
-/** Cancels Pending tickets of a run. SIMs without another open ticket leave the work list. */
-async function cancelPending(
-  tx: TenantTx,
-  bulkId: string,
-  simIds: readonly number[],
-): Promise<readonly CancelledTicket[]> {
-  await lockSims(tx, simIds)
-  const cancelled = await sql<CancelledTicket>`
-    update tickets set status = ${TicketStatus.Cancelled}, finished_at = ${tx.now}
-     where bulk_id = ${bulkId} and sim_id = any(${[...simIds]}::bigint[]) and status = ${TicketStatus.Pending}
-    returning id, sim_id as "simId", type, unassign, attempts`.execute(tx.q)
-  const { rows } = await sql<{ simId: number }>`
-    with work as (
-      select sim_id from ticket_work
-       where tenant_id = ${mine} and sim_id = any(${[...simIds]}::bigint[]) order by sim_id for update
-    ), open as (
-      select distinct sim_id from tickets where sim_id = any(${[...simIds]}::bigint[]) and status in ${OPEN_STATUSES}
-    ), gone as (
-      delete from ticket_work w using work
-       where w.tenant_id = ${mine} and w.sim_id = work.sim_id and work.sim_id not in (select sim_id from open)
-    )
-    select sim_id as "simId" from open`.execute(tx.q)
-  if (rows.length > 0) tx.enqueue({ queue: 'tickets' })
-  return cancelled.rows
+  return pending.rows
 }
 
 /** Ids of tenants with due runs, the longest overdue first. */

@@ -64,19 +64,10 @@ export const toTicket = (record: TicketRecord): Ticket => ({
 })
 
 export interface NewTicket extends TicketRequest {
-  readonly simId: number
   readonly tag: string | null
   readonly message: string | null
   readonly effectiveAt: Date | null
-}
-
-/** Inserts a Pending ticket and puts its SIM on the work list. Call with the SIM locked. @returns the ticket's id */
-export async function insertTicket(
-  tx: TenantTx,
-  { id, simId, ...ticket }: NewTicket & { readonly id: string },
-): Promise<string> {
-  await insertTickets(tx, [{ id, simId }], { ...ticket, bulkId: null })
-  return id
+  readonly bulkId: string | null
 }
 
 /**
@@ -93,7 +84,7 @@ export async function insertTickets(
     readonly poolId?: number | null
     readonly tariffId?: number | null
   }[],
-  ticket: Omit<NewTicket, 'simId'> & { readonly bulkId: string | null },
+  ticket: NewTicket,
 ): Promise<void> {
   if (each.length === 0) return
   const { rows } = await sql<{ simId: number }>`
@@ -132,11 +123,8 @@ export async function findTicket(tx: TenantTx, id: string): Promise<TicketRecord
 }
 
 /** Open tickets of a SIM (Pending and Processing), oldest first. Call with the SIM locked. */
-export async function openTickets(tx: TenantTx, simId: number): Promise<TicketRecord[]> {
-  const { rows } = await sql<TicketRecord>`
-    select ${columns} from tickets where sim_id = ${simId} and status in ${OPEN_STATUSES} order by seq`.execute(tx.q)
-  return rows
-}
+export const openTickets = async (tx: TenantTx, simId: number): Promise<TicketRecord[]> =>
+  (await openTicketsOf(tx, [simId])).get(simId) ?? []
 
 /** The open tickets of each given SIM, oldest first, by SIM id. SIMs without any are left out. */
 export async function openTicketsOf(tx: TenantTx, simIds: readonly number[]): Promise<Map<number, TicketRecord[]>> {

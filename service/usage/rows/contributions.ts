@@ -7,10 +7,9 @@ import { bucketMs, type Cycle, cycleAt, nextCycle } from '../../../domain/time/c
 import { FUTURE_MS } from '../../../domain/usage/usage-record.ts'
 import { SUBJECT_CODES } from '../../../domain/watchdog/subject.ts'
 import { mine, type TenantTx } from '../../../store/tenancy.ts'
-import { settleContributors, theseSims } from './contributors.ts'
-import { keepAsOpened } from './cycle-locks.ts'
+import { type Seat, settleContributors, theseSims } from './contributors.ts'
 import { openSince, tenantSettings } from './cycles.ts'
-import { ALL_SIMS, openCycle, openedTo } from './open-cycle.ts'
+import { ALL_SIMS, keepAsOpened, openCycle, openedTo } from './open-cycle.ts'
 import { addNewRows, changeLedger, lockPools, type Sums, sumsOfPlaces } from './pool-totals.ts'
 
 /** The cycles that a change of a SIM's state concerns. They are locked until the transaction ends. */
@@ -48,13 +47,6 @@ export async function holdCycles(tx: TenantTx, at: Date): Promise<HeldCycles> {
   }
 }
 
-/** A SIM in a pool (0: none), with its own tariff if it has one. */
-export interface Placement {
-  readonly simId: number
-  readonly poolId: number
-  readonly tariffId: number | null
-}
-
 /** Ledger rows of a cycle, inserted by a transaction for its new SIMs, and not yet in the pools' totals. */
 export interface NewRows {
   readonly cycleKey: string
@@ -65,7 +57,7 @@ export interface NewRows {
  * Inserts the ledger rows of SIMs inserted by this transaction, with the usage in `usage_sums`. They contribute. No
  * other transaction sees these rows, so no lock is needed. {@link countRows} then adds them to the pools.
  */
-export async function insertRows(tx: TenantTx, cycleKey: string, sims: readonly Placement[]): Promise<NewRows> {
+export async function insertRows(tx: TenantTx, cycleKey: string, sims: readonly Seat[]): Promise<NewRows> {
   await sql`
     insert into usage_ledger (cycle_key, sim_id, pool_id, tariff_id, contributing, bytes, voice_seconds, sms_count)
     select ${cycleKey}, s."simId", s."poolId", s."tariffId", true, coalesce(u.bytes, 0), coalesce(u.voice_seconds, 0),
@@ -83,19 +75,13 @@ export async function insertRows(tx: TenantTx, cycleKey: string, sims: readonly 
  *
  * @param active the SIMs that contribute to later opened cycles too
  */
-export async function countRows(tx: TenantTx, rows: NewRows, active: readonly Placement[]): Promise<void> {
+export async function countRows(tx: TenantTx, rows: NewRows, active: readonly Seat[]): Promise<void> {
   const held = await holdCycles(tx, tx.now)
-  await lockPools(
-    tx,
-    rows.cycleKey,
-    rows.sums.map(({ poolId }) => poolId),
-  )
+  const poolIds = rows.sums.map(({ poolId }) => poolId)
+  await lockPools(tx, rows.cycleKey, poolIds)
   await addNewRows(tx, rows.cycleKey, rows.sums)
-  await settleAhead(
-    tx,
-    held,
-    active.map(({ simId }) => simId),
-  )
+  const simIds = active.map(({ simId }) => simId)
+  await settleAhead(tx, held, simIds)
 }
 
 /**
@@ -109,11 +95,8 @@ export async function settleAhead(tx: TenantTx, { ahead }: HeldCycles, simIds: r
   }
 }
 
-/** A SIM's place since an instant: its pool (0: none) and own tariff there. */
-export interface SeatSince {
-  readonly simId: number
-  readonly poolId: number
-  readonly tariffId: number | null
+/** A SIM's seat since an instant. */
+export interface SeatSince extends Seat {
   readonly at: Date
 }
 
@@ -154,12 +137,17 @@ export async function changeSeats(tx: TenantTx, held: HeldCycles, changes: SeatC
 
 async function changeSeatsIn(tx: TenantTx, key: string, changes: SeatChanges): Promise<void> {
   const { tariffs, moves } = changes
-  const active = await notYetContributing(tx, key, changes.active)
+  // A SIM that comes back in its cycle contributes already. No lock of pools is needed to see that: usage changes
+  // neither, and the SIMs and the cycle are locked.
+  const there = sql`l.contributing and l.tariff_id is not distinct from r."tariffId"`
+  const contributing = await simsWhere(tx, key, changes.active, there)
+  const active = changes.active.filter(({ simId }) => !contributing.has(simId))
   const left = moves.map(({ simId, from }) => ({ simId, poolId: from }))
   const pools = [...active, ...tariffs, ...moves, ...left].map(({ poolId }) => poolId)
   if (pools.length === 0) return
   await lockPools(tx, key, pools)
-  const others = await otherTariffs(tx, key, tariffs)
+  const differing = await simsWhere(tx, key, tariffs, sql`l.tariff_id is distinct from r."tariffId"`)
+  const others = tariffs.filter(({ simId }) => differing.has(simId))
   const places = [...active, ...others, ...moves, ...left].map(({ simId, poolId }) => ({ simId, poolId }))
   if (places.length === 0) return
   await changeLedger(tx, key, places, async () => {
@@ -191,31 +179,17 @@ const rowsOf = (key: string, given: readonly SeatSince[], pool = sql`r."poolId"`
     select *, ctid as place from usage_ledger
      where tenant_id = ${mine} and cycle_key = ${key} and sim_id = r."simId" and pool_id = ${pool} limit 1) l`
 
-/**
- * The seats that do not contribute yet with their own tariff. A SIM that comes back in its cycle contributes already.
- * Needs no lock of pools: usage changes neither, and the SIMs and the cycle are locked.
- */
-async function notYetContributing(
+/** The SIMs of the seats whose ledger row `l` meets a condition. */
+async function simsWhere(
   tx: TenantTx,
   key: string,
-  active: readonly SeatSince[],
-): Promise<readonly SeatSince[]> {
-  if (active.length === 0) return []
+  given: readonly SeatSince[],
+  condition: RawBuilder<unknown>,
+): Promise<ReadonlySet<number>> {
+  if (given.length === 0) return new Set()
   const { rows } = await sql<{ simId: number }>`
-    select r."simId" from ${rowsOf(key, active)}
-     where l.contributing and l.tariff_id is not distinct from r."tariffId"`.execute(tx.q)
-  const contribute = new Set(rows.map(({ simId }) => simId))
-  return active.filter(({ simId }) => !contribute.has(simId))
-}
-
-/** The seats with ledger rows that have another own tariff. */
-async function otherTariffs(tx: TenantTx, key: string, tariffs: readonly SeatSince[]): Promise<readonly SeatSince[]> {
-  if (tariffs.length === 0) return []
-  const { rows } = await sql<{ simId: number }>`
-    select r."simId" from ${rowsOf(key, tariffs)}
-     where l.tariff_id is distinct from r."tariffId"`.execute(tx.q)
-  const differ = new Set(rows.map(({ simId }) => simId))
-  return tariffs.filter(({ simId }) => differ.has(simId))
+    select r."simId" from ${rowsOf(key, given)} where ${condition}`.execute(tx.q)
+  return new Set(rows.map(({ simId }) => simId))
 }
 
 /** Writes the tariffs of seats with a ledger row. */

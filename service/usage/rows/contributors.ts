@@ -1,9 +1,10 @@
-/** The contributors to a billing cycle, by spans and memberships, and their ledger rows. */
+/** The contributors to a billing cycle, opened or not: by spans and memberships, and by their ledger rows. */
 
 import { type RawBuilder, sql } from 'kysely'
 import type { Cycle } from '../../../domain/time/cycle.ts'
+import type { Allowance } from '../../../domain/usage/allowance.ts'
 import { type Db, mine, type TenantTx } from '../../../store/tenancy.ts'
-import { changeSums, lockPools } from './pool-totals.ts'
+import { changeSums, type LedgerPlace, lockPools } from './pool-totals.ts'
 
 /**
  * A condition on the id of a SIM, given its column. It stands in every branch of a select: each branch reads a part.
@@ -26,13 +27,8 @@ export const simsBetween =
  * Selects the SIMs that are Active in a cycle or resume at its start. One row for each pool that a SIM belongs to in
  * the cycle, with its last own tariff there.
  */
-export function contributors(
-  tx: TenantTx,
-  { key, ...cycle }: Cycle,
-  among: ContributorRange = ALL,
-): RawBuilder<unknown> {
-  const startsAt = new Date(cycle.startsAt)
-  const endsAt = new Date(cycle.endsAt)
+export function contributors({ key, ...cycle }: Cycle, among: ContributorRange = ALL): RawBuilder<unknown> {
+  const [startsAt, endsAt] = [new Date(cycle.startsAt), new Date(cycle.endsAt)]
   return sql`
     select distinct on (m.sim_id, m.pool_id) m.sim_id, m.pool_id, m.tariff_id
       from (select sim_id, from_at, coalesce(to_at, 'infinity') as to_at from active_spans
@@ -106,21 +102,16 @@ export async function makeContributorChanges(q: Db, atCommit: 'delete rows' | 'p
  *
  * @returns the pools with differences, by id, and whether all differences of a pool are missing rows
  */
-async function findChanges(
-  tx: TenantTx,
-  cycle: Cycle,
-  isAhead: boolean,
-  among: ContributorRange,
-): Promise<{ readonly poolId: number; readonly isNew: boolean }[]> {
+async function findChanges(tx: TenantTx, cycle: Cycle, isAhead: boolean, among: ContributorRange) {
   if (!tx.isReplay) await makeContributorChanges(tx.q, 'delete rows')
-  const { rows } = await sql<{ poolId: number; isNew: boolean }>`
+  const { rows } = await sql<{ readonly poolId: number; readonly isNew: boolean }>`
     with cleared as (
       delete from contributor_changes
     ), found as (
       insert into contributor_changes
       select coalesce(c.sim_id, l.sim_id), coalesce(c.pool_id, l.pool_id), c.tariff_id, c.sim_id is not null,
              l.sim_id is null
-        from (${contributors(tx, cycle, among)}) c
+        from (${contributors(cycle, among)}) c
         full join (select sim_id, pool_id, tariff_id, contributing from usage_ledger
                     where tenant_id = ${mine} and cycle_key = (select ${cycle.key}::text) and ${among(sql`sim_id`)}) l
           on l.sim_id = c.sim_id and l.pool_id = c.pool_id
@@ -130,4 +121,59 @@ async function findChanges(
     )
     select pool_id as "poolId", bool_and(is_new) as "isNew" from found group by pool_id order by pool_id`.execute(tx.q)
   return rows
+}
+
+/** Allowances of all tariffs visible to the tenant, by tariff id. */
+export async function readAllowances(tx: TenantTx): Promise<Map<number, Allowance>> {
+  const { rows } = await sql<Allowance & { id: number }>`
+    select id, type, allowance_bytes as "allowanceBytes" from tariffs`.execute(tx.q)
+  return new Map(rows.map(({ id, ...allowance }) => [id, allowance]))
+}
+
+/** A SIM that contributes to a pool (0: outside pools), with its own tariff, if any. */
+export interface Seat extends LedgerPlace {
+  readonly tariffId: number | null
+}
+
+/**
+ * Selects the SIMs that contribute to a cycle: by its ledger once it is opened, before by the rows that opening it
+ * would write.
+ */
+const seats = (cycle: Cycle, opened: boolean, among: ContributorRange = ALL): RawBuilder<unknown> =>
+  opened
+    ? sql`
+        select sim_id, pool_id, tariff_id from usage_ledger
+         where tenant_id = ${mine} and cycle_key = (select ${cycle.key}::text) and contributing
+           and ${among(sql`sim_id`)}`
+    : contributors(cycle, among)
+
+/** Numbers of SIMs that contribute to each pool, or to some of them, by pool and own tariff. */
+export async function seatCounts(
+  tx: TenantTx,
+  cycle: Cycle,
+  opened: boolean,
+  poolIds?: readonly number[],
+): Promise<Map<number, Map<number | null, number>>> {
+  const ofPools = poolIds === undefined ? sql`` : sql`where pool_id = any(${[...poolIds]}::integer[])`
+  const { rows } = await sql<{ poolId: number; tariffId: number | null; sims: number }>`
+    select pool_id as "poolId", tariff_id as "tariffId", count(*)::integer as sims
+      from (${seats(cycle, opened)}) s ${ofPools} group by pool_id, tariff_id`.execute(tx.q)
+  const counts = new Map<number, Map<number | null, number>>()
+  for (const { poolId, tariffId, sims } of rows) {
+    counts.set(poolId, (counts.get(poolId) ?? new Map<number | null, number>()).set(tariffId, sims))
+  }
+  return counts
+}
+
+/** The seats of given SIMs, by SIM id. A SIM that contributes nowhere is left out. */
+export async function seatsOf(
+  tx: TenantTx,
+  cycle: Cycle,
+  opened: boolean,
+  simIds: readonly number[],
+): Promise<Map<number, Seat[]>> {
+  const { rows } = await sql<Seat>`
+    select sim_id as "simId", pool_id as "poolId", tariff_id as "tariffId"
+      from (${seats(cycle, opened, theseSims(simIds))}) s`.execute(tx.q)
+  return Map.groupBy(rows, ({ simId }) => simId)
 }

@@ -1,12 +1,12 @@
-/** Billing cycles of a tenant: the running one, and ended ones. */
+/** Billing cycles of a tenant: the running one, its opening slice by slice, and ended ones. */
 
 import { sql } from 'kysely'
 import type { LogLevel } from '../../../domain/codes.ts'
 import { ServiceError } from '../../../domain/errors.ts'
-import { type Cycle, cycleAt, cycleOfKey } from '../../../domain/time/cycle.ts'
+import { type Cycle, cycleAt, cycleOfKey, nextCycle } from '../../../domain/time/cycle.ts'
 import { kept } from '../../../store/kept.ts'
-import { mine, type TenantTx } from '../../../store/tenancy.ts'
-import { openCycle } from './open-cycle.ts'
+import { inTenant, mine, type Store, type TenantTx } from '../../../store/tenancy.ts'
+import { openCycle, openSlice } from './open-cycle.ts'
 
 /** A tenant's settings for time and enforcement. */
 export interface TenantSettings {
@@ -41,9 +41,7 @@ export async function runningCycle(tx: TenantTx): Promise<Cycle & { readonly isO
 }
 
 /** The running cycle, and the cycles to open: the running one unless it is open, and earlier ones opened in part. */
-export async function cyclesToOpen(
-  tx: TenantTx,
-): Promise<{ readonly running: Cycle; readonly unopened: readonly Cycle[] }> {
+async function cyclesToOpen(tx: TenantTx): Promise<{ readonly running: Cycle; readonly unopened: readonly Cycle[] }> {
   const { billingCycle, open, openedInPart } = await openSince(tx, tx.now)
   const running = cycleAt(billingCycle, tx.now.getTime())
   const others = openedInPart.flatMap((key) => cycleOfKey(billingCycle, key) ?? [])
@@ -58,13 +56,12 @@ export async function cyclesToOpen(
  *
  * @throws Error if the tenant does not exist
  */
-export async function openSince(
-  tx: TenantTx,
-  at: Date,
-): Promise<
-  Pick<TenantSettings, 'billingCycle'> & { readonly open: readonly string[]; readonly openedInPart: readonly string[] }
-> {
-  const { rows } = await sql<{ billingCycle: string; open: string[]; openedInPart: string[] }>`${kept}
+export async function openSince(tx: TenantTx, at: Date) {
+  const { rows } = await sql<{
+    readonly billingCycle: string
+    readonly open: readonly string[]
+    readonly openedInPart: readonly string[]
+  }>`${kept}
     select billing_cycle as "billingCycle",
            array(select key from cycles where tenant_id = ${mine} and ends_at > ${at}) as open,
            array(select cycle_key from cycle_openings where tenant_id = ${mine}) as "openedInPart"
@@ -87,10 +84,7 @@ export async function currentCycle(tx: TenantTx, at: number = tx.now.getTime()):
 }
 
 /** The tenant's usage in a cycle so far; 0 if the cycle was not opened. */
-export async function usageIn(
-  tx: TenantTx,
-  key: string,
-): Promise<{ usageBytes: number; voiceSeconds: number; smsCount: number }> {
+export async function usageIn(tx: TenantTx, key: string) {
   const { rows } = await sql<{ usageBytes: number; voiceSeconds: number; smsCount: number }>`
     select bytes as "usageBytes", voice_seconds as "voiceSeconds", sms_count as "smsCount"
       from cycles where tenant_id = ${mine} and key = ${key}`.execute(tx.q)
@@ -146,10 +140,41 @@ export async function keepUnclosed(tx: TenantTx, key: string): Promise<boolean> 
   return rows.length > 0
 }
 
-/** Keys of the given cycles that are closed. */
-export async function closedCycles(tx: TenantTx, keys: readonly string[]): Promise<string[]> {
-  const { rows } = await sql<{ key: string }>`
-    select key from cycles
-     where tenant_id = ${mine} and key = any(${[...keys]}::text[]) and closed_at is not null`.execute(tx.q)
-  return rows.map(({ key }) => key)
+/** The next cycle is opened in this last share of the running one: 15 hours of a month. */
+const AHEAD = 1 / 48
+
+/**
+ * Opens a cycle not open yet, without a limit of time: slice by slice, each a short transaction. May be broken off at
+ * any moment and called again, on several processes at once: each takes the next slice left.
+ *
+ * @param finish false: opens only the slices; the caller then opens the cycle
+ */
+export async function openInSlices(store: Store, tenantId: string, cycle: Cycle, finish = true): Promise<void> {
+  const slice = (tx: TenantTx) => openSlice(tx, cycle, tx.opening.sims, finish)
+  while (!(await inTenant(store, tenantId, slice)));
+}
+
+/**
+ * Opens the cycle that runs now, and earlier cycles opened in part: a process needed them, and may have died. If all
+ * are open, this is one short transaction.
+ */
+export async function openRunningCycle(store: Store, tenantId: string): Promise<Cycle> {
+  const { running, unopened } = await inTenant(store, tenantId, cyclesToOpen)
+  for (const cycle of unopened) await openInSlices(store, tenantId, cycle)
+  return running
+}
+
+/**
+ * Opens a tenant's due cycles: the running one if it is not open, and the next in the last {@link AHEAD} of the running
+ * one.
+ *
+ * @returns when there will be something to do again, epoch milliseconds
+ */
+export async function keepCyclesOpen(store: Store, tenantId: string): Promise<number> {
+  const cycle = await openRunningCycle(store, tenantId)
+  const aheadAt = cycle.endsAt - (cycle.endsAt - cycle.startsAt) * AHEAD
+  if (store.clock() < aheadAt) return aheadAt
+  const { billingCycle } = await inTenant(store, tenantId, tenantSettings)
+  await openInSlices(store, tenantId, nextCycle(billingCycle, cycle))
+  return cycle.endsAt
 }

@@ -4,9 +4,12 @@
  */
 import { type RawBuilder, sql } from 'kysely'
 import { TariffType } from '../../../domain/codes.ts'
+import type { Cycle } from '../../../domain/time/cycle.ts'
+import { type Allowance, capacityOf, governingTariff, shareBytes } from '../../../domain/usage/allowance.ts'
 import type { FactFigures, Figures } from '../../../rules/fact-rows.ts'
 import { kept } from '../../../store/kept.ts'
 import { mine, type TenantTx } from '../../../store/tenancy.ts'
+import { readAllowances, type Seat, seatCounts, seatsOf } from './contributors.ts'
 
 /** Of a subject without a ledger row. */
 export const NO_FIGURES: Figures = {
@@ -74,21 +77,15 @@ export async function simFigures(
   return new Map([...rows].map(([simId, of]) => [simId, sumOf(of)]))
 }
 
+const FIGURES = ['limitBytes', 'usageBytes', 'remainingBytes', 'overageBytes', 'voiceSeconds', 'smsCount'] as const
+
 /** Adds up ledger rows. Sums beyond 2^53 − 1 are shown as that. */
 export function sumOf(rows: readonly Figures[]): Figures {
-  const total = (of: (row: Figures) => number) =>
-    Math.min(
-      Number.MAX_SAFE_INTEGER,
-      rows.reduce((sum, row) => sum + of(row), 0),
-    )
-  return {
-    limitBytes: total(({ limitBytes }) => limitBytes),
-    usageBytes: total(({ usageBytes }) => usageBytes),
-    remainingBytes: total(({ remainingBytes }) => remainingBytes),
-    overageBytes: total(({ overageBytes }) => overageBytes),
-    voiceSeconds: total(({ voiceSeconds }) => voiceSeconds),
-    smsCount: total(({ smsCount }) => smsCount),
+  const sums: Record<keyof Figures, number> = { ...NO_FIGURES }
+  for (const row of rows) {
+    for (const figure of FIGURES) sums[figure] = Math.min(Number.MAX_SAFE_INTEGER, sums[figure] + row[figure])
   }
+  return sums
 }
 
 /** The ledger row of a SIM in a pool: the watchdog judges the SIM by it. @param poolId null: outside pools */
@@ -155,4 +152,47 @@ async function readRowFigures(
     else known.push(figures)
   }
   return bySim
+}
+
+// Figures in a cycle not opened yet: no usage, and the limits that opening it now would give. The worker opens cycles,
+// so this lasts a moment.
+
+const unused = (limitBytes: number) => ({ ...NO_FIGURES, limitBytes, remainingBytes: limitBytes })
+
+/** As {@link readPoolFigures}. Counts the SIMs of these pools. */
+export async function unopenedPoolFigures(
+  tx: TenantTx,
+  cycle: Cycle,
+  poolIds: readonly number[],
+): Promise<Map<number, Figures>> {
+  const { tariffs, poolTariffs, counts } = await readSeats(tx, cycle, poolIds)
+  return new Map(poolIds.map((id) => [id, unused(capacityOf(poolTariffs.get(id) ?? null, counts.get(id), tariffs))]))
+}
+
+/** As {@link simFigures}. Counts the SIMs of their pools. */
+export async function unopenedSimFigures(
+  tx: TenantTx,
+  cycle: Cycle,
+  simIds: readonly number[],
+): Promise<Map<number, Figures>> {
+  const seats = await seatsOf(tx, cycle, false, simIds)
+  const poolIds = new Set([...seats.values()].flat().map(({ poolId }) => poolId))
+  const { tariffs, poolTariffs, counts } = await readSeats(tx, cycle, [...poolIds])
+  const limitOf = (poolId: number, tariffId: number | null) => {
+    const governing = governingTariff(tariffs.get(tariffId ?? 0) ?? null, poolTariffs.get(poolId) ?? null)
+    const contributing = [...(counts.get(poolId)?.values() ?? [])].reduce((sum, sims) => sum + sims, 0)
+    return shareBytes(governing, contributing)
+  }
+  const limits = (own: readonly Seat[]) => own.reduce((sum, { poolId, tariffId }) => sum + limitOf(poolId, tariffId), 0)
+  return new Map([...seats].map(([simId, own]) => [simId, unused(limits(own))]))
+}
+
+async function readSeats(tx: TenantTx, cycle: Cycle, poolIds: readonly number[]) {
+  const tariffs = await readAllowances(tx)
+  const { rows } = await sql<{ id: number; tariffId: number }>`
+    select id, tariff_id as "tariffId" from pools where id = any(${[...poolIds]}::integer[])`.execute(tx.q)
+  const poolTariffs = new Map<number, Allowance | undefined>(
+    rows.map(({ id, tariffId }) => [id, tariffs.get(tariffId)]),
+  )
+  return { tariffs, poolTariffs, counts: await seatCounts(tx, cycle, false, poolIds) }
 }

@@ -9,6 +9,7 @@ import { noteChanged } from '../../../store/changed.ts'
 import { mine, type TenantTx } from '../../../store/tenancy.ts'
 import { excessOf, remainingOf, rowTerms, summedAfter } from './pool-totals.ts'
 import { restating } from './restatements.ts'
+import type { PlacedRecord } from './stage.ts'
 
 /**
  * Takes the tenant's merge lock until this transaction ends: one chunk of a tenant is counted at a time. Take it before
@@ -237,3 +238,50 @@ export async function countRecords(tx: TenantTx, duplicates: ReadonlyMap<string,
       from ${counted} r
      where c.tenant_id = ${mine} and c.key = r.key`.execute(tx.q)
 }
+
+/** The row of the ledger that a record is added to. */
+type LedgerRow = Pick<PlacedRecord, 'cycleKey' | 'simId' | 'poolId' | 'voiceSeconds' | 'smsCount'> & {
+  readonly bytes: number
+}
+
+/** Sums of the ledger rows of these records so far. Rows that do not exist are left out. */
+export async function ledgerSums(tx: TenantTx, records: readonly PlacedRecord[]): Promise<LedgerRow[]> {
+  const keys = records.map(({ cycleKey, simId, poolId }) => ({ cycleKey, simId, poolId }))
+  const { rows } = await sql<LedgerRow>`
+    select l.cycle_key as "cycleKey", l.sim_id as "simId", l.pool_id as "poolId", l.bytes,
+           l.voice_seconds as "voiceSeconds", l.sms_count as "smsCount"
+      from jsonb_to_recordset(${JSON.stringify(keys)}::jsonb) as k("cycleKey" text, "simId" bigint, "poolId" integer)
+     cross join lateral (
+       select * from usage_ledger
+        where tenant_id = ${mine} and cycle_key = k."cycleKey" and sim_id = k."simId" and pool_id = k."poolId" limit 1
+     ) l`.execute(tx.q)
+  return rows
+}
+
+const CHECK_VIOLATION = '23514'
+const UNIQUE_VIOLATION = '23505'
+const TOTALS: Readonly<Record<string, string>> = {
+  usage_ledger_total: 'SIM',
+  pool_cycles_total: 'pool',
+  cycles_total: 'tenant',
+  usage_buckets_total: 'time bucket',
+}
+
+/**
+ * Names the total that a failed statement would have taken out of the range of exact sums: SIM, pool, tenant or time
+ * bucket. Undefined if the statement failed for another reason.
+ */
+export function totalOutOfRange(error: unknown): string | undefined {
+  if (!(error instanceof Error && 'code' in error && error.code === CHECK_VIOLATION && 'constraint' in error)) {
+    return undefined
+  }
+  return typeof error.constraint === 'string' ? TOTALS[error.constraint] : undefined
+}
+
+/** Whether a statement has failed because it would have stored a usage record twice. */
+export const isStored = (error: unknown): boolean =>
+  error instanceof Error &&
+  'code' in error &&
+  error.code === UNIQUE_VIOLATION &&
+  'table' in error &&
+  String(error.table).startsWith('usage_records')

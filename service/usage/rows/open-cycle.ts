@@ -7,13 +7,12 @@
  * ticket that ends during the opening keeps the rows of its SIM right (`settleAhead`).
  */
 
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import { ServiceError } from '../../../domain/errors.ts'
 import type { Cycle } from '../../../domain/time/cycle.ts'
 import { kept } from '../../../store/kept.ts'
 import { DoFirst, inTenant, mine, type Store, type TenantTx } from '../../../store/tenancy.ts'
 import { settleContributors, simsBetween } from './contributors.ts'
-import { lockCycleAlone } from './cycle-locks.ts'
 
 /** Higher than the id of any SIM. */
 export const ALL_SIMS = Number.MAX_SAFE_INTEGER
@@ -102,6 +101,8 @@ async function openUntil(store: Store, tenantId: string, cycle: Cycle, until: nu
  * @returns whether there is nothing left to do
  */
 export async function openSlice(tx: TenantTx, cycle: Cycle, sims: number, finish = true): Promise<boolean> {
+  // An open cycle is not locked.
+  if ((await openedToOf(tx, cycle)) === ALL_SIMS) return true
   await lockCycleAlone(tx, cycle.key)
   const after = await openedToOf(tx, cycle)
   if (after === ALL_SIMS) return true
@@ -135,9 +136,6 @@ export async function openedTo(tx: TenantTx, cycles: readonly Cycle[]): Promise<
 const openedToOf = async (tx: TenantTx, cycle: Cycle): Promise<number> =>
   (await openedTo(tx, [cycle])).get(cycle.key) ?? 0
 
-export const isCycleOpen = async (tx: TenantTx, cycle: Cycle): Promise<boolean> =>
-  (await openedToOf(tx, cycle)) === ALL_SIMS
-
 /** The last SIM of the slice after a SIM; undefined if no SIM follows. */
 async function endOfSlice(tx: TenantTx, after: number, sims: number): Promise<number | undefined> {
   const { rows } = await sql<{ id: number | null }>`
@@ -154,4 +152,44 @@ async function markOpened(tx: TenantTx, { key, startsAt, endsAt }: Cycle): Promi
     values (${key}, ${new Date(startsAt)}, ${new Date(endsAt)}, ${tx.now})
     on conflict do nothing`.execute(tx.q)
   await sql`delete from cycle_openings where tenant_id = ${mine} and cycle_key = ${key}`.execute(tx.q)
+}
+
+// Locks on cycles are advisory, apart from the cycles' rows: a cycle can be locked before it is opened.
+
+/**
+ * Key of a cycle's lock. Changes of the cycle's ledger take it shared. To open, settle or close the cycle, take it
+ * alone.
+ */
+const cycleLock = (tx: TenantTx, key: string | RawBuilder<unknown>) =>
+  sql`hashtext('simherd.cycle'), hashtext(${tx.lockName} || '/' || ${key})`
+
+/**
+ * Locks cycles against opening and closing until this transaction ends. Usage counted here is then either in the
+ * statement or clearly late. Call before locking pools.
+ *
+ * @returns the cycles not opened yet
+ */
+export async function lockCycles(tx: TenantTx, cycles: readonly Cycle[]): Promise<Cycle[]> {
+  await keepAsOpened(tx, cycles)
+  const opened = await openedTo(tx, cycles)
+  return cycles.filter(({ key }) => opened.get(key) !== ALL_SIMS)
+}
+
+/**
+ * Like {@link lockCycles}, for callers that find the progress of the opening in another way. Locks the cycles in this
+ * order.
+ */
+export async function keepAsOpened(tx: TenantTx, cycles: readonly Cycle[]): Promise<void> {
+  await sql`${kept}
+    select pg_advisory_xact_lock_shared(${cycleLock(tx, sql`c.key`)})
+      from (select key from unnest(${cycles.map(({ key }) => key)}::text[]) with ordinality as k(key, n)
+             order by n offset 0) c`.execute(tx.q)
+}
+
+/**
+ * Locks a cycle alone: waits for all changes of its ledger, and blocks others until this transaction ends. Not for a
+ * transaction with a lock by {@link lockCycles}: two of them would wait for each other.
+ */
+export async function lockCycleAlone(tx: TenantTx, key: string): Promise<void> {
+  await sql`select pg_advisory_xact_lock(${cycleLock(tx, key)})`.execute(tx.q)
 }

@@ -39,17 +39,18 @@ export interface LedgerPlace {
   readonly poolId: number
 }
 
-/** Sums over the rows that a change concerns, by pool. */
-export interface Sums {
-  readonly poolId: number
-  readonly bytes: number
-  readonly voiceSeconds: number
-  readonly smsCount: number
-  readonly contributing: number
-  readonly limitBytes: number
-  readonly excessBytes: number
-  readonly remainingBytes: number
-}
+const SUMS = [
+  'bytes',
+  'voiceSeconds',
+  'smsCount',
+  'contributing',
+  'limitBytes',
+  'excessBytes',
+  'remainingBytes',
+] as const
+
+/** Sums over the rows of a pool that a change concerns. */
+export type Sums = Readonly<{ poolId: number } & Record<(typeof SUMS)[number], number>>
 
 /**
  * Changes ledger rows of a cycle, and their pools' totals by the difference. Raises the pools' usage versions, even if
@@ -90,17 +91,7 @@ export async function changeSums<T>(
 
 /** Adds rows inserted by this transaction to their pools' totals. Call with the cycle and the pools locked. */
 export const addNewRows = (tx: TenantTx, cycleKey: string, sums: readonly Sums[]): Promise<void> =>
-  addToPools(tx, cycleKey, { before: sums.map(({ poolId }) => ({ ...NOTHING, poolId })), after: sums })
-
-const NOTHING = {
-  bytes: 0,
-  voiceSeconds: 0,
-  smsCount: 0,
-  contributing: 0,
-  limitBytes: 0,
-  excessBytes: 0,
-  remainingBytes: 0,
-}
+  addToPools(tx, cycleKey, { before: [], after: sums })
 
 /** Adds up given rows of a cycle, by pool. */
 export const sumsOfPlaces = (tx: TenantTx, cycleKey: string, places: readonly LedgerPlace[]): Promise<Sums[]> =>
@@ -162,7 +153,7 @@ async function addToPools(
   sums: { readonly before: readonly Sums[]; readonly after: readonly Sums[] },
 ): Promise<void> {
   const was = new Map(sums.before.map((before) => [before.poolId, before]))
-  const changes = sums.after.map((after) => differenceOf(after, was.get(after.poolId) ?? NOTHING))
+  const changes = sums.after.map((after) => differenceOf(after, was.get(after.poolId)))
   await restating(
     tx,
     sql`
@@ -183,16 +174,11 @@ async function addToPools(
   ).execute(tx.q)
 }
 
-const differenceOf = (after: Sums, before: Omit<Sums, 'poolId'>): Sums => ({
-  poolId: after.poolId,
-  bytes: after.bytes - before.bytes,
-  voiceSeconds: after.voiceSeconds - before.voiceSeconds,
-  smsCount: after.smsCount - before.smsCount,
-  contributing: after.contributing - before.contributing,
-  limitBytes: after.limitBytes - before.limitBytes,
-  excessBytes: after.excessBytes - before.excessBytes,
-  remainingBytes: after.remainingBytes - before.remainingBytes,
-})
+function differenceOf(after: Sums, before: Sums | undefined): Sums {
+  const difference = { ...after }
+  for (const sum of SUMS) difference[sum] -= before?.[sum] ?? 0
+  return difference
+}
 
 /**
  * A pool's `summed_version` after a change of its rows and sums. A Fixed pool with another number of contributing SIMs

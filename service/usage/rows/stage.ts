@@ -7,7 +7,6 @@ import { type RawBuilder, sql } from 'kysely'
 import type { ReadRecord } from '../../../domain/usage/usage-record.ts'
 import { copyInto, copyLine } from '../../../store/copy.ts'
 import { type Db, mine, type TenantTx } from '../../../store/tenancy.ts'
-import type { PlacedRecord } from './records.ts'
 
 /** A record with its place in the delivery, its cycle and the start of its time bucket. */
 export interface StagedRecord {
@@ -73,12 +72,8 @@ export async function stageRecords(tx: TenantTx, records: readonly StagedRecord[
   if (tx.isReplay) for (const name of STAGE_TABLES) await sql`delete from ${sql.id(name)}`.execute(tx.q)
   else await makeStage(tx.q, 'delete rows')
   const startOf = bucketStarts()
-  await copyInto(
-    tx,
-    'usage_stage',
-    COLUMNS,
-    records.map((record) => lineOf(record, startOf(record.bucketAt))),
-  )
+  const lines = records.map((record) => lineOf(record, startOf(record.bucketAt)))
+  await copyInto(tx, 'usage_stage', COLUMNS, lines)
 }
 
 /** Makes the function that writes the start of a time bucket. There are few, and Date takes its time. */
@@ -169,13 +164,19 @@ export async function hasMoved(tx: TenantTx): Promise<boolean> {
 }
 
 /** Cycles and pools of the staged records, both in their order. */
-export async function stagedPools(
-  tx: TenantTx,
-): Promise<{ readonly cycleKey: string; readonly poolIds: readonly number[] }[]> {
-  const { rows } = await sql<{ cycleKey: string; poolIds: number[] }>`
+export async function stagedPools(tx: TenantTx) {
+  const { rows } = await sql<{ readonly cycleKey: string; readonly poolIds: readonly number[] }>`
     select cycle_key as "cycleKey", array_agg(distinct pool_id order by pool_id) as "poolIds"
       from usage_stage group by cycle_key order by cycle_key`.execute(tx.q)
   return rows
+}
+
+/** A record with its SIM, pool and billing cycle. */
+export interface PlacedRecord extends ReadRecord {
+  readonly simId: number
+  /** Pool that the SIM was in at the record's instant; 0: none. */
+  readonly poolId: number
+  readonly cycleKey: string
 }
 
 /** The staged records of some cycles, in their order. */

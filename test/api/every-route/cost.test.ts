@@ -2,8 +2,8 @@
 import { sql } from 'kysely'
 import pg from 'pg'
 import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
-import { recordUsage } from '../../../service/usage/record-usage.ts'
 import { inTenant } from '../../../store/tenancy.ts'
+import { recordUsage } from '../../service/record-usage.ts'
 import { byHand } from '../../setup/estate.ts'
 import { aPool, aSim, aTariff, aTenant, type Tenant, useHarness } from '../harness.ts'
 

@@ -1,7 +1,7 @@
 /** A search over SIMs finds the same with its index as without it. */
 import { sql } from 'kysely'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { listSims, pageOfSims } from '../../../service/sims/rows/sims.ts'
+import { listSims, pageOfSims } from '../../../service/sims/rows/sim-reads.ts'
 import { findMatchingSims } from '../../../service/tickets/rows/bulk.ts'
 import { textsOf } from '../../../store/paging.ts'
 import { inTenant } from '../../../store/tenancy.ts'

@@ -7,7 +7,7 @@ import { readRuleFiles } from '../../../process/rule-files.ts'
 import { pickTargets } from '../../../rules/alerts/pick-sims.ts'
 import { poolEnforcement, simEnforcement } from '../../../service/enforcement/read-enforcement.ts'
 import { activateRules } from '../../../service/rules/rules-in-force.ts'
-import { readSim } from '../../../service/sims/rows/sims.ts'
+import { readSim } from '../../../service/sims/rows/sim-reads.ts'
 import { aPool, aStore, aTariff } from '../../setup/estate.ts'
 import { aHarness, evaluationOptions, watch } from '../harness.ts'
 

@@ -3,9 +3,10 @@ import { describe, expect, test } from 'vitest'
 import { TariffType, TicketType } from '../../../domain/codes.ts'
 import { fromMoney } from '../../../domain/units.ts'
 import { queueReprovision, queueUnprovision } from '../../../service/month-end/queue-change.ts'
+import { queuedChanges } from '../../../service/month-end/rows/changes.ts'
 import { hasLateMonthEnd } from '../../../service/month-end/rows/progress.ts'
-import { changesOf, renewCycle } from '../../../service/month-end/steps.ts'
-import { currentCycle } from '../../../service/usage/rows/cycles.ts'
+import { renewCycle } from '../../../service/month-end/steps.ts'
+import { currentCycle, cycleNamed } from '../../../service/usage/rows/cycles.ts'
 import { readPoolFigures } from '../../../service/usage/rows/figures.ts'
 import { aStore, aTariff } from '../../setup/estate.ts'
 import { lockWaiters } from '../../setup/lock-waits.ts'
@@ -145,7 +146,7 @@ describe('closeCycle', () => {
   })
 })
 
-describe('changesOf', () => {
+describe('queuedChanges', () => {
   test('pages changes queued before the boundary, by kind', async () => {
     store.now = at(3)
     const harness = await aHarness(store)
@@ -158,17 +159,16 @@ describe('changesOf', () => {
     })
     store.now = BOUNDARY.getTime()
     await harness.asTenant((tx) => queueUnprovision(tx, sims[5] ?? 0))
-    const list = async (afterSimId: number, limit: number, unassign: boolean | null = null) =>
-      (await harness.asTenant((tx) => changesOf(tx, CYCLE, { afterSimId, limit, unassign }))).map(({ simId }) => simId)
+    const read = (afterSimId: number, limit: number, kind?: 'unassign' | 'move') =>
+      harness.asTenant(async (tx) => queuedChanges(tx, await cycleNamed(tx, CYCLE), { afterSimId, limit, kind }))
+    const list = async (...query: Parameters<typeof read>) => (await read(...query)).map(({ simId }) => simId)
 
     expect(await list(0, 2)).toEqual(sims.slice(0, 2))
     expect(await list(sims[1] ?? 0, 2)).toEqual(sims.slice(2, 4))
     expect(await list(sims[3] ?? 0, 2)).toEqual(sims.slice(4, 5))
-    expect(await list(0, 10, true)).toEqual([sims[1], sims[3]])
-    expect(await list(0, 10, false)).toEqual([sims[0], sims[2], sims[4]])
-    expect(
-      await harness.asTenant((tx) => changesOf(tx, CYCLE, { afterSimId: 0, limit: 2, unassign: null })),
-    ).toMatchObject([
+    expect(await list(0, 10, 'unassign')).toEqual([sims[1], sims[3]])
+    expect(await list(0, 10, 'move')).toEqual([sims[0], sims[2], sims[4]])
+    expect(await read(0, 2)).toMatchObject([
       { poolId: to, tariffId: null, unassign: false },
       { poolId: null, tariffId: null, unassign: true },
     ])

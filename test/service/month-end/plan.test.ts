@@ -11,7 +11,7 @@ import { fromMoney } from '../../../domain/units.ts'
 import { applyChanges } from '../../../service/month-end/open-changes.ts'
 import { planMonthEnd } from '../../../service/month-end/plan-month-end.ts'
 import { queueReprovision, queueUnprovision } from '../../../service/month-end/queue-change.ts'
-import { suspensionsToRenew } from '../../../service/month-end/rows/progress.ts'
+import { suspensionsToRenew } from '../../../service/month-end/rows/changes.ts'
 import { poolTotals } from '../../../service/month-end/rows/statements.ts'
 import { renewCycle } from '../../../service/month-end/steps.ts'
 import { queueChange } from '../../../service/sims/rows/sim-changes.ts'
@@ -395,7 +395,9 @@ describe('planMonthEnd', () => {
         await harness.asTenant((tx) => renewCycle(tx, CYCLE))
         const { refused, done } = await apply(harness)
         const figures = await harness.asTenant((tx) => readPoolFigures(tx, NEXT, [0, ...pools]))
-        const back = await harness.asTenant((tx) => suspensionsToRenew(tx, CYCLE, 0, 100))
+        const back = await harness.asTenant((tx) =>
+          suspensionsToRenew(tx, CYCLE, { afterSimId: 0, throughSimId: Number.MAX_SAFE_INTEGER }, 100),
+        )
         store.now = CLOSE
         const closed = await close(harness)
         const totals = await harness.asTenant((tx) => poolTotals(tx, CYCLE))

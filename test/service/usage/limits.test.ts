@@ -5,12 +5,12 @@ import { describe, expect, test } from 'vitest'
 import { PoolType, TariffType } from '../../../domain/codes.ts'
 import { MOST_TOTAL, USAGE_MAX_AGE_MS } from '../../../domain/usage/usage-record.ts'
 import { findPool } from '../../../service/pools/rows/pools.ts'
-import { recordUsage } from '../../../service/usage/record-usage.ts'
 import { readPoolFigures } from '../../../service/usage/rows/figures.ts'
 import { lockPools } from '../../../service/usage/rows/pool-totals.ts'
 import { cases } from '../../setup/cases.ts'
 import { aPool, aStore, aTariff } from '../../setup/estate.ts'
 import { aHarness } from '../harness.ts'
+import { recordUsage } from '../record-usage.ts'
 
 // Its tests write totals that belong to no rows.
 const store = await aStore('2026-12-10T12:00:00Z', { counted: false })
@@ -51,7 +51,7 @@ describe('the time of a usage record', () => {
     const [simId = 0] = await harness.activeSims(1)
     const record = harness.usage(simId, { at: new Date(store.now - 2000).toISOString(), bytesUp: 1 })
 
-    const strict = await recordUsage(store, harness.tenantId, [record], 0, { maxAgeMs: 1000 })
+    const strict = await recordUsage(store, harness.tenantId, [record], { maxAgeMs: 1000 })
 
     expect(strict.rejected).toMatchObject([{ code: 'usage_too_old', detail: expect.stringContaining('USAGE_MAX_AGE') }])
   })

@@ -10,15 +10,15 @@ import { closeCycle } from '../../../service/month-end/close-cycle.ts'
 import { planMonthEnd } from '../../../service/month-end/plan-month-end.ts'
 import { renewCycle } from '../../../service/month-end/steps.ts'
 import { importSims } from '../../../service/sims/import-sims.ts'
-import { recordUsage } from '../../../service/usage/record-usage.ts'
 import { wrongSums } from '../../../service/usage/rows/check-sums.ts'
-import { keepAsOpened } from '../../../service/usage/rows/cycle-locks.ts'
+import { keepAsOpened } from '../../../service/usage/rows/open-cycle.ts'
 import { evaluateAll } from '../../../service/watchdog/evaluate-all.ts'
 import { evaluateSubjects } from '../../../service/watchdog/evaluate-subjects.ts'
 import { inTenant, type Store, type TenantTx } from '../../../store/tenancy.ts'
 import { aStore } from '../../setup/estate.ts'
 import { until } from '../../setup/soon.ts'
 import { aHarness, complete, evaluationOptions, type Harness } from '../harness.ts'
+import { recordUsage } from '../record-usage.ts'
 
 const store = await aStore()
 const BOUNDARY = Date.parse('2026-12-01T00:00:00Z')

@@ -6,7 +6,7 @@ import { refusalOf } from '../../../domain/enforcement/refusal.ts'
 import { MB } from '../../../domain/units.ts'
 import { pickTargets } from '../../../rules/alerts/pick-sims.ts'
 import { poolEnforcement, simEnforcement } from '../../../service/enforcement/read-enforcement.ts'
-import { readSim } from '../../../service/sims/rows/sims.ts'
+import { readSim } from '../../../service/sims/rows/sim-reads.ts'
 import { setSimWatchdog } from '../../../service/sims/set-sim-watchdog.ts'
 import { asShipped, aWorld, only } from './alert-world.ts'
 

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { LogLevel } from '../../../domain/codes.ts'
 import { changeNotices } from '../../../service/channels/change-notices.ts'
 import { logAction } from '../../../service/enforcement/log-action.ts'
-import { readNoticeSettings } from '../../../service/tenants/rows/notices.ts'
+import { readNoticeSettings } from '../../../service/tenants/rows/tenants.ts'
 import { asShipped, aWorld, only } from './alert-world.ts'
 
 const [WARNING, OVERAGE] = ['sim-usage-warning/sim/2026-11/fired', 'sim-overage/sim/2026-11/fired']

@@ -9,11 +9,11 @@ import { changeEnforcement } from '../../../service/enforcement/change-enforceme
 import { activateRules } from '../../../service/rules/rules-in-force.ts'
 import { executeTickets } from '../../../service/tickets/execute-tickets.ts'
 import { openTicket } from '../../../service/tickets/open-ticket.ts'
-import { recordUsage } from '../../../service/usage/record-usage.ts'
 import { inTenant, type TenantTx } from '../../../store/tenancy.ts'
 import { aCarrier } from '../../setup/carrier.ts'
 import { aPool, aStore, aTariff, aTenant, someSims } from '../../setup/estate.ts'
 import { askedPermits, evaluationOptions, watch } from '../harness.ts'
+import { recordUsage } from '../record-usage.ts'
 
 const store = await aStore()
 const carrier = await aCarrier()

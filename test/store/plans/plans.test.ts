@@ -4,7 +4,7 @@
  */
 import { sql } from 'kysely'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { openRunningCycle } from '../../../service/usage/rows/open-in-slices.ts'
+import { openRunningCycle } from '../../../service/usage/rows/cycles.ts'
 import { requirePostgres } from '../../setup/requirements.ts'
 import { type Statement, statementsOf } from './caught.ts'
 import { useLargeEstate } from './estate.ts'
