@@ -1,7 +1,8 @@
 /** Requests of a command to the internal interface. */
-import type { InternalClient } from '../adapters/rest/client.ts'
+import type { FetchResult, InternalClient } from '../adapters/rest/client.ts'
 import type { Settings } from '../process/settings.ts'
-import { openInternalClient, refused, type ServiceOptions } from './service.ts'
+import type { TenantFlags } from './command.ts'
+import { openInternalClient, refused, responseOf, type ServiceOptions } from './service.ts'
 import { serviceOf } from './service-address.ts'
 
 /** How long to wait for an unreachable service. Following a run includes waiting while a new release is deployed. */
@@ -31,3 +32,24 @@ export async function askService<T>(
     return refused(error)
   }
 }
+
+/** Sends one request about the platform. @returns the body of the response */
+export const askOnce = <T>(
+  settings: Settings,
+  send: (service: InternalClient) => Promise<FetchResult<T>>,
+): Promise<T> => askService({ settings }, (service) => responseOf(send(service)))
+
+/** A command about a tenant: works with a client of the service, then with its options. */
+export const forTenant =
+  <F extends TenantFlags>(
+    work: (service: InternalClient, flags: F) => Promise<void>,
+    options: Pick<ServiceOptions, 'timeoutMs'> = {},
+  ) =>
+  (settings: Settings, flags: F): Promise<void> =>
+    askService({ settings, tenantId: flags.tenant, ...options }, (service) => work(service, flags))
+
+/** As {@link forTenant}, for a command with an argument. */
+export const forTenantOn =
+  <A, F extends TenantFlags>(work: (service: InternalClient, argument: A, flags: F) => Promise<void>) =>
+  (settings: Settings, argument: A, flags: F): Promise<void> =>
+    askService({ settings, tenantId: flags.tenant }, (service) => work(service, argument, flags))

@@ -1,7 +1,16 @@
-/** Small files of the data folder: written completely or not at all, and readable only by their owner. */
+/** Files that a command line names; small files of the data folder, written completely or not at all, for their owner only. */
 import { open, readFile, rename } from 'node:fs/promises'
 import type { Static, TSchema } from 'typebox'
 import { Value } from 'typebox/value'
+import { CommandFailure, ExitCode, wordsOf } from './failures.ts'
+
+/** Reads a file that a command line names. @throws CommandFailure if it cannot be read */
+export async function readInput(path: string): Promise<Uint8Array<ArrayBuffer>> {
+  const bytes = await readFile(path).catch((error: unknown) => {
+    throw new CommandFailure(`${path} cannot be read: ${wordsOf(error)}`, ExitCode.notFound, { cause: error })
+  })
+  return new Uint8Array(bytes)
+}
 
 /** Writes JSON atomically: a reader, or a crash, sees either the old file or the new one. Mode 0600. */
 export async function writeJsonFile(path: string, value: unknown): Promise<void> {

@@ -1,5 +1,7 @@
 /** The `simherd` command: its processes, and all other commands below it. */
+
 import { Option } from 'commander'
+import { dropUndefined } from '../domain/drop-undefined.ts'
 import { command, group, settingsWith, withSettings } from './command.ts'
 import { tenantCommands } from './commands/index.ts'
 import { port } from './option-values.ts'
@@ -48,19 +50,20 @@ Ctrl-C ends everything in order, a second Ctrl-C at once. Starting again continu
   .option('--verbose', 'show every log line of API and worker, not only warnings')
   .action(async (flags: StartFlags) => {
     const { fresh = false, bootstrap = false, demo = 'once', verbose = false, inboxPort, temporalUiPort } = flags
-    const settings = settingsWith({
-      ...(flags.port !== undefined && { PORT: flags.port }),
-      ...(flags.internalPort !== undefined && { INTERNAL_PORT: flags.internalPort }),
-      ...(flags.workerPort !== undefined && { WORKER_PORT: flags.workerPort }),
-      ...(flags.dataDir !== undefined && { DATA_DIR: flags.dataDir }),
-    })
+    const settings = settingsWith(
+      dropUndefined({
+        PORT: flags.port,
+        INTERNAL_PORT: flags.internalPort,
+        WORKER_PORT: flags.workerPort,
+        DATA_DIR: flags.dataDir,
+      }),
+    )
     await (await import('./start/start.ts')).start(settings, {
       fresh,
       bootstrap,
       demo,
       verbose,
-      ...(inboxPort !== undefined && { inboxPort }),
-      ...(temporalUiPort !== undefined && { temporalUiPort }),
+      ...dropUndefined({ inboxPort, temporalUiPort }),
     })
   })
 

@@ -2,6 +2,7 @@
 
 import { spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
+import { dropUndefined } from '../domain/drop-undefined.ts'
 
 const STOP_TIMEOUT_MS = 20_000
 /** Lines that are reported with a failed start. Enough for a message and its stack. */
@@ -45,7 +46,7 @@ export interface StopOptions {
 export function startChild({ name, command, args, env, cwd, onLine, onPid }: ChildOptions): Child {
   const preload = command === undefined ? ['--import', new URL('end-with-parent.ts', import.meta.url).href] : []
   const child = spawn(command ?? process.execPath, [...preload, ...args], {
-    ...(cwd !== undefined && { cwd }),
+    ...dropUndefined({ cwd }),
     env: env ?? process.env,
     // A process group of its own: the terminal's Ctrl-C reaches only the parent, which stops everything in order.
     detached: true,

@@ -21,8 +21,8 @@ export const publicClient = (options: ClientOptions): PublicClient => createClie
 
 export const internalClient = (options: ClientOptions): InternalClient => createClient<InternalPaths>(options)
 
-/** Parameters of a POST that may be sent more than once. */
-export const idempotent = (key: string) => ({ header: { 'Idempotency-Key': key } })
+/** Parameters of a POST that may be sent more than once. @param key default: a new one */
+export const idempotent = (key: string = crypto.randomUUID()) => ({ header: { 'Idempotency-Key': key } })
 
 export interface FetchResult<T> {
   readonly data?: T

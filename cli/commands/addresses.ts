@@ -1,9 +1,10 @@
 /** `simherd addresses …`: addresses for a tenant's mails. */
+
 import { idempotent } from '../../adapters/rest/client.ts'
 import type { Address, NewAddress } from '../../domain/channels/address.ts'
 import { LogLevel, labelOf } from '../../domain/codes.ts'
-import type { Settings } from '../../process/settings.ts'
-import { askService } from '../ask-service.ts'
+import { dropUndefined } from '../../domain/drop-undefined.ts'
+import { forTenant, forTenantOn } from '../ask-service.ts'
 import type { TenantFlags } from '../command.ts'
 import { at } from '../instant.ts'
 import { print } from '../print.ts'
@@ -11,21 +12,19 @@ import { responseOf } from '../service.ts'
 import { table } from '../table.ts'
 
 /** Lists addresses, billing first. */
-export function listAddresses(settings: Settings, { tenant: tenantId }: TenantFlags): Promise<void> {
-  return askService({ settings, tenantId }, async (service) => {
-    const addresses = await responseOf(service.GET('/internal/addresses'))
-    if (addresses.length === 0) return print('there is no address: mails wait for one')
-    const rows = addresses.map((address) => [
-      address.id ?? '',
-      address.kind,
-      address.email,
-      address.level === null ? 'all' : `${labelOf(LogLevel, address.level)} at least`,
-      address.rules ?? 'all',
-      stateOf(address),
-    ])
-    for (const line of table(['address', 'kind', 'e-mail', 'level', 'rules', 'state'], rows)) print(line)
-  })
-}
+export const listAddresses = forTenant(async (service) => {
+  const addresses = await responseOf(service.GET('/internal/addresses'))
+  if (addresses.length === 0) return print('there is no address: mails wait for one')
+  const rows = addresses.map((address) => [
+    address.id ?? '',
+    address.kind,
+    address.email,
+    address.level === null ? 'all' : `${labelOf(LogLevel, address.level)} at least`,
+    address.rules ?? 'all',
+    stateOf(address),
+  ])
+  for (const line of table(['address', 'kind', 'e-mail', 'level', 'rules', 'state'], rows)) print(line)
+})
 
 function stateOf({ kind, badSince, confirmedAt }: Address): string {
   if (badSince !== null) return `bad since ${at(badSince)}`
@@ -39,44 +38,33 @@ interface AddFlags extends TenantFlags {
 }
 
 /** Adds an address that gets copies, or escalations. */
-export function addAddress(settings: Settings, email: string, flags: AddFlags): Promise<void> {
-  const { tenant: tenantId, escalation = false, level, rules } = flags
+export const addAddress = forTenantOn(async (service, email: string, flags: AddFlags) => {
+  const { escalation = false, level, rules } = flags
   const body: NewAddress = {
     kind: escalation ? 'escalation' : 'copy',
     email,
-    ...(level !== undefined && { level: LogLevel[level] }),
-    ...(rules !== undefined && { rules }),
+    ...dropUndefined({ level: level && LogLevel[level], rules }),
   }
-  return askService({ settings, tenantId }, async (service) => {
-    const { id } = await responseOf(
-      service.POST('/internal/addresses', { body, params: idempotent(crypto.randomUUID()) }),
-    )
-    print(`address ${id} gets ${escalation ? 'escalations' : 'copies'} from now on`)
-  })
-}
+  const { id } = await responseOf(service.POST('/internal/addresses', { body, params: idempotent() }))
+  print(`address ${id} gets ${escalation ? 'escalations' : 'copies'} from now on`)
+})
 
 /** Notes that an address is right. */
-export function confirmAddress(settings: Settings, id: number, { tenant: tenantId }: TenantFlags): Promise<void> {
-  return askService({ settings, tenantId }, async (service) => {
-    const params = { path: { id }, ...idempotent(crypto.randomUUID()) }
-    await responseOf(service.POST('/internal/addresses/{id}/confirm', { params }))
-    print(`address ${id} is confirmed; a billing address before it gets nothing any more`)
-  })
-}
+export const confirmAddress = forTenantOn(async (service, id: number) => {
+  const params = { path: { id }, ...idempotent() }
+  await responseOf(service.POST('/internal/addresses/{id}/confirm', { params }))
+  print(`address ${id} is confirmed; a billing address before it gets nothing any more`)
+})
 
 /** Sends mails again to an address that no server accepted. */
-export function clearAddress(settings: Settings, id: number, { tenant: tenantId }: TenantFlags): Promise<void> {
-  return askService({ settings, tenantId }, async (service) => {
-    const params = { path: { id }, ...idempotent(crypto.randomUUID()) }
-    await responseOf(service.POST('/internal/addresses/{id}/clear', { params }))
-    print(`address ${id} gets mails again`)
-  })
-}
+export const clearAddress = forTenantOn(async (service, id: number) => {
+  const params = { path: { id }, ...idempotent() }
+  await responseOf(service.POST('/internal/addresses/{id}/clear', { params }))
+  print(`address ${id} gets mails again`)
+})
 
 /** Removes an address. */
-export function removeAddress(settings: Settings, id: number, { tenant: tenantId }: TenantFlags): Promise<void> {
-  return askService({ settings, tenantId }, async (service) => {
-    await responseOf(service.DELETE('/internal/addresses/{id}', { params: { path: { id } } }))
-    print(`address ${id} gets nothing any more`)
-  })
-}
+export const removeAddress = forTenantOn(async (service, id: number) => {
+  await responseOf(service.DELETE('/internal/addresses/{id}', { params: { path: { id } } }))
+  print(`address ${id} gets nothing any more`)
+})

@@ -1,9 +1,10 @@
 /** `simherd alerts` and `simherd silences …`: lists open alerts and silences. */
+
 import { idempotent } from '../../adapters/rest/client.ts'
 import type { Alert } from '../../domain/alerts/alert.ts'
 import type { NewSilence, Silence } from '../../domain/alerts/silence.ts'
-import type { Settings } from '../../process/settings.ts'
-import { askService } from '../ask-service.ts'
+import { dropUndefined } from '../../domain/drop-undefined.ts'
+import { forTenant, forTenantOn } from '../ask-service.ts'
 import type { TenantFlags } from '../command.ts'
 import { at } from '../instant.ts'
 import { print } from '../print.ts'
@@ -20,35 +21,25 @@ interface AlertFlags extends TenantFlags {
 }
 
 /** Lists pending and firing alerts. */
-export function listAlerts(settings: Settings, { tenant: tenantId, rule, sim, pool }: AlertFlags): Promise<void> {
-  return askService({ settings, tenantId }, async (service) => {
-    const query = {
-      page: 1,
-      pageSize: SHOWN,
-      ...(rule !== undefined && { rule }),
-      ...(sim !== undefined && { simId: sim }),
-      ...(pool !== undefined && { poolId: pool }),
-    }
-    const { data, pagination } = await responseOf(service.GET('/internal/alerts', { params: { query } }))
-    for (const line of alertLines(data, pagination.totalItems)) print(line)
-  })
-}
+export const listAlerts = forTenant(async (service, { rule, sim, pool }: AlertFlags) => {
+  const query = {
+    page: 1,
+    pageSize: SHOWN,
+    ...dropUndefined({ rule, simId: sim, poolId: pool }),
+  }
+  const { data, pagination } = await responseOf(service.GET('/internal/alerts', { params: { query } }))
+  for (const line of alertLines(data, pagination.totalItems)) print(line)
+})
 
 /** Shows one alert. Prints a note if it is neither pending nor firing */
-export function showAlert(
-  settings: Settings,
-  rule: string,
-  { tenant: tenantId, sim, pool }: AlertFlags,
-): Promise<void> {
-  return askService({ settings, tenantId }, async (service) => {
-    const query = { rule, ...(sim !== undefined && { simId: sim }), ...(pool !== undefined && { poolId: pool }) }
-    const { data } = await responseOf(service.GET('/internal/alerts', { params: { query } }))
-    const kind = sim !== undefined ? 'sim' : pool !== undefined ? 'pool' : 'tenant'
-    const alert = data.find(({ subject }) => subject.kind === kind)
-    if (alert === undefined) return print('it has ended, or never was: "simherd alerts" lists those that have not')
-    for (const line of linesOf(alert)) print(line)
-  })
-}
+export const showAlert = forTenantOn(async (service, rule: string, { sim, pool }: AlertFlags) => {
+  const query = { rule, ...dropUndefined({ simId: sim, poolId: pool }) }
+  const { data } = await responseOf(service.GET('/internal/alerts', { params: { query } }))
+  const kind = sim !== undefined ? 'sim' : pool !== undefined ? 'pool' : 'tenant'
+  const alert = data.find(({ subject }) => subject.kind === kind)
+  if (alert === undefined) return print('it has ended, or never was: "simherd alerts" lists those that have not')
+  for (const line of linesOf(alert)) print(line)
+})
 
 /** The reason that holds back a mail or a suspension, as a sentence. */
 const WITHHELD: Readonly<Record<Alert['withheld'][number], string>> = {
@@ -82,17 +73,11 @@ function linesOf(alert: Alert): string[] {
 }
 
 /** Acknowledges an alert. */
-export function acknowledge(
-  settings: Settings,
-  rule: string,
-  { tenant: tenantId, sim, pool }: AlertFlags,
-): Promise<void> {
-  return askService({ settings, tenantId }, async (service) => {
-    const body = { rule, ...(sim !== undefined && { simId: sim }), ...(pool !== undefined && { poolId: pool }) }
-    await responseOf(service.POST('/internal/alerts/acknowledge', { body, params: idempotent(crypto.randomUUID()) }))
-    print(`${rule} is acknowledged: it is not escalated until it ends and fires again`)
-  })
-}
+export const acknowledge = forTenantOn(async (service, rule: string, { sim, pool }: AlertFlags) => {
+  const body = { rule, ...dropUndefined({ simId: sim, poolId: pool }) }
+  await responseOf(service.POST('/internal/alerts/acknowledge', { body, params: idempotent() }))
+  print(`${rule} is acknowledged: it is not escalated until it ends and fires again`)
+})
 
 function alertLines(alerts: readonly Alert[], total: number): string[] {
   if (total === 0) return ['nothing is pending or firing']
@@ -123,16 +108,11 @@ function alertLines(alerts: readonly Alert[], total: number): string[] {
 const moreThan = (total: number, shown: number): string[] => (total > shown ? [`… and ${total - shown} more`] : [])
 
 /** Lists silences that have not ended; with `all`, ended ones too. */
-export function listSilences(
-  settings: Settings,
-  { tenant: tenantId, all }: TenantFlags & { all?: boolean },
-): Promise<void> {
-  return askService({ settings, tenantId }, async (service) => {
-    const query = { page: 1, pageSize: SHOWN, ...(all !== true && { open: true }) }
-    const { data, pagination } = await responseOf(service.GET('/internal/silences', { params: { query } }))
-    for (const line of silenceLines(data, pagination.totalItems)) print(line)
-  })
-}
+export const listSilences = forTenant(async (service, { all }: TenantFlags & { all?: boolean }) => {
+  const query = { page: 1, pageSize: SHOWN, ...(all !== true && { open: true }) }
+  const { data, pagination } = await responseOf(service.GET('/internal/silences', { params: { query } }))
+  for (const line of silenceLines(data, pagination.totalItems)) print(line)
+})
 
 function silenceLines(silences: readonly Silence[], total: number): string[] {
   if (total === 0) return ['nothing is silenced']
@@ -164,29 +144,16 @@ interface SilenceFlags extends AlertFlags {
 }
 
 /** Begins a silence. */
-export function addSilence(settings: Settings, flags: SilenceFlags): Promise<void> {
-  const { tenant: tenantId, rule, sim, pool, tag, for: lasts, until, reason } = flags
-  const body: NewSilence = {
-    reason,
-    ...(rule !== undefined && { rule }),
-    ...(sim !== undefined && { simId: sim }),
-    ...(pool !== undefined && { poolId: pool }),
-    ...(tag !== undefined && { tag }),
-    ...(lasts !== undefined && { lasts }),
-    ...(until !== undefined && { endsAt: until }),
-  }
-  return askService({ settings, tenantId }, async (service) => {
-    const options = { body, params: idempotent(crypto.randomUUID()) }
-    const { id } = await responseOf(service.POST('/internal/silences', options))
-    print(`silence ${id} has begun: the log and suspensions go on; "simherd silences end ${id}" ends it`)
-  })
-}
+export const addSilence = forTenant(async (service, flags: SilenceFlags) => {
+  const { rule, sim, pool, tag, for: lasts, until, reason } = flags
+  const body: NewSilence = { reason, ...dropUndefined({ rule, simId: sim, poolId: pool, tag, lasts, endsAt: until }) }
+  const { id } = await responseOf(service.POST('/internal/silences', { body, params: idempotent() }))
+  print(`silence ${id} has begun: the log and suspensions go on; "simherd silences end ${id}" ends it`)
+})
 
 /** Ends a silence. */
-export function endSilence(settings: Settings, id: number, { tenant: tenantId }: TenantFlags): Promise<void> {
-  return askService({ settings, tenantId }, async (service) => {
-    const options = { params: { path: { id }, ...idempotent(crypto.randomUUID()) } }
-    await responseOf(service.POST('/internal/silences/{id}/end', options))
-    print(`silence ${id} has ended: what still fires is mailed`)
-  })
-}
+export const endSilence = forTenantOn(async (service, id: number) => {
+  const options = { params: { path: { id }, ...idempotent() } }
+  await responseOf(service.POST('/internal/silences/{id}/end', options))
+  print(`silence ${id} has ended: what still fires is mailed`)
+})

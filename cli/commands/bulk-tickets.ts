@@ -1,9 +1,11 @@
 /** `simherd tickets bulk <type>` */
+
 import { readFile } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type InternalClient, idempotent } from '../../adapters/rest/client.ts'
 import type { components } from '../../adapters/rest/internal.d.ts'
 import type { SimStatus } from '../../domain/codes.ts'
+import { dropUndefined } from '../../domain/drop-undefined.ts'
 import type { BulkPlan, BulkRequest, BulkType } from '../../domain/tickets/bulk.ts'
 import type { Settings } from '../../process/settings.ts'
 import { askService } from '../ask-service.ts'
@@ -57,8 +59,8 @@ export async function bulkTickets(settings: Settings, type: BulkType, flags: Bul
  */
 async function askOf(type: BulkType, flags: BulkFlags) {
   const { file, search, filterStatus: status, filterPool: poolId } = flags
-  const filter = { search, status, poolId }
-  const filtered = Object.values(filter).some((value) => value !== undefined)
+  const filter = dropUndefined({ search, status, poolId })
+  const filtered = Object.keys(filter).length > 0
   if ([file !== undefined, filtered, flags.all === true].filter(Boolean).length !== 1) {
     throw new CommandFailure(
       'say which SIMs, in one way: --file, --all, or filters (--search, --filter-status, --filter-pool)',
@@ -67,16 +69,12 @@ async function askOf(type: BulkType, flags: BulkFlags) {
   }
   const fields = {
     type,
-    ...(flags.pool !== undefined && { poolId: flags.pool }),
-    ...(flags.tariff !== undefined && { tariffId: flags.tariff }),
-    ...(flags.tag !== undefined && { tag: flags.tag }),
-    ...(flags.message !== undefined && { message: flags.message }),
+    ...dropUndefined({ poolId: flags.pool, tariffId: flags.tariff, tag: flags.tag, message: flags.message }),
     ...(flags.dryRun === true && { dryRun: true }),
   }
-  const { header } = idempotent(crypto.randomUUID())
+  const { header } = idempotent()
   if (file === undefined) {
-    const given = Object.entries(filter).filter(([, value]) => value !== undefined)
-    const body: BulkRequest = { ...fields, sims: { filter: Object.fromEntries(given) } }
+    const body: BulkRequest = { ...fields, sims: { filter } }
     return { params: { header }, body }
   }
   const bytes = await readFile(file).catch((error: Error) => {

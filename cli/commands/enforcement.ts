@@ -1,9 +1,10 @@
 /** `simherd enforcement …`: how much a tenant's watchdog may suspend, and what its guard holds. */
 
 import { idempotent } from '../../adapters/rest/client.ts'
+import { dropUndefined } from '../../domain/drop-undefined.ts'
 import type { EnforcementSettings, Hold } from '../../domain/enforcement/guard.ts'
 import type { Settings } from '../../process/settings.ts'
-import { askService } from '../ask-service.ts'
+import { askService, forTenant } from '../ask-service.ts'
 import type { TenantFlags } from '../command.ts'
 import { CommandFailure, ExitCode } from '../failures.ts'
 import { at } from '../instant.ts'
@@ -15,15 +16,13 @@ import { table } from '../table.ts'
 const SHOWN = 50
 
 /** Shows the switch, the guard's limits, and the holds that wait for a decision, newest first. */
-export function showEnforcement(settings: Settings, { tenant: tenantId }: TenantFlags): Promise<void> {
-  return askService({ settings, tenantId }, async (service) => {
-    const options = await responseOf(service.GET('/internal/tenant/enforcement'))
-    const { data, pagination } = await responseOf(
-      service.GET('/internal/enforcement/holds', { params: { query: { state: 'held', page: 1, pageSize: SHOWN } } }),
-    )
-    for (const line of [...settingsLines(options), ...holdLines(data, pagination.totalItems)]) print(line)
-  })
-}
+export const showEnforcement = forTenant(async (service) => {
+  const options = await responseOf(service.GET('/internal/tenant/enforcement'))
+  const { data, pagination } = await responseOf(
+    service.GET('/internal/enforcement/holds', { params: { query: { state: 'held', page: 1, pageSize: SHOWN } } }),
+  )
+  for (const line of [...settingsLines(options), ...holdLines(data, pagination.totalItems)]) print(line)
+})
 
 interface ChangeFlags extends TenantFlags {
   /** Whether the watchdog may suspend. Default: unchanged. */
@@ -45,21 +44,20 @@ interface ChangeFlags extends TenantFlags {
  */
 export async function changeEnforcement(settings: Settings, flags: ChangeFlags): Promise<void> {
   const { tenant: tenantId, enabled, least, pct, alertsLeast, alertsPct } = flags
-  const body = {
-    ...(enabled !== undefined && { enabled }),
-    ...(least !== undefined && { guardLeast: least }),
-    ...(pct !== undefined && { guardPct: pct }),
-    ...(alertsLeast !== undefined && { alertGuardLeast: alertsLeast }),
-    ...(alertsPct !== undefined && { alertGuardPct: alertsPct }),
-  }
+  const body = dropUndefined({
+    enabled,
+    guardLeast: least,
+    guardPct: pct,
+    alertGuardLeast: alertsLeast,
+    alertGuardPct: alertsPct,
+  })
   if (Object.keys(body).length === 0) {
     throw new CommandFailure('got no limit, expected --least, --pct, --alerts-least or --alerts-pct', ExitCode.usage)
   }
-  await askService({ settings, tenantId }, async (service) => {
-    for (const line of settingsLines(await responseOf(service.PATCH('/internal/tenant/enforcement', { body })))) {
-      print(line)
-    }
-  })
+  const changed = await askService({ settings, tenantId }, (service) =>
+    responseOf(service.PATCH('/internal/tenant/enforcement', { body })),
+  )
+  for (const line of settingsLines(changed)) print(line)
 }
 
 const DECISIONS = {
@@ -74,7 +72,7 @@ export function decideHold(
   { tenant: tenantId }: TenantFlags,
 ): Promise<void> {
   return askService({ settings, tenantId }, async (service) => {
-    const options = { params: { path: { id: holdId }, ...idempotent(crypto.randomUUID()) } }
+    const options = { params: { path: { id: holdId }, ...idempotent() } }
     const answer = await responseOf(service.POST(`/internal/enforcement/holds/{id}/${decision}`, options))
     print(`hold ${holdId} is ${answer.state}: ${answer.decided} subject(s) ${DECISIONS[decision]}`)
   })

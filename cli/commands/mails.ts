@@ -1,7 +1,8 @@
 /** `simherd mails …`: a tenant's mails and their delivery. */
+
 import { idempotent } from '../../adapters/rest/client.ts'
-import type { Settings } from '../../process/settings.ts'
-import { askService } from '../ask-service.ts'
+import { dropUndefined } from '../../domain/drop-undefined.ts'
+import { forTenant, forTenantOn } from '../ask-service.ts'
 import type { TenantFlags } from '../command.ts'
 import { at } from '../instant.ts'
 import { print } from '../print.ts'
@@ -16,60 +17,52 @@ interface MailFlags extends TenantFlags {
 }
 
 /** Lists mails, the newest first. */
-export function listMails(settings: Settings, { tenant: tenantId, status }: MailFlags): Promise<void> {
-  return askService({ settings, tenantId }, async (service) => {
-    const query = { page: 1, pageSize: SHOWN, ...(status !== undefined && { status }) }
-    const { data, pagination } = await responseOf(service.GET('/internal/mails', { params: { query } }))
-    if (data.length === 0) return print('there is no such mail')
-    const rows = data.map((mail) => [
-      mail.id,
-      mail.status,
-      mail.attempts,
-      at(mail.sentAt ?? mail.createdAt),
-      mail.recipient,
-      mail.status === 'sent' ? mail.subject : (mail.response ?? mail.subject),
-    ])
-    for (const line of table(['mail', 'status', 'attempts', 'at', 'to', 'what'], rows)) print(line)
-    if (pagination.totalItems > data.length) print(`… and ${pagination.totalItems - data.length} older`)
-  })
-}
+export const listMails = forTenant(async (service, { status }: MailFlags) => {
+  const query = { page: 1, pageSize: SHOWN, ...dropUndefined({ status }) }
+  const { data, pagination } = await responseOf(service.GET('/internal/mails', { params: { query } }))
+  if (data.length === 0) return print('there is no such mail')
+  const rows = data.map((mail) => [
+    mail.id,
+    mail.status,
+    mail.attempts,
+    at(mail.sentAt ?? mail.createdAt),
+    mail.recipient,
+    mail.status === 'sent' ? mail.subject : (mail.response ?? mail.subject),
+  ])
+  for (const line of table(['mail', 'status', 'attempts', 'at', 'to', 'what'], rows)) print(line)
+  if (pagination.totalItems > data.length) print(`… and ${pagination.totalItems - data.length} older`)
+})
 
 /** Retries a mail after its attempts were given up. */
-export function retryMail(settings: Settings, id: string, { tenant: tenantId }: TenantFlags): Promise<void> {
-  return askService({ settings, tenantId }, async (service) => {
-    const params = { path: { id }, ...idempotent(crypto.randomUUID()) }
-    await responseOf(service.POST('/internal/mails/{id}/retry', { params }))
-    print(`mail ${id} is tried again, at the tenant's present billing address`)
-  })
-}
+export const retryMail = forTenantOn(async (service, id: string) => {
+  const params = { path: { id }, ...idempotent() }
+  await responseOf(service.POST('/internal/mails/{id}/retry', { params }))
+  print(`mail ${id} is tried again, at the tenant's present billing address`)
+})
 
 interface ShowFlags extends TenantFlags {
   readonly html?: boolean
 }
 
 /** Shows a mail in the form sent. */
-export function showMail(settings: Settings, id: string, { tenant: tenantId, html = false }: ShowFlags): Promise<void> {
-  return askService({ settings, tenantId }, async (service) => {
-    const params = { path: { id } }
-    const mail = await responseOf(service.GET('/internal/mails/{id}', { params }))
-    const { body } = mail
-    if (html) return print(body?.html ?? 'what it says is not stored')
-    const headers = { 'Message-ID': mail.id, To: mail.recipient, Subject: mail.subject, ...body?.headers }
-    for (const [name, value] of Object.entries(headers)) print(`${name}: ${value}`)
-    for (const { filename, contentType } of body?.attachments ?? []) print(`Attachment: ${filename} (${contentType})`)
-    print(
-      `Status: ${mail.status}, ${at(mail.sentAt ?? mail.createdAt)}${mail.resends === null ? '' : `, sends ${mail.resends} again`}`,
-    )
-    print('')
-    print(body?.text ?? 'what it says is not stored')
-  })
-}
+export const showMail = forTenantOn(async (service, id: string, { html = false }: ShowFlags) => {
+  const params = { path: { id } }
+  const mail = await responseOf(service.GET('/internal/mails/{id}', { params }))
+  const { body } = mail
+  if (html) return print(body?.html ?? 'what it says is not stored')
+  const headers = { 'Message-ID': mail.id, To: mail.recipient, Subject: mail.subject, ...body?.headers }
+  for (const [name, value] of Object.entries(headers)) print(`${name}: ${value}`)
+  for (const { filename, contentType } of body?.attachments ?? []) print(`Attachment: ${filename} (${contentType})`)
+  print(
+    `Status: ${mail.status}, ${at(mail.sentAt ?? mail.createdAt)}${mail.resends === null ? '' : `, sends ${mail.resends} again`}`,
+  )
+  print('')
+  print(body?.text ?? 'what it says is not stored')
+})
 
 /** Sends a mail again, unchanged. */
-export function resendMail(settings: Settings, id: string, { tenant: tenantId }: TenantFlags): Promise<void> {
-  return askService({ settings, tenantId }, async (service) => {
-    const params = { path: { id }, ...idempotent(crypto.randomUUID()) }
-    const { id: newId } = await responseOf(service.POST('/internal/mails/{id}/resend', { params }))
-    print(`mail ${id} is sent again as ${newId}, to the tenant's present billing address`)
-  })
-}
+export const resendMail = forTenantOn(async (service, id: string) => {
+  const params = { path: { id }, ...idempotent() }
+  const { id: newId } = await responseOf(service.POST('/internal/mails/{id}/resend', { params }))
+  print(`mail ${id} is sent again as ${newId}, to the tenant's present billing address`)
+})

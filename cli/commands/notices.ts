@@ -1,9 +1,9 @@
 /** `simherd tenants notices`: a tenant's notification settings. */
 
 import { LogLevel, labelOf } from '../../domain/codes.ts'
+import { dropUndefined } from '../../domain/drop-undefined.ts'
 import type { NoticeSettings } from '../../domain/tenants/notices.ts'
-import type { Settings } from '../../process/settings.ts'
-import { askService } from '../ask-service.ts'
+import { forTenant } from '../ask-service.ts'
 import type { TenantFlags } from '../command.ts'
 import { print } from '../print.ts'
 import { responseOf } from '../service.ts'
@@ -19,29 +19,23 @@ interface NoticeFlags extends TenantFlags {
 const LEVELS = { info: LogLevel.Info, warning: LogLevel.Warning, critical: LogLevel.Critical } as const
 
 /** Changes the given settings, then shows all. */
-export function tenantNotices(
-  settings: Settings,
-  { tenant: tenantId, timeZone, feedEvery, escalateAfter, mailsFrom }: NoticeFlags,
-): Promise<void> {
-  const change = {
-    ...(timeZone !== undefined && { timeZone }),
-    ...(feedEvery !== undefined && { feedEvery }),
-    ...(escalateAfter !== undefined && { escalateAfter: escalateAfter === false ? null : escalateAfter }),
-    ...(mailsFrom !== undefined && { mailsFrom: LEVELS[mailsFrom] }),
-  }
-  return askService({ settings, tenantId }, async (service) => {
-    const read = await service.GET('/internal/tenant/notices')
-    const was = await responseOf(Promise.resolve(read))
-    const body = { ...was, ...change }
-    // The ETag keeps concurrent changes by others from being undone.
-    const params = { header: { 'If-Match': read.response.headers.get('etag') ?? '*' } }
-    const now =
-      Object.keys(change).length === 0
-        ? was
-        : await responseOf(service.PUT('/internal/tenant/notices', { body, params }))
-    for (const line of settingsLines(now)) print(line)
+export const tenantNotices = forTenant(async (service, flags: NoticeFlags) => {
+  const { timeZone, feedEvery, escalateAfter, mailsFrom } = flags
+  const change = dropUndefined({
+    timeZone,
+    feedEvery,
+    escalateAfter: escalateAfter === false ? null : escalateAfter,
+    mailsFrom: mailsFrom && LEVELS[mailsFrom],
   })
-}
+  const read = await service.GET('/internal/tenant/notices')
+  const was = await responseOf(Promise.resolve(read))
+  const body = { ...was, ...change }
+  // The ETag keeps concurrent changes by others from being undone.
+  const params = { header: { 'If-Match': read.response.headers.get('etag') ?? '*' } }
+  const isRead = Object.keys(change).length === 0
+  const now = isRead ? was : await responseOf(service.PUT('/internal/tenant/notices', { body, params }))
+  for (const line of settingsLines(now)) print(line)
+})
 
 const settingsLines = ({ timeZone, feedEvery, escalateAfter, mailsFrom }: NoticeSettings): string[] => [
   `mails show instants of the time zone ${timeZone}`,

@@ -1,13 +1,12 @@
 /** `simherd sims import <file>` and `simherd sims unqueue` */
-import { randomUUID } from 'node:crypto'
-import { readFile } from 'node:fs/promises'
 import { extname } from 'node:path'
 import { idempotent } from '../../adapters/rest/client.ts'
 import type { ImportTotals } from '../../domain/sims/sim-import.ts'
 import type { Settings } from '../../process/settings.ts'
-import { askService } from '../ask-service.ts'
+import { askService, forTenant } from '../ask-service.ts'
 import type { TenantFlags } from '../command.ts'
-import { CommandFailure, ExitCode, wordsOf } from '../failures.ts'
+import { CommandFailure, ExitCode } from '../failures.ts'
+import { readInput } from '../files.ts'
 import { print } from '../print.ts'
 import { delivered, responseOf } from '../service.ts'
 import { table } from '../table.ts'
@@ -48,17 +47,15 @@ export async function importSimFile(
   if (type === undefined) {
     throw new CommandFailure(`${file}: expected a file that ends in ${Object.keys(TYPES).join(', ')}`, ExitCode.usage)
   }
-  const bytes = await readFile(file).catch((error: unknown) => {
-    throw new CommandFailure(`${file} cannot be read: ${wordsOf(error)}`, ExitCode.notFound, { cause: error })
-  })
+  const bytes = await readInput(file)
   const { created, rejected, warnings, warningCount, totals } = await askService(
     { settings, tenantId, timeoutMs: TIMEOUT_MS },
     (service) =>
       responseOf(
         service.POST('/internal/sims', {
-          params: { ...idempotent(randomUUID()), query: { dryRun } },
+          params: { ...idempotent(), query: { dryRun } },
           body: bytes,
-          ...delivered(new Uint8Array(bytes), { 'content-type': type }),
+          ...delivered(bytes, { 'content-type': type }),
         }),
       ),
   )
@@ -109,11 +106,7 @@ function listed(what: string, remarks: readonly Remark[], count: number): string
 }
 
 /** Cancels the queued change of a SIM, and prints the result. @throws CommandFailure with the service's response */
-export const unqueueSim = (
-  settings: Settings,
-  { tenant: tenantId, sim: id }: TenantFlags & { readonly sim: number },
-): Promise<void> =>
-  askService({ settings, tenantId }, async (service) => {
-    await responseOf(service.DELETE('/internal/sims/{id}/queued-change', { params: { path: { id } } }))
-    print(`nothing is queued for SIM ${id} at the end of the billing cycle`)
-  })
+export const unqueueSim = forTenant(async (service, { sim: id }: TenantFlags & { readonly sim: number }) => {
+  await responseOf(service.DELETE('/internal/sims/{id}/queued-change', { params: { path: { id } } }))
+  print(`nothing is queued for SIM ${id} at the end of the billing cycle`)
+})

@@ -1,10 +1,12 @@
 /** `simherd webhooks …`: a tenant's webhooks and their deliveries. */
+
 import { setTimeout as sleep } from 'node:timers/promises'
 import { idempotent } from '../../adapters/rest/client.ts'
 import type { DeliveryStatus, Webhook, WebhookDelivery } from '../../domain/channels/webhook.ts'
+import { dropUndefined } from '../../domain/drop-undefined.ts'
 import type { WebhookEventType } from '../../domain/notifications/event.ts'
 import type { Settings } from '../../process/settings.ts'
-import { askService } from '../ask-service.ts'
+import { askService, forTenant, forTenantOn } from '../ask-service.ts'
 import type { TenantFlags } from '../command.ts'
 import { CommandFailure, ExitCode } from '../failures.ts'
 import { at } from '../instant.ts'
@@ -19,22 +21,20 @@ const TESTED_MS = 25_000
 const LOOK_MS = 300
 
 /** Lists webhooks, the newest first. */
-export function listWebhooks(settings: Settings, { tenant: tenantId }: TenantFlags): Promise<void> {
-  return askService({ settings, tenantId }, async (service) => {
-    const { data } = await responseOf(
-      service.GET('/internal/webhooks', { params: { query: { page: 1, pageSize: SHOWN } } }),
-    )
-    if (data.length === 0) return print('there is no webhook')
-    const rows = data.map((webhook) => [
-      webhook.id,
-      webhook.url,
-      webhook.events?.join(', ') ?? 'all',
-      stateOf(webhook),
-      webhook.description,
-    ])
-    for (const line of table(['webhook', 'url', 'events', 'state', 'what for'], rows)) print(line)
-  })
-}
+export const listWebhooks = forTenant(async (service) => {
+  const { data } = await responseOf(
+    service.GET('/internal/webhooks', { params: { query: { page: 1, pageSize: SHOWN } } }),
+  )
+  if (data.length === 0) return print('there is no webhook')
+  const rows = data.map((webhook) => [
+    webhook.id,
+    webhook.url,
+    webhook.events?.join(', ') ?? 'all',
+    stateOf(webhook),
+    webhook.description,
+  ])
+  for (const line of table(['webhook', 'url', 'events', 'state', 'what for'], rows)) print(line)
+})
 
 function stateOf({ disabledAt, disabledWhy, pausedUntil, failures }: Webhook): string {
   if (disabledAt !== null) return `disabled ${at(disabledAt)}: ${disabledWhy ?? 'no reason given'}`
@@ -48,39 +48,29 @@ interface AddFlags extends TenantFlags {
 }
 
 /** Registers a webhook, and prints its secret. */
-export function addWebhook(settings: Settings, url: string, flags: AddFlags): Promise<void> {
-  const { tenant: tenantId, events, description } = flags
-  const body = { url, ...(events !== undefined && { events }), ...(description !== undefined && { description }) }
-  return askService({ settings, tenantId }, async (service) => {
-    const options = { body, params: idempotent(crypto.randomUUID()) }
-    const { id, secret } = await responseOf(service.POST('/internal/webhooks', options))
-    print(`webhook ${id} gets what happens from now on; "simherd webhooks test ${id}" tries it`)
-    print(`its secret, shown this once: ${secret}`)
-  })
-}
+export const addWebhook = forTenantOn(async (service, url: string, { events, description }: AddFlags) => {
+  const body = { url, ...dropUndefined({ events, description }) }
+  const { id, secret } = await responseOf(service.POST('/internal/webhooks', { body, params: idempotent() }))
+  print(`webhook ${id} gets what happens from now on; "simherd webhooks test ${id}" tries it`)
+  print(`its secret, shown this once: ${secret}`)
+})
 
 /** Gives a webhook a new secret, and prints it. */
-export function rotateWebhook(settings: Settings, id: number, { tenant: tenantId }: TenantFlags): Promise<void> {
-  return askService({ settings, tenantId }, async (service) => {
-    const options = { params: { path: { id }, ...idempotent(crypto.randomUUID()) } }
-    const { secret } = await responseOf(service.POST('/internal/webhooks/{id}/rotate', options))
-    print(`webhook ${id} has a new secret; the one before signs too for 24 hours`)
-    print(`its secret, shown this once: ${secret}`)
-  })
-}
+export const rotateWebhook = forTenantOn(async (service, id: number) => {
+  const options = { params: { path: { id }, ...idempotent() } }
+  const { secret } = await responseOf(service.POST('/internal/webhooks/{id}/rotate', options))
+  print(`webhook ${id} has a new secret; the one before signs too for 24 hours`)
+  print(`its secret, shown this once: ${secret}`)
+})
 
 /**
  * Sends a test, and prints the result.
  *
  * @throws CommandFailure if the endpoint has not taken it
  */
-export function testWebhook(
-  settings: Settings,
-  id: number,
-  { tenant: tenantId, waitMs = TESTED_MS }: TenantFlags & { readonly waitMs?: number },
-): Promise<void> {
-  return askService({ settings, tenantId }, async (service) => {
-    const options = { params: { path: { id }, ...idempotent(crypto.randomUUID()) } }
+export const testWebhook = forTenantOn(
+  async (service, id: number, { waitMs = TESTED_MS }: TenantFlags & { readonly waitMs?: number }) => {
+    const options = { params: { path: { id }, ...idempotent() } }
     const { id: delivery } = await responseOf(service.POST('/internal/webhooks/{id}/test', options))
     for (let waited = 0; waited < waitMs; waited += LOOK_MS) {
       const params = { path: { id }, query: { page: 1, pageSize: SHOWN } }
@@ -92,8 +82,8 @@ export function testWebhook(
       await sleep(LOOK_MS)
     }
     throw new CommandFailure(`delivery ${delivery} has not been tried yet: does a worker run?`, ExitCode.failure)
-  })
-}
+  },
+)
 
 const answerOf = ({ answer, response }: WebhookDelivery): string =>
   answer === null ? (response ?? 'not tried yet') : [`it answered ${answer}`, response].filter(Boolean).join(': ')
@@ -103,29 +93,23 @@ interface DeliveryFlags extends TenantFlags {
 }
 
 /** Lists deliveries to a webhook, the newest first. */
-export function listDeliveries(
-  settings: Settings,
-  id: number,
-  { tenant: tenantId, status }: DeliveryFlags,
-): Promise<void> {
-  return askService({ settings, tenantId }, async (service) => {
-    const query = { page: 1, pageSize: SHOWN, ...(status !== undefined && { status }) }
-    const params = { path: { id }, query }
-    const { data, pagination } = await responseOf(service.GET('/internal/webhooks/{id}/deliveries', { params }))
-    if (data.length === 0) return print('there is no such delivery')
-    const rows = data.map((one) => [
-      one.id,
-      one.type,
-      at(one.createdAt),
-      one.status,
-      one.attempts,
-      one.nextAttemptAt === null ? '' : at(one.nextAttemptAt),
-      answerOf(one),
-    ])
-    for (const line of table(['delivery', 'event', 'at', 'status', 'attempts', 'next', 'answer'], rows)) print(line)
-    if (pagination.totalItems > data.length) print(`… and ${pagination.totalItems - data.length} older`)
-  })
-}
+export const listDeliveries = forTenantOn(async (service, id: number, { status }: DeliveryFlags) => {
+  const query = { page: 1, pageSize: SHOWN, ...dropUndefined({ status }) }
+  const params = { path: { id }, query }
+  const { data, pagination } = await responseOf(service.GET('/internal/webhooks/{id}/deliveries', { params }))
+  if (data.length === 0) return print('there is no such delivery')
+  const rows = data.map((one) => [
+    one.id,
+    one.type,
+    at(one.createdAt),
+    one.status,
+    one.attempts,
+    one.nextAttemptAt === null ? '' : at(one.nextAttemptAt),
+    answerOf(one),
+  ])
+  for (const line of table(['delivery', 'event', 'at', 'status', 'attempts', 'next', 'answer'], rows)) print(line)
+  if (pagination.totalItems > data.length) print(`… and ${pagination.totalItems - data.length} older`)
+})
 
 /** Sends an event again, or at once if it waits. */
 export function replayDelivery(
@@ -135,34 +119,28 @@ export function replayDelivery(
   { tenant: tenantId }: TenantFlags,
 ): Promise<void> {
   return askService({ settings, tenantId }, async (service) => {
-    const options = { params: { path: { id, deliveryId }, ...idempotent(crypto.randomUUID()) } }
+    const options = { params: { path: { id, deliveryId }, ...idempotent() } }
     await responseOf(service.POST('/internal/webhooks/{id}/deliveries/{deliveryId}/replay', options))
     print(`delivery ${deliveryId} is sent again, under the same webhook-id`)
   })
 }
 
 /** Sends a webhook nothing any more. */
-export function disableWebhook(settings: Settings, id: number, { tenant: tenantId }: TenantFlags): Promise<void> {
-  return askService({ settings, tenantId }, async (service) => {
-    const options = { params: { path: { id }, ...idempotent(crypto.randomUUID()) } }
-    await responseOf(service.POST('/internal/webhooks/{id}/disable', options))
-    print(`webhook ${id} is disabled: what waited for it is given up`)
-  })
-}
+export const disableWebhook = forTenantOn(async (service, id: number) => {
+  const options = { params: { path: { id }, ...idempotent() } }
+  await responseOf(service.POST('/internal/webhooks/{id}/disable', options))
+  print(`webhook ${id} is disabled: what waited for it is given up`)
+})
 
 /** Sends a webhook events again. */
-export function enableWebhook(settings: Settings, id: number, { tenant: tenantId }: TenantFlags): Promise<void> {
-  return askService({ settings, tenantId }, async (service) => {
-    const options = { params: { path: { id }, ...idempotent(crypto.randomUUID()) } }
-    await responseOf(service.POST('/internal/webhooks/{id}/enable', options))
-    print(`webhook ${id} gets what happens from now on`)
-  })
-}
+export const enableWebhook = forTenantOn(async (service, id: number) => {
+  const options = { params: { path: { id }, ...idempotent() } }
+  await responseOf(service.POST('/internal/webhooks/{id}/enable', options))
+  print(`webhook ${id} gets what happens from now on`)
+})
 
 /** Removes a webhook. */
-export function removeWebhook(settings: Settings, id: number, { tenant: tenantId }: TenantFlags): Promise<void> {
-  return askService({ settings, tenantId }, async (service) => {
-    await responseOf(service.DELETE('/internal/webhooks/{id}', { params: { path: { id } } }))
-    print(`webhook ${id} is gone, with the log of its deliveries`)
-  })
-}
+export const removeWebhook = forTenantOn(async (service, id: number) => {
+  await responseOf(service.DELETE('/internal/webhooks/{id}', { params: { path: { id } } }))
+  print(`webhook ${id} is gone, with the log of its deliveries`)
+})

@@ -1,5 +1,7 @@
 /** Parts of requests about the rules, for the commands. */
+
 import { userInfo } from 'node:os'
+import { dropUndefined } from '../../domain/drop-undefined.ts'
 import type { RuleSource } from '../../domain/rules/rule-source.ts'
 import { readRuleFiles } from '../../process/rule-files.ts'
 import { loadRuleSet } from '../../rules/load/load-rule-set.ts'
@@ -24,8 +26,7 @@ export function printChange<T extends object>({ output }: ChangeFlags, answer: T
 /** A request's description of a change: its author, and the options. */
 export const changeBody = ({ reason, expect }: ChangeFlags) => ({
   author: userInfo().username,
-  ...(reason !== undefined && { reason }),
-  ...(expect !== undefined && { expect }),
+  ...dropUndefined({ reason, expect }),
 })
 
 /** Reads the rule files of a folder. @throws CommandFailure if it has none, or if one is not UTF-8 */

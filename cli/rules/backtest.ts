@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type InternalClient, idempotent } from '../../adapters/rest/client.ts'
 import type { BacktestReport } from '../../domain/backtests/backtest.ts'
 import type { Settings } from '../../process/settings.ts'
-import { askService } from '../ask-service.ts'
+import { askOnce, askService } from '../ask-service.ts'
 import { CommandFailure, ExitCode } from '../failures.ts'
 import { print } from '../print.ts'
 import { responseOf } from '../service.ts'
@@ -56,9 +56,8 @@ async function askBacktest(
 ): Promise<BacktestReport | undefined> {
   const rules = folder === '' ? version !== undefined && { version } : { files: await filesIn(folder) }
   const body = { tenantId, cycles, ...rules }
-  const asked = await askService({ settings }, (service) =>
-    responseOf(service.POST('/internal/rules/backtests', { params: idempotent(crypto.randomUUID()), body })),
-  )
+  const options = { params: idempotent(), body }
+  const asked = await askOnce(settings, (service) => service.POST('/internal/rules/backtests', options))
   if (wait) return readReport(settings, asked.id, wait)
   print(output === 'json' ? JSON.stringify(asked, null, 2) : String(asked.id))
   return undefined

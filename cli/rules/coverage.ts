@@ -1,15 +1,15 @@
 /** `simherd rules coverage`: shows which subjects of a tenant's estate the rules in force cover. */
 
+import { dropUndefined } from '../../domain/drop-undefined.ts'
 import type { CoveredKind, RuleCoverage, RuleFigures } from '../../domain/rules/rule-coverage.ts'
-import type { Settings } from '../../process/settings.ts'
-import { askService } from '../ask-service.ts'
+import { forTenant } from '../ask-service.ts'
+import type { TenantFlags } from '../command.ts'
 import { print } from '../print.ts'
 import { responseOf } from '../service.ts'
 import { type Cell, table } from '../table.ts'
 import type { CheckFlags } from './check.ts'
 
-interface CoverageFlags extends CheckFlags {
-  readonly tenant: string
+interface CoverageFlags extends CheckFlags, TenantFlags {
   /** Days of the log that firings are counted in. Default: this billing cycle and the one before. */
   readonly days?: number
 }
@@ -18,14 +18,15 @@ interface CoverageFlags extends CheckFlags {
 const TIMEOUT_MS = 5 * 60_000
 
 /** Prints the subjects without an effective rule, with reasons, and each rule's activity. */
-export function ruleCoverage(settings: Settings, { tenant: tenantId, days, output }: CoverageFlags): Promise<void> {
-  return askService({ settings, tenantId, timeoutMs: TIMEOUT_MS }, async (service) => {
-    const query = days === undefined ? {} : { days }
+export const ruleCoverage = forTenant(
+  async (service, { days, output }: CoverageFlags) => {
+    const query = dropUndefined({ days })
     const found = await responseOf(service.GET('/internal/rules/coverage', { params: { query } }))
     if (output === 'json') return print(JSON.stringify(found, null, 2))
     for (const line of coverageLines(found)) print(line)
-  })
-}
+  },
+  { timeoutMs: TIMEOUT_MS },
+)
 
 function coverageLines({ version, subjects, rules, since, logSince }: RuleCoverage): string[] {
   const without = subjects.flatMap(withoutRows)

@@ -1,15 +1,15 @@
 /** `simherd rules explain`: why rules fired, or did not. */
 
+import { dropUndefined } from '../../domain/drop-undefined.ts'
 import type { ExplainedRule, Explanation } from '../../domain/rules/explanation.ts'
-import type { Settings } from '../../process/settings.ts'
-import { askService } from '../ask-service.ts'
+import { forTenant } from '../ask-service.ts'
+import type { TenantFlags } from '../command.ts'
 import { at } from '../instant.ts'
 import { print } from '../print.ts'
 import { responseOf } from '../service.ts'
 import type { CheckFlags } from './check.ts'
 
-interface ExplainFlags extends CheckFlags {
-  readonly tenant: string
+interface ExplainFlags extends CheckFlags, TenantFlags {
   readonly entry?: number
   readonly sim?: number
   readonly pool?: number
@@ -17,20 +17,12 @@ interface ExplainFlags extends CheckFlags {
 }
 
 /** Explains an entry of the log, a SIM, a pool, or the tenant itself. */
-export function explainRules(settings: Settings, flags: ExplainFlags): Promise<void> {
-  const { tenant: tenantId, entry, sim, pool, rule, output } = flags
-  return askService({ settings, tenantId }, async (service) => {
-    const query = {
-      ...(entry !== undefined && { entryId: entry }),
-      ...(sim !== undefined && { simId: sim }),
-      ...(pool !== undefined && { poolId: pool }),
-      ...(rule !== undefined && { rule }),
-    }
-    const found = await responseOf(service.GET('/internal/rules/explain', { params: { query } }))
-    if (output === 'json') return print(JSON.stringify(found, null, 2))
-    for (const line of explained(found)) print(line)
-  })
-}
+export const explainRules = forTenant(async (service, { entry, sim, pool, rule, output }: ExplainFlags) => {
+  const query = dropUndefined({ entryId: entry, simId: sim, poolId: pool, rule })
+  const found = await responseOf(service.GET('/internal/rules/explain', { params: { query } }))
+  if (output === 'json') return print(JSON.stringify(found, null, 2))
+  for (const line of explained(found)) print(line)
+})
 
 /** An explanation as text. */
 function explained({ subject, at: when, cycle, entry, note, rules }: Explanation): string[] {

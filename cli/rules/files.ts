@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { basename, dirname } from 'node:path'
 import { sourceOf } from '../../process/rule-files.ts'
 import type { Settings } from '../../process/settings.ts'
-import { askService } from '../ask-service.ts'
+import { askOnce, askService } from '../ask-service.ts'
 import { CommandFailure, ExitCode, wordsOf } from '../failures.ts'
 import { responseOf } from '../service.ts'
 import { type ChangeFlags, changeBody, refuseUnreadable } from './ask.ts'
@@ -29,23 +29,19 @@ export async function putRule(settings: Settings, path: string, flags: PutFlags)
   const body = { text: source.text, ...changeBody(rest) }
   printChanged(
     flags,
-    await askService({ settings }, (service) =>
-      responseOf(service.PUT('/internal/rules/files/{file}', { params, body })),
-    ),
+    await askOnce(settings, (service) => service.PUT('/internal/rules/files/{file}', { params, body })),
   )
 }
 
 /** Takes a rule out of the set in force: the one that it was looked up in, or `expect`. */
 export async function removeRule(settings: Settings, name: string, flags: ChangeFlags): Promise<void> {
   const { expect, ...rest } = flags
-  printChanged(
-    flags,
-    await askService({ settings }, async (service) => {
-      const { version, rules } = await responseOf(service.GET('/internal/rules'))
-      const rule = rules.find((one) => one.name === name)
-      if (rule === undefined) throw new CommandFailure(`no rule ${name} is in force`, ExitCode.notFound)
-      const params = { path: { file: rule.file }, query: changeBody(rest), ...seen(expect ?? version) }
-      return responseOf(service.DELETE('/internal/rules/files/{file}', { params }))
-    }),
-  )
+  const changed = await askService({ settings }, async (service) => {
+    const { version, rules } = await responseOf(service.GET('/internal/rules'))
+    const rule = rules.find((one) => one.name === name)
+    if (rule === undefined) throw new CommandFailure(`no rule ${name} is in force`, ExitCode.notFound)
+    const params = { path: { file: rule.file }, query: changeBody(rest), ...seen(expect ?? version) }
+    return responseOf(service.DELETE('/internal/rules/files/{file}', { params }))
+  })
+  printChanged(flags, changed)
 }

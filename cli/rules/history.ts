@@ -2,10 +2,9 @@
 
 import type { RuleChange } from '../../domain/rules/rule-change.ts'
 import type { Settings } from '../../process/settings.ts'
-import { askService } from '../ask-service.ts'
+import { askOnce } from '../ask-service.ts'
 import { at } from '../instant.ts'
 import { print } from '../print.ts'
-import { responseOf } from '../service.ts'
 import { table } from '../table.ts'
 import type { CheckFlags } from './check.ts'
 
@@ -16,9 +15,7 @@ interface HistoryFlags extends CheckFlags {
 /** Lists the history of the rules, newest first. */
 export async function ruleHistory(settings: Settings, { output, page = 1 }: HistoryFlags): Promise<void> {
   const params = { query: { page } }
-  const found = await askService({ settings }, (service) =>
-    responseOf(service.GET('/internal/rules/versions', { params })),
-  )
+  const found = await askOnce(settings, (service) => service.GET('/internal/rules/versions', { params }))
   if (output === 'json') return print(JSON.stringify(found, null, 2))
   for (const line of table(['when', 'version', 'what', 'by', 'why'], found.data.map(rowOf))) print(line)
   if (found.pagination.hasNextPage) print(`older: --page ${page + 1}`)
@@ -34,9 +31,8 @@ const rowOf = ({ at: when, version, change, author, reason }: RuleChange) => [
 
 /** Shows the files of a version. */
 export async function showVersion(settings: Settings, version: number, { output }: CheckFlags): Promise<void> {
-  const found = await askService({ settings }, (service) =>
-    responseOf(service.GET('/internal/rules/versions/{version}', { params: { path: { version } } })),
-  )
+  const params = { path: { version } }
+  const found = await askOnce(settings, (service) => service.GET('/internal/rules/versions/{version}', { params }))
   if (output === 'json') return print(JSON.stringify(found, null, 2))
   const { author, createdAt, reason, activatedAt, files } = found
   print(`version ${version}, by ${author} at ${at(createdAt)}${reason === null ? '' : `: ${reason}`}`)

@@ -1,10 +1,11 @@
 /** `simherd rules load`, `push`, `activate` and `rollback`: which version of the rules is in force. */
+
 import { idempotent } from '../../adapters/rest/client.ts'
+import { dropUndefined } from '../../domain/drop-undefined.ts'
 import { counted } from '../../domain/quantity.ts'
 import type { ChangedRules } from '../../domain/rules/rule-change.ts'
 import type { Settings } from '../../process/settings.ts'
-import { askService } from '../ask-service.ts'
-import { responseOf } from '../service.ts'
+import { askOnce } from '../ask-service.ts'
 import { type ChangeFlags, changeBody, filesIn, printChange } from './ask.ts'
 
 /**
@@ -16,7 +17,7 @@ import { type ChangeFlags, changeBody, filesIn, printChange } from './ask.ts'
 export async function loadRules(settings: Settings, folder: string, flags: ChangeFlags): Promise<void> {
   const files = await filesIn(folder || settings.RULES_DIR)
   const body = { files, ...changeBody(flags) }
-  const loaded = await askService({ settings }, (service) => responseOf(service.POST('/internal/rules', { body })))
+  const loaded = await askOnce(settings, (service) => service.POST('/internal/rules', { body }))
   printChange(flags, loaded, ({ version, changed }) =>
     changed
       ? `version ${version} is in force: ${files.length} files; every subject is evaluated anew`
@@ -29,9 +30,7 @@ export async function pushRules(settings: Settings, folder: string, flags: Chang
   const { reason } = flags
   const files = await filesIn(folder || settings.RULES_DIR)
   const body = { files, ...changeBody(reason === undefined ? {} : { reason }) }
-  const pushed = await askService({ settings }, (service) =>
-    responseOf(service.POST('/internal/rules/versions', { body })),
-  )
+  const pushed = await askOnce(settings, (service) => service.POST('/internal/rules/versions', { body }))
   printChange(
     flags,
     pushed,
@@ -42,13 +41,11 @@ export async function pushRules(settings: Settings, folder: string, flags: Chang
 
 /** Puts a version in force. */
 export async function activateVersion(settings: Settings, version: number, flags: ChangeFlags): Promise<void> {
-  const params = { path: { version } }
-  printChanged(
-    flags,
-    await askService({ settings }, (service) =>
-      responseOf(service.POST('/internal/rules/versions/{version}/activate', { params, body: changeBody(flags) })),
-    ),
+  const options = { params: { path: { version } }, body: changeBody(flags) }
+  const changed = await askOnce(settings, (service) =>
+    service.POST('/internal/rules/versions/{version}/activate', options),
   )
+  printChanged(flags, changed)
 }
 
 interface RollbackFlags extends ChangeFlags {
@@ -57,13 +54,8 @@ interface RollbackFlags extends ChangeFlags {
 
 /** Puts the version in force that was so before, or the one that `to` names. */
 export async function rollBack(settings: Settings, flags: RollbackFlags): Promise<void> {
-  const body = { ...changeBody(flags), ...(flags.to !== undefined && { to: flags.to }) }
-  printChanged(
-    flags,
-    await askService({ settings }, (service) =>
-      responseOf(service.POST('/internal/rules/rollback', { params: idempotent(crypto.randomUUID()), body })),
-    ),
-  )
+  const options = { params: idempotent(), body: { ...changeBody(flags), ...dropUndefined({ to: flags.to }) } }
+  printChanged(flags, await askOnce(settings, (service) => service.POST('/internal/rules/rollback', options)))
 }
 
 /** Prints the version in force after a change of the rules. */

@@ -1,16 +1,16 @@
 /** `simherd rules shadow-log`: what rules in stage shadow would have done. */
 
 import type { ShadowEntry } from '../../domain/alerts/shadow-entry.ts'
-import type { Settings } from '../../process/settings.ts'
-import { askService } from '../ask-service.ts'
+import { dropUndefined } from '../../domain/drop-undefined.ts'
+import { forTenant } from '../ask-service.ts'
+import type { TenantFlags } from '../command.ts'
 import { at } from '../instant.ts'
 import { print } from '../print.ts'
 import { responseOf } from '../service.ts'
 import { table } from '../table.ts'
 import type { CheckFlags } from './check.ts'
 
-interface ShadowFlags extends CheckFlags {
-  readonly tenant: string
+interface ShadowFlags extends CheckFlags, TenantFlags {
   readonly rule?: string
   readonly version?: number
   readonly does?: ShadowEntry['does']
@@ -18,21 +18,13 @@ interface ShadowFlags extends CheckFlags {
 }
 
 /** Lists the shadow log of a tenant, newest first. */
-export function shadowLog(settings: Settings, flags: ShadowFlags): Promise<void> {
-  const { tenant: tenantId, rule, version, does, page = 1, output } = flags
-  return askService({ settings, tenantId }, async (service) => {
-    const query = {
-      page,
-      ...(rule !== undefined && { rule }),
-      ...(version !== undefined && { version }),
-      ...(does !== undefined && { does }),
-    }
-    const found = await responseOf(service.GET('/internal/rules/shadow-log', { params: { query } }))
-    if (output === 'json') return print(JSON.stringify(found, null, 2))
-    if (found.data.length === 0) return print('no rule in shadow would have done anything')
-    for (const line of table(['when', 'rule', 'version', 'would', 'what'], found.data.map(rowOf))) print(line)
-    if (found.pagination.hasNextPage) print(`older: --page ${page + 1}`)
-  })
-}
+export const shadowLog = forTenant(async (service, { rule, version, does, page = 1, output }: ShadowFlags) => {
+  const query = { page, ...dropUndefined({ rule, version, does }) }
+  const found = await responseOf(service.GET('/internal/rules/shadow-log', { params: { query } }))
+  if (output === 'json') return print(JSON.stringify(found, null, 2))
+  if (found.data.length === 0) return print('no rule in shadow would have done anything')
+  for (const line of table(['when', 'rule', 'version', 'would', 'what'], found.data.map(rowOf))) print(line)
+  if (found.pagination.hasNextPage) print(`older: --page ${page + 1}`)
+})
 
 const rowOf = ({ date, rule, version, does, message }: ShadowEntry) => [at(date), rule, String(version), does, message]

@@ -1,6 +1,8 @@
 /** `simherd rules watch <folder>`: prints the effect of each save; on request activates good states. */
+
 import { type FSWatcher, watch } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { dropUndefined } from '../../domain/drop-undefined.ts'
 import { counted } from '../../domain/quantity.ts'
 import type { RuleSource } from '../../domain/rules/rule-source.ts'
 import { readRuleFolder } from '../../process/rule-files.ts'
@@ -9,10 +11,9 @@ import type { RuleFault } from '../../rules/load/faults.ts'
 import { loadRuleSet } from '../../rules/load/load-rule-set.ts'
 import { readTestFiles } from '../../rules/timeline/read-test-files.ts'
 import { runTests, type TestResult } from '../../rules/timeline/run-tests.ts'
-import { askService } from '../ask-service.ts'
+import { askOnce } from '../ask-service.ts'
 import { CommandFailure, ExitCode, wordsOf } from '../failures.ts'
 import { print } from '../print.ts'
-import { responseOf } from '../service.ts'
 import { changeBody } from './ask.ts'
 import { lineOfFault } from './check.ts'
 import { findingsOf, lineOfFinding, type PlacedFinding } from './lint.ts'
@@ -117,12 +118,12 @@ async function loader(
   settings: Settings,
   { reason }: WatchFlags,
 ): Promise<(files: readonly RuleSource[]) => Promise<void>> {
-  const inForce = await askService({ settings }, (service) => responseOf(service.GET('/internal/rules')))
+  const inForce = await askOnce(settings, (service) => service.GET('/internal/rules'))
   let expect = inForce.refused?.version ?? inForce.version
   return async (files) => {
-    const body = { files: [...files], ...changeBody({ expect, ...(reason === undefined ? {} : { reason }) }) }
+    const body = { files: [...files], ...changeBody({ expect, ...dropUndefined({ reason }) }) }
     try {
-      const changed = await askService({ settings }, (service) => responseOf(service.POST('/internal/rules', { body })))
+      const changed = await askOnce(settings, (service) => service.POST('/internal/rules', { body }))
       expect = changed.version
       printChanged({}, changed)
     } catch (error) {

@@ -6,7 +6,9 @@
  * The servers are stopped in the opposite order. The data folder notes every process: the next start finds the leftovers
  * of a killed one.
  */
+
 import { join, resolve } from 'node:path'
+import { dropUndefined } from '../../domain/drop-undefined.ts'
 import type { Settings } from '../../process/settings.ts'
 import { requireFreePort } from '../../stack/free-port.ts'
 import { makeOwnFolder, makeWayToDatabase } from '../../stack/make-own-folder.ts'
@@ -121,10 +123,10 @@ async function takePlace(settings: Settings, options: StartOptions, ending: Star
   await requireFreePort(settings.PORT, 'the public API', 'PORT')
   await requireFreePort(settings.INTERNAL_PORT, 'the internal API', 'INTERNAL_PORT')
   await requireFreePort(settings.WORKER_PORT, "the worker's health", 'WORKER_PORT')
-  const { ports, giveBack } = await choosePorts(DATA_DIR, {
-    ...(options.inboxPort !== undefined && { inbox: options.inboxPort }),
-    ...(options.temporalUiPort !== undefined && { temporalUi: options.temporalUiPort }),
-  })
+  const { ports, giveBack } = await choosePorts(
+    DATA_DIR,
+    dropUndefined({ inbox: options.inboxPort, temporalUi: options.temporalUiPort }),
+  )
   ending.add('', giveBack)
   return ports
 }

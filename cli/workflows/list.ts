@@ -1,8 +1,10 @@
 /** `simherd workflows list` */
 
-import type { WorkflowFilter } from '../../adapters/temporal/list-workflows.ts'
-import type { Settings } from '../../process/settings.ts'
-import { askService } from '../ask-service.ts'
+import type { RunStatus } from '../../adapters/temporal/read-run.ts'
+import { dropUndefined } from '../../domain/drop-undefined.ts'
+import type { WorkflowType } from '../../domain/temporal/ids.ts'
+import { forTenant } from '../ask-service.ts'
+import type { TenantFlags } from '../command.ts'
 import { at } from '../instant.ts'
 import { print } from '../print.ts'
 import { responseOf } from '../service.ts'
@@ -10,10 +12,9 @@ import { table } from '../table.ts'
 import { type RunInfo } from './ask.ts'
 import { wordOf } from './run-text.ts'
 
-interface ListFlags {
-  readonly tenant: string
-  readonly type?: WorkflowFilter['type']
-  readonly status?: WorkflowFilter['status']
+interface ListFlags extends TenantFlags {
+  readonly type?: WorkflowType
+  readonly status?: RunStatus
   readonly state?: string
   readonly sim?: number
   readonly pool?: number
@@ -32,20 +33,15 @@ const rowOf = (run: RunInfo) => [
 ]
 
 /** Prints one page of a tenant's workflows, newest first. */
-export function printWorkflows(settings: Settings, flags: ListFlags): Promise<void> {
-  const { tenant: tenantId, type, status, state, sim: simId, pool: poolId, cycle, page, pageSize, json } = flags
-  const filters = { type, status, state, simId, poolId, cycle }
-  const given = Object.fromEntries(Object.entries(filters).filter(([, value]) => value !== undefined))
-  return askService({ settings, tenantId }, async (service) => {
-    const found = await responseOf(
-      service.GET('/internal/workflows', { params: { query: { ...given, page, pageSize } } }),
-    )
-    if (json === true) return print(JSON.stringify(found, null, 2))
-    const { data, pagination } = found
-    for (const line of table(['id', 'status', 'state', 'started', 'ended'], data.map(rowOf))) print(line)
-    print(tailOf(pagination))
-  })
-}
+export const printWorkflows = forTenant(async (service, flags: ListFlags) => {
+  const { type, status, state, sim: simId, pool: poolId, cycle, page, pageSize, json } = flags
+  const query = { page, pageSize, ...dropUndefined({ type, status, state, simId, poolId, cycle }) }
+  const found = await responseOf(service.GET('/internal/workflows', { params: { query } }))
+  if (json === true) return print(JSON.stringify(found, null, 2))
+  const { data, pagination } = found
+  for (const line of table(['id', 'status', 'state', 'started', 'ended'], data.map(rowOf))) print(line)
+  print(tailOf(pagination))
+})
 
 function tailOf(pagination: { readonly totalItems: number; readonly page: number; readonly totalPages: number }) {
   const { totalItems, page, totalPages } = pagination

@@ -1,5 +1,6 @@
 /** `simherd workflows show <id>` */
 
+import { dropUndefined } from '../../domain/drop-undefined.ts'
 import type { Settings } from '../../process/settings.ts'
 import { askService } from '../ask-service.ts'
 import { print } from '../print.ts'
@@ -22,6 +23,6 @@ export async function showWorkflow(settings: Settings, workflowId: string, { ten
     const pending = run.status === 'running' ? await askPending(service, workflowId) : undefined
     const historyUrl = HISTORY_LINK.exec(answered.response.headers.get('link') ?? '')?.[1] ?? null
     if (json === true) return print(JSON.stringify({ ...run, pending: pending ?? null, historyUrl }, null, 2))
-    for (const line of runLines(run, { historyUrl, ...(pending !== undefined && { pending }) })) print(line)
+    for (const line of runLines(run, { historyUrl, ...dropUndefined({ pending }) })) print(line)
   })
 }

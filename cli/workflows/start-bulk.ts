@@ -1,10 +1,11 @@
 /** `simherd workflows start provision-in-bulk <file>` */
-import { readFile } from 'node:fs/promises'
+
 import { idempotent } from '../../adapters/rest/client.ts'
+import { dropUndefined } from '../../domain/drop-undefined.ts'
 import type { Settings } from '../../process/settings.ts'
 import { askService } from '../ask-service.ts'
 import { printRefusals } from '../commands/bulk-tickets.ts'
-import { CommandFailure, ExitCode, wordsOf } from '../failures.ts'
+import { readInput } from '../files.ts'
 import { print } from '../print.ts'
 import { delivered, responseOf } from '../service.ts'
 import type { StartFlags } from './start.ts'
@@ -24,21 +25,17 @@ interface BulkFlags extends StartFlags {
  */
 export async function startBulk(settings: Settings, file: string, flags: BulkFlags): Promise<void> {
   const { tenant: tenantId, pool: poolId, tariff: tariffId, parallel, skipInvalid, wait, json } = flags
-  const bytes = await readFile(file).catch((error: unknown) => {
-    throw new CommandFailure(`${file} cannot be read: ${wordsOf(error)}`, ExitCode.notFound, { cause: error })
-  })
+  const bytes = await readInput(file)
   const query = {
-    ...(poolId !== undefined && { poolId }),
-    ...(tariffId !== undefined && { tariffId }),
-    ...(parallel !== undefined && { parallel }),
+    ...dropUndefined({ poolId, tariffId, parallel }),
     ...(skipInvalid === true && { skipInvalid }),
   }
   await askService({ settings, tenantId, follows: wait }, async (service) => {
     const batch = await responseOf(
       service.POST('/internal/workflows/provision-in-bulk', {
-        params: { ...idempotent(crypto.randomUUID()), query },
+        params: { ...idempotent(), query },
         body: '',
-        ...delivered(new Uint8Array(bytes), { 'content-type': 'text/csv' }),
+        ...delivered(bytes, { 'content-type': 'text/csv' }),
       }),
     )
     if (json !== true) {

@@ -4,6 +4,7 @@
  */
 
 import type { FetchResult, InternalClient } from '../../adapters/rest/client.ts'
+import { dropUndefined } from '../../domain/drop-undefined.ts'
 import type { SuspendedUntil } from '../../domain/temporal/suspend-on-overage.ts'
 import type { Settings } from '../../process/settings.ts'
 import { askService } from '../ask-service.ts'
@@ -55,21 +56,19 @@ function startText({ workflowId, status }: StartAnswer, begun: boolean): string 
   return `${workflowId} is ${status} and does not run again; "simherd workflows retry" starts one that failed again`
 }
 
-/** Prints the result of a start, and follows the run with `wait`. */
-async function goOn(
-  service: InternalClient,
-  request: Promise<FetchResult<StartAnswer>>,
-  { wait, json }: Pick<StartFlags, 'wait' | 'json'>,
-): Promise<void> {
-  const answered = await request
-  const run = await responseOf(Promise.resolve(answered))
-  const said = startText(run, answered.response.status === BEGUN)
-  if (wait !== true) return print(json === true ? JSON.stringify(run, null, 2) : said)
-  if (json !== true) print(said)
-  printEnd(await follow(service, run.workflowId, json === true ? process.stderr : process.stdout), { json })
-}
-
-const ask = (settings: Settings, { tenant, wait }: StartFlags) => ({ settings, tenantId: tenant, follows: wait })
+/** Makes a command that starts a workflow, prints the answer, and follows the run with `wait`. */
+const startWith =
+  <F extends StartFlags>(post: (service: InternalClient, flags: F) => Promise<FetchResult<StartAnswer>>) =>
+  (settings: Settings, flags: F): Promise<void> =>
+    askService({ settings, tenantId: flags.tenant, follows: flags.wait }, async (service) => {
+      const { wait, json } = flags
+      const answered = await post(service, flags)
+      const run = await responseOf(Promise.resolve(answered))
+      const said = startText(run, answered.response.status === BEGUN)
+      if (wait !== true) return print(json === true ? JSON.stringify(run, null, 2) : said)
+      if (json !== true) print(said)
+      printEnd(await follow(service, run.workflowId, json === true ? process.stderr : process.stdout), { json })
+    })
 
 /** @throws CommandFailure for no SIM or two, if the service refuses, and, with `wait`, if the run fails */
 export async function startProvision(settings: Settings, flags: ProvisionFlags): Promise<void> {
@@ -78,48 +77,26 @@ export async function startProvision(settings: Settings, flags: ProvisionFlags):
     const got = simId === undefined ? 'neither' : 'both'
     throw new CommandFailure(`which SIM? Expected one of --sim and --iccid, got ${got}`, ExitCode.usage)
   }
-  const body = {
-    ...(simId !== undefined && { simId }),
-    ...(iccid !== undefined && { iccid }),
-    ...(poolId !== undefined && { poolId }),
-    ...(tariffId !== undefined && { tariffId }),
-    ...(tag !== undefined && { tag }),
-  }
-  await askService(ask(settings, flags), (service) =>
-    goOn(service, service.POST('/internal/workflows/provision-and-activate', { body }), flags),
-  )
+  const body = dropUndefined({ simId, iccid, poolId, tariffId, tag })
+  await startWith((service) => service.POST('/internal/workflows/provision-and-activate', { body }))(settings, flags)
 }
 
-export function startSuspend(settings: Settings, flags: SuspendFlags): Promise<void> {
-  const { sim: simId, cycle, rule, grace, until } = flags
-  const body = {
-    simId,
-    ...(cycle !== undefined && { cycle }),
-    ...(rule !== undefined && { rule }),
-    ...(grace !== undefined && { grace }),
-    ...(until !== undefined && { until }),
-  }
-  return askService(ask(settings, flags), (service) =>
-    goOn(service, service.POST('/internal/workflows/suspend-on-overage', { body }), flags),
-  )
-}
+export const startSuspend = startWith((service, { sim: simId, cycle, rule, grace, until }: SuspendFlags) => {
+  const body = { simId, ...dropUndefined({ cycle, rule, grace, until }) }
+  return service.POST('/internal/workflows/suspend-on-overage', { body })
+})
 
-export function startUndo(settings: Settings, flags: UndoFlags): Promise<void> {
-  const { rule, since, until } = flags
-  const body = { rule, since, ...(until !== undefined && { until }) }
-  return askService(ask(settings, flags), (service) =>
-    goOn(service, service.POST('/internal/workflows/undo-suspensions', { body }), flags),
-  )
-}
+export const startUndo = startWith((service, { rule, since, until }: UndoFlags) => {
+  const body = { rule, since, ...dropUndefined({ until }) }
+  return service.POST('/internal/workflows/undo-suspensions', { body })
+})
 
 /** Starts the month end of a cycle; as a dry run prints its plan instead. */
-export function startMonthEnd(settings: Settings, flags: MonthEndFlags): Promise<void> {
+export async function startMonthEnd(settings: Settings, flags: MonthEndFlags): Promise<void> {
   const { cycle, dryRun, tenant: tenantId } = flags
   if (dryRun === true) {
     return askService({ settings, tenantId, timeoutMs: PLAN_TIMEOUT_MS }, (service) => showPlan(service, cycle, flags))
   }
-  const body = { ...(cycle !== undefined && { cycle }) }
-  return askService(ask(settings, flags), (service) =>
-    goOn(service, service.POST('/internal/workflows/month-end-reprovision', { body }), flags),
-  )
+  const body = dropUndefined({ cycle })
+  await startWith((service) => service.POST('/internal/workflows/month-end-reprovision', { body }))(settings, flags)
 }

@@ -2,6 +2,7 @@
 
 import { type FetchResult, idempotent } from '../../adapters/rest/client.ts'
 import type { paths } from '../../adapters/rest/internal.d.ts'
+import { dropUndefined } from '../../domain/drop-undefined.ts'
 import { workflowTypeOf } from '../../domain/temporal/ids.ts'
 import { WORKFLOW_SIGNALS } from '../../domain/temporal/signals.ts'
 import { WORKFLOW_UPDATES } from '../../domain/workflows/updates.ts'
@@ -75,7 +76,7 @@ interface UpdateFlags extends SteerFlags {
 export async function updateWorkflow(settings: Settings, workflowId: string, name: string, flags: UpdateFlags) {
   if (!isUpdate(name)) throw unknownName(name, Object.keys(WORKFLOW_UPDATES[typeOf(workflowId)] ?? {}))
   const { by, until, key } = flags
-  const body = { ...(by !== undefined && { by }), ...(until !== undefined && { until }) }
+  const body = dropUndefined({ by, until })
   await askService({ settings, tenantId: tenantOf(workflowId, flags.tenant) }, async (service) => {
     const answer = await idempotently(key, (options) =>
       service.POST('/internal/workflows/{workflowId}/updates/{name}', {
