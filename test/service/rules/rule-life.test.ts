@@ -2,22 +2,17 @@
 import { expect, test } from 'vitest'
 import { rollBackRules } from '../../../service/rules/rule-versions.ts'
 import { inPlatform } from '../../../store/tenancy.ts'
-import { asShipped, aWorld, inStage, only } from '../watchdog/alert-world.ts'
-
-const BOTH = only({ 'sim-overage': asShipped, 'sim-usage-warning': asShipped })
-const WARNING = only({ 'sim-usage-warning': asShipped })
+import { asShipped, aWorld, BOTH, inStage, OVER, only, WARNING, withParams } from '../watchdog/alert-world.ts'
 
 async function aFiringWorld(rules = BOTH) {
   const world = await aWorld({ rules })
   await world.use(world.sim, 101)
   const settled = async () => {
-    world.store.now += 60_000
-    await world.evaluate()
+    await world.wait(60_000)
     await world.evaluate()
   }
   return {
     ...world,
-    settled,
     load: async (files: typeof BOTH) => {
       await world.put(files)
       await settled()
@@ -27,12 +22,13 @@ async function aFiringWorld(rules = BOTH) {
       await settled()
     },
     firing: async () => (await world.alerts()).filter(({ firing }) => firing).map(({ rule }) => rule),
+    told: async () => [await world.logged(), await world.mailed(), await world.signals()] as const,
   }
 }
 
 test('a rollback brings back a rule whose alert fired, and tells nothing twice', async () => {
   const world = await aFiringWorld()
-  const [logged, mailed, signals] = [await world.logged(), await world.mailed(), await world.signals()]
+  const [logged, mailed, signals] = await world.told()
   await world.mailAll()
 
   await world.load(WARNING)
@@ -40,10 +36,11 @@ test('a rollback brings back a rule whose alert fired, and tells nothing twice',
   await world.rollBack()
 
   expect(await world.firing()).toEqual(['sim-overage', 'sim-usage-warning'])
-  const more = (await world.logged()).filter((key) => !logged.includes(key))
-  expect(more).toEqual(['sim-overage/sim/2026-11/withdrawn'])
-  expect(await world.mailed()).toEqual(mailed)
-  expect(await world.signals()).toEqual([...signals, 'standDown', 'overLimit'])
+  expect(await world.told()).toEqual([
+    [...logged, 'sim-overage/sim/2026-11/withdrawn'],
+    mailed,
+    [...signals, 'standDown', 'overLimit'],
+  ])
 })
 
 test('a rollback leaves no ghost of a rule that only the set before had', async () => {
@@ -53,7 +50,6 @@ test('a rollback leaves no ghost of a rule that only the set before had', async 
   const mailed = await world.mailed()
   await world.mailAll()
   await world.rollBack()
-  await world.settled()
 
   expect(await world.firing()).toEqual(['sim-usage-warning'])
   expect((await world.logged()).filter((key) => key.endsWith('/withdrawn'))).toEqual([
@@ -64,25 +60,27 @@ test('a rollback leaves no ghost of a rule that only the set before had', async 
 
 test('an edit while its alert fires tells nothing anew', async () => {
   const world = await aFiringWorld()
-  const [logged, mailed] = [await world.logged(), await world.mailed()]
-  await world.load(
-    only({
-      'sim-overage': (rule) => Object.assign(rule.event.params, { message: 'SIM {{iccid}} is over by {{overageMB}}.' }),
-      'sim-usage-warning': asShipped,
-    }),
-  )
+  const told = await world.told()
+  const reworded = withParams({ message: 'SIM {{iccid}} is over by {{overageMB}}.' })
+  await world.load(only({ 'sim-overage': reworded, 'sim-usage-warning': asShipped }))
 
-  expect([await world.logged(), await world.mailed()]).toEqual([logged, mailed])
+  expect(await world.told()).toEqual(told)
   expect(await world.firing()).toEqual(['sim-overage', 'sim-usage-warning'])
 })
 
-test('a rule that is switched off is withdrawn, and says so once', async () => {
-  const world = await aFiringWorld()
-  const off = only({ 'sim-overage': inStage('off'), 'sim-usage-warning': asShipped })
-  await world.load(off)
-  await world.settled()
+test('a higher stage tells what still fires, once on each channel', async () => {
+  const inFile = (stage: string) => only({ 'sim-overage': inStage(stage) })
+  const world = await aFiringWorld(inFile('shadow'))
+  const steps = [await world.told()]
+  for (const stage of ['log', 'notify', 'enforce']) {
+    await world.load(inFile(stage))
+    steps.push(await world.told())
+  }
 
-  expect(await world.firing()).toEqual(['sim-usage-warning'])
-  const entries = (await world.log()).filter(({ key }) => key.endsWith('/withdrawn'))
-  expect(entries).toMatchObject([{ message: expect.stringContaining('the rule was switched off') }])
+  expect(steps.map(([logged, ...rest]) => [logged.filter((key) => !key.includes('wouldSuspend')), ...rest])).toEqual([
+    [[], [], []],
+    [[OVER], [], []],
+    [[OVER], [OVER], []],
+    [[OVER], [OVER], ['overLimit']],
+  ])
 })

@@ -2,8 +2,6 @@
 
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
-import { PoolType, TariffType, WatchdogMode } from '../../../domain/codes.ts'
-import type { RuleSource } from '../../../domain/rules/rule-source.ts'
 import { MB } from '../../../domain/units.ts'
 import { rulesDependency } from '../../../process/health.ts'
 import { readRuleFiles } from '../../../process/rule-files.ts'
@@ -12,44 +10,30 @@ import { activeRuleSet, versionInForce } from '../../../service/rules/rows/rule-
 import { activateRules, noteRefusedRules, rulesInForce } from '../../../service/rules/rules-in-force.ts'
 import { tenantsChanged } from '../../../store/changed.ts'
 import { inPlatform } from '../../../store/tenancy.ts'
-import { aPool, aStore, aTariff } from '../../setup/estate.ts'
+import { aStore } from '../../setup/estate.ts'
 import { putForeignRules } from '../../setup/foreign-rules.ts'
-import { aHarness, operatorNotices, watch } from '../harness.ts'
+import { operatorNotices, watch } from '../harness.ts'
+import { aWorld, type World } from '../watchdog/alert-world.ts'
 
 const shipped = await readRuleFiles('')
 
-/** A SIM in a store of its own, since rules are in force for all tenants. */
-async function aWatchedSim(store: Awaited<ReturnType<typeof aStore>>) {
-  await activateRules(store, shipped, 'the tests')
-  const harness = await aHarness(store)
-  const poolId = await harness.asTenant(async (tx) => {
-    const tariff = await aTariff(tx, TariffType.Standard, 100 * MB)
-    return (await aPool(tx, tariff.id, { type: PoolType.Standard, watchdogMode: WatchdogMode.Enforce })).id
-  })
-  const [simId = 0] = await harness.activeSims(1, { poolId })
-  const options = (rules = rulesInForce()) => ({
-    rules,
-    groupFirstMs: 60_000,
-    groupNextMs: 3_600_000,
-  })
+async function aWatchedSim() {
+  const world = await aWorld({ rules: shipped })
   return {
-    ...harness,
-    simId,
-    /** Evaluates as a process that has just started; with `rules`, as one that has evaluated before. */
-    evaluate: (rules?: ReturnType<typeof rulesInForce>) => watch(store, options(rules), harness.tenantId),
-    use: async (bytesDown: number) => {
-      store.now += 60_000
-      await harness.record([harness.usage(simId, { bytesDown })])
+    ...world,
+    /** Records bytes, and has them evaluated by a process that has just started; with `rules`, by one that has them loaded. */
+    useBytes: async (bytesDown: number, rules = rulesInForce()) => {
+      world.store.now += 60_000
+      await world.record([world.usage(world.sim, { bytesDown })])
+      await watch(world.store, { ...world.options, rules }, world.tenantId)
     },
-    signals: () =>
-      harness.rows(sql<{ signal: string }>`select request ->> 'signal' as signal from workflow_outbox order by id`),
-    isDue: async () => (await inPlatform(store, tenantsChanged)).includes(harness.tenantId),
+    firing: () => world.rows(sql`select 1 from alerts where rule = 'sim-overage' and firing`),
   }
 }
 
 /** Puts a set in force that another build accepted. @returns its version */
-const accepted = (store: Awaited<ReturnType<typeof aStore>>, files: readonly RuleSource[]): Promise<number> =>
-  putForeignRules(store.db, files, new Date(store.now))
+const accepted = ({ store }: Pick<World, 'store'>): Promise<number> =>
+  putForeignRules(store.db, foreign, new Date(store.now))
 /** A set with a fact of another build, and without the rule that has suspended a SIM. */
 const foreign = shipped
   .filter(({ file }) => !file.endsWith('sim-overage.json'))
@@ -75,77 +59,63 @@ describe('a rule set that this build refuses', () => {
     ['in a process that has that set loaded', true],
     ['in a process that has just started', false],
   ])('leaves the last accepted set in force: %s', async (_, isLoaded) => {
-    const store = await aStore()
-    const harness = await aWatchedSim(store)
+    const world = await aWatchedSim()
     const rules = rulesInForce()
-    await harness.use(101 * MB)
-    await harness.evaluate(rules)
+    await world.useBytes(101 * MB, rules)
 
-    await accepted(store, foreign)
-    await harness.use(1)
-    await harness.evaluate(isLoaded ? rules : undefined)
+    await accepted(world)
+    await world.useBytes(1, isLoaded ? rules : undefined)
 
-    expect(await harness.signals()).toEqual([{ signal: 'overLimit' }])
-    const firing = await harness.rows(sql`select 1 from alerts where rule = 'sim-overage' and firing`)
-    expect(firing).toHaveLength(1)
+    expect(await world.signals()).toEqual(['overLimit'])
+    expect(await world.firing()).toHaveLength(1)
   })
 
   test('keeps suspensions whose rule the accepted set lacks', async () => {
-    const store = await aStore()
-    const harness = await aWatchedSim(store)
-    await harness.use(101 * MB)
-    await harness.evaluate()
-    await activateRules(store, shipped.slice(0, 1), 'the tests')
-    await activateRules(store, shipped, 'the tests')
+    const world = await aWatchedSim()
+    await world.useBytes(101 * MB)
+    await activateRules(world.store, shipped.slice(0, 1), 'the tests')
+    await activateRules(world.store, shipped, 'the tests')
     await sql`update rule_sets set rules = ${JSON.stringify(foreign)}::jsonb where version = ${versionInForce}`.execute(
-      store.db,
+      world.store.db,
     )
 
-    await harness.use(1)
-    await harness.evaluate()
+    await world.useBytes(1)
 
-    expect(await harness.signals()).toEqual([{ signal: 'overLimit' }])
+    expect(await world.signals()).toEqual(['overLimit'])
   })
 
   test('lets the watchdog stand down for exempt SIMs', async () => {
-    const store = await aStore()
-    const harness = await aWatchedSim(store)
-    await harness.use(101 * MB)
-    await harness.evaluate()
-    await accepted(store, foreign)
+    const world = await aWatchedSim()
+    await world.useBytes(101 * MB)
+    await accepted(world)
 
-    await harness.asTenant((tx) => sql`update sims set is_watchdog_exempt = true`.execute(tx.q))
-    await harness.use(1)
-    await harness.evaluate()
+    await world.asTenant((tx) => sql`update sims set is_watchdog_exempt = true`.execute(tx.q))
+    await world.useBytes(1)
 
-    expect(await harness.signals()).toEqual([{ signal: 'overLimit' }, { signal: 'standDown' }])
+    expect(await world.signals()).toEqual(['overLimit', 'standDown'])
   })
 
   test('leaves subjects due if no set was accepted', async () => {
-    const store = await aStore()
-    const harness = await aWatchedSim(store)
-    await harness.use(101 * MB)
-    await harness.evaluate()
-    await sql`update rule_sets set rules = ${JSON.stringify(foreign)}::jsonb`.execute(store.db)
+    const world = await aWatchedSim()
+    await world.useBytes(101 * MB)
+    await sql`update rule_sets set rules = ${JSON.stringify(foreign)}::jsonb`.execute(world.store.db)
 
-    await harness.use(1)
-    await harness.evaluate()
+    await world.useBytes(1)
 
-    expect(await harness.signals()).toEqual([{ signal: 'overLimit' }])
-    expect(await harness.isDue()).toBe(true)
+    expect(await world.signals()).toEqual(['overLimit'])
+    expect((await inPlatform(world.store, tenantsChanged)).includes(world.tenantId)).toBe(true)
   })
 
   test('is told the operator once for each build, and no tenant', async () => {
-    const store = await aStore()
-    const harness = await aWatchedSim(store)
-    const version = await accepted(store, foreign)
-    const before = await harness.rows(sql`select id from events`)
-    const look = (build = '1.0.0') => noteRefusedRules(store, rulesInForce(), build)
+    const world = await aWatchedSim()
+    const version = await accepted(world)
+    const before = await world.rows(sql`select id from events`)
+    const look = (build = '1.0.0') => noteRefusedRules(world.store, rulesInForce(), build)
 
     const noted = [await look(), await look(), ...(await Promise.all([look(), look()])), await look('1.1.0')]
 
     expect(noted.filter((one) => one !== undefined)).toMatchObject([{ version }, { version }])
-    const notices = (await operatorNotices(store)).filter(({ body }) => body.kind === 'rulesRefused')
+    const notices = (await operatorNotices(world.store)).filter(({ body }) => body.kind === 'rulesRefused')
     expect(notices).toMatchObject(
       ['1.0.0', '1.1.0'].map((build) => ({
         tenant: null,
@@ -157,53 +127,34 @@ describe('a rule set that this build refuses', () => {
         },
       })),
     )
-    expect(await harness.rows(sql`select id from events`)).toEqual(before)
+    expect(await world.rows(sql`select id from events`)).toEqual(before)
   })
 
   test('is gone by without a hand in a build that takes it', async () => {
-    const store = await aStore()
-    const harness = await aWatchedSim(store)
-    await harness.use(101 * MB)
-    await harness.evaluate()
-    const version = await accepted(store, foreign)
+    const world = await aWatchedSim()
+    await world.useBytes(101 * MB)
+    const version = await accepted(world)
     const strict = rulesInForce()
-    await harness.use(1)
-    await harness.evaluate(strict)
+    await world.useBytes(1, strict)
     const told = async () => [
-      (await harness.log()).map(({ key }) => key),
-      await harness.rows(sql`select dedupe_key from notifications`),
-      await harness.signals(),
+      (await world.log()).map(({ key }) => key),
+      await world.rows(sql`select dedupe_key from notifications`),
+      await world.signals(),
     ]
     const before = await told()
-    const refused = await inPlatform(store, strict)
+    const refused = await inPlatform(world.store, strict)
 
     // As the right build reads the same version.
     await sql`update rule_sets set rules = ${JSON.stringify(shipped)}::jsonb where version = ${version}`.execute(
-      store.db,
+      world.store.db,
     )
     const right = rulesInForce()
-    await harness.use(1)
-    await harness.evaluate(right)
+    await world.useBytes(1, right)
 
     expect(refused).toMatchObject({ version: version - 1, refused: { version } })
-    expect(await inPlatform(store, right)).toMatchObject({ version, refused: null })
-    expect(await rulesDependency(store, right).check()).toBe(`version ${version} is in force`)
+    expect(await inPlatform(world.store, right)).toMatchObject({ version, refused: null })
+    expect(await rulesDependency(world.store, right).check()).toBe(`version ${version} is in force`)
     expect(await told()).toEqual(before)
-    expect(await harness.rows(sql`select 1 from alerts where rule = 'sim-overage' and firing`)).toHaveLength(1)
-  })
-
-  test('makes processes unready until it is replaced', async () => {
-    const store = await aStore()
-    await aWatchedSim(store)
-    const { name, check } = rulesDependency(store, rulesInForce())
-    const before = await check()
-    const version = await accepted(store, foreign)
-    const refused = await check().catch((error: unknown) => String(error))
-    await activateRules(store, shipped, 'the tests')
-
-    expect(name).toBe('rules')
-    expect(before).toBe(`version ${version - 1} is in force`)
-    expect(refused).toMatch(new RegExp(`version ${version} .*usageShareToday.*version ${version - 1} stays in force`))
-    expect(await check()).toBe(`version ${version - 1} is in force`)
+    expect(await world.firing()).toHaveLength(1)
   })
 })

@@ -1,13 +1,17 @@
 /** A tenant with a pool of Active SIMs, whose alerts a test follows. Rules are in force for all tenants: each has a store of its own. */
 import { sql } from 'kysely'
+import type { NewSilence } from '../../../domain/alerts/silence.ts'
 import { PoolType, TariffType, WatchdogMode } from '../../../domain/codes.ts'
 import type { AlertNotification } from '../../../domain/notifications/notification.ts'
 import type { RuleSource } from '../../../domain/rules/rule-source.ts'
+import type { SimWatchdogChange } from '../../../domain/sims/sim.ts'
 import { MB } from '../../../domain/units.ts'
 import { readRuleFiles } from '../../../process/rule-files.ts'
 import type { AlertState } from '../../../rules/alerts/alert-state.ts'
+import { addSilence } from '../../../service/alerts/silence-alerts.ts'
 import { changeNotices } from '../../../service/channels/change-notices.ts'
 import { activateRules } from '../../../service/rules/rules-in-force.ts'
+import { setSimWatchdog } from '../../../service/sims/set-sim-watchdog.ts'
 import { aPool, aStore, aTariff, type TestStore } from '../../setup/estate.ts'
 import { aHarness, evaluationOptions, watch } from '../harness.ts'
 
@@ -26,11 +30,28 @@ export const only = (edits: Readonly<Record<string, Edit>>): RuleSource[] =>
     return { file: found.file, text: JSON.stringify(rule) }
   })
 export const asShipped: Edit = () => undefined
-export const inStage =
-  (stage: string): Edit =>
+export const withParams =
+  (params: object): Edit =>
+  (rule) =>
+    Object.assign(rule.event.params, params)
+export const inStage = (stage: string): Edit => withParams({ stage })
+/** Fires while a comparison holds. @param examples of its fact: a value that fires, and one that does not */
+export const firesOn =
+  (leaf: { fact: string; operator: string; value: unknown }, [fires, rests]: readonly unknown[], params = {}): Edit =>
   (rule) => {
-    rule.event.params.stage = stage
+    const examples = [
+      { fires: true, facts: { [leaf.fact]: fires } },
+      { fires: false, facts: { [leaf.fact]: rests } },
+    ]
+    Object.assign(rule, { conditions: { all: [leaf] }, examples })
+    Object.assign(rule.event.params, params)
   }
+
+export const OVERAGE = only({ 'sim-overage': asShipped })
+export const WARNING = only({ 'sim-usage-warning': asShipped })
+export const BOTH = only({ 'sim-overage': asShipped, 'sim-usage-warning': asShipped })
+/** Keys of what the two tell first, as `logged` and `mailed` give them. */
+export const [OVER, WARNED] = ['sim-overage/sim/2026-11/fired', 'sim-usage-warning/sim/2026-11/fired']
 
 export interface WorldOptions {
   readonly rules: readonly RuleSource[]
@@ -63,6 +84,12 @@ export async function aWorld({
   const sims = await harness.activeSims(count, { poolId })
   const options = evaluationOptions()
   const evaluate = () => watch(store, options, harness.tenantId)
+  const wait = (ms: number) => {
+    store.now += ms
+    return evaluate()
+  }
+  const withoutId = (keys: readonly { readonly key: string }[]) =>
+    keys.map(({ key }) => key.replace(/\/\d+(?=\/)/, ''))
   await evaluate()
   return {
     ...harness,
@@ -74,27 +101,30 @@ export async function aWorld({
     put,
     options,
     evaluate,
+    /** Lets time pass, and evaluates. */
+    wait,
     /** Records usage, and has it evaluated a minute later. @param megabytes less than 0: a correction */
     use: async (simId: number, megabytes: number) => {
       const bytes = { bytesDown: Math.round(megabytes * MB), ...(megabytes < 0 ? { correction: true } : {}) }
       const { accepted } = await harness.record([harness.usage(simId, bytes)])
       if (accepted !== 1) throw new Error('the record was not accepted')
-      store.now += MINUTE
-      await evaluate()
+      await wait(MINUTE)
     },
+    silence: (about: Partial<NewSilence>, lasts = 'P2D') =>
+      harness.asTenant((tx) => addSilence(tx, { ...about, lasts, reason: 'The meter is replaced' })),
+    /** Changes the settings of the first SIM. */
+    set: (settings: SimWatchdogChange) => harness.asTenant((tx) => setSimWatchdog(tx, { id: sims[0] ?? 0, ...settings })),
     /** Says how often usage is received. Beyond one and a half times as long the feed is stale, and its alerts stand still. */
     awaitUsage: (feedEvery: string) =>
       harness.asTenant((tx) => changeNotices(tx, { timeZone: 'UTC', feedEvery, escalateAfter: null, mailsFrom: 0 })),
     /** Keys of the log's entries, without the subject's id. */
-    logged: async () => (await harness.log()).map(({ key }) => key.replace(/\/\d+(?=\/)/, '')),
+    logged: async () => withoutId(await harness.log()),
     notices: async () => {
       const rows = await harness.rows(sql<{ body: AlertNotification }>`select body from notifications order by id`)
       return rows.map(({ body }) => body)
     },
-    mailed: async () => {
-      const rows = await harness.rows(sql<{ key: string }>`select dedupe_key as key from notifications order by id`)
-      return rows.map(({ key }) => key.replace(/\/\d+(?=\/)/, ''))
-    },
+    mailed: async () =>
+      withoutId(await harness.rows(sql<{ key: string }>`select dedupe_key as key from notifications order by id`)),
     /** Gives all waiting notifications to a mail, as the sender does. */
     mailAll: () =>
       harness.asTenant(async (tx) => {
@@ -117,3 +147,4 @@ export async function aWorld({
         select rule, scope, firing, state from alerts order by rule, subject_kind, subject_id, scope`),
   }
 }
+export type World = Awaited<ReturnType<typeof aWorld>>

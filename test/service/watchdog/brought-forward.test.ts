@@ -3,7 +3,7 @@ import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import { SUBJECT_CODES } from '../../../domain/watchdog/subject.ts'
 import { claimShard, lookBy, settleShard } from '../../../store/shards.ts'
-import { asShipped, aWorld, only } from './alert-world.ts'
+import { asShipped, aWorld, OVERAGE, only } from './alert-world.ts'
 
 const DAY = 86_400_000
 
@@ -26,7 +26,7 @@ test('a SIM that becomes Active after the sweep is found never seen', async () =
 })
 
 test('an instant that is asked for while a shard is looked at is not put off by its end', async () => {
-  const world = await aWorld({ rules: only({ 'sim-overage': asShipped }) })
+  const world = await aWorld({ rules: OVERAGE })
   const later = (days: number) => new Date(world.store.now + days * DAY)
   world.store.now += 30 * DAY
   const next = await world.asTenant(async (tx) => {

@@ -1,7 +1,7 @@
 /** Which changes of device are told: each, also those that came and went in one delivery. */
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
-import { asShipped, aWorld, only } from './alert-world.ts'
+import { asShipped, aWorld, only, withParams } from './alert-world.ts'
 
 const [MINUTE, HOUR, DAY] = [60_000, 3_600_000, 86_400_000]
 const RULES = only({ 'sim-imei-change': asShipped })
@@ -111,13 +111,7 @@ describe('a change of device', () => {
   })
 
   test('is told once by rules that name the device', async () => {
-    const world = await aDevicesWorld(
-      only({
-        'sim-imei-change': (rule) => {
-          rule.event.params['occurrence'] = 'imei'
-        },
-      }),
-    )
+    const world = await aDevicesWorld(only({ 'sim-imei-change': withParams({ occurrence: 'imei' }) }))
     await world.chunk(A)
     await world.chunk(B)
     await world.evaluate()

@@ -4,20 +4,23 @@ import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { TariffType, TicketType, WatchdogMode } from '../../../domain/codes.ts'
 import { MB } from '../../../domain/units.ts'
-import { addSilence } from '../../../service/alerts/silence-alerts.ts'
 import { sendMails } from '../../../service/channels/send-mails.ts'
 import { changeEnforcement } from '../../../service/enforcement/change-enforcement.ts'
 import { closeCycle, prepareClose } from '../../../service/month-end/close-cycle.ts'
-import { setSimWatchdog } from '../../../service/sims/set-sim-watchdog.ts'
 import { tenantsChanged } from '../../../store/changed.ts'
 import { inPlatform } from '../../../store/tenancy.ts'
 import { accepting } from '../../setup/accepting.ts'
-import { asShipped, aWorld, inStage, only, type WorldOptions } from './alert-world.ts'
+import { asShipped, aWorld, firesOn, inStage, OVER, OVERAGE, only, WARNED, WARNING, type World, type WorldOptions, withParams } from './alert-world.ts'
 
 const MINUTE = 60_000
 const BOUNDARY = Date.UTC(2026, 11, 1)
-const OVERAGE = only({ 'sim-overage': asShipped })
 const BEFORE_END = '2026-11-30T23:58:00Z'
+/** As the month end changes a SIM. */
+const AT_BOUNDARY = {
+  type: TicketType.Provision,
+  cause: { by: 'month-end', cycle: '2026-11' },
+  effectiveAt: new Date(BOUNDARY),
+} as const
 
 /** A world whose November has ended three minutes ago. */
 async function aWorldAfterItsCycle(options: WorldOptions) {
@@ -25,10 +28,8 @@ async function aWorldAfterItsCycle(options: WorldOptions) {
   world.store.now = BOUNDARY + 3 * MINUTE
   await world.evaluate()
   const came = async (simId: number, megabytes: number, at = BEFORE_END) => {
-    const correction = megabytes < 0 ? { correction: true } : {}
-    const { accepted } = await world.record([
-      world.usage(simId, { bytesDown: Math.round(megabytes * MB), at, ...correction }),
-    ])
+    const bytes = { bytesDown: megabytes * MB, ...(megabytes < 0 ? { correction: true } : {}) }
+    const { accepted } = await world.record([world.usage(simId, { ...bytes, at })])
     if (accepted !== 1) throw new Error('the record was not accepted')
     await world.evaluate()
   }
@@ -42,12 +43,18 @@ async function aWorldAfterItsCycle(options: WorldOptions) {
   }
 }
 
+async function changeDevice(world: World, simId: number): Promise<void> {
+  const seen = (imei: string, at: string) => world.record([world.usage(simId, { bytesDown: 1, imei, at })])
+  await seen('490154203237518', '2026-11-30T23:57:00Z')
+  await seen('356938035643809', BEFORE_END)
+}
+
 describe('a record of the last minutes that is received after the boundary', () => {
   test('is told for the ended cycle, in a grouped mail, and suspends nobody', async () => {
     const world = await aWorldAfterItsCycle({ rules: OVERAGE })
     await world.came(world.sim, 101)
 
-    expect(await world.logged()).toEqual(['sim-overage/sim/2026-11/fired'])
+    expect(await world.logged()).toEqual([OVER])
     expect((await world.log()).map(({ cycle, message }) => [cycle, message])).toEqual([
       ['2026-11', expect.stringMatching(/^For November 2026, which has ended: SIM \d+ is 1 MB over its limit/)],
     ])
@@ -85,7 +92,7 @@ describe('a record of the last minutes that is received after the boundary', () 
     world.store.now = BOUNDARY + 1000
     await world.evaluate()
 
-    expect(await world.logged()).toEqual(['sim-overage/sim/2026-11/fired'])
+    expect(await world.logged()).toEqual([OVER])
     expect(await world.signals()).toEqual([])
   })
 
@@ -106,7 +113,7 @@ describe('a record of the last minutes that is received after the boundary', () 
     await world.evaluate()
     await world.evaluate()
 
-    expect(await world.logged()).toEqual(['sim-overage/sim/2026-11/fired'])
+    expect(await world.logged()).toEqual([OVER])
   })
 
   test('leaves the alerts of the new cycle as they are', async () => {
@@ -116,7 +123,7 @@ describe('a record of the last minutes that is received after the boundary', () 
     await world.came(world.sim, -5)
 
     expect(await world.logged()).toEqual([
-      'sim-overage/sim/2026-11/fired',
+      OVER,
       'sim-overage/sim/2026-12/fired',
       'sim-overage/sim/2026-11/resolved',
     ])
@@ -138,15 +145,13 @@ describe('a record of the last minutes that is received after the boundary', () 
     await world.record([world.usage(world.sim, { bytesDown: -5 * MB, correction: true, at: BEFORE_END })])
     await world.evaluate()
 
-    expect(await world.logged()).toEqual(['sim-overage/sim/2026-11/fired', 'sim-overage/sim/2026-11/resolved'])
+    expect(await world.logged()).toEqual([OVER, 'sim-overage/sim/2026-11/resolved'])
     expect(await world.signals()).toEqual(['overLimit'])
   })
 
   test('has rules that no cycle binds decided for the present alone', async () => {
     const world = await aWorldAfterItsCycle({ rules: only({ 'sim-imei-change': asShipped, 'sim-overage': asShipped }) })
-    const seen = (imei: string, at: string) => world.record([world.usage(world.sim, { bytesDown: 1, imei, at })])
-    await seen('490154203237518', '2026-11-30T23:57:00Z')
-    await seen('356938035643809', BEFORE_END)
+    await changeDevice(world, world.sim)
     await world.evaluate()
 
     expect(await world.logged()).toEqual(['sim-imei-change/sim/1/fired'])
@@ -154,11 +159,7 @@ describe('a record of the last minutes that is received after the boundary', () 
   })
 
   test('is told once its rule’s `for` is over', async () => {
-    const patient = only({
-      'sim-overage': (rule) => {
-        rule.event.params.for = 'PT30M'
-      },
-    })
+    const patient = only({ 'sim-overage': withParams({ for: 'PT30M' }) })
     const world = await aWorldAfterItsCycle({ rules: patient })
     await world.came(world.sim, 101)
     const before = [await world.logged(), (await inPlatform(world.store, tenantsChanged)).length]
@@ -167,20 +168,19 @@ describe('a record of the last minutes that is received after the boundary', () 
     await world.evaluate()
 
     expect([before, isDue]).toEqual([[[], 0], true])
-    expect(await world.logged()).toEqual(['sim-overage/sim/2026-11/fired'])
+    expect(await world.logged()).toEqual([OVER])
     expect(await world.rows(sql`select from changed_subjects`)).toEqual([])
   })
 
   test('is mailed once a silence ends', async () => {
-    const world = await aWorldAfterItsCycle({ rules: only({ 'sim-usage-warning': asShipped }) })
-    await world.asTenant((tx) => addSilence(tx, { simId: world.sim, lasts: 'PT1H', reason: 'The meter is replaced' }))
+    const world = await aWorldAfterItsCycle({ rules: WARNING })
+    await world.silence({ simId: world.sim }, 'PT1H')
     await world.came(world.sim, 85)
     const during = await world.mailed()
-    world.store.now += 60 * MINUTE
-    await world.evaluate()
+    await world.wait(60 * MINUTE)
 
     expect(during).toEqual([])
-    expect(await world.mailed()).toEqual(['sim-usage-warning/sim/2026-11/fired'])
+    expect(await world.mailed()).toEqual([WARNED])
   })
 
   test('is told of as many subjects as it is true of, and asks nobody for a decision', async () => {
@@ -189,7 +189,7 @@ describe('a record of the last minutes that is received after the boundary', () 
     await world.record(world.sims.map((simId) => world.usage(simId, { bytesDown: 101 * MB, at: BEFORE_END })))
     await world.evaluate()
 
-    expect((await world.mailed()).toSorted()).toEqual(world.sims.map(() => 'sim-overage/sim/2026-11/fired'))
+    expect((await world.mailed()).toSorted()).toEqual(world.sims.map(() => OVER))
     expect(await world.rows(sql`select from guard_holds`)).toEqual([])
   })
 
@@ -197,24 +197,16 @@ describe('a record of the last minutes that is received after the boundary', () 
     const world = await aWorldAfterItsCycle({ rules: OVERAGE })
     await world.rows(sql`update tenants set escalate_after = 'PT10M' where id = ${world.tenantId} returning 1`)
     await world.came(world.sim, 101)
-    world.store.now += 20 * MINUTE
-    await world.evaluate()
+    await world.wait(20 * MINUTE)
     await world.came(world.sim, 1)
 
-    expect(await world.mailed()).toEqual(['sim-overage/sim/2026-11/fired'])
+    expect(await world.mailed()).toEqual([OVER])
   })
 
   test('is told of a SIM as it was in the pool of that cycle', async () => {
-    const world = await aWorldAfterItsCycle({ rules: only({ 'sim-usage-warning': asShipped }) })
+    const world = await aWorldAfterItsCycle({ rules: WARNING })
     const spare = await world.poolOf('spare', TariffType.Standard, WatchdogMode.Monitor)
-    const cause = { by: 'month-end', cycle: '2026-11' } as const
-    await world.complete({
-      simId: world.sim,
-      type: TicketType.Provision,
-      cause,
-      poolId: spare,
-      effectiveAt: new Date(BOUNDARY),
-    })
+    await world.complete({ simId: world.sim, ...AT_BOUNDARY, poolId: spare })
     await world.came(world.sim, 85)
 
     expect((await world.log()).map(({ key, poolId }) => [key, poolId])).toEqual([
@@ -224,29 +216,15 @@ describe('a record of the last minutes that is received after the boundary', () 
 
   test('is told of a SIM that was unassigned at the boundary', async () => {
     const world = await aWorldAfterItsCycle({ rules: OVERAGE })
-    const cause = { by: 'month-end', cycle: '2026-11' } as const
-    await world.complete({
-      simId: world.sim,
-      type: TicketType.Provision,
-      cause,
-      unassign: true,
-      effectiveAt: new Date(BOUNDARY),
-    })
+    await world.complete({ simId: world.sim, ...AT_BOUNDARY, unassign: true })
     await world.came(world.sim, 101)
 
-    expect(await world.logged()).toEqual(['sim-overage/sim/2026-11/fired'])
+    expect(await world.logged()).toEqual([OVER])
   })
 
   test('has rates of the end of the cycle, without what was used since', async () => {
-    const burning = only({
-      'sim-overage': (rule) => {
-        rule.conditions = { all: [{ fact: 'usage24hMB', operator: 'greaterThanInclusive', value: 60 }] }
-        rule.examples = [
-          { fires: true, facts: { usage24hMB: 60 } },
-          { fires: false, facts: { usage24hMB: 59 } },
-        ]
-      },
-    })
+    const leaf = { fact: 'usage24hMB', operator: 'greaterThanInclusive', value: 60 }
+    const burning = only({ 'sim-overage': firesOn(leaf, [60, 59]) })
     const world = await aWorldAfterItsCycle({ rules: burning })
     await world.use(world.sim, 30)
     await world.came(world.sim, 50)
@@ -254,12 +232,12 @@ describe('a record of the last minutes that is received after the boundary', () 
     await world.came(world.sim, 10)
 
     expect(before).toEqual(['sim-overage/sim/2026-12/fired'])
-    expect(await world.logged()).toEqual(['sim-overage/sim/2026-12/fired', 'sim-overage/sim/2026-11/fired'])
+    expect(await world.logged()).toEqual(['sim-overage/sim/2026-12/fired', OVER])
   })
 
   test('changes nothing where the SIM is exempt, or its rule is in shadow', async () => {
     const exempt = await aWorldAfterItsCycle({ rules: OVERAGE })
-    await exempt.asTenant((tx) => setSimWatchdog(tx, { id: exempt.sim, isWatchdogExempt: true }))
+    await exempt.set({ isWatchdogExempt: true })
     await exempt.came(exempt.sim, 101)
     const shadow = await aWorldAfterItsCycle({ rules: only({ 'sim-overage': inStage('shadow') }) })
     await shadow.came(shadow.sim, 101)
@@ -317,12 +295,10 @@ describe('the mail about a cycle that has ended', () => {
     const rules = only({ 'sim-overage': asShipped, 'sim-imei-change': asShipped })
     const world = await aWorldAfterItsCycle({ rules, sims: 2 })
     const [first = 0, second = 0] = world.sims
-    const seen = (imei: string, at: string) => world.record([world.usage(first, { bytesDown: 1, imei, at })])
-    await seen('490154203237518', '2026-11-30T23:57:00Z')
-    await seen('356938035643809', BEFORE_END)
+    await changeDevice(world, first)
     await world.came(first, 101)
     await world.came(second, 101)
-    const mails: unknown[] = []
+    const mails: string[] = []
     const mailer = {
       render: (told: readonly unknown[]) => ({ subject: String(told.length), text: '', html: '', headers: {} }),
       send: ({ subject }: { subject: string }) => {
@@ -343,13 +319,7 @@ describe('the mail about a cycle that has ended', () => {
 describe('a record that is ahead of the clock', () => {
   /** Fires for every SIM in the first hours of a cycle. */
   const NEW_CYCLE = only({
-    'sim-usage-warning': (rule) => {
-      rule.conditions = { all: [{ fact: 'elapsedPct', operator: 'lessThan', value: 1 }] }
-      rule.examples = [
-        { fires: true, facts: { elapsedPct: 0 } },
-        { fires: false, facts: { elapsedPct: 1 } },
-      ]
-    },
+    'sim-usage-warning': firesOn({ fact: 'elapsedPct', operator: 'lessThan', value: 1 }, [0, 1]),
     'sim-overage': asShipped,
   })
 

@@ -3,12 +3,10 @@ import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { TariffType, WatchdogMode } from '../../../domain/codes.ts'
 import type { ExplainQuery } from '../../../domain/rules/explanation.ts'
-import { addSilence } from '../../../service/alerts/silence-alerts.ts'
 import { changeEnforcement } from '../../../service/enforcement/change-enforcement.ts'
-import { setSimWatchdog } from '../../../service/sims/set-sim-watchdog.ts'
 import { explain } from '../../../service/watchdog/explain/explain.ts'
 import { inTenant, readOnly } from '../../../store/tenancy.ts'
-import { asShipped, aWorld, type Edit, inStage, only, type WorldOptions } from './alert-world.ts'
+import { asShipped, aWorld, BOTH, type Edit, firesOn, inStage, only, type World, type WorldOptions, withParams } from './alert-world.ts'
 
 const HOUR = 3_600_000
 const [WARNING, OVERAGE] = ['sim-usage-warning', 'sim-overage']
@@ -81,18 +79,10 @@ describe('a subject now', () => {
     })
   })
 
-  test.each<[string, string, (world: Awaited<ReturnType<typeof anExplainedWorld>>) => Promise<unknown>]>([
-    [
-      'exempt',
-      'exempt',
-      (world) => world.asTenant((tx) => setSimWatchdog(tx, { id: world.sim, isWatchdogExempt: true })),
-    ],
-    [
-      'Disabled',
-      'mode',
-      (world) => world.asTenant((tx) => setSimWatchdog(tx, { id: world.sim, watchdogMode: WatchdogMode.Disabled })),
-    ],
-    ['a rule switched off', 'stage', (world) => world.put(warning(inStage('off')))],
+  test.each<[string, string, (world: World) => Promise<unknown>]>([
+    ['exempt', 'exempt', ({ set }) => set({ isWatchdogExempt: true })],
+    ['Disabled', 'mode', ({ set }) => set({ watchdogMode: WatchdogMode.Disabled })],
+    ['a rule switched off', 'stage', ({ put }) => put(warning(inStage('off')))],
   ])('not attached: %s', async (_, field, change) => {
     const world = await anExplainedWorld()
     await change(world)
@@ -126,11 +116,7 @@ describe('a subject now', () => {
   })
 
   test('that waits for its `for`', async () => {
-    const world = await anExplainedWorld({
-      rules: warning((rule) => {
-        rule.event.params.for = 'PT6H'
-      }),
-    })
+    const world = await anExplainedWorld({ rules: warning(withParams({ for: 'PT6H' })) })
     await world.use(world.sim, 85)
     world.store.now += 2 * HOUR
     const { decisions, says, phase } = await world.now()
@@ -149,7 +135,7 @@ describe('a subject now', () => {
 
   test('that is silenced', async () => {
     const world = await anExplainedWorld()
-    const { id } = await world.asTenant((tx) => addSilence(tx, { rule: 'sim-*', lasts: 'P2D', reason: 'We know' }))
+    const { id } = await world.silence({ rule: 'sim-*' })
     await world.use(world.sim, 85)
 
     const { decisions, says } = await world.now()
@@ -158,7 +144,7 @@ describe('a subject now', () => {
   })
 
   test('that another rule inhibits', async () => {
-    const world = await anExplainedWorld({ rules: only({ [WARNING]: asShipped, [OVERAGE]: asShipped }) })
+    const world = await anExplainedWorld({ rules: BOTH })
     await world.use(world.sim, 101)
 
     expect(await world.now({ rule: WARNING })).toMatchObject({
@@ -182,15 +168,8 @@ describe('a subject now', () => {
   })
 
   test('that is undecided, because a fact is unknown', async () => {
-    const world = await anExplainedWorld({
-      rules: warning((rule) => {
-        rule.conditions = { all: [{ fact: 'hoursSinceLastSeen', operator: 'greaterThan', value: 24 }] }
-        rule.examples = [
-          { fires: true, facts: { hoursSinceLastSeen: 25 } },
-          { fires: false, facts: { hoursSinceLastSeen: 24 } },
-        ]
-      }),
-    })
+    const leaf = { fact: 'hoursSinceLastSeen', operator: 'greaterThan', value: 24 }
+    const world = await anExplainedWorld({ rules: warning(firesOn(leaf, [25, 24])) })
     const { leaves, nearest } = await world.now()
 
     expect(leaves).toMatchObject([
@@ -211,14 +190,8 @@ describe('a subject now', () => {
   })
 
   test('that time alone will turn', async () => {
-    const rules = warning((rule) => {
-      rule.conditions = { all: [{ fact: 'hoursSinceLastSeen', operator: 'greaterThanInclusive', value: 24 }] }
-      rule.examples = [
-        { fires: true, facts: { hoursSinceLastSeen: 24 } },
-        { fires: false, facts: { hoursSinceLastSeen: 23 } },
-      ]
-    })
-    const world = await anExplainedWorld({ rules })
+    const leaf = { fact: 'hoursSinceLastSeen', operator: 'greaterThanInclusive', value: 24 }
+    const world = await anExplainedWorld({ rules: warning(firesOn(leaf, [24, 23])) })
     const seenAt = world.store.now
     await world.use(world.sim, 1)
     const { nearest } = await world.now()
@@ -230,13 +203,12 @@ describe('a subject now', () => {
 
   test('agrees with the evaluation that follows', async () => {
     const world = await anExplainedWorld({
-      rules: only({ [WARNING]: asShipped, [OVERAGE]: asShipped }),
+      rules: BOTH,
       mode: WatchdogMode.Enforce,
     })
     for (const megabytes of [50, 31, 20, -25, 60]) {
-      await world.record([
-        world.usage(world.sim, { bytesDown: megabytes * 1_000_000, ...(megabytes < 0 ? { correction: true } : {}) }),
-      ])
+      const correction = megabytes < 0 ? { correction: true } : {}
+      await world.record([world.usage(world.sim, { bytesDown: megabytes * 1_000_000, ...correction })])
       world.store.now += 60_000
       const said = (await world.ask({ simId: world.sim })).rules.map(({ rule, phase }) => [rule, phase])
       await world.evaluate()
@@ -286,21 +258,13 @@ describe('a subject now', () => {
 describe('an entry of the log', () => {
   test('says what was, not what is', async () => {
     const world = await anExplainedWorld()
-    const { id } = await world.asTenant((tx) => addSilence(tx, { simId: world.sim, lasts: 'P1D', reason: 'We know' }))
+    const { id } = await world.silence({ simId: world.sim }, 'P1D')
     await world.use(world.sim, 85)
     const before = await world.entry()
     await world.use(world.sim, -60)
-    await world.put(
-      warning((rule) => {
-        rule.event.params.stage = 'log'
-        rule.conditions = { all: [{ fact: 'usagePct', operator: 'greaterThan', value: 10 }] }
-        rule.examples = [
-          { fires: true, facts: { usagePct: 11 } },
-          { fires: false, facts: { usagePct: 10 } },
-        ]
-      }),
-    )
-    await world.asTenant((tx) => setSimWatchdog(tx, { id: world.sim, warningThresholdPct: 20, isWatchdogExempt: true }))
+    const leaf = { fact: 'usagePct', operator: 'greaterThan', value: 10 }
+    await world.put(warning(firesOn(leaf, [11, 10], { stage: 'log' })))
+    await world.set({ warningThresholdPct: 20, isWatchdogExempt: true })
     await world.evaluate()
     const after = await world.entry()
     const { followed: _, ...was } = before.rule ?? {}

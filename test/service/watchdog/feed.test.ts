@@ -7,21 +7,14 @@ import { changeEnforcement } from '../../../service/enforcement/change-enforceme
 import { undoPage } from '../../../service/enforcement/undo-suspensions.ts'
 import { closeCycle } from '../../../service/month-end/close-cycle.ts'
 import { importSims } from '../../../service/sims/import-sims.ts'
-import { setSimWatchdog } from '../../../service/sims/set-sim-watchdog.ts'
 import { tagSim } from '../../../service/sims/tag-sim.ts'
 import { markDue, tenantsDue } from '../../../store/due.ts'
 import { inPlatform } from '../../../store/tenancy.ts'
 import { askedPermits } from '../harness.ts'
-import { asShipped, aWorld, only } from './alert-world.ts'
+import { asShipped, aWorld, firesOn, OVER, only, type World, withParams } from './alert-world.ts'
 
 const [HOUR, MB] = [3_600_000, 1_000_000]
 const FEED = only({ 'usage-feed-silent': asShipped })
-type World = Awaited<ReturnType<typeof aWorld>>
-
-async function wait(world: World, hours: number) {
-  world.store.now += hours * HOUR
-  await world.evaluate()
-}
 
 /** A nightly file: a record of each SIM, some hours old. */
 async function file(world: World, hoursAgo: number, megabytes: number, sims: readonly number[] = world.sims) {
@@ -37,9 +30,9 @@ const RESOLVED = 'usage-feed-silent/tenant/episode-1/resolved'
 describe('a feed (scenario 16)', () => {
   test('that never sent a record is reported when a SIM has been Active for 36 hours', async () => {
     const world = await aWorld({ rules: FEED })
-    await wait(world, 35)
+    await world.wait(35 * HOUR)
     const before = await world.logged()
-    await wait(world, 1)
+    await world.wait(HOUR)
 
     expect(before).toEqual([])
     expect(await world.log()).toMatchObject([{ level: 2, message: expect.stringContaining('for 36 h') }])
@@ -48,13 +41,13 @@ describe('a feed (scenario 16)', () => {
 
   test('by nightly files of records that are 20 hours old is not reported, and burn rates fire', async () => {
     const world = await aWorld({ rules: only({ 'usage-feed-silent': asShipped, 'sim-burn-rate': asShipped }) })
-    await world.asTenant((tx) => setSimWatchdog(tx, { id: world.sim, enableBurnRateAlerts: true }))
+    await world.set({ enableBurnRateAlerts: true })
     // The records are of the time in the pool.
-    await wait(world, 24)
+    await world.wait(24 * HOUR)
     await file(world, 20, 30)
-    await wait(world, 24)
+    await world.wait(24 * HOUR)
     await file(world, 20, 20)
-    await wait(world, 23)
+    await world.wait(23 * HOUR)
 
     expect(await world.logged()).toEqual(['sim-burn-rate/sim/2026-11/fired'])
   })
@@ -62,8 +55,8 @@ describe('a feed (scenario 16)', () => {
   test('is reported once, and its return too', async () => {
     const world = await aWorld({ rules: FEED })
     await file(world, 0, 1)
-    await wait(world, 36)
-    await wait(world, 20)
+    await world.wait(36 * HOUR)
+    await world.wait(20 * HOUR)
     // Old records are received now.
     await file(world, 30, 1)
 
@@ -75,7 +68,7 @@ describe('a feed (scenario 16)', () => {
     const known = world.usage(world.sim, { bytesDown: MB })
     for (let day = 0; day < 2; day += 1) {
       await world.record([known])
-      await wait(world, 20)
+      await world.wait(20 * HOUR)
     }
 
     expect(await world.logged()).toEqual([FIRED])
@@ -85,9 +78,9 @@ describe('a feed (scenario 16)', () => {
     const world = await aWorld({ rules: FEED })
     await file(world, 0, 1)
     await world.awaitUsage('PT1H')
-    await wait(world, 1.4)
+    await world.wait(1.4 * HOUR)
     const before = await world.logged()
-    await wait(world, 0.1)
+    await world.wait(0.1 * HOUR)
     await world.awaitUsage('P1D')
     await world.evaluate()
 
@@ -98,29 +91,25 @@ describe('a feed (scenario 16)', () => {
     const world = await aWorld({ rules: FEED })
     await file(world, 0, 1)
     await world.complete({ simId: world.sim, type: TicketType.Suspend })
-    await wait(world, 200)
+    await world.wait(200 * HOUR)
     await world.complete({ simId: world.sim, type: TicketType.Activate })
-    await wait(world, 35)
+    await world.wait(35 * HOUR)
     const before = await world.logged()
-    await wait(world, 1)
+    await world.wait(HOUR)
 
     expect([before, await world.logged()]).toEqual([[], [FIRED]])
   })
 
   test('is awaited from the day on which SIMs are taken over', async () => {
     const world = await aWorld({ rules: FEED, sims: 0 })
-    const running = {
-      iccid: '894450010300000077',
-      status: 1,
-      poolId: world.poolId,
-      activatedAt: '2024-01-01T00:00:00Z',
-    }
+    const { poolId } = world
+    const running = { iccid: '894450010300000077', status: 1, poolId, activatedAt: '2024-01-01T00:00:00Z' }
     const { rejected } = await world.asTenant((tx) => importSims(tx, [running]))
     expect(rejected).toEqual([])
     await world.evaluate()
-    await wait(world, 35)
+    await world.wait(35 * HOUR)
     const before = await world.logged()
-    await wait(world, 1)
+    await world.wait(HOUR)
 
     expect([before, await world.logged()]).toEqual([[], [FIRED]])
   })
@@ -132,16 +121,15 @@ describe('while the feed is stale', () => {
   async function raiseLimit(world: World) {
     await sql`update tariffs set allowance_bytes = ${200 * MB}`.execute(world.store.db)
     await world.asTenant((tx) => markDue(tx, [{ kind: 'sim', id: world.sim }]))
-    await wait(world, 1)
+    await world.wait(HOUR)
   }
-  const OVER = 'sim-overage/sim/2026-11/fired'
   const CLEARED = 'sim-overage/sim/2026-11/resolved'
 
   /** A SIM that is over its limit, and another, of which nothing has come for 40 hours. */
   async function aStaleWorld() {
     const world = await aWorld({ rules: RULES, sims: 2 })
     await file(world, 0, 101, [world.sim])
-    await wait(world, 40)
+    await world.wait(40 * HOUR)
     return world
   }
 
@@ -167,39 +155,27 @@ describe('while the feed is stale', () => {
   })
 
   test('nothing fires, and a `for` stands still', async () => {
-    const lasting = only({
-      'sim-overage': (rule) => {
-        rule.event.params.for = 'PT48H'
-      },
-    })
+    const lasting = only({ 'sim-overage': withParams({ for: 'PT48H' }) })
     const world = await aWorld({ rules: lasting, sims: 2 })
     await file(world, 0, 101, [world.sim])
-    await wait(world, 30)
-    await wait(world, 30)
+    await world.wait(30 * HOUR)
+    await world.wait(30 * HOUR)
     const stale = await world.alerts()
     await file(world, 0, 1, world.sims.slice(1))
-    await wait(world, 11)
+    await world.wait(11 * HOUR)
     const before = await world.logged()
-    await wait(world, 1)
+    await world.wait(HOUR)
 
     expect(stale).toMatchObject([{ state: { phase: 'pending' } }])
     expect([before, await world.logged()]).toEqual([[], [OVER]])
   })
 
   test('rules that read no usage are decided', async () => {
-    const renamed = only({
-      'usage-feed-silent': asShipped,
-      'sim-imei-change': (rule) => {
-        rule.conditions = { all: [{ fact: 'tag', operator: 'equal', value: 'moved' }] }
-        rule.examples = [
-          { fires: true, facts: { tag: 'moved', imei: '1' } },
-          { fires: false, facts: { tag: '', imei: '1' } },
-        ]
-        rule.event.params = { ...rule.event.params, once: 'episode', message: 'moved', occurrence: undefined }
-      },
-    })
+    const params = { once: 'episode', message: 'moved', occurrence: undefined }
+    const moved = firesOn({ fact: 'tag', operator: 'equal', value: 'moved' }, ['moved', ''], params)
+    const renamed = only({ 'usage-feed-silent': asShipped, 'sim-imei-change': moved })
     const world = await aWorld({ rules: renamed })
-    await wait(world, 40)
+    await world.wait(40 * HOUR)
     await world.asTenant((tx) => tagSim(tx, { id: world.sim, tag: 'moved' }))
     await world.evaluate()
 
@@ -209,18 +185,15 @@ describe('while the feed is stale', () => {
   test('a person can still stop the watchdog', async () => {
     const world = await aStaleWorld()
     await world.asTenant((tx) => changeEnforcement(tx, { enabled: false }))
-    await wait(world, 1)
+    await world.wait(HOUR)
     const stopped = await world.signals()
     await world.asTenant((tx) => changeEnforcement(tx, { enabled: true }))
-    await wait(world, 1)
+    await world.wait(HOUR)
     const still = await world.signals()
     await file(world, 0, 1, world.sims.slice(1))
 
-    expect([stopped, still]).toEqual([
-      ['overLimit', 'standDown'],
-      ['overLimit', 'standDown'],
-    ])
-    expect(await world.signals()).toEqual(['overLimit', 'standDown', 'overLimit'])
+    const stands = ['overLimit', 'standDown']
+    expect([stopped, still, await world.signals()]).toEqual([stands, stands, [...stands, 'overLimit']])
   })
 
   test('an alert is withdrawn whose rule is removed', async () => {
@@ -238,7 +211,7 @@ describe('while the feed is stale', () => {
   test('no SIM is suspended, and the order is given again once usage is received', async () => {
     const world = await aStaleWorld()
     const stale = [await permits(world), await permits(world)]
-    await wait(world, 1)
+    await world.wait(HOUR)
     const waiting = await world.signals()
     await file(world, 0, 1, world.sims.slice(1))
 
@@ -253,7 +226,7 @@ describe('while the feed is stale', () => {
     const world = await aWorld({ rules: RULES, sims: 2 })
     await file(world, 0, 101, [world.sim])
     const fresh = await permits(world)
-    await wait(world, 40)
+    await world.wait(40 * HOUR)
 
     expect([fresh.granted, (await permits(world)).granted]).toEqual([[world.sim], []])
   })
@@ -286,10 +259,8 @@ describe('while the feed is stale', () => {
   test('an undo finds the SIM whose order is delayed', async () => {
     const world = await aStaleWorld()
     await permits(world)
-    const [since, until] = [world.store.now - 48 * HOUR, world.store.now].map((at) => new Date(at).toISOString())
-    const page = await world.asTenant((tx) =>
-      undoPage(tx, { rule: 'sim-overage', since: since ?? '', until: until ?? '' }),
-    )
+    const [since = '', until = ''] = [world.store.now - 48 * HOUR, world.store.now].map((at) => new Date(at).toISOString())
+    const page = await world.asTenant((tx) => undoPage(tx, { rule: 'sim-overage', since, until }))
 
     expect(page.suspensions).toMatchObject([{ simId: world.sim, suspended: false }])
   })

@@ -4,17 +4,22 @@ import { describe, expect, test } from 'vitest'
 import { WatchdogMode } from '../../../domain/codes.ts'
 import type { EnforcementChange } from '../../../domain/enforcement/guard.ts'
 import { MB } from '../../../domain/units.ts'
-import { addSilence } from '../../../service/alerts/silence-alerts.ts'
 import { changeEnforcement } from '../../../service/enforcement/change-enforcement.ts'
 import { decideHold } from '../../../service/enforcement/decide-hold.ts'
 import { pageOfHolds } from '../../../service/enforcement/rows/guard-holds.ts'
 import { evaluateAll } from '../../../service/watchdog/evaluate-all.ts'
-import { inTenant } from '../../../store/tenancy.ts'
-import { asShipped, aWorld, inStage, only, type WorldOptions } from './alert-world.ts'
+import {
+  aWorld,
+  firesOn,
+  inStage,
+  OVERAGE,
+  only,
+  WARNING,
+  type WorldOptions,
+  withParams,
+} from './alert-world.ts'
 
 const [MINUTE, HOUR, DAY] = [60_000, 3_600_000, 86_400_000]
-const OVERAGE = only({ 'sim-overage': asShipped })
-const WARNING = only({ 'sim-usage-warning': asShipped })
 const THREE = { alertGuardLeast: 3, alertGuardPct: 0 }
 
 async function aGuardedWorld(options: Partial<WorldOptions> & { limits?: EnforcementChange } = {}) {
@@ -26,8 +31,11 @@ async function aGuardedWorld(options: Partial<WorldOptions> & { limits?: Enforce
     await world.record(simIds.map((simId) => world.usage(simId, bytes)))
     world.store.now += MINUTE
   }
-  const decide = (decision: 'released' | 'discarded') => async (id: number) => {
-    const answer = await world.asTenant((tx) => decideHold(tx, id, decision))
+  const holds = async () => (await world.asTenant((tx) => pageOfHolds(tx, {}))).data
+  /** Decides the newest hold. */
+  const decide = async (decision: 'released' | 'discarded') => {
+    const [hold] = await holds()
+    const answer = await world.asTenant((tx) => decideHold(tx, hold?.id ?? 0, decision))
     await world.evaluate()
     return answer
   }
@@ -39,9 +47,8 @@ async function aGuardedWorld(options: Partial<WorldOptions> & { limits?: Enforce
       await record(simIds, megabytes)
       await world.evaluate()
     },
-    holds: async () => (await world.asTenant((tx) => pageOfHolds(tx, {}))).data,
-    release: decide('released'),
-    discard: decide('discarded'),
+    holds,
+    decide,
     /** Keys of notices and of log entries about SIMs. */
     noticed: async () => aboutSims(await world.mailed()),
     entered: async () => aboutSims(await world.logged()),
@@ -59,7 +66,7 @@ describe('a rule that fires on many subjects at once', () => {
 
     await world.useAll(world.sims, 85)
     const [before, holds, notices] = [await world.noticed(), await world.holds(), await world.notices()]
-    const answer = await world.release(holds[0]?.id ?? 0)
+    const answer = await world.decide('released')
     await world.evaluate()
 
     expect(before).toHaveLength(50)
@@ -80,8 +87,7 @@ describe('a rule that fires on many subjects at once', () => {
 
     await world.useAll(world.sims, 101)
     const before = [await world.noticed(), await world.asked()] as const
-    const [hold] = await world.holds()
-    await world.release(hold?.id ?? 0)
+    await world.decide('released')
 
     expect(before[0]).toHaveLength(3)
     expect(before[1]).toBe(3)
@@ -104,16 +110,10 @@ describe('a rule that fires on many subjects at once', () => {
   })
 
   test('is held when an edit makes it fire', async () => {
-    const above = (value: number) =>
-      only({
-        'sim-usage-warning': (rule) => {
-          rule.conditions = { all: [{ fact: 'usagePct', operator: 'greaterThan', value }] }
-          rule.examples = [
-            { fires: true, facts: { usagePct: value + 1 } },
-            { fires: false, facts: { usagePct: value } },
-          ]
-        },
-      })
+    const above = (value: number) => {
+      const leaf = { fact: 'usagePct', operator: 'greaterThan', value }
+      return only({ 'sim-usage-warning': firesOn(leaf, [value + 1, value]) })
+    }
     const world = await aGuardedWorld({ rules: above(50) })
     await world.useAll(world.sims, 40)
 
@@ -153,17 +153,12 @@ describe('a rule that fires on many subjects at once', () => {
 
 describe('what is held', () => {
   test('is told in the end neither as fired nor as resolved', async () => {
-    const resolved = only({
-      'sim-usage-warning': (rule) => {
-        rule.event.params.resolve = 'email'
-      },
-    })
+    const resolved = only({ 'sim-usage-warning': withParams({ resolve: 'email' }) })
     const world = await aGuardedWorld({ rules: resolved })
     await world.useAll(world.sims, 85)
     await world.mailAll()
     await world.useAll(world.sims, -10)
-    const [hold] = await world.holds()
-    const { decided } = await world.release(hold?.id ?? 0)
+    const { decided } = await world.decide('released')
 
     expect((await world.noticed()).toSorted()).toEqual([
       ...Array<string>(3).fill('sim-usage-warning/sim/2026-11/fired'),
@@ -175,8 +170,7 @@ describe('what is held', () => {
   test('counts as told when it is discarded, and is asked for again when it fires again', async () => {
     const world = await aGuardedWorld()
     await world.useAll(world.sims, 101)
-    const [hold] = await world.holds()
-    await world.discard(hold?.id ?? 0)
+    await world.decide('discarded')
     await world.useAll(world.sims, 1)
     const discarded = [(await world.noticed()).length, await world.asked()]
     const alerts = await world.alerts()
@@ -196,7 +190,7 @@ describe('what is held', () => {
     world.store.now += 3 * HOUR
     await world.useAll(world.sims.slice(5), 101)
     const held = await world.holds()
-    await world.release(held[0]?.id ?? 0)
+    await world.decide('released')
     const released = (await world.noticed()).length
     await world.useAll(world.sims.slice(0, 3), -5)
     await world.useAll(world.sims.slice(0, 3), 5)
@@ -229,25 +223,13 @@ describe('what is held', () => {
     const world = await aGuardedWorld()
     await world.useAll(world.sims, 1)
     await world.awaitUsage('P20D')
-    await world.put(
-      only({
-        'sim-silent': (rule) => {
-          rule.event.params.for = 'PT0S'
-          rule.conditions = { all: [{ fact: 'hoursSinceLastSeen', operator: 'greaterThanInclusive', value: 24 }] }
-          rule.event.params.clear = { all: [{ fact: 'hoursSinceLastSeen', operator: 'lessThan', value: 24 }] }
-          rule.examples = [
-            { fires: true, facts: { hoursSinceLastSeen: 24 } },
-            { fires: false, facts: { hoursSinceLastSeen: 1 } },
-          ]
-        },
-      }),
-    )
+    const leaf = { fact: 'hoursSinceLastSeen', operator: 'greaterThanInclusive', value: 24 }
+    const clear = { all: [{ ...leaf, operator: 'lessThan' }] }
+    await world.put(only({ 'sim-silent': firesOn(leaf, [24, 1], { for: 'PT0S', clear }) }))
     await world.evaluate()
-    world.store.now += 2 * DAY
-    await world.evaluate()
+    await world.wait(2 * DAY)
     const before = [(await world.noticed()).length, await world.holds()]
-    world.store.now += 20 * DAY
-    await world.evaluate()
+    await world.wait(20 * DAY)
 
     expect(before).toMatchObject([3, [{ state: 'held', waiting: 5 }]])
     expect(await world.noticed()).toHaveLength(6)
@@ -273,30 +255,13 @@ describe('what is held', () => {
 
   test('is not counted while a silence holds the notice back', async () => {
     const world = await aGuardedWorld({ rules: WARNING })
-    await world.asTenant((tx) =>
-      addSilence(tx, { rule: 'sim-usage-warning', lasts: 'PT2H', reason: 'meters are replaced' }),
-    )
+    await world.silence({ rule: 'sim-usage-warning' }, 'PT2H')
     await world.useAll(world.sims, 85)
     const during = [await world.noticed(), await world.holds()]
-    world.store.now += 3 * HOUR
-    await world.evaluate()
+    await world.wait(3 * HOUR)
 
     expect(during).toEqual([[], []])
     expect(await world.noticed()).toHaveLength(8)
     expect(await world.holds()).toEqual([])
-  })
-
-  test('is answered the same when a person decides twice, and refused the other way', async () => {
-    const world = await aGuardedWorld()
-    await world.useAll(world.sims, 101)
-    const [hold] = await world.holds()
-    const id = hold?.id ?? 0
-
-    const answers = [await world.release(id), await world.release(id)]
-
-    expect(answers.map(({ decided }) => decided)).toEqual([5, 5])
-    await expect(inTenant(world.store, world.tenantId, (tx) => decideHold(tx, id, 'discarded'))).rejects.toMatchObject({
-      code: 'hold_not_open',
-    })
   })
 })

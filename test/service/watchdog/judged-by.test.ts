@@ -1,16 +1,10 @@
 /** By which row, limit, mode and threshold a SIM and a pool are judged. */
-import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { TariffType, TicketType, WatchdogMode } from '../../../domain/codes.ts'
-import { refusalOf } from '../../../domain/enforcement/refusal.ts'
 import { MB } from '../../../domain/units.ts'
-import { pickTargets } from '../../../rules/alerts/pick-sims.ts'
-import { poolEnforcement, simEnforcement } from '../../../service/enforcement/read-enforcement.ts'
+import { simEnforcement } from '../../../service/enforcement/read-enforcement.ts'
 import { readSim } from '../../../service/sims/rows/sim-reads.ts'
-import { setSimWatchdog } from '../../../service/sims/set-sim-watchdog.ts'
-import { asShipped, aWorld, only } from './alert-world.ts'
-
-type World = Awaited<ReturnType<typeof aWorld>>
+import { asShipped, aWorld, firesOn, OVERAGE, only, WARNED, type World } from './alert-world.ts'
 
 const CYCLE = '2026-11'
 const { 'Dynamic Pool': Dynamic, 'Fixed Pool': Fixed, Standard } = TariffType
@@ -23,15 +17,9 @@ const shown = (world: World, id: number) =>
     if (found === undefined) throw new Error('there is no SIM')
     return found.sim
   })
-const signalled = async (world: World) =>
-  (
-    await world.rows(sql<{ id: string }>`
-    select workflow_id as id from workflow_outbox where request ->> 'signal' = 'overLimit' order by id`)
-  ).map(({ id }) => id.split(':')[0])
-
 describe('a SIM that has moved out of a pool that is over', () => {
   test('is not judged by what it used there', async () => {
-    const world = await aWorld({ rules: only({ 'sim-overage': asShipped }), tariff: Dynamic })
+    const world = await aWorld({ rules: OVERAGE, tariff: Dynamic })
     const own = await world.poolOf('own', Standard, Enforce)
     await world.use(world.sim, 150)
     await move(world, world.sim, own)
@@ -45,7 +33,7 @@ describe('a SIM that has moved out of a pool that is over', () => {
   })
 
   test('has an alert of that pool resolved, and comes back', async () => {
-    const world = await aWorld({ rules: only({ 'sim-overage': asShipped }) })
+    const world = await aWorld({ rules: OVERAGE })
     const other = await world.poolOf('other', Standard, Enforce)
     await world.use(world.sim, 101)
     await move(world, world.sim, other)
@@ -78,7 +66,7 @@ describe('a SIM that has moved out of a pool that is over', () => {
     await world.record([world.usage(world.sim, { bytesDown: MB, smsCount: 1 })])
     await world.evaluate()
 
-    expect(await world.logged()).toEqual(['sim-usage-warning/sim/2026-11/fired'])
+    expect(await world.logged()).toEqual([WARNED])
   })
 
   test('is not over for a run that a person has started', async () => {
@@ -95,15 +83,8 @@ describe('a SIM that has moved out of a pool that is over', () => {
 
 describe('a Fixed pool without SIMs', () => {
   test('has its capacity, and 0 % of it used', async () => {
-    const rules = only({
-      'pool-usage-warning': (rule) => {
-        rule.conditions = { all: [{ fact: 'usagePct', operator: 'lessThan', value: 1 }] }
-        rule.examples = [
-          { fires: true, facts: { usagePct: 0 } },
-          { fires: false, facts: { usagePct: null } },
-        ]
-      },
-    })
+    const empties = firesOn({ fact: 'usagePct', operator: 'lessThan', value: 1 }, [0, null])
+    const rules = only({ 'pool-usage-warning': empties })
     const world = await aWorld({ rules, tariff: Fixed, sims: 0 })
     const before = await world.notices()
     world.store.now = Date.UTC(2026, 11, 1)
@@ -115,15 +96,8 @@ describe('a Fixed pool without SIMs', () => {
   })
 
   test('has them for a SIM in it that never was Active in the cycle', async () => {
-    const rules = only({
-      'sim-usage-warning': (rule) => {
-        rule.conditions = { all: [{ fact: 'poolUsagePct', operator: 'equal', value: 0 }] }
-        rule.examples = [
-          { fires: true, facts: { poolUsagePct: 0 } },
-          { fires: false, facts: { poolUsagePct: null } },
-        ]
-      },
-    })
+    const unused = firesOn({ fact: 'poolUsagePct', operator: 'equal', value: 0 }, [0, null])
+    const rules = only({ 'sim-usage-warning': unused })
     const world = await aWorld({ rules, tariff: Fixed, sims: 0 })
     const [simId = 0] = await world.unprovisioned(1)
     await world.complete({ simId, type: TicketType.Provision, poolId: world.poolId })
@@ -134,68 +108,8 @@ describe('a Fixed pool without SIMs', () => {
   })
 })
 
-describe('a mode of a SIM’s own', () => {
-  const own = (world: World, id: number, watchdogMode: WatchdogMode) =>
-    world.asTenant((tx) => setSimWatchdog(tx, { id, watchdogMode }))
-  const refusal = (world: World, id: number, rule: string) =>
-    world.asTenant(async (tx) => refusalOf(await simEnforcement(tx, id, CYCLE, rule)))
-  const picked = (world: World) =>
-    world.asTenant(async (tx) => {
-      const pool = await poolEnforcement(tx, world.poolId, CYCLE, 'pool-overage')
-      return { targets: pickTargets('all', pool.overageBytes, pool.rows).targets, passedOver: pool.passedOver }
-    })
-
-  test('Enforce in a Monitor pool: the SIM’s rule suspends it', async () => {
-    const world = await aWorld({ rules: only({ 'sim-overage': asShipped }), mode: Monitor, sims: 2 })
-    const [strict = 0, other = 0] = world.sims
-    await own(world, strict, Enforce)
-    for (const simId of world.sims) await world.use(simId, 101)
-
-    expect(await world.signals()).toEqual(['overLimit'])
-    expect((await world.log()).filter(({ key }) => key.includes('wouldSuspend')).map(({ simId }) => simId)).toEqual([
-      other,
-    ])
-    expect([await refusal(world, strict, 'sim-overage'), await refusal(world, other, 'sim-overage')]).toEqual([
-      null,
-      expect.any(String),
-    ])
-    expect([(await shown(world, strict)).watchdogMode, (await shown(world, other)).watchdogMode]).toEqual([
-      Enforce,
-      Monitor,
-    ])
-  })
-
-  test('Enforce in a Monitor pool: the pool’s rule suspends nobody', async () => {
-    const rules = only({ 'pool-overage': asShipped })
-    const world = await aWorld({ rules, mode: Monitor, tariff: Dynamic, sims: 2 })
-    await own(world, world.sim, Enforce)
-    await world.use(world.sim, 300)
-
-    expect(await signalled(world)).toEqual([])
-    expect(await refusal(world, world.sim, 'pool-overage')).toEqual(expect.any(String))
-  })
-
-  test('Monitor in an Enforce pool: the pool’s rule passes it over', async () => {
-    const rules = only({ 'pool-overage': asShipped })
-    const world = await aWorld({ rules, tariff: Dynamic, sims: 2 })
-    const [mild = 0, other = 0] = world.sims
-    await own(world, mild, Monitor)
-    await world.use(mild, 150)
-    await world.use(other, 140)
-
-    expect(await signalled(world)).toEqual(['enforce-pool'])
-    expect(await picked(world)).toEqual({ targets: [other], passedOver: 1 })
-    expect([await refusal(world, mild, 'pool-overage'), await refusal(world, other, 'pool-overage')]).toEqual([
-      expect.any(String),
-      null,
-    ])
-  })
-})
-
 describe('a threshold of a shared pool', () => {
   const rules = only({ 'sim-usage-warning': asShipped, 'pool-usage-warning': asShipped })
-  const threshold = (world: World, warningThresholdPct: number) =>
-    world.asTenant((tx) => setSimWatchdog(tx, { id: world.sim, warningThresholdPct }))
 
   test.each([
     ['Dynamic', Dynamic, 85],
@@ -204,11 +118,11 @@ describe('a threshold of a shared pool', () => {
     const world = await aWorld({ rules, tariff, sims: 5 })
     await world.use(world.sim, megabytes)
     const before = [await world.alerts(), (await shown(world, world.sim)).warningThresholdPct]
-    await threshold(world, 80)
+    await world.set({ warningThresholdPct: 80 })
     await world.evaluate()
 
     expect(before).toEqual([[], null])
-    expect(await world.logged()).toEqual(['sim-usage-warning/sim/2026-11/fired'])
+    expect(await world.logged()).toEqual([WARNED])
     expect((await shown(world, world.sim)).warningThresholdPct).toBe(80)
   })
 
@@ -216,7 +130,7 @@ describe('a threshold of a shared pool', () => {
     const world = await aWorld({ rules, sims: 5 })
     await world.use(world.sim, 85)
 
-    expect(await world.logged()).toEqual(['sim-usage-warning/sim/2026-11/fired'])
+    expect(await world.logged()).toEqual([WARNED])
     expect((await shown(world, world.sim)).warningThresholdPct).toBe(80)
   })
 })

@@ -4,7 +4,7 @@ import { rollBackRules } from '../../../service/rules/rule-versions.ts'
 import { rulesInForce } from '../../../service/rules/rules-in-force.ts'
 import { inPlatform } from '../../../store/tenancy.ts'
 import { aStore } from '../../setup/estate.ts'
-import { asShipped, aWorld, type Edit, inStage, only } from './alert-world.ts'
+import { asShipped, aWorld, type Edit, firesOn, inStage, only, type World, withParams } from './alert-world.ts'
 
 const RULE = 'sim-overage'
 const BY = { author: 'Ann' }
@@ -12,21 +12,9 @@ const store = await aStore()
 
 const withRule = (edit: Edit) => only({ [RULE]: edit, 'sim-silent': asShipped })
 const SHIPPED = withRule(asShipped)
-const REWORDED = withRule((rule) =>
-  Object.assign(rule.event.params, { message: 'SIM {{iccid}}: {{overageMB}} MB over.' }),
-)
-const UNMET = withRule((rule) =>
-  Object.assign(rule, {
-    conditions: { all: [{ fact: 'overageMB', operator: 'greaterThan', value: 500 }] },
-    examples: [
-      { fires: true, facts: { overageMB: 501 } },
-      { fires: false, facts: { overageMB: 500 } },
-    ],
-  }),
-)
+const REWORDED = withRule(withParams({ message: 'SIM {{iccid}}: {{overageMB}} MB over.' }))
+const UNMET = withRule(firesOn({ fact: 'overageMB', operator: 'greaterThan', value: 500 }, [501, 500]))
 const WITHOUT = only({ 'sim-silent': asShipped })
-
-type World = Awaited<ReturnType<typeof aWorld>>
 
 /** What an operator can do to the rules. What does not fit how they are is refused, and changes nothing. */
 const CHANGES: Readonly<Record<string, (world: World) => Promise<unknown>>> = {
@@ -45,8 +33,7 @@ async function change(world: World, what: string): Promise<void> {
     if (error.code !== 'no_earlier_rules') throw error
   })
   for (let n = 0; n < 2; n += 1) {
-    store.now += 60_000
-    await world.evaluate()
+    await world.wait(60_000)
   }
 }
 

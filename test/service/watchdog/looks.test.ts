@@ -1,7 +1,7 @@
 /** Which subjects are looked at and when, and which of them the engine evaluates. */
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
-import { PoolType, TariffType, WatchdogMode } from '../../../domain/codes.ts'
+import { TariffType, WatchdogMode } from '../../../domain/codes.ts'
 import { MB } from '../../../domain/units.ts'
 import { readRuleFiles } from '../../../process/rule-files.ts'
 import { activateRules } from '../../../service/rules/rules-in-force.ts'
@@ -11,7 +11,7 @@ import { tenantsChanged } from '../../../store/changed.ts'
 import { markDue } from '../../../store/due.ts'
 import { claimShard, lookAtAll, settleShard, splitShard, tenantsToSweep } from '../../../store/shards.ts'
 import { inPlatform } from '../../../store/tenancy.ts'
-import { aPool, aStore, aTariff } from '../../setup/estate.ts'
+import { aStore, aTariff } from '../../setup/estate.ts'
 import { aHarness, evaluationOptions, watch } from '../harness.ts'
 
 const HOUR = 3_600_000
@@ -37,16 +37,26 @@ async function anEstate(count: number) {
     options,
     watch: () => watch(store, options, harness.tenantId),
     sweep: (most?: number, page?: number) => sweepSubjects(store, options, harness.tenantId, { most, page }),
+    /** The SIMs that the log says are over their limit. */
+    fired: async () =>
+      (await harness.log()).filter(({ key }) => /^sim-overage.*fired$/.test(key)).map(({ simId }) => simId),
+    /** Uses more than each SIM's limit, of which nothing but a sweep then finds. */
+    useUnseen: async () => {
+      await harness.record(sims.map((simId) => harness.usage(simId, { bytesDown: 101 * MB })))
+      await harness.rows(sql`delete from changed_subjects`)
+      await harness.asTenant(lookAtAll)
+    },
     /** How many subjects the engine has evaluated since the last call. */
     evaluated: () => {
       const since = evaluated
       evaluated = 0
       return since
     },
+    /** The shards of SIMs. */
     shards: () =>
-      harness.rows(sql<{ kind: number; fromId: number; toId: number | null; nextAt: Date }>`
-        select subject_kind as kind, from_id as "fromId", to_id as "toId", next_at as "nextAt"
-          from watch_shards order by 1, 2`),
+      harness.rows(sql<{ fromId: number; toId: number | null; nextAt: Date }>`
+        select from_id as "fromId", to_id as "toId", next_at as "nextAt"
+          from watch_shards where subject_kind = 1 order by 1`),
     isDue: async () => (await inPlatform(store, tenantsToSweep)).includes(harness.tenantId),
   }
 }
@@ -60,8 +70,7 @@ describe('usage', () => {
     await estate.watch()
 
     expect(estate.evaluated()).toBe(2)
-    const logged = (await estate.log()).filter(({ key }) => /^sim-overage.*fired$/.test(key))
-    expect(logged.map(({ simId }) => simId)).toEqual(estate.sims.slice(0, 2))
+    expect(await estate.fired()).toEqual(estate.sims.slice(0, 2))
   })
 
   test('is looked at again after the lease of a worker that died with it', async () => {
@@ -127,7 +136,7 @@ describe('a sweep', () => {
 
   test('comes back when time alone may change an answer', async () => {
     const estate = await anEstate(1)
-    const next = (await estate.shards()).find(({ kind }) => kind === 1)?.nextAt
+    const next = (await estate.shards())[0]?.nextAt
 
     // A SIM that was never seen is one that could be logged once it has been Active for 5 % of the cycle.
     expect(next).toEqual(new Date(estate.store.now + 36 * HOUR))
@@ -135,12 +144,12 @@ describe('a sweep', () => {
 
   test('splits a shard that has too many subjects, and looks at all of them', async () => {
     const estate = await anEstate(5)
-    await estate.asTenant((tx) => lookAtAll(tx))
+    await estate.asTenant(lookAtAll)
 
     while (await estate.sweep(2));
 
     const [a = 0, , c = 0, , e = 0] = estate.sims
-    const shards = (await estate.shards()).filter(({ kind }) => kind === 1)
+    const shards = await estate.shards()
     expect(shards.map(({ fromId, toId }) => [fromId, toId])).toEqual([
       [0, c],
       [c, e],
@@ -152,25 +161,20 @@ describe('a sweep', () => {
 
   test('looks at a shard page by page, and at every subject once', async () => {
     const estate = await anEstate(7)
-    await estate.record(estate.sims.map((simId) => estate.usage(simId, { bytesDown: 101 * MB })))
-    await estate.rows(sql`delete from changed_subjects returning 1`)
-    await estate.asTenant((tx) => lookAtAll(tx))
+    await estate.useUnseen()
     estate.evaluated()
 
     while (await estate.sweep(undefined, 3));
 
     expect(estate.evaluated()).toBe(7)
-    const fired = (await estate.log()).filter(({ key }) => /^sim-overage.*fired$/.test(key))
-    expect(fired.map(({ simId }) => simId)).toEqual(estate.sims)
-    expect((await estate.shards()).filter(({ kind }) => kind === 1)).toHaveLength(1)
+    expect(await estate.fired()).toEqual(estate.sims)
+    expect(await estate.shards()).toHaveLength(1)
   })
 
   test('is looked at whole though its worker died in the middle', async () => {
     const estate = await anEstate(7)
-    await estate.record(estate.sims.map((simId) => estate.usage(simId, { bytesDown: 101 * MB })))
-    await estate.rows(sql`delete from changed_subjects returning 1`)
-    await estate.asTenant((tx) => lookAtAll(tx))
-    const told = async () => (await estate.log()).filter(({ key }) => /^sim-overage.*fired$/.test(key)).length
+    await estate.useUnseen()
+    const told = async () => (await estate.fired()).length
     const dies = {
       ...estate.options,
       rules: async (tx: Parameters<typeof estate.options.rules>[0]) => {
@@ -195,28 +199,28 @@ describe('a sweep', () => {
   test('looks again where somebody has asked for it meanwhile', async () => {
     const estate = await anEstate(1)
     const { store } = estate
-    await estate.asTenant((tx) => lookAtAll(tx))
+    await estate.asTenant(lookAtAll)
     const shard = await estate.asTenant((tx) => claimShard(tx, new Date(store.now + HOUR)))
     if (shard === undefined) throw new Error('no shard is due')
 
-    await estate.asTenant((tx) => lookAtAll(tx))
+    await estate.asTenant(lookAtAll)
     await estate.asTenant((tx) => settleShard(tx, shard, new Date(store.now + HOUR)))
 
-    const after = (await estate.shards()).find(({ fromId, kind }) => kind === 1 && fromId === shard.fromId)
+    const after = (await estate.shards()).find(({ fromId }) => fromId === shard.fromId)
     expect(after?.nextAt).toEqual(new Date(store.now))
   })
 
   test('splits a shard once, though two workers find it too large', async () => {
     const estate = await anEstate(3)
     const [, second = 0, third = 0] = estate.sims
-    await estate.asTenant((tx) => lookAtAll(tx))
+    await estate.asTenant(lookAtAll)
     const shard = await estate.asTenant((tx) => claimShard(tx, new Date(estate.store.now + HOUR)))
     if (shard === undefined) throw new Error('no shard is due')
 
     await estate.asTenant((tx) => splitShard(tx, shard, second))
     await estate.asTenant((tx) => splitShard(tx, shard, third))
 
-    const shards = (await estate.shards()).filter(({ kind }) => kind === 1)
+    const shards = await estate.shards()
     expect(shards.map(({ fromId }) => fromId)).toEqual([0, second])
   })
 })
@@ -251,11 +255,7 @@ describe('a due mark', () => {
   test('of a pool that is over stays when the pool is evaluated before', async () => {
     const estate = await anEstate(1)
     const { store } = estate
-    const poolId = await estate.asTenant(async (tx) => {
-      const tariff = await aTariff(tx, TariffType['Dynamic Pool'], 1000)
-      const pool = await aPool(tx, tariff.id, { type: PoolType.Dynamic, watchdogMode: WatchdogMode.Enforce })
-      return pool.id
-    })
+    const poolId = await estate.aPool(TariffType['Dynamic Pool'], 1000, { watchdogMode: WatchdogMode.Enforce })
     const [simId = 0] = await estate.activeSims(1, { poolId })
     await estate.record([estate.usage(simId, { bytesDown: 5000 })])
     await estate.watch()

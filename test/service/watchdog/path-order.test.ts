@@ -9,7 +9,7 @@ import { setSimWatchdog } from '../../../service/sims/set-sim-watchdog.ts'
 import { evaluateAll } from '../../../service/watchdog/evaluate-all.ts'
 import { cases } from '../../setup/cases.ts'
 import { openStore, type TestStore } from '../../setup/estate.ts'
-import { aWorld as anAlertWorld, asShipped, only } from './alert-world.ts'
+import { aWorld as anAlertWorld, asShipped, only, withParams } from './alert-world.ts'
 
 /** Number of histories; one takes some two seconds. */
 const RUNS = cases(8, 2)
@@ -20,9 +20,7 @@ const SIMS = 4
 const RULES = only({
   'pool-overage': asShipped,
   'pool-usage-warning': asShipped,
-  'sim-usage-warning': (rule) => {
-    rule.event.params.resolve = 'email'
-  },
+  'sim-usage-warning': withParams({ resolve: 'email' }),
 })
 
 interface Turn {

@@ -6,7 +6,7 @@ import { ServiceError } from '../../../domain/errors.ts'
 import { MB } from '../../../domain/units.ts'
 import type { Stage } from '../../../rules/rule-file.ts'
 import { acknowledgeAlert } from '../../../service/alerts/acknowledge-alert.ts'
-import { addSilence, endSilence } from '../../../service/alerts/silence-alerts.ts'
+import { endSilence } from '../../../service/alerts/silence-alerts.ts'
 import { closeCycle } from '../../../service/month-end/close-cycle.ts'
 import { updatePool } from '../../../service/pools/update-pool.ts'
 import { lookAtAll } from '../../../store/shards.ts'
@@ -15,7 +15,7 @@ import type { TestStore } from '../../setup/estate.ts'
 import { putForeignRules } from '../../setup/foreign-rules.ts'
 import { beside, interrupted, Killed } from '../../setup/stalled-store.ts'
 import { watch } from '../harness.ts'
-import { aWorld as anAlertWorld, only } from './alert-world.ts'
+import { aWorld as anAlertWorld, firesOn, only, withParams } from './alert-world.ts'
 import { missingFact } from './missing-fact.ts'
 import {
   cycleOf,
@@ -108,34 +108,24 @@ const RULES: RulesModel = {
 }
 
 /** The end of the warning is mailed too. The one called `sim-burn-rate` has a `for`, and is the least of the three. */
-const filesOf = (rules: RulesModel) =>
-  only({
-    'sim-overage': (file) => {
-      file.event.params.stage = rules['sim-overage'].stage
-    },
-    'sim-usage-warning': (file) => {
-      atLeast(file, rules['sim-usage-warning'].pct)
-      Object.assign(file.event.params, { resolve: 'email', stage: rules['sim-usage-warning'].stage })
-    },
-    'sim-burn-rate': (file) => {
-      atLeast(file, rules['sim-burn-rate'].pct)
-      Object.assign(file.event.params, {
-        level: 'Info',
-        message: 'SIM {{iccid}} is at {{usagePct}}.',
-        resolvedMessage: 'SIM {{iccid}} is at {{usagePct}} again.',
-        for: 'PT2H',
-        resolve: 'log',
-        stage: rules['sim-burn-rate'].stage,
-      })
-    },
+const filesOf = (rules: RulesModel) => {
+  const params = (name: Name, also: object = {}) => ({ stage: rules[name].stage, ...also })
+  const atLeast = (name: Name, also: object) => {
+    const { pct } = rules[name]
+    const leaf = { fact: 'usagePct', operator: 'greaterThanInclusive', value: pct }
+    return firesOn(leaf, [pct, pct - 1], params(name, also))
+  }
+  return only({
+    'sim-overage': withParams(params('sim-overage')),
+    'sim-usage-warning': atLeast('sim-usage-warning', { resolve: 'email' }),
+    'sim-burn-rate': atLeast('sim-burn-rate', {
+      level: 'Info',
+      message: 'SIM {{iccid}} is at {{usagePct}}.',
+      resolvedMessage: 'SIM {{iccid}} is at {{usagePct}} again.',
+      for: 'PT2H',
+      resolve: 'log',
+    }),
   })
-
-function atLeast(file: Record<string, unknown>, pct: number): void {
-  file.conditions = { all: [{ fact: 'usagePct', operator: 'greaterThanInclusive', value: pct }] }
-  file.examples = [
-    { fires: true, facts: { usagePct: pct } },
-    { fires: false, facts: { usagePct: pct - 1 } },
-  ]
 }
 
 /** Two SIMs, in the first of two pools. */
@@ -323,8 +313,7 @@ export async function take(world: World, step: Step): Promise<void> {
       break
     }
     case 'silence': {
-      const ask = { simId: simOf(world, step.sim), lasts: `PT${step.hours}H`, reason: 'The meter is replaced' }
-      const { id } = await world.asTenant((tx) => addSilence(tx, ask))
+      const { id } = await world.silence({ simId: simOf(world, step.sim) }, `PT${step.hours}H`)
       const endsAt = store.now + step.hours * HOUR
       silences.set(id, endsAt)
       model.silencedUntil.set(step.sim, Math.max(endsAt, model.silencedUntil.get(step.sim) ?? 0))

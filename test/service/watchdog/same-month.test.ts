@@ -36,11 +36,9 @@ async function lived(seed: number, mode: WatchdogMode, stage: string | null = nu
     entries: log.map(({ key }) => key).filter((key) => !key.includes('/wouldSuspend')),
     would: [...new Set(log.filter(({ key }) => key.includes('/wouldSuspend')).map(({ key }) => ofSim(key)))].toSorted(),
     notices: (await world.notices()).map(({ key }) => key),
-    wished: [
-      ...new Set(
-        log.filter(({ key }) => key.startsWith('sim-overage/') && key.endsWith('/fired')).map(({ key }) => key),
-      ),
-    ].map((key) => key.split('/').slice(0, 4).join('/')),
+    wished: log
+      .filter(({ key }) => /^sim-overage.*fired$/.test(key))
+      .map(({ key }) => key.split('/').slice(0, 4).join('/')),
     signals: await world.signals(),
     withheld: alerts.flatMap(({ state }) => state.withheld ?? []),
   }

@@ -1,69 +1,44 @@
 /** What becomes of alerts when rules, subjects and figures change. */
-
+import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { TariffType, TicketType, WatchdogMode } from '../../../domain/codes.ts'
-import { addSilence, endSilence } from '../../../service/alerts/silence-alerts.ts'
+import { suspendOnOverageId } from '../../../domain/temporal/ids.ts'
+import { endSilence } from '../../../service/alerts/silence-alerts.ts'
 import { tenantsWithMail } from '../../../service/channels/rows/mails.ts'
 import { sendMails } from '../../../service/channels/send-mails.ts'
+import { changeEnforcement } from '../../../service/enforcement/change-enforcement.ts'
 import { closeCycle } from '../../../service/month-end/close-cycle.ts'
 import { deletePool } from '../../../service/pools/delete-pool.ts'
 import { updatePool } from '../../../service/pools/update-pool.ts'
-import { setSimWatchdog } from '../../../service/sims/set-sim-watchdog.ts'
 import { inPlatform } from '../../../store/tenancy.ts'
 import { accepting } from '../../setup/accepting.ts'
-import { asShipped, aWorld, type Edit, inStage, only } from './alert-world.ts'
-import { missingFact } from './missing-fact.ts'
+import { askedPermits } from '../harness.ts'
+import { asShipped, aWorld, firesOn, inStage, OVER, OVERAGE, only, WARNED, WARNING, type World, withParams } from './alert-world.ts'
 
-const [HOUR, DAY] = [3_600_000, 86_400_000]
-const OVERAGE = only({ 'sim-overage': asShipped })
-
-describe('a rule whose stage is raised', () => {
-  test('tells and asks from enforce on what fired in shadow', async () => {
-    const world = await aWorld({ rules: only({ 'sim-overage': inStage('shadow') }) })
-    await world.use(world.sim, 101)
-    const before = [await world.logged(), await world.mailed(), await world.signals()]
-
-    await world.put(OVERAGE)
-    await world.evaluate()
-    await world.evaluate()
-
-    expect(before).toEqual([[], [], []])
-    expect(await world.logged()).toEqual(['sim-overage/sim/2026-11/fired'])
-    expect(await world.mailed()).toEqual(['sim-overage/sim/2026-11/fired'])
-    expect(await world.signals()).toEqual(['overLimit'])
-  })
-
-  test('mails from notify on what was only logged', async () => {
-    const world = await aWorld({ rules: only({ 'sim-overage': inStage('log') }) })
-    await world.use(world.sim, 101)
-    const before = await world.mailed()
-
-    await world.put(only({ 'sim-overage': inStage('notify') }))
-    await world.evaluate()
-    await world.put(OVERAGE)
-    await world.evaluate()
-
-    expect(before).toEqual([])
-    expect(await world.mailed()).toEqual(['sim-overage/sim/2026-11/fired'])
-    expect((await world.logged()).filter((key) => key.endsWith('fired'))).toHaveLength(1)
-  })
-})
+const [MINUTE, HOUR, DAY] = [60_000, 3_600_000, 86_400_000]
+const ENDS_MAILED = only({ 'sim-usage-warning': withParams({ resolve: 'email' }) })
+const { 'Dynamic Pool': Dynamic } = TariffType
 
 describe('an alert', () => {
+  test('of a pool is told once, at its threshold', async () => {
+    const world = await aWorld({ rules: only({ 'pool-usage-warning': asShipped }), tariff: Dynamic, sims: 2 })
+    await world.use(world.sim, 159)
+    const below = await world.logged()
+    await world.use(world.sim, 1)
+    await world.use(world.sim, 1)
+
+    expect(below).toEqual([])
+    expect(await world.log()).toMatchObject([{ level: 1, message: expect.stringContaining('80 %') }])
+    expect(await world.notices()).toMatchObject([
+      { kind: 'fired', subject: { kind: 'pool', label: 'meters' }, facts: { usageMB: 160, limitMB: 200 } },
+    ])
+  })
+
   test('is one row and one mail though its rule gets another scope', async () => {
     const world = await aWorld({ rules: only({ 'sim-silent': asShipped }) })
-    const once = (value: string) =>
-      only({
-        'sim-overage': (rule) => {
-          // A fact of no cycle beside the overage: `once` alone then says whether the cycle is in the key.
-          rule.conditions = { all: [{ fact: 'hoursSinceLastSeen', operator: 'lessThan', value: 100_000 }] }
-          rule.examples = [
-            { fires: true, facts: { hoursSinceLastSeen: 1 } },
-            { fires: false, facts: { hoursSinceLastSeen: null } },
-          ]
-          rule.event.params.once = value
-        },
-      })
+    // A fact of no cycle beside the overage: `once` alone then says whether the cycle is in the key.
+    const leaf = { fact: 'hoursSinceLastSeen', operator: 'lessThan', value: 100_000 }
+    const once = (value: string) => only({ 'sim-overage': firesOn(leaf, [1, null], { once: value }) })
     await world.put(once('cycle'))
     await world.use(world.sim, 1)
     const before = await world.alerts()
@@ -86,31 +61,11 @@ describe('an alert', () => {
     await world.use(world.sim, -5)
     await world.use(world.sim, 6)
 
-    expect(await world.logged()).toEqual([
-      'sim-overage/sim/2026-11/fired',
-      'sim-overage/sim/2026-11/resolved',
-      'sim-overage/sim/2026-11/again-2/fired',
-    ])
-    expect(await world.mailed()).toEqual(['sim-overage/sim/2026-11/fired', 'sim-overage/sim/2026-11/again-2/fired'])
+    const again = 'sim-overage/sim/2026-11/again-2/fired'
+    expect(await world.logged()).toEqual([OVER, 'sim-overage/sim/2026-11/resolved', again])
+    expect(await world.mailed()).toEqual([OVER, again])
     expect((await world.notices()).map(({ times }) => times)).toEqual([undefined, 2])
     expect(await world.signals()).toEqual(['overLimit', 'cleared', 'overLimit'])
-  })
-
-  test('is told again when a higher threshold is passed too', async () => {
-    const world = await aWorld({ rules: only({ 'sim-usage-warning': asShipped }) })
-    const threshold = (warningThresholdPct: number) =>
-      world.asTenant((tx) => setSimWatchdog(tx, { id: world.sim, warningThresholdPct }))
-    await threshold(80)
-    await world.use(world.sim, 85)
-    await threshold(90)
-    await world.use(world.sim, 1)
-    await world.use(world.sim, 5)
-
-    expect(await world.logged()).toEqual([
-      'sim-usage-warning/sim/2026-11/fired',
-      'sim-usage-warning/sim/2026-11/resolved',
-      'sim-usage-warning/sim/2026-11/again-2/fired',
-    ])
   })
 
   test('names under Why only the comparisons that held', async () => {
@@ -136,292 +91,223 @@ describe('an alert', () => {
     ])
   })
 
-  test('is in no mail if it ends before its mail leaves', async () => {
-    const resolved = only({
-      'sim-usage-warning': (rule) => {
-        rule.event.params.resolve = 'email'
-      },
-    })
-    const world = await aWorld({ rules: resolved })
+  test('of a cycle ends silently when the cycle is closed', async () => {
+    const world = await aWorld({ rules: OVERAGE })
+    await world.use(world.sim, 101)
+    const logged = await world.logged()
+    world.store.now = Date.UTC(2026, 11, 1, 7)
+    await world.evaluate()
+    const before = await world.alerts()
+    await world.asTenant((tx) => closeCycle(tx, '2026-11'))
+
+    expect(before).toMatchObject([{ scope: '2026-11', firing: true }])
+    expect(await world.alerts()).toMatchObject([{ scope: '2026-11', firing: false, state: { phase: 'resolved' } }])
+    expect(await world.logged()).toEqual(logged)
+  })
+})
+
+describe('an alert that ends before its mail leaves', () => {
+  test.each(['log', 'email'])('is in no mail, nor is its end, if its rule resolves by %s', async (resolve) => {
+    const world = await aWorld({ rules: only({ 'sim-usage-warning': withParams({ resolve }) }) })
     await world.use(world.sim, 85)
     const waiting = await world.mailed()
     await world.use(world.sim, -10)
-    const takenBack = await world.mailed()
+    await world.put(ENDS_MAILED)
+    await world.evaluate()
+    const ended = [await world.logged(), await world.mailed()]
     await world.use(world.sim, 10)
     await world.mailAll()
     await world.use(world.sim, -10)
 
-    expect([waiting, takenBack]).toEqual([['sim-usage-warning/sim/2026-11/fired'], []])
+    expect([waiting, ...ended]).toEqual([[WARNED], [WARNED, 'sim-usage-warning/sim/2026-11/resolved'], []])
     expect(await world.mailed()).toEqual([
       'sim-usage-warning/sim/2026-11/again-2/fired',
       'sim-usage-warning/sim/2026-11/again-2/resolved',
     ])
   })
-})
-
-describe('an alert that ends before its mail leaves', () => {
-  const WARNING = only({ 'sim-usage-warning': asShipped })
-
-  test('is in no mail, whatever its rule does at an end', async () => {
-    const world = await aWorld({ rules: WARNING })
-    await world.use(world.sim, 85)
-    const waiting = await world.mailed()
-    await world.use(world.sim, -10)
-
-    expect([waiting, await world.mailed()]).toEqual([['sim-usage-warning/sim/2026-11/fired'], []])
-    expect(await world.logged()).toEqual([
-      'sim-usage-warning/sim/2026-11/fired',
-      'sim-usage-warning/sim/2026-11/resolved',
-    ])
-  })
 
   test('is in no mail when it is withdrawn, and in one when it is back', async () => {
     const world = await aWorld({ rules: WARNING })
-    const exempt = async (isWatchdogExempt: boolean) => {
-      await world.asTenant((tx) => setSimWatchdog(tx, { id: world.sim, isWatchdogExempt }))
-      world.store.now += 60_000
-      await world.evaluate()
-    }
     await world.use(world.sim, 85)
-    await exempt(true)
+    await world.set({ isWatchdogExempt: true })
+    await world.wait(MINUTE)
     const withdrawn = await world.mailed()
-    await exempt(false)
+    await world.set({ isWatchdogExempt: false })
+    await world.wait(MINUTE)
 
-    expect(withdrawn).toEqual([])
-    expect(await world.mailed()).toEqual(['sim-usage-warning/sim/2026-11/fired'])
-  })
-
-  test('has no end in a mail either, though its rule mails ends later', async () => {
-    const world = await aWorld({ rules: WARNING })
-    await world.use(world.sim, 85)
-    await world.use(world.sim, -10)
-    await world.put(
-      only({
-        'sim-usage-warning': (rule) => {
-          rule.event.params.resolve = 'email'
-        },
-      }),
-    )
-    await world.evaluate()
-
-    expect(await world.mailed()).toEqual([])
+    expect([withdrawn, await world.mailed()]).toEqual([[], [WARNED]])
   })
 })
 
 describe('an alert whose rule no longer covers its subject', () => {
-  const ways: readonly [string, string, (world: Awaited<ReturnType<typeof aWorld>>) => Promise<unknown>][] = [
-    ['the rule was removed', 'its rule is removed', (world) => world.put(only({ 'sim-silent': asShipped }))],
-    [
-      'the rule was switched off',
-      'its rule is switched off',
-      (world) => world.put(only({ 'sim-overage': inStage('off') })),
-    ],
-    [
-      'the rule no longer covers the SIM',
-      'its rule is for other SIMs',
-      (world) =>
-        world.put(
-          only({
-            'sim-overage': (rule) => {
-              rule.match = { tag: 'spare*' }
-            },
-          }),
-        ),
-    ],
-    [
-      'the SIM is exempt from the watchdog',
-      'the SIM is exempted',
-      (world) => world.asTenant((tx) => setSimWatchdog(tx, { id: world.sim, isWatchdogExempt: true })),
-    ],
+  const forSpares = only({
+    'sim-overage': (rule) => {
+      rule.match = { tag: 'spare*' }
+    },
+  })
+  const disabled = { name: 'meters', watchdogMode: WatchdogMode.Disabled, warningThresholdPct: 80 }
+
+  test.each<[string, string, (world: World) => Promise<unknown>]>([
+    ['the rule was removed', 'its rule is removed', ({ put }) => put(only({ 'sim-silent': asShipped }))],
+    ['the rule was switched off', 'it is switched off', ({ put }) => put(only({ 'sim-overage': inStage('off') }))],
+    ['the rule no longer covers the SIM', 'its rule is for other SIMs', ({ put }) => put(forSpares)],
+    ['the SIM is exempt from the watchdog', 'it is exempted', ({ set }) => set({ isWatchdogExempt: true })],
     [
       'the watchdog is disabled for the SIM',
-      'the watchdog is disabled for the pool',
-      (world) =>
-        world.asTenant((tx) =>
-          updatePool(tx, {
-            id: world.poolId,
-            name: 'meters',
-            watchdogMode: WatchdogMode.Disabled,
-            warningThresholdPct: 80,
-          }),
-        ),
+      'it is disabled for the pool',
+      ({ asTenant, poolId }) => asTenant((tx) => updatePool(tx, { id: poolId, ...disabled })),
     ],
     [
       'the SIM is no longer provisioned',
       'the SIM is unassigned',
-      (world) => world.complete({ simId: world.sim, type: TicketType.Provision, unassign: true }),
+      ({ complete, sim }) => complete({ simId: sim, type: TicketType.Provision, unassign: true }),
     ],
-  ]
-
-  test.each(ways)('is withdrawn: %s, as %s', async (why, _what, happens) => {
+  ])('is withdrawn once: %s, as %s', async (why, _what, happens) => {
     const world = await aWorld({ rules: OVERAGE })
     await world.use(world.sim, 101)
     await happens(world)
-    world.store.now += 60_000
+    await world.wait(MINUTE)
     await world.evaluate()
 
     expect(await world.alerts()).toMatchObject([{ firing: false, state: { phase: 'resolved' } }])
     expect((await world.log()).at(-1)).toMatchObject({ level: 0, message: expect.stringContaining(`: ${why}.`) })
-    expect(await world.logged()).toContain('sim-overage/sim/2026-11/withdrawn')
+    expect(await world.logged()).toEqual([OVER, 'sim-overage/sim/2026-11/withdrawn'])
     expect((await world.signals()).filter((signal) => signal !== 'personActed')).toEqual(['overLimit', 'standDown'])
   })
 
   test('goes on untold when the rule covers it again', async () => {
     const world = await aWorld({ rules: OVERAGE })
-    const exempt = (isWatchdogExempt: boolean) =>
-      world.asTenant((tx) => setSimWatchdog(tx, { id: world.sim, isWatchdogExempt }))
     await world.use(world.sim, 101)
-    await exempt(true)
+    await world.set({ isWatchdogExempt: true })
     await world.evaluate()
-    await exempt(false)
-    world.store.now += 60_000
-    await world.evaluate()
+    await world.set({ isWatchdogExempt: false })
+    await world.wait(MINUTE)
 
     expect(await world.alerts()).toMatchObject([{ firing: true }])
-    expect(await world.logged()).toEqual(['sim-overage/sim/2026-11/fired', 'sim-overage/sim/2026-11/withdrawn'])
+    expect(await world.logged()).toEqual([OVER, 'sim-overage/sim/2026-11/withdrawn'])
     expect(await world.mailed()).toHaveLength(1)
     expect(await world.signals()).toEqual(['overLimit', 'standDown', 'overLimit'])
   })
 
   test('is withdrawn with a pool that is deleted', async () => {
-    const world = await aWorld({
-      rules: only({ 'pool-usage-warning': asShipped }),
-      tariff: TariffType['Dynamic Pool'],
-    })
+    const world = await aWorld({ rules: only({ 'pool-usage-warning': asShipped }), tariff: Dynamic })
     await world.use(world.sim, 85)
     await world.complete({ simId: world.sim, type: TicketType.Provision, unassign: true })
     await world.asTenant((tx) => deletePool(tx, world.poolId))
-    world.store.now += 60_000
-    await world.evaluate()
+    await world.wait(MINUTE)
 
     expect(await world.alerts()).toMatchObject([{ firing: false, state: { phase: 'resolved' } }])
   })
 })
 
-describe('a `for` that runs', () => {
-  const lasting = (edit: Edit = asShipped) =>
-    only({
-      'sim-usage-warning': (rule) => {
-        rule.event.params.for = 'PT2H'
-        edit(rule)
-      },
-    })
+describe('a rule that suspends', () => {
+  const requests = async (world: World) =>
+    (
+      await world.rows(sql<{ id: string; how: string }>`
+        select workflow_id as id, (request ->> 'do') || ' ' || (request ->> 'signal') as how
+          from workflow_outbox order by id`)
+    ).map(({ id, how }) => `${id} ${how}`)
 
-  test('begins anew at the first evaluation under its edited rule', async () => {
-    const world = await aWorld({ rules: lasting() })
-    await world.use(world.sim, 85)
-    world.store.now += HOUR
-    await world.put(
-      lasting((rule) => {
-        rule.conditions = { all: [{ fact: 'usagePct', operator: 'greaterThanInclusive', value: 82 }] }
-        rule.examples = [
-          { fires: true, facts: { usagePct: 82 } },
-          { fires: false, facts: { usagePct: 81 } },
-        ]
-      }),
-    )
-    await world.evaluate()
-    const edited = world.store.now
-    world.store.now += 1.5 * HOUR
-    await world.evaluate()
-    const waiting = await world.logged()
-    world.store.now += 0.5 * HOUR
-    await world.evaluate()
+  test('ends permits in Monitor mode when its alert clears', async () => {
+    const world = await aWorld({ rules: OVERAGE })
+    const ask = { rule: 'sim-overage', cycle: '2026-11', simIds: [world.sim], workflowId: 'w' }
+    const permits = () => world.asTenant((tx) => askedPermits(tx, ask))
+    const useIn = async (mode: WatchdogMode, megabytes: number) => {
+      await world.rows(sql`update pools set watchdog_mode = ${mode} where id = ${world.poolId}`)
+      await world.use(world.sim, megabytes)
+    }
+    await world.asTenant((tx) => changeEnforcement(tx, { guardLeast: 1, guardPct: 0 }))
+    await useIn(WatchdogMode.Enforce, 120)
+    const first = await permits()
+    await useIn(WatchdogMode.Monitor, 1)
+    await useIn(WatchdogMode.Monitor, 1)
+    const asked = await world.rows(sql`select asked from alerts`)
+    const whileItFires = await permits()
+    await useIn(WatchdogMode.Monitor, -50)
+    await useIn(WatchdogMode.Enforce, 50)
 
-    expect(waiting).toEqual([])
-    expect(await world.logged()).toEqual(['sim-usage-warning/sim/2026-11/fired'])
-    expect(await world.alerts()).toMatchObject([{ state: { phase: 'firing', began: edited } }])
+    expect(asked).toEqual([{ asked: 'would' }])
+    expect([first, whileItFires]).toMatchObject([{ granted: [world.sim] }, { granted: [world.sim] }])
+    expect(await permits()).toMatchObject({ granted: [], held: [world.sim] })
   })
 
-  test('runs on when a text of its rule is edited, or another rule', async () => {
-    const world = await aWorld({ rules: lasting() })
-    await world.use(world.sim, 85)
-    world.store.now += HOUR
-    await world.put([
-      ...lasting((rule) => {
-        rule.description = 'Another text.'
-      }),
-      ...OVERAGE,
-    ])
-    await world.evaluate()
-    world.store.now += HOUR
-    await world.evaluate()
+  test('signals the run of each cycle once', async () => {
+    const lost = firesOn({ fact: 'tag', operator: 'equal', value: 'lost' }, ['lost', ''], { once: 'episode' })
+    const world = await aWorld({ rules: only({ 'sim-overage': lost }) })
+    await world.rows(sql`update sims set tag = 'lost' where id = ${world.sim}`)
+    await world.use(world.sim, 1)
+    world.store.now = Date.UTC(2026, 11, 1)
+    for (let n = 0; n < 2; n += 1) await world.use(world.sim, 1)
 
-    expect(await world.logged()).toEqual(['sim-usage-warning/sim/2026-11/fired'])
+    const runs = ['2026-11', '2026-12'].map((cycle) => suspendOnOverageId(world.tenantId, world.sim, cycle))
+    expect(await requests(world)).toEqual(runs.map((run) => `${run} signalWithStart overLimit`))
   })
-})
 
-test('an alert of a cycle ends silently when the cycle is closed', async () => {
-  const world = await aWorld({ rules: OVERAGE })
-  await world.use(world.sim, 101)
-  const logged = await world.logged()
-  world.store.now = Date.UTC(2026, 11, 1, 7)
-  await world.evaluate()
-  const before = await world.alerts()
-  await world.asTenant((tx) => closeCycle(tx, '2026-11'))
+  test('signals again when a suspended SIM comes back', async () => {
+    const world = await aWorld({ rules: OVERAGE })
+    const monthEnd = { simId: world.sim, cause: { by: 'month-end', cycle: '2026-10' } } as const
+    const hows = async () => (await requests(world)).map((one) => one.replace(/^\S+ /, ''))
+    await world.complete({ ...monthEnd, type: TicketType.Suspend })
+    await world.use(world.sim, 120)
+    await world.use(world.sim, 120)
+    const stopped = await hows()
+    await world.complete({ ...monthEnd, type: TicketType.Activate })
+    await world.use(world.sim, 120)
+    await world.use(world.sim, 120)
+    const back = await hows()
+    await world.use(world.sim, -400)
 
-  expect(before).toMatchObject([{ scope: '2026-11', firing: true }])
-  expect(await world.alerts()).toMatchObject([{ scope: '2026-11', firing: false, state: { phase: 'resolved' } }])
-  expect(await world.logged()).toEqual(logged)
+    expect(stopped).toEqual(['signalWithStart overLimit'])
+    expect(back).toEqual(['signalWithStart overLimit', 'signal overLimit'])
+    expect(await hows()).toEqual([...back, 'signal cleared'])
+  })
 })
 
 describe('a silence', () => {
-  const WARNING = only({ 'sim-usage-warning': asShipped })
-  const silence = (world: Awaited<ReturnType<typeof aWorld>>, lasts = 'P2D') =>
-    world.asTenant((tx) => addSilence(tx, { rule: 'sim-*', simId: world.sim, lasts, reason: 'The meter is replaced' }))
-
-  test('holds back the notice, not the entry; at its end the alert that still fires is mailed once', async () => {
-    const world = await aWorld({ rules: WARNING })
-    await silence(world)
+  test('holds back the notice, not the entry nor the suspension; what fires at its end is mailed once', async () => {
+    const world = await aWorld({ rules: OVERAGE })
+    await world.silence({ rule: 'sim-*', simId: world.sim })
     const began = world.store.now
-    await world.use(world.sim, 85)
-    const during = [await world.logged(), await world.mailed()]
-    world.store.now += 2 * DAY
-    await world.evaluate()
+    await world.use(world.sim, 101)
+    const during = [await world.logged(), await world.mailed(), await world.signals()]
+    await world.wait(2 * DAY)
     await world.evaluate()
 
-    expect(during).toEqual([['sim-usage-warning/sim/2026-11/fired'], []])
-    expect(await world.mailed()).toEqual(['sim-usage-warning/sim/2026-11/fired'])
-    expect(await world.notices()).toMatchObject([{ since: new Date(began + 60_000).toISOString() }])
+    expect(during).toEqual([[OVER], [], ['overLimit']])
+    expect(await world.mailed()).toEqual([OVER])
+    expect(await world.notices()).toMatchObject([{ since: new Date(began + MINUTE).toISOString() }])
   })
 
   test('that a person ends has what still fires mailed', async () => {
     const world = await aWorld({ rules: WARNING })
-    const { id } = await silence(world)
+    const { id } = await world.silence({ simId: world.sim })
     await world.use(world.sim, 85)
     await world.asTenant((tx) => endSilence(tx, id))
     await world.evaluate()
 
-    expect(await world.mailed()).toEqual(['sim-usage-warning/sim/2026-11/fired'])
+    expect(await world.mailed()).toEqual([WARNED])
   })
 
   test('mails nothing of what ended meanwhile', async () => {
     const world = await aWorld({ rules: WARNING })
-    await silence(world)
+    await world.silence({ simId: world.sim })
     await world.use(world.sim, 85)
     await world.use(world.sim, -10)
-    world.store.now += 2 * DAY
-    await world.evaluate()
+    await world.wait(2 * DAY)
 
-    expect(await world.logged()).toEqual([
-      'sim-usage-warning/sim/2026-11/fired',
-      'sim-usage-warning/sim/2026-11/resolved',
-    ])
+    expect(await world.logged()).toEqual([WARNED, 'sim-usage-warning/sim/2026-11/resolved'])
     expect(await world.mailed()).toEqual([])
   })
 
-  test.each([
-    ['by its time', (_: unknown) => Promise.resolve()],
-    ['by a person', (end: () => Promise<unknown>) => end()],
-  ])('keeps a notice that waits to be mailed until it ends %s', async (_how, ends) => {
+  test.each(['by its time', 'by a person'])('keeps a notice that waits to be mailed until it ends %s', async (how) => {
     const world = await aWorld({ rules: WARNING })
     await world.use(world.sim, 85)
-    const { id } = await silence(world, 'PT6H')
-    const sent: unknown[] = []
+    const { id } = await world.silence({ simId: world.sim }, 'PT6H')
+    let sent = 0
     const mailer = {
       render: () => ({ subject: '', text: '', html: '', headers: {} }),
-      send: (mail: unknown) => {
-        sent.push(mail)
+      send: () => {
+        sent += 1
         return accepting.send()
       },
     }
@@ -429,34 +315,12 @@ describe('a silence', () => {
     const isWork = async () => (await inPlatform(world.store, (tx) => tenantsWithMail(tx, 10))).length > 0
     world.store.now += 2 * HOUR
     await send()
-    const during = [sent.length, await isWork()]
-    await ends(() => world.asTenant((tx) => endSilence(tx, id)))
-    world.store.now += ends.length === 0 ? 0 : 5 * HOUR
+    const during = [sent, await isWork()]
+    if (how === 'by a person') await world.asTenant((tx) => endSilence(tx, id))
+    else world.store.now += 5 * HOUR
     const due = await isWork()
     await send()
 
-    expect([during, due, sent.length]).toEqual([[0, false], true, 1])
+    expect([during, due, sent]).toEqual([[0, false], true, 1])
   })
-
-  test('does not hold back suspensions', async () => {
-    const world = await aWorld({ rules: OVERAGE })
-    await silence(world)
-    await world.use(world.sim, 101)
-
-    expect(await world.mailed()).toEqual([])
-    expect(await world.signals()).toEqual(['overLimit'])
-  })
-})
-
-test('a rule that cannot be decided leaves suspended SIMs as they are', async () => {
-  const world = await aWorld({ rules: OVERAGE })
-  await world.use(world.sim, 101)
-  const rules = world.options.rules
-  Object.assign(world.options, {
-    rules: async (tx: Parameters<typeof rules>[0]) => missingFact(await rules(tx), new Set(['sim-overage'])),
-  })
-  await world.use(world.sim, 1)
-
-  expect(await world.alerts()).toMatchObject([{ firing: true, state: { phase: 'firing', error: expect.any(String) } }])
-  expect(await world.signals()).toEqual(['overLimit'])
 })

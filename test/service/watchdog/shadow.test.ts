@@ -2,7 +2,7 @@
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { TariffType, WatchdogMode } from '../../../domain/codes.ts'
-import { asShipped, aWorld, inStage, only, type WorldOptions } from './alert-world.ts'
+import { asShipped, aWorld, inStage, OVER, OVERAGE, only, WARNED, type WorldOptions } from './alert-world.ts'
 
 const STAGED = (stage: string) => only({ 'sim-overage': inStage(stage) })
 
@@ -11,8 +11,7 @@ async function aShadowWorld(options: Partial<WorldOptions> = {}) {
   return {
     ...world,
     settle: async () => {
-      world.store.now += 60_000
-      await world.evaluate()
+      await world.wait(60_000)
       await world.evaluate()
     },
     /** `<what>: <key>`, without the subject's id. */
@@ -36,7 +35,7 @@ async function aShadowWorld(options: Partial<WorldOptions> = {}) {
     ],
   }
 }
-const FIRED = ['log', 'mail', 'suspend'].map((does) => `${does}: sim-overage/sim/2026-11/fired`)
+const FIRED = ['log', 'mail', 'suspend'].map((does) => `${does}: ${OVER}`)
 const NOTHING = [[], [], [], [], [], []]
 
 describe('a rule in shadow', () => {
@@ -92,26 +91,24 @@ describe('a rule in shadow', () => {
     const world = await aShadowWorld()
     await world.use(world.sim, 101)
     const [alert] = await world.alerts()
-    await world.put(only({ 'sim-overage': asShipped }))
+    await world.put(OVERAGE)
     await world.settle()
     await world.put(STAGED('shadow'))
     await world.settle()
-    await world.put(only({ 'sim-overage': asShipped }))
+    await world.put(OVERAGE)
     await world.settle()
 
-    const fired = ['sim-overage/sim/2026-11/fired']
-    expect((await world.earnest()).slice(0, 2)).toEqual([fired, fired])
+    expect((await world.earnest()).slice(0, 2)).toEqual([[OVER], [OVER]])
     expect((await world.notices())[0]?.since).toBe(new Date(alert?.state.began ?? 0).toISOString())
     expect(await world.shadowed()).toEqual(FIRED)
   })
 
   test('holds back no mail of another rule', async () => {
-    const world = await aShadowWorld({
-      rules: only({ 'sim-overage': inStage('shadow'), 'sim-usage-warning': asShipped }),
-    })
+    const rules = only({ 'sim-overage': inStage('shadow'), 'sim-usage-warning': asShipped })
+    const world = await aShadowWorld({ rules })
     await world.use(world.sim, 101)
 
-    expect(await world.mailed()).toEqual(['sim-usage-warning/sim/2026-11/fired'])
+    expect(await world.mailed()).toEqual([WARNED])
   })
 })
 

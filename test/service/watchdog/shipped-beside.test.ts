@@ -2,17 +2,16 @@
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { TariffType, TicketStatus, WatchdogMode } from '../../../domain/codes.ts'
-import { asShipped, aWorld, only } from './alert-world.ts'
+import { asShipped, aWorld, only, type World } from './alert-world.ts'
 
 const HOUR = 3_600_000
-type World = Awaited<ReturnType<typeof aWorld>>
+const { 'Dynamic Pool': Dynamic } = TariffType
 
 describe('sim-sms-flood', () => {
   /** Sends messages, and has them evaluated a minute later. */
   async function send(world: World, smsCount: number): Promise<void> {
     await world.record([world.usage(world.sim, { bytesDown: 1, smsCount })])
-    world.store.now += 60_000
-    await world.evaluate()
+    await world.wait(60_000)
   }
 
   test('tells of 200 messages in a day, and a day after the last', async () => {
@@ -50,11 +49,7 @@ describe('sim-sms-flood', () => {
 
 describe('pool-top-sim', () => {
   test('names the share of the SIM that eats its pool', async () => {
-    const world = await aWorld({
-      rules: only({ 'pool-top-sim': asShipped }),
-      tariff: TariffType['Dynamic Pool'],
-      sims: 10,
-    })
+    const world = await aWorld({ rules: only({ 'pool-top-sim': asShipped }), tariff: Dynamic, sims: 10 })
     await world.use(world.sims[1] ?? 0, 240)
     const before = await world.logged()
     for (const sim of world.sims.slice(2)) await world.use(sim, 30)
@@ -79,19 +74,15 @@ describe('tickets-failing', () => {
 
   test('tells of ten that are half of all, and when they have passed', async () => {
     const world = await aWorld({ rules: only({ 'tickets-failing': asShipped }) })
-    const look = async (hours: number) => {
-      world.store.now += hours * HOUR
-      await world.evaluate()
-    }
     await ended(world, 11, TicketStatus.Complete)
     await ended(world, 10, TicketStatus.Failed)
-    await look(2)
+    await world.wait(2 * HOUR)
     const before = await world.logged()
     await ended(world, 100, TicketStatus.Cancelled)
     await ended(world, 10, TicketStatus.Failed)
-    await look(2)
+    await world.wait(2 * HOUR)
     const notices = await world.notices()
-    await look(25)
+    await world.wait(25 * HOUR)
 
     expect(before).toEqual([])
     expect(await world.logged()).toEqual([
@@ -106,11 +97,7 @@ describe('tickets-failing', () => {
 
 describe('overage-cost-forecast', () => {
   test('adds up pools, and compares with their fees', async () => {
-    const world = await aWorld({
-      rules: only({ 'overage-cost-forecast': asShipped }),
-      tariff: TariffType['Dynamic Pool'],
-      sims: 2,
-    })
+    const world = await aWorld({ rules: only({ 'overage-cost-forecast': asShipped }), tariff: Dynamic, sims: 2 })
     const standard = await world.poolOf('cameras', TariffType.Standard, WatchdogMode.Monitor)
     const [camera = 0] = await world.activeSims(1, { poolId: standard })
     world.store.now = Date.parse('2026-11-13T00:00:00Z')

@@ -1,7 +1,7 @@
 /** A subject whose alert cannot be written, among subjects whose alerts can. */
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
-import { PoolType, TariffType, WatchdogMode } from '../../../domain/codes.ts'
+import { TariffType, WatchdogMode } from '../../../domain/codes.ts'
 import { MB } from '../../../domain/units.ts'
 import { readRuleFiles } from '../../../process/rule-files.ts'
 import { loadRuleSet } from '../../../rules/load/load-rule-set.ts'
@@ -10,8 +10,8 @@ import { evaluateSubjects } from '../../../service/watchdog/evaluate-subjects.ts
 import type { FailedSubject } from '../../../service/watchdog/evaluation-options.ts'
 import { connect } from '../../../store/connect.ts'
 import { lookAtAll } from '../../../store/shards.ts'
-import { aPool, aStore, aTariff } from '../../setup/estate.ts'
-import { aHarness, watch } from '../harness.ts'
+import { aStore } from '../../setup/estate.ts'
+import { aHarness, evaluationOptions, watch } from '../harness.ts'
 
 const store = await aStore()
 const { rules: shipped } = await loadRuleSet(await readRuleFiles(''))
@@ -26,21 +26,14 @@ const rules = shipped.flatMap((rule) => {
 
 async function anEstate(count: number, odd: number) {
   const harness = await aHarness(store)
-  const poolId = await harness.asTenant(async (tx) => {
-    const tariff = await aTariff(tx, TariffType.Standard, 100 * MB)
-    return (await aPool(tx, tariff.id, { type: PoolType.Standard, watchdogMode: WatchdogMode.Enforce })).id
-  })
+  const poolId = await harness.aPool(TariffType.Standard, 100 * MB, { watchdogMode: WatchdogMode.Enforce })
   const sims = await harness.activeSims(count, { poolId })
   const oddId = sims[odd] ?? 0
   await harness.asTenant((tx) => sql`update sims set tag = 'odd' where id = ${oddId}`.execute(tx.q))
   const failed: FailedSubject[] = []
   const inForce = compiledRules({ version: 1, activatedAt: null, rules, refused: null })
-  const options = {
-    rules: async () => inForce,
-    groupFirstMs: MINUTE,
-    groupNextMs: 60 * MINUTE,
-    onFailed: (one: FailedSubject) => failed.push(one),
-  }
+  const onFailed = (one: FailedSubject) => failed.push(one)
+  const options = { ...evaluationOptions(), rules: async () => inForce, onFailed }
   return {
     ...harness,
     sims,
@@ -48,8 +41,7 @@ async function anEstate(count: number, odd: number) {
     failed,
     options,
     evaluate: () => watch(store, options, harness.tenantId),
-    overageLogged: async () =>
-      (await harness.log()).filter(({ message }) => message.includes('over its')).map(({ simId }) => simId),
+    useAll: () => harness.record(sims.map((simId) => harness.usage(simId, { bytesDown: 101 * MB }))),
   }
 }
 
@@ -57,7 +49,7 @@ describe('a subject that cannot be evaluated', () => {
   test('does not stop the rest of its batch', async () => {
     const estate = await anEstate(20, 7)
     const others = estate.sims.filter((id) => id !== estate.oddId)
-    await estate.record(estate.sims.map((simId) => estate.usage(simId, { bytesDown: 101 * MB })))
+    await estate.useAll()
 
     await estate.evaluate()
 
@@ -74,7 +66,7 @@ describe('a subject that cannot be evaluated', () => {
     const estate = await anEstate(2, 0)
     const look = async (afterMs: number) => {
       store.now += afterMs
-      await estate.record(estate.sims.map((simId) => estate.usage(simId, { bytesDown: 101 * MB })))
+      await estate.useAll()
       await estate.evaluate()
       return estate.failed.length
     }
@@ -93,7 +85,7 @@ describe('a subject that cannot be evaluated', () => {
 
   test('is retried at once after lookAtAll', async () => {
     const estate = await anEstate(1, 0)
-    await estate.record(estate.sims.map((simId) => estate.usage(simId, { bytesDown: 101 * MB })))
+    await estate.useAll()
     await estate.evaluate()
 
     await estate.asTenant((tx) => lookAtAll(tx))

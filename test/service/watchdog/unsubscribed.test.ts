@@ -4,12 +4,10 @@ import { LogLevel } from '../../../domain/codes.ts'
 import { changeNotices } from '../../../service/channels/change-notices.ts'
 import { logAction } from '../../../service/enforcement/log-action.ts'
 import { readNoticeSettings } from '../../../service/tenants/rows/tenants.ts'
-import { asShipped, aWorld, only } from './alert-world.ts'
-
-const [WARNING, OVERAGE] = ['sim-usage-warning/sim/2026-11/fired', 'sim-overage/sim/2026-11/fired']
+import { aWorld, BOTH, OVER, WARNED } from './alert-world.ts'
 
 async function aTenant() {
-  const world = await aWorld({ rules: only({ 'sim-usage-warning': asShipped, 'sim-overage': asShipped }) })
+  const world = await aWorld({ rules: BOTH })
   return {
     ...world,
     mailFrom: async (mailsFrom: LogLevel) => {
@@ -31,8 +29,8 @@ describe('a tenant that wants mails of Critical alerts alone', () => {
     const during = [await tenant.logged(), await tenant.mailed(), await tenant.withheld()]
     await tenant.use(tenant.sim, 16)
 
-    expect(during).toEqual([[WARNING], [], [['unsubscribed']]])
-    expect(await tenant.mailed()).toEqual([OVERAGE])
+    expect(during).toEqual([[WARNED], [], [['unsubscribed']]])
+    expect(await tenant.mailed()).toEqual([OVER])
   })
 
   test('is not mailed what waits for a mail', async () => {
@@ -41,7 +39,7 @@ describe('a tenant that wants mails of Critical alerts alone', () => {
     const before = await tenant.mailed()
     await tenant.mailFrom(LogLevel.Critical)
 
-    expect([before, await tenant.mailed()]).toEqual([[WARNING], []])
+    expect([before, await tenant.mailed()]).toEqual([[WARNED], []])
   })
 
   test('is mailed no end of a warning that was mailed before', async () => {
@@ -51,7 +49,7 @@ describe('a tenant that wants mails of Critical alerts alone', () => {
     await tenant.mailFrom(LogLevel.Critical)
     await tenant.use(tenant.sim, -50)
 
-    expect(await tenant.mailed()).toEqual([WARNING])
+    expect(await tenant.mailed()).toEqual([WARNED])
   })
 
   test('is mailed what still fires once it wants it again, once', async () => {
@@ -64,7 +62,7 @@ describe('a tenant that wants mails of Critical alerts alone', () => {
     await tenant.mailFrom(LogLevel.Critical)
     await tenant.mailFrom(LogLevel.Warning)
 
-    expect([again, await tenant.mailed()]).toEqual([[WARNING], [WARNING]])
+    expect([again, await tenant.mailed()]).toEqual([[WARNED], [WARNED]])
   })
 
   test.each([

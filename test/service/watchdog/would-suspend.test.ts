@@ -1,7 +1,7 @@
 /** What the log says of suspensions that a rule may only wish for. */
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
-import { SimStatus, TariffType, WatchdogMode } from '../../../domain/codes.ts'
+import { LogLevel, SimStatus, TariffType, WatchdogMode } from '../../../domain/codes.ts'
 import type { EnforcementChange } from '../../../domain/enforcement/guard.ts'
 import { suspendOnOverageId } from '../../../domain/temporal/ids.ts'
 import { MB } from '../../../domain/units.ts'
@@ -9,10 +9,9 @@ import { changeEnforcement } from '../../../service/enforcement/change-enforceme
 import { logWould } from '../../../service/enforcement/log-would.ts'
 import { evaluateAll } from '../../../service/watchdog/evaluate-all.ts'
 import { rememberStarts } from '../../../store/outbox.ts'
-import { asShipped, aWorld, only, type WorldOptions } from './alert-world.ts'
+import { asShipped, aWorld, firesOn, OVERAGE, only, type WorldOptions } from './alert-world.ts'
 
 const [MINUTE, DAY] = [60_000, 86_400_000]
-const OVERAGE = only({ 'sim-overage': asShipped })
 const POOL_OVERAGE = only({ 'pool-overage': asShipped })
 
 async function aMonitoredWorld(options: Partial<WorldOptions> & { limits?: EnforcementChange } = {}) {
@@ -51,29 +50,19 @@ describe('a suspension that a rule may only wish for', () => {
     const world = await aMonitoredWorld({ sims: 1 })
     await world.useEach(1)
     await world.awaitUsage('P20D')
-    await world.put(
-      only({
-        'sim-silent': (rule) => {
-          rule.conditions = { all: [{ fact: 'hoursSinceLastSeen', operator: 'greaterThanInclusive', value: 24 }] }
-          rule.examples = [
-            { fires: true, facts: { hoursSinceLastSeen: 24 } },
-            { fires: false, facts: { hoursSinceLastSeen: 1 } },
-          ]
-          Object.assign(rule.event.params, {
-            message: 'last seen {{hoursSinceLastSeen}} hours ago',
-            resolvedMessage: undefined,
-            actions: ['log', 'suspend'],
-            suspend: { target: 'self', grace: 'PT0S', until: 'manual' },
-            for: 'PT0S',
-            stage: 'enforce',
-          })
-          delete rule.event.params['clear']
-        },
-      }),
-    )
+    const params = {
+      message: 'last seen {{hoursSinceLastSeen}} hours ago',
+      resolvedMessage: undefined,
+      actions: ['log', 'suspend'],
+      suspend: { target: 'self', grace: 'PT0S', until: 'manual' },
+      for: 'PT0S',
+      stage: 'enforce',
+      clear: undefined,
+    }
+    const leaf = { fact: 'hoursSinceLastSeen', operator: 'greaterThanInclusive', value: 24 }
+    await world.put(only({ 'sim-silent': firesOn(leaf, [24, 1], params) }))
     await world.evaluate()
-    world.store.now += 3 * DAY
-    await world.evaluate()
+    await world.wait(3 * DAY)
 
     expect(await world.would()).toMatchObject([
       {
@@ -94,6 +83,7 @@ describe('a suspension that a rule may only wish for', () => {
       {
         simId: world.sims[1],
         poolId: world.poolId,
+        level: LogLevel.Warning,
         message: expect.stringMatching(
           /^SIM \d+, 100 MB above its share, would have been suspended by rule pool-overage: .*50 MB over/,
         ),
