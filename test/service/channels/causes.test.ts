@@ -1,14 +1,14 @@
 /** Which notifications share a mail, and when it leaves. */
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
-import { LogLevel, PoolType, TariffType, TicketType } from '../../../domain/codes.ts'
+import { LogLevel, TariffType, TicketType } from '../../../domain/codes.ts'
 import type { ActionRequest } from '../../../domain/enforcement/enforcement.ts'
 import type { AlertNotification } from '../../../domain/notifications/notification.ts'
 import { addSilence } from '../../../service/alerts/silence-alerts.ts'
 import { logAction } from '../../../service/enforcement/log-action.ts'
 import { activateRules } from '../../../service/rules/rules-in-force.ts'
 import { insertNotifications } from '../../../store/notifications.ts'
-import { aPool, aStore, aTariff } from '../../setup/estate.ts'
+import { aStore } from '../../setup/estate.ts'
 import { anAlert, aWarning } from '../../unit/channels/notifications.ts'
 import { asShipped, only } from '../watchdog/alert-world.ts'
 import { aPost, type Post, SECOND } from './post.ts'
@@ -82,9 +82,7 @@ describe('a cause', () => {
 
   test('of a short cycle waits for a sixtieth of it', async () => {
     const post = await aPost(store, {}, 'PT5M')
-    const poolId = await post.asTenant(
-      async (tx) => (await aPool(tx, (await aTariff(tx, TariffType.Standard, 100)).id)).id,
-    )
+    const poolId = await post.aPool(TariffType.Standard, 100)
     const [simId = 0] = await post.activeSims(1, { poolId })
     await act(post, simId, 'suspended')
     await post.pass(5)
@@ -190,10 +188,7 @@ describe('suspensions by a pool’s rule', () => {
   /** A Dynamic pool named North, of SIMs that have used more than their share. */
   async function aCutPool(count: number) {
     const post = await aPost(store)
-    const poolId = await post.asTenant(async (tx) => {
-      const tariff = await aTariff(tx, TariffType['Dynamic Pool'], 100_000_000)
-      return (await aPool(tx, tariff.id, { type: PoolType.Dynamic, name: 'North' })).id
-    })
+    const poolId = await post.aPool(TariffType['Dynamic Pool'], 100_000_000, { name: 'North' })
     const sims = await post.activeSims(count, { poolId })
     await post.record(sims.map((simId, n) => post.usage(simId, { bytesUp: 100_000_000 + (n + 1) * 10_000_000 })))
     const cause = { by: 'watchdog', rule: 'pool-overage', cycle: '2026-11', until: 'renewal', workflowId: 'w' } as const

@@ -1,23 +1,19 @@
 /** Which facts webhooks are told, and when. */
 import { sql } from 'kysely'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { mailChannel } from '../../../adapters/channels/mail/mail-channel.ts'
-import { createTransport } from '../../../adapters/channels/mail/transport.ts'
 import { LogLevel } from '../../../domain/codes.ts'
-import { addSilence, endSilence } from '../../../service/alerts/silence-alerts.ts'
+import { endSilence } from '../../../service/alerts/silence-alerts.ts'
 import { addWebhook } from '../../../service/channels/change-webhooks.ts'
 import { sendMails } from '../../../service/channels/send-mails.ts'
 import { changeEnforcement } from '../../../service/enforcement/change-enforcement.ts'
 import { logAction } from '../../../service/enforcement/log-action.ts'
 import { closeCycle } from '../../../service/month-end/close-cycle.ts'
-import { startInbox } from '../../../stack/inbox/inbox.ts'
 import { insertNotifications } from '../../../store/notifications.ts'
-import { temporaryFolder } from '../../setup/folder.ts'
 import { anAlert } from '../../unit/channels/notifications.ts'
 import { askedPermits } from '../harness.ts'
-import { asShipped, aWorld, inStage, only, type WorldOptions } from '../watchdog/alert-world.ts'
-
-const WARNING = only({ 'sim-usage-warning': asShipped })
+import { aWorld, inStage, OVERAGE, only, WARNING, type WorldOptions } from '../watchdog/alert-world.ts'
+import { aMailbox } from './post.ts'
 
 /** A world whose tenant has a webhook for everything. */
 async function aWatchedWorld(options: Partial<WorldOptions> = {}) {
@@ -53,8 +49,8 @@ describe('webhooks are told of an alert', () => {
         ]
       },
     })
-    const { use, sim, asTenant, told } = await aWatchedWorld({ rules })
-    await asTenant((tx) => addSilence(tx, { level: LogLevel.Critical, lasts: 'cycle', reason: 'We know' }))
+    const { use, sim, silence, told } = await aWatchedWorld({ rules })
+    await silence({ level: LogLevel.Critical }, 'cycle')
 
     for (const mb of [55, 30, 20, -90]) await use(sim, mb)
 
@@ -105,9 +101,8 @@ describe('webhooks are told of an alert', () => {
   })
 
   test('not while its rule is in a stage that mails nothing, and once it does', async () => {
-    const { use, sim, told, put, evaluate } = await aWatchedWorld({
-      rules: only({ 'sim-usage-warning': inStage('log') }),
-    })
+    const rules = only({ 'sim-usage-warning': inStage('log') })
+    const { use, sim, told, put, evaluate } = await aWatchedWorld({ rules })
 
     await use(sim, 85)
     const before = await told()
@@ -118,8 +113,8 @@ describe('webhooks are told of an alert', () => {
   })
 
   test('not while it is silenced, and if it fires after', async () => {
-    const { use, sim, told, asTenant, evaluate } = await aWatchedWorld()
-    const { id } = await asTenant((tx) => addSilence(tx, { simId: sim, lasts: 'P1D', reason: 'x' }))
+    const { use, sim, told, silence, asTenant, evaluate } = await aWatchedWorld()
+    const { id } = await silence({ simId: sim })
 
     await use(sim, 85)
     const during = await told()
@@ -136,7 +131,7 @@ describe('webhooks are told of an alert', () => {
     await use(sim, 85)
     await use(sim, -20)
     await use(sim, 20)
-    await put(only({ 'sim-overage': asShipped }))
+    await put(OVERAGE)
     await evaluate()
 
     expect((await logged()).map((key) => key.split('/').at(-1))).toContain('withdrawn')
@@ -147,7 +142,7 @@ describe('webhooks are told of an alert', () => {
     const { use, sim, told, put, evaluate } = await aWatchedWorld()
 
     await use(sim, 85)
-    await put(only({ 'sim-overage': asShipped }))
+    await put(OVERAGE)
     await evaluate()
 
     const events = await told()
@@ -215,16 +210,7 @@ describe('webhooks are told', () => {
 
   test('that a mail is given up', async () => {
     const { told, asTenant, tenantId, store } = await aWatchedWorld()
-    const inbox = await startInbox({ dir: await temporaryFolder(), refuse: () => 554 })
-    const transport = createTransport({
-      smtpUrl: inbox.smtpUrl,
-      from: 'Simherd <simherd@localhost>',
-      timeoutMs: 30_000,
-    })
-    onTestFinished(async () => {
-      transport.close()
-      await inbox.stop()
-    })
+    const { transport } = await aMailbox({ refuse: () => 554 })
     await asTenant((tx) => insertNotifications(tx, [{ body: anAlert({ key: 'k' }), dueAt: tx.now }]))
 
     await sendMails(store, mailChannel(transport), { retryMaxMs: 1000, giveUpAfterMs: 1000 }, tenantId)

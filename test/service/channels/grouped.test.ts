@@ -1,22 +1,15 @@
-import { readFile } from 'node:fs/promises'
 import { describe, expect, test } from 'vitest'
 import { TariffType, WatchdogMode } from '../../../domain/codes.ts'
-import { activateRules, rulesInForce } from '../../../service/rules/rules-in-force.ts'
-import type { EvaluationOptions } from '../../../service/watchdog/evaluation-options.ts'
-import { aPool, aStore, aTariff } from '../../setup/estate.ts'
-import { watch } from '../harness.ts'
+import { activateRules } from '../../../service/rules/rules-in-force.ts'
+import { aStore } from '../../setup/estate.ts'
+import { evaluationOptions, watch } from '../harness.ts'
+import { WARNING } from '../watchdog/alert-world.ts'
 import { aPost, SECOND } from './post.ts'
 
 const store = await aStore()
 
-const WARNING_RULE = 'sim/sim-usage-warning.json'
-const text = await readFile(new URL(`../../../rules/${WARNING_RULE}`, import.meta.url), 'utf8')
-await activateRules(store, [{ file: WARNING_RULE, text }], 'the tests')
-const EVALUATION: EvaluationOptions = {
-  rules: rulesInForce(),
-  groupFirstMs: 60 * SECOND,
-  groupNextMs: 3600 * SECOND,
-}
+await activateRules(store, WARNING, 'the tests')
+const EVALUATION = evaluationOptions()
 
 describe('grouped mails', () => {
   test.each([
@@ -25,10 +18,8 @@ describe('grouped mails', () => {
   ])('leave at least %s apart', async (_, billingCycle, distance) => {
     const post = await aPost(store, {}, billingCycle)
     store.now = Date.parse('2026-11-10T12:00:00Z')
-    const poolId = await post.asTenant(async (tx) => {
-      const tariff = await aTariff(tx, TariffType.Standard, 100)
-      return (await aPool(tx, tariff.id, { watchdogMode: WatchdogMode.Monitor, warningThresholdPct: 80 })).id
-    })
+    const settings = { watchdogMode: WatchdogMode.Monitor, warningThresholdPct: 80 }
+    const poolId = await post.aPool(TariffType.Standard, 100, settings)
     const sims = await post.activeSims(6, { poolId })
     const fire = async (simId = 0) => {
       await post.record([post.usage(simId, { bytesUp: 85 })])

@@ -13,8 +13,7 @@ const store = await aStore()
 describe('notifications', () => {
   test('leave though they commit while the work list is settled', async () => {
     const post = await aPost(store)
-    await post.notify(post.notification(LogLevel.Critical, 0))
-    await post.send()
+    await post.sendOne()
     // Nothing waits, and the tenant is still on the list.
     await post.rows(sql`insert into mail_work (due_at) values (${new Date(store.now)}) returning 1`)
     // The row of the work list is locked as at the end of a transaction that notifies: what settles it waits.
@@ -63,7 +62,7 @@ describe('notifications', () => {
     const [first, second, critical] = [
       post.notification(LogLevel.Warning, 60 * SECOND),
       post.notification(LogLevel.Info, 90 * SECOND),
-      post.notification(LogLevel.Critical, 0),
+      post.notification(),
     ]
     await post.notify(first, second, critical)
 
@@ -92,7 +91,7 @@ describe('notifications', () => {
   test('overtake a thousand others if critical', async () => {
     const post = await aPost(store)
     await post.notify(...Array.from({ length: 1001 }, () => post.notification(LogLevel.Warning, 3600 * SECOND)))
-    const critical = post.notification(LogLevel.Critical, 0)
+    const critical = post.notification()
     await post.notify(critical)
 
     await post.send()
@@ -103,7 +102,7 @@ describe('notifications', () => {
   test('wait for a billing e-mail', async () => {
     const post = await aPost(store)
     await post.rows(sql`update tenants set billing_email = '' returning 1`)
-    await post.notify(post.notification(LogLevel.Critical, 0))
+    await post.notify(post.notification())
 
     await post.send()
     const kept = { mails: await post.mails(), found: await post.hasWork() }

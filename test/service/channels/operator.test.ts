@@ -1,6 +1,6 @@
 /** What the operator of the installation is mailed, over a real mail server. Each test has a database of its own. */
 import { sql } from 'kysely'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { mailChannel } from '../../../adapters/channels/mail/mail-channel.ts'
 import { renderOperatorMail } from '../../../adapters/channels/mail/render-operator-mail.ts'
 import { createTransport, type Transport } from '../../../adapters/channels/mail/transport.ts'
@@ -8,40 +8,30 @@ import { forgetOperatorNotices } from '../../../service/channels/rows/operator-m
 import { sendMails } from '../../../service/channels/send-mails.ts'
 import { type OperatorMailOptions, tellOperator } from '../../../service/channels/tell-operator.ts'
 import { activateRules } from '../../../service/rules/rules-in-force.ts'
-import { type InboxOptions, startInbox } from '../../../stack/inbox/inbox.ts'
-import type { InboxMail } from '../../../stack/inbox/mails.ts'
 import { insertNotifications } from '../../../store/notifications.ts'
 import { insertOperatorNotices } from '../../../store/operator-notices.ts'
 import { inPlatform } from '../../../store/tenancy.ts'
-import { aStore } from '../../setup/estate.ts'
-import { temporaryFolder } from '../../setup/folder.ts'
+import { aStore, type TestStore } from '../../setup/estate.ts'
 import { soon } from '../../setup/soon.ts'
 import { anAlert } from '../../unit/channels/notifications.ts'
 import { aHarness, evaluationOptions, operatorNotices, watch } from '../harness.ts'
-import { asShipped, aWorld, inStage, only } from '../watchdog/alert-world.ts'
+import { asShipped, aWorld, inStage, OVERAGE, only } from '../watchdog/alert-world.ts'
 import { missingFact } from '../watchdog/missing-fact.ts'
+import { aMailbox } from './post.ts'
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
 const RETRIES = { retryMaxMs: 6 * HOUR, giveUpAfterMs: 72 * HOUR }
 const OPERATOR = 'noc@example.com'
 
-type TestStore = Awaited<ReturnType<typeof aStore>>
-
 /** The operator's mailbox, and what mails them. */
-async function anOperator(store: TestStore, inboxOptions: Omit<InboxOptions, 'dir'> = {}) {
-  const inbox = await startInbox({ dir: await temporaryFolder(), ...inboxOptions })
-  const transport = createTransport({
-    smtpUrl: inbox.smtpUrl,
-    from: 'Simherd <simherd@example.com>',
-    timeoutMs: 30_000,
-  })
-  onTestFinished(async () => {
-    transport.close()
-    await inbox.stop()
-  })
+async function anOperator(given?: TestStore, inboxOptions: Parameters<typeof aMailbox>[0] = {}) {
+  const store = given ?? (await aStore())
+  const { transport, arrived } = await aMailbox(inboxOptions)
   return {
+    store,
     transport,
+    arrived,
     tell: (options: Partial<OperatorMailOptions> = {}, by: Pick<Transport, 'send'> = transport) =>
       tellOperator(
         store,
@@ -51,10 +41,6 @@ async function anOperator(store: TestStore, inboxOptions: Omit<InboxOptions, 'di
     refuses: (build: string) => {
       const body = { kind: 'rulesRefused' as const, version: 1, build, reason: 'a fault', instead: 'nothing' }
       return inPlatform(store, (tx) => insertOperatorNotices(tx, [{ key: `rules-refused/1/${build}`, body }]))
-    },
-    arrived: async (): Promise<InboxMail[]> => {
-      const response = await fetch(inbox.inboxUrl, { headers: { accept: 'application/json' } })
-      return ((await response.json()) as InboxMail[]).toReversed()
     },
     mails: async () => {
       const { rows } = await sql<{ id: string; status: string; attempts: number; nextAt: Date }>`
@@ -68,8 +54,7 @@ async function anOperator(store: TestStore, inboxOptions: Omit<InboxOptions, 'di
 
 describe('mails to the operator', () => {
   test('leave at once, and the next ones together a quarter of an hour later', async () => {
-    const store = await aStore()
-    const operator = await anOperator(store)
+    const { store, ...operator } = await anOperator()
     const tell = async (afterMs: number) => {
       store.now += afterMs
       await operator.tell()
@@ -90,8 +75,7 @@ describe('mails to the operator', () => {
   })
 
   test('tell each notice once, however many processes tell', async () => {
-    const store = await aStore()
-    const operator = await anOperator(store)
+    const { store, ...operator } = await anOperator()
     await Promise.all(Array.from({ length: 4 }, () => operator.refuses('one')))
 
     await Promise.all(Array.from({ length: 4 }, () => operator.tell()))
@@ -103,8 +87,7 @@ describe('mails to the operator', () => {
   })
 
   test('are sent again under their Message-ID by another process if one dies while it sends', async () => {
-    const store = await aStore()
-    const operator = await anOperator(store)
+    const { store, ...operator } = await anOperator()
     await operator.refuses('one')
     // The server has the mail, and the process hears nothing more.
     const send: Transport['send'] = async (mail) => {
@@ -126,8 +109,7 @@ describe('mails to the operator', () => {
   })
 
   test('wait while the server lets us send nothing, and later notices wait with them', async () => {
-    const store = await aStore()
-    const operator = await anOperator(store)
+    const { store, ...operator } = await anOperator()
     await operator.refuses('first')
     const refuses = createTransport({ smtpUrl: 'smtp://127.0.0.1:1', from: 'x@example.com', timeoutMs: 30_000 })
 
@@ -150,10 +132,8 @@ describe('mails to the operator', () => {
   })
 
   test('go to the address of now, and are given up with a word where it is refused', async () => {
-    const store = await aStore()
-    const operator = await anOperator(store, {
-      refuse: (address) => (address === 'gone@example.com' ? 550 : undefined),
-    })
+    const refuse = (address: string) => (address === 'gone@example.com' ? 550 : undefined)
+    const { store, ...operator } = await anOperator(undefined, { refuse })
     const givenUp: string[] = []
     const onGivenUp = ({ response }: { response: string }) => givenUp.push(response)
     const tell = (recipient: string) => operator.tell({ recipient, onGivenUp })
@@ -173,8 +153,7 @@ describe('mails to the operator', () => {
   })
 
   test('leave out what is older than three days, and what is old is deleted', async () => {
-    const store = await aStore()
-    const operator = await anOperator(store)
+    const { store, ...operator } = await anOperator()
     await operator.refuses('old')
     store.now += 73 * HOUR
     await operator.refuses('new')
@@ -193,8 +172,7 @@ describe('mails to the operator', () => {
 
 describe('the operator hears', () => {
   test('who put which rules in force, and tenants do not', async () => {
-    const store = await aStore()
-    const operator = await anOperator(store)
+    const { store, ...operator } = await anOperator()
     const { rows, tenantId } = await aHarness(store)
     const caller = { actor: 'key:k1', keyId: 'k1', requestId: 'r1', action: 'putRules', workflowId: null }
     const load = (files: Parameters<typeof activateRules>[1]) =>
@@ -225,7 +203,7 @@ describe('the operator hears', () => {
   })
 
   test('of a rule that cannot be decided, once an hour with the number of subjects', async () => {
-    const world = await aWorld({ rules: only({ 'sim-overage': asShipped }), sims: 3 })
+    const world = await aWorld({ rules: OVERAGE, sims: 3 })
     const operator = await anOperator(world.store)
     const rules = world.options.rules
     let isBroken = false
@@ -263,10 +241,9 @@ describe('the operator hears', () => {
     ['a mail that was given up', 554, 'Mail given up: ', 1],
     ['an address that is refused', 550, 'Address refused: billing@meadow.example', 2],
   ])('of %s', async (_what, code, title, attempts) => {
-    const store = await aStore()
+    const { store, ...operator } = await anOperator()
     const harness = await aHarness(store)
-    const operator = await anOperator(store)
-    const refusing = await anOperator(store, { refuse: () => code })
+    const refusing = await aMailbox({ refuse: () => code })
     const alerts = ['one', 'two'].map((key) => ({ body: anAlert({ key, message: key }), dueAt: new Date(store.now) }))
     for (const alert of alerts) {
       await harness.asTenant((tx) => insertNotifications(tx, [alert]))
@@ -277,10 +254,7 @@ describe('the operator hears', () => {
     await operator.tell()
 
     const mails = await harness.rows(sql<{ status: string; attempts: number }>`select status, attempts from deliveries`)
-    expect(mails).toEqual([
-      { status: 'failed', attempts },
-      { status: 'failed', attempts },
-    ])
+    expect(mails).toEqual(Array(2).fill({ status: 'failed', attempts }))
     const [mail] = await operator.arrived()
     expect(mail?.subject).toContain(title)
     expect(mail?.text).toContain(`Meadow (${harness.tenantId})`)

@@ -2,7 +2,7 @@
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import type { MailChannel } from '../../../adapters/channels/mail/mail-channel.ts'
-import { LogLevel, TariffType } from '../../../domain/codes.ts'
+import { TariffType } from '../../../domain/codes.ts'
 import { changeBillingAddress } from '../../../service/channels/change-addresses.ts'
 import { resendMail } from '../../../service/channels/resend-mail.ts'
 import { findMail, pageOfMails } from '../../../service/channels/rows/mails.ts'
@@ -26,8 +26,7 @@ describe('a composed mail', () => {
   test('is sent as it was rendered, by whichever release', async () => {
     let code: number | undefined = 451
     const post = await aPost(store, { refuse: () => code })
-    await post.notify(post.notification(LogLevel.Critical, 0))
-    await post.send()
+    await post.sendOne()
     code = undefined
     store.now += 2 * SECOND
     await post.send(later(post))
@@ -39,8 +38,7 @@ describe('a composed mail', () => {
 
   test('is shown as it was sent', async () => {
     const post = await aPost(store)
-    await post.notify(post.notification(LogLevel.Critical, 0))
-    await post.send()
+    await post.sendOne()
 
     const [mail] = await post.arrived()
     const found = await shown(post, messageId(mail as never))
@@ -57,8 +55,7 @@ describe('a composed mail', () => {
 
   test('names all its notices, and in a list the first hundred', async () => {
     const post = await aPost(store)
-    await post.notify(post.notification(LogLevel.Critical, 0))
-    await post.send()
+    await post.sendOne()
     await post.rows(sql`
       insert into notifications (dedupe_key, level, body, due_at, mail_id, created_at)
       select 'more/' || n, level, body, due_at, mail_id, created_at from notifications, generate_series(1, 149) n
@@ -73,14 +70,12 @@ describe('a composed mail', () => {
 
   test('is kept for thirteen months', async () => {
     const post = await aPost(store)
-    await post.notify(post.notification(LogLevel.Critical, 0))
-    await post.send()
+    await post.sendOne()
     const id = await onlyMail(post)
     const began = store.now
     const bodyAfter = async (days: number) => {
       store.now = began + days * 86_400 * SECOND
-      await post.notify(post.notification(LogLevel.Critical, 0))
-      await post.send()
+      await post.sendOne()
       return (await shown(post, id))?.body
     }
     const kept = await bodyAfter(395)
@@ -97,8 +92,7 @@ describe('a composed mail', () => {
 describe('resendMail', () => {
   test('sends the same under a new Message-ID, to the address of the moment', async () => {
     const post = await aPost(store)
-    await post.notify(post.notification(LogLevel.Critical, 0))
-    await post.send()
+    await post.sendOne()
     const id = await onlyMail(post)
     await post.asTenant((tx) => changeBillingAddress(tx, 'new@meadow.example'))
     const { id: newId } = await post.asTenant((tx) => resendMail(tx, id))
@@ -108,12 +102,8 @@ describe('resendMail', () => {
 
     const [first, again] = await post.arrived()
     expect(first?.to).toBe('billing@meadow.example')
-    expect(again).toMatchObject({
-      to: 'new@meadow.example',
-      subject: first?.subject,
-      text: first?.text,
-      html: first?.html,
-    })
+    const { subject, text, html } = first ?? {}
+    expect(again).toMatchObject({ to: 'new@meadow.example', subject, text, html })
     expect([first, again].map((mail) => messageId(mail as never))).toEqual([id, newId])
     expect(await shown(post, newId)).toMatchObject({ resends: id, status: 'sent' })
     expect(await shown(post, id)).toMatchObject({ recipient: 'billing@meadow.example' })
@@ -122,10 +112,8 @@ describe('resendMail', () => {
   test('attaches the statement again', async () => {
     const post = await aPost(store)
     const began = store.now
-    const [simId = 0] = await post.activeSims(
-      1,
-      await post.asTenant(async (tx) => ({ tariffId: (await aTariff(tx, TariffType.Standard, 1_000_000)).id })),
-    )
+    const { id: tariffId } = await post.asTenant((tx) => aTariff(tx, TariffType.Standard, 1_000_000))
+    const [simId = 0] = await post.activeSims(1, { tariffId })
     await post.record([post.usage(simId, { bytesUp: 1_500_000 })])
     store.now = Date.parse('2026-12-01T06:00:00Z')
     await post.asTenant((tx) => closeCycle(tx, '2026-11'))

@@ -16,7 +16,7 @@ describe('the summary of a cycle', () => {
     const began = store.now
     await post.record([post.usage(simId, { bytesUp: 1_500_000, smsCount: 2, voiceSeconds: 90 })])
     store.now = Date.parse('2026-12-01T06:00:00Z')
-    await post.notify(post.notification(LogLevel.Warning, 0), post.notification(LogLevel.Critical, 0))
+    await post.notify(post.notification(LogLevel.Warning), post.notification())
     await post.asTenant((tx) => closeCycle(tx, '2026-11'))
     await post.asTenant((tx) => closeCycle(tx, '2026-11'))
 

@@ -20,7 +20,7 @@ describe('a notification that cannot be rendered', () => {
 
   test('gets its own mail and blocks no other', async () => {
     const post = await aPost(store)
-    await post.notify(post.notification(LogLevel.Critical, 0), post.notification(LogLevel.Critical, 0, ODD))
+    await post.notify(post.notification(), post.notification(LogLevel.Critical, 0, ODD))
     let knows = false
     const mailer = renders(post, () => knows)
 
@@ -42,7 +42,7 @@ describe('a notification that cannot be rendered', () => {
     const mailer = renders(post, () => false)
     await post.notify(post.notification(LogLevel.Critical, 0, ODD))
     for (let attempt = 1; attempt <= 4; attempt++) {
-      await post.notify(post.notification(LogLevel.Critical, 0))
+      await post.notify(post.notification())
       await post.send(mailer)
       store.now += RETRIES.giveUpAfterMs / 3
     }

@@ -9,7 +9,7 @@ import { executeTickets } from '../../../service/tickets/execute-tickets.ts'
 import { type OpenTicketRequest, openTicket } from '../../../service/tickets/open-ticket.ts'
 import { tenantsWithTickets } from '../../../service/tickets/rows/tickets.ts'
 import { inPlatform } from '../../../store/tenancy.ts'
-import { aPool, aStore, aTariff } from '../../setup/estate.ts'
+import { aStore } from '../../setup/estate.ts'
 import { withOnlySim } from '../../setup/only-sim.ts'
 import { soon, until } from '../../setup/soon.ts'
 import { aHarness, type Harness } from '../harness.ts'
@@ -37,12 +37,14 @@ const execute = (harness: Harness, network = aNetwork().network) =>
   executeTickets(store, network, OPTIONS, harness.tenantId)
 const open = (harness: Harness, ask: Omit<OpenTicketRequest, 'cause'> & { readonly cause?: Cause }) =>
   harness.asTenant((tx) => openTicket(tx, { cause: { by: 'user' }, ...ask }))
-const statuses = async (harness: Harness) =>
-  (
-    await harness.rows(
-      sql<{ status: TicketStatus; attempts: number }>`select status, attempts from tickets order by seq`,
-    )
-  ).map(({ status, attempts }) => [status, attempts])
+const statuses = async (harness: Harness) => {
+  const tickets = await harness.rows(sql<{ status: TicketStatus; attempts: number }>`
+    select status, attempts from tickets order by seq`)
+  return tickets.map(({ status, attempts }) => [status, attempts])
+}
+/** Tickets that have not completed. */
+const unfinished = async (harness: Harness) =>
+  (await statuses(harness)).filter(([status]) => status !== TicketStatus.Complete)
 const isDue = async (harness: Harness) =>
   (await inPlatform(store, (tx) => tenantsWithTickets(tx, 100))).includes(harness.tenantId)
 
@@ -74,44 +76,19 @@ describe('a batch', () => {
 
     expect(most).toBe(50)
     expect(asked).toHaveLength(120)
-    expect((await statuses(estate)).filter(([status]) => status !== TicketStatus.Complete)).toEqual([])
-    const [pool] = await estate.rows(
-      sql<{ active: number; contributing: number }>`
-        select p.active_sim_count as active, c.contributing
-          from pools p join pool_cycles c on c.pool_id = p.id where p.id = ${estate.poolId}`,
-    )
-    expect(pool).toEqual({ active: 120, contributing: 120 })
+    expect(await unfinished(estate)).toEqual([])
+    const counts = sql`
+      select p.active_sim_count as active, c.contributing from pools p join pool_cycles c on c.pool_id = p.id`
+    expect(await estate.rows(counts)).toEqual([{ active: 120, contributing: 120 }])
     expect(await isDue(estate)).toBe(false)
-  })
-
-  test('executes a SIM’s tickets in their order', async () => {
-    const estate = await toActivate(3)
-    for (const simId of estate.sims) await open(estate, { simId, type: TicketType.Suspend })
-    const { network, asked } = aNetwork()
-
-    await execute(estate, network)
-
-    expect(asked.map(({ operation }) => operation)).toEqual([
-      'activate',
-      'activate',
-      'activate',
-      'suspend',
-      'suspend',
-      'suspend',
-    ])
   })
 
   test('ends what is answered while others are outstanding, and takes up new tickets', async () => {
     const estate = await toActivate(3)
     const late = Promise.withResolvers<void>()
     const [slow = 0, quick = 0] = estate.sims
-    const iccids = new Map(
-      (await estate.rows(sql<{ id: number; iccid: string }>`select id, iccid from sims`)).map((row) => [
-        row.id,
-        row.iccid,
-      ]),
-    )
-    const { network } = aNetwork(({ iccid }) => (iccid === iccids.get(slow) ? late.promise : Promise.resolve()))
+    const [sim] = await estate.rows(sql<{ iccid: string }>`select iccid from sims where id = ${slow}`)
+    const { network } = aNetwork(({ iccid }) => (iccid === sim?.iccid ? late.promise : Promise.resolve()))
 
     const executing = execute(estate, network)
     const ended = async (count: number) =>
@@ -127,8 +104,7 @@ describe('a batch', () => {
 
   test('is claimed while the one before is committed', async () => {
     const estate = await toActivate(60)
-    const held = Promise.withResolvers<void>()
-    const release = Promise.withResolvers<void>()
+    const [held, release] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
     const holder = estate.asTenant(async (tx) => {
       await sql`select from pools where id = ${estate.poolId} for no key update`.execute(tx.q)
       held.resolve()
@@ -149,7 +125,7 @@ describe('a batch', () => {
     }
     await done
 
-    expect((await statuses(estate)).filter(([status]) => status !== TicketStatus.Complete)).toEqual([])
+    expect(await unfinished(estate)).toEqual([])
   })
 
   test('is executed once by several workers at once', async () => {
@@ -160,7 +136,7 @@ describe('a batch', () => {
 
     expect(new Set(asked.map(({ ticketId }) => ticketId)).size).toBe(70)
     expect(asked).toHaveLength(70)
-    expect((await statuses(estate)).filter(([status]) => status !== TicketStatus.Complete)).toEqual([])
+    expect(await unfinished(estate)).toEqual([])
   })
 
   test('postpones what the carrier cannot do now, and fails what it refuses', async () => {
@@ -174,14 +150,9 @@ describe('a batch', () => {
 
     await execute(estate, network)
 
-    const after = await estate.rows(
-      sql<{ status: TicketStatus }>`select status from tickets where type = ${TicketType.Activate} order by sim_id`,
-    )
-    expect(after.map(({ status }) => status)).toEqual([
-      TicketStatus.Processing,
-      TicketStatus.Failed,
-      TicketStatus.Complete,
-    ])
+    const after = await estate.rows(sql`select status from tickets where type = ${TicketType.Activate} order by sim_id`)
+    const { Processing, Failed, Complete } = TicketStatus
+    expect(after).toEqual([{ status: Processing }, { status: Failed }, { status: Complete }])
     expect(await isDue(estate)).toBe(false)
     store.now += 1000
     expect(await isDue(estate)).toBe(true)
@@ -210,15 +181,12 @@ describe('a batch', () => {
 })
 
 describe('a ticket that cannot be committed', () => {
+  /** Executes while a table takes no row of a SIM. */
   const breaking = async (simId: number, what: string, work: () => Promise<void>) => {
-    await sql`alter table ${sql.raw(what)} add constraint broken check (sim_id <> ${sql.raw(String(simId))}) not valid`.execute(
-      store.db,
-    )
-    try {
-      await work()
-    } finally {
-      await sql`alter table ${sql.raw(what)} drop constraint broken`.execute(store.db)
-    }
+    const alter = (how: string) => sql`alter table ${sql.table(what)} ${sql.raw(how)}`.execute(store.db)
+    await alter(`add constraint broken check (sim_id <> ${simId}) not valid`)
+    await expect(work()).rejects.toThrow(/broken/)
+    await alter('drop constraint broken')
   }
 
   test('does not hold up the others of its batch', async () => {
@@ -226,14 +194,10 @@ describe('a ticket that cannot be committed', () => {
     const [broken = 0, ...others] = estate.sims
     const carrier = aNetwork()
 
-    await breaking(broken, 'active_spans', async () => {
-      await expect(execute(estate, carrier.network)).rejects.toThrow(/broken/)
-    })
+    await breaking(broken, 'active_spans', () => execute(estate, carrier.network))
 
-    const done = await estate.rows(
-      sql<{ simId: number }>`select sim_id as "simId" from active_spans where to_at is null order by sim_id`,
-    )
-    expect(done.map(({ simId }) => simId)).toEqual(others)
+    const done = await estate.rows(sql`select sim_id as id from active_spans where to_at is null order by sim_id`)
+    expect(done).toEqual(others.map((id) => ({ id })))
     expect(await isDue(estate)).toBe(false)
     store.now += OPTIONS.leaseMs
     await execute(estate, carrier.network)
@@ -249,9 +213,7 @@ describe('a ticket that cannot be committed', () => {
     // Recorded without the carrier, when they are claimed.
     for (const simId of [broken, other]) await open(estate, { simId, type: TicketType.Suspend })
 
-    await breaking(broken, 'suspensions', async () => {
-      await expect(execute(estate)).rejects.toThrow(/broken/)
-    })
+    await breaking(broken, 'suspensions', () => execute(estate))
 
     expect((await statuses(estate)).slice(-2).map(([status]) => status)).toEqual([
       TicketStatus.Pending,
@@ -268,15 +230,11 @@ describe('a ticket that cannot be committed', () => {
 async function everyKind() {
   store.now = BOUNDARY.getTime() - 86_400_000
   const harness = await aHarness(store)
-  const [first, second] = await harness.asTenant(async (tx) => {
-    const own = await aTariff(tx, TariffType.Standard, 1000)
-    const shared = await aTariff(tx, TariffType['Fixed Pool'], 5000)
-    return [(await aPool(tx, own.id)).id, (await aPool(tx, shared.id)).id]
-  })
-  const place = { poolId: first ?? null }
+  const first = await harness.aPool()
+  const second = await harness.aPool(TariffType['Fixed Pool'], 5000)
   const [fresh = 0, ready = 0] = await harness.unprovisioned(2)
-  await harness.complete({ simId: ready, type: TicketType.Provision, ...place })
-  const sims = await harness.activeSims(12, { poolId: first ?? 0 })
+  await harness.complete({ simId: ready, type: TicketType.Provision, poolId: first })
+  const sims = await harness.activeSims(12, { poolId: first })
   const [a = 0, b = 0, c = 0, d = 0, e = 0, f = 0, g = 0, h = 0, i = 0, k = 0, l = 0, m = 0] = sims
   const watchdog = (simId: number, cycle: string): Cause => ({
     by: 'watchdog',
@@ -289,6 +247,7 @@ async function everyKind() {
     await harness.complete({ simId, type: TicketType.Suspend, cause: watchdog(simId, '2026-10') })
   store.now = NOW
   const at = (day: number) => `2026-11-0${day}T08:00:00Z`
+  const all = [fresh, ready, ...sims]
   await harness.record(
     [...sims, ready].map((simId, n) => harness.usage(simId, { at: at((n % 8) + 1), bytesUp: 300 * n })),
   )
@@ -298,23 +257,22 @@ async function everyKind() {
       values (${suspendOnOverageId(harness.tenantId, simId, simId === d ? '2026-10' : '2026-11')}, now()) returning 1`)
   const monthEnd: Cause = { by: 'month-end', cycle: '2026-10' }
   const asks: (Omit<OpenTicketRequest, 'cause'> & { readonly cause?: Cause })[] = [
-    { simId: fresh, type: TicketType.Provision, poolId: second ?? null },
+    { simId: fresh, type: TicketType.Provision, poolId: second },
     { simId: ready, type: TicketType.Activate },
     { simId: a, type: TicketType.Suspend },
     { simId: b, type: TicketType.Suspend, cause: watchdog(b, '2026-11') },
     { simId: c, type: TicketType.Provision, unassign: true },
     { simId: d, type: TicketType.Provision, unassign: true },
     { simId: e, type: TicketType.Provision, unassign: true, cause: monthEnd, effectiveAt: BOUNDARY },
-    { simId: f, type: TicketType.Provision, poolId: second ?? null, cause: monthEnd, effectiveAt: BOUNDARY },
-    { simId: g, type: TicketType.Provision, poolId: second ?? null, cause: monthEnd },
-    { simId: h, type: TicketType.Provision, poolId: second ?? null, cause: monthEnd },
+    { simId: f, type: TicketType.Provision, poolId: second, cause: monthEnd, effectiveAt: BOUNDARY },
+    { simId: g, type: TicketType.Provision, poolId: second, cause: monthEnd },
+    { simId: h, type: TicketType.Provision, poolId: second, cause: monthEnd },
     { simId: i, type: TicketType.Refresh },
     { simId: k, type: TicketType['Send SMS'], message: 'hello' },
     { simId: l, type: TicketType.Suspend },
-    { simId: m, type: TicketType.Provision, poolId: second ?? null, cause: monthEnd, effectiveAt: BOUNDARY },
+    { simId: m, type: TicketType.Provision, poolId: second, cause: monthEnd, effectiveAt: BOUNDARY },
   ]
   for (const ask of asks) await open(harness, ask)
-  const all = [fresh, ready, ...sims]
   const names = new Map(all.map((id, n) => [id, `SIM ${n}`] as const))
   const pools = new Map([
     [first, 'first'],

@@ -21,6 +21,7 @@ const MINUTE = 60_000
 const OPTIONS = { leaseMs: MINUTE, retryMinMs: 1000, retryMaxMs: MINUTE, attempts: 3, patienceMs: 15 * MINUTE }
 const store = await aStore()
 const carrier = await aCarrier()
+const expired = () => httpNetwork({ url: carrier.url, secret: 'expired', timeoutMs: 30_000 })
 
 const execute = (harness: Harness, network = carrier.network) =>
   executeTickets(store, network, OPTIONS, harness.tenantId)
@@ -38,13 +39,11 @@ const tickets = (harness: Harness) =>
 const statuses = async (harness: Harness) => (await tickets(harness)).map(({ status }) => status)
 const attempts = async (harness: Harness) => (await tickets(harness)).reduce((sum, one) => sum + one.attempts, 0)
 /** Events of the tenant about the carrier, the newest first. */
-const events = async (harness: Harness) =>
-  (
-    await harness.rows(
-      sql<{ title: string; severity: number }>`
-        select title, severity from events where title like 'The carrier%' order by id desc`,
-    )
-  ).map(({ title, severity }) => [title, severity])
+const events = async (harness: Harness) => {
+  const found = await harness.rows(sql<{ title: string; severity: number }>`
+    select title, severity from events where title like 'The carrier%' order by id desc`)
+  return found.map(({ title, severity }) => [title, severity])
+}
 const { Pending, Processing, Complete, Failed } = TicketStatus
 /** Requests that the carrier has refused since. */
 async function counter() {
@@ -94,8 +93,7 @@ describe('while the carrier refuses our credentials', () => {
 
     store.now += MINUTE
     // Both see that a probe is due before either takes it.
-    const begun = Promise.withResolvers<void>()
-    const held = Promise.withResolvers<void>()
+    const [begun, held] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
     const holder = inPlatform(store, async (tx) => {
       await lockCarrierRefusal(tx, carrier.network.credential)
       begun.resolve()
@@ -145,11 +143,9 @@ describe('while the carrier refuses our credentials', () => {
 
   test('a worker with another key goes on', async () => {
     const harness = await toProvision(4)
-    const expired = httpNetwork({ url: carrier.url, secret: 'expired', timeoutMs: 30_000 })
-    await execute(harness, expired)
+    await execute(harness, expired())
     expect(await attempts(harness)).toBe(0)
-    const again = httpNetwork({ url: carrier.url, secret: 'expired', timeoutMs: 30_000 })
-    await execute(harness, again)
+    await execute(harness, expired())
     expect(await statuses(harness)).not.toContain(Complete)
 
     await execute(harness)
@@ -227,7 +223,7 @@ describe('an outage of our credentials', () => {
 
   test('ends when another key has taken the place of the refused', async () => {
     const harness = await toProvision(4)
-    await execute(harness, httpNetwork({ url: carrier.url, secret: 'expired', timeoutMs: 30_000 }))
+    await execute(harness, expired())
     store.now += 2 * MINUTE
     await execute(harness)
 

@@ -22,18 +22,25 @@ const carrier = await aCarrier()
 const tenantId = await aTenant(store)
 
 const asTenant = <T>(work: (tx: TenantTx) => Promise<T>) => inTenant(store, tenantId, work)
-const aSim = async () => (await asTenant((tx) => someSims(tx, 1)))[0]?.id ?? 0
+async function aRun() {
+  const simId = (await asTenant((tx) => someSims(tx, 1)))[0]?.id ?? 0
+  return { simId, workflowId: provisionAndActivateId(tenantId, simId) }
+}
 const open = (simId: number, type: TicketType, cause: Cause) => asTenant((tx) => openTicket(tx, { simId, type, cause }))
 const execute = (simId: number, network: Network = carrier.network) =>
   withOnlySim(store, tenantId, simId, () => executeTickets(store, network, OPTIONS, tenantId))
-const byWorkflow = (simId: number): Cause => ({ by: 'workflow', workflowId: provisionAndActivateId(tenantId, simId) })
-const rows = async () =>
-  (
-    await inPlatform(store, (tx) =>
-      sql<{ workflowId: string; done: boolean }>`
-        select workflow_id as "workflowId", done_at is not null as done from workflow_outbox order by id`.execute(tx.q),
-    )
-  ).rows
+const byWorkflow = (workflowId: string): Cause => ({ by: 'workflow', workflowId })
+/** Opens tickets of a run, one after the other. @returns their ids */
+async function opened({ simId, workflowId }: Awaited<ReturnType<typeof aRun>>, ...types: readonly TicketType[]) {
+  const ids: string[] = []
+  for (const type of types) ids.push(await open(simId, type, byWorkflow(workflowId)))
+  return ids
+}
+const rows = async () => {
+  const requests = sql<{ workflowId: string; done: boolean }>`
+    select workflow_id as "workflowId", done_at is not null as done from workflow_outbox order by id`
+  return (await inPlatform(store, (tx) => requests.execute(tx.q))).rows
+}
 
 /** A Temporal that notes the signals it gets. `refuse` throws instead. */
 function aDoor(refuse: () => void = () => {}) {
@@ -45,146 +52,120 @@ function aDoor(refuse: () => void = () => {}) {
   }
   return { signals, door: { start: no, signalWithStart: no, look: no, signal } satisfies WorkflowDoor }
 }
-const ears = { onRequestFailed: () => {}, onFailedRun: () => {} }
-const COMPLETE = { status: 'complete', code: '', detail: '' }
+const carryOut = (door: WorkflowDoor) =>
+  carryOutWorkflowRequests(store, door, { onRequestFailed: () => {}, onFailedRun: () => {} })
+/** What Temporal is signalled now. */
+async function signalled() {
+  const { signals, door } = aDoor()
+  await carryOut(door)
+  return signals
+}
+const { Provision, Activate } = TicketType
+const COMPLETE = { status: 'complete', code: '', detail: '' } as const
 
 describe('the ends of a workflow’s tickets', () => {
   test('reach it in their order, as one signal', async () => {
-    const simId = await aSim()
-    const workflowId = provisionAndActivateId(tenantId, simId)
-    const ids = [
-      await open(simId, TicketType.Provision, byWorkflow(simId)),
-      await open(simId, TicketType.Activate, byWorkflow(simId)),
-    ]
-    await execute(simId)
-    const { signals, door } = aDoor()
+    const run = await aRun()
+    const ids = await opened(run, Provision, Activate)
+    await execute(run.simId)
 
-    await carryOutWorkflowRequests(store, door, ears)
-
-    expect(signals).toEqual([[workflowId, TICKETS_ENDED, [ids.map((ticketId) => ({ ticketId, ...COMPLETE }))]]])
+    const ends = ids.map((ticketId) => ({ ticketId, ...COMPLETE }))
+    expect(await signalled()).toEqual([[run.workflowId, TICKETS_ENDED, [ends]]])
     expect(await rows()).toEqual([])
   })
 
   test('are told at once where nothing follows one of them', async () => {
-    const simId = await aSim()
-    const cause = byWorkflow(simId)
-    const end = { status: 'complete', code: '', detail: '' } as const
+    const { workflowId } = await aRun()
+    const cause = byWorkflow(workflowId)
     const [last, followed] = [crypto.randomUUID(), crypto.randomUUID()]
-
     await asTenant((tx) =>
       signalEnds(tx, [
-        { id: last, cause, end, next: null },
-        { id: followed, cause, end, next: cause },
+        { id: last, cause, end: COMPLETE, next: null },
+        { id: followed, cause, end: COMPLETE, next: cause },
       ]),
     )
-    const { signals, door } = aDoor()
-    await carryOutWorkflowRequests(store, door, ears)
 
-    expect(signals).toEqual([
-      [
-        provisionAndActivateId(tenantId, simId),
-        TICKETS_ENDED,
-        [[last, followed].map((ticketId) => ({ ticketId, ...COMPLETE }))],
-      ],
-    ])
+    const ends = [last, followed].map((ticketId) => ({ ticketId, ...COMPLETE }))
+    expect(await signalled()).toEqual([[workflowId, TICKETS_ENDED, [ends]]])
   })
 
   test('are told one by one where the second takes longer', async () => {
-    const simId = await aSim()
-    await open(simId, TicketType.Provision, byWorkflow(simId))
-    await open(simId, TicketType.Activate, byWorkflow(simId))
+    const run = await aRun()
+    await opened(run, Provision, Activate)
     const { signals, door } = aDoor()
     const told: number[] = []
     const perform: Network['perform'] = async (request) => {
       if (request.operation === 'activate') {
-        await carryOutWorkflowRequests(store, door, ears)
+        await carryOut(door)
         told.push(signals.length)
         store.now += 1000
-        await carryOutWorkflowRequests(store, door, ears)
+        await carryOut(door)
         told.push(signals.length)
       }
       return carrier.network.perform(request)
     }
-    await execute(simId, { ...carrier.network, perform })
-    await carryOutWorkflowRequests(store, door, ears)
+    await execute(run.simId, { ...carrier.network, perform })
+    await carryOut(door)
 
     expect(told).toEqual([0, 1])
-    expect(signals).toMatchObject([
-      [provisionAndActivateId(tenantId, simId), TICKETS_ENDED, [[COMPLETE]]],
-      [provisionAndActivateId(tenantId, simId), TICKETS_ENDED, [[COMPLETE]]],
-    ])
+    const one = [run.workflowId, TICKETS_ENDED, [[COMPLETE]]]
+    expect(signals).toMatchObject([one, one])
   })
 
   test('say why a ticket failed, and that the next is refused', async () => {
-    const simId = await aSim()
-    const ids = [
-      await open(simId, TicketType.Provision, byWorkflow(simId)),
-      await open(simId, TicketType.Activate, byWorkflow(simId)),
-    ]
+    const run = await aRun()
+    const [ticketId, next] = await opened(run, Provision, Activate)
     const refused = new CarrierError('refused', { code: 'line_barred', retryable: false })
-    await execute(simId, { ...carrier.network, perform: () => Promise.reject(refused) })
-    const { signals, door } = aDoor()
+    await execute(run.simId, { ...carrier.network, perform: () => Promise.reject(refused) })
 
-    await carryOutWorkflowRequests(store, door, ears)
-
-    expect(signals).toMatchObject([
-      [
-        provisionAndActivateId(tenantId, simId),
-        TICKETS_ENDED,
-        [
-          [
-            { ticketId: ids[0], status: 'failed', code: 'line_barred' },
-            { ticketId: ids[1], status: 'failed', code: 'sim_state_conflict' },
-          ],
-        ],
-      ],
-    ])
+    const ends = [
+      { ticketId, status: 'failed', code: 'line_barred' },
+      { ticketId: next, status: 'failed', code: 'sim_state_conflict' },
+    ]
+    expect(await signalled()).toMatchObject([[run.workflowId, TICKETS_ENDED, [ends]]])
   })
 
   test('include a cancelled ticket', async () => {
-    const simId = await aSim()
-    const id = await open(simId, TicketType.Provision, byWorkflow(simId))
-    await asTenant((tx) => cancelTicket(tx, id))
-    const { signals, door } = aDoor()
+    const run = await aRun()
+    const [ticketId = ''] = await opened(run, Provision)
+    await asTenant((tx) => cancelTicket(tx, ticketId))
 
-    await carryOutWorkflowRequests(store, door, ears)
-
-    const ended = { ticketId: id, status: 'cancelled', code: 'ticket_cancelled' }
-    expect(signals).toMatchObject([[provisionAndActivateId(tenantId, simId), TICKETS_ENDED, [[ended]]]])
+    const ended = { ticketId, status: 'cancelled', code: 'ticket_cancelled' }
+    expect(await signalled()).toMatchObject([[run.workflowId, TICKETS_ENDED, [[ended]]]])
   })
 
   test('are sent again when Temporal is away', async () => {
-    const simId = await aSim()
-    await open(simId, TicketType.Provision, byWorkflow(simId))
-    await execute(simId)
+    const run = await aRun()
+    await opened(run, Provision)
+    await execute(run.simId)
     let away = true
     const { signals, door } = aDoor(() => {
       if (away) throw new ServiceError('unavailable', 'away')
     })
-    await carryOutWorkflowRequests(store, door, ears)
+    await carryOut(door)
     expect(signals).toEqual([])
-    await open(simId, TicketType.Activate, byWorkflow(simId))
-    await execute(simId)
+    await opened(run, Activate)
+    await execute(run.simId)
     away = false
-    await carryOutWorkflowRequests(store, door, ears)
+    await carryOut(door)
     expect(signals).toEqual([])
 
     store.now += 2000
-    await carryOutWorkflowRequests(store, door, ears)
+    await carryOut(door)
 
-    expect(signals).toMatchObject([[provisionAndActivateId(tenantId, simId), TICKETS_ENDED, [[COMPLETE, COMPLETE]]]])
+    expect(signals).toMatchObject([[run.workflowId, TICKETS_ENDED, [[COMPLETE, COMPLETE]]]])
     expect(await rows()).toEqual([])
   })
 
   test('are dropped if the workflow has ended', async () => {
-    const simId = await aSim()
-    await open(simId, TicketType.Provision, byWorkflow(simId))
-    await execute(simId)
+    const run = await aRun()
+    await opened(run, Provision)
+    await execute(run.simId)
     const { door } = aDoor(() => {
       throw new ServiceError('workflow_not_running', 'ended')
     })
 
-    await carryOutWorkflowRequests(store, door, ears)
+    await carryOut(door)
 
     expect(await rows()).toEqual([])
   })
@@ -192,22 +173,14 @@ describe('the ends of a workflow’s tickets', () => {
   test('do not overtake another request', async () => {
     const workflowId = `suspend-on-overage:${tenantId}:7:2026-11`
     const cause = { by: 'watchdog', rule: null, cycle: '2026-11', until: 'manual', workflowId } as const
-    const ended = (id: string) => ({
-      id,
-      cause,
-      next: null,
-      end: { status: 'complete', code: '', detail: '' } as const,
-    })
+    const ended = (id: string) => ({ id, cause, next: null, end: COMPLETE })
     await asTenant(async (tx) => {
       await signalEnds(tx, [ended('a')])
       await requestWorkflows(tx, [{ do: 'signal', workflowId, signal: 'cleared' }])
       await signalEnds(tx, [ended('b'), ended('c')])
     })
-    const { signals, door } = aDoor()
 
-    await carryOutWorkflowRequests(store, door, ears)
-
-    const ids = signals.map(([, name, args]) => [
+    const ids = (await signalled()).map(([, name, args]) => [
       name,
       ...((args as { ticketId: string }[][] | undefined) ?? []).flat().map(({ ticketId }) => ticketId),
     ])
@@ -221,8 +194,8 @@ describe('the ends of a workflow’s tickets', () => {
     ['another tenant’s workflow', { by: 'workflow', workflowId: provisionAndActivateId('tother', 1) }],
   ])('are told to nobody where %s asked', async (_, cause) => {
     const before = await rows()
-    const simId = await aSim()
-    await open(simId, TicketType.Provision, cause)
+    const { simId } = await aRun()
+    await open(simId, Provision, cause)
     await execute(simId)
 
     expect(await rows()).toEqual(before)

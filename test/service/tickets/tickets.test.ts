@@ -136,7 +136,7 @@ describe('tickets of a SIM', () => {
   })
 
   test('act once at the carrier despite lost responses', async () => {
-    const before = (await carrier.stats()) as { effects: number; doubleEffects: number }
+    const before = await carrier.stats()
     const simId = await aSim()
     const id = await open(simId, TicketType.Provision)
     await carrier.turn({ actsThenTimesOutRate: 1 })
@@ -145,7 +145,7 @@ describe('tickets of a SIM', () => {
     store.now += 2000
     await execute(simId)
 
-    const after = (await carrier.stats()) as { effects: number; doubleEffects: number }
+    const after = await carrier.stats()
     expect(await ticket(id)).toMatchObject({ status: TicketStatus.Complete, attempts: 2 })
     expect(after.effects - before.effects).toBe(1)
     expect(after.doubleEffects).toBe(0)
@@ -178,26 +178,20 @@ describe('suspensions', () => {
       return rows
     })
 
-  test('record that a watchdog’s rule caused them', async () => {
+  test('of a watchdog’s rule become a person’s when a person suspends again', async () => {
     const simId = await activeSim()
     await open(simId, TicketType.Suspend, watchdog)
     await execute(simId)
-
-    expect(await suspension(simId)).toEqual([{ cause: 'watchdog', rule: 'sim-overage' }])
-  })
-
-  test('become a person’s when a person suspends again', async () => {
-    const simId = await activeSim()
-    await open(simId, TicketType.Suspend, watchdog)
-    await execute(simId)
-    const calls = ((await carrier.stats()) as { calls: number }).calls
+    const byRule = await suspension(simId)
+    const { calls } = await carrier.stats()
 
     const id = await open(simId, TicketType.Suspend)
     await execute(simId)
 
+    expect(byRule).toEqual([{ cause: 'watchdog', rule: 'sim-overage' }])
     expect(await ticket(id)).toMatchObject({ status: TicketStatus.Complete, attempts: 0 })
     expect(await suspension(simId)).toEqual([{ cause: 'user', rule: null }])
-    expect(((await carrier.stats()) as { calls: number }).calls).toBe(calls)
+    expect((await carrier.stats()).calls).toBe(calls)
     await expect(open(simId, TicketType.Suspend)).rejects.toMatchObject({ code: 'sim_state_conflict' })
   })
 

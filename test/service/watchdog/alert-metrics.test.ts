@@ -6,17 +6,15 @@ import { createTransport } from '../../../adapters/channels/mail/transport.ts'
 import { LogLevel } from '../../../domain/codes.ts'
 import { alertMetrics } from '../../../process/alert-metrics.ts'
 import { createMetrics } from '../../../process/metrics.ts'
-import { addSilence } from '../../../service/alerts/silence-alerts.ts'
 import { addAddress, changeBillingAddress, clearAddress } from '../../../service/channels/change-addresses.ts'
 import { markBad } from '../../../service/channels/rows/addresses.ts'
 import { sendMails } from '../../../service/channels/send-mails.ts'
-import { startInbox } from '../../../stack/inbox/inbox.ts'
 import { insertNotifications } from '../../../store/notifications.ts'
 import type { TestStore } from '../../setup/estate.ts'
-import { temporaryFolder } from '../../setup/folder.ts'
 import { putForeignRules } from '../../setup/foreign-rules.ts'
 import { anAlert, aWarning } from '../../unit/channels/notifications.ts'
-import { asShipped, aWorld, inStage, only } from './alert-world.ts'
+import { aMailbox } from '../channels/post.ts'
+import { asShipped, aWorld, inStage, OVERAGE, only, type WorldOptions } from './alert-world.ts'
 import { missingFact } from './missing-fact.ts'
 
 const MINUTE = 60_000
@@ -44,8 +42,8 @@ function scraped(store: TestStore, rules: Parameters<typeof alertMetrics>[2]) {
   return { ...alerts, lines }
 }
 
-async function aMeasuredWorld(options: Parameters<typeof aWorld>[0]) {
-  const world = await aWorld(options)
+async function aMeasuredWorld(options: Partial<WorldOptions> = {}) {
+  const world = await aWorld({ rules: OVERAGE, ...options })
   const metrics = scraped(world.store, world.options.rules)
   Object.assign(world.options, { onDecided: metrics.onDecided })
   const of = async (name: string) => (await metrics.lines()).filter((line) => line.startsWith(name))
@@ -55,28 +53,17 @@ async function aMeasuredWorld(options: Parameters<typeof aWorld>[0]) {
 /** A mail server that answers as it is told, and what sends a tenant's mails to it. */
 async function aPost({ counted, onAccepted, ...world }: Awaited<ReturnType<typeof aMeasuredWorld>>) {
   let answer: number | undefined
-  const inbox = await startInbox({ dir: await temporaryFolder(), refuse: () => answer })
-  const transports = ['away', 'there'].map((where) =>
-    createTransport({
-      smtpUrl: where === 'away' ? 'smtp://127.0.0.1:1' : inbox.smtpUrl,
-      from: 'Simherd <simherd@example.com>',
-      timeoutMs: 30_000,
-    }),
-  )
-  onTestFinished(async () => {
-    for (const transport of transports) transport.close()
-    await inbox.stop()
-  })
-  const [away, there] = transports.map(counted)
+  const { transport } = await aMailbox({ refuse: () => answer })
+  const nowhere = createTransport({ smtpUrl: 'smtp://127.0.0.1:1', from: 'simherd@example.com', timeoutMs: 30_000 })
+  onTestFinished(() => nowhere.close())
+  const [away, there] = [counted(nowhere), counted(transport)]
   return {
     refuse: (code: number | undefined) => {
       answer = code
     },
     send: async (isAway = false) => {
-      const transport = isAway ? away : there
-      if (transport === undefined) throw new Error('there is no transport')
       const options = { retryMaxMs: MINUTE, giveUpAfterMs: HOUR, onAccepted }
-      await sendMails(world.store, mailChannel(transport), options, world.tenantId)
+      await sendMails(world.store, mailChannel(isAway ? away : there), options, world.tenantId)
     },
     notify: (key: string, level: LogLevel = LogLevel.Critical) =>
       world.asTenant((tx) => {
@@ -94,7 +81,7 @@ describe('metrics of what is decided', () => {
     })
     const [first = 0, second = 0, third = 0] = world.sims
     await world.use(first, 101)
-    await world.asTenant((tx) => addSilence(tx, { simId: second, lasts: 'P1D', reason: 'is replaced' }))
+    await world.silence({ simId: second })
     await world.use(second, 101)
     await world.use(third, 85)
     // The first notice is still waiting: the alert's end takes it back.
@@ -115,7 +102,7 @@ describe('metrics of what is decided', () => {
   })
 
   test('count subjects that a rule cannot decide on, once each', async () => {
-    const world = await aMeasuredWorld({ rules: only({ 'sim-overage': asShipped }), sims: 2 })
+    const world = await aMeasuredWorld({ sims: 2 })
     const rules = world.options.rules
     Object.assign(world.options, {
       rules: async (tx: Parameters<typeof rules>[0]) => missingFact(await rules(tx), new Set(['sim-overage'])),
@@ -126,7 +113,7 @@ describe('metrics of what is decided', () => {
   })
 
   test('name no SIM, no address and no tenant', async () => {
-    const world = await aMeasuredWorld({ rules: only({ 'sim-overage': asShipped }) })
+    const world = await aMeasuredWorld()
     const post = await aPost(world)
     await world.use(world.sim, 101)
     await post.send()
@@ -140,7 +127,7 @@ describe('metrics of what is decided', () => {
 
 describe('metrics of mails', () => {
   test('class the attempts, and say whether the server lets us send', async () => {
-    const world = await aMeasuredWorld({ rules: only({ 'sim-overage': asShipped }) })
+    const world = await aMeasuredWorld()
     const post = await aPost(world)
     const up = async () => (await world.of('simherd_smtp_up')).length === 1
 
@@ -162,7 +149,7 @@ describe('metrics of mails', () => {
   })
 
   test('tell how long accepted notices took, and how long the oldest waits', async () => {
-    const world = await aMeasuredWorld({ rules: only({ 'sim-overage': asShipped }) })
+    const world = await aMeasuredWorld()
     const post = await aPost(world)
     const oldest = async () => Number((await world.of('simherd_oldest_notice_seconds'))[0]?.split(' ')[1] ?? 0)
 
@@ -191,7 +178,7 @@ describe('metrics of mails', () => {
   })
 
   test('count billing addresses that are marked bad, until they take a mail or are another', async () => {
-    const world = await aMeasuredWorld({ rules: only({ 'sim-overage': asShipped }) })
+    const world = await aMeasuredWorld()
     const post = await aPost(world)
     const refused = () => world.of('simherd_addresses_refused')
     const refuseTwice = async (key: string) => {
@@ -220,7 +207,7 @@ describe('metrics of mails', () => {
 
 describe('gauges', () => {
   test('count each address that is marked bad once, of any kind, until it is cleared', async () => {
-    const world = await aMeasuredWorld({ rules: only({ 'sim-overage': asShipped }) })
+    const world = await aMeasuredWorld()
     const refused = () => world.of('simherd_addresses_refused')
     const email = 'field@meadow.example'
     const copy = await world.asTenant((tx) => addAddress(tx, { kind: 'copy', email }))
@@ -238,7 +225,7 @@ describe('gauges', () => {
   })
 
   test('tell of holds, rules and the stalest feed', async () => {
-    const world = await aMeasuredWorld({ rules: only({ 'sim-overage': asShipped }) })
+    const world = await aMeasuredWorld()
     const gauges = () => world.of('simherd_').then((lines) => lines.filter((line) => /holds|rules_|feed/.test(line)))
     const hold = (rule: string, state: string, endsAt: number) =>
       world.rows(sql`
@@ -263,7 +250,7 @@ describe('gauges', () => {
   })
 
   test('say nothing while the database is away', async () => {
-    const world = await aMeasuredWorld({ rules: only({ 'sim-overage': asShipped }) })
+    const world = await aMeasuredWorld()
     const away = scraped({ ...world.store, db: undefined as never }, world.options.rules)
 
     expect((await away.lines()).join('\n')).toMatch(/^simherd_oldest_notice_seconds nan$/im)
