@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { pino } from 'pino'
-import { afterAll, describe, expect, test } from 'vitest'
+import { afterAll, describe, expect, onTestFinished, test } from 'vitest'
 import { TicketStatus, TicketType } from '../../domain/codes.ts'
 import { startSweeps } from '../../process/start-sweeps.ts'
 import { startBulkTickets } from '../../service/tickets/bulk.ts'
@@ -213,13 +213,22 @@ for (const [name, where = { redisUrl: '', databaseUrl: '' }] of backends) {
   })
 }
 
+/** A tenant whose store enqueues nothing, and sweeps that do. */
+async function aSweeper() {
+  const { db, close } = connect(database.url, { max: 6 })
+  onTestFinished(close)
+  const jobless: Store = { db, clock: Date.now, enqueue: () => {} }
+  const tenantId = await aTenant(jobless)
+  const harness = harnessAt({ redisUrl: '', databaseUrl: database.url }, tenantId)
+  const store = { ...jobless, enqueue: harness.queues.enqueue }
+  const lists = () => workLists({ store, webhookLogMs: 0, onMonthsAhead: () => undefined })
+  return { jobless, tenantId, harness, sweep: () => startSweeps(lists(), 50, pino({ enabled: false })) }
+}
+
 describe('the sweep', () => {
   test('executes a ticket whose job was lost', async () => {
     const carrier = await aCarrier()
-    const { db, close } = connect(database.url, { max: 6 })
-    const jobless: Store = { db, clock: Date.now, enqueue: () => {} }
-    const tenantId = await aTenant(jobless)
-    const harness = harnessAt({ redisUrl: '', databaseUrl: database.url }, tenantId)
+    const { jobless, tenantId, harness, sweep } = await aSweeper()
     const ticketId = await inTenant(jobless, tenantId, async (tx) => {
       const [{ id: simId } = { id: 0 }] = await someSims(tx, 1)
       return openTicket(tx, { simId, type: TicketType.Provision, cause: { by: 'user' } })
@@ -239,17 +248,11 @@ describe('the sweep', () => {
     await harness.idle()
     const withoutJob = { heard: [...heard], status: await status() }
 
-    const store = { ...jobless, enqueue: harness.queues.enqueue }
-    const sweeping = startSweeps(
-      workLists({ store, webhookLogMs: 0, onMonthsAhead: () => undefined }),
-      50,
-      pino({ enabled: false }),
-    )
+    const sweeping = sweep()
     await until('the ticket', async () => (await status()) === TicketStatus.Complete)
     await sweeping.stop()
     await stopListening()
     const { rows } = await inTenant(jobless, tenantId, (tx) => sql`select 1 from ticket_work`.execute(tx.q))
-    await close()
 
     expect(withoutJob).toEqual({ heard: ['marker'], status: TicketStatus.Processing })
     expect(heard).toContain('tickets')
@@ -257,10 +260,7 @@ describe('the sweep', () => {
   })
 
   test('opens a bulk run’s tickets after a lost job', async () => {
-    const { db, close } = connect(database.url, { max: 6 })
-    const jobless: Store = { db, clock: Date.now, enqueue: () => {} }
-    const tenantId = await aTenant(jobless)
-    const harness = harnessAt({ redisUrl: '', databaseUrl: database.url }, tenantId)
+    const { jobless, tenantId, harness, sweep } = await aSweeper()
     const run = await inTenant(jobless, tenantId, async (tx) => {
       const ids = (await someSims(tx, 3)).map(({ id }) => id)
       return startBulkTickets(tx, { type: 'provision', sims: { ids } })
@@ -271,17 +271,11 @@ describe('the sweep', () => {
       if (job.queue === 'tickets') isWoken = true
     })
 
-    const store = { ...jobless, enqueue: harness.queues.enqueue }
-    const sweeping = startSweeps(
-      workLists({ store, webhookLogMs: 0, onMonthsAhead: () => undefined }),
-      50,
-      pino({ enabled: false }),
-    )
+    const sweeping = sweep()
     await until('the job of the tickets', () => isWoken)
     await sweeping.stop()
     await stopListening()
     const after = await inTenant(jobless, tenantId, (tx) => readBulkRun(tx, run.id))
-    await close()
 
     expect(run).toMatchObject({ notYetOpened: 3 })
     expect(after).toMatchObject({ notYetOpened: 0, counts: { pending: 3 } })

@@ -8,7 +8,7 @@ import { until } from '../setup/soon.ts'
 export type Where = Pick<QueuesAt, 'redisUrl' | 'databaseUrl' | 'answerMs'>
 
 /** A handler for all queues. */
-const handledBy = (handle: (job: Job) => Promise<void>): Handlers => ({
+export const handledBy = (handle: (job: Job) => Promise<void>): Handlers => ({
   tickets: handle,
   bulk: handle,
   evaluate: handle,

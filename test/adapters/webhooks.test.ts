@@ -18,7 +18,7 @@ import { aTenant } from '../setup/estate.ts'
 import { requireRedis } from '../setup/requirements.ts'
 import { until } from '../setup/soon.ts'
 import { answers, type Received, startReceiver } from '../setup/webhook-receiver.ts'
-import type { Where } from './harness.ts'
+import { handledBy, type Where } from './harness.ts'
 
 const redisUrl = requireRedis('webhooks with the queues on Redis')
 const database = await freshDatabase()
@@ -70,16 +70,10 @@ for (const [name, where = { redisUrl: '', databaseUrl: '' }] of backends) {
       const [slow, fast] = [await aReceiver(), await aReceiver()]
       slow.answer = () => undefined
       const channels = endpointChannels({ clock: Date.now, timeoutMs: 300_000, allow: OPTIONS.allow })
-      const nothing = async () => undefined
       const consumers = consume(
         { ...where, onError: () => undefined },
         {
-          tickets: nothing,
-          bulk: nothing,
-          evaluate: nothing,
-          sweep: nothing,
-          mail: nothing,
-          workflows: nothing,
+          ...handledBy(async () => undefined),
           webhooks: async (job) => void (await sendWebhooks(store, channels, OPTIONS, job)),
         },
         () => undefined,
@@ -127,9 +121,7 @@ for (const [name, where = { redisUrl: '', databaseUrl: '' }] of backends) {
       await until('all deliveries', async () => (await deliveries()).every(({ status }) => status === 'delivered'))
 
       const [before, after] = [receiver.received.slice(0, 3), receiver.received.slice(3)]
-      expect(left.map(({ status, attempts }) => [status, attempts])).toEqual(
-        Array.from({ length: 3 }, () => ['pending', 1]),
-      )
+      expect(left).toMatchObject(Array(3).fill({ status: 'pending', attempts: 1 }))
       expect(after.map(idOf).toSorted()).toEqual(before.map(idOf).toSorted())
       expect(new Set(after.map(idOf)).size).toBe(3)
       for (const { body, headers } of after) {

@@ -1,7 +1,6 @@
 /** Work that fails on a lock timeout stays due, and is done when the lock is free. */
 import { sql } from 'kysely'
-import pg from 'pg'
-import { afterAll, describe, expect, onTestFinished, test } from 'vitest'
+import { afterAll, describe, expect, test } from 'vitest'
 import { LogLevel, TariffType, TicketStatus, TicketType } from '../../domain/codes.ts'
 import { readRuleFiles } from '../../process/rule-files.ts'
 import { activateRules } from '../../service/rules/rules-in-force.ts'
@@ -12,6 +11,7 @@ import { connect } from '../../store/connect.ts'
 import { inPlatform, type Store } from '../../store/tenancy.ts'
 import { aCarrier } from '../setup/carrier.ts'
 import { aStore, aTariff } from '../setup/estate.ts'
+import { holding } from '../setup/lock-waits.ts'
 import { aHarness, evaluationOptions, watch } from './harness.ts'
 
 const store = await aStore()
@@ -24,18 +24,6 @@ const hasty = connect(store.databaseUrl, { max: 3, lockTimeoutMs: 100 })
 const inHaste: Store = { ...store, clock: store.clock, db: hasty.db }
 afterAll(() => hasty.close())
 
-/** Another session runs a statement and keeps its locks. @returns a function that releases them */
-async function holding(statement: string): Promise<() => Promise<void>> {
-  const other = new pg.Client({ connectionString: store.databaseUrl })
-  await other.connect()
-  onTestFinished(() => other.end())
-  await other.query('begin')
-  await other.query(statement)
-  return async () => {
-    await other.query('rollback')
-  }
-}
-
 describe('a lock timeout', () => {
   test('leaves a ticket due, to be executed once', async () => {
     const harness = await aHarness(store)
@@ -43,7 +31,7 @@ describe('a lock timeout', () => {
     const id = await harness.asTenant((tx) =>
       openTicket(tx, { simId, type: TicketType.Provision, cause: { by: 'user' } }),
     )
-    const letGo = await holding(`select 1 from sims where id = ${simId} for update`)
+    const letGo = await holding(store.databaseUrl, `select 1 from sims where id = ${simId} for update`)
     const carryOut = () => executeTickets(inHaste, carrier.network, OPTIONS, harness.tenantId)
 
     await expect(carryOut()).rejects.toMatchObject({ code: LOCK_TIMEOUT })
@@ -64,7 +52,7 @@ describe('a lock timeout', () => {
     const tariff = await harness.asTenant((tx) => aTariff(tx, TariffType.Standard, 1000))
     const sims = await harness.activeSims(3, { tariffId: tariff.id })
     await harness.record(sims.map((simId) => harness.usage(simId, { bytesUp: 2000 })))
-    const letGo = await holding('lock table watchdog_log in exclusive mode')
+    const letGo = await holding(store.databaseUrl, 'lock table watchdog_log in exclusive mode')
     const evaluate = () => watch(inHaste, evaluationOptions(), harness.tenantId)
 
     await evaluate().catch((error: unknown) => expect(error).toMatchObject({ code: LOCK_TIMEOUT }))
@@ -76,8 +64,6 @@ describe('a lock timeout', () => {
 
     const overages = (await harness.log()).filter(({ level }) => level === LogLevel.Critical)
     expect(overages.map(({ simId }) => simId).toSorted()).toEqual(sims)
-    const { rows } = await sql<{ failures: number }>`
-    select failures from due_subjects where tenant_id = ${harness.tenantId} and failures > 0`.execute(store.db)
-    expect(rows).toEqual([])
+    expect(await harness.rows(sql`select 1 from due_subjects where failures > 0`)).toEqual([])
   })
 })

@@ -18,28 +18,31 @@ import { createPool } from '../../service/pools/create-pool.ts'
 import { importSims } from '../../service/sims/import-sims.ts'
 import { createTariff } from '../../service/tariffs/create-tariff.ts'
 import { readSituation, readSubjects } from '../../service/watchdog/read-facts.ts'
+import type { TenantTx } from '../../store/tenancy.ts'
 import type { ExampleMonth, MonthRecord } from './example-month.ts'
 import { complete, type Harness } from './harness.ts'
+
+/** The estate in the database, its SIMs Unprovisioned. @returns the ids of SIMs by ICCID, and where each belongs */
+export async function makeEstate(tx: TenantTx, estate: ExampleMonth['estate']) {
+  const [tariffs, pools] = [new Map<string, number>(), new Map<string, number>()]
+  for (const { key, ...tariff } of estate.tariffs) tariffs.set(key, (await createTariff(tx, tariff)).id)
+  for (const { key, tariff, ...pool } of estate.pools)
+    pools.set(key, (await createPool(tx, { ...pool, tariffId: tariffs.get(tariff) ?? 0 })).id)
+  const sims = estate.sims.map(({ device: _device, pool: _pool, tariff: _tariff, ...sim }) => sim)
+  const ids = new Map((await importSims(tx, sims)).created.map(({ iccid, id }) => [iccid, id]))
+  const places = estate.sims.map(({ iccid, pool, tariff }) => ({
+    simId: ids.get(iccid) ?? 0,
+    poolId: pools.get(pool ?? '') ?? null,
+    tariffId: tariffs.get(tariff ?? '') ?? null,
+  }))
+  return { ids, places }
+}
 
 /** The estate in the database, its SIMs Active and in their pools. @returns their ids by ICCID */
 export async function settle({ asTenant }: Harness, { estate }: ExampleMonth): Promise<ReadonlyMap<string, number>> {
   return asTenant(async (tx) => {
-    const [tariffs, pools] = [new Map<string, number>(), new Map<string, number>()]
-    for (const { key, ...tariff } of estate.tariffs) tariffs.set(key, (await createTariff(tx, tariff)).id)
-    for (const { key, tariff, ...pool } of estate.pools) {
-      pools.set(key, (await createPool(tx, { ...pool, tariffId: tariffs.get(tariff) ?? 0 })).id)
-    }
-    const { created } = await importSims(
-      tx,
-      estate.sims.map(({ device: _device, pool: _pool, tariff: _tariff, ...sim }) => sim),
-    )
-    const ids = new Map(created.map(({ iccid, id }) => [iccid, id]))
-    for (const { iccid, pool, tariff } of estate.sims) {
-      const simId = ids.get(iccid) ?? 0
-      const assignment = {
-        ...(pool === null ? {} : { poolId: pools.get(pool) ?? 0 }),
-        ...(tariff === null ? {} : { tariffId: tariffs.get(tariff) ?? 0 }),
-      }
+    const { ids, places } = await makeEstate(tx, estate)
+    for (const { simId, ...assignment } of places) {
       await complete(tx, { simId, type: TicketType.Provision, ...assignment })
       await complete(tx, { simId, type: TicketType.Activate })
     }

@@ -61,18 +61,29 @@ export const byHand = (tx: Pick<TenantTx, 'q'>): Promise<unknown> =>
   sql`select set_config('app.tallies', 'off', true)`.execute(tx.q)
 
 const FEES = { simMonthlyFee: 1, smsFee: 0.05, voiceFee: 0.1, overageFeePerGb: 5 }
+interface Fees {
+  readonly simMonthlyFee: number
+  readonly smsFee: number
+  readonly voiceFee: number
+  readonly overageFeePerGb: number
+  readonly fixedBucketCost?: number
+}
 
 /** A tariff of a type with an allowance in bytes (per SIM; for Fixed, of the whole pool). */
-export const aTariff = (tx: TenantTx, type: TariffType, bytes: number): Promise<{ id: number }> =>
-  createTariff(tx, {
-    displayName: `tariff of ${bytes} bytes`,
-    type,
-    ...(type === TariffType.Standard ? { standardTariff: { baseTariffBytes: bytes, ...FEES } } : {}),
-    ...(type === TariffType['Dynamic Pool'] ? { dynamicPoolTariff: { baseTariffBytes: bytes, ...FEES } } : {}),
-    ...(type === TariffType['Fixed Pool']
-      ? { fixedPoolTariff: { fixedCapacityBytes: bytes, fixedBucketCost: 20, ...FEES } }
-      : {}),
-  })
+export function aTariff(
+  tx: TenantTx,
+  type: TariffType,
+  bytes: number,
+  { fixedBucketCost = 20, ...fees }: Fees = FEES,
+): Promise<{ id: number }> {
+  const base = { baseTariffBytes: bytes, ...fees }
+  const terms = {
+    [TariffType.Standard]: { standardTariff: base },
+    [TariffType['Dynamic Pool']]: { dynamicPoolTariff: base },
+    [TariffType['Fixed Pool']]: { fixedPoolTariff: { fixedCapacityBytes: bytes, fixedBucketCost, ...fees } },
+  }
+  return createTariff(tx, { displayName: `tariff of ${bytes} bytes`, type, ...terms[type] })
+}
 
 export const aPool = (tx: TenantTx, tariffId: number, pool: Partial<NewPool> = {}): Promise<{ id: number }> =>
   createPool(tx, { type: PoolType.Standard, watchdogMode: WatchdogMode.Enforce, name: 'a pool', ...pool, tariffId })

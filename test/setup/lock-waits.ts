@@ -1,5 +1,7 @@
 /** Interleaves transactions without sleeping: one continues as soon as the other waits for a lock. */
 import { sql } from 'kysely'
+import pg from 'pg'
+import { onTestFinished } from 'vitest'
 import { inTenant, type Store, type TenantTx } from '../../store/tenancy.ts'
 import { soon } from './soon.ts'
 
@@ -10,6 +12,24 @@ export async function lockWaiters({ db }: Pick<Store, 'db'>): Promise<number> {
   return rows.length
 }
 
+/** Does work in a transaction, which then stays open. @returns what commits it */
+export async function heldOpen<Tx = TenantTx>(
+  begin: (work: (tx: NoInfer<Tx>) => Promise<void>) => Promise<unknown>,
+  work: (tx: NoInfer<Tx>) => Promise<unknown>,
+): Promise<() => Promise<unknown>> {
+  const [done, mayEnd] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const transaction = begin(async (tx) => {
+    await work(tx)
+    done.resolve()
+    await mayEnd.promise
+  })
+  await Promise.race([done.promise, transaction])
+  return () => {
+    mayEnd.resolve()
+    return transaction
+  }
+}
+
 /** Starts `second` after the work of `first`. The transaction of `first` commits once `second` waits for a lock or ends. */
 export async function overlapping(
   store: Store,
@@ -17,13 +37,7 @@ export async function overlapping(
   first: (tx: TenantTx) => Promise<unknown>,
   second: () => Promise<unknown>,
 ): Promise<void> {
-  const [begun, held] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
-  const holder = inTenant(store, tenantId, async (tx) => {
-    await first(tx)
-    begun.resolve()
-    await held.promise
-  })
-  await Promise.race([begun.promise, holder])
+  const commit = await heldOpen((work) => inTenant(store, tenantId, work), first)
   let hasEnded = false
   const other = second().finally(() => {
     hasEnded = true
@@ -33,7 +47,16 @@ export async function overlapping(
       if (!hasEnded && (await lockWaiters(store)) === 0) throw new Error('the second neither waits nor has ended')
     })
   } finally {
-    held.resolve()
-    await Promise.all([holder, other])
+    await Promise.all([commit(), other])
   }
+}
+
+/** Another session runs a statement and keeps its locks. @returns what releases them */
+export async function holding(databaseUrl: string, statement: string): Promise<() => Promise<unknown>> {
+  const other = new pg.Client({ connectionString: databaseUrl })
+  await other.connect()
+  onTestFinished(() => other.end())
+  await other.query('begin')
+  await other.query(statement)
+  return () => other.query('rollback')
 }

@@ -1,5 +1,5 @@
 import pino from 'pino'
-import { afterAll, beforeEach, describe, expect, test, vi } from 'vitest'
+import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { migrateDatabase } from '../../cli/commands/migrate.ts'
 import { readSettings } from '../../process/settings.ts'
 import { startPresence } from '../../process/start-presence.ts'
@@ -18,17 +18,12 @@ beforeEach(() => {
   const spy = vi.spyOn(console, 'log').mockImplementation((line: string) => lines.push(line))
   return () => spy.mockRestore()
 })
-const closing: (() => Promise<void>)[] = []
-afterAll(async () => {
-  for (const close of closing.reverse()) await close()
-})
-
 /** An empty database, and the settings with which `simherd migrate` finds it. */
 async function aMigrated() {
   const database = await emptyDatabase()
-  closing.push(database.drop)
+  onTestFinished(database.drop)
   const { db, close } = connect(database.url, { max: 2 })
-  closing.push(close)
+  onTestFinished(close)
   const settings = { ...readSettings({}), DATABASE_URL: database.url }
   return { db, settings, store: { db, clock: Date.now, enqueue: () => undefined } }
 }

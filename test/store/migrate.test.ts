@@ -1,27 +1,27 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import pg from 'pg'
-import { afterEach, describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { connect } from '../../store/connect.ts'
 import { migrate, pendingFiles, pendingMigrations } from '../../store/migrate/migrate.ts'
 import { migrationFile, readFunctionFiles, statementsOf } from '../../store/migrate/migration-files.ts'
 import { emptyDatabase } from '../setup/database.ts'
+import { temporaryFolder } from '../setup/folder.ts'
 import { soon } from '../setup/soon.ts'
-
-const closing: (() => Promise<void>)[] = []
-afterEach(async () => {
-  for (const close of closing.splice(0).reverse()) await close()
-})
 
 async function aDatabase() {
   const database = await emptyDatabase()
-  closing.push(database.drop)
+  onTestFinished(database.drop)
   const client = new pg.Client({ connectionString: database.url })
   await client.connect()
-  closing.push(() => client.end())
+  onTestFinished(() => client.end())
   return { url: database.url, client }
+}
+function dbAt(url: string) {
+  const { db, close } = connect(url, { max: 1 })
+  onTestFinished(close)
+  return db
 }
 const tablesOf = async (client: pg.Client) => {
   const { rows } = await client.query(
@@ -57,9 +57,7 @@ describe('migrate', () => {
 
     await expect(migrate(older, { files: [first] })).rejects.toThrow(why)
 
-    const { db, close } = connect(older, { max: 1 })
-    closing.push(close)
-    await expect(pendingMigrations(db)).rejects.toThrow(why)
+    await expect(pendingMigrations(dbAt(older))).rejects.toThrow(why)
     expect(await tablesOf(client)).toEqual([])
   })
 
@@ -72,9 +70,7 @@ describe('migrate', () => {
 
     await expect(migrate(url)).rejects.toMatchObject({ name: 'UnfitDatabase', message: why })
 
-    const { db, close } = connect(url, { max: 1 })
-    closing.push(close)
-    await expect(pendingMigrations(db)).rejects.toThrow(why)
+    await expect(pendingMigrations(dbAt(url))).rejects.toThrow(why)
   })
 
   test('applies each file once in concurrent runs', async () => {
@@ -152,9 +148,7 @@ select nonsense;
     const files = [first, contract, later]
 
     expect(await migrate(url, { files, contract: false })).toEqual(['0001_first', '0003_later'])
-    const { db, close } = connect(url, { max: 1 })
-    const left = await pendingFiles(db, files)
-    await close()
+    const left = await pendingFiles(dbAt(url), files)
     expect(left.map(({ name }) => name)).toEqual(['0002_gone'])
     expect(await tablesOf(client)).toEqual(['first_table', 'later'])
 
@@ -165,8 +159,7 @@ select nonsense;
 
 describe('functions of the database', () => {
   const folder = async (text: string) => {
-    const path = await mkdtemp(join(tmpdir(), 'simherd-functions-'))
-    closing.push(() => rm(path, { recursive: true }))
+    const path = await temporaryFolder()
     await writeFile(join(path, 'answer.sql'), text)
     return readFunctionFiles(pathToFileURL(`${path}/`))
   }

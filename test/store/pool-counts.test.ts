@@ -7,7 +7,7 @@ import { wrongCounts } from '../../service/sims/rows/wrong-counts.ts'
 import { inTenant, type TenantTx } from '../../store/tenancy.ts'
 import { cases } from '../setup/cases.ts'
 import { aPool, aStore, aTariff, aTenant, byHand, someSims } from '../setup/estate.ts'
-import { lockWaiters } from '../setup/lock-waits.ts'
+import { heldOpen, lockWaiters } from '../setup/lock-waits.ts'
 import { soon } from '../setup/soon.ts'
 
 const store = await aStore()
@@ -102,22 +102,20 @@ describe('the counts of pools', () => {
         { simId: back, poolId: higher, status: 1 },
       ]),
     )
-    const [held, release] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
-    const holder = asTenant(async (tx) => {
-      await sql`select from pools where id = ${lower} for no key update`.execute(tx.q)
-      held.resolve()
-      await release.promise
-    })
-    await held.promise
+    // The lower pool's row is written last, so a scan of the small table finds it later.
+    await sql`update pools set name = name where id = ${lower}`.execute(store.db)
+    await sql`analyze pools`.execute(store.db)
+    const release = await heldOpen(asTenant, (tx) =>
+      sql`select from pools where id = ${lower} for no key update`.execute(tx.q),
+    )
     // Both wait for the lower pool. Whoever has locked the higher one by then would keep the other from ending.
     const moving = [
       asTenant((tx) => move(tx, [{ simId: there, poolId: higher, status: 1 }])),
       asTenant((tx) => move(tx, [{ simId: back, poolId: lower, status: 1 }])),
     ]
     await soon(async () => expect(await lockWaiters(store)).toBe(2))
-    release.resolve()
 
-    await Promise.all([holder, ...moving])
+    await Promise.all([release(), ...moving])
 
     expect(await asTenant(wrongCounts)).toEqual([])
   })

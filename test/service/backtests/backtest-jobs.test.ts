@@ -19,8 +19,9 @@ import { startBacktests } from '../../../worker/start-backtests.ts'
 import { aStore } from '../../setup/estate.ts'
 import { loginOfProcesses } from '../../setup/login.ts'
 import { until } from '../../setup/soon.ts'
-import { digestsOf, replayOptions } from './lived.ts'
-import { aPastCycle, connected, doNext as doNextOf } from './past-cycle.ts'
+import { everythingIn } from '../everything.ts'
+import { connected, replayOptions } from './lived.ts'
+import { aPastCycle, doNext as doNextOf } from './past-cycle.ts'
 
 const LONG = 300_000
 /** Longest wait for a backtest, in seconds. */
@@ -58,7 +59,7 @@ test(
   'is done as asked, and changes no other row',
   async () => {
     const [first, second] = [await asked(), await asked()]
-    const { backtests: _before, ...before } = await digestsOf(store)
+    const { backtests: _before, ...before } = await everythingIn(store.databaseUrl)
     const seen: unknown[] = []
     expect(
       await doNext(async () => {
@@ -66,7 +67,7 @@ test(
         seen.push([one?.state, one?.recordsDone, one?.records])
       }),
     ).toBe(true)
-    const { backtests: _after, ...after } = await digestsOf(store)
+    const { backtests: _after, ...after } = await everythingIn(store.databaseUrl)
     expect(after).toEqual(before)
     expect(seen).toEqual([
       ['running', 0, null],

@@ -2,18 +2,17 @@
 
 import { expect, test } from 'vitest'
 import { mailChannel } from '../../../adapters/channels/mail/mail-channel.ts'
-import { PoolType, TariffType, WatchdogMode } from '../../../domain/codes.ts'
+import { TariffType, WatchdogMode } from '../../../domain/codes.ts'
 import type { RuleSource } from '../../../domain/rules/rule-source.ts'
 import { MB } from '../../../domain/units.ts'
 import { readRuleFiles } from '../../../process/rule-files.ts'
 import { backtest } from '../../../service/backtests/backtest.ts'
 import { openPlayer } from '../../../service/backtests/open-player.ts'
 import { activateRules } from '../../../service/rules/rules-in-force.ts'
-import { connect } from '../../../store/connect.ts'
-import type { Db } from '../../../store/tenancy.ts'
 import { accepting } from '../../setup/accepting.ts'
-import { aPool, aStore, aTariff } from '../../setup/estate.ts'
+import { aStore } from '../../setup/estate.ts'
 import { aHarness, evaluationOptions } from '../harness.ts'
+import { connected } from './lived.ts'
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
@@ -21,25 +20,15 @@ const shipped = await readRuleFiles('')
 const store = await aStore('2026-11-10T12:00:00Z')
 await activateRules(store, shipped, 'the tests')
 const mailer = mailChannel(accepting)
-const options = {
-  evaluation: evaluationOptions(),
-  render: mailer.render,
-}
+const options = { evaluation: evaluationOptions(), render: mailer.render }
 
 /** Lives a cycle in which a SIM passes its limit, and a shared pool its own. @returns the tenant */
 async function aLivedCycle(): Promise<string> {
   store.now = Date.parse('2026-11-10T12:00:00Z')
   const harness = await aHarness(store, 'PT6H')
-  const [meters, vans] = await harness.asTenant(async (tx) => {
-    const [own, shared] = [
-      await aTariff(tx, TariffType.Standard, 100 * MB),
-      await aTariff(tx, TariffType['Dynamic Pool'], 50 * MB),
-    ]
-    return [
-      (await aPool(tx, own.id, { name: 'meters', warningThresholdPct: 80 })).id,
-      (await aPool(tx, shared.id, { name: 'vans', type: PoolType.Dynamic, watchdogMode: WatchdogMode.Monitor })).id,
-    ]
-  })
+  const meters = await harness.aPool(TariffType.Standard, 100 * MB, { name: 'meters', warningThresholdPct: 80 })
+  const monitored = { name: 'vans', watchdogMode: WatchdogMode.Monitor }
+  const vans = await harness.aPool(TariffType['Dynamic Pool'], 50 * MB, monitored)
   const sims = [
     ...(await harness.activeSims(3, { poolId: meters })),
     ...(await harness.activeSims(2, { poolId: vans })),
@@ -56,18 +45,8 @@ async function aLivedCycle(): Promise<string> {
   return harness.tenantId
 }
 
-/** Runs work on a connection of its own. */
-async function connected<T>(work: (db: Db) => Promise<T>): Promise<T> {
-  const { db, close } = connect(store.databaseUrl, { max: 1 })
-  try {
-    return await db.connection().execute(work)
-  } finally {
-    await close()
-  }
-}
-
 const asked = (tenantId: string, rules: number | readonly RuleSource[] | null, cycles = 1) =>
-  connected((db) => backtest(db, store.clock, { tenantId, cycles, rules }, options))
+  connected(store, (db) => backtest(db, store.clock, { tenantId, cycles, rules }, options))
 
 test('rules did what the log says, and other rules what they would have done', async () => {
   const tenantId = await aLivedCycle()

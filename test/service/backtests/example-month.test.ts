@@ -9,7 +9,8 @@ import { updatePool } from '../../../service/pools/update-pool.ts'
 import { tagSim } from '../../../service/sims/tag-sim.ts'
 import { inTenant } from '../../../store/tenancy.ts'
 import { aStore } from '../../setup/estate.ts'
-import { digestsOf, doneIn, livedMonth, replayedMonth } from './lived.ts'
+import { everythingIn } from '../everything.ts'
+import { doneIn, livedMonth, replayedMonth } from './lived.ts'
 
 const HOURS = Number(process.env.HOURS ?? 10)
 const TIMEOUT = HOURS * 90_000
@@ -19,15 +20,15 @@ const [monitored, enforced] = [await aStore(START), await aStore(START)]
 test(
   'a replay in Monitor equals live, and changes no row',
   async () => {
-    const { tenantId } = await livedMonth(monitored, { mode: WatchdogMode.Monitor, hours: HOURS })
+    const { tenantId } = await livedMonth(monitored, { hours: HOURS })
     const live = await doneIn(monitored.db, tenantId)
-    const before = await digestsOf(monitored)
-    const { replayed, came } = await replayedMonth(monitored, tenantId, HOURS, (db) => doneIn(db, tenantId))
+    const before = await everythingIn(monitored.databaseUrl)
+    const { replayed, came } = await replayedMonth(monitored, tenantId, HOURS)
     expect(came).toEqual(live)
     expect(live.entries.length).toBeGreaterThan(5)
     expect(live.mails.length).toBeGreaterThan(0)
     expect(replayed.undecided).toEqual({ records: 0, tickets: 0, settings: 0 })
-    expect(await digestsOf(monitored)).toEqual(before)
+    expect(await everythingIn(monitored.databaseUrl)).toEqual(before)
   },
   TIMEOUT,
 )
@@ -37,7 +38,6 @@ test(
   async () => {
     const caller = { actor: 'cli:ann@host', keyId: null, requestId: 'r', action: 'test', workflowId: null }
     const { tenantId } = await livedMonth(enforced, {
-      mode: WatchdogMode.Monitor,
       hours: HOURS,
       // From here on the watchdog may suspend, and one SIM has another name.
       onHour: async (hour, harness, sims) => {
@@ -52,7 +52,7 @@ test(
       },
     })
     const live = await doneIn(enforced.db, tenantId)
-    const { came } = await replayedMonth(enforced, tenantId, HOURS, (db) => doneIn(db, tenantId))
+    const { came } = await replayedMonth(enforced, tenantId, HOURS)
     expect(came).toEqual(live)
     expect(live.suspensions.length).toBeGreaterThan(0)
   },

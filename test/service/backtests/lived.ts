@@ -3,7 +3,7 @@
 import { sql } from 'kysely'
 import { mailChannel } from '../../../adapters/channels/mail/mail-channel.ts'
 import { renderMail } from '../../../adapters/channels/mail/render-mail.ts'
-import type { WatchdogMode } from '../../../domain/codes.ts'
+import { WatchdogMode } from '../../../domain/codes.ts'
 import { readRuleFiles } from '../../../process/rule-files.ts'
 import { openPlayer } from '../../../service/backtests/open-player.ts'
 import { replay } from '../../../service/backtests/replay.ts'
@@ -24,29 +24,22 @@ const FASTER = 40
 const fasterIn = (hours: number) => (hours * HOUR < EXAMPLE_MONTH.endsAt - EXAMPLE_MONTH.startsAt ? FASTER : 1)
 
 export interface LivedOptions {
-  /** Of all pools. Default: as in the example. */
-  readonly mode?: WatchdogMode
   /** Called before the records of an hour of the month are received. */
   readonly onHour?: (hour: number, harness: Harness, sims: ReadonlyMap<string, number>) => Promise<void>
   /** Hours to live. */
   readonly hours: number
 }
 
-/** Lives the example month on the real store, by the shipped rules. */
-export async function livedMonth(store: TestStore, { mode, onHour, hours }: LivedOptions): Promise<Harness> {
+/** Lives the example month on the real store, by the shipped rules, its pools in Monitor mode. */
+export async function livedMonth(store: TestStore, { onHour, hours }: LivedOptions): Promise<Harness> {
   await activateRules(store, shipped, 'the tests')
   const harness = await aHarness(store)
   const month = exampleMonth()
   store.now = EXAMPLE_MONTH.startsAt + 1000
-  const estate =
-    mode === undefined
-      ? month.estate
-      : { ...month.estate, pools: month.estate.pools.map((pool) => ({ ...pool, watchdogMode: mode })) }
-  const sims = await settle(harness, { ...month, estate })
-  const player = openPlayer(store, harness.tenantId, {
-    evaluation: evaluationOptions(),
-    mailer: mailChannel(accepting),
-  })
+  const pools = month.estate.pools.map((pool) => ({ ...pool, watchdogMode: WatchdogMode.Monitor }))
+  const sims = await settle(harness, { ...month, estate: { ...month.estate, pools } })
+  const mailer = mailChannel(accepting)
+  const player = openPlayer(store, harness.tenantId, { evaluation: evaluationOptions(), mailer })
   await player.work()
   for (const { at, records } of month.steps.slice(0, hours)) {
     await player.moveTo(at)
@@ -59,30 +52,25 @@ export async function livedMonth(store: TestStore, { mode, onHour, hours }: Live
   return harness
 }
 
-/** Replays the example month. @param read reads from the connection what came of it */
-export async function replayedMonth<T>(
-  store: TestStore,
-  tenantId: string,
-  hours: number,
-  read: (db: Db) => Promise<T>,
-) {
+/** Works on a connection of its own, as a replay does. */
+export async function connected<T>(store: TestStore, work: (db: Db) => Promise<T>): Promise<T> {
   const { db, close } = connect(store.databaseUrl, { max: 1 })
   try {
-    return await db.connection().execute(async (one) => {
-      const question = {
-        tenantId,
-        billingCycle: 'P1M',
-        startsAt: EXAMPLE_MONTH.startsAt,
-        endsAt: EXAMPLE_MONTH.startsAt + hours * HOUR + HOUR / 2,
-        rules: { version: 1, files: shipped },
-      }
-      const replayed = await replay(one, question, { evaluation: evaluationOptions(), render })
-      return { replayed, came: await read(one) }
-    })
+    return await db.connection().execute(work)
   } finally {
     await close()
   }
 }
+
+/** Replays the example month. @returns also what rules did in it */
+export const replayedMonth = (store: TestStore, tenantId: string, hours: number) =>
+  connected(store, async (db) => {
+    const { startsAt } = EXAMPLE_MONTH
+    const endsAt = startsAt + hours * HOUR + HOUR / 2
+    const rules = { version: 1, files: shipped }
+    const replayed = await replay(db, { tenantId, billingCycle: 'P1M', startsAt, endsAt, rules }, replayOptions())
+    return { replayed, came: await doneIn(db, tenantId) }
+  })
 
 /** What rules have done: entries, mails and suspensions. */
 export async function doneIn(db: Db, tenantId: string) {
@@ -100,17 +88,3 @@ export async function doneIn(db: Db, tenantId: string) {
 
 /** What a replay runs with. */
 export const replayOptions = (): Parameters<typeof replay>[2] => ({ evaluation: evaluationOptions(), render })
-
-/** A digest of the rows of every table. */
-export async function digestsOf({ db }: TestStore): Promise<Record<string, string>> {
-  const { rows: tables } = await sql<{ name: string }>`
-    select relname as name from pg_class
-     where relkind = 'r' and relnamespace = 'public'::regnamespace order by 1`.execute(db)
-  const digests: Record<string, string> = {}
-  for (const { name } of tables) {
-    const { rows } = await sql<{ digest: string | null }>`
-      select md5(string_agg(t::text, ',' order by t::text)) as digest from ${sql.table(name)} t`.execute(db)
-    digests[name] = rows[0]?.digest ?? ''
-  }
-  return digests
-}

@@ -1,7 +1,7 @@
 /** Which notifications share a mail, and when it leaves. */
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
-import { LogLevel, TariffType, TicketType } from '../../../domain/codes.ts'
+import { TariffType, TicketType } from '../../../domain/codes.ts'
 import type { ActionRequest } from '../../../domain/enforcement/enforcement.ts'
 import type { AlertNotification } from '../../../domain/notifications/notification.ts'
 import { addSilence } from '../../../service/alerts/silence-alerts.ts'
@@ -9,7 +9,7 @@ import { logAction } from '../../../service/enforcement/log-action.ts'
 import { activateRules } from '../../../service/rules/rules-in-force.ts'
 import { insertNotifications } from '../../../store/notifications.ts'
 import { aStore } from '../../setup/estate.ts'
-import { anAlert, aWarning } from '../../unit/channels/notifications.ts'
+import { anAlert } from '../../unit/channels/notifications.ts'
 import { asShipped, only } from '../watchdog/alert-world.ts'
 import { aPost, type Post, SECOND } from './post.ts'
 
@@ -47,21 +47,6 @@ const labelsOf = sql<{ iccid: string }>`select iccid from sims order by id`
 const subjects = async (post: Post) => (await post.arrived()).map(({ subject }) => subject)
 
 describe('a cause', () => {
-  test('waits for the next of it, and no longer than two minutes', async () => {
-    const post = await aPost(store)
-    await find(post, over(1, 'North'))
-    await post.pass(25)
-    const before = await subjects(post)
-    for (let n = 2; n < 8; n += 1) {
-      await find(post, over(n, 'North'))
-      await post.pass(20)
-    }
-
-    expect(before).toEqual([])
-    expect(await post.mails()).toMatchObject([{ keys: { length: 6 } }])
-    await post.pass(30)
-    expect(await post.mails()).toMatchObject([{ keys: { length: 6 } }, { keys: { length: 1 } }])
-  })
 
   test('has one mail for its SIMs of all pools', async () => {
     const post = await aPost(store)
@@ -89,50 +74,9 @@ describe('a cause', () => {
 
     expect(await post.mails()).toHaveLength(1)
   })
-
-  test('takes no warnings along, nor does a grace notice', async () => {
-    const post = await aPost(store)
-    await post.notify({ body: aWarning({ key: 'waits' }), dueAt: new Date(store.now + 3600 * SECOND) })
-    await find(post, over(1, 'North'))
-    await post.pass(60)
-    const grace = { kind: 'graceStarted', level: LogLevel.Warning } as const
-    await find(post, over(2, 'North', { ...grace, key: 'grace', message: 'The grace period of SIM 2 has begun' }))
-    await post.pass(60)
-
-    expect((await post.mails()).map((mail) => mail.keys)).toEqual([[expect.stringMatching(/^over/)], ['grace']])
-    await post.pass(3600, 60)
-    expect((await post.mails()).at(-1)?.keys).toEqual(['waits'])
-  })
-
-  test('has a mail like a single notice, if it is about a single subject', async () => {
-    const post = await aPost(store)
-    await find(post, over(7, 'North'))
-    store.now += SECOND
-    await find(
-      post,
-      over(7, 'North', { kind: 'suspended', message: 'SIM meter-7 was suspended.', whatNext: 'It comes back soon.' }),
-    )
-    await post.pass(60)
-
-    const [mail, second] = await post.arrived()
-    expect(second).toBeUndefined()
-    expect(mail?.subject).toContain('meter-7')
-    expect(mail?.text).toContain('Usage: 107 of 100 MB')
-    expect(mail?.text).toContain('What happens next: SIM meter-7 was suspended. It comes back soon.')
-  })
 })
 
 describe('several causes', () => {
-  test('have a mail each if they are two, and share one if they are more', async () => {
-    const [two, three] = [await aPost(store), await aPost(store)]
-    await find(two, poolOver(1), poolOver(2))
-    await find(three, poolOver(1), poolOver(2), poolOver(3))
-    await two.pass(35)
-    await three.send()
-
-    expect(await two.mails()).toHaveLength(2)
-    expect(await three.mails()).toMatchObject([{ keys: { length: 3 } }])
-  })
 
   test('share a mail from the third within ten minutes on', async () => {
     const post = await aPost(store)

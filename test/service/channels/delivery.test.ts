@@ -55,21 +55,6 @@ describe('a mail', () => {
     expect((await post.mails()).map(({ status }) => status)).toEqual(['sent', 'sent'])
   })
 
-  test('keeps its Message-ID when resent after a dropped connection', async () => {
-    let drops = 1
-    const post = await aPost(store, { dropAfterData: () => drops-- > 0 })
-    await post.notify(post.notification())
-
-    await post.send()
-    store.now += 2 * SECOND
-    await post.send()
-
-    const arrived = await post.arrived()
-    expect(arrived).toHaveLength(2)
-    expect(new Set(arrived.map(messageId)).size).toBe(1)
-    expect(await post.mails()).toMatchObject([{ status: 'sent', attempts: 2 }])
-  })
-
   test('is retried with doubling backoff after a 4xx', async () => {
     const codes = [451, 451, 451]
     const post = await aPost(store, { refuse: () => codes.shift() })

@@ -235,27 +235,6 @@ describe('a delivery', () => {
     expect(await deliveries()).toMatchObject([{ status: 'delivered', attempts: 2 }])
   })
 
-  test('is given up after three days, with an event', async () => {
-    const { tell, send, receiver, deliveries, events } = await anEndpoint()
-    receiver.answer = answers(500)
-    const began = store.now
-    await tell(anEvent('first'))
-    const pauses: number[] = []
-    for (let last = store.now; ; last = store.now) {
-      await send()
-      const at = (await deliveries())[0]?.nextAttemptAt
-      if (at == null) break
-      store.now = Date.parse(at)
-      pauses.push((store.now - last) / 1000)
-      // The endpoint's own pause is never longer than the delivery's.
-    }
-
-    expect(pauses).toEqual([5, 30, 120, 900, 3600, 14_400, 43_200, 86_400, 86_400, 24_145])
-    expect(await deliveries()).toMatchObject([{ status: 'failed', attempts: 11, answer: 500 }])
-    expect(await events()).toContainEqual({ title: expect.stringContaining('events are given up') })
-    store.now = began
-  })
-
   test('that the endpoint refuses holds up no other', async () => {
     const { tell, send, receiver, deliveries } = await anEndpoint()
     receiver.answer = (response, received) => response.writeHead(messageOf(received) === 'bad' ? 400 : 200).end()

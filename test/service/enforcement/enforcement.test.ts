@@ -1,71 +1,33 @@
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
-import { LogLevel, SimStatus, TariffType, TicketType, WatchdogMode } from '../../../domain/codes.ts'
+import { LogLevel, SimStatus, TicketType, WatchdogMode } from '../../../domain/codes.ts'
 import type { ActionRequest } from '../../../domain/enforcement/enforcement.ts'
-import { enforcePoolId, suspendOnOverageId } from '../../../domain/temporal/ids.ts'
-import type { Cause } from '../../../domain/tickets/ticket.ts'
-import type { Subject } from '../../../domain/watchdog/subject.ts'
-import { saveAlerts } from '../../../service/alerts/rows/alerts.ts'
+import { enforcePoolId } from '../../../domain/temporal/ids.ts'
 import { logAction } from '../../../service/enforcement/log-action.ts'
-import { poolEnforcement, simEnforcement } from '../../../service/enforcement/read-enforcement.ts'
+import { poolEnforcement } from '../../../service/enforcement/read-enforcement.ts'
 import { rememberStarts } from '../../../store/outbox.ts'
 import { aStore } from '../../setup/estate.ts'
-import { aHarness, type Harness } from '../harness.ts'
-import { anAlert } from './an-alert.ts'
+import type { Harness } from '../harness.ts'
+import { aPoolOf, byWatchdog, CYCLE, RULE } from './enforced-pool.ts'
 
 const store = await aStore()
-const NOW = store.now
-const CYCLE = '2026-11'
-const RULE = 'pool-overage'
-
-/** Writes an alert as an evaluation leaves it. */
-const fire = (harness: Harness, subject: Subject, also: { rule?: string; firing?: boolean; scope?: string } = {}) =>
-  harness.asTenant((tx) =>
-    saveAlerts(tx, [anAlert(subject, { rule: RULE, scope: CYCLE, evaluatedAt: new Date(store.now++), ...also })]),
-  )
-
-/** A Dynamic pool of active SIMs, each with an allowance of 100 bytes. */
-async function aPoolOf(count: number, mode: WatchdogMode = WatchdogMode.Enforce) {
-  store.now = NOW
-  const harness = await aHarness(store)
-  const poolId = await harness.aPool(TariffType['Dynamic Pool'], 100, { watchdogMode: mode })
-  const sims = await harness.activeSims(count, { poolId })
-  return {
-    ...harness,
-    poolId,
-    sims,
-    use: (...bytes: number[]) => harness.record(bytes.map((bytesUp, i) => harness.usage(sims[i] ?? 0, { bytesUp }))),
-    sim: (simId: number, rule: string | null = RULE, cycle = CYCLE) =>
-      harness.asTenant((tx) => simEnforcement(tx, simId, cycle, rule)),
-    pool: (cycle = CYCLE) => harness.asTenant((tx) => poolEnforcement(tx, poolId, cycle, RULE)),
-    set: (simId: number, column: string, value: unknown) =>
-      harness.rows(sql`update sims set ${sql.ref(column)} = ${value} where id = ${simId} returning 1`),
-    suspend: (simId: number, cause: Cause) => harness.complete({ simId, type: TicketType.Suspend, cause }),
-  }
-}
-
-const byWatchdog = (workflowId: string): Cause => ({
-  by: 'watchdog',
-  rule: RULE,
-  cycle: CYCLE,
-  until: 'renewal',
-  workflowId,
-})
+const set = (harness: Harness, simId: number, column: string, value: unknown) =>
+  harness.rows(sql`update sims set ${sql.ref(column)} = ${value} where id = ${simId}`)
 
 describe('simEnforcement', () => {
   test('reports a SIM over while its rule fires', async () => {
-    const harness = await aPoolOf(4)
+    const harness = await aPoolOf(store, 4)
     const [own = 0, scopeless = 0, cleared = 0, old = 0] = harness.sims
-    await fire(harness, { kind: 'sim', id: own })
-    await fire(harness, { kind: 'sim', id: scopeless }, { scope: '' })
-    await fire(harness, { kind: 'sim', id: cleared }, { firing: false })
-    await fire(harness, { kind: 'sim', id: old }, { scope: '2026-10' })
+    await harness.fire({ kind: 'sim', id: own })
+    await harness.fire({ kind: 'sim', id: scopeless }, { scope: '' })
+    await harness.fire({ kind: 'sim', id: cleared }, { firing: false })
+    await harness.fire({ kind: 'sim', id: old }, { scope: '2026-10' })
 
     const over = async () => Promise.all(harness.sims.map(async (simId) => (await harness.sim(simId)).overLimit))
     const beforePool = await over()
-    await fire(harness, { kind: 'pool', id: harness.poolId }, { rule: 'another rule' })
+    await harness.fire({ kind: 'pool', id: harness.poolId }, { rule: 'another rule' })
     const otherRule = await over()
-    await fire(harness, { kind: 'pool', id: harness.poolId })
+    await harness.fire({ kind: 'pool', id: harness.poolId })
 
     expect(beforePool).toEqual([true, true, false, false])
     expect(otherRule).toEqual(beforePool)
@@ -73,7 +35,7 @@ describe('simEnforcement', () => {
   })
 
   test('uses the overage when no rule is given', async () => {
-    const harness = await aPoolOf(2)
+    const harness = await aPoolOf(store, 2)
     const [big = 0, small = 0] = harness.sims
     await harness.use(201, 10)
     const within = await harness.sim(big, null)
@@ -84,11 +46,11 @@ describe('simEnforcement', () => {
   })
 
   test('reports nothing over once the cycle has ended', async () => {
-    const harness = await aPoolOf(1)
+    const harness = await aPoolOf(store, 1)
     const [simId = 0] = harness.sims
     await harness.use(500)
-    await fire(harness, { kind: 'sim', id: simId })
-    await fire(harness, { kind: 'pool', id: harness.poolId })
+    await harness.fire({ kind: 'sim', id: simId })
+    await harness.fire({ kind: 'pool', id: harness.poolId })
 
     store.now = Date.parse('2026-11-30T23:59:59.999Z')
     const last = [await harness.sim(simId), await harness.sim(simId, null), await harness.pool()]
@@ -100,10 +62,10 @@ describe('simEnforcement', () => {
   })
 
   test('returns SIM state, mode and who suspended it', async () => {
-    const harness = await aPoolOf(3)
+    const harness = await aPoolOf(store, 3)
     const [active = 0, watched = 0, byPerson = 0] = harness.sims
-    await harness.set(active, 'watchdog_mode', WatchdogMode.Monitor)
-    await harness.set(active, 'is_watchdog_exempt', true)
+    await set(harness, active, 'watchdog_mode', WatchdogMode.Monitor)
+    await set(harness, active, 'is_watchdog_exempt', true)
     await harness.suspend(watched, byWatchdog('w'))
     await harness.suspend(byPerson, { by: 'user' })
 
@@ -132,7 +94,7 @@ describe('simEnforcement', () => {
   })
 
   test('reports that the tenant has switched enforcement off', async () => {
-    const harness = await aPoolOf(1)
+    const harness = await aPoolOf(store, 1)
     await harness.rows(sql`update tenants set enforcement_enabled = false returning 1`)
 
     expect(await harness.sim(harness.sims[0] ?? 0)).toMatchObject({ enforcementEnabled: false })
@@ -140,7 +102,7 @@ describe('simEnforcement', () => {
   })
 
   test('refuses an unknown SIM, pool or cycle', async () => {
-    const harness = await aPoolOf(1)
+    const harness = await aPoolOf(store, 1)
 
     await expect(harness.sim(2 ** 40)).rejects.toMatchObject({ code: 'sim_not_found' })
     await expect(harness.sim(harness.sims[0] ?? 0, RULE, '2026-13')).rejects.toMatchObject({ code: 'cycle_not_found' })
@@ -152,10 +114,10 @@ describe('simEnforcement', () => {
 
 describe('poolEnforcement', () => {
   test('lists SIMs by excess, the largest first', async () => {
-    const harness = await aPoolOf(4)
+    const harness = await aPoolOf(store, 4)
     const [a = 0, b = 0, c = 0, d = 0] = harness.sims
     await harness.use(250, 300, 50)
-    await fire(harness, { kind: 'pool', id: harness.poolId })
+    await harness.fire({ kind: 'pool', id: harness.poolId })
 
     const pool = await harness.pool()
 
@@ -170,12 +132,12 @@ describe('poolEnforcement', () => {
   })
 
   test('marks SIMs that may not be picked', async () => {
-    const harness = await aPoolOf(5)
+    const harness = await aPoolOf(store, 5)
     const [exempt = 0, weaker = 0, stopped = 0, held = 0, plain = 0] = harness.sims
     await harness.use(200, 200, 200, 200, 200)
-    await harness.set(exempt, 'is_watchdog_exempt', true)
-    await harness.set(weaker, 'watchdog_mode', WatchdogMode.Monitor)
-    const runs = [stopped, held].map((simId) => suspendOnOverageId(harness.tenantId, simId, CYCLE))
+    await set(harness, exempt, 'is_watchdog_exempt', true)
+    await set(harness, weaker, 'watchdog_mode', WatchdogMode.Monitor)
+    const runs = [stopped, held].map((simId) => harness.runOf(simId))
     await harness.asTenant((tx) => rememberStarts(tx, runs))
     await harness.suspend(stopped, byWatchdog(runs[0] ?? ''))
     await harness.suspend(held, byWatchdog(runs[1] ?? ''))
@@ -192,11 +154,11 @@ describe('poolEnforcement', () => {
   })
 
   test('lists first the SIMs that may be picked', async () => {
-    const harness = await aPoolOf(6)
+    const harness = await aPoolOf(store, 6)
     const [exempt = 0, weaker = 0, stopped = 0, alsoStopped = 0, small = 0, large = 0] = harness.sims
     await harness.use(900, 900, 330, 140, 110, 150)
-    await harness.set(exempt, 'is_watchdog_exempt', true)
-    await harness.set(weaker, 'watchdog_mode', WatchdogMode.Monitor)
+    await set(harness, exempt, 'is_watchdog_exempt', true)
+    await set(harness, weaker, 'watchdog_mode', WatchdogMode.Monitor)
     await harness.suspend(stopped, byWatchdog('w'))
     await harness.suspend(alsoStopped, { by: 'user' })
 
@@ -207,16 +169,14 @@ describe('poolEnforcement', () => {
   })
 
   test('reports a future cycle without opening it', async () => {
-    const harness = await aPoolOf(1)
+    const harness = await aPoolOf(store, 1)
 
-    const pool = await harness.pool('2027-03')
-
-    expect(pool).toMatchObject({ over: false, overageBytes: 0, rows: [{ usageBytes: 0 }] })
+    expect(await harness.pool('2027-03')).toMatchObject({ over: false, overageBytes: 0, rows: [{ usageBytes: 0 }] })
     expect(await harness.rows(sql`select key from cycles where key <> ${CYCLE}`)).toEqual([])
   })
 
   test('needs an alert to report a pool over', async () => {
-    const harness = await aPoolOf(1)
+    const harness = await aPoolOf(store, 1)
     await harness.use(500)
 
     expect(await harness.pool()).toMatchObject({ over: false, overageBytes: 400, enforcementEnabled: true })
@@ -225,9 +185,9 @@ describe('poolEnforcement', () => {
 
 describe('a person’s ticket on a SIM', () => {
   test('signals the SIM’s run of this cycle', async () => {
-    const harness = await aPoolOf(2)
+    const harness = await aPoolOf(store, 2)
     const [simId = 0, other = 0] = harness.sims
-    const run = suspendOnOverageId(harness.tenantId, simId, CYCLE)
+    const run = harness.runOf(simId)
     await harness.asTenant((tx) => rememberStarts(tx, [run, enforcePoolId(harness.tenantId, harness.poolId, CYCLE)]))
     const requests = () =>
       harness.rows(sql<{ id: string; signal: string }>`
@@ -248,9 +208,9 @@ describe('a person’s ticket on a SIM suspended last cycle', () => {
     ['activate', TicketType.Activate],
     ['suspend', TicketType.Suspend],
   ])('signals the run that suspended it: %s', async (_what, type) => {
-    const harness = await aPoolOf(1)
+    const harness = await aPoolOf(store, 1)
     const [simId = 0] = harness.sims
-    const run = suspendOnOverageId(harness.tenantId, simId, '2026-10')
+    const run = harness.runOf(simId, '2026-10')
     await harness.asTenant((tx) => rememberStarts(tx, [run]))
     await harness.suspend(simId, byWatchdog(run))
 
@@ -277,7 +237,7 @@ describe('logAction', () => {
       select dedupe_key as key, body ->> 'kind' as kind from notifications order by id`)
 
   test('logs once per rule, SIM, cycle, action and counter', async () => {
-    const harness = await aPoolOf(2)
+    const harness = await aPoolOf(store, 2)
     const [simId = 0, other = 0] = harness.sims
     const log = (one: ActionRequest) => harness.asTenant((tx) => logAction(tx, one))
 
@@ -308,7 +268,7 @@ describe('logAction', () => {
   })
 
   test('notifies once per grace start and grace ending', async () => {
-    const harness = await aPoolOf(1)
+    const harness = await aPoolOf(store, 1)
     const [simId = 0] = harness.sims
     for (const action of ['graceStarted', 'graceEnding', 'graceStarted'] as const) {
       await harness.asTenant((tx) => logAction(tx, ask(simId, { action })))
@@ -318,7 +278,7 @@ describe('logAction', () => {
   })
 
   test('shows instants of workflows in the tenant’s time zone, and amounts with three digits', async () => {
-    const harness = await aPoolOf(1)
+    const harness = await aPoolOf(store, 1)
     const [simId = 0] = harness.sims
     await harness.asTenant((tx) => sql`update tenants set time_zone = 'Europe/Berlin'`.execute(tx.q))
     const detail = 'suspended at 2026-11-22T10:00:00.000Z unless it comes back under its limit; 12.345678 MB over'
@@ -335,7 +295,7 @@ describe('logAction', () => {
   })
 
   test('logs tooLittleToPick once per rule, pool and cycle', async () => {
-    const harness = await aPoolOf(1)
+    const harness = await aPoolOf(store, 1)
     const { poolId } = harness
     const ofPool: ActionRequest = { ...ask(0), simId: null, poolId, action: 'tooLittleToPick' }
     const log = (one: ActionRequest) => harness.asTenant((tx) => logAction(tx, one))
@@ -353,7 +313,7 @@ describe('logAction', () => {
   })
 
   test('refuses an unknown or mismatched subject', async () => {
-    const harness = await aPoolOf(1)
+    const harness = await aPoolOf(store, 1)
     const [simId = 0] = harness.sims
     const codeOf = (also: Partial<ActionRequest>) =>
       harness.asTenant((tx) => logAction(tx, ask(simId, also))).catch(({ code }: { code: string }) => code)

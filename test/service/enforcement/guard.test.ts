@@ -1,11 +1,9 @@
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
-import { LogLevel, TariffType, WatchdogMode } from '../../../domain/codes.ts'
+import { LogLevel } from '../../../domain/codes.ts'
 import type { EnforcementChange, HoldState } from '../../../domain/enforcement/guard.ts'
-import { enforcePoolId, suspendOnOverageId } from '../../../domain/temporal/ids.ts'
-import type { Subject } from '../../../domain/watchdog/subject.ts'
+import { enforcePoolId } from '../../../domain/temporal/ids.ts'
 import { readRuleFiles } from '../../../process/rule-files.ts'
-import { saveAlerts } from '../../../service/alerts/rows/alerts.ts'
 import { armSims } from '../../../service/enforcement/arm-sims.ts'
 import { changeEnforcement } from '../../../service/enforcement/change-enforcement.ts'
 import { decideHold } from '../../../service/enforcement/decide-hold.ts'
@@ -15,23 +13,18 @@ import { activateRules } from '../../../service/rules/rules-in-force.ts'
 import { rememberStarts } from '../../../store/outbox.ts'
 import { inTenant } from '../../../store/tenancy.ts'
 import { aStore, byHand } from '../../setup/estate.ts'
-import { aHarness, askedPermits } from '../harness.ts'
-import { anAlert } from './an-alert.ts'
+import { askedPermits } from '../harness.ts'
+import { aPoolOf, CYCLE, NOW, RULE } from './enforced-pool.ts'
 
 const store = await aStore()
-const NOW = store.now
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
-const CYCLE = '2026-11'
-const RULE = 'pool-overage'
 const PERSON = { actor: 'key:anna', keyId: 'anna', requestId: 'r', action: 'releaseHold', workflowId: null }
 
 /** A pool of SIMs, and a guard that permits 3 suspensions an hour, or half of the SIMs if that is more. */
 async function aGuard(count: number, settings: EnforcementChange = { guardLeast: 3, guardPct: 50 }) {
-  store.now = NOW
-  const harness = await aHarness(store)
-  const poolId = await harness.aPool(TariffType['Dynamic Pool'], 100, { watchdogMode: WatchdogMode.Enforce })
-  const sims = await harness.activeSims(count, { poolId })
+  const harness = await aPoolOf(store, count)
+  const { poolId } = harness
   await harness.asTenant((tx) => changeEnforcement(tx, settings))
   const workflowId = enforcePoolId(harness.tenantId, poolId, CYCLE)
   const ask = (simIds: readonly number[], also: { rule?: string; poolId?: number | null; cycle?: string } = {}) =>
@@ -42,8 +35,6 @@ async function aGuard(count: number, settings: EnforcementChange = { guardLeast:
     inTenant({ ...store, caller: PERSON }, harness.tenantId, (tx) => decideHold(tx, holdId ?? 0, decision))
   return {
     ...harness,
-    poolId,
-    sims,
     workflowId,
     ask,
     release: (holdId: number | null) => decide(holdId, 'released'),
@@ -143,14 +134,13 @@ describe('the guard', () => {
   test('counts per rule, version, pool and tenant', async () => {
     const { ask, sims, holds } = await aGuard(3, { guardLeast: 2, guardPct: 0 })
     const other = await aGuard(3, { guardLeast: 2, guardPct: 0 })
-    const files = (await readRuleFiles('')).map(({ file, text }) => ({ file, text }))
 
     const held = [
       (await ask(sims)).held,
       (await other.ask(other.sims)).held,
       (await ask(sims, { rule: 'sim-overage' })).held,
     ]
-    await activateRules(store, files, 'the tests')
+    await activateRules(store, await readRuleFiles(''), 'the tests')
     const renewed = await ask(sims)
 
     expect(held.map(({ length }) => length)).toEqual([1, 1, 1])
@@ -265,24 +255,13 @@ describe('a permit', () => {
   })
 
   test('counts again if requested after its alert cleared', async () => {
-    const { ask, sims, poolId, asTenant } = await aGuard(4, { guardLeast: 2, guardPct: 0 })
+    const { ask, sims, poolId, fire } = await aGuard(4, { guardLeast: 2, guardPct: 0 })
     const [a = 0, b = 0, c = 0] = sims
-    const alert = (subject: Subject, firing: boolean) =>
-      asTenant((tx) =>
-        saveAlerts(tx, [
-          anAlert(subject, {
-            rule: RULE,
-            scope: CYCLE,
-            firing,
-            evaluatedAt: new Date(store.now++),
-            lastSignal: 'cleared',
-          }),
-        ]),
-      )
-    await alert({ kind: 'pool' as const, id: poolId }, false)
+    const alert = (firing: boolean) => fire({ kind: 'pool', id: poolId }, { firing, lastSignal: 'cleared' })
+    await alert(false)
     await ask([a])
     await ask([b], { poolId: null })
-    await alert({ kind: 'pool' as const, id: poolId }, true)
+    await alert(true)
     expect(await ask([a])).toMatchObject({ granted: [a] })
     expect(await ask([a, c])).toMatchObject({ granted: [a], held: [c] })
     expect(await ask([b])).toMatchObject({ granted: [], held: [b] })
@@ -314,12 +293,9 @@ describe('a permit', () => {
 
 describe('a hold', () => {
   test('grants its SIMs and resets the count when released', async () => {
-    const { ask, sims, holds, release, signals, workflowId, asTenant, tenantId } = await aGuard(6, {
-      guardLeast: 2,
-      guardPct: 0,
-    })
-    const [, , c = 0] = sims
-    const run = suspendOnOverageId(tenantId, c, CYCLE)
+    const guard = await aGuard(6, { guardLeast: 2, guardPct: 0 })
+    const { ask, sims, holds, release, signals, workflowId, asTenant } = guard
+    const run = guard.runOf(sims[2] ?? 0)
     await asTenant((tx) => rememberStarts(tx, [workflowId, run]))
     const { holdId } = await ask(sims.slice(0, 4))
 
@@ -380,21 +356,13 @@ describe('changeEnforcement', () => {
     const limits = await change({ guardPct: 2.5, guardLeast: null })
 
     expect([off, again]).toMatchObject(Array(2).fill({ enabled: false, guardLeast: 3, guardPct: 50 }))
-    expect(limits).toMatchObject({
-      enabled: false,
-      alertGuardLeast: 50,
-      alertGuardPct: 2,
-      guardLeast: 3,
-      guardPct: 2.5,
-    })
+    const own = { enabled: false, guardLeast: 3, guardPct: 2.5 }
+    expect(limits).toMatchObject({ ...own, alertGuardLeast: 50, alertGuardPct: 2 })
     expect(dueAfter).toBe(3)
-    const titles = await rows(
-      sql<{ title: string }>`select title from events where title like 'Enforcement%' order by id`,
-    )
-    expect(titles.map(({ title }) => title)).toEqual([
-      'Enforcement changed',
-      'Enforcement switched off',
-      'Enforcement changed',
+    expect(await rows(sql`select title from events where title like 'Enforcement%' order by id`)).toEqual([
+      { title: 'Enforcement changed' },
+      { title: 'Enforcement switched off' },
+      { title: 'Enforcement changed' },
     ])
     expect(
       await rows(sql`select after ->> 'enabled' as on from audit_log where subject = 'tenant' order by id`),
@@ -404,18 +372,11 @@ describe('changeEnforcement', () => {
 
 describe('armSims', () => {
   test('starts one run per SIM and cycle', async () => {
-    const { asTenant, sims, rows, tenantId } = await aGuard(3)
+    const { asTenant, sims, rows, runOf } = await aGuard(3)
+    const ask = { cycle: CYCLE, rule: RULE, ruleFile: 'f.json', grace: 'PT0S', until: 'renewal' } as const
     const arm = (signal: 'overLimit' | 'cleared' | 'standDown', simIds: readonly number[]) =>
       asTenant((tx) =>
-        armSims(tx, {
-          simIds: [...simIds],
-          cycle: CYCLE,
-          rule: RULE,
-          ruleFile: 'f.json',
-          grace: 'PT0S',
-          until: 'renewal',
-          signal,
-        }),
+        armSims(tx, { ...ask, simIds: [...simIds], signal }),
       )
     const [a = 0, b = 0, c = 0] = sims
 
@@ -428,14 +389,13 @@ describe('armSims', () => {
     await expect(arm('overLimit', sims)).rejects.toMatchObject({ code: 'sim_state_conflict' })
     const asked = await rows(sql<{ simId: string; how: string }>`
       select workflow_id as "simId", (request ->> 'do') || ' ' || (request ->> 'signal') as how from workflow_outbox order by id`)
-    const id = (simId: number) => suspendOnOverageId(tenantId, simId, CYCLE)
     expect(asked.map(({ simId, how }) => `${simId} ${how}`)).toEqual([
-      `${id(a)} signalWithStart overLimit`,
-      `${id(b)} signalWithStart overLimit`,
-      `${id(a)} signal overLimit`,
-      `${id(b)} signal overLimit`,
-      `${id(c)} signalWithStart overLimit`,
-      ...sims.map((simId) => `${id(simId)} signal standDown`),
+      `${runOf(a)} signalWithStart overLimit`,
+      `${runOf(b)} signalWithStart overLimit`,
+      `${runOf(a)} signal overLimit`,
+      `${runOf(b)} signal overLimit`,
+      `${runOf(c)} signalWithStart overLimit`,
+      ...sims.map((simId) => `${runOf(simId)} signal standDown`),
     ])
   })
 })

@@ -1,14 +1,14 @@
 /** Evaluation, picking and the last check before a suspension use the same mode, and the interface shows it. */
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
-import { PoolType, TariffType, WatchdogMode } from '../../../domain/codes.ts'
+import { TariffType, WatchdogMode } from '../../../domain/codes.ts'
 import { refusalOf } from '../../../domain/enforcement/refusal.ts'
 import { readRuleFiles } from '../../../process/rule-files.ts'
 import { pickTargets } from '../../../rules/alerts/pick-sims.ts'
 import { poolEnforcement, simEnforcement } from '../../../service/enforcement/read-enforcement.ts'
 import { activateRules } from '../../../service/rules/rules-in-force.ts'
 import { readSim } from '../../../service/sims/rows/sim-reads.ts'
-import { aPool, aStore, aTariff } from '../../setup/estate.ts'
+import { aStore, aTariff } from '../../setup/estate.ts'
 import { aHarness, evaluationOptions, watch } from '../harness.ts'
 
 const store = await aStore()
@@ -23,12 +23,13 @@ const SETTINGS = [null, ...MODES].flatMap((own) => [false, true].map((exempt) =>
 /** Active SIMs, one per setting, evaluated. All exceed their limit or share by the same amount. */
 async function anEstate(tariffType: TariffType, poolMode: WatchdogMode | null) {
   const harness = await aHarness(store)
-  const { id: tariffId } = await harness.asTenant((tx) => aTariff(tx, tariffType, 100))
-  const type = tariffType === TariffType['Dynamic Pool'] ? PoolType.Dynamic : PoolType.Standard
-  const pool =
-    poolMode === null ? null : await harness.asTenant((tx) => aPool(tx, tariffId, { type, watchdogMode: poolMode }))
-  const poolId = pool?.id ?? 0
-  const ids = await harness.activeSims(SETTINGS.length, pool === null ? { tariffId } : { poolId })
+  const inPool = async (watchdogMode: WatchdogMode) => ({
+    poolId: await harness.aPool(tariffType, 100, { watchdogMode }),
+  })
+  const outside = async () => ({ tariffId: (await harness.asTenant((tx) => aTariff(tx, tariffType, 100))).id })
+  const place = await (poolMode === null ? outside() : inPool(poolMode))
+  const poolId = 'poolId' in place ? place.poolId : 0
+  const ids = await harness.activeSims(SETTINGS.length, place)
   const sims = SETTINGS.map((setting, i) => ({ ...setting, id: ids[i] ?? 0 }))
   for (const { id, own, exempt } of sims) {
     await harness.rows(sql`

@@ -1,36 +1,28 @@
 /** SIMs that the enforcement of a pool has armed in a cycle. */
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
-import { TariffType } from '../../../domain/codes.ts'
 import { armedSims, armSims } from '../../../service/enforcement/arm-sims.ts'
-import { poolEnforcement } from '../../../service/enforcement/read-enforcement.ts'
 import { closeCycle } from '../../../service/month-end/close-cycle.ts'
 import { aStore } from '../../setup/estate.ts'
-import { aHarness } from '../harness.ts'
+import { aPoolOf, CYCLE, RULE } from './enforced-pool.ts'
 
 const store = await aStore()
-const NOW = store.now
-const CYCLE = '2026-11'
-
-async function aPoolOf(count: number) {
-  store.now = NOW
-  const harness = await aHarness(store)
-  const poolId = await harness.aPool(TariffType['Dynamic Pool'], 100)
-  const ask = { cycle: CYCLE, rule: 'pool-overage', ruleFile: 'f', grace: 'PT0S', until: 'renewal' } as const
+async function aPool(count: number) {
+  const harness = await aPoolOf(store, count)
+  const { poolId } = harness
+  const ask = { cycle: CYCLE, rule: RULE, ruleFile: 'f', grace: 'PT0S', until: 'renewal' } as const
   return {
     ...harness,
-    poolId,
-    sims: await harness.activeSims(count, { poolId }),
     arm: (simIds: number[], signal: 'overLimit' | 'cleared' = 'overLimit', pool: number | null = poolId) =>
       harness.asTenant((tx) => armSims(tx, { ...ask, simIds, signal, poolId: pool })),
     armed: (also: object = {}) => harness.asTenant((tx) => armedSims(tx, poolId, { cycle: CYCLE, ...also })),
-    count: async () => (await harness.asTenant((tx) => poolEnforcement(tx, poolId, CYCLE, 'pool-overage'))).armed,
+    count: async () => (await harness.pool()).armed,
   }
 }
 
 describe('armSims', () => {
   test('keeps whom a pool has armed, each once', async () => {
-    const { sims, arm, armed, count } = await aPoolOf(3)
+    const { sims, arm, armed, count } = await aPool(3)
     const [a = 0, b = 0, c = 0] = sims
 
     expect(await arm([b, a, b])).toMatchObject({ told: 2, started: 2, armed: 2 })
@@ -41,7 +33,7 @@ describe('armSims', () => {
   })
 
   test('keeps nobody who is told otherwise, or not for a pool', async () => {
-    const { sims, arm, armed } = await aPoolOf(1)
+    const { sims, arm, armed } = await aPool(1)
 
     expect(await arm(sims, 'cleared')).toMatchObject({ armed: 0 })
     expect(await arm(sims, 'overLimit', null)).toMatchObject({ started: 1, armed: 0 })
@@ -50,7 +42,7 @@ describe('armSims', () => {
   })
 
   test('keeps nobody where the request fails', async () => {
-    const { sims, arm, armed } = await aPoolOf(1)
+    const { sims, arm, armed } = await aPool(1)
 
     await expect(arm([...sims, 999_999])).rejects.toMatchObject({ code: 'sim_not_found' })
     await expect(arm(sims, 'overLimit', 999_999)).rejects.toMatchObject({ code: 'pool_not_found' })
@@ -61,7 +53,7 @@ describe('armSims', () => {
 
 describe('armedSims', () => {
   test('pages by id', async () => {
-    const { sims, arm, armed } = await aPoolOf(3)
+    const { sims, arm, armed } = await aPool(3)
     await arm(sims)
     const [a = 0, b = 0, c = 0] = sims
 
@@ -70,7 +62,7 @@ describe('armedSims', () => {
   })
 
   test('has none once the cycle is closed', async () => {
-    const { sims, arm, armed, asTenant, rows } = await aPoolOf(2)
+    const { sims, arm, armed, asTenant, rows } = await aPool(2)
     await arm(sims)
     store.now = Date.parse('2026-12-01T12:00:00Z')
     expect(await armed()).toMatchObject({ simIds: sims })

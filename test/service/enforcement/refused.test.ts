@@ -2,40 +2,28 @@
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { CarrierError } from '../../../adapters/carrier/network.ts'
-import { TariffType, TicketType, WatchdogMode } from '../../../domain/codes.ts'
-import { suspendOnOverageId } from '../../../domain/temporal/ids.ts'
-import type { Subject } from '../../../domain/watchdog/subject.ts'
-import { unseen } from '../../../rules/alerts/alert-state.ts'
+import { TicketType } from '../../../domain/codes.ts'
 import { pickFromPool } from '../../../rules/alerts/pick-sims.ts'
-import { saveAlerts } from '../../../service/alerts/rows/alerts.ts'
-import { poolEnforcement, simEnforcement } from '../../../service/enforcement/read-enforcement.ts'
 import { takeSuspendStart } from '../../../service/enforcement/start-suspension.ts'
 import { executeTickets } from '../../../service/tickets/execute-tickets.ts'
 import { openTicket } from '../../../service/tickets/open-ticket.ts'
 import { releaseRun, rememberStarts } from '../../../store/outbox.ts'
 import { aStore } from '../../setup/estate.ts'
-import { aHarness } from '../harness.ts'
-import { anAlert } from './an-alert.ts'
+import { aPoolOf, byWatchdog, RULE } from './enforced-pool.ts'
 
 const store = await aStore()
-const CYCLE = '2026-11'
-const RULE = 'pool-overage'
 const OPTIONS = { leaseMs: 10_000, retryMinMs: 1000, retryMaxMs: 60_000, attempts: 1, patienceMs: 3_600_000 }
 
 /** A pool in Enforce mode, over because of two SIMs, and the carrier's answer to a suspension of the larger one. */
 async function aPoolOver(answer: { readonly code: string; readonly retryable: boolean }) {
-  const harness = await aHarness(store)
-  const { tenantId, asTenant } = harness
-  const poolId = await harness.aPool(TariffType['Dynamic Pool'], 100, { watchdogMode: WatchdogMode.Enforce })
-  const [larger = 0, smaller = 0] = await harness.activeSims(2, { poolId })
-  await harness.record([harness.usage(larger, { bytesUp: 400 }), harness.usage(smaller, { bytesUp: 300 })])
-  const fire = (subject: Subject) => {
-    const [state, evaluatedAt] = [unseen(store.now), new Date(store.now)]
-    return asTenant((tx) => saveAlerts(tx, [anAlert(subject, { rule: RULE, scope: CYCLE, state, evaluatedAt })]))
-  }
-  await fire({ kind: 'pool', id: poolId })
-  const workflowId = suspendOnOverageId(tenantId, larger, CYCLE)
-  const cause = { by: 'watchdog', rule: RULE, cycle: CYCLE, until: 'renewal', workflowId } as const
+  const harness = await aPoolOf(store, 2)
+  const { tenantId, asTenant, poolId } = harness
+  const [larger = 0, smaller = 0] = harness.sims
+  await harness.use(400, 300)
+  const fireAnew = () => harness.fire({ kind: 'pool', id: poolId })
+  await fireAnew()
+  const workflowId = harness.runOf(larger)
+  const cause = byWatchdog(workflowId)
   await asTenant((tx) => rememberStarts(tx, [workflowId]))
   store.now += 1000
   await asTenant((tx) => openTicket(tx, { simId: larger, type: TicketType.Suspend, cause }))
@@ -47,11 +35,9 @@ async function aPoolOver(answer: { readonly code: string; readonly retryable: bo
     larger,
     smaller,
     workflowId,
-    fireAnew: () => fire({ kind: 'pool', id: poolId }),
-    refused: async (rule: string | null = RULE) =>
-      (await asTenant((tx) => simEnforcement(tx, larger, CYCLE, rule))).refused,
-    picked: async () =>
-      pickFromPool('largestExcess', await asTenant((tx) => poolEnforcement(tx, poolId, CYCLE, RULE))).targets,
+    fireAnew,
+    refused: async (rule: string | null = RULE) => (await harness.sim(larger, rule)).refused,
+    picked: async () => pickFromPool('largestExcess', await harness.pool()).targets,
   }
 }
 const REFUSED = { code: 'line_barred', retryable: false }

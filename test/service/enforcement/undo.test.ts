@@ -1,63 +1,37 @@
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
-import { TariffType, TicketType, WatchdogMode } from '../../../domain/codes.ts'
-import { suspendOnOverageId } from '../../../domain/temporal/ids.ts'
-import { saveAlerts } from '../../../service/alerts/rows/alerts.ts'
+import { TicketType } from '../../../domain/codes.ts'
 import { armSims } from '../../../service/enforcement/arm-sims.ts'
-import { poolEnforcement, simEnforcement } from '../../../service/enforcement/read-enforcement.ts'
 import { passOverSims, undoInput, undoPage } from '../../../service/enforcement/undo-suspensions.ts'
 import { aStore } from '../../setup/estate.ts'
-import { aHarness, askedPermits } from '../harness.ts'
-import { anAlert } from './an-alert.ts'
+import { askedPermits } from '../harness.ts'
+import { aPoolOf, byWatchdog, CYCLE, NOW, RULE } from './enforced-pool.ts'
 
 const store = await aStore()
-const NOW = store.now
 const HOUR = 3_600_000
-const CYCLE = '2026-11'
-const RULE = 'pool-overage'
 const iso = (ms: number) => new Date(ms).toISOString()
 
-async function aPoolOf(count: number) {
-  store.now = NOW
-  const harness = await aHarness(store)
-  const poolId = await harness.aPool(TariffType['Dynamic Pool'], 100, { watchdogMode: WatchdogMode.Enforce })
-  const sims = await harness.activeSims(count, { poolId })
-  const runOf = (simId: number) => suspendOnOverageId(harness.tenantId, simId, CYCLE)
+async function aPool(count: number) {
+  const harness = await aPoolOf(store, count)
+  const { poolId, runOf } = harness
   return {
     ...harness,
-    poolId,
-    sims,
-    runOf,
-    suspend: (simId: number, rule = RULE) => {
-      const workflowId = runOf(simId)
-      const cause = { by: 'watchdog', rule, cycle: CYCLE, until: 'renewal', workflowId } as const
-      return harness.complete({ simId, type: TicketType.Suspend, cause })
-    },
+    suspend: (simId: number, rule = RULE) => harness.suspend(simId, byWatchdog(runOf(simId), rule)),
     permit: (simId: number, rule = RULE) =>
       harness.asTenant((tx) => askedPermits(tx, { rule, cycle: CYCLE, poolId, simIds: [simId], workflowId: 'w' })),
     /** Writes the alert of a rule about SIMs, with what the watchdog last requested for the SIM. */
-    asked: (simId: number, asked: 'overLimit' | 'would', rule = RULE) =>
-      harness.asTenant((tx) =>
-        saveAlerts(tx, [
-          anAlert(
-            { kind: 'sim', id: simId },
-            { rule, scope: CYCLE, evaluatedAt: tx.now, lastSignal: asked, lastSignalAt: tx.now },
-          ),
-        ]),
-      ),
+    asked: (simId: number, lastSignal: 'overLimit' | 'would', rule = RULE) =>
+      harness.fire({ kind: 'sim', id: simId }, { rule, lastSignal, lastSignalAt: new Date(store.now) }),
     page: (also: object = {}) =>
       harness.asTenant((tx) => undoPage(tx, { rule: RULE, since: iso(NOW), until: iso(NOW + HOUR), ...also })),
     passOver: (simIds: readonly number[]) => harness.asTenant((tx) => passOverSims(tx, { simIds: [...simIds] })),
-    rowOf: async (simId: number) =>
-      (await harness.asTenant((tx) => poolEnforcement(tx, poolId, CYCLE, RULE))).rows.find(
-        (row) => row.simId === simId,
-      ),
+    rowOf: async (simId: number) => (await harness.pool()).rows.find((row) => row.simId === simId),
   }
 }
 
 describe('undoPage', () => {
   test('pages through suspensions by rule and time', async () => {
-    const { sims, suspend, page, runOf, complete } = await aPoolOf(6)
+    const { sims, suspend, page, runOf, complete } = await aPool(6)
     const [before = 0, a = 0, byOther = 0, byPerson = 0, b = 0, later = 0] = sims
     store.now = NOW - 1
     await suspend(before)
@@ -73,16 +47,13 @@ describe('undoPage', () => {
     const found = [a, b].map((simId) => ({ simId, workflowId: runOf(simId), suspended: true }))
     expect(await page()).toEqual({ suspensions: found, total: 2, nextAfterSimId: null })
     expect(await page({ limit: 1 })).toEqual({ suspensions: found.slice(0, 1), total: 2, nextAfterSimId: a })
-    expect(await page({ limit: 1, afterSimId: a })).toEqual({
-      suspensions: found.slice(1),
-      total: 1,
-      nextAfterSimId: null,
-    })
+    const rest = { suspensions: found.slice(1), total: 1, nextAfterSimId: null }
+    expect(await page({ limit: 1, afterSimId: a })).toEqual(rest)
     expect(await page({ rule: 'sim-overage' })).toMatchObject({ suspensions: [{ simId: byOther }] })
   })
 
   test('includes SIMs permitted or in grace', async () => {
-    const { sims, suspend, page, permit, asked, complete, rows, runOf } = await aPoolOf(6)
+    const { sims, suspend, page, permit, asked, complete, rows, runOf } = await aPool(6)
     const [permitted = 0, inGrace = 0, wouldBe = 0, byPerson = 0, byOther = 0, resumed = 0] = sims
     for (const simId of [permitted, byPerson, byOther, resumed]) await permit(simId)
     await asked(inGrace, 'overLimit')
@@ -90,8 +61,7 @@ describe('undoPage', () => {
     await asked(permitted, 'overLimit', 'another rule')
     await complete({ simId: byPerson, type: TicketType.Suspend })
     await suspend(byOther, 'another rule')
-    await rows(sql`insert into workflow_starts (workflow_id, started_at, held)
-      values (${runOf(resumed)}, now(), true) returning 1`)
+    await rows(sql`insert into workflow_starts (workflow_id, started_at, held) values (${runOf(resumed)}, now(), true)`)
     const { suspensions } = await page()
 
     expect(suspensions).toMatchObject([
@@ -103,10 +73,8 @@ describe('undoPage', () => {
 
 describe('passOverSims', () => {
   test('keeps SIMs from suspension for the cycle', async () => {
-    const { sims, permit, page, passOver, rowOf, asTenant, rows, runOf } = await aPoolOf(3)
+    const { sims, sim, permit, page, passOver, rowOf, asTenant, rows, runOf } = await aPool(3)
     const [a = 0, b = 0, c = 0] = sims
-    const passedOver = (simId: number) =>
-      asTenant(async (tx) => (await simEnforcement(tx, simId, CYCLE, RULE)).passedOver)
     await permit(a)
     await permit(b)
 
@@ -114,21 +82,14 @@ describe('passOverSims', () => {
     expect(await passOver([a])).toEqual({ passedOver: 1 })
     expect(await page()).toMatchObject({ suspensions: [], total: 0 })
     // A run that is about to suspend its SIM reads this first.
-    expect([await passedOver(a), await passedOver(c)]).toEqual([true, false])
+    expect([await sim(a), await sim(c)]).toMatchObject([{ passedOver: true }, { passedOver: false }])
     expect([await rowOf(a), await rowOf(b), await rowOf(c)]).toMatchObject([
       { held: true },
       { held: true },
       { held: false },
     ])
-    const arm = {
-      cycle: CYCLE,
-      rule: RULE,
-      ruleFile: 'f',
-      grace: 'PT0S',
-      until: 'renewal',
-      signal: 'overLimit',
-    } as const
-    const armed = await asTenant((tx) => armSims(tx, { ...arm, simIds: sims }))
+    const arm = { cycle: CYCLE, rule: RULE, ruleFile: 'f', grace: 'PT0S', until: 'renewal' } as const
+    const armed = await asTenant((tx) => armSims(tx, { ...arm, signal: 'overLimit', simIds: sims }))
     expect(armed).toEqual({ told: 3, started: 1, armed: 0 })
     const started = await rows(sql<{ id: string }>`
       select workflow_id as id from workflow_outbox where request ->> 'do' = 'signalWithStart'`)
@@ -139,7 +100,7 @@ describe('passOverSims', () => {
 
 describe('undoInput', () => {
   test('names one workflow per rule and time span', async () => {
-    const { asTenant, tenantId } = await aPoolOf(0)
+    const { asTenant, tenantId } = await aPool(0)
     store.now = NOW
     const input = (also: object) =>
       asTenant(async (tx) => undoInput(tx, { rule: RULE, since: iso(NOW - HOUR), ...also }))

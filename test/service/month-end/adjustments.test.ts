@@ -10,28 +10,33 @@ import { currentCycle } from '../../../service/usage/rows/cycles.ts'
 import { readPoolFigures } from '../../../service/usage/rows/figures.ts'
 import { aStore, aTariff } from '../../setup/estate.ts'
 import { overlapping } from '../../setup/lock-waits.ts'
-import { aHarness, complete } from '../harness.ts'
-import { at, CLOSE, CYCLE, charge, close, DAY, notifications, statement, total } from './october.ts'
+import { complete } from '../harness.ts'
+import {
+  at,
+  CLOSE,
+  CYCLE,
+  charge,
+  close,
+  closeIn,
+  closeNext,
+  DAY,
+  inOctober,
+  MONTH_END,
+  NEXT,
+  notifications,
+  statement,
+  total,
+} from './october.ts'
 
-const NEXT = '2026-11'
-const CLOSE_NEXT = Date.parse('2026-12-01T06:00:00Z')
 const store = await aStore()
 
-const inOctober = (day: number) => new Date(at(day)).toISOString()
-const brief = (lines: Awaited<ReturnType<typeof statement>>) =>
-  lines.map(({ kind, adjusts, poolId, simId, bytes, overageBytes }) => [
-    kind,
-    adjusts,
-    poolId,
-    simId,
-    bytes,
-    overageBytes,
-  ])
+const dayOf = (day: number) => new Date(at(day)).toISOString()
+/** A ticket of the month end whose SIM becomes Active within October. */
+const ACTIVATED_LATE = { type: TicketType.Activate, effectiveAt: new Date(at(5)), cause: MONTH_END } as const
 
 describe('late usage', () => {
   test('adjusts the shared pool’s SIMs in the next statement', async () => {
-    store.now = at(3)
-    const harness = await aHarness(store)
+    const harness = await inOctober(store)
     const poolId = await harness.aPool(TariffType['Dynamic Pool'], 1_000_000_000)
     const [first = 0, second = 0] = await harness.activeSims(2, { poolId })
     await harness.record([harness.usage(first, { bytesUp: 2_600_000_000 })])
@@ -40,22 +45,22 @@ describe('late usage', () => {
     const october = await statement(harness)
     store.now += DAY
     await harness.record([
-      harness.usage(second, { at: inOctober(4), bytesUp: 1_800_000_000, smsCount: 2, voiceSeconds: 61 }),
+      harness.usage(second, { at: dayOf(4), bytesUp: 1_800_000_000, smsCount: 2, voiceSeconds: 61 }),
     ])
     // A correction takes back more of October than came late.
-    await harness.record([harness.usage(first, { at: inOctober(4), bytesUp: -600_000_000, correction: true })])
+    await harness.record([harness.usage(first, { at: dayOf(4), bytesUp: -600_000_000, correction: true })])
 
-    store.now = CLOSE_NEXT
-    await close(harness, NEXT)
+    await closeNext(store, harness)
 
     const lines = await statement(harness, NEXT)
     // 2.6 + 1.8 - 0.6 GB of 2 GB: 1.8 over, divided by the excess of 1.0 and 0.8; before it was 0.6, all the first's.
-    expect(brief(lines.filter(({ kind }) => kind === 'adjustment'))).toEqual([
-      ['adjustment', CYCLE, poolId, null, 1_200_000_000, 1_200_000_000],
-      ['adjustment', CYCLE, poolId, first, -600_000_000, 400_000_000],
-      ['adjustment', CYCLE, poolId, second, 1_800_000_000, 800_000_000],
+    const adjustments = lines.filter(({ kind }) => kind === 'adjustment')
+    expect(adjustments).toMatchObject([
+      { adjusts: CYCLE, poolId, simId: null, bytes: 1_200_000_000, overageBytes: 1_200_000_000 },
+      { adjusts: CYCLE, poolId, simId: first, bytes: -600_000_000, overageBytes: 400_000_000 },
+      { adjusts: CYCLE, poolId, simId: second, bytes: 1_800_000_000, overageBytes: 800_000_000 },
     ])
-    expect(lines.filter(({ kind }) => kind === 'adjustment').map(charge)).toEqual([
+    expect(adjustments.map(charge)).toEqual([
       0,
       fromMoney(0.4 * 5),
       fromMoney(0.8 * 5) + 2 * fromMoney(0.05) + Math.round((61 * fromMoney(0.1)) / 60),
@@ -64,22 +69,18 @@ describe('late usage', () => {
   })
 
   test('is stated once, under its own cycle', async () => {
-    store.now = at(3)
-    const harness = await aHarness(store)
+    const harness = await inOctober(store)
     const [simId = 0] = await harness.activeSims(1)
     store.now = CLOSE
     await close(harness)
     const late = (when: string, smsCount: number) => harness.record([harness.usage(simId, { at: when, smsCount })])
-    await late(inOctober(4), 1)
-    await late(inOctober(5), 2)
-    store.now = CLOSE_NEXT
-    await close(harness, NEXT)
-    await late(inOctober(6), 4)
+    await late(dayOf(4), 1)
+    await late(dayOf(5), 2)
+    await closeNext(store, harness)
+    await late(dayOf(6), 4)
     await late('2026-11-05T00:00:00Z', 8)
-    store.now = Date.parse('2027-01-01T06:00:00Z')
-    await close(harness, '2026-12')
-    store.now = Date.parse('2027-02-01T06:00:00Z')
-    await close(harness, '2027-01')
+    await closeIn(store, harness, '2027-01', '2026-12')
+    await closeIn(store, harness, '2027-02', '2027-01')
 
     const adjusted = async (key: string) =>
       (await statement(harness, key)).flatMap(({ adjusts, smsCount }) =>
@@ -94,17 +95,15 @@ describe('late usage', () => {
   })
 
   test('gives an empty cycle a statement and summary', async () => {
-    store.now = at(3)
-    const harness = await aHarness(store)
+    const harness = await inOctober(store)
     const { id: tariffId } = await harness.asTenant((tx) => aTariff(tx, TariffType.Standard, 1000))
     const [simId = 0] = await harness.activeSims(1, { tariffId })
     await harness.complete({ simId, type: TicketType.Suspend })
     store.now = CLOSE
     await close(harness)
-    await harness.record([harness.usage(simId, { at: inOctober(4), smsCount: 3 })])
-    store.now = CLOSE_NEXT
+    await harness.record([harness.usage(simId, { at: dayOf(4), smsCount: 3 })])
 
-    expect(await close(harness, NEXT)).toMatchObject({ statement: true })
+    expect(await closeNext(store, harness)).toMatchObject({ statement: true })
 
     const lines = await statement(harness, NEXT)
     expect(lines.map(({ kind, adjusts, smsMicro }) => [kind, adjusts, smsMicro])).toEqual([
@@ -128,16 +127,14 @@ describe('late usage', () => {
   })
 
   test('leaves no line if it cancels out', async () => {
-    store.now = at(3)
-    const harness = await aHarness(store)
+    const harness = await inOctober(store)
     const [simId = 0] = await harness.activeSims(1)
     await harness.record([harness.usage(simId, { bytesUp: 10 })])
     store.now = CLOSE
     await close(harness)
-    await harness.record([harness.usage(simId, { at: inOctober(4), bytesUp: 5 })])
-    await harness.record([harness.usage(simId, { at: inOctober(5), bytesUp: -5, correction: true })])
-    store.now = CLOSE_NEXT
-    await close(harness, NEXT)
+    await harness.record([harness.usage(simId, { at: dayOf(4), bytesUp: 5 })])
+    await harness.record([harness.usage(simId, { at: dayOf(5), bytesUp: -5, correction: true })])
+    await closeNext(store, harness)
 
     expect((await statement(harness, NEXT)).map(({ kind }) => kind)).toEqual(['sim'])
     expect(await harness.rows(sql`select 1 from restatements`)).toEqual([])
@@ -145,42 +142,9 @@ describe('late usage', () => {
 })
 
 describe('closeCycle', () => {
-  test('adjusts fees for a change in a closed cycle', async () => {
-    store.now = at(3)
-    const harness = await aHarness(store)
-    const [from, to] = [
-      await harness.aPool(TariffType.Standard, 1000),
-      await harness.aPool(TariffType['Dynamic Pool'], 1000),
-    ]
-    const [simId = 0] = await harness.activeSims(1, { poolId: from })
-    store.now = Date.parse('2026-11-10T00:00:00Z')
-    await close(harness)
-    await harness.record([harness.usage(simId, { bytesUp: 1500 })])
-    store.now = CLOSE_NEXT
-    await close(harness, NEXT)
-    // The change was queued in October; the carrier took until the end of November.
-    const boundary = new Date('2026-11-01T00:00:00Z')
-    const cause = { by: 'month-end', cycle: CYCLE } as const
-    await harness.complete({ simId, type: TicketType.Provision, poolId: to, cause, effectiveAt: boundary })
-    store.now = Date.parse('2027-01-01T06:00:00Z')
-    await close(harness, '2026-12')
-
-    const lines = (await statement(harness, '2026-12')).filter(({ kind }) => kind === 'adjustment')
-    expect(
-      lines.map(({ adjusts, poolId, simId: sim, bytes, feeMicro }) => [adjusts, poolId, sim, bytes, feeMicro]),
-    ).toEqual([
-      [NEXT, from, null, -1500, 0],
-      [NEXT, from, simId, -1500, -fromMoney(1)],
-      [NEXT, to, null, 1500, 0],
-      [NEXT, to, simId, 1500, fromMoney(1)],
-    ])
-    // The old pool is empty now, so its capacity is subtracted; the new pool's is added.
-    expect(lines.filter((line) => line.simId === null).map(({ limitBytes }) => limitBytes)).toEqual([-1000, 1000])
-  })
 
   test('states usage counted during a close exactly once', async () => {
-    store.now = at(3)
-    const harness = await aHarness(store)
+    const harness = await inOctober(store)
     const poolId = await harness.aPool(TariffType['Dynamic Pool'], 50)
     const { id: tariffId } = await harness.asTenant((tx) => aTariff(tx, TariffType.Standard, 50))
     const sims = [...(await harness.activeSims(3, { poolId })), ...(await harness.activeSims(3, { tariffId }))]
@@ -191,22 +155,15 @@ describe('closeCycle', () => {
     await harness.asTenant(currentCycle)
 
     const record = (i: number) =>
-      harness.record([harness.usage(sims[i % sims.length] ?? 0, { at: inOctober(4), bytesUp: 100 + i, smsCount: 1 })])
-    const activate = (simId: number) =>
-      harness.complete({
-        simId,
-        type: TicketType.Activate,
-        effectiveAt: new Date(at(5)),
-        cause: { by: 'month-end', cycle: CYCLE },
-      })
+      harness.record([harness.usage(sims[i % sims.length] ?? 0, { at: dayOf(4), bytesUp: 100 + i, smsCount: 1 })])
+    const activate = (simId: number) => harness.complete({ simId, ...ACTIVATED_LATE })
     await Promise.all([
       ...Array.from({ length: 10 }, (_, i) => record(i)),
       close(harness),
       ...waiting.map(activate),
       ...Array.from({ length: 10 }, (_, i) => record(10 + i)),
     ])
-    store.now = CLOSE_NEXT
-    await close(harness, NEXT)
+    await closeNext(store, harness)
 
     const said = [
       ...(await statement(harness)),
@@ -216,29 +173,22 @@ describe('closeCycle', () => {
     expect(total(ofSims, ({ bytes }) => bytes)).toBe(20 * 100 + 190)
     expect(total(ofSims, ({ smsCount }) => smsCount)).toBe(20)
     expect(total(ofSims, ({ feeMicro }) => feeMicro)).toBe(9 * fromMoney(1))
-    expect(
-      total(
-        said.filter(({ simId, poolId: id }) => simId === null && id === poolId),
-        ({ limitBytes }) => limitBytes,
-      ),
-    ).toBe(6 * 50)
+    const ofPool = said.filter((line) => line.simId === null && line.poolId === poolId)
+    expect(total(ofPool, ({ limitBytes }) => limitBytes)).toBe(6 * 50)
   })
 
   test('waits for a change under way', async () => {
-    store.now = at(3)
-    const harness = await aHarness(store)
+    const harness = await inOctober(store)
     const { id: tariffId } = await harness.asTenant((tx) => aTariff(tx, TariffType.Standard, 1000))
     const [simId = 0] = await harness.unprovisioned(1)
     store.now = CLOSE
     await harness.asTenant(currentCycle)
     await harness.complete({ simId, type: TicketType.Provision, tariffId })
-    const cause = { by: 'month-end', cycle: CYCLE } as const
-    const effectiveAt = new Date(at(5))
 
     await overlapping(
       store,
       harness.tenantId,
-      (tx) => complete(tx, { simId, type: TicketType.Activate, effectiveAt, cause }),
+      (tx) => complete(tx, { simId, ...ACTIVATED_LATE }),
       () => close(harness),
     )
 
@@ -248,13 +198,12 @@ describe('closeCycle', () => {
   })
 
   test('states a difference once in two concurrent closes', async () => {
-    store.now = at(3)
-    const harness = await aHarness(store)
+    const harness = await inOctober(store)
     const { id: tariffId } = await harness.asTenant((tx) => aTariff(tx, TariffType.Standard, 1000))
     const [simId = 0] = await harness.activeSims(1, { tariffId })
     store.now = CLOSE
     await close(harness)
-    await harness.record([harness.usage(simId, { at: inOctober(4), smsCount: 5 })])
+    await harness.record([harness.usage(simId, { at: dayOf(4), smsCount: 5 })])
     for (const when of ['2026-11-02', '2026-12-02', '2027-01-01T06:00:00Z']) {
       store.now = Date.parse(when)
       await harness.asTenant(currentCycle)

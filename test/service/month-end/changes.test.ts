@@ -12,8 +12,8 @@ import { cancelTicket } from '../../../service/tickets/open-ticket.ts'
 import { inTenant } from '../../../store/tenancy.ts'
 import { aStore, aTariff } from '../../setup/estate.ts'
 import { withOnlySim } from '../../setup/only-sim.ts'
-import { aHarness, type Harness } from '../harness.ts'
-import { at, BOUNDARY, CLOSE, CYCLE, close, notifications, statement } from './october.ts'
+import type { Harness } from '../harness.ts'
+import { BOUNDARY, CLOSE, CYCLE, close, inOctober, NEXT, notifications, statement } from './october.ts'
 
 const store = await aStore()
 const ALL = { afterSimId: 0, throughSimId: Number.MAX_SAFE_INTEGER }
@@ -21,6 +21,8 @@ const OPTIONS = { leaseMs: 1000, retryMinMs: 1, retryMaxMs: 1, attempts: 1, pati
 
 const apply = (harness: Harness, kind: 'unassign' | 'move', range = ALL, key = CYCLE) =>
   harness.asTenant((tx) => applyChanges(tx, key, { kind, ...range }))
+const retry = (harness: Harness, kind: 'move' | 'return') =>
+  harness.asTenant((tx) => retryChanges(tx, CYCLE, { kind, afterSimId: 0 }))
 const counts = (harness: Harness, key = CYCLE) => harness.asTenant((tx) => monthEndCounts(tx, key))
 const queueMove = (harness: Harness, id: number, poolId: number) =>
   harness.asTenant((tx) => queueReprovision(tx, { id, poolId }))
@@ -39,10 +41,18 @@ async function carry(harness: Harness, simIds: readonly number[], refused: reado
 }
 
 async function october() {
-  store.now = at(3)
-  const harness = await aHarness(store)
+  const harness = await inOctober(store)
   const [from, to] = [await harness.aPool(), await harness.aPool()]
   return { harness, from, to }
+}
+
+/** A SIM whose move is due. */
+async function aDueMove() {
+  const { harness, from, to } = await october()
+  const [simId = 0] = await harness.activeSims(1, { poolId: from })
+  await queueMove(harness, simId, to)
+  store.now = BOUNDARY.getTime()
+  return { harness, simId }
 }
 
 /** SIMs that the watchdog has suspended until the renewal. */
@@ -79,10 +89,8 @@ describe('applyChanges', () => {
     store.now = BOUNDARY.getTime()
     await queueMove(harness, d, to)
 
-    expect(
-      (await apply(harness, 'move', { afterSimId: a, throughSimId: d })).results.map(({ simId }) => simId),
-    ).toEqual([b])
-    expect((await apply(harness, 'unassign')).results.map(({ simId }) => simId)).toEqual([c])
+    expect((await apply(harness, 'move', { afterSimId: a, throughSimId: d })).results).toMatchObject([{ simId: b }])
+    expect((await apply(harness, 'unassign')).results).toMatchObject([{ simId: c }])
     expect(await counts(harness)).toMatchObject({
       move: { total: 2, queued: 1, open: 1 },
       unassign: { total: 1, queued: 0, open: 1 },
@@ -100,7 +108,7 @@ describe('applyChanges', () => {
     store.now = BOUNDARY.getTime()
 
     const { results } = await apply(harness, 'move')
-    const again = await harness.asTenant((tx) => retryChanges(tx, CYCLE, { kind: 'move', afterSimId: 0 }))
+    const again = await retry(harness, 'move')
 
     expect(results).toMatchObject([
       { simId: moved, ticketId: expect.any(String), code: null },
@@ -126,7 +134,7 @@ describe('applyChanges', () => {
       expect.stringContaining('the carrier refused it (carrier_rejected)'),
     ])
     expect((await apply(harness, 'move')).results).toEqual([])
-    await harness.asTenant((tx) => retryChanges(tx, CYCLE, { kind: 'move', afterSimId: 0 }))
+    await retry(harness, 'move')
     await carry(harness, [failing, cancelled])
     expect(await counts(harness)).toMatchObject({ move: { total: 2, complete: 2, failed: 0 } })
     expect(await criticals(harness)).toHaveLength(2)
@@ -134,26 +142,15 @@ describe('applyChanges', () => {
   })
 
   test('opens one ticket per retry step, however late', async () => {
-    const { harness, from, to } = await october()
-    const [simId = 0] = await harness.activeSims(1, { poolId: from })
-    await queueMove(harness, simId, to)
-    store.now = BOUNDARY.getTime()
+    const { harness, simId } = await aDueMove()
     await apply(harness, 'move')
     await carry(harness, [simId], [simId])
     const workflowId = `month-end-reprovision:${harness.tenantId}:${CYCLE}`
-    const step = (idempotencyKey: string) => {
-      const caller = {
-        keyId: 'k',
-        actor: 'key:k',
-        requestId: 'r',
-        action: 'retryCycleChanges',
-        workflowId,
-        idempotencyKey,
-      }
-      return inTenant({ ...store, caller }, harness.tenantId, (tx) =>
+    const by = { keyId: 'k', actor: 'key:k', requestId: 'r', action: 'retryCycleChanges', workflowId }
+    const step = (idempotencyKey: string) =>
+      inTenant({ ...store, caller: { ...by, idempotencyKey } }, harness.tenantId, (tx) =>
         retryChanges(tx, CYCLE, { kind: 'move', afterSimId: 0 }),
       )
-    }
 
     const first = await step('step-7')
     await carry(harness, [simId], [simId])
@@ -177,34 +174,29 @@ describe('applyChanges', () => {
     expect(await counts(harness)).toMatchObject({ move: { total: 1, complete: 1 } })
     expect(await harness.rows(sql`select 1 from sims where pending_since is not null`)).toEqual([])
     store.now = Date.parse('2026-12-01T00:00:00Z')
-    expect(await counts(harness, '2026-11')).toMatchObject({ changes: { total: 0 } })
+    expect(await counts(harness, NEXT)).toMatchObject({ changes: { total: 0 } })
   })
 
   test('skips SIMs with an open month-end ticket', async () => {
-    const { harness, from, to } = await october()
-    const [simId = 0] = await harness.activeSims(1, { poolId: from })
-    await queueMove(harness, simId, to)
-    store.now = BOUNDARY.getTime()
+    const { harness, simId } = await aDueMove()
     await apply(harness, 'move')
     store.now = Date.parse('2026-12-01T00:00:00Z')
 
-    expect((await apply(harness, 'move', ALL, '2026-11')).results).toEqual([])
-    expect(await counts(harness, '2026-11')).toMatchObject({ changes: { total: 0 } })
+    expect((await apply(harness, 'move', ALL, NEXT)).results).toEqual([])
+    expect(await counts(harness, NEXT)).toMatchObject({ changes: { total: 0 } })
     await carry(harness, [simId], [simId])
-    expect((await apply(harness, 'move', ALL, '2026-11')).results).toMatchObject([{ simId }])
+    expect((await apply(harness, 'move', ALL, NEXT)).results).toMatchObject([{ simId }])
   })
 
   test('leaves a closed cycle’s changes to the next', async () => {
-    const { harness, from, to } = await october()
-    const [simId = 0] = await harness.activeSims(1, { poolId: from })
-    await queueMove(harness, simId, to)
+    const { harness, simId } = await aDueMove()
     store.now = CLOSE
     await close(harness)
     const lines = await statement(harness)
 
     await expect(apply(harness, 'move')).rejects.toMatchObject({ code: 'cycle_closed' })
     store.now = Date.parse('2026-12-01T00:00:00Z')
-    expect((await apply(harness, 'move', ALL, '2026-11')).results).toMatchObject([{ simId }])
+    expect((await apply(harness, 'move', ALL, NEXT)).results).toMatchObject([{ simId }])
     expect(await statement(harness)).toEqual(lines)
   })
 })
@@ -245,7 +237,7 @@ describe('openReturns', () => {
     expect(await criticals(harness)).toMatchObject([
       { simId, message: expect.stringContaining('was not brought back') },
     ])
-    await harness.asTenant((tx) => retryChanges(tx, CYCLE, { kind: 'return', afterSimId: 0 }))
+    await retry(harness, 'return')
     await carry(harness, [simId])
     expect(await counts(harness)).toMatchObject({ renewals: { total: 1, complete: 1, failed: 0 } })
   })
@@ -267,11 +259,9 @@ describe('closeCycle', () => {
 
     await close(harness)
 
-    expect(
-      (await notifications(harness)).map(({ body }) => body).filter(({ kind }) => kind === 'summary'),
-    ).toMatchObject([
-      { figures: { movesApplied: 1, movesFailed: 1, unassigned: 1, reactivated: 1, stillSuspended: 1 } },
-    ])
+    const summaries = (await notifications(harness)).map(({ body }) => body).filter(({ kind }) => kind === 'summary')
+    const figures = { movesApplied: 1, movesFailed: 1, unassigned: 1, reactivated: 1, stillSuspended: 1 }
+    expect(summaries).toMatchObject([{ figures }])
     const titles = await harness.rows(sql<{ text: string }>`
       select description as text from events where title like 'Billing cycle%'`)
     expect(titles).toMatchObject([

@@ -9,29 +9,35 @@ import { renewCycle } from '../../../service/month-end/steps.ts'
 import { currentCycle, cycleNamed } from '../../../service/usage/rows/cycles.ts'
 import { readPoolFigures } from '../../../service/usage/rows/figures.ts'
 import { aStore, aTariff } from '../../setup/estate.ts'
-import { lockWaiters } from '../../setup/lock-waits.ts'
+import { heldOpen, lockWaiters } from '../../setup/lock-waits.ts'
 import { soon } from '../../setup/soon.ts'
 import { aHarness, complete, type Harness } from '../harness.ts'
 import {
+  AT_BOUNDARY,
   at,
   BOUNDARY,
   CLOSE,
   CYCLE,
   charge,
   close,
+  closeNext,
   DAY,
+  inOctober,
   MONTH_END,
+  NEXT,
   notifications,
   statement,
   total,
 } from './october.ts'
 
 const store = await aStore()
+/** The values of each row, in the order of its columns. */
+const valuesOf = async (harness: Harness, query: ReturnType<typeof sql>) =>
+  (await harness.rows(query)).map((row) => Object.values(row as object))
 
 describe('closeCycle', () => {
   test('keeps statement, summary and event when repeated', async () => {
-    store.now = at(3)
-    const harness = await aHarness(store)
+    const harness = await inOctober(store)
     const poolId = await harness.aPool()
     const [simId = 0] = await harness.activeSims(1, { poolId })
     await harness.record([harness.usage(simId, { bytesUp: 1500 })])
@@ -50,18 +56,14 @@ describe('closeCycle', () => {
       ['pool', 1500, 500],
       ['sim', 1500, 500],
     ])
+    const chargesMicro = total(lines, charge)
     expect(await notifications(harness)).toMatchObject([
       {
         body: {
           kind: 'summary',
           cycle: { key: CYCLE },
-          figures: {
-            usageMB: 0.0015,
-            overageMB: 0.0005,
-            chargesMicro: total(lines, charge),
-            simsByStatus: { Active: 1 },
-          },
-          pools: [{ name: 'a pool', chargeMicro: total(lines, charge) }],
+          figures: { usageMB: 0.0015, overageMB: 0.0005, chargesMicro, simsByStatus: { Active: 1 } },
+          pools: [{ name: 'a pool', chargeMicro: chargesMicro }],
         },
       },
     ])
@@ -96,8 +98,7 @@ describe('closeCycle', () => {
   })
 
   test('writes one row and no notification if empty', async () => {
-    store.now = at(3)
-    const harness = await aHarness(store)
+    const harness = await inOctober(store)
     await harness.aPool()
     store.now = CLOSE
 
@@ -126,20 +127,18 @@ describe('closeCycle', () => {
   })
 
   test('charges a bucket once per cycle its pool exists', async () => {
-    store.now = at(3)
-    const harness = await aHarness(store)
+    const harness = await inOctober(store)
     const early = await harness.aPool(TariffType['Fixed Pool'])
     store.now = BOUNDARY.getTime() + 1000
     const late = await harness.aPool(TariffType['Fixed Pool'])
     store.now = CLOSE
     await close(harness)
-    store.now = Date.parse('2026-12-01T06:00:00Z')
-    await close(harness, '2026-11')
+    await closeNext(store, harness)
 
     const costs = async (key: string) =>
       (await statement(harness, key)).map(({ poolId, feeMicro }) => [poolId, feeMicro])
     expect(await costs(CYCLE)).toEqual([[early, fromMoney(20)]])
-    expect(await costs('2026-11')).toEqual([
+    expect(await costs(NEXT)).toEqual([
       [early, fromMoney(20)],
       [late, fromMoney(20)],
     ])
@@ -148,8 +147,7 @@ describe('closeCycle', () => {
 
 describe('queuedChanges', () => {
   test('pages changes queued before the boundary, by kind', async () => {
-    store.now = at(3)
-    const harness = await aHarness(store)
+    const harness = await inOctober(store)
     const [from, to] = [await harness.aPool(), await harness.aPool()]
     const sims = await harness.activeSims(6, { poolId: from })
     await harness.asTenant(async (tx) => {
@@ -177,8 +175,7 @@ describe('queuedChanges', () => {
 
 describe('renewCycle', () => {
   test('opens the next cycle once, after the boundary', async () => {
-    store.now = at(3)
-    const harness = await aHarness(store)
+    const harness = await inOctober(store)
     const [simId = 0] = await harness.activeSims(1)
     const renew = () => harness.asTenant((tx) => renewCycle(tx, CYCLE))
     await expect(renew()).rejects.toMatchObject({ code: 'cycle_open' })
@@ -187,7 +184,7 @@ describe('renewCycle', () => {
     const answers = [...(await Promise.all([renew(), renew()])), await renew()]
 
     expect(answers.filter(({ opened }) => opened)).toHaveLength(1)
-    expect((await harness.ledger()).filter(({ cycle }) => cycle === '2026-11')).toMatchObject([
+    expect((await harness.ledger()).filter(({ cycle }) => cycle === NEXT)).toMatchObject([
       { simId, contributing: true, bytes: 0 },
     ])
   })
@@ -195,19 +192,18 @@ describe('renewCycle', () => {
   /** The SIMs that contribute to November, and how many do by the pools' totals. */
   const contributing = async (harness: Harness) => ({
     sims: (await harness.ledger())
-      .filter(({ cycle, contributing }) => cycle === '2026-11' && contributing)
+      .filter(({ cycle, contributing }) => cycle === NEXT && contributing)
       .map(({ simId, poolId }) => [simId, poolId]),
-    pools: (
-      await harness.rows(sql<{ poolId: number; contributing: number }>`
-        select pool_id as "poolId", contributing from pool_cycles
-         where cycle_key = '2026-11' and contributing > 0 order by pool_id`)
-    ).map(({ poolId, contributing }) => [poolId, contributing]),
+    pools: await valuesOf(
+      harness,
+      sql`select pool_id, contributing from pool_cycles
+           where cycle_key = ${NEXT} and contributing > 0 order by pool_id`,
+    ),
   })
   const MINUTE = 60_000
 
   test('takes contributors from the start, even if opened early', async () => {
-    store.now = at(3)
-    const harness = await aHarness(store)
+    const harness = await inOctober(store)
     const [from, to] = [await harness.aPool(TariffType['Dynamic Pool']), await harness.aPool()]
     const sims = await harness.activeSims(5, { poolId: from })
     const [stays = 0, suspended = 0, unassigned = 0, moved = 0, dueBack = 0] = sims
@@ -225,7 +221,7 @@ describe('renewCycle', () => {
     store.now = BOUNDARY.getTime() + 1000
     await harness.asTenant((tx) => renewCycle(tx, CYCLE))
     const renewed = await contributing(harness)
-    const figures = await harness.asTenant((tx) => readPoolFigures(tx, '2026-11', [from]))
+    const figures = await harness.asTenant((tx) => readPoolFigures(tx, NEXT, [from]))
     // A suspension within the cycle ends no contribution, even if the month end runs again.
     store.now += MINUTE
     await harness.complete({ simId: dueBack, type: TicketType.Suspend })
@@ -247,28 +243,19 @@ describe('renewCycle', () => {
     })
     expect(figures.get(from)).toMatchObject({ limitBytes: 3000, usageBytes: 20 })
     expect(await contributing(harness)).toEqual(renewed)
-    store.now = Date.parse('2026-12-01T06:00:00Z')
-    await close(harness, '2026-11')
-    const fees = (await statement(harness, '2026-11')).filter(({ feeMicro }) => feeMicro > 0)
+    await closeNext(store, harness)
+    const fees = (await statement(harness, NEXT)).filter(({ feeMicro }) => feeMicro > 0)
     expect(fees.map(({ simId }) => simId).filter((id) => id !== null)).toEqual([stays, dueBack, comes, moved])
   })
 
   test('includes a SIM whose ticket spans the boundary', async () => {
-    store.now = at(3)
-    const harness = await aHarness(store)
+    const harness = await inOctober(store)
     const poolId = await harness.aPool()
     const [stays = 0] = await harness.activeSims(1, { poolId })
     const [comes = 0] = await harness.unprovisioned(1)
     await harness.complete({ simId: comes, type: TicketType.Provision, poolId })
-    const committed = Promise.withResolvers<void>()
-    const acted = Promise.withResolvers<void>()
     store.now = BOUNDARY.getTime() - 1
-    const ticket = harness.asTenant(async (tx) => {
-      await complete(tx, { simId: comes, type: TicketType.Activate })
-      acted.resolve()
-      await committed.promise
-    })
-    await acted.promise
+    const commit = await heldOpen(harness.asTenant, (tx) => complete(tx, { simId: comes, type: TicketType.Activate }))
 
     store.now = BOUNDARY.getTime()
     // The opening waits for the cycle, which the ticket has locked.
@@ -276,8 +263,7 @@ describe('renewCycle', () => {
     await soon(async () => expect(await lockWaiters(store)).toBe(1))
     const renewed = harness.asTenant((tx) => renewCycle(tx, CYCLE))
     await soon(async () => expect(await lockWaiters(store)).toBe(2))
-    committed.resolve()
-    await Promise.all([ticket, opened, renewed])
+    await Promise.all([commit(), opened, renewed])
 
     expect(await contributing(harness)).toEqual({
       sims: [
@@ -293,30 +279,27 @@ describe('a ticket effective at the boundary', () => {
   /** Bytes since the boundary in the ledger, the pools' totals, the buckets and the records, by pool. */
   const since = async (harness: Harness) => ({
     ledger: (await harness.ledger())
-      .filter(({ cycle }) => cycle === '2026-11')
+      .filter(({ cycle }) => cycle === NEXT)
       .map(({ poolId, bytes, contributing }) => [poolId, bytes, contributing]),
-    pools: (
-      await harness.rows(sql<{ poolId: number; bytes: number; contributing: number }>`
-        select pool_id as "poolId", bytes, contributing from pool_cycles
-         where cycle_key = '2026-11' and (bytes > 0 or contributing > 0) order by pool_id`)
-    ).map(({ poolId, bytes, contributing }) => [poolId, bytes, contributing]),
-    buckets: (
-      await harness.rows(sql<{ poolId: number; bytes: number }>`
-        select subject_id as "poolId", sum(bytes)::bigint as bytes from usage_buckets
-         where subject_kind = 2 and starts_at >= ${BOUNDARY} group by subject_id having sum(bytes) <> 0
-         order by subject_id`)
-    ).map(({ poolId, bytes }) => [poolId, bytes]),
-    records: (
-      await harness.rows(sql<{ poolId: number; bytes: number }>`
-        select pool_id as "poolId", sum(bytes_up)::bigint as bytes from usage_records
-         where at >= ${BOUNDARY} group by pool_id order by pool_id`)
-    ).map(({ poolId, bytes }) => [poolId, bytes]),
+    pools: await valuesOf(
+      harness,
+      sql`select pool_id, bytes, contributing from pool_cycles
+           where cycle_key = ${NEXT} and (bytes > 0 or contributing > 0) order by pool_id`,
+    ),
+    buckets: await valuesOf(
+      harness,
+      sql`select subject_id, sum(bytes)::bigint from usage_buckets where subject_kind = 2 and starts_at >= ${BOUNDARY}
+           group by subject_id having sum(bytes) <> 0 order by subject_id`,
+    ),
+    records: await valuesOf(
+      harness,
+      sql`select pool_id, sum(bytes_up)::bigint from usage_records where at >= ${BOUNDARY} group by 1 order by 1`,
+    ),
   })
   const later = (hours: number) => new Date(BOUNDARY.getTime() + hours * 3_600_000).toISOString()
 
   async function twoPools() {
-    store.now = at(3)
-    const harness = await aHarness(store)
+    const harness = await inOctober(store)
     const [from, to] = [await harness.aPool(), await harness.aPool()]
     const [simId = 0, stays = 0] = await harness.activeSims(2, { poolId: from })
     await harness.record([harness.usage(simId, { bytesUp: 1 }), harness.usage(stays, { bytesUp: 2 })])
@@ -333,7 +316,7 @@ describe('a ticket effective at the boundary', () => {
     const { harness, from, to, simId } = await twoPools()
     const usageBefore = (await harness.ledger()).filter(({ cycle }) => cycle === CYCLE)
 
-    await harness.complete({ simId, type: TicketType.Provision, poolId: to, cause: MONTH_END, effectiveAt: BOUNDARY })
+    await harness.complete({ simId, ...AT_BOUNDARY, poolId: to })
     const moved = await since(harness)
     await harness.record([harness.usage(simId, { at: later(1), bytesUp: 100 })])
 
@@ -371,13 +354,7 @@ describe('a ticket effective at the boundary', () => {
   test('takes an unassigned SIM out of its pool', async () => {
     const { harness, from, simId } = await twoPools()
 
-    await harness.complete({
-      simId,
-      type: TicketType.Provision,
-      unassign: true,
-      cause: MONTH_END,
-      effectiveAt: BOUNDARY,
-    })
+    await harness.complete({ simId, ...AT_BOUNDARY, unassign: true })
 
     expect(await since(harness)).toMatchObject({
       ledger: [
@@ -397,49 +374,33 @@ describe('a ticket effective at the boundary', () => {
   })
 
   test('ends the contribution of a SIM outside pools', async () => {
-    store.now = at(3)
-    const harness = await aHarness(store)
+    const harness = await inOctober(store)
     const own = await harness.asTenant((tx) => aTariff(tx, TariffType.Standard, 1000))
     const [simId = 0] = await harness.activeSims(1, { tariffId: own.id })
     store.now = Date.parse(later(5))
     await harness.asTenant((tx) => renewCycle(tx, CYCLE))
 
-    await harness.complete({
-      simId,
-      type: TicketType.Provision,
-      unassign: true,
-      cause: MONTH_END,
-      effectiveAt: BOUNDARY,
-    })
+    await harness.complete({ simId, ...AT_BOUNDARY, unassign: true })
 
     expect((await since(harness)).pools).toEqual([])
-    store.now = Date.parse('2026-12-01T06:00:00Z')
-    await close(harness, '2026-11')
-    expect(total(await statement(harness, '2026-11'), charge)).toBe(0)
+    await closeNext(store, harness)
+    expect(total(await statement(harness, NEXT), charge)).toBe(0)
   })
 
   test('changes the tariff for the new cycle only', async () => {
-    store.now = at(3)
-    const harness = await aHarness(store)
+    const harness = await inOctober(store)
     const poolId = await harness.aPool()
     const own = await harness.asTenant((tx) => aTariff(tx, TariffType.Standard, 5000))
     const [simId = 0] = await harness.activeSims(1, { poolId })
     store.now = Date.parse(later(5))
     await harness.record([harness.usage(simId, { at: later(1), bytesUp: 1 })])
 
-    await harness.complete({
-      simId,
-      type: TicketType.Provision,
-      tariffId: own.id,
-      cause: MONTH_END,
-      effectiveAt: BOUNDARY,
-    })
+    await harness.complete({ simId, ...AT_BOUNDARY, tariffId: own.id })
     await close(harness)
-    store.now = Date.parse('2026-12-01T06:00:00Z')
-    await close(harness, '2026-11')
+    await closeNext(store, harness)
 
     const limits = async (key: string) => (await statement(harness, key)).map(({ limitBytes }) => limitBytes)
-    expect([await limits(CYCLE), await limits('2026-11')]).toEqual([
+    expect([await limits(CYCLE), await limits(NEXT)]).toEqual([
       [1000, 1000],
       [5000, 5000],
     ])

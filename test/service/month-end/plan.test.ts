@@ -26,9 +26,8 @@ import { cases } from '../../setup/cases.ts'
 import { aStore, aTariff } from '../../setup/estate.ts'
 import { everythingIn } from '../everything.ts'
 import { aHarness, type Harness } from '../harness.ts'
-import { at, BOUNDARY, CLOSE, CYCLE, charge, close, statement, total } from './october.ts'
+import { at, BOUNDARY, CLOSE, CYCLE, charge, close, inOctober, NEXT, statement, total } from './october.ts'
 
-const NEXT = '2026-11'
 const store = await aStore(undefined, { counted: false })
 const plan = (harness: Harness, key = CYCLE): Promise<MonthEndPlan> => harness.asTenant((tx) => planMonthEnd(tx, key))
 const watchdog = (until: 'renewal' | 'manual' = 'renewal'): Cause => ({
@@ -97,6 +96,8 @@ describe('planMonthEnd', () => {
     await harness.complete({ simId: stopped, type: TicketType.Suspend, cause: watchdog() })
     await harness.record([harness.usage(stays, { bytesUp: 4500, smsCount: 2, voiceSeconds: 90 })])
 
+    const used = { poolId: from, poolName: 'a pool', lines: 5, usageBytes: 4500 }
+    const bucket = { poolId: unused, lines: 1 }
     expect(await plan(harness)).toEqual({
       cycle: CYCLE,
       endsAt: BOUNDARY.toISOString(),
@@ -119,23 +120,9 @@ describe('planMonthEnd', () => {
       pools: {
         count: 3,
         first: [
-          expect.objectContaining({
-            poolId: from,
-            poolName: 'a pool',
-            lines: 5,
-            usageBytes: 4500,
-            limitBytes: 4000,
-            nextLimitBytes: 2000,
-            overageBytes: 500,
-          }),
+          expect.objectContaining({ ...used, limitBytes: 4000, nextLimitBytes: 2000, overageBytes: 500 }),
           expect.objectContaining({ poolId: to, lines: 0, limitBytes: 0, nextLimitBytes: 1000, totalMicro: 0 }),
-          expect.objectContaining({
-            poolId: unused,
-            lines: 1,
-            limitBytes: 7000,
-            nextLimitBytes: 7000,
-            totalMicro: fromMoney(20),
-          }),
+          expect.objectContaining({ ...bucket, limitBytes: 7000, nextLimitBytes: 7000, totalMicro: fromMoney(20) }),
         ],
         more: 0,
       },
@@ -156,8 +143,7 @@ describe('planMonthEnd', () => {
   })
 
   test('explains each change that would fail', async () => {
-    store.now = at(3)
-    const harness = await aHarness(store)
+    const harness = await inOctober(store)
     const [from, to] = [await harness.aPool(), await harness.aPool()]
     const own = await harness.asTenant((tx) => aTariff(tx, TariffType.Standard, 5000))
     const [noPool = 0, noTariff = 0, leaving = 0, fine = 0] = await harness.activeSims(4, { poolId: from })
@@ -190,8 +176,7 @@ describe('planMonthEnd', () => {
   })
 
   test('leaves begun and failed changes to their month end', async () => {
-    store.now = at(3)
-    const harness = await aHarness(store)
+    const harness = await inOctober(store)
     const [from, to, lost] = [await harness.aPool(), await harness.aPool(), await harness.aPool()]
     const [failed = 0, moves = 0, queued = 0, open = 0] = await harness.activeSims(4, { poolId: from })
     await harness.asTenant(async (tx) => {
@@ -220,8 +205,7 @@ describe('planMonthEnd', () => {
   })
 
   test('repeats the statement of a closed cycle', async () => {
-    store.now = at(3)
-    const harness = await aHarness(store)
+    const harness = await inOctober(store)
     const poolId = await harness.aPool()
     const [simId = 0] = await harness.activeSims(1, { poolId })
     await harness.record([harness.usage(simId, { bytesUp: 1500 })])
@@ -240,8 +224,7 @@ describe('planMonthEnd', () => {
   })
 
   test('stays below 1 MB for 6000 SIMs', { timeout: 60_000 }, async () => {
-    store.now = at(3)
-    const harness = await aHarness(store)
+    const harness = await inOctober(store)
     const { id: tariffId } = await harness.asTenant((tx) => aTariff(tx, TariffType.Standard, 1000))
     await pastAll(
       `with made as (
@@ -300,12 +283,7 @@ const estate = fc.record({
 /** Whether a SIM's own tariff governs: outside pools (null), and in the first pool, which is Standard. */
 const governsItself = (place: number | null) => place === null || place === 0
 
-async function live(
-  harness: Harness,
-  pools: readonly number[],
-  ownId: number,
-  lives: readonly Life[],
-): Promise<number[]> {
+async function live(harness: Harness, pools: readonly number[], ownId: number, lives: readonly Life[]) {
   const sims: number[] = []
   for (const one of lives) {
     const poolId = one.pool === null ? null : (pools[one.pool] ?? null)
@@ -411,11 +389,8 @@ describe('planMonthEnd', () => {
         })
         expect(planned.renewals.first).toEqual(back.map(({ simId }) => simId))
         expect(planned.statement).toBe(closed.statement)
-        expect(planned.totals).toMatchObject({
-          lines: lines.length,
-          totalMicro: total(lines, charge),
-          adjustmentsMicro: 0,
-        })
+        const [count, totalMicro] = [lines.length, total(lines, charge)]
+        expect(planned.totals).toMatchObject({ lines: count, totalMicro, adjustmentsMicro: 0 })
         for (const pool of planned.pools.first) {
           const stated = totals.find(({ poolId }) => poolId === pool.poolId)
           expect(pool, `pool ${pool.poolId}`).toMatchObject({

@@ -12,23 +12,19 @@ import { openBulkTickets } from '../../../service/tickets/open-bulk-tickets.ts'
 import { cancelTicket, type OpenTicketRequest, openTicket } from '../../../service/tickets/open-ticket.ts'
 import { aStore, aTariff } from '../../setup/estate.ts'
 import { withOnlySim } from '../../setup/only-sim.ts'
-import { aHarness } from '../harness.ts'
-import { at, BOUNDARY, CYCLE } from './october.ts'
+import { BOUNDARY, CYCLE, inOctober } from './october.ts'
 
 const store = await aStore()
 const OPTIONS = { leaseMs: 1000, retryMinMs: 1, retryMaxMs: 1, attempts: 1, patienceMs: 900_000 }
 
 async function anEstate() {
-  store.now = at(3)
-  const harness = await aHarness(store)
+  const harness = await inOctober(store)
   const { asTenant, tenantId } = harness
-  const aPoolWith = (type: TariffType) => harness.aPool(type)
   const fresh = async () => (await harness.unprovisioned(1))[0] ?? 0
   const open = (simId: number, ticket: Omit<OpenTicketRequest, 'simId' | 'cause'>) =>
     asTenant((tx) => openTicket(tx, { simId, cause: { by: 'user' }, ...ticket }))
   return {
     ...harness,
-    aPoolWith,
     fresh,
     open,
     provision: (simId: number, poolId?: number) =>
@@ -45,10 +41,12 @@ async function anEstate() {
       withOnlySim(store, tenantId, simId, () =>
         executeTickets(store, { credential: 'test', perform, ping: async () => {} }, OPTIONS, tenantId),
       ),
-    titles: async () =>
-      (await harness.rows(sql<{ title: string }>`select title from events where title like 'Change%' order by id`)).map(
-        ({ title }) => title.replace(/: SIM .*/, ''),
-      ),
+    titles: async () => {
+      const titles = sql<{ title: string }>`select title from events where title like 'Change%' order by id`
+      return (await harness.rows(titles)).map(({ title }) => title.replace(/: SIM .*/, ''))
+    },
+    due: (kind: 'move' | 'unassign') =>
+      asTenant((tx) => applyChanges(tx, CYCLE, { kind, afterSimId: 0, throughSimId: Number.MAX_SAFE_INTEGER })),
   }
 }
 const NOTHING = [null, null, false]
@@ -59,7 +57,7 @@ const no: Network['perform'] = async () => {
 describe('queueReprovision and queueUnprovision behind open tickets', () => {
   test('accept a SIM about to be provisioned', async () => {
     const harness = await anEstate()
-    const poolId = await harness.aPoolWith(TariffType.Standard)
+    const poolId = await harness.aPool()
     const [moves, leaves] = [await harness.fresh(), await harness.fresh()]
     for (const simId of [moves, leaves]) await harness.provision(simId)
 
@@ -85,7 +83,7 @@ describe('queueReprovision and queueUnprovision behind open tickets', () => {
   test('check a tariff against the SIM’s future pool', async () => {
     const harness = await anEstate()
     const simId = await harness.fresh()
-    await harness.provision(simId, await harness.aPoolWith(TariffType['Dynamic Pool']))
+    await harness.provision(simId, await harness.aPool(TariffType['Dynamic Pool']))
     const { id: tariffId } = await harness.asTenant((tx) => aTariff(tx, TariffType.Standard, 1))
 
     await expect(harness.move(simId, { tariffId })).rejects.toMatchObject({ code: 'tariff_has_no_effect' })
@@ -150,7 +148,7 @@ describe('a change queued behind a ticket', () => {
 describe('takeBackChange', () => {
   test('drops a change once, with an event', async () => {
     const harness = await anEstate()
-    const poolId = await harness.aPoolWith(TariffType.Standard)
+    const poolId = await harness.aPool()
     const [moves = 0, leaves = 0, stays = 0] = await harness.activeSims(3)
     await harness.move(moves, { poolId })
     await harness.leave(leaves)
@@ -160,21 +158,17 @@ describe('takeBackChange', () => {
     for (const simId of [moves, leaves]) expect(await harness.queued(simId)).toEqual(NOTHING)
     expect(await harness.titles()).toEqual(['Change queued', 'Change queued', 'Change taken back', 'Change taken back'])
     store.now = BOUNDARY.getTime()
-    for (const kind of ['move', 'unassign'] as const) {
-      const ask = { kind, afterSimId: 0, throughSimId: Number.MAX_SAFE_INTEGER }
-      expect((await harness.asTenant((tx) => applyChanges(tx, CYCLE, ask))).results).toEqual([])
-    }
+    for (const kind of ['move', 'unassign'] as const) expect((await harness.due(kind)).results).toEqual([])
     await expect(harness.takeBack(2 ** 40)).rejects.toMatchObject({ code: 'sim_not_found' })
   })
 
   test('refuses a change whose ticket is open', async () => {
     const harness = await anEstate()
-    const poolId = await harness.aPoolWith(TariffType.Standard)
+    const poolId = await harness.aPool()
     const [simId = 0] = await harness.activeSims(1)
     await harness.move(simId, { poolId })
     store.now = BOUNDARY.getTime() + 1
-    const ask = { kind: 'move' as const, afterSimId: 0, throughSimId: Number.MAX_SAFE_INTEGER }
-    const { results } = await harness.asTenant((tx) => applyChanges(tx, CYCLE, ask))
+    const { results } = await harness.due('move')
 
     await expect(harness.takeBack(simId)).rejects.toMatchObject({
       code: 'sim_state_conflict',

@@ -6,7 +6,7 @@ import type { Cycle } from '../../../domain/time/cycle.ts'
 import { closeCycle, prepareClose, stateSlice } from '../../../service/month-end/close-cycle.ts'
 import { pageOfLines, statementTotals } from '../../../service/month-end/rows/statements.ts'
 import { placesOf, type Step, take, type World } from '../usage/figure-world.ts'
-import { AMOUNTS, type Figures, statementOf } from './statement-model.ts'
+import { type AMOUNTS, exact, type Figures, hasAmounts, statementOf } from './statement-model.ts'
 
 export interface Slices {
   /** Ledger rows of a slice. */
@@ -39,23 +39,14 @@ const stated = async (world: World, cycle: Cycle): Promise<(Figures & { readonly
              sms_micro as "smsMicro", voice_micro as "voiceMicro", overage_micro as "overageMicro"
         from statements where cycle_key = ${cycle.key} and kind in ('sim', 'pool') order by id`,
   )
-  return rows.map(({ id, poolId, simId, ...amounts }) => ({
-    id,
-    poolId,
-    simId,
-    ...(Object.fromEntries(AMOUNTS.map((name) => [name, BigInt(amounts[name])])) as Record<
-      (typeof AMOUNTS)[number],
-      bigint
-    >),
-  }))
+  return rows.map(({ id, poolId, simId, ...amounts }) => ({ id, poolId, simId, ...exact(amounts) }))
 }
 
-const placeNow = async (world: World, cycle: Cycle): Promise<Place | undefined> =>
-  (
-    await world.harness.rows(
-      sql<Place>`select adjusts, pool_id as "poolId", sim_id as "simId" from statement_progress where cycle_key = ${cycle.key}`,
-    )
-  )[0]
+async function placeNow(world: World, cycle: Cycle): Promise<Place | undefined> {
+  const [place] = await world.harness.rows(sql<Place>`
+    select adjusts, pool_id as "poolId", sim_id as "simId" from statement_progress where cycle_key = ${cycle.key}`)
+  return place
+}
 
 export async function closeInSlices(world: World, cycle: Cycle, { rows, between, killed }: Slices): Promise<void> {
   const { harness } = world
@@ -102,7 +93,6 @@ function expectToBe(
   // A cut pool's own line is the sum of its SIMs' lines, whenever they were written: it is compared with them at the end.
   const isOfModel = ({ poolId, simId }: Figures) => simId !== null || !isStandard(poolId)
   const should = after.adjusts === '' ? statementOf(world, cycle).filter((line) => isBetween(line, after, to)) : []
-  const hasAmounts = (line: Figures) => AMOUNTS.some((name) => line[name] !== 0n)
   expect(
     added
       .filter(isOfModel)

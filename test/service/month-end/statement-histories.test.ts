@@ -20,7 +20,7 @@ import {
 } from '../usage/figure-world.ts'
 import { charge, total } from './october.ts'
 import { closeInSlices, type Slices } from './sliced-close.ts'
-import { AMOUNTS, chargeOf, type Figures, statementOf } from './statement-model.ts'
+import { AMOUNTS, chargeOf, exact, type Figures, hasAmounts, statementOf } from './statement-model.ts'
 
 const BILLING_CYCLE = 'P10D'
 /** Number of histories. They need a tenth of `MOST_MS`; the rest is for shrinking a failure. */
@@ -66,13 +66,9 @@ const beginning = (pool: number): Step[] => [
   { do: 'use', sim: 1, bytes: 500, voiceSeconds: 31, smsCount: 1, hoursAgo: 9 * 24, again: true },
 ]
 
-const late = (sim: number, bytes: number, daysAgo: number): LifeStep => ({
-  do: 'use',
-  sim,
-  bytes,
-  hoursAgo: daysAgo * 24,
-  again: false,
-})
+const late = (sim: number, bytes: number, daysAgo: number): LifeStep => {
+  return { do: 'use', sim, bytes, hoursAgo: daysAgo * 24, again: false }
+}
 const TURN: Step[] = [{ do: 'wait', days: 10 }, { do: 'close' }]
 /** Histories that random steps hardly ever produce. */
 const AWAY: Step[] = [
@@ -118,13 +114,8 @@ const rawStatement = async (world: World, key: string) =>
 const figures = (line: StatementLine | Figures): Figures => ({
   poolId: line.poolId,
   simId: line.simId,
-  ...(Object.fromEntries(AMOUNTS.map((name) => [name, BigInt(line[name])])) as Record<
-    (typeof AMOUNTS)[number],
-    bigint
-  >),
+  ...exact(line),
 })
-/** A row of zeros counts as no row. */
-const hasAmounts = (line: Figures) => AMOUNTS.some((name) => line[name] !== 0n)
 
 /** Lines added up by pool and SIM. */
 function addedUp(lines: readonly (StatementLine | Figures)[]): Figures[] {
@@ -163,7 +154,7 @@ async function close(world: World, statements: Statements, cycle: Cycle, slices?
       overageBytes: total(sims, (line) => line.overageBytes),
     })
   }
-  const [totals] = [await world.harness.asTenant((tx) => statementTotals(tx, cycle.key))]
+  const totals = await world.harness.asTenant((tx) => statementTotals(tx, cycle.key))
   expect(totals, where).toEqual({ lines: lines.length, totalMicro: total(lines, charge) })
   if (slices === undefined) {
     expect(own.map(figures).filter(hasAmounts), where).toEqual(statementOf(world, cycle).filter(hasAmounts))

@@ -8,20 +8,6 @@ import type { Cycle } from '../../../domain/time/cycle.ts'
 import { amountsOf, contributes, type LineModel, tariffOf } from '../usage/figure-model.ts'
 import { type PoolModel, placesOf, type Terms, type World } from '../usage/figure-world.ts'
 
-/** The figures of a statement line: of a SIM, or of a pool itself if `simId` is null. */
-export interface Figures {
-  readonly poolId: number
-  readonly simId: number | null
-  readonly bytes: bigint
-  readonly voiceSeconds: bigint
-  readonly smsCount: bigint
-  readonly limitBytes: bigint
-  readonly overageBytes: bigint
-  readonly feeMicro: bigint
-  readonly smsMicro: bigint
-  readonly voiceMicro: bigint
-  readonly overageMicro: bigint
-}
 export const AMOUNTS = [
   'bytes',
   'voiceSeconds',
@@ -33,6 +19,14 @@ export const AMOUNTS = [
   'voiceMicro',
   'overageMicro',
 ] as const
+type Amounts<N> = Readonly<Record<(typeof AMOUNTS)[number], N>>
+/** The figures of a statement line: of a SIM, or of a pool itself if `simId` is null. */
+export type Figures = Amounts<bigint> & { readonly poolId: number; readonly simId: number | null }
+
+export const exact = (line: Amounts<number | bigint>) =>
+  Object.fromEntries(AMOUNTS.map((name) => [name, BigInt(line[name])])) as Amounts<bigint>
+/** A row of zeros counts as no row. */
+export const hasAmounts = (line: Amounts<bigint>) => AMOUNTS.some((name) => line[name] !== 0n)
 
 type Place = PoolModel & { readonly id: number }
 

@@ -8,18 +8,14 @@ import { currentCycle, cycleNamed } from '../../../service/usage/rows/cycles.ts'
 import type { TenantTx } from '../../../store/tenancy.ts'
 import { aStore, aTariff } from '../../setup/estate.ts'
 import { overlapping } from '../../setup/lock-waits.ts'
-import { aHarness } from '../harness.ts'
-import { at, CLOSE, CYCLE, close, notifications, statement } from './october.ts'
+import { at, CLOSE, CYCLE, close, closeIn, closeNext, inOctober, NEXT, notifications, statement } from './october.ts'
 
-const NEXT = '2026-11'
-const CLOSE_NEXT = Date.parse('2026-12-01T06:00:00Z')
 const DAY_4 = new Date(at(4)).toISOString()
 const store = await aStore()
 
 /** Three SIMs in each of two Dynamic pools and a Standard one, and three outside pools, with 100 bytes each. */
 async function anEndedCycle() {
-  store.now = at(3)
-  const harness = await aHarness(store)
+  const harness = await inOctober(store)
   const { id: tariffId } = await harness.asTenant((tx) => aTariff(tx, TariffType.Standard, 1000))
   const types = [TariffType['Dynamic Pool'], TariffType['Dynamic Pool'], TariffType.Standard]
   const places: { poolId: number; sims: number[] }[] = [{ poolId: 0, sims: await harness.activeSims(3, { tariffId }) }]
@@ -99,14 +95,12 @@ describe('a statement in slices', () => {
   test('is written once by several callers at once', async () => {
     const harness = await anEndedCycle()
     await overlapping(store, harness.tenantId, harness.slice, () => harness.asTenant(harness.slice))
-    const inTurn = await harness.rows(
-      sql<{ simId: number | null }>`select sim_id as "simId" from statements order by id`,
-    )
+    const inTurn = await harness.rows(sql`select sim_id as id from statements order by id`)
     await Promise.all([harness.prepare(), harness.prepare(), harness.prepare()])
     await Promise.all([close(harness), harness.prepare(), close(harness)])
 
     const [outside, first] = harness.places.map(({ sims }) => sims)
-    expect(inTurn.map(({ simId }) => simId)).toEqual([...(outside ?? []), null, ...(first ?? [])])
+    expect(inTurn).toEqual([...(outside ?? []), null, ...(first ?? [])].map((id) => ({ id })))
     expect(await harness.stated()).toHaveLength(15)
     expect(await notifications(harness)).toHaveLength(1)
     expect(await harness.rows(sql`select from statement_progress`)).toEqual([])
@@ -136,8 +130,7 @@ describe('a statement in slices', () => {
     const logged = (await harness.log()).map(({ simId }) => simId)
     await harness.prepare()
     await close(harness)
-    store.now = CLOSE_NEXT
-    await close(harness, NEXT)
+    await closeNext(store, harness)
 
     expect(logged).toEqual([outside?.[0], first?.[0]])
     const usage = (await statement(harness)).filter(({ kind }) => kind === 'sim').map(({ bytes }) => bytes)
@@ -160,8 +153,7 @@ describe('a statement in slices', () => {
     }
     await prepareClose(store, harness.tenantId, CYCLE, { rows: 1 })
     await close(harness)
-    store.now = CLOSE_NEXT
-    await close(harness, NEXT)
+    await closeNext(store, harness)
 
     expect((await harness.stated()).filter(([, , bytes]) => bytes !== 100)).toEqual(
       harness.places.slice(1).map(({ poolId }) => [poolId, 'own', 300]),
@@ -180,7 +172,7 @@ describe('a statement in slices', () => {
     await close(harness)
     const [outside] = harness.places
     for (const id of outside?.sims ?? []) await harness.late(id, 7)
-    store.now = CLOSE_NEXT
+    store.now = Date.parse('2026-12-01T06:00:00Z')
     const november = await harness.asTenant((tx) => cycleNamed(tx, NEXT))
     const one = () => harness.asTenant((tx) => stateSlice(tx, november, 1))
     const adjustments = () =>
@@ -193,8 +185,7 @@ describe('a statement in slices', () => {
     const planned = await harness.asTenant((tx) => planMonthEnd(tx, NEXT))
     await prepareClose(store, harness.tenantId, NEXT, { rows: 1 })
     await close(harness, NEXT)
-    store.now = Date.parse('2027-01-01T06:00:00Z')
-    await close(harness, '2026-12')
+    await closeIn(store, harness, '2027-01', '2026-12')
 
     expect(first).toEqual([{ simId: outside?.sims[0] }])
     expect(planned.adjustments.first).toMatchObject([{ cycle: CYCLE, lines: 4 }])

@@ -4,11 +4,12 @@ import { PoolType, TariffType, TicketType } from '../../../domain/codes.ts'
 import { fromMoney } from '../../../domain/units.ts'
 import { poolFigures as definition, governingTariff } from '../../../domain/usage/allowance.ts'
 import { poolTotals, type StatementLine } from '../../../service/month-end/rows/statements.ts'
-import { createTariff } from '../../../service/tariffs/create-tariff.ts'
+import type { TenantTx } from '../../../store/tenancy.ts'
 import { cases } from '../../setup/cases.ts'
 import { aPool, aStore, aTariff } from '../../setup/estate.ts'
 import { aHarness } from '../harness.ts'
-import { at, CLOSE, CYCLE, charge, close, statement, total } from './october.ts'
+import { at, CLOSE, CYCLE, charge, close, inOctober, statement, total } from './october.ts'
+import { AMOUNTS } from './statement-model.ts'
 
 const store = await aStore()
 
@@ -47,15 +48,8 @@ const life = fc.record({
 type Life = typeof life extends fc.Arbitrary<infer T> ? T : never
 const month = fc.record({ tariffs: fc.tuple(tariff, tariff), own: tariff, lives: fc.array(life, { maxLength: 6 }) })
 
-const termsOf = ({ type, bytes, fixedBucketCost, ...fees }: RandomTariff) => ({
-  displayName: 'a tariff',
-  type,
-  ...(type === TariffType.Standard ? { standardTariff: { baseTariffBytes: bytes, ...fees } } : {}),
-  ...(type === TariffType['Dynamic Pool'] ? { dynamicPoolTariff: { baseTariffBytes: bytes, ...fees } } : {}),
-  ...(type === TariffType['Fixed Pool']
-    ? { fixedPoolTariff: { fixedCapacityBytes: bytes, fixedBucketCost, ...fees } }
-    : {}),
-})
+/** A tariff with fees of its own. @returns its id */
+const made = async (tx: TenantTx, { type, bytes, ...fees }: RandomTariff) => (await aTariff(tx, type, bytes, fees)).id
 
 /** Rounded half up, exactly. */
 const divided = (dividend: bigint, divisor: bigint) => Number((2n * dividend + divisor) / (2n * divisor))
@@ -131,9 +125,9 @@ async function lived({ lives, tariffs, own }: typeof month extends fc.Arbitrary<
     const pools = [0]
     for (const one of tariffs) {
       const type = one.type === TariffType['Dynamic Pool'] ? PoolType.Dynamic : PoolType.Standard
-      pools.push((await aPool(tx, (await createTariff(tx, termsOf(one))).id, { type })).id)
+      pools.push((await aPool(tx, await made(tx, one), { type })).id)
     }
-    return { ownId: (await createTariff(tx, termsOf(own))).id, pools }
+    return { ownId: await made(tx, own), pools }
   })
   const sims: number[] = []
   for (const one of lives) {
@@ -149,12 +143,8 @@ async function lived({ lives, tariffs, own }: typeof month extends fc.Arbitrary<
     }
     if (one.leaves !== null && one.leaves > one.joins) {
       store.now = Math.max(store.now, at(one.leaves))
-      await harness.complete({
-        simId,
-        type: TicketType.Provision,
-        unassign: true,
-        effectiveAt: new Date(at(one.leaves)),
-      })
+      const effectiveAt = new Date(at(one.leaves))
+      await harness.complete({ simId, type: TicketType.Provision, unassign: true, effectiveAt })
     }
     sims.push(simId)
   }
@@ -175,19 +165,9 @@ async function lived({ lives, tariffs, own }: typeof month extends fc.Arbitrary<
 }
 
 /** The computed part of a line; the rest is names. */
-const figuresOf = (line: StatementLine) => ({
-  poolId: line.poolId,
-  simId: line.simId,
-  bytes: line.bytes,
-  voiceSeconds: line.voiceSeconds,
-  smsCount: line.smsCount,
-  limitBytes: line.limitBytes,
-  overageBytes: line.overageBytes,
-  feeMicro: line.feeMicro,
-  smsMicro: line.smsMicro,
-  voiceMicro: line.voiceMicro,
-  overageMicro: line.overageMicro,
-})
+const figuresOf = (line: StatementLine) =>
+  Object.fromEntries((['poolId', 'simId', ...AMOUNTS] as const).map((name) => [name, line[name]]))
+
 describe('a statement', () => {
   test('matches the month’s records and tariffs, line by line', async () => {
     await fc.assert(
@@ -213,20 +193,15 @@ describe('a statement', () => {
         expect(totals.reduce((sum, { chargeMicro }) => sum + chargeMicro, 0)).toBe(total(lines, charge))
         const fixed = one.tariffs.filter((each) => each.type === TariffType['Fixed Pool'])
         const buckets = fixed.reduce((sum, { fixedBucketCost }) => sum + fromMoney(fixedBucketCost), 0)
-        expect(
-          total(
-            lines.filter(({ kind }) => kind === 'pool'),
-            charge,
-          ),
-        ).toBe(buckets)
+        const ofPools = lines.filter(({ kind }) => kind === 'pool')
+        expect(total(ofPools, charge)).toBe(buckets)
       }),
       { numRuns: cases(25) },
     )
   }, 60_000)
 
   test('charges usage from before provisioning by the SIM’s tariff', async () => {
-    store.now = at(3)
-    const harness = await aHarness(store)
+    const harness = await inOctober(store)
     const { id: tariffId } = await harness.asTenant((tx) => aTariff(tx, TariffType.Standard, 1000))
     const [simId = 0] = await harness.unprovisioned(1)
     await harness.complete({ simId, type: TicketType.Provision, tariffId })

@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import { sql } from 'kysely'
-import pg from 'pg'
-import { afterAll, describe, expect, onTestFinished, test } from 'vitest'
+import { afterAll, describe, expect, test } from 'vitest'
 import { SimStatus, TariffType, TicketType } from '../../../domain/codes.ts'
 import { MB } from '../../../domain/units.ts'
 import { readRuleFiles } from '../../../process/rule-files.ts'
@@ -14,6 +13,7 @@ import { connect } from '../../../store/connect.ts'
 import { inTenant } from '../../../store/tenancy.ts'
 import { cases } from '../../setup/cases.ts'
 import { aStore } from '../../setup/estate.ts'
+import { holding } from '../../setup/lock-waits.ts'
 import { everythingIn } from '../everything.ts'
 import { aHarness, evaluationOptions, type Harness } from '../harness.ts'
 import { HOUR, type Life, type Step, seen, takeBoth, theTwins } from './twins.ts'
@@ -171,16 +171,15 @@ describe('a takeover', () => {
     const sims = [running({ poolId, usageBytes: 7 }), running({ poolId, usageBytes: 8 })]
     await prepareSoFar(store, harness.tenantId)
     const before = await everythingIn(store.databaseUrl)
-    const other = new pg.Client({ connectionString: store.databaseUrl })
-    await other.connect()
-    onTestFinished(() => other.end())
     // Its last work of all: what the cycle adds up to.
-    await other.query('begin')
-    await other.query(`select from cycles where tenant_id = '${harness.tenantId}' for update`)
+    const release = await holding(
+      store.databaseUrl,
+      `select from cycles where tenant_id = '${harness.tenantId}' for update`,
+    )
 
     const broken = inTenant(hasty, harness.tenantId, (tx) => importSims(tx, sims))
     await expect(broken).rejects.toMatchObject({ code: '55P03' })
-    await other.query('rollback')
+    await release()
     expect(await everythingIn(store.databaseUrl)).toEqual(before)
     await imported(harness, sims)
     const again = await harness.asTenant((tx) => importSims(tx, sims))

@@ -11,10 +11,9 @@ import { closeCycle } from '../../../service/month-end/close-cycle.ts'
 import { planMonthEnd } from '../../../service/month-end/plan-month-end.ts'
 import { renewCycle } from '../../../service/month-end/steps.ts'
 import { importSims } from '../../../service/sims/import-sims.ts'
-import { createTariff } from '../../../service/tariffs/create-tariff.ts'
 import { currentCycle } from '../../../service/usage/rows/cycles.ts'
 import { prepareSoFar } from '../../../service/usage/used-so-far.ts'
-import { aPool, type TestStore } from '../../setup/estate.ts'
+import { aPool, aTariff, type TestStore } from '../../setup/estate.ts'
 import { aHarness, type Harness } from '../harness.ts'
 
 const BILLING_CYCLE = 'P10D'
@@ -55,21 +54,13 @@ let serial = 0
 async function aSide(store: TestStore): Promise<Side> {
   const harness = await aHarness(store, BILLING_CYCLE)
   return harness.asTenant(async (tx) => {
-    const tariff = (type: TariffType, terms: object) =>
-      createTariff(tx, { displayName: `tariff ${type}`, type, ...terms })
     const [standard = 0, dynamic = 0, fixed = 0] = ALLOWANCES
     const made = [
-      await tariff(TariffType.Standard, { standardTariff: { baseTariffBytes: standard, ...FEES } }),
-      await tariff(TariffType['Dynamic Pool'], { dynamicPoolTariff: { baseTariffBytes: dynamic, ...FEES } }),
-      await tariff(TariffType['Fixed Pool'], {
-        fixedPoolTariff: { fixedCapacityBytes: fixed, fixedBucketCost: 20, ...FEES },
-      }),
+      await aTariff(tx, TariffType.Standard, standard, FEES),
+      await aTariff(tx, TariffType['Dynamic Pool'], dynamic, FEES),
+      await aTariff(tx, TariffType['Fixed Pool'], fixed, FEES),
     ]
-    const own = await createTariff(tx, {
-      displayName: 'own',
-      type: TariffType.Standard,
-      standardTariff: { baseTariffBytes: 350, ...FEES, simMonthlyFee: 3 },
-    })
+    const own = await aTariff(tx, TariffType.Standard, 350, { ...FEES, simMonthlyFee: 3 })
     const pools = []
     for (const [n, { id }] of made.entries()) {
       pools.push((await aPool(tx, id, { name: `pool ${n}`, type: n === 1 ? PoolType.Dynamic : PoolType.Standard })).id)

@@ -10,6 +10,7 @@ import { type OpenTicketRequest, openTicket } from '../../../service/tickets/ope
 import { tenantsWithTickets } from '../../../service/tickets/rows/tickets.ts'
 import { inPlatform } from '../../../store/tenancy.ts'
 import { aStore } from '../../setup/estate.ts'
+import { heldOpen } from '../../setup/lock-waits.ts'
 import { withOnlySim } from '../../setup/only-sim.ts'
 import { soon, until } from '../../setup/soon.ts'
 import { aHarness, type Harness } from '../harness.ts'
@@ -104,13 +105,9 @@ describe('a batch', () => {
 
   test('is claimed while the one before is committed', async () => {
     const estate = await toActivate(60)
-    const [held, release] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
-    const holder = estate.asTenant(async (tx) => {
-      await sql`select from pools where id = ${estate.poolId} for no key update`.execute(tx.q)
-      held.resolve()
-      await release.promise
-    })
-    await held.promise
+    const release = await heldOpen(estate.asTenant, (tx) =>
+      sql`select from pools where id = ${estate.poolId} for no key update`.execute(tx.q),
+    )
 
     const done = execute(estate)
     try {
@@ -120,8 +117,7 @@ describe('a batch', () => {
         expect(begun).toHaveLength(60)
       })
     } finally {
-      release.resolve()
-      await holder
+      await release()
     }
     await done
 

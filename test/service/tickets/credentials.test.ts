@@ -9,11 +9,11 @@ import { executeTickets } from '../../../service/tickets/execute-tickets.ts'
 import { openTicket } from '../../../service/tickets/open-ticket.ts'
 import { lockCarrierRefusal } from '../../../service/tickets/rows/carrier-refusals.ts'
 import { tenantsWithTickets } from '../../../service/tickets/rows/tickets.ts'
-import { inPlatform } from '../../../store/tenancy.ts'
+import { inPlatform, type PlatformTx } from '../../../store/tenancy.ts'
 import { carrierDependency } from '../../../worker/carrier-dependency.ts'
 import { aCarrier } from '../../setup/carrier.ts'
 import { aStore } from '../../setup/estate.ts'
-import { lockWaiters } from '../../setup/lock-waits.ts'
+import { heldOpen, lockWaiters } from '../../setup/lock-waits.ts'
 import { soon } from '../../setup/soon.ts'
 import { aHarness, type Harness, operatorNotices } from '../harness.ts'
 
@@ -93,17 +93,13 @@ describe('while the carrier refuses our credentials', () => {
 
     store.now += MINUTE
     // Both see that a probe is due before either takes it.
-    const [begun, held] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
-    const holder = inPlatform(store, async (tx) => {
-      await lockCarrierRefusal(tx, carrier.network.credential)
-      begun.resolve()
-      await held.promise
-    })
-    await begun.promise
+    const release = await heldOpen<PlatformTx>(
+      (work) => inPlatform(store, work),
+      (tx) => lockCarrierRefusal(tx, carrier.network.credential),
+    )
     const both = Promise.all([execute(one), execute(other)])
     await soon(async () => expect(await lockWaiters(store)).toBe(2))
-    held.resolve()
-    await Promise.all([holder, both])
+    await Promise.all([release(), both])
     expect(await refused()).toBe(1)
 
     await execute(other)

@@ -9,10 +9,9 @@ import type { Cause } from '../../../domain/tickets/ticket.ts'
 import { type Cycle, cycleAt, nextCycle, previousCycle } from '../../../domain/time/cycle.ts'
 import type { Allowance } from '../../../domain/usage/allowance.ts'
 import { deletePool } from '../../../service/pools/delete-pool.ts'
-import { createTariff } from '../../../service/tariffs/create-tariff.ts'
 import { currentCycle } from '../../../service/usage/rows/cycles.ts'
 import { openSlice } from '../../../service/usage/rows/open-cycle.ts'
-import { aPool, type TestStore } from '../../setup/estate.ts'
+import { aPool, aTariff, type TestStore } from '../../setup/estate.ts'
 import { aHarness } from '../harness.ts'
 import { aLine, amountsOf, type LineModel, OUTSIDE, openMembership } from './figure-model.ts'
 
@@ -35,13 +34,7 @@ const fees = (
   voiceFee: number,
   overageFeePerGb: number,
   fixedBucketCost = 0,
-) => ({
-  simMonthlyFee,
-  smsFee,
-  voiceFee,
-  overageFeePerGb,
-  fixedBucketCost,
-})
+) => ({ simMonthlyFee, smsFee, voiceFee, overageFeePerGb, fixedBucketCost })
 /**
  * The allowances are small, so that a few records exceed them, and odd, so that shares do not divide evenly. The fees
  * need rounding: by some, a second of voice costs a fraction of a micro-unit; a byte of overage costs half a micro-unit
@@ -65,6 +58,13 @@ export interface PoolModel {
   deletedAt: number
 }
 
+interface Used {
+  readonly sim: number
+  readonly bytes: number
+  readonly voiceSeconds?: number
+  readonly smsCount?: number
+  readonly hoursAgo: number
+}
 export type Step =
   | { readonly do: 'provision'; readonly sim: number; readonly pool: number | null; readonly own: number | null }
   | { readonly do: 'activate' | 'unassign'; readonly sim: number; readonly boundary: boolean }
@@ -76,23 +76,8 @@ export type Step =
       readonly own: number | null
       readonly since: 'now' | 'boundary' | 'boundary before'
     }
-  | {
-      readonly do: 'use'
-      readonly sim: number
-      readonly bytes: number
-      readonly voiceSeconds?: number
-      readonly smsCount?: number
-      readonly hoursAgo: number
-      readonly again: boolean
-    }
-  | {
-      readonly do: 'correct'
-      readonly sim: number
-      readonly bytes: number
-      readonly voiceSeconds?: number
-      readonly smsCount?: number
-      readonly hoursAgo: number
-    }
+  | (Used & { readonly do: 'use'; readonly again: boolean })
+  | (Used & { readonly do: 'correct' })
   | { readonly do: 'make'; readonly pool: number }
   | { readonly do: 'delete'; readonly pool: number }
   | { readonly do: 'wait'; readonly days: number }
@@ -173,19 +158,9 @@ export async function aWorld(store: TestStore, billingCycle: string, made: reado
   const harness = await aHarness(store, billingCycle)
   const tariffIds = await harness.asTenant(async (tx) => {
     const ids: number[] = []
-    for (const { type, allowanceBytes, fixedBucketCost, ...micro } of TARIFFS) {
+    for (const { type, allowanceBytes, ...micro } of TARIFFS) {
       const money = Object.fromEntries(Object.entries(micro).map(([name, amount]) => [name, amount / 1_000_000]))
-      const terms = { ...(money as Omit<Terms, 'type' | 'allowanceBytes' | 'fixedBucketCost'>) }
-      const base = { baseTariffBytes: allowanceBytes, ...terms }
-      const fixed = { fixedCapacityBytes: allowanceBytes, fixedBucketCost: fixedBucketCost / 1_000_000, ...terms }
-      const tariff = await createTariff(tx, {
-        displayName: 'a tariff',
-        type,
-        ...(type === TariffType.Standard ? { standardTariff: base } : {}),
-        ...(type === TariffType['Dynamic Pool'] ? { dynamicPoolTariff: base } : {}),
-        ...(type === TariffType['Fixed Pool'] ? { fixedPoolTariff: fixed } : {}),
-      })
-      ids.push(tariff.id)
+      ids.push((await aTariff(tx, type, allowanceBytes, money as Omit<Terms, keyof Allowance>)).id)
     }
     return ids
   })

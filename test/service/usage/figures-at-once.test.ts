@@ -1,33 +1,26 @@
 /** Figures read while usage is counted. */
 import { describe, expect, test } from 'vitest'
-import { PoolType, TariffType } from '../../../domain/codes.ts'
+import { TariffType } from '../../../domain/codes.ts'
 import { currentCycle } from '../../../service/usage/rows/cycles.ts'
 import { readPoolFigures, simFigures } from '../../../service/usage/rows/figures.ts'
-import { aPool, aStore, aTariff } from '../../setup/estate.ts'
+import { aStore } from '../../setup/estate.ts'
 import { aHarness } from '../harness.ts'
 
 const store = await aStore()
 
 describe('simFigures and poolFigures', () => {
-  test('return figures of one moment while usage is counted', {
-    timeout: 60_000,
-  }, async () => {
+  test('return figures of one moment while usage is counted', { timeout: 60_000 }, async () => {
     const harness = await aHarness(store)
-    const pools = await harness.asTenant(async (tx) => {
-      const tariff = await aTariff(tx, TariffType['Dynamic Pool'], 1000)
-      const ids: number[] = []
-      for (let n = 0; n < 3; n++) ids.push((await aPool(tx, tariff.id, { type: PoolType.Dynamic })).id)
-      return ids
-    })
+    const pools = [0, 0, 0]
+    for (const n of pools.keys()) pools[n] = await harness.aPool(TariffType['Dynamic Pool'])
     const sims: number[][] = []
     for (const poolId of pools) sims.push(await harness.activeSims(2, { poolId }))
     const all = sims.flat()
     const { key } = await harness.asTenant(currentCycle)
     const usage = { comes: true }
     const writer = async (first: number) => {
-      for (let n = first; n < 90; n += 3) {
+      for (let n = first; n < 90; n += 3)
         await harness.record([harness.usage(all[n % all.length] ?? 0, { bytesDown: 97 })])
-      }
     }
     const torn: object[] = []
     const reader = async (poolIds: readonly number[]) => {

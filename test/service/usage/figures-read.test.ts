@@ -1,30 +1,24 @@
 /** Figures as reads compute them: before a cycle is opened, in pools too large to divide, before sums are made up again. */
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
-import { PoolType, TariffType } from '../../../domain/codes.ts'
+import { TariffType } from '../../../domain/codes.ts'
 import { pageOfPools } from '../../../service/pools/rows/pools.ts'
 import { pageOfSims } from '../../../service/sims/rows/sim-reads.ts'
 import { currentCycle } from '../../../service/usage/rows/cycles.ts'
 import { readPoolFigures, simFigures } from '../../../service/usage/rows/figures.ts'
 import { sumPools } from '../../../service/usage/rows/pool-totals.ts'
 import { inTenant, readOnly } from '../../../store/tenancy.ts'
-import { aPool, aStore, aTariff } from '../../setup/estate.ts'
+import { aStore } from '../../setup/estate.ts'
 import { aHarness } from '../harness.ts'
 
 const store = await aStore()
 
 async function anEstate() {
   const harness = await aHarness(store)
-  const poolOf = (type: TariffType, allowance: number) =>
-    harness.asTenant(async (tx) => {
-      const tariff = await aTariff(tx, type, allowance)
-      const poolType = type === TariffType['Dynamic Pool'] ? PoolType.Dynamic : PoolType.Standard
-      return (await aPool(tx, tariff.id, { type: poolType })).id
-    })
   const pools = {
-    standard: await poolOf(TariffType.Standard, 1000),
-    dynamic: await poolOf(TariffType['Dynamic Pool'], 1000),
-    fixed: await poolOf(TariffType['Fixed Pool'], 1000),
+    standard: await harness.aPool(),
+    dynamic: await harness.aPool(TariffType['Dynamic Pool']),
+    fixed: await harness.aPool(TariffType['Fixed Pool']),
   }
   const sims: Record<keyof typeof pools, number[]> = {
     standard: await harness.activeSims(2, { poolId: pools.standard }),
@@ -82,19 +76,15 @@ describe('the overage of SIMs', () => {
   })
 
   test('is right while the pool’s kept sums are of an older version', async () => {
-    const { overage, asTenant, key, pools } = await over()
+    const { overage, asTenant, rows, key, pools } = await over()
     const before = await overage()
-    await asTenant((tx) =>
-      sql`update pool_cycles set usage_version = usage_version + 1, excess_bytes = 7 where pool_id = ${pools.dynamic}`.execute(
-        tx.q,
-      ),
-    )
+    await rows(sql`
+      update pool_cycles set usage_version = usage_version + 1, excess_bytes = 7 where pool_id = ${pools.dynamic}`)
 
     expect(await overage()).toEqual(before)
     await asTenant((tx) => sumPools(tx, key, [pools.dynamic]))
     expect(await overage()).toEqual(before)
-    expect((await asTenant((tx) => readPoolFigures(tx, key, [pools.dynamic]))).get(pools.dynamic)?.overageBytes).toBe(
-      400,
-    )
+    const figures = await asTenant((tx) => readPoolFigures(tx, key, [pools.dynamic]))
+    expect(figures.get(pools.dynamic)?.overageBytes).toBe(400)
   })
 })

@@ -1,12 +1,10 @@
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import { demoEstate } from '../../../examples/estate.ts'
-import { createPool } from '../../../service/pools/create-pool.ts'
-import { importSims } from '../../../service/sims/import-sims.ts'
-import { createTariff } from '../../../service/tariffs/create-tariff.ts'
 import { aStore, byHand } from '../../setup/estate.ts'
 import { bytesBy, linesOf, recordsOf, shippedFile } from '../../unit/examples/usage-sums.ts'
 import { aHarness, type Harness } from '../harness.ts'
+import { makeEstate } from '../lived-month.ts'
 
 const estate = demoEstate()
 const lines = linesOf(shippedFile())
@@ -36,21 +34,7 @@ async function send(harness: Harness, values: readonly unknown[]) {
 async function theEstate(): Promise<Harness> {
   const harness = await aHarness(await aStore())
   await harness.asTenant(async (tx) => {
-    const tariffs = new Map<string, number>()
-    for (const { key, ...tariff } of estate.tariffs) tariffs.set(key, (await createTariff(tx, tariff)).id)
-    const pools = new Map<string, number>()
-    for (const { key, tariff, ...pool } of estate.pools) {
-      pools.set(key, (await createPool(tx, { ...pool, tariffId: tariffs.get(tariff) ?? 0 })).id)
-    }
-    const { created } = await importSims(
-      tx,
-      estate.sims.map(({ pool, tariff, device, ...sim }) => sim),
-    )
-    const places = estate.sims.map(({ iccid, pool, tariff }) => ({
-      simId: created.find((sim) => sim.iccid === iccid)?.id,
-      poolId: pools.get(pool ?? '') ?? null,
-      tariffId: tariffs.get(tariff ?? '') ?? null,
-    }))
+    const { places } = await makeEstate(tx, estate)
     const placed = sql`jsonb_to_recordset(${JSON.stringify(places)}::jsonb)
       as p("simId" bigint, "poolId" integer, "tariffId" integer)`
     await byHand(tx)

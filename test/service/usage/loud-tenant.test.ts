@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { lockMerge } from '../../../service/usage/rows/merge.ts'
-import { inTenant } from '../../../store/tenancy.ts'
 import { aStore } from '../../setup/estate.ts'
+import { heldOpen } from '../../setup/lock-waits.ts'
 import { aHarness } from '../harness.ts'
 
 const store = await aStore()
@@ -13,19 +13,11 @@ describe('a tenant with many chunks of usage at once', () => {
     const [loud, other] = [await aHarness(store), await aHarness(store)]
     const [loudSim = 0] = await loud.activeSims(1)
     const [otherSim = 0] = await other.activeSims(1)
-    const held = Promise.withResolvers<void>()
-    const locked = Promise.withResolvers<void>()
-    const merging = inTenant(store, loud.tenantId, async (tx) => {
-      await lockMerge(tx)
-      locked.resolve()
-      await held.promise
-    })
-    await locked.promise
+    const release = await heldOpen(loud.asTenant, lockMerge)
 
     const chunks = Array.from({ length: CHUNKS }, () => loud.record([loud.usage(loudSim, { bytesUp: 1 })]))
     const meanwhile = await other.record([other.usage(otherSim, { bytesUp: 1 })])
-    held.resolve()
-    await merging
+    await release()
 
     expect(meanwhile).toMatchObject({ accepted: 1 })
     expect(await Promise.all(chunks)).toEqual(chunks.map(() => expect.objectContaining({ accepted: 1 })))

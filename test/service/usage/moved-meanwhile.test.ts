@@ -1,11 +1,10 @@
 import { expect, test } from 'vitest'
-import { TariffType } from '../../../domain/codes.ts'
 import { closeMemberships, openMemberships, readSimStates } from '../../../service/sims/rows/sim-state.ts'
 import { changeSeats, holdCycles } from '../../../service/usage/rows/contributions.ts'
 import { currentCycle } from '../../../service/usage/rows/cycles.ts'
 import { lockPools } from '../../../service/usage/rows/pool-totals.ts'
-import { aPool, aStore, aTariff } from '../../setup/estate.ts'
-import { lockWaiters } from '../../setup/lock-waits.ts'
+import { aStore } from '../../setup/estate.ts'
+import { heldOpen, lockWaiters } from '../../setup/lock-waits.ts'
 import { soon } from '../../setup/soon.ts'
 import { aHarness } from '../harness.ts'
 
@@ -13,15 +12,11 @@ const store = await aStore()
 
 test('usage of a SIM that a ticket moves meanwhile counts in its new pool', async () => {
   const harness = await aHarness(store)
-  const [from, to] = await harness.asTenant(async (tx) => {
-    const tariff = await aTariff(tx, TariffType.Standard, 1000)
-    return [(await aPool(tx, tariff.id)).id, (await aPool(tx, tariff.id)).id]
-  })
+  const [from, to] = [await harness.aPool(), await harness.aPool()]
   const [simId = 0] = await harness.activeSims(1, { poolId: from })
   const cycle = await harness.asTenant(currentCycle)
-  const [locked, mayEnd] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
 
-  const move = harness.asTenant(async (tx) => {
+  const commit = await heldOpen(harness.asTenant, async (tx) => {
     await lockPools(tx, cycle.key, [from, to])
     const [sim] = await readSimStates(tx, [simId])
     if (sim === undefined) throw new Error('no SIM')
@@ -33,14 +28,10 @@ test('usage of a SIM that a ticket moves meanwhile counts in its new pool', asyn
       tariffs: [],
       moves: [{ simId, from, poolId: to, tariffId: null, contributes: true, at: since }],
     })
-    locked.resolve()
-    await mayEnd.promise
   })
-  await locked.promise
   const usage = harness.record([harness.usage(simId, { bytesDown: 77 })])
   await soon(async () => expect(await lockWaiters(store)).toBe(1))
-  mayEnd.resolve()
-  await move
+  await commit()
 
   expect(await usage).toMatchObject({ accepted: 1 })
   const ledger = await harness.ledger()

@@ -41,11 +41,11 @@ async function anEstate(count = 5) {
 type Estate = Awaited<ReturnType<typeof anEstate>>
 
 /** SIMs of the largest transaction with rows of the cycle. */
-const largest = async (harness: Harness, key = NEXT) =>
-  (
-    await harness.rows(sql<{ sims: number }>`
-      select count(*)::integer as sims from usage_ledger where cycle_key = ${key} group by xmin::text order by 1 desc limit 1`)
-  )[0]?.sims ?? 0
+async function largest(harness: Harness, key = NEXT) {
+  const [most] = await harness.rows(sql<{ sims: number }>`
+    select count(*)::integer as sims from usage_ledger where cycle_key = ${key} group by xmin::text order by 1 desc limit 1`)
+  return most?.sims ?? 0
+}
 const isOpen = async (harness: Harness, key = NEXT) =>
   (await harness.rows(sql`select from cycles where key = ${key}`)).length === 1
 /** The SIMs that contribute in the cycle by its ledger. Its sums must be right. */
@@ -220,13 +220,12 @@ describe('a process that is killed between slices', () => {
 })
 
 /** Sessions of this database in a transaction. */
-const atWork = async () =>
-  (
-    await sql`select from pg_stat_activity
-               where datname = current_database() and xact_start is not null and pid <> pg_backend_pid()`.execute(
-      store.db,
-    )
-  ).rows.length
+async function atWork() {
+  const { rows } = await sql`
+    select from pg_stat_activity
+     where datname = current_database() and xact_start is not null and pid <> pg_backend_pid()`.execute(store.db)
+  return rows.length
+}
 
 test('all that come at once wait for one slice, and take one connection for it', async () => {
   const estate = await anEstate()

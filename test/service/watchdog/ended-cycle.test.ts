@@ -10,6 +10,7 @@ import { closeCycle, prepareClose } from '../../../service/month-end/close-cycle
 import { tenantsChanged } from '../../../store/changed.ts'
 import { inPlatform } from '../../../store/tenancy.ts'
 import { accepting } from '../../setup/accepting.ts'
+import { heldOpen } from '../../setup/lock-waits.ts'
 import { asShipped, aWorld, firesOn, inStage, OVER, OVERAGE, only, WARNED, WARNING, type World, type WorldOptions, withParams } from './alert-world.ts'
 
 const MINUTE = 60_000
@@ -274,16 +275,9 @@ describe('a record of the last minutes that is received after the boundary', () 
     const world = await aWorldAfterItsCycle({ rules: OVERAGE })
     world.store.now = BOUNDARY + 6 * 60 * MINUTE
     await world.record([world.usage(world.sim, { bytesDown: 101 * MB, at: BEFORE_END })])
-    const [closing, mayEnd] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
-    const close = world.asTenant(async (tx) => {
-      await closeCycle(tx, '2026-11')
-      closing.resolve()
-      await mayEnd.promise
-    })
-    await closing.promise
+    const commit = await heldOpen(world.asTenant, (tx) => closeCycle(tx, '2026-11'))
     await world.evaluate()
-    mayEnd.resolve()
-    await close
+    await commit()
 
     expect(await world.logged()).toEqual([])
     expect(await world.alerts()).toEqual([])
