@@ -9,7 +9,7 @@ import { sql } from 'kysely'
 import { beforeAll } from 'vitest'
 import { mailChannel } from '../../adapters/channels/mail/mail-channel.ts'
 import { createTransport } from '../../adapters/channels/mail/transport.ts'
-import { LogLevel, TicketStatus, TicketType } from '../../domain/codes.ts'
+import { LogLevel, TicketType } from '../../domain/codes.ts'
 import { cycleAt, nextCycle } from '../../domain/time/cycle.ts'
 import { readRuleFiles } from '../../process/rule-files.ts'
 import { insertShadowEntries } from '../../service/alerts/rows/shadow-log.ts'
@@ -17,17 +17,14 @@ import { sendMails } from '../../service/channels/send-mails.ts'
 import { noteWould } from '../../service/enforcement/rows/would.ts'
 import { stateSlice } from '../../service/month-end/close-cycle.ts'
 import { rulesInForce } from '../../service/rules/rules-in-force.ts'
-import { lockSim } from '../../service/sims/rows/sim-state.ts'
-import { applyTickets } from '../../service/tickets/apply-tickets.ts'
 import { type OpenTicketRequest, openTicket } from '../../service/tickets/open-ticket.ts'
-import { writeTicketEnds } from '../../service/tickets/rows/batches.ts'
-import { findTicket } from '../../service/tickets/rows/tickets.ts'
 import { openCycle, openSlice } from '../../service/usage/rows/open-cycle.ts'
 import { evaluateSubjects } from '../../service/watchdog/evaluate-subjects.ts'
 import { startInbox } from '../../stack/inbox/inbox.ts'
 import { insertOperatorNotices } from '../../store/operator-notices.ts'
 import { rememberStarts } from '../../store/outbox.ts'
 import { inTenant } from '../../store/tenancy.ts'
+import { endTicket } from '../service/harness.ts'
 import { ownDatabase } from '../setup/login.ts'
 import { type Harness, INTERNAL, NOON, type Tenant, useHarness } from './harness.ts'
 
@@ -103,10 +100,7 @@ async function carriedOut(
 ): Promise<string> {
   return inTenant(harness.store, tenant.id, async (tx) => {
     const id = await openTicket(tx, { cause: { by: 'user' }, ...ask })
-    const [sim, ticket] = [await lockSim(tx, ask.simId), await findTicket(tx, id)]
-    if (sim === undefined || ticket === undefined) throw new Error(`ticket ${id} of SIM ${ask.simId} is gone`)
-    await applyTickets(tx, [{ sim, ticket }])
-    await writeTicketEnds(tx, [{ ticket, status: TicketStatus.Complete, failure: null }])
+    await endTicket(tx, ask.simId, id)
     return id
   })
 }

@@ -3,20 +3,18 @@ import type { FastifyBaseLogger, InjectOptions } from 'fastify'
 import { afterAll, beforeAll } from 'vitest'
 import { openWorkflowClient, type WorkflowClient } from '../../adapters/temporal/client.ts'
 import type { App } from '../../api/http/app.ts'
+import { startApi } from '../../api/main.ts'
 import { buildInternal, buildPublic } from '../../api/server.ts'
-import { TicketStatus, TicketType } from '../../domain/codes.ts'
+import { TicketType } from '../../domain/codes.ts'
 import type { Job } from '../../domain/jobs.ts'
 import { PLATFORM } from '../../domain/tenants/tenant.ts'
 import { rulesInForce } from '../../service/rules/rules-in-force.ts'
-import { lockSim } from '../../service/sims/rows/sim-state.ts'
 import { createKey } from '../../service/tenants/create-key.ts'
-import { applyTickets } from '../../service/tickets/apply-tickets.ts'
-import { openTicket, type TicketQuota } from '../../service/tickets/open-ticket.ts'
-import { writeTicketEnds } from '../../service/tickets/rows/batches.ts'
-import { findTicket } from '../../service/tickets/rows/tickets.ts'
+import type { TicketQuota } from '../../service/tickets/open-ticket.ts'
 import { connect } from '../../store/connect.ts'
 import { type Db, inPlatform, inTenant, type Store } from '../../store/tenancy.ts'
 import { openTurns } from '../../store/turns.ts'
+import { complete } from '../service/harness.ts'
 import { freshDatabase } from '../setup/database.ts'
 import { documentCheck } from '../setup/document-check.ts'
 import type { ownDatabase } from '../setup/login.ts'
@@ -43,11 +41,15 @@ export interface Harness {
   store: Store
   /** The superuser's connections: they bypass row-level security. */
   root: Db
+  /** With the superuser's login. */
+  databaseUrl: string
   outside: App
   inside: App
   operatorKey: string
   /** Epoch milliseconds; tests may set it. */
   now: number
+  /** Does work at another time. */
+  at: <T>(now: number, work: () => Promise<T>) => Promise<T>
   jobs: Job[]
   /** Internal listener, with the operator key, for the platform itself. */
   operate: Ask
@@ -86,12 +88,7 @@ function checkOf(app: App): ReturnType<typeof documentCheck> {
 export function asking(app: App, headers: Record<string, string>): Ask {
   return async (method, url, body, more = {}) => {
     const payload = body === undefined ? {} : { payload: body as InjectOptions['payload'] & {} }
-    const answer = await app.inject({
-      method: method as 'GET',
-      url,
-      headers: { ...headers, ...more },
-      ...payload,
-    })
+    const answer = await app.inject({ method: method as 'GET', url, headers: { ...headers, ...more }, ...payload })
     const text = answer.body
     const json = /json/.test(answer.headers['content-type'] ?? '') && text !== ''
     const read = {
@@ -135,7 +132,12 @@ export function useHarness(
   } = {},
 ): Harness {
   const { terminate = () => Promise.reject(new Error('these tests call no Temporal server')) } = options
-  const harness = { now: NOON, jobs: [], terminate } as unknown as Harness
+  const at: Harness['at'] = async (now, work) => {
+    const before = harness.now
+    harness.now = now
+    return work().finally(() => (harness.now = before))
+  }
+  const harness = { now: NOON, at, jobs: [], terminate } as unknown as Harness
   const closing: (() => Promise<unknown>)[] = []
 
   beforeAll(async () => {
@@ -144,7 +146,7 @@ export function useHarness(
     const { db, close } = connect(url, { max: CONNECTIONS })
     const root = connect(rootUrl, { max: 2 })
     closing.push(close, root.close)
-    harness.root = root.db
+    Object.assign(harness, { root: root.db, databaseUrl: rootUrl })
     harness.store = {
       db,
       clock: () => harness.now,
@@ -155,25 +157,12 @@ export function useHarness(
       createKey(tx, null, { name: 'tests', scopes: ['operator'] }),
     )
     harness.operatorKey = operator.key
-    const quota = options.ticketQuota === undefined ? {} : { ticketQuota: options.ticketQuota }
-    const logger = options.logger === undefined ? {} : { logger: options.logger }
-    const app = { checkAnswers: options.checkAnswers ?? true, ...logger }
-    const unlimited = { refusalLimit: 0, anonymousLimit: 0 }
-    harness.outside = await buildPublic({ store: harness.store, hasMailLinks: true, ...unlimited, ...quota }, app)
-    harness.inside = await buildInternal(
-      {
-        store: harness.store,
-        ...INTERNAL,
-        workflowClient: options.workflowClient ?? INTERNAL.workflowClient,
-        ...unlimited,
-        dependencies: [],
-      },
-      app,
-    )
-    closing.push(
-      () => harness.outside.close(),
-      () => harness.inside.close(),
-    )
+    const { ticketQuota, logger, workflowClient = INTERNAL.workflowClient } = options
+    const app = { checkAnswers: options.checkAnswers ?? true, ...(logger && { logger }) }
+    const common = { store: harness.store, refusalLimit: 0, anonymousLimit: 0 }
+    harness.outside = await buildPublic({ ...common, hasMailLinks: true, ...(ticketQuota && { ticketQuota }) }, app)
+    harness.inside = await buildInternal({ ...common, ...INTERNAL, workflowClient, dependencies: [] }, app)
+    for (const listener of [harness.outside, harness.inside]) closing.push(() => listener.close())
     harness.operate = asking(harness.inside, {
       authorization: `Bearer ${harness.operatorKey}`,
       'x-tenant-id': PLATFORM,
@@ -187,6 +176,19 @@ export function useHarness(
   return harness
 }
 
+/** Another API on the harness's store, which listens. */
+export const startedApi = ({ store }: Harness, more: Partial<Parameters<typeof startApi>[0]> = {}) => {
+  const local = { host: '127.0.0.1', internalHost: '127.0.0.1', port: 0, internalPort: 0 }
+  return startApi({ ...local, ...INTERNAL, store, dependencies: [], ...more })
+}
+
+/** Asks one after the other. */
+export async function times<T>(count: number, ask: () => Promise<T>): Promise<T[]> {
+  const answers: T[] = []
+  while (answers.length < count) answers.push(await ask())
+  return answers
+}
+
 const fees = { simMonthlyFee: 1.5, smsFee: 0.05, voiceFee: 0.1, overageFeePerGb: 2.25 }
 
 /** Creates a tariff of this type. @returns its id */
@@ -196,22 +198,13 @@ export async function aTariff(tenant: Tenant, type: 0 | 1 | 2 = 0): Promise<numb
     { dynamicPoolTariff: { baseTariffBytes: 500_000_000, ...fees } },
     { fixedPoolTariff: { fixedCapacityGb: 100, fixedBucketCost: 80, ...fees } },
   ][type]
-  const made = await tenant.inside('POST', '/internal/tariffs', {
-    displayName: `Tariff of type ${type}`,
-    type,
-    ...block,
-  })
-  return made.body.id
+  const tariff = { displayName: `Tariff of type ${type}`, type, ...block }
+  return (await tenant.inside('POST', '/internal/tariffs', tariff)).body.id
 }
 
 export async function aPool(tenant: Tenant, over: Record<string, unknown> = {}): Promise<number> {
-  const made = await tenant.ask('POST', '/api/pools', {
-    type: 0,
-    tariffId: over.tariffId ?? (await aTariff(tenant)),
-    watchdogMode: 1,
-    ...over,
-  })
-  return made.body.id
+  const pool = { type: 0, tariffId: over.tariffId ?? (await aTariff(tenant)), watchdogMode: 1, ...over }
+  return (await tenant.ask('POST', '/api/pools', pool)).body.id
 }
 
 let serial = 0
@@ -223,19 +216,24 @@ export async function aSim(tenant: Tenant, over: Record<string, unknown> = {}): 
   return made.body.created[0]
 }
 
+interface Assignment {
+  readonly poolId?: number
+  readonly tariffId?: number
+}
+
 /** Provisions a SIM, in a pool or outside, without a carrier. */
-export async function provisioned(
+export const provisioned = ({ store }: Harness, tenant: Tenant, simId: number, into: Assignment): Promise<void> =>
+  inTenant(store, tenant.id, (tx) => complete(tx, { simId, type: TicketType.Provision, ...into }))
+
+/** A SIM that is Active, in a pool or outside, without a carrier. */
+export async function anActiveSim(
   harness: Harness,
   tenant: Tenant,
-  simId: number,
-  into: { poolId?: number; tariffId?: number },
+  into: Assignment = {},
+  over: Record<string, unknown> = {},
 ) {
-  await inTenant(harness.store, tenant.id, async (tx) => {
-    const id = await openTicket(tx, { simId, type: TicketType.Provision, cause: { by: 'user' }, ...into })
-    const sim = await lockSim(tx, simId)
-    const ticket = await findTicket(tx, id)
-    if (sim === undefined || ticket === undefined) throw new Error(`SIM ${simId} or its ticket is gone`)
-    await applyTickets(tx, [{ sim, ticket }])
-    await writeTicketEnds(tx, [{ ticket, status: TicketStatus.Complete, failure: null }])
-  })
+  const sim = await aSim(tenant, over)
+  await provisioned(harness, tenant, sim.id, into)
+  await inTenant(harness.store, tenant.id, (tx) => complete(tx, { simId: sim.id, type: TicketType.Activate }))
+  return sim
 }

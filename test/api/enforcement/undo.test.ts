@@ -7,8 +7,8 @@ import { TicketType } from '../../../domain/codes.ts'
 import { suspendOnOverageId } from '../../../domain/temporal/ids.ts'
 import { openTicket } from '../../../service/tickets/open-ticket.ts'
 import { inTenant } from '../../../store/tenancy.ts'
-import { complete, endTicket } from '../../service/harness.ts'
-import { aPool, aSim, aTariff, provisioned, useHarness } from '../harness.ts'
+import { endTicket } from '../../service/harness.ts'
+import { anActiveSim, aPool, useHarness } from '../harness.ts'
 
 const harness = useHarness()
 let rules = 0
@@ -40,10 +40,7 @@ function activities() {
 async function aSuspendingSim() {
   const { tenant, store } = harness
   const rule = `rule-${(rules += 1)}`
-  const poolId = await aPool(tenant, { tariffId: await aTariff(tenant) })
-  const { id: simId } = await aSim(tenant)
-  await provisioned(harness, tenant, simId, { poolId })
-  await inTenant(store, tenant.id, (tx) => complete(tx, { simId, type: TicketType.Activate }))
+  const { id: simId } = await anActiveSim(harness, tenant, { poolId: await aPool(tenant) })
   const workflowId = suspendOnOverageId(tenant.id, simId, CYCLE)
   const ask = { rule, cycle: CYCLE, simIds: [simId], workflowId }
   expect((await tenant.inside('POST', '/internal/enforcement/permits', ask)).body.granted).toEqual([simId])

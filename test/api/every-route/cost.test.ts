@@ -37,36 +37,23 @@ async function anEstate(sims: number) {
   return { tenant, sims: made, pools }
 }
 
+const iso = (instant: number) => new Date(instant).toISOString()
 const use = (tenant: Tenant, sims: readonly number[], what: string) =>
   recordUsage(
     harness.store,
     tenant.id,
-    sims.map((simId) => ({
-      recordId: `${what} ${simId}`,
-      simId,
-      at: new Date(harness.now).toISOString(),
-      bytesDown: 700_000_000,
-    })),
+    sims.map((simId) => ({ recordId: `${what} ${simId}`, simId, at: iso(harness.now), bytesDown: 700_000_000 })),
   )
 
-/** The statements that `work` sends to the database. */
-async function statements(work: () => Promise<unknown>): Promise<string[]> {
-  const seen: string[] = []
-  const query = vi.spyOn(pg.Client.prototype, 'query').mockImplementation(function (
-    this: pg.Client,
-    ...args: unknown[]
-  ) {
-    const [statement] = args
-    seen.push(typeof statement === 'string' ? statement : String((statement as { text?: string }).text))
-    return Reflect.apply(original, this, args)
-  } as never)
+/** How many statements `work` sends to the database. */
+async function statements(work: () => Promise<unknown>): Promise<number> {
+  const query = vi.spyOn(pg.Client.prototype, 'query')
   onTestFinished(() => query.mockRestore())
   await work()
+  const count = query.mock.calls.length
   query.mockRestore()
-  return seen
+  return count
 }
-// oxlint-disable-next-line typescript/unbound-method -- called with the client it came from
-const original = pg.Client.prototype.query
 
 describe('a list', () => {
   const estates: Awaited<ReturnType<typeof anEstate>>[] = []
@@ -89,7 +76,7 @@ describe('a list', () => {
       await use(tenant, sims, `again ${url}`)
       const fresh = await statements(() => tenant.ask('GET', url))
       const again = await statements(() => tenant.ask('GET', url))
-      counts.push([fresh.length, again.length])
+      counts.push([fresh, again])
     }
     const [one] = counts
     expect(one?.[0]).toBeGreaterThan(2)
@@ -113,46 +100,24 @@ test('lists do not read the usage records', async () => {
   })
 
   await expect(use(tenant, sims, 'refused'), 'the right is really gone').rejects.toThrow('permission denied')
-  for (const path of [
-    '/api/sims',
-    `/api/sims/${sims[0]}`,
-    '/api/pools',
-    `/api/pools/${pools[0]}`,
-    `/api/pools/${pools[0]}/sims`,
-  ]) {
-    expect([path, (await tenant.ask('GET', path)).status]).toEqual([path, 200])
+  for (const path of ['sims', `sims/${sims[0]}`, 'pools', `pools/${pools[0]}`, `pools/${pools[0]}/sims`]) {
+    expect((await tenant.ask('GET', `/api/${path}`)).status, path).toBe(200)
   }
 })
 
-describe('pages', () => {
-  test('show each SIM once while SIMs change', async () => {
-    const { tenant, sims } = await anEstate(10)
-    const seen: number[] = []
-    for (let page = 1, more = true; more; page++) {
-      const { body } = await tenant.ask('GET', `/api/sims?pageSize=3&page=${page}`)
-      seen.push(...body.data.map(({ id }: { id: number }) => id))
-      more = body.pagination.hasNextPage
-      await tenant.ask('PATCH', `/api/sims/${sims[9 - page]}/tag`, { tag: `seen ${page}` })
-      await tenant.ask('POST', '/api/tickets/suspend', { simId: sims[page] })
-      if (page < 3) await aSim(tenant)
-    }
+test('pages show each SIM once while SIMs change', async () => {
+  const { tenant, sims } = await anEstate(10)
+  const seen: number[] = []
+  for (let page = 1, more = true; more; page++) {
+    const { body } = await tenant.ask('GET', `/api/sims?pageSize=3&page=${page}`)
+    seen.push(...body.data.map(({ id }: { id: number }) => id))
+    more = body.pagination.hasNextPage
+    await tenant.ask('PATCH', `/api/sims/${sims[9 - page]}/tag`, { tag: `seen ${page}` })
+    await tenant.ask('POST', '/api/tickets/suspend', { simId: sims[page] })
+    if (page < 3) await aSim(tenant)
+  }
 
-    expect(seen.slice(0, 10)).toEqual(sims)
-    expect(seen).toHaveLength(12)
-    expect(new Set(seen).size).toBe(12)
-  })
-
-  const LISTS = ['/api/sims', '/api/pools', '/api/events', '/api/watchdog/logs', '/api/orders']
-  test.each(LISTS)('of %s have totals past the last one', async (path) => {
-    const all = (await harness.tenant.ask('GET', `${path}?pageSize=1`)).body.pagination
-    const { body } = await harness.tenant.ask('GET', `${path}?pageSize=1&page=2147483647`)
-
-    expect(body.data).toEqual([])
-    expect(body.pagination).toEqual({
-      ...all,
-      page: 2_147_483_647,
-      hasNextPage: false,
-      hasPreviousPage: all.totalItems > 0,
-    })
-  })
+  expect(seen.slice(0, 10)).toEqual(sims)
+  expect(seen).toHaveLength(12)
+  expect(new Set(seen).size).toBe(12)
 })

@@ -1,6 +1,6 @@
 /** Keys that processes remember: what is changed on one is known on the others. */
 import { sql } from 'kysely'
-import { beforeEach, describe, expect, inject, onTestFinished, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { rememberKeys } from '../../../api/keys/key-cache.ts'
 import { buildInternal, buildPublic } from '../../../api/server.ts'
 import { connect } from '../../../store/connect.ts'
@@ -14,16 +14,9 @@ const BEAT_MS = 30_000
 /** So often that a dead line is found out within the test. */
 const OFTEN_MS = 300
 
-let databaseUrl: string
-beforeEach(async () => {
-  const { rows } = await sql<{ name: string }>`select current_database() as name`.execute(harness.root)
-  const url = new URL(inject('postgresUrl'))
-  url.pathname = `/${rows[0]?.name}`
-  databaseUrl = url.href
-})
-
 /** A cache on one connection, which `held` takes away, and on a line of its own for what it hears. */
 async function aCache(options: { readonly most?: number; readonly beatMs?: number } = {}) {
+  const { databaseUrl } = harness
   const line = await cutLine(databaseUrl)
   const { db, close } = connect(databaseUrl, { max: 1 })
   const keys = rememberKeys({ ...harness.store, db }, { databaseUrl: line.url, beatMs: BEAT_MS, ...options })

@@ -1,31 +1,24 @@
 import { connect as connectTo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
-import { startApi } from '../../../api/main.ts'
 import { buildInternal } from '../../../api/server.ts'
 import { databaseDependency } from '../../../process/health.ts'
-import { INTERNAL, useHarness } from '../harness.ts'
+import { INTERNAL, startedApi, useHarness } from '../harness.ts'
 
 const harness = useHarness()
-const local = { host: '127.0.0.1', internalHost: '127.0.0.1', ...INTERNAL }
 
 describe('startApi', () => {
   test('listens on both ports, reports dependencies, and stops', async () => {
     const away = () => Promise.reject(new Error('connection refused'))
     const silent = () => new Promise<never>(() => undefined)
     let needed: () => Promise<string> = async () => 'there'
-    const api = await startApi({
-      ...local,
-      store: harness.store,
-      port: 0,
-      internalPort: 0,
-      dependencies: [
-        databaseDependency(harness.store.db),
-        { name: 'carrier', isRequired: false, check: away },
-        { name: 'temporal', isRequired: false, check: silent },
-        { name: 'needed', isRequired: true, check: () => needed() },
-      ],
-    })
+    const dependencies = [
+      databaseDependency(harness.store.db),
+      { name: 'carrier', isRequired: false, check: away },
+      { name: 'temporal', isRequired: false, check: silent },
+      { name: 'needed', isRequired: true, check: () => needed() },
+    ]
+    const api = await startedApi(harness, { dependencies })
     const ready = () => fetch(`${api.internalUrl}/readyz`)
 
     const pools = await fetch(`${api.apiUrl}/api/pools`, { headers: { 'x-api-key': harness.tenant.key } })
@@ -58,15 +51,7 @@ describe('startApi', () => {
 
   test('answers until load balancers have seen that it ends', async () => {
     let seen = () => {}
-    const untilUnused = () => new Promise<void>((resolve) => (seen = resolve))
-    const api = await startApi({
-      ...local,
-      store: harness.store,
-      port: 0,
-      internalPort: 0,
-      dependencies: [],
-      untilUnused,
-    })
+    const api = await startedApi(harness, { untilUnused: () => new Promise<void>((resolve) => (seen = resolve)) })
     const ask = async () => {
       const ready = await fetch(`${api.internalUrl}/readyz`)
       const pools = await fetch(`${api.apiUrl}/api/pools`, { headers: { 'x-api-key': harness.tenant.key } })
@@ -91,17 +76,16 @@ describe('startApi', () => {
   })
 
   test('rejects with EADDRINUSE if a port is taken', async () => {
-    const first = await startApi({ ...local, store: harness.store, port: 0, internalPort: 0, dependencies: [] })
-    const taken = Number(new URL(first.internalUrl).port)
+    const first = await startedApi(harness)
 
-    const second = startApi({ ...local, store: harness.store, port: 0, internalPort: taken, dependencies: [] })
+    const second = startedApi(harness, { internalPort: Number(new URL(first.internalUrl).port) })
 
     await expect(second).rejects.toMatchObject({ code: 'EADDRINUSE' })
     await first.close()
   })
 
   test('answers bytes that are not HTTP with a problem', async () => {
-    const api = await startApi({ ...local, store: harness.store, port: 0, internalPort: 0, dependencies: [] })
+    const api = await startedApi(harness)
     const socket = connectTo(Number(new URL(api.apiUrl).port), '127.0.0.1')
 
     socket.write('HELLO\r\n\r\n')
@@ -141,10 +125,8 @@ describe('startApi', () => {
   })
 
   test('sends nosniff and no-store with every response that may change', async () => {
-    const paths = ['/api/pools', '/api/none', '/problems/none', '/docs/', '/api/%zz']
-    for (const path of paths) {
-      const { headers } = await harness.outside.inject({ method: 'GET', url: path })
-
+    for (const path of ['/api/pools', '/api/none', '/problems/none', '/docs/', '/api/%zz']) {
+      const { headers } = await harness.outside.inject(path)
       expect(headers, path).toMatchObject({ 'x-content-type-options': 'nosniff', 'cache-control': 'no-store' })
     }
   })

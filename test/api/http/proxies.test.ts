@@ -3,10 +3,9 @@ import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest'
 import type { App } from '../../../api/http/app.ts'
-import { startApi } from '../../../api/main.ts'
 import { buildPublic } from '../../../api/server.ts'
 import { parseNetworks } from '../../../domain/networks.ts'
-import { INTERNAL, useHarness } from '../harness.ts'
+import { startedApi, useHarness } from '../harness.ts'
 
 const harness = useHarness()
 const PROXY = '10.0.0.1'
@@ -90,17 +89,8 @@ describe('X-Forwarded-For', () => {
   })
 
   test('that comes twice is read as one, on both listeners', async () => {
-    const api = await startApi({
-      ...INTERNAL,
-      store: harness.store,
-      host: '127.0.0.1',
-      port: 0,
-      internalHost: '127.0.0.1',
-      internalPort: 0,
-      dependencies: [],
-      trustedProxies: parseNetworks('127.0.0.1') ?? [],
-      anonymousLimit: 1,
-    })
+    const trustedProxies = parseNetworks('127.0.0.1') ?? []
+    const api = await startedApi(harness, { trustedProxies, anonymousLimit: 1 })
     onTestFinished(api.close)
     for (const url of [api.apiUrl, api.internalUrl]) {
       const ask = (more: string) => {

@@ -6,7 +6,7 @@ import type { RequestLimit } from '../../../api/http/rate-limit.ts'
 import { buildPublic } from '../../../api/server.ts'
 import { requireRedis } from '../../setup/requirements.ts'
 import { soon } from '../../setup/soon.ts'
-import { asking, useHarness } from '../harness.ts'
+import { asking, times, useHarness } from '../harness.ts'
 
 const harness = useHarness()
 /** For a Redis that is there: on a busy machine it may answer late. */
@@ -21,11 +21,8 @@ async function aProcess(requestLimit: RequestLimit) {
     asking(app, { authorization: `Bearer ${key}`, ...(tenantId === undefined ? {} : { 'x-tenant-id': tenantId }) })
 }
 
-const statuses = async (times: number, ask: () => Promise<{ status: number }>) => {
-  const all: number[] = []
-  for (let i = 0; i < times; i++) all.push((await ask()).status)
-  return all
-}
+const statuses = (count: number, ask: () => Promise<{ status: number }>) =>
+  times(count, async () => (await ask()).status)
 
 /** Speaks just enough of Redis's protocol to be taken for ready. From `stall` on it answers nothing any more. */
 async function aStallingRedis() {

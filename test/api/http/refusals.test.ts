@@ -1,13 +1,11 @@
 /** Requests refused for their key: without the database, and limited by address. */
-import type { InjectOptions } from 'fastify'
-import { sql } from 'kysely'
-import { beforeEach, describe, expect, inject, onTestFinished, test, vi } from 'vitest'
+import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { knowWorkingKeys } from '../../../api/keys/working-keys.ts'
 import { buildInternal, buildPublic } from '../../../api/server.ts'
 import { parseKey } from '../../../service/tenants/create-key.ts'
 import { connect } from '../../../store/connect.ts'
 import type { Db } from '../../../store/tenancy.ts'
-import { INTERNAL, useHarness } from '../harness.ts'
+import { INTERNAL, times, useHarness } from '../harness.ts'
 
 const harness = useHarness()
 const ADDRESS = '192.0.2.7'
@@ -27,10 +25,7 @@ type Asking = (options?: { key?: string; from?: string; url?: string }) => Promi
 
 /** Both listeners on one database connection, which `held` takes away for a while. */
 async function aProcess() {
-  const { rows } = await sql<{ name: string }>`select current_database() as name`.execute(harness.root)
-  const url = new URL(inject('postgresUrl'))
-  url.pathname = `/${rows[0]?.name}`
-  const { db, close } = connect(url.href, { max: 1 })
+  const { db, close } = connect(harness.databaseUrl, { max: 1 })
   const store = { ...harness.store, db }
   const outside = await buildPublic({ store })
   const inside = await buildInternal({ store, ...INTERNAL, dependencies: [] })
@@ -41,11 +36,8 @@ async function aProcess() {
   const asking =
     (app: typeof outside, path: string): Asking =>
     async ({ key, from = ADDRESS, url = path } = {}) => {
-      const request: InjectOptions = { method: 'GET', url, remoteAddress: from }
-      const answer = await app.inject({
-        ...request,
-        headers: key === undefined ? {} : { authorization: `Bearer ${key}` },
-      })
+      const headers = key === undefined ? {} : { authorization: `Bearer ${key}` }
+      const answer = await app.inject({ url, remoteAddress: from, headers })
       return {
         status: answer.statusCode,
         retryAfter: answer.headers['retry-after'],
@@ -59,12 +51,6 @@ async function aProcess() {
 const held = <T>(db: Db, work: () => Promise<T>): Promise<T> => db.connection().execute(work)
 
 const times401 = (count: number) => Array.from({ length: count }, () => [401, 'unauthorized'])
-
-const times = async <T>(count: number, ask: () => Promise<T>): Promise<T[]> => {
-  const all: T[] = []
-  for (let n = 0; n < count; n++) all.push(await ask())
-  return all
-}
 
 describe.each(['outside', 'inside'] as const)('a request without a key, %s', (listener) => {
   test('gets 401 without a database connection', async () => {

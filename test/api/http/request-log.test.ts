@@ -1,25 +1,17 @@
 /** What the log says of a request. */
-import { Writable } from 'node:stream'
 import { sql } from 'kysely'
 import { pino } from 'pino'
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
-import { type RunningApi, startApi } from '../../../api/main.ts'
-import { aSim, INTERNAL, useHarness } from '../harness.ts'
+import type { RunningApi } from '../../../api/main.ts'
+import { aSim, startedApi, useHarness } from '../harness.ts'
 
 const harness = useHarness()
 const lines: string[] = []
 let api: RunningApi
 
 beforeAll(async () => {
-  const to = new Writable({
-    write: (chunk, _encoding, done) => {
-      lines.push(String(chunk))
-      done()
-    },
-  })
-  const local = { host: '127.0.0.1', internalHost: '127.0.0.1', port: 0, internalPort: 0, ...INTERNAL }
-  const logger = pino({ level: 'debug' }, to)
-  api = await startApi({ ...local, store: harness.store, dependencies: [], logger })
+  const logger = pino({ level: 'debug' }, { write: (line: string) => void lines.push(line) })
+  api = await startedApi(harness, { logger })
 })
 afterAll(() => api.close())
 beforeEach(() => void lines.splice(0))
@@ -45,44 +37,22 @@ const ask = (
     ...(body !== undefined && { method: 'POST', body: JSON.stringify(body) }),
   })
 const keyId = () => harness.tenant.key.split('_')[1] ?? ''
-const INFO = 30
+/** Of a read of pools, at level info. */
+const LINE = { level: 30, reqId: 'find-me', method: 'GET', route: '/api/pools', ms: expect.any(Number) }
 
 describe('a request is one line', () => {
   test('that names method, route, status, time, tenant, key and trace', async () => {
     const trace = '0af7651916cd43dd8448eb211c80319c'
     await ask('/api/pools?page=1', { trace })
 
-    expect(ended()).toEqual([
-      {
-        level: INFO,
-        reqId: 'find-me',
-        method: 'GET',
-        route: '/api/pools',
-        status: 200,
-        ms: expect.any(Number),
-        tenant: harness.tenant.id,
-        keyId: keyId(),
-        trace,
-      },
-    ])
+    expect(ended()).toEqual([{ ...LINE, status: 200, tenant: harness.tenant.id, keyId: keyId(), trace }])
     expect(lines.join('')).not.toContain(harness.tenant.key.slice(-43))
   })
 
   test('that says why it was refused without a key', async () => {
     await ask('/api/pools', { key: 'nobodys' })
 
-    expect(ended()).toEqual([
-      {
-        level: INFO,
-        reqId: 'find-me',
-        method: 'GET',
-        route: '/api/pools',
-        status: 401,
-        ms: expect.any(Number),
-        code: 'unauthorized',
-        detail: expect.any(String),
-      },
-    ])
+    expect(ended()).toEqual([{ ...LINE, status: 401, code: 'unauthorized', detail: expect.any(String) }])
     expect(lines).toHaveLength(1)
   })
 
@@ -90,14 +60,9 @@ describe('a request is one line', () => {
     const { id } = await aSim(harness.tenant)
     await ask('/api/tickets/suspend', { body: { simId: id } })
 
+    const tenant = harness.tenant.id
     expect(ended()).toMatchObject([
-      {
-        method: 'POST',
-        route: '/api/tickets/suspend',
-        status: 409,
-        tenant: harness.tenant.id,
-        code: 'sim_state_conflict',
-      },
+      { method: 'POST', route: '/api/tickets/suspend', status: 409, tenant, code: 'sim_state_conflict' },
     ])
     expect(lines).toHaveLength(1)
   })

@@ -1,6 +1,7 @@
 /** One tenant's requests do not take every connection of a process. */
 import { sql } from 'kysely'
 import { expect, onTestFinished, test } from 'vitest'
+import { lockWaiters } from '../../setup/lock-waits.ts'
 import { until } from '../../setup/soon.ts'
 import { aSim, useHarness } from '../harness.ts'
 
@@ -22,24 +23,16 @@ async function holdSim(id: number) {
   }
 }
 
-const waitingForLocks = async () => {
-  const { rows } = await sql<{ count: number }>`
-    select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`.execute(
-    harness.root,
-  )
-  return rows[0]?.count ?? 0
-}
-
 test('another tenant is answered while 300 requests of one wait for a row', async () => {
-  const { tenant, other } = harness
+  const { tenant, other, root } = harness
   const { id } = await aSim(tenant)
   const letGo = await holdSim(id)
   onTestFinished(letGo)
 
   const asked = Array.from({ length: 300 }, (_, n) => tenant.ask('PATCH', `/api/sims/${id}/tag`, { tag: `tag ${n}` }))
-  await until('the two transactions that may wait for the row', async () => (await waitingForLocks()) === 2)
+  await until('the two transactions that may wait for the row', async () => (await lockWaiters({ db: root })) === 2)
   for (let n = 0; n < 5; n++) expect(await other.ask('GET', '/api/tenant')).toMatchObject({ status: 200 })
-  expect(await waitingForLocks()).toBe(2)
+  expect(await lockWaiters({ db: root })).toBe(2)
 
   await letGo()
   const answers = await Promise.all(asked)

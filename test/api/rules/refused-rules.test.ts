@@ -2,7 +2,6 @@
 import Fastify from 'fastify'
 import { Value } from 'typebox/value'
 import { expect, test } from 'vitest'
-import { startApi } from '../../../api/main.ts'
 import { Readiness, rulesDependency } from '../../../process/health.ts'
 import { createMetrics } from '../../../process/metrics.ts'
 import { readRuleFiles } from '../../../process/rule-files.ts'
@@ -10,7 +9,7 @@ import { startHealth } from '../../../process/start-health.ts'
 import { activateRules, rulesInForce } from '../../../service/rules/rules-in-force.ts'
 import { freePort } from '../../../stack/free-port.ts'
 import { putForeignRules } from '../../setup/foreign-rules.ts'
-import { INTERNAL, useHarness } from '../harness.ts'
+import { startedApi, useHarness } from '../harness.ts'
 
 const harness = useHarness()
 const host = '127.0.0.1'
@@ -20,15 +19,7 @@ test('/readyz of API and worker is 503 with `rules` until a set is loaded that t
   const shipped = await readRuleFiles('')
   const { version } = await activateRules(store, shipped, 'the tests')
   const dependencies = [rulesDependency(store, rulesInForce())]
-  const api = await startApi({
-    host,
-    internalHost: host,
-    ...INTERNAL,
-    store,
-    port: 0,
-    internalPort: 0,
-    dependencies,
-  })
+  const api = await startedApi(harness, { dependencies })
   const port = await freePort()
   const worker = await startHealth({ app: Fastify(), host, port, metrics: createMetrics(), dependencies })
   const ready = () =>

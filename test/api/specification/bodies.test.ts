@@ -26,15 +26,8 @@ interface Write {
   /** A valid body, though what its ids name may not exist. */
   readonly body: Readonly<Record<string, unknown>>
 }
-const address = {
-  shippingCompany: 'text?',
-  shippingLine1: 'text?',
-  shippingLine2: 'text?',
-  shippingCity: 'text?',
-  shippingCountry: 'text?',
-  shippingPostcode: 'text?',
-  shippingExtraInfo: 'text?',
-} as const
+const ADDRESS = ['Company', 'Line1', 'Line2', 'City', 'Country', 'Postcode', 'ExtraInfo']
+const address = Object.fromEntries(ADDRESS.map((part) => [`shipping${part}`, 'text?'] as const))
 
 const WRITES: readonly Write[] = [
   {
@@ -162,12 +155,8 @@ describe('a body', () => {
   )
 
   test.each(WRITES)('of $call is refused if unreadable', async ({ call, body }) => {
-    for (const text of [
-      '{"a":',
-      '{"__proto__":{"a":1}}',
-      JSON.stringify({ ...body, x: 'a\u0000b' }),
-      JSON.stringify({ ...body, x: '\ud800' }),
-    ]) {
+    const wrong = ['a\u0000b', '\ud800'].map((x) => JSON.stringify({ ...body, x }))
+    for (const text of ['{"a":', '{"__proto__":{"a":1}}', ...wrong]) {
       expect(await send(call, text)).toMatchObject({ status: 400, body: { code: 'invalid_request', status: 400 } })
     }
   })

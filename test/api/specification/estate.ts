@@ -1,13 +1,11 @@
 /** What tests of the service document need beyond its interface: completed tickets, a carrier, usage, log entries. */
 import { sql } from 'kysely'
 import { beforeAll } from 'vitest'
-import { TicketStatus } from '../../../domain/codes.ts'
-import { lockSim } from '../../../service/sims/rows/sim-state.ts'
-import { applyTickets } from '../../../service/tickets/apply-tickets.ts'
 import { executeTickets } from '../../../service/tickets/execute-tickets.ts'
-import { startAttempts, writeTicketEnds } from '../../../service/tickets/rows/batches.ts'
+import { startAttempts } from '../../../service/tickets/rows/batches.ts'
 import { findTicket } from '../../../service/tickets/rows/tickets.ts'
 import { inTenant } from '../../../store/tenancy.ts'
+import { endTicket } from '../../service/harness.ts'
 import type { aBridge } from '../../setup/bridge.ts'
 import { withOnlySim } from '../../setup/only-sim.ts'
 import { aPool, aSim, type Harness, type Tenant } from '../harness.ts'
@@ -18,18 +16,6 @@ export const NO_TICKET = '11111111-1111-4111-8111-111111111111'
 
 export const ids = (body: { data: { id: number }[] }) => body.data.map(({ id }) => id)
 
-/** Opens a ticket through the API and completes it without a carrier. @returns its id */
-export async function done(
-  harness: Harness,
-  tenant: Tenant,
-  kind: 'provision' | 'activate' | 'suspend',
-  body: { simId: number; poolId?: number; tariffId?: number },
-): Promise<string> {
-  const opened = await tenant.ask('POST', `/api/tickets/${kind}`, body)
-  await complete(harness, tenant, body.simId, opened.body.id)
-  return opened.body.id
-}
-
 /** Moves a SIM to another pool as the month end does; the SIM keeps its own tariff. */
 export async function moved(harness: Harness, tenant: Tenant, simId: number, poolId: number): Promise<void> {
   const cause = { by: 'month-end', cycle: '2026-10' }
@@ -37,13 +23,9 @@ export async function moved(harness: Harness, tenant: Tenant, simId: number, poo
   await complete(harness, tenant, simId, body.id)
 }
 
+/** Completes an open ticket without a carrier. */
 export const complete = (harness: Harness, tenant: Tenant, simId: number, ticketId: string): Promise<void> =>
-  inTenant(harness.store, tenant.id, async (tx) => {
-    const [sim, ticket] = [await lockSim(tx, simId), await findTicket(tx, ticketId)]
-    if (sim === undefined || ticket === undefined) throw new Error(`SIM ${simId} or ticket ${ticketId} is gone`)
-    await applyTickets(tx, [{ sim, ticket }])
-    await writeTicketEnds(tx, [{ ticket, status: TicketStatus.Complete, failure: null }])
-  })
+  inTenant(harness.store, tenant.id, (tx) => endTicket(tx, simId, ticketId))
 
 const OPTIONS = { leaseMs: 10_000, retryMinMs: 1000, retryMaxMs: 60_000, attempts: 1, patienceMs: 3_600_000 }
 
@@ -70,26 +52,8 @@ export const claim = (harness: Harness, tenant: Tenant, ticketId: string): Promi
     await startAttempts(tx, [ticket], new Date(harness.now + 60_000))
   })
 
-/** An Active SIM, provisioned into this pool and with this tariff. */
-export async function anActiveSim(
-  harness: Harness,
-  tenant: Tenant,
-  into: { poolId?: number; tariffId?: number } = {},
-  over: Record<string, unknown> = {},
-) {
-  const sim = await aSim(tenant, over)
-  await done(harness, tenant, 'provision', { simId: sim.id, ...into })
-  await done(harness, tenant, 'activate', { simId: sim.id })
-  return sim
-}
-
 let serial = 0
-export async function used(
-  harness: Harness,
-  tenant: Tenant,
-  simId: number,
-  also: Record<string, unknown>,
-): Promise<void> {
+export async function used(harness: Harness, tenant: Tenant, simId: number, also: object): Promise<void> {
   const record = { recordId: `used-${++serial}`, simId, at: new Date(harness.now).toISOString(), ...also }
   const answer = await tenant.inside('POST', '/internal/usage', { records: [record] })
   if (answer.body.accepted !== 1) throw new Error(JSON.stringify(answer.body))

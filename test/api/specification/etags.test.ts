@@ -2,8 +2,8 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { insertEvent } from '../../../store/events.ts'
 import { inTenant } from '../../../store/tenancy.ts'
-import { aPool, aSim, aTariff, NOON, useHarness } from '../harness.ts'
-import { anActiveSim, complete, used } from './estate.ts'
+import { anActiveSim, aPool, aSim, aTariff, NOON, useHarness } from '../harness.ts'
+import { complete, used } from './estate.ts'
 
 const harness = useHarness()
 const at = { pool: '', sim: '', iccid: '', ticket: '', tariff: '', tenant: '/api/tenant', event: '', order: '' }
@@ -94,9 +94,8 @@ describe('If-None-Match', () => {
 
     await used(harness, harness.tenant, sim.id, { bytesUp: 1_000_000 })
     const second = await read(`/api/pools/${poolId}`, first)
-    harness.now = NOON + 24 * 3_600_000
-    const third = await read(`/api/pools/${poolId}`, second.headers.etag ?? '')
-    harness.now = NOON
+    const nextDay = NOON + 24 * 3_600_000
+    const third = await harness.at(nextDay, () => read(`/api/pools/${poolId}`, second.headers.etag ?? ''))
 
     expect([second.status, second.body.usageMB]).toEqual([200, 1])
     expect([third.status, third.body.daysUntilRenewal]).toEqual([200, second.body.daysUntilRenewal - 1])
@@ -117,16 +116,8 @@ describe('If-None-Match', () => {
   })
 
   test('finds no tag on lists and metadata', async () => {
-    for (const path of [
-      '/api/pools',
-      '/api/sims',
-      '/api/tickets',
-      '/api/tariffs',
-      '/api/events',
-      '/api/pools/metadata',
-    ]) {
-      expect(await tagOf(path)).toBe('')
-    }
+    const paths = ['pools', 'sims', 'tickets', 'tariffs', 'events', 'pools/metadata']
+    for (const path of paths) expect(await tagOf(`/api/${path}`), path).toBe('')
   })
 })
 
@@ -137,56 +128,40 @@ describe('If-Match', () => {
     readonly call: readonly [method: string, url: string, body?: unknown]
     readonly done: number
   }
-  const CHANGES = {
-    'PUT /api/pools/{id}': async () => {
-      const path = `/api/pools/${await aPool(harness.tenant)}`
-      return { path, call: ['PUT', path, { name: 'Fleet', watchdogMode: 0 }], done: 200 }
-    },
-    'DELETE /api/pools/{id}': async () => {
-      const path = `/api/pools/${await aPool(harness.tenant)}`
-      return { path, call: ['DELETE', path], done: 204 }
-    },
-    'PATCH /api/sims/{id}/tag': async () => {
-      const path = `/api/sims/${(await aSim(harness.tenant)).id}`
-      return { path, call: ['PATCH', `${path}/tag`, { tag: 'new' }], done: 200 }
-    },
-    'POST /api/sims/{id}/queue-unprovision': async () => {
-      const path = `/api/sims/${(await anActiveSim(harness, harness.tenant)).id}`
-      return { path, call: ['POST', `${path}/queue-unprovision`], done: 200 }
-    },
-    'POST /api/sims/{id}/queue-reprovision': async () => {
-      const path = `/api/sims/${(await anActiveSim(harness, harness.tenant)).id}`
-      const poolId = await aPool(harness.tenant)
-      return { path, call: ['POST', `${path}/queue-reprovision`, { poolId }], done: 200 }
-    },
-    'DELETE /api/tickets/{id}': async () => {
-      const { id: simId } = await aSim(harness.tenant)
-      const { body } = await harness.tenant.ask('POST', '/api/tickets/provision', { simId })
-      const path = `/api/tickets/${body.id}`
-      return { path, call: ['DELETE', path], done: 200 }
-    },
-    'DELETE /api/orders/{orderId}': async () => {
-      const { body } = await harness.tenant.ask('POST', '/api/orders', { type: 1, quantity: 1 })
-      const path = `/api/orders/${body.id}`
-      return { path, call: ['DELETE', path], done: 200 }
-    },
-    'PATCH /api/tenant/name': async () => ({
-      path: '/api/tenant',
-      call: ['PATCH', '/api/tenant/name', { name: `Name ${Math.random()}` }],
-      done: 200,
-    }),
-    'PATCH /api/tenant/billing-email': async () => ({
-      path: '/api/tenant',
-      call: ['PATCH', '/api/tenant/billing-email', { billingEmail: `a${Math.random()}@example.com` }],
-      done: 200,
-    }),
-  } as const satisfies Readonly<Record<string, () => Promise<Change>>>
-  const NAMES = Object.keys(CHANGES) as (keyof typeof CHANGES)[]
+  const posted = async (url: string, body: object) => `${url}/${(await harness.tenant.ask('POST', url, body)).body.id}`
+  const aPoolPath = async () => `/api/pools/${await aPool(harness.tenant)}`
+  const aSimPath = async () => `/api/sims/${(await aSim(harness.tenant)).id}`
+  const anActivePath = async () => `/api/sims/${(await anActiveSim(harness, harness.tenant)).id}`
+  const aTicketPath = async () => {
+    const { body } = await harness.tenant.ask('POST', '/api/tickets/provision', { simId: (await aSim(harness.tenant)).id })
+    return `/api/tickets/${body.id}`
+  }
+  const tenantPath = async () => '/api/tenant'
+  /** Makes or names the resource, and makes the body. */
+  const CHANGES: Readonly<Record<string, readonly [() => Promise<string>, (() => object | Promise<object>)?]>> = {
+    'PUT /api/pools/{id}': [aPoolPath, () => ({ name: 'Fleet', watchdogMode: 0 })],
+    'DELETE /api/pools/{id}': [aPoolPath],
+    'PATCH /api/sims/{id}/tag': [aSimPath, () => ({ tag: 'new' })],
+    'POST /api/sims/{id}/queue-unprovision': [anActivePath],
+    'POST /api/sims/{id}/queue-reprovision': [anActivePath, async () => ({ poolId: await aPool(harness.tenant) })],
+    'DELETE /api/tickets/{id}': [aTicketPath],
+    'DELETE /api/orders/{orderId}': [() => posted('/api/orders', { type: 1, quantity: 1 })],
+    'PATCH /api/tenant/name': [tenantPath, () => ({ name: `Name ${Math.random()}` })],
+    'PATCH /api/tenant/billing-email': [tenantPath, () => ({ billingEmail: `a${Math.random()}@example.com` })],
+  }
+  const NAMES = Object.keys(CHANGES)
+  async function aChange(name: string): Promise<Change> {
+    const [resource, body] = CHANGES[name] ?? expect.fail(name)
+    const [method = '', template = ''] = name.split(' ')
+    const path = await resource()
+    const url = template.replace(/^.*\{\w+\}/, path)
+    return { path, call: [method, url, await body?.()], done: name === 'DELETE /api/pools/{id}' ? 204 : 200 }
+  }
   const ask = ([method, url, body]: Change['call'], tag: string) =>
     harness.tenant.ask(method, url, body, { 'if-match': tag })
 
   test.each(NAMES)('on %s answers 412 to stale or weak tags', async (name) => {
-    const { path, call } = await CHANGES[name]()
+    const { path, call } = await aChange(name)
     const before = await harness.tenant.ask('GET', path)
     const { etag = '' } = before.headers
 
@@ -200,7 +175,7 @@ describe('If-Match', () => {
 
   test.each(NAMES)('on %s accepts the current tag or *', async (name) => {
     for (const tagged of [(tag: string) => tag, (tag: string) => `"999999.x", ${tag}`, () => '*']) {
-      const { path, call, done } = await CHANGES[name]()
+      const { path, call, done } = await aChange(name)
       const before = await tagOf(path)
       const answer = await ask(call, tagged(before))
 
@@ -212,7 +187,7 @@ describe('If-Match', () => {
   test.each(NAMES.filter((name) => !/^(DELETE|POST)/.test(name)))(
     'on %s prevents overwriting another change',
     async (name) => {
-      const { path, call, done } = await CHANGES[name]()
+      const { path, call, done } = await aChange(name)
       const seen = await tagOf(path)
 
       const other: Change['call'] = /tenant/.test(name)

@@ -2,26 +2,22 @@
 import { beforeAll, expect, test } from 'vitest'
 import { insertEvent } from '../../../store/events.ts'
 import { inTenant } from '../../../store/tenancy.ts'
-import { aSim, NOON, type Tenant, useHarness } from '../harness.ts'
-import { anActiveSim } from './estate.ts'
+import { aSim, anActiveSim, NOON, type Tenant, useHarness } from '../harness.ts'
 import { EVENT, expectLabels, expectPage, expectShape } from './shape.ts'
 
 const harness = useHarness()
 const DAY = 24 * 3_600_000
 
 beforeAll(async () => {
-  const at = async (tenant: Tenant, instant: number, type: 0 | 1 | 2, severity: 0 | 1 | 2, title: string) => {
-    harness.now = instant
-    await inTenant(harness.store, tenant.id, (tx) =>
-      insertEvent(tx, { type, severity, title, description: `Told of ${title.length} %_` }),
-    )
+  const at = (tenant: Tenant, instant: number, type: 0 | 1 | 2, severity: 0 | 1 | 2, title: string) => {
+    const event = { type, severity, title, description: `Told of ${title.length} %_` }
+    return harness.at(instant, () => inTenant(harness.store, tenant.id, (tx) => insertEvent(tx, event)))
   }
   await at(harness.tenant, NOON - DAY, 0, 0, 'first')
   await at(harness.tenant, NOON, 1, 1, 'second')
   await at(harness.tenant, NOON, 2, 2, 'third')
   await at(harness.tenant, NOON + DAY / 2, 1, 2, 'FOURTH')
   await at(harness.other, NOON, 0, 0, 'theirs')
-  harness.now = NOON
 })
 const list = (query: string) => harness.tenant.ask('GET', `/api/events?${query}`)
 const titles = (body: { data: { title: string }[] }) => body.data.map(({ title }) => title)

@@ -1,19 +1,7 @@
 /** Service document, sections 4.2 and 2.3. */
 import { describe, expect, test } from 'vitest'
-import { aPool, aSim, aTariff, NOON, useHarness } from '../harness.ts'
-import {
-  anActiveSim,
-  BAD_LOG_QUERIES,
-  complete,
-  done,
-  ids,
-  inactive,
-  letters,
-  logged,
-  logQueries,
-  used,
-  useLog,
-} from './estate.ts'
+import { anActiveSim, aPool, aSim, aTariff, NOON, provisioned, useHarness } from '../harness.ts'
+import { BAD_LOG_QUERIES, complete, ids, inactive, letters, logged, logQueries, used, useLog } from './estate.ts'
 import { expectLabels, expectPage, expectShape, POOL, SIM_SUMMARY } from './shape.ts'
 
 const harness = useHarness()
@@ -38,12 +26,10 @@ describe('pool lists', () => {
 
   test('4.2 GET /api/pools/{id}/sims: summarizes the SIMs in it now, unpaged', async () => {
     const poolId = await aPool(harness.tenant, { watchdogMode: 2, warningThresholdPct: 70 })
-    const [active, left] = [
-      await anActiveSim(harness, harness.tenant, { poolId }, { tag: 'Active' }),
-      await anActiveSim(harness, harness.tenant, { poolId }),
-    ]
+    const active = await anActiveSim(harness, harness.tenant, { poolId }, { tag: 'Active' })
+    const left = await anActiveSim(harness, harness.tenant, { poolId })
     const { id, iccid } = await aSim(harness.tenant, { tag: 'In' })
-    await done(harness, harness.tenant, 'provision', { simId: id, poolId })
+    await provisioned(harness, harness.tenant, id, { poolId })
     await used(harness, harness.tenant, active.id, { bytesDown: 1_250_000_000 })
     await aSim(harness.tenant)
     const leaving = await harness.tenant.inside('POST', '/internal/tickets/unassign', { simId: left.id })
@@ -52,9 +38,9 @@ describe('pool lists', () => {
 
     const { status, body } = await ask('GET', `/${poolId}/sims`)
 
-    expect(before.body.map((sim: { id: number }) => sim.id)).toEqual([active.id, left.id, id])
+    expect(ids({ data: before.body })).toEqual([active.id, left.id, id])
     expect(status).toBe(200)
-    expect(body.map((sim: { id: number }) => sim.id)).toEqual([active.id, id])
+    expect(ids({ data: body })).toEqual([active.id, id])
     for (const sim of body) expectShape(sim, SIM_SUMMARY)
     expect(body[0]).toMatchObject({
       iccid: active.iccid,
@@ -104,7 +90,7 @@ describe('pool lists', () => {
   )
 })
 
-describe('a new pool', () => {
+describe('a pool', () => {
   test('4.2 POST /api/pools + 2.3 Pool: has exactly its fields, null if not given', async () => {
     const tariffId = await aTariff(harness.tenant)
 
@@ -176,9 +162,7 @@ describe('a new pool', () => {
     expect(await made(theirs)).toBe('tariff_not_found')
     expect(await made(2 ** 40)).toBe('tariff_not_found')
   })
-})
 
-describe('a pool', () => {
   test('4.2 GET /api/pools/{id} + 2.3 Pool: has the figures of the running cycle', async () => {
     const poolId = await aPool(harness.tenant)
     const sim = await anActiveSim(harness, harness.tenant, { poolId })
@@ -207,9 +191,7 @@ describe('a replaced pool', () => {
     const was = await get(id)
     const to = { name: 'Fleet', watchdogMode: 2, warningThresholdPct: 1, enableBurnRateAlerts: true }
 
-    harness.now = NOON + 60_000
-    const answer = await ask('PUT', `/${id}`, to)
-    harness.now = NOON
+    const answer = await harness.at(NOON + 60_000, () => ask('PUT', `/${id}`, to))
 
     expect(answer.status).toBe(200)
     expect(answer.body).toEqual({ id })
@@ -224,12 +206,8 @@ describe('a replaced pool', () => {
       const answer = await ask('PUT', `/${id}`, { name: 'Fleet', watchdogMode: 0, ...left })
 
       expect(answer.body).toEqual({ id })
-      expect(await get(id)).toMatchObject({
-        name: 'Fleet',
-        watchdogMode: 0,
-        warningThresholdPct: null,
-        enableBurnRateAlerts: null,
-      })
+      const unset = { warningThresholdPct: null, enableBurnRateAlerts: null }
+      expect(await get(id)).toMatchObject({ name: 'Fleet', watchdogMode: 0, ...unset })
     },
   )
 
@@ -263,7 +241,7 @@ describe('a pool in use', () => {
   test('4.2 DELETE /api/pools/{id}: is refused while a SIM is in it', async () => {
     const poolId = await aPool(harness.tenant)
     const { id: simId } = await aSim(harness.tenant)
-    await done(harness, harness.tenant, 'provision', { simId, poolId })
+    await provisioned(harness, harness.tenant, simId, { poolId })
 
     await refused(poolId, '1 SIM(s) in it')
   })
@@ -344,27 +322,21 @@ describe('a deleted pool', () => {
     await complete(harness, tenant, sim.id, body.id)
     expect((await del(poolId)).status).toBe(204)
 
-    const statements: Record<string, unknown[]> = {}
-    for (const [key, at] of [
-      ['2026-11', Date.UTC(2026, 11, 2)],
-      ['2026-12', Date.UTC(2027, 0, 2)],
-    ] as const) {
-      harness.now = at
+    const closed = async (key: string) => {
       await tenant.inside('POST', `/internal/cycles/${key}/renew`)
       await tenant.inside('POST', `/internal/cycles/${key}/close`)
-      statements[key] = (await tenant.inside('GET', `/internal/cycles/${key}/statement`)).body.lines
+      const { lines } = (await tenant.inside('GET', `/internal/cycles/${key}/statement`)).body
+      return lines.toSorted((a: { kind: string }, b: { kind: string }) => (a.kind < b.kind ? -1 : 1))
     }
-    harness.now = NOON
+    const november = await harness.at(Date.UTC(2026, 11, 2), () => closed('2026-11'))
+    const december = await harness.at(Date.UTC(2027, 0, 2), () => closed('2026-12'))
 
-    const of = (key: string, id: number) =>
-      (statements[key] as { poolId: number; kind: string }[])
-        .filter((line) => line.poolId === id)
-        .toSorted((a, b) => (a.kind < b.kind ? -1 : 1))
-    expect(of('2026-11', poolId)).toMatchObject([
+    const of = (lines: { poolId: number }[], id: number) => lines.filter((line) => line.poolId === id)
+    expect(of(november, poolId)).toMatchObject([
       { kind: 'pool', poolName: 'Bucket', bytes: 5_000_000, smsCount: 2, feeMicro: 80_000_000 },
       { kind: 'sim', poolName: 'Bucket', simId: sim.id, bytes: 5_000_000, feeMicro: 1_500_000, smsMicro: 100_000 },
     ])
-    expect(of('2026-12', poolId)).toEqual([])
-    expect(of('2026-12', stays)).toMatchObject([{ kind: 'pool', feeMicro: 80_000_000 }, { simId: other.id }])
+    expect(of(december, poolId)).toEqual([])
+    expect(of(december, stays)).toMatchObject([{ kind: 'pool', feeMicro: 80_000_000 }, { simId: other.id }])
   })
 })

@@ -1,8 +1,8 @@
 /** Service document, sections 4.4, 2.5 and 3. */
 import { describe, expect, test } from 'vitest'
 import { aBridge } from '../../setup/bridge.ts'
-import { aPool, aSim, aTariff, NOON, useHarness } from '../harness.ts'
-import { anActiveSim, claim, done, inactive, NO_TICKET, NOBODY, workOff } from './estate.ts'
+import { anActiveSim, aPool, aSim, aTariff, aTenant, NOON, provisioned, useHarness } from '../harness.ts'
+import { claim, complete, inactive, NO_TICKET, NOBODY, workOff } from './estate.ts'
 import { expectLabels, expectShape, TICKET } from './shape.ts'
 
 const harness = useHarness()
@@ -13,20 +13,19 @@ const ask = (method: string, path: string, body?: unknown) => harness.tenant.ask
 const get = async (id: string) => (await ask('GET', `/${id}`)).body
 const sim = async (id: number) => (await harness.tenant.ask('GET', `/api/sims/${id}`)).body
 const aSuspendedSim = async () => {
-  const { id, iccid } = await aSim(harness.tenant)
-  await done(harness, harness.tenant, 'provision', { simId: id })
-  return { id, iccid }
+  const sim = await aSim(harness.tenant)
+  await provisioned(harness, harness.tenant, sim.id, {})
+  return sim
 }
 
 describe('ticket lists', () => {
   test('4.4 GET /api/tickets: lists the tenant’s tickets newest first, unpaged', async () => {
     const made: string[] = []
     for (let minute = 0; minute < 120; minute++) {
-      harness.now = NOON + minute * 60_000
       const { id: simId } = await aSim(harness.other)
-      made.push((await harness.other.ask('POST', '/api/tickets/provision', { simId })).body.id)
+      const provision = () => harness.other.ask('POST', '/api/tickets/provision', { simId })
+      made.push((await harness.at(NOON + minute * 60_000, provision)).body.id)
     }
-    harness.now = NOON
     const { id: simId } = await aSim(harness.tenant)
     await ask('POST', '/provision', { simId })
 
@@ -40,11 +39,9 @@ describe('ticket lists', () => {
   })
 
   test('4.4 GET /api/tickets: answers [] without tickets', async () => {
-    const made = await harness.operate('POST', '/internal/tenants', { name: 'New', billingEmail: 'new@example.com' })
-    const { outside } = harness
-    const answer = await outside.inject({ url: '/api/tickets', headers: { authorization: `Bearer ${made.body.key}` } })
+    const { ask } = await aTenant(harness, 'New')
 
-    expect(answer.json()).toEqual([])
+    expect((await ask('GET', '/api/tickets')).body).toEqual([])
   })
 })
 
@@ -72,12 +69,8 @@ describe('a new ticket', () => {
         pendingTag: null,
       },
     })
-    expect(await sim(simId)).toMatchObject({
-      status: 0,
-      poolId: null,
-      processingTicket: true,
-      processingTicketCount: 1,
-    })
+    const processing = { processingTicket: true, processingTicketCount: 1 }
+    expect(await sim(simId)).toMatchObject({ status: 0, poolId: null, ...processing })
     expect(await asked(simId)).toEqual([
       { ticketId: ticket.id, operation: 'provision', iccid, pool: 'Fleet', tariff: 'Tariff of type 0' },
     ])
@@ -126,10 +119,8 @@ describe('a new ticket', () => {
     expect(await refused({ tariffId: await aTariff(harness.other) })).toEqual([404, 'tariff_not_found'])
     expect(await refused({ tariffId: old })).toEqual([422, 'tariff_inactive'])
     expect(await refused({ tariffId: await aTariff(harness.tenant, 2) })).toEqual([422, 'tariff_needs_pool'])
-    expect(await refused({ simId: (await anActiveSim(harness, harness.tenant)).id })).toEqual([
-      409,
-      'sim_already_assigned',
-    ])
+    const assigned = (await anActiveSim(harness, harness.tenant)).id
+    expect(await refused({ simId: assigned })).toEqual([409, 'sim_already_assigned'])
     expect((await sim(simId)).processingTicketCount).toBe(0)
   })
 
@@ -226,10 +217,8 @@ describe('a ticket', () => {
     '4.4 GET /api/tickets/{id} + 4.4 DELETE /api/tickets/{id}: %s finds no ticket',
     async (id) => {
       for (const method of ['GET', 'DELETE']) {
-        const answer = await ask(method, `/${id}`)
-        expect(answer).toMatchObject(
-          id === '%00' ? { status: 400 } : { status: 404, body: { code: 'ticket_not_found' } },
-        )
+        const refused = id === '%00' ? { status: 400 } : { status: 404, body: { code: 'ticket_not_found' } }
+        expect(await ask(method, `/${id}`)).toMatchObject(refused)
       }
     },
   )
@@ -262,13 +251,14 @@ describe('a ticket', () => {
     const { id: simId } = await aSim(harness.tenant)
     const claimed = (await ask('POST', '/provision', { simId: (await aSim(harness.tenant)).id })).body.id
     await claim(harness, harness.tenant, claimed)
-    const complete = await done(harness, harness.tenant, 'provision', { simId })
+    const ended = (await ask('POST', '/provision', { simId })).body.id
+    await complete(harness, harness.tenant, simId, ended)
     const { body: made } = await ask('POST', '/activate', { simId })
     await ask('DELETE', `/${made.id}`)
 
     for (const [id, status] of [
       [claimed, 1],
-      [complete, 2],
+      [ended, 2],
       [made.id, 4],
     ]) {
       expect(await ask('DELETE', `/${id}`)).toMatchObject({ status: 409, body: { code: 'ticket_not_pending' } })

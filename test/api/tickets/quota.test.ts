@@ -4,29 +4,17 @@ import pg from 'pg'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { openTicket } from '../../../service/tickets/open-ticket.ts'
 import { inTenant } from '../../../store/tenancy.ts'
-import { aSim, aTenant, provisioned, type Tenant, useHarness } from '../harness.ts'
+import { anActiveSim, aTenant, type Tenant, times, useHarness } from '../harness.ts'
 
 const harness = useHarness({ ticketQuota: { perSim: 6, smsPerSim: 2, perTenant: 10 } })
 
-async function activeSims(tenant: Tenant, count: number): Promise<number[]> {
-  const ids: number[] = []
-  for (let n = 0; n < count; n++) {
-    const { id } = await aSim(tenant)
-    await provisioned(harness, tenant, id, {})
-    ids.push(id)
-  }
-  await sql`update sims set status = 1 where id = any(${ids}::bigint[])`.execute(harness.root)
-  return ids
-}
+const activeSims = (tenant: Tenant, count: number): Promise<number[]> =>
+  times(count, async () => (await anActiveSim(harness, tenant)).id)
 const refresh = ({ ask }: Tenant, simId = 0) => ask('POST', '/api/tickets/refresh', { simId })
 const sms = ({ ask }: Tenant, simId = 0) => ask('POST', '/api/tickets/send-sms', { simId, message: 'reboot' })
 
-/** Sends requests one after the other. @returns the statuses */
-async function statuses(count: number, ask: () => Promise<{ status: number }>): Promise<number[]> {
-  const seen: number[] = []
-  for (let n = 0; n < count; n++) seen.push((await ask()).status)
-  return seen
-}
+const statuses = (count: number, ask: () => Promise<{ status: number }>): Promise<number[]> =>
+  times(count, async () => (await ask()).status)
 
 describe('the ticket quota of a SIM', () => {
   test('allows six open tickets, two of them SMS', async () => {

@@ -1,9 +1,8 @@
 /** The header Simherd-Workflow: who may send it, and what it is stored as. */
-import { sql } from 'kysely'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { rememberStarts, requestWorkflows } from '../../../store/outbox.ts'
 import { inTenant } from '../../../store/tenancy.ts'
-import { type Ask, aPool, aSim, asking, aTenant, provisioned, useHarness } from '../harness.ts'
+import { type Ask, anActiveSim, aPool, asking, aTenant, useHarness } from '../harness.ts'
 
 const harness = useHarness()
 /** The public listener, called as workers call it. */
@@ -17,12 +16,8 @@ const from = (workflowId: string) => ({ 'simherd-workflow': workflowId })
 const undoing = () => `undo-suspensions:${harness.tenant.id}:pool-overage:1795000000000`
 
 /** A SIM that is Active in a pool. */
-async function activeSim(): Promise<number> {
-  const { id } = await aSim(harness.tenant)
-  await provisioned(harness, harness.tenant, id, { poolId: await aPool(harness.tenant) })
-  await sql`update sims set status = 1 where id = ${id}`.execute(harness.root)
-  return id
-}
+const activeSim = async (): Promise<number> =>
+  (await anActiveSim(harness, harness.tenant, { poolId: await aPool(harness.tenant) })).id
 
 /** Requests a suspension as the watchdog's evaluation does. @returns the workflow's id */
 async function watchdogRun(simId: number, until: 'renewal' | 'manual'): Promise<string> {
@@ -101,7 +96,7 @@ describe('the cause of a ticket', () => {
 describe('Simherd-Workflow', () => {
   const opened = async (simId: number) => {
     const { body } = await worker('GET', '/api/tickets')
-    return body.filter((ticket: { simId: number; type: number }) => ticket.simId === simId && ticket.type !== 2)
+    return body.filter((ticket: { simId: number; status: number }) => ticket.simId === simId && ticket.status === 0)
   }
 
   test('is refused from a tenant’s own key', async () => {
